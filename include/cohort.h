@@ -1,0 +1,11 @@
+/* cohort: bulk parallel hash maps and what they make together, on GPUs and CPUs, from C.
+ *
+ * This header gathers one short header per structure; each of them is the contract of what it declares. */
+#ifndef COHORT_H
+#define COHORT_H
+
+#include "cohort/context.h"
+#include "cohort/map.h"
+#include "cohort/multimap.h"
+
+#endif

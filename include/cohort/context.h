@@ -1,0 +1,197 @@
+/* cohort/context.h: contexts, statuses, memory, waiting, timers, limits, progress.
+ *
+ * A context is where work happens: one GPU and a stream of it, or a number of CPU threads. Every object
+ * belongs to the context it was made on, and knows it. Contexts are independent of each other; one context
+ * (with all its objects) is used by one thread at a time.
+ *
+ * Memory. "The context's memory" is the GPU's on a GPU context and the host's on a CPU context. Data pointers
+ * of a call may be host memory or device memory, all of one call the same kind; the call finds out which.
+ * Managed memory counts as device memory. Host pointers on a GPU context: the data is streamed through the
+ * device in chunks and the call returns when it is done. A device pointer on a CPU context is
+ * COHORT_BAD_POINTER where that can be known.
+ *
+ * Waiting. Each function says whether it waits. One that does not has enqueued its work on the context's
+ * stream; its arguments must stay valid until that work is done. On a CPU context every call is done when it
+ * returns, and cohort_wait returns at once.
+ *
+ * Errors. Functions return a status and leave a message on the context that names the argument and the value.
+ * Apart from COHORT_FULL and COHORT_NO_MEMORY (what went in stays in), a failed call leaves every object as it
+ * was. The library never exits, prints or aborts on what a caller can cause. */
+#ifndef COHORT_CONTEXT_H
+#define COHORT_CONTEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#    define COHORT_API __attribute__((visibility("default")))
+#else
+#    define COHORT_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define COHORT_VERSION_MAJOR 0
+#define COHORT_VERSION_MINOR 1
+#define COHORT_VERSION_PATCH 0
+
+typedef enum cohort_status {
+    COHORT_OK = 0,
+    COHORT_NULL = 1,           /* a pointer is NULL where data is due */
+    COHORT_RANGE = 2,          /* a number or an enumerator is outside what the argument may be */
+    COHORT_OVERFLOW = 3,       /* a product of sizes does not fit in 64 bits */
+    COHORT_BAD_STRUCT = 4,     /* an option struct's `size` is too small, or its unknown tail is not zero */
+    COHORT_OTHER_CONTEXT = 5,  /* objects of different contexts in one call */
+    COHORT_BAD_POINTER = 6,    /* memory that the context cannot use, or kinds of memory mixed in one call */
+    COHORT_UNSUPPORTED = 7,    /* this backend or this device does not offer the operation */
+    COHORT_NO_DEVICE = 8,      /* the device asked for is not there, or cannot be used */
+    COHORT_NO_MEMORY = 9,      /* an allocation failed */
+    COHORT_FULL = 10,          /* a fixed capacity, or a caller's buffer, is too small for all that was due */
+    COHORT_DEVICE_ERROR = 11,  /* the driver reported an error; the message carries its name */
+    COHORT_IO = 12,            /* a file cannot be opened, read, or written; the message carries the reason */
+    COHORT_TRUNCATED = 13,     /* a file ends before what it announces */
+    COHORT_BAD_VERSION = 14,   /* a file of another kind, or of a version this library does not read */
+    COHORT_CORRUPT = 15        /* a file whose contents contradict themselves or their checksum */
+} cohort_status;
+
+typedef struct cohort_context cohort_context;
+
+/* Where the context's memory comes from: tables, workspace, and cohort_alloc. On a GPU context `alloc` returns
+ * device memory, on a CPU context host memory aligned to 64 bytes; NULL means that there is none. Called from the
+ * thread that uses the context. All zero: the library's own. */
+typedef struct cohort_allocator {
+    void *(*alloc)(void *user, size_t bytes);
+    void (*free)(void *user, void *memory, size_t bytes);
+    void *user;
+} cohort_allocator;
+
+/* Told how far long work is: `done` of `total` units (0: not known) of `what`. Called from the thread that uses the
+ * context, a few times a second at most; it must not call the library. All zero: nobody is told. */
+typedef struct cohort_progress {
+    void (*call)(void *user, const char *what, uint64_t done, uint64_t total);
+    void *user;
+} cohort_progress;
+
+typedef struct cohort_context_options {
+    size_t size;              /* sizeof(cohort_context_options) */
+    const char *device;       /* NULL or "auto": a usable GPU, else the CPU (the environment's COHORT_DEVICE
+                                 overrides what auto means); "cpu"; "cuda" or "cuda:N" */
+    uint64_t threads;         /* CPU threads; 0: one a core that this process may run on; at most 1,024 */
+    void *stream;             /* a CUstream (cudaStream_t); NULL: one of the context's own */
+    cohort_allocator alloc;
+    cohort_progress progress;
+} cohort_context_options;
+
+#define COHORT_CONTEXT_OPTIONS_INIT                                                                                   \
+    {                                                                                                                 \
+        sizeof(cohort_context_options), NULL, 0, NULL, {NULL, NULL, NULL}, {NULL, NULL}                               \
+    }
+
+/* Makes a context. `options` may be NULL: all defaults. On failure *out is NULL and cohort_message(NULL) tells why.
+ * COHORT_NO_DEVICE names the device that is not there. Thread-safe. Costs a GPU's context start the first time
+ * (about 0.3 s); after that, microseconds. Uses the device's primary context, so memory and streams are shared with
+ * the CUDA runtime, PyTorch and CuPy in the same process. */
+COHORT_API cohort_status cohort_context_create(cohort_context **out, const cohort_context_options *options);
+
+/* Waits for the context's work and frees it with its pool. Destroy its objects first. NULL is allowed. */
+COHORT_API void cohort_context_destroy(cohort_context *context);
+
+/* From now on work is enqueued on `stream` (a CUstream; NULL: the context's own), after what was enqueued before.
+ * Does not wait. COHORT_UNSUPPORTED on a CPU context unless `stream` is NULL. */
+COHORT_API cohort_status cohort_set_stream(cohort_context *context, void *stream);
+
+/* Waits until the context's work is done, and returns (once) the first deferred error of the calls since the last
+ * cohort_wait: COHORT_FULL of a fixed map, COHORT_RANGE of bad data in device memory, COHORT_DEVICE_ERROR. */
+COHORT_API cohort_status cohort_wait(cohort_context *context);
+
+/* The message of the last failed call on `context` ("" if none failed); with NULL, of this thread's last failed call
+ * that had no context. Valid until the next failed call. Never NULL. */
+COHORT_API const char *cohort_message(const cohort_context *context);
+
+/* "COHORT_FULL" and so on; "COHORT_STATUS_99" is never returned: unknown numbers give "unknown status". */
+COHORT_API const char *cohort_status_name(cohort_status status);
+
+/* "0.1.0" */
+COHORT_API const char *cohort_version(void);
+
+/* What a context runs on. */
+typedef struct cohort_context_info {
+    size_t size;               /* in: sizeof(cohort_context_info) */
+    const char *backend;       /* "cpu" or "cuda"; lives as long as the context, as does `device` */
+    const char *device;        /* "NVIDIA H200", or the processor's name */
+    uint64_t threads;          /* CPU threads; on a GPU: multiprocessors */
+    uint64_t memory_bytes;     /* all of the device's memory (CPU: of the machine) */
+    uint64_t memory_free;      /* what is free now */
+    uint64_t pool_bytes;       /* workspace that the context holds at present, in use or not */
+    uint64_t architecture;     /* 90 for sm_90; 0 on a CPU */
+    uint64_t l2_bytes;         /* the last cache level's size, 0 if not known */
+} cohort_context_info;
+
+#define COHORT_CONTEXT_INFO_INIT                                                                                      \
+    {                                                                                                                 \
+        sizeof(cohort_context_info), NULL, NULL, 0, 0, 0, 0, 0, 0                                                     \
+    }
+
+COHORT_API cohort_status cohort_context_get_info(cohort_context *context, cohort_context_info *info);
+
+/* How many GPUs are usable: *count. COHORT_OK with 0 when there is no driver; cohort_message(NULL) then says in one
+ * line why there is none. Thread-safe. */
+COHORT_API cohort_status cohort_device_count(uint64_t *count);
+
+/* ---- memory -------------------------------------------------------------------------------------------------- */
+
+/* `bytes` (> 0) of the context's memory, aligned to 256 bytes, not initialised. May wait on a GPU. Free it with
+ * cohort_free on the same context, which does so in stream order: work enqueued before may still use it. */
+COHORT_API cohort_status cohort_alloc(cohort_context *context, uint64_t bytes, void **out);
+COHORT_API cohort_status cohort_free(cohort_context *context, void *memory); /* NULL is allowed */
+
+/* Copies between any two kinds of memory that the context can use. Waits if one side is host memory; between device
+ * pointers it is enqueued. The ranges must not overlap. */
+COHORT_API cohort_status cohort_copy(cohort_context *context, void *to, const void *from, uint64_t bytes);
+
+/* Sets every byte. Does not wait with device memory. */
+COHORT_API cohort_status cohort_fill(cohort_context *context, void *memory, int byte, uint64_t bytes);
+
+/* Gives unused workspace back to the system. Waits. */
+COHORT_API cohort_status cohort_trim(cohort_context *context);
+
+/* ---- time and limits ----------------------------------------------------------------------------------------- */
+
+/* Seconds of the work enqueued between start and stop, by the device's own clock on a GPU. `stop` waits. */
+typedef struct cohort_timer cohort_timer;
+COHORT_API cohort_status cohort_timer_create(cohort_context *context, cohort_timer **out);
+COHORT_API void cohort_timer_destroy(cohort_timer *timer); /* NULL is allowed */
+COHORT_API cohort_status cohort_timer_start(cohort_timer *timer);
+COHORT_API cohort_status cohort_timer_stop(cohort_timer *timer, double *seconds);
+
+/* What this machine can do at most, measured now; medians of several runs on data that is not zeros. Rates are per
+ * second. 0 where a limit does not apply to the backend. */
+typedef struct cohort_limits {
+    size_t size;               /* in: sizeof(cohort_limits) */
+    uint64_t table_bytes;      /* in: the size of the table for random access (0: 2 GiB, or a quarter of the free
+                                  memory if that is less); out: the size used */
+    double copy_bytes;         /* B: bytes read plus bytes written by a copy */
+    double random_reads_32;    /* R: random 32-byte sectors read from the table */
+    double random_reads_8;     /* random 8-byte words read (the GUPS of the field, reads only) */
+    double random_cas_8;       /* C: random 8-byte compare-and-swaps on the table */
+    double cached_reads_32;    /* the same from a table that fits in half of the last cache level */
+    double cached_cas_8;
+    double link_to_device;     /* bytes a second from pinned host memory to the device */
+    double link_from_device;
+    double link_both;          /* both directions at once, bytes added up */
+} cohort_limits;
+
+#define COHORT_LIMITS_INIT                                                                                            \
+    {                                                                                                                 \
+        sizeof(cohort_limits), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                           \
+    }
+
+/* Waits; takes some seconds and `table_bytes` (twice that for B) of the context's memory. */
+COHORT_API cohort_status cohort_limits_measure(cohort_context *context, cohort_limits *limits);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,266 @@
+/* cohort/map.h: the bulk-parallel hash map.
+ *
+ * Open addressing in pages of 32-byte buckets, double hashing inside a page (docs/map.md). Every operation takes a
+ * batch of n entries; entry i has the key keys[i] and, where the operation has one, the value values[i]. Keys and
+ * values are arrays of 4- or 8-byte unsigned integers as the map's width says, aligned to their size, in host or in
+ * device memory, all arrays of one call in the same kind. Every key is legal. n may be 0, and may exceed 2^32.
+ *
+ * Waiting. With device pointers, calls on a map of fixed capacity do not wait: outcomes are in `counts` and `failed`
+ * (device memory) once the stream has got there, and cohort_wait returns COHORT_FULL if an entry found no slot.
+ * Calls that may grow the map wait, as do calls with host pointers on a GPU. Calls that only read (find, contains)
+ * never grow. Calls that do not wait can be captured in a CUDA graph once one like it (size and options) has run.
+ *
+ * Threads. One context, with its maps, is used by one thread at a time.
+ *
+ * Cost. An operation touches 1.05 buckets of 32 bytes a key on average at load 0.5, 1.2 at 0.8, 1.4 at 0.9 for keys that
+ * are there; 1.2, 2.3, 4.1 for keys that are not.
+ *
+ * Order. Entries of one batch are processed in no order; see `winner` for duplicates. Batches on one context
+ * happen one after the other. */
+#ifndef COHORT_MAP_H
+#define COHORT_MAP_H
+
+#include "context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cohort_map cohort_map;
+struct cohort_map_view; /* cohort/device/map.h: what a kernel of the user's own works on */
+
+/* Bits of a key and of a value, as the caller's arrays hold them. Stored in 4, 8, 8, 16 and 16 bytes a slot: 64/32 is
+ * stored as 64/64, and computes on its values modulo 2^32. */
+typedef enum cohort_width {
+    COHORT_WIDTH_32_0 = 1,
+    COHORT_WIDTH_32_32 = 2,
+    COHORT_WIDTH_64_0 = 3,
+    COHORT_WIDTH_64_32 = 4,
+    COHORT_WIDTH_64_64 = 5
+} cohort_width;
+
+/* How buckets follow each other inside a page. Linear probing is there to be compared, and for groups. */
+typedef enum cohort_probe { COHORT_PROBE_DOUBLE = 0, COHORT_PROBE_LINEAR = 1 } cohort_probe;
+
+/* Which of several entries with one key in one batch decides the value. ANY is fastest. FIRST and LAST go by input
+ * order and give the same map every time; they take 4 bytes a slot of workspace and a second pass. */
+typedef enum cohort_winner { COHORT_WINNER_ANY = 0, COHORT_WINNER_FIRST = 1, COHORT_WINNER_LAST = 2 } cohort_winner;
+
+/* What is done to one entry. The first five are bulk calls of their own; `run` mixes them all. ADD to COUNT make an
+ * absent key with the operand (COUNT: with 1); ADD and COUNT wrap around; MIN and MAX are unsigned. Widths without
+ * values offer FIND, INSERT, ASSIGN (the same as INSERT) and ERASE. */
+typedef enum cohort_op {
+    COHORT_OP_FIND = 0,
+    COHORT_OP_INSERT = 1,   /* keep: a key that is there keeps its value */
+    COHORT_OP_ASSIGN = 2,   /* replace */
+    COHORT_OP_ERASE = 3,
+    COHORT_OP_ADD = 4,
+    COHORT_OP_MIN = 5,
+    COHORT_OP_MAX = 6,
+    COHORT_OP_OR = 7,
+    COHORT_OP_AND = 8,
+    COHORT_OP_EXCHANGE = 9, /* as ASSIGN; in `run` the result is the old value, as for all of these */
+    COHORT_OP_COUNT = 10    /* add 1; takes no operand */
+} cohort_op;
+
+#define COHORT_SEED_RANDOM UINT64_MAX
+
+typedef struct cohort_map_options {
+    size_t size;           /* sizeof(cohort_map_options) */
+    cohort_width width;
+    cohort_probe probe;
+    uint64_t capacity;     /* pairs that fit without growing, at least 1; the map gets capacity / max_load slots, rounded
+                              up to whole pages of 64 KiB, or to a power of two below one page */
+    uint64_t seed;         /* of the hash; 0: the same at every run; COHORT_SEED_RANDOM: drawn now, for whoever faces
+                              hostile keys */
+    double max_load;       /* taken slots / slots above which a growing map grows; 0: 0.8; at most 1. At 1 the last keys
+                              of a fixed map may find no slot within reach (8 pages); up to 0.97 none has been seen to */
+    uint32_t fixed;        /* 1: never grow, answer COHORT_FULL */
+    uint32_t group;        /* lanes of a GPU that work on one key in find, contains and insert: 0 or 1, 2, 4, 8, 16, 32.
+                              Above 1: only width 32/32, linear probing, on a GPU */
+} cohort_map_options;
+
+#define COHORT_MAP_OPTIONS_INIT                                                                                       \
+    {                                                                                                                 \
+        sizeof(cohort_map_options), COHORT_WIDTH_64_64, COHORT_PROBE_DOUBLE, 0, 0, 0, 0, 0                            \
+    }
+
+/* What became of the entries of a batch. In the same kind of memory as the keys. */
+typedef struct cohort_counts {
+    uint64_t taken;        /* entries that took part (all, or those whose bit of `where` is 1) */
+    uint64_t hits;         /* whose key was in the map before their own operation */
+    uint64_t added;        /* that put their key in */
+    uint64_t failed;       /* that found no slot, or had an op code that is none */
+    uint64_t first_failed; /* the least index of those, UINT64_MAX if there is none */
+} cohort_counts;
+
+/* The options of one batch; NULL means none of them. Bitmaps have one bit an entry, bit i % 32 of word i / 32; a bitmap
+ * that is written is written in whole words, with zeros for entries that did not take part and beyond n. */
+typedef struct cohort_batch {
+    size_t size;            /* sizeof(cohort_batch) */
+    const uint32_t *where;  /* entries that take part; NULL: all */
+    uint32_t *hit;          /* out: the key was in the map before this entry's own operation. Of several entries that
+                               insert one new key exactly one gets 0: the winner */
+    uint32_t *failed;       /* out: the entry found no slot (only fixed maps and exhausted memory) */
+    cohort_counts *counts;  /* out */
+    cohort_winner winner;   /* for insert, assign and insert_and_find */
+} cohort_batch;
+
+#define COHORT_BATCH_INIT                                                                                             \
+    {                                                                                                                 \
+        sizeof(cohort_batch), NULL, NULL, NULL, NULL, COHORT_WINNER_ANY                                               \
+    }
+
+/* ---- making, sizing, ending ---------------------------------------------------------------------------------- */
+
+/* An empty map on `context`. COHORT_RANGE: capacity 0, max_load outside (0, 1], an unknown enumerator, a group that is
+ * not a power of two. COHORT_UNSUPPORTED: a width or a group that the device does not offer (64-bit keys with values
+ * need sm_90). COHORT_OVERFLOW, COHORT_NO_MEMORY: the capacity. Enqueues one fill of the table; O(slots). */
+COHORT_API cohort_status cohort_map_create(cohort_context *context, const cohort_map_options *options, cohort_map **out);
+COHORT_API void cohort_map_destroy(cohort_map *map); /* waits; NULL is allowed */
+
+/* How many pairs are in: one counter, read from the device. Waits. */
+COHORT_API cohort_status cohort_map_size(cohort_map *map, uint64_t *size);
+
+/* Forgets all pairs, keeps the slots. Does not wait. O(slots). */
+COHORT_API cohort_status cohort_map_clear(cohort_map *map);
+
+/* Makes room for `capacity` pairs in all without growing later; never shrinks. Waits. COHORT_UNSUPPORTED on a fixed map
+ * that is too small. */
+COHORT_API cohort_status cohort_map_reserve(cohort_map *map, uint64_t capacity);
+
+/* Builds the table anew for the larger of `capacity` and the pairs in it, dropping erased slots: 0 shrinks to fit. Allowed
+ * on fixed maps; a view taken before is invalid after. Waits. Needs memory for both tables. */
+COHORT_API cohort_status cohort_map_rehash(cohort_map *map, uint64_t capacity);
+
+/* A new map with the same options, seed and pairs, on the same context. */
+COHORT_API cohort_status cohort_map_copy(cohort_map *map, cohort_map **out);
+
+/* Puts every pair of `from` into `to` by INSERT, ASSIGN, or ADD to EXCHANGE (not FIND, ERASE, COUNT). Same context, same
+ * width. Waits. On COHORT_FULL some are in; which is not told. */
+COHORT_API cohort_status cohort_map_merge(cohort_map *to, cohort_map *from, cohort_op rule);
+
+/* ---- batches ------------------------------------------------------------------------------------------------- */
+
+/* Insert: puts in entries whose key is absent. Assign: also replaces the values of those present. Widths without values
+ * take values = NULL. */
+COHORT_API cohort_status cohort_map_insert(cohort_map *map, uint64_t n, const void *keys, const void *values,
+                                           const cohort_batch *batch);
+COHORT_API cohort_status cohort_map_assign(cohort_map *map, uint64_t n, const void *keys, const void *values,
+                                           const cohort_batch *batch);
+
+/* Value = op(value, operand) for ADD to COUNT, atomically entry by entry. operands may be NULL for COUNT. The
+ * winner rule does not apply. */
+COHORT_API cohort_status cohort_map_apply(cohort_map *map, cohort_op op, uint64_t n, const void *keys,
+                                          const void *operands, const cohort_batch *batch);
+
+/* values[i] = the value of keys[i]; of an absent key: *fallback (one value, in host memory), or left as it was if
+ * fallback is NULL. Never changes the map. */
+COHORT_API cohort_status cohort_map_find(cohort_map *map, uint64_t n, const void *keys, void *values,
+                                         const void *fallback, const cohort_batch *batch);
+
+/* Which keys are in: bit i of `hit`. A `hit` in the batch must be NULL or the same. */
+COHORT_API cohort_status cohort_map_contains(cohort_map *map, uint64_t n, const void *keys, uint32_t *hit,
+                                             const cohort_batch *batch);
+
+/* Insert, and values[i] = the value that the map holds after the batch. Entries that failed keep theirs. */
+COHORT_API cohort_status cohort_map_insert_and_find(cohort_map *map, uint64_t n, const void *keys, void *values,
+                                                    const cohort_batch *batch);
+
+/* Takes the keys out. Their slots are not reused before the next rehash; growing maps see to that by themselves. */
+COHORT_API cohort_status cohort_map_erase(cohort_map *map, uint64_t n, const void *keys, const cohort_batch *batch);
+
+/* A mixed stream: entry i does ops[i] (a cohort_op as a byte) to keys[i] with values[i]. results[i] = the value that the
+ * key had just before (not written where it had none; may be NULL; may not be `values`). The history of each key is
+ * linearizable; entries are unordered otherwise. An op code that is none fails its entry (COHORT_RANGE) and does nothing.
+ * values may be NULL if no operation needs one (missing operands are taken as 0). */
+COHORT_API cohort_status cohort_map_run(cohort_map *map, uint64_t n, const uint8_t *ops, const void *keys,
+                                        const void *values, void *results, const cohort_batch *batch);
+
+/* All pairs, in no order: keys[0 .. *count), values likewise (NULL: keys only). COHORT_FULL, with *count the number of
+ * pairs and nothing written, if `capacity` entries do not hold them. Waits. */
+COHORT_API cohort_status cohort_map_export(cohort_map *map, uint64_t capacity, void *keys, void *values, uint64_t *count);
+
+/* ---- what it looks like inside ------------------------------------------------------------------------------- */
+
+#define COHORT_PROBE_BINS 32
+
+typedef struct cohort_map_stats {
+    size_t size;             /* in: sizeof(cohort_map_stats) */
+    uint64_t slots;          /* all */
+    uint64_t pairs;          /* live */
+    uint64_t erased;         /* slots that a rehash would win back */
+    uint64_t table_bytes;
+    uint64_t page_bytes;
+    uint64_t pages;
+    uint64_t seed;
+    double load;             /* taken slots (live or erased) / slots */
+    double probe_mean;       /* probe length: buckets read to find a key that is in, 1 at best */
+    uint64_t probe_max;
+    uint64_t probe_histogram[COHORT_PROBE_BINS]; /* [i]: keys with probe length i + 1; the last bin also holds all longer */
+    double slot_mean;        /* SimpleGPUHashTable's measure, for linear probing: slots between a key's first slot and */
+    uint64_t slot_max;       /* the slot that it is in */
+} cohort_map_stats;
+
+#define COHORT_MAP_STATS_INIT                                                                                         \
+    {                                                                                                                 \
+        sizeof(cohort_map_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0                                             \
+    }
+
+/* Walks the table. Waits. */
+COHORT_API cohort_status cohort_map_get_stats(cohort_map *map, cohort_map_stats *stats);
+
+/* The options that the map has now: capacity is what fits without growing. */
+COHORT_API cohort_status cohort_map_get_options(cohort_map *map, cohort_map_options *options);
+
+/* A view for kernels of the user's own (cohort/device/map.h). It stays valid until a call that rehashes: reserve, rehash,
+ * and on growing maps every call that inserts. Inside a kernel the capacity is fixed. Does not wait. */
+COHORT_API cohort_status cohort_map_get_view(cohort_map *map, struct cohort_map_view *view);
+
+/* ---- files --------------------------------------------------------------------------------------------------- */
+
+/* Writes options and pairs to a file, under another name first: `path` is the old file or the whole new one. Waits. */
+COHORT_API cohort_status cohort_map_save(cohort_map *map, const char *path);
+
+/* Reads what save wrote, from any backend; every byte is checked. COHORT_IO, COHORT_TRUNCATED, COHORT_BAD_VERSION,
+ * COHORT_CORRUPT, COHORT_NO_MEMORY: *out is NULL. */
+COHORT_API cohort_status cohort_map_load(cohort_context *context, const char *path, cohort_map **out);
+
+/* ---- typed calls --------------------------------------------------------------------------------------------- */
+
+/* cohort_map_insert_64_64(map, n, keys, values, batch) and so on: the same calls with the arrays' types spelled out. */
+#define COHORT_MAP_TYPED(width, key, value)                                                                           \
+    static inline cohort_status cohort_map_insert_##width(cohort_map *map, uint64_t n, const key *keys,               \
+                                                          const value *values, const cohort_batch *batch)             \
+    {                                                                                                                 \
+        return cohort_map_insert(map, n, keys, values, batch);                                                        \
+    }                                                                                                                 \
+    static inline cohort_status cohort_map_assign_##width(cohort_map *map, uint64_t n, const key *keys,               \
+                                                          const value *values, const cohort_batch *batch)             \
+    {                                                                                                                 \
+        return cohort_map_assign(map, n, keys, values, batch);                                                        \
+    }                                                                                                                 \
+    static inline cohort_status cohort_map_apply_##width(cohort_map *map, cohort_op op, uint64_t n, const key *keys,  \
+                                                         const value *operands, const cohort_batch *batch)            \
+    {                                                                                                                 \
+        return cohort_map_apply(map, op, n, keys, operands, batch);                                                   \
+    }                                                                                                                 \
+    static inline cohort_status cohort_map_find_##width(cohort_map *map, uint64_t n, const key *keys, value *values,  \
+                                                        const value *fallback, const cohort_batch *batch)             \
+    {                                                                                                                 \
+        return cohort_map_find(map, n, keys, values, fallback, batch);                                                \
+    }                                                                                                                 \
+    static inline cohort_status cohort_map_insert_and_find_##width(cohort_map *map, uint64_t n, const key *keys,      \
+                                                                   value *values, const cohort_batch *batch)          \
+    {                                                                                                                 \
+        return cohort_map_insert_and_find(map, n, keys, values, batch);                                               \
+    }
+
+COHORT_MAP_TYPED(32_32, uint32_t, uint32_t)
+COHORT_MAP_TYPED(64_32, uint64_t, uint32_t)
+COHORT_MAP_TYPED(64_64, uint64_t, uint64_t)
+
+#ifdef __cplusplus
+}
+#endif
+#endif
