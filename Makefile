@@ -1,0 +1,70 @@
+# A thin layer over CMake; `make help` lists what there is.
+#   PREFIX=/usr/local   where `make install` goes (DESTDIR is honoured)
+#   BUILD=build         the build folder of `make`, `make test`, `make install`
+#   JOBS=N              parallel jobs (default: the machine's cores)
+#   PART=K/N            with `make test`: only the Kth of N parts
+PREFIX ?= /usr/local
+BUILD ?= build
+JOBS ?= $(shell nproc)
+CMAKE_ARGS ?=
+
+.PHONY: all help configure deps demo test check-quick bench install debug asan ubsan tsan fuzz mutants format \
+        format-check clean
+
+all: configure
+	@cmake --build $(BUILD) -j $(JOBS)
+
+help:
+	@echo "make               build $(BUILD)/cohort and $(BUILD)/libcohort.so"
+	@echo "make demo          count k-mers of real reads, checked against jellyfish (installs what is missing)"
+	@echo "make test          every test on every device that is here (installs what is missing; PART=K/N: a part)"
+	@echo "make check-quick   the two-minute form, for people at work"
+	@echo "make bench         what this machine can do at most"
+	@echo "make deps          install what is missing from Debian's packages"
+	@echo "make install       headers, libraries, tool, manual page under PREFIX=$(PREFIX)"
+	@echo "make debug | asan | ubsan | tsan | fuzz    other builds, in build/NAME, and their tests"
+	@echo "make mutants       each known bug, put back, must be caught"
+	@echo "make format        clang-format every C and CUDA file (format-check: only tell)"
+	@echo "make clean         remove $(BUILD)"
+
+configure:
+	@scripts/deps.sh --check
+	@[ -f $(BUILD)/CMakeCache.txt ] && [ -z "$(CMAKE_ARGS)" ] || \
+	    cmake --preset release -B $(BUILD) $(CMAKE_ARGS)
+
+deps:
+	@scripts/deps.sh
+
+demo: deps
+	@$(MAKE) --no-print-directory all
+	@examples/demo.sh $(BUILD)
+
+test:
+	@BUILD=$(BUILD) JOBS=$(JOBS) PART=$(PART) scripts/test.sh
+
+check-quick:
+	@BUILD=$(BUILD) JOBS=$(JOBS) PART=$(PART) scripts/test.sh --quick
+
+bench: all
+	@$(BUILD)/cohort bench limits
+
+install: all
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+debug asan ubsan tsan:
+	@scripts/variant.sh $@ $(JOBS)
+
+fuzz:
+	@scripts/fuzz.sh $(JOBS)
+
+mutants: all
+	@tests/mutants/run.sh $(BUILD)
+
+format:
+	@scripts/format.sh
+
+format-check:
+	@scripts/format.sh --check
+
+clean:
+	@rm -rf $(BUILD)

@@ -1,0 +1,65 @@
+# The test programs, tests/test_*.c. Each is linked with the other tests/*.c (runner, oracle), the static library, and the
+# simulated GPU: tests/sim and all kernels compiled as C by the host's compiler. Each program runs once a device.
+file(GLOB test_programs CONFIGURE_DEPENDS tests/test_*.c tests/sim/test_*.c tests/litmus/test_*.c)
+file(GLOB test_support CONFIGURE_DEPENDS tests/*.c tests/litmus/*.c)
+file(GLOB sim_sources CONFIGURE_DEPENDS tests/sim/*.c tests/sim/*.S)
+file(GLOB test_kernels CONFIGURE_DEPENDS tests/kernels/*.cu tests/litmus/*.cu)
+file(GLOB sim_headers CONFIGURE_DEPENDS tests/sim/*.h)
+if(test_programs)
+    list(REMOVE_ITEM test_support ${test_programs})
+    list(REMOVE_ITEM sim_sources ${test_programs})
+endif()
+set(test_includes tests tests/sim include src)
+
+cohort_embed_fatbins(cohort_test_fatbins test_fatbins ${test_kernels})
+
+# The simulator; the kernels are read as C (the property makes CMake say -x c).
+set(cohort_sim "")
+if(sim_sources)
+    add_library(cohort_sim OBJECT ${sim_sources} ${kernel_sources} ${test_kernels})
+    set_source_files_properties(${kernel_sources} ${test_kernels} PROPERTIES LANGUAGE C)
+    target_compile_definitions(cohort_sim PRIVATE COHORT_SIM)
+    target_include_directories(cohort_sim PRIVATE tests/sim include src tests)
+    target_link_libraries(cohort_sim PRIVATE cohort_flags)
+    set(cohort_sim $<TARGET_OBJECTS:cohort_sim>)
+endif()
+
+if(test_programs)
+    add_library(cohort_test_support OBJECT ${test_support} ${test_fatbins})
+    target_include_directories(cohort_test_support PRIVATE ${test_includes})
+    target_link_libraries(cohort_test_support PRIVATE cohort_flags)
+endif()
+foreach(source ${test_programs})
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} ${source} $<TARGET_OBJECTS:cohort_test_support> ${cohort_sim})
+    target_include_directories(${name} PRIVATE ${test_includes})
+    target_link_libraries(${name} PRIVATE cohort_flags cohort_static m)
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+endforeach()
+
+# ---- what ctest runs ---------------------------------------------------------------------------------------------
+# scripts/record.sh runs one program and leaves a line for the summary table in build/results.
+set(COHORT_TEST_ARGS "" CACHE STRING "More arguments for every test program, such as --quick")
+set(record ${PROJECT_SOURCE_DIR}/scripts/record.sh ${PROJECT_BINARY_DIR}/results)
+function(cohort_add_test name device seconds)
+    add_test(NAME ${name}.${device} COMMAND ${record} ${seconds} ${name} ${device} ${ARGN}
+             WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
+    set_tests_properties(${name}.${device} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 3600)
+endfunction()
+
+foreach(source ${test_programs})
+    get_filename_component(program ${source} NAME_WE)
+    string(REGEX REPLACE "^test_" "" name ${program})
+    foreach(device cpu sim:1 cuda)
+        string(REGEX REPLACE ":.*" "" label ${device})
+        cohort_add_test(${name} ${label} 1800 $<TARGET_FILE:${program}> --device ${device})
+        set_property(TEST ${name}.${label} PROPERTY LABELS ${label})
+    endforeach()
+    set_property(TEST ${name}.sim PROPERTY COST 100) # the longest: first
+endforeach()
+foreach(suite structure cli)
+    if(EXISTS ${PROJECT_SOURCE_DIR}/tests/${suite}/run.sh)
+        cohort_add_test(${suite} host 600 bash ${PROJECT_SOURCE_DIR}/tests/${suite}/run.sh ${PROJECT_BINARY_DIR})
+        set_property(TEST ${suite}.host PROPERTY LABELS host)
+    endif()
+endforeach()

@@ -1,0 +1,106 @@
+#!/bin/sh
+# deps.sh [--check | --all]
+#
+# Installs what is missing from Debian's packages, as root or through sudo, each named with its reason. What only .ci/run
+# needs (a second compiler, fuzzers, the formatter) is installed with --all alone. With --check nothing is installed: it
+# says what the build lacks and how to get it, and fails if the build cannot do without. Where nothing can be installed
+# it says so in one line, and goes on if what is missing is optional. docs/dependencies.md tells more of each.
+#
+# COHORT_DEPS=no in the environment: install nothing.
+set -u
+
+# For | shows that it is there | package | why. build: nothing goes without; tool: build/cohort; test, demo, ci: those.
+needs='
+build|command cc|gcc|compiles the library
+build|file /usr/include/stdlib.h|libc6-dev|headers of the C library
+build|command cmake|cmake|describes the build
+build|command make|make|runs the build
+tool|file /usr/include/zlib.h|zlib1g-dev|reads gzip-compressed FASTA and FASTQ
+test|command g++|g++|compiles the public headers as C++ in a test
+test|command pkg-config|pkg-config|builds the installed-library example in a test
+test|command nm|binutils|lists the exported symbols in a test
+demo|command jellyfish|jellyfish|counts the same k-mers, to compare with
+demo|package bowtie2-examples|bowtie2-examples|holds the sequencing reads of the demo
+ci|command clang|clang|is the second compiler, and builds the fuzzers
+ci|glob /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a|libclang-rt-14-dev|run time of the fuzzers
+ci|command clang-format-14|clang-format-14|checks the style
+'
+
+mode=install
+wanted='build|tool|test|demo'
+case ${1:-} in
+--check) mode=check wanted='build|tool' ;;
+--all) wanted='build|tool|test|demo|ci' ;;
+'') ;;
+*)
+    echo "deps.sh: '$1' is neither --check nor --all" >&2
+    exit 2
+    ;;
+esac
+
+# there KIND WHAT: is it on this machine?
+there() {
+    case $1 in
+    command) command -v "$2" >/dev/null 2>&1 ;;
+    file) [ -e "$2" ] ;;
+    glob) ls $2 >/dev/null 2>&1 ;;
+    package) dpkg -s "$2" 2>/dev/null | grep -q '^Status: .* installed' ;;
+    esac
+}
+
+# The lines of `needs` that are wanted and not there.
+missing() {
+    printf '%s' "$needs" | grep -E "^($wanted)\\|" | while IFS='|' read -r what test package why; do
+        there ${test%% *} "${test#* }" || printf '%s|%s|%s\n' "$what" "$package" "$why"
+    done
+}
+
+names() {
+    printf '%s\n' "$1" | cut -d '|' -f 2 | tr '\n' ' ' | sed 's/ $//'
+}
+
+lacking=$(missing)
+if [ -z "$lacking" ]; then
+    [ $mode = check ] || echo "deps: nothing is missing"
+    exit 0
+fi
+
+# fail_or_go_on REASON: one line; only what the build itself needs is fatal.
+fail_or_go_on() {
+    echo "deps: missing: $(names "$lacking"); $1 (by hand: apt-get install $(names "$lacking"))" >&2
+    printf '%s\n' "$lacking" | grep -q '^build|' && exit 1
+    exit 0
+}
+
+[ $mode = install ] || fail_or_go_on "make deps installs what is missing"
+[ "${COHORT_DEPS:-yes}" != no ] || fail_or_go_on "COHORT_DEPS=no forbids to install"
+command -v apt-get >/dev/null 2>&1 || fail_or_go_on "there is no apt-get here"
+as_root=''
+if [ "$(id -u)" -ne 0 ]; then
+    as_root=sudo
+    [ -t 0 ] || as_root='sudo -n'
+    $as_root true 2>/dev/null || fail_or_go_on "neither root nor sudo"
+fi
+
+printf '%s\n' "$lacking" | while IFS='|' read -r what package why; do
+    echo "deps: installing $package, which $why" | sed 's/which \(headers\|run time\)/the \1/'
+done
+options='-qq -o Acquire::Retries=1 -o Acquire::http::Timeout=15 -o Dpkg::Use-Pty=0'
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+apt_install() {
+    $as_root env DEBIAN_FRONTEND=noninteractive timeout -k 10 600 \
+        apt-get $options install -y --no-install-recommends "$@" >"$log" 2>&1 </dev/null
+}
+# Package lists may be absent or stale: fetch them when a first try fails; then one by one, as a release may lack one.
+if ! apt_install $(names "$lacking"); then
+    $as_root timeout -k 10 180 apt-get $options update >>"$log" 2>&1 </dev/null
+    if ! apt_install $(names "$lacking"); then
+        for package in $(names "$lacking"); do
+            apt_install "$package" || true
+        done
+    fi
+fi
+
+lacking=$(missing)
+[ -z "$lacking" ] || fail_or_go_on "apt-get could not install: $(grep -E '^(E|W):' "$log" | head -n 1)"
