@@ -1,0 +1,116 @@
+/* cohort/device/lane.h: the words that kernels are written in. The whole platform is here and nowhere else.
+ *
+ * A kernel is plain C in the common subset of C11 and C++ (nvcc and NVRTC read it as C++, the simulator's compiler as C):
+ * no <stdint.h>, no designated initialisers, explicit casts from void *. Every access to memory that another lane may
+ * touch is one of the words below; what a word means (PTX, scope, order, effect in the simulator) is the table in
+ * docs/simulator.md. No word mixes sizes on one address: a location is used with one width for a whole launch.
+ *
+ * Three platforms define the words:
+ *   lane_cuda.h   a GPU. On CUDA a word costs nothing: each is one instruction or one built-in.
+ *   lane_cpu.h    threads of the host. A lane is a thread; there are only the words on memory, no collectives.
+ *   sim_lane.h    the simulated GPU of tests/sim: a lane is a coroutine, memory is weak, a scheduler decides at every word.
+ *
+ * Types      co_u8 co_u16 co_u32 co_u64, co_u128 {lo, hi}; a sector is 32 aligned bytes: co_sector32 {w[8]}, co_sector64
+ *            {w[4]}, co_sector128 {w[2]}
+ * Who        co_lane() 0..31; co_warp() of the block; co_thread() of the block; co_threads() in a block; co_block();
+ *            co_blocks(); co_clock() nanoseconds; co_pause() in a loop that waits for another lane
+ * Together   co_ballot(mask, p); co_any; co_all; co_shuffle32/64(mask, v, from); co_match32/64(mask, v);
+ *            co_warp_sync(mask); co_block_sync(); all lanes in mask must come, those that have returned excepted
+ * Plain      co_read8/16/32/64/128(p), co_write8/32/64/128(p, v): memory that no other lane writes (reads) meanwhile;
+ *            co_read_stream.., co_write_stream..: the same, not to be kept in caches
+ * Relaxed    co_load32/64/128(p), co_store32/64/128(p, v): whole, coherent at each address, unordered across addresses;
+ *            co_load_sector32/64/128(p): a sector's words, each whole, read in no order
+ * Ordered    co_load_acquire32/64, co_store_release32/64; co_fence() (acquire and release), co_fence_sc()
+ * Atomics    co_cas32/64/128(p, expected, desired) and co_add, co_min, co_max, co_or, co_and, co_exchange 32/64(p, v):
+ *            relaxed, all return the old value; co_cas128 needs sm_90
+ * Shared     CO_SHARED(T, name, n): an array of the block's; CO_SHARED_DYNAMIC(T, name): the launch's; plain and relaxed
+ *            words and atomics work on it; co_bulk_copy(shared, from, bytes): the whole block copies, and meets
+ * Kernels    CO_KERNEL(name, struct type) { ... args->field ... }; CO_INLINE for functions; CO_EACH_WARP(base, n) */
+#ifndef COHORT_DEVICE_LANE_H
+#define COHORT_DEVICE_LANE_H
+
+typedef unsigned char co_u8;
+typedef unsigned short co_u16;
+typedef unsigned int co_u32;
+typedef unsigned long long co_u64;
+
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#    define CO_ALIGN(n) __align__(n)
+#else
+#    define CO_ALIGN(n) __attribute__((aligned(n)))
+#endif
+
+typedef struct CO_ALIGN(16) co_u128 {
+    co_u64 lo, hi;
+} co_u128;
+typedef struct CO_ALIGN(32) co_sector32 {
+    co_u32 w[8];
+} co_sector32;
+typedef struct CO_ALIGN(32) co_sector64 {
+    co_u64 w[4];
+} co_sector64;
+typedef struct CO_ALIGN(32) co_sector128 {
+    co_u128 w[2];
+} co_sector128;
+
+#define CO_FULL_WARP 0xffffffffu
+
+#if defined(COHORT_SIM)
+#    include "sim_lane.h"
+#elif defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#    include "lane_cuda.h"
+#else
+#    include "lane_cpu.h"
+#endif
+
+CO_INLINE co_u128 co_make128(co_u64 lo, co_u64 hi)
+{
+    co_u128 v;
+    v.lo = lo;
+    v.hi = hi;
+    return v;
+}
+
+CO_INLINE int co_same128(co_u128 a, co_u128 b) { return a.lo == b.lo && a.hi == b.hi; }
+
+#if defined(CO_HAS_WARPS)
+
+/* Walks [0, n) a warp's width at a time, warps of the grid side by side: base is the entry of lane 0, a multiple of 32.
+ * All lanes of a warp make the same turns, so collectives with CO_FULL_WARP are allowed inside. */
+#    define CO_EACH_WARP(base, n)                                                                                     \
+        for (co_u64 base = ((co_u64)co_block() * co_threads() + (co_thread() & ~31u)); base < (n);                    \
+             base += (co_u64)co_blocks() * co_threads())
+
+/* The sum over the lanes of a full warp, in every lane. */
+CO_INLINE co_u64 co_warp_sum(co_u64 v)
+{
+    for (co_u32 d = 16; d; d >>= 1)
+        v += co_shuffle64(CO_FULL_WARP, v, co_lane() ^ d);
+    return v;
+}
+
+/* The least (greatest) over the lanes of a full warp, in every lane. */
+CO_INLINE co_u64 co_warp_min(co_u64 v)
+{
+    for (co_u32 d = 16; d; d >>= 1) {
+        co_u64 other = co_shuffle64(CO_FULL_WARP, v, co_lane() ^ d);
+        v = other < v ? other : v;
+    }
+    return v;
+}
+
+CO_INLINE co_u64 co_warp_max(co_u64 v) { return ~co_warp_min(~v); }
+
+/* The sum over the lanes before this one in a full warp. */
+CO_INLINE co_u64 co_warp_before(co_u64 v)
+{
+    co_u64 sum = v;
+    for (co_u32 d = 1; d < 32; d <<= 1) {
+        co_u64 other = co_shuffle64(CO_FULL_WARP, sum, co_lane() - d);
+        sum += co_lane() >= d ? other : 0;
+    }
+    return sum - v;
+}
+
+#endif
+#endif

@@ -1,0 +1,227 @@
+/* lane_cuda.h: the words of lane.h on a GPU. Relaxed words have .gpu scope and are coherent in L2; a plain word may be
+ * served by L1. Addresses are generic, so each word works on global and on shared memory alike. */
+#ifndef COHORT_DEVICE_LANE_CUDA_H
+#define COHORT_DEVICE_LANE_CUDA_H
+
+#define CO_INLINE static __device__ __forceinline__
+#define CO_HAS_WARPS 1
+
+/* ---- who ----------------------------------------------------------------------------------------------------- */
+
+CO_INLINE co_u32 co_lane(void) { return threadIdx.x & 31u; }
+CO_INLINE co_u32 co_warp(void) { return threadIdx.x >> 5; }
+CO_INLINE co_u32 co_thread(void) { return threadIdx.x; }
+CO_INLINE co_u32 co_threads(void) { return blockDim.x; }
+CO_INLINE co_u32 co_block(void) { return blockIdx.x; }
+CO_INLINE co_u32 co_blocks(void) { return gridDim.x; }
+CO_INLINE void co_pause(void) { __nanosleep(20); }
+
+CO_INLINE co_u64 co_clock(void)
+{
+    co_u64 t;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t)::"memory");
+    return t;
+}
+
+/* ---- together ------------------------------------------------------------------------------------------------ */
+
+CO_INLINE co_u32 co_ballot(co_u32 mask, int p) { return __ballot_sync(mask, p); }
+CO_INLINE int co_any(co_u32 mask, int p) { return __any_sync(mask, p); }
+CO_INLINE int co_all(co_u32 mask, int p) { return __all_sync(mask, p); }
+CO_INLINE co_u32 co_shuffle32(co_u32 mask, co_u32 v, co_u32 from) { return __shfl_sync(mask, v, (int)from); }
+CO_INLINE co_u64 co_shuffle64(co_u32 mask, co_u64 v, co_u32 from) { return __shfl_sync(mask, v, (int)from); }
+CO_INLINE co_u32 co_match32(co_u32 mask, co_u32 v) { return __match_any_sync(mask, v); }
+CO_INLINE co_u32 co_match64(co_u32 mask, co_u64 v) { return __match_any_sync(mask, v); }
+CO_INLINE void co_warp_sync(co_u32 mask) { __syncwarp(mask); }
+CO_INLINE void co_block_sync(void) { __syncthreads(); }
+
+/* ---- plain --------------------------------------------------------------------------------------------------- */
+
+CO_INLINE co_u8 co_read8(const co_u8 *p) { return *p; }
+CO_INLINE co_u16 co_read16(const co_u16 *p) { return *p; }
+CO_INLINE co_u32 co_read32(const co_u32 *p) { return *p; }
+CO_INLINE co_u64 co_read64(const co_u64 *p) { return *p; }
+CO_INLINE co_u128 co_read128(const co_u128 *p)
+{
+    ulonglong2 v = *(const ulonglong2 *)p;
+    co_u128 r;
+    r.lo = v.x;
+    r.hi = v.y;
+    return r;
+}
+CO_INLINE void co_write8(co_u8 *p, co_u8 v) { *p = v; }
+CO_INLINE void co_write32(co_u32 *p, co_u32 v) { *p = v; }
+CO_INLINE void co_write64(co_u64 *p, co_u64 v) { *p = v; }
+CO_INLINE void co_write128(co_u128 *p, co_u128 v) { *(ulonglong2 *)p = make_ulonglong2(v.lo, v.hi); }
+
+CO_INLINE co_u8 co_read_stream8(const co_u8 *p) { return __ldcs(p); }
+CO_INLINE co_u32 co_read_stream32(const co_u32 *p) { return __ldcs(p); }
+CO_INLINE co_u64 co_read_stream64(const co_u64 *p) { return __ldcs(p); }
+CO_INLINE co_u128 co_read_stream128(const co_u128 *p)
+{
+    ulonglong2 v = __ldcs((const ulonglong2 *)p);
+    co_u128 r;
+    r.lo = v.x;
+    r.hi = v.y;
+    return r;
+}
+CO_INLINE void co_write_stream32(co_u32 *p, co_u32 v) { __stcs(p, v); }
+CO_INLINE void co_write_stream64(co_u64 *p, co_u64 v) { __stcs(p, v); }
+CO_INLINE void co_write_stream128(co_u128 *p, co_u128 v) { __stcs((ulonglong2 *)p, make_ulonglong2(v.lo, v.hi)); }
+
+/* ---- relaxed and ordered ------------------------------------------------------------------------------------- */
+
+#define CO_LOAD(name, bits, reg, order)                                                                               \
+    CO_INLINE co_u##bits name(const co_u##bits *p)                                                                    \
+    {                                                                                                                 \
+        co_u##bits v;                                                                                                 \
+        asm volatile("ld." order ".gpu.u" #bits " %0, [%1];" : "=" reg(v) : "l"(p) : "memory");                       \
+        return v;                                                                                                     \
+    }
+#define CO_STORE(name, bits, reg, order)                                                                              \
+    CO_INLINE void name(co_u##bits *p, co_u##bits v)                                                                  \
+    {                                                                                                                 \
+        asm volatile("st." order ".gpu.u" #bits " [%0], %1;" ::"l"(p), reg(v) : "memory");                            \
+    }
+
+CO_LOAD(co_load32, 32, "r", "relaxed")
+CO_LOAD(co_load64, 64, "l", "relaxed")
+CO_LOAD(co_load_acquire32, 32, "r", "acquire")
+CO_LOAD(co_load_acquire64, 64, "l", "acquire")
+CO_STORE(co_store32, 32, "r", "relaxed")
+CO_STORE(co_store64, 64, "l", "relaxed")
+CO_STORE(co_store_release32, 32, "r", "release")
+CO_STORE(co_store_release64, 64, "l", "release")
+
+#undef CO_LOAD
+#undef CO_STORE
+
+CO_INLINE co_u128 co_load128(const co_u128 *p)
+{
+    co_u128 v;
+    asm volatile("{ .reg .b128 t; ld.relaxed.gpu.b128 t, [%2]; mov.b128 {%0, %1}, t; }"
+                 : "=l"(v.lo), "=l"(v.hi)
+                 : "l"(p)
+                 : "memory");
+    return v;
+}
+
+CO_INLINE void co_store128(co_u128 *p, co_u128 v)
+{
+    asm volatile("{ .reg .b128 t; mov.b128 t, {%1, %2}; st.relaxed.gpu.b128 [%0], t; }" ::"l"(p), "l"(v.lo), "l"(v.hi)
+                 : "memory");
+}
+
+CO_INLINE co_sector32 co_load_sector32(const void *p)
+{
+    co_sector32 s;
+    asm volatile("ld.relaxed.gpu.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(s.w[0]), "=r"(s.w[1]), "=r"(s.w[2]), "=r"(s.w[3])
+                 : "l"(p)
+                 : "memory");
+    asm volatile("ld.relaxed.gpu.v4.u32 {%0, %1, %2, %3}, [%4 + 16];"
+                 : "=r"(s.w[4]), "=r"(s.w[5]), "=r"(s.w[6]), "=r"(s.w[7])
+                 : "l"(p)
+                 : "memory");
+    return s;
+}
+
+CO_INLINE co_sector64 co_load_sector64(const void *p)
+{
+    co_sector64 s;
+    asm volatile("ld.relaxed.gpu.v2.u64 {%0, %1}, [%2];" : "=l"(s.w[0]), "=l"(s.w[1]) : "l"(p) : "memory");
+    asm volatile("ld.relaxed.gpu.v2.u64 {%0, %1}, [%2 + 16];" : "=l"(s.w[2]), "=l"(s.w[3]) : "l"(p) : "memory");
+    return s;
+}
+
+CO_INLINE co_sector128 co_load_sector128(const void *p)
+{
+    co_sector128 s;
+    s.w[0] = co_load128((const co_u128 *)p);
+    s.w[1] = co_load128((const co_u128 *)p + 1);
+    return s;
+}
+
+CO_INLINE void co_fence(void) { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
+CO_INLINE void co_fence_sc(void) { asm volatile("fence.sc.gpu;" ::: "memory"); }
+
+/* ---- atomics ------------------------------------------------------------------------------------------------- */
+
+CO_INLINE co_u32 co_cas32(co_u32 *p, co_u32 expected, co_u32 desired) { return atomicCAS(p, expected, desired); }
+CO_INLINE co_u64 co_cas64(co_u64 *p, co_u64 expected, co_u64 desired) { return atomicCAS(p, expected, desired); }
+
+/* sm_90 and later. Code for older machines contains a trap in its place; the host never launches it there. */
+CO_INLINE co_u128 co_cas128(co_u128 *p, co_u128 expected, co_u128 desired)
+{
+    co_u128 old;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("{ .reg .b128 e, d, o; mov.b128 e, {%3, %4}; mov.b128 d, {%5, %6};"
+                 " atom.relaxed.gpu.cas.b128 o, [%2], e, d; mov.b128 {%0, %1}, o; }"
+                 : "=l"(old.lo), "=l"(old.hi)
+                 : "l"(p), "l"(expected.lo), "l"(expected.hi), "l"(desired.lo), "l"(desired.hi)
+                 : "memory");
+#else
+    old = expected;
+    (void)p, (void)desired;
+    asm volatile("trap;");
+#endif
+    return old;
+}
+
+CO_INLINE co_u32 co_add32(co_u32 *p, co_u32 v) { return atomicAdd(p, v); }
+CO_INLINE co_u64 co_add64(co_u64 *p, co_u64 v) { return atomicAdd(p, v); }
+CO_INLINE co_u32 co_min32(co_u32 *p, co_u32 v) { return atomicMin(p, v); }
+CO_INLINE co_u64 co_min64(co_u64 *p, co_u64 v) { return atomicMin(p, v); }
+CO_INLINE co_u32 co_max32(co_u32 *p, co_u32 v) { return atomicMax(p, v); }
+CO_INLINE co_u64 co_max64(co_u64 *p, co_u64 v) { return atomicMax(p, v); }
+CO_INLINE co_u32 co_or32(co_u32 *p, co_u32 v) { return atomicOr(p, v); }
+CO_INLINE co_u64 co_or64(co_u64 *p, co_u64 v) { return atomicOr(p, v); }
+CO_INLINE co_u32 co_and32(co_u32 *p, co_u32 v) { return atomicAnd(p, v); }
+CO_INLINE co_u64 co_and64(co_u64 *p, co_u64 v) { return atomicAnd(p, v); }
+CO_INLINE co_u32 co_exchange32(co_u32 *p, co_u32 v) { return atomicExch(p, v); }
+CO_INLINE co_u64 co_exchange64(co_u64 *p, co_u64 v) { return atomicExch(p, v); }
+
+/* ---- shared memory and kernels ------------------------------------------------------------------------------- */
+
+#define CO_SHARED(T, name, n)      __shared__ T name[n]
+#define CO_SHARED_DYNAMIC(T, name) extern __shared__ __align__(128) T name[]
+
+/* bytes a multiple of 16, both addresses aligned to 16. The copy engine fetches on Hopper and later. */
+CO_INLINE void co_bulk_copy(void *shared, const void *from, co_u32 bytes)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    __shared__ co_u64 barrier;
+    co_u32 b = (co_u32)__cvta_generic_to_shared(&barrier), to = (co_u32)__cvta_generic_to_shared(shared);
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(b) : "memory");
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(b), "r"(bytes) : "memory");
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+                     "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(b)
+                     : "memory");
+    }
+    asm volatile("{ .reg .pred p; WAIT: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0; @!p bra WAIT; }" ::"r"(b)
+                 : "memory");
+    __syncthreads();
+    if (threadIdx.x == 0)
+        asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(b) : "memory");
+    __syncthreads();
+#else
+    for (co_u32 i = threadIdx.x * 16; i < bytes; i += blockDim.x * 16)
+        *(ulonglong2 *)((char *)shared + i) = *(const ulonglong2 *)((const char *)from + i);
+    __syncthreads();
+#endif
+}
+
+#define CO_KERNEL(name, type)                                                                                         \
+    CO_INLINE void name##_body(const type *args);                                                                     \
+    extern "C" __global__ void __launch_bounds__(256) name(const __grid_constant__ type parameters)                   \
+    {                                                                                                                 \
+        name##_body(&parameters);                                                                                     \
+    }                                                                                                                 \
+    CO_INLINE void name##_body(const type *args)
+
+#endif

@@ -1,0 +1,131 @@
+/* cohort/device/map.h: the map inside kernels: find, contains, insert, assign, apply, erase, by single lanes.
+ *
+ * Get a view from cohort_map_get_view, pass it to a kernel by value, and mix the operations in any order:
+ *
+ *     co_map_tally tally = {0, 0};
+ *     co_u64 value;
+ *     if (co_map64_64_find(&view, key, &value) == CO_MAP_HIT) ...
+ *     if (co_map64_64_insert(&view, key, value, &tally) == CO_MAP_FULL) ...
+ *     co_map_flush(&view, &tally);          // once, at the end of the kernel: keeps cohort_map_size right
+ *
+ * The same text works in the host's threads on a CPU context's map.
+ *
+ * Order. The operations on one key are linearizable. They are relaxed: to publish other memory through a map, use
+ * co_fence() before the insert and after the find that hits. Capacity is fixed inside a kernel: an insert can answer
+ * CO_MAP_FULL. A view is void once a host call has rehashed the map (cohort/map.h says which do); one whose `version` is not
+ * CO_MAP_VIEW_VERSION was made by another version of the library.
+ *
+ * The algorithm (docs/map-protocol.md has the proof). A slot goes empty -> key -> erased, each step by one compare-and-swap on
+ * the whole slot, and never back. A key's walk visits slots in an order that depends on nothing but the key, and an insert
+ * takes the first slot of that walk which is empty at the moment of its compare-and-swap, having seen every slot
+ * before it taken by something else. Since no slot becomes empty again, the key can be nowhere further on; so a key is live
+ * in one slot at most, and the first empty slot proves absence. The two keys whose patterns mark empty and
+ * erased live in two side slots after the table, whose key field says 0 when live; those are reused. */
+#ifndef COHORT_DEVICE_MAP_H
+#define COHORT_DEVICE_MAP_H
+
+#include "hash.h"
+
+#define CO_MAP_VIEW_VERSION 1u
+
+/* What is known of the pairs without a walk; on a line of its own. */
+struct CO_ALIGN(128) co_map_counters {
+    co_u64 taken;  /* slots that are not empty */
+    co_u64 erased; /* of those, slots whose key was erased */
+};
+
+typedef struct cohort_map_view {
+    co_u32 version; /* CO_MAP_VIEW_VERSION */
+    co_u32 width;   /* a cohort_width */
+    void *slots;    /* pages x (mask + 1) buckets of 32 bytes, then two side slots; aligned to 128 */
+    struct co_map_counters *counters;
+    co_u64 seed;
+    co_u32 pages;
+    co_u32 mask;   /* buckets of a page - 1 */
+    co_u32 reach;  /* pages that a key may lie in, from its own on */
+    co_u32 linear; /* 1: linear probing */
+} cohort_map_view;
+
+/* Slots taken and erased by one lane since the last flush. */
+typedef struct co_map_tally {
+    co_u32 taken, erased;
+} co_map_tally;
+
+enum {
+    CO_MAP_MISS = 0, /* the key was not in */
+    CO_MAP_HIT = 1,  /* it was */
+    CO_MAP_NEW = 2,  /* it was not, and now is */
+    CO_MAP_FULL = 3, /* it was not, and there is no slot for it */
+    CO_MAP_BAD = 4   /* the operation is none */
+};
+
+/* Operations of apply, the same numbers as cohort_op. */
+enum {
+    CO_OP_FIND = 0,
+    CO_OP_INSERT = 1,
+    CO_OP_ASSIGN = 2,
+    CO_OP_ERASE = 3,
+    CO_OP_ADD = 4,
+    CO_OP_MIN = 5,
+    CO_OP_MAX = 6,
+    CO_OP_OR = 7,
+    CO_OP_AND = 8,
+    CO_OP_EXCHANGE = 9,
+    CO_OP_COUNT = 10,
+    CO_OPS = 11
+};
+
+CO_INLINE co_u64 co_map_buckets(const cohort_map_view *m) { return (co_u64)m->pages * ((co_u64)m->mask + 1); }
+
+CO_INLINE co_u64 co_map_walk_bucket(const cohort_map_view *m, const struct co_walk *w)
+{
+    return (co_u64)w->page * ((co_u64)m->mask + 1) + w->bucket;
+}
+
+/* Adds what the lane has tallied to the map's counters. The erased tally may be negative (a side slot reused). */
+CO_INLINE void co_map_flush(const cohort_map_view *m, co_map_tally *tally)
+{
+    if (tally->taken)
+        co_add64(&m->counters->taken, tally->taken);
+    if (tally->erased)
+        co_add64(&m->counters->erased, (co_u64)(long long)(int)tally->erased);
+    tally->taken = tally->erased = 0;
+}
+
+/* The instances: names, the slot's bits, and the value's bits (0: a set). */
+#define CO_MAP_SUFFIX     32_0
+#define CO_MAP_KEY        co_u32
+#define CO_MAP_VALUE      co_u32
+#define CO_MAP_VALUE_BITS 0
+#define CO_MAP_SLOT_BITS  32
+#include "map_width.h"
+
+#define CO_MAP_SUFFIX     32_32
+#define CO_MAP_KEY        co_u32
+#define CO_MAP_VALUE      co_u32
+#define CO_MAP_VALUE_BITS 32
+#define CO_MAP_SLOT_BITS  64
+#include "map_width.h"
+
+#define CO_MAP_SUFFIX     64_0
+#define CO_MAP_KEY        co_u64
+#define CO_MAP_VALUE      co_u64
+#define CO_MAP_VALUE_BITS 0
+#define CO_MAP_SLOT_BITS  64
+#include "map_width.h"
+
+#define CO_MAP_SUFFIX     64_32
+#define CO_MAP_KEY        co_u64
+#define CO_MAP_VALUE      co_u32
+#define CO_MAP_VALUE_BITS 32
+#define CO_MAP_SLOT_BITS  128
+#include "map_width.h"
+
+#define CO_MAP_SUFFIX     64_64
+#define CO_MAP_KEY        co_u64
+#define CO_MAP_VALUE      co_u64
+#define CO_MAP_VALUE_BITS 64
+#define CO_MAP_SLOT_BITS  128
+#include "map_width.h"
+
+#endif

@@ -1,0 +1,123 @@
+/* shape/map.h: the map's sizes, and what one batch hands to the code that does it. Plain C, seen by the API, by both backends
+ * and by the kernels.
+ *
+ * Shape. A table is `pages` pages of (mask + 1) buckets of 32 bytes, then the two side slots, then padding to 128 bytes, then
+ * the counters. Tables of one page and more are made of whole pages of 64 KiB; smaller ones are a single page of a
+ * power of two of buckets, 8 at least. */
+#ifndef COHORT_SHAPE_MAP_H
+#define COHORT_SHAPE_MAP_H
+
+#include "cohort/device/map.h"
+
+#define MAP_BUCKET_BYTES 32ull
+#define MAP_PAGE_BYTES   65536ull
+#define MAP_LEAST_MASK   7u /* buckets - 1 of the smallest table */
+#define MAP_REACH        8u /* pages in which a key may lie */
+#define MAP_SIDE_SLOTS   2u
+
+/* What became of a batch, in device memory on a GPU. The first five are cohort_counts. */
+struct map_counts {
+    co_u64 taken, hits, added, failed, first_failed;
+};
+
+/* What a context remembers of failures until it is asked: indices, ~0 if there were none. */
+struct map_deferred {
+    co_u64 first_full, first_bad;
+};
+
+/* How the winner rule ranks entries; a winner word holds the old bit and the greatest rank so far, from 1. */
+enum { MAP_RANK_NONE = 0, MAP_RANK_FIRST = 1, MAP_RANK_LAST = 2 };
+#define MAP_WINNER_OLD   0x80000000u   /* the slot was taken before the batch */
+#define MAP_WINNER_BATCH 0x7fffffffull /* entries that can be ranked in one go */
+
+/* The steps that a batch can be. CLAIM and SETTLE are the two passes of insert and assign under a winner rule. */
+enum map_step { MAP_STEP_APPLY = 0, MAP_STEP_RUN = 1, MAP_STEP_CLAIM = 2, MAP_STEP_SETTLE = 3, MAP_STEP_GET = 4 };
+
+/* One batch, or a part of one that starts at entry `first_index` of the caller's. Bitmaps are whole words from entry 0. */
+struct map_batch {
+    cohort_map_view view;
+    co_u64 n;
+    co_u64 first_index;     /* added to the indices that are reported; a multiple of 32 */
+    co_u32 step;            /* an enum map_step */
+    co_u32 op;              /* of APPLY, CLAIM, SETTLE; GET is FIND with results for all that failed not */
+    co_u32 rank;            /* MAP_RANK_... */
+    co_u32 group;           /* lanes a key; 0 or 1: one */
+    co_u32 join;            /* 1: a second try: hits are added to the bitmap, not set */
+    co_u32 has_fallback;
+    co_u64 fallback;        /* what FIND writes for absent keys */
+    const void *keys;
+    const void *values;     /* operands; NULL: 0 */
+    void *results;          /* FIND and GET: values; RUN: values before; INSERT: values after; NULL: none */
+    const co_u8 *ops;       /* of RUN */
+    const co_u32 *where;
+    co_u32 *hit;
+    co_u32 *failed;
+    co_u32 *winners;        /* a word a slot, side slots included */
+    struct map_counts *counts;     /* added to; may be NULL */
+    struct map_deferred *deferred; /* never NULL */
+};
+
+/* A walk over a table's slots: export, absorption into another table, statistics, marking of winners. */
+struct map_sweep {
+    cohort_map_view view;
+    co_u64 slots;           /* of `view`, side slots included */
+    cohort_map_view into;   /* ABSORB: where the pairs go */
+    co_u32 op;              /* ABSORB: by which operation */
+    co_u32 reserved;
+    void *keys;             /* EXPORT; values may be NULL */
+    void *values;
+    co_u64 *cursor;         /* EXPORT: pairs written so far; starts at 0 */
+    co_u32 *winners;        /* MARK */
+    struct map_probes *probes;     /* STATS */
+    struct map_deferred *deferred; /* ABSORB */
+};
+
+enum map_sweep_kind { MAP_SWEEP_EXPORT = 0, MAP_SWEEP_ABSORB = 1, MAP_SWEEP_STATS = 2, MAP_SWEEP_MARK = 3 };
+
+#define MAP_PROBE_BINS 32
+struct map_probes {
+    co_u64 keys, buckets, most_buckets, slots, most_slots;
+    co_u64 histogram[MAP_PROBE_BINS];
+};
+
+/* ---- sizes, by width (a cohort_width) ------------------------------------------------------------------------------- */
+
+CO_INLINE co_u32 map_key_bytes(co_u32 width) { return width <= 2 ? 4u : 8u; }
+CO_INLINE co_u32 map_value_bytes(co_u32 width) { return width == 1 || width == 3 ? 0u : width == 5 ? 8u : 4u; }
+CO_INLINE co_u32 map_slot_bytes(co_u32 width) { return width == 1 ? 4u : width <= 3 ? 8u : 16u; }
+
+/* Words of a bitmap of n bits. */
+CO_INLINE co_u64 map_bitmap_words(co_u64 n) { return n / 32 + (n % 32 != 0); }
+
+CO_INLINE co_u64 map_slots(const cohort_map_view *m)
+{
+    return co_map_buckets(m) * (MAP_BUCKET_BYTES / map_slot_bytes(m->width));
+}
+
+CO_INLINE co_u64 map_counters_offset(const cohort_map_view *m)
+{
+    co_u64 end = co_map_buckets(m) * MAP_BUCKET_BYTES + MAP_SIDE_SLOTS * map_slot_bytes(m->width);
+    return (end + 127) & ~127ull;
+}
+
+/* All of a table's memory: slots, side slots, counters. */
+CO_INLINE co_u64 map_table_bytes(const cohort_map_view *m)
+{
+    return map_counters_offset(m) + sizeof(struct co_map_counters);
+}
+
+/* Sets pages, mask and reach for at least `slots` slots. 0 if no table can have that many. */
+CO_INLINE int map_shape(cohort_map_view *m, co_u64 slots)
+{
+    co_u64 slot = map_slot_bytes(m->width), page = MAP_PAGE_BYTES / slot;
+    if (slots > page * 0xffffffffull)
+        return 0;
+    m->pages = slots > page ? (co_u32)((slots + page - 1) / page) : 1;
+    m->mask = m->pages > 1 ? (co_u32)(MAP_PAGE_BYTES / MAP_BUCKET_BYTES) - 1 : MAP_LEAST_MASK;
+    while (m->pages == 1 && (m->mask + 1) * (MAP_BUCKET_BYTES / slot) < slots)
+        m->mask = m->mask * 2 + 1;
+    m->reach = m->pages < MAP_REACH ? m->pages : MAP_REACH;
+    return 1;
+}
+
+#endif

@@ -1,0 +1,121 @@
+/* shape/map_entry.h: what a batch does to one entry, for one width. The kernels and the CPU's loops are both built around it.
+ * Included once per instance after shape/map.h.
+ *
+ * Parameters: CO_MAP_SUFFIX, CO_MAP_KEY, CO_MAP_VALUE, CO_MAP_VALUE_BITS (as in device/map_width.h). They stay defined; the
+ * including file undefines them (shape/map_end.h). MAP(name), KEY and VALUE are words of the including file too. */
+
+#define CO_PASTE3_(a, b, c) a##b##c
+#define CO_PASTE3(a, b, c)  CO_PASTE3_(a, b, c)
+#define MAP(name)           CO_PASTE3(co_map, CO_MAP_SUFFIX, _##name)
+#define KEY                 CO_MAP_KEY
+#define VALUE               CO_MAP_VALUE
+
+CO_INLINE KEY MAP(key_at)(const void *keys, co_u64 i)
+{
+    return sizeof(KEY) == 4 ? (KEY)co_read32((const co_u32 *)keys + i) : (KEY)co_read64((const co_u64 *)keys + i);
+}
+
+CO_INLINE VALUE MAP(value_at)(const void *values, co_u64 i)
+{
+    if (!CO_MAP_VALUE_BITS || !values)
+        return 0;
+    return sizeof(VALUE) == 4 ? (VALUE)co_read32((const co_u32 *)values + i) : (VALUE)co_read64((const co_u64 *)values + i);
+}
+
+CO_INLINE void MAP(put_value)(void *values, co_u64 i, VALUE v)
+{
+    if (!CO_MAP_VALUE_BITS || !values)
+        return;
+    if (sizeof(VALUE) == 4)
+        co_write32((co_u32 *)values + i, (co_u32)v);
+    else
+        co_write64((co_u64 *)values + i, v);
+}
+
+/* The rank of entry i of n: the greatest decides. */
+CO_INLINE co_u32 MAP(rank)(const struct map_batch *b, co_u64 i)
+{
+    return (co_u32)(b->rank == MAP_RANK_FIRST ? b->n - i : i + 1);
+}
+
+/* First pass of the winner rule: the key gets a slot, and the slot hears of the entry. Old slots keep their value when
+ * inserting, so they need not hear. */
+CO_INLINE int MAP(claim)(const struct map_batch *b, KEY key, VALUE operand, co_u64 i, co_map_tally *tally)
+{
+    struct MAP(place) at;
+    int r = MAP(seek)(&b->view, key, 1, operand, &at);
+    if (r == CO_MAP_NEW)
+        MAP(tally)(&at, tally);
+    if (r == CO_MAP_FULL)
+        return r;
+    co_u32 old = co_load32(&b->winners[at.slot]) & MAP_WINNER_OLD;
+    if (!old || b->op != CO_OP_INSERT)
+        co_max32(&b->winners[at.slot], old | MAP(rank)(b, i));
+    return r;
+}
+
+/* Second pass: the entry that won writes its value. */
+CO_INLINE int MAP(settle)(const struct map_batch *b, KEY key, VALUE operand, co_u64 i)
+{
+    struct MAP(place) at;
+    if (MAP(seek)(&b->view, key, 0, 0, &at) != CO_MAP_HIT)
+        return CO_MAP_FULL;
+    co_u32 word = co_load32(&b->winners[at.slot]);
+    if ((word & ~MAP_WINNER_OLD) != MAP(rank)(b, i))
+        return CO_MAP_HIT;
+    VALUE old;
+    MAP(change)(&b->view, &at, CO_OP_ASSIGN, operand, &old);
+    return word & MAP_WINNER_OLD ? CO_MAP_HIT : CO_MAP_NEW;
+}
+
+/* Entry i of the batch, at `step` and `op` (constants where the caller knows them): its outcome, a CO_MAP_... */
+CO_INLINE int MAP(entry)(const struct map_batch *b, co_u32 step, co_u32 op, co_u64 i, co_map_tally *tally)
+{
+    KEY key = MAP(key_at)(b->keys, i);
+    VALUE value = 0;
+    int r;
+    if (step == MAP_STEP_GET || (step == MAP_STEP_APPLY && op == CO_OP_FIND)) {
+        r = MAP(find)(&b->view, key, &value);
+        if (r == CO_MAP_HIT)
+            MAP(put_value)(b->results, i, value);
+        else if (b->has_fallback)
+            MAP(put_value)(b->results, i, (VALUE)b->fallback);
+        return r;
+    }
+    VALUE operand = MAP(value_at)(b->values, i);
+    if (step == MAP_STEP_CLAIM)
+        return MAP(claim)(b, key, operand, i, tally);
+    if (step == MAP_STEP_SETTLE)
+        return MAP(settle)(b, key, operand, i);
+    r = MAP(apply)(&b->view, step == MAP_STEP_RUN ? co_read8(b->ops + i) : op, key, operand, &value, tally);
+    if (r == CO_MAP_HIT)
+        MAP(put_value)(b->results, i, value);
+    else if (step == MAP_STEP_APPLY && r == CO_MAP_NEW)
+        MAP(put_value)(b->results, i, operand);
+    return r;
+}
+
+/* Puts the pair of a slot, if there is one, into the other table: a CO_MAP_..., MISS if there is none. */
+CO_INLINE int MAP(absorb)(const struct map_sweep *s, co_u64 slot, co_map_tally *tally)
+{
+    KEY key;
+    VALUE value, old;
+    if (!MAP(pair)(&s->view, slot, &key, &value))
+        return CO_MAP_MISS;
+    return MAP(apply)(&s->into, s->op, key, value, &old, tally);
+}
+
+/* Buckets that a search reads to find the key in `slot` (a live one), and the slots that it passes on the way. */
+CO_INLINE co_u64 MAP(probe_length)(const cohort_map_view *m, KEY key, co_u64 slot, co_u64 *passed)
+{
+    co_u64 words = MAP_BUCKET_BYTES / map_slot_bytes(m->width), bucket = slot / words, length = 1;
+    *passed = 0;
+    if (bucket >= co_map_buckets(m))
+        return 1;
+    struct co_walk w = MAP(walk)(m, key);
+    while (co_map_walk_bucket(m, &w) != bucket && co_walk_next(&w, m->pages, m->mask))
+        length++;
+    *passed = (length - 1) * words + slot % words;
+    return length;
+}
+
