@@ -8,11 +8,14 @@ BUILD ?= build
 JOBS ?= $(shell nproc)
 CMAKE_ARGS ?=
 
+# The make that CMake calls is not told of this one.
+APART = env -u MAKELEVEL -u MAKEFLAGS -u MFLAGS
+
 .PHONY: all help configure deps demo test check-quick bench install debug asan ubsan tsan fuzz mutants format \
         format-check clean
 
 all: configure
-	@cmake --build $(BUILD) -j $(JOBS)
+	@$(APART) cmake --build $(BUILD) -j $(JOBS)
 
 help:
 	@echo "make               build $(BUILD)/cohort and $(BUILD)/libcohort.so"
@@ -37,13 +40,13 @@ deps:
 
 demo: deps
 	@$(MAKE) --no-print-directory all
-	@examples/demo.sh $(BUILD)
+	@$(APART) examples/demo.sh $(BUILD)
 
 test:
-	@BUILD=$(BUILD) JOBS=$(JOBS) PART=$(PART) scripts/test.sh
+	@$(APART) BUILD=$(BUILD) JOBS=$(JOBS) PART=$(PART) scripts/test.sh
 
 check-quick:
-	@BUILD=$(BUILD) JOBS=$(JOBS) PART=$(PART) scripts/test.sh --quick
+	@$(APART) BUILD=$(BUILD) JOBS=$(JOBS) PART=$(PART) scripts/test.sh --quick
 
 bench: all
 	@$(BUILD)/cohort bench limits
@@ -52,13 +55,13 @@ install: all
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 
 debug asan ubsan tsan:
-	@scripts/variant.sh $@ $(JOBS)
+	@$(APART) scripts/variant.sh $@ $(JOBS)
 
 fuzz:
-	@scripts/fuzz.sh $(JOBS)
+	@$(APART) scripts/fuzz.sh $(JOBS)
 
 mutants: all
-	@tests/mutants/run.sh $(BUILD)
+	@$(APART) tests/mutants/run.sh $(BUILD)
 
 format:
 	@scripts/format.sh

@@ -1,0 +1,25 @@
+#!/bin/sh
+# variant.sh PRESET [JOBS [CTEST-SELECTION...]]
+#
+# Builds a preset in build/PRESET and runs its tests: all of them for debug; for the sanitizers the CPU and the tool (the
+# lanes of the simulated GPU are coroutines, whose stack switches the sanitizers cannot follow).
+# The environment is as in run-tests.sh.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+preset=${1:?which preset}
+jobs=${2:-$(nproc)}
+shift
+[ $# -eq 0 ] || shift
+case $preset in
+debug) select='' ;;
+tsan) select='-L ^cpu$' ;;
+*) select='-R (\.cpu|^cli\.host)$' ;;
+esac
+[ $# -eq 0 ] || select=$*
+[ -f "build/$preset/CMakeCache.txt" ] || cmake --preset "$preset" || exit 1
+cmake --build "build/$preset" -j "$jobs" || exit 1
+
+export ASAN_OPTIONS="${ASAN_OPTIONS:-allocator_may_return_null=1:detect_leaks=1}"
+export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
+export TSAN_OPTIONS="${TSAN_OPTIONS:-halt_on_error=1}"
+JOBS=$jobs exec scripts/run-tests.sh "build/$preset" $select

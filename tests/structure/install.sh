@@ -1,0 +1,58 @@
+# Installs into a folder, moves it elsewhere, and builds examples/installed against it. Sourced by run.sh.
+stage=$scratch/stage
+prefix=$scratch/moved
+export COHORT_DEVICE=cpu
+
+report "make install" "$(attempt cmake --install "$build" --prefix "$stage")"
+mv "$stage" "$prefix" 2>/dev/null
+
+libdir=$(cd "$prefix" 2>/dev/null && dirname "$(find lib* -name libcohort.a | head -n 1)")
+check_files() {
+    local file
+    for file in include/cohort.h $(cd include && find cohort -name '*.h' | sed 's|^|include/|') \
+        "$libdir/libcohort.a" "$libdir/libcohort.so" "$libdir/$soname" "$libdir/libcohort.so.$version" \
+        "$libdir/pkgconfig/cohort.pc" "$libdir/cmake/cohort/cohort-config.cmake" \
+        "$libdir/cmake/cohort/cohort-config-version.cmake"; do
+        [ -e "$prefix/$file" ] || echo "$file is not installed"
+    done
+    [ ! -f docs/cohort.1 ] || [ -f "$prefix/share/man/man1/cohort.1" ] || echo "the manual page is not installed"
+    [ ! -x "$build/cohort" ] || [ -x "$prefix/bin/cohort" ] || echo "the tool is not installed"
+}
+report "what is installed is complete" "$(check_files)"
+
+# expect COMMAND...: it must print what the example prints.
+expect() {
+    local wanted='0 occurs 100 times
+7 occurs 0 times
+1234 occurs 0 times' got
+    got=$("$@" 2>&1)
+    [ "$got" = "$wanted" ] || printf '%s prints:\n%s\n' "$1" "$got"
+}
+
+example=$scratch/example
+cp -r examples/installed "$example"
+if command -v pkg-config >/dev/null; then
+    report "the example builds through pkg-config and runs" "$(
+        attempt make -s -C "$example" OUT="$example/by-pkg-config" PKG_CONFIG_PATH="$prefix/$libdir/pkgconfig"
+        expect "$example/by-pkg-config")"
+    report "pkg-config tells the version" "$(
+        told=$(PKG_CONFIG_PATH=$prefix/$libdir/pkgconfig pkg-config --modversion cohort)
+        [ "$told" = "$version" ] || echo "'$told', not '$version'")"
+else
+    skip "the example builds through pkg-config and runs" "no pkg-config"
+    skip "pkg-config tells the version" "no pkg-config"
+fi
+
+report "the example builds through find_package" "$(
+    attempt cmake -S "$example" -B "$example/build" -DCMAKE_PREFIX_PATH="$prefix"
+    attempt cmake --build "$example/build")"
+report "the example runs with the shared library" "$(expect "$example/build/count")"
+report "the example runs with the static library" "$(expect "$example/build/count_static")"
+report "the static example does not need libcohort.so" \
+    "$(ldd "$example/build/count_static" 2>&1 | grep -E 'libcohort|No such file')"
+
+if [ -x "$prefix/bin/cohort" ]; then
+    report "the installed tool finds its library" "$(attempt "$prefix/bin/cohort" --version)"
+else
+    skip "the installed tool finds its library" "the tool is not built"
+fi
