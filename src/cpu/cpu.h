@@ -1,0 +1,60 @@
+/* cpu.h: what the files of the CPU backend share: the device's state, its threads, and the entries of its table. */
+#ifndef COHORT_CPU_H
+#define COHORT_CPU_H
+
+#include "backend.h"
+
+struct cpu_pool;
+
+struct cpu_device {
+    unsigned threads;      /* workers, the caller's thread included; at least 1 */
+    struct cpu_pool *pool; /* NULL with one thread */
+    uint64_t cache_bytes;  /* of the last cache level, 0 if not known */
+    char name[64];         /* the processor's */
+};
+
+static inline struct cpu_device *cpu_device(cohort_context *context)
+{
+    return context->device;
+}
+
+/* ---- threads.c ----------------------------------------------------------------------------------------------- */
+
+/* Cores that this process may run on. */
+unsigned cpu_cores(void);
+
+/* A pool of `threads` workers, of which the caller of cpu_pool_run is number 0; 2 at least. The others start at the
+ * first run. NULL: no memory. */
+struct cpu_pool *cpu_pool_create(unsigned threads);
+void cpu_pool_destroy(struct cpu_pool *pool); /* NULL is allowed */
+
+/* Calls work(arg, begin, end, worker) on ranges that make up [0, n), several at once, and returns when all are done. Each
+ * `begin` is a multiple of `grain` (> 0), each range one or more whole grains, the last one excepted. worker, below the
+ * device's `threads`, is a different number in each call under way. With one thread, or one grain of work, there is one
+ * call, in the caller's thread. What was written before is seen inside, what is written inside is seen after. `work`
+ * may not call cpu_parallel. */
+void cpu_parallel(cohort_context *context, uint64_t n, uint64_t grain,
+                  void (*work)(void *arg, uint64_t begin, uint64_t end, unsigned worker), void *arg);
+
+/* ---- backend.c: memory by whole pages of the system ---------------------------------------------------------- */
+
+void cpu_fill(cohort_context *context, void *memory, int byte, uint64_t bytes);
+void cpu_copy(cohort_context *context, void *to, const void *from, uint64_t bytes);
+
+/* ---- limits.c ------------------------------------------------------------------------------------------------ */
+
+cohort_status cpu_limits(cohort_context *context, cohort_limits *limits);
+
+/* ---- map.c --------------------------------------------------------------------------------------------------- */
+
+int cpu_map_offers(cohort_context *context, co_u32 width, co_u32 group);
+cohort_status cpu_map_batch(cohort_context *context, const struct map_batch *batch, enum memory_kind memory);
+cohort_status cpu_map_sweep(cohort_context *context, const struct map_sweep *sweep, enum map_sweep_kind kind);
+
+/* ---- multimap.c ---------------------------------------------------------------------------------------------- */
+
+cohort_status cpu_multimap_step(cohort_context *context, const struct multimap_step *step,
+                                enum multimap_step_kind kind);
+cohort_status cpu_scan(cohort_context *context, co_u64 *a, co_u64 n);
+
+#endif
