@@ -1,4 +1,4 @@
-# The test programs, tests/test_*.c. Each is linked with the other tests/*.c (runner, oracle), the static library, and the
+# The test programs, tests/test_*.c. Each is linked with the other tests/*.c (runner, oracle), libcohort_internal.a, and the
 # simulated GPU: tests/sim and all kernels compiled as C by the host's compiler. Each program runs once a device.
 file(GLOB test_programs CONFIGURE_DEPENDS tests/test_*.c tests/sim/test_*.c tests/litmus/test_*.c)
 file(GLOB test_support CONFIGURE_DEPENDS tests/*.c tests/litmus/*.c)
@@ -33,7 +33,7 @@ foreach(source ${test_programs})
     get_filename_component(name ${source} NAME_WE)
     add_executable(${name} ${source} $<TARGET_OBJECTS:cohort_test_support> ${cohort_sim})
     target_include_directories(${name} PRIVATE ${test_includes})
-    target_link_libraries(${name} PRIVATE cohort_flags cohort_static m)
+    target_link_libraries(${name} PRIVATE cohort_flags cohort_internal m)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
 endforeach()
 

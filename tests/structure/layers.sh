@@ -5,8 +5,8 @@ layer() {
     case $1 in
     include/cohort/device/*) echo device ;;
     include/*) echo public ;;
-    src/backend.h) echo backend ;;
     src/*/*) echo "$1" | cut -d / -f 2 ;;
+    src/*.h) echo backend ;; # backend.h, and what both sides of it hold in common
     cli/* | bench/*) echo "$1" | cut -d / -f 1 ;;
     tests/sim/*) echo sim ;;
     *) echo other ;;
@@ -18,7 +18,7 @@ below() {
     case $1 in
     public) echo public ;;
     device) echo device ;;
-    backend) echo public shape ;;
+    backend) echo backend public shape ;;
     api) echo api backend io shape public ;;
     io) echo io public ;;
     cpu | cuda) echo "$1" backend shape device public ;;
