@@ -1,0 +1,407 @@
+/* file.c: a container of sections, each with its checksum.
+ *
+ *     magic (8) version (4) kind (4) count (8)      24 bytes
+ *     count x { bytes (8), checksum (8) }           of each section
+ *     checksum of all the bytes before it (8)
+ *     the sections, each padded with zeros to a multiple of 8
+ *
+ * The checksum goes word by word: xor the word in, multiply by an odd number, fold the high half into the low. Each step is
+ * a bijection of the state for a given word and of the word for a given state. So two texts of one length that differ in
+ * one word end in different sums: they differ after that word, and no later step can make them meet again. The padding
+ * is part of the words, and the header's sum covers the sections' sums, so a single altered byte is always found. */
+#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE /* realpath */
+#include "io/file.h"
+
+#include "context.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#    error "keys and values are stored as they lie in memory, the least byte first"
+#endif
+
+#define FILE_VERSION 1u
+#define PIECE        (4ull << 20) /* bytes read or written at a time */
+#define HEAD_BYTES   24ull
+
+static const unsigned char magic[8] = {0x89, 'c', 'o', 'h', 'o', 'r', 't', '\n'};
+
+/* Sections and their sums, and the header's own sum. */
+static uint64_t table_bytes(unsigned count)
+{
+    return 16ull * count + 8;
+}
+
+void file_put(unsigned char *to, uint64_t v)
+{
+    memcpy(to, &v, 8);
+}
+
+uint64_t file_get(const unsigned char *from)
+{
+    uint64_t v;
+    memcpy(&v, from, 8);
+    return v;
+}
+
+/* ---- the checksum ---------------------------------------------------------------------------------------------- */
+
+static uint64_t sum_begin(uint64_t bytes)
+{
+    return bytes ^ 0x636f686f7274ull;
+}
+
+static uint64_t sum_word(uint64_t sum, uint64_t word)
+{
+    sum = (sum ^ word) * 0x9e3779b97f4a7c15ull;
+    return sum ^ sum >> 32;
+}
+
+/* Of bytes that continue a section; only the last piece may be no whole number of words. */
+static uint64_t sum_bytes(uint64_t sum, const void *data, uint64_t bytes)
+{
+    const unsigned char *p = data;
+    for (; bytes >= 8; p += 8, bytes -= 8)
+        sum = sum_word(sum, file_get(p));
+    if (bytes) {
+        unsigned char last[8] = {0};
+        memcpy(last, p, bytes);
+        sum = sum_word(sum, file_get(last));
+    }
+    return sum;
+}
+
+static uint64_t padding(uint64_t bytes)
+{
+    return -bytes & 7;
+}
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+static cohort_status fail_at(const struct file_reader *f, cohort_status status, uint64_t place,
+                             const char *what)
+{
+    return context_fail(f->context, status, "path '%.256s': byte %llu: %s", f->path,
+                        (unsigned long long)place, what);
+}
+
+static cohort_status fail_errno(cohort_context *context, const char *path, const char *doing)
+{
+    return context_fail(context, COHORT_IO, "path '%.256s': %s: %s", path, doing, strerror(errno));
+}
+
+static uint64_t section_place(const struct file_reader *f, unsigned section)
+{
+    uint64_t place = HEAD_BYTES + table_bytes(f->count);
+    for (unsigned i = 0; i < section; i++)
+        place += f->bytes[i] + padding(f->bytes[i]);
+    return place;
+}
+
+cohort_status file_corrupt(struct file_reader *f, unsigned section, const char *format, ...)
+{
+    char what[160];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(what, sizeof what, format, list);
+    va_end(list);
+    return fail_at(f, COHORT_CORRUPT, section_place(f, section), what);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------------ */
+
+static int write_all(int descriptor, const void *data, uint64_t bytes)
+{
+    const unsigned char *p = data;
+    while (bytes) {
+        ssize_t n = write(descriptor, p, bytes < PIECE ? bytes : PIECE);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return 0;
+        p += n;
+        bytes -= (uint64_t)n;
+    }
+    return 1;
+}
+
+static int write_contents(int descriptor, enum file_kind kind, unsigned count,
+                          const struct file_section *sections)
+{
+    static const unsigned char zeros[8];
+    unsigned char head[HEAD_BYTES + 16 * FILE_SECTIONS + 8];
+    uint64_t length = HEAD_BYTES + table_bytes(count) - 8;
+    memcpy(head, magic, 8);
+    file_put(head + 8, FILE_VERSION | (uint64_t)kind << 32);
+    file_put(head + 16, count);
+    for (unsigned i = 0; i < count; i++) {
+        file_put(head + HEAD_BYTES + 16 * i, sections[i].bytes);
+        file_put(head + HEAD_BYTES + 16 * i + 8,
+                 sum_bytes(sum_begin(sections[i].bytes), sections[i].data, sections[i].bytes));
+    }
+    file_put(head + length, sum_bytes(sum_begin(length), head, length));
+    if (!write_all(descriptor, head, length + 8))
+        return 0;
+    for (unsigned i = 0; i < count; i++)
+        if (!write_all(descriptor, sections[i].data, sections[i].bytes) ||
+            !write_all(descriptor, zeros, padding(sections[i].bytes)))
+            return 0;
+    return fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP;
+}
+
+/* A new file beside `target`; its name in *name, which the caller frees. Its mode is the old file's, if there is one. */
+static int create_beside(const char *target, const struct stat *old, char **name)
+{
+    size_t room = strlen(target) + 48;
+    *name = malloc(room);
+    if (!*name) {
+        errno = ENOMEM;
+        return -1;
+    }
+    for (unsigned i = 0; i < 1000; i++) {
+        snprintf(*name, room, "%s.%ld.%u.tmp", target, (long)getpid(), i);
+        int descriptor = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (descriptor >= 0 && old && fchmod(descriptor, old->st_mode & 07777) != 0)
+            errno = 0; /* another user's file system: the mode is not what matters */
+        if (descriptor >= 0 || errno != EEXIST)
+            return descriptor;
+    }
+    return -1;
+}
+
+static cohort_status replace(cohort_context *context, const char *path, const char *target,
+                             const struct stat *old, enum file_kind kind, unsigned count,
+                             const struct file_section *sections)
+{
+    char *name = NULL;
+    int descriptor = create_beside(target, old, &name);
+    cohort_status status = COHORT_OK;
+    if (descriptor < 0) {
+        status = fail_errno(context, path, "cannot create a file beside it");
+        free(name);
+        return status;
+    }
+    if (!write_contents(descriptor, kind, count, sections))
+        status = fail_errno(context, path, "cannot write");
+    if (close(descriptor) != 0 && !status)
+        status = fail_errno(context, path, "cannot write");
+    if (!status && rename(name, target) != 0)
+        status = fail_errno(context, path, "cannot give the new file its name");
+    if (status)
+        unlink(name);
+    free(name);
+    return status;
+}
+
+cohort_status file_write(cohort_context *context, const char *path, enum file_kind kind, unsigned count,
+                         const struct file_section *sections)
+{
+    struct stat old;
+    if (!path)
+        return context_fail(context, COHORT_NULL, "path is NULL");
+    int there = stat(path, &old) == 0;
+    if (there && !S_ISREG(old.st_mode))
+        return context_fail(context, COHORT_IO, "path '%.256s': is %s", path,
+                            S_ISDIR(old.st_mode) ? "a directory" : "not a regular file");
+    /* Behind a symbolic link it is the file that is replaced, not the link. */
+    char *target = there ? realpath(path, NULL) : NULL;
+    cohort_status status =
+        replace(context, path, target ? target : path, there ? &old : NULL, kind, count, sections);
+    free(target);
+    return status;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------------ */
+
+/* Exactly `bytes` more of the file. */
+static cohort_status read_bytes(struct file_reader *f, void *into, uint64_t bytes)
+{
+    unsigned char *p = into;
+    while (bytes) {
+        ssize_t n = read(f->descriptor, p, bytes < PIECE ? bytes : PIECE);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return fail_errno(f->context, f->path, "cannot read");
+        if (n == 0)
+            return fail_at(f, COHORT_TRUNCATED, f->place, "the file ends here, before what it announces");
+        p += n;
+        f->place += (uint64_t)n;
+        bytes -= (uint64_t)n;
+    }
+    return COHORT_OK;
+}
+
+/* The first bytes tell whether it is one of our files, as far as there are any. */
+static cohort_status read_magic(struct file_reader *f, unsigned char *head)
+{
+    cohort_status status = COHORT_OK;
+    for (unsigned i = 0; i < 8; i++) {
+        status = read_bytes(f, head + i, 1);
+        if (status)
+            return status;
+        if (head[i] != magic[i])
+            return fail_at(f, COHORT_BAD_VERSION, i, "not a file of this library's");
+    }
+    return COHORT_OK;
+}
+
+/* Lengths that cannot be: beyond 64 bits, or beyond the file. */
+static cohort_status check_lengths(struct file_reader *f)
+{
+    uint64_t end = HEAD_BYTES + table_bytes(f->count);
+    for (unsigned i = 0; i < f->count; i++) {
+        uint64_t padded = f->bytes[i] + padding(f->bytes[i]);
+        if (padded < f->bytes[i] || end + padded < end)
+            return file_corrupt(f, 0, "section %u announces %llu bytes", i, (unsigned long long)f->bytes[i]);
+        end += padded;
+    }
+    if (end > f->size)
+        return fail_at(f, COHORT_TRUNCATED, f->size, "the file ends here, before what it announces");
+    return COHORT_OK;
+}
+
+static cohort_status read_table(struct file_reader *f, unsigned char *head, uint32_t kind, unsigned count)
+{
+    uint64_t length = HEAD_BYTES + table_bytes(count) - 8;
+    uint64_t kinds = file_get(head + 8) >> 32, sections = file_get(head + 16);
+    if (kinds != kind)
+        return context_fail(f->context, COHORT_BAD_VERSION,
+                            "path '%.256s': byte 12: a file of kind %llu, not %u", f->path,
+                            (unsigned long long)kinds, kind);
+    if (sections != count)
+        return fail_at(f, COHORT_CORRUPT, 16, "a wrong number of sections");
+    cohort_status status = read_bytes(f, head + HEAD_BYTES, table_bytes(count));
+    if (status)
+        return status;
+    if (file_get(head + length) != sum_bytes(sum_begin(length), head, length))
+        return fail_at(f, COHORT_CORRUPT, length, "the header's checksum is wrong");
+    for (unsigned i = 0; i < count; i++) {
+        f->bytes[i] = file_get(head + HEAD_BYTES + 16 * i);
+        f->checksums[i] = file_get(head + HEAD_BYTES + 16 * i + 8);
+    }
+    f->count = count;
+    return check_lengths(f);
+}
+
+static cohort_status read_head(struct file_reader *f, uint32_t kind, unsigned count)
+{
+    unsigned char head[HEAD_BYTES + 16 * FILE_SECTIONS + 8];
+    struct stat info;
+    if (fstat(f->descriptor, &info) == 0) {
+        if (S_ISDIR(info.st_mode))
+            return context_fail(f->context, COHORT_IO, "path '%.256s': is a directory", f->path);
+        if (S_ISREG(info.st_mode))
+            f->size = (uint64_t)info.st_size;
+    }
+    cohort_status status = read_magic(f, head);
+    if (!status)
+        status = read_bytes(f, head + 8, HEAD_BYTES - 8);
+    if (status)
+        return status;
+    uint64_t version = file_get(head + 8) & 0xffffffffu;
+    if (version != FILE_VERSION)
+        return context_fail(f->context, COHORT_BAD_VERSION, "path '%.256s': byte 8: version %llu, not %u",
+                            f->path, (unsigned long long)version, FILE_VERSION);
+    return read_table(f, head, kind, count);
+}
+
+cohort_status file_open(struct file_reader *f, cohort_context *context, const char *path, enum file_kind kind,
+                        unsigned count)
+{
+    memset(f, 0, sizeof *f);
+    f->context = context;
+    f->path = path;
+    f->size = UINT64_MAX;
+    f->descriptor = -1;
+    if (!path)
+        return context_fail(context, COHORT_NULL, "path is NULL");
+    do
+        f->descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    while (f->descriptor < 0 && errno == EINTR);
+    if (f->descriptor < 0)
+        return fail_errno(context, path, "cannot open");
+    cohort_status status = read_head(f, kind, count);
+    if (status)
+        file_close(f);
+    return status;
+}
+
+/* After a section's bytes: the padding, and the sum of both. */
+static cohort_status check_section(struct file_reader *f, const void *data)
+{
+    static const unsigned char zeros[8];
+    unsigned char pad[8] = {0};
+    unsigned i = f->next++;
+    cohort_status status = read_bytes(f, pad, padding(f->bytes[i]));
+    if (status)
+        return status;
+    if (sum_bytes(sum_begin(f->bytes[i]), data, f->bytes[i]) != f->checksums[i])
+        return file_corrupt(f, i, "the checksum of the section that begins here is wrong");
+    if (memcmp(pad, zeros, 8) != 0)
+        return file_corrupt(f, i, "the section that begins here is not padded with zeros");
+    return COHORT_OK;
+}
+
+cohort_status file_read_into(struct file_reader *f, void *into)
+{
+    cohort_status status = read_bytes(f, into, f->bytes[f->next]);
+    return status ? status : check_section(f, into);
+}
+
+/* Memory follows what has arrived: a regular file's size was checked, so there the first piece is all. */
+cohort_status file_read(struct file_reader *f, void **out)
+{
+    uint64_t bytes = f->bytes[f->next], room = f->size == UINT64_MAX && bytes > PIECE ? PIECE : bytes,
+             filled = 0;
+    unsigned char *data = NULL;
+    cohort_status status = COHORT_OK;
+    *out = NULL;
+    while (!status && filled < bytes) {
+        void *more = room <= SIZE_MAX ? realloc(data, room) : NULL;
+        if (!more) {
+            free(data);
+            return context_fail(f->context, COHORT_NO_MEMORY,
+                                "path '%.256s': no memory for a section of %llu bytes", f->path,
+                                (unsigned long long)bytes);
+        }
+        data = more;
+        status = read_bytes(f, data + filled, room - filled);
+        filled = room;
+        room = bytes - room < room ? bytes : room * 2;
+    }
+    if (!status)
+        status = check_section(f, data);
+    if (status)
+        free(data);
+    else
+        *out = data;
+    return status;
+}
+
+cohort_status file_end(struct file_reader *f)
+{
+    unsigned char byte;
+    ssize_t n;
+    do
+        n = read(f->descriptor, &byte, 1);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return fail_errno(f->context, f->path, "cannot read");
+    return n ? fail_at(f, COHORT_CORRUPT, f->place, "the file goes on after its end") : COHORT_OK;
+}
+
+void file_close(struct file_reader *f)
+{
+    if (f->descriptor >= 0)
+        close(f->descriptor);
+    f->descriptor = -1;
+}

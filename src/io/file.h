@@ -1,0 +1,56 @@
+/* file.h: the library's own files: a container of sections, each with its checksum. docs/file-format.md is the format.
+ *
+ * A reader treats what it reads as hostile: nothing is believed before its checksum and its lengths have been judged,
+ * sums are of 64 bits and watched, and memory is taken as bytes arrive, so that no announced length sizes an allocation
+ * beyond what the file really holds. */
+#ifndef COHORT_IO_FILE_H
+#define COHORT_IO_FILE_H
+
+#include "cohort/context.h"
+
+enum file_kind { FILE_MAP = 1, FILE_MULTIMAP = 2 };
+
+#define FILE_SECTIONS 4 /* at most */
+
+struct file_section {
+    const void *data;
+    uint64_t bytes;
+};
+
+/* Writes a new file beside `path`, then gives it that name: there is never half a file at `path`. */
+cohort_status file_write(cohort_context *context, const char *path, enum file_kind kind, unsigned count,
+                         const struct file_section *sections);
+
+struct file_reader {
+    cohort_context *context;
+    const char *path;
+    int descriptor;
+    unsigned count, next; /* sections; the next one to be read */
+    uint64_t place;       /* in the file */
+    uint64_t size;        /* the file's; UINT64_MAX where that is not known (a pipe) */
+    uint64_t bytes[FILE_SECTIONS];
+    uint64_t checksums[FILE_SECTIONS];
+};
+
+/* Opens a file of this kind that has `count` sections, and reads all their lengths. */
+cohort_status file_open(struct file_reader *, cohort_context *context, const char *path, enum file_kind kind,
+                        unsigned count);
+
+/* The next section, into memory of the caller's (`into`, of exactly its length) ... */
+cohort_status file_read_into(struct file_reader *, void *into);
+/* ... or into memory that the caller frees; NULL if it has no bytes. */
+cohort_status file_read(struct file_reader *, void **out);
+
+/* After the last section: nothing may follow. */
+cohort_status file_end(struct file_reader *);
+void file_close(struct file_reader *);
+
+/* Fails with COHORT_CORRUPT, the path and the place where section `section` begins. */
+cohort_status file_corrupt(struct file_reader *, unsigned section, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Numbers as files have them: 8 bytes, the least first. */
+void file_put(unsigned char *to, uint64_t v);
+uint64_t file_get(const unsigned char *from);
+
+#endif

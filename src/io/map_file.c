@@ -1,0 +1,111 @@
+/* map_file.c: maps in files. Three sections: the options (8 numbers), the keys, the values (no bytes where the width has
+ * none). Pairs are in no order. */
+#include "io/map_file.h"
+
+#include "context.h"
+#include "io/file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDTH, PROBE, CAPACITY, SEED, MAX_LOAD, FIXED, GROUP, PAIRS, FIELDS };
+static const char *const names[FIELDS] = {"width",    "probe", "capacity", "seed",
+                                          "max_load", "fixed", "group",    "pairs"};
+
+static uint64_t key_bytes(cohort_width width)
+{
+    return width <= COHORT_WIDTH_32_32 ? 4 : 8;
+}
+
+static uint64_t value_bytes(cohort_width width)
+{
+    return width == COHORT_WIDTH_64_64                                  ? 8
+           : width == COHORT_WIDTH_32_32 || width == COHORT_WIDTH_64_32 ? 4
+                                                                        : 0;
+}
+
+cohort_status map_file_write(cohort_context *context, const char *path, const struct map_file *map)
+{
+    unsigned char fields[8 * FIELDS];
+    const cohort_map_options *o = &map->options;
+    uint64_t load;
+    memcpy(&load, &o->max_load, 8);
+    const uint64_t numbers[FIELDS] = {o->width, o->probe, o->capacity, o->seed,
+                                      load,     o->fixed, o->group,    map->pairs};
+    for (int i = 0; i < FIELDS; i++)
+        file_put(fields + 8 * i, numbers[i]);
+    const struct file_section sections[3] = {{fields, sizeof fields},
+                                             {map->keys, map->pairs * key_bytes(o->width)},
+                                             {map->values, map->pairs * value_bytes(o->width)}};
+    return file_write(context, path, FILE_MAP, 3, sections);
+}
+
+/* The options, each within what a map may have. */
+static cohort_status read_options(struct file_reader *f, struct map_file *out)
+{
+    unsigned char fields[8 * FIELDS];
+    uint64_t v[FIELDS];
+    if (f->bytes[0] != sizeof fields)
+        return file_corrupt(f, 0, "the options have %llu bytes", (unsigned long long)f->bytes[0]);
+    cohort_status status = file_read_into(f, fields);
+    if (status)
+        return status;
+    for (int i = 0; i < FIELDS; i++)
+        v[i] = file_get(fields + 8 * i);
+    cohort_map_options *o = &out->options;
+    memcpy(&o->max_load, &v[MAX_LOAD], 8);
+    const int good[FIELDS] = {v[WIDTH] >= COHORT_WIDTH_32_0 && v[WIDTH] <= COHORT_WIDTH_64_64,
+                              v[PROBE] <= COHORT_PROBE_LINEAR,
+                              v[CAPACITY] >= 1,
+                              1,
+                              o->max_load >= 0 && o->max_load <= 1,
+                              v[FIXED] <= 1,
+                              v[GROUP] <= 32 && (v[GROUP] & (v[GROUP] - 1)) == 0,
+                              v[PAIRS] <= UINT64_MAX / 8};
+    for (int i = 0; i < FIELDS; i++)
+        if (!good[i])
+            return file_corrupt(f, 0, "the option %s is 0x%llx", names[i], (unsigned long long)v[i]);
+    o->width = (cohort_width)v[WIDTH];
+    o->probe = (cohort_probe)v[PROBE];
+    o->capacity = v[CAPACITY];
+    o->seed = v[SEED];
+    o->fixed = (uint32_t)v[FIXED];
+    o->group = (uint32_t)v[GROUP];
+    out->pairs = v[PAIRS];
+    return COHORT_OK;
+}
+
+static cohort_status read_map(struct file_reader *f, struct map_file *out)
+{
+    cohort_status status = read_options(f, out);
+    if (status)
+        return status;
+    for (unsigned i = 1; i <= 2; i++) {
+        uint64_t each = i == 1 ? key_bytes(out->options.width) : value_bytes(out->options.width);
+        if (f->bytes[i] != out->pairs * each)
+            return file_corrupt(f, i, "%llu bytes of %s for %llu pairs", (unsigned long long)f->bytes[i],
+                                i == 1 ? "keys" : "values", (unsigned long long)out->pairs);
+    }
+    status = file_read(f, &out->keys);
+    if (!status)
+        status = file_read(f, &out->values);
+    return status ? status : file_end(f);
+}
+
+cohort_status map_file_read(cohort_context *context, const char *path, struct map_file *out)
+{
+    struct file_reader f;
+    memset(out, 0, sizeof *out);
+    out->options.size = sizeof out->options;
+    cohort_status status = file_open(&f, context, path, FILE_MAP, 3);
+    if (status)
+        return status;
+    status = read_map(&f, out);
+    file_close(&f);
+    if (status) {
+        free(out->keys);
+        free(out->values);
+        out->keys = out->values = NULL;
+    }
+    return status;
+}
