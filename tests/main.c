@@ -1,0 +1,379 @@
+/* main.c: runs the cases of a test program (test.h) on one device and says what came of them.
+ *
+ * A case of the table becomes one run per kind of memory and per width, as its flags ask. Each run gets a new context,
+ * whose memory comes now from the library's own allocator and now from a counting one. Failures leave a run by longjmp;
+ * its objects are then abandoned, so a failed run is not checked for leaks. A run that crashes or hangs ends the
+ * program, by a signal's handler that names it. */
+#include <setjmp.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "test.h"
+#include "cuda/driver.h"
+
+/* The simulated GPU, where it is linked in. */
+extern const struct cuda_driver *sim_open(const char *rest, const char **why) __attribute__((weak));
+
+/* Seconds that one case may take. */
+#define CASE_LIMIT 300
+
+struct options {
+    const char *program, *device, *filter;
+    int quick, ci, list, verbose;
+    uint64_t seed, part, parts;
+};
+
+struct run {
+    const struct test_case *test_case;
+    enum test_memory memory;
+    cohort_width width;
+    char name[96];
+};
+
+struct totals {
+    unsigned passed, failed, skipped;
+    char *skips; /* one line each */
+    size_t skips_bytes;
+};
+
+static char running[160];
+
+/* ---- when a run crashes or hangs ----------------------------------------------------------------------------------- */
+
+static void put(const char *text)
+{
+    ssize_t ignored = write(STDOUT_FILENO, text, strlen(text));
+    (void)ignored;
+}
+
+static void on_signal(int number)
+{
+    put("FAIL ");
+    put(running);
+    put(number == SIGALRM ? ": took too long\n" : ": crashed\n");
+    signal(number == SIGALRM ? SIGABRT : number, SIG_DFL);
+    raise(number == SIGALRM ? SIGABRT : number);
+}
+
+#if defined(__has_feature)
+#    if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#        define SANITIZED 1
+#    endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#    define SANITIZED 1
+#endif
+
+/* On a stack of its own: the fault may be that the stack is used up. Sanitizers tell more about crashes than this. */
+static void catch_signals(void)
+{
+    static char stack[65536];
+    stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
+    sigaltstack(&alternate, NULL);
+    sigaction(SIGALRM, &action, NULL);
+#ifndef SANITIZED
+    sigaction(SIGSEGV, &action, NULL);
+    sigaction(SIGBUS, &action, NULL);
+    sigaction(SIGFPE, &action, NULL);
+    sigaction(SIGABRT, &action, NULL);
+#endif
+}
+
+/* ---- one run -------------------------------------------------------------------------------------------------------- */
+
+static uint64_t hash_text(const char *text)
+{
+    uint64_t h = 14695981039346656037u;
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 1099511628211u;
+    return h;
+}
+
+static void seed_random(struct test *t)
+{
+    uint64_t x = t->seed ^ hash_text(t->name);
+    for (int i = 0; i < 4; i++)
+        t->random[i] = test_mix(x += 0x9e3779b97f4a7c15u);
+}
+
+static uint64_t pool_bytes(struct test *t)
+{
+    cohort_context_info info = COHORT_CONTEXT_INFO_INIT;
+    OK(t, cohort_trim(t->context));
+    OK(t, cohort_context_get_info(t->context, &info));
+    return info.pool_bytes;
+}
+
+static void free_columns(struct test *t)
+{
+    while (t->columns) {
+        struct column *c = t->columns;
+        t->columns = c->next;
+        if (c->device_block)
+            OK(t, cohort_free(t->context, c->device_block));
+        free(c->host_block);
+        free(c);
+    }
+}
+
+static void open_context(struct test *t)
+{
+    const uint64_t threads[] = {1, 2, 3, 5};
+    cohort_context_options options = test_context_options(t);
+    options.threads = threads[test_below(t, 4)];
+    if (test_below(t, 2))
+        options.alloc = test_allocator(t, &t->ledger);
+    cohort_status status = cohort_context_create(&t->context, &options);
+    REQUIREF(t, !status, "cohort_context_create: %s: %s", cohort_status_name(status), cohort_message(NULL));
+    t->pool = pool_bytes(t);
+}
+
+/* After a case that has not failed. */
+static void close_context(struct test *t)
+{
+    cohort_wait(t->context);
+    uint64_t left = pool_bytes(t);
+    CHECKF(t, left == t->pool, "the pool holds %llu bytes, and held %llu before the case",
+           (unsigned long long)left, (unsigned long long)pool);
+    cohort_context_destroy(t->context);
+    test_ledger_check(t, &t->ledger);
+}
+
+enum { RUN_PASSED, RUN_FAILED, RUN_SKIPPED };
+
+static int run_one(struct test *t, const struct options *o, const struct run *run)
+{
+    jmp_buf leave;
+    memset(t, 0, sizeof *t);
+    t->device = o->device;
+    t->kind = !strncmp(o->device, "cpu", 3) ? TEST_CPU : !strncmp(o->device, "sim", 3) ? TEST_SIM : TEST_CUDA;
+    t->memory = run->memory;
+    t->width = run->width;
+    t->quick = o->quick;
+    t->ci = o->ci;
+    t->seed = o->seed;
+    t->name = run->name;
+    t->exit = &leave;
+    seed_random(t);
+    if (!setjmp(leave)) {
+        if (!(run->test_case->flags & TEST_NO_CONTEXT))
+            open_context(t);
+        run->test_case->run(t);
+        if (!t->failures)
+            free_columns(t);
+        if (!t->failures && t->context)
+            close_context(t);
+    } else if (!t->failures && t->context) { /* a skip: it has made no objects */
+        free_columns(t);
+        cohort_context_destroy(t->context);
+    }
+    return t->failures ? RUN_FAILED : t->skipped[0] ? RUN_SKIPPED : RUN_PASSED;
+}
+
+/* ---- all runs ------------------------------------------------------------------------------------------------------- */
+
+/* Why the case cannot run here; NULL if it can. */
+static const char *why_not(const struct options *o, const struct test_case *c, enum test_device kind)
+{
+    unsigned only = c->flags & (TEST_ON_CPU | TEST_ON_SIM | TEST_ON_CUDA);
+    if (only && !(only & kind))
+        return only == TEST_ON_CPU   ? "for the CPU alone"
+               : only == TEST_ON_SIM ? "for the simulator alone"
+                                     : "for other devices";
+    if (o->quick && (c->flags & TEST_SLOW))
+        return "left out by --quick";
+    return NULL;
+}
+
+static void note_skip(struct totals *totals, const char *name, const char *why)
+{
+    size_t bytes = strlen(name) + strlen(why) + 16;
+    char *grown = realloc(totals->skips, totals->skips_bytes + bytes);
+    if (grown) {
+        totals->skips = grown;
+        totals->skips_bytes += (size_t)sprintf(grown + totals->skips_bytes, "skip: %s: %s\n", name, why);
+    }
+    totals->skipped++;
+}
+
+static double now(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}
+
+static void run_and_tell(const struct options *o, const struct run *run, struct totals *totals)
+{
+    struct test t;
+    snprintf(running, sizeof running, "%s (--seed %llu)", run->name, (unsigned long long)o->seed);
+    double start = now();
+    alarm(CASE_LIMIT);
+    int result = run_one(&t, o, run);
+    alarm(0);
+    if (o->verbose)
+        printf("%s %s %.2f s\n",
+               result == RUN_PASSED    ? "ok  "
+               : result == RUN_SKIPPED ? "skip"
+                                       : "fail",
+               run->name, now() - start);
+    if (result == RUN_PASSED) {
+        totals->passed++;
+    } else if (result == RUN_SKIPPED) {
+        note_skip(totals, run->name, t.skipped);
+    } else {
+        totals->failed++;
+        printf("FAIL %s: %s", run->name, t.message);
+        printf(t.failures > 1 ? " (and %u more)\n" : "\n", t.failures - 1);
+    }
+    fflush(stdout);
+}
+
+static void name_run(struct run *run)
+{
+    unsigned flags = run->test_case->flags;
+    snprintf(run->name, sizeof run->name, "%s%s%s%s", run->test_case->name,
+             flags & TEST_EACH_WIDTH ? "/" : "", flags & TEST_EACH_WIDTH ? width_name(run->width) : "",
+             flags & TEST_EACH_MEMORY ? run->memory == TEST_HOST ? "/host" : "/device" : "");
+}
+
+/* Does `what` with every run that the options select. */
+static void each_run(const struct options *o, struct totals *totals,
+                     void (*what)(const struct options *, const struct run *, struct totals *))
+{
+    uint64_t number = 0;
+    int on_cpu = !strncmp(o->device, "cpu", 3);
+    for (const struct test_case *c = test_cases; c->name; c++)
+        for (int width = 1; width <= (c->flags & TEST_EACH_WIDTH ? 5 : 1); width++)
+            for (int memory = 0; memory <= (c->flags & TEST_EACH_MEMORY && !on_cpu ? 1 : 0); memory++) {
+                struct run run = {.test_case = c, .memory = memory ? TEST_DEVICE : TEST_HOST};
+                run.width = c->flags & TEST_EACH_WIDTH ? (cohort_width)width : COHORT_WIDTH_64_64;
+                name_run(&run);
+                if (o->filter && !strstr(run.name, o->filter))
+                    continue;
+                if (number++ % o->parts == o->part - 1)
+                    what(o, &run, totals);
+            }
+}
+
+static void run_or_skip(const struct options *o, const struct run *run, struct totals *totals)
+{
+    int kind = !strncmp(o->device, "cpu", 3)   ? TEST_CPU
+               : !strncmp(o->device, "sim", 3) ? TEST_SIM
+                                               : TEST_CUDA;
+    const char *why = why_not(o, run->test_case, (enum test_device)kind);
+    if (why)
+        note_skip(totals, run->name, why);
+    else
+        run_and_tell(o, run, totals);
+}
+
+static void list_run(const struct options *o, const struct run *run, struct totals *totals)
+{
+    (void)o;
+    (void)totals;
+    printf("%s\n", run->name);
+}
+
+static void skip_run(const struct options *o, const struct run *run, struct totals *totals)
+{
+    (void)o;
+    (void)run;
+    totals->skipped++;
+}
+
+/* ---- the command line ------------------------------------------------------------------------------------------------ */
+
+static void usage(const char *wrong)
+{
+    fprintf(stderr,
+            "%s\nusage: [--device cpu | sim:SEED | cuda] [--quick | --ci] [--filter TEXT] [--seed N]"
+            " [--list] [--part K/N] [--verbose]\n",
+            wrong);
+    exit(2);
+}
+
+static uint64_t number_of(const char *text, const char **rest)
+{
+    char *end;
+    uint64_t n = strtoull(text, &end, 0);
+    if (end == text || (!rest && *end))
+        usage(text);
+    if (rest)
+        *rest = end;
+    return n;
+}
+
+static void parse(struct options *o, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *name = argv[i];
+        if (!strcmp(name, "--quick"))
+            o->quick = 1;
+        else if (!strcmp(name, "--ci"))
+            o->ci = 1;
+        else if (!strcmp(name, "--list"))
+            o->list = 1;
+        else if (!strcmp(name, "--verbose"))
+            o->verbose = 1;
+        else if (++i >= argc)
+            usage(name);
+        else if (!strcmp(name, "--device"))
+            o->device = argv[i];
+        else if (!strcmp(name, "--filter"))
+            o->filter = argv[i];
+        else if (!strcmp(name, "--seed"))
+            o->seed = number_of(argv[i], NULL);
+        else if (!strcmp(name, "--part")) {
+            const char *rest;
+            o->part = number_of(argv[i], &rest);
+            o->parts = *rest == '/' ? number_of(rest + 1, NULL) : 0;
+            if (!o->part || o->part > o->parts)
+                usage(argv[i]);
+        } else
+            usage(name);
+    }
+}
+
+/* Opens the device once: 1 if it is there, else says why not. */
+static int device_is_there(const struct options *o)
+{
+    cohort_context *context;
+    cohort_context_options options = COHORT_CONTEXT_OPTIONS_INIT;
+    cohort_context_info info = COHORT_CONTEXT_INFO_INIT;
+    options.device = o->device;
+    if (cohort_context_create(&context, &options) || cohort_context_get_info(context, &info)) {
+        printf("skip: %s\n", cohort_message(NULL));
+        return 0;
+    }
+    printf("%s on %s: %s, seed %llu\n", o->program, o->device, info.device, (unsigned long long)o->seed);
+    cohort_context_destroy(context);
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    const char *slash = strrchr(argv[0], '/');
+    struct options o = {
+        .program = slash ? slash + 1 : argv[0], .device = "cpu", .seed = 1, .part = 1, .parts = 1};
+    struct totals totals = {0};
+    parse(&o, argc, argv);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (sim_open)
+        cuda_driver_register("sim", sim_open);
+    if (o.list) {
+        each_run(&o, &totals, list_run);
+        return 0;
+    }
+    int there = device_is_there(&o);
+    if (there)
+        catch_signals();
+    each_run(&o, &totals, there ? run_or_skip : skip_run);
+    if (totals.skips)
+        fputs(totals.skips, stdout);
+    printf("%u passed, %u failed, %u skipped\n", totals.passed, totals.failed, totals.skipped);
+    free(totals.skips);
+    return !there ? 77 : totals.failed ? 1 : 0;
+}

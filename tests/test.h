@@ -1,0 +1,205 @@
+/* test.h: the frame that every test program stands in.
+ *
+ * A program is tests/test_NAME.c with a table of its cases; main.c runs them on the device asked for:
+ *
+ *     static void grows(struct test *t) { ... OK(t, cohort_map_create(t->context, &options, &map)); ... }
+ *     const struct test_case test_cases[] = {{"grows", grows, TEST_EACH_MEMORY}, {NULL, NULL, 0}};
+ *
+ *     test_NAME [--device cpu | sim:SEED | cuda] [--quick | --ci] [--filter TEXT] [--seed N] [--list] [--part K/N]
+ *
+ * A case is a function of the test alone: its context is new, its random numbers depend on the seed and on its name.
+ * It fails by CHECK (goes on) or REQUIRE (leaves the case); it ends in a leak check: all that the context's memory
+ * gave out has come back. Exit status: 0, 1 if a case failed, 77 if the device is not there. */
+#ifndef TEST_H
+#define TEST_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cohort.h"
+
+/* Where a case's arrays lie. On the CPU there is host memory only. */
+enum test_memory { TEST_HOST, TEST_DEVICE };
+
+enum test_device { TEST_CPU = 1, TEST_SIM = 2, TEST_CUDA = 4 };
+
+/* The memory that a context got through its allocator callbacks. */
+struct ledger {
+    struct ledger_block *blocks;
+    uint64_t bytes, most_bytes, calls;
+    uint64_t limit;        /* bytes beyond which there is no memory; 0: none */
+    const char *complaint; /* what was done wrong, NULL if nothing was */
+    struct test *test;
+};
+
+struct test {
+    cohort_context *context; /* NULL with TEST_NO_CONTEXT */
+    const char *device;      /* "cpu", "sim:7", "cuda", as cohort_context_options has it */
+    enum test_device kind;
+    enum test_memory memory; /* of columns */
+    cohort_width width;      /* with TEST_EACH_WIDTH; else 64/64 */
+    int quick, ci;           /* as told on the command line */
+    uint64_t seed;           /* of the program; the case's random numbers come from `random` */
+    uint64_t random[4];
+    struct ledger ledger; /* of `context` */
+
+    /* the frame's own */
+    const char *name;
+    unsigned failures;
+    char message[600], skipped[200];
+    struct column *columns;
+    uint64_t pool; /* bytes that the context held before the case */
+    void *exit;
+};
+
+enum {
+    TEST_ON_CPU = TEST_CPU, /* only there; none of the three: everywhere */
+    TEST_ON_SIM = TEST_SIM,
+    TEST_ON_CUDA = TEST_CUDA,
+    TEST_EACH_MEMORY = 8, /* with host and with device pointers; else with host pointers alone */
+    TEST_EACH_WIDTH = 16, /* with each of the five */
+    TEST_NO_CONTEXT = 32, /* the case makes its own */
+    TEST_SLOW = 64        /* left out by --quick */
+};
+
+struct test_case {
+    const char *name;
+    void (*run)(struct test *);
+    unsigned flags;
+};
+
+extern const struct test_case test_cases[]; /* the program's; a NULL name ends them */
+
+/* ---- saying what must hold -------------------------------------------------------------------------------------- */
+
+#define CHECK(t, condition)   ((condition) ? 1 : test_fail(t, __FILE__, __LINE__, "%s", #condition))
+#define REQUIRE(t, condition) ((condition) ? (void)0 : test_leave(t, __FILE__, __LINE__, "%s", #condition))
+
+/* The same with a message in the manner of printf. */
+#define CHECKF(t, condition, ...)   ((condition) ? 1 : test_fail(t, __FILE__, __LINE__, __VA_ARGS__))
+#define REQUIREF(t, condition, ...) ((condition) ? (void)0 : test_leave(t, __FILE__, __LINE__, __VA_ARGS__))
+
+/* Two unsigned numbers are equal; both are told if they are not. */
+#define EQUAL(t, a, b) test_equal(t, __FILE__, __LINE__, #a, (uint64_t)(a), #b, (uint64_t)(b))
+
+/* A call on the test's context that must succeed, or the case ends. */
+#define OK(t, call) test_ok(t, __FILE__, __LINE__, #call, call)
+
+/* A call that must give this status. */
+#define STATUS(t, call, status) test_status(t, __FILE__, __LINE__, #call, call, status)
+
+/* A call that must fail so, with a message on `on` (a context or NULL) that has the word and, unless NULL, the value in it. */
+#define FAILS(t, on, call, status, word, value) \
+    test_fails(t, __FILE__, __LINE__, #call, call, on, status, word, value)
+
+int test_fail(struct test *, const char *file, int line, const char *format, ...)
+    __attribute__((format(printf, 4, 5))); /* 0 */
+_Noreturn void test_leave(struct test *, const char *file, int line, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+int test_equal(struct test *, const char *file, int line, const char *a_text, uint64_t a, const char *b_text,
+               uint64_t b);
+void test_ok(struct test *, const char *file, int line, const char *text, cohort_status);
+int test_status(struct test *, const char *file, int line, const char *text, cohort_status got,
+                cohort_status due);
+int test_fails(struct test *, const char *file, int line, const char *text, cohort_status got,
+               const cohort_context *on, cohort_status due, const char *word, const char *value);
+
+/* Ends the case, which counts as skipped. */
+_Noreturn void test_skip(struct test *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- contexts and memory ---------------------------------------------------------------------------------------- */
+
+/* Options for another context on the device under test. */
+cohort_context_options test_context_options(const struct test *);
+
+/* An allocator of the device's own memory that writes into `ledger` (all zero but for limit). test_ledger_check fails the
+ * case unless everything has come back in the sizes in which it went. */
+cohort_allocator test_allocator(struct test *, struct ledger *ledger);
+void test_ledger_check(struct test *, struct ledger *);
+
+/* ---- random numbers --------------------------------------------------------------------------------------------- */
+
+uint64_t test_random(struct test *);
+uint64_t test_below(struct test *, uint64_t n); /* in [0, n), n > 0 */
+uint64_t test_mix(uint64_t);                    /* a bijection without a pattern */
+
+/* By how thorough the run is to be. */
+static inline uint64_t test_scale(const struct test *t, uint64_t quick, uint64_t normal, uint64_t ci)
+{
+    return t->quick ? quick : t->ci ? ci : normal;
+}
+
+/* By what the device can bear: simulated lanes are slow. */
+static inline uint64_t test_size(const struct test *t, uint64_t real, uint64_t sim)
+{
+    return t->kind == TEST_SIM ? sim : real;
+}
+
+/* ---- columns: arrays in the memory under test -------------------------------------------------------------------- */
+
+/* The case works on `data`, in host memory. column_send gives the pointer for a call to use: `data` itself, or device
+ * memory with the same contents; column_fetch brings the contents back after it, and checks that nothing around them
+ * was written. Columns live until the case ends. They are aligned to an element and to no more. */
+struct column {
+    void *data;
+    uint64_t count, width; /* elements and their bytes */
+    struct test *test;
+    struct column *next;
+    unsigned char *host_block, *device_block; /* with what lies around the data */
+    uint64_t before;                          /* bytes */
+};
+
+struct column *column_new(struct test *, uint64_t count, uint64_t width);
+void *column_send(struct column *);
+void column_fetch(struct column *);
+
+/* For arguments that may be left out: NULL for NULL. */
+static inline void *column_pointer(struct column *c)
+{
+    return c ? column_send(c) : NULL;
+}
+
+/* Element i of 1, 4 or 8 bytes. */
+uint64_t column_get(const struct column *, uint64_t i);
+void column_put(struct column *, uint64_t i, uint64_t value);
+
+/* A bitmap of n bits is a column of bitmap_words(n) 4-byte words. */
+static inline uint64_t bitmap_words(uint64_t n)
+{
+    return n / 32 + (n % 32 != 0);
+}
+static inline int bitmap_get(const struct column *c, uint64_t i)
+{
+    return ((uint32_t *)c->data)[i / 32] >> (i % 32) & 1;
+}
+static inline void bitmap_set(struct column *c, uint64_t i, int bit)
+{
+    uint32_t *word = (uint32_t *)c->data + i / 32, mask = UINT32_C(1) << (i % 32);
+    *word = bit ? *word | mask : *word & ~mask;
+}
+
+/* ---- widths ------------------------------------------------------------------------------------------------------- */
+
+static inline uint64_t key_bytes(cohort_width w)
+{
+    return w <= COHORT_WIDTH_32_32 ? 4 : 8;
+}
+static inline uint64_t value_bytes(cohort_width w)
+{
+    return w == COHORT_WIDTH_64_64 ? 8 : w == COHORT_WIDTH_32_32 || w == COHORT_WIDTH_64_32 ? 4 : 0;
+}
+static inline uint64_t key_mask(cohort_width w)
+{
+    return key_bytes(w) == 4 ? UINT32_MAX : UINT64_MAX;
+}
+static inline uint64_t value_mask(cohort_width w)
+{
+    return value_bytes(w) == 8 ? UINT64_MAX : value_bytes(w) == 4 ? UINT32_MAX : 0;
+}
+const char *width_name(cohort_width);
+
+#endif
