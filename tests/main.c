@@ -14,6 +14,7 @@
 
 /* The simulated GPU, where it is linked in. */
 extern const struct cuda_driver *sim_open(const char *rest, const char **why) __attribute__((weak));
+extern unsigned sim_leaks(FILE *out) __attribute__((weak));
 
 /* Seconds that one case may take. */
 #define CASE_LIMIT 300
@@ -136,8 +137,9 @@ static void close_context(struct test *t)
     cohort_wait(t->context);
     uint64_t left = pool_bytes(t);
     CHECKF(t, left == t->pool, "the pool holds %llu bytes, and held %llu before the case",
-           (unsigned long long)left, (unsigned long long)pool);
+           (unsigned long long)left, (unsigned long long)t->pool);
     cohort_context_destroy(t->context);
+    t->context = NULL;
     test_ledger_check(t, &t->ledger);
 }
 
@@ -165,10 +167,14 @@ static int run_one(struct test *t, const struct options *o, const struct run *ru
             free_columns(t);
         if (!t->failures && t->context)
             close_context(t);
+        if (!t->failures && t->kind == TEST_SIM)
+            CHECK(t, !sim_leaks(stdout));
     } else if (!t->failures && t->context) { /* a skip: it has made no objects */
         free_columns(t);
         cohort_context_destroy(t->context);
     }
+    if (t->failures && t->kind == TEST_SIM)
+        sim_leaks(NULL);
     return t->failures ? RUN_FAILED : t->skipped[0] ? RUN_SKIPPED : RUN_PASSED;
 }
 
