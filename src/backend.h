@@ -5,6 +5,7 @@
 #ifndef COHORT_BACKEND_H
 #define COHORT_BACKEND_H
 
+#include "cohort.h"
 #include "context.h"
 #include "shape/map.h"
 #include "shape/multimap.h"

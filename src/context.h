@@ -14,22 +14,30 @@ struct cohort_context {
     cohort_allocator allocator; /* all zero: the backend's */
     cohort_progress progress;
     struct pool pool;
-    struct outcome *outcome;    /* in the context's memory: see below */
-    struct owned *owned;        /* what cohort_alloc gave out */
+    struct outcome *outcome; /* in the context's memory: see below */
+    void *owned;             /* what cohort_alloc gave out: a tree of spans (tsearch) */
+    uint64_t told;           /* when progress was told last, in nanoseconds */
+    int telling;             /* the end of this work is still to be told */
     char message[512];
 };
 
-/* What the context's work leaves to be asked for: the counts of a call that waits, and the deferred failures. */
+/* What the context's work leaves to be asked for. Made with everything 0 but the first_... of `deferred`, which are ~0. */
 struct outcome {
-    struct map_counts counts;
-    struct map_deferred deferred;
+    struct map_counts counts; /* of a call that waits; reset before each use, as are the next two */
+    struct map_deferred now;
+    co_u64 cursor;
+    struct map_deferred deferred; /* of calls that do not wait, until cohort_wait */
 };
+
+/* The system's memory, or the caller's allocator's: tables and the pool's blocks. NULL: none; no message. */
+void *context_alloc(cohort_context *context, uint64_t bytes);
+void context_release(cohort_context *context, void *memory, uint64_t bytes);
 
 /* Writes the message and returns the status. context may be NULL: the thread's message. */
 cohort_status context_fail(cohort_context *context, cohort_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Tells the caller's progress callback, if there is one. */
+/* Tells the caller's progress callback, if there is one and the last time was not just now. done == total ends the work. */
 void context_progress(cohort_context *context, const char *what, uint64_t done, uint64_t total);
 
 #endif

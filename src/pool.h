@@ -10,9 +10,16 @@
 
 #include "cohort/context.h"
 
-struct pool_block {
+/* Memory as it came from the system or the caller's allocator, and the aligned part of it that is used. */
+struct span {
     void *memory;
     uint64_t bytes;
+    void *given;
+    uint64_t given_bytes;
+};
+
+struct pool_block {
+    struct span span;
     int busy;
 };
 
@@ -25,6 +32,12 @@ struct pool {
 /* At least `bytes` of the context's memory, aligned to 256. COHORT_NO_MEMORY leaves a message. */
 cohort_status pool_take(cohort_context *context, uint64_t bytes, void **out);
 void pool_give(cohort_context *context, void *memory); /* NULL is allowed */
-void pool_trim(cohort_context *context);               /* idle blocks go back; the stream must be idle */
+void pool_trim(cohort_context *context);               /* idle blocks go back. Waits */
+void pool_destroy(cohort_context *context);            /* all blocks go back, busy or not. Waits */
+
+/* Past the pool: straight from the system or the caller's allocator, `bytes` aligned to 256. If there is none, idle blocks
+ * of the pool go back and it is tried again. */
+cohort_status span_take(cohort_context *context, uint64_t bytes, struct span *out);
+void span_give(cohort_context *context, const struct span *span); /* waits for the work that may use it */
 
 #endif

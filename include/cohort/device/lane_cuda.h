@@ -216,7 +216,8 @@ CO_INLINE void co_bulk_copy(void *shared, const void *from, co_u32 bytes)
 #endif
 }
 
-#define CO_KERNEL(name, type)                                                                                         \
+#define CO_KERNEL(name, type) CO_KERNEL_NAMED(name, type)
+#define CO_KERNEL_NAMED(name, type)                                                                                   \
     CO_INLINE void name##_body(const type *args);                                                                     \
     extern "C" __global__ void __launch_bounds__(256) name(const __grid_constant__ type parameters)                   \
     {                                                                                                                 \

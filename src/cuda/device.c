@@ -1,0 +1,61 @@
+/* device.c: the driver's errors as statuses, the current context, and the launch of a kernel by name. */
+#include "device.h"
+
+cohort_status gpu_check(cohort_context *context, cuda_result result, const char *doing)
+{
+    if (result == CUDA_OK)
+        return COHORT_OK;
+    const char *name = NULL;
+    if (gpu_of(context)->driver->error_name(result, &name) != CUDA_OK || !name)
+        name = "unknown error";
+    cohort_status status = result == CUDA_OUT_OF_MEMORY ? COHORT_NO_MEMORY : COHORT_DEVICE_ERROR;
+    return context_fail(context, status, "%s: the driver reports %s (%d)", doing, name, result);
+}
+
+cohort_status gpu_enter(cohort_context *context)
+{
+    struct gpu *g = gpu_of(context);
+    return gpu_check(context, g->driver->context_push(g->primary), "cuCtxPushCurrent");
+}
+
+cohort_status gpu_leave(cohort_context *context, cohort_status status)
+{
+    cuda_context popped;
+    gpu_of(context)->driver->context_pop(&popped);
+    return status;
+}
+
+/* With the device current. */
+static cohort_status launch(cohort_context *context, const char *kernel, unsigned blocks, unsigned block,
+                            unsigned shared_bytes, const void *args)
+{
+    struct gpu *g = gpu_of(context);
+    cuda_function function = NULL;
+    cuda_result r = gpu_function(&g->modules, g->driver, kernel, &function);
+    if (r == CUDA_NOT_FOUND)
+        return context_fail(context, COHORT_UNSUPPORTED, "this libcohort has no kernel %s", kernel);
+    if (r == CUDA_OK) {
+        void *parameters[1] = {(void *)args};
+        r = g->driver->launch_kernel(function, blocks, 1, 1, block, 1, 1, shared_bytes, g->stream, parameters, NULL);
+    }
+    return gpu_check(context, r, kernel);
+}
+
+cohort_status gpu_launch_grid(cohort_context *context, const char *kernel, unsigned blocks, unsigned block,
+                              unsigned shared_bytes, const void *args)
+{
+    cohort_status status = gpu_enter(context);
+    if (status)
+        return status;
+    return gpu_leave(context, launch(context, kernel, blocks, block, shared_bytes, args));
+}
+
+cohort_status gpu_launch(cohort_context *context, const char *kernel, uint64_t items, const void *args)
+{
+    struct gpu *g = gpu_of(context);
+    uint64_t block = g->tuning->block, most = (uint64_t)g->multiprocessors * g->tuning->blocks;
+    if (!items)
+        return COHORT_OK;
+    uint64_t blocks = items / block + (items % block != 0);
+    return gpu_launch_grid(context, kernel, (unsigned)(blocks < most ? blocks : most), (unsigned)block, 0, args);
+}

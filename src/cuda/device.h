@@ -1,0 +1,88 @@
+/* device.h: what the files of the CUDA backend share: the state of a context on a GPU, how work is launched, and the entries
+ * of the backend's table.
+ *
+ * Every entry runs with the device's primary context current and leaves the caller's as it was: gpu_enter and gpu_leave,
+ * which nest. gpu_launch does so by itself, so an entry that only launches need not. */
+#ifndef COHORT_CUDA_DEVICE_H
+#define COHORT_CUDA_DEVICE_H
+
+#include "backend.h"
+#include "driver.h"
+#include "module.h"
+
+/* ---- tuning.c: numbers that depend on the device ----------------------------------------------------------------- */
+
+/* A row serves the devices of `driver` from this architecture on, up to the next row's. */
+struct gpu_tuning {
+    const char *driver;
+    unsigned architecture;
+    unsigned block;         /* threads of a block, a multiple of 32; kernels are compiled for at most 256 */
+    unsigned blocks;        /* blocks a multiprocessor, at most; a grid walks what is more */
+    uint64_t chunk_bytes;   /* of host data in one piece of a stream, all columns together; at most, */
+    uint64_t least_chunk;   /* and at least, where the data is not less */
+    uint64_t limit_accesses; /* random accesses in one run of a limit */
+    uint64_t link_bytes;    /* bytes in one run of a host-link limit */
+};
+
+const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsigned architecture);
+
+/* ---- device.c: errors, entering, launching ----------------------------------------------------------------------- */
+
+struct gpu_stream;
+
+struct gpu {
+    const struct cuda_driver *driver;
+    const struct gpu_tuning *tuning;
+    cuda_device device;
+    int ordinal;
+    cuda_context primary;
+    cuda_stream own;    /* the context's own stream */
+    cuda_stream stream; /* where work goes: `own`, or the caller's */
+    cuda_event order;   /* between an old stream and a new one */
+    unsigned architecture, multiprocessors;
+    uint64_t l2_bytes, memory_bytes;
+    struct gpu_modules modules;
+    struct gpu_stream *streaming; /* stream.c: made when first needed */
+    char name[256];
+};
+
+static inline struct gpu *gpu_of(cohort_context *context)
+{
+    return context->device;
+}
+
+/* COHORT_OK, or the driver's error as a status with a message: what was being done, and the error's name. */
+cohort_status gpu_check(cohort_context *context, cuda_result result, const char *doing);
+
+/* COHORT_OK: the device is current, and gpu_leave is due, which returns `status`. */
+cohort_status gpu_enter(cohort_context *context);
+cohort_status gpu_leave(cohort_context *context, cohort_status status);
+
+/* Enqueues a kernel on the context's stream. `args` is the kernel's one parameter, a struct, which is copied. The grid has a
+ * thread for each of `items`, or as many as the tuning says: the kernel walks its items with the grid's stride. With 0 items
+ * nothing is done. */
+cohort_status gpu_launch(cohort_context *context, const char *kernel, uint64_t items, const void *args);
+
+/* The same with the grid spelled out: `blocks` blocks of `block` threads, and bytes of shared memory for each. */
+cohort_status gpu_launch_grid(cohort_context *context, const char *kernel, unsigned blocks, unsigned block,
+                              unsigned shared_bytes, const void *args);
+
+/* ---- entries of the table ---------------------------------------------------------------------------------------- */
+
+/* backend.c */
+enum memory_kind cuda_memory_kind(cohort_context *context, const void *memory);
+
+/* map.c */
+int cuda_map_offers(cohort_context *context, co_u32 width, co_u32 group);
+cohort_status cuda_map_batch(cohort_context *context, const struct map_batch *batch, enum memory_kind memory);
+cohort_status cuda_map_sweep(cohort_context *context, const struct map_sweep *sweep, enum map_sweep_kind kind);
+
+/* multimap.c */
+cohort_status cuda_multimap_step(cohort_context *context, const struct multimap_step *step,
+                                 enum multimap_step_kind kind);
+cohort_status cuda_scan(cohort_context *context, co_u64 *a, co_u64 n);
+
+/* limits.c */
+cohort_status cuda_limits(cohort_context *context, cohort_limits *limits);
+
+#endif
