@@ -46,15 +46,20 @@ function(cohort_add_test name device seconds)
     set_tests_properties(${name}.${device} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 3600)
 endfunction()
 
-foreach(source ${test_programs})
-    get_filename_component(program ${source} NAME_WE)
-    string(REGEX REPLACE "^test_" "" name ${program})
-    foreach(device cpu sim:1 cuda)
-        string(REGEX REPLACE ":.*" "" label ${device})
+# Device by device, so that taking every Nth test (PART=K/N) deals the long ones out evenly.
+foreach(device sim:1 cuda cpu)
+    string(REGEX REPLACE ":.*" "" label ${device})
+    foreach(source ${test_programs})
+        get_filename_component(program ${source} NAME_WE)
+        string(REGEX REPLACE "^test_" "" name ${program})
         cohort_add_test(${name} ${label} 1800 $<TARGET_FILE:${program}> --device ${device})
         set_property(TEST ${name}.${label} PROPERTY LABELS ${label})
+        if(label STREQUAL "sim")
+            set_property(TEST ${name}.sim PROPERTY COST 100) # the longest: first
+        elseif(label STREQUAL "cuda")
+            set_property(TEST ${name}.cuda PROPERTY RESOURCE_LOCK gpu) # its memory is not shared out
+        endif()
     endforeach()
-    set_property(TEST ${name}.sim PROPERTY COST 100) # the longest: first
 endforeach()
 foreach(suite structure cli)
     if(COHORT_SANITIZE AND suite STREQUAL "structure")
