@@ -1,0 +1,107 @@
+/* Faults, contexts, time, and numbers as text. */
+#define _XOPEN_SOURCE 700
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli.h"
+
+int fault_set(fault *fault, int status, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    vsnprintf(fault->text, sizeof fault->text, format, list);
+    va_end(list);
+    for (char *c = fault->text; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+    fault->status = status;
+    return status;
+}
+
+int fault_library(fault *fault, cohort_status status, const cohort_context *context, const char *doing)
+{
+    const char *message = cohort_message(context);
+    const char *hint = status == COHORT_UNSUPPORTED ? " (--device cpu can do it)" : "";
+    return fault_set(fault, CLI_FAILED, "%s: %s%s%s%s", doing, cohort_status_name(status),
+                     *message ? ": " : "", message, hint);
+}
+
+int context_open(cohort_context **out, const char *device, uint64_t threads, const cohort_progress *progress,
+                 fault *fault)
+{
+    cohort_context_options options = COHORT_CONTEXT_OPTIONS_INIT;
+    options.device = device;
+    options.threads = threads;
+    if (progress)
+        options.progress = *progress;
+    cohort_status status = cohort_context_create(out, &options);
+    if (status == COHORT_OK)
+        return CLI_OK;
+    const char *environment = getenv("COHORT_DEVICE");
+    int bad = status == COHORT_NO_DEVICE || status == COHORT_RANGE;
+    if (!device && environment)
+        return fault_set(fault, bad ? CLI_BAD_INPUT : CLI_FAILED, "COHORT_DEVICE=%s: %s", environment,
+                         cohort_message(NULL));
+    return fault_set(fault, bad ? CLI_BAD_INPUT : CLI_FAILED, "--device %s: %s", device ? device : "auto",
+                     cohort_message(NULL));
+}
+
+double seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+size_t text_digits(char *to, uint64_t number)
+{
+    char digits[20];
+    size_t n = 0;
+    do {
+        digits[n++] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number);
+    for (size_t i = 0; i < n; i++)
+        to[i] = digits[n - 1 - i];
+    return n;
+}
+
+char *text_grouped(char to[TEXT_NUMBER_BYTES], uint64_t number)
+{
+    char digits[20];
+    size_t n = text_digits(digits, number);
+    char *end = to;
+    for (size_t i = 0; i < n; i++) {
+        if (i && (n - i) % 3 == 0)
+            *end++ = ',';
+        *end++ = digits[i];
+    }
+    *end = 0;
+    return to;
+}
+
+char *text_bytes(char to[TEXT_NUMBER_BYTES], uint64_t bytes)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double value = (double)bytes;
+    size_t unit = 0;
+    while (value >= 1024 && unit < 6) {
+        value /= 1024;
+        unit++;
+    }
+    snprintf(to, TEXT_NUMBER_BYTES, unit && value < 100 ? "%.1f %s" : "%.0f %s", value, units[unit]);
+    return to;
+}
+
+int text_is_utf8(void)
+{
+    const char *locale = getenv("LC_ALL");
+    if (!locale || !*locale)
+        locale = getenv("LC_CTYPE");
+    if (!locale || !*locale)
+        locale = getenv("LANG");
+    return locale && (strstr(locale, "UTF-8") || strstr(locale, "utf8") || strstr(locale, "UTF8"));
+}

@@ -1,0 +1,440 @@
+/* cohort count: batches of keys from the pipeline into a map that counts, the map's pairs ranked, the ranking written.
+ *
+ * While the caller's thread counts one batch the pipeline's threads make the next ones. Outputs are opened before the
+ * work, so that a path that cannot be written is told at once. */
+#define _XOPEN_SOURCE 700
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "input.h"
+#include "kmer.h"
+#include "output.h"
+#include "pipeline.h"
+#include "progress.h"
+#include "ranking.h"
+#include "spectrum.h"
+
+const char count_help[] =
+    "usage: cohort count (--kmer K [--canonical] | --u32 | --u64) [OPTION]... FILE...\n"
+    "\n"
+    "Counts the k-mers of FASTA and FASTQ files, plain or gzip, or integers. '-' is standard input.\n"
+    "Prints KMER<TAB>COUNT, by falling count and then rising k-mer.\n"
+    "\n"
+    "  --kmer K          k-mers of K letters, 1 to 32; letters other than ACGT break a k-mer\n"
+    "  --canonical       a k-mer and its reverse complement are one, the smaller\n"
+    "  --u32, --u64      the files hold little-endian integers of 4 or 8 bytes\n"
+    "  --min C           drop what occurs less than C times\n"
+    "  --top N           print the first N lines only\n"
+    "  --out FILE        write there instead of to standard output; '-' is standard output\n"
+    "  --spectrum FILE   how many k-mers occur how often: FILE.svg a drawing, FILE.txt text, FILE.tsv a\n"
+    "                    table, '-' text on standard output (with --out); may be repeated\n"
+    "  --stats           tell on standard error what was counted, how long it took, and how the map looks\n"
+    "  --device D        cpu, cuda, cuda:N, or auto (a GPU if there is one)\n"
+    "  --threads N       CPU threads, 1 to 1024 (default: one a core)\n"
+    "  --size-hint N     distinct k-mers expected; 40M means 40 million. The map grows if there are more\n"
+    "\n"
+    "examples:\n"
+    "  cohort count --kmer 21 --canonical --top 10 reads_1.fq.gz reads_2.fq.gz\n"
+    "  cohort count --kmer 31 --min 2 --out kmers.tsv --spectrum kmers.svg --stats genome.fa\n"
+    "  zcat reads.fq.gz | cohort count --kmer 15 - > kmers.tsv\n"
+    "  cohort count --u64 --top 20 ids.bin\n"
+    "\n"
+    "Exit status: 0; 2 if an argument or a file is wrong; 1 if memory, disk or device gave out.\n";
+
+typedef struct options {
+    uint64_t k, top, min, threads, size_hint;
+    int kmers, canonical, u32, u64, stats;
+    const char *device, *out;
+    arg_texts spectra;
+    char **files;
+    size_t files_n;
+} options;
+
+typedef struct job {
+    options options;
+    char title[48];
+    const char *what; /* "k-mers" or "numbers" */
+    output *table;
+    output *spectra[8];
+    cohort_context *context;
+    cohort_map *map;
+    unsigned threads;
+    ranking ranking;
+    uint64_t total, distinct;
+    cohort_map_stats map_stats;
+    pipeline_stats pipeline;
+    uint64_t input_bytes;
+    int input_known; /* every file's size is */
+    double started, opened_at, counted_at, exported_at, ranked_at;
+    double counting; /* seconds in the map */
+} job;
+
+/* ---- arguments ----------------------------------------------------------------------------------------------- */
+
+static int check_kind(const options *options, fault *fault)
+{
+    int kinds = options->kmers + options->u32 + options->u64;
+    if (!kinds)
+        return fault_set(fault, CLI_BAD_INPUT, "one of --kmer K, --u32 and --u64 must say what to count");
+    if (kinds > 1)
+        return fault_set(fault, CLI_BAD_INPUT, "%s and %s: only one of them may be given",
+                         options->kmers ? "--kmer" : "--u32", options->u64 ? "--u64" : "--u32");
+    if (options->canonical && !options->kmers)
+        return fault_set(fault, CLI_BAD_INPUT, "--canonical: goes with --kmer only");
+    return CLI_OK;
+}
+
+static int check_outputs(const options *options, fault *fault)
+{
+    int table_here = !options->out || !strcmp(options->out, "-");
+    for (size_t i = 0; i < options->spectra.n; i++) {
+        const char *path = options->spectra.text[i];
+        spectrum_form form;
+        if (!spectrum_form_of(path, &form))
+            return fault_set(fault, CLI_BAD_INPUT,
+                             "--spectrum %s: its name must end in .svg, .txt or .tsv, or be '-'", path);
+        if (!strcmp(path, "-") && table_here)
+            return fault_set(fault, CLI_BAD_INPUT,
+                             "--spectrum -: the counts go to standard output too; give --out FILE for them");
+        if (!table_here && !strcmp(path, options->out))
+            return fault_set(fault, CLI_BAD_INPUT, "--spectrum %s: is also the file of --out", path);
+        for (size_t j = 0; j < i; j++)
+            if (!strcmp(path, options->spectra.text[j]))
+                return fault_set(fault, CLI_BAD_INPUT, "--spectrum %s: given twice", path);
+    }
+    return CLI_OK;
+}
+
+static int same_file(const struct stat *file, const char *path)
+{
+    struct stat other;
+    return path && strcmp(path, "-") && !stat(path, &other) && S_ISREG(other.st_mode) &&
+           other.st_dev == file->st_dev && other.st_ino == file->st_ino;
+}
+
+/* Files are looked at before the first is read, so that the last one's fault does not show up hours later. */
+static int check_files(const options *options, fault *fault)
+{
+    int standard = 0;
+    if (!options->files_n)
+        return fault_set(fault, CLI_BAD_INPUT, "no FILE given ('-' reads standard input)");
+    for (size_t i = 0; i < options->files_n; i++) {
+        const char *path = options->files[i];
+        struct stat about = {0};
+        if (!strcmp(path, "-")) {
+            if (standard++)
+                return fault_set(fault, CLI_BAD_INPUT, "-: standard input can be read only once");
+            continue;
+        }
+        if (!stat(path, &about) && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode))
+            continue; /* a pipe may be opened once only */
+        input *input;
+        if (input_open(&input, path, 1, fault))
+            return fault->status;
+        input_close(input);
+        if (same_file(&about, options->out))
+            return fault_set(fault, CLI_BAD_INPUT, "--out %s: is also read", options->out);
+        for (size_t j = 0; j < options->spectra.n; j++)
+            if (same_file(&about, options->spectra.text[j]))
+                return fault_set(fault, CLI_BAD_INPUT, "--spectrum %s: is also read",
+                                 options->spectra.text[j]);
+    }
+    return CLI_OK;
+}
+
+static int options_read(options *options, int argc, char **argv, fault *fault)
+{
+    arg args[] = {
+        {"--kmer", ARG_NUMBER, &options->k, 1, KMER_MAX, 0},
+        {"--canonical", ARG_FLAG, &options->canonical, 0, 0, 0},
+        {"--u32", ARG_FLAG, &options->u32, 0, 0, 0},
+        {"--u64", ARG_FLAG, &options->u64, 0, 0, 0},
+        {"--top", ARG_NUMBER, &options->top, 1, UINT64_MAX, 0},
+        {"--min", ARG_NUMBER, &options->min, 1, UINT64_MAX, 0},
+        {"--out", ARG_TEXT, &options->out, 0, 0, 0},
+        {"--spectrum", ARG_TEXTS, &options->spectra, 0, 0, 0},
+        {"--stats", ARG_FLAG, &options->stats, 0, 0, 0},
+        {"--device", ARG_TEXT, &options->device, 0, 0, 0},
+        {"--threads", ARG_NUMBER, &options->threads, 1, 1024, 0},
+        {"--size-hint", ARG_SIZE, &options->size_hint, 1, UINT64_MAX, 0},
+    };
+    options->top = UINT64_MAX;
+    options->min = 1;
+    int status = args_read(args, sizeof args / sizeof args[0], argc, argv, &options->files_n, fault);
+    if (status)
+        return status;
+    options->kmers = args[0].given;
+    options->files = argv;
+    status = check_kind(options, fault);
+    if (!status)
+        status = check_outputs(options, fault);
+    return status ? status : check_files(options, fault);
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------------- */
+
+static int outputs_open(job *job, fault *fault)
+{
+    const options *options = &job->options;
+    int status = output_open(&job->table, options->out ? options->out : "-", "--out", fault);
+    for (size_t i = 0; i < options->spectra.n && !status; i++)
+        status = output_open(&job->spectra[i], options->spectra.text[i], "--spectrum", fault);
+    return status;
+}
+
+/* How many distinct keys to begin with: sequencing reads say most things ten times and more, and a map that is far too
+ * large costs more than one that has to grow. */
+static uint64_t capacity_guess(job *job)
+{
+    uint64_t keys = 0;
+    job->input_known = 1;
+    for (size_t i = 0; i < job->options.files_n; i++) {
+        int compressed;
+        uint64_t bytes = input_size(job->options.files[i], &compressed);
+        job->input_bytes += bytes;
+        job->input_known &= bytes > 0;
+        keys += job->options.kmers ? bytes * (compressed ? 3 : 1) : bytes / (job->options.u32 ? 4 : 8);
+    }
+    if (job->options.size_hint)
+        return job->options.size_hint;
+    const uint64_t least = 1 << 16, most = 1 << 22;
+    return !job->input_known || keys / 8 > most ? most : keys / 8 < least ? least : keys / 8;
+}
+
+static int map_open(job *job, fault *fault)
+{
+    const options *options = &job->options;
+    if (context_open(&job->context, options->device, options->threads, &progress_library, fault))
+        return fault->status;
+    cohort_context_info info = COHORT_CONTEXT_INFO_INIT;
+    cohort_status status = cohort_context_get_info(job->context, &info);
+    if (status)
+        return fault_library(fault, status, job->context, "cannot ask the device");
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    job->threads = (unsigned)(options->threads               ? options->threads
+                              : !strcmp(info.backend, "cpu") ? info.threads
+                                                             : (uint64_t)(cores > 1 ? cores : 1));
+    cohort_map_options map = COHORT_MAP_OPTIONS_INIT;
+    map.width = COHORT_WIDTH_64_64;
+    map.capacity = capacity_guess(job);
+    status = cohort_map_create(job->context, &map, &job->map);
+    if (status && options->size_hint)
+        return fault_set(fault, CLI_FAILED, "--size-hint %llu: cannot make the map: %s",
+                         (unsigned long long)options->size_hint, cohort_message(job->context));
+    if (status)
+        return fault_library(fault, status, job->context, "cannot make the map");
+    return CLI_OK;
+}
+
+/* ---- counting ------------------------------------------------------------------------------------------------ */
+
+static int batches_count(job *job, pipeline *pipeline, fault *fault)
+{
+    for (;;) {
+        batch *batch;
+        pipeline_state state = pipeline_next(pipeline, &batch, fault);
+        if (state == PIPELINE_END)
+            return CLI_OK;
+        if (state == PIPELINE_FAULT)
+            return fault->status;
+        if (state == PIPELINE_BATCH) {
+            double start = seconds_now();
+            cohort_status status =
+                cohort_map_apply(job->map, COHORT_OP_COUNT, batch->n, batch->keys, NULL, NULL);
+            job->counting += seconds_now() - start;
+            job->total += batch->n;
+            pipeline_give_back(pipeline, batch);
+            if (status)
+                return fault_library(fault, status, job->context, "cannot count");
+        }
+        pipeline_get_stats(pipeline, &job->pipeline);
+        progress_bytes("counting", job->pipeline.bytes, job->input_known ? job->input_bytes : 0);
+    }
+}
+
+static int files_count(job *job, fault *fault)
+{
+    const options *options = &job->options;
+    pipeline *pipeline;
+    pipeline_options what = {options->kmers ? KEYS_KMERS
+                             : options->u32 ? KEYS_U32
+                                            : KEYS_U64,
+                             (unsigned)options->k,
+                             options->canonical,
+                             options->files,
+                             options->files_n,
+                             1 + job->threads / 8};
+    if (pipeline_start(&pipeline, &what, fault))
+        return fault->status;
+    int status = batches_count(job, pipeline, fault);
+    if (!status)
+        pipeline_get_stats(pipeline, &job->pipeline);
+    pipeline_stop(pipeline);
+    job->counted_at = seconds_now();
+    return status;
+}
+
+/* Everything out of the map, into the order of the output. The map is gone after. */
+static int pairs_rank(job *job, fault *fault)
+{
+    uint64_t n = 0;
+    cohort_status status = cohort_map_size(job->map, &n);
+    if (status)
+        return fault_library(fault, status, job->context, "cannot tell the map's size");
+    uint64_t *keys = malloc((n + 1) * sizeof *keys), *counts = malloc((n + 1) * sizeof *counts);
+    if (keys && counts)
+        status = cohort_map_export(job->map, n, keys, counts, &job->distinct);
+    if (!status && job->options.stats) {
+        job->map_stats = (cohort_map_stats)COHORT_MAP_STATS_INIT;
+        status = cohort_map_get_stats(job->map, &job->map_stats);
+    }
+    if (!keys || !counts || status) {
+        free(keys);
+        free(counts);
+        if (status)
+            return fault_library(fault, status, job->context, "cannot take the counts out of the map");
+        return fault_set(fault, CLI_FAILED, "no memory to take %llu counts out of the map",
+                         (unsigned long long)n);
+    }
+    cohort_map_destroy(job->map);
+    job->map = NULL;
+    job->exported_at = seconds_now();
+    int ranked = ranking_make(&job->ranking, keys, counts, job->distinct, job->options.min, job->options.top,
+                              job->threads, fault);
+    job->ranked_at = seconds_now();
+    return ranked;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------- */
+
+/* The lines of one run end alike; only the key has to be made. */
+static int run_write(const job *job, const ranking_run *run, fault *fault)
+{
+    enum { LINES = 512, LINE_BYTES = KMER_MAX + 4 + 32 };
+    unsigned k = job->options.kmers ? (unsigned)job->options.k : 0;
+    char tail[32] = "\t";
+    size_t tail_n = 1 + text_digits(tail + 1, run->count);
+    tail[tail_n++] = '\n';
+    for (size_t i = 0; i < run->n;) {
+        char *to = output_room(job->table, LINES * LINE_BYTES, fault), *from = to;
+        if (!to)
+            return fault->status;
+        for (size_t last = i + LINES < run->n ? i + LINES : run->n; i < last; i++) {
+            uint64_t key = job->ranking.keys[run->first + i];
+            if (k)
+                kmer_letters(to, key, k);
+            to += k ? k : text_digits(to, key);
+            memcpy(to, tail, sizeof tail);
+            to += tail_n;
+        }
+        output_advance(job->table, (size_t)(to - from));
+    }
+    return CLI_OK;
+}
+
+static int table_write(job *job, fault *fault)
+{
+    size_t done = 0;
+    for (size_t i = 0; i < job->ranking.runs_n; i++) {
+        if (run_write(job, &job->ranking.runs[i], fault))
+            return fault->status;
+        done += job->ranking.runs[i].n;
+        progress_items("writing", done, job->ranking.n);
+    }
+    progress_clear();
+    return output_close(job->table, fault);
+}
+
+static int spectra_write(job *job, fault *fault)
+{
+    spectrum spectrum = {job->ranking.spectrum, job->ranking.spectrum_n, job->title, job->what};
+    for (size_t i = 0; i < job->options.spectra.n; i++) {
+        spectrum_form form;
+        spectrum_form_of(job->options.spectra.text[i], &form);
+        if (spectrum_write(&spectrum, form, job->spectra[i], fault) || output_close(job->spectra[i], fault))
+            return fault->status;
+    }
+    return CLI_OK;
+}
+
+static void stats_print(const job *job)
+{
+    char number[TEXT_NUMBER_BYTES];
+    const cohort_map_stats *map = &job->map_stats;
+    spectrum spectrum = {job->ranking.spectrum, job->ranking.spectrum_n, job->title, job->what};
+    spectrum_summary summary;
+    spectrum_summarise(&spectrum, &summary);
+    double end = seconds_now(), counting = job->counted_at - job->opened_at;
+    fprintf(stderr, "%-20s %15s\n", job->what, text_grouped(number, job->total));
+    fprintf(stderr, "%-20s %15s\n", "distinct", text_grouped(number, job->distinct));
+    fprintf(stderr, "%-20s %15s\n", "once", text_grouped(number, summary.once));
+    fprintf(stderr, "%-20s %15s\n", "most frequent", text_grouped(number, summary.most));
+    fprintf(stderr, "%-20s %15s\n", "written", text_grouped(number, job->ranking.n));
+    if (job->options.kmers)
+        fprintf(stderr, "%-20s %15s\n", "sequences", text_grouped(number, job->pipeline.sequences));
+    fprintf(stderr, "%-20s %15s\n", "read", text_bytes(number, job->pipeline.bytes));
+    fprintf(stderr, "seconds in all       %15.3f\n", end - job->started);
+    fprintf(stderr, "  opening            %15.3f\n", job->opened_at - job->started);
+    fprintf(stderr, "  reading, counting  %15.3f  %.1f M %s/s\n", counting,
+            counting > 0 ? (double)job->total / counting * 1e-6 : 0, job->what);
+    fprintf(stderr, "    the map          %15.3f  beside it:\n", job->counting);
+    fprintf(stderr, "    reading          %15.3f\n", job->pipeline.read_seconds);
+    if (job->options.kmers)
+        fprintf(stderr, "    parsing          %15.3f\n    making k-mers    %15.3f\n",
+                job->pipeline.parse_seconds, job->pipeline.extract_seconds);
+    fprintf(stderr, "  taking out         %15.3f\n", job->exported_at - job->counted_at);
+    fprintf(stderr, "  sorting            %15.3f\n", job->ranked_at - job->exported_at);
+    fprintf(stderr, "  writing            %15.3f\n", end - job->ranked_at);
+    fprintf(stderr, "%-20s %15s\n", "table", text_bytes(number, map->table_bytes));
+    fprintf(stderr, "%-20s %15s\n", "  slots", text_grouped(number, map->slots));
+    fprintf(stderr, "  load               %15.3f\n", map->load);
+    fprintf(stderr, "  probe length       %15.3f  at most %llu\n", map->probe_mean,
+            (unsigned long long)map->probe_max);
+}
+
+/* ---- the command --------------------------------------------------------------------------------------------- */
+
+static int work(job *job, fault *fault)
+{
+    int status = outputs_open(job, fault);
+    if (!status)
+        status = map_open(job, fault);
+    job->opened_at = seconds_now();
+    if (!status)
+        status = files_count(job, fault);
+    if (!status)
+        status = pairs_rank(job, fault);
+    if (!status)
+        status = table_write(job, fault);
+    if (!status)
+        status = spectra_write(job, fault);
+    progress_clear();
+    if (!status && job->options.stats)
+        stats_print(job);
+    return status;
+}
+
+int count_main(int argc, char **argv, fault *fault)
+{
+    job job;
+    memset(&job, 0, sizeof job);
+    job.started = seconds_now();
+    int status = options_read(&job.options, argc, argv, fault);
+    if (status)
+        return status;
+    if (job.options.kmers)
+        snprintf(job.title, sizeof job.title, "%s%u-mers", job.options.canonical ? "canonical " : "",
+                 (unsigned)job.options.k);
+    else
+        snprintf(job.title, sizeof job.title, "%d-bit numbers", job.options.u32 ? 32 : 64);
+    job.what = job.options.kmers ? "k-mers" : "numbers";
+    outputs_guard_signals();
+    status = work(&job, fault);
+    ranking_free(&job.ranking);
+    cohort_map_destroy(job.map);
+    cohort_context_destroy(job.context);
+    return status;
+}

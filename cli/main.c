@@ -1,0 +1,90 @@
+/* The command line: finds the command, prints its help or its fault, and sets the exit status. */
+#include <string.h>
+
+#include "cli.h"
+#include "output.h"
+#include "progress.h"
+
+static const char help[] =
+    "cohort: bulk parallel work on keys, on GPUs and CPUs\n"
+    "\n"
+    "usage: cohort COMMAND ...\n"
+    "  info     devices, their memory and what they offer, versions\n"
+    "  count    count the k-mers of FASTA and FASTQ files, or binary integers\n"
+    "  bench    measure what this machine can do\n"
+    "\n"
+    "examples:\n"
+    "  cohort count --kmer 21 --canonical --top 10 reads_1.fq.gz reads_2.fq.gz\n"
+    "  cohort count --kmer 31 --min 2 --out kmers.tsv --spectrum kmers.svg genome.fa\n"
+    "  zcat reads.fq.gz | cohort count --kmer 15 --device cpu - > kmers.tsv\n"
+    "  cohort bench limits --device cpu\n"
+    "\n"
+    "cohort COMMAND --help tells more. --version prints the version. The environment's COHORT_DEVICE\n"
+    "(cpu, cuda, cuda:N) decides where work runs unless --device does.\n";
+
+static const struct command {
+    const char *name;
+    int (*run)(int argc, char **argv, fault *fault);
+    const char *help;
+} commands[] = {
+    {"info", info_main, info_help},
+    {"count", count_main, count_help},
+    {"bench", bench_main, bench_help},
+};
+
+static int is_help(const char *text)
+{
+    return !strcmp(text, "--help") || !strcmp(text, "-h");
+}
+
+static const struct command *command_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        if (!strcmp(commands[i].name, name))
+            return &commands[i];
+    return NULL;
+}
+
+/* Help may stand anywhere among a command's options, but after "--" there are only files. */
+static int wants_help(int argc, char **argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--"); i++)
+        if (is_help(argv[i]))
+            return 1;
+    return 0;
+}
+
+static int print(const char *text)
+{
+    return fputs(text, stdout) < 0 || fflush(stdout) ? CLI_FAILED : CLI_OK;
+}
+
+int main(int argc, char **argv)
+{
+    static fault fault;
+    if (argc < 2) {
+        fputs(help, stderr);
+        return CLI_BAD_INPUT;
+    }
+    if (is_help(argv[1]) || (!strcmp(argv[1], "help") && argc == 2))
+        return print(help);
+    if (!strcmp(argv[1], "--version")) {
+        printf("cohort %s\n", cohort_version());
+        return fflush(stdout) ? CLI_FAILED : CLI_OK;
+    }
+    int asks = !strcmp(argv[1], "help");
+    const struct command *command = command_find(argv[1 + asks]);
+    if (!command) {
+        fprintf(stderr, "cohort: %s: no such command (info, count, bench; cohort --help tells more)\n",
+                argv[1 + asks]);
+        return CLI_BAD_INPUT;
+    }
+    if (asks || wants_help(argc - 2, argv + 2))
+        return print(command->help);
+    int status = command->run(argc - 2, argv + 2, &fault);
+    progress_clear();
+    outputs_discard();
+    if (status)
+        fprintf(stderr, "cohort %s: %s\n", command->name, fault.text);
+    return status;
+}

@@ -1,0 +1,242 @@
+/* Outputs are kept in a fixed array so that the signal handler can remove their temporary files without touching
+ * memory that another thread may be changing: a path is written first and its `live` flag after. */
+#define _XOPEN_SOURCE 700
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "output.h"
+#include "progress.h"
+
+#define OUTPUTS      16
+#define OUTPUT_BYTES (4u << 20)
+
+struct output {
+    int used;
+    int fd;
+    int renames; /* there is a temporary file */
+    const char *argument;
+    char path[PATH_MAX];
+    char temporary[PATH_MAX + 32];
+    volatile sig_atomic_t live; /* `temporary` exists and is to go on a signal */
+    char *buffer;
+    size_t filled;
+};
+
+static output outputs[OUTPUTS];
+
+static int failed(const output *output, fault *fault)
+{
+    int bad = errno == EACCES || errno == ENOENT || errno == ENOTDIR || errno == EISDIR ||
+              errno == ENAMETOOLONG || errno == EROFS || errno == ELOOP;
+    return fault_set(fault, bad ? CLI_BAD_INPUT : CLI_FAILED, "%s %s: cannot write: %s", output->argument,
+                     output->path, strerror(errno));
+}
+
+static void release(output *output)
+{
+    if (output->fd > STDERR_FILENO)
+        close(output->fd);
+    if (output->live)
+        unlink(output->temporary);
+    output->live = 0;
+    free(output->buffer);
+    output->buffer = NULL;
+    output->used = 0;
+}
+
+/* Follows links, so that renaming replaces the file and not the link to it. */
+static void resolve(output *output)
+{
+    char *real = realpath(output->path, NULL);
+    if (real && strlen(real) < sizeof output->path)
+        strcpy(output->path, real);
+    free(real);
+}
+
+static int open_temporary(output *output)
+{
+    for (unsigned attempt = 0; attempt < 100; attempt++) {
+        snprintf(output->temporary, sizeof output->temporary, "%s.%ld-%u.tmp", output->path, (long)getpid(),
+                 attempt);
+        output->fd = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (output->fd >= 0) {
+            output->live = output->renames = 1;
+            return 0;
+        }
+        if (errno != EEXIST)
+            break;
+    }
+    return -1;
+}
+
+static int open_path(output *output)
+{
+    struct stat old;
+    if (!strcmp(output->path, "-")) {
+        output->fd = STDOUT_FILENO;
+        return 0;
+    }
+    if (stat(output->path, &old))
+        return open_temporary(output);
+    if (S_ISDIR(old.st_mode)) {
+        errno = EISDIR;
+        return -1;
+    }
+    if (!S_ISREG(old.st_mode)) {
+        output->fd = open(output->path, O_WRONLY | O_CLOEXEC);
+        return output->fd < 0 ? -1 : 0;
+    }
+    resolve(output);
+    if (open_temporary(output))
+        return -1;
+    /* The new file keeps the old one's permissions; a file system that has none may refuse. */
+    if (fchmod(output->fd, old.st_mode & 07777))
+        errno = 0;
+    return 0;
+}
+
+int output_open(output **out, const char *path, const char *argument, fault *fault)
+{
+    *out = NULL;
+    size_t i = 0;
+    while (i < OUTPUTS && outputs[i].used)
+        i++;
+    if (i == OUTPUTS)
+        return fault_set(fault, CLI_FAILED, "%s %s: more than %d outputs at once", argument, path, OUTPUTS);
+    if (strlen(path) >= PATH_MAX)
+        return fault_set(fault, CLI_BAD_INPUT, "%s: its path is longer than %d bytes", argument,
+                         PATH_MAX - 1);
+    output *output = &outputs[i];
+    output->used = 1;
+    output->fd = -1;
+    output->live = output->renames = 0;
+    output->argument = argument;
+    output->filled = 0;
+    strcpy(output->path, path);
+    output->buffer = malloc(OUTPUT_BYTES);
+    if (!output->buffer) {
+        release(output);
+        return fault_set(fault, CLI_FAILED, "%s %s: no memory for its buffer", argument, path);
+    }
+    if (open_path(output)) {
+        failed(output, fault);
+        release(output);
+        return fault->status;
+    }
+    *out = output;
+    return CLI_OK;
+}
+
+static int flush(output *output, fault *fault)
+{
+    size_t done = 0;
+    while (done < output->filled) {
+        ssize_t n = write(output->fd, output->buffer + done, output->filled - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return failed(output, fault);
+        done += (size_t)n;
+    }
+    output->filled = 0;
+    return CLI_OK;
+}
+
+char *output_room(output *output, size_t n, fault *fault)
+{
+    if (OUTPUT_BYTES - output->filled < n && flush(output, fault))
+        return NULL;
+    return output->buffer + output->filled;
+}
+
+void output_advance(output *output, size_t n)
+{
+    output->filled += n;
+}
+
+int output_write(output *output, const void *bytes, size_t n, fault *fault)
+{
+    for (const char *from = bytes; n;) {
+        if (output->filled == OUTPUT_BYTES && flush(output, fault))
+            return fault->status;
+        size_t part = OUTPUT_BYTES - output->filled;
+        part = n < part ? n : part;
+        memcpy(output->buffer + output->filled, from, part);
+        output->filled += part;
+        from += part;
+        n -= part;
+    }
+    return CLI_OK;
+}
+
+int output_print(output *output, fault *fault, const char *format, ...)
+{
+    char *room = output_room(output, OUTPUT_ROOM, fault);
+    if (!room)
+        return fault->status;
+    va_list list;
+    va_start(list, format);
+    int n = vsnprintf(room, OUTPUT_ROOM, format, list);
+    va_end(list);
+    if (n < 0 || n >= OUTPUT_ROOM)
+        return fault_set(fault, CLI_FAILED, "%s %s: a line of %d bytes", output->argument, output->path, n);
+    output_advance(output, (size_t)n);
+    return CLI_OK;
+}
+
+int output_close(output *output, fault *fault)
+{
+    int status = flush(output, fault);
+    if (!status && output->fd > STDERR_FILENO) {
+        int fd = output->fd;
+        output->fd = -1;
+        if (close(fd))
+            status = failed(output, fault);
+    }
+    if (!status && output->renames) {
+        if (rename(output->temporary, output->path))
+            status = failed(output, fault);
+        else
+            output->live = 0;
+    }
+    release(output);
+    return status;
+}
+
+void outputs_discard(void)
+{
+    for (size_t i = 0; i < OUTPUTS; i++)
+        if (outputs[i].used)
+            release(&outputs[i]);
+}
+
+static void on_signal(int signal)
+{
+    for (size_t i = 0; i < OUTPUTS; i++)
+        if (outputs[i].live)
+            unlink(outputs[i].temporary);
+    progress_clear();
+    _exit(128 + signal);
+}
+
+void outputs_guard_signals(void)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        struct sigaction action, old;
+        memset(&action, 0, sizeof action);
+        action.sa_handler = on_signal;
+        sigfillset(&action.sa_mask);
+        /* A signal that is ignored (nohup) stays ignored. */
+        if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
+            sigaction(signals[i], &action, NULL);
+    }
+}
