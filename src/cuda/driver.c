@@ -210,8 +210,8 @@ const struct cuda_driver *cuda_driver_for(const char *device, int *ordinal, cons
     cuda_result r = driver->device_count(&count);
     if (r == CUDA_OK && *ordinal < count)
         return driver;
-    snprintf(no_device, sizeof no_device, "the driver finds %d GPU%s, cuda:0%s", count, count == 1 ? "" : "s",
-             count == 1 ? " alone" : " and so on");
+    snprintf(no_device, sizeof no_device, "the driver finds %d GPU%s, counted from cuda:0", count,
+             count == 1 ? "" : "s");
     *why = no_device;
     return NULL;
 }

@@ -45,6 +45,8 @@ struct map_batch {
     co_u32 join;            /* 1: a second try: hits are added to the bitmap, not set */
     co_u32 has_fallback;
     co_u64 fallback;        /* what FIND writes for absent keys */
+    co_u64 rank_before;     /* entries of the same ranked batch before this part, */
+    co_u64 rank_after;      /* and after it */
     const void *keys;
     const void *values;     /* operands; NULL: 0 */
     void *results;          /* FIND and GET: values; RUN: values before; INSERT: values after; NULL: none */

@@ -32,10 +32,10 @@ CO_INLINE void MAP(put_value)(void *values, co_u64 i, VALUE v)
         co_write64((co_u64 *)values + i, v);
 }
 
-/* The rank of entry i of n: the greatest decides. */
+/* The rank of entry i among all that are ranked together: the greatest decides. */
 CO_INLINE co_u32 MAP(rank)(const struct map_batch *b, co_u64 i)
 {
-    return (co_u32)(b->rank == MAP_RANK_FIRST ? b->n - i : i + 1);
+    return (co_u32)(b->rank == MAP_RANK_FIRST ? b->n - i + b->rank_after : b->rank_before + i + 1);
 }
 
 /* First pass of the winner rule: the key gets a slot, and the slot hears of the entry. Old slots keep their value when

@@ -1,0 +1,148 @@
+/* map.c: which kernel does a batch, and the streaming of batches that lie in host memory.
+ *
+ * A kernel's name is what it does and the map's width: map_find_32_32. Kernels walk their entries with the grid's stride and
+ * add to the counts themselves, so a batch of any size is one launch, and a batch in host memory is one launch a chunk, with
+ * the columns' addresses replaced and the chunk's place in the batch told. */
+#include "device.h"
+
+#include <stdio.h>
+
+#include "stream.h"
+
+static const char *const suffixes[] = {NULL, "32_0", "32_32", "64_0", "64_32", "64_64"};
+#define WIDTHS (sizeof suffixes / sizeof *suffixes)
+
+int cuda_map_offers(cohort_context *context, co_u32 width, co_u32 group)
+{
+    if (width == 0 || width >= WIDTHS)
+        return 0;
+    if (map_slot_bytes(width) == 16 && gpu_of(context)->architecture < 90)
+        return 0; /* a pair changes in one compare-and-swap */
+    if (group <= 1)
+        return 1;
+    return width == COHORT_WIDTH_32_32 && group <= 32 && (group & (group - 1)) == 0;
+}
+
+static cohort_status launch(cohort_context *context, const char *kind, co_u32 width, co_u64 items, const void *args)
+{
+    char name[48];
+    snprintf(name, sizeof name, "map_%s_%s", kind, suffixes[width]);
+    return gpu_launch(context, name, items, args);
+}
+
+/* ---- batches in device memory -------------------------------------------------------------------------------------- */
+
+static const char *kind_of(const struct map_batch *b)
+{
+    static const char *const steps[] = {NULL, "run", "claim", "settle", "get"};
+    if (b->step != MAP_STEP_APPLY)
+        return steps[b->step];
+    switch (b->op) {
+    case CO_OP_FIND:
+        return b->group > 1 ? "find_group" : "find";
+    case CO_OP_INSERT:
+        return b->group > 1 ? "insert_group" : "insert";
+    case CO_OP_ASSIGN:
+        return "assign";
+    case CO_OP_ERASE:
+        return "erase";
+    default:
+        return "apply";
+    }
+}
+
+static cohort_status launch_batch(cohort_context *context, const struct map_batch *b)
+{
+    return launch(context, kind_of(b), b->view.width, b->n, b);
+}
+
+/* ---- batches in host memory ---------------------------------------------------------------------------------------- */
+
+enum { KEYS, VALUES, RESULTS, OPS, WHERE, HIT, FAILED, COLUMNS };
+
+static struct stream_column column(const void *host, unsigned bits, unsigned flow)
+{
+    struct stream_column c = {(void *)(uintptr_t)host, bits, flow};
+    return c;
+}
+
+/* The columns that the step reads and writes. Claims and gets say nothing of their entries. Results that some entries may
+ * leave as they were go in too; where they are the operands' own array they are one column with it. */
+static void columns_of(const struct map_batch *b, struct stream_column *c)
+{
+    unsigned key = 8 * map_key_bytes(b->view.width), value = 8 * map_value_bytes(b->view.width);
+    int reports = b->step != MAP_STEP_CLAIM && b->step != MAP_STEP_GET;
+    int all_written = b->step == MAP_STEP_APPLY && b->op == CO_OP_FIND && b->has_fallback && !b->where;
+    const void *values = value ? b->values : NULL;
+    const void *results = value && b->step != MAP_STEP_CLAIM && b->step != MAP_STEP_SETTLE ? b->results : NULL;
+    c[KEYS] = column(b->keys, key, STREAM_IN);
+    c[VALUES] = column(results == values ? NULL : values, value, STREAM_IN);
+    c[RESULTS] = column(results, value, all_written ? STREAM_OUT : STREAM_IN | STREAM_OUT);
+    c[OPS] = column(b->step == MAP_STEP_RUN ? b->ops : NULL, 8, STREAM_IN);
+    c[WHERE] = column(b->where, 1, STREAM_IN);
+    c[HIT] = column(reports ? b->hit : NULL, 1, b->join ? STREAM_IN | STREAM_OUT : STREAM_OUT);
+    c[FAILED] = column(reports ? b->failed : NULL, 1, STREAM_OUT);
+}
+
+static cohort_status launch_chunk(cohort_context *context, void *user, uint64_t first, uint64_t n, void *const *c)
+{
+    struct map_batch *whole = user, b = *whole;
+    b.n = n;
+    b.first_index += first;
+    b.rank_before += first;
+    b.rank_after += whole->n - first - n;
+    b.keys = c[KEYS];
+    b.results = c[RESULTS];
+    b.values = !c[VALUES] && whole->values == whole->results ? c[RESULTS] : c[VALUES];
+    b.ops = c[OPS];
+    b.where = c[WHERE];
+    b.hit = c[HIT];
+    b.failed = c[FAILED];
+    return launch_batch(context, &b);
+}
+
+/* With the device current. */
+static cohort_status stream_batch(cohort_context *context, const struct map_batch *host, void *counts)
+{
+    struct gpu *g = gpu_of(context);
+    static const char *const told[] = {"map", "map run", "map claim", "map settle", "map get"};
+    struct stream_column columns[COLUMNS];
+    struct map_batch b = *host;
+    const uint64_t bytes = sizeof *host->counts;
+    cuda_result r = CUDA_OK;
+    columns_of(&b, columns);
+    b.counts = counts;
+    if (counts)
+        r = g->driver->memcpy_async((uintptr_t)counts, (uintptr_t)host->counts, bytes, g->stream);
+    cohort_status status = gpu_check(context, r, "counts");
+    if (!status)
+        status = gpu_stream(context, told[b.step], b.n, columns, COLUMNS, launch_chunk, &b);
+    if (!status && counts) {
+        r = g->driver->memcpy_async((uintptr_t)host->counts, (uintptr_t)counts, bytes, g->stream);
+        if (r == CUDA_OK)
+            r = g->driver->stream_synchronize(g->stream);
+        status = gpu_check(context, r, "counts");
+    }
+    return status;
+}
+
+cohort_status cuda_map_batch(cohort_context *context, const struct map_batch *b, enum memory_kind memory)
+{
+    void *counts = NULL;
+    if (memory == MEMORY_DEVICE)
+        return launch_batch(context, b);
+    cohort_status status = b->counts ? pool_take(context, sizeof *b->counts, &counts) : COHORT_OK;
+    if (status)
+        return status;
+    status = gpu_enter(context);
+    if (!status)
+        status = gpu_leave(context, stream_batch(context, b, counts));
+    pool_give(context, counts);
+    return status;
+}
+
+cohort_status cuda_map_sweep(cohort_context *context, const struct map_sweep *s, enum map_sweep_kind kind)
+{
+    static const char *const kinds[] = {"export", "absorb", "stats", "mark"};
+    return launch(context, kinds[kind], s->view.width, s->slots, s);
+}
