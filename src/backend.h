@@ -51,4 +51,7 @@ struct backend {
 cohort_status cpu_backend_open(cohort_context *, const cohort_context_options *);
 cohort_status cuda_backend_open(cohort_context *, const cohort_context_options *, const char *device);
 
+/* GPUs that this process can use; if there are none, the thread's message says why. Thread-safe. */
+uint64_t cuda_backend_count(void);
+
 #endif

@@ -15,7 +15,8 @@ struct cohort_context {
     cohort_progress progress;
     struct pool pool;
     struct outcome *outcome; /* in the context's memory: see below */
-    void *owned;             /* what cohort_alloc gave out: a tree of spans (tsearch) */
+    void *owned;             /* what cohort_alloc gave out: a tree (tsearch) */
+    void *shifted;           /* what the caller's allocator gave with too little alignment: a tree */
     uint64_t told;           /* when progress was told last, in nanoseconds */
     int telling;             /* the end of this work is still to be told */
     char message[512];

@@ -10,16 +10,9 @@
 
 #include "cohort/context.h"
 
-/* Memory as it came from the system or the caller's allocator, and the aligned part of it that is used. */
-struct span {
+struct pool_block {
     void *memory;
     uint64_t bytes;
-    void *given;
-    uint64_t given_bytes;
-};
-
-struct pool_block {
-    struct span span;
     int busy;
 };
 
@@ -35,9 +28,8 @@ void pool_give(cohort_context *context, void *memory); /* NULL is allowed */
 void pool_trim(cohort_context *context);               /* idle blocks go back. Waits */
 void pool_destroy(cohort_context *context);            /* all blocks go back, busy or not. Waits */
 
-/* Past the pool: straight from the system or the caller's allocator, `bytes` aligned to 256. If there is none, idle blocks
- * of the pool go back and it is tried again. */
-cohort_status span_take(cohort_context *context, uint64_t bytes, struct span *out);
-void span_give(cohort_context *context, const struct span *span); /* waits for the work that may use it */
+/* context_alloc with a status and a message: past the pool, `bytes` aligned to 256 from the system or the caller's allocator.
+ * If there is none, idle blocks of the pool go back and it is tried again. */
+cohort_status system_take(cohort_context *context, uint64_t bytes, void **out);
 
 #endif

@@ -18,4 +18,7 @@ void options_return(void *given, size_t size, size_t known, const void *copy);
 cohort_status pointer_check(cohort_context *context, const char *name, const void *pointer,
                             enum memory_kind *kind);
 
+/* alloc.c: frees what cohort_alloc gave out and nobody freed. */
+void owned_destroy(cohort_context *context);
+
 #endif

@@ -5,6 +5,7 @@
  * not more than twice as large (small blocks: up to 64 KiB), so that a small request does not tie up a large block. */
 #include "backend.h"
 
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,26 +13,18 @@
 #define LEAST_BLOCK 1024ull
 #define SMALL_BLOCK 65536ull
 
-/* ---- spans: memory straight from the system ---------------------------------------------------------------------- */
+/* ---- the system's memory, or the caller's allocator's -------------------------------------------------------------- */
 
-static void *system_alloc(cohort_context *context, uint64_t bytes)
-{
-    const cohort_allocator *a = &context->allocator;
-    if (bytes > SIZE_MAX)
-        return NULL;
-    return a->alloc ? a->alloc(a->user, (size_t)bytes) : context->backend->alloc(context, bytes);
-}
+/* A piece of the caller's allocator that was not aligned as is due, and the aligned part of it that is used. */
+struct shifted {
+    void *memory; /* first: the order of the tree */
+    void *given;
+};
 
-/* A caller's free may be one that hands the memory to somebody else at once. */
-static void system_free(cohort_context *context, void *memory, uint64_t bytes)
+static int by_address(const void *a, const void *b)
 {
-    const cohort_allocator *a = &context->allocator;
-    if (!a->alloc) {
-        context->backend->free(context, memory, bytes);
-        return;
-    }
-    context->backend->wait(context);
-    a->free(a->user, memory, (size_t)bytes);
+    uintptr_t x = (uintptr_t) * (void *const *)a, y = (uintptr_t) * (void *const *)b;
+    return (x > y) - (x < y);
 }
 
 static uint64_t misaligned(const void *memory)
@@ -40,22 +33,57 @@ static uint64_t misaligned(const void *memory)
 }
 
 /* The caller's allocator promises less alignment than is due: where that shows, a larger piece is asked for. */
-static int span_try(cohort_context *context, uint64_t bytes, struct span *span)
+static void *shift(cohort_context *context, uint64_t bytes)
 {
-    uint64_t given_bytes = bytes;
-    void *given = system_alloc(context, bytes);
-    if (given && misaligned(given) && bytes <= UINT64_MAX - ALIGNMENT) {
-        system_free(context, given, bytes);
-        given_bytes = bytes + ALIGNMENT;
-        given = system_alloc(context, given_bytes);
+    const cohort_allocator *a = &context->allocator;
+    struct shifted *s = malloc(sizeof *s);
+    void *given = s && bytes <= SIZE_MAX - ALIGNMENT ? a->alloc(a->user, (size_t)(bytes + ALIGNMENT)) : NULL;
+    if (!given) {
+        free(s);
+        return NULL;
     }
-    if (!given)
-        return 0;
-    span->given = given;
-    span->given_bytes = given_bytes;
-    span->memory = (char *)given + (misaligned(given) ? ALIGNMENT - misaligned(given) : 0);
-    span->bytes = bytes;
-    return 1;
+    s->given = given;
+    s->memory = (char *)given + ALIGNMENT - misaligned(given);
+    if (tsearch(s, &context->shifted, by_address))
+        return s->memory;
+    a->free(a->user, given, (size_t)(bytes + ALIGNMENT));
+    free(s);
+    return NULL;
+}
+
+static void *system_try(cohort_context *context, uint64_t bytes)
+{
+    const cohort_allocator *a = &context->allocator;
+    if (bytes > SIZE_MAX)
+        return NULL;
+    if (!a->alloc)
+        return context->backend->alloc(context, bytes);
+    void *memory = a->alloc(a->user, (size_t)bytes);
+    if (!memory || !misaligned(memory))
+        return memory;
+    a->free(a->user, memory, (size_t)bytes);
+    return shift(context, bytes);
+}
+
+/* A caller's free may be one that hands the memory to somebody else at once, so it waits. */
+void context_release(cohort_context *context, void *memory, uint64_t bytes)
+{
+    const cohort_allocator *a = &context->allocator;
+    if (!memory)
+        return;
+    if (!a->alloc) {
+        context->backend->free(context, memory, bytes);
+        return;
+    }
+    context->backend->wait(context);
+    struct shifted **node = tfind(&memory, &context->shifted, by_address), *shifted = node ? *node : NULL;
+    if (!shifted) {
+        a->free(a->user, memory, (size_t)bytes);
+        return;
+    }
+    tdelete(&memory, &context->shifted, by_address);
+    a->free(a->user, shifted->given, (size_t)(bytes + ALIGNMENT));
+    free(shifted);
 }
 
 static int idle_blocks(const struct pool *pool)
@@ -66,30 +94,33 @@ static int idle_blocks(const struct pool *pool)
     return 0;
 }
 
-cohort_status span_take(cohort_context *context, uint64_t bytes, struct span *out)
+cohort_status system_take(cohort_context *context, uint64_t bytes, void **out)
 {
-    int done = span_try(context, bytes, out);
-    if (!done && idle_blocks(&context->pool)) {
+    void *memory = system_try(context, bytes);
+    *out = NULL;
+    if (!memory && idle_blocks(&context->pool)) {
         pool_trim(context);
-        done = span_try(context, bytes, out);
+        memory = system_try(context, bytes);
     }
-    if (!done)
-        return context_fail(context, COHORT_NO_MEMORY, "no memory on the %s context: %llu bytes asked for",
+    if (!memory)
+        return context_fail(context, COHORT_NO_MEMORY, "the %s context has no memory of %llu bytes",
                             context->backend->name, (unsigned long long)bytes);
-    enum memory_kind kind = context->backend->memory_kind(context, out->memory);
-    if (context->allocator.alloc && kind != context->backend->own_memory) {
+    if (context->allocator.alloc &&
+        context->backend->memory_kind(context, memory) != context->backend->own_memory) {
         context_fail(context, COHORT_BAD_POINTER,
-                     "options->alloc.alloc returned %p, which is not memory of the %s device", out->given,
+                     "options->alloc.alloc returned %p, which is not memory of the %s device", memory,
                      context->backend->name);
-        system_free(context, out->given, out->given_bytes);
+        context_release(context, memory, bytes);
         return COHORT_BAD_POINTER;
     }
+    *out = memory;
     return COHORT_OK;
 }
 
-void span_give(cohort_context *context, const struct span *span)
+void *context_alloc(cohort_context *context, uint64_t bytes)
 {
-    system_free(context, span->given, span->given_bytes);
+    void *memory;
+    return system_take(context, bytes, &memory) ? NULL : memory;
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
@@ -113,8 +144,7 @@ static struct pool_block *best_idle(struct pool *pool, uint64_t bytes)
     uint64_t most = bytes < SMALL_BLOCK / 2 ? SMALL_BLOCK : bytes > UINT64_MAX / 2 ? UINT64_MAX : 2 * bytes;
     for (size_t i = 0; i < pool->count; i++) {
         struct pool_block *b = &pool->blocks[i];
-        if (!b->busy && b->span.bytes >= bytes && b->span.bytes <= most &&
-            (!best || b->span.bytes < best->span.bytes))
+        if (!b->busy && b->bytes >= bytes && b->bytes <= most && (!best || b->bytes < best->bytes))
             best = b;
     }
     return best;
@@ -140,19 +170,20 @@ cohort_status pool_take(cohort_context *context, uint64_t bytes, void **out)
     struct pool_block *block = size ? best_idle(pool, size) : NULL;
     *out = NULL;
     if (!block) {
-        struct span span;
+        void *memory;
         if (!size || !make_room(pool))
             return context_fail(context, COHORT_NO_MEMORY, "no memory for workspace of %llu bytes",
                                 (unsigned long long)bytes);
-        cohort_status status = span_take(context, size, &span);
+        cohort_status status = system_take(context, size, &memory);
         if (status)
             return status;
-        block = &pool->blocks[pool->count++]; /* only now: span_take may have trimmed the pool */
-        block->span = span;
-        pool->bytes += span.bytes;
+        block = &pool->blocks[pool->count++]; /* only now: system_take may have trimmed the pool */
+        block->memory = memory;
+        block->bytes = size;
+        pool->bytes += size;
     }
     block->busy = 1;
-    *out = block->span.memory;
+    *out = block->memory;
     return COHORT_OK;
 }
 
@@ -160,7 +191,7 @@ void pool_give(cohort_context *context, void *memory)
 {
     struct pool *pool = &context->pool;
     for (size_t i = 0; memory && i < pool->count; i++)
-        if (pool->blocks[i].span.memory == memory)
+        if (pool->blocks[i].memory == memory)
             pool->blocks[i].busy = 0;
 }
 
@@ -175,8 +206,8 @@ static void give_back(cohort_context *context, int busy_too)
             pool->blocks[kept++] = block;
             continue;
         }
-        pool->bytes -= block.span.bytes;
-        span_give(context, &block.span);
+        pool->bytes -= block.bytes;
+        context_release(context, block.memory, block.bytes);
     }
     pool->count = kept;
 }

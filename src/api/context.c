@@ -1,0 +1,295 @@
+/* context.c: making, asking and ending contexts, waiting, time, limits, progress. */
+#include "options.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define THREADS_MOST      1024
+#define LEAST_TABLE_BYTES 65536ull
+#define PROGRESS_PERIOD   250000000ull /* nanoseconds */
+
+struct cohort_timer {
+    cohort_context *context;
+    void *timer; /* the backend's */
+    int started;
+};
+
+/* ---- making and ending ------------------------------------------------------------------------------------------- */
+
+static cohort_status check_options(const cohort_context_options *options, cohort_context_options *copy)
+{
+    static const cohort_context_options defaults = COHORT_CONTEXT_OPTIONS_INIT;
+    *copy = defaults;
+    if (!options)
+        return COHORT_OK;
+    cohort_status status = options_check(NULL, "options", options, options->size, sizeof *copy,
+                                         sizeof(cohort_context_options), copy);
+    if (status)
+        return status;
+    if (copy->threads > THREADS_MOST)
+        return context_fail(NULL, COHORT_RANGE, "options->threads is %llu: at most %d",
+                            (unsigned long long)copy->threads, THREADS_MOST);
+    if (!copy->alloc.alloc != !copy->alloc.free)
+        return context_fail(NULL, COHORT_NULL, "options->alloc.%s is NULL and the other is not",
+                            copy->alloc.alloc ? "free" : "alloc");
+    return COHORT_OK;
+}
+
+/* A usable GPU, else the CPU. */
+static cohort_status open_any(cohort_context *context, const cohort_context_options *options)
+{
+    if (cuda_backend_open(context, options, "cuda") == COHORT_OK)
+        return COHORT_OK;
+    context->backend = NULL;
+    context->device = NULL;
+    return cpu_backend_open(context, options);
+}
+
+/* COHORT_DEVICE decides what is meant where the caller leaves it open. */
+static cohort_status open_backend(cohort_context *context, const cohort_context_options *options)
+{
+    const char *device = options->device, *named = NULL;
+    if (!device || !strcmp(device, "auto")) {
+        device = named = getenv("COHORT_DEVICE");
+        if (!device || !*device || !strcmp(device, "auto"))
+            return open_any(context, options);
+    }
+    if (!*device)
+        return context_fail(NULL, COHORT_NO_DEVICE, "options->device is \"\": no device has this name");
+    cohort_status status = strcmp(device, "cpu") ? cuda_backend_open(context, options, device)
+                                                 : cpu_backend_open(context, options);
+    if (status && named)
+        context_fail(NULL, status, "COHORT_DEVICE is \"%.100s\": %s", named, cohort_message(NULL));
+    return status;
+}
+
+static cohort_status make_outcome(cohort_context *context)
+{
+    void *memory;
+    cohort_status status = pool_take(context, sizeof(struct outcome), &memory);
+    if (status)
+        return status;
+    context->outcome = memory;
+    status = context->backend->fill(context, memory, 0, sizeof(struct outcome));
+    if (!status)
+        status =
+            context->backend->fill(context, &context->outcome->deferred, 0xff, sizeof(struct map_deferred));
+    return status;
+}
+
+cohort_status cohort_context_create(cohort_context **out, const cohort_context_options *options)
+{
+    cohort_context_options copy;
+    if (!out)
+        return context_fail(NULL, COHORT_NULL, "out is NULL");
+    *out = NULL;
+    cohort_status status = check_options(options, &copy);
+    if (status)
+        return status;
+    cohort_context *context = calloc(1, sizeof *context);
+    if (!context)
+        return context_fail(NULL, COHORT_NO_MEMORY, "no memory for a context");
+    context->allocator = copy.alloc;
+    context->progress = copy.progress;
+    status = open_backend(context, &copy);
+    if (status) {
+        free(context);
+        return status;
+    }
+    status = make_outcome(context);
+    if (status) {
+        context_fail(NULL, status, "%s", context->message);
+        cohort_context_destroy(context);
+        return status;
+    }
+    *out = context;
+    return COHORT_OK;
+}
+
+void cohort_context_destroy(cohort_context *context)
+{
+    if (!context)
+        return;
+    context->backend->wait(context);
+    owned_destroy(context);
+    pool_destroy(context);
+    context->backend->close(context);
+    free(context);
+}
+
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
+
+cohort_status cohort_context_get_info(cohort_context *context, cohort_context_info *info)
+{
+    cohort_context_info copy;
+    if (!context)
+        return context_fail(NULL, COHORT_NULL, "context is NULL");
+    cohort_status status = options_check(context, "info", info, info ? info->size : 0, sizeof copy,
+                                         sizeof(cohort_context_info), &copy);
+    if (!status)
+        status = context->backend->info(context, &copy);
+    if (status)
+        return status;
+    copy.pool_bytes = context->pool.bytes;
+    options_return(info, info->size, sizeof copy, &copy);
+    return COHORT_OK;
+}
+
+cohort_status cohort_device_count(uint64_t *count)
+{
+    if (!count)
+        return context_fail(NULL, COHORT_NULL, "count is NULL");
+    *count = cuda_backend_count();
+    return COHORT_OK;
+}
+
+/* ---- streams and waiting ----------------------------------------------------------------------------------------- */
+
+cohort_status cohort_set_stream(cohort_context *context, void *stream)
+{
+    if (!context)
+        return context_fail(NULL, COHORT_NULL, "context is NULL");
+    return context->backend->set_stream(context, stream);
+}
+
+/* Failures that were put down by work that nobody waited for. */
+static cohort_status deferred_failure(cohort_context *context)
+{
+    struct map_deferred seen;
+    cohort_status status = context->backend->copy(context, &seen, &context->outcome->deferred, sizeof seen);
+    if (status)
+        return status;
+    if (seen.first_bad == UINT64_MAX && seen.first_full == UINT64_MAX)
+        return COHORT_OK;
+    status = context->backend->fill(context, &context->outcome->deferred, 0xff, sizeof seen);
+    if (status)
+        return status;
+    if (seen.first_bad != UINT64_MAX)
+        return context_fail(
+            context, COHORT_RANGE,
+            "ops[%llu] of a batch since the last cohort_wait is the first that is no operation of its map",
+            (unsigned long long)seen.first_bad);
+    return context_fail(
+        context, COHORT_FULL,
+        "a map of fixed capacity is full: entry %llu of a batch since the last cohort_wait is the "
+        "first that found no slot",
+        (unsigned long long)seen.first_full);
+}
+
+cohort_status cohort_wait(cohort_context *context)
+{
+    if (!context)
+        return context_fail(NULL, COHORT_NULL, "context is NULL");
+    cohort_status status = context->backend->wait(context);
+    return status ? status : deferred_failure(context);
+}
+
+/* ---- progress ---------------------------------------------------------------------------------------------------- */
+
+void context_progress(cohort_context *context, const char *what, uint64_t done, uint64_t total)
+{
+    struct timespec t;
+    if (!context->progress.call)
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    uint64_t now = (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+    int end = total && done == total;
+    if (context->told && now - context->told < PROGRESS_PERIOD && !(end && context->telling))
+        return;
+    context->told = now;
+    context->telling = !end;
+    context->progress.call(context->progress.user, what, done, total);
+}
+
+/* ---- time and limits --------------------------------------------------------------------------------------------- */
+
+cohort_status cohort_timer_create(cohort_context *context, cohort_timer **out)
+{
+    if (out)
+        *out = NULL;
+    if (!context)
+        return context_fail(NULL, COHORT_NULL, "context is NULL");
+    if (!out)
+        return context_fail(context, COHORT_NULL, "out is NULL");
+    cohort_timer *timer = calloc(1, sizeof *timer);
+    if (!timer)
+        return context_fail(context, COHORT_NO_MEMORY, "no memory for a timer");
+    timer->context = context;
+    cohort_status status = context->backend->timer_create(context, &timer->timer);
+    if (status) {
+        free(timer);
+        return status;
+    }
+    *out = timer;
+    return COHORT_OK;
+}
+
+void cohort_timer_destroy(cohort_timer *timer)
+{
+    if (!timer)
+        return;
+    timer->context->backend->timer_destroy(timer->context, timer->timer);
+    free(timer);
+}
+
+cohort_status cohort_timer_start(cohort_timer *timer)
+{
+    if (!timer)
+        return context_fail(NULL, COHORT_NULL, "timer is NULL");
+    cohort_status status = timer->context->backend->timer_start(timer->context, timer->timer);
+    timer->started = status == COHORT_OK;
+    return status;
+}
+
+cohort_status cohort_timer_stop(cohort_timer *timer, double *seconds)
+{
+    if (!timer)
+        return context_fail(NULL, COHORT_NULL, "timer is NULL");
+    if (!seconds)
+        return context_fail(timer->context, COHORT_NULL, "seconds is NULL");
+    if (!timer->started)
+        return context_fail(timer->context, COHORT_RANGE, "timer has not been started");
+    return timer->context->backend->timer_stop(timer->context, timer->timer, seconds);
+}
+
+/* The table asked for, or what the header promises where none is. */
+static cohort_status limits_table(cohort_context *context, cohort_limits *limits)
+{
+    cohort_context_info info = COHORT_CONTEXT_INFO_INIT;
+    if (limits->table_bytes && limits->table_bytes < LEAST_TABLE_BYTES)
+        return context_fail(context, COHORT_RANGE, "limits->table_bytes is %llu: at least %llu, or 0",
+                            (unsigned long long)limits->table_bytes, LEAST_TABLE_BYTES);
+    if (limits->table_bytes > UINT64_MAX / 2)
+        return context_fail(context, COHORT_OVERFLOW,
+                            "limits->table_bytes is %llu: twice that does not fit in 64 bits",
+                            (unsigned long long)limits->table_bytes);
+    if (limits->table_bytes)
+        return COHORT_OK;
+    cohort_status status = context->backend->info(context, &info);
+    if (status)
+        return status;
+    uint64_t quarter = info.memory_free / 4;
+    limits->table_bytes = quarter > 1ull << 31 ? 1ull << 31 : quarter;
+    if (limits->table_bytes < LEAST_TABLE_BYTES)
+        limits->table_bytes = LEAST_TABLE_BYTES;
+    return COHORT_OK;
+}
+
+cohort_status cohort_limits_measure(cohort_context *context, cohort_limits *limits)
+{
+    cohort_limits copy;
+    if (!context)
+        return context_fail(NULL, COHORT_NULL, "context is NULL");
+    cohort_status status = options_check(context, "limits", limits, limits ? limits->size : 0, sizeof copy,
+                                         sizeof(cohort_limits), &copy);
+    if (!status)
+        status = limits_table(context, &copy);
+    if (!status)
+        status = context->backend->limits(context, &copy);
+    if (!status)
+        options_return(limits, limits->size, sizeof copy, &copy);
+    return status;
+}
