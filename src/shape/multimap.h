@@ -1,45 +1,50 @@
-/* shape/multimap.h: what one step of a multimap's work hands to the code that does it. Plain C, seen by the API, by both
- * backends and by the kernels.
+/* shape/multimap.h: what one step of a multimap's work hands to the code that does it, and what a step does to one entry.
+ * Plain C, seen by the API, by both backends and by the kernels.
  *
- * A multimap is a set of its keys (a map of width 32/0 or 64/0, the index), an array `ends` of slots + 1 words, and the values.
- * The values of the key in slot s lie in values[ends[s] .. ends[s + 1]); ends[0] is 0. While it is built, ends[s + 1] first
- * counts the values of slot s (COUNT), then holds where they start (an exclusive scan), and rises to where they end as they
- * are put in their places (PLACE). */
+ * A multimap is a set of its keys (a map of width 32/0 or 64/0, the index), an array `ends` of slots + 2 words, and the values.
+ * The values of the key in slot s lie in runs[ends[s] .. ends[s + 1]); ends[0] is 0, and the last word, which belongs to no
+ * slot, is the number of values. While it is built, ends[s + 1] first counts the values of slot s (COUNT), then holds where
+ * they start (an exclusive scan of all words but the first), and rises to where they end as they are put in their places
+ * (PLACE). A key with ten thousand values costs no more a value than one with a single value: nothing walks over its run. */
 #ifndef COHORT_SHAPE_MULTIMAP_H
 #define COHORT_SHAPE_MULTIMAP_H
 
 #include "map.h"
 
 #define MULTIMAP_ABSENT (~0ull)
+#define MULTIMAP_TILE   2048u /* rows that a block of a GPU takes at a time: a multiple of its lanes */
 
 enum multimap_step_kind {
     MULTIMAP_COUNT = 0, /* keys, where -> ends[slot + 1] += 1 */
     MULTIMAP_PLACE = 1, /* keys, values, where -> values into their runs */
     MULTIMAP_FIND = 2,  /* keys, where, fallback -> results, hit, counts */
-    MULTIMAP_SIZES = 3, /* keys -> starts[i] (MULTIMAP_ABSENT if the key is), sizes[i] (1 for absent keys if outer) */
+    MULTIMAP_SIZES =
+        3, /* keys -> starts[i] (MULTIMAP_ABSENT if the key is), sizes[i] (of absent keys: 1 if outer, else 0) */
     MULTIMAP_ROWS = 4,  /* starts, sizes scanned to n + 1 offsets -> rows [first, first + rows) */
-    MULTIMAP_FLAGS = 5, /* flags[slot] = 1 where a key is */
-    MULTIMAP_KEYS = 6   /* flags scanned -> export_keys, export_offsets */
+    MULTIMAP_FLAGS = 5, /* flags[slot] = 1 where a key is, else 0 */
+    MULTIMAP_KEYS = 6,  /* flags scanned -> export_keys, export_offsets */
+    MULTIMAP_EXPAND = 7 /* export_keys[i] = the key whose run value i is in; `rows` of them */
 };
+#define MULTIMAP_STEPS 8
 
 struct multimap_step {
     cohort_map_view index;
     co_u32 value_bytes; /* 4 or 8 */
     co_u32 outer;
-    co_u64 n;           /* entries; slots for FLAGS and KEYS */
+    co_u64 n; /* entries; slots for FLAGS, KEYS and EXPAND */
     const void *keys;
     const void *values; /* PLACE: the caller's */
     const co_u32 *where;
     co_u64 *ends;
-    void *runs;         /* the multimap's values */
+    void *runs; /* the multimap's values */
     co_u64 fallback;
     co_u32 has_fallback;
     co_u32 reserved;
     void *results;
     co_u32 *hit;
-    struct map_counts *counts;
+    struct map_counts *counts; /* added to; may be NULL */
     co_u64 *starts;
-    co_u64 *sizes;      /* SIZES: n + 1 words, the last 0, so that a scan of them all gives the total */
+    co_u64 *sizes; /* n + 1 words; SIZES writes n */
     co_u64 first, rows;
     co_u64 *row_queries;
     void *row_values;
@@ -48,5 +53,109 @@ struct multimap_step {
     void *export_keys;
     co_u64 *export_offsets;
 };
+
+/* A scan (exclusive sums, in place) goes by tiles, SCAN_EACH words for each lane of a block: the sums of all tiles, a scan of
+ * these, then the tiles themselves. */
+#define SCAN_EACH  16u
+#define SCAN_WARPS 8u /* of a block, at most */
+
+struct scan_step {
+    co_u64 *a;
+    co_u64 n, tiles;
+    co_u64 *sums; /* of each tile; then of all tiles before it. NULL if there is one tile */
+};
+
+/* ---- one entry ---------------------------------------------------------------------------------------------------
+ * `wide` says that keys (or values) have 8 bytes, not 4. Callers pass constants. */
+
+CO_INLINE co_u64 multimap_get(const void *from, co_u64 i, int wide)
+{
+    return wide ? co_read64((const co_u64 *)from + i) : co_read32((const co_u32 *)from + i);
+}
+
+CO_INLINE void multimap_put(void *to, co_u64 i, co_u64 v, int wide)
+{
+    if (wide)
+        co_write64((co_u64 *)to + i, v);
+    else
+        co_write32((co_u32 *)to + i, (co_u32)v);
+}
+
+/* The slot of entry i's key, or MULTIMAP_ABSENT. */
+CO_INLINE co_u64 multimap_slot(const struct multimap_step *s, co_u64 i, int wide)
+{
+    if (wide) {
+        struct co_map64_0_place at;
+        co_u64 key = multimap_get(s->keys, i, 1);
+        return co_map64_0_seek(&s->index, key, 0, 0, &at) == CO_MAP_HIT ? at.slot : MULTIMAP_ABSENT;
+    }
+    struct co_map32_0_place at;
+    co_u32 key = (co_u32)multimap_get(s->keys, i, 0);
+    return co_map32_0_seek(&s->index, key, 0, 0, &at) == CO_MAP_HIT ? at.slot : MULTIMAP_ABSENT;
+}
+
+/* The key in a slot: 1 if there is one. */
+CO_INLINE int multimap_key(const struct multimap_step *s, co_u64 slot, co_u64 *key, int wide)
+{
+    if (wide) {
+        co_u64 none;
+        return co_map64_0_pair(&s->index, slot, key, &none);
+    }
+    co_u32 narrow, none;
+    int live = co_map32_0_pair(&s->index, slot, &narrow, &none);
+    *key = narrow;
+    return live;
+}
+
+/* The last i in [low, high) with a[i] <= v, where a[low] <= v and a never falls: whose run place v is in. Runs of no length
+ * begin where the next one begins, so it is never one of those. */
+CO_INLINE co_u64 multimap_run_at(const co_u64 *a, co_u64 low, co_u64 high, co_u64 v)
+{
+    while (high - low > 1) {
+        co_u64 middle = low + (high - low) / 2;
+        if (co_read64(a + middle) <= v)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* SIZES, for entry i. */
+CO_INLINE void multimap_size(const struct multimap_step *s, co_u64 i, co_u64 slot)
+{
+    int absent = slot == MULTIMAP_ABSENT;
+    co_u64 start = absent ? MULTIMAP_ABSENT : co_read64(s->ends + slot);
+    if (s->starts)
+        co_write64(s->starts + i, start);
+    co_write64(s->sizes + i, absent ? s->outer : co_read64(s->ends + slot + 1) - start);
+}
+
+/* ROWS, for row i of those asked for, which is one of query q: 1 if it is a value of the multimap. */
+CO_INLINE int multimap_row(const struct multimap_step *s, co_u64 i, co_u64 q, int wide)
+{
+    co_u64 start = co_read64(s->starts + q);
+    int matched = start != MULTIMAP_ABSENT;
+    if (s->row_queries)
+        co_write64(s->row_queries + i, q);
+    if (s->row_values) {
+        co_u64 at = start + (s->first + i - co_read64(s->sizes + q));
+        multimap_put(s->row_values, i, matched ? multimap_get(s->runs, at, wide) : s->fallback, wide);
+    }
+    return matched;
+}
+
+/* KEYS, for a slot. */
+CO_INLINE void multimap_export(const struct multimap_step *s, co_u64 slot, int wide)
+{
+    co_u64 key;
+    if (!multimap_key(s, slot, &key, wide))
+        return;
+    co_u64 at = co_read64(s->flags + slot);
+    if (s->export_keys)
+        multimap_put(s->export_keys, at, key, wide);
+    if (s->export_offsets)
+        co_write64(s->export_offsets + at, co_read64(s->ends + slot));
+}
 
 #endif

@@ -1,0 +1,266 @@
+/* cpu/multimap.c: multimaps and scans on the host's threads. shape/multimap.h says how a multimap lies in memory.
+ *
+ * A thread takes its entries 32 at a time, a word of every bitmap: first it asks the memory for the home buckets of all of
+ * them, then it seeks them and asks for what comes next (the runs' ends, the values), then it does the work. So the
+ * memory's latency is paid once for 32 entries. Entries in a row that have one key take their places together. */
+#include "backend.h"
+#include "cpu.h"
+
+#define GROUP       32
+#define ENTRY_GRAIN 4096  /* entries that a thread takes at a time, a multiple of 32 */
+#define ROW_GRAIN   16384 /* rows, likewise */
+#define SLOT_GRAIN  4096
+#define SCAN_PARTS  256
+#define SCAN_LEAST  16384 /* words below which a part does not pay */
+
+struct group {
+    co_u64 base;
+    co_u32 count, active; /* entries; a bit for each that takes part */
+    co_u64 slots[GROUP];  /* MULTIMAP_ABSENT where there is none, or no part is taken */
+};
+
+CO_INLINE const void *home(const struct multimap_step *s, co_u64 i, int wide)
+{
+    co_u64 key = multimap_get(s->keys, i, wide);
+    return wide ? co_map64_0_home(&s->index, key) : co_map32_0_home(&s->index, (co_u32)key);
+}
+
+/* Seeks the keys of a group; its words of `ends` are under way when it returns. */
+CO_INLINE void seek_group(const struct multimap_step *s, co_u64 base, co_u64 end, struct group *g, int wide)
+{
+    g->base = base;
+    g->count = end - base < GROUP ? (co_u32)(end - base) : GROUP;
+    g->active = g->count < GROUP ? (1u << g->count) - 1 : ~0u;
+    if (s->where)
+        g->active &= s->where[base / 32];
+    for (co_u32 k = 0; k < g->count; k++)
+        if (g->active >> k & 1)
+            __builtin_prefetch(home(s, base + k, wide));
+    for (co_u32 k = 0; k < g->count; k++) {
+        g->slots[k] = g->active >> k & 1 ? multimap_slot(s, base + k, wide) : MULTIMAP_ABSENT;
+        if (g->slots[k] != MULTIMAP_ABSENT)
+            __builtin_prefetch(s->ends + g->slots[k]);
+    }
+}
+
+static void seek(const struct multimap_step *s, co_u64 base, co_u64 end, struct group *g)
+{
+    if (map_key_bytes(s->index.width) == 8)
+        seek_group(s, base, end, g, 1);
+    else
+        seek_group(s, base, end, g, 0);
+}
+
+/* ---- building ------------------------------------------------------------------------------------------------------- */
+
+CO_INLINE void copy_values(const struct multimap_step *s, co_u64 to, co_u64 from, co_u32 count)
+{
+    for (co_u32 k = 0; k < count; k++) {
+        if (s->value_bytes == 8)
+            multimap_put(s->runs, to + k, multimap_get(s->values, from + k, 1), 1);
+        else
+            multimap_put(s->runs, to + k, multimap_get(s->values, from + k, 0), 0);
+    }
+}
+
+/* COUNT, and with `place` PLACE. */
+CO_INLINE void take_places(const struct multimap_step *s, co_u64 begin, co_u64 end, int place)
+{
+    struct group g;
+    for (co_u64 base = begin; base < end; base += GROUP) {
+        seek(s, base, end, &g);
+        for (co_u32 k = 0, same; k < g.count; k += same) {
+            same = 1;
+            while (k + same < g.count && g.slots[k + same] == g.slots[k])
+                same++;
+            if (g.slots[k] == MULTIMAP_ABSENT)
+                continue;
+            co_u64 at = co_add64(s->ends + g.slots[k] + 1, same);
+            if (place)
+                copy_values(s, at, base + k, same);
+        }
+    }
+}
+
+static void count_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
+{
+    take_places(s, begin, end, 0);
+}
+
+static void place_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
+{
+    take_places(s, begin, end, 1);
+}
+
+/* ---- queries -------------------------------------------------------------------------------------------------------- */
+
+static void put_found(const struct multimap_step *s, co_u64 i, co_u64 start, int wide)
+{
+    if (start != MULTIMAP_ABSENT)
+        multimap_put(s->results, i, multimap_get(s->runs, start, wide), wide);
+    else if (s->has_fallback)
+        multimap_put(s->results, i, s->fallback, wide);
+}
+
+static void find_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
+{
+    struct group g;
+    co_u64 taken = 0, hits = 0, starts[GROUP];
+    int wide = s->value_bytes == 8;
+    for (co_u64 base = begin; base < end; base += GROUP) {
+        co_u32 hit = 0;
+        seek(s, base, end, &g);
+        for (co_u32 k = 0; k < g.count; k++) {
+            starts[k] = g.slots[k] == MULTIMAP_ABSENT ? MULTIMAP_ABSENT : s->ends[g.slots[k]];
+            if (starts[k] == MULTIMAP_ABSENT)
+                continue;
+            __builtin_prefetch((const char *)s->runs + starts[k] * s->value_bytes);
+            hit |= 1u << k;
+        }
+        for (co_u32 k = 0; k < g.count; k++)
+            if (g.active >> k & 1)
+                put_found(s, base + k, starts[k], wide);
+        if (s->hit)
+            s->hit[base / 32] = hit;
+        taken += (co_u64)__builtin_popcount(g.active);
+        hits += (co_u64)__builtin_popcount(hit);
+    }
+    if (s->counts) {
+        co_add64(&s->counts->taken, taken);
+        co_add64(&s->counts->hits, hits);
+    }
+}
+
+static void sizes_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
+{
+    struct group g;
+    for (co_u64 base = begin; base < end; base += GROUP) {
+        seek(s, base, end, &g);
+        for (co_u32 k = 0; k < g.count; k++)
+            multimap_size(s, base + k, g.slots[k]);
+    }
+}
+
+/* The query of the first row by search; from there on by going along. */
+static void rows_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
+{
+    co_u64 q = multimap_run_at(s->sizes, 0, s->n, s->first + begin);
+    for (co_u64 base = begin; base < end; base += GROUP) {
+        co_u64 to = end - base < GROUP ? end : base + GROUP;
+        co_u32 word = 0;
+        for (co_u64 i = base; i < to; i++) {
+            while (s->sizes[q + 1] <= s->first + i)
+                q++;
+            co_u32 matched =
+                (co_u32)(s->value_bytes == 8 ? multimap_row(s, i, q, 1) : multimap_row(s, i, q, 0));
+            word |= matched << (i - base);
+        }
+        if (s->row_matched)
+            s->row_matched[base / 32] = word;
+    }
+}
+
+/* ---- slots ---------------------------------------------------------------------------------------------------------- */
+
+static void flags_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
+{
+    int wide = map_key_bytes(s->index.width) == 8;
+    co_u64 key;
+    for (co_u64 slot = begin; slot < end; slot++)
+        s->flags[slot] = multimap_key(s, slot, &key, wide) ? 1 : 0;
+}
+
+static void keys_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
+{
+    int wide = map_key_bytes(s->index.width) == 8;
+    for (co_u64 slot = begin; slot < end; slot++)
+        multimap_export(s, slot, wide);
+}
+
+static void expand_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
+{
+    int wide = map_key_bytes(s->index.width) == 8;
+    co_u64 slot = multimap_run_at(s->ends, 0, s->n, begin);
+    for (co_u64 i = begin, key = 0, seen = MULTIMAP_ABSENT; i < end; i++) {
+        while (s->ends[slot + 1] <= i)
+            slot++;
+        if (slot != seen)
+            multimap_key(s, slot, &key, wide);
+        seen = slot;
+        multimap_put(s->export_keys, i, key, wide);
+    }
+}
+
+/* ---- the entries of the backend's table -------------------------------------------------------------------------------- */
+
+struct job {
+    const struct multimap_step *step;
+    void (*range)(const struct multimap_step *, co_u64 begin, co_u64 end);
+};
+
+static void do_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    const struct job *job = arg;
+    (void)worker;
+    job->range(job->step, begin, end);
+}
+
+cohort_status cpu_multimap_step(cohort_context *context, const struct multimap_step *step,
+                                enum multimap_step_kind kind)
+{
+    static void (*const ranges[MULTIMAP_STEPS])(const struct multimap_step *, co_u64, co_u64) = {
+        count_range, place_range, find_range, sizes_range, rows_range, flags_range, keys_range, expand_range};
+    struct job job = {step, ranges[kind]};
+    if (kind == MULTIMAP_ROWS || kind == MULTIMAP_EXPAND)
+        cpu_parallel(context, step->rows, ROW_GRAIN, do_range, &job);
+    else
+        cpu_parallel(context, step->n, kind >= MULTIMAP_FLAGS ? SLOT_GRAIN : ENTRY_GRAIN, do_range, &job);
+    return COHORT_OK;
+}
+
+/* ---- scan: the sums of parts, then the parts ---------------------------------------------------------------------------- */
+
+struct scan_job {
+    co_u64 *a;
+    co_u64 part; /* words of each, the last one excepted */
+    co_u64 sums[SCAN_PARTS];
+    int write;
+};
+
+static void scan_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    struct scan_job *job = arg;
+    (void)worker;
+    for (co_u64 from = begin; from < end; from += job->part) {
+        co_u64 to = end - from < job->part ? end : from + job->part;
+        co_u64 sum = job->write ? job->sums[from / job->part] : 0;
+        for (co_u64 i = from; i < to; i++) {
+            co_u64 v = job->a[i];
+            if (job->write)
+                job->a[i] = sum;
+            sum += v;
+        }
+        if (!job->write)
+            job->sums[from / job->part] = sum;
+    }
+}
+
+cohort_status cpu_scan(cohort_context *context, co_u64 *a, co_u64 n)
+{
+    struct scan_job job = {.a = a, .part = n / SCAN_PARTS + 1};
+    if (job.part < SCAN_LEAST)
+        job.part = SCAN_LEAST;
+    if (cpu_device(context)->threads > 1 && n > job.part) {
+        cpu_parallel(context, n, job.part, scan_range, &job);
+        for (co_u64 i = 0, before = 0; i * job.part < n; i++) {
+            co_u64 sum = job.sums[i];
+            job.sums[i] = before;
+            before += sum;
+        }
+    } else {
+        job.part = n ? n : 1;
+    }
+    job.write = 1;
+    cpu_parallel(context, n, job.part, scan_range, &job);
+    return COHORT_OK;
+}

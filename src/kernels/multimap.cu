@@ -1,0 +1,257 @@
+/* multimap.cu: the multimap's kernels. shape/multimap.h says how a multimap lies in memory and what is done to one entry;
+ * here is how a grid walks entries, slots and rows.
+ *
+ * Many entries of one key. In COUNT and PLACE the lanes of a warp whose keys share a slot add up first and one of them
+ * goes to memory for all, so that a key that everybody has costs one atomic a warp.
+ *
+ * Rows. The result of a retrieval is cut into tiles of rows, whoever they belong to: one lane finds the query of the tile's
+ * first row by binary search over the offsets, another that of its last, and each lane that of its rows between the two. So a
+ * query with a million values and a million queries with one cost the same. */
+#include "scan.h"
+
+/* ---- lanes of one slot --------------------------------------------------------------------------------------------- */
+
+CO_INLINE co_u32 multimap_bits(co_u32 word)
+{
+    word -= (word >> 1) & 0x55555555u;
+    word = (word & 0x33333333u) + ((word >> 2) & 0x33333333u);
+    return (((word + (word >> 4)) & 0x0f0f0f0fu) * 0x01010101u) >> 24;
+}
+
+CO_INLINE int multimap_takes_part(const struct multimap_step *s, co_u64 base)
+{
+    if (base + co_lane() >= s->n)
+        return 0;
+    return s->where ? co_read32(s->where + base / 32) >> co_lane() & 1 : 1;
+}
+
+/* Adds to ends[slot + 1] for each lane that has a slot; this lane's share of the places taken. */
+CO_INLINE co_u64 multimap_take_places(const struct multimap_step *s, co_u64 slot)
+{
+    co_u32 same = co_match64(CO_FULL_WARP, slot), first = multimap_bits((same & (0u - same)) - 1);
+    co_u64 at = 0;
+    if (slot != MULTIMAP_ABSENT && co_lane() == first)
+        at = co_add64(s->ends + slot + 1, multimap_bits(same));
+    return co_shuffle64(CO_FULL_WARP, at, first) + multimap_bits(same & ((1u << co_lane()) - 1));
+}
+
+CO_INLINE void multimap_count(const struct multimap_step *s, int wide_key)
+{
+    CO_EACH_WARP (base, s->n) {
+        co_u64 slot = MULTIMAP_ABSENT;
+        if (multimap_takes_part(s, base))
+            slot = multimap_slot(s, base + co_lane(), wide_key);
+        multimap_take_places(s, slot);
+    }
+}
+
+CO_INLINE void multimap_place(const struct multimap_step *s, int wide_key, int wide_value)
+{
+    CO_EACH_WARP (base, s->n) {
+        co_u64 i = base + co_lane(), slot = MULTIMAP_ABSENT;
+        if (multimap_takes_part(s, base))
+            slot = multimap_slot(s, i, wide_key);
+        co_u64 at = multimap_take_places(s, slot);
+        if (slot != MULTIMAP_ABSENT)
+            multimap_put(s->runs, at, multimap_get(s->values, i, wide_value), wide_value);
+    }
+}
+
+/* ---- queries ------------------------------------------------------------------------------------------------------- */
+
+CO_INLINE void multimap_find(const struct multimap_step *s, int wide_key, int wide_value)
+{
+    co_u64 taken = 0, hits = 0;
+    CO_EACH_WARP (base, s->n) {
+        co_u64 i = base + co_lane(), slot = MULTIMAP_ABSENT;
+        int active = multimap_takes_part(s, base);
+        if (active)
+            slot = multimap_slot(s, i, wide_key);
+        if (slot != MULTIMAP_ABSENT)
+            multimap_put(s->results, i, multimap_get(s->runs, co_read64(s->ends + slot), wide_value),
+                         wide_value);
+        else if (active && s->has_fallback)
+            multimap_put(s->results, i, s->fallback, wide_value);
+        co_u32 found = co_ballot(CO_FULL_WARP, slot != MULTIMAP_ABSENT);
+        if (s->hit && co_lane() == 0)
+            co_write32(s->hit + base / 32, found);
+        taken += active ? 1 : 0;
+        hits += slot != MULTIMAP_ABSENT ? 1 : 0;
+    }
+    if (!s->counts)
+        return;
+    taken = co_warp_sum(taken);
+    hits = co_warp_sum(hits);
+    if (co_lane() == 0 && taken) {
+        co_add64(&s->counts->taken, taken);
+        co_add64(&s->counts->hits, hits);
+    }
+}
+
+CO_INLINE void multimap_sizes(const struct multimap_step *s, int wide_key)
+{
+    CO_EACH_WARP (base, s->n) {
+        co_u64 i = base + co_lane();
+        if (i < s->n)
+            multimap_size(s, i, multimap_slot(s, i, wide_key));
+    }
+}
+
+/* The runs that the first and the last of a tile's rows are in, in the block's shared memory. */
+CO_INLINE void multimap_tile_runs(const co_u64 *offsets, co_u64 runs, co_u64 first, co_u64 rows,
+                                  co_u64 *shared)
+{
+    if (co_thread() < 2) {
+        co_u64 row = co_thread() == 0 ? first : first + rows - 1;
+        co_write64(shared + co_thread(), multimap_run_at(offsets, 0, runs, row));
+    }
+    co_block_sync();
+}
+
+/* `rows` and the tile's first row count from the first row asked for. */
+CO_INLINE co_u64 multimap_tile_rows(co_u64 rows, co_u64 tile)
+{
+    co_u64 left = rows - tile * MULTIMAP_TILE;
+    return left < MULTIMAP_TILE ? left : MULTIMAP_TILE;
+}
+
+CO_INLINE void multimap_rows(const struct multimap_step *s, co_u64 *shared, int wide_value)
+{
+    for (co_u64 tile = co_block(); tile * MULTIMAP_TILE < s->rows; tile += co_blocks()) {
+        co_u64 first = tile * MULTIMAP_TILE, rows = multimap_tile_rows(s->rows, tile);
+        multimap_tile_runs(s->sizes, s->n, s->first + first, rows, shared);
+        co_u64 low = co_read64(shared), high = co_read64(shared + 1) + 1;
+        for (co_u32 j = co_thread(); j - co_lane() < rows; j += co_threads()) {
+            int matched = 0;
+            if (j < rows)
+                matched = multimap_row(
+                    s, first + j, multimap_run_at(s->sizes, low, high, s->first + first + j), wide_value);
+            co_u32 word = co_ballot(CO_FULL_WARP, matched);
+            if (s->row_matched && co_lane() == 0)
+                co_write32(s->row_matched + (first + j) / 32, word);
+        }
+        co_block_sync();
+    }
+}
+
+/* ---- slots --------------------------------------------------------------------------------------------------------- */
+
+CO_INLINE void multimap_flags(const struct multimap_step *s, int wide_key)
+{
+    CO_EACH_WARP (base, s->n) {
+        co_u64 slot = base + co_lane(), key;
+        if (slot < s->n)
+            co_write64(s->flags + slot, multimap_key(s, slot, &key, wide_key) ? 1 : 0);
+    }
+}
+
+CO_INLINE void multimap_keys(const struct multimap_step *s, int wide_key)
+{
+    CO_EACH_WARP (base, s->n) {
+        if (base + co_lane() < s->n)
+            multimap_export(s, base + co_lane(), wide_key);
+    }
+}
+
+CO_INLINE void multimap_expand(const struct multimap_step *s, co_u64 *shared, int wide_key)
+{
+    for (co_u64 tile = co_block(); tile * MULTIMAP_TILE < s->rows; tile += co_blocks()) {
+        co_u64 first = tile * MULTIMAP_TILE, rows = multimap_tile_rows(s->rows, tile);
+        multimap_tile_runs(s->ends, s->n, first, rows, shared);
+        co_u64 low = co_read64(shared), high = co_read64(shared + 1) + 1;
+        for (co_u32 j = co_thread(); j < rows; j += co_threads()) {
+            co_u64 key;
+            multimap_key(s, multimap_run_at(s->ends, low, high, first + j), &key, wide_key);
+            multimap_put(s->export_keys, first + j, key, wide_key);
+        }
+        co_block_sync();
+    }
+}
+
+/* ---- the instances: bits of the key, of the value, or of both -------------------------------------------------------- */
+
+CO_KERNEL(multimap_count_32, struct multimap_step)
+{
+    multimap_count(args, 0);
+}
+CO_KERNEL(multimap_count_64, struct multimap_step)
+{
+    multimap_count(args, 1);
+}
+
+CO_KERNEL(multimap_place_32_32, struct multimap_step)
+{
+    multimap_place(args, 0, 0);
+}
+CO_KERNEL(multimap_place_64_32, struct multimap_step)
+{
+    multimap_place(args, 1, 0);
+}
+CO_KERNEL(multimap_place_64_64, struct multimap_step)
+{
+    multimap_place(args, 1, 1);
+}
+
+CO_KERNEL(multimap_find_32_32, struct multimap_step)
+{
+    multimap_find(args, 0, 0);
+}
+CO_KERNEL(multimap_find_64_32, struct multimap_step)
+{
+    multimap_find(args, 1, 0);
+}
+CO_KERNEL(multimap_find_64_64, struct multimap_step)
+{
+    multimap_find(args, 1, 1);
+}
+
+CO_KERNEL(multimap_sizes_32, struct multimap_step)
+{
+    multimap_sizes(args, 0);
+}
+CO_KERNEL(multimap_sizes_64, struct multimap_step)
+{
+    multimap_sizes(args, 1);
+}
+
+CO_KERNEL(multimap_rows_32, struct multimap_step)
+{
+    CO_SHARED(co_u64, runs, 2);
+    multimap_rows(args, runs, 0);
+}
+
+CO_KERNEL(multimap_rows_64, struct multimap_step)
+{
+    CO_SHARED(co_u64, runs, 2);
+    multimap_rows(args, runs, 1);
+}
+
+CO_KERNEL(multimap_flags_32, struct multimap_step)
+{
+    multimap_flags(args, 0);
+}
+CO_KERNEL(multimap_flags_64, struct multimap_step)
+{
+    multimap_flags(args, 1);
+}
+
+CO_KERNEL(multimap_keys_32, struct multimap_step)
+{
+    multimap_keys(args, 0);
+}
+CO_KERNEL(multimap_keys_64, struct multimap_step)
+{
+    multimap_keys(args, 1);
+}
+
+CO_KERNEL(multimap_expand_32, struct multimap_step)
+{
+    CO_SHARED(co_u64, runs, 2);
+    multimap_expand(args, runs, 0);
+}
+
+CO_KERNEL(multimap_expand_64, struct multimap_step)
+{
+    CO_SHARED(co_u64, runs, 2);
+    multimap_expand(args, runs, 1);
+}
