@@ -53,8 +53,8 @@ function(cohort_add_fatbin source fatbin)
     file(RELATIVE_PATH shown ${PROJECT_SOURCE_DIR} ${source})
     add_custom_command(
         OUTPUT ${fatbin}
-        COMMAND ${COHORT_NVCC} -fatbin -std=c++17 -O3 -lineinfo -allow-unsupported-compiler ${COHORT_NVCC_FLAGS}
-                $<$<BOOL:${COHORT_WERROR}>:-Werror=all-warnings>
+        COMMAND ${COHORT_NVCC} -fatbin -std=c++17 -O3 --threads 2 -Xfatbin=-compress-all -allow-unsupported-compiler ${COHORT_NVCC_FLAGS}
+                $<$<BOOL:${COHORT_WERROR}>:-Werror=all-warnings> $<$<BOOL:${COHORT_LINEINFO}>:-lineinfo>
                 -I ${PROJECT_SOURCE_DIR}/include -I ${PROJECT_SOURCE_DIR}/src
                 -MD -MF ${fatbin}.d -MT ${fatbin} -o ${fatbin} ${source}
         DEPENDS ${source}

@@ -6,7 +6,8 @@ layer() {
     include/cohort/device/*) echo device ;;
     include/*) echo public ;;
     src/*/*) echo "$1" | cut -d / -f 2 ;;
-    src/*.h) echo backend ;; # backend.h, and what both sides of it hold in common
+    src/backend.h) echo backend ;;
+    src/*.h) echo core ;; # what both sides of backend.h hold in common: the context, its pool
     cli/* | bench/*) echo "$1" | cut -d / -f 1 ;;
     tests/sim/*) echo sim ;;
     *) echo other ;;
@@ -18,10 +19,11 @@ below() {
     case $1 in
     public) echo public ;;
     device) echo device ;;
-    backend) echo backend public shape ;;
-    api) echo api backend io shape public ;;
-    io) echo io public ;;
-    cpu | cuda) echo "$1" backend shape device public ;;
+    core) echo core shape public ;;
+    backend) echo core shape public ;;
+    api) echo api backend core io shape public ;;
+    io) echo io core public ;;
+    cpu | cuda) echo "$1" backend core shape device public ;;
     shape) echo shape device ;;
     kernels) echo kernels shape device ;;
     cli | bench) echo cli bench public ;;
