@@ -200,7 +200,8 @@ static cohort_status cuda_timer_start(cohort_context *context, void *timer)
     cohort_status status = gpu_enter(context);
     if (status)
         return status;
-    return gpu_leave(context, gpu_check(context, g->driver->event_record(t->start, g->stream), "cuEventRecord"));
+    return gpu_leave(context,
+                     gpu_check(context, g->driver->event_record(t->start, g->stream), "cuEventRecord"));
 }
 
 static cohort_status cuda_timer_stop(cohort_context *context, void *timer, double *seconds)
@@ -339,7 +340,8 @@ static cuda_result begin(struct gpu *g, void *stream)
     return r;
 }
 
-cohort_status cuda_backend_open(cohort_context *context, const cohort_context_options *options, const char *device)
+cohort_status cuda_backend_open(cohort_context *context, const cohort_context_options *options,
+                                const char *device)
 {
     const char *why = NULL, *name = NULL;
     int ordinal = 0;
@@ -355,8 +357,8 @@ cohort_status cuda_backend_open(cohort_context *context, const cohort_context_op
     if (r == CUDA_OK)
         r = learn(g);
     if (r == CUDA_OK && !(g->tuning = gpu_tuning_for(driver, g->architecture))) {
-        context_fail(NULL, COHORT_NO_DEVICE, "device \"%s\": %s is of architecture sm_%u; sm_80 is the least", device,
-                     g->name, g->architecture);
+        context_fail(NULL, COHORT_NO_DEVICE, "device \"%s\": %s is of architecture sm_%u; sm_80 is the least",
+                     device, g->name, g->architecture);
         release(g);
         return COHORT_NO_DEVICE;
     }

@@ -36,7 +36,8 @@ static cohort_status launch(cohort_context *context, const char *kernel, unsigne
         return context_fail(context, COHORT_UNSUPPORTED, "this libcohort has no kernel %s", kernel);
     if (r == CUDA_OK) {
         void *parameters[1] = {(void *)args};
-        r = g->driver->launch_kernel(function, blocks, 1, 1, block, 1, 1, shared_bytes, g->stream, parameters, NULL);
+        r = g->driver->launch_kernel(function, blocks, 1, 1, block, 1, 1, shared_bytes, g->stream, parameters,
+                                     NULL);
     }
     return gpu_check(context, r, kernel);
 }
@@ -57,5 +58,6 @@ cohort_status gpu_launch(cohort_context *context, const char *kernel, uint64_t i
     if (!items)
         return COHORT_OK;
     uint64_t blocks = items / block + (items % block != 0);
-    return gpu_launch_grid(context, kernel, (unsigned)(blocks < most ? blocks : most), (unsigned)block, 0, args);
+    return gpu_launch_grid(context, kernel, (unsigned)(blocks < most ? blocks : most), (unsigned)block, 0,
+                           args);
 }

@@ -16,12 +16,13 @@
 struct gpu_tuning {
     const char *driver;
     unsigned architecture;
-    unsigned block;         /* threads of a block, a multiple of 32; kernels are compiled for at most 256 */
-    unsigned blocks;        /* blocks a multiprocessor, at most; a grid walks what is more */
-    uint64_t chunk_bytes;   /* of host data in one piece of a stream, all columns together; at most, */
-    uint64_t least_chunk;   /* and at least, where the data is not less */
+    unsigned block;          /* threads of a block, a multiple of 32; kernels are compiled for at most 256 */
+    unsigned blocks;         /* blocks a multiprocessor, at most; a grid walks what is more */
+    uint64_t chunk_bytes;    /* of host data in one piece of a stream, all columns together; at most, */
+    uint64_t least_chunk;    /* and at least, where the data is not less */
+    unsigned copy_threads;   /* that copy between the caller's memory and pinned memory */
     uint64_t limit_accesses; /* random accesses in one run of a limit */
-    uint64_t link_bytes;    /* bytes in one run of a host-link limit */
+    uint64_t link_bytes;     /* bytes in one run of a host-link limit */
 };
 
 const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsigned architecture);
@@ -75,7 +76,8 @@ enum memory_kind cuda_memory_kind(cohort_context *context, const void *memory);
 /* map.c */
 int cuda_map_offers(cohort_context *context, co_u32 width, co_u32 group);
 cohort_status cuda_map_batch(cohort_context *context, const struct map_batch *batch, enum memory_kind memory);
-cohort_status cuda_map_sweep(cohort_context *context, const struct map_sweep *sweep, enum map_sweep_kind kind);
+cohort_status cuda_map_sweep(cohort_context *context, const struct map_sweep *sweep,
+                             enum map_sweep_kind kind);
 
 /* multimap.c */
 cohort_status cuda_multimap_step(cohort_context *context, const struct multimap_step *step,

@@ -30,9 +30,18 @@ struct entry {
     int need;
 };
 
-#define ENTRY(field, name)           {offsetof(struct cuda_driver, field), name, name, REQUIRED}
-#define ENTRY_V2(field, name)        {offsetof(struct cuda_driver, field), name, name "_v2", REQUIRED}
-#define GRAPH(field, name, symbol)   {offsetof(struct cuda_driver, field), name, symbol, OPTIONAL}
+#define ENTRY(field, name)                                        \
+    {                                                             \
+        offsetof(struct cuda_driver, field), name, name, REQUIRED \
+    }
+#define ENTRY_V2(field, name)                                           \
+    {                                                                   \
+        offsetof(struct cuda_driver, field), name, name "_v2", REQUIRED \
+    }
+#define GRAPH(field, name, symbol)                                  \
+    {                                                               \
+        offsetof(struct cuda_driver, field), name, symbol, OPTIONAL \
+    }
 
 static const struct entry entries[] = {
     ENTRY(init, "cuInit"),
@@ -143,7 +152,8 @@ static void load(void)
     if (result == CUDA_OK)
         result = table.device_count(&count);
     if (result != CUDA_OK)
-        snprintf(reason, sizeof reason, "the NVIDIA driver does not start: %s (%d)", error_name(result), result);
+        snprintf(reason, sizeof reason, "the NVIDIA driver does not start: %s (%d)", error_name(result),
+                 result);
     else if (count == 0)
         snprintf(reason, sizeof reason, "the NVIDIA driver finds no GPU");
 }

@@ -95,9 +95,9 @@ struct cuda_driver {
     cuda_result (*module_unload)(cuda_module);
     cuda_result (*module_get_function)(cuda_function *, cuda_module, const char *name);
     cuda_result (*function_set_attribute)(cuda_function, int attribute, int value);
-    cuda_result (*launch_kernel)(cuda_function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                                 unsigned block_y, unsigned block_z, unsigned shared_bytes, cuda_stream,
-                                 void **parameters, void **extra);
+    cuda_result (*launch_kernel)(cuda_function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                 unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                                 cuda_stream, void **parameters, void **extra);
 
     /* Graph capture; a device without graphs has NULL here. */
     cuda_result (*stream_begin_capture)(cuda_stream, int mode /* 2: relaxed */);

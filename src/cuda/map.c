@@ -23,7 +23,8 @@ int cuda_map_offers(cohort_context *context, co_u32 width, co_u32 group)
     return width == COHORT_WIDTH_32_32 && group <= 32 && (group & (group - 1)) == 0;
 }
 
-static cohort_status launch(cohort_context *context, const char *kind, co_u32 width, co_u64 items, const void *args)
+static cohort_status launch(cohort_context *context, const char *kind, co_u32 width, co_u64 items,
+                            const void *args)
 {
     char name[48];
     snprintf(name, sizeof name, "map_%s_%s", kind, suffixes[width]);
@@ -74,7 +75,8 @@ static void columns_of(const struct map_batch *b, struct stream_column *c)
     int reports = b->step != MAP_STEP_CLAIM && b->step != MAP_STEP_GET;
     int all_written = b->step == MAP_STEP_APPLY && b->op == CO_OP_FIND && b->has_fallback && !b->where;
     const void *values = value ? b->values : NULL;
-    const void *results = value && b->step != MAP_STEP_CLAIM && b->step != MAP_STEP_SETTLE ? b->results : NULL;
+    const void *results =
+        value && b->step != MAP_STEP_CLAIM && b->step != MAP_STEP_SETTLE ? b->results : NULL;
     c[KEYS] = column(b->keys, key, STREAM_IN);
     c[VALUES] = column(results == values ? NULL : values, value, STREAM_IN);
     c[RESULTS] = column(results, value, all_written ? STREAM_OUT : STREAM_IN | STREAM_OUT);
@@ -84,7 +86,8 @@ static void columns_of(const struct map_batch *b, struct stream_column *c)
     c[FAILED] = column(reports ? b->failed : NULL, 1, STREAM_OUT);
 }
 
-static cohort_status launch_chunk(cohort_context *context, void *user, uint64_t first, uint64_t n, void *const *c)
+static cohort_status launch_chunk(cohort_context *context, void *user, uint64_t first, uint64_t n,
+                                  void *const *c)
 {
     struct map_batch *whole = user, b = *whole;
     b.n = n;

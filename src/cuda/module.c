@@ -40,8 +40,8 @@ static const struct cohort_fatbin *fatbin_at(unsigned i)
     return NULL;
 }
 
-static cuda_result look_in(struct gpu_modules *m, const struct cuda_driver *driver, unsigned i, const void *image,
-                           const char *name, cuda_function *out)
+static cuda_result look_in(struct gpu_modules *m, const struct cuda_driver *driver, unsigned i,
+                           const void *image, const char *name, cuda_function *out)
 {
     if (!m->module[i]) {
         cuda_result r = driver->module_load_data(&m->module[i], image);
@@ -53,7 +53,8 @@ static cuda_result look_in(struct gpu_modules *m, const struct cuda_driver *driv
     return driver->module_get_function(out, m->module[i], name);
 }
 
-static cuda_result look(struct gpu_modules *m, const struct cuda_driver *driver, const char *name, cuda_function *out)
+static cuda_result look(struct gpu_modules *m, const struct cuda_driver *driver, const char *name,
+                        cuda_function *out)
 {
     if (strcmp(driver->name, "cuda") != 0)
         return look_in(m, driver, 0, NULL, name, out);
@@ -78,7 +79,8 @@ static unsigned bucket_of(const char *name)
     return (h ^ h >> 16) % GPU_FUNCTION_BUCKETS;
 }
 
-cuda_result gpu_function(struct gpu_modules *m, const struct cuda_driver *driver, const char *name, cuda_function *out)
+cuda_result gpu_function(struct gpu_modules *m, const struct cuda_driver *driver, const char *name,
+                         cuda_function *out)
 {
     struct gpu_function **bucket = &m->functions[bucket_of(name)];
     for (struct gpu_function *f = *bucket; f; f = f->next) {

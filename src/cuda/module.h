@@ -29,7 +29,8 @@ struct gpu_modules {
 };
 
 /* The device must be current. CUDA_NOT_FOUND: no module has such a kernel. */
-cuda_result gpu_function(struct gpu_modules *, const struct cuda_driver *, const char *name, cuda_function *out);
+cuda_result gpu_function(struct gpu_modules *, const struct cuda_driver *, const char *name,
+                         cuda_function *out);
 void gpu_modules_unload(struct gpu_modules *, const struct cuda_driver *);
 
 #endif
