@@ -1,0 +1,566 @@
+/* map.c: making, sizing, copying and ending maps. Batches are in map_batch.c. */
+#include "api/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "api/options.h"
+#include "io/map_file.h"
+
+#define DEFAULT_SEED     0x9e3779b97f4a7c15ull
+#define DEFAULT_MAX_LOAD 0.8
+
+/* ---- sizes ------------------------------------------------------------------------------------------------------------ */
+
+uint64_t map_slots_for(const cohort_map *map, uint64_t pairs)
+{
+    double load = map->options.max_load;
+    if (load == 1.0 || pairs == 0)
+        return pairs ? pairs : 1;
+    if ((double)pairs / load >= 9e18)
+        return 0;
+    uint64_t slots = (uint64_t)((double)pairs / load);
+    while ((uint64_t)((double)slots * load) < pairs)
+        slots += slots / 4503599627370496ull + 1; /* the division rounded down, or doubles are too coarse */
+    return slots;
+}
+
+uint64_t map_limit(const cohort_map *map)
+{
+    return (uint64_t)((double)map_slots(&map->view) * map->options.max_load);
+}
+
+static uint64_t map_all_slots(const cohort_map *map)
+{
+    return map_slots(&map->view) + MAP_SIDE_SLOTS;
+}
+
+/* ---- tables ----------------------------------------------------------------------------------------------------------- */
+
+static cohort_status table_clear(cohort_map *map)
+{
+    const struct backend *backend = map->context->backend;
+    uint64_t slots = map_counters_offset(&map->view);
+    cohort_status s = backend->fill(map->context, map->table, 0xff, slots);
+    return s ? s : backend->fill(map->context, (char *)map->table + slots, 0, sizeof(struct co_map_counters));
+}
+
+/* Gives the map an empty table of the shape in its view. */
+static cohort_status table_make(cohort_map *map)
+{
+    cohort_context_info info = COHORT_CONTEXT_INFO_INIT;
+    cohort_status s = map->context->backend->info(map->context, &info);
+    if (s)
+        return s;
+    map->table_bytes = map_table_bytes(&map->view);
+    map->table = map->table_bytes <= info.memory_bytes ? context_alloc(map->context, map->table_bytes) : NULL;
+    if (!map->table)
+        return context_fail(
+            map->context, COHORT_NO_MEMORY,
+            "no memory for a table of %llu slots (%llu bytes); the device has %llu bytes, %llu of them free",
+            (unsigned long long)map_slots(&map->view), (unsigned long long)map->table_bytes,
+            (unsigned long long)info.memory_bytes, (unsigned long long)info.memory_free);
+    map->view.slots = map->table;
+    map->view.counters =
+        (struct co_map_counters *)(void *)((char *)map->table + map_counters_offset(&map->view));
+    s = table_clear(map);
+    if (s)
+        context_release(map->context, map->table, map->table_bytes);
+    return s;
+}
+
+cohort_status map_counters(cohort_map *map, struct co_map_counters *counters)
+{
+    return map->context->backend->copy(map->context, counters, map->view.counters, sizeof *counters);
+}
+
+/* Puts all pairs of `from` into `to`, an empty map; *full says whether some found no slot. Waits. */
+static cohort_status table_absorb(cohort_map *to, cohort_map *from, int *full)
+{
+    cohort_context *context = to->context;
+    struct map_deferred *now = &context->outcome->now, seen;
+    struct map_sweep sweep;
+    memset(&sweep, 0, sizeof sweep);
+    sweep.view = from->view;
+    sweep.slots = map_all_slots(from);
+    sweep.into = to->view;
+    sweep.op = CO_OP_INSERT;
+    sweep.deferred = now;
+    cohort_status s = context->backend->fill(context, now, 0xff, sizeof *now);
+    if (!s)
+        s = context->backend->map_sweep(context, &sweep, MAP_SWEEP_ABSORB);
+    if (!s)
+        s = context->backend->copy(context, &seen, now, sizeof seen);
+    *full = !s && seen.first_full != ~0ull;
+    return s;
+}
+
+cohort_status map_rebuild(cohort_map *map, uint64_t slots, uint64_t seed)
+{
+    cohort_map made = *map;
+    for (int full = 1; full;) {
+        made.view.seed = seed;
+        if (!slots || !map_shape(&made.view, slots))
+            return context_fail(map->context, COHORT_NO_MEMORY, "a table of %llu slots is beyond the largest",
+                                (unsigned long long)slots);
+        cohort_status s = table_make(&made);
+        if (s)
+            return s;
+        s = table_absorb(&made, map, &full);
+        if (s || full)
+            context_release(map->context, made.table, made.table_bytes);
+        if (s)
+            return s;
+        slots = slots > UINT64_MAX / 2
+                    ? 0
+                    : slots * 2; /* some page had more keys than its reach: only chance or malice */
+        seed = co_hash(seed, DEFAULT_SEED);
+    }
+    context_release(map->context, map->table, map->table_bytes);
+    *map = made;
+    return COHORT_OK;
+}
+
+/* ---- making and ending ------------------------------------------------------------------------------------------------ */
+
+static uint64_t random_seed(void)
+{
+    uint64_t seed;
+    if (getrandom(&seed, sizeof seed, 0) != sizeof seed) {
+        struct timespec t;
+        clock_gettime(CLOCK_REALTIME, &t);
+        seed = co_hash((uint64_t)t.tv_nsec ^ (uint64_t)(uintptr_t)&seed, (uint64_t)t.tv_sec);
+    }
+    return seed;
+}
+
+static cohort_status check_options(cohort_context *context, const cohort_map_options *o)
+{
+    if (o->width < COHORT_WIDTH_32_0 || o->width > COHORT_WIDTH_64_64)
+        return context_fail(context, COHORT_UNSUPPORTED,
+                            "options.width is %d; there are 1 (32/0) to 5 (64/64)", (int)o->width);
+    if (o->probe != COHORT_PROBE_DOUBLE && o->probe != COHORT_PROBE_LINEAR)
+        return context_fail(context, COHORT_RANGE,
+                            "options.probe is %d; it must be COHORT_PROBE_DOUBLE or _LINEAR", (int)o->probe);
+    if (o->capacity == 0)
+        return context_fail(context, COHORT_RANGE, "options.capacity is 0; it must be at least 1");
+    if (!(o->max_load >= 0.0 && o->max_load <= 1.0))
+        return context_fail(context, COHORT_RANGE,
+                            "options.max_load is %g; it must be above 0 and at most 1, or 0 for %g",
+                            o->max_load, DEFAULT_MAX_LOAD);
+    if (o->fixed > 1)
+        return context_fail(context, COHORT_RANGE, "options.fixed is %u; it must be 0 or 1",
+                            (unsigned)o->fixed);
+    if (o->group > 32 || (o->group & (o->group - 1)))
+        return context_fail(context, COHORT_RANGE, "options.group is %u; it must be 0, 1, 2, 4, 8, 16 or 32",
+                            (unsigned)o->group);
+    if (o->group > 1 && (o->width != COHORT_WIDTH_32_32 || o->probe != COHORT_PROBE_LINEAR))
+        return context_fail(context, COHORT_UNSUPPORTED,
+                            "options.group is %u, which needs width 32/32 and linear probing",
+                            (unsigned)o->group);
+    if (!context->backend->map_offers(context, (co_u32)o->width, o->group))
+        return context_fail(context, COHORT_UNSUPPORTED,
+                            "options.width %d with group %u is not offered by this device (backend %s)",
+                            (int)o->width, (unsigned)o->group, context->backend->name);
+    return COHORT_OK;
+}
+
+/* Fills in a map's options, defaults and view from what the caller gave, which has been checked. */
+static void take_options(cohort_map *map, const cohort_map_options *o)
+{
+    map->options = *o;
+    map->options.size = sizeof map->options;
+    if (o->max_load == 0.0)
+        map->options.max_load = DEFAULT_MAX_LOAD;
+    map->view.version = CO_MAP_VIEW_VERSION;
+    map->view.width = (co_u32)o->width;
+    map->view.linear = o->probe == COHORT_PROBE_LINEAR;
+    map->view.seed = o->seed == COHORT_SEED_RANDOM ? random_seed() : o->seed ? o->seed : DEFAULT_SEED;
+}
+
+cohort_status cohort_map_create(cohort_context *context, const cohort_map_options *options, cohort_map **out)
+{
+    cohort_map_options o;
+    if (out)
+        *out = NULL;
+    if (!context || !options || !out)
+        return context_fail(context, COHORT_NULL, "cohort_map_create: %s is NULL",
+                            !context   ? "context"
+                            : !options ? "options"
+                                       : "out");
+    cohort_status s = options_check(context, "options", options, options->size, sizeof o, sizeof o, &o);
+    if (s || (s = check_options(context, &o)))
+        return s;
+    cohort_map *map = calloc(1, sizeof *map);
+    if (!map)
+        return context_fail(context, COHORT_NO_MEMORY, "no memory for a map's description");
+    map->context = context;
+    take_options(map, &o);
+    uint64_t slots = map_slots_for(map, o.capacity);
+    if (!slots || !map_shape(&map->view, slots))
+        s = context_fail(context, COHORT_OVERFLOW,
+                         "options.capacity is %llu; a table for it does not fit in 64 bits",
+                         (unsigned long long)o.capacity);
+    else
+        s = table_make(map);
+    if (s)
+        free(map);
+    else
+        *out = map;
+    return s;
+}
+
+void cohort_map_destroy(cohort_map *map)
+{
+    if (!map)
+        return;
+    map->context->backend->wait(map->context);
+    context_release(map->context, map->table, map->table_bytes);
+    free(map);
+}
+
+cohort_status cohort_map_copy(cohort_map *map, cohort_map **out)
+{
+    if (out)
+        *out = NULL;
+    if (!map || !out)
+        return context_fail(map ? map->context : NULL, COHORT_NULL, "cohort_map_copy: %s is NULL",
+                            map ? "out" : "map");
+    cohort_map *made = malloc(sizeof *made);
+    if (!made)
+        return context_fail(map->context, COHORT_NO_MEMORY, "no memory for a map's description");
+    *made = *map;
+    cohort_status s = table_make(made);
+    if (!s)
+        s = map->context->backend->copy(map->context, made->table, map->table, map->table_bytes);
+    if (s)
+        free(made);
+    else
+        *out = made;
+    return s;
+}
+
+/* ---- sizing ------------------------------------------------------------------------------------------------------------ */
+
+#define REQUIRE_MAP(map, call)                                            \
+    do {                                                                  \
+        if (!(map))                                                       \
+            return context_fail(NULL, COHORT_NULL, call ": map is NULL"); \
+    } while (0)
+
+#define REQUIRE(context, pointer, call)                                               \
+    do {                                                                              \
+        if (!(pointer))                                                               \
+            return context_fail(context, COHORT_NULL, call ": " #pointer " is NULL"); \
+    } while (0)
+
+cohort_status cohort_map_size(cohort_map *map, uint64_t *size)
+{
+    struct co_map_counters c;
+    REQUIRE_MAP(map, "cohort_map_size");
+    REQUIRE(map->context, size, "cohort_map_size");
+    cohort_status s = map_counters(map, &c);
+    if (!s)
+        *size = c.taken - c.erased;
+    return s;
+}
+
+cohort_status cohort_map_clear(cohort_map *map)
+{
+    REQUIRE_MAP(map, "cohort_map_clear");
+    return table_clear(map);
+}
+
+cohort_status cohort_map_reserve(cohort_map *map, uint64_t capacity)
+{
+    struct co_map_counters c;
+    REQUIRE_MAP(map, "cohort_map_reserve");
+    cohort_status s = map_counters(map, &c);
+    if (s || capacity <= map_limit(map) - (c.erased < map_limit(map) ? c.erased : map_limit(map)))
+        return s;
+    if (map->options.fixed && capacity > map_limit(map))
+        return context_fail(map->context, COHORT_UNSUPPORTED,
+                            "cohort_map_reserve: capacity %llu on a fixed map for %llu; rehash it instead",
+                            (unsigned long long)capacity, (unsigned long long)map_limit(map));
+    uint64_t slots = map_slots_for(map, capacity);
+    if (!slots)
+        return context_fail(map->context, COHORT_OVERFLOW,
+                            "capacity is %llu; a table for it does not fit in 64 bits",
+                            (unsigned long long)capacity);
+    if (slots < map_slots(&map->view))
+        slots = map_slots(&map->view);
+    return map_rebuild(map, slots, map->view.seed);
+}
+
+cohort_status cohort_map_rehash(cohort_map *map, uint64_t capacity)
+{
+    struct co_map_counters c;
+    REQUIRE_MAP(map, "cohort_map_rehash");
+    cohort_status s = map_counters(map, &c);
+    if (s)
+        return s;
+    uint64_t pairs = c.taken - c.erased > capacity ? c.taken - c.erased : capacity,
+             slots = map_slots_for(map, pairs);
+    if (!slots)
+        return context_fail(map->context, COHORT_OVERFLOW,
+                            "capacity is %llu; a table for it does not fit in 64 bits",
+                            (unsigned long long)capacity);
+    return map_rebuild(map, slots, map->view.seed);
+}
+
+/* ---- looking inside ---------------------------------------------------------------------------------------------------- */
+
+cohort_status cohort_map_get_options(cohort_map *map, cohort_map_options *options)
+{
+    REQUIRE_MAP(map, "cohort_map_get_options");
+    REQUIRE(map->context, options, "cohort_map_get_options");
+    cohort_map_options o;
+    cohort_status s = options_check(map->context, "options", options, options->size, sizeof o, sizeof o, &o);
+    if (s)
+        return s;
+    o = map->options;
+    o.capacity = map_limit(map);
+    o.seed = map->view.seed;
+    options_return(options, options->size, sizeof o, &o);
+    return COHORT_OK;
+}
+
+cohort_status cohort_map_get_view(cohort_map *map, struct cohort_map_view *view)
+{
+    REQUIRE_MAP(map, "cohort_map_get_view");
+    REQUIRE(map->context, view, "cohort_map_get_view");
+    *view = map->view;
+    return COHORT_OK;
+}
+
+static cohort_status map_probes(cohort_map *map, struct map_probes *probes)
+{
+    cohort_context *context = map->context;
+    struct map_sweep sweep;
+    void *memory;
+    memset(&sweep, 0, sizeof sweep);
+    cohort_status s = pool_take(context, sizeof *probes, &memory);
+    if (s)
+        return s;
+    sweep.view = map->view;
+    sweep.slots = map_all_slots(map);
+    sweep.probes = memory;
+    s = context->backend->fill(context, memory, 0, sizeof *probes);
+    if (!s)
+        s = context->backend->map_sweep(context, &sweep, MAP_SWEEP_STATS);
+    if (!s)
+        s = context->backend->copy(context, probes, memory, sizeof *probes);
+    pool_give(context, memory);
+    return s;
+}
+
+cohort_status cohort_map_get_stats(cohort_map *map, cohort_map_stats *stats)
+{
+    struct co_map_counters c;
+    struct map_probes p;
+    cohort_map_stats out = COHORT_MAP_STATS_INIT;
+    REQUIRE_MAP(map, "cohort_map_get_stats");
+    REQUIRE(map->context, stats, "cohort_map_get_stats");
+    cohort_status s = options_check(map->context, "stats", stats, stats->size, sizeof out, sizeof out, &out);
+    if (s || (s = map_counters(map, &c)) || (s = map_probes(map, &p)))
+        return s;
+    out.slots = map_slots(&map->view);
+    out.pairs = c.taken - c.erased;
+    out.erased = c.erased;
+    out.table_bytes = map->table_bytes;
+    out.page_bytes = (map->view.mask + 1ull) * MAP_BUCKET_BYTES;
+    out.pages = map->view.pages;
+    out.seed = map->view.seed;
+    out.load = (double)c.taken / (double)out.slots;
+    out.probe_mean = p.keys ? (double)p.buckets / (double)p.keys : 0.0;
+    out.probe_max = p.most_buckets;
+    out.slot_mean = p.keys ? (double)p.slots / (double)p.keys : 0.0;
+    out.slot_max = p.most_slots;
+    for (int i = 0; i < COHORT_PROBE_BINS; i++)
+        out.probe_histogram[i] = p.histogram[i];
+    options_return(stats, stats->size, sizeof out, &out);
+    return COHORT_OK;
+}
+
+/* ---- all pairs --------------------------------------------------------------------------------------------------------- */
+
+/* Into memory of the context. Waits. */
+static cohort_status export_own(cohort_map *map, void *keys, void *values, uint64_t *count)
+{
+    cohort_context *context = map->context;
+    struct map_sweep sweep;
+    memset(&sweep, 0, sizeof sweep);
+    sweep.view = map->view;
+    sweep.slots = map_all_slots(map);
+    sweep.keys = keys;
+    sweep.values = values;
+    sweep.cursor = &context->outcome->cursor;
+    cohort_status s = context->backend->fill(context, sweep.cursor, 0, sizeof *sweep.cursor);
+    if (!s)
+        s = context->backend->map_sweep(context, &sweep, MAP_SWEEP_EXPORT);
+    co_u64 written = 0;
+    if (!s)
+        s = context->backend->copy(context, &written, sweep.cursor, sizeof written);
+    *count = written;
+    return s;
+}
+
+/* Into host memory of a context whose own is another: by way of workspace. */
+static cohort_status export_across(cohort_map *map, uint64_t pairs, void *keys, void *values, uint64_t *count)
+{
+    cohort_context *context = map->context;
+    uint64_t key_bytes = map_key_bytes(map->view.width), value_bytes = map_value_bytes(map->view.width);
+    void *own_keys = NULL, *own_values = NULL;
+    cohort_status s = pool_take(context, pairs * key_bytes, &own_keys);
+    if (!s && values && value_bytes)
+        s = pool_take(context, pairs * value_bytes, &own_values);
+    if (!s)
+        s = export_own(map, own_keys, own_values, count);
+    if (!s)
+        s = context->backend->copy(context, keys, own_keys, *count * key_bytes);
+    if (!s && own_values)
+        s = context->backend->copy(context, values, own_values, *count * value_bytes);
+    pool_give(context, own_values);
+    pool_give(context, own_keys);
+    return s;
+}
+
+cohort_status cohort_map_export(cohort_map *map, uint64_t capacity, void *keys, void *values, uint64_t *count)
+{
+    struct co_map_counters c;
+    REQUIRE_MAP(map, "cohort_map_export");
+    REQUIRE(map->context, count, "cohort_map_export");
+    cohort_status s = map_counters(map, &c);
+    if (s)
+        return s;
+    uint64_t pairs = c.taken - c.erased;
+    if (capacity < pairs) {
+        *count = pairs;
+        return context_fail(map->context, COHORT_FULL,
+                            "cohort_map_export: capacity is %llu, the map holds %llu pairs",
+                            (unsigned long long)capacity, (unsigned long long)pairs);
+    }
+    const struct argument arguments[] = {{"keys", keys, map_key_bytes(map->view.width), 0},
+                                         {"values", values, map_value_bytes(map->view.width), 1}};
+    int kind = -1;
+    s = arguments_check(map->context, "cohort_map_export", pairs, arguments, 2, &kind);
+    if (s)
+        return s;
+    if (pairs == 0) {
+        *count = 0;
+        return COHORT_OK;
+    }
+    if (kind == (int)map->context->backend->own_memory)
+        return export_own(map, keys, values, count);
+    return export_across(map, pairs, keys, values, count);
+}
+
+/* By way of workspace and a batch, which knows how to grow and how to go on after it. */
+cohort_status cohort_map_merge(cohort_map *to, cohort_map *from, cohort_op rule)
+{
+    struct co_map_counters c;
+    void *keys = NULL, *values = NULL;
+    uint64_t count = 0;
+    if (!to || !from)
+        return context_fail(to     ? to->context
+                            : from ? from->context
+                                   : NULL,
+                            COHORT_NULL, "cohort_map_merge: %s is NULL", to ? "from" : "to");
+    cohort_context *context = to->context;
+    if (from->context != context)
+        return context_fail(context, COHORT_OTHER_CONTEXT,
+                            "cohort_map_merge: `from` belongs to another context than `to`");
+    if (to == from || to->view.width != from->view.width)
+        return context_fail(context, COHORT_RANGE, "cohort_map_merge: `from` %s",
+                            to == from ? "is `to` itself" : "has another width than `to`");
+    int last = map_value_bytes(to->view.width) ? COHORT_OP_EXCHANGE : COHORT_OP_ASSIGN;
+    if ((int)rule < COHORT_OP_INSERT || rule == COHORT_OP_ERASE || (int)rule > last)
+        return context_fail(context, COHORT_RANGE,
+                            "cohort_map_merge: rule is %d, which does not merge maps of this width",
+                            (int)rule);
+    cohort_status s = map_counters(from, &c);
+    uint64_t pairs = c.taken - c.erased, value_bytes = map_value_bytes(to->view.width);
+    if (s || !pairs)
+        return s;
+    s = pool_take(context, pairs * map_key_bytes(to->view.width), &keys);
+    if (!s && value_bytes)
+        s = pool_take(context, pairs * value_bytes, &values);
+    if (!s)
+        s = export_own(from, keys, values, &count);
+    if (!s && rule == COHORT_OP_INSERT)
+        s = cohort_map_insert(to, count, keys, values, NULL);
+    else if (!s && rule == COHORT_OP_ASSIGN)
+        s = cohort_map_assign(to, count, keys, values, NULL);
+    else if (!s)
+        s = cohort_map_apply(to, rule, count, keys, values, NULL);
+    cohort_status waited = context->backend->wait(context);
+    pool_give(context, values);
+    pool_give(context, keys);
+    return s ? s : waited;
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------------- */
+
+cohort_status cohort_map_save(cohort_map *map, const char *path)
+{
+    struct co_map_counters c;
+    struct map_file file;
+    REQUIRE_MAP(map, "cohort_map_save");
+    REQUIRE(map->context, path, "cohort_map_save");
+    cohort_status s = map_counters(map, &c);
+    if (s)
+        return s;
+    memset(&file, 0, sizeof file);
+    file.options.size = sizeof file.options;
+    if ((s = cohort_map_get_options(map, &file.options)))
+        return s;
+    uint64_t pairs = c.taken - c.erased, value_bytes = map_value_bytes(map->view.width);
+    file.keys = pairs ? malloc(pairs * map_key_bytes(map->view.width)) : NULL;
+    file.values = pairs && value_bytes ? malloc(pairs * value_bytes) : NULL;
+    if (pairs && (!file.keys || (value_bytes && !file.values)))
+        s = context_fail(map->context, COHORT_NO_MEMORY, "no host memory to save %llu pairs",
+                         (unsigned long long)pairs);
+    if (!s)
+        s = cohort_map_export(map, pairs, file.keys, file.values, &file.pairs);
+    if (!s)
+        s = map_file_write(map->context, path, &file);
+    free(file.keys);
+    free(file.values);
+    return s;
+}
+
+cohort_status cohort_map_load(cohort_context *context, const char *path, cohort_map **out)
+{
+    struct map_file file;
+    cohort_map *map = NULL;
+    if (out)
+        *out = NULL;
+    if (!context || !path || !out)
+        return context_fail(context, COHORT_NULL, "cohort_map_load: %s is NULL",
+                            !context ? "context"
+                            : !path  ? "path"
+                                     : "out");
+    cohort_status s = map_file_read(context, path, &file);
+    if (s)
+        return s;
+    uint64_t size = 0;
+    if (!file.options.fixed) /* what the file says of room to grow does not size an allocation */
+        file.options.capacity = file.pairs ? file.pairs : 1;
+    s = cohort_map_create(context, &file.options, &map);
+    if (!s)
+        s = cohort_map_insert(map, file.pairs, file.keys, file.values, NULL);
+    if (!s)
+        s = cohort_map_size(map, &size);
+    if (!s && size != file.pairs)
+        s = context_fail(context, COHORT_CORRUPT, "%s: %llu pairs have only %llu keys", path,
+                         (unsigned long long)file.pairs, (unsigned long long)size);
+    free(file.keys);
+    free(file.values);
+    if (s)
+        cohort_map_destroy(map);
+    else
+        *out = map;
+    return s;
+}

@@ -1,0 +1,39 @@
+/* api/map.h: what a map is inside, shared by the files of the API that work on maps. */
+#ifndef COHORT_API_MAP_H
+#define COHORT_API_MAP_H
+
+#include "backend.h"
+
+struct cohort_map {
+    cohort_context *context;
+    cohort_map_options options; /* as made, with the defaults filled in */
+    cohort_map_view view;
+    void *table; /* what view.slots and view.counters point into */
+    uint64_t table_bytes;
+};
+
+/* Slots that hold `pairs` pairs at the map's greatest load; 0 if that is beyond 64 bits. */
+uint64_t map_slots_for(const cohort_map *map, uint64_t pairs);
+
+/* Slots, taken or not, that may be taken before the map must grow. */
+uint64_t map_limit(const cohort_map *map);
+
+/* Reads the counters. Waits. */
+cohort_status map_counters(cohort_map *map, struct co_map_counters *counters);
+
+/* A new table of at least `slots` slots with the pairs of the old one, which it replaces. Waits. On failure the map is as it
+ * was. */
+cohort_status map_rebuild(cohort_map *map, uint64_t slots, uint64_t seed);
+
+/* Checks one argument's memory: NULL where data is due (unless `optional`), alignment, its kind, which must be the same for
+ * all arguments of the call. *kind is -1 before the first. */
+struct argument {
+    const char *name;
+    const void *pointer;
+    unsigned align;
+    int optional;
+};
+cohort_status arguments_check(cohort_context *context, const char *call, uint64_t n,
+                              const struct argument *arguments, int count, int *kind);
+
+#endif

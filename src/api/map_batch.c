@@ -1,0 +1,555 @@
+/* map_batch.c: the calls that take a batch.
+ *
+ * A call is checked, described as a struct map_batch, and handed to the backend in parts. Most calls are one part. A map that
+ * may grow takes as many entries at a time as surely fit (duplicates only make it less), looks at the counters,
+ * grows, and goes on; entries that found no slot all the same (a page had more keys than its reach holds) are tried again
+ * after growth, named by the `failed` bitmap.
+ *
+ * The winner rule needs no state across parts: within a part the ranks decide, and parts go through the batch in the order
+ * in which what comes later may not undo what came before: an insert keeps what an earlier part put in, so FIRST goes
+ * forward and LAST backward; an assign replaces it, so FIRST goes backward and LAST forward. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/map.h"
+#include "api/options.h"
+
+#define PART_ENTRIES \
+    (1ull << 28) /* of a map that may grow: bounds the workspace of its bitmaps; a multiple of 32 */
+#define WINNER_ENTRIES (1ull << 30) /* that are ranked in one go, at most MAP_WINNER_BATCH */
+
+struct call {
+    cohort_map *map;
+    const char *name;
+    struct map_batch batch; /* of all entries */
+    cohort_batch options;
+    cohort_winner winner;
+    int grows;                /* it puts keys in, and the map may grow for them */
+    enum memory_kind memory;  /* of the arguments */
+    struct map_counts counts; /* of all parts, if the call waits */
+    int bad;                  /* some op codes are none */
+    int denied;               /* there was no memory to grow */
+    double rate;              /* keys put in per entry of the last part, to foresee growth */
+};
+
+/* ---- checks ------------------------------------------------------------------------------------------------------------ */
+
+cohort_status arguments_check(cohort_context *context, const char *call, uint64_t n,
+                              const struct argument *arguments, int count, int *kind)
+{
+    for (int i = 0; i < count; i++) {
+        const struct argument *a = &arguments[i];
+        if (!a->pointer) {
+            if (n && !a->optional)
+                return context_fail(context, COHORT_NULL, "%s: %s is NULL with n = %llu", call, a->name,
+                                    (unsigned long long)n);
+            continue;
+        }
+        if (a->align && (uintptr_t)a->pointer % a->align)
+            return context_fail(context, COHORT_BAD_POINTER, "%s: %s is %p, which is not aligned to %u bytes",
+                                call, a->name, a->pointer, a->align);
+        if (!n)
+            continue;
+        enum memory_kind found = context->backend->memory_kind(context, a->pointer);
+        if (found == MEMORY_BAD || (found == MEMORY_DEVICE && context->backend->own_memory == MEMORY_HOST))
+            return context_fail(context, COHORT_BAD_POINTER,
+                                "%s: %s is %p, which is memory of another device", call, a->name, a->pointer);
+        if (*kind >= 0 && (int)found != *kind)
+            return context_fail(context, COHORT_BAD_POINTER,
+                                "%s: %s is %s memory, arguments before it are not; all must be of one kind",
+                                call, a->name, found == MEMORY_HOST ? "host" : "device");
+        *kind = (int)found;
+    }
+    return COHORT_OK;
+}
+
+static cohort_status check_batch(struct call *c, const cohort_batch *batch)
+{
+    cohort_context *context = c->map->context;
+    cohort_batch none = COHORT_BATCH_INIT;
+    if (!batch)
+        batch = &none;
+    cohort_status s = options_check(context, "batch", batch, batch->size, sizeof c->options,
+                                    sizeof c->options, &c->options);
+    if (s)
+        return s;
+    c->winner = c->options.winner;
+    if ((int)c->winner < COHORT_WINNER_ANY || (int)c->winner > COHORT_WINNER_LAST)
+        return context_fail(context, COHORT_RANGE, "%s: batch.winner is %d; there are ANY, FIRST and LAST",
+                            c->name, (int)c->winner);
+    int ranked =
+        c->batch.step == MAP_STEP_APPLY && (c->batch.op == CO_OP_INSERT || c->batch.op == CO_OP_ASSIGN);
+    if (c->winner != COHORT_WINNER_ANY && !ranked)
+        return context_fail(context, COHORT_UNSUPPORTED,
+                            "%s: batch.winner is %d, but this call has no winner rule", c->name,
+                            (int)c->winner);
+    c->batch.where = c->options.where;
+    c->batch.hit = c->options.hit;
+    c->batch.failed = c->options.failed;
+    return COHORT_OK;
+}
+
+/* `values` and `results` may be missing where the operation does not need them. */
+static cohort_status check_arguments(struct call *c, int values_optional, int results_optional)
+{
+    const struct map_batch *b = &c->batch;
+    cohort_context *context = c->map->context;
+    unsigned key = map_key_bytes(b->view.width), value = map_value_bytes(b->view.width);
+    const struct argument arguments[] = {
+        {"keys", b->keys, key, 0},
+        {"values", b->values, value, values_optional || !value},
+        {b->step == MAP_STEP_RUN ? "results" : "values", b->results, value, results_optional || !value},
+        {"ops", b->ops, 1, b->step != MAP_STEP_RUN},
+        {"batch.where", b->where, 4, 1},
+        {"batch.hit", b->hit, 4, 1},
+        {"batch.failed", b->failed, 4, 1},
+        {"batch.counts", c->options.counts, 8, 1},
+    };
+    int kind = -1;
+    if (b->n > UINT64_MAX / 16)
+        return context_fail(context, COHORT_OVERFLOW,
+                            "%s: n is %llu; so many entries do not fit in 64 bits of bytes", c->name,
+                            (unsigned long long)b->n);
+    cohort_status s =
+        arguments_check(context, c->name, b->n, arguments, sizeof arguments / sizeof *arguments, &kind);
+    c->memory = kind < 0 ? MEMORY_HOST : (enum memory_kind)kind;
+    return s;
+}
+
+/* ---- one part ----------------------------------------------------------------------------------------------------------- */
+
+/* The next part of a batch of which `left` entries are left: at most `most` (32 or more) of them, from the front or from the
+ * back, beginning at a multiple of 32. */
+static struct map_batch next_part(const struct call *c, uint64_t left, uint64_t most)
+{
+    struct map_batch b = c->batch;
+    uint64_t key = map_key_bytes(b.view.width), value = map_value_bytes(b.view.width), begin = b.n - left;
+    int backward = c->winner == (b.op == CO_OP_INSERT ? COHORT_WINNER_LAST : COHORT_WINNER_FIRST);
+    b.n = left < most ? left : most & ~31ull;
+    if (c->winner != COHORT_WINNER_ANY && backward) {
+        begin = left > most ? (left - most + 31) & ~31ull : 0;
+        b.n = left - begin;
+    }
+    b.first_index = begin;
+    b.keys = (const char *)b.keys + begin * key;
+    b.values = b.values ? (const char *)b.values + begin * value : NULL;
+    b.results = b.results ? (char *)b.results + begin * value : NULL;
+    b.ops = b.ops ? b.ops + begin : NULL;
+    b.where = b.where ? b.where + begin / 32 : NULL;
+    b.hit = b.hit ? b.hit + begin / 32 : NULL;
+    b.failed = b.failed ? b.failed + begin / 32 : NULL;
+    return b;
+}
+
+/* Enqueues the two passes of the winner rule, and the third that reads the outcome if there are results to write. */
+static cohort_status enqueue_ranked(struct call *c, struct map_batch b)
+{
+    cohort_context *context = c->map->context;
+    const struct backend *backend = context->backend;
+    struct map_sweep mark;
+    void *winners, *results = b.results;
+    memset(&mark, 0, sizeof mark);
+    mark.view = b.view;
+    mark.slots = map_slots(&b.view) + MAP_SIDE_SLOTS;
+    cohort_status s = pool_take(context, mark.slots * sizeof(uint32_t), &winners);
+    if (s)
+        return s;
+    mark.winners = b.winners = winners;
+    b.rank = c->winner == COHORT_WINNER_FIRST ? MAP_RANK_FIRST : MAP_RANK_LAST;
+    b.results = NULL;
+    s = backend->map_sweep(context, &mark, MAP_SWEEP_MARK);
+    b.step = MAP_STEP_CLAIM;
+    if (!s)
+        s = backend->map_batch(context, &b, c->memory);
+    b.step = MAP_STEP_SETTLE;
+    if (!s)
+        s = backend->map_batch(context, &b, c->memory);
+    b.step = MAP_STEP_GET;
+    b.results = results;
+    if (!s && results)
+        s = backend->map_batch(context, &b, c->memory);
+    pool_give(context, winners);
+    return s;
+}
+
+static cohort_status enqueue(struct call *c, const struct map_batch *b)
+{
+    if (c->winner != COHORT_WINNER_ANY)
+        return enqueue_ranked(c, *b);
+    return c->map->context->backend->map_batch(c->map->context, b, c->memory);
+}
+
+/* Does a part and waits for it: its counts, and whether an entry found no slot. */
+static cohort_status attempt(struct call *c, struct map_batch *b, struct map_counts *got, int *full)
+{
+    static const struct map_counts none = {0, 0, 0, 0, ~0ull};
+    cohort_context *context = c->map->context;
+    const struct backend *backend = context->backend;
+    struct map_deferred seen;
+    int across = c->memory == MEMORY_HOST; /* then the counts come to the host's memory */
+    *got = none;
+    b->counts = across ? got : &context->outcome->counts;
+    b->deferred = &context->outcome->now;
+    cohort_status s = backend->fill(context, b->deferred, 0xff, sizeof *b->deferred);
+    if (!s && !across)
+        s = backend->copy(context, b->counts, &none, sizeof none);
+    if (!s)
+        s = enqueue(c, b);
+    if (!s && !across)
+        s = backend->copy(context, got, b->counts, sizeof *got);
+    if (!s)
+        s = backend->copy(context, &seen, b->deferred, sizeof seen);
+    *full = !s && seen.first_full != ~0ull;
+    c->bad |= !s && seen.first_bad != ~0ull;
+    return s;
+}
+
+static void add_counts(struct call *c, const struct map_counts *part)
+{
+    c->counts.taken += part->taken;
+    c->counts.hits += part->hits;
+    c->counts.added += part->added;
+    c->counts.failed += part->failed;
+    if (part->first_failed < c->counts.first_failed)
+        c->counts.first_failed = part->first_failed;
+    c->rate = part->taken ? (double)part->added / (double)part->taken : 1.0;
+}
+
+/* ---- growth ------------------------------------------------------------------------------------------------------------- */
+
+/* A bigger table for `left` more entries, as far as they can be foreseen; or one of the same size, if enough is erased. */
+static cohort_status grow(struct call *c, const struct co_map_counters *now, uint64_t left)
+{
+    double live = (double)(now->taken - now->erased), more = c->rate * (double)left;
+    more = more < live ? live : more > 7 * live ? 7 * live : more;
+    uint64_t slots = map_slots(&c->map->view), wanted = map_slots_for(c->map, (uint64_t)(live + more) + 32);
+    cohort_status s = map_rebuild(c->map, wanted > slots ? wanted : slots, c->map->view.seed);
+    c->batch.view = c->map->view;
+    return s;
+}
+
+/* How many of `left` entries surely fit, at least 32 or all; grows first if they are few. */
+static cohort_status make_room(struct call *c, uint64_t left, uint64_t *most)
+{
+    struct co_map_counters now;
+    cohort_status s = map_counters(c->map, &now);
+    if (s)
+        return s;
+    uint64_t limit = map_limit(c->map), room = limit > now.taken ? limit - now.taken : 0;
+    if (room < left && (room < 32 || room < limit / 16)) {
+        s = grow(c, &now, left);
+        if (s)
+            return s;
+        room = map_limit(c->map) - (now.taken - now.erased);
+    }
+    if (room < *most)
+        *most = room < 32 ? 32 : room;
+    return COHORT_OK;
+}
+
+/* After entries found no slot although there was room: the pages that they may lie in are full. By chance if the table
+ * is well filled; else by design of the keys, against which a new seed helps and more room does not. */
+static cohort_status grow_after_overflow(struct call *c)
+{
+    struct co_map_counters now;
+    cohort_status s = map_counters(c->map, &now);
+    uint64_t slots = map_slots(&c->map->view), seed = c->map->view.seed;
+    if (!s && now.taken < map_limit(c->map) / 2)
+        s = map_rebuild(c->map, slots, co_hash(seed, slots));
+    else if (!s)
+        s = map_rebuild(c->map, slots > UINT64_MAX / 2 ? 0 : slots * 2, seed);
+    c->batch.view = c->map->view;
+    return s;
+}
+
+/* Workspace for a bitmap in memory of the arguments' kind. */
+static cohort_status take_bits(struct call *c, uint64_t n, uint32_t **bits)
+{
+    cohort_context *context = c->map->context;
+    void *memory = NULL;
+    cohort_status s = COHORT_OK;
+    if (c->memory == context->backend->own_memory)
+        s = pool_take(context, map_bitmap_words(n) * 4, &memory);
+    else if (!(memory = malloc(map_bitmap_words(n) * 4)))
+        s = context_fail(context, COHORT_NO_MEMORY, "%s: no host memory for a bitmap of %llu entries",
+                         c->name, (unsigned long long)n);
+    *bits = memory;
+    return s;
+}
+
+static void give_bits(struct call *c, uint32_t *bits)
+{
+    if (c->memory == c->map->context->backend->own_memory)
+        pool_give(c->map->context, bits);
+    else
+        free(bits);
+}
+
+/* Tries a part's failed entries again, each time in a bigger table, until all are in or there is no memory. */
+static cohort_status retry(struct call *c, struct map_batch *b, struct map_counts *part)
+{
+    uint32_t *where;
+    cohort_status s = take_bits(c, b->n, &where);
+    b->where = where;
+    b->join = 1;
+    for (int full = 1; !s && full;) {
+        struct map_counts got;
+        s = grow_after_overflow(c);
+        if (!s)
+            s = c->map->context->backend->copy(c->map->context, where, b->failed, map_bitmap_words(b->n) * 4);
+        if (s)
+            break;
+        b->view = c->map->view;
+        s = attempt(c, b, &got, &full);
+        part->hits += got.hits;
+        part->added += got.added;
+        part->failed = got.failed;
+        part->first_failed = got.first_failed;
+    }
+    give_bits(c, where);
+    return s;
+}
+
+/* Growth that fails for want of memory ends growth, not the call: what fits still goes in, and the rest is named. */
+static cohort_status deny(struct call *c, cohort_status s)
+{
+    if (s != COHORT_NO_MEMORY)
+        return s;
+    c->grows = 0;
+    c->denied = 1;
+    return COHORT_OK;
+}
+
+/* A part of a call that waits. */
+static cohort_status do_part(struct call *c, struct map_batch *b)
+{
+    struct map_counts part;
+    uint32_t *bits = NULL;
+    int full;
+    cohort_status s = COHORT_OK;
+    if (c->grows && !b->failed) {
+        s = take_bits(c, b->n, &bits);
+        b->failed = bits;
+    }
+    if (!s)
+        s = attempt(c, b, &part, &full);
+    if (!s) {
+        if (full && c->grows)
+            s = retry(c, b, &part);
+        add_counts(c, &part);
+        s = deny(c, s);
+    }
+    give_bits(c, bits);
+    return s;
+}
+
+/* ---- a whole call ------------------------------------------------------------------------------------------------------- */
+
+static cohort_status do_waiting(struct call *c)
+{
+    cohort_status s = COHORT_OK;
+    for (uint64_t left = c->batch.n; left && !s;) {
+        uint64_t most = c->winner != COHORT_WINNER_ANY ? WINNER_ENTRIES
+                        : c->grows                     ? PART_ENTRIES
+                                                       : UINT64_MAX;
+        if (c->grows)
+            s = deny(c, make_room(c, left, &most));
+        if (s)
+            break;
+        struct map_batch b = next_part(c, left, most);
+        s = do_part(c, &b);
+        left -= b.n;
+        context_progress(c->map->context, c->name, c->batch.n - left, c->batch.n);
+    }
+    return s;
+}
+
+static cohort_status do_enqueueing(struct call *c)
+{
+    cohort_context *context = c->map->context;
+    cohort_counts *counts = c->options.counts;
+    cohort_status s = COHORT_OK;
+    if (counts) {
+        s = context->backend->fill(context, counts, 0, offsetof(cohort_counts, first_failed));
+        if (!s)
+            s = context->backend->fill(context, &counts->first_failed, 0xff, sizeof counts->first_failed);
+    }
+    c->batch.counts = (struct map_counts *)(void *)counts;
+    c->batch.deferred = &context->outcome->deferred;
+    for (uint64_t left = c->batch.n; left && !s;) {
+        struct map_batch b = next_part(c, left, c->winner != COHORT_WINNER_ANY ? WINNER_ENTRIES : UINT64_MAX);
+        s = enqueue(c, &b);
+        left -= b.n;
+    }
+    return s;
+}
+
+/* The caller's counts and the status of a call that waited. */
+static cohort_status conclude(struct call *c, cohort_status s)
+{
+    cohort_context *context = c->map->context;
+    if (s)
+        return s;
+    if (c->options.counts) {
+        cohort_status copied =
+            context->backend->copy(context, c->options.counts, &c->counts, sizeof(cohort_counts));
+        if (copied)
+            return copied;
+    }
+    if (!c->counts.failed)
+        return COHORT_OK;
+    const char *why = c->denied ? "there is no memory to grow" : "the map's capacity is fixed";
+    if (c->bad)
+        return context_fail(
+            context, COHORT_RANGE,
+            "%s: %llu of %llu entries failed, the first is entry %llu; some of ops are no op code", c->name,
+            (unsigned long long)c->counts.failed, (unsigned long long)c->counts.taken,
+            (unsigned long long)c->counts.first_failed);
+    return context_fail(context, c->denied ? COHORT_NO_MEMORY : COHORT_FULL,
+                        "%s: %llu of %llu entries found no slot, the first is entry %llu; %s", c->name,
+                        (unsigned long long)c->counts.failed, (unsigned long long)c->counts.taken,
+                        (unsigned long long)c->counts.first_failed, why);
+}
+
+static cohort_status perform(struct call *c, const cohort_batch *batch, int values_optional,
+                             int results_optional)
+{
+    cohort_map *map = c->map;
+    c->batch.view = map->view;
+    c->batch.group = map->options.group;
+    c->counts.first_failed = ~0ull;
+    c->rate = 1.0;
+    cohort_status s = check_batch(c, batch);
+    if (!s)
+        s = check_arguments(c, values_optional, results_optional);
+    if (s)
+        return s;
+    int reads = c->batch.step == MAP_STEP_APPLY && (c->batch.op == CO_OP_FIND || c->batch.op == CO_OP_ERASE);
+    c->grows = !map->options.fixed && !reads;
+    if (c->memory == MEMORY_HOST || c->grows)
+        return conclude(c, do_waiting(c));
+    return do_enqueueing(c);
+}
+
+/* ---- the calls ---------------------------------------------------------------------------------------------------------- */
+
+static struct call call_of(cohort_map *map, const char *name, co_u32 step, co_u32 op, uint64_t n,
+                           const void *keys)
+{
+    struct call c;
+    memset(&c, 0, sizeof c);
+    c.map = map;
+    c.name = name;
+    c.batch.step = step;
+    c.batch.op = op;
+    c.batch.n = n;
+    c.batch.keys = keys;
+    return c;
+}
+
+#define REQUIRE_MAP(map, name)                                            \
+    do {                                                                  \
+        if (!(map))                                                       \
+            return context_fail(NULL, COHORT_NULL, name ": map is NULL"); \
+    } while (0)
+
+cohort_status cohort_map_insert(cohort_map *map, uint64_t n, const void *keys, const void *values,
+                                const cohort_batch *batch)
+{
+    REQUIRE_MAP(map, "cohort_map_insert");
+    struct call c = call_of(map, "cohort_map_insert", MAP_STEP_APPLY, CO_OP_INSERT, n, keys);
+    c.batch.values = values;
+    return perform(&c, batch, 0, 1);
+}
+
+cohort_status cohort_map_assign(cohort_map *map, uint64_t n, const void *keys, const void *values,
+                                const cohort_batch *batch)
+{
+    REQUIRE_MAP(map, "cohort_map_assign");
+    struct call c = call_of(map, "cohort_map_assign", MAP_STEP_APPLY, CO_OP_ASSIGN, n, keys);
+    c.batch.values = values;
+    return perform(&c, batch, 0, 1);
+}
+
+cohort_status cohort_map_apply(cohort_map *map, cohort_op op, uint64_t n, const void *keys,
+                               const void *operands, const cohort_batch *batch)
+{
+    REQUIRE_MAP(map, "cohort_map_apply");
+    if ((int)op < COHORT_OP_ADD || (int)op > COHORT_OP_COUNT)
+        return context_fail(map->context, COHORT_RANGE,
+                            "cohort_map_apply: op is %d; it must be ADD (%d) to COUNT (%d)", (int)op,
+                            (int)COHORT_OP_ADD, (int)COHORT_OP_COUNT);
+    if (!map_value_bytes(map->view.width))
+        return context_fail(map->context, COHORT_UNSUPPORTED, "cohort_map_apply: width %d has no values",
+                            (int)map->options.width);
+    struct call c = call_of(map, "cohort_map_apply", MAP_STEP_APPLY, (co_u32)op, n, keys);
+    c.batch.values = op == COHORT_OP_COUNT ? NULL : operands;
+    return perform(&c, batch, op == COHORT_OP_COUNT, 1);
+}
+
+cohort_status cohort_map_find(cohort_map *map, uint64_t n, const void *keys, void *values,
+                              const void *fallback, const cohort_batch *batch)
+{
+    REQUIRE_MAP(map, "cohort_map_find");
+    struct call c = call_of(map, "cohort_map_find", MAP_STEP_APPLY, CO_OP_FIND, n, keys);
+    unsigned bytes = map_value_bytes(map->view.width);
+    if (fallback && bytes) { /* the low bytes of a little-endian word */
+        c.batch.has_fallback = 1;
+        memcpy(&c.batch.fallback, fallback, bytes);
+    }
+    c.batch.results = bytes ? values : NULL;
+    return perform(&c, batch, 1, 0);
+}
+
+cohort_status cohort_map_contains(cohort_map *map, uint64_t n, const void *keys, uint32_t *hit,
+                                  const cohort_batch *batch)
+{
+    REQUIRE_MAP(map, "cohort_map_contains");
+    struct call c = call_of(map, "cohort_map_contains", MAP_STEP_APPLY, CO_OP_FIND, n, keys);
+    cohort_batch b = COHORT_BATCH_INIT;
+    if (batch) {
+        cohort_status s = options_check(map->context, "batch", batch, batch->size, sizeof b, sizeof b, &b);
+        if (s)
+            return s;
+    }
+    if (n && !hit)
+        return context_fail(map->context, COHORT_NULL, "cohort_map_contains: hit is NULL with n = %llu",
+                            (unsigned long long)n);
+    if (b.hit && b.hit != hit)
+        return context_fail(map->context, COHORT_RANGE,
+                            "cohort_map_contains: batch.hit is %p and hit is %p; give one", (void *)b.hit,
+                            (void *)hit);
+    b.hit = hit;
+    return perform(&c, &b, 1, 1);
+}
+
+cohort_status cohort_map_insert_and_find(cohort_map *map, uint64_t n, const void *keys, void *values,
+                                         const cohort_batch *batch)
+{
+    REQUIRE_MAP(map, "cohort_map_insert_and_find");
+    struct call c = call_of(map, "cohort_map_insert_and_find", MAP_STEP_APPLY, CO_OP_INSERT, n, keys);
+    c.batch.values = values;
+    c.batch.results = map_value_bytes(map->view.width) ? values : NULL;
+    return perform(&c, batch, 0, 0);
+}
+
+cohort_status cohort_map_erase(cohort_map *map, uint64_t n, const void *keys, const cohort_batch *batch)
+{
+    REQUIRE_MAP(map, "cohort_map_erase");
+    struct call c = call_of(map, "cohort_map_erase", MAP_STEP_APPLY, CO_OP_ERASE, n, keys);
+    return perform(&c, batch, 1, 1);
+}
+
+cohort_status cohort_map_run(cohort_map *map, uint64_t n, const uint8_t *ops, const void *keys,
+                             const void *values, void *results, const cohort_batch *batch)
+{
+    REQUIRE_MAP(map, "cohort_map_run");
+    if (results && results == values)
+        return context_fail(map->context, COHORT_RANGE,
+                            "cohort_map_run: results is the same array as values");
+    struct call c = call_of(map, "cohort_map_run", MAP_STEP_RUN, 0, n, keys);
+    c.batch.ops = ops;
+    c.batch.values = values;
+    c.batch.results = map_value_bytes(map->view.width) ? results : NULL;
+    return perform(&c, batch, 1, 1);
+}
