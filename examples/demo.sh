@@ -1,0 +1,102 @@
+#!/bin/sh
+# demo.sh [BUILD]
+#
+# Counts the 21-mers of real sequencing reads (of the lambda phage, from Debian's bowtie2-examples) with BUILD/cohort
+# (default: build), compares every line with what jellyfish counts, and shows the most frequent ones and the spectrum.
+# What it makes stays in BUILD/demo. COHORT_DEVICE in the environment decides where it counts, as everywhere. Exit
+# status 1 if the counts differ.
+set -eu
+build=${1:-build}
+cohort=$build/cohort
+made=$build/demo
+k=21
+LC_ALL=C.UTF-8
+export LC_ALL
+
+fail() {
+    echo "demo: $*" >&2
+    exit 1
+}
+
+if [ -t 1 ]; then
+    bold=$(printf '\033[1m') soft=$(printf '\033[2m') plain=$(printf '\033[0m')
+else
+    bold='' soft='' plain=''
+fi
+
+title() {
+    printf '\n%s%s%s\n' "$bold" "$*" "$plain"
+}
+
+# timed COMMAND...: shows the command, runs it, and sets $seconds.
+timed() {
+    printf '%s  $ %s%s\n' "$soft" "$*" "$plain"
+    start=$(date +%s%N)
+    "$@"
+    end=$(date +%s%N)
+    seconds=$(awk "BEGIN { printf \"%.2f\", ($end - $start) / 1e9 }")
+}
+
+# 1234567 -> 1,234,567
+grouped() {
+    echo "$1" | sed -e ':a' -e 's/\([0-9]\)\([0-9]\{3\}\)\($\|,\)/\1,\2\3/' -e 'ta'
+}
+
+[ -x "$cohort" ] || fail "$cohort is not there; 'make' builds it (it needs zlib1g-dev)"
+
+# ---- the reads -----------------------------------------------------------------------------------------------------
+reads=$(dpkg -L bowtie2-examples 2>/dev/null | grep '/reads_1\.fq\.gz$' || true)
+reads=${reads:-/usr/share/doc/bowtie2/examples/reads/reads_1.fq.gz}
+folder=${reads%/*}
+set --
+for name in reads_1 reads_2 longreads; do
+    [ -r "$folder/$name.fq.gz" ] && set -- "$@" "$folder/$name.fq.gz"
+done
+[ $# -gt 0 ] || fail "the reads are missing: 'scripts/deps.sh' or 'apt-get install bowtie2-examples' brings them"
+mkdir -p "$made"
+
+title "Sequencing reads of the lambda phage, from Debian's bowtie2-examples"
+for file in "$@"; do
+    printf '  %s  %s bytes\n' "$file" "$(grouped "$(wc -c <"$file")")"
+done
+
+# ---- count ---------------------------------------------------------------------------------------------------------
+title "Count their $k-mers, a k-mer and its reverse complement as one"
+timed "$cohort" count --kmer $k --canonical --stats --out "$made/kmers.tsv" \
+    --spectrum "$made/spectrum.svg" --spectrum "$made/spectrum.txt" "$@" 2>&1
+distinct=$(grouped "$(wc -l <"$made/kmers.tsv")")
+echo "  $distinct distinct $k-mers in $seconds s, in $made/kmers.tsv"
+
+# ---- compare -------------------------------------------------------------------------------------------------------
+title "The same with jellyfish"
+if command -v jellyfish >/dev/null 2>&1; then
+    gzip -dc "$@" >"$made/reads.fq"
+    timed jellyfish count -m $k -C -s 1M -t "$(nproc)" -o "$made/jellyfish.jf" "$made/reads.fq"
+    jellyfish dump -c -t "$made/jellyfish.jf" | LC_ALL=C sort -k 2,2nr -k 1,1 >"$made/jellyfish.tsv"
+    rm -f "$made/reads.fq" "$made/jellyfish.jf"
+    echo "  $(grouped "$(wc -l <"$made/jellyfish.tsv")") distinct $k-mers in $seconds s (from the inflated file)"
+    cmp "$made/kmers.tsv" "$made/jellyfish.tsv" || fail "the counts differ"
+    echo "  every line is the same"
+else
+    echo "  jellyfish is not installed ('apt-get install jellyfish'), so there is nothing to compare with"
+fi
+
+# ---- look ----------------------------------------------------------------------------------------------------------
+title "The ten most frequent"
+head -n 10 "$made/kmers.tsv" | sed 's/^/  /'
+
+title "How many $k-mers occur how often"
+sed 's/^/  /' "$made/spectrum.txt"
+cat <<END
+  Left, what sequencing errors made: seen once. Right, the genome itself, seen as often as the reads cover it.
+  Drawn: $made/spectrum.svg
+END
+
+title "Where to go next"
+cat <<END
+  $cohort count --kmer 31 --canonical --min 2 --top 20 YOUR_READS.fq.gz
+  $cohort info                 what this machine has; '$cohort --help' tells more
+  $cohort bench limits         what its memory can do at most
+  make test                    everything that is promised, checked
+  README.md                    the same in 25 lines of C; docs/map.md how the map works
+END
