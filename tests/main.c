@@ -107,18 +107,6 @@ static uint64_t pool_bytes(struct test *t)
     return info.pool_bytes;
 }
 
-static void free_columns(struct test *t)
-{
-    while (t->columns) {
-        struct column *c = t->columns;
-        t->columns = c->next;
-        if (c->device_block)
-            OK(t, cohort_free(t->context, c->device_block));
-        free(c->host_block);
-        free(c);
-    }
-}
-
 static void open_context(struct test *t)
 {
     const uint64_t threads[] = {1, 2, 3, 5};
@@ -164,13 +152,13 @@ static int run_one(struct test *t, const struct options *o, const struct run *ru
             open_context(t);
         run->test_case->run(t);
         if (!t->failures)
-            free_columns(t);
+            column_drop(t, NULL);
         if (!t->failures && t->context)
             close_context(t);
         if (!t->failures && t->kind == TEST_SIM)
             CHECK(t, !sim_leaks(stdout));
     } else if (!t->failures && t->context) { /* a skip: it has made no objects */
-        free_columns(t);
+        column_drop(t, NULL);
         cohort_context_destroy(t->context);
     }
     if (t->failures && t->kind == TEST_SIM)

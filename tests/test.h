@@ -157,6 +157,9 @@ struct column *column_new(struct test *, uint64_t count, uint64_t width);
 void *column_send(struct column *);
 void column_fetch(struct column *);
 
+/* Frees the columns made since `mark`, which was t->columns then; NULL: all. */
+void column_drop(struct test *, struct column *mark);
+
 /* For arguments that may be left out: NULL for NULL. */
 static inline void *column_pointer(struct column *c)
 {
