@@ -11,6 +11,10 @@ struct cpu_device {
     struct cpu_pool *pool; /* NULL with one thread */
     uint64_t cache_bytes;  /* of the last cache level, 0 if not known */
     char name[64];         /* the processor's */
+    unsigned long long
+        loads; /* libraries that had been loaded into this process when libcuda was last looked for */
+    int (*pointer_attribute)(void *value, int attribute,
+                             unsigned long long pointer); /* its function, if it was there */
 };
 
 static inline struct cpu_device *cpu_device(cohort_context *context)
@@ -35,11 +39,6 @@ void cpu_pool_destroy(struct cpu_pool *pool); /* NULL is allowed */
  * may not call cpu_parallel. */
 void cpu_parallel(cohort_context *context, uint64_t n, uint64_t grain,
                   void (*work)(void *arg, uint64_t begin, uint64_t end, unsigned worker), void *arg);
-
-/* ---- backend.c: memory by whole pages of the system ---------------------------------------------------------- */
-
-void cpu_fill(cohort_context *context, void *memory, int byte, uint64_t bytes);
-void cpu_copy(cohort_context *context, void *to, const void *from, uint64_t bytes);
 
 /* ---- limits.c ------------------------------------------------------------------------------------------------ */
 
