@@ -3,7 +3,7 @@
 #
 # Runs one test program, at most SECONDS long and not beyond COHORT_TEST_DEADLINE (seconds since 1970), and leaves in RESULTS
 # its output (NAME.DEVICE.log) and one line for scripts/run-tests.sh (NAME.DEVICE.tsv): program, device, passed,
-# failed, skipped, seconds, remark. The counts come from the program's closing line, `N passed, N failed, N skipped`; a
+# failed, skipped, seconds, and remarks. The counts come from the program's closing line, `N passed, N failed, N skipped`; a
 # program that ends badly without a failed case counts as one, a program that exits 77 as at least one skipped.
 # COHORT_TEST_ARGS in the environment is handed on to programs that take a device.
 results=$1 limit=$2 name=$3 device=$4
@@ -36,8 +36,7 @@ if [ -n "$closing" ]; then
     set -- $closing
     passed=$1 failed=$3 skipped=$5
 fi
-# The first reason for a skip that the program gives; with 77, failing that, its last words.
-remark=$(grep -iE '^ *skip' "$log" | head -n 1 | sed -E 's/^ *skip(ped)? *:? *//I')
+remark=''
 case $code in
 0)
     if [ -z "$closing" ]; then
@@ -46,18 +45,23 @@ case $code in
         code=1 remark="exit status 0 in spite of failures"
     fi
     ;;
-77)
-    [ "$skipped" -gt 0 ] || skipped=1
-    [ -n "$remark" ] || remark=$(grep -vE '^[0-9]+ passed|^ *$' "$log" | tail -n 1)
-    ;;
-124 | 137)
-    failed=$((failed + 1)) remark="stopped after $seconds s"
-    ;;
+77) [ "$skipped" -gt 0 ] || skipped=1 ;;
+124 | 137) failed=$((failed + 1)) remark="stopped after $seconds s" ;;
 *)
     [ "$failed" -gt 0 ] || failed=1
     remark="exit status $code, see ${log##*/build/}"
     ;;
 esac
-printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$name" "$device" "$passed" "$failed" "$skipped" "$seconds" \
-    "$(printf '%s' "$remark" | tr '\t' ' ' | cut -c 1-100)" >"$tsv"
+
+# Lines such as `skip: CASE: why` or `SKIP CASE: why`: each reason once, with the number of its cases.
+reasons() {
+    grep -iE '^ *skip' "$log" | sed -E 's/^ *skip(ped)?[: ] *//I; s/^[^:]*: //' | cut -c 1-100 | tr '\t' ' ' |
+        sort | uniq -c | sort -rn | sed -E 's/^ *([0-9]+) (.*)/\1 skipped: \2/' | head -n 12
+}
+{
+    printf '%s\t%s\t%s\t%s\t%s\t%s' "$name" "$device" "$passed" "$failed" "$skipped" "$seconds"
+    [ -z "$remark" ] || printf '\t%s' "$remark"
+    reasons | while read -r line; do printf '\t%s' "$line"; done
+    echo
+} >"$tsv"
 exit "$code"

@@ -2,7 +2,7 @@
 # run-tests.sh BUILD [CTEST-SELECTION...]
 #
 # Runs the tests of a build folder through ctest and prints one table of what ran: program, device, passed, failed, skipped,
-# seconds, and why something was skipped. The last line is the sum of all cases: `N passed, N failed, N skipped`. Exit
+# seconds, and why something failed or was skipped. The last line is the sum of all cases: `N passed, N failed, N skipped`. Exit
 # status 1 if a case failed.
 #
 #   JOBS=2                  tests that run at a time (default: the cores)
@@ -29,10 +29,12 @@ for test in $(ctest --test-dir "$build" -N "$@" | sed -n 's/^ *Test *#[0-9]*: //
     fi
 done | awk -F '\t' -v code="$code" '
     BEGIN {
-        printf "\n%-16s %-6s %9s %7s %8s %8s  %s\n", "program", "device", "passed", "failed", "skipped", "seconds", "remark"
+        printf "\n%-16s %-6s %9s %7s %8s %8s  %s\n", "program", "device", "passed", "failed", "skipped", "seconds", "skipped or failed why"
     }
     {
         printf "%-16s %-6s %9d %7d %8d %8d  %s\n", $1, $2, $3, $4, $5, $6, $7
+        for (i = 8; i <= NF; ++i)
+            printf "%60s%s\n", "", $i
         passed += $3; failed += $4; skipped += $5
     }
     END {
