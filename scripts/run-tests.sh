@@ -34,7 +34,7 @@ done | awk -F '\t' -v code="$code" '
     {
         printf "%-16s %-6s %9d %7d %8d %8d  %s\n", $1, $2, $3, $4, $5, $6, $7
         for (i = 8; i <= NF; ++i)
-            printf "%60s%s\n", "", $i
+            printf "%61s%s\n", "", $i
         passed += $3; failed += $4; skipped += $5
     }
     END {
