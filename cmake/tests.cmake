@@ -37,6 +37,18 @@ foreach(source ${test_programs})
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
 endforeach()
 
+# Programs of the tool's tests, tests/cli/NAME.c: each a main of its own, with the tool's parts at hand.
+file(GLOB cli_programs CONFIGURE_DEPENDS tests/cli/*.c)
+if(TARGET cohort_cli_parts)
+    foreach(source ${cli_programs})
+        get_filename_component(name ${source} NAME_WE)
+        add_executable(cli_${name} ${source})
+        target_link_libraries(cli_${name} PRIVATE cohort_flags cohort_cli_parts cohort)
+        set_target_properties(cli_${name} PROPERTIES
+            OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/cli)
+    endforeach()
+endif()
+
 # ---- what ctest runs ---------------------------------------------------------------------------------------------
 # scripts/record.sh runs one program and leaves a line for the table of scripts/run-tests.sh in build/results.
 set(record ${PROJECT_SOURCE_DIR}/scripts/record.sh ${PROJECT_BINARY_DIR}/results)
