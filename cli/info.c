@@ -103,10 +103,10 @@ int info_main(int argc, char **argv, fault *fault)
         return status;
     if (rest)
         return fault_set(fault, CLI_BAD_INPUT, "%s: info takes no files", argv[0]);
-    printf("cohort %s, zlib %s\n", cohort_version(), zlibVersion());
     status = device ? device_print(device, fault) : all_print(fault);
-    if (!status && device == NULL)
-        printf("what they can do at most: cohort bench limits\n");
+    if (!status)
+        printf("cohort %s, zlib %s; what devices can do at most: cohort bench limits\n", cohort_version(),
+               zlibVersion());
     if (fflush(stdout) && !status)
         status = fault_set(fault, CLI_FAILED, "cannot write to standard output");
     return status;

@@ -1,0 +1,376 @@
+#!/bin/bash
+# run.sh BUILD [DEVICE]
+#
+# Tests of the command line BUILD/cohort on DEVICE (default: cpu): its counts against a naive oracle (naive.c) and
+# against jellyfish where that is installed, every error that a user can cause, and what an interrupt leaves behind.
+# The readers have unit tests of their own (test_readers.c). One line a case; the last is 'N passed, N failed, N skipped'.
+set -u
+build=$(cd "${1:-build}" && pwd) || exit 2
+device=${2:-cpu}
+here=$(cd "$(dirname "$0")" && pwd)
+cohort=$build/cohort
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 2
+export LC_ALL=C TMPDIR=$work
+unset COHORT_DEVICE
+passed=0 failed=0 skipped=0
+
+pass() { passed=$((passed + 1)); echo "ok   $1"; }
+fail() { failed=$((failed + 1)); echo "FAIL $1"; shift; for line in "$@"; do printf '     %s\n' "$line"; done; }
+skip() { skipped=$((skipped + 1)); echo "SKIP $1: $2"; }
+close() { echo "$passed passed, $failed failed, $skipped skipped"; [ "$failed" -eq 0 ]; exit; }
+
+# judge NAME CONDITION...: the case passes if the command succeeds.
+judge() {
+    local name=$1
+    shift
+    if "$@" >judged 2>&1; then pass "$name"; else fail "$name" "$(head -c 500 judged)"; fi
+}
+
+count() { "$cohort" count --device "$device" "$@"; }
+
+# same NAME EXPECTED ARGUMENT...: what count prints is the file EXPECTED, and it says nothing else.
+same() {
+    local name=$1 expected=$2 status
+    shift 2
+    count "$@" >printed 2>said
+    status=$?
+    if [ $status -ne 0 ] || [ -s said ]; then
+        fail "$name" "exit status $status: $(head -n 3 said)" "cohort count $*"
+    elif cmp -s printed "$expected"; then
+        pass "$name"
+    else
+        fail "$name" "$(diff "$expected" printed | head -n 5)" "cohort count $*"
+    fi
+}
+
+# refused NAME PATTERN COMMAND...: exit status 2, nothing on standard output, one line that matches on standard error,
+# and no new file.
+refused() {
+    local name=$1 pattern=$2 status
+    shift 2
+    : >printed
+    : >said
+    ls -A >before
+    "$@" >printed 2>said </dev/null
+    status=$?
+    ls -A >after
+    if [ $status -eq 2 ] && [ ! -s printed ] && [ "$(wc -l <said)" -eq 1 ] && grep -qE -- "$pattern" said &&
+        cmp -s before after; then
+        pass "refused: $name"
+    else
+        fail "refused: $name" "exit status $status" "$(head -n 3 said)" "$(diff before after)"
+    fi
+}
+
+[ -x "$cohort" ] || { skip "command line" "$cohort was not built"; close; }
+cc=${CC:-cc}
+command -v "$cc" >/dev/null 2>&1 || { skip "command line" "no C compiler for its oracle"; close; }
+"$cc" -std=c11 -O2 -o naive "$here/naive.c" || { fail "naive.c compiles"; close; }
+naive=$work/naive
+
+# ---- readers ---------------------------------------------------------------------------------------------------------
+parts=$(ls "$here"/../../cli/*.c | grep -v '/main\.c$')
+if "$cc" -std=c11 -O2 -I"$here/../../cli" -I"$here/../../include" -o readers "$here/test_readers.c" $parts \
+    -L"$build" -Wl,-rpath,"$build" -lcohort -lz -lm -lpthread 2>compiled; then
+    mkdir folder
+    ./readers folder >said 2>&1
+    status=$?
+    grep -v 'passed,' said
+    read -r units <<<"$(grep -oE '^[0-9]+ passed, [0-9]+ failed' said | tr -dc '0-9 ')"
+    if [ -n "$units" ]; then
+        passed=$((passed + ${units%% *})) failed=$((failed + ${units##* }))
+        echo "ok   readers: ${units%% *} cases"
+    fi
+    [ $status -lt 2 ] && [ -n "$units" ] || fail "readers" "exit status $status"
+elif grep -qE 'san_|__ubsan|__tsan' compiled; then
+    skip "readers" "the library was built with a sanitizer"
+else
+    fail "readers compile" "$(head -n 5 compiled)"
+fi
+
+# ---- counts ----------------------------------------------------------------------------------------------------------
+seed=0
+for k in 1 2 3 4 8 15 16 17 21 27 31 32; do
+    for format in fasta fastq; do
+        seed=$((seed + 1))
+        $naive make $seed 40 $format >reads
+        $naive count $k plain reads >expected
+        same "$k-mers of $format" expected --kmer $k reads
+        $naive count $k canonical reads >expected
+        same "canonical $k-mers of $format" expected --kmer $k --canonical reads
+    done
+done
+
+$naive make 100 300 fastq >a.fq
+$naive make 101 300 fasta >b.fa
+gzip -c a.fq >a.fq.gz
+{ gzip -c a.fq; gzip -c </dev/null; gzip -9c a.fq; } >members.gz
+$naive count 21 canonical a.fq >expected
+same "gzip" expected --kmer 21 --canonical a.fq.gz
+cp a.fq.gz misnamed
+same "gzip by its contents" expected --kmer 21 --canonical misnamed
+for threads in 1 2 3 16; do
+    same "$threads threads" expected --kmer 21 --canonical --threads $threads a.fq
+done
+same "a map that begins too small" expected --kmer 21 --canonical --size-hint 1 a.fq
+same "a map that begins large" expected --kmer 21 --canonical --size-hint=1M a.fq
+same "options after files" expected a.fq --kmer=21 --canonical
+count --kmer 21 --canonical - <a.fq >printed && judge "standard input" cmp printed expected
+cat a.fq.gz | count --kmer 21 --canonical - >printed && judge "standard input, gzip, from a pipe" cmp printed expected
+mkfifo pipe
+cat a.fq >pipe &
+same "a named pipe" expected --kmer 21 --canonical pipe
+rm -f pipe
+cp a.fq ./-odd.fq
+same "a file after --" expected --kmer 21 --canonical -- -odd.fq
+same "COHORT_DEVICE" expected --kmer 21 --canonical a.fq
+$naive count 21 canonical a.fq b.fa a.fq >expected
+same "several files of several kinds" expected --kmer 21 --canonical a.fq.gz b.fa a.fq
+$naive count 21 canonical a.fq a.fq >expected
+same "gzip of several members" expected --kmer 21 --canonical members.gz
+
+$naive count 5 plain b.fa >expected
+awk '$2 >= 3' expected >expected.3
+head -n 7 expected >expected.top
+awk '$2 >= 3' expected | head -n 20 >expected.both
+same "--min" expected.3 --kmer 5 --min 3 b.fa
+same "--top" expected.top --kmer 5 --top 7 b.fa
+same "--min and --top" expected.both --kmer 5 --min 3 --top 20 b.fa
+same "--top beyond all" expected --kmer 5 --top 18446744073709551615 b.fa
+: >nothing
+same "--min beyond all" nothing --kmer 5 --min 18446744073709551615 b.fa
+same "an empty file" nothing --kmer 5 nothing
+gzip -c nothing >nothing.gz
+same "an empty gzip file" nothing --kmer 5 nothing.gz
+printf '>a\nACGNACG\n' >short.fa
+same "sequences shorter than K" nothing --kmer 4 short.fa
+printf '>a\n\n>b\nNNNN\n' >blank.fa
+same "no letters" nothing --kmer 1 blank.fa
+printf '@a\r\nAc\r\ngT\r\n+\r\nII\r\nII\r\n\r\n' >crlf.fq
+printf 'ACGT\t1\n' >expected
+same "CRLF, wrapped, lower case" expected --kmer 4 crlf.fq
+
+for kind in u32 u64; do
+    $naive numbers 7 20000 $kind >numbers
+    $naive $kind numbers >expected
+    same "--$kind" expected --$kind numbers
+    $naive $kind numbers numbers >expected
+    same "--$kind, twice the file" expected --$kind numbers numbers
+    count --$kind - <numbers >printed
+    $naive $kind numbers >expected
+    judge "--$kind, standard input" cmp printed expected
+    same "--$kind of nothing" nothing --$kind nothing
+done
+printf '\037\213\0\0\037\213\0\0' >magic.bin
+printf '35615\t2\n' >expected
+same "--u32 that looks like gzip" expected --u32 magic.bin
+
+# Several batches: the same reads many times over, and one sequence on one line against the same wrapped.
+$naive make 200 4000 fastq >many.fq
+$naive count 19 canonical many.fq | awk -F '\t' '{ printf "%s\t%d\n", $1, $2 * 12 }' >expected
+same "reads over many batches" expected --kmer 19 --canonical many.fq many.fq many.fq many.fq many.fq many.fq many.fq \
+    many.fq many.fq many.fq many.fq many.fq
+awk 'BEGIN { srand(5); print ">long"; for (i = 0; i < 300000; i++) { s = ""
+    for (j = 0; j < 31; j++) s = s substr("ACGTACGTACGTACGTACGTACGTACGTACGN", 1 + int(rand() * 32), 1); print s } }' >wrapped.fa
+{ echo '>long'; tail -n +2 wrapped.fa | tr -d '\n'; } >long.fa
+count --kmer 31 wrapped.fa >wrapped.tsv
+same "one line of 9 million letters" wrapped.tsv --kmer 31 long.fa
+count --kmer 31 long.fa --top 1000 >printed
+head -n 1000 wrapped.tsv >expected
+judge "--top of many of one count" cmp printed expected
+if command -v jellyfish >/dev/null 2>&1; then
+    for k in 9 21 31; do
+        jellyfish count -m $k -C -s 4M -t 2 -o jf many.fq long.fa
+        jellyfish dump -c -t jf | sort -k 2,2nr -k 1,1 >expected
+        same "as jellyfish, $k-mers" expected --kmer $k --canonical many.fq long.fa
+    done
+else
+    skip "as jellyfish" "jellyfish is not installed"
+fi
+
+# More input than memory: the limit is far below the input's size.
+if (ulimit -v 500000 && "$cohort" --version) >/dev/null 2>&1 && [ "$device" = cpu ]; then
+    { echo '>a'; yes ACGTTGCAAC | tr -d '\n' | head -c 600000000; } |
+        (ulimit -v 500000 && count --kmer 4 --threads 2 -) >printed 2>said
+    awk -F '\t' '{ n += $2 } END { exit !(NR == 10 && n == 599999997) }' printed
+    judge "600 MB in 500 MB of memory" test $? -eq 0
+else
+    skip "more input than memory" "memory cannot be limited here"
+fi
+
+# ---- outputs ---------------------------------------------------------------------------------------------------------
+$naive count 11 plain b.fa >expected
+count --kmer 11 --out out.tsv --stats --spectrum s.svg --spectrum s.txt --spectrum s.tsv --spectrum - b.fa >printed 2>said
+judge "--out" cmp out.tsv expected
+judge "--spectrum -: text" cmp printed s.txt
+cut -f 2 expected | sort -n | uniq -c | awk '{ print $2 "\t" $1 }' >expected.tsv
+judge "--spectrum: a table" cmp s.tsv expected.tsv
+total=$(awk -F '\t' '{ n += $2 } END { print n }' expected)
+judge "--stats tells the k-mers" grep -qE "^k-mers +$(echo "$total" | sed -E ':a;s/([0-9])([0-9]{3})($|,)/\1,\2\3/;ta')$" said
+judge "--stats tells the map's load" grep -qE '^ +load +0\.[0-9]+$' said
+judge "--spectrum: a drawing" grep -qE '^</svg>$' s.svg
+if command -v xmllint >/dev/null 2>&1; then
+    judge "the drawing is well-formed" xmllint --noout s.svg
+elif command -v python3 >/dev/null 2>&1; then
+    judge "the drawing is well-formed" python3 -c 'import xml.dom.minidom, sys; xml.dom.minidom.parse("s.svg")'
+else
+    skip "the drawing is well-formed" "no XML parser here"
+fi
+count --kmer 11 --spectrum none.svg --out none.tsv nothing
+judge "the spectrum of nothing" grep -q '</svg>' none.svg
+count --kmer 11 --out - b.fa >printed
+judge "--out -" cmp printed expected
+count --kmer 11 --out /dev/null b.fa
+judge "--out /dev/null" test -c /dev/null
+echo old >out.tsv
+chmod 640 out.tsv
+count --kmer 11 --out out.tsv b.fa
+judge "--out replaces a file and keeps its mode" test "$(stat -c %a out.tsv)" = 640 -a "$(cmp out.tsv expected)" = ''
+if [ -e /dev/full ]; then
+    count --kmer 11 b.fa >/dev/full 2>said
+    judge "a full disk: exit status 1" test $? -eq 1 -a "$(wc -l <said)" -eq 1
+fi
+count --kmer 11 b.fa 2>said >/dev/null
+judge "no progress bar without a terminal" test ! -s said
+if command -v script >/dev/null 2>&1; then
+    TERM=xterm timeout 60 script -qec "$cohort count --device $device --kmer 21 --out out.tsv many.fq" screen >/dev/null </dev/null
+    judge "a progress bar on a terminal" grep -q 'counting \[' screen
+else
+    skip "a progress bar on a terminal" "no script(1) here"
+fi
+
+# interrupt SIGNAL STATUS: while the count waits for more input.
+interrupt() {
+    local name="interrupted by $1: exit status $2, the old file stays" process status
+    echo old >out.tsv
+    rm -f s.svg pipe
+    mkfifo pipe
+    sleep 60 >pipe &
+    local holder=$!
+    # A background job of a script ignores SIGINT; a job-controlled one does not.
+    set -m
+    "$cohort" count --device "$device" --kmer 11 --out out.tsv --spectrum s.svg b.fa pipe >/dev/null 2>said &
+    process=$!
+    set +m
+    for _ in $(seq 100); do
+        ls out.tsv.*.tmp >/dev/null 2>&1 && break
+        sleep 0.1
+    done
+    ls s.svg.*.tmp >/dev/null 2>&1 || sleep 0.5
+    kill -s "$1" $process
+    wait $process
+    status=$?
+    kill $holder
+    wait $holder 2>/dev/null
+    rm -f pipe
+    judge "$name" test $status -eq "$2" -a "$(cat out.tsv)" = old -a ! -e s.svg -a "$(ls | grep -c '\.tmp$')" -eq 0
+}
+interrupt INT 130
+interrupt TERM 143
+interrupt HUP 129
+
+# ---- what is refused -------------------------------------------------------------------------------------------------
+c="count --device $device"
+: >before
+: >after
+refused "no command" 'usage' bash -c "'$cohort' 2>&1 >/dev/null | head -n 3 | tail -n 1 >&2; exit \${PIPESTATUS[0]}"
+refused "an unknown command" 'cohort: cuont: no such command' "$cohort" cuont
+refused "no kind" 'one of --kmer K, --u32 and --u64' "$cohort" $c b.fa
+refused "two kinds" '--kmer and --u32' "$cohort" $c --kmer 5 --u32 b.fa
+refused "--u32 and --u64" '--u32 and --u64' "$cohort" $c --u64 --u32 b.fa
+for k in 0 33 -1 +5 5x 1e1 '' 18446744073709551617; do
+    refused "K = '$k'" "^cohort count: --kmer $(printf %s "$k" | sed 's/+/\\+/').*from 1 to 32" "$cohort" $c --kmer "$k" b.fa
+done
+refused "--top 0" '--top 0: must be a whole number, at least 1' "$cohort" $c --kmer 5 --top 0 b.fa
+refused "--min 0" '--min 0' "$cohort" $c --kmer 5 --min 0 b.fa
+refused "--threads 0" '--threads 0' "$cohort" $c --kmer 5 --threads 0 b.fa
+refused "--threads 1025" '--threads 1025.*1 to 1024' "$cohort" $c --kmer 5 --threads 1025 b.fa
+refused "--size-hint 5Q" '--size-hint 5Q' "$cohort" $c --kmer 5 --size-hint 5Q b.fa
+refused "--size-hint beyond 64 bits" '--size-hint 99999999999G' "$cohort" $c --kmer 5 --size-hint 99999999999G b.fa
+refused "an unknown option" '--kmers: no such option' "$cohort" $c --kmers 5 b.fa
+refused "an option without its value" '--kmer: needs a value' "$cohort" $c b.fa --kmer
+refused "a value for a flag" '--canonical=1: takes no value' "$cohort" $c --kmer 5 --canonical=1 b.fa
+refused "an option twice" '--kmer: given twice' "$cohort" $c --kmer 5 --kmer 6 b.fa
+refused "an empty --out" '--out: its value is empty' "$cohort" $c --kmer 5 --out '' b.fa
+refused "--canonical without --kmer" '--canonical' "$cohort" $c --u32 --canonical b.fa
+refused "no file" 'no FILE given' "$cohort" $c --kmer 5
+refused "standard input twice" 'only once' "$cohort" $c --kmer 5 - -
+refused "a device that is not there" '--device cuda:999' "$cohort" count --device cuda:999 --kmer 5 b.fa
+refused "a device that is none" '--device toaster' "$cohort" count --device toaster --kmer 5 b.fa
+refused "COHORT_DEVICE that is none" 'COHORT_DEVICE=toaster' env COHORT_DEVICE=toaster "$cohort" count --kmer 5 b.fa
+refused "no such file" 'none\.fa: cannot open: No such file' "$cohort" $c --kmer 5 b.fa none.fa
+refused "a directory" ' \./: is a directory' "$cohort" $c --kmer 5 ./
+refused "a directory, --u32" ': is a directory' "$cohort" $c --u32 ./
+refused "--out a directory" '--out \./: cannot write: Is a directory' "$cohort" $c --kmer 5 --out ./ b.fa
+refused "--out in no directory" '--out none/x: cannot write: No such file' "$cohort" $c --kmer 5 --out none/x b.fa
+refused "--out over an input" '--out b\.fa: is also read' "$cohort" $c --kmer 5 --out b.fa b.fa
+cp b.fa s.svg
+refused "--spectrum over an input" '--spectrum \./s\.svg: is also read' "$cohort" $c --kmer 5 --spectrum ./s.svg s.svg
+refused "--spectrum of an unknown form" '--spectrum s\.png: .*\.svg' "$cohort" $c --kmer 5 --spectrum s.png b.fa
+refused "--spectrum and counts both to standard output" '--spectrum -' "$cohort" $c --kmer 5 --spectrum - b.fa
+refused "--spectrum and --out the same" 'is also the file of --out' "$cohort" $c --kmer 5 --spectrum x.tsv --out x.tsv b.fa
+
+echo old >keep.tsv
+keep="--kmer 5 --out keep.tsv --spectrum keep.svg"
+head -c 3000 a.fq.gz >cut.gz
+refused "a truncated gzip" 'cut\.gz: byte 3000: truncated' "$cohort" $c $keep cut.gz
+head -c 5 a.fq.gz >cut.gz
+refused "a gzip cut in its header" 'cut\.gz: byte 5: truncated' "$cohort" $c $keep cut.gz
+size=$(wc -c <a.fq.gz)
+head -c $((size - 3)) a.fq.gz >cut.gz
+refused "a gzip cut in its checksum" 'cut\.gz: byte [0-9]+: truncated' "$cohort" $c $keep cut.gz
+{ cat a.fq.gz; echo garbage; } >cut.gz
+refused "garbage after gzip" "cut\\.gz: byte $size: something that is not gzip" "$cohort" $c $keep cut.gz
+{ head -c 1000 a.fq.gz; printf '\377\377\377\377\377\377'; tail -c +1007 a.fq.gz; } >cut.gz
+refused "a damaged gzip" 'cut\.gz: .*(damaged|length|truncated)' "$cohort" $c $keep cut.gz
+printf '@a\nACGT\n' >bad.fq
+refused "FASTQ without quality" 'bad\.fq:3: .*quality is missing' "$cohort" $c $keep bad.fq
+printf '@a\nACGT\n@b\nACGT\n' >bad.fq
+refused "FASTQ without quality, next record" "bad\\.fq:3: .*no quality: '\\+' expected" "$cohort" $c $keep bad.fq
+printf '@a\nACGT\n+\nIII' >bad.fq
+refused "FASTQ whose quality is shorter" 'bad\.fq:4: .*4 letters but 3 quality' "$cohort" $c $keep bad.fq
+printf '@a\nACGT\n+\nIIIIII\n' >bad.fq
+refused "FASTQ whose quality is longer" 'bad\.fq:4: .*4 letters but 6 quality' "$cohort" $c $keep bad.fq
+printf '@a\nA\n+\nI\nACGT\n' >bad.fq
+refused "FASTQ with letters between records" "bad\\.fq:5: '@' expected" "$cohort" $c $keep bad.fq
+gzip -c bad.fq >bad.fq.gz
+refused "the same in gzip" "bad\\.fq\\.gz:5: '@' expected" "$cohort" $c $keep bad.fq.gz
+printf 'ACGT\n' >bad.fa
+refused "neither FASTA nor FASTQ" 'bad\.fa:1: neither FASTA nor FASTQ' "$cohort" $c $keep bad.fa
+refused "the last of several files" 'bad\.fa:1: neither' "$cohort" $c $keep a.fq b.fa bad.fa
+refused "bad standard input" 'standard input:1: neither' bash -c "echo x | '$cohort' $c --kmer 5 -"
+printf 'BZh91AY&SY' >bad.bz2
+refused "a bzip2 file" 'bad\.bz2: compressed by bzip2' "$cohort" $c $keep bad.bz2
+printf '12345' >odd.bin
+refused "--u32 of 5 bytes" 'odd\.bin: its 5 bytes are no whole number of 4-byte' "$cohort" $c --u32 --out keep.tsv odd.bin
+printf '123456789012' >odd.bin
+refused "--u64 of 12 bytes" 'odd\.bin: its 12 bytes are no whole number of 8-byte' "$cohort" $c --u64 --out keep.tsv odd.bin
+judge "after all these the old file is there" test "$(cat keep.tsv)" = old
+cp b.fa secret.fa
+chmod 0 secret.fa
+if [ "$(id -u)" -ne 0 ]; then
+    refused "an unreadable file" 'secret\.fa: cannot open: Permission denied' "$cohort" $c --kmer 5 secret.fa
+elif chmod 755 . && setpriv --reuid 65534 --clear-groups --regid 65534 "$cohort" --version >/dev/null 2>&1; then
+    refused "an unreadable file" 'secret\.fa: cannot open: Permission denied' setpriv --reuid 65534 --clear-groups \
+        --regid 65534 "$cohort" $c --kmer 5 secret.fa
+else
+    skip "refused: an unreadable file" "root reads everything"
+fi
+
+# ---- the rest --------------------------------------------------------------------------------------------------------
+judge "--version" bash -c "'$cohort' --version | grep -qE '^cohort [0-9]+\.[0-9]+\.[0-9]+$'"
+for command in '' count info bench; do
+    judge "cohort $command --help shows an example" bash -c "'$cohort' $command --help | grep -q '^  cohort .*[a-z]'"
+done
+judge "cohort help count" bash -c "'$cohort' help count | grep -q -- --canonical"
+judge "info names the CPU" bash -c "'$cohort' info | grep -q '^cpu$'"
+refused "info of a device that is not there" '--device cuda:999' "$cohort" info --device cuda:999
+refused "bench of nothing" 'limits' "$cohort" bench
+refused "bench of what is not" 'speed: no such measurement' "$cohort" bench speed
+refused "bench limits with a file" 'x: bench limits takes no files' "$cohort" bench limits x
+"$cohort" bench limits --device "$device" --table-bytes 16M --json limits.json >printed 2>said
+judge "bench limits" grep -qE '^  copy, read and written +[0-9.]+ GB/s$' printed
+judge "bench limits --json" grep -qE '"copy_bytes": [0-9.e+]+,' limits.json
+close

@@ -1,0 +1,501 @@
+/* Unit tests of the tool's readers: sequences, gzip, k-mers, and of the ranking. The sequence parser is fed every text
+ * in pieces of every size, which must make no difference. Ends with a line 'N passed, N failed, N skipped'. */
+#define _XOPEN_SOURCE 700
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <zlib.h>
+
+#include "input.h"
+#include "kmer.h"
+#include "output.h"
+#include "ranking.h"
+#include "sequence.h"
+#include "spectrum.h"
+
+static unsigned passed, failed;
+static const char *folder;
+
+static void judge(int good, const char *group, const char *name)
+{
+    passed += good != 0;
+    failed += good == 0;
+    if (!good)
+        printf("FAIL %s: %s\n", group, name);
+}
+
+/* ---- sequences ----------------------------------------------------------------------------------------------- */
+
+typedef struct collected {
+    char text[4096]; /* letters, and '|' where a sequence ends */
+    size_t n;
+} collected;
+
+static void on_letters(void *user, const char *letters, size_t n)
+{
+    collected *all = user;
+    if (all->n + n < sizeof all->text) {
+        memcpy(all->text + all->n, letters, n);
+        all->n += n;
+    }
+}
+
+static void on_end(void *user)
+{
+    on_letters(user, "|", 1);
+}
+
+/* Each piece is fed from memory of just its size, so that reading past it is seen by a sanitizer. */
+static int parse(const char *text, size_t n, size_t piece, collected *all, fault *fault)
+{
+    sequence_parser parser;
+    all->n = 0;
+    fault->status = 0;
+    sequence_begin(&parser, "f", (sequence_sink){on_letters, on_end, all});
+    int status = 0;
+    for (size_t i = 0; i < n && !status; i += piece) {
+        size_t part = n - i < piece ? n - i : piece;
+        char *copy = malloc(part);
+        memcpy(copy, text + i, part);
+        status = sequence_feed(&parser, copy, part, fault);
+        free(copy);
+    }
+    return status ? status : sequence_finish(&parser, fault);
+}
+
+static void test_sequences(void)
+{
+    static const struct {
+        const char *text, *letters;
+    } cases[] = {
+        {"", ""},
+        {"\n\r\n  \n", ""},
+        {">a\nACGT\n", "ACGT|"},
+        {">a\nACGT", "ACGT|"},
+        {">a\r\nAC\r\n\r\nGT\r\n", "ACGT|"},
+        {">a", "|"},
+        {">a\n>b\n", "||"},
+        {"\n\n>a >x @y\nAC\nGT\n>b\nnN\n\nTT\n", "ACGT|nNTT|"},
+        {">a\nA\rC\n", "A\rC|"},
+        {">a\nAC\r\r\n", "AC\r|"},
+        {">a\n@C\n+G\n", "@C+G|"},
+        {"@a\nACGT\n+\nIIII\n", "ACGT|"},
+        {"@a\nACGT\n+a\nIIII", "ACGT|"},
+        {"@a\r\nACGT\r\n+\r\nIIII\r\n", "ACGT|"},
+        {"@a\r\nACGT\r\n+\r\nIIII\r", "ACGT|"},
+        {"@a\nAC\nGT\n+\n@I\n+I\n@b\nTT\n+\n@@\n", "ACGT|TT|"},
+        {"@a\nACGT\n+\n>+\n\n@I\n\n\n@b\nT\n+\n+\n", "ACGT|T|"},
+        {"@a\n\n+\n\n@b\nA\n+\nI\n", "|A|"},
+        {"@a\n+\n@b\n+\n", "||"},
+    };
+    static collected all;
+    static fault fault;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        size_t n = strlen(cases[i].text);
+        int good = 1;
+        for (size_t piece = 1; piece <= n + 1; piece++) {
+            good &= !parse(cases[i].text, n, piece, &all, &fault);
+            good &= all.n == strlen(cases[i].letters) && !memcmp(all.text, cases[i].letters, all.n);
+        }
+        judge(good, "sequence", cases[i].text);
+    }
+}
+
+static void test_sequence_faults(void)
+{
+    static const struct {
+        const char *text, *message; /* how the message begins */
+    } cases[] = {
+        {"ACGT\n", "f:1: neither FASTA nor FASTQ"},
+        {"\n\n x\n", "f:3: neither"},
+        {"\x1f\x8b\x08", "f:1: neither"},
+        {"@a", "f:1: the file ends in the FASTQ record of line 1"},
+        {"@a\nACGT\n", "f:3: the file ends in the FASTQ record of line 1: its quality is missing"},
+        {"@a\nACGT\n+\n", "f:4: the file ends in the FASTQ record of line 1: its quality is missing"},
+        {"@a\nACGT\n+\nIII\n", "f:5: the FASTQ record of line 1 has 4 letters but 3 quality values"},
+        {"@a\nACGT\n+\nIIIII\n", "f:4: the FASTQ record of line 1 has 4 letters but 5 quality values"},
+        {"@a\nACGT\n+\nIII\n@bc\nACGT\n+\nIIII\n",
+         "f:5: the FASTQ record of line 1 has 4 letters but 6 quality"},
+        {"@a\nACGT\n@b\nACGT\n+\nIIII\n",
+         "f:3: the FASTQ record of line 1 has no quality: '+' expected, '@' found"},
+        {"@a\nA\n+\nI\n>b\nA\n", "f:5: '@' expected after the FASTQ record of line 1, '>' found"},
+        {"@a\nA\n+\nI\n\n  \x01", "f:6: '@' expected after the FASTQ record of line 1, 0x01 found"},
+    };
+    static collected all;
+    static fault fault;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        size_t n = strlen(cases[i].text);
+        int good = 1;
+        /* A quality that is too long is told where that is seen, which depends on the pieces only within the line. */
+        for (size_t piece = n; piece <= n + 1; piece++) {
+            good &= parse(cases[i].text, n, piece, &all, &fault) == CLI_BAD_INPUT;
+            good &= !strncmp(fault.text, cases[i].message, strlen(cases[i].message));
+        }
+        for (size_t piece = 1; piece < n; piece++)
+            good &= parse(cases[i].text, n, piece, &all, &fault) == CLI_BAD_INPUT &&
+                    !strncmp(fault.text, "f:", 2);
+        judge(good, "sequence fault", cases[i].message);
+        if (!good)
+            printf("     said: %s\n", fault.text);
+    }
+}
+
+/* ---- gzip ---------------------------------------------------------------------------------------------------- */
+
+static const char *file_make(const void *bytes, size_t n)
+{
+    static char path[4096];
+    snprintf(path, sizeof path, "%s/input", folder);
+    FILE *file = fopen(path, "wb");
+    if (!file || fwrite(bytes, 1, n, file) != n || fclose(file))
+        exit(1);
+    return path;
+}
+
+/* Appends one gzip member; returns the new length. */
+static size_t member_add(unsigned char *to, size_t at, size_t room, const char *text, size_t n, int level)
+{
+    z_stream z;
+    memset(&z, 0, sizeof z);
+    if (deflateInit2(&z, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        exit(1);
+    z.next_in = (Bytef *)(uintptr_t)text;
+    z.avail_in = (uInt)n;
+    z.next_out = to + at;
+    z.avail_out = (uInt)(room - at);
+    if (deflate(&z, Z_FINISH) != Z_STREAM_END)
+        exit(1);
+    at = z.total_out + at;
+    deflateEnd(&z);
+    return at;
+}
+
+/* Reads the file in pieces of `piece`; returns the status, and how many bytes came in *n. */
+static int input_all(const char *path, char *to, size_t room, size_t piece, size_t *n, fault *fault)
+{
+    input *input;
+    size_t got;
+    *n = 0;
+    int status = input_open(&input, path, 0, fault);
+    while (!status && *n < room) {
+        status = input_read(input, to + *n, piece < room - *n ? piece : room - *n, &got, fault);
+        if (!status && !got)
+            break;
+        *n += got;
+    }
+    input_close(input);
+    return status;
+}
+
+static void test_gzip(void)
+{
+    static char text[3000], back[9000];
+    static unsigned char packed[8000];
+    static fault fault;
+    size_t n;
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = "ACGT\n"[i * i % 97 % 5];
+
+    size_t one = member_add(packed, 0, sizeof packed, text, 1000, 9);
+    int good = 1;
+    for (size_t piece = 1; piece < 2000; piece += 37)
+        good &= !input_all(file_make(packed, one), back, sizeof back, piece, &n, &fault) && n == 1000 &&
+                !memcmp(back, text, n);
+    judge(good, "gzip", "one member");
+
+    size_t two = member_add(packed, one, sizeof packed, "", 0, 6);
+    size_t three = member_add(packed, two, sizeof packed, text + 1000, 2000, 0);
+    good = !input_all(file_make(packed, three), back, sizeof back, 100, &n, &fault) && n == 3000 &&
+           !memcmp(back, text, n);
+    judge(good, "gzip", "three members, one of them empty, one stored");
+
+    memset(packed + three, 0, 700);
+    good = !input_all(file_make(packed, three + 700), back, sizeof back, 100, &n, &fault) && n == 3000;
+    judge(good, "gzip", "padded with zeros");
+
+    good = 1;
+    for (size_t cut = 2; cut < three; cut++) {
+        int whole = cut == one || cut == two;
+        int status = input_all(file_make(packed, cut), back, sizeof back, 4096, &n, &fault);
+        good &= status == (whole ? CLI_OK : CLI_BAD_INPUT) && (whole || strstr(fault.text, "truncated"));
+    }
+    judge(good, "gzip", "cut at every byte");
+
+    packed[three] = 'x';
+    good = input_all(file_make(packed, three + 1), back, sizeof back, 4096, &n, &fault) == CLI_BAD_INPUT;
+    judge(good && strstr(fault.text, "follows the gzip data"), "gzip", "trailing garbage");
+
+    good = 1;
+    for (size_t i = 10; i < one; i++) {
+        packed[i] ^= 0x10;
+        good &= input_all(file_make(packed, one), back, sizeof back, 4096, &n, &fault) == CLI_BAD_INPUT;
+        packed[i] ^= 0x10;
+    }
+    judge(good, "gzip", "a bit changed in every byte after the header");
+}
+
+static void test_plain(void)
+{
+    static char text[600000], back[600001];
+    static fault fault;
+    size_t n;
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (char)(i * 31 % 251);
+    int good = !input_all(file_make(text, sizeof text), back, sizeof back, 70000, &n, &fault) &&
+               n == sizeof text && !memcmp(text, back, n);
+    judge(good, "plain", "600,000 bytes");
+    for (size_t length = 0; length < 8; length++)
+        good &= !input_all(file_make(text, length), back, sizeof back, 3, &n, &fault) && n == length;
+    judge(good, "plain", "0 to 7 bytes");
+    good = input_all(folder, back, sizeof back, 3, &n, &fault) == CLI_BAD_INPUT &&
+           strstr(fault.text, "is a directory");
+    judge(good, "plain", "a directory");
+    good = input_all("no such file", back, sizeof back, 3, &n, &fault) == CLI_BAD_INPUT;
+    judge(good && strstr(fault.text, "no such file: cannot open"), "plain", "no file");
+    good = input_all(file_make("\xfd"
+                               "7zXZ\0",
+                               6),
+                     back, sizeof back, 3, &n, &fault) == CLI_BAD_INPUT;
+    judge(good && strstr(fault.text, "compressed by xz"), "plain", "an xz file");
+}
+
+/* ---- k-mers -------------------------------------------------------------------------------------------------- */
+
+static uint64_t word_of(const char *text, unsigned k, int reverse)
+{
+    uint64_t word = 0;
+    for (unsigned i = 0; i < k; i++) {
+        const char *found = strchr("ACGT", reverse ? text[k - 1 - i] : text[i]);
+        uint64_t code = (uint64_t)(found - "ACGT");
+        word = word * 4 + (reverse ? 3 - code : code);
+    }
+    return word;
+}
+
+static void test_kmers(void)
+{
+    enum { N = 3000 };
+    static char text[N + 1], upper[N + 1];
+    static uint64_t out[N];
+    unsigned state = 1;
+    for (size_t i = 0; i < N; i++) {
+        state = state * 1103515245 + 12345;
+        text[i] = state >> 16 & 63 ? "ACGTacgt"[state >> 24 & 7] : "Nn\n\r-U@\xc1"[state >> 24 & 7];
+        upper[i] = text[i] >= 'a' ? (char)(text[i] - 32) : text[i];
+    }
+    for (unsigned k = 1; k <= KMER_MAX; k++) {
+        for (int canonical = 0; canonical < 2; canonical++) {
+            static uint8_t codes[N];
+            size_t made = 0;
+            memcpy(codes, text, N);
+            kmer_encode(codes, N);
+            size_t n = kmer_extract(codes, N, k, canonical, out);
+            int good = 1;
+            for (size_t i = 0; i + k <= N; i++) {
+                if (strspn(upper + i, "ACGT") < k)
+                    continue;
+                uint64_t word = word_of(upper + i, k, 0), turned = word_of(upper + i, k, 1);
+                char letters[KMER_MAX + 4];
+                kmer_letters(letters, word, k);
+                good &= made < n && out[made] == (canonical && turned < word ? turned : word);
+                good &= !memcmp(letters, upper + i, k);
+                made++;
+            }
+            char name[32];
+            snprintf(name, sizeof name, "k %u%s", k, canonical ? ", canonical" : "");
+            judge(good && made == n, "k-mers", name);
+        }
+    }
+    uint8_t every[256];
+    int good = 1;
+    for (unsigned i = 0; i < 256; i++)
+        every[i] = (uint8_t)i;
+    kmer_encode(every, 256);
+    for (unsigned i = 0; i < 256; i++) {
+        const char *found = i ? strchr("ACGTacgt", (int)i) : NULL;
+        good &= every[i] == (found ? (found - "ACGTacgt") % 4 : KMER_BREAK);
+    }
+    judge(good, "k-mers", "the codes of all bytes");
+}
+
+/* ---- ranking ------------------------------------------------------------------------------------------------- */
+
+typedef struct pair {
+    uint64_t key, count;
+} pair;
+
+static int pair_order(const void *left, const void *right)
+{
+    const pair *a = left, *b = right;
+    return a->count != b->count ? (a->count > b->count ? -1 : 1) : a->key < b->key ? -1 : a->key > b->key;
+}
+
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ x >> 31) * UINT64_C(0x9e3779b97f4a7c15);
+    return x ^ x >> 29;
+}
+
+/* `shape` decides what keys and counts are like. */
+static pair pair_make(size_t i, unsigned shape)
+{
+    uint64_t key = shape & 1 ? mix(i + 1) : i * (shape & 2 ? 1 : UINT64_C(1) << 33);
+    uint64_t dice = mix(i * 77 + 5) >> 40;
+    uint64_t count = dice % 16 ? 1 : dice % 32 ? 2 + dice % 1000 : 65530 + dice % 10;
+    if (shape & 4)
+        count = dice % 3 ? UINT64_MAX - dice % 5 : 1 + dice;
+    return (pair){key, count};
+}
+
+/* `pairs` are in the right order. */
+static int rank_right(const pair *pairs, size_t n, uint64_t min, uint64_t top, unsigned threads)
+{
+    static fault fault;
+    uint64_t *keys = malloc((n + 1) * 8), *counts = malloc((n + 1) * 8);
+    for (size_t i = 0; i < n; i++) {
+        keys[i] = pairs[i].key;
+        counts[i] = pairs[i].count;
+    }
+    for (size_t i = n; i > 1; i--) { /* shuffled */
+        size_t j = (size_t)(mix(i) % i);
+        uint64_t key = keys[j], count = counts[j];
+        keys[j] = keys[i - 1];
+        counts[j] = counts[i - 1];
+        keys[i - 1] = key;
+        counts[i - 1] = count;
+    }
+    ranking ranking;
+    int good = !ranking_make(&ranking, keys, counts, n, min, top, threads, &fault);
+    size_t done = 0;
+    for (size_t i = 0; good && i < ranking.runs_n; i++) {
+        good &= ranking.runs[i].first == done;
+        for (size_t j = 0; good && j < ranking.runs[i].n; j++, done++)
+            good = ranking.keys[done] == pairs[done].key && ranking.runs[i].count == pairs[done].count;
+    }
+    good = good && done == ranking.n && done <= top && (done == n || done == top || pairs[done].count < min);
+    good = good && (!done || pairs[done - 1].count >= min);
+    uint64_t distinct = 0;
+    for (size_t i = 0; good && i < ranking.spectrum_n; i++) {
+        distinct += ranking.spectrum[i].number;
+        good &= pairs[n - distinct].count == ranking.spectrum[i].times;
+        good &= i == 0 || ranking.spectrum[i - 1].times < ranking.spectrum[i].times;
+    }
+    good = good && distinct == n;
+    ranking_free(&ranking);
+    return good;
+}
+
+static void test_ranking(void)
+{
+    static const size_t sizes[] = {0, 1, 2, 33, 1000, 70000, 150000};
+    static const uint64_t mins[] = {1, 2, 65536, UINT64_MAX}, tops[] = {1, 7, 5000, 300000, UINT64_MAX};
+    for (size_t size = 0; size < sizeof sizes / sizeof sizes[0]; size++) {
+        int good = 1;
+        for (unsigned shape = 0; shape < 8; shape++) {
+            size_t n = sizes[size];
+            pair *pairs = malloc((n + 1) * sizeof *pairs);
+            for (size_t i = 0; i < n; i++)
+                pairs[i] = pair_make(i, shape);
+            qsort(pairs, n, sizeof *pairs, pair_order);
+            for (size_t i = 0; i < (size < 5 ? 4 : 2); i++)
+                for (size_t j = 0; j < 5; j++)
+                    good &= rank_right(pairs, n, mins[i], tops[j], 1 + shape % 3);
+            free(pairs);
+        }
+        char name[48];
+        snprintf(name, sizeof name, "%zu keys", sizes[size]);
+        judge(good, "ranking", name);
+    }
+}
+
+/* ---- outputs and spectra ------------------------------------------------------------------------------------- */
+
+static int file_is(const char *path, const char *text)
+{
+    char have[4096] = "";
+    FILE *file = fopen(path, "rb");
+    size_t n = file ? fread(have, 1, sizeof have - 1, file) : 0;
+    if (file)
+        fclose(file);
+    return file && n == strlen(text) && !memcmp(have, text, n);
+}
+
+static void test_outputs(void)
+{
+    static fault fault;
+    char path[4096], link[4096];
+    output *out;
+    snprintf(path, sizeof path, "%s/out", folder);
+    snprintf(link, sizeof link, "%s/link", folder);
+    int good = !output_open(&out, path, "--out", &fault) && !output_write(out, "one\n", 4, &fault) &&
+               access(path, F_OK);
+    good = good && !output_close(out, &fault) && file_is(path, "one\n");
+    judge(good, "output", "appears when it is closed");
+    good = !output_open(&out, path, "--out", &fault) && !output_print(out, &fault, "%d\n", 2);
+    outputs_discard();
+    judge(good && file_is(path, "one\n"), "output", "an old file stays if the new one is discarded");
+    good = !symlink("out", link) && !output_open(&out, link, "--out", &fault) &&
+           !output_write(out, "3", 1, &fault) && !output_close(out, &fault) && file_is(path, "3") &&
+           readlink(link, path + 2000, 1000) > 0;
+    judge(good, "output", "a link is followed, and stays");
+    judge(output_open(&out, folder, "--out", &fault) == CLI_BAD_INPUT && strstr(fault.text, "--out"),
+          "output", "a directory");
+    snprintf(path, sizeof path, "%s/none/out", folder);
+    judge(output_open(&out, path, "--out", &fault) == CLI_BAD_INPUT, "output",
+          "in a directory that is not there");
+    unlink(link);
+}
+
+static void test_spectrum(void)
+{
+    static fault fault;
+    static spectrum_entry entries[120];
+    char path[4096];
+    output *out;
+    size_t n = 0;
+    entries[n++] = (spectrum_entry){1, 1000000};
+    entries[n++] = (spectrum_entry){2, 1000};
+    for (uint64_t t = 3; t < 100; t++)
+        entries[n++] = (spectrum_entry){t, 5 + (t > 20 && t < 60 ? (t - 20) * (60 - t) * 10 : 0)};
+    spectrum full = {entries, n, "21-mers", "k-mers"}, empty = {entries, 0, "21-mers", "k-mers"};
+    spectrum_summary summary;
+    spectrum_summarise(&full, &summary);
+    judge(summary.once == 1000000 && summary.most == 99 && summary.peak >= 36 && summary.peak <= 44,
+          "spectrum", "peak");
+    spectrum_summarise(&empty, &summary);
+    judge(!summary.once && !summary.most && !summary.peak, "spectrum", "of nothing");
+    for (int form = SPECTRUM_SVG; form <= SPECTRUM_TABLE; form++) {
+        snprintf(path, sizeof path, "%s/spectrum", folder);
+        int good = !output_open(&out, path, "--spectrum", &fault) &&
+                   !spectrum_write(&empty, form, out, &fault) && !spectrum_write(&full, form, out, &fault) &&
+                   !output_close(out, &fault);
+        judge(good, "spectrum", form == SPECTRUM_SVG ? "svg" : form == SPECTRUM_TEXT ? "text" : "table");
+    }
+    entries[0] = (spectrum_entry){1, 1};
+    entries[1] = (spectrum_entry){UINT64_MAX / 2, 1};
+    spectrum wide = {entries, 2, "64-bit numbers", "numbers"};
+    for (int form = SPECTRUM_SVG; form <= SPECTRUM_TABLE; form++) {
+        int good = !output_open(&out, path, "--spectrum", &fault) &&
+                   !spectrum_write(&wide, form, out, &fault) && !output_close(out, &fault);
+        judge(good, "spectrum", "a count of 2^63");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2)
+        return 2;
+    folder = argv[1];
+    test_sequences();
+    test_sequence_faults();
+    test_gzip();
+    test_plain();
+    test_kmers();
+    test_ranking();
+    test_outputs();
+    test_spectrum();
+    printf("%u passed, %u failed, 0 skipped\n", passed, failed);
+    return failed > 0;
+}
