@@ -45,7 +45,10 @@ case $code in
         code=1 remark="exit status 0 in spite of failures"
     fi
     ;;
-77) [ "$skipped" -gt 0 ] || skipped=1 ;;
+77)
+    [ "$skipped" -gt 0 ] || skipped=1
+    remark="$skipped skipped: $(sed -nE 's/^ *skip(ped)?[: ] *//Ip' "$log" | head -n 1)"
+    ;;
 124 | 137) failed=$((failed + 1)) remark="stopped after $seconds s" ;;
 *)
     [ "$failed" -gt 0 ] || failed=1
@@ -61,7 +64,7 @@ reasons() {
 {
     printf '%s\t%s\t%s\t%s\t%s\t%s' "$name" "$device" "$passed" "$failed" "$skipped" "$seconds"
     [ -z "$remark" ] || printf '\t%s' "$remark"
-    reasons | while read -r line; do printf '\t%s' "$line"; done
+    [ "$code" = 77 ] || reasons | while read -r line; do printf '\t%s' "$line"; done
     echo
 } >"$tsv"
 exit "$code"

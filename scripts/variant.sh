@@ -1,8 +1,9 @@
 #!/bin/sh
 # variant.sh PRESET [JOBS [CTEST-SELECTION...]]
 #
-# Builds a preset in build/PRESET and runs its tests: all of them for debug; for the sanitizers the CPU and the tool (the
-# lanes of the simulated GPU are coroutines, whose stack switches the sanitizers cannot follow).
+# Builds a preset in build/PRESET and runs its tests: all of them for debug, else those of the CPU and of the tool. The
+# simulated GPU is left out unless selected: it takes long under the address sanitizer, and the thread sanitizer cannot
+# follow the stack switches of its lanes.
 # The environment is as in run-tests.sh.
 set -u
 cd "$(dirname "$0")/.." || exit 1
