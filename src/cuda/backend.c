@@ -231,6 +231,7 @@ static cohort_status cuda_info(cohort_context *context, cohort_context_info *inf
     if (status)
         return status;
     status = gpu_check(context, g->driver->memory_info(&available, &total), "cuMemGetInfo");
+    info->backend = context->backend->name;
     info->device = g->name;
     info->threads = g->multiprocessors;
     info->memory_bytes = g->memory_bytes;

@@ -108,7 +108,6 @@ static cohort_status launch_chunk(cohort_context *context, void *user, uint64_t 
 static cohort_status stream_batch(cohort_context *context, const struct map_batch *host, void *counts)
 {
     struct gpu *g = gpu_of(context);
-    static const char *const told[] = {"map", "map run", "map claim", "map settle", "map get"};
     struct stream_column columns[COLUMNS];
     struct map_batch b = *host;
     const uint64_t bytes = sizeof *host->counts;
@@ -119,7 +118,7 @@ static cohort_status stream_batch(cohort_context *context, const struct map_batc
         r = g->driver->memcpy_async((uintptr_t)counts, (uintptr_t)host->counts, bytes, g->stream);
     cohort_status status = gpu_check(context, r, "counts");
     if (!status)
-        status = gpu_stream(context, told[b.step], b.n, columns, COLUMNS, launch_chunk, &b);
+        status = gpu_stream(context, b.n, columns, COLUMNS, launch_chunk, &b);
     if (!status && counts) {
         r = g->driver->memcpy_async((uintptr_t)host->counts, (uintptr_t)counts, bytes, g->stream);
         if (r == CUDA_OK)

@@ -265,17 +265,13 @@ static cohort_status drain(struct run *run, uint64_t k)
 
 /* ---- all chunks ------------------------------------------------------------------------------------------------------------ */
 
-static cohort_status all_chunks(struct run *run, const char *what, stream_launch launch, void *user)
+static cohort_status all_chunks(struct run *run, stream_launch launch, void *user)
 {
     uint64_t chunks = run->n / run->chunk + (run->n % run->chunk != 0);
     cohort_status status = COHORT_OK;
     for (uint64_t k = 0; k < chunks + run->slots && !status; k++) {
-        if (k >= run->slots) {
+        if (k >= run->slots)
             status = drain(run, k - run->slots);
-            if (!status && chunks > run->slots)
-                context_progress(run->context, what,
-                                 first_of(run, k - run->slots) + entries_of(run, k - run->slots), run->n);
-        }
         if (k < chunks && !status)
             status = feed(run, k, launch, user);
     }
@@ -287,7 +283,7 @@ static cohort_status all_chunks(struct run *run, const char *what, stream_launch
     return status;
 }
 
-static cohort_status stream(struct run *run, const char *what, stream_launch launch, void *user)
+static cohort_status stream(struct run *run, stream_launch launch, void *user)
 {
     const struct cuda_driver *driver = run->g->driver;
     void *device = NULL;
@@ -303,14 +299,13 @@ static cohort_status stream(struct run *run, const char *what, stream_launch lau
         r = driver->stream_wait_event(run->s->in, run->s->begin, 0);
     status = gpu_check(run->context, r, "streaming of host memory");
     if (!status)
-        status = all_chunks(run, what, launch, user);
+        status = all_chunks(run, launch, user);
     pool_give(run->context, device);
     return status;
 }
 
-cohort_status gpu_stream(cohort_context *context, const char *what, uint64_t n,
-                         const struct stream_column *columns, unsigned count, stream_launch launch,
-                         void *user)
+cohort_status gpu_stream(cohort_context *context, uint64_t n, const struct stream_column *columns,
+                         unsigned count, stream_launch launch, void *user)
 {
     struct gpu *g = gpu_of(context);
     struct run run = {.context = context, .g = g, .columns = columns, .count = count, .n = n};
@@ -327,5 +322,5 @@ cohort_status gpu_stream(cohort_context *context, const char *what, uint64_t n,
     if (status)
         return status;
     run.s = g->streaming;
-    return stream(&run, what, launch, user);
+    return stream(&run, launch, user);
 }

@@ -20,11 +20,9 @@ typedef cohort_status (*stream_launch)(cohort_context *context, void *user, uint
 
 #define STREAM_COLUMNS 8
 
-/* Streams n entries of `columns` (at most STREAM_COLUMNS) through the device, and waits. The device must be current. `what`
- * is told to the progress callback. */
-cohort_status gpu_stream(cohort_context *context, const char *what, uint64_t n,
-                         const struct stream_column *columns, unsigned count, stream_launch launch,
-                         void *user);
+/* Streams n entries of `columns` (at most STREAM_COLUMNS) through the device, and waits. The device must be current. */
+cohort_status gpu_stream(cohort_context *context, uint64_t n, const struct stream_column *columns,
+                         unsigned count, stream_launch launch, void *user);
 
 /* Frees what gpu_stream has kept. The device must be current and idle. */
 void gpu_stream_free(struct gpu *g);
