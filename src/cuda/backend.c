@@ -6,7 +6,7 @@
 
 #include "stream.h"
 
-/* ---- streams and waiting --------------------------------------------------------------------------------------------- */
+/* ---- streams and waiting ------------------------------------------------------------------------------- */
 
 static cohort_status is_capturing(cohort_context *context, cuda_stream stream, int *capturing)
 {
@@ -58,7 +58,7 @@ static cohort_status cuda_wait(cohort_context *context)
     return status ? status : gpu_leave(context, synchronize(context));
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------ */
+/* ---- memory -------------------------------------------------------------------------------------------- */
 
 /* The driver knows what it has given out; an address that it does not know is pageable memory of the host. */
 static enum memory_kind kind_of(const struct gpu *g, const void *memory)
@@ -151,7 +151,7 @@ static cohort_status cuda_fill(cohort_context *context, void *memory, int byte, 
     return status || !bytes ? status : gpu_leave(context, fill(context, memory, byte, bytes));
 }
 
-/* ---- time -------------------------------------------------------------------------------------------------------------- */
+/* ---- time ---------------------------------------------------------------------------------------------- */
 
 struct timer {
     cuda_event start, stop;
@@ -221,7 +221,7 @@ static cohort_status cuda_timer_stop(cohort_context *context, void *timer, doubl
     return gpu_leave(context, gpu_check(context, r, "timer"));
 }
 
-/* ---- opening and closing ----------------------------------------------------------------------------------------------- */
+/* ---- opening and closing ------------------------------------------------------------------------------- */
 
 static cohort_status cuda_info(cohort_context *context, cohort_context_info *info)
 {

@@ -1,8 +1,8 @@
-/* device.h: what the files of the CUDA backend share: the state of a context on a GPU, how work is launched, and the entries
- * of the backend's table.
+/* device.h: what the files of the CUDA backend share: the state of a context on a GPU, how work is
+ * launched, and the entries of the backend's table.
  *
- * Every entry runs with the device's primary context current and leaves the caller's as it was: gpu_enter and gpu_leave,
- * which nest. gpu_launch does so by itself, so an entry that only launches need not. */
+ * Every entry runs with the device's primary context current and leaves the caller's as it was: gpu_enter
+ * and gpu_leave, which nest. gpu_launch does so by itself, so an entry that only launches need not. */
 #ifndef COHORT_CUDA_DEVICE_H
 #define COHORT_CUDA_DEVICE_H
 
@@ -10,7 +10,7 @@
 #include "driver.h"
 #include "module.h"
 
-/* ---- tuning.c: numbers that depend on the device ----------------------------------------------------------------- */
+/* ---- tuning.c: numbers that depend on the device ------------------------------------------------------- */
 
 /* A row serves the devices of `driver` from this architecture on, up to the next row's. */
 struct gpu_tuning {
@@ -27,7 +27,7 @@ struct gpu_tuning {
 
 const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsigned architecture);
 
-/* ---- device.c: errors, entering, launching ----------------------------------------------------------------------- */
+/* ---- device.c: errors, entering, launching ------------------------------------------------------------- */
 
 struct gpu_stream;
 
@@ -59,16 +59,17 @@ cohort_status gpu_check(cohort_context *context, cuda_result result, const char 
 cohort_status gpu_enter(cohort_context *context);
 cohort_status gpu_leave(cohort_context *context, cohort_status status);
 
-/* Enqueues a kernel on the context's stream. `args` is the kernel's one parameter, a struct, which is copied. The grid has a
- * thread for each of `items`, or as many as the tuning says: the kernel walks its items with the grid's stride. With 0 items
- * nothing is done. */
+/* Enqueues a kernel on the context's stream. `args` is the kernel's one parameter, a struct, which is
+ * copied. The grid has a thread for each of `items`, or as many as the tuning says: the kernel walks its
+ * items with the grid's stride. With 0 items nothing is done. */
 cohort_status gpu_launch(cohort_context *context, const char *kernel, uint64_t items, const void *args);
 
-/* The same with the grid spelled out: `blocks` blocks of `block` threads, and bytes of shared memory for each. */
+/* The same with the grid spelled out: `blocks` blocks of `block` threads, and bytes of shared memory for
+ * each. */
 cohort_status gpu_launch_grid(cohort_context *context, const char *kernel, unsigned blocks, unsigned block,
                               unsigned shared_bytes, const void *args);
 
-/* ---- entries of the table ---------------------------------------------------------------------------------------- */
+/* ---- entries of the table ------------------------------------------------------------------------------ */
 
 /* backend.c */
 enum memory_kind cuda_memory_kind(cohort_context *context, const void *memory);

@@ -1,9 +1,9 @@
 /* driver.c: the table of driver.h, filled from libcuda.so.1.
  *
- * The library is opened once a process. Functions are asked for by their plain names through cuGetProcAddress, with the
- * version of the interface that they are called by here (12.0, or the driver's own if that is older), so that a newer
- * driver gives the form that this table declares. A driver without cuGetProcAddress (before 11.3) is asked by dlsym for
- * the versioned names. */
+ * The library is opened once a process. Functions are asked for by their plain names through
+ * cuGetProcAddress, with the version of the interface that they are called by here (12.0, or the driver's
+ * own if that is older), so that a newer driver gives the form that this table declares. A driver without
+ * cuGetProcAddress (before 11.3) is asked by dlsym for the versioned names. */
 #include "driver.h"
 #include "module.h"
 
@@ -89,7 +89,7 @@ static const struct entry entries[] = {
     GRAPH(graph_destroy, "cuGraphDestroy", "cuGraphDestroy"),
 };
 
-/* ---- resolving ----------------------------------------------------------------------------------------------------- */
+/* ---- resolving ----------------------------------------------------------------------------------------- */
 
 struct resolver {
     void *library;
@@ -98,7 +98,8 @@ struct resolver {
     cuda_result (*get)(const char *, void **, int, uint64_t);
 };
 
-/* ISO C has no conversion between pointers to objects and to functions; POSIX promises that the bytes are the same. */
+/* ISO C has no conversion between pointers to objects and to functions; POSIX promises that the bytes are
+ * the same. */
 static void symbol(void *library, const char *name, void *function)
 {
     void *found = dlsym(library, name);
@@ -165,7 +166,7 @@ const struct cuda_driver *cuda_driver_load(const char **why)
     return reason[0] ? NULL : &table;
 }
 
-/* ---- devices by name ------------------------------------------------------------------------------------------------- */
+/* ---- devices by name ----------------------------------------------------------------------------------- */
 
 static const char *registered_prefix;
 static cuda_driver_open registered_open;

@@ -1,7 +1,9 @@
-/* limits.c: what this GPU can do at most, measured: the kernels of limits.cu, the driver's own copy, and the link to the host.
+/* limits.c: what this GPU can do at most, measured: the kernels of limits.cu, the driver's own copy, and
+ * the link to the host.
  *
- * Each figure is the median of several runs, by the device's clock, after one that does not count. The table holds random words,
- * which no compression makes smaller, and is a power of two in size, so that it is visited by a permutation. */
+ * Each figure is the median of several runs, by the device's clock, after one that does not count. The
+ * table holds random words, which no compression makes smaller, and is a power of two in size, so that it
+ * is visited by a permutation. */
 #include "device.h"
 
 #include <stdlib.h>
@@ -25,7 +27,7 @@ struct limit_run {
 
 typedef cohort_status (*limit_work)(struct limit_run *);
 
-/* ---- timing -------------------------------------------------------------------------------------------------------- */
+/* ---- timing -------------------------------------------------------------------------------------------- */
 
 static int by_size(const void *a, const void *b)
 {
@@ -53,7 +55,7 @@ static cohort_status measure(struct limit_run *run, limit_work work, double amou
     return COHORT_OK;
 }
 
-/* ---- the device's memory ------------------------------------------------------------------------------------------- */
+/* ---- the device's memory ------------------------------------------------------------------------------- */
 
 static cohort_status copy_by_kernel(struct limit_run *run)
 {
@@ -94,8 +96,8 @@ static cohort_status copy_limit(struct limit_run *run, double *rate)
     return status;
 }
 
-/* Accesses of `width` bytes to a table of `bytes`, by a kernel: round the table a whole number of times, or through a part of
- * it once. */
+/* Accesses of `width` bytes to a table of `bytes`, by a kernel: round the table a whole number of times,
+ * or through a part of it once. */
 static cohort_status access_limit(struct limit_run *run, const char *kernel, uint64_t bytes, uint64_t width,
                                   double *rate)
 {
@@ -146,7 +148,7 @@ static cohort_status memory_limits(struct limit_run *run, cohort_limits *l)
     return status;
 }
 
-/* ---- the link to the host ------------------------------------------------------------------------------------------ */
+/* ---- the link to the host ------------------------------------------------------------------------------ */
 
 static cohort_status to_device(struct limit_run *run)
 {
@@ -193,7 +195,7 @@ static cohort_status link_limits(struct limit_run *run, cohort_limits *l)
     return status;
 }
 
-/* ---- all of them --------------------------------------------------------------------------------------------------- */
+/* ---- all of them --------------------------------------------------------------------------------------- */
 
 /* Random words at the table's beginning, then copies that double them. */
 static cohort_status fill_table(struct limit_run *run)

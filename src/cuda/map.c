@@ -1,8 +1,9 @@
 /* map.c: which kernel does a batch, and the streaming of batches that lie in host memory.
  *
- * A kernel's name is what it does and the map's width: map_find_32_32. Kernels walk their entries with the grid's stride and
- * add to the counts themselves, so a batch of any size is one launch, and a batch in host memory is one launch a chunk, with
- * the columns' addresses replaced and the chunk's place in the batch told. */
+ * A kernel's name is what it does and the map's width: map_find_32_32. Kernels walk their entries with the
+ * grid's stride and add to the counts themselves, so a batch of any size is one launch, and a batch in
+ * host memory is one launch a chunk, with the columns' addresses replaced and the chunk's place in the
+ * batch told. */
 #include "device.h"
 
 #include <stdio.h>
@@ -31,7 +32,7 @@ static cohort_status launch(cohort_context *context, const char *kind, co_u32 wi
     return gpu_launch(context, name, items, args);
 }
 
-/* ---- batches in device memory -------------------------------------------------------------------------------------- */
+/* ---- batches in device memory -------------------------------------------------------------------------- */
 
 static const char *kind_of(const struct map_batch *b)
 {
@@ -57,7 +58,7 @@ static cohort_status launch_batch(cohort_context *context, const struct map_batc
     return launch(context, kind_of(b), b->view.width, b->n, b);
 }
 
-/* ---- batches in host memory ---------------------------------------------------------------------------------------- */
+/* ---- batches in host memory ---------------------------------------------------------------------------- */
 
 enum { KEYS, VALUES, RESULTS, OPS, WHERE, HIT, FAILED, COLUMNS };
 
@@ -67,8 +68,9 @@ static struct stream_column column(const void *host, unsigned bits, unsigned flo
     return c;
 }
 
-/* The columns that the step reads and writes. Claims and gets say nothing of their entries. Results that some entries may
- * leave as they were go in too; where they are the operands' own array they are one column with it. */
+/* The columns that the step reads and writes. Claims and gets say nothing of their entries. Results that
+ * some entries may leave as they were go in too; where they are the operands' own array they are one
+ * column with it. */
 static void columns_of(const struct map_batch *b, struct stream_column *c)
 {
     unsigned key = 8 * map_key_bytes(b->view.width), value = 8 * map_value_bytes(b->view.width);

@@ -1,11 +1,12 @@
 /* module.c: kernels by name.
  *
- * A context looks a kernel up in its own cache, then in the modules, those first whose name begins the kernel's: map_find_32_32
- * is in the module "map". So only the modules that are needed get loaded. A device that takes the driver's place has its
- * kernels by name already: it is asked for one module, with no image.
+ * A context looks a kernel up in its own cache, then in the modules, those first whose name begins the
+ * kernel's: map_find_32_32 is in the module "map". So only the modules that are needed get loaded. A
+ * device that takes the driver's place has its kernels by name already: it is asked for one module, with
+ * no image.
  *
- * Each context loads modules of its own. They live in the device's primary context, but so a context ends without asking who
- * else uses what it used. */
+ * Each context loads modules of its own. They live in the device's primary context, but so a context ends
+ * without asking who else uses what it used. */
 #include "module.h"
 
 #include <stdlib.h>

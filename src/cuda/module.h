@@ -4,8 +4,8 @@
 
 #include "driver.h"
 
-/* One embedded fatbin. The build makes the table (cmake/cuda.cmake): an entry for each file of kernels, ended by a NULL name;
- * empty where there was no nvcc. */
+/* One embedded fatbin. The build makes the table (cmake/cuda.cmake): an entry for each file of kernels,
+ * ended by a NULL name; empty where there was no nvcc. */
 struct cohort_fatbin {
     const char *name;
     const unsigned char *data;
@@ -21,8 +21,8 @@ struct gpu_function;
 #define GPU_MODULES          64
 #define GPU_FUNCTION_BUCKETS 64
 
-/* The modules of one context, in the order of the tables, each loaded when a kernel is looked for in it; and the kernels
- * that have been found. All zero: none yet. */
+/* The modules of one context, in the order of the tables, each loaded when a kernel is looked for in it;
+ * and the kernels that have been found. All zero: none yet. */
 struct gpu_modules {
     cuda_module module[GPU_MODULES];
     struct gpu_function *functions[GPU_FUNCTION_BUCKETS];

@@ -1,14 +1,16 @@
 /* stream.c: columns of host memory, streamed through the device.
  *
- * The entries are cut into chunks. A chunk has a slot: a stretch of pinned memory and a stretch of device memory, laid out alike.
- * Three slots are in use in turn, so that while the kernels work on one chunk the next comes in and the last goes out:
+ * The entries are cut into chunks. A chunk has a slot: a stretch of pinned memory and a stretch of device
+ * memory, laid out alike. Three slots are in use in turn, so that while the kernels work on one chunk the
+ * next comes in and the last goes out:
  *
  *   caller's memory -> pinned   (this thread)   -> device   (copy-in stream)   -> kernels (context's stream)
  *     -> pinned (copy-out stream) -> caller's memory (this thread, when the slot is due again, or at the end)
  *
- * Each arrow is ordered after the one before it by an event. Memory of the caller's that is pinned already is copied
- * directly. Device memory comes from the pool and goes back to it; the copy-in stream begins after what was on the
- * context's stream before, which may still use it. Pinned memory, streams and events are kept. */
+ * Each arrow is ordered after the one before it by an event. Memory of the caller's that is pinned already
+ * is copied directly. Device memory comes from the pool and goes back to it; the copy-in stream begins
+ * after what was on the context's stream before, which may still use it. Pinned memory, streams and events
+ * are kept. */
 #include "stream.h"
 
 #include <stdlib.h>
@@ -47,7 +49,7 @@ struct run {
     char *device, *pinned;
 };
 
-/* ---- what is kept ---------------------------------------------------------------------------------------------------- */
+/* ---- what is kept -------------------------------------------------------------------------------------- */
 
 static cuda_result make_events(const struct cuda_driver *driver, struct gpu_stream *s)
 {
@@ -127,7 +129,7 @@ static cohort_status pin(struct run *run)
     return COHORT_OK;
 }
 
-/* ---- the plan of a call ------------------------------------------------------------------------------------------------ */
+/* ---- the plan of a call -------------------------------------------------------------------------------- */
 
 static uint64_t column_bytes(const struct stream_column *c, uint64_t n)
 {
@@ -141,7 +143,8 @@ static int is_pinned(const struct gpu *g, const void *memory)
     return r == CUDA_OK && type == CUDA_MEMORY_HOST;
 }
 
-/* Chunks as large as the tuning says; smaller where that gives fewer than four, so that copies and kernels overlap. */
+/* Chunks as large as the tuning says; smaller where that gives fewer than four, so that copies and kernels
+ * overlap. */
 static uint64_t chunk_of(const struct gpu_tuning *tuning, uint64_t n, uint64_t bits)
 {
     uint64_t bytes = (n / 8 + 1) * bits / 4;
@@ -177,7 +180,7 @@ static void plan(struct run *run)
     }
 }
 
-/* ---- one chunk ----------------------------------------------------------------------------------------------------------- */
+/* ---- one chunk ----------------------------------------------------------------------------------------- */
 
 static uint64_t first_of(const struct run *run, uint64_t k)
 {
@@ -263,7 +266,7 @@ static cohort_status drain(struct run *run, uint64_t k)
     return gpu_check(run->context, r, "work on host memory");
 }
 
-/* ---- all chunks ------------------------------------------------------------------------------------------------------------ */
+/* ---- all chunks ---------------------------------------------------------------------------------------- */
 
 static cohort_status all_chunks(struct run *run, stream_launch launch, void *user)
 {

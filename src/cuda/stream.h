@@ -13,14 +13,15 @@ struct stream_column {
     unsigned flow; /* STREAM_IN, STREAM_OUT, or both */
 };
 
-/* Enqueues the work on the `n` entries from entry `first` on (a multiple of 32), whose columns lie at columns[], on the
- * context's stream; columns that are absent are NULL there. */
+/* Enqueues the work on the `n` entries from entry `first` on (a multiple of 32), whose columns lie at
+ * columns[], on the context's stream; columns that are absent are NULL there. */
 typedef cohort_status (*stream_launch)(cohort_context *context, void *user, uint64_t first, uint64_t n,
                                        void *const *columns);
 
 #define STREAM_COLUMNS 8
 
-/* Streams n entries of `columns` (at most STREAM_COLUMNS) through the device, and waits. The device must be current. */
+/* Streams n entries of `columns` (at most STREAM_COLUMNS) through the device, and waits. The device must
+ * be current. */
 cohort_status gpu_stream(cohort_context *context, uint64_t n, const struct stream_column *columns,
                          unsigned count, stream_launch launch, void *user);
 

@@ -1,5 +1,5 @@
-/* team.c: memcpy by several threads. Each helper sleeps on a semaphore of its own until it has a piece, and posts the common one
- * when it is done. */
+/* team.c: memcpy by several threads. Each helper sleeps on a semaphore of its own until it has a piece,
+ * and posts the common one when it is done. */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "team.h"
 

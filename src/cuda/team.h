@@ -6,7 +6,8 @@
 
 struct copy_team;
 
-/* A team of up to `threads`, the caller's included, and no more than there are cores. NULL: the caller alone. */
+/* A team of up to `threads`, the caller's included, and no more than there are cores. NULL: the caller
+ * alone. */
 struct copy_team *copy_team_create(unsigned threads);
 void copy_team_destroy(struct copy_team *team); /* NULL is allowed */
 

@@ -1,5 +1,5 @@
-/* limits.cu: what the memory can do at most. Each kernel does one kind of access and nothing else; a lane keeps LIMITS_AT_ONCE
- * of them under way. */
+/* limits.cu: what the memory can do at most. Each kernel does one kind of access and nothing else; a lane
+ * keeps LIMITS_AT_ONCE of them under way. */
 #include "shape/limits.h"
 
 /* Access k of those that lane i makes at once: a warp's follow each other. */
@@ -56,8 +56,8 @@ CO_KERNEL(limits_read_8, struct limits_step)
         co_add64(args->sink, sum);
 }
 
-/* Every word that is visited changes from one of the two words to the other. Where the accesses go round the table several
- * times a lane may be early, and fail; its round is made good two rounds later. */
+/* Every word that is visited changes from one of the two words to the other. Where the accesses go round
+ * the table several times a lane may be early, and fail; its round is made good two rounds later. */
 CO_KERNEL(limits_cas_8, struct limits_step)
 {
     co_u64 failed = 0;

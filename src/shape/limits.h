@@ -1,4 +1,5 @@
-/* shape/limits.h: what a kernel that measures a limit is given, and the order in which it visits a table. Plain C. */
+/* shape/limits.h: what a kernel that measures a limit is given, and the order in which it visits a table.
+ * Plain C. */
 #ifndef COHORT_SHAPE_LIMITS_H
 #define COHORT_SHAPE_LIMITS_H
 
