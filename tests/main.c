@@ -10,11 +10,14 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "cuda/driver.h"
+#include "cuda/module.h"
 
 /* The simulated GPU, where it is linked in. */
 extern const struct cuda_driver *sim_open(const char *rest, const char **why) __attribute__((weak));
 extern unsigned sim_leaks(FILE *out) __attribute__((weak));
+
+/* Kernels that tests bring, where there are any and nvcc was found. */
+extern const struct cohort_fatbin cohort_test_fatbins[] __attribute__((weak));
 
 /* Seconds that one case may take. */
 #define CASE_LIMIT 300
@@ -107,12 +110,12 @@ static uint64_t pool_bytes(struct test *t)
     return info.pool_bytes;
 }
 
-static void open_context(struct test *t)
+static void open_context(struct test *t, unsigned flags)
 {
     const uint64_t threads[] = {1, 2, 3, 5};
     cohort_context_options options = test_context_options(t);
     options.threads = threads[test_below(t, 4)];
-    if (test_below(t, 2))
+    if (test_below(t, 2) || flags & TEST_COUNTED)
         options.alloc = test_allocator(t, &t->ledger);
     cohort_status status = cohort_context_create(&t->context, &options);
     REQUIREF(t, !status, "cohort_context_create: %s: %s", cohort_status_name(status), cohort_message(NULL));
@@ -149,7 +152,7 @@ static int run_one(struct test *t, const struct options *o, const struct run *ru
     seed_random(t);
     if (!setjmp(leave)) {
         if (!(run->test_case->flags & TEST_NO_CONTEXT))
-            open_context(t);
+            open_context(t, run->test_case->flags);
         run->test_case->run(t);
         if (!t->failures)
             column_drop(t, NULL);
@@ -245,6 +248,8 @@ static void each_run(const struct options *o, struct totals *totals,
                 struct run run = {.test_case = c, .memory = memory ? TEST_DEVICE : TEST_HOST};
                 run.width = c->flags & TEST_EACH_WIDTH ? (cohort_width)width : COHORT_WIDTH_64_64;
                 name_run(&run);
+                if (c->flags & TEST_VALUES && !value_bytes(run.width))
+                    continue;
                 if (o->filter && !strstr(run.name, o->filter))
                     continue;
                 if (number++ % o->parts == o->part - 1)
@@ -357,6 +362,8 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (sim_open)
         cuda_driver_register("sim", sim_open);
+    if (cohort_test_fatbins)
+        gpu_fatbins_register(cohort_test_fatbins);
     if (o.list) {
         each_run(&o, &totals, list_run);
         return 0;

@@ -34,6 +34,10 @@ void subject_do(struct subject *, struct trial *);
 /* Compares size and pairs with the oracle's. */
 void subject_observe(struct subject *);
 
+/* Looks into the table itself: every pair in a slot that a search for it ends at, counters as the slots say, and the
+ * statistics as a walk to each pair gives them. */
+void subject_check_table(struct subject *);
+
 enum pattern { SEQUENTIAL, RANDOM, EQUAL_KEYS, FEW, SKEWED, EDGES, PATTERNS };
 
 /* Keys of a pattern, drawn from `range` different ones where it is not EDGES. */
