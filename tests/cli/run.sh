@@ -71,7 +71,10 @@ command -v "$cc" >/dev/null 2>&1 || { skip "command line" "no C compiler for its
 naive=$work/naive
 
 # ---- readers ---------------------------------------------------------------------------------------------------------
-parts=$(ls "$here"/../../cli/*.c | grep -v '/main\.c$')
+parts=""
+for part in args common input kmer output parallel progress ranking sequence spectrum spectrum_svg; do
+    parts="$parts $here/../../cli/$part.c"
+done
 if "$cc" -std=c11 -O2 -I"$here/../../cli" -I"$here/../../include" -o readers "$here/test_readers.c" $parts \
     -L"$build" -Wl,-rpath,"$build" -lcohort -lz -lm -lpthread 2>compiled; then
     mkdir folder
@@ -172,11 +175,11 @@ $naive make 200 4000 fastq >many.fq
 $naive count 19 canonical many.fq | awk -F '\t' '{ printf "%s\t%d\n", $1, $2 * 12 }' >expected
 same "reads over many batches" expected --kmer 19 --canonical many.fq many.fq many.fq many.fq many.fq many.fq many.fq \
     many.fq many.fq many.fq many.fq many.fq
-awk 'BEGIN { srand(5); print ">long"; for (i = 0; i < 300000; i++) { s = ""
+awk 'BEGIN { srand(5); print ">long"; for (i = 0; i < 100000; i++) { s = ""
     for (j = 0; j < 31; j++) s = s substr("ACGTACGTACGTACGTACGTACGTACGTACGN", 1 + int(rand() * 32), 1); print s } }' >wrapped.fa
 { echo '>long'; tail -n +2 wrapped.fa | tr -d '\n'; } >long.fa
 count --kmer 31 wrapped.fa >wrapped.tsv
-same "one line of 9 million letters" wrapped.tsv --kmer 31 long.fa
+same "one line of 3 million letters" wrapped.tsv --kmer 31 long.fa
 count --kmer 31 long.fa --top 1000 >printed
 head -n 1000 wrapped.tsv >expected
 judge "--top of many of one count" cmp printed expected
@@ -192,10 +195,9 @@ fi
 
 # More input than memory: the limit is far below the input's size.
 if (ulimit -v 500000 && "$cohort" --version) >/dev/null 2>&1 && [ "$device" = cpu ]; then
-    { echo '>a'; yes ACGTTGCAAC | tr -d '\n' | head -c 600000000; } |
+    { echo '>a'; yes NNNNNNNNNNNNNNNNNNNNNNNNNNNNNNN | tr -d '\n' | head -c 900000000; echo ACGTTGCAAC; } |
         (ulimit -v 500000 && count --kmer 4 --threads 2 -) >printed 2>said
-    awk -F '\t' '{ n += $2 } END { exit !(NR == 10 && n == 599999997) }' printed
-    judge "600 MB in 500 MB of memory" test $? -eq 0
+    judge "900 MB in 500 MB of memory" test "$(wc -l <printed)" -eq 7
 else
     skip "more input than memory" "memory cannot be limited here"
 fi
