@@ -248,7 +248,8 @@ static void each_run(const struct options *o, struct totals *totals,
                 struct run run = {.test_case = c, .memory = memory ? TEST_DEVICE : TEST_HOST};
                 run.width = c->flags & TEST_EACH_WIDTH ? (cohort_width)width : COHORT_WIDTH_64_64;
                 name_run(&run);
-                if (c->flags & TEST_VALUES && !value_bytes(run.width))
+                if ((c->flags & TEST_VALUES && !value_bytes(run.width)) ||
+                    (c->flags & TEST_WIDE_KEYS && key_bytes(run.width) == 4))
                     continue;
                 if (o->filter && !strstr(run.name, o->filter))
                     continue;

@@ -63,6 +63,7 @@ enum {
     TEST_EACH_MEMORY = 8, /* with host and with device pointers; else with host pointers alone */
     TEST_EACH_WIDTH = 16, /* with each of the five */
     TEST_VALUES = 128,    /* with TEST_EACH_WIDTH: not with those without values */
+    TEST_WIDE_KEYS = 512, /* with TEST_EACH_WIDTH: with 64-bit keys alone */
     TEST_COUNTED = 256,   /* t->ledger is always that of the context's memory; else now and then */
     TEST_NO_CONTEXT = 32, /* the case makes its own */
     TEST_SLOW = 64        /* left out by --quick */
