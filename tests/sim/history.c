@@ -136,7 +136,7 @@ static int apply(const struct search *s, const struct history_op *o, const struc
     int adds = o->op != COHORT_OP_FIND && o->op != COHORT_OP_ERASE;
     if ((o->hit != 0) != from->present || (o->full && (!adds || from->present)))
         return 0;
-    if (o->hit && (o->result & mask) != from->value)
+    if (o->hit && !o->blind && (o->result & mask) != from->value)
         return 0;
     if (o->op == COHORT_OP_INSERT && s->rules->insert_result && !o->hit && !o->full &&
         ((o->result ^ o->operand) & mask))
@@ -146,6 +146,12 @@ static int apply(const struct search *s, const struct history_op *o, const struc
     in_width.operand &= mask;
     to->value = to->present ? value_after(&in_width, from->present, from->value) & mask : 0;
     return 1;
+}
+
+/* Whether it may fit where it changes something as well as where it does not. */
+static int may_change(const struct history_op *o)
+{
+    return o->blind && o->hit && o->op != COHORT_OP_FIND && o->op != COHORT_OP_INSERT;
 }
 
 /* ---- one key --------------------------------------------------------------------------------------------------- */
@@ -158,7 +164,7 @@ static enum history_verdict walk(struct search *s, struct state at)
         uint64_t bit = (uint64_t)1 << i;
         if (at.done & bit || s->before[i] & ~at.done || !apply(s, &s->ops[i], &at, &to))
             continue;
-        if (to.present != at.present || to.value != at.value)
+        if (to.present != at.present || to.value != at.value || may_change(&s->ops[i]))
             continue;
         at.done |= bit;
         i = (size_t)-1;
@@ -212,7 +218,7 @@ static void tell(const struct search *s, enum history_verdict v, char *text, siz
                       o->full  ? "full"
                       : o->hit ? "hit "
                                : "miss");
-        if (o->hit && (size_t)n < bytes)
+        if (o->hit && !o->blind && (size_t)n < bytes)
             n += snprintf(text + n, bytes - (size_t)n, "%llu", (unsigned long long)o->result);
         for (size_t j = 0; j < s->n && (size_t)n < bytes; j++)
             if (s->before[i] >> j & 1)

@@ -28,10 +28,11 @@ struct history_op {
     uint64_t result;           /* the value before; counts only with `hit` */
     uint64_t invoke, response; /* co_clock() before and after */
     uint32_t lane;
-    uint8_t op;   /* a cohort_op */
-    uint8_t hit;  /* the key was there before */
-    uint8_t full; /* it found no slot and did nothing: right for any operation that would add its key */
-    int8_t phase; /* operations of the start come before all others, those of the end after all: pairs put in
+    uint8_t op;    /* a cohort_op */
+    uint8_t hit;   /* the key was there before */
+    uint8_t full;  /* it found no slot and did nothing: right for any operation that would add its key */
+    uint8_t blind; /* the value before is not known */
+    int8_t phase;  /* operations of the start come before all others, those of the end after all: pairs put in
                                   before, finds that stand for the map's contents afterwards */
 };
 

@@ -1,0 +1,131 @@
+/* schedules.h: small concurrent cases on one map, and what must hold of each whatever the schedule was.
+ *
+ *   schedules_table.c    tables as the protocol has them (docs/map-protocol.md), put together and looked through by code of
+ *                        the tests' own
+ *   schedules_plan.c     plans: a table to begin with and a list of operations for each lane, drawn at random by family
+ *   schedules_judge.c    is what came of a plan legal?
+ *   schedules_run.c      runs plans on the simulator, schedule by schedule
+ *   schedules_batch.c    the same for whole warps: the kernels of batches, groups, winners, and the API above them
+ *   schedules_device.c   runs plans on a GPU, many at a time; on the host's threads */
+#ifndef TEST_SCHEDULES_H
+#define TEST_SCHEDULES_H
+
+#include "test.h"
+#include "kernels/op_list.h"
+#include "sim/sim.h"
+
+/* ---- random numbers that depend on one seed ---------------------------------------------------------------------- */
+
+struct dice {
+    uint64_t state;
+};
+static inline uint64_t dice_next(struct dice *d)
+{
+    return test_mix(d->state += 0x9e3779b97f4a7c15u);
+}
+static inline uint64_t dice_below(struct dice *d, uint64_t n)
+{
+    return (dice_next(d) >> 32) * n >> 32;
+}
+
+/* ---- tables -------------------------------------------------------------------------------------------------------- */
+
+struct shape {
+    cohort_width width;
+    uint32_t pages, mask, reach, linear;
+    uint64_t seed;
+};
+
+enum slot_state { SLOT_EMPTY, SLOT_LIVE, SLOT_ERASED };
+enum { SIDE_SLOTS = 2 };
+
+uint64_t table_slot_bytes(const struct shape *);
+uint64_t table_slots(const struct shape *); /* without side slots */
+uint64_t table_bytes(const struct shape *); /* with them */
+uint64_t table_empty_key(const struct shape *);
+void table_clear(const struct shape *, void *table);
+
+/* What is in slot i (side slots follow the others): the state, and of a live one key and value. */
+enum slot_state table_get(const struct shape *, const void *table, uint64_t i, uint64_t *key, uint64_t *value);
+
+/* The slots in which a key may be, in the order of its search: fills slots[], which has room for table_slots + 1. */
+uint64_t table_walk(const struct shape *, uint64_t key, uint64_t *slots);
+uint32_t table_home_page(const struct shape *, uint64_t key);
+uint32_t table_home_bucket(const struct shape *, uint64_t key);
+
+int table_put(const struct shape *, void *table, uint64_t key, uint64_t value); /* 0: there is no slot for it */
+int table_erase(const struct shape *, void *table, uint64_t key);
+int table_find(const struct shape *, const void *table, uint64_t key, uint64_t *value);
+int table_is_full_for(const struct shape *, const void *table, uint64_t key);
+struct co_map_counters table_count(const struct shape *, const void *table);
+
+/* 0 with a message unless every live key lies where the protocol puts it, and once, and the counters are exact. */
+int table_check(const struct shape *, const void *table, const struct co_map_counters *, char *text, size_t bytes);
+
+cohort_map_view table_view(const struct shape *, void *table, struct co_map_counters *);
+
+/* ---- plans ---------------------------------------------------------------------------------------------------------- */
+
+enum { PLAN_LANES = 6, PLAN_EACH = 4, PLAN_TABLE = 1024, PLAN_SLOTS = 256 };
+
+enum family { FAMILY_MIXED, FAMILY_COLLIDE, FAMILY_FULL, FAMILY_WRAP, FAMILY_CHURN, FAMILY_VALUES, FAMILIES };
+extern const char *const family_names[];
+
+struct plan {
+    struct shape shape;
+    unsigned key_count, operand_count, lanes, each;
+    uint64_t keys[LIST_KEYS], operands[LIST_OPERANDS];
+    uint64_t ops[PLAN_LANES * PLAN_EACH]; /* LIST_OP */
+    _Alignas(32) unsigned char table[PLAN_TABLE]; /* as it is at first */
+    struct co_map_counters counters;
+};
+
+void plan_draw(struct plan *, cohort_width, enum family, struct dice *);
+void plan_shape(struct plan *, struct shape); /* an empty table, no keys, no operations */
+uint64_t plan_hash(const struct plan *);
+void plan_args(const struct plan *, struct list_args *); /* keys, operands, each, lanes; nothing that lies elsewhere */
+
+/* ---- verdicts -------------------------------------------------------------------------------------------------------- */
+
+/* What has come of a plan. */
+struct outcome {
+    const co_u64 *records; /* LIST_RECORD_WORDS for each operation */
+    const void *table;
+    const struct co_map_counters *counters;
+    int weak; /* the clocks are the simulator's with weak memory: what counts is what happened before what */
+};
+
+/* 0 with a message unless the records are legal key by key, what is left in the table agrees, and the table is in order. */
+int plan_judge(const struct plan *, const struct outcome *, char *text, size_t bytes);
+void plan_print(const struct plan *, FILE *);
+
+/* ---- on the simulator -------------------------------------------------------------------------------------------------- */
+
+/* Memory of the simulated device for one plan after the other. */
+struct stage {
+    unsigned char *memory, *table;
+    struct co_map_counters *counters;
+    co_u64 *ops, *records;
+};
+struct stage stage_new(void);
+void stage_free(struct stage *);
+
+/* Resets the memory, runs the plan, judges: 0 with a message if it is not legal or the simulator objects. */
+int stage_run(struct stage *, const struct plan *, const struct sim_schedule *, unsigned blocks, char *text,
+              size_t bytes);
+
+/* A schedule of any kind, weak memory three times out of four. `each` operations a lane: how long it will be, about. */
+void draw_schedule(struct sim_schedule *, struct dice *, unsigned lanes, unsigned each);
+
+/* Fails the case: the story on stdout, with how to replay it, the first line in the test's message. plan NULL: none. */
+void report(struct test *, uint64_t seed, const struct plan *, const char *text);
+
+/* Plans of a family under schedules t->seed, t->seed + 1, .. until one fails. */
+void run_plans(struct test *, cohort_width, enum family, uint64_t schedules);
+
+/* What has been run so far in this process. */
+void tally_plan(uint64_t hash);
+void tally_schedules(uint64_t n);
+void tally_print(void);
+
+#endif

@@ -1,0 +1,195 @@
+/* schedules_table.c: tables as docs/map-protocol.md has them, written down a second time: the tests begin with tables that
+ * the code under test has not made, and check what it leaves without its help. */
+#include "schedules.h"
+
+uint64_t table_slot_bytes(const struct shape *s)
+{
+    return s->width == COHORT_WIDTH_32_0 ? 4 : s->width <= COHORT_WIDTH_64_0 ? 8 : 16;
+}
+
+uint64_t table_slots(const struct shape *s)
+{
+    return (uint64_t)s->pages * (s->mask + 1) * (32 / table_slot_bytes(s));
+}
+
+uint64_t table_bytes(const struct shape *s)
+{
+    return (table_slots(s) + SIDE_SLOTS) * table_slot_bytes(s);
+}
+
+uint64_t table_empty_key(const struct shape *s)
+{
+    return key_mask(s->width);
+}
+
+void table_clear(const struct shape *s, void *table)
+{
+    memset(table, 0xff, table_bytes(s));
+}
+
+/* ---- one slot -------------------------------------------------------------------------------------------------------- */
+
+/* The key field and the value field as they lie there. */
+static void read_slot(const struct shape *s, const void *table, uint64_t i, uint64_t *key, uint64_t *value)
+{
+    const char *at = (const char *)table + i * table_slot_bytes(s);
+    uint64_t bytes = key_bytes(s->width);
+    *key = *value = 0;
+    memcpy(key, at, bytes);
+    if (value_bytes(s->width))
+        memcpy(value, at + bytes, bytes); /* a 64/32 slot holds 64/64 */
+    *value &= value_mask(s->width);
+}
+
+static void write_slot(const struct shape *s, void *table, uint64_t i, uint64_t key, uint64_t value)
+{
+    char *at = (char *)table + i * table_slot_bytes(s);
+    uint64_t bytes = key_bytes(s->width);
+    value &= value_mask(s->width);
+    memcpy(at, &key, bytes);
+    if (value_bytes(s->width))
+        memcpy(at + bytes, &value, bytes);
+}
+
+enum slot_state table_get(const struct shape *s, const void *table, uint64_t i, uint64_t *key, uint64_t *value)
+{
+    uint64_t slots = table_slots(s), empty = table_empty_key(s);
+    read_slot(s, table, i, key, value);
+    if (*key == empty)
+        return SLOT_EMPTY;
+    if (*key == empty - 1)
+        return SLOT_ERASED;
+    if (i >= slots)
+        *key = *key == 0 ? empty - (i - slots) : 0x5eed; /* a side slot's key field is 0, nothing else */
+    return SLOT_LIVE;
+}
+
+/* ---- where a key may be ------------------------------------------------------------------------------------------------ */
+
+uint32_t table_home_page(const struct shape *s, uint64_t key)
+{
+    return (uint32_t)((test_mix(key ^ s->seed) >> 32) * s->pages >> 32);
+}
+
+uint32_t table_home_bucket(const struct shape *s, uint64_t key)
+{
+    return (uint32_t)test_mix(key ^ s->seed) & s->mask;
+}
+
+uint64_t table_walk(const struct shape *s, uint64_t key, uint64_t *slots)
+{
+    uint64_t hash = test_mix(key ^ s->seed), words = 32 / table_slot_bytes(s), n = 0;
+    uint64_t buckets = (uint64_t)s->mask + 1, step = s->linear ? 1 : (hash >> 16 | 1);
+    if (key >= table_empty_key(s) - 1) {
+        slots[0] = table_slots(s) + (table_empty_key(s) - key);
+        return 1;
+    }
+    for (uint64_t p = 0; p < s->reach; p++)
+        for (uint64_t b = 0; b < buckets; b++)
+            for (uint64_t j = 0; j < words; j++) {
+                uint64_t page = (table_home_page(s, key) + p) % s->pages;
+                uint64_t bucket = (table_home_bucket(s, key) + (p * buckets + b) * step) & s->mask;
+                slots[n++] = (page * buckets + bucket) * words + j;
+            }
+    return n;
+}
+
+/* Its place in the walk, or the first that is free if `free`; -1: there is none. */
+static int64_t seek(const struct shape *s, const void *table, uint64_t key, int free)
+{
+    uint64_t slots[PLAN_SLOTS], n = table_walk(s, key, slots), k, v;
+    for (uint64_t i = 0; i < n; i++) {
+        enum slot_state state = table_get(s, table, slots[i], &k, &v);
+        if (state == SLOT_LIVE && k == key)
+            return (int64_t)slots[i];
+        if (state == SLOT_EMPTY || (state == SLOT_ERASED && slots[i] >= table_slots(s)))
+            return free ? (int64_t)slots[i] : -1;
+    }
+    return -1;
+}
+
+int table_put(const struct shape *s, void *table, uint64_t key, uint64_t value)
+{
+    int64_t at = seek(s, table, key, 1);
+    if (at >= 0)
+        write_slot(s, table, (uint64_t)at, (uint64_t)at < table_slots(s) ? key : 0, value);
+    return at >= 0;
+}
+
+int table_erase(const struct shape *s, void *table, uint64_t key)
+{
+    int64_t at = seek(s, table, key, 0);
+    if (at >= 0)
+        write_slot(s, table, (uint64_t)at, table_empty_key(s) - 1, 0);
+    return at >= 0;
+}
+
+int table_find(const struct shape *s, const void *table, uint64_t key, uint64_t *value)
+{
+    int64_t at = seek(s, table, key, 0);
+    uint64_t k;
+    if (at >= 0)
+        table_get(s, table, (uint64_t)at, &k, value);
+    return at >= 0;
+}
+
+int table_is_full_for(const struct shape *s, const void *table, uint64_t key)
+{
+    uint64_t slots[PLAN_SLOTS], n = table_walk(s, key, slots), k, v;
+    for (uint64_t i = 0; i < n; i++)
+        if (table_get(s, table, slots[i], &k, &v) == SLOT_EMPTY)
+            return 0;
+    return key < table_empty_key(s) - 1;
+}
+
+/* ---- the whole table ---------------------------------------------------------------------------------------------------- */
+
+struct co_map_counters table_count(const struct shape *s, const void *table)
+{
+    struct co_map_counters c = {0, 0};
+    uint64_t key, value;
+    for (uint64_t i = 0; i < table_slots(s) + SIDE_SLOTS; i++) {
+        enum slot_state state = table_get(s, table, i, &key, &value);
+        c.taken += state != SLOT_EMPTY;
+        c.erased += state == SLOT_ERASED;
+    }
+    return c;
+}
+
+int table_check(const struct shape *s, const void *table, const struct co_map_counters *counters, char *text,
+                size_t bytes)
+{
+    struct co_map_counters due = table_count(s, table);
+    uint64_t key, value;
+    for (uint64_t i = 0; i < table_slots(s) + SIDE_SLOTS; i++) {
+        if (table_get(s, table, i, &key, &value) != SLOT_LIVE)
+            continue;
+        if (seek(s, table, key, 0) == (int64_t)i)
+            continue;
+        snprintf(text, bytes,
+                 "key %#llx is live in slot %llu, which its search does not come to: it is live twice, or in a "
+                 "slot after an empty one, or out of its reach",
+                 (unsigned long long)key, (unsigned long long)i);
+        return 0;
+    }
+    if (counters->taken == due.taken && counters->erased == due.erased)
+        return 1;
+    snprintf(text, bytes, "the counters say %llu taken, %llu erased; there are %llu and %llu",
+             (unsigned long long)counters->taken, (unsigned long long)counters->erased,
+             (unsigned long long)due.taken, (unsigned long long)due.erased);
+    return 0;
+}
+
+cohort_map_view table_view(const struct shape *s, void *table, struct co_map_counters *counters)
+{
+    cohort_map_view v = {.version = CO_MAP_VIEW_VERSION,
+                         .width = (co_u32)s->width,
+                         .slots = table,
+                         .counters = counters,
+                         .seed = s->seed,
+                         .pages = s->pages,
+                         .mask = s->mask,
+                         .reach = s->reach,
+                         .linear = s->linear};
+    return v;
+}
