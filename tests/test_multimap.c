@@ -563,6 +563,8 @@ static void bad_build(struct test *t)
     o = good;
     o.max_load = 0.96;
     FAILS(t, c, cohort_multimap_build(c, &o, 8, k, v, NULL, &m), COHORT_RANGE, "max_load", "0.96");
+    o.max_load = 0.01;
+    FAILS(t, c, cohort_multimap_build(c, &o, 8, k, v, NULL, &m), COHORT_RANGE, "max_load", "0.01");
     o.max_load = -1;
     FAILS(t, c, cohort_multimap_build(c, &o, 8, k, v, NULL, &m), COHORT_RANGE, "max_load", "-1");
     o = good;

@@ -21,7 +21,7 @@ typedef struct cohort_multimap_options {
     cohort_width width; /* 32/32, 64/32 or 64/64 */
     uint32_t reserved;  /* 0 */
     uint64_t seed;      /* as in cohort_map_options */
-    double max_load;    /* of the table of keys; 0: 0.8; at most 0.95 */
+    double max_load;    /* of the table of keys; 0: 0.8; else 0.1 to 0.95 */
 } cohort_multimap_options;
 
 #define COHORT_MULTIMAP_OPTIONS_INIT                                                                                  \

@@ -14,6 +14,7 @@
 #include "io/multimap_file.h"
 
 #define FIRST_CAPACITY 65536ull /* of the index, at most: it grows by what it meets, not by what may come */
+#define LEAST_LOAD     0.1      /* what a file says of it sizes the table */
 #define MOST_LOAD      0.95
 
 /* ---- staging ----------------------------------------------------------------------------------------------------------- */
@@ -199,10 +200,10 @@ static cohort_status check_options(cohort_context *context, const cohort_multima
     if (o->reserved)
         return context_fail(context, COHORT_RANGE, "options.reserved is %u; it must be 0",
                             (unsigned)o->reserved);
-    if (!(o->max_load >= 0.0 && o->max_load <= MOST_LOAD))
+    if (o->max_load != 0.0 && !(o->max_load >= LEAST_LOAD && o->max_load <= MOST_LOAD))
         return context_fail(context, COHORT_RANGE,
-                            "options.max_load is %g; it must be above 0 and at most %g, or 0 for the default",
-                            o->max_load, MOST_LOAD);
+                            "options.max_load is %g; it must be from %g to %g, or 0 for 0.8", o->max_load,
+                            LEAST_LOAD, MOST_LOAD);
     return COHORT_OK;
 }
 

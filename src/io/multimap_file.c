@@ -52,7 +52,7 @@ static cohort_status read_options(struct file_reader *f, struct multimap_file *o
     memcpy(&o->max_load, &v[MAX_LOAD], 8);
     const int good[FIELDS] = {
         v[WIDTH] == COHORT_WIDTH_32_32 || v[WIDTH] == COHORT_WIDTH_64_32 || v[WIDTH] == COHORT_WIDTH_64_64, 1,
-        o->max_load >= 0 && o->max_load <= 0.95, v[KEYS] <= v[VALUES], v[VALUES] < UINT64_MAX / 8};
+        o->max_load >= 0.1 && o->max_load <= 0.95, v[KEYS] <= v[VALUES], v[VALUES] < UINT64_MAX / 8};
     for (int i = 0; i < FIELDS; i++)
         if (!good[i])
             return file_corrupt(f, 0, "the option %s is 0x%llx", names[i], (unsigned long long)v[i]);
