@@ -1,5 +1,6 @@
 /* test_multimap.c: every call of cohort/multimap.h against a sorted list of the pairs: on each width, with host and with device
  * pointers, for keys of all kinds. Files are in test_files.c. */
+#include "backend.h"
 #include "subject.h"
 
 static const cohort_width widths[] = {COHORT_WIDTH_32_32, COHORT_WIDTH_64_32, COHORT_WIDTH_64_64};
@@ -532,6 +533,41 @@ static void merge(struct test *t)
         }
 }
 
+/* ---- the scan, by itself --------------------------------------------------------------------------------------------------- */
+
+/* Sums around the sizes of tiles and of tiles of tiles; big numbers wrap around. */
+static void scan(struct test *t)
+{
+    uint64_t most =
+        test_size(t, test_scale(t, 300000, 3000000, 20000000), test_scale(t, 5000, 40000, 1200000));
+    for (uint64_t n = 0; n <= most; n = n < 40 ? n + 1 : n < 20000 && n % 2 == 0 ? n + 1 : n * 2 - n % 2) {
+        struct column *mark = t->columns;
+        struct column *numbers = column_new(t, n, 8);
+        uint64_t sum = 0, bits = test_below(t, 64), wrong = 0;
+        uint64_t *was = malloc((n + 1) * 8);
+        REQUIRE(t, was);
+        for (uint64_t i = 0; i < n; i++)
+            column_put(numbers, i, was[i] = test_random(t) >> bits);
+        co_u64 *own = column_send(numbers);
+        OK(t, t->context->backend->scan(t->context, own, n));
+        OK(t, t->context->backend->wait(t->context));
+        column_fetch(numbers);
+        for (uint64_t i = 0; i < n; sum += was[i++])
+            wrong += column_get(numbers, i) != sum;
+        EQUAL(t, wrong, 0);
+        REQUIREF(t, !t->failures, "%llu numbers", (unsigned long long)n);
+        free(was);
+        column_drop(t, mark);
+    }
+}
+
+static void scans(struct test *t)
+{
+    if (t->memory == TEST_HOST && t->kind != TEST_CPU)
+        return; /* a scan works in the context's own memory */
+    scan(t);
+}
+
 /* ---- what bad input gets -------------------------------------------------------------------------------------------------- */
 
 static void bad_build(struct test *t)
@@ -749,6 +785,7 @@ const struct test_case test_cases[] = {
     {"absent_queries", absent_queries, TEST_EACH_MEMORY},
     {"partial_outputs", partial_outputs, TEST_EACH_MEMORY},
     {"merge", merge, TEST_EACH_MEMORY},
+    {"scans", scans, TEST_EACH_MEMORY},
     {"bad_build", bad_build, TEST_EACH_MEMORY},
     {"bad_find", bad_find, TEST_EACH_MEMORY},
     {"bad_retrieve", bad_retrieve, TEST_EACH_MEMORY},
