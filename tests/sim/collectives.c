@@ -85,27 +85,39 @@ static void end_meeting(struct warp *warp, uint32_t at)
             wake(&warp->lanes[i]);
 }
 
+/* Two meetings that wait for each other. One alone may wait for the other: its lanes come when that one is over. Longer
+ * circles are found when nobody can go on. */
+static void check_meetings(const struct warp *warp, uint32_t mine)
+{
+    const struct meeting *a = &warp->meeting[mine];
+    for (uint32_t i = 0; i < warp->meetings; i++) {
+        const struct meeting *b = &warp->meeting[i];
+        if (i == mine || !(a->mask & b->arrived) || !(b->mask & a->arrived))
+            continue;
+        if (a->mask == b->mask)
+            sim_fail("lanes %08x wait in %s, with the same mask %08x", b->arrived, names[b->kind], b->mask);
+        sim_fail("masks disagree: %08x here, %08x in %s, where lanes %08x wait", a->mask, b->mask,
+                 names[b->kind], b->arrived);
+    }
+}
+
 /* The meeting that the lane comes to; a new one if nobody is there yet. */
-static uint32_t find_meeting(struct lane *lane, enum sim_vote kind, uint32_t mask)
+static struct meeting *come_to_meeting(struct lane *lane, enum sim_vote kind, uint32_t mask)
 {
     struct warp *warp = lane->warp;
+    uint32_t i = 0;
     if (!(mask >> lane->bit & 1))
         sim_fail("its mask %08x does not have the lane itself", mask);
     if (mask & warp->at_block)
         sim_fail("waits for lanes %08x, which wait at the block's barrier", mask & warp->at_block);
-    for (uint32_t i = 0; i < warp->meetings; i++) {
-        struct meeting *m = &warp->meeting[i];
-        if (!(m->mask & mask))
-            continue;
-        if (m->mask != mask)
-            sim_fail("masks disagree: %08x here, %08x in %s, where lanes %08x wait", mask, m->mask,
-                     names[m->kind], m->arrived);
-        if (m->kind != kind)
-            sim_fail("lanes %08x wait in %s, with the same mask %08x", m->arrived, names[m->kind], mask);
-        return i;
-    }
-    warp->meeting[warp->meetings] = (struct meeting){mask, 0, kind};
-    return warp->meetings++;
+    while (i < warp->meetings && (warp->meeting[i].mask != mask || warp->meeting[i].kind != kind))
+        i++;
+    if (i == warp->meetings)
+        warp->meeting[warp->meetings++] = (struct meeting){mask, 0, kind};
+    warp->meeting[i].arrived |= 1u << lane->bit;
+    if (warp->meetings > 1)
+        check_meetings(warp, i);
+    return &warp->meeting[i];
 }
 
 co_u64 sim_collective(enum sim_vote kind, co_u32 mask, co_u64 value, co_u32 from)
@@ -113,12 +125,11 @@ co_u64 sim_collective(enum sim_vote kind, co_u32 mask, co_u64 value, co_u32 from
     schedule_step(names[kind], NULL, 0, 0);
     struct lane *lane = sim.lane;
     struct warp *warp = lane->warp;
-    uint32_t at = find_meeting(lane, kind, mask);
     warp->value[lane->bit] = value;
     warp->from[lane->bit] = from;
-    warp->meeting[at].arrived |= 1u << lane->bit;
-    if (complete(warp, &warp->meeting[at])) {
-        end_meeting(warp, at);
+    struct meeting *m = come_to_meeting(lane, kind, mask);
+    if (complete(warp, m)) {
+        end_meeting(warp, (uint32_t)(m - warp->meeting));
         return lane->result;
     }
     lane->state = LANE_WAITS_WARP;

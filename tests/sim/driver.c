@@ -523,8 +523,8 @@ static cuda_result launch_kernel(cuda_function f, unsigned grid_x, unsigned grid
         return leave(CUDA_INVALID_VALUE); /* CO_KERNEL's launch bound is 256 */
     struct op *op = op_new(OP_LAUNCH, f->kernel->bytes);
     memcpy(op->data, parameters[0], f->kernel->bytes);
-    op->launch =
-        (struct launch){f->kernel, NULL, grid_x, block_x, shared_bytes, ++device.launches, device.schedule};
+    op->launch = (struct launch){f->kernel,         NULL,        grid_x,         block_x, shared_bytes,
+                                 ++device.launches, device.text, device.schedule};
     op->launch.schedule.seed = device.schedule.seed * 0x9e3779b97f4a7c15u + device.launches;
     return leave(streams_add(s, op));
 }

@@ -130,7 +130,8 @@ struct launch {
     const struct sim_kernel *kernel;
     const void *args;
     uint32_t blocks, threads, dynamic_shared;
-    uint64_t number; /* of the driver's launches; 0: sim_run */
+    uint64_t number;    /* of the device's launches; 0: sim_run */
+    const char *device; /* as in --device sim:TEXT; NULL: sim_run */
     struct sim_schedule schedule;
 };
 

@@ -137,12 +137,13 @@ static void begin_message(void)
 
 static void end_message(void)
 {
-    add("\n  at step %" PRIu64 ", memory %s, schedule %s; replay with seed %" PRIu64, sim.steps,
-        sim.strong ? "strong" : "weak",
-        (const char *[]){"random", "pct", "lane", "warp", "search", "any"}[sim.kind],
-        sim.launch.schedule.seed);
-    if (sim.launch.number)
-        add(", launch %" PRIu64 " of the device", sim.launch.number);
+    static const char *const kinds[] = {"random", "pct", "lane", "warp", "search", "any"};
+    add("\n  at step %" PRIu64 ", %s memory, schedule %s; replay with ", sim.steps,
+        sim.strong ? "strong" : "weak", kinds[sim.kind]);
+    if (sim.launch.device)
+        add("--device sim:%s (launch %" PRIu64 ")", sim.launch.device, sim.launch.number);
+    else
+        add("seed %" PRIu64, sim.launch.schedule.seed);
     if (sim.launch.schedule.search)
         add("\n  decisions: %s", sim_search_path(sim.launch.schedule.search));
     sim.failed = 1;
@@ -365,6 +366,7 @@ int sim_run(const char *name, const void *args, unsigned blocks, unsigned thread
         sim_host_error("sim_run: no kernel of this name");
     if (blocks == 0 || threads == 0 || threads > 1024 || shared_bytes > SHARED_BYTES)
         sim_host_error("sim_run: blocks, threads or shared_bytes out of range");
-    struct launch launch = {kernel, args, blocks, threads, shared_bytes, 0, schedule ? *schedule : plain};
+    struct launch launch = {kernel,       args, blocks, threads,
+                            shared_bytes, 0,    NULL,   schedule ? *schedule : plain};
     return launch_run(&launch);
 }
