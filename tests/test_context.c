@@ -5,6 +5,7 @@
 
 #include "test.h"
 #include "api/options.h"
+#include "cpu/cpu.h"
 
 /* ---- making contexts ------------------------------------------------------------------------------------------------ */
 
@@ -353,13 +354,17 @@ static void copies(struct test *t)
         copy_around(t, sizes[i], i * 9);
 }
 
-/* Sizes that several threads share and that stream past the caches. */
+/* Sizes that several threads share, first in the caches, then past them. */
 static void copies_much(struct test *t)
 {
-    copy_around(t, (1ull << 20) - 1, 17);
-    copy_around(t, (1ull << 20), 32);
-    copy_around(t, (9ull << 20) + 77, 1);
-    copy_around(t, test_scale(t, 1ull << 24, 1ull << 28, 1ull << 28) + 12345, 33);
+    for (int past = 0; past < 2; past++) {
+        copy_around(t, (1ull << 20) - 1, 17);
+        copy_around(t, (1ull << 20), 32);
+        copy_around(t, (9ull << 20) + 77, 1);
+        copy_around(t, test_scale(t, 1ull << 24, 1ull << 25, 1ull << 25) + 12345, 33);
+        if (t->kind == TEST_CPU)
+            cpu_device(t->context)->cache_bytes = 0;
+    }
 }
 
 static void fills(struct test *t)

@@ -3,6 +3,7 @@
 
 #include "test.h"
 #include "cpu/cpu.h"
+#include "cpu/system.h"
 
 struct visits {
     unsigned *count; /* of each index */
@@ -133,7 +134,7 @@ static void counts_cores(struct test *t)
     cohort_context_info info = COHORT_CONTEXT_INFO_INIT;
     cohort_context *context = with_threads(t, 0);
     OK(t, cohort_context_get_info(context, &info));
-    EQUAL(t, info.threads, cpu_cores() < 1024 ? cpu_cores() : 1024);
+    EQUAL(t, info.threads, system_cores() < 1024 ? system_cores() : 1024);
     cohort_context_destroy(context);
     context = with_threads(t, 1024); /* the most; none is started before there is work */
     OK(t, cohort_context_get_info(context, &info));

@@ -38,7 +38,7 @@ typedef int (*pointer_attribute)(void *value, int attribute, unsigned long long 
 static int count_loads(struct dl_phdr_info *info, size_t size, void *loads)
 {
     (void)size;
-    *(unsigned long long *)loads = info->dlpi_adds;
+    *(unsigned long long *)loads = info->dlpi_adds + info->dlpi_subs;
     return 1; /* the first object tells for all */
 }
 
@@ -292,7 +292,7 @@ cohort_status cpu_backend_open(cohort_context *context, const cohort_context_opt
     struct cpu_device *device = calloc(1, sizeof *device);
     if (!device)
         return context_fail(NULL, COHORT_NO_MEMORY, "no memory for a CPU context");
-    unsigned cores = cpu_cores();
+    unsigned cores = system_cores();
     device->threads = options->threads ? (unsigned)options->threads : cores < 1024 ? cores : 1024;
     if (device->threads > 1 && !(device->pool = cpu_pool_create(device->threads))) {
         context_fail(NULL, COHORT_NO_MEMORY, "no memory for %u threads", device->threads);

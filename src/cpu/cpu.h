@@ -11,10 +11,9 @@ struct cpu_device {
     struct cpu_pool *pool; /* NULL with one thread */
     uint64_t cache_bytes;  /* of the last cache level, 0 if not known */
     char name[64];         /* the processor's */
-    unsigned long long
-        loads; /* libraries that had been loaded into this process when libcuda was last looked for */
-    int (*pointer_attribute)(void *value, int attribute,
-                             unsigned long long pointer); /* its function, if it was there */
+    /* libcuda's function if it is in this process, and how often libraries had come and gone when it was looked for. */
+    int (*pointer_attribute)(void *value, int attribute, unsigned long long pointer);
+    unsigned long long loads;
 };
 
 static inline struct cpu_device *cpu_device(cohort_context *context)
@@ -23,9 +22,6 @@ static inline struct cpu_device *cpu_device(cohort_context *context)
 }
 
 /* ---- threads.c ----------------------------------------------------------------------------------------------- */
-
-/* Cores that this process may run on. */
-unsigned cpu_cores(void);
 
 /* A pool of `threads` workers, of which the caller of cpu_pool_run is number 0; 2 at least. The others start at the
  * first run. NULL: no memory. */

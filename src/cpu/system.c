@@ -1,7 +1,10 @@
-/* system.c: the processor's name, its caches, and how much memory there is, from /proc and /sys. */
+/* system.c: the processor's name, its caches, and how much memory and how many cores there are for us, from /proc and
+ * /sys. */
+#define _GNU_SOURCE /* sched_getaffinity, CPU_ALLOC */
 #include "system.h"
 
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,26 +62,121 @@ uint64_t system_cache_bytes(void)
     return level3 > 0 ? (uint64_t)level3 : most;
 }
 
-/* Narrows both by a control group's limit. What it uses includes page cache, of which the inactive part can be dropped. */
-static void narrow(const char *limit, const char *used, const char *stat, const char *inactive, uint64_t *all,
-                   uint64_t *available)
+/* ---- control groups: limits that batch systems and containers set --------------------------------------------------- */
+
+struct group_limits {
+    uint64_t memory, memory_left, cores;
+};
+
+static uint64_t least(uint64_t a, uint64_t b)
 {
-    uint64_t most = read_bytes(limit, "");
-    if (!most || most >= *all) /* "max" reads as 0, version 1's "none" as a very large number */
+    return a < b ? a : b;
+}
+
+static uint64_t read_in(const char *folder, const char *file, const char *key)
+{
+    char path[1200];
+    return snprintf(path, sizeof path, "%s/%s", folder, file) < (int)sizeof path ? read_bytes(path, key) : 0;
+}
+
+/* What a group uses includes page cache, of which the inactive part can be dropped. No limit reads as 0 in version 2 ("max"),
+ * as a very large number in version 1. */
+static void memory_of_group(const char *folder, int version, struct group_limits *limits)
+{
+    uint64_t most = read_in(folder, version == 2 ? "memory.max" : "memory.limit_in_bytes", "");
+    uint64_t used = read_in(folder, version == 2 ? "memory.current" : "memory.usage_in_bytes", "");
+    uint64_t cache = read_in(folder, "memory.stat", version == 2 ? "inactive_file " : "total_inactive_file ");
+    if (!most)
         return;
-    uint64_t taken = read_bytes(used, ""), cache = read_bytes(stat, inactive);
-    taken -= cache < taken ? cache : taken;
-    uint64_t left = taken < most ? most - taken : 0;
-    *all = most;
-    *available = left < *available ? left : *available;
+    used -= least(cache, used);
+    limits->memory = least(most, limits->memory);
+    limits->memory_left = least(most - least(used, most), limits->memory_left);
+}
+
+/* Microseconds of work in a period. No limit reads as 0 ("max") or as more than a period has. */
+static void cores_of_group(const char *folder, int version, struct group_limits *limits)
+{
+    char path[1200], text[64];
+    uint64_t quota = 0, period = 0;
+    if (version == 1) {
+        quota = read_in(folder, "cpu.cfs_quota_us", "");
+        period = read_in(folder, "cpu.cfs_period_us", "");
+    } else if (snprintf(path, sizeof path, "%s/cpu.max", folder) < (int)sizeof path &&
+               read_line(path, "", text, sizeof text))
+        sscanf(text, "%" SCNu64 " %" SCNu64, &quota, &period);
+    if (quota && period)
+        limits->cores = least(quota / period + (quota % period != 0), limits->cores);
+}
+
+typedef void visit_group(const char *folder, int version, struct group_limits *limits);
+
+/* The group and those above it. */
+static void visit_up(const char *root, char *path, int version, visit_group *visit,
+                     struct group_limits *limits)
+{
+    char folder[1100];
+    for (;;) {
+        if (snprintf(folder, sizeof folder, "%s%s", root, path) < (int)sizeof folder)
+            visit(folder, version, limits);
+        char *last = strrchr(path, '/');
+        if (!last)
+            return;
+        *last = 0;
+    }
+}
+
+/* Every group of this process that the controller has a say in: lines "4:memory:/path", "3:cpu,cpuacct:/path" in version 1, "0::/path" in
+ * version 2. */
+static void visit_groups(const char *controller, visit_group *visit, struct group_limits *limits)
+{
+    char line[1024], root[64];
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    snprintf(root, sizeof root, "/sys/fs/cgroup/%s", controller);
+    while (file && fgets(line, sizeof line, file)) {
+        char *names = strchr(line, ':'), *path = names ? strchr(++names, ':') : NULL;
+        if (!path)
+            continue;
+        *path++ = 0;
+        path[strcspn(path, "\n")] = 0;
+        if (!*names)
+            visit_up("/sys/fs/cgroup", path, 2, visit, limits);
+        else if (!strncmp(names, controller, strlen(controller)) && strchr(",", names[strlen(controller)]))
+            visit_up(root, path, 1, visit, limits);
+    }
+    if (file)
+        fclose(file);
 }
 
 void system_memory(uint64_t *all, uint64_t *available)
 {
-    *all = read_bytes("/proc/meminfo", "MemTotal");
-    *available = read_bytes("/proc/meminfo", "MemAvailable");
-    narrow("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat",
-           "inactive_file", all, available);
-    narrow("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes",
-           "/sys/fs/cgroup/memory/memory.stat", "total_inactive_file", all, available);
+    struct group_limits limits = {.memory = read_bytes("/proc/meminfo", "MemTotal:"),
+                                  .memory_left = read_bytes("/proc/meminfo", "MemAvailable:")};
+    visit_groups("memory", memory_of_group, &limits);
+    *all = limits.memory;
+    *available = limits.memory_left;
+}
+
+/* ---- cores ---------------------------------------------------------------------------------------------------------- */
+
+static uint64_t cores_of_affinity(void)
+{
+    for (size_t cpus = 1024; cpus <= 1u << 20; cpus *= 2) { /* a mask too small for the machine is refused */
+        cpu_set_t *set = CPU_ALLOC(cpus);
+        if (!set)
+            break;
+        size_t bytes = CPU_ALLOC_SIZE(cpus);
+        int cores = sched_getaffinity(0, bytes, set) ? 0 : CPU_COUNT_S(bytes, set);
+        CPU_FREE(set);
+        if (cores > 0)
+            return (uint64_t)cores;
+    }
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (uint64_t)online : 1;
+}
+
+unsigned system_cores(void)
+{
+    struct group_limits limits = {.cores = cores_of_affinity()};
+    visit_groups("cpu", cores_of_group, &limits);
+    return (unsigned)limits.cores;
 }

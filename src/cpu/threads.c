@@ -8,14 +8,12 @@
  * Joining and leaving take the pool's mutex, which orders memory between the caller and the workers: what the caller
  * wrote before is seen inside, what a worker wrote is seen by the caller after it left. A worker spins for a moment on the
  * job's number before it sleeps, since jobs often follow each other closely; not where workers outnumber cores. */
-#define _GNU_SOURCE /* sched_getaffinity, CPU_ALLOC */
 #include "cpu.h"
+#include "system.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define PIECES_A_WORKER 16
 #define SPINS           2000
@@ -47,22 +45,6 @@ struct cpu_pool {
     int open, stop, caller_asleep;
     struct worker workers[];
 };
-
-unsigned cpu_cores(void)
-{
-    for (size_t cpus = 1024; cpus <= 1u << 20; cpus *= 2) { /* a mask too small for the machine is refused */
-        cpu_set_t *set = CPU_ALLOC(cpus);
-        if (!set)
-            return 1;
-        int cores =
-            sched_getaffinity(0, CPU_ALLOC_SIZE(cpus), set) ? 0 : CPU_COUNT_S(CPU_ALLOC_SIZE(cpus), set);
-        CPU_FREE(set);
-        if (cores > 0)
-            return (unsigned)cores;
-    }
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online > 0 ? (unsigned)online : 1;
-}
 
 static void do_pieces(struct job *job, unsigned worker)
 {
@@ -124,7 +106,7 @@ struct cpu_pool *cpu_pool_create(unsigned threads)
     pthread_cond_init(&pool->posted, NULL);
     pthread_cond_init(&pool->left, NULL);
     pool->threads = threads;
-    pool->spins = threads <= cpu_cores() ? SPINS : 0;
+    pool->spins = threads <= system_cores() ? SPINS : 0;
     return pool;
 }
 
