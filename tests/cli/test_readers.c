@@ -429,6 +429,8 @@ static void test_outputs(void)
     output *out;
     snprintf(path, sizeof path, "%s/out", folder);
     snprintf(link, sizeof link, "%s/link", folder);
+    unlink(path);
+    unlink(link);
     int good = !output_open(&out, path, "--out", &fault) && !output_write(out, "one\n", 4, &fault) &&
                access(path, F_OK);
     good = good && !output_close(out, &fault) && file_is(path, "one\n");
