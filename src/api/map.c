@@ -489,16 +489,11 @@ cohort_status cohort_map_merge(cohort_map *to, cohort_map *from, cohort_op rule)
         s = pool_take(context, pairs * value_bytes, &values);
     if (!s)
         s = export_own(from, keys, values, &count);
-    if (!s && rule == COHORT_OP_INSERT)
-        s = cohort_map_insert(to, count, keys, values, NULL);
-    else if (!s && rule == COHORT_OP_ASSIGN)
-        s = cohort_map_assign(to, count, keys, values, NULL);
-    else if (!s)
-        s = cohort_map_apply(to, rule, count, keys, values, NULL);
-    cohort_status waited = context->backend->wait(context);
+    if (!s)
+        s = map_put(to, "cohort_map_merge", (co_u32)rule, count, keys, values);
     pool_give(context, values);
     pool_give(context, keys);
-    return s ? s : waited;
+    return s;
 }
 
 /* ---- files ------------------------------------------------------------------------------------------------------------- */

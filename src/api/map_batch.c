@@ -25,6 +25,7 @@ struct call {
     cohort_batch options;
     cohort_winner winner;
     int grows;                /* it puts keys in, and the map may grow for them */
+    int waits;                /* also where it need not */
     enum memory_kind memory;  /* of the arguments */
     struct map_counts counts; /* of all parts, if the call waits */
     int bad;                  /* some op codes are none */
@@ -55,9 +56,10 @@ cohort_status arguments_check(cohort_context *context, const char *call, uint64_
             return context_fail(context, COHORT_BAD_POINTER,
                                 "%s: %s is %p, which is memory of another device", call, a->name, a->pointer);
         if (*kind >= 0 && (int)found != *kind)
-            return context_fail(context, COHORT_BAD_POINTER,
-                                "%s: %s is %s memory, arguments before it are not; all must be of one kind",
-                                call, a->name, found == MEMORY_HOST ? "host" : "device");
+            return context_fail(
+                context, COHORT_BAD_POINTER,
+                "%s: %s is %p, %s memory, and arguments before it are not; all must be of one kind", call,
+                a->name, a->pointer, found == MEMORY_HOST ? "host" : "device");
         *kind = (int)found;
     }
     return COHORT_OK;
@@ -426,7 +428,7 @@ static cohort_status perform(struct call *c, const cohort_batch *batch, int valu
         return s;
     int reads = c->batch.step == MAP_STEP_APPLY && (c->batch.op == CO_OP_FIND || c->batch.op == CO_OP_ERASE);
     c->grows = !map->options.fixed && !reads;
-    if (c->memory == MEMORY_HOST || c->grows)
+    if (c->memory == MEMORY_HOST || c->grows || c->waits)
         return conclude(c, do_waiting(c));
     return do_enqueueing(c);
 }
@@ -452,6 +454,15 @@ static struct call call_of(cohort_map *map, const char *name, co_u32 step, co_u3
         if (!(map))                                                       \
             return context_fail(NULL, COHORT_NULL, name ": map is NULL"); \
     } while (0)
+
+cohort_status map_put(cohort_map *map, const char *name, co_u32 op, uint64_t n, const void *keys,
+                      const void *values)
+{
+    struct call c = call_of(map, name, MAP_STEP_APPLY, op, n, keys);
+    c.batch.values = values;
+    c.waits = 1;
+    return perform(&c, NULL, 0, 1);
+}
 
 cohort_status cohort_map_insert(cohort_map *map, uint64_t n, const void *keys, const void *values,
                                 const cohort_batch *batch)

@@ -32,7 +32,10 @@ CO_INLINE void MAP(range)(const struct map_batch *b, co_u64 begin, co_u64 end, c
         for (co_u32 k = 0; k < count; k++) {
             if (!(part >> k & 1))
                 continue;
-            int r = MAP(entry)(b, step, op, base + k, tally);
+            VALUE value;
+            int r = MAP(entry)(b, step, op, base + k, &value, tally);
+            if (MAP(has_result)(b, step, r))
+                MAP(put_value)(b->results, base + k, value);
             hit |= (co_u32)(r == CO_MAP_HIT) << k;
             failed |= (co_u32)(r >= CO_MAP_FULL) << k;
             report->taken++;

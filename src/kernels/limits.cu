@@ -32,7 +32,7 @@ CO_KERNEL(limits_read_32, struct limits_step)
             continue;
         for (co_u32 k = 0; k < LIMITS_AT_ONCE; k++)
             s[k] =
-                co_load_sector64((const co_sector64 *)args->table + limits_place(args, limits_access(i, k)));
+                co_read_sector64((const co_sector64 *)args->table + limits_place(args, limits_access(i, k)));
         for (co_u32 k = 0; k < LIMITS_AT_ONCE; k++)
             sum += s[k].w[0] ^ s[k].w[1] ^ s[k].w[2] ^ s[k].w[3];
     }
@@ -48,7 +48,7 @@ CO_KERNEL(limits_read_8, struct limits_step)
         if (i >= args->accesses / LIMITS_AT_ONCE)
             continue;
         for (co_u32 k = 0; k < LIMITS_AT_ONCE; k++)
-            v[k] = co_load64((const co_u64 *)args->table + limits_place(args, limits_access(i, k)));
+            v[k] = co_read64((const co_u64 *)args->table + limits_place(args, limits_access(i, k)));
         for (co_u32 k = 0; k < LIMITS_AT_ONCE; k++)
             sum += v[k];
     }

@@ -15,8 +15,12 @@ CO_INLINE void MAP(batch)(const struct map_batch *b, co_u32 step, co_u32 op)
     {
         co_u64 i = base + co_lane();
         int active = map_takes_part(b, base, i), r = CO_MAP_MISS;
+        VALUE value = 0;
         if (active)
-            r = MAP(entry)(b, step, op, i, &tally);
+            r = MAP(entry)(b, step, op, i, &value, &tally);
+        co_warp_sync(CO_FULL_WARP); /* lanes end their walks at different times; the results are written side by side */
+        if (active && MAP(has_result)(b, step, r))
+            MAP(put_value)(b->results, i, value);
         map_report_warp(b, step, base, active, r, &report);
     }
     map_report_end(b, &report);

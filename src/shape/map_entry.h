@@ -43,7 +43,7 @@ CO_INLINE co_u32 MAP(rank)(const struct map_batch *b, co_u64 i)
 CO_INLINE int MAP(claim)(const struct map_batch *b, KEY key, VALUE operand, co_u64 i, co_map_tally *tally)
 {
     struct MAP(place) at;
-    int r = MAP(seek)(&b->view, key, 1, operand, &at);
+    int r = MAP(seek)(&b->view, key, CO_SEEK_INSERT, operand, &at);
     if (r == CO_MAP_NEW)
         MAP(tally)(&at, tally);
     if (r == CO_MAP_FULL)
@@ -58,7 +58,7 @@ CO_INLINE int MAP(claim)(const struct map_batch *b, KEY key, VALUE operand, co_u
 CO_INLINE int MAP(settle)(const struct map_batch *b, KEY key, VALUE operand, co_u64 i)
 {
     struct MAP(place) at;
-    if (MAP(seek)(&b->view, key, 0, 0, &at) != CO_MAP_HIT)
+    if (MAP(seek)(&b->view, key, CO_SEEK, 0, &at) != CO_MAP_HIT)
         return CO_MAP_FULL;
     co_u32 word = co_load32(&b->winners[at.slot]);
     if ((word & ~MAP_WINNER_OLD) != MAP(rank)(b, i))
@@ -68,31 +68,32 @@ CO_INLINE int MAP(settle)(const struct map_batch *b, KEY key, VALUE operand, co_
     return word & MAP_WINNER_OLD ? CO_MAP_HIT : CO_MAP_NEW;
 }
 
-/* Entry i of the batch, at `step` and `op` (constants where the caller knows them): its outcome, a CO_MAP_... */
-CO_INLINE int MAP(entry)(const struct map_batch *b, co_u32 step, co_u32 op, co_u64 i, co_map_tally *tally)
+/* Entry i of the batch, at `step` and `op` (constants where the caller knows them): its outcome, a CO_MAP_..., and the value
+ * that its result would be. */
+CO_INLINE int MAP(entry)(const struct map_batch *b, co_u32 step, co_u32 op, co_u64 i, VALUE *value, co_map_tally *tally)
 {
     KEY key = MAP(key_at)(b->keys, i);
-    VALUE value = 0;
-    int r;
     if (step == MAP_STEP_GET || (step == MAP_STEP_APPLY && op == CO_OP_FIND)) {
-        r = MAP(find)(&b->view, key, &value);
-        if (r == CO_MAP_HIT)
-            MAP(put_value)(b->results, i, value);
-        else if (b->has_fallback)
-            MAP(put_value)(b->results, i, (VALUE)b->fallback);
-        return r;
+        *value = (VALUE)b->fallback;
+        return MAP(find_quiet)(&b->view, key, value);
     }
     VALUE operand = MAP(value_at)(b->values, i);
+    *value = operand;
     if (step == MAP_STEP_CLAIM)
         return MAP(claim)(b, key, operand, i, tally);
     if (step == MAP_STEP_SETTLE)
         return MAP(settle)(b, key, operand, i);
-    r = MAP(apply)(&b->view, step == MAP_STEP_RUN ? co_read8(b->ops + i) : op, key, operand, &value, tally);
-    if (r == CO_MAP_HIT)
-        MAP(put_value)(b->results, i, value);
-    else if (step == MAP_STEP_APPLY && r == CO_MAP_NEW)
-        MAP(put_value)(b->results, i, operand);
-    return r;
+    return MAP(apply)(&b->view, step == MAP_STEP_RUN ? co_read8(b->ops + i) : op, key, operand, value, tally);
+}
+
+/* Whether an entry with this outcome has a result to write: what was found, or the fallback; of an insert what the map holds
+ * now; of others what was there before. */
+CO_INLINE int MAP(has_result)(const struct map_batch *b, co_u32 step, int outcome)
+{
+    if (!CO_MAP_VALUE_BITS || !b->results)
+        return 0;
+    return outcome == CO_MAP_HIT || (outcome == CO_MAP_MISS && b->has_fallback) ||
+           (outcome == CO_MAP_NEW && step == MAP_STEP_APPLY);
 }
 
 /* Puts the pair of a slot, if there is one, into the other table: a CO_MAP_..., MISS if there is none. */

@@ -87,11 +87,11 @@ CO_INLINE co_u64 multimap_slot(const struct multimap_step *s, co_u64 i, int wide
     if (wide) {
         struct co_map64_0_place at;
         co_u64 key = multimap_get(s->keys, i, 1);
-        return co_map64_0_seek(&s->index, key, 0, 0, &at) == CO_MAP_HIT ? at.slot : MULTIMAP_ABSENT;
+        return co_map64_0_seek(&s->index, key, CO_SEEK, 0, &at) == CO_MAP_HIT ? at.slot : MULTIMAP_ABSENT;
     }
     struct co_map32_0_place at;
     co_u32 key = (co_u32)multimap_get(s->keys, i, 0);
-    return co_map32_0_seek(&s->index, key, 0, 0, &at) == CO_MAP_HIT ? at.slot : MULTIMAP_ABSENT;
+    return co_map32_0_seek(&s->index, key, CO_SEEK, 0, &at) == CO_MAP_HIT ? at.slot : MULTIMAP_ABSENT;
 }
 
 /* The key in a slot: 1 if there is one. */

@@ -17,7 +17,7 @@
  * Together   co_ballot(mask, p); co_any; co_all; co_shuffle32/64(mask, v, from); co_match32/64(mask, v);
  *            co_warp_sync(mask); co_block_sync(); all lanes in mask must come, those that have returned excepted
  * Plain      co_read8/16/32/64/128(p), co_write8/32/64/128(p, v): memory that no other lane writes (reads) meanwhile;
- *            co_read_stream.., co_write_stream..: the same, not to be kept in caches
+ *            co_read_stream.., co_write_stream..: the same, not to be kept in caches; co_read_sector32/64/128(p)
  * Relaxed    co_load32/64/128(p), co_store32/64/128(p, v): whole, coherent at each address, unordered across addresses;
  *            co_load_sector32/64/128(p): a sector's words, each whole, read in no order
  * Ordered    co_load_acquire32/64, co_store_release32/64; co_fence() (acquire and release), co_fence_sc()
@@ -74,6 +74,35 @@ CO_INLINE co_u128 co_make128(co_u64 lo, co_u64 hi)
 CO_INLINE int co_same128(co_u128 a, co_u128 b) { return a.lo == b.lo && a.hi == b.hi; }
 
 #if defined(CO_HAS_WARPS)
+
+/* A sector by two plain loads that L1 makes one fetch of; relaxed ones would go to L2 twice. */
+CO_INLINE co_sector128 co_read_sector128(const void *p)
+{
+    co_sector128 s;
+    s.w[0] = co_read128((const co_u128 *)p);
+    s.w[1] = co_read128((const co_u128 *)p + 1);
+    return s;
+}
+
+CO_INLINE co_sector64 co_read_sector64(const void *p)
+{
+    co_sector128 v = co_read_sector128(p);
+    co_sector64 s;
+    s.w[0] = v.w[0].lo;
+    s.w[1] = v.w[0].hi;
+    s.w[2] = v.w[1].lo;
+    s.w[3] = v.w[1].hi;
+    return s;
+}
+
+CO_INLINE co_sector32 co_read_sector32(const void *p)
+{
+    co_sector64 v = co_read_sector64(p);
+    co_sector32 s;
+    for (int i = 0; i < 8; i++)
+        s.w[i] = (co_u32)(v.w[i / 2] >> (i % 2 * 32));
+    return s;
+}
 
 /* Walks [0, n) a warp's width at a time, warps of the grid side by side: base is the entry of lane 0, a multiple of 32.
  * All lanes of a warp make the same turns, so collectives with CO_FULL_WARP are allowed inside. */

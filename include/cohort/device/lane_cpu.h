@@ -119,6 +119,10 @@ CO_INLINE co_sector128 co_load_sector128(const void *p)
     return s;
 }
 
+CO_INLINE co_sector32 co_read_sector32(const void *p) { return co_load_sector32(p); }
+CO_INLINE co_sector64 co_read_sector64(const void *p) { return co_load_sector64(p); }
+CO_INLINE co_sector128 co_read_sector128(const void *p) { return co_load_sector128(p); }
+
 CO_INLINE void co_fence(void) { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 CO_INLINE void co_fence_sc(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 

@@ -24,6 +24,7 @@
 #    define SAME(a, b)     co_same128(a, b)
 #    define SECTOR         co_sector128
 #    define LOAD_SECTOR(p) co_load_sector128(p)
+#    define READ_SECTOR(p) co_read_sector128(p)
 #    define KEY_OF(w)      ((w).lo)
 #    define VALUE_OF(w)    ((CO_MAP_VALUE)(w).hi)
 #    define PAIR(key, v)   co_make128((key), (co_u64)(v))
@@ -35,6 +36,7 @@
 #    define SAME(a, b)     ((a) == (b))
 #    define SECTOR         CO_PASTE3(co_sector, CO_MAP_SLOT_BITS, )
 #    define LOAD_SECTOR(p) CO_PASTE3(co_load_sector, CO_MAP_SLOT_BITS, )(p)
+#    define READ_SECTOR(p) CO_PASTE3(co_read_sector, CO_MAP_SLOT_BITS, )(p)
 #    define KEY_OF(w)      ((CO_MAP_KEY)(w))
 #    define EMPTY_WORD     ((WORD) ~(WORD)0)
 #    if CO_MAP_VALUE_BITS
@@ -54,9 +56,15 @@ struct MAP_STRUCT(place) {
     int reused; /* a NEW key took an erased side slot */
 };
 
-CO_INLINE WORD *MAP(slot)(const cohort_map_view *m, co_u64 slot) { return (WORD *)m->slots + slot; }
+CO_INLINE WORD *MAP(slot)(const cohort_map_view *m, co_u64 slot)
+{
+    return (WORD *)m->slots + slot;
+}
 
-CO_INLINE co_u64 MAP(slots)(const cohort_map_view *m) { return co_map_buckets(m) * WORDS; }
+CO_INLINE co_u64 MAP(slots)(const cohort_map_view *m)
+{
+    return co_map_buckets(m) * WORDS;
+}
 
 CO_INLINE struct co_walk MAP(walk)(const cohort_map_view *m, CO_MAP_KEY key)
 {
@@ -73,7 +81,7 @@ CO_INLINE const void *MAP(home)(const cohort_map_view *m, CO_MAP_KEY key)
 /* ---- seek: find a key, or the slot where it goes ------------------------------------------------------------------ */
 
 /* The keys whose patterns mark empty and erased. Both halves of the protocol in one slot, with reuse. */
-CO_INLINE int MAP(seek_side)(const cohort_map_view *m, CO_MAP_KEY key, int insert, CO_MAP_VALUE value,
+CO_INLINE int MAP(seek_side)(const cohort_map_view *m, CO_MAP_KEY key, int mode, CO_MAP_VALUE value,
                              struct MAP_STRUCT(place) * at)
 {
     at->slot = MAP(slots)(m) + (key == ERASED_KEY);
@@ -83,7 +91,7 @@ CO_INLINE int MAP(seek_side)(const cohort_map_view *m, CO_MAP_KEY key, int inser
         at->word = word;
         if (KEY_OF(word) == 0)
             return CO_MAP_HIT;
-        if (!insert)
+        if (mode != CO_SEEK_INSERT)
             return CO_MAP_MISS;
         WORD seen = CAS(MAP(slot)(m, at->slot), word, PAIR((CO_MAP_KEY)0, value));
         if (SAME(seen, word)) {
@@ -94,36 +102,63 @@ CO_INLINE int MAP(seek_side)(const cohort_map_view *m, CO_MAP_KEY key, int inser
     }
 }
 
-/* HIT: the key is live in at->slot, whose word was at->word. Otherwise MISS; or, with `insert`, NEW or FULL. Lock-free: a
- * compare-and-swap fails only because another lane took that slot, and the walk is finite. */
-CO_INLINE int MAP(seek)(const cohort_map_view *m, CO_MAP_KEY key, int insert, CO_MAP_VALUE value,
+/* The key's slot in a bucket that was read, without branches, for lanes that only look: a match anywhere in it is a hit, else
+ * an empty slot proves absence. HIT, MISS, or FULL: go on to the next bucket. */
+CO_INLINE int MAP(look)(const SECTOR *s, co_u64 first, CO_MAP_KEY key, struct MAP_STRUCT(place) * at)
+{
+    int hit = 0, empty = 0;
+    for (int j = 0; j < WORDS; j++) {
+        int match = KEY_OF(s->w[j]) == key;
+        at->word = match ? s->w[j] : at->word;
+        at->slot = match ? first + (co_u64)j : at->slot;
+        hit |= match;
+        empty |= KEY_OF(s->w[j]) == EMPTY_KEY;
+    }
+    return hit ? CO_MAP_HIT : empty ? CO_MAP_MISS : CO_MAP_FULL;
+}
+
+/* The same for lanes that may put the key in: slot by slot, since the first empty one is to be taken. */
+CO_INLINE int MAP(look_or_take)(const cohort_map_view *m, const SECTOR *s, co_u64 first, CO_MAP_KEY key,
+                                CO_MAP_VALUE value, struct MAP_STRUCT(place) * at)
+{
+    for (int j = 0; j < WORDS; j++) {
+        WORD word = s->w[j];
+        at->slot = first + (co_u64)j;
+        if (KEY_OF(word) == EMPTY_KEY) {
+            word = CAS(MAP(slot)(m, at->slot), EMPTY_WORD, PAIR(key, value));
+            if (KEY_OF(word) == EMPTY_KEY)
+                return CO_MAP_NEW;
+        }
+        if (KEY_OF(word) == key) {
+            at->word = word;
+            return CO_MAP_HIT;
+        }
+    }
+    return CO_MAP_FULL;
+}
+
+/* HIT: the key is live in at->slot, whose word was at->word. Otherwise MISS; or, with CO_SEEK_INSERT, NEW or FULL. Lock-free:
+ * a compare-and-swap fails only because another lane took that slot, and the walk is finite. */
+CO_INLINE int MAP(seek)(const cohort_map_view *m, CO_MAP_KEY key, int mode, CO_MAP_VALUE value,
                         struct MAP_STRUCT(place) * at)
 {
     at->reused = 0;
     if (key >= ERASED_KEY)
-        return MAP(seek_side)(m, key, insert, value, at);
+        return MAP(seek_side)(m, key, mode, value, at);
     at->key = key;
+    at->slot = 0;
+    at->word = EMPTY_WORD;
     struct co_walk w = MAP(walk)(m, key);
     do {
         co_u64 first = co_map_walk_bucket(m, &w) * WORDS;
-        SECTOR s = LOAD_SECTOR(MAP(slot)(m, first));
-        for (int j = 0; j < WORDS; j++) {
-            WORD word = s.w[j];
-            at->slot = first + (co_u64)j;
-            if (KEY_OF(word) == EMPTY_KEY) {
-                if (!insert)
-                    return CO_MAP_MISS;
-                word = CAS(MAP(slot)(m, at->slot), EMPTY_WORD, PAIR(key, value));
-                if (KEY_OF(word) == EMPTY_KEY)
-                    return CO_MAP_NEW;
-            }
-            if (KEY_OF(word) == key) {
-                at->word = word;
-                return CO_MAP_HIT;
-            }
-        }
+        const void *bucket = MAP(slot)(m, first);
+        SECTOR s = mode == CO_SEEK_QUIET ? READ_SECTOR(bucket) : LOAD_SECTOR(bucket);
+        int r = mode == CO_SEEK_INSERT ? MAP(look_or_take)(m, &s, first, key, value, at)
+                                       : MAP(look)(&s, first, key, at);
+        if (r != CO_MAP_FULL)
+            return r;
     } while (co_walk_next(&w, m->pages, m->mask));
-    return insert ? CO_MAP_FULL : CO_MAP_MISS;
+    return mode == CO_SEEK_INSERT ? CO_MAP_FULL : CO_MAP_MISS;
 }
 
 CO_INLINE void MAP(tally)(const struct MAP_STRUCT(place) * at, co_map_tally *tally)
@@ -156,26 +191,29 @@ CO_INLINE CO_MAP_VALUE MAP(combine)(co_u32 op, CO_MAP_VALUE old, CO_MAP_VALUE op
     }
 }
 
-/* Sets the slot's value to op(value, operand), *old to the value before; 0 if the key was erased meanwhile. */
-CO_INLINE int MAP(change)(const cohort_map_view *m, struct MAP_STRUCT(place) * at, co_u32 op, CO_MAP_VALUE operand,
-                          CO_MAP_VALUE *old)
+/* Sets the slot's value to op(value, operand), *old to the value before; 0, and *old as it was, if the key was erased
+ * meanwhile. */
+CO_INLINE int MAP(change)(const cohort_map_view *m, struct MAP_STRUCT(place) * at, co_u32 op,
+                          CO_MAP_VALUE operand, CO_MAP_VALUE *old)
 {
 #if CO_MAP_SLOT_BITS == 64 && CO_MAP_VALUE_BITS == 32
     /* One addition to the whole word. On a slot that was erased meanwhile it changes a value that nobody reads. */
     if (op == CO_OP_ADD || op == CO_OP_COUNT) {
         at->word = co_add64(MAP(slot)(m, at->slot), (co_u64)(op == CO_OP_COUNT ? 1 : operand) << 32);
+        if (KEY_OF(at->word) != at->key)
+            return 0;
         *old = VALUE_OF(at->word);
-        return KEY_OF(at->word) == at->key;
+        return 1;
     }
 #endif
     for (;;) {
-        *old = VALUE_OF(at->word);
-        WORD next = PAIR(at->key, MAP(combine)(op, *old, operand));
-        if (SAME(next, at->word))
+        CO_MAP_VALUE before = VALUE_OF(at->word);
+        WORD next = PAIR(at->key, MAP(combine)(op, before, operand));
+        WORD seen = SAME(next, at->word) ? next : CAS(MAP(slot)(m, at->slot), at->word, next);
+        if (SAME(seen, at->word)) {
+            *old = before;
             return 1;
-        WORD seen = CAS(MAP(slot)(m, at->slot), at->word, next);
-        if (SAME(seen, at->word))
-            return 1;
+        }
         if (KEY_OF(seen) != at->key)
             return 0;
         at->word = seen;
@@ -188,7 +226,17 @@ CO_INLINE int MAP(change)(const cohort_map_view *m, struct MAP_STRUCT(place) * a
 CO_INLINE int MAP(find)(const cohort_map_view *m, CO_MAP_KEY key, CO_MAP_VALUE *value)
 {
     struct MAP_STRUCT(place) at;
-    int r = MAP(seek)(m, key, 0, 0, &at);
+    int r = MAP(seek)(m, key, CO_SEEK, 0, &at);
+    if (r == CO_MAP_HIT)
+        *value = VALUE_OF(at.word);
+    return r;
+}
+
+/* find in a launch in which no lane changes the map: faster where plain loads are. */
+CO_INLINE int MAP(find_quiet)(const cohort_map_view *m, CO_MAP_KEY key, CO_MAP_VALUE *value)
+{
+    struct MAP_STRUCT(place) at;
+    int r = MAP(seek)(m, key, CO_SEEK_QUIET, 0, &at);
     if (r == CO_MAP_HIT)
         *value = VALUE_OF(at.word);
     return r;
@@ -197,7 +245,7 @@ CO_INLINE int MAP(find)(const cohort_map_view *m, CO_MAP_KEY key, CO_MAP_VALUE *
 CO_INLINE int MAP(contains)(const cohort_map_view *m, CO_MAP_KEY key)
 {
     struct MAP_STRUCT(place) at;
-    return MAP(seek)(m, key, 0, 0, &at);
+    return MAP(seek)(m, key, CO_SEEK, 0, &at);
 }
 
 /* HIT: the key was in, *old is the value it had. If another lane erases it first it may have been put in again further
@@ -205,11 +253,12 @@ CO_INLINE int MAP(contains)(const cohort_map_view *m, CO_MAP_KEY key)
 CO_INLINE int MAP(take)(const cohort_map_view *m, CO_MAP_KEY key, CO_MAP_VALUE *old, co_map_tally *tally)
 {
     struct MAP_STRUCT(place) at;
-    while (MAP(seek)(m, key, 0, 0, &at) == CO_MAP_HIT) {
+    while (MAP(seek)(m, key, CO_SEEK, 0, &at) == CO_MAP_HIT) {
         for (;;) {
-            *old = VALUE_OF(at.word);
-            WORD seen = CAS(MAP(slot)(m, at.slot), at.word, PAIR(ERASED_KEY, *old));
+            CO_MAP_VALUE before = VALUE_OF(at.word);
+            WORD seen = CAS(MAP(slot)(m, at.slot), at.word, PAIR(ERASED_KEY, before));
             if (SAME(seen, at.word)) {
+                *old = before;
                 tally->erased++;
                 return CO_MAP_HIT;
             }
@@ -222,8 +271,8 @@ CO_INLINE int MAP(take)(const cohort_map_view *m, CO_MAP_KEY key, CO_MAP_VALUE *
 }
 
 /* Any cohort_op. HIT: the key was in, *old is the value it had just before; else *old is left as it was. */
-CO_INLINE int MAP(apply)(const cohort_map_view *m, co_u32 op, CO_MAP_KEY key, CO_MAP_VALUE operand, CO_MAP_VALUE *old,
-                         co_map_tally *tally)
+CO_INLINE int MAP(apply)(const cohort_map_view *m, co_u32 op, CO_MAP_KEY key, CO_MAP_VALUE operand,
+                         CO_MAP_VALUE *old, co_map_tally *tally)
 {
     if (op == CO_OP_FIND)
         return MAP(find)(m, key, old);
@@ -233,7 +282,7 @@ CO_INLINE int MAP(apply)(const cohort_map_view *m, co_u32 op, CO_MAP_KEY key, CO
         return CO_MAP_BAD;
     for (;;) {
         struct MAP_STRUCT(place) at;
-        int r = MAP(seek)(m, key, 1, op == CO_OP_COUNT ? (CO_MAP_VALUE)1 : operand, &at);
+        int r = MAP(seek)(m, key, CO_SEEK_INSERT, op == CO_OP_COUNT ? (CO_MAP_VALUE)1 : operand, &at);
         if (r == CO_MAP_NEW)
             MAP(tally)(&at, tally);
         if (r != CO_MAP_HIT)
@@ -289,6 +338,7 @@ CO_INLINE int MAP(erase)(const cohort_map_view *m, CO_MAP_KEY key, co_map_tally 
 #undef SAME
 #undef SECTOR
 #undef LOAD_SECTOR
+#undef READ_SECTOR
 #undef KEY_OF
 #undef VALUE_OF
 #undef PAIR
