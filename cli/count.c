@@ -6,10 +6,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "input.h"
+#include "count_options.h"
 #include "kmer.h"
 #include "output.h"
 #include "pipeline.h"
@@ -44,17 +43,8 @@ const char count_help[] =
     "\n"
     "Exit status: 0; 2 if an argument or a file is wrong; 1 if memory, disk or device gave out.\n";
 
-typedef struct options {
-    uint64_t k, top, min, threads, size_hint;
-    int kmers, canonical, u32, u64, stats;
-    const char *device, *out;
-    arg_texts spectra;
-    char **files;
-    size_t files_n;
-} options;
-
 typedef struct job {
-    options options;
+    count_options options;
     char title[48];
     const char *what; /* "k-mers" or "numbers" */
     output *table;
@@ -66,147 +56,39 @@ typedef struct job {
     uint64_t total, distinct;
     cohort_map_stats map_stats;
     pipeline_stats pipeline;
-    uint64_t input_bytes;
-    int input_known; /* every file's size is */
     double started, opened_at, counted_at, exported_at, ranked_at;
     double counting; /* seconds in the map */
 } job;
-
-/* ---- arguments ----------------------------------------------------------------------------------------------- */
-
-static int check_kind(const options *options, fault *fault)
-{
-    int kinds = options->kmers + options->u32 + options->u64;
-    if (!kinds)
-        return fault_set(fault, CLI_BAD_INPUT, "one of --kmer K, --u32 and --u64 must say what to count");
-    if (kinds > 1)
-        return fault_set(fault, CLI_BAD_INPUT, "%s and %s: only one of them may be given",
-                         options->kmers ? "--kmer" : "--u32", options->u64 ? "--u64" : "--u32");
-    if (options->canonical && !options->kmers)
-        return fault_set(fault, CLI_BAD_INPUT, "--canonical: goes with --kmer only");
-    return CLI_OK;
-}
-
-static int check_outputs(const options *options, fault *fault)
-{
-    int table_here = !options->out || !strcmp(options->out, "-");
-    for (size_t i = 0; i < options->spectra.n; i++) {
-        const char *path = options->spectra.text[i];
-        spectrum_form form;
-        if (!spectrum_form_of(path, &form))
-            return fault_set(fault, CLI_BAD_INPUT,
-                             "--spectrum %s: its name must end in .svg, .txt or .tsv, or be '-'", path);
-        if (!strcmp(path, "-") && table_here)
-            return fault_set(fault, CLI_BAD_INPUT,
-                             "--spectrum -: the counts go to standard output too; give --out FILE for them");
-        if (!table_here && !strcmp(path, options->out))
-            return fault_set(fault, CLI_BAD_INPUT, "--spectrum %s: is also the file of --out", path);
-        for (size_t j = 0; j < i; j++)
-            if (!strcmp(path, options->spectra.text[j]))
-                return fault_set(fault, CLI_BAD_INPUT, "--spectrum %s: given twice", path);
-    }
-    return CLI_OK;
-}
-
-static int same_file(const struct stat *file, const char *path)
-{
-    struct stat other;
-    return path && strcmp(path, "-") && !stat(path, &other) && S_ISREG(other.st_mode) &&
-           other.st_dev == file->st_dev && other.st_ino == file->st_ino;
-}
-
-/* Files are looked at before the first is read, so that the last one's fault does not show up hours later. */
-static int check_files(const options *options, fault *fault)
-{
-    int standard = 0;
-    if (!options->files_n)
-        return fault_set(fault, CLI_BAD_INPUT, "no FILE given ('-' reads standard input)");
-    for (size_t i = 0; i < options->files_n; i++) {
-        const char *path = options->files[i];
-        struct stat about = {0};
-        if (!strcmp(path, "-")) {
-            if (standard++)
-                return fault_set(fault, CLI_BAD_INPUT, "-: standard input can be read only once");
-            continue;
-        }
-        if (!stat(path, &about) && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode))
-            continue; /* a pipe may be opened once only */
-        input *input;
-        if (input_open(&input, path, 1, fault))
-            return fault->status;
-        input_close(input);
-        if (same_file(&about, options->out))
-            return fault_set(fault, CLI_BAD_INPUT, "--out %s: is also read", options->out);
-        for (size_t j = 0; j < options->spectra.n; j++)
-            if (same_file(&about, options->spectra.text[j]))
-                return fault_set(fault, CLI_BAD_INPUT, "--spectrum %s: is also read",
-                                 options->spectra.text[j]);
-    }
-    return CLI_OK;
-}
-
-static int options_read(options *options, int argc, char **argv, fault *fault)
-{
-    arg args[] = {
-        {"--kmer", ARG_NUMBER, &options->k, 1, KMER_MAX, 0},
-        {"--canonical", ARG_FLAG, &options->canonical, 0, 0, 0},
-        {"--u32", ARG_FLAG, &options->u32, 0, 0, 0},
-        {"--u64", ARG_FLAG, &options->u64, 0, 0, 0},
-        {"--top", ARG_NUMBER, &options->top, 1, UINT64_MAX, 0},
-        {"--min", ARG_NUMBER, &options->min, 1, UINT64_MAX, 0},
-        {"--out", ARG_TEXT, &options->out, 0, 0, 0},
-        {"--spectrum", ARG_TEXTS, &options->spectra, 0, 0, 0},
-        {"--stats", ARG_FLAG, &options->stats, 0, 0, 0},
-        {"--device", ARG_TEXT, &options->device, 0, 0, 0},
-        {"--threads", ARG_NUMBER, &options->threads, 1, 1024, 0},
-        {"--size-hint", ARG_SIZE, &options->size_hint, 1, UINT64_MAX, 0},
-    };
-    options->top = UINT64_MAX;
-    options->min = 1;
-    int status = args_read(args, sizeof args / sizeof args[0], argc, argv, &options->files_n, fault);
-    if (status)
-        return status;
-    options->kmers = args[0].given;
-    options->files = argv;
-    status = check_kind(options, fault);
-    if (!status)
-        status = check_outputs(options, fault);
-    return status ? status : check_files(options, fault);
-}
 
 /* ---- opening ------------------------------------------------------------------------------------------------- */
 
 static int outputs_open(job *job, fault *fault)
 {
-    const options *options = &job->options;
+    const count_options *options = &job->options;
     int status = output_open(&job->table, options->out ? options->out : "-", "--out", fault);
     for (size_t i = 0; i < options->spectra.n && !status; i++)
         status = output_open(&job->spectra[i], options->spectra.text[i], "--spectrum", fault);
     return status;
 }
 
-/* How many distinct keys to begin with: sequencing reads say most things ten times and more, and a map that is far too
- * large costs more than one that has to grow. */
-static uint64_t capacity_guess(job *job)
+/* How many pairs the map begins with room for: no more than there are k-mers, nor than an eighth of the free memory
+ * holds at 20 bytes a pair. */
+static uint64_t capacity_of(const count_options *options, uint64_t memory_free)
 {
-    uint64_t keys = 0;
-    job->input_known = 1;
-    for (size_t i = 0; i < job->options.files_n; i++) {
-        int compressed;
-        uint64_t bytes = input_size(job->options.files[i], &compressed);
-        job->input_bytes += bytes;
-        job->input_known &= bytes > 0;
-        keys += job->options.kmers ? bytes * (compressed ? 3 : 1) : bytes / (job->options.u32 ? 4 : 8);
-    }
-    if (job->options.size_hint)
-        return job->options.size_hint;
-    const uint64_t least = 1 << 16, most = 1 << 22;
-    return !job->input_known || keys / 8 > most ? most : keys / 8 < least ? least : keys / 8;
+    if (options->size_hint)
+        return options->size_hint;
+    const uint64_t least = 1 << 16, most = 1 << 26, unknown = 1 << 22;
+    uint64_t wanted = options->input_known ? options->distinct : unknown, room = memory_free / 160;
+    wanted = wanted < most ? wanted : most;
+    wanted = wanted < room ? wanted : room;
+    if (options->kmers && options->k < 16 && wanted > UINT64_C(1) << 2 * options->k)
+        wanted = UINT64_C(1) << 2 * options->k;
+    return wanted > least ? wanted : least;
 }
 
 static int map_open(job *job, fault *fault)
 {
-    const options *options = &job->options;
+    const count_options *options = &job->options;
     if (context_open(&job->context, options->device, options->threads, &progress_library, fault))
         return fault->status;
     cohort_context_info info = COHORT_CONTEXT_INFO_INIT;
@@ -219,7 +101,7 @@ static int map_open(job *job, fault *fault)
                                                              : (uint64_t)(cores > 1 ? cores : 1));
     cohort_map_options map = COHORT_MAP_OPTIONS_INIT;
     map.width = COHORT_WIDTH_64_64;
-    map.capacity = capacity_guess(job);
+    map.capacity = capacity_of(options, info.memory_free);
     status = cohort_map_create(job->context, &map, &job->map);
     if (status && options->size_hint)
         return fault_set(fault, CLI_FAILED, "--size-hint %llu: cannot make the map: %s",
@@ -251,13 +133,14 @@ static int batches_count(job *job, pipeline *pipeline, fault *fault)
                 return fault_library(fault, status, job->context, "cannot count");
         }
         pipeline_get_stats(pipeline, &job->pipeline);
-        progress_bytes("counting", job->pipeline.bytes, job->input_known ? job->input_bytes : 0);
+        progress_bytes("counting", job->pipeline.bytes,
+                       job->options.input_known ? job->options.input_bytes : 0);
     }
 }
 
 static int files_count(job *job, fault *fault)
 {
-    const options *options = &job->options;
+    const count_options *options = &job->options;
     pipeline *pipeline;
     pipeline_options what = {options->kmers ? KEYS_KMERS
                              : options->u32 ? KEYS_U32
@@ -422,7 +305,7 @@ int count_main(int argc, char **argv, fault *fault)
     job job;
     memset(&job, 0, sizeof job);
     job.started = seconds_now();
-    int status = options_read(&job.options, argc, argv, fault);
+    int status = count_options_read(&job.options, argc, argv, fault);
     if (status)
         return status;
     if (job.options.kmers)

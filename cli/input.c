@@ -78,7 +78,7 @@ static int recognise(input *input, fault *fault)
 {
     /* A pipe may give its first bytes one at a time. */
     while (input->last < 6 && !input->ended) {
-        size_t got;
+        size_t got = 0;
         if (file_read(input, input->raw + input->last, RAW_BYTES - input->last, &got, fault))
             return fault->status;
         input->last += got;
@@ -222,12 +222,7 @@ void input_close(input *input)
     free(input);
 }
 
-uint64_t input_size(const char *path, int *compressed)
+int input_is_gzip(const input *input)
 {
-    struct stat about;
-    size_t n = strlen(path);
-    *compressed = n > 3 && !strcmp(path + n - 3, ".gz");
-    if (!strcmp(path, "-") || stat(path, &about) || !S_ISREG(about.st_mode) || about.st_size < 0)
-        return 0;
-    return (uint64_t)about.st_size;
+    return input->stage != PLAIN;
 }

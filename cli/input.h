@@ -24,7 +24,7 @@ const char *input_name(const input *input);
 
 void input_close(input *input); /* NULL is allowed */
 
-/* The size of a regular file, 0 if it is none or cannot be told. *compressed: its name ends in .gz. */
-uint64_t input_size(const char *path, int *compressed);
+/* Whether its bytes are being inflated. */
+int input_is_gzip(const input *input);
 
 #endif
