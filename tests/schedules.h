@@ -5,13 +5,17 @@
  *   schedules_plan.c     plans: a table to begin with and a list of operations for each lane, drawn at random by family
  *   schedules_judge.c    is what came of a plan legal?
  *   schedules_run.c      runs plans on the simulator, schedule by schedule
- *   schedules_batch.c    the same for whole warps: the kernels of batches, groups, winners, and the API above them
+ *   schedules_search.c   tiny plans through all schedules
+ *   schedules_message.c  messages in other memory, published through a map
+ *   schedules_batch.c    the same for whole warps: the kernels of batches, groups, winners
+ *   schedules_api.c      the same through the host API, on simulated devices
  *   schedules_device.c   runs plans on a GPU, many at a time; on the host's threads */
 #ifndef TEST_SCHEDULES_H
 #define TEST_SCHEDULES_H
 
 #include "test.h"
 #include "kernels/op_list.h"
+#include "sim/history.h"
 #include "sim/sim.h"
 
 /* ---- random numbers that depend on one seed ---------------------------------------------------------------------- */
@@ -99,6 +103,10 @@ struct outcome {
 int plan_judge(const struct plan *, const struct outcome *, char *text, size_t bytes);
 void plan_print(const struct plan *, FILE *);
 
+/* The same for operations told one by one, on the plan's keys, from the plan's table. ops has room for JUDGE_MORE more. */
+enum { JUDGE_MORE = 2 * LIST_KEYS };
+int judge_ops(const struct plan *, const struct outcome *, struct history_op *ops, size_t n, char *text, size_t bytes);
+
 /* ---- on the simulator -------------------------------------------------------------------------------------------------- */
 
 /* Memory of the simulated device for one plan after the other. */
@@ -109,6 +117,7 @@ struct stage {
 };
 struct stage stage_new(void);
 void stage_free(struct stage *);
+void stage_set(struct stage *, const struct plan *); /* table and counters as at first; operations; no records */
 
 /* Resets the memory, runs the plan, judges: 0 with a message if it is not legal or the simulator objects. */
 int stage_run(struct stage *, const struct plan *, const struct sim_schedule *, unsigned blocks, char *text,
@@ -122,6 +131,20 @@ void report(struct test *, uint64_t seed, const struct plan *, const char *text)
 
 /* Plans of a family under schedules t->seed, t->seed + 1, .. until one fails. */
 void run_plans(struct test *, cohort_width, enum family, uint64_t schedules);
+
+/* Batches: the map's own kernels, by warps (schedules_batch.c). */
+void run_batches(struct test *, cohort_width, uint64_t schedules);
+void run_groups(struct test *, uint64_t schedules);
+void run_winners(struct test *, cohort_width, uint64_t schedules);
+
+/* Batches through the host API, each few on a device of their own. */
+void run_api(struct test *, uint64_t schedules);
+
+/* Messages through a map. */
+void run_messages(struct test *, cohort_width, uint64_t schedules);
+
+/* Tiny cases through all their schedules: every `share`th of them. */
+void run_searches(struct test *, cohort_width, unsigned share);
 
 /* What has been run so far in this process. */
 void tally_plan(uint64_t hash);

@@ -2,10 +2,6 @@
  * was in the table at first, and what is in it at the end (sim/history.h); the table must be as the protocol says. */
 #include "schedules.h"
 
-#include "sim/history.h"
-
-enum { MOST_OPS = PLAN_LANES * PLAN_EACH + 2 * LIST_KEYS };
-
 static int only_reads(unsigned kind)
 {
     return kind == CO_OP_FIND || kind == LIST_FIND || kind == LIST_CONTAINS;
@@ -113,14 +109,22 @@ static int check_bystanders(const struct plan *p, const struct outcome *o, char 
     return 1;
 }
 
-int plan_judge(const struct plan *p, const struct outcome *o, char *text, size_t bytes)
+int judge_ops(const struct plan *p, const struct outcome *o, struct history_op *ops, size_t n, char *text, size_t bytes)
 {
-    struct history_op ops[MOST_OPS];
     history_before before = o->weak ? history_in_sim : history_in_time;
     struct history_rules rules = {.value_mask = value_mask(p->shape.width), .before = before};
-    size_t n = 0;
-    if (!table_check(&p->shape, o->table, o->counters, text, bytes) || !check_bystanders(p, o, text, bytes))
+    if (!table_check(&p->shape, o->table, o->counters, text, bytes) || !check_bystanders(p, o, text, bytes) ||
+        !check_full_is_final(ops, n, before, text, bytes))
         return 0;
+    n = add_contents(p, p->table, HISTORY_START, ops, n);
+    n = add_contents(p, o->table, HISTORY_END, ops, n);
+    return history_check(ops, n, &rules, text, bytes) == HISTORY_LEGAL;
+}
+
+int plan_judge(const struct plan *p, const struct outcome *o, char *text, size_t bytes)
+{
+    struct history_op ops[PLAN_LANES * PLAN_EACH + JUDGE_MORE];
+    size_t n = 0;
     for (unsigned i = 0; i < p->lanes * p->each; i++) {
         if ((p->ops[i] & 255) == LIST_END)
             continue;
@@ -128,9 +132,5 @@ int plan_judge(const struct plan *p, const struct outcome *o, char *text, size_t
             return 0;
         ops[n++] = history_of(p, o, i);
     }
-    if (!check_full_is_final(ops, n, before, text, bytes))
-        return 0;
-    n = add_contents(p, p->table, HISTORY_START, ops, n);
-    n = add_contents(p, o->table, HISTORY_END, ops, n);
-    return history_check(ops, n, &rules, text, bytes) == HISTORY_LEGAL;
+    return judge_ops(p, o, ops, n, text, bytes);
 }

@@ -60,7 +60,7 @@ void stage_free(struct stage *s)
 }
 
 /* The plan's table ends where its allocation ends, as near as alignment allows; around it lies a pattern. */
-static void stage_set(struct stage *s, const struct plan *p)
+void stage_set(struct stage *s, const struct plan *p)
 {
     uint64_t bytes = table_bytes(&p->shape);
     s->table = s->memory + ((PLAN_TABLE - bytes) & ~(uint64_t)31);

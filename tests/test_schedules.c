@@ -18,6 +18,37 @@ FAMILY(wrap, FAMILY_WRAP)
 FAMILY(churn, FAMILY_CHURN)
 FAMILY(values, FAMILY_VALUES)
 
+static void exhaustive(struct test *t)
+{
+    run_searches(t, t->width, (unsigned)test_scale(t, 10, 1, 1));
+}
+
+static void batches(struct test *t)
+{
+    run_batches(t, t->width, budget(t, 1000));
+}
+
+static void groups(struct test *t)
+{
+    run_groups(t, budget(t, 2000));
+}
+
+static void winners(struct test *t)
+{
+    run_winners(t, t->width, budget(t, 400));
+}
+
+static void messages(struct test *t)
+{
+    run_messages(t, COHORT_WIDTH_32_32, budget(t, 5000));
+    run_messages(t, COHORT_WIDTH_64_64, budget(t, 5000));
+}
+
+static void api(struct test *t)
+{
+    run_api(t, budget(t, 200));
+}
+
 static void total(struct test *t)
 {
     (void)t;
@@ -31,6 +62,12 @@ const struct test_case test_cases[] = {
     {"wrap", wrap, TEST_ON_SIM | TEST_NO_CONTEXT | TEST_EACH_WIDTH},
     {"churn", churn, TEST_ON_SIM | TEST_NO_CONTEXT | TEST_EACH_WIDTH},
     {"values", values, TEST_ON_SIM | TEST_NO_CONTEXT | TEST_EACH_WIDTH},
+    {"exhaustive", exhaustive, TEST_ON_SIM | TEST_NO_CONTEXT | TEST_EACH_WIDTH},
+    {"messages", messages, TEST_ON_SIM | TEST_NO_CONTEXT},
+    {"batches", batches, TEST_ON_SIM | TEST_NO_CONTEXT | TEST_EACH_WIDTH},
+    {"groups", groups, TEST_ON_SIM | TEST_NO_CONTEXT},
+    {"winners", winners, TEST_ON_SIM | TEST_NO_CONTEXT | TEST_EACH_WIDTH},
+    {"api", api, TEST_ON_SIM | TEST_NO_CONTEXT | TEST_EACH_WIDTH},
     {"total", total, TEST_ON_SIM | TEST_NO_CONTEXT},
     {NULL, NULL, 0},
 };

@@ -1,0 +1,75 @@
+/* schedules_api.c: batches through the host API on a simulated device of its own each: growth, parts, streams and winner passes
+ * of the host code on top of kernels under schedules. The oracle of the other tests judges the answers. */
+#include <setjmp.h>
+
+#include "schedules.h"
+
+#include "subject.h"
+
+static void seed_case(struct test *t, uint64_t seed)
+{
+    for (int i = 0; i < 4; i++)
+        t->random[i] = test_mix(seed * 4 + (uint64_t)i + 1);
+}
+
+static void few_batches(struct test *t)
+{
+    cohort_map_options options = subject_options(t);
+    options.fixed = test_below(t, 3) == 0;
+    options.capacity = options.fixed ? 64 : 1;
+    options.probe = test_below(t, 3) ? COHORT_PROBE_DOUBLE : COHORT_PROBE_LINEAR;
+    if (t->width == COHORT_WIDTH_32_32 && options.probe == COHORT_PROBE_LINEAR && test_below(t, 2))
+        options.group = 4;
+    struct subject s = subject_new(t, &options);
+    for (int i = 0; i < 3; i++) {
+        enum trial_kind kind = test_below(t, 2) ? TRIAL_RUN : (enum trial_kind)test_below(t, TRIAL_RUN);
+        cohort_op op = (cohort_op)(COHORT_OP_ADD + test_below(t, COHORT_OP_COUNT - COHORT_OP_ADD + 1));
+        cohort_winner winner = COHORT_WINNER_ANY;
+        if (kind == TRIAL_INSERT || kind == TRIAL_ASSIGN || kind == TRIAL_INSERT_AND_FIND)
+            winner = (cohort_winner)test_below(t, 3);
+        if (kind == TRIAL_APPLY && !value_bytes(t->width))
+            kind = TRIAL_INSERT;
+        subject_step(&s, kind, op, winner, 1 + test_below(t, 40), test_below(t, 2) ? FEW : RANDOM, 30);
+    }
+    subject_free(&s);
+}
+
+/* One context from its beginning to its end. */
+static void one_context(struct test *t)
+{
+    cohort_context_options options = test_context_options(t);
+    cohort_status status = cohort_context_create(&t->context, &options);
+    REQUIREF(t, !status, "cohort_context_create: %s", cohort_message(NULL));
+    few_batches(t);
+    column_drop(t, NULL);
+    cohort_context_destroy(t->context);
+    t->context = NULL;
+}
+
+/* What fails leaves by longjmp; it is caught here to tell the seed. */
+static void caught(struct test *t, uint64_t seed)
+{
+    jmp_buf leave;
+    void *outer = t->exit;
+    t->exit = &leave;
+    if (!setjmp(leave))
+        one_context(t);
+    t->exit = outer;
+    if (t->failures)
+        printf("  replay: --device sim:1 --filter %s --seed %llu\n", t->name, (unsigned long long)seed);
+}
+
+void run_api(struct test *t, uint64_t schedules)
+{
+    const char *device = t->device;
+    for (uint64_t i = 0; i < schedules && !t->failures; i++) {
+        char text[48];
+        seed_case(t, t->seed + i);
+        snprintf(text, sizeof text, "sim:%llu,schedule=any", (unsigned long long)(test_random(t) % 1000000007));
+        t->device = text;
+        caught(t, t->seed + i);
+        tally_schedules(1);
+        tally_plan(test_mix((t->seed + i) * 8 + (uint64_t)t->width));
+    }
+    t->device = device;
+}
