@@ -1,8 +1,8 @@
 /* cpu/multimap.c: multimaps and scans on the host's threads. shape/multimap.h says how a multimap lies in memory.
  *
- * A thread takes its entries 32 at a time, a word of every bitmap: first it asks the memory for the home buckets of all of
- * them, then it seeks them and asks for what comes next (the runs' ends, the values), then it does the work. So the
- * memory's latency is paid once for 32 entries. Entries in a row that have one key take their places together. */
+ * A thread takes its entries 32 at a time, a word of every bitmap: it asks the memory for the home buckets of the next 32, seeks
+ * these 32 and asks for what comes next (the runs' ends, the values), then does the work. So the memory's latency is paid
+ * once for 32 entries. */
 #include "backend.h"
 #include "cpu.h"
 
@@ -25,71 +25,91 @@ CO_INLINE const void *home(const struct multimap_step *s, co_u64 i, int wide)
     return wide ? co_map64_0_home(&s->index, key) : co_map32_0_home(&s->index, (co_u32)key);
 }
 
-/* Seeks the keys of a group; its words of `ends` are under way when it returns. */
-CO_INLINE void seek_group(const struct multimap_step *s, co_u64 base, co_u64 end, struct group *g, int wide)
+CO_INLINE void prefetch_homes(const struct multimap_step *s, co_u64 base, co_u64 end, int wide)
+{
+    co_u64 to = base + GROUP < end ? base + GROUP : end;
+    for (co_u64 i = base; i < to; i++)
+        __builtin_prefetch(home(s, i, wide));
+}
+
+/* Seeks the keys of a group, whose home buckets, but for the first group's, were asked for while the one before was worked
+ * on. Asks for its words of `ends`. */
+CO_INLINE void seek_group(const struct multimap_step *s, co_u64 base, co_u64 end, struct group *g, int first,
+                          int wide)
 {
     g->base = base;
     g->count = end - base < GROUP ? (co_u32)(end - base) : GROUP;
     g->active = g->count < GROUP ? (1u << g->count) - 1 : ~0u;
     if (s->where)
         g->active &= s->where[base / 32];
-    for (co_u32 k = 0; k < g->count; k++)
-        if (g->active >> k & 1)
-            __builtin_prefetch(home(s, base + k, wide));
+    if (first)
+        prefetch_homes(s, base, end, wide);
+    if (g->count == GROUP)
+        prefetch_homes(s, base + GROUP, end, wide);
     for (co_u32 k = 0; k < g->count; k++) {
         g->slots[k] = g->active >> k & 1 ? multimap_slot(s, base + k, wide) : MULTIMAP_ABSENT;
         if (g->slots[k] != MULTIMAP_ABSENT)
-            __builtin_prefetch(s->ends + g->slots[k]);
+            __builtin_prefetch(s->ends + g->slots[k], 1);
     }
 }
 
-static void seek(const struct multimap_step *s, co_u64 base, co_u64 end, struct group *g)
+static void seek(const struct multimap_step *s, co_u64 base, co_u64 end, struct group *g, int first)
 {
     if (map_key_bytes(s->index.width) == 8)
-        seek_group(s, base, end, g, 1);
+        seek_group(s, base, end, g, first, 1);
     else
-        seek_group(s, base, end, g, 0);
+        seek_group(s, base, end, g, first, 0);
 }
 
 /* ---- building ------------------------------------------------------------------------------------------------------- */
 
-CO_INLINE void copy_values(const struct multimap_step *s, co_u64 to, co_u64 from, co_u32 count)
+/* The places of a group's entries: those of one key in a row take theirs together. */
+CO_INLINE void take_places(const struct multimap_step *s, const struct group *g, co_u64 *places)
 {
-    for (co_u32 k = 0; k < count; k++) {
-        if (s->value_bytes == 8)
-            multimap_put(s->runs, to + k, multimap_get(s->values, from + k, 1), 1);
-        else
-            multimap_put(s->runs, to + k, multimap_get(s->values, from + k, 0), 0);
-    }
-}
-
-/* COUNT, and with `place` PLACE. */
-CO_INLINE void take_places(const struct multimap_step *s, co_u64 begin, co_u64 end, int place)
-{
-    struct group g;
-    for (co_u64 base = begin; base < end; base += GROUP) {
-        seek(s, base, end, &g);
-        for (co_u32 k = 0, same; k < g.count; k += same) {
-            same = 1;
-            while (k + same < g.count && g.slots[k + same] == g.slots[k])
-                same++;
-            if (g.slots[k] == MULTIMAP_ABSENT)
-                continue;
-            co_u64 at = co_add64(s->ends + g.slots[k] + 1, same);
-            if (place)
-                copy_values(s, at, base + k, same);
+    for (co_u32 k = 0, same; k < g->count; k += same) {
+        same = 1;
+        while (k + same < g->count && g->slots[k + same] == g->slots[k])
+            same++;
+        if (g->slots[k] == MULTIMAP_ABSENT)
+            continue;
+        co_u64 at = co_add64(s->ends + g->slots[k] + 1, same);
+        for (co_u32 j = 0; places && j < same; j++) {
+            places[k + j] = at + j;
+            __builtin_prefetch((char *)s->runs + (at + j) * s->value_bytes, 1);
         }
     }
 }
 
-static void count_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
+CO_INLINE void put_values(const struct multimap_step *s, const struct group *g, const co_u64 *places,
+                          int wide)
 {
-    take_places(s, begin, end, 0);
+    for (co_u32 k = 0; k < g->count; k++)
+        if (g->slots[k] != MULTIMAP_ABSENT)
+            multimap_put(s->runs, places[k], multimap_get(s->values, g->base + k, wide), wide);
 }
 
+static void count_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
+{
+    struct group g;
+    for (co_u64 base = begin; base < end; base += GROUP) {
+        seek(s, base, end, &g, base == begin);
+        take_places(s, &g, NULL);
+    }
+}
+
+/* First all places of a group, then all values: an atomic addition waits for the stores before it. */
 static void place_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
 {
-    take_places(s, begin, end, 1);
+    struct group g;
+    co_u64 places[GROUP];
+    for (co_u64 base = begin; base < end; base += GROUP) {
+        seek(s, base, end, &g, base == begin);
+        take_places(s, &g, places);
+        if (s->value_bytes == 8)
+            put_values(s, &g, places, 1);
+        else
+            put_values(s, &g, places, 0);
+    }
 }
 
 /* ---- queries -------------------------------------------------------------------------------------------------------- */
@@ -109,7 +129,7 @@ static void find_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
     int wide = s->value_bytes == 8;
     for (co_u64 base = begin; base < end; base += GROUP) {
         co_u32 hit = 0;
-        seek(s, base, end, &g);
+        seek(s, base, end, &g, base == begin);
         for (co_u32 k = 0; k < g.count; k++) {
             starts[k] = g.slots[k] == MULTIMAP_ABSENT ? MULTIMAP_ABSENT : s->ends[g.slots[k]];
             if (starts[k] == MULTIMAP_ABSENT)
@@ -135,7 +155,7 @@ static void sizes_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
 {
     struct group g;
     for (co_u64 base = begin; base < end; base += GROUP) {
-        seek(s, base, end, &g);
+        seek(s, base, end, &g, base == begin);
         for (co_u32 k = 0; k < g.count; k++)
             multimap_size(s, base + k, g.slots[k]);
     }
