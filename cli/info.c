@@ -1,7 +1,12 @@
 /* cohort info: the devices, what they have and what they offer, and versions. */
 #include <string.h>
 
-#include <zlib.h>
+#ifndef COHORT_NO_ZLIB
+#    include <zlib.h>
+#    define ZLIB_NAME "zlib ", zlibVersion()
+#else
+#    define ZLIB_NAME "no zlib", ""
+#endif
 
 #include "cli.h"
 
@@ -105,8 +110,8 @@ int info_main(int argc, char **argv, fault *fault)
         return fault_set(fault, CLI_BAD_INPUT, "%s: info takes no files", argv[0]);
     status = device ? device_print(device, fault) : all_print(fault);
     if (!status)
-        printf("cohort %s, zlib %s; what devices can do at most: cohort bench limits\n", cohort_version(),
-               zlibVersion());
+        printf("cohort %s, %s%s; what devices can do at most: cohort bench limits\n", cohort_version(),
+               ZLIB_NAME);
     if (fflush(stdout) && !status)
         status = fault_set(fault, CLI_FAILED, "cannot write to standard output");
     return status;

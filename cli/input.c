@@ -1,6 +1,6 @@
 /* Raw bytes come in pieces of RAW_BYTES. The first piece shows whether the file is gzip: if not, what remains of it is
  * handed out and later reads go straight to the caller's memory. zlib's own gzread is not used because it takes a file
- * that ends early for a whole one and passes trailing garbage over. */
+ * that ends early for a whole one and passes trailing garbage over. Built with COHORT_NO_ZLIB, gzip files are refused. */
 #define _XOPEN_SOURCE 700
 
 #include <errno.h>
@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <zlib.h>
+#ifndef COHORT_NO_ZLIB
+#    include <zlib.h>
+#endif
 
 #include "input.h"
 
@@ -22,8 +24,10 @@ struct input {
     int fd;
     const char *name;
     stage stage; /* PLAIN, or in a member of a gzip file, or between two */
+#ifndef COHORT_NO_ZLIB
     z_stream inflater;
-    int inflates;       /* `inflater` is to be ended */
+    int inflates; /* `inflater` is to be ended */
+#endif
     uint64_t consumed;  /* read from the file, with what waits in `raw` */
     size_t first, last; /* what waits: raw[first .. last) */
     int ended;          /* the file has no more */
@@ -42,15 +46,6 @@ static int file_read(input *input, void *to, size_t room, size_t *got, fault *fa
     input->consumed += (size_t)n;
     input->ended = n == 0;
     return CLI_OK;
-}
-
-/* Makes sure that something waits in `raw`, if there is anything more. */
-static int raw_fill(input *input, fault *fault)
-{
-    if (input->first < input->last || input->ended)
-        return CLI_OK;
-    input->first = input->last = 0;
-    return file_read(input, input->raw, RAW_BYTES, &input->last, fault);
 }
 
 /* Files that would be taken for nonsense get a word about what they are. */
@@ -85,11 +80,18 @@ static int recognise(input *input, fault *fault)
     }
     if (input->last < 2 || input->raw[0] != 0x1f || input->raw[1] != 0x8b)
         return other_kind(input, fault);
+#ifdef COHORT_NO_ZLIB
+    return fault_set(
+        fault, CLI_BAD_INPUT,
+        "%s: compressed by gzip, and this build has no zlib; use 'gzip -dc FILE | cohort count ... -'",
+        input->name);
+#else
     if (inflateInit2(&input->inflater, 15 + 16) != Z_OK)
         return fault_set(fault, CLI_FAILED, "%s: no memory to inflate it", input->name);
     input->inflates = 1;
     input->stage = MEMBER;
     return CLI_OK;
+#endif
 }
 
 int input_open(input **out, const char *path, int raw, fault *fault)
@@ -130,6 +132,16 @@ static int plain_read(input *input, void *to, size_t room, size_t *got, fault *f
     memcpy(to, input->raw + input->first, *got);
     input->first += *got;
     return CLI_OK;
+}
+
+#ifndef COHORT_NO_ZLIB
+/* Makes sure that something waits in `raw`, if there is anything more. */
+static int raw_fill(input *input, fault *fault)
+{
+    if (input->first < input->last || input->ended)
+        return CLI_OK;
+    input->first = input->last = 0;
+    return file_read(input, input->raw, RAW_BYTES, &input->last, fault);
 }
 
 static uint64_t offset(const input *input)
@@ -185,11 +197,8 @@ static int inflate_some(input *input, void *to, size_t room, size_t *got, fault 
     return CLI_OK;
 }
 
-int input_read(input *input, void *to, size_t room, size_t *got, fault *fault)
+static int gzip_read(input *input, void *to, size_t room, size_t *got, fault *fault)
 {
-    *got = 0;
-    if (input->stage == PLAIN)
-        return plain_read(input, to, room, got, fault);
     while (!*got) {
         if (input->stage == BETWEEN && next_member(input, fault))
             return fault->status;
@@ -199,6 +208,17 @@ int input_read(input *input, void *to, size_t room, size_t *got, fault *fault)
             return fault->status;
     }
     return CLI_OK;
+}
+#endif
+
+int input_read(input *input, void *to, size_t room, size_t *got, fault *fault)
+{
+    *got = 0;
+#ifndef COHORT_NO_ZLIB
+    if (input->stage != PLAIN)
+        return gzip_read(input, to, room, got, fault);
+#endif
+    return plain_read(input, to, room, got, fault);
 }
 
 uint64_t input_consumed(const input *input)
@@ -215,8 +235,10 @@ void input_close(input *input)
 {
     if (!input)
         return;
+#ifndef COHORT_NO_ZLIB
     if (input->inflates)
         inflateEnd(&input->inflater);
+#endif
     if (input->fd > STDERR_FILENO)
         close(input->fd);
     free(input);

@@ -39,6 +39,9 @@ endforeach()
 
 # Programs of the tool's tests, tests/cli/NAME.c: each a main of its own, with the tool's parts at hand.
 file(GLOB cli_programs CONFIGURE_DEPENDS tests/cli/*.c)
+if(NOT ZLIB_FOUND)
+    list(FILTER cli_programs EXCLUDE REGEX test_readers) # it makes gzip files
+endif()
 if(TARGET cohort_cli_parts)
     foreach(source ${cli_programs})
         get_filename_component(name ${source} NAME_WE)

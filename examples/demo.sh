@@ -42,7 +42,7 @@ grouped() {
     echo "$1" | sed -e ':a' -e 's/\([0-9]\)\([0-9]\{3\}\)\($\|,\)/\1,\2\3/' -e 'ta'
 }
 
-[ -x "$cohort" ] || fail "$cohort is not there; 'make' builds it (it needs zlib1g-dev)"
+[ -x "$cohort" ] || fail "$cohort is not there; 'make' builds it"
 
 # ---- the reads -----------------------------------------------------------------------------------------------------
 reads=$(dpkg -L bowtie2-examples 2>/dev/null | grep '/reads_1\.fq\.gz$' || true)
