@@ -29,7 +29,8 @@ CO_INLINE struct litmus_role litmus_begin(const struct litmus_args *args)
     me.x = me.y = me.r = 0;
     if (me.role >= args->roles)
         return me;
-    co_u32 i = (at % args->instances + args->instances - me.role * args->shift % args->instances) % args->instances;
+    co_u32 i =
+        (at % args->instances + args->instances - me.role * args->shift % args->instances) % args->instances;
     me.x = args->words + (co_u64)i * args->stride;
     me.y = me.x + args->stride / 2;
     me.r = args->registers + (co_u64)i * 4;
@@ -42,21 +43,21 @@ CO_INLINE struct litmus_role litmus_begin(const struct litmus_args *args)
 }
 
 /* Message passing: two stores, and two loads the other way round. */
-#define LITMUS_MP(name, store_y, between_stores, load_y, between_loads)                                                \
-    CO_KERNEL(name, struct litmus_args)                                                                                \
-    {                                                                                                                  \
-        struct litmus_role me = litmus_begin(args);                                                                    \
-        if (me.role == 0) {                                                                                            \
-            co_store32(me.x, 1);                                                                                       \
-            between_stores;                                                                                            \
-            store_y(me.y, 1);                                                                                          \
-        } else if (me.role == 1) {                                                                                     \
-            co_u32 a = load_y(me.y);                                                                                   \
-            between_loads;                                                                                             \
-            co_u32 b = co_load32(me.x);                                                                                \
-            co_write32(me.r, a);                                                                                       \
-            co_write32(me.r + 1, b);                                                                                   \
-        }                                                                                                              \
+#define LITMUS_MP(name, store_y, between_stores, load_y, between_loads) \
+    CO_KERNEL(name, struct litmus_args)                                 \
+    {                                                                   \
+        struct litmus_role me = litmus_begin(args);                     \
+        if (me.role == 0) {                                             \
+            co_store32(me.x, 1);                                        \
+            between_stores;                                             \
+            store_y(me.y, 1);                                           \
+        } else if (me.role == 1) {                                      \
+            co_u32 a = load_y(me.y);                                    \
+            between_loads;                                              \
+            co_u32 b = co_load32(me.x);                                 \
+            co_write32(me.r, a);                                        \
+            co_write32(me.r + 1, b);                                    \
+        }                                                               \
     }
 
 LITMUS_MP(litmus_mp, co_store32, (void)0, co_load32, (void)0)
@@ -82,16 +83,16 @@ CO_KERNEL(litmus_mp_plain, struct litmus_args)
 }
 
 /* Store buffering: each stores to its own and loads the other's. */
-#define LITMUS_SB(name, store, between, load)                                                                          \
-    CO_KERNEL(name, struct litmus_args)                                                                                \
-    {                                                                                                                  \
-        struct litmus_role me = litmus_begin(args);                                                                    \
-        if (me.role < 2) {                                                                                             \
-            store(me.role ? me.y : me.x, 1);                                                                           \
-            between;                                                                                                   \
-            co_u32 a = load(me.role ? me.x : me.y);                                                                    \
-            co_write32(me.r + me.role, a);                                                                             \
-        }                                                                                                              \
+#define LITMUS_SB(name, store, between, load)       \
+    CO_KERNEL(name, struct litmus_args)             \
+    {                                               \
+        struct litmus_role me = litmus_begin(args); \
+        if (me.role < 2) {                          \
+            store(me.role ? me.y : me.x, 1);        \
+            between;                                \
+            co_u32 a = load(me.role ? me.x : me.y); \
+            co_write32(me.r + me.role, a);          \
+        }                                           \
     }
 
 LITMUS_SB(litmus_sb, co_store32, (void)0, co_load32)
@@ -140,34 +141,34 @@ CO_KERNEL(litmus_co_order, struct litmus_args)
 }
 
 /* Independent reads of independent writes: do two readers agree on which of two stores came first? */
-#define LITMUS_IRIW(name, load, between)                                                                               \
-    CO_KERNEL(name, struct litmus_args)                                                                                \
-    {                                                                                                                  \
-        struct litmus_role me = litmus_begin(args);                                                                    \
-        if (me.role < 2) {                                                                                             \
-            co_store32(me.role ? me.y : me.x, 1);                                                                      \
-        } else if (me.role < 4) {                                                                                      \
-            co_u32 a = load(me.role == 2 ? me.x : me.y);                                                               \
-            between;                                                                                                   \
-            co_u32 b = load(me.role == 2 ? me.y : me.x);                                                               \
-            co_write32(me.r + 2 * me.role - 4, a);                                                                     \
-            co_write32(me.r + 2 * me.role - 3, b);                                                                     \
-        }                                                                                                              \
+#define LITMUS_IRIW(name, load, between)                 \
+    CO_KERNEL(name, struct litmus_args)                  \
+    {                                                    \
+        struct litmus_role me = litmus_begin(args);      \
+        if (me.role < 2) {                               \
+            co_store32(me.role ? me.y : me.x, 1);        \
+        } else if (me.role < 4) {                        \
+            co_u32 a = load(me.role == 2 ? me.x : me.y); \
+            between;                                     \
+            co_u32 b = load(me.role == 2 ? me.y : me.x); \
+            co_write32(me.r + 2 * me.role - 4, a);       \
+            co_write32(me.r + 2 * me.role - 3, b);       \
+        }                                                \
     }
 
 LITMUS_IRIW(litmus_iriw, co_load_acquire32, (void)0)
 LITMUS_IRIW(litmus_iriw_fence_sc, co_load32, co_fence_sc())
 
 /* Two locations, two lanes that store to both in opposite order; the host reads what is left. */
-#define LITMUS_2W(name, between)                                                                                       \
-    CO_KERNEL(name, struct litmus_args)                                                                                \
-    {                                                                                                                  \
-        struct litmus_role me = litmus_begin(args);                                                                    \
-        if (me.role < 2) {                                                                                             \
-            co_store32(me.role ? me.y : me.x, 1);                                                                      \
-            between;                                                                                                   \
-            co_store32(me.role ? me.x : me.y, 2);                                                                      \
-        }                                                                                                              \
+#define LITMUS_2W(name, between)                    \
+    CO_KERNEL(name, struct litmus_args)             \
+    {                                               \
+        struct litmus_role me = litmus_begin(args); \
+        if (me.role < 2) {                          \
+            co_store32(me.role ? me.y : me.x, 1);   \
+            between;                                \
+            co_store32(me.role ? me.x : me.y, 2);   \
+        }                                           \
     }
 
 LITMUS_2W(litmus_2w, (void)0)
@@ -256,7 +257,8 @@ CO_KERNEL(litmus_whole_cas, struct litmus_args)
 {
     struct litmus_role me = litmus_begin(args);
     if (me.role < 2) {
-        co_u128 v = co_cas128((co_u128 *)(void *)me.x, co_make128(0, 0), co_make128(1 + me.role, 1 + me.role));
+        co_u128 v =
+            co_cas128((co_u128 *)(void *)me.x, co_make128(0, 0), co_make128(1 + me.role, 1 + me.role));
         co_write32(me.r + 2 * me.role, (co_u32)v.lo);
         co_write32(me.r + 2 * me.role + 1, (co_u32)v.hi);
     }

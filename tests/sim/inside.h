@@ -156,6 +156,7 @@ struct sim {
     uint32_t changes;
     uint64_t stall_from, stall_until;
     uint32_t stall_serial;
+    int stall_begun;
     uint32_t same_lane_steps;
 
     struct lane *lanes;

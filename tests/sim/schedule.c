@@ -105,19 +105,60 @@ uint32_t choose_order(uint32_t n)
     return random_below(n);
 }
 
-/* ---- the list of ready lanes ----------------------------------------------------------------------------------- */
+/* ---- the list of ready lanes ------------------------------------------------------------------------------------ */
+
+/* For PCT the list is a heap with the highest priority at its top; else it has no order. */
+static void place(struct lane *lane, uint32_t at)
+{
+    lane->ready_at = at;
+    sim.ready[at] = lane;
+}
+
+static void sift_up(struct lane *lane)
+{
+    uint32_t at = lane->ready_at;
+    for (; at > 0 && sim.ready[(at - 1) / 2]->priority < lane->priority; at = (at - 1) / 2)
+        place(sim.ready[(at - 1) / 2], at);
+    place(lane, at);
+}
+
+static void sift_down(struct lane *lane)
+{
+    uint32_t at = lane->ready_at;
+    for (uint32_t child; (child = 2 * at + 1) < sim.ready_count; at = child) {
+        if (child + 1 < sim.ready_count && sim.ready[child + 1]->priority > sim.ready[child]->priority)
+            child++;
+        if (sim.ready[child]->priority <= lane->priority)
+            break;
+        place(sim.ready[child], at);
+    }
+    place(lane, at);
+}
 
 static void list_add(struct lane *lane)
 {
-    lane->ready_at = sim.ready_count;
-    sim.ready[sim.ready_count++] = lane;
+    place(lane, sim.ready_count++);
+    if (sim.kind == SIM_PCT)
+        sift_up(lane);
 }
 
 static void list_remove(struct lane *lane)
 {
     struct lane *last = sim.ready[--sim.ready_count];
-    sim.ready[lane->ready_at] = last;
-    last->ready_at = lane->ready_at;
+    if (last == lane)
+        return;
+    place(last, lane->ready_at);
+    if (sim.kind == SIM_PCT) {
+        sift_up(last);
+        sift_down(last);
+    }
+}
+
+/* The lane that runs falls to the lowest priority. */
+static void fall(void)
+{
+    sim.lane->priority = sim.lowest_priority--;
+    sift_down(sim.lane);
 }
 
 static int is_victim(const struct lane *lane)
@@ -129,15 +170,10 @@ static int is_victim(const struct lane *lane)
            lane->who.warp == (sim.stall_serial - 1) % sim.launch.threads / 32;
 }
 
-static int stall_now(void)
-{
-    return sim.steps >= sim.stall_from && sim.steps < sim.stall_until;
-}
-
 void schedule_add(struct lane *lane)
 {
     lane->state = LANE_READY;
-    if (sim.stall_until && stall_now() && is_victim(lane)) {
+    if (sim.stall_begun && is_victim(lane)) {
         lane->stalled = 1;
         sim.stalled[sim.stalled_count++] = lane;
         return;
@@ -155,6 +191,7 @@ void schedule_remove(struct lane *lane)
 static void end_stall(void)
 {
     sim.stall_until = 0;
+    sim.stall_begun = 0;
     while (sim.stalled_count) {
         struct lane *lane = sim.stalled[--sim.stalled_count];
         lane->stalled = 0;
@@ -169,8 +206,9 @@ static void mind_stall(void)
         end_stall();
         return;
     }
-    if (!stall_now())
+    if (sim.stall_begun || sim.steps < sim.stall_from)
         return;
+    sim.stall_begun = 1;
     for (uint32_t i = 0; i < sim.ready_count;) {
         struct lane *lane = sim.ready[i];
         if (!is_victim(lane)) {
@@ -190,15 +228,6 @@ static uint32_t draw_burst(void)
     return sim.burst <= 1 ? 1 : 1 + random_below(2 * sim.burst - 1);
 }
 
-static struct lane *highest(void)
-{
-    struct lane *best = sim.ready[0];
-    for (uint32_t i = 1; i < sim.ready_count; i++)
-        if (sim.ready[i]->priority > best->priority)
-            best = sim.ready[i];
-    return best;
-}
-
 struct lane *schedule_pick(void)
 {
     if (sim.stall_until)
@@ -210,7 +239,7 @@ struct lane *schedule_pick(void)
     if (sim.kind == SIM_SEARCH)
         return sim.ready[decide(sim.ready_count)];
     if (sim.kind == SIM_PCT)
-        return highest();
+        return sim.ready[0];
     sim.burst_left = draw_burst();
     return sim.ready[random_below(sim.ready_count)];
 }
@@ -262,12 +291,12 @@ static void step_pct(void)
         if (sim.steps < sim.change[i])
             continue;
         sim.change[i] = sim.change[--sim.changes];
-        sim.lane->priority = sim.lowest_priority--;
+        fall();
         break;
     }
     if (++sim.same_lane_steps >= 4096)
-        sim.lane->priority = sim.lowest_priority--;
-    go_on_with(highest());
+        fall();
+    go_on_with(sim.ready[0]);
 }
 
 /* The lane that runs has used up its turn. */
@@ -313,15 +342,14 @@ void sim_pause(void)
 {
     sim.burst_left = 2;
     schedule_step("co_pause", NULL, 0, 0);
-    struct lane *lane = sim.lane;
     if (sim.ready_count <= 1) {
         if (sim.stalled_count)
             end_stall();
         return;
     }
     if (sim.kind == SIM_PCT) {
-        lane->priority = sim.lowest_priority--;
-        go_on_with(highest());
+        fall();
+        go_on_with(sim.ready[0]);
     } else if (sim.kind == SIM_SEARCH) {
         go_on_with(other(decide(sim.ready_count - 1)));
     } else {
@@ -371,6 +399,7 @@ void schedule_begin(uint32_t lanes)
     sim.ready_count = sim.stalled_count = 0;
     sim.same_lane_steps = 0;
     sim.stall_from = sim.stall_until = 0;
+    sim.stall_begun = 0;
     if (sim.kind == SIM_PCT)
         begin_pct(lanes);
     if (sim.kind == SIM_STALL_LANE || sim.kind == SIM_STALL_WARP) {
