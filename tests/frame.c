@@ -262,7 +262,7 @@ static uint64_t column_bytes(const struct column *c)
     return c->before + c->count * c->width + guard_after(c);
 }
 
-struct column *column_new(struct test *t, uint64_t count, uint64_t width)
+struct column *column_new_in(struct test *t, enum test_memory memory, uint64_t count, uint64_t width)
 {
     struct column *c = calloc(1, sizeof *c);
     REQUIRE(t, c);
@@ -273,12 +273,17 @@ struct column *column_new(struct test *t, uint64_t count, uint64_t width)
     REQUIRE(t, c->host_block);
     memset(c->host_block, GUARD_BYTE, column_bytes(c));
     c->data = c->host_block + c->before;
-    if (t->memory == TEST_DEVICE) {
+    if (memory == TEST_DEVICE) {
         void *block;
         OK(t, cohort_alloc(t->context, column_bytes(c), &block));
         c->device_block = block;
     }
     return c;
+}
+
+struct column *column_new(struct test *t, uint64_t count, uint64_t width)
+{
+    return column_new_in(t, t->memory, count, width);
 }
 
 void *column_send(struct column *c)

@@ -24,7 +24,7 @@ extern const struct cohort_fatbin cohort_test_fatbins[] __attribute__((weak));
 
 struct options {
     const char *program, *device, *filter;
-    int quick, ci, list, verbose;
+    int quick, ci, list, verbose, stop;
     uint64_t seed, part, parts;
 };
 
@@ -263,6 +263,8 @@ static void run_or_skip(const struct options *o, const struct run *run, struct t
     int kind = !strncmp(o->device, "cpu", 3)   ? TEST_CPU
                : !strncmp(o->device, "sim", 3) ? TEST_SIM
                                                : TEST_CUDA;
+    if (o->stop && totals->failed)
+        return; /* --stop: one failure is enough */
     const char *why = why_not(o, run->test_case, (enum test_device)kind);
     if (why)
         note_skip(totals, run->name, why);
@@ -290,7 +292,7 @@ static void usage(const char *wrong)
 {
     fprintf(stderr,
             "%s\nusage: [--device cpu | sim:SEED | cuda] [--quick | --ci] [--filter TEXT] [--seed N]"
-            " [--list] [--part K/N] [--verbose]\n",
+            " [--list] [--part K/N] [--verbose] [--stop]\n",
             wrong);
     exit(2);
 }
@@ -318,6 +320,8 @@ static void parse(struct options *o, int argc, char **argv)
             o->list = 1;
         else if (!strcmp(name, "--verbose"))
             o->verbose = 1;
+        else if (!strcmp(name, "--stop"))
+            o->stop = 1;
         else if (++i >= argc)
             usage(name);
         else if (!strcmp(name, "--device"))

@@ -135,7 +135,7 @@ static void check_kept(struct subject *s, struct input *in, const char *name)
 
 static struct column *copy_column(struct test *t, const struct column *c)
 {
-    struct column *copy = column_new(t, c->count, c->width);
+    struct column *copy = column_new_in(t, TEST_HOST, c->count, c->width);
     memcpy(copy->data, c->data, c->count * c->width);
     return copy;
 }

@@ -6,6 +6,7 @@
  *     const struct test_case test_cases[] = {{"grows", grows, TEST_EACH_MEMORY}, {NULL, NULL, 0}};
  *
  *     test_NAME [--device cpu | sim:SEED | cuda] [--quick | --ci] [--filter TEXT] [--seed N] [--list] [--part K/N]
+ *         [--stop]
  *
  * A case is a function of the test alone: its context is new, its random numbers depend on the seed and on its name.
  * It fails by CHECK (goes on) or REQUIRE (leaves the case); it ends in a leak check: all that the context's memory
@@ -157,6 +158,7 @@ struct column {
 };
 
 struct column *column_new(struct test *, uint64_t count, uint64_t width);
+struct column *column_new_in(struct test *, enum test_memory, uint64_t count, uint64_t width);
 void *column_send(struct column *);
 void column_fetch(struct column *);
 

@@ -55,6 +55,7 @@ static struct bytes read_all(struct test *t, const char *path)
 
 static void write_all(struct test *t, const char *path, const unsigned char *data, size_t count)
 {
+    unlink(path); /* some file systems wait for the disk where a file is cut and written anew */
     FILE *f = fopen(path, "wb");
     REQUIRE(t, f && fwrite(data, 1, count, f) == count && !fclose(f));
 }
