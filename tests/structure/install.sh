@@ -51,6 +51,22 @@ report "the example runs with the static library" "$(expect "$example/build/coun
 report "the static example does not need libcohort.so" \
     "$(ldd "$example/build/count_static" 2>&1 | grep -E 'libcohort|No such file')"
 
+# A kernel of the user's own, around a lookup in a map.
+kernel="a user's kernel builds with nvcc against the installed headers"
+if [ -x "$nvcc" ]; then
+    cp examples/fused_lookup.* "$scratch"
+    report "$kernel" "$(attempt "$nvcc" -O3 -arch=sm_90 -allow-unsupported-compiler -I "$prefix/include" \
+        -o "$scratch/fused_lookup" "$scratch/fused_lookup.cu" -L "$prefix/$libdir" -lcohort)"
+    LD_LIBRARY_PATH=$prefix/$libdir "$scratch/fused_lookup" >"$scratch/fused.log" 2>&1
+    if [ $? -eq 77 ]; then
+        skip "and runs" "$(sed 's/^skipped: //' "$scratch/fused.log")"
+    else
+        report "and runs" "$(grep -q ': right$' "$scratch/fused.log" || cat "$scratch/fused.log")"
+    fi
+else
+    skip "$kernel" "nvcc not found"
+fi
+
 if [ -x "$prefix/bin/cohort" ]; then
     report "the installed tool finds its library" "$(attempt "$prefix/bin/cohort" --version)"
 else

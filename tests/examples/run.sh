@@ -1,0 +1,78 @@
+#!/bin/bash
+# run.sh BUILD
+#
+# Runs the examples that BUILD holds, on the CPU and on a GPU if there is one, and compares what they print with what they
+# must. One line a case; the last line is `N passed, N failed, N skipped`.
+set -u
+build=$(cd "${1:-build}" && pwd) || exit 2
+cd "$(dirname "$0")/../.." || exit 1
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export LC_ALL=C
+passed=0 failed=0 skipped=0
+
+# prints NAME EXPECTED COMMAND...: its exit status is 0, and what it prints, sorted where the order is open, is EXPECTED.
+prints() {
+    local name=$1 expected=$2 status
+    shift 2
+    "$@" >"$scratch/printed" 2>"$scratch/said" </dev/null
+    status=$?
+    [ -z "${SORTED:-}" ] || sort -o "$scratch/printed" "$scratch/printed"
+    if [ $status -eq 77 ]; then
+        echo "SKIP $name: $(sed 's/^skipped: //' "$scratch/printed")"
+        skipped=$((skipped + 1))
+    elif [ $status -eq 0 ] && [ "$(cat "$scratch/printed")" = "$expected" ]; then
+        echo "ok   $name"
+        passed=$((passed + 1))
+    else
+        echo "FAIL $name: exit status $status"
+        cat "$scratch/printed" "$scratch/said" | head -n 20 | sed 's/^/     /'
+        failed=$((failed + 1))
+    fi
+}
+
+text='the cat and the dog, and THE bird; a cat
+words: \303\244rger \303\244rger'
+words='13 words, 8 different
+       3  the
+       2  and
+       2  cat'
+inner='1,Ada,London,102,1,punched cards
+1,Ada,London,106,1,loom
+2,Blaise,Paris,101,2,adding machine
+2,Blaise,Paris,104,2,barometer
+2,Blaise,Paris,107,2,roulette wheel
+5,Emmy,Erlangen,103,5,chalk'
+outer='3,Carl,Braunschweig,,,
+4,Dorothy,Cairo,,,'
+titles='id,name,city,order,customer,item'
+turnover='turnover 385856617, 12500 products without a price: right'
+tables="examples/data/customers.csv id examples/data/orders.csv customer"
+
+devices=cpu
+"$build/cohort" info --device cuda >/dev/null 2>&1 && devices="cpu cuda"
+# shellcheck disable=SC2059
+printf "$text\n" >"$scratch/text"
+: >"$scratch/nothing"
+for device in $devices; do
+    export COHORT_DEVICE=$device
+    prints "count_words, $device" "$words" "$build/examples/count_words" "$scratch/text" 3
+    prints "count_words of nothing, $device" "0 words, 0 different" "$build/examples/count_words" "$scratch/nothing"
+    # shellcheck disable=SC2086
+    SORTED=1 prints "inner join, $device" "$(printf '%s\n' "$inner" "$titles" | sort)" \
+        "$build/examples/join" $tables
+    # shellcheck disable=SC2086
+    SORTED=1 prints "outer join, $device" "$(printf '%s\n' "$inner" "$outer" "$titles" | sort)" \
+        "$build/examples/join" --outer $tables
+done
+unset COHORT_DEVICE
+prints "a lookup in one's own threads" "$turnover" "$build/examples/fused_lookup_cpu"
+if [ -x "$build/examples/fused_lookup" ]; then
+    prints "a lookup in one's own kernel" "$turnover" "$build/examples/fused_lookup"
+else
+    echo "SKIP a lookup in one's own kernel: nvcc not found when the examples were built"
+    skipped=$((skipped + 1))
+fi
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
