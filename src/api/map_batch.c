@@ -120,15 +120,20 @@ static cohort_status check_arguments(struct call *c, int values_optional, int re
 
 /* ---- one part ----------------------------------------------------------------------------------------------------------- */
 
+static int goes_backward(const struct call *c)
+{
+    return c->winner != COHORT_WINNER_ANY &&
+           c->winner == (c->batch.op == CO_OP_INSERT ? COHORT_WINNER_LAST : COHORT_WINNER_FIRST);
+}
+
 /* The next part of a batch of which `left` entries are left: at most `most` (32 or more) of them, from the front or from the
  * back, beginning at a multiple of 32. */
 static struct map_batch next_part(const struct call *c, uint64_t left, uint64_t most)
 {
     struct map_batch b = c->batch;
     uint64_t key = map_key_bytes(b.view.width), value = map_value_bytes(b.view.width), begin = b.n - left;
-    int backward = c->winner == (b.op == CO_OP_INSERT ? COHORT_WINNER_LAST : COHORT_WINNER_FIRST);
     b.n = left < most ? left : most & ~31ull;
-    if (c->winner != COHORT_WINNER_ANY && backward) {
+    if (goes_backward(c)) {
         begin = left > most ? (left - most + 31) & ~31ull : 0;
         b.n = left - begin;
     }
@@ -347,6 +352,35 @@ static cohort_status do_part(struct call *c, struct map_batch *b)
 
 /* ---- a whole call ------------------------------------------------------------------------------------------------------- */
 
+/* Marks entries [begin, end) that took part as failed, begin a multiple of 32: there was no workspace to do them with. */
+static cohort_status name_failed(struct call *c, uint64_t begin, uint64_t end)
+{
+    const struct backend *backend = c->map->context->backend;
+    uint32_t words[256], zeros[256] = {0};
+    cohort_status s = COHORT_OK;
+    for (uint64_t i = begin; i < end && !s; i += 32 * 256) {
+        uint64_t n = end - i < 32 * 256 ? end - i : 32 * 256, bytes = map_bitmap_words(n) * 4;
+        memset(words, 0xff, sizeof words);
+        if (c->batch.where)
+            s = backend->copy(c->map->context, words, c->batch.where + i / 32, bytes);
+        if (n % 32)
+            words[n / 32] &= (1u << n % 32) - 1;
+        for (uint64_t k = 0; k < bytes / 4; k++)
+            for (uint32_t w = words[k]; w; w &= w - 1) {
+                uint64_t entry = i + 32 * k + (uint64_t)__builtin_ctz(w);
+                c->counts.first_failed = entry < c->counts.first_failed ? entry : c->counts.first_failed;
+                c->counts.failed++;
+                c->counts.taken++;
+            }
+        if (!s && c->batch.failed)
+            s = backend->copy(c->map->context, c->batch.failed + i / 32, words, bytes);
+        if (!s && c->batch.hit)
+            s = backend->copy(c->map->context, c->batch.hit + i / 32, zeros, bytes);
+    }
+    c->denied = 1;
+    return s;
+}
+
 static cohort_status do_waiting(struct call *c)
 {
     cohort_status s = COHORT_OK;
@@ -360,6 +394,8 @@ static cohort_status do_waiting(struct call *c)
             break;
         struct map_batch b = next_part(c, left, most);
         s = do_part(c, &b);
+        if (s == COHORT_NO_MEMORY)
+            return goes_backward(c) ? name_failed(c, 0, left) : name_failed(c, c->batch.n - left, c->batch.n);
         left -= b.n;
         context_progress(c->map->context, c->name, c->batch.n - left, c->batch.n);
     }
