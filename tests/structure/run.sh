@@ -43,6 +43,7 @@ attempt() {
 . tests/structure/layers.sh
 . tests/structure/library.sh
 . tests/structure/install.sh
+. tests/structure/docs.sh
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

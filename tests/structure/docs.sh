@@ -1,0 +1,83 @@
+# The code in the pages: every block compiles, whole programs print what the page says, patches apply. Sourced by run.sh.
+#
+#   ```c              a piece: the body of a function that sees the names of fragment.h
+#   ```c complete     a program; what it prints is in a block ```text prints after it, if there is one
+#   ```cuda           a text for nvcc
+#   ```diff           patches against the tree; those of one page are applied together
+pages=$(ls docs/*.md README.md CONTRIBUTING.md 2>/dev/null)
+
+# Each block goes to a file of its own, $scratch/docs/KIND.N; prints that name, the page, the line.
+mkdir -p "$scratch/docs"
+# shellcheck disable=SC2086
+awk -v out="$scratch/docs/" '
+    function begin(kind) {
+        file = out kind "." (kind == "prints" ? programs : ++n)
+        programs = kind == "program" ? n : programs
+        printf "" >file
+        if (kind != "prints")
+            print file, FILENAME, FNR
+    }
+    FNR == 1 { inside = 0 }
+    inside && /^```$/ { inside = 0; close(file); next }
+    inside { print >file; next }
+    /^```/ { inside = 1; file = "/dev/null" }
+    /^```c$/ { begin("piece") }
+    /^```c complete$/ { begin("program") }
+    /^```cuda$/ { begin("cuda") }
+    /^```diff$/ { begin("diff") }
+    /^```text prints$/ { begin("prints") }
+' $pages >"$scratch/docs/list"
+
+# each KIND COMMAND: runs it with FILE, PAGE:LINE for each block of the kind.
+each() {
+    local file page line
+    grep "/$1\\." "$scratch/docs/list" | while read -r file page line; do
+        "$2" "$file" "$page:$line"
+    done
+}
+
+check_piece() {
+    {
+        cat tests/structure/fragment.h
+        printf 'void fragment(void);\nvoid fragment(void)\n{\n#line %d "%s"\n' $((${2##*:} + 1)) "${2%:*}"
+        cat "$1"
+        echo '}'
+    } >"$1.c"
+    attempt cc -std=gnu11 -fsyntax-only -Wall -Wextra -Werror -Wno-unused -I include "$1.c"
+}
+report "pieces of C in the pages compile" "$(each piece check_piece)"
+
+cx16=$([ "$(uname -m)" != x86_64 ] || echo -mcx16)
+check_program() {
+    { printf '#line %d "%s"\n' $((${2##*:} + 1)) "${2%:*}"; cat "$1"; } >"$1.c"
+    # shellcheck disable=SC2086
+    attempt cc -std=gnu11 -Wall -Wextra -Werror $cx16 -I include -o "$1.out" "$1.c" -L "$build" -lcohort \
+        -Wl,-rpath,"$build" -lpthread
+    [ -x "$1.out" ] || return
+    (cd "$scratch/docs" && COHORT_DEVICE=cpu attempt "$1.out")
+    [ ! -f "${1/program/prints}" ] || diff "${1/program/prints}" "$scratch/attempt.log" || echo "printed by $2"
+}
+report "programs in the pages print what is said there" "$(each program check_program)"
+
+check_cuda() {
+    cp "$1" "$1.cu"
+    attempt "$nvcc" -ptx -arch=compute_90 -std=c++17 -allow-unsupported-compiler -I include -o "$1.ptx" "$1.cu"
+}
+if [ -x "$nvcc" ]; then
+    report "kernels in the pages compile" "$(each cuda check_cuda)"
+else
+    skip "kernels in the pages compile" "nvcc not found"
+fi
+
+check_patches() {
+    local page
+    for page in $(awk '/\/diff\./ { print $2 }' "$scratch/docs/list" | sort -u); do
+        awk -v page="$page" '/\/diff\./ && $2 == page { print $1 }' "$scratch/docs/list" | xargs cat >"$scratch/docs/patch"
+        attempt patch --dry-run -p1 -F 3 -i "$scratch/docs/patch"
+    done
+}
+if command -v patch >/dev/null; then
+    report "patches in the pages apply" "$(check_patches)"
+else
+    skip "patches in the pages apply" "patch not found"
+fi
