@@ -23,6 +23,8 @@
 #    define CAS(p, e, d)   co_cas128(p, e, d)
 #    define SAME(a, b)     co_same128(a, b)
 #    define SECTOR         co_sector128
+#    define HALF           co_half128
+#    define LOAD_HALF(p)   co_load_half128(p)
 #    define LOAD_SECTOR(p) co_load_sector128(p)
 #    define READ_SECTOR(p) co_read_sector128(p)
 #    define KEY_OF(w)      ((w).lo)
@@ -35,6 +37,8 @@
 #    define CAS(p, e, d)   CO_PASTE3(co_cas, CO_MAP_SLOT_BITS, )(p, e, d)
 #    define SAME(a, b)     ((a) == (b))
 #    define SECTOR         CO_PASTE3(co_sector, CO_MAP_SLOT_BITS, )
+#    define HALF           CO_PASTE3(co_half, CO_MAP_SLOT_BITS, )
+#    define LOAD_HALF(p)   CO_PASTE3(co_load_half, CO_MAP_SLOT_BITS, )(p)
 #    define LOAD_SECTOR(p) CO_PASTE3(co_load_sector, CO_MAP_SLOT_BITS, )(p)
 #    define READ_SECTOR(p) CO_PASTE3(co_read_sector, CO_MAP_SLOT_BITS, )(p)
 #    define KEY_OF(w)      ((CO_MAP_KEY)(w))
@@ -102,36 +106,41 @@ CO_INLINE int MAP(seek_side)(const cohort_map_view *m, CO_MAP_KEY key, int mode,
     }
 }
 
-/* The key's slot in a bucket that was read, without branches, for lanes that only look: a match anywhere in it is a hit, else
- * an empty slot proves absence. HIT, MISS, or FULL: go on to the next bucket. */
+/* The key's slot in a bucket that was read, without branches, for lanes that only look: the first slot that settles the matter
+ * does, a match or an empty one, as if they had been looked at one by one. A match behind it must not count: a lane that has
+ * acted on it may still read an older word in front of it, in which the key is live. HIT, MISS, or FULL: go on to the next
+ * bucket. */
 CO_INLINE int MAP(look)(const SECTOR *s, co_u64 first, CO_MAP_KEY key, struct MAP_STRUCT(place) * at)
 {
-    int hit = 0, empty = 0;
-    for (int j = 0; j < WORDS; j++) {
+    int outcome = CO_MAP_FULL;
+    for (int j = WORDS - 1; j >= 0; j--) {
         int match = KEY_OF(s->w[j]) == key;
         at->word = match ? s->w[j] : at->word;
         at->slot = match ? first + (co_u64)j : at->slot;
-        hit |= match;
-        empty |= KEY_OF(s->w[j]) == EMPTY_KEY;
+        outcome = match ? CO_MAP_HIT : KEY_OF(s->w[j]) == EMPTY_KEY ? CO_MAP_MISS : outcome;
     }
-    return hit ? CO_MAP_HIT : empty ? CO_MAP_MISS : CO_MAP_FULL;
+    return outcome;
 }
 
-/* The same for lanes that may put the key in: slot by slot, since the first empty one is to be taken. */
-CO_INLINE int MAP(look_or_take)(const cohort_map_view *m, const SECTOR *s, co_u64 first, CO_MAP_KEY key,
-                                CO_MAP_VALUE value, struct MAP_STRUCT(place) * at)
+/* The same for lanes that may put the key in, half a bucket at a time, since what is looked for often lies in the first:
+ * slot by slot, and the first empty one is taken. */
+CO_INLINE int MAP(look_or_take)(const cohort_map_view *m, co_u64 first, CO_MAP_KEY key, CO_MAP_VALUE value,
+                                struct MAP_STRUCT(place) * at)
 {
-    for (int j = 0; j < WORDS; j++) {
-        WORD word = s->w[j];
-        at->slot = first + (co_u64)j;
-        if (KEY_OF(word) == EMPTY_KEY) {
-            word = CAS(MAP(slot)(m, at->slot), EMPTY_WORD, PAIR(key, value));
-            if (KEY_OF(word) == EMPTY_KEY)
-                return CO_MAP_NEW;
-        }
-        if (KEY_OF(word) == key) {
-            at->word = word;
-            return CO_MAP_HIT;
+    for (int half = 0; half < 2; half++) {
+        HALF s = LOAD_HALF(MAP(slot)(m, first + (co_u64)(half * WORDS / 2)));
+        for (int j = 0; j < WORDS / 2; j++) {
+            WORD word = s.w[j];
+            at->slot = first + (co_u64)(half * WORDS / 2 + j);
+            if (KEY_OF(word) == EMPTY_KEY) {
+                word = CAS(MAP(slot)(m, at->slot), EMPTY_WORD, PAIR(key, value));
+                if (KEY_OF(word) == EMPTY_KEY)
+                    return CO_MAP_NEW;
+            }
+            if (KEY_OF(word) == key) {
+                at->word = word;
+                return CO_MAP_HIT;
+            }
         }
     }
     return CO_MAP_FULL;
@@ -337,6 +346,8 @@ CO_INLINE int MAP(erase)(const cohort_map_view *m, CO_MAP_KEY key, co_map_tally 
 #undef CAS
 #undef SAME
 #undef SECTOR
+#undef HALF
+#undef LOAD_HALF
 #undef LOAD_SECTOR
 #undef READ_SECTOR
 #undef KEY_OF
