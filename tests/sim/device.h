@@ -19,6 +19,10 @@ extern struct device device;
 
 uint64_t device_random(void);
 
+extern const struct cuda_driver device_table;
+void device_lock(void); /* calls happen one at a time */
+void device_unlock(void);
+
 /* ---- streams.c ------------------------------------------------------------------------------------------------- */
 
 enum op_kind { OP_COPY, OP_SET, OP_LAUNCH, OP_RECORD, OP_WAIT };

@@ -33,6 +33,14 @@ static _Thread_local cuda_context stack[MAX_CONTEXTS];
 static _Thread_local unsigned depth;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+void device_lock(void)
+{
+    pthread_mutex_lock(&mutex);
+}
+void device_unlock(void)
+{
+    pthread_mutex_unlock(&mutex);
+}
 static cuda_result leave(cuda_result r)
 {
     pthread_mutex_unlock(&mutex);
@@ -529,7 +537,7 @@ static cuda_result launch_kernel(cuda_function f, unsigned grid_x, unsigned grid
     return leave(streams_add(s, op));
 }
 
-static const struct cuda_driver table = {
+const struct cuda_driver device_table = {
     .name = "sim",
     .init = sim_init,
     .error_name = sim_error_name,
@@ -570,111 +578,7 @@ static const struct cuda_driver table = {
     .launch_kernel = launch_kernel,
 };
 
-/* ---- opening, and the account at the end ----------------------------------------------------------------------- */
-
-static int word_of(const char *value, const char *const *names, int n)
-{
-    for (int i = 0; i < n; i++)
-        if (!strcmp(value, names[i]))
-            return i;
-    return -1;
-}
-
-/* One option, "name=value"; 0 if there is none of this kind. */
-static int set_option(struct device *d, size_t *limit, const char *name, const char *value)
-{
-    static const char *const kinds[] = {"random", "pct", "lane", "warp", "search", "any"};
-    static const char *const memories[] = {"auto", "weak", "strong"};
-    struct sim_schedule *s = &d->schedule;
-    char *end;
-    uint64_t n = strtoull(value, &end, 0);
-    int word = -1, number = *value && !*end && n > 0;
-    if (!strcmp(name, "schedule")) {
-        word = word_of(value, kinds, 6);
-        s->kind = (enum sim_kind)word;
-        return word >= 0 && word != SIM_SEARCH;
-    }
-    if (!strcmp(name, "memory")) {
-        word = word_of(value, memories, 3);
-        s->memory = (enum sim_memory)word;
-        return word >= 0;
-    }
-    if (!strcmp(name, "arch"))
-        s->architecture = (unsigned)n;
-    else if (!strcmp(name, "sm"))
-        d->multiprocessors = (unsigned)n;
-    else if (!strcmp(name, "bytes"))
-        *limit = n;
-    else if (!strcmp(name, "burst"))
-        s->burst = (unsigned)n;
-    else if (!strcmp(name, "depth"))
-        s->depth = (unsigned)n;
-    else if (!strcmp(name, "live"))
-        s->live = (unsigned)n;
-    else if (!strcmp(name, "steps"))
-        s->steps = n;
-    else
-        return 0;
-    return number;
-}
-
-static int parse(struct device *d, size_t *limit, const char *rest, const char **why)
-{
-    static _Thread_local char complaint[200];
-    char text[sizeof d->text], *end, *save = NULL;
-    if (snprintf(text, sizeof text, "%s", rest) >= (int)sizeof text) {
-        *why = "the simulated GPU's options are too long";
-        return -1;
-    }
-    d->schedule.seed = strtoull(text, &end, 0);
-    if ((end == text && *text) || (*end && *end != ',')) {
-        *why = "the simulated GPU's seed is not a number: sim:SEED[,option=value]...";
-        return -1;
-    }
-    for (char *o = strtok_r(end, ",", &save); o; o = strtok_r(NULL, ",", &save)) {
-        char *value = strchr(o, '=');
-        if (value)
-            *value++ = 0;
-        if (value && set_option(d, limit, o, value))
-            continue;
-        snprintf(complaint, sizeof complaint,
-                 "the simulated GPU has no option \"%.60s\", or not with the value \"%.60s\"", o,
-                 value ? value : "");
-        *why = complaint;
-        return -1;
-    }
-    return 0;
-}
-
-const struct cuda_driver *sim_open(const char *rest, const char **why)
-{
-    struct device d = {.schedule = SIM_SCHEDULE_INIT, .multiprocessors = 2};
-    size_t limit = (size_t)1 << 30;
-    d.schedule.kind = SIM_ANY;
-    d.schedule.architecture = 90;
-    rest = rest ? rest : "";
-    if (parse(&d, &limit, rest, why))
-        return NULL;
-    pthread_mutex_lock(&mutex);
-    if (arena_open()) {
-        *why = "no memory for the simulated GPU";
-        pthread_mutex_unlock(&mutex);
-        return NULL;
-    }
-    snprintf(d.text, sizeof d.text, "%s", rest);
-    d.random = d.schedule.seed;
-    if (device.references) { /* contexts are alive: their launches go on counting */
-        d.references = device.references;
-        d.launches = device.launches;
-        d.random = device.random;
-        d.error = device.error;
-        d.nanoseconds = device.nanoseconds;
-    }
-    device = d;
-    arena.limit = limit;
-    pthread_mutex_unlock(&mutex);
-    return &table;
-}
+/* ---- the account at the end -------------------------------------------------- */
 
 unsigned sim_leaks(FILE *out)
 {

@@ -6,7 +6,8 @@
  * view.c         views: what a lane has seen, location by location
  * collectives.c  lanes that meet: warps and blocks
  * arena.c        the device's address range: allocations and what was never written
- * driver.c       the table of the CUDA driver's functions; streams.c: its queues */
+ * clock.c        co_clock, and what happened before what
+ * driver.c       the table of the CUDA driver's functions; streams.c: its queues; open.c: its options */
 #ifndef SIM_INSIDE_H
 #define SIM_INSIDE_H
 

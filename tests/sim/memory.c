@@ -381,21 +381,32 @@ co_u128 sim_load128(const void *p)
     return strong_load(p, 16, 0);
 }
 
-/* Its words in random order, others in between. */
-void sim_load_sector(const void *p, void *sector, co_u32 bytes)
+/* The words of a sector, or of half of one, in random order, others in between. */
+static void load_words(const char *const *names, const void *p, void *sector, co_u32 bytes, co_u32 total)
 {
-    static const char *const names[] = {"", "", "co_load_sector32", "co_load_sector64", "co_load_sector128"};
     unsigned char left[8] = {0, 1, 2, 3, 4, 5, 6, 7};
-    for (uint32_t n = 32 / bytes; n > 0; n--) {
+    for (uint32_t n = total / bytes; n > 0; n--) {
         uint32_t pick = choose_order(n), i = left[pick];
         memmove(left + pick, left + pick + 1, 7 - pick);
         const char *at = (const char *)p + i * bytes;
         schedule_step(sized(names, bytes), at, bytes, 1);
-        if (n == 32 / bytes && ((uintptr_t)p & 31))
-            sim_fail("misaligned: a sector is 32 bytes");
+        if (n == total / bytes && ((uintptr_t)p & (total - 1)))
+            sim_fail("misaligned: this reads %u bytes", total);
         co_u128 v = strong_load(at, bytes, 0);
         memcpy((char *)sector + i * bytes, &v, bytes);
     }
+}
+
+void sim_load_sector(const void *p, void *sector, co_u32 bytes)
+{
+    static const char *const names[] = {"", "", "co_load_sector32", "co_load_sector64", "co_load_sector128"};
+    load_words(names, p, sector, bytes, 32);
+}
+
+void sim_load_half(const void *p, void *half, co_u32 bytes)
+{
+    static const char *const names[] = {"", "", "co_load_half32", "co_load_half64", ""};
+    load_words(names, p, half, bytes, 16);
 }
 
 void sim_store(void *p, co_u32 bytes, co_u64 v, int release)

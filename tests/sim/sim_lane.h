@@ -28,6 +28,7 @@ void sim_write128(void *p, co_u128 v);
 co_u64 sim_load(const void *p, co_u32 bytes, int acquire);
 co_u128 sim_load128(const void *p);
 void sim_load_sector(const void *p, void *sector, co_u32 bytes);
+void sim_load_half(const void *p, void *half, co_u32 bytes);
 void sim_store(void *p, co_u32 bytes, co_u64 v, int release);
 void sim_store128(void *p, co_u128 v);
 void sim_fence(int sc);
@@ -236,6 +237,18 @@ CO_INLINE void co_fence_sc(void)
     sim_fence(1);
 }
 
+CO_INLINE co_half32 co_load_half32(const void *p)
+{
+    co_half32 h;
+    sim_load_half(p, &h, 4);
+    return h;
+}
+CO_INLINE co_half64 co_load_half64(const void *p)
+{
+    co_half64 h;
+    sim_load_half(p, &h, 8);
+    return h;
+}
 CO_INLINE co_sector32 co_load_sector32(const void *p)
 {
     co_sector32 s;
