@@ -60,15 +60,20 @@ static void print(void)
     if (lines_n)
         qsort(lines, lines_n, sizeof *lines, by_text);
     for (size_t i = 0; i < lines_n; i++) {
-        if (n && !strcmp(lines[n - 1].text, lines[i].text))
-            lines[n - 1].count++;
-        else
+        if (!n || strcmp(lines[n - 1].text, lines[i].text)) {
             lines[n++] = lines[i];
+        } else {
+            lines[n - 1].count++;
+            free(lines[i].text);
+        }
     }
     if (n)
         qsort(lines, n, sizeof *lines, by_count);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         printf("%s\t%lu\n", lines[i].text, lines[i].count);
+        free(lines[i].text);
+    }
+    free(lines);
 }
 
 static char complement(char letter)

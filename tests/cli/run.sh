@@ -75,34 +75,20 @@ if "$cohort" info --device cpu | grep -q ', no zlib;'; then
     skip "everything else" "the tool is built without zlib"
     close
 fi
-# As the build was: its compiler, and its sanitizers for the readers.
-cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt" 2>/dev/null; }
-cc=$(cached CMAKE_C_COMPILER)
-cc=${cc:-${CC:-cc}}
-sanitize=$(cached COHORT_SANITIZE)
-command -v "$cc" >/dev/null 2>&1 || { skip "command line" "no C compiler for its oracle"; close; }
-"$cc" -std=c11 -O2 -o naive "$here/naive.c" || { fail "naive.c compiles"; close; }
-naive=$work/naive
+naive=$build/tests/cli/naive
+[ -x "$naive" ] || { skip "command line" "its oracle tests/cli/naive was not built"; close; }
 
 # ---- readers ---------------------------------------------------------------------------------------------------------
-parts=""
-for part in args common input kmer output parallel progress ranking sequence spectrum spectrum_svg; do
-    parts="$parts $here/../../cli/$part.c"
-done
-if "$cc" -std=c11 -O2 -g ${sanitize:+-fsanitize=$sanitize -fno-sanitize-recover=all} -I"$here/../../cli" -I"$here/../../include" -o readers "$here/test_readers.c" $parts \
-    -L"$build" -Wl,-rpath,"$build" -lcohort -lz -lm -lpthread 2>compiled; then
-    mkdir folder
-    ./readers folder >said 2>&1
-    status=$?
-    grep -v 'passed,' said
-    read -r units <<<"$(grep -oE '^[0-9]+ passed, [0-9]+ failed' said | tr -dc '0-9 ')"
-    if [ -n "$units" ]; then
-        passed=$((passed + ${units%% *})) failed=$((failed + ${units##* }))
-        echo "ok   readers: ${units%% *} cases"
-    fi
-    [ $status -lt 2 ] && [ -n "$units" ] || fail "readers" "exit status $status"
+mkdir folder
+"$build/tests/cli/test_readers" folder >said 2>&1
+status=$?
+grep -v "passed," said
+read -r units <<<"$(grep -oE "^[0-9]+ passed, [0-9]+ failed" said | tr -dc "0-9 ")"
+if [ $status -lt 2 ] && [ -n "$units" ]; then
+    passed=$((passed + ${units%% *})) failed=$((failed + ${units##* }))
+    echo "ok   readers: ${units%% *} cases"
 else
-    fail "readers compile" "$(head -n 5 compiled)"
+    fail "readers" "exit status $status"
 fi
 
 # ---- counts ----------------------------------------------------------------------------------------------------------
