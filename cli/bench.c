@@ -6,9 +6,11 @@
 const char bench_help[] =
     "usage: cohort bench limits [--device D] [--threads N] [--table-bytes N] [--json FILE]\n"
     "       cohort bench map    [--device D] [--threads N] [--quick] [--json FILE] [--runs N]\n"
-    "                           [--n N[,N...]] [--load L[,L...]] [--width KV[,KV...]] [--only TEXT[,TEXT...]]\n"
+    "                           [--n N[,N...]] [--load L[,L...]] [--width KV[,KV...]] [--only "
+    "TEXT[,TEXT...]]\n"
     "\n"
-    "limits  what this machine's memory can do at most, which is what every other figure is held against: copies,\n"
+    "limits  what this machine's memory can do at most, which is what every other figure is held against: "
+    "copies,\n"
     "        random reads and compare-and-swaps, the same from the last cache, and the link to a GPU\n"
     "map     the operations of the hash map, each beside the limit that binds it\n"
     "\n"
@@ -39,6 +41,6 @@ int bench_main(int argc, char **argv, fault *fault)
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         if (!strcmp(argv[0], commands[i].name))
             return commands[i].run(argc - 1, argv + 1, fault);
-    return fault_set(fault, CLI_BAD_INPUT, "%s: no such measurement (limits, map; cohort bench --help tells more)",
-                     argv[0]);
+    return fault_set(fault, CLI_BAD_INPUT,
+                     "%s: no such measurement (limits, map; cohort bench --help tells more)", argv[0]);
 }
