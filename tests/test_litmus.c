@@ -59,6 +59,7 @@ static const struct litmus programs[] = {
     {"litmus_sequence", 3, 2, "00 01 10 11 21", ANYWHERE, 0},
     {"litmus_wrc", 3, 3, "000 001 010 011 100 101 111", ANYWHERE, 0},
     {"litmus_sector", 2, 2, ALL2, ANYWHERE, 0},
+    {"litmus_half", 2, 2, ALL2, ANYWHERE, 0},
     {"litmus_whole", 2, 2, "00 11", ANYWHERE, 0},
     {"litmus_whole_cas", 2, 4, "0011 2200", ANYWHERE, 90},
     {"litmus_block_sync", 2, 1, "1", IN_BLOCK, 0},

@@ -239,6 +239,20 @@ CO_KERNEL(litmus_sector, struct litmus_args)
     }
 }
 
+/* Nor those of a half. */
+CO_KERNEL(litmus_half, struct litmus_args)
+{
+    struct litmus_role me = litmus_begin(args);
+    if (me.role == 0) {
+        co_store32(me.x, 1);
+        co_store32(me.x + 3, 1);
+    } else if (me.role == 1) {
+        co_half32 h = co_load_half32(me.x);
+        co_write32(me.r, h.w[0]);
+        co_write32(me.r + 1, h.w[3]);
+    }
+}
+
 /* 128 bits are whole. */
 CO_KERNEL(litmus_whole, struct litmus_args)
 {
