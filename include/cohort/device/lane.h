@@ -11,7 +11,7 @@
  *   sim_lane.h    the simulated GPU of tests/sim: a lane is a coroutine, memory is weak, a scheduler decides at every word.
  *
  * Types      co_u8 co_u16 co_u32 co_u64, co_u128 {lo, hi}; a sector is 32 aligned bytes: co_sector32 {w[8]}, co_sector64
- *            {w[4]}, co_sector128 {w[2]}
+ *            {w[4]}, co_sector128 {w[2]}; a half of one is 16: co_half32 {w[4]}, co_half64 {w[2]}
  * Who        co_lane() 0..31; co_warp() of the block; co_thread() of the block; co_threads() in a block; co_block();
  *            co_blocks(); co_clock() nanoseconds; co_pause() in a loop that waits for another lane
  * Together   co_ballot(mask, p); co_any; co_all; co_shuffle32/64(mask, v, from); co_match32/64(mask, v);
@@ -19,7 +19,8 @@
  * Plain      co_read8/16/32/64/128(p), co_write8/32/64/128(p, v): memory that no other lane writes (reads) meanwhile;
  *            co_read_stream.., co_write_stream..: the same, not to be kept in caches; co_read_sector32/64/128(p)
  * Relaxed    co_load32/64/128(p), co_store32/64/128(p, v): whole, coherent at each address, unordered across addresses;
- *            co_load_sector32/64/128(p): a sector's words, each whole, read in no order
+ *            co_load_sector32/64/128(p), co_load_half32/64(p): the words of a sector or of half of one, each whole, read
+ *            in no order
  * Ordered    co_load_acquire32/64, co_store_release32/64; co_fence() (acquire and release), co_fence_sc()
  * Atomics    co_cas32/64/128(p, expected, desired) and co_add, co_min, co_max, co_or, co_and, co_exchange 32/64(p, v):
  *            relaxed, all return the old value; co_cas128 needs sm_90
@@ -43,6 +44,15 @@ typedef unsigned long long co_u64;
 typedef struct CO_ALIGN(16) co_u128 {
     co_u64 lo, hi;
 } co_u128;
+typedef struct CO_ALIGN(16) co_half32 {
+    co_u32 w[4];
+} co_half32;
+typedef struct CO_ALIGN(16) co_half64 {
+    co_u64 w[2];
+} co_half64;
+typedef struct CO_ALIGN(16) co_half128 {
+    co_u128 w[1];
+} co_half128;
 typedef struct CO_ALIGN(32) co_sector32 {
     co_u32 w[8];
 } co_sector32;
@@ -69,6 +79,13 @@ CO_INLINE co_u128 co_make128(co_u64 lo, co_u64 hi)
     v.lo = lo;
     v.hi = hi;
     return v;
+}
+
+CO_INLINE co_half128 co_load_half128(const void *p)
+{
+    co_half128 h;
+    h.w[0] = co_load128((const co_u128 *)p);
+    return h;
 }
 
 CO_INLINE int co_same128(co_u128 a, co_u128 b) { return a.lo == b.lo && a.hi == b.hi; }

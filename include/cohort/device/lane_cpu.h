@@ -95,6 +95,22 @@ CO_INLINE co_u128 co_cas128(co_u128 *p, co_u128 expected, co_u128 desired)
     return e.v;
 }
 
+CO_INLINE co_half32 co_load_half32(const void *p)
+{
+    co_half32 h;
+    for (int i = 0; i < 4; i++)
+        h.w[i] = co_load32((const co_u32 *)p + i);
+    return h;
+}
+
+CO_INLINE co_half64 co_load_half64(const void *p)
+{
+    co_half64 h;
+    for (int i = 0; i < 2; i++)
+        h.w[i] = co_load64((const co_u64 *)p + i);
+    return h;
+}
+
 CO_INLINE co_sector32 co_load_sector32(const void *p)
 {
     co_sector32 s;

@@ -112,6 +112,23 @@ CO_INLINE void co_store128(co_u128 *p, co_u128 v)
                  : "memory");
 }
 
+CO_INLINE co_half32 co_load_half32(const void *p)
+{
+    co_half32 h;
+    asm volatile("ld.relaxed.gpu.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(h.w[0]), "=r"(h.w[1]), "=r"(h.w[2]), "=r"(h.w[3])
+                 : "l"(p)
+                 : "memory");
+    return h;
+}
+
+CO_INLINE co_half64 co_load_half64(const void *p)
+{
+    co_half64 h;
+    asm volatile("ld.relaxed.gpu.v2.u64 {%0, %1}, [%2];" : "=l"(h.w[0]), "=l"(h.w[1]) : "l"(p) : "memory");
+    return h;
+}
+
 CO_INLINE co_sector32 co_load_sector32(const void *p)
 {
     co_sector32 s;

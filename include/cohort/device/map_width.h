@@ -160,10 +160,14 @@ CO_INLINE int MAP(seek)(const cohort_map_view *m, CO_MAP_KEY key, int mode, CO_M
     struct co_walk w = MAP(walk)(m, key);
     do {
         co_u64 first = co_map_walk_bucket(m, &w) * WORDS;
-        const void *bucket = MAP(slot)(m, first);
-        SECTOR s = mode == CO_SEEK_QUIET ? READ_SECTOR(bucket) : LOAD_SECTOR(bucket);
-        int r = mode == CO_SEEK_INSERT ? MAP(look_or_take)(m, &s, first, key, value, at)
-                                       : MAP(look)(&s, first, key, at);
+        int r;
+        if (mode == CO_SEEK_INSERT) {
+            r = MAP(look_or_take)(m, first, key, value, at);
+        } else {
+            const void *bucket = MAP(slot)(m, first);
+            SECTOR s = mode == CO_SEEK_QUIET ? READ_SECTOR(bucket) : LOAD_SECTOR(bucket);
+            r = MAP(look)(&s, first, key, at);
+        }
         if (r != CO_MAP_FULL)
             return r;
     } while (co_walk_next(&w, m->pages, m->mask));
