@@ -69,6 +69,16 @@ static void on_signal(int number)
 #    define SANITIZED 1
 #endif
 
+/* The thread sanitizer makes everything ten times slower. */
+#if defined(__has_feature)
+#    if __has_feature(thread_sanitizer)
+#        define SLOWED 1
+#    endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#    define SLOWED 1
+#endif
+
 /* On a stack of its own: the fault may be that the stack is used up. Sanitizers tell more about crashes than this. */
 static void catch_signals(void)
 {
@@ -365,6 +375,9 @@ int main(int argc, char **argv)
     struct totals totals = {0};
     parse(&o, argc, argv);
     setvbuf(stdout, NULL, _IOLBF, 0);
+#ifdef SLOWED
+    o.quick = 1;
+#endif
     if (sim_open)
         cuda_driver_register("sim", sim_open);
     if (cohort_test_fatbins)

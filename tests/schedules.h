@@ -9,7 +9,8 @@
  *   schedules_message.c  messages in other memory, published through a map
  *   schedules_batch.c    the same for whole warps: the kernels of batches, groups, winners
  *   schedules_api.c      the same through the host API, on simulated devices
- *   schedules_device.c   runs plans on a GPU, many at a time; on the host's threads */
+ *   schedules_device.c   runs plans on a GPU, many at a time
+ *   schedules_threads.c  on the host's threads */
 #ifndef TEST_SCHEDULES_H
 #define TEST_SCHEDULES_H
 
@@ -50,21 +51,24 @@ uint64_t table_empty_key(const struct shape *);
 void table_clear(const struct shape *, void *table);
 
 /* What is in slot i (side slots follow the others): the state, and of a live one key and value. */
-enum slot_state table_get(const struct shape *, const void *table, uint64_t i, uint64_t *key, uint64_t *value);
+enum slot_state table_get(const struct shape *, const void *table, uint64_t i, uint64_t *key,
+                          uint64_t *value);
 
 /* The slots in which a key may be, in the order of its search: fills slots[], which has room for table_slots + 1. */
 uint64_t table_walk(const struct shape *, uint64_t key, uint64_t *slots);
 uint32_t table_home_page(const struct shape *, uint64_t key);
 uint32_t table_home_bucket(const struct shape *, uint64_t key);
 
-int table_put(const struct shape *, void *table, uint64_t key, uint64_t value); /* 0: there is no slot for it */
+int table_put(const struct shape *, void *table, uint64_t key,
+              uint64_t value); /* 0: there is no slot for it */
 int table_erase(const struct shape *, void *table, uint64_t key);
 int table_find(const struct shape *, const void *table, uint64_t key, uint64_t *value);
 int table_is_full_for(const struct shape *, const void *table, uint64_t key);
 struct co_map_counters table_count(const struct shape *, const void *table);
 
 /* 0 with a message unless every live key lies where the protocol puts it, and once, and the counters are exact. */
-int table_check(const struct shape *, const void *table, const struct co_map_counters *, char *text, size_t bytes);
+int table_check(const struct shape *, const void *table, const struct co_map_counters *, char *text,
+                size_t bytes);
 
 cohort_map_view table_view(const struct shape *, void *table, struct co_map_counters *);
 
@@ -79,33 +83,41 @@ struct plan {
     struct shape shape;
     unsigned key_count, operand_count, lanes, each;
     uint64_t keys[LIST_KEYS], operands[LIST_OPERANDS];
-    uint64_t ops[PLAN_LANES * PLAN_EACH]; /* LIST_OP */
+    uint64_t ops[PLAN_LANES * PLAN_EACH];         /* LIST_OP */
     _Alignas(32) unsigned char table[PLAN_TABLE]; /* as it is at first */
     struct co_map_counters counters;
 };
 
 void plan_draw(struct plan *, cohort_width, enum family, struct dice *);
+void plan_draw_ops(struct plan *, enum family,
+                   struct dice *);            /* others, for the same lanes on the same keys */
 void plan_shape(struct plan *, struct shape); /* an empty table, no keys, no operations */
 uint64_t plan_hash(const struct plan *);
-void plan_args(const struct plan *, struct list_args *); /* keys, operands, each, lanes; nothing that lies elsewhere */
+void plan_args(const struct plan *,
+               struct list_args *); /* keys, operands, each, lanes; nothing that lies elsewhere */
 
 /* ---- verdicts -------------------------------------------------------------------------------------------------------- */
 
 /* What has come of a plan. */
-struct outcome {
+struct aftermath {
     const co_u64 *records; /* LIST_RECORD_WORDS for each operation */
     const void *table;
     const struct co_map_counters *counters;
-    int weak; /* the clocks are the simulator's with weak memory: what counts is what happened before what */
+    enum clock {
+        CLOCK_STEPS, /* of the simulator, with strong memory: no two readings are equal */
+        CLOCK_WEAK,  /* the same with weak memory: what counts is what happened before what */
+        CLOCK_TIME /* nanoseconds, coarse: a lane's operations may have equal times, and have their order all the same */
+    } clock;
 };
 
 /* 0 with a message unless the records are legal key by key, what is left in the table agrees, and the table is in order. */
-int plan_judge(const struct plan *, const struct outcome *, char *text, size_t bytes);
+int plan_judge(const struct plan *, const struct aftermath *, char *text, size_t bytes);
 void plan_print(const struct plan *, FILE *);
 
 /* The same for operations told one by one, on the plan's keys, from the plan's table. ops has room for JUDGE_MORE more. */
 enum { JUDGE_MORE = 2 * LIST_KEYS };
-int judge_ops(const struct plan *, const struct outcome *, struct history_op *ops, size_t n, char *text, size_t bytes);
+int judge_ops(const struct plan *, const struct aftermath *, struct history_op *ops, size_t n, char *text,
+              size_t bytes);
 
 /* ---- on the simulator -------------------------------------------------------------------------------------------------- */
 
@@ -117,7 +129,8 @@ struct stage {
 };
 struct stage stage_new(void);
 void stage_free(struct stage *);
-void stage_set(struct stage *, const struct plan *); /* table and counters as at first; operations; no records */
+void stage_set(struct stage *,
+               const struct plan *); /* table and counters as at first; operations; no records */
 
 /* Resets the memory, runs the plan, judges: 0 with a message if it is not legal or the simulator objects. */
 int stage_run(struct stage *, const struct plan *, const struct sim_schedule *, unsigned blocks, char *text,
@@ -139,12 +152,19 @@ void run_winners(struct test *, cohort_width, uint64_t schedules);
 
 /* Batches through the host API, each few on a device of their own. */
 void run_api(struct test *, uint64_t schedules);
+void run_retries(struct test *);
 
 /* Messages through a map. */
 void run_messages(struct test *, cohort_width, uint64_t schedules);
 
 /* Tiny cases through all their schedules: every `share`th of them. */
 void run_searches(struct test *, cohort_width, unsigned share);
+
+/* Thousands of cases at once on a device's real lanes (on the simulator: with strong memory), through the context's launches. */
+void run_launches(struct test *, cohort_width, uint64_t launches);
+
+/* The same on the host's threads. */
+void run_threads(struct test *, cohort_width, uint64_t rounds);
 
 /* What has been run so far in this process. */
 void tally_plan(uint64_t hash);

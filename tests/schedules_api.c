@@ -65,11 +65,32 @@ void run_api(struct test *t, uint64_t schedules)
     for (uint64_t i = 0; i < schedules && !t->failures; i++) {
         char text[48];
         seed_case(t, t->seed + i);
-        snprintf(text, sizeof text, "sim:%llu,schedule=any", (unsigned long long)(test_random(t) % 1000000007));
+        snprintf(text, sizeof text, "sim:%llu,schedule=any",
+                 (unsigned long long)(test_random(t) % 1000000007));
         t->device = text;
         caught(t, t->seed + i);
         tally_schedules(1);
         tally_plan(test_mix((t->seed + i) * 8 + (uint64_t)t->width));
     }
     t->device = device;
+}
+
+/* A map that grows only when its last slot is taken: the keys that have found no room within their reach by then are tried
+ * again in a bigger table, they alone. Each is added to once. */
+void run_retries(struct test *t)
+{
+    cohort_map_options options = subject_options(t);
+    uint64_t slots = 9 * 65536 / (2 * key_bytes(t->width)); /* one page more than a reach */
+    options.max_load = 1;
+    options.capacity = slots;
+    struct subject s = subject_new(t, &options);
+    struct trial r = subject_trial(&s, TRIAL_APPLY, slots);
+    r.op = COHORT_OP_ADD;
+    fill_values(t, r.values);
+    for (uint64_t i = 0; i < slots; i++)
+        column_put(r.keys, i, test_mix(t->seed * slots + i) >> 32 << 17 | i);
+    subject_do(&s, &r);
+    OK(t, cohort_map_get_options(s.map, &options));
+    CHECKF(t, options.capacity > slots, "the map has not grown: no key was out of reach");
+    subject_free(&s);
 }

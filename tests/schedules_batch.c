@@ -34,8 +34,8 @@ static struct batch_stage batch_stage_new(void)
 
 static void batch_stage_free(struct batch_stage *s)
 {
-    void *const all[] = {s->keys, s->values, s->results, s->ops, s->where, s->hit, s->failed, s->winners, s->counts,
-                         s->deferred};
+    void *const all[] = {s->keys, s->values, s->results, s->ops,    s->where,
+                         s->hit,  s->failed, s->winners, s->counts, s->deferred};
     stage_free(&s->table);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         sim_free(all[i]);
@@ -72,7 +72,8 @@ static void draw_more_keys(struct plan *p, struct dice *dice, unsigned count)
 
 static void draw_entries(struct draw *d, struct dice *dice, unsigned most_kind)
 {
-    unsigned times[LIST_KEYS] = {0}, most = d->plan.key_count * TIMES, want = 1 + (unsigned)dice_below(dice, BATCH);
+    unsigned times[LIST_KEYS] = {0}, most = d->plan.key_count * TIMES,
+             want = 1 + (unsigned)dice_below(dice, BATCH);
     d->n = want < most ? want : most;
     d->has_where = dice_below(dice, 3) == 0;
     d->has_results = value_bytes(d->plan.shape.width) && dice_below(dice, 4);
@@ -82,7 +83,8 @@ static void draw_entries(struct draw *d, struct dice *dice, unsigned most_kind)
         while (times[d->key[i]] == TIMES);
         d->takes_part[i] = !d->has_where || dice_below(dice, 3);
         times[d->key[i]] += d->takes_part[i];
-        d->kind[i] = d->step == MAP_STEP_RUN ? (unsigned char)dice_below(dice, most_kind) : (unsigned char)d->op;
+        d->kind[i] =
+            d->step == MAP_STEP_RUN ? (unsigned char)dice_below(dice, most_kind) : (unsigned char)d->op;
         d->operand[i] = masked(d, dice_below(dice, 2) ? i + 1 : dice_next(dice));
         d->result_before[i] = masked(d, ~(uint64_t)i);
     }
@@ -152,11 +154,12 @@ static const char *kernel_name(const char *kind, cohort_width width)
     return name;
 }
 
-static int launch(const char *kind, const struct draw *d, const void *args, struct sim_schedule *schedule, char *text,
-                  size_t bytes)
+static int launch(const char *kind, const struct draw *d, const void *args, struct sim_schedule *schedule,
+                  char *text, size_t bytes)
 {
     schedule->seed = test_mix(schedule->seed + 1);
-    if (!sim_run(kernel_name(kind, d->plan.shape.width), args, d->blocks, d->blocks == 1 ? 64 : 32, 0, schedule))
+    if (!sim_run(kernel_name(kind, d->plan.shape.width), args, d->blocks, d->blocks == 1 ? 64 : 32, 0,
+                 schedule))
         return 1;
     snprintf(text, bytes, "%s", sim_message());
     return 0;
@@ -170,11 +173,13 @@ struct counted {
 
 static int check_counts(const struct map_counts *c, const struct counted *due, char *text, size_t bytes)
 {
-    if (c->taken == due->taken && c->hits == due->hits && c->added == due->added && c->failed == due->failed &&
-        c->first_failed == due->first_failed)
+    if (c->taken == due->taken && c->hits == due->hits && c->added == due->added &&
+        c->failed == due->failed && c->first_failed == due->first_failed)
         return 1;
-    snprintf(text, bytes, "counts: taken %llu, hits %llu, added %llu, failed %llu, first %lld; by the entries %llu, %llu, "
-             "%llu, %llu, %lld", c->taken, c->hits, c->added, c->failed, (long long)c->first_failed,
+    snprintf(text, bytes,
+             "counts: taken %llu, hits %llu, added %llu, failed %llu, first %lld; by the entries %llu, %llu, "
+             "%llu, %llu, %lld",
+             c->taken, c->hits, c->added, c->failed, (long long)c->first_failed,
              (unsigned long long)due->taken, (unsigned long long)due->hits, (unsigned long long)due->added,
              (unsigned long long)due->failed, (long long)due->first_failed);
     return 0;
@@ -202,7 +207,8 @@ static int read_entries(const struct batch_stage *s, const struct draw *d, struc
         int adds = d->kind[i] != CO_OP_FIND && d->kind[i] != CO_OP_ERASE;
         if ((hit && failed) || (!d->takes_part[i] && (hit || failed)) || (failed && !adds) ||
             (d->has_results && !result_is_plausible(d, i, hit, failed, result))) {
-            snprintf(text, bytes, "entry %u: hit %d, failed %d, result %#llx do not go together (op %u, operand %#llx)", i,
+            snprintf(text, bytes,
+                     "entry %u: hit %d, failed %d, result %#llx do not go together (op %u, operand %#llx)", i,
                      hit, failed, (unsigned long long)result, d->kind[i], (unsigned long long)d->operand[i]);
             return 0;
         }
@@ -231,12 +237,14 @@ static int judge_batch(const struct batch_stage *s, const struct draw *d, char *
     struct history_op ops[BATCH + JUDGE_MORE];
     struct counted counted = {0, 0, 0, 0, ~(uint64_t)0};
     size_t n = 0;
-    struct outcome o = {.table = s->table.table, .counters = s->table.counters};
-    if (!read_entries(s, d, ops, &n, &counted, text, bytes) || !check_counts(s->counts, &counted, text, bytes))
+    struct aftermath o = {.table = s->table.table, .counters = s->table.counters};
+    if (!read_entries(s, d, ops, &n, &counted, text, bytes) ||
+        !check_counts(s->counts, &counted, text, bytes))
         return 0;
     if (s->deferred->first_full != counted.first_failed || s->deferred->first_bad != ~0ull) {
         snprintf(text, bytes, "deferred: first full %lld, first bad %lld; the first that failed is %lld",
-                 (long long)s->deferred->first_full, (long long)s->deferred->first_bad, (long long)counted.first_failed);
+                 (long long)s->deferred->first_full, (long long)s->deferred->first_bad,
+                 (long long)counted.first_failed);
         return 0;
     }
     return judge_ops(&d->plan, &o, ops, n, text, bytes);
@@ -253,7 +261,8 @@ static void draw_batch_schedule(struct sim_schedule *schedule, struct dice *dice
 static void print_draw(const struct draw *d, FILE *out)
 {
     plan_print(&d->plan, out);
-    fprintf(out, "  step %u, op %u, group %u, %u blocks; entries (op key operand):", d->step, d->op, d->group, d->blocks);
+    fprintf(out, "  step %u, op %u, group %u, %u blocks; entries (op key operand):", d->step, d->op, d->group,
+            d->blocks);
     for (unsigned i = 0; i < d->n; i++)
         if (d->takes_part[i])
             fprintf(out, " %u(%#llx, %#llx)", d->kind[i], (unsigned long long)d->plan.keys[d->key[i]],
@@ -318,7 +327,8 @@ static void run_drawn(struct test *t, cohort_width width, uint64_t schedules,
         draw_batch_schedule(&schedule, &turn);
         struct map_batch b = set_up(&stage, &d);
         tally_schedules(1);
-        if (launch(kind_of(&d), &d, &b, &schedule, text, sizeof text) && judge_batch(&stage, &d, text, sizeof text))
+        if (launch(kind_of(&d), &d, &b, &schedule, text, sizeof text) &&
+            judge_batch(&stage, &d, text, sizeof text))
             continue;
         print_draw(&d, stdout);
         report(t, seed, NULL, text);
@@ -340,11 +350,13 @@ void run_groups(struct test *t, uint64_t schedules)
 /* ---- the winner rule -------------------------------------------------------------------------------------------------- */
 
 /* Insert or assign by FIRST or LAST: the outcome is one, whatever the schedule. */
-static int check_winners(const struct batch_stage *s, const struct draw *d, int first, char *text, size_t bytes)
+static int check_winners(const struct batch_stage *s, const struct draw *d, int first, char *text,
+                         size_t bytes)
 {
     for (unsigned k = 0; k < d->plan.key_count; k++) {
         uint64_t key = d->plan.keys[k], value = 0, got = 0;
-        int there = table_find(&d->plan.shape, d->plan.table, key, &value), was = there, winner = -1, full = 0;
+        int there = table_find(&d->plan.shape, d->plan.table, key, &value), was = there, winner = -1,
+            full = 0;
         for (unsigned i = 0; i < d->n; i++) {
             if (d->key[i] != k || !d->takes_part[i])
                 continue;
@@ -357,15 +369,16 @@ static int check_winners(const struct batch_stage *s, const struct draw *d, int 
         }
         int is = table_find(&d->plan.shape, s->table.table, key, &got);
         if (is != there || (is && value_bytes(d->plan.shape.width) && got != value)) {
-            snprintf(text, bytes, "key %#llx: %s with %#llx, not %s with %#llx (winner: entry %d)", (unsigned long long)key,
-                     is ? "in" : "out", (unsigned long long)got, there ? "in" : "out", (unsigned long long)value, winner);
+            snprintf(text, bytes, "key %#llx: %s with %#llx, not %s with %#llx (winner: entry %d)",
+                     (unsigned long long)key, is ? "in" : "out", (unsigned long long)got,
+                     there ? "in" : "out", (unsigned long long)value, winner);
             return 0;
         }
         for (unsigned i = 0; i < d->n && winner >= 0 && !full; i++) {
             int hit = s->hit[i / 32] >> i % 32 & 1;
             if (d->key[i] == k && d->takes_part[i] && hit != (was || (int)i != winner)) {
-                snprintf(text, bytes, "entry %u, winner %d, the key was %s before: hit is %d", i, winner, was ? "in" : "out",
-                         hit);
+                snprintf(text, bytes, "entry %u, winner %d, the key was %s before: hit is %d", i, winner,
+                         was ? "in" : "out", hit);
                 return 0;
             }
         }
@@ -373,11 +386,12 @@ static int check_winners(const struct batch_stage *s, const struct draw *d, int 
     return table_check(&d->plan.shape, s->table.table, s->table.counters, text, bytes);
 }
 
-static int run_winner(struct batch_stage *s, const struct draw *d, int first, struct sim_schedule *schedule, char *text,
-                      size_t bytes)
+static int run_winner(struct batch_stage *s, const struct draw *d, int first, struct sim_schedule *schedule,
+                      char *text, size_t bytes)
 {
     struct map_batch b = set_up(s, d);
-    struct map_sweep mark = {.view = b.view, .slots = table_slots(&d->plan.shape) + SIDE_SLOTS, .winners = s->winners};
+    struct map_sweep mark = {
+        .view = b.view, .slots = table_slots(&d->plan.shape) + SIDE_SLOTS, .winners = s->winners};
     b.rank = first ? MAP_RANK_FIRST : MAP_RANK_LAST;
     b.results = NULL;
     if (!launch("mark", d, &mark, schedule, text, bytes))

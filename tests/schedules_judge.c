@@ -14,8 +14,19 @@ static unsigned op_of(unsigned kind)
     return kind < CO_OPS ? kind : calls[kind - LIST_FIND];
 }
 
+/* Times by a coarse clock are told with the operation's turn in its lane in the low bits. */
+enum { TURNS = 2 * PLAN_EACH };
+
+static int before_by_turns(const void *user, const struct history_op *a, const struct history_op *b)
+{
+    (void)user;
+    if (a->lane == b->lane)
+        return a->invoke < b->invoke;
+    return a->response / TURNS < b->invoke / TURNS;
+}
+
 /* What an operation may answer at all. */
-static int check_answer(const struct plan *p, const struct outcome *o, unsigned i, char *text, size_t bytes)
+static int check_answer(const struct plan *p, const struct aftermath *o, unsigned i, char *text, size_t bytes)
 {
     const co_u64 *r = o->records + (size_t)LIST_RECORD_WORDS * i;
     unsigned kind = p->ops[i] & 255, op = op_of(kind);
@@ -35,15 +46,16 @@ static int check_answer(const struct plan *p, const struct outcome *o, unsigned 
     return !wrong;
 }
 
-static struct history_op history_of(const struct plan *p, const struct outcome *o, unsigned i)
+static struct history_op history_of(const struct plan *p, const struct aftermath *o, unsigned i)
 {
     const co_u64 *r = o->records + (size_t)LIST_RECORD_WORDS * i;
-    unsigned kind = p->ops[i] & 255;
+    unsigned kind = p->ops[i] & 255, turn = o->clock == CLOCK_TIME ? 2 * (i % p->each) : 0;
+    unsigned scale = o->clock == CLOCK_TIME ? TURNS : 1;
     struct history_op h = {.key = p->keys[p->ops[i] >> 8 & 255],
                            .operand = p->operands[p->ops[i] >> 16 & 255],
                            .result = r[LIST_OLD],
-                           .invoke = r[LIST_INVOKE],
-                           .response = r[LIST_RESPONSE],
+                           .invoke = r[LIST_INVOKE] * scale + turn,
+                           .response = r[LIST_RESPONSE] * scale + turn,
                            .lane = i / p->each,
                            .op = (uint8_t)op_of(kind),
                            .hit = r[LIST_RESULT] == CO_MAP_HIT,
@@ -53,7 +65,8 @@ static struct history_op history_of(const struct plan *p, const struct outcome *
 }
 
 /* What is in a table, as inserts before all operations or finds after all. */
-static size_t add_contents(const struct plan *p, const void *table, int phase, struct history_op *ops, size_t n)
+static size_t add_contents(const struct plan *p, const void *table, int phase, struct history_op *ops,
+                           size_t n)
 {
     for (unsigned i = 0; i < p->key_count; i++) {
         uint64_t value = 0;
@@ -71,7 +84,8 @@ static size_t add_contents(const struct plan *p, const void *table, int phase, s
 }
 
 /* A slot once taken stays taken, so a key that had no room has none later. */
-static int check_full_is_final(const struct history_op *ops, size_t n, history_before before, char *text, size_t bytes)
+static int check_full_is_final(const struct history_op *ops, size_t n, history_before before, char *text,
+                               size_t bytes)
 {
     for (size_t i = 0; i < n; i++) {
         if (!ops[i].full)
@@ -81,7 +95,8 @@ static int check_full_is_final(const struct history_op *ops, size_t n, history_b
             int adds = b->op != CO_OP_FIND && b->op != CO_OP_ERASE && !b->hit && !b->full && !b->phase;
             if (!adds || b->key != ops[i].key || !before(NULL, &ops[i], b))
                 continue;
-            snprintf(text, bytes, "key %#llx found no slot for lane %u at %llu, and one for lane %u later, at %llu",
+            snprintf(text, bytes,
+                     "key %#llx found no slot for lane %u at %llu, and one for lane %u later, at %llu",
                      (unsigned long long)b->key, ops[i].lane, (unsigned long long)ops[i].response, b->lane,
                      (unsigned long long)b->invoke);
             return 0;
@@ -91,7 +106,7 @@ static int check_full_is_final(const struct history_op *ops, size_t n, history_b
 }
 
 /* Slots that no operation was about are as they were. */
-static int check_bystanders(const struct plan *p, const struct outcome *o, char *text, size_t bytes)
+static int check_bystanders(const struct plan *p, const struct aftermath *o, char *text, size_t bytes)
 {
     uint64_t width = table_slot_bytes(&p->shape), key, value;
     for (uint64_t i = 0; i < table_slots(&p->shape); i++) {
@@ -99,7 +114,8 @@ static int check_bystanders(const struct plan *p, const struct outcome *o, char 
         int ours = state == SLOT_EMPTY;
         for (unsigned k = 0; k < p->key_count; k++)
             ours |= state == SLOT_LIVE && key == p->keys[k];
-        uint64_t part = state == SLOT_ERASED ? key_bytes(p->shape.width) : width; /* an erased slot's value is nobody's */
+        uint64_t part =
+            state == SLOT_ERASED ? key_bytes(p->shape.width) : width; /* an erased slot's value is nobody's */
         if (ours || !memcmp(p->table + i * width, (const char *)o->table + i * width, part))
             continue;
         snprintf(text, bytes, "slot %llu, with key %#llx, was changed, and no operation has that key",
@@ -109,9 +125,11 @@ static int check_bystanders(const struct plan *p, const struct outcome *o, char 
     return 1;
 }
 
-int judge_ops(const struct plan *p, const struct outcome *o, struct history_op *ops, size_t n, char *text, size_t bytes)
+int judge_ops(const struct plan *p, const struct aftermath *o, struct history_op *ops, size_t n, char *text,
+              size_t bytes)
 {
-    history_before before = o->weak ? history_in_sim : history_in_time;
+    static const history_before befores[] = {history_in_time, history_in_sim, before_by_turns};
+    history_before before = befores[o->clock];
     struct history_rules rules = {.value_mask = value_mask(p->shape.width), .before = before};
     if (!table_check(&p->shape, o->table, o->counters, text, bytes) || !check_bystanders(p, o, text, bytes) ||
         !check_full_is_final(ops, n, before, text, bytes))
@@ -121,7 +139,7 @@ int judge_ops(const struct plan *p, const struct outcome *o, struct history_op *
     return history_check(ops, n, &rules, text, bytes) == HISTORY_LEGAL;
 }
 
-int plan_judge(const struct plan *p, const struct outcome *o, char *text, size_t bytes)
+int plan_judge(const struct plan *p, const struct aftermath *o, char *text, size_t bytes)
 {
     struct history_op ops[PLAN_LANES * PLAN_EACH + JUDGE_MORE];
     size_t n = 0;

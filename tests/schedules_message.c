@@ -13,7 +13,8 @@ struct post {
 static void draw_keys(struct plan *p, struct dice *dice, unsigned count)
 {
     for (unsigned k = 0; k < count; k++)
-        p->keys[k] = k && dice_below(dice, 6) == 0 ? table_empty_key(&p->shape) - k : dice_next(dice) >> 34 << 2 | k;
+        p->keys[k] =
+            k && dice_below(dice, 6) == 0 ? table_empty_key(&p->shape) - k : dice_next(dice) >> 34 << 2 | k;
     p->key_count = count;
 }
 

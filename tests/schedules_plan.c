@@ -144,6 +144,13 @@ static void draw_operands(struct plan *p, struct dice *d)
                                       : (i % 3 ? UINT64_MAX - i : i);
 }
 
+void plan_draw_ops(struct plan *p, enum family family, struct dice *d)
+{
+    for (unsigned i = 0; i < p->lanes * p->each; i++)
+        p->ops[i] =
+            LIST_OP(draw_kind(d, p->shape.width, family), dice_below(d, p->key_count), i % LIST_OPERANDS);
+}
+
 void plan_draw(struct plan *p, cohort_width width, enum family family, struct dice *d)
 {
     plan_shape(p, draw_shape(width, family, d));
@@ -154,8 +161,7 @@ void plan_draw(struct plan *p, cohort_width width, enum family family, struct di
     p->each = 2 + (unsigned)dice_below(d, PLAN_EACH - 1);
     if (p->key_count == 1 && p->lanes * p->each > 16)
         p->each = 2;
-    for (unsigned i = 0; i < p->lanes * p->each; i++)
-        p->ops[i] = LIST_OP(draw_kind(d, width, family), dice_below(d, p->key_count), i % LIST_OPERANDS);
+    plan_draw_ops(p, family, d);
 }
 
 void plan_args(const struct plan *p, struct list_args *args)
@@ -183,30 +189,35 @@ uint64_t plan_hash(const struct plan *p)
 
 static const char *kind_name(unsigned kind)
 {
-    static const char *const names[] = {"find", "insert", "assign", "erase",    "add",   "min",
+    static const char *const names[] = {"find", "insert", "assign", "erase",    "add",  "min",
                                         "max",  "or",     "and",    "exchange", "count"};
     static const char *const calls[] = {"find()", "contains()", "insert()", "assign()", "erase()"};
-    return kind < CO_OPS ? names[kind] : kind >= LIST_FIND && kind <= LIST_ERASE ? calls[kind - LIST_FIND] : "-";
+    return kind < CO_OPS                             ? names[kind]
+           : kind >= LIST_FIND && kind <= LIST_ERASE ? calls[kind - LIST_FIND]
+                                                     : "-";
 }
 
 void plan_print(const struct plan *p, FILE *out)
 {
     const struct shape *s = &p->shape;
-    fprintf(out, "  width %s, %u pages of %u buckets, reach %u, %s, seed %#llx\n  at first:", width_name(s->width),
-            s->pages, s->mask + 1, s->reach, s->linear ? "linear" : "double hashing", (unsigned long long)s->seed);
+    fprintf(out,
+            "  width %s, %u pages of %u buckets, reach %u, %s, seed %#llx\n  at first:", width_name(s->width),
+            s->pages, s->mask + 1, s->reach, s->linear ? "linear" : "double hashing",
+            (unsigned long long)s->seed);
     for (uint64_t i = 0; i < table_slots(s) + SIDE_SLOTS; i++) {
         uint64_t key, value;
         enum slot_state state = table_get(s, p->table, i, &key, &value);
         if (state != SLOT_EMPTY)
-            fprintf(out, state == SLOT_ERASED ? " [%llu] erased" : " [%llu] %#llx = %#llx", (unsigned long long)i,
-                    (unsigned long long)key, (unsigned long long)value);
+            fprintf(out, state == SLOT_ERASED ? " [%llu] erased" : " [%llu] %#llx = %#llx",
+                    (unsigned long long)i, (unsigned long long)key, (unsigned long long)value);
     }
     for (unsigned i = 0; i < p->lanes * p->each; i++) {
         unsigned kind = p->ops[i] & 255;
         if (i % p->each == 0)
             fprintf(out, "\n  lane %u:", i / p->each);
         if (kind != LIST_END)
-            fprintf(out, " %s(%#llx, %#llx)", kind_name(kind), (unsigned long long)p->keys[p->ops[i] >> 8 & 255],
+            fprintf(out, " %s(%#llx, %#llx)", kind_name(kind),
+                    (unsigned long long)p->keys[p->ops[i] >> 8 & 255],
                     (unsigned long long)p->operands[p->ops[i] >> 16 & 255]);
     }
     fprintf(out, "\n");

@@ -82,10 +82,11 @@ static int is_kept_around(const struct stage *s, const struct plan *p)
 
 /* ---- one schedule --------------------------------------------------------------------------------------------------------- */
 
-int stage_run(struct stage *s, const struct plan *p, const struct sim_schedule *schedule, unsigned blocks, char *text,
-              size_t bytes)
+int stage_run(struct stage *s, const struct plan *p, const struct sim_schedule *schedule, unsigned blocks,
+              char *text, size_t bytes)
 {
-    static const char *const kernels[] = {NULL, "list_32_0", "list_32_32", "list_64_0", "list_64_32", "list_64_64"};
+    static const char *const kernels[] = {NULL,        "list_32_0",  "list_32_32",
+                                          "list_64_0", "list_64_32", "list_64_64"};
     struct list_args args = {.ops = s->ops, .records = s->records, .cases = 1};
     stage_set(s, p);
     plan_args(p, &args);
@@ -98,10 +99,10 @@ int stage_run(struct stage *s, const struct plan *p, const struct sim_schedule *
         snprintf(text, bytes, "something was written before or after the table");
         return 0;
     }
-    struct outcome o = {.records = s->records,
-                        .table = s->table,
-                        .counters = s->counters,
-                        .weak = schedule->memory != SIM_STRONG};
+    struct aftermath o = {.records = s->records,
+                          .table = s->table,
+                          .counters = s->counters,
+                          .clock = schedule->memory == SIM_STRONG ? CLOCK_STEPS : CLOCK_WEAK};
     return plan_judge(p, &o, text, bytes);
 }
 
@@ -126,7 +127,8 @@ void report(struct test *t, uint64_t seed, const struct plan *p, const char *tex
     if (p)
         plan_print(p, stdout);
     printf("  replay: --device sim:1 --filter %s --seed %llu\n", t->name, (unsigned long long)seed);
-    test_fail(t, __FILE__, __LINE__, "seed %llu: %.*s", (unsigned long long)seed, (int)strcspn(text, "\n"), text);
+    test_fail(t, __FILE__, __LINE__, "seed %llu: %.*s", (unsigned long long)seed, (int)strcspn(text, "\n"),
+              text);
 }
 
 void run_plans(struct test *t, cohort_width width, enum family family, uint64_t schedules)

@@ -5,10 +5,12 @@
  * these orders spelled out. */
 #include "schedules.h"
 
-static const unsigned char kinds[] = {CO_OP_FIND, CO_OP_INSERT, CO_OP_ERASE, CO_OP_ASSIGN, CO_OP_ADD, CO_OP_MIN};
+static const unsigned char kinds[] = {CO_OP_FIND,   CO_OP_INSERT, CO_OP_ERASE,
+                                      CO_OP_ASSIGN, CO_OP_ADD,    CO_OP_MIN};
 enum { START_ABSENT, START_LIVE, START_ERASED, START_CROWDED, START_SIDE, STARTS };
 
-static void tiny_plan(struct plan *p, cohort_width width, unsigned start, unsigned combination, unsigned kind_count)
+static void tiny_plan(struct plan *p, cohort_width width, unsigned start, unsigned combination,
+                      unsigned kind_count)
 {
     struct shape shape = {.width = width, .pages = 1, .mask = 0, .reach = 1};
     plan_shape(p, shape);
@@ -24,7 +26,8 @@ static void tiny_plan(struct plan *p, cohort_width width, unsigned start, unsign
         table_put(&shape, p->table, p->keys[0], 10);
     if (start == START_ERASED)
         table_erase(&shape, p->table, p->keys[0]);
-    for (uint64_t k = 100; start == START_CROWDED && table_count(&shape, p->table).taken + 1 < table_slots(&shape); k++)
+    for (uint64_t k = 100;
+         start == START_CROWDED && table_count(&shape, p->table).taken + 1 < table_slots(&shape); k++)
         table_put(&shape, p->table, k, k); /* one slot is left */
     p->counters = table_count(&shape, p->table);
 }
@@ -37,7 +40,8 @@ static int lane_order(unsigned combination, unsigned kind_count)
 }
 
 /* All schedules of one plan: 0 if one is illegal. */
-static int search_plan(struct test *t, struct stage *stage, const struct plan *p, enum sim_memory memory, unsigned number)
+static int search_plan(struct test *t, struct stage *stage, const struct plan *p, enum sim_memory memory,
+                       unsigned number)
 {
     struct sim_search search = {.preemptions = 2, .stale = memory == SIM_WEAK};
     struct sim_schedule schedule = SIM_SCHEDULE_INIT;

@@ -51,7 +51,8 @@ static void write_slot(const struct shape *s, void *table, uint64_t i, uint64_t 
         memcpy(at + bytes, &value, bytes);
 }
 
-enum slot_state table_get(const struct shape *s, const void *table, uint64_t i, uint64_t *key, uint64_t *value)
+enum slot_state table_get(const struct shape *s, const void *table, uint64_t i, uint64_t *key,
+                          uint64_t *value)
 {
     uint64_t slots = table_slots(s), empty = table_empty_key(s);
     read_slot(s, table, i, key, value);
@@ -166,10 +167,11 @@ int table_check(const struct shape *s, const void *table, const struct co_map_co
             continue;
         if (seek(s, table, key, 0) == (int64_t)i)
             continue;
-        snprintf(text, bytes,
-                 "key %#llx is live in slot %llu, which its search does not come to: it is live twice, or in a "
-                 "slot after an empty one, or out of its reach",
-                 (unsigned long long)key, (unsigned long long)i);
+        snprintf(
+            text, bytes,
+            "key %#llx is live in slot %llu, which its search does not come to: it is live twice, or in a "
+            "slot after an empty one, or out of its reach",
+            (unsigned long long)key, (unsigned long long)i);
         return 0;
     }
     if (counters->taken == due.taken && counters->erased == due.erased)

@@ -6,9 +6,9 @@ static uint64_t budget(const struct test *t, uint64_t normal)
     return test_scale(t, normal / 10, normal, normal * 5);
 }
 
-#define FAMILY(name, family)                                     \
-    static void name(struct test *t)                             \
-    {                                                            \
+#define FAMILY(name, family)                             \
+    static void name(struct test *t)                     \
+    {                                                    \
         run_plans(t, t->width, family, budget(t, 6000)); \
     }
 FAMILY(mixed, FAMILY_MIXED)
@@ -49,6 +49,21 @@ static void api(struct test *t)
     run_api(t, budget(t, 200));
 }
 
+static void retries(struct test *t)
+{
+    run_retries(t);
+}
+
+static void launches(struct test *t)
+{
+    run_launches(t, t->width, test_size(t, budget(t, 1000), budget(t, 100)));
+}
+
+static void threads(struct test *t)
+{
+    run_threads(t, t->width, budget(t, 300));
+}
+
 static void total(struct test *t)
 {
     (void)t;
@@ -68,6 +83,9 @@ const struct test_case test_cases[] = {
     {"groups", groups, TEST_ON_SIM | TEST_NO_CONTEXT},
     {"winners", winners, TEST_ON_SIM | TEST_NO_CONTEXT | TEST_EACH_WIDTH},
     {"api", api, TEST_ON_SIM | TEST_NO_CONTEXT | TEST_EACH_WIDTH},
-    {"total", total, TEST_ON_SIM | TEST_NO_CONTEXT},
+    {"launches", launches, TEST_ON_SIM | TEST_ON_CUDA | TEST_NO_CONTEXT | TEST_EACH_WIDTH},
+    {"threads", threads, TEST_ON_CPU | TEST_NO_CONTEXT | TEST_EACH_WIDTH},
+    {"retries", retries, TEST_ON_CPU | TEST_ON_CUDA},
+    {"total", total, TEST_NO_CONTEXT},
     {NULL, NULL, 0},
 };

@@ -27,7 +27,7 @@ enum list_kind {
 enum { LIST_INVOKE, LIST_RESPONSE, LIST_RESULT, LIST_OLD, LIST_RECORD_WORDS };
 
 struct list_args {
-    cohort_map_view view; /* of case 0 */
+    cohort_map_view view;             /* of case 0 */
     co_u64 table_step, counters_step; /* bytes from a case's to the next */
     co_u64 keys[LIST_KEYS];
     co_u64 operands[LIST_OPERANDS];

@@ -1,0 +1,102 @@
+#!/bin/bash
+# Puts known bugs back, one at a time, and demands that the tests catch each: from each of 20 seeds, within a tenth of the
+# default budget (--quick). A bug is a patch, tests/mutants/NAME.patch, which begins with lines for people and for this
+# script:
+#
+#     Bug: what is wrong, in one line
+#     Run: arguments of test_schedules (default: --device sim:1)
+#
+# The tree is copied, built once, and copied again for each patch. A patch that does not apply, does not compile, or whose
+# bug is missed by one seed is a failure. docs/mutants.md has more.
+#
+#     tests/mutants/run.sh [NAME]...        a word with a slash or of no patch is taken for the build folder, and ignored
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+root=$PWD seeds=${MUTANT_SEEDS:-20} jobs=${MUTANT_JOBS:-$(nproc)}
+work=$(mktemp -d "${TMPDIR:-/tmp}/mutants.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+names=()
+for name in "$@"; do
+    [ ! -f "tests/mutants/$name.patch" ] || names+=("$name")
+done
+if [ ${#names[@]} -eq 0 ]; then
+    for patch in tests/mutants/*.patch; do
+        names+=("$(basename "$patch" .patch)")
+    done
+fi
+
+# ---- the tree as it is: builds, and passes ------------------------------------------------------------------------
+mkdir "$work/base"
+cp -a include src tests cmake "$work/base"
+if ! make -s -C "$work/base" -f tests/mutants/Makefile -j"$jobs" >"$work/base.log" 2>&1; then
+    cat "$work/base.log"
+    echo "the tree does not build without a mutant"
+    printf '\n0 passed, %d failed, 0 skipped\n' ${#names[@]}
+    exit 1
+fi
+
+for arguments in '--device sim:1' '--device cpu'; do
+    # shellcheck disable=SC2086
+    if ! timeout 120 "$work/base/obj/test_schedules" $arguments --quick >"$work/base.log" 2>&1; then
+        cat "$work/base.log"
+        echo "the tests fail without a mutant: test_schedules $arguments --quick"
+        printf '\n0 passed, %d failed, 0 skipped\n' ${#names[@]}
+        exit 1
+    fi
+done
+
+# ---- one mutant: leaves the line of the table in $work/NAME.row ---------------------------------------------------
+header() { sed -n "/^--- /q; s/^$1: *//p" "$root/tests/mutants/$2.patch"; }
+
+mutant() {
+    local name=$1 tree=$work/$1 caught=0 start=$SECONDS note='' missed='' seed code arguments
+    cp -a "$work/base" "$tree"
+    if ! patch -s -p1 -d "$tree" <"tests/mutants/$name.patch" >"$work/$name.log" 2>&1; then
+        note='the patch does not apply'
+    elif ! make -s -C "$tree" -f tests/mutants/Makefile >>"$work/$name.log" 2>&1; then
+        note='does not compile'
+    else
+        arguments=$(header Run "$name")
+        for ((k = 1; k <= seeds; k++)); do
+            seed=$((k * 1000003))
+            # shellcheck disable=SC2086
+            timeout 60 "$tree/obj/test_schedules" ${arguments:---device sim:1} --quick --stop --seed $seed \
+                >"$work/$name.out" 2>&1
+            code=$?
+            # 1: a case failed; 124: it hung; from 128 on: it crashed
+            if [ $code -eq 1 ] || [ $code -ge 124 ]; then
+                caught=$((caught + 1))
+            else
+                missed="$missed $seed"
+            fi
+        done
+        [ -z "$missed" ] || note="missed with --seed$missed"
+    fi
+    [ $caught -eq "$seeds" ] || tail -n 5 "$work/$name.log" >"$work/$name.why"
+    printf '%-20s %3d/%-3d %8d  %s\n' "$name" $caught "$seeds" $((SECONDS - start)) \
+        "${note:-$(header Bug "$name")}" >"$work/$name.row"
+    rm -rf "$tree"
+}
+
+for name in "${names[@]}"; do
+    while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do
+        wait -n
+    done
+    mutant "$name" &
+done
+wait
+
+printf '%-20s %7s %8s  %s\n' mutant caught seconds bug
+passed=0 failed=0
+for name in "${names[@]}"; do
+    cat "$work/$name.row"
+    if [ -f "$work/$name.why" ]; then
+        failed=$((failed + 1))
+        cat "$work/$name.why"
+    else
+        passed=$((passed + 1))
+    fi
+done
+printf '\n%d passed, %d failed, 0 skipped\n' $passed $failed
+[ $failed -eq 0 ]
