@@ -72,17 +72,17 @@ static void fill_up(struct test *t, enum trial_kind kind, cohort_winner winner, 
     subject_free(&s);
 }
 
-/* Long walks cost the simulator; a sample is enough there. */
-static int in_sample(struct test *t, uint64_t one_in)
+/* Long walks cost time: less of them on the simulator, and with --quick. */
+static uint64_t length(const struct test *t, uint64_t whole, uint64_t less)
 {
-    return test_below(t, test_size(t, 1, one_in)) == 0;
+    return t->quick ? less : test_size(t, whole, less);
 }
 
 static void to_the_last_slot(struct test *t)
 {
     for (cohort_probe probe = COHORT_PROBE_DOUBLE; probe <= COHORT_PROBE_LINEAR; probe++) {
         for (cohort_winner winner = COHORT_WINNER_ANY; winner <= COHORT_WINNER_LAST; winner++) {
-            if (!in_sample(t, 3))
+            if (test_below(t, length(t, 1, 3)))
                 continue;
             fill_up(t, TRIAL_INSERT, winner, 1, probe);
             fill_up(t, TRIAL_INSERT, winner, 3, probe);
@@ -204,9 +204,9 @@ static void hostile_keys_growing(struct test *t)
 {
     for (cohort_winner winner = COHORT_WINNER_ANY; winner <= COHORT_WINNER_LAST; winner++) {
         cohort_map_options options = subject_options(t);
-        options.capacity = test_size(t, 16000, 5000);
+        options.capacity = length(t, 16000, 5000);
         struct subject s = subject_new(t, &options);
-        uint64_t n = test_size(t, 9000, 1200);
+        uint64_t n = length(t, 9000, 1200);
         struct trial r = colliding(&s, TRIAL_INSERT, n, UINT32_MAX, 1);
         r.winner = winner;
         subject_do(&s, &r);
@@ -222,13 +222,14 @@ static void hostile_keys_growing(struct test *t)
 static void hostile_keys_fixed(struct test *t)
 {
     cohort_map_options options = full_options(t, 1);
-    uint64_t page = 65536 / slot_bytes(t->width), pages = test_size(t, 11, 2), reach = pages < 8 ? pages : 8;
+    uint64_t page = 65536 / slot_bytes(t->width),
+             pages = t->width == COHORT_WIDTH_64_64 ? length(t, 11, 2) : 2;
+    uint64_t reach = pages < 8 ? pages : 8;
     options.capacity = pages * page;
     struct subject s = subject_new(t, &options);
     EQUAL(t, slots_in(&s), pages * page);
     s.blind = 1;
-    uint64_t spread = test_size(t, 0, pages * page * 95 / 100),
-             extra = test_size(t, 100, 20); /* long walks cost the simulator */
+    uint64_t spread = length(t, 0, pages * page * 95 / 100), extra = length(t, 100, 20);
     subject_fill(&s, 1, spread);
     struct trial r = colliding(&s, TRIAL_INSERT, reach * page - spread + extra, UINT32_MAX, 0);
     subject_do(&s, &r);
@@ -294,7 +295,7 @@ static void no_memory_to_grow(struct test *t)
                                      TRIAL_APPLY};
     uint64_t count = value_bytes(t->width) ? 5 : 4, only = test_below(t, count);
     for (uint64_t i = 0; i < count; i++)
-        if (t->kind != TEST_SIM || i == only)
+        if (length(t, 1, 0) || i == only)
             grow_without_memory(t, kinds[i], COHORT_WINNER_ANY);
 }
 
