@@ -73,7 +73,7 @@ typedef struct cohort_map_options {
                               up to whole pages of 64 KiB, or to a power of two below one page */
     uint64_t seed;         /* of the hash; 0: the same at every run; COHORT_SEED_RANDOM: drawn now, for whoever faces
                               hostile keys */
-    double max_load;       /* taken slots / slots above which a growing map grows; 0: 0.8; at most 1. At 1 the last keys
+    double max_load;       /* taken slots / slots above which a growing map grows; 0: 0.8; from 0.01 to 1. At 1 the last keys
                               of a fixed map may find no slot within reach (8 pages); up to 0.97 none has been seen to */
     uint32_t fixed;        /* 1: never grow, answer COHORT_FULL */
     uint32_t group;        /* lanes of a GPU that work on one key in find, contains and insert: 0 or 1, 2, 4, 8, 16, 32.
@@ -113,7 +113,7 @@ typedef struct cohort_batch {
 
 /* ---- making, sizing, ending ---------------------------------------------------------------------------------- */
 
-/* An empty map on `context`. COHORT_RANGE: capacity 0, max_load outside (0, 1], an unknown enumerator, a group that is
+/* An empty map on `context`. COHORT_RANGE: capacity 0, max_load outside 0.01 to 1, an unknown enumerator, a group that is
  * not a power of two. COHORT_UNSUPPORTED: a width or a group that the device does not offer (64-bit keys with values
  * need sm_90). COHORT_OVERFLOW, COHORT_NO_MEMORY: the capacity. Enqueues one fill of the table; O(slots). */
 COHORT_API cohort_status cohort_map_create(cohort_context *context, const cohort_map_options *options, cohort_map **out);

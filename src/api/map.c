@@ -11,6 +11,7 @@
 
 #define DEFAULT_SEED     0x9e3779b97f4a7c15ull
 #define DEFAULT_MAX_LOAD 0.8
+#define LEAST_MAX_LOAD   0.01
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------------ */
 
@@ -146,10 +147,10 @@ static cohort_status check_options(cohort_context *context, const cohort_map_opt
                             "options.probe is %d; it must be COHORT_PROBE_DOUBLE or _LINEAR", (int)o->probe);
     if (o->capacity == 0)
         return context_fail(context, COHORT_RANGE, "options.capacity is 0; it must be at least 1");
-    if (!(o->max_load >= 0.0 && o->max_load <= 1.0))
+    if (o->max_load != 0.0 && !(o->max_load >= LEAST_MAX_LOAD && o->max_load <= 1.0))
         return context_fail(context, COHORT_RANGE,
-                            "options.max_load is %g; it must be above 0 and at most 1, or 0 for %g",
-                            o->max_load, DEFAULT_MAX_LOAD);
+                            "options.max_load is %g; it must be from %g to 1, or 0 for %g", o->max_load,
+                            LEAST_MAX_LOAD, DEFAULT_MAX_LOAD);
     if (o->fixed > 1)
         return context_fail(context, COHORT_RANGE, "options.fixed is %u; it must be 0 or 1",
                             (unsigned)o->fixed);
@@ -546,6 +547,10 @@ cohort_status cohort_map_load(cohort_context *context, const char *path, cohort_
     s = cohort_map_create(context, &file.options, &map);
     if (!s)
         s = cohort_map_insert(map, file.pairs, file.keys, file.values, NULL);
+    if (s == COHORT_FULL)
+        s = context_fail(context, COHORT_CORRUPT,
+                         "%s: %llu pairs do not fit in the capacity that it says, %llu", path,
+                         (unsigned long long)file.pairs, (unsigned long long)file.options.capacity);
     if (!s)
         s = cohort_map_size(map, &size);
     if (!s && size != file.pairs)
