@@ -3,24 +3,24 @@
 
 static uint64_t budget(const struct test *t, uint64_t normal)
 {
-    return test_scale(t, normal / 10, normal, normal * 5);
+    return test_scale(t, normal / 10, normal, normal * 10);
 }
 
-#define FAMILY(name, family)                             \
-    static void name(struct test *t)                     \
-    {                                                    \
-        run_plans(t, t->width, family, budget(t, 6000)); \
+#define FAMILY(name, family, schedules)                       \
+    static void name(struct test *t)                          \
+    {                                                         \
+        run_plans(t, t->width, family, budget(t, schedules)); \
     }
-FAMILY(mixed, FAMILY_MIXED)
-FAMILY(collide, FAMILY_COLLIDE)
-FAMILY(full, FAMILY_FULL)
-FAMILY(wrap, FAMILY_WRAP)
-FAMILY(churn, FAMILY_CHURN)
-FAMILY(values, FAMILY_VALUES)
+FAMILY(mixed, FAMILY_MIXED, 12000)
+FAMILY(collide, FAMILY_COLLIDE, 16000)
+FAMILY(full, FAMILY_FULL, 12000)
+FAMILY(wrap, FAMILY_WRAP, 12000)
+FAMILY(churn, FAMILY_CHURN, 60000)
+FAMILY(values, FAMILY_VALUES, 12000)
 
 static void exhaustive(struct test *t)
 {
-    run_searches(t, t->width, (unsigned)test_scale(t, 10, 1, 1));
+    run_searches(t, t->width, (unsigned)test_scale(t, 11, 1, 1));
 }
 
 static void batches(struct test *t)
@@ -70,21 +70,23 @@ static void total(struct test *t)
     tally_print();
 }
 
+enum { SIM = TEST_ON_SIM | TEST_NO_CONTEXT, WIDTHS = TEST_EACH_WIDTH };
+
 const struct test_case test_cases[] = {
-    {"mixed", mixed, TEST_ON_SIM | TEST_NO_CONTEXT | TEST_EACH_WIDTH},
-    {"collide", collide, TEST_ON_SIM | TEST_NO_CONTEXT | TEST_EACH_WIDTH},
-    {"full", full, TEST_ON_SIM | TEST_NO_CONTEXT | TEST_EACH_WIDTH},
-    {"wrap", wrap, TEST_ON_SIM | TEST_NO_CONTEXT | TEST_EACH_WIDTH},
-    {"churn", churn, TEST_ON_SIM | TEST_NO_CONTEXT | TEST_EACH_WIDTH},
-    {"values", values, TEST_ON_SIM | TEST_NO_CONTEXT | TEST_EACH_WIDTH},
-    {"exhaustive", exhaustive, TEST_ON_SIM | TEST_NO_CONTEXT | TEST_EACH_WIDTH},
-    {"messages", messages, TEST_ON_SIM | TEST_NO_CONTEXT},
-    {"batches", batches, TEST_ON_SIM | TEST_NO_CONTEXT | TEST_EACH_WIDTH},
-    {"groups", groups, TEST_ON_SIM | TEST_NO_CONTEXT},
-    {"winners", winners, TEST_ON_SIM | TEST_NO_CONTEXT | TEST_EACH_WIDTH},
-    {"api", api, TEST_ON_SIM | TEST_NO_CONTEXT | TEST_EACH_WIDTH},
-    {"launches", launches, TEST_ON_SIM | TEST_ON_CUDA | TEST_NO_CONTEXT | TEST_EACH_WIDTH},
-    {"threads", threads, TEST_ON_CPU | TEST_NO_CONTEXT | TEST_EACH_WIDTH},
+    {"messages", messages, SIM},
+    {"groups", groups, SIM},
+    {"winners", winners, SIM | WIDTHS},
+    {"mixed", mixed, SIM | WIDTHS},
+    {"collide", collide, SIM | WIDTHS},
+    {"full", full, SIM | WIDTHS},
+    {"wrap", wrap, SIM | WIDTHS},
+    {"churn", churn, SIM | WIDTHS},
+    {"values", values, SIM | WIDTHS},
+    {"batches", batches, SIM | WIDTHS},
+    {"exhaustive", exhaustive, SIM | WIDTHS},
+    {"api", api, SIM | WIDTHS},
+    {"launches", launches, TEST_ON_SIM | TEST_ON_CUDA | TEST_NO_CONTEXT | WIDTHS},
+    {"threads", threads, TEST_ON_CPU | TEST_NO_CONTEXT | WIDTHS},
     {"retries", retries, TEST_ON_CPU | TEST_ON_CUDA},
     {"total", total, TEST_NO_CONTEXT},
     {NULL, NULL, 0},
