@@ -26,17 +26,7 @@ cohort_status map_counters(cohort_map *map, struct co_map_counters *counters);
 cohort_status map_rebuild(cohort_map *map, uint64_t slots, uint64_t seed);
 
 /* INSERT, ASSIGN, or ADD to EXCHANGE of a batch, for the call `name`. Waits, whatever the map and the pointers. */
-cohort_status map_put(cohort_map *map, const char *name, co_u32 op, uint64_t n, const void *keys, const void *values);
-
-/* Checks one argument's memory: NULL where data is due (unless `optional`), alignment, its kind, which must be the same for
- * all arguments of the call. *kind is -1 before the first. */
-struct argument {
-    const char *name;
-    const void *pointer;
-    unsigned align;
-    int optional;
-};
-cohort_status arguments_check(cohort_context *context, const char *call, uint64_t n,
-                              const struct argument *arguments, int count, int *kind);
+cohort_status map_put(cohort_map *map, const char *name, co_u32 op, uint64_t n, const void *keys,
+                      const void *values);
 
 #endif

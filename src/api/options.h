@@ -21,4 +21,15 @@ cohort_status pointer_check(cohort_context *context, const char *name, const voi
 /* alloc.c: frees what cohort_alloc gave out and nobody freed. */
 void owned_destroy(cohort_context *context);
 
+/* Checks one argument's memory: NULL where data is due (unless `optional`), alignment, its kind, which must be the same for
+ * all arguments of the call. *kind is -1 before the first. */
+struct argument {
+    const char *name;
+    const void *pointer;
+    unsigned align;
+    int optional;
+};
+cohort_status arguments_check(cohort_context *context, const char *call, uint64_t n,
+                              const struct argument *arguments, int count, int *kind);
+
 #endif

@@ -62,35 +62,8 @@ static void cpu_add_probes(struct map_probes *to, const struct map_probes *from)
         co_add64(&to->histogram[i], from->histogram[i]);
 }
 
-#define CO_MAP_SUFFIX     32_0
-#define CO_MAP_KEY        co_u32
-#define CO_MAP_VALUE      co_u32
-#define CO_MAP_VALUE_BITS 0
-#include "map_width.h"
-
-#define CO_MAP_SUFFIX     32_32
-#define CO_MAP_KEY        co_u32
-#define CO_MAP_VALUE      co_u32
-#define CO_MAP_VALUE_BITS 32
-#include "map_width.h"
-
-#define CO_MAP_SUFFIX     64_0
-#define CO_MAP_KEY        co_u64
-#define CO_MAP_VALUE      co_u64
-#define CO_MAP_VALUE_BITS 0
-#include "map_width.h"
-
-#define CO_MAP_SUFFIX     64_32
-#define CO_MAP_KEY        co_u64
-#define CO_MAP_VALUE      co_u32
-#define CO_MAP_VALUE_BITS 32
-#include "map_width.h"
-
-#define CO_MAP_SUFFIX     64_64
-#define CO_MAP_KEY        co_u64
-#define CO_MAP_VALUE      co_u64
-#define CO_MAP_VALUE_BITS 64
-#include "map_width.h"
+#define CO_MAP_FILE "cpu/map_width.h"
+#include "cohort/device/map_instances.h"
 
 /* ---- the entries of the backend's table ------------------------------------------------------------------------------ */
 

@@ -95,34 +95,7 @@ CO_INLINE void map_report_end(const struct map_batch *b, const struct map_report
 
 /* ---- the instances -------------------------------------------------------------------------------------------------- */
 
-#define CO_MAP_SUFFIX     32_0
-#define CO_MAP_KEY        co_u32
-#define CO_MAP_VALUE      co_u32
-#define CO_MAP_VALUE_BITS 0
-#include "map_width.h"
-
-#define CO_MAP_SUFFIX     32_32
-#define CO_MAP_KEY        co_u32
-#define CO_MAP_VALUE      co_u32
-#define CO_MAP_VALUE_BITS 32
-#include "map_width.h"
-
-#define CO_MAP_SUFFIX     64_0
-#define CO_MAP_KEY        co_u64
-#define CO_MAP_VALUE      co_u64
-#define CO_MAP_VALUE_BITS 0
-#include "map_width.h"
-
-#define CO_MAP_SUFFIX     64_32
-#define CO_MAP_KEY        co_u64
-#define CO_MAP_VALUE      co_u32
-#define CO_MAP_VALUE_BITS 32
-#include "map_width.h"
-
-#define CO_MAP_SUFFIX     64_64
-#define CO_MAP_KEY        co_u64
-#define CO_MAP_VALUE      co_u64
-#define CO_MAP_VALUE_BITS 64
-#include "map_width.h"
+#define CO_MAP_FILE "kernels/map_width.h"
+#include "cohort/device/map_instances.h"
 
 #include "map_group.h"

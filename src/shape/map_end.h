@@ -8,3 +8,4 @@
 #undef CO_MAP_KEY
 #undef CO_MAP_VALUE
 #undef CO_MAP_VALUE_BITS
+#undef CO_MAP_SLOT_BITS

@@ -78,7 +78,10 @@ enum {
     CO_OPS = 11
 };
 
-CO_INLINE co_u64 co_map_buckets(const cohort_map_view *m) { return (co_u64)m->pages * ((co_u64)m->mask + 1); }
+CO_INLINE co_u64 co_map_buckets(const cohort_map_view *m)
+{
+    return (co_u64)m->pages * ((co_u64)m->mask + 1);
+}
 
 CO_INLINE co_u64 co_map_walk_bucket(const cohort_map_view *m, const struct co_walk *w)
 {
@@ -95,40 +98,7 @@ CO_INLINE void co_map_flush(const cohort_map_view *m, co_map_tally *tally)
     tally->taken = tally->erased = 0;
 }
 
-/* The instances: names, the slot's bits, and the value's bits (0: a set). */
-#define CO_MAP_SUFFIX     32_0
-#define CO_MAP_KEY        co_u32
-#define CO_MAP_VALUE      co_u32
-#define CO_MAP_VALUE_BITS 0
-#define CO_MAP_SLOT_BITS  32
-#include "map_width.h"
-
-#define CO_MAP_SUFFIX     32_32
-#define CO_MAP_KEY        co_u32
-#define CO_MAP_VALUE      co_u32
-#define CO_MAP_VALUE_BITS 32
-#define CO_MAP_SLOT_BITS  64
-#include "map_width.h"
-
-#define CO_MAP_SUFFIX     64_0
-#define CO_MAP_KEY        co_u64
-#define CO_MAP_VALUE      co_u64
-#define CO_MAP_VALUE_BITS 0
-#define CO_MAP_SLOT_BITS  64
-#include "map_width.h"
-
-#define CO_MAP_SUFFIX     64_32
-#define CO_MAP_KEY        co_u64
-#define CO_MAP_VALUE      co_u32
-#define CO_MAP_VALUE_BITS 32
-#define CO_MAP_SLOT_BITS  128
-#include "map_width.h"
-
-#define CO_MAP_SUFFIX     64_64
-#define CO_MAP_KEY        co_u64
-#define CO_MAP_VALUE      co_u64
-#define CO_MAP_VALUE_BITS 64
-#define CO_MAP_SLOT_BITS  128
-#include "map_width.h"
+#define CO_MAP_FILE "map_width.h"
+#include "map_instances.h"
 
 #endif
