@@ -129,15 +129,9 @@ struct ledger_block {
     struct ledger_block *next;
 };
 
-/* The GPU made current, as an allocator's callback has to do for itself. */
-struct gpu {
-    const struct cuda_driver *driver; /* NULL: it cannot be had */
-    cuda_device device;
-};
-
-static struct gpu gpu_enter(const struct test *t)
+struct test_gpu test_gpu_enter(const struct test *t)
 {
-    struct gpu g = {NULL, 0};
+    struct test_gpu g = {NULL, 0};
     const char *why;
     int ordinal = 0;
     cuda_context context;
@@ -148,7 +142,7 @@ static struct gpu gpu_enter(const struct test *t)
     return g;
 }
 
-static void gpu_leave(struct gpu g)
+void test_gpu_leave(struct test_gpu g)
 {
     cuda_context context;
     g.driver->context_pop(&context);
@@ -160,12 +154,12 @@ static void *device_memory(const struct test *t, size_t bytes)
     if (t->kind == TEST_CPU) /* a sanitizer's malloc ends the program rather than return NULL */
         return bytes >> 40 ? NULL : aligned_alloc(64, (bytes + 63) & ~(size_t)63);
     cuda_pointer p = 0;
-    struct gpu g = gpu_enter(t);
+    struct test_gpu g = test_gpu_enter(t);
     if (!g.driver)
         return NULL;
     if (g.driver->mem_alloc(&p, bytes))
         p = 0;
-    gpu_leave(g);
+    test_gpu_leave(g);
     return (void *)(uintptr_t)p;
 }
 
@@ -175,10 +169,10 @@ static void give_back(const struct test *t, void *memory)
         free(memory);
         return;
     }
-    struct gpu g = gpu_enter(t);
+    struct test_gpu g = test_gpu_enter(t);
     if (g.driver) {
         g.driver->mem_free((cuda_pointer)(uintptr_t)memory);
-        gpu_leave(g);
+        test_gpu_leave(g);
     }
 }
 

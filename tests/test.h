@@ -125,6 +125,14 @@ cohort_context_options test_context_options(const struct test *);
 cohort_allocator test_allocator(struct test *, struct ledger *ledger);
 void test_ledger_check(struct test *, struct ledger *);
 
+/* The GPU under test made current for calls of the driver's functions (cuda/driver.h), until test_gpu_leave. */
+struct test_gpu {
+    const struct cuda_driver *driver; /* NULL: it cannot be had */
+    int device;
+};
+struct test_gpu test_gpu_enter(const struct test *);
+void test_gpu_leave(struct test_gpu);
+
 /* ---- random numbers --------------------------------------------------------------------------------------------- */
 
 uint64_t test_random(struct test *);

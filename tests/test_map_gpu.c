@@ -1,0 +1,197 @@
+/* test_map_gpu.c: what maps owe to programs that use the driver's own things: memory of other kinds, streams, graphs. */
+#include "subject.h"
+
+#include "cuda/driver.h"
+
+#define N 500
+
+static struct subject fixed_map(struct test *t)
+{
+    cohort_map_options options = subject_options(t);
+    options.fixed = 1;
+    options.capacity = 4 * N;
+    return subject_new(t, &options);
+}
+
+/* Key i and value i of a batch in memory that the host can write to. */
+static uint64_t nth_key(uint64_t i)
+{
+    return i * 3 + 1;
+}
+static uint64_t nth_value(uint64_t i)
+{
+    return test_mix(i);
+}
+
+/* Inserts N pairs, finds twice as many keys, all with these arrays of 2 N entries, and compares. */
+static void insert_and_look(struct test *t, uint64_t *keys, uint64_t *values, uint32_t *hit)
+{
+    struct subject s = fixed_map(t);
+    cohort_batch batch = COHORT_BATCH_INIT;
+    for (uint64_t i = 0; i < 2 * N; i++) {
+        keys[i] = nth_key(i);
+        values[i] = nth_value(i);
+    }
+    for (uint64_t i = 0; i < N; i++)
+        oracle_put(s.oracle, nth_key(i), nth_value(i));
+    OK(t, cohort_map_insert(s.map, N, keys, values, NULL));
+    OK(t, cohort_wait(t->context));
+    memset(values, 0, 2 * N * sizeof *values);
+    batch.hit = hit;
+    OK(t, cohort_map_find(s.map, 2 * N, keys, values, &(uint64_t){77}, &batch));
+    OK(t, cohort_wait(t->context));
+    for (uint64_t i = 0; i < 2 * N; i++) {
+        EQUAL(t, values[i], i < N ? nth_value(i) : 77);
+        EQUAL(t, hit[i / 32] >> (i % 32) & 1, i < N);
+    }
+    subject_observe(&s);
+    subject_free(&s);
+}
+
+/* Memory that host and device share counts as the device's. */
+static void managed_memory(struct test *t)
+{
+    cuda_pointer keys, values, hit;
+    struct test_gpu g = test_gpu_enter(t);
+    REQUIRE(t, g.driver);
+    REQUIRE(t, !g.driver->mem_alloc_managed(&keys, 2 * N * 8, 1) &&
+                   !g.driver->mem_alloc_managed(&values, 2 * N * 8, 1) &&
+                   !g.driver->mem_alloc_managed(&hit, N / 2, 1));
+    insert_and_look(t, (uint64_t *)(uintptr_t)keys, (uint64_t *)(uintptr_t)values,
+                    (uint32_t *)(uintptr_t)hit);
+
+    struct subject s = fixed_map(t);
+    uint64_t pageable[N] = {0};
+    FAILS(t, t->context, cohort_map_insert(s.map, N, (uint64_t *)(uintptr_t)keys, pageable, NULL),
+          COHORT_BAD_POINTER, "values", NULL);
+    subject_observe(&s);
+    subject_free(&s);
+    CHECK(t, !g.driver->mem_free(keys) && !g.driver->mem_free(values) && !g.driver->mem_free(hit));
+    test_gpu_leave(g);
+}
+
+/* Pinned memory of the caller's is host memory. */
+static void pinned_memory(struct test *t)
+{
+    void *keys, *values, *hit;
+    struct test_gpu g = test_gpu_enter(t);
+    REQUIRE(t, g.driver);
+    REQUIRE(t, !g.driver->mem_host_alloc(&keys, 2 * N * 8, 1) &&
+                   !g.driver->mem_host_alloc(&values, 2 * N * 8, 1) &&
+                   !g.driver->mem_host_alloc(&hit, N / 2, 1));
+    insert_and_look(t, keys, values, hit);
+    CHECK(t, !g.driver->mem_free_host(keys) && !g.driver->mem_free_host(values) &&
+                 !g.driver->mem_free_host(hit));
+    test_gpu_leave(g);
+}
+
+/* Batches on the caller's stream, on another of theirs, and on the context's own again come one after the other. */
+static void streams(struct test *t)
+{
+    struct test_gpu g = test_gpu_enter(t);
+    cuda_stream stream[2];
+    REQUIRE(t, g.driver);
+    REQUIRE(t, !g.driver->stream_create(&stream[0], CUDA_STREAM_NON_BLOCKING) &&
+                   !g.driver->stream_create(&stream[1], CUDA_STREAM_NON_BLOCKING));
+    struct subject s = fixed_map(t);
+    struct column *keys = column_new(t, N, 8), *ones = column_new(t, N, 8);
+    for (uint64_t i = 0; i < N; i++) {
+        column_put(keys, i, nth_key(i));
+        column_put(ones, i, 1);
+        oracle_put(s.oracle, nth_key(i), 60);
+    }
+    const void *k = column_send(keys), *v = column_send(ones);
+    for (int i = 0; i < 60; i++) {
+        OK(t, cohort_set_stream(t->context, i % 3 == 2 ? NULL : stream[i % 3]));
+        OK(t, cohort_map_apply(s.map, COHORT_OP_ADD, N, k, v, NULL));
+    }
+    OK(t, cohort_wait(t->context));
+    OK(t, cohort_set_stream(t->context, NULL));
+    subject_observe(&s);
+    subject_free(&s);
+    CHECK(t, !g.driver->stream_destroy(stream[0]) && !g.driver->stream_destroy(stream[1]));
+    test_gpu_leave(g);
+}
+
+/* Captures two calls on a fixed map; each launch of the graph does them again. */
+static void capture(struct test *t, struct test_gpu g, struct subject *s, cuda_stream stream)
+{
+    const struct cuda_driver *d = g.driver;
+    cuda_graph graph;
+    cuda_graph_exec exec;
+    struct column *keys = column_new(t, N, 8), *found = column_new(t, N, 8);
+    for (uint64_t i = 0; i < N; i++)
+        column_put(keys, i, nth_key(i));
+    const void *k = column_send(keys);
+    void *f = column_send(found);
+    OK(t, cohort_map_apply(s->map, COHORT_OP_COUNT, N, k, NULL, NULL)); /* one like it has run */
+    OK(t, cohort_map_find(s->map, N, k, f, NULL, NULL));
+    OK(t, cohort_wait(t->context));
+    REQUIRE(t, !d->stream_begin_capture(stream, 2));
+    cohort_status counted = cohort_map_apply(s->map, COHORT_OP_COUNT, N, k, NULL, NULL);
+    cohort_status looked = cohort_map_find(s->map, N, k, f, NULL, NULL);
+    REQUIRE(t, !d->stream_end_capture(stream, &graph));
+    REQUIREF(t, !counted && !looked, "%s, %s while capturing: %s", cohort_status_name(counted),
+             cohort_status_name(looked), cohort_message(t->context));
+    REQUIRE(t, !d->graph_instantiate(&exec, graph, 0));
+    for (int i = 0; i < 5; i++)
+        REQUIRE(t, !d->graph_launch(exec, stream));
+    OK(t, cohort_wait(t->context));
+    column_fetch(found);
+    for (uint64_t i = 0; i < N; i++) {
+        EQUAL(t, column_get(found, i), 6);
+        oracle_put(s->oracle, nth_key(i), 6);
+    }
+    CHECK(t, !d->graph_exec_destroy(exec) && !d->graph_destroy(graph));
+}
+
+/* Growing maps wait, so they cannot be captured; they say so, and the capture goes on. */
+static void refuse_capture(struct test *t, struct test_gpu g, cuda_stream stream)
+{
+    cohort_map_options options = subject_options(t);
+    struct subject s = subject_new(t, &options);
+    struct column *keys = column_new(t, N, 8);
+    cuda_graph graph = NULL;
+    for (uint64_t i = 0; i < N; i++)
+        column_put(keys, i, nth_key(i));
+    const void *k = column_send(keys);
+    OK(t, cohort_wait(t->context));
+    REQUIRE(t, !g.driver->stream_begin_capture(stream, 2));
+    cohort_status status = cohort_map_insert(s.map, N, k, k, NULL);
+    int ended = g.driver->stream_end_capture(stream, &graph);
+    CHECKF(t, status != COHORT_OK, "a growing map was captured");
+    if (!ended && graph)
+        g.driver->graph_destroy(graph);
+    OK(t, cohort_wait(t->context));
+    subject_observe(&s);
+    subject_free(&s);
+}
+
+static void graphs(struct test *t)
+{
+    cuda_stream stream;
+    struct test_gpu g = test_gpu_enter(t);
+    REQUIRE(t, g.driver);
+    if (!g.driver->stream_begin_capture) {
+        test_gpu_leave(g);
+        test_skip(t, "this device has no graphs");
+    }
+    t->memory = TEST_DEVICE;
+    REQUIRE(t, !g.driver->stream_create(&stream, CUDA_STREAM_NON_BLOCKING));
+    OK(t, cohort_set_stream(t->context, stream));
+    struct subject s = fixed_map(t);
+    capture(t, g, &s, stream);
+    refuse_capture(t, g, stream);
+    subject_observe(&s);
+    subject_free(&s);
+    OK(t, cohort_set_stream(t->context, NULL));
+    CHECK(t, !g.driver->stream_destroy(stream));
+    test_gpu_leave(g);
+}
+
+#define GPU (TEST_ON_SIM | TEST_ON_CUDA)
+const struct test_case test_cases[] = {{"managed_memory", managed_memory, GPU},
+                                       {"pinned_memory", pinned_memory, GPU},
+                                       {"streams", streams, GPU | TEST_EACH_MEMORY},
+                                       {"graphs", graphs, GPU},
+                                       {NULL, NULL, 0}};
