@@ -245,6 +245,43 @@ static void hostile_keys_fixed(struct test *t)
     subject_free(&s);
 }
 
+/* A growing map well filled, then hostile keys until the eight pages in their reach are full while others are not: those left
+ * over are tried again in a new table. Some keys come twice and some are in already; their hits are told all the same. */
+static void overflow(struct test *t, enum trial_kind kind, cohort_winner winner)
+{
+    uint64_t page = 65536 / slot_bytes(t->width), n = 8 * page * 27 / 128;
+    cohort_map_options options = subject_options(t);
+    options.capacity = 10 * page;
+    options.max_load = 1;
+    struct subject s = subject_new(t, &options);
+    s.blind = 1;
+    subject_fill(&s, 1, 8 * page);
+    struct trial r = colliding(&s, TRIAL_INSERT, 100, UINT32_MAX, 0);
+    subject_do(&s, &r);
+    uint64_t slots = slots_in(&s), seed = seed_of(&s);
+    r = colliding(&s, kind, n + n / 8, UINT32_MAX, 0);
+    r.winner = winner;
+    for (uint64_t i = 0; i < n / 8; i++)
+        column_put(r.keys, n + i, column_get(r.keys, i * 8));
+    subject_do(&s, &r);
+    EQUAL(t, r.full, 0);
+    CHECK(t, slots_in(&s) > slots || seed_of(&s) != seed);
+    subject_observe(&s);
+    subject_check_table(&s);
+    subject_free(&s);
+    column_drop(t, NULL);
+}
+
+static void hostile_keys_overflow(struct test *t)
+{
+    const enum trial_kind kinds[] = {TRIAL_INSERT, TRIAL_ASSIGN, TRIAL_INSERT_AND_FIND};
+    uint64_t one = test_below(t, 9);
+    overflow(t, TRIAL_INSERT, COHORT_WINNER_ANY);
+    for (uint64_t i = 0; i < 9; i++)
+        if (t->ci || (i == one && !t->quick))
+            overflow(t, kinds[i / 3], (cohort_winner)(i % 3));
+}
+
 /* ---- no memory -------------------------------------------------------------------------------------------------------- */
 
 /* Room for workspace, not for a larger table. */
@@ -332,6 +369,7 @@ const struct test_case test_cases[] = {
     {"hash_is_inverted", hash_is_inverted, 0},
     {"hostile_keys_growing", hostile_keys_growing, ALL | TEST_WIDE_KEYS},
     {"hostile_keys_fixed", hostile_keys_fixed, ALL | TEST_WIDE_KEYS},
+    {"hostile_keys_overflow", hostile_keys_overflow, ALL | TEST_WIDE_KEYS | TEST_ON_CPU | TEST_ON_CUDA},
     {"no_memory_to_grow", no_memory_to_grow, ALL | TEST_COUNTED},
     {"no_memory_to_copy", no_memory_to_copy, TEST_EACH_WIDTH | TEST_COUNTED},
     {NULL, NULL, 0}};
