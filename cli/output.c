@@ -63,9 +63,10 @@ static void resolve(output *output)
 
 static int open_temporary(output *output)
 {
+    size_t n = strlen(output->path);
+    memcpy(output->temporary, output->path, n);
     for (unsigned attempt = 0; attempt < 100; attempt++) {
-        snprintf(output->temporary, sizeof output->temporary, "%s.%ld-%u.tmp", output->path, (long)getpid(),
-                 attempt);
+        snprintf(output->temporary + n, sizeof output->temporary - n, ".%ld-%u.tmp", (long)getpid(), attempt);
         output->fd = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (output->fd >= 0) {
             output->live = output->renames = 1;

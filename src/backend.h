@@ -22,10 +22,12 @@ struct backend {
     cohort_status (*wait)(cohort_context *); /* for the device alone: the API reads the deferred failures */
     /* HOST: memory that only the host uses (pinned too); DEVICE: what kernels may be given; BAD: neither here. */
     enum memory_kind (*memory_kind)(cohort_context *, const void *);
-    enum memory_kind own_memory;                             /* the kind of the context's own memory */
-    void *(*alloc)(cohort_context *, uint64_t bytes);        /* the system's; NULL: none. Aligned to 256. May wait */
-    void (*free)(cohort_context *, void *, uint64_t bytes);  /* waits for the stream where the system needs it */
-    cohort_status (*copy)(cohort_context *, void *to, const void *from, uint64_t bytes); /* any kinds; waits if a side is host */
+    enum memory_kind own_memory;                      /* the kind of the context's own memory */
+    void *(*alloc)(cohort_context *, uint64_t bytes); /* the system's; NULL: none. Aligned to 256. May wait */
+    void (*free)(cohort_context *, void *,
+                 uint64_t bytes); /* waits for the stream where the system needs it */
+    cohort_status (*copy)(cohort_context *, void *to, const void *from,
+                          uint64_t bytes); /* any kinds; waits if a side is host */
     cohort_status (*fill)(cohort_context *, void *, int byte, uint64_t bytes);
     cohort_status (*timer_create)(cohort_context *, void **timer);
     void (*timer_destroy)(cohort_context *, void *timer);

@@ -39,21 +39,21 @@ extern "C" {
 
 typedef enum cohort_status {
     COHORT_OK = 0,
-    COHORT_NULL = 1,           /* a pointer is NULL where data is due */
-    COHORT_RANGE = 2,          /* a number or an enumerator is outside what the argument may be */
-    COHORT_OVERFLOW = 3,       /* a product of sizes does not fit in 64 bits */
-    COHORT_BAD_STRUCT = 4,     /* an option struct's `size` is too small, or its unknown tail is not zero */
-    COHORT_OTHER_CONTEXT = 5,  /* objects of different contexts in one call */
-    COHORT_BAD_POINTER = 6,    /* memory that the context cannot use, or kinds of memory mixed in one call */
-    COHORT_UNSUPPORTED = 7,    /* this backend or this device does not offer the operation */
-    COHORT_NO_DEVICE = 8,      /* the device asked for is not there, or cannot be used */
-    COHORT_NO_MEMORY = 9,      /* an allocation failed */
-    COHORT_FULL = 10,          /* a fixed capacity, or a caller's buffer, is too small for all that was due */
-    COHORT_DEVICE_ERROR = 11,  /* the driver reported an error; the message carries its name */
-    COHORT_IO = 12,            /* a file cannot be opened, read, or written; the message carries the reason */
-    COHORT_TRUNCATED = 13,     /* a file ends before what it announces */
-    COHORT_BAD_VERSION = 14,   /* a file of another kind, or of a version this library does not read */
-    COHORT_CORRUPT = 15        /* a file whose contents contradict themselves or their checksum */
+    COHORT_NULL = 1,          /* a pointer is NULL where data is due */
+    COHORT_RANGE = 2,         /* a number or an enumerator is outside what the argument may be */
+    COHORT_OVERFLOW = 3,      /* a product of sizes does not fit in 64 bits */
+    COHORT_BAD_STRUCT = 4,    /* an option struct's `size` is too small, or its unknown tail is not zero */
+    COHORT_OTHER_CONTEXT = 5, /* objects of different contexts in one call */
+    COHORT_BAD_POINTER = 6,   /* memory that the context cannot use, or kinds of memory mixed in one call */
+    COHORT_UNSUPPORTED = 7,   /* this backend or this device does not offer the operation */
+    COHORT_NO_DEVICE = 8,     /* the device asked for is not there, or cannot be used */
+    COHORT_NO_MEMORY = 9,     /* an allocation failed */
+    COHORT_FULL = 10,         /* a fixed capacity, or a caller's buffer, is too small for all that was due */
+    COHORT_DEVICE_ERROR = 11, /* the driver reported an error; the message carries its name */
+    COHORT_IO = 12,           /* a file cannot be opened, read, or written; the message carries the reason */
+    COHORT_TRUNCATED = 13,    /* a file ends before what it announces */
+    COHORT_BAD_VERSION = 14,  /* a file of another kind, or of a version this library does not read */
+    COHORT_CORRUPT = 15       /* a file whose contents contradict themselves or their checksum */
 } cohort_status;
 
 typedef struct cohort_context cohort_context;
@@ -75,18 +75,21 @@ typedef struct cohort_progress {
 } cohort_progress;
 
 typedef struct cohort_context_options {
-    size_t size;              /* sizeof(cohort_context_options) */
-    const char *device;       /* NULL or "auto": a usable GPU, else the CPU (the environment's COHORT_DEVICE
+    size_t size;        /* sizeof(cohort_context_options) */
+    const char *device; /* NULL or "auto": a usable GPU, else the CPU (the environment's COHORT_DEVICE
                                  overrides what auto means); "cpu"; "cuda" or "cuda:N" */
-    uint64_t threads;         /* CPU threads; 0: one a core that this process may run on; at most 1,024 */
-    void *stream;             /* a CUstream (cudaStream_t); NULL: one of the context's own */
+    uint64_t threads;   /* CPU threads; 0: one a core that this process may run on; at most 1,024 */
+    void *stream;       /* a CUstream (cudaStream_t); NULL: one of the context's own */
     cohort_allocator alloc;
     cohort_progress progress;
 } cohort_context_options;
 
-#define COHORT_CONTEXT_OPTIONS_INIT                                                                                   \
-    {                                                                                                                 \
-        sizeof(cohort_context_options), NULL, 0, NULL, {NULL, NULL, NULL}, {NULL, NULL}                               \
+#define COHORT_CONTEXT_OPTIONS_INIT                                        \
+    {                                                                      \
+        sizeof(cohort_context_options), NULL, 0, NULL, {NULL, NULL, NULL}, \
+        {                                                                  \
+            NULL, NULL                                                     \
+        }                                                                  \
     }
 
 /* Makes a context. `options` may be NULL: all defaults. On failure *out is NULL and cohort_message(NULL) tells why.
@@ -118,20 +121,20 @@ COHORT_API const char *cohort_version(void);
 
 /* What a context runs on. */
 typedef struct cohort_context_info {
-    size_t size;               /* in: sizeof(cohort_context_info) */
-    const char *backend;       /* "cpu" or "cuda"; lives as long as the context, as does `device` */
-    const char *device;        /* "NVIDIA H200", or the processor's name */
-    uint64_t threads;          /* CPU threads; on a GPU: multiprocessors */
-    uint64_t memory_bytes;     /* all of the device's memory (CPU: of the machine) */
-    uint64_t memory_free;      /* what is free now */
-    uint64_t pool_bytes;       /* workspace that the context holds at present, in use or not */
-    uint64_t architecture;     /* 90 for sm_90; 0 on a CPU */
-    uint64_t l2_bytes;         /* the last cache level's size, 0 if not known */
+    size_t size;           /* in: sizeof(cohort_context_info) */
+    const char *backend;   /* "cpu" or "cuda"; lives as long as the context, as does `device` */
+    const char *device;    /* "NVIDIA H200", or the processor's name */
+    uint64_t threads;      /* CPU threads; on a GPU: multiprocessors */
+    uint64_t memory_bytes; /* all of the device's memory (CPU: of the machine) */
+    uint64_t memory_free;  /* what is free now */
+    uint64_t pool_bytes;   /* workspace that the context holds at present, in use or not */
+    uint64_t architecture; /* 90 for sm_90; 0 on a CPU */
+    uint64_t l2_bytes;     /* the last cache level's size, 0 if not known */
 } cohort_context_info;
 
-#define COHORT_CONTEXT_INFO_INIT                                                                                      \
-    {                                                                                                                 \
-        sizeof(cohort_context_info), NULL, NULL, 0, 0, 0, 0, 0, 0                                                     \
+#define COHORT_CONTEXT_INFO_INIT                                  \
+    {                                                             \
+        sizeof(cohort_context_info), NULL, NULL, 0, 0, 0, 0, 0, 0 \
     }
 
 COHORT_API cohort_status cohort_context_get_info(cohort_context *context, cohort_context_info *info);
@@ -169,23 +172,23 @@ COHORT_API cohort_status cohort_timer_stop(cohort_timer *timer, double *seconds)
 /* What this machine can do at most, measured now; medians of several runs on data that is not zeros. Rates are per
  * second. 0 where a limit does not apply to the backend. */
 typedef struct cohort_limits {
-    size_t size;               /* in: sizeof(cohort_limits) */
-    uint64_t table_bytes;      /* in: the size of the table for random access (0: 2 GiB, or a quarter of the free
+    size_t size;            /* in: sizeof(cohort_limits) */
+    uint64_t table_bytes;   /* in: the size of the table for random access (0: 2 GiB, or a quarter of the free
                                   memory if that is less); out: the size used */
-    double copy_bytes;         /* B: bytes read plus bytes written by a copy */
-    double random_reads_32;    /* R: random 32-byte sectors read from the table */
-    double random_reads_8;     /* random 8-byte words read (the GUPS of the field, reads only) */
-    double random_cas_8;       /* C: random 8-byte compare-and-swaps on the table */
-    double cached_reads_32;    /* the same from a table that fits in half of the last cache level */
+    double copy_bytes;      /* B: bytes read plus bytes written by a copy */
+    double random_reads_32; /* R: random 32-byte sectors read from the table */
+    double random_reads_8;  /* random 8-byte words read (the GUPS of the field, reads only) */
+    double random_cas_8;    /* C: random 8-byte compare-and-swaps on the table */
+    double cached_reads_32; /* the same from a table that fits in half of the last cache level */
     double cached_cas_8;
-    double link_to_device;     /* bytes a second from pinned host memory to the device */
+    double link_to_device; /* bytes a second from pinned host memory to the device */
     double link_from_device;
-    double link_both;          /* both directions at once, bytes added up */
+    double link_both; /* both directions at once, bytes added up */
 } cohort_limits;
 
-#define COHORT_LIMITS_INIT                                                                                            \
-    {                                                                                                                 \
-        sizeof(cohort_limits), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                           \
+#define COHORT_LIMITS_INIT                                  \
+    {                                                       \
+        sizeof(cohort_limits), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
     }
 
 /* Waits; takes some seconds and `table_bytes` (twice that for B) of the context's memory. */

@@ -44,15 +44,19 @@ typedef enum cohort_probe { COHORT_PROBE_DOUBLE = 0, COHORT_PROBE_LINEAR = 1 } c
 
 /* Which of several entries with one key in one batch decides the value. ANY is fastest. FIRST and LAST go by input
  * order and give the same map every time; they take 4 bytes a slot of workspace and a second pass. */
-typedef enum cohort_winner { COHORT_WINNER_ANY = 0, COHORT_WINNER_FIRST = 1, COHORT_WINNER_LAST = 2 } cohort_winner;
+typedef enum cohort_winner {
+    COHORT_WINNER_ANY = 0,
+    COHORT_WINNER_FIRST = 1,
+    COHORT_WINNER_LAST = 2
+} cohort_winner;
 
 /* What is done to one entry. The first five are bulk calls of their own; `run` mixes them all. ADD to COUNT make an
  * absent key with the operand (COUNT: with 1); ADD and COUNT wrap around; MIN and MAX are unsigned. Widths without
  * values offer FIND, INSERT, ASSIGN (the same as INSERT) and ERASE. */
 typedef enum cohort_op {
     COHORT_OP_FIND = 0,
-    COHORT_OP_INSERT = 1,   /* keep: a key that is there keeps its value */
-    COHORT_OP_ASSIGN = 2,   /* replace */
+    COHORT_OP_INSERT = 1, /* keep: a key that is there keeps its value */
+    COHORT_OP_ASSIGN = 2, /* replace */
     COHORT_OP_ERASE = 3,
     COHORT_OP_ADD = 4,
     COHORT_OP_MIN = 5,
@@ -66,23 +70,26 @@ typedef enum cohort_op {
 #define COHORT_SEED_RANDOM UINT64_MAX
 
 typedef struct cohort_map_options {
-    size_t size;           /* sizeof(cohort_map_options) */
+    size_t size; /* sizeof(cohort_map_options) */
     cohort_width width;
     cohort_probe probe;
-    uint64_t capacity;     /* pairs that fit without growing, at least 1; the map gets capacity / max_load slots, rounded
+    uint64_t
+        capacity; /* pairs that fit without growing, at least 1; the map gets capacity / max_load slots, rounded
                               up to whole pages of 64 KiB, or to a power of two below one page */
-    uint64_t seed;         /* of the hash; 0: the same at every run; COHORT_SEED_RANDOM: drawn now, for whoever faces
+    uint64_t seed; /* of the hash; 0: the same at every run; COHORT_SEED_RANDOM: drawn now, for whoever faces
                               hostile keys */
-    double max_load;       /* taken slots / slots above which a growing map grows; 0: 0.8; from 0.01 to 1. At 1 the last keys
+    double
+        max_load; /* taken slots / slots above which a growing map grows; 0: 0.8; from 0.01 to 1. At 1 the last keys
                               of a fixed map may find no slot within reach (8 pages); up to 0.97 none has been seen to */
-    uint32_t fixed;        /* 1: never grow, answer COHORT_FULL */
-    uint32_t group;        /* lanes of a GPU that work on one key in find, contains and insert: 0 or 1, 2, 4, 8, 16, 32.
+    uint32_t fixed; /* 1: never grow, answer COHORT_FULL */
+    uint32_t
+        group; /* lanes of a GPU that work on one key in find, contains and insert: 0 or 1, 2, 4, 8, 16, 32.
                               Above 1: only width 32/32, linear probing, on a GPU */
 } cohort_map_options;
 
-#define COHORT_MAP_OPTIONS_INIT                                                                                       \
-    {                                                                                                                 \
-        sizeof(cohort_map_options), COHORT_WIDTH_64_64, COHORT_PROBE_DOUBLE, 0, 0, 0, 0, 0                            \
+#define COHORT_MAP_OPTIONS_INIT                                                            \
+    {                                                                                      \
+        sizeof(cohort_map_options), COHORT_WIDTH_64_64, COHORT_PROBE_DOUBLE, 0, 0, 0, 0, 0 \
     }
 
 /* What became of the entries of a batch. In the same kind of memory as the keys. */
@@ -97,18 +104,18 @@ typedef struct cohort_counts {
 /* The options of one batch; NULL means none of them. Bitmaps have one bit an entry, bit i % 32 of word i / 32; a bitmap
  * that is written is written in whole words, with zeros for entries that did not take part and beyond n. */
 typedef struct cohort_batch {
-    size_t size;            /* sizeof(cohort_batch) */
-    const uint32_t *where;  /* entries that take part; NULL: all */
-    uint32_t *hit;          /* out: the key was in the map before this entry's own operation. Of several entries that
+    size_t size;           /* sizeof(cohort_batch) */
+    const uint32_t *where; /* entries that take part; NULL: all */
+    uint32_t *hit; /* out: the key was in the map before this entry's own operation. Of several entries that
                                insert one new key exactly one gets 0: the winner */
-    uint32_t *failed;       /* out: the entry found no slot (only fixed maps and exhausted memory) */
-    cohort_counts *counts;  /* out */
-    cohort_winner winner;   /* for insert, assign and insert_and_find */
+    uint32_t *failed;      /* out: the entry found no slot (only fixed maps and exhausted memory) */
+    cohort_counts *counts; /* out */
+    cohort_winner winner;  /* for insert, assign and insert_and_find */
 } cohort_batch;
 
-#define COHORT_BATCH_INIT                                                                                             \
-    {                                                                                                                 \
-        sizeof(cohort_batch), NULL, NULL, NULL, NULL, COHORT_WINNER_ANY                                               \
+#define COHORT_BATCH_INIT                                               \
+    {                                                                   \
+        sizeof(cohort_batch), NULL, NULL, NULL, NULL, COHORT_WINNER_ANY \
     }
 
 /* ---- making, sizing, ending ---------------------------------------------------------------------------------- */
@@ -116,7 +123,8 @@ typedef struct cohort_batch {
 /* An empty map on `context`. COHORT_RANGE: capacity 0, max_load outside 0.01 to 1, an unknown enumerator, a group that is
  * not a power of two. COHORT_UNSUPPORTED: a width or a group that the device does not offer (64-bit keys with values
  * need sm_90). COHORT_OVERFLOW, COHORT_NO_MEMORY: the capacity. Enqueues one fill of the table; O(slots). */
-COHORT_API cohort_status cohort_map_create(cohort_context *context, const cohort_map_options *options, cohort_map **out);
+COHORT_API cohort_status cohort_map_create(cohort_context *context, const cohort_map_options *options,
+                                           cohort_map **out);
 COHORT_API void cohort_map_destroy(cohort_map *map); /* waits; NULL is allowed */
 
 /* How many pairs are in: one counter, read from the device. Waits. */
@@ -164,11 +172,12 @@ COHORT_API cohort_status cohort_map_contains(cohort_map *map, uint64_t n, const 
                                              const cohort_batch *batch);
 
 /* Insert, and values[i] = the value that the map holds after the batch. Entries that failed keep theirs. */
-COHORT_API cohort_status cohort_map_insert_and_find(cohort_map *map, uint64_t n, const void *keys, void *values,
-                                                    const cohort_batch *batch);
+COHORT_API cohort_status cohort_map_insert_and_find(cohort_map *map, uint64_t n, const void *keys,
+                                                    void *values, const cohort_batch *batch);
 
 /* Takes the keys out. Their slots are not reused before the next rehash; growing maps see to that by themselves. */
-COHORT_API cohort_status cohort_map_erase(cohort_map *map, uint64_t n, const void *keys, const cohort_batch *batch);
+COHORT_API cohort_status cohort_map_erase(cohort_map *map, uint64_t n, const void *keys,
+                                          const cohort_batch *batch);
 
 /* A mixed stream: entry i does ops[i] (a cohort_op as a byte) to keys[i] with values[i]. results[i] = the value that the
  * key had just before (not written where it had none; may be NULL; may not be `values`). The history of each key is
@@ -179,32 +188,35 @@ COHORT_API cohort_status cohort_map_run(cohort_map *map, uint64_t n, const uint8
 
 /* All pairs, in no order: keys[0 .. *count), values likewise (NULL: keys only). COHORT_FULL, with *count the number of
  * pairs and nothing written, if `capacity` entries do not hold them. Waits. */
-COHORT_API cohort_status cohort_map_export(cohort_map *map, uint64_t capacity, void *keys, void *values, uint64_t *count);
+COHORT_API cohort_status cohort_map_export(cohort_map *map, uint64_t capacity, void *keys, void *values,
+                                           uint64_t *count);
 
 /* ---- what it looks like inside ------------------------------------------------------------------------------- */
 
 #define COHORT_PROBE_BINS 32
 
 typedef struct cohort_map_stats {
-    size_t size;             /* in: sizeof(cohort_map_stats) */
-    uint64_t slots;          /* all */
-    uint64_t pairs;          /* live */
-    uint64_t erased;         /* slots that a rehash would win back */
+    size_t size;     /* in: sizeof(cohort_map_stats) */
+    uint64_t slots;  /* all */
+    uint64_t pairs;  /* live */
+    uint64_t erased; /* slots that a rehash would win back */
     uint64_t table_bytes;
     uint64_t page_bytes;
     uint64_t pages;
     uint64_t seed;
-    double load;             /* taken slots (live or erased) / slots */
-    double probe_mean;       /* probe length: buckets read to find a key that is in, 1 at best */
+    double load;       /* taken slots (live or erased) / slots */
+    double probe_mean; /* probe length: buckets read to find a key that is in, 1 at best */
     uint64_t probe_max;
-    uint64_t probe_histogram[COHORT_PROBE_BINS]; /* [i]: keys with probe length i + 1; the last bin also holds all longer */
-    double slot_mean;        /* SimpleGPUHashTable's measure, for linear probing: slots between a key's first slot and */
-    uint64_t slot_max;       /* the slot that it is in */
+    uint64_t probe_histogram
+        [COHORT_PROBE_BINS]; /* [i]: keys with probe length i + 1; the last bin also holds all longer */
+    double
+        slot_mean; /* SimpleGPUHashTable's measure, for linear probing: slots between a key's first slot and */
+    uint64_t slot_max; /* the slot that it is in */
 } cohort_map_stats;
 
-#define COHORT_MAP_STATS_INIT                                                                                         \
-    {                                                                                                                 \
-        sizeof(cohort_map_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0                                             \
+#define COHORT_MAP_STATS_INIT                                             \
+    {                                                                     \
+        sizeof(cohort_map_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0 \
     }
 
 /* Walks the table. Waits. */
@@ -229,31 +241,33 @@ COHORT_API cohort_status cohort_map_load(cohort_context *context, const char *pa
 /* ---- typed calls --------------------------------------------------------------------------------------------- */
 
 /* cohort_map_insert_64_64(map, n, keys, values, batch) and so on: the same calls with the arrays' types spelled out. */
-#define COHORT_MAP_TYPED(width, key, value)                                                                           \
-    static inline cohort_status cohort_map_insert_##width(cohort_map *map, uint64_t n, const key *keys,               \
-                                                          const value *values, const cohort_batch *batch)             \
-    {                                                                                                                 \
-        return cohort_map_insert(map, n, keys, values, batch);                                                        \
-    }                                                                                                                 \
-    static inline cohort_status cohort_map_assign_##width(cohort_map *map, uint64_t n, const key *keys,               \
-                                                          const value *values, const cohort_batch *batch)             \
-    {                                                                                                                 \
-        return cohort_map_assign(map, n, keys, values, batch);                                                        \
-    }                                                                                                                 \
-    static inline cohort_status cohort_map_apply_##width(cohort_map *map, cohort_op op, uint64_t n, const key *keys,  \
-                                                         const value *operands, const cohort_batch *batch)            \
-    {                                                                                                                 \
-        return cohort_map_apply(map, op, n, keys, operands, batch);                                                   \
-    }                                                                                                                 \
-    static inline cohort_status cohort_map_find_##width(cohort_map *map, uint64_t n, const key *keys, value *values,  \
-                                                        const value *fallback, const cohort_batch *batch)             \
-    {                                                                                                                 \
-        return cohort_map_find(map, n, keys, values, fallback, batch);                                                \
-    }                                                                                                                 \
-    static inline cohort_status cohort_map_insert_and_find_##width(cohort_map *map, uint64_t n, const key *keys,      \
-                                                                   value *values, const cohort_batch *batch)          \
-    {                                                                                                                 \
-        return cohort_map_insert_and_find(map, n, keys, values, batch);                                               \
+#define COHORT_MAP_TYPED(width, key, value)                                                               \
+    static inline cohort_status cohort_map_insert_##width(cohort_map *map, uint64_t n, const key *keys,   \
+                                                          const value *values, const cohort_batch *batch) \
+    {                                                                                                     \
+        return cohort_map_insert(map, n, keys, values, batch);                                            \
+    }                                                                                                     \
+    static inline cohort_status cohort_map_assign_##width(cohort_map *map, uint64_t n, const key *keys,   \
+                                                          const value *values, const cohort_batch *batch) \
+    {                                                                                                     \
+        return cohort_map_assign(map, n, keys, values, batch);                                            \
+    }                                                                                                     \
+    static inline cohort_status cohort_map_apply_##width(cohort_map *map, cohort_op op, uint64_t n,       \
+                                                         const key *keys, const value *operands,          \
+                                                         const cohort_batch *batch)                       \
+    {                                                                                                     \
+        return cohort_map_apply(map, op, n, keys, operands, batch);                                       \
+    }                                                                                                     \
+    static inline cohort_status cohort_map_find_##width(cohort_map *map, uint64_t n, const key *keys,     \
+                                                        value *values, const value *fallback,             \
+                                                        const cohort_batch *batch)                        \
+    {                                                                                                     \
+        return cohort_map_find(map, n, keys, values, fallback, batch);                                    \
+    }                                                                                                     \
+    static inline cohort_status cohort_map_insert_and_find_##width(                                       \
+        cohort_map *map, uint64_t n, const key *keys, value *values, const cohort_batch *batch)           \
+    {                                                                                                     \
+        return cohort_map_insert_and_find(map, n, keys, values, batch);                                   \
     }
 
 COHORT_MAP_TYPED(32_32, uint32_t, uint32_t)

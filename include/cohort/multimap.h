@@ -24,15 +24,16 @@ typedef struct cohort_multimap_options {
     double max_load;    /* of the table of keys; 0: 0.8; else 0.1 to 0.95 */
 } cohort_multimap_options;
 
-#define COHORT_MULTIMAP_OPTIONS_INIT                                                                                  \
-    {                                                                                                                 \
-        sizeof(cohort_multimap_options), COHORT_WIDTH_64_64, 0, 0, 0                                                  \
+#define COHORT_MULTIMAP_OPTIONS_INIT                                 \
+    {                                                                \
+        sizeof(cohort_multimap_options), COHORT_WIDTH_64_64, 0, 0, 0 \
     }
 
 /* A multimap of n pairs (n may be 0), of which those with a 1 in `where` (NULL: all) take part. O(n). The workspace is
  * 8 bytes a distinct key's slot and, with host pointers on a GPU, the input's size. */
-COHORT_API cohort_status cohort_multimap_build(cohort_context *context, const cohort_multimap_options *options,
-                                               uint64_t n, const void *keys, const void *values, const uint32_t *where,
+COHORT_API cohort_status cohort_multimap_build(cohort_context *context,
+                                               const cohort_multimap_options *options, uint64_t n,
+                                               const void *keys, const void *values, const uint32_t *where,
                                                cohort_multimap **out);
 COHORT_API void cohort_multimap_destroy(cohort_multimap *multimap); /* NULL is allowed */
 
@@ -40,14 +41,16 @@ COHORT_API void cohort_multimap_destroy(cohort_multimap *multimap); /* NULL is a
 COHORT_API cohort_status cohort_multimap_size(cohort_multimap *multimap, uint64_t *keys, uint64_t *values);
 
 /* The width, seed and load it was built with. */
-COHORT_API cohort_status cohort_multimap_get_options(cohort_multimap *multimap, cohort_multimap_options *options);
+COHORT_API cohort_status cohort_multimap_get_options(cohort_multimap *multimap,
+                                                     cohort_multimap_options *options);
 
 /* One value of each key (any), *fallback (host memory) or untouched for absent ones; as cohort_map_find. */
-COHORT_API cohort_status cohort_multimap_find(cohort_multimap *multimap, uint64_t n, const void *keys, void *values,
-                                              const void *fallback, const cohort_batch *batch);
+COHORT_API cohort_status cohort_multimap_find(cohort_multimap *multimap, uint64_t n, const void *keys,
+                                              void *values, const void *fallback, const cohort_batch *batch);
 
 /* counts[i] = how many values keys[i] has, 0 if it is absent. */
-COHORT_API cohort_status cohort_multimap_count(cohort_multimap *multimap, uint64_t n, const void *keys, uint64_t *counts);
+COHORT_API cohort_status cohort_multimap_count(cohort_multimap *multimap, uint64_t n, const void *keys,
+                                               uint64_t *counts);
 
 /* All values of each key, query by query: the result is a sequence of rows (query index, value), those of query 0 first.
  * With `outer` a query whose key is absent gives one row, whose value is *fallback (host memory; NULL: all bits one) and
@@ -55,23 +58,24 @@ COHORT_API cohort_status cohort_multimap_count(cohort_multimap *multimap, uint64
  * sets total to the length of the sequence and written to the rows written. So: capacity 0 sizes the result; a
  * second call fetches it; a result too large for memory is fetched by raising `first` by `written` until it is total. */
 typedef struct cohort_retrieve {
-    size_t size;           /* sizeof(cohort_retrieve) */
-    uint32_t outer;        /* 1: absent keys give a row */
-    uint32_t reserved;     /* 0 */
+    size_t size;       /* sizeof(cohort_retrieve) */
+    uint32_t outer;    /* 1: absent keys give a row */
+    uint32_t reserved; /* 0 */
     const void *fallback;
     uint64_t first;
     uint64_t capacity;
-    uint64_t *queries;     /* out, `capacity` entries; may be NULL. Memory as the keys', like the next three */
-    void *values;          /* out, `capacity` entries; may be NULL */
-    uint32_t *matched;     /* out, one bit a row; may be NULL */
-    uint64_t *offsets;     /* out, n + 1 entries: row offsets[i] is the first of query i, offsets[n] the total; may be NULL */
-    uint64_t total;        /* out */
-    uint64_t written;      /* out */
+    uint64_t *queries; /* out, `capacity` entries; may be NULL. Memory as the keys', like the next three */
+    void *values;      /* out, `capacity` entries; may be NULL */
+    uint32_t *matched; /* out, one bit a row; may be NULL */
+    uint64_t *
+        offsets; /* out, n + 1 entries: row offsets[i] is the first of query i, offsets[n] the total; may be NULL */
+    uint64_t total;   /* out */
+    uint64_t written; /* out */
 } cohort_retrieve;
 
-#define COHORT_RETRIEVE_INIT                                                                                          \
-    {                                                                                                                 \
-        sizeof(cohort_retrieve), 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, 0                                       \
+#define COHORT_RETRIEVE_INIT                                                    \
+    {                                                                           \
+        sizeof(cohort_retrieve), 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, 0 \
     }
 
 COHORT_API cohort_status cohort_multimap_retrieve(cohort_multimap *multimap, uint64_t n, const void *keys,
@@ -79,14 +83,16 @@ COHORT_API cohort_status cohort_multimap_retrieve(cohort_multimap *multimap, uin
 
 /* Everything: the distinct keys (in no order), offsets[0 .. keys] and the values, those of key i at offsets[i] ..
  * offsets[i + 1]. The arrays hold what cohort_multimap_size tells. Any may be NULL. */
-COHORT_API cohort_status cohort_multimap_export(cohort_multimap *multimap, void *keys, uint64_t *offsets, void *values);
+COHORT_API cohort_status cohort_multimap_export(cohort_multimap *multimap, void *keys, uint64_t *offsets,
+                                                void *values);
 
 /* A new multimap that holds the pairs of both, which stay. Same context, same width; the options of `a`. */
 COHORT_API cohort_status cohort_multimap_merge(cohort_multimap *a, cohort_multimap *b, cohort_multimap **out);
 
 /* As cohort_map_save and cohort_map_load. */
 COHORT_API cohort_status cohort_multimap_save(cohort_multimap *multimap, const char *path);
-COHORT_API cohort_status cohort_multimap_load(cohort_context *context, const char *path, cohort_multimap **out);
+COHORT_API cohort_status cohort_multimap_load(cohort_context *context, const char *path,
+                                              cohort_multimap **out);
 
 #ifdef __cplusplus
 }

@@ -13,8 +13,8 @@ CO_INLINE co_u64 map_group_slot(const cohort_map_view *m, const struct co_walk *
 }
 
 /* All lanes of `group` (a mask of `size` lanes) seek one key: a CO_MAP_..., the same in all of them. *value is the one found. */
-CO_INLINE int map_group_seek(const cohort_map_view *m, co_u32 key, int insert, co_u32 *value, co_u32 group, co_u32 size,
-                             co_map_tally *tally)
+CO_INLINE int map_group_seek(const cohort_map_view *m, co_u32 key, int insert, co_u32 *value, co_u32 group,
+                             co_u32 size, co_map_tally *tally)
 {
     co_u32 rank = co_lane() & (size - 1);
     co_u64 page_slots = ((co_u64)m->mask + 1) * 4;
@@ -27,7 +27,8 @@ CO_INLINE int map_group_seek(const cohort_map_view *m, co_u32 key, int insert, c
                 co_u64 word = inside ? co_load64(co_map32_32_slot(m, slot)) : 0xfffffffeull;
                 co_u32 match = co_ballot(group, inside && (co_u32)word == key) & group;
                 co_u32 empty = co_ballot(group, inside && (co_u32)word == ~0u) & group;
-                co_u32 before = empty ? (empty & (0u - empty)) - 1 : ~0u; /* the lanes before the first empty slot */
+                co_u32 before =
+                    empty ? (empty & (0u - empty)) - 1 : ~0u; /* the lanes before the first empty slot */
                 if (match & before) {
                     co_u32 owner = map_bits(((match & before) & (0u - (match & before))) - 1);
                     *value = (co_u32)(co_shuffle64(group, word, owner) >> 32);
@@ -57,14 +58,14 @@ CO_INLINE void map_group_batch(const struct map_batch *b, int insert)
     co_map_tally tally = {0, 0};
     co_u32 size = b->group, first_lane = co_lane() & ~(size - 1);
     co_u32 group = (size == 32 ? CO_FULL_WARP : (1u << size) - 1) << first_lane;
-    CO_EACH_WARP(base, b->n)
-    {
+    CO_EACH_WARP (base, b->n) {
         co_u64 i = base + co_lane();
         int active = map_takes_part(b, base, i), r = CO_MAP_MISS;
         co_u32 key = active ? co_map32_32_key_at(b->keys, i) : 0;
         co_u32 value = active && insert ? co_map32_32_value_at(b->values, i) : 0, mine = value;
         for (co_u32 turn = 0; turn < size; turn++) {
-            co_u32 k = co_shuffle32(group, key, first_lane + turn), v = co_shuffle32(group, value, first_lane + turn);
+            co_u32 k = co_shuffle32(group, key, first_lane + turn),
+                   v = co_shuffle32(group, value, first_lane + turn);
             int marker = k >= 0xfffffffeu;
             if (!co_shuffle32(group, (co_u32)active, first_lane + turn) || marker)
                 continue;
@@ -86,5 +87,11 @@ CO_INLINE void map_group_batch(const struct map_batch *b, int insert)
     map_flush_warp(&b->view, &tally);
 }
 
-CO_KERNEL(map_find_group_32_32, struct map_batch) { map_group_batch(args, 0); }
-CO_KERNEL(map_insert_group_32_32, struct map_batch) { map_group_batch(args, 1); }
+CO_KERNEL(map_find_group_32_32, struct map_batch)
+{
+    map_group_batch(args, 0);
+}
+CO_KERNEL(map_insert_group_32_32, struct map_batch)
+{
+    map_group_batch(args, 1);
+}

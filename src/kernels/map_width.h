@@ -11,14 +11,14 @@ CO_INLINE void MAP(batch)(const struct map_batch *b, co_u32 step, co_u32 op)
 {
     struct map_report report = map_report_begin();
     co_map_tally tally = {0, 0};
-    CO_EACH_WARP(base, b->n)
-    {
+    CO_EACH_WARP (base, b->n) {
         co_u64 i = base + co_lane();
         int active = map_takes_part(b, base, i), r = CO_MAP_MISS;
         VALUE value = 0;
         if (active)
             r = MAP(entry)(b, step, op, i, &value, &tally);
-        co_warp_sync(CO_FULL_WARP); /* lanes end their walks at different times; the results are written side by side */
+        co_warp_sync(
+            CO_FULL_WARP); /* lanes end their walks at different times; the results are written side by side */
         if (active && MAP(has_result)(b, step, r))
             MAP(put_value)(b->results, i, value);
         map_report_warp(b, step, base, active, r, &report);
@@ -27,21 +27,47 @@ CO_INLINE void MAP(batch)(const struct map_batch *b, co_u32 step, co_u32 op)
     map_flush_warp(&b->view, &tally);
 }
 
-CO_KERNEL(NAME(find), struct map_batch) { MAP(batch)(args, MAP_STEP_APPLY, CO_OP_FIND); }
-CO_KERNEL(NAME(insert), struct map_batch) { MAP(batch)(args, MAP_STEP_APPLY, CO_OP_INSERT); }
-CO_KERNEL(NAME(assign), struct map_batch) { MAP(batch)(args, MAP_STEP_APPLY, CO_OP_ASSIGN); }
-CO_KERNEL(NAME(erase), struct map_batch) { MAP(batch)(args, MAP_STEP_APPLY, CO_OP_ERASE); }
-CO_KERNEL(NAME(apply), struct map_batch) { MAP(batch)(args, MAP_STEP_APPLY, args->op); }
-CO_KERNEL(NAME(run), struct map_batch) { MAP(batch)(args, MAP_STEP_RUN, 0); }
-CO_KERNEL(NAME(claim), struct map_batch) { MAP(batch)(args, MAP_STEP_CLAIM, args->op); }
-CO_KERNEL(NAME(settle), struct map_batch) { MAP(batch)(args, MAP_STEP_SETTLE, args->op); }
-CO_KERNEL(NAME(get), struct map_batch) { MAP(batch)(args, MAP_STEP_GET, CO_OP_FIND); }
+CO_KERNEL(NAME(find), struct map_batch)
+{
+    MAP(batch)(args, MAP_STEP_APPLY, CO_OP_FIND);
+}
+CO_KERNEL(NAME(insert), struct map_batch)
+{
+    MAP(batch)(args, MAP_STEP_APPLY, CO_OP_INSERT);
+}
+CO_KERNEL(NAME(assign), struct map_batch)
+{
+    MAP(batch)(args, MAP_STEP_APPLY, CO_OP_ASSIGN);
+}
+CO_KERNEL(NAME(erase), struct map_batch)
+{
+    MAP(batch)(args, MAP_STEP_APPLY, CO_OP_ERASE);
+}
+CO_KERNEL(NAME(apply), struct map_batch)
+{
+    MAP(batch)(args, MAP_STEP_APPLY, args->op);
+}
+CO_KERNEL(NAME(run), struct map_batch)
+{
+    MAP(batch)(args, MAP_STEP_RUN, 0);
+}
+CO_KERNEL(NAME(claim), struct map_batch)
+{
+    MAP(batch)(args, MAP_STEP_CLAIM, args->op);
+}
+CO_KERNEL(NAME(settle), struct map_batch)
+{
+    MAP(batch)(args, MAP_STEP_SETTLE, args->op);
+}
+CO_KERNEL(NAME(get), struct map_batch)
+{
+    MAP(batch)(args, MAP_STEP_GET, CO_OP_FIND);
+}
 
 /* All pairs, packed: each block counts its live slots of a stretch, takes that many places, and fills them. */
 CO_KERNEL(NAME(export), struct map_sweep)
 {
-    CO_EACH_WARP(base, args->slots)
-    {
+    CO_EACH_WARP (base, args->slots) {
         co_u64 slot = base + co_lane();
         KEY key = 0;
         VALUE value = 0;
@@ -66,8 +92,7 @@ CO_KERNEL(NAME(absorb), struct map_sweep)
 {
     co_map_tally tally = {0, 0};
     co_u64 full = ~0ull;
-    CO_EACH_WARP(base, args->slots)
-    {
+    CO_EACH_WARP (base, args->slots) {
         co_u64 slot = base + co_lane();
         if (slot < args->slots && MAP(absorb)(args, slot, &tally) == CO_MAP_FULL)
             full = slot < full ? slot : full;
@@ -86,8 +111,7 @@ CO_KERNEL(NAME(stats), struct map_sweep)
     if (co_thread() < MAP_PROBE_BINS)
         co_store32(&bins[co_thread()], 0);
     co_block_sync();
-    CO_EACH_WARP(base, args->slots)
-    {
+    CO_EACH_WARP (base, args->slots) {
         co_u64 slot = base + co_lane(), passed = 0;
         KEY key;
         VALUE value;
@@ -118,8 +142,7 @@ CO_KERNEL(NAME(stats), struct map_sweep)
 /* Winner words of a fresh batch: slots that are taken already say so. */
 CO_KERNEL(NAME(mark), struct map_sweep)
 {
-    CO_EACH_WARP(base, args->slots)
-    {
+    CO_EACH_WARP (base, args->slots) {
         co_u64 slot = base + co_lane();
         KEY key;
         VALUE value;

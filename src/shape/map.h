@@ -31,30 +31,36 @@ enum { MAP_RANK_NONE = 0, MAP_RANK_FIRST = 1, MAP_RANK_LAST = 2 };
 #define MAP_WINNER_BATCH 0x7fffffffull /* entries that can be ranked in one go */
 
 /* The steps that a batch can be. CLAIM and SETTLE are the two passes of insert and assign under a winner rule. */
-enum map_step { MAP_STEP_APPLY = 0, MAP_STEP_RUN = 1, MAP_STEP_CLAIM = 2, MAP_STEP_SETTLE = 3, MAP_STEP_GET = 4 };
+enum map_step {
+    MAP_STEP_APPLY = 0,
+    MAP_STEP_RUN = 1,
+    MAP_STEP_CLAIM = 2,
+    MAP_STEP_SETTLE = 3,
+    MAP_STEP_GET = 4
+};
 
 /* One batch, or a part of one that starts at entry `first_index` of the caller's. Bitmaps are whole words from entry 0. */
 struct map_batch {
     cohort_map_view view;
     co_u64 n;
-    co_u64 first_index;     /* added to the indices that are reported; a multiple of 32 */
-    co_u32 step;            /* an enum map_step */
-    co_u32 op;              /* of APPLY, CLAIM, SETTLE; GET is FIND with results for all that failed not */
-    co_u32 rank;            /* MAP_RANK_... */
-    co_u32 group;           /* lanes a key; 0 or 1: one */
-    co_u32 join;            /* 1: a second try: hits are added to the bitmap, not set */
+    co_u64 first_index; /* added to the indices that are reported; a multiple of 32 */
+    co_u32 step;        /* an enum map_step */
+    co_u32 op;          /* of APPLY, CLAIM, SETTLE; GET is FIND with results for all that failed not */
+    co_u32 rank;        /* MAP_RANK_... */
+    co_u32 group;       /* lanes a key; 0 or 1: one */
+    co_u32 join;        /* 1: a second try: hits are added to the bitmap, not set */
     co_u32 has_fallback;
-    co_u64 fallback;        /* what FIND writes for absent keys */
-    co_u64 rank_before;     /* entries of the same ranked batch before this part, */
-    co_u64 rank_after;      /* and after it */
+    co_u64 fallback;    /* what FIND writes for absent keys */
+    co_u64 rank_before; /* entries of the same ranked batch before this part, */
+    co_u64 rank_after;  /* and after it */
     const void *keys;
-    const void *values;     /* operands; NULL: 0 */
-    void *results;          /* FIND and GET: values; RUN: values before; INSERT: values after; NULL: none */
-    const co_u8 *ops;       /* of RUN */
+    const void *values; /* operands; NULL: 0 */
+    void *results;      /* FIND and GET: values; RUN: values before; INSERT: values after; NULL: none */
+    const co_u8 *ops;   /* of RUN */
     const co_u32 *where;
     co_u32 *hit;
     co_u32 *failed;
-    co_u32 *winners;        /* a word a slot, side slots included */
+    co_u32 *winners;               /* a word a slot, side slots included */
     struct map_counts *counts;     /* added to; may be NULL */
     struct map_deferred *deferred; /* never NULL */
 };
@@ -62,14 +68,14 @@ struct map_batch {
 /* A walk over a table's slots: export, absorption into another table, statistics, marking of winners. */
 struct map_sweep {
     cohort_map_view view;
-    co_u64 slots;           /* of `view`, side slots included */
-    cohort_map_view into;   /* ABSORB: where the pairs go */
-    co_u32 op;              /* ABSORB: by which operation */
+    co_u64 slots;         /* of `view`, side slots included */
+    cohort_map_view into; /* ABSORB: where the pairs go */
+    co_u32 op;            /* ABSORB: by which operation */
     co_u32 reserved;
-    void *keys;             /* EXPORT; values may be NULL */
+    void *keys; /* EXPORT; values may be NULL */
     void *values;
-    co_u64 *cursor;         /* EXPORT: pairs written so far; starts at 0 */
-    co_u32 *winners;        /* MARK */
+    co_u64 *cursor;                /* EXPORT: pairs written so far; starts at 0 */
+    co_u32 *winners;               /* MARK */
     struct map_probes *probes;     /* STATS */
     struct map_deferred *deferred; /* ABSORB */
 };
@@ -84,12 +90,24 @@ struct map_probes {
 
 /* ---- sizes, by width (a cohort_width) ------------------------------------------------------------------------------- */
 
-CO_INLINE co_u32 map_key_bytes(co_u32 width) { return width <= 2 ? 4u : 8u; }
-CO_INLINE co_u32 map_value_bytes(co_u32 width) { return width == 1 || width == 3 ? 0u : width == 5 ? 8u : 4u; }
-CO_INLINE co_u32 map_slot_bytes(co_u32 width) { return width == 1 ? 4u : width <= 3 ? 8u : 16u; }
+CO_INLINE co_u32 map_key_bytes(co_u32 width)
+{
+    return width <= 2 ? 4u : 8u;
+}
+CO_INLINE co_u32 map_value_bytes(co_u32 width)
+{
+    return width == 1 || width == 3 ? 0u : width == 5 ? 8u : 4u;
+}
+CO_INLINE co_u32 map_slot_bytes(co_u32 width)
+{
+    return width == 1 ? 4u : width <= 3 ? 8u : 16u;
+}
 
 /* Words of a bitmap of n bits. */
-CO_INLINE co_u64 map_bitmap_words(co_u64 n) { return n / 32 + (n % 32 != 0); }
+CO_INLINE co_u64 map_bitmap_words(co_u64 n)
+{
+    return n / 32 + (n % 32 != 0);
+}
 
 CO_INLINE co_u64 map_slots(const cohort_map_view *m)
 {

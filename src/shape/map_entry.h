@@ -12,14 +12,16 @@
 
 CO_INLINE KEY MAP(key_at)(const void *keys, co_u64 i)
 {
-    return sizeof(KEY) == 4 ? (KEY)co_read32((const co_u32 *)keys + i) : (KEY)co_read64((const co_u64 *)keys + i);
+    return sizeof(KEY) == 4 ? (KEY)co_read32((const co_u32 *)keys + i)
+                            : (KEY)co_read64((const co_u64 *)keys + i);
 }
 
 CO_INLINE VALUE MAP(value_at)(const void *values, co_u64 i)
 {
     if (!CO_MAP_VALUE_BITS || !values)
         return 0;
-    return sizeof(VALUE) == 4 ? (VALUE)co_read32((const co_u32 *)values + i) : (VALUE)co_read64((const co_u64 *)values + i);
+    return sizeof(VALUE) == 4 ? (VALUE)co_read32((const co_u32 *)values + i)
+                              : (VALUE)co_read64((const co_u64 *)values + i);
 }
 
 CO_INLINE void MAP(put_value)(void *values, co_u64 i, VALUE v)
@@ -70,7 +72,8 @@ CO_INLINE int MAP(settle)(const struct map_batch *b, KEY key, VALUE operand, co_
 
 /* Entry i of the batch, at `step` and `op` (constants where the caller knows them): its outcome, a CO_MAP_..., and the value
  * that its result would be. */
-CO_INLINE int MAP(entry)(const struct map_batch *b, co_u32 step, co_u32 op, co_u64 i, VALUE *value, co_map_tally *tally)
+CO_INLINE int MAP(entry)(const struct map_batch *b, co_u32 step, co_u32 op, co_u64 i, VALUE *value,
+                         co_map_tally *tally)
 {
     KEY key = MAP(key_at)(b->keys, i);
     if (step == MAP_STEP_GET || (step == MAP_STEP_APPLY && op == CO_OP_FIND)) {
@@ -119,4 +122,3 @@ CO_INLINE co_u64 MAP(probe_length)(const cohort_map_view *m, KEY key, co_u64 slo
     *passed = (length - 1) * words + slot % words;
     return length;
 }
-

@@ -88,7 +88,10 @@ CO_INLINE co_half128 co_load_half128(const void *p)
     return h;
 }
 
-CO_INLINE int co_same128(co_u128 a, co_u128 b) { return a.lo == b.lo && a.hi == b.hi; }
+CO_INLINE int co_same128(co_u128 a, co_u128 b)
+{
+    return a.lo == b.lo && a.hi == b.hi;
+}
 
 #if defined(CO_HAS_WARPS)
 
@@ -123,8 +126,8 @@ CO_INLINE co_sector32 co_read_sector32(const void *p)
 
 /* Walks [0, n) a warp's width at a time, warps of the grid side by side: base is the entry of lane 0, a multiple of 32.
  * All lanes of a warp make the same turns, so collectives with CO_FULL_WARP are allowed inside. */
-#    define CO_EACH_WARP(base, n)                                                                                     \
-        for (co_u64 base = ((co_u64)co_block() * co_threads() + (co_thread() & ~31u)); base < (n);                    \
+#    define CO_EACH_WARP(base, n)                                                                  \
+        for (co_u64 base = ((co_u64)co_block() * co_threads() + (co_thread() & ~31u)); base < (n); \
              base += (co_u64)co_blocks() * co_threads())
 
 /* The sum over the lanes of a full warp, in every lane. */
@@ -145,7 +148,10 @@ CO_INLINE co_u64 co_warp_min(co_u64 v)
     return v;
 }
 
-CO_INLINE co_u64 co_warp_max(co_u64 v) { return ~co_warp_min(~v); }
+CO_INLINE co_u64 co_warp_max(co_u64 v)
+{
+    return ~co_warp_min(~v);
+}
 
 /* The sum over the lanes before this one in a full warp. */
 CO_INLINE co_u64 co_warp_before(co_u64 v)

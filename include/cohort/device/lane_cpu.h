@@ -16,58 +16,94 @@ CO_INLINE void co_pause(void)
 #endif
 }
 
-CO_INLINE co_u8 co_read8(const co_u8 *p) { return *p; }
-CO_INLINE co_u16 co_read16(const co_u16 *p) { return *p; }
-CO_INLINE co_u32 co_read32(const co_u32 *p) { return *p; }
-CO_INLINE co_u64 co_read64(const co_u64 *p) { return *p; }
-CO_INLINE void co_write8(co_u8 *p, co_u8 v) { *p = v; }
-CO_INLINE void co_write32(co_u32 *p, co_u32 v) { *p = v; }
-CO_INLINE void co_write64(co_u64 *p, co_u64 v) { *p = v; }
+CO_INLINE co_u8 co_read8(const co_u8 *p)
+{
+    return *p;
+}
+CO_INLINE co_u16 co_read16(const co_u16 *p)
+{
+    return *p;
+}
+CO_INLINE co_u32 co_read32(const co_u32 *p)
+{
+    return *p;
+}
+CO_INLINE co_u64 co_read64(const co_u64 *p)
+{
+    return *p;
+}
+CO_INLINE void co_write8(co_u8 *p, co_u8 v)
+{
+    *p = v;
+}
+CO_INLINE void co_write32(co_u32 *p, co_u32 v)
+{
+    *p = v;
+}
+CO_INLINE void co_write64(co_u64 *p, co_u64 v)
+{
+    *p = v;
+}
 
-#define CO_WORDS(bits)                                                                                                \
-    CO_INLINE co_u##bits co_load##bits(const co_u##bits *p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }          \
-    CO_INLINE co_u##bits co_load_acquire##bits(const co_u##bits *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }  \
-    CO_INLINE void co_store##bits(co_u##bits *p, co_u##bits v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }          \
-    CO_INLINE void co_store_release##bits(co_u##bits *p, co_u##bits v) { __atomic_store_n(p, v, __ATOMIC_RELEASE); }  \
-    CO_INLINE co_u##bits co_cas##bits(co_u##bits *p, co_u##bits expected, co_u##bits desired)                         \
-    {                                                                                                                 \
-        __atomic_compare_exchange_n(p, &expected, desired, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);                    \
-        return expected;                                                                                              \
-    }                                                                                                                 \
-    CO_INLINE co_u##bits co_add##bits(co_u##bits *p, co_u##bits v)                                                    \
-    {                                                                                                                 \
-        return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);                                                            \
-    }                                                                                                                 \
-    CO_INLINE co_u##bits co_or##bits(co_u##bits *p, co_u##bits v) { return __atomic_fetch_or(p, v, __ATOMIC_RELAXED); } \
-    CO_INLINE co_u##bits co_and##bits(co_u##bits *p, co_u##bits v)                                                    \
-    {                                                                                                                 \
-        return __atomic_fetch_and(p, v, __ATOMIC_RELAXED);                                                            \
-    }                                                                                                                 \
-    CO_INLINE co_u##bits co_exchange##bits(co_u##bits *p, co_u##bits v)                                               \
-    {                                                                                                                 \
-        return __atomic_exchange_n(p, v, __ATOMIC_RELAXED);                                                           \
-    }                                                                                                                 \
-    CO_INLINE co_u##bits co_min##bits(co_u##bits *p, co_u##bits v)                                                    \
-    {                                                                                                                 \
-        co_u##bits old = co_load##bits(p);                                                                            \
-        while (v < old) {                                                                                             \
-            co_u##bits seen = co_cas##bits(p, old, v);                                                                \
-            if (seen == old)                                                                                          \
-                break;                                                                                                \
-            old = seen;                                                                                               \
-        }                                                                                                             \
-        return old;                                                                                                   \
-    }                                                                                                                 \
-    CO_INLINE co_u##bits co_max##bits(co_u##bits *p, co_u##bits v)                                                    \
-    {                                                                                                                 \
-        co_u##bits old = co_load##bits(p);                                                                            \
-        while (v > old) {                                                                                             \
-            co_u##bits seen = co_cas##bits(p, old, v);                                                                \
-            if (seen == old)                                                                                          \
-                break;                                                                                                \
-            old = seen;                                                                                               \
-        }                                                                                                             \
-        return old;                                                                                                   \
+#define CO_WORDS(bits)                                                                             \
+    CO_INLINE co_u##bits co_load##bits(const co_u##bits *p)                                        \
+    {                                                                                              \
+        return __atomic_load_n(p, __ATOMIC_RELAXED);                                               \
+    }                                                                                              \
+    CO_INLINE co_u##bits co_load_acquire##bits(const co_u##bits *p)                                \
+    {                                                                                              \
+        return __atomic_load_n(p, __ATOMIC_ACQUIRE);                                               \
+    }                                                                                              \
+    CO_INLINE void co_store##bits(co_u##bits *p, co_u##bits v)                                     \
+    {                                                                                              \
+        __atomic_store_n(p, v, __ATOMIC_RELAXED);                                                  \
+    }                                                                                              \
+    CO_INLINE void co_store_release##bits(co_u##bits *p, co_u##bits v)                             \
+    {                                                                                              \
+        __atomic_store_n(p, v, __ATOMIC_RELEASE);                                                  \
+    }                                                                                              \
+    CO_INLINE co_u##bits co_cas##bits(co_u##bits *p, co_u##bits expected, co_u##bits desired)      \
+    {                                                                                              \
+        __atomic_compare_exchange_n(p, &expected, desired, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED); \
+        return expected;                                                                           \
+    }                                                                                              \
+    CO_INLINE co_u##bits co_add##bits(co_u##bits *p, co_u##bits v)                                 \
+    {                                                                                              \
+        return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);                                         \
+    }                                                                                              \
+    CO_INLINE co_u##bits co_or##bits(co_u##bits *p, co_u##bits v)                                  \
+    {                                                                                              \
+        return __atomic_fetch_or(p, v, __ATOMIC_RELAXED);                                          \
+    }                                                                                              \
+    CO_INLINE co_u##bits co_and##bits(co_u##bits *p, co_u##bits v)                                 \
+    {                                                                                              \
+        return __atomic_fetch_and(p, v, __ATOMIC_RELAXED);                                         \
+    }                                                                                              \
+    CO_INLINE co_u##bits co_exchange##bits(co_u##bits *p, co_u##bits v)                            \
+    {                                                                                              \
+        return __atomic_exchange_n(p, v, __ATOMIC_RELAXED);                                        \
+    }                                                                                              \
+    CO_INLINE co_u##bits co_min##bits(co_u##bits *p, co_u##bits v)                                 \
+    {                                                                                              \
+        co_u##bits old = co_load##bits(p);                                                         \
+        while (v < old) {                                                                          \
+            co_u##bits seen = co_cas##bits(p, old, v);                                             \
+            if (seen == old)                                                                       \
+                break;                                                                             \
+            old = seen;                                                                            \
+        }                                                                                          \
+        return old;                                                                                \
+    }                                                                                              \
+    CO_INLINE co_u##bits co_max##bits(co_u##bits *p, co_u##bits v)                                 \
+    {                                                                                              \
+        co_u##bits old = co_load##bits(p);                                                         \
+        while (v > old) {                                                                          \
+            co_u##bits seen = co_cas##bits(p, old, v);                                             \
+            if (seen == old)                                                                       \
+                break;                                                                             \
+            old = seen;                                                                            \
+        }                                                                                          \
+        return old;                                                                                \
     }
 
 CO_WORDS(32)
@@ -135,11 +171,26 @@ CO_INLINE co_sector128 co_load_sector128(const void *p)
     return s;
 }
 
-CO_INLINE co_sector32 co_read_sector32(const void *p) { return co_load_sector32(p); }
-CO_INLINE co_sector64 co_read_sector64(const void *p) { return co_load_sector64(p); }
-CO_INLINE co_sector128 co_read_sector128(const void *p) { return co_load_sector128(p); }
+CO_INLINE co_sector32 co_read_sector32(const void *p)
+{
+    return co_load_sector32(p);
+}
+CO_INLINE co_sector64 co_read_sector64(const void *p)
+{
+    return co_load_sector64(p);
+}
+CO_INLINE co_sector128 co_read_sector128(const void *p)
+{
+    return co_load_sector128(p);
+}
 
-CO_INLINE void co_fence(void) { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
-CO_INLINE void co_fence_sc(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+CO_INLINE void co_fence(void)
+{
+    __atomic_thread_fence(__ATOMIC_ACQ_REL);
+}
+CO_INLINE void co_fence_sc(void)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
 
 #endif

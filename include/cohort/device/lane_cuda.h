@@ -3,18 +3,39 @@
 #ifndef COHORT_DEVICE_LANE_CUDA_H
 #define COHORT_DEVICE_LANE_CUDA_H
 
-#define CO_INLINE static __device__ __forceinline__
+#define CO_INLINE    static __device__ __forceinline__
 #define CO_HAS_WARPS 1
 
 /* ---- who ----------------------------------------------------------------------------------------------------- */
 
-CO_INLINE co_u32 co_lane(void) { return threadIdx.x & 31u; }
-CO_INLINE co_u32 co_warp(void) { return threadIdx.x >> 5; }
-CO_INLINE co_u32 co_thread(void) { return threadIdx.x; }
-CO_INLINE co_u32 co_threads(void) { return blockDim.x; }
-CO_INLINE co_u32 co_block(void) { return blockIdx.x; }
-CO_INLINE co_u32 co_blocks(void) { return gridDim.x; }
-CO_INLINE void co_pause(void) { __nanosleep(20); }
+CO_INLINE co_u32 co_lane(void)
+{
+    return threadIdx.x & 31u;
+}
+CO_INLINE co_u32 co_warp(void)
+{
+    return threadIdx.x >> 5;
+}
+CO_INLINE co_u32 co_thread(void)
+{
+    return threadIdx.x;
+}
+CO_INLINE co_u32 co_threads(void)
+{
+    return blockDim.x;
+}
+CO_INLINE co_u32 co_block(void)
+{
+    return blockIdx.x;
+}
+CO_INLINE co_u32 co_blocks(void)
+{
+    return gridDim.x;
+}
+CO_INLINE void co_pause(void)
+{
+    __nanosleep(20);
+}
 
 CO_INLINE co_u64 co_clock(void)
 {
@@ -25,22 +46,61 @@ CO_INLINE co_u64 co_clock(void)
 
 /* ---- together ------------------------------------------------------------------------------------------------ */
 
-CO_INLINE co_u32 co_ballot(co_u32 mask, int p) { return __ballot_sync(mask, p); }
-CO_INLINE int co_any(co_u32 mask, int p) { return __any_sync(mask, p); }
-CO_INLINE int co_all(co_u32 mask, int p) { return __all_sync(mask, p); }
-CO_INLINE co_u32 co_shuffle32(co_u32 mask, co_u32 v, co_u32 from) { return __shfl_sync(mask, v, (int)from); }
-CO_INLINE co_u64 co_shuffle64(co_u32 mask, co_u64 v, co_u32 from) { return __shfl_sync(mask, v, (int)from); }
-CO_INLINE co_u32 co_match32(co_u32 mask, co_u32 v) { return __match_any_sync(mask, v); }
-CO_INLINE co_u32 co_match64(co_u32 mask, co_u64 v) { return __match_any_sync(mask, v); }
-CO_INLINE void co_warp_sync(co_u32 mask) { __syncwarp(mask); }
-CO_INLINE void co_block_sync(void) { __syncthreads(); }
+CO_INLINE co_u32 co_ballot(co_u32 mask, int p)
+{
+    return __ballot_sync(mask, p);
+}
+CO_INLINE int co_any(co_u32 mask, int p)
+{
+    return __any_sync(mask, p);
+}
+CO_INLINE int co_all(co_u32 mask, int p)
+{
+    return __all_sync(mask, p);
+}
+CO_INLINE co_u32 co_shuffle32(co_u32 mask, co_u32 v, co_u32 from)
+{
+    return __shfl_sync(mask, v, (int)from);
+}
+CO_INLINE co_u64 co_shuffle64(co_u32 mask, co_u64 v, co_u32 from)
+{
+    return __shfl_sync(mask, v, (int)from);
+}
+CO_INLINE co_u32 co_match32(co_u32 mask, co_u32 v)
+{
+    return __match_any_sync(mask, v);
+}
+CO_INLINE co_u32 co_match64(co_u32 mask, co_u64 v)
+{
+    return __match_any_sync(mask, v);
+}
+CO_INLINE void co_warp_sync(co_u32 mask)
+{
+    __syncwarp(mask);
+}
+CO_INLINE void co_block_sync(void)
+{
+    __syncthreads();
+}
 
 /* ---- plain --------------------------------------------------------------------------------------------------- */
 
-CO_INLINE co_u8 co_read8(const co_u8 *p) { return *p; }
-CO_INLINE co_u16 co_read16(const co_u16 *p) { return *p; }
-CO_INLINE co_u32 co_read32(const co_u32 *p) { return *p; }
-CO_INLINE co_u64 co_read64(const co_u64 *p) { return *p; }
+CO_INLINE co_u8 co_read8(const co_u8 *p)
+{
+    return *p;
+}
+CO_INLINE co_u16 co_read16(const co_u16 *p)
+{
+    return *p;
+}
+CO_INLINE co_u32 co_read32(const co_u32 *p)
+{
+    return *p;
+}
+CO_INLINE co_u64 co_read64(const co_u64 *p)
+{
+    return *p;
+}
 CO_INLINE co_u128 co_read128(const co_u128 *p)
 {
     ulonglong2 v = *(const ulonglong2 *)p;
@@ -49,14 +109,35 @@ CO_INLINE co_u128 co_read128(const co_u128 *p)
     r.hi = v.y;
     return r;
 }
-CO_INLINE void co_write8(co_u8 *p, co_u8 v) { *p = v; }
-CO_INLINE void co_write32(co_u32 *p, co_u32 v) { *p = v; }
-CO_INLINE void co_write64(co_u64 *p, co_u64 v) { *p = v; }
-CO_INLINE void co_write128(co_u128 *p, co_u128 v) { *(ulonglong2 *)p = make_ulonglong2(v.lo, v.hi); }
+CO_INLINE void co_write8(co_u8 *p, co_u8 v)
+{
+    *p = v;
+}
+CO_INLINE void co_write32(co_u32 *p, co_u32 v)
+{
+    *p = v;
+}
+CO_INLINE void co_write64(co_u64 *p, co_u64 v)
+{
+    *p = v;
+}
+CO_INLINE void co_write128(co_u128 *p, co_u128 v)
+{
+    *(ulonglong2 *)p = make_ulonglong2(v.lo, v.hi);
+}
 
-CO_INLINE co_u8 co_read_stream8(const co_u8 *p) { return __ldcs(p); }
-CO_INLINE co_u32 co_read_stream32(const co_u32 *p) { return __ldcs(p); }
-CO_INLINE co_u64 co_read_stream64(const co_u64 *p) { return __ldcs(p); }
+CO_INLINE co_u8 co_read_stream8(const co_u8 *p)
+{
+    return __ldcs(p);
+}
+CO_INLINE co_u32 co_read_stream32(const co_u32 *p)
+{
+    return __ldcs(p);
+}
+CO_INLINE co_u64 co_read_stream64(const co_u64 *p)
+{
+    return __ldcs(p);
+}
 CO_INLINE co_u128 co_read_stream128(const co_u128 *p)
 {
     ulonglong2 v = __ldcs((const ulonglong2 *)p);
@@ -65,23 +146,32 @@ CO_INLINE co_u128 co_read_stream128(const co_u128 *p)
     r.hi = v.y;
     return r;
 }
-CO_INLINE void co_write_stream32(co_u32 *p, co_u32 v) { __stcs(p, v); }
-CO_INLINE void co_write_stream64(co_u64 *p, co_u64 v) { __stcs(p, v); }
-CO_INLINE void co_write_stream128(co_u128 *p, co_u128 v) { __stcs((ulonglong2 *)p, make_ulonglong2(v.lo, v.hi)); }
+CO_INLINE void co_write_stream32(co_u32 *p, co_u32 v)
+{
+    __stcs(p, v);
+}
+CO_INLINE void co_write_stream64(co_u64 *p, co_u64 v)
+{
+    __stcs(p, v);
+}
+CO_INLINE void co_write_stream128(co_u128 *p, co_u128 v)
+{
+    __stcs((ulonglong2 *)p, make_ulonglong2(v.lo, v.hi));
+}
 
 /* ---- relaxed and ordered ------------------------------------------------------------------------------------- */
 
-#define CO_LOAD(name, bits, reg, order)                                                                               \
-    CO_INLINE co_u##bits name(const co_u##bits *p)                                                                    \
-    {                                                                                                                 \
-        co_u##bits v;                                                                                                 \
-        asm volatile("ld." order ".gpu.u" #bits " %0, [%1];" : "=" reg(v) : "l"(p) : "memory");                       \
-        return v;                                                                                                     \
+#define CO_LOAD(name, bits, reg, order)                                                         \
+    CO_INLINE co_u##bits name(const co_u##bits *p)                                              \
+    {                                                                                           \
+        co_u##bits v;                                                                           \
+        asm volatile("ld." order ".gpu.u" #bits " %0, [%1];" : "=" reg(v) : "l"(p) : "memory"); \
+        return v;                                                                               \
     }
-#define CO_STORE(name, bits, reg, order)                                                                              \
-    CO_INLINE void name(co_u##bits *p, co_u##bits v)                                                                  \
-    {                                                                                                                 \
-        asm volatile("st." order ".gpu.u" #bits " [%0], %1;" ::"l"(p), reg(v) : "memory");                            \
+#define CO_STORE(name, bits, reg, order)                                                   \
+    CO_INLINE void name(co_u##bits *p, co_u##bits v)                                       \
+    {                                                                                      \
+        asm volatile("st." order ".gpu.u" #bits " [%0], %1;" ::"l"(p), reg(v) : "memory"); \
     }
 
 CO_LOAD(co_load32, 32, "r", "relaxed")
@@ -108,7 +198,8 @@ CO_INLINE co_u128 co_load128(const co_u128 *p)
 
 CO_INLINE void co_store128(co_u128 *p, co_u128 v)
 {
-    asm volatile("{ .reg .b128 t; mov.b128 t, {%1, %2}; st.relaxed.gpu.b128 [%0], t; }" ::"l"(p), "l"(v.lo), "l"(v.hi)
+    asm volatile("{ .reg .b128 t; mov.b128 t, {%1, %2}; st.relaxed.gpu.b128 [%0], t; }" ::"l"(p), "l"(v.lo),
+                 "l"(v.hi)
                  : "memory");
 }
 
@@ -147,7 +238,10 @@ CO_INLINE co_sector64 co_load_sector64(const void *p)
 {
     co_sector64 s;
     asm volatile("ld.relaxed.gpu.v2.u64 {%0, %1}, [%2];" : "=l"(s.w[0]), "=l"(s.w[1]) : "l"(p) : "memory");
-    asm volatile("ld.relaxed.gpu.v2.u64 {%0, %1}, [%2 + 16];" : "=l"(s.w[2]), "=l"(s.w[3]) : "l"(p) : "memory");
+    asm volatile("ld.relaxed.gpu.v2.u64 {%0, %1}, [%2 + 16];"
+                 : "=l"(s.w[2]), "=l"(s.w[3])
+                 : "l"(p)
+                 : "memory");
     return s;
 }
 
@@ -159,13 +253,25 @@ CO_INLINE co_sector128 co_load_sector128(const void *p)
     return s;
 }
 
-CO_INLINE void co_fence(void) { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
-CO_INLINE void co_fence_sc(void) { asm volatile("fence.sc.gpu;" ::: "memory"); }
+CO_INLINE void co_fence(void)
+{
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+CO_INLINE void co_fence_sc(void)
+{
+    asm volatile("fence.sc.gpu;" ::: "memory");
+}
 
 /* ---- atomics ------------------------------------------------------------------------------------------------- */
 
-CO_INLINE co_u32 co_cas32(co_u32 *p, co_u32 expected, co_u32 desired) { return atomicCAS(p, expected, desired); }
-CO_INLINE co_u64 co_cas64(co_u64 *p, co_u64 expected, co_u64 desired) { return atomicCAS(p, expected, desired); }
+CO_INLINE co_u32 co_cas32(co_u32 *p, co_u32 expected, co_u32 desired)
+{
+    return atomicCAS(p, expected, desired);
+}
+CO_INLINE co_u64 co_cas64(co_u64 *p, co_u64 expected, co_u64 desired)
+{
+    return atomicCAS(p, expected, desired);
+}
 
 /* sm_90 and later. Code for older machines contains a trap in its place; the host never launches it there. */
 CO_INLINE co_u128 co_cas128(co_u128 *p, co_u128 expected, co_u128 desired)
@@ -185,18 +291,54 @@ CO_INLINE co_u128 co_cas128(co_u128 *p, co_u128 expected, co_u128 desired)
     return old;
 }
 
-CO_INLINE co_u32 co_add32(co_u32 *p, co_u32 v) { return atomicAdd(p, v); }
-CO_INLINE co_u64 co_add64(co_u64 *p, co_u64 v) { return atomicAdd(p, v); }
-CO_INLINE co_u32 co_min32(co_u32 *p, co_u32 v) { return atomicMin(p, v); }
-CO_INLINE co_u64 co_min64(co_u64 *p, co_u64 v) { return atomicMin(p, v); }
-CO_INLINE co_u32 co_max32(co_u32 *p, co_u32 v) { return atomicMax(p, v); }
-CO_INLINE co_u64 co_max64(co_u64 *p, co_u64 v) { return atomicMax(p, v); }
-CO_INLINE co_u32 co_or32(co_u32 *p, co_u32 v) { return atomicOr(p, v); }
-CO_INLINE co_u64 co_or64(co_u64 *p, co_u64 v) { return atomicOr(p, v); }
-CO_INLINE co_u32 co_and32(co_u32 *p, co_u32 v) { return atomicAnd(p, v); }
-CO_INLINE co_u64 co_and64(co_u64 *p, co_u64 v) { return atomicAnd(p, v); }
-CO_INLINE co_u32 co_exchange32(co_u32 *p, co_u32 v) { return atomicExch(p, v); }
-CO_INLINE co_u64 co_exchange64(co_u64 *p, co_u64 v) { return atomicExch(p, v); }
+CO_INLINE co_u32 co_add32(co_u32 *p, co_u32 v)
+{
+    return atomicAdd(p, v);
+}
+CO_INLINE co_u64 co_add64(co_u64 *p, co_u64 v)
+{
+    return atomicAdd(p, v);
+}
+CO_INLINE co_u32 co_min32(co_u32 *p, co_u32 v)
+{
+    return atomicMin(p, v);
+}
+CO_INLINE co_u64 co_min64(co_u64 *p, co_u64 v)
+{
+    return atomicMin(p, v);
+}
+CO_INLINE co_u32 co_max32(co_u32 *p, co_u32 v)
+{
+    return atomicMax(p, v);
+}
+CO_INLINE co_u64 co_max64(co_u64 *p, co_u64 v)
+{
+    return atomicMax(p, v);
+}
+CO_INLINE co_u32 co_or32(co_u32 *p, co_u32 v)
+{
+    return atomicOr(p, v);
+}
+CO_INLINE co_u64 co_or64(co_u64 *p, co_u64 v)
+{
+    return atomicOr(p, v);
+}
+CO_INLINE co_u32 co_and32(co_u32 *p, co_u32 v)
+{
+    return atomicAnd(p, v);
+}
+CO_INLINE co_u64 co_and64(co_u64 *p, co_u64 v)
+{
+    return atomicAnd(p, v);
+}
+CO_INLINE co_u32 co_exchange32(co_u32 *p, co_u32 v)
+{
+    return atomicExch(p, v);
+}
+CO_INLINE co_u64 co_exchange64(co_u64 *p, co_u64 v)
+{
+    return atomicExch(p, v);
+}
 
 /* ---- shared memory and kernels ------------------------------------------------------------------------------- */
 
@@ -215,13 +357,17 @@ CO_INLINE void co_bulk_copy(void *shared, const void *from, co_u32 bytes)
     }
     __syncthreads();
     if (threadIdx.x == 0) {
-        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(b), "r"(bytes) : "memory");
-        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
-                     "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(b)
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(b), "r"(bytes)
                      : "memory");
+        asm volatile(
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                to),
+            "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(b)
+            : "memory");
     }
-    asm volatile("{ .reg .pred p; WAIT: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0; @!p bra WAIT; }" ::"r"(b)
-                 : "memory");
+    asm volatile(
+        "{ .reg .pred p; WAIT: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0; @!p bra WAIT; }" ::"r"(b)
+        : "memory");
     __syncthreads();
     if (threadIdx.x == 0)
         asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(b) : "memory");
@@ -234,12 +380,12 @@ CO_INLINE void co_bulk_copy(void *shared, const void *from, co_u32 bytes)
 }
 
 #define CO_KERNEL(name, type) CO_KERNEL_NAMED(name, type)
-#define CO_KERNEL_NAMED(name, type)                                                                                   \
-    CO_INLINE void name##_body(const type *args);                                                                     \
-    extern "C" __global__ void __launch_bounds__(256) name(const __grid_constant__ type parameters)                   \
-    {                                                                                                                 \
-        name##_body(&parameters);                                                                                     \
-    }                                                                                                                 \
+#define CO_KERNEL_NAMED(name, type)                                                                 \
+    CO_INLINE void name##_body(const type *args);                                                   \
+    extern "C" __global__ void __launch_bounds__(256) name(const __grid_constant__ type parameters) \
+    {                                                                                               \
+        name##_body(&parameters);                                                                   \
+    }                                                                                               \
     CO_INLINE void name##_body(const type *args)
 
 #endif
