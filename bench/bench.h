@@ -1,70 +1,191 @@
 /* bench.h: what the measurements share: how something is timed, the rows of figures, the table, the JSON.
  *
- * A measurement is timed by the context's own clock, several times after a warm-up; a row keeps the median, the least and the
- * greatest rate. Rows say which limit of the machine binds them, measured in the same run, and print the ratio to it. */
+ * A measurement is timed by the context's own clock, several times after a warm-up; a row keeps the median, the least
+ * and the greatest rate. Rows say which limit of the machine binds them, measured in the same run, and print the ratio
+ * to it, and to the best figure of others where there is one: read from files (--against) or measured by the peers'
+ * programs in the same run. Two rows are of the same thing if their name, width, keys, n, load, threads and place
+ * (`at`) agree; a row without a load (others may not have one to set) agrees with every load. */
 #ifndef COHORT_BENCH_H
 #define COHORT_BENCH_H
 
 #include "../cli/output.h"
 
-enum { BENCH_RUNS_MOST = 32, BENCH_LIMITS = 9 };
+enum { BENCH_RUNS_MOST = 32, BENCH_LIMITS = 9, BENCH_EXTRAS = 6 };
+
+#define BENCH_NO_LOAD (-1.0)
+
+typedef struct bench_extra {
+    char name[24];
+    double value;
+} bench_extra;
 
 typedef struct bench_row {
-    char name[40];   /* "map find" */
-    char width[8];   /* "32/32"; "" where there is none */
-    char keys[40];   /* what the keys are: "all there", "zipf 1.0" */
-    uint64_t n;      /* entries */
-    double load;     /* of the table; 0 where there is none */
-    double scale;    /* printed: rate x scale, in `unit` */
-    const char *unit;
+    char experiment[24]; /* "operations" */
+    char name[40];       /* "map find" */
+    char width[8];       /* "32/32"; "" where there is none */
+    char keys[40];       /* what the keys are: "all there", "zipf" */
+    char at_name[24];    /* what `at` is: "group size", "values a key"; "" where there is none */
+    double at;
+    uint64_t n;       /* entries */
+    uint64_t threads; /* of the CPU; 0 on a GPU */
+    double load;      /* of the table; BENCH_NO_LOAD where there is none */
+    double scale;     /* printed: rate x scale, in `unit` */
+    char unit[12];
     double median, least, most; /* rates a second */
-    double limit;               /* the rate of the limit that binds; 0: none named */
-    const char *limit_name;
-    size_t runs;
+    uint64_t runs;
+    double limit; /* the rate of the limit that binds; 0: none named */
+    char limit_name[24];
+    bench_extra extras[BENCH_EXTRAS]; /* further figures of the row; those without a name are not there */
+    char peer[48], version[48], date[16], machine[80]; /* whose figure it is; all "" for our own */
+    int here;                                          /* measured in this run */
 } bench_row;
 
-typedef struct bench {
+typedef struct bench_rows {
+    bench_row *row;
+    size_t count, room;
+} bench_rows;
+
+/* A context with what belongs to it. */
+typedef struct bench_device {
     cohort_context *context;
     cohort_context_info info;
     cohort_limits limits;
     cohort_timer *timer;
-    const char *command;
-    size_t runs;  /* timed runs of each measurement */
-    int print;    /* rows are printed as they come */
-    bench_row *rows;
-    size_t count, room;
+    int cpu;
+} bench_device;
+
+/* The options that every measurement takes. */
+typedef struct bench_options {
+    const char *device, *json, *plot;
+    arg_texts against;
+    uint64_t threads, runs, table_bytes;
+    int quick;
+} bench_options;
+
+#define BENCH_ARGS(o)                                                                                  \
+    {"--device", ARG_TEXT, &(o).device, 0, 0, 0}, {"--threads", ARG_NUMBER, &(o).threads, 1, 1024, 0}, \
+        {"--json", ARG_TEXT, &(o).json, 0, 0, 0}, {"--plot", ARG_TEXT, &(o).plot, 0, 0, 0},            \
+        {"--against", ARG_TEXTS, &(o).against, 0, 0, 0}, {"--quick", ARG_FLAG, &(o).quick, 0, 0, 0},   \
+        {"--runs", ARG_NUMBER, &(o).runs, 1, BENCH_RUNS_MOST, 0},                                      \
+    {                                                                                                  \
+        "--table-bytes", ARG_SIZE, &(o).table_bytes, 4096, UINT64_MAX, 0                               \
+    }
+
+typedef struct bench {
+    bench_device dev;
+    const bench_options *options;
+    char command[512]; /* what the report says was run */
+    char date[16];     /* 2026-11-21 */
+    uint64_t runs;     /* timed runs of each measurement */
+    int print;         /* rows are printed as they come */
+    int headed;        /* the table's heading has been printed */
+    bench_rows rows, peers;
+    output *json, *plot;
 } bench;
 
-/* Context, limits (if `limits`) and timer. `command` is what the report says was run. */
-int bench_open(bench *b, const char *device, uint64_t threads, int limits, uint64_t table_bytes, fault *fault);
+/* ---- a run: opened, measured, reported (run.c) ------------------------------------------------------------------- */
+
+/* Opens the outputs, reads --against, makes the context, measures its limits (if `limits`), prints the machine. */
+int bench_begin(bench *b, const bench_options *options, int limits, fault *fault);
+/* Prints who the peers are, and writes the JSON and the plot. */
+int bench_end(bench *b, fault *fault);
+/* Frees everything; also after a fault. */
 void bench_close(bench *b);
 
-/* Times work(arg) `runs` times, prepare(arg) before each (untimed, may be NULL), and adds the row: `row` with its rates
- * filled in, items / seconds. A failing call ends it: its status goes to `fault`. */
+/* `table_bytes` as in cohort_limits; limits are measured if `limits`. */
+int bench_device_open(bench_device *d, const char *device, uint64_t threads, int limits, uint64_t table_bytes,
+                      fault *fault);
+void bench_device_close(bench_device *d);
+
+/* ---- timing (run.c) ---------------------------------------------------------------------------------------------- */
+
 typedef cohort_status (*bench_work)(void *arg);
-int bench_measure(bench *b, const bench_row *row, double items, bench_work prepare, bench_work work, void *arg,
-                  fault *fault);
 
-/* Adds a row whose rates are known. */
+typedef struct bench_job {
+    bench_work prepare; /* before each run, not timed; may be NULL */
+    bench_work work;
+    void *arg;
+    double items;    /* of one call of work */
+    unsigned repeat; /* calls of work in one timed run, for what is over too soon; 0 is 1 */
+    int wall;        /* by the host's clock: work that allocates, copies and waits */
+} bench_job;
+
+/* Times the job b->runs times after a warm-up and adds `row` with its rates filled in. A failing call ends it. */
+int bench_measure(bench *b, const bench_row *row, const bench_job *job, fault *fault);
+
+/* The same for a measurement that times itself: `seconds` of each run, `items` in each. Sorts `seconds`. An extra figure
+ * that is called "ms" becomes the median time. */
+int bench_add_times(bench *b, const bench_row *row, double items, double *seconds, uint64_t runs,
+                    fault *fault);
+
+/* A row with its name, width (may be NULL) and keys, in G/s (CPU: M/s), without load or limit, on the bench's device. */
+bench_row bench_row_make(const bench *b, const char *experiment, const char *name, const char *width,
+                         const char *keys);
+
+/* Adds a row whose rates are known, and prints it. */
 int bench_add(bench *b, const bench_row *row, fault *fault);
+void bench_extra_set(bench_row *row, const char *name, double value);
+double bench_extra_get(const bench_row *row, const char *name); /* 0 if it is not there */
 
-/* Names and values of the limits, for the table and the JSON. */
+/* What random accesses to a table of `bytes` are bound by: 'R', random reads, or 'C', compare-and-swaps; those of the
+ * last cache if it fits in half of it. */
+void bench_row_limit(const bench_device *d, bench_row *row, char bound, uint64_t bytes);
+
+/* One line of text for people; nothing if only JSON is asked for. */
+void bench_say(const bench *b, const char *format, ...) CLI_PRINTF(2, 3);
+
+/* Every ordinary fault of the library in a bench. */
+int bench_fault(const bench *b, cohort_status status, const char *doing, fault *fault);
+
+/* ---- rows (rows.c) ----------------------------------------------------------------------------------------------- */
+
+int bench_rows_add(bench_rows *rows, const bench_row *row, fault *fault);
+void bench_rows_free(bench_rows *rows);
+/* The fastest row of `peers` that is of the same thing, or NULL. */
+const bench_row *bench_rows_best(const bench_rows *peers, const bench_row *row);
+int bench_row_same(const bench_row *a, const bench_row *b);
+/* "map find 32/32, all there, n = 1,048,576, load 0.5" */
+const char *bench_row_text(char to[192], const bench_row *row);
+
+/* ---- the table (table.c) ----------------------------------------------------------------------------------------- */
+
 typedef struct bench_limit {
     const char *name, *key, *unit;
     double value, scale;
 } bench_limit;
 void bench_limits_list(bench_limit list[BENCH_LIMITS], const cohort_limits *limits);
+void bench_print_machine(const bench_device *d);
+void bench_print_heading(void);
+void bench_print_row(const bench_row *row, const bench_row *best);
+void bench_print_peers(const bench_rows *rows, const bench_rows *peers);
 
-void bench_print_machine(const bench *b);
+/* ---- JSON (json.c, results.c) ------------------------------------------------------------------------------------ */
+
 int bench_write_json(const bench *b, output *file, fault *fault);
 
-/* Every ordinary fault of the library in a bench. */
-int bench_fault(bench *b, cohort_status status, const char *doing, fault *fault);
+/* What a file of ours says. Reading needs libjansson when the tool is built; without it the fault says so. */
+typedef struct bench_results {
+    bench_rows rows;
+    char device[80], commit[48], date[16], command[512];
+} bench_results;
+int bench_results_read(bench_results *results, const char *path, const char *argument, fault *fault);
+/* The same from memory; `from` is what faults call it. */
+int bench_results_parse(bench_results *results, const char *text, size_t bytes, const char *from,
+                        fault *fault);
+int bench_results_possible(void);
+
+/* ---- drawings (plot.c) ------------------------------------------------------------------------------------------- */
+
+/* The rows and, beside them, those of the peers that are of the same things. */
+int bench_plot_write(const bench_rows *rows, const bench_rows *peers, const char *under, output *file,
+                     fault *fault);
 
 /* ---- the measurements -------------------------------------------------------------------------------------------- */
 
-int bench_map_main(int argc, char **argv, fault *fault);
 int bench_limits_main(int argc, char **argv, fault *fault);
-extern const char bench_map_help[];
+int bench_map_main(int argc, char **argv, fault *fault);
+int bench_count_main(int argc, char **argv, fault *fault);
+int bench_compare_main(int argc, char **argv, fault *fault);
+int bench_show_main(int argc, char **argv, fault *fault);
 
 #endif

@@ -3,32 +3,42 @@
 
 #include <string.h>
 
+/* The limits as rows too, so that they can be drawn and compared. */
+static int rows_add(bench *b, fault *fault)
+{
+    bench_limit list[BENCH_LIMITS];
+    bench_limits_list(list, &b->dev.limits);
+    for (size_t i = 0; i < BENCH_LIMITS; i++) {
+        if (!(list[i].value > 0))
+            continue;
+        bench_row row = bench_row_make(b, "limits", list[i].name, NULL, "");
+        row.n = b->dev.limits.table_bytes;
+        row.median = row.least = row.most = list[i].value;
+        row.runs = row.here = 1;
+        row.scale = list[i].scale;
+        snprintf(row.unit, sizeof row.unit, "%s", list[i].unit);
+        if (bench_rows_add(&b->rows, &row, fault))
+            return fault->status;
+    }
+    return CLI_OK;
+}
+
 int bench_limits_main(int argc, char **argv, fault *fault)
 {
-    const char *device = NULL, *json = NULL;
-    uint64_t threads = 0, table_bytes = 0;
-    arg args[] = {{"--device", ARG_TEXT, &device, 0, 0, 0},
-                  {"--threads", ARG_NUMBER, &threads, 1, 1024, 0},
-                  {"--table-bytes", ARG_SIZE, &table_bytes, 4096, UINT64_MAX, 0},
-                  {"--json", ARG_TEXT, &json, 0, 0, 0}};
+    bench_options options = {0};
+    arg args[] = {BENCH_ARGS(options)};
     size_t rest;
-    output *file = NULL;
-    bench b = {.command = "cohort bench limits", .runs = 1};
+    bench b = {.command = "cohort bench limits"};
     int status = args_read(args, sizeof args / sizeof args[0], argc, argv, &rest, fault);
     if (status)
         return status;
     if (rest)
         return fault_set(fault, CLI_BAD_INPUT, "%s: bench limits takes no files", argv[0]);
-    outputs_guard_signals();
-    if (json && output_open(&file, json, "--json", fault))
-        return fault->status;
-    status = bench_open(&b, device, threads, 1, table_bytes, fault);
-    if (!status && (!json || strcmp(json, "-")))
-        bench_print_machine(&b);
-    if (!status && fflush(stdout))
-        status = fault_set(fault, CLI_FAILED, "limits: cannot write to standard output");
-    if (!status && file)
-        status = bench_write_json(&b, file, fault) ? fault->status : output_close(file, fault);
+    status = bench_begin(&b, &options, 1, fault);
+    if (!status)
+        status = rows_add(&b, fault);
+    if (!status)
+        status = bench_end(&b, fault);
     bench_close(&b);
     return status;
 }

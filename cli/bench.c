@@ -4,43 +4,82 @@
 #include "../bench/bench.h"
 
 const char bench_help[] =
-    "usage: cohort bench limits [--device D] [--threads N] [--table-bytes N] [--json FILE]\n"
-    "       cohort bench map    [--device D] [--threads N] [--quick] [--json FILE] [--runs N]\n"
-    "                           [--n N[,N...]] [--load L[,L...]] [--width KV[,KV...]] [--only "
-    "TEXT[,TEXT...]]\n"
+    "usage: cohort bench limits  [OPTION]...\n"
+    "       cohort bench map     [--experiment NAME[,NAME]...] [--n N,...] [--load L,...] [--width KV,...] "
+    "[OPTION]...\n"
+    "       cohort bench count   [--bytes N] [--reads FILE] [OPTION]...\n"
+    "       cohort bench show    FILE.json... [--experiment NAME,...] [--against FILE.json]... [--plot "
+    "FILE.svg]\n"
+    "       cohort bench compare OLD.json NEW.json [--tolerance PERCENT]\n"
     "\n"
-    "limits  what this machine's memory can do at most, which is what every other figure is held against: "
+    "limits   what this machine's memory can do at most, which is what every other figure is held against: "
     "copies,\n"
-    "        random reads and compare-and-swaps, the same from the last cache, and the link to a GPU\n"
-    "map     the operations of the hash map, each beside the limit that binds it\n"
+    "         random reads and compare-and-swaps, the same from the last cache, and the link to a GPU\n"
+    "map      the operations of the hash map, each beside the limit that binds it and the best of its peers\n"
+    "count    counting the k-mers of 1 GB of made-up reads, beside jellyfish and kmc where they are "
+    "installed\n"
+    "show     recorded figures as a table and as a drawing\n"
+    "compare  what moved beyond the spread from OLD to NEW; exit status 1 if something got slower\n"
     "\n"
-    "  --device D        cpu, cuda, cuda:N, or auto (a GPU if there is one)\n"
-    "  --threads N       CPU threads, 1 to 1024 (default: one a core)\n"
-    "  --table-bytes N   the table of the random accesses (default: 2 GiB, or a quarter of the free memory)\n"
-    "  --quick           a minute instead of many: small sizes, few runs\n"
-    "  --runs N          timed runs of each row, 1 to 32 (default 5)\n"
-    "  --n, --load       pairs in the table, and pairs / slots\n"
-    "  --width KV        32/0, 32/32, 64/0, 64/32, 64/64\n"
-    "  --only TEXT       only rows whose name holds TEXT\n"
-    "  --json FILE       also write the figures there; '-' is standard output, and then nothing else is\n"
+    "limits, map and count:\n"
+    "  --device D         cpu, cuda, cuda:N, or auto (a GPU if there is one)\n"
+    "  --threads N        CPU threads, 1 to 1024 (default: one a core)\n"
+    "  --quick            half a minute instead of minutes: small sizes, few runs\n"
+    "  --runs N           timed runs of each row, 1 to 32 (default: 5; of count 3)\n"
+    "  --table-bytes N    the table of the limits' random accesses (default: 2 GiB, or a quarter of the free "
+    "memory)\n"
+    "  --json FILE        also write the figures there; '-' is standard output, and then nothing else is\n"
+    "  --plot FILE.svg    draw the figures there\n"
+    "  --against FILE     figures of peers, or of an earlier run, to stand beside ours; may be repeated\n"
+    "\n"
+    "map:\n"
+    "  --experiment NAME  operations, threads (1, 2, 4, ... of the CPU's), headline (2^27 4+4 B pairs at "
+    "load 0.5, in\n"
+    "                     GB/s), duplicates (uniform and Zipf), multimap (1 to 10,000 values a key): these "
+    "if none is\n"
+    "                     named; groups (lanes on one key, 1 to 32), sweep (4 M keys at a time into 128 M "
+    "slots up to\n"
+    "                     load 0.97), deletes (64 M inserts, 32 M deletes, also end to end), host (columns "
+    "in a host's\n"
+    "                     memory: pageable, pinned, managed); all\n"
+    "  --n, --load        pairs in the table, and pairs / slots\n"
+    "  --width KV         32/0, 32/32, 64/0, 64/32, 64/64\n"
+    "  --only TEXT,...    only rows whose name holds one of these\n"
+    "  --peers DIR        where the peers' programs are (default: peers beside this program, if it measures "
+    "the CPU);\n"
+    "                     'none': run none\n"
+    "\n"
+    "count:\n"
+    "  --bytes N          of FASTQ to make (default: 1G; 30M with --quick); --depth N (30), --error RATE "
+    "(0.01), --seed N\n"
+    "  --reads FILE       reads to count; made there if there is no such file, and kept\n"
+    "  --kmer K           1 to 32 (default: 21)\n"
     "\n"
     "examples:\n"
     "  cohort bench limits --device cpu --json limits.json\n"
-    "  cohort bench map --n 134217728 --load 0.5,0.8,0.9 --width 32/32,64/64\n";
+    "  cohort bench map --n 134217728 --load 0.5,0.8,0.9 --width 32/32,64/64 --json map.json --plot map.svg\n"
+    "  cohort bench map --experiment sweep --against peers.json\n"
+    "  cohort bench compare before.json after.json\n";
 
 static const struct bench_command {
     const char *name;
     int (*run)(int argc, char **argv, fault *fault);
-} commands[] = {{"limits", bench_limits_main}, {"map", bench_map_main}};
+} commands[] = {{"limits", bench_limits_main},
+                {"map", bench_map_main},
+                {"count", bench_count_main},
+                {"show", bench_show_main},
+                {"compare", bench_compare_main}};
 
 int bench_main(int argc, char **argv, fault *fault)
 {
     if (!argc)
         return fault_set(fault, CLI_BAD_INPUT,
-                         "what is to be measured? limits or map (cohort bench --help tells more)");
+                         "what is to be measured? limits, map or count (cohort bench --help tells more)");
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         if (!strcmp(argv[0], commands[i].name))
             return commands[i].run(argc - 1, argv + 1, fault);
-    return fault_set(fault, CLI_BAD_INPUT,
-                     "%s: no such measurement (limits, map; cohort bench --help tells more)", argv[0]);
+    return fault_set(
+        fault, CLI_BAD_INPUT,
+        "%s: no such measurement (limits, map, count, show, compare; cohort bench --help tells more)",
+        argv[0]);
 }

@@ -1,26 +1,32 @@
 #!/bin/sh
-# deps.sh [--check | --all]
+# deps.sh [--check | --bench | --all]
 #
-# Installs what is missing from Debian's packages, as root or through sudo, each named with its reason. What only .ci/run
-# needs (a second compiler, fuzzers, the formatter) is installed with --all alone. With --check nothing is installed: it
-# says what the build lacks and how to get it, and fails if the build cannot do without. Where nothing can be installed
-# it says so in one line, and goes on if what is missing is optional. docs/dependencies.md tells more of each.
+# Installs what is missing from Debian's packages, as root or through sudo, each named with its reason. What the bench
+# measures beside our own is installed with --bench or --all, and what only .ci/run needs (a second compiler, fuzzers, the
+# formatter) with --all alone. With --check nothing is installed: it says what the build lacks and how to get it, and fails
+# if the build cannot do without. Where nothing can be installed it says so in one line, and goes on if what is missing is
+# optional. docs/dependencies.md tells more of each.
 #
 # COHORT_DEPS=no in the environment: install nothing.
 set -u
 
-# For | shows that it is there | package | why. build: nothing goes without; tool: build/cohort; test, demo, ci: those.
+# For | shows that it is there | package | why. build: nothing goes without; tool: build/cohort; test, demo, bench, ci: those.
 needs='
 build|command cc|gcc|compiles the library
 build|file /usr/include/stdlib.h|libc6-dev|headers of the C library
 build|command cmake|cmake|describes the build
 build|command make|make|runs the build
 tool|file /usr/include/zlib.h|zlib1g-dev|reads gzip-compressed FASTA and FASTQ
+tool|file /usr/include/jansson.h|libjansson-dev|reads figures of the bench back, to compare and draw them
 test|command g++|g++|compiles the public headers as C++ in a test
 test|command pkg-config|pkg-config|builds the installed-library example in a test
 test|command nm|binutils|lists the exported symbols in a test
 demo|command jellyfish|jellyfish|counts the same k-mers, to compare with
 demo|glob /usr/share/doc/bowtie2/examples/reads/*|bowtie2-examples|holds the sequencing reads of the demo
+bench|file /usr/include/absl/container/flat_hash_map.h|libabsl-dev|holds a map to be measured beside ours
+bench|file /usr/include/boost/unordered/unordered_flat_map.hpp|libboost1.81-dev|holds a map to be measured beside ours
+bench|file /usr/include/tbb/concurrent_hash_map.h|libtbb-dev|holds maps to be measured beside ours
+bench|command kmc|kmc|counts k-mers, to be measured beside ours
 ci|command clang|clang|is the second compiler, and builds the fuzzers
 ci|glob /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a|libclang-rt-14-dev|run time of the fuzzers
 ci|command clang-format-14|clang-format-14|checks the style
@@ -30,10 +36,11 @@ mode=install
 wanted='build|tool|test|demo'
 case ${1:-} in
 --check) mode=check wanted='build|tool' ;;
---all) wanted='build|tool|test|demo|ci' ;;
+--bench) wanted='build|tool|test|demo|bench' ;;
+--all) wanted='build|tool|test|demo|bench|ci' ;;
 '') ;;
 *)
-    echo "deps.sh: '$1' is neither --check nor --all" >&2
+    echo "deps.sh: '$1' is none of --check, --bench, --all" >&2
     exit 2
     ;;
 esac

@@ -1,0 +1,63 @@
+// tbb::concurrent_hash_map, whose every operation may run beside any other, and tbb::concurrent_unordered_map, whose inserts
+// and finds may.
+#include "peer.hpp"
+
+#include <tbb/concurrent_hash_map.h>
+#include <tbb/concurrent_unordered_map.h>
+#include <tbb/version.h>
+
+template <class K, class V> class Hash
+{
+  public:
+    static constexpr bool concurrent_inserts = true, concurrent_updates = true;
+    static constexpr const char *name = "tbb::concurrent_hash_map";
+    static const char *version() { return TBB_VERSION_STRING; }
+    explicit Hash(std::uint64_t n) : inner(n) {}
+    void insert(K key, V value) { inner.insert({key, value}); }
+    void find(K key, V &value) const
+    {
+        typename Inner::const_accessor at;
+        if (inner.find(at, key))
+            value = at->second;
+    }
+    bool contains(K key) const { return inner.count(key) != 0; }
+    void assign(K key, V value)
+    {
+        typename Inner::accessor at;
+        inner.insert(at, key);
+        at->second = value;
+    }
+    void add(K key, V value)
+    {
+        typename Inner::accessor at;
+        inner.insert(at, key);
+        at->second += value;
+    }
+    void erase(K key) { inner.erase(key); }
+    template <class Visit> void each(Visit visit) const
+    {
+        for (const auto &pair : inner)
+            visit(pair.first, pair.second);
+    }
+
+  private:
+    using Inner = tbb::concurrent_hash_map<K, V>;
+    Inner inner;
+};
+
+template <class K, class V> struct Unordered : peer::Usual<tbb::concurrent_unordered_map<K, V>, K, V> {
+    using Base = peer::Usual<tbb::concurrent_unordered_map<K, V>, K, V>;
+    using Base::Base;
+    static constexpr bool concurrent_inserts = true;
+    static constexpr const char *name = "tbb::concurrent_unordered_map";
+    static const char *version() { return TBB_VERSION_STRING; }
+    void erase(K key) { Base::inner.unsafe_erase(key); }
+};
+
+int main(int argc, char **argv)
+{
+    peer::Options options = peer::options_read(argc, argv);
+    peer::Report report;
+    peer::measure_width<Hash>(report, options);
+    peer::measure_width<Unordered>(report, options);
+}

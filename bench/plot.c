@@ -1,0 +1,272 @@
+/* plot.c: rows into panels.
+ *
+ * Rows of one experiment, name and width make a panel of lines over the first of load, place, n and threads that differs
+ * among them; what else differs tells the lines apart. Names where nothing differs become bars, all those of one
+ * experiment and width in one panel. Peers' figures for the same things are lines or bars beside ours. */
+#include "plot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double plot_value(const bench_row *row, plot_axis axis)
+{
+    return axis == AXIS_LOAD      ? row->load
+           : axis == AXIS_AT      ? row->at
+           : axis == AXIS_N       ? (double)row->n
+           : axis == AXIS_THREADS ? (double)row->threads
+                                  : 0;
+}
+
+static int same_name(const bench_row *a, const bench_row *b)
+{
+    return !strcmp(a->experiment, b->experiment) && !strcmp(a->width, b->width) &&
+           !strcmp(a->name, b->name) && !strcmp(a->at_name, b->at_name);
+}
+
+/* Does the value differ among the rows of the name of `like`? */
+static int differs(const bench_rows *rows, const bench_row *like, plot_axis axis)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        if (same_name(&rows->row[i], like) &&
+            fabs(plot_value(&rows->row[i], axis) - plot_value(like, axis)) > 1e-9)
+            return 1;
+    return 0;
+}
+
+static int keys_differ(const bench_rows *rows, const bench_row *like)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        if (same_name(&rows->row[i], like) && strcmp(rows->row[i].keys, like->keys))
+            return 1;
+    return 0;
+}
+
+static plot_axis axis_of(const bench_rows *rows, const bench_row *like)
+{
+    for (plot_axis axis = AXIS_LOAD; axis <= AXIS_THREADS; axis++)
+        if (differs(rows, like, axis))
+            return axis;
+    return AXIS_NONE;
+}
+
+/* "load 0.5": the value with what it is. */
+static void value_text(char *to, size_t room, const bench_row *row, plot_axis axis)
+{
+    char number[TEXT_NUMBER_BYTES];
+    double value = plot_value(row, axis);
+    *to = 0;
+    if (axis == AXIS_LOAD && value >= 0)
+        snprintf(to, room, "load %g", value);
+    else if (axis == AXIS_AT && *row->at_name)
+        snprintf(to, room, "%s %g", row->at_name, value);
+    else if (axis == AXIS_N)
+        snprintf(to, room, "n = %s", text_grouped(number, row->n));
+    else if (axis == AXIS_THREADS && row->threads)
+        snprintf(to, room, "%s thread%s", text_grouped(number, row->threads), row->threads > 1 ? "s" : "");
+}
+
+static void append(char *to, size_t room, const char *text)
+{
+    size_t n = strlen(to);
+    if (*text && n < room)
+        snprintf(to + n, room - n, "%s%s", n ? ", " : "", text);
+}
+
+/* What tells a line from the others of its panel, or what all of them share. */
+static void label_make(char *to, size_t room, const bench_rows *rows, const bench_row *row, plot_axis axis,
+                       int shared)
+{
+    char part[64];
+    *to = 0;
+    if (keys_differ(rows, row) != shared)
+        append(to, room, row->keys);
+    for (plot_axis a = AXIS_LOAD; a <= AXIS_THREADS; a++) {
+        value_text(part, sizeof part, row, a);
+        if (a != axis && differs(rows, row, a) != shared)
+            append(to, room, part);
+    }
+}
+
+/* ---- panels ------------------------------------------------------------------------------------------------------------ */
+
+static int point_add(plot_panel *p, const bench_row *row, double x, double scale, const char *label,
+                     fault *fault)
+{
+    size_t s = 0;
+    while (s < p->series_count && strcmp(p->series[s].label, label))
+        s++;
+    if (s == PLOT_SERIES && p->axis != AXIS_NONE) {
+        p->left_out++;
+        return CLI_OK;
+    }
+    if (p->points == p->room) {
+        p->room = p->room ? 2 * p->room : 32;
+        plot_point *more = realloc(p->point, p->room * sizeof *more);
+        if (!more)
+            return fault_set(fault, CLI_FAILED, "--plot: no memory for %zu points", p->room);
+        p->point = more;
+    }
+    if (s == p->series_count && s < PLOT_SERIES) {
+        snprintf(p->series[s].label, sizeof p->series[s].label, "%s", label);
+        p->series[s].peer = *row->peer != 0;
+        p->series_count++;
+    }
+    plot_point *to = &p->point[p->points++];
+    *to = (plot_point){row, x, row->median * scale, s, ""};
+    snprintf(to->label, sizeof to->label, "%s", label);
+    return CLI_OK;
+}
+
+/* A row of ours, and the peers' beside it. */
+static int row_add(plot_panel *p, const bench_rows *rows, const bench_rows *peers, const bench_row *row,
+                   fault *fault)
+{
+    char own[96], label[96];
+    double x = plot_value(row, p->axis);
+    label_make(own, sizeof own, rows, row, p->axis, 0);
+    if (p->axis == AXIS_NONE) {
+        snprintf(own, sizeof own, "%s", row->name);
+        append(own, sizeof own, row->keys);
+    }
+    int status = point_add(p, row, x, row->scale, *own ? own : "cohort", fault);
+    for (size_t i = 0; i < peers->count && !status; i++) {
+        const bench_row *peer = &peers->row[i];
+        if (!bench_row_same(peer, row))
+            continue;
+        snprintf(label, sizeof label, "%s", peer->peer);
+        if (p->axis != AXIS_NONE)
+            append(label, sizeof label, own);
+        status = point_add(p, peer, x, row->scale, label, fault);
+    }
+    return status;
+}
+
+static void limit_find(plot_panel *p)
+{
+    p->limit = 0;
+    for (size_t i = 0; i < p->points; i++) {
+        const bench_row *row = p->point[i].row;
+        if (*row->peer)
+            continue;
+        double limit = row->limit * row->scale;
+        if (p->limit > 0 && fabs(limit - p->limit) > 0.01 * p->limit) {
+            p->limit = 0;
+            return;
+        }
+        p->limit = limit;
+        snprintf(p->limit_name, sizeof p->limit_name, "%s", row->limit_name);
+    }
+}
+
+static int by_x(const void *a, const void *b)
+{
+    const plot_point *p = a, *q = b;
+    if (p->series != q->series)
+        return p->series < q->series ? -1 : 1;
+    return (p->x > q->x) - (p->x < q->x);
+}
+
+static void panel_name(plot_panel *p, const bench_rows *rows, const bench_row *row)
+{
+    static const char *const names[] = {"", "load", "", "n", "threads"};
+    const char *what = p->axis == AXIS_NONE ? row->experiment : row->name;
+    snprintf(p->title, sizeof p->title, "%s%s%s", what, *row->width ? ", " : "", row->width);
+    if (p->axis != AXIS_NONE)
+        label_make(p->fixed, sizeof p->fixed, rows, row, p->axis, 1);
+    snprintf(p->axis_name, sizeof p->axis_name, "%s", p->axis == AXIS_AT ? row->at_name : names[p->axis]);
+    snprintf(p->unit, sizeof p->unit, "%s", row->unit);
+}
+
+/* Whether the two belong into one panel. */
+static int together(const bench_rows *rows, const bench_row *a, const bench_row *b, plot_axis axis)
+{
+    if (axis != AXIS_NONE)
+        return same_name(a, b);
+    return !strcmp(a->experiment, b->experiment) && !strcmp(a->width, b->width) &&
+           !strcmp(a->unit, b->unit) && axis_of(rows, b) == AXIS_NONE;
+}
+
+static int panel_make(plot_panel *p, const bench_rows *rows, const bench_rows *peers, size_t first,
+                      unsigned char *taken, fault *fault)
+{
+    const bench_row *like = &rows->row[first];
+    *p = (plot_panel){.axis = axis_of(rows, like)};
+    panel_name(p, rows, like);
+    for (size_t i = first; i < rows->count; i++) {
+        if (taken[i] || !together(rows, like, &rows->row[i], p->axis))
+            continue;
+        taken[i] = 1;
+        if (row_add(p, rows, peers, &rows->row[i], fault))
+            return fault->status;
+    }
+    limit_find(p);
+    if (p->axis != AXIS_NONE)
+        qsort(p->point, p->points, sizeof *p->point, by_x);
+    return CLI_OK;
+}
+
+/* ---- the file ------------------------------------------------------------------------------------------------------------ */
+
+const char *plot_text(char to[512], const char *text)
+{
+    size_t n = 0;
+    for (; *text && n + 8 < 512; text++) {
+        const char *word = *text == '<'   ? "&lt;"
+                           : *text == '>' ? "&gt;"
+                           : *text == '&' ? "&amp;"
+                           : *text == '"' ? "&quot;"
+                                          : NULL;
+        if (word)
+            n += (size_t)snprintf(to + n, 8, "%s", word);
+        else
+            to[n++] = *text;
+    }
+    to[n] = 0;
+    return to;
+}
+
+enum { HEAD = 62 };
+
+static int draw(const plot_panel *panels, size_t count, const char *under, output *file, fault *fault)
+{
+    char text[512];
+    double height = HEAD + 10, top = HEAD;
+    for (size_t i = 0; i < count; i++)
+        height += plot_panel_height(&panels[i]);
+    int status = output_print(
+        file, fault,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" "
+        "role=\"img\" "
+        "aria-label=\"Measurements of cohort\">\n<title>Measurements of cohort</title>\n%s"
+        "<rect class=\"ground\" width=\"%.0f\" height=\"%.0f\" rx=\"6\"/>\n"
+        "<text x=\"24\" y=\"30\" font-size=\"17\" font-weight=\"600\">cohort, measured</text>\n"
+        "<text class=\"soft\" x=\"24\" y=\"50\" font-size=\"13\">%s</text>\n",
+        plot_width, height, plot_width, height, plot_style, plot_width, height, plot_text(text, under));
+    for (size_t i = 0; i < count && !status; i++) {
+        status = plot_panel_draw(&panels[i], top, file, fault);
+        top += plot_panel_height(&panels[i]);
+    }
+    return status ? status : output_print(file, fault, "</svg>\n");
+}
+
+int bench_plot_write(const bench_rows *rows, const bench_rows *peers, const char *under, output *file,
+                     fault *fault)
+{
+    size_t count = 0;
+    plot_panel *panels = calloc(rows->count + 1, sizeof *panels);
+    unsigned char *taken = calloc(rows->count + 1, 1);
+    int status = panels && taken
+                     ? CLI_OK
+                     : fault_set(fault, CLI_FAILED, "--plot: no memory for %zu panels", rows->count);
+    for (size_t i = 0; i < rows->count && !status; i++)
+        if (!taken[i])
+            status = panel_make(&panels[count++], rows, peers, i, taken, fault);
+    if (!status)
+        status = draw(panels, count, under, file, fault);
+    for (size_t i = 0; i < count; i++)
+        free(panels[i].point);
+    free(panels);
+    free(taken);
+    return status;
+}
