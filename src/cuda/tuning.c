@@ -9,8 +9,8 @@
 /* The simulated GPU has small blocks and chunks, so that small cases have several of each. */
 static const struct gpu_tuning rows[] = {
     /* driver arch block blocks chunk, least, threads, accesses, link */
-    {"cuda", 80, 256, 32, 16 * MiB, 1 * MiB, 4, 1ull << 27, 128 * MiB},
-    {"cuda", 90, 256, 32, 16 * MiB, 1 * MiB, 4, 1ull << 28, 128 * MiB},
+    {"cuda", 80, 256, 128, 16 * MiB, 1 * MiB, 4, 1ull << 27, 128 * MiB},
+    {"cuda", 90, 256, 128, 16 * MiB, 1 * MiB, 4, 1ull << 28, 128 * MiB},
     {"sim", 0, 64, 4, 2 * KiB, 2 * KiB, 1, 1ull << 10, 64 * KiB},
 };
 
