@@ -17,42 +17,10 @@ CO_INLINE void map_add_warp(co_u64 *to, co_u64 v)
         co_add64(to, v);
 }
 
-/* ---- sums of a block ------------------------------------------------------------------------------------------------- */
-
-/* A block adds up in shared memory and then adds once to each counter: all the grid's warps at one address would be slower
- * than what they count. */
-enum { SUM_TAKEN, SUM_ERASED, SUM_PART, SUM_HITS, SUM_ADDED, SUM_FAILED, SUMS };
-
-CO_INLINE void map_sums_begin(co_u64 *sums)
+CO_INLINE void map_flush_warp(const cohort_map_view *m, const co_map_tally *tally)
 {
-    if (co_thread() < SUMS)
-        co_store64(&sums[co_thread()], 0);
-    co_block_sync();
-}
-
-CO_INLINE void map_sums_add(co_u64 *sums, co_u32 which, co_u64 v)
-{
-    map_add_warp(&sums[which], v);
-}
-
-CO_INLINE void map_sums_tally(co_u64 *sums, const co_map_tally *tally)
-{
-    map_sums_add(sums, SUM_TAKEN, tally->taken);
-    map_sums_add(sums, SUM_ERASED, (co_u64)(long long)(int)tally->erased);
-}
-
-/* counts may be NULL. */
-CO_INLINE void map_sums_end(const co_u64 *sums, struct co_map_counters *counters, struct map_counts *counts)
-{
-    co_block_sync();
-    co_u32 k = co_thread();
-    co_u64 v = k < SUMS ? co_load64(&sums[k]) : 0;
-    if (!v || (k >= SUM_PART && !counts))
-        return;
-    if (k < SUM_PART)
-        co_add64(k == SUM_TAKEN ? &counters->taken : &counters->erased, v);
-    else /* taken, hits, added, failed are the first four words */
-        co_add64((co_u64 *)counts + (k - SUM_PART), v);
+    map_add_warp(&m->counters->taken, tally->taken);
+    map_add_warp(&m->counters->erased, (co_u64)(long long)(int)tally->erased);
 }
 
 /* ---- what a lane has to report ------------------------------------------------------------------------------------- */
@@ -107,8 +75,7 @@ CO_INLINE void map_report_warp(const struct map_batch *b, co_u32 step, co_u64 ba
     }
 }
 
-/* What the warp has to report goes into the block's sums; where it failed first, to its place at once. */
-CO_INLINE void map_report_end(const struct map_batch *b, const struct map_report *r, co_u64 *sums)
+CO_INLINE void map_report_end(const struct map_batch *b, const struct map_report *r)
 {
     co_u64 full = co_warp_min(r->first_full), bad = co_warp_min(r->first_bad);
     if (co_lane() == 0 && full != ~0ull)
@@ -117,10 +84,10 @@ CO_INLINE void map_report_end(const struct map_batch *b, const struct map_report
         co_min64(&b->deferred->first_bad, bad);
     if (!b->counts)
         return;
-    map_sums_add(sums, SUM_PART, r->taken);
-    map_sums_add(sums, SUM_HITS, r->hits);
-    map_sums_add(sums, SUM_ADDED, r->added);
-    map_sums_add(sums, SUM_FAILED, r->failed);
+    map_add_warp(&b->counts->taken, r->taken);
+    map_add_warp(&b->counts->hits, r->hits);
+    map_add_warp(&b->counts->added, r->added);
+    map_add_warp(&b->counts->failed, r->failed);
     full = bad < full ? bad : full;
     if (co_lane() == 0 && full != ~0ull)
         co_min64(&b->counts->first_failed, full);

@@ -54,10 +54,8 @@ CO_INLINE int map_group_seek(const cohort_map_view *m, co_u32 key, int insert, c
 
 CO_INLINE void map_group_batch(const struct map_batch *b, int insert)
 {
-    CO_SHARED(co_u64, sums, SUMS);
     struct map_report report = map_report_begin();
     co_map_tally tally = {0, 0};
-    map_sums_begin(sums);
     co_u32 size = b->group, first_lane = co_lane() & ~(size - 1);
     co_u32 group = (size == 32 ? CO_FULL_WARP : (1u << size) - 1) << first_lane;
     CO_EACH_WARP (base, b->n) {
@@ -85,9 +83,8 @@ CO_INLINE void map_group_batch(const struct map_batch *b, int insert)
             co_map32_32_put_value(b->results, i, (co_u32)b->fallback);
         map_report_warp(b, MAP_STEP_APPLY, base, active, r, &report);
     }
-    map_report_end(b, &report, sums);
-    map_sums_tally(sums, &tally);
-    map_sums_end(sums, b->view.counters, b->counts);
+    map_report_end(b, &report);
+    map_flush_warp(&b->view, &tally);
 }
 
 CO_KERNEL(map_find_group_32_32, struct map_batch)

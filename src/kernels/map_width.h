@@ -9,25 +9,22 @@
 /* One lane an entry, a warp on 32 entries in a row: their bits of a bitmap are one word. */
 CO_INLINE void MAP(batch)(const struct map_batch *b, co_u32 step, co_u32 op)
 {
-    CO_SHARED(co_u64, sums, SUMS);
     struct map_report report = map_report_begin();
     co_map_tally tally = {0, 0};
-    map_sums_begin(sums);
     CO_EACH_WARP (base, b->n) {
         co_u64 i = base + co_lane();
         int active = map_takes_part(b, base, i), r = CO_MAP_MISS;
         VALUE value = 0;
         if (active)
             r = MAP(entry)(b, step, op, i, &value, &tally);
-        /* lanes end their walks at different times; the results are written side by side */
-        co_warp_sync(CO_FULL_WARP);
+        co_warp_sync(
+            CO_FULL_WARP); /* lanes end their walks at different times; the results are written side by side */
         if (active && MAP(has_result)(b, step, r))
             MAP(put_value)(b->results, i, value);
         map_report_warp(b, step, base, active, r, &report);
     }
-    map_report_end(b, &report, sums);
-    map_sums_tally(sums, &tally);
-    map_sums_end(sums, b->view.counters, b->counts);
+    map_report_end(b, &report);
+    map_flush_warp(&b->view, &tally);
 }
 
 CO_KERNEL(NAME(find), struct map_batch)
@@ -93,10 +90,8 @@ CO_KERNEL(NAME(export), struct map_sweep)
 /* Every pair of `view` goes into `into`: rehash, growth, merge. */
 CO_KERNEL(NAME(absorb), struct map_sweep)
 {
-    CO_SHARED(co_u64, sums, SUMS);
     co_map_tally tally = {0, 0};
     co_u64 full = ~0ull;
-    map_sums_begin(sums);
     CO_EACH_WARP (base, args->slots) {
         co_u64 slot = base + co_lane();
         if (slot < args->slots && MAP(absorb)(args, slot, &tally) == CO_MAP_FULL)
@@ -105,8 +100,7 @@ CO_KERNEL(NAME(absorb), struct map_sweep)
     full = co_warp_min(full);
     if (co_lane() == 0 && full != ~0ull)
         co_min64(&args->deferred->first_full, full);
-    map_sums_tally(sums, &tally);
-    map_sums_end(sums, args->into.counters, (struct map_counts *)0);
+    map_flush_warp(&args->into, &tally);
 }
 
 /* Probe lengths. The histogram is kept in shared memory first. */
