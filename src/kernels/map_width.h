@@ -17,8 +17,8 @@ CO_INLINE void MAP(batch)(const struct map_batch *b, co_u32 step, co_u32 op)
         VALUE value = 0;
         if (active)
             r = MAP(entry)(b, step, op, i, &value, &tally);
-        co_warp_sync(
-            CO_FULL_WARP); /* lanes end their walks at different times; the results are written side by side */
+        /* lanes end their walks at different times; the results are written side by side */
+        co_warp_sync(CO_FULL_WARP);
         if (active && MAP(has_result)(b, step, r))
             MAP(put_value)(b->results, i, value);
         map_report_warp(b, step, base, active, r, &report);
