@@ -170,9 +170,11 @@ static void marking_keys(struct test *t)
             }
             for (cohort_op op = COHORT_OP_FIND; op <= COHORT_OP_COUNT; op++)
                 marker_step(&s, TRIAL_RUN, op, COHORT_WINNER_ANY);
+            subject_check_table(&s);
             if (!options.fixed)
                 OK(t, cohort_map_rehash(s.map, 0));
             subject_observe(&s);
+            subject_check_table(&s);
         }
         subject_free(&s);
     }

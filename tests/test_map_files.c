@@ -69,7 +69,7 @@ static struct subject saved(struct test *t, const struct place *p, uint64_t n)
     options.probe = COHORT_PROBE_LINEAR;
     struct subject s = subject_new(t, &options);
     subject_step(&s, TRIAL_INSERT, 0, COHORT_WINNER_ANY, n, RANDOM, 2 * n + 1);
-    subject_step(&s, TRIAL_INSERT, 0, COHORT_WINNER_ANY, n ? 16 : 0, EDGES, 1);
+    subject_step(&s, TRIAL_INSERT, 0, COHORT_WINNER_ANY, n < 10 ? 0 : 16, EDGES, 1);
     subject_step(&s, TRIAL_ERASE, 0, COHORT_WINNER_ANY, n / 4, RANDOM, 2 * n + 1);
     OK(t, cohort_map_save(s.map, p->path));
     return s;
@@ -193,12 +193,14 @@ static void truncated(struct test *t)
     }
 }
 
-/* Every byte of a small file, by several patterns. */
-static void altered(struct test *t)
+/* Every byte of small files, by several patterns: of 0 to 5 pairs, so that sections end in the middle of a word too. */
+static void alter(struct test *t, uint64_t n)
 {
     const unsigned char patterns[] = {0x01, 0x80, 0xff};
     struct place p = place_new(t);
-    struct subject s = saved(t, &p, test_size(t, 20, 4));
+    struct subject s = saved(t, &p, 0);
+    subject_fill(&s, 7, n);
+    OK(t, cohort_map_save(s.map, p.path));
     struct bytes b = read_all(t, p.path);
     for (size_t i = 0; i < b.count; i++)
         for (int j = 0; j < 3; j++) {
@@ -216,6 +218,12 @@ static void altered(struct test *t)
     subject_free(&s);
     free(b.data);
     place_end(&p);
+}
+
+static void altered(struct test *t)
+{
+    for (uint64_t n = 0; n < 6; n++)
+        alter(t, n);
 }
 
 /* Bytes after the end, two bytes swapped, files of another kind. */
