@@ -145,7 +145,7 @@ void bench_rows_free(bench_rows *rows);
 const bench_row *bench_rows_best(const bench_rows *peers, const bench_row *row);
 int bench_row_same(const bench_row *a, const bench_row *b);
 /* "map find 32/32, all there, n = 1,048,576, load 0.5" */
-const char *bench_row_text(char to[192], const bench_row *row);
+const char *bench_row_text(char to[256], const bench_row *row);
 
 /* ---- the table (table.c) ----------------------------------------------------------------------------------------- */
 

@@ -6,8 +6,10 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,8 +26,10 @@ static char *text_back(FILE *file, size_t *bytes)
     return text;
 }
 
+/* A child does not outlive this program. */
 static void exec_in(const char *const *argv, FILE *out, FILE *err)
 {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (dup2(fileno(out), STDOUT_FILENO) < 0 || dup2(fileno(err), STDERR_FILENO) < 0)
         _exit(127);
     execvp(argv[0], (char *const *)argv); /* leaves the texts alone: POSIX says so, its type does not */

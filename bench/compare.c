@@ -39,7 +39,7 @@ static const bench_row *row_like(const bench_rows *rows, const bench_row *row)
 
 static void print_moved(const comparison *all, size_t n, int direction, const char *word)
 {
-    char text[192];
+    char text[256];
     for (size_t i = 0; i < n; i++) {
         const comparison *c = &all[direction < 0 ? i : n - 1 - i];
         const bench_row *r = c->new;
@@ -114,7 +114,7 @@ int bench_compare_main(int argc, char **argv, fault *fault)
 typedef struct showing {
     bench_rows rows, peers;
     char under[256];
-    const char *experiment;
+    const char *experiment, *name, *width; /* lists of what is shown; NULL: all */
 } showing;
 
 /* Does the comma-separated list hold the word? */
@@ -133,7 +133,8 @@ static int take(showing *s, const char *path, const char *argument, fault *fault
         status = bench_results_read(&results, path, argument, fault);
     for (size_t i = 0; i < results.rows.count && !status; i++) {
         bench_row *r = &results.rows.row[i];
-        if (!listed(s->experiment, r->experiment) && !*r->peer)
+        if (!*r->peer &&
+            !(listed(s->experiment, r->experiment) && listed(s->name, r->name) && listed(s->width, r->width)))
             continue;
         if (against && !*r->peer)
             snprintf(r->peer, sizeof r->peer, "cohort %.32s", results.commit);
@@ -176,7 +177,9 @@ int bench_show_main(int argc, char **argv, fault *fault)
     showing s = {0};
     arg args[] = {{"--plot", ARG_TEXT, &plot, 0, 0, 0},
                   {"--against", ARG_TEXTS, &against, 0, 0, 0},
-                  {"--experiment", ARG_TEXT, &s.experiment, 0, 0, 0}};
+                  {"--experiment", ARG_TEXT, &s.experiment, 0, 0, 0},
+                  {"--name", ARG_TEXT, &s.name, 0, 0, 0},
+                  {"--width", ARG_TEXT, &s.width, 0, 0, 0}};
     size_t rest;
     int status = args_read(args, sizeof args / sizeof args[0], argc, argv, &rest, fault);
     if (!status && !rest)

@@ -107,13 +107,13 @@ static int operations_measure(map_bench *m, const char *law, const char *at_name
     cohort_status s = cohort_map_create(m->b->dev.context, &o, &m->map);
     int status = s ? bench_fault(m->b, s, "bench map: duplicates", fault) : CLI_OK;
     for (size_t i = 0; i < sizeof operations / sizeof *operations && !status; i++) {
-        bench_row row = map_row(m, operations[i].name, law);
+        bench_row row = map_row(m, law, operations[i].name);
         bench_job job = {work_clear, operations[i].work, m, (double)m->c.n, 1, 0};
         snprintf(row.at_name, sizeof row.at_name, "%s", at_name);
         row.at = at;
         m->batch.winner = operations[i].winner;
         bench_row_limit(&m->b->dev, &row, 'C', (uint64_t)((double)distinct / m->load) * m->width->slot);
-        if (map_wanted(m->plan, row.name))
+        if (map_wanted(m->plan, row.name) || map_wanted(m->plan, row.keys))
             status = bench_measure(m->b, &row, &job, fault);
     }
     cohort_map_destroy(m->map);
@@ -127,7 +127,8 @@ static int uniform_measure(map_bench *m, uint64_t times, fault *fault)
     cohort_status s = column_make(&m->b->dev, &m->c.keys, m->c.n, m->width->key, entry_uniform, &u);
     if (s)
         return bench_fault(m->b, s, "bench map: a column of duplicates", fault);
-    int status = operations_measure(m, "uniform", "multiplicity", (double)times, u.distinct, fault);
+    int status =
+        operations_measure(m, "duplicates uniform", "multiplicity", (double)times, u.distinct, fault);
     cohort_free(m->b->dev.context, m->c.keys);
     m->c.keys = NULL;
     return status;
@@ -139,7 +140,7 @@ static int zipf_measure(map_bench *m, double exponent, fault *fault)
     cohort_status s = column_make(&m->b->dev, &m->c.keys, m->c.n, m->width->key, entry_zipf, &z);
     if (s)
         return bench_fault(m->b, s, "bench map: a column by Zipf's law", fault);
-    int status = operations_measure(m, "zipf", "exponent", exponent, m->c.n, fault);
+    int status = operations_measure(m, "duplicates zipf", "exponent", exponent, m->c.n, fault);
     cohort_free(m->b->dev.context, m->c.keys);
     m->c.keys = NULL;
     return status;
@@ -258,6 +259,7 @@ int map_multimap(const map_plan *plan, fault *fault)
     static const uint64_t values[] = {1, 10, 100, 1000, 10000};
     const bench_device *d = &plan->b->dev;
     uint64_t n = map_n(plan, d->cpu ? 1u << 22 : 1u << 26, d->cpu ? 1u << 17 : 1u << 24);
+    n = n > 10000 ? n / 10000 * 10000 : n; /* so that each number of values divides it */
     int status = CLI_OK;
     for (size_t w = 0; w < plan->width_count && !status; w++)
         for (size_t i = 0; i < sizeof values / sizeof *values && !status; i++) {

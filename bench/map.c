@@ -108,43 +108,47 @@ typedef struct map_options {
     const char *n, *load, *width, *only, *experiment, *peers;
 } map_options;
 
-static int lists_take(map_plan *plan, const map_options *o, fault *fault)
+static int sizes_take(map_plan *plan, const char *list, fault *fault)
 {
     double n[MAP_SIZES];
-    plan->n_given = o->n != NULL;
-    plan->load_given = o->load != NULL;
-    plan->width_given = o->width != NULL;
-    if (experiment_check(o->experiment, fault) ||
-        numbers_take("--n", o->n ? o->n : "", 1, 1e12, n, MAP_SIZES, &plan->n_count, fault) ||
-        numbers_take("--load",
-                     o->load           ? o->load
-                     : o->common.quick ? "0.5,0.8"
-                                       : "0.5,0.6,0.7,0.8,0.9,0.95",
-                     0.01, 1, plan->load, MAP_LOADS, &plan->load_count, fault))
+    if (numbers_take("--n", list, 1, 1e12, n, MAP_SIZES, &plan->n_count, fault))
         return fault->status;
     for (size_t i = 0; i < plan->n_count; i++)
         plan->n[i] = (uint64_t)n[i];
-    return widths_take(plan,
-                       o->width          ? o->width
-                       : o->common.quick ? "32/32,64/64"
-                                         : "32/0,32/32,64/0,64/32,64/64",
-                       fault);
+    return CLI_OK;
 }
 
-/* Sizes that one has without asking: within the last cache and far beyond it. Called once the device is known. */
-static void sizes_default(map_plan *plan)
+static int loads_take(map_plan *plan, const char *list, fault *fault)
 {
-    int cpu = plan->b->dev.cpu;
-    if (plan->n_given)
-        return;
-    if (plan->quick) {
-        plan->n[plan->n_count++] = cpu ? 1u << 18 : 1u << 26;
-        return;
-    }
-    if (cpu)
-        plan->n[plan->n_count++] = 1u << 12;
-    plan->n[plan->n_count++] = 1u << 20;
-    plan->n[plan->n_count++] = cpu ? 1u << 24 : 1u << 27;
+    return numbers_take("--load", list, 0.01, 1, plan->load, MAP_LOADS, &plan->load_count, fault);
+}
+
+static int lists_take(map_plan *plan, const map_options *o, fault *fault)
+{
+    plan->n_given = o->n != NULL;
+    plan->load_given = o->load != NULL;
+    plan->width_given = o->width != NULL;
+    if (experiment_check(o->experiment, fault) || sizes_take(plan, o->n ? o->n : "", fault) ||
+        loads_take(plan, o->load ? o->load : "", fault))
+        return fault->status;
+    return widths_take(plan, o->width ? o->width : "", fault);
+}
+
+/* What is measured without asking: sizes within the last cache and far beyond it, and fewer of everything on a CPU, which is
+ * a hundred times slower. Called once the device is known. */
+static int defaults_take(map_plan *plan, fault *fault)
+{
+    int cpu = plan->b->dev.cpu, few = cpu || plan->quick;
+    const char *n = plan->quick ? cpu ? "262144" : "67108864"
+                    : cpu       ? "4096,1048576,16777216"
+                                : "1048576,134217728";
+    const char *load = plan->quick ? "0.5,0.8" : cpu ? "0.5,0.8,0.9" : "0.5,0.6,0.7,0.8,0.9,0.95";
+    int status = plan->n_given ? CLI_OK : sizes_take(plan, n, fault);
+    if (!status && !plan->load_given)
+        status = loads_take(plan, load, fault);
+    if (!status && !plan->width_given)
+        status = widths_take(plan, few ? "32/32,64/64" : "32/0,32/32,64/0,64/32,64/64", fault);
+    return status;
 }
 
 /* Keys of 4 bytes are distinct below 2^32; a query for absent ones needs as many again. */
@@ -190,8 +194,8 @@ static void command_write(char to[512], int argc, char **argv)
 static int measure(map_plan *plan, const map_options *o, fault *fault)
 {
     char folder[PATH_MAX];
-    sizes_default(plan);
-    int status = sizes_check(plan, fault) ? fault->status : peers_find(plan, o, folder, fault);
+    int status = defaults_take(plan, fault) || sizes_check(plan, fault) ? fault->status
+                                                                        : peers_find(plan, o, folder, fault);
     for (size_t i = 0; i < EXPERIMENTS && !status; i++)
         if (asked_for(&experiments[i], o->experiment))
             status = experiments[i].measure(plan, fault);

@@ -36,7 +36,7 @@ static int rows_take(bench *b, const child *c, const char *path, const char *exp
     return status;
 }
 
-/* A peer that fails is told of, and does not end the bench. */
+/* One run where runs are long: some peers take half a minute. A peer that fails is told of, and does not end the bench. */
 static int peer_run(const map_plan *plan, const char *path, const width_name *width, uint64_t n,
                     const char *experiment, fault *fault)
 {
@@ -46,7 +46,10 @@ static int peer_run(const map_plan *plan, const char *path, const width_name *wi
     uint64_t most = b->dev.cpu ? b->dev.info.threads : cores > 1 ? (uint64_t)cores : 1;
     child c;
     snprintf(n_text, sizeof n_text, "%llu", (unsigned long long)n);
-    snprintf(runs, sizeof runs, "%llu", (unsigned long long)(plan->quick ? 1 : b->runs < 3 ? b->runs : 3));
+    snprintf(runs, sizeof runs, "%llu",
+             (unsigned long long)(plan->quick || n >= 1u << 22 ? 1
+                                  : b->runs < 3                ? b->runs
+                                                               : 3));
     snprintf(threads, sizeof threads, "%llu", (unsigned long long)most);
     const char *argv[] = {path,        "--experiment", experiment, "--n",       n_text,  "--width",
                           width->name, "--runs",       runs,       "--threads", threads, NULL};

@@ -118,11 +118,12 @@ static int point_add(plot_panel *p, const bench_row *row, double x, double scale
     return CLI_OK;
 }
 
-/* A row of ours, and the peers' beside it. */
+/* A row of ours, and the peers' beside it; only the best of them where the panel has several lines of ours. */
 static int row_add(plot_panel *p, const bench_rows *rows, const bench_rows *peers, const bench_row *row,
                    fault *fault)
 {
     char own[96], label[96];
+    int crowded = keys_differ(rows, row) && p->axis != AXIS_NONE;
     double x = plot_value(row, p->axis);
     label_make(own, sizeof own, rows, row, p->axis, 0);
     if (p->axis == AXIS_NONE) {
@@ -132,7 +133,7 @@ static int row_add(plot_panel *p, const bench_rows *rows, const bench_rows *peer
     int status = point_add(p, row, x, row->scale, *own ? own : "cohort", fault);
     for (size_t i = 0; i < peers->count && !status; i++) {
         const bench_row *peer = &peers->row[i];
-        if (!bench_row_same(peer, row))
+        if (!bench_row_same(peer, row) || (crowded && peer != bench_rows_best(peers, row)))
             continue;
         snprintf(label, sizeof label, "%s", peer->peer);
         if (p->axis != AXIS_NONE)
@@ -178,6 +179,22 @@ static void panel_name(plot_panel *p, const bench_rows *rows, const bench_row *r
     snprintf(p->unit, sizeof p->unit, "%s", row->unit);
 }
 
+/* What all bars of ours share. */
+static void bars_fixed(plot_panel *p)
+{
+    const bench_row *first = p->point[0].row;
+    for (plot_axis a = AXIS_LOAD; a <= AXIS_THREADS; a++) {
+        char part[64];
+        int same = 1;
+        for (size_t i = 1; i < p->points; i++)
+            same = same && (*p->point[i].row->peer ||
+                            fabs(plot_value(p->point[i].row, a) - plot_value(first, a)) < 1e-9);
+        value_text(part, sizeof part, first, a);
+        if (same)
+            append(p->fixed, sizeof p->fixed, part);
+    }
+}
+
 /* Whether the two belong into one panel. */
 static int together(const bench_rows *rows, const bench_row *a, const bench_row *b, plot_axis axis)
 {
@@ -201,6 +218,8 @@ static int panel_make(plot_panel *p, const bench_rows *rows, const bench_rows *p
             return fault->status;
     }
     limit_find(p);
+    if (p->axis == AXIS_NONE)
+        bars_fixed(p);
     if (p->axis != AXIS_NONE)
         qsort(p->point, p->points, sizeof *p->point, by_x);
     return CLI_OK;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-const double plot_width = 820;
+const double plot_width = 880;
 
 enum {
     LEFT = 64,
@@ -109,36 +109,57 @@ static const char *x_label(char to[32], double x)
     return to;
 }
 
+/* One tick, labelled if the last label is far enough away. */
+static int x_tick(const frame *f, double x, double *last)
+{
+    char label[32];
+    double at = x_of(f, x);
+    int wide = at - *last >= 34;
+    if (output_print(f->file, f->fault,
+                     "<line class=\"axis\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", at,
+                     f->bottom, at, f->bottom + (wide ? 5 : 3)))
+        return f->fault->status;
+    if (!wide)
+        return CLI_OK;
+    *last = at;
+    return output_print(
+        f->file, f->fault,
+        "<text class=\"soft\" x=\"%.1f\" y=\"%.1f\" font-size=\"12\" text-anchor=\"middle\">%s</text>\n", at,
+        f->bottom + 19, x_label(label, x));
+}
+
+/* The least x above `low` that occurs; infinite if there is none. */
+static double x_next(const plot_panel *p, double low)
+{
+    double x = INFINITY;
+    for (size_t i = 0; i < p->points; i++)
+        if (p->point[i].x > low + 1e-9)
+            x = fmin(x, p->point[i].x);
+    return x;
+}
+
+/* Ticks at tenths where many loads occur, else at each x. */
 static int x_axis(const frame *f)
 {
     const plot_panel *p = f->panel;
-    double last = -1e9;
-    for (double low = -INFINITY;;) { /* each x that occurs, rising */
-        double x = INFINITY;
-        char label[32];
-        for (size_t i = 0; i < p->points; i++)
-            if (p->point[i].x > low && p->point[i].x < x)
-                x = p->point[i].x;
-        if (isinf(x))
-            break;
-        low = x;
-        int wide = x_of(f, x) - last >= 34;
-        if (output_print(f->file, f->fault,
-                         "<line class=\"axis\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n",
-                         x_of(f, x), f->bottom, x_of(f, x), f->bottom + (wide ? 5 : 3)))
-            return f->fault->status;
-        if (wide && output_print(f->file, f->fault,
-                                 "<text class=\"soft\" x=\"%.1f\" y=\"%.1f\" font-size=\"12\" "
-                                 "text-anchor=\"middle\">%s</text>\n",
-                                 x_of(f, x), f->bottom + 19, x_label(label, x)))
-            return f->fault->status;
-        last = wide ? x_of(f, x) : last;
-    }
-    return output_print(f->file, f->fault,
-                        "<line class=\"axis\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"/>\n"
-                        "<text x=\"%.1f\" y=\"%.1f\" font-size=\"13\" text-anchor=\"middle\">%s</text>\n",
-                        LEFT, f->bottom, RIGHT, f->bottom, (LEFT + RIGHT) / 2.0, f->bottom + 38,
-                        p->axis_name);
+    double last = -1e9, x = -INFINITY;
+    size_t distinct = 0;
+    while (!isinf(x = x_next(p, x)))
+        distinct++;
+    int tenths = p->axis == AXIS_LOAD && distinct > 8, status = CLI_OK;
+    for (int i = 0; tenths && i <= 10 && !status; i++)
+        if (i / 10.0 >= f->x_low - 1e-9 && i / 10.0 <= f->x_high + 1e-9)
+            status = x_tick(f, i / 10.0, &last);
+    x = -INFINITY;
+    while (!tenths && !status && !isinf(x = x_next(p, x)))
+        status = x_tick(f, x, &last);
+    return status
+               ? status
+               : output_print(
+                     f->file, f->fault,
+                     "<line class=\"axis\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"/>\n"
+                     "<text x=\"%.1f\" y=\"%.1f\" font-size=\"13\" text-anchor=\"middle\">%s</text>\n",
+                     LEFT, f->bottom, RIGHT, f->bottom, (LEFT + RIGHT) / 2.0, f->bottom + 38, p->axis_name);
 }
 
 static int y_axis(const frame *f)

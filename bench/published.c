@@ -187,7 +187,7 @@ int map_deletes(const map_plan *plan, fault *fault)
     deletes e = {
         .m = {.b = plan->b, .plan = plan, .experiment = "deletes", .batch = COHORT_BATCH_INIT, .load = 0.5}};
     e.m.width = bench_width(COHORT_WIDTH_32_32);
-    e.m.c.n = map_n(plan, 1u << 26, plan->b->dev.cpu ? 1u << 20 : 1u << 24) & ~UINT64_C(1);
+    e.m.c.n = (map_n(plan, 1u << 26, plan->b->dev.cpu ? 1u << 20 : 1u << 24) + 1) / 2 * 2;
     int status = map_peers(plan, e.m.width, e.m.c.n, "deletes", fault);
     cohort_status s = status ? COHORT_OK : deletes_columns(&e);
     if (!s && !status)

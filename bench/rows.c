@@ -58,7 +58,7 @@ const bench_row *bench_rows_best(const bench_rows *peers, const bench_row *row)
     return best;
 }
 
-const char *bench_row_text(char to[192], const bench_row *row)
+const char *bench_row_text(char to[256], const bench_row *row)
 {
     char n[TEXT_NUMBER_BYTES], load[32] = "", at[48] = "", threads[32] = "";
     if (row->load >= 0)
@@ -67,7 +67,7 @@ const char *bench_row_text(char to[192], const bench_row *row)
         snprintf(at, sizeof at, ", %s %g", row->at_name, row->at);
     if (row->threads)
         snprintf(threads, sizeof threads, ", threads %llu", (unsigned long long)row->threads);
-    snprintf(to, 192, "%s%s%s%s%s, n = %s%s%s%s", row->name, *row->width ? " " : "", row->width,
+    snprintf(to, 256, "%s%s%s%s%s, n = %s%s%s%s", row->name, *row->width ? " " : "", row->width,
              *row->keys ? ", " : "", row->keys, text_grouped(n, row->n), load, at, threads);
     return to;
 }

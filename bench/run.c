@@ -209,7 +209,9 @@ static cohort_status work_repeat(const bench_job *job)
 static cohort_status time_once(bench *b, const bench_job *job, double *seconds)
 {
     bench_device *d = &b->dev;
-    cohort_status s = job->prepare ? job->prepare(job->arg) : COHORT_OK;
+    cohort_status s = cohort_wait(d->context); /* managed memory may be prepared by the host */
+    if (!s && job->prepare)
+        s = job->prepare(job->arg);
     if (!s)
         s = cohort_wait(d->context);
     double start = seconds_now();
@@ -232,7 +234,7 @@ int bench_measure(bench *b, const bench_row *row, const bench_job *job, fault *f
     for (size_t i = 0; i < b->runs && !s; i++)
         s = time_once(b, job, &seconds[i]);
     if (s) {
-        char doing[192];
+        char doing[256];
         return bench_fault(b, s, bench_row_text(doing, row), fault);
     }
     return bench_add_times(b, row, job->items * (job->repeat ? job->repeat : 1), seconds, b->runs, fault);
