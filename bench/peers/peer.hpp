@@ -245,7 +245,11 @@ template <class Inner, class K, class V> class Usual
 {
   public:
     static constexpr bool concurrent_inserts = false, concurrent_updates = false;
-    explicit Usual(std::uint64_t n) { inner.reserve(n); }
+    explicit Usual(std::uint64_t n)
+    {
+        if (n > 64) // tbb's reserve (2021.8) does not return when it finds nothing to do
+            inner.reserve(n);
+    }
     void insert(K key, V value) { inner.insert({key, value}); }
     void find(K key, V &value) const
     {
