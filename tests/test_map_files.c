@@ -12,7 +12,7 @@ struct place {
 
 static struct place place_new(struct test *t)
 {
-    struct place p = {"/tmp/cohort-test-XXXXXX", ""};
+    struct place p = {P_tmpdir "/cohort-test-XXXXXX", ""};
     const char *folder = getenv("TMPDIR");
     if (folder && strlen(folder) < 40)
         snprintf(p.folder, sizeof p.folder, "%s/cohort-test-XXXXXX", folder);
