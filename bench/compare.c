@@ -66,6 +66,10 @@ static int compare(const bench_results *old, const bench_results *new, double to
         faster += c.moved > 0 && !*row->peer;
         all[n++] = c;
     }
+    if (!n) {
+        free(all);
+        return fault_set(fault, CLI_BAD_INPUT, "the two files have no row in common");
+    }
     qsort(all, n, sizeof *all, by_ratio);
     if (strcmp(old->device, new->device))
         printf("measured on different devices: %s, %s\n", old->device, new->device);
@@ -75,8 +79,6 @@ static int compare(const bench_results *old, const bench_results *new, double to
            "%zu only new\n",
            n, slower, faster, 100 * tolerance, old->rows.count - n, new->rows.count - n);
     free(all);
-    if (!n)
-        return fault_set(fault, CLI_BAD_INPUT, "the two files have no row in common");
     if (slower)
         return fault_set(fault, CLI_FAILED, "%zu of %zu figures got slower", slower, n);
     return CLI_OK;

@@ -367,10 +367,5 @@ done
 judge "cohort help count" bash -c "'$cohort' help count | grep -q -- --canonical"
 judge "info names the CPU" bash -c "'$cohort' info | grep -q '^cpu$'"
 refused "info of a device that is not there" '--device cuda:999' "$cohort" info --device cuda:999
-refused "bench of nothing" 'limits' "$cohort" bench
-refused "bench of what is not" 'speed: no such measurement' "$cohort" bench speed
-refused "bench limits with a file" 'x: bench limits takes no files' "$cohort" bench limits x
-"$cohort" bench limits --device "$device" --table-bytes 16M --json limits.json >printed 2>said
-judge "bench limits" grep -qE '^  copy, read and written +[0-9.]+ GB/s$' printed
-judge "bench limits --json" grep -qE '"copy_bytes": [0-9.e+]+,' limits.json
+. "$here/bench.sh"
 close

@@ -1,0 +1,159 @@
+# Tests of `cohort bench`: that everything runs at tiny sizes, what it writes, and what it refuses. Figures mean nothing here.
+# Sourced by run.sh.
+
+tiny="--device $device --quick --table-bytes 1M --runs 1"
+bench() { "$cohort" bench "$@"; }
+
+# valid NAME FILE: it is JSON.
+valid() {
+    if command -v python3 >/dev/null 2>&1; then
+        judge "$1" python3 -m json.tool "$2"
+    else
+        skip "$1" "python3 is not installed"
+    fi
+}
+
+# drawing NAME FILE: it is XML whose root is closed.
+drawing() {
+    if command -v python3 >/dev/null 2>&1; then
+        judge "$1" python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$2"
+    else
+        judge "$1" grep -q '^</svg>$' "$2"
+    fi
+}
+
+refused "bench of nothing" 'limits' "$cohort" bench
+refused "bench of what is not" 'speed: no such measurement' "$cohort" bench speed
+refused "bench limits with a file" 'x: bench limits takes no files' "$cohort" bench limits x
+bench limits --device "$device" --table-bytes 16M --json limits.json >printed 2>said
+judge "bench limits" grep -qE '^  copy, read and written +[0-9.]+ GB/s$' printed
+judge "bench limits --json" grep -qE '"copy_bytes": [0-9.e+]+,' limits.json
+valid "bench limits --json is JSON" limits.json
+judge "figures carry a commit and a date" grep -qE '"commit": "[^"]+",' limits.json
+
+# ---- map --------------------------------------------------------------------------------------------------------------
+bench map $tiny --n 3000 --load 0.5,0.9 --width 32/0,32/32,64/0,64/32,64/64 --peers none --experiment operations \
+    --json map.json --plot map.svg >printed 2>said
+judge "bench map: exit status 0, nothing on standard error" test $? -eq 0 -a ! -s said
+for row in insert find contains assign 'apply add' export run erase; do
+    judge "bench map: $row" grep -qE "^map $row +64/64 " printed
+done
+judge "bench map: widths without values have no find" bash -c '! grep -qE "^map find +(32|64)/0 " printed'
+judge "bench map: rows are held against a limit" grep -qE ' [0-9.]+ [RC]( cached)? *$' printed
+valid "bench map --json is JSON" map.json
+drawing "bench map --plot is XML" map.svg
+bench map $tiny --n 5000 --experiment all --width 32/32,64/64 --load 0.5 --peers none --json all.json --plot all.svg \
+    >printed 2>said
+judge "bench map --experiment all" test $? -eq 0 -a ! -s said
+for name in operations headline duplicates multimap groups sweep deletes host; do
+    judge "experiment $name" grep -q "\"experiment\": \"$name\"" all.json
+done
+judge "the sweep tells probe lengths" grep -qE '"probe_mean": [0-9.]+, "probe_max": [0-9]+' all.json
+judge "the sweep ends at load 0.94" grep -qE '^sweep insert .* 0\.94 ' printed
+judge "multimap: 10,000 values a key" grep -qE '^multimap retrieve .* 10000 ' printed
+drawing "all experiments drawn" all.svg
+bench map $tiny --n 2000 --load 0.5 --width 32/32 --only 'map find,erase' --peers none --experiment operations >printed
+judge "--only" test "$(grep -cE '^map (find|erase) ' printed)" -eq 4 -a "$(grep -c '^map ' printed)" -eq 4
+bench map $tiny --n 2000 --load 0.5 --width 32/32 --experiment operations --peers none --json - >printed
+valid "--json - prints JSON and nothing else" printed
+for n in 1 2; do
+    bench map $tiny --n $n --load 1 --width 64/64 --experiment operations,headline,deletes,host --peers none >printed 2>said
+    judge "n = $n" test $? -eq 0 -a ! -s said
+done
+
+refused "map with a file" 'x: bench map takes no files' "$cohort" bench map x
+refused "--n 0" '--n 0: must be a number from 1' "$cohort" bench map --n 0
+refused "--n of two things" '--n many: must be' "$cohort" bench map --n 1000,many
+refused "--n too large for its width" '--n 3000000000: at most 2147483648' "$cohort" bench map $tiny --n 3000000000 \
+    --width 32/32 --json -
+refused "--load 0" '--load 0: must be' "$cohort" bench map --load 0
+refused "--load 1.5" '--load 1.5: must be' "$cohort" bench map --load 0.5,1.5
+refused "--width 16/16" '--width 16/16: must be' "$cohort" bench map --width 32/32,16/16
+refused "--experiment of none" '--experiment spin: must be' "$cohort" bench map --experiment sweep,spin
+refused "--runs 33" '--runs 33.*1 to 32' "$cohort" bench map --runs 33
+refused "--json in no directory" '--json none/x: cannot write' "$cohort" bench map $tiny --json none/x
+refused "--plot over --json" '--plot x: is also the file of --json' "$cohort" bench map --json x --plot x
+refused "--peers in no directory" '--peers none: |no such folder' "$cohort" bench map $tiny --json - --peers nowhere
+
+# ---- what others measured ----------------------------------------------------------------------------------------------
+cat >peer.json <<'END'
+{"peer": {"name": "their map", "version": "1.2", "date": "2026-08-01", "machine": "a <machine> & more"},
+ "rows": [{"name": "map find", "width": "32/32", "keys": "all there", "n": 3000, "load": 0.5, "median": 1e6},
+          {"name": "map find", "width": "32/32", "keys": "all there", "n": 3000, "load": 0.5, "median": 1e3},
+          {"name": "map find", "width": "64/64", "keys": "all there", "n": 3000, "median": 2e6, "least": 1e6, "most": 3e6}]}
+END
+if bench show map.json >printed 2>said; then
+    judge "bench show" test "$(grep -c '^map ' printed)" -eq "$(grep -c '"name"' map.json)"
+    bench show map.json --name 'map find' --width 64/64 --plot find.svg --against peer.json >printed
+    judge "bench show: a selection" test "$(grep -c '^map find ' printed)" -eq 6 -a "$(grep -c '^map ' printed)" -eq 6
+    judge "--against: beside each load where the peer has none" test "$(grep -cE '[0-9.]+ their map$' printed)" -eq 2
+    judge "--against: who that is" grep -qF '  their map 1.2, 2026-08-01, on a <machine> & more' printed
+    drawing "bench show --plot is XML" find.svg
+    judge "the drawing names the peer" grep -q 'their map' find.svg
+    bench map $tiny --n 3000 --load 0.5 --width 32/32 --experiment operations --peers none --against peer.json >printed
+    judge "--against while measuring, the best of them" test "$(grep -cE '[0-9.]+ their map$' printed)" -eq 1
+
+    bench compare map.json map.json >printed 2>said
+    judge "bench compare with itself" test $? -eq 0 -a ! -s said -a "$(grep -c slower printed)" -eq 1
+    sed -E '0,/"median": [0-9.e+]+, "least": [0-9.e+]+, "most": [0-9.e+]+/s//"median": 2, "least": 1, "most": 3/' map.json >slow.json
+    bench compare map.json slow.json >printed 2>said
+    judge "bench compare: slower is exit status 1" test $? -eq 1 -a "$(grep -c '^slower ' printed)" -eq 1
+    bench compare slow.json map.json >printed 2>said
+    judge "bench compare: faster is exit status 0" test $? -eq 0 -a "$(grep -c '^faster ' printed)" -eq 1
+    refused "bench compare of one file" 'two files' "$cohort" bench compare map.json
+    refused "bench compare of what is not there" 'none.json: cannot open' "$cohort" bench compare none.json map.json
+    refused "bench compare --tolerance" '--tolerance x: must be' "$cohort" bench compare --tolerance x map.json map.json
+    refused "bench compare of nothing in common" 'no row in common' "$cohort" bench compare map.json peer.json
+    refused "bench show of nothing" 'needs a FILE' "$cohort" bench show
+    refused "bench show: no such row" 'no row to show' "$cohort" bench show map.json --experiment sweep
+    echo '{"rows": [' >bad.json
+    refused "no JSON" 'bad\.json:.*: no JSON' "$cohort" bench show bad.json
+    echo '{"lines": []}' >bad.json
+    refused "JSON of something else" 'bad\.json: no file of figures' "$cohort" bench show bad.json
+    echo '{"rows": [{"name": "map find", "median": -1}]}' >bad.json
+    refused "a row that cannot be" 'bad\.json: row 0: needs a name' "$cohort" bench map --against bad.json
+else
+    judge "bench show without a JSON library: one line" grep -qE 'reads no JSON.*libjansson' said
+    skip "bench show, bench compare, --against" "libjansson was not there when the tool was built"
+fi
+if [ -x "$build/peers/peer_std" ] && grep -q . find.svg 2>/dev/null; then
+    bench map $tiny --threads 1 --n 3000 --load 0.5 --width 32/32 --experiment operations --json peers.json \
+        --peers "$build/peers" >printed 2>said
+    judge "peers in the same run" grep -qE '^  std::unordered_map +1 +[0-9.]' printed
+    if [ "$device" = cpu ]; then
+        judge "peers beside our rows" grep -qE '^map insert .* [0-9.]+ (std|absl|boost|tbb)::' printed
+    fi
+    judge "peers' rows in the JSON" grep -q '"peer": {"name": "std::unordered_map", "version": "' peers.json
+    mkdir odd
+    printf '#!/bin/sh\necho wrong >&2\nexit 3\n' >odd/peer_bad
+    printf '#!/bin/sh\necho "{}"\n' >odd/peer_empty
+    chmod +x odd/peer_bad odd/peer_empty
+    bench map $tiny --n 3000 --load 0.5 --width 32/32 --experiment operations --peers odd >printed 2>said
+    judge "peers that fail do not end the bench" test $? -eq 0 -a "$(grep -c '^peer left out: ' printed)" -eq 2
+    rm -r odd
+else
+    skip "peers in the same run" "they were not built, or libjansson was not there"
+fi
+
+# ---- count ---------------------------------------------------------------------------------------------------------------
+bench count $tiny --bytes 200K --reads reads.fq --kmer 15 --json count.json --plot count.svg >printed 2>said
+judge "bench count" test $? -eq 0 -a ! -s said
+judge "bench count: ours with and without a hint" test "$(grep -cE '^count( with size hint)? +15-mers' printed)" -ge 2
+valid "bench count --json is JSON" count.json
+drawing "bench count --plot is XML" count.svg
+judge "bench count: the counters agree" bash -c '! grep -q "distinct k-mers, cohort" printed'
+judge "--reads keeps the file" test "$(awk 'NR % 4 == 2 && length($0) == 150' reads.fq | wc -l)" -eq $((200000 / 316))
+$naive count 15 canonical reads.fq | wc -l >expected
+judge "bench count: as many k-mers as there are" grep -qE "\"distinct\": $(awk '{ printf "%.6g", $1 }' expected)[,}]" count.json
+cp reads.fq before.fq
+rm reads.fq
+bench count $tiny --bytes 200K --reads reads.fq --kmer 15 >/dev/null
+judge "the same seed, the same reads" cmp reads.fq before.fq
+rm reads.fq
+bench count $tiny --bytes 200K --reads reads.fq --kmer 15 --seed 2 --error 0 >/dev/null
+judge "another seed, other reads" bash -c '! cmp -s reads.fq before.fq'
+judge "no temporary folder stays" bash -c '! ls -d cohort-bench-* 2>/dev/null'
+refused "count with a file" 'x: bench count takes no files' "$cohort" bench count x
+refused "--error 2" '--error 2: must be a number from 0 to 1' "$cohort" bench count --error 2
+refused "--kmer 33" '--kmer 33' "$cohort" bench count --kmer 33
+refused "--reads a directory" '--reads \.: is no file' "$cohort" bench count $tiny --json - --reads .
