@@ -107,7 +107,7 @@ typedef struct cohort_batch {
     size_t size;           /* sizeof(cohort_batch) */
     const uint32_t *where; /* entries that take part; NULL: all */
     uint32_t *hit; /* out: the key was in the map before this entry's own operation. Of several entries that
-                               insert one new key exactly one gets 0: the winner */
+                               put in one new key exactly one gets 0; of an insert it is the winner */
     uint32_t *failed;      /* out: the entry found no slot (only fixed maps and exhausted memory) */
     cohort_counts *counts; /* out */
     cohort_winner winner;  /* for insert, assign and insert_and_find */
