@@ -74,17 +74,20 @@ typedef struct bench_options {
 typedef struct bench {
     bench_device dev;
     const bench_options *options;
-    char command[512]; /* what the report says was run */
-    char date[16];     /* 2026-11-21 */
-    uint64_t runs;     /* timed runs of each measurement */
-    int print;         /* rows are printed as they come */
-    int headed;        /* the table's heading has been printed */
+    char command[512];
+    char date[16]; /* 2026-11-21 */
+    uint64_t runs; /* timed runs of each measurement */
+    int print;     /* rows are printed as they come */
+    int headed;    /* the table's heading has been printed */
     bench_rows rows, peers;
     output *json, *plot;
 } bench;
 
 /* ---- a run: opened, measured, reported (run.c) ------------------------------------------------------------------- */
 
+/* What the report says was run: the arguments, without the files that are read and written, which mean something on this
+ * machine only. */
+void bench_command_set(bench *b, const char *name, int argc, char **argv);
 /* Opens the outputs, reads --against, makes the context, measures its limits (if `limits`), prints the machine. */
 int bench_begin(bench *b, const bench_options *options, int limits, fault *fault);
 /* Prints who the peers are, and writes the JSON and the plot. */

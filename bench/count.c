@@ -353,6 +353,7 @@ int bench_count_main(int argc, char **argv, fault *fault)
     c.depth = 30;
     c.seed = 1;
     c.error = 0.01;
+    bench_command_set(&c.b, "count", argc, argv);
     int status = args_read(args, sizeof args / sizeof args[0], argc, argv, &rest, fault);
     if (status)
         return status;
@@ -363,10 +364,6 @@ int bench_count_main(int argc, char **argv, fault *fault)
     if (c.error_text && (*end || end == c.error_text || !(c.error >= 0 && c.error <= 1)))
         return fault_set(fault, CLI_BAD_INPUT, "--error %s: must be a number from 0 to 1", c.error_text);
     c.bytes = c.bytes ? c.bytes : c.common.quick ? 30000000 : 1000000000;
-    snprintf(c.b.command, sizeof c.b.command,
-             "cohort bench count --kmer %llu --bytes %llu --depth %llu --error %g --seed %llu",
-             (unsigned long long)c.k, (unsigned long long)c.bytes, (unsigned long long)c.depth, c.error,
-             (unsigned long long)c.seed);
     status = bench_begin(&c.b, &c.common, 0, fault);
     if (!status)
         status = run(&c, fault);

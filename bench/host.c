@@ -180,7 +180,8 @@ static int threads_measure(const map_plan *plan, uint64_t threads, fault *fault)
 {
     bench *b = plan->b;
     bench_device all = b->dev;
-    uint64_t table = all.limits.table_bytes;
+    const uint64_t most = 512u << 20; /* one thread takes long to fill more */
+    uint64_t table = all.limits.table_bytes < most ? all.limits.table_bytes : most;
     int status = bench_device_open(&b->dev, "cpu", threads, 1, table, fault);
     for (size_t w = 0; w < plan->width_count && !status; w++)
         for (size_t i = 0; i < plan->n_count && !status; i++)

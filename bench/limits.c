@@ -28,7 +28,8 @@ int bench_limits_main(int argc, char **argv, fault *fault)
     bench_options options = {0};
     arg args[] = {BENCH_ARGS(options)};
     size_t rest;
-    bench b = {.command = "cohort bench limits"};
+    bench b = {0};
+    bench_command_set(&b, "limits", argc, argv);
     int status = args_read(args, sizeof args / sizeof args[0], argc, argv, &rest, fault);
     if (status)
         return status;

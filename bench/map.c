@@ -184,13 +184,6 @@ static int peers_find(map_plan *plan, const map_options *o, char folder[PATH_MAX
     return CLI_OK;
 }
 
-static void command_write(char to[512], int argc, char **argv)
-{
-    size_t n = (size_t)snprintf(to, 512, "cohort bench map");
-    for (int i = 0; i < argc && n < 512; i++)
-        n += (size_t)snprintf(to + n, 512 - n, " %s", argv[i]);
-}
-
 static int measure(map_plan *plan, const map_options *o, fault *fault)
 {
     char folder[PATH_MAX];
@@ -215,7 +208,7 @@ int bench_map_main(int argc, char **argv, fault *fault)
                   {"--experiment", ARG_TEXT, &o.experiment, 0, 0, 0},
                   {"--peers", ARG_TEXT, &o.peers, 0, 0, 0}};
     size_t rest;
-    command_write(b.command, argc, argv);
+    bench_command_set(&b, "map", argc, argv);
     int status = args_read(args, sizeof args / sizeof args[0], argc, argv, &rest, fault);
     if (status)
         return status;

@@ -38,6 +38,14 @@ cohort_status map_open(map_bench *m, cohort_probe probe, uint32_t group)
     return s ? s : work_fill(m);
 }
 
+int map_opened(map_bench *m, cohort_status s, const char *doing, fault *fault)
+{
+    if (s != COHORT_UNSUPPORTED || m->map)
+        return s ? bench_fault(m->b, s, doing, fault) : CLI_OK;
+    bench_say(m->b, "left out: %s", cohort_message(m->b->dev.context));
+    return CLI_OK;
+}
+
 uint64_t map_table_bytes(const map_bench *m)
 {
     return (uint64_t)((double)m->c.n / m->load) * m->width->slot;
@@ -195,7 +203,9 @@ static int measure(map_bench *m, const measurement *t, fault *fault)
 static int measure_all(map_bench *m, fault *fault)
 {
     cohort_status s = map_open(m, COHORT_PROBE_DOUBLE, 0);
-    int status = s ? bench_fault(m->b, s, "bench map", fault) : CLI_OK;
+    int status = map_opened(m, s, "bench map", fault);
+    if (!m->map)
+        return status;
     for (size_t i = 0; i < sizeof measurements / sizeof *measurements && !status; i++) {
         if (offered(m, &measurements[i]))
             status = measure(m, &measurements[i], fault);

@@ -52,7 +52,9 @@ static int group_measure(map_bench *m, uint32_t group, fault *fault)
                 {"groups find", "all there", work_find, 'R'},
                 {"groups find", "none there", work_find, 'R'}};
     cohort_status s = map_open(m, COHORT_PROBE_LINEAR, group);
-    int status = s ? bench_fault(m->b, s, "bench map: groups", fault) : CLI_OK;
+    int status = map_opened(m, s, "bench map: groups", fault);
+    if (!m->map)
+        return status;
     for (size_t i = 0; i < sizeof rows / sizeof *rows && !status; i++) {
         bench_row row = map_row(m, rows[i].name, rows[i].keys);
         bench_job job = {rows[i].bound == 'C' ? work_clear : NULL, rows[i].work, m, (double)m->c.n, 1, 0};

@@ -86,6 +86,21 @@ static void date_write(char date[16])
         *date = 0;
 }
 
+void bench_command_set(bench *b, const char *name, int argc, char **argv)
+{
+    static const char *const files[] = {"--json", "--plot", "--against", "--peers", "--reads"};
+    size_t n = (size_t)snprintf(b->command, sizeof b->command, "cohort bench %s", name);
+    for (int i = 0; i < argc && n < sizeof b->command; i++) {
+        size_t length = strcspn(argv[i], "="), j = 0;
+        while (j < 5 && (strlen(files[j]) != length || memcmp(argv[i], files[j], length)))
+            j++;
+        if (j == 5)
+            n += (size_t)snprintf(b->command + n, sizeof b->command - n, " %s", argv[i]);
+        else
+            i += !argv[i][length];
+    }
+}
+
 int bench_begin(bench *b, const bench_options *options, int limits, fault *fault)
 {
     b->options = options;
