@@ -5,7 +5,9 @@
 #define COHORT_H
 
 #include "cohort/context.h"
+#include "cohort/fn.h"
 #include "cohort/map.h"
 #include "cohort/multimap.h"
+#include "cohort/multisplit.h"
 
 #endif

@@ -9,8 +9,87 @@
 #include "context.h"
 #include "shape/map.h"
 #include "shape/multimap.h"
+#include "shape/multisplit.h"
 
 enum memory_kind { MEMORY_HOST, MEMORY_DEVICE, MEMORY_BAD };
+
+/* ---- multisplit and what stands on it: one call each, checked. All arrays are in the context's memory, outputs overlap no
+ * input, `workspace` is aligned to 256 and as large as the entry itself answered when it was asked (`need` not NULL: *need =
+ * the bytes of workspace for this call, and nothing is done). n may be 0: offsets, bins and totals are still written. ---- */
+
+struct split {
+    co_u64 n;
+    co_u32 key_bytes;
+    co_u32 method; /* a cohort_split_method */
+    co_u32 unordered;
+    co_u32 columns;
+    struct split_fn fn;    /* USER: the data is the state, in the context's memory */
+    const cohort_fn *user; /* of USER, else NULL */
+    const void *keys;
+    void *keys_out; /* may be NULL, as may what follows unless it says otherwise */
+    struct split_column column[SPLIT_COLUMNS_MOST];
+    void *permutation;
+    co_u32 permutation_bytes;
+    co_u64 *offsets;               /* m + 1; of a histogram: m bins, not NULL */
+    struct map_counts *counts;     /* written, not added to */
+    struct map_deferred *deferred; /* first_bad; never NULL */
+    void *workspace;
+};
+
+struct compact {
+    co_u64 n;
+    co_u32 key_bytes;
+    co_u32 columns;
+    struct split_fn fn; /* kept: id not 0; kind 0: where */
+    const cohort_fn *user;
+    const co_u32 *where;
+    const void *keys;
+    void *kept, *rejected;
+    struct split_column column[SPLIT_COLUMNS_MOST];
+    void *column_rejected[SPLIT_COLUMNS_MOST];
+    co_u64 segments; /* 0: none */
+    const co_u64 *segment_offsets;
+    co_u64 *segment_kept;
+    co_u64 *total;
+    struct map_deferred
+        *deferred; /* first_bad: an id of TABLE that is none; the entry is rejected. Never NULL */
+    void *workspace;
+};
+
+struct sort {
+    co_u64 n;
+    co_u32 order; /* a cohort_order */
+    co_u32 descending;
+    co_u32 low_bit, high_bit; /* high_bit not 0 */
+    const void *keys;
+    void *keys_out; /* never NULL */
+    co_u32 columns;
+    co_u32 permutation_bytes;
+    struct split_column column[SPLIT_COLUMNS_MOST];
+    void *permutation;
+    co_u64 segments; /* 0: none */
+    const co_u64 *segment_offsets;
+    void *workspace;
+};
+
+/* Sums of numbers of 4 or 8 bytes; out may be in. */
+struct prefix {
+    co_u64 n;
+    co_u32 bytes;
+    co_u32 inclusive;
+    const void *in;
+    void *out;
+    void *workspace;
+};
+
+struct reduce {
+    co_u64 n;
+    co_u32 bytes;
+    co_u32 op; /* ADD, MIN or MAX */
+    const void *in;
+    co_u64 *out;
+    void *workspace;
+};
 
 struct backend {
     const char *name;
@@ -47,6 +126,14 @@ struct backend {
     cohort_status (*multimap_step)(cohort_context *, const struct multimap_step *, enum multimap_step_kind);
     /* in place: a[i] = the sum of a[0 .. i - 1]; n entries */
     cohort_status (*scan)(cohort_context *, co_u64 *a, co_u64 n);
+
+    /* ---- multisplit ---- */
+    cohort_status (*split)(cohort_context *, const struct split *, uint64_t *need);
+    cohort_status (*histogram)(cohort_context *, const struct split *, uint64_t *need);
+    cohort_status (*compact)(cohort_context *, const struct compact *, uint64_t *need);
+    cohort_status (*sort)(cohort_context *, const struct sort *, uint64_t *need);
+    cohort_status (*prefix)(cohort_context *, const struct prefix *, uint64_t *need);
+    cohort_status (*reduce)(cohort_context *, const struct reduce *, uint64_t *need);
 };
 
 /* Each fills context->backend and ->device, or fails with a message on the thread. `device` is "cpu", "cuda:N", ... */

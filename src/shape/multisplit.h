@@ -1,0 +1,163 @@
+/* shape/multisplit.h: bucket functions as every backend computes them. Plain C, seen by the API, by both backends and by the
+ * kernels.
+ *
+ * A function is a kind and its numbers (cohort/fn.h). What divides (MODULO, RANGES, DELTA) multiplies by a reciprocal that
+ * is exact for every key: T. Granlund and P. Montgomery, "Division by Invariant Integers using Multiplication", PLDI 1994. */
+#ifndef COHORT_SHAPE_MULTISPLIT_H
+#define COHORT_SHAPE_MULTISPLIT_H
+
+#include "cohort/device/hash.h"
+
+#define SPLIT_BUCKETS_MOST 65536u
+#define SPLIT_COLUMNS_MOST 16u
+#define SPLIT_BAD          0xffffffffu /* the id of an entry that belongs to no bucket */
+
+/* The kinds of cohort_fn_kind, by number. */
+enum split_kind {
+    SPLIT_BITS = 1,
+    SPLIT_HASH = 2,
+    SPLIT_MODULO = 3,
+    SPLIT_RANGES = 4,
+    SPLIT_SPLITTERS = 5,
+    SPLIT_TABLE8 = 6,
+    SPLIT_TABLE16 = 7,
+    SPLIT_DELTA = 8,
+    SPLIT_BETWEEN = 9,
+    SPLIT_MASKED = 10,
+    SPLIT_IDS8 = 11,
+    SPLIT_IDS16 = 12,
+    SPLIT_IDS32 = 13,
+    SPLIT_USER = 14
+};
+
+/* n / divisor as (t + ((n - t) >> before)) >> after with t the high word of magic * n. */
+struct split_divisor {
+    co_u64 divisor, magic;
+    co_u32 before, after;
+};
+
+struct split_fn {
+    co_u32 kind;
+    co_u32 buckets; /* m; ids from m on are bad */
+    co_u64 a, b;    /* as in cohort_fn; BITS: shift and mask; RANGES: first and last key */
+    struct split_divisor by;
+    const void *data; /* in the context's memory */
+    co_u64 count;
+};
+
+__extension__ typedef unsigned __int128 split_wide;
+
+CO_INLINE co_u64 split_high(co_u64 x, co_u64 y)
+{
+    return (co_u64)(((split_wide)x * y) >> 64);
+}
+
+/* For divisors from 1 on. */
+CO_INLINE struct split_divisor split_divisor_of(co_u64 divisor)
+{
+    struct split_divisor d;
+    co_u32 log = 0; /* ceil(log2(divisor)) */
+    while (log < 64 && ((split_wide)1 << log) < divisor)
+        log++;
+    d.divisor = divisor;
+    d.magic = (co_u64)(((((split_wide)1 << log) - divisor) << 64) / divisor) + 1;
+    d.before = log < 1 ? log : 1;
+    d.after = log > 1 ? log - 1 : 0;
+    return d;
+}
+
+CO_INLINE co_u64 split_divide(co_u64 n, const struct split_divisor *d)
+{
+    co_u64 t = split_high(d->magic, n);
+    return (t + ((n - t) >> d->before)) >> d->after;
+}
+
+/* How many of the sorted splitters are <= key. */
+CO_INLINE co_u32 split_search(const struct split_fn *f, co_u64 key, int wide)
+{
+    co_u64 low = 0, high = f->count;
+    while (low < high) {
+        co_u64 middle = (low + high) / 2;
+        co_u64 splitter =
+            wide ? co_read64((const co_u64 *)f->data + middle) : co_read32((const co_u32 *)f->data + middle);
+        if (splitter <= key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (co_u32)low;
+}
+
+CO_INLINE co_u32 split_clamp(const struct split_fn *f, co_u64 key)
+{
+    co_u64 at = key < f->a ? 0 : split_divide(key - f->a, &f->by);
+    return at < f->buckets ? (co_u32)at : f->buckets - 1;
+}
+
+/* The id of the key with index i; may be f->buckets or more for the kinds that can be wrong. Not for USER, whose ids
+ * are computed beforehand. */
+CO_INLINE co_u32 split_id(const struct split_fn *f, co_u64 key, co_u64 i, int wide)
+{
+    switch (f->kind) {
+    case SPLIT_BITS:
+        return (co_u32)(key >> f->a) & (co_u32)f->b;
+    case SPLIT_HASH:
+        return (co_u32)split_high(co_hash(key, f->a), f->buckets);
+    case SPLIT_MODULO:
+        return (co_u32)(key - split_divide(key, &f->by) * f->by.divisor);
+    case SPLIT_RANGES:
+    case SPLIT_DELTA:
+        return split_clamp(f, key);
+    case SPLIT_SPLITTERS:
+        return split_search(f, key, wide);
+    case SPLIT_TABLE8:
+        return key < f->count ? co_read8((const co_u8 *)f->data + key) : SPLIT_BAD;
+    case SPLIT_TABLE16:
+        return key < f->count ? co_read16((const co_u16 *)f->data + key) : SPLIT_BAD;
+    case SPLIT_BETWEEN:
+        return key >= f->a && key <= f->b;
+    case SPLIT_MASKED:
+        return (key & f->a) == f->b;
+    case SPLIT_IDS8:
+        return co_read8((const co_u8 *)f->data + i);
+    case SPLIT_IDS16:
+        return co_read16((const co_u16 *)f->data + i);
+    case SPLIT_IDS32:
+        return co_read32((const co_u32 *)f->data + i);
+    default:
+        return SPLIT_BAD;
+    }
+}
+
+/* Can this function give an id that is none? */
+CO_INLINE int split_can_fail(const struct split_fn *f)
+{
+    switch (f->kind) {
+    case SPLIT_BITS:
+        return f->b >= f->buckets;
+    case SPLIT_SPLITTERS:
+        return f->count >= f->buckets;
+    case SPLIT_TABLE8:
+    case SPLIT_TABLE16:
+    case SPLIT_IDS8:
+    case SPLIT_IDS16:
+    case SPLIT_IDS32:
+    case SPLIT_USER:
+        return 1;
+    case SPLIT_BETWEEN:
+    case SPLIT_MASKED:
+        return f->buckets < 2;
+    default:
+        return 0;
+    }
+}
+
+/* One payload column. */
+struct split_column {
+    const void *in;
+    void *out;
+    co_u32 bytes; /* 1, 2, 4, 8 or 16 */
+    co_u32 reserved;
+};
+
+#endif
