@@ -1,6 +1,8 @@
 /* device.c: the driver's errors as statuses, the current context, and the launch of a kernel by name. */
 #include "device.h"
 
+#define SHARED_ALWAYS 49152u /* bytes of shared memory that any block may have */
+
 cohort_status gpu_check(cohort_context *context, cuda_result result, const char *doing)
 {
     if (result == CUDA_OK)
@@ -34,6 +36,8 @@ static cohort_status launch(cohort_context *context, const char *kernel, unsigne
     cuda_result r = gpu_function(&g->modules, g->driver, kernel, &function);
     if (r == CUDA_NOT_FOUND)
         return context_fail(context, COHORT_UNSUPPORTED, "this libcohort has no kernel %s", kernel);
+    if (r == CUDA_OK && shared_bytes > SHARED_ALWAYS)
+        r = g->driver->function_set_attribute(function, CUDA_FUNCTION_MAX_DYNAMIC_SHARED, (int)shared_bytes);
     if (r == CUDA_OK) {
         void *parameters[1] = {(void *)args};
         r = g->driver->launch_kernel(function, blocks, 1, 1, block, 1, 1, shared_bytes, g->stream, parameters,
