@@ -40,12 +40,12 @@ struct compact {
     co_u64 n;
     co_u32 key_bytes;
     co_u32 columns;
-    struct split_fn fn; /* kept: id not 0; kind 0: where */
+    struct split_fn fn; /* kept: id not 0; buckets is SPLIT_BAD; kind 0: where */
     const cohort_fn *user;
     const co_u32 *where;
     const void *keys;
     void *kept, *rejected;
-    struct split_column column[SPLIT_COLUMNS_MOST];
+    struct split_column column[SPLIT_COLUMNS_MOST]; /* out: of the kept, may be NULL */
     void *column_rejected[SPLIT_COLUMNS_MOST];
     co_u64 segments; /* 0: none */
     const co_u64 *segment_offsets;

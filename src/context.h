@@ -17,8 +17,9 @@ struct cohort_context {
     struct outcome *outcome; /* in the context's memory: see below */
     void *owned;             /* what cohort_alloc gave out: a tree (tsearch) */
     void *shifted;           /* what the caller's allocator gave with too little alignment: a tree */
-    uint64_t told;           /* when progress was told last, in nanoseconds */
-    int telling;             /* the end of this work is still to be told */
+    char *log;     /* of the compiler, of the last function of the user's that it refused; malloc, or NULL */
+    uint64_t told; /* when progress was told last, in nanoseconds */
+    int telling;   /* the end of this work is still to be told */
     char message[512];
 };
 
@@ -27,7 +28,8 @@ struct outcome {
     struct map_counts counts; /* of a call that waits; reset before each use, as are the next two */
     struct map_deferred now;
     co_u64 cursor;
-    struct map_deferred deferred; /* of calls that do not wait, until cohort_wait */
+    struct map_deferred deferred; /* of calls that do not wait, until cohort_wait; */
+    struct map_deferred ids;      /* the same of functions of keys: first_bad alone */
 };
 
 /* The system's memory, or the caller's allocator's: tables and the pool's blocks. NULL: none; no message. */

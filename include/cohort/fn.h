@@ -21,8 +21,8 @@ typedef enum cohort_fn_kind {
     COHORT_FN_HASH = 2,   /* floor(hash(key ^ a) * m / 2^64): the high bits of the map's hash, m buckets */
     COHORT_FN_MODULO = 3, /* key mod m */
     COHORT_FN_RANGES =
-        4, /* m equal ranges of [a, b]: floor((key - a) / ceil((b - a + 1) / m)); keys outside go to the
-                                nearest end */
+        4, /* m equal ranges of [a, b]: floor((key - a) / ceil((b - a + 1) / m)); keys outside count as the
+                                nearest of a and b */
     COHORT_FN_SPLITTERS = 5, /* how many of data[0 .. count), sorted keys, are <= key: count + 1 ids */
     COHORT_FN_TABLE8 = 6,    /* data[key], bytes; a key from `count` on is out of range */
     COHORT_FN_TABLE16 = 7,   /* data[key], 16-bit words */

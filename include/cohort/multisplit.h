@@ -5,11 +5,11 @@
  * (stable) or, when asked, in any.
  *
  * Shapes. Keys are uint32_t or uint64_t, payload columns of 1, 2, 4, 8 or 16 bytes an entry, all aligned to their size; n may be
- * 0 and may exceed 2^32. Arrays lie in host or in device memory, all of one call in the same kind; `offsets`, `bins`, `total` and
- * `counts` may lie in either, whatever the arrays are in.
+ * 0 and may exceed 2^32. Arrays lie in host or in device memory, all of one call in the same kind; `offsets`, `bins`, `total`,
+ * `counts`, `segment_offsets` and `segment_kept` may lie in either, whatever the arrays are in.
  *
  * In and out. An output may be the very input it comes from (that costs workspace of its size and a copy); any other overlap is
- * COHORT_RANGE.
+ * COHORT_RANGE, as far as it can be known: outputs of a compaction count as n entries beside inputs and as one beside each other.
  *
  * Workspace comes from the context's pool, or is the caller's: `workspace` with `workspace_bytes`, aligned to 256, in the
  * context's memory, at least as many bytes as the ..._workspace function answers for the same descriptor (else
@@ -19,8 +19,8 @@
  * (options and n) has run. A pointer to host memory, `offsets` and such included, makes the call wait.
  *
  * Bad ids. Ids from m on (of IDS, TABLE, BITS, USER) are left out: their entries are written nowhere, offsets[m] is the number of
- * entries written, `counts` has the number of bad ones and the first of them; the status is COHORT_RANGE, at once with host
- * pointers, at cohort_wait else. */
+ * entries written, `counts` has the number of bad ones and the first of them; the status is COHORT_RANGE, at once from a call
+ * that waits, at cohort_wait else. A compaction counts an entry whose key a TABLE does not hold among the rejected. */
 #ifndef COHORT_MULTISPLIT_H
 #define COHORT_MULTISPLIT_H
 
@@ -72,7 +72,8 @@ typedef struct cohort_multisplit_desc {
     uint64_t *
         offsets; /* out: m + 1 entries; bucket b is [offsets[b], offsets[b + 1]) of the outputs; NULL: not wanted */
     cohort_counts
-        *counts;     /* out: taken = n, added = entries written, failed, first_failed; NULL: not wanted */
+        *counts;     /* out: taken = n, hits = 0, added = entries written, failed, first_failed; NULL: not
+                              wanted */
     void *workspace; /* NULL: of the pool */
     uint64_t workspace_bytes;
 } cohort_multisplit_desc;
@@ -108,7 +109,7 @@ typedef struct cohort_compact_desc {
     const void *keys;
     void *kept;                   /* room for as many as are kept (n always do); NULL: not wanted */
     void *rejected;               /* NULL: not wanted */
-    const cohort_column *column;  /* `out` gets the kept entries; NULL with columns = 0 */
+    const cohort_column *column;  /* `out` gets the kept entries, and may be NULL; NULL with columns = 0 */
     void *const *column_rejected; /* one a column, each may be NULL; NULL: none is wanted */
     uint64_t
         segments; /* 0: one. Else entries [segment_offsets[s], segment_offsets[s + 1]) are segment s; they */
@@ -142,7 +143,7 @@ typedef struct cohort_histogram_desc {
     cohort_fn fn;
     const void *keys;
     uint64_t *bins;        /* out: m counts */
-    cohort_counts *counts; /* out; NULL: not wanted */
+    cohort_counts *counts; /* out, as of a multisplit; NULL: not wanted */
     void *workspace;
     uint64_t workspace_bytes;
 } cohort_histogram_desc;

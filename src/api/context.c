@@ -75,8 +75,8 @@ static cohort_status make_outcome(cohort_context *context)
     context->outcome = memory;
     status = context->backend->fill(context, memory, 0, sizeof(struct outcome));
     if (!status)
-        status =
-            context->backend->fill(context, &context->outcome->deferred, 0xff, sizeof(struct map_deferred));
+        status = context->backend->fill(context, &context->outcome->deferred, 0xff,
+                                        sizeof(struct outcome) - offsetof(struct outcome, deferred));
     return status;
 }
 
@@ -117,6 +117,7 @@ void cohort_context_destroy(cohort_context *context)
     owned_destroy(context);
     pool_destroy(context);
     context->backend->close(context);
+    free(context->log);
     free(context);
 }
 
@@ -158,15 +159,25 @@ cohort_status cohort_set_stream(cohort_context *context, void *stream)
 /* Failures that were put down by work that nobody waited for. */
 static cohort_status deferred_failure(cohort_context *context)
 {
+    struct outcome all;
     struct map_deferred seen;
-    cohort_status status = context->backend->copy(context, &seen, &context->outcome->deferred, sizeof seen);
+    const size_t at = offsetof(struct outcome, deferred);
+    cohort_status status =
+        context->backend->copy(context, (char *)&all + at, (char *)context->outcome + at, sizeof all - at);
     if (status)
         return status;
-    if (seen.first_bad == UINT64_MAX && seen.first_full == UINT64_MAX)
+    seen = all.deferred;
+    if (seen.first_bad == UINT64_MAX && seen.first_full == UINT64_MAX && all.ids.first_bad == UINT64_MAX)
         return COHORT_OK;
-    status = context->backend->fill(context, &context->outcome->deferred, 0xff, sizeof seen);
+    status = context->backend->fill(context, (char *)context->outcome + at, 0xff, sizeof all - at);
     if (status)
         return status;
+    if (all.ids.first_bad != UINT64_MAX)
+        return context_fail(
+            context, COHORT_RANGE,
+            "entry %llu of a multisplit, histogram or compaction since the last cohort_wait is the "
+            "first whose id is out of range",
+            (unsigned long long)all.ids.first_bad);
     if (seen.first_bad != UINT64_MAX)
         return context_fail(
             context, COHORT_RANGE,

@@ -106,6 +106,7 @@ CO_INLINE co_u32 split_id(const struct split_fn *f, co_u64 key, co_u64 i, int wi
     case SPLIT_MODULO:
         return (co_u32)(key - split_divide(key, &f->by) * f->by.divisor);
     case SPLIT_RANGES:
+        return split_clamp(f, key < f->b ? key : f->b);
     case SPLIT_DELTA:
         return split_clamp(f, key);
     case SPLIT_SPLITTERS:

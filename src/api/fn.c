@@ -1,0 +1,190 @@
+/* fn.c: functions of keys: what of a cohort_fn is wrong, and what backends get of it. */
+#include "cohort/fn.h"
+
+#include <string.h>
+
+#include "api/bulk.h"
+
+#define BITS_MOST      16u    /* of BITS */
+#define SPLITTERS_MOST 65535u /* of a predicate */
+
+/* The numbers of a kind. */
+static cohort_status check_bits(const struct bulk *b, const cohort_fn *fn, uint32_t key_bytes)
+{
+    if (fn->a >= 8 * key_bytes)
+        return bulk_fail(b, COHORT_RANGE, "desc.fn.a, the lowest bit, is %llu; keys have %u bits",
+                         (unsigned long long)fn->a, 8 * key_bytes);
+    if (fn->b > BITS_MOST)
+        return bulk_fail(b, COHORT_RANGE, "desc.fn.b, the number of bits, is %llu; there are at most %u",
+                         (unsigned long long)fn->b, BITS_MOST);
+    return COHORT_OK;
+}
+
+static cohort_status check_numbers(const struct bulk *b, const cohort_fn *fn, uint32_t key_bytes,
+                                   uint32_t buckets)
+{
+    switch (fn->kind) {
+    case COHORT_FN_BITS:
+        return check_bits(b, fn, key_bytes);
+    case COHORT_FN_RANGES:
+        if (fn->a > fn->b)
+            return bulk_fail(b, COHORT_RANGE,
+                             "desc.fn.a, the least key, is %llu, and desc.fn.b, the greatest, %llu",
+                             (unsigned long long)fn->a, (unsigned long long)fn->b);
+        return COHORT_OK;
+    case COHORT_FN_SPLITTERS:
+        if (buckets && fn->count != buckets - 1)
+            return bulk_fail(b, COHORT_RANGE,
+                             "desc.fn.count is %llu; %u buckets have %u splitters between them",
+                             (unsigned long long)fn->count, buckets, buckets - 1);
+        if (fn->count > SPLITTERS_MOST)
+            return bulk_fail(b, COHORT_RANGE, "desc.fn.count is %llu; there are at most %u splitters",
+                             (unsigned long long)fn->count, SPLITTERS_MOST);
+        return COHORT_OK;
+    case COHORT_FN_DELTA:
+        if (!fn->b)
+            return bulk_fail(b, COHORT_RANGE, "desc.fn.b, the width of a bucket, is 0");
+        return COHORT_OK;
+    case COHORT_FN_TABLE8:
+    case COHORT_FN_TABLE16:
+    case COHORT_FN_USER:
+        if (fn->count > UINT64_MAX / 16)
+            return bulk_fail(b, COHORT_OVERFLOW,
+                             "desc.fn.count is %llu; so much does not fit in 64 bits of bytes",
+                             (unsigned long long)fn->count);
+        return COHORT_OK;
+    default:
+        return COHORT_OK;
+    }
+}
+
+static int is_identifier(const char *name)
+{
+    static const char first[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+    static const char rest[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    return *name && strchr(first, *name) && strlen(name) <= 255 && strspn(name, rest) == strlen(name);
+}
+
+static cohort_status check_user(const struct bulk *b, const cohort_fn *fn, uint32_t key_bytes)
+{
+    if (fn->b && fn->b != key_bytes)
+        return bulk_fail(b, COHORT_RANGE,
+                         "desc.fn.b is %llu, the bytes of the keys that this function is for; "
+                         "desc.key_bytes is %u",
+                         (unsigned long long)fn->b, key_bytes);
+    if (!fn->host && !fn->source)
+        return bulk_fail(b, COHORT_NULL, "desc.fn.host and desc.fn.source are NULL");
+    if (fn->source && !fn->name)
+        return bulk_fail(b, COHORT_NULL, "desc.fn.name is NULL with a source");
+    if (fn->source && !is_identifier(fn->name))
+        return bulk_fail(b, COHORT_RANGE, "desc.fn.name is \"%.100s\", which is no identifier of C",
+                         fn->name);
+    return COHORT_OK;
+}
+
+static cohort_status check_kind(const struct bulk *b, const cohort_fn *fn, uint32_t buckets)
+{
+    if (fn->size != sizeof *fn)
+        return bulk_fail(b, COHORT_BAD_STRUCT, "desc.fn.size is %zu; it must be %zu", fn->size, sizeof *fn);
+    if ((int)fn->kind < COHORT_FN_BITS || (int)fn->kind > COHORT_FN_USER)
+        return bulk_fail(b, COHORT_RANGE, "desc.fn.kind is %d; there are %d to %d", (int)fn->kind,
+                         COHORT_FN_BITS, COHORT_FN_USER);
+    if (fn->reserved)
+        return bulk_fail(b, COHORT_RANGE, "desc.fn.reserved is %u; it must be 0", fn->reserved);
+    int needs_buckets = fn->kind == COHORT_FN_HASH || fn->kind == COHORT_FN_MODULO ||
+                        fn->kind == COHORT_FN_RANGES || fn->kind == COHORT_FN_DELTA;
+    if (!buckets && needs_buckets)
+        return bulk_fail(b, COHORT_RANGE, "desc.fn.kind is %d, which needs a number of buckets",
+                         (int)fn->kind);
+    return COHORT_OK;
+}
+
+/* The function's data, as an array of the call. */
+static void add_data(struct bulk *b, const cohort_fn *fn, uint64_t n, uint32_t key_bytes, const void **own)
+{
+    unsigned any = BULK_IN | BULK_EITHER;
+    switch (fn->kind) {
+    case COHORT_FN_SPLITTERS:
+        bulk_array(b, "desc.fn.data", any, fn->data, fn->count, key_bytes, own);
+        break;
+    case COHORT_FN_TABLE8:
+        bulk_array(b, "desc.fn.data", any, fn->data, fn->count, 1, own);
+        break;
+    case COHORT_FN_TABLE16:
+        bulk_array(b, "desc.fn.data", any, fn->data, fn->count, 2, own);
+        break;
+    case COHORT_FN_IDS8:
+        bulk_array(b, "desc.fn.data", BULK_IN, fn->data, n, 1, own);
+        break;
+    case COHORT_FN_IDS16:
+        bulk_array(b, "desc.fn.data", BULK_IN, fn->data, n, 2, own);
+        break;
+    case COHORT_FN_IDS32:
+        bulk_array(b, "desc.fn.data", BULK_IN, fn->data, n, 4, own);
+        break;
+    case COHORT_FN_USER:
+        bulk_array(b, "desc.fn.data", any, fn->data, fn->count, 1, own);
+        break;
+    default:
+        break;
+    }
+}
+
+/* The least width of m equal ranges that cover [a, b]; one that would be 2^64 is one less, which the last range makes up for. */
+static co_u64 range_width(const cohort_fn *fn, uint32_t buckets)
+{
+    co_u64 width = (fn->b - fn->a) / buckets;
+    return width == UINT64_MAX ? width : width + 1;
+}
+
+static void fill(const cohort_fn *fn, uint32_t buckets, struct split_fn *out)
+{
+    memset(out, 0, sizeof *out);
+    out->kind = (co_u32)fn->kind;
+    out->buckets = buckets ? buckets : SPLIT_BAD;
+    out->a = fn->a;
+    out->b = fn->kind == COHORT_FN_BITS ? ((co_u64)1 << fn->b) - 1 : fn->b;
+    out->count = fn->count;
+    out->by = split_divisor_of(fn->kind == COHORT_FN_MODULO   ? buckets
+                               : fn->kind == COHORT_FN_RANGES ? range_width(fn, buckets)
+                               : fn->kind == COHORT_FN_DELTA  ? fn->b
+                                                              : 1);
+}
+
+cohort_status fn_check(struct bulk *b, const cohort_fn *fn, uint64_t n, uint32_t key_bytes, uint32_t buckets,
+                       struct split_fn *out, const cohort_fn **user)
+{
+    cohort_status status = check_kind(b, fn, buckets);
+    if (!status)
+        status = check_numbers(b, fn, key_bytes, buckets);
+    if (!status && fn->kind == COHORT_FN_USER)
+        status = check_user(b, fn, key_bytes);
+    if (status)
+        return status;
+    fill(fn, buckets, out);
+    *user = fn->kind == COHORT_FN_USER ? fn : NULL;
+    add_data(b, fn, n, key_bytes, &out->data);
+    return COHORT_OK;
+}
+
+cohort_status fn_check_data(const struct bulk *b, const cohort_fn *fn, uint32_t key_bytes)
+{
+    if (fn->kind != COHORT_FN_SPLITTERS || !fn->count ||
+        b->context->backend->memory_kind(b->context, fn->data) != MEMORY_HOST)
+        return COHORT_OK;
+    for (uint64_t i = 1; i < fn->count; i++) {
+        co_u64 one =
+            key_bytes == 4 ? ((const uint32_t *)fn->data)[i - 1] : ((const uint64_t *)fn->data)[i - 1];
+        co_u64 next = key_bytes == 4 ? ((const uint32_t *)fn->data)[i] : ((const uint64_t *)fn->data)[i];
+        if (next < one)
+            return bulk_fail(b, COHORT_RANGE,
+                             "desc.fn.data[%llu] is %llu, less than the splitter before it, %llu",
+                             (unsigned long long)i, (unsigned long long)next, (unsigned long long)one);
+    }
+    return COHORT_OK;
+}
+
+const char *cohort_fn_log(const cohort_context *context)
+{
+    return context && context->log ? context->log : "";
+}
