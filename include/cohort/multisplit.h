@@ -9,7 +9,7 @@
  * `counts`, `segment_offsets` and `segment_kept` may lie in either, whatever the arrays are in.
  *
  * In and out. An output may be the very input it comes from (that costs workspace of its size and a copy); any other overlap is
- * COHORT_RANGE, as far as it can be known: outputs of a compaction count as n entries beside inputs and as one beside each other.
+ * COHORT_RANGE. (Outputs of a compaction, whose length is not known beforehand, count as one entry there.)
  *
  * Workspace comes from the context's pool, or is the caller's: `workspace` with `workspace_bytes`, aligned to 256, in the
  * context's memory, at least as many bytes as the ..._workspace function answers for the same descriptor (else

@@ -211,14 +211,17 @@ static cohort_status check_pointer(struct bulk *b, struct bulk_array *a)
     return COHORT_OK;
 }
 
-/* Beside another output an output that may be short counts as one entry; beside an input as all that it might have. */
+/* Of an output that may be short it is known that its first entry is its own. */
+static uint64_t certain_bytes(const struct bulk_array *a)
+{
+    return a->flags & BULK_PARTLY && bytes_of(a) ? a->unit : bytes_of(a);
+}
+
 static int overlap(const struct bulk_array *a, const struct bulk_array *b)
 {
-    int both_out = a->flags & b->flags & BULK_OUT;
-    uint64_t a_bytes = both_out && a->flags & BULK_PARTLY ? a->unit : bytes_of(a);
-    uint64_t b_bytes = both_out && b->flags & BULK_PARTLY ? b->unit : bytes_of(b);
     uintptr_t x = (uintptr_t)a->at, y = (uintptr_t)b->at;
-    return bytes_of(a) && bytes_of(b) && x < y + b_bytes && y < x + a_bytes;
+    uint64_t a_bytes = certain_bytes(a), b_bytes = certain_bytes(b);
+    return a_bytes && b_bytes && x < y + b_bytes && y < x + a_bytes;
 }
 
 static int is_in_place(const struct bulk *b, const struct bulk_array *out)
