@@ -282,6 +282,12 @@ static const struct backend cpu_backend = {
     .map_sweep = cpu_map_sweep,
     .multimap_step = cpu_multimap_step,
     .scan = cpu_scan,
+    .split = cpu_split,
+    .histogram = cpu_histogram,
+    .compact = cpu_compact,
+    .sort = cpu_sort,
+    .prefix = cpu_prefix,
+    .reduce = cpu_reduce,
 };
 
 cohort_status cpu_backend_open(cohort_context *context, const cohort_context_options *options)

@@ -52,4 +52,13 @@ cohort_status cpu_multimap_step(cohort_context *context, const struct multimap_s
                                 enum multimap_step_kind kind);
 cohort_status cpu_scan(cohort_context *context, co_u64 *a, co_u64 n);
 
+/* ---- multisplit.c, compact.c, sort.c, sums.c ---------------------------------------------------------------- */
+
+cohort_status cpu_split(cohort_context *context, const struct split *split, uint64_t *need);
+cohort_status cpu_histogram(cohort_context *context, const struct split *split, uint64_t *need);
+cohort_status cpu_compact(cohort_context *context, const struct compact *compact, uint64_t *need);
+cohort_status cpu_sort(cohort_context *context, const struct sort *sort, uint64_t *need);
+cohort_status cpu_prefix(cohort_context *context, const struct prefix *prefix, uint64_t *need);
+cohort_status cpu_reduce(cohort_context *context, const struct reduce *reduce, uint64_t *need);
+
 #endif

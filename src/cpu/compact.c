@@ -1,0 +1,208 @@
+/* cpu/compact.c: compaction on the host's threads.
+ *
+ * First a bitmap of what is kept is made (or is the caller's `where`), with the number of ones of every block of 4,096 entries; their
+ * sums say where each block's kept and rejected entries go. Then every block lists the places of its ones and of its zeros,
+ * without a branch an entry, and each array is gathered along these lists. A segment's first kept entry is the number of ones
+ * before it: its block's sum and a count of bits. */
+#include "split.h"
+
+#include <string.h>
+
+#define BLOCK         4096u
+#define WORDS         (BLOCK / 32)
+#define GRAIN         4u /* blocks that a thread takes at a time */
+#define SEGMENT_GRAIN 4096u
+
+struct wide {
+    co_u64 lo, hi;
+};
+
+struct job {
+    const struct compact *c;
+    struct cpu_ids ids;
+    const co_u32 *bits; /* whole words */
+    co_u32 *made;       /* the same where it is ours */
+    co_u64 *before;     /* a block's kept entries, then those before it; one more at the end */
+    co_u64 first_bad;   /* atomic minimum */
+};
+
+static co_u64 blocks_of(co_u64 n)
+{
+    return n / BLOCK + (n % BLOCK != 0);
+}
+
+static co_u32 count_of(const struct job *j, co_u64 block)
+{
+    co_u64 left = j->c->n - block * BLOCK;
+    return left < BLOCK ? (co_u32)left : BLOCK;
+}
+
+/* Word w of the bitmap, zeros beyond n. */
+static co_u32 word_at(const struct job *j, co_u64 w)
+{
+    co_u64 left = j->c->n - w * 32;
+    return left < 32 ? j->bits[w] & ((1u << left) - 1) : j->bits[w];
+}
+
+static void find_bad(struct job *j, const co_u32 *ids, co_u32 n, co_u64 first)
+{
+    for (co_u32 i = 0; i < n; i++)
+        if (ids[i] == SPLIT_BAD) {
+            co_min64(&j->first_bad, first + i);
+            return;
+        }
+}
+
+/* The bitmap of a block. */
+static void make_bits(struct job *j, co_u64 block)
+{
+    int table = j->ids.fn->kind == SPLIT_TABLE8 || j->ids.fn->kind == SPLIT_TABLE16;
+    co_u32 ids[CPU_IDS], count = count_of(j, block), n;
+    for (co_u32 i = 0; i < count; i += n) {
+        n = count - i < CPU_IDS ? count - i : CPU_IDS;
+        cpu_ids(&j->ids, block * BLOCK + i, n, ids);
+        if (table)
+            find_bad(j, ids, n, block * BLOCK + i);
+        for (co_u32 k = 0; table && k < n; k++)
+            ids[k] = ids[k] == SPLIT_BAD ? 0 : ids[k];
+        for (co_u32 k = n; k % 32; k++)
+            ids[k] = 0;
+        for (co_u32 k = 0; k < n; k += 32) {
+            co_u32 word = 0;
+            for (co_u32 b = 0; b < 32; b++)
+                word |= (co_u32)(ids[k + b] != 0) << b;
+            j->made[block * WORDS + (i + k) / 32] = word;
+        }
+    }
+}
+
+static void count_blocks(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    struct job *j = arg;
+    (void)worker;
+    for (co_u64 block = begin; block < end; block++) {
+        co_u64 ones = 0, words = (count_of(j, block) + 31) / 32;
+        if (j->made)
+            make_bits(j, block);
+        for (co_u64 w = block * WORDS; w < block * WORDS + words; w++)
+            ones += (co_u64)__builtin_popcount(word_at(j, w));
+        j->before[block] = ones;
+    }
+}
+
+/* ---- writing -------------------------------------------------------------------------------------------------------- */
+
+/* The places of a block's ones, or of its zeros; returns how many. `places` has room for one more. */
+static co_u32 list(const struct job *j, co_u64 block, co_u32 turn, co_u16 *restrict places)
+{
+    co_u32 count = count_of(j, block), n = 0;
+    for (co_u32 i = 0; i < count; i += 32) {
+        co_u32 word = word_at(j, block * WORDS + i / 32) ^ turn, many = count - i < 32 ? count - i : 32;
+        for (co_u32 b = 0; b < many; b++) {
+            places[n] = (co_u16)(i + b);
+            n += word >> b & 1;
+        }
+    }
+    return n;
+}
+
+#define GATHER(T)                                               \
+    do {                                                        \
+        const T *restrict t_in = (const T *)(const void *)from; \
+        T *restrict t_out = (T *)to;                            \
+        for (co_u32 i = 0; i < n; i++)                          \
+            t_out[i] = t_in[places[i]];                         \
+    } while (0)
+
+static void gather(const void *in, void *out, co_u32 bytes, co_u64 first, co_u64 at, const co_u16 *places,
+                   co_u32 n)
+{
+    const char *from = (const char *)in + first * bytes;
+    void *to = (char *)out + at * bytes;
+    if (!out)
+        return;
+    switch (bytes) {
+    case 1:
+        GATHER(co_u8);
+        break;
+    case 2:
+        GATHER(co_u16);
+        break;
+    case 4:
+        GATHER(co_u32);
+        break;
+    case 8:
+        GATHER(co_u64);
+        break;
+    default:
+        GATHER(struct wide);
+    }
+}
+
+static void write_blocks(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    const struct job *j = arg;
+    const struct compact *c = j->c;
+    co_u16 places[BLOCK + 1];
+    int keeps = c->kept != NULL, rejects = c->rejected != NULL;
+    (void)worker;
+    for (co_u32 k = 0; k < c->columns; k++) {
+        keeps |= c->column[k].out != NULL;
+        rejects |= c->column_rejected[k] != NULL;
+    }
+    for (co_u64 block = begin; block < end; block++) {
+        co_u64 first = block * BLOCK, at = j->before[block];
+        co_u32 n = keeps ? list(j, block, 0, places) : 0;
+        if (n)
+            gather(c->keys, c->kept, c->key_bytes, first, at, places, n);
+        for (co_u32 k = 0; n && k < c->columns; k++)
+            gather(c->column[k].in, c->column[k].out, c->column[k].bytes, first, at, places, n);
+        n = rejects ? list(j, block, ~0u, places) : 0;
+        if (n)
+            gather(c->keys, c->rejected, c->key_bytes, first, first - at, places, n);
+        for (co_u32 k = 0; n && k < c->columns; k++)
+            gather(c->column[k].in, c->column_rejected[k], c->column[k].bytes, first, first - at, places, n);
+    }
+}
+
+static co_u64 kept_before(const struct job *j, co_u64 i)
+{
+    co_u64 sum = j->before[i / BLOCK], w = i / BLOCK * WORDS;
+    for (; w < i / 32; w++)
+        sum += (co_u64)__builtin_popcount(j->bits[w]);
+    return i % 32 ? sum + (co_u64)__builtin_popcount(j->bits[w] & ((1u << i % 32) - 1)) : sum;
+}
+
+static void place_segments(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    const struct job *j = arg;
+    (void)worker;
+    for (co_u64 s = begin; s < end; s++)
+        j->c->segment_kept[s] = kept_before(j, j->c->segment_offsets[s]);
+}
+
+cohort_status cpu_compact(cohort_context *context, const struct compact *c, uint64_t *need)
+{
+    struct cpu_room room = {need ? NULL : c->workspace, 0};
+    struct job j = {.c = c, .ids = {&c->fn, c->user, c->keys, c->key_bytes}, .first_bad = ~0ull};
+    co_u64 blocks = blocks_of(c->n);
+    j.before = cpu_room_take(&room, 8 * (blocks + 1));
+    if (c->fn.kind)
+        j.made = cpu_room_take(&room, blocks * WORDS * 4);
+    if (need) {
+        *need = room.bytes;
+        return COHORT_OK;
+    }
+    j.bits = j.made ? j.made : c->where;
+    cpu_parallel(context, blocks, GRAIN, count_blocks, &j);
+    j.before[blocks] = 0;
+    cpu_scan(context, j.before, blocks + 1);
+    cpu_parallel(context, blocks, GRAIN, write_blocks, &j);
+    if (c->total)
+        *c->total = j.before[blocks];
+    if (c->segment_kept)
+        cpu_parallel(context, c->segments + 1, SEGMENT_GRAIN, place_segments, &j);
+    if (j.first_bad != ~0ull)
+        co_min64(&c->deferred->first_bad, j.first_bad);
+    return COHORT_OK;
+}

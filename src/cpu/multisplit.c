@@ -1,0 +1,270 @@
+/* cpu/multisplit.c: multisplit and histogram on the host's threads.
+ *
+ * Up to 2,048 buckets one pass of split_pass.c does it. More buckets are split twice, by the low and then by the high half
+ * of the id: both passes are stable, so the second leaves each bucket in input order. The ids are then made once: their low halves
+ * are kept beside the keys, their high halves are moved along by the first pass as one more array, and the offsets come from counting
+ * whole ids meanwhile. Functions that cost much keep their ids too when one pass is enough.
+ *
+ * Bad ids have a bucket of their own behind the last, which is counted and moved nowhere. */
+#include "split.h"
+
+#include <string.h>
+
+#define GRAIN 16384u /* entries whose ids a thread makes at a time, a multiple of CPU_IDS */
+#define LANED 512u   /* buckets up to which ids are counted in four lanes */
+#define LANES 4u
+
+/* Making of ids: counted, kept, or both. */
+struct making {
+    struct cpu_ids ids;
+    co_u32 buckets, low_bits; /* low_bits 0: kept whole */
+    co_u16 *low, *high;       /* NULL: not kept */
+    co_u64 *tables;           /* LANES rows or one a worker, of `stride`; NULL: not counted */
+    co_u64 stride;
+    co_u32 lanes, threads;
+    co_u64 *firsts; /* a worker's first bad entry */
+};
+
+static void making_room(cohort_context *context, struct making *m, const struct split *s,
+                        struct cpu_room *room)
+{
+    m->ids = (struct cpu_ids){&s->fn, s->user, s->keys, s->key_bytes};
+    m->buckets = s->fn.buckets;
+    m->threads = cpu_device(context)->threads;
+    m->lanes = m->buckets <= LANED ? LANES : 1;
+    m->stride = (m->buckets + 1 + 7) / 8 * 8;
+    m->tables = cpu_room_take(room, 8ull * m->threads * m->lanes * m->stride);
+    m->firsts = cpu_room_take(room, 64ull * m->threads);
+}
+
+static void count_ids(const struct making *m, const co_u32 *restrict ids, co_u32 n, co_u64 *restrict table)
+{
+    co_u64 *t1 = table + (m->lanes > 1 ? m->stride : 0), *t2 = t1 + (t1 - table), *t3 = t2 + (t1 - table);
+    co_u32 i = 0, most = m->buckets;
+    for (; i + 4 <= n; i += 4) {
+        table[ids[i] < most ? ids[i] : most]++;
+        t1[ids[i + 1] < most ? ids[i + 1] : most]++;
+        t2[ids[i + 2] < most ? ids[i + 2] : most]++;
+        t3[ids[i + 3] < most ? ids[i + 3] : most]++;
+    }
+    for (; i < n; i++)
+        table[ids[i] < most ? ids[i] : most]++;
+}
+
+static void keep_ids(const struct making *m, const co_u32 *restrict ids, co_u32 n, co_u64 first)
+{
+    co_u16 *restrict low = m->low + first, *restrict high = m->high;
+    co_u32 most = m->buckets, bits = m->low_bits, mask = (1u << bits) - 1;
+    if (!high) {
+        for (co_u32 i = 0; i < n; i++)
+            low[i] = (co_u16)(ids[i] < most ? ids[i] : most);
+        return;
+    }
+    high += first;
+    for (co_u32 i = 0; i < n; i++) {
+        low[i] = (co_u16)(ids[i] < most ? ids[i] & mask : mask + 1);
+        high[i] = (co_u16)(ids[i] >> bits);
+    }
+}
+
+static co_u64 first_bad(const struct making *m, const co_u32 *ids, co_u32 n, co_u64 first)
+{
+    co_u32 bad = 0;
+    for (co_u32 i = 0; i < n; i++)
+        bad |= ids[i] >= m->buckets;
+    if (!bad)
+        return ~0ull;
+    for (co_u32 i = 0;; i++)
+        if (ids[i] >= m->buckets)
+            return first + i;
+}
+
+static void make_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    const struct making *m = arg;
+    co_u32 ids[CPU_IDS], n;
+    for (co_u64 i = begin; i < end; i += n) {
+        n = end - i < CPU_IDS ? (co_u32)(end - i) : CPU_IDS;
+        cpu_ids(&m->ids, i, n, ids);
+        if (m->low)
+            keep_ids(m, ids, n, i);
+        if (!m->tables)
+            continue;
+        count_ids(m, ids, n, m->tables + worker * m->lanes * m->stride);
+        co_u64 bad = first_bad(m, ids, n, i);
+        if (bad < m->firsts[worker * 8])
+            m->firsts[worker * 8] = bad;
+    }
+}
+
+/* Makes the ids of n keys; bins, where not NULL, gets how many have each, and *first the first bad one's index. */
+static void make_ids(cohort_context *context, struct making *m, co_u64 n, co_u64 *bins, co_u64 *bad,
+                     co_u64 *first)
+{
+    if (!bins)
+        m->tables = NULL;
+    else
+        memset(m->tables, 0, 8ull * m->threads * m->lanes * m->stride);
+    memset(m->firsts, 0xff, 64ull * m->threads);
+    cpu_parallel(context, n, GRAIN, make_range, m);
+    if (!bins)
+        return;
+    *bad = 0;
+    *first = ~0ull;
+    for (co_u32 b = 0; b <= m->buckets; b++) {
+        co_u64 sum = 0;
+        for (co_u32 row = 0; row < m->threads * m->lanes; row++)
+            sum += m->tables[row * m->stride + b];
+        *(b < m->buckets ? &bins[b] : bad) = sum;
+    }
+    for (co_u32 t = 0; t < m->threads; t++)
+        *first = m->firsts[t * 8] < *first ? m->firsts[t * 8] : *first;
+}
+
+static void report(const struct split *s, co_u64 bad, co_u64 first)
+{
+    if (s->counts)
+        *s->counts = (struct map_counts){s->n, 0, s->n - bad, bad, first};
+    if (bad)
+        co_min64(&s->deferred->first_bad, first);
+}
+
+/* ---- histogram ------------------------------------------------------------------------------------------------------ */
+
+cohort_status cpu_histogram(cohort_context *context, const struct split *s, uint64_t *need)
+{
+    struct cpu_room room = {need ? NULL : s->workspace, 0};
+    struct making m = {.low = NULL};
+    co_u64 bad, first;
+    making_room(context, &m, s, &room);
+    if (need) {
+        *need = room.bytes;
+        return COHORT_OK;
+    }
+    make_ids(context, &m, s->n, s->offsets, &bad, &first);
+    report(s, bad, first);
+    return COHORT_OK;
+}
+
+/* ---- split ---------------------------------------------------------------------------------------------------------- */
+
+struct plan {
+    struct making making;
+    struct cpu_pass pass, second;
+    co_u64 *offsets;            /* of the passes */
+    co_u16 *moved;              /* the high halves after the first of two passes */
+    co_u32 made, two, low_bits; /* ids are made beforehand; two passes; bits of the low half */
+};
+
+static void one_pass_room(cohort_context *context, struct plan *plan, const struct split *s,
+                          struct cpu_room *room)
+{
+    struct cpu_pass *p = &plan->pass;
+    plan->offsets = cpu_room_take(room, 8ull * (s->fn.buckets + 1));
+    if (plan->made) {
+        plan->making.low = cpu_room_take(room, 2 * s->n);
+        plan->making.high = NULL;
+    }
+    p->buckets = s->fn.buckets;
+    p->source = plan->made ? CPU_FROM_KEPT : CPU_FROM_FN;
+    p->ids = plan->making.ids;
+    p->kept = plan->making.low;
+    p->offsets = s->offsets ? s->offsets : plan->offsets;
+    cpu_pass_room(context, p, room);
+}
+
+/* The first pass into memory of the workspace, the second out of it. Both use the same room, one after the other. */
+static void two_pass_room(cohort_context *context, struct plan *plan, const struct split *s,
+                          struct cpu_room *room)
+{
+    struct cpu_pass *p = &plan->pass, *q = &plan->second;
+    plan->making.low = cpu_room_take(room, 2 * s->n);
+    plan->making.high = cpu_room_take(room, 2 * s->n);
+    plan->making.low_bits = plan->low_bits;
+    plan->moved = cpu_room_take(room, 2 * s->n);
+    plan->offsets = cpu_room_take(room, 8ull * (CPU_PASS_BUCKETS + 1));
+    *q = *p;
+    for (co_u32 a = 0; a < p->arrays; a++)
+        q->array[a].in = p->array[a].out = cpu_room_take(room, s->n * p->array[a].bytes);
+    p->array[p->arrays++] = (struct cpu_array){plan->making.high, plan->moved, 2};
+    p->buckets = 1u << plan->low_bits;
+    q->buckets = ((s->fn.buckets - 1) >> plan->low_bits) + 1;
+    p->kept = plan->making.low;
+    q->kept = plan->moved;
+    p->source = q->source = CPU_FROM_KEPT;
+    p->offsets = q->offsets = plan->offsets;
+    struct cpu_room again = *room;
+    cpu_pass_room(context, p, room);
+    cpu_pass_room(context, q, &again);
+    room->bytes = again.bytes > room->bytes ? again.bytes : room->bytes;
+}
+
+static void plan_room(cohort_context *context, struct plan *plan, const struct split *s,
+                      struct cpu_room *room)
+{
+    struct cpu_pass *p = &plan->pass;
+    memset(plan, 0, sizeof *plan);
+    cpu_pass_arrays(p, s->keys, s->keys_out, s->key_bytes, s->column, s->columns, s->permutation,
+                    s->permutation_bytes);
+    p->n = s->n;
+    making_room(context, &plan->making, s, room);
+    plan->two = s->fn.buckets > CPU_PASS_BUCKETS;
+    plan->made = plan->two || cpu_ids_are_dear(&s->fn);
+    while (plan->two && s->fn.buckets > 1ull << 2 * plan->low_bits)
+        plan->low_bits++;
+    if (plan->two)
+        two_pass_room(context, plan, s, room);
+    else
+        one_pass_room(context, plan, s, room);
+}
+
+/* Bins to where each begins. */
+static void scan_offsets(co_u64 *offsets, co_u32 buckets)
+{
+    co_u64 sum = 0;
+    for (co_u32 b = 0; b < buckets; b++) {
+        co_u64 count = offsets[b];
+        offsets[b] = sum;
+        sum += count;
+    }
+    offsets[buckets] = sum;
+}
+
+static void split_twice(cohort_context *context, struct plan *plan, const struct split *s)
+{
+    struct cpu_pass *p = &plan->pass, *q = &plan->second;
+    co_u64 bad, first;
+    make_ids(context, &plan->making, s->n, s->offsets, &bad, &first);
+    if (s->offsets)
+        scan_offsets(s->offsets, s->fn.buckets);
+    cpu_pass_count(context, p);
+    cpu_pass_move(context, p);
+    report(s, p->bad, p->first_bad);
+    q->n = s->n - p->bad;
+    struct cpu_room room = {(char *)p->rows, 0};
+    cpu_pass_room(context, q, &room);
+    cpu_pass_count(context, q);
+    cpu_pass_move(context, q);
+}
+
+cohort_status cpu_split(cohort_context *context, const struct split *s, uint64_t *need)
+{
+    struct cpu_room room = {need ? NULL : s->workspace, 0};
+    struct plan plan;
+    if (s->method != COHORT_SPLIT_AUTO)
+        return context_fail(context, COHORT_UNSUPPORTED,
+                            "desc->method is %u: a CPU has COHORT_SPLIT_AUTO only", s->method);
+    plan_room(context, &plan, s, &room);
+    if (need) {
+        *need = room.bytes;
+    } else if (plan.two) {
+        split_twice(context, &plan, s);
+    } else {
+        if (plan.made)
+            make_ids(context, &plan.making, s->n, NULL, NULL, NULL);
+        cpu_pass_count(context, &plan.pass);
+        cpu_pass_move(context, &plan.pass);
+        report(s, plan.pass.bad, plan.pass.first_bad);
+    }
+    return COHORT_OK;
+}

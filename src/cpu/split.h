@@ -1,0 +1,115 @@
+/* cpu/split.h: what the CPU's multisplit, sort, compaction and sums share: ids of blocks of keys, the stable pass that moves
+ * arrays into buckets, and how a workspace is divided. */
+#ifndef COHORT_CPU_SPLIT_H
+#define COHORT_CPU_SPLIT_H
+
+#include "cpu.h"
+
+/* ---- workspace ------------------------------------------------------------------------------------------------ */
+
+/* Pieces of a workspace, each aligned to 256 bytes. With `base` NULL only the sum is made, so the function that divides a workspace
+ * also tells how large it has to be. */
+struct cpu_room {
+    char *base;
+    co_u64 bytes;
+};
+
+/* More than there can be stays more than there can be. */
+#define CPU_ROOM_MOST (1ull << 62)
+
+static inline void *cpu_room_take(struct cpu_room *room, co_u64 bytes)
+{
+    void *piece = room->base ? room->base + room->bytes : NULL;
+    bytes = bytes < CPU_ROOM_MOST - room->bytes ? (bytes + 255) & ~255ull : CPU_ROOM_MOST - room->bytes;
+    room->bytes += bytes;
+    return piece;
+}
+
+/* ---- split_ids.c: the ids of keys ------------------------------------------------------------------------------- */
+
+#define CPU_IDS 1024u /* keys whose ids are made at a time */
+
+/* A function and the keys that it is of. */
+struct cpu_ids {
+    const struct split_fn *fn;
+    const cohort_fn *user; /* of USER */
+    const void *keys;
+    co_u32 key_bytes;
+};
+
+/* ids[i] = the id of key first + i, for count <= CPU_IDS of them; m or more for those that have none. */
+void cpu_ids(const struct cpu_ids *f, co_u64 first, co_u32 count, co_u32 *ids);
+
+/* Whether a function costs so much that its ids are better kept than made twice; so are USER's, which must be the same both
+ * times. */
+int cpu_ids_are_dear(const struct split_fn *fn);
+
+/* Sortable digits: (key, as `order` maps it to an unsigned number, >> shift) & mask. */
+struct cpu_digit {
+    co_u32 order, descending, shift, mask;
+};
+
+co_u32 cpu_order_bytes(co_u32 order);
+
+/* The numbers that keys are sorted by: unsigned, rising, bits from low_bit on. */
+void cpu_order_keys(const struct cpu_digit *digit, const void *keys, co_u64 first, co_u32 count, co_u64 *to);
+
+struct cpu_pass;
+
+/* The buckets of entries first .. first + count of a pass, p->buckets for those that have none. */
+void cpu_pass_digits(const struct cpu_pass *p, co_u64 first, co_u32 count, co_u16 *to);
+
+/* ---- split_pass.c: one stable pass ------------------------------------------------------------------------------- */
+
+#define CPU_PASS_BUCKETS 2048u                    /* at most */
+#define CPU_ARRAYS_MOST  (SPLIT_COLUMNS_MOST + 3) /* keys, columns, permutation, ids */
+
+/* One array that is moved. */
+struct cpu_array {
+    const void *in; /* NULL: entry i is the pass's `first` + i, of 4 or 8 bytes */
+    void *out;
+    co_u32 bytes;
+};
+
+/* Where a pass takes the bucket of an entry from. */
+enum cpu_source { CPU_FROM_FN, CPU_FROM_KEPT, CPU_FROM_DIGIT };
+
+struct cpu_pass {
+    co_u64 n, first;
+    co_u32 buckets; /* ids from here on: entries that are dropped */
+    enum cpu_source source;
+    struct cpu_ids ids; /* FN; of DIGIT the keys */
+    const co_u16 *kept; /* KEPT */
+    struct cpu_digit digit;
+    co_u32 arrays;
+    struct cpu_array array[CPU_ARRAYS_MOST];
+    co_u64 *offsets;       /* out: buckets + 1 */
+    co_u64 bad, first_bad; /* out: entries dropped, the least of them (~0: none) */
+    /* Set by cpu_pass_room. */
+    co_u32 block, stride, parts, phase, streaming;
+    co_u64 blocks;
+    co_u16 *rows;   /* counts: a row a lane a block */
+    co_u64 *starts; /* a row a part: first its counts, then where its entries go */
+    co_u64 *firsts; /* a part's first bad entry */
+    char *scratch;  /* a piece a worker */
+    co_u64 each;    /* bytes of a piece */
+};
+
+/* Divides the room for `pass`, of which n, buckets and the arrays' widths must be set, or only tells how much it takes. */
+void cpu_pass_room(cohort_context *context, struct cpu_pass *pass, struct cpu_room *room);
+
+/* Counts: offsets, bad, first_bad. */
+void cpu_pass_count(cohort_context *context, struct cpu_pass *pass);
+
+/* Moves the arrays, after cpu_pass_count. */
+void cpu_pass_move(cohort_context *context, struct cpu_pass *pass);
+
+/* Keys (where keys_out is not NULL), columns and permutation (where it is not) as the arrays of a pass. */
+void cpu_pass_arrays(struct cpu_pass *pass, const void *keys, void *keys_out, co_u32 key_bytes,
+                     const struct split_column *column, co_u32 columns, void *permutation,
+                     co_u32 permutation_bytes);
+
+/* Moves the arrays of a pass as they are, all entries. */
+void cpu_pass_copy(cohort_context *context, const struct cpu_pass *pass);
+
+#endif
