@@ -143,7 +143,9 @@ static void fill(const cohort_fn *fn, uint32_t buckets, struct split_fn *out)
     out->kind = (co_u32)fn->kind;
     out->buckets = buckets ? buckets : SPLIT_BAD;
     out->a = fn->a;
-    out->b = fn->kind == COHORT_FN_BITS ? ((co_u64)1 << fn->b) - 1 : fn->b;
+    out->b = fn->kind == COHORT_FN_BITS    ? ((co_u64)1 << fn->b) - 1
+             : fn->kind == COHORT_FN_DELTA ? UINT64_MAX
+                                           : fn->b;
     out->count = fn->count;
     out->by = split_divisor_of(fn->kind == COHORT_FN_MODULO   ? buckets
                                : fn->kind == COHORT_FN_RANGES ? range_width(fn, buckets)

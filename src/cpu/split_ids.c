@@ -81,6 +81,7 @@ CO_INLINE void modulo(const struct split_fn *f, const void *keys, co_u32 n, co_u
 CO_INLINE void slices(const struct split_fn *f, const void *keys, co_u32 n, co_u32 *restrict ids, int wide)
 {
     const co_u32 *restrict k32 = keys, most = f->buckets - 1, least = (co_u32)f->a;
+    const co_u32 last = f->b < 0xffffffffu ? (co_u32)f->b : 0xffffffffu;
     if (wide || f->a >> 32 || f->by.divisor >> 32) {
         for (co_u32 i = 0; i < n; i++)
             ids[i] = split_clamp(f, key_at(keys, i, wide));
@@ -88,7 +89,8 @@ CO_INLINE void slices(const struct split_fn *f, const void *keys, co_u32 n, co_u
     }
     const struct divisor32 by = divisor32_of(f->by.divisor);
     for (co_u32 i = 0; i < n; i++) {
-        co_u32 at = divide32(k32[i] < least ? 0 : k32[i] - least, &by);
+        co_u32 inside = k32[i] < last ? k32[i] : last,
+               at = divide32(inside < least ? 0 : inside - least, &by);
         ids[i] = at < most ? at : most;
     }
 }

@@ -39,7 +39,7 @@ struct split_divisor {
 struct split_fn {
     co_u32 kind;
     co_u32 buckets; /* m; ids from m on are bad */
-    co_u64 a, b;    /* as in cohort_fn; BITS: shift and mask; RANGES: first and last key */
+    co_u64 a, b;    /* as in cohort_fn; BITS: shift and mask; RANGES, DELTA: first and last key, by `by` */
     struct split_divisor by;
     const void *data; /* in the context's memory */
     co_u64 count;
@@ -88,9 +88,10 @@ CO_INLINE co_u32 split_search(const struct split_fn *f, co_u64 key, int wide)
     return (co_u32)low;
 }
 
+/* Keys outside of [a, b] count as the nearest of the two. */
 CO_INLINE co_u32 split_clamp(const struct split_fn *f, co_u64 key)
 {
-    co_u64 at = key < f->a ? 0 : split_divide(key - f->a, &f->by);
+    co_u64 inside = key < f->b ? key : f->b, at = inside < f->a ? 0 : split_divide(inside - f->a, &f->by);
     return at < f->buckets ? (co_u32)at : f->buckets - 1;
 }
 
@@ -106,7 +107,6 @@ CO_INLINE co_u32 split_id(const struct split_fn *f, co_u64 key, co_u64 i, int wi
     case SPLIT_MODULO:
         return (co_u32)(key - split_divide(key, &f->by) * f->by.divisor);
     case SPLIT_RANGES:
-        return split_clamp(f, key < f->b ? key : f->b);
     case SPLIT_DELTA:
         return split_clamp(f, key);
     case SPLIT_SPLITTERS:
