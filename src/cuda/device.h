@@ -27,6 +27,22 @@ struct gpu_tuning {
 
 const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsigned architecture);
 
+/* How a split by blocks is done: the instance of its kernels, and how the input is cut. A row serves devices as above, up to
+ * `buckets` buckets and columns of `widest` bytes. */
+struct split_tuning {
+    const char *driver;
+    unsigned architecture;
+    unsigned buckets, widest;
+    unsigned items, threads; /* of the instance; SPLIT_PLACE of multisplit.cu lists them */
+    unsigned rounds;         /* in which a tile is put in order */
+    unsigned blocks;         /* a multiprocessor */
+    unsigned tiles;          /* of a span */
+};
+
+/* NULL: there is none for so many buckets. */
+const struct split_tuning *split_tuning_for(const struct cuda_driver *driver, unsigned architecture,
+                                            unsigned buckets, unsigned widest);
+
 /* ---- device.c: errors, entering, launching ------------------------------------------------------------- */
 
 struct gpu_stream;
@@ -84,6 +100,13 @@ cohort_status cuda_map_sweep(cohort_context *context, const struct map_sweep *sw
 cohort_status cuda_multimap_step(cohort_context *context, const struct multimap_step *step,
                                  enum multimap_step_kind kind);
 cohort_status cuda_scan(cohort_context *context, co_u64 *a, co_u64 n);
+/* The same with the workspace given: as many bytes as gpu_scan_bytes says. */
+uint64_t gpu_scan_bytes(cohort_context *context, uint64_t n);
+cohort_status gpu_scan(cohort_context *context, co_u64 *a, uint64_t n, co_u64 *workspace);
+
+/* multisplit.c */
+cohort_status cuda_split(cohort_context *context, const struct split *split, uint64_t *need);
+cohort_status cuda_histogram(cohort_context *context, const struct split *split, uint64_t *need);
 
 /* limits.c */
 cohort_status cuda_limits(cohort_context *context, cohort_limits *limits);

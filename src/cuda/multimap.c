@@ -39,24 +39,43 @@ cohort_status cuda_multimap_step(cohort_context *context, const struct multimap_
 }
 
 /* Each level has a word for every tile of the one before it: 4,096 times fewer. */
-cohort_status cuda_scan(cohort_context *context, co_u64 *a, co_u64 n)
+static uint64_t scan_tiles(cohort_context *context, uint64_t n)
 {
     uint64_t tile = (uint64_t)gpu_of(context)->tuning->block * SCAN_EACH;
-    struct scan_step s = {a, n, n / tile + (n % tile != 0), NULL};
-    void *sums = NULL;
+    return n / tile + (n % tile != 0);
+}
+
+uint64_t gpu_scan_bytes(cohort_context *context, uint64_t n)
+{
+    uint64_t words = 0;
+    while ((n = scan_tiles(context, n)) > 1)
+        words += n;
+    return words * sizeof(co_u64);
+}
+
+cohort_status gpu_scan(cohort_context *context, co_u64 *a, uint64_t n, co_u64 *workspace)
+{
+    struct scan_step s = {a, n, scan_tiles(context, n), NULL};
     if (!n)
         return COHORT_OK;
     if (s.tiles == 1)
         return launch_tiles(context, "scan_tiles", 1, &s);
-    cohort_status status = pool_take(context, s.tiles * sizeof *a, &sums);
-    if (status)
-        return status;
-    s.sums = sums;
-    status = launch_tiles(context, "scan_sums", s.tiles, &s);
+    s.sums = workspace;
+    cohort_status status = launch_tiles(context, "scan_sums", s.tiles, &s);
     if (!status)
-        status = cuda_scan(context, sums, s.tiles);
+        status = gpu_scan(context, workspace, s.tiles, workspace + s.tiles);
     if (!status)
         status = launch_tiles(context, "scan_tiles", s.tiles, &s);
-    pool_give(context, sums);
+    return status;
+}
+
+cohort_status cuda_scan(cohort_context *context, co_u64 *a, co_u64 n)
+{
+    void *workspace = NULL;
+    uint64_t bytes = gpu_scan_bytes(context, n);
+    cohort_status status = bytes ? pool_take(context, bytes, &workspace) : COHORT_OK;
+    if (!status)
+        status = gpu_scan(context, a, n, workspace);
+    pool_give(context, workspace);
     return status;
 }

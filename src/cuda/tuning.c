@@ -22,3 +22,24 @@ const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsign
             best = &rows[i];
     return best;
 }
+
+/* By rising buckets, then by rising width: the first row that holds what is asked is taken, of the newest architecture. */
+static const struct split_tuning splits[] = {
+    /* driver arch buckets, widest; items, threads, rounds, blocks, tiles */
+    {"cuda", 80, 32, 4, 31, 256, 1, 2, 4},   {"cuda", 80, 256, 4, 63, 64, 1, 4, 8},
+    {"cuda", 80, 2048, 4, 63, 256, 2, 1, 8}, {"sim", 0, 48, 8, 7, 64, 1, 2, 2},
+    {"sim", 0, 2048, 8, 7, 64, 2, 2, 2},
+};
+
+const struct split_tuning *split_tuning_for(const struct cuda_driver *driver, unsigned architecture,
+                                            unsigned buckets, unsigned widest)
+{
+    const struct split_tuning *best = NULL;
+    for (size_t i = 0; i < sizeof splits / sizeof *splits; i++) {
+        const struct split_tuning *t = &splits[i];
+        if (strcmp(t->driver, driver->name) == 0 && t->architecture <= architecture &&
+            t->buckets >= buckets && t->widest >= widest && (!best || t->architecture > best->architecture))
+            best = t;
+    }
+    return best;
+}

@@ -510,6 +510,24 @@ void sim_bulk_copy(void *shared, const void *from, co_u32 bytes)
     meet_block(BLOCK_COPY);
 }
 
+/* Barriers before and after: what was there is in memory, and nobody is at it. */
+void sim_recast(void *shared, co_u32 bytes, int warp)
+{
+    char *begin = shared_begin(sim.lane->block), *p = shared;
+    if (p < begin || p + bytes > begin + SHARED_BYTES)
+        sim_fail("a recast outside of the block's shared memory");
+    if (warp)
+        co_warp_sync(CO_FULL_WARP);
+    else
+        co_block_sync();
+    if (warp ? sim.lane->who.lane == 0 : sim.lane->who.thread == 0)
+        memset(&arena.shadow[p - arena.memory], 0, bytes * sizeof *arena.shadow);
+    if (warp)
+        co_warp_sync(CO_FULL_WARP);
+    else
+        co_block_sync();
+}
+
 /* All lanes of the block have come, and what they knew is the block's. */
 void memory_copy_in(struct block *block)
 {

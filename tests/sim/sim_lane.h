@@ -21,6 +21,7 @@ co_u64 sim_clock(void);
 void sim_pause(void);
 co_u64 sim_collective(enum sim_vote kind, co_u32 mask, co_u64 value, co_u32 from);
 void sim_block_sync(void);
+void sim_recast(void *shared, co_u32 bytes, int warp);
 co_u64 sim_read(const void *p, co_u32 bytes);
 co_u128 sim_read128(const void *p);
 void sim_write(void *p, co_u32 bytes, co_u64 v);
@@ -118,6 +119,18 @@ CO_INLINE void co_block_sync(void)
 {
     sim_block_sync();
 }
+CO_INLINE void co_warp_recast(void *shared, co_u32 bytes)
+{
+    sim_recast(shared, bytes, 1);
+}
+CO_INLINE void co_block_recast(void *shared, co_u32 bytes)
+{
+    sim_recast(shared, bytes, 0);
+}
+CO_INLINE co_u32 co_ones32(co_u32 v)
+{
+    return (co_u32)__builtin_popcount(v);
+}
 
 /* ---- plain ----------------------------------------------------------------------------------------------------- */
 
@@ -145,6 +158,10 @@ CO_INLINE void co_write8(co_u8 *p, co_u8 v)
 {
     sim_write(p, 1, v);
 }
+CO_INLINE void co_write16(co_u16 *p, co_u16 v)
+{
+    sim_write(p, 2, v);
+}
 CO_INLINE void co_write32(co_u32 *p, co_u32 v)
 {
     sim_write(p, 4, v);
@@ -160,6 +177,10 @@ CO_INLINE void co_write128(co_u128 *p, co_u128 v)
 CO_INLINE co_u8 co_read_stream8(const co_u8 *p)
 {
     return (co_u8)sim_read(p, 1);
+}
+CO_INLINE co_u16 co_read_stream16(const co_u16 *p)
+{
+    return (co_u16)sim_read(p, 2);
 }
 CO_INLINE co_u32 co_read_stream32(const co_u32 *p)
 {
@@ -344,7 +365,10 @@ CO_INLINE void co_bulk_copy(void *shared, const void *from, co_u32 bytes)
     sim_bulk_copy(shared, from, bytes);
 }
 
-#define CO_KERNEL(name, type) CO_KERNEL_NAMED(name, type)
+#define CO_EACH_ITEM(j, n) for (co_u32 j = 0; j < (n); j++)
+
+#define CO_KERNEL(name, type)                        CO_KERNEL_NAMED(name, type)
+#define CO_KERNEL_BOUND(name, type, threads, blocks) CO_KERNEL_NAMED(name, type)
 #define CO_KERNEL_NAMED(name, type)                                                \
     static void name##_body(const type *args);                                     \
     static void name##_run(const void *args)                                       \

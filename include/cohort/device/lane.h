@@ -16,7 +16,7 @@
  *            co_blocks(); co_clock() nanoseconds; co_pause() in a loop that waits for another lane
  * Together   co_ballot(mask, p); co_any; co_all; co_shuffle32/64(mask, v, from); co_match32/64(mask, v);
  *            co_warp_sync(mask); co_block_sync(); all lanes in mask must come, those that have returned excepted
- * Plain      co_read8/16/32/64/128(p), co_write8/32/64/128(p, v): memory that no other lane writes (reads) meanwhile;
+ * Plain      co_read8/16/32/64/128(p), co_write8/16/32/64/128(p, v): memory that no other lane writes (reads) meanwhile;
  *            co_read_stream.., co_write_stream..: the same, not to be kept in caches; co_read_sector32/64/128(p)
  * Relaxed    co_load32/64/128(p), co_store32/64/128(p, v): whole, coherent at each address, unordered across addresses;
  *            co_load_sector32/64/128(p), co_load_half32/64(p): the words of a sector or of half of one, each whole, read
@@ -25,8 +25,12 @@
  * Atomics    co_cas32/64/128(p, expected, desired) and co_add, co_min, co_max, co_or, co_and, co_exchange 32/64(p, v):
  *            relaxed, all return the old value; co_cas128 needs sm_90
  * Shared     CO_SHARED(T, name, n): an array of the block's; CO_SHARED_DYNAMIC(T, name): the launch's; plain and relaxed
- *            words and atomics work on it; co_bulk_copy(shared, from, bytes): the whole block copies, and meets
- * Kernels    CO_KERNEL(name, struct type) { ... args->field ... }; CO_INLINE for functions; CO_EACH_WARP(base, n) */
+ *            words and atomics work on it; co_bulk_copy(shared, from, bytes): the whole block copies, and meets;
+ *            co_warp_recast(p, bytes), co_block_recast: warp or block meets, and then uses these bytes with other widths
+ * Numbers    co_ones32(v): how many bits are 1
+ * Kernels    CO_KERNEL(name, struct type) { ... args->field ... }; CO_KERNEL_BOUND(.., threads, blocks): at most so many
+ *            threads a block, so many blocks at a time; CO_INLINE for functions; CO_EACH_WARP(base, n);
+ *            CO_EACH_ITEM(j, n): n known to the compiler, all turns spelled out */
 #ifndef COHORT_DEVICE_LANE_H
 #define COHORT_DEVICE_LANE_H
 

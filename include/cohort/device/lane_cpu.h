@@ -36,6 +36,10 @@ CO_INLINE void co_write8(co_u8 *p, co_u8 v)
 {
     *p = v;
 }
+CO_INLINE void co_write16(co_u16 *p, co_u16 v)
+{
+    *p = v;
+}
 CO_INLINE void co_write32(co_u32 *p, co_u32 v)
 {
     *p = v;

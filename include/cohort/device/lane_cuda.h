@@ -82,6 +82,20 @@ CO_INLINE void co_block_sync(void)
 {
     __syncthreads();
 }
+CO_INLINE void co_warp_recast(void *shared, co_u32 bytes)
+{
+    (void)shared, (void)bytes;
+    __syncwarp();
+}
+CO_INLINE void co_block_recast(void *shared, co_u32 bytes)
+{
+    (void)shared, (void)bytes;
+    __syncthreads();
+}
+CO_INLINE co_u32 co_ones32(co_u32 v)
+{
+    return (co_u32)__popc(v);
+}
 
 /* ---- plain --------------------------------------------------------------------------------------------------- */
 
@@ -113,6 +127,10 @@ CO_INLINE void co_write8(co_u8 *p, co_u8 v)
 {
     *p = v;
 }
+CO_INLINE void co_write16(co_u16 *p, co_u16 v)
+{
+    *p = v;
+}
 CO_INLINE void co_write32(co_u32 *p, co_u32 v)
 {
     *p = v;
@@ -127,6 +145,10 @@ CO_INLINE void co_write128(co_u128 *p, co_u128 v)
 }
 
 CO_INLINE co_u8 co_read_stream8(const co_u8 *p)
+{
+    return __ldcs(p);
+}
+CO_INLINE co_u16 co_read_stream16(const co_u16 *p)
 {
     return __ldcs(p);
 }
@@ -379,13 +401,18 @@ CO_INLINE void co_bulk_copy(void *shared, const void *from, co_u32 bytes)
 #endif
 }
 
-#define CO_KERNEL(name, type) CO_KERNEL_NAMED(name, type)
-#define CO_KERNEL_NAMED(name, type)                                                                 \
-    CO_INLINE void name##_body(const type *args);                                                   \
-    extern "C" __global__ void __launch_bounds__(256) name(const __grid_constant__ type parameters) \
-    {                                                                                               \
-        name##_body(&parameters);                                                                   \
-    }                                                                                               \
+/* A loop over a number of turns that the compiler knows, all of them spelled out: its arrays are registers. */
+#define CO_EACH_ITEM(j, n) _Pragma("unroll") for (co_u32 j = 0; j < (n); j++)
+
+#define CO_KERNEL(name, type)                        CO_KERNEL_BOUND(name, type, 256, 1)
+#define CO_KERNEL_BOUND(name, type, threads, blocks) CO_KERNEL_NAMED(name, type, threads, blocks)
+#define CO_KERNEL_NAMED(name, type, threads, blocks)              \
+    CO_INLINE void name##_body(const type *args);                 \
+    extern "C" __global__ void __launch_bounds__(threads, blocks) \
+        name(const __grid_constant__ type parameters)             \
+    {                                                             \
+        name##_body(&parameters);                                 \
+    }                                                             \
     CO_INLINE void name##_body(const type *args)
 
 #endif
