@@ -19,6 +19,8 @@ if(sim_sources)
     add_library(cohort_sim OBJECT ${sim_sources} ${kernel_sources} ${test_kernels})
     set_source_files_properties(${kernel_sources} ${test_kernels} PROPERTIES LANGUAGE C)
     target_compile_definitions(cohort_sim PRIVATE COHORT_SIM)
+    set_source_files_properties(tests/sim/jit.c PROPERTIES
+        COMPILE_DEFINITIONS "SIM_FOLDER=\"${PROJECT_SOURCE_DIR}/tests/sim\"")
     target_include_directories(cohort_sim PRIVATE tests/sim include src tests)
     target_link_libraries(cohort_sim PRIVATE cohort_flags)
     set(cohort_sim $<TARGET_OBJECTS:cohort_sim>)
@@ -34,7 +36,8 @@ foreach(source ${test_programs})
     add_executable(${name} ${source} $<TARGET_OBJECTS:cohort_test_support> ${cohort_sim})
     target_include_directories(${name} PRIVATE ${test_includes})
     target_link_libraries(${name} PRIVATE cohort_flags cohort_internal m)
-    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests
+        ENABLE_EXPORTS ON) # for what the simulated GPU compiles
 endforeach()
 
 # Programs of the tool's tests, tests/cli/NAME.c: each a main of its own, with the tool's parts at hand.

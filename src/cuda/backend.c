@@ -248,6 +248,7 @@ static void release(struct gpu *g)
         if (g->stream)
             g->driver->stream_synchronize(g->stream);
         gpu_stream_free(g);
+        gpu_users_free(g);
         gpu_modules_unload(&g->modules, g->driver);
         if (g->order)
             g->driver->event_destroy(g->order);

@@ -46,6 +46,7 @@ const struct split_tuning *split_tuning_for(const struct cuda_driver *driver, un
 /* ---- device.c: errors, entering, launching ------------------------------------------------------------- */
 
 struct gpu_stream;
+struct gpu_user;
 
 struct gpu {
     const struct cuda_driver *driver;
@@ -60,6 +61,7 @@ struct gpu {
     uint64_t l2_bytes, memory_bytes;
     struct gpu_modules modules;
     struct gpu_stream *streaming; /* stream.c: made when first needed */
+    struct gpu_user *users;       /* jit.c: functions of the user's that have been met */
     char name[256];
 };
 
@@ -84,6 +86,17 @@ cohort_status gpu_launch(cohort_context *context, const char *kernel, uint64_t i
  * each. */
 cohort_status gpu_launch_grid(cohort_context *context, const char *kernel, unsigned blocks, unsigned block,
                               unsigned shared_bytes, const void *args);
+
+/* ---- jit.c: functions of the user's -------------------------------------------------------------------- */
+
+/* Enqueues ids[i] = the user's function of keys[i], n of them, with the state that fn->data is. The first time that a function is
+ * met it is compiled: seconds. COHORT_UNSUPPORTED: no source, no compiler; COHORT_RANGE: it does not compile. With n = 0 it
+ * is compiled all the same. */
+cohort_status cuda_fn_ids(cohort_context *context, const struct split_fn *fn, const cohort_fn *user,
+                          uint64_t n, const void *keys, uint32_t key_bytes, co_u32 *ids);
+
+/* With the device current. */
+void gpu_users_free(struct gpu *g);
 
 /* ---- entries of the table ------------------------------------------------------------------------------ */
 

@@ -14,7 +14,7 @@
 
 #define INTERFACE_VERSION 12000
 
-static struct cuda_driver table = {.name = "cuda"};
+static struct cuda_driver table = {.name = "cuda", .compile = nvrtc_compile};
 static char reason[200]; /* why there is no table; "" if there is one */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "jit.h"
+
 typedef int cuda_result;
 typedef int cuda_device;
 typedef uint64_t cuda_pointer; /* CUdeviceptr; with unified addressing also a host address */
@@ -98,6 +100,8 @@ struct cuda_driver {
     cuda_result (*launch_kernel)(cuda_function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                  unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                                  cuda_stream, void **parameters, void **extra);
+
+    jit_compile compile; /* the compiler of its programs; NULL: none */
 
     /* Graph capture; a device without graphs has NULL here. */
     cuda_result (*stream_begin_capture)(cuda_stream, int mode /* 2: relaxed */);

@@ -8,7 +8,7 @@
 
 #include "cohort/context.h"
 
-enum file_kind { FILE_MAP = 1, FILE_MULTIMAP = 2 };
+enum file_kind { FILE_MAP = 1, FILE_MULTIMAP = 2, FILE_FUNCTION = 3 };
 
 #define FILE_SECTIONS 4 /* at most */
 

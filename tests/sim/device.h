@@ -20,7 +20,11 @@ extern struct device device;
 uint64_t device_random(void);
 
 extern const struct cuda_driver device_table;
-void device_lock(void); /* calls happen one at a time */
+
+/* jit.c */
+enum jit_result sim_compile(const struct jit_program *program, struct jit_image *image, char **log);
+int sim_image_load(const void *image); /* 1: its kernels can be found */
+void device_lock(void);                /* calls happen one at a time */
 void device_unlock(void);
 
 /* ---- streams.c ------------------------------------------------------------------------------------------------- */

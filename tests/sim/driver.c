@@ -461,8 +461,9 @@ static cuda_result event_elapsed_ms(float *ms, cuda_event start, cuda_event stop
 
 static cuda_result module_load_data(cuda_module *out, const void *image)
 {
-    (void)image;
     ENTER();
+    if (image && !sim_image_load(image))
+        return leave(CUDA_INVALID_VALUE);
     struct cuda_module_s *m = calloc(1, sizeof *m);
     if (!m || device.error) {
         free(m);
@@ -576,6 +577,7 @@ const struct cuda_driver device_table = {
     .module_get_function = module_get_function,
     .function_set_attribute = function_set_attribute,
     .launch_kernel = launch_kernel,
+    .compile = sim_compile,
 };
 
 /* ---- the account at the end -------------------------------------------------- */

@@ -9,6 +9,9 @@
 
 /* ---- what the simulator offers to words ------------------------------------------------------------------------ */
 
+/* Programs that are compiled at run time find these in the test program (jit.c). */
+#pragma GCC visibility push(default)
+
 struct sim_who {
     co_u32 lane, warp, thread, threads, block, blocks;
 };
@@ -47,6 +50,8 @@ struct sim_kernel {
     struct sim_kernel *next;
 };
 void sim_kernel_register(struct sim_kernel *kernel);
+
+#pragma GCC visibility pop
 
 /* ---- who, together --------------------------------------------------------------------------------------------- */
 

@@ -23,7 +23,8 @@ below() {
     backend) echo core shape public ;;
     api) echo api backend core io shape public ;;
     io) echo io core public ;;
-    cpu | cuda) echo "$1" backend core shape device public ;;
+    cpu) echo cpu backend core shape device public ;;
+    cuda) echo cuda backend core io shape device public ;;
     shape) echo shape device ;;
     kernels) echo kernels shape device ;;
     cli | bench) echo cli bench public ;;
