@@ -15,7 +15,7 @@ APART = env -u MAKELEVEL -u MAKEFLAGS -u MFLAGS
         format-check clean
 
 all: configure
-	@$(APART) cmake --build $(BUILD) -j $(JOBS)
+	@$(APART) cmake --build $(BUILD) -j $(JOBS) --target all peers
 
 help:
 	@echo "make               build $(BUILD)/cohort and $(BUILD)/libcohort.so"

@@ -7,16 +7,22 @@
 
 #include <stdint.h>
 
+#if defined(__CUDACC__)
+#    define BENCH_INLINE static inline __host__ __device__
+#else
+#    define BENCH_INLINE static inline
+#endif
+
 __extension__ typedef unsigned __int128 bench_wide;
 
-static inline uint64_t bench_mix_64(uint64_t x)
+BENCH_INLINE uint64_t bench_mix_64(uint64_t x)
 {
     x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdull;
     x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53ull;
     return x ^ (x >> 33);
 }
 
-static inline uint32_t bench_mix_32(uint32_t h)
+BENCH_INLINE uint32_t bench_mix_32(uint32_t h)
 {
     h = (h ^ (h >> 16)) * 0x85ebca6bu;
     h = (h ^ (h >> 13)) * 0xc2b2ae35u;
@@ -24,20 +30,20 @@ static inline uint32_t bench_mix_32(uint32_t h)
 }
 
 /* The key of index i, of 4 or 8 bytes; distinct below 2^32 indices where it has 4. */
-static inline uint64_t bench_key(uint64_t i, unsigned key_bytes)
+BENCH_INLINE uint64_t bench_key(uint64_t i, unsigned key_bytes)
 {
     uint64_t x = i + 0x51ed270b;
     return key_bytes == 4 ? bench_mix_32((uint32_t)x) : bench_mix_64(x);
 }
 
 /* The value that goes in with the key of index i: never zero. */
-static inline uint64_t bench_value(uint64_t i)
+BENCH_INLINE uint64_t bench_value(uint64_t i)
 {
     return (i * 0x9e3779b97f4a7c15ull) | 1;
 }
 
 /* An odd step near the golden section of n that shares no factor with it. */
-static inline uint64_t bench_step(uint64_t n)
+BENCH_INLINE uint64_t bench_step(uint64_t n)
 {
     uint64_t step = (uint64_t)((double)n * 0.6180339887) | 1;
     for (;; step += 2) {
@@ -53,7 +59,7 @@ static inline uint64_t bench_step(uint64_t n)
 }
 
 /* Entry i of a visit of all n in another order; step is bench_step(n). */
-static inline uint64_t bench_other(uint64_t i, uint64_t n, uint64_t step)
+BENCH_INLINE uint64_t bench_other(uint64_t i, uint64_t n, uint64_t step)
 {
     return (uint64_t)(((bench_wide)i * step + n / 3) % n);
 }

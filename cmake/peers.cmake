@@ -1,5 +1,40 @@
-# The peers' programs of the bench, bench/peers/peer_NAME.cpp, in build/peers: C++ that calls other people's maps. Each is built
-# if what it needs is here; none is part of the library or installed.
+# The peers' programs of the bench, bench/peers/peer_NAME.cpp and .cu, in build/peers: C++ that calls other people's maps, sorts
+# and splits. Each is built if what it needs is here; none is part of the library or installed. Those for a GPU need nvcc and
+# the headers of its toolkit and take a minute, so they are left to the target `peers`, which `make` builds too.
+add_custom_target(peers)
+if(COHORT_NVCC AND NOT COHORT_SANITIZE AND NOT COHORT_FUZZ)
+    file(GLOB peer_kernels CONFIGURE_DEPENDS bench/peers/peer_*.cu)
+    get_filename_component(toolkit ${COHORT_NVCC} REALPATH)
+    get_filename_component(toolkit ${toolkit}/../.. ABSOLUTE)
+    find_path(cub_include cub/cub.cuh PATHS ${toolkit}/include ${toolkit}/include/cccl NO_DEFAULT_PATH)
+    mark_as_advanced(cub_include)
+    set(peer_flags ${COHORT_NVCC_FLAGS})
+    if(COHORT_CUDA_ARCHS STREQUAL "auto") # CUB for five architectures takes minutes; later ones make code from PTX
+        set(peer_flags -gencode "arch=compute_90,code=[sm_90,compute_90]")
+    endif()
+    foreach(source ${peer_kernels})
+        get_filename_component(name ${source} NAME_WE)
+        if(NOT cub_include)
+            message(STATUS "Bench: ${name} is left out (no CUB beside ${COHORT_NVCC})")
+            continue()
+        endif()
+        set(program ${PROJECT_BINARY_DIR}/peers/${name})
+        file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/peers)
+        add_custom_command(
+            OUTPUT ${program}
+            COMMAND ${COHORT_NVCC} -std=c++17 -O3 -allow-unsupported-compiler ${peer_flags}
+                    -MD -MF ${program}.d -MT ${program} -o ${program} ${source}
+            DEPENDS ${source}
+            DEPFILE ${program}.d
+            COMMENT "Compiling ${name}.cu"
+            VERBATIM)
+        add_custom_target(${name} DEPENDS ${program})
+        add_dependencies(peers ${name})
+    endforeach()
+else()
+    message(STATUS "Bench: the peers on a GPU are left out (no nvcc)")
+endif()
+
 include(CheckLanguage)
 check_language(CXX)
 if(NOT CMAKE_CXX_COMPILER OR COHORT_SANITIZE OR COHORT_FUZZ)
@@ -23,6 +58,7 @@ function(cohort_peer name target package)
     target_compile_features(peer_${name} PRIVATE cxx_std_20)
     target_link_libraries(peer_${name} PRIVATE Threads::Threads ${target})
     set_target_properties(peer_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/peers)
+    add_dependencies(peers peer_${name})
 endfunction()
 cohort_peer(std "" "")
 cohort_peer(absl absl::flat_hash_map libabsl-dev)
