@@ -3,14 +3,14 @@
  * A measurement is timed by the context's own clock, several times after a warm-up; a row keeps the median, the least
  * and the greatest rate. Rows say which limit of the machine binds them, measured in the same run, and print the ratio
  * to it, and to the best figure of others where there is one: read from files (--against) or measured by the peers'
- * programs in the same run. Two rows are of the same thing if their name, width, keys, n, load, threads and place
- * (`at`) agree; a row without a load (others may not have one to set) agrees with every load. */
+ * programs in the same run. Two rows are of the same thing if their name, width, keys, n, load, threads, place (`at`)
+ * and variant agree; a row without a load or a variant (others may not have one to set) agrees with every one. */
 #ifndef COHORT_BENCH_H
 #define COHORT_BENCH_H
 
 #include "../cli/output.h"
 
-enum { BENCH_RUNS_MOST = 32, BENCH_LIMITS = 9, BENCH_EXTRAS = 6 };
+enum { BENCH_RUNS_MOST = 32, BENCH_LIMITS = 9, BENCH_EXTRAS = 6, BENCH_PATH = 4096 };
 
 #define BENCH_NO_LOAD (-1.0)
 
@@ -24,6 +24,7 @@ typedef struct bench_row {
     char name[40];       /* "map find" */
     char width[8];       /* "32/32"; "" where there is none */
     char keys[40];       /* what the keys are: "all there", "zipf" */
+    char variant[24];    /* one of several ways to do it: "look-back"; "" where there is one */
     char at_name[24];    /* what `at` is: "group size", "values a key"; "" where there is none */
     double at;
     uint64_t n;       /* entries */
@@ -150,6 +151,31 @@ int bench_row_same(const bench_row *a, const bench_row *b);
 /* "map find 32/32, all there, n = 1,048,576, load 0.5" */
 const char *bench_row_text(char to[256], const bench_row *row);
 
+/* ---- the peers' programs (peers.c) --------------------------------------------------------------------------------- */
+
+/* Where they are: `given` (--peers), or beside this program if `usual`. *found is NULL if none is to be run. */
+int bench_peers_find(const bench *b, const char *given, int usual, char folder[BENCH_PATH],
+                     const char **found, fault *fault);
+/* Runs each program there whose name begins with peer_, with these arguments (up to a NULL) after --experiment. Its rows go
+ * among the peers. A program that fails is told of, and does not end the bench. */
+int bench_peers_run(bench *b, const char *folder, const char *experiment, const char *const *arguments,
+                    fault *fault);
+
+/* ---- options that are lists (lists.c) ------------------------------------------------------------------------------ */
+
+/* The next word of a list, cut at 31 letters; 0 at the end. */
+int bench_list_next(const char **list, char word[32]);
+/* Does the list hold the word? No list (NULL) holds every word. */
+int bench_listed(const char *list, const char *word);
+int bench_numbers_take(const char *option, const char *list, double least, double most, double *out,
+                       size_t room, size_t *count, fault *fault);
+/* The same, as whole numbers; at most 64 of them. */
+int bench_wholes_take(const char *option, const char *list, double least, double most, uint64_t *out,
+                      size_t room, size_t *count, fault *fault);
+/* Each word's index among `names`; `out` has room for as many as there are names. */
+int bench_names_take(const char *option, const char *list, const char *const *names, size_t names_count,
+                     unsigned *out, size_t *count, fault *fault);
+
 /* ---- the table (table.c) ----------------------------------------------------------------------------------------- */
 
 typedef struct bench_limit {
@@ -187,6 +213,8 @@ int bench_plot_write(const bench_rows *rows, const bench_rows *peers, const char
 
 int bench_limits_main(int argc, char **argv, fault *fault);
 int bench_map_main(int argc, char **argv, fault *fault);
+int bench_multisplit_main(int argc, char **argv, fault *fault);
+int bench_sort_main(int argc, char **argv, fault *fault);
 int bench_count_main(int argc, char **argv, fault *fault);
 int bench_compare_main(int argc, char **argv, fault *fault);
 int bench_show_main(int argc, char **argv, fault *fault);

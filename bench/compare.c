@@ -32,7 +32,8 @@ static int by_ratio(const void *a, const void *b)
 static const bench_row *row_like(const bench_rows *rows, const bench_row *row)
 {
     for (size_t i = 0; i < rows->count; i++)
-        if (bench_row_same(&rows->row[i], row) && !strcmp(rows->row[i].peer, row->peer))
+        if (bench_row_same(&rows->row[i], row) && !strcmp(rows->row[i].peer, row->peer) &&
+            !strcmp(rows->row[i].variant, row->variant))
             return &rows->row[i];
     return NULL;
 }
@@ -119,15 +120,6 @@ typedef struct showing {
     const char *experiment, *name, *width; /* lists of what is shown; NULL: all */
 } showing;
 
-/* Does the comma-separated list hold the word? */
-static int listed(const char *list, const char *word)
-{
-    for (size_t n = strlen(word); list && *list; list += strcspn(list, ","), list += *list == ',')
-        if (strcspn(list, ",") == n && !memcmp(list, word, n))
-            return 1;
-    return !list;
-}
-
 static int take(showing *s, const char *path, const char *argument, fault *fault)
 {
     bench_results results = {0};
@@ -135,8 +127,8 @@ static int take(showing *s, const char *path, const char *argument, fault *fault
         status = bench_results_read(&results, path, argument, fault);
     for (size_t i = 0; i < results.rows.count && !status; i++) {
         bench_row *r = &results.rows.row[i];
-        if (!*r->peer &&
-            !(listed(s->experiment, r->experiment) && listed(s->name, r->name) && listed(s->width, r->width)))
+        if (!*r->peer && !(bench_listed(s->experiment, r->experiment) && bench_listed(s->name, r->name) &&
+                           bench_listed(s->width, r->width)))
             continue;
         if (against && !*r->peer)
             snprintf(r->peer, sizeof r->peer, "cohort %.32s", results.commit);

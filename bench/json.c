@@ -33,6 +33,8 @@ static int write_row(const bench_row *r, output *file, fault *fault)
     int status = output_print(
         file, fault, "    {\"experiment\": \"%s\", \"name\": \"%s\", \"width\": \"%s\", \"keys\": \"%s\", ",
         r->experiment, r->name, r->width, r->keys);
+    if (!status && *r->variant)
+        status = output_print(file, fault, "\"variant\": \"%s\", ", r->variant);
     if (!status && *r->at_name)
         status = output_print(file, fault, "\"at_name\": \"%s\", \"at\": %.6g, ", r->at_name, r->at);
     if (!status)

@@ -1,13 +1,7 @@
 /* map.c: `cohort bench map`: which experiments, at which sizes, loads and widths. */
-#define _XOPEN_SOURCE 700
-
-#include "child.h"
 #include "map.h"
 
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const struct experiment {
     const char *name;
@@ -19,47 +13,12 @@ static const struct experiment {
     {"sweep", map_sweep, 0},           {"deletes", map_deletes, 0},   {"host", map_host, 0}};
 enum { EXPERIMENTS = sizeof experiments / sizeof *experiments };
 
-/* ---- lists: words with commas between --------------------------------------------------------------------------------- */
-
-/* The next word: 0 at the end. */
-static int list_next(const char **list, char word[32])
-{
-    size_t n = strcspn(*list, ",");
-    if (!**list)
-        return 0;
-    snprintf(word, 32, "%.*s", (int)(n < 31 ? n : 31), *list);
-    *list += n + ((*list)[n] == ',');
-    return 1;
-}
-
-static int number_take(const char *option, const char *word, double least, double most, double *out,
-                       fault *fault)
-{
-    char *end;
-    *out = strtod(word, &end);
-    if (end == word || *end || !(*out >= least && *out <= most))
-        return fault_set(fault, CLI_BAD_INPUT, "%s %s: must be a number from %.12g to %.12g", option, word,
-                         least, most);
-    return CLI_OK;
-}
-
-static int numbers_take(const char *option, const char *list, double least, double most, double *out,
-                        size_t room, size_t *count, fault *fault)
-{
-    char word[32];
-    for (*count = 0; list_next(&list, word); (*count)++) {
-        if (*count == room)
-            return fault_set(fault, CLI_BAD_INPUT, "%s %s: more than %zu numbers", option, word, room);
-        if (number_take(option, word, least, most, &out[*count], fault))
-            return fault->status;
-    }
-    return CLI_OK;
-}
+/* ---- options --------------------------------------------------------------------------------------------------------- */
 
 static int widths_take(map_plan *plan, const char *list, fault *fault)
 {
     char word[32];
-    while (list_next(&list, word)) {
+    while (bench_list_next(&list, word)) {
         size_t i = 0;
         while (i < WIDTHS && strcmp(word, bench_widths[i].name))
             i++;
@@ -76,7 +35,7 @@ static int widths_take(map_plan *plan, const char *list, fault *fault)
 static int experiment_check(const char *list, fault *fault)
 {
     char word[32];
-    while (list && list_next(&list, word)) {
+    while (list && bench_list_next(&list, word)) {
         size_t i = 0;
         while (i < EXPERIMENTS && strcmp(word, experiments[i].name))
             i++;
@@ -92,13 +51,7 @@ static int experiment_check(const char *list, fault *fault)
 
 static int asked_for(const struct experiment *e, const char *list)
 {
-    char word[32];
-    if (!list)
-        return e->usual;
-    while (list_next(&list, word))
-        if (!strcmp(word, e->name) || !strcmp(word, "all"))
-            return 1;
-    return 0;
+    return list ? bench_listed(list, e->name) || bench_listed(list, "all") : e->usual;
 }
 
 /* ---- the command -------------------------------------------------------------------------------------------------------- */
@@ -110,17 +63,12 @@ typedef struct map_options {
 
 static int sizes_take(map_plan *plan, const char *list, fault *fault)
 {
-    double n[MAP_SIZES];
-    if (numbers_take("--n", list, 1, 1e12, n, MAP_SIZES, &plan->n_count, fault))
-        return fault->status;
-    for (size_t i = 0; i < plan->n_count; i++)
-        plan->n[i] = (uint64_t)n[i];
-    return CLI_OK;
+    return bench_wholes_take("--n", list, 1, 1e12, plan->n, MAP_SIZES, &plan->n_count, fault);
 }
 
 static int loads_take(map_plan *plan, const char *list, fault *fault)
 {
-    return numbers_take("--load", list, 0.01, 1, plan->load, MAP_LOADS, &plan->load_count, fault);
+    return bench_numbers_take("--load", list, 0.01, 1, plan->load, MAP_LOADS, &plan->load_count, fault);
 }
 
 static int lists_take(map_plan *plan, const map_options *o, fault *fault)
@@ -162,33 +110,12 @@ static int sizes_check(const map_plan *plan, fault *fault)
     return CLI_OK;
 }
 
-/* Where the peers' programs are: --peers DIR, or beside this program if it measures the CPU. */
-static int peers_find(map_plan *plan, const map_options *o, char folder[PATH_MAX], fault *fault)
-{
-    char own[PATH_MAX - 8];
-    plan->peers = o->peers;
-    if (o->peers && !strcmp(o->peers, "none"))
-        plan->peers = NULL;
-    else if (o->peers && access(o->peers, R_OK | X_OK))
-        return fault_set(fault, CLI_BAD_INPUT, "--peers %s: no such folder", o->peers);
-    else if (!o->peers && plan->b->dev.cpu && child_own_folder(own, sizeof own)) {
-        snprintf(folder, PATH_MAX, "%s/peers", own);
-        plan->peers = access(folder, R_OK | X_OK) ? NULL : folder;
-        if (!plan->peers)
-            bench_say(plan->b, "peers: none beside this program (--peers DIR says where they are)");
-    }
-    if (plan->peers && !bench_results_possible()) {
-        bench_say(plan->b, "peers: this build reads no JSON: libjansson was not there");
-        plan->peers = NULL;
-    }
-    return CLI_OK;
-}
-
 static int measure(map_plan *plan, const map_options *o, fault *fault)
 {
-    char folder[PATH_MAX];
-    int status = defaults_take(plan, fault) || sizes_check(plan, fault) ? fault->status
-                                                                        : peers_find(plan, o, folder, fault);
+    char folder[BENCH_PATH];
+    int status = defaults_take(plan, fault) || sizes_check(plan, fault) ? fault->status : CLI_OK;
+    if (!status)
+        status = bench_peers_find(plan->b, o->peers, plan->b->dev.cpu, folder, &plan->peers, fault);
     for (size_t i = 0; i < EXPERIMENTS && !status; i++)
         if (asked_for(&experiments[i], o->experiment))
             status = experiments[i].measure(plan, fault);

@@ -28,7 +28,7 @@ static int rows_take(bench *b, const child *c, const char *path, const char *exp
         snprintf(r->experiment, sizeof r->experiment, "%s", experiment);
         snprintf(r->date, sizeof r->date, "%s", b->date);
         snprintf(r->machine, sizeof r->machine, "%.79s",
-                 b->dev.cpu ? b->dev.info.device : "the same machine's CPU");
+                 b->dev.cpu || !r->threads ? b->dev.info.device : "the same machine's CPU");
         r->here = 1;
         status = bench_rows_add(&b->peers, r, fault);
     }
@@ -36,23 +36,14 @@ static int rows_take(bench *b, const child *c, const char *path, const char *exp
     return status;
 }
 
-/* One run where runs are long: some peers take half a minute. A peer that fails is told of, and does not end the bench. */
-static int peer_run(const map_plan *plan, const char *path, const width_name *width, uint64_t n,
-                    const char *experiment, fault *fault)
+static int peer_run(bench *b, const char *path, const char *experiment, const char *const *arguments,
+                    fault *fault)
 {
-    bench *b = plan->b;
-    char n_text[32], runs[32], threads[64];
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    uint64_t most = b->dev.cpu ? b->dev.info.threads : cores > 1 ? (uint64_t)cores : 1;
+    const char *argv[32] = {path, "--experiment", experiment};
+    size_t n = 3;
     child c;
-    snprintf(n_text, sizeof n_text, "%llu", (unsigned long long)n);
-    snprintf(runs, sizeof runs, "%llu",
-             (unsigned long long)(plan->quick || n >= 1u << 22 ? 1
-                                  : b->runs < 3                ? b->runs
-                                                               : 3));
-    snprintf(threads, sizeof threads, "%llu", (unsigned long long)most);
-    const char *argv[] = {path,        "--experiment", experiment, "--n",       n_text,  "--width",
-                          width->name, "--runs",       runs,       "--threads", threads, NULL};
+    while (*arguments && n < 31)
+        argv[n++] = *arguments++;
     fault->status = CLI_OK;
     int status = child_run(&c, argv, fault);
     if (!status)
@@ -62,6 +53,47 @@ static int peer_run(const map_plan *plan, const char *path, const width_name *wi
     child_free(&c);
     return CLI_OK;
 }
+
+int bench_peers_run(bench *b, const char *folder, const char *experiment, const char *const *arguments,
+                    fault *fault)
+{
+    struct dirent **names;
+    int found = scandir(folder, &names, is_peer, alphasort), status = CLI_OK;
+    for (int i = 0; i < found; i++) {
+        char path[PATH_MAX];
+        int fits = snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name) < (int)sizeof path;
+        if (fits && !status && !access(path, X_OK))
+            status = peer_run(b, path, experiment, arguments, fault);
+        free(names[i]);
+    }
+    if (found >= 0)
+        free(names);
+    return status;
+}
+
+int bench_peers_find(const bench *b, const char *given, int usual, char folder[BENCH_PATH],
+                     const char **found, fault *fault)
+{
+    char own[BENCH_PATH - 8];
+    *found = given;
+    if (given && !strcmp(given, "none"))
+        *found = NULL;
+    else if (given && access(given, R_OK | X_OK))
+        return fault_set(fault, CLI_BAD_INPUT, "--peers %s: no such folder", given);
+    else if (!given && usual && child_own_folder(own, sizeof own)) {
+        snprintf(folder, BENCH_PATH, "%s/peers", own);
+        *found = access(folder, R_OK | X_OK) ? NULL : folder;
+        if (!*found)
+            bench_say(b, "peers: none beside this program (--peers DIR says where they are)");
+    }
+    if (*found && !bench_results_possible()) {
+        bench_say(b, "peers: this build reads no JSON: libjansson was not there");
+        *found = NULL;
+    }
+    return CLI_OK;
+}
+
+/* ---- those of `bench map` ------------------------------------------------------------------------------------------------ */
 
 static int been_run(const bench *b, const width_name *width, uint64_t n, const char *experiment)
 {
@@ -73,7 +105,7 @@ static int been_run(const bench *b, const width_name *width, uint64_t n, const c
     return 0;
 }
 
-/* ---- a table of them: a line for each peer and number of threads --------------------------------------------------------- */
+/* A table of them: a line for each peer and number of threads. */
 
 static const char *const shown[][2] = {{"map insert", "any wins"},  {"map find", "all there"},
                                        {"map find", "half there"},  {"map find", "none there"},
@@ -123,23 +155,27 @@ static void peers_print(const bench *b, size_t first)
             line_print(b, &b->peers.row[i]);
 }
 
+/* One run where runs are long: some peers take half a minute. */
 int map_peers(const map_plan *plan, const width_name *width, uint64_t n, const char *experiment, fault *fault)
 {
     bench *b = plan->b;
-    struct dirent **names;
     size_t first = b->peers.count;
+    char n_text[32], runs[32], threads[32];
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t most = b->dev.cpu  ? b->dev.info.threads
+                    : cores > 1 ? (uint64_t)cores
+                                : 1,
+             few = plan->quick || n >= 1u << 22 ? 1
+                   : b->runs < 3                ? b->runs
+                                                : 3;
     if (!plan->peers || !width->value || been_run(b, width, n, experiment))
         return CLI_OK;
-    int found = scandir(plan->peers, &names, is_peer, alphasort), status = CLI_OK;
-    for (int i = 0; i < found; i++) {
-        char path[PATH_MAX];
-        int fits = snprintf(path, sizeof path, "%s/%s", plan->peers, names[i]->d_name) < (int)sizeof path;
-        if (fits && !status && !access(path, X_OK))
-            status = peer_run(plan, path, width, n, experiment, fault);
-        free(names[i]);
-    }
-    if (found >= 0)
-        free(names);
+    snprintf(n_text, sizeof n_text, "%llu", (unsigned long long)n);
+    snprintf(runs, sizeof runs, "%llu", (unsigned long long)few);
+    snprintf(threads, sizeof threads, "%llu", (unsigned long long)most);
+    const char *arguments[] = {"--n", n_text,      "--width", width->name, "--runs",
+                               runs,  "--threads", threads,   NULL};
+    int status = bench_peers_run(b, plan->peers, experiment, arguments, fault);
     peers_print(b, first);
     b->headed = 0;
     return status;

@@ -1,7 +1,7 @@
 /* plot.c: rows into panels.
  *
- * Rows of one experiment, name and width make a panel of lines over the first of load, place, n and threads that differs
- * among them; what else differs tells the lines apart. Names where nothing differs become bars, all those of one
+ * Rows of one experiment, name and width make a panel of lines over that of load, place, n and threads which has the most
+ * different values among them; what else differs tells the lines apart. Names where nothing differs become bars, all those of one
  * experiment and width in one panel. Peers' figures for the same things are lines or bars beside ours. */
 #include "plot.h"
 
@@ -24,12 +24,35 @@ static int same_name(const bench_row *a, const bench_row *b)
            !strcmp(a->name, b->name) && !strcmp(a->at_name, b->at_name);
 }
 
-/* Does the value differ among the rows of the name of `like`? */
+enum { MANY = 32 };
+
+/* How many different values the rows of the name of `like` have, up to MANY. */
+static size_t values_of(const bench_rows *rows, const bench_row *like, plot_axis axis)
+{
+    double value[MANY];
+    size_t count = 0;
+    for (size_t i = 0; i < rows->count && count < MANY; i++) {
+        double here = plot_value(&rows->row[i], axis);
+        size_t k = 0;
+        if (!same_name(&rows->row[i], like))
+            continue;
+        while (k < count && fabs(value[k] - here) > 1e-9)
+            k++;
+        value[k] = here;
+        count += k == count;
+    }
+    return count;
+}
+
 static int differs(const bench_rows *rows, const bench_row *like, plot_axis axis)
 {
+    return values_of(rows, like, axis) > 1;
+}
+
+static int variants_differ(const bench_rows *rows, const bench_row *like)
+{
     for (size_t i = 0; i < rows->count; i++)
-        if (same_name(&rows->row[i], like) &&
-            fabs(plot_value(&rows->row[i], axis) - plot_value(like, axis)) > 1e-9)
+        if (same_name(&rows->row[i], like) && strcmp(rows->row[i].variant, like->variant))
             return 1;
     return 0;
 }
@@ -44,10 +67,14 @@ static int keys_differ(const bench_rows *rows, const bench_row *like)
 
 static plot_axis axis_of(const bench_rows *rows, const bench_row *like)
 {
+    plot_axis best = AXIS_NONE;
+    size_t most = 1;
     for (plot_axis axis = AXIS_LOAD; axis <= AXIS_THREADS; axis++)
-        if (differs(rows, like, axis))
-            return axis;
-    return AXIS_NONE;
+        if (values_of(rows, like, axis) > most) {
+            most = values_of(rows, like, axis);
+            best = axis;
+        }
+    return best;
 }
 
 /* "load 0.5": the value with what it is. */
@@ -73,12 +100,14 @@ static void append(char *to, size_t room, const char *text)
         snprintf(to + n, room - n, "%s%s", n ? ", " : "", text);
 }
 
-/* What tells a line from the others of its panel, or what all of them share. */
+/* What tells a line from the others of its panel, or what all of them share. A peer's line has no variant of ours. */
 static void label_make(char *to, size_t room, const bench_rows *rows, const bench_row *row, plot_axis axis,
-                       int shared)
+                       int shared, int peer)
 {
     char part[64];
     *to = 0;
+    if (!peer && variants_differ(rows, row) != shared)
+        append(to, room, row->variant);
     if (keys_differ(rows, row) != shared)
         append(to, room, row->keys);
     for (plot_axis a = AXIS_LOAD; a <= AXIS_THREADS; a++) {
@@ -118,6 +147,14 @@ static int point_add(plot_panel *p, const bench_row *row, double x, double scale
     return CLI_OK;
 }
 
+static int has(const plot_panel *p, const bench_row *row, double x)
+{
+    for (size_t i = 0; i < p->points; i++)
+        if (p->point[i].row == row && fabs(p->point[i].x - x) < 1e-9)
+            return 1;
+    return 0;
+}
+
 /* A row of ours, and the peers' beside it; only the best of them where the panel has several lines of ours. */
 static int row_add(plot_panel *p, const bench_rows *rows, const bench_rows *peers, const bench_row *row,
                    fault *fault)
@@ -125,17 +162,19 @@ static int row_add(plot_panel *p, const bench_rows *rows, const bench_rows *peer
     char own[96], label[96];
     int crowded = keys_differ(rows, row) && p->axis != AXIS_NONE;
     double x = plot_value(row, p->axis);
-    label_make(own, sizeof own, rows, row, p->axis, 0);
+    label_make(own, sizeof own, rows, row, p->axis, 0, 0);
     if (p->axis == AXIS_NONE) {
         snprintf(own, sizeof own, "%s", row->name);
+        append(own, sizeof own, row->variant);
         append(own, sizeof own, row->keys);
     }
     int status = point_add(p, row, x, row->scale, *own ? own : "cohort", fault);
     for (size_t i = 0; i < peers->count && !status; i++) {
         const bench_row *peer = &peers->row[i];
-        if (!bench_row_same(peer, row) || (crowded && peer != bench_rows_best(peers, row)))
+        if (!bench_row_same(peer, row) || (crowded && peer != bench_rows_best(peers, row)) || has(p, peer, x))
             continue;
         snprintf(label, sizeof label, "%s", peer->peer);
+        label_make(own, sizeof own, rows, row, p->axis, 0, 1);
         if (p->axis != AXIS_NONE)
             append(label, sizeof label, own);
         status = point_add(p, peer, x, row->scale, label, fault);
@@ -174,7 +213,7 @@ static void panel_name(plot_panel *p, const bench_rows *rows, const bench_row *r
     const char *what = p->axis == AXIS_NONE ? row->experiment : row->name;
     snprintf(p->title, sizeof p->title, "%s%s%s", what, *row->width ? ", " : "", row->width);
     if (p->axis != AXIS_NONE)
-        label_make(p->fixed, sizeof p->fixed, rows, row, p->axis, 1);
+        label_make(p->fixed, sizeof p->fixed, rows, row, p->axis, 1, 0);
     snprintf(p->axis_name, sizeof p->axis_name, "%s", p->axis == AXIS_AT ? row->at_name : names[p->axis]);
     snprintf(p->unit, sizeof p->unit, "%s", row->unit);
 }

@@ -46,6 +46,7 @@ static int row_take(bench_rows *rows, json_t *object, const json_t *peer, size_t
     text_take(row.name, sizeof row.name, object, "name");
     text_take(row.width, sizeof row.width, object, "width");
     text_take(row.keys, sizeof row.keys, object, "keys");
+    text_take(row.variant, sizeof row.variant, object, "variant");
     text_take(row.at_name, sizeof row.at_name, object, "at_name");
     text_take(row.unit, sizeof row.unit, object, "unit");
     text_take(row.limit_name, sizeof row.limit_name, object, "limit");

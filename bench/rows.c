@@ -42,11 +42,17 @@ static int same_load(double a, double b)
     return a < 0 || b < 0 || near_by(a, b);
 }
 
+static int same_variant(const char *a, const char *b)
+{
+    return !*a || !*b || !strcmp(a, b);
+}
+
 int bench_row_same(const bench_row *a, const bench_row *b)
 {
     return !strcmp(a->name, b->name) && !strcmp(a->width, b->width) && !strcmp(a->keys, b->keys) &&
            !strcmp(a->at_name, b->at_name) && near_by(a->at, b->at) && a->n == b->n &&
-           same_threads(a->threads, b->threads) && same_load(a->load, b->load);
+           same_threads(a->threads, b->threads) && same_load(a->load, b->load) &&
+           same_variant(a->variant, b->variant);
 }
 
 const bench_row *bench_rows_best(const bench_rows *peers, const bench_row *row)
@@ -60,14 +66,16 @@ const bench_row *bench_rows_best(const bench_rows *peers, const bench_row *row)
 
 const char *bench_row_text(char to[256], const bench_row *row)
 {
-    char n[TEXT_NUMBER_BYTES], load[32] = "", at[48] = "", threads[32] = "";
+    char n[TEXT_NUMBER_BYTES], load[32] = "", at[48] = "", threads[32] = "", variant[32] = "";
     if (row->load >= 0)
         snprintf(load, sizeof load, ", load %.3g", row->load);
     if (*row->at_name)
         snprintf(at, sizeof at, ", %s %g", row->at_name, row->at);
     if (row->threads)
         snprintf(threads, sizeof threads, ", threads %llu", (unsigned long long)row->threads);
-    snprintf(to, 256, "%s%s%s%s%s, n = %s%s%s%s", row->name, *row->width ? " " : "", row->width,
+    if (*row->variant)
+        snprintf(variant, sizeof variant, " %s", row->variant);
+    snprintf(to, 256, "%s%s%s%s%s%s, n = %s%s%s%s", row->name, variant, *row->width ? " " : "", row->width,
              *row->keys ? ", " : "", row->keys, text_grouped(n, row->n), load, at, threads);
     return to;
 }

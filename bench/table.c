@@ -23,9 +23,10 @@ static void extras_text(char *to, size_t room, const bench_row *r)
 void bench_print_row(const bench_row *r, const bench_row *best)
 {
     char n[TEXT_NUMBER_BYTES], load[16] = "", keys[80], spread[40], limit[48] = "", peer[96] = "",
-                               extras[256], threads[24] = "";
+                               extras[256], threads[24] = "", name[72];
     if (r->load >= 0)
         snprintf(load, sizeof load, "%.2f", r->load);
+    snprintf(name, sizeof name, "%s%s%s", r->name, *r->variant ? " " : "", r->variant);
     snprintf(keys, sizeof keys, "%s", r->keys);
     if (*r->at_name)
         snprintf(keys, sizeof keys, "%s, %s %g", r->keys, r->at_name, r->at);
@@ -39,7 +40,7 @@ void bench_print_row(const bench_row *r, const bench_row *best)
         snprintf(threads, sizeof threads, "%llu", (unsigned long long)r->threads);
     snprintf(spread, sizeof spread, "%.4g - %.4g", r->least * r->scale, r->most * r->scale);
     extras_text(extras, sizeof extras, r);
-    printf("%-22s %-6s %-26s %13s %3s %5s  %8.4g %-6s %-15s %-14s %s%s%s\n", r->name, r->width, keys,
+    printf("%-22s %-6s %-26s %13s %3s %5s  %8.4g %-6s %-15s %-14s %s%s%s\n", name, r->width, keys,
            text_grouped(n, r->n), threads, load, r->median * r->scale, r->unit, spread, limit, peer,
            *peer && *extras ? "  " : "", extras);
     fflush(stdout);

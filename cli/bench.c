@@ -7,6 +7,9 @@ const char bench_help[] =
     "usage: cohort bench limits  [OPTION]...\n"
     "       cohort bench map     [--experiment NAME[,NAME]...] [--n N,...] [--load L,...] [--width KV,...] "
     "[OPTION]...\n"
+    "       cohort bench multisplit [--experiment NAME[,NAME]...] [--n N,...] [--buckets M,...] [--width KV,...] "
+    "[OPTION]...\n"
+    "       cohort bench sort    [--experiment NAME[,NAME]...] [--n N,...] [--width KV,...] [OPTION]...\n"
     "       cohort bench count   [--bytes N] [--reads FILE] [OPTION]...\n"
     "       cohort bench show    FILE.json... [--experiment NAME,...] [--against FILE.json]... [--plot "
     "FILE.svg]\n"
@@ -16,12 +19,14 @@ const char bench_help[] =
     "copies,\n"
     "         random reads and compare-and-swaps, the same from the last cache, and the link to a GPU\n"
     "map      the operations of the hash map, each beside the limit that binds it and the best of its peers\n"
+    "multisplit  stable partition into buckets, by each method, beside rivals and peers\n"
+    "sort     the radix sort; compaction, histogram, sums\n"
     "count    counting the k-mers of 1 GB of made-up reads, beside jellyfish and kmc where they are "
     "installed\n"
     "show     recorded figures as a table and as a drawing\n"
     "compare  what moved beyond the spread from OLD to NEW; exit status 1 if something got slower\n"
     "\n"
-    "limits, map and count:\n"
+    "all that measure:\n"
     "  --device D         cpu, cuda, cuda:N, or auto (a GPU if there is one)\n"
     "  --threads N        CPU threads, 1 to 1024 (default: one a core)\n"
     "  --quick            half a minute instead of minutes: small sizes, few runs\n"
@@ -49,6 +54,21 @@ const char bench_help[] =
     "the CPU);\n"
     "                     'none': run none\n"
     "\n"
+    "multisplit and sort:\n"
+    "  --experiment NAME  of multisplit: methods (each method and rival against the number of buckets), inputs "
+    "(auto on\n"
+    "                     skewed keys), sizes (auto against n): these if none is named; functions (each kind "
+    "of bucket\n"
+    "                     function); all. Of sort: sort if none is named; primitives (compaction, histogram, "
+    "sums); all\n"
+    "  --n, --buckets     entries; buckets, 1 to 65536\n"
+    "  --width KV         bits of keys and payload: 32/0, 32/32, 64/0, 64/32, 64/64, 32/96 (three columns)\n"
+    "  --input NAME,...   uniform, skewed (nine of ten in one bucket), binomial, equal, sorted\n"
+    "  --method NAME,...  of multisplit: auto, unordered, direct, warp, block, look-back, reserved, digits\n"
+    "  --peers DIR        where the peers' programs are (default: peers beside this program, if it measures a "
+    "GPU);\n"
+    "                     'none': run none, nor the rivals\n"
+    "\n"
     "count:\n"
     "  --bytes N          of FASTQ to make (default: 1G; 30M with --quick); --depth N (30), --error RATE "
     "(0.01), --seed N\n"
@@ -66,6 +86,8 @@ static const struct bench_command {
     int (*run)(int argc, char **argv, fault *fault);
 } commands[] = {{"limits", bench_limits_main},
                 {"map", bench_map_main},
+                {"multisplit", bench_multisplit_main},
+                {"sort", bench_sort_main},
                 {"count", bench_count_main},
                 {"show", bench_show_main},
                 {"compare", bench_compare_main}};
@@ -74,12 +96,12 @@ int bench_main(int argc, char **argv, fault *fault)
 {
     if (!argc)
         return fault_set(fault, CLI_BAD_INPUT,
-                         "what is to be measured? limits, map or count (cohort bench --help tells more)");
+                         "what is to be measured? limits, map, multisplit, sort or count (cohort bench --help tells more)");
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         if (!strcmp(argv[0], commands[i].name))
             return commands[i].run(argc - 1, argv + 1, fault);
     return fault_set(
         fault, CLI_BAD_INPUT,
-        "%s: no such measurement (limits, map, count, show, compare; cohort bench --help tells more)",
+        "%s: no such measurement (limits, map, multisplit, sort, count, show, compare; cohort bench --help tells more)",
         argv[0]);
 }

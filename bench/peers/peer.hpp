@@ -43,7 +43,7 @@ inline Options options_read(int argc, char **argv)
             o.runs = std::strtoull(argv[i + 1], nullptr, 10);
         else if (name == "--threads")
             o.threads = static_cast<unsigned>(std::strtoul(argv[i + 1], nullptr, 10));
-        else {
+        else if (o.experiment == "map" || o.experiment == "deletes") {
             std::fprintf(stderr, "%s: no such option\n", argv[i]);
             std::exit(2);
         }
@@ -232,6 +232,8 @@ template <class Map, class K, class V> void measure(Report &report, const Option
 
 template <template <class, class> class Map> void measure_width(Report &report, const Options &o)
 {
+    if (o.experiment != "map" && o.experiment != "deletes")
+        return; // nothing of ours
     if (o.width == "32/32")
         measure<Map<std::uint32_t, std::uint32_t>, std::uint32_t, std::uint32_t>(report, o);
     else if (o.width == "64/32")

@@ -88,7 +88,11 @@ template <class T> class Array
     }
     Array(const Array &) = delete;
     Array &operator=(const Array &) = delete;
-    ~Array() { cudaFree(memory); }
+    ~Array()
+    {
+        if (memory)
+            cudaFree(memory);
+    }
     void ensure(std::uint64_t n)
     {
         if (n <= count)
