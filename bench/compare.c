@@ -33,7 +33,7 @@ static const bench_row *row_like(const bench_rows *rows, const bench_row *row)
 {
     for (size_t i = 0; i < rows->count; i++)
         if (bench_row_same(&rows->row[i], row) && !strcmp(rows->row[i].peer, row->peer) &&
-            !strcmp(rows->row[i].variant, row->variant))
+            !strcmp(rows->row[i].variant, row->variant) && !strcmp(rows->row[i].experiment, row->experiment))
             return &rows->row[i];
     return NULL;
 }

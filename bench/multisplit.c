@@ -72,8 +72,8 @@ static bench_row method_row(const split_data *s, const char *experiment, const c
 }
 
 /* The first call tells whether the method does this at all, and its result is checked. */
-static int measure(split_data *s, const bench_row *row, split_work *work, uint32_t (*part)(const void *, uint64_t),
-                   const void *arg, fault *fault)
+static int measure(split_data *s, const bench_row *row, split_work *work,
+                   uint32_t (*part)(const void *, uint64_t), const void *arg, fault *fault)
 {
     char text[256];
     cohort_status status = work_split(work);
@@ -101,8 +101,7 @@ static int measure_method(split_data *s, const char *experiment, const struct me
 /* ---- functions ---------------------------------------------------------------------------------------------------------------- */
 
 COHORT_DEFINE_FN(bench_user_32, uint32_t, { return (key >> 16) * *(const uint32_t *)state >> 16; })
-COHORT_DEFINE_FN(bench_user_64, uint64_t,
-                 { return (uint32_t)(key >> 48) * *(const uint32_t *)state >> 16; })
+COHORT_DEFINE_FN(bench_user_64, uint64_t, { return (uint32_t)(key >> 48) * *(const uint32_t *)state >> 16; })
 
 typedef struct functions {
     split_data *s;
@@ -135,9 +134,9 @@ static uint64_t entry_id(const void *data, uint64_t i)
 /* All of these put keys where the ranges do, where m is a power of two up to 65,536; what they cost differs. */
 static cohort_status functions_make(functions *f, split_data *s)
 {
-    uint64_t m = s->input.buckets, range = bench_range(m), most = s->width->key == 8 ? UINT64_MAX : UINT32_MAX;
-    cohort_status status =
-        column_make(&s->b->dev, &f->splitters, m - 1, s->width->key, entry_splitter, s);
+    uint64_t m = s->input.buckets, range = bench_range(m),
+             most = s->width->key == 8 ? UINT64_MAX : UINT32_MAX;
+    cohort_status status = column_make(&s->b->dev, &f->splitters, m - 1, s->width->key, entry_splitter, s);
     if (!status)
         status = column_make(&s->b->dev, &f->ids, s->n, 4, entry_id, s);
     f->m = (uint32_t)m;
@@ -155,7 +154,6 @@ static cohort_status functions_make(functions *f, split_data *s)
 static int measure_functions(split_data *s, fault *fault)
 {
     functions f = {.s = s};
-    char name[40];
     uint64_t m = s->input.buckets;
     int status = CLI_OK;
     if (m < 2 || (m & (m - 1)))
@@ -164,8 +162,7 @@ static int measure_functions(split_data *s, fault *fault)
     if (made)
         status = bench_fault(s->b, made, "bench multisplit: functions", fault);
     for (size_t i = 0; i < f.count && !status; i++) {
-        snprintf(name, sizeof name, "multisplit by %s", f.name[i]);
-        bench_row row = method_row(s, "functions", name, "");
+        bench_row row = method_row(s, "functions", "multisplit by", f.name[i]);
         split_work work = {s->b->dev.context, desc_of(s, &methods[0])};
         work.desc.fn = f.fn[i];
         status = measure(s, &row, &work, split_range, s, fault);
@@ -189,7 +186,8 @@ static const struct experiment {
      "65536,1048576,16777216", "2,32,256,2048,65536", "32/0,32/32", "uniform", "auto", 1, 0},
     {"functions", "268435456", "16777216", "32,256", "32/0,64/0", "uniform", "auto", 0, 0}};
 enum { EXPERIMENTS = sizeof experiments / sizeof *experiments };
-static const char *const experiment_names[EXPERIMENTS + 1] = {"methods", "inputs", "sizes", "functions", "all"};
+static const char *const experiment_names[EXPERIMENTS + 1] = {"methods", "inputs", "sizes", "functions",
+                                                              "all"};
 
 typedef struct split_options {
     bench_options common;
@@ -202,7 +200,7 @@ static int plan_take(split_plan *p, const split_options *o, const struct experim
     const char *buckets = o->buckets ? o->buckets : o->common.quick ? "2,32,256,2048" : e->buckets;
     const char *width = o->width ? o->width : o->common.quick ? "32/0,32/32" : e->width;
     p->experiment = e->name;
-    p->rivals = e->rivals;
+    p->rivals = e->rivals && !(o->peers && !strcmp(o->peers, "none"));
     return bench_wholes_take("--n", n, 1, 1e12, p->n, SPLIT_SIZES, &p->n_count, fault) ||
                    bench_wholes_take("--buckets", buckets, 1, COHORT_BUCKETS_MOST, p->buckets, SPLIT_BUCKETS,
                                      &p->bucket_count, fault) ||
@@ -230,7 +228,7 @@ static int measure_input(const split_plan *p, split_data *s, bench_input input, 
     int status = CLI_OK;
     for (size_t m = 0; m < p->bucket_count && !status; m++) {
         status = split_fill(s, input, p->buckets[m], fault);
-        if (!status && p->rivals && p->peers)
+        if (!status && p->rivals)
             status = split_rivals(s, p->experiment, fault);
         if (!status && !strcmp(p->experiment, "functions")) {
             status = measure_functions(s, fault);
@@ -258,8 +256,8 @@ static int measure_size(const split_plan *p, const split_width *w, uint64_t n, f
     return status;
 }
 
-static int measure_experiment(bench *b, const split_options *o, const struct experiment *e,
-                              const char *peers, fault *fault)
+static int measure_experiment(bench *b, const split_options *o, const struct experiment *e, const char *peers,
+                              fault *fault)
 {
     split_plan p = {.b = b, .peers = peers};
     int status = plan_take(&p, o, e, b->dev.cpu, fault);

@@ -109,7 +109,7 @@ static int measure_compact(split_data *s, unsigned percent, fault *fault)
         return status;
     uint64_t end = bench_range(100) * percent;
     bench_row row = split_row(s, "primitives", "compact", entry + entry * percent / 100.0);
-    snprintf(row.at_name, sizeof row.at_name, "%% kept");
+    snprintf(row.at_name, sizeof row.at_name, "percent kept");
     row.at = percent;
     d.n = s->n;
     d.key_bytes = s->width->key;
@@ -186,16 +186,18 @@ static int check_reduce(const sort_work *w, const bench_row *row, fault *fault)
 
 enum { PART = 4096 };
 
-/* Sums `n` of the keys from the first on; `*sum` is the expected one before it and becomes that after it. */
-static int scan_part(const sort_work *w, const bench_row *row, uint64_t first, uint64_t n, uint64_t *sum, fault *fault)
+/* Each of `n` sums follows from the one before, the first of all from nothing; *sum becomes the one after them. */
+static int scan_part(const sort_work *w, const bench_row *row, uint64_t first, uint64_t n, uint64_t *sum,
+                     fault *fault)
 {
     const split_data *s = w->s;
     uint64_t room[PART];
     char text[256];
-    cohort_status status = cohort_copy(s->b->dev.context, room, (char *)s->keys_out + first * s->width->key,
-                                       n * s->width->key);
+    cohort_status status =
+        cohort_copy(s->b->dev.context, room, (char *)s->keys_out + first * s->width->key, n * s->width->key);
     if (status)
         return bench_fault(s->b, status, bench_row_text(text, row), fault);
+    *sum = first ? *sum : 0;
     for (uint64_t i = 0; i < n; i++) {
         uint64_t got = s->width->key == 8 ? room[i] : ((const uint32_t *)room)[i];
         uint64_t expected = !i && first ? got : s->width->key == 8 ? *sum : (uint32_t)*sum;
@@ -289,7 +291,8 @@ static int size_measure(const sort_plan *p, const split_width *w, uint64_t n, in
     const unsigned uniform = INPUT_UNIFORM;
     int status = CLI_OK;
     if (p->peers && primitives)
-        status = split_peers(p->b, p->peers, "primitives", w, n, &uniform, 1, p->buckets, p->bucket_count, fault);
+        status =
+            split_peers(p->b, p->peers, "primitives", w, n, &uniform, 1, p->buckets, p->bucket_count, fault);
     else if (p->peers)
         status = split_peers(p->b, p->peers, "sort", w, n, p->input, p->input_count, &none, 1, fault);
     if (status)
@@ -325,7 +328,8 @@ static int options_check(const sort_options *o, fault *fault)
     sort_plan p = {0};
     unsigned chosen[3];
     size_t count;
-    if (o->experiment && bench_names_take("--experiment", o->experiment, experiment_names, 3, chosen, &count, fault))
+    if (o->experiment &&
+        bench_names_take("--experiment", o->experiment, experiment_names, 3, chosen, &count, fault))
         return fault->status;
     if (plan_take(&p, o, 0, 0, fault))
         return fault->status;
@@ -359,7 +363,8 @@ int bench_sort_main(int argc, char **argv, fault *fault)
         status = bench_begin(&b, &o.common, 1, fault);
     for (int primitives = 0; primitives < 2 && !status; primitives++) {
         const char *name = experiment_names[primitives];
-        if (o.experiment ? bench_listed(o.experiment, name) || bench_listed(o.experiment, "all") : !primitives)
+        if (o.experiment ? bench_listed(o.experiment, name) || bench_listed(o.experiment, "all")
+                         : !primitives)
             status = experiment_measure(&b, &o, primitives, fault);
     }
     if (!status)

@@ -34,8 +34,7 @@ unsigned split_repeat(const bench *b, uint64_t n)
 
 bench_row split_row(const split_data *s, const char *experiment, const char *name, double bytes)
 {
-    bench_row row =
-        bench_row_make(s->b, experiment, name, s->width->name, bench_input_names[s->input.input]);
+    bench_row row = bench_row_make(s->b, experiment, name, s->width->name, bench_input_names[s->input.input]);
     row.n = s->n;
     row.limit = s->b->dev.limits.copy_bytes / bytes;
     snprintf(row.limit_name, sizeof row.limit_name, "B/%.3g", bytes);
@@ -186,8 +185,7 @@ int split_fill(split_data *s, bench_input input, uint64_t buckets, fault *fault)
         void *made = NULL;
         cohort_free(context, s->keys);
         s->keys = NULL;
-        cohort_status status =
-            column_make(&s->b->dev, &made, s->n, s->width->key, entry_of_input, &s->input);
+        cohort_status status = column_make(&s->b->dev, &made, s->n, s->width->key, entry_of_input, &s->input);
         s->keys = made;
         if (status)
             return bench_fault(s->b, status, "bench: keys", fault);

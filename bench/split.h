@@ -32,8 +32,9 @@ typedef struct split_data {
     uint16_t law[BENCH_LAW];
     void *keys, *keys_out;
     cohort_column column[SPLIT_COLUMNS];
-    uint64_t *offsets;   /* device: COHORT_BUCKETS_MOST + 1 */
-    uint64_t *counted;   /* host: the keys in each of input.buckets, by the host's count; then where they begin */
+    uint64_t *offsets; /* device: COHORT_BUCKETS_MOST + 1 */
+    uint64_t
+        *counted; /* host: the keys in each of input.buckets, by the host's count; then where they begin */
     uint64_t key_sum;    /* of all keys, modulo 2^(8 * key) */
     uint64_t column_sum; /* of one payload column */
 } split_data;
@@ -52,8 +53,9 @@ uint32_t split_range(const void *data, uint64_t key);
 
 /* What must hold of keys_out and column[].out. */
 typedef struct split_claim {
-    uint64_t n;              /* entries that came out */
-    const uint64_t *offsets; /* `parts` + 1 of them: part p is [offsets[p], offsets[p + 1]); NULL: not in parts */
+    uint64_t n; /* entries that came out */
+    const uint64_t
+        *offsets; /* `parts` + 1 of them: part p is [offsets[p], offsets[p + 1]); NULL: not in parts */
     uint64_t parts;
     uint32_t (*part)(const void *arg, uint64_t key); /* `parts` and beyond: is not among what came out */
     const void *arg;
@@ -72,7 +74,7 @@ int split_check_offsets(const split_data *s, const uint64_t *device, const uint6
 typedef struct split_plan {
     bench *b;
     const char *experiment; /* of the rows */
-    const char *peers;      /* folder of the programs; NULL: none are run, rivals neither */
+    const char *peers;      /* folder of the programs; NULL: none are run */
     uint64_t n[SPLIT_SIZES], buckets[SPLIT_BUCKETS];
     size_t n_count, bucket_count, width_count, input_count, method_count;
     unsigned width[SPLIT_WIDTHS], input[INPUTS], method[16];

@@ -66,8 +66,7 @@ static cohort_status window_take(window *w, uint64_t first, uint64_t n)
     w->n = n;
     cohort_status status = cohort_copy(context, w->keys, (char *)s->keys_out + first * key, n * key);
     for (unsigned k = 0; k < s->width->columns && !status; k++)
-        status =
-            cohort_copy(context, w->column[k], (char *)s->column[k].out + first * bytes, n * bytes);
+        status = cohort_copy(context, w->column[k], (char *)s->column[k].out + first * bytes, n * bytes);
     return status;
 }
 
@@ -92,8 +91,7 @@ static cohort_status sums_take(window *w)
     if (!status && sum != expected)
         snprintf(w->wrong, sizeof w->wrong, "the sum of the keys is another");
     for (unsigned k = 0; k < s->width->columns && !status && !*w->wrong; k++) {
-        status =
-            cohort_reduce(context, COHORT_OP_ADD, s->n, s->width->column, s->column[k].out, &sum);
+        status = cohort_reduce(context, COHORT_OP_ADD, s->n, s->width->column, s->column[k].out, &sum);
         if (!status && sum != s->column_sum)
             snprintf(w->wrong, sizeof w->wrong, "the sum of payload column %u is another", k);
     }

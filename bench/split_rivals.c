@@ -135,7 +135,9 @@ int split_rivals(split_data *s, const char *experiment, fault *fault)
         return CLI_OK;
     while (UINT64_C(1) << r.rounds < m)
         r.rounds++;
-    if (m > 2 && !(m & (m - 1))) /* buckets that are not bits of the key would need labels, and a sort of these is next */
+    if (m > 2 &&
+        !(m &
+          (m - 1))) /* buckets that are not bits of the key would need labels, and a sort of these is next */
         status = measure_recursive(&r, experiment, fault);
     return status ? status : measure_reduced(&r, experiment, fault);
 }

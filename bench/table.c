@@ -6,7 +6,7 @@
 
 void bench_print_heading(void)
 {
-    printf("\n%-22s %-6s %-26s %13s %3s %5s  %8s %-6s %-15s %-14s %s\n", "", "width", "keys", "n", "thr",
+    printf("\n%-24s %-6s %-26s %13s %3s %5s  %8s %-6s %-15s %-14s %s\n", "", "width", "keys", "n", "thr",
            "load", "median", "", "least - most", "of the limit", "of the best peer");
 }
 
@@ -40,7 +40,7 @@ void bench_print_row(const bench_row *r, const bench_row *best)
         snprintf(threads, sizeof threads, "%llu", (unsigned long long)r->threads);
     snprintf(spread, sizeof spread, "%.4g - %.4g", r->least * r->scale, r->most * r->scale);
     extras_text(extras, sizeof extras, r);
-    printf("%-22s %-6s %-26s %13s %3s %5s  %8.4g %-6s %-15s %-14s %s%s%s\n", name, r->width, keys,
+    printf("%-24s %-6s %-26s %13s %3s %5s  %8.4g %-6s %-15s %-14s %s%s%s\n", name, r->width, keys,
            text_grouped(n, r->n), threads, load, r->median * r->scale, r->unit, spread, limit, peer,
            *peer && *extras ? "  " : "", extras);
     fflush(stdout);

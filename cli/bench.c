@@ -4,27 +4,21 @@
 #include "../bench/bench.h"
 
 const char bench_help[] =
-    "usage: cohort bench limits  [OPTION]...\n"
-    "       cohort bench map     [--experiment NAME[,NAME]...] [--n N,...] [--load L,...] [--width KV,...] "
-    "[OPTION]...\n"
-    "       cohort bench multisplit [--experiment NAME[,NAME]...] [--n N,...] [--buckets M,...] [--width KV,...] "
-    "[OPTION]...\n"
-    "       cohort bench sort    [--experiment NAME[,NAME]...] [--n N,...] [--width KV,...] [OPTION]...\n"
-    "       cohort bench count   [--bytes N] [--reads FILE] [OPTION]...\n"
+    "usage: cohort bench limits | map | multisplit | sort | count [OPTION]...\n"
     "       cohort bench show    FILE.json... [--experiment NAME,...] [--against FILE.json]... [--plot "
     "FILE.svg]\n"
     "       cohort bench compare OLD.json NEW.json [--tolerance PERCENT]\n"
     "\n"
-    "limits   what this machine's memory can do at most, which is what every other figure is held against: "
-    "copies,\n"
-    "         random reads and compare-and-swaps, the same from the last cache, and the link to a GPU\n"
-    "map      the operations of the hash map, each beside the limit that binds it and the best of its peers\n"
-    "multisplit  stable partition into buckets, by each method, beside rivals and peers\n"
-    "sort     the radix sort; compaction, histogram, sums\n"
-    "count    counting the k-mers of 1 GB of made-up reads, beside jellyfish and kmc where they are "
-    "installed\n"
-    "show     recorded figures as a table and as a drawing\n"
-    "compare  what moved beyond the spread from OLD to NEW; exit status 1 if something got slower\n"
+    "limits      what this machine's memory can do at most, which every other figure is held against: "
+    "copies, "
+    "random\n"
+    "            reads and compare-and-swaps, the same from the last cache, and the link to a GPU\n"
+    "map         the operations of the hash map, beside the limit that binds each and the best of its peers\n"
+    "multisplit  stable partition into buckets by each method, beside rivals and peers\n"
+    "sort        the radix sort; compaction, histogram, sums\n"
+    "count       counting the k-mers of made-up reads, beside jellyfish and kmc where they are installed\n"
+    "show        recorded figures as a table and as a drawing\n"
+    "compare     what moved beyond the spread from OLD to NEW; exit status 1 if something got slower\n"
     "\n"
     "all that measure:\n"
     "  --device D         cpu, cuda, cuda:N, or auto (a GPU if there is one)\n"
@@ -55,7 +49,8 @@ const char bench_help[] =
     "                     'none': run none\n"
     "\n"
     "multisplit and sort:\n"
-    "  --experiment NAME  of multisplit: methods (each method and rival against the number of buckets), inputs "
+    "  --experiment NAME  of multisplit: methods (each method and rival against the number of buckets), "
+    "inputs "
     "(auto on\n"
     "                     skewed keys), sizes (auto against n): these if none is named; functions (each kind "
     "of bucket\n"
@@ -65,7 +60,8 @@ const char bench_help[] =
     "  --width KV         bits of keys and payload: 32/0, 32/32, 64/0, 64/32, 64/64, 32/96 (three columns)\n"
     "  --input NAME,...   uniform, skewed (nine of ten in one bucket), binomial, equal, sorted\n"
     "  --method NAME,...  of multisplit: auto, unordered, direct, warp, block, look-back, reserved, digits\n"
-    "  --peers DIR        where the peers' programs are (default: peers beside this program, if it measures a "
+    "  --peers DIR        where the peers' programs are (default: peers beside this program, if it measures "
+    "a "
     "GPU);\n"
     "                     'none': run none, nor the rivals\n"
     "\n"
@@ -78,30 +74,27 @@ const char bench_help[] =
     "examples:\n"
     "  cohort bench limits --device cpu --json limits.json\n"
     "  cohort bench map --n 134217728 --load 0.5,0.8,0.9 --width 32/32,64/64 --json map.json --plot map.svg\n"
-    "  cohort bench map --experiment sweep --against peers.json\n"
     "  cohort bench compare before.json after.json\n";
 
 static const struct bench_command {
     const char *name;
     int (*run)(int argc, char **argv, fault *fault);
-} commands[] = {{"limits", bench_limits_main},
-                {"map", bench_map_main},
-                {"multisplit", bench_multisplit_main},
-                {"sort", bench_sort_main},
-                {"count", bench_count_main},
-                {"show", bench_show_main},
+} commands[] = {{"limits", bench_limits_main},         {"map", bench_map_main},
+                {"multisplit", bench_multisplit_main}, {"sort", bench_sort_main},
+                {"count", bench_count_main},           {"show", bench_show_main},
                 {"compare", bench_compare_main}};
 
 int bench_main(int argc, char **argv, fault *fault)
 {
     if (!argc)
         return fault_set(fault, CLI_BAD_INPUT,
-                         "what is to be measured? limits, map, multisplit, sort or count (cohort bench --help tells more)");
+                         "what is to be measured? limits, map, multisplit, sort or count (cohort bench "
+                         "--help tells more)");
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         if (!strcmp(argv[0], commands[i].name))
             return commands[i].run(argc - 1, argv + 1, fault);
-    return fault_set(
-        fault, CLI_BAD_INPUT,
-        "%s: no such measurement (limits, map, multisplit, sort, count, show, compare; cohort bench --help tells more)",
-        argv[0]);
+    return fault_set(fault, CLI_BAD_INPUT,
+                     "%s: no such measurement (limits, map, multisplit, sort, count, show, compare; cohort "
+                     "bench --help tells more)",
+                     argv[0]);
 }

@@ -191,7 +191,7 @@ template <class K> void compact_rows(const Options &o, Report &report, Array<K> 
         auto seconds = measured(o, [&](void *work, std::size_t &bytes) {
             return cub::DeviceSelect::If(work, bytes, keys.data(), out.data(), chosen.data(), o.n, below);
         });
-        report.add(o, "compact", o.width, "uniform", "% kept", percent, seconds, "CUB DeviceSelect", version());
+        report.add(o, "compact", o.width, "uniform", "percent kept", percent, seconds, "CUB DeviceSelect", version());
     }
 }
 

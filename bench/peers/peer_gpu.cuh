@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#define BENCH_INLINE static inline __host__ __device__
 #include "../inputs.h"
 
 namespace peer

@@ -135,6 +135,49 @@ else
     skip "peers in the same run" "they were not built, or libjansson was not there"
 fi
 
+# ---- multisplit and sort ----------------------------------------------------------------------------------------------
+bench multisplit $tiny --n 1,3000 --buckets 1,2,3,1000 --width 32/0,32/32,64/0,64/32,64/64,32/96 --experiment all \
+    --peers none --json split.json --plot split.svg >printed 2>said
+judge "bench multisplit: exit status 0, nothing on standard error" test $? -eq 0 -a ! -s said
+for name in methods inputs sizes functions; do
+    judge "experiment $name" grep -q "\"experiment\": \"$name\"" split.json
+done
+for input in uniform skewed binomial equal sorted; do
+    judge "input $input" grep -qE "^multisplit auto +32/96 +$input, buckets 1000 +3,000 .* B/36" printed
+done
+judge "a bucket function of one's own" grep -qE "^multisplit by user's own +64/0 " printed
+judge "rows are held against what must be read and written" grep -qE '^multisplit auto +64/64 .* [0-9.]+ B/40' printed
+valid "bench multisplit --json is JSON" split.json
+drawing "bench multisplit --plot is XML" split.svg
+mkdir -p nobody
+bench multisplit $tiny --n 3000 --buckets 8,1000 --width 32/32 --experiment methods --method auto --peers nobody >printed 2>said
+judge "rivals of multisplit" test "$(grep -cE '<- (recursive split|reduced-bit sort)' printed)" -eq 3
+judge "rivals beside our rows" test "$(grep -cE '^multisplit auto .* [0-9.]+ (recursive|reduced)' printed)" -eq 2
+if bench compare split.json split.json >printed 2>said || ! grep -q 'reads no JSON' said; then
+    judge "bench compare tells methods and experiments apart" test "$(grep -c slower printed)" -eq 1
+fi
+bench multisplit $tiny --n 3000 --buckets 65536 --width 32/0 --peers none >printed 2>said
+judge "bench multisplit: 65,536 buckets" test $? -eq 0 -a "$(grep -c 'buckets 65536' printed)" -ge 7
+bench sort $tiny --n 1,5000 --width 32/0,32/32,64/0,64/64 --input uniform,equal --experiment all --peers none --json sort.json \
+    --plot sort.svg >printed 2>said
+judge "bench sort: exit status 0, nothing on standard error" test $? -eq 0 -a ! -s said
+for row in sort compact histogram scan reduce; do
+    judge "bench sort: $row" grep -qE "^$row +64/0 " printed
+done
+valid "bench sort --json is JSON" sort.json
+drawing "bench sort --plot is XML" sort.svg
+refused "multisplit with a file" 'x: bench multisplit takes no files' "$cohort" bench multisplit x
+refused "--buckets 0" '--buckets 0: must be a number from 1 to 65536' "$cohort" bench multisplit --buckets 0
+refused "--buckets 65537" '--buckets 65537: must be' "$cohort" bench multisplit --buckets 2,65537
+refused "--input of none" '--input odd: must be uniform, skewed, binomial, equal or sorted' "$cohort" bench multisplit --input odd
+refused "--method of none" '--method fast: must be auto, ' "$cohort" bench multisplit --method fast
+refused "--width of neither" '--width 32/48: must be 32/0, ' "$cohort" bench multisplit --width 32/48
+refused "--experiment of multisplit" '--experiment map: must be methods, ' "$cohort" bench multisplit --experiment map
+refused "--n beyond its payload" '--n 5000000000: at most 4294967296 with --width 32/32' "$cohort" bench multisplit \
+    --n 5000000000 --width 32/32
+refused "sort with a file" 'x: bench sort takes no files' "$cohort" bench sort x
+refused "--experiment of sort" '--experiment methods: must be sort, primitives or all' "$cohort" bench sort --experiment methods
+
 # ---- count ---------------------------------------------------------------------------------------------------------------
 bench count $tiny --bytes 200K --reads reads.fq --kmer 15 --json count.json --plot count.svg >printed 2>said
 judge "bench count" test $? -eq 0 -a ! -s said
