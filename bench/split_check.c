@@ -95,7 +95,7 @@ static cohort_status sums_take(window *w)
         if (!status && sum != s->column_sum)
             snprintf(w->wrong, sizeof w->wrong, "the sum of payload column %u is another", k);
     }
-    return status;
+    return status == COHORT_UNSUPPORTED ? COHORT_OK : status; /* a device without sums goes without */
 }
 
 /* With keys alone order inside a part cannot be told from an entry: the host splits them too. */

@@ -90,6 +90,8 @@ static int measure(rival *r, const char *experiment, const char *name, bench_wor
     snprintf(row.date, sizeof row.date, "%s", s->b->date);
     snprintf(row.machine, sizeof row.machine, "%.79s", s->b->dev.info.device);
     cohort_status status = work(r);
+    if (status == COHORT_UNSUPPORTED)
+        return CLI_OK;
     if (status)
         return bench_fault(s->b, status, bench_row_text(text, &row), fault);
     if (split_check(s, &claim, &row, fault))
