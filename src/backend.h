@@ -128,6 +128,7 @@ struct backend {
     cohort_status (*scan)(cohort_context *, co_u64 *a, co_u64 n);
 
     /* ---- multisplit ---- */
+    int compiles; /* functions of the user's: 1: their source is compiled; 0: the host's is called */
     cohort_status (*split)(cohort_context *, const struct split *, uint64_t *need);
     cohort_status (*histogram)(cohort_context *, const struct split *, uint64_t *need);
     cohort_status (*compact)(cohort_context *, const struct compact *, uint64_t *need);

@@ -74,6 +74,9 @@ static cohort_status check_user(const struct bulk *b, const cohort_fn *fn, uint3
                          (unsigned long long)fn->b, key_bytes);
     if (!fn->host && !fn->source)
         return bulk_fail(b, COHORT_NULL, "desc.fn.host and desc.fn.source are NULL");
+    if (b->context->backend->compiles ? !fn->source : !fn->host)
+        return bulk_fail(b, COHORT_UNSUPPORTED, "desc.fn.%s is NULL, and the %s backend needs it",
+                         fn->source ? "host" : "source", b->context->backend->name);
     if (fn->source && !fn->name)
         return bulk_fail(b, COHORT_NULL, "desc.fn.name is NULL with a source");
     if (fn->source && !is_identifier(fn->name))

@@ -289,6 +289,7 @@ static const struct backend cuda_backend = {
     .map_sweep = cuda_map_sweep,
     .multimap_step = cuda_multimap_step,
     .scan = cuda_scan,
+    .compiles = 1,
 };
 
 static cuda_result attribute(struct gpu *g, int which, unsigned *value)

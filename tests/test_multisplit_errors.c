@@ -1,0 +1,572 @@
+/* test_multisplit_errors.c: what bad input to the calls of cohort/multisplit.h gets: its own status, a message that names the
+ * argument and the value, and nothing written. */
+#include "split.h"
+
+#define N 50
+
+/* Backends that lack one of the calls. */
+static void needs_all(struct test *t)
+{
+    cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
+    cohort_sort_desc s = COHORT_SORT_INIT;
+    uint64_t bytes;
+    d.buckets = 1;
+    d.fn = cohort_fn_modulo();
+    if (cohort_multisplit_workspace(t->context, &d, &bytes) || cohort_sort_workspace(t->context, &s, &bytes))
+        test_skip(t, "%s", cohort_message(t->context));
+}
+
+/* Arrays of a call, and what they were filled with. */
+struct arrays {
+    struct column *keys, *out, *in[2], *to[2], *permutation, *offsets, *counts;
+    cohort_column column[2];
+};
+
+static struct arrays arrays_new(struct test *t)
+{
+    struct arrays a = {column_new(t, N, 4), column_new(t, N, 4), {0}, {0}, NULL, NULL, NULL, {{0}}};
+    for (uint64_t i = 0; i < N; i++)
+        column_put(a.keys, i, i * 7 % 31);
+    for (int c = 0; c < 2; c++) {
+        a.in[c] = column_new(t, N, 8);
+        a.to[c] = column_new(t, N, 8);
+        payload_fill(a.in[c], (unsigned)c);
+        memset(a.to[c]->data, 0x5c, N * 8);
+        a.column[c] = (cohort_column){column_send(a.in[c]), column_send(a.to[c]), 8};
+    }
+    a.permutation = column_new(t, N, 4);
+    a.offsets = column_new(t, 65537, 8);
+    a.counts = column_new(t, 5, 8);
+    memset(a.out->data, 0x5c, N * 4);
+    memset(a.permutation->data, 0x5c, N * 4);
+    memset(a.offsets->data, 0x5c, 65537 * 8);
+    memset(a.counts->data, 0x5c, 40);
+    struct column *const all[] = {a.keys, a.out, a.permutation, a.offsets, a.counts};
+    for (int i = 0; i < 5; i++)
+        column_send(all[i]);
+    return a;
+}
+
+static int untouched(const struct column *c)
+{
+    for (uint64_t i = 0; i < c->count * c->width; i++)
+        if (((unsigned char *)c->data)[i] != 0x5c)
+            return 0;
+    return 1;
+}
+
+/* Nothing has been written by all the calls that failed. */
+static void arrays_unharmed(struct test *t, const struct arrays *a)
+{
+    struct column *const outputs[] = {a->out, a->to[0], a->to[1], a->permutation, a->offsets, a->counts};
+    OK(t, cohort_wait(t->context));
+    for (int i = 0; i < 6; i++) {
+        column_fetch(outputs[i]);
+        CHECKF(t, untouched(outputs[i]), "output %d was written", i);
+    }
+    column_fetch(a->keys);
+    for (uint64_t i = 0; i < N; i++)
+        EQUAL(t, column_get(a->keys, i), i * 7 % 31);
+}
+
+static cohort_multisplit_desc split_desc(struct arrays *a)
+{
+    cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
+    d.n = N;
+    d.buckets = 8;
+    d.fn = cohort_fn_modulo();
+    d.keys = column_send(a->keys);
+    d.keys_out = column_send(a->out);
+    d.columns = 2;
+    d.column = a->column;
+    d.permutation = column_send(a->permutation);
+    d.offsets = column_send(a->offsets);
+    d.counts = column_send(a->counts);
+    return d;
+}
+
+/* A call with one field of a good descriptor made bad. */
+#define BAD(change, status, word, value)                                              \
+    do {                                                                              \
+        d = good;                                                                     \
+        change;                                                                       \
+        FAILS(t, t->context, cohort_multisplit(t->context, &d), status, word, value); \
+    } while (0)
+
+static void multisplit_numbers(struct test *t)
+{
+    struct arrays a = arrays_new(t);
+    cohort_multisplit_desc good = split_desc(&a), d;
+    cohort_column column[2] = {a.column[0], a.column[1]};
+    uint64_t bytes = 7;
+    FAILS(t, NULL, cohort_multisplit(NULL, &good), COHORT_NULL, "context", NULL);
+    FAILS(t, t->context, cohort_multisplit(t->context, NULL), COHORT_NULL, "desc", NULL);
+    BAD(d.size = 8, COHORT_BAD_STRUCT, "desc", "8");
+    BAD(d.size = 0, COHORT_BAD_STRUCT, "desc", "0");
+    BAD(d.n = UINT64_MAX, COHORT_OVERFLOW, "n", "18446744073709551615");
+    BAD(d.n = UINT64_MAX / 16 + 1, COHORT_OVERFLOW, "n", "1152921504606846976");
+    BAD(d.buckets = 0, COHORT_RANGE, "buckets", "0");
+    BAD(d.buckets = 65537, COHORT_RANGE, "buckets", "65537");
+    BAD(d.buckets = UINT32_MAX, COHORT_RANGE, "buckets", "4294967295");
+    BAD(d.key_bytes = 0, COHORT_RANGE, "key_bytes", "0");
+    BAD(d.key_bytes = 16, COHORT_RANGE, "key_bytes", "16");
+    BAD(d.unordered = 2, COHORT_RANGE, "unordered", "2");
+    BAD(d.method = (cohort_split_method)7, COHORT_RANGE, "method", "7");
+    BAD(d.method = (cohort_split_method)-1, COHORT_RANGE, "method", "-1");
+    BAD(d.permutation_bytes = 2, COHORT_RANGE, "permutation_bytes", "2");
+    BAD(d.n = (1ull << 32) + 1, COHORT_RANGE, "permutation_bytes", "4294967297");
+    BAD(d.columns = 17, COHORT_RANGE, "columns", "17");
+    BAD(d.column = NULL, COHORT_NULL, "desc.column", "2");
+    d = good;
+    d.column = column;
+    for (uint32_t i = 0; i < 6; i++) {
+        const uint32_t wrong[] = {0, 3, 5, 12, 32, UINT32_MAX};
+        char number[16];
+        column[1].bytes = wrong[i];
+        snprintf(number, sizeof number, "%u", wrong[i]);
+        FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_RANGE, "column[1].bytes", number);
+    }
+    FAILS(t, t->context, cohort_multisplit_workspace(t->context, &good, NULL), COHORT_NULL, "bytes", NULL);
+    FAILS(t, NULL, cohort_multisplit_workspace(NULL, &good, &bytes), COHORT_NULL, "context", NULL);
+    FAILS(t, t->context, cohort_multisplit_workspace(t->context, NULL, &bytes), COHORT_NULL, "desc", NULL);
+    d = good;
+    d.buckets = 0;
+    FAILS(t, t->context, cohort_multisplit_workspace(t->context, &d, &bytes), COHORT_RANGE, "buckets", "0");
+    EQUAL(t, bytes, 0);
+    arrays_unharmed(t, &a);
+}
+
+static void multisplit_pointers(struct test *t)
+{
+    struct arrays a = arrays_new(t);
+    cohort_multisplit_desc good = split_desc(&a), d;
+    cohort_column column[2] = {a.column[0], a.column[1]};
+    BAD(d.keys = NULL, COHORT_NULL, "desc.keys", "50");
+    BAD(d.keys = (const char *)d.keys + 2, COHORT_BAD_POINTER, "desc.keys", "4 bytes");
+    BAD(d.keys_out = (char *)d.keys_out + 1, COHORT_BAD_POINTER, "desc.keys_out", "4 bytes");
+    BAD(d.permutation = (char *)d.permutation + 2, COHORT_BAD_POINTER, "desc.permutation", "4 bytes");
+    BAD(d.offsets = (uint64_t *)(void *)((char *)d.offsets + 4), COHORT_BAD_POINTER, "desc.offsets",
+        "8 bytes");
+    BAD(d.counts = (cohort_counts *)(void *)((char *)d.counts + 4), COHORT_BAD_POINTER, "desc.counts",
+        "8 bytes");
+    d = good;
+    d.column = column;
+    column[1].in = NULL;
+    FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_NULL, "desc.column[1].in", "50");
+    column[1] = a.column[1];
+    column[1].out = NULL;
+    FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_NULL, "desc.column[1].out", "50");
+    column[1].out = (char *)a.column[1].out + 4;
+    FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_BAD_POINTER, "desc.column[1].out",
+          "8 bytes");
+    BAD(d.keys = (const void *)(UINTPTR_MAX - 63), COHORT_OVERFLOW, "desc.keys", "200");
+    arrays_unharmed(t, &a);
+}
+
+static void multisplit_overlaps(struct test *t)
+{
+    struct arrays a = arrays_new(t);
+    cohort_multisplit_desc good = split_desc(&a), d;
+    cohort_column column[2] = {a.column[0], a.column[1]};
+    char *keys = (char *)(uintptr_t)good.keys;
+    BAD(d.keys_out = keys + 4, COHORT_RANGE, "desc.keys_out", "desc.keys");
+    BAD(d.keys_out = keys - 4, COHORT_RANGE, "desc.keys_out", "desc.keys");
+    BAD(d.keys_out = keys + 4 * (N - 1), COHORT_RANGE, "desc.keys_out", "desc.keys");
+    BAD(d.permutation = keys, COHORT_RANGE, "desc.permutation", "desc.keys");
+    BAD(d.permutation = d.keys_out, COHORT_RANGE, "desc.permutation", "desc.keys_out");
+    BAD(d.offsets = column[0].out, COHORT_RANGE, "desc.offsets", "desc.column[0].out");
+    BAD(d.counts = (cohort_counts *)(void *)d.offsets, COHORT_RANGE, "desc.counts", "desc.offsets");
+    d = good;
+    d.column = column;
+    column[1].out = column[0].out;
+    FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_RANGE, "desc.column[1].out",
+          "desc.column[0].out");
+    column[1].out = (void *)(uintptr_t)column[0].in;
+    FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_RANGE, "desc.column[1].out",
+          "desc.column[0].in");
+    column[1] =
+        (cohort_column){column[0].in, (void *)(uintptr_t)column[0].in, 8}; /* its own, and another's */
+    FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_RANGE, "desc.column[1].out",
+          "desc.column[0].in");
+    BAD((d.fn = cohort_fn_ids32(d.keys_out)), COHORT_RANGE, "desc.keys_out", "desc.fn.data");
+    BAD((d.fn = cohort_fn_ids32(d.keys), d.keys_out = keys), COHORT_RANGE, "desc.keys_out", "desc.fn.data");
+    arrays_unharmed(t, &a);
+}
+
+static void workspaces(struct test *t)
+{
+    needs_all(t);
+    struct arrays a = arrays_new(t);
+    cohort_multisplit_desc good = split_desc(&a), d;
+    uint64_t bytes;
+    void *memory;
+    char due[32], *misplaced;
+    good.keys_out = (void *)(uintptr_t)good.keys; /* in place: surely it takes some */
+    OK(t, cohort_multisplit_workspace(t->context, &good, &bytes));
+    CHECK(t, bytes >= N * 4);
+    OK(t, cohort_alloc(t->context, bytes + 256, &memory));
+    misplaced = (char *)memory + 128;
+    snprintf(due, sizeof due, "%llu", (unsigned long long)bytes);
+    BAD((d.workspace = memory, d.workspace_bytes = bytes - 1), COHORT_RANGE, "workspace_bytes", due);
+    BAD((d.workspace = memory, d.workspace_bytes = 0), COHORT_RANGE, "workspace_bytes", "is 0");
+    BAD((d.workspace = misplaced, d.workspace_bytes = bytes), COHORT_BAD_POINTER, "desc.workspace", "256");
+    BAD((d.workspace = memory, d.workspace_bytes = bytes, d.keys_out = memory), COHORT_RANGE,
+        "desc.workspace", "desc.keys_out");
+    if (t->kind != TEST_CPU) {
+        void *host = aligned_alloc(256, (bytes + 255) / 256 * 256);
+        REQUIRE(t, host);
+        BAD((d.workspace = host, d.workspace_bytes = bytes), COHORT_BAD_POINTER, "desc.workspace", NULL);
+        free(host);
+    }
+    OK(t, cohort_free(t->context, memory));
+    arrays_unharmed(t, &a);
+}
+
+/* Arrays of two kinds of memory in one call. */
+static void mixed_memory(struct test *t)
+{
+    if (t->memory == TEST_HOST)
+        return;
+    struct arrays a = arrays_new(t);
+    cohort_multisplit_desc good = split_desc(&a), d;
+    cohort_column column[2] = {a.column[0], a.column[1]};
+    uint8_t ids[N] = {0};
+    BAD(d.keys_out = a.out->data, COHORT_BAD_POINTER, "desc.keys_out", "host");
+    BAD(d.keys = a.keys->data, COHORT_BAD_POINTER, "desc.keys_out", "device");
+    BAD(d.permutation = a.permutation->data, COHORT_BAD_POINTER, "desc.permutation", "host");
+    BAD(d.fn = cohort_fn_ids8(ids), COHORT_BAD_POINTER, "desc.fn.data", "host");
+    d = good;
+    d.column = column;
+    column[1].in = a.in[1]->data;
+    FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_BAD_POINTER, "desc.column[1].in", "host");
+    arrays_unharmed(t, &a);
+}
+
+/* ---- functions ------------------------------------------------------------------------------------------------------------- */
+
+static void nothing(uint64_t n, const void *keys, uint32_t key_bytes, const void *state, uint32_t *ids)
+{
+    (void)keys, (void)key_bytes, (void)state;
+    for (uint64_t i = 0; i < n; i++)
+        ids[i] = 0;
+}
+
+static void functions(struct test *t)
+{
+    struct arrays a = arrays_new(t);
+    cohort_multisplit_desc good = split_desc(&a), d;
+    const uint32_t unsorted[7] = {1, 2, 3, 9, 8, 10, 11}, sorted[7] = {1, 2, 2, 3, 4, 5, 6};
+    const uint64_t wide[7] = {1, 2, 1ull << 40, 4, 5, 6, 7};
+    const uint16_t table[9] = {0};
+    BAD(d.fn.size = 0, COHORT_BAD_STRUCT, "desc.fn.size", "0");
+    BAD(d.fn.size = sizeof d.fn + 8, COHORT_BAD_STRUCT, "desc.fn.size", NULL);
+    BAD(d.fn.kind = (cohort_fn_kind)0, COHORT_RANGE, "desc.fn.kind", "0");
+    BAD(d.fn.kind = (cohort_fn_kind)15, COHORT_RANGE, "desc.fn.kind", "15");
+    BAD(d.fn.reserved = 5, COHORT_RANGE, "desc.fn.reserved", "5");
+    BAD(d.fn = cohort_fn_bits(32, 3), COHORT_RANGE, "desc.fn.a", "32");
+    BAD(d.fn = cohort_fn_bits(0, 17), COHORT_RANGE, "desc.fn.b", "17");
+    BAD(d.fn = cohort_fn_ranges(9, 8), COHORT_RANGE, "desc.fn.a", "9");
+    BAD(d.fn = cohort_fn_delta(3, 0), COHORT_RANGE, "desc.fn.b", "0");
+    BAD(d.fn = cohort_fn_splitters(sorted, 6), COHORT_RANGE, "desc.fn.count", "6");
+    BAD(d.fn = cohort_fn_splitters(sorted, 8), COHORT_RANGE, "desc.fn.count", "8");
+    BAD(d.fn = cohort_fn_splitters(unsorted, 7), COHORT_RANGE, "desc.fn.data[4]", "8");
+    BAD(d.fn = cohort_fn_splitters(NULL, 7), COHORT_NULL, "desc.fn.data", "7");
+    BAD(d.fn = cohort_fn_splitters((const char *)sorted + 1, 7), COHORT_BAD_POINTER, "desc.fn.data",
+        "4 bytes");
+    BAD((d.fn = cohort_fn_splitters(wide, 7), d.key_bytes = 8, d.keys = a.column[0].in,
+         d.keys_out = a.column[0].out, d.columns = 0),
+        COHORT_RANGE, "desc.fn.data[3]", "4");
+    BAD(d.fn = cohort_fn_table8(NULL, 3), COHORT_NULL, "desc.fn.data", "3");
+    BAD(d.fn = cohort_fn_table8((const uint8_t *)table, UINT64_MAX), COHORT_OVERFLOW, "desc.fn.count",
+        "18446744073709551615");
+    BAD(d.fn = cohort_fn_table16((const uint16_t *)(const void *)((const char *)table + 1), 3),
+        COHORT_BAD_POINTER, "desc.fn.data", "2 bytes");
+    BAD(d.fn = cohort_fn_ids8(NULL), COHORT_NULL, "desc.fn.data", "50");
+    BAD(d.fn = cohort_fn_ids16(NULL), COHORT_NULL, "desc.fn.data", "50");
+    BAD(d.fn = cohort_fn_ids32(NULL), COHORT_NULL, "desc.fn.data", "50");
+    arrays_unharmed(t, &a);
+}
+
+static void user_functions(struct test *t)
+{
+    struct arrays a = arrays_new(t);
+    cohort_multisplit_desc good = split_desc(&a), d;
+    good.fn = (cohort_fn){.size = sizeof good.fn, .kind = COHORT_FN_USER, .host = nothing, .name = "nothing"};
+    good.fn.source = "COHORT_FN_DEVICE uint32_t nothing(uint32_t key, const void *state) { return 0; }";
+    BAD(d.fn.b = 8, COHORT_RANGE, "desc.fn.b", "8");
+    BAD((d.fn.host = NULL, d.fn.source = NULL), COHORT_NULL, "desc.fn.host", "desc.fn.source");
+    BAD(d.fn.name = NULL, COHORT_NULL, "desc.fn.name", NULL);
+    BAD(d.fn.name = "", COHORT_RANGE, "desc.fn.name", NULL);
+    BAD(d.fn.name = "two words", COHORT_RANGE, "desc.fn.name", "two words");
+    BAD(d.fn.name = "9lives", COHORT_RANGE, "desc.fn.name", "9lives");
+    BAD(d.fn.count = 4, COHORT_NULL, "desc.fn.data", "4");
+    BAD(d.fn.count = UINT64_MAX, COHORT_OVERFLOW, "desc.fn.count", "18446744073709551615");
+    if (t->kind == TEST_CPU)
+        BAD(d.fn.host = NULL, COHORT_UNSUPPORTED, "host", NULL);
+    else
+        BAD(d.fn.source = NULL, COHORT_UNSUPPORTED, "source", NULL);
+    arrays_unharmed(t, &a);
+}
+
+/* ---- the others ------------------------------------------------------------------------------------------------------------ */
+
+#undef BAD
+#define BAD(call, change, status, word, value)                           \
+    do {                                                                 \
+        d = good;                                                        \
+        change;                                                          \
+        FAILS(t, t->context, call(t->context, &d), status, word, value); \
+    } while (0)
+
+static void histograms(struct test *t)
+{
+    struct arrays a = arrays_new(t);
+    cohort_histogram_desc good = COHORT_HISTOGRAM_INIT, d;
+    uint64_t bytes;
+    good.n = N;
+    good.buckets = 8;
+    good.fn = cohort_fn_modulo();
+    good.keys = column_send(a.keys);
+    good.bins = column_send(a.offsets);
+    good.counts = column_send(a.counts);
+    FAILS(t, NULL, cohort_histogram(NULL, &good), COHORT_NULL, "context", NULL);
+    FAILS(t, t->context, cohort_histogram(t->context, NULL), COHORT_NULL, "desc", NULL);
+    FAILS(t, t->context, cohort_histogram_workspace(t->context, &good, NULL), COHORT_NULL, "bytes", NULL);
+    FAILS(t, t->context, cohort_histogram_workspace(t->context, NULL, &bytes), COHORT_NULL, "desc", NULL);
+    BAD(cohort_histogram, d.size = 1, COHORT_BAD_STRUCT, "desc", "1");
+    BAD(cohort_histogram, d.n = UINT64_MAX, COHORT_OVERFLOW, "n", "18446744073709551615");
+    BAD(cohort_histogram, d.buckets = 0, COHORT_RANGE, "buckets", "0");
+    BAD(cohort_histogram, d.buckets = 65537, COHORT_RANGE, "buckets", "65537");
+    BAD(cohort_histogram, d.key_bytes = 2, COHORT_RANGE, "key_bytes", "2");
+    BAD(cohort_histogram, d.fn.kind = (cohort_fn_kind)0, COHORT_RANGE, "desc.fn.kind", "0");
+    BAD(cohort_histogram, d.keys = NULL, COHORT_NULL, "desc.keys", "50");
+    BAD(cohort_histogram, d.bins = NULL, COHORT_NULL, "desc.bins", "8");
+    BAD(cohort_histogram, d.bins = (uint64_t *)(void *)((char *)d.bins + 4), COHORT_BAD_POINTER, "desc.bins",
+        "8 bytes");
+    BAD(cohort_histogram, d.bins = (uint64_t *)((uintptr_t)d.keys & ~(uintptr_t)7), COHORT_RANGE, "desc.bins",
+        "desc.keys");
+    BAD(cohort_histogram, d.counts = (cohort_counts *)(void *)d.bins, COHORT_RANGE, "desc.counts",
+        "desc.bins");
+    arrays_unharmed(t, &a);
+}
+
+static void compactions(struct test *t)
+{
+    struct arrays a = arrays_new(t);
+    cohort_compact_desc good = COHORT_COMPACT_INIT, d;
+    const uint64_t falling[4] = {0, 30, 20, N}, late[4] = {1, 2, 3, N}, early[4] = {0, 2, 3, N - 1};
+    void *rejected[2] = {a.column[0].out, NULL};
+    uint64_t bytes;
+    good.n = N;
+    good.fn = cohort_fn_between(3, 9);
+    good.keys = column_send(a.keys);
+    good.kept = column_send(a.out);
+    good.rejected = column_send(a.permutation);
+    good.columns = 2;
+    good.column = a.column;
+    good.total = column_send(a.counts);
+    FAILS(t, NULL, cohort_compact(NULL, &good), COHORT_NULL, "context", NULL);
+    FAILS(t, t->context, cohort_compact(t->context, NULL), COHORT_NULL, "desc", NULL);
+    FAILS(t, t->context, cohort_compact_workspace(t->context, &good, NULL), COHORT_NULL, "bytes", NULL);
+    FAILS(t, t->context, cohort_compact_workspace(t->context, NULL, &bytes), COHORT_NULL, "desc", NULL);
+    BAD(cohort_compact, d.size = 1, COHORT_BAD_STRUCT, "desc", "1");
+    BAD(cohort_compact, d.n = UINT64_MAX, COHORT_OVERFLOW, "n", "18446744073709551615");
+    BAD(cohort_compact, d.key_bytes = 1, COHORT_RANGE, "key_bytes", "1");
+    BAD(cohort_compact, d.columns = 99, COHORT_RANGE, "columns", "99");
+    BAD(cohort_compact, d.fn = cohort_fn_modulo(), COHORT_RANGE, "desc.fn.kind", "3");
+    BAD(cohort_compact, d.fn = cohort_fn_hash(1), COHORT_RANGE, "desc.fn.kind", "2");
+    BAD(cohort_compact, d.fn = cohort_fn_ranges(1, 2), COHORT_RANGE, "desc.fn.kind", "4");
+    BAD(cohort_compact, d.fn = cohort_fn_delta(1, 2), COHORT_RANGE, "desc.fn.kind", "8");
+    BAD(cohort_compact, d.where = d.keys, COHORT_RANGE, "desc.fn.kind", "9");
+    BAD(cohort_compact, (d.fn.kind = (cohort_fn_kind)0), COHORT_RANGE, "desc.fn.kind", "0");
+    BAD(cohort_compact, (d.fn = cohort_fn_splitters(falling, 65536)), COHORT_RANGE, "desc.fn.count", "65536");
+    BAD(cohort_compact,
+        (d.fn.kind = (cohort_fn_kind)0, d.where = (const uint32_t *)(const void *)((const char *)d.keys + 2)),
+        COHORT_BAD_POINTER, "desc.where", "4 bytes");
+    BAD(cohort_compact, d.keys = NULL, COHORT_NULL, "desc.keys", "50");
+    BAD(cohort_compact, d.kept = (char *)(uintptr_t)d.keys + 8, COHORT_RANGE, "desc.kept", "desc.keys");
+    BAD(cohort_compact, d.rejected = d.kept, COHORT_RANGE, "desc.rejected", "desc.kept");
+    BAD(cohort_compact, d.column_rejected = rejected, COHORT_RANGE, "desc.column_rejected[0]",
+        "desc.column[0].out");
+    BAD(cohort_compact, d.segments = 3, COHORT_NULL, "desc.segment_offsets", "4");
+    BAD(cohort_compact, (d.segments = UINT64_MAX, d.segment_offsets = falling), COHORT_OVERFLOW,
+        "desc.segments", "18446744073709551615");
+    BAD(cohort_compact, (d.segments = 3, d.segment_offsets = falling), COHORT_RANGE,
+        "desc.segment_offsets[2]", "20");
+    BAD(cohort_compact, (d.segments = 3, d.segment_offsets = late), COHORT_RANGE, "desc.segment_offsets[0]",
+        "1");
+    BAD(cohort_compact, (d.segments = 3, d.segment_offsets = early), COHORT_RANGE, "desc.segment_offsets[3]",
+        "49");
+    BAD(cohort_compact, d.segment_kept = (uint64_t *)a.column[0].out, COHORT_RANGE, "desc.segment_kept", "0");
+    BAD(cohort_compact, d.total = (uint64_t *)(void *)((char *)d.total + 4), COHORT_BAD_POINTER, "desc.total",
+        "8 bytes");
+    arrays_unharmed(t, &a);
+}
+
+static void sorts(struct test *t)
+{
+    struct arrays a = arrays_new(t);
+    cohort_sort_desc good = COHORT_SORT_INIT, d;
+    const uint64_t falling[4] = {0, 30, 20, N};
+    uint64_t bytes;
+    good.n = N;
+    good.keys = column_send(a.keys);
+    good.keys_out = column_send(a.out);
+    good.columns = 2;
+    good.column = a.column;
+    good.permutation = column_send(a.permutation);
+    FAILS(t, NULL, cohort_sort(NULL, &good), COHORT_NULL, "context", NULL);
+    FAILS(t, t->context, cohort_sort(t->context, NULL), COHORT_NULL, "desc", NULL);
+    FAILS(t, t->context, cohort_sort_workspace(t->context, &good, NULL), COHORT_NULL, "bytes", NULL);
+    FAILS(t, t->context, cohort_sort_workspace(t->context, NULL, &bytes), COHORT_NULL, "desc", NULL);
+    BAD(cohort_sort, d.size = 1, COHORT_BAD_STRUCT, "desc", "1");
+    BAD(cohort_sort, d.n = UINT64_MAX, COHORT_OVERFLOW, "n", "18446744073709551615");
+    BAD(cohort_sort, d.order = (cohort_order)0, COHORT_RANGE, "order", "0");
+    BAD(cohort_sort, d.order = (cohort_order)7, COHORT_RANGE, "order", "7");
+    BAD(cohort_sort, d.descending = 2, COHORT_RANGE, "descending", "2");
+    BAD(cohort_sort, d.high_bit = 33, COHORT_RANGE, "high_bit", "33");
+    BAD(cohort_sort, d.low_bit = 32, COHORT_RANGE, "low_bit", "32");
+    BAD(cohort_sort, (d.low_bit = 9, d.high_bit = 9), COHORT_RANGE, "low_bit", "9");
+    BAD(cohort_sort, d.permutation_bytes = 16, COHORT_RANGE, "permutation_bytes", "16");
+    BAD(cohort_sort, d.n = (1ull << 32) + 1, COHORT_RANGE, "permutation_bytes", "4294967297");
+    BAD(cohort_sort, d.columns = 17, COHORT_RANGE, "columns", "17");
+    BAD(cohort_sort, d.column = NULL, COHORT_NULL, "desc.column", "2");
+    BAD(cohort_sort, d.keys = NULL, COHORT_NULL, "desc.keys", "50");
+    BAD(cohort_sort, d.keys_out = NULL, COHORT_NULL, "desc.keys_out", "50");
+    BAD(cohort_sort, d.keys_out = (char *)(uintptr_t)d.keys + 4, COHORT_RANGE, "desc.keys_out", "desc.keys");
+    BAD(cohort_sort, d.permutation = d.keys_out, COHORT_RANGE, "desc.permutation", "desc.keys_out");
+    BAD(cohort_sort, d.segments = 3, COHORT_NULL, "desc.segment_offsets", "4");
+    BAD(cohort_sort, (d.segments = 3, d.segment_offsets = falling), COHORT_RANGE, "desc.segment_offsets[2]",
+        "20");
+    arrays_unharmed(t, &a);
+}
+
+static void sums(struct test *t)
+{
+    struct arrays a = arrays_new(t);
+    char *in = column_send(a.in[0]), *out = column_send(a.to[0]);
+    cohort_context *c = t->context;
+    FAILS(t, NULL, cohort_scan(NULL, N, 8, in, out, 0), COHORT_NULL, "context", NULL);
+    FAILS(t, c, cohort_scan(c, N, 2, in, out, 0), COHORT_RANGE, "bytes", "2");
+    FAILS(t, c, cohort_scan(c, UINT64_MAX, 8, in, out, 0), COHORT_OVERFLOW, "n", "18446744073709551615");
+    FAILS(t, c, cohort_scan(c, N, 8, in, out, 2), COHORT_RANGE, "inclusive", "2");
+    FAILS(t, c, cohort_scan(c, N, 8, NULL, out, 0), COHORT_NULL, "in", "50");
+    FAILS(t, c, cohort_scan(c, N, 8, in, NULL, 0), COHORT_NULL, "out", "50");
+    FAILS(t, c, cohort_scan(c, N, 8, in + 4, out, 0), COHORT_BAD_POINTER, "in", "8 bytes");
+    FAILS(t, c, cohort_scan(c, N, 8, in, in + 8, 0), COHORT_RANGE, "out", "overlaps in");
+    FAILS(t, NULL, cohort_reduce(NULL, COHORT_OP_ADD, N, 8, in, (uint64_t *)(void *)out), COHORT_NULL,
+          "context", NULL);
+    FAILS(t, c, cohort_reduce(c, COHORT_OP_OR, N, 8, in, (uint64_t *)(void *)out), COHORT_RANGE, "op", "7");
+    FAILS(t, c, cohort_reduce(c, COHORT_OP_ADD, N, 16, in, (uint64_t *)(void *)out), COHORT_RANGE, "bytes",
+          "16");
+    FAILS(t, c, cohort_reduce(c, COHORT_OP_ADD, UINT64_MAX, 8, in, (uint64_t *)(void *)out), COHORT_OVERFLOW,
+          "n", "18446744073709551615");
+    FAILS(t, c, cohort_reduce(c, COHORT_OP_ADD, N, 8, NULL, (uint64_t *)(void *)out), COHORT_NULL, "in",
+          "50");
+    FAILS(t, c, cohort_reduce(c, COHORT_OP_ADD, N, 8, in, NULL), COHORT_NULL, "out", NULL);
+    FAILS(t, c, cohort_reduce(c, COHORT_OP_ADD, N, 8, in, (uint64_t *)(void *)in), COHORT_RANGE, "out",
+          "overlaps in");
+    arrays_unharmed(t, &a);
+}
+
+/* ---- memory that runs out -------------------------------------------------------------------------------------------------- */
+
+/* At each allocation in turn: an error, nothing kept; with enough, the right answer. */
+static void out_of_memory(struct test *t)
+{
+    needs_all(t);
+    struct ledger ledger = {.test = t};
+    cohort_context_options options = test_context_options(t);
+    cohort_context *context = NULL;
+    options.alloc = test_allocator(t, &ledger);
+    OK(t, cohort_context_create(&context, &options));
+    uint64_t n = 3000, base = ledger.bytes, failures = 0, offsets[10];
+    uint32_t *keys = malloc(n * 4);
+    REQUIRE(t, keys);
+    for (uint64_t limit = base + 1; limit < base + 400000; limit += limit / 6) {
+        cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
+        d.n = n;
+        d.buckets = 9;
+        d.fn = cohort_fn_modulo();
+        d.keys = d.keys_out = keys;
+        d.offsets = offsets;
+        for (uint64_t i = 0; i < n; i++)
+            keys[i] = (uint32_t)(n - i);
+        ledger.limit = limit;
+        cohort_status status = cohort_multisplit(context, &d);
+        CHECK(t, status == COHORT_NO_MEMORY || status == COHORT_OK);
+        failures += status == COHORT_NO_MEMORY;
+        for (uint64_t i = 0; i < n; i++)
+            if (status)
+                EQUAL(t, keys[i], n - i);
+            else if (i)
+                CHECK(t, keys[i] % 9 > keys[i - 1] % 9 ||
+                             (keys[i] % 9 == keys[i - 1] % 9 && keys[i] < keys[i - 1]));
+        ledger.limit = 0;
+        cohort_trim(context);
+        EQUAL(t, ledger.bytes, base);
+    }
+    CHECK(t, failures);
+    free(keys);
+    cohort_context_destroy(context);
+    test_ledger_check(t, &ledger);
+}
+
+/* With nothing to do nothing need be there, and what counts is still written. */
+static void nothing_to_do(struct test *t)
+{
+    needs_all(t);
+    cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
+    cohort_histogram_desc h = COHORT_HISTOGRAM_INIT;
+    cohort_compact_desc k = COHORT_COMPACT_INIT;
+    cohort_sort_desc s = COHORT_SORT_INIT;
+    struct column *offsets = column_new(t, 5, 8), *bins = column_new(t, 5, 8), *counts = column_new(t, 5, 8);
+    struct column *total = column_new(t, 1, 8), *least = column_new(t, 1, 8);
+    memset(offsets->data, 0x5c, 40);
+    memset(bins->data, 0x5c, 40);
+    memset(total->data, 0x5c, 8);
+    d.buckets = h.buckets = 4;
+    d.fn = h.fn = cohort_fn_modulo();
+    k.fn = cohort_fn_between(1, 2);
+    d.offsets = column_send(offsets);
+    d.counts = column_send(counts);
+    h.bins = column_send(bins);
+    k.total = column_send(total);
+    OK(t, cohort_multisplit(t->context, &d));
+    OK(t, cohort_histogram(t->context, &h));
+    OK(t, cohort_compact(t->context, &k));
+    OK(t, cohort_sort(t->context, &s));
+    OK(t, cohort_scan(t->context, 0, 4, NULL, NULL, 0));
+    OK(t, cohort_reduce(t->context, COHORT_OP_MIN, 0, 4, NULL, column_send(least)));
+    OK(t, cohort_wait(t->context));
+    struct column *const all[] = {offsets, bins, counts, total, least};
+    for (int i = 0; i < 5; i++)
+        column_fetch(all[i]);
+    for (uint64_t b = 0; b <= 4; b++)
+        EQUAL(t, column_get(offsets, b), 0);
+    for (uint64_t b = 0; b < 4; b++)
+        EQUAL(t, column_get(bins, b), 0);
+    EQUAL(t, column_get(bins, 4), 0x5c5c5c5c5c5c5c5cull);
+    const uint64_t due[5] = {0, 0, 0, 0, UINT64_MAX};
+    for (uint64_t i = 0; i < 5; i++)
+        EQUAL(t, column_get(counts, i), due[i]);
+    EQUAL(t, column_get(total, 0), 0);
+    EQUAL(t, column_get(least, 0), UINT64_MAX);
+}
+
+const struct test_case test_cases[] = {
+    {"multisplit_numbers", multisplit_numbers, TEST_EACH_MEMORY},
+    {"multisplit_pointers", multisplit_pointers, TEST_EACH_MEMORY},
+    {"multisplit_overlaps", multisplit_overlaps, TEST_EACH_MEMORY},
+    {"workspaces", workspaces, TEST_EACH_MEMORY},
+    {"mixed_memory", mixed_memory, TEST_EACH_MEMORY},
+    {"functions", functions, TEST_EACH_MEMORY},
+    {"user_functions", user_functions, TEST_EACH_MEMORY},
+    {"histograms", histograms, TEST_EACH_MEMORY},
+    {"compactions", compactions, TEST_EACH_MEMORY},
+    {"sorts", sorts, TEST_EACH_MEMORY},
+    {"sums", sums, TEST_EACH_MEMORY},
+    {"out_of_memory", out_of_memory, 0},
+    {"nothing_to_do", nothing_to_do, TEST_EACH_MEMORY},
+    {NULL, NULL, 0},
+};
