@@ -1,5 +1,6 @@
 /* split_model.c: functions of keys, naively: see split.h. */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "split.h"
 
@@ -69,6 +70,39 @@ uint64_t split_key_range(struct test *t, cohort_fn_kind kind, uint64_t m)
     default:
         return test_below(t, 3) ? 0 : (m ? m : 4) * (1 + test_below(t, 5));
     }
+}
+
+/* ---- the user's own ------------------------------------------------------------------------------------------------------ */
+
+/* state: m, a number to multiply by; ids up to m + bad - 1. */
+COHORT_DEFINE_FN(narrow_fn, uint32_t, {
+    const uint32_t *s = (const uint32_t *)state;
+    return (uint32_t)(((uint64_t)(key * s[1]) * (s[0] + s[2])) >> 32);
+})
+COHORT_DEFINE_FN(wide_fn, uint64_t, {
+    const uint32_t *s = (const uint32_t *)state;
+    uint32_t folded = (uint32_t)(key ^ key >> 32) * s[1];
+    return (uint32_t)(((uint64_t)folded * (s[0] + s[2])) >> 32);
+})
+
+static char cache_folder[] = "/tmp/cohort-test-XXXXXX";
+
+static void remove_cache(void)
+{
+    char command[64];
+    snprintf(command, sizeof command, "rm -rf %s", cache_folder);
+    if (system(command))
+        return;
+}
+
+/* What is compiled for tests is kept in a folder of the program's own. */
+static void own_cache(void)
+{
+    static int done;
+    if (done++ || !mkdtemp(cache_folder))
+        return;
+    setenv("XDG_CACHE_HOME", cache_folder, 1);
+    atexit(remove_cache);
 }
 
 /* ---- models -------------------------------------------------------------------------------------------------------------- */
@@ -212,6 +246,15 @@ struct split_model split_model(struct test *t, cohort_fn_kind kind, uint64_t m, 
     case COHORT_FN_IDS16:
         data = ids_column(t, 0, n, 2, m_or_2, bad_ids);
         model.fn = cohort_fn_ids16(column_send(data));
+        break;
+    case COHORT_FN_USER:
+        own_cache();
+        data = data_column(t, 1, 3, 4);
+        column_put(data, 0, m_or_2);
+        column_put(data, 1, test_random(t) | 1);
+        column_put(data, 2, bad_ids ? 1 + m_or_2 / 10 : 0);
+        model.fn = keys->width == 4 ? COHORT_FN(narrow_fn, column_send(data), 12)
+                                    : COHORT_FN(wide_fn, column_send(data), 12);
         break;
     default:
         data = ids_column(t, 0, n, 4, m_or_2, bad_ids);

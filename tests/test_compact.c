@@ -303,6 +303,29 @@ static void functions(struct test *t)
             }
 }
 
+static void user(struct test *t)
+{
+    cohort_compact_desc d = COHORT_COMPACT_INIT;
+    struct column *mark = t->columns, *keys = column_new(t, 1, 4);
+    struct split_model model = split_model(t, COHORT_FN_USER, 0, keys, 0);
+    d.n = 1;
+    d.fn = model.fn;
+    d.keys = column_send(keys);
+    cohort_status status = cohort_compact(t->context, &d);
+    column_drop(t, mark);
+    if (status == COHORT_UNSUPPORTED)
+        test_skip(t, "%s", cohort_message(t->context));
+    for (int i = 0; i < 8; i++) {
+        struct compact_plan p = compact_plan(test_below(t, test_size(t, 30000, 1500)), COHORT_FN_USER);
+        p.key_bytes = i % 2 ? 8 : 4;
+        p.rejected = i / 2 % 2;
+        p.workspace = i / 4 % 2;
+        p.columns = 1;
+        p.width[0] = 4;
+        compact_do(t, &p);
+    }
+}
+
 static void compact_sizes(struct test *t)
 {
     for (uint64_t n = 0; n <= test_size(t, 1 << 18, 5000); n = n < 4 ? n + 1 : 2 * n)
@@ -448,8 +471,13 @@ static void reductions(struct test *t)
 }
 
 const struct test_case test_cases[] = {
-    {"functions", functions, TEST_EACH_MEMORY},   {"sizes", compact_sizes, TEST_EACH_MEMORY},
-    {"segments", segments, TEST_EACH_MEMORY},     {"anything", anything, TEST_EACH_MEMORY},
-    {"large", large, TEST_EACH_MEMORY},           {"scans", scans, TEST_EACH_MEMORY},
-    {"reductions", reductions, TEST_EACH_MEMORY}, {NULL, NULL, 0},
+    {"functions", functions, TEST_EACH_MEMORY},
+    {"sizes", compact_sizes, TEST_EACH_MEMORY},
+    {"user", user, TEST_EACH_MEMORY},
+    {"segments", segments, TEST_EACH_MEMORY},
+    {"anything", anything, TEST_EACH_MEMORY},
+    {"large", large, TEST_EACH_MEMORY},
+    {"scans", scans, TEST_EACH_MEMORY},
+    {"reductions", reductions, TEST_EACH_MEMORY},
+    {NULL, NULL, 0},
 };

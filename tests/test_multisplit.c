@@ -3,6 +3,8 @@
 
 #define METHODS (COHORT_SPLIT_DIGITS + 1)
 
+static void histogram_do(struct test *, cohort_fn_kind, uint64_t n, uint64_t m, unsigned key_bytes, int bad);
+
 static const uint64_t edge_buckets[] = {1, 2, 3, 31, 32, 33, 255, 256, 257, 1000, 2048, 2049, 65535, 65536};
 #define EDGE_BUCKETS (sizeof edge_buckets / sizeof *edge_buckets)
 
@@ -110,6 +112,44 @@ static void widths(struct test *t)
                 p.permutation_bytes = p.unordered ? 4 : 0;
                 split_do(t, &p);
             }
+}
+
+/* Functions of the user's, the GPU's compiled on the way. */
+static void user(struct test *t)
+{
+    struct column *mark = t->columns, *keys = column_new(t, 1, 4);
+    struct split_model model = split_model(t, COHORT_FN_USER, 4, keys, 0);
+    cohort_histogram_desc h = COHORT_HISTOGRAM_INIT;
+    uint64_t bins[4];
+    h.n = 1;
+    h.buckets = 4;
+    h.fn = model.fn;
+    h.keys = column_send(keys);
+    h.bins = bins;
+    if (cohort_histogram(t->context, &h) == COHORT_UNSUPPORTED) {
+        column_drop(t, mark);
+        test_skip(t, "%s", cohort_message(t->context)); /* there is no compiler */
+    }
+    column_drop(t, mark);
+    for (int method = 0; method < METHODS; method++)
+        for (int bad = 0; bad <= 1; bad++)
+            for (unsigned key_bytes = 4; key_bytes <= 8; key_bytes += 4) {
+                struct split_plan p =
+                    split_plan(test_below(t, test_size(t, 30000, 1000)), 2 + test_below(t, 30));
+                p.method = (cohort_split_method)method;
+                p.unordered = method == COHORT_SPLIT_RESERVED;
+                p.kind = COHORT_FN_USER;
+                p.key_bytes = key_bytes;
+                p.bad_ids = bad;
+                p.columns = 1;
+                p.width[0] = 4;
+                p.in_place = (int)test_below(t, 2);
+                p.workspace = (int)test_below(t, 2);
+                split_do(t, &p);
+            }
+    for (int m = 0; m < 3; m++)
+        histogram_do(t, COHORT_FN_USER, test_below(t, test_size(t, 30000, 1000)),
+                     (uint64_t[]){1, 300, 65536}[m], 4, m == 1);
 }
 
 /* Ids that are none: left out, told, and nothing is written where they would have gone. */
@@ -254,10 +294,17 @@ static void histograms(struct test *t)
 }
 
 const struct test_case test_cases[] = {
-    {"functions", functions, TEST_EACH_MEMORY},   {"methods", methods, TEST_EACH_MEMORY},
-    {"sizes", sizes, TEST_EACH_MEMORY},           {"patterns", patterns, TEST_EACH_MEMORY},
-    {"columns", columns, TEST_EACH_MEMORY},       {"widths", widths, TEST_EACH_MEMORY},
-    {"bad_ids", bad_ids, TEST_EACH_MEMORY},       {"tiny", tiny, TEST_EACH_MEMORY},
-    {"anything", anything, TEST_EACH_MEMORY},     {"large", large, TEST_EACH_MEMORY},
-    {"histograms", histograms, TEST_EACH_MEMORY}, {NULL, NULL, 0},
+    {"functions", functions, TEST_EACH_MEMORY},
+    {"methods", methods, TEST_EACH_MEMORY},
+    {"sizes", sizes, TEST_EACH_MEMORY},
+    {"patterns", patterns, TEST_EACH_MEMORY},
+    {"columns", columns, TEST_EACH_MEMORY},
+    {"widths", widths, TEST_EACH_MEMORY},
+    {"bad_ids", bad_ids, TEST_EACH_MEMORY},
+    {"tiny", tiny, TEST_EACH_MEMORY},
+    {"anything", anything, TEST_EACH_MEMORY},
+    {"large", large, TEST_EACH_MEMORY},
+    {"user", user, TEST_EACH_MEMORY},
+    {"histograms", histograms, TEST_EACH_MEMORY},
+    {NULL, NULL, 0},
 };

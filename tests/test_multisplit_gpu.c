@@ -1,0 +1,536 @@
+/* test_multisplit_gpu.c: multisplit and what stands on it where lanes stand still, in graphs, and beyond 2^32 entries. */
+#include <setjmp.h>
+
+#include "cuda/driver.h"
+#include "split.h"
+
+/* ---- schedules ------------------------------------------------------------------------------------------------------------- */
+
+/* One split of a few tiles. */
+static void few_tiles(struct test *t, cohort_split_method method)
+{
+    struct split_plan p = split_random_plan(t, 1200);
+    const uint64_t most[] = {300, 32, 32, 300, 256, 300, 700};
+    p.m = 1 + p.m % most[method];
+    if ((p.kind == COHORT_FN_BETWEEN || p.kind == COHORT_FN_MASKED) && p.m < 2)
+        p.m = 2;
+    p.method = method;
+    p.unordered = method == COHORT_SPLIT_RESERVED;
+    p.columns = p.columns > 2 ? 2 : p.columns;
+    p.workspace = 0;
+    if (p.unordered && !p.permutation_bytes)
+        p.permutation_bytes = 4;
+    split_do(t, &p);
+}
+
+/* Compactions, sums and sorts of a few tiles: enough to go wrong if what a tile tells the next is read too early. */
+static void few_tiles_of_others(struct test *t)
+{
+    uint64_t n = test_below(t, 1500), sum = 0, kept = 0;
+    struct column *mark = t->columns, *in = column_new(t, n, 4), *out = column_new(t, n, 4);
+    struct column *total = column_new(t, 1, 8), *sorted = column_new(t, n, 4);
+    for (uint64_t i = 0; i < n; i++)
+        column_put(in, i, test_below(t, 1000));
+    void *numbers = column_send(in), *to = column_send(out), *how_many = column_send(total);
+    OK(t, cohort_scan(t->context, n, 4, numbers, to, 1));
+    OK(t, cohort_wait(t->context));
+    column_fetch(out);
+    for (uint64_t i = 0; i < n; i++) {
+        sum += column_get(in, i);
+        REQUIREF(t, column_get(out, i) == sum, "sum %llu of %llu is wrong", (unsigned long long)i,
+                 (unsigned long long)n);
+    }
+    cohort_compact_desc d = COHORT_COMPACT_INIT;
+    d.n = n;
+    d.fn = cohort_fn_between(0, 499);
+    d.keys = numbers;
+    d.kept = to;
+    d.total = how_many;
+    OK(t, cohort_compact(t->context, &d));
+    OK(t, cohort_wait(t->context));
+    column_fetch(out);
+    column_fetch(total);
+    for (uint64_t i = 0; i < n; i++)
+        if (column_get(in, i) < 500)
+            REQUIREF(t, column_get(out, kept++) == column_get(in, i), "kept entry %llu of %llu is wrong",
+                     (unsigned long long)kept, (unsigned long long)n);
+    EQUAL(t, column_get(total, 0), kept);
+    cohort_sort_desc s = COHORT_SORT_INIT;
+    s.n = n;
+    s.keys = numbers;
+    s.keys_out = column_send(sorted);
+    s.high_bit = 16;
+    OK(t, cohort_sort(t->context, &s));
+    OK(t, cohort_wait(t->context));
+    column_fetch(sorted);
+    uint64_t sorted_sum = n ? column_get(sorted, 0) : 0;
+    for (uint64_t i = 1; i < n; i++) {
+        sorted_sum += column_get(sorted, i);
+        REQUIREF(t, column_get(sorted, i - 1) <= column_get(sorted, i), "place %llu of %llu is out of order",
+                 (unsigned long long)i, (unsigned long long)n);
+    }
+    EQUAL(t, sorted_sum, sum);
+    column_drop(t, mark);
+}
+
+/* Some work in a new context with schedules of its own; the seed replays it. */
+static void one_context(struct test *t, uint64_t seed, void (*work)(struct test *))
+{
+    uint64_t x = seed;
+    for (int i = 0; i < 4; i++)
+        t->random[i] = test_mix(x += 0x9e3779b97f4a7c15u);
+    cohort_context_options options = test_context_options(t);
+    cohort_status status = cohort_context_create(&t->context, &options);
+    REQUIREF(t, !status, "cohort_context_create: %s", cohort_message(NULL));
+    t->memory = TEST_DEVICE;
+    work(t);
+    column_drop(t, NULL);
+    cohort_context_destroy(t->context);
+    t->context = NULL;
+}
+
+/* What fails leaves by longjmp; it is caught here to tell the seed. */
+static void caught(struct test *t, uint64_t seed, void (*work)(struct test *))
+{
+    jmp_buf leave;
+    void *outer = t->exit;
+    t->exit = &leave;
+    if (!setjmp(leave))
+        one_context(t, seed, work);
+    t->exit = outer;
+    if (t->failures)
+        printf("  replay: --device sim:1 --filter %s --seed %llu\n", t->name, (unsigned long long)seed);
+}
+
+static void in_schedules(struct test *t, uint64_t count, void (*work)(struct test *))
+{
+    static const char *const schedules[] = {"any", "warp", "lane", "pct", "random"};
+    const char *device = t->device;
+    for (uint64_t i = 0; i < count && !t->failures && !t->skipped[0]; i++) {
+        uint64_t seed = t->seed + i;
+        char text[80];
+        snprintf(text, sizeof text, "sim:%llu,memory=weak,live=%llu,schedule=%s", (unsigned long long)seed,
+                 (unsigned long long)(2 + seed % 7), schedules[seed % 5]);
+        t->device = text;
+        caught(t, seed, work);
+    }
+    t->device = device;
+}
+
+static void split_work(struct test *t)
+{
+    for (int method = COHORT_SPLIT_AUTO; method <= COHORT_SPLIT_DIGITS; method++)
+        few_tiles(t, (cohort_split_method)method);
+}
+
+/* Backends that lack one of the calls. */
+static int lacks_some(struct test *t)
+{
+    cohort_context_options options = test_context_options(t);
+    cohort_context *c;
+    cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
+    cohort_sort_desc s = COHORT_SORT_INIT;
+    uint64_t bytes;
+    OK(t, cohort_context_create(&c, &options));
+    d.buckets = 1;
+    d.fn = cohort_fn_modulo();
+    int lacks = cohort_multisplit_workspace(c, &d, &bytes) || cohort_sort_workspace(c, &s, &bytes);
+    cohort_context_destroy(c);
+    return lacks;
+}
+
+static void stalled_splits(struct test *t)
+{
+    if (lacks_some(t))
+        test_skip(t, "not all calls are there");
+    in_schedules(t, test_scale(t, 40, 300, 3000), split_work);
+}
+
+static void stalled_others(struct test *t)
+{
+    if (lacks_some(t))
+        test_skip(t, "not all calls are there");
+    in_schedules(t, test_scale(t, 60, 400, 4000), few_tiles_of_others);
+}
+
+/* ---- graphs ---------------------------------------------------------------------------------------------------------------- */
+
+#define N 100003
+#define M 64
+
+/* All calls, one after the other, on what `keys` holds. */
+struct works {
+    struct column *keys, *split, *offsets, *bins, *kept, *total, *sorted, *sums, *greatest, *counts;
+    void *workspace;
+    uint64_t workspace_bytes;
+};
+
+static cohort_multisplit_desc split_of(struct works *w)
+{
+    cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
+    d.n = N;
+    d.buckets = M;
+    d.fn = cohort_fn_bits(0, 6);
+    d.keys = w->keys->device_block + w->keys->before;
+    d.keys_out = w->split->device_block + w->split->before;
+    d.offsets = (uint64_t *)(void *)(w->offsets->device_block + w->offsets->before);
+    d.counts = (cohort_counts *)(void *)(w->counts->device_block + w->counts->before);
+    return d;
+}
+
+static cohort_status do_all(struct test *t, struct works *w)
+{
+    cohort_context *c = t->context;
+    cohort_multisplit_desc d = split_of(w);
+    cohort_histogram_desc h = COHORT_HISTOGRAM_INIT;
+    cohort_compact_desc k = COHORT_COMPACT_INIT;
+    cohort_sort_desc s = COHORT_SORT_INIT;
+    d.workspace = w->workspace;
+    d.workspace_bytes = w->workspace_bytes;
+    h.n = k.n = s.n = N;
+    h.buckets = M;
+    h.fn = d.fn;
+    h.keys = k.keys = s.keys = d.keys;
+    h.bins = (uint64_t *)(void *)(w->bins->device_block + w->bins->before);
+    k.fn = cohort_fn_between(0, 1u << 31);
+    k.kept = w->kept->device_block + w->kept->before;
+    k.total = (uint64_t *)(void *)(w->total->device_block + w->total->before);
+    s.keys_out = w->sorted->device_block + w->sorted->before;
+    cohort_status status = cohort_multisplit(c, &d);
+    if (!status)
+        status = cohort_histogram(c, &h);
+    if (!status)
+        status = cohort_compact(c, &k);
+    if (!status)
+        status = cohort_sort(c, &s);
+    if (!status)
+        status = cohort_scan(c, N, 4, d.keys, w->sums->device_block + w->sums->before, 0);
+    if (!status)
+        status = cohort_reduce(c, COHORT_OP_MAX, N, 4, d.keys,
+                               (uint64_t *)(void *)(w->greatest->device_block + w->greatest->before));
+    return status;
+}
+
+static int compare(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void judge_all(struct test *t, struct works *w)
+{
+    struct column *const all[] = {w->split, w->offsets, w->bins, w->kept,
+                                  w->total, w->sorted,  w->sums, w->greatest};
+    for (int i = 0; i < 8; i++)
+        column_fetch(all[i]);
+    uint64_t begin[M + 1] = {0}, next[M], kept = 0;
+    uint32_t sum = 0, greatest = 0, *sorted = malloc(N * 4), *keys = w->keys->data;
+    REQUIRE(t, sorted);
+    memcpy(sorted, keys, N * 4);
+    qsort(sorted, N, 4, compare);
+    for (uint64_t i = 0; i < N; i++)
+        begin[keys[i] % M + 1]++;
+    for (uint64_t b = 0; b < M; b++) {
+        EQUAL(t, column_get(w->bins, b), begin[b + 1]);
+        begin[b + 1] += begin[b];
+        next[b] = begin[b];
+    }
+    for (uint64_t b = 0; b <= M; b++)
+        EQUAL(t, column_get(w->offsets, b), begin[b]);
+    for (uint64_t i = 0; i < N; i++) {
+        REQUIRE(t, column_get(w->split, next[keys[i] % M]++) == keys[i]);
+        REQUIRE(t, column_get(w->sorted, i) == sorted[i]);
+        REQUIRE(t, column_get(w->sums, i) == sum);
+        sum += keys[i];
+        greatest = keys[i] > greatest ? keys[i] : greatest;
+        if (keys[i] <= 1u << 31)
+            REQUIRE(t, column_get(w->kept, kept++) == keys[i]);
+    }
+    EQUAL(t, column_get(w->total, 0), kept);
+    EQUAL(t, column_get(w->greatest, 0), greatest);
+    free(sorted);
+}
+
+static struct works works_new(struct test *t)
+{
+    struct works w = {column_new(t, N, 4),
+                      column_new(t, N, 4),
+                      column_new(t, M + 1, 8),
+                      column_new(t, M, 8),
+                      column_new(t, N, 4),
+                      column_new(t, 1, 8),
+                      column_new(t, N, 4),
+                      column_new(t, N, 4),
+                      column_new(t, 1, 8),
+                      column_new(t, 5, 8),
+                      NULL,
+                      0};
+    struct column *const all[] = {w.split,  w.offsets, w.bins,     w.kept,  w.total,
+                                  w.sorted, w.sums,    w.greatest, w.counts};
+    for (int i = 0; i < 9; i++)
+        column_send(all[i]);
+    cohort_multisplit_desc d = split_of(&w);
+    OK(t, cohort_multisplit_workspace(t->context, &d, &w.workspace_bytes));
+    if (w.workspace_bytes)
+        OK(t, cohort_alloc(t->context, w.workspace_bytes, &w.workspace));
+    return w;
+}
+
+static void new_keys(struct test *t, struct works *w)
+{
+    for (uint64_t i = 0; i < N; i++)
+        column_put(w->keys, i, test_random(t));
+    column_send(w->keys);
+}
+
+static void capture(struct test *t, const struct cuda_driver *d, cuda_stream stream, struct works *w)
+{
+    cuda_graph graph;
+    cuda_graph_exec exec;
+    new_keys(t, w);
+    OK(t, do_all(t, w)); /* one like it has run */
+    OK(t, cohort_wait(t->context));
+    judge_all(t, w);
+    REQUIRE(t, !d->stream_begin_capture(stream, 2));
+    cohort_status status = do_all(t, w);
+    REQUIRE(t, !d->stream_end_capture(stream, &graph));
+    REQUIREF(t, !status, "%s while capturing: %s", cohort_status_name(status), cohort_message(t->context));
+    REQUIRE(t, !d->graph_instantiate(&exec, graph, 0));
+    for (int i = 0; i < 4; i++) {
+        new_keys(t, w);
+        OK(t, cohort_wait(t->context));
+        REQUIRE(t, !d->graph_launch(exec, stream));
+        OK(t, cohort_wait(t->context));
+        judge_all(t, w);
+    }
+    CHECK(t, !d->graph_exec_destroy(exec) && !d->graph_destroy(graph));
+}
+
+static void graphs(struct test *t)
+{
+    cuda_stream stream;
+    if (lacks_some(t))
+        test_skip(t, "not all calls are there");
+    struct test_gpu g = test_gpu_enter(t);
+    REQUIRE(t, g.driver);
+    if (!g.driver->stream_begin_capture) {
+        test_gpu_leave(g);
+        test_skip(t, "this device has no graphs");
+    }
+    t->memory = TEST_DEVICE;
+    REQUIRE(t, !g.driver->stream_create(&stream, CUDA_STREAM_NON_BLOCKING));
+    OK(t, cohort_set_stream(t->context, stream));
+    struct works w = works_new(t);
+    capture(t, g.driver, stream, &w);
+    OK(t, cohort_free(t->context, w.workspace));
+    OK(t, cohort_set_stream(t->context, NULL));
+    CHECK(t, !g.driver->stream_destroy(stream));
+    test_gpu_leave(g);
+}
+
+/* ---- waiting --------------------------------------------------------------------------------------------------------------- */
+
+/* Bad ids of calls that do not wait come out at cohort_wait, once, with the first of all. */
+static void deferred(struct test *t)
+{
+    if (lacks_some(t))
+        test_skip(t, "not all calls are there");
+    t->memory = TEST_DEVICE;
+    struct column *keys = column_new(t, 100, 4), *out = column_new(t, 100, 4), *bins = column_new(t, 4, 8);
+    cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
+    cohort_histogram_desc h = COHORT_HISTOGRAM_INIT;
+    for (uint64_t i = 0; i < 100; i++)
+        column_put(keys, i, i >= 60 ? 4 + i % 3 : i % 4);
+    d.n = h.n = 100;
+    d.buckets = h.buckets = 4;
+    d.fn = h.fn = cohort_fn_bits(0, 3);
+    d.keys = h.keys = column_send(keys);
+    d.keys_out = column_send(out);
+    h.bins = column_send(bins);
+    OK(t, cohort_multisplit(t->context, &d));
+    h.n = 70;
+    OK(t, cohort_histogram(t->context, &h));
+    FAILS(t, t->context, cohort_wait(t->context), COHORT_RANGE, "entry 60 ", "multisplit");
+    OK(t, cohort_wait(t->context));
+    d.n = 60;
+    OK(t, cohort_multisplit(t->context, &d));
+    OK(t, cohort_wait(t->context));
+}
+
+/* ---- beyond 2^32 ----------------------------------------------------------------------------------------------------------- */
+
+#define HUGE_N ((1ull << 32) + 5)
+#define STEP   0x01010101u /* key i is (i + 1) * STEP mod 2^32 */
+#define WINDOW (1ull << 20)
+
+static uint32_t huge_key(uint64_t i)
+{
+    return (uint32_t)(i + 1) * STEP;
+}
+
+static uint32_t inverse(uint32_t odd)
+{
+    uint32_t x = odd;
+    for (int i = 0; i < 5; i++)
+        x *= 2 - odd * x;
+    return x;
+}
+
+/* How many of the keys are below `bound`: each 32-bit number once, and those of the last five entries once more. */
+static uint64_t huge_below(uint64_t bound)
+{
+    uint64_t count = bound;
+    for (uint64_t i = 1ull << 32; i < HUGE_N; i++)
+        count += huge_key(i) < bound;
+    return count;
+}
+
+static void *huge_alloc(struct test *t, uint64_t bytes)
+{
+    void *p;
+    OK(t, cohort_alloc(t->context, bytes, &p));
+    return p;
+}
+
+/* Entry i of the input follows entry `before` among those with this top bit. */
+static int follows(uint64_t before, uint64_t i, uint32_t top)
+{
+    for (uint64_t between = before + 1; between < i; between++)
+        if (huge_key(between) >> 31 == top)
+            return 0;
+    return i > before && huge_key(i) >> 31 == top;
+}
+
+/* Places [at, at + WINDOW) of a split by the top bit, with the permutation: that entry, in its order. */
+static void check_split_window(struct test *t, const char *keys, const char *permutation, uint64_t at,
+                               uint64_t zeros)
+{
+    uint32_t *k = malloc(WINDOW * 4);
+    uint64_t *p = malloc(WINDOW * 8);
+    REQUIRE(t, k && p);
+    OK(t, cohort_copy(t->context, k, keys + at * 4, WINDOW * 4));
+    OK(t, cohort_copy(t->context, p, permutation + at * 8, WINDOW * 8));
+    for (uint64_t j = 0; j < WINDOW; j++) {
+        uint32_t top = at + j >= zeros;
+        REQUIREF(t, p[j] < HUGE_N && k[j] == huge_key(p[j]) && k[j] >> 31 == top, "place %llu has entry %llu",
+                 (unsigned long long)(at + j), (unsigned long long)p[j]);
+        if (j && (at + j != zeros))
+            REQUIREF(t, follows(p[j - 1], p[j], top), "place %llu has entry %llu, behind %llu",
+                     (unsigned long long)(at + j), (unsigned long long)p[j], (unsigned long long)p[j - 1]);
+    }
+    free(k);
+    free(p);
+}
+
+static void huge_split(struct test *t, const void *keys)
+{
+    char *out = huge_alloc(t, HUGE_N * 4), *permutation = huge_alloc(t, HUGE_N * 8);
+    uint64_t offsets[3], zeros = huge_below(1ull << 31), first;
+    cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
+    d.n = HUGE_N;
+    d.buckets = 2;
+    d.fn = cohort_fn_bits(31, 1);
+    d.keys = keys;
+    d.keys_out = out;
+    d.permutation = permutation;
+    d.permutation_bytes = 8;
+    d.offsets = offsets;
+    OK(t, cohort_multisplit(t->context, &d));
+    EQUAL(t, offsets[0], 0);
+    EQUAL(t, offsets[1], zeros);
+    EQUAL(t, offsets[2], HUGE_N);
+    OK(t, cohort_copy(t->context, &first, permutation, 8));
+    EQUAL(t, first, 0);
+    const uint64_t windows[] = {0, zeros - WINDOW / 2, HUGE_N - WINDOW, test_below(t, zeros - WINDOW),
+                                zeros + test_below(t, HUGE_N - zeros - WINDOW)};
+    for (int i = 0; i < 5; i++)
+        check_split_window(t, out, permutation, windows[i], zeros);
+    OK(t, cohort_free(t->context, permutation));
+    cohort_compact_desc k = COHORT_COMPACT_INIT;
+    uint64_t total;
+    k.n = HUGE_N;
+    k.fn = cohort_fn_masked(1u << 31, 0);
+    k.keys = keys;
+    k.kept = out;
+    k.total = &total;
+    OK(t, cohort_fill(t->context, out, 0xff, 4096));
+    OK(t, cohort_compact(t->context, &k));
+    EQUAL(t, total, zeros);
+    uint32_t some[1024];
+    uint64_t from = 0;
+    OK(t, cohort_copy(t->context, some, out, sizeof some));
+    for (uint64_t j = 0; j < 1024; j++, from++) {
+        while (huge_key(from) >> 31)
+            from++;
+        EQUAL(t, some[j], huge_key(from));
+    }
+    OK(t, cohort_free(t->context, out));
+}
+
+static void huge_sort(struct test *t, const void *keys)
+{
+    char *out = huge_alloc(t, HUGE_N * 4);
+    uint32_t *k = malloc(WINDOW * 4);
+    REQUIRE(t, k);
+    cohort_sort_desc s = COHORT_SORT_INIT;
+    s.n = HUGE_N;
+    s.keys = keys;
+    s.keys_out = out;
+    OK(t, cohort_sort(t->context, &s));
+    const uint64_t windows[] = {0, HUGE_N - WINDOW, (uint64_t)huge_key(1ull << 32),
+                                test_below(t, HUGE_N - WINDOW)};
+    for (int i = 0; i < 4; i++) {
+        uint64_t at = windows[i] > HUGE_N - WINDOW ? HUGE_N - WINDOW : windows[i];
+        OK(t, cohort_copy(t->context, k, out + at * 4, WINDOW * 4));
+        for (uint64_t j = 0; j < WINDOW; j++)
+            REQUIREF(t, huge_below(k[j]) <= at + j && at + j < huge_below((uint64_t)k[j] + 1),
+                     "place %llu has 0x%x", (unsigned long long)(at + j), k[j]);
+    }
+    free(k);
+    OK(t, cohort_free(t->context, out));
+}
+
+static void beyond_32_bits(struct test *t)
+{
+    cohort_context_info info = COHORT_CONTEXT_INFO_INIT;
+    if (lacks_some(t))
+        test_skip(t, "not all calls are there");
+    OK(t, cohort_context_get_info(t->context, &info));
+    if (info.memory_free < 100ull << 30)
+        test_skip(t, "needs 100 GiB of free memory, and there are %llu",
+                  (unsigned long long)info.memory_free >> 30);
+    CHECK(t, inverse(STEP) * STEP == 1); /* so each key is there once in 2^32 */
+    void *keys = huge_alloc(t, HUGE_N * 4);
+    uint64_t bins[256], greatest = 0;
+    OK(t, cohort_fill(t->context, keys, 1, HUGE_N * 4));
+    OK(t, cohort_scan(t->context, HUGE_N, 4, keys, keys, 1));
+    uint32_t last[5];
+    OK(t, cohort_copy(t->context, last, (char *)keys + (HUGE_N - 5) * 4, sizeof last));
+    for (uint64_t i = 0; i < 5; i++)
+        EQUAL(t, last[i], huge_key(HUGE_N - 5 + i));
+    OK(t, cohort_reduce(t->context, COHORT_OP_MAX, HUGE_N, 4, keys, &greatest));
+    EQUAL(t, greatest, UINT32_MAX);
+    cohort_histogram_desc h = COHORT_HISTOGRAM_INIT;
+    h.n = HUGE_N;
+    h.buckets = 256;
+    h.fn = cohort_fn_bits(24, 8);
+    h.keys = keys;
+    h.bins = bins;
+    OK(t, cohort_histogram(t->context, &h));
+    for (uint64_t b = 0; b < 256; b++)
+        EQUAL(t, bins[b], huge_below((b + 1) << 24) - huge_below(b << 24));
+    huge_split(t, keys);
+    OK(t, cohort_trim(t->context));
+    huge_sort(t, keys);
+    OK(t, cohort_free(t->context, keys));
+}
+
+#define GPU (TEST_ON_SIM | TEST_ON_CUDA)
+const struct test_case test_cases[] = {
+    {"stalled_splits", stalled_splits, TEST_ON_SIM | TEST_NO_CONTEXT},
+    {"stalled_others", stalled_others, TEST_ON_SIM | TEST_NO_CONTEXT},
+    {"graphs", graphs, GPU},
+    {"deferred", deferred, GPU},
+    {"beyond_32_bits", beyond_32_bits, TEST_ON_CUDA | TEST_SLOW},
+    {NULL, NULL, 0},
+};
