@@ -241,7 +241,7 @@ static void split_twice(cohort_context *context, struct plan *plan, const struct
     cpu_pass_move(context, p);
     report(s, p->bad, p->first_bad);
     q->n = s->n - p->bad;
-    struct cpu_room room = {(char *)p->rows, 0};
+    struct cpu_room room = {(char *)p->starts, 0};
     cpu_pass_room(context, q, &room);
     cpu_pass_count(context, q);
     cpu_pass_move(context, q);

@@ -211,7 +211,7 @@ static void sort_large(cohort_context *context, struct sorter *r)
     for (co_u32 a = 0; a < p.arrays; a++)
         if (p.array[a].in)
             p.array[a].in = at(p.array[a].in, begin, p.array[a].bytes);
-    struct cpu_room room = {(char *)p.rows, 0};
+    struct cpu_room room = {(char *)p.starts, 0};
     cpu_pass_room(context, &p, &room);
     for (co_u32 from = 0; next_digit(varying, from, &p.digit); from = p.digit.shift + DIGIT_BITS) {
         left--;

@@ -85,14 +85,12 @@ struct cpu_pass {
     struct cpu_array array[CPU_ARRAYS_MOST];
     co_u64 *offsets;       /* out: buckets + 1 */
     co_u64 bad, first_bad; /* out: entries dropped, the least of them (~0: none) */
-    /* Set by cpu_pass_room. */
-    co_u32 block, stride, parts, phase, streaming;
-    co_u64 blocks;
-    co_u16 *rows;   /* counts: a row a lane a block */
-    co_u64 *starts; /* a row a part: first its counts, then where its entries go */
-    co_u64 *firsts; /* a part's first bad entry */
-    char *scratch;  /* a piece a worker */
-    co_u64 each;    /* bytes of a piece */
+    /* Set by cpu_pass_room and _move. */
+    co_u32 stride, parts, lines, streaming; /* lines of a bucket's buffer */
+    co_u64 *starts;                         /* a row a part: first its counts, then where its entries go */
+    co_u64 *firsts;                         /* a part's first bad entry */
+    char *scratch;                          /* a piece a worker */
+    co_u64 each;                            /* bytes of a piece */
 };
 
 /* Divides the room for `pass`, of which n, buckets and the arrays' widths must be set, or only tells how much it takes. */

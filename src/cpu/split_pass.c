@@ -1,15 +1,14 @@
 /* split_pass.c: one stable pass of multisplit or of radix sort over all the context's threads.
  *
- * The entries are cut into blocks of some thousands and these, in runs, into parts; a part is one thread's. First every block's
- * buckets are counted, and the sums of the parts scanned: now each part knows where its entries of each bucket go. Then the
- * blocks are taken once more. Inside a block an entry's place is known beforehand from the block's counts, so a block is put in
- * order of its buckets in the thread's own memory, in cache, without a test or a branch an entry; its runs are then written to
- * where they belong in whole lines of 16 entries, past the caches where the arrays are larger than these. What does not fill a
- * line is carried over to the next block. (Write-combining buffers as of Balkesen et al., "Main-Memory Hash Joins on Multi-Core CPUs",
- * ICDE 2013, but filled a block at a time.)
+ * The entries are cut into parts, contiguous runs of which each is one thread's. First every part counts its entries of each bucket,
+ * and the counts are scanned: now each part knows where its first entry of each bucket goes. Then the parts are taken once more, and
+ * every array is moved. An entry goes into a small buffer of its bucket, in cache; a full one is written out in whole cache
+ * lines, past the caches where the arrays are larger than these. (Software write-combining: Balkesen et al., "Main-Memory Hash
+ * Joins on Multi-Core CPUs", ICDE 2013.) A buffer's first slot is the line in which the part's first entry of the bucket lies, so that
+ * all but the first and the last write are whole lines at the lines' addresses, whatever the alignment of the output.
  *
- * A block is counted and ranked in four lanes, a quarter each with counts of its own, so that a run of equal keys does not make
- * each addition wait for the one before. */
+ * Both times the bucket numbers of a chunk are made first, and while a chunk is worked on the next one is asked for. Counting goes
+ * in four lanes with counts of their own, lest equal buckets in a row wait for each other. */
 #include "split.h"
 
 #include <string.h>
@@ -18,141 +17,59 @@
 #    include <emmintrin.h>
 #endif
 
-#define LANES          4u
-#define LINE           16u /* entries written together */
-#define LEAST_PART     4u  /* blocks */
-#define PARTS_EACH     4u  /* parts a thread */
+#define CHUNK 2048u /* entries whose buckets are made at a time */
+#define GROUP 16u   /* entries between two requests to the memory */
+#define LANES 4u
+#define LINE  64u
+#define BUFFERED \
+    32768u /* bytes of all buckets' buffers that fit in the first cache beside what else is used */
+#define LINES_MOST     4u
+#define PARTS_EACH     4u     /* parts a thread, */
+#define PART_LEAST     32768u /* of so many entries and, */
+#define PART_BUCKET    64u    /* so many of each bucket, at least, */
+#define PART_MOST      (1ull << 31)
 #define COUNT_UP_GRAIN 65536u
 #define CACHED_LEAST   (4ull << 20)
 
-struct wide {
-    co_u64 lo, hi;
+/* Where one array's entries of every bucket go; a row of `buckets` + 1. */
+struct lane_out {
+    co_u32 *next; /* the slot of the next entry, in all buckets' buffers */
+    co_u32 *head; /* slots at the front of the buffer that are another part's or bucket's */
+    char **to;    /* where the buffer will be written; NULL: nowhere */
+    char *buffer;
 };
 
 /* A worker's own memory. */
 struct own {
     co_u16 *digits;
-    co_u16 *places;                 /* of the block's entries in `local` */
-    co_u16 *next;                   /* a row a lane: where the next entry of each bucket goes */
-    co_u32 *first;                  /* where each bucket begins in `local` */
-    co_u32 *count, *write;          /* its entries there; those of them that are written now */
-    co_u64 *to;                     /* where its first entry goes in the output */
-    char *local;                    /* a block of one array, in order */
-    char *carried[CPU_ARRAYS_MOST]; /* LINE entries a bucket, of each array */
+    co_u64 *numbers; /* a chunk of a permutation */
+    co_u32 *counts;  /* LANES rows */
+    struct lane_out out[CPU_ARRAYS_MOST];
 };
-
-static co_u32 widest(const struct cpu_pass *p)
-{
-    co_u32 most = 1;
-    for (co_u32 a = 0; a < p->arrays; a++)
-        most = p->array[a].bytes > most ? p->array[a].bytes : most;
-    return most;
-}
-
-static void own_room(const struct cpu_pass *p, struct cpu_room *room, struct own *own)
-{
-    co_u64 row = p->stride;
-    own->digits = cpu_room_take(room, 2ull * p->block);
-    own->places = cpu_room_take(room, 2ull * p->block);
-    own->next = cpu_room_take(room, 2 * LANES * row);
-    own->first = cpu_room_take(room, 4 * row);
-    own->count = cpu_room_take(room, 4 * row);
-    own->write = cpu_room_take(room, 4 * row);
-    own->to = cpu_room_take(room, 8 * row);
-    own->local = cpu_room_take(room, (p->block + (row + 1) * LINE) * widest(p));
-    for (co_u32 a = 0; a < p->arrays; a++)
-        own->carried[a] = cpu_room_take(room, row * LINE * p->array[a].bytes);
-}
 
 static co_u64 least(co_u64 a, co_u64 b)
 {
     return a < b ? a : b;
 }
 
-void cpu_pass_room(cohort_context *context, struct cpu_pass *p, struct cpu_room *room)
+/* Slots of a bucket's buffer of an array. */
+static co_u32 slots(const struct cpu_pass *p, co_u32 bytes)
 {
-    co_u64 threads = cpu_device(context)->threads;
-    struct cpu_room piece = {NULL, 0};
-    struct own own;
-    p->block = p->buckets <= 64 ? 8192 : p->buckets <= 512 ? 16384 : 32768;
-    p->stride = (p->buckets + 1 + 31) / 32 * 32;
-    p->blocks = p->n / p->block + (p->n % p->block != 0);
-    p->parts = (co_u32)least(threads > 1 ? threads * PARTS_EACH : 1, p->blocks / LEAST_PART);
-    p->parts = p->parts ? p->parts : 1;
-    p->rows = cpu_room_take(room, p->blocks * LANES * p->stride * 2);
-    p->starts = cpu_room_take(room, (co_u64)p->parts * p->stride * 8);
-    p->firsts = cpu_room_take(room, (co_u64)p->parts * 8);
-    own_room(p, &piece, &own);
-    p->each = piece.bytes;
-    p->scratch = cpu_room_take(room, p->each * (p->parts > 1 ? threads : 1));
+    return p->lines * LINE / bytes;
 }
 
-/* ---- counting ------------------------------------------------------------------------------------------------------- */
-
-/* The entries of each of a block's lanes, the last one's and the shorter one's. */
-struct lanes {
-    co_u32 each, common, length[LANES];
-};
-
-static struct lanes lanes_of(co_u32 count)
+static void own_room(const struct cpu_pass *p, struct cpu_room *room, struct own *own)
 {
-    struct lanes l;
-    l.each = (count + LANES - 1) / LANES;
-    for (co_u32 k = 0; k < LANES; k++) {
-        co_u32 before = k * l.each < count ? k * l.each : count;
-        l.length[k] = count - before < l.each ? count - before : l.each;
+    co_u64 row = p->stride;
+    own->digits = cpu_room_take(room, 2 * CHUNK);
+    own->numbers = cpu_room_take(room, 8 * CHUNK);
+    own->counts = cpu_room_take(room, 4 * LANES * row);
+    for (co_u32 a = 0; a < p->arrays; a++) {
+        own->out[a].next = cpu_room_take(room, 4 * row);
+        own->out[a].head = cpu_room_take(room, 4 * row);
+        own->out[a].to = cpu_room_take(room, sizeof(char *) * row);
+        own->out[a].buffer = cpu_room_take(room, p->lines * LINE * row);
     }
-    l.common = l.length[LANES - 1];
-    return l;
-}
-
-static void count_block(const struct cpu_pass *p, const co_u16 *restrict digits, co_u32 count,
-                        co_u16 *restrict row)
-{
-    const struct lanes l = lanes_of(count);
-    co_u16 *r1 = row + p->stride, *r2 = r1 + p->stride, *r3 = r2 + p->stride;
-    memset(row, 0, 2ull * LANES * p->stride);
-    for (co_u32 i = 0; i < l.common; i++) {
-        row[digits[i]]++;
-        r1[digits[l.each + i]]++;
-        r2[digits[2 * l.each + i]]++;
-        r3[digits[3 * l.each + i]]++;
-    }
-    for (co_u32 k = 0; k < LANES; k++)
-        for (co_u32 i = l.common; i < l.length[k]; i++)
-            row[k * p->stride + digits[k * l.each + i]]++;
-}
-
-static co_u32 block_count(const struct cpu_pass *p, co_u64 block)
-{
-    return (co_u32)least(p->block, p->n - block * p->block);
-}
-
-static const co_u16 *block_digits(const struct cpu_pass *p, co_u64 block, co_u16 *room)
-{
-    if (p->source == CPU_FROM_KEPT)
-        return p->kept + block * p->block;
-    cpu_pass_digits(p, block * p->block, block_count(p, block), room);
-    return room;
-}
-
-static co_u64 part_begin(const struct cpu_pass *p, co_u64 part)
-{
-    return p->blocks / p->parts * part + least(part, p->blocks % p->parts);
-}
-
-static void add_row(const struct cpu_pass *p, const co_u16 *restrict row, co_u64 *restrict sums)
-{
-    for (co_u32 b = 0; b <= p->buckets; b++)
-        sums[b] += (co_u64)row[b] + row[b + p->stride] + row[b + 2 * p->stride] + row[b + 3 * p->stride];
-}
-
-static co_u64 first_bad(const struct cpu_pass *p, const co_u16 *digits, co_u64 block)
-{
-    co_u32 i = 0;
-    while (digits[i] < p->buckets)
-        i++;
-    return block * p->block + i;
 }
 
 static void own_of(const struct cpu_pass *p, unsigned worker, struct own *own)
@@ -161,24 +78,111 @@ static void own_of(const struct cpu_pass *p, unsigned worker, struct own *own)
     own_room(p, &room, own);
 }
 
+static co_u32 parts_of(const struct cpu_pass *p, co_u64 threads)
+{
+    co_u64 parts =
+        least(threads > 1 ? threads * PARTS_EACH : 1, p->n / (PART_LEAST + PART_BUCKET * p->buckets));
+    co_u64 few = p->n / PART_MOST + 1;
+    return (co_u32)(parts > few ? parts : few);
+}
+
+void cpu_pass_room(cohort_context *context, struct cpu_pass *p, struct cpu_room *room)
+{
+    co_u64 threads = cpu_device(context)->threads;
+    struct cpu_room piece = {NULL, 0};
+    struct own own;
+    p->stride = (p->buckets + 1 + 15) / 16 * 16;
+    p->lines = BUFFERED / (LINE * p->buckets * (p->arrays ? p->arrays : 1));
+    p->lines = p->lines < 2 ? 1 : p->lines < LINES_MOST ? 2 : LINES_MOST;
+    p->parts = parts_of(p, threads);
+    p->starts = cpu_room_take(room, (co_u64)p->parts * p->stride * 8);
+    p->firsts = cpu_room_take(room, (co_u64)p->parts * 8);
+    own_room(p, &piece, &own);
+    p->each = piece.bytes;
+    p->scratch = cpu_room_take(room, p->each * (p->parts > 1 ? threads : 1));
+}
+
+static co_u64 part_begin(const struct cpu_pass *p, co_u64 part)
+{
+    co_u64 each = p->n / p->parts / CHUNK * CHUNK;
+    return part < p->parts ? each * part : p->n;
+}
+
+static co_u32 chunk_count(co_u64 i, co_u64 end)
+{
+    return (co_u32)least(end - i, CHUNK);
+}
+
+static const co_u16 *chunk_digits(const struct cpu_pass *p, co_u64 i, co_u32 count, co_u16 *room)
+{
+    if (p->source == CPU_FROM_KEPT)
+        return p->kept + i;
+    cpu_pass_digits(p, i, count, room);
+    return room;
+}
+
+/* ---- counting ------------------------------------------------------------------------------------------------------- */
+
+/* What the bucket numbers are made from: that is asked for while a chunk is counted. */
+static const char *read_ahead(const struct cpu_pass *p, co_u64 i, co_u32 *bytes)
+{
+    co_u32 kind = p->source == CPU_FROM_FN ? p->ids.fn->kind : 0;
+    *bytes = kind == SPLIT_IDS8 ? 1 : kind == SPLIT_IDS16 ? 2 : kind == SPLIT_IDS32 ? 4 : p->ids.key_bytes;
+    if (p->source == CPU_FROM_KEPT)
+        return (const char *)(p->kept + i);
+    return (const char *)(kind >= SPLIT_IDS8 ? p->ids.fn->data : p->ids.keys) + i * *bytes;
+}
+
+static void count_chunk(const struct cpu_pass *p, const co_u16 *restrict digits, co_u32 count,
+                        co_u32 *restrict row, const char *ahead, co_u32 bytes)
+{
+    co_u32 *r1 = row + p->stride, *r2 = r1 + p->stride, *r3 = r2 + p->stride, each = count / LANES;
+    for (co_u32 i = 0; i < count * bytes; i += LINE)
+        __builtin_prefetch(ahead + i, 0, 2);
+    for (co_u32 i = 0; i < each; i++) {
+        row[digits[i]]++;
+        r1[digits[each + i]]++;
+        r2[digits[2 * each + i]]++;
+        r3[digits[3 * each + i]]++;
+    }
+    for (co_u32 i = LANES * each; i < count; i++)
+        row[digits[i]]++;
+}
+
+static co_u64 first_bad(const struct cpu_pass *p, const co_u16 *digits, co_u64 first)
+{
+    while (*digits < p->buckets) {
+        digits++;
+        first++;
+    }
+    return first;
+}
+
+static void count_part(const struct cpu_pass *p, co_u64 part, const struct own *own)
+{
+    co_u64 *sums = p->starts + part * p->stride, first = ~0ull, end = part_begin(p, part + 1);
+    co_u32 *row = own->counts, stride = p->stride, bytes, count;
+    memset(row, 0, 4ull * LANES * stride);
+    for (co_u64 i = part_begin(p, part); i < end; i += count) {
+        const co_u16 *digits = chunk_digits(p, i, count = chunk_count(i, end), own->digits);
+        const char *ahead = read_ahead(p, i + CHUNK, &bytes);
+        const co_u32 *bad = row + p->buckets;
+        count_chunk(p, digits, count, row, ahead, bytes);
+        if (first == ~0ull && (bad[0] | bad[stride] | bad[2 * stride] | bad[3 * stride]))
+            first = first_bad(p, digits, i);
+    }
+    for (co_u32 b = 0; b <= p->buckets; b++)
+        sums[b] = (co_u64)row[b] + row[b + stride] + row[b + 2 * stride] + row[b + 3 * stride];
+    p->firsts[part] = first;
+}
+
 static void count_parts(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     const struct cpu_pass *p = arg;
     struct own own;
     own_of(p, worker, &own);
-    for (co_u64 part = begin; part < end; part++) {
-        co_u64 *sums = p->starts + part * p->stride;
-        memset(sums, 0, 8ull * p->stride);
-        p->firsts[part] = ~0ull;
-        for (co_u64 block = part_begin(p, part); block < part_begin(p, part + 1); block++) {
-            co_u16 *row = p->rows + block * LANES * p->stride;
-            const co_u16 *digits = block_digits(p, block, own.digits);
-            count_block(p, digits, block_count(p, block), row);
-            add_row(p, row, sums);
-            if (sums[p->buckets] && p->firsts[part] == ~0ull)
-                p->firsts[part] = first_bad(p, digits, block);
-        }
-    }
+    for (co_u64 part = begin; part < end; part++)
+        count_part(p, part, &own);
 }
 
 /* From counts to where each part's entries go. */
@@ -201,163 +205,161 @@ static void scan_starts(struct cpu_pass *p)
 
 void cpu_pass_count(cohort_context *context, struct cpu_pass *p)
 {
-    if (!p->blocks)
-        memset(p->starts, 0, 8ull * p->stride);
-    else
-        cpu_parallel(context, p->parts, 1, count_parts, p);
+    cpu_parallel(context, p->parts, 1, count_parts, p);
     scan_starts(p);
 }
 
 /* ---- moving --------------------------------------------------------------------------------------------------------- */
 
-/* Where the buckets of a block lie in `local`, and up to where each can be written: to the last whole line. */
-static void lay_out(const struct cpu_pass *p, const co_u16 *restrict row, struct own *own)
-{
-    co_u32 at = 0, stride = p->stride;
-    for (co_u32 b = 0; b <= p->buckets; b++) {
-        co_u32 carried = own->count[b] - own->write[b], place = at + carried;
-        co_u64 to = own->to[b] + own->write[b];
-        own->first[b] = at;
-        for (co_u32 k = 0; k < LANES; k++) {
-            own->next[k * stride + b] = (co_u16)place;
-            place += row[k * stride + b];
-        }
-        co_u64 line = ((to + (place - at) + p->phase) & ~(co_u64)(LINE - 1)) - p->phase;
-        own->count[b] = place - at;
-        own->write[b] = line + p->phase > to + p->phase ? (co_u32)(line - to) : 0;
-        own->to[b] = to;
-        at = place;
-    }
-    own->write[p->buckets] = own->count[p->buckets]; /* those with no bucket are not carried on */
-}
-
-CO_INLINE void rank(const struct cpu_pass *p, const co_u16 *restrict digits, co_u32 count,
-                    const struct own *own)
-{
-    const struct lanes l = lanes_of(count);
-    co_u16 *restrict places = own->places;
-    co_u16 *n0 = own->next, *n1 = n0 + p->stride, *n2 = n1 + p->stride, *n3 = n2 + p->stride;
-    for (co_u32 i = 0; i < l.common; i++) {
-        places[i] = n0[digits[i]]++;
-        places[l.each + i] = n1[digits[l.each + i]]++;
-        places[2 * l.each + i] = n2[digits[2 * l.each + i]]++;
-        places[3 * l.each + i] = n3[digits[3 * l.each + i]]++;
-    }
-    for (co_u32 k = 0; k < LANES; k++)
-        for (co_u32 i = l.common; i < l.length[k]; i++)
-            places[k * l.each + i] = own->next[k * p->stride + digits[k * l.each + i]]++;
-}
-
-#define PLACE(T, value)                \
-    for (co_u32 i = 0; i < count; i++) \
-    ((T *)(void *)own->local)[own->places[i]] = (value)
-
-/* A block of one array into `local`, in order. */
-static void place(const struct cpu_pass *p, const struct cpu_array *array, co_u64 first, co_u32 count,
-                  const struct own *own)
-{
-    co_u64 number = p->first + first;
-    const void *in = array->in ? (const char *)array->in + first * array->bytes : NULL;
-    if (!in && array->bytes == 4)
-        PLACE(co_u32, (co_u32)(number + i));
-    else if (!in)
-        PLACE(co_u64, number + i);
-    else if (array->bytes == 1)
-        PLACE(co_u8, ((const co_u8 *)in)[i]);
-    else if (array->bytes == 2)
-        PLACE(co_u16, ((const co_u16 *)in)[i]);
-    else if (array->bytes == 4)
-        PLACE(co_u32, ((const co_u32 *)in)[i]);
-    else if (array->bytes == 8)
-        PLACE(co_u64, ((const co_u64 *)in)[i]);
-    else
-        PLACE(struct wide, ((const struct wide *)in)[i]);
-}
-
-/* Before a block: what was carried goes to the front of each bucket. Whole lines; what is too much is overwritten by what follows. */
-CO_INLINE void put_carried(const struct cpu_pass *p, const struct own *own, const char *carried, co_u32 bytes)
-{
-    for (co_u32 b = 0; b < p->buckets; b++)
-        memcpy(own->local + (co_u64)own->first[b] * bytes, carried + (co_u64)b * LINE * bytes, LINE * bytes);
-}
-
-CO_INLINE void write_line(char *to, const char *from, co_u32 bytes, int streaming)
+CO_INLINE void write_lines(char *to, const char *from, co_u32 bytes, int streaming)
 {
 #if defined(__x86_64__)
-    if (streaming) {
-        for (co_u32 i = 0; i < LINE * bytes; i += 16)
-            _mm_stream_si128((__m128i *)(void *)(to + i),
-                             _mm_loadu_si128((const __m128i *)(const void *)(from + i)));
+    for (co_u32 i = 0; streaming && i < bytes; i += LINE) {
+        __m128i a = _mm_load_si128((const __m128i *)(const void *)(from + i));
+        __m128i b = _mm_load_si128((const __m128i *)(const void *)(from + i + 16));
+        __m128i c = _mm_load_si128((const __m128i *)(const void *)(from + i + 32));
+        __m128i d = _mm_load_si128((const __m128i *)(const void *)(from + i + 48));
+        _mm_stream_si128((__m128i *)(void *)(to + i), a);
+        _mm_stream_si128((__m128i *)(void *)(to + i + 16), b);
+        _mm_stream_si128((__m128i *)(void *)(to + i + 32), c);
+        _mm_stream_si128((__m128i *)(void *)(to + i + 48), d);
+    }
+    if (streaming)
         return;
-    }
 #endif
-    (void)streaming;
-    memcpy(to, from, LINE * bytes);
+    for (co_u32 i = 0; i < bytes; i += LINE)
+        memcpy(to + i, from + i, LINE);
 }
 
-/* After a block: whole lines to the output, the rest is carried. The first line of a part's bucket may be a part of one. */
-CO_INLINE void write_out(const struct cpu_pass *p, const struct own *own, const struct cpu_array *array,
-                         char *carried, co_u32 bytes, int streaming)
+/* A bucket's buffer is full. */
+CO_INLINE void empty(const struct lane_out *out, co_u32 bucket, co_u32 first, co_u32 many, co_u32 bytes,
+                     int streaming)
 {
-    for (co_u32 b = 0; b < p->buckets; b++) {
-        const char *from = own->local + (co_u64)own->first[b] * bytes;
-        char *to = (char *)array->out + own->to[b] * bytes;
-        co_u32 left = own->write[b], head = (co_u32) - (own->to[b] + p->phase) & (LINE - 1);
-        if (left && head) {
-            memcpy(to, from, (size_t)head * bytes);
-            to += (size_t)head * bytes;
-            from += (size_t)head * bytes;
-            left -= head;
-        }
-        for (; left; left -= LINE, to += LINE * bytes, from += LINE * bytes)
-            write_line(to, from, bytes, streaming);
-        memcpy(carried + (co_u64)b * LINE * bytes, from, LINE * bytes);
-    }
+    char *to = out->to[bucket];
+    const char *from = out->buffer + (size_t)first * bytes;
+    co_u32 head = out->head[bucket];
+    out->next[bucket] = first;
+    if (!to)
+        return;
+    out->to[bucket] = to + (size_t)many * bytes;
+    out->head[bucket] = 0;
+    if (head)
+        memcpy(to + (size_t)head * bytes, from + (size_t)head * bytes, (size_t)(many - head) * bytes);
+    else
+        write_lines(to, from, many * bytes, streaming);
 }
 
-CO_INLINE void move_array(const struct cpu_pass *p, const struct own *own, co_u32 a, co_u64 first,
-                          co_u32 count, co_u32 bytes)
+/* An entry into its bucket's buffer. */
+CO_INLINE void put(const struct lane_out *out, co_u32 *restrict next, char *restrict buffer, co_u32 bucket,
+                   const char *restrict entry, co_u32 many, co_u32 bytes, int streaming)
+{
+    co_u32 slot = next[bucket];
+    memcpy(buffer + (size_t)slot * bytes, entry, bytes);
+    next[bucket] = ++slot;
+    if (__builtin_expect(!(slot & (many - 1)), 0))
+        empty(out, bucket, slot - many, many, bytes, streaming);
+}
+
+/* A chunk of an array into the buffers. */
+CO_INLINE void scatter(const struct lane_out *out, const co_u16 *restrict digits, co_u32 count,
+                       const char *restrict in, co_u32 many, co_u32 bytes, int streaming)
+{
+    co_u32 *restrict next = out->next, i = 0;
+    char *restrict buffer = out->buffer;
+    for (; i + GROUP <= count; i += GROUP) {
+        const char *entry = in + (size_t)i * bytes;
+        for (co_u32 line = 0; line < GROUP * bytes; line += LINE)
+            __builtin_prefetch(entry + (size_t)CHUNK * bytes + line, 0, 2);
+        for (co_u32 k = 0; k < GROUP; k++)
+            put(out, next, buffer, digits[i + k], entry + (size_t)k * bytes, many, bytes, streaming);
+    }
+    for (; i < count; i++)
+        put(out, next, buffer, digits[i], in + (size_t)i * bytes, many, bytes, streaming);
+}
+
+CO_INLINE void scatter_bytes(const struct cpu_pass *p, const struct lane_out *out, const co_u16 *digits,
+                             co_u32 count, const char *in, co_u32 bytes)
+{
+    if (p->streaming)
+        scatter(out, digits, count, in, slots(p, bytes), bytes, 1);
+    else
+        scatter(out, digits, count, in, slots(p, bytes), bytes, 0);
+}
+
+static const char *count_on(co_u64 first, co_u32 count, co_u32 bytes, co_u64 *numbers)
+{
+    co_u32 *narrow = (co_u32 *)(void *)numbers;
+    for (co_u32 i = 0; i < count && bytes == 4; i++)
+        narrow[i] = (co_u32)(first + i);
+    for (co_u32 i = 0; i < count && bytes == 8; i++)
+        numbers[i] = first + i;
+    return (const char *)numbers;
+}
+
+static void scatter_array(const struct cpu_pass *p, const struct own *own, co_u32 a, const co_u16 *digits,
+                          co_u64 i, co_u32 count)
 {
     const struct cpu_array *array = &p->array[a];
-    int aligned = ((co_u64)(uintptr_t)array->out - (co_u64)p->phase * bytes) % 64 == 0 && bytes >= 4;
-    put_carried(p, own, own->carried[a], bytes);
-    place(p, array, first, count, own);
-    if (p->streaming && aligned)
-        write_out(p, own, array, own->carried[a], bytes, 1);
-    else
-        write_out(p, own, array, own->carried[a], bytes, 0);
+    const struct lane_out *out = &own->out[a];
+    const char *in = array->in ? (const char *)array->in + i * array->bytes
+                               : count_on(p->first + i, count, array->bytes, own->numbers);
+    switch (array->bytes) {
+    case 1:
+        scatter_bytes(p, out, digits, count, in, 1);
+        break;
+    case 2:
+        scatter_bytes(p, out, digits, count, in, 2);
+        break;
+    case 4:
+        scatter_bytes(p, out, digits, count, in, 4);
+        break;
+    case 8:
+        scatter_bytes(p, out, digits, count, in, 8);
+        break;
+    default:
+        scatter_bytes(p, out, digits, count, in, 16);
+    }
 }
 
-static void move_block(const struct cpu_pass *p, const struct own *own, co_u64 first, co_u32 count)
+static void begin_array(const struct cpu_pass *p, co_u64 part, const struct cpu_array *array,
+                        const struct lane_out *out)
 {
-    for (co_u32 a = 0; a < p->arrays; a++)
-        switch (p->array[a].bytes) {
-        case 1:
-            move_array(p, own, a, first, count, 1);
-            break;
-        case 2:
-            move_array(p, own, a, first, count, 2);
-            break;
-        case 4:
-            move_array(p, own, a, first, count, 4);
-            break;
-        case 8:
-            move_array(p, own, a, first, count, 8);
-            break;
-        default:
-            move_array(p, own, a, first, count, 16);
-        }
+    const co_u64 *starts = p->starts + part * p->stride;
+    co_u32 many = slots(p, array->bytes);
+    for (co_u32 b = 0; b < p->buckets; b++) {
+        char *at = (char *)array->out + starts[b] * array->bytes;
+        co_u32 before = (co_u32)((uintptr_t)at % LINE);
+        out->to[b] = at - before;
+        out->head[b] = before / array->bytes;
+        out->next[b] = b * many + out->head[b];
+    }
+    out->to[p->buckets] = NULL;
+    out->next[p->buckets] = p->buckets * many;
 }
 
-/* What a part carries at its end. */
-static void write_rest(const struct cpu_pass *p, const struct own *own)
+static void end_array(const struct cpu_pass *p, const struct cpu_array *array, const struct lane_out *out)
 {
+    co_u32 many = slots(p, array->bytes), bytes = array->bytes;
+    for (co_u32 b = 0; b < p->buckets; b++) {
+        size_t head = out->head[b], tail = out->next[b] - b * many;
+        memcpy(out->to[b] + head * bytes, out->buffer + (b * (size_t)many + head) * bytes,
+               (tail - head) * bytes);
+    }
+}
+
+static void move_part(const struct cpu_pass *p, co_u64 part, const struct own *own)
+{
+    co_u64 end = part_begin(p, part + 1);
+    co_u32 count;
     for (co_u32 a = 0; a < p->arrays; a++)
-        for (co_u32 b = 0; b < p->buckets; b++) {
-            co_u64 bytes = p->array[a].bytes, to = own->to[b] + own->write[b];
-            memcpy((char *)p->array[a].out + to * bytes, own->carried[a] + b * LINE * bytes,
-                   (own->count[b] - own->write[b]) * bytes);
-        }
+        begin_array(p, part, &p->array[a], &own->out[a]);
+    for (co_u64 i = part_begin(p, part); i < end; i += count) {
+        const co_u16 *digits = chunk_digits(p, i, count = chunk_count(i, end), own->digits);
+        for (co_u32 a = 0; a < p->arrays; a++)
+            scatter_array(p, own, a, digits, i, count);
+    }
+    for (co_u32 a = 0; a < p->arrays; a++)
+        end_array(p, &p->array[a], &own->out[a]);
 #if defined(__x86_64__)
     _mm_sfence();
 #endif
@@ -368,40 +370,21 @@ static void move_parts(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     const struct cpu_pass *p = arg;
     struct own own;
     own_of(p, worker, &own);
-    for (co_u64 part = begin; part < end; part++) {
-        memset(own.count, 0, 4ull * p->stride);
-        memset(own.write, 0, 4ull * p->stride);
-        memcpy(own.to, p->starts + part * p->stride, 8ull * p->stride);
-        for (co_u64 block = part_begin(p, part); block < part_begin(p, part + 1); block++) {
-            const co_u16 *digits = block_digits(p, block, own.digits);
-            lay_out(p, p->rows + block * LANES * p->stride, &own);
-            rank(p, digits, block_count(p, block), &own);
-            move_block(p, &own, block * p->block, block_count(p, block));
-        }
-        write_rest(p, &own);
-    }
-}
-
-/* Lines are those of the first array that is 4 bytes wide or more; the others' are too where they are aligned alike. */
-static void choose_lines(cohort_context *context, struct cpu_pass *p)
-{
-    co_u64 all = 0, cache = cpu_device(context)->cache_bytes;
-    p->phase = 0;
-    for (co_u32 a = p->arrays; a--;) {
-        co_u32 bytes = p->array[a].bytes;
-        all += p->n * bytes;
-        if (bytes >= 4)
-            p->phase = (co_u32)((uintptr_t)p->array[a].out / bytes) & (LINE - 1);
-    }
-    p->streaming = all > CACHED_LEAST && 2 * all > cache;
+    for (co_u64 part = begin; part < end; part++)
+        move_part(p, part, &own);
 }
 
 void cpu_pass_move(cohort_context *context, struct cpu_pass *p)
 {
-    choose_lines(context, p);
-    if (p->arrays && p->blocks)
+    co_u64 all = 0, cache = cpu_device(context)->cache_bytes;
+    for (co_u32 a = 0; a < p->arrays; a++)
+        all += p->n * p->array[a].bytes;
+    p->streaming = all > CACHED_LEAST && 2 * all > cache;
+    if (p->arrays && p->n)
         cpu_parallel(context, p->parts, 1, move_parts, p);
 }
+
+/* ---- arrays --------------------------------------------------------------------------------------------------------- */
 
 void cpu_pass_arrays(struct cpu_pass *p, const void *keys, void *keys_out, co_u32 key_bytes,
                      const struct split_column *column, co_u32 columns, void *permutation,
