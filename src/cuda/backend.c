@@ -110,6 +110,14 @@ static void cuda_free(cohort_context *context, void *memory, uint64_t bytes)
     gpu_leave(context, COHORT_OK);
 }
 
+/* Pageable memory goes through pinned buffers, copied by several threads, where it is worth the while. */
+static int goes_through_buffers(const struct gpu *g, const void *host, uint64_t bytes)
+{
+    uint32_t type;
+    return bytes >= 4 * g->tuning->least_chunk &&
+           g->driver->pointer_attribute(&type, CUDA_POINTER_MEMORY_TYPE, (uintptr_t)host) != CUDA_OK;
+}
+
 static cohort_status copy(cohort_context *context, void *to, const void *from, uint64_t bytes)
 {
     struct gpu *g = gpu_of(context);
@@ -119,6 +127,13 @@ static cohort_status copy(cohort_context *context, void *to, const void *from, u
         if (!status)
             memcpy(to, from, bytes);
         return status;
+    }
+    void *host = to_host ? to : from_host ? (void *)(uintptr_t)from : NULL;
+    if (host && goes_through_buffers(g, host, bytes)) {
+        cohort_status status = gpu_stream_copy(context, to_host ? (void *)(uintptr_t)from : to, host, bytes,
+                                               to_host ? STREAM_OUT : STREAM_IN);
+        if (status != COHORT_NO_MEMORY) /* without buffers it is slower, and that is all */
+            return status;
     }
     cuda_result r = g->driver->memcpy_async((uintptr_t)to, (uintptr_t)from, bytes, g->stream);
     if (r == CUDA_OK && (to_host || from_host))

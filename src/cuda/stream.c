@@ -327,3 +327,30 @@ cohort_status gpu_stream(cohort_context *context, uint64_t n, const struct strea
     run.s = g->streaming;
     return stream(&run, launch, user);
 }
+
+/* ---- copies -------------------------------------------------------------------------------------------- */
+
+struct stream_copy {
+    char *device;
+    unsigned flow;
+};
+
+/* A chunk goes between its slot and its place, which costs little beside the link. */
+static cohort_status copy_chunk(cohort_context *context, void *user, uint64_t first, uint64_t n,
+                                void *const *columns)
+{
+    const struct stream_copy *c = user;
+    struct gpu *g = gpu_of(context);
+    cuda_pointer place = (uintptr_t)(c->device + first), slot = (uintptr_t)columns[0];
+    int in = c->flow == STREAM_IN;
+    return gpu_check(context, g->driver->memcpy_async(in ? place : slot, in ? slot : place, n, g->stream),
+                     "cuMemcpyAsync");
+}
+
+cohort_status gpu_stream_copy(cohort_context *context, void *device, void *host, uint64_t bytes,
+                              unsigned flow)
+{
+    const struct stream_column column = {host, 8, flow};
+    struct stream_copy copy = {device, flow};
+    return gpu_stream(context, bytes, &column, 1, copy_chunk, &copy);
+}

@@ -25,6 +25,11 @@ typedef cohort_status (*stream_launch)(cohort_context *context, void *user, uint
 cohort_status gpu_stream(cohort_context *context, uint64_t n, const struct stream_column *columns,
                          unsigned count, stream_launch launch, void *user);
 
+/* Copies between pageable memory of the host and the device in the same manner: STREAM_IN to the device, STREAM_OUT from it. Waits.
+ * The device must be current. */
+cohort_status gpu_stream_copy(cohort_context *context, void *device, void *host, uint64_t bytes,
+                              unsigned flow);
+
 /* Frees what gpu_stream has kept. The device must be current and idle. */
 void gpu_stream_free(struct gpu *g);
 
