@@ -1,0 +1,294 @@
+/* relax.h: one round of a shortest-path search, in the words of cohort/device/lane.h: the same text for a GPU (cuda.cu), for
+ * the host's threads (threads.c) and for the simulated GPU of the tests.
+ *
+ * The pool holds entries, each a node and a distance at which it was reached. An entry is stale, and does nothing, if the node
+ * has been reached at less since. A round takes the frontier, the entries with the least distances, and looks at every edge
+ * that leaves their nodes: where that makes the target's distance less (an atomic minimum), the target goes into the pool. A
+ * distance is put in once, by whoever made it the least, so nothing is done twice.
+ *
+ * On a GPU a warp takes 32 entries, lays their edges end to end, and looks at 32 of them at a time. What a warp finds
+ * goes into a queue in shared memory first. Nodes with very many edges are cut into chunks, which a second launch
+ * deals out evenly. */
+#ifndef SSSP_RELAX_H
+#define SSSP_RELAX_H
+
+#include <cohort/device/lane.h>
+
+#define SSSP_FAR   0xffffffffu /* the distance of a node that was not reached, and of a dead entry */
+#define SSSP_LONG  2048u       /* edges of a node from which on they are cut into chunks */
+#define SSSP_ALIGN 4u /* the pool begins at a multiple of this, so that multisplit reads 16 bytes at a time */
+
+/* What a round tells, in the context's memory. */
+struct sssp_counts {
+    co_u64 end;    /* of the frontier, in the pool */
+    co_u64 pushed; /* entries put in */
+    co_u32 chunks;
+    co_u32 bucket; /* of the frontier */
+};
+
+struct sssp_chunk {
+    co_u32 distance, first, edges, reserved;
+};
+
+struct sssp_relax {
+    const co_u32 *first; /* where the edges of a node begin; nodes + 1 */
+    const co_u64 *edge;  /* target, and the weight in the upper half */
+    co_u32 *distance;    /* of each node */
+
+    co_u32 *keys, *nodes; /* the pool: entry i is nodes[i], reached at keys[i] */
+    co_u64 n;
+    const co_u64 *offsets; /* of the pool's buckets: the frontier is the first that is not empty. NULL: */
+    co_u32 buckets;
+    co_u32
+        delta; /* the pool is sorted, and the frontier those as near as its first, in steps of delta; 0: all */
+
+    co_u32 *new_keys, *new_nodes; /* where new entries go */
+    co_u64 room;                  /* for so many; what is beyond is counted, and lost */
+    struct sssp_counts *counts;   /* of this round */
+    struct sssp_counts *after;    /* of the next: cleared */
+    struct sssp_chunk *chunk;
+    co_u32 chunk_room;
+};
+
+/* Follows an edge from a node at distance d. Is its target nearer now? Then entry is the target, and its distance above. */
+CO_INLINE int sssp_follow(const struct sssp_relax *r, co_u32 d, co_u64 edge, co_u64 *entry)
+{
+    co_u32 target = (co_u32)edge, beyond = d + (co_u32)(edge >> 32);
+    *entry = (co_u64)beyond << 32 | target;
+    if (beyond < d || beyond >= co_load32(r->distance + target)) /* beyond < d: it does not fit */
+        return 0;
+    return beyond < co_min32(r->distance + target, beyond);
+}
+
+CO_INLINE void sssp_put(const struct sssp_relax *r, co_u64 at, co_u64 entry)
+{
+    if (at >= r->room)
+        return;
+    co_write32(r->new_keys + at, (co_u32)(entry >> 32));
+    co_write32(r->new_nodes + at, (co_u32)entry);
+}
+
+/* The distance of the entry, if it is not stale. Entries before the place where the next pool begins, if that is in the frontier,
+ * die. */
+CO_INLINE co_u32 sssp_take(const struct sssp_relax *r, co_u64 i, co_u64 end, co_u32 *node)
+{
+    co_u32 d = co_load32(r->keys + i);
+    if (i >= end / SSSP_ALIGN * SSSP_ALIGN)
+        co_store32(r->keys + i, SSSP_FAR); /* another lane may be looking for the end of the frontier */
+    if (d == SSSP_FAR)
+        return SSSP_FAR;
+    *node = co_read32(r->nodes + i);
+    return co_load32(r->distance + *node) == d ? d : SSSP_FAR;
+}
+
+/* Of a sorted pool's frontier. */
+CO_INLINE co_u64 sssp_limit(const struct sssp_relax *r)
+{
+    return ((co_u64)co_load32(r->keys) / r->delta + 1) * r->delta;
+}
+
+/* The first bucket that is not empty. */
+CO_INLINE co_u32 sssp_bucket(const struct sssp_relax *r)
+{
+    co_u32 b = 0;
+    while (b + 1 < r->buckets && co_read64(r->offsets + b + 1) == 0)
+        b++;
+    return b;
+}
+
+#if defined(CO_HAS_WARPS)
+
+/* The end of the frontier in a sorted pool; a warp looks at 32 places at a time. */
+CO_INLINE co_u64 sssp_sorted_end(const struct sssp_relax *r)
+{
+    co_u64 low = 0, high = r->n, limit = sssp_limit(r);
+    while (low < high) { /* entries below low are below the limit, those from high on are not */
+        co_u64 step = (high - low + 31) / 32, at = low + step * (co_lane() + 1) - 1;
+        co_u32 below = co_ones32(co_ballot(CO_FULL_WARP, at < high && co_load32(r->keys + at) < limit));
+        high = low + step * (below + 1) - 1 < high ? low + step * (below + 1) - 1 : high;
+        low += step * below;
+    }
+    return low;
+}
+
+#else
+
+CO_INLINE co_u64 sssp_sorted_end(const struct sssp_relax *r)
+{
+    co_u64 low = 0, high = r->n, limit = sssp_limit(r);
+    while (low < high) {
+        co_u64 middle = (low + high) / 2;
+        if (co_load32(r->keys + middle) < limit)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+#endif
+
+/* The end of the frontier, and its bucket. */
+CO_INLINE co_u64 sssp_end(const struct sssp_relax *r, co_u32 *bucket)
+{
+    *bucket = 0;
+    if (!r->n || (!r->offsets && !r->delta))
+        return r->n;
+    if (!r->offsets)
+        return sssp_sorted_end(r);
+    *bucket = sssp_bucket(r);
+    return co_read64(r->offsets + *bucket + 1);
+}
+
+#if !defined(CO_HAS_WARPS)
+
+/* ---- the host's threads ------------------------------------------------------------------------------------------------- */
+
+#    define SSSP_QUEUE 512u
+
+CO_INLINE void sssp_flush(const struct sssp_relax *r, const co_u64 *queue, co_u32 held)
+{
+    co_u64 at = co_add64(&r->counts->pushed, held);
+    for (co_u32 i = 0; i < held; i++)
+        sssp_put(r, at + i, queue[i]);
+}
+
+/* Entries [from, to) of a frontier that ends at `end`. */
+CO_INLINE void sssp_relax_part(const struct sssp_relax *r, co_u64 from, co_u64 to, co_u64 end)
+{
+    co_u64 queue[SSSP_QUEUE];
+    co_u32 held = 0, node = 0;
+    for (co_u64 i = from; i < to; i++) {
+        co_u32 d = sssp_take(r, i, end, &node);
+        if (d == SSSP_FAR)
+            continue;
+        for (co_u32 e = co_read32(r->first + node), last = co_read32(r->first + node + 1); e < last; e++) {
+            held += sssp_follow(r, d, co_read64(r->edge + e), queue + held);
+            if (held == SSSP_QUEUE) {
+                sssp_flush(r, queue, held);
+                held = 0;
+            }
+        }
+    }
+    sssp_flush(r, queue, held);
+}
+
+#else
+
+/* ---- a GPU -------------------------------------------------------------------------------------------------------------- */
+
+#    define SSSP_WARPS 8u
+#    define SSSP_QUEUE 128u /* a warp's entries on their way */
+
+CO_INLINE void sssp_flush(const struct sssp_relax *r, const co_u64 *queue, co_u32 held)
+{
+    co_u64 at = 0;
+    if (!held)
+        return;
+    co_warp_sync(CO_FULL_WARP);
+    if (co_lane() == 0)
+        at = co_add64(&r->counts->pushed, held);
+    at = co_shuffle64(CO_FULL_WARP, at, 0);
+    for (co_u32 i = co_lane(); i < held; i += 32)
+        sssp_put(r, at + i, co_read64(queue + i));
+    co_warp_sync(CO_FULL_WARP);
+}
+
+/* Each lane may have found an entry. */
+CO_INLINE co_u32 sssp_push(const struct sssp_relax *r, co_u64 *queue, co_u32 held, int found, co_u64 entry)
+{
+    co_u32 who = co_ballot(CO_FULL_WARP, found);
+    if (found)
+        co_write64(queue + held + co_ones32(who & ((1u << co_lane()) - 1)), entry);
+    held += co_ones32(who);
+    if (held <= SSSP_QUEUE - 32)
+        return held;
+    sssp_flush(r, queue, held);
+    return 0;
+}
+
+/* The edges of 32 nodes end to end: lane l's are `edges` from `first` on, at distance d. */
+CO_INLINE co_u32 sssp_warp_edges(const struct sssp_relax *r, co_u64 *queue, co_u32 held, co_u32 d,
+                                 co_u32 first, co_u32 edges)
+{
+    co_u32 before = (co_u32)co_warp_before(edges), all = co_shuffle32(CO_FULL_WARP, before + edges, 31);
+    for (co_u32 base = 0; base < all; base += 32) {
+        co_u32 at = base + co_lane(), owner = 0;
+        for (co_u32 step = 16; step; step >>= 1) { /* the last lane whose edges begin at `at` or before */
+            co_u32 begin = co_shuffle32(CO_FULL_WARP, before, owner + step);
+            owner += begin <= at ? step : 0;
+        }
+        co_u32 from = co_shuffle32(CO_FULL_WARP, first - before, owner);
+        co_u32 distance = co_shuffle32(CO_FULL_WARP, d, owner);
+        co_u64 entry = 0;
+        int found = at < all && sssp_follow(r, distance, co_read64(r->edge + (co_u32)(from + at)), &entry);
+        held = sssp_push(r, queue, held, found, entry);
+    }
+    return held;
+}
+
+/* A long list goes to the second launch; there is room for the chunks of all nodes that have one. */
+CO_INLINE void sssp_cut(const struct sssp_relax *r, co_u32 d, co_u32 first, co_u32 edges)
+{
+    co_u32 chunks = (edges + SSSP_LONG - 1) / SSSP_LONG, at = co_add32(&r->counts->chunks, chunks);
+    for (co_u32 k = 0; k < chunks && at + k < r->chunk_room; k++) {
+        co_u32 left = edges - k * SSSP_LONG;
+        co_write32(&r->chunk[at + k].distance, d);
+        co_write32(&r->chunk[at + k].first, first + k * SSSP_LONG);
+        co_write32(&r->chunk[at + k].edges, left < SSSP_LONG ? left : SSSP_LONG);
+    }
+}
+
+CO_KERNEL(sssp_relax, struct sssp_relax)
+{
+    CO_SHARED(co_u64, queues, SSSP_WARPS * SSSP_QUEUE);
+    const struct sssp_relax *r = args;
+    co_u64 *queue = queues + co_warp() * SSSP_QUEUE, end;
+    co_u32 held = 0, bucket;
+    end = sssp_end(r, &bucket);
+    if (co_block() == 0 && co_thread() == 0) {
+        co_write64(&r->counts->end, end);
+        co_write32(&r->counts->bucket, bucket);
+        co_write64(&r->after->pushed, 0);
+        co_write32(&r->after->chunks, 0);
+    }
+    CO_EACH_WARP (base, end) {
+        co_u64 i = base + co_lane();
+        co_u32 node = 0, d = i < end ? sssp_take(r, i, end, &node) : SSSP_FAR, first = 0, edges = 0;
+        if (d != SSSP_FAR) {
+            first = co_read32(r->first + node);
+            edges = co_read32(r->first + node + 1) - first;
+        }
+        if (edges > SSSP_LONG) {
+            sssp_cut(r, d, first, edges);
+            edges = 0;
+        }
+        co_warp_sync(CO_FULL_WARP);
+        held = sssp_warp_edges(r, queue, held, d, first, edges);
+    }
+    sssp_flush(r, queue, held);
+}
+
+/* A warp a chunk. */
+CO_KERNEL(sssp_relax_chunks, struct sssp_relax)
+{
+    CO_SHARED(co_u64, queues, SSSP_WARPS * SSSP_QUEUE);
+    const struct sssp_relax *r = args;
+    co_u64 *queue = queues + co_warp() * SSSP_QUEUE;
+    co_u32 chunks = co_read32(&r->counts->chunks), held = 0;
+    co_u32 warps = co_blocks() * (co_threads() / 32);
+    for (co_u32 k = co_block() * (co_threads() / 32) + co_warp(); k < chunks; k += warps) {
+        const struct sssp_chunk *c = r->chunk + k;
+        co_u32 d = co_read32(&c->distance), first = co_read32(&c->first), edges = co_read32(&c->edges);
+        for (co_u32 base = 0; base < edges; base += 32) {
+            co_u32 at = base + co_lane();
+            co_u64 entry = 0;
+            int found = at < edges && sssp_follow(r, d, co_read64(r->edge + first + at), &entry);
+            held = sssp_push(r, queue, held, found, entry);
+        }
+    }
+    sssp_flush(r, queue, held);
+}
+
+#endif
+#endif
