@@ -15,8 +15,10 @@
 #include <cohort/device/lane.h>
 
 #define SSSP_FAR   0xffffffffu /* the distance of a node that was not reached, and of a dead entry */
-#define SSSP_LONG  2048u       /* edges of a node from which on they are cut into chunks */
-#define SSSP_ALIGN 4u /* the pool begins at a multiple of this, so that multisplit reads 16 bytes at a time */
+#define SSSP_ALIGN 4u /* the pool begins at a multiple, so that multisplit reads 16 bytes at a time */
+#ifndef SSSP_LONG
+#    define SSSP_LONG 2048u /* edges of a node from which on they are cut into chunks */
+#endif
 
 /* What a round tells, in the context's memory. */
 struct sssp_counts {
