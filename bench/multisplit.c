@@ -79,8 +79,11 @@ static int measure(split_data *s, const bench_row *row, split_work *work,
     cohort_status status = work_split(work);
     bench_job job = {NULL, work_split, work, (double)s->n, split_repeat(s->b, s->n), 0};
     split_claim claim = {s->n, s->counted, s->input.buckets, part, arg, 0, !work->desc.unordered, 1};
-    if (status == COHORT_UNSUPPORTED)
+    if (status == COHORT_UNSUPPORTED) {
+        if (work->desc.method == COHORT_SPLIT_AUTO)
+            bench_say(s->b, "left out: %s", cohort_message(s->b->dev.context));
         return CLI_OK;
+    }
     if (!status)
         status = cohort_wait(s->b->dev.context);
     if (status)

@@ -47,6 +47,19 @@ outer='3,Carl,Braunschweig,,,
 4,Dorothy,Cairo,,,'
 titles='id,name,city,order,customer,item'
 turnover='turnover 385856617, 12500 products without a price: right'
+roads='c a ring of five crossings, and a way across
+a 1 2 4
+a 2 3 4
+a 3 4 4
+a 4 5 4
+a 5 1 4
+a 1 4 9'
+for how in multisplit sort none; do
+    ways="${ways:-}${ways:+
+}$how: 5 nodes reached, the farthest at 13, 34 in all: as Dijkstra's"
+    nets="${nets:-}${nets:+
+}$how: 2997 nodes reached, the farthest at 1863, 770033 in all: proved"
+done
 tables="examples/data/customers.csv id examples/data/orders.csv customer"
 
 devices=cpu
@@ -54,6 +67,7 @@ devices=cpu
 # shellcheck disable=SC2059
 printf "$text\n" >"$scratch/text"
 : >"$scratch/nothing"
+printf '%s\n' "$roads" >"$scratch/roads"
 for device in $devices; do
     export COHORT_DEVICE=$device
     prints "count_words, $device" "$words" "$build/examples/count_words" "$scratch/text" 3
@@ -64,6 +78,9 @@ for device in $devices; do
     # shellcheck disable=SC2086
     SORTED=1 prints "outer join, $device" "$(printf '%s\n' "$inner" "$outer" "$titles" | sort)" \
         "$build/examples/join" --outer $tables
+    prints "shortest paths in a file's graph, $device" "$ways" "$build/examples/sssp" --graph "$scratch/roads" --source 1 \
+        --check --brief
+    prints "shortest paths in a network, $device" "$nets" "$build/examples/sssp" --rmat 16 --brief --runs 1
 done
 unset COHORT_DEVICE
 prints "a lookup in one's own threads" "$turnover" "$build/examples/fused_lookup_cpu"
