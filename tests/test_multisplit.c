@@ -181,7 +181,7 @@ static void tiny(struct test *t)
 {
     for (int method = 0; method < METHODS; method++)
         for (uint64_t m = 1; m <= 3; m++)
-            for (uint64_t n = 0, all = 1; n <= 4; n++, all *= m + 1) {
+            for (uint64_t n = 0, all = 1; n <= test_scale(t, 3, 4, 4); n++, all *= m + 1) {
                 struct split_plan p = split_plan(n, m);
                 p.method = (cohort_split_method)method;
                 p.unordered = method == COHORT_SPLIT_RESERVED;

@@ -72,7 +72,6 @@ static int make_program(const struct gpu *g, const cohort_fn *fn, co_u32 key_byt
                          "#define USER_FN %s\n#define USER_KEY co_u%u\n#define USER_BITS %u\n",
                          fn->name, fn->source, fn->name, 8 * key_bytes, 8 * key_bytes);
     char *headers = all_headers();
-    p->text = p->key = NULL;
     if (body && headers) {
         jit_hash(body, digits);
         snprintf(p->kernel, sizeof p->kernel, "fn_%s", digits);
@@ -173,21 +172,21 @@ static cohort_status user_new(cohort_context *context, const cohort_fn *fn, co_u
 {
     struct gpu *g = gpu_of(context);
     struct gpu_user *u = calloc(1, sizeof *u);
-    struct program p;
-    if (!u || !(u->name = strdup(fn->name)) || !(u->source = strdup(fn->source)) ||
-        !make_program(g, fn, key_bytes, &p)) {
-        if (u)
-            user_free(u, g->driver);
-        return context_fail(context, COHORT_NO_MEMORY, "desc.fn: no memory for its source");
-    }
-    u->key_bytes = key_bytes;
-    cohort_status status = build(context, fn, &p, u);
+    struct program p = {"", NULL, NULL};
+    cohort_status status = COHORT_OK;
+    if (u && (u->name = strdup(fn->name)) && (u->source = strdup(fn->source)) &&
+        make_program(g, fn, key_bytes, &p))
+        status = build(context, fn, &p, u);
+    else
+        status = context_fail(context, COHORT_NO_MEMORY, "desc.fn: no memory for its source");
     free(p.text);
     free(p.key);
     if (status) {
-        user_free(u, g->driver);
+        if (u)
+            user_free(u, g->driver);
         return status;
     }
+    u->key_bytes = key_bytes;
     u->next = g->users;
     *out = g->users = u;
     return COHORT_OK;

@@ -4,7 +4,8 @@
 # script:
 #
 #     Bug: what is wrong, in one line
-#     Run: arguments of test_schedules (default: --device sim:1)
+#     Program: the test program (default: test_schedules)
+#     Run: its arguments (default: --device sim:1)
 #
 # The tree is copied, built once, and copied again for each patch. A patch that does not apply, does not compile, or whose
 # bug is missed by one seed is a failure. docs/mutants.md has more.
@@ -36,11 +37,11 @@ if ! make -s -C "$work/base" -f tests/mutants/Makefile -j"$jobs" >"$work/base.lo
     exit 1
 fi
 
-for arguments in '--device sim:1' '--device cpu'; do
+for arguments in 'test_schedules --device sim:1' 'test_schedules --device cpu' 'test_multisplit_gpu --device sim:1'; do
     # shellcheck disable=SC2086
-    if ! timeout 120 "$work/base/obj/test_schedules" $arguments --quick >"$work/base.log" 2>&1; then
+    if ! timeout 120 "$work/base/obj/"$arguments --quick >"$work/base.log" 2>&1; then
         cat "$work/base.log"
-        echo "the tests fail without a mutant: test_schedules $arguments --quick"
+        echo "the tests fail without a mutant: $arguments --quick"
         printf '\n0 passed, %d failed, 0 skipped\n' ${#names[@]}
         exit 1
     fi
@@ -50,18 +51,19 @@ done
 header() { sed -n "/^--- /q; s/^$1: *//p" "$root/tests/mutants/$2.patch"; }
 
 mutant() {
-    local name=$1 tree=$work/$1 caught=0 start=$SECONDS note='' missed='' seed code arguments
+    local name=$1 tree=$work/$1 caught=0 start=$SECONDS note='' missed='' seed code program arguments
     cp -a "$work/base" "$tree"
     if ! patch -s -p1 -d "$tree" <"tests/mutants/$name.patch" >"$work/$name.log" 2>&1; then
         note='the patch does not apply'
     elif ! make -s -C "$tree" -f tests/mutants/Makefile >>"$work/$name.log" 2>&1; then
         note='does not compile'
     else
+        program=$(header Program "$name")
         arguments=$(header Run "$name")
         for ((k = 1; k <= seeds; k++)); do
             seed=$((k * 1000003))
             # shellcheck disable=SC2086
-            timeout 60 "$tree/obj/test_schedules" ${arguments:---device sim:1} --quick --stop --seed $seed \
+            timeout 60 "$tree/obj/${program:-test_schedules}" ${arguments:---device sim:1} --quick --stop --seed $seed \
                 >"$work/$name.out" 2>&1
             code=$?
             # 1: a case failed; 124: it hung; from 128 on: it crashed
