@@ -305,6 +305,9 @@ static const struct backend cuda_backend = {
     .multimap_step = cuda_multimap_step,
     .scan = cuda_scan,
     .compiles = 1,
+    .compact = cuda_compact,
+    .prefix = cuda_prefix,
+    .reduce = cuda_reduce,
 };
 
 static cuda_result attribute(struct gpu *g, int which, unsigned *value)

@@ -23,6 +23,8 @@ struct gpu_tuning {
     unsigned copy_threads;   /* that copy between the caller's memory and pinned memory */
     uint64_t limit_accesses; /* random accesses in one run of a limit */
     uint64_t link_bytes;     /* bytes in one run of a host-link limit */
+    unsigned chunks;         /* in a warp's part of a tile of sums and compactions, each 16 bytes a lane */
+    unsigned tile_blocks;    /* blocks a multiprocessor that take such tiles, one after the other */
 };
 
 const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsigned architecture);
@@ -98,6 +100,18 @@ cohort_status cuda_fn_ids(cohort_context *context, const struct split_fn *fn, co
 /* With the device current. */
 void gpu_users_free(struct gpu *g);
 
+/* ---- sums.c: the memory of a look-back (kernels/look_back.h) ------------------------------------------ */
+
+/* `bytes` of words, and a counter of tickets for each of `launches`. */
+uint64_t gpu_look_back_bytes(uint64_t bytes, uint64_t launches);
+
+/* Lays them out in `memory`, aligned to 256, and clears them. */
+cohort_status gpu_look_back(cohort_context *context, void *memory, uint64_t bytes, uint64_t launches,
+                            void **words, co_u32 **tickets);
+
+/* How many blocks take `tiles` tiles in turn. */
+unsigned gpu_look_back_blocks(cohort_context *context, uint64_t tiles);
+
 /* ---- entries of the table ------------------------------------------------------------------------------ */
 
 /* backend.c */
@@ -120,6 +134,13 @@ cohort_status gpu_scan(cohort_context *context, co_u64 *a, uint64_t n, co_u64 *w
 /* multisplit.c */
 cohort_status cuda_split(cohort_context *context, const struct split *split, uint64_t *need);
 cohort_status cuda_histogram(cohort_context *context, const struct split *split, uint64_t *need);
+
+/* sums.c */
+cohort_status cuda_prefix(cohort_context *context, const struct prefix *prefix, uint64_t *need);
+cohort_status cuda_reduce(cohort_context *context, const struct reduce *reduce, uint64_t *need);
+
+/* compact.c */
+cohort_status cuda_compact(cohort_context *context, const struct compact *compact, uint64_t *need);
 
 /* limits.c */
 cohort_status cuda_limits(cohort_context *context, cohort_limits *limits);

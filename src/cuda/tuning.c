@@ -2,16 +2,17 @@
 #include <string.h>
 
 #include "device.h"
+#include "shape/sums.h"
 
 #define KiB 1024ull
 #define MiB (1024 * KiB)
 
 /* The simulated GPU has small blocks and chunks, so that small cases have several of each. */
 static const struct gpu_tuning rows[] = {
-    /* driver arch block blocks chunk, least, threads, accesses, link */
-    {"cuda", 80, 256, 128, 16 * MiB, 1 * MiB, 4, 1ull << 27, 128 * MiB},
-    {"cuda", 90, 256, 128, 16 * MiB, 1 * MiB, 4, 1ull << 28, 128 * MiB},
-    {"sim", 0, 64, 4, 2 * KiB, 2 * KiB, 1, 1ull << 10, 64 * KiB},
+    /* driver arch block blocks chunk, least, threads, accesses, link, chunks, tile blocks */
+    {"cuda", 80, 256, 128, 16 * MiB, 1 * MiB, 4, 1ull << 27, 128 * MiB, SUMS_CHUNKS_GPU, 3},
+    {"cuda", 90, 256, 128, 16 * MiB, 1 * MiB, 4, 1ull << 28, 128 * MiB, SUMS_CHUNKS_GPU, 3},
+    {"sim", 0, 64, 4, 2 * KiB, 2 * KiB, 1, 1ull << 10, 64 * KiB, SUMS_CHUNKS_SIM, 2},
 };
 
 const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsigned architecture)

@@ -1,0 +1,100 @@
+/* compact.c: compaction: tiles, workspace, the launch. */
+#include "shape/compact.h"
+
+#include <string.h>
+
+#include "device.h"
+
+static uint64_t tiles_of(cohort_context *context, co_u64 places, unsigned key_bytes)
+{
+    const struct gpu_tuning *tuning = gpu_of(context)->tuning;
+    uint64_t tile = (uint64_t)tuning->block * tuning->chunks * (16 / key_bytes);
+    return places / tile + (places % tile != 0);
+}
+
+/* BITS says whether some bits are 1: all keys but those whose masked bits are 0. */
+static struct split_fn simpler(const struct split_fn *fn)
+{
+    struct split_fn f = *fn;
+    if (f.kind == SPLIT_BITS && f.b == 0) { /* none is kept */
+        f.kind = SPLIT_BETWEEN;
+        f.a = 1;
+    }
+    return f;
+}
+
+/* No entries: nothing is kept, and no segment begins later than the first. */
+static cohort_status nothing(cohort_context *context, const struct compact *c)
+{
+    cohort_status status = COHORT_OK;
+    if (c->total)
+        status = context->backend->fill(context, c->total, 0, sizeof *c->total);
+    if (!status && c->segment_kept)
+        status =
+            context->backend->fill(context, c->segment_kept, 0, (c->segments + 1) * sizeof *c->segment_kept);
+    return status;
+}
+
+static void describe(struct compact_step *s, const struct compact *c)
+{
+    memset(s, 0, sizeof *s);
+    s->n = c->n;
+    s->lead = c->keys ? (uintptr_t)c->keys % 16 / c->key_bytes : 0;
+    s->keys = c->keys;
+    s->kept = c->kept;
+    s->rejected = c->rejected;
+    s->fn = simpler(&c->fn);
+    s->where = c->where;
+    s->first_bad = &c->deferred->first_bad;
+    s->total = c->total;
+    s->segments = c->segments;
+    s->segment_offsets = c->segment_offsets;
+    s->segment_kept = c->segments ? c->segment_kept : NULL;
+    s->columns = c->columns;
+    s->ordered = c->columns || s->segment_kept;
+    s->others = c->rejected != NULL;
+    for (co_u32 i = 0; i < c->columns; i++)
+        s->others |= c->column_rejected[i] != NULL;
+    s->vectors = s->fn.kind == 0 || s->fn.kind == SPLIT_BETWEEN || s->fn.kind == SPLIT_MASKED;
+    memcpy(s->column, c->column, sizeof s->column);
+    memcpy(s->column_rejected, c->column_rejected, sizeof s->column_rejected);
+}
+
+/* The user's function makes ids first. */
+static uint64_t id_bytes(const struct compact *c)
+{
+    return c->fn.kind == SPLIT_USER ? (c->n * sizeof(co_u32) + 255) & ~255ull : 0;
+}
+
+static cohort_status make_ids(cohort_context *context, const struct compact *c, struct compact_step *s)
+{
+    if (c->fn.kind != SPLIT_USER)
+        return COHORT_OK;
+    s->fn.kind = SPLIT_IDS32;
+    s->fn.data = c->workspace;
+    return cuda_fn_ids(context, &c->fn, c->user, c->n, c->keys, c->key_bytes, c->workspace);
+}
+
+cohort_status cuda_compact(cohort_context *context, const struct compact *c, uint64_t *need)
+{
+    const struct gpu_tuning *tuning = gpu_of(context)->tuning;
+    struct compact_step s;
+    uint64_t tiles = tiles_of(context, c->n + 16 / c->key_bytes - 1, c->key_bytes);
+    if (need) {
+        *need = id_bytes(c) + (tiles > 1 ? gpu_look_back_bytes(tiles * 8, 1) : 0);
+        return COHORT_OK;
+    }
+    describe(&s, c);
+    cohort_status status = make_ids(context, c, &s);
+    if (status || !c->n)
+        return status ? status : nothing(context, c);
+    tiles = s.tiles = tiles_of(context, s.lead + c->n, c->key_bytes);
+    if (tiles > 1)
+        status =
+            gpu_look_back(context, (char *)c->workspace + id_bytes(c), tiles * 8, 1, &s.words, &s.tickets);
+    if (status)
+        return status;
+    unsigned shared = s.ordered ? tuning->block * tuning->chunks * (16 / c->key_bytes) * 2 : 2; /* `order` */
+    return gpu_launch_grid(context, c->key_bytes == 8 ? "compact_64" : "compact_32",
+                           gpu_look_back_blocks(context, tiles), tuning->block, shared, &s);
+}

@@ -1,0 +1,214 @@
+/* compact.cu: the entries that are to be kept, in order, in one pass; and, where wanted, the others.
+ *
+ * A block takes tile after tile. Its lanes read keys, 16 bytes a chunk, and decide. Bits counted, warps summed up, each
+ * entry knows its place among the kept ones of the tile or among the others, and goes there in shared memory; meanwhile
+ * the first warp learns how many are kept before the tile (look_back.h). An entry's number among the rejected ones needs no
+ * look-back: it is its index less the kept ones before it. Then each part is written side by side.
+ *
+ * Columns. `order` remembers which entry came to each place. As kept entries stay in order, what a warp reads of a column by
+ * it lies side by side but for the gaps, so columns go from memory to memory without shared memory; rejected entries the same.
+ *
+ * Segments. The kept entries before a segment's begin are those before the tile and those whose place in the tile is less: a
+ * binary search in `order`. */
+#include "look_back.h"
+#include "shape/compact.h"
+
+#ifdef COHORT_SIM
+#    define COMPACT_CHUNKS COMPACT_CHUNKS_SIM
+#else
+#    define COMPACT_CHUNKS COMPACT_CHUNKS_GPU
+#endif
+#define COMPACT_BLOCKS 3 /* a multiprocessor */
+
+/* Where a tile lies. Places are counted from `lead` before the array; in the tile from its begin. */
+struct compact_tile {
+    co_u64 index;   /* of its first entry */
+    co_u32 skip;    /* places before that entry */
+    co_u32 entries; /* that it has */
+    int whole;      /* all places are entries */
+    int first, last;
+};
+
+CO_INLINE struct compact_tile compact_tile_of(const struct compact_step *s, co_u32 tile, co_u32 places)
+{
+    struct compact_tile t;
+    co_u64 begin = (co_u64)tile * places, end = s->lead + s->n;
+    t.first = tile == 0;
+    t.last = end - begin <= places;
+    t.skip = t.first ? (co_u32)s->lead : 0;
+    t.index = begin + t.skip - s->lead;
+    t.entries = (t.last ? (co_u32)(end - begin) : places) - t.skip;
+    t.whole = t.entries == places;
+    return t;
+}
+
+/* What a lane knows of a tile that it has looked at. */
+struct compact_part {
+    co_u32 tile;        /* its number; s->tiles: none */
+    co_u32 valid, bits; /* the lane's entries, and those of them that are kept */
+    co_u32 lanes, all;  /* kept ones of the lanes before, and of all lanes of the warp: a byte a chunk */
+    co_u32 warp, kept;  /* kept ones of the warps before, and of all warps */
+};
+
+CO_INLINE struct compact_part compact_no_part(co_u32 tiles)
+{
+    struct compact_part p;
+    p.tile = tiles;
+    p.valid = p.bits = p.lanes = p.all = p.warp = p.kept = 0;
+    return p;
+}
+
+CO_INLINE int split_has_table(const struct split_fn *f)
+{
+    return f->kind == SPLIT_TABLE8 || f->kind == SPLIT_TABLE16;
+}
+
+CO_INLINE co_u32 compact_ticket(const struct compact_step *s)
+{
+    return s->tickets ? look_back_ticket(s->tickets) : (co_u32)s->tiles;
+}
+
+/* Of the first tile, and of the one after it. */
+CO_INLINE void compact_first_tickets(const struct compact_step *s, co_u32 *tickets)
+{
+    if (co_thread() == 0) {
+        co_write32(tickets + 1, s->tickets ? compact_ticket(s) : 0);
+        co_write32(tickets, compact_ticket(s));
+    }
+    co_block_sync();
+}
+
+/* The warp's kept entries, for the block to see. */
+CO_INLINE void compact_share(const struct compact_part *p, co_u32 *warps)
+{
+    co_u32 own = (p->all & 0xff00ff) + (p->all >> 8 & 0xff00ff);
+    if (co_lane() == 0)
+        co_write32(warps + co_warp(), (own + (own >> 16)) & 0xffff);
+}
+
+/* The block's; and all others are told. */
+CO_INLINE void compact_tell(const struct compact_step *s, struct compact_part *p, const co_u32 *warps)
+{
+    if (p->tile >= s->tiles)
+        return;
+    p->warp = p->kept = 0;
+    for (co_u32 w = 0; w < co_threads() / 32; w++) {
+        co_u32 sum = co_read32(warps + w);
+        p->warp += w < co_warp() ? sum : 0;
+        p->kept += sum;
+    }
+    if (s->tickets && co_thread() == 0)
+        look_back_tell(s->words, p->tile, p->tile, p->kept, 0, 0);
+}
+
+/* The first warp learns how many are kept before the tile. */
+CO_INLINE void compact_learn(const struct compact_step *s, const struct compact_part *p, co_u64 *shared)
+{
+    if (co_warp())
+        return;
+    co_u64 before = s->tickets ? look_back_warp(s->words, p->tile, p->kept, 0, 0) : 0;
+    if (co_lane() == 0) {
+        co_write64(shared, before);
+        if (s->total && p->tile + 1 == s->tiles)
+            co_write64(s->total, before + p->kept);
+    }
+}
+
+/* ---- columns --------------------------------------------------------------------------------------------------------- */
+
+/* Entries of column `in`, which begins with the tile, by the places [from, to) of `order`. */
+CO_INLINE void compact_gather(const void *in, void *out, co_u32 bytes, const co_u16 *order, co_u32 from,
+                              co_u32 to)
+{
+    for (co_u32 p = from + co_thread(); p < to; p += co_threads()) {
+        co_u32 i = co_read16(order + p), j = p - from;
+        switch (bytes) {
+        case 1:
+            co_write8((co_u8 *)out + j, co_read8((const co_u8 *)in + i));
+            break;
+        case 2:
+            co_write16((co_u16 *)out + j, co_read16((const co_u16 *)in + i));
+            break;
+        case 4:
+            co_write32((co_u32 *)out + j, co_read32((const co_u32 *)in + i));
+            break;
+        case 8:
+            co_write64((co_u64 *)out + j, co_read64((const co_u64 *)in + i));
+            break;
+        default:
+            co_write128((co_u128 *)out + j, co_read128((const co_u128 *)in + i));
+        }
+    }
+}
+
+CO_INLINE void compact_column(const struct compact_step *s, const struct compact_tile *t, co_u32 kept,
+                              co_u64 before, co_u32 c, const co_u16 *order)
+{
+    const struct split_column *column = &s->column[c];
+    const char *in = (const char *)column->in + (t->index - t->skip) * column->bytes;
+    char *out = (char *)column->out, *rejected = (char *)s->column_rejected[c];
+    if (out)
+        compact_gather(in, out + before * column->bytes, column->bytes, order, 0, kept);
+    if (rejected)
+        compact_gather(in, rejected + (t->index - before) * column->bytes, column->bytes, order, kept,
+                       t->entries);
+}
+
+/* ---- segments --------------------------------------------------------------------------------------------------------- */
+
+/* How many of n rising numbers are less than v. */
+CO_INLINE co_u64 compact_less64(const co_u64 *a, co_u64 n, co_u64 v)
+{
+    co_u64 low = 0;
+    while (n) {
+        co_u64 half = n / 2;
+        if (co_read64(a + low + half) < v) {
+            low += half + 1;
+            n -= half + 1;
+        } else
+            n = half;
+    }
+    return low;
+}
+
+CO_INLINE co_u32 compact_less16(const co_u16 *a, co_u32 n, co_u32 v)
+{
+    co_u32 low = 0;
+    while (n) {
+        co_u32 half = n / 2;
+        if (co_read16(a + low + half) < v) {
+            low += half + 1;
+            n -= half + 1;
+        } else
+            n = half;
+    }
+    return low;
+}
+
+/* Where the kept entries begin of those segments that begin in the tile; of the last tile, or at its end. */
+CO_INLINE void compact_segments(const struct compact_step *s, const struct compact_tile *t, co_u32 kept,
+                                co_u64 before, const co_u16 *order)
+{
+    const co_u64 *offsets = s->segment_offsets;
+    co_u64 many = s->segments + 1, begin = t->first ? 0 : compact_less64(offsets, many, t->index);
+    co_u64 end = t->last ? many : compact_less64(offsets, many, t->index + t->entries);
+    for (co_u64 g = begin + co_thread(); g < end; g += co_threads()) {
+        co_u32 place = (co_u32)(co_read64(offsets + g) - t->index) + t->skip;
+        co_write64(s->segment_kept + g, before + compact_less16(order, kept, place));
+    }
+}
+
+/* What is left to write of a tile that has `kept` kept entries, and `before` before it. */
+CO_INLINE void compact_rest(const struct compact_step *s, const struct compact_tile *t, co_u32 kept,
+                            co_u64 before, const co_u16 *order)
+{
+    for (co_u32 c = 0; c < s->columns; c++)
+        compact_column(s, t, kept, before, c, order);
+    if (s->segment_kept)
+        compact_segments(s, t, kept, before, order);
+}
+
+#define WIDE 0
+#include "compact_width.h"
+#define WIDE 1
+#include "compact_width.h"

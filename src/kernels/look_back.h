@@ -1,0 +1,154 @@
+/* look_back.h: what lies before a tile, learnt from the tiles before it while they are still at work. Decoupled look-back:
+ * D. Merrill and M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA NVR-2016-002; for many sums at
+ * a time: A. Adinets and D. Merrill, "Onesweep", 2022. docs/look-back.md has the protocol and why it ends.
+ *
+ * A tile has one word for each of its sums. It says nothing at first, then the tile's own sum (PARTIAL), then the sum
+ * of all tiles up to this one (TOTAL). Sum and state are one word, stored and loaded whole: whoever sees the state has the sum, so no
+ * fence is needed. Who wants to know what is before a tile goes back word by word, adds up partial sums, and ends at a
+ * total.
+ *
+ * Rounds. The same words serve several launches one after the other without being cleared: round r knows the states 2r + 1
+ * and 2r + 2, and takes what earlier rounds left for nothing. They are cleared before round 0.
+ *
+ * Tickets. A block takes the number of its tile from a counter. So a tile that waits does so for tiles that some running block
+ * has, in whatever order blocks begin, and however few run at once. */
+#ifndef COHORT_KERNELS_LOOK_BACK_H
+#define COHORT_KERNELS_LOOK_BACK_H
+
+#include "cohort/device/lane.h"
+
+#define LOOK_BACK_STATE_BITS     8
+#define LOOK_BACK_PARTIAL(round) (2u * (round) + 1u)
+#define LOOK_BACK_TOTAL(round)   (2u * (round) + 2u)
+
+/* The number of a tile that nobody else has. By one lane. */
+CO_INLINE co_u32 look_back_ticket(co_u32 *tickets)
+{
+    return co_add32(tickets, 1);
+}
+
+/* ---- words: sums of 56 bits in 8 bytes, or (wide) of 64 bits in 16 --------------------------------------------------- */
+
+struct look_back {
+    co_u64 sum;
+    co_u32 state;
+};
+
+CO_INLINE struct look_back look_back_load(const void *words, co_u64 i, int wide)
+{
+    struct look_back b;
+    if (wide) {
+        co_u128 word = co_load128((const co_u128 *)words + i);
+        b.sum = word.lo;
+        b.state = (co_u32)word.hi;
+    } else {
+        co_u64 word = co_load64((const co_u64 *)words + i);
+        b.sum = word >> LOOK_BACK_STATE_BITS;
+        b.state = (co_u32)word & ((1u << LOOK_BACK_STATE_BITS) - 1);
+    }
+    return b;
+}
+
+CO_INLINE void look_back_store(void *words, co_u64 i, co_u64 sum, co_u32 state, int wide)
+{
+    if (wide)
+        co_store128((co_u128 *)words + i, co_make128(sum, state));
+    else
+        co_store64((co_u64 *)words + i, sum << LOOK_BACK_STATE_BITS | state);
+}
+
+/* Says what the tile's own sum is: as early as can be, since others wait for it. Place i of the words is the sum's own, of
+ * this tile. Tile 0 has said all there is to say. */
+CO_INLINE void look_back_tell(void *words, co_u64 i, co_u64 tile, co_u64 own, co_u32 round, int wide)
+{
+    look_back_store(words, i, own, tile ? LOOK_BACK_PARTIAL(round) : LOOK_BACK_TOTAL(round), wide);
+}
+
+/* ---- one sum a tile: a warp looks at many words at a time ----------------------------------------------------------- */
+
+#ifdef COHORT_SIM
+#    define LOOK_BACK_WINDOW 2 /* words a lane */
+#else
+#    define LOOK_BACK_WINDOW 4
+#endif
+
+/* The words of the tiles before `end`, backwards, lane by lane. Before the first tile there is a total of 0. */
+CO_INLINE void look_back_window(const void *words, co_u64 end, co_u32 round, int wide, struct look_back *b)
+{
+    CO_EACH_ITEM (k, LOOK_BACK_WINDOW) {
+        co_u32 at = k * 32 + co_lane();
+        b[k].sum = 0;
+        b[k].state = LOOK_BACK_TOTAL(round);
+        if (at < end)
+            b[k] = look_back_load(words, end - 1 - at, wide);
+    }
+}
+
+/* The sum over all tiles before this one, whose own has been told. By a full warp. */
+CO_INLINE co_u64 look_back_warp(void *words, co_u64 tile, co_u64 own, co_u32 round, int wide)
+{
+    co_u64 before = 0, end = tile;
+    co_u32 done = tile == 0;
+    while (!done) {
+        struct look_back b[LOOK_BACK_WINDOW];
+        co_u32 silent = 0, some = 0;
+        look_back_window(words, end, round, wide, b);
+        CO_EACH_ITEM (k, LOOK_BACK_WINDOW) {
+            if (!done && !silent) { /* up to a total, as far as tiles have told */
+                silent = co_ballot(CO_FULL_WARP, b[k].state < LOOK_BACK_PARTIAL(round));
+                co_u32 total = co_ballot(CO_FULL_WARP, b[k].state == LOOK_BACK_TOTAL(round));
+                co_u32 told = silent ? (silent & (0u - silent)) - 1 : ~0u;
+                co_u32 first = total & (0u - total), used = told & (total ? first | (first - 1) : ~0u);
+                before += used >> co_lane() & 1 ? b[k].sum : 0;
+                end -= co_ones32(used);
+                done = used & first;
+                some |= used;
+            }
+        }
+        if (!some)
+            co_pause();
+    }
+    before = co_warp_sum(before);
+    if (tile && co_lane() == 0)
+        look_back_store(words, tile, before + own, LOOK_BACK_TOTAL(round), wide);
+    return before;
+}
+
+/* ---- many sums a tile: each lane goes back by itself, LOOK_BACK_EACH words at a time -------------------------------- */
+
+#ifdef COHORT_SIM
+#    define LOOK_BACK_EACH 2
+#else
+#    define LOOK_BACK_EACH 4
+#endif
+
+/* The same for sum `i` of `sums`, which lies at word tile * sums + i. */
+CO_INLINE co_u64 look_back_lane(co_u64 *words, co_u64 tile, co_u32 sums, co_u32 i, co_u64 own, co_u32 round)
+{
+    co_u64 before = 0, end = tile;
+    while (end) {
+        struct look_back b[LOOK_BACK_EACH];
+        co_u32 used = 0, total = 0;
+        CO_EACH_ITEM (j, LOOK_BACK_EACH) {
+            b[j].sum = 0;
+            b[j].state = LOOK_BACK_TOTAL(round);
+            if (j < end)
+                b[j] = look_back_load(words, (end - 1 - j) * sums + i, 0);
+        }
+        CO_EACH_ITEM (j, LOOK_BACK_EACH) {
+            if (used == j && !total && b[j].state >= LOOK_BACK_PARTIAL(round)) {
+                before += b[j].sum;
+                total = b[j].state == LOOK_BACK_TOTAL(round);
+                used++;
+            }
+        }
+        end = total ? 0 : end - used;
+        if (!used)
+            co_pause();
+    }
+    if (tile)
+        look_back_store(words, tile * sums + i, before + own, LOOK_BACK_TOTAL(round), 0);
+    return before;
+}
+
+#endif

@@ -1,0 +1,35 @@
+/* shape/compact.h: what the kernels of compaction are told. Plain C, seen by the CUDA backend and by the kernels.
+ *
+ * A tile is COMPACT_CHUNKS chunks a warp, a chunk 16 bytes of keys a lane; tiles begin at addresses that are multiples of 16,
+ * so the first `lead` entries of the first one are none. */
+#ifndef COHORT_SHAPE_COMPACT_H
+#define COHORT_SHAPE_COMPACT_H
+
+#include "shape/multisplit.h"
+
+#define COMPACT_CHUNKS_GPU 4u
+#define COMPACT_CHUNKS_SIM 1u
+#define COMPACT_THREADS    256u /* of a block, at most */
+
+struct compact_step {
+    co_u64 n, tiles, lead;
+    const void *keys;
+    void *kept, *rejected; /* NULL: not wanted */
+    struct split_fn fn;    /* kept: id not 0. Kind 0: */
+    const co_u32 *where;   /* kept: bit is 1 */
+    co_u64 *first_bad;     /* the least index whose key is in no table */
+    co_u64 *total;         /* NULL: not wanted */
+    co_u64 segments;
+    const co_u64 *segment_offsets;
+    co_u64 *segment_kept; /* NULL: not wanted */
+    void *words;          /* of the look-back, cleared; and */
+    co_u32 *tickets;      /* its counter. NULL: there is one tile */
+    co_u32 columns;
+    co_u32 ordered; /* 1: columns or segments need to know which entry came to which place */
+    co_u32 others;  /* 1: rejected entries go somewhere */
+    co_u32 vectors; /* 1: keys may be read 16 bytes at a time */
+    struct split_column column[SPLIT_COLUMNS_MOST];
+    void *column_rejected[SPLIT_COLUMNS_MOST];
+};
+
+#endif
