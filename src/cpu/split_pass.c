@@ -3,7 +3,7 @@
  * The entries are cut into parts, contiguous runs of which each is one thread's. First every part counts its entries of each bucket,
  * and the counts are scanned: now each part knows where its first entry of each bucket goes. Then the parts are taken once more, and
  * every array is moved. An entry goes into a small buffer of its bucket, in cache; a full one is written out in whole cache
- * lines, past the caches where the arrays are larger than these. (Software write-combining: Balkesen et al., "Main-Memory Hash
+ * lines, past the caches unless all that is written is small. (Software write-combining: Balkesen et al., "Main-Memory Hash
  * Joins on Multi-Core CPUs", ICDE 2013.) A buffer's first slot is the line in which the part's first entry of the bucket lies, so that
  * all but the first and the last write are whole lines at the lines' addresses, whatever the alignment of the output.
  *
@@ -24,19 +24,21 @@
 #define BUFFERED \
     32768u /* bytes of all buckets' buffers that fit in the first cache beside what else is used */
 #define LINES_MOST     4u
-#define PARTS_EACH     4u     /* parts a thread, */
+#define PARTS_EACH     16u    /* parts a thread, */
 #define PART_LEAST     32768u /* of so many entries and, */
 #define PART_BUCKET    64u    /* so many of each bucket, at least, */
 #define PART_MOST      (1ull << 31)
 #define COUNT_UP_GRAIN 65536u
-#define CACHED_LEAST   (4ull << 20)
+#define CACHED_MOST    (4ull << 20) /* bytes of output that are written through the caches */
+#define NOINLINE       __attribute__((noinline))
 
-/* Where one array's entries of every bucket go; a row of `buckets` + 1. */
-struct lane_out {
-    co_u32 *next; /* the slot of the next entry, in all buckets' buffers */
-    co_u32 *head; /* slots at the front of the buffer that are another part's or bucket's */
+/* Where one array's entries of every bucket go; rows of `buckets` + 1. */
+struct way {
+    co_u32 *next; /* byte of the next entry, in all buckets' buffers */
+    co_u32 *head; /* bytes at the front of the buffer that are another part's or bucket's */
     char **to;    /* where the buffer will be written; NULL: nowhere */
     char *buffer;
+    co_u32 bytes; /* of a bucket's buffer */
 };
 
 /* A worker's own memory. */
@@ -44,18 +46,12 @@ struct own {
     co_u16 *digits;
     co_u64 *numbers; /* a chunk of a permutation */
     co_u32 *counts;  /* LANES rows */
-    struct lane_out out[CPU_ARRAYS_MOST];
+    struct way way[CPU_ARRAYS_MOST];
 };
 
 static co_u64 least(co_u64 a, co_u64 b)
 {
     return a < b ? a : b;
-}
-
-/* Slots of a bucket's buffer of an array. */
-static co_u32 slots(const struct cpu_pass *p, co_u32 bytes)
-{
-    return p->lines * LINE / bytes;
 }
 
 static void own_room(const struct cpu_pass *p, struct cpu_room *room, struct own *own)
@@ -65,10 +61,12 @@ static void own_room(const struct cpu_pass *p, struct cpu_room *room, struct own
     own->numbers = cpu_room_take(room, 8 * CHUNK);
     own->counts = cpu_room_take(room, 4 * LANES * row);
     for (co_u32 a = 0; a < p->arrays; a++) {
-        own->out[a].next = cpu_room_take(room, 4 * row);
-        own->out[a].head = cpu_room_take(room, 4 * row);
-        own->out[a].to = cpu_room_take(room, sizeof(char *) * row);
-        own->out[a].buffer = cpu_room_take(room, p->lines * LINE * row);
+        struct way *way = &own->way[a];
+        way->bytes = p->lines * LINE;
+        way->next = cpu_room_take(room, 4 * row);
+        way->head = cpu_room_take(room, 4 * row);
+        way->to = cpu_room_take(room, sizeof(char *) * row);
+        way->buffer = cpu_room_take(room, way->bytes * row);
     }
 }
 
@@ -137,13 +135,16 @@ static void count_chunk(const struct cpu_pass *p, const co_u16 *restrict digits,
                         co_u32 *restrict row, const char *ahead, co_u32 bytes)
 {
     co_u32 *r1 = row + p->stride, *r2 = r1 + p->stride, *r3 = r2 + p->stride, each = count / LANES;
-    for (co_u32 i = 0; i < count * bytes; i += LINE)
-        __builtin_prefetch(ahead + i, 0, 2);
-    for (co_u32 i = 0; i < each; i++) {
-        row[digits[i]]++;
-        r1[digits[each + i]]++;
-        r2[digits[2 * each + i]]++;
-        r3[digits[3 * each + i]]++;
+    for (co_u32 i = 0, end; i < each; i = end) {
+        for (co_u32 line = 0; line < GROUP * LANES * bytes; line += LINE)
+            __builtin_prefetch(ahead + (size_t)i * LANES * bytes + line, 0, 2);
+        end = each - i < GROUP ? each : i + GROUP;
+        for (; i < end; i++) {
+            row[digits[i]]++;
+            r1[digits[each + i]]++;
+            r2[digits[2 * each + i]]++;
+            r3[digits[3 * each + i]]++;
+        }
     }
     for (co_u32 i = LANES * each; i < count; i++)
         row[digits[i]]++;
@@ -211,79 +212,94 @@ void cpu_pass_count(cohort_context *context, struct cpu_pass *p)
 
 /* ---- moving --------------------------------------------------------------------------------------------------------- */
 
-CO_INLINE void write_lines(char *to, const char *from, co_u32 bytes, int streaming)
+CO_INLINE void write_line(char *to, const char *from, int streaming)
 {
 #if defined(__x86_64__)
-    for (co_u32 i = 0; streaming && i < bytes; i += LINE) {
-        __m128i a = _mm_load_si128((const __m128i *)(const void *)(from + i));
-        __m128i b = _mm_load_si128((const __m128i *)(const void *)(from + i + 16));
-        __m128i c = _mm_load_si128((const __m128i *)(const void *)(from + i + 32));
-        __m128i d = _mm_load_si128((const __m128i *)(const void *)(from + i + 48));
-        _mm_stream_si128((__m128i *)(void *)(to + i), a);
-        _mm_stream_si128((__m128i *)(void *)(to + i + 16), b);
-        _mm_stream_si128((__m128i *)(void *)(to + i + 32), c);
-        _mm_stream_si128((__m128i *)(void *)(to + i + 48), d);
-    }
-    if (streaming)
+    if (streaming) {
+        __m128i a = _mm_load_si128((const __m128i *)(const void *)from);
+        __m128i b = _mm_load_si128((const __m128i *)(const void *)(from + 16));
+        __m128i c = _mm_load_si128((const __m128i *)(const void *)(from + 32));
+        __m128i d = _mm_load_si128((const __m128i *)(const void *)(from + 48));
+        _mm_stream_si128((__m128i *)(void *)to, a);
+        _mm_stream_si128((__m128i *)(void *)(to + 16), b);
+        _mm_stream_si128((__m128i *)(void *)(to + 32), c);
+        _mm_stream_si128((__m128i *)(void *)(to + 48), d);
         return;
+    }
 #endif
-    for (co_u32 i = 0; i < bytes; i += LINE)
-        memcpy(to + i, from + i, LINE);
+    (void)streaming;
+    memcpy(to, from, LINE);
 }
 
-/* A bucket's buffer is full. */
-CO_INLINE void empty(const struct lane_out *out, co_u32 bucket, co_u32 first, co_u32 many, co_u32 bytes,
-                     int streaming)
+/* A bucket's buffer is full: it goes out. */
+CO_INLINE void empty(const struct way *way, co_u32 bucket, int streaming)
 {
-    char *to = out->to[bucket];
-    const char *from = out->buffer + (size_t)first * bytes;
-    co_u32 head = out->head[bucket];
-    out->next[bucket] = first;
+    char *to = way->to[bucket];
+    co_u32 first = bucket * way->bytes, head = way->head[bucket];
+    const char *from = way->buffer + first;
+    way->next[bucket] = first;
     if (!to)
         return;
-    out->to[bucket] = to + (size_t)many * bytes;
-    out->head[bucket] = 0;
+    way->to[bucket] = to + way->bytes;
+    way->head[bucket] = 0;
     if (head)
-        memcpy(to + (size_t)head * bytes, from + (size_t)head * bytes, (size_t)(many - head) * bytes);
+        memcpy(to + head, from + head, way->bytes - head);
     else
-        write_lines(to, from, many * bytes, streaming);
+        for (co_u32 i = 0; i < way->bytes; i += LINE)
+            write_line(to + i, from + i, streaming);
+    for (co_u32 i = 0; !streaming && i < way->bytes; i += LINE)
+        __builtin_prefetch(to + way->bytes + i, 1); /* where it will go next */
+}
+
+static NOINLINE void empty_streaming(const struct way *way, co_u32 bucket)
+{
+    empty(way, bucket, 1);
+}
+
+static NOINLINE void empty_cached(const struct way *way, co_u32 bucket)
+{
+    empty(way, bucket, 0);
 }
 
 /* An entry into its bucket's buffer. */
-CO_INLINE void put(const struct lane_out *out, co_u32 *restrict next, char *restrict buffer, co_u32 bucket,
-                   const char *restrict entry, co_u32 many, co_u32 bytes, int streaming)
+CO_INLINE void put(const struct way *way, co_u32 *next, char *buffer, co_u32 bucket, const char *entry,
+                   co_u32 mask, co_u32 bytes, int streaming)
 {
-    co_u32 slot = next[bucket];
-    memcpy(buffer + (size_t)slot * bytes, entry, bytes);
-    next[bucket] = ++slot;
-    if (__builtin_expect(!(slot & (many - 1)), 0))
-        empty(out, bucket, slot - many, many, bytes, streaming);
+    co_u32 at = next[bucket];
+    memcpy(buffer + at, entry, bytes);
+    next[bucket] = at += bytes;
+    if (__builtin_expect(at & mask, 1))
+        return;
+    if (streaming)
+        empty_streaming(way, bucket);
+    else
+        empty_cached(way, bucket);
 }
 
 /* A chunk of an array into the buffers. */
-CO_INLINE void scatter(const struct lane_out *out, const co_u16 *restrict digits, co_u32 count,
-                       const char *restrict in, co_u32 many, co_u32 bytes, int streaming)
+CO_INLINE void scatter(const struct way *way, const co_u16 *restrict digits, co_u32 count,
+                       const char *restrict in, co_u32 bytes, int streaming)
 {
-    co_u32 *restrict next = out->next, i = 0;
-    char *restrict buffer = out->buffer;
-    for (; i + GROUP <= count; i += GROUP) {
-        const char *entry = in + (size_t)i * bytes;
+    co_u32 *restrict next = way->next, mask = way->bytes - 1, groups = count / GROUP;
+    char *restrict buffer = way->buffer;
+    for (; groups; groups--, digits += GROUP, in += (size_t)GROUP * bytes) {
         for (co_u32 line = 0; line < GROUP * bytes; line += LINE)
-            __builtin_prefetch(entry + (size_t)CHUNK * bytes + line, 0, 2);
+            __builtin_prefetch(in + (size_t)CHUNK * bytes + line, 0, 2);
+#pragma GCC unroll 16
         for (co_u32 k = 0; k < GROUP; k++)
-            put(out, next, buffer, digits[i + k], entry + (size_t)k * bytes, many, bytes, streaming);
+            put(way, next, buffer, digits[k], in + (size_t)k * bytes, mask, bytes, streaming);
     }
-    for (; i < count; i++)
-        put(out, next, buffer, digits[i], in + (size_t)i * bytes, many, bytes, streaming);
+    for (co_u32 k = 0; k < count % GROUP; k++)
+        put(way, next, buffer, digits[k], in + (size_t)k * bytes, mask, bytes, streaming);
 }
 
-CO_INLINE void scatter_bytes(const struct cpu_pass *p, const struct lane_out *out, const co_u16 *digits,
+CO_INLINE void scatter_bytes(const struct cpu_pass *p, const struct way *way, const co_u16 *digits,
                              co_u32 count, const char *in, co_u32 bytes)
 {
     if (p->streaming)
-        scatter(out, digits, count, in, slots(p, bytes), bytes, 1);
+        scatter(way, digits, count, in, bytes, 1);
     else
-        scatter(out, digits, count, in, slots(p, bytes), bytes, 0);
+        scatter(way, digits, count, in, bytes, 0);
 }
 
 static const char *count_on(co_u64 first, co_u32 count, co_u32 bytes, co_u64 *numbers)
@@ -300,50 +316,47 @@ static void scatter_array(const struct cpu_pass *p, const struct own *own, co_u3
                           co_u64 i, co_u32 count)
 {
     const struct cpu_array *array = &p->array[a];
-    const struct lane_out *out = &own->out[a];
+    const struct way *way = &own->way[a];
     const char *in = array->in ? (const char *)array->in + i * array->bytes
                                : count_on(p->first + i, count, array->bytes, own->numbers);
     switch (array->bytes) {
     case 1:
-        scatter_bytes(p, out, digits, count, in, 1);
+        scatter_bytes(p, way, digits, count, in, 1);
         break;
     case 2:
-        scatter_bytes(p, out, digits, count, in, 2);
+        scatter_bytes(p, way, digits, count, in, 2);
         break;
     case 4:
-        scatter_bytes(p, out, digits, count, in, 4);
+        scatter_bytes(p, way, digits, count, in, 4);
         break;
     case 8:
-        scatter_bytes(p, out, digits, count, in, 8);
+        scatter_bytes(p, way, digits, count, in, 8);
         break;
     default:
-        scatter_bytes(p, out, digits, count, in, 16);
+        scatter_bytes(p, way, digits, count, in, 16);
     }
 }
 
 static void begin_array(const struct cpu_pass *p, co_u64 part, const struct cpu_array *array,
-                        const struct lane_out *out)
+                        const struct way *way)
 {
     const co_u64 *starts = p->starts + part * p->stride;
-    co_u32 many = slots(p, array->bytes);
     for (co_u32 b = 0; b < p->buckets; b++) {
         char *at = (char *)array->out + starts[b] * array->bytes;
-        co_u32 before = (co_u32)((uintptr_t)at % LINE);
-        out->to[b] = at - before;
-        out->head[b] = before / array->bytes;
-        out->next[b] = b * many + out->head[b];
+        way->head[b] = (co_u32)((uintptr_t)at % LINE);
+        way->to[b] = at - way->head[b];
+        way->next[b] = b * way->bytes + way->head[b];
     }
-    out->to[p->buckets] = NULL;
-    out->next[p->buckets] = p->buckets * many;
+    way->to[p->buckets] = NULL;
+    way->head[p->buckets] = 0;
+    way->next[p->buckets] = p->buckets * way->bytes;
 }
 
-static void end_array(const struct cpu_pass *p, const struct cpu_array *array, const struct lane_out *out)
+static void end_array(const struct cpu_pass *p, const struct way *way)
 {
-    co_u32 many = slots(p, array->bytes), bytes = array->bytes;
     for (co_u32 b = 0; b < p->buckets; b++) {
-        size_t head = out->head[b], tail = out->next[b] - b * many;
-        memcpy(out->to[b] + head * bytes, out->buffer + (b * (size_t)many + head) * bytes,
-               (tail - head) * bytes);
+        co_u32 first = b * way->bytes + way->head[b];
+        memcpy(way->to[b] + way->head[b], way->buffer + first, way->next[b] - first);
     }
 }
 
@@ -352,14 +365,14 @@ static void move_part(const struct cpu_pass *p, co_u64 part, const struct own *o
     co_u64 end = part_begin(p, part + 1);
     co_u32 count;
     for (co_u32 a = 0; a < p->arrays; a++)
-        begin_array(p, part, &p->array[a], &own->out[a]);
+        begin_array(p, part, &p->array[a], &own->way[a]);
     for (co_u64 i = part_begin(p, part); i < end; i += count) {
         const co_u16 *digits = chunk_digits(p, i, count = chunk_count(i, end), own->digits);
         for (co_u32 a = 0; a < p->arrays; a++)
             scatter_array(p, own, a, digits, i, count);
     }
     for (co_u32 a = 0; a < p->arrays; a++)
-        end_array(p, &p->array[a], &own->out[a]);
+        end_array(p, &own->way[a]);
 #if defined(__x86_64__)
     _mm_sfence();
 #endif
@@ -376,10 +389,10 @@ static void move_parts(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 
 void cpu_pass_move(cohort_context *context, struct cpu_pass *p)
 {
-    co_u64 all = 0, cache = cpu_device(context)->cache_bytes;
+    co_u64 all = 0;
     for (co_u32 a = 0; a < p->arrays; a++)
         all += p->n * p->array[a].bytes;
-    p->streaming = all > CACHED_LEAST && 2 * all > cache;
+    p->streaming = all > CACHED_MOST;
     if (p->arrays && p->n)
         cpu_parallel(context, p->parts, 1, move_parts, p);
 }
