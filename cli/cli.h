@@ -67,9 +67,11 @@ int args_read(arg *args, size_t n, int argc, char **argv, size_t *rest, fault *f
 /* argv[0] is the command's first argument. */
 int info_main(int argc, char **argv, fault *fault);
 int count_main(int argc, char **argv, fault *fault);
+int sort_main(int argc, char **argv, fault *fault);
+int split_main(int argc, char **argv, fault *fault);
 int bench_main(int argc, char **argv, fault *fault);
 
-extern const char info_help[], count_help[], bench_help[];
+extern const char info_help[], count_help[], sort_help[], split_help[], bench_help[];
 
 /* ---- small things -------------------------------------------------------------------------------------------- */
 

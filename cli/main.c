@@ -11,12 +11,16 @@ static const char help[] =
     "usage: cohort COMMAND ...\n"
     "  info     devices, their memory and what they offer, versions\n"
     "  count    count the k-mers of FASTA and FASTQ files, or binary integers\n"
+    "  sort     sort files of integers, larger than memory too\n"
+    "  split    split a file of integers into buckets, one file each\n"
     "  bench    measure what this machine can do\n"
     "\n"
     "examples:\n"
     "  cohort count --kmer 21 --canonical --top 10 reads_1.fq.gz reads_2.fq.gz\n"
     "  cohort count --kmer 31 --min 2 --out kmers.tsv --spectrum kmers.svg genome.fa\n"
     "  zcat reads.fq.gz | cohort count --kmer 15 --device cpu - > kmers.tsv\n"
+    "  cohort sort --u64 ids.bin sorted.bin\n"
+    "  cohort split --u32 --buckets 16 --by hash ids.bin shards.d\n"
     "  cohort bench limits --device cpu\n"
     "\n"
     "cohort COMMAND --help tells more. --version prints the version. The environment's COHORT_DEVICE\n"
@@ -27,9 +31,8 @@ static const struct command {
     int (*run)(int argc, char **argv, fault *fault);
     const char *help;
 } commands[] = {
-    {"info", info_main, info_help},
-    {"count", count_main, count_help},
-    {"bench", bench_main, bench_help},
+    {"info", info_main, info_help},    {"count", count_main, count_help}, {"sort", sort_main, sort_help},
+    {"split", split_main, split_help}, {"bench", bench_main, bench_help},
 };
 
 static int is_help(const char *text)
@@ -75,7 +78,8 @@ int main(int argc, char **argv)
     int asks = !strcmp(argv[1], "help");
     const struct command *command = command_find(argv[1 + asks]);
     if (!command) {
-        fprintf(stderr, "cohort: %s: no such command (info, count, bench; cohort --help tells more)\n",
+        fprintf(stderr,
+                "cohort: %s: no such command (info, count, sort, split, bench; cohort --help tells more)\n",
                 argv[1 + asks]);
         return CLI_BAD_INPUT;
     }

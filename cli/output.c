@@ -31,6 +31,7 @@ struct output {
 };
 
 static output outputs[OUTPUTS];
+static void (*volatile also_remove)(void);
 
 static int failed(const output *output, fault *fault)
 {
@@ -224,8 +225,15 @@ static void on_signal(int signal)
     for (size_t i = 0; i < OUTPUTS; i++)
         if (outputs[i].live)
             unlink(outputs[i].temporary);
+    if (also_remove)
+        also_remove();
     progress_clear();
     _exit(128 + signal);
+}
+
+void outputs_also_remove(void (*remove)(void))
+{
+    also_remove = remove;
 }
 
 void outputs_guard_signals(void)
@@ -240,4 +248,5 @@ void outputs_guard_signals(void)
         if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
             sigaction(signals[i], &action, NULL);
     }
+    signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit is an error of write(2) */
 }

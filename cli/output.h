@@ -29,4 +29,7 @@ void outputs_discard(void);
 /* From now on interrupt, hang-up and termination remove unfinished outputs and end with status 128 + signal. */
 void outputs_guard_signals(void);
 
+/* What else is to be removed then; it may call only what a signal handler may. */
+void outputs_also_remove(void (*remove)(void));
+
 #endif

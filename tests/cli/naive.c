@@ -3,7 +3,8 @@
  *   naive count K plain|canonical FILE...   all k-mers as strings, sorted, counted, sorted again
  *   naive u32|u64 FILE...                   the same for binary integers
  *   naive make SEED RECORDS fasta|fastq     records that try the reader: odd wrapping, CRLF, blank lines, case, N
- *   naive numbers SEED N u32|u64            binary integers, some of them often */
+ *   naive numbers SEED N u32|u64            binary integers, some of them often
+ *   naive split M HOW A B u32|u64 FILE      bucket and number, in the file's order; HOW is bits, mod, range or hash */
 #define _XOPEN_SOURCE 700
 
 #include <ctype.h>
@@ -221,6 +222,48 @@ static void make_numbers(unsigned n, size_t width)
     }
 }
 
+static uint64_t hash(uint64_t x)
+{
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+    x = (x ^ x >> 27) * 0x94d049bb133111eb;
+    return x ^ x >> 31;
+}
+
+/* The high half of a product, by halves. */
+static uint64_t high(uint64_t x, uint64_t y)
+{
+    uint64_t low = (x & UINT32_MAX) * y;
+    return ((x >> 32) * y + (low >> 32)) >> 32;
+}
+
+static uint64_t bucket_of(uint64_t x, uint64_t m, const char *how, uint64_t a, uint64_t b)
+{
+    if (!strcmp(how, "bits"))
+        return (x >> a) % (UINT64_C(1) << b);
+    if (!strcmp(how, "mod"))
+        return x % m;
+    if (!strcmp(how, "hash"))
+        return high(hash(x ^ a), m);
+    uint64_t width = (b - a) / m + 1;
+    return x < a ? 0 : ((x < b ? x : b) - a) / width;
+}
+
+static void split(char **argv)
+{
+    uint64_t m = strtoull(argv[2], NULL, 10), a = strtoull(argv[4], NULL, 10),
+             b = strtoull(argv[5], NULL, 10);
+    size_t width = argv[6][1] == '3' ? 4 : 8;
+    unsigned char bytes[8];
+    FILE *file = need(fopen(argv[7], "rb"));
+    while (fread(bytes, width, 1, file) == 1) {
+        uint64_t x = 0;
+        for (size_t i = width; i-- > 0;)
+            x = x << 8 | bytes[i];
+        printf("%" PRIu64 "\t%" PRIu64 "\n", bucket_of(x, m, argv[3], a, b), x);
+    }
+    fclose(file);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 3 && !strcmp(argv[1], "count")) {
@@ -231,6 +274,8 @@ int main(int argc, char **argv)
         for (int i = 2; i < argc; i++)
             numbers_file(argv[i], argv[1][1] == '3' ? 4 : 8);
         print();
+    } else if (argc == 8 && !strcmp(argv[1], "split")) {
+        split(argv);
     } else if (argc == 5) {
         state = (uint64_t)atoi(argv[2]) * 1000003u + 1;
         if (!strcmp(argv[1], "make"))
