@@ -46,6 +46,10 @@ inner='1,Ada,London,102,1,punched cards
 outer='3,Carl,Braunschweig,,,
 4,Dorothy,Cairo,,,'
 titles='id,name,city,order,customer,item'
+buckets='bucket 0: 4=1.5 12=3.5 4=6.5 4=11.5
+bucket 1: 17=0.5 9=2.5 17=4.5 9=8.5 21=9.5 17=10.5
+bucket 2: 2=5.5 30=7.5
+bucket 3:'
 turnover='turnover 385856617, 12500 products without a price: right'
 roads='c a ring of five crossings, and a way across
 a 1 2 4
@@ -72,6 +76,7 @@ for device in $devices; do
     export COHORT_DEVICE=$device
     prints "count_words, $device" "$words" "$build/examples/count_words" "$scratch/text" 3
     prints "count_words of nothing, $device" "0 words, 0 different" "$build/examples/count_words" "$scratch/nothing"
+    prints "multisplit, $device" "$buckets" "$build/examples/multisplit"
     # shellcheck disable=SC2086
     SORTED=1 prints "inner join, $device" "$(printf '%s\n' "$inner" "$titles" | sort)" \
         "$build/examples/join" $tables
