@@ -154,8 +154,11 @@ int map_duplicates(const map_plan *plan, fault *fault)
     uint64_t n = map_n(plan, plan->b->dev.cpu ? 1u << 22 : 1u << 26, plan->b->dev.cpu ? 1u << 17 : 1u << 24);
     int status = CLI_OK;
     for (size_t w = 0; w < plan->width_count && !status; w++) {
-        map_bench m = {
-            .b = plan->b, .plan = plan, .experiment = "duplicates", .batch = COHORT_BATCH_INIT, .load = 0.5};
+        map_bench m = {.b = plan->b,
+                       .plan = plan,
+                       .experiment = "duplicates",
+                       .batch = {.size = sizeof(cohort_batch), .one_by_one = 1},
+                       .load = 0.5};
         m.width = plan->width[w];
         m.c.n = n;
         if (!m.width->value || (!plan->width_given && m.width->width != COHORT_WIDTH_32_32))

@@ -135,7 +135,7 @@ int map_host(const map_plan *plan, fault *fault)
             host_bench h = {.m = {.b = plan->b,
                                   .plan = plan,
                                   .experiment = "host",
-                                  .batch = COHORT_BATCH_INIT,
+                                  .batch = {.size = sizeof(cohort_batch), .one_by_one = 1},
                                   .load = 0.5},
                             .kind = (memory_kind)kind};
             h.m.width = plan->width[w];
@@ -186,7 +186,10 @@ static int threads_measure(const map_plan *plan, uint64_t threads, fault *fault)
     for (size_t w = 0; w < plan->width_count && !status; w++)
         for (size_t i = 0; i < plan->n_count && !status; i++)
             for (size_t l = 0; l < plan->load_count && !status; l++) {
-                map_bench m = {.b = b, .plan = plan, .experiment = "threads", .batch = COHORT_BATCH_INIT};
+                map_bench m = {.b = b,
+                               .plan = plan,
+                               .experiment = "threads",
+                               .batch = {.size = sizeof(cohort_batch), .one_by_one = 1}};
                 m.width = plan->width[w];
                 m.c.n = plan->n[i];
                 m.load = plan->load[l];

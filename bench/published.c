@@ -15,8 +15,11 @@
 
 int map_headline(const map_plan *plan, fault *fault)
 {
-    map_bench m = {
-        .b = plan->b, .plan = plan, .experiment = "headline", .batch = COHORT_BATCH_INIT, .load = 0.5};
+    map_bench m = {.b = plan->b,
+                   .plan = plan,
+                   .experiment = "headline",
+                   .batch = {.size = sizeof(cohort_batch), .one_by_one = 1},
+                   .load = 0.5};
     const bench_device *d = &plan->b->dev;
     m.width = bench_width(COHORT_WIDTH_32_32);
     cohort_status s =
@@ -72,7 +75,10 @@ static int group_measure(map_bench *m, uint32_t group, fault *fault)
 int map_groups(const map_plan *plan, fault *fault)
 {
     const bench_device *d = &plan->b->dev;
-    map_bench m = {.b = plan->b, .plan = plan, .experiment = "groups", .batch = COHORT_BATCH_INIT};
+    map_bench m = {.b = plan->b,
+                   .plan = plan,
+                   .experiment = "groups",
+                   .batch = {.size = sizeof(cohort_batch), .one_by_one = 1}};
     uint32_t most = d->cpu ? 1 : 32;
     m.width = bench_width(COHORT_WIDTH_32_32);
     if (d->cpu)
@@ -186,8 +192,11 @@ static int deletes_measure(deletes *e, fault *fault)
 
 int map_deletes(const map_plan *plan, fault *fault)
 {
-    deletes e = {
-        .m = {.b = plan->b, .plan = plan, .experiment = "deletes", .batch = COHORT_BATCH_INIT, .load = 0.5}};
+    deletes e = {.m = {.b = plan->b,
+                       .plan = plan,
+                       .experiment = "deletes",
+                       .batch = {.size = sizeof(cohort_batch), .one_by_one = 1},
+                       .load = 0.5}};
     e.m.width = bench_width(COHORT_WIDTH_32_32);
     e.m.c.n = (map_n(plan, 1u << 26, plan->b->dev.cpu ? 1u << 20 : 1u << 24) + 1) / 2 * 2;
     int status = map_peers(plan, e.m.width, e.m.c.n, "deletes", fault);
@@ -284,7 +293,11 @@ static int sweep_measure(map_bench *m, cohort_probe probe, fault *fault)
 
 int map_sweep(const map_plan *plan, fault *fault)
 {
-    map_bench m = {.b = plan->b, .plan = plan, .experiment = "sweep", .batch = COHORT_BATCH_INIT, .load = 1};
+    map_bench m = {.b = plan->b,
+                   .plan = plan,
+                   .experiment = "sweep",
+                   .batch = {.size = sizeof(cohort_batch), .one_by_one = 1},
+                   .load = 1};
     const bench_device *d = &plan->b->dev;
     m.width = bench_width(COHORT_WIDTH_32_32);
     m.c.n = map_n(plan, 1u << 27, d->cpu ? 1u << 20 : 1u << 26) / 32 * STEPS;

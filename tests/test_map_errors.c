@@ -273,6 +273,9 @@ static void bad_enumerators(struct test *t)
     BAD(cohort_map_insert(map, N, g.k, g.v, &batch), COHORT_RANGE, "winner", "3");
     BAD(cohort_map_assign(map, N, g.k, g.v, &batch), COHORT_RANGE, "winner", "3");
     BAD(cohort_map_insert_and_find(map, N, g.k, g.v, &batch), COHORT_RANGE, "winner", "3");
+    batch.winner = COHORT_WINNER_ANY;
+    batch.one_by_one = 2;
+    BAD(cohort_map_insert(map, N, g.k, g.v, &batch), COHORT_RANGE, "one_by_one", "2");
     const int ops[] = {
         COHORT_OP_FIND, COHORT_OP_INSERT, COHORT_OP_ASSIGN, COHORT_OP_ERASE, COHORT_OP_COUNT + 1, -1, 1000};
     for (int i = 0; i < 7; i++) {

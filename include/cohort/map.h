@@ -15,6 +15,10 @@
  * Cost. An operation touches 1.05 buckets of 32 bytes a key on average at load 0.5, 1.2 at 0.8, 1.4 at 0.9 for keys that
  * are there; 1.2, 2.3, 4.1 for keys that are not.
  *
+ * Building. On a GPU, an insert or assign of device arrays that is large against the table (a quarter of its slots, the table
+ * larger than 32 MiB) and asks for no winner, `where` or `hit` goes by whole pages, put together in shared memory after a
+ * multisplit: faster than one by one. It takes workspace of about the arrays' size; without it the batch goes one by one.
+ *
  * Order. Entries of one batch are processed in no order; see `winner` for duplicates. Batches on one context
  * happen one after the other. */
 #ifndef COHORT_MAP_H
@@ -111,11 +115,12 @@ typedef struct cohort_batch {
     uint32_t *failed;      /* out: the entry found no slot (only fixed maps and exhausted memory) */
     cohort_counts *counts; /* out */
     cohort_winner winner;  /* for insert, assign and insert_and_find */
+    uint32_t one_by_one;   /* 1: never by whole pages (see "Building" above): no workspace is taken for it */
 } cohort_batch;
 
-#define COHORT_BATCH_INIT                                               \
-    {                                                                   \
-        sizeof(cohort_batch), NULL, NULL, NULL, NULL, COHORT_WINNER_ANY \
+#define COHORT_BATCH_INIT                                                  \
+    {                                                                      \
+        sizeof(cohort_batch), NULL, NULL, NULL, NULL, COHORT_WINNER_ANY, 0 \
     }
 
 /* ---- making, sizing, ending ---------------------------------------------------------------------------------- */

@@ -45,6 +45,7 @@ static cohort_status table_clear(cohort_map *map)
     const struct backend *backend = map->context->backend;
     uint64_t slots = map_counters_offset(&map->view);
     cohort_status s = backend->fill(map->context, map->table, 0xff, slots);
+    map->fresh = !s && !map->viewed;
     return s ? s : backend->fill(map->context, (char *)map->table + slots, 0, sizeof(struct co_map_counters));
 }
 
@@ -89,6 +90,8 @@ static cohort_status table_absorb(cohort_map *to, cohort_map *from, int *full)
     sweep.into = to->view;
     sweep.op = CO_OP_INSERT;
     sweep.deferred = now;
+    sweep.fresh = from->view.seed == to->view.seed;
+    to->fresh = 0;
     cohort_status s = context->backend->fill(context, now, 0xff, sizeof *now);
     if (!s)
         s = context->backend->map_sweep(context, &sweep, MAP_SWEEP_ABSORB);
@@ -101,6 +104,7 @@ static cohort_status table_absorb(cohort_map *to, cohort_map *from, int *full)
 cohort_status map_rebuild(cohort_map *map, uint64_t slots, uint64_t seed)
 {
     cohort_map made = *map;
+    made.viewed = 0;
     for (int full = 1; full;) {
         made.view.seed = seed;
         if (!slots || !map_shape(&made.view, slots))
@@ -233,7 +237,9 @@ cohort_status cohort_map_copy(cohort_map *map, cohort_map **out)
     if (!made)
         return context_fail(map->context, COHORT_NO_MEMORY, "no memory for a map's description");
     *made = *map;
+    made->viewed = 0;
     cohort_status s = table_make(made);
+    made->fresh = map->fresh;
     if (!s)
         s = map->context->backend->copy(map->context, made->table, map->table, map->table_bytes);
     if (s)
@@ -333,6 +339,8 @@ cohort_status cohort_map_get_view(cohort_map *map, struct cohort_map_view *view)
     REQUIRE_MAP(map, "cohort_map_get_view");
     REQUIRE(map->context, view, "cohort_map_get_view");
     *view = map->view;
+    map->viewed = 1;
+    map->fresh = 0;
     return COHORT_OK;
 }
 

@@ -10,6 +10,8 @@ struct cohort_map {
     cohort_map_view view;
     void *table; /* what view.slots and view.counters point into */
     uint64_t table_bytes;
+    int fresh;  /* nothing has been put in since the table was made or cleared */
+    int viewed; /* a kernel of the caller's may put something in at any time */
 };
 
 /* Slots that hold `pairs` pairs at the map's greatest load; 0 if that is beyond 64 bits. */

@@ -55,6 +55,9 @@ static cohort_status check_batch(struct call *c, const cohort_batch *batch)
         return context_fail(context, COHORT_UNSUPPORTED,
                             "%s: batch.winner is %d, but this call has no winner rule", c->name,
                             (int)c->winner);
+    if (c->options.one_by_one > 1)
+        return context_fail(context, COHORT_RANGE, "%s: batch.one_by_one is %u; it must be 0 or 1", c->name,
+                            (unsigned)c->options.one_by_one);
     c->batch.where = c->options.where;
     c->batch.hit = c->options.hit;
     c->batch.failed = c->options.failed;
@@ -149,8 +152,35 @@ static cohort_status enqueue_ranked(struct call *c, struct map_batch b)
     return s;
 }
 
+/* By whole pages where the backend offers that and there is workspace for it. *done: it was. */
+static cohort_status enqueue_build(struct call *c, const struct map_batch *b, int *done)
+{
+    cohort_context *context = c->map->context;
+    const struct backend *backend = context->backend;
+    uint64_t need = 0;
+    void *workspace;
+    *done = 0;
+    if (!backend->map_build || c->options.one_by_one || c->memory != backend->own_memory)
+        return COHORT_OK;
+    cohort_status s = backend->map_build(context, b, c->map->fresh, NULL, &need);
+    if (s || !need || pool_take(context, need, &workspace))
+        return s;
+    *done = 1;
+    s = backend->map_build(context, b, c->map->fresh, workspace, NULL);
+    pool_give(context, workspace);
+    return s;
+}
+
 static cohort_status enqueue(struct call *c, const struct map_batch *b)
 {
+    int done = 0;
+    cohort_status s = COHORT_OK;
+    if (c->winner == COHORT_WINNER_ANY)
+        s = enqueue_build(c, b, &done);
+    if (b->step != MAP_STEP_APPLY || b->op != CO_OP_FIND)
+        c->map->fresh = 0;
+    if (s || done)
+        return s;
     if (c->winner != COHORT_WINNER_ANY)
         return enqueue_ranked(c, *b);
     return c->map->context->backend->map_batch(c->map->context, b, c->memory);

@@ -2,8 +2,8 @@
  *
  * A build goes twice over the pairs. The keys are put into a map without values, the index, which grows as it needs to and
  * is then rebuilt to fit. Each slot of it counts the values of its key; the counts are summed up, which tells where each
- * key's run of values begins; and each value goes to the next free place of its key's run. Pairs may come in several
- * parts: a merge is a build from two. */
+ * key's run of values begins; and each value goes to the next free place of its key's run. Before that the pairs are put in
+ * order of their keys' pages, or all of it would be random access. Pairs may come in several parts: a merge is a build from two. */
 #include "api/multimap.h"
 
 #include <stdlib.h>
@@ -14,6 +14,8 @@
 #include "io/multimap_file.h"
 
 #define FIRST_CAPACITY 65536ull /* of the index, at most: it grows by what it meets, not by what may come */
+#define PARTS_MOST     2        /* of a build: a merge has two */
+#define ORDER_PAGES    512u     /* of an index that the caches do not hold */
 #define LEAST_LOAD     0.1      /* what a file says of it sizes the table */
 #define MOST_LOAD      0.95
 
@@ -164,6 +166,66 @@ static cohort_status build_runs(cohort_multimap *m, int parts, const struct pair
     return status;
 }
 
+/* ---- order ------------------------------------------------------------------------------------------------------------- */
+
+/* Puts the pairs in order of their key's page in the index, by a multisplit into *memory, of the pool, so that counting and placing stay
+ * among slots, sums and runs that the caches hold. Small tables, selections and want of workspace leave them as they are. */
+static cohort_status order_by_page(cohort_multimap *m, struct pairs *pairs, void **memory)
+{
+    cohort_context *context = m->context;
+    const struct backend *backend = context->backend;
+    uint64_t n = pairs->n, pages = m->view.pages, need = 0;
+    struct split s;
+    memset(&s, 0, sizeof s);
+    *memory = NULL;
+    if (pages < ORDER_PAGES || n < pages || pairs->where)
+        return COHORT_OK;
+    while ((pages - 1) >> s.fn.by.after >= SPLIT_BUCKETS_MOST)
+        s.fn.by.after++;
+    s.n = n;
+    s.unordered = 1;
+    s.key_bytes = map_key_bytes((co_u32)m->options.width);
+    s.fn.kind = SPLIT_PAGE;
+    s.fn.buckets = (co_u32)((pages - 1) >> s.fn.by.after) + 1;
+    s.fn.a = m->view.seed;
+    s.fn.b = UINT32_MAX;
+    s.fn.count = pages;
+    s.fn.by.divisor = 1;
+    s.keys = pairs->keys;
+    s.columns = 1;
+    s.column[0].in = pairs->values;
+    s.column[0].bytes = map_value_bytes((co_u32)m->options.width);
+    s.deferred = &context->outcome->now;
+    cohort_status status = backend->split(context, &s, &need);
+    uint64_t keys = (n * s.key_bytes + 255) & ~255ull, values = (n * s.column[0].bytes + 255) & ~255ull;
+    if (status || pool_take(context, keys + values + need, memory))
+        return status;
+    s.keys_out = *memory;
+    s.column[0].out = (char *)*memory + keys;
+    s.workspace = (char *)*memory + keys + values;
+    pairs->keys = s.keys_out;
+    pairs->values = s.column[0].out;
+    return backend->split(context, &s, NULL);
+}
+
+static cohort_status build_all(cohort_multimap *m, int parts, const struct pairs *given)
+{
+    struct pairs pairs[PARTS_MOST];
+    void *memory[PARTS_MOST] = {NULL};
+    cohort_status status = build_index(m, parts, given);
+    for (int i = 0; i < parts && !status; i++) {
+        pairs[i] = given[i];
+        status = order_by_page(m, &pairs[i], &memory[i]);
+    }
+    if (!status)
+        status = build_ends(m, parts, pairs);
+    if (!status)
+        status = build_runs(m, parts, pairs);
+    for (int i = 0; i < parts; i++)
+        pool_give(m->context, memory[i]);
+    return status;
+}
+
 /* Waits: with the pairs the caller may do as he likes when it returns. */
 static cohort_status build(cohort_context *context, const cohort_multimap_options *options, int parts,
                            const struct pairs *pairs, cohort_multimap **out)
@@ -174,11 +236,7 @@ static cohort_status build(cohort_context *context, const cohort_multimap_option
     m->context = context;
     m->options = *options;
     m->options.size = sizeof m->options;
-    cohort_status status = build_index(m, parts, pairs);
-    if (!status)
-        status = build_ends(m, parts, pairs);
-    if (!status)
-        status = build_runs(m, parts, pairs);
+    cohort_status status = build_all(m, parts, pairs);
     cohort_status waited = context->backend->wait(context);
     if (!status)
         status = waited;

@@ -161,6 +161,15 @@ CO_INLINE void given(const struct split_fn *f, co_u64 first, co_u32 n, co_u32 *r
         ids[i] = i32[i];
 }
 
+/* SPLIT_PAGE. */
+CO_INLINE void page(const struct split_fn *f, const void *keys, co_u32 n, co_u32 *restrict ids, int wide)
+{
+    struct split_fn known = *f;
+    known.kind = SPLIT_PAGE;
+    for (co_u32 i = 0; i < n; i++)
+        ids[i] = split_id(&known, key_at(keys, i, wide), 0, wide);
+}
+
 CO_INLINE void of_kind(const struct split_fn *f, const void *keys, co_u32 n, co_u32 *ids, int wide)
 {
     switch (f->kind) {
@@ -187,6 +196,9 @@ CO_INLINE void of_kind(const struct split_fn *f, const void *keys, co_u32 n, co_
     case SPLIT_BETWEEN:
         between(f, keys, n, ids, wide);
         return;
+    case SPLIT_PAGE:
+        page(f, keys, n, ids, wide);
+        return;
     default:
         masked(f, keys, n, ids, wide);
     }
@@ -194,7 +206,7 @@ CO_INLINE void of_kind(const struct split_fn *f, const void *keys, co_u32 n, co_
 
 CO_INLINE void ids_of(const struct cpu_ids *f, co_u64 first, co_u32 count, co_u32 *ids)
 {
-    if (f->fn->kind >= SPLIT_IDS8)
+    if (f->fn->kind >= SPLIT_IDS8 && f->fn->kind <= SPLIT_IDS32)
         given(f->fn, first, count, ids);
     else if (f->key_bytes == 8)
         of_kind(f->fn, (const co_u64 *)f->keys + first, count, ids, 1);

@@ -302,6 +302,7 @@ static const struct backend cuda_backend = {
     .map_offers = cuda_map_offers,
     .map_batch = cuda_map_batch,
     .map_sweep = cuda_map_sweep,
+    .map_build = cuda_map_build,
     .multimap_step = cuda_multimap_step,
     .scan = cuda_scan,
     .compiles = 1,

@@ -25,6 +25,9 @@ struct gpu_tuning {
     uint64_t link_bytes;     /* bytes in one run of a host-link limit */
     unsigned chunks;         /* in a warp's part of a tile of sums and compactions, each 16 bytes a lane */
     unsigned tile_blocks;    /* blocks a multiprocessor that take such tiles, one after the other */
+    unsigned build_pages;    /* of a table, from which on large batches go by whole pages */
+    unsigned build_blocks;   /* blocks a multiprocessor that have a page each in shared memory, */
+    unsigned build_threads;  /* and threads of such a block; kernels are compiled for at most 512 */
 };
 
 const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsigned architecture);
@@ -122,6 +125,12 @@ int cuda_map_offers(cohort_context *context, co_u32 width, co_u32 group);
 cohort_status cuda_map_batch(cohort_context *context, const struct map_batch *batch, enum memory_kind memory);
 cohort_status cuda_map_sweep(cohort_context *context, const struct map_sweep *sweep,
                              enum map_sweep_kind kind);
+
+/* map_build.c */
+cohort_status cuda_map_build(cohort_context *context, const struct map_batch *batch, int fresh,
+                             void *workspace, uint64_t *need);
+int cuda_map_splits(cohort_context *context, const struct map_sweep *sweep); /* can cuda_map_split do it? */
+cohort_status cuda_map_split(cohort_context *context, const struct map_sweep *sweep, co_u64 *gate);
 
 /* multimap.c */
 cohort_status cuda_multimap_step(cohort_context *context, const struct multimap_step *step,

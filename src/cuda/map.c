@@ -145,8 +145,26 @@ cohort_status cuda_map_batch(cohort_context *context, const struct map_batch *b,
     return status;
 }
 
+/* Page by page, and what that leaves out pair by pair. */
+static cohort_status absorb_pages(cohort_context *context, const struct map_sweep *sweep)
+{
+    struct map_sweep s = *sweep;
+    void *gate;
+    cohort_status status = pool_take(context, sizeof(co_u64), &gate);
+    if (status)
+        return status;
+    s.gate = gate;
+    status = cuda_map_split(context, &s, gate);
+    if (!status)
+        status = launch(context, "absorb", s.view.width, s.slots, &s);
+    pool_give(context, gate);
+    return status;
+}
+
 cohort_status cuda_map_sweep(cohort_context *context, const struct map_sweep *s, enum map_sweep_kind kind)
 {
     static const char *const kinds[] = {"export", "absorb", "stats", "mark"};
+    if (kind == MAP_SWEEP_ABSORB && cuda_map_splits(context, s))
+        return absorb_pages(context, s);
     return launch(context, kinds[kind], s->view.width, s->slots, s);
 }

@@ -11,6 +11,8 @@ CO_INLINE void MAP(batch)(const struct map_batch *b, co_u32 step, co_u32 op)
 {
     struct map_report report = map_report_begin();
     co_map_tally tally = {0, 0};
+    if (b->gate && !co_read64(b->gate))
+        return;
     CO_EACH_WARP (base, b->n) {
         co_u64 i = base + co_lane();
         int active = map_takes_part(b, base, i), r = CO_MAP_MISS;
@@ -92,6 +94,8 @@ CO_KERNEL(NAME(absorb), struct map_sweep)
 {
     co_map_tally tally = {0, 0};
     co_u64 full = ~0ull;
+    if (args->gate && !co_read64(args->gate))
+        return;
     CO_EACH_WARP (base, args->slots) {
         co_u64 slot = base + co_lane();
         if (slot < args->slots && MAP(absorb)(args, slot, &tally) == CO_MAP_FULL)

@@ -60,6 +60,7 @@ CO_INLINE void split_ids(const struct split_step *s, const co_u64 *keys, co_u32 
             SPLIT_IDS_CASE(SPLIT_SPLITTERS);
             SPLIT_IDS_CASE(SPLIT_TABLE8);
             SPLIT_IDS_CASE(SPLIT_TABLE16);
+            SPLIT_IDS_CASE(SPLIT_PAGE);
         default:
             break;
         }

@@ -61,6 +61,7 @@ struct map_batch {
     co_u32 *hit;
     co_u32 *failed;
     co_u32 *winners;               /* a word a slot, side slots included */
+    const co_u64 *gate;            /* not NULL: nothing is done if it points to 0 */
     struct map_counts *counts;     /* added to; may be NULL */
     struct map_deferred *deferred; /* never NULL */
 };
@@ -78,9 +79,32 @@ struct map_sweep {
     co_u32 *winners;               /* MARK */
     struct map_probes *probes;     /* STATS */
     struct map_deferred *deferred; /* ABSORB */
+    co_u32 fresh;                  /* ABSORB: `into` is empty, with the seed and the probing of `view` */
+    co_u32 reserved2;
+    const co_u64 *gate; /* not NULL: nothing is done if it points to 0 */
 };
 
 enum map_sweep_kind { MAP_SWEEP_EXPORT = 0, MAP_SWEEP_ABSORB = 1, MAP_SWEEP_STATS = 2, MAP_SWEEP_MARK = 3 };
+
+/* Building pages in a block's shared memory, each written out whole (kernels/map_build.cu). BUILD: from pairs in order of their
+ * page; SPLIT: from a table of other size. What finds no place in its page, and what lies outside its page in the old
+ * table, is left out and `gate` is set to 1: the ordinary kernels then go over everything again. */
+struct map_build {
+    cohort_map_view view;
+    cohort_map_view from; /* SPLIT: the old table */
+    co_u32 replace;       /* BUILD: 1: assign, 0: insert */
+    co_u32 fresh;         /* 1: the pages are known to be empty, and are not read */
+    co_u32
+        most; /* BUILD: entries of one page that are taken at most, lest one page keep the others waiting */
+    co_u32 reserved;
+    const void *keys;
+    const void *values;
+    co_u64 *offsets; /* BUILD: pages + 1: where each page's pairs begin; of FIND_PAGES: written */
+    co_u64 n;
+    co_u64 *gate;              /* never NULL */
+    struct map_counts *counts; /* of the build: `added` is added to. Never NULL for BUILD */
+    struct map_counts *into;   /* CONCLUDE: the batch's; may be NULL */
+};
 
 #define MAP_PROBE_BINS 32
 struct map_probes {

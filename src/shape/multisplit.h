@@ -27,7 +27,9 @@ enum split_kind {
     SPLIT_IDS8 = 11,
     SPLIT_IDS16 = 12,
     SPLIT_IDS32 = 13,
-    SPLIT_USER = 14
+    SPLIT_USER = 14,
+    SPLIT_PAGE =
+        15 /* the library's own: a map's page (a: seed, count: pages), shifted right by `by.after`, masked by b */
 };
 
 /* n / divisor as (t + ((n - t) >> before)) >> after with t the high word of magic * n. */
@@ -125,6 +127,8 @@ CO_INLINE co_u32 split_id(const struct split_fn *f, co_u64 key, co_u64 i, int wi
         return co_read16((const co_u16 *)f->data + i);
     case SPLIT_IDS32:
         return co_read32((const co_u32 *)f->data + i);
+    case SPLIT_PAGE:
+        return (co_u32)((((co_hash(key, f->a) >> 32) * f->count) >> 32) >> f->by.after) & (co_u32)f->b;
     default:
         return SPLIT_BAD;
     }

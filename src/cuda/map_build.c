@@ -1,0 +1,215 @@
+/* map_build.c: a large batch of INSERT or ASSIGN by whole pages: a multisplit puts the pairs in order of their page, a kernel
+ * builds each page in shared memory (kernels/map_build.cu), and the ordinary kernel goes over the batch again if something was left
+ * out. And growth, page by page from the old table.
+ *
+ * With more pages than one pass of a multisplit does, two stable splits do it: by the low bits of the page number, then by the
+ * others. */
+#include "device.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SPLIT_BEST 256u /* buckets up to which a split is one quick pass */
+#define CAP_FILL   4    /* entries of one page that are taken at most, in slots of a page */
+
+static const char *const suffixes[] = {NULL, "32_0", "32_32", "64_0", "64_32", "64_64"};
+
+static cohort_status launch_pages(cohort_context *context, const char *kind, const struct map_build *b)
+{
+    const struct gpu *g = gpu_of(context);
+    uint64_t most = (uint64_t)g->multiprocessors * g->tuning->build_blocks;
+    char name[48];
+    snprintf(name, sizeof name, "map_%s_%s", kind, suffixes[b->view.width]);
+    return gpu_launch_grid(context, name, (unsigned)(b->view.pages < most ? b->view.pages : most),
+                           g->tuning->build_threads, (unsigned)MAP_PAGE_BYTES, b);
+}
+
+/* Whole pages, more of them than the caches hold, and a share of their slots in one batch, without anything asked of single entries that
+ * a build cannot tell. */
+static int pays(cohort_context *context, const struct map_batch *b)
+{
+    const struct gpu_tuning *t = gpu_of(context)->tuning;
+    int puts = b->step == MAP_STEP_APPLY && (b->op == CO_OP_INSERT || b->op == CO_OP_ASSIGN);
+    return puts && !b->rank && b->group <= 1 && !b->where && !b->hit && !b->results && b->view.pages > 1 &&
+           b->view.pages >= t->build_pages && b->n >= map_slots(&b->view) / 4;
+}
+
+/* ---- workspace ----------------------------------------------------------------------------------------------------------- */
+
+struct room {
+    char *base;
+    uint64_t used;
+};
+
+static void *take(struct room *r, uint64_t bytes)
+{
+    void *at = r->base ? r->base + r->used : NULL;
+    r->used += (bytes + 255) & ~255ull;
+    return at;
+}
+
+/* The build's steps, laid out: where pairs and offsets are, and one or two splits. */
+struct plan {
+    struct map_build build;
+    struct split first, last; /* first.n is 0 if one does it */
+    struct map_deferred *nobody;
+};
+
+static struct split split_of(const struct map_batch *b, const struct plan *p, const void *keys,
+                             const void *values, void *keys_out, void *values_out)
+{
+    struct split s;
+    memset(&s, 0, sizeof s);
+    s.n = b->n;
+    s.key_bytes = map_key_bytes(b->view.width);
+    s.fn.kind = SPLIT_PAGE;
+    s.fn.a = b->view.seed;
+    s.fn.count = b->view.pages;
+    s.fn.by.divisor = 1;
+    s.keys = keys;
+    s.keys_out = keys_out;
+    s.columns = values ? 1 : 0;
+    s.column[0].in = values;
+    s.column[0].out = values_out;
+    s.column[0].bytes = map_value_bytes(b->view.width);
+    s.deferred = p->nobody;
+    return s;
+}
+
+static cohort_status lay_out(cohort_context *context, const struct map_batch *b, void *workspace,
+                             struct plan *p, uint64_t *need)
+{
+    struct room r = {workspace, 0};
+    uint64_t pages = b->view.pages, key = map_key_bytes(b->view.width), more = 0;
+    uint64_t value = b->values ? map_value_bytes(b->view.width) : 0;
+    co_u32 shift = 0;
+    while ((pages - 1) >> shift >= SPLIT_BEST && 1u << shift < SPLIT_BEST)
+        shift++;
+    while ((pages - 1) >> shift >= SPLIT_BUCKETS_MOST)
+        shift++;
+    memset(p, 0, sizeof *p);
+    p->nobody = take(&r, sizeof *p->nobody);
+    p->build.gate = take(&r, sizeof *p->build.gate);
+    p->build.counts = take(&r, sizeof *p->build.counts);
+    p->build.offsets = take(&r, (pages + 1) * sizeof(co_u64));
+    void *keys = take(&r, b->n * key), *values = value ? take(&r, b->n * value) : NULL;
+    void *keys_before = shift ? take(&r, b->n * key) : NULL;
+    void *values_before = shift && value ? take(&r, b->n * value) : NULL;
+    const void *in = value ? b->values : NULL;
+    p->last = split_of(b, p, shift ? keys_before : b->keys, shift ? (value ? values_before : NULL) : in, keys,
+                       values);
+    p->last.columns = value ? 1 : 0;
+    p->last.fn.by.after = shift;
+    p->last.fn.b = ~0u;
+    p->last.fn.buckets = (co_u32)((pages - 1) >> shift) + 1;
+    p->last.unordered = !shift;
+    p->last.offsets = shift ? NULL : p->build.offsets;
+    cohort_status s = COHORT_OK;
+    if (shift) {
+        p->first = split_of(b, p, b->keys, in, keys_before, values_before);
+        p->first.columns = value ? 1 : 0;
+        p->first.fn.b = (1u << shift) - 1;
+        p->first.fn.buckets = 1u << shift;
+        s = cuda_split(context, &p->first, &more);
+    }
+    if (!s)
+        s = cuda_split(context, &p->last, need);
+    *need = *need > more ? *need : more;
+    p->first.workspace = p->last.workspace = take(&r, *need);
+    *need = r.used;
+    p->build.view = b->view;
+    p->build.replace = b->op == CO_OP_ASSIGN;
+    p->build.most = (co_u32)(MAP_PAGE_BYTES / map_slot_bytes(b->view.width)) * CAP_FILL;
+    p->build.keys = keys;
+    p->build.values = values;
+    p->build.n = b->n;
+    p->build.into = b->counts;
+    return s;
+}
+
+/* ---- the steps --------------------------------------------------------------------------------------------------------------- */
+
+static int capturing(struct gpu *g)
+{
+    int status = 0;
+    return g->driver->stream_is_capturing &&
+           (g->driver->stream_is_capturing(g->stream, &status) != CUDA_OK || status);
+}
+
+/* The batch once more by the ordinary kernel, behind the gate; it counts what it adds and what fails. */
+static cohort_status second_pass(cohort_context *context, const struct map_batch *batch, const struct plan *p)
+{
+    struct map_batch b = *batch;
+    b.gate = p->build.gate;
+    b.counts = p->build.counts;
+    return cuda_map_batch(context, &b, MEMORY_DEVICE);
+}
+
+static cohort_status build(cohort_context *context, const struct map_batch *b, struct plan *p)
+{
+    const struct backend *backend = context->backend;
+    cohort_status s = backend->fill(context, p->build.gate, 0, sizeof *p->build.gate);
+    if (!s)
+        s = backend->fill(context, p->build.counts, 0, offsetof(struct map_counts, first_failed));
+    if (!s)
+        s = backend->fill(context, &p->build.counts->first_failed, 0xff, sizeof(co_u64));
+    if (!s && b->failed)
+        s = backend->fill(context, b->failed, 0, map_bitmap_words(b->n) * 4);
+    if (!s && p->first.n)
+        s = cuda_split(context, &p->first, NULL);
+    if (!s)
+        s = cuda_split(context, &p->last, NULL);
+    if (!s && p->first.n) {
+        char name[48];
+        snprintf(name, sizeof name, "map_build_offsets_%s", suffixes[b->view.width]);
+        s = gpu_launch(context, name, b->n + 1, &p->build);
+    }
+    if (!s)
+        s = launch_pages(context, "build", &p->build);
+    if (!s)
+        s = second_pass(context, b, p);
+    if (!s)
+        s = gpu_launch_grid(context, "map_build_conclude", 1, 32, 0, &p->build);
+    return s;
+}
+
+cohort_status cuda_map_build(cohort_context *context, const struct map_batch *b, int fresh, void *workspace,
+                             uint64_t *need)
+{
+    struct plan plan;
+    uint64_t bytes = 0;
+    if (need)
+        *need = 0;
+    if (!pays(context, b))
+        return COHORT_OK;
+    cohort_status s = lay_out(context, b, workspace, &plan, &bytes);
+    if (s || need) {
+        if (need)
+            *need = s ? 0 : bytes;
+        return s == COHORT_UNSUPPORTED ? COHORT_OK : s; /* no split has so many buckets: one by one */
+    }
+    plan.build.fresh = fresh && !capturing(gpu_of(context));
+    return build(context, b, &plan);
+}
+
+/* ---- growth ------------------------------------------------------------------------------------------------------------------ */
+
+int cuda_map_splits(cohort_context *context, const struct map_sweep *s)
+{
+    return s->fresh && s->op == CO_OP_INSERT && s->view.pages > 1 &&
+           s->into.pages >= gpu_of(context)->tuning->build_pages;
+}
+
+/* Builds every page of `into` from the old ones; opens the gate for what is left out. */
+cohort_status cuda_map_split(cohort_context *context, const struct map_sweep *s, co_u64 *gate)
+{
+    struct map_build b;
+    memset(&b, 0, sizeof b);
+    b.view = s->into;
+    b.from = s->view;
+    b.fresh = 1;
+    b.gate = gate;
+    cohort_status status = context->backend->fill(context, gate, 0, sizeof *gate);
+    return status ? status : launch_pages(context, "split", &b);
+}

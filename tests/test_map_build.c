@@ -1,0 +1,193 @@
+/* test_map_build.c: batches that are large against the table, which a GPU puts in by whole pages, and growth page by page: the
+ * answers are those of any other batch, whatever a page has too many of. */
+#include "subject.h"
+
+#include "cohort/device/map.h"
+
+#define PAGE 65536ull
+
+static uint64_t slot_bytes(cohort_width width)
+{
+    return (const uint64_t[]){0, 4, 8, 8, 16, 16}[width];
+}
+
+/* Enough pages for the way through pages to be taken: a GPU's tuning wants more of them than the simulated one's. */
+static uint64_t page_count(const struct test *t)
+{
+    return t->kind == TEST_CUDA && t->memory == TEST_DEVICE ? 515 : 3;
+}
+
+static cohort_map_options options_for(const struct test *t, uint64_t pages, double load)
+{
+    cohort_map_options options = subject_options(t);
+    options.fixed = 1;
+    options.max_load = load;
+    options.capacity = (uint64_t)((double)(pages * PAGE / slot_bytes(t->width)) * load);
+    return options;
+}
+
+/* A batch that asks nothing of single entries but which of them failed, and that only where `failed` says so. */
+static struct trial plain_trial(struct subject *s, enum trial_kind kind, uint64_t n, int failed)
+{
+    struct trial r = subject_trial(s, kind, n);
+    r.hit = NULL;
+    r.results = NULL;
+    r.failed = failed ? r.failed : NULL;
+    r.where = NULL;
+    return r;
+}
+
+static uint64_t put(struct subject *s, enum trial_kind kind, uint64_t n, enum pattern pattern, uint64_t range,
+                    int failed)
+{
+    struct column *mark = s->t->columns;
+    struct trial r = plain_trial(s, kind, n, failed);
+    fill_keys(s->t, r.keys, pattern, range);
+    for (uint64_t i = 0; i < 2 && n > 2; i++) /* the two keys with slots of their own */
+        column_put(r.keys, test_below(s->t, n), key_mask(s->width) - i);
+    if (r.values)
+        fill_values(s->t, r.values);
+    subject_do(s, &r);
+    column_drop(s->t, mark);
+    return r.full;
+}
+
+/* Keys first, first + 1, .. */
+static void put_range(struct subject *s, uint64_t first, uint64_t n)
+{
+    struct column *mark = s->t->columns;
+    struct trial r = plain_trial(s, TRIAL_INSERT, n, 1);
+    for (uint64_t i = 0; i < n; i++)
+        column_put(r.keys, i, first + i);
+    if (r.values)
+        fill_values(s->t, r.values);
+    subject_do(s, &r);
+    column_drop(s->t, mark);
+}
+
+/* On an empty table; then on a table with pairs and erased slots, insert and assign; after clear; after a view was given. */
+static void batches(struct test *t)
+{
+    cohort_map_options options = options_for(t, page_count(t), 0.7);
+    struct subject s = subject_new(t, &options);
+    struct cohort_map_view view;
+    uint64_t n = options.capacity;
+    put(&s, TRIAL_INSERT, n / 2 + 77, RANDOM, n / 2, 1);
+    put(&s, TRIAL_ASSIGN, n / 2 + 1, RANDOM, n / 2, 0);
+    subject_step(&s, TRIAL_ERASE, 0, COHORT_WINNER_ANY, n / 8, RANDOM, n / 2);
+    put(&s, TRIAL_INSERT, n / 2, RANDOM, n / 2, 1);
+    subject_check_table(&s);
+    OK(t, cohort_map_clear(s.map));
+    oracle_clear(s.oracle);
+    put(&s, TRIAL_ASSIGN, n - 2, SEQUENTIAL, n, 0);
+    OK(t, cohort_map_clear(s.map));
+    oracle_clear(s.oracle);
+    OK(t, cohort_map_get_view(s.map, &view));
+    put(&s, TRIAL_INSERT, n / 2 + 3, SEQUENTIAL, n, 1);
+    subject_check_table(&s);
+    subject_free(&s);
+}
+
+/* Keys that many entries have: more than a page takes. */
+static void hot_keys(struct test *t)
+{
+    cohort_map_options options = options_for(t, page_count(t), 0.8);
+    struct subject s = subject_new(t, &options);
+    uint64_t n = page_count(t) * PAGE / slot_bytes(t->width) * 2;
+    s.blind = 1;
+    put(&s, TRIAL_INSERT, n, EQUAL_KEYS, 1, 1);
+    put(&s, TRIAL_INSERT, n, SKEWED, n / 4, 0);
+    put(&s, TRIAL_ASSIGN, n, FEW, 100, 0);
+    subject_observe(&s);
+    subject_check_table(&s);
+    subject_free(&s);
+}
+
+/* Load 1 and beyond: pages overflow into the next, and entries that find no slot are named by their own index. */
+static void overflow(struct test *t)
+{
+    cohort_map_options options = options_for(t, page_count(t), 1);
+    struct subject s = subject_new(t, &options);
+    uint64_t slots = page_count(t) * PAGE / slot_bytes(t->width), n = slots / 2,
+             left = test_size(t, slots / 64, 40);
+    put_range(&s, 0, slots - left);
+    struct trial r = plain_trial(&s, TRIAL_INSERT, n, 1);
+    for (uint64_t i = 0; i < n; i++) /* a few new ones among many that are in */
+        column_put(r.keys, i, i < 2 * left ? slots + i : i);
+    if (r.values)
+        fill_values(t, r.values);
+    subject_do(&s, &r);
+    EQUAL(t, r.full, left);
+    subject_check_table(&s);
+    subject_free(&s);
+}
+
+/* Batch after batch into a growing map, with pairs erased in between. */
+static void growth(struct test *t)
+{
+    cohort_map_options options = options_for(t, page_count(t), 0.8);
+    options.fixed = 0;
+    struct subject s = subject_new(t, &options);
+    uint64_t n = options.capacity;
+    put(&s, TRIAL_INSERT, n - n / 16, RANDOM, n, 0);
+    subject_step(&s, TRIAL_ERASE, 0, COHORT_WINNER_ANY, n / 8, RANDOM, n);
+    put(&s, TRIAL_INSERT, n / 2, RANDOM, n * 4, 1);
+    put(&s, TRIAL_ASSIGN, n + n / 2, RANDOM, n * 8, 1);
+    subject_check_table(&s);
+    OK(t, cohort_map_rehash(s.map, 0)); /* fewer pages than before, or as many */
+    subject_observe(&s);
+    subject_check_table(&s);
+    OK(t, cohort_map_reserve(s.map, n * 5));
+    subject_observe(&s);
+    subject_check_table(&s);
+    subject_free(&s);
+}
+
+/* More pages than a multisplit has buckets. */
+static void many_pages(struct test *t)
+{
+    const uint64_t pages = 70001, n = pages * PAGE / 16 / 2, sample = 1 << 20;
+    if (t->memory != TEST_DEVICE)
+        test_skip(t, "for device memory");
+    cohort_context_info info = COHORT_CONTEXT_INFO_INIT;
+    OK(t, cohort_context_get_info(t->context, &info));
+    if (info.memory_free < (16ull << 30))
+        test_skip(t, "needs 16 GiB of device memory, %llu bytes are free",
+                  (unsigned long long)info.memory_free);
+    cohort_map_options options = options_for(t, pages, 0.8);
+    uint64_t *keys = malloc(n * 8), size, at;
+    void *device, *values;
+    cohort_map *map;
+    REQUIRE(t, keys);
+    for (uint64_t i = 0; i < n; i++)
+        keys[i] = test_mix(i);
+    OK(t, cohort_alloc(t->context, n * 8, &device));
+    OK(t, cohort_alloc(t->context, n * 8, &values));
+    OK(t, cohort_copy(t->context, device, keys, n * 8));
+    OK(t, cohort_map_create(t->context, &options, &map));
+    OK(t, cohort_map_insert(map, n, device, device, NULL));
+    OK(t, cohort_wait(t->context));
+    OK(t, cohort_map_size(map, &size));
+    EQUAL(t, size, n);
+    OK(t, cohort_map_find(map, n, device, values, NULL, NULL));
+    for (uint64_t base = 0; base + sample <= n; base += n / 7) {
+        uint64_t *got = keys; /* the oracle is test_mix */
+        OK(t, cohort_copy(t->context, got, (uint64_t *)values + base, sample * 8));
+        for (at = 0; at < sample && got[at] == test_mix(base + at); at++)
+            ;
+        EQUAL(t, at, sample);
+    }
+    cohort_map_destroy(map);
+    OK(t, cohort_free(t->context, device));
+    OK(t, cohort_free(t->context, values));
+    free(keys);
+}
+
+const struct test_case test_cases[] = {
+    {"batches", batches, TEST_EACH_WIDTH | TEST_EACH_MEMORY},
+    {"hot_keys", hot_keys, TEST_EACH_WIDTH | TEST_EACH_MEMORY},
+    {"overflow", overflow, TEST_EACH_WIDTH | TEST_EACH_MEMORY},
+    {"growth", growth, TEST_EACH_WIDTH | TEST_EACH_MEMORY},
+    {"many_pages", many_pages, TEST_ON_CUDA | TEST_EACH_MEMORY | TEST_SLOW},
+    {NULL, NULL, 0},
+};
