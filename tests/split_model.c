@@ -114,6 +114,12 @@ static uint64_t a_key(struct test *t, const struct column *keys)
                                            : test_random(t) & mask;
 }
 
+/* A number for a function: mostly a key, now and then beyond all keys of 4 bytes. */
+static uint64_t a_number(struct test *t, const struct column *keys)
+{
+    return a_key(t, keys) | (test_below(t, 8) ? 0 : test_random(t));
+}
+
 /* `count` numbers of `width` bytes, in memory of any kind or, for ids, of that of the keys. */
 static struct column *data_column(struct test *t, int any, uint64_t count, uint64_t width)
 {
@@ -166,9 +172,9 @@ static cohort_fn bits_of(struct test *t, uint64_t m, uint64_t key_bits, int bad_
 
 static cohort_fn ranges_of(struct test *t, const struct column *keys)
 {
-    uint64_t mask = keys->width == 4 ? UINT32_MAX : UINT64_MAX, a = a_key(t, keys), b = a_key(t, keys);
+    uint64_t mask = keys->width == 4 ? UINT32_MAX : UINT64_MAX, a = a_number(t, keys), b = a_number(t, keys);
     if (test_below(t, 4) == 0)
-        return cohort_fn_ranges(0, mask);
+        return cohort_fn_ranges(0, test_below(t, 2) ? mask : UINT64_MAX);
     if (test_below(t, 4) == 0)
         return cohort_fn_ranges(a, a);
     return cohort_fn_ranges(a < b ? a : b, a < b ? b : a);
@@ -181,11 +187,11 @@ static uint64_t delta_of(struct test *t, uint64_t m, unsigned key_bytes)
     case 0:
         return 1 + test_below(t, 7);
     case 1:
-        return 1 + test_random(t) % all;
+        return 1 + test_random(t) % (test_below(t, 2) ? all : UINT64_MAX);
     case 2:
         return 1ull << test_below(t, 8 * key_bytes);
     default:
-        return all / m + 1;
+        return m == 1 ? all : all / m + 1;
     }
 }
 
@@ -229,14 +235,14 @@ struct split_model split_model(struct test *t, cohort_fn_kind kind, uint64_t m, 
         break;
     case COHORT_FN_DELTA:
         model.fn =
-            cohort_fn_delta(test_below(t, 2) ? 0 : a_key(t, keys), delta_of(t, m_or_2, model.key_bytes));
+            cohort_fn_delta(test_below(t, 2) ? 0 : a_number(t, keys), delta_of(t, m_or_2, model.key_bytes));
         break;
     case COHORT_FN_BETWEEN:
-        model.fn = cohort_fn_between(a_key(t, keys), a_key(t, keys));
+        model.fn = cohort_fn_between(a_number(t, keys), a_number(t, keys));
         break;
     case COHORT_FN_MASKED: {
         uint64_t mask = test_below(t, 4) ? 1ull << test_below(t, key_bits) : test_random(t);
-        model.fn = cohort_fn_masked(mask, a_key(t, keys) & mask);
+        model.fn = cohort_fn_masked(mask, a_number(t, keys) & (test_below(t, 8) ? mask : UINT64_MAX));
         break;
     }
     case COHORT_FN_IDS8:

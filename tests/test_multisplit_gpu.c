@@ -23,53 +23,84 @@ static void few_tiles(struct test *t, cohort_split_method method)
     split_do(t, &p);
 }
 
-/* Compactions, sums and sorts of a few tiles: enough to go wrong if what a tile tells the next is read too early. */
-static void few_tiles_of_others(struct test *t)
+/* Numbers of a few tiles, small ones. */
+static struct column *few_numbers(struct test *t, unsigned bytes)
 {
-    uint64_t n = test_below(t, 1500), sum = 0, kept = 0;
-    struct column *mark = t->columns, *in = column_new(t, n, 4), *out = column_new(t, n, 4);
-    struct column *total = column_new(t, 1, 8), *sorted = column_new(t, n, 4);
-    for (uint64_t i = 0; i < n; i++)
+    struct column *in = column_new(t, test_below(t, 2500), bytes);
+    for (uint64_t i = 0; i < in->count; i++)
         column_put(in, i, test_below(t, 1000));
-    void *numbers = column_send(in), *to = column_send(out), *how_many = column_send(total);
-    OK(t, cohort_scan(t->context, n, 4, numbers, to, 1));
+    return in;
+}
+
+static void few_tiles_of_sums(struct test *t)
+{
+    const unsigned bytes = test_below(t, 2) ? 4 : 8;
+    struct column *mark = t->columns, *in = few_numbers(t, bytes), *out = column_new(t, in->count, bytes);
+    uint64_t sum = 0;
+    OK(t, cohort_scan(t->context, in->count, bytes, column_send(in), column_send(out), 1));
     OK(t, cohort_wait(t->context));
     column_fetch(out);
-    for (uint64_t i = 0; i < n; i++) {
+    for (uint64_t i = 0; i < in->count; i++) {
         sum += column_get(in, i);
-        REQUIREF(t, column_get(out, i) == sum, "sum %llu of %llu is wrong", (unsigned long long)i,
-                 (unsigned long long)n);
+        REQUIREF(t, column_get(out, i) == sum, "sum %llu of %llu of %u bytes is %llu, not %llu",
+                 (unsigned long long)i, (unsigned long long)in->count, bytes,
+                 (unsigned long long)column_get(out, i), (unsigned long long)sum);
     }
+    column_drop(t, mark);
+}
+
+static void few_tiles_of_compaction(struct test *t)
+{
+    struct column *mark = t->columns, *in = few_numbers(t, 4), *total = column_new(t, 1, 8);
+    struct column *out = column_new(t, in->count, 4), *rejected = column_new(t, in->count, 4);
+    uint64_t kept = 0, rest = 0, bound = test_below(t, 1000);
     cohort_compact_desc d = COHORT_COMPACT_INIT;
-    d.n = n;
-    d.fn = cohort_fn_between(0, 499);
-    d.keys = numbers;
-    d.kept = to;
-    d.total = how_many;
+    d.n = in->count;
+    d.fn = cohort_fn_between(0, bound);
+    d.keys = column_send(in);
+    d.kept = column_send(out);
+    d.rejected = column_send(rejected);
+    d.total = column_send(total);
     OK(t, cohort_compact(t->context, &d));
     OK(t, cohort_wait(t->context));
     column_fetch(out);
+    column_fetch(rejected);
     column_fetch(total);
-    for (uint64_t i = 0; i < n; i++)
-        if (column_get(in, i) < 500)
-            REQUIREF(t, column_get(out, kept++) == column_get(in, i), "kept entry %llu of %llu is wrong",
-                     (unsigned long long)kept, (unsigned long long)n);
-    EQUAL(t, column_get(total, 0), kept);
-    cohort_sort_desc s = COHORT_SORT_INIT;
-    s.n = n;
-    s.keys = numbers;
-    s.keys_out = column_send(sorted);
-    s.high_bit = 16;
-    OK(t, cohort_sort(t->context, &s));
-    OK(t, cohort_wait(t->context));
-    column_fetch(sorted);
-    uint64_t sorted_sum = n ? column_get(sorted, 0) : 0;
-    for (uint64_t i = 1; i < n; i++) {
-        sorted_sum += column_get(sorted, i);
-        REQUIREF(t, column_get(sorted, i - 1) <= column_get(sorted, i), "place %llu of %llu is out of order",
-                 (unsigned long long)i, (unsigned long long)n);
+    for (uint64_t i = 0; i < in->count; i++) {
+        int keep = column_get(in, i) <= bound;
+        uint64_t at = keep ? kept++ : rest++;
+        REQUIREF(t, column_get(keep ? out : rejected, at) == column_get(in, i),
+                 "%s[%llu] is not entry %llu of %llu", keep ? "kept" : "rejected", (unsigned long long)at,
+                 (unsigned long long)i, (unsigned long long)in->count);
     }
-    EQUAL(t, sorted_sum, sum);
+    EQUAL(t, column_get(total, 0), kept);
+    column_drop(t, mark);
+}
+
+/* Stable: of equal keys the places tell the order. */
+static void few_tiles_of_sort(struct test *t)
+{
+    struct column *mark = t->columns, *in = few_numbers(t, 4), *out = column_new(t, in->count, 4);
+    struct column *places = column_new(t, in->count, 4);
+    cohort_sort_desc d = COHORT_SORT_INIT;
+    d.n = in->count;
+    d.high_bit = 16;
+    d.keys = column_send(in);
+    d.keys_out = column_send(out);
+    d.permutation = column_send(places);
+    OK(t, cohort_sort(t->context, &d));
+    OK(t, cohort_wait(t->context));
+    column_fetch(out);
+    column_fetch(places);
+    for (uint64_t i = 0; i < in->count; i++) {
+        uint64_t key = column_get(out, i), place = column_get(places, i);
+        REQUIREF(t, place < in->count && column_get(in, place) == key, "place %llu of %llu has entry %llu",
+                 (unsigned long long)i, (unsigned long long)in->count, (unsigned long long)place);
+        REQUIREF(t,
+                 !i || column_get(out, i - 1) < key ||
+                     (column_get(out, i - 1) == key && column_get(places, i - 1) < place),
+                 "place %llu of %llu is out of order", (unsigned long long)i, (unsigned long long)in->count);
+    }
     column_drop(t, mark);
 }
 
@@ -123,8 +154,8 @@ static void split_work(struct test *t)
         few_tiles(t, (cohort_split_method)method);
 }
 
-/* Backends that lack one of the calls. */
-static int lacks_some(struct test *t)
+/* Does the backend lack this call? */
+static int lacks(struct test *t, int sort)
 {
     cohort_context_options options = test_context_options(t);
     cohort_context *c;
@@ -134,23 +165,33 @@ static int lacks_some(struct test *t)
     OK(t, cohort_context_create(&c, &options));
     d.buckets = 1;
     d.fn = cohort_fn_modulo();
-    int lacks = cohort_multisplit_workspace(c, &d, &bytes) || cohort_sort_workspace(c, &s, &bytes);
+    int lacking = sort ? cohort_sort_workspace(c, &s, &bytes) : cohort_multisplit_workspace(c, &d, &bytes);
     cohort_context_destroy(c);
-    return lacks;
+    return lacking;
 }
 
 static void stalled_splits(struct test *t)
 {
-    if (lacks_some(t))
+    if (lacks(t, 0))
         test_skip(t, "not all calls are there");
     in_schedules(t, test_scale(t, 40, 300, 3000), split_work);
 }
 
-static void stalled_others(struct test *t)
+static void stalled_sums(struct test *t)
 {
-    if (lacks_some(t))
+    in_schedules(t, test_scale(t, 150, 1000, 10000), few_tiles_of_sums);
+}
+
+static void stalled_compactions(struct test *t)
+{
+    in_schedules(t, test_scale(t, 150, 1000, 10000), few_tiles_of_compaction);
+}
+
+static void stalled_sorts(struct test *t)
+{
+    if (lacks(t, 1))
         test_skip(t, "not all calls are there");
-    in_schedules(t, test_scale(t, 60, 400, 4000), few_tiles_of_others);
+    in_schedules(t, test_scale(t, 100, 700, 7000), few_tiles_of_sort);
 }
 
 /* ---- graphs ---------------------------------------------------------------------------------------------------------------- */
@@ -309,7 +350,7 @@ static void capture(struct test *t, const struct cuda_driver *d, cuda_stream str
 static void graphs(struct test *t)
 {
     cuda_stream stream;
-    if (lacks_some(t))
+    if (lacks(t, 0) || lacks(t, 1))
         test_skip(t, "not all calls are there");
     struct test_gpu g = test_gpu_enter(t);
     REQUIRE(t, g.driver);
@@ -333,7 +374,7 @@ static void graphs(struct test *t)
 /* Bad ids of calls that do not wait come out at cohort_wait, once, with the first of all. */
 static void deferred(struct test *t)
 {
-    if (lacks_some(t))
+    if (lacks(t, 0) || lacks(t, 1))
         test_skip(t, "not all calls are there");
     t->memory = TEST_DEVICE;
     struct column *keys = column_new(t, 100, 4), *out = column_new(t, 100, 4), *bins = column_new(t, 4, 8);
@@ -493,7 +534,7 @@ static void huge_sort(struct test *t, const void *keys)
 static void beyond_32_bits(struct test *t)
 {
     cohort_context_info info = COHORT_CONTEXT_INFO_INIT;
-    if (lacks_some(t))
+    if (lacks(t, 0) || lacks(t, 1))
         test_skip(t, "not all calls are there");
     OK(t, cohort_context_get_info(t->context, &info));
     if (info.memory_free < 100ull << 30)
@@ -528,7 +569,9 @@ static void beyond_32_bits(struct test *t)
 #define GPU (TEST_ON_SIM | TEST_ON_CUDA)
 const struct test_case test_cases[] = {
     {"stalled_splits", stalled_splits, TEST_ON_SIM | TEST_NO_CONTEXT},
-    {"stalled_others", stalled_others, TEST_ON_SIM | TEST_NO_CONTEXT},
+    {"stalled_sums", stalled_sums, TEST_ON_SIM | TEST_NO_CONTEXT},
+    {"stalled_compactions", stalled_compactions, TEST_ON_SIM | TEST_NO_CONTEXT},
+    {"stalled_sorts", stalled_sorts, TEST_ON_SIM | TEST_NO_CONTEXT},
     {"graphs", graphs, GPU},
     {"deferred", deferred, GPU},
     {"beyond_32_bits", beyond_32_bits, TEST_ON_CUDA | TEST_SLOW},

@@ -156,6 +156,25 @@ static void fill(const cohort_fn *fn, uint32_t buckets, struct split_fn *out)
                                                               : 1);
 }
 
+/* Brings numbers into the width of the keys, all ids as they were: so a backend may compare with 32 bits alone. */
+static void narrow(struct split_fn *f, uint32_t key_bytes)
+{
+    const co_u64 most = key_bytes == 4 ? UINT32_MAX : UINT64_MAX;
+    int never = 0;
+    if (f->kind == SPLIT_RANGES || f->kind == SPLIT_DELTA || f->kind == SPLIT_BETWEEN) {
+        never = f->kind == SPLIT_BETWEEN && (f->a > most || f->a > f->b);
+        f->a = f->a < most ? f->a : most;
+        f->b = f->b < most ? f->b : most;
+    } else if (f->kind == SPLIT_MASKED) {
+        never = (f->b & ~f->a) || f->b > most;
+        f->a &= most;
+    }
+    if (never) { /* 1 <= key <= 0; (key & 0) == 1 */
+        f->a = f->kind == SPLIT_BETWEEN;
+        f->b = f->kind == SPLIT_MASKED;
+    }
+}
+
 cohort_status fn_check(struct bulk *b, const cohort_fn *fn, uint64_t n, uint32_t key_bytes, uint32_t buckets,
                        struct split_fn *out, const cohort_fn **user)
 {
@@ -167,6 +186,7 @@ cohort_status fn_check(struct bulk *b, const cohort_fn *fn, uint64_t n, uint32_t
     if (status)
         return status;
     fill(fn, buckets, out);
+    narrow(out, key_bytes);
     *user = fn->kind == COHORT_FN_USER ? fn : NULL;
     add_data(b, fn, n, key_bytes, &out->data);
     return COHORT_OK;

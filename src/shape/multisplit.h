@@ -41,7 +41,8 @@ struct split_divisor {
 struct split_fn {
     co_u32 kind;
     co_u32 buckets; /* m; ids from m on are bad */
-    co_u64 a, b;    /* as in cohort_fn; BITS: shift and mask; RANGES, DELTA: first and last key, by `by` */
+    co_u64 a, b;    /* as in cohort_fn; BITS: shift and mask; RANGES, DELTA: first and last key, by `by`; with
+                       4-byte keys none has more than 32 bits, nor those of BETWEEN and MASKED */
     struct split_divisor by;
     const void *data; /* in the context's memory */
     co_u64 count;
