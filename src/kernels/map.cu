@@ -9,9 +9,11 @@ CO_INLINE co_u32 map_bits(co_u32 word)
     return (((word + (word >> 4)) & 0x0f0f0f0fu) * 0x01010101u) >> 24;
 }
 
-/* Adds a full warp's sum to a counter. */
+/* Adds a full warp's sum to a counter. A vote first: where a warp has few entries, sums of nothing would cost more than they do. */
 CO_INLINE void map_add_warp(co_u64 *to, co_u64 v)
 {
+    if (!co_any(CO_FULL_WARP, v != 0))
+        return;
     v = co_warp_sum(v);
     if (co_lane() == 0 && v)
         co_add64(to, v);
@@ -77,20 +79,21 @@ CO_INLINE void map_report_warp(const struct map_batch *b, co_u32 step, co_u64 ba
 
 CO_INLINE void map_report_end(const struct map_batch *b, const struct map_report *r)
 {
+    if (b->counts) {
+        map_add_warp(&b->counts->taken, r->taken);
+        map_add_warp(&b->counts->hits, r->hits);
+        map_add_warp(&b->counts->added, r->added);
+        map_add_warp(&b->counts->failed, r->failed);
+    }
+    if (!co_any(CO_FULL_WARP, r->failed != 0))
+        return;
     co_u64 full = co_warp_min(r->first_full), bad = co_warp_min(r->first_bad);
     if (co_lane() == 0 && full != ~0ull)
         co_min64(&b->deferred->first_full, full);
     if (co_lane() == 0 && bad != ~0ull)
         co_min64(&b->deferred->first_bad, bad);
-    if (!b->counts)
-        return;
-    map_add_warp(&b->counts->taken, r->taken);
-    map_add_warp(&b->counts->hits, r->hits);
-    map_add_warp(&b->counts->added, r->added);
-    map_add_warp(&b->counts->failed, r->failed);
-    full = bad < full ? bad : full;
-    if (co_lane() == 0 && full != ~0ull)
-        co_min64(&b->counts->first_failed, full);
+    if (co_lane() == 0 && b->counts)
+        co_min64(&b->counts->first_failed, bad < full ? bad : full);
 }
 
 /* ---- the instances -------------------------------------------------------------------------------------------------- */
