@@ -307,6 +307,7 @@ static const struct backend cuda_backend = {
     .scan = cuda_scan,
     .compiles = 1,
     .compact = cuda_compact,
+    .sort = cuda_sort,
     .prefix = cuda_prefix,
     .reduce = cuda_reduce,
 };

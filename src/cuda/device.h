@@ -28,6 +28,8 @@ struct gpu_tuning {
     unsigned build_pages;    /* of a table, from which on large batches go by whole pages */
     unsigned build_blocks;   /* blocks a multiprocessor that have a page each in shared memory, */
     unsigned build_threads;  /* and threads of such a block; kernels are compiled for at most 512 */
+    unsigned sort_threads;   /* of a block of a sort's passes */
+    unsigned sort_items[4];  /* entries a lane: keys of 4 and 8 bytes alone, the same with columns */
 };
 
 const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsigned architecture);
@@ -150,6 +152,9 @@ cohort_status cuda_reduce(cohort_context *context, const struct reduce *reduce, 
 
 /* compact.c */
 cohort_status cuda_compact(cohort_context *context, const struct compact *compact, uint64_t *need);
+
+/* sort.c */
+cohort_status cuda_sort(cohort_context *context, const struct sort *sort, uint64_t *need);
 
 /* limits.c */
 cohort_status cuda_limits(cohort_context *context, cohort_limits *limits);

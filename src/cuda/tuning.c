@@ -2,17 +2,31 @@
 #include <string.h>
 
 #include "device.h"
+#include "shape/sort.h"
 #include "shape/sums.h"
 
 #define KiB 1024ull
 #define MiB (1024 * KiB)
 
+#define SORT_GPU                                                                                   \
+    SORT_THREADS_GPU,                                                                              \
+    {                                                                                              \
+        SORT_ITEMS_32_GPU, SORT_ITEMS_64_GPU, SORT_ITEMS_COLUMNS_32_GPU, SORT_ITEMS_COLUMNS_64_GPU \
+    }
+#define SORT_SIM                                                       \
+    SORT_THREADS_SIM,                                                  \
+    {                                                                  \
+        SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM \
+    }
+
 /* The simulated GPU has small blocks and chunks, so that small cases have several of each. */
 static const struct gpu_tuning rows[] = {
-    /* driver arch block blocks chunk, least, threads, accesses, link, chunks, tile blocks, build */
-    {"cuda", 80, 256, 128, 16 * MiB, 1 * MiB, 4, 1ull << 27, 128 * MiB, SUMS_CHUNKS_GPU, 3, 512, 2, 512},
-    {"cuda", 90, 256, 128, 16 * MiB, 1 * MiB, 4, 1ull << 28, 128 * MiB, SUMS_CHUNKS_GPU, 3, 512, 3, 512},
-    {"sim", 0, 64, 4, 2 * KiB, 2 * KiB, 1, 1ull << 10, 64 * KiB, SUMS_CHUNKS_SIM, 2, 2, 1, 64},
+    /* driver arch block blocks chunk, least, threads, accesses, link, chunks, tile blocks, build, sort */
+    {"cuda", 80, 256, 128, 16 * MiB, 1 * MiB, 4, 1ull << 27, 128 * MiB, SUMS_CHUNKS_GPU, 3, 512, 2, 512,
+     SORT_GPU},
+    {"cuda", 90, 256, 128, 16 * MiB, 1 * MiB, 4, 1ull << 28, 128 * MiB, SUMS_CHUNKS_GPU, 3, 512, 3, 512,
+     SORT_GPU},
+    {"sim", 0, 64, 4, 2 * KiB, 2 * KiB, 1, 1ull << 10, 64 * KiB, SUMS_CHUNKS_SIM, 2, 2, 1, 64, SORT_SIM},
 };
 
 const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsigned architecture)

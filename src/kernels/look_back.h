@@ -122,25 +122,21 @@ CO_INLINE co_u64 look_back_warp(void *words, co_u64 tile, co_u64 own, co_u32 rou
 #    define LOOK_BACK_EACH 4
 #endif
 
-/* The same for sum `i` of `sums`, which lies at word tile * sums + i. */
+/* The same for sum `i` of `sums`, which lies at word tile * sums + i. Without branches but for the loop: many lanes do it. */
 CO_INLINE co_u64 look_back_lane(co_u64 *words, co_u64 tile, co_u32 sums, co_u32 i, co_u64 own, co_u32 round)
 {
     co_u64 before = 0, end = tile;
     while (end) {
         struct look_back b[LOOK_BACK_EACH];
-        co_u32 used = 0, total = 0;
+        co_u32 used = 0, live = 1, total = 0;
+        CO_EACH_ITEM (j, LOOK_BACK_EACH)
+            b[j] = look_back_load(words, (j < end ? end - 1 - j : 0) * sums + i, 0);
         CO_EACH_ITEM (j, LOOK_BACK_EACH) {
-            b[j].sum = 0;
-            b[j].state = LOOK_BACK_TOTAL(round);
-            if (j < end)
-                b[j] = look_back_load(words, (end - 1 - j) * sums + i, 0);
-        }
-        CO_EACH_ITEM (j, LOOK_BACK_EACH) {
-            if (used == j && !total && b[j].state >= LOOK_BACK_PARTIAL(round)) {
-                before += b[j].sum;
-                total = b[j].state == LOOK_BACK_TOTAL(round);
-                used++;
-            }
+            live = b[j].state >= LOOK_BACK_PARTIAL(round) ? live : 0;
+            before += live ? b[j].sum : 0;
+            used += live;
+            total |= live && b[j].state == LOOK_BACK_TOTAL(round);
+            live = total ? 0 : live;
         }
         end = total ? 0 : end - used;
         if (!used)

@@ -132,6 +132,10 @@ CO_INLINE void co_block_recast(void *shared, co_u32 bytes)
 {
     sim_recast(shared, bytes, 0);
 }
+CO_INLINE co_u32 co_match_bits(co_u32 v, co_u32 bits)
+{
+    return (co_u32)sim_collective(SIM_MATCH, CO_FULL_WARP, v & ((1u << bits) - 1), 0);
+}
 CO_INLINE co_u32 co_ones32(co_u32 v)
 {
     return (co_u32)__builtin_popcount(v);

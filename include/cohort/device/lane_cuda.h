@@ -92,6 +92,37 @@ CO_INLINE void co_block_recast(void *shared, co_u32 bytes)
     (void)shared, (void)bytes;
     __syncthreads();
 }
+/* All ones, though the compiler does not know: a multiplication by it stays one. */
+CO_INLINE co_u32 co_hidden_ones(void)
+{
+    co_u32 before, others;
+    asm("mov.u32 %0, %%lanemask_lt;" : "=r"(before));
+    asm("mov.u32 %0, %%lanemask_ge;" : "=r"(others));
+    return before + others;
+}
+/* Votes bit by bit, faster than match.any for few bits; the predicates of all bits are set at once. What has to be complemented is,
+ * as x * -1 + -1, by the multiplier, since the unit that does logic has the votes to do. */
+CO_INLINE co_u32 co_same_bit(co_u32 v, co_u32 bit, co_u32 ones)
+{
+    co_u32 same;
+    asm volatile("{ .reg .pred p; .reg .b32 t; and.b32 t, %1, %2; setp.ne.u32 p, t, 0;"
+                 " vote.sync.ballot.b32 %0, p, 0xffffffff; @!p mad.lo.s32 %0, %0, %3, %3; }"
+                 : "=&r"(same)
+                 : "r"(v), "r"(bit), "r"(ones));
+    return same;
+}
+CO_INLINE co_u32 co_match_bits(co_u32 v, co_u32 bits)
+{
+    co_u32 same = 0xffffffffu, ones = co_hidden_ones();
+#pragma unroll
+    for (co_u32 b = 0; b < 16; b += 2)
+        if (b < bits) {
+            co_u32 low = co_same_bit(v, 1u << b, ones),
+                   high = b + 1 < bits ? co_same_bit(v, 2u << b, ones) : 0xffffffffu;
+            asm("lop3.b32 %0, %0, %1, %2, 0x80;" : "+r"(same) : "r"(low), "r"(high));
+        }
+    return same;
+}
 CO_INLINE co_u32 co_ones32(co_u32 v)
 {
     return (co_u32)__popc(v);

@@ -1,0 +1,222 @@
+/* sort.c: which passes a sort takes, its workspace, its launches. */
+#include "shape/sort.h"
+
+#include <string.h>
+
+#include "device.h"
+
+#define ALIGN 256ull
+
+/* Pieces of a workspace. With no memory only the sum is made: so the function that divides it says how large it has to be. */
+struct room {
+    char *memory;
+    uint64_t bytes;
+};
+
+static void *take(struct room *room, uint64_t bytes)
+{
+    void *piece = room->memory ? room->memory + room->bytes : NULL;
+    room->bytes += (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    return piece;
+}
+
+/* All that the passes are made from. Arrays: keys, columns, permutation, numbers of segments. */
+struct plan {
+    struct sort_array array[SORT_ARRAYS];
+    unsigned arrays;
+    unsigned key_bytes, key_passes, passes;
+    unsigned shift[SORT_PASSES], bits[SORT_PASSES];
+    uint64_t tiles;
+    co_u64 *bins;
+    struct sort_plan *plan;
+    void *words;
+    co_u32 *tickets;
+    void *cleared; /* bins and what follows */
+    uint64_t cleared_bytes;
+};
+
+/* ---- passes -------------------------------------------------------------------------------------------- */
+
+/* As few as can be, of about as many bits each. */
+static void digits(struct plan *p, unsigned low, unsigned high)
+{
+    unsigned many = (high - low + SORT_DIGIT_BITS - 1) / SORT_DIGIT_BITS;
+    for (unsigned left = many; left; left--) {
+        unsigned bits = (high - low + left - 1) / left;
+        p->shift[p->passes] = low;
+        p->bits[p->passes++] = bits;
+        low += bits;
+    }
+}
+
+static unsigned bits_of(uint64_t numbers)
+{
+    unsigned bits = 0;
+    while (bits < 64 && (uint64_t)1 << bits < numbers)
+        bits++;
+    return bits;
+}
+
+static void passes(struct plan *p, const struct sort *s)
+{
+    digits(p, s->low_bit, s->high_bit);
+    p->key_passes = p->passes;
+    if (s->segments > 1)
+        digits(p, 0, bits_of(s->segments));
+}
+
+/* ---- arrays -------------------------------------------------------------------------------------------- */
+
+static void add(struct plan *p, struct room *room, uint64_t n, const void *in, void *out, unsigned bytes)
+{
+    struct sort_array a = {in, out, NULL, bytes, 0};
+    if (p->passes > 1)
+        a.other = take(room, n * bytes);
+    p->array[p->arrays++] = a;
+}
+
+static void arrays(struct plan *p, struct room *room, const struct sort *s)
+{
+    add(p, room, s->n, s->keys, s->keys_out, p->key_bytes);
+    for (co_u32 c = 0; c < s->columns; c++)
+        add(p, room, s->n, s->column[c].in, s->column[c].out, s->column[c].bytes);
+    if (s->permutation)
+        add(p, room, s->n, NULL, s->permutation, s->permutation_bytes);
+    if (s->segments > 1) {
+        void *in = take(room, s->n * sizeof(co_u32)), *out = take(room, s->n * sizeof(co_u32));
+        add(p, room, s->n, in, out, sizeof(co_u32));
+    }
+}
+
+static unsigned items_of(cohort_context *context, const struct plan *p, int wide)
+{
+    return gpu_of(context)->tuning->sort_items[(p->arrays > 1 ? 2 : 0) + (wide ? 1 : 0)];
+}
+
+static uint64_t tiles_of(cohort_context *context, const struct plan *p, uint64_t n, int wide)
+{
+    uint64_t tile = (uint64_t)gpu_of(context)->tuning->sort_threads * items_of(context, p, wide);
+    return n / tile + (n % tile != 0);
+}
+
+/* Passes over segments may have other tiles than those over keys. */
+static void make_plan(cohort_context *context, struct plan *p, struct room *room, const struct sort *s)
+{
+    memset(p, 0, sizeof *p);
+    p->key_bytes = s->order <= COHORT_ORDER_F32 ? 4 : 8;
+    passes(p, s);
+    arrays(p, room, s);
+    uint64_t tiles = tiles_of(context, p, s->n, p->key_bytes == 8), others = tiles_of(context, p, s->n, 0);
+    if (others > tiles)
+        tiles = others;
+    p->plan = take(room, p->passes * sizeof *p->plan);
+    uint64_t begin = room->bytes;
+    p->cleared = p->bins = take(room, p->passes * SORT_DIGITS * sizeof(co_u64));
+    p->tickets = take(room, p->passes * sizeof(co_u32));
+    p->words = take(room, tiles * SORT_DIGITS * sizeof(co_u64));
+    p->cleared_bytes = room->bytes - begin;
+}
+
+/* ---- launches ------------------------------------------------------------------------------------------ */
+
+static cohort_status number_segments(cohort_context *context, const struct plan *p, const struct sort *s)
+{
+    struct sort_segments_step step = {s->n, s->segments, s->segment_offsets,
+                                      (co_u32 *)(uintptr_t)p->array[p->arrays - 1].in};
+    return gpu_launch(context, "sort_segments", s->n, &step);
+}
+
+/* Passes [first, end), which go by one array. */
+static cohort_status count(cohort_context *context, const struct plan *p, const struct sort *s,
+                           unsigned array, unsigned first, unsigned end)
+{
+    const struct gpu *g = gpu_of(context);
+    const struct sort_array *a = &p->array[array];
+    struct sort_count_step step = {.keys = a->in,
+                                   .n = s->n,
+                                   .lead = (uintptr_t)a->in % 16 / a->bytes,
+                                   .order = s->order,
+                                   .descending = s->descending,
+                                   .by_keys = array == 0,
+                                   .passes = end - first,
+                                   .bins = p->bins + first * SORT_DIGITS};
+    for (unsigned i = first; i < end; i++) {
+        step.shift[i - first] = p->shift[i];
+        step.mask[i - first] = (1u << p->bits[i]) - 1;
+    }
+    uint64_t vectors = (s->n + step.lead) / (16 / a->bytes) + 1, block = g->tuning->block;
+    uint64_t blocks = vectors / block + 1, most = (uint64_t)g->multiprocessors * 16;
+    return gpu_launch_grid(context, a->bytes == 8 ? "sort_count_64" : "sort_count_32",
+                           (unsigned)(blocks < most ? blocks : most), (unsigned)block, 0, &step);
+}
+
+/* What the pass goes by comes first. */
+static void order_arrays(struct sort_step *step, const struct plan *p, int by_keys)
+{
+    step->arrays = p->arrays;
+    memcpy(step->array, p->array, sizeof p->array);
+    if (by_keys)
+        return;
+    step->array[0] = p->array[p->arrays - 1];
+    step->array[p->arrays - 1] = p->array[0];
+}
+
+static cohort_status pass(cohort_context *context, const struct plan *p, const struct sort *s, unsigned i)
+{
+    const struct gpu_tuning *tuning = gpu_of(context)->tuning;
+    int by_keys = i < p->key_passes, wide = by_keys && p->key_bytes == 8, columns = p->arrays > 1;
+    struct sort_step step = {.n = s->n,
+                             .order = s->order,
+                             .descending = s->descending,
+                             .by_keys = by_keys,
+                             .shift = p->shift[i],
+                             .shift_again = p->shift[i],
+                             .mask = (1u << p->bits[i]) - 1,
+                             .round = i,
+                             .plan = p->plan + i,
+                             .base = p->bins + i * SORT_DIGITS,
+                             .words = p->words,
+                             .tickets = p->tickets + i};
+    order_arrays(&step, p, by_keys);
+    unsigned threads = tuning->sort_threads, size = threads * items_of(context, p, wide);
+    unsigned shared = size * (wide || columns ? 8 : 4) + SORT_DIGITS * (8 + threads / 32 * 4 + 4 + 4) +
+                      SORT_DIGITS / 32 * 4 + 4;
+    const char *kernel = columns ? wide ? "sort_columns_64" : "sort_columns_32"
+                         : wide  ? "sort_pass_64"
+                                 : "sort_pass_32";
+    return gpu_launch_grid(context, kernel, (unsigned)tiles_of(context, p, s->n, wide), threads, shared,
+                           &step);
+}
+
+static cohort_status prepare(cohort_context *context, const struct plan *p, const struct sort *s)
+{
+    cohort_status status = context->backend->fill(context, p->cleared, 0, p->cleared_bytes);
+    if (!status && p->passes > p->key_passes)
+        status = number_segments(context, p, s);
+    if (!status)
+        status = count(context, p, s, 0, 0, p->key_passes);
+    if (!status && p->passes > p->key_passes)
+        status = count(context, p, s, p->arrays - 1, p->key_passes, p->passes);
+    struct sort_plan_step step = {s->n, p->passes, p->key_passes, p->bins, p->plan};
+    if (!status)
+        status = gpu_launch_grid(context, "sort_plan", 1, gpu_of(context)->tuning->block, 0, &step);
+    return status;
+}
+
+cohort_status cuda_sort(cohort_context *context, const struct sort *s, uint64_t *need)
+{
+    struct room room = {need ? NULL : s->workspace, 0};
+    struct plan p;
+    if (s->segments > UINT32_MAX)
+        return context_fail(context, COHORT_UNSUPPORTED, "sort: %llu segments; a GPU sorts at most %u",
+                            (unsigned long long)s->segments, UINT32_MAX);
+    make_plan(context, &p, &room, s);
+    if (need)
+        *need = room.bytes;
+    if (need || !s->n)
+        return COHORT_OK;
+    cohort_status status = prepare(context, &p, s);
+    for (unsigned i = 0; i < p.passes && !status; i++)
+        status = pass(context, &p, s, i);
+    return status;
+}

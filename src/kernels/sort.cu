@@ -1,0 +1,265 @@
+/* sort.cu: least-significant-digit radix sort, a digit of 8 bits a pass: A. Adinets and D. Merrill, "Onesweep", 2022.
+ *
+ * Count. One read of the keys counts the digits of all passes.
+ *
+ * Plan. One block sums the counts up: where each digit's entries begin. A pass whose digit is the same for all entries does
+ * nothing, and the others take the arrays from place to place so that the last leaves them in the output.
+ *
+ * Pass. A block takes a tile. Each warp counts its entries by digit in counters of its own; all warps' counts, summed up, say where
+ * in the tile each warp's entries of each digit go, and are told to the tiles after (look_back.h). Then each warp
+ * ranks its entries row by row, and puts them in order in shared memory; a lane a digit learns what is before the tile; and
+ * the tile is written in runs of equal digits. Columns follow: each is put in order in shared memory by the places that
+ * the keys got, and written as they were.
+ *
+ * Segments. Each entry gets the number of its segment, as a column; after the passes over keys there are passes over that. */
+#include "look_back.h"
+#include "shape/sort.h"
+
+enum { SORT_I32 = 2, SORT_F32 = 3, SORT_I64 = 5, SORT_F64 = 6 }; /* of cohort_order */
+
+#ifdef COHORT_SIM
+#    define SORT_THREADS     SORT_THREADS_SIM
+#    define SORT_ITEMS_OF(x) SORT_ITEMS_SIM
+#else
+#    define SORT_THREADS     SORT_THREADS_GPU
+#    define SORT_ITEMS_OF(x) x##_GPU
+#endif
+#define SORT_ITEMS_MOST 32
+
+/* A block's shared memory, and its tile. */
+struct sort_room {
+    co_u8 *stage;   /* the tile's entries of one array, in order */
+    co_u64 *starts; /* [digit]: where its entries go in the output, less where they are in the tile */
+    co_u32 *counters, *mine; /* [warp][digit]; the warp's */
+    co_u32 *sums, *begins;   /* [digit]: how many, and where in the tile they begin */
+    co_u32 *groups;          /* the sums of 32 digits each */
+    co_u32 *ticket;
+    co_u32 stage_bytes, threads;
+    co_u32 tile, size, count; /* places, and entries that there are */
+    co_u64 first;
+};
+
+CO_INLINE void sort_begin(const struct sort_step *s, struct sort_room *r, co_u8 *memory, co_u32 threads,
+                          co_u32 items, co_u32 wide)
+{
+    r->threads = threads;
+    r->size = threads * items;
+    r->stage = memory;
+    r->stage_bytes = r->size * wide;
+    r->starts = (co_u64 *)(void *)(memory + r->stage_bytes);
+    r->counters = (co_u32 *)(void *)(r->starts + SORT_DIGITS);
+    r->mine = r->counters + co_warp() * SORT_DIGITS;
+    r->sums = r->counters + threads / 32 * SORT_DIGITS;
+    r->begins = r->sums + SORT_DIGITS;
+    r->groups = r->begins + SORT_DIGITS;
+    r->ticket = r->groups + SORT_DIGITS / 32;
+    for (co_u32 d = co_lane(); d < SORT_DIGITS; d += 32)
+        co_write32(r->mine + d, 0);
+    if (co_thread() == 0)
+        co_write32(r->ticket, look_back_ticket(s->tickets));
+    co_block_sync();
+    r->tile = co_read32(r->ticket);
+    r->first = (co_u64)r->tile * r->size;
+    r->count = s->n - r->first < r->size ? (co_u32)(s->n - r->first) : r->size;
+}
+
+CO_INLINE const void *sort_from(const struct sort_step *s, co_u32 a)
+{
+    co_u32 from = co_read32(&s->plan->from);
+    return from == SORT_IN ? s->array[a].in : from == SORT_OUT ? s->array[a].out : s->array[a].other;
+}
+
+CO_INLINE void *sort_to(const struct sort_step *s, co_u32 a)
+{
+    return co_read32(&s->plan->to) == SORT_OUT ? s->array[a].out : s->array[a].other;
+}
+
+/* From counts of warps to where in the tile each warp's entries of each digit go. */
+CO_INLINE void sort_scan(const struct sort_step *s, const struct sort_room *r)
+{
+    co_u32 warps = r->threads / 32;
+    co_block_sync();
+    for (co_u32 g = co_warp(); g < SORT_DIGITS / 32; g += warps) {
+        co_u32 digit = g * 32 + co_lane(), sum = 0;
+        CO_EACH_ITEM (w, warps)
+            sum += co_read32(r->counters + w * SORT_DIGITS + digit);
+        look_back_tell(s->words, (co_u64)r->tile * SORT_DIGITS + digit, r->tile, sum, s->round, 0);
+        co_u32 to = sum;
+        for (co_u32 d = 1; d < 32; d <<= 1) {
+            co_u32 other = co_shuffle32(CO_FULL_WARP, to, co_lane() - d);
+            to += co_lane() >= d ? other : 0;
+        }
+        co_write32(r->sums + digit, sum);
+        co_write32(r->begins + digit, to - sum);
+        if (co_lane() == 31)
+            co_write32(r->groups + g, to);
+    }
+    co_block_sync();
+    for (co_u32 g = co_warp(); g < SORT_DIGITS / 32; g += warps) {
+        co_u32 digit = g * 32 + co_lane(), next = co_read32(r->begins + digit);
+        CO_EACH_ITEM (i, SORT_DIGITS / 32)
+            next += i < g ? co_read32(r->groups + i) : 0;
+        co_write32(r->begins + digit, next);
+        CO_EACH_ITEM (w, warps) {
+            co_u32 many = co_read32(r->counters + w * SORT_DIGITS + digit);
+            co_write32(r->counters + w * SORT_DIGITS + digit, next);
+            next += many;
+        }
+    }
+    co_block_sync();
+}
+
+/* A lane a digit: what is before the tile, so where its entries go. */
+CO_INLINE void sort_learn(const struct sort_step *s, const struct sort_room *r)
+{
+    for (co_u32 d = co_thread(); d < SORT_DIGITS; d += r->threads) {
+        co_u64 before = look_back_lane(s->words, r->tile, SORT_DIGITS, d, co_read32(r->sums + d), s->round);
+        co_write64(r->starts + d, co_read64(s->base + d) + before - co_read32(r->begins + d));
+    }
+    co_block_sync();
+}
+
+/* ---- columns --------------------------------------------------------------------------------------------------------- */
+
+CO_INLINE co_u64 sort_get(const co_u8 *p, co_u32 bytes)
+{
+    return bytes == 1   ? co_read8(p)
+           : bytes == 2 ? co_read16((const co_u16 *)(const void *)p)
+           : bytes == 4 ? co_read32((const co_u32 *)(const void *)p)
+                        : co_read64((const co_u64 *)(const void *)p);
+}
+
+CO_INLINE void sort_put(co_u8 *p, co_u64 v, co_u32 bytes)
+{
+    if (bytes == 1)
+        co_write8(p, (co_u8)v);
+    else if (bytes == 2)
+        co_write16((co_u16 *)(void *)p, (co_u16)v);
+    else if (bytes == 4)
+        co_write32((co_u32 *)(void *)p, (co_u32)v);
+    else
+        co_write64((co_u64 *)(void *)p, v);
+}
+
+/* `bytes`, a literal, of each entry; entries lie `stride` apart. From nowhere come their numbers. */
+CO_INLINE void sort_column_as(const struct sort_room *r, const co_u8 *from, co_u8 *to, co_u32 stride,
+                              const co_u32 *places, const co_u32 *digits, co_u32 bytes, co_u32 items)
+{
+    co_u32 mine = co_warp() * 32 * items + co_lane();
+    co_u64 v[SORT_ITEMS_MOST];
+    CO_EACH_ITEM (j, items) {
+        co_u32 i = mine + j * 32;
+        v[j] = r->first + i;
+        if (from && i < r->count)
+            v[j] = sort_get(from + v[j] * stride, bytes);
+    }
+    co_block_recast(r->stage, r->stage_bytes);
+    CO_EACH_ITEM (j, items) {
+        co_u32 place = j % 2 ? places[j / 2] >> 16 : places[j / 2] & 0xffff;
+        sort_put(r->stage + place * bytes, v[j], bytes);
+    }
+    co_block_sync();
+    CO_EACH_ITEM (j, items) {
+        co_u32 place = j * r->threads + co_thread(), digit = digits[j / 4] >> j % 4 * 8 & 255;
+        if (place < r->count)
+            sort_put(to + (co_read64(r->starts + digit) + place) * stride,
+                     sort_get(r->stage + place * bytes, bytes), bytes);
+    }
+}
+
+CO_INLINE void sort_column(const struct sort_step *s, const struct sort_room *r, co_u32 a,
+                           const co_u32 *places, const co_u32 *digits, co_u32 items)
+{
+    const co_u8 *from = (const co_u8 *)sort_from(s, a);
+    co_u8 *to = (co_u8 *)sort_to(s, a);
+    co_u32 bytes = s->array[a].bytes;
+    if (bytes == 4)
+        sort_column_as(r, from, to, 4, places, digits, 4, items);
+    else if (bytes == 1)
+        sort_column_as(r, from, to, 1, places, digits, 1, items);
+    else if (bytes == 2)
+        sort_column_as(r, from, to, 2, places, digits, 2, items);
+    else
+        for (co_u32 half = 0; half < bytes; half += 8)
+            sort_column_as(r, from ? from + half : 0, to + half, bytes, places, digits, 8, items);
+}
+
+/* ---- the plan -------------------------------------------------------------------------------------------------------- */
+
+/* Counts become begins. Whether the digit is the same for all. By a full warp. */
+CO_INLINE int sort_sum_up(const struct sort_plan_step *s, co_u64 *bins)
+{
+    co_u64 before = 0;
+    co_u32 same = 0;
+    for (co_u32 g = 0; g < SORT_DIGITS / 32; g++) {
+        co_u64 many = co_read64(bins + g * 32 + co_lane()), lanes = co_warp_before(many);
+        same |= co_ballot(CO_FULL_WARP, many == s->n);
+        co_write64(bins + g * 32 + co_lane(), before + lanes);
+        before += co_shuffle64(CO_FULL_WARP, lanes + many, 31);
+    }
+    return same != 0;
+}
+
+CO_KERNEL(sort_plan, struct sort_plan_step)
+{
+    CO_SHARED(co_u32, needed, SORT_PASSES);
+    for (co_u32 p = co_warp(); p < args->passes; p += co_threads() / 32) {
+        int same = sort_sum_up(args, args->bins + p * SORT_DIGITS);
+        if (co_lane() == 0)
+            co_write32(needed + p, !same);
+    }
+    co_block_sync();
+    if (co_thread())
+        return;
+    co_u32 left = 0, keys = 0, from = SORT_IN, key = 0;
+    for (co_u32 p = 0; p < args->passes; p++) {
+        left += co_read32(needed + p);
+        keys += p < args->key_passes ? co_read32(needed + p) : 0;
+    }
+    for (co_u32 p = 0; p < args->passes; p++) {
+        struct sort_plan *plan = args->plan + p;
+        co_u32 active =
+            co_read32(needed + p) || (!left && p + 1 == args->passes && from == SORT_IN); /* a copy */
+        co_u32 to = left % 2 || !left ? SORT_OUT : SORT_OTHER, by_keys = active && p < args->key_passes;
+        co_write32(&plan->active, active);
+        co_write32(&plan->from, from);
+        co_write32(&plan->to, to);
+        co_write32(&plan->first, by_keys && key == 0);
+        co_write32(&plan->last, by_keys && key + 1 >= keys);
+        key += by_keys;
+        if (active) {
+            from = to;
+            left -= left ? 1 : 0;
+        }
+    }
+}
+
+/* ---- segments -------------------------------------------------------------------------------------------------------- */
+
+CO_KERNEL(sort_segments, struct sort_segments_step)
+{
+    CO_EACH_WARP (base, args->n) {
+        co_u64 i = base + co_lane(), low = 0, high = args->segments;
+        if (i >= args->n)
+            continue;
+        while (high - low > 1) { /* the last segment that begins at i or before */
+            co_u64 middle = low + (high - low) / 2;
+            if (co_read64(args->offsets + middle) <= i)
+                low = middle;
+            else
+                high = middle;
+        }
+        co_write32(args->numbers + i, (co_u32)low);
+    }
+}
+
+#define WIDE               0
+#define READ_STREAM        co_read_stream32
+#define SORT_ITEMS         SORT_ITEMS_OF(SORT_ITEMS_32)
+#define SORT_ITEMS_COLUMNS SORT_ITEMS_OF(SORT_ITEMS_COLUMNS_32)
+#include "sort_width.h"
+#define WIDE               1
+#define READ_STREAM        co_read_stream64
+#define SORT_ITEMS         SORT_ITEMS_OF(SORT_ITEMS_64)
+#define SORT_ITEMS_COLUMNS SORT_ITEMS_OF(SORT_ITEMS_COLUMNS_64)
+#include "sort_width.h"

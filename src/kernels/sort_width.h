@@ -1,0 +1,171 @@
+/* sort_width.h: sorting by arrays of one width. Read by sort.cu once for each; the parameter is that of chunk_width.h, and
+ * SORT_ITEMS and SORT_ITEMS_COLUMNS. */
+#include "chunk_width.h"
+
+/* Floats: all bits of negative ones are turned over, of others the sign. */
+CO_INLINE WORD NAME(sort_number)(co_u32 order, co_u32 descending, WORD key)
+{
+    const WORD sign = (WORD)1 << (WIDTH - 1);
+    if (order == SORT_I32 || order == SORT_I64)
+        key ^= sign;
+    if (order == SORT_F32 || order == SORT_F64)
+        key ^= key & sign ? (WORD) ~(WORD)0 : sign;
+    return descending ? (WORD)~key : key;
+}
+
+CO_INLINE WORD NAME(sort_key)(co_u32 order, co_u32 descending, WORD number)
+{
+    const WORD sign = (WORD)1 << (WIDTH - 1);
+    WORD key = descending ? (WORD)~number : number;
+    if (order == SORT_I32 || order == SORT_I64)
+        key ^= sign;
+    if (order == SORT_F32 || order == SORT_F64)
+        key ^= key & sign ? sign : (WORD) ~(WORD)0;
+    return key;
+}
+
+CO_INLINE co_u32 NAME(sort_digit)(WORD number, co_u32 shift, co_u32 mask)
+{
+    return (co_u32)(number >> shift) & mask;
+}
+
+/* ---- how many entries have each digit, of all passes ------------------------------------------------------------------- */
+
+CO_KERNEL(NAME(sort_count), struct sort_count_step)
+{
+    CO_SHARED(co_u32, bins, SORT_COUNTED * SORT_DIGITS);
+    co_u64 places = args->lead + args->n, vectors = places / EACH + (places % EACH != 0);
+    for (co_u32 b = co_thread(); b < args->passes * SORT_DIGITS; b += co_threads())
+        co_write32(bins + b, 0);
+    co_block_sync();
+    CO_EACH_WARP (base, vectors) {
+        co_u64 place = (base + co_lane()) * EACH;
+        WORD v[EACH];
+        int whole = place >= args->lead && place + EACH <= places;
+        NAME(chunk_entries)(NAME(chunk_read)((const WORD *)args->keys, args->n, args->lead, place, whole), v);
+        CO_EACH_ITEM (k, EACH) {
+            if (args->by_keys)
+                v[k] = NAME(sort_number)(args->order, args->descending, v[k]);
+        }
+        for (co_u32 p = 0; p < args->passes; p++) {
+            CO_EACH_ITEM (k, EACH) {
+                if (whole || place + k - args->lead < args->n)
+                    co_add32(bins + p * SORT_DIGITS + NAME(sort_digit)(v[k], args->shift[p], args->mask[p]),
+                             1);
+            }
+        }
+    }
+    co_block_sync();
+    for (co_u32 b = co_thread(); b < args->passes * SORT_DIGITS; b += co_threads()) {
+        co_u32 many = co_read32(bins + b);
+        if (many)
+            co_add64(args->bins + b, many);
+    }
+}
+
+/* ---- a pass -------------------------------------------------------------------------------------------------------------- */
+
+/* The lane's numbers: a row of 32 after the other of the warp's stretch. Behind the array there are only ones, which stay behind. */
+CO_INLINE void NAME(sort_fetch)(const struct sort_step *s, const struct sort_room *r, const WORD *from,
+                                WORD *v, co_u32 items)
+{
+    const WORD *at = from + r->first + co_warp() * 32 * items + co_lane();
+    if (r->count == r->size) {
+        CO_EACH_ITEM (j, items)
+            v[j] = READ_STREAM(at + j * 32);
+    } else {
+        CO_EACH_ITEM (j, items) {
+            v[j] = (WORD) ~(WORD)0;
+            if (co_warp() * 32 * items + co_lane() + j * 32 < r->count)
+                v[j] = READ_STREAM(at + j * 32);
+        }
+    }
+    if (!s->by_keys || !co_read32(&s->plan->first))
+        return;
+    CO_EACH_ITEM (j, items) {
+        WORD number = NAME(sort_number)(s->order, s->descending, v[j]);
+        v[j] = co_warp() * 32 * items + co_lane() + j * 32 < r->count ? number : (WORD) ~(WORD)0;
+    }
+}
+
+CO_INLINE void NAME(sort_count_tile)(const struct sort_step *s, const struct sort_room *r, const WORD *v,
+                                     co_u32 items)
+{
+    CO_EACH_ITEM (j, items)
+        co_add32(r->mine + NAME(sort_digit)(v[j], s->shift, s->mask), 1);
+}
+
+/* Counters hold where the warp's next entry of a digit goes in the tile. Lanes with the same digit are found by votes; the last of
+ * them moves the counter on. The numbers go to their places; `places` keeps them, two a word. */
+CO_INLINE void NAME(sort_rank)(const struct sort_step *s, const struct sort_room *r, const WORD *v,
+                               co_u32 *places, co_u32 items)
+{
+    co_u32 before = (1u << co_lane()) - 1;
+    CO_EACH_ITEM (j, items) {
+        co_u32 digit = NAME(sort_digit)(v[j], s->shift_again, s->mask);
+        co_u32 same = co_match_bits(digit, SORT_DIGIT_BITS);
+        co_u32 next = co_read32(r->mine + digit), lower = same & before;
+        co_u32 place = next + co_ones32(lower);
+        co_warp_sync(CO_FULL_WARP);
+        if (!lower)
+            co_write32(r->mine + digit, next + co_ones32(same));
+        co_warp_sync(CO_FULL_WARP);
+        WRITE((WORD *)(void *)r->stage + place, v[j]);
+        if (places)
+            places[j / 2] = j % 2 ? places[j / 2] | place << 16 : place;
+    }
+}
+
+/* Place by place, side by side; `digits` keeps their digits, four a word. */
+CO_INLINE void NAME(sort_write)(const struct sort_step *s, const struct sort_room *r, WORD *to,
+                                co_u32 *digits, co_u32 items)
+{
+    co_u32 last = s->by_keys && co_read32(&s->plan->last);
+    CO_EACH_ITEM (j, items) {
+        co_u32 place = j * r->threads + co_thread();
+        WORD number = READ((const WORD *)(const void *)r->stage + place);
+        co_u32 digit = NAME(sort_digit)(number, s->shift, s->mask);
+        if (last)
+            number = NAME(sort_key)(s->order, s->descending, number);
+        if (place < r->count)
+            WRITE(to + (co_read64(r->starts + digit) + place), number);
+        if (digits)
+            digits[j / 4] = j % 4 ? digits[j / 4] | digit << j % 4 * 8 : digit;
+    }
+}
+
+CO_INLINE void NAME(sort_tile)(const struct sort_step *s, co_u8 *memory, co_u32 threads, co_u32 items,
+                               co_u32 wide, int columns)
+{
+    co_u32 places[(SORT_ITEMS_MOST + 1) / 2], digits[(SORT_ITEMS_MOST + 3) / 4];
+    WORD v[SORT_ITEMS_MOST];
+    struct sort_room r;
+    if (!co_read32(&s->plan->active))
+        return;
+    sort_begin(s, &r, memory, threads, items, wide);
+    NAME(sort_fetch)(s, &r, (const WORD *)sort_from(s, 0), v, items);
+    NAME(sort_count_tile)(s, &r, v, items);
+    sort_scan(s, &r);
+    NAME(sort_rank)(s, &r, v, columns ? places : 0, items);
+    sort_learn(s, &r);
+    NAME(sort_write)(s, &r, (WORD *)sort_to(s, 0), columns ? digits : 0, items);
+    for (co_u32 a = 1; columns && a < s->arrays; a++)
+        sort_column(s, &r, a, places, digits, items);
+}
+
+CO_KERNEL_BOUND(NAME(sort_pass), struct sort_step, SORT_THREADS, 3)
+{
+    CO_SHARED_DYNAMIC(co_u8, memory);
+    NAME(sort_tile)(args, memory, SORT_THREADS, SORT_ITEMS, EACH == 2 ? 8 : 4, 0);
+}
+
+CO_KERNEL_BOUND(NAME(sort_columns), struct sort_step, SORT_THREADS, 2)
+{
+    CO_SHARED_DYNAMIC(co_u8, memory);
+    NAME(sort_tile)(args, memory, SORT_THREADS, SORT_ITEMS_COLUMNS, 8, 1);
+}
+
+#undef READ_STREAM
+#undef SORT_ITEMS
+#undef SORT_ITEMS_COLUMNS
+#include "chunk_end.h"

@@ -1,0 +1,79 @@
+/* shape/sort.h: what the kernels of a sort are told. Plain C, seen by the CUDA backend and by the kernels.
+ *
+ * Arrays go through passes together, a digit of the first of them a pass: from where they came (`in`) or one of two places (`out`,
+ * `other`) to another of the two. A plan, made on the device, says which passes are needed at all, and where each
+ * takes the arrays from and to, so that the last leaves them in `out`. */
+#ifndef COHORT_SHAPE_SORT_H
+#define COHORT_SHAPE_SORT_H
+
+#include "cohort/device/lane.h"
+
+#define SORT_DIGIT_BITS 8u
+#define SORT_DIGITS     256u
+#define SORT_COUNTED    8u  /* passes whose digits are counted at a time, at most */
+#define SORT_PASSES     12u /* at most: 8 of keys, 4 of segments */
+#define SORT_ARRAYS     19u /* keys, columns, permutation, segments */
+#define SORT_WARPS      12u /* of a block, at most */
+
+/* Entries a lane: of keys of 4 and 8 bytes alone, and with columns. */
+#define SORT_ITEMS_32_GPU         32u
+#define SORT_ITEMS_64_GPU         16u
+#define SORT_ITEMS_COLUMNS_32_GPU 20u
+#define SORT_ITEMS_COLUMNS_64_GPU 14u
+#define SORT_ITEMS_SIM            4u
+#define SORT_THREADS_GPU          384u
+#define SORT_THREADS_SIM          64u
+
+enum { SORT_IN = 0, SORT_OUT = 1, SORT_OTHER = 2 };
+
+struct sort_array {
+    const void *in; /* NULL: the entries' numbers */
+    void *out, *other;
+    co_u32 bytes;
+    co_u32 reserved;
+};
+
+/* One pass, as the device has planned it. */
+struct sort_plan {
+    co_u32 active; /* 0: its digit is the same for all */
+    co_u32 from, to;
+    co_u32 first, last; /* of the passes over keys: keys become unsigned numbers, or what they were */
+};
+
+struct sort_step {
+    co_u64 n;
+    co_u32 arrays;
+    co_u32 order, descending; /* of keys, a cohort_order */
+    co_u32 by_keys;           /* array 0 is the keys */
+    co_u32 shift, mask;       /* the digit: number >> shift & mask */
+    co_u32 shift_again;       /* the same: what is read twice need not be kept in registers */
+    co_u32 round;             /* of the look-back */
+    const struct sort_plan *plan;
+    const co_u64 *base; /* where each digit's entries begin in the output */
+    co_u64 *words;
+    co_u32 *tickets;
+    struct sort_array array[SORT_ARRAYS];
+};
+
+struct sort_count_step {
+    const void *keys;
+    co_u64 n, lead;
+    co_u32 order, descending, by_keys;
+    co_u32 passes, shift[SORT_COUNTED], mask[SORT_COUNTED];
+    co_u64 *bins; /* [pass][digit], cleared */
+};
+
+struct sort_plan_step {
+    co_u64 n;
+    co_u32 passes, key_passes;
+    co_u64 *bins; /* become the digits' begins */
+    struct sort_plan *plan;
+};
+
+struct sort_segments_step {
+    co_u64 n, segments;
+    const co_u64 *offsets;
+    co_u32 *numbers; /* out: the segment of each entry */
+};
+
+#endif
