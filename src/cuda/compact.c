@@ -95,6 +95,6 @@ cohort_status cuda_compact(cohort_context *context, const struct compact *c, uin
     if (status)
         return status;
     unsigned shared = s.ordered ? tuning->block * tuning->chunks * (16 / c->key_bytes) * 2 : 2; /* `order` */
-    return gpu_launch_grid(context, c->key_bytes == 8 ? "compact_64" : "compact_32",
-                           gpu_look_back_blocks(context, tiles), tuning->block, shared, &s);
+    return gpu_launch_grid(context, c->key_bytes == 8 ? "compact_64" : "compact_32", (unsigned)tiles,
+                           tuning->block, shared, &s);
 }

@@ -1,6 +1,6 @@
 /* compact.cu: the entries that are to be kept, in order, in one pass; and, where wanted, the others.
  *
- * A block takes tile after tile. Its lanes read keys, 16 bytes a chunk, and decide. Bits counted, warps summed up, each
+ * A block has one tile. Its lanes read keys, 16 bytes a chunk, and decide. Bits counted, warps summed up, each
  * entry knows its place among the kept ones of the tile or among the others, and goes there in shared memory; meanwhile
  * the first warp learns how many are kept before the tile (look_back.h). An entry's number among the rejected ones needs no
  * look-back: it is its index less the kept ones before it. Then each part is written side by side.
@@ -18,7 +18,7 @@
 #else
 #    define COMPACT_CHUNKS COMPACT_CHUNKS_GPU
 #endif
-#define COMPACT_BLOCKS 3 /* a multiprocessor */
+#define COMPACT_BLOCKS 6 /* a multiprocessor */
 
 /* Where a tile lies. Places are counted from `lead` before the array; in the tile from its begin. */
 struct compact_tile {
@@ -44,16 +44,16 @@ CO_INLINE struct compact_tile compact_tile_of(const struct compact_step *s, co_u
 
 /* What a lane knows of a tile that it has looked at. */
 struct compact_part {
-    co_u32 tile;        /* its number; s->tiles: none */
+    co_u32 tile;        /* its number */
     co_u32 valid, bits; /* the lane's entries, and those of them that are kept */
     co_u32 lanes, all;  /* kept ones of the lanes before, and of all lanes of the warp: a byte a chunk */
     co_u32 warp, kept;  /* kept ones of the warps before, and of all warps */
 };
 
-CO_INLINE struct compact_part compact_no_part(co_u32 tiles)
+CO_INLINE struct compact_part compact_no_part(co_u32 tile)
 {
     struct compact_part p;
-    p.tile = tiles;
+    p.tile = tile;
     p.valid = p.bits = p.lanes = p.all = p.warp = p.kept = 0;
     return p;
 }
@@ -63,19 +63,13 @@ CO_INLINE int split_has_table(const struct split_fn *f)
     return f->kind == SPLIT_TABLE8 || f->kind == SPLIT_TABLE16;
 }
 
-CO_INLINE co_u32 compact_ticket(const struct compact_step *s)
+/* The block's tile. */
+CO_INLINE co_u32 compact_take(const struct compact_step *s, co_u32 *shared)
 {
-    return s->tickets ? look_back_ticket(s->tickets) : (co_u32)s->tiles;
-}
-
-/* Of the first tile, and of the one after it. */
-CO_INLINE void compact_first_tickets(const struct compact_step *s, co_u32 *tickets)
-{
-    if (co_thread() == 0) {
-        co_write32(tickets + 1, s->tickets ? compact_ticket(s) : 0);
-        co_write32(tickets, compact_ticket(s));
-    }
+    if (co_thread() == 0)
+        co_write32(shared, s->tickets ? look_back_ticket(s->tickets) : 0);
     co_block_sync();
+    return co_read32(shared);
 }
 
 /* The warp's kept entries, for the block to see. */
@@ -89,9 +83,6 @@ CO_INLINE void compact_share(const struct compact_part *p, co_u32 *warps)
 /* The block's; and all others are told. */
 CO_INLINE void compact_tell(const struct compact_step *s, struct compact_part *p, const co_u32 *warps)
 {
-    if (p->tile >= s->tiles)
-        return;
-    p->warp = p->kept = 0;
     for (co_u32 w = 0; w < co_threads() / 32; w++) {
         co_u32 sum = co_read32(warps + w);
         p->warp += w < co_warp() ? sum : 0;

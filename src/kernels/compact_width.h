@@ -153,55 +153,31 @@ CO_INLINE void NAME(compact_write)(WORD *out, const WORD *stage, co_u32 from, co
         WRITE(out + (p - from), READ(stage + p));
 }
 
-/* As in sums_width.h, a block's work on its tiles overlaps. */
 CO_KERNEL_BOUND(NAME(compact), struct compact_step, COMPACT_THREADS, COMPACT_BLOCKS)
 {
     CO_SHARED(WORD, stage, COMPACT_THREADS * COMPACT_CHUNKS * EACH);
     CO_SHARED(co_u32, warps, COMPACT_THREADS / 32);
     CO_SHARED(co_u64, before, 1);
-    CO_SHARED(co_u32, tickets, 2);
+    CO_SHARED(co_u32, ticket, 1);
     CO_SHARED_DYNAMIC(co_u16, order);
-    struct NAME(compact_lane) done, next;
+    struct NAME(compact_lane) l;
     co_u128 raw[COMPACT_CHUNKS];
-    compact_first_tickets(args, tickets);
-    CO_EACH_ITEM (c, COMPACT_CHUNKS) {
-        raw[c] = co_make128(0, 0);
-        NAME(chunk_entries)(raw[c], done.v[c]);
-    }
-    done.part = compact_no_part((co_u32)args->tiles);
-    next.part = compact_no_part(co_read32(tickets + 1));
-    if (next.part.tile < args->tiles)
-        NAME(compact_fetch)(args, next.part.tile, raw);
-    for (co_u32 turn = 0; next.part.tile < args->tiles || done.part.tile < args->tiles; turn ^= 1) {
-        if (next.part.tile < args->tiles)
-            NAME(compact_decide)(args, &next, raw);
-        compact_share(&next.part, warps);
-        co_block_sync();
-        co_u32 later = co_read32(tickets + turn);
-        if (later < args->tiles)
-            NAME(compact_fetch)(args, later, raw);
-        compact_tell(args, &next.part, warps);
-        if (done.part.tile < args->tiles) {
-            NAME(compact_place)(args, &done, stage, order);
-            compact_learn(args, &done.part, before);
-        }
-        if (co_thread() == 0)
-            co_write32(tickets + (turn ^ 1), compact_ticket(args));
-        co_block_sync();
-        if (done.part.tile < args->tiles) {
-            struct compact_tile t =
-                compact_tile_of(args, done.part.tile, co_threads() * COMPACT_CHUNKS * EACH);
-            co_u64 kept = co_read64(before);
-            if (args->kept)
-                NAME(compact_write)((WORD *)args->kept + kept, stage, 0, done.part.kept);
-            if (args->rejected)
-                NAME(compact_write)
-            ((WORD *)args->rejected + (t.index - kept), stage, done.part.kept, t.entries);
-            compact_rest(args, &t, done.part.kept, kept, order);
-        }
-        done = next;
-        next.part.tile = later;
-    }
+    l.part = compact_no_part(compact_take(args, ticket));
+    NAME(compact_fetch)(args, l.part.tile, raw);
+    NAME(compact_decide)(args, &l, raw);
+    compact_share(&l.part, warps);
+    co_block_sync();
+    compact_tell(args, &l.part, warps);
+    NAME(compact_place)(args, &l, stage, order);
+    compact_learn(args, &l.part, before);
+    co_block_sync();
+    struct compact_tile t = compact_tile_of(args, l.part.tile, co_threads() * COMPACT_CHUNKS * EACH);
+    co_u64 kept = co_read64(before);
+    if (args->kept)
+        NAME(compact_write)((WORD *)args->kept + kept, stage, 0, l.part.kept);
+    if (args->rejected)
+        NAME(compact_write)((WORD *)args->rejected + (t.index - kept), stage, l.part.kept, t.entries);
+    compact_rest(args, &t, l.part.kept, kept, order);
 }
 
 #undef COMPACT_BIT
