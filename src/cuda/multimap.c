@@ -1,4 +1,4 @@
-/* multimap.c: which kernel does a step of a multimap's work, and scans level by level.
+/* multimap.c: which kernel does a step of a multimap's work, and scans.
  *
  * A kernel's name is the step and the bits of what it depends on: of the keys, of the values, or of both. */
 #include "device.h"
@@ -36,37 +36,6 @@ cohort_status cuda_multimap_step(cohort_context *context, const struct multimap_
     if (!s->rows)
         return COHORT_OK;
     return launch_tiles(context, name, s->rows / MULTIMAP_TILE + (s->rows % MULTIMAP_TILE != 0), s);
-}
-
-/* Each level has a word for every tile of the one before it: 4,096 times fewer. */
-static uint64_t scan_tiles(cohort_context *context, uint64_t n)
-{
-    uint64_t tile = (uint64_t)gpu_of(context)->tuning->block * SCAN_EACH;
-    return n / tile + (n % tile != 0);
-}
-
-uint64_t gpu_scan_bytes(cohort_context *context, uint64_t n)
-{
-    uint64_t words = 0;
-    while ((n = scan_tiles(context, n)) > 1)
-        words += n;
-    return words * sizeof(co_u64);
-}
-
-cohort_status gpu_scan(cohort_context *context, co_u64 *a, uint64_t n, co_u64 *workspace)
-{
-    struct scan_step s = {a, n, scan_tiles(context, n), NULL};
-    if (!n)
-        return COHORT_OK;
-    if (s.tiles == 1)
-        return launch_tiles(context, "scan_tiles", 1, &s);
-    s.sums = workspace;
-    cohort_status status = launch_tiles(context, "scan_sums", s.tiles, &s);
-    if (!status)
-        status = gpu_scan(context, workspace, s.tiles, workspace + s.tiles);
-    if (!status)
-        status = launch_tiles(context, "scan_tiles", s.tiles, &s);
-    return status;
 }
 
 cohort_status cuda_scan(cohort_context *context, co_u64 *a, co_u64 n)

@@ -63,6 +63,28 @@ cohort_status cuda_prefix(cohort_context *context, const struct prefix *p, uint6
                            gpu_look_back_blocks(context, tiles), gpu_of(context)->tuning->block, 0, &s);
 }
 
+/* ---- the sums that other operations need: exclusive, of 64-bit words, in place ------------------------- */
+
+static struct prefix scan_of(co_u64 *a, uint64_t n, void *workspace)
+{
+    struct prefix p = {n, sizeof *a, 0, a, a, workspace};
+    return p;
+}
+
+uint64_t gpu_scan_bytes(cohort_context *context, uint64_t n)
+{
+    struct prefix p = scan_of(NULL, n, NULL);
+    uint64_t bytes = 0;
+    cuda_prefix(context, &p, &bytes);
+    return bytes;
+}
+
+cohort_status gpu_scan(cohort_context *context, co_u64 *a, uint64_t n, co_u64 *workspace)
+{
+    struct prefix p = scan_of(a, n, workspace);
+    return cuda_prefix(context, &p, NULL);
+}
+
 cohort_status cuda_reduce(cohort_context *context, const struct reduce *r, uint64_t *need)
 {
     struct reduce_step s = {r->in, r->n, lead_of(r->in, r->bytes), REDUCE_ADD, 0, r->out};

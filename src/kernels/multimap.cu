@@ -7,7 +7,7 @@
  * Rows. The result of a retrieval is cut into tiles of rows, whoever they belong to: one lane finds the query of the tile's
  * first row by binary search over the offsets, another that of its last, and each lane that of its rows between the two. So a
  * query with a million values and a million queries with one cost the same. */
-#include "scan.h"
+#include "shape/multimap.h"
 
 /* ---- lanes of one slot --------------------------------------------------------------------------------------------- */
 

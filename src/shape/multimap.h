@@ -54,17 +54,6 @@ struct multimap_step {
     co_u64 *export_offsets;
 };
 
-/* A scan (exclusive sums, in place) goes by tiles, SCAN_EACH words for each lane of a block: the sums of all tiles, a scan of
- * these, then the tiles themselves. */
-#define SCAN_EACH  16u
-#define SCAN_WARPS 8u /* of a block, at most */
-
-struct scan_step {
-    co_u64 *a;
-    co_u64 n, tiles;
-    co_u64 *sums; /* of each tile; then of all tiles before it. NULL if there is one tile */
-};
-
 /* ---- one entry ---------------------------------------------------------------------------------------------------
  * `wide` says that keys (or values) have 8 bytes, not 4. Callers pass constants. */
 
