@@ -26,7 +26,7 @@ static void few_tiles(struct test *t, cohort_split_method method)
 /* Numbers of a few tiles, small ones. */
 static struct column *few_numbers(struct test *t, unsigned bytes)
 {
-    struct column *in = column_new(t, test_below(t, 2500), bytes);
+    struct column *in = column_new(t, test_below(t, 2000), bytes);
     for (uint64_t i = 0; i < in->count; i++)
         column_put(in, i, test_below(t, 1000));
     return in;
@@ -191,7 +191,7 @@ static void stalled_sorts(struct test *t)
 {
     if (lacks(t, 1))
         test_skip(t, "not all calls are there");
-    in_schedules(t, test_scale(t, 100, 700, 7000), few_tiles_of_sort);
+    in_schedules(t, test_scale(t, 20, 120, 1200), few_tiles_of_sort);
 }
 
 /* ---- graphs ---------------------------------------------------------------------------------------------------------------- */

@@ -259,6 +259,8 @@ static void orders(struct test *t)
         for (int descending = 0; descending <= 1; descending++)
             for (enum key_pattern pattern = KEYS_RANDOM; pattern < KEY_PATTERNS; pattern++) {
                 struct sort_plan p = sort_plan(test_size(t, 20011, 701), order);
+                if (t->kind == TEST_SIM && !t->ci && test_below(t, t->quick ? 6 : 3))
+                    continue;
                 p.descending = descending;
                 p.pattern = pattern;
                 p.columns = 1;
@@ -297,7 +299,7 @@ static void bit_ranges(struct test *t)
 
 static void segments(struct test *t)
 {
-    for (uint64_t i = test_scale(t, 20, 60, 400); i > 0; i--) {
+    for (uint64_t i = test_scale(t, 15, 40, 400); i > 0; i--) {
         struct sort_plan p = sort_plan(test_below(t, test_size(t, 30000, 900)),
                                        (cohort_order)(1 + test_below(t, COHORT_ORDER_F64)));
         const uint64_t counts[] = {1, 2, 3, 10, 100, 1 + p.n / 3, 2 * p.n + 1};
@@ -318,6 +320,8 @@ static void columns(struct test *t)
 {
     for (unsigned count = 0; count <= COHORT_COLUMNS_MOST; count++)
         for (unsigned permutation = 0; permutation <= 8; permutation += 4) {
+            if (t->kind == TEST_SIM && t->quick && count > 3 && test_below(t, 4))
+                continue;
             struct sort_plan p =
                 sort_plan(test_size(t, 5003, 301), test_below(t, 2) ? COHORT_ORDER_U32 : COHORT_ORDER_U64);
             p.range = 1 + test_below(t, 1000);
@@ -332,7 +336,7 @@ static void columns(struct test *t)
 
 static void anything(struct test *t)
 {
-    for (uint64_t i = test_scale(t, 30, 150, 1000) / (t->kind == TEST_SIM ? 2 : 1); i > 0; i--) {
+    for (uint64_t i = test_scale(t, 30, 150, 1000) / (t->kind == TEST_SIM ? 3 : 1); i > 0; i--) {
         struct sort_plan p = sort_plan(test_below(t, test_size(t, 1 << 16, 1200)),
                                        (cohort_order)(1 + test_below(t, COHORT_ORDER_F64)));
         p.pattern = (enum key_pattern)test_below(t, KEY_PATTERNS);
@@ -357,8 +361,8 @@ static void large(struct test *t)
 {
     for (cohort_order order = COHORT_ORDER_U32; order <= COHORT_ORDER_U64; order += 3)
         for (unsigned columns = 0; columns <= 1; columns++) {
-            struct sort_plan p =
-                sort_plan(test_size(t, t->kind == TEST_CUDA ? 20000003 : 1000003, 20011), order);
+            struct sort_plan p = sort_plan(
+                test_size(t, t->kind == TEST_CUDA ? 20000003 : 1000003, t->quick ? 3001 : 9001), order);
             p.columns = columns;
             p.width[0] = (unsigned char)order_bytes(order);
             sort_do(t, &p);
