@@ -1,41 +1,73 @@
 /* cpu/sort.c: radix sort on the host's threads.
  *
- * What is larger than a thread's cache is sorted from the least significant digit by the passes of split_pass.c, with all threads
- * together. What is smaller is one thread's: it makes numbers that are in order as the keys are, sorts these with their
- * indices, by insertion where they are few and by digits else, and gathers the arrays along the indices. Segments
- * are taken by the place of their first entry, so that many small ones and a few large ones are shared out alike.
+ * All threads together split a large array by its most significant digit, of up to 11 bits, and then each sorts buckets by
+ * itself, which fit in its cache. A bucket that does not, since some values are frequent, is sorted by all threads from the least
+ * significant digit up, by passes of 8 bits; and so is the whole array if that is true of much of it. Both are the stable pass of
+ * split_pass.c. Segments are shared out as buckets are, by the place of their first entry, so that many small ones and a few large ones
+ * go alike.
  *
- * Bits that are the same in all keys are found first, and their digits left out. */
+ * What one thread sorts becomes 64-bit items, whose order is that of the keys: the keys themselves where nothing else is moved, and
+ * else 32 bits of the key and the entry's index, along which the arrays are gathered; 64-bit keys take a round for either half.
+ * Few items are sorted by insertion and merging, many by digits. Bits that are the same in all keys are found first and left out. */
 #include "split.h"
 
 #include <string.h>
 
-#define DIGIT_BITS  8u
-#define LOCAL       16384u /* entries that one thread sorts by itself */
-#define INSERTION   24u
-#define RANGE_GRAIN 4096u
-
-struct item {
-    co_u64 key;
-    co_u64 index;
-};
+#define DIGIT_BITS    8u
+#define FIRST_BITS    11u
+#define FIRST_BUCKET  16384u  /* entries that a bucket of the first digit should have */
+#define LOCAL_LEAST   16384u  /* entries that one thread sorts by itself, from */
+#define LOCAL_MOST    262144u /* to, as there are many */
+#define RUN           16u     /* items sorted by insertion, and */
+#define MERGED        64u     /* by merging */
+#define WIDE_DIGIT    4096u   /* from so many on digits of 11 bits, else of 8 */
+#define RANGE_GRAIN   4096u
+#define VARYING_GRAIN 65536u
+#define KEYS          256u /* keys put in order's numbers at a time */
 
 struct wide {
     co_u64 lo, hi;
 };
 
+struct range {
+    co_u64 begin, end;
+};
+
 struct sorter {
     const struct sort *s;
     struct cpu_digit digit;
-    struct cpu_pass pass; /* its arrays are the caller's */
-    void *other[CPU_ARRAYS_MOST];
-    co_u64 *offsets;    /* of a pass */
-    co_u64 *varying;    /* a worker's: the bits in which keys differ from the first */
-    struct item *items; /* 2 * LOCAL a worker */
-    co_u64 *large;      /* segments that are too large for one thread */
-    co_u64 larges;      /* atomic */
-    co_u64 begin, end;  /* of the large one at hand */
+    struct cpu_pass pass;              /* its arrays are the caller's */
+    void *other[CPU_ARRAYS_MOST];      /* as large as the outputs */
+    const void *from[CPU_ARRAYS_MOST]; /* what is sorted into the outputs; NULL: indices */
+    co_u64 *offsets;                   /* of a pass */
+    co_u64 *varying;                   /* a worker's: the bits in which keys differ from the first */
+    co_u64 *items;                     /* 2 * local a worker */
+    co_u64 local;                      /* entries that one thread sorts by itself */
+    struct range at;                   /* what all sort together */
+    /* What is sorted piece by piece: piece k is [bounds[k], bounds[k + 1]). */
+    const co_u64 *bounds;
+    co_u64 pieces;
+    struct range *large; /* those that are too large for one thread */
+    co_u64 larges;       /* atomic */
 };
+
+static co_u64 clamp(co_u64 x, co_u64 least, co_u64 most)
+{
+    return x < least ? least : x < most ? x : most;
+}
+
+/* Room for a pass of any number of buckets; fewer entries take less. */
+static void passes_room(cohort_context *context, struct cpu_pass *p, struct cpu_room *room)
+{
+    co_u64 most = room->bytes;
+    for (co_u32 bits = 1; bits <= FIRST_BITS; bits++) {
+        struct cpu_room again = *room;
+        p->buckets = 1u << bits;
+        cpu_pass_room(context, p, &again);
+        most = again.bytes > most ? again.bytes : most;
+    }
+    room->bytes = most;
+}
 
 static void sorter_room(cohort_context *context, struct sorter *r, const struct sort *s,
                         struct cpu_room *room)
@@ -47,21 +79,22 @@ static void sorter_room(cohort_context *context, struct sorter *r, const struct 
     r->digit = (struct cpu_digit){s->order, s->descending, 0, 0};
     cpu_pass_arrays(&r->pass, s->keys, s->keys_out, bytes, s->column, s->columns, s->permutation,
                     s->permutation_bytes);
-    r->items = cpu_room_take(room, 2ull * LOCAL * sizeof(struct item) * threads);
-    if (s->n <= LOCAL)
+    for (co_u32 a = 0; a < r->pass.arrays; a++)
+        r->from[a] = r->pass.array[a].in;
+    r->local = clamp(s->n / (4 * threads), LOCAL_LEAST, LOCAL_MOST);
+    r->items = cpu_room_take(room, 16 * clamp(s->n, 1, r->local) * threads);
+    if (s->n <= r->local)
         return;
     for (co_u32 a = 0; a < r->pass.arrays; a++)
         r->other[a] = cpu_room_take(room, s->n * r->pass.array[a].bytes);
-    r->offsets = cpu_room_take(room, 8 * ((1u << DIGIT_BITS) + 1));
+    r->offsets = cpu_room_take(room, 8 * ((1u << FIRST_BITS) + 1));
     r->varying = cpu_room_take(room, 64 * threads);
-    if (s->segments)
-        r->large = cpu_room_take(room, s->n / LOCAL * 8);
+    r->large = cpu_room_take(room, s->n / r->local * sizeof *r->large);
     r->pass.n = s->n;
-    r->pass.buckets = 1u << DIGIT_BITS;
     r->pass.source = CPU_FROM_DIGIT;
     r->pass.ids.key_bytes = bytes;
     r->pass.offsets = r->offsets;
-    cpu_pass_room(context, &r->pass, room);
+    passes_room(context, &r->pass, room);
 }
 
 static co_u64 order_mask(const struct sort *s)
@@ -70,98 +103,189 @@ static co_u64 order_mask(const struct sort *s)
     return below & ~((1ull << s->low_bit) - 1);
 }
 
-/* ---- by one thread -------------------------------------------------------------------------------------------------- */
+static co_u32 top_bit(co_u64 x)
+{
+    return 63 - (co_u32)__builtin_clzll(x);
+}
 
-static void insertion(struct item *items, co_u32 n)
+/* ---- items: stable by the bits of `mask` ---------------------------------------------------------------------------- */
+
+static void by_insertion(co_u64 *items, co_u32 n, co_u64 mask)
 {
     for (co_u32 i = 1; i < n; i++) {
-        struct item item = items[i];
+        co_u64 item = items[i];
         co_u32 j = i;
-        for (; j && items[j - 1].key > item.key; j--)
+        for (; j && (items[j - 1] & mask) > (item & mask); j--)
             items[j] = items[j - 1];
         items[j] = item;
     }
 }
 
-/* Sorts by the digits that vary; the result is where the return value says. */
-static struct item *by_digits(struct item *items, struct item *other, co_u32 n, co_u64 varying)
+static void merge(const co_u64 *a, co_u32 an, const co_u64 *b, co_u32 bn, co_u64 *restrict to, co_u64 mask)
 {
-    for (co_u32 shift = 0; varying >> shift; shift += DIGIT_BITS) {
-        co_u32 places[1u << DIGIT_BITS] = {0}, mask = (1u << DIGIT_BITS) - 1, sum = 0;
-        if (!(varying >> shift & mask))
-            continue;
+    const co_u64 *a_end = a + an, *b_end = b + bn;
+    while (a < a_end && b < b_end) {
+        int second = (*b & mask) < (*a & mask);
+        *to++ = second ? *b : *a;
+        b += second;
+        a += !second;
+    }
+    memcpy(to, a, (size_t)(a_end - a) * 8);
+    memcpy(to + (a_end - a), b, (size_t)(b_end - b) * 8);
+}
+
+/* Returns where the items are in the end. */
+static co_u64 *by_merging(co_u64 *items, co_u64 *other, co_u32 n, co_u64 mask)
+{
+    for (co_u32 i = 0; i < n; i += RUN)
+        by_insertion(items + i, n - i < RUN ? n - i : RUN, mask);
+    for (co_u32 run = RUN; run < n; run *= 2) {
+        for (co_u32 i = 0; i < n; i += 2 * run) {
+            co_u32 first = n - i < run ? n - i : run, rest = n - i - first;
+            merge(items + i, first, items + i + first, rest < run ? rest : run, other + i, mask);
+        }
+        co_u64 *swap = items;
+        items = other;
+        other = swap;
+    }
+    return items;
+}
+
+/* How many digits of at most `most` bits the bits of a mask are. */
+static co_u32 digits_of(co_u32 bits, co_u32 most)
+{
+    return (bits + most - 1) / most;
+}
+
+static co_u64 *by_digits(co_u64 *items, co_u64 *other, co_u32 n, co_u64 mask)
+{
+    co_u32 places[1u << FIRST_BITS], most = n < WIDE_DIGIT ? DIGIT_BITS : FIRST_BITS;
+    while (mask) {
+        co_u32 shift = (co_u32)__builtin_ctzll(mask), left = top_bit(mask) - shift + 1, sum = 0;
+        co_u32 digits = digits_of(left, most), last = (1u << (left + digits - 1) / digits) - 1;
+        memset(places, 0, (last + 1) * sizeof places[0]);
         for (co_u32 i = 0; i < n; i++)
-            places[items[i].key >> shift & mask]++;
-        for (co_u32 b = 0; b <= mask; b++) {
+            places[items[i] >> shift & last]++;
+        for (co_u32 b = 0; b <= last; b++) {
             co_u32 count = places[b];
             places[b] = sum;
             sum += count;
         }
         for (co_u32 i = 0; i < n; i++)
-            other[places[items[i].key >> shift & mask]++] = items[i];
-        struct item *swap = items;
+            other[places[items[i] >> shift & last]++] = items[i];
+        co_u64 *swap = items;
         items = other;
         other = swap;
-        if (shift + DIGIT_BITS >= 64)
-            break;
+        mask &= ~((co_u64)last << shift);
     }
     return items;
 }
 
+static co_u64 *sort_items(co_u64 *items, co_u64 *other, co_u32 n, co_u64 mask)
+{
+    if (n > MERGED)
+        return by_digits(items, other, n, mask);
+    return by_merging(items, other, n, mask);
+}
+
+/* ---- by one thread -------------------------------------------------------------------------------------------------- */
+
+static const void *at(const void *array, co_u64 i, co_u32 bytes)
+{
+    return (const char *)array + i * bytes;
+}
+
 #define GATHER(T)                  \
     for (co_u32 i = 0; i < n; i++) \
-    ((T *)array->out)[begin + i] = ((const T *)array->in)[items[i].index]
+    ((T *)to)[i] = ((const T *)from)[items[i] & 0xffffffffu]
 
-static void gather(const struct cpu_array *array, co_u64 begin, const struct item *items, co_u32 n)
+static void gather(const void *array, const struct cpu_array *out, co_u64 begin, const co_u64 *items,
+                   co_u32 n)
 {
-    if (!array->in)
+    const void *from = at(array, begin, out->bytes);
+    void *to = (char *)out->out + begin * out->bytes;
+    if (!array && out->bytes == 4)
         for (co_u32 i = 0; i < n; i++)
-            if (array->bytes == 4)
-                ((co_u32 *)array->out)[begin + i] = (co_u32)items[i].index;
-            else
-                ((co_u64 *)array->out)[begin + i] = items[i].index;
-    else if (array->bytes == 1)
+            ((co_u32 *)to)[i] = (co_u32)(begin + (items[i] & 0xffffffffu));
+    else if (!array)
+        for (co_u32 i = 0; i < n; i++)
+            ((co_u64 *)to)[i] = begin + (items[i] & 0xffffffffu);
+    else if (out->bytes == 1)
         GATHER(co_u8);
-    else if (array->bytes == 2)
+    else if (out->bytes == 2)
         GATHER(co_u16);
-    else if (array->bytes == 4)
+    else if (out->bytes == 4)
         GATHER(co_u32);
-    else if (array->bytes == 8)
+    else if (out->bytes == 8)
         GATHER(co_u64);
     else
         GATHER(struct wide);
 }
 
-static void sort_local(const struct sorter *r, co_u64 begin, co_u32 n, unsigned worker)
+/* Keys as numbers in order; returns the bits in which they differ and that count. */
+static co_u64 make_numbers(const struct sorter *r, co_u64 begin, co_u32 n, co_u64 *items)
 {
-    struct item *items = r->items + 2ull * LOCAL * worker, *other = items + LOCAL;
-    co_u64 mask = order_mask(r->s), varying = 0, keys[256];
-    for (co_u32 i = 0, part; i < n; i += part) {
-        part = n - i < 256 ? n - i : 256;
-        cpu_order_keys(&r->digit, r->s->keys, begin + i, part, keys);
-        for (co_u32 k = 0; k < part; k++)
-            items[i + k] = (struct item){keys[k] & mask, begin + i + k};
-    }
+    co_u64 varying = 0;
+    cpu_order_keys(&r->digit, r->from[0], begin, n, items);
     for (co_u32 i = 0; i < n; i++)
-        varying |= items[i].key ^ items[0].key;
-    if (n <= INSERTION)
-        insertion(items, n);
-    else
-        items = by_digits(items, other, n, varying);
-    for (co_u32 a = 0; a < r->pass.arrays; a++)
-        gather(&r->pass.array[a], begin, items, n);
+        varying |= items[i] ^ items[0];
+    return varying & order_mask(r->s);
 }
 
-/* ---- by all threads ------------------------------------------------------------------------------------------------- */
+/* 32 bits of each key, from `shift` on, beside the index of its entry. */
+static void pair_numbers(const struct sorter *r, co_u64 begin, co_u32 n, co_u64 *items, co_u32 shift)
+{
+    co_u64 numbers[KEYS];
+    for (co_u32 i = 0, part; i < n; i += part) {
+        part = n - i < KEYS ? n - i : KEYS;
+        cpu_order_keys(&r->digit, r->from[0], begin + i, part, numbers);
+        for (co_u32 k = 0; k < part; k++)
+            items[i + k] = numbers[k] >> shift << 32 | (i + k);
+    }
+}
+
+/* The second round of 64-bit keys: other bits, in the order of the first. */
+static void pair_again(const struct sorter *r, co_u64 begin, co_u32 n, co_u64 *items, co_u32 shift)
+{
+    co_u64 number;
+    for (co_u32 i = 0; i < n; i++) {
+        co_u64 index = items[i] & 0xffffffffu;
+        cpu_order_keys(&r->digit, r->from[0], begin + index, 1, &number);
+        items[i] = number >> shift << 32 | index;
+    }
+}
+
+static void sort_local(const struct sorter *r, co_u64 begin, co_u32 n, unsigned worker)
+{
+    co_u64 *items = r->items + 2 * clamp(r->s->n, 1, r->local) * worker,
+           *other = items + clamp(r->s->n, 1, r->local);
+    co_u64 *a = items, varying = make_numbers(r, begin, n, a);
+    if (r->pass.arrays == 1) {
+        a = sort_items(a, other, n, varying);
+        cpu_order_back(&r->digit, a, n, (char *)r->pass.array[0].out + begin * r->pass.array[0].bytes);
+        return;
+    }
+    co_u32 shift = varying ? (co_u32)__builtin_ctzll(varying) : 0;
+    pair_numbers(r, begin, n, a, shift);
+    a = sort_items(a, other, n, varying >> shift << 32);
+    if (varying >> shift >> 32) {
+        pair_again(r, begin, n, a, shift + 32);
+        a = sort_items(a, a == items ? other : items, n, varying >> shift & ~0xffffffffull);
+    }
+    for (co_u32 k = 0; k < r->pass.arrays; k++)
+        gather(r->from[k], &r->pass.array[k], begin, a, n);
+}
+
+/* ---- by all threads: from the least significant digit ------------------------------------------------------------------ */
 
 static void find_varying(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     const struct sorter *r = arg;
-    co_u64 keys[256], first, varying = 0;
-    cpu_order_keys(&r->digit, r->s->keys, r->begin, 1, &first);
-    for (co_u64 i = begin; i < end; i += 256) {
-        co_u32 n = end - i < 256 ? (co_u32)(end - i) : 256;
-        cpu_order_keys(&r->digit, r->s->keys, r->begin + i, n, keys);
+    co_u64 keys[KEYS], first, varying = 0;
+    cpu_order_keys(&r->digit, r->from[0], r->at.begin, 1, &first);
+    for (co_u64 i = begin; i < end; i += KEYS) {
+        co_u32 n = end - i < KEYS ? (co_u32)(end - i) : KEYS;
+        cpu_order_keys(&r->digit, r->from[0], r->at.begin + i, n, keys);
         for (co_u32 k = 0; k < n; k++)
             varying |= keys[k] ^ first;
     }
@@ -172,73 +296,82 @@ static co_u64 varying_bits(cohort_context *context, struct sorter *r)
 {
     co_u64 varying = 0, threads = cpu_device(context)->threads;
     memset(r->varying, 0, 64 * threads);
-    cpu_parallel(context, r->end - r->begin, 65536, find_varying, r);
+    cpu_parallel(context, r->at.end - r->at.begin, VARYING_GRAIN, find_varying, r);
     for (co_u64 t = 0; t < threads; t++)
         varying |= r->varying[t * 8];
     return varying & order_mask(r->s);
 }
 
-/* The digit that begins at or above `from` and has bits that vary; 0 if there is none. */
-static int next_digit(co_u64 varying, co_u32 from, struct cpu_digit *digit)
+/* Takes the lowest digit of 8 bits out of *varying; 0 if there is none. */
+static int next_digit(co_u64 *varying, struct cpu_digit *digit)
 {
-    varying = from < 64 ? varying >> from : 0;
-    if (!varying)
+    if (!*varying)
         return 0;
-    digit->shift = from + (co_u32)__builtin_ctzll(varying);
-    varying >>= __builtin_ctzll(varying);
-    digit->mask = (co_u32)(varying & ((1u << DIGIT_BITS) - 1));
-    digit->mask = (2u << (31 - __builtin_clz(digit->mask))) - 1;
+    digit->shift = (co_u32)__builtin_ctzll(*varying);
+    digit->mask = (co_u32)(*varying >> digit->shift & ((1u << DIGIT_BITS) - 1));
+    digit->mask = (2u << top_bit(digit->mask)) - 1;
+    *varying &= ~((co_u64)digit->mask << digit->shift);
     return 1;
 }
 
-static void *at(const void *array, co_u64 i, co_u32 bytes)
+/* A pass over entries r->at.begin to r->at.end, from one set of arrays to another. */
+static struct cpu_pass pass_of(cohort_context *context, const struct sorter *r, co_u32 buckets)
 {
-    return (char *)(uintptr_t)array + i * bytes;
+    struct cpu_pass p = r->pass;
+    struct cpu_room room = {(char *)p.starts, 0};
+    p.n = r->at.end - r->at.begin;
+    p.first = r->at.begin;
+    p.digit = r->digit;
+    p.buckets = buckets;
+    for (co_u32 a = 0; a < p.arrays; a++)
+        p.array[a].in = r->from[a] ? at(r->from[a], r->at.begin, p.array[a].bytes) : NULL;
+    cpu_pass_room(context, &p, &room);
+    return p;
 }
 
-/* Sorts entries r->begin to r->end by their digits, each pass from one set of arrays to the other, so that the last one ends in
- * the output. */
-static void sort_large(cohort_context *context, struct sorter *r)
+static void pass_into(const struct sorter *r, struct cpu_pass *p, int other)
 {
-    const co_u64 varying = varying_bits(context, r), begin = r->begin;
-    struct cpu_pass p = r->pass;
+    for (co_u32 a = 0; a < p->arrays; a++)
+        p->array[a].out =
+            (char *)(other ? r->other[a] : r->pass.array[a].out) + r->at.begin * p->array[a].bytes;
+    p->ids.keys = p->array[0].in;
+}
+
+static void pass_done(struct cpu_pass *p)
+{
+    for (co_u32 a = 0; a < p->arrays; a++)
+        p->array[a].in = p->array[a].out;
+}
+
+/* The passes go to and fro between `other` and the output and end there; so what comes from `other` may have to be copied first. */
+static void sort_together(cohort_context *context, struct sorter *r, co_u64 varying)
+{
+    struct cpu_pass p = pass_of(context, r, 1u << DIGIT_BITS);
     co_u32 left = 0;
-    p.n = r->end - r->begin;
-    p.first = begin;
-    p.digit = r->digit;
-    for (co_u32 from = 0; next_digit(varying, from, &p.digit); from = p.digit.shift + DIGIT_BITS)
+    for (co_u64 bits = varying; next_digit(&bits, &p.digit);)
         left++;
-    for (co_u32 a = 0; a < p.arrays; a++)
-        if (p.array[a].in)
-            p.array[a].in = at(p.array[a].in, begin, p.array[a].bytes);
-    struct cpu_room room = {(char *)p.starts, 0};
-    cpu_pass_room(context, &p, &room);
-    for (co_u32 from = 0; next_digit(varying, from, &p.digit); from = p.digit.shift + DIGIT_BITS) {
-        left--;
-        for (co_u32 a = 0; a < p.arrays; a++)
-            p.array[a].out = at(left % 2 ? r->other[a] : r->pass.array[a].out, begin, p.array[a].bytes);
-        p.ids.keys = p.array[0].in;
+    if (!left || (left % 2 == 0 && r->from[0] == r->other[0])) {
+        pass_into(r, &p, 0);
+        cpu_pass_copy(context, &p);
+        pass_done(&p);
+    }
+    while (next_digit(&varying, &p.digit)) {
+        pass_into(r, &p, --left % 2);
         cpu_pass_count(context, &p);
         cpu_pass_move(context, &p);
-        for (co_u32 a = 0; a < p.arrays; a++)
-            p.array[a].in = p.array[a].out;
-    }
-    if (!varying) {
-        for (co_u32 a = 0; a < p.arrays; a++)
-            p.array[a].out = at(p.array[a].out, begin, p.array[a].bytes);
-        cpu_pass_copy(context, &p);
+        pass_done(&p);
     }
 }
 
-/* ---- segments ------------------------------------------------------------------------------------------------------- */
+/* ---- pieces --------------------------------------------------------------------------------------------------------- */
 
-/* The first segment that begins at i or after. */
-static co_u64 segment_from(const struct sort *s, co_u64 i)
+/* The first piece that begins at i or after. */
+static co_u64 piece_from(const struct sorter *r, co_u64 i)
 {
-    co_u64 low = 0, high = s->segments;
+    co_u64 low = 0, high = r->pieces;
     while (low < high) {
         co_u64 middle = low + (high - low) / 2;
-        if (s->segment_offsets[middle] < i)
+        if (r->bounds[middle] < i)
             low = middle + 1;
         else
             high = middle;
@@ -246,17 +379,81 @@ static co_u64 segment_from(const struct sort *s, co_u64 i)
     return low;
 }
 
-static void sort_segments(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+static void sort_small(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     struct sorter *r = arg;
-    const co_u64 *offsets = r->s->segment_offsets;
-    for (co_u64 k = segment_from(r->s, begin); k < r->s->segments && offsets[k] < end; k++) {
-        co_u64 n = offsets[k + 1] - offsets[k];
-        if (n > LOCAL)
-            r->large[co_add64(&r->larges, 1)] = k;
-        else if (n)
-            sort_local(r, offsets[k], (co_u32)n, worker);
+    for (co_u64 k = piece_from(r, begin); k < r->pieces && r->bounds[k] < end; k++) {
+        co_u64 first = r->bounds[k], n = r->bounds[k + 1] - first;
+        if (n > r->local) {
+            struct range *range = &r->large[co_add64(&r->larges, 1)];
+            *range = (struct range){first, first + n};
+        } else if (n) {
+            sort_local(r, first, (co_u32)n, worker);
+        }
     }
+}
+
+/* Every piece by itself, from r->from into the outputs. */
+static void sort_pieces(cohort_context *context, struct sorter *r, const co_u64 *bounds, co_u64 pieces)
+{
+    r->bounds = bounds;
+    r->pieces = pieces;
+    cpu_parallel(context, r->s->n, RANGE_GRAIN, sort_small, r);
+    for (co_u64 i = 0; i < r->larges; i++) {
+        r->at = r->large[i];
+        sort_together(context, r, varying_bits(context, r));
+    }
+}
+
+/* ---- by all threads: the most significant digit first ------------------------------------------------------------------ */
+
+/* Whether buckets that are too large for one thread have no more than an eighth of all entries. */
+static int mostly_small(const struct sorter *r, co_u32 buckets)
+{
+    co_u64 sum = 0;
+    for (co_u32 b = 0; b < buckets; b++) {
+        co_u64 n = r->offsets[b + 1] - r->offsets[b];
+        sum += n > r->local ? n : 0;
+    }
+    return sum <= r->s->n / 8;
+}
+
+/* Bits of the first digit of `width`: as buckets of the right size need, and more if that saves a digit of what is left. */
+static co_u32 first_bits(co_u64 n, co_u32 width)
+{
+    co_u32 bits = (co_u32)clamp(top_bit(n / FIRST_BUCKET | 1) + 1, 1, FIRST_BITS);
+    if (width <= FIRST_BITS)
+        return width;
+    while (digits_of(width - bits, FIRST_BITS) > digits_of(width - FIRST_BITS, FIRST_BITS))
+        bits++;
+    return bits;
+}
+
+static void sort_all(cohort_context *context, struct sorter *r)
+{
+    r->at = (struct range){0, r->s->n};
+    co_u64 varying = varying_bits(context, r);
+    if (!varying) {
+        sort_together(context, r, 0);
+        return;
+    }
+    co_u32 lowest = (co_u32)__builtin_ctzll(varying), top = top_bit(varying) + 1;
+    co_u32 bits = first_bits(r->s->n, top - lowest);
+    struct cpu_pass p = pass_of(context, r, 1u << bits);
+    p.digit.shift = top - bits;
+    p.digit.mask = (1u << bits) - 1;
+    pass_into(r, &p, top - bits > lowest);
+    cpu_pass_count(context, &p);
+    if (top - bits > lowest && !mostly_small(r, p.buckets)) {
+        sort_together(context, r, varying);
+        return;
+    }
+    cpu_pass_move(context, &p);
+    if (top - bits == lowest)
+        return;
+    for (co_u32 a = 0; a < p.arrays; a++)
+        r->from[a] = r->other[a];
+    sort_pieces(context, r, r->offsets, p.buckets);
 }
 
 cohort_status cpu_sort(cohort_context *context, const struct sort *s, uint64_t *need)
@@ -264,20 +461,13 @@ cohort_status cpu_sort(cohort_context *context, const struct sort *s, uint64_t *
     struct cpu_room room = {need ? NULL : s->workspace, 0};
     struct sorter r;
     sorter_room(context, &r, s, &room);
-    if (need) {
+    if (need)
         *need = room.bytes;
-    } else if (s->segments) {
-        cpu_parallel(context, s->n, RANGE_GRAIN, sort_segments, &r);
-        for (co_u64 i = 0; i < r.larges; i++) {
-            r.begin = s->segment_offsets[r.large[i]];
-            r.end = s->segment_offsets[r.large[i] + 1];
-            sort_large(context, &r);
-        }
-    } else if (s->n > LOCAL) {
-        r.end = s->n;
-        sort_large(context, &r);
-    } else if (s->n) {
+    else if (s->segments)
+        sort_pieces(context, &r, s->segment_offsets, s->segments);
+    else if (s->n > r.local)
+        sort_all(context, &r);
+    else if (s->n)
         sort_local(&r, 0, (co_u32)s->n, 0);
-    }
     return COHORT_OK;
 }

@@ -51,8 +51,9 @@ struct cpu_digit {
 
 co_u32 cpu_order_bytes(co_u32 order);
 
-/* The numbers that keys are sorted by: unsigned, rising, bits from low_bit on. */
+/* The numbers that keys are sorted by, and back. */
 void cpu_order_keys(const struct cpu_digit *digit, const void *keys, co_u64 first, co_u32 count, co_u64 *to);
+void cpu_order_back(const struct cpu_digit *digit, const co_u64 *numbers, co_u32 count, void *to);
 
 struct cpu_pass;
 

@@ -285,6 +285,22 @@ void cpu_order_keys(const struct cpu_digit *d, const void *keys, co_u64 first, c
             to[i] = order32(k32[i], d->order, d->descending ? ~0u : 0);
 }
 
+void cpu_order_back(const struct cpu_digit *d, const co_u64 *numbers, co_u32 count, void *to)
+{
+    co_u32 *restrict k32 = to, turn = d->descending ? ~0u : 0, sign = 1u << 31;
+    co_u64 *restrict k64 = to, turn64 = d->descending ? ~0ull : 0, sign64 = 1ull << 63;
+    int is_float = d->order == COHORT_ORDER_F32 || d->order == COHORT_ORDER_F64;
+    int is_signed = d->order == COHORT_ORDER_I32 || d->order == COHORT_ORDER_I64;
+    for (co_u32 i = 0; d->order >= COHORT_ORDER_U64 && i < count; i++) {
+        co_u64 x = numbers[i] ^ turn64;
+        k64[i] = is_signed || (is_float && x & sign64) ? x ^ sign64 : is_float ? ~x : x;
+    }
+    for (co_u32 i = 0; d->order < COHORT_ORDER_U64 && i < count; i++) {
+        co_u32 x = (co_u32)numbers[i] ^ turn;
+        k32[i] = is_signed || (is_float && x & sign) ? x ^ sign : is_float ? ~x : x;
+    }
+}
+
 /* ---- for this processor --------------------------------------------------------------------------------------------- */
 
 CO_INLINE void narrow(const co_u32 *restrict ids, co_u32 n, co_u32 buckets, co_u16 *restrict to)
@@ -293,11 +309,27 @@ CO_INLINE void narrow(const co_u32 *restrict ids, co_u32 n, co_u32 buckets, co_u
         to[i] = (co_u16)(ids[i] < buckets ? ids[i] : buckets);
 }
 
+/* BITS whose ids are all good. */
+CO_INLINE void bits_of(const struct cpu_pass *p, co_u64 first, co_u32 count, co_u16 *restrict to)
+{
+    const co_u32 *restrict k32 = (const co_u32 *)p->ids.keys + first;
+    const co_u64 *restrict k64 = (const co_u64 *)p->ids.keys + first;
+    co_u32 shift = (co_u32)p->ids.fn->a, mask = (co_u32)p->ids.fn->b;
+    for (co_u32 i = 0; p->ids.key_bytes == 8 && i < count; i++)
+        to[i] = (co_u16)((co_u32)(k64[i] >> shift) & mask);
+    for (co_u32 i = 0; p->ids.key_bytes == 4 && i < count; i++)
+        to[i] = (co_u16)((k32[i] >> (shift & 31)) & mask);
+}
+
 CO_INLINE void pass_digits(const struct cpu_pass *p, co_u64 first, co_u32 count, co_u16 *to)
 {
     co_u32 ids[CPU_IDS];
     if (p->source == CPU_FROM_DIGIT) {
         digits_of(&p->digit, (const char *)p->ids.keys + first * p->ids.key_bytes, count, to);
+        return;
+    }
+    if (p->ids.fn->kind == SPLIT_BITS && p->ids.fn->b < p->buckets && p->ids.fn->a < 8 * p->ids.key_bytes) {
+        bits_of(p, first, count, to);
         return;
     }
     for (co_u32 i = 0, part; i < count; i += part) {

@@ -14,7 +14,8 @@
 #include <string.h>
 
 #if defined(__x86_64__)
-#    include <emmintrin.h>
+#    include <immintrin.h>
+#    define AVX512 __attribute__((target("avx512f")))
 #endif
 
 #define CHUNK 2048u /* entries whose buckets are made at a time */
@@ -39,6 +40,7 @@ struct way {
     char **to;    /* where the buffer will be written; NULL: nowhere */
     char *buffer;
     co_u32 bytes; /* of a bucket's buffer */
+    void (*empty)(const struct way *, co_u32 bucket);
 };
 
 /* A worker's own memory. */
@@ -212,27 +214,8 @@ void cpu_pass_count(cohort_context *context, struct cpu_pass *p)
 
 /* ---- moving --------------------------------------------------------------------------------------------------------- */
 
-CO_INLINE void write_line(char *to, const char *from, int streaming)
-{
-#if defined(__x86_64__)
-    if (streaming) {
-        __m128i a = _mm_load_si128((const __m128i *)(const void *)from);
-        __m128i b = _mm_load_si128((const __m128i *)(const void *)(from + 16));
-        __m128i c = _mm_load_si128((const __m128i *)(const void *)(from + 32));
-        __m128i d = _mm_load_si128((const __m128i *)(const void *)(from + 48));
-        _mm_stream_si128((__m128i *)(void *)to, a);
-        _mm_stream_si128((__m128i *)(void *)(to + 16), b);
-        _mm_stream_si128((__m128i *)(void *)(to + 32), c);
-        _mm_stream_si128((__m128i *)(void *)(to + 48), d);
-        return;
-    }
-#endif
-    (void)streaming;
-    memcpy(to, from, LINE);
-}
-
-/* A bucket's buffer is full: it goes out. */
-CO_INLINE void empty(const struct way *way, co_u32 bucket, int streaming)
+/* A bucket's buffer is full: it goes out. `line` writes a line. */
+CO_INLINE void empty(const struct way *way, co_u32 bucket, void line(char *to, const char *from))
 {
     char *to = way->to[bucket];
     co_u32 first = bucket * way->bytes, head = way->head[bucket];
@@ -246,39 +229,75 @@ CO_INLINE void empty(const struct way *way, co_u32 bucket, int streaming)
         memcpy(to + head, from + head, way->bytes - head);
     else
         for (co_u32 i = 0; i < way->bytes; i += LINE)
-            write_line(to + i, from + i, streaming);
-    for (co_u32 i = 0; !streaming && i < way->bytes; i += LINE)
-        __builtin_prefetch(to + way->bytes + i, 1); /* where it will go next */
+            line(to + i, from + i);
 }
 
-static NOINLINE void empty_streaming(const struct way *way, co_u32 bucket)
+CO_INLINE void line_cached(char *to, const char *from)
 {
-    empty(way, bucket, 1);
+    memcpy(to, from, LINE);
 }
 
+/* What will be written next is asked for. */
 static NOINLINE void empty_cached(const struct way *way, co_u32 bucket)
 {
-    empty(way, bucket, 0);
+    empty(way, bucket, line_cached);
+    for (co_u32 i = 0; way->to[bucket] && i < way->bytes; i += LINE)
+        __builtin_prefetch(way->to[bucket] + i, 1);
 }
 
-/* An entry into its bucket's buffer. */
-CO_INLINE void put(const struct way *way, co_u32 *next, char *buffer, co_u32 bucket, const char *entry,
-                   co_u32 mask, co_u32 bytes, int streaming)
+#if defined(__x86_64__)
+CO_INLINE void line_sse2(char *to, const char *from)
 {
-    co_u32 at = next[bucket];
-    memcpy(buffer + at, entry, bytes);
-    next[bucket] = at += bytes;
-    if (__builtin_expect(at & mask, 1))
-        return;
-    if (streaming)
-        empty_streaming(way, bucket);
-    else
-        empty_cached(way, bucket);
+    __m128i a = _mm_load_si128((const __m128i *)(const void *)from);
+    __m128i b = _mm_load_si128((const __m128i *)(const void *)(from + 16));
+    __m128i c = _mm_load_si128((const __m128i *)(const void *)(from + 32));
+    __m128i d = _mm_load_si128((const __m128i *)(const void *)(from + 48));
+    _mm_stream_si128((__m128i *)(void *)to, a);
+    _mm_stream_si128((__m128i *)(void *)(to + 16), b);
+    _mm_stream_si128((__m128i *)(void *)(to + 32), c);
+    _mm_stream_si128((__m128i *)(void *)(to + 48), d);
+}
+
+AVX512 static inline void line_avx512(char *to, const char *from)
+{
+    _mm512_stream_si512((void *)to, _mm512_load_si512((const void *)from));
+}
+
+static NOINLINE void empty_sse2(const struct way *way, co_u32 bucket)
+{
+    empty(way, bucket, line_sse2);
+}
+
+AVX512 static NOINLINE void empty_avx512(const struct way *way, co_u32 bucket)
+{
+    empty(way, bucket, line_avx512);
+}
+
+static void (*empty_streaming(void))(const struct way *, co_u32)
+{
+    return __builtin_cpu_supports("avx512f") ? empty_avx512 : empty_sse2;
+}
+#else
+static void (*empty_streaming(void))(const struct way *, co_u32)
+{
+    return empty_cached;
+}
+#endif
+
+/* An entry into its bucket's buffer; `end` is where that of byte 0 of all buffers would end. */
+CO_INLINE void put(const struct way *way, co_u32 *restrict next, char *restrict end,
+                   const co_u16 *restrict digit, const char *restrict entry, co_u32 mask, co_u32 bytes)
+{
+    co_u32 at = next[*digit] + bytes;
+    memcpy(end + at - bytes, entry, bytes);
+    next[*digit] = at;
+    if (__builtin_expect(!(at & mask), 0))
+        way->empty(way, *digit);
 }
 
 /* A chunk of an array into the buffers. */
 CO_INLINE void scatter(const struct way *way, const co_u16 *restrict digits, co_u32 count,
-                       const char *restrict in, co_u32 bytes, int streaming)
+                       const char *restrict in, co_u32 bytes)
 {
     co_u32 *restrict next = way->next, mask = way->bytes - 1, groups = count / GROUP;
     char *restrict buffer = way->buffer;
@@ -287,19 +306,10 @@ CO_INLINE void scatter(const struct way *way, const co_u16 *restrict digits, co_
             __builtin_prefetch(in + (size_t)CHUNK * bytes + line, 0, 2);
 #pragma GCC unroll 16
         for (co_u32 k = 0; k < GROUP; k++)
-            put(way, next, buffer, digits[k], in + (size_t)k * bytes, mask, bytes, streaming);
+            put(way, next, buffer, digits + k, in + (size_t)k * bytes, mask, bytes);
     }
     for (co_u32 k = 0; k < count % GROUP; k++)
-        put(way, next, buffer, digits[k], in + (size_t)k * bytes, mask, bytes, streaming);
-}
-
-CO_INLINE void scatter_bytes(const struct cpu_pass *p, const struct way *way, const co_u16 *digits,
-                             co_u32 count, const char *in, co_u32 bytes)
-{
-    if (p->streaming)
-        scatter(way, digits, count, in, bytes, 1);
-    else
-        scatter(way, digits, count, in, bytes, 0);
+        put(way, next, buffer, digits + k, in + (size_t)k * bytes, mask, bytes);
 }
 
 static const char *count_on(co_u64 first, co_u32 count, co_u32 bytes, co_u64 *numbers)
@@ -321,26 +331,26 @@ static void scatter_array(const struct cpu_pass *p, const struct own *own, co_u3
                                : count_on(p->first + i, count, array->bytes, own->numbers);
     switch (array->bytes) {
     case 1:
-        scatter_bytes(p, way, digits, count, in, 1);
+        scatter(way, digits, count, in, 1);
         break;
     case 2:
-        scatter_bytes(p, way, digits, count, in, 2);
+        scatter(way, digits, count, in, 2);
         break;
     case 4:
-        scatter_bytes(p, way, digits, count, in, 4);
+        scatter(way, digits, count, in, 4);
         break;
     case 8:
-        scatter_bytes(p, way, digits, count, in, 8);
+        scatter(way, digits, count, in, 8);
         break;
     default:
-        scatter_bytes(p, way, digits, count, in, 16);
+        scatter(way, digits, count, in, 16);
     }
 }
 
-static void begin_array(const struct cpu_pass *p, co_u64 part, const struct cpu_array *array,
-                        const struct way *way)
+static void begin_array(const struct cpu_pass *p, co_u64 part, const struct cpu_array *array, struct way *way)
 {
     const co_u64 *starts = p->starts + part * p->stride;
+    way->empty = p->streaming ? empty_streaming() : empty_cached;
     for (co_u32 b = 0; b < p->buckets; b++) {
         char *at = (char *)array->out + starts[b] * array->bytes;
         way->head[b] = (co_u32)((uintptr_t)at % LINE);
@@ -360,7 +370,7 @@ static void end_array(const struct cpu_pass *p, const struct way *way)
     }
 }
 
-static void move_part(const struct cpu_pass *p, co_u64 part, const struct own *own)
+static void move_part(const struct cpu_pass *p, co_u64 part, struct own *own)
 {
     co_u64 end = part_begin(p, part + 1);
     co_u32 count;
