@@ -57,8 +57,9 @@ mutant() {
         note='the patch does not apply'
     elif ! make -s -C "$tree" -f tests/mutants/Makefile >>"$work/$name.log" 2>&1; then
         note='does not compile'
+    elif program=$(header Program "$name") && [ ! -x "$tree/obj/${program:-test_schedules}" ]; then
+        note="there is no program $program (tests/mutants/Makefile)"
     else
-        program=$(header Program "$name")
         arguments=$(header Run "$name")
         for ((k = 1; k <= seeds; k++)); do
             seed=$((k * 1000003))
