@@ -29,13 +29,14 @@ static const char usage[] =
     "  --delta N         how wide a bucket is (default: from the weights and the number of edges)\n"
     "  --buckets N       of the multisplit, 2 to 256 (default: 32)\n"
     "  --weights N       of made-up graphs: from 1 to this (default: 1000)\n"
+    "  --loop WHERE      host: it waits for every round; device: for the whole search (default: host)\n"
     "  --runs N          1 to 32 (default: 3)\n"
     "  --threads N       of the CPU\n"
     "  --check           also find the distances by Dijkstra's algorithm, and compare\n"
     "  --brief           print only what does not depend on the machine\n";
 
 typedef struct options {
-    const char *device, *graph, *how;
+    const char *device, *graph, *how, *loop;
     unsigned long long rmat, grid, source, delta, buckets, weights, runs, threads;
     int source_given, check, brief;
 } options;
@@ -62,7 +63,7 @@ static unsigned long long number_of(const char *option, const char *text, unsign
 
 static options options_read(int argc, char **argv)
 {
-    options o = {.how = "all", .buckets = 32, .weights = 1000, .runs = 3};
+    options o = {.how = "all", .loop = "host", .buckets = 32, .weights = 1000, .runs = 3};
     for (int i = 1; i < argc; i++) {
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (!strcmp(name, "--check"))
@@ -79,6 +80,8 @@ static options options_read(int argc, char **argv)
             o.graph = value;
         else if (!strcmp(name, "--bucketing"))
             o.how = value;
+        else if (!strcmp(name, "--loop"))
+            o.loop = value;
         else if (!strcmp(name, "--rmat"))
             o.rmat = number_of(name, value, 5, 31);
         else if (!strcmp(name, "--grid"))
@@ -88,7 +91,7 @@ static options options_read(int argc, char **argv)
         else if (!strcmp(name, "--delta"))
             o.delta = number_of(name, value, 1, UINT32_MAX);
         else if (!strcmp(name, "--buckets"))
-            o.buckets = number_of(name, value, 2, 256);
+            o.buckets = number_of(name, value, 2, SEARCH_BUCKETS);
         else if (!strcmp(name, "--weights"))
             o.weights = number_of(name, value, 1, 1u << 30);
         else if (!strcmp(name, "--runs"))
@@ -98,6 +101,8 @@ static options options_read(int argc, char **argv)
         else
             fail(2, name, "no such option (--help tells more)");
     }
+    if (strcmp(o.loop, "host") && strcmp(o.loop, "device"))
+        fail(2, o.loop, "--loop must be host or device");
     if (!!o.rmat + !!o.grid + !!o.graph != 1)
         fail(2, "one graph is wanted: --rmat, --grid or --graph (--help tells more)", "");
     return o;
@@ -256,10 +261,11 @@ int main(int argc, char **argv)
     machine_open(&m, &o);
     graph g = graph_make(&o);
     search_plan plan = {0, (uint32_t)o.source, o.delta ? (uint32_t)o.delta : delta_of(&g),
-                        (uint32_t)o.buckets};
+                        (uint32_t)o.buckets, !strcmp(o.loop, "device")};
     if (!o.brief)
-        printf("%u nodes, %u edges, weights up to %u, from node %u; buckets %u wide; on the %s\n", g.nodes,
-               g.edges, g.heaviest, plan.source, plan.delta, m.name);
+        printf("%u nodes, %u edges, weights up to %u, from node %u; buckets %u wide; on the %s, the loop on "
+               "the %s\n",
+               g.nodes, g.edges, g.heaviest, plan.source, plan.delta, m.name, o.loop);
     uint32_t *distance = distances_make(&g), *right = o.check ? distances_right(&g, &o) : NULL;
     if (search_open(&s, &m, &g, why))
         fail(1, "the search", why);

@@ -13,16 +13,18 @@
 
 /* ---- a machine on the device under test --------------------------------------------------------------------------------- */
 
-static int relax_on_gpu(void *self, const struct sssp_relax *round, uint32_t longest)
+static int relax_on_gpu(void *self, const struct sssp_relax *round)
 {
     cohort_context *context = self;
     unsigned blocks = (unsigned)(round->n / 64 < 3 ? round->n / 64 + 1 : 3);
+    if (!round->offsets && round->delta && gpu_launch_grid(context, "sssp_find", 1, 32, 0, round))
+        return -1;
     if (gpu_launch_grid(context, "sssp_relax", blocks, 64, 0, round))
         return -1;
-    return longest > SSSP_LONG && gpu_launch_grid(context, "sssp_relax_chunks", 2, 64, 0, round) ? -1 : 0;
+    return round->chunk_room && gpu_launch_grid(context, "sssp_relax_chunks", 2, 64, 0, round) ? -1 : 0;
 }
 
-static int fetch_by_copy(void *self, struct sssp_counts *to, const struct sssp_counts *from)
+static int fetch_by_copy(void *self, struct sssp_state *to, const struct sssp_state *from)
 {
     return cohort_copy(self, to, from, sizeof *to) ? -1 : 0;
 }
@@ -34,11 +36,11 @@ static void close_nothing(void *self)
 
 static machine machine_open(struct test *t, team *threads)
 {
-    machine m = {t->context, "GPU", t->context, relax_on_gpu, fetch_by_copy, close_nothing};
+    machine m = {t->context, "GPU", t->context, relax_on_gpu, fetch_by_copy, NULL, close_nothing};
     if (t->kind != TEST_CPU)
         return m;
     *threads = (team){.context = t->context, .threads = 3};
-    return (machine){t->context, "CPU", threads, relax, fetch, close_nothing};
+    return (machine){t->context, "CPU", threads, relax, fetch, NULL, close_nothing};
 }
 
 /* ---- searches ------------------------------------------------------------------------------------------------------------ */
@@ -75,9 +77,14 @@ static void search_all(struct test *t, const graph *g, uint32_t source, uint64_t
     REQUIREF(t, !search_open(&s, &m, g, why), "%s", why);
     if (room)
         REQUIREF(t, !pools_make(s, room, why), "%s", why);
-    for (int how = 0; how < BUCKETINGS; how++)
+    s->resident = t->kind == TEST_SIM ? 16 : 64;
+    for (int how = 0; how < 2 * BUCKETINGS; how++)
         for (uint32_t delta = 3; delta < 5000 && !t->failures; delta *= 40) {
-            search_plan plan = {(bucketing)how, source, delta, delta == 3 ? 2 : delta == 120 ? 32 : 200};
+            search_plan plan = {(bucketing)(how % BUCKETINGS), source, delta,
+                                delta == 3     ? 2
+                                : delta == 120 ? 32
+                                               : 200,
+                                how >= BUCKETINGS};
             compare(t, s, g, &plan, right);
         }
     search_close(s);
@@ -178,7 +185,7 @@ static void far_away(struct test *t)
     machine m = machine_open(t, &threads);
     search *s;
     graph g = {0};
-    search_plan plan = {BUCKETING_MULTISPLIT, 0, 1u << 30, 4};
+    search_plan plan = {BUCKETING_MULTISPLIT, 0, 1u << 30, 4, 0};
     search_result result;
     uint32_t distance[3];
     REQUIRE(t, !read_text(t, &g, "0 1 4294967290\n1 2 5\n", 21, why));

@@ -2,13 +2,13 @@
  * the host's threads (threads.c) and for the simulated GPU of the tests.
  *
  * The pool holds entries, each a node and a distance at which it was reached. An entry is stale, and does nothing, if the node
- * has been reached at less since. A round takes the frontier, the entries with the least distances, and looks at every edge
- * that leaves their nodes: where that makes the target's distance less (an atomic minimum), the target goes into the pool. A
- * distance is put in once, by whoever made it the least, so nothing is done twice.
+ * has been reached at less since. A round takes the frontier, the entries at the front of the pool with the least distances,
+ * and looks at every edge that leaves their nodes: where that makes the target's distance less (an atomic minimum), the
+ * target goes into the pool. A distance is put in once, by whoever made it the least, so nothing is done twice.
  *
  * On a GPU a warp takes 32 entries, lays their edges end to end, and looks at 32 of them at a time. What a warp finds
  * goes into a queue in shared memory first. Nodes with very many edges are cut into chunks, which a second launch
- * deals out evenly. */
+ * deals out evenly. The last block settles the round. */
 #ifndef SSSP_RELAX_H
 #define SSSP_RELAX_H
 
@@ -20,12 +20,21 @@
 #    define SSSP_LONG 2048u /* edges of a node from which on they are cut into chunks */
 #endif
 
-/* What a round tells, in the context's memory. */
-struct sssp_counts {
-    co_u64 end;    /* of the frontier, in the pool */
-    co_u64 pushed; /* entries put in */
-    co_u32 chunks;
-    co_u32 bucket; /* of the frontier */
+/* In the context's memory; all zero at the start. */
+struct sssp_state {
+    co_u64 pushed;       /* entries put in, this round */
+    co_u32 chunks, done; /* chunks of long lists; blocks that are through */
+
+    /* what the last round has told */
+    co_u64 end;  /* of its frontier */
+    co_u64 came; /* entries put in */
+    co_u32 bucket, full;
+    co_u64 rounds, entries; /* so far */
+
+    /* of a resident search */
+    co_u64 live; /* entries in the pool, before those that are dead */
+    co_u64 base; /* the least distance that may be in it */
+    co_u32 more; /* it goes on */
 };
 
 struct sssp_chunk {
@@ -37,19 +46,23 @@ struct sssp_relax {
     const co_u64 *edge;  /* target, and the weight in the upper half */
     co_u32 *distance;    /* of each node */
 
-    co_u32 *keys, *nodes; /* the pool: entry i is nodes[i], reached at keys[i] */
-    co_u64 n;
+    co_u32 *keys, *nodes;  /* the pool: entry i is nodes[i], reached at keys[i] */
+    co_u64 n;              /* of it, dead ones with it; a resident search: all room there is */
     const co_u64 *offsets; /* of the pool's buckets: the frontier is the first that is not empty. NULL: */
     co_u32 buckets;
     co_u32
         delta; /* the pool is sorted, and the frontier those as near as its first, in steps of delta; 0: all */
 
-    co_u32 *new_keys, *new_nodes; /* where new entries go */
+    co_u32 *new_keys, *new_nodes; /* where new entries go; of a resident search behind the live ones */
     co_u64 room;                  /* for so many; what is beyond is counted, and lost */
-    struct sssp_counts *counts;   /* of this round */
-    struct sssp_counts *after;    /* of the next: cleared */
+    struct sssp_state *state;
     struct sssp_chunk *chunk;
-    co_u32 chunk_room;
+    co_u32 chunk_room; /* 0: no node has a long list */
+
+    /* A resident search: nobody reads sizes between rounds. The frontier dies where it lies, the dead go to the last bucket, and
+     * the buckets' bounds, `buckets` - 1 of them, move on in memory. */
+    co_u32 resident;
+    co_u32 *splitters;
 };
 
 /* Follows an edge from a node at distance d. Is its target nearer now? Then entry is the target, and its distance above. */
@@ -62,6 +75,18 @@ CO_INLINE int sssp_follow(const struct sssp_relax *r, co_u32 d, co_u64 edge, co_
     return beyond < co_min32(r->distance + target, beyond);
 }
 
+/* Live entries of the pool. */
+CO_INLINE co_u64 sssp_live(const struct sssp_relax *r)
+{
+    return r->resident ? co_read64(&r->state->live) : r->n;
+}
+
+/* Where new entries go: behind the live ones of the same array, or to the beginning of another. */
+CO_INLINE co_u64 sssp_behind(const struct sssp_relax *r)
+{
+    return r->resident && r->new_keys == r->keys ? sssp_live(r) : 0;
+}
+
 CO_INLINE void sssp_put(const struct sssp_relax *r, co_u64 at, co_u64 entry)
 {
     if (at >= r->room)
@@ -70,13 +95,12 @@ CO_INLINE void sssp_put(const struct sssp_relax *r, co_u64 at, co_u64 entry)
     co_write32(r->new_nodes + at, (co_u32)entry);
 }
 
-/* The distance of the entry, if it is not stale. Entries before the place where the next pool begins, if that is in the frontier,
- * die. */
+/* The distance of the entry, if it is not stale. Entries of the frontier that the next pool begins with, die. */
 CO_INLINE co_u32 sssp_take(const struct sssp_relax *r, co_u64 i, co_u64 end, co_u32 *node)
 {
-    co_u32 d = co_load32(r->keys + i);
-    if (i >= end / SSSP_ALIGN * SSSP_ALIGN)
-        co_store32(r->keys + i, SSSP_FAR); /* another lane may be looking for the end of the frontier */
+    co_u32 d = co_read32(r->keys + i);
+    if (r->resident || i >= end / SSSP_ALIGN * SSSP_ALIGN)
+        co_write32(r->keys + i, SSSP_FAR);
     if (d == SSSP_FAR)
         return SSSP_FAR;
     *node = co_read32(r->nodes + i);
@@ -86,14 +110,14 @@ CO_INLINE co_u32 sssp_take(const struct sssp_relax *r, co_u64 i, co_u64 end, co_
 /* Of a sorted pool's frontier. */
 CO_INLINE co_u64 sssp_limit(const struct sssp_relax *r)
 {
-    return ((co_u64)co_load32(r->keys) / r->delta + 1) * r->delta;
+    return ((co_u64)co_read32(r->keys) / r->delta + 1) * r->delta;
 }
 
-/* The first bucket that is not empty. */
+/* The first bucket that is not empty; the last is that of the dead, if the search is resident. */
 CO_INLINE co_u32 sssp_bucket(const struct sssp_relax *r)
 {
-    co_u32 b = 0;
-    while (b + 1 < r->buckets && co_read64(r->offsets + b + 1) == 0)
+    co_u32 b = 0, last = r->buckets - 1 - r->resident;
+    while (b < last && co_read64(r->offsets + b + 1) == 0)
         b++;
     return b;
 }
@@ -103,10 +127,10 @@ CO_INLINE co_u32 sssp_bucket(const struct sssp_relax *r)
 /* The end of the frontier in a sorted pool; a warp looks at 32 places at a time. */
 CO_INLINE co_u64 sssp_sorted_end(const struct sssp_relax *r)
 {
-    co_u64 low = 0, high = r->n, limit = sssp_limit(r);
+    co_u64 low = 0, high = sssp_live(r), limit = sssp_limit(r);
     while (low < high) { /* entries below low are below the limit, those from high on are not */
         co_u64 step = (high - low + 31) / 32, at = low + step * (co_lane() + 1) - 1;
-        co_u32 below = co_ones32(co_ballot(CO_FULL_WARP, at < high && co_load32(r->keys + at) < limit));
+        co_u32 below = co_ones32(co_ballot(CO_FULL_WARP, at < high && co_read32(r->keys + at) < limit));
         high = low + step * (below + 1) - 1 < high ? low + step * (below + 1) - 1 : high;
         low += step * below;
     }
@@ -117,10 +141,10 @@ CO_INLINE co_u64 sssp_sorted_end(const struct sssp_relax *r)
 
 CO_INLINE co_u64 sssp_sorted_end(const struct sssp_relax *r)
 {
-    co_u64 low = 0, high = r->n, limit = sssp_limit(r);
+    co_u64 low = 0, high = sssp_live(r), limit = sssp_limit(r);
     while (low < high) {
         co_u64 middle = (low + high) / 2;
-        if (co_load32(r->keys + middle) < limit)
+        if (co_read32(r->keys + middle) < limit)
             low = middle + 1;
         else
             high = middle;
@@ -133,13 +157,42 @@ CO_INLINE co_u64 sssp_sorted_end(const struct sssp_relax *r)
 /* The end of the frontier, and its bucket. */
 CO_INLINE co_u64 sssp_end(const struct sssp_relax *r, co_u32 *bucket)
 {
+    co_u64 live = sssp_live(r);
     *bucket = 0;
-    if (!r->n || (!r->offsets && !r->delta))
-        return r->n;
+    if (!live || (!r->offsets && !r->delta))
+        return live;
     if (!r->offsets)
-        return sssp_sorted_end(r);
+        return co_read64(&r->state->end); /* sssp_find was there */
     *bucket = sssp_bucket(r);
     return co_read64(r->offsets + *bucket + 1);
+}
+
+/* When all are through: what the round has come to, and where the next one stands. */
+CO_INLINE void sssp_settle(const struct sssp_relax *r, co_u64 end, co_u32 bucket)
+{
+    struct sssp_state *s = r->state;
+    co_u64 came = co_load64(&s->pushed), behind = sssp_behind(r), live = sssp_live(r);
+    co_u32 full = co_read32(&s->full) || came > r->room - behind;
+    co_write64(&s->end, end);
+    co_write64(&s->came, came);
+    co_write32(&s->bucket, bucket);
+    co_write32(&s->full, full);
+    co_write64(&s->rounds, co_read64(&s->rounds) + (live != 0));
+    co_write64(&s->entries, co_read64(&s->entries) + came);
+    co_store64(&s->pushed, 0);
+    co_store32(&s->chunks, 0);
+    co_store32(&s->done, 0);
+    if (!r->resident)
+        return;
+    co_u64 base = co_read64(&s->base) + (co_u64)bucket * r->delta;
+    live = full ? 0 : live + came - end; /* the search is given up: further rounds do nothing */
+    co_write64(&s->live, live);
+    co_write64(&s->base, base);
+    co_write32(&s->more, live && !full);
+    for (co_u32 b = 0; r->offsets && b + 2 < r->buckets; b++) {
+        co_u64 bound = base + (co_u64)(b + 1) * r->delta;
+        co_write32(r->splitters + b, bound < SSSP_FAR ? (co_u32)bound : SSSP_FAR);
+    }
 }
 
 #if !defined(CO_HAS_WARPS)
@@ -150,7 +203,7 @@ CO_INLINE co_u64 sssp_end(const struct sssp_relax *r, co_u32 *bucket)
 
 CO_INLINE void sssp_flush(const struct sssp_relax *r, const co_u64 *queue, co_u32 held)
 {
-    co_u64 at = co_add64(&r->counts->pushed, held);
+    co_u64 at = sssp_behind(r) + co_add64(&r->state->pushed, held);
     for (co_u32 i = 0; i < held; i++)
         sssp_put(r, at + i, queue[i]);
 }
@@ -189,7 +242,7 @@ CO_INLINE void sssp_flush(const struct sssp_relax *r, const co_u64 *queue, co_u3
         return;
     co_warp_sync(CO_FULL_WARP);
     if (co_lane() == 0)
-        at = co_add64(&r->counts->pushed, held);
+        at = sssp_behind(r) + co_add64(&r->state->pushed, held);
     at = co_shuffle64(CO_FULL_WARP, at, 0);
     for (co_u32 i = co_lane(); i < held; i += 32)
         sssp_put(r, at + i, co_read64(queue + i));
@@ -232,13 +285,34 @@ CO_INLINE co_u32 sssp_warp_edges(const struct sssp_relax *r, co_u64 *queue, co_u
 /* A long list goes to the second launch; there is room for the chunks of all nodes that have one. */
 CO_INLINE void sssp_cut(const struct sssp_relax *r, co_u32 d, co_u32 first, co_u32 edges)
 {
-    co_u32 chunks = (edges + SSSP_LONG - 1) / SSSP_LONG, at = co_add32(&r->counts->chunks, chunks);
+    co_u32 chunks = (edges + SSSP_LONG - 1) / SSSP_LONG, at = co_add32(&r->state->chunks, chunks);
     for (co_u32 k = 0; k < chunks && at + k < r->chunk_room; k++) {
         co_u32 left = edges - k * SSSP_LONG;
         co_write32(&r->chunk[at + k].distance, d);
         co_write32(&r->chunk[at + k].first, first + k * SSSP_LONG);
         co_write32(&r->chunk[at + k].edges, left < SSSP_LONG ? left : SSSP_LONG);
     }
+}
+
+/* One lane of the grid, in the block that is through last. */
+CO_INLINE int sssp_is_last(const struct sssp_relax *r)
+{
+    co_block_sync();
+    if (co_thread() != 0)
+        return 0;
+    co_fence();
+    if (co_add32(&r->state->done, 1) + 1 != co_blocks())
+        return 0;
+    co_fence();
+    return 1;
+}
+
+/* One warp, before the round of a sorted pool: where its frontier ends. */
+CO_KERNEL(sssp_find, struct sssp_relax)
+{
+    co_u64 end = sssp_live(args) ? sssp_sorted_end(args) : 0;
+    if (co_lane() == 0)
+        co_write64(&args->state->end, end);
 }
 
 CO_KERNEL(sssp_relax, struct sssp_relax)
@@ -248,12 +322,6 @@ CO_KERNEL(sssp_relax, struct sssp_relax)
     co_u64 *queue = queues + co_warp() * SSSP_QUEUE, end;
     co_u32 held = 0, bucket;
     end = sssp_end(r, &bucket);
-    if (co_block() == 0 && co_thread() == 0) {
-        co_write64(&r->counts->end, end);
-        co_write32(&r->counts->bucket, bucket);
-        co_write64(&r->after->pushed, 0);
-        co_write32(&r->after->chunks, 0);
-    }
     CO_EACH_WARP (base, end) {
         co_u64 i = base + co_lane();
         co_u32 node = 0, d = i < end ? sssp_take(r, i, end, &node) : SSSP_FAR, first = 0, edges = 0;
@@ -269,6 +337,8 @@ CO_KERNEL(sssp_relax, struct sssp_relax)
         held = sssp_warp_edges(r, queue, held, d, first, edges);
     }
     sssp_flush(r, queue, held);
+    if (!r->chunk_room && sssp_is_last(r))
+        sssp_settle(r, end, bucket);
 }
 
 /* A warp a chunk. */
@@ -277,7 +347,7 @@ CO_KERNEL(sssp_relax_chunks, struct sssp_relax)
     CO_SHARED(co_u64, queues, SSSP_WARPS * SSSP_QUEUE);
     const struct sssp_relax *r = args;
     co_u64 *queue = queues + co_warp() * SSSP_QUEUE;
-    co_u32 chunks = co_read32(&r->counts->chunks), held = 0;
+    co_u32 chunks = co_read32(&r->state->chunks), held = 0;
     co_u32 warps = co_blocks() * (co_threads() / 32);
     for (co_u32 k = co_block() * (co_threads() / 32) + co_warp(); k < chunks; k += warps) {
         const struct sssp_chunk *c = r->chunk + k;
@@ -290,6 +360,11 @@ CO_KERNEL(sssp_relax_chunks, struct sssp_relax)
         }
     }
     sssp_flush(r, queue, held);
+    if (!sssp_is_last(r))
+        return;
+    co_u32 bucket;
+    co_u64 end = sssp_end(r, &bucket);
+    sssp_settle(r, end, bucket);
 }
 
 #endif

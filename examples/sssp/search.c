@@ -9,8 +9,10 @@
  * sort        the pool is sorted by distance: the frontier is what lies in the same step of `delta` as the first entry
  * none        the frontier is all of the pool: Bellman and Ford's method, with the nodes that changed
  *
- * A round is a few launches and one small copy, by which the host learns how many entries the next pool has: the library
- * takes sizes as numbers. Nothing else waits. */
+ * The library takes sizes as numbers, so either the host learns after each round, by one small copy, how many entries the next
+ * pool has; or (resident) all rounds go over an array of fixed size, in which entries that were taken off are dead and keep
+ * the farthest distance there is. Then the buckets' bounds are splitters in memory, and nobody waits until the end. That pays
+ * where pools are small and rounds many. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "search.h"
@@ -25,16 +27,19 @@
 struct search {
     const machine *m;
     const graph *g;
-    uint32_t longest; /* edges of a node */
-    void *first, *edge, *distance, *offsets, *chunk;
-    struct sssp_counts *counts; /* two, for rounds by turns */
+    void *first, *edge, *distance, *offsets, *chunk, *splitters;
+    struct sssp_state *state;
     struct {
         uint32_t *keys, *nodes;
     } pool[2];
-    uint64_t room; /* of a pool */
+    uint64_t room;     /* of a pool */
+    uint64_t resident; /* entries of it that a resident search goes over */
+    void *workspace;   /* of a resident search */
+    uint64_t workspace_bytes;
     struct sssp_relax round;
     uint64_t base; /* the least distance that may be in the pool */
     search_plan plan;
+    char *why;
 };
 
 static int library(const search *s, cohort_status status, const char *doing, char why[256])
@@ -81,7 +86,6 @@ static uint32_t measure(search *s)
     uint32_t chunks = 0;
     for (uint32_t v = 0; v < s->g->nodes; v++) {
         uint32_t edges = s->g->first[v + 1] - s->g->first[v];
-        s->longest = edges > s->longest ? edges : s->longest;
         chunks += edges > SSSP_LONG ? (edges + SSSP_LONG - 1) / SSSP_LONG : 0;
     }
     return chunks;
@@ -105,12 +109,17 @@ int search_open(search **out, const machine *m, const graph *g, char why[256])
     if (!status)
         status = place(s, &s->chunk, chunks * sizeof(struct sssp_chunk), NULL);
     if (!status)
-        status = place(s, (void **)&s->counts, 2 * sizeof *s->counts, NULL);
+        status = place(s, (void **)&s->state, sizeof *s->state, NULL);
+    if (!status)
+        status = place(s, &s->splitters, COHORT_BUCKETS_MOST * 4, NULL);
     s->round.first = s->first;
     s->round.edge = s->edge;
     s->round.distance = s->distance;
     s->round.chunk = s->chunk;
     s->round.chunk_room = chunks;
+    s->round.state = s->state;
+    s->round.splitters = s->splitters;
+    s->resident = 1 << 14;
     return status ? library(s, status, "memory for the graph", why)
                   : pools_make(s, (uint64_t)g->nodes * 3 + 4096, why);
 }
@@ -119,7 +128,8 @@ void search_close(search *s)
 {
     if (!s)
         return;
-    void *all[] = {s->first, s->edge, s->distance, s->offsets, s->chunk, s->counts};
+    void *all[] = {s->first, s->edge,  s->distance,  s->offsets,
+                   s->chunk, s->state, s->splitters, s->workspace};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         cohort_free(s->m->context, all[i]);
     pools_free(s);
@@ -134,23 +144,26 @@ int search_distances(search *s, uint32_t *distance, char why[256])
 
 /* ---- rounds ------------------------------------------------------------------------------------------------------------- */
 
-static cohort_status split_pool(search *s, int to, uint64_t at, uint64_t n)
+static cohort_status split_pool(search *s, int to, uint64_t at, uint64_t n, uint64_t *need)
 {
     cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
     cohort_column nodes = {s->pool[!to].nodes + at, s->pool[to].nodes, 4};
     d.n = n;
     d.buckets = s->plan.buckets;
-    d.fn = cohort_fn_delta(s->base, s->plan.delta);
+    d.fn = s->plan.resident ? cohort_fn_splitters(s->splitters, s->plan.buckets - 1)
+                            : cohort_fn_delta(s->base, s->plan.delta);
     d.keys = s->pool[!to].keys + at;
     d.keys_out = s->pool[to].keys;
     d.columns = 1;
     d.column = &nodes;
     d.unordered = 1;
     d.offsets = s->offsets;
-    return cohort_multisplit(s->m->context, &d);
+    d.workspace = s->workspace;
+    d.workspace_bytes = s->workspace_bytes;
+    return need ? cohort_multisplit_workspace(s->m->context, &d, need) : cohort_multisplit(s->m->context, &d);
 }
 
-static cohort_status sort_pool(search *s, int to, uint64_t at, uint64_t n)
+static cohort_status sort_pool(search *s, int to, uint64_t at, uint64_t n, uint64_t *need)
 {
     cohort_sort_desc d = COHORT_SORT_INIT;
     cohort_column nodes = {s->pool[!to].nodes + at, s->pool[to].nodes, 4};
@@ -160,22 +173,25 @@ static cohort_status sort_pool(search *s, int to, uint64_t at, uint64_t n)
     d.keys_out = s->pool[to].keys;
     d.columns = 1;
     d.column = &nodes;
-    return cohort_sort(s->m->context, &d);
+    d.workspace = s->workspace;
+    d.workspace_bytes = s->workspace_bytes;
+    return need ? cohort_sort_workspace(s->m->context, &d, need) : cohort_sort(s->m->context, &d);
 }
 
-/* What is near of pool `to`, n entries, is relaxed; what it reaches goes behind. */
+/* What is near in pool `to`, n entries, is relaxed; what it reaches goes behind. */
 static void near_round(search *s, int to, uint64_t n)
 {
     struct sssp_relax *r = &s->round;
+    int resident = s->plan.resident;
     r->keys = s->pool[to].keys;
     r->nodes = s->pool[to].nodes;
     r->n = n;
     r->offsets = s->plan.how == BUCKETING_MULTISPLIT ? s->offsets : NULL;
     r->buckets = s->plan.buckets;
     r->delta = s->plan.delta;
-    r->new_keys = r->keys + n;
-    r->new_nodes = r->nodes + n;
-    r->room = s->room - n;
+    r->new_keys = resident ? r->keys : r->keys + n;
+    r->new_nodes = resident ? r->nodes : r->nodes + n;
+    r->room = resident ? n : s->room - n;
 }
 
 /* All of the other pool, n entries from `at` on, is relaxed; what it reaches goes to pool `to`. */
@@ -192,23 +208,60 @@ static void whole_round(search *s, int to, uint64_t at, uint64_t n)
     r->room = s->room;
 }
 
+/* One round with the pool at [at, at + n) of array !to. */
+static int round_enqueue(search *s, int to, uint64_t at, uint64_t n)
+{
+    cohort_status status = COHORT_OK;
+    s->round.resident = (co_u32)s->plan.resident;
+    if (s->plan.how == BUCKETING_NONE) {
+        whole_round(s, to, at, n);
+    } else {
+        status =
+            s->plan.how == BUCKETING_SORT ? sort_pool(s, to, at, n, NULL) : split_pool(s, to, at, n, NULL);
+        near_round(s, to, n);
+    }
+    if (status)
+        return library(s, status, "a round", s->why);
+    if (s->m->relax(s->m->self, &s->round))
+        return snprintf(s->why, 256, "a round failed on the %s", s->m->name), -1;
+    return 0;
+}
+
+/* Bounds of a resident search's buckets, to begin with; the last begins with the dead. */
+static cohort_status bounds_begin(search *s)
+{
+    uint32_t bounds[SEARCH_BUCKETS], count = s->plan.buckets - 1;
+    for (uint32_t b = 0; b < count; b++) {
+        uint64_t bound = (uint64_t)(b + 1) * s->plan.delta;
+        bounds[b] = b + 1 < count && bound < SSSP_FAR ? (uint32_t)bound : SSSP_FAR;
+    }
+    return cohort_copy(s->m->context, s->splitters, bounds, count * 4);
+}
+
 /* The search begins with its source in pool 0. */
 static cohort_status begin(search *s)
 {
     cohort_context *context = s->m->context;
     const uint32_t near = 0;
+    const struct sssp_state state = {.live = 1, .more = 1};
     cohort_status status = cohort_fill(context, s->distance, 0xff, (uint64_t)s->g->nodes * 4);
     if (!status)
         status = cohort_copy(context, (uint32_t *)s->distance + s->plan.source, &near, 4);
+    if (!status && s->plan.resident)
+        status = cohort_fill(context, s->pool[0].keys, 0xff, s->resident * 4);
+    if (!status && s->plan.resident)
+        status = bounds_begin(s);
     if (!status)
         status = cohort_copy(context, s->pool[0].keys, &near, 4);
     if (!status)
         status = cohort_copy(context, s->pool[0].nodes, &s->plan.source, 4);
     if (!status)
-        status = cohort_fill(context, s->counts, 0, 2 * sizeof *s->counts);
+        status = cohort_copy(context, s->state, &state, sizeof state);
     s->base = 0;
-    return status;
+    return status ? status : cohort_wait(context);
 }
+
+/* ---- the host between rounds -------------------------------------------------------------------------------------------- */
 
 static double now(void)
 {
@@ -217,69 +270,123 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* One round with the pool at [at, at + n) of array !to. */
-static int round_run(search *s, int to, uint64_t at, uint64_t n, struct sssp_counts *counts, char why[256])
+static int fetch_state(search *s, struct sssp_state *state)
 {
-    cohort_status status = COHORT_OK;
-    if (s->plan.how == BUCKETING_NONE) {
-        whole_round(s, to, at, n);
-    } else {
-        status = s->plan.how == BUCKETING_SORT ? sort_pool(s, to, at, n) : split_pool(s, to, at, n);
-        near_round(s, to, n);
-    }
-    s->round.counts = s->counts + to;
-    s->round.after = s->counts + !to;
-    if (status)
-        return library(s, status, "a round", why);
-    if (s->m->relax(s->m->self, &s->round, s->longest) || s->m->fetch(s->m->self, counts, s->round.counts))
-        return snprintf(why, 256, "a round failed on the %s", s->m->name), -1;
-    return 0;
+    if (!s->m->fetch(s->m->self, state, s->state))
+        return 0;
+    return snprintf(s->why, 256, "what a round has told could not be fetched from the %s", s->m->name), -1;
 }
 
 /* 1: the pool was too small, and entries were lost. */
-static int rounds_run(search *s, search_result *result, char why[256])
+static int rounds_run(search *s, search_result *result)
 {
     uint64_t at = 0, n = 1;
-    int to = 1;
-    for (; n; to = !to) {
-        struct sssp_counts counts;
-        if (round_run(s, to, at, n, &counts, why))
+    struct sssp_state state;
+    double start = now();
+    for (int to = 1; n; to = !to) {
+        if (round_enqueue(s, to, at, n) || fetch_state(s, &state))
             return -1;
-        result->rounds++;
-        result->entries += counts.pushed;
         result->moved += n;
-        if (counts.pushed > s->round.room)
+        if (state.full)
             return 1;
-        s->base += (uint64_t)counts.bucket * s->plan.delta;
+        s->base += (uint64_t)state.bucket * s->plan.delta;
         if (s->plan.how == BUCKETING_NONE) {
             at = 0;
-            n = counts.pushed;
-        } else if (counts.end == n && !counts.pushed) {
+            n = state.came;
+        } else if (state.end == n && !state.came) {
             n = 0;
         } else { /* a few that were taken off stay, dead */
-            at = counts.end / SSSP_ALIGN * SSSP_ALIGN;
-            n += counts.pushed - at;
+            at = state.end / SSSP_ALIGN * SSSP_ALIGN;
+            n += state.came - at;
         }
     }
+    result->seconds = now() - start;
+    result->rounds = state.rounds;
+    result->entries = state.entries;
     return 0;
 }
+
+/* ---- resident ----------------------------------------------------------------------------------------------------------- */
+
+/* There and back, so that it can be done again. */
+static int two_rounds(void *arg)
+{
+    search *s = arg;
+    uint64_t n = s->plan.how == BUCKETING_NONE ? s->room : s->resident;
+    return round_enqueue(s, 1, 0, n) || round_enqueue(s, 0, 0, n) ? -1 : 0;
+}
+
+static int repeat_by_host(search *s, double *seconds)
+{
+    struct sssp_state state = {.more = 1};
+    double start = now();
+    while (state.more)
+        if (two_rounds(s) || fetch_state(s, &state))
+            return -1;
+    *seconds = now() - start;
+    return 0;
+}
+
+/* Workspace of its own, which a recorded call keeps. */
+static cohort_status resident_make(search *s)
+{
+    uint64_t need = 0;
+    cohort_status status = COHORT_OK;
+    cohort_free(s->m->context, s->workspace);
+    s->workspace = NULL;
+    s->workspace_bytes = 0;
+    if (s->plan.how == BUCKETING_NONE)
+        return COHORT_OK;
+    status = s->plan.how == BUCKETING_SORT ? sort_pool(s, 1, 0, s->resident, &need)
+                                           : split_pool(s, 1, 0, s->resident, &need);
+    if (!status && need)
+        status = place(s, &s->workspace, need, NULL);
+    s->workspace_bytes = s->workspace ? need : 0;
+    return status;
+}
+
+/* Two rounds in vain first: what the library makes when it is called so for the first time, it has then made. */
+static int resident_run(search *s, search_result *result)
+{
+    struct sssp_state state;
+    if (two_rounds(s))
+        return -1;
+    cohort_status status = begin(s);
+    if (status)
+        return library(s, status, "the search's beginning", s->why);
+    int failed = s->m->repeat ? s->m->repeat(s->m->self, two_rounds, s, s->state, &result->seconds)
+                              : repeat_by_host(s, &result->seconds);
+    if (failed)
+        return *s->why ? -1 : (snprintf(s->why, 256, "the loop failed on the %s", s->m->name), -1);
+    if (fetch_state(s, &state))
+        return -1;
+    result->rounds = state.rounds;
+    result->entries = state.entries;
+    result->moved = state.rounds * s->resident;
+    return state.full ? 1 : 0;
+}
+
+/* ---- a search ----------------------------------------------------------------------------------------------------------- */
 
 /* A pool that turns out too small is doubled, and the search begins again. */
 int search_run(search *s, const search_plan *plan, search_result *result, char why[256])
 {
     int again = 1;
     s->plan = *plan;
+    s->why = why;
+    *why = 0;
     while (again > 0) {
+        s->resident = s->resident < s->room ? s->resident : s->room;
         cohort_status status = begin(s);
-        if (!status)
-            status = cohort_wait(s->m->context);
+        memset(result, 0, sizeof *result);
+        if (!status && plan->resident)
+            status = resident_make(s);
         if (status)
             return library(s, status, "the search's beginning", why);
-        memset(result, 0, sizeof *result);
-        double start = now();
-        again = rounds_run(s, result, why);
-        result->seconds = now() - start;
-        if (again > 0 && pools_make(s, 2 * s->room, why))
+        again = plan->resident ? resident_run(s, result) : rounds_run(s, result);
+        if (again > 0 && plan->resident && plan->how != BUCKETING_NONE && 2 * s->resident <= s->room)
+            s->resident *= 2;
+        else if (again > 0 && pools_make(s, 2 * s->room, why))
             return -1;
     }
     return again;

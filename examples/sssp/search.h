@@ -8,17 +8,21 @@
 #include "graph.h"
 
 struct sssp_relax;
-struct sssp_counts;
+struct sssp_state;
 
-/* What does the rounds: the host's threads, or a GPU. */
+/* What does the rounds: the host's threads, or a GPU. The functions return 0, or -1. */
 typedef struct machine {
     cohort_context *context;
     const char *name;
     void *self;
-    /* One round, in the order of the context's calls: relax.h. `longest`: the most edges of a node. */
-    int (*relax)(void *self, const struct sssp_relax *round, uint32_t longest);
-    /* Waits, and brings the counts to the host. */
-    int (*fetch)(void *self, struct sssp_counts *to, const struct sssp_counts *from);
+    /* One round, in the order of the context's calls: relax.h. */
+    int (*relax)(void *self, const struct sssp_relax *round);
+    /* Waits, and brings the state to the host. */
+    int (*fetch)(void *self, struct sssp_state *to, const struct sssp_state *from);
+    /* Does `work`, which enqueues rounds, again and again while state->more, without the host between; tells how long it took.
+     * NULL: it cannot. */
+    int (*repeat)(void *self, int (*work)(void *arg), void *arg, const struct sssp_state *state,
+                  double *seconds);
     void (*close)(void *self);
 } machine;
 
@@ -28,11 +32,14 @@ int cuda_open(machine *m, const char *device, char why[256]); /* cuda.cu; only i
 
 typedef enum bucketing { BUCKETING_MULTISPLIT, BUCKETING_SORT, BUCKETING_NONE, BUCKETINGS } bucketing;
 
+enum { SEARCH_BUCKETS = 256 };
+
 typedef struct search_plan {
     bucketing how;
     uint32_t source;
     uint32_t delta;   /* how wide a bucket is */
-    uint32_t buckets; /* of MULTISPLIT */
+    uint32_t buckets; /* of MULTISPLIT, 2 to SEARCH_BUCKETS */
+    int resident;     /* the host waits for the whole search, not for each round */
 } search_plan;
 
 typedef struct search_result {

@@ -27,20 +27,21 @@ static void relax_share(void *arg, unsigned share, unsigned shares)
         sssp_relax_part(&t->round, from, from + part < t->end ? from + part : t->end, t->end);
 }
 
-static int relax(void *self, const struct sssp_relax *round, uint32_t longest)
+static int relax(void *self, const struct sssp_relax *round)
 {
     team *t = self;
-    struct sssp_counts *counts = round->counts;
-    (void)longest;
+    co_u32 bucket;
     t->round = *round;
     t->taken = 0;
-    counts->pushed = 0;
-    counts->end = t->end = sssp_end(round, &counts->bucket);
+    if (!round->offsets && round->delta)
+        round->state->end = sssp_live(round) ? sssp_sorted_end(round) : 0;
+    t->end = sssp_end(round, &bucket);
     team_run(t->end < FEW ? 1 : t->threads, relax_share, t);
+    sssp_settle(round, t->end, bucket);
     return 0;
 }
 
-static int fetch(void *self, struct sssp_counts *to, const struct sssp_counts *from)
+static int fetch(void *self, struct sssp_state *to, const struct sssp_state *from)
 {
     (void)self;
     *to = *from;
@@ -60,7 +61,7 @@ int threads_open(machine *m, unsigned threads, char why[256])
     cohort_context_options options = COHORT_CONTEXT_OPTIONS_INIT;
     cohort_context_info info = COHORT_CONTEXT_INFO_INIT;
     team *t = calloc(1, sizeof *t);
-    *m = (machine){NULL, "CPU", t, relax, fetch, close_team};
+    *m = (machine){NULL, "CPU", t, relax, fetch, NULL, close_team};
     options.device = "cpu";
     options.threads = threads;
     if (!t || cohort_context_create(&t->context, &options) || cohort_context_get_info(t->context, &info)) {
