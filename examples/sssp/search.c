@@ -250,6 +250,8 @@ static cohort_status begin(search *s)
     if (!status && s->plan.resident)
         status = cohort_fill(context, s->pool[0].keys, 0xff, s->resident * 4);
     if (!status && s->plan.resident)
+        status = cohort_fill(context, s->pool[0].nodes, 0, s->resident * 4);
+    if (!status && s->plan.resident)
         status = bounds_begin(s);
     if (!status)
         status = cohort_copy(context, s->pool[0].keys, &near, 4);
