@@ -75,7 +75,7 @@ static inline void bench_binomial(uint16_t law[BENCH_LAW], uint64_t buckets)
     double throws = (double)buckets - 1, below = 0, here = exp(-throws * log(2)), b = 0;
     double whole = lgamma(throws + 1) - throws * log(2);
     for (int i = 0; i < BENCH_LAW; i++) {
-        while (below + here < (i + 0.5) / BENCH_LAW && b < throws) {
+        while (below + here < (i + 0.5) / (double)BENCH_LAW && b < throws) {
             below += here;
             b++;
             here = exp(whole - lgamma(b + 1) - lgamma(throws - b + 1));

@@ -288,7 +288,7 @@ static int measure_all(bench *b, const split_options *o, fault *fault)
 {
     char folder[BENCH_PATH];
     const char *peers;
-    int status = bench_peers_find(b, o->peers, !b->dev.cpu, folder, &peers, fault);
+    int status = bench_peers_find(b, o->peers, 1, folder, &peers, fault);
     for (size_t i = 0; i < EXPERIMENTS && !status; i++) {
         const struct experiment *e = &experiments[i];
         if (o->experiment ? bench_listed(o->experiment, e->name) || bench_listed(o->experiment, "all")

@@ -313,7 +313,7 @@ static int experiment_measure(bench *b, const sort_options *o, int primitives, f
 {
     char folder[BENCH_PATH];
     sort_plan p = {.b = b};
-    int status = bench_peers_find(b, o->peers, !b->dev.cpu, folder, &p.peers, fault);
+    int status = bench_peers_find(b, o->peers, 1, folder, &p.peers, fault);
     if (!status)
         status = plan_take(&p, o, primitives, b->dev.cpu, fault);
     for (size_t w = 0; w < p.width_count && !status; w++)

@@ -167,11 +167,19 @@ static void append(char *list, size_t room, const char *word)
 static int peers_of_input(bench *b, const char *folder, const char *experiment, const split_width *w,
                           uint64_t n, const char *input, const char *buckets, fault *fault)
 {
-    char n_text[32], runs[32];
+    char n_text[32], runs[32], threads[32];
     snprintf(n_text, sizeof n_text, "%llu", (unsigned long long)n);
-    snprintf(runs, sizeof runs, "%llu", (unsigned long long)b->runs);
-    const char *arguments[] = {"--n",       n_text,  "--width", w->name, "--runs", runs,
-                               "--buckets", buckets, "--input", input,   NULL};
+    snprintf(runs, sizeof runs, "%llu",
+             (unsigned long long)(b->dev.cpu && n >= 1u << 22 ? 1 : b->runs)); /* sorts of seconds */
+    snprintf(threads, sizeof threads, "%llu", (unsigned long long)(b->dev.cpu ? b->dev.info.threads : 1));
+    const char *arguments[] = {"--device",  b->dev.cpu ? "cpu" : "cuda",
+                               "--threads", threads,
+                               "--n",       n_text,
+                               "--width",   w->name,
+                               "--runs",    runs,
+                               "--buckets", buckets,
+                               "--input",   input,
+                               NULL};
     return bench_peers_run(b, folder, experiment, arguments, fault);
 }
 

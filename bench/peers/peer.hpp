@@ -17,13 +17,13 @@
 #include <thread>
 #include <vector>
 
-#include "../keys.h"
+#include "../inputs.h"
 
 namespace peer
 {
 
 struct Options {
-    std::string experiment = "map", width = "64/64";
+    std::string experiment = "map", width = "64/64", device = "cpu", input = "uniform";
     std::uint64_t n = 1 << 20, runs = 3;
     unsigned threads = 1;
 };
@@ -43,7 +43,11 @@ inline Options options_read(int argc, char **argv)
             o.runs = std::strtoull(argv[i + 1], nullptr, 10);
         else if (name == "--threads")
             o.threads = static_cast<unsigned>(std::strtoul(argv[i + 1], nullptr, 10));
-        else if (o.experiment == "map" || o.experiment == "deletes") {
+        else if (name == "--device")
+            o.device = value;
+        else if (name == "--input")
+            o.input = value;
+        else if (name != "--buckets") {
             std::fprintf(stderr, "%s: no such option\n", argv[i]);
             std::exit(2);
         }
@@ -272,6 +276,70 @@ template <class Inner, class K, class V> class Usual
   protected:
     Inner inner;
 };
+
+// ---- sorts --------------------------------------------------------------------------------------------------------------
+
+template <class T, class Sort> void measure_sort_of(Report &report, const Options &o, unsigned threads, const std::vector<T> &in, Sort sort, const char *peer, const char *version)
+{
+    std::vector<T> out;
+    Row row{"sort", o.input, static_cast<double>(o.n), {}};
+    for (std::uint64_t run = 0; run <= o.runs; run++) {
+        out = in;
+        auto start = std::chrono::steady_clock::now();
+        sort(out);
+        double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        if (run)
+            row.seconds.push_back(std::max(seconds, 1e-9));
+    }
+    report.add(o, threads, row, peer, version);
+}
+
+template <class K> struct Pair {
+    K key, value;
+};
+template <class K> bool operator<(const Pair<K> &a, const Pair<K> &b)
+{
+    return a.key < b.key;
+}
+
+template <class K> std::vector<K> sort_keys(const Options &o)
+{
+    std::vector<K> keys(o.n);
+    bench_keys of = {INPUT_UNIFORM, sizeof(K), o.n, 256, nullptr};
+    for (int input = 0; input < INPUTS; input++)
+        if (o.input == bench_input_names[input])
+            of.input = static_cast<bench_input>(input);
+    std::vector<std::uint16_t> law(BENCH_LAW);
+    bench_binomial(law.data(), of.buckets);
+    of.law = law.data();
+    for (std::uint64_t i = 0; i < o.n; i++)
+        keys[i] = static_cast<K>(bench_input_key(&of, i));
+    return keys;
+}
+
+// Keys, or pairs as one array of structs; `sort` takes a vector of either.
+template <class K, class Sort> void measure_sort_width(Report &report, const Options &o, unsigned threads, Sort sort, const char *peer, const char *version)
+{
+    std::vector<K> keys = sort_keys<K>(o);
+    if (o.width == "32/0" || o.width == "64/0") {
+        measure_sort_of(report, o, threads, keys, sort, peer, version);
+        return;
+    }
+    std::vector<Pair<K>> pairs(o.n);
+    for (std::uint64_t i = 0; i < o.n; i++)
+        pairs[i] = {keys[i], static_cast<K>(i)};
+    measure_sort_of(report, o, threads, pairs, sort, peer, version);
+}
+
+template <class Sort> void measure_sort(Report &report, const Options &o, unsigned threads, Sort sort, const char *peer, const char *version)
+{
+    if (o.experiment != "sort" || o.device != "cpu")
+        return;
+    if (o.width == "32/0" || o.width == "32/32")
+        measure_sort_width<std::uint32_t>(report, o, threads, sort, peer, version);
+    else if (o.width == "64/0" || o.width == "64/64")
+        measure_sort_width<std::uint64_t>(report, o, threads, sort, peer, version);
+}
 
 } // namespace peer
 

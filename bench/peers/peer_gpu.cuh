@@ -24,7 +24,7 @@ inline void must(cudaError_t error, const char *doing)
 }
 
 struct Options {
-    std::string experiment = "multisplit", width = "32/0";
+    std::string experiment = "multisplit", width = "32/0", device = "cuda";
     std::uint64_t n = 1 << 20, runs = 3;
     std::vector<std::uint64_t> buckets = {2, 256};
     std::vector<bench_input> inputs = {INPUT_UNIFORM};
@@ -54,6 +54,8 @@ inline Options options_read(int argc, char **argv)
             o.n = std::strtoull(argv[i + 1], nullptr, 10);
         else if (name == "--runs")
             o.runs = std::strtoull(argv[i + 1], nullptr, 10);
+        else if (name == "--device")
+            o.device = value;
         else if (name == "--buckets") {
             o.buckets.clear();
             for (auto &word : words_of(value))
@@ -69,12 +71,9 @@ inline Options options_read(int argc, char **argv)
             std::exit(2);
         }
     }
+    if (o.device != "cuda")
+        o.experiment = "none of ours";
     return o;
-}
-
-inline unsigned key_bytes(const Options &o)
-{
-    return o.width[0] == '6' ? 8 : 4;
 }
 
 // ---- device memory and keys -------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// std::unordered_map of the compiler's library.
+// std::unordered_map and std::sort of the compiler's library.
 #include "peer.hpp"
 
 #include <unordered_map>
@@ -18,4 +18,6 @@ int main(int argc, char **argv)
     peer::Options options = peer::options_read(argc, argv);
     peer::Report report;
     peer::measure_width<Map>(report, options);
+    peer::measure_sort(report, options, 1, [](auto &v) { std::sort(v.begin(), v.end()); }, "std::sort",
+                       Map<std::uint32_t, std::uint32_t>::version());
 }

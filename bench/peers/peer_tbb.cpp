@@ -1,9 +1,11 @@
 // tbb::concurrent_hash_map, whose every operation may run beside any other, and tbb::concurrent_unordered_map, whose inserts
-// and finds may.
+// and finds may; tbb::parallel_sort.
 #include "peer.hpp"
 
 #include <tbb/concurrent_hash_map.h>
 #include <tbb/concurrent_unordered_map.h>
+#include <tbb/global_control.h>
+#include <tbb/parallel_sort.h>
 #include <tbb/version.h>
 
 template <class K, class V> class Hash
@@ -60,4 +62,7 @@ int main(int argc, char **argv)
     peer::Report report;
     peer::measure_width<Hash>(report, options);
     peer::measure_width<Unordered>(report, options);
+    tbb::global_control threads(tbb::global_control::max_allowed_parallelism, options.threads);
+    peer::measure_sort(report, options, options.threads, [](auto &v) { tbb::parallel_sort(v.begin(), v.end()); },
+                       "tbb::parallel_sort", TBB_VERSION_STRING);
 }
