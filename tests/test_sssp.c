@@ -185,7 +185,7 @@ static void far_away(struct test *t)
     machine m = machine_open(t, &threads);
     search *s;
     graph g = {0};
-    search_plan plan = {BUCKETING_MULTISPLIT, 0, 1u << 30, 4, 0};
+    search_plan plan = {BUCKETING_NONE, 0, 1u << 30, 4, 0};
     search_result result;
     uint32_t distance[3];
     REQUIRE(t, !read_text(t, &g, "0 1 4294967290\n1 2 5\n", 21, why));
