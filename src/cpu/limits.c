@@ -1,7 +1,7 @@
 /* limits.c: what this machine's memory can do at most, with all the context's threads.
  *
- * Copies go from one table to another. Random accesses come in groups: a group's addresses are hashes of a counter, its lines
- * are asked for ahead, then it is worked on, so that each thread has as many misses under way as the processor allows. A
+ * Copies go from one table to another. Random accesses go to hashes of a counter; each line is asked for
+ * 32 accesses ahead, so that each thread has as many misses under way as the processor allows all the time. A
  * compare-and-swap reads the word that it expects in the line that it has fetched for writing, so that it succeeds and the line
  * goes back to memory, once each way. Every figure is the median of five runs, each long enough for the clock. */
 #include "cpu.h"
@@ -10,7 +10,7 @@
 #include <time.h>
 
 #define RUNS       5
-#define GROUP      16u
+#define AHEAD      32u
 #define GRAIN      4096u
 #define LEAST_RUN  0.06 /* seconds */
 #define SECTOR     32u
@@ -46,49 +46,45 @@ static uint64_t somewhere(const struct accesses *a, uint64_t i)
     return (uint64_t)(((wide)mix(i + a->seed) * a->places) >> 64);
 }
 
+/* Access i is asked for AHEAD accesses before it is done: the line has come then, and as many are under way. */
+#define EACH_ACCESS(TYPE, place, write, body)                                    \
+    do {                                                                         \
+        TYPE *ring[AHEAD];                                                       \
+        for (uint64_t i = begin; i < end + AHEAD; i++) {                         \
+            TYPE *p = ring[i % AHEAD];                                           \
+            if (i >= begin + AHEAD)                                              \
+                body;                                                            \
+            if (i < end)                                                         \
+                __builtin_prefetch(ring[i % AHEAD] = a->words + (place), write); \
+        }                                                                        \
+    } while (0)
+
 static void read_sectors(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     struct accesses *a = arg;
-    const co_u64 *p[GROUP];
     uint64_t sum = 0;
     (void)worker;
-    for (uint64_t i = begin; i < end; i += GROUP) {
-        for (unsigned j = 0; j < GROUP; j++)
-            __builtin_prefetch(p[j] = a->words + somewhere(a, i + j) * (SECTOR / 8));
-        for (unsigned j = 0; j < GROUP; j++)
-            sum += p[j][0] ^ p[j][1] ^ p[j][2] ^ p[j][3];
-    }
+    EACH_ACCESS(const co_u64, somewhere(a, i) * (SECTOR / 8), 0, sum += p[0] ^ p[1] ^ p[2] ^ p[3]);
     co_add64(&a->sum, sum);
 }
 
 static void read_words(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     struct accesses *a = arg;
-    const co_u64 *p[GROUP];
     uint64_t sum = 0;
     (void)worker;
-    for (uint64_t i = begin; i < end; i += GROUP) {
-        for (unsigned j = 0; j < GROUP; j++)
-            __builtin_prefetch(p[j] = a->words + somewhere(a, i + j));
-        for (unsigned j = 0; j < GROUP; j++)
-            sum += *p[j];
-    }
+    EACH_ACCESS(const co_u64, somewhere(a, i), 0, sum += *p);
     co_add64(&a->sum, sum);
 }
 
 static void swap_words(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     struct accesses *a = arg;
-    co_u64 *p[GROUP];
     (void)worker;
-    for (uint64_t i = begin; i < end; i += GROUP) {
-        for (unsigned j = 0; j < GROUP; j++)
-            __builtin_prefetch(p[j] = a->words + somewhere(a, i + j), 1);
-        for (unsigned j = 0; j < GROUP; j++) {
-            co_u64 seen = co_load64(p[j]);
-            co_cas64(p[j], seen, seen + 1);
-        }
-    }
+    EACH_ACCESS(co_u64, somewhere(a, i), 1, {
+        co_u64 seen = co_load64(p);
+        co_cas64(p, seen, seen + 1);
+    });
 }
 
 static void fill_words(void *arg, uint64_t begin, uint64_t end, unsigned worker)
