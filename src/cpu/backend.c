@@ -305,6 +305,7 @@ cohort_status cpu_backend_open(cohort_context *context, const cohort_context_opt
         free(device);
         return COHORT_NO_MEMORY;
     }
+    device->loops = cpu_map_loops();
     device->cache_bytes = system_cache_bytes();
     system_processor(device->name, sizeof device->name);
     context->backend = &cpu_backend;

@@ -5,12 +5,14 @@
 #include "backend.h"
 
 struct cpu_pool;
+struct cpu_map_loops;
 
 struct cpu_device {
-    unsigned threads;      /* workers, the caller's thread included; at least 1 */
-    struct cpu_pool *pool; /* NULL with one thread */
-    uint64_t cache_bytes;  /* of the last cache level, 0 if not known */
-    char name[64];         /* the processor's */
+    unsigned threads;                  /* workers, the caller's thread included; at least 1 */
+    struct cpu_pool *pool;             /* NULL with one thread */
+    const struct cpu_map_loops *loops; /* those for this processor */
+    uint64_t cache_bytes;              /* of the last cache level, 0 if not known */
+    char name[64];                     /* the processor's */
     /* libcuda's function if it is in this process, and how often libraries had come and gone when it was looked for. */
     int (*pointer_attribute)(void *value, int attribute, unsigned long long pointer);
     unsigned long long loads;
@@ -42,9 +44,39 @@ cohort_status cpu_limits(cohort_context *context, cohort_limits *limits);
 
 /* ---- map.c --------------------------------------------------------------------------------------------------- */
 
+const struct cpu_map_loops *cpu_map_loops(void);
 int cpu_map_offers(cohort_context *context, co_u32 width, co_u32 group);
 cohort_status cpu_map_batch(cohort_context *context, const struct map_batch *batch, enum memory_kind memory);
 cohort_status cpu_map_sweep(cohort_context *context, const struct map_sweep *sweep, enum map_sweep_kind kind);
+
+/* ---- map_plain.c, map_avx2.c, map_avx512.c: the same loops for different processors --------------------------- */
+
+/* The thread sanitizer would not understand that vector loads of buckets are only hints. */
+#if defined(__SANITIZE_THREAD__)
+#    define CPU_VECTORS 0
+#elif defined(__has_feature)
+#    if __has_feature(thread_sanitizer)
+#        define CPU_VECTORS 0
+#    endif
+#endif
+#if !defined(CPU_VECTORS) && defined(__x86_64__) && defined(__GNUC__)
+#    define CPU_VECTORS 1
+#endif
+
+#define CPU_SWEEP_GRAIN 1024 /* slots that a thread takes at a time */
+
+/* What a range of a batch has to report. */
+struct cpu_report {
+    co_u64 taken, hits, added, failed, first_full, first_bad;
+    co_map_tally tally;
+};
+
+/* By width. `alone`: no other thread works on the table. Sweeps take a grain of slots at most. */
+struct cpu_map_loops {
+    void (*batch[6])(const struct map_batch *, co_u64 begin, co_u64 end, int alone, struct cpu_report *);
+    void (*sweep[6])(const struct map_sweep *, enum map_sweep_kind, co_u64 begin, co_u64 end, int alone);
+};
+extern const struct cpu_map_loops cpu_map_plain, cpu_map_avx2, cpu_map_avx512;
 
 /* ---- multimap.c ---------------------------------------------------------------------------------------------- */
 

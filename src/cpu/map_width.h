@@ -1,75 +1,415 @@
-/* cpu/map_width.h: a batch on the host's threads, for one width. Included by map.c once per instance.
+/* cpu/map_width.h: a batch on the host's threads, for one width. Included by map_loops.h once per instance.
  *
- * A thread takes its range 32 entries at a time, a word of every bitmap. The home buckets of the next 32 are prefetched
- * before the current 32 are worked on, so that the memory's latency is paid once a group and not once an entry.
+ * A random access to memory takes as long as a few hundred instructions, and a core can have a dozen of them under way; so
+ * a thread must know where it will look long before it does. It takes its range a group of 32 entries at a time, a word of
+ * every bitmap:
+ *
+ * 1. Where the walks of the next group begin is computed, by vector instructions where there are some.
+ * 2. For each entry of this group the home of an entry of the next is asked for (prefetched), and its own, which has come
+ *    by now, is looked at: without branches where it can be, since what is there is a coin toss.
+ * 3. Those that are not settled ask for their next bucket and go on a list. Once there is a group of them, it looks at the
+ *    buckets that have come, and those that still are not settled ask again and go to the list's end.
+ *
+ * So no look waits for memory but the last ones of a range, and long walks stay apart from the loop that does most of
+ * the work. Entries of a batch are in no order; those that come later add their bits to the bitmaps' words.
+ *
+ * What one thread does alone changes the table by plain stores. Mixed streams, the winner rule, and erasing by several
+ * threads are done by the protocol's own functions (shape/map_entry.h) once the bucket has come that settles them.
  *
  * Parameters: those of shape/map_entry.h. */
 
 #include "shape/map_entry.h"
+#include "cpu/map_bucket.h"
 
-CO_INLINE void MAP(prefetch)(const struct map_batch *b, co_u64 from, co_u64 end, int write)
+/* Where the walks of the group begin whose keys these are; 1 if one of the keys is none of the buckets'. */
+static __attribute__((noinline)) int MAP(starts)(const struct cpu_range *c, const KEY *restrict keys,
+                                                 struct cpu_starts *restrict starts)
 {
-    co_u64 to = from + 32 < end ? from + 32 : end;
-    for (co_u64 i = from; i < to; i++) {
-        const void *home = MAP(home)(&b->view, MAP(key_at)(b->keys, i));
-        if (write)
-            __builtin_prefetch(home, 1);
-        else
-            __builtin_prefetch(home, 0);
+    const co_u64 seed = c->b->view.seed, mask = c->b->view.mask, steps = c->b->view.linear ? 0 : mask;
+    const co_u32 pages = c->b->view.pages;
+    const unsigned shift = c->shift;
+    KEY greatest = 0;
+    for (int i = 0; i < CPU_GROUP; i++) {
+        co_u64 h = co_hash(keys[i], seed), page = (co_u64)(co_u32)(h >> 32) * pages >> 32;
+        starts->home[i] = ((page << shift) + (h & mask)) * MAP_BUCKET_BYTES;
+        starts->step[i] = (((h >> 16) & steps) | 1) * MAP_BUCKET_BYTES;
     }
+    for (int i = 0; i < CPU_GROUP; i++)
+        greatest = keys[i] > greatest ? keys[i] : greatest;
+    return greatest >= ERASED_KEY;
 }
 
-CO_INLINE void MAP(range)(const struct map_batch *b, co_u64 begin, co_u64 end, co_u32 step, co_u32 op,
-                          struct cpu_report *report)
+/* The keys of the group at `from`. Where the range ends in it they are in `room`, and then the last one again and again, so
+ * that there is something to look at. */
+static __attribute__((noinline)) const KEY *MAP(last_keys)(const KEY *keys, co_u64 count, KEY *room)
 {
-    int write = !(step == MAP_STEP_GET || (step == MAP_STEP_APPLY && op == CO_OP_FIND));
-    co_map_tally *tally = &report->tally;
-    MAP(prefetch)(b, begin, end, write);
-    for (co_u64 base = begin; base < end; base += 32) {
-        co_u64 count = end - base < 32 ? end - base : 32;
-        co_u32 part = b->where ? b->where[base / 32] : ~0u, hit = 0, failed = 0;
-        MAP(prefetch)(b, base + 32, end, write);
-        for (co_u32 k = 0; k < count; k++) {
-            if (!(part >> k & 1))
-                continue;
-            VALUE value;
-            int r = MAP(entry)(b, step, op, base + k, &value, tally);
-            if (MAP(has_result)(b, step, r))
-                MAP(put_value)(b->results, base + k, value);
-            hit |= (co_u32)(r == CO_MAP_HIT) << k;
-            failed |= (co_u32)(r >= CO_MAP_FULL) << k;
-            report->taken++;
-            report->added += r == CO_MAP_NEW;
-            if (__builtin_expect(r >= CO_MAP_FULL, 0))
-                cpu_report_failure(report, b->first_index + base + k, r);
+    for (co_u64 k = 0; k < CPU_GROUP; k++)
+        room[k] = keys[k < count ? k : count - 1];
+    return room;
+}
+
+CO_INLINE const KEY *MAP(group_keys)(const struct cpu_range *c, co_u64 from, KEY *room)
+{
+    const KEY *keys = (const KEY *)c->b->keys + from;
+    return c->end - from >= CPU_GROUP ? keys : MAP(last_keys)(keys, c->end - from, room);
+}
+
+/* ---- entries apart from their group ------------------------------------------------------------------------------------ */
+
+/* Tells what has become of an entry whose group's words of the bitmaps are written. */
+CO_INLINE void MAP(settled)(struct cpu_range *c, co_u64 i, int r, VALUE value)
+{
+    const struct map_batch *b = c->b;
+    if (MAP(has_result)(b, b->step, r))
+        MAP(put_value)(b->results, i, value);
+    c->report->hits += r == CO_MAP_HIT;
+    c->report->added += r == CO_MAP_NEW;
+    if (b->step == MAP_STEP_CLAIM || b->step == MAP_STEP_GET)
+        return;
+    if (b->hit)
+        b->hit[i / 32] |= (co_u32)(r == CO_MAP_HIT) << (i % 32);
+    if (__builtin_expect(r < CO_MAP_FULL, 1))
+        return;
+    if (b->failed)
+        b->failed[i / 32] |= 1u << (i % 32);
+    cpu_report_failure(c->report, b->first_index + i, r);
+}
+
+/* By the protocol's own functions, from the beginning of its walk. */
+static __attribute__((noinline)) int MAP(by_protocol)(struct cpu_range *c, co_u64 i, VALUE *value)
+{
+    *value = 0;
+    return MAP(entry)(c->b, c->b->step, c->b->op, i, value, &c->report->tally);
+}
+
+static void MAP(end_by_protocol)(struct cpu_range *c, co_u64 i)
+{
+    VALUE value;
+    int r = MAP(by_protocol)(c, i, &value);
+    MAP(settled)(c, i, r, value);
+}
+
+/* The two keys that look like marks lie apart: they are done at once. What is left of `part`. */
+static __attribute__((noinline)) co_u32 MAP(side_keys)(struct cpu_range *c, co_u64 base, co_u32 part)
+{
+    co_u32 rest = part;
+    for (co_u32 k = 0; k < CPU_GROUP; k++)
+        if (part >> k & 1 && MAP(key_at)(c->b->keys, base + k) >= ERASED_KEY) {
+            rest &= ~(1u << k);
+            MAP(end_by_protocol)(c, base + k);
         }
-        report->hits += (co_u64)__builtin_popcount(hit);
-        cpu_report_words(b, step, base, hit, failed);
+    return rest;
+}
+
+/* ---- the list of what is left over -------------------------------------------------------------------------------------- */
+
+/* A whole page has been seen by the entry that the list ends with: 1 if its walk goes on in the next page. Else it is over. */
+static __attribute__((noinline)) int MAP(next_page)(struct cpu_range *c, co_u64 entry, co_u64 seen,
+                                                    co_u64 *bucket)
+{
+    co_u64 page = c->within + MAP_BUCKET_BYTES, end = page * c->b->view.pages;
+    if (seen >> c->shift < c->b->view.reach) {
+        *bucket = *bucket + page < end ? *bucket + page : *bucket + page - end;
+        return 1;
+    }
+    MAP(end_by_protocol)(c, entry);
+    return 0;
+}
+
+/* An entry has seen a number of buckets, `bucket` the last of them: asks for the next one, and puts it at the list's end. */
+CO_INLINE void MAP(leave)(struct cpu_range *c, co_u64 entry, co_u64 bucket, co_u64 step, co_u64 seen)
+{
+    struct cpu_list *l = &c->list;
+    co_u32 at = l->tail % CPU_LATER;
+    bucket = cpu_next(c->within, bucket, step);
+    if (__builtin_expect(!(seen * MAP_BUCKET_BYTES & c->within), 0) &&
+        !MAP(next_page)(c, entry, seen, &bucket))
+        return;
+    __builtin_prefetch((const char *)c->b->view.slots + bucket);
+    l->entry[at] = entry;
+    l->bucket[at] = bucket;
+    l->step[at] = step;
+    l->seen[at] = seen;
+    l->tail++;
+}
+
+CO_INLINE void MAP(leave_group)(struct cpu_range *c, co_u64 base, co_u32 left,
+                                const struct cpu_starts *starts)
+{
+    for (; left; left &= left - 1) {
+        unsigned k = (unsigned)__builtin_ctz(left);
+        MAP(leave)(c, base + k, starts->home[k], starts->step[k], 1);
     }
 }
 
-static void MAP(batch)(const struct map_batch *b, co_u64 begin, co_u64 end, struct cpu_report *report)
+/* ---- FIND and GET ---------------------------------------------------------------------------------------------------- */
+
+/* Values to where they are wanted: to the hits, and if there is a fallback to all of `part`. */
+CO_INLINE void MAP(hand_out)(const struct map_batch *b, co_u64 base, co_u32 part, co_u32 hits, VALUE *values)
 {
-    if (b->step == MAP_STEP_RUN)
-        MAP(range)(b, begin, end, MAP_STEP_RUN, 0, report);
-    else if (b->step == MAP_STEP_CLAIM)
-        MAP(range)(b, begin, end, MAP_STEP_CLAIM, b->op, report);
-    else if (b->step == MAP_STEP_SETTLE)
-        MAP(range)(b, begin, end, MAP_STEP_SETTLE, b->op, report);
-    else if (b->step == MAP_STEP_GET)
-        MAP(range)(b, begin, end, MAP_STEP_GET, CO_OP_FIND, report);
-    else if (b->op == CO_OP_FIND)
-        MAP(range)(b, begin, end, MAP_STEP_APPLY, CO_OP_FIND, report);
-    else if (b->op == CO_OP_INSERT)
-        MAP(range)(b, begin, end, MAP_STEP_APPLY, CO_OP_INSERT, report);
-    else if (b->op == CO_OP_ASSIGN)
-        MAP(range)(b, begin, end, MAP_STEP_APPLY, CO_OP_ASSIGN, report);
-    else if (b->op == CO_OP_ERASE)
-        MAP(range)(b, begin, end, MAP_STEP_APPLY, CO_OP_ERASE, report);
-    else if (b->op == CO_OP_COUNT)
-        MAP(range)(b, begin, end, MAP_STEP_APPLY, CO_OP_COUNT, report);
+    VALUE *results = (VALUE *)b->results + base;
+    if (b->has_fallback && hits != part)
+        for (unsigned k = 0; k < CPU_GROUP; k++)
+            values[k] = hits >> k & 1 ? values[k] : (VALUE)b->fallback;
+    part = b->has_fallback ? part : hits;
+    if (part == ~0u)
+        memcpy(results, values, CPU_GROUP * sizeof *values);
+    else if (sizeof(VALUE) == 4)
+        cpu_put_32((void *)results, (void *)values, part);
     else
-        MAP(range)(b, begin, end, MAP_STEP_APPLY, b->op, report);
+        cpu_put_64((void *)results, (void *)values, part);
+}
+
+/* A group looks for its keys, each in one bucket: who is there, and whose bucket has room so that the key is in no other. While it
+ * looks it asks for the buckets `ahead`, if that is not NULL. */
+CO_INLINE co_u32 MAP(look_up)(const char *slots, const KEY *keys, const co_u64 *buckets, const co_u64 *ahead,
+                              VALUE *values, co_u32 *open)
+{
+    unsigned char seen[CPU_GROUP], room[CPU_GROUP];
+    for (unsigned k = 0; k < CPU_GROUP; k++) {
+        if (ahead)
+            __builtin_prefetch(slots + ahead[k]);
+        const char *bucket = slots + buckets[k];
+        unsigned matches = MAP(matches)(bucket, keys[k]);
+        seen[k] = (unsigned char)matches;
+        room[k] = (unsigned char)MAP(is_open)(bucket);
+        if (values)
+            values[k] = MAP(value_in)(MAP(first_of)(bucket, matches));
+    }
+    *open = cpu_nonzero(room);
+    return cpu_nonzero(seen);
+}
+
+/* All of the group look, also those that take no part. `near`: the table is in the cache. */
+CO_INLINE void MAP(find_group)(struct cpu_range *c, struct cpu_group *g, int near, int writes)
+{
+    VALUE values[CPU_GROUP];
+    co_u32 open;
+    g->hits = g->part & MAP(look_up)(c->b->view.slots, g->keys, g->now->home, near ? NULL : g->ahead->home,
+                                     writes ? values : NULL, &open);
+    g->left = g->part & ~(g->hits | open);
+    if (writes)
+        MAP(hand_out)(c->b, g->base, g->part, g->hits, values);
+}
+
+/* The first `count` of the list look at their buckets; those that are not settled go to its end. */
+static __attribute__((noinline)) void MAP(find_again)(struct cpu_range *c, co_u32 count)
+{
+    const struct map_batch *b = c->b;
+    struct cpu_list *l = &c->list;
+    const co_u32 at = l->head % CPU_LATER, part = count < CPU_GROUP ? (1u << count) - 1 : ~0u;
+    KEY keys[CPU_GROUP];
+    VALUE values[CPU_GROUP];
+    co_u32 open, hits;
+    for (co_u32 k = 0; k < CPU_GROUP; k++)
+        keys[k] = MAP(key_at)(b->keys, l->entry[at + (k < count ? k : 0)]);
+    for (co_u32 k = count; k < CPU_GROUP; k++)
+        l->bucket[at + k] = l->bucket[at];
+    hits = part & MAP(look_up)(b->view.slots, keys, l->bucket + at, NULL, values, &open);
+    l->head += CPU_GROUP; /* it begins with a whole group always */
+    l->tail = count < CPU_GROUP ? l->head : l->tail;
+    for (co_u32 rest = hits; rest; rest &= rest - 1) {
+        unsigned k = (unsigned)__builtin_ctz(rest);
+        MAP(settled)(c, l->entry[at + k], CO_MAP_HIT, values[k]);
+    }
+    for (co_u32 rest = part & ~(hits | open); rest; rest &= rest - 1) {
+        unsigned k = (unsigned)__builtin_ctz(rest);
+        MAP(leave)(c, l->entry[at + k], l->bucket[at + k], l->step[at + k], l->seen[at + k] + 1);
+    }
+}
+
+/* ---- what changes the table ----------------------------------------------------------------------------------------------- */
+
+/* INSERT, ASSIGN, apply. */
+CO_INLINE void MAP(put_group)(struct cpu_range *c, struct cpu_group *g, co_u32 op, int alone)
+{
+    const struct map_batch b = *c->b;
+    const KEY *keys = g->keys;
+    char *slots = b.view.slots;
+    co_u32 hits = 0, left = 0, added = 0;
+    for (unsigned k = 0; k < CPU_GROUP; k++) {
+        __builtin_prefetch(slots + g->ahead->home[k]);
+        hits >>= 1;
+        left >>= 1;
+        if (!(g->part >> k & 1))
+            continue;
+        VALUE operand = op == CO_OP_COUNT ? 0 : MAP(value_at)(b.values, g->base + k), value = operand;
+        int r = MAP(put_in)(&b.view, op, alone, slots + g->now->home[k], keys[k], operand, &value);
+        hits |= r == CO_MAP_HIT ? 1u << 31 : 0;
+        left |= r == CPU_GO_ON ? 1u << 31 : 0;
+        added += r == CO_MAP_NEW;
+        if (b.results && MAP(has_result)(&b, MAP_STEP_APPLY, r))
+            MAP(put_value)(b.results, g->base + k, value);
+    }
+    c->report->added += added;
+    c->report->tally.taken += added;
+    g->hits = hits;
+    g->left = left;
+}
+
+/* ERASE, RUN, CLAIM, SETTLE: their words of the bitmaps are written before. */
+static void MAP(other_group)(struct cpu_range *c, struct cpu_group *g)
+{
+    const struct map_batch *b = c->b;
+    const KEY *keys = g->keys;
+    int erases = b->step == MAP_STEP_APPLY && c->alone;
+    for (unsigned k = 0; k < CPU_GROUP; k++) {
+        __builtin_prefetch((char *)b->view.slots + g->ahead->home[k]);
+        if (b->winners)
+            __builtin_prefetch(b->winners + g->ahead->home[k] / SLOT_BYTES);
+        if (!(g->part >> k & 1))
+            continue;
+        VALUE value = 0;
+        char *bucket = (char *)b->view.slots + g->now->home[k];
+        int r = CPU_GO_ON;
+        if (erases)
+            r = MAP(take_out)(bucket, keys[k], &value, &c->report->tally);
+        else if (MAP(settles)(bucket, keys[k]))
+            r = MAP(by_protocol)(c, g->base + k, &value);
+        if (r == CPU_GO_ON)
+            g->left |= 1u << k;
+        else
+            MAP(settled)(c, g->base + k, r, value);
+    }
+}
+
+/* The first `count` of the list, of whatever kind but FIND. */
+static __attribute__((noinline)) void MAP(change_again)(struct cpu_range *c, co_u32 count)
+{
+    const struct map_batch *b = c->b;
+    struct cpu_list *l = &c->list;
+    for (; count; count--) {
+        co_u32 at = l->head++ % CPU_LATER;
+        co_u64 i = l->entry[at];
+        KEY key = MAP(key_at)(b->keys, i);
+        char *bucket = (char *)b->view.slots + l->bucket[at];
+        VALUE value = c->kind == CPU_PUT ? MAP(value_at)(b->values, i) : 0;
+        int r = CPU_GO_ON;
+        if (c->kind == CPU_PUT)
+            r = MAP(put_in)(&b->view, b->op, c->alone, bucket, key, value, &value);
+        else if (MAP(settles)(bucket, key))
+            r = MAP(by_protocol)(c, i, &value);
+        if (r == CPU_GO_ON) {
+            MAP(leave)(c, i, l->bucket[at], l->step[at], l->seen[at] + 1);
+            continue;
+        }
+        c->report->tally.taken += c->kind == CPU_PUT && r == CO_MAP_NEW;
+        MAP(settled)(c, i, r, value);
+    }
+}
+
+/* ---- a range --------------------------------------------------------------------------------------------------------- */
+
+/* The loops that there are: the compiler knows what they do. */
+#define GROUP(name, call)                                             \
+    static void MAP(name)(struct cpu_range * c, struct cpu_group * g) \
+    {                                                                 \
+        call;                                                         \
+    }
+GROUP(find_near, MAP(find_group)(c, g, 1, 0))
+GROUP(find_far, MAP(find_group)(c, g, 0, 0))
+GROUP(find_values_near, MAP(find_group)(c, g, 1, CO_MAP_VALUE_BITS != 0))
+GROUP(find_values_far, MAP(find_group)(c, g, 0, CO_MAP_VALUE_BITS != 0))
+GROUP(insert_alone, MAP(put_group)(c, g, CO_OP_INSERT, 1))
+GROUP(insert_together, MAP(put_group)(c, g, CO_OP_INSERT, 0))
+GROUP(assign_alone, MAP(put_group)(c, g, CO_OP_ASSIGN, 1))
+GROUP(assign_together, MAP(put_group)(c, g, CO_OP_ASSIGN, 0))
+GROUP(count_alone, MAP(put_group)(c, g, CO_OP_COUNT, 1))
+GROUP(count_together, MAP(put_group)(c, g, CO_OP_COUNT, 0))
+GROUP(apply_alone, MAP(put_group)(c, g, c->b->op, 1))
+GROUP(apply_together, MAP(put_group)(c, g, c->b->op, 0))
+#undef GROUP
+
+static void MAP(choose)(struct cpu_range *c)
+{
+    const struct map_batch *b = c->b;
+    int near = co_map_buckets(&b->view) * MAP_BUCKET_BYTES <= CPU_NEAR;
+    c->kind = CPU_PUT;
+    if (b->step == MAP_STEP_GET || (b->step == MAP_STEP_APPLY && b->op == CO_OP_FIND)) {
+        c->kind = CPU_FIND;
+        if (b->results && CO_MAP_VALUE_BITS != 0)
+            c->group = near ? MAP(find_values_near) : MAP(find_values_far);
+        else
+            c->group = near ? MAP(find_near) : MAP(find_far);
+    } else if (b->step != MAP_STEP_APPLY || b->op == CO_OP_ERASE) {
+        c->kind = CPU_OTHER;
+        c->group = MAP(other_group);
+    } else if (b->op == CO_OP_INSERT)
+        c->group = c->alone ? MAP(insert_alone) : MAP(insert_together);
+    else if (b->op == CO_OP_ASSIGN)
+        c->group = c->alone ? MAP(assign_alone) : MAP(assign_together);
+    else if (b->op == CO_OP_COUNT)
+        c->group = c->alone ? MAP(count_alone) : MAP(count_together);
+    else
+        c->group = c->alone ? MAP(apply_alone) : MAP(apply_together);
+}
+
+/* Entries look a group at a time, so that the buckets of the last of them have time to come; all of them at the end. */
+CO_INLINE void MAP(look_at_list)(struct cpu_range *c, co_u32 least)
+{
+    for (co_u32 waiting; (waiting = c->list.tail - c->list.head) >= least;) {
+        co_u32 count = waiting < CPU_GROUP ? waiting : CPU_GROUP;
+        if (c->kind == CPU_FIND)
+            MAP(find_again)(c, count);
+        else
+            MAP(change_again)(c, count);
+    }
+}
+
+/* One group, from its first look on. */
+CO_INLINE void MAP(group)(struct cpu_range *c, struct cpu_group *g)
+{
+    const struct map_batch *b = c->b;
+    g->part = b->where ? b->where[g->base / 32] : ~0u;
+    g->part &= c->end - g->base < CPU_GROUP ? (1u << (c->end - g->base)) - 1 : ~0u;
+    g->hits = g->left = 0;
+    c->report->taken += cpu_bits(g->part);
+    if (c->kind == CPU_OTHER || g->side)
+        cpu_report_words(b, g->base, 0, 0);
+    if (g->side)
+        g->part = MAP(side_keys)(c, g->base, g->part);
+    c->group(c, g);
+    if (c->kind != CPU_OTHER)
+        cpu_report_words(b, g->base, g->hits, g->side);
+    c->report->hits += cpu_bits(g->hits);
+    MAP(leave_group)(c, g->base, g->left, g->now);
+    MAP(look_at_list)(c, CPU_GROUP);
+}
+
+static void MAP(batch)(const struct map_batch *b, co_u64 begin, co_u64 end, int alone,
+                       struct cpu_report *report)
+{
+    struct cpu_range c;
+    struct cpu_starts starts[2];
+    KEY room[CPU_GROUP];
+    c.b = b;
+    c.end = end;
+    c.alone = alone;
+    c.report = report;
+    c.within = b->view.mask * MAP_BUCKET_BYTES;
+    c.shift = (unsigned)__builtin_popcount(b->view.mask);
+    c.list.head = c.list.tail = 0;
+    MAP(choose)(&c);
+    struct cpu_group g = {.base = begin, .keys = MAP(group_keys)(&c, begin, room)};
+    g.side = MAP(starts)(&c, g.keys, starts);
+    for (unsigned k = 0; k < CPU_GROUP; k++)
+        __builtin_prefetch((const char *)b->view.slots + starts->home[k]);
+    starts[1] = starts[0]; /* what is ahead of the last group */
+    for (unsigned turn = 0; g.base < end; turn ^= 1) {
+        const KEY *next = g.keys;
+        int side = 0;
+        g.now = &starts[turn];
+        g.ahead = &starts[turn ^ 1];
+        if (end - g.base > CPU_GROUP) {
+            next = MAP(group_keys)(&c, g.base + CPU_GROUP, room);
+            side = MAP(starts)(&c, next, &starts[turn ^ 1]);
+        }
+        MAP(group)(&c, &g);
+        g.base += CPU_GROUP;
+        g.keys = next;
+        g.side = side;
+    }
+    MAP(look_at_list)(&c, 1);
 }
 
 /* Live pairs of a range of slots, appended from *at on. */
@@ -86,21 +426,19 @@ static void MAP(export)(const struct map_sweep *s, co_u64 begin, co_u64 end)
         memcpy((VALUE *)s->values + at, values, count * sizeof *values);
 }
 
-static void MAP(absorb_range)(const struct map_sweep *s, co_u64 begin, co_u64 end)
+/* Slots that follow each other go to pages that do, so the other table is changed in one place after another. */
+static void MAP(absorb_range)(const struct map_sweep *s, co_u64 begin, co_u64 end, int alone)
 {
-    KEY key;
-    VALUE value;
-    co_map_tally tally = {0, 0};
-    for (co_u64 base = begin; base < end; base += 32) {
-        co_u64 to = end - base < 32 ? end : base + 32;
-        for (co_u64 slot = base; slot < to; slot++)
-            if (MAP(pair)(&s->view, slot, &key, &value))
-                __builtin_prefetch(MAP(home)(&s->into, key), 1);
-        for (co_u64 slot = base; slot < to; slot++)
-            if (MAP(absorb)(s, slot, &tally) == CO_MAP_FULL)
-                co_min64(&s->deferred->first_full, slot);
-    }
-    co_map_flush(&s->into, &tally);
+    KEY keys[CPU_SWEEP_GRAIN];
+    VALUE values[CPU_SWEEP_GRAIN];
+    struct cpu_report report = {.first_full = ~0ull, .first_bad = ~0ull};
+    struct map_batch b = {.view = s->into, .op = s->op, .keys = keys, .values = values};
+    for (co_u64 slot = begin; slot < end; slot++)
+        b.n += (co_u64)MAP(pair)(&s->view, slot, &keys[b.n], &values[b.n]);
+    MAP(batch)(&b, 0, b.n, alone, &report);
+    co_map_flush(&s->into, &report.tally);
+    if (report.first_full != ~0ull)
+        co_min64(&s->deferred->first_full, begin + report.first_full);
 }
 
 static void MAP(stats)(const struct map_sweep *s, co_u64 begin, co_u64 end)
@@ -131,16 +469,22 @@ static void MAP(mark)(const struct map_sweep *s, co_u64 begin, co_u64 end)
         s->winners[slot] = MAP(pair)(&s->view, slot, &key, &value) ? MAP_WINNER_OLD : 0;
 }
 
-static void MAP(sweep)(const struct map_sweep *s, enum map_sweep_kind kind, co_u64 begin, co_u64 end)
+static void MAP(sweep)(const struct map_sweep *s, enum map_sweep_kind kind, co_u64 begin, co_u64 end,
+                       int alone)
 {
     if (kind == MAP_SWEEP_EXPORT)
         MAP(export)(s, begin, end);
     else if (kind == MAP_SWEEP_ABSORB)
-        MAP(absorb_range)(s, begin, end);
+        MAP(absorb_range)(s, begin, end, alone);
     else if (kind == MAP_SWEEP_STATS)
         MAP(stats)(s, begin, end);
     else
         MAP(mark)(s, begin, end);
 }
 
+#undef WORDS
+#undef SLOT_BYTES
+#undef EMPTY_KEY
+#undef ERASED_KEY
+#undef EACH
 #include "shape/map_end.h"

@@ -40,9 +40,10 @@ struct split_tuning {
     const char *driver;
     unsigned architecture;
     unsigned buckets, widest;
-    unsigned bits, items, threads; /* of the instance; SPLIT_PLACE in multisplit.cu lists them */
-    unsigned blocks;               /* a multiprocessor */
-    unsigned tiles;                /* of a span */
+    unsigned items, threads; /* of the instance; SPLIT_PLACE of multisplit.cu lists them */
+    unsigned rounds;         /* in which a tile is put in order */
+    unsigned blocks;         /* a multiprocessor */
+    unsigned tiles;          /* of a span */
 };
 
 /* NULL: there is none for so many buckets. */

@@ -1,0 +1,217 @@
+/* cpu/map_bucket.h: what a thread of the host sees in one bucket, for one width. Included by map_width.h.
+ *
+ * A walk's outcome at a bucket is decided by the first slot that holds the key or nothing. Slots of a bucket are taken from the
+ * first on, so if any is empty the last one is; and while nobody changes the map a match alone is a hit. All keys are compared
+ * at once where the processor can. What was seen of a bucket that others change is a hint: whoever acts on it does so
+ * by a whole word, as device/map_width.h does.
+ *
+ * Parameters: those of shape/map_entry.h. */
+
+#define WORDS      (256 / CO_MAP_SLOT_BITS)
+#define SLOT_BYTES (CO_MAP_SLOT_BITS / 8)
+#define EMPTY_KEY  ((KEY) ~(KEY)0)
+#define ERASED_KEY ((KEY)(EMPTY_KEY - 1))
+
+/* A match of slot j is bit j * EACH of what MAP(matches) answers. */
+#if CPU_LEVEL >= 2 && CO_MAP_VALUE_BITS
+#    define EACH 2u
+#else
+#    define EACH 1u
+#endif
+
+CO_INLINE KEY MAP(key_in)(const char *slot)
+{
+    return sizeof(KEY) == 4 ? (KEY)__atomic_load_n((const cpu_u32 *)(const void *)slot, __ATOMIC_RELAXED)
+                            : (KEY)__atomic_load_n((const cpu_u64 *)(const void *)slot, __ATOMIC_ACQUIRE);
+}
+
+CO_INLINE VALUE MAP(value_in)(const char *slot)
+{
+    const void *value = slot + sizeof(KEY);
+    if (!CO_MAP_VALUE_BITS)
+        return 0;
+    return sizeof(VALUE) == 4 ? (VALUE)__atomic_load_n((const cpu_u32 *)value, __ATOMIC_RELAXED)
+                              : (VALUE)__atomic_load_n((const cpu_u64 *)value, __ATOMIC_RELAXED);
+}
+
+#if CPU_LEVEL >= 512
+CO_INLINE unsigned MAP(compared)(__m256i all, KEY key)
+{
+#    if CO_MAP_SLOT_BITS == 128
+    return _mm256_mask_cmpeq_epi64_mask(0x5, all, _mm256_set1_epi64x((long long)key));
+#    elif CO_MAP_SLOT_BITS == 64 && CO_MAP_VALUE_BITS
+    return _mm256_mask_cmpeq_epi32_mask(0x55, all, _mm256_set1_epi32((int)key));
+#    elif CO_MAP_SLOT_BITS == 64
+    return _mm256_cmpeq_epi64_mask(all, _mm256_set1_epi64x((long long)key));
+#    else
+    return _mm256_cmpeq_epi32_mask(all, _mm256_set1_epi32((int)key));
+#    endif
+}
+#elif CPU_LEVEL >= 2
+CO_INLINE unsigned MAP(compared)(__m256i all, KEY key)
+{
+#    if CO_MAP_SLOT_BITS == 128 || (CO_MAP_SLOT_BITS == 64 && !CO_MAP_VALUE_BITS)
+    __m256i same = _mm256_cmpeq_epi64(all, _mm256_set1_epi64x((long long)key));
+    return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(same)) & (CO_MAP_VALUE_BITS ? 0x5u : 0xfu);
+#    else
+    __m256i same = _mm256_cmpeq_epi32(all, _mm256_set1_epi32((int)key));
+    return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(same)) & (CO_MAP_VALUE_BITS ? 0x55u : 0xffu);
+#    endif
+}
+#elif CPU_VECTORS && CO_MAP_SLOT_BITS == 32
+CO_INLINE unsigned MAP(compared)(__m128i low, __m128i high, KEY key)
+{
+    const __m128i keys = _mm_set1_epi32((int)key);
+    return (unsigned)_mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(low, keys))) |
+           (unsigned)_mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(high, keys))) << 4;
+}
+#elif CPU_VECTORS && CO_MAP_SLOT_BITS == 64 && CO_MAP_VALUE_BITS
+CO_INLINE unsigned MAP(compared)(__m128i low, __m128i high, KEY key)
+{
+    __m128 keys = _mm_shuffle_ps(_mm_castsi128_ps(low), _mm_castsi128_ps(high), _MM_SHUFFLE(2, 0, 2, 0));
+    return (unsigned)_mm_movemask_ps(
+        _mm_castsi128_ps(_mm_cmpeq_epi32(_mm_castps_si128(keys), _mm_set1_epi32((int)key))));
+}
+#else
+CO_INLINE unsigned MAP(compared)(const KEY *all, KEY key)
+{
+    unsigned seen = 0;
+    for (unsigned j = 0; j < WORDS; j++)
+        seen |= (unsigned)(all[j] == key) << j;
+    return seen;
+}
+#endif
+
+/* Which slots hold the key, and which hold nothing. Each is read once: what is neither now may not become the key's between two
+ * looks, unseen by both; so the compiler is kept from reading a bucket again. */
+CO_INLINE unsigned MAP(glance)(const char *bucket, KEY key, unsigned *empty)
+{
+#if CPU_LEVEL >= 2
+    __m256i all = _mm256_load_si256((const __m256i *)(const void *)bucket);
+    __asm__ volatile("" : "+x"(all));
+#    define COMPARED(k) MAP(compared)(all, k)
+#elif CPU_VECTORS && (CO_MAP_SLOT_BITS == 32 || (CO_MAP_SLOT_BITS == 64 && CO_MAP_VALUE_BITS))
+    __m128i low = _mm_load_si128((const __m128i *)(const void *)bucket),
+            high = _mm_load_si128((const __m128i *)(const void *)bucket + 1);
+    __asm__ volatile("" : "+x"(low), "+x"(high));
+#    define COMPARED(k) MAP(compared)(low, high, k)
+#else
+    KEY all[WORDS];
+    for (unsigned j = 0; j < WORDS; j++)
+        all[j] = MAP(key_in)(bucket + j * SLOT_BYTES);
+#    define COMPARED(k) MAP(compared)(all, k)
+#endif
+    *empty = COMPARED(EMPTY_KEY);
+    return COMPARED(key);
+#undef COMPARED
+}
+
+/* Which slots hold the key. */
+CO_INLINE unsigned MAP(matches)(const char *bucket, KEY key)
+{
+    unsigned empty;
+    return MAP(glance)(bucket, key, &empty);
+}
+
+/* The first slot that matches. Without one: any slot, or the one behind the bucket, so that there is something to read. */
+CO_INLINE char *MAP(first_of)(const char *bucket, unsigned matches)
+{
+    unsigned slot =
+        WORDS == 2 ? matches >> EACH : (unsigned)__builtin_ctz(matches | 1u << WORDS * EACH) / EACH;
+    return (char *)bucket + slot * SLOT_BYTES;
+}
+
+/* Whether a walk is settled here: the key is in the bucket, or has room in it. */
+CO_INLINE int MAP(settles)(const char *bucket, KEY key)
+{
+    unsigned empty, seen = MAP(glance)(bucket, key, &empty);
+    return (seen | empty) != 0;
+}
+
+/* ---- a table that nobody changes ------------------------------------------------------------------------------------- */
+
+CO_INLINE int MAP(is_open)(const char *bucket)
+{
+    const void *last = bucket + (WORDS - 1) * SLOT_BYTES;
+    return sizeof(KEY) == 4 ? *(const cpu_u32 *)last == (co_u32)EMPTY_KEY
+                            : *(const cpu_u64 *)last == (co_u64)EMPTY_KEY;
+}
+
+/* ---- changes: among threads (all doing the same), or by one thread alone, which needs no atomics -------------------------- */
+
+CO_INLINE void MAP(store)(char *slot, KEY key, VALUE value)
+{
+    cpu_u64 *words = (cpu_u64 *)(void *)slot;
+    if (CO_MAP_SLOT_BITS == 32)
+        *(cpu_u32 *)(void *)slot = (co_u32)key;
+    else
+        words[0] = CO_MAP_SLOT_BITS == 64 && CO_MAP_VALUE_BITS != 0 ? (co_u64)key | (co_u64)value << 32
+                                                                    : (co_u64)key;
+    if (CO_MAP_SLOT_BITS == 128)
+        words[1] = (co_u64)value;
+}
+
+/* Makes an empty slot the key's; 0 if another was faster. */
+CO_INLINE int MAP(take_slot)(char *slot, KEY key, VALUE value, int alone)
+{
+    if (alone) {
+        MAP(store)(slot, key, value);
+        return 1;
+    }
+    if (CO_MAP_SLOT_BITS == 32)
+        return co_cas32((co_u32 *)(void *)slot, ~0u, (co_u32)key) == ~0u;
+    if (CO_MAP_SLOT_BITS == 64)
+        return co_cas64((co_u64 *)(void *)slot, ~0ull,
+                        CO_MAP_VALUE_BITS ? (co_u64)key | (co_u64)value << 32 : (co_u64)key) == ~0ull;
+    return co_cas128((co_u128 *)(void *)slot, co_make128(~0ull, ~0ull),
+                     co_make128((co_u64)key, (co_u64)value))
+               .lo == ~0ull;
+}
+
+/* INSERT: reads the value of the key's slot; other operations change it, *value being the one before. */
+CO_INLINE void MAP(update)(const cohort_map_view *view, co_u32 op, int alone, char *slot, KEY key,
+                           VALUE operand, VALUE *value)
+{
+    struct MAP(place) at;
+    if (op == CO_OP_INSERT || alone) {
+        *value = MAP(value_in)(slot);
+        if (op != CO_OP_INSERT)
+            MAP(store)(slot, key, MAP(combine)(op, *value, operand));
+        return;
+    }
+    at.slot = (co_u64)(slot - (char *)view->slots) / SLOT_BYTES;
+    at.key = key;
+    at.word = CO_PASTE3(co_load, CO_MAP_SLOT_BITS, )((const void *)slot);
+    MAP(change)(view, &at, op, operand, value); /* it cannot fail: nobody erases while keys are put in */
+}
+
+/* INSERT, ASSIGN, apply: HIT, NEW, or CPU_GO_ON. */
+CO_INLINE int MAP(put_in)(const cohort_map_view *view, co_u32 op, int alone, char *bucket, KEY key,
+                          VALUE operand, VALUE *value)
+{
+    for (;;) {
+        unsigned empty, seen = MAP(glance)(bucket, key, &empty), any = seen | empty;
+        if (!any)
+            return CPU_GO_ON;
+        char *slot = MAP(first_of)(bucket, WORDS == 2 ? (any & 1 ? 1u : any) : any);
+        if (seen & (any & (0u - any))) {
+            MAP(update)(view, op, alone, slot, key, operand, value);
+            return CO_MAP_HIT;
+        }
+        if (MAP(take_slot)(slot, key, op == CO_OP_COUNT ? (VALUE)1 : operand, alone))
+            return CO_MAP_NEW;
+    }
+}
+
+/* ERASE by one thread alone. */
+CO_INLINE int MAP(take_out)(char *bucket, KEY key, VALUE *value, co_map_tally *tally)
+{
+    unsigned seen = MAP(matches)(bucket, key);
+    char *slot = MAP(first_of)(bucket, seen);
+    if (!seen)
+        return MAP(is_open)(bucket) ? CO_MAP_MISS : CPU_GO_ON;
+    *value = MAP(value_in)(slot);
+    MAP(store)(slot, ERASED_KEY, *value);
+    tally->erased++;
+    return CO_MAP_HIT;
+}

@@ -1,0 +1,164 @@
+/* cpu/map_loops.h: the map's loops on the host's threads. Included by map_plain.c, map_avx2.c and map_avx512.c, which say by
+ * CPU_LEVEL (0, 2, 512) for which processors the compiler makes them, and by CPU_LOOPS what the table of them is called.
+ *
+ * Here is what the widths have in common; the loops are map_width.h, how a thread looks at a bucket is map_bucket.h. */
+#include <string.h>
+
+#include "cpu.h"
+
+#define CPU_GROUP 32 /* entries that are worked on together: a word of a bitmap */
+
+/* Tables up to this size are not asked for in advance: they are in a core's own cache. */
+#define CPU_NEAR (512u << 10)
+
+/* The words of a table are read in halves here and there, whatever they were written as. */
+typedef co_u32 __attribute__((may_alias)) cpu_u32;
+typedef co_u64 __attribute__((may_alias)) cpu_u64;
+
+/* Beside the outcomes CO_MAP_...: this bucket does not settle it. */
+#define CPU_GO_ON 5
+
+/* By which loop a batch is done. */
+enum { CPU_FIND, CPU_PUT, CPU_OTHER };
+
+/* Where the walks of a group begin, and by how much they go on: bytes of the table. */
+struct cpu_starts {
+    co_u64 home[CPU_GROUP], step[CPU_GROUP];
+};
+
+/* Entries that are left over, round and round: which, their next bucket, their steps, how many buckets they have seen. */
+#define CPU_LATER 128u /* whole groups, a power of two, above three of them */
+struct cpu_list {
+    co_u32 head, tail; /* modulo CPU_LATER */
+    co_u64 entry[CPU_LATER], bucket[CPU_LATER], step[CPU_LATER], seen[CPU_LATER];
+};
+
+/* A group: where it is, its keys, those of it that take part, where it and the next one look; then who was there, and who is not
+ * settled. */
+struct cpu_group {
+    co_u64 base;
+    const void *keys;
+    const struct cpu_starts *now, *ahead;
+    co_u32 part, hits, left;
+    int side; /* one of the keys is none of the buckets' */
+};
+
+/* A range of a batch under way. */
+struct cpu_range {
+    const struct map_batch *b;
+    co_u64 end;
+    int kind;
+    int alone;                                             /* no other thread works on the table */
+    void (*group)(struct cpu_range *, struct cpu_group *); /* the first look of one */
+    struct cpu_report *report;
+    co_u64 within;  /* the bits of an offset that are inside a page */
+    unsigned shift; /* a page has 1 << shift buckets */
+    struct cpu_list list;
+};
+
+/* The next bucket of a walk: round the page. */
+CO_INLINE co_u64 cpu_next(co_u64 within, co_u64 bucket, co_u64 step)
+{
+    return (bucket & ~within) | ((bucket + step) & within);
+}
+
+/* Bits that are set: whole words are the rule, and not every processor has an instruction for it. */
+CO_INLINE co_u64 cpu_bits(co_u32 word)
+{
+    return word == ~0u ? 32 : word ? (co_u64)__builtin_popcount(word) : 0;
+}
+
+/* Bit k: byte k is not zero. */
+CO_INLINE co_u32 cpu_nonzero(const unsigned char bytes[CPU_GROUP])
+{
+    co_u32 bits = 0;
+#if CPU_LEVEL >= 2
+    __m256i zeros =
+        _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)(const void *)bytes), _mm256_setzero_si256());
+    bits = ~(co_u32)_mm256_movemask_epi8(zeros);
+#elif CPU_VECTORS
+    for (int i = 0; i < CPU_GROUP; i += 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(bytes + i));
+        bits |= (co_u32)(~_mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_setzero_si128())) & 0xffff) << i;
+    }
+#else
+    for (int i = 0; i < CPU_GROUP; i++)
+        bits |= (co_u32)(bytes[i] != 0) << i;
+#endif
+    return bits;
+}
+
+/* Copies those of CPU_GROUP values whose bit is set. */
+CO_INLINE void cpu_put_32(co_u32 *to, const co_u32 *values, co_u32 bits)
+{
+#if CPU_LEVEL >= 512
+    for (int i = 0; i < CPU_GROUP; i += 16, bits >>= 16)
+        _mm512_mask_storeu_epi32(to + i, (__mmask16)bits, _mm512_loadu_si512(values + i));
+#elif CPU_LEVEL >= 2
+    const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    for (int i = 0; i < CPU_GROUP; i += 8, bits >>= 8) {
+        __m256i mask = _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)bits), bit), bit);
+        _mm256_maskstore_epi32((int *)to + i, mask,
+                               _mm256_loadu_si256((const __m256i *)(const void *)(values + i)));
+    }
+#else
+    for (; bits; bits &= bits - 1)
+        to[__builtin_ctz(bits)] = values[__builtin_ctz(bits)];
+#endif
+}
+
+CO_INLINE void cpu_put_64(co_u64 *to, const co_u64 *values, co_u32 bits)
+{
+#if CPU_LEVEL >= 512
+    for (int i = 0; i < CPU_GROUP; i += 8, bits >>= 8)
+        _mm512_mask_storeu_epi64(to + i, (__mmask8)bits, _mm512_loadu_si512(values + i));
+#elif CPU_LEVEL >= 2
+    const __m256i bit = _mm256_setr_epi64x(1, 2, 4, 8);
+    for (int i = 0; i < CPU_GROUP; i += 4, bits >>= 4) {
+        __m256i mask = _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(bits), bit), bit);
+        _mm256_maskstore_epi64((long long *)to + i, mask,
+                               _mm256_loadu_si256((const __m256i *)(const void *)(values + i)));
+    }
+#else
+    for (; bits; bits &= bits - 1)
+        to[__builtin_ctz(bits)] = values[__builtin_ctz(bits)];
+#endif
+}
+
+/* ---- what is reported ------------------------------------------------------------------------------------------------ */
+
+static void cpu_report_failure(struct cpu_report *r, co_u64 index, int outcome)
+{
+    co_u64 *first = outcome == CO_MAP_BAD ? &r->first_bad : &r->first_full;
+    *first = index < *first ? index : *first;
+    r->failed++;
+}
+
+/* A group's words of the bitmaps. `add`: to what is there. */
+CO_INLINE void cpu_report_words(const struct map_batch *b, co_u64 base, co_u32 hit, int add)
+{
+    if (b->step == MAP_STEP_CLAIM || b->step == MAP_STEP_GET)
+        return;
+    if (b->hit)
+        b->hit[base / 32] = b->join || add ? b->hit[base / 32] | hit : hit;
+    if (b->failed && !add)
+        b->failed[base / 32] = 0;
+}
+
+static void cpu_add_probes(struct map_probes *to, const struct map_probes *from)
+{
+    co_add64(&to->keys, from->keys);
+    co_add64(&to->buckets, from->buckets);
+    co_add64(&to->slots, from->slots);
+    co_max64(&to->most_buckets, from->most_buckets);
+    co_max64(&to->most_slots, from->most_slots);
+    for (int i = 0; i < MAP_PROBE_BINS; i++)
+        co_add64(&to->histogram[i], from->histogram[i]);
+}
+
+#define CO_MAP_FILE "cpu/map_width.h"
+#include "cohort/device/map_instances.h"
+
+const struct cpu_map_loops CPU_LOOPS = {
+    {NULL, co_map32_0_batch, co_map32_32_batch, co_map64_0_batch, co_map64_32_batch, co_map64_64_batch},
+    {NULL, co_map32_0_sweep, co_map32_32_sweep, co_map64_0_sweep, co_map64_32_sweep, co_map64_64_sweep}};
