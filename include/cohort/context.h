@@ -162,7 +162,8 @@ COHORT_API cohort_status cohort_trim(cohort_context *context);
 
 /* ---- time and limits ----------------------------------------------------------------------------------------- */
 
-/* Seconds of the work enqueued between start and stop, by the device's own clock on a GPU. `stop` waits. */
+/* Seconds of the work enqueued between start and stop, by the device's own clock on a GPU. `stop` waits; on a timer that was
+ * never started it is COHORT_RANGE. */
 typedef struct cohort_timer cohort_timer;
 COHORT_API cohort_status cohort_timer_create(cohort_context *context, cohort_timer **out);
 COHORT_API void cohort_timer_destroy(cohort_timer *timer); /* NULL is allowed */

@@ -239,7 +239,9 @@ COHORT_API cohort_status cohort_map_get_view(cohort_map *map, struct cohort_map_
 /* Writes options and pairs to a file, under another name first: `path` is the old file or the whole new one. Waits. */
 COHORT_API cohort_status cohort_map_save(cohort_map *map, const char *path);
 
-/* Reads what save wrote, from any backend; every byte is checked. COHORT_IO, COHORT_TRUNCATED, COHORT_BAD_VERSION,
+/* Reads what save wrote, from any backend; every byte is checked. A growing map starts with what its pairs need. A fixed one gets
+ * its capacity back, as the file says: a short file can ask for a large table. Who loads files of strangers bounds that by the
+ * context's allocator, or takes COHORT_NO_MEMORY for an answer. COHORT_IO, COHORT_TRUNCATED, COHORT_BAD_VERSION,
  * COHORT_CORRUPT, COHORT_NO_MEMORY: *out is NULL. */
 COHORT_API cohort_status cohort_map_load(cohort_context *context, const char *path, cohort_map **out);
 
