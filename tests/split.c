@@ -75,11 +75,7 @@ int split_offered(const struct test *t, const struct split_plan *p)
         return 1;
     if (t->kind == TEST_CPU)
         return 0;
-    return p->method == COHORT_SPLIT_DIRECT || p->method == COHORT_SPLIT_WARP ? p->m <= 32
-           : p->method == COHORT_SPLIT_BLOCK                                  ? p->m <= 2048
-           : p->method == COHORT_SPLIT_LOOK_BACK                              ? p->m <= 256
-           : p->method == COHORT_SPLIT_RESERVED                               ? p->m <= 2048 && p->unordered
-                                                                              : 1;
+    return p->method == COHORT_SPLIT_BLOCK ? p->m <= 2048 : p->method == COHORT_SPLIT_DIGITS;
 }
 
 static uint64_t some_buckets(struct test *t)

@@ -42,7 +42,8 @@ typedef struct cohort_column {
 } cohort_column;
 
 /* How it is done. All give the same answer, apart from the order inside buckets of those that are unordered. A method that
- * cannot do what is asked is COHORT_UNSUPPORTED (on a CPU there is one: AUTO). */
+ * cannot do what is asked is COHORT_UNSUPPORTED. A CPU offers AUTO; a GPU AUTO, BLOCK and DIGITS in this version, the other
+ * names are kept for methods to come. */
 typedef enum cohort_split_method {
     COHORT_SPLIT_AUTO = 0,   /* the best of a tuned table */
     COHORT_SPLIT_DIRECT = 1, /* a warp's histogram by ballots; each lane stores its key itself; m <= 32 */

@@ -310,6 +310,8 @@ static const struct backend cuda_backend = {
     .sort = cuda_sort,
     .prefix = cuda_prefix,
     .reduce = cuda_reduce,
+    .split = cuda_split,
+    .histogram = cuda_histogram,
 };
 
 static cuda_result attribute(struct gpu *g, int which, unsigned *value)

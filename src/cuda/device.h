@@ -40,10 +40,9 @@ struct split_tuning {
     const char *driver;
     unsigned architecture;
     unsigned buckets, widest;
-    unsigned items, threads; /* of the instance; SPLIT_PLACE of multisplit.cu lists them */
-    unsigned rounds;         /* in which a tile is put in order */
-    unsigned blocks;         /* a multiprocessor */
-    unsigned tiles;          /* of a span */
+    unsigned bits, items, threads; /* of the instance; SPLIT_PLACE in multisplit.cu lists them */
+    unsigned blocks;               /* a multiprocessor */
+    unsigned tiles;                /* of a span */
 };
 
 /* NULL: there is none for so many buckets. */

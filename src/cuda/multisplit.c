@@ -1,7 +1,9 @@
 /* multisplit.c: the launches of a multisplit and of a histogram (kernels/multisplit.cu), and what they need of workspace.
  *
- * By blocks: count the spans, sum the counts up, put the entries in their places. Everything that a launch depends on is known
- * from n and the descriptor, so nothing waits. */
+ * By blocks: count the spans, sum the counts up, put the entries in their places. By digits, for more buckets than a block can keep apart:
+ * one launch writes the low and the high half of each id, and two splits by blocks follow, the first by the low halves (what is bad is
+ * left out there), the second, being stable, by the high ones. A user's function is a launch of its own that writes ids.
+ * Everything that a launch depends on is known from n and the descriptor, so nothing waits. */
 #include "device.h"
 
 #include <stdio.h>
@@ -9,7 +11,9 @@
 
 #include "shape/split_step.h"
 
-#define SPLIT_COUNT_BLOCKS 8u /* a multiprocessor */
+#define SPLIT_COUNT_BLOCKS 8u     /* a multiprocessor */
+#define SPLIT_SHARED_BINS  49152u /* buckets below which a block counts them all in its shared memory */
+#define SPLIT_DIGITS       256u   /* buckets of the first of two passes */
 
 /* ---- workspace --------------------------------------------------------------------------------------------------------- */
 
@@ -28,20 +32,14 @@ static void *take(struct arena *a, uint64_t bytes)
 
 /* ---- a split by blocks ------------------------------------------------------------------------------------------------- */
 
-struct plan {
-    const struct split_tuning *tuning;
-    struct split_step step;
-    co_u64 *scan;
-};
-
 static uint64_t at_least_one(uint64_t n)
 {
     return n ? n : 1;
 }
 
-static unsigned ids_width(const struct split *s)
+static unsigned ids_width(co_u32 kind)
 {
-    switch (s->fn.kind) {
+    switch (kind) {
     case SPLIT_IDS8:
         return 1;
     case SPLIT_IDS16:
@@ -54,9 +52,9 @@ static unsigned ids_width(const struct split *s)
 }
 
 /* Does the second launch compute ids again? Else the first leaves them behind. */
-static int is_cheap(const struct split *s)
+static int is_cheap(co_u32 kind, unsigned key_bytes)
 {
-    switch (s->fn.kind) {
+    switch (kind) {
     case SPLIT_BITS:
     case SPLIT_BETWEEN:
     case SPLIT_MASKED:
@@ -64,134 +62,330 @@ static int is_cheap(const struct split *s)
     case SPLIT_MODULO:
     case SPLIT_RANGES:
     case SPLIT_DELTA:
-        return s->key_bytes == 4;
+        return key_bytes == 4;
     default:
-        return ids_width(s) != 0;
+        return ids_width(kind) != 0;
     }
 }
 
 /* floor(2^64 / d) + 1, 0 for 1. */
 static co_u64 inverse(co_u64 d)
 {
-    return d == 1 ? 0 : UINT64_MAX / d + 1;
+    return d <= 1 ? 0 : UINT64_MAX / d + 1;
 }
 
+static void add_part(struct split_step *step, const void *in, void *out, unsigned bytes, unsigned stride)
+{
+    step->part[step->parts++] = (struct split_part){in, out, bytes, stride};
+}
+
+/* Entries of 16 bytes go in two halves. */
 static void add_column(struct split_step *step, const void *in, void *out, unsigned bytes)
 {
-    if (out)
-        step->column[step->columns++] = (struct split_column){in, out, bytes, 0};
+    if (!out)
+        return;
+    if (bytes < 16) {
+        add_part(step, in, out, bytes, bytes);
+        return;
+    }
+    for (int half = 0; half < 2; half++)
+        add_part(step, (const char *)in + 8 * half, (char *)out + 8 * half, 8, 16);
 }
 
-/* The widest of what passes through shared memory: entries of 16 bytes do not. */
-static unsigned widest(const struct split *s, const struct split_step *step)
+static unsigned widest(const struct split_step *step)
 {
-    unsigned most = step->source_bytes;
-    for (unsigned c = 0; c < step->columns; c++)
-        if (step->column[c].bytes <= 8 && step->column[c].bytes > most)
-            most = step->column[c].bytes;
-    (void)s;
+    unsigned most = 4;
+    for (unsigned p = 0; p < step->parts; p++)
+        most = step->part[p].bytes > most ? step->part[p].bytes : most;
     return most;
 }
 
-static cohort_status make_plan(cohort_context *context, const struct split *s, struct arena *arena,
-                               struct plan *plan)
+/* A split by blocks: what comes in and goes out, and what the launches need. */
+struct pass {
+    const struct split_tuning *tuning;
+    struct split_step step;
+    struct split_part source; /* of the first launch, where ids come from in truth */
+    co_u64 *scan;
+};
+
+/* The function, and where its keys or its ids are; these are the first part, and are written nowhere unless `out` says so. */
+static void begin_pass(struct pass *p, const struct split_fn *fn, uint64_t n, const void *keys,
+                       unsigned key_bytes, void *out, struct arena *arena)
+{
+    struct split_step *step = &p->step;
+    memset(p, 0, sizeof *p);
+    step->n = n;
+    step->fn = *fn;
+    step->inverse = inverse(fn->by.divisor);
+    step->can_fail = (co_u32)split_can_fail(fn);
+    unsigned given = ids_width(fn->kind);
+    p->source = given ? (struct split_part){fn->data, NULL, given, given}
+                      : (struct split_part){keys, NULL, key_bytes, key_bytes};
+    if (given || is_cheap(fn->kind, key_bytes)) {
+        add_part(step, p->source.in, given ? NULL : out, p->source.bytes, p->source.bytes);
+    } else {
+        step->ids_bytes = fn->buckets + step->can_fail <= 256 ? 1 : 2;
+        step->ids_out = take(arena, n * step->ids_bytes);
+        add_part(step, step->ids_out, NULL, step->ids_bytes, step->ids_bytes);
+    }
+    if (given || step->ids_out)
+        add_column(step, keys, out, key_bytes);
+}
+
+static cohort_status plan_pass(cohort_context *context, struct pass *p, struct arena *arena)
 {
     const struct gpu *g = gpu_of(context);
-    struct split_step *step = &plan->step;
-    memset(plan, 0, sizeof *plan);
-    step->n = s->n;
-    step->fn = s->fn;
-    step->inverse = inverse(s->fn.by.divisor);
-    step->source = ids_width(s) ? s->fn.data : s->keys;
-    step->source_bytes = ids_width(s) ? ids_width(s) : s->key_bytes;
-    step->permutation = s->permutation;
-    step->permutation_bytes = s->permutation_bytes;
-    step->offsets = s->offsets;
-    step->counts = s->counts;
-    step->deferred = s->deferred;
-    add_column(step, s->keys, s->keys_out, s->key_bytes);
-    for (unsigned c = 0; c < s->columns; c++)
-        add_column(step, s->column[c].in, s->column[c].out, s->column[c].bytes);
-    step->raw_bytes = widest(s, step);
-    plan->tuning = split_tuning_for(g->driver, g->architecture, s->fn.buckets, step->raw_bytes);
-    if (!plan->tuning)
-        return context_fail(context, COHORT_UNSUPPORTED, "desc.buckets is %u: no split by blocks has so many",
-                            s->fn.buckets);
-    uint64_t tile = (uint64_t)plan->tuning->items * plan->tuning->threads;
-    step->span = tile * plan->tuning->tiles;
-    step->spans = at_least_one(s->n / step->span + (s->n % step->span != 0));
-    for (unsigned bits = 0; plan->tuning->rounds == 2 && bits * 2 < 11 && 1u << bits * 2 < s->fn.buckets;
-         bits++)
-        step->low_bits = bits + 1;
-    uint64_t entries = s->fn.buckets * step->spans + 1;
+    struct split_step *step = &p->step;
+    p->tuning = split_tuning_for(g->driver, g->architecture, step->fn.buckets, widest(step));
+    if (!p->tuning)
+        return context_fail(context, COHORT_UNSUPPORTED, "desc.method is BLOCK, which does not do %u buckets",
+                            step->fn.buckets);
+    uint64_t tile = (uint64_t)p->tuning->items * p->tuning->threads;
+    step->span = tile * p->tuning->tiles;
+    step->spans = at_least_one(step->n / step->span + (step->n % step->span != 0));
+    uint64_t entries = step->fn.buckets * step->spans + 1;
     step->first_bad = take(arena, sizeof *step->first_bad);
     step->table = take(arena, entries * sizeof *step->table);
-    plan->scan = take(arena, gpu_scan_bytes(context, entries));
-    if (!is_cheap(s)) {
-        step->ids_bytes = s->fn.buckets + (unsigned)split_can_fail(&s->fn) <= 256 ? 1 : 2;
-        step->ids_out = take(arena, s->n * step->ids_bytes);
-    }
+    p->scan = take(arena, gpu_scan_bytes(context, entries));
     return COHORT_OK;
 }
 
-static cohort_status tally(cohort_context *context, const struct split_step *step)
+static cohort_status tally(cohort_context *context, const struct pass *p)
 {
     char name[48];
+    struct split_step step = p->step;
     uint64_t most = (uint64_t)gpu_of(context)->multiprocessors * SPLIT_COUNT_BLOCKS;
-    snprintf(name, sizeof name, "multisplit_tally_%u", 8 * step->source_bytes);
-    return gpu_launch_grid(context, name, (unsigned)(step->spans < most ? step->spans : most),
-                           gpu_of(context)->tuning->block, step->fn.buckets * 4, step);
+    step.part[0] = p->source;
+    snprintf(name, sizeof name, "multisplit_tally_%u", 8 * step.part[0].bytes);
+    return gpu_launch_grid(context, name, (unsigned)(step.spans < most ? step.spans : most),
+                           gpu_of(context)->tuning->block, (step.fn.buckets + 1) * 4, &step);
 }
 
-static cohort_status place(cohort_context *context, const struct plan *plan)
+static cohort_status place(cohort_context *context, const struct pass *p)
 {
     char name[64];
-    const struct split_tuning *t = plan->tuning;
-    struct split_step step = plan->step;
+    const struct split_tuning *t = p->tuning;
+    struct split_step step = p->step;
     uint64_t most = (uint64_t)gpu_of(context)->multiprocessors * t->blocks;
-    if (step.ids_out) {
-        step.fn.kind = step.ids_bytes == 1 ? SPLIT_IDS8 : SPLIT_IDS16;
-        step.source = step.ids_out;
-        step.source_bytes = step.ids_bytes;
-    }
-    snprintf(name, sizeof name, "multisplit_place_%ux%u_%u_%u", t->items, t->threads, t->widest, t->rounds);
+    if (step.ids_out)
+        step.fn.kind = SPLIT_IDS32;
+    snprintf(name, sizeof name, "multisplit_place_%u_%u_%ux%u", t->widest, t->bits, t->items, t->threads);
     return gpu_launch_grid(context, name, (unsigned)(step.spans < most ? step.spans : most), t->threads,
-                           split_layout(&step, t->items, t->threads).end, &step);
+                           split_layout(step.fn.buckets, t->items, t->threads, t->widest).end, &step);
 }
 
-static cohort_status by_blocks(cohort_context *context, const struct split *s, uint64_t *need)
+static cohort_status run_pass(cohort_context *context, const struct pass *p)
 {
-    struct arena arena = {need ? NULL : s->workspace, 0};
-    struct plan plan;
-    cohort_status status = make_plan(context, s, &arena, &plan);
-    if (need || status) {
-        if (need)
-            *need = arena.used;
-        return status;
-    }
     const struct backend *backend = context->backend;
-    struct split_step *step = &plan.step;
-    uint64_t entries = s->fn.buckets * step->spans + 1;
-    status = backend->fill(context, step->first_bad, 0xff, sizeof *step->first_bad);
+    const struct split_step *step = &p->step;
+    uint64_t entries = step->fn.buckets * step->spans + 1;
+    cohort_status status = backend->fill(context, step->first_bad, 0xff, sizeof *step->first_bad);
     if (!status)
         status = backend->fill(context, step->table + entries - 1, 0, sizeof *step->table);
     if (!status)
-        status = tally(context, step);
+        status = tally(context, p);
     if (!status)
-        status = gpu_scan(context, step->table, entries, plan.scan);
-    return status ? status : place(context, &plan);
+        status = gpu_scan(context, step->table, entries, p->scan);
+    return status ? status : place(context, p);
+}
+
+static cohort_status by_blocks(cohort_context *context, const struct split *s, struct arena *arena, int ask)
+{
+    struct pass p;
+    begin_pass(&p, &s->fn, s->n, s->keys, s->key_bytes, s->keys_out, arena);
+    for (unsigned c = 0; c < s->columns; c++)
+        add_column(&p.step, s->column[c].in, s->column[c].out, s->column[c].bytes);
+    if (s->permutation)
+        add_part(&p.step, NULL, s->permutation, s->permutation_bytes, s->permutation_bytes);
+    p.step.offsets = s->offsets;
+    p.step.counts = s->counts;
+    p.step.deferred = s->deferred;
+    cohort_status status = plan_pass(context, &p, arena);
+    return status || ask ? status : run_pass(context, &p);
+}
+
+/* ---- counts ------------------------------------------------------------------------------------------------------------ */
+
+/* bins[b] = the entries in bucket b, of m; the first bad one goes to `first_bad`. */
+static cohort_status count(cohort_context *context, const struct split *s, co_u64 *bins, co_u64 *first_bad)
+{
+    const struct gpu *g = gpu_of(context);
+    const struct backend *backend = context->backend;
+    struct arena none = {NULL, 0};
+    struct pass p;
+    char name[48];
+    begin_pass(&p, &s->fn, s->n, s->keys, s->key_bytes, NULL, &none);
+    p.step.part[0] = p.source;
+    p.step.ids_out = NULL;
+    p.step.table = bins;
+    p.step.first_bad = first_bad;
+    p.step.counts = s->counts;
+    p.step.deferred = s->deferred;
+    int in_shared = s->fn.buckets < SPLIT_SHARED_BINS;
+    unsigned shared = in_shared ? (s->fn.buckets + 1) * 4 : 16;
+    unsigned each = shared > 65536 ? 1 : shared > 16384 ? 2 : SPLIT_COUNT_BLOCKS;
+    p.step.spans = (uint64_t)g->multiprocessors * each;
+    p.step.span = (s->n / p.step.spans + 4096) / 4096 * 4096;
+    p.step.in_shared = (co_u32)in_shared;
+    snprintf(name, sizeof name, "multisplit_count_%u", 8 * p.source.bytes);
+    cohort_status status = backend->fill(context, bins, 0, s->fn.buckets * sizeof *bins);
+    if (!status)
+        status = backend->fill(context, first_bad, 0xff, sizeof *first_bad);
+    if (!status)
+        status = gpu_launch_grid(context, name, (unsigned)p.step.spans, g->tuning->block, shared, &p.step);
+    if (!status && (s->counts || p.step.can_fail))
+        status = gpu_launch_grid(context, "multisplit_count_outcome", 1, g->tuning->block, 0, &p.step);
+    return status;
+}
+
+/* ---- by digits --------------------------------------------------------------------------------------------------------- */
+
+struct digits {
+    co_u16 *low, *high, *high_between;
+    struct map_deferred *nobody;
+    co_u64 *first_bad, *scan;
+    char *between; /* the columns between the passes, one after the other */
+    uint64_t between_bytes;
+    struct pass first, last;
+};
+
+/* A column of both passes: from the caller's array to one in between, and from there to the caller's. */
+static void through(struct digits *d, const void *in, void *out, unsigned bytes, uint64_t n,
+                    struct arena *arena)
+{
+    if (!out)
+        return;
+    void *between = take(arena, n * bytes);
+    add_column(&d->first.step, in, between ? between : out, bytes);
+    add_column(&d->last.step, between, out, bytes);
+}
+
+static cohort_status plan_digits(cohort_context *context, const struct split *s, struct arena *arena,
+                                 struct digits *d)
+{
+    struct split_fn fn = s->fn;
+    uint64_t n = s->n;
+    d->nobody = take(arena, sizeof *d->nobody);
+    d->first_bad = take(arena, sizeof *d->first_bad);
+    d->scan = take(arena, gpu_scan_bytes(context, s->fn.buckets + 1));
+    d->low = take(arena, n * 2);
+    d->high = take(arena, n * 2);
+    d->high_between = take(arena, n * 2);
+    fn.kind = SPLIT_IDS16;
+    fn.data = d->low;
+    fn.buckets = SPLIT_DIGITS;
+    begin_pass(&d->first, &fn, n, NULL, 4, NULL, arena);
+    fn.data = d->high_between;
+    fn.buckets = (s->fn.buckets - 1) / SPLIT_DIGITS + 1;
+    begin_pass(&d->last, &fn, n, NULL, 4, NULL, arena);
+    add_part(&d->first.step, d->high, d->high_between, 2, 2);
+    uint64_t used = arena->used;
+    d->between = arena->memory ? arena->memory + used : NULL;
+    through(d, s->keys, s->keys_out, s->key_bytes, n, arena);
+    for (unsigned c = 0; c < s->columns; c++)
+        through(d, s->column[c].in, s->column[c].out, s->column[c].bytes, n, arena);
+    if (s->permutation)
+        through(d, NULL, s->permutation, s->permutation_bytes, n, arena);
+    d->between_bytes = arena->used - used;
+    d->first.step.counts = s->counts;
+    d->first.step.deferred = s->deferred;
+    d->last.step.deferred = d->nobody;
+    cohort_status status = plan_pass(context, &d->first, arena);
+    return status ? status : plan_pass(context, &d->last, arena);
+}
+
+/* What the first pass leaves out leaves the rest of high_between as it was: no bucket's. The second reads the rest of the columns too, and
+ * drops it. */
+static cohort_status run_digits(cohort_context *context, const struct split *s, struct digits *d)
+{
+    const struct backend *backend = context->backend;
+    struct arena none = {NULL, 0};
+    struct pass p;
+    char name[48];
+    begin_pass(&p, &s->fn, s->n, s->keys, s->key_bytes, NULL, &none);
+    p.step.part[0] = p.source;
+    p.step.ids_out = d->low;
+    p.step.high_out = d->high;
+    snprintf(name, sizeof name, "multisplit_digits_%u", 8 * p.source.bytes);
+    cohort_status status = backend->fill(context, d->nobody, 0xff, sizeof *d->nobody);
+    if (!status)
+        status = gpu_launch(context, name, s->n, &p.step);
+    if (!status && s->n)
+        status = backend->fill(context, d->high_between, 0xff, s->n * 2);
+    if (!status && split_can_fail(&s->fn) && d->between_bytes)
+        status = backend->fill(context, d->between, 0, d->between_bytes);
+    if (!status)
+        status = run_pass(context, &d->first);
+    if (!status)
+        status = run_pass(context, &d->last);
+    if (status || !s->offsets)
+        return status;
+    struct split bins = *s;
+    bins.counts = NULL;
+    bins.deferred = d->nobody;
+    status = count(context, &bins, s->offsets, d->first_bad);
+    if (!status)
+        status = backend->fill(context, s->offsets + s->fn.buckets, 0, sizeof *s->offsets);
+    return status ? status : gpu_scan(context, s->offsets, s->fn.buckets + 1, d->scan);
+}
+
+static cohort_status by_digits(cohort_context *context, const struct split *s, struct arena *arena, int ask)
+{
+    struct digits d;
+    memset(&d, 0, sizeof d);
+    cohort_status status = plan_digits(context, s, arena, &d);
+    return status || ask ? status : run_digits(context, s, &d);
 }
 
 /* ---- entries ----------------------------------------------------------------------------------------------------------- */
 
-cohort_status cuda_split(cohort_context *context, const struct split *s, uint64_t *need)
+static const char *const methods[] = {"AUTO", "DIRECT", "WARP", "BLOCK", "LOOK_BACK", "RESERVED", "DIGITS"};
+
+static cohort_status choose(cohort_context *context, const struct split *s, struct arena *arena, int ask)
 {
-    if (s->user)
-        return context_fail(context, COHORT_UNSUPPORTED, "desc.fn.kind is %u (USER)", s->fn.kind);
-    return by_blocks(context, s, need);
+    int few = s->fn.buckets <= SPLIT_TILE_BUCKETS;
+    if (s->method == COHORT_SPLIT_DIGITS || (s->method == COHORT_SPLIT_AUTO && !few))
+        return by_digits(context, s, arena, ask);
+    if (s->method == COHORT_SPLIT_AUTO || s->method == COHORT_SPLIT_BLOCK)
+        return by_blocks(context, s, arena, ask);
+    return context_fail(context, COHORT_UNSUPPORTED,
+                        "desc.method is %u (%s): a GPU has AUTO, BLOCK and DIGITS", s->method,
+                        methods[s->method]);
 }
 
-cohort_status cuda_histogram(cohort_context *context, const struct split *s, uint64_t *need)
+/* The ids of a user's function, in workspace; from there on they are ids like others. */
+static cohort_status own_ids(cohort_context *context, struct split *s, struct arena *arena, int ask)
 {
-    return by_blocks(context, s, need);
+    if (!s->user)
+        return COHORT_OK;
+    co_u32 *ids = take(arena, at_least_one(s->n) * sizeof *ids);
+    cohort_status status =
+        ask ? COHORT_OK : cuda_fn_ids(context, &s->fn, s->user, s->n, s->keys, s->key_bytes, ids);
+    s->fn.kind = SPLIT_IDS32;
+    s->fn.data = ids;
+    s->user = NULL;
+    return status;
+}
+
+cohort_status cuda_split(cohort_context *context, const struct split *given, uint64_t *need)
+{
+    struct split s = *given;
+    struct arena arena = {need ? NULL : s.workspace, 0};
+    cohort_status status = own_ids(context, &s, &arena, need != NULL);
+    if (!status)
+        status = choose(context, &s, &arena, need != NULL);
+    if (need)
+        *need = arena.used;
+    return status;
+}
+
+cohort_status cuda_histogram(cohort_context *context, const struct split *given, uint64_t *need)
+{
+    struct split s = *given;
+    struct arena arena = {need ? NULL : s.workspace, 0};
+    cohort_status status = own_ids(context, &s, &arena, need != NULL);
+    co_u64 *first_bad = take(&arena, sizeof *first_bad);
+    if (need)
+        *need = arena.used;
+    return status || need ? status : count(context, &s, s.offsets, first_bad);
 }

@@ -10,12 +10,14 @@ CO_INLINE co_u32 split_quotient(const struct split_step *s, co_u32 x)
     return s->inverse ? (co_u32)split_high(s->inverse, x) : x;
 }
 
-/* As split_id of shape/multisplit.h; `kind` is a literal. Some have a shorter way for 4-byte keys. */
+/* As split_id of shape/multisplit.h; `kind` is a literal, and of ids IDS32. Some have a shorter way for 4-byte keys. */
 CO_INLINE co_u32 split_id_of(const struct split_step *s, co_u32 kind, co_u64 wide_key, int wide)
 {
     struct split_fn f = s->fn;
     co_u32 key = (co_u32)wide_key;
     f.kind = kind;
+    if (kind == SPLIT_IDS32)
+        return key;
     if (!wide && kind == SPLIT_BITS)
         return f.a < 32 ? key >> (co_u32)f.a & (co_u32)f.b : 0;
     if (!wide && kind == SPLIT_MODULO)
@@ -28,46 +30,60 @@ CO_INLINE co_u32 split_id_of(const struct split_step *s, co_u32 kind, co_u64 wid
     return split_id(&f, wide_key, 0, wide);
 }
 
-#define SPLIT_IDS_CASE(name)                          \
-case name:                                            \
-    CO_EACH_ITEM (j, n)                               \
-        ids[j] = split_id_of(s, name, keys[j], wide); \
-    return
+/* The cases of a switch over the kind, each with CALL(kind), where the kind is a literal. RANGES does DELTA too. */
+#define SPLIT_CASE(kind, CALL) \
+case kind:                     \
+    CALL(kind);                \
+    break;
+#define SPLIT_EASY_CASES(CALL)      \
+    SPLIT_CASE(SPLIT_BITS, CALL)    \
+    SPLIT_CASE(SPLIT_BETWEEN, CALL) \
+    SPLIT_CASE(SPLIT_MASKED, CALL)
+#define SPLIT_DIVIDING_CASES(CALL) \
+    SPLIT_CASE(SPLIT_MODULO, CALL) \
+case SPLIT_DELTA:                  \
+    SPLIT_CASE(SPLIT_RANGES, CALL)
+#define SPLIT_COSTLY_CASES(CALL)      \
+    SPLIT_CASE(SPLIT_HASH, CALL)      \
+    SPLIT_CASE(SPLIT_SPLITTERS, CALL) \
+    SPLIT_CASE(SPLIT_TABLE8, CALL)    \
+    SPLIT_CASE(SPLIT_TABLE16, CALL)   \
+    SPLIT_CASE(SPLIT_PAGE, CALL)
 
-/* ids[j] of keys[j], for kinds that go by the key; where ids were read, they are in `keys`. `all`: a literal; 0: the kinds that
- * need few instructions, and ids. */
-CO_INLINE void split_ids(const struct split_step *s, const co_u64 *keys, co_u32 *ids, co_u32 n, int wide,
-                         int all)
+/* ids[j] of keys[j]; where ids were read, they are the keys. */
+CO_INLINE void split_ids(const struct split_step *s, const co_u64 *keys, co_u32 *ids, co_u32 n, int wide)
 {
+#define SPLIT_IDS(kind) \
+    CO_EACH_ITEM (j, n) \
+    ids[j] = split_id_of(s, kind, keys[j], wide)
     switch (s->fn.kind) {
-        SPLIT_IDS_CASE(SPLIT_BITS);
-        SPLIT_IDS_CASE(SPLIT_BETWEEN);
-        SPLIT_IDS_CASE(SPLIT_MASKED);
+        SPLIT_EASY_CASES(SPLIT_IDS)
+        SPLIT_DIVIDING_CASES(SPLIT_IDS)
+        SPLIT_COSTLY_CASES(SPLIT_IDS)
     default:
-        break;
+        SPLIT_IDS(SPLIT_IDS32);
     }
-    if (all || !wide)
-        switch (s->fn.kind) {
-            SPLIT_IDS_CASE(SPLIT_MODULO);
-        case SPLIT_DELTA:
-            SPLIT_IDS_CASE(SPLIT_RANGES);
-        default:
-            break;
-        }
-    if (all)
-        switch (s->fn.kind) {
-            SPLIT_IDS_CASE(SPLIT_HASH);
-            SPLIT_IDS_CASE(SPLIT_SPLITTERS);
-            SPLIT_IDS_CASE(SPLIT_TABLE8);
-            SPLIT_IDS_CASE(SPLIT_TABLE16);
-            SPLIT_IDS_CASE(SPLIT_PAGE);
-        default:
-            break;
-        }
-    CO_EACH_ITEM (j, n)
-        ids[j] = (co_u32)keys[j];
+#undef SPLIT_IDS
 }
 
-#undef SPLIT_IDS_CASE
+/* The same of the kinds that the second launch computes again: those that need few instructions. */
+CO_INLINE void split_easy_ids(const struct split_step *s, const co_u64 *keys, co_u32 *ids, co_u32 n, int wide)
+{
+#define SPLIT_IDS(kind) \
+    CO_EACH_ITEM (j, n) \
+    ids[j] = split_id_of(s, kind, keys[j], wide)
+    if (wide)
+        switch (s->fn.kind) {
+            SPLIT_EASY_CASES(SPLIT_IDS)
+        }
+    else
+        switch (s->fn.kind) {
+            SPLIT_EASY_CASES(SPLIT_IDS)
+            SPLIT_DIVIDING_CASES(SPLIT_IDS)
+        default:
+            SPLIT_IDS(SPLIT_IDS32);
+        }
+#undef SPLIT_IDS
+}
 
 #endif

@@ -117,8 +117,9 @@ struct old_message {
 struct location {
     char *address;
     uint32_t bytes;
-    uint32_t plain; /* the time of the newest plain write */
-    uint32_t next;  /* of the block's shared memory */
+    uint32_t strong; /* met a strong word */
+    uint32_t plain;  /* the time of the newest plain write */
+    uint32_t next;   /* of the block's shared memory */
     uint32_t old_count, old_capacity;
     struct old_message *old; /* by rising time; the newest message's value is in the memory itself */
     struct message last;

@@ -74,15 +74,23 @@ uint32_t location_number(void)
     return sim.location_count++;
 }
 
+/* A location that has met nothing but plain reads is forgotten where another width comes. */
+static void forget(uint32_t number)
+{
+    struct location *l = &sim.locations[number];
+    if (l->last.time || l->strong)
+        sim_fail("overlaps %u bytes at %p, used before in this launch: one location, two widths", l->bytes,
+                 (void *)l->address);
+    memset(&arena.shadow[l->address - arena.memory], 0, l->bytes * sizeof *arena.shadow);
+}
+
 static uint32_t new_location(char *p, uint32_t bytes)
 {
     size_t at = (size_t)(p - arena.memory);
     int unwritten = 0;
     for (uint32_t i = 0; i < bytes; i++) {
-        const struct location *l = &sim.locations[arena.shadow[at + i]];
         if (arena.shadow[at + i])
-            sim_fail("overlaps %u bytes at %p, used before in this launch: one location, two widths",
-                     l->bytes, (void *)l->address);
+            forget(arena.shadow[at + i]);
         if (arena.state[at + i] == STATE_NONE)
             sim_fail("outside of any allocation");
         unwritten |= arena.state[at + i] == STATE_UNWRITTEN;
@@ -108,10 +116,8 @@ static inline uint32_t locate(const void *address, uint32_t bytes)
     uint32_t number = arena.shadow[p - arena.memory];
     if (SIM_LIKELY(number)) {
         const struct location *l = &sim.locations[number];
-        if (SIM_UNLIKELY(l->address != p || l->bytes != bytes))
-            sim_fail("overlaps %u bytes at %p, used before in this launch: one location, two widths",
-                     l->bytes, (void *)l->address);
-        return number;
+        if (SIM_LIKELY(l->address == p && l->bytes == bytes))
+            return number;
     }
     return new_location(p, bytes);
 }
@@ -143,8 +149,9 @@ static inline void put(struct location *l, co_u128 v)
 }
 
 /* A strong word must not meet a plain write that it does not come after. */
-static inline void check_strong(const struct location *l, uint32_t number)
+static inline void check_strong(struct location *l, uint32_t number)
 {
+    l->strong = 1;
     if (SIM_UNLIKELY(l->plain) && l->plain > seen(sim.lane, number))
         sim_fail("race: a plain write of another lane does not come before this word");
 }
