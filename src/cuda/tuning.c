@@ -41,8 +41,7 @@ const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsign
 /* By rising buckets, then by rising width: the first row that holds what is asked is taken, of the newest architecture. */
 static const struct split_tuning splits[] = {
     /* driver arch buckets, widest; bits, items, threads, blocks, tiles */
-    {"cuda", 80, 4, 4, 2, 16, 256, 3, 64},     {"cuda", 80, 32, 4, 5, 16, 256, 3, 64},
-    {"cuda", 80, 32, 8, 5, 16, 256, 2, 64},    {"cuda", 80, 256, 4, 8, 16, 256, 3, 64},
+    {"cuda", 80, 32, 4, 5, 16, 256, 3, 64},    {"cuda", 80, 256, 4, 8, 16, 256, 3, 64},
     {"cuda", 80, 256, 8, 8, 16, 256, 2, 64},   {"cuda", 80, 2048, 4, 11, 16, 512, 1, 32},
     {"cuda", 80, 2048, 8, 11, 16, 512, 1, 32}, {"sim", 0, 2048, 8, 11, 3, 64, 2, 2},
 };

@@ -385,11 +385,12 @@ CO_INLINE void split_place_spans(const struct split_step *s, co_u8 *memory, stru
         split_place_spans(args, memory, shape);                                                           \
     }
 
+#if defined(COHORT_SIM)
 SPLIT_PLACE(8, 11, 3, 64, 1)
-SPLIT_PLACE(4, 2, 16, 256, 3)
+#else
 SPLIT_PLACE(4, 5, 16, 256, 3)
 SPLIT_PLACE(4, 8, 16, 256, 3)
 SPLIT_PLACE(4, 11, 16, 512, 1)
-SPLIT_PLACE(8, 5, 16, 256, 2)
 SPLIT_PLACE(8, 8, 16, 256, 2)
 SPLIT_PLACE(8, 11, 16, 512, 1)
+#endif
