@@ -124,13 +124,13 @@ if [ -x "$build/peers/peer_std" ] && grep -q . find.svg 2>/dev/null; then
         judge "peers beside our rows" grep -qE '^map insert .* [0-9.]+ (std|absl|boost|tbb)::' printed
     fi
     judge "peers' rows in the JSON" grep -q '"peer": {"name": "std::unordered_map", "version": "' peers.json
-    mkdir odd
-    printf '#!/bin/sh\necho wrong >&2\nexit 3\n' >odd/peer_bad
-    printf '#!/bin/sh\necho "{}"\n' >odd/peer_empty
-    chmod +x odd/peer_bad odd/peer_empty
-    bench map $tiny --n 3000 --load 0.5 --width 32/32 --experiment operations --peers odd >printed 2>said
+    mkdir broken-peers
+    printf '#!/bin/sh\necho wrong >&2\nexit 3\n' >broken-peers/peer_bad
+    printf '#!/bin/sh\necho "{}"\n' >broken-peers/peer_empty
+    chmod +x broken-peers/peer_bad broken-peers/peer_empty
+    bench map $tiny --n 3000 --load 0.5 --width 32/32 --experiment operations --peers broken-peers >printed 2>said
     judge "peers that fail do not end the bench" test $? -eq 0 -a "$(grep -c '^peer left out: ' printed)" -eq 2
-    rm -r odd
+    rm -r broken-peers
 else
     skip "peers in the same run" "they were not built, or libjansson was not there"
 fi
