@@ -382,6 +382,8 @@ static void MAP(batch)(const struct map_batch *b, co_u64 begin, co_u64 end, int 
     struct cpu_range c;
     struct cpu_starts starts[2];
     KEY room[CPU_GROUP];
+    if (begin == end)
+        return;
     c.b = b;
     c.end = end;
     c.alone = alone;
