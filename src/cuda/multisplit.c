@@ -4,139 +4,22 @@
  * one launch writes the low and the high half of each id, and two splits by blocks follow, the first by the low halves (what is bad is
  * left out there), the second, being stable, by the high ones. A user's function is a launch of its own that writes ids.
  * Everything that a launch depends on is known from n and the descriptor, so nothing waits. */
-#include "device.h"
-
 #include <stdio.h>
 #include <string.h>
 
-#include "shape/split_step.h"
+#include "split.h"
 
 #define SPLIT_COUNT_BLOCKS 8u     /* a multiprocessor */
 #define SPLIT_SHARED_BINS  49152u /* buckets below which a block counts them all in its shared memory */
 #define SPLIT_DIGITS       256u   /* buckets of the first of two passes */
 
-/* ---- workspace --------------------------------------------------------------------------------------------------------- */
-
-/* Takes `bytes` from the workspace, or only counts them where there is none. */
-struct arena {
-    char *memory;
-    uint64_t used;
-};
-
-static void *take(struct arena *a, uint64_t bytes)
-{
-    void *at = a->memory ? a->memory + a->used : NULL;
-    a->used += (bytes + 255) / 256 * 256;
-    return at;
-}
-
 /* ---- a split by blocks ------------------------------------------------------------------------------------------------- */
-
-static uint64_t at_least_one(uint64_t n)
-{
-    return n ? n : 1;
-}
-
-static unsigned ids_width(co_u32 kind)
-{
-    switch (kind) {
-    case SPLIT_IDS8:
-        return 1;
-    case SPLIT_IDS16:
-        return 2;
-    case SPLIT_IDS32:
-        return 4;
-    default:
-        return 0;
-    }
-}
-
-/* Does the second launch compute ids again? Else the first leaves them behind. */
-static int is_cheap(co_u32 kind, unsigned key_bytes)
-{
-    switch (kind) {
-    case SPLIT_BITS:
-    case SPLIT_BETWEEN:
-    case SPLIT_MASKED:
-        return 1;
-    case SPLIT_MODULO:
-    case SPLIT_RANGES:
-    case SPLIT_DELTA:
-        return key_bytes == 4;
-    default:
-        return ids_width(kind) != 0;
-    }
-}
-
-/* floor(2^64 / d) + 1, 0 for 1. */
-static co_u64 inverse(co_u64 d)
-{
-    return d <= 1 ? 0 : UINT64_MAX / d + 1;
-}
-
-static void add_part(struct split_step *step, const void *in, void *out, unsigned bytes, unsigned stride)
-{
-    step->part[step->parts++] = (struct split_part){in, out, bytes, stride};
-}
-
-/* Entries of 16 bytes go in two halves. */
-static void add_column(struct split_step *step, const void *in, void *out, unsigned bytes)
-{
-    if (!out)
-        return;
-    if (bytes < 16) {
-        add_part(step, in, out, bytes, bytes);
-        return;
-    }
-    for (int half = 0; half < 2; half++)
-        add_part(step, (const char *)in + 8 * half, (char *)out + 8 * half, 8, 16);
-}
-
-static unsigned widest(const struct split_step *step)
-{
-    unsigned most = 4;
-    for (unsigned p = 0; p < step->parts; p++)
-        most = step->part[p].bytes > most ? step->part[p].bytes : most;
-    return most;
-}
-
-/* A split by blocks: what comes in and goes out, and what the launches need. */
-struct pass {
-    const struct split_tuning *tuning;
-    struct split_step step;
-    struct split_part source; /* of the first launch, where ids come from in truth */
-    co_u64 *scan;
-};
-
-/* The function, and where its keys or its ids are; these are the first part, and are written nowhere unless `out` says so. */
-static void begin_pass(struct pass *p, const struct split_fn *fn, uint64_t n, const void *keys,
-                       unsigned key_bytes, void *out, struct arena *arena)
-{
-    struct split_step *step = &p->step;
-    memset(p, 0, sizeof *p);
-    step->n = n;
-    step->fn = *fn;
-    step->inverse = inverse(fn->by.divisor);
-    step->can_fail = (co_u32)split_can_fail(fn);
-    unsigned given = ids_width(fn->kind);
-    p->source = given ? (struct split_part){fn->data, NULL, given, given}
-                      : (struct split_part){keys, NULL, key_bytes, key_bytes};
-    if (given || is_cheap(fn->kind, key_bytes)) {
-        add_part(step, p->source.in, given ? NULL : out, p->source.bytes, p->source.bytes);
-    } else {
-        step->ids_bytes = fn->buckets + step->can_fail <= 256 ? 1 : 2;
-        step->ids_out = take(arena, n * step->ids_bytes);
-        add_part(step, step->ids_out, NULL, step->ids_bytes, step->ids_bytes);
-    }
-    if (given || step->ids_out)
-        add_column(step, keys, out, key_bytes);
-}
 
 static cohort_status plan_pass(cohort_context *context, struct pass *p, struct arena *arena)
 {
     const struct gpu *g = gpu_of(context);
     struct split_step *step = &p->step;
-    p->tuning = split_tuning_for(g->driver, g->architecture, step->fn.buckets, widest(step));
+    p->tuning = split_tuning_for(g->driver, g->architecture, step->fn.buckets, pass_widest(step));
     if (!p->tuning)
         return context_fail(context, COHORT_UNSUPPORTED, "desc.method is BLOCK, which does not do %u buckets",
                             step->fn.buckets);
@@ -192,14 +75,7 @@ static cohort_status run_pass(cohort_context *context, const struct pass *p)
 static cohort_status by_blocks(cohort_context *context, const struct split *s, struct arena *arena, int ask)
 {
     struct pass p;
-    begin_pass(&p, &s->fn, s->n, s->keys, s->key_bytes, s->keys_out, arena);
-    for (unsigned c = 0; c < s->columns; c++)
-        add_column(&p.step, s->column[c].in, s->column[c].out, s->column[c].bytes);
-    if (s->permutation)
-        add_part(&p.step, NULL, s->permutation, s->permutation_bytes, s->permutation_bytes);
-    p.step.offsets = s->offsets;
-    p.step.counts = s->counts;
-    p.step.deferred = s->deferred;
+    pass_begin_split(&p, s, arena);
     cohort_status status = plan_pass(context, &p, arena);
     return status || ask ? status : run_pass(context, &p);
 }
@@ -214,7 +90,7 @@ static cohort_status count(cohort_context *context, const struct split *s, co_u6
     struct arena none = {NULL, 0};
     struct pass p;
     char name[48];
-    begin_pass(&p, &s->fn, s->n, s->keys, s->key_bytes, NULL, &none);
+    pass_begin(&p, &s->fn, s->n, s->keys, s->key_bytes, NULL, &none);
     p.step.part[0] = p.source;
     p.step.ids_out = NULL;
     p.step.table = bins;
@@ -256,8 +132,8 @@ static void through(struct digits *d, const void *in, void *out, unsigned bytes,
     if (!out)
         return;
     void *between = take(arena, n * bytes);
-    add_column(&d->first.step, in, between ? between : out, bytes);
-    add_column(&d->last.step, between, out, bytes);
+    pass_add_column(&d->first.step, in, between ? between : out, bytes);
+    pass_add_column(&d->last.step, between, out, bytes);
 }
 
 static cohort_status plan_digits(cohort_context *context, const struct split *s, struct arena *arena,
@@ -274,11 +150,11 @@ static cohort_status plan_digits(cohort_context *context, const struct split *s,
     fn.kind = SPLIT_IDS16;
     fn.data = d->low;
     fn.buckets = SPLIT_DIGITS;
-    begin_pass(&d->first, &fn, n, NULL, 4, NULL, arena);
+    pass_begin(&d->first, &fn, n, NULL, 4, NULL, arena);
     fn.data = d->high_between;
     fn.buckets = (s->fn.buckets - 1) / SPLIT_DIGITS + 1;
-    begin_pass(&d->last, &fn, n, NULL, 4, NULL, arena);
-    add_part(&d->first.step, d->high, d->high_between, 2, 2);
+    pass_begin(&d->last, &fn, n, NULL, 4, NULL, arena);
+    pass_add_part(&d->first.step, d->high, d->high_between, 2, 2);
     uint64_t used = arena->used;
     d->between = arena->memory ? arena->memory + used : NULL;
     through(d, s->keys, s->keys_out, s->key_bytes, n, arena);
@@ -302,7 +178,7 @@ static cohort_status run_digits(cohort_context *context, const struct split *s, 
     struct arena none = {NULL, 0};
     struct pass p;
     char name[48];
-    begin_pass(&p, &s->fn, s->n, s->keys, s->key_bytes, NULL, &none);
+    pass_begin(&p, &s->fn, s->n, s->keys, s->key_bytes, NULL, &none);
     p.step.part[0] = p.source;
     p.step.ids_out = d->low;
     p.step.high_out = d->high;

@@ -6,6 +6,7 @@
  * Place: a block goes through its spans tile by tile. In shared memory it keeps where the span's next entry of each bucket goes; a
  * tile is put in order (split_tile.h) and written in runs, which continue those of the tile before, so that the sectors that
  * two tiles share meet in L2. */
+#include "kernels/split_outcome.h"
 #include "kernels/split_tile.h"
 
 /* ---- count ------------------------------------------------------------------------------------------------------------- */
@@ -244,26 +245,6 @@ CO_KERNEL(multisplit_count_outcome, struct split_step)
 }
 
 /* ---- place ------------------------------------------------------------------------------------------------------------- */
-
-CO_INLINE void split_outcome(const struct split_step *s)
-{
-    co_u64 kept = co_read64(s->table + s->fn.buckets * s->spans);
-    if (s->offsets)
-        for (co_u64 b = co_thread(); b <= s->fn.buckets; b += co_threads())
-            co_write64(s->offsets + b, co_read64(s->table + b * s->spans));
-    if (co_thread())
-        return;
-    co_u64 bad = kept < s->n ? co_read64(s->first_bad) : ~0ull;
-    if (kept < s->n)
-        co_min64(&s->deferred->first_bad, bad);
-    if (!s->counts)
-        return;
-    co_write64(&s->counts->taken, s->n);
-    co_write64(&s->counts->hits, 0);
-    co_write64(&s->counts->added, kept);
-    co_write64(&s->counts->failed, s->n - kept);
-    co_write64(&s->counts->first_failed, bad);
-}
 
 /* Where a block is in its walk over spans and their tiles. */
 struct split_walk {

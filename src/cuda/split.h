@@ -1,0 +1,51 @@
+/* split.h: what the methods of a multisplit on a GPU share: workspace, and the parts of a pass, which is one split from what comes in to
+ * what goes out. */
+#ifndef COHORT_CUDA_SPLIT_H
+#define COHORT_CUDA_SPLIT_H
+
+#include "device.h"
+#include "shape/split_step.h"
+
+/* Takes `bytes` from the workspace, or only counts them where there is none. */
+struct arena {
+    char *memory;
+    uint64_t used;
+};
+
+static inline void *take(struct arena *a, uint64_t bytes)
+{
+    void *at = a->memory ? a->memory + a->used : NULL;
+    a->used += (bytes + 255) / 256 * 256;
+    return at;
+}
+
+static inline uint64_t at_least_one(uint64_t n)
+{
+    return n ? n : 1;
+}
+
+/* A pass: what comes in and goes out, and what the launches need. */
+struct pass {
+    const struct split_tuning *tuning;
+    struct split_step step;
+    struct split_part source; /* of the first launch, where ids come from in truth */
+    co_u64 *scan;
+};
+
+/* ---- split_pass.c ------------------------------------------------------------------------------------------------------ */
+
+/* The function, and where its keys or its ids are; these are the first part, and are written nowhere unless `out` says so. */
+void pass_begin(struct pass *p, const struct split_fn *fn, uint64_t n, const void *keys, unsigned key_bytes,
+                void *out, struct arena *arena);
+
+/* The same for all that a split names. */
+void pass_begin_split(struct pass *p, const struct split *s, struct arena *arena);
+
+/* One more column; nothing if it is written nowhere. Entries of 16 bytes go in two halves. */
+void pass_add_column(struct split_step *step, const void *in, void *out, unsigned bytes);
+void pass_add_part(struct split_step *step, const void *in, void *out, unsigned bytes, unsigned stride);
+
+/* Bytes of the widest part, at least 4. */
+unsigned pass_widest(const struct split_step *step);
+
+#endif

@@ -1,0 +1,101 @@
+/* split_pass.c: the parts of a pass: where ids come from, and which arrays go along. */
+#include <string.h>
+
+#include "split.h"
+
+static unsigned ids_width(co_u32 kind)
+{
+    switch (kind) {
+    case SPLIT_IDS8:
+        return 1;
+    case SPLIT_IDS16:
+        return 2;
+    case SPLIT_IDS32:
+        return 4;
+    default:
+        return 0;
+    }
+}
+
+/* Does the second launch compute ids again? Else the first leaves them behind. */
+static int is_cheap(co_u32 kind, unsigned key_bytes)
+{
+    switch (kind) {
+    case SPLIT_BITS:
+    case SPLIT_BETWEEN:
+    case SPLIT_MASKED:
+        return 1;
+    case SPLIT_MODULO:
+    case SPLIT_RANGES:
+    case SPLIT_DELTA:
+        return key_bytes == 4;
+    default:
+        return ids_width(kind) != 0;
+    }
+}
+
+/* floor(2^64 / d) + 1, 0 for 1. */
+static co_u64 inverse(co_u64 d)
+{
+    return d <= 1 ? 0 : UINT64_MAX / d + 1;
+}
+
+void pass_add_part(struct split_step *step, const void *in, void *out, unsigned bytes, unsigned stride)
+{
+    step->part[step->parts++] = (struct split_part){in, out, bytes, stride};
+}
+
+void pass_add_column(struct split_step *step, const void *in, void *out, unsigned bytes)
+{
+    if (!out)
+        return;
+    if (bytes < 16) {
+        pass_add_part(step, in, out, bytes, bytes);
+        return;
+    }
+    for (int half = 0; half < 2; half++)
+        pass_add_part(step, (const char *)in + 8 * half, (char *)out + 8 * half, 8, 16);
+}
+
+unsigned pass_widest(const struct split_step *step)
+{
+    unsigned most = 4;
+    for (unsigned p = 0; p < step->parts; p++)
+        most = step->part[p].bytes > most ? step->part[p].bytes : most;
+    return most;
+}
+
+void pass_begin(struct pass *p, const struct split_fn *fn, uint64_t n, const void *keys, unsigned key_bytes,
+                void *out, struct arena *arena)
+{
+    struct split_step *step = &p->step;
+    memset(p, 0, sizeof *p);
+    step->n = n;
+    step->fn = *fn;
+    step->inverse = inverse(fn->by.divisor);
+    step->can_fail = (co_u32)split_can_fail(fn);
+    unsigned given = ids_width(fn->kind);
+    p->source = given ? (struct split_part){fn->data, NULL, given, given}
+                      : (struct split_part){keys, NULL, key_bytes, key_bytes};
+    if (given || is_cheap(fn->kind, key_bytes)) {
+        pass_add_part(step, p->source.in, given ? NULL : out, p->source.bytes, p->source.bytes);
+    } else {
+        step->ids_bytes = fn->buckets + step->can_fail <= 256 ? 1 : 2;
+        step->ids_out = take(arena, n * step->ids_bytes);
+        pass_add_part(step, step->ids_out, NULL, step->ids_bytes, step->ids_bytes);
+    }
+    if (given || step->ids_out)
+        pass_add_column(step, keys, out, key_bytes);
+}
+
+void pass_begin_split(struct pass *p, const struct split *s, struct arena *arena)
+{
+    pass_begin(p, &s->fn, s->n, s->keys, s->key_bytes, s->keys_out, arena);
+    for (unsigned c = 0; c < s->columns; c++)
+        pass_add_column(&p->step, s->column[c].in, s->column[c].out, s->column[c].bytes);
+    if (s->permutation)
+        pass_add_part(&p->step, NULL, s->permutation, s->permutation_bytes, s->permutation_bytes);
+    p->step.offsets = s->offsets;
+    p->step.counts = s->counts;
+    p->step.deferred = s->deferred;
+}
