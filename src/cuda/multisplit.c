@@ -215,18 +215,39 @@ static cohort_status by_digits(cohort_context *context, const struct split *s, s
 
 /* ---- entries ----------------------------------------------------------------------------------------------------------- */
 
-static const char *const methods[] = {"AUTO", "DIRECT", "WARP", "BLOCK", "LOOK_BACK", "RESERVED", "DIGITS"};
+/* A method, in the order of cohort_split_method: up to how many buckets, and how; no function: it is not there. */
+struct method {
+    const char *name;
+    unsigned buckets;
+    cohort_status (*split)(cohort_context *, const struct split *, struct arena *, int ask);
+};
+
+static const struct method methods[] = {
+    {"AUTO", 0, NULL},
+    {"DIRECT", 32, NULL},
+    {"WARP", 32, NULL},
+    {"BLOCK", SPLIT_TILE_BUCKETS, by_blocks},
+    {"LOOK_BACK", 256, NULL},
+    {"RESERVED", SPLIT_TILE_BUCKETS, NULL},
+    {"DIGITS", SPLIT_BUCKETS_MOST, by_digits},
+};
+
+static cohort_split_method best(const struct split *s)
+{
+    return s->fn.buckets <= SPLIT_TILE_BUCKETS ? COHORT_SPLIT_BLOCK : COHORT_SPLIT_DIGITS;
+}
 
 static cohort_status choose(cohort_context *context, const struct split *s, struct arena *arena, int ask)
 {
-    int few = s->fn.buckets <= SPLIT_TILE_BUCKETS;
-    if (s->method == COHORT_SPLIT_DIGITS || (s->method == COHORT_SPLIT_AUTO && !few))
-        return by_digits(context, s, arena, ask);
-    if (s->method == COHORT_SPLIT_AUTO || s->method == COHORT_SPLIT_BLOCK)
-        return by_blocks(context, s, arena, ask);
-    return context_fail(context, COHORT_UNSUPPORTED,
-                        "desc.method is %u (%s): a GPU has AUTO, BLOCK and DIGITS", s->method,
-                        methods[s->method]);
+    const struct method *m = &methods[s->method == COHORT_SPLIT_AUTO ? best(s) : s->method];
+    if (!m->split)
+        return context_fail(context, COHORT_UNSUPPORTED,
+                            "desc.method is %u (%s), which a GPU does not have yet", s->method, m->name);
+    if (s->fn.buckets > m->buckets)
+        return context_fail(context, COHORT_UNSUPPORTED,
+                            "desc.method is %u (%s), which does at most %u buckets; desc.buckets is %u",
+                            s->method, m->name, m->buckets, s->fn.buckets);
+    return m->split(context, s, arena, ask);
 }
 
 /* The ids of a user's function, in workspace; from there on they are ids like others. */
