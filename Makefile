@@ -11,7 +11,7 @@ CMAKE_ARGS ?=
 # The make that CMake calls is not told of this one.
 APART = env -u MAKELEVEL -u MAKEFLAGS -u MFLAGS
 
-.PHONY: all help configure deps demo test check-quick bench install debug asan ubsan tsan fuzz mutants format \
+.PHONY: all help configure deps demo test check-quick bench figures install debug asan ubsan tsan fuzz mutants format \
         format-check clean
 
 all: configure
@@ -19,10 +19,11 @@ all: configure
 
 help:
 	@echo "make               build $(BUILD)/cohort and $(BUILD)/libcohort.so"
-	@echo "make demo          count k-mers of real reads, checked against jellyfish (installs what is missing)"
+	@echo "make demo          count k-mers of real reads, checked against jellyfish; the quick table (installs what is missing)"
 	@echo "make test          every test on every device that is here (installs what is missing; PART=K/N: a part)"
 	@echo "make check-quick   the two-minute form, for people at work"
 	@echo "make bench         what this machine can do at most"
+	@echo "make figures       tables and drawings of README and docs, from the figures in bench/figures"
 	@echo "make deps          install what is missing from Debian's packages"
 	@echo "make install       headers, libraries, tool, manual page under PREFIX=$(PREFIX)"
 	@echo "make debug | asan | ubsan | tsan | fuzz    other builds, in build/NAME, and their tests"
@@ -50,6 +51,10 @@ check-quick:
 
 bench: all
 	@$(BUILD)/cohort bench limits
+
+# Pages that say, in a comment, which recorded figures they show.
+figures: all
+	@$(BUILD)/cohort bench pages $$(grep -l '^<!-- figures:' README.md docs/*.md)
 
 install: all
 	@cmake --install $(BUILD) --prefix $(PREFIX)

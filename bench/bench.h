@@ -196,6 +196,7 @@ int bench_write_json(const bench *b, output *file, fault *fault);
 typedef struct bench_results {
     bench_rows rows;
     char device[80], commit[48], date[16], command[512];
+    double limits[BENCH_LIMITS]; /* in the order of bench_limits_list; 0: not told */
 } bench_results;
 int bench_results_read(bench_results *results, const char *path, const char *argument, fault *fault);
 /* The same from memory; `from` is what faults call it. */
@@ -218,5 +219,6 @@ int bench_sort_main(int argc, char **argv, fault *fault);
 int bench_count_main(int argc, char **argv, fault *fault);
 int bench_compare_main(int argc, char **argv, fault *fault);
 int bench_show_main(int argc, char **argv, fault *fault);
+int bench_pages_main(int argc, char **argv, fault *fault);
 
 #endif

@@ -155,6 +155,18 @@ static int has(const plot_panel *p, const bench_row *row, double x)
     return 0;
 }
 
+/* What the best of the peers is called in a panel of several lines: its name, if it is the same one at all places. */
+static const char *best_named(const bench_rows *rows, const bench_rows *peers, const bench_row *row)
+{
+    const char *name = bench_rows_best(peers, row)->peer;
+    for (size_t i = 0; i < rows->count; i++) {
+        const bench_row *best = same_name(&rows->row[i], row) ? bench_rows_best(peers, &rows->row[i]) : NULL;
+        if (best && strcmp(best->peer, name))
+            return "best of others";
+    }
+    return name;
+}
+
 /* A row of ours, and the peers' beside it; only the best of them where the panel has several lines of ours. */
 static int row_add(plot_panel *p, const bench_rows *rows, const bench_rows *peers, const bench_row *row,
                    fault *fault)
@@ -173,7 +185,7 @@ static int row_add(plot_panel *p, const bench_rows *rows, const bench_rows *peer
         const bench_row *peer = &peers->row[i];
         if (!bench_row_same(peer, row) || (crowded && peer != bench_rows_best(peers, row)) || has(p, peer, x))
             continue;
-        snprintf(label, sizeof label, "%s", peer->peer);
+        snprintf(label, sizeof label, "%s", crowded ? best_named(rows, peers, row) : peer->peer);
         label_make(own, sizeof own, rows, row, p->axis, 0, 1);
         if (p->axis != AXIS_NONE)
             append(label, sizeof label, own);

@@ -75,6 +75,8 @@ static int row_take(bench_rows *rows, json_t *object, const json_t *peer, size_t
 
 static int results_take(bench_results *results, const json_t *root, const char *from, fault *fault)
 {
+    const cohort_limits none = COHORT_LIMITS_INIT;
+    bench_limit list[BENCH_LIMITS];
     json_t *rows = json_object_get(root, "rows"), *row;
     size_t i;
     if (!json_is_array(rows))
@@ -83,6 +85,9 @@ static int results_take(bench_results *results, const json_t *root, const char *
     text_take(results->commit, sizeof results->commit, root, "commit");
     text_take(results->date, sizeof results->date, root, "date");
     text_take(results->command, sizeof results->command, root, "command");
+    bench_limits_list(list, &none);
+    for (i = 0; i < BENCH_LIMITS; i++)
+        results->limits[i] = number_of(json_object_get(root, "per_second"), list[i].key, 0);
     json_array_foreach(rows, i, row) if (row_take(&results->rows, row, json_object_get(root, "peer"), i, from,
                                                   fault)) return fault->status;
     return CLI_OK;

@@ -8,6 +8,7 @@ const char bench_help[] =
     "       cohort bench show    FILE.json... [--experiment NAME,...] [--against FILE.json]... [--plot "
     "FILE.svg]\n"
     "       cohort bench compare OLD.json NEW.json [--tolerance PERCENT]\n"
+    "       cohort bench pages   [--check] PAGE...\n"
     "\n"
     "limits      what this machine's memory can do at most, which every other figure is held against: "
     "copies, "
@@ -19,6 +20,10 @@ const char bench_help[] =
     "count       counting the k-mers of made-up reads, beside jellyfish and kmc where they are installed\n"
     "show        recorded figures as a table and as a drawing\n"
     "compare     what moved beyond the spread from OLD to NEW; exit status 1 if something got slower\n"
+    "pages       writes the figures in pages of text from recorded ones, between the comments '<!-- figures: "
+    "FILE.json...\n"
+    "            [OPTION]... -->' and '<!-- end of figures -->'; --check only tells if a page or drawing "
+    "would change\n"
     "\n"
     "all that measure:\n"
     "  --device D         cpu, cuda, cuda:N, or auto (a GPU if there is one)\n"
@@ -81,7 +86,7 @@ static const struct bench_command {
 } commands[] = {{"limits", bench_limits_main},         {"map", bench_map_main},
                 {"multisplit", bench_multisplit_main}, {"sort", bench_sort_main},
                 {"count", bench_count_main},           {"show", bench_show_main},
-                {"compare", bench_compare_main}};
+                {"compare", bench_compare_main},       {"pages", bench_pages_main}};
 
 int bench_main(int argc, char **argv, fault *fault)
 {
@@ -92,8 +97,9 @@ int bench_main(int argc, char **argv, fault *fault)
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         if (!strcmp(argv[0], commands[i].name))
             return commands[i].run(argc - 1, argv + 1, fault);
-    return fault_set(fault, CLI_BAD_INPUT,
-                     "%s: no such measurement (limits, map, multisplit, sort, count, show, compare; cohort "
-                     "bench --help tells more)",
-                     argv[0]);
+    return fault_set(
+        fault, CLI_BAD_INPUT,
+        "%s: no such measurement (limits, map, multisplit, sort, count, show, compare, pages; cohort "
+        "bench --help tells more)",
+        argv[0]);
 }

@@ -2,9 +2,9 @@
 # demo.sh [BUILD]
 #
 # Counts the 21-mers of real sequencing reads (of the lambda phage, from Debian's bowtie2-examples) with BUILD/cohort
-# (default: build), compares every line with what jellyfish counts, and shows the most frequent ones and the spectrum.
-# What it makes stays in BUILD/demo. COHORT_DEVICE in the environment decides where it counts, as everywhere. Exit
-# status 1 if the counts differ.
+# (default: build), compares every line with what jellyfish counts, and shows the most frequent ones and the spectrum;
+# then a table of how fast the map is here, beside the peers that were built. What it makes stays in BUILD/demo.
+# COHORT_DEVICE in the environment decides where it counts, as everywhere. Exit status 1 if the counts differ.
 set -eu
 build=${1:-build}
 cohort=$build/cohort
@@ -92,11 +92,16 @@ cat <<END
   Drawn: $made/spectrum.svg
 END
 
+# ---- measure -------------------------------------------------------------------------------------------------------
+title "How fast this machine does it, beside the limits of its memory and other maps (M or G of keys a second)"
+timeout 15 "$cohort" bench map --quick --experiment operations --only 'map find,map insert,map apply add' --load 0.5 \
+    --width 64/64 || echo "  the quick table did not end within 15 s"
+
 title "Where to go next"
 cat <<END
   $cohort count --kmer 31 --canonical --min 2 --top 20 YOUR_READS.fq.gz
   $cohort info                 what this machine has; '$cohort --help' tells more
-  $cohort bench limits         what its memory can do at most
+  $cohort bench map            the same table for all operations, widths and loads
   make test                    everything that is promised, checked
   README.md                    the same in 25 lines of C; docs/map.md how the map works
 END

@@ -104,6 +104,47 @@ if bench show map.json >printed 2>said; then
     refused "bench compare of what is not there" 'none.json: cannot open' "$cohort" bench compare none.json map.json
     refused "bench compare --tolerance" '--tolerance x: must be' "$cohort" bench compare --tolerance x map.json map.json
     refused "bench compare of nothing in common" 'no row in common' "$cohort" bench compare map.json peer.json
+
+    cat >page.md <<'END'
+# A page
+<!-- figures: map.json --against peer.json --name "map find,map erase" --width 32/32 --columns load --plot page.svg --limits -->
+<!-- end of figures -->
+and
+<!-- figures: map.json
+     --name "map insert" --width 64/64 -->
+old
+<!-- end of figures -->
+its end
+END
+    cp page.md before.md
+    bench pages --check page.md >printed 2>said
+    judge "bench pages --check: exit status 1" test $? -eq 1 -a "$(cmp page.md before.md && echo same)" = same
+    bench pages page.md >printed 2>said
+    judge "bench pages" test $? -eq 0 -a ! -s said -a "$(grep -c '^| map find | 32/32 |' page.md)" -eq 3
+    judge "bench pages: columns and the best of others" \
+        grep -qE '^. map find . 32/32 . all there . [0-9.]+ . [0-9.]+ . [GM]/s . [0-9.]+ / - .$' page.md
+    judge "bench pages: a line a row" test "$(grep -c '^| map insert | 64/64 |' page.md)" -eq 6
+    judge "bench pages: text around stays" test "$(grep -cE '^(# A page|and|its end|old)$' page.md)" -eq 3
+    judge "bench pages: the command and the limits" test "$(grep -c '^Limits in the same run: copy' page.md)" -eq 1 -a \
+        "$(grep -c 'cohort bench map' page.md)" -eq 2
+    drawing "bench pages --plot is XML" page.svg
+    bench pages --check page.md >printed 2>said
+    judge "bench pages --check after that" test $? -eq 0 -a ! -s said
+    sed -i 's/^<text/<text /' page.svg
+    bench pages --check page.md >printed 2>said
+    judge "bench pages --check: another drawing" test $? -eq 1 -a "$(grep -c 'page.svg: not what' said)" -eq 1
+    refused "bench pages of nothing" 'needs a PAGE' "$cohort" bench pages
+    refused "bench pages: no such page" 'PAGE none.md: cannot be read' "$cohort" bench pages none.md
+    echo text >page.md
+    refused "bench pages: nothing to write" "page.md: has no '<!-- figures:'" "$cohort" bench pages page.md
+    echo '<!-- figures: map.json --columns age --><!-- end of figures -->' >page.md
+    refused "bench pages --columns" '--columns age: must be' "$cohort" bench pages page.md
+    echo '<!-- figures: map.json --name none --><!-- end of figures -->' >page.md
+    refused "bench pages: no such row" 'shows no row' "$cohort" bench pages page.md
+    echo '<!-- figures: map.json --name "none --><!-- end of figures -->' >page.md
+    refused "bench pages: a quotation mark" 'quotation mark' "$cohort" bench pages page.md
+    echo '<!-- figures: map.json -->' >page.md
+    refused "bench pages: no end" 'has no .<!-- end' "$cohort" bench pages page.md
     refused "bench show of nothing" 'needs a FILE' "$cohort" bench show
     refused "bench show: no such row" 'no row to show' "$cohort" bench show map.json --experiment sweep
     echo '{"rows": [' >bad.json

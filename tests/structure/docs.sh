@@ -81,3 +81,12 @@ if command -v patch >/dev/null; then
 else
     skip "patches in the pages apply" "patch not found"
 fi
+
+# The figures in the pages are those of bench/figures.
+figures="figures and drawings in the pages are made from bench/figures"
+if [ -x "$build/cohort" ] && "$build/cohort" bench show bench/figures/h200-map.json >"$scratch/show.log" 2>&1; then
+    # shellcheck disable=SC2046
+    report "$figures" "$(attempt "$build/cohort" bench pages --check $(grep -l '^<!-- figures:' README.md docs/*.md))"
+else
+    skip "$figures" "$(head -n 1 "$scratch/show.log" 2>/dev/null || echo 'the tool is not built')"
+fi
