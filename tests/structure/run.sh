@@ -44,6 +44,7 @@ attempt() {
 . tests/structure/library.sh
 . tests/structure/install.sh
 . tests/structure/docs.sh
+. tests/structure/scripts.sh
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

@@ -1,0 +1,35 @@
+# scripts/gpu-check.sh without a GPU: the simulated one, and a compute-sanitizer that runs what it is given and finds what it is
+# told to. Sourced by run.sh.
+mkdir -p "$scratch/fake"
+cat >"$scratch/fake/compute-sanitizer" <<'END'
+#!/bin/bash
+while [[ ${1:-} == --* ]]; do shift 2; done
+"$@"
+code=$?
+[ -z "${FAKE_FINDS:-}" ] || [[ "$*" != *"$FAKE_FINDS"* ]] || { echo "========= Error: Race reported"; exit 99; }
+exit $code
+END
+chmod +x "$scratch/fake/compute-sanitizer"
+
+# gpu_check STATUS LAST-LINE ARGUMENT...
+gpu_check() {
+    local status=$1 last=$2 got
+    shift 2
+    PATH=$scratch/fake:$PATH scripts/gpu-check.sh --build "$build" --device sim:1 --programs litmus "$@" >"$scratch/check.log" 2>&1
+    got=$?
+    [ $got -eq "$status" ] && tail -n 1 "$scratch/check.log" | grep -qE -- "$last" || {
+        echo "gpu-check.sh $*: exit status $got, not $status, or its last line does not say '$last':"
+        cat "$scratch/check.log"
+    }
+}
+check_gpu_check() {
+    gpu_check 0 '^3 passed, 0 failed, 0 skipped$' --tools none,memcheck
+    FAKE_FINDS='--part 2/2' gpu_check 1 '^1 passed, 1 failed, 0 skipped$' --tools racecheck
+    gpu_check 0 '^litmus memcheck 2/2$' --list --part 1/2
+    gpu_check 2 "litmuses: .* is not there" --programs litmuses
+}
+if [ -x "$build/tests/test_litmus" ]; then
+    report "gpu-check.sh tells what passed and what was found" "$(check_gpu_check)"
+else
+    skip "gpu-check.sh tells what passed and what was found" "the test programs are not built"
+fi
