@@ -65,6 +65,55 @@ static void grows_from_one(struct test *t)
     }
 }
 
+/* A batch of `each` entries for each of the keys first .. first + n - 1, over and over. */
+static void put_often(struct subject *s, enum trial_kind kind, cohort_winner winner, uint64_t first,
+                      uint64_t n, uint64_t each)
+{
+    struct column *mark = s->t->columns;
+    struct trial r = subject_trial(s, kind, n * each);
+    r.winner = winner;
+    r.op = COHORT_OP_COUNT;
+    for (uint64_t i = 0; i < n * each; i++) {
+        column_put(r.keys, i, first + i % n);
+        if (r.ops)
+            column_put(r.ops, i, COHORT_OP_INSERT);
+    }
+    if (r.values)
+        fill_values(s->t, r.values);
+    subject_do(s, &r);
+    column_drop(s->t, mark);
+}
+
+/* A map with room for all its keys never grows, however many entries a batch has; one key more, and it does. */
+static void keeps_to_capacity(struct test *t)
+{
+    const enum trial_kind kinds[] = {TRIAL_INSERT, TRIAL_ASSIGN, TRIAL_INSERT_AND_FIND, TRIAL_RUN,
+                                     TRIAL_APPLY};
+    const double loads[] = {0, 0.5, 0.93, 1};
+    uint64_t count = value_bytes(t->width) ? 5 : 4, all = test_size(t, count * (t->quick ? 1 : 4), 3);
+    for (uint64_t i = 0; i < all; i++) {
+        enum trial_kind kind = kinds[t->kind == TEST_SIM ? test_below(t, count) : i % count];
+        cohort_winner winner = kind == TRIAL_INSERT || kind == TRIAL_ASSIGN || kind == TRIAL_INSERT_AND_FIND
+                                   ? (cohort_winner)test_below(t, 3)
+                                   : COHORT_WINNER_ANY;
+        cohort_map_options options = subject_options(t);
+        options.max_load = loads[test_below(t, 4)];
+        options.capacity = 1 + test_below(t, test_size(t, 2 * page_slots(t), 300));
+        struct subject s = subject_new(t, &options);
+        uint64_t n = capacity_of(&s), slots = stats_of(&s).slots, half = n / 2;
+        put_often(&s, kind, winner, 0, half ? half : 1, 1 + test_below(t, 5));
+        put_often(&s, kind, winner, 0, n, 1 + test_below(t, 4));
+        put_often(&s, kind, winner, 0, n, 2);
+        EQUAL(t, stats_of(&s).slots, slots);
+        put_often(&s, kind, winner, 0, n + 1, 1);
+        CHECKF(t, options.max_load == 1 || stats_of(&s).slots > slots, "%llu keys, %llu slots at load %g",
+               (unsigned long long)n + 1, (unsigned long long)slots, options.max_load);
+        CHECK(t, capacity_of(&s) >= n + 1);
+        subject_check_table(&s);
+        subject_free(&s);
+    }
+}
+
 /* A hundred pairs come and go; what is erased does not pile up. */
 static void purges_erased(struct test *t)
 {
@@ -426,6 +475,7 @@ static void winners_repeat(struct test *t)
 
 #define ALL (TEST_EACH_WIDTH | TEST_EACH_MEMORY)
 const struct test_case test_cases[] = {{"grows_from_one", grows_from_one, ALL},
+                                       {"keeps_to_capacity", keeps_to_capacity, ALL},
                                        {"purges_erased", purges_erased, ALL},
                                        {"reserves", reserves, ALL},
                                        {"rehashes", rehashes, ALL},

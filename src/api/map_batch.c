@@ -1,9 +1,7 @@
 /* map_batch.c: the calls that take a batch.
  *
- * A call is checked, described as a struct map_batch, and handed to the backend in parts. Most calls are one part. A map that
- * may grow takes as many entries at a time as surely fit (duplicates only make it less), looks at the counters,
- * grows, and goes on; entries that found no slot all the same (a page had more keys than its reach holds) are tried again
- * after growth, named by the `failed` bitmap.
+ * A call is checked, described as a struct map_batch, and handed to the backend in parts. Most calls are one part. How long the
+ * parts are that a map takes which may grow is decided in map_growth.c.
  *
  * The winner rule needs no state across parts: within a part the ranks decide, and parts go through the batch in the order
  * in which what comes later may not undo what came before: an insert keeps what an earlier part put in, so FIRST goes
@@ -11,27 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/map.h"
+#include "api/map_call.h"
 #include "api/options.h"
-
-#define PART_ENTRIES \
-    (1ull << 28) /* of a map that may grow: bounds the workspace of its bitmaps; a multiple of 32 */
-#define WINNER_ENTRIES (1ull << 30) /* that are ranked in one go, at most MAP_WINNER_BATCH */
-
-struct call {
-    cohort_map *map;
-    const char *name;
-    struct map_batch batch; /* of all entries */
-    cohort_batch options;
-    cohort_winner winner;
-    int grows;                /* it puts keys in, and the map may grow for them */
-    int waits;                /* also where it need not */
-    enum memory_kind memory;  /* of the arguments */
-    struct map_counts counts; /* of all parts, if the call waits */
-    int bad;                  /* some op codes are none */
-    int denied;               /* there was no memory to grow */
-    double rate;              /* keys put in per entry of the last part, to foresee growth */
-};
 
 /* ---- checks ------------------------------------------------------------------------------------------------------------ */
 
@@ -99,9 +78,7 @@ static int goes_backward(const struct call *c)
            c->winner == (c->batch.op == CO_OP_INSERT ? COHORT_WINNER_LAST : COHORT_WINNER_FIRST);
 }
 
-/* The next part of a batch of which `left` entries are left: at most `most` (32 or more) of them, from the front or from the
- * back, beginning at a multiple of 32. */
-static struct map_batch next_part(const struct call *c, uint64_t left, uint64_t most)
+struct map_batch map_next_part(const struct call *c, uint64_t left, uint64_t most)
 {
     struct map_batch b = c->batch;
     uint64_t key = map_key_bytes(b.view.width), value = map_value_bytes(b.view.width), begin = b.n - left;
@@ -175,19 +152,19 @@ static cohort_status enqueue(struct call *c, const struct map_batch *b)
 {
     int done = 0;
     cohort_status s = COHORT_OK;
-    if (c->winner == COHORT_WINNER_ANY)
+    const int ranked = c->winner != COHORT_WINNER_ANY && b->op != CO_OP_FIND;
+    if (!ranked)
         s = enqueue_build(c, b, &done);
     if (b->step != MAP_STEP_APPLY || b->op != CO_OP_FIND)
         c->map->fresh = 0;
     if (s || done)
         return s;
-    if (c->winner != COHORT_WINNER_ANY)
+    if (ranked)
         return enqueue_ranked(c, *b);
     return c->map->context->backend->map_batch(c->map->context, b, c->memory);
 }
 
-/* Does a part and waits for it: its counts, and whether an entry found no slot. */
-static cohort_status attempt(struct call *c, struct map_batch *b, struct map_counts *got, int *full)
+cohort_status map_attempt(struct call *c, struct map_batch *b, struct map_counts *got, int *full)
 {
     static const struct map_counts none = {0, 0, 0, 0, ~0ull};
     cohort_context *context = c->map->context;
@@ -219,102 +196,8 @@ static void add_counts(struct call *c, const struct map_counts *part)
     c->counts.failed += part->failed;
     if (part->first_failed < c->counts.first_failed)
         c->counts.first_failed = part->first_failed;
+    c->taken += part->added;
     c->rate = part->taken ? (double)part->added / (double)part->taken : 1.0;
-}
-
-/* ---- growth ------------------------------------------------------------------------------------------------------------- */
-
-/* A bigger table for `left` more entries, as far as they can be foreseen; or one of the same size, if enough is erased. */
-static cohort_status grow(struct call *c, const struct co_map_counters *now, uint64_t left)
-{
-    double live = (double)(now->taken - now->erased), more = c->rate * (double)left;
-    more = more < live ? live : more > 7 * live ? 7 * live : more;
-    uint64_t slots = map_slots(&c->map->view), wanted = map_slots_for(c->map, (uint64_t)(live + more) + 32);
-    cohort_status s = map_rebuild(c->map, wanted > slots ? wanted : slots, c->map->view.seed);
-    c->batch.view = c->map->view;
-    return s;
-}
-
-/* How many of `left` entries surely fit, at least 32 or all; grows first if they are few. */
-static cohort_status make_room(struct call *c, uint64_t left, uint64_t *most)
-{
-    struct co_map_counters now;
-    cohort_status s = map_counters(c->map, &now);
-    if (s)
-        return s;
-    uint64_t limit = map_limit(c->map), room = limit > now.taken ? limit - now.taken : 0;
-    if (room < left && (room < 32 || room < limit / 16)) {
-        s = grow(c, &now, left);
-        if (s)
-            return s;
-        room = map_limit(c->map) - (now.taken - now.erased);
-    }
-    if (room < *most)
-        *most = room < 32 ? 32 : room;
-    return COHORT_OK;
-}
-
-/* After entries found no slot although there was room: the pages that they may lie in are full. By chance if the table
- * is well filled; else by design of the keys, against which a new seed helps and more room does not. */
-static cohort_status grow_after_overflow(struct call *c)
-{
-    struct co_map_counters now;
-    cohort_status s = map_counters(c->map, &now);
-    uint64_t slots = map_slots(&c->map->view), seed = c->map->view.seed;
-    if (!s && now.taken < map_limit(c->map) / 2)
-        s = map_rebuild(c->map, slots, co_hash(seed, slots));
-    else if (!s)
-        s = map_rebuild(c->map, slots > UINT64_MAX / 2 ? 0 : slots * 2, seed);
-    c->batch.view = c->map->view;
-    return s;
-}
-
-/* Workspace for a bitmap in memory of the arguments' kind. */
-static cohort_status take_bits(struct call *c, uint64_t n, uint32_t **bits)
-{
-    cohort_context *context = c->map->context;
-    void *memory = NULL;
-    cohort_status s = COHORT_OK;
-    if (c->memory == context->backend->own_memory)
-        s = pool_take(context, map_bitmap_words(n) * 4, &memory);
-    else if (!(memory = malloc(map_bitmap_words(n) * 4)))
-        s = context_fail(context, COHORT_NO_MEMORY, "%s: no host memory for a bitmap of %llu entries",
-                         c->name, (unsigned long long)n);
-    *bits = memory;
-    return s;
-}
-
-static void give_bits(struct call *c, uint32_t *bits)
-{
-    if (c->memory == c->map->context->backend->own_memory)
-        pool_give(c->map->context, bits);
-    else
-        free(bits);
-}
-
-/* Tries a part's failed entries again, each time in a bigger table, until all are in or there is no memory. */
-static cohort_status retry(struct call *c, struct map_batch *b, struct map_counts *part)
-{
-    uint32_t *where;
-    cohort_status s = take_bits(c, b->n, &where);
-    b->where = where;
-    b->join = 1;
-    for (int full = 1; !s && full;) {
-        struct map_counts got;
-        s = grow_after_overflow(c);
-        if (!s)
-            s = c->map->context->backend->copy(c->map->context, where, b->failed, map_bitmap_words(b->n) * 4);
-        if (s)
-            break;
-        b->view = c->map->view;
-        s = attempt(c, b, &got, &full);
-        part->hits += got.hits;
-        part->added += got.added;
-        part->failed = got.failed;
-        part->first_failed = got.first_failed;
-    }
-    give_bits(c, where);
-    return s;
 }
 
 /* Growth that fails for want of memory ends growth, not the call: what fits still goes in, and the rest is named. */
@@ -335,18 +218,18 @@ static cohort_status do_part(struct call *c, struct map_batch *b)
     int full;
     cohort_status s = COHORT_OK;
     if (c->grows && !b->failed) {
-        s = take_bits(c, b->n, &bits);
+        s = map_take_bits(c, b->n, &bits);
         b->failed = bits;
     }
     if (!s)
-        s = attempt(c, b, &part, &full);
+        s = map_attempt(c, b, &part, &full);
     if (!s) {
         if (full && c->grows)
-            s = retry(c, b, &part);
+            s = map_retry(c, b, &part);
         add_counts(c, &part);
         s = deny(c, s);
     }
-    give_bits(c, bits);
+    map_give_bits(c, bits);
     return s;
 }
 
@@ -389,17 +272,18 @@ static cohort_status do_waiting(struct call *c)
                         : c->grows                     ? PART_ENTRIES
                                                        : UINT64_MAX;
         if (c->grows)
-            s = deny(c, make_room(c, left, &most));
+            s = deny(c, map_make_room(c, left, &most));
         if (s)
             break;
-        struct map_batch b = next_part(c, left, most);
+        struct map_batch b = map_next_part(c, left, most);
         s = do_part(c, &b);
         if (s == COHORT_NO_MEMORY)
             return goes_backward(c) ? name_failed(c, 0, left) : name_failed(c, c->batch.n - left, c->batch.n);
         left -= b.n;
+        c->last = b.n;
         context_progress(c->map->context, c->name, c->batch.n - left, c->batch.n);
     }
-    return s;
+    return s ? s : map_end_room(c);
 }
 
 static cohort_status do_enqueueing(struct call *c)
@@ -415,7 +299,8 @@ static cohort_status do_enqueueing(struct call *c)
     c->batch.counts = (struct map_counts *)(void *)counts;
     c->batch.deferred = &context->outcome->deferred;
     for (uint64_t left = c->batch.n; left && !s;) {
-        struct map_batch b = next_part(c, left, c->winner != COHORT_WINNER_ANY ? WINNER_ENTRIES : UINT64_MAX);
+        struct map_batch b =
+            map_next_part(c, left, c->winner != COHORT_WINNER_ANY ? WINNER_ENTRIES : UINT64_MAX);
         s = enqueue(c, &b);
         left -= b.n;
     }

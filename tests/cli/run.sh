@@ -181,6 +181,12 @@ same "one line of 3 million letters" wrapped.tsv --kmer 31 long.fa
 count --kmer 31 long.fa --top 1000 >printed
 head -n 1000 wrapped.tsv >expected
 judge "--top of many of one count" cmp printed expected
+# Told how many there are, the map has room for them from the beginning and does not grow, though a batch holds more entries.
+distinct=$(wc -l <wrapped.tsv)
+count --kmer 31 --size-hint "$distinct" --stats wrapped.fa wrapped.fa >printed 2>said
+judge "--size-hint: all that is counted" awk -F '\t' 'NR == FNR { n[$1] = $2; next } $2 != 2 * n[$1] { exit 1 }' wrapped.tsv printed
+judge "--size-hint: at most 24 bytes a k-mer, $distinct of them" \
+    awk -v n="$distinct" '$1 == "slots" { gsub(",", ""); if ($2 * 16 <= n * 24) ok = 1 } END { exit !ok }' said
 if command -v jellyfish >/dev/null 2>&1; then
     for k in 9 21 31; do
         jellyfish count -m $k -C -s 4M -t 2 -o jf many.fq long.fa

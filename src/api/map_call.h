@@ -1,0 +1,49 @@
+/* api/map_call.h: one call that takes a batch, under way: shared by map_batch.c, which does it in parts, and map_growth.c, which
+ * sees to it that there is room. */
+#ifndef COHORT_API_MAP_CALL_H
+#define COHORT_API_MAP_CALL_H
+
+#include "api/map.h"
+
+#define PART_ENTRIES \
+    (1ull << 28) /* of a map that may grow: bounds the workspace of its bitmaps; a multiple of 32 */
+#define WINNER_ENTRIES (1ull << 30) /* that are ranked in one go, at most MAP_WINNER_BATCH */
+
+struct call {
+    cohort_map *map;
+    const char *name;
+    struct map_batch batch; /* of all entries */
+    cohort_batch options;
+    cohort_winner winner;
+    int grows;                /* it puts keys in, and the map may grow for them */
+    int waits;                /* also where it need not */
+    enum memory_kind memory;  /* of the arguments */
+    struct map_counts counts; /* of all parts, if the call waits */
+    int bad;                  /* some op codes are none */
+    int denied;               /* there was no memory to grow */
+    double rate;              /* keys put in per entry of the last part, to foresee growth */
+    uint64_t last;            /* entries of the last part */
+    uint64_t taken;           /* slots taken after the last part, at most */
+};
+
+/* The next part of a batch of which `left` entries are left: at most `most` (32 or more) of them, from the front or from the
+ * back, beginning at a multiple of 32. */
+struct map_batch map_next_part(const struct call *c, uint64_t left, uint64_t most);
+
+/* Does a part and waits for it: its counts, and whether an entry found no slot. */
+cohort_status map_attempt(struct call *c, struct map_batch *b, struct map_counts *got, int *full);
+
+/* Lessens *most to how many of the `left` entries fit; grows first if the map holds more than it may. */
+cohort_status map_make_room(struct call *c, uint64_t left, uint64_t *most);
+
+/* After the last part: grows if that brought the map above its limit. */
+cohort_status map_end_room(struct call *c);
+
+/* Tries a part's failed entries again, each time in a bigger table, until all are in or there is no memory. */
+cohort_status map_retry(struct call *c, struct map_batch *b, struct map_counts *part);
+
+/* Workspace for a bitmap in memory of the arguments' kind. */
+cohort_status map_take_bits(struct call *c, uint64_t n, uint32_t **bits);
+void map_give_bits(struct call *c, uint32_t *bits);
+
+#endif
