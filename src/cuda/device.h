@@ -49,6 +49,19 @@ struct split_tuning {
 const struct split_tuning *split_tuning_for(const struct cuda_driver *driver, unsigned architecture,
                                             unsigned buckets, unsigned widest);
 
+/* How the methods DIRECT and WARP are done. */
+struct split_warp_tuning {
+    const char *driver;
+    unsigned architecture;
+    unsigned direct_items, warp_items; /* rows in hand; kernels/split_direct.cu is compiled for these */
+    unsigned warps;                    /* a multiprocessor, that spans are made for, */
+    unsigned pieces;                   /* of so many pieces at most, each of the rows in hand */
+    unsigned blocks;                   /* a multiprocessor */
+};
+
+const struct split_warp_tuning *split_warp_tuning_for(const struct cuda_driver *driver,
+                                                      unsigned architecture);
+
 /* ---- device.c: errors, entering, launching ------------------------------------------------------------- */
 
 struct gpu_stream;

@@ -48,4 +48,9 @@ void pass_add_part(struct split_step *step, const void *in, void *out, unsigned 
 /* Bytes of the widest part, at least 4. */
 unsigned pass_widest(const struct split_step *step);
 
+/* ---- the methods: with `ask`, workspace is counted and nothing is done -------------------------------------------------- */
+
+/* split_direct.c: DIRECT and WARP */
+cohort_status split_by_warps(cohort_context *context, const struct split *s, struct arena *arena, int ask);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include "device.h"
 #include "shape/sort.h"
+#include "shape/split_direct.h"
 #include "shape/sums.h"
 
 #define KiB 1024ull
@@ -56,5 +57,20 @@ const struct split_tuning *split_tuning_for(const struct cuda_driver *driver, un
             t->buckets >= buckets && t->widest >= widest && (!best || t->architecture > best->architecture))
             best = t;
     }
+    return best;
+}
+
+static const struct split_warp_tuning warps[] = {
+    /* driver arch direct items, warp items; warps, pieces, blocks */
+    {"cuda", 80, SPLIT_DIRECT_ITEMS_GPU, SPLIT_WARP_ITEMS_GPU, 64, 16, 8},
+    {"sim", 0, SPLIT_DIRECT_ITEMS_SIM, SPLIT_WARP_ITEMS_SIM, 2, 4, 2},
+};
+
+const struct split_warp_tuning *split_warp_tuning_for(const struct cuda_driver *driver, unsigned architecture)
+{
+    const struct split_warp_tuning *best = NULL;
+    for (size_t i = 0; i < sizeof warps / sizeof *warps; i++)
+        if (strcmp(warps[i].driver, driver->name) == 0 && warps[i].architecture <= architecture)
+            best = &warps[i];
     return best;
 }
