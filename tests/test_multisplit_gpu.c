@@ -10,7 +10,7 @@
 static void few_tiles(struct test *t, cohort_split_method method)
 {
     struct split_plan p = split_random_plan(t, 1200);
-    const uint64_t most[] = {300, 32, 32, 300, 256, 300, 700};
+    const uint64_t most[] = {300, 256, 256, 300, 256, 300, 700};
     p.m = 1 + p.m % most[method];
     if ((p.kind == COHORT_FN_BETWEEN || p.kind == COHORT_FN_MASKED) && p.m < 2)
         p.m = 2;

@@ -42,12 +42,12 @@ typedef struct cohort_column {
 } cohort_column;
 
 /* How it is done. All give the same answer, apart from the order inside buckets of those that are unordered. A method that
- * cannot do what is asked is COHORT_UNSUPPORTED. A CPU offers AUTO; a GPU AUTO, BLOCK and DIGITS in this version, the other
+ * cannot do what is asked is COHORT_UNSUPPORTED. A CPU offers AUTO; a GPU all but LOOK_BACK and RESERVED in this version, whose
  * names are kept for methods to come. */
 typedef enum cohort_split_method {
     COHORT_SPLIT_AUTO = 0,   /* the best of a tuned table */
-    COHORT_SPLIT_DIRECT = 1, /* a warp's histogram by ballots; each lane stores its key itself; m <= 32 */
-    COHORT_SPLIT_WARP = 2,   /* the same, keys put in order within a warp before they are stored; m <= 32 */
+    COHORT_SPLIT_DIRECT = 1, /* a warp's histogram by ballots; each lane stores its key itself; m <= 256 */
+    COHORT_SPLIT_WARP = 2,   /* the same, keys put in order within a warp before they are stored; m <= 256 */
     COHORT_SPLIT_BLOCK = 3,  /* put in order within a block's tile; any m up to 2,048 */
     COHORT_SPLIT_LOOK_BACK =
         4, /* one launch that reads, ranks and stores, tiles learning from the ones before; m <= 256 */

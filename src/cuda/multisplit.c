@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "shape/split_direct.h"
 #include "split.h"
 
 #define SPLIT_COUNT_BLOCKS 8u     /* a multiprocessor */
@@ -224,8 +225,8 @@ struct method {
 
 static const struct method methods[] = {
     {"AUTO", 0, NULL},
-    {"DIRECT", 32, NULL},
-    {"WARP", 32, NULL},
+    {"DIRECT", SPLIT_DIRECT_BUCKETS, split_by_warps},
+    {"WARP", SPLIT_DIRECT_BUCKETS, split_by_warps},
     {"BLOCK", SPLIT_TILE_BUCKETS, by_blocks},
     {"LOOK_BACK", 256, NULL},
     {"RESERVED", SPLIT_TILE_BUCKETS, NULL},

@@ -33,8 +33,9 @@ static void plan(cohort_context *context, struct warps *w, struct arena *arena)
     w->tuning = split_warp_tuning_for(g->driver, g->architecture);
     w->bits = step->fn.buckets <= 32 ? 5 : 8;
     w->widest = pass_widest(step);
-    unsigned slots = w->ordered ? 32 * w->tuning->warp_items : 0;
-    w->shared = WARPS_A_BLOCK(g) * split_warp_layout(step->fn.buckets, slots, w->widest).end;
+    unsigned items = w->ordered ? w->tuning->warp_items : w->tuning->direct_items;
+    w->shared =
+        WARPS_A_BLOCK(g) * split_warp_layout(step->fn.buckets, 32 * items, w->ordered ? w->widest : 0).end;
     cut(context, w);
     uint64_t entries = step->fn.buckets * step->spans + 1;
     step->first_bad = take(arena, sizeof *step->first_bad);
@@ -42,8 +43,8 @@ static void plan(cohort_context *context, struct warps *w, struct arena *arena)
     w->pass.scan = take(arena, gpu_scan_bytes(context, entries));
 }
 
-static cohort_status launch(cohort_context *context, const struct warps *w, const char *name,
-                            unsigned shared, const struct split_step *step)
+static cohort_status launch(cohort_context *context, const struct warps *w, const char *name, unsigned shared,
+                            const struct split_step *step)
 {
     const struct gpu *g = gpu_of(context);
     uint64_t blocks = (step->spans - 1) / WARPS_A_BLOCK(g) + 1;
@@ -90,10 +91,6 @@ cohort_status split_by_warps(cohort_context *context, const struct split *s, str
 {
     struct warps w;
     w.ordered = s->method == COHORT_SPLIT_WARP;
-    if (s->fn.buckets > SPLIT_DIRECT_BUCKETS)
-        return context_fail(context, COHORT_UNSUPPORTED,
-                            "desc.method is %s, which does up to %u buckets; desc.buckets is %u",
-                            w.ordered ? "WARP" : "DIRECT", SPLIT_DIRECT_BUCKETS, s->fn.buckets);
     pass_begin_split(&w.pass, s, arena);
     plan(context, &w, arena);
     return ask ? COHORT_OK : run(context, &w);

@@ -21,6 +21,7 @@
 
 #define DIRECT_ITEMS_MOST 16
 #define DIRECT_KEPT_MOST  8 /* buckets that a lane is in charge of */
+#define DIRECT_NOWHERE    (~0ull)
 
 struct direct_shape {
     co_u32 items, widest, bits;
@@ -124,68 +125,172 @@ CO_INLINE void direct_tally(const struct split_step *s, co_u32 width, struct dir
 
 /* A warp's memory, and what its lanes keep of the buckets that they are in charge of. */
 struct direct_room {
-    void *slots;      /* of WARP: the rows' values of one column, in order, */
-    co_u8 *owners;    /* and whose they are */
+    void *slots;    /* of WARP: the rows' values of one column, in order, */
+    co_u16 *owners; /* and whose they are */
+    co_u32
+        *mine; /* of the rows' entries, as they came: id | rank in the bucket or place in the slots << 16 */
+    co_u64 *next;     /* [bucket]: where the next entry goes; each lane those of every 32nd bucket */
     co_u64 *bases;    /* [bucket]: where the entry of rank 0 goes; of WARP less its place in the slots */
     co_u32 *counters; /* [bucket]: entries so far; of WARP then the first place */
     co_u32 slot_bytes;
 };
 
-CO_INLINE struct direct_room direct_room_of(const struct split_step *s, co_u8 *memory, struct direct_shape shape)
+CO_INLINE struct direct_room direct_room_of(const struct split_step *s, co_u8 *memory,
+                                            struct direct_shape shape)
 {
-    co_u32 slots = shape.ordered ? shape.items * 32 : 0;
-    struct split_warp_layout l = split_warp_layout(s->fn.buckets, slots, shape.widest);
+    struct split_warp_layout l =
+        split_warp_layout(s->fn.buckets, shape.items * 32, shape.ordered ? shape.widest : 0);
     struct direct_room r;
     memory += co_warp() * l.end;
     r.slots = memory;
-    r.owners = memory + l.owners;
+    r.mine = (co_u32 *)(memory + l.mine);
+    r.owners = (co_u16 *)(memory + l.owners);
+    r.next = (co_u64 *)(memory + l.next);
     r.bases = (co_u64 *)(memory + l.bases);
     r.counters = (co_u32 *)(memory + l.counters);
-    r.slot_bytes = slots * shape.widest;
+    r.slot_bytes = l.next;
     return r;
 }
 
-/* ranks[j] of ids[j] among the rows' entries of its bucket. */
-CO_INLINE void direct_rank(const struct split_step *s, const struct direct_room *r, const co_u32 *ids,
-                           co_u32 *ranks, int loose, struct direct_shape shape)
+/* The lanes with the same id. */
+CO_INLINE co_u32 direct_same(co_u32 id, co_u32 bits)
+{
+    co_u32 same = CO_FULL_WARP;
+    CO_EACH_ITEM (b, bits) {
+        co_u32 ones = co_ballot(CO_FULL_WARP, id >> b & 1);
+        same &= id >> b & 1 ? ones : ~ones;
+    }
+    return same;
+}
+
+/* ids[j] becomes id | rank among the rows' entries of its bucket << 16. */
+CO_INLINE void direct_rank(const struct split_step *s, const struct direct_room *r, co_u32 *ids, int loose,
+                           struct direct_shape shape)
 {
     co_u32 after = 0xfffffffeu << co_lane(), before = (1u << co_lane()) - 1;
     for (co_u32 b = co_lane(); b <= s->fn.buckets; b += 32)
         co_write32(r->counters + b, 0);
     co_warp_sync(CO_FULL_WARP);
     CO_EACH_ITEM (j, shape.items) {
-        co_u32 same = co_match_bits(ids[j], shape.bits + (loose ? 1 : 0));
-        ranks[j] = co_read32(r->counters + ids[j]) + co_ones32(same & before);
+        co_u32 same = direct_same(ids[j], shape.bits + (loose ? 1 : 0));
+        co_u32 rank = co_read32(r->counters + ids[j]) + co_ones32(same & before);
         co_warp_sync(CO_FULL_WARP);
         if (!(same & after))
-            co_write32(r->counters + ids[j], ranks[j] + 1);
+            co_write32(r->counters + ids[j], rank + 1);
         co_warp_sync(CO_FULL_WARP);
+        ids[j] |= rank << 16;
     }
 }
 
-/* Bases for these rows, and `next`, where the next entry of each of the lane's buckets goes, for the rows after. How many there are
- * that are not left out. */
-CO_INLINE co_u32 direct_advance(const struct split_step *s, const struct direct_room *r, co_u64 *next,
-                                struct direct_shape shape)
+/* Bases for these rows, and in `next` for the rows after. What is left out has places in the slots behind all others, and no base. */
+CO_INLINE void direct_advance(const struct split_step *s, const struct direct_room *r,
+                              struct direct_shape shape)
 {
-    co_u32 kept = 0;
-    CO_EACH_ITEM (k, direct_kept(shape.bits)) {
-        co_u32 b = k * 32 + co_lane(), entries = b < s->fn.buckets ? co_read32(r->counters + b) : 0;
-        co_u32 place = 0;
+    co_u32 place = 0;
+    for (co_u32 first = 0; first <= s->fn.buckets; first += 32) {
+        co_u32 b = first + co_lane(), entries = b <= s->fn.buckets ? co_read32(r->counters + b) : 0,
+               start = 0;
         if (shape.ordered) {
             co_u32 upto = split_warp_sum_to(entries);
-            place = kept + upto - entries;
-            kept += co_shuffle32(CO_FULL_WARP, upto, 31);
+            start = place + upto - entries;
+            place += co_shuffle32(CO_FULL_WARP, upto, 31);
+            if (b <= s->fn.buckets)
+                co_write32(r->counters + b, start);
         }
         if (b < s->fn.buckets) {
-            co_write64(r->bases + b, next[k] - place);
-            if (shape.ordered)
-                co_write32(r->counters + b, place);
-            next[k] += entries;
+            co_u64 next = co_read64(r->next + b);
+            co_write64(r->bases + b, next - start);
+            co_write64(r->next + b, next + entries);
         }
     }
     co_warp_sync(CO_FULL_WARP);
-    return kept;
+}
+
+/* Behind the end the last entry is read again. */
+CO_INLINE void direct_load(const struct split_part *part, co_u64 *v, co_u64 first, co_u64 end, co_u32 bytes,
+                           int loose, struct direct_shape shape)
+{
+    co_u32 stride = bytes == 8 ? part->stride : bytes, last = loose ? (co_u32)(end - first) - 1 : 0;
+    const co_u8 *in = (const co_u8 *)part->in + first * stride;
+    CO_EACH_ITEM (j, shape.items) {
+        co_u32 at = j * 32 + co_lane();
+        at = loose && at > last ? last : at;
+        v[j] = part->in ? split_read(in + at * stride, bytes) : first + at;
+    }
+}
+
+CO_INLINE void direct_put(const struct direct_room *r, const struct split_part *part, co_u32 bucket,
+                          co_u32 place, co_u64 v, co_u32 bytes, int loose)
+{
+    co_u64 base = co_read64(r->bases + bucket);
+    if (!loose || base != DIRECT_NOWHERE)
+        split_store(part, base + place, v, bytes);
+}
+
+/* Each lane stores its own. */
+CO_INLINE void direct_store(const struct direct_room *r, const struct split_part *part, const co_u64 *v,
+                            co_u32 bytes, int loose, struct direct_shape shape)
+{
+    CO_EACH_ITEM (j, shape.items) {
+        co_u32 id = co_read32(r->mine + j * 32 + co_lane());
+        direct_put(r, part, id & 0xffff, id >> 16, v[j], bytes, loose);
+    }
+}
+
+/* Puts id | rank down; of WARP id | place, and each place learns whose it is. */
+CO_INLINE void direct_put_down(const struct direct_room *r, const co_u32 *ids, struct direct_shape shape)
+{
+    CO_EACH_ITEM (j, shape.items) {
+        co_u32 id = ids[j];
+        if (shape.ordered) {
+            id += co_read32(r->counters + (id & 0xffff)) << 16;
+            co_write16(r->owners + (id >> 16), (co_u16)id);
+        }
+        co_write32(r->mine + j * 32 + co_lane(), id);
+    }
+}
+
+/* Values to their places; the lanes meet before and after. */
+CO_INLINE void direct_arrange(const struct direct_room *r, co_u32 bytes, const co_u64 *v,
+                              struct direct_shape shape)
+{
+    co_warp_recast(r->slots, r->slot_bytes);
+    CO_EACH_ITEM (j, shape.items) {
+        co_u32 place = co_read32(r->mine + j * 32 + co_lane()) >> 16;
+        if (shape.widest == 8 && bytes == 8)
+            co_write64((co_u64 *)r->slots + place, v[j]);
+        else
+            co_write32((co_u32 *)r->slots + place, (co_u32)v[j]);
+    }
+    co_warp_sync(CO_FULL_WARP);
+}
+
+/* Place by place. */
+CO_INLINE void direct_write(const struct direct_room *r, const struct split_part *part, co_u32 bytes,
+                            int loose, struct direct_shape shape)
+{
+    CO_EACH_ITEM (j, shape.items) {
+        co_u32 place = j * 32 + co_lane();
+        co_u64 v = bytes == 8 ? co_read64((const co_u64 *)r->slots + place)
+                              : co_read32((const co_u32 *)r->slots + place);
+        direct_put(r, part, co_read16(r->owners + place), place, v, bytes, loose);
+    }
+}
+
+/* One part of the rows, from where it comes to where it goes. */
+CO_INLINE void direct_move(const struct split_step *s, const struct direct_room *r, co_u32 p, co_u64 first,
+                           co_u64 end, co_u32 bytes, int loose, struct direct_shape shape)
+{
+    const struct split_part *part = s->part + p;
+    co_u64 v[DIRECT_ITEMS_MOST];
+    direct_load(part, v, first, end, bytes, loose, shape);
+    if (shape.ordered) {
+        direct_arrange(r, bytes, v, shape);
+        direct_write(r, part, bytes, loose, shape);
+    } else {
+        co_warp_sync(CO_FULL_WARP);
+        direct_store(r, part, v, bytes, loose, shape);
+    }
 }
 
 /* CALL(bytes) with the bytes of a part as a literal. */
@@ -199,105 +304,36 @@ CO_INLINE co_u32 direct_advance(const struct split_step *s, const struct direct_
     else if (shape.widest == 8)        \
         CALL(8);
 
-CO_INLINE void direct_load_as(const struct split_part *part, co_u64 *v, co_u64 first, co_u64 end,
-                              co_u32 bytes, int loose, struct direct_shape shape)
+CO_INLINE void direct_find_ids(const struct split_step *s, co_u32 *ids, co_u64 first, co_u64 end, int loose,
+                               struct direct_shape shape)
 {
-    co_u64 at = first + co_lane();
-    const co_u8 *in = (const co_u8 *)part->in + at * (bytes == 8 ? part->stride : bytes);
-    co_u32 row = bytes == 8 ? 32 * part->stride : 32 * bytes;
+#define DIRECT_LOAD(bytes) direct_load(s->part, keys, first, end, bytes, loose, shape)
+    co_u64 keys[DIRECT_ITEMS_MOST];
     CO_EACH_ITEM (j, shape.items)
-        v[j] = !loose || at + j * 32 < end ? split_read(in + j * row, bytes) : 0;
-}
-
-CO_INLINE void direct_load(const struct split_part *part, co_u64 *v, co_u64 first, co_u64 end, int loose,
-                           struct direct_shape shape)
-{
-#define DIRECT_LOAD(bytes) direct_load_as(part, v, first, end, bytes, loose, shape)
-    if (!part->in)
-        CO_EACH_ITEM (j, shape.items)
-            v[j] = first + j * 32 + co_lane();
-    else
-        DIRECT_EACH_WIDTH(part->bytes, DIRECT_LOAD)
-#undef DIRECT_LOAD
-}
-
-/* Each lane stores its own. */
-CO_INLINE void direct_store_as(const struct split_step *s, const struct direct_room *r,
-                               const struct split_part *part, const co_u64 *v, const co_u32 *ids,
-                               const co_u32 *ranks, co_u32 bytes, int loose, struct direct_shape shape)
-{
-    CO_EACH_ITEM (j, shape.items)
-        if (!loose || ids[j] < s->fn.buckets)
-            split_store(part, co_read64(r->bases + ids[j]) + ranks[j], v[j], bytes);
-}
-
-/* Values to their places; the lanes meet before and after. */
-CO_INLINE void direct_arrange(const struct split_step *s, const struct direct_room *r, co_u32 bytes,
-                              const co_u64 *v, const co_u32 *ids, const co_u32 *places, int loose,
-                              struct direct_shape shape)
-{
-    co_warp_recast(r->slots, r->slot_bytes);
-    CO_EACH_ITEM (j, shape.items)
-        if (!loose || ids[j] < s->fn.buckets) {
-            if (shape.widest == 8 && bytes == 8)
-                co_write64((co_u64 *)r->slots + places[j], v[j]);
-            else
-                co_write32((co_u32 *)r->slots + places[j], (co_u32)v[j]);
-        }
-    co_warp_sync(CO_FULL_WARP);
-}
-
-/* Place by place. */
-CO_INLINE void direct_write_as(const struct direct_room *r, const struct split_part *part, co_u32 kept,
-                               co_u32 bytes, int loose, struct direct_shape shape)
-{
-    CO_EACH_ITEM (j, shape.items) {
-        co_u32 place = j * 32 + co_lane();
-        if (!loose || place < kept) {
-            co_u64 to = co_read64(r->bases + co_read8(r->owners + place)) + place;
-            co_u64 v = bytes == 8 ? co_read64((const co_u64 *)r->slots + place)
-                                  : co_read32((const co_u32 *)r->slots + place);
-            split_store(part, to, v, bytes);
-        }
-    }
-}
-
-CO_INLINE void direct_rows(const struct split_step *s, const struct direct_room *r, co_u64 *next, co_u64 first,
-                           co_u64 end, int loose, struct direct_shape shape)
-{
-#define DIRECT_STORE(bytes) direct_store_as(s, r, part, v, ids, ranks, bytes, loose, shape)
-#define DIRECT_WRITE(bytes) direct_write_as(r, part, kept, bytes, loose, shape)
-    co_u64 v[DIRECT_ITEMS_MOST];
-    co_u32 ids[DIRECT_ITEMS_MOST], ranks[DIRECT_ITEMS_MOST];
-    direct_load(s->part, v, first, end, loose, shape);
-    split_easy_ids(s, v, ids, shape.items, shape.widest == 8 && s->part[0].bytes == 8);
+        keys[j] = 0;
+    DIRECT_EACH_WIDTH(s->part[0].bytes, DIRECT_LOAD)
+    split_easy_ids(s, keys, ids, shape.items, shape.widest == 8 && s->part[0].bytes == 8);
     if (loose)
         CO_EACH_ITEM (j, shape.items)
             ids[j] = first + j * 32 + co_lane() < end && ids[j] < s->fn.buckets ? ids[j] : s->fn.buckets;
-    direct_rank(s, r, ids, ranks, loose, shape);
-    co_u32 kept = direct_advance(s, r, next, shape);
-    if (shape.ordered)
-        CO_EACH_ITEM (j, shape.items)
-            if (!loose || ids[j] < s->fn.buckets) {
-                ranks[j] += co_read32(r->counters + ids[j]);
-                co_write8(r->owners + ranks[j], (co_u8)ids[j]);
-            }
-    for (co_u32 p = 0; p < s->parts; p++) {
-        const struct split_part *part = s->part + p;
-        if (!part->out)
-            continue;
-        if (p)
-            direct_load(part, v, first, end, loose, shape);
-        if (shape.ordered) {
-            direct_arrange(s, r, part->bytes, v, ids, ranks, loose, shape);
-            DIRECT_EACH_WIDTH(part->bytes, DIRECT_WRITE)
-        } else {
-            DIRECT_EACH_WIDTH(part->bytes, DIRECT_STORE)
+#undef DIRECT_LOAD
+}
+
+CO_INLINE void direct_rows(const struct split_step *s, const struct direct_room *r, co_u64 first, co_u64 end,
+                           int loose, struct direct_shape shape)
+{
+#define DIRECT_MOVE(bytes) direct_move(s, r, p, first, end, bytes, loose, shape)
+    co_u32 ids[DIRECT_ITEMS_MOST];
+    direct_find_ids(s, ids, first, end, loose, shape);
+    direct_rank(s, r, ids, loose, shape);
+    direct_advance(s, r, shape);
+    direct_put_down(r, ids, shape);
+    for (co_u32 p = 0; p < s->parts; p++)
+        if (s->part[p].out) {
+            DIRECT_EACH_WIDTH(s->part[p].bytes, DIRECT_MOVE)
         }
-    }
     co_warp_sync(CO_FULL_WARP); /* the next rows have the memory anew */
-#undef DIRECT_STORE
-#undef DIRECT_WRITE
+#undef DIRECT_MOVE
 }
 
 CO_INLINE void direct_place(const struct split_step *s, co_u8 *memory, struct direct_shape shape)
@@ -305,27 +341,27 @@ CO_INLINE void direct_place(const struct split_step *s, co_u8 *memory, struct di
     struct direct_room r = direct_room_of(s, memory, shape);
     if (co_block() == 0)
         split_outcome(s);
+    if (co_lane() == 0)
+        co_write64(r.bases + s->fn.buckets, DIRECT_NOWHERE);
     for (co_u64 span = direct_warp(); span < s->spans; span += direct_warps()) {
-        co_u64 next[DIRECT_KEPT_MOST], first = span * s->span, end = direct_end(s, span);
-        CO_EACH_ITEM (k, direct_kept(shape.bits)) {
-            co_u32 b = k * 32 + co_lane();
-            next[k] = b < s->fn.buckets ? co_read64(s->table + b * s->spans + span) : 0;
-        }
+        co_u64 first = span * s->span, end = direct_end(s, span);
+        for (co_u32 b = co_lane(); b < s->fn.buckets; b += 32)
+            co_write64(r.next + b, co_read64(s->table + b * s->spans + span));
         for (; first < end; first += shape.items * 32)
             if (first + shape.items * 32 <= end && !s->can_fail)
-                direct_rows(s, &r, next, first, end, 0, shape);
+                direct_rows(s, &r, first, end, 0, shape);
             else
-                direct_rows(s, &r, next, first, end, 1, shape);
+                direct_rows(s, &r, first, end, 1, shape);
     }
 }
 
 /* ---- instances --------------------------------------------------------------------------------------------------------- */
 
 #if defined(COHORT_SIM)
-#    define DIRECT_ITEMS SPLIT_DIRECT_ITEMS_SIM
+#    define DIRECT_ITEMS         SPLIT_DIRECT_ITEMS_SIM
 #    define DIRECT_ORDERED_ITEMS SPLIT_WARP_ITEMS_SIM
 #else
-#    define DIRECT_ITEMS SPLIT_DIRECT_ITEMS_GPU
+#    define DIRECT_ITEMS         SPLIT_DIRECT_ITEMS_GPU
 #    define DIRECT_ORDERED_ITEMS SPLIT_WARP_ITEMS_GPU
 #endif
 
@@ -335,22 +371,23 @@ CO_INLINE void direct_place(const struct split_step *s, co_u8 *memory, struct di
         struct direct_shape shape = {DIRECT_ITEMS, 8, bits, 0};       \
         direct_tally(args, width / 8, shape);                         \
     }
-#define DIRECT_PLACE(name, ordered, items, widest, bits)                \
-    CO_KERNEL(split_direct_##name##_##widest##_##bits, struct split_step) \
-    {                                                                   \
-        struct direct_shape shape = {items, widest, bits, ordered};     \
-        CO_SHARED_DYNAMIC(co_u8, memory);                               \
-        direct_place(args, memory, shape);                              \
+#define DIRECT_PLACE(name, ordered, items, widest, bits, blocks)                             \
+    CO_KERNEL_BOUND(split_direct_##name##_##widest##_##bits, struct split_step, 256, blocks) \
+    {                                                                                        \
+        struct direct_shape shape = {items, widest, bits, ordered};                          \
+        CO_SHARED_DYNAMIC(co_u8, memory);                                                    \
+        direct_place(args, memory, shape);                                                   \
     }
-#define DIRECT_BITS(bits)                                   \
-    DIRECT_TALLY(8, bits)                                   \
-    DIRECT_TALLY(16, bits)                                  \
-    DIRECT_TALLY(32, bits)                                  \
-    DIRECT_TALLY(64, bits)                                  \
-    DIRECT_PLACE(direct, 0, DIRECT_ITEMS, 4, bits)          \
-    DIRECT_PLACE(direct, 0, DIRECT_ITEMS, 8, bits)          \
-    DIRECT_PLACE(warp, 1, DIRECT_ORDERED_ITEMS, 4, bits)    \
-    DIRECT_PLACE(warp, 1, DIRECT_ORDERED_ITEMS, 8, bits)
+/* Bits of a bucket's number, and blocks a multiprocessor of DIRECT and of WARP with entries of 4 and of 8 bytes. */
+#define DIRECT_BITS(bits, direct4, direct8, warp4, warp8)       \
+    DIRECT_TALLY(8, bits)                                       \
+    DIRECT_TALLY(16, bits)                                      \
+    DIRECT_TALLY(32, bits)                                      \
+    DIRECT_TALLY(64, bits)                                      \
+    DIRECT_PLACE(direct, 0, DIRECT_ITEMS, 4, bits, direct4)     \
+    DIRECT_PLACE(direct, 0, DIRECT_ITEMS, 8, bits, direct8)     \
+    DIRECT_PLACE(warp, 1, DIRECT_ORDERED_ITEMS, 4, bits, warp4) \
+    DIRECT_PLACE(warp, 1, DIRECT_ORDERED_ITEMS, 8, bits, warp8)
 
-DIRECT_BITS(5)
-DIRECT_BITS(8)
+DIRECT_BITS(5, 3, 3, 2, 2)
+DIRECT_BITS(8, 3, 3, 2, 2)

@@ -12,19 +12,21 @@
 #define SPLIT_DIRECT_ITEMS_SIM 3
 #define SPLIT_WARP_ITEMS_SIM   3
 
-/* A warp's part of its block's shared memory, in bytes from its beginning, where the slots are (of WARP: entries in order, and
- * whose they are). The counters have one more, of what is left out. */
+/* A warp's part of its block's shared memory, in bytes from its beginning, where the slots are. DIRECT has none of these, nor owners
+ * of them: widest is 0. Bases and counters have one more, of what is left out. */
 struct split_warp_layout {
-    co_u32 bases, counters, owners, end;
+    co_u32 next, bases, counters, mine, owners, end;
 };
 
-CO_INLINE struct split_warp_layout split_warp_layout(co_u32 buckets, co_u32 slots, co_u32 widest)
+CO_INLINE struct split_warp_layout split_warp_layout(co_u32 buckets, co_u32 entries, co_u32 widest)
 {
     struct split_warp_layout l;
-    l.bases = slots * widest;
-    l.counters = l.bases + buckets * 8;
-    l.owners = l.counters + (buckets + 1) * 4;
-    l.end = (l.owners + slots + 15) / 16 * 16;
+    l.next = entries * widest;
+    l.bases = l.next + buckets * 8;
+    l.counters = l.bases + (buckets + 1) * 8;
+    l.mine = l.counters + (buckets + 1) * 4;
+    l.owners = l.mine + entries * 4;
+    l.end = (l.owners + (widest ? entries * 2 : 0) + 15) / 16 * 16;
     return l;
 }
 
