@@ -5,13 +5,19 @@
 
 #include "shape/map.h"
 
-enum { BATCH = 64, BATCH_TABLE = PLAN_TABLE, TIMES = 10 /* that a key is in a batch, at most */ };
+enum {
+    BATCH = 64,
+    BATCH_TABLE = PLAN_TABLE,
+    TIMES = 10 /* that a key is in a batch, at most */,
+    LEDGER = 1 /* entries */
+};
 
 /* The memory of the simulated device. */
 struct batch_stage {
     struct stage table;
     unsigned char *keys, *values, *results, *ops;
     uint32_t *where, *hit, *failed, *winners;
+    co_u64 *ledger;
     struct map_counts *counts;
     struct map_deferred *deferred;
 };
@@ -27,6 +33,7 @@ static struct batch_stage batch_stage_new(void)
                             .hit = sim_alloc(BATCH / 8),
                             .failed = sim_alloc(BATCH / 8),
                             .winners = sim_alloc((PLAN_SLOTS + SIDE_SLOTS) * 4),
+                            .ledger = sim_alloc(LEDGER * 16),
                             .counts = sim_alloc(sizeof(struct map_counts)),
                             .deferred = sim_alloc(sizeof(struct map_deferred))};
     return s;
@@ -34,8 +41,8 @@ static struct batch_stage batch_stage_new(void)
 
 static void batch_stage_free(struct batch_stage *s)
 {
-    void *const all[] = {s->keys, s->values, s->results, s->ops,    s->where,
-                         s->hit,  s->failed, s->winners, s->counts, s->deferred};
+    void *const all[] = {s->keys,   s->values,  s->results, s->ops,    s->where,   s->hit,
+                         s->failed, s->winners, s->ledger,  s->counts, s->deferred};
     stage_free(&s->table);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         sim_free(all[i]);
@@ -45,7 +52,7 @@ static void batch_stage_free(struct batch_stage *s)
 struct draw {
     struct plan plan; /* shape, keys, table; its operations are not used */
     unsigned n, step, op, group, blocks;
-    int has_results, has_fallback, has_where;
+    int has_results, has_fallback, has_where, has_ledger;
     unsigned char key[BATCH], kind[BATCH], takes_part[BATCH];
     uint64_t operand[BATCH], result_before[BATCH];
 };
@@ -136,6 +143,10 @@ static struct map_batch set_up(struct batch_stage *s, const struct draw *d)
     *s->counts = none;
     memset(s->deferred, 0xff, sizeof *s->deferred);
     memset(s->where, 0, BATCH / 8);
+    if (d->has_ledger) {
+        b.ledger = memset(s->ledger, 0, LEDGER * 16);
+        b.ledger_mask = LEDGER - 1;
+    }
     for (unsigned i = 0; i < d->n; i++) {
         put(s->keys, i, d->plan.keys[d->key[i]], key_bytes(width));
         put(s->values, i, d->operand[i], value_bytes(width));
@@ -282,6 +293,12 @@ static const char *kind_of(const struct draw *d)
     return names[d->op < CO_OP_ADD ? d->op : CO_OP_ADD];
 }
 
+static int has_ledger(const struct draw *d)
+{
+    return d->step == MAP_STEP_APPLY && (d->op == CO_OP_ADD || d->op == CO_OP_COUNT) &&
+           table_slot_bytes(&d->plan.shape) == 16;
+}
+
 static void draw_batch(struct draw *d, cohort_width width, struct dice *dice)
 {
     unsigned most_kind = value_bytes(width) ? CO_OPS : CO_OP_ADD;
@@ -291,6 +308,30 @@ static void draw_batch(struct draw *d, cohort_width width, struct dice *dice)
     d->op = (unsigned)dice_below(dice, most_kind);
     d->has_fallback = d->step == MAP_STEP_APPLY && d->op == CO_OP_FIND && dice_below(dice, 2);
     draw_entries(d, dice, most_kind);
+    if (d->step == MAP_STEP_APPLY && d->op >= CO_OP_ASSIGN && d->op != CO_OP_ERASE)
+        d->has_results = 0;
+    d->has_ledger = has_ledger(d) && dice_below(dice, 4);
+}
+
+/* One operation by both warps on very few keys: compare-and-swaps that fail, entries that are folded. */
+static void draw_crowd(struct draw *d, cohort_width width, struct dice *dice)
+{
+    unsigned times[LIST_KEYS] = {0}, few = 1 + (dice_below(dice, 4) != 0);
+    int has_values = value_bytes(width) != 0;
+    memset(d, 0, sizeof *d);
+    draw_table(d, width, dice);
+    d->op = CO_OP_ADD + (unsigned)dice_below(dice, CO_OPS - CO_OP_ADD);
+    d->op = !has_values || dice_below(dice, 4) == 0 ? CO_OP_ASSIGN : dice_below(dice, 2) ? CO_OP_ADD : d->op;
+    d->has_ledger = has_ledger(d) && dice_below(dice, 8);
+    d->n = BATCH;
+    d->has_where = 1;
+    for (unsigned i = 0; i < d->n; i++) {
+        d->key[i] = (unsigned char)dice_below(dice, few);
+        d->takes_part[i] = times[d->key[i]] < TIMES && dice_below(dice, 3) == 0;
+        times[d->key[i]] += d->takes_part[i];
+        d->kind[i] = (unsigned char)d->op;
+        d->operand[i] = masked(d, 1ull << i % 31);
+    }
 }
 
 static void draw_group(struct draw *d, cohort_width width, struct dice *dice)
@@ -328,6 +369,7 @@ static void run_drawn(struct test *t, cohort_width width, uint64_t schedules,
         struct map_batch b = set_up(&stage, &d);
         tally_schedules(1);
         if (launch(kind_of(&d), &d, &b, &schedule, text, sizeof text) &&
+            (!b.ledger || launch("ledger", &d, &b, &schedule, text, sizeof text)) &&
             judge_batch(&stage, &d, text, sizeof text))
             continue;
         print_draw(&d, stdout);
@@ -340,6 +382,11 @@ static void run_drawn(struct test *t, cohort_width width, uint64_t schedules,
 void run_batches(struct test *t, cohort_width width, uint64_t schedules)
 {
     run_drawn(t, width, schedules, draw_batch);
+}
+
+void run_crowds(struct test *t, cohort_width width, uint64_t schedules)
+{
+    run_drawn(t, width, schedules, draw_crowd);
 }
 
 void run_groups(struct test *t, uint64_t schedules)

@@ -28,6 +28,11 @@ static void batches(struct test *t)
     run_batches(t, t->width, budget(t, 1000));
 }
 
+static void crowds(struct test *t)
+{
+    run_crowds(t, t->width, budget(t, 8000));
+}
+
 static void groups(struct test *t)
 {
     run_groups(t, budget(t, 2000));
@@ -83,6 +88,7 @@ const struct test_case test_cases[] = {
     {"churn", churn, SIM | WIDTHS},
     {"values", values, SIM | WIDTHS},
     {"batches", batches, SIM | WIDTHS},
+    {"crowds", crowds, SIM | WIDTHS},
     {"exhaustive", exhaustive, SIM | WIDTHS},
     {"api", api, SIM | WIDTHS},
     {"launches", launches, TEST_ON_SIM | TEST_ON_CUDA | TEST_NO_CONTEXT | WIDTHS},

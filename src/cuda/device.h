@@ -30,6 +30,8 @@ struct gpu_tuning {
     unsigned build_threads;  /* and threads of such a block; kernels are compiled for at most 512 */
     unsigned sort_threads;   /* of a block of a sort's passes */
     unsigned sort_items[4];  /* entries a lane: keys of 4 and 8 bytes alone, the same with columns */
+    uint64_t ledger;         /* entries of a ledger of additions, a power of two */
+    uint64_t ledger_batch;   /* entries of a batch that gets one, at least */
 };
 
 const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsigned architecture);

@@ -58,6 +58,35 @@ static cohort_status launch_batch(cohort_context *context, const struct map_batc
     return launch(context, kind_of(b), b->view.width, b->n, b);
 }
 
+/* ---- the ledger ---------------------------------------------------------------------------------------- */
+
+/* Additions to pairs of 16 bytes go by compare-and-swap, which fails the more the more lanes want one slot.
+ * In batches that are large enough for that, an addition that fails is left in a ledger, and the ledger's
+ * sums are added when the batch is done. */
+static cohort_status ledger_open(cohort_context *context, struct map_batch *b)
+{
+    const struct gpu_tuning *tuning = gpu_of(context)->tuning;
+    void *memory;
+    int adds = b->step == MAP_STEP_APPLY && (b->op == CO_OP_ADD || b->op == CO_OP_COUNT);
+    if (!adds || map_slot_bytes(b->view.width) < 16 || b->n < tuning->ledger_batch)
+        return COHORT_OK;
+    cohort_status status = pool_take(context, tuning->ledger * 16, &memory);
+    if (status)
+        return status;
+    b->ledger = memory;
+    b->ledger_mask = tuning->ledger - 1;
+    return context->backend->fill(context, memory, 0, tuning->ledger * 16);
+}
+
+/* After the batch, whose outcome is `status`. */
+static cohort_status ledger_close(cohort_context *context, struct map_batch *b, cohort_status status)
+{
+    if (!status && b->ledger)
+        status = launch(context, "ledger", b->view.width, b->ledger_mask + 1, b);
+    pool_give(context, b->ledger);
+    return status;
+}
+
 /* ---- batches in host memory ---------------------------------------------------------------------------- */
 
 enum { KEYS, VALUES, RESULTS, OPS, WHERE, HIT, FAILED, COLUMNS };
@@ -130,11 +159,9 @@ static cohort_status stream_batch(cohort_context *context, const struct map_batc
     return status;
 }
 
-cohort_status cuda_map_batch(cohort_context *context, const struct map_batch *b, enum memory_kind memory)
+static cohort_status stream_in(cohort_context *context, const struct map_batch *b)
 {
     void *counts = NULL;
-    if (memory == MEMORY_DEVICE)
-        return launch_batch(context, b);
     cohort_status status = b->counts ? pool_take(context, sizeof *b->counts, &counts) : COHORT_OK;
     if (status)
         return status;
@@ -143,6 +170,15 @@ cohort_status cuda_map_batch(cohort_context *context, const struct map_batch *b,
         status = gpu_leave(context, stream_batch(context, b, counts));
     pool_give(context, counts);
     return status;
+}
+
+cohort_status cuda_map_batch(cohort_context *context, const struct map_batch *batch, enum memory_kind memory)
+{
+    struct map_batch b = *batch;
+    cohort_status status = ledger_open(context, &b);
+    if (!status)
+        status = memory == MEMORY_DEVICE ? launch_batch(context, &b) : stream_in(context, &b);
+    return ledger_close(context, &b, status);
 }
 
 /* Page by page, and what that leaves out pair by pair. */

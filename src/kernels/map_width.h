@@ -29,6 +29,58 @@ CO_INLINE void MAP(batch)(const struct map_batch *b, co_u32 step, co_u32 op)
     map_flush_warp(&b->view, &tally);
 }
 
+/* The operands of the lanes in `same` (those with this lane's key), folded in the order of the lanes into the first of them, in
+ * as many rounds as their number has bits: in each, every other lane hands its fold to the one before it and is done. */
+CO_INLINE VALUE MAP(fold)(co_u32 op, VALUE v, co_u32 same)
+{
+    co_u32 before = (1u << co_lane()) - 1, behind = same & ~before & ~(1u << co_lane()),
+           rank = map_bits(same & before);
+    while (co_any(CO_FULL_WARP, behind != 0)) {
+        co_u32 next = behind ? map_bits((behind & (0u - behind)) - 1) : co_lane();
+        VALUE other = (VALUE)(sizeof(VALUE) == 4 ? co_shuffle32(CO_FULL_WARP, (co_u32)v, next)
+                                                 : co_shuffle64(CO_FULL_WARP, v, next));
+        v = behind ? MAP(combine)(op, v, other) : v;
+        behind &= ~co_ballot(CO_FULL_WARP, rank & 1);
+        rank >>= 1;
+    }
+    return v;
+}
+
+/* ASSIGN, and ADD to COUNT. Of the lanes of a warp that have one key the first goes for all, with their operands folded: one
+ * access to a slot that many want. The others come right after it, and so find the key there. */
+CO_INLINE void MAP(fold_batch)(const struct map_batch *b, co_u32 op)
+{
+    struct map_report report = map_report_begin();
+    co_map_tally tally = {0, 0};
+    if (b->gate && !co_read64(b->gate))
+        return;
+    CO_EACH_WARP (base, b->n) {
+        co_u64 i = base + co_lane();
+        int active = map_takes_part(b, base, i), r = CO_MAP_MISS;
+        KEY key = active ? MAP(key_at)(b->keys, i) : 0;
+        VALUE operand = active ? MAP(value_at)(b->values, i) : 0;
+        co_u32 same =
+            sizeof(KEY) == 4 ? co_match32(CO_FULL_WARP, (co_u32)key) : co_match64(CO_FULL_WARP, key);
+        same &= co_ballot(CO_FULL_WARP, active) & (active ? CO_FULL_WARP : 0);
+        co_u32 first = same & (0u - same);
+        int several = co_any(CO_FULL_WARP, same != first);
+        if (op == CO_OP_COUNT)
+            operand = (VALUE)map_bits(same);
+        else if (several)
+            operand = MAP(fold)(op, operand, same);
+        if (first == 1u << co_lane())
+            r = MAP(alone)(b, op == CO_OP_COUNT ? (co_u32)CO_OP_ADD : op, key, operand, &tally);
+        co_warp_sync(CO_FULL_WARP);
+        if (several) {
+            int lead = (int)co_shuffle32(CO_FULL_WARP, (co_u32)r, first ? map_bits(first - 1) : 0);
+            r = first == 1u << co_lane() ? r : lead == CO_MAP_FULL ? CO_MAP_FULL : CO_MAP_HIT;
+        }
+        map_report_warp(b, MAP_STEP_APPLY, base, active, r, &report);
+    }
+    map_report_end(b, &report);
+    map_flush_warp(&b->view, &tally);
+}
+
 CO_KERNEL(NAME(find), struct map_batch)
 {
     MAP(batch)(args, MAP_STEP_APPLY, CO_OP_FIND);
@@ -39,7 +91,7 @@ CO_KERNEL(NAME(insert), struct map_batch)
 }
 CO_KERNEL(NAME(assign), struct map_batch)
 {
-    MAP(batch)(args, MAP_STEP_APPLY, CO_OP_ASSIGN);
+    MAP(fold_batch)(args, CO_OP_ASSIGN);
 }
 CO_KERNEL(NAME(erase), struct map_batch)
 {
@@ -47,8 +99,17 @@ CO_KERNEL(NAME(erase), struct map_batch)
 }
 CO_KERNEL(NAME(apply), struct map_batch)
 {
-    MAP(batch)(args, MAP_STEP_APPLY, args->op);
+    MAP(fold_batch)(args, args->op);
 }
+#if CO_MAP_SLOT_BITS == 128
+CO_KERNEL(NAME(ledger), struct map_batch)
+{
+    CO_EACH_WARP (base, args->ledger_mask + 1) {
+        if (base + co_lane() <= args->ledger_mask)
+            MAP(post)(args, base + co_lane());
+    }
+}
+#endif
 CO_KERNEL(NAME(run), struct map_batch)
 {
     MAP(batch)(args, MAP_STEP_RUN, 0);

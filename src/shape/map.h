@@ -15,6 +15,9 @@
 #define MAP_REACH        8u /* pages in which a key may lie */
 #define MAP_SIDE_SLOTS   2u
 
+/* The ledger of a batch that adds to pairs of 16 bytes: entries of two words, a slot + 1 and what is to be added to it. */
+#define MAP_LEDGER_REACH 4u /* entries that one slot may have */
+
 /* What became of a batch, in device memory on a GPU. The first five are cohort_counts. */
 struct map_counts {
     co_u64 taken, hits, added, failed, first_failed;
@@ -55,12 +58,15 @@ struct map_batch {
     co_u64 rank_after;  /* and after it */
     const void *keys;
     const void *values; /* operands; NULL: 0 */
-    void *results;      /* FIND and GET: values; RUN: values before; INSERT: values after; NULL: none */
+    void *results;      /* FIND and GET: values; RUN: values before; INSERT: values after; NULL: none, as of
+                           all others */
     const co_u8 *ops;   /* of RUN */
     const co_u32 *where;
     co_u32 *hit;
     co_u32 *failed;
     co_u32 *winners;               /* a word a slot, side slots included */
+    co_u64 *ledger;                /* of ADD and COUNT; zeros at first; NULL: none */
+    co_u64 ledger_mask;            /* its entries - 1 */
     const co_u64 *gate;            /* not NULL: nothing is done if it points to 0 */
     struct map_counts *counts;     /* added to; may be NULL */
     struct map_deferred *deferred; /* never NULL */

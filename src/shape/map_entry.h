@@ -70,6 +70,56 @@ CO_INLINE int MAP(settle)(const struct map_batch *b, KEY key, VALUE operand, co_
     return word & MAP_WINNER_OLD ? CO_MAP_HIT : CO_MAP_NEW;
 }
 
+#if CO_MAP_SLOT_BITS == 128
+/* Leaves an addition in the ledger, where many to one slot cost no more than each alone. 0: there is no room for the slot. */
+CO_INLINE int MAP(note)(const struct map_batch *b, co_u64 slot, VALUE operand)
+{
+    co_u64 at = co_hash(slot, 0);
+    for (co_u32 k = 0; b->ledger && k < MAP_LEDGER_REACH; k++) {
+        co_u64 *entry = b->ledger + 2 * ((at + k) & b->ledger_mask), owner = co_load64(entry);
+        if (!owner)
+            owner = co_cas64(entry, 0, slot + 1);
+        if (owner && owner != slot + 1)
+            continue;
+        co_add64(entry + 1, operand);
+        return 1;
+    }
+    return 0;
+}
+
+/* Makes the additions of one entry of the ledger, in a launch after the batch's. */
+CO_INLINE void MAP(post)(const struct map_batch *b, co_u64 entry)
+{
+    struct MAP(place) at;
+    at.slot = co_read64(b->ledger + 2 * entry);
+    if (!at.slot--)
+        return;
+    at.word = co_load128(MAP(slot)(&b->view, at.slot));
+    at.key = (KEY)at.word.lo;
+    while (!MAP(change_alone)(&b->view, &at, CO_OP_ADD, (VALUE)co_read64(b->ledger + 2 * entry + 1))) {
+    }
+}
+#else
+CO_INLINE int MAP(note)(const struct map_batch *b, co_u64 slot, VALUE operand)
+{
+    return (void)b, (void)slot, (void)operand, 0;
+}
+#endif
+
+/* An entry of a batch of ASSIGN, or of ADD to EXCHANGE: a launch of its own, so nobody erases. */
+CO_INLINE int MAP(alone)(const struct map_batch *b, co_u32 op, KEY key, VALUE operand, co_map_tally *tally)
+{
+    struct MAP(place) at;
+    int r = MAP(seek)(&b->view, key, CO_SEEK_INSERT, operand, &at);
+    if (r == CO_MAP_NEW)
+        MAP(tally)(&at, tally);
+    if (r == CO_MAP_HIT)
+        while (!MAP(change_alone)(&b->view, &at, op, operand) &&
+               !(op == CO_OP_ADD && MAP(note)(b, at.slot, operand))) {
+        }
+    return r;
+}
+
 /* Entry i of the batch, at `step` and `op` (constants where the caller knows them): its outcome, a CO_MAP_..., and the value
  * that its result would be. */
 CO_INLINE int MAP(entry)(const struct map_batch *b, co_u32 step, co_u32 op, co_u64 i, VALUE *value,
@@ -86,6 +136,10 @@ CO_INLINE int MAP(entry)(const struct map_batch *b, co_u32 step, co_u32 op, co_u
         return MAP(claim)(b, key, operand, i, tally);
     if (step == MAP_STEP_SETTLE)
         return MAP(settle)(b, key, operand, i);
+    if (step == MAP_STEP_APPLY && op == CO_OP_COUNT)
+        return MAP(alone)(b, CO_OP_ADD, key, 1, tally);
+    if (step == MAP_STEP_APPLY && op != CO_OP_INSERT && op != CO_OP_ERASE)
+        return MAP(alone)(b, op, key, operand, tally);
     return MAP(apply)(&b->view, step == MAP_STEP_RUN ? co_read8(b->ops + i) : op, key, operand, value, tally);
 }
 

@@ -233,6 +233,25 @@ CO_INLINE int MAP(change)(const cohort_map_view *m, struct MAP_STRUCT(place) * a
     }
 }
 
+/* One try at the same in a launch in which no lane erases and no old values are asked for: 1 if the change has been made, or
+ * need not be: an assign that was too late came just before the one that was quicker. 0: at->word is what was there instead. */
+CO_INLINE int MAP(change_alone)(const cohort_map_view *m, struct MAP_STRUCT(place) * at, co_u32 op,
+                                CO_MAP_VALUE operand)
+{
+#if CO_MAP_SLOT_BITS == 64 && CO_MAP_VALUE_BITS == 32
+    if (op == CO_OP_ADD) {
+        at->word = co_add64(MAP(slot)(m, at->slot), (co_u64)operand << 32);
+        return KEY_OF(at->word) ==
+               at->key; /* it is; and the word that comes back keeps readers from running ahead */
+    }
+#endif
+    WORD next = PAIR(at->key, MAP(combine)(op, VALUE_OF(at->word), operand));
+    WORD seen = SAME(next, at->word) ? next : CAS(MAP(slot)(m, at->slot), at->word, next);
+    int done = SAME(seen, at->word) || op == CO_OP_ASSIGN || op == CO_OP_EXCHANGE;
+    at->word = seen;
+    return done;
+}
+
 /* ---- the operations ---------------------------------------------------------------------------------------------- */
 
 /* HIT: *value is the key's; else it is left as it was. */
