@@ -69,8 +69,9 @@ static cohort_status copy_by_driver(struct limit_run *run)
 
 static cohort_status access_table(struct limit_run *run)
 {
-    cohort_status status =
-        gpu_launch(run->context, run->kernel, run->step.accesses / LIMITS_AT_ONCE, &run->step);
+    unsigned block = gpu_of(run->context)->tuning->block;
+    cohort_status status = gpu_launch_grid(run->context, run->kernel, (unsigned)(run->step.accesses / block),
+                                           block, 0, &run->step);
     run->step.turn += run->step.accesses > run->step.items ? run->step.accesses / run->step.items : 1;
     return status;
 }

@@ -1,12 +1,7 @@
-/* limits.cu: what the memory can do at most. Each kernel does one kind of access and nothing else; a lane
- * keeps LIMITS_AT_ONCE of them under way. */
+/* limits.cu: what the memory can do at most. Each kernel does one kind of access and nothing else. A lane of a random access
+ * makes one and ends, with as many lanes as accesses: the memory has the most under way then, and a multiprocessor takes the
+ * next block where lanes that make several in turn would wait for their last. */
 #include "shape/limits.h"
-
-/* Access k of those that lane i makes at once: a warp's follow each other. */
-CO_INLINE co_u64 limits_access(co_u64 i, co_u32 k)
-{
-    return (i & ~31ull) * LIMITS_AT_ONCE + k * 32 + (i & 31);
-}
 
 CO_KERNEL(limits_copy, struct limits_step)
 {
@@ -22,55 +17,36 @@ CO_KERNEL(limits_copy, struct limits_step)
     }
 }
 
+/* The sum keeps the compiler from leaving the reads out. */
+CO_INLINE void limits_keep(const struct limits_step *s, co_u64 sum)
+{
+    if (sum == 1)
+        co_add64(s->sink, sum);
+}
+
 CO_KERNEL(limits_read_32, struct limits_step)
 {
-    co_u64 sum = 0;
-    CO_EACH_WARP (base, args->accesses / LIMITS_AT_ONCE) {
-        co_u64 i = base + co_lane();
-        co_sector64 s[LIMITS_AT_ONCE];
-        if (i >= args->accesses / LIMITS_AT_ONCE)
-            continue;
-        for (co_u32 k = 0; k < LIMITS_AT_ONCE; k++)
-            s[k] =
-                co_read_sector64((const co_sector64 *)args->table + limits_place(args, limits_access(i, k)));
-        for (co_u32 k = 0; k < LIMITS_AT_ONCE; k++)
-            sum += s[k].w[0] ^ s[k].w[1] ^ s[k].w[2] ^ s[k].w[3];
+    CO_EACH_WARP (base, args->accesses) {
+        co_u64 place = limits_place(args, base + co_lane());
+        co_sector64 s = co_read_sector64((const co_sector64 *)args->table + place);
+        limits_keep(args, s.w[0] ^ s.w[1] ^ s.w[2] ^ s.w[3]);
     }
-    if (sum == 1)
-        co_add64(args->sink, sum);
 }
 
 CO_KERNEL(limits_read_8, struct limits_step)
 {
-    co_u64 sum = 0;
-    CO_EACH_WARP (base, args->accesses / LIMITS_AT_ONCE) {
-        co_u64 i = base + co_lane(), v[LIMITS_AT_ONCE];
-        if (i >= args->accesses / LIMITS_AT_ONCE)
-            continue;
-        for (co_u32 k = 0; k < LIMITS_AT_ONCE; k++)
-            v[k] = co_read64((const co_u64 *)args->table + limits_place(args, limits_access(i, k)));
-        for (co_u32 k = 0; k < LIMITS_AT_ONCE; k++)
-            sum += v[k];
-    }
-    if (sum == 1)
-        co_add64(args->sink, sum);
+    CO_EACH_WARP (base, args->accesses)
+        limits_keep(args, co_read64((const co_u64 *)args->table + limits_place(args, base + co_lane())));
 }
 
 /* Every word that is visited changes from one of the two words to the other. Where the accesses go round
  * the table several times a lane may be early, and fail; its round is made good two rounds later. */
 CO_KERNEL(limits_cas_8, struct limits_step)
 {
-    co_u64 failed = 0;
-    CO_EACH_WARP (base, args->accesses / LIMITS_AT_ONCE) {
-        co_u64 i = base + co_lane();
-        if (i >= args->accesses / LIMITS_AT_ONCE)
-            continue;
-        for (co_u32 k = 0; k < LIMITS_AT_ONCE; k++) {
-            co_u64 access = limits_access(i, k), turn = args->turn + access / args->items;
-            co_u64 *word = (co_u64 *)args->table + limits_place(args, access & (args->items - 1));
-            failed += co_cas64(word, LIMITS_WORD(turn), LIMITS_WORD(turn + 1)) != LIMITS_WORD(turn);
-        }
+    CO_EACH_WARP (base, args->accesses) {
+        co_u64 access = base + co_lane(), turn = args->turn + access / args->items;
+        co_u64 *word = (co_u64 *)args->table + limits_place(args, access & (args->items - 1));
+        if (co_cas64(word, LIMITS_WORD(turn), LIMITS_WORD(turn + 1)) != LIMITS_WORD(turn))
+            co_add64(args->sink, 1);
     }
-    if (failed)
-        co_add64(args->sink, failed);
 }

@@ -5,7 +5,7 @@
 
 #include "cohort/device/lane.h"
 
-#define LIMITS_AT_ONCE 4u /* accesses that a lane has under way */
+#define LIMITS_AT_ONCE 4u /* words that a lane of a copy has under way */
 
 /* The two words between which the compare-and-swaps change the table, back and forth. */
 #define LIMITS_WORD(turn) ((turn)&1 ? 0xa5a5a5a5a5a5a5a5ull : 0x5a5a5a5a5a5a5a5aull)
@@ -14,7 +14,7 @@ struct limits_step {
     void *table;
     const void *from; /* of a copy */
     co_u64 items;     /* of the table: 16-byte words of a copy; else sectors or words, a power of two */
-    co_u64 accesses;  /* a power of two, at least 32 x LIMITS_AT_ONCE */
+    co_u64 accesses;  /* a power of two, at least a block's threads */
     co_u64 turn;      /* what was done before: which of the two words is expected */
     co_u64 *sink;     /* keeps the compiler from leaving the reads out */
     co_u32 shift;     /* half of the bits of `items`, rounded up */
