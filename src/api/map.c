@@ -43,10 +43,10 @@ static uint64_t map_all_slots(const cohort_map *map)
 static cohort_status table_clear(cohort_map *map)
 {
     const struct backend *backend = map->context->backend;
-    uint64_t slots = map_counters_offset(&map->view);
+    uint64_t slots = map_counters_offset(&map->view), counters = map_table_bytes(&map->view) - slots;
     cohort_status s = backend->fill(map->context, map->table, 0xff, slots);
     map->fresh = !s && !map->viewed;
-    return s ? s : backend->fill(map->context, (char *)map->table + slots, 0, sizeof(struct co_map_counters));
+    return s ? s : backend->fill(map->context, (char *)map->table + slots, 0, counters);
 }
 
 /* Gives the map an empty table of the shape in its view. */
@@ -75,7 +75,16 @@ static cohort_status table_make(cohort_map *map)
 
 cohort_status map_counters(cohort_map *map, struct co_map_counters *counters)
 {
-    return map->context->backend->copy(map->context, counters, map->view.counters, sizeof *counters);
+    struct co_map_counters all[CO_MAP_SPREAD];
+    co_u32 spread = co_map_spread(&map->view);
+    cohort_status s =
+        map->context->backend->copy(map->context, all, map->view.counters, spread * sizeof *all);
+    counters->taken = counters->erased = 0;
+    for (co_u32 i = 0; i < spread && !s; i++) {
+        counters->taken += all[i].taken;
+        counters->erased += all[i].erased;
+    }
+    return s;
 }
 
 /* Puts all pairs of `from` into `to`, an empty map; *full says whether some found no slot. Waits. */

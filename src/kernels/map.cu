@@ -21,8 +21,8 @@ CO_INLINE void map_add_warp(co_u64 *to, co_u64 v)
 
 CO_INLINE void map_flush_warp(const cohort_map_view *m, const co_map_tally *tally)
 {
-    map_add_warp(&m->counters->taken, tally->taken);
-    map_add_warp(&m->counters->erased, (co_u64)(long long)(int)tally->erased);
+    map_add_warp(&co_map_counters_here(m)->taken, tally->taken);
+    map_add_warp(&co_map_counters_here(m)->erased, (co_u64)(long long)(int)tally->erased);
 }
 
 /* ---- what a lane has to report ------------------------------------------------------------------------------------- */

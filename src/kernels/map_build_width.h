@@ -60,8 +60,8 @@ CO_INLINE void MAP(build_page)(const struct map_build *b, KEY *page, co_u64 begi
 
 CO_INLINE void MAP(build_end)(const struct map_build *b, const struct MAP(built) * d)
 {
-    build_add(&b->view.counters->taken, d->tally.taken);
-    build_add(&b->view.counters->erased, (co_u64)(long long)(int)d->tally.erased);
+    build_add(&co_map_counters_here(&b->view)->taken, d->tally.taken);
+    build_add(&co_map_counters_here(&b->view)->erased, (co_u64)(long long)(int)d->tally.erased);
     if (b->counts)
         build_add(&b->counts->added, d->added);
     if (d->left_out)

@@ -153,7 +153,7 @@ CO_INLINE co_u64 map_counters_offset(const cohort_map_view *m)
 /* All of a table's memory: slots, side slots, counters. */
 CO_INLINE co_u64 map_table_bytes(const cohort_map_view *m)
 {
-    return map_counters_offset(m) + sizeof(struct co_map_counters);
+    return map_counters_offset(m) + co_map_spread(m) * sizeof(struct co_map_counters);
 }
 
 /* Sets pages, mask and reach for at least `slots` slots. 0 if no table can have that many. */

@@ -26,9 +26,10 @@
 
 #include "hash.h"
 
-#define CO_MAP_VIEW_VERSION 1u
+#define CO_MAP_VIEW_VERSION 2u
 
-/* What is known of the pairs without a walk; on a line of its own. */
+/* What is known of the pairs without a walk; on a line of its own. Additions to one address wait for each other, so tables of some
+ * size have several, and their sums count. */
 struct CO_ALIGN(128) co_map_counters {
     co_u64 taken;  /* slots that are not empty */
     co_u64 erased; /* of those, slots whose key was erased */
@@ -38,7 +39,7 @@ typedef struct cohort_map_view {
     co_u32 version; /* CO_MAP_VIEW_VERSION */
     co_u32 width;   /* a cohort_width */
     void *slots;    /* pages x (mask + 1) buckets of 32 bytes, then two side slots; aligned to 128 */
-    struct co_map_counters *counters;
+    struct co_map_counters *counters; /* co_map_spread of them */
     co_u64 seed;
     co_u32 pages;
     co_u32 mask;   /* buckets of a page - 1 */
@@ -88,13 +89,32 @@ CO_INLINE co_u64 co_map_walk_bucket(const cohort_map_view *m, const struct co_wa
     return (co_u64)w->page * ((co_u64)m->mask + 1) + w->bucket;
 }
 
+/* How many counters a table has: a power of two. */
+#define CO_MAP_SPREAD         128u
+#define CO_MAP_SPREAD_BUCKETS (1ull << 14)
+
+CO_INLINE co_u32 co_map_spread(const cohort_map_view *m)
+{
+    return co_map_buckets(m) < CO_MAP_SPREAD_BUCKETS ? 1 : CO_MAP_SPREAD;
+}
+
+/* The counters that this lane adds to. */
+CO_INLINE struct co_map_counters *co_map_counters_here(const cohort_map_view *m)
+{
+#if defined(CO_HAS_WARPS)
+    return m->counters + (co_block() & (co_map_spread(m) - 1));
+#else
+    return m->counters;
+#endif
+}
+
 /* Adds what the lane has tallied to the map's counters. The erased tally may be negative (a side slot reused). */
 CO_INLINE void co_map_flush(const cohort_map_view *m, co_map_tally *tally)
 {
     if (tally->taken)
-        co_add64(&m->counters->taken, tally->taken);
+        co_add64(&co_map_counters_here(m)->taken, tally->taken);
     if (tally->erased)
-        co_add64(&m->counters->erased, (co_u64)(long long)(int)tally->erased);
+        co_add64(&co_map_counters_here(m)->erased, (co_u64)(long long)(int)tally->erased);
     tally->taken = tally->erased = 0;
 }
 
