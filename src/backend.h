@@ -1,7 +1,7 @@
 /* backend.h: the border. A backend is this table and nothing else; above it no code asks what the device is.
  *
  * Every entry gets arguments that the API has checked. Memory is the context's unless an entry says otherwise. Entries fail by
- * context_fail; COHORT_UNSUPPORTED where the backend lacks the operation. Entries do not wait unless they say so. */
+ * context_fail. Every backend has every entry; what it cannot do is COHORT_UNSUPPORTED. Entries do not wait unless they say so. */
 #ifndef COHORT_BACKEND_H
 #define COHORT_BACKEND_H
 
@@ -122,7 +122,7 @@ struct backend {
     cohort_status (*map_batch)(cohort_context *, const struct map_batch *, enum memory_kind memory);
     cohort_status (*map_sweep)(cohort_context *, const struct map_sweep *, enum map_sweep_kind);
     /* A batch of INSERT or ASSIGN in the context's own memory by whole pages, with `workspace` as of the entries above: *need is
-     * 0 if that is not offered for this batch, or would not pay. fresh: the map is known to be empty. NULL: never offered. */
+     * 0 if that is not offered for this batch, or would not pay. fresh: the map is known to be empty. */
     cohort_status (*map_build)(cohort_context *, const struct map_batch *, int fresh, void *workspace,
                                uint64_t *need);
 

@@ -5,6 +5,7 @@
 
 #include "test.h"
 #include "api/options.h"
+#include "backend.h"
 #include "cpu/cpu.h"
 
 /* ---- making contexts ------------------------------------------------------------------------------------------------ */
@@ -181,6 +182,18 @@ static void names(struct test *t)
     CHECK(t, !strcmp(cohort_status_name((cohort_status)(COHORT_CORRUPT + 1)), "unknown status"));
     CHECK(t, !strcmp(cohort_status_name((cohort_status)99), "unknown status"));
     CHECK(t, !strcmp(cohort_status_name((cohort_status)-1), "unknown status"));
+}
+
+/* No entry of the backend's table is missing: calls do not ask. */
+static void has_all_entries(struct test *t)
+{
+    const struct backend *backend = t->context->backend;
+    for (size_t at = 0; at < sizeof *backend; at += sizeof(void *)) {
+        uintptr_t word;
+        memcpy(&word, (const char *)backend + at, sizeof word);
+        if (at != offsetof(struct backend, own_memory) && at != offsetof(struct backend, compiles))
+            CHECKF(t, word, "the entry at byte %zu of the table of %s is NULL", at, backend->name);
+    }
 }
 
 static void *read_message(void *arg)
@@ -793,6 +806,7 @@ const struct test_case test_cases[] = {
     {"obeys the environment", obeys_the_environment, TEST_NO_CONTEXT},
     {"makes in many threads", makes_in_many_threads, TEST_NO_CONTEXT},
     {"names", names, TEST_NO_CONTEXT},
+    {"has all entries", has_all_entries, 0},
     {"keeps messages", keeps_messages, 0},
     {"reads structs of all ages", reads_structs_of_all_ages, 0},
     {"tells about itself", tells_about_itself, 0},

@@ -4,18 +4,6 @@
 
 #define N 50
 
-/* Backends that lack one of the calls. */
-static void needs_all(struct test *t)
-{
-    cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
-    cohort_sort_desc s = COHORT_SORT_INIT;
-    uint64_t bytes;
-    d.buckets = 1;
-    d.fn = cohort_fn_modulo();
-    if (cohort_multisplit_workspace(t->context, &d, &bytes) || cohort_sort_workspace(t->context, &s, &bytes))
-        test_skip(t, "%s", cohort_message(t->context));
-}
-
 /* Arrays of a call, and what they were filled with. */
 struct arrays {
     struct column *keys, *out, *in[2], *to[2], *permutation, *offsets, *counts;
@@ -195,7 +183,6 @@ static void multisplit_overlaps(struct test *t)
 
 static void workspaces(struct test *t)
 {
-    needs_all(t);
     struct arrays a = arrays_new(t);
     cohort_multisplit_desc good = split_desc(&a), d;
     uint64_t bytes;
@@ -475,7 +462,6 @@ static void sums(struct test *t)
 /* At each allocation in turn: an error, nothing kept; with enough, the right answer. */
 static void out_of_memory(struct test *t)
 {
-    needs_all(t);
     struct ledger ledger = {.test = t};
     cohort_context_options options = test_context_options(t);
     cohort_context *context = NULL;
@@ -516,7 +502,6 @@ static void out_of_memory(struct test *t)
 /* With nothing to do nothing need be there, and what counts is still written. */
 static void nothing_to_do(struct test *t)
 {
-    needs_all(t);
     cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
     cohort_histogram_desc h = COHORT_HISTOGRAM_INIT;
     cohort_compact_desc k = COHORT_COMPACT_INIT;

@@ -154,26 +154,8 @@ static void split_work(struct test *t)
         few_tiles(t, (cohort_split_method)method);
 }
 
-/* Does the backend lack this call? */
-static int lacks(struct test *t, int sort)
-{
-    cohort_context_options options = test_context_options(t);
-    cohort_context *c;
-    cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
-    cohort_sort_desc s = COHORT_SORT_INIT;
-    uint64_t bytes;
-    OK(t, cohort_context_create(&c, &options));
-    d.buckets = 1;
-    d.fn = cohort_fn_modulo();
-    int lacking = sort ? cohort_sort_workspace(c, &s, &bytes) : cohort_multisplit_workspace(c, &d, &bytes);
-    cohort_context_destroy(c);
-    return lacking;
-}
-
 static void stalled_splits(struct test *t)
 {
-    if (lacks(t, 0))
-        test_skip(t, "not all calls are there");
     in_schedules(t, test_scale(t, 40, 300, 3000), split_work);
 }
 
@@ -189,8 +171,6 @@ static void stalled_compactions(struct test *t)
 
 static void stalled_sorts(struct test *t)
 {
-    if (lacks(t, 1))
-        test_skip(t, "not all calls are there");
     in_schedules(t, test_scale(t, 20, 120, 1200), few_tiles_of_sort);
 }
 
@@ -350,8 +330,6 @@ static void capture(struct test *t, const struct cuda_driver *d, cuda_stream str
 static void graphs(struct test *t)
 {
     cuda_stream stream;
-    if (lacks(t, 0) || lacks(t, 1))
-        test_skip(t, "not all calls are there");
     struct test_gpu g = test_gpu_enter(t);
     REQUIRE(t, g.driver);
     if (!g.driver->stream_begin_capture) {
@@ -374,8 +352,6 @@ static void graphs(struct test *t)
 /* Bad ids of calls that do not wait come out at cohort_wait, once, with the first of all. */
 static void deferred(struct test *t)
 {
-    if (lacks(t, 0) || lacks(t, 1))
-        test_skip(t, "not all calls are there");
     t->memory = TEST_DEVICE;
     struct column *keys = column_new(t, 100, 4), *out = column_new(t, 100, 4), *bins = column_new(t, 4, 8);
     cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
@@ -590,8 +566,6 @@ static void beyond_32_bits(struct test *t)
                                                                  huge_split};
     void *keys = huge_keys(t);
     for (int i = 0; i < 4; i++) {
-        if (i >= 2 && lacks(t, 0))
-            continue;
         works[i](t, keys);
         OK(t, cohort_trim(t->context));
     }

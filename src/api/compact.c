@@ -11,9 +11,6 @@ struct compaction {
 
 static cohort_status enter(cohort_context *context, const void *step, uint64_t *need)
 {
-    if (!context->backend->compact)
-        return context_fail(context, COHORT_UNSUPPORTED, "the %s backend has no compaction",
-                            context->backend->name);
     return context->backend->compact(context, step, need);
 }
 

@@ -137,7 +137,7 @@ static cohort_status enqueue_build(struct call *c, const struct map_batch *b, in
     uint64_t need = 0;
     void *workspace;
     *done = 0;
-    if (!backend->map_build || c->options.one_by_one || c->memory != backend->own_memory)
+    if (c->options.one_by_one || c->memory != backend->own_memory)
         return COHORT_OK;
     cohort_status s = backend->map_build(context, b, c->map->fresh, NULL, &need);
     if (s || !need || pool_take(context, need, &workspace))

@@ -28,9 +28,6 @@ struct multisplit {
 
 static cohort_status enter_split(cohort_context *context, const void *step, uint64_t *need)
 {
-    if (!context->backend->split)
-        return context_fail(context, COHORT_UNSUPPORTED, "the %s backend has no multisplit",
-                            context->backend->name);
     return context->backend->split(context, step, need);
 }
 
@@ -145,9 +142,6 @@ struct histogram {
 
 static cohort_status enter_histogram(cohort_context *context, const void *step, uint64_t *need)
 {
-    if (!context->backend->histogram)
-        return context_fail(context, COHORT_UNSUPPORTED, "the %s backend has no histogram",
-                            context->backend->name);
     return context->backend->histogram(context, step, need);
 }
 

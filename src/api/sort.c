@@ -11,9 +11,6 @@ struct sorting {
 
 static cohort_status enter(cohort_context *context, const void *step, uint64_t *need)
 {
-    if (!context->backend->sort)
-        return context_fail(context, COHORT_UNSUPPORTED, "the %s backend has no sort",
-                            context->backend->name);
     return context->backend->sort(context, step, need);
 }
 

@@ -29,9 +29,6 @@ static cohort_status run(struct bulk *b)
 static cohort_status enter_prefix(cohort_context *context, const void *step, uint64_t *need)
 {
     struct prefix p = *(const struct prefix *)step;
-    if (!context->backend->prefix)
-        return context_fail(context, COHORT_UNSUPPORTED, "the %s backend has no prefix sums",
-                            context->backend->name);
     if (!p.in)
         p.in = p.out;
     return context->backend->prefix(context, &p, need);
@@ -39,9 +36,6 @@ static cohort_status enter_prefix(cohort_context *context, const void *step, uin
 
 static cohort_status enter_reduce(cohort_context *context, const void *step, uint64_t *need)
 {
-    if (!context->backend->reduce)
-        return context_fail(context, COHORT_UNSUPPORTED, "the %s backend has no reductions",
-                            context->backend->name);
     return context->backend->reduce(context, step, need);
 }
 

@@ -280,6 +280,7 @@ static const struct backend cpu_backend = {
     .map_offers = cpu_map_offers,
     .map_batch = cpu_map_batch,
     .map_sweep = cpu_map_sweep,
+    .map_build = cpu_map_build,
     .multimap_step = cpu_multimap_step,
     .scan = cpu_scan,
     .split = cpu_split,

@@ -111,3 +111,12 @@ cohort_status cpu_map_sweep(cohort_context *context, const struct map_sweep *swe
     cpu_parallel(context, sweep->slots, CPU_SWEEP_GRAIN, sweep_range, &job);
     return COHORT_OK;
 }
+
+/* Threads gain nothing by whole pages: it is never offered. */
+cohort_status cpu_map_build(cohort_context *context, const struct map_batch *batch, int fresh,
+                            void *workspace, uint64_t *need)
+{
+    (void)context, (void)batch, (void)fresh, (void)workspace;
+    *need = 0;
+    return COHORT_OK;
+}
