@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "count_options.h"
-#include "kmer.h"
 #include "output.h"
 #include "pipeline.h"
 #include "progress.h"
 #include "ranking.h"
 #include "spectrum.h"
+#include "table.h"
 
 const char count_help[] =
     "usage: cohort count (--kmer K [--canonical] | --u32 | --u64) [OPTION]... FILE...\n"
@@ -193,41 +193,16 @@ static int pairs_rank(job *job, fault *fault)
 
 /* ---- writing ------------------------------------------------------------------------------------------------- */
 
-/* The lines of one run end alike; only the key has to be made. */
-static int run_write(const job *job, const ranking_run *run, fault *fault)
-{
-    enum { LINES = 512, LINE_BYTES = KMER_MAX + 4 + 32 };
-    unsigned k = job->options.kmers ? (unsigned)job->options.k : 0;
-    char tail[32] = "\t";
-    size_t tail_n = 1 + text_digits(tail + 1, run->count);
-    tail[tail_n++] = '\n';
-    for (size_t i = 0; i < run->n;) {
-        char *to = output_room(job->table, LINES * LINE_BYTES, fault), *from = to;
-        if (!to)
-            return fault->status;
-        for (size_t last = i + LINES < run->n ? i + LINES : run->n; i < last; i++) {
-            uint64_t key = job->ranking.keys[run->first + i];
-            if (k)
-                kmer_letters(to, key, k);
-            to += k ? k : text_digits(to, key);
-            memcpy(to, tail, sizeof tail);
-            to += tail_n;
-        }
-        output_advance(job->table, (size_t)(to - from));
-    }
-    return CLI_OK;
-}
-
 static int table_write(job *job, fault *fault)
 {
-    size_t done = 0;
-    for (size_t i = 0; i < job->ranking.runs_n; i++) {
-        if (run_write(job, &job->ranking.runs[i], fault))
-            return fault->status;
-        done += job->ranking.runs[i].n;
-        progress_items("writing", done, job->ranking.n);
-    }
-    progress_clear();
+    const table_part all = {job->ranking.keys, job->ranking.runs, job->ranking.runs_n};
+    table *table;
+    unsigned k = job->options.kmers ? (unsigned)job->options.k : 0;
+    if (table_start(&table, job->table, k, job->ranking.n, job->threads, fault))
+        return fault->status;
+    table_put(table, &all, fault);
+    if (table_end(table, fault))
+        return fault->status;
     return output_close(job->table, fault);
 }
 

@@ -17,6 +17,7 @@
 
 #define OUTPUTS      16
 #define OUTPUT_BYTES (4u << 20)
+#define DIRECT_BYTES (256u << 10) /* so much at once is not copied into the buffer first */
 
 struct output {
     int used;
@@ -137,19 +138,25 @@ int output_open(output **out, const char *path, const char *argument, fault *fau
     return CLI_OK;
 }
 
+static int write_all(output *output, const char *bytes, size_t n, fault *fault)
+{
+    while (n) {
+        ssize_t done = write(output->fd, bytes, n);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return failed(output, fault);
+        bytes += done;
+        n -= (size_t)done;
+    }
+    return CLI_OK;
+}
+
 static int flush(output *output, fault *fault)
 {
-    size_t done = 0;
-    while (done < output->filled) {
-        ssize_t n = write(output->fd, output->buffer + done, output->filled - done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return failed(output, fault);
-        done += (size_t)n;
-    }
+    int status = write_all(output, output->buffer, output->filled, fault);
     output->filled = 0;
-    return CLI_OK;
+    return status;
 }
 
 char *output_room(output *output, size_t n, fault *fault)
@@ -166,6 +173,10 @@ void output_advance(output *output, size_t n)
 
 int output_write(output *output, const void *bytes, size_t n, fault *fault)
 {
+    if (OUTPUT_BYTES - output->filled < n && flush(output, fault))
+        return fault->status;
+    if (n >= DIRECT_BYTES && !output->filled)
+        return write_all(output, bytes, n, fault);
     for (const char *from = bytes; n;) {
         if (output->filled == OUTPUT_BYTES && flush(output, fault))
             return fault->status;
