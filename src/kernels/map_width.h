@@ -26,7 +26,8 @@ CO_INLINE void MAP(batch)(const struct map_batch *b, co_u32 step, co_u32 op)
         map_report_warp(b, step, base, active, r, &report);
     }
     map_report_end(b, &report);
-    map_flush_warp(&b->view, &tally);
+    if (step == MAP_STEP_RUN || op != CO_OP_FIND)
+        map_flush_warp(&b->view, &tally);
 }
 
 /* The operands of the lanes in `same` (those with this lane's key), folded in the order of the lanes into the first of them, in

@@ -23,8 +23,6 @@
 #    define CAS(p, e, d)   co_cas128(p, e, d)
 #    define SAME(a, b)     co_same128(a, b)
 #    define SECTOR         co_sector128
-#    define HALF           co_half128
-#    define LOAD_HALF(p)   co_load_half128(p)
 #    define LOAD_SECTOR(p) co_load_sector128(p)
 #    define READ_SECTOR(p) co_read_sector128(p)
 #    define KEY_OF(w)      ((w).lo)
@@ -37,8 +35,6 @@
 #    define CAS(p, e, d)   CO_PASTE3(co_cas, CO_MAP_SLOT_BITS, )(p, e, d)
 #    define SAME(a, b)     ((a) == (b))
 #    define SECTOR         CO_PASTE3(co_sector, CO_MAP_SLOT_BITS, )
-#    define HALF           CO_PASTE3(co_half, CO_MAP_SLOT_BITS, )
-#    define LOAD_HALF(p)   CO_PASTE3(co_load_half, CO_MAP_SLOT_BITS, )(p)
 #    define LOAD_SECTOR(p) CO_PASTE3(co_load_sector, CO_MAP_SLOT_BITS, )(p)
 #    define READ_SECTOR(p) CO_PASTE3(co_read_sector, CO_MAP_SLOT_BITS, )(p)
 #    define KEY_OF(w)      ((CO_MAP_KEY)(w))
@@ -122,28 +118,34 @@ CO_INLINE int MAP(look)(const SECTOR *s, co_u64 first, CO_MAP_KEY key, struct MA
     return outcome;
 }
 
-/* The same for lanes that may put the key in, half a bucket at a time, since what is looked for often lies in the first:
- * slot by slot, and the first empty one is taken. */
+/* The same for lanes that may put the key in: MISS: the first empty slot is at->slot. */
+CO_INLINE int MAP(look_for_room)(const SECTOR *s, co_u64 first, CO_MAP_KEY key, struct MAP_STRUCT(place) * at)
+{
+    int outcome = CO_MAP_FULL, which = 0;
+    for (int j = WORDS - 1; j >= 0; j--) {
+        int match = KEY_OF(s->w[j]) == key, empty = KEY_OF(s->w[j]) == EMPTY_KEY;
+        at->word = match ? s->w[j] : at->word;
+        which = match || empty ? j : which;
+        outcome = match ? CO_MAP_HIT : empty ? CO_MAP_MISS : outcome;
+    }
+    at->slot = first + (co_u64)which;
+    return outcome;
+}
+
+/* Takes that slot; if another lane was there first, the bucket is looked at once more. It is read in one go: half of it asked for
+ * when the other half has come costs more than both asked for at once. */
 CO_INLINE int MAP(look_or_take)(const cohort_map_view *m, co_u64 first, CO_MAP_KEY key, CO_MAP_VALUE value,
                                 struct MAP_STRUCT(place) * at)
 {
-    for (int half = 0; half < 2; half++) {
-        HALF s = LOAD_HALF(MAP(slot)(m, first + (co_u64)(half * WORDS / 2)));
-        for (int j = 0; j < WORDS / 2; j++) {
-            WORD word = s.w[j];
-            at->slot = first + (co_u64)(half * WORDS / 2 + j);
-            if (KEY_OF(word) == EMPTY_KEY) {
-                word = CAS(MAP(slot)(m, at->slot), EMPTY_WORD, PAIR(key, value));
-                if (KEY_OF(word) == EMPTY_KEY)
-                    return CO_MAP_NEW;
-            }
-            if (KEY_OF(word) == key) {
-                at->word = word;
-                return CO_MAP_HIT;
-            }
-        }
+    for (;;) {
+        SECTOR s = LOAD_SECTOR(MAP(slot)(m, first));
+        int r = MAP(look_for_room)(&s, first, key, at);
+        if (r != CO_MAP_MISS)
+            return r;
+        WORD seen = CAS(MAP(slot)(m, at->slot), EMPTY_WORD, PAIR(key, value));
+        if (KEY_OF(seen) == EMPTY_KEY)
+            return CO_MAP_NEW;
     }
-    return CO_MAP_FULL;
 }
 
 /* HIT: the key is live in at->slot, whose word was at->word. Otherwise MISS; or, with CO_SEEK_INSERT, NEW or FULL. Lock-free:
@@ -369,8 +371,6 @@ CO_INLINE int MAP(erase)(const cohort_map_view *m, CO_MAP_KEY key, co_map_tally 
 #undef CAS
 #undef SAME
 #undef SECTOR
-#undef HALF
-#undef LOAD_HALF
 #undef LOAD_SECTOR
 #undef READ_SECTOR
 #undef KEY_OF
