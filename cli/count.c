@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "count_options.h"
+#include "device_ranking.h"
 #include "output.h"
 #include "pipeline.h"
 #include "progress.h"
@@ -52,7 +53,9 @@ typedef struct job {
     cohort_context *context;
     cohort_map *map;
     unsigned threads;
-    ranking ranking;
+    int sorts; /* the device is a GPU */
+    device_ranking *on_device;
+    ranking ranking; /* also of what is on the device: its spectrum and its size */
     uint64_t total, distinct;
     cohort_map_stats map_stats;
     pipeline_stats pipeline;
@@ -95,6 +98,7 @@ static int map_open(job *job, fault *fault)
     cohort_status status = cohort_context_get_info(job->context, &info);
     if (status)
         return fault_library(fault, status, job->context, "cannot ask the device");
+    job->sorts = strcmp(info.backend, "cpu") != 0;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     job->threads = (unsigned)(options->threads               ? options->threads
                               : !strcmp(info.backend, "cpu") ? info.threads
@@ -160,50 +164,111 @@ static int files_count(job *job, fault *fault)
     return status;
 }
 
-/* Everything out of the map, into the order of the output. The map is gone after. */
-static int pairs_rank(job *job, fault *fault)
+/* ---- putting in order ---------------------------------------------------------------------------------------- */
+
+static int no_host_memory(uint64_t n, fault *fault)
 {
-    uint64_t n = 0;
-    cohort_status status = cohort_map_size(job->map, &n);
-    if (status)
-        return fault_library(fault, status, job->context, "cannot tell the map's size");
+    return fault_set(fault, CLI_FAILED, "no memory to take %llu counts out of the map",
+                     (unsigned long long)n);
+}
+
+static int pairs_rank(job *job, uint64_t *keys, uint64_t *counts, fault *fault)
+{
+    job->exported_at = seconds_now();
+    return ranking_make(&job->ranking, keys, counts, job->distinct, job->options.min, job->options.top,
+                        job->threads, fault);
+}
+
+/* Out of the map, which is gone after, and into order on the host. */
+static int rank_on_host(job *job, fault *fault)
+{
+    uint64_t n = job->distinct;
     uint64_t *keys = malloc((n + 1) * sizeof *keys), *counts = malloc((n + 1) * sizeof *counts);
+    cohort_status status = COHORT_OK;
     if (keys && counts)
-        status = cohort_map_export(job->map, n, keys, counts, &job->distinct);
+        status = cohort_map_export(job->map, n, keys, counts, &n);
+    if (!keys || !counts || status) {
+        free(keys);
+        free(counts);
+        return status ? fault_library(fault, status, job->context, "cannot take the counts out of the map")
+                      : no_host_memory(n, fault);
+    }
+    cohort_map_destroy(job->map);
+    job->map = NULL;
+    return pairs_rank(job, keys, counts, fault);
+}
+
+/* There was no room on the device to sort what has been taken out. */
+static int rank_after_device(job *job, fault *fault)
+{
+    uint64_t n = job->distinct;
+    uint64_t *keys = malloc((n + 1) * sizeof *keys), *counts = malloc((n + 1) * sizeof *counts);
+    cohort_status status = COHORT_OK;
+    if (keys && counts)
+        status = device_ranking_copy(job->on_device, keys, counts);
+    device_ranking_free(job->on_device);
+    job->on_device = NULL;
+    if (keys && counts && !status)
+        return pairs_rank(job, keys, counts, fault);
+    free(keys);
+    free(counts);
+    return status ? fault_library(fault, status, job->context, "cannot copy the counts")
+                  : no_host_memory(n, fault);
+}
+
+/* A GPU sorts in its own memory, if there is room. */
+static int rank_where_best(job *job, fault *fault)
+{
+    cohort_status status = COHORT_NO_MEMORY;
+    if (job->sorts)
+        status = device_ranking_take(&job->on_device, job->context, &job->map);
+    if (status == COHORT_NO_MEMORY)
+        return rank_on_host(job, fault);
+    job->exported_at = seconds_now();
+    if (!status)
+        status = device_ranking_sort(job->on_device, job->options.kmers ? 2 * (unsigned)job->options.k
+                                                     : job->options.u32 ? 32
+                                                                        : 64);
+    if (status == COHORT_NO_MEMORY)
+        return rank_after_device(job, fault);
+    return status ? fault_library(fault, status, job->context, "cannot sort the counts") : CLI_OK;
+}
+
+static int counts_rank(job *job, fault *fault)
+{
+    cohort_status status = cohort_map_size(job->map, &job->distinct);
     if (!status && job->options.stats) {
         job->map_stats = (cohort_map_stats)COHORT_MAP_STATS_INIT;
         status = cohort_map_get_stats(job->map, &job->map_stats);
     }
-    if (!keys || !counts || status) {
-        free(keys);
-        free(counts);
-        if (status)
-            return fault_library(fault, status, job->context, "cannot take the counts out of the map");
-        return fault_set(fault, CLI_FAILED, "no memory to take %llu counts out of the map",
-                         (unsigned long long)n);
-    }
-    cohort_map_destroy(job->map);
-    job->map = NULL;
-    job->exported_at = seconds_now();
-    int ranked = ranking_make(&job->ranking, keys, counts, job->distinct, job->options.min, job->options.top,
-                              job->threads, fault);
+    if (status)
+        return fault_library(fault, status, job->context, "cannot tell the map's size");
+    int ranked = rank_where_best(job, fault);
     job->ranked_at = seconds_now();
     return ranked;
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------------- */
 
-static int table_write(job *job, fault *fault)
+static int runs_write(job *job, unsigned k, fault *fault)
 {
     const table_part all = {job->ranking.keys, job->ranking.runs, job->ranking.runs_n};
     table *table;
-    unsigned k = job->options.kmers ? (unsigned)job->options.k : 0;
     if (table_start(&table, job->table, k, job->ranking.n, job->threads, fault))
         return fault->status;
     table_put(table, &all, fault);
-    if (table_end(table, fault))
-        return fault->status;
-    return output_close(job->table, fault);
+    return table_end(table, fault);
+}
+
+static int table_write(job *job, fault *fault)
+{
+    const count_options *options = &job->options;
+    unsigned k = options->kmers ? (unsigned)options->k : 0;
+    int status = job->on_device ? device_ranking_write(job->on_device, job->table, k, options->min,
+                                                       options->top, options->stats || options->spectra.n,
+                                                       job->threads, &job->ranking, fault)
+                                : runs_write(job, k, fault);
+    return status ? status : output_close(job->table, fault);
 }
 
 static int spectra_write(job *job, fault *fault)
@@ -264,7 +329,7 @@ static int work(job *job, fault *fault)
     if (!status)
         status = files_count(job, fault);
     if (!status)
-        status = pairs_rank(job, fault);
+        status = counts_rank(job, fault);
     if (!status)
         status = table_write(job, fault);
     if (!status)
@@ -292,6 +357,7 @@ int count_main(int argc, char **argv, fault *fault)
     outputs_guard_signals();
     status = work(&job, fault);
     ranking_free(&job.ranking);
+    device_ranking_free(job.on_device);
     cohort_map_destroy(job.map);
     cohort_context_destroy(job.context);
     return status;

@@ -8,6 +8,7 @@
 
 #include <zlib.h>
 
+#include "device_ranking.h"
 #include "input.h"
 #include "kmer.h"
 #include "output.h"
@@ -410,6 +411,119 @@ static void test_ranking(void)
     }
 }
 
+/* ---- on a device, and as text -------------------------------------------------------------------------------- */
+
+/* What `pairs` are as text, those of counts from `min` on and at most `top`. */
+static char *text_of(const pair *pairs, size_t n, unsigned k, uint64_t min, uint64_t top, size_t *bytes)
+{
+    char *text = malloc(n * 64 + 64), *to = text;
+    for (size_t i = 0; i < n && i < top && pairs[i].count >= min; i++) {
+        if (k)
+            kmer_letters(to, pairs[i].key, k);
+        to += k ? k : (unsigned)sprintf(to, "%llu", (unsigned long long)pairs[i].key);
+        to += sprintf(to, "\t%llu\n", (unsigned long long)pairs[i].count);
+    }
+    *bytes = (size_t)(to - text);
+    return text;
+}
+
+static int file_holds(const char *path, const char *text, size_t n)
+{
+    char *have = malloc(n + 1);
+    FILE *file = fopen(path, "rb");
+    int same = file && fread(have, 1, n + 1, file) == n && !memcmp(have, text, n);
+    if (file)
+        fclose(file);
+    free(have);
+    return same;
+}
+
+static int spectrum_right(const ranking *ranking, const pair *pairs, size_t n)
+{
+    uint64_t distinct = 0;
+    int good = 1;
+    for (size_t i = 0; good && i < ranking->spectrum_n; i++) {
+        distinct += ranking->spectrum[i].number;
+        good &= distinct <= n && pairs[n - distinct].count == ranking->spectrum[i].times;
+        good &= i == 0 || ranking->spectrum[i - 1].times < ranking->spectrum[i].times;
+    }
+    return good && distinct == n;
+}
+
+/* Through a map of a context, its order and the table: the file must be the pairs' text. */
+static int device_right(cohort_context *context, const pair *pairs, size_t n, unsigned k, uint64_t min,
+                        uint64_t top, unsigned threads)
+{
+    static fault fault;
+    char path[4096];
+    uint64_t *keys = malloc((n + 1) * 8), *counts = malloc((n + 1) * 8);
+    for (size_t i = 0; i < n; i++) {
+        keys[i] = pairs[i].key;
+        counts[i] = pairs[i].count;
+    }
+    cohort_map_options options = COHORT_MAP_OPTIONS_INIT;
+    options.width = COHORT_WIDTH_64_64;
+    options.capacity = n + 1;
+    cohort_map *map = NULL;
+    device_ranking *on_device = NULL;
+    ranking ranking = {0};
+    output *out = NULL;
+    snprintf(path, sizeof path, "%s/table", folder);
+    int good = !cohort_map_create(context, &options, &map) &&
+               !cohort_map_insert(map, n, keys, counts, NULL) &&
+               !device_ranking_take(&on_device, context, &map) && !map &&
+               !device_ranking_sort(on_device, k ? 2 * k : 64) && !output_open(&out, path, "--out", &fault) &&
+               !device_ranking_write(on_device, out, k, min, top, n % 2 == 0 || min > 1, threads, &ranking,
+                                     &fault) &&
+               !output_close(out, &fault);
+    size_t bytes;
+    char *text = text_of(pairs, n, k, min, top, &bytes);
+    good = good && file_holds(path, text, bytes);
+    good = good && (n % 2 || spectrum_right(&ranking, pairs, n));
+    good = good && !device_ranking_copy(on_device, keys, counts);
+    for (size_t i = 0; good && i < n; i++)
+        good = keys[i] == pairs[i].key && counts[i] == pairs[i].count;
+    device_ranking_free(on_device);
+    ranking_free(&ranking);
+    free(text);
+    free(keys);
+    free(counts);
+    return good;
+}
+
+static void test_device_ranking(void)
+{
+    static const struct {
+        size_t n;
+        unsigned k;
+        uint64_t min, top;
+    } cases[] = {{0, 0, 1, UINT64_MAX},        {1, 0, 1, UINT64_MAX},
+                 {1000, 32, 1, UINT64_MAX},    {1001, 0, 2, 17},
+                 {70000, 0, 1, 65537},         {1048576, 0, 1, UINT64_MAX},
+                 {1200000, 32, 2, UINT64_MAX}, {2200001, 0, 1, 1048577},
+                 {70001, 32, UINT64_MAX, 5}};
+    cohort_context_options options = COHORT_CONTEXT_OPTIONS_INIT;
+    cohort_context *context = NULL;
+    options.device = "cpu";
+    options.threads = 2;
+    int made = !cohort_context_create(&context, &options);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t n = cases[i].n;
+        pair *pairs = malloc((n + 1) * sizeof *pairs);
+        for (size_t j = 0; j < n; j++)
+            pairs[j] = pair_make(j, (unsigned)i);
+        qsort(pairs, n, sizeof *pairs, pair_order);
+        char name[64];
+        snprintf(name, sizeof name, "%zu keys, k = %u, the first %llu", n, cases[i].k,
+                 (unsigned long long)cases[i].top);
+        judge(made && device_right(context, pairs, n, cases[i].k, cases[i].min, cases[i].top,
+                                   (unsigned)(1 + i % 4)),
+              "device ranking", name);
+        free(pairs);
+    }
+    cohort_context_destroy(context);
+}
+
 /* ---- outputs and spectra ------------------------------------------------------------------------------------- */
 
 static int file_is(const char *path, const char *text)
@@ -496,6 +610,7 @@ int main(int argc, char **argv)
     test_plain();
     test_kmers();
     test_ranking();
+    test_device_ranking();
     test_outputs();
     test_spectrum();
     printf("%u passed, %u failed, 0 skipped\n", passed, failed);
