@@ -63,6 +63,7 @@ void cpu_pass_digits(const struct cpu_pass *p, co_u64 first, co_u32 count, co_u1
 /* ---- split_pass.c: one stable pass ------------------------------------------------------------------------------- */
 
 #define CPU_PASS_BUCKETS 2048u                    /* at most */
+#define CPU_CHUNK        2048u                    /* entries whose buckets are made at a time */
 #define CPU_ARRAYS_MOST  (SPLIT_COLUMNS_MOST + 3) /* keys, columns, permutation, ids */
 
 /* One array that is moved. */
@@ -87,11 +88,11 @@ struct cpu_pass {
     co_u64 *offsets;       /* out: buckets + 1 */
     co_u64 bad, first_bad; /* out: entries dropped, the least of them (~0: none) */
     /* Set by cpu_pass_room and _move. */
-    co_u32 stride, parts, lines, streaming; /* lines of a bucket's buffer */
-    co_u64 *starts;                         /* a row a part: first its counts, then where its entries go */
-    co_u64 *firsts;                         /* a part's first bad entry */
-    char *scratch;                          /* a piece a worker */
-    co_u64 each;                            /* bytes of a piece */
+    co_u32 stride, parts, streaming;
+    co_u64 *starts; /* a row a part: first its counts, then where its entries go */
+    co_u64 *firsts; /* a part's first bad entry */
+    char *scratch;  /* a piece a worker */
+    co_u64 each;    /* bytes of a piece */
 };
 
 /* Divides the room for `pass`, of which n, buckets and the arrays' widths must be set, or only tells how much it takes. */
@@ -102,6 +103,24 @@ void cpu_pass_count(cohort_context *context, struct cpu_pass *pass);
 
 /* Moves the arrays, after cpu_pass_count. */
 void cpu_pass_move(cohort_context *context, struct cpu_pass *pass);
+
+/* For split_move.c. Where a part begins; the part behind the last one begins at the end. */
+co_u64 cpu_part_begin(const struct cpu_pass *p, co_u64 part);
+/* The buckets of a chunk, in `room` or elsewhere. */
+const co_u16 *cpu_chunk_digits(const struct cpu_pass *p, co_u64 i, co_u32 count, co_u16 *room);
+
+/* A worker's piece of the scratch. */
+static inline char *cpu_pass_scratch(const struct cpu_pass *p, unsigned worker)
+{
+    return p->scratch + (p->parts > 1 ? worker : 0) * p->each;
+}
+
+/* ---- split_move.c: its second half -------------------------------------------------------------------------------- */
+
+/* Bytes that a worker needs to move the arrays. */
+co_u64 cpu_move_room(const struct cpu_pass *p);
+
+/* ---- split_pass.c: arrays ------------------------------------------------------------------------------------------- */
 
 /* Keys (where keys_out is not NULL), columns and permutation (where it is not) as the arrays of a pass. */
 void cpu_pass_arrays(struct cpu_pass *pass, const void *keys, void *keys_out, co_u32 key_bytes,

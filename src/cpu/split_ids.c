@@ -1,13 +1,14 @@
 /* split_ids.c: ids of keys, a block at a time.
  *
  * The kind is looked at once a block; the loops inside are plain enough for the compiler to make vectors of them, once with what
- * every processor has and once for AVX2. Division by the same 32-bit number is a multiplication, as in shape/multisplit.h but
+ * every processor has, once for AVX2, and what a pass asks for once for AVX-512. Division by the same 32-bit number is a multiplication, as in shape/multisplit.h but
  * with halves of the width, which vectors have. The search among splitters goes level by level for sixteen keys at once and
  * takes no branch that depends on a key. */
 #include "split.h"
 
 #if defined(__x86_64__)
-#    define AVX2 __attribute__((target("avx2")))
+#    define AVX2   __attribute__((target("avx2")))
+#    define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,prefer-vector-width=512")))
 #endif
 
 #define TOGETHER 16u /* keys that search among splitters side by side */
@@ -350,14 +351,31 @@ AVX2 static void pass_digits_avx2(const struct cpu_pass *p, co_u64 first, co_u32
     pass_digits(p, first, count, to);
 }
 
+AVX512 static void pass_digits_avx512(const struct cpu_pass *p, co_u64 first, co_u32 count, co_u16 *to)
+{
+    pass_digits(p, first, count, to);
+}
+
 static int have_avx2(void)
 {
     return __builtin_cpu_supports("avx2");
 }
+
+static int have_avx512(void)
+{
+    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512dq");
+}
 #else
-#    define ids_avx2         ids_plain
-#    define pass_digits_avx2 pass_digits_plain
+#    define ids_avx2           ids_plain
+#    define pass_digits_avx2   pass_digits_plain
+#    define pass_digits_avx512 pass_digits_plain
 static int have_avx2(void)
+{
+    return 0;
+}
+
+static int have_avx512(void)
 {
     return 0;
 }
@@ -388,5 +406,7 @@ void cpu_ids(const struct cpu_ids *f, co_u64 first, co_u32 count, co_u32 *ids)
 
 void cpu_pass_digits(const struct cpu_pass *p, co_u64 first, co_u32 count, co_u16 *to)
 {
-    (have_avx2() ? pass_digits_avx2 : pass_digits_plain)(p, first, count, to);
+    (have_avx512() ? pass_digits_avx512
+     : have_avx2() ? pass_digits_avx2
+                   : pass_digits_plain)(p, first, count, to);
 }

@@ -1,0 +1,517 @@
+/* split_move.c: the second half of a pass of split_pass.c: every array's entries go to their buckets.
+ *
+ * An entry goes into a small buffer of its bucket, in cache; a full one is written out in whole cache lines, past the caches unless
+ * all that is written is small. (Software write-combining: Balkesen et al., "Main-Memory Hash Joins on Multi-Core CPUs", ICDE
+ * 2013.) A buffer's first slot is the line in which the part's first entry of the bucket lies, or one before it, so that all but the
+ * first and the last write are whole lines at the lines' addresses, whatever the alignment of the output.
+ *
+ * What binds is one store a cycle to different lines, an entry's and its counter's, and a mispredicted branch a full buffer. So two
+ * arrays of one width go through one buffer, an entry of the one beside that of the other, and are taken apart when it is written
+ * (they need the same alignment). And of few buckets there are no counters: sixteen entries are compared with each bucket's number,
+ * those of the bucket stored side by side behind the ones before (AVX-512). */
+#include "split.h"
+
+#include <string.h>
+
+#if defined(__x86_64__)
+#    include <immintrin.h>
+#    define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,popcnt")))
+#endif
+
+#define GROUP 16u /* entries between two requests to the memory */
+#define LINE  64u
+#define BUFFERED \
+    131072u /* bytes of all buckets' buffers: in the second cache, those lines that are filled in the first */
+#define LINES_MOST  4u
+#define FEW         8u           /* buckets that are told by comparing */
+#define FEW_LINES   16u          /* of their buffers, */
+#define FEW_SPARE   GROUP        /* and entries behind, which one store may reach */
+#define CACHED_MOST (4ull << 20) /* bytes of output that are written through the caches */
+#define NOINLINE    __attribute__((noinline))
+
+/* Where the entries of every bucket go, of one array or of two that share their buffers; rows of `buckets` + 1. */
+struct way {
+    const struct cpu_array *array;
+    co_u32 arrays, bytes; /* bytes of an entry of one array */
+    co_u32 entries, row;  /* of a bucket's buffer; and to the next one */
+    co_u32 whole, pitch;  /* bytes: a buffer's of one array; to the next buffer, of all */
+    co_u32 *next;         /* the next entry, in all buckets' buffers */
+    co_u32 *head;         /* entries at the front of the buffer that are another part's or bucket's */
+    char **to[2];         /* where the buffer will be written; NULL: nowhere */
+    char *buffer;
+    void (*empty)(const struct way *, co_u32 bucket);
+    void (*few)(const struct way *, const co_u16 *digits, co_u32 count, const char *in, co_u32 buckets);
+};
+
+/* A worker's own memory. */
+struct own {
+    co_u16 *digits;
+    co_u64 *numbers[2]; /* a chunk of a permutation */
+    struct way way[CPU_ARRAYS_MOST];
+    co_u32 ways;
+};
+
+static int have_avx512(void)
+{
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl");
+#else
+    return 0;
+#endif
+}
+
+/* Whether an array is moved by comparing, where the processor can: then alone, so several arrays, and wider ones, have to have
+ * fewer buckets. */
+static int is_few(const struct cpu_pass *p, co_u32 bytes)
+{
+    return p->buckets <= (bytes == 4 && p->arrays == 1 ? FEW : FEW / 2) && (bytes == 4 || bytes == 8);
+}
+
+static int together(const struct cpu_pass *p, co_u32 a)
+{
+    const struct cpu_array *x = &p->array[a], *y = x + 1;
+    return a + 1 < p->arrays && x->bytes == y->bytes && (x->bytes == 4 || x->bytes == 8) &&
+           !(is_few(p, x->bytes) && have_avx512()) && !(((uintptr_t)x->out | (uintptr_t)y->out) % LINE);
+}
+
+static co_u32 lines_of(const struct cpu_pass *p)
+{
+    co_u32 lines = LINES_MOST;
+    while (lines > 1 && lines * LINE * p->buckets * p->arrays > BUFFERED)
+        lines /= 2;
+    return p->buckets <= FEW ? FEW_LINES : lines;
+}
+
+/* The same room whichever arrays share their buffers: that is not known before their outputs are. */
+static void own_room(const struct cpu_pass *p, struct cpu_room *room, struct own *own)
+{
+    const co_u64 row = p->stride;
+    const co_u32 lines = lines_of(p);
+    own->digits = cpu_room_take(room, 2 * CPU_CHUNK);
+    own->numbers[0] = cpu_room_take(room, 8 * CPU_CHUNK);
+    own->numbers[1] = cpu_room_take(room, 8 * CPU_CHUNK);
+    own->ways = 0;
+    for (co_u32 a = 0, shared = 0; a < p->arrays; a++) {
+        struct way *way = &own->way[own->ways - shared];
+        char **to = cpu_room_take(room, sizeof *to * row);
+        co_u32 *next = cpu_room_take(room, 4 * row), *head = cpu_room_take(room, 4 * row);
+        if (shared) {
+            way->arrays = 2;
+            way->to[1] = to;
+            shared = 0;
+            continue;
+        }
+        *way = (struct way){.array = &p->array[a], .arrays = 1, .bytes = p->array[a].bytes, .to = {to, NULL}};
+        way->next = next;
+        way->head = head;
+        way->entries = way->row = lines * LINE / way->bytes;
+        way->row += is_few(p, way->bytes) && have_avx512() ? FEW_SPARE : 0;
+        way->whole = way->entries * way->bytes;
+        own->ways++;
+        shared = room->base && together(p, a);
+    }
+    for (co_u32 w = 0; w < own->ways; w++) {
+        struct way *way = &own->way[w];
+        way->pitch = way->row * way->bytes * way->arrays;
+        way->buffer = cpu_room_take(room, way->pitch * row);
+    }
+}
+
+co_u64 cpu_move_room(const struct cpu_pass *p)
+{
+    struct cpu_room room = {NULL, 0};
+    struct own own;
+    own_room(p, &room, &own);
+    return room.bytes;
+}
+
+/* ---- full buffers --------------------------------------------------------------------------------------------------- */
+
+/* The first buffer of a bucket, of which only what is behind `head` is ours, as the last one, of which only `count` are there. */
+static NOINLINE void write_part(const struct way *way, co_u32 bucket, co_u32 head, co_u32 count)
+{
+    const co_u32 bytes = way->bytes, arrays = way->arrays;
+    const char *from = way->buffer + (size_t)bucket * way->pitch;
+    for (co_u32 k = 0; k < arrays; k++)
+        for (co_u32 i = head; i < count; i++)
+            memcpy(way->to[k][bucket] + (size_t)i * bytes, from + ((size_t)i * arrays + k) * bytes, bytes);
+}
+
+static NOINLINE void empty_first(const struct way *way, co_u32 bucket)
+{
+    write_part(way, bucket, way->head[bucket], way->entries);
+    way->head[bucket] = 0;
+    for (co_u32 k = 0; k < way->arrays; k++)
+        way->to[k][bucket] += way->whole;
+}
+
+/* A bucket's buffer is full: it goes out. `line` writes a line of one array, `pair` a line of each of two. */
+CO_INLINE void empty(const struct way *way, co_u32 bucket, co_u32 arrays,
+                     void line(char *to, const char *from),
+                     void pair(char *x, char *y, const char *from, co_u32 bytes))
+{
+    const char *from = way->buffer + (size_t)bucket * way->pitch;
+    char *x = way->to[0][bucket], *y = arrays > 1 ? way->to[1][bucket] : NULL;
+    way->next[bucket] = bucket * way->row;
+    if (__builtin_expect(!x, 0))
+        return;
+    if (__builtin_expect(way->head[bucket], 0)) {
+        empty_first(way, bucket);
+        return;
+    }
+    way->to[0][bucket] = x + way->whole;
+    if (arrays > 1)
+        way->to[1][bucket] = y + way->whole;
+    for (const char *end = x + way->whole; x < end; x += LINE, y += LINE, from += LINE * arrays)
+        if (arrays > 1)
+            pair(x, y, from, way->bytes);
+        else
+            line(x, from);
+}
+
+CO_INLINE void line_cached(char *to, const char *from)
+{
+    memcpy(to, from, LINE);
+}
+
+CO_INLINE void pair_cached(char *x, char *y, const char *from, co_u32 bytes)
+{
+    for (co_u32 i = 0; bytes == 4 && i < LINE; i += 4) {
+        memcpy(x + i, from + 2 * i, 4);
+        memcpy(y + i, from + 2 * i + 4, 4);
+    }
+    for (co_u32 i = 0; bytes == 8 && i < LINE; i += 8) {
+        memcpy(x + i, from + 2 * i, 8);
+        memcpy(y + i, from + 2 * i + 8, 8);
+    }
+}
+
+/* What will be written next is asked for. */
+static NOINLINE void empty_cached(const struct way *way, co_u32 bucket)
+{
+    if (way->arrays > 1)
+        empty(way, bucket, 2, line_cached, pair_cached);
+    else
+        empty(way, bucket, 1, line_cached, pair_cached);
+    for (co_u32 k = 0; way->to[0][bucket] && k < way->arrays; k++)
+        for (co_u32 i = 0; i < way->entries * way->bytes; i += LINE)
+            __builtin_prefetch(way->to[k][bucket] + i, 1);
+}
+
+#if defined(__x86_64__)
+CO_INLINE void line_sse2(char *to, const char *from)
+{
+    for (co_u32 i = 0; i < LINE; i += 16)
+        _mm_stream_si128((__m128i *)(void *)(to + i),
+                         _mm_load_si128((const __m128i *)(const void *)(from + i)));
+}
+
+CO_INLINE void pair_sse2(char *x, char *y, const char *from, co_u32 bytes)
+{
+    for (co_u32 i = 0; i < LINE; i += 16) {
+        __m128i a = _mm_load_si128((const __m128i *)(const void *)(from + 2 * i));
+        __m128i b = _mm_load_si128((const __m128i *)(const void *)(from + 2 * i + 16));
+        if (bytes == 4) {
+            a = _mm_shuffle_epi32(a, 0xd8);
+            b = _mm_shuffle_epi32(b, 0xd8);
+        }
+        _mm_stream_si128((__m128i *)(void *)(x + i), _mm_unpacklo_epi64(a, b));
+        _mm_stream_si128((__m128i *)(void *)(y + i), _mm_unpackhi_epi64(a, b));
+    }
+}
+
+AVX512 static inline void line_avx512(char *to, const char *from)
+{
+    _mm512_stream_si512((void *)to, _mm512_load_si512((const void *)from));
+}
+
+AVX512 static inline void pair_avx512(char *x, char *y, const char *from, co_u32 bytes)
+{
+    const __m512i a = _mm512_load_si512((const void *)from),
+                  b = _mm512_load_si512((const void *)(from + LINE));
+    if (bytes == 4) {
+        const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+        const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+        _mm512_stream_si512((void *)x, _mm512_permutex2var_epi32(a, even, b));
+        _mm512_stream_si512((void *)y, _mm512_permutex2var_epi32(a, odd, b));
+    } else {
+        const __m512i even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
+        const __m512i odd = _mm512_add_epi64(even, _mm512_set1_epi64(1));
+        _mm512_stream_si512((void *)x, _mm512_permutex2var_epi64(a, even, b));
+        _mm512_stream_si512((void *)y, _mm512_permutex2var_epi64(a, odd, b));
+    }
+}
+
+static NOINLINE void empty_sse2(const struct way *way, co_u32 bucket)
+{
+    empty(way, bucket, 1, line_sse2, pair_sse2);
+}
+
+static NOINLINE void empty_two_sse2(const struct way *way, co_u32 bucket)
+{
+    empty(way, bucket, 2, line_sse2, pair_sse2);
+}
+
+AVX512 static NOINLINE void empty_avx512(const struct way *way, co_u32 bucket)
+{
+    empty(way, bucket, 1, line_avx512, pair_avx512);
+}
+
+AVX512 static NOINLINE void empty_two_avx512(const struct way *way, co_u32 bucket)
+{
+    empty(way, bucket, 2, line_avx512, pair_avx512);
+}
+
+static void (*empty_streaming(co_u32 arrays))(const struct way *, co_u32)
+{
+    if (arrays > 1)
+        return have_avx512() ? empty_two_avx512 : empty_two_sse2;
+    return have_avx512() ? empty_avx512 : empty_sse2;
+}
+#else
+static void (*empty_streaming(co_u32 arrays))(const struct way *, co_u32)
+{
+    (void)arrays;
+    return empty_cached;
+}
+#endif
+
+/* ---- few buckets ---------------------------------------------------------------------------------------------------- */
+
+#if defined(__x86_64__)
+/* Sixteen entries of 4 bytes or eight of 8, those whose bit is set, side by side to where the bucket's next one goes. */
+AVX512 CO_INLINE co_u32 few_put(char *to, const char *in, co_u32 bits, co_u32 bytes)
+{
+    __m512i entries = _mm512_loadu_si512((const void *)in);
+    _mm512_storeu_si512((void *)to, bytes == 4 ? _mm512_maskz_compress_epi32((__mmask16)bits, entries)
+                                               : _mm512_maskz_compress_epi64((__mmask8)bits, entries));
+    return (co_u32)__builtin_popcount(bits);
+}
+
+/* The buffer is full, and what is behind it begins the next one: how much that is. */
+AVX512 static NOINLINE co_u32 few_empty(const struct way *way, co_u32 bucket, co_u32 at)
+{
+    char *buffer = way->buffer + (size_t)bucket * way->pitch;
+    way->empty(way, bucket);
+    for (co_u32 i = 0; i < FEW_SPARE * way->bytes; i += LINE)
+        _mm512_store_si512((void *)(buffer + i), _mm512_load_si512((const void *)(buffer + way->whole + i)));
+    return at - way->entries;
+}
+
+/* Buckets 0 to most - 1 of a chunk; those that are none of the pass's have no place to go, or no entries. */
+AVX512 CO_INLINE void few_chunk(const struct way *way, const co_u16 *digits, co_u32 count, const char *in,
+                                co_u32 bytes, const co_u32 most)
+{
+    const co_u32 entries = way->entries;
+    co_u32 at[FEW];
+    char *const buffer = way->buffer, last[GROUP * 8];
+    for (co_u32 b = 0; b < most; b++)
+        at[b] = way->next[b];
+    for (co_u32 i = 0; i < count; i += GROUP, in += (size_t)GROUP * bytes) {
+        co_u32 some = 0xffffu;
+        if (__builtin_expect(count - i < GROUP, 0)) {
+            some = (1u << (count - i)) - 1;
+            in = memcpy(last, in, (size_t)(count - i) * bytes);
+        } else {
+            for (co_u32 line = 0; line < GROUP * bytes; line += LINE)
+                __builtin_prefetch(in + (size_t)CPU_CHUNK * bytes + line, 0, 2);
+        }
+        __m256i d = _mm256_maskz_loadu_epi16((__mmask16)some, digits + i);
+#    pragma GCC unroll 8
+        for (co_u32 b = 0; b < most; b++) {
+            co_u32 bits = _mm256_mask_cmpeq_epi16_mask((__mmask16)some, d, _mm256_set1_epi16((short)b));
+            char *to = buffer + b * way->pitch;
+            if (bytes == 4) {
+                at[b] += few_put(to + (size_t)at[b] * 4, in, bits, 4);
+            } else {
+                at[b] += few_put(to + (size_t)at[b] * 8, in, bits & 0xff, 8);
+                at[b] += few_put(to + (size_t)at[b] * 8, in + LINE, bits >> 8, 8);
+            }
+            if (__builtin_expect(at[b] >= entries, 0))
+                at[b] = few_empty(way, b, at[b]);
+        }
+    }
+    for (co_u32 b = 0; b < most; b++)
+        way->next[b] = at[b];
+}
+
+AVX512 static void few_4(const struct way *way, const co_u16 *digits, co_u32 count, const char *in,
+                         co_u32 buckets)
+{
+    if (buckets <= 2)
+        few_chunk(way, digits, count, in, 4, 2);
+    else if (buckets <= 4)
+        few_chunk(way, digits, count, in, 4, 4);
+    else
+        few_chunk(way, digits, count, in, 4, 8);
+}
+
+AVX512 static void few_8(const struct way *way, const co_u16 *digits, co_u32 count, const char *in,
+                         co_u32 buckets)
+{
+    if (buckets <= 2)
+        few_chunk(way, digits, count, in, 8, 2);
+    else
+        few_chunk(way, digits, count, in, 8, 4);
+}
+#else
+#    define few_4 NULL
+#    define few_8 NULL
+#endif
+
+/* ---- many buckets --------------------------------------------------------------------------------------------------- */
+
+/* Entries into their buckets' buffers; `mask`: where a buffer ends. */
+CO_INLINE void put(const struct way *way, co_u32 *restrict next, char *restrict buffer, co_u32 mask,
+                   const co_u16 *restrict digits, co_u32 count, const char *restrict x,
+                   const char *restrict y, co_u32 bytes, co_u32 arrays)
+{
+#pragma GCC unroll 16
+    for (co_u32 k = 0; k < count; k++) {
+        co_u32 digit = digits[k], at = next[digit];
+        memcpy(buffer + (size_t)at * bytes * arrays, x + (size_t)k * bytes, bytes);
+        if (arrays > 1)
+            memcpy(buffer + (size_t)at * bytes * arrays + bytes, y + (size_t)k * bytes, bytes);
+        next[digit] = ++at;
+        if (__builtin_expect(!(at & mask), 0))
+            way->empty(way, digit);
+    }
+}
+
+CO_INLINE void scatter(const struct way *way, const co_u16 *digits, co_u32 count, const char *x,
+                       const char *y, co_u32 bytes, co_u32 arrays)
+{
+    const co_u32 mask = way->entries - 1, step = GROUP * bytes;
+    for (; count >= GROUP; count -= GROUP, digits += GROUP, x += step, y += step) {
+        for (co_u32 line = 0; line < step; line += LINE) {
+            __builtin_prefetch(x + (size_t)CPU_CHUNK * bytes + line, 0, 2);
+            if (arrays > 1)
+                __builtin_prefetch(y + (size_t)CPU_CHUNK * bytes + line, 0, 2);
+        }
+        put(way, way->next, way->buffer, mask, digits, GROUP, x, y, bytes, arrays);
+    }
+    for (; count; count--, digits++, x += bytes, y += bytes)
+        put(way, way->next, way->buffer, mask, digits, 1, x, y, bytes, arrays);
+}
+
+/* ---- parts ------------------------------------------------------------------------------------------------------------ */
+
+static const char *count_on(co_u64 first, co_u32 count, co_u32 bytes, co_u64 *numbers)
+{
+    co_u32 *narrow = (co_u32 *)(void *)numbers;
+    for (co_u32 i = 0; i < count && bytes == 4; i++)
+        narrow[i] = (co_u32)(first + i);
+    for (co_u32 i = 0; i < count && bytes == 8; i++)
+        numbers[i] = first + i;
+    return (const char *)numbers;
+}
+
+static const char *chunk_of(const struct cpu_pass *p, const struct cpu_array *array, co_u64 i, co_u32 count,
+                            co_u64 *numbers)
+{
+    return array->in ? (const char *)array->in + i * array->bytes
+                     : count_on(p->first + i, count, array->bytes, numbers);
+}
+
+static void scatter_way(const struct cpu_pass *p, const struct own *own, const struct way *way,
+                        const co_u16 *digits, co_u64 i, co_u32 count)
+{
+    const char *x = chunk_of(p, way->array, i, count, own->numbers[0]), *y = x;
+    if (way->few) {
+        way->few(way, digits, count, x, p->buckets);
+        return;
+    }
+    if (way->arrays > 1)
+        y = chunk_of(p, way->array + 1, i, count, own->numbers[1]);
+    switch (way->bytes * way->arrays) {
+    case 1:
+        scatter(way, digits, count, x, y, 1, 1);
+        break;
+    case 2:
+        scatter(way, digits, count, x, y, 2, 1);
+        break;
+    case 4:
+        scatter(way, digits, count, x, y, 4, 1);
+        break;
+    case 8:
+        if (way->arrays > 1)
+            scatter(way, digits, count, x, y, 4, 2);
+        else
+            scatter(way, digits, count, x, y, 8, 1);
+        break;
+    default:
+        if (way->arrays > 1)
+            scatter(way, digits, count, x, y, 8, 2);
+        else
+            scatter(way, digits, count, x, y, 16, 1);
+    }
+}
+
+/* Buckets begin in different lines of their buffers: the lines that are being filled are to lie in different places of the first
+ * cache. */
+static void begin_way(const struct cpu_pass *p, co_u64 part, struct way *way)
+{
+    const co_u64 *starts = p->starts + part * p->stride;
+    const co_u32 bytes = way->bytes, line = LINE / bytes;
+    way->empty = p->streaming ? empty_streaming(way->arrays) : empty_cached;
+    way->few = !is_few(p, bytes) || !have_avx512() ? NULL : bytes == 4 ? few_4 : few_8;
+    for (co_u32 b = 0; b < p->buckets; b++) {
+        char *at = (char *)way->array->out + starts[b] * bytes;
+        co_u32 head = (co_u32)((uintptr_t)at % LINE) / bytes + b * line % way->entries;
+        for (co_u32 k = 0; k < way->arrays; k++)
+            way->to[k][b] = (char *)way->array[k].out + (starts[b] - head) * bytes;
+        way->head[b] = head;
+        way->next[b] = (way->few ? 0 : b * way->row) + head;
+    }
+    for (co_u32 b = p->buckets; b < p->stride; b++) {
+        way->to[0][b] = NULL;
+        way->head[b] = 0;
+        way->next[b] = way->few ? 0 : b * way->row;
+    }
+}
+
+static void end_way(const struct cpu_pass *p, const struct way *way)
+{
+    for (co_u32 b = 0; b < p->buckets; b++)
+        write_part(way, b, way->head[b], way->next[b] - (way->few ? 0 : b * way->row));
+}
+
+static void move_part(const struct cpu_pass *p, co_u64 part, struct own *own)
+{
+    co_u64 end = cpu_part_begin(p, part + 1);
+    co_u32 count;
+    for (co_u32 w = 0; w < own->ways; w++)
+        begin_way(p, part, &own->way[w]);
+    for (co_u64 i = cpu_part_begin(p, part); i < end; i += count) {
+        count = end - i < CPU_CHUNK ? (co_u32)(end - i) : CPU_CHUNK;
+        const co_u16 *digits = cpu_chunk_digits(p, i, count, own->digits);
+        for (co_u32 w = 0; w < own->ways; w++)
+            scatter_way(p, own, &own->way[w], digits, i, count);
+    }
+    for (co_u32 w = 0; w < own->ways; w++)
+        end_way(p, &own->way[w]);
+#if defined(__x86_64__)
+    _mm_sfence();
+#endif
+}
+
+static void move_parts(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    const struct cpu_pass *p = arg;
+    struct cpu_room room = {cpu_pass_scratch(p, worker), 0};
+    struct own own;
+    own_room(p, &room, &own);
+    for (co_u64 part = begin; part < end; part++)
+        move_part(p, part, &own);
+}
+
+void cpu_pass_move(cohort_context *context, struct cpu_pass *p)
+{
+    co_u64 all = 0;
+    for (co_u32 a = 0; a < p->arrays; a++)
+        all += p->n * p->array[a].bytes;
+    p->streaming = all > CACHED_MOST;
+    if (p->arrays && p->n)
+        cpu_parallel(context, p->parts, 1, move_parts, p);
+}
