@@ -71,12 +71,10 @@ struct split_plan split_plan(uint64_t n, uint64_t m)
 
 int split_offered(const struct test *t, const struct split_plan *p)
 {
-    if (p->method == COHORT_SPLIT_AUTO)
-        return 1;
-    if (t->kind == TEST_CPU)
+    static const uint64_t most[] = {65536, 256, 256, 2048, 256, 2048, 65536};
+    if (p->method == COHORT_SPLIT_RESERVED && !p->unordered)
         return 0;
-    static const uint64_t most[] = {0, 256, 256, 2048, 0, 0, 65536};
-    return p->m <= most[p->method];
+    return t->kind == TEST_CPU || p->m <= most[p->method];
 }
 
 static uint64_t some_buckets(struct test *t)

@@ -42,17 +42,17 @@ typedef struct cohort_column {
 } cohort_column;
 
 /* How it is done. All give the same answer, apart from the order inside buckets of those that are unordered. A method that
- * cannot do what is asked is COHORT_UNSUPPORTED. A CPU offers AUTO; a GPU all but LOOK_BACK and RESERVED in this version, whose
- * names are kept for methods to come. */
+ * cannot do what is asked is COHORT_UNSUPPORTED. A CPU takes every name, with any m, and does the same for all. */
 typedef enum cohort_split_method {
     COHORT_SPLIT_AUTO = 0,   /* the best of a tuned table */
     COHORT_SPLIT_DIRECT = 1, /* a warp's histogram by ballots; each lane stores its key itself; m <= 256 */
     COHORT_SPLIT_WARP = 2,   /* the same, keys put in order within a warp before they are stored; m <= 256 */
-    COHORT_SPLIT_BLOCK = 3,  /* put in order within a block's tile; any m up to 2,048 */
+    COHORT_SPLIT_BLOCK = 3,  /* put in order within a block's tile; m <= 2,048 */
     COHORT_SPLIT_LOOK_BACK =
-        4, /* one launch that reads, ranks and stores, tiles learning from the ones before; m <= 256 */
-    COHORT_SPLIT_RESERVED = 5, /* tiles reserve their ranges by atomic adds: unordered only; m <= 2,048 */
-    COHORT_SPLIT_DIGITS = 6    /* two stable splits by halves of the id: any m */
+        4, /* the same in one launch after a histogram, tiles learning from the ones before; m <= 256 */
+    COHORT_SPLIT_RESERVED =
+        5, /* the same, tiles reserving their ranges by atomic adds: only if `unordered`; m <= 2,048 */
+    COHORT_SPLIT_DIGITS = 6 /* two stable splits by halves of the id: any m */
 } cohort_split_method;
 
 typedef struct cohort_multisplit_desc {

@@ -41,6 +41,9 @@ static cohort_status check_numbers(const struct bulk *b, cohort_multisplit_desc 
     if ((int)d->method < COHORT_SPLIT_AUTO || (int)d->method > COHORT_SPLIT_DIGITS)
         return bulk_fail(b, COHORT_RANGE, "desc.method is %d; there are %d to %d", (int)d->method,
                          COHORT_SPLIT_AUTO, COHORT_SPLIT_DIGITS);
+    if (d->method == COHORT_SPLIT_RESERVED && !d->unordered)
+        return bulk_fail(b, COHORT_UNSUPPORTED,
+                         "desc.method is %d (RESERVED), which keeps no order; desc.unordered is 0", (int)d->method);
     return bulk_check_permutation(b, d->n, d->permutation, &d->permutation_bytes);
 }
 

@@ -5,7 +5,7 @@
  * are kept beside the keys, their high halves are moved along by the first pass as one more array, and the offsets come from counting
  * whole ids meanwhile. Functions that cost much keep their ids too when one pass is enough.
  *
- * Bad ids have a bucket of their own behind the last, which is counted and moved nowhere. */
+ * Bad ids have a bucket of their own behind the last, which is counted and moved nowhere. All methods are this one. */
 #include "split.h"
 
 #include <string.h>
@@ -251,9 +251,6 @@ cohort_status cpu_split(cohort_context *context, const struct split *s, uint64_t
 {
     struct cpu_room room = {need ? NULL : s->workspace, 0};
     struct plan plan;
-    if (s->method != COHORT_SPLIT_AUTO)
-        return context_fail(context, COHORT_UNSUPPORTED,
-                            "desc->method is %u: a CPU has COHORT_SPLIT_AUTO only", s->method);
     plan_room(context, &plan, s, &room);
     if (need) {
         *need = room.bytes;

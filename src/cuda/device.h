@@ -36,20 +36,19 @@ struct gpu_tuning {
 
 const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsigned architecture);
 
-/* How a split by blocks is done: the instance of its kernels, and how the input is cut. A row serves devices as above, up to
- * `buckets` buckets and columns of `widest` bytes. */
+/* How a split by tiles is done: the instance of its kernel, and how the input is cut. A row serves devices as above, up to `buckets`
+ * buckets, columns of `widest` bytes, and, if `columns` is 1, more columns than the first. */
 struct split_tuning {
     const char *driver;
     unsigned architecture;
-    unsigned buckets, widest;
-    unsigned bits, items, threads; /* of the instance; SPLIT_PLACE in multisplit.cu lists them */
-    unsigned blocks;               /* a multiprocessor */
-    unsigned tiles;                /* of a span */
+    unsigned buckets, widest, columns;
+    unsigned bits, items, threads; /* of the instance; the end of multisplit.cu lists them */
+    unsigned spans;                /* a multiprocessor: a multiple of what it has of blocks at a time, of either launch */
 };
 
 /* NULL: there is none for so many buckets. */
 const struct split_tuning *split_tuning_for(const struct cuda_driver *driver, unsigned architecture,
-                                            unsigned buckets, unsigned widest);
+                                            unsigned buckets, unsigned widest, int columns);
 
 /* How the methods DIRECT and WARP are done. */
 struct split_warp_tuning {

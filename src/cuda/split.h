@@ -30,6 +30,8 @@ struct pass {
     struct split_step step;
     struct split_part source; /* of the first launch, where ids come from in truth */
     co_u64 *scan;
+    uint64_t before_bytes; /* of step.before */
+    unsigned form;         /* SPLIT_FIELD and such: how the place kernel finds numbers */
 };
 
 /* ---- split_pass.c ------------------------------------------------------------------------------------------------------ */
@@ -48,9 +50,32 @@ void pass_add_part(struct split_step *step, const void *in, void *out, unsigned 
 /* Bytes of the widest part, at least 4. */
 unsigned pass_widest(const struct split_step *step);
 
+/* Bytes of an id that is already there, 0 for other kinds. */
+unsigned pass_ids_width(co_u32 kind);
+
+/* Are ids computed anew by the launch after the count? Else the count leaves them behind. */
+int pass_is_cheap(co_u32 kind, unsigned key_bytes);
+
+/* ---- split_tile.c ------------------------------------------------------------------------------------------------------ */
+
+/* A pass by tiles, begun, with its way and its digit of the id: what it needs; and its launches. */
+cohort_status tile_plan(cohort_context *context, struct pass *p, struct arena *arena);
+cohort_status tile_run(cohort_context *context, const struct pass *p);
+
+/* ---- multisplit.c ------------------------------------------------------------------------------------------------------ */
+
+/* bins[b] = the entries in bucket b; ids are left behind if the pass says so. */
+cohort_status split_count_all(cohort_context *context, const struct pass *p, co_u64 *bins);
+
 /* ---- the methods: with `ask`, workspace is counted and nothing is done -------------------------------------------------- */
 
 /* split_direct.c: DIRECT and WARP */
 cohort_status split_by_warps(cohort_context *context, const struct split *s, struct arena *arena, int ask);
+
+/* split_tile.c: BLOCK, LOOK_BACK, RESERVED; split_digits.c: DIGITS */
+cohort_status split_by_blocks(cohort_context *context, const struct split *s, struct arena *arena, int ask);
+cohort_status split_by_look_back(cohort_context *context, const struct split *s, struct arena *arena, int ask);
+cohort_status split_by_reserving(cohort_context *context, const struct split *s, struct arena *arena, int ask);
+cohort_status split_by_digits(cohort_context *context, const struct split *s, struct arena *arena, int ask);
 
 #endif

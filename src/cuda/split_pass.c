@@ -3,7 +3,7 @@
 
 #include "split.h"
 
-static unsigned ids_width(co_u32 kind)
+unsigned pass_ids_width(co_u32 kind)
 {
     switch (kind) {
     case SPLIT_IDS8:
@@ -17,8 +17,7 @@ static unsigned ids_width(co_u32 kind)
     }
 }
 
-/* Does the second launch compute ids again? Else the first leaves them behind. */
-static int is_cheap(co_u32 kind, unsigned key_bytes)
+int pass_is_cheap(co_u32 kind, unsigned key_bytes)
 {
     switch (kind) {
     case SPLIT_BITS:
@@ -30,7 +29,7 @@ static int is_cheap(co_u32 kind, unsigned key_bytes)
     case SPLIT_DELTA:
         return key_bytes == 4;
     default:
-        return ids_width(kind) != 0;
+        return pass_ids_width(kind) != 0;
     }
 }
 
@@ -73,11 +72,13 @@ void pass_begin(struct pass *p, const struct split_fn *fn, uint64_t n, const voi
     step->n = n;
     step->fn = *fn;
     step->inverse = inverse(fn->by.divisor);
+    step->mask = ~0u;
+    step->buckets = fn->buckets;
     step->can_fail = (co_u32)split_can_fail(fn);
-    unsigned given = ids_width(fn->kind);
+    unsigned given = pass_ids_width(fn->kind);
     p->source = given ? (struct split_part){fn->data, NULL, given, given}
                       : (struct split_part){keys, NULL, key_bytes, key_bytes};
-    if (given || is_cheap(fn->kind, key_bytes)) {
+    if (given || pass_is_cheap(fn->kind, key_bytes)) {
         pass_add_part(step, p->source.in, given ? NULL : out, p->source.bytes, p->source.bytes);
     } else {
         step->ids_bytes = fn->buckets + step->can_fail <= 256 ? 1 : 2;

@@ -1,21 +1,24 @@
-/* multisplit.cu: the kernels of a multisplit by blocks: count the spans, and put them in their places.
+/* multisplit.cu: the kernels of a multisplit: count, and put in place.
  *
- * Count: a block counts a span's entries by bucket in shared memory, and writes a column of the table. Where a bucket function
- * is costly it also leaves the ids behind, as bytes or 16-bit words, for the second launch to read.
+ * Count. By spans a block counts a span's entries by bucket in shared memory, and writes a column of the table (tally); else all blocks
+ * add what they counted to one column (count). Where a bucket function is costly the ids are left behind, as bytes or 16-bit words,
+ * for the next launch to read.
  *
- * Place: a block goes through its spans tile by tile. In shared memory it keeps where the span's next entry of each bucket goes; a
- * tile is put in order (split_tile.h) and written in runs, which continue those of the tile before, so that the sectors that
- * two tiles share meet in L2. */
+ * Place. A block puts tiles in order (split_tile.h) and writes them in runs. By spans it goes through a span tile by tile: runs continue
+ * those of the tile before, so that the sectors that two tiles share meet in L2. By look-back and by reserving it has one tile.
+ *
+ * Digits, for more buckets than a tile can keep apart: two splits by spans, by the low and then by the high bits of the id. Then
+ * the output is in order of whole ids, and where a bucket begins is found by binary search. */
 #include "kernels/split_outcome.h"
 #include "kernels/split_tile.h"
 
 /* ---- count ------------------------------------------------------------------------------------------------------------- */
 
-/* Bad ids become the number of buckets, which has a bin of its own. */
+/* Ids become numbers; bad ones that of the buckets, which has a bin of its own. */
 CO_INLINE void split_tally_ids(const struct split_step *s, co_u32 *bins, co_u32 *ids, co_u32 n)
 {
     CO_EACH_ITEM (j, n) {
-        ids[j] = ids[j] < s->fn.buckets ? ids[j] : s->fn.buckets;
+        ids[j] = ids[j] < s->fn.buckets ? ids[j] >> s->shift & s->mask : s->buckets;
         co_add32(bins + ids[j], 1);
     }
 }
@@ -112,18 +115,24 @@ CO_INLINE void split_find_bad(const struct split_step *s, co_u64 first, co_u64 e
         }
 }
 
+CO_INLINE void split_clear_bins(const struct split_step *s, co_u32 *bins)
+{
+    for (co_u32 b = co_thread(); b <= s->buckets; b += co_threads())
+        co_write32(bins + b, 0);
+    co_block_sync();
+}
+
 CO_INLINE void split_tally(const struct split_step *s, co_u32 *bins, co_u32 width)
 {
+    co_u64 n = split_entries(s);
     for (co_u64 span = co_block(); span < s->spans; span += co_blocks()) {
-        co_u64 first = span * s->span, end = first + s->span < s->n ? first + s->span : s->n;
-        for (co_u32 b = co_thread(); b <= s->fn.buckets; b += co_threads())
-            co_write32(bins + b, 0);
-        co_block_sync();
+        co_u64 first = span * s->span, end = first + s->span < n ? first + s->span : n;
+        split_clear_bins(s, bins);
         split_tally_span(s, bins, first, end, width);
         co_block_sync();
-        for (co_u32 b = co_thread(); b < s->fn.buckets; b += co_threads())
+        for (co_u32 b = co_thread(); b < s->buckets; b += co_threads())
             co_write64(s->table + b * s->spans + span, co_load32(bins + b));
-        if (co_load32(bins + s->fn.buckets))
+        if (co_load32(bins + s->buckets))
             split_find_bad(s, first, end, width);
         co_block_sync();
     }
@@ -150,14 +159,14 @@ CO_KERNEL(multisplit_tally_64, struct split_step)
     split_tally(args, bins, 8);
 }
 
-/* ---- counts alone, and digits ------------------------------------------------------------------------------------------ */
+/* ---- counts alone ------------------------------------------------------------------------------------------------------ */
 
 /* Bins beyond shared memory: each entry by itself. */
 CO_INLINE void split_count_far(const struct split_step *s, co_u64 first, co_u64 end, co_u32 width)
 {
     for (co_u64 i = first + co_thread(); i < end; i += co_threads()) {
         co_u32 id = split_entry_id(s, i, width);
-        if (id < s->fn.buckets)
+        if (id < s->buckets)
             co_add64(s->table + id, 1);
         else
             co_min64(s->first_bad, i);
@@ -174,43 +183,68 @@ CO_INLINE void split_count(const struct split_step *s, co_u32 *bins, co_u32 widt
         split_count_far(s, first, end, width);
         return;
     }
-    for (co_u32 b = co_thread(); b <= s->fn.buckets; b += co_threads())
-        co_write32(bins + b, 0);
-    co_block_sync();
+    split_clear_bins(s, bins);
     split_tally_span(s, bins, first, end, width);
     co_block_sync();
-    for (co_u32 b = co_thread(); b < s->fn.buckets; b += co_threads()) {
+    for (co_u32 b = co_thread(); b < s->buckets; b += co_threads()) {
         co_u32 entries = co_load32(bins + b);
         if (entries)
             co_add64(s->table + b, entries);
     }
-    if (co_load32(bins + s->fn.buckets))
+    if (co_load32(bins + s->buckets))
         split_find_bad(s, first, end, width);
 }
 
-/* The low and the high halves of the ids; of bad ones numbers that are no digit. */
-CO_INLINE void split_digits(const struct split_step *s, co_u32 width)
+/* ---- digits ------------------------------------------------------------------------------------------------------------ */
+
+/* The ids alone, bad ones as what is no bucket's. */
+CO_INLINE void split_leave(const struct split_step *s, co_u32 width)
 {
     CO_EACH_WARP (base, s->n) {
         co_u64 i = base + co_lane();
         if (i >= s->n)
             continue;
         co_u32 id = split_entry_id(s, i, width);
-        int bad = id >= s->fn.buckets;
-        co_write16((co_u16 *)s->ids_out + i, (co_u16)(bad ? 0xffff : id & 255));
-        co_write16(s->high_out + i, (co_u16)(bad ? 0xffff : id >> 8));
+        id = id < s->buckets ? id : s->buckets;
+        if (s->ids_bytes == 2)
+            co_write16((co_u16 *)s->ids_out + i, (co_u16)id);
+        else
+            co_write32((co_u32 *)s->ids_out + i, id);
     }
 }
 
-#define SPLIT_SOURCE(bits)                                 \
-    CO_KERNEL(multisplit_count_##bits, struct split_step)  \
-    {                                                      \
-        CO_SHARED_DYNAMIC(co_u32, bins);                   \
-        split_count(args, bins, bits / 8);                 \
-    }                                                      \
-    CO_KERNEL(multisplit_digits_##bits, struct split_step) \
-    {                                                      \
-        split_digits(args, bits / 8);                      \
+/* Where each bucket begins among the entries, which are in order of their ids: the first whose id is not below the bucket. */
+CO_INLINE void split_search_offsets(const struct split_step *s, co_u32 width)
+{
+    co_u64 n = split_entries(s);
+    CO_EACH_WARP (base, s->buckets + 1ull) {
+        co_u64 b = base + co_lane(), low = 0, high = n;
+        if (b > s->buckets)
+            continue;
+        while (low < high) {
+            co_u64 middle = low + (high - low) / 2;
+            if (split_entry_id(s, middle, width) < b)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        co_write64(s->offsets + b, low);
+    }
+}
+
+#define SPLIT_SOURCE(bits)                                  \
+    CO_KERNEL(multisplit_count_##bits, struct split_step)   \
+    {                                                       \
+        CO_SHARED_DYNAMIC(co_u32, bins);                    \
+        split_count(args, bins, bits / 8);                  \
+    }                                                       \
+    CO_KERNEL(multisplit_ids_##bits, struct split_step)     \
+    {                                                       \
+        split_leave(args, bits / 8);                        \
+    }                                                       \
+    CO_KERNEL(multisplit_offsets_##bits, struct split_step) \
+    {                                                       \
+        split_search_offsets(args, bits / 8);               \
     }
 
 SPLIT_SOURCE(8)
@@ -226,7 +260,7 @@ CO_KERNEL(multisplit_count_outcome, struct split_step)
     if (co_thread() == 0)
         co_store64(kept, 0);
     co_block_sync();
-    for (co_u64 b = co_thread(); b < args->fn.buckets; b += co_threads())
+    for (co_u64 b = co_thread(); b < args->buckets; b += co_threads())
         sum += co_read64(args->table + b);
     co_add64(kept, sum);
     co_block_sync();
@@ -246,132 +280,74 @@ CO_KERNEL(multisplit_count_outcome, struct split_step)
 
 /* ---- place ------------------------------------------------------------------------------------------------------------- */
 
-/* Where a block is in its walk over spans and their tiles. */
-struct split_walk {
-    co_u64 span, first, end; /* the tile's span, the tile's first entry, where the span ends */
-};
-
-CO_INLINE co_u64 split_span_end(const struct split_step *s, co_u64 span)
+/* The number of the block's first span: that of the block, or the next that nobody has. */
+CO_INLINE co_u64 split_first_span(const struct split_step *s, co_u8 *memory, struct split_shape shape)
 {
-    return (span + 1) * s->span < s->n ? (span + 1) * s->span : s->n;
+    co_u32 *ticket =
+        (co_u32 *)(void *)(memory + split_layout(shape.bits, shape.items, shape.threads, shape.widest).ticket);
+    if (s->way != SPLIT_BY_LOOK_BACK)
+        return co_block();
+    if (co_thread() == 0)
+        co_write32(ticket, look_back_ticket(s->tickets));
+    co_block_sync();
+    return co_read32(ticket);
 }
 
-CO_INLINE void split_enter_span(const struct split_step *s, struct split_walk *w, co_u64 span)
+CO_INLINE void split_place(const struct split_step *s, co_u8 *memory, struct split_shape shape)
 {
-    w->span = span;
-    w->first = span * s->span;
-    w->end = span < s->spans ? split_span_end(s, span) : 0;
-}
-
-/* The next tile; first = end = 0 beyond the last. */
-CO_INLINE void split_step_on(const struct split_step *s, struct split_walk *w, struct split_shape shape)
-{
-    w->first += shape.items * shape.threads;
-    if (w->first >= w->end)
-        split_enter_span(s, w, w->span + co_blocks());
-}
-
-CO_INLINE co_u32 split_tile_count(const struct split_walk *w, struct split_shape shape)
-{
-    co_u64 left = w->first < w->end ? w->end - w->first : 0;
-    return left < shape.items * shape.threads ? (co_u32)left : shape.items * shape.threads;
-}
-
-/* What is loaded next: part `p` of this tile, or the source of the one after. */
-CO_INLINE void split_load_next(const struct split_step *s, struct split_values *v, const struct split_walk *w,
-                               co_u32 p, struct split_shape shape)
-{
-    struct split_walk at = *w;
-    if (p == s->parts) {
-        split_step_on(s, &at, shape);
-        p = 0;
-    }
-    co_u32 count = split_tile_count(&at, shape);
-    if (count == shape.items * shape.threads)
-        split_load(v, s->part + p, at.first, count, 0, shape);
-    else
-        split_load(v, s->part + p, at.first, count, 1, shape);
-}
-
-CO_INLINE void split_find_ids(const struct split_step *s, const struct split_values *v, co_u32 *ids,
-                              struct split_shape shape)
-{
-    co_u64 keys[SPLIT_ITEMS_MOST];
-    CO_EACH_ITEM (j, shape.items)
-        keys[j] = split_value(v, j, shape);
-    if (shape.widest == 8 && s->part[0].bytes == 8)
-        split_easy_ids(s, keys, ids, shape.items, 1);
-    else
-        split_easy_ids(s, keys, ids, shape.items, 0);
-}
-
-/* v: the source's values, loaded; afterwards those of the next tile's. */
-CO_INLINE void split_tile(const struct split_step *s, const struct split_room *r, const struct split_walk *w,
-                          struct split_values *v, co_u32 count, int loose, struct split_shape shape)
-{
-    co_u32 ids[SPLIT_ITEMS_MOST];
-    split_clear(r);
-    split_find_ids(s, v, ids, shape);
-    if (loose)
-        CO_EACH_ITEM (j, shape.items)
-            ids[j] = split_first(shape) + j * 32 < count ? ids[j] : SPLIT_BAD;
-    split_rank(r, ids, loose, shape);
-    co_u32 kept = split_scan(r, shape);
-    split_place(r, ids, shape);
-    split_advance(r, shape);
-    for (co_u32 p = 0; p < s->parts; p++) {
-        const struct split_part *part = s->part + p;
-        if (p)
-            co_block_recast(r->slots, shape.items * shape.threads * shape.widest);
-        if (part->out)
-            split_arrange(r, ids, v, part->bytes, loose, shape);
-        co_block_sync();
-        split_load_next(s, v, w, p + 1, shape);
-        if (part->out)
-            split_write(r, part, kept, loose, shape);
-    }
-}
-
-CO_INLINE void split_place_spans(const struct split_step *s, co_u8 *memory, struct split_shape shape)
-{
+    const co_u32 size = shape.items * shape.threads;
     struct split_room r = split_room_of(s, memory, shape);
-    struct split_walk w;
-    struct split_values v;
-    co_u64 span = ~0ull;
+    co_u64 n = split_entries(s);
     if (co_block() == 0)
         split_outcome(s);
-    split_enter_span(s, &w, co_block());
-    co_u32 count = split_tile_count(&w, shape);
-    split_load(&v, s->part, w.first, count, 1, shape);
-    for (; count; count = split_tile_count(&w, shape)) {
-        if (w.span != span)
-            for (co_u32 b = co_thread(); b < r.buckets; b += shape.threads)
-                co_write64(r.next + b, co_read64(s->table + b * s->spans + w.span));
-        span = w.span;
-        if (count == shape.items * shape.threads && !s->can_fail)
-            split_tile(s, &r, &w, &v, count, 0, shape);
-        else
-            split_tile(s, &r, &w, &v, count, 1, shape);
-        split_step_on(s, &w, shape);
+    for (co_u64 span = split_first_span(s, memory, shape); span < s->spans; span += co_blocks()) {
+        co_u64 end = (span + 1) * s->span < n ? (span + 1) * s->span : n;
+        r.tile = span;
+        if (s->way == SPLIT_BY_SPANS)
+            for (co_u32 b = co_thread(); b < s->buckets; b += shape.threads)
+                co_write64(r.next + b, co_read64(s->table + b * s->spans + span));
+        for (co_u64 first = span * s->span; first < end; first += size) {
+            r.first = co_anew32((co_u32)first) | (co_u64)co_anew32((co_u32)(first >> 32)) << 32;
+            r.count = end - first < size ? (co_u32)(end - first) : size;
+            split_tile(s, &r, shape);
+        }
     }
 }
 
-/* The instances: bytes of the widest column, bits of a bucket's number, items, threads of a block, blocks a multiprocessor. */
-#define SPLIT_PLACE(widest, bits, items, threads, blocks)                                                 \
-    CO_KERNEL_BOUND(multisplit_place_##widest##_##bits##_##items##x##threads, struct split_step, threads, \
-                    blocks)                                                                               \
-    {                                                                                                     \
-        struct split_shape shape = {items, threads, widest, bits};                                        \
-        CO_SHARED_DYNAMIC(co_u8, memory);                                                                 \
-        split_place_spans(args, memory, shape);                                                           \
+/* The instances: keys alone or with columns, bytes of the widest, bits of a bucket's number, items, threads of a block, blocks a
+ * multiprocessor, form of the function. */
+#define SPLIT_PLACE(what, more, widest, bits, items, threads, blocks, name, form)                      \
+    CO_KERNEL_BOUND(multisplit_##what##_##widest##_##bits##_##items##x##threads##_##name,              \
+                    struct split_step, threads, blocks)                                                \
+    {                                                                                                  \
+        struct split_shape shape = {items, threads, widest, bits, form, more};                         \
+        CO_SHARED_DYNAMIC(co_u8, memory);                                                              \
+        split_place(args, memory, shape);                                                              \
     }
+#define SPLIT_KEYS(bits, items, threads, blocks)                               \
+    SPLIT_PLACE(keys, 0, 4, bits, items, threads, blocks, field, SPLIT_FIELD)  \
+    SPLIT_PLACE(keys, 0, 4, bits, items, threads, blocks, word, SPLIT_WORD)
+#define SPLIT_NARROW(bits, items, threads, blocks)                                \
+    SPLIT_PLACE(columns, 1, 4, bits, items, threads, blocks, field, SPLIT_FIELD)  \
+    SPLIT_PLACE(columns, 1, 4, bits, items, threads, blocks, word, SPLIT_WORD)
+#define SPLIT_WIDE(bits, items, threads, blocks)                                  \
+    SPLIT_PLACE(columns, 1, 8, bits, items, threads, blocks, field, SPLIT_FIELD)  \
+    SPLIT_PLACE(columns, 1, 8, bits, items, threads, blocks, any, SPLIT_ANY)
 
 #if defined(COHORT_SIM)
-SPLIT_PLACE(8, 11, 3, 64, 1)
+SPLIT_KEYS(5, 4, 64, 1)
+SPLIT_NARROW(8, 3, 64, 1)
+SPLIT_NARROW(11, 3, 64, 1)
+SPLIT_WIDE(8, 3, 64, 1)
+SPLIT_WIDE(11, 3, 64, 1)
 #else
-SPLIT_PLACE(4, 5, 16, 256, 3)
-SPLIT_PLACE(4, 8, 16, 256, 3)
-SPLIT_PLACE(4, 11, 16, 512, 1)
-SPLIT_PLACE(8, 8, 16, 256, 2)
-SPLIT_PLACE(8, 11, 16, 512, 1)
+SPLIT_KEYS(2, 32, 384, 3)
+SPLIT_KEYS(5, 32, 384, 3)
+SPLIT_KEYS(8, 32, 384, 3)
+SPLIT_KEYS(11, 32, 256, 2)
+SPLIT_NARROW(5, 20, 384, 2)
+SPLIT_NARROW(8, 20, 384, 2)
+SPLIT_NARROW(11, 20, 384, 1)
+SPLIT_WIDE(8, 14, 384, 2)
+SPLIT_WIDE(11, 14, 384, 1)
 #endif

@@ -1,19 +1,20 @@
-/* split_ids.h: the bucket function over several entries at once. The one switch over its kind stands outside of the loop. */
+/* split_ids.h: the bucket function over several entries at once, where the one switch over its kind stands outside of the loop; and
+ * over one entry, in the forms of the place kernel. */
 #ifndef COHORT_KERNELS_SPLIT_IDS_H
 #define COHORT_KERNELS_SPLIT_IDS_H
 
 #include "shape/split_step.h"
 
 /* floor(x / divisor) for x < 2^32: the error of the inverse, below 1 in 2^64 / divisor, times x stays below 1 / divisor. */
-CO_INLINE co_u32 split_quotient(const struct split_step *s, co_u32 x)
+CO_INLINE co_u32 split_quotient(co_u64 inverse, co_u32 x)
 {
-    return s->inverse ? (co_u32)split_high(s->inverse, x) : x;
+    return inverse ? (co_u32)split_high(inverse, x) : x;
 }
 
 /* As split_id of shape/multisplit.h; `kind` is a literal, and of ids IDS32. Some have a shorter way for 4-byte keys. */
-CO_INLINE co_u32 split_id_of(const struct split_step *s, co_u32 kind, co_u64 wide_key, int wide)
+CO_INLINE co_u32 split_id_of(const struct split_fn *fn, co_u64 inverse, co_u32 kind, co_u64 wide_key, int wide)
 {
-    struct split_fn f = s->fn;
+    struct split_fn f = *fn;
     co_u32 key = (co_u32)wide_key;
     f.kind = kind;
     if (kind == SPLIT_IDS32)
@@ -21,12 +22,16 @@ CO_INLINE co_u32 split_id_of(const struct split_step *s, co_u32 kind, co_u64 wid
     if (!wide && kind == SPLIT_BITS)
         return f.a < 32 ? key >> (co_u32)f.a & (co_u32)f.b : 0;
     if (!wide && kind == SPLIT_MODULO)
-        return key - split_quotient(s, key) * f.buckets;
+        return key - split_quotient(inverse, key) * f.buckets;
     if (!wide && kind == SPLIT_RANGES) {
         co_u32 inside = key < f.b ? key : (co_u32)f.b;
-        co_u32 at = inside < f.a ? 0 : split_quotient(s, inside - (co_u32)f.a);
+        co_u32 at = inside < f.a ? 0 : split_quotient(inverse, inside - (co_u32)f.a);
         return at < f.buckets ? at : f.buckets - 1;
     }
+    if (!wide && kind == SPLIT_BETWEEN)
+        return key >= (co_u32)f.a && key <= (co_u32)f.b;
+    if (!wide && kind == SPLIT_MASKED)
+        return (key & (co_u32)f.a) == (co_u32)f.b;
     return split_id(&f, wide_key, 0, wide);
 }
 
@@ -55,7 +60,7 @@ CO_INLINE void split_ids(const struct split_step *s, const co_u64 *keys, co_u32 
 {
 #define SPLIT_IDS(kind) \
     CO_EACH_ITEM (j, n) \
-    ids[j] = split_id_of(s, kind, keys[j], wide)
+    ids[j] = split_id_of(&s->fn, s->inverse, kind, keys[j], wide)
     switch (s->fn.kind) {
         SPLIT_EASY_CASES(SPLIT_IDS)
         SPLIT_DIVIDING_CASES(SPLIT_IDS)
@@ -66,12 +71,12 @@ CO_INLINE void split_ids(const struct split_step *s, const co_u64 *keys, co_u32 
 #undef SPLIT_IDS
 }
 
-/* The same of the kinds that the second launch computes again: those that need few instructions. */
+/* The same of the kinds that are computed again: those that need few instructions. */
 CO_INLINE void split_easy_ids(const struct split_step *s, const co_u64 *keys, co_u32 *ids, co_u32 n, int wide)
 {
 #define SPLIT_IDS(kind) \
     CO_EACH_ITEM (j, n) \
-    ids[j] = split_id_of(s, kind, keys[j], wide)
+    ids[j] = split_id_of(&s->fn, s->inverse, kind, keys[j], wide)
     if (wide)
         switch (s->fn.kind) {
             SPLIT_EASY_CASES(SPLIT_IDS)
@@ -84,6 +89,34 @@ CO_INLINE void split_easy_ids(const struct split_step *s, const co_u64 *keys, co
             SPLIT_IDS(SPLIT_IDS32);
         }
 #undef SPLIT_IDS
+}
+
+/* And of one entry. */
+CO_INLINE co_u32 split_easy_id(const struct split_number *number, co_u64 key, int wide)
+{
+#define SPLIT_ID(kind) return split_id_of(&number->fn, number->inverse, kind, key, wide)
+    if (wide)
+        switch (number->fn.kind) {
+            SPLIT_EASY_CASES(SPLIT_ID)
+        }
+    else
+        switch (number->fn.kind) {
+            SPLIT_EASY_CASES(SPLIT_ID)
+            SPLIT_DIVIDING_CASES(SPLIT_ID)
+        }
+    return (co_u32)key;
+#undef SPLIT_ID
+}
+
+/* The number of an entry's bucket; SPLIT_BAD, of SPLIT_ANY alone: it has none. `form` is a literal. */
+CO_INLINE co_u32 split_number_of(const struct split_number *number, co_u64 key, co_u32 form, int wide)
+{
+    if (form == SPLIT_FIELD)
+        return (wide ? (co_u32)(key >> number->shift) : (co_u32)key >> number->shift) & number->mask;
+    co_u32 id = split_easy_id(number, key, form == SPLIT_ANY && wide);
+    if (form == SPLIT_ANY && id >= number->fn.buckets)
+        return SPLIT_BAD;
+    return id >> number->shift & number->mask;
 }
 
 #endif

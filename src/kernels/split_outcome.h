@@ -7,21 +7,21 @@
 /* Offsets, counts and the first bad id, written by one block. */
 CO_INLINE void split_outcome(const struct split_step *s)
 {
-    co_u64 kept = co_read64(s->table + s->fn.buckets * s->spans);
+    co_u64 n = split_entries(s), columns = split_columns_of(s), kept = co_read64(s->table + s->buckets * columns);
     if (s->offsets)
-        for (co_u64 b = co_thread(); b <= s->fn.buckets; b += co_threads())
-            co_write64(s->offsets + b, co_read64(s->table + b * s->spans));
+        for (co_u64 b = co_thread(); b <= s->buckets; b += co_threads())
+            co_write64(s->offsets + b, co_read64(s->table + b * columns));
     if (co_thread())
         return;
-    co_u64 bad = kept < s->n ? co_read64(s->first_bad) : ~0ull;
-    if (kept < s->n)
+    co_u64 bad = kept < n ? co_read64(s->first_bad) : ~0ull;
+    if (kept < n)
         co_min64(&s->deferred->first_bad, bad);
     if (!s->counts)
         return;
-    co_write64(&s->counts->taken, s->n);
+    co_write64(&s->counts->taken, n);
     co_write64(&s->counts->hits, 0);
     co_write64(&s->counts->added, kept);
-    co_write64(&s->counts->failed, s->n - kept);
+    co_write64(&s->counts->failed, n - kept);
     co_write64(&s->counts->first_failed, bad);
 }
 

@@ -1,37 +1,49 @@
-/* split_tile.h: how a block puts a tile of entries in order of their buckets, stably, in shared memory, and writes it out.
+/* split_tile.h: how a block puts a tile of entries in order of their buckets, stably, and writes it out.
  *
  * A tile is `items` rows of 32 entries a warp: entry j * 32 + lane of a warp is the lane's j-th, so every column is read in whole
- * lines, whatever it is aligned to. The steps:
+ * lines, whatever it is aligned to. What a bucket's number comes from, keys or ids, is the first column. The steps:
  *
- *   load      a column's entries into registers, well before they are needed
- *   rank      row by row: which lanes have an entry of my bucket (a vote a bit), how many before me; the warp's counter of
- *             the bucket says how many in the rows before. A tile's counters are 16 bits a warp and bucket
- *   scan      over the warps' counters of a bucket, and over the buckets: counters become places. Buckets that have entries are
- *             numbered; a bit a place marks where one begins
- *   place     counter + rank is the entry's place in the tile
- *   arrange   the value goes to its place in shared memory
- *   write     place by place, side by side: how many buckets begin up to here says whose place it is; out it goes
+ *   count     each warp its entries by bucket, in counters of its own in shared memory
+ *   scan      over the warps' counters of a bucket, and over the buckets: where in the tile each warp's entries of each bucket go.
+ *             Up to 256 buckets a counter is a word, else half of one
+ *   rank      row by row: the lanes that have an entry of the same bucket are found by votes, one a bit; counter and rank among them are
+ *             the entry's place, where it is put at once, and the last of them moves the counter on
+ *   write     place by place, side by side: the number, computed again, says where its bucket's entries go; out it goes
  *
- * Then arrange and write again for every further column. An entry whose id is `buckets` or more, and what lies beyond the end of a
- * tile that is not whole, is left out: it is counted as a bucket of its own that goes nowhere.
+ * So only the entries themselves are kept in registers over the scan, and none over the rank. Where further columns follow, the places
+ * are kept, two in a register, and the numbers that the write finds: each column is put to the same places, and written as
+ * the first. The next column's loads are under way meanwhile.
  *
- * Shapes are literals where these functions are used: loops over items are spelled out, and arrays are registers. `loose` too: 1 where
- * something may be left out. */
+ * Left out. What lies behind the end of a tile that is not whole counts as an entry of the last bucket: so it comes to lie behind all
+ * others, and is not written. An entry that has no bucket (SPLIT_ANY) gets no place.
+ *
+ * Where a bucket's entries go in the output comes from a table of spans, from the tiles before, or from places taken (see
+ * shape/split_step.h); nothing else differs.
+ *
+ * A pass of sort (sort_width.h) is the same in its steps and shares none of this text: its numbers are keys turned over in registers, with
+ * 256 digits always, one column a width, and a plan in device memory that says where the arrays are. Each text is shorter than one that
+ * would be both.
+ *
+ * Shapes are literals where these functions are used: loops over items are spelled out, and arrays are registers. */
 #ifndef COHORT_KERNELS_SPLIT_TILE_H
 #define COHORT_KERNELS_SPLIT_TILE_H
 
+#include "kernels/look_back.h"
 #include "kernels/split_ids.h"
 
 #define SPLIT_ITEMS_MOST 32
+#define SPLIT_NO_PLACE   0xffffu
 
 /* What an instance of the kernels is compiled for. */
 struct split_shape {
     co_u32 items, threads; /* rows of a warp; lanes of a block */
     co_u32 widest;         /* bytes of an entry, at most: 4 or 8 */
     co_u32 bits;           /* of a bucket's number, at most */
+    co_u32 form;           /* of the function */
+    co_u32 columns;        /* 0: the first is all there is, and of `widest` bytes */
 };
 
-/* A lane's values of one column. `high` where the shape is wide; else it is never there. */
+/* A lane's entries of one column. `high` where the shape is wide; else it is never there. */
 struct split_values {
     co_u32 low[SPLIT_ITEMS_MOST], high[SPLIT_ITEMS_MOST];
 };
@@ -41,6 +53,13 @@ CO_INLINE co_u64 split_value(const struct split_values *v, co_u32 j, struct spli
     return shape.widest == 8 ? v->low[j] | (co_u64)v->high[j] << 32 : v->low[j];
 }
 
+/* The same, not known to be what the count saw: else its numbers would be kept. */
+CO_INLINE co_u64 split_value_anew(const struct split_values *v, co_u32 j, struct split_shape shape)
+{
+    return shape.widest == 8 ? co_anew32(v->low[j]) | (co_u64)co_anew32(v->high[j]) << 32
+                             : co_anew32(v->low[j]);
+}
+
 CO_INLINE void split_set(struct split_values *v, co_u32 j, co_u64 value, struct split_shape shape)
 {
     v->low[j] = (co_u32)value;
@@ -48,117 +67,130 @@ CO_INLINE void split_set(struct split_values *v, co_u32 j, co_u64 value, struct 
         v->high[j] = (co_u32)(value >> 32);
 }
 
-/* A block's shared memory. */
+/* A block's shared memory, and its tile. */
 struct split_room {
-    void *slots;      /* a tile's values of one column, in order */
-    co_u16 *counters; /* of this lane's warp, a bucket each; and one of what is left out, number 2 * rows */
-    co_u32 *all;      /* the counters of all warps, two a word, `stride` words a warp */
-    co_u32 *starts;   /* [bucket]: where it begins in the tile | how many entries << 16 */
-    co_u16 *numbers;  /* [bucket]: its number among those that have entries */
-    co_u32 *sums;     /* [warp]: of the scan */
-    co_u32 *marks;    /* [32 places][2]: a bit for each at which a bucket begins; how many begin before */
-    co_u64 *next;     /* [bucket]: where its next entry goes in the output */
-    co_u64 *delta;    /* [number]: the same less its place in the tile */
-    co_u32 buckets, rows, stride;
-    co_u32 recast; /* bytes of slots, counters and marks */
+    co_u8 *stage;     /* the tile's entries of one column, in order */
+    co_u32 *all;      /* the warps' counters */
+    co_u32 *mine;     /* those of this lane's warp */
+    co_u32 *begins;   /* [word of counters]: its entries' place in its group of 32 words */
+    co_u32 *groups;   /* [group]: its entries */
+    co_u64 *next;     /* [bucket]: where its next entry of the span goes in the output */
+    co_u64 *starts;   /* [bucket]: where its entries of the tile go, less their places in the tile */
+    co_u32 stride;    /* words of a warp's counters */
+    co_u32 recast;    /* bytes of stage and counters */
+    co_u64 tile;      /* its number among all */
+    co_u64 first;     /* entry of the tile */
+    co_u32 count;     /* entries that there are */
+    int wide;         /* the first column has entries of 8 bytes */
 };
+
+CO_INLINE int split_halves(struct split_shape shape)
+{
+    return shape.bits > SPLIT_WORD_BITS;
+}
 
 CO_INLINE struct split_room split_room_of(const struct split_step *s, co_u8 *memory, struct split_shape shape)
 {
-    struct split_layout l = split_layout(s->fn.buckets, shape.items, shape.threads, shape.widest);
+    struct split_layout l = split_layout(shape.bits, shape.items, shape.threads, shape.widest);
     struct split_room r;
-    r.slots = memory;
-    r.all = (co_u32 *)(memory + l.counters);
-    r.marks = (co_u32 *)(memory + l.marks);
-    r.numbers = (co_u16 *)(memory + l.numbers);
-    r.recast = l.starts;
-    r.starts = (co_u32 *)(memory + l.starts);
-    r.sums = (co_u32 *)(memory + l.sums);
-    r.next = (co_u64 *)(memory + l.next);
-    r.delta = (co_u64 *)(memory + l.delta);
-    r.buckets = s->fn.buckets;
-    r.rows = split_rows(s->fn.buckets);
-    r.stride = split_counter_words(s->fn.buckets);
-    r.counters = (co_u16 *)(r.all + co_warp() * r.stride);
+    r.stage = memory;
+    r.all = (co_u32 *)(void *)(memory + l.counters);
+    r.mine = r.all + co_warp() * l.stride;
+    r.begins = (co_u32 *)(void *)(memory + l.begins);
+    r.groups = (co_u32 *)(void *)(memory + l.groups);
+    r.next = (co_u64 *)(void *)(memory + l.next);
+    r.starts = (co_u64 *)(void *)(memory + l.starts);
+    r.stride = l.stride;
+    r.recast = l.begins;
+    r.wide = shape.widest == 8 && s->part[0].bytes == 8;
     return r;
 }
 
-/* ---- load -------------------------------------------------------------------------------------------------------------- */
+/* The block meets; stage and counters may then be used with other widths. */
+CO_INLINE void split_meet(const struct split_room *r)
+{
+    co_block_recast(r->stage, r->recast);
+}
 
 /* The tile's entry that is the first of this lane's; the others follow at distances of 32. */
-CO_INLINE co_u32 split_first(struct split_shape shape)
+CO_INLINE co_u32 split_mine(struct split_shape shape)
 {
     return co_warp() * 32 * shape.items + co_lane();
 }
 
-CO_INLINE co_u64 split_read(const void *p, co_u32 bytes)
+/* ---- load -------------------------------------------------------------------------------------------------------------- */
+
+CO_INLINE co_u64 split_read(const co_u8 *p, co_u32 bytes)
 {
-    return bytes == 1   ? co_read_stream8((const co_u8 *)p)
-           : bytes == 2 ? co_read_stream16((const co_u16 *)p)
-           : bytes == 4 ? co_read_stream32((const co_u32 *)p)
-                        : co_read_stream64((const co_u64 *)p);
+    return bytes == 1   ? co_read_stream8(p)
+           : bytes == 2 ? co_read_stream16((const co_u16 *)(const void *)p)
+           : bytes == 4 ? co_read_stream32((const co_u32 *)(const void *)p)
+                        : co_read_stream64((const co_u64 *)(const void *)p);
 }
 
-CO_INLINE void split_load_as(struct split_values *v, const struct split_part *part, co_u64 first,
-                             co_u32 count, co_u32 bytes, int loose, struct split_shape shape)
+CO_INLINE void split_load_as(const struct split_room *r, const struct split_part *part, co_u64 none,
+                             struct split_values *v,
+                             co_u32 bytes, struct split_shape shape)
 {
-    co_u32 mine = split_first(shape);
-    const co_u8 *at = (const co_u8 *)part->in + (first + mine) * (bytes == 8 ? part->stride : bytes);
-    co_u32 row = bytes == 8 ? 32 * part->stride : 32 * bytes;
-    CO_EACH_ITEM (j, shape.items) {
-        co_u64 value = 0;
-        if (!loose || mine + j * 32 < count)
-            value = split_read(at + j * row, bytes);
-        split_set(v, j, value, shape);
+    co_u32 mine = split_mine(shape), stride = bytes == 8 ? part->stride : bytes;
+    const co_u8 *at = (const co_u8 *)part->in + (r->first + mine) * stride;
+    if (r->count == shape.items * shape.threads) {
+        CO_EACH_ITEM (j, shape.items)
+            split_set(v, j, split_read(at + j * 32 * stride, bytes), shape);
+    } else {
+        CO_EACH_ITEM (j, shape.items)
+            split_set(v, j, mine + j * 32 < r->count ? split_read(at + j * 32 * stride, bytes) : none, shape);
     }
 }
 
-CO_INLINE void split_load(struct split_values *v, const struct split_part *part, co_u64 first, co_u32 count,
-                          int loose, struct split_shape shape)
+CO_INLINE void split_load(const struct split_room *r, const struct split_part *part, co_u64 none,
+                             struct split_values *v,
+                          struct split_shape shape)
 {
-    if (!part->in)
+    if (!shape.columns)
+        split_load_as(r, part, none, v, shape.widest, shape);
+    else if (!part->in)
         CO_EACH_ITEM (j, shape.items)
-            split_set(v, j, first + split_first(shape) + j * 32, shape);
+            split_set(v, j, r->first + split_mine(shape) + j * 32, shape);
     else if (part->bytes == 4)
-        split_load_as(v, part, first, count, 4, loose, shape);
+        split_load_as(r, part, none, v, 4, shape);
     else if (part->bytes == 1)
-        split_load_as(v, part, first, count, 1, loose, shape);
+        split_load_as(r, part, none, v, 1, shape);
     else if (part->bytes == 2)
-        split_load_as(v, part, first, count, 2, loose, shape);
+        split_load_as(r, part, none, v, 2, shape);
     else if (shape.widest == 8)
-        split_load_as(v, part, first, count, 8, loose, shape);
+        split_load_as(r, part, none, v, 8, shape);
 }
 
-/* ---- rank -------------------------------------------------------------------------------------------------------------- */
+/* ---- count ------------------------------------------------------------------------------------------------------------- */
 
-/* Each warp its own counters, before it ranks. */
-CO_INLINE void split_clear(const struct split_room *r)
+/* Has the lane's j-th entry a bucket? */
+CO_INLINE int split_belongs(const struct split_room *r, co_u32 number, co_u32 j, struct split_shape shape)
 {
-    co_u128 *counters = (co_u128 *)r->counters;
-    for (co_u32 i = co_lane(); i < r->stride / 4; i += 32)
-        co_write128(counters + i, co_make128(0, 0));
-    co_warp_recast(counters, r->stride * 4);
+    return shape.form != SPLIT_ANY || (number != SPLIT_BAD && split_mine(shape) + j * 32 < r->count);
 }
 
-/* ids[j] becomes id | rank in the warp << 16. */
-CO_INLINE void split_rank(const struct split_room *r, co_u32 *ids, int loose, struct split_shape shape)
+CO_INLINE void split_count_tile(const struct split_step *s, const struct split_room *r, const struct split_values *v,
+                                struct split_shape shape)
 {
-    co_u32 after = 0xfffffffeu << co_lane(), before = (1u << co_lane()) - 1;
+    co_warp_recast(r->mine, r->stride * 4);
+    for (co_u32 i = co_lane(); i < r->stride; i += 32)
+        co_write32(r->mine + i, 0);
+    co_warp_sync(CO_FULL_WARP);
     CO_EACH_ITEM (j, shape.items) {
-        co_u32 id = loose && ids[j] >= r->buckets ? r->rows * 2 : ids[j];
-        co_u32 same = co_match_bits(id, shape.bits + (loose ? 1 : 0));
-        co_u32 rank = co_read16(r->counters + id) + co_ones32(same & before);
-        co_warp_sync(CO_FULL_WARP);
-        if (!(same & after))
-            co_write16(r->counters + id, (co_u16)(rank + 1));
-        co_warp_sync(CO_FULL_WARP);
-        ids[j] = id | rank << 16;
+        co_u32 b = split_number_of(&s->number, split_value(v, j, shape), shape.form, r->wide);
+        if (!split_belongs(r, b, j, shape))
+            continue;
+        if (split_halves(shape))
+            co_add32(r->mine + b / 2, 1u << b % 2 * 16);
+        else
+            co_add32(r->mine + b, 1);
     }
 }
 
 /* ---- scan -------------------------------------------------------------------------------------------------------------- */
 
-CO_INLINE co_u32 split_warp_sum_to(co_u32 v)
+CO_INLINE co_u32 split_sum_to(co_u32 v)
 {
     for (co_u32 d = 1; d < 32; d <<= 1) {
         co_u32 other = co_shuffle32(CO_FULL_WARP, v, co_lane() - d);
@@ -167,116 +199,169 @@ CO_INLINE co_u32 split_warp_sum_to(co_u32 v)
     return v;
 }
 
-/* The sum over the lanes of the block before this one; *all: over the block. The block meets. */
-CO_INLINE co_u32 split_block_before(const struct split_room *r, co_u32 v, co_u32 *all,
-                                    struct split_shape shape)
-{
-    co_u32 to = split_warp_sum_to(v), before = to - v;
-    if (co_lane() == 31)
-        co_write32(r->sums + co_warp(), to);
-    co_block_sync();
-    *all = 0;
-    CO_EACH_ITEM (w, shape.threads / 32) {
-        co_u32 sum = co_read32(r->sums + w);
-        before += w < co_warp() ? sum : 0;
-        *all += sum;
-    }
-    return before;
-}
-
-/* Bucket `b`, the number-th that has entries, begins at `start`. The next mark's count is that of the last bucket that begins
- * before it. */
-CO_INLINE void split_mark(const struct split_room *r, co_u32 b, co_u32 start, co_u32 entries, co_u32 number,
+/* Tells the tiles after this one how many entries of the buckets of a word there are. */
+CO_INLINE void split_tell(const struct split_step *s, const struct split_room *r, co_u32 word, co_u32 sum,
                           struct split_shape shape)
 {
-    co_write32(r->starts + b, start | entries << 16);
-    if (!entries)
+    co_u32 b = split_halves(shape) ? 2 * word : word;
+    co_u64 at = r->tile * s->buckets + b;
+    look_back_tell(s->before, at, r->tile, split_halves(shape) ? sum & 0xffff : sum, 0, 0);
+    if (split_halves(shape) && b + 1 < s->buckets)
+        look_back_tell(s->before, at + 1, r->tile, sum >> 16, 0, 0);
+}
+
+/* By spans: `entries` of bucket b begin at `begin` in the tile. */
+CO_INLINE void split_advance(const struct split_step *s, const struct split_room *r, co_u32 b, co_u32 begin,
+                             co_u32 entries)
+{
+    if (s->way != SPLIT_BY_SPANS || b >= s->buckets)
         return;
-    co_write16(r->numbers + b, (co_u16)number);
-    co_or32(r->marks + start / 32 * 2, 1u << start % 32);
-    for (co_u32 v = start / 32 + 1; v <= (start + entries) / 32 && v < shape.items * shape.threads / 32; v++)
-        co_write32(r->marks + v * 2 + 1, number + 1);
+    co_u64 next = co_read64(r->next + b);
+    co_write64(r->starts + b, next - begin);
+    co_write64(r->next + b, next + entries);
 }
 
-/* Two buckets, a word of counters, at a time: no true sum passes 16 bits. Counters become places; the number of entries that are not
- * left out. The block meets before and after. */
-CO_INLINE co_u32 split_scan(const struct split_room *r, struct split_shape shape)
+/* A word's counters become places; it begins at `next`. */
+CO_INLINE void split_scan_word(const struct split_step *s, const struct split_room *r, co_u32 word, co_u32 next,
+                               struct split_shape shape)
 {
-    co_u32 each = (r->rows + shape.threads - 1) / shape.threads, row = co_thread() * each, all, sum = 0;
-    co_u32 end = row + each < r->rows ? row + each : r->rows;
-    co_block_recast(r->slots, r->recast);
-    for (co_u32 v = co_thread(); v < shape.items * shape.threads / 16; v += shape.threads)
-        co_write32(r->marks + v, 0);
-    for (co_u32 i = row; i < end; i++) {
-        co_u32 two = 0;
+    co_u32 low = 0, place = next;
+    if (split_halves(shape)) {
         CO_EACH_ITEM (w, shape.threads / 32)
-            two += co_read32(r->all + w * r->stride + i);
-        sum += (two & 0xffff) + (two >> 16) + (((two & 0xffff ? 1u : 0u) + (two >> 16 ? 1u : 0u)) << 16);
+            low += co_read32(r->all + w * r->stride + word) & 0xffff;
+        place = next | (next + low) << 16;
     }
-    co_u32 before = split_block_before(r, sum, &all, shape); /* entries | buckets that have some << 16 */
-    for (; row < end; row++) {
-        co_u32 two = 0, start = before & 0xffff, number = before >> 16;
-        CO_EACH_ITEM (w, shape.threads / 32)
-            two += co_read32(r->all + w * r->stride + row);
-        co_u32 low = two & 0xffff, high = two >> 16, place = start | (start + low) << 16;
-        CO_EACH_ITEM (w, shape.threads / 32) {
-            co_u32 counters = co_read32(r->all + w * r->stride + row);
-            co_write32(r->all + w * r->stride + row, place);
-            place += counters;
-        }
-        split_mark(r, 2 * row, start, low, number, shape);
-        number += low ? 1 : 0;
-        split_mark(r, 2 * row + 1, start + low, high, number, shape);
-        number += high ? 1 : 0;
-        before = (start + low + high) | number << 16;
+    CO_EACH_ITEM (w, shape.threads / 32) {
+        co_u32 many = co_read32(r->all + w * r->stride + word);
+        co_write32(r->all + w * r->stride + word, place);
+        place += many;
     }
-    co_block_recast(r->slots, r->recast);
-    return all & 0xffff;
-}
-
-/* Where the tile's runs go, and where those of the next tile will. */
-CO_INLINE void split_advance(const struct split_room *r, struct split_shape shape)
-{
-    for (co_u32 b = co_thread(); b < r->buckets; b += shape.threads) {
-        co_u32 start = co_read32(r->starts + b);
-        if (start >> 16) {
-            co_u64 next = co_read64(r->next + b);
-            co_write64(r->delta + co_read16(r->numbers + b), next - (start & 0xffff));
-            co_write64(r->next + b, next + (start >> 16));
-        }
+    if (split_halves(shape)) {
+        split_advance(s, r, 2 * word, next, low);
+        split_advance(s, r, 2 * word + 1, next + low, (place >> 16) - next - low);
+    } else {
+        split_advance(s, r, word, next, place - next);
     }
 }
 
-/* ids[j], id | rank << 16, becomes id | place << 16. */
-CO_INLINE void split_place(const struct split_room *r, co_u32 *ids, struct split_shape shape)
+/* Counts become places; how many entries have one. A warp has 32 words at a time, a group. */
+CO_INLINE co_u32 split_scan(const struct split_step *s, const struct split_room *r, struct split_shape shape)
 {
-    CO_EACH_ITEM (j, shape.items)
-        ids[j] += (co_u32)co_read16(r->counters + (ids[j] & 0xffff)) << 16;
+    co_u32 words = split_halves(shape) ? (s->buckets + 1) / 2 : s->buckets, groups = (words + 31) / 32;
+    split_meet(r);
+    for (co_u32 g = co_warp(); g < groups; g += shape.threads / 32) {
+        co_u32 word = g * 32 + co_lane(), sum = 0;
+        if (word < words) {
+            CO_EACH_ITEM (w, shape.threads / 32)
+                sum += co_read32(r->all + w * r->stride + word);
+            if (s->way == SPLIT_BY_LOOK_BACK)
+                split_tell(s, r, word, sum, shape);
+        }
+        co_u32 entries = split_halves(shape) ? (sum & 0xffff) + (sum >> 16) : sum;
+        co_u32 to = split_sum_to(entries);
+        if (word < words)
+            co_write32(r->begins + word, to - entries);
+        if (co_lane() == 31)
+            co_write32(r->groups + g, to);
+    }
+    co_block_sync();
+    co_u32 group = co_lane() < groups ? co_read32(r->groups + co_lane()) : 0, to = split_sum_to(group);
+    for (co_u32 g = co_warp(); g < groups; g += shape.threads / 32) {
+        co_u32 word = g * 32 + co_lane(), before = co_shuffle32(CO_FULL_WARP, to - group, g);
+        if (word < words)
+            split_scan_word(s, r, word, before + co_read32(r->begins + word), shape);
+    }
+    split_meet(r);
+    return co_shuffle32(CO_FULL_WARP, to, 31);
 }
 
-/* ---- arrange ----------------------------------------------------------------------------------------------------------- */
+/* ---- rank -------------------------------------------------------------------------------------------------------------- */
 
-/* Values of up to 4 bytes lie in words, those of 8 in double words. */
-CO_INLINE void split_arrange(const struct split_room *r, const co_u32 *ids, const struct split_values *v,
-                             co_u32 bytes, int loose, struct split_shape shape)
+CO_INLINE void split_put(const struct split_room *r, co_u32 place, co_u64 v, co_u32 bytes)
 {
-    CO_EACH_ITEM (j, shape.items)
-        if (!loose || (ids[j] & 0xffff) < r->buckets) {
-            if (shape.widest == 8 && bytes == 8)
-                co_write64((co_u64 *)r->slots + (ids[j] >> 16), split_value(v, j, shape));
-            else
-                co_write32((co_u32 *)r->slots + (ids[j] >> 16), v->low[j]);
+    if (bytes == 8)
+        co_write64((co_u64 *)(void *)r->stage + place, v);
+    else
+        co_write32((co_u32 *)(void *)r->stage + place, (co_u32)v);
+}
+
+CO_INLINE co_u64 split_get(const struct split_room *r, co_u32 place, co_u32 bytes)
+{
+    return bytes == 8 ? co_read64((const co_u64 *)(const void *)r->stage + place)
+                      : co_read32((const co_u32 *)(const void *)r->stage + place);
+}
+
+CO_INLINE co_u32 split_counter(const co_u32 *counters, co_u32 b, struct split_shape shape)
+{
+    return split_halves(shape) ? co_read16((const co_u16 *)(const void *)counters + b) : co_read32(counters + b);
+}
+
+CO_INLINE void split_set_counter(co_u32 *counters, co_u32 b, co_u32 v, struct split_shape shape)
+{
+    if (split_halves(shape))
+        co_write16((co_u16 *)(void *)counters + b, (co_u16)v);
+    else
+        co_write32(counters + b, v);
+}
+
+/* Puts the first column in order. `places`, where columns follow, two a word. */
+CO_INLINE void split_rank(const struct split_step *s, const struct split_room *r, const struct split_values *v,
+                          co_u32 *places, struct split_shape shape)
+{
+    co_u32 before = (1u << co_lane()) - 1;
+    CO_EACH_ITEM (j, shape.items) {
+        co_u64 value = split_value_anew(v, j, shape);
+        co_u32 b = split_number_of(&s->number, value, shape.form, r->wide);
+        co_u32 same = co_match_bits(b, shape.bits), next = 0;
+        int belongs = split_belongs(r, b, j, shape);
+        if (shape.form == SPLIT_ANY)
+            same &= co_ballot(CO_FULL_WARP, belongs);
+        if (belongs)
+            next = split_counter(r->mine, b, shape);
+        co_u32 lower = same & before, place = next + co_ones32(lower);
+        co_warp_sync(CO_FULL_WARP);
+        if (belongs && !lower)
+            split_set_counter(r->mine, b, next + co_ones32(same), shape);
+        co_warp_sync(CO_FULL_WARP);
+        if (belongs)
+            split_put(r, place, value, shape.widest);
+        if (shape.columns) {
+            place = belongs ? place : SPLIT_NO_PLACE;
+            places[j / 2] = j % 2 ? places[j / 2] | place << 16 : place;
         }
+    }
+}
+
+/* ---- where it goes ----------------------------------------------------------------------------------------------------- */
+
+/* Where in the tile bucket b ends, once all warps have ranked. */
+CO_INLINE co_u32 split_end(const struct split_room *r, co_u32 b, struct split_shape shape)
+{
+    return split_counter(r->all + (shape.threads / 32 - 1) * r->stride, b, shape);
+}
+
+/* Places that nobody else gets. What is not there, of the last tile, needs none. */
+CO_INLINE co_u64 split_reserve(const struct split_step *s, const struct split_room *r, co_u32 b, co_u32 entries,
+                               struct split_shape shape)
+{
+    if (shape.form != SPLIT_ANY && b == split_number_of(&s->number, s->last_key, shape.form, r->wide))
+        entries -= shape.items * shape.threads - r->count;
+    return entries ? co_add64(s->before + b, entries) : 0;
+}
+
+CO_INLINE void split_learn(const struct split_step *s, const struct split_room *r, struct split_shape shape)
+{
+    for (co_u32 b = co_thread(); b < s->buckets; b += shape.threads) {
+        co_u32 begin = b ? split_end(r, b - 1, shape) : 0, entries = split_end(r, b, shape) - begin;
+        co_u64 before = s->way == SPLIT_BY_LOOK_BACK
+                            ? look_back_lane(s->before, r->tile, s->buckets, b, entries, 0)
+                            : split_reserve(s, r, b, entries, shape);
+        co_write64(r->starts + b, co_read64(s->table + b) + before - begin);
+    }
+    co_block_sync();
 }
 
 /* ---- write ------------------------------------------------------------------------------------------------------------- */
-
-CO_INLINE co_u64 split_slot(const struct split_room *r, co_u32 place, co_u32 bytes, struct split_shape shape)
-{
-    if (shape.widest == 8 && bytes == 8)
-        return co_read64((const co_u64 *)r->slots + place);
-    return co_read32((const co_u32 *)r->slots + place);
-}
 
 CO_INLINE void split_store(const struct split_part *part, co_u64 to, co_u64 v, co_u32 bytes)
 {
@@ -284,38 +369,121 @@ CO_INLINE void split_store(const struct split_part *part, co_u64 to, co_u64 v, c
     if (bytes == 1)
         co_write8(out + to, (co_u8)v);
     else if (bytes == 2)
-        co_write16((co_u16 *)(out + to * 2), (co_u16)v);
+        co_write16((co_u16 *)(void *)(out + to * 2), (co_u16)v);
     else if (bytes == 4)
-        co_write32((co_u32 *)(out + to * 4), (co_u32)v);
+        co_write32((co_u32 *)(void *)(out + to * 4), (co_u32)v);
     else
-        co_write64((co_u64 *)(out + to * part->stride), v);
+        co_write64((co_u64 *)(void *)(out + to * part->stride), v);
 }
 
-CO_INLINE void split_write_as(const struct split_room *r, const struct split_part *part, co_u32 kept,
-                              co_u32 bytes, int loose, struct split_shape shape)
+/* Numbers are kept four or two a word. */
+CO_INLINE co_u32 split_kept_bits(struct split_shape shape)
 {
-    co_u32 upto = (2u << co_lane()) - 1;
-    CO_EACH_ITEM (i, shape.items) {
-        co_u32 place = i * shape.threads + co_thread();
-        co_u64 mark = co_read64((const co_u64 *)r->marks + i * (shape.threads / 32) + co_warp());
-        co_u32 number = (co_u32)(mark >> 32) + co_ones32((co_u32)mark & upto) - 1;
-        if (!loose || place < kept)
-            split_store(part, co_read64(r->delta + number) + place, split_slot(r, place, bytes, shape),
-                        bytes);
+    return shape.bits > 8 ? 16 : 8;
+}
+
+CO_INLINE void split_write_first(const struct split_step *s, const struct split_room *r, co_u32 *numbers,
+                                 co_u32 many, co_u32 bytes, struct split_shape shape)
+{
+    co_u32 each = 32 / split_kept_bits(shape);
+    CO_EACH_ITEM (j, shape.items) {
+        co_u32 place = j * shape.threads + co_thread(), b = 0;
+        if (shape.form != SPLIT_ANY || place < many) {
+            co_u64 v = split_get(r, place, shape.widest);
+            b = split_number_of(&s->number, v, shape.form, r->wide);
+            if (bytes && place < many)
+                split_store(s->part, co_read64(r->starts + b) + place, v, bytes);
+        }
+        if (shape.columns)
+            numbers[j / each] =
+                j % each ? numbers[j / each] | b << j % each * split_kept_bits(shape) : b;
     }
 }
 
-CO_INLINE void split_write(const struct split_room *r, const struct split_part *part, co_u32 kept, int loose,
-                           struct split_shape shape)
+CO_INLINE void split_write_as(const struct split_room *r, const struct split_part *part, const co_u32 *numbers,
+                              co_u32 many, co_u32 bytes, struct split_shape shape)
+{
+    co_u32 each = 32 / split_kept_bits(shape), mask = (1u << split_kept_bits(shape)) - 1;
+    CO_EACH_ITEM (j, shape.items) {
+        co_u32 place = j * shape.threads + co_thread();
+        co_u32 b = co_anew32(numbers[j / each]) >> j % each * split_kept_bits(shape) & mask;
+        if (place < many)
+            split_store(part, co_read64(r->starts + b) + place, split_get(r, place, bytes), bytes);
+    }
+}
+
+CO_INLINE void split_write(const struct split_room *r, const struct split_part *part, const co_u32 *numbers,
+                           co_u32 many, struct split_shape shape)
 {
     if (part->bytes == 4)
-        split_write_as(r, part, kept, 4, loose, shape);
+        split_write_as(r, part, numbers, many, 4, shape);
     else if (part->bytes == 1)
-        split_write_as(r, part, kept, 1, loose, shape);
+        split_write_as(r, part, numbers, many, 1, shape);
     else if (part->bytes == 2)
-        split_write_as(r, part, kept, 2, loose, shape);
+        split_write_as(r, part, numbers, many, 2, shape);
     else if (shape.widest == 8)
-        split_write_as(r, part, kept, 8, loose, shape);
+        split_write_as(r, part, numbers, many, 8, shape);
+}
+
+/* ---- columns ----------------------------------------------------------------------------------------------------------- */
+
+CO_INLINE void split_arrange(const struct split_room *r, const struct split_values *v, const co_u32 *places, co_u32 bytes,
+                             struct split_shape shape)
+{
+    CO_EACH_ITEM (j, shape.items) {
+        co_u32 two = co_anew32(places[j / 2]), place = j % 2 ? two >> 16 : two & 0xffff;
+        if (shape.form != SPLIT_ANY || place != SPLIT_NO_PLACE)
+            split_put(r, place, split_value(v, j, shape), bytes);
+    }
+}
+
+/* All columns but the first; v: the next one's entries, under way. */
+CO_INLINE void split_columns(const struct split_step *s, const struct split_room *r, struct split_values *v,
+                             const co_u32 *places, const co_u32 *numbers, co_u32 many, struct split_shape shape)
+{
+    for (co_u32 p = 1; p < s->parts; p++) {
+        const struct split_part *part = s->part + p;
+        split_meet(r);
+        if (shape.widest == 8 && part->bytes == 8)
+            split_arrange(r, v, places, 8, shape);
+        else
+            split_arrange(r, v, places, 4, shape);
+        co_block_sync();
+        if (p + 1 < s->parts)
+            split_load(r, part + 1, 0, v, shape);
+        split_write(r, part, numbers, many, shape);
+    }
+}
+
+/* ---- a tile ------------------------------------------------------------------------------------------------------------ */
+
+CO_INLINE void split_tile(const struct split_step *s, const struct split_room *r, struct split_shape shape)
+{
+    co_u32 places[SPLIT_ITEMS_MOST / 2], numbers[SPLIT_ITEMS_MOST / 2];
+    struct split_values v;
+    split_load(r, s->part, s->last_key, &v, shape);
+    split_count_tile(s, r, &v, shape);
+    co_u32 many = split_scan(s, r, shape);
+    if (shape.form != SPLIT_ANY)
+        many = r->count;
+    split_rank(s, r, &v, places, shape);
+    co_block_sync();
+    if (s->way != SPLIT_BY_SPANS)
+        split_learn(s, r, shape);
+    if (shape.columns && s->parts > 1)
+        split_load(r, s->part + 1, 0, &v, shape);
+    if (!s->part->out)
+        split_write_first(s, r, numbers, many, 0, shape);
+    else if (shape.widest == 8 && s->part->bytes == 8)
+        split_write_first(s, r, numbers, many, 8, shape);
+    else if (s->part->bytes == 4)
+        split_write_first(s, r, numbers, many, 4, shape);
+    else if (shape.columns && s->part->bytes == 2)
+        split_write_first(s, r, numbers, many, 2, shape);
+    else if (shape.columns)
+        split_write_first(s, r, numbers, many, 1, shape);
+    if (shape.columns)
+        split_columns(s, r, &v, places, numbers, many, shape);
 }
 
 #endif

@@ -1,16 +1,27 @@
 /* shape/split_step.h: what one launch of a multisplit hands to its kernels, and how a block's shared memory is laid out. Plain
  * C, seen by the CUDA backend and by the kernels.
  *
- * The input is cut into spans of whole tiles. A first launch counts each span by bucket; the counts, bucket by bucket and in each
- * bucket span by span, are summed up in place; then table[bucket][span] is where the span's entries of the bucket go. */
+ * The input is cut into spans of whole tiles. By SPLIT_BY_SPANS a first launch counts each span by bucket; the counts, bucket by bucket
+ * and in each bucket span by span, are summed up in place; then table[bucket][span] is where the span's entries of the bucket go. The
+ * other ways have spans of one tile, and a table of one number a bucket: where its entries begin. A tile then learns from the tiles
+ * before how many there were (SPLIT_BY_LOOK_BACK), or takes the next free places (SPLIT_BY_RESERVING). */
 #ifndef COHORT_SHAPE_SPLIT_STEP_H
 #define COHORT_SHAPE_SPLIT_STEP_H
 
 #include "shape/map.h"
 #include "shape/multisplit.h"
 
-#define SPLIT_TILE_BUCKETS  2048u /* that one split can do */
-#define SPLIT_COUNT_AT_ONCE 4     /* pieces of 16 bytes that a lane of the count has under way */
+#define SPLIT_TILE_BITS     11u
+#define SPLIT_TILE_BUCKETS  (1u << SPLIT_TILE_BITS) /* that one split can do */
+#define SPLIT_WORD_BITS     8u /* of a bucket's number, up to which a warp's counter of a bucket is a word */
+#define SPLIT_COUNT_AT_ONCE 4  /* pieces of 16 bytes that a lane of the count has under way */
+
+/* How a tile knows where its entries go. */
+enum { SPLIT_BY_SPANS = 0, SPLIT_BY_LOOK_BACK = 1, SPLIT_BY_RESERVING = 2 };
+
+/* How the place kernel finds a bucket's number: a bit field of the entry (ids are one too); a cheap function of a 4-byte key; or any
+ * cheap one, where some may have no bucket. */
+enum { SPLIT_FIELD = 0, SPLIT_WORD = 1, SPLIT_ANY = 2 };
 
 /* A column, or one half of a column of 16 bytes an entry. */
 struct split_part {
@@ -22,55 +33,68 @@ struct split_part {
 
 #define SPLIT_PARTS_MOST (2 * SPLIT_COLUMNS_MOST + 4)
 
+/* What the place kernel finds the number of an entry's bucket by. SPLIT_FIELD: entry >> shift & mask; else the same of the id. */
+struct split_number {
+    struct split_fn fn;
+    co_u64 inverse;
+    co_u32 shift, mask;
+};
+
 struct split_step {
     co_u64 n;
+    const co_u64 *n_at; /* where n is, if only the device knows; `n` is then the most that it can be. NULL: n is known */
     struct split_fn fn;
-    co_u64 inverse; /* of the divisor, for 4-byte keys: floor(2^64 / divisor) + 1, 0 for 1 */
+    co_u64 inverse;     /* of the divisor, for 4-byte keys: floor(2^64 / divisor) + 1, 0 for 1 */
+    co_u32 shift, mask; /* the number of a bucket: id >> shift & mask, where that is not the id itself */
+    co_u32 buckets;     /* how many there are */
     co_u32 can_fail;
+    struct split_number number;
+    co_u64 last_key; /* one whose number none is above */
+    co_u32 way;
     co_u32 parts;
     struct split_part
-        part[SPLIT_PARTS_MOST]; /* the first is what ids come from: keys, or ids already computed */
+        part[SPLIT_PARTS_MOST]; /* the first is what numbers come from: keys, or ids already computed */
     co_u64 spans, span;         /* how many, and entries of each; a multiple of the tile */
-    co_u64 *table;              /* [bucket][span], and one more for the sum of all */
-    co_u64 *first_bad;          /* ~0, or the least index of an entry with a bad id */
-    void *ids_out;              /* of the count: ids for the second launch; NULL: none are kept */
+    co_u64 *table; /* [bucket][span], of ways but BY_SPANS [bucket]; and one more for the sum of all */
+    co_u64 *before; /* BY_LOOK_BACK: [tile][bucket] words of look_back.h; BY_RESERVING: [bucket] places taken. Cleared */
+    co_u32 *tickets;   /* BY_LOOK_BACK, cleared */
+    co_u64 *first_bad; /* ~0, or the least index of an entry with a bad id */
+    void *ids_out;     /* of a count: ids for the launches after it; NULL: none are kept */
     co_u32 ids_bytes;
     co_u32 in_shared; /* of a count without places: the bins are in shared memory */
-    co_u16 *high_out; /* of the digits: the high halves; ids_out has the low ones */
     co_u64 *offsets;
     struct map_counts *counts;
     struct map_deferred *deferred;
 };
 
-/* Words of counters, two buckets each. */
-CO_INLINE co_u32 split_rows(co_u32 buckets)
+CO_INLINE co_u64 split_entries(const struct split_step *s)
 {
-    return (buckets + 1) / 2;
+    return s->n_at ? co_read64(s->n_at) : s->n;
 }
 
-/* The same of a warp, and one for what is left out, in whole 16 bytes. */
-CO_INLINE co_u32 split_counter_words(co_u32 buckets)
+/* Columns of the table. */
+CO_INLINE co_u64 split_columns_of(const struct split_step *s)
 {
-    return (split_rows(buckets) + 4) / 4 * 4;
+    return s->way == SPLIT_BY_SPANS ? s->spans : 1;
 }
 
-/* The parts of a block's shared memory, in bytes from its beginning, where the slots are. */
+/* The parts of a block's shared memory, in bytes from its beginning, where a tile's entries of one column are staged. */
 struct split_layout {
-    co_u32 counters, marks, starts, numbers, sums, next, delta, end;
+    co_u32 counters, begins, groups, ticket, next, starts, end;
+    co_u32 stride; /* words of a warp's counters */
 };
 
-CO_INLINE struct split_layout split_layout(co_u32 buckets, co_u32 items, co_u32 threads, co_u32 widest)
+CO_INLINE struct split_layout split_layout(co_u32 bits, co_u32 items, co_u32 threads, co_u32 widest)
 {
     struct split_layout l;
-    co_u32 rows = split_rows(buckets);
+    l.stride = bits > SPLIT_WORD_BITS ? 1u << (bits - 1) : 1u << bits;
     l.counters = items * threads * widest;
-    l.marks = l.counters + threads / 32 * split_counter_words(buckets) * 4;
-    l.starts = l.marks + items * threads / 32 * 8;
-    l.numbers = l.starts + 2 * rows * 4;
-    l.sums = l.numbers + 2 * rows * 2;
-    l.next = (l.sums + threads / 32 * 4 + 15) / 16 * 16;
-    l.delta = l.next + buckets * 8;
-    l.end = l.delta + buckets * 8;
+    l.begins = l.counters + threads / 32 * l.stride * 4;
+    l.groups = l.begins + l.stride * 4;
+    l.ticket = l.groups + 32 * 4;
+    l.next = l.ticket + 16;
+    l.starts = l.next + (8u << bits);
+    l.end = l.starts + (8u << bits);
     return l;
 }
 

@@ -28,7 +28,8 @@
  * Shared     CO_SHARED(T, name, n): an array of the block's; CO_SHARED_DYNAMIC(T, name): the launch's; plain and relaxed
  *            words and atomics work on it; co_bulk_copy(shared, from, bytes): the whole block copies, and meets;
  *            co_warp_recast(p, bytes), co_block_recast: warp or block meets, and then uses these bytes with other widths
- * Numbers    co_ones32(v): how many bits are 1
+ * Numbers    co_ones32(v): how many bits are 1; co_anew32(v): v, of which the compiler knows nothing: so what depends on it is
+ *            computed anew and not kept in registers from before
  * Kernels    CO_KERNEL(name, struct type) { ... args->field ... }; CO_KERNEL_BOUND(.., threads, blocks): at most so many
  *            threads a block, so many blocks at a time; CO_INLINE for functions; CO_EACH_WARP(base, n);
  *            CO_EACH_ITEM(j, n): n known to the compiler, all turns spelled out */

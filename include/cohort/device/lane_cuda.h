@@ -127,6 +127,11 @@ CO_INLINE co_u32 co_ones32(co_u32 v)
 {
     return (co_u32)__popc(v);
 }
+CO_INLINE co_u32 co_anew32(co_u32 v)
+{
+    asm volatile("" : "+r"(v));
+    return v;
+}
 
 /* ---- plain --------------------------------------------------------------------------------------------------- */
 
