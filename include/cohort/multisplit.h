@@ -49,7 +49,7 @@ typedef enum cohort_split_method {
     COHORT_SPLIT_WARP = 2,   /* the same, keys put in order within a warp before they are stored; m <= 256 */
     COHORT_SPLIT_BLOCK = 3,  /* put in order within a block's tile; m <= 2,048 */
     COHORT_SPLIT_LOOK_BACK =
-        4, /* the same in one launch after a histogram, tiles learning from the ones before; m <= 256 */
+        4, /* the same after one histogram, tiles learning from the ones before; m <= 256 */
     COHORT_SPLIT_RESERVED =
         5, /* the same, tiles reserving their ranges by atomic adds: only if `unordered`; m <= 2,048 */
     COHORT_SPLIT_DIGITS = 6 /* two stable splits by halves of the id: any m */
@@ -85,8 +85,8 @@ typedef struct cohort_multisplit_desc {
             NULL, NULL, 0, 0, NULL, NULL, 0, COHORT_SPLIT_AUTO, NULL, NULL, NULL, 0                          \
     }
 
-/* Splits. Costs, with 4-byte keys: the keys are read twice and written once (12 bytes), 8-byte pairs 20; m above 2,048 one more
- * read and write. COHORT_RANGE: buckets, key_bytes, columns, column bytes, overlap, a kind or a method that is none, n above
+/* Splits. Costs, with 4-byte keys: the keys are read twice and written once (12 bytes), 8-byte pairs 20; m above 2,048 twice
+ * that. COHORT_RANGE: buckets, key_bytes, columns, column bytes, overlap, a kind or a method that is none, n above
  * 2^32 with a 4-byte permutation, splitters that are not sorted (found where they lie in host memory), their count not m - 1.
  * COHORT_UNSUPPORTED: the method; USER without host function or without source, NVRTC not found; a source that does not
  * compile is COHORT_RANGE with the compiler's log in the message. */

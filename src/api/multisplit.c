@@ -43,7 +43,8 @@ static cohort_status check_numbers(const struct bulk *b, cohort_multisplit_desc 
                          COHORT_SPLIT_AUTO, COHORT_SPLIT_DIGITS);
     if (d->method == COHORT_SPLIT_RESERVED && !d->unordered)
         return bulk_fail(b, COHORT_UNSUPPORTED,
-                         "desc.method is %d (RESERVED), which keeps no order; desc.unordered is 0", (int)d->method);
+                         "desc.method is %d (RESERVED), which keeps no order; desc.unordered is 0",
+                         (int)d->method);
     return bulk_check_permutation(b, d->n, d->permutation, &d->permutation_bytes);
 }
 

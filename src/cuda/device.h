@@ -43,7 +43,7 @@ struct split_tuning {
     unsigned architecture;
     unsigned buckets, widest, columns;
     unsigned bits, items, threads; /* of the instance; the end of multisplit.cu lists them */
-    unsigned spans;                /* a multiprocessor: a multiple of what it has of blocks at a time, of either launch */
+    unsigned spans; /* a multiprocessor: a multiple of what it has of blocks at a time, of either launch */
 };
 
 /* NULL: there is none for so many buckets. */

@@ -48,7 +48,8 @@ static cohort_status count(cohort_context *context, const struct split *s, co_u6
     if (!status)
         status = split_count_all(context, &p, bins);
     if (!status && (s->counts || p.step.can_fail))
-        status = gpu_launch_grid(context, "multisplit_count_outcome", 1, gpu_of(context)->tuning->block, 0, &p.step);
+        status = gpu_launch_grid(context, "multisplit_count_outcome", 1, gpu_of(context)->tuning->block, 0,
+                                 &p.step);
     return status;
 }
 

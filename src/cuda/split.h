@@ -74,8 +74,10 @@ cohort_status split_by_warps(cohort_context *context, const struct split *s, str
 
 /* split_tile.c: BLOCK, LOOK_BACK, RESERVED; split_digits.c: DIGITS */
 cohort_status split_by_blocks(cohort_context *context, const struct split *s, struct arena *arena, int ask);
-cohort_status split_by_look_back(cohort_context *context, const struct split *s, struct arena *arena, int ask);
-cohort_status split_by_reserving(cohort_context *context, const struct split *s, struct arena *arena, int ask);
+cohort_status split_by_look_back(cohort_context *context, const struct split *s, struct arena *arena,
+                                 int ask);
+cohort_status split_by_reserving(cohort_context *context, const struct split *s, struct arena *arena,
+                                 int ask);
 cohort_status split_by_digits(cohort_context *context, const struct split *s, struct arena *arena, int ask);
 
 #endif

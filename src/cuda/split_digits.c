@@ -27,7 +27,8 @@ static unsigned ids_bytes(const struct split_fn *fn)
 }
 
 /* A column of both passes: from the caller's array to one in between, and from there to the caller's. */
-static void through(struct digits *d, const void *in, void *out, unsigned bytes, uint64_t n, struct arena *arena)
+static void through(struct digits *d, const void *in, void *out, unsigned bytes, uint64_t n,
+                    struct arena *arena)
 {
     if (!out)
         return;
@@ -72,7 +73,8 @@ static void plan_source(const struct split *s, struct split_fn fn, struct arena 
         through(d, s->keys, s->keys_out, s->key_bytes, s->n, arena);
 }
 
-static cohort_status plan(cohort_context *context, const struct split *s, struct arena *arena, struct digits *d)
+static cohort_status plan(cohort_context *context, const struct split *s, struct arena *arena,
+                          struct digits *d)
 {
     unsigned low = bits_of(s->fn.buckets) / 2;
     memset(d, 0, sizeof *d);

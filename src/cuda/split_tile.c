@@ -75,7 +75,8 @@ static unsigned find_numbers(struct split_step *step)
 static void cut(cohort_context *context, struct pass *p)
 {
     struct split_step *step = &p->step;
-    uint64_t tile = (uint64_t)p->tuning->items * p->tuning->threads, tiles = step->n / tile + (step->n % tile != 0);
+    uint64_t tile = (uint64_t)p->tuning->items * p->tuning->threads,
+             tiles = step->n / tile + (step->n % tile != 0);
     uint64_t most = (uint64_t)gpu_of(context)->multiprocessors * p->tuning->spans, each = 1;
     if (step->way == SPLIT_BY_SPANS)
         each = at_least_one(tiles / most + (tiles % most != 0));

@@ -45,20 +45,13 @@ const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsign
  * newest architecture. */
 static const struct split_tuning splits[] = {
     /* driver arch buckets, widest, columns; bits, items, threads, spans */
-    {"cuda", 80, 4, 4, 0, 2, 32, 384, 24},
-    {"cuda", 80, 32, 4, 0, 5, 32, 384, 24},
-    {"cuda", 80, 256, 4, 0, 8, 32, 384, 24},
-    {"cuda", 80, 2048, 4, 0, 11, 32, 256, 8},
-    {"cuda", 80, 32, 4, 1, 5, 20, 384, 24},
-    {"cuda", 80, 256, 4, 1, 8, 20, 384, 24},
-    {"cuda", 80, 256, 8, 1, 8, 14, 384, 24},
-    {"cuda", 80, 2048, 4, 1, 11, 20, 384, 8},
-    {"cuda", 80, 2048, 8, 1, 11, 14, 384, 8},
-    {"sim", 0, 32, 4, 0, 5, 4, 64, 2},
-    {"sim", 0, 256, 4, 1, 8, 3, 64, 2},
-    {"sim", 0, 256, 8, 1, 8, 3, 64, 2},
-    {"sim", 0, 2048, 4, 1, 11, 3, 64, 2},
-    {"sim", 0, 2048, 8, 1, 11, 3, 64, 2},
+    {"cuda", 80, 4, 4, 0, 2, 32, 384, 24},    {"cuda", 80, 32, 4, 0, 5, 32, 384, 24},
+    {"cuda", 80, 256, 4, 0, 8, 32, 384, 24},  {"cuda", 80, 2048, 4, 0, 11, 32, 256, 8},
+    {"cuda", 80, 32, 4, 1, 5, 18, 320, 24},   {"cuda", 80, 256, 4, 1, 8, 18, 320, 24},
+    {"cuda", 80, 256, 8, 1, 8, 14, 320, 24},  {"cuda", 80, 2048, 4, 1, 11, 17, 320, 8},
+    {"cuda", 80, 2048, 8, 1, 11, 14, 320, 8}, {"sim", 0, 32, 4, 0, 5, 4, 64, 2},
+    {"sim", 0, 256, 4, 1, 8, 3, 64, 2},       {"sim", 0, 256, 8, 1, 8, 3, 64, 2},
+    {"sim", 0, 2048, 4, 1, 11, 3, 64, 2},     {"sim", 0, 2048, 8, 1, 11, 3, 64, 2},
 };
 
 const struct split_tuning *split_tuning_for(const struct cuda_driver *driver, unsigned architecture,
@@ -67,8 +60,9 @@ const struct split_tuning *split_tuning_for(const struct cuda_driver *driver, un
     const struct split_tuning *best = NULL;
     for (size_t i = 0; i < sizeof splits / sizeof *splits; i++) {
         const struct split_tuning *t = &splits[i];
-        if (strcmp(t->driver, driver->name) == 0 && t->architecture <= architecture && t->buckets >= buckets &&
-            t->widest >= widest && (t->columns || !columns) && (!best || t->architecture > best->architecture))
+        if (strcmp(t->driver, driver->name) == 0 && t->architecture <= architecture &&
+            t->buckets >= buckets && t->widest >= widest && (t->columns || !columns) &&
+            (!best || t->architecture > best->architecture))
             best = t;
     }
     return best;

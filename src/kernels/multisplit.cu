@@ -284,7 +284,8 @@ CO_KERNEL(multisplit_count_outcome, struct split_step)
 CO_INLINE co_u64 split_first_span(const struct split_step *s, co_u8 *memory, struct split_shape shape)
 {
     co_u32 *ticket =
-        (co_u32 *)(void *)(memory + split_layout(shape.bits, shape.items, shape.threads, shape.widest).ticket);
+        (co_u32 *)(void *)(memory +
+                           split_layout(shape.bits, shape.items, shape.threads, shape.widest).ticket);
     if (s->way != SPLIT_BY_LOOK_BACK)
         return co_block();
     if (co_thread() == 0)
@@ -307,31 +308,30 @@ CO_INLINE void split_place(const struct split_step *s, co_u8 *memory, struct spl
             for (co_u32 b = co_thread(); b < s->buckets; b += shape.threads)
                 co_write64(r.next + b, co_read64(s->table + b * s->spans + span));
         for (co_u64 first = span * s->span; first < end; first += size) {
-            r.first = co_anew32((co_u32)first) | (co_u64)co_anew32((co_u32)(first >> 32)) << 32;
             r.count = end - first < size ? (co_u32)(end - first) : size;
-            split_tile(s, &r, shape);
+            split_tile(s, &r, first, shape);
         }
     }
 }
 
 /* The instances: keys alone or with columns, bytes of the widest, bits of a bucket's number, items, threads of a block, blocks a
  * multiprocessor, form of the function. */
-#define SPLIT_PLACE(what, more, widest, bits, items, threads, blocks, name, form)                      \
-    CO_KERNEL_BOUND(multisplit_##what##_##widest##_##bits##_##items##x##threads##_##name,              \
-                    struct split_step, threads, blocks)                                                \
-    {                                                                                                  \
-        struct split_shape shape = {items, threads, widest, bits, form, more};                         \
-        CO_SHARED_DYNAMIC(co_u8, memory);                                                              \
-        split_place(args, memory, shape);                                                              \
+#define SPLIT_PLACE(what, more, widest, bits, items, threads, blocks, name, form)                            \
+    CO_KERNEL_BOUND(multisplit_##what##_##widest##_##bits##_##items##x##threads##_##name, struct split_step, \
+                    threads, blocks)                                                                         \
+    {                                                                                                        \
+        struct split_shape shape = {items, threads, widest, bits, form, more};                               \
+        CO_SHARED_DYNAMIC(co_u8, memory);                                                                    \
+        split_place(args, memory, shape);                                                                    \
     }
-#define SPLIT_KEYS(bits, items, threads, blocks)                               \
-    SPLIT_PLACE(keys, 0, 4, bits, items, threads, blocks, field, SPLIT_FIELD)  \
+#define SPLIT_KEYS(bits, items, threads, blocks)                              \
+    SPLIT_PLACE(keys, 0, 4, bits, items, threads, blocks, field, SPLIT_FIELD) \
     SPLIT_PLACE(keys, 0, 4, bits, items, threads, blocks, word, SPLIT_WORD)
-#define SPLIT_NARROW(bits, items, threads, blocks)                                \
-    SPLIT_PLACE(columns, 1, 4, bits, items, threads, blocks, field, SPLIT_FIELD)  \
+#define SPLIT_NARROW(bits, items, threads, blocks)                               \
+    SPLIT_PLACE(columns, 1, 4, bits, items, threads, blocks, field, SPLIT_FIELD) \
     SPLIT_PLACE(columns, 1, 4, bits, items, threads, blocks, word, SPLIT_WORD)
-#define SPLIT_WIDE(bits, items, threads, blocks)                                  \
-    SPLIT_PLACE(columns, 1, 8, bits, items, threads, blocks, field, SPLIT_FIELD)  \
+#define SPLIT_WIDE(bits, items, threads, blocks)                                 \
+    SPLIT_PLACE(columns, 1, 8, bits, items, threads, blocks, field, SPLIT_FIELD) \
     SPLIT_PLACE(columns, 1, 8, bits, items, threads, blocks, any, SPLIT_ANY)
 
 #if defined(COHORT_SIM)
@@ -345,9 +345,9 @@ SPLIT_KEYS(2, 32, 384, 3)
 SPLIT_KEYS(5, 32, 384, 3)
 SPLIT_KEYS(8, 32, 384, 3)
 SPLIT_KEYS(11, 32, 256, 2)
-SPLIT_NARROW(5, 20, 384, 2)
-SPLIT_NARROW(8, 20, 384, 2)
-SPLIT_NARROW(11, 20, 384, 1)
-SPLIT_WIDE(8, 14, 384, 2)
-SPLIT_WIDE(11, 14, 384, 1)
+SPLIT_NARROW(5, 18, 320, 2)
+SPLIT_NARROW(8, 18, 320, 2)
+SPLIT_NARROW(11, 17, 320, 2)
+SPLIT_WIDE(8, 14, 320, 2)
+SPLIT_WIDE(11, 14, 320, 2)
 #endif

@@ -12,7 +12,8 @@ CO_INLINE co_u32 split_quotient(co_u64 inverse, co_u32 x)
 }
 
 /* As split_id of shape/multisplit.h; `kind` is a literal, and of ids IDS32. Some have a shorter way for 4-byte keys. */
-CO_INLINE co_u32 split_id_of(const struct split_fn *fn, co_u64 inverse, co_u32 kind, co_u64 wide_key, int wide)
+CO_INLINE co_u32 split_id_of(const struct split_fn *fn, co_u64 inverse, co_u32 kind, co_u64 wide_key,
+                             int wide)
 {
     struct split_fn f = *fn;
     co_u32 key = (co_u32)wide_key;

@@ -7,7 +7,8 @@
 /* Offsets, counts and the first bad id, written by one block. */
 CO_INLINE void split_outcome(const struct split_step *s)
 {
-    co_u64 n = split_entries(s), columns = split_columns_of(s), kept = co_read64(s->table + s->buckets * columns);
+    co_u64 n = split_entries(s), columns = split_columns_of(s),
+           kept = co_read64(s->table + s->buckets * columns);
     if (s->offsets)
         for (co_u64 b = co_thread(); b <= s->buckets; b += co_threads())
             co_write64(s->offsets + b, co_read64(s->table + b * columns));

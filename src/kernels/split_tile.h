@@ -69,19 +69,19 @@ CO_INLINE void split_set(struct split_values *v, co_u32 j, co_u64 value, struct 
 
 /* A block's shared memory, and its tile. */
 struct split_room {
-    co_u8 *stage;     /* the tile's entries of one column, in order */
-    co_u32 *all;      /* the warps' counters */
-    co_u32 *mine;     /* those of this lane's warp */
-    co_u32 *begins;   /* [word of counters]: its entries' place in its group of 32 words */
-    co_u32 *groups;   /* [group]: its entries */
-    co_u64 *next;     /* [bucket]: where its next entry of the span goes in the output */
-    co_u64 *starts;   /* [bucket]: where its entries of the tile go, less their places in the tile */
-    co_u32 stride;    /* words of a warp's counters */
-    co_u32 recast;    /* bytes of stage and counters */
-    co_u64 tile;      /* its number among all */
-    co_u64 first;     /* entry of the tile */
-    co_u32 count;     /* entries that there are */
-    int wide;         /* the first column has entries of 8 bytes */
+    co_u8 *stage;   /* the tile's entries of one column, in order */
+    co_u32 *all;    /* the warps' counters */
+    co_u32 *mine;   /* those of this lane's warp */
+    co_u32 *begins; /* [word of counters]: its entries' place in its group of 32 words */
+    co_u32 *groups; /* [group]: its entries */
+    co_u64 *next;   /* [bucket]: where its next entry of the span goes in the output */
+    co_u64 *starts; /* [bucket]: where its entries of the tile go, less their places in the tile */
+    co_u32 stride;  /* words of a warp's counters */
+    co_u32 recast;  /* bytes of stage and counters */
+    co_u64 tile;    /* its number among all */
+    co_u64 *first;  /* entry of the tile: here, and not in registers all the while */
+    co_u32 count;   /* entries that there are */
+    int wide;       /* the first column has entries of 8 bytes */
 };
 
 CO_INLINE int split_halves(struct split_shape shape)
@@ -98,6 +98,7 @@ CO_INLINE struct split_room split_room_of(const struct split_step *s, co_u8 *mem
     r.mine = r.all + co_warp() * l.stride;
     r.begins = (co_u32 *)(void *)(memory + l.begins);
     r.groups = (co_u32 *)(void *)(memory + l.groups);
+    r.first = (co_u64 *)(void *)(memory + l.first);
     r.next = (co_u64 *)(void *)(memory + l.next);
     r.starts = (co_u64 *)(void *)(memory + l.starts);
     r.stride = l.stride;
@@ -128,12 +129,11 @@ CO_INLINE co_u64 split_read(const co_u8 *p, co_u32 bytes)
                         : co_read_stream64((const co_u64 *)(const void *)p);
 }
 
-CO_INLINE void split_load_as(const struct split_room *r, const struct split_part *part, co_u64 none,
-                             struct split_values *v,
-                             co_u32 bytes, struct split_shape shape)
+CO_INLINE void split_load_as(const struct split_room *r, const struct split_part *part, co_u64 first,
+                             co_u64 none, struct split_values *v, co_u32 bytes, struct split_shape shape)
 {
     co_u32 mine = split_mine(shape), stride = bytes == 8 ? part->stride : bytes;
-    const co_u8 *at = (const co_u8 *)part->in + (r->first + mine) * stride;
+    const co_u8 *at = (const co_u8 *)part->in + (first + mine) * stride;
     if (r->count == shape.items * shape.threads) {
         CO_EACH_ITEM (j, shape.items)
             split_set(v, j, split_read(at + j * 32 * stride, bytes), shape);
@@ -143,23 +143,22 @@ CO_INLINE void split_load_as(const struct split_room *r, const struct split_part
     }
 }
 
-CO_INLINE void split_load(const struct split_room *r, const struct split_part *part, co_u64 none,
-                             struct split_values *v,
-                          struct split_shape shape)
+CO_INLINE void split_load(const struct split_room *r, const struct split_part *part, co_u64 first,
+                          co_u64 none, struct split_values *v, struct split_shape shape)
 {
     if (!shape.columns)
-        split_load_as(r, part, none, v, shape.widest, shape);
+        split_load_as(r, part, first, none, v, shape.widest, shape);
     else if (!part->in)
         CO_EACH_ITEM (j, shape.items)
-            split_set(v, j, r->first + split_mine(shape) + j * 32, shape);
+            split_set(v, j, first + split_mine(shape) + j * 32, shape);
     else if (part->bytes == 4)
-        split_load_as(r, part, none, v, 4, shape);
+        split_load_as(r, part, first, none, v, 4, shape);
     else if (part->bytes == 1)
-        split_load_as(r, part, none, v, 1, shape);
+        split_load_as(r, part, first, none, v, 1, shape);
     else if (part->bytes == 2)
-        split_load_as(r, part, none, v, 2, shape);
+        split_load_as(r, part, first, none, v, 2, shape);
     else if (shape.widest == 8)
-        split_load_as(r, part, none, v, 8, shape);
+        split_load_as(r, part, first, none, v, 8, shape);
 }
 
 /* ---- count ------------------------------------------------------------------------------------------------------------- */
@@ -170,8 +169,8 @@ CO_INLINE int split_belongs(const struct split_room *r, co_u32 number, co_u32 j,
     return shape.form != SPLIT_ANY || (number != SPLIT_BAD && split_mine(shape) + j * 32 < r->count);
 }
 
-CO_INLINE void split_count_tile(const struct split_step *s, const struct split_room *r, const struct split_values *v,
-                                struct split_shape shape)
+CO_INLINE void split_count_tile(const struct split_step *s, const struct split_room *r,
+                                const struct split_values *v, struct split_shape shape)
 {
     co_warp_recast(r->mine, r->stride * 4);
     for (co_u32 i = co_lane(); i < r->stride; i += 32)
@@ -190,7 +189,7 @@ CO_INLINE void split_count_tile(const struct split_step *s, const struct split_r
 
 /* ---- scan -------------------------------------------------------------------------------------------------------------- */
 
-CO_INLINE co_u32 split_sum_to(co_u32 v)
+CO_INLINE co_u32 split_warp_sum_to(co_u32 v)
 {
     for (co_u32 d = 1; d < 32; d <<= 1) {
         co_u32 other = co_shuffle32(CO_FULL_WARP, v, co_lane() - d);
@@ -222,8 +221,8 @@ CO_INLINE void split_advance(const struct split_step *s, const struct split_room
 }
 
 /* A word's counters become places; it begins at `next`. */
-CO_INLINE void split_scan_word(const struct split_step *s, const struct split_room *r, co_u32 word, co_u32 next,
-                               struct split_shape shape)
+CO_INLINE void split_scan_word(const struct split_step *s, const struct split_room *r, co_u32 word,
+                               co_u32 next, struct split_shape shape)
 {
     co_u32 low = 0, place = next;
     if (split_halves(shape)) {
@@ -258,14 +257,14 @@ CO_INLINE co_u32 split_scan(const struct split_step *s, const struct split_room 
                 split_tell(s, r, word, sum, shape);
         }
         co_u32 entries = split_halves(shape) ? (sum & 0xffff) + (sum >> 16) : sum;
-        co_u32 to = split_sum_to(entries);
+        co_u32 to = split_warp_sum_to(entries);
         if (word < words)
             co_write32(r->begins + word, to - entries);
         if (co_lane() == 31)
             co_write32(r->groups + g, to);
     }
     co_block_sync();
-    co_u32 group = co_lane() < groups ? co_read32(r->groups + co_lane()) : 0, to = split_sum_to(group);
+    co_u32 group = co_lane() < groups ? co_read32(r->groups + co_lane()) : 0, to = split_warp_sum_to(group);
     for (co_u32 g = co_warp(); g < groups; g += shape.threads / 32) {
         co_u32 word = g * 32 + co_lane(), before = co_shuffle32(CO_FULL_WARP, to - group, g);
         if (word < words)
@@ -293,7 +292,8 @@ CO_INLINE co_u64 split_get(const struct split_room *r, co_u32 place, co_u32 byte
 
 CO_INLINE co_u32 split_counter(const co_u32 *counters, co_u32 b, struct split_shape shape)
 {
-    return split_halves(shape) ? co_read16((const co_u16 *)(const void *)counters + b) : co_read32(counters + b);
+    return split_halves(shape) ? co_read16((const co_u16 *)(const void *)counters + b)
+                               : co_read32(counters + b);
 }
 
 CO_INLINE void split_set_counter(co_u32 *counters, co_u32 b, co_u32 v, struct split_shape shape)
@@ -305,8 +305,8 @@ CO_INLINE void split_set_counter(co_u32 *counters, co_u32 b, co_u32 v, struct sp
 }
 
 /* Puts the first column in order. `places`, where columns follow, two a word. */
-CO_INLINE void split_rank(const struct split_step *s, const struct split_room *r, const struct split_values *v,
-                          co_u32 *places, struct split_shape shape)
+CO_INLINE void split_rank(const struct split_step *s, const struct split_room *r,
+                          const struct split_values *v, co_u32 *places, struct split_shape shape)
 {
     co_u32 before = (1u << co_lane()) - 1;
     CO_EACH_ITEM (j, shape.items) {
@@ -341,8 +341,8 @@ CO_INLINE co_u32 split_end(const struct split_room *r, co_u32 b, struct split_sh
 }
 
 /* Places that nobody else gets. What is not there, of the last tile, needs none. */
-CO_INLINE co_u64 split_reserve(const struct split_step *s, const struct split_room *r, co_u32 b, co_u32 entries,
-                               struct split_shape shape)
+CO_INLINE co_u64 split_reserve(const struct split_step *s, const struct split_room *r, co_u32 b,
+                               co_u32 entries, struct split_shape shape)
 {
     if (shape.form != SPLIT_ANY && b == split_number_of(&s->number, s->last_key, shape.form, r->wide))
         entries -= shape.items * shape.threads - r->count;
@@ -395,13 +395,12 @@ CO_INLINE void split_write_first(const struct split_step *s, const struct split_
                 split_store(s->part, co_read64(r->starts + b) + place, v, bytes);
         }
         if (shape.columns)
-            numbers[j / each] =
-                j % each ? numbers[j / each] | b << j % each * split_kept_bits(shape) : b;
+            numbers[j / each] = j % each ? numbers[j / each] | b << j % each * split_kept_bits(shape) : b;
     }
 }
 
-CO_INLINE void split_write_as(const struct split_room *r, const struct split_part *part, const co_u32 *numbers,
-                              co_u32 many, co_u32 bytes, struct split_shape shape)
+CO_INLINE void split_write_as(const struct split_room *r, const struct split_part *part,
+                              const co_u32 *numbers, co_u32 many, co_u32 bytes, struct split_shape shape)
 {
     co_u32 each = 32 / split_kept_bits(shape), mask = (1u << split_kept_bits(shape)) - 1;
     CO_EACH_ITEM (j, shape.items) {
@@ -427,8 +426,8 @@ CO_INLINE void split_write(const struct split_room *r, const struct split_part *
 
 /* ---- columns ----------------------------------------------------------------------------------------------------------- */
 
-CO_INLINE void split_arrange(const struct split_room *r, const struct split_values *v, const co_u32 *places, co_u32 bytes,
-                             struct split_shape shape)
+CO_INLINE void split_arrange(const struct split_room *r, const struct split_values *v, const co_u32 *places,
+                             co_u32 bytes, struct split_shape shape)
 {
     CO_EACH_ITEM (j, shape.items) {
         co_u32 two = co_anew32(places[j / 2]), place = j % 2 ? two >> 16 : two & 0xffff;
@@ -439,7 +438,8 @@ CO_INLINE void split_arrange(const struct split_room *r, const struct split_valu
 
 /* All columns but the first; v: the next one's entries, under way. */
 CO_INLINE void split_columns(const struct split_step *s, const struct split_room *r, struct split_values *v,
-                             const co_u32 *places, const co_u32 *numbers, co_u32 many, struct split_shape shape)
+                             const co_u32 *places, const co_u32 *numbers, co_u32 many,
+                             struct split_shape shape)
 {
     for (co_u32 p = 1; p < s->parts; p++) {
         const struct split_part *part = s->part + p;
@@ -450,20 +450,24 @@ CO_INLINE void split_columns(const struct split_step *s, const struct split_room
             split_arrange(r, v, places, 4, shape);
         co_block_sync();
         if (p + 1 < s->parts)
-            split_load(r, part + 1, 0, v, shape);
+            split_load(r, part + 1, co_read64(r->first), 0, v, shape);
         split_write(r, part, numbers, many, shape);
     }
 }
 
 /* ---- a tile ------------------------------------------------------------------------------------------------------------ */
 
-CO_INLINE void split_tile(const struct split_step *s, const struct split_room *r, struct split_shape shape)
+/* The tile that begins at `first`. */
+CO_INLINE void split_tile(const struct split_step *s, const struct split_room *r, co_u64 first,
+                          struct split_shape shape)
 {
     co_u32 places[SPLIT_ITEMS_MOST / 2], numbers[SPLIT_ITEMS_MOST / 2];
     struct split_values v;
-    split_load(r, s->part, s->last_key, &v, shape);
+    split_load(r, s->part, first, s->last_key, &v, shape);
     split_count_tile(s, r, &v, shape);
     co_u32 many = split_scan(s, r, shape);
+    if (shape.columns && co_thread() == 0)
+        co_write64(r->first, first);
     if (shape.form != SPLIT_ANY)
         many = r->count;
     split_rank(s, r, &v, places, shape);
@@ -471,7 +475,7 @@ CO_INLINE void split_tile(const struct split_step *s, const struct split_room *r
     if (s->way != SPLIT_BY_SPANS)
         split_learn(s, r, shape);
     if (shape.columns && s->parts > 1)
-        split_load(r, s->part + 1, 0, &v, shape);
+        split_load(r, s->part + 1, co_read64(r->first), 0, &v, shape);
     if (!s->part->out)
         split_write_first(s, r, numbers, many, 0, shape);
     else if (shape.widest == 8 && s->part->bytes == 8)

@@ -42,7 +42,8 @@ struct split_number {
 
 struct split_step {
     co_u64 n;
-    const co_u64 *n_at; /* where n is, if only the device knows; `n` is then the most that it can be. NULL: n is known */
+    const co_u64 *
+        n_at; /* where n is, if only the device knows; `n` is then the most that it can be. NULL: n is known */
     struct split_fn fn;
     co_u64 inverse;     /* of the divisor, for 4-byte keys: floor(2^64 / divisor) + 1, 0 for 1 */
     co_u32 shift, mask; /* the number of a bucket: id >> shift & mask, where that is not the id itself */
@@ -56,7 +57,8 @@ struct split_step {
         part[SPLIT_PARTS_MOST]; /* the first is what numbers come from: keys, or ids already computed */
     co_u64 spans, span;         /* how many, and entries of each; a multiple of the tile */
     co_u64 *table; /* [bucket][span], of ways but BY_SPANS [bucket]; and one more for the sum of all */
-    co_u64 *before; /* BY_LOOK_BACK: [tile][bucket] words of look_back.h; BY_RESERVING: [bucket] places taken. Cleared */
+    co_u64 *
+        before; /* BY_LOOK_BACK: [tile][bucket] words of look_back.h; BY_RESERVING: [bucket] places taken. Cleared */
     co_u32 *tickets;   /* BY_LOOK_BACK, cleared */
     co_u64 *first_bad; /* ~0, or the least index of an entry with a bad id */
     void *ids_out;     /* of a count: ids for the launches after it; NULL: none are kept */
@@ -80,7 +82,7 @@ CO_INLINE co_u64 split_columns_of(const struct split_step *s)
 
 /* The parts of a block's shared memory, in bytes from its beginning, where a tile's entries of one column are staged. */
 struct split_layout {
-    co_u32 counters, begins, groups, ticket, next, starts, end;
+    co_u32 counters, begins, groups, ticket, first, next, starts, end;
     co_u32 stride; /* words of a warp's counters */
 };
 
@@ -92,7 +94,8 @@ CO_INLINE struct split_layout split_layout(co_u32 bits, co_u32 items, co_u32 thr
     l.begins = l.counters + threads / 32 * l.stride * 4;
     l.groups = l.begins + l.stride * 4;
     l.ticket = l.groups + 32 * 4;
-    l.next = l.ticket + 16;
+    l.first = l.ticket + 8;
+    l.next = l.first + 8;
     l.starts = l.next + (8u << bits);
     l.end = l.starts + (8u << bits);
     return l;
