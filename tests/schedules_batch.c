@@ -18,6 +18,7 @@ struct batch_stage {
     unsigned char *keys, *values, *results, *ops;
     uint32_t *where, *hit, *failed, *winners;
     co_u64 *ledger;
+    struct map_claims claims;
     struct map_counts *counts;
     struct map_deferred *deferred;
 };
@@ -34,6 +35,7 @@ static struct batch_stage batch_stage_new(void)
                             .failed = sim_alloc(BATCH / 8),
                             .winners = sim_alloc((PLAN_SLOTS + SIDE_SLOTS) * 4),
                             .ledger = sim_alloc(LEDGER * 16),
+                            .claims = {sim_alloc(8), sim_alloc(BATCH / 8), sim_alloc(BATCH / 8)},
                             .counts = sim_alloc(sizeof(struct map_counts)),
                             .deferred = sim_alloc(sizeof(struct map_deferred))};
     return s;
@@ -41,8 +43,9 @@ static struct batch_stage batch_stage_new(void)
 
 static void batch_stage_free(struct batch_stage *s)
 {
-    void *const all[] = {s->keys,   s->values,  s->results, s->ops,    s->where,   s->hit,
-                         s->failed, s->winners, s->ledger,  s->counts, s->deferred};
+    void *const all[] = {s->keys,         s->values,      s->results, s->ops,     s->where,
+                         s->hit,          s->failed,      s->winners, s->ledger,  s->claims.contested,
+                         s->claims.first, s->claims.full, s->counts,  s->deferred};
     stage_free(&s->table);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         sim_free(all[i]);
@@ -441,10 +444,17 @@ static int run_winner(struct batch_stage *s, const struct draw *d, int first, st
         .view = b.view, .slots = table_slots(&d->plan.shape) + SIDE_SLOTS, .winners = s->winners};
     b.rank = first ? MAP_RANK_FIRST : MAP_RANK_LAST;
     b.results = NULL;
+    b.claims = s->claims;
+    *s->claims.contested = 0;
+    memset(s->claims.first, 0xaa, BATCH / 8);
+    memset(s->claims.full, 0x55, BATCH / 8);
     if (!launch("mark", d, &mark, schedule, text, bytes))
         return 0;
     b.step = MAP_STEP_CLAIM;
     if (!launch("claim", d, &b, schedule, text, bytes))
+        return 0;
+    b.step = MAP_STEP_RANK;
+    if (!launch("rank", d, &b, schedule, text, bytes))
         return 0;
     b.step = MAP_STEP_SETTLE;
     return launch("settle", d, &b, schedule, text, bytes) && check_winners(s, d, first, text, bytes);

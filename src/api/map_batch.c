@@ -98,23 +98,36 @@ struct map_batch map_next_part(const struct call *c, uint64_t left, uint64_t mos
     return b;
 }
 
-/* Enqueues the two passes of the winner rule, and the third that reads the outcome if there are results to write. */
+/* Workspace of the winner rule: a word a slot, and what the passes tell each other of n entries. *memory: to be given back. */
+static cohort_status take_claims(cohort_context *context, uint64_t slots, struct map_batch *b, void **memory)
+{
+    const uint64_t words = map_bitmap_words(b->n);
+    cohort_status s = pool_take(context, sizeof(co_u64) + (slots + 2 * words) * sizeof(co_u32), memory);
+    if (s)
+        return s;
+    b->claims.contested = *memory;
+    b->winners = (co_u32 *)(void *)(b->claims.contested + 1);
+    b->claims.first = b->winners + slots;
+    b->claims.full = b->claims.first + words;
+    return context->backend->fill(context, b->claims.contested, 0, sizeof(co_u64));
+}
+
+/* Enqueues the passes of the winner rule, and one more that reads the outcome if there are results to write. */
 static cohort_status enqueue_ranked(struct call *c, struct map_batch b)
 {
     cohort_context *context = c->map->context;
     const struct backend *backend = context->backend;
     struct map_sweep mark;
-    void *winners, *results = b.results;
+    void *memory = NULL, *results = b.results;
     memset(&mark, 0, sizeof mark);
     mark.view = b.view;
     mark.slots = map_slots(&b.view) + MAP_SIDE_SLOTS;
-    cohort_status s = pool_take(context, mark.slots * sizeof(uint32_t), &winners);
-    if (s)
-        return s;
-    mark.winners = b.winners = winners;
+    cohort_status s = take_claims(context, mark.slots, &b, &memory);
+    mark.winners = b.winners;
     b.rank = c->winner == COHORT_WINNER_FIRST ? MAP_RANK_FIRST : MAP_RANK_LAST;
     b.results = NULL;
-    s = backend->map_sweep(context, &mark, MAP_SWEEP_MARK);
+    if (!s)
+        s = backend->map_sweep(context, &mark, MAP_SWEEP_MARK);
     b.step = MAP_STEP_CLAIM;
     if (!s)
         s = backend->map_batch(context, &b, c->memory);
@@ -125,7 +138,7 @@ static cohort_status enqueue_ranked(struct call *c, struct map_batch b)
     b.results = results;
     if (!s && results)
         s = backend->map_batch(context, &b, c->memory);
-    pool_give(context, winners);
+    pool_give(context, memory);
     return s;
 }
 

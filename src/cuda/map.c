@@ -36,7 +36,7 @@ static cohort_status launch(cohort_context *context, const char *kind, co_u32 wi
 
 static const char *kind_of(const struct map_batch *b)
 {
-    static const char *const steps[] = {NULL, "run", "claim", "settle", "get"};
+    static const char *const steps[] = {NULL, "run", "claim", "settle", "get", "rank"};
     if (b->step != MAP_STEP_APPLY)
         return steps[b->step];
     switch (b->op) {
@@ -97,17 +97,17 @@ static struct stream_column column(const void *host, unsigned bits, unsigned flo
     return c;
 }
 
-/* The columns that the step reads and writes. Claims and gets say nothing of their entries. Results that
+/* The columns that the step reads and writes. Claims, ranks and gets say nothing of their entries. Results that
  * some entries may leave as they were go in too; where they are the operands' own array they are one
  * column with it. */
 static void columns_of(const struct map_batch *b, struct stream_column *c)
 {
     unsigned key = 8 * map_key_bytes(b->view.width), value = 8 * map_value_bytes(b->view.width);
-    int reports = b->step != MAP_STEP_CLAIM && b->step != MAP_STEP_GET;
+    int ranked = b->step == MAP_STEP_CLAIM || b->step == MAP_STEP_RANK || b->step == MAP_STEP_SETTLE;
+    int reports = b->step == MAP_STEP_SETTLE || (!ranked && b->step != MAP_STEP_GET);
     int all_written = b->step == MAP_STEP_APPLY && b->op == CO_OP_FIND && b->has_fallback && !b->where;
-    const void *values = value ? b->values : NULL;
-    const void *results =
-        value && b->step != MAP_STEP_CLAIM && b->step != MAP_STEP_SETTLE ? b->results : NULL;
+    const void *values = value && b->step != MAP_STEP_RANK ? b->values : NULL;
+    const void *results = value && !ranked ? b->results : NULL;
     c[KEYS] = column(b->keys, key, STREAM_IN);
     c[VALUES] = column(results == values ? NULL : values, value, STREAM_IN);
     c[RESULTS] = column(results, value, all_written ? STREAM_OUT : STREAM_IN | STREAM_OUT);
@@ -172,9 +172,39 @@ static cohort_status stream_in(cohort_context *context, const struct map_batch *
     return status;
 }
 
+/* CLAIM, RANK, SETTLE: a claim is followed by its ranks. Where there was no contest nothing is left to look
+ * up: a batch in host memory, which waits anyway, then leaves out what only looks. */
+static cohort_status stream_ranked(cohort_context *context, struct map_batch *b)
+{
+    uint64_t contested = 1;
+    cohort_status status = b->step == MAP_STEP_CLAIM ? stream_in(context, b) : COHORT_OK;
+    if (!status)
+        status = context->backend->copy(context, &contested, b->claims.contested, sizeof contested);
+    if (b->step == MAP_STEP_CLAIM)
+        b->step = MAP_STEP_RANK;
+    else if (!contested) {
+        b->values = NULL;
+        b->keys = b->hit || b->failed ? NULL : b->keys; /* a stream has something to stream */
+    }
+    if (b->step == MAP_STEP_RANK && !contested)
+        return status;
+    return status ? status : stream_in(context, b);
+}
+
+static cohort_status launch_ranked(cohort_context *context, struct map_batch *b)
+{
+    cohort_status status = launch_batch(context, b);
+    if (status || b->step != MAP_STEP_CLAIM)
+        return status;
+    b->step = MAP_STEP_RANK;
+    return launch_batch(context, b);
+}
+
 cohort_status cuda_map_batch(cohort_context *context, const struct map_batch *batch, enum memory_kind memory)
 {
     struct map_batch b = *batch;
+    if (b.step == MAP_STEP_CLAIM || b.step == MAP_STEP_SETTLE)
+        return memory == MEMORY_DEVICE ? launch_ranked(context, &b) : stream_ranked(context, &b);
     cohort_status status = ledger_open(context, &b);
     if (!status)
         status = memory == MEMORY_DEVICE ? launch_batch(context, &b) : stream_in(context, &b);

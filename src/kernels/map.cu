@@ -47,11 +47,11 @@ CO_INLINE int map_takes_part(const struct map_batch *b, co_u64 base, co_u64 i)
     return b->where ? co_read32(b->where + base / 32) >> co_lane() & 1 : 1;
 }
 
-/* One warp's 32 outcomes: their words of the bitmaps, the lane's counts. A claim says nothing: its settling will. */
+/* One warp's 32 outcomes: their words of the bitmaps, the lane's counts. */
 CO_INLINE void map_report_warp(const struct map_batch *b, co_u32 step, co_u64 base, int active, int outcome,
                                struct map_report *r)
 {
-    if (step == MAP_STEP_CLAIM || step == MAP_STEP_GET)
+    if (step == MAP_STEP_GET)
         return;
     int hit = active && outcome == CO_MAP_HIT, failed = active && outcome >= CO_MAP_FULL;
     if (b->hit) {

@@ -4,6 +4,8 @@
 
 #include "shape/map_entry.h"
 
+#include "map_winner.h"
+
 #define NAME(kind) CO_PASTE3(map_##kind, _, CO_MAP_SUFFIX)
 
 /* One lane an entry, a warp on 32 entries in a row: their bits of a bitmap are one word. */
@@ -117,11 +119,15 @@ CO_KERNEL(NAME(run), struct map_batch)
 }
 CO_KERNEL(NAME(claim), struct map_batch)
 {
-    MAP(batch)(args, MAP_STEP_CLAIM, args->op);
+    MAP(claim_batch)(args);
+}
+CO_KERNEL(NAME(rank), struct map_batch)
+{
+    MAP(rank_batch)(args);
 }
 CO_KERNEL(NAME(settle), struct map_batch)
 {
-    MAP(batch)(args, MAP_STEP_SETTLE, args->op);
+    MAP(settle_batch)(args);
 }
 CO_KERNEL(NAME(get), struct map_batch)
 {

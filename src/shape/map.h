@@ -33,13 +33,22 @@ enum { MAP_RANK_NONE = 0, MAP_RANK_FIRST = 1, MAP_RANK_LAST = 2 };
 #define MAP_WINNER_OLD   0x80000000u   /* the slot was taken before the batch */
 #define MAP_WINNER_BATCH 0x7fffffffull /* entries that can be ranked in one go */
 
-/* The steps that a batch can be. CLAIM and SETTLE are the two passes of insert and assign under a winner rule. */
+/* The steps that a batch can be. CLAIM and SETTLE are the two passes of insert and assign under a winner rule; a GPU has RANK
+ * between them. */
 enum map_step {
     MAP_STEP_APPLY = 0,
     MAP_STEP_RUN = 1,
     MAP_STEP_CLAIM = 2,
     MAP_STEP_SETTLE = 3,
-    MAP_STEP_GET = 4
+    MAP_STEP_GET = 4,
+    MAP_STEP_RANK = 5
+};
+
+/* What the passes of the winner rule tell each other of a batch's entries, besides the slots' words. */
+struct map_claims {
+    co_u64 *contested; /* 0 at first; 1: some slot's word has been raised */
+    co_u32 *first;     /* a bit an entry that is ranked: it put its key in, and wins as far as is known */
+    co_u32 *full;      /* there is no slot for it */
 };
 
 /* One batch, or a part of one that starts at entry `first_index` of the caller's. Bitmaps are whole words from entry 0. */
@@ -65,6 +74,7 @@ struct map_batch {
     co_u32 *hit;
     co_u32 *failed;
     co_u32 *winners;               /* a word a slot, side slots included */
+    struct map_claims claims;      /* of CLAIM, RANK and SETTLE on a GPU */
     co_u64 *ledger;                /* of ADD and COUNT; zeros at first; NULL: none */
     co_u64 ledger_mask;            /* its entries - 1 */
     const co_u64 *gate;            /* not NULL: nothing is done if it points to 0 */

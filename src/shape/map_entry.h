@@ -40,19 +40,26 @@ CO_INLINE co_u32 MAP(rank)(const struct map_batch *b, co_u64 i)
     return (co_u32)(b->rank == MAP_RANK_FIRST ? b->n - i + b->rank_after : b->rank_before + i + 1);
 }
 
-/* First pass of the winner rule: the key gets a slot, and the slot hears of the entry. Old slots keep their value when
- * inserting, so they need not hear. */
+/* A slot hears of an entry. 0: it is old and keeps its value when inserting, so it need not. */
+CO_INLINE int MAP(tell)(const struct map_batch *b, co_u64 slot, co_u32 rank)
+{
+    co_u32 word = co_load32(&b->winners[slot]), old = word & MAP_WINNER_OLD;
+    if (old && b->op == CO_OP_INSERT)
+        return 0;
+    if (word < (old | rank))
+        co_max32(&b->winners[slot], old | rank);
+    return 1;
+}
+
+/* First pass of the winner rule: the key gets a slot, and the slot hears of the entry. */
 CO_INLINE int MAP(claim)(const struct map_batch *b, KEY key, VALUE operand, co_u64 i, co_map_tally *tally)
 {
     struct MAP(place) at;
     int r = MAP(seek)(&b->view, key, CO_SEEK_INSERT, operand, &at);
     if (r == CO_MAP_NEW)
         MAP(tally)(&at, tally);
-    if (r == CO_MAP_FULL)
-        return r;
-    co_u32 old = co_load32(&b->winners[at.slot]) & MAP_WINNER_OLD;
-    if (!old || b->op != CO_OP_INSERT)
-        co_max32(&b->winners[at.slot], old | MAP(rank)(b, i));
+    if (r != CO_MAP_FULL)
+        MAP(tell)(b, at.slot, MAP(rank)(b, i));
     return r;
 }
 
