@@ -179,6 +179,18 @@ CO_INLINE void MAP(update)(const cohort_map_view *view, co_u32 op, int alone, ch
             MAP(store)(slot, key, MAP(combine)(op, *value, operand));
         return;
     }
+#if CO_MAP_SLOT_BITS == 128
+    /* Keys stay where they are while all do the same, so the value alone is changed, by one addition and not by a
+     * comparison of the whole pair. */
+    if (op == CO_OP_ADD || op == CO_OP_COUNT) {
+        VALUE more = op == CO_OP_COUNT ? 1 : operand;
+        void *at_value = slot + sizeof(KEY);
+        *value = sizeof(VALUE) == 4
+                     ? (VALUE)__atomic_fetch_add((cpu_u32 *)at_value, (co_u32)more, __ATOMIC_RELAXED)
+                     : (VALUE)__atomic_fetch_add((cpu_u64 *)at_value, (co_u64)more, __ATOMIC_RELAXED);
+        return;
+    }
+#endif
     at.slot = (co_u64)(slot - (char *)view->slots) / SLOT_BYTES;
     at.key = key;
     at.word = CO_PASTE3(co_load, CO_MAP_SLOT_BITS, )((const void *)slot);
