@@ -142,6 +142,16 @@ static int batches_count(job *job, pipeline *pipeline, fault *fault)
     }
 }
 
+/* A GPU wants much at once. On a CPU all batches together should stay in the caches, each with enough for every thread. */
+static size_t batch_keys(const job *job)
+{
+    const size_t most = (size_t)4 << 20;
+    size_t keys = PIPELINE_LEAST;
+    while (keys < most && (job->sorts || keys < ((size_t)64 << 10) * job->threads))
+        keys *= 2;
+    return keys;
+}
+
 static int files_count(job *job, fault *fault)
 {
     const count_options *options = &job->options;
@@ -153,7 +163,8 @@ static int files_count(job *job, fault *fault)
                              options->canonical,
                              options->files,
                              options->files_n,
-                             1 + job->threads / 8};
+                             1 + job->threads / 8,
+                             batch_keys(job)};
     if (pipeline_start(&pipeline, &what, fault))
         return fault->status;
     int status = batches_count(job, pipeline, fault);

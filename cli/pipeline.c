@@ -21,10 +21,8 @@
 #    error "integers are read in place, which needs a little-endian machine"
 #endif
 
-#define BATCH_KEYS       ((size_t)4 << 20)
-#define FIRST_BATCH_KEYS ((size_t)256 << 10)
-#define READ_BYTES       ((size_t)256 << 10)
-#define EXTRACTORS_MAX   16
+#define READ_BYTES     ((size_t)256 << 10)
+#define EXTRACTORS_MAX 16
 
 typedef struct stack {
     batch *top;
@@ -95,9 +93,10 @@ static batch *free_batch(pipeline *pipeline)
 /* Hands on what was filled and takes an empty batch, larger than the last. */
 static int next_batch(pipeline *pipeline, stack *to)
 {
+    const size_t most = pipeline->options.batch_keys;
     if (pipeline->filling) {
         put(pipeline, to, pipeline->filling);
-        pipeline->limit = pipeline->limit * 2 < BATCH_KEYS ? pipeline->limit * 2 : BATCH_KEYS;
+        pipeline->limit = pipeline->limit * 2 < most ? pipeline->limit * 2 : most;
     }
     pipeline->filling = free_batch(pipeline);
     return pipeline->filling != NULL;
@@ -300,13 +299,14 @@ static void *extractor_run(void *argument)
 static int batches_make(pipeline *pipeline)
 {
     const pipeline_options *options = &pipeline->options;
-    size_t text = options->kind == KEYS_KMERS ? BATCH_KEYS : options->kind == KEYS_U32 ? 4 * BATCH_KEYS : 1;
+    size_t keys = options->batch_keys;
+    size_t text = options->kind == KEYS_KMERS ? keys : options->kind == KEYS_U32 ? 4 * keys : 1;
     pipeline->batches = calloc(pipeline->batches_n, sizeof *pipeline->batches);
     if (!pipeline->batches)
         return 0;
     for (size_t i = 0; i < pipeline->batches_n; i++) {
         batch *batch = &pipeline->batches[i];
-        batch->keys = malloc(BATCH_KEYS * sizeof *batch->keys);
+        batch->keys = malloc(keys * sizeof *batch->keys);
         batch->text = malloc(text);
         if (!batch->keys || !batch->text)
             return 0;
@@ -325,7 +325,7 @@ int pipeline_start(pipeline **out, const pipeline_options *options, fault *fault
     pthread_mutex_init(&pipeline->mutex, NULL);
     pthread_cond_init(&pipeline->changed, NULL);
     pipeline->options = *options;
-    pipeline->limit = FIRST_BATCH_KEYS;
+    pipeline->limit = PIPELINE_LEAST;
     pipeline->piece = malloc(READ_BYTES);
     unsigned extractors = options->extractors < EXTRACTORS_MAX ? options->extractors : EXTRACTORS_MAX;
     /* One being read, one waiting and one being counted keep everybody busy. */

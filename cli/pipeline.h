@@ -7,6 +7,8 @@
 
 #include "cli.h"
 
+#define PIPELINE_LEAST ((size_t)1 << 18)
+
 typedef enum key_kind { KEYS_KMERS, KEYS_U32, KEYS_U64 } key_kind;
 
 typedef struct pipeline_options {
@@ -16,6 +18,7 @@ typedef struct pipeline_options {
     char *const *files;
     size_t files_n;
     unsigned extractors; /* threads that make k-mers, at least 1 */
+    size_t batch_keys;   /* of a full batch, at least PIPELINE_LEAST */
 } pipeline_options;
 
 typedef struct batch {
