@@ -5,13 +5,16 @@
  * every array is moved (split_move.c).
  *
  * Both times the bucket numbers of a chunk are made first, and while a chunk is worked on the next one is asked for. Counting goes
- * in four lanes with counts of their own, lest equal buckets in a row wait for each other. */
+ * in four lanes with counts of their own, lest equal buckets in a row wait for each other; of not too many buckets, which are rarely
+ * equal, two entries are counted by one addition, to the count of the two buckets together. */
 #include "split.h"
 
 #include <string.h>
 
 #define GROUP          16u /* entries between two requests to the memory */
 #define LANES          4u
+#define TWO_LEAST      8u  /* buckets from which on, */
+#define TWO_MOST       64u /* and up to which two entries are counted at once */
 #define LINE           64u
 #define PARTS_EACH     16u    /* parts a thread, */
 #define PART_LEAST     32768u /* of so many entries and, */
@@ -22,7 +25,7 @@
 /* A worker's own memory while it counts. */
 struct own {
     co_u16 *digits;
-    co_u32 *counts; /* LANES rows */
+    co_u32 *counts; /* LANES rows, or a row a bucket */
 };
 
 static co_u64 least(co_u64 a, co_u64 b)
@@ -30,10 +33,20 @@ static co_u64 least(co_u64 a, co_u64 b)
     return a < b ? a : b;
 }
 
+static int counts_two(const struct cpu_pass *p)
+{
+    return p->buckets >= TWO_LEAST && p->buckets <= TWO_MOST;
+}
+
+static co_u32 count_rows(const struct cpu_pass *p)
+{
+    return counts_two(p) ? p->buckets + 1 : LANES;
+}
+
 static void own_room(const struct cpu_pass *p, struct cpu_room *room, struct own *own)
 {
     own->digits = cpu_room_take(room, 2 * CPU_CHUNK);
-    own->counts = cpu_room_take(room, 4 * LANES * (co_u64)p->stride);
+    own->counts = cpu_room_take(room, 4ull * count_rows(p) * p->stride);
 }
 
 static co_u32 parts_of(const struct cpu_pass *p, co_u64 threads)
@@ -104,31 +117,66 @@ static void count_chunk(const struct cpu_pass *p, const co_u16 *restrict digits,
         row[digits[i]]++;
 }
 
-static co_u64 first_bad(const struct cpu_pass *p, const co_u16 *digits, co_u64 first)
+/* row[x * stride + y]: how often an x stood before a y. A last one without a partner is counted before a 0. */
+static void count_two_chunk(const struct cpu_pass *p, const co_u16 *restrict digits, co_u32 count,
+                            co_u32 *restrict row, const char *ahead, co_u32 bytes)
 {
-    while (*digits < p->buckets) {
-        digits++;
-        first++;
+    const co_u32 stride = p->stride, whole = count / (2 * GROUP) * (2 * GROUP);
+    for (co_u32 i = 0; i < whole; i += 2 * GROUP) {
+        for (co_u32 line = 0; line < 2 * GROUP * bytes; line += LINE)
+            __builtin_prefetch(ahead + (size_t)i * bytes + line, 0, 2);
+#pragma GCC unroll 16
+        for (co_u32 k = 0; k < 2 * GROUP; k += 2)
+            row[digits[i + k] * stride + digits[i + k + 1]]++;
     }
-    return first;
+    for (co_u32 i = whole; i < count; i += 2)
+        row[digits[i] * stride + (i + 1 < count ? digits[i + 1] : 0)]++;
+}
+
+/* The first entry of a part that has no bucket; there is one. */
+static co_u64 first_bad(const struct cpu_pass *p, co_u64 i, co_u64 end, co_u16 *room)
+{
+    for (;;) {
+        co_u32 count = (co_u32)least(end - i, CPU_CHUNK);
+        const co_u16 *digits = cpu_chunk_digits(p, i, count, room);
+        for (co_u32 k = 0; k < count; k++)
+            if (digits[k] >= p->buckets)
+                return i + k;
+        i += count;
+    }
+}
+
+/* From the rows to a part's counts. */
+static void add_rows(const struct cpu_pass *p, const co_u32 *row, co_u64 *sums)
+{
+    co_u32 rows = count_rows(p);
+    memset(sums, 0, 8ull * p->stride);
+    for (co_u32 r = 0; r < rows; r++)
+        for (co_u32 b = 0; b <= p->buckets; b++) {
+            co_u32 times = row[(co_u64)r * p->stride + b];
+            sums[b] += times;
+            if (counts_two(p))
+                sums[r] += times;
+        }
 }
 
 static void count_part(const struct cpu_pass *p, co_u64 part, const struct own *own)
 {
-    co_u64 *sums = p->starts + part * p->stride, first = ~0ull, end = cpu_part_begin(p, part + 1);
-    co_u32 *row = own->counts, stride = p->stride, bytes, count;
-    memset(row, 0, 4ull * LANES * stride);
-    for (co_u64 i = cpu_part_begin(p, part); i < end; i += count) {
+    co_u64 *sums = p->starts + part * p->stride, begin = cpu_part_begin(p, part),
+           end = cpu_part_begin(p, part + 1);
+    co_u32 *row = own->counts, bytes, count;
+    memset(row, 0, 4ull * count_rows(p) * p->stride);
+    for (co_u64 i = begin; i < end; i += count) {
         const co_u16 *digits = cpu_chunk_digits(p, i, count = (co_u32)least(end - i, CPU_CHUNK), own->digits);
         const char *ahead = read_ahead(p, i + CPU_CHUNK, &bytes);
-        const co_u32 *bad = row + p->buckets;
-        count_chunk(p, digits, count, row, ahead, bytes);
-        if (first == ~0ull && (bad[0] | bad[stride] | bad[2 * stride] | bad[3 * stride]))
-            first = first_bad(p, digits, i);
+        if (counts_two(p))
+            count_two_chunk(p, digits, count, row, ahead, bytes);
+        else
+            count_chunk(p, digits, count, row, ahead, bytes);
     }
-    for (co_u32 b = 0; b <= p->buckets; b++)
-        sums[b] = (co_u64)row[b] + row[b + stride] + row[b + 2 * stride] + row[b + 3 * stride];
-    p->firsts[part] = first;
+    add_rows(p, row, sums);
+    sums[0] -= counts_two(p) ? (end - begin) % 2 : 0;
+    p->firsts[part] = sums[p->buckets] ? first_bad(p, begin, end, own->digits) : ~0ull;
 }
 
 static void count_parts(void *arg, uint64_t begin, uint64_t end, unsigned worker)
