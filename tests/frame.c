@@ -226,6 +226,44 @@ void test_ledger_check(struct test *t, struct ledger *l)
     CHECKF(t, !l->blocks, "%llu bytes of the context's memory have leaked", (unsigned long long)l->bytes);
 }
 
+/* ---- order ------------------------------------------------------------------------------------------------------------ */
+
+static void order_by_byte(const struct test_pair *from, struct test_pair *to, uint64_t n, unsigned shift,
+                          uint64_t next[256])
+{
+    uint64_t sum = 0;
+    for (unsigned d = 0; d < 256; d++) {
+        uint64_t count = next[d];
+        next[d] = sum;
+        sum += count;
+    }
+    for (uint64_t i = 0; i < n; i++)
+        to[next[from[i].rank >> shift & 255]++] = from[i];
+}
+
+void test_order(struct test_pair *pairs, uint64_t n)
+{
+    uint64_t(*counts)[256] = calloc(8, sizeof *counts);
+    struct test_pair *other = malloc(n * sizeof *other + 1), *from = pairs, *to = other;
+    if (!counts || !other)
+        abort();
+    for (uint64_t i = 0; i < n; i++)
+        for (unsigned b = 0; b < 8; b++)
+            counts[b][pairs[i].rank >> 8 * b & 255]++;
+    for (unsigned b = 0; b < 8 && n; b++) {
+        if (counts[b][pairs[0].rank >> 8 * b & 255] == n)
+            continue;
+        order_by_byte(from, to, n, 8 * b, counts[b]);
+        struct test_pair *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != pairs)
+        memcpy(pairs, from, n * sizeof *pairs);
+    free(other);
+    free(counts);
+}
+
 /* ---- columns ---------------------------------------------------------------------------------------------------------- */
 
 #define GUARD_BYTE 0xa5

@@ -1,4 +1,4 @@
-/* judge.c: whether a batch's answers can be. Its entries are sorted by key, and each key's group is compared with what its
+/* judge.c: whether a batch's answers can be. Its entries are put in order of their keys' ranks, and each key's group is compared with what its
  * kind of operation allows. Groups of `run` are searched: depth first through the orders of their entries, leaving out
  * states (entries done, value) that have been seen, for the orders in which each entry's answer is the right one. */
 #include "oracle.h"
@@ -20,21 +20,9 @@ static int wrong(char message[300], const char *format, ...)
 
 struct group {
     uint64_t key, count;
-    const struct pair *entries;      /* in the order of input */
+    const struct test_pair *entries; /* in the order of input */
     uint64_t hits, added, full, bad; /* due */
 };
-
-struct pair {
-    uint64_t key, index;
-};
-
-static int by_key(const void *a, const void *b)
-{
-    const struct pair *p = a, *q = b;
-    if (p->key != q->key)
-        return p->key < q->key ? -1 : 1;
-    return p->index < q->index ? -1 : p->index > q->index;
-}
 
 static uint64_t operand_of(const struct trial *t, uint64_t i)
 {
@@ -424,11 +412,11 @@ static int judge_group(struct oracle *o, const struct trial *t, struct group *g,
     }
 }
 
-/* Sorts the entries that take part by key; bad ones are judged at once, and left out. */
-static struct pair *sorted_entries(struct oracle *o, const struct trial *t, struct group *sum,
-                                   uint64_t *count, uint64_t *taken, char message[300])
+/* Puts the entries that take part in order; bad ones are judged at once, and left out. */
+static struct test_pair *sorted_entries(struct oracle *o, const struct trial *t, struct group *sum,
+                                        uint64_t *count, uint64_t *taken, char message[300])
 {
-    struct pair *pairs = malloc((t->n + 1) * sizeof *pairs);
+    struct test_pair *pairs = malloc((t->n + 1) * sizeof *pairs);
     *count = *taken = 0;
     for (uint64_t i = 0; i < t->n; i++) {
         if (t->where && !bitmap_get(t->where, i))
@@ -442,9 +430,9 @@ static struct pair *sorted_entries(struct oracle *o, const struct trial *t, stru
             }
             continue;
         }
-        pairs[(*count)++] = (struct pair){column_get(t->keys, i), i};
+        pairs[(*count)++] = (struct test_pair){oracle_rank(column_get(t->keys, i)), i};
     }
-    qsort(pairs, *count, sizeof *pairs, by_key);
+    test_order(pairs, *count);
     return pairs;
 }
 
@@ -452,12 +440,13 @@ int oracle_judge(struct oracle *o, struct trial *t, char message[300])
 {
     struct group sum = {0};
     uint64_t count, taken;
-    struct pair *pairs = sorted_entries(o, t, &sum, &count, &taken, message);
+    struct test_pair *pairs = sorted_entries(o, t, &sum, &count, &taken, message);
     int right = pairs && judge_absentees(t, message);
+    oracle_reserve(o, oracle_size(o) + (right ? count : 0));
     for (uint64_t i = 0, end; right && i < count; i = end) {
-        for (end = i + 1; end < count && pairs[end].key == pairs[i].key;)
+        for (end = i + 1; end < count && pairs[end].rank == pairs[i].rank;)
             end++;
-        struct group g = {.key = pairs[i].key, .count = end - i, .entries = pairs + i};
+        struct group g = {.key = column_get(t->keys, pairs[i].index), .count = end - i, .entries = pairs + i};
         right = judge_group(o, t, &g, message);
         sum.hits += g.hits;
         sum.added += g.added;

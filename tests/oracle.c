@@ -1,22 +1,38 @@
-/* oracle.c: the oracle's table. judge.c says what a batch may do to it. */
+/* oracle.c: the oracle's table: open addressing, linear probing from a place that the high bits of a mixed key choose. judge.c, which
+ * says what a batch may do to it, goes by those mixed keys from the least to the greatest, so it walks memory in order. */
 #include "oracle.h"
 
 /* ---- the table ------------------------------------------------------------------------------------------------------ */
 
-struct node {
+struct entry {
     uint64_t key, value;
     uint64_t *choices; /* the values it may have instead, where that is not known */
-    uint64_t choice_count;
-    int maybe_absent; /* it may also be that the key is not in */
-    int seen;
-    struct node *next;
+    uint32_t choice_count;
+    uint8_t used;
+    uint8_t maybe_absent; /* it may also be that the key is not in */
+    uint8_t seen;
 };
 
 struct oracle {
     cohort_width width;
-    uint64_t size, heads;
-    struct node **head;
+    uint64_t size;
+    unsigned bits; /* 2^bits places; at most half of them are used */
+    struct entry *place;
 };
+
+static uint64_t places(const struct oracle *o)
+{
+    return 1ull << o->bits;
+}
+
+static void make_places(struct oracle *o, unsigned bits)
+{
+    o->bits = bits;
+    o->size = 0;
+    o->place = calloc(places(o), sizeof *o->place);
+    if (!o->place)
+        abort();
+}
 
 struct oracle *oracle_new(cohort_width width)
 {
@@ -24,94 +40,114 @@ struct oracle *oracle_new(cohort_width width)
     if (!o)
         abort();
     o->width = width;
-    o->heads = 1024;
-    o->head = calloc(o->heads, sizeof *o->head);
+    make_places(o, 8);
     return o;
+}
+
+static void drop_places(struct oracle *o)
+{
+    for (uint64_t i = 0; i < places(o); i++)
+        free(o->place[i].choices);
+    free(o->place);
 }
 
 void oracle_clear(struct oracle *o)
 {
-    for (uint64_t i = 0; i < o->heads; i++)
-        while (o->head[i]) {
-            struct node *node = o->head[i];
-            o->head[i] = node->next;
-            free(node->choices);
-            free(node);
-        }
-    o->size = 0;
+    drop_places(o);
+    make_places(o, 8);
 }
 
 void oracle_free(struct oracle *o)
 {
     if (!o)
         return;
-    oracle_clear(o);
-    free(o->head);
+    drop_places(o);
     free(o);
 }
 
-static struct node **find(const struct oracle *o, uint64_t key)
+uint64_t oracle_rank(uint64_t key)
 {
-    struct node **at = &o->head[test_mix(key + 1) & (o->heads - 1)];
-    while (*at && (*at)->key != key)
-        at = &(*at)->next;
-    return at;
+    return test_mix(key + 1);
 }
 
-static void grow(struct oracle *o)
+static struct entry *home(const struct oracle *o, uint64_t key)
 {
-    struct node **old = o->head;
-    uint64_t heads = o->heads;
-    o->heads *= 4;
-    o->head = calloc(o->heads, sizeof *o->head);
-    for (uint64_t i = 0; i < heads; i++)
-        while (old[i]) {
-            struct node *node = old[i], **at;
-            old[i] = node->next;
-            node->next = NULL;
-            at = find(o, node->key);
-            *at = node;
+    return o->place + (oracle_rank(key) >> (64 - o->bits));
+}
+
+static struct entry *after(const struct oracle *o, const struct entry *e)
+{
+    return o->place + (((uint64_t)(e - o->place) + 1) & (places(o) - 1));
+}
+
+/* Where the key is, or would be: then the place is not used. */
+static struct entry *find(const struct oracle *o, uint64_t key)
+{
+    struct entry *e = home(o, key);
+    while (e->used && e->key != key)
+        e = after(o, e);
+    return e;
+}
+
+void oracle_reserve(struct oracle *o, uint64_t size)
+{
+    struct oracle old = *o;
+    unsigned bits = o->bits;
+    while (size * 2 > 1ull << bits)
+        bits++;
+    if (bits == o->bits)
+        return;
+    make_places(o, bits);
+    for (uint64_t i = 0; i < places(&old); i++)
+        if (old.place[i].used) {
+            *find(o, old.place[i].key) = old.place[i];
+            o->size++;
         }
-    free(old);
+    free(old.place);
 }
 
-static void forget_choices(struct node *node)
+static void forget_choices(struct entry *e)
 {
-    free(node->choices);
-    node->choices = NULL;
-    node->choice_count = 0;
-    node->maybe_absent = 0;
+    free(e->choices);
+    e->choices = NULL;
+    e->choice_count = 0;
+    e->maybe_absent = 0;
 }
 
 void oracle_put(struct oracle *o, uint64_t key, uint64_t value)
 {
-    if (o->size > o->heads)
-        grow(o);
-    struct node **at = find(o, key);
-    if (!*at) {
-        *at = calloc(1, sizeof **at);
-        (*at)->key = key;
+    if (o->size * 2 >= places(o))
+        oracle_reserve(o, o->size * 2);
+    struct entry *e = find(o, key);
+    if (!e->used) {
+        *e = (struct entry){.key = key, .used = 1};
         o->size++;
     }
-    forget_choices(*at);
-    (*at)->value = value & value_mask(o->width);
+    forget_choices(e);
+    e->value = value & value_mask(o->width);
 }
 
-static void take_out(struct oracle *o, struct node **at)
+/* Later entries of the run move up into the hole where it is not before their home. */
+static void take_out(struct oracle *o, struct entry *hole)
 {
-    struct node *node = *at;
-    *at = node->next;
-    free(node->choices);
-    free(node);
+    free(hole->choices);
+    for (struct entry *e = after(o, hole); e->used; e = after(o, e)) {
+        uint64_t mask = places(o) - 1, from_home = (uint64_t)(e - home(o, e->key)) & mask;
+        if (from_home >= ((uint64_t)(e - hole) & mask)) {
+            *hole = *e;
+            hole = e;
+        }
+    }
+    *hole = (struct entry){0};
     o->size--;
 }
 
 int oracle_remove(struct oracle *o, uint64_t key)
 {
-    struct node **at = find(o, key);
-    if (!*at)
+    struct entry *e = find(o, key);
+    if (!e->used)
         return 0;
-    take_out(o, at);
+    take_out(o, e);
     return 1;
 }
 
@@ -127,25 +163,21 @@ uint64_t oracle_size(const struct oracle *o)
 
 int oracle_get(const struct oracle *o, uint64_t key, uint64_t *value)
 {
-    struct node *node = *find(o, key);
-    if (node && value)
-        *value = node->value;
-    return node != NULL;
+    const struct entry *e = find(o, key);
+    if (e->used && value)
+        *value = e->value;
+    return e->used;
 }
 
 int oracle_next(const struct oracle *o, uint64_t *cursor, uint64_t *key, uint64_t *value)
 {
-    uint64_t rank = *cursor & 0xffffffff, head = *cursor >> 32;
-    for (; head < o->heads; head++, rank = 0) {
-        struct node *node = o->head[head];
-        for (uint64_t i = 0; node && i < rank; i++)
-            node = node->next;
-        if (node) {
-            *key = node->key;
-            *value = node->value;
-            *cursor = head << 32 | (rank + 1);
-            return 1;
-        }
+    while (*cursor < places(o)) {
+        const struct entry *e = &o->place[(*cursor)++];
+        if (!e->used)
+            continue;
+        *key = e->key;
+        *value = e->value;
+        return 1;
     }
     return 0;
 }
@@ -203,57 +235,74 @@ static int wrong(char message[300], const char *format, ...)
 void oracle_choices(struct oracle *o, uint64_t key, uint64_t count, const uint64_t *values, int maybe_absent)
 {
     oracle_put(o, key, values[0]);
-    struct node *node = *find(o, key);
-    node->choices = malloc(count * sizeof *values);
-    node->choice_count = count;
-    node->maybe_absent = maybe_absent;
+    struct entry *e = find(o, key);
+    e->choices = malloc(count * sizeof *values);
+    e->choice_count = (uint32_t)count;
+    e->maybe_absent = (uint8_t)maybe_absent;
     for (uint64_t i = 0; i < count; i++)
-        node->choices[i] = values[i] & value_mask(o->width);
+        e->choices[i] = values[i] & value_mask(o->width);
+}
+
+static int allows(const struct entry *e, uint64_t value)
+{
+    if (!e->choice_count)
+        return e->value == value;
+    for (uint64_t i = 0; i < e->choice_count; i++)
+        if (e->choices[i] == value)
+            return 1;
+    return 0;
 }
 
 int oracle_allows(const struct oracle *o, uint64_t key, uint64_t value)
 {
-    const struct node *node = *find(o, key);
-    if (!node)
-        return 0;
-    if (!node->choice_count)
-        return node->value == value;
-    for (uint64_t i = 0; i < node->choice_count; i++)
-        if (node->choices[i] == value)
-            return 1;
-    return 0;
+    const struct entry *e = find(o, key);
+    return e->used && allows(e, value);
 }
+
+static int observe_pair(struct oracle *o, uint64_t key, uint64_t value, char message[300])
+{
+    struct entry *e = find(o, key);
+    if (!e->used)
+        return wrong(message, "the map holds key 0x%llx, which was not put in", (unsigned long long)key);
+    if (e->seen)
+        return wrong(message, "the map holds key 0x%llx twice", (unsigned long long)key);
+    if (!allows(e, value))
+        return wrong(message, "the map holds 0x%llx for key 0x%llx, due is 0x%llx%s",
+                     (unsigned long long)value, (unsigned long long)key,
+                     (unsigned long long)(e->choice_count ? e->choices[0] : e->value),
+                     e->choice_count > 1 ? " or another" : "");
+    forget_choices(e);
+    e->value = value;
+    e->seen = 1;
+    return 1;
+}
+
+/* What was not seen goes if it may be absent. */
+static int observe_absent(struct oracle *o, char message[300])
+{
+    for (uint64_t i = 0; i < places(o); i++) {
+        struct entry *e = &o->place[i];
+        while (e->used && !e->seen) {
+            if (!e->maybe_absent)
+                return wrong(message, "the map does not hold key 0x%llx", (unsigned long long)e->key);
+            take_out(o, e); /* another may move up to here */
+        }
+    }
+    for (uint64_t i = 0; i < places(o); i++)
+        o->place[i].seen = 0;
+    return 1;
+}
+
+#define AHEAD 16 /* pairs whose places are fetched before they are looked at */
 
 int oracle_observe(struct oracle *o, uint64_t n, const struct column *keys, const struct column *values,
                    char message[300])
 {
     for (uint64_t i = 0; i < n; i++) {
-        uint64_t key = column_get(keys, i), value = values ? column_get(values, i) : 0;
-        struct node *node = *find(o, key);
-        if (!node)
-            return wrong(message, "the map holds key 0x%llx, which was not put in", (unsigned long long)key);
-        if (node->seen)
-            return wrong(message, "the map holds key 0x%llx twice", (unsigned long long)key);
-        if (!oracle_allows(o, key, value))
-            return wrong(message, "the map holds 0x%llx for key 0x%llx, due is 0x%llx%s",
-                         (unsigned long long)value, (unsigned long long)key,
-                         (unsigned long long)(node->choice_count ? node->choices[0] : node->value),
-                         node->choice_count > 1 ? " or another" : "");
-        forget_choices(node);
-        node->value = value;
-        node->seen = 1;
+        if (i + AHEAD < n)
+            __builtin_prefetch(home(o, column_get(keys, i + AHEAD)));
+        if (!observe_pair(o, column_get(keys, i), values ? column_get(values, i) : 0, message))
+            return 0;
     }
-    for (uint64_t i = 0; i < o->heads; i++)
-        for (struct node **at = &o->head[i]; *at;) {
-            struct node *node = *at;
-            if (!node->seen && !node->maybe_absent)
-                return wrong(message, "the map does not hold key 0x%llx", (unsigned long long)node->key);
-            if (!node->seen) {
-                take_out(o, at);
-                continue;
-            }
-            node->seen = 0;
-            at = &node->next;
-        }
-    return 1;
+    return observe_absent(o, message);
 }

@@ -1,6 +1,6 @@
 /* oracle.h: what a map must answer, by the plainest means.
  *
- * The oracle is a chained table from key to value. It is told of each batch with all that the map under test answered
+ * The oracle is a table from key to value. It is told of each batch with all that the map under test answered
  * (a trial), says whether some order of the batch's entries explains those answers, and takes on the state that they
  * lead to. Where several states are legal (several entries with one key and COHORT_WINNER_ANY) it keeps them all, until
  * it is shown what the map holds. */
@@ -19,7 +19,11 @@ uint64_t oracle_size(const struct oracle *);
 int oracle_get(const struct oracle *, uint64_t key, uint64_t *value); /* 1: it is in; value may be NULL */
 void oracle_put(struct oracle *, uint64_t key, uint64_t value);       /* replaces */
 
+/* Room for so many keys: before many are put in order of their ranks, which would crowd the beginning of a small table. */
+void oracle_reserve(struct oracle *, uint64_t size);
+
 int oracle_remove(struct oracle *, uint64_t key); /* 1: it was in */
+uint64_t oracle_rank(uint64_t key);               /* a bijection: in its order keys lie in memory */
 cohort_width oracle_width(const struct oracle *);
 
 /* The key has one of these values (count > 0), or may be absent: which is not known. */

@@ -139,6 +139,15 @@ uint64_t test_random(struct test *);
 uint64_t test_below(struct test *, uint64_t n); /* in [0, n), n > 0 */
 uint64_t test_mix(uint64_t);                    /* a bijection without a pattern */
 
+/* ---- order -------------------------------------------------------------------------------------------------------- */
+
+/* Puts pairs in order of their ranks, those of one rank as they were. Counts digits: a pass over the pairs for each byte that
+ * is not the same in all ranks. */
+struct test_pair {
+    uint64_t rank, index;
+};
+void test_order(struct test_pair *, uint64_t n);
+
 /* By how thorough the run is to be. */
 static inline uint64_t test_scale(const struct test *t, uint64_t quick, uint64_t normal, uint64_t ci)
 {
