@@ -102,6 +102,7 @@ static void multisplit_numbers(struct test *t)
     BAD(d.method = (cohort_split_method)7, COHORT_RANGE, "method", "7");
     BAD(d.method = (cohort_split_method)-1, COHORT_RANGE, "method", "-1");
     BAD(d.permutation_bytes = 2, COHORT_RANGE, "permutation_bytes", "2");
+    BAD(d.method = COHORT_SPLIT_RESERVED, COHORT_UNSUPPORTED, "RESERVED", "desc.unordered is 0");
     BAD(d.n = (1ull << 32) + 1, COHORT_RANGE, "permutation_bytes", "4294967297");
     BAD(d.columns = 17, COHORT_RANGE, "columns", "17");
     BAD(d.column = NULL, COHORT_NULL, "desc.column", "2");

@@ -169,6 +169,16 @@ CO_INLINE int split_belongs(const struct split_room *r, co_u32 number, co_u32 j,
     return shape.form != SPLIT_ANY || (number != SPLIT_BAD && split_mine(shape) + j * 32 < r->count);
 }
 
+/* A counter that is half of a word. Additions to one address go one by one, so those lanes that have the bucket of the first lane leave
+ * them to it. By a full warp. */
+CO_INLINE void split_count_half(const struct split_room *r, co_u32 b)
+{
+    co_u32 first = co_shuffle32(CO_FULL_WARP, b, 0), same = co_ballot(CO_FULL_WARP, b == first);
+    co_u32 entries = b != first ? 1 : co_lane() ? 0 : co_ones32(same);
+    if (b != SPLIT_BAD && entries)
+        co_add32(r->mine + b / 2, entries << b % 2 * 16);
+}
+
 CO_INLINE void split_count_tile(const struct split_step *s, const struct split_room *r,
                                 const struct split_values *v, struct split_shape shape)
 {
@@ -178,11 +188,10 @@ CO_INLINE void split_count_tile(const struct split_step *s, const struct split_r
     co_warp_sync(CO_FULL_WARP);
     CO_EACH_ITEM (j, shape.items) {
         co_u32 b = split_number_of(&s->number, split_value(v, j, shape), shape.form, r->wide);
-        if (!split_belongs(r, b, j, shape))
-            continue;
+        int belongs = split_belongs(r, b, j, shape);
         if (split_halves(shape))
-            co_add32(r->mine + b / 2, 1u << b % 2 * 16);
-        else
+            split_count_half(r, belongs ? b : SPLIT_BAD);
+        else if (belongs)
             co_add32(r->mine + b, 1);
     }
 }
