@@ -8,65 +8,103 @@
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------------- */
 
-static int is_ids(const struct split_step *step)
+#define TEST_BUCKETS 4u /* up to which there are instances for SPLIT_TEST */
+
+/* Ids are left behind by the count, and go along as the first column. */
+static void leave_ids(struct split_step *step, struct arena *arena)
 {
-    return step->ids_out || step->fn.kind == SPLIT_IDS8 || step->fn.kind == SPLIT_IDS16 ||
-           step->fn.kind == SPLIT_IDS32;
+    pass_add_part(step, step->part[0].in, step->part[0].out, step->part[0].bytes, step->part[0].stride);
+    if (!step->part[0].out)
+        step->parts--;
+    step->ids_bytes = step->buckets + step->can_fail <= 256 ? 1 : 2;
+    step->ids_out = take(arena, at_least_one(step->n) * step->ids_bytes);
+    step->part[0] = (struct split_part){step->ids_out, NULL, step->ids_bytes, step->ids_bytes};
 }
 
-/* A key whose number none is above, of a cheap function. */
-static co_u64 last_key(const struct split_step *step)
+/* A field of the entry, all of whose numbers are good, or not. */
+static unsigned by_field(struct split_step *step, unsigned from, co_u32 field, co_u32 ids)
+{
+    struct split_number *n = &step->number;
+    unsigned bits = 8 * step->part[0].bytes;
+    if (from >= bits)
+        from = field = 0;
+    if (step->can_fail) {
+        n->from = from;
+        n->field = field;
+        n->ids = ids;
+        return SPLIT_LOOSE;
+    }
+    n->mask &= n->shift < 32 ? field >> n->shift : 0;
+    n->shift += from;
+    if (n->shift >= bits)
+        n->shift = n->mask = 0;
+    step->last_key = (co_u64)(n->mask < step->buckets ? n->mask : step->buckets - 1) << n->shift;
+    return SPLIT_FIELD;
+}
+
+static unsigned by_ranges(struct split_step *step)
 {
     const struct split_fn *fn = &step->fn;
+    struct split_number *n = &step->number;
     co_u64 id = (co_u64)(step->buckets - 1) << step->shift;
-    switch (fn->kind) {
-    case SPLIT_RANGES:
-    case SPLIT_DELTA:
-        return id > (fn->b - fn->a) / fn->by.divisor ? fn->b : fn->a + id * fn->by.divisor;
-    case SPLIT_BETWEEN:
-        return fn->a;
-    case SPLIT_MASKED:
-        return fn->b;
-    default:
-        return id;
-    }
+    n->inverse = step->inverse;
+    n->low = fn->a;
+    n->high = fn->b;
+    n->most = fn->buckets - 1;
+    n->factor = 1;
+    step->last_key = id > (fn->b - fn->a) / fn->by.divisor ? fn->b : fn->a + id * fn->by.divisor;
+    return SPLIT_DIVIDED;
 }
 
-static void by_field(struct split_step *step, unsigned shift, co_u32 mask, unsigned bits)
+static unsigned by_modulo(struct split_step *step)
 {
-    co_u64 most = mask < step->buckets ? mask : step->buckets - 1;
-    step->number.shift = shift < bits ? shift : 0;
-    step->number.mask = shift < bits ? mask : 0;
-    step->last_key = shift < bits ? most << shift : 0;
+    struct split_number *n = &step->number;
+    n->inverse = step->inverse;
+    n->high = n->keep = n->most = ~0u;
+    n->factor = 0u - step->fn.buckets;
+    step->last_key = (co_u64)(step->buckets - 1) << step->shift;
+    return SPLIT_DIVIDED;
+}
+
+/* Empty tests are never true: 0 - 1 <= 0. */
+static unsigned by_test(struct split_step *step)
+{
+    const struct split_fn *fn = &step->fn;
+    struct split_number *n = &step->number;
+    int between = fn->kind == SPLIT_BETWEEN, empty = between && fn->a > fn->b;
+    n->keep = empty ? 0 : between ? ~0ull : fn->a;
+    n->low = empty ? 1 : between ? fn->a : fn->b;
+    n->high = empty || !between ? 0 : fn->b - fn->a;
+    step->last_key = n->low;
+    return SPLIT_TEST;
 }
 
 /* How the place kernel finds numbers: the form of its instance. */
-static unsigned find_numbers(struct split_step *step)
+static unsigned find_numbers(struct split_step *step, struct arena *arena)
 {
     const struct split_fn *fn = &step->fn;
-    unsigned form = SPLIT_ANY, bits = 8 * step->part[0].bytes;
-    step->number = (struct split_number){*fn, step->inverse, step->shift, step->mask};
+    int narrow = step->part[0].bytes == 4 && pass_widest(step) == 4;
+    memset(&step->number, 0, sizeof step->number);
+    step->number.shift = step->shift;
+    step->number.mask = step->mask;
     step->last_key = 0;
-    if (step->ids_out) { /* they are numbers */
-        step->number.fn.buckets = step->buckets;
-        step->number.shift = 0;
-        step->number.mask = ~0u;
+    if (pass_ids_width(fn->kind))
+        return by_field(step, 0, ~0u, fn->buckets);
+    if (!step->ids_out && fn->kind == SPLIT_BITS)
+        return by_field(step, (unsigned)fn->a, (co_u32)fn->b, fn->buckets);
+    if (!step->ids_out && !step->can_fail) {
+        if (narrow && (fn->kind == SPLIT_RANGES || fn->kind == SPLIT_DELTA))
+            return by_ranges(step);
+        if (narrow && fn->kind == SPLIT_MODULO)
+            return by_modulo(step);
+        if (step->buckets <= TEST_BUCKETS && (fn->kind == SPLIT_BETWEEN || fn->kind == SPLIT_MASKED))
+            return by_test(step);
     }
-    if (is_ids(step)) {
-        step->number.fn.kind = SPLIT_IDS32;
-        if (!step->can_fail) {
-            by_field(step, step->number.shift, step->number.mask, bits);
-            form = SPLIT_FIELD;
-        }
-    } else if (!step->can_fail && fn->kind == SPLIT_BITS) {
-        co_u32 mask = step->shift < 32 ? (co_u32)fn->b >> step->shift & step->mask : 0;
-        by_field(step, (unsigned)fn->a + step->shift, mask, bits);
-        form = SPLIT_FIELD;
-    } else if (!step->can_fail && pass_widest(step) == 4) {
-        step->last_key = last_key(step);
-        form = SPLIT_WORD;
-    }
-    return form;
+    if (!step->ids_out)
+        leave_ids(step, arena);
+    step->number.shift = 0; /* what is left behind are numbers */
+    step->number.mask = ~0u;
+    return by_field(step, 0, ~0u, step->buckets);
 }
 
 /* ---- plan -------------------------------------------------------------------------------------------------------------- */
@@ -88,10 +126,10 @@ cohort_status tile_plan(cohort_context *context, struct pass *p, struct arena *a
 {
     const struct gpu *g = gpu_of(context);
     struct split_step *step = &p->step;
-    p->form = find_numbers(step);
-    int alone = step->parts == 1 && step->part[0].bytes == 4 && p->form != SPLIT_ANY;
+    p->form = find_numbers(step, arena);
+    int alone = step->parts == 1 && step->part[0].bytes == 4 && p->form != SPLIT_LOOSE;
     p->tuning = split_tuning_for(g->driver, g->architecture, step->buckets,
-                                 p->form == SPLIT_ANY ? 8 : pass_widest(step), !alone);
+                                 p->form == SPLIT_LOOSE ? 8 : pass_widest(step), !alone);
     if (!p->tuning)
         return context_fail(context, COHORT_UNSUPPORTED, "a tile of a split does not do %u buckets",
                             step->buckets);
@@ -124,7 +162,7 @@ static cohort_status tally(cohort_context *context, const struct pass *p)
 
 static cohort_status place(cohort_context *context, const struct pass *p)
 {
-    static const char *const forms[] = {"field", "word", "any"};
+    static const char *const forms[] = {"field", "loose", "divided", "test"};
     const struct split_tuning *t = p->tuning;
     char name[64];
     snprintf(name, sizeof name, "multisplit_%s_%u_%u_%ux%u_%s", t->columns ? "columns" : "keys", t->widest,

@@ -326,28 +326,34 @@ CO_INLINE void split_place(const struct split_step *s, co_u8 *memory, struct spl
     }
 #define SPLIT_KEYS(bits, items, threads, blocks)                              \
     SPLIT_PLACE(keys, 0, 4, bits, items, threads, blocks, field, SPLIT_FIELD) \
-    SPLIT_PLACE(keys, 0, 4, bits, items, threads, blocks, word, SPLIT_WORD)
+    SPLIT_PLACE(keys, 0, 4, bits, items, threads, blocks, divided, SPLIT_DIVIDED)
 #define SPLIT_NARROW(bits, items, threads, blocks)                               \
     SPLIT_PLACE(columns, 1, 4, bits, items, threads, blocks, field, SPLIT_FIELD) \
-    SPLIT_PLACE(columns, 1, 4, bits, items, threads, blocks, word, SPLIT_WORD)
+    SPLIT_PLACE(columns, 1, 4, bits, items, threads, blocks, divided, SPLIT_DIVIDED)
 #define SPLIT_WIDE(bits, items, threads, blocks)                                 \
     SPLIT_PLACE(columns, 1, 8, bits, items, threads, blocks, field, SPLIT_FIELD) \
-    SPLIT_PLACE(columns, 1, 8, bits, items, threads, blocks, any, SPLIT_ANY)
+    SPLIT_PLACE(columns, 1, 8, bits, items, threads, blocks, loose, SPLIT_LOOSE)
 
 #if defined(COHORT_SIM)
 SPLIT_KEYS(5, 4, 64, 1)
+SPLIT_PLACE(keys, 0, 4, 5, 4, 64, 1, test, SPLIT_TEST)
 SPLIT_NARROW(8, 3, 64, 1)
+SPLIT_PLACE(columns, 1, 4, 8, 3, 64, 1, test, SPLIT_TEST)
 SPLIT_NARROW(11, 3, 64, 1)
 SPLIT_WIDE(8, 3, 64, 1)
+SPLIT_PLACE(columns, 1, 8, 8, 3, 64, 1, test, SPLIT_TEST)
 SPLIT_WIDE(11, 3, 64, 1)
 #else
 SPLIT_KEYS(2, 32, 384, 3)
+SPLIT_PLACE(keys, 0, 4, 2, 32, 384, 3, test, SPLIT_TEST)
 SPLIT_KEYS(5, 32, 384, 3)
 SPLIT_KEYS(8, 32, 384, 3)
 SPLIT_KEYS(11, 32, 256, 2)
 SPLIT_NARROW(5, 18, 320, 2)
+SPLIT_PLACE(columns, 1, 4, 5, 18, 320, 2, test, SPLIT_TEST)
 SPLIT_NARROW(8, 18, 320, 2)
 SPLIT_NARROW(11, 17, 320, 2)
 SPLIT_WIDE(8, 14, 320, 2)
+SPLIT_PLACE(columns, 1, 8, 8, 14, 320, 2, test, SPLIT_TEST)
 SPLIT_WIDE(11, 14, 320, 2)
 #endif

@@ -29,10 +29,6 @@ CO_INLINE co_u32 split_id_of(const struct split_fn *fn, co_u64 inverse, co_u32 k
         co_u32 at = inside < f.a ? 0 : split_quotient(inverse, inside - (co_u32)f.a);
         return at < f.buckets ? at : f.buckets - 1;
     }
-    if (!wide && kind == SPLIT_BETWEEN)
-        return key >= (co_u32)f.a && key <= (co_u32)f.b;
-    if (!wide && kind == SPLIT_MASKED)
-        return (key & (co_u32)f.a) == (co_u32)f.b;
     return split_id(&f, wide_key, 0, wide);
 }
 
@@ -92,32 +88,25 @@ CO_INLINE void split_easy_ids(const struct split_step *s, const co_u64 *keys, co
 #undef SPLIT_IDS
 }
 
-/* And of one entry. */
-CO_INLINE co_u32 split_easy_id(const struct split_number *number, co_u64 key, int wide)
+/* The number of an entry's bucket; SPLIT_BAD, of SPLIT_LOOSE alone: it has none. `form` is a literal. */
+CO_INLINE co_u32 split_number_of(const struct split_number *n, co_u64 key, co_u32 form, int wide)
 {
-#define SPLIT_ID(kind) return split_id_of(&number->fn, number->inverse, kind, key, wide)
-    if (wide)
-        switch (number->fn.kind) {
-            SPLIT_EASY_CASES(SPLIT_ID)
-        }
-    else
-        switch (number->fn.kind) {
-            SPLIT_EASY_CASES(SPLIT_ID)
-            SPLIT_DIVIDING_CASES(SPLIT_ID)
-        }
-    return (co_u32)key;
-#undef SPLIT_ID
-}
-
-/* The number of an entry's bucket; SPLIT_BAD, of SPLIT_ANY alone: it has none. `form` is a literal. */
-CO_INLINE co_u32 split_number_of(const struct split_number *number, co_u64 key, co_u32 form, int wide)
-{
+    co_u32 word = (co_u32)key, id = word;
     if (form == SPLIT_FIELD)
-        return (wide ? (co_u32)(key >> number->shift) : (co_u32)key >> number->shift) & number->mask;
-    co_u32 id = split_easy_id(number, key, form == SPLIT_ANY && wide);
-    if (form == SPLIT_ANY && id >= number->fn.buckets)
-        return SPLIT_BAD;
-    return id >> number->shift & number->mask;
+        return (wide ? (co_u32)(key >> n->shift) : word >> n->shift) & n->mask;
+    if (form == SPLIT_LOOSE) {
+        id = (wide ? (co_u32)(key >> n->from) : word >> n->from) & n->field;
+        return id < n->ids ? id >> n->shift & n->mask : SPLIT_BAD;
+    }
+    if (form == SPLIT_DIVIDED) {
+        co_u32 low = (co_u32)n->low, high = (co_u32)n->high, inside = word < high ? word : high;
+        co_u32 at = split_quotient(n->inverse, (inside > low ? inside : low) - low);
+        id = (word & (co_u32)n->keep) + (at < n->most ? at : n->most) * n->factor;
+    }
+    if (form == SPLIT_TEST)
+        id = wide ? (key & n->keep) - n->low <= n->high
+                  : (word & (co_u32)n->keep) - (co_u32)n->low <= (co_u32)n->high;
+    return id >> n->shift & n->mask;
 }
 
 #endif

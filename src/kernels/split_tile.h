@@ -15,7 +15,7 @@
  * the first. The next column's loads are under way meanwhile.
  *
  * Left out. What lies behind the end of a tile that is not whole counts as an entry of the last bucket: so it comes to lie behind all
- * others, and is not written. An entry that has no bucket (SPLIT_ANY) gets no place.
+ * others, and is not written. An entry that has no bucket (SPLIT_LOOSE) gets no place.
  *
  * Where a bucket's entries go in the output comes from a table of spans, from the tiles before, or from places taken (see
  * shape/split_step.h); nothing else differs.
@@ -166,7 +166,7 @@ CO_INLINE void split_load(const struct split_room *r, const struct split_part *p
 /* Has the lane's j-th entry a bucket? */
 CO_INLINE int split_belongs(const struct split_room *r, co_u32 number, co_u32 j, struct split_shape shape)
 {
-    return shape.form != SPLIT_ANY || (number != SPLIT_BAD && split_mine(shape) + j * 32 < r->count);
+    return shape.form != SPLIT_LOOSE || (number != SPLIT_BAD && split_mine(shape) + j * 32 < r->count);
 }
 
 /* A counter that is half of a word. Additions to one address go one by one, so those lanes that have the bucket of the first lane leave
@@ -323,7 +323,7 @@ CO_INLINE void split_rank(const struct split_step *s, const struct split_room *r
         co_u32 b = split_number_of(&s->number, value, shape.form, r->wide);
         co_u32 same = co_match_bits(b, shape.bits), next = 0;
         int belongs = split_belongs(r, b, j, shape);
-        if (shape.form == SPLIT_ANY)
+        if (shape.form == SPLIT_LOOSE)
             same &= co_ballot(CO_FULL_WARP, belongs);
         if (belongs)
             next = split_counter(r->mine, b, shape);
@@ -353,7 +353,7 @@ CO_INLINE co_u32 split_end(const struct split_room *r, co_u32 b, struct split_sh
 CO_INLINE co_u64 split_reserve(const struct split_step *s, const struct split_room *r, co_u32 b,
                                co_u32 entries, struct split_shape shape)
 {
-    if (shape.form != SPLIT_ANY && b == split_number_of(&s->number, s->last_key, shape.form, r->wide))
+    if (shape.form != SPLIT_LOOSE && b == split_number_of(&s->number, s->last_key, shape.form, r->wide))
         entries -= shape.items * shape.threads - r->count;
     return entries ? co_add64(s->before + b, entries) : 0;
 }
@@ -397,7 +397,7 @@ CO_INLINE void split_write_first(const struct split_step *s, const struct split_
     co_u32 each = 32 / split_kept_bits(shape);
     CO_EACH_ITEM (j, shape.items) {
         co_u32 place = j * shape.threads + co_thread(), b = 0;
-        if (shape.form != SPLIT_ANY || place < many) {
+        if (shape.form != SPLIT_LOOSE || place < many) {
             co_u64 v = split_get(r, place, shape.widest);
             b = split_number_of(&s->number, v, shape.form, r->wide);
             if (bytes && place < many)
@@ -440,7 +440,7 @@ CO_INLINE void split_arrange(const struct split_room *r, const struct split_valu
 {
     CO_EACH_ITEM (j, shape.items) {
         co_u32 two = co_anew32(places[j / 2]), place = j % 2 ? two >> 16 : two & 0xffff;
-        if (shape.form != SPLIT_ANY || place != SPLIT_NO_PLACE)
+        if (shape.form != SPLIT_LOOSE || place != SPLIT_NO_PLACE)
             split_put(r, place, split_value(v, j, shape), bytes);
     }
 }
@@ -477,7 +477,7 @@ CO_INLINE void split_tile(const struct split_step *s, const struct split_room *r
     co_u32 many = split_scan(s, r, shape);
     if (shape.columns && co_thread() == 0)
         co_write64(r->first, first);
-    if (shape.form != SPLIT_ANY)
+    if (shape.form != SPLIT_LOOSE)
         many = r->count;
     split_rank(s, r, &v, places, shape);
     co_block_sync();

@@ -19,9 +19,20 @@
 /* How a tile knows where its entries go. */
 enum { SPLIT_BY_SPANS = 0, SPLIT_BY_LOOK_BACK = 1, SPLIT_BY_RESERVING = 2 };
 
-/* How the place kernel finds a bucket's number: a bit field of the entry (ids are one too); a cheap function of a 4-byte key; or any
- * cheap one, where some may have no bucket. */
-enum { SPLIT_FIELD = 0, SPLIT_WORD = 1, SPLIT_ANY = 2 };
+/* How the place kernel finds the number of an entry's bucket, without a branch. With number = id >> shift & mask throughout:
+ *   FIELD    id = entry, a bit field of the key or an id, all of which are good
+ *   LOOSE    id = entry >> from & field, with ids from `ids` on bad
+ *   DIVIDED  id = (key & keep) + min((clamp(key, low, high) - low) / divisor, most) * factor, of 4-byte keys: modulo and ranges
+ *   TEST     id = (key & keep) - low <= high
+ * All other functions leave ids behind when entries are counted. */
+enum { SPLIT_FIELD = 0, SPLIT_LOOSE = 1, SPLIT_DIVIDED = 2, SPLIT_TEST = 3 };
+
+struct split_number {
+    co_u64 low, high, keep;
+    co_u64 inverse; /* of the divisor, as below */
+    co_u32 most, factor, from, field, ids;
+    co_u32 shift, mask;
+};
 
 /* A column, or one half of a column of 16 bytes an entry. */
 struct split_part {
@@ -32,13 +43,6 @@ struct split_part {
 };
 
 #define SPLIT_PARTS_MOST (2 * SPLIT_COLUMNS_MOST + 4)
-
-/* What the place kernel finds the number of an entry's bucket by. SPLIT_FIELD: entry >> shift & mask; else the same of the id. */
-struct split_number {
-    struct split_fn fn;
-    co_u64 inverse;
-    co_u32 shift, mask;
-};
 
 struct split_step {
     co_u64 n;
