@@ -21,9 +21,9 @@ typedef co_u64 __attribute__((may_alias)) cpu_u64;
 /* By which loop a batch is done. */
 enum { CPU_FIND, CPU_PUT, CPU_OTHER };
 
-/* Where the walks of a group begin, and by how much they go on: bytes of the table. */
+/* Where the walks of a group begin, in bytes of the table, and what tells by how much they go on. */
 struct cpu_starts {
-    co_u64 home[CPU_GROUP], step[CPU_GROUP];
+    co_u64 home[CPU_GROUP], hash[CPU_GROUP];
 };
 
 /* Entries that are left over, round and round: which, their next bucket, their steps, how many buckets they have seen. */

@@ -25,14 +25,14 @@
 static __attribute__((noinline)) int MAP(starts)(const struct cpu_range *c, const KEY *restrict keys,
                                                  struct cpu_starts *restrict starts)
 {
-    const co_u64 seed = c->b->view.seed, mask = c->b->view.mask, steps = c->b->view.linear ? 0 : mask;
+    const co_u64 seed = c->b->view.seed, mask = c->b->view.mask;
     const co_u32 pages = c->b->view.pages;
     const unsigned shift = c->shift;
     KEY greatest = 0;
     for (int i = 0; i < CPU_GROUP; i++) {
         co_u64 h = co_hash(keys[i], seed), page = (co_u64)(co_u32)(h >> 32) * pages >> 32;
         starts->home[i] = ((page << shift) + (h & mask)) * MAP_BUCKET_BYTES;
-        starts->step[i] = (((h >> 16) & steps) | 1) * MAP_BUCKET_BYTES;
+        starts->hash[i] = h;
     }
     for (int i = 0; i < CPU_GROUP; i++)
         greatest = keys[i] > greatest ? keys[i] : greatest;
@@ -136,9 +136,11 @@ CO_INLINE void MAP(leave)(struct cpu_range *c, co_u64 entry, co_u64 bucket, co_u
 CO_INLINE void MAP(leave_group)(struct cpu_range *c, co_u64 base, co_u32 left,
                                 const struct cpu_starts *starts)
 {
+    const co_u64 steps = c->b->view.linear ? 0 : c->b->view.mask;
     for (; left; left &= left - 1) {
         unsigned k = (unsigned)__builtin_ctz(left);
-        MAP(leave)(c, base + k, starts->home[k], starts->step[k], 1);
+        co_u64 step = (((starts->hash[k] >> 16) & steps) | 1) * MAP_BUCKET_BYTES;
+        MAP(leave)(c, base + k, starts->home[k], step, 1);
     }
 }
 
