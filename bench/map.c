@@ -7,10 +7,16 @@ static const struct experiment {
     const char *name;
     map_experiment measure;
     int usual; /* measured when none is named */
-} experiments[] = {
-    {"operations", map_operations, 1}, {"threads", map_threads, 1},   {"headline", map_headline, 1},
-    {"duplicates", map_duplicates, 1}, {"multimap", map_multimap, 1}, {"groups", map_groups, 0},
-    {"sweep", map_sweep, 0},           {"deletes", map_deletes, 0},   {"host", map_host, 0}};
+} experiments[] = {{"operations", map_operations, 1},
+                   {"threads", map_threads, 1},
+                   {"headline", map_headline, 1},
+                   {"duplicates", map_duplicates, 1},
+                   {"multimap", map_multimap, 1},
+                   {"groups", map_groups, 0},
+                   {"sweep", map_sweep, 0},
+                   {"deletes", map_deletes, 0},
+                   {"host", map_host, 0},
+                   {"loads", map_loads, 0}};
 enum { EXPERIMENTS = sizeof experiments / sizeof *experiments };
 
 /* ---- options --------------------------------------------------------------------------------------------------------- */
@@ -43,7 +49,7 @@ static int experiment_check(const char *list, fault *fault)
             return fault_set(fault, CLI_BAD_INPUT,
                              "--experiment %s: must be operations, threads, headline, duplicates, multimap, "
                              "groups, sweep, "
-                             "deletes, host or all",
+                             "deletes, host, loads or all",
                              word);
     }
     return CLI_OK;
@@ -59,6 +65,7 @@ static int asked_for(const struct experiment *e, const char *list)
 typedef struct map_options {
     bench_options common;
     const char *n, *load, *width, *only, *experiment, *peers;
+    int tune;
 } map_options;
 
 static int sizes_take(map_plan *plan, const char *list, fault *fault)
@@ -116,6 +123,8 @@ static int measure(map_plan *plan, const map_options *o, fault *fault)
     int status = defaults_take(plan, fault) || sizes_check(plan, fault) ? fault->status : CLI_OK;
     if (!status)
         status = bench_peers_find(plan->b, o->peers, plan->b->dev.cpu, folder, &plan->peers, fault);
+    if (!status && o->tune)
+        return map_tune(plan, fault);
     for (size_t i = 0; i < EXPERIMENTS && !status; i++)
         if (asked_for(&experiments[i], o->experiment))
             status = experiments[i].measure(plan, fault);
@@ -133,7 +142,8 @@ int bench_map_main(int argc, char **argv, fault *fault)
                   {"--width", ARG_TEXT, &o.width, 0, 0, 0},
                   {"--only", ARG_TEXT, &o.only, 0, 0, 0},
                   {"--experiment", ARG_TEXT, &o.experiment, 0, 0, 0},
-                  {"--peers", ARG_TEXT, &o.peers, 0, 0, 0}};
+                  {"--peers", ARG_TEXT, &o.peers, 0, 0, 0},
+                  {"--tune", ARG_FLAG, &o.tune, 0, 0, 0}};
     size_t rest;
     bench_command_set(&b, "map", argc, argv);
     int status = args_read(args, sizeof args / sizeof args[0], argc, argv, &rest, fault);

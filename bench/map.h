@@ -33,6 +33,8 @@ int map_multimap(const map_plan *plan, fault *fault);
 int map_deletes(const map_plan *plan, fault *fault);
 int map_sweep(const map_plan *plan, fault *fault);
 int map_host(const map_plan *plan, fault *fault);
+int map_loads(const map_plan *plan, fault *fault);
+int map_tune(const map_plan *plan, fault *fault);
 
 /* A fixed map and the columns that it is worked with. */
 typedef struct map_bench {

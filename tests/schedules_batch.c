@@ -293,6 +293,8 @@ static const char *kind_of(const struct draw *d)
         return "run";
     if (d->group > 1)
         return d->op == CO_OP_FIND ? "find_group" : "insert_group";
+    if (d->op == CO_OP_FIND && d->n % 2)
+        return "find_relaxed";
     return names[d->op < CO_OP_ADD ? d->op : CO_OP_ADD];
 }
 

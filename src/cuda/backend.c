@@ -387,6 +387,7 @@ cohort_status cuda_backend_open(cohort_context *context, const cohort_context_op
         release(g);
         return COHORT_NO_DEVICE;
     }
+    g->maps = map_tuning_for(driver, g->architecture);
     if (r == CUDA_OK)
         r = begin(g, options->stream);
     if (r != CUDA_OK) {

@@ -55,13 +55,19 @@ cohort_status gpu_launch_grid(cohort_context *context, const char *kernel, unsig
     return gpu_leave(context, launch(context, kernel, blocks, block, shared_bytes, args));
 }
 
-cohort_status gpu_launch(cohort_context *context, const char *kernel, uint64_t items, const void *args)
+cohort_status gpu_launch_tuned(cohort_context *context, const char *kernel, uint64_t items, unsigned block,
+                               unsigned blocks, const void *args)
 {
-    struct gpu *g = gpu_of(context);
-    uint64_t block = g->tuning->block, most = (uint64_t)g->multiprocessors * g->tuning->blocks;
+    uint64_t most = (uint64_t)gpu_of(context)->multiprocessors * blocks;
     if (!items)
         return COHORT_OK;
-    uint64_t blocks = items / block + (items % block != 0);
-    return gpu_launch_grid(context, kernel, (unsigned)(blocks < most ? blocks : most), (unsigned)block, 0,
-                           args);
+    uint64_t all = items / block + (items % block != 0);
+    most = most < INT32_MAX ? most : INT32_MAX; /* blocks of a grid */
+    return gpu_launch_grid(context, kernel, (unsigned)(all < most ? all : most), block, 0, args);
+}
+
+cohort_status gpu_launch(cohort_context *context, const char *kernel, uint64_t items, const void *args)
+{
+    const struct gpu_tuning *tuning = gpu_of(context)->tuning;
+    return gpu_launch_tuned(context, kernel, items, tuning->block, tuning->blocks, args);
 }

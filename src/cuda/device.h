@@ -36,6 +36,19 @@ struct gpu_tuning {
 
 const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsigned architecture);
 
+/* The grids of the map's batches: threads of a block and blocks a multiprocessor, at most. A row serves devices as above. Lookups
+ * want more lanes than what changes the table. */
+struct map_tuning {
+    const char *driver;
+    unsigned architecture;
+    unsigned look_block, look_blocks;
+    unsigned change_block, change_blocks;
+    unsigned relaxed; /* 1: lookups by relaxed loads, to be compared */
+};
+
+/* The device's row, or what COHORT_MAP_TUNING says in the environment: the numbers after `architecture`, with commas. */
+struct map_tuning map_tuning_for(const struct cuda_driver *driver, unsigned architecture);
+
 /* How a split by tiles is done: the instance of its kernel, and how the input is cut. A row serves devices as above, up to `buckets`
  * buckets, columns of `widest` bytes, and, if `columns` is 1, more columns than the first. */
 struct split_tuning {
@@ -71,6 +84,7 @@ struct gpu_user;
 struct gpu {
     const struct cuda_driver *driver;
     const struct gpu_tuning *tuning;
+    struct map_tuning maps;
     cuda_device device;
     int ordinal;
     cuda_context primary;
@@ -101,6 +115,10 @@ cohort_status gpu_leave(cohort_context *context, cohort_status status);
  * copied. The grid has a thread for each of `items`, or as many as the tuning says: the kernel walks its
  * items with the grid's stride. With 0 items nothing is done. */
 cohort_status gpu_launch(cohort_context *context, const char *kernel, uint64_t items, const void *args);
+
+/* The same with the tuning's two numbers spelled out. */
+cohort_status gpu_launch_tuned(cohort_context *context, const char *kernel, uint64_t items, unsigned block,
+                               unsigned blocks, const void *args);
 
 /* The same with the grid spelled out: `blocks` blocks of `block` threads, and bytes of shared memory for
  * each. */

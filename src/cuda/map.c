@@ -24,24 +24,31 @@ int cuda_map_offers(cohort_context *context, co_u32 width, co_u32 group)
     return width == COHORT_WIDTH_32_32 && group <= 32 && (group & (group - 1)) == 0;
 }
 
+enum { NAME_BYTES = 48 };
+
+static const char *name_of(char name[NAME_BYTES], const char *kind, co_u32 width)
+{
+    snprintf(name, NAME_BYTES, "map_%s_%s", kind, suffixes[width]);
+    return name;
+}
+
 static cohort_status launch(cohort_context *context, const char *kind, co_u32 width, co_u64 items,
                             const void *args)
 {
-    char name[48];
-    snprintf(name, sizeof name, "map_%s_%s", kind, suffixes[width]);
-    return gpu_launch(context, name, items, args);
+    char name[NAME_BYTES];
+    return gpu_launch(context, name_of(name, kind, width), items, args);
 }
 
 /* ---- batches in device memory -------------------------------------------------------------------------- */
 
-static const char *kind_of(const struct map_batch *b)
+static const char *kind_of(const struct map_batch *b, const struct map_tuning *tuning)
 {
     static const char *const steps[] = {NULL, "run", "claim", "settle", "get", "rank"};
     if (b->step != MAP_STEP_APPLY)
         return steps[b->step];
     switch (b->op) {
     case CO_OP_FIND:
-        return b->group > 1 ? "find_group" : "find";
+        return b->group > 1 ? "find_group" : tuning->relaxed ? "find_relaxed" : "find";
     case CO_OP_INSERT:
         return b->group > 1 ? "insert_group" : "insert";
     case CO_OP_ASSIGN:
@@ -53,9 +60,15 @@ static const char *kind_of(const struct map_batch *b)
     }
 }
 
+/* Lookups that add up nothing may have as many warps as they like: the others add to a few words when they end. */
 static cohort_status launch_batch(cohort_context *context, const struct map_batch *b)
 {
-    return launch(context, kind_of(b), b->view.width, b->n, b);
+    const struct map_tuning *t = &gpu_of(context)->maps;
+    int looks = b->step == MAP_STEP_GET || (b->step == MAP_STEP_APPLY && b->op == CO_OP_FIND && !b->counts);
+    char name[NAME_BYTES];
+    name_of(name, kind_of(b, t), b->view.width);
+    return gpu_launch_tuned(context, name, b->n, looks ? t->look_block : t->change_block,
+                            looks ? t->look_blocks : t->change_blocks, b);
 }
 
 /* ---- the ledger ---------------------------------------------------------------------------------------- */

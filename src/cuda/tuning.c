@@ -1,4 +1,6 @@
 /* tuning.c: launch geometry and sizes, as data. The last row that fits a device is its own. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "device.h"
@@ -39,6 +41,34 @@ const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsign
         if (strcmp(rows[i].driver, driver->name) == 0 && rows[i].architecture <= architecture)
             best = &rows[i];
     return best;
+}
+
+/* `cohort bench map --tune` prints these rows. */
+static const struct map_tuning maps[] = {
+    /* driver arch; lookups: block, blocks; changes: block, blocks; relaxed loads */
+    {"cuda", 80, 256, 128, 256, 128, 0},
+    {"cuda", 90, 256, 1048576, 256, 128, 0},
+    {"sim", 0, 64, 5, 64, 4, 0},
+};
+
+static int is_block(unsigned threads)
+{
+    return threads >= 32 && threads <= 256 && threads % 32 == 0;
+}
+
+struct map_tuning map_tuning_for(const struct cuda_driver *driver, unsigned architecture)
+{
+    const char *given = getenv("COHORT_MAP_TUNING");
+    struct map_tuning row = {0}, other = {0};
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+        if (strcmp(maps[i].driver, driver->name) == 0 && maps[i].architecture <= architecture)
+            row = maps[i];
+    if (!given || sscanf(given, "%u,%u,%u,%u,%u", &other.look_block, &other.look_blocks, &other.change_block,
+                         &other.change_blocks, &other.relaxed) != 5)
+        return row;
+    int legal = is_block(other.look_block) && other.look_blocks && is_block(other.change_block) &&
+                other.change_blocks;
+    return legal ? other : row;
 }
 
 /* First those without columns, then by rising buckets, then by rising width: the first row that holds what is asked is taken, of the

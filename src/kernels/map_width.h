@@ -88,6 +88,11 @@ CO_KERNEL(NAME(find), struct map_batch)
 {
     MAP(batch)(args, MAP_STEP_APPLY, CO_OP_FIND);
 }
+/* To be compared: relaxed loads see what other kernels change meanwhile, and are slower. */
+CO_KERNEL(NAME(find_relaxed), struct map_batch)
+{
+    MAP(batch)(args, MAP_STEP_RELAXED, CO_OP_FIND);
+}
 CO_KERNEL(NAME(insert), struct map_batch)
 {
     MAP(batch)(args, MAP_STEP_APPLY, CO_OP_INSERT);

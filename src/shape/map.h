@@ -41,7 +41,8 @@ enum map_step {
     MAP_STEP_CLAIM = 2,
     MAP_STEP_SETTLE = 3,
     MAP_STEP_GET = 4,
-    MAP_STEP_RANK = 5
+    MAP_STEP_RANK = 5,
+    MAP_STEP_RELAXED = 6 /* of a kernel alone: FIND by relaxed loads */
 };
 
 /* What the passes of the winner rule tell each other of a batch's entries, besides the slots' words. */

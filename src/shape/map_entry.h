@@ -133,6 +133,10 @@ CO_INLINE int MAP(entry)(const struct map_batch *b, co_u32 step, co_u32 op, co_u
                          co_map_tally *tally)
 {
     KEY key = MAP(key_at)(b->keys, i);
+    if (step == MAP_STEP_RELAXED) {
+        *value = (VALUE)b->fallback;
+        return MAP(find)(&b->view, key, value);
+    }
     if (step == MAP_STEP_GET || (step == MAP_STEP_APPLY && op == CO_OP_FIND)) {
         *value = (VALUE)b->fallback;
         return MAP(find_quiet)(&b->view, key, value);

@@ -61,6 +61,11 @@ for n in 1 2; do
     judge "n = $n" test $? -eq 0 -a ! -s said
 done
 
+for what in --tune '--experiment loads'; do # of GPUs alone
+    # shellcheck disable=SC2086
+    bench map $tiny --n 2000 --load 0.5 --width 32/32 --peers none $what >printed 2>said
+    judge "bench map $what on a CPU" test $? -eq 0 -a ! -s said -a -n "$(grep 'a matter of GPUs' printed)"
+done
 refused "map with a file" 'x: bench map takes no files' "$cohort" bench map x
 refused "--n 0" '--n 0: must be a number from 1' "$cohort" bench map --n 0
 refused "--n of two things" '--n many: must be' "$cohort" bench map --n 1000,many
