@@ -10,7 +10,7 @@
 
 #include "../cli/output.h"
 
-enum { BENCH_RUNS_MOST = 32, BENCH_LIMITS = 9, BENCH_EXTRAS = 6, BENCH_PATH = 4096 };
+enum { BENCH_RUNS_MOST = 32, BENCH_LIMITS = 9, BENCH_EXTRAS = 12, BENCH_PATH = 4096 };
 
 #define BENCH_NO_LOAD (-1.0)
 

@@ -185,10 +185,30 @@ static uint64_t number_after(const char *text, const char *word)
     return 0;
 }
 
+/* The decimal number after `word` at the beginning of a line; 0 if there is none. */
+static double seconds_after(const char *text, const char *word)
+{
+    for (const char *line = text; line; line = strchr(line, '\n'), line += line != NULL)
+        if (!strncmp(line, word, strlen(word)))
+            return strtod(line + strlen(word), NULL);
+    return 0;
+}
+
 /* ---- measuring ---------------------------------------------------------------------------------------------------------------- */
+
+/* What our count tells of its phases, and what the row calls them. */
+static const struct phase {
+    const char *line, *extra;
+} phases[] = {{"  opening ", "opening_ms"},
+              {"  reading, counting ", "counting_ms"},
+              {"  taking out ", "taking_ms"},
+              {"  sorting ", "sorting_ms"},
+              {"  writing ", "writing_ms"}};
+enum { PHASES = sizeof phases / sizeof *phases };
 
 typedef struct outcome {
     double seconds[BENCH_RUNS_MOST];
+    double least, phases[PHASES]; /* of the fastest run */
     uint64_t peak, slots, distinct;
 } outcome;
 
@@ -216,6 +236,10 @@ static int recipe_run(const recipe *r, outcome *o, size_t run, fault *fault)
         o->peak = c.peak_bytes > o->peak ? c.peak_bytes : o->peak;
         if (!status && c.err && !step)
             o->slots = number_after(c.err, "  slots");
+        int least = !run || o->seconds[run] < o->least;
+        o->least = least ? o->seconds[run] : o->least;
+        for (size_t i = 0; i < PHASES && !status && c.err && !step && least; i++)
+            o->phases[i] = seconds_after(c.err, phases[i].line);
         child_free(&c);
         if (status)
             return status;
@@ -252,6 +276,8 @@ static bench_row row_make(const count_bench *c, const char *name, const outcome 
     bench_extra_set(&row, "distinct", (double)o->distinct);
     if (o->slots)
         bench_extra_set(&row, "table_bytes_a_kmer", (double)o->slots * 16 / (double)o->distinct);
+    for (size_t i = 0; i < PHASES && o->slots; i++)
+        bench_extra_set(&row, phases[i].extra, 1e3 * o->phases[i]);
     bench_extra_set(&row, "peak_bytes_a_kmer", (double)o->peak / (double)(o->distinct ? o->distinct : 1));
     return row;
 }

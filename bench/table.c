@@ -23,7 +23,7 @@ static void extras_text(char *to, size_t room, const bench_row *r)
 void bench_print_row(const bench_row *r, const bench_row *best)
 {
     char n[TEXT_NUMBER_BYTES], load[16] = "", keys[80], spread[40], limit[48] = "", peer[96] = "",
-                               extras[256], threads[24] = "", name[72];
+                               extras[400], threads[24] = "", name[72];
     if (r->load >= 0)
         snprintf(load, sizeof load, "%.2f", r->load);
     snprintf(name, sizeof name, "%s%s%s", r->name, *r->variant ? " " : "", r->variant);
