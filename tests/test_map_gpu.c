@@ -1,6 +1,7 @@
 /* test_map_gpu.c: what maps owe to programs that use the driver's own things: memory of other kinds, streams, graphs. */
 #include "subject.h"
 
+#include "cohort/device/map.h"
 #include "cuda/driver.h"
 
 #define N 500
@@ -190,8 +191,35 @@ static void graphs(struct test *t)
 }
 
 #define GPU (TEST_ON_SIM | TEST_ON_CUDA)
+/* A table that has many counters, to which many blocks add: their sum is the size, whoever put a key in and whoever took it out. */
+static void counters(struct test *t)
+{
+    cohort_map_options options = subject_options(t);
+    struct subject s;
+    uint64_t keys[N], size = 0;
+    cohort_map_view view;
+    options.fixed = 1;
+    options.capacity = 1u << 16;
+    s = subject_new(t, &options);
+    for (uint64_t i = 0; i < N; i++)
+        keys[i] = nth_key(i);
+    OK(t, cohort_map_get_view(s.map, &view));
+    CHECK(t, co_map_spread(&view) > 1);
+    OK(t, cohort_map_insert(s.map, N, keys, keys, NULL));
+    OK(t, cohort_map_size(s.map, &size));
+    EQUAL(t, size, N);
+    OK(t, cohort_map_erase(s.map, N / 4, keys + N / 2, NULL));
+    OK(t, cohort_map_size(s.map, &size));
+    EQUAL(t, size, N - N / 4);
+    OK(t, cohort_map_clear(s.map));
+    OK(t, cohort_map_size(s.map, &size));
+    EQUAL(t, size, 0);
+    subject_free(&s);
+}
+
 const struct test_case test_cases[] = {{"managed_memory", managed_memory, GPU},
                                        {"pinned_memory", pinned_memory, GPU},
                                        {"streams", streams, GPU | TEST_EACH_MEMORY},
                                        {"graphs", graphs, GPU},
+                                       {"counters", counters, GPU},
                                        {NULL, NULL, 0}};
