@@ -232,11 +232,11 @@ static void large(struct test *t)
 
 /* ---- histograms ---------------------------------------------------------------------------------------------------------- */
 
-static void histogram_do(struct test *t, cohort_fn_kind kind, uint64_t n, uint64_t m, unsigned key_bytes,
-                         int bad)
+static void histogram_of(struct test *t, enum key_pattern pattern, cohort_fn_kind kind, uint64_t n,
+                         uint64_t m, unsigned key_bytes, int bad)
 {
     struct column *mark = t->columns, *keys = column_new(t, n, key_bytes);
-    split_keys(t, keys, (enum key_pattern)test_below(t, KEY_PATTERNS), split_key_range(t, kind, m));
+    split_keys(t, keys, pattern, split_key_range(t, kind, m));
     struct split_model model = split_model(t, kind, m, keys, bad);
     struct column *bins =
         column_new_in(t, t->kind == TEST_CPU ? TEST_HOST : (enum test_memory)test_below(t, 2), m, 8);
@@ -275,6 +275,22 @@ static void histogram_do(struct test *t, cohort_fn_kind kind, uint64_t n, uint64
     column_drop(t, mark);
 }
 
+static void histogram_do(struct test *t, cohort_fn_kind kind, uint64_t n, uint64_t m, unsigned key_bytes,
+                         int bad)
+{
+    histogram_of(t, (enum key_pattern)test_below(t, KEY_PATTERNS), kind, n, m, key_bytes, bad);
+}
+
+/* Bins with more entries than half of a word can count. */
+static void hot_bins(struct test *t)
+{
+    const uint64_t m[] = {1, 49151, 49152, 65535, 65536};
+    for (int i = 0; i < 5; i++)
+        for (enum key_pattern pattern = t->kind == TEST_SIM && m[i] % 2 ? KEYS_FEW : KEYS_EQUAL;
+             pattern <= KEYS_FEW; pattern++)
+            histogram_of(t, pattern, COHORT_FN_MODULO, test_size(t, 3000017, 150011), m[i], i % 2 ? 8 : 4, 0);
+}
+
 static void histograms(struct test *t)
 {
     for (uint64_t i = test_scale(t, 1, 2, 10); i > 0; i--)
@@ -292,17 +308,11 @@ static void histograms(struct test *t)
 }
 
 const struct test_case test_cases[] = {
-    {"functions", functions, TEST_EACH_MEMORY},
-    {"methods", methods, TEST_EACH_MEMORY},
-    {"sizes", sizes, TEST_EACH_MEMORY},
-    {"patterns", patterns, TEST_EACH_MEMORY},
-    {"columns", columns, TEST_EACH_MEMORY},
-    {"widths", widths, TEST_EACH_MEMORY},
-    {"bad_ids", bad_ids, TEST_EACH_MEMORY},
-    {"tiny", tiny, TEST_EACH_MEMORY},
-    {"anything", anything, TEST_EACH_MEMORY},
-    {"large", large, TEST_EACH_MEMORY},
-    {"user", user, TEST_EACH_MEMORY},
-    {"histograms", histograms, TEST_EACH_MEMORY},
-    {NULL, NULL, 0},
+    {"functions", functions, TEST_EACH_MEMORY}, {"methods", methods, TEST_EACH_MEMORY},
+    {"sizes", sizes, TEST_EACH_MEMORY},         {"patterns", patterns, TEST_EACH_MEMORY},
+    {"columns", columns, TEST_EACH_MEMORY},     {"widths", widths, TEST_EACH_MEMORY},
+    {"bad_ids", bad_ids, TEST_EACH_MEMORY},     {"tiny", tiny, TEST_EACH_MEMORY},
+    {"anything", anything, TEST_EACH_MEMORY},   {"large", large, TEST_EACH_MEMORY},
+    {"user", user, TEST_EACH_MEMORY},           {"histograms", histograms, TEST_EACH_MEMORY},
+    {"hot_bins", hot_bins, TEST_EACH_MEMORY},   {NULL, NULL, 0},
 };

@@ -8,29 +8,32 @@
 #include "split.h"
 
 #define SPLIT_COUNT_BLOCKS 8u     /* a multiprocessor */
-#define SPLIT_SHARED_BINS  49152u /* buckets below which a block counts them all in its shared memory */
+#define SPLIT_SHARED_BINS  49152u /* buckets below which a block counts them in words of its shared memory */
 
 /* ---- counts ------------------------------------------------------------------------------------------------------------ */
 
-/* Each block has a span. */
+/* Each block has a span. Bins that do not fit as words are halves of words, in one large block a multiprocessor. */
 cohort_status split_count_all(cohort_context *context, const struct pass *p, co_u64 *bins)
 {
     const struct gpu *g = gpu_of(context);
     struct split_step step = p->step;
     char name[48];
-    int in_shared = step.buckets < SPLIT_SHARED_BINS;
-    unsigned shared = in_shared ? (step.buckets + 1) * 4 : 16;
+    int halves = step.buckets >= SPLIT_SHARED_BINS;
+    unsigned shared = halves ? ((step.buckets + 1) / 2 + 1) * 4 : (step.buckets + 1) * 4;
     unsigned each = shared > 65536 ? 1 : shared > 16384 ? 2 : SPLIT_COUNT_BLOCKS;
+    unsigned most = g->tuning->block * 4;
     step.part[0] = p->source;
     step.table = bins;
     step.spans = (uint64_t)g->multiprocessors * each;
     step.span = (step.n / step.spans + 4096) / 4096 * 4096;
-    step.in_shared = (co_u32)in_shared;
-    snprintf(name, sizeof name, "multisplit_count_%u", 8 * p->source.bytes);
+    snprintf(name, sizeof name, "multisplit_%s_%u", halves ? "halves" : "count", 8 * p->source.bytes);
     cohort_status status = context->backend->fill(context, bins, 0, step.buckets * sizeof *bins);
     if (status)
         return status;
-    return gpu_launch_grid(context, name, (unsigned)step.spans, g->tuning->block, shared, &step);
+    if (halves && most > SPLIT_HALVES_THREADS)
+        most = SPLIT_HALVES_THREADS;
+    return gpu_launch_grid(context, name, (unsigned)step.spans, halves ? most : g->tuning->block, shared,
+                           &step);
 }
 
 /* bins[b] = the entries in bucket b, of m; and how it went. */

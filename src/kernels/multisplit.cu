@@ -14,12 +14,30 @@
 
 /* ---- count ------------------------------------------------------------------------------------------------------------- */
 
+/* Where the bins are halves of words: a half that comes to 2^15 gives that to the bins in memory. The block meets before it adds more
+ * than 2^15 entries, so no half comes to 2^16. */
+CO_INLINE void split_tally_half(const struct split_step *s, co_u32 *bins, co_u32 b)
+{
+    co_u32 shift = b % 2 * 16;
+    if (b == s->buckets) {
+        co_store32(bins + (s->buckets + 1) / 2, 1);
+        return;
+    }
+    if ((co_add32(bins + b / 2, 1u << shift) >> shift & 0xffff) == 0x7fff) {
+        co_add32(bins + b / 2, 0u - (0x8000u << shift));
+        co_add64(s->table + b, 0x8000);
+    }
+}
+
 /* Ids become numbers; bad ones that of the buckets, which has a bin of its own. */
-CO_INLINE void split_tally_ids(const struct split_step *s, co_u32 *bins, co_u32 *ids, co_u32 n)
+CO_INLINE void split_tally_ids(const struct split_step *s, co_u32 *bins, co_u32 *ids, co_u32 n, int halves)
 {
     CO_EACH_ITEM (j, n) {
         ids[j] = ids[j] < s->fn.buckets ? ids[j] >> s->shift & s->mask : s->buckets;
-        co_add32(bins + ids[j], 1);
+        if (halves)
+            split_tally_half(s, bins, ids[j]);
+        else
+            co_add32(bins + ids[j], 1);
     }
 }
 
@@ -55,7 +73,8 @@ CO_INLINE co_u64 split_piece_key(co_u128 v, co_u32 j, co_u32 width)
     return width == 8 ? half : half >> j * width % 8 * 8 & ((1ull << width % 8 * 8) - 1);
 }
 
-CO_INLINE void split_tally_pieces(const struct split_step *s, co_u32 *bins, co_u64 piece, co_u32 width)
+CO_INLINE void split_tally_pieces(const struct split_step *s, co_u32 *bins, co_u64 piece, co_u32 width,
+                                  int halves)
 {
     const co_u32 each = 16 / width;
     co_u128 v[SPLIT_COUNT_AT_ONCE];
@@ -71,7 +90,7 @@ CO_INLINE void split_tally_pieces(const struct split_step *s, co_u32 *bins, co_u
                 ids[j] = (co_u32)keys[j];
         else
             split_ids(s, keys, ids, each, width == 8);
-        split_tally_ids(s, bins, ids, each);
+        split_tally_ids(s, bins, ids, each, halves);
         if (width >= 4 && s->ids_out)
             split_leave_ids(s, piece + k * co_threads(), ids, each);
     }
@@ -91,15 +110,15 @@ CO_INLINE co_u32 split_entry_id(const struct split_step *s, co_u64 i, co_u32 wid
 
 /* Whole batches of pieces, then what is left, or all where the column is not aligned, entry by entry. */
 CO_INLINE void split_tally_span(const struct split_step *s, co_u32 *bins, co_u64 first, co_u64 end,
-                                co_u32 width)
+                                co_u32 width, int halves)
 {
     co_u64 batch = (co_u64)co_threads() * SPLIT_COUNT_AT_ONCE * 16 / width;
     if (((co_u64)s->part[0].in & 15) == 0)
         for (; first + batch <= end; first += batch)
-            split_tally_pieces(s, bins, first * width / 16 + co_thread(), width);
+            split_tally_pieces(s, bins, first * width / 16 + co_thread(), width, halves);
     for (co_u64 i = first + co_thread(); i < end; i += co_threads()) {
         co_u32 id = split_entry_id(s, i, width);
-        split_tally_ids(s, bins, &id, 1);
+        split_tally_ids(s, bins, &id, 1, halves);
         if (width >= 4 && s->ids_out)
             split_leave_id(s, i, id);
     }
@@ -128,7 +147,7 @@ CO_INLINE void split_tally(const struct split_step *s, co_u32 *bins, co_u32 widt
     for (co_u64 span = co_block(); span < s->spans; span += co_blocks()) {
         co_u64 first = span * s->span, end = first + s->span < n ? first + s->span : n;
         split_clear_bins(s, bins);
-        split_tally_span(s, bins, first, end, width);
+        split_tally_span(s, bins, first, end, width, 0);
         co_block_sync();
         for (co_u32 b = co_thread(); b < s->buckets; b += co_threads())
             co_write64(s->table + b * s->spans + span, co_load32(bins + b));
@@ -161,30 +180,14 @@ CO_KERNEL(multisplit_tally_64, struct split_step)
 
 /* ---- counts alone ------------------------------------------------------------------------------------------------------ */
 
-/* Bins beyond shared memory: each entry by itself. */
-CO_INLINE void split_count_far(const struct split_step *s, co_u64 first, co_u64 end, co_u32 width)
-{
-    for (co_u64 i = first + co_thread(); i < end; i += co_threads()) {
-        co_u32 id = split_entry_id(s, i, width);
-        if (id < s->buckets)
-            co_add64(s->table + id, 1);
-        else
-            co_min64(s->first_bad, i);
-    }
-}
-
 /* A block counts its span, and adds what it has to the bins. */
 CO_INLINE void split_count(const struct split_step *s, co_u32 *bins, co_u32 width)
 {
     co_u64 first = co_block() * s->span, end = first + s->span < s->n ? first + s->span : s->n;
     if (first >= end)
         return;
-    if (!s->in_shared) {
-        split_count_far(s, first, end, width);
-        return;
-    }
     split_clear_bins(s, bins);
-    split_tally_span(s, bins, first, end, width);
+    split_tally_span(s, bins, first, end, width, 0);
     co_block_sync();
     for (co_u32 b = co_thread(); b < s->buckets; b += co_threads()) {
         co_u32 entries = co_load32(bins + b);
@@ -192,6 +195,34 @@ CO_INLINE void split_count(const struct split_step *s, co_u32 *bins, co_u32 widt
             co_add64(s->table + b, entries);
     }
     if (co_load32(bins + s->buckets))
+        split_find_bad(s, first, end, width);
+}
+
+#define SPLIT_HALVES_AT_ONCE 32768u
+
+/* The same where bins are halves, two a word, and then a word that tells of bad ids. */
+CO_INLINE void split_count_halves(const struct split_step *s, co_u32 *bins, co_u32 width)
+{
+    co_u64 first = co_block() * s->span, end = first + s->span < s->n ? first + s->span : s->n, words;
+    words = (s->buckets + 1) / 2;
+    if (first >= end)
+        return;
+    for (co_u32 w = co_thread(); w <= words; w += co_threads())
+        co_write32(bins + w, 0);
+    co_block_sync();
+    for (co_u64 from = first; from < end; from += SPLIT_HALVES_AT_ONCE) {
+        co_u64 to = end - from < SPLIT_HALVES_AT_ONCE ? end : from + SPLIT_HALVES_AT_ONCE;
+        split_tally_span(s, bins, from, to, width, 1);
+        co_block_sync();
+    }
+    for (co_u32 w = co_thread(); w < words; w += co_threads()) {
+        co_u32 two = co_load32(bins + w);
+        if (two & 0xffff)
+            co_add64(s->table + 2 * w, two & 0xffff);
+        if (two >> 16)
+            co_add64(s->table + 2 * w + 1, two >> 16);
+    }
+    if (co_load32(bins + words))
         split_find_bad(s, first, end, width);
 }
 
@@ -232,19 +263,24 @@ CO_INLINE void split_search_offsets(const struct split_step *s, co_u32 width)
     }
 }
 
-#define SPLIT_SOURCE(bits)                                  \
-    CO_KERNEL(multisplit_count_##bits, struct split_step)   \
-    {                                                       \
-        CO_SHARED_DYNAMIC(co_u32, bins);                    \
-        split_count(args, bins, bits / 8);                  \
-    }                                                       \
-    CO_KERNEL(multisplit_ids_##bits, struct split_step)     \
-    {                                                       \
-        split_leave(args, bits / 8);                        \
-    }                                                       \
-    CO_KERNEL(multisplit_offsets_##bits, struct split_step) \
-    {                                                       \
-        split_search_offsets(args, bits / 8);               \
+#define SPLIT_SOURCE(bits)                                                                \
+    CO_KERNEL(multisplit_count_##bits, struct split_step)                                 \
+    {                                                                                     \
+        CO_SHARED_DYNAMIC(co_u32, bins);                                                  \
+        split_count(args, bins, bits / 8);                                                \
+    }                                                                                     \
+    CO_KERNEL_BOUND(multisplit_halves_##bits, struct split_step, SPLIT_HALVES_THREADS, 1) \
+    {                                                                                     \
+        CO_SHARED_DYNAMIC(co_u32, bins);                                                  \
+        split_count_halves(args, bins, bits / 8);                                         \
+    }                                                                                     \
+    CO_KERNEL(multisplit_ids_##bits, struct split_step)                                   \
+    {                                                                                     \
+        split_leave(args, bits / 8);                                                      \
+    }                                                                                     \
+    CO_KERNEL(multisplit_offsets_##bits, struct split_step)                               \
+    {                                                                                     \
+        split_search_offsets(args, bits / 8);                                             \
     }
 
 SPLIT_SOURCE(8)

@@ -34,6 +34,8 @@ struct split_number {
     co_u32 shift, mask;
 };
 
+#define SPLIT_HALVES_THREADS 1024 /* of a block that counts in halves of words, at most */
+
 /* A column, or one half of a column of 16 bytes an entry. */
 struct split_part {
     const void *in; /* NULL: the entries' numbers */
@@ -67,7 +69,6 @@ struct split_step {
     co_u64 *first_bad; /* ~0, or the least index of an entry with a bad id */
     void *ids_out;     /* of a count: ids for the launches after it; NULL: none are kept */
     co_u32 ids_bytes;
-    co_u32 in_shared; /* of a count without places: the bins are in shared memory */
     co_u64 *offsets;
     struct map_counts *counts;
     struct map_deferred *deferred;
