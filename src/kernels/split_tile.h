@@ -129,17 +129,28 @@ CO_INLINE co_u64 split_read(const co_u8 *p, co_u32 bytes)
                         : co_read_stream64((const co_u64 *)(const void *)p);
 }
 
+CO_INLINE co_u64 split_read_as(const co_u8 *p, co_u32 bytes, co_u32 each)
+{
+    if (bytes)
+        return split_read(p, bytes);
+    return each == 1 ? split_read(p, 1) : split_read(p, 2);
+}
+
+/* `bytes` is a literal, or 0 for the rare ones, 1 and 2. Of keys alone a whole tile's load is a text of its own. */
 CO_INLINE void split_load_as(const struct split_room *r, const struct split_part *part, co_u64 first,
                              co_u64 none, struct split_values *v, co_u32 bytes, struct split_shape shape)
 {
-    co_u32 mine = split_mine(shape), stride = bytes == 8 ? part->stride : bytes;
+    co_u32 mine = split_mine(shape), stride = bytes == 4 ? 4 : bytes == 8 ? part->stride : part->bytes;
     const co_u8 *at = (const co_u8 *)part->in + (first + mine) * stride;
-    if (r->count == shape.items * shape.threads) {
+    co_u32 each = bytes ? bytes : part->bytes;
+    if (!shape.columns && r->count == shape.items * shape.threads) {
         CO_EACH_ITEM (j, shape.items)
-            split_set(v, j, split_read(at + j * 32 * stride, bytes), shape);
+            split_set(v, j, split_read_as(at + j * 32 * stride, bytes, each), shape);
     } else {
         CO_EACH_ITEM (j, shape.items)
-            split_set(v, j, mine + j * 32 < r->count ? split_read(at + j * 32 * stride, bytes) : none, shape);
+            split_set(v, j,
+                      mine + j * 32 < r->count ? split_read_as(at + j * 32 * stride, bytes, each) : none,
+                      shape);
     }
 }
 
@@ -153,12 +164,10 @@ CO_INLINE void split_load(const struct split_room *r, const struct split_part *p
             split_set(v, j, first + split_mine(shape) + j * 32, shape);
     else if (part->bytes == 4)
         split_load_as(r, part, first, none, v, 4, shape);
-    else if (part->bytes == 1)
-        split_load_as(r, part, first, none, v, 1, shape);
-    else if (part->bytes == 2)
-        split_load_as(r, part, first, none, v, 2, shape);
-    else if (shape.widest == 8)
+    else if (shape.widest == 8 && part->bytes == 8)
         split_load_as(r, part, first, none, v, 8, shape);
+    else
+        split_load_as(r, part, first, none, v, 0, shape);
 }
 
 /* ---- count ------------------------------------------------------------------------------------------------------------- */
@@ -372,12 +381,13 @@ CO_INLINE void split_learn(const struct split_step *s, const struct split_room *
 
 /* ---- write ------------------------------------------------------------------------------------------------------------- */
 
+/* `bytes`: as of split_load_as. */
 CO_INLINE void split_store(const struct split_part *part, co_u64 to, co_u64 v, co_u32 bytes)
 {
     co_u8 *out = (co_u8 *)part->out;
-    if (bytes == 1)
+    if (bytes == 1 || (!bytes && part->bytes == 1))
         co_write8(out + to, (co_u8)v);
-    else if (bytes == 2)
+    else if (bytes == 2 || !bytes)
         co_write16((co_u16 *)(void *)(out + to * 2), (co_u16)v);
     else if (bytes == 4)
         co_write32((co_u32 *)(void *)(out + to * 4), (co_u32)v);
@@ -400,7 +410,7 @@ CO_INLINE void split_write_first(const struct split_step *s, const struct split_
         if (shape.form != SPLIT_LOOSE || place < many) {
             co_u64 v = split_get(r, place, shape.widest);
             b = split_number_of(&s->number, v, shape.form, r->wide);
-            if (bytes && place < many)
+            if (place < many && (bytes || s->part->out))
                 split_store(s->part, co_read64(r->starts + b) + place, v, bytes);
         }
         if (shape.columns)
@@ -425,12 +435,10 @@ CO_INLINE void split_write(const struct split_room *r, const struct split_part *
 {
     if (part->bytes == 4)
         split_write_as(r, part, numbers, many, 4, shape);
-    else if (part->bytes == 1)
-        split_write_as(r, part, numbers, many, 1, shape);
-    else if (part->bytes == 2)
-        split_write_as(r, part, numbers, many, 2, shape);
-    else if (shape.widest == 8)
+    else if (shape.widest == 8 && part->bytes == 8)
         split_write_as(r, part, numbers, many, 8, shape);
+    else
+        split_write_as(r, part, numbers, many, 0, shape);
 }
 
 /* ---- columns ----------------------------------------------------------------------------------------------------------- */
@@ -485,16 +493,12 @@ CO_INLINE void split_tile(const struct split_step *s, const struct split_room *r
         split_learn(s, r, shape);
     if (shape.columns && s->parts > 1)
         split_load(r, s->part + 1, co_read64(r->first), 0, &v, shape);
-    if (!s->part->out)
-        split_write_first(s, r, numbers, many, 0, shape);
-    else if (shape.widest == 8 && s->part->bytes == 8)
+    if (shape.widest == 8 && s->part->out && s->part->bytes == 8)
         split_write_first(s, r, numbers, many, 8, shape);
-    else if (s->part->bytes == 4)
+    else if (s->part->out && s->part->bytes == 4)
         split_write_first(s, r, numbers, many, 4, shape);
-    else if (shape.columns && s->part->bytes == 2)
-        split_write_first(s, r, numbers, many, 2, shape);
     else if (shape.columns)
-        split_write_first(s, r, numbers, many, 1, shape);
+        split_write_first(s, r, numbers, many, 0, shape);
     if (shape.columns)
         split_columns(s, r, &v, places, numbers, many, shape);
 }
