@@ -11,7 +11,7 @@ struct warps {
     struct pass pass;
     const struct split_warp_tuning *tuning;
     int ordered; /* WARP */
-    unsigned bits, widest;
+    unsigned bits;
     unsigned shared; /* bytes of a block */
 };
 
@@ -32,10 +32,8 @@ static void plan(cohort_context *context, struct warps *w, struct arena *arena)
     struct split_step *step = &w->pass.step;
     w->tuning = split_warp_tuning_for(g->driver, g->architecture);
     w->bits = step->fn.buckets <= 32 ? 5 : 8;
-    w->widest = pass_widest(step);
     unsigned items = w->ordered ? w->tuning->warp_items : w->tuning->direct_items;
-    w->shared =
-        WARPS_A_BLOCK(g) * split_warp_layout(step->fn.buckets, 32 * items, w->ordered ? w->widest : 0).end;
+    w->shared = WARPS_A_BLOCK(g) * split_warp_layout(step->fn.buckets, 32 * items, w->ordered ? 8 : 0).end;
     cut(context, w);
     uint64_t entries = step->fn.buckets * step->spans + 1;
     step->first_bad = take(arena, sizeof *step->first_bad);
@@ -68,7 +66,7 @@ static cohort_status place(cohort_context *context, const struct warps *w)
     struct split_step step = w->pass.step;
     if (step.ids_out)
         step.fn.kind = SPLIT_IDS32;
-    snprintf(name, sizeof name, "split_direct_%s_%u_%u", w->ordered ? "warp" : "direct", w->widest, w->bits);
+    snprintf(name, sizeof name, "split_direct_%s_%u", w->ordered ? "warp" : "direct", w->bits);
     return launch(context, w, name, w->shared, &step);
 }
 

@@ -14,7 +14,8 @@
  *            belongs side by side, so that stores are fewer and longer.
  *
  * Literals where these functions are used: bits of a bucket's number (5: one bucket a lane, 8: eight), items (rows in hand), widest (bytes
- * of an entry at most) and loose (1: something may have to be left out). */
+ * of an entry at most) and loose (1: something may have to be left out). All instances are of widest 8 and loose 1: a kernel for each
+ * case would be faster by a few instructions an entry, and take four times as long to compile. */
 #include "kernels/split_outcome.h"
 #include "kernels/split_tile.h"
 #include "shape/split_direct.h"
@@ -348,10 +349,7 @@ CO_INLINE void direct_place(const struct split_step *s, co_u8 *memory, struct di
         for (co_u32 b = co_lane(); b < s->fn.buckets; b += 32)
             co_write64(r.next + b, co_read64(s->table + b * s->spans + span));
         for (; first < end; first += shape.items * 32)
-            if (first + shape.items * 32 <= end && !s->can_fail)
-                direct_rows(s, &r, first, end, 0, shape);
-            else
-                direct_rows(s, &r, first, end, 1, shape);
+            direct_rows(s, &r, first, end, 1, shape);
     }
 }
 
@@ -371,23 +369,20 @@ CO_INLINE void direct_place(const struct split_step *s, co_u8 *memory, struct di
         struct direct_shape shape = {DIRECT_ITEMS, 8, bits, 0};       \
         direct_tally(args, width / 8, shape);                         \
     }
-#define DIRECT_PLACE(name, ordered, items, widest, bits, blocks)                             \
-    CO_KERNEL_BOUND(split_direct_##name##_##widest##_##bits, struct split_step, 256, blocks) \
-    {                                                                                        \
-        struct direct_shape shape = {items, widest, bits, ordered};                          \
-        CO_SHARED_DYNAMIC(co_u8, memory);                                                    \
-        direct_place(args, memory, shape);                                                   \
+#define DIRECT_PLACE(name, ordered, items, bits, blocks)                          \
+    CO_KERNEL_BOUND(split_direct_##name##_##bits, struct split_step, 256, blocks) \
+    {                                                                             \
+        struct direct_shape shape = {items, 8, bits, ordered};                    \
+        CO_SHARED_DYNAMIC(co_u8, memory);                                         \
+        direct_place(args, memory, shape);                                        \
     }
-/* Bits of a bucket's number, and blocks a multiprocessor of DIRECT and of WARP with entries of 4 and of 8 bytes. */
-#define DIRECT_BITS(bits, direct4, direct8, warp4, warp8)       \
-    DIRECT_TALLY(8, bits)                                       \
-    DIRECT_TALLY(16, bits)                                      \
-    DIRECT_TALLY(32, bits)                                      \
-    DIRECT_TALLY(64, bits)                                      \
-    DIRECT_PLACE(direct, 0, DIRECT_ITEMS, 4, bits, direct4)     \
-    DIRECT_PLACE(direct, 0, DIRECT_ITEMS, 8, bits, direct8)     \
-    DIRECT_PLACE(warp, 1, DIRECT_ORDERED_ITEMS, 4, bits, warp4) \
-    DIRECT_PLACE(warp, 1, DIRECT_ORDERED_ITEMS, 8, bits, warp8)
+#define DIRECT_BITS(bits)                          \
+    DIRECT_TALLY(8, bits)                          \
+    DIRECT_TALLY(16, bits)                         \
+    DIRECT_TALLY(32, bits)                         \
+    DIRECT_TALLY(64, bits)                         \
+    DIRECT_PLACE(direct, 0, DIRECT_ITEMS, bits, 3) \
+    DIRECT_PLACE(warp, 1, DIRECT_ORDERED_ITEMS, bits, 2)
 
-DIRECT_BITS(5, 3, 3, 2, 2)
-DIRECT_BITS(8, 3, 3, 2, 2)
+DIRECT_BITS(5)
+DIRECT_BITS(8)
