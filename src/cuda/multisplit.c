@@ -1,5 +1,5 @@
-/* multisplit.c: which method does a multisplit, and the launches of a histogram. A method is a file of its own: split_tile.c,
- * split_digits.c. A user's function is a launch of its own that writes ids, which from there on are ids like others. Everything that
+/* multisplit.c: which method does a multisplit, and the launches of a histogram. A method is a file of its own: split_direct.c,
+ * split_tile.c, split_digits.c. A user's function is a launch of its own that writes ids, which from there on are ids like others. Everything that
  * a launch depends on is known from n and the descriptor, so nothing waits. */
 #include <stdio.h>
 #include <string.h>
@@ -58,7 +58,7 @@ static cohort_status count(cohort_context *context, const struct split *s, co_u6
 
 /* ---- entries ----------------------------------------------------------------------------------------------------------- */
 
-/* A method, in the order of cohort_split_method: up to how many buckets, and how; no function: it is not there. */
+/* A method, in the order of cohort_split_method: up to how many buckets, and how. AUTO is one of the others. */
 struct method {
     const char *name;
     unsigned buckets;
@@ -83,9 +83,6 @@ static cohort_split_method best(const struct split *s)
 static cohort_status choose(cohort_context *context, const struct split *s, struct arena *arena, int ask)
 {
     const struct method *m = &methods[s->method == COHORT_SPLIT_AUTO ? best(s) : s->method];
-    if (!m->split)
-        return context_fail(context, COHORT_UNSUPPORTED,
-                            "desc.method is %u (%s), which a GPU does not have yet", s->method, m->name);
     if (s->fn.buckets > m->buckets)
         return context_fail(context, COHORT_UNSUPPORTED,
                             "desc.method is %u (%s), which does at most %u buckets; desc.buckets is %u",
