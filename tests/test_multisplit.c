@@ -203,6 +203,27 @@ static void tiny(struct test *t)
             }
 }
 
+/* Fields of which a part lies beyond the key's end, in tiles that are not whole. */
+static void end_bits(struct test *t)
+{
+    for (int method = 0; method < METHODS; method++)
+        for (unsigned key_bytes = 4; key_bytes <= 8; key_bytes += 4)
+            for (uint32_t inside = 1; inside <= 4; inside++) {
+                struct split_plan p = split_plan(test_size(t, 30011, 409), 9 + 2 * test_below(t, 4));
+                struct column *mark = t->columns, *keys = column_new(t, p.n, key_bytes);
+                cohort_fn fn = cohort_fn_bits(8 * key_bytes - inside, 4);
+                struct split_model model = {fn, NULL, p.m, key_bytes, 1};
+                p.method = (cohort_split_method)method;
+                p.unordered = method == COHORT_SPLIT_RESERVED;
+                p.key_bytes = key_bytes;
+                p.kind = COHORT_FN_BITS;
+                p.permutation_bytes = 4 + 4 * (unsigned)test_below(t, 2);
+                split_keys(t, keys, KEYS_RANDOM, 0);
+                split_do_with(t, &p, keys, &model);
+                column_drop(t, mark);
+            }
+}
+
 static void anything(struct test *t)
 {
     for (uint64_t i = test_scale(t, 60, 400, 3000) / (t->kind == TEST_SIM ? 2 : 1); i > 0; i--) {
@@ -308,11 +329,19 @@ static void histograms(struct test *t)
 }
 
 const struct test_case test_cases[] = {
-    {"functions", functions, TEST_EACH_MEMORY}, {"methods", methods, TEST_EACH_MEMORY},
-    {"sizes", sizes, TEST_EACH_MEMORY},         {"patterns", patterns, TEST_EACH_MEMORY},
-    {"columns", columns, TEST_EACH_MEMORY},     {"widths", widths, TEST_EACH_MEMORY},
-    {"bad_ids", bad_ids, TEST_EACH_MEMORY},     {"tiny", tiny, TEST_EACH_MEMORY},
-    {"anything", anything, TEST_EACH_MEMORY},   {"large", large, TEST_EACH_MEMORY},
-    {"user", user, TEST_EACH_MEMORY},           {"histograms", histograms, TEST_EACH_MEMORY},
-    {"hot_bins", hot_bins, TEST_EACH_MEMORY},   {NULL, NULL, 0},
+    {"functions", functions, TEST_EACH_MEMORY},
+    {"methods", methods, TEST_EACH_MEMORY},
+    {"sizes", sizes, TEST_EACH_MEMORY},
+    {"patterns", patterns, TEST_EACH_MEMORY},
+    {"columns", columns, TEST_EACH_MEMORY},
+    {"widths", widths, TEST_EACH_MEMORY},
+    {"bad_ids", bad_ids, TEST_EACH_MEMORY},
+    {"tiny", tiny, TEST_EACH_MEMORY},
+    {"anything", anything, TEST_EACH_MEMORY},
+    {"large", large, TEST_EACH_MEMORY},
+    {"user", user, TEST_EACH_MEMORY},
+    {"histograms", histograms, TEST_EACH_MEMORY},
+    {"hot_bins", hot_bins, TEST_EACH_MEMORY},
+    {"end_bits", end_bits, TEST_EACH_MEMORY},
+    {NULL, NULL, 0},
 };

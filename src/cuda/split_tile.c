@@ -21,7 +21,8 @@ static void leave_ids(struct split_step *step, struct arena *arena)
     step->part[0] = (struct split_part){step->ids_out, NULL, step->ids_bytes, step->ids_bytes};
 }
 
-/* A field of the entry, all of whose numbers are good, or not. */
+/* A field of the entry, all of whose numbers are good, or not. The mask has no bits beyond the entry's end, where the last key
+ * would have some too. */
 static unsigned by_field(struct split_step *step, unsigned from, co_u32 field, co_u32 ids)
 {
     struct split_number *n = &step->number;
@@ -38,6 +39,8 @@ static unsigned by_field(struct split_step *step, unsigned from, co_u32 field, c
     n->shift += from;
     if (n->shift >= bits)
         n->shift = n->mask = 0;
+    if (bits - n->shift < 32)
+        n->mask &= (1u << (bits - n->shift)) - 1;
     step->last_key = (co_u64)(n->mask < step->buckets ? n->mask : step->buckets - 1) << n->shift;
     return SPLIT_FIELD;
 }
