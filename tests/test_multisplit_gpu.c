@@ -156,7 +156,7 @@ static void split_work(struct test *t)
 
 static void stalled_splits(struct test *t)
 {
-    in_schedules(t, test_scale(t, 40, 300, 3000), split_work);
+    in_schedules(t, test_scale(t, 40, 300, 1500), split_work);
 }
 
 static void stalled_sums(struct test *t)
