@@ -174,6 +174,54 @@ static void stalled_sorts(struct test *t)
     in_schedules(t, test_scale(t, 20, 120, 1200), few_tiles_of_sort);
 }
 
+/* More bins than shared memory has room for, with bad ids among the keys. */
+static void many_bins(struct test *t)
+{
+    const uint32_t m[] = {25343, 25344, 41727, 41728, 65536};
+    for (int i = 0; i < 5; i++) {
+        struct column *mark = t->columns, *in = few_numbers(t, 4), *bins = column_new(t, m[i], 8);
+        uint64_t *due = calloc(m[i] + 1, 8);
+        REQUIRE(t, due);
+        cohort_histogram_desc d = COHORT_HISTOGRAM_INIT;
+        for (uint64_t j = 0; j < in->count; j++) {
+            uint64_t id = column_get(in, j) % (m[i] + 1);
+            column_put(in, j, id);
+            due[id]++;
+        }
+        d.n = in->count;
+        d.buckets = m[i];
+        d.fn = cohort_fn_ids32(column_send(in));
+        d.keys = d.fn.data;
+        d.bins = column_send(bins);
+        cohort_status status = cohort_histogram(t->context, &d), waited = cohort_wait(t->context);
+        cohort_status right = due[m[i]] ? COHORT_RANGE : COHORT_OK;
+        REQUIREF(t, (status ? status : waited) == right, "%u bins: %s, due is %s: %s", m[i],
+                 cohort_status_name(status ? status : waited), cohort_status_name(right),
+                 cohort_message(t->context));
+        column_fetch(bins);
+        for (uint64_t b = 0; b < m[i]; b++)
+            REQUIREF(t, column_get(bins, b) == due[b], "bin %llu of %u is %llu, not %llu",
+                     (unsigned long long)b, m[i], (unsigned long long)column_get(bins, b),
+                     (unsigned long long)due[b]);
+        free(due);
+        column_drop(t, mark);
+    }
+}
+
+/* On GPUs whose blocks have 99, 163 and 227 KiB. */
+static void little_shared(struct test *t)
+{
+    static const char *const architectures[] = {"86", "80", "90"};
+    const char *device = t->device;
+    for (int i = 0; i < 3 && !t->failures; i++) {
+        char text[80];
+        snprintf(text, sizeof text, "sim:%llu,arch=%s", (unsigned long long)t->seed, architectures[i]);
+        t->device = text;
+        caught(t, t->seed, many_bins);
+    }
+    t->device = device;
+}
+
 /* ---- graphs ---------------------------------------------------------------------------------------------------------------- */
 
 #define N 100003
@@ -575,6 +623,7 @@ static void beyond_32_bits(struct test *t)
 #define GPU (TEST_ON_SIM | TEST_ON_CUDA)
 const struct test_case test_cases[] = {
     {"stalled_splits", stalled_splits, TEST_ON_SIM | TEST_NO_CONTEXT},
+    {"little_shared", little_shared, TEST_ON_SIM | TEST_NO_CONTEXT},
     {"stalled_sums", stalled_sums, TEST_ON_SIM | TEST_NO_CONTEXT},
     {"stalled_compactions", stalled_compactions, TEST_ON_SIM | TEST_NO_CONTEXT},
     {"stalled_sorts", stalled_sorts, TEST_ON_SIM | TEST_NO_CONTEXT},

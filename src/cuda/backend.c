@@ -338,6 +338,8 @@ static cuda_result learn(struct gpu *g)
     if (r == CUDA_OK)
         r = attribute(g, CUDA_ATTRIBUTE_L2_BYTES, &l2);
     if (r == CUDA_OK)
+        r = attribute(g, CUDA_ATTRIBUTE_MAX_SHARED_OPT_IN, &g->shared_most);
+    if (r == CUDA_OK)
         r = g->driver->device_total_memory(&memory, g->device);
     g->architecture = major * 10 + minor;
     g->l2_bytes = l2;

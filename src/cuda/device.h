@@ -92,6 +92,7 @@ struct gpu {
     cuda_stream stream; /* where work goes: `own`, or the caller's */
     cuda_event order;   /* between an old stream and a new one */
     unsigned architecture, multiprocessors;
+    unsigned shared_most; /* bytes of shared memory that a block may ask for */
     uint64_t l2_bytes, memory_bytes;
     struct gpu_modules modules;
     struct gpu_stream *streaming; /* stream.c: made when first needed */

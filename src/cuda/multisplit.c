@@ -12,28 +12,39 @@
 
 /* ---- counts ------------------------------------------------------------------------------------------------------------ */
 
-/* Each block has a span. Bins that do not fit as words are halves of words, in one large block a multiprocessor. */
+/* How bins are counted: as words of a block's shared memory; else as halves of words, in one large block a multiprocessor; else, on
+ * GPUs whose blocks have too little for that, in memory, entry by entry. */
+struct counting {
+    const char *kernel;
+    unsigned shared, block;
+};
+
+static struct counting counting_of(const struct gpu *g, unsigned buckets)
+{
+    unsigned block = g->tuning->block, words = (buckets + 1) * 4, halves = ((buckets + 1) / 2 + 1) * 4;
+    if (buckets < SPLIT_SHARED_BINS && words <= g->shared_most)
+        return (struct counting){"count", words, block};
+    if (halves <= g->shared_most)
+        return (struct counting){"halves", halves,
+                                 4 * block < SPLIT_HALVES_THREADS ? 4 * block : SPLIT_HALVES_THREADS};
+    return (struct counting){"far", 0, block};
+}
+
+/* Each block has a span. */
 cohort_status split_count_all(cohort_context *context, const struct pass *p, co_u64 *bins)
 {
     const struct gpu *g = gpu_of(context);
     struct split_step step = p->step;
+    struct counting c = counting_of(g, step.buckets);
+    unsigned each = c.shared > 65536 ? 1 : c.shared > 16384 ? 2 : SPLIT_COUNT_BLOCKS;
     char name[48];
-    int halves = step.buckets >= SPLIT_SHARED_BINS;
-    unsigned shared = halves ? ((step.buckets + 1) / 2 + 1) * 4 : (step.buckets + 1) * 4;
-    unsigned each = shared > 65536 ? 1 : shared > 16384 ? 2 : SPLIT_COUNT_BLOCKS;
-    unsigned most = g->tuning->block * 4;
     step.part[0] = p->source;
     step.table = bins;
     step.spans = (uint64_t)g->multiprocessors * each;
     step.span = (step.n / step.spans + 4096) / 4096 * 4096;
-    snprintf(name, sizeof name, "multisplit_%s_%u", halves ? "halves" : "count", 8 * p->source.bytes);
+    snprintf(name, sizeof name, "multisplit_%s_%u", c.kernel, 8 * p->source.bytes);
     cohort_status status = context->backend->fill(context, bins, 0, step.buckets * sizeof *bins);
-    if (status)
-        return status;
-    if (halves && most > SPLIT_HALVES_THREADS)
-        most = SPLIT_HALVES_THREADS;
-    return gpu_launch_grid(context, name, (unsigned)step.spans, halves ? most : g->tuning->block, shared,
-                           &step);
+    return status ? status : gpu_launch_grid(context, name, (unsigned)step.spans, c.block, c.shared, &step);
 }
 
 /* bins[b] = the entries in bucket b, of m; and how it went. */

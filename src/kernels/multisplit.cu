@@ -226,6 +226,19 @@ CO_INLINE void split_count_halves(const struct split_step *s, co_u32 *bins, co_u
         split_find_bad(s, first, end, width);
 }
 
+/* The same where bins fit in no shared memory: each entry by itself. No ids are left behind. */
+CO_INLINE void split_count_far(const struct split_step *s, co_u32 width)
+{
+    co_u64 first = co_block() * s->span, end = first + s->span < s->n ? first + s->span : s->n;
+    for (co_u64 i = first + co_thread(); i < end; i += co_threads()) {
+        co_u32 id = split_entry_id(s, i, width);
+        if (id < s->buckets)
+            co_add64(s->table + id, 1);
+        else
+            co_min64(s->first_bad, i);
+    }
+}
+
 /* ---- digits ------------------------------------------------------------------------------------------------------------ */
 
 /* The ids alone, bad ones as what is no bucket's. */
@@ -273,6 +286,10 @@ CO_INLINE void split_search_offsets(const struct split_step *s, co_u32 width)
     {                                                                                     \
         CO_SHARED_DYNAMIC(co_u32, bins);                                                  \
         split_count_halves(args, bins, bits / 8);                                         \
+    }                                                                                     \
+    CO_KERNEL(multisplit_far_##bits, struct split_step)                                   \
+    {                                                                                     \
+        split_count_far(args, bits / 8);                                                  \
     }                                                                                     \
     CO_KERNEL(multisplit_ids_##bits, struct split_step)                                   \
     {                                                                                     \

@@ -120,9 +120,16 @@ static cuda_result sim_device_name(char *name, int bytes, cuda_device d)
     return CUDA_OK;
 }
 
+/* Bytes of shared memory that a block may ask for: of sm_80, of sm_90, and of the small ones, such as sm_86. */
+static int shared_opt_in(void)
+{
+    return device.schedule.architecture >= 90   ? SHARED_BYTES
+           : device.schedule.architecture == 80 ? 166912
+                                                : 101376;
+}
+
 static cuda_result sim_device_attribute(int *value, int attribute, cuda_device d)
 {
-    int is_90 = device.schedule.architecture >= 90;
     if (d)
         return CUDA_INVALID_DEVICE;
     switch (attribute) {
@@ -151,7 +158,7 @@ static cuda_result sim_device_attribute(int *value, int attribute, cuda_device d
         *value = (int)device.schedule.architecture % 10;
         break;
     case CUDA_ATTRIBUTE_MAX_SHARED_OPT_IN:
-        *value = is_90 ? 232448 : 166912;
+        *value = shared_opt_in();
         break;
     default:
         return CUDA_INVALID_VALUE;
@@ -513,7 +520,7 @@ static cuda_result module_get_function(cuda_function *out, cuda_module m, const 
 static cuda_result function_set_attribute(cuda_function f, int attribute, int value)
 {
     ENTER();
-    if (attribute != CUDA_FUNCTION_MAX_DYNAMIC_SHARED || value < 0 || value > SHARED_BYTES)
+    if (attribute != CUDA_FUNCTION_MAX_DYNAMIC_SHARED || value < 0 || value > shared_opt_in())
         return leave(CUDA_INVALID_VALUE);
     f->max_dynamic = value;
     return leave(CUDA_OK);
