@@ -132,6 +132,40 @@ static void obeys_the_environment(struct test *t)
     free(before);
 }
 
+/* On the device under test: the variable with a value that says nothing known, and with one that does. */
+static void refuses_in_the_environment(struct test *t, const char *name, const char *const *values, size_t n,
+                                       const char *good)
+{
+    cohort_context_options options = test_context_options(t);
+    for (size_t i = 0; i < n; i++) {
+        setenv(name, values[i], 1);
+        refuses(t, &options, COHORT_RANGE, name, values[i]);
+    }
+    setenv(name, good, 1);
+    makes_on(t, t->device, t->kind == TEST_CPU ? "cpu" : "cuda");
+    unsetenv(name);
+}
+
+static void refuses_a_bad_environment(struct test *t)
+{
+    static const char *const processors[] = {"", "avx", "PLAIN", "avx5120"};
+    static const char *const tunings[] = {"",
+                                          "256",
+                                          "256,128,256,128",
+                                          "256,128,256,128,0,",
+                                          "256,128,256,128,2",
+                                          "33,128,256,128,0",
+                                          "256,128,512,128,0",
+                                          "256,0,256,128,0",
+                                          "x"};
+    if (t->kind == TEST_CPU)
+        refuses_in_the_environment(t, "COHORT_CPU", processors, sizeof processors / sizeof *processors,
+                                   "plain");
+    else
+        refuses_in_the_environment(t, "COHORT_MAP_TUNING", tunings, sizeof tunings / sizeof *tunings,
+                                   "32,4,64,8,1");
+}
+
 static void *make_many(void *arg)
 {
     struct test *t = arg;
@@ -804,6 +838,7 @@ const struct test_case test_cases[] = {
     {"refuses bad options", refuses_bad_options, TEST_NO_CONTEXT},
     {"refuses unknown devices", refuses_unknown_devices, TEST_NO_CONTEXT},
     {"obeys the environment", obeys_the_environment, TEST_NO_CONTEXT},
+    {"refuses a bad environment", refuses_a_bad_environment, TEST_NO_CONTEXT},
     {"makes in many threads", makes_in_many_threads, TEST_NO_CONTEXT},
     {"names", names, TEST_NO_CONTEXT},
     {"has all entries", has_all_entries, 0},

@@ -93,7 +93,8 @@ typedef struct cohort_context_options {
     }
 
 /* Makes a context. `options` may be NULL: all defaults. On failure *out is NULL and cohort_message(NULL) tells why.
- * COHORT_NO_DEVICE names the device that is not there. Thread-safe. Costs a GPU's context start the first time
+ * COHORT_NO_DEVICE names the device that is not there; COHORT_RANGE a number of the options, or COHORT_CPU or
+ * COHORT_MAP_TUNING in the environment, that says nothing known. Thread-safe. Costs a GPU's context start the first time
  * (about 0.3 s); after that, microseconds. Uses the device's primary context, so memory and streams are shared with
  * the CUDA runtime, PyTorch and CuPy in the same process. */
 COHORT_API cohort_status cohort_context_create(cohort_context **out, const cohort_context_options *options);

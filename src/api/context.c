@@ -41,8 +41,9 @@ static cohort_status check_options(const cohort_context_options *options, cohort
 /* A usable GPU, else the CPU. */
 static cohort_status open_any(cohort_context *context, const cohort_context_options *options)
 {
-    if (cuda_backend_open(context, options, "cuda") == COHORT_OK)
-        return COHORT_OK;
+    cohort_status status = cuda_backend_open(context, options, "cuda");
+    if (status != COHORT_NO_DEVICE)
+        return status;
     context->backend = NULL;
     context->device = NULL;
     return cpu_backend_open(context, options);

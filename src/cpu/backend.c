@@ -296,6 +296,10 @@ cohort_status cpu_backend_open(cohort_context *context, const cohort_context_opt
     if (options->stream)
         return context_fail(NULL, COHORT_UNSUPPORTED, "options->stream is %p: a CPU context has no streams",
                             options->stream);
+    const struct cpu_map_loops *loops = cpu_map_loops();
+    if (!loops)
+        return context_fail(NULL, COHORT_RANGE, "COHORT_CPU is \"%s\"; it must be plain, avx2 or avx512",
+                            getenv("COHORT_CPU"));
     struct cpu_device *device = calloc(1, sizeof *device);
     if (!device)
         return context_fail(NULL, COHORT_NO_MEMORY, "no memory for a CPU context");
@@ -306,7 +310,7 @@ cohort_status cpu_backend_open(cohort_context *context, const cohort_context_opt
         free(device);
         return COHORT_NO_MEMORY;
     }
-    device->loops = cpu_map_loops();
+    device->loops = loops;
     device->cache_bytes = system_cache_bytes();
     system_processor(device->name, sizeof device->name);
     context->backend = &cpu_backend;

@@ -10,11 +10,13 @@
 #define CPU_REPORT_GRAIN \
     (1u << 20) /* entries between two reports of a long range: tallies are 32 bits wide */
 
-/* COHORT_CPU=plain, avx2 or avx512 in the environment asks for less than the processor can. */
+/* COHORT_CPU=plain, avx2 or avx512 in the environment asks for less than the processor can. NULL: it asks for something else. */
 const struct cpu_map_loops *cpu_map_loops(void)
 {
-#if CPU_VECTORS
     const char *asked = getenv("COHORT_CPU");
+    if (asked && strcmp(asked, "plain") && strcmp(asked, "avx2") && strcmp(asked, "avx512"))
+        return NULL;
+#if CPU_VECTORS
     int level = __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") ? 2
                 : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")       ? 1
                                                                                          : 0;

@@ -389,7 +389,14 @@ cohort_status cuda_backend_open(cohort_context *context, const cohort_context_op
         release(g);
         return COHORT_NO_DEVICE;
     }
-    g->maps = map_tuning_for(driver, g->architecture);
+    if (r == CUDA_OK && !map_tuning_for(driver, g->architecture, &g->maps)) {
+        context_fail(NULL, COHORT_RANGE,
+                     "COHORT_MAP_TUNING is \"%s\"; it must be threads (32 to 256, whole warps) and blocks of "
+                     "lookups, of changes, and 0 or 1, such as 256,128,256,128,0",
+                     getenv("COHORT_MAP_TUNING"));
+        release(g);
+        return COHORT_RANGE;
+    }
     if (r == CUDA_OK)
         r = begin(g, options->stream);
     if (r != CUDA_OK) {

@@ -46,8 +46,9 @@ struct map_tuning {
     unsigned relaxed; /* 1: lookups by relaxed loads, to be compared */
 };
 
-/* The device's row, or what COHORT_MAP_TUNING says in the environment: the numbers after `architecture`, with commas. */
-struct map_tuning map_tuning_for(const struct cuda_driver *driver, unsigned architecture);
+/* The device's row, or what COHORT_MAP_TUNING says in the environment: the numbers after `architecture`, with commas. 0: it says
+ * something else. */
+int map_tuning_for(const struct cuda_driver *driver, unsigned architecture, struct map_tuning *row);
 
 /* How a split by tiles is done: the instance of its kernel, and how the input is cut. A row serves devices as above, up to `buckets`
  * buckets, columns of `widest` bytes, and, if `columns` is 1, more columns than the first. */

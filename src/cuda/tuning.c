@@ -56,19 +56,17 @@ static int is_block(unsigned threads)
     return threads >= 32 && threads <= 256 && threads % 32 == 0;
 }
 
-struct map_tuning map_tuning_for(const struct cuda_driver *driver, unsigned architecture)
+int map_tuning_for(const struct cuda_driver *driver, unsigned architecture, struct map_tuning *row)
 {
     const char *given = getenv("COHORT_MAP_TUNING");
-    struct map_tuning row = {0}, other = {0};
+    char rest;
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         if (strcmp(maps[i].driver, driver->name) == 0 && maps[i].architecture <= architecture)
-            row = maps[i];
-    if (!given || sscanf(given, "%u,%u,%u,%u,%u", &other.look_block, &other.look_blocks, &other.change_block,
-                         &other.change_blocks, &other.relaxed) != 5)
-        return row;
-    int legal = is_block(other.look_block) && other.look_blocks && is_block(other.change_block) &&
-                other.change_blocks;
-    return legal ? other : row;
+            *row = maps[i];
+    return !given || (sscanf(given, "%u,%u,%u,%u,%u%c", &row->look_block, &row->look_blocks,
+                             &row->change_block, &row->change_blocks, &row->relaxed, &rest) == 5 &&
+                      is_block(row->look_block) && row->look_blocks && is_block(row->change_block) &&
+                      row->change_blocks && row->relaxed <= 1);
 }
 
 /* First those without columns, then by rising buckets, then by rising width: the first row that holds what is asked is taken, of the
