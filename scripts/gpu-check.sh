@@ -2,47 +2,56 @@
 # gpu-check.sh [OPTION]...
 #
 # The checks that only a GPU can make: every test program on it, and compute-sanitizer's memcheck and racecheck over them. Programs
-# are cut into parts, which run side by side, each bounded in time; the table at the end tells what came of each part. In order:
-# racecheck of test_map, memcheck of what the CUDA driver is asked for (contexts, files, errors), all programs by themselves,
-# then the rest under both tools. What has not begun when the budget is used up is listed as skipped. Exit status 1 if
-# something failed, 77 if there is no GPU.
+# are cut into parts, a few of which run side by side, each bounded in time; the table at the end tells what came of each part. In
+# order: racecheck of test_map, memcheck of test_context, all programs by themselves, racecheck of what works in shared memory,
+# memcheck of the same, then the rest under both tools. What has not ended when the budget is used up is listed as skipped.
+# Exit status 1 if something failed, 77 if there is no GPU.
+#
+# Processes that share a GPU take turns on it: sixteen of them each take many times as long as four. Parts are small, so that a
+# part that is cut off takes little with it.
+#
+# racecheck looks for hazards in shared memory and in nothing else, so it is told to look only at kernels that use some: the rest
+# then run at full speed, which is three quarters of the time of test_map's. Which ones those are is read from the preprocessed
+# kernels: those in whose bodies, or in bodies of functions that they call, an array is __shared__. Numbers of bits and tiles are
+# cut off the names, which makes more kernels of them, not fewer. Without a C preprocessor all kernels are looked at.
 #
 #   --build DIR       where the test programs are (default: build)
 #   --programs LIST   such as map,sort (default: all)
 #   --tools LIST      none (the program by itself), memcheck, racecheck, initcheck, synccheck (default: the first three)
 #   --part K/N        the Kth of N shares of all this, for several machines
-#   --jobs N          processes at a time (default: the cores)
+#   --jobs N          processes at a time (default: 4 on a GPU, else the cores)
 #   --budget SECONDS  for everything (default: 290)
-#   --each SECONDS    for one part (default: 240)
+#   --each SECONDS    for one part (default: 120)
 #   --full            not the tests' --quick form
 #   --filter TEXT     only cases whose names hold it
 #   --device D        cuda, cuda:N (default: cuda); sim:SEED, to try this script without a GPU
 #   --list            the parts that would run, and nothing else
+#   --kernels         the kernels that use shared memory, and nothing else
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
 # Parts run when their line comes; * stands for every program, in as many parts as the last lines say. A line for a program and
 # tool that an earlier line had is left out.
 plan='
-map racecheck 8
-context memcheck 1
-files memcheck 1
-map_errors memcheck 1
-map_files memcheck 1
-multimap_errors memcheck 1
+map racecheck
+context memcheck
 * none
-multisplit racecheck
 compact racecheck
-sort racecheck
 map_build racecheck
+sort racecheck
+multisplit racecheck
 fn racecheck
 sssp racecheck
-multisplit memcheck
+multimap racecheck
+map_table racecheck
 compact memcheck
-sort memcheck
 map_build memcheck
+sort memcheck
+multisplit memcheck
 fn memcheck
 sssp memcheck
+map memcheck
+multimap memcheck
 * racecheck
 * memcheck
 * initcheck
@@ -50,12 +59,73 @@ sssp memcheck
 '
 parts_of() {
     case $2.$1 in
-    none.map_build | none.sort) echo 4 ;;
+    none.map | none.map_build | none.map_table | none.multisplit | none.sort) echo 4 ;;
     none.*) echo 1 ;;
-    *.map | *.map_build | *.multisplit | *.sort) echo 8 ;;
-    *.compact | *.multimap | *.map_table | *.multisplit_gpu) echo 4 ;;
+    *.multisplit) echo 28 ;;
+    *.map) echo 16 ;;
+    *.map_build | *.map_table | *.map_full | *.sort | *.map_errors) echo 8 ;;
+    *.compact | *.multimap | *.multisplit_gpu) echo 4 ;;
     *) echo 2 ;;
     esac
+}
+
+# The kernels that use shared memory, of the library's and of the tests'.
+shared_kernels() {
+    local source
+    for source in src/kernels/*.cu tests/kernels/*.cu; do
+        ${CC:-cc} -E -P -x c -D__CUDACC__ -I include -I src "$source" | sed -e 's/"[^"]*"//g' -e 's/[{}]/\n&\n/g' | awk '
+            # What stands before a brace that is in no other is a head; a function has its name before its last parentheses.
+            function name_of(head, at, open) {
+                sub(/[ \t]+$/, "", head)
+                if (head !~ /\)$/)
+                    return ""
+                for (at = length(head); at > 0; at--) {
+                    open += (substr(head, at, 1) == ")") - (substr(head, at, 1) == "(")
+                    if (!open)
+                        break
+                }
+                head = substr(head, 1, at - 1)
+                sub(/[ \t]+$/, "", head)
+                return match(head, /[A-Za-z_0-9]+$/) ? substr(head, RSTART) : ""
+            }
+            $0 == "{" {
+                if (depth++ == 0) {
+                    name = name_of(head)
+                    if (head ~ /__global__/)
+                        kernel[name]
+                }
+                next
+            }
+            $0 == "}" {
+                if (--depth == 0)
+                    head = ""
+                next
+            }
+            depth == 0 {
+                head = head " " $0
+                sub(/.*;/, "", head)
+                next
+            }
+            name != "" {
+                if (/__shared__/)
+                    uses[name] = 1
+                for (rest = $0; match(rest, /[A-Za-z_][A-Za-z_0-9]*\(/); rest = substr(rest, RSTART + RLENGTH))
+                    calls[name, substr(rest, RSTART, RLENGTH - 1)]
+            }
+            END {
+                for (more = 1; more;) {
+                    more = 0
+                    for (pair in calls) {
+                        split(pair, part, SUBSEP)
+                        if (uses[part[2]] && !uses[part[1]])
+                            more = uses[part[1]] = 1
+                    }
+                }
+                for (name in kernel)
+                    if (uses[name])
+                        print name
+            }'
+    done 2>/dev/null | LC_ALL=C sort -u
 }
 
 fail() {
@@ -63,7 +133,7 @@ fail() {
     exit 2
 }
 
-build=build programs='' tools=none,memcheck,racecheck jobs=$(nproc) budget=290 each=240 device=cuda share=1/1 list=0
+build=build programs='' tools=none,memcheck,racecheck jobs='' budget=290 each=120 device=cuda share=1/1 list=0
 arguments=(--quick)
 while [ $# -gt 0 ]; do
     case $1 in
@@ -84,10 +154,17 @@ while [ $# -gt 0 ]; do
         ;;
     --full) unset 'arguments[0]' ;;
     --list) list=1 ;;
+    --kernels)
+        shared_kernels
+        exit
+        ;;
     *) fail "$1: no such option (the head of this script tells them)" ;;
     esac
     shift
 done
+if [ -z "$jobs" ]; then
+    [[ $device == cuda* ]] && jobs=4 || jobs=$(nproc)
+fi
 for number in "$jobs" "$budget" "$each" "${share%/*}" "${share#*/}"; do
     [[ $number =~ ^[1-9][0-9]{0,5}$ ]] || fail "'$number': must be a number from 1 to 999999"
 done
@@ -143,16 +220,30 @@ esac
 rm -rf "$out"
 mkdir -p "$out" || exit 1
 plan_print >"$out/plan"
+
+# racecheck's filters; older forms of the tool call them by another name, or have none.
+filters=()
+if [ -n "$sanitizer" ] && grep -q ' racecheck ' "$out/plan"; then
+    help=$(timeout 30 "$sanitizer" --help 2>&1 </dev/null)
+    option=$(grep -oE -m 1 -- '--kernel-(name|regex) ' <<<"$help")
+    names=$([ -z "$option" ] || shared_kernels | sed -E 's/_[0-9].*//' | sort -u)
+    for name in $names; do
+        filters+=("${option% }" "kns=$name")
+    done
+    echo "racecheck looks at" ${names:-all kernels}
+    echo
+fi
 deadline=$(($(date +%s) + budget))
 
 # check PROGRAM TOOL K/N: leaves a line in the results: program, part, tool, seconds, result, remark.
 check() {
     local program=$1 tool=$2 part=$3 log start=$(date +%s) limit=$each code result remark closing
-    local command=("$build/tests/test_$program" --device "$device" --part "$part" "${arguments[@]}")
+    local command=("$build/tests/test_$program" --device "$device" --part "$part" "${arguments[@]}") chosen=()
     log=$out/$program.$tool.${part%/*}.log
     [ $((deadline - start)) -ge "$limit" ] || limit=$((deadline - start))
+    [ "$tool" != racecheck ] || chosen=("${filters[@]}")
     if [ "$tool" != none ]; then
-        command=("$sanitizer" --tool "$tool" --report-api-errors no --error-exitcode 99 "${command[@]}")
+        command=("$sanitizer" --tool "$tool" --report-api-errors no --error-exitcode 99 "${chosen[@]}" "${command[@]}")
     fi
     if [ "$tool" != none ] && [ -z "$sanitizer" ]; then
         code=-1 remark="compute-sanitizer was not found"
@@ -166,9 +257,12 @@ check() {
     fi
     case $code in
     -1 | 77) result=skipped ;;
+    124 | 137)
+        result=failed remark="stopped after $limit s, see $log"
+        [ "$limit" -ge "$each" ] || result=skipped remark="cut off after $limit s: the $budget s are used up"
+        ;;
     0) [ -n "$closing" ] && result=passed || result=failed ;;
     99) result=failed remark="$(grep -c '^========= .*\(Error\|Invalid\|hazard\|Race\)' "$log") findings, see $log" ;;
-    124 | 137) result=failed remark="stopped after $limit s, see $log" ;;
     *) result=failed remark="exit status $code, $remark, see $log" ;;
     esac
     printf '%s\t%s\t%s\t%s\t%s\t%s\n' "test_$program" "$part" "$tool" $(($(date +%s) - start)) "$result" "$remark" \
@@ -177,7 +271,7 @@ check() {
 export -f check
 export build device out budget deadline each sanitizer
 # Arrays do not travel through the environment.
-declare -p arguments >"$out/arguments"
+declare -p arguments filters >"$out/arguments"
 # shellcheck disable=SC2016
 xargs -P "$jobs" -L 1 bash -c '. "$out/arguments"; check "$@"' check <"$out/plan"
 
@@ -185,8 +279,16 @@ xargs -P "$jobs" -L 1 bash -c '. "$out/arguments"; check "$@"' check <"$out/plan
 [ -f "$out/results.tsv" ] || fail "nothing to run (--programs, --tools and --part leave nothing)"
 LC_ALL=C sort -t "$(printf '\t')" -k 5,5 -k 1,1 -k 3,3 -k 2,2V "$out/results.tsv" | awk -F '\t' '
     BEGIN { printf "%-24s %-6s %-10s %8s  %-8s %s\n", "program", "part", "tool", "seconds", "result", "" }
-    { printf "%-24s %-6s %-10s %8d  %-8s %s\n", $1, $2, $3, $4, $5, $6; n[$5]++ }
+    { n[$5]++ }
+    /\tnot started: / { waits[$1 "\t" $3 "\t" $6]++; next } # one line for all of them
+    { printf "%-24s %-6s %-10s %8d  %-8s %s\n", $1, $2, $3, $4, $5, $6 }
     END {
+        fflush()
+        for (one in waits) {
+            split(one, part, "\t")
+            printf "%-24s %-6s %-10s %8d  %-8s %s\n", part[1], waits[one], part[2], 0, "skipped", part[3] | "sort"
+        }
+        close("sort")
         printf "\n%d passed, %d failed, %d skipped\n", n["passed"], n["failed"], n["skipped"]
         exit n["failed"] > 0
     }'
