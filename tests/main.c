@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "test.h"
+#include "cuda/driver.h"
 #include "cuda/module.h"
 
 /* The simulated GPU, where it is linked in. */
@@ -144,6 +145,26 @@ static void close_context(struct test *t)
     test_ledger_check(t, &t->ledger);
 }
 
+/* The driver sets a GPU's primary context up for the first who asks for it and takes it down after the last, a fifth of a
+ * second each time. So it is held from case to case, but for cases that make their contexts themselves: they meet a
+ * GPU that nobody holds. */
+static void hold_gpu(const struct test *t, int wanted)
+{
+    static int held;
+    const char *why;
+    int ordinal = 0, device;
+    cuda_context context;
+    if (t->kind != TEST_CUDA || held == wanted)
+        return;
+    const struct cuda_driver *driver = cuda_driver_for(t->device, &ordinal, &why);
+    if (!driver || driver->device_get(&device, ordinal))
+        return;
+    if (wanted)
+        held = driver->primary_retain(&context, device) == CUDA_OK;
+    else
+        held = driver->primary_release(device) != CUDA_OK;
+}
+
 enum { RUN_PASSED, RUN_FAILED, RUN_SKIPPED };
 
 static int run_one(struct test *t, const struct options *o, const struct run *run)
@@ -160,6 +181,7 @@ static int run_one(struct test *t, const struct options *o, const struct run *ru
     t->name = run->name;
     t->exit = &leave;
     seed_random(t);
+    hold_gpu(t, !(run->test_case->flags & TEST_NO_CONTEXT));
     if (!setjmp(leave)) {
         if (!(run->test_case->flags & TEST_NO_CONTEXT))
             open_context(t, run->test_case->flags);
@@ -176,6 +198,8 @@ static int run_one(struct test *t, const struct options *o, const struct run *ru
     }
     if (t->failures && t->kind == TEST_SIM)
         sim_leaks(NULL);
+    if (t->failures)
+        hold_gpu(t, 0); /* it may be of no more use */
     return t->failures ? RUN_FAILED : t->skipped[0] ? RUN_SKIPPED : RUN_PASSED;
 }
 

@@ -286,12 +286,23 @@ static uint64_t delta_id(const cohort_fn *f, uint64_t m, uint64_t key)
     return id < m ? id : m - 1;
 }
 
+/* How many splitters are at most the key: of up to 64 by counting, of more, which are sorted, by halving first. */
 static uint64_t splitters_id(const struct split_model *model, uint64_t key)
 {
-    uint64_t id = 0;
-    for (uint64_t i = 0; i < model->fn.count; i++)
-        id += (model->key_bytes == 4 ? ((const uint32_t *)model->data)[i]
-                                     : ((const uint64_t *)model->data)[i]) <= key;
+    uint64_t from = 0, to = model->fn.count;
+#define SPLITTER(i) \
+    (model->key_bytes == 4 ? ((const uint32_t *)model->data)[i] : ((const uint64_t *)model->data)[i])
+    while (to - from > 64) {
+        uint64_t middle = from + (to - from) / 2;
+        if (SPLITTER(middle) <= key)
+            from = middle;
+        else
+            to = middle;
+    }
+    uint64_t id = from;
+    for (uint64_t i = from; i < to; i++)
+        id += SPLITTER(i) <= key;
+#undef SPLITTER
     return id;
 }
 
