@@ -176,6 +176,33 @@ static void bad_ids(struct test *t)
             }
 }
 
+/* Digits of ids: numbers of buckets and of entries about the edges of digits, tiles and counts, with ids that are none. */
+static void digits(struct test *t)
+{
+    const uint64_t m[] = {257, 511, 513, 2047, 2049, 65535, 65536};
+    const cohort_fn_kind kinds[] = {COHORT_FN_BITS, COHORT_FN_HASH, COHORT_FN_MODULO, COHORT_FN_RANGES,
+                                    COHORT_FN_IDS32};
+    const uint64_t tiles[] = {192, 256, 384, 5760, 6144, 12288}; /* of the simulated GPU, and of others */
+    for (int round = 0; round < (t->quick ? 1 : 3); round++)
+        for (int i = 0; i < 7; i++)
+            for (int kind = 0; kind < 5; kind++) {
+                uint64_t tile = tiles[t->kind == TEST_SIM ? test_below(t, 3) : test_below(t, 6)];
+                struct split_plan p = split_plan(tile * (1 + test_below(t, 3)) + test_below(t, 3) - 1, m[i]);
+                if (t->kind == TEST_SIM && t->quick && m[i] > 3000 && test_below(t, 2))
+                    continue;
+                p.kind = kinds[kind];
+                p.method = test_below(t, 2) ? COHORT_SPLIT_AUTO : COHORT_SPLIT_DIGITS;
+                p.pattern = (enum key_pattern)test_below(t, KEY_PATTERNS);
+                p.bad_ids = (p.kind == COHORT_FN_BITS || p.kind == COHORT_FN_IDS32) && test_below(t, 2);
+                p.columns = (unsigned)test_below(t, 2);
+                p.width[0] = test_below(t, 2) ? 4 : 8;
+                p.keys_out = test_below(t, 4) != 0;
+                p.permutation_bytes = p.keys_out ? 0 : 4;
+                p.counts = SPLIT_HERE;
+                split_do(t, &p);
+            }
+}
+
 /* Every sequence of ids of up to 4 entries and 3 buckets, one of which may be none. */
 static void tiny(struct test *t)
 {
@@ -340,6 +367,7 @@ const struct test_case test_cases[] = {
     {"columns", columns, TEST_EACH_MEMORY},
     {"widths", widths, TEST_EACH_MEMORY},
     {"bad_ids", bad_ids, TEST_EACH_MEMORY},
+    {"digits", digits, 0},
     {"tiny", tiny, TEST_EACH_MEMORY},
     {"anything", anything, TEST_EACH_MEMORY},
     {"large", large, TEST_EACH_MEMORY},

@@ -11,7 +11,8 @@ static void few_tiles(struct test *t, cohort_split_method method)
 {
     struct split_plan p = split_random_plan(t, 1200);
     const uint64_t most[] = {300, 256, 256, 300, 256, 300, 700};
-    p.m = 1 + p.m % most[method];
+    p.m = method == COHORT_SPLIT_DIGITS && !test_below(t, 4) ? 2049 + test_below(t, 3000)
+                                                             : 1 + p.m % most[method];
     if ((p.kind == COHORT_FN_BETWEEN || p.kind == COHORT_FN_MASKED) && p.m < 2)
         p.m = 2;
     p.method = method;

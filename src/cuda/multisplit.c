@@ -19,9 +19,11 @@ struct counting {
     unsigned shared, block;
 };
 
-static struct counting counting_of(const struct gpu *g, unsigned buckets)
+static struct counting counting_of(const struct gpu *g, unsigned buckets, unsigned digits)
 {
     unsigned block = g->tuning->block, words = (buckets + 1) * 4, halves = ((buckets + 1) / 2 + 1) * 4;
+    if (digits)
+        return (struct counting){"digits", (digits * SPLIT_DIGIT_BINS + 1) * 4, block};
     if (buckets < SPLIT_SHARED_BINS && words <= g->shared_most)
         return (struct counting){"count", words, block};
     if (halves <= g->shared_most)
@@ -35,7 +37,8 @@ cohort_status split_count_all(cohort_context *context, const struct pass *p, co_
 {
     const struct gpu *g = gpu_of(context);
     struct split_step step = p->step;
-    struct counting c = counting_of(g, step.buckets);
+    struct counting c = counting_of(g, step.buckets, step.digits.many);
+    uint64_t entries = step.digits.many ? step.digits.many * SPLIT_DIGIT_BINS : step.buckets;
     unsigned each = c.shared > 65536 ? 1 : c.shared > 16384 ? 2 : SPLIT_COUNT_BLOCKS;
     char name[48];
     step.part[0] = p->source;
@@ -43,7 +46,7 @@ cohort_status split_count_all(cohort_context *context, const struct pass *p, co_
     step.spans = (uint64_t)g->multiprocessors * each;
     step.span = (step.n / step.spans + 4096) / 4096 * 4096;
     snprintf(name, sizeof name, "multisplit_%s_%u", c.kernel, 8 * p->source.bytes);
-    cohort_status status = context->backend->fill(context, bins, 0, step.buckets * sizeof *bins);
+    cohort_status status = context->backend->fill(context, bins, 0, entries * sizeof *bins);
     return status ? status : gpu_launch_grid(context, name, (unsigned)step.spans, c.block, c.shared, &step);
 }
 
@@ -83,12 +86,12 @@ static const struct method methods[] = {
     {"BLOCK", SPLIT_TILE_BUCKETS, split_by_blocks},
     {"LOOK_BACK", 256, split_by_look_back},
     {"RESERVED", SPLIT_TILE_BUCKETS, split_by_reserving},
-    {"DIGITS", SPLIT_BUCKETS_MOST, split_by_digits},
+    {"DIGITS", SPLIT_DIGITS_BUCKETS, split_by_digits},
 };
 
 static cohort_split_method best(const struct split *s)
 {
-    return s->fn.buckets <= SPLIT_TILE_BUCKETS ? COHORT_SPLIT_BLOCK : COHORT_SPLIT_DIGITS;
+    return s->fn.buckets <= 256 ? COHORT_SPLIT_BLOCK : COHORT_SPLIT_DIGITS;
 }
 
 static cohort_status choose(cohort_context *context, const struct split *s, struct arena *arena, int ask)

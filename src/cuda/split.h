@@ -62,9 +62,12 @@ int pass_is_cheap(co_u32 kind, unsigned key_bytes);
 cohort_status tile_plan(cohort_context *context, struct pass *p, struct arena *arena);
 cohort_status tile_run(cohort_context *context, const struct pass *p);
 
+/* Its last launch, where table and what tiles tell are ready. */
+cohort_status tile_place(cohort_context *context, const struct pass *p);
+
 /* ---- multisplit.c ------------------------------------------------------------------------------------------------------ */
 
-/* bins[b] = the entries in bucket b; ids are left behind if the pass says so. */
+/* bins[b] = the entries in bucket b, or [digit][b] if the pass has digits; ids are left behind if it says so. */
 cohort_status split_count_all(cohort_context *context, const struct pass *p, co_u64 *bins);
 
 /* ---- the methods: with `ask`, workspace is counted and nothing is done -------------------------------------------------- */

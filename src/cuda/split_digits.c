@@ -1,17 +1,24 @@
-/* split_digits.c: more buckets than a tile can keep apart: two passes by tiles, the first by the low bits of the id (what is bad is left
- * out there), the second, being stable, by the high ones. Both compute ids from the keys where that is cheap; else a launch writes
- * the ids, which then go along as a column. What the second pass leaves is in order of whole ids, so offsets are found by binary
- * search. */
+/* split_digits.c: many buckets: one count for all digits of the ids, then a split by look-back a digit. The first goes by the low bits of the
+ * id, and what is bad is left out there; the others, being stable, by the bits above. All compute ids from the keys where that is cheap;
+ * else the count writes the ids, which then go along as a column. The last leaves entries in order of whole ids. Where these are few
+ * they are counted, which tells the offsets too; else offsets are found by binary search in the output. */
 #include <stdio.h>
 #include <string.h>
 
 #include "split.h"
 
 struct digits {
-    struct pass ids; /* its launch writes ids; n 0 and no output: there is none */
-    struct pass first, last;
-    struct split_step search;
+    struct pass count;
+    struct split_bases_step bases;
+    co_u64 *bins;
+    unsigned passes;
+    struct pass pass[SPLIT_DIGITS_MOST];
+    void *cleared; /* what the passes need cleared, in a row */
+    uint64_t cleared_bytes;
+    struct split_step search; /* no offsets: nothing is searched */
 };
+
+/* ---- ids --------------------------------------------------------------------------------------------------------------- */
 
 static unsigned bits_of(co_u32 buckets)
 {
@@ -21,99 +28,202 @@ static unsigned bits_of(co_u32 buckets)
     return bits;
 }
 
-static unsigned ids_bytes(const struct split_fn *fn)
+/* Two or three digits, of as many bits each as can be; the low ones have fewer. */
+static void choose_digits(const struct split_fn *fn, struct split_digits *digits)
 {
-    return fn->buckets + (co_u32)split_can_fail(fn) <= 65536 ? 2 : 4;
+    unsigned bits = bits_of(fn->buckets), shift = 0;
+    digits->many = bits > 2 * SPLIT_DIGIT_BITS ? 3 : 2;
+    for (co_u32 d = 0; d < digits->many; d++) {
+        unsigned own = (bits - shift) / (digits->many - d);
+        digits->shift[d] = shift;
+        digits->mask[d] = (1u << own) - 1;
+        shift += own;
+    }
 }
 
-/* A column of both passes: from the caller's array to one in between, and from there to the caller's. */
-static void through(struct digits *d, const void *in, void *out, unsigned bytes, uint64_t n,
-                    struct arena *arena)
+static unsigned widest_of(const struct split *s)
 {
-    if (!out)
-        return;
-    void *between = take(arena, n * bytes);
-    pass_add_column(&d->first.step, in, between ? between : out, bytes);
-    pass_add_column(&d->last.step, between, out, bytes);
+    unsigned most = s->permutation ? s->permutation_bytes : 0;
+    for (unsigned c = 0; c < s->columns; c++)
+        if (s->column[c].out && s->column[c].bytes > most)
+            most = s->column[c].bytes;
+    return most;
 }
 
-/* The function that the passes go by: the caller's, or that of ids made from it. */
-static struct split_fn plan_ids(const struct split *s, struct arena *arena, struct digits *d)
+/* Do the tiles find numbers in what is given? */
+static int go_by_given(const struct split *s)
 {
-    struct split_fn fn = s->fn;
-    if (pass_is_cheap(fn.kind, s->key_bytes))
-        return fn;
+    switch (s->fn.kind) {
+    case SPLIT_BITS:
+        return 1;
+    case SPLIT_MODULO:
+    case SPLIT_RANGES:
+    case SPLIT_DELTA:
+        return s->key_bytes == 4 && widest_of(s) <= 4;
+    default:
+        return pass_ids_width(s->fn.kind) != 0;
+    }
+}
+
+/* The count, and the function that the passes go by: the caller's, or that of ids left behind. */
+static struct split_fn plan_count(const struct split *s, struct arena *arena, struct digits *d)
+{
     struct arena none = {NULL, 0};
-    pass_begin(&d->ids, &s->fn, s->n, s->keys, s->key_bytes, NULL, &none);
-    d->ids.step.part[0] = d->ids.source;
-    d->ids.step.ids_bytes = ids_bytes(&s->fn);
-    d->ids.step.ids_out = take(arena, at_least_one(s->n) * d->ids.step.ids_bytes);
-    fn.kind = d->ids.step.ids_bytes == 2 ? SPLIT_IDS16 : SPLIT_IDS32;
-    fn.data = d->ids.step.ids_out;
+    struct split_fn fn = s->fn;
+    struct split_step *step = &d->count.step;
+    pass_begin(&d->count, &fn, s->n, s->keys, s->key_bytes, NULL, &none);
+    step->ids_out = NULL;
+    step->first_bad = take(arena, sizeof *step->first_bad);
+    if (fn.buckets > SPLIT_WHOLE_BUCKETS)
+        step->digits = d->bases.digits;
+    if (go_by_given(s))
+        return fn;
+    step->ids_bytes = fn.buckets + step->can_fail <= 65536 ? 2 : 4;
+    step->ids_out = take(arena, at_least_one(s->n) * step->ids_bytes);
+    fn.kind = step->ids_bytes == 2 ? SPLIT_IDS16 : SPLIT_IDS32;
+    fn.data = step->ids_out;
     return fn;
 }
 
-/* What numbers come from goes through both passes; the last writes it where that is wanted, or where offsets are searched. */
+/* ---- arrays ------------------------------------------------------------------------------------------------------------ */
+
+/* Where a column of `bytes` an entry is after each pass: at last in the caller's array, if there is one. Of two passes the first writes
+ * nothing of the caller's, so arrays may be split in place. */
+static void plan_stops(const struct digits *d, void *out, unsigned bytes, uint64_t n, struct arena *arena,
+                       void **stop)
+{
+    void *between = take(arena, at_least_one(n) * bytes), *other = out;
+    if (d->passes > 2 && !out)
+        other = take(arena, at_least_one(n) * bytes);
+    for (unsigned p = 0; p + 1 < d->passes; p++)
+        stop[p] = (d->passes - p) % 2 ? other : between;
+    stop[d->passes - 1] = out;
+}
+
+static void through(struct digits *d, const void *in, void *out, unsigned bytes, uint64_t n,
+                    struct arena *arena)
+{
+    void *stop[SPLIT_DIGITS_MOST];
+    if (!out)
+        return;
+    plan_stops(d, out, bytes, n, arena, stop);
+    for (unsigned p = 0; p < d->passes; p++)
+        pass_add_column(&d->pass[p].step, p ? stop[p - 1] : in, stop[p] ? stop[p] : out, bytes);
+}
+
+/* What numbers come from goes through all passes; the last writes it where that is wanted, or where offsets are searched in it. */
 static void plan_source(const struct split *s, struct split_fn fn, struct arena *arena, struct digits *d)
 {
-    pass_begin(&d->first, &fn, s->n, s->keys, s->key_bytes, NULL, arena);
-    unsigned bytes = d->first.source.bytes;
-    int by_ids = pass_ids_width(fn.kind) != 0;
-    void *between = take(arena, at_least_one(s->n) * bytes), *out = by_ids ? NULL : s->keys_out;
-    if (!out && s->offsets)
+    int by_ids = pass_ids_width(fn.kind) != 0, search = s->offsets && fn.buckets > SPLIT_WHOLE_BUCKETS;
+    int in_keys = !pass_ids_width(s->fn.kind) && s->keys_out;
+    unsigned bytes = by_ids ? pass_ids_width(fn.kind) : s->key_bytes;
+    void *stop[SPLIT_DIGITS_MOST], *out = by_ids ? NULL : s->keys_out;
+    if (search && !in_keys)
         out = take(arena, at_least_one(s->n) * bytes);
-    d->first.step.part[0].out = between;
-    fn.data = by_ids ? between : fn.data;
-    pass_begin(&d->last, &fn, s->n, between, s->key_bytes, NULL, arena);
-    d->last.step.part[0].out = out;
-    d->search = d->last.step;
-    d->search.part[0].in = out;
-    d->search.offsets = s->offsets;
+    plan_stops(d, out, bytes, s->n, arena, stop);
+    for (unsigned p = 0; p < d->passes; p++) {
+        struct split_fn at = fn;
+        const void *in = p ? stop[p - 1] : by_ids ? fn.data : s->keys;
+        if (by_ids)
+            at.data = in;
+        pass_begin(&d->pass[p], &at, s->n, in, s->key_bytes, NULL, arena);
+        d->pass[p].step.part[0].out = stop[p];
+    }
     if (by_ids)
         through(d, s->keys, s->keys_out, s->key_bytes, s->n, arena);
+    if (!search)
+        return;
+    struct arena none = {NULL, 0};
+    struct pass in_output;
+    pass_begin(&in_output, in_keys ? &s->fn : &fn, s->n, s->keys, s->key_bytes, NULL, &none);
+    d->search = in_output.step;
+    d->search.part[0] = in_output.source;
+    d->search.part[0].in = in_keys ? s->keys_out : out;
+    d->search.offsets = s->offsets;
+}
+
+/* ---- plan -------------------------------------------------------------------------------------------------------------- */
+
+static cohort_status plan_passes(cohort_context *context, const struct split *s, struct arena *arena,
+                                 struct digits *d)
+{
+    uint64_t begin = arena->used;
+    d->cleared = arena->memory ? arena->memory + begin : NULL;
+    for (unsigned p = 0; p < d->passes; p++) {
+        struct split_step *step = &d->pass[p].step;
+        step->way = SPLIT_BY_LOOK_BACK;
+        step->shift = d->bases.digits.shift[p];
+        step->mask = d->bases.digits.mask[p];
+        step->buckets = p + 1 < d->passes ? step->mask + 1 : ((s->fn.buckets - 1) >> step->shift) + 1;
+        step->can_fail = p ? 0 : step->can_fail;
+        step->counts = p ? NULL : s->counts;
+        step->deferred = s->deferred;
+        cohort_status status = tile_plan(context, &d->pass[p], arena);
+        if (status)
+            return status;
+        d->bases.bases[p] = step->table;
+        d->bases.buckets[p] = step->buckets;
+        if (!p)
+            step->first_bad = d->count.step.first_bad;
+        else if (d->count.step.can_fail && step->table)
+            step->n_at = d->pass[0].step.table + d->pass[0].step.buckets;
+    }
+    d->search.n_at = d->pass[1].step.n_at;
+    d->cleared_bytes = arena->used - begin;
+    return COHORT_OK;
+}
+
+/* The bins, and what they come to. */
+static void plan_bases(const struct split *s, struct arena *arena, struct digits *d)
+{
+    int whole = s->fn.buckets <= SPLIT_WHOLE_BUCKETS;
+    co_u32 bins = whole ? s->fn.buckets : d->passes * SPLIT_DIGIT_BINS;
+    d->bases.whole = whole ? bins : 0;
+    d->bases.bins = d->bins = take(arena, bins * sizeof *d->bins);
+    d->bases.sums = whole && s->offsets ? s->offsets : take(arena, (bins + 1) * sizeof *d->bins);
 }
 
 static cohort_status plan(cohort_context *context, const struct split *s, struct arena *arena,
                           struct digits *d)
 {
-    unsigned low = bits_of(s->fn.buckets) / 2;
     memset(d, 0, sizeof *d);
-    struct split_fn fn = plan_ids(s, arena, d);
+    choose_digits(&s->fn, &d->bases.digits);
+    d->passes = d->bases.digits.many;
+    struct split_fn fn = plan_count(s, arena, d);
     plan_source(s, fn, arena, d);
     for (unsigned c = 0; c < s->columns; c++)
         through(d, s->column[c].in, s->column[c].out, s->column[c].bytes, s->n, arena);
     if (s->permutation)
         through(d, NULL, s->permutation, s->permutation_bytes, s->n, arena);
-    struct split_step *first = &d->first.step, *last = &d->last.step;
-    first->buckets = 1u << low;
-    first->mask = first->buckets - 1;
-    first->counts = s->counts;
-    first->deferred = s->deferred;
-    last->buckets = ((s->fn.buckets - 1) >> low) + 1;
-    last->shift = low;
-    last->can_fail = 0;
-    last->deferred = s->deferred;
-    cohort_status status = tile_plan(context, &d->first, arena);
-    if (first->can_fail)
-        d->search.n_at = last->n_at = first->table ? first->table + first->buckets * first->spans : NULL;
-    return status ? status : tile_plan(context, &d->last, arena);
+    plan_bases(s, arena, d);
+    return plan_passes(context, s, arena, d);
+}
+
+/* ---- launches ---------------------------------------------------------------------------------------------------------- */
+
+static cohort_status prepare(cohort_context *context, const struct digits *d)
+{
+    const struct backend *backend = context->backend;
+    co_u64 *first_bad = d->count.step.first_bad;
+    cohort_status status = backend->fill(context, first_bad, 0xff, sizeof *first_bad);
+    if (!status)
+        status = backend->fill(context, d->cleared, 0, d->cleared_bytes);
+    if (!status)
+        status = split_count_all(context, &d->count, d->bins);
+    return status ? status
+                  : gpu_launch_grid(context, "multisplit_bases", 1, gpu_of(context)->tuning->block, 0,
+                                    &d->bases);
 }
 
 static cohort_status run(cohort_context *context, const struct digits *d)
 {
-    char name[48];
-    cohort_status status = COHORT_OK;
-    if (d->ids.step.ids_out) {
-        snprintf(name, sizeof name, "multisplit_ids_%u", 8 * d->ids.source.bytes);
-        status = gpu_launch(context, name, d->ids.step.n, &d->ids.step);
-    }
-    if (!status)
-        status = tile_run(context, &d->first);
-    if (!status)
-        status = tile_run(context, &d->last);
+    cohort_status status = prepare(context, d);
+    for (unsigned p = 0; p < d->passes && !status; p++)
+        status = tile_place(context, &d->pass[p]);
     if (status || !d->search.offsets)
         return status;
-    snprintf(name, sizeof name, "multisplit_offsets_%u", 8 * d->last.source.bytes);
+    char name[48];
+    snprintf(name, sizeof name, "multisplit_offsets_%u", 8 * d->search.part[0].bytes);
     return gpu_launch(context, name, d->search.buckets + 1ull, &d->search);
 }
 

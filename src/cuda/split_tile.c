@@ -163,7 +163,7 @@ static cohort_status tally(cohort_context *context, const struct pass *p)
                            (step.buckets + 1) * 4, &step);
 }
 
-static cohort_status place(cohort_context *context, const struct pass *p)
+cohort_status tile_place(cohort_context *context, const struct pass *p)
 {
     static const char *const forms[] = {"field", "loose", "divided", "test"};
     const struct split_tuning *t = p->tuning;
@@ -197,7 +197,7 @@ cohort_status tile_run(cohort_context *context, const struct pass *p)
         status = step->way == SPLIT_BY_SPANS ? tally(context, p) : split_count_all(context, p, step->table);
     if (!status)
         status = gpu_scan(context, step->table, step->buckets * split_columns_of(step) + 1, p->scan);
-    return status ? status : place(context, p);
+    return status ? status : tile_place(context, p);
 }
 
 /* ---- the methods ------------------------------------------------------------------------------------------------------- */

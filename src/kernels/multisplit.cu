@@ -7,12 +7,16 @@
  * Place. A block puts tiles in order (split_tile.h) and writes them in runs. By spans it goes through a span tile by tile: runs continue
  * those of the tile before, so that the sectors that two tiles share meet in L2. By look-back and by reserving it has one tile.
  *
- * Digits, for more buckets than a tile can keep apart: two splits by spans, by the low and then by the high bits of the id. Then
- * the output is in order of whole ids, and where a bucket begins is found by binary search. */
+ * Digits, for many buckets: one count for all digits of the ids, then a split by look-back a digit, the lowest first
+ * (split_digits.h). */
+#include "kernels/split_digits.h"
 #include "kernels/split_outcome.h"
 #include "kernels/split_tile.h"
 
 /* ---- count ------------------------------------------------------------------------------------------------------------- */
+
+/* What a block counts in its shared memory: words, halves of words, or words for each digit of ids. */
+enum split_bins { SPLIT_BINS_WORDS, SPLIT_BINS_HALVES, SPLIT_BINS_DIGITS };
 
 /* Where the bins are halves of words: a half that comes to 2^15 gives that to the bins in memory. The block meets before it adds more
  * than 2^15 entries, so no half comes to 2^16. */
@@ -29,13 +33,27 @@ CO_INLINE void split_tally_half(const struct split_step *s, co_u32 *bins, co_u32
     }
 }
 
+/* Each digit of the id by itself; one more bin tells of bad ids. */
+CO_INLINE void split_tally_digits(const struct split_step *s, co_u32 *bins, co_u32 id)
+{
+    if (id == s->buckets)
+        co_store32(bins + s->digits.many * SPLIT_DIGIT_BINS, 1);
+    else
+        CO_EACH_ITEM (d, SPLIT_DIGITS_MOST)
+            if (d < s->digits.many)
+                co_add32(bins + d * SPLIT_DIGIT_BINS + (id >> s->digits.shift[d] & s->digits.mask[d]), 1);
+}
+
 /* Ids become numbers; bad ones that of the buckets, which has a bin of its own. */
-CO_INLINE void split_tally_ids(const struct split_step *s, co_u32 *bins, co_u32 *ids, co_u32 n, int halves)
+CO_INLINE void split_tally_ids(const struct split_step *s, co_u32 *bins, co_u32 *ids, co_u32 n,
+                               enum split_bins kind)
 {
     CO_EACH_ITEM (j, n) {
         ids[j] = ids[j] < s->fn.buckets ? ids[j] >> s->shift & s->mask : s->buckets;
-        if (halves)
+        if (kind == SPLIT_BINS_HALVES)
             split_tally_half(s, bins, ids[j]);
+        else if (kind == SPLIT_BINS_DIGITS)
+            split_tally_digits(s, bins, ids[j]);
         else
             co_add32(bins + ids[j], 1);
     }
@@ -45,8 +63,10 @@ CO_INLINE void split_leave_id(const struct split_step *s, co_u64 i, co_u32 id)
 {
     if (s->ids_bytes == 1)
         co_write8((co_u8 *)s->ids_out + i, (co_u8)id);
-    else
+    else if (s->ids_bytes == 2)
         co_write16((co_u16 *)s->ids_out + i, (co_u16)id);
+    else
+        co_write32((co_u32 *)s->ids_out + i, id);
 }
 
 /* The ids of the entries of one 16-byte piece. */
@@ -57,7 +77,12 @@ CO_INLINE void split_leave_ids(const struct split_step *s, co_u64 piece, const c
         bytes |= (co_u64)ids[j] << 8 * j;
         words |= (co_u64)ids[j] << 16 * j;
     }
-    if (n == 4 && s->ids_bytes == 1)
+    if (n == 4 && s->ids_bytes == 4)
+        co_write128((co_u128 *)s->ids_out + piece,
+                    co_make128(ids[0] | (co_u64)ids[1] << 32, ids[n / 2] | (co_u64)ids[n - 1] << 32));
+    else if (s->ids_bytes == 4)
+        co_write64((co_u64 *)s->ids_out + piece, ids[0] | (co_u64)ids[1] << 32);
+    else if (n == 4 && s->ids_bytes == 1)
         co_write32((co_u32 *)s->ids_out + piece, (co_u32)bytes);
     else if (n == 4)
         co_write64((co_u64 *)s->ids_out + piece, words);
@@ -74,7 +99,7 @@ CO_INLINE co_u64 split_piece_key(co_u128 v, co_u32 j, co_u32 width)
 }
 
 CO_INLINE void split_tally_pieces(const struct split_step *s, co_u32 *bins, co_u64 piece, co_u32 width,
-                                  int halves)
+                                  enum split_bins kind)
 {
     const co_u32 each = 16 / width;
     co_u128 v[SPLIT_COUNT_AT_ONCE];
@@ -90,35 +115,23 @@ CO_INLINE void split_tally_pieces(const struct split_step *s, co_u32 *bins, co_u
                 ids[j] = (co_u32)keys[j];
         else
             split_ids(s, keys, ids, each, width == 8);
-        split_tally_ids(s, bins, ids, each, halves);
+        split_tally_ids(s, bins, ids, each, kind);
         if (width >= 4 && s->ids_out)
             split_leave_ids(s, piece + k * co_threads(), ids, each);
     }
 }
 
-CO_INLINE co_u32 split_entry_id(const struct split_step *s, co_u64 i, co_u32 width)
-{
-    co_u64 key = width == 1   ? co_read8((const co_u8 *)s->part[0].in + i)
-                 : width == 2 ? co_read16((const co_u16 *)s->part[0].in + i)
-                 : width == 4 ? co_read32((const co_u32 *)s->part[0].in + i)
-                              : co_read64((const co_u64 *)s->part[0].in + i);
-    co_u32 id = (co_u32)key;
-    if (width >= 4)
-        split_ids(s, &key, &id, 1, width == 8);
-    return id;
-}
-
 /* Whole batches of pieces, then what is left, or all where the column is not aligned, entry by entry. */
 CO_INLINE void split_tally_span(const struct split_step *s, co_u32 *bins, co_u64 first, co_u64 end,
-                                co_u32 width, int halves)
+                                co_u32 width, enum split_bins kind)
 {
     co_u64 batch = (co_u64)co_threads() * SPLIT_COUNT_AT_ONCE * 16 / width;
     if (((co_u64)s->part[0].in & 15) == 0)
         for (; first + batch <= end; first += batch)
-            split_tally_pieces(s, bins, first * width / 16 + co_thread(), width, halves);
+            split_tally_pieces(s, bins, first * width / 16 + co_thread(), width, kind);
     for (co_u64 i = first + co_thread(); i < end; i += co_threads()) {
         co_u32 id = split_entry_id(s, i, width);
-        split_tally_ids(s, bins, &id, 1, halves);
+        split_tally_ids(s, bins, &id, 1, kind);
         if (width >= 4 && s->ids_out)
             split_leave_id(s, i, id);
     }
@@ -134,9 +147,10 @@ CO_INLINE void split_find_bad(const struct split_step *s, co_u64 first, co_u64 e
         }
 }
 
-CO_INLINE void split_clear_bins(const struct split_step *s, co_u32 *bins)
+/* And one more. */
+CO_INLINE void split_clear_bins(co_u32 *bins, co_u32 many)
 {
-    for (co_u32 b = co_thread(); b <= s->buckets; b += co_threads())
+    for (co_u32 b = co_thread(); b <= many; b += co_threads())
         co_write32(bins + b, 0);
     co_block_sync();
 }
@@ -146,8 +160,8 @@ CO_INLINE void split_tally(const struct split_step *s, co_u32 *bins, co_u32 widt
     co_u64 n = split_entries(s);
     for (co_u64 span = co_block(); span < s->spans; span += co_blocks()) {
         co_u64 first = span * s->span, end = first + s->span < n ? first + s->span : n;
-        split_clear_bins(s, bins);
-        split_tally_span(s, bins, first, end, width, 0);
+        split_clear_bins(bins, s->buckets);
+        split_tally_span(s, bins, first, end, width, SPLIT_BINS_WORDS);
         co_block_sync();
         for (co_u32 b = co_thread(); b < s->buckets; b += co_threads())
             co_write64(s->table + b * s->spans + span, co_load32(bins + b));
@@ -180,21 +194,22 @@ CO_KERNEL(multisplit_tally_64, struct split_step)
 
 /* ---- counts alone ------------------------------------------------------------------------------------------------------ */
 
-/* A block counts its span, and adds what it has to the bins. */
-CO_INLINE void split_count(const struct split_step *s, co_u32 *bins, co_u32 width)
+/* A block counts its span, and adds what it has to the bins. `kind`: words, or digits. */
+CO_INLINE void split_count(const struct split_step *s, co_u32 *bins, co_u32 width, enum split_bins kind)
 {
+    co_u32 many = kind == SPLIT_BINS_DIGITS ? s->digits.many * SPLIT_DIGIT_BINS : s->buckets;
     co_u64 first = co_block() * s->span, end = first + s->span < s->n ? first + s->span : s->n;
     if (first >= end)
         return;
-    split_clear_bins(s, bins);
-    split_tally_span(s, bins, first, end, width, 0);
+    split_clear_bins(bins, many);
+    split_tally_span(s, bins, first, end, width, kind);
     co_block_sync();
-    for (co_u32 b = co_thread(); b < s->buckets; b += co_threads()) {
+    for (co_u32 b = co_thread(); b < many; b += co_threads()) {
         co_u32 entries = co_load32(bins + b);
         if (entries)
             co_add64(s->table + b, entries);
     }
-    if (co_load32(bins + s->buckets))
+    if (co_load32(bins + many))
         split_find_bad(s, first, end, width);
 }
 
@@ -212,7 +227,7 @@ CO_INLINE void split_count_halves(const struct split_step *s, co_u32 *bins, co_u
     co_block_sync();
     for (co_u64 from = first; from < end; from += SPLIT_HALVES_AT_ONCE) {
         co_u64 to = end - from < SPLIT_HALVES_AT_ONCE ? end : from + SPLIT_HALVES_AT_ONCE;
-        split_tally_span(s, bins, from, to, width, 1);
+        split_tally_span(s, bins, from, to, width, SPLIT_BINS_HALVES);
         co_block_sync();
     }
     for (co_u32 w = co_thread(); w < words; w += co_threads()) {
@@ -239,48 +254,16 @@ CO_INLINE void split_count_far(const struct split_step *s, co_u32 width)
     }
 }
 
-/* ---- digits ------------------------------------------------------------------------------------------------------------ */
-
-/* The ids alone, bad ones as what is no bucket's. */
-CO_INLINE void split_leave(const struct split_step *s, co_u32 width)
-{
-    CO_EACH_WARP (base, s->n) {
-        co_u64 i = base + co_lane();
-        if (i >= s->n)
-            continue;
-        co_u32 id = split_entry_id(s, i, width);
-        id = id < s->buckets ? id : s->buckets;
-        if (s->ids_bytes == 2)
-            co_write16((co_u16 *)s->ids_out + i, (co_u16)id);
-        else
-            co_write32((co_u32 *)s->ids_out + i, id);
-    }
-}
-
-/* Where each bucket begins among the entries, which are in order of their ids: the first whose id is not below the bucket. */
-CO_INLINE void split_search_offsets(const struct split_step *s, co_u32 width)
-{
-    co_u64 n = split_entries(s);
-    CO_EACH_WARP (base, s->buckets + 1ull) {
-        co_u64 b = base + co_lane(), low = 0, high = n;
-        if (b > s->buckets)
-            continue;
-        while (low < high) {
-            co_u64 middle = low + (high - low) / 2;
-            if (split_entry_id(s, middle, width) < b)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        co_write64(s->offsets + b, low);
-    }
-}
-
 #define SPLIT_SOURCE(bits)                                                                \
     CO_KERNEL(multisplit_count_##bits, struct split_step)                                 \
     {                                                                                     \
         CO_SHARED_DYNAMIC(co_u32, bins);                                                  \
-        split_count(args, bins, bits / 8);                                                \
+        split_count(args, bins, bits / 8, SPLIT_BINS_WORDS);                              \
+    }                                                                                     \
+    CO_KERNEL(multisplit_digits_##bits, struct split_step)                                \
+    {                                                                                     \
+        CO_SHARED_DYNAMIC(co_u32, bins);                                                  \
+        split_count(args, bins, bits / 8, SPLIT_BINS_DIGITS);                             \
     }                                                                                     \
     CO_KERNEL_BOUND(multisplit_halves_##bits, struct split_step, SPLIT_HALVES_THREADS, 1) \
     {                                                                                     \
@@ -290,10 +273,6 @@ CO_INLINE void split_search_offsets(const struct split_step *s, co_u32 width)
     CO_KERNEL(multisplit_far_##bits, struct split_step)                                   \
     {                                                                                     \
         split_count_far(args, bits / 8);                                                  \
-    }                                                                                     \
-    CO_KERNEL(multisplit_ids_##bits, struct split_step)                                   \
-    {                                                                                     \
-        split_leave(args, bits / 8);                                                      \
     }                                                                                     \
     CO_KERNEL(multisplit_offsets_##bits, struct split_step)                               \
     {                                                                                     \

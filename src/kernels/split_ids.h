@@ -68,7 +68,20 @@ CO_INLINE void split_ids(const struct split_step *s, const co_u64 *keys, co_u32 
 #undef SPLIT_IDS
 }
 
-/* The same of the kinds that are computed again: those that need few instructions. */
+/* The id of entry i of the first part, whose entries have `width` bytes. */
+CO_INLINE co_u32 split_entry_id(const struct split_step *s, co_u64 i, co_u32 width)
+{
+    co_u64 key = width == 1   ? co_read8((const co_u8 *)s->part[0].in + i)
+                 : width == 2 ? co_read16((const co_u16 *)s->part[0].in + i)
+                 : width == 4 ? co_read32((const co_u32 *)s->part[0].in + i)
+                              : co_read64((const co_u64 *)s->part[0].in + i);
+    co_u32 id = (co_u32)key;
+    if (width >= 4)
+        split_ids(s, &key, &id, 1, width == 8);
+    return id;
+}
+
+/* As split_ids, of the kinds that are computed again: those that need few instructions. */
 CO_INLINE void split_easy_ids(const struct split_step *s, const co_u64 *keys, co_u32 *ids, co_u32 n, int wide)
 {
 #define SPLIT_IDS(kind) \

@@ -46,6 +46,18 @@ struct split_part {
 
 #define SPLIT_PARTS_MOST (2 * SPLIT_COLUMNS_MOST + 4)
 
+/* Digits of ids, the lowest first. */
+#define SPLIT_DIGIT_BITS     8u
+#define SPLIT_DIGIT_BINS     (1u << SPLIT_DIGIT_BITS)
+#define SPLIT_DIGITS_MOST    3u
+#define SPLIT_DIGITS_BUCKETS (1u << SPLIT_DIGITS_MOST * SPLIT_DIGIT_BITS) /* that splits by digits can do */
+#define SPLIT_WHOLE_BUCKETS  2048u /* up to which whole ids are counted, and not their digits */
+
+struct split_digits {
+    co_u32 many;
+    co_u32 shift[SPLIT_DIGITS_MOST], mask[SPLIT_DIGITS_MOST];
+};
+
 struct split_step {
     co_u64 n;
     const co_u64 *
@@ -69,9 +81,20 @@ struct split_step {
     co_u64 *first_bad; /* ~0, or the least index of an entry with a bad id */
     void *ids_out;     /* of a count: ids for the launches after it; NULL: none are kept */
     co_u32 ids_bytes;
+    struct split_digits digits; /* of a count by digits: table is [digit][SPLIT_DIGIT_BINS] */
     co_u64 *offsets;
     struct map_counts *counts;
     struct map_deferred *deferred;
+};
+
+/* From counts to where each digit's entries begin. */
+struct split_bases_step {
+    struct split_digits digits;
+    co_u32 whole, reserved;           /* ids, if those were counted, else 0: digits were */
+    const co_u64 *bins;               /* [id], or [digit][SPLIT_DIGIT_BINS] */
+    co_u64 *sums;                     /* of the bins before, and one more of all; of ids these are offsets */
+    co_u64 *bases[SPLIT_DIGITS_MOST]; /* [bucket of the digit], and one more */
+    co_u32 buckets[SPLIT_DIGITS_MOST];
 };
 
 CO_INLINE co_u64 split_entries(const struct split_step *s)
