@@ -212,6 +212,25 @@ for row in sort compact histogram scan reduce; do
 done
 valid "bench sort --json is JSON" sort.json
 drawing "bench sort --plot is XML" sort.svg
+
+# A panel a width with a line a method (or input) and a point a size, and its name beside it.
+# drawn_lines FILE PANELS POINTS NAME...: so many lines, points and names.
+drawn_lines() {
+    local file=$1 panels=$2 points=$3 name
+    shift 3
+    [ "$(grep -o '<polyline' "$file" | wc -l)" -eq $((panels * $#)) ] || return
+    [ "$(grep -o '<circle' "$file" | wc -l)" -eq $((panels * points * $#)) ] || return
+    for name in "$@"; do
+        [ "$(grep -cE "<text [^>]*>$name</text>" "$file")" -eq "$panels" ] || return
+    done
+}
+bench multisplit $tiny --n 3000 --buckets 2,8,32 --width 32/0,32/32 --experiment methods --method auto,block,look-back --peers none \
+    --plot methods.svg >printed
+judge "the drawing of methods: a line and a name each" drawn_lines methods.svg 2 3 auto block look-back
+drawing "the drawing of methods is XML" methods.svg
+bench sort $tiny --n 1000,2000,5000 --width 32/0,64/64 --input uniform,equal --experiment sort --peers none --plot inputs.svg >printed
+judge "the drawing of the sort: a line and a name an input" drawn_lines inputs.svg 2 3 uniform equal
+drawing "the drawing of the sort is XML" inputs.svg
 refused "multisplit with a file" 'x: bench multisplit takes no files' "$cohort" bench multisplit x
 refused "--buckets 0" '--buckets 0: must be a number from 1 to 65536' "$cohort" bench multisplit --buckets 0
 refused "--buckets 65537" '--buckets 65537: must be' "$cohort" bench multisplit --buckets 2,65537
