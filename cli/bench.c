@@ -5,8 +5,8 @@
 
 const char bench_help[] =
     "usage: cohort bench limits | map | multisplit | sort | count [OPTION]...\n"
-    "       cohort bench show    FILE.json... [--experiment NAME,...] [--against FILE.json]... [--plot "
-    "FILE.svg]\n"
+    "       cohort bench show    FILE.json... [--experiment, --name, --width LIST] [--against FILE.json]...\n"
+    "                            [--plot FILE.svg]\n"
     "       cohort bench compare OLD.json NEW.json [--tolerance PERCENT]\n"
     "       cohort bench pages   [--check] PAGE...\n"
     "\n"

@@ -90,3 +90,28 @@ if [ -x "$build/cohort" ] && "$build/cohort" bench show bench/figures/h200-map.j
 else
     skip "$figures" "$(head -n 1 "$scratch/show.log" 2>/dev/null || echo 'the tool is not built')"
 fi
+
+# The manual page has every option of the help and no other, and every word that such an option takes.
+check_manual() {
+    local command what word
+    for command in count sort split info bench; do
+        "$build/cohort" $command --help
+    done 2>&1 | grep -oE -- '--[a-z][a-z0-9-]*' | LC_ALL=C sort -u >"$scratch/help.options"
+    grep -oE -- 'Fl -[a-z][a-z0-9-]*' docs/cohort.1 | sed 's/^Fl /-/' | LC_ALL=C sort -u >"$scratch/manual.options"
+    LC_ALL=C comm -23 "$scratch/help.options" "$scratch/manual.options" | sed 's/^/in the help alone: /'
+    LC_ALL=C comm -13 "$scratch/help.options" "$scratch/manual.options" | grep -vxE -- '--(help|version)' | sed 's/^/in the manual alone: /'
+    for what in 'map --experiment' 'multisplit --experiment' 'sort --experiment' 'multisplit --method' 'multisplit --input' \
+        'map --width' 'multisplit --width'; do
+        # shellcheck disable=SC2086
+        for word in $("$build/cohort" bench $what none-such 2>&1 | sed -n 's/.*: must be //p' | sed 's/ or / /g; s/,//g'); do
+            grep '^\.Cm' docs/cohort.1 | grep -qwF -- "$word" || echo "bench $what $word: not in the manual"
+            "$build/cohort" bench --help | grep -qF -- "$word" || echo "bench $what $word: not in the help"
+        done
+    done
+}
+manual="the manual page and the help tell the same options"
+if [ -x "$build/cohort" ]; then
+    report "$manual" "$(check_manual)"
+else
+    skip "$manual" "the tool is not built"
+fi
