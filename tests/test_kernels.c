@@ -1,0 +1,364 @@
+/* test_kernels.c: whatever a GPU is asked to do, the kernels that the library launches for it are among those that nvcc compiles, and
+ * their blocks and shared memory are no larger than the architecture gives. The simulated GPU has kernels and a tuning of its own, so
+ * it does not show that.
+ *
+ * A driver stands in for a GPU's: the simulated one, but named "cuda", so that the rows of the tuning for GPUs hold, with the
+ * attributes of the architecture under test. It knows kernels by the names that the preprocessed sources give them, and its
+ * launches do nothing: calls with pointers to device memory only are made, and what they leave is not looked at. */
+#include <ctype.h>
+
+#include "split.h"
+#include "cuda/device.h"
+#include "cuda/module.h"
+
+extern const struct cuda_driver *sim_open(const char *rest, const char **why);
+
+static struct {
+    char *names; /* one after the other, each with a 0 behind it */
+    size_t bytes;
+    unsigned architecture, launches;
+    int shared_most, shared_allowed; /* what function_set_attribute was told */
+    char complaint[200];
+} gpu;
+
+/* ---- the kernels that there are --------------------------------------------------------------------------------------- */
+
+static int is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* A kernel's name stands before its one parameter: NAME(const __grid_constant__ ... */
+static void note_kernels(const char *text)
+{
+    for (const char *at = text; (at = strstr(at, "(const __grid_constant__")); at++) {
+        const char *begin = at;
+        while (begin > text && is_word(begin[-1]))
+            begin--;
+        gpu.names = realloc(gpu.names, gpu.bytes + (size_t)(at - begin) + 1);
+        memcpy(gpu.names + gpu.bytes, begin, (size_t)(at - begin));
+        gpu.bytes += (size_t)(at - begin) + 1;
+        gpu.names[gpu.bytes - 1] = 0;
+    }
+}
+
+static char *all_of(FILE *in)
+{
+    size_t bytes = 0, room = 1 << 20, got;
+    char *text = malloc(room + 1);
+    while (text && (got = fread(text + bytes, 1, room - bytes, in))) {
+        bytes += got;
+        if (bytes == room)
+            text = realloc(text, (room *= 2) + 1);
+    }
+    if (text)
+        text[bytes] = 0;
+    return text;
+}
+
+/* As scripts/gpu-check.sh reads them. */
+static void read_kernels(struct test *t)
+{
+    char command[1024];
+    const char *end = strstr(__FILE__, "tests/test_kernels.c");
+    snprintf(command, sizeof command,
+             "cd '%.*s./' && for f in src/kernels/*.cu; do cc -E -P -x c -D__CUDACC__ -I include -I src $f; "
+             "done 2>/dev/null",
+             end ? (int)(end - __FILE__) : 0, __FILE__);
+    FILE *in = popen(command, "r");
+    char *text = in ? all_of(in) : NULL;
+    if (in)
+        pclose(in);
+    free(gpu.names);
+    gpu.names = NULL;
+    gpu.bytes = 0;
+    if (text)
+        note_kernels(text);
+    free(text);
+    if (!gpu.bytes)
+        test_skip(t, "the sources of the kernels, or cc, are not there");
+}
+
+static const char *kernel_named(const char *name)
+{
+    for (size_t at = 0; at < gpu.bytes; at += strlen(gpu.names + at) + 1)
+        if (!strcmp(gpu.names + at, name))
+            return gpu.names + at;
+    return NULL;
+}
+
+/* ---- the driver -------------------------------------------------------------------------------------------------------- */
+
+static const struct cuda_driver *under;
+
+/* Shared memory of a block, when asked for: CUDA C Programming Guide, table of technical specifications. */
+static int shared_of(unsigned architecture)
+{
+    return 1024 * (architecture == 80 ? 163 : architecture < 90 || architecture >= 120 ? 99 : 227);
+}
+
+static cuda_result attribute(int *value, int what, cuda_device device)
+{
+    cuda_result r = under->device_attribute(value, what, device);
+    if (what == CUDA_ATTRIBUTE_MAJOR)
+        *value = (int)gpu.architecture / 10;
+    if (what == CUDA_ATTRIBUTE_MINOR)
+        *value = (int)gpu.architecture % 10;
+    if (what == CUDA_ATTRIBUTE_MULTIPROCESSORS)
+        *value = 132;
+    if (what == CUDA_ATTRIBUTE_MAX_SHARED_OPT_IN)
+        *value = shared_of(gpu.architecture);
+    return r;
+}
+
+static cuda_result load(cuda_module *module, const void *image)
+{
+    (void)image;
+    *module = (cuda_module)(void *)&gpu;
+    return CUDA_OK;
+}
+
+static cuda_result unload(cuda_module module)
+{
+    (void)module;
+    return CUDA_OK;
+}
+
+static cuda_result function(cuda_function *out, cuda_module module, const char *name)
+{
+    const char *known = kernel_named(name);
+    (void)module;
+    *out = (cuda_function)(uintptr_t)known;
+    return known ? CUDA_OK : CUDA_NOT_FOUND;
+}
+
+static cuda_result set_attribute(cuda_function f, int what, int value)
+{
+    (void)f;
+    if (what == CUDA_FUNCTION_MAX_DYNAMIC_SHARED)
+        gpu.shared_allowed = value;
+    return CUDA_OK;
+}
+
+static cuda_result launch(cuda_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                          unsigned bz, unsigned shared, cuda_stream stream, void **parameters, void **extra)
+{
+    int most = shared > 49152 ? gpu.shared_allowed : 49152;
+    (void)stream;
+    (void)parameters;
+    (void)extra;
+    gpu.launches++;
+    gpu.shared_allowed = 0;
+    if ((!gx || gx > INT32_MAX || gy != 1 || gz != 1 || !bx || bx > 1024 || by != 1 || bz != 1 ||
+         (int)shared > most || (int)shared > shared_of(gpu.architecture)) &&
+        !gpu.complaint[0])
+        snprintf(gpu.complaint, sizeof gpu.complaint,
+                 "%s: %u blocks of %u with %u bytes of shared memory on sm_%u", (const char *)(uintptr_t)f,
+                 gx, bx, shared, gpu.architecture);
+    return CUDA_OK;
+}
+
+static const struct cuda_driver *stand_in(const char *rest, const char **why)
+{
+    static struct cuda_driver driver;
+    (void)rest;
+    under = sim_open("1", why);
+    if (!under)
+        return NULL;
+    driver = *under;
+    driver.name = "cuda";
+    driver.device_attribute = attribute;
+    driver.module_load_data = load;
+    driver.module_unload = unload;
+    driver.module_get_function = function;
+    driver.function_set_attribute = set_attribute;
+    driver.launch_kernel = launch;
+    return &driver;
+}
+
+/* ---- calls -------------------------------------------------------------------------------------------------------------- */
+
+#define N 5000
+
+struct arrays {
+    void *in[4], *out[4], *offsets, *table;
+};
+
+/* No call may miss a kernel; that it cannot be done otherwise is its own business here. */
+static void judge(struct test *t, cohort_status status, const char *what, uint64_t a, uint64_t b, uint64_t c)
+{
+    const char *message = status ? cohort_message(t->context) : "";
+    REQUIREF(t, !strstr(message, "has no kernel"), "%s %llu %llu %llu on sm_%u: %s", what,
+             (unsigned long long)a, (unsigned long long)b, (unsigned long long)c, gpu.architecture, message);
+    REQUIREF(t, !gpu.complaint[0], "%s %llu %llu %llu: %s", what, (unsigned long long)a,
+             (unsigned long long)b, (unsigned long long)c, gpu.complaint);
+}
+
+static cohort_fn fn_of(struct arrays *a, cohort_fn_kind kind, uint64_t m)
+{
+    cohort_fn fn = cohort_fn_make(kind, 0, 0, NULL, 0);
+    uint64_t bits = 0;
+    while (bits < 16 && 2ull << bits <= m)
+        bits++;
+    if (kind == COHORT_FN_BITS)
+        fn.b = bits;
+    if (kind == COHORT_FN_RANGES || kind == COHORT_FN_BETWEEN)
+        fn.b = UINT32_MAX;
+    if (kind == COHORT_FN_DELTA)
+        fn.b = 1000;
+    if (kind == COHORT_FN_SPLITTERS)
+        fn.count = m - 1;
+    if (kind == COHORT_FN_TABLE8 || kind == COHORT_FN_TABLE16)
+        fn.count = 1000;
+    if (kind == COHORT_FN_SPLITTERS || kind == COHORT_FN_TABLE8 || kind == COHORT_FN_TABLE16 ||
+        kind >= COHORT_FN_IDS8)
+        fn.data = a->table;
+    return fn;
+}
+
+static const uint32_t widths[] = {0, 1, 4, 8, 16};
+
+static void split_all(struct test *t, struct arrays *a, cohort_multisplit_desc *d, cohort_fn_kind kind)
+{
+    static const uint32_t buckets[] = {1, 2, 4, 32, 33, 256, 2048, 2049, 65536};
+    for (unsigned i = 0; i < sizeof buckets / sizeof *buckets; i++)
+        for (int method = 0; method <= COHORT_SPLIT_DIGITS; method++)
+            for (unsigned w = 0; w < sizeof widths / sizeof *widths; w++) {
+                cohort_column column = {a->in[1], a->out[1], widths[w]};
+                d->buckets = buckets[i];
+                d->fn = fn_of(a, kind, buckets[i]);
+                d->method = (cohort_split_method)method;
+                d->unordered = method == COHORT_SPLIT_RESERVED;
+                d->columns = widths[w] != 0;
+                d->column = widths[w] ? &column : NULL;
+                d->permutation = w == 1 ? a->out[2] : NULL;
+                judge(t, cohort_multisplit(t->context, d), split_kind_name(kind), buckets[i],
+                      (uint64_t)method, widths[w]);
+            }
+}
+
+static void splits(struct test *t, struct arrays *a)
+{
+    for (cohort_fn_kind kind = COHORT_FN_BITS; kind <= COHORT_FN_IDS32; kind++)
+        for (uint32_t key_bytes = 4; key_bytes <= 8; key_bytes += 4) {
+            cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
+            cohort_histogram_desc h = COHORT_HISTOGRAM_INIT;
+            d.n = h.n = N;
+            d.key_bytes = h.key_bytes = key_bytes;
+            d.keys = h.keys = a->in[0];
+            d.keys_out = a->out[0];
+            d.offsets = h.bins = a->offsets;
+            split_all(t, a, &d, kind);
+            for (h.buckets = 1; h.buckets <= 65536; h.buckets *= 4) {
+                h.fn = fn_of(a, kind, h.buckets);
+                judge(t, cohort_histogram(t->context, &h), "histogram", (uint64_t)kind, h.buckets, key_bytes);
+            }
+        }
+}
+
+static void sorts(struct test *t, struct arrays *a)
+{
+    for (int order = COHORT_ORDER_U32; order <= COHORT_ORDER_F64; order++)
+        for (unsigned w = 0; w < sizeof widths / sizeof *widths; w++) {
+            cohort_sort_desc d = COHORT_SORT_INIT;
+            cohort_compact_desc c = COHORT_COMPACT_INIT;
+            cohort_column column = {a->in[1], a->out[1], widths[w]};
+            d.n = c.n = N;
+            d.order = (cohort_order)order;
+            d.keys = c.keys = a->in[0];
+            d.keys_out = c.kept = a->out[0];
+            d.columns = c.columns = widths[w] != 0;
+            d.column = c.column = widths[w] ? &column : NULL;
+            c.key_bytes = order < COHORT_ORDER_U64 ? 4 : 8;
+            c.fn = fn_of(a, COHORT_FN_BETWEEN, 2);
+            c.total = a->offsets;
+            judge(t, cohort_sort(t->context, &d), "sort", (uint64_t)order, widths[w], 0);
+            judge(t, cohort_compact(t->context, &c), "compact", c.key_bytes, widths[w], 0);
+            judge(t, cohort_scan(t->context, N, c.key_bytes, a->in[0], a->out[0], order & 1), "scan",
+                  c.key_bytes, 0, 0);
+            judge(t, cohort_reduce(t->context, COHORT_OP_ADD, N, c.key_bytes, a->in[0], a->offsets), "reduce",
+                  c.key_bytes, 0, 0);
+        }
+}
+
+/* A fixed map, and a batch of more than a quarter of its slots: it goes by whole pages. */
+static void maps(struct test *t, struct arrays *a)
+{
+    for (int width = 1; width <= 5; width++)
+        for (int large = 0; large <= 1; large++) {
+            cohort_map_options o = COHORT_MAP_OPTIONS_INIT;
+            cohort_batch batch = COHORT_BATCH_INIT;
+            cohort_map *map;
+            const uint64_t slot[] = {0, 4, 8, 8, 16, 16}, n = large ? (600ull * 65536 / slot[width]) / 3 : N;
+            const void *values = width == COHORT_WIDTH_32_32 || width >= COHORT_WIDTH_64_32 ? a->in[1] : NULL;
+            o.width = (cohort_width)width;
+            o.fixed = 1;
+            o.capacity = large ? 500ull * 65536 / slot[width] : N;
+            if (width >= COHORT_WIDTH_64_32 && gpu.architecture < 90)
+                continue; /* slots of 16 bytes are for Hopper and later */
+            OK(t, cohort_map_create(t->context, &o, &map));
+            for (int winner = 0; winner <= 2; winner++) {
+                batch.winner = (cohort_winner)winner;
+                judge(t, cohort_map_insert(map, n, a->in[0], values, &batch), "insert", (uint64_t)width, n,
+                      (uint64_t)winner);
+                judge(t, cohort_map_assign(map, n, a->in[0], values, &batch), "assign", (uint64_t)width, n,
+                      (uint64_t)winner);
+            }
+            judge(t, cohort_map_find(map, n, a->in[0], values ? a->out[0] : NULL, NULL, NULL), "find",
+                  (uint64_t)width, n, 0);
+            judge(t, cohort_map_contains(map, n, a->in[0], a->out[2], NULL), "contains", (uint64_t)width, n,
+                  0);
+            judge(t, cohort_map_erase(map, n, a->in[0], NULL), "erase", (uint64_t)width, n, 0);
+            if (values)
+                judge(t, cohort_map_apply(map, COHORT_OP_ADD, n, a->in[0], values, NULL), "apply",
+                      (uint64_t)width, n, 0);
+            cohort_map_destroy(map);
+        }
+}
+
+static void run_on(struct test *t, unsigned architecture)
+{
+    cohort_context_options options = COHORT_CONTEXT_OPTIONS_INIT;
+    struct arrays a;
+    gpu.architecture = architecture;
+    options.device = "stand-in";
+    OK(t, cohort_context_create(&t->context, &options));
+    for (int i = 0; i < 4; i++) {
+        OK(t, cohort_alloc(t->context, 16 << 20, &a.in[i]));
+        OK(t, cohort_alloc(t->context, 16 << 20, &a.out[i]));
+    }
+    OK(t, cohort_alloc(t->context, 1 << 20, &a.offsets));
+    OK(t, cohort_alloc(t->context, 1 << 20, &a.table));
+    splits(t, &a);
+    sorts(t, &a);
+    maps(t, &a);
+    for (int i = 0; i < 4; i++) {
+        OK(t, cohort_free(t->context, a.in[i]));
+        OK(t, cohort_free(t->context, a.out[i]));
+    }
+    OK(t, cohort_free(t->context, a.offsets));
+    OK(t, cohort_free(t->context, a.table));
+    cohort_context_destroy(t->context);
+    t->context = NULL;
+}
+
+static void has_what_it_launches(struct test *t)
+{
+    static const unsigned char image[1];
+    static const uint64_t bytes = 1;
+    static const struct cohort_fatbin every[] = {{"", image, &bytes}, {NULL, NULL, NULL}};
+    const unsigned architectures[] = {80, 90, 120};
+    read_kernels(t);
+    gpu_fatbins_register(every); /* where nvcc is not, the library has none */
+    cuda_driver_register("stand-in", stand_in);
+    for (unsigned i = 0; i < sizeof architectures / sizeof *architectures; i++)
+        run_on(t, architectures[i]);
+    cuda_driver_register("sim", sim_open);
+    CHECKF(t, gpu.launches > 10000, "%u launches", gpu.launches);
+    free(gpu.names);
+}
+
+const struct test_case test_cases[] = {
+    {"has what it launches", has_what_it_launches, TEST_NO_CONTEXT | TEST_ON_SIM},
+    {NULL, NULL, 0},
+};
