@@ -1,17 +1,14 @@
-/* map_build.c: a large batch of INSERT or ASSIGN by whole pages: a multisplit puts the pairs in order of their page, a kernel
- * builds each page in shared memory (kernels/map_build.cu), and the ordinary kernel goes over the batch again if something was left
+/* map_build.c: a large batch of INSERT or ASSIGN by whole pages: a multisplit puts the pairs in order of their page (with many pages, by
+ * digits of the page's number), a kernel builds each page in shared memory (kernels/map_build.cu), and the ordinary kernel goes over the batch again if something was left
  * out. And growth, page by page from the old table.
- *
- * With more pages than one pass of a multisplit does, two stable splits do it: by the low bits of the page number, then by the
- * others. */
+ */
 #include "device.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#define SPLIT_BEST 256u /* buckets up to which a split is one quick pass */
-#define CAP_FILL   4    /* entries of one page that are taken at most, in slots of a page */
+#define CAP_FILL 4 /* entries of one page that are taken at most, in slots of a page */
 
 static const char *const suffixes[] = {NULL, "32_0", "32_32", "64_0", "64_32", "64_64"};
 
@@ -49,16 +46,18 @@ static void *take(struct room *r, uint64_t bytes)
     return at;
 }
 
-/* The build's steps, laid out: where pairs and offsets are, and one or two splits. */
+/* The build's steps, laid out: where pairs and offsets are, and the split. */
 struct plan {
     struct map_build build;
-    struct split first, last; /* first.n is 0 if one does it */
+    struct split split;
     struct map_deferred *nobody;
 };
 
-static struct split split_of(const struct map_batch *b, const struct plan *p, const void *keys,
-                             const void *values, void *keys_out, void *values_out)
+/* Where workspace is only counted, there is some array for each that will be. */
+static struct split split_of(const struct map_batch *b, const struct plan *p, void *keys_out,
+                             void *values_out)
 {
+    unsigned value = b->values ? map_value_bytes(b->view.width) : 0;
     struct split s;
     memset(&s, 0, sizeof s);
     s.n = b->n;
@@ -67,12 +66,16 @@ static struct split split_of(const struct map_batch *b, const struct plan *p, co
     s.fn.a = b->view.seed;
     s.fn.count = b->view.pages;
     s.fn.by.divisor = 1;
-    s.keys = keys;
-    s.keys_out = keys_out;
-    s.columns = values ? 1 : 0;
-    s.column[0].in = values;
-    s.column[0].out = values_out;
-    s.column[0].bytes = map_value_bytes(b->view.width);
+    s.fn.b = ~0u;
+    s.fn.buckets = (co_u32)b->view.pages;
+    s.unordered = 1;
+    s.offsets = p->build.offsets;
+    s.keys = b->keys;
+    s.keys_out = keys_out ? keys_out : (void *)(uintptr_t)b->keys;
+    s.columns = value ? 1 : 0;
+    s.column[0].in = b->values;
+    s.column[0].out = values_out ? values_out : (void *)(uintptr_t)b->values;
+    s.column[0].bytes = value;
     s.deferred = p->nobody;
     return s;
 }
@@ -81,42 +84,17 @@ static cohort_status lay_out(cohort_context *context, const struct map_batch *b,
                              struct plan *p, uint64_t *need)
 {
     struct room r = {workspace, 0};
-    uint64_t pages = b->view.pages, key = map_key_bytes(b->view.width), more = 0;
     uint64_t value = b->values ? map_value_bytes(b->view.width) : 0;
-    co_u32 shift = 0;
-    while ((pages - 1) >> shift >= SPLIT_BEST && 1u << shift < SPLIT_BEST)
-        shift++;
-    while ((pages - 1) >> shift >= SPLIT_BUCKETS_MOST)
-        shift++;
     memset(p, 0, sizeof *p);
     p->nobody = take(&r, sizeof *p->nobody);
     p->build.gate = take(&r, sizeof *p->build.gate);
     p->build.counts = take(&r, sizeof *p->build.counts);
-    p->build.offsets = take(&r, (pages + 1) * sizeof(co_u64));
-    void *keys = take(&r, b->n * key), *values = value ? take(&r, b->n * value) : NULL;
-    void *keys_before = shift ? take(&r, b->n * key) : NULL;
-    void *values_before = shift && value ? take(&r, b->n * value) : NULL;
-    const void *in = value ? b->values : NULL;
-    p->last = split_of(b, p, shift ? keys_before : b->keys, shift ? (value ? values_before : NULL) : in, keys,
-                       values);
-    p->last.columns = value ? 1 : 0;
-    p->last.fn.by.after = shift;
-    p->last.fn.b = ~0u;
-    p->last.fn.buckets = (co_u32)((pages - 1) >> shift) + 1;
-    p->last.unordered = !shift;
-    p->last.offsets = shift ? NULL : p->build.offsets;
-    cohort_status s = COHORT_OK;
-    if (shift) {
-        p->first = split_of(b, p, b->keys, in, keys_before, values_before);
-        p->first.columns = value ? 1 : 0;
-        p->first.fn.b = (1u << shift) - 1;
-        p->first.fn.buckets = 1u << shift;
-        s = cuda_split(context, &p->first, &more);
-    }
-    if (!s)
-        s = cuda_split(context, &p->last, need);
-    *need = *need > more ? *need : more;
-    p->first.workspace = p->last.workspace = take(&r, *need);
+    p->build.offsets = take(&r, (b->view.pages + 1ull) * sizeof(co_u64));
+    void *keys = take(&r, b->n * map_key_bytes(b->view.width)),
+         *values = value ? take(&r, b->n * value) : NULL;
+    p->split = split_of(b, p, keys, values);
+    cohort_status s = cuda_split(context, &p->split, need);
+    p->split.workspace = take(&r, *need);
     *need = r.used;
     p->build.view = b->view;
     p->build.replace = b->op == CO_OP_ASSIGN;
@@ -156,15 +134,8 @@ static cohort_status build(cohort_context *context, const struct map_batch *b, s
         s = backend->fill(context, &p->build.counts->first_failed, 0xff, sizeof(co_u64));
     if (!s && b->failed)
         s = backend->fill(context, b->failed, 0, map_bitmap_words(b->n) * 4);
-    if (!s && p->first.n)
-        s = cuda_split(context, &p->first, NULL);
     if (!s)
-        s = cuda_split(context, &p->last, NULL);
-    if (!s && p->first.n) {
-        char name[48];
-        snprintf(name, sizeof name, "map_build_offsets_%s", suffixes[b->view.width]);
-        s = gpu_launch(context, name, b->n + 1, &p->build);
-    }
+        s = cuda_split(context, &p->split, NULL);
     if (!s)
         s = launch_pages(context, "build", &p->build);
     if (!s)

@@ -13,11 +13,6 @@ CO_INLINE co_u32 MAP(page_number)(const cohort_map_view *m, co_u64 hash)
     return (co_u32)(((hash >> 32) * m->pages) >> 32);
 }
 
-CO_INLINE co_u32 MAP(page_of_entry)(const struct map_build *b, co_u64 i)
-{
-    return MAP(page_number)(&b->view, co_hash(MAP(key_at)(b->keys, i), b->view.seed));
-}
-
 /* What a lane has done. */
 struct MAP(built) {
     co_u64 added;
@@ -87,23 +82,6 @@ CO_KERNEL_BOUND(NAME(build), struct map_build, 512, 3)
     MAP(build_end)(args, &done);
 }
 
-/* Where each page's pairs begin, of pairs in order of their pages: entry i writes it for the pages after its predecessor's up to
- * its own; the entry that would follow the last, for the rest. */
-CO_KERNEL(NAME(build_offsets), struct map_build)
-{
-    CO_EACH_WARP (base, args->n + 1) {
-        co_u64 i = base + co_lane();
-        co_u32 mine = i < args->n ? MAP(page_of_entry)(args, i) : args->view.pages;
-        co_u32 before = co_shuffle32(CO_FULL_WARP, mine, co_lane() - 1);
-        if (co_lane() == 0 && i)
-            before = MAP(page_of_entry)(args, i - 1);
-        if (i > args->n)
-            continue;
-        for (co_u64 p = i ? before + 1ull : 0; p <= mine; p++)
-            co_write64(args->offsets + p, i);
-    }
-}
-
 /* ---- from another table ---------------------------------------------------------------------------------------------- */
 
 /* The pairs in one old page that belong into new page q. A lane reads some slots before it looks at the first. */
@@ -164,6 +142,7 @@ CO_KERNEL_BOUND(NAME(split), struct map_build, 512, 3)
 #undef PAGE_ALL
 #undef PAGE_BUCKET
 #undef PAGE_WALK
+#undef PAGE_AT
 #undef PAGE_NONE
 #undef CO_EACH_SLOT
 #include "shape/map_end.h"

@@ -12,6 +12,10 @@
 #define PAGE_WALK   128u
 #define PAGE_NONE   ((KEY) ~(KEY)0)
 
+/* Where in shared memory slot i is. A walk begins at the first slot of a bucket: left in order, those would share a few of the banks. So
+ * within its bucket a slot is moved on by as much as its 128 bytes of keys lie behind others. */
+#define PAGE_AT(i) ((i) ^ ((i) / (128u / (co_u32)sizeof(KEY)) % PAGE_BUCKET))
+
 #define CO_EACH_SLOT(i) for (co_u32 i = co_thread(); i < PAGE_ALL; i += co_threads())
 
 /* ---- words of shared memory ---------------------------------------------------------------------------------------------- */
@@ -88,7 +92,8 @@ CO_INLINE int MAP(page_put)(KEY *page, const cohort_map_view *m, co_u64 hash, KE
     struct co_walk w = co_walk_begin(hash, m->pages, m->mask, m->reach, m->linear);
     for (co_u32 seen = 0; seen < PAGE_WALK; seen++) {
         for (co_u32 j = 0; j < PAGE_BUCKET; j++) {
-            KEY *at = page + w.bucket * PAGE_BUCKET + j, there = MAP(page_cas)(at, key);
+            co_u32 slot = w.bucket * PAGE_BUCKET + j;
+            KEY *at = page + PAGE_AT(slot), there = MAP(page_cas)(at, key);
             if (there != PAGE_NONE && there != key)
                 continue;
             if (there == PAGE_NONE || replace)
@@ -107,9 +112,9 @@ CO_INLINE void MAP(page_begin)(KEY *page, const cohort_map_view *m, co_u32 numbe
     {
         KEY value = 0,
             key = fresh ? PAGE_NONE : MAP(page_slot_read)(m, (co_u64)number * PAGE_ALL + i, &value);
-        MAP(page_set)(page + i, key);
+        MAP(page_set)(page + PAGE_AT(i), key);
         if (CO_MAP_VALUE_BITS && !fresh)
-            MAP(page_set)(page + PAGE_ALL + i, value);
+            MAP(page_set)(page + PAGE_ALL + PAGE_AT(i), value);
     }
     co_block_sync();
 }
@@ -120,9 +125,9 @@ CO_INLINE void MAP(page_end)(const KEY *page, const cohort_map_view *m, co_u32 n
     co_block_sync();
     CO_EACH_SLOT(i)
     {
-        KEY key = MAP(page_get)(page + i), value = PAGE_NONE;
+        KEY key = MAP(page_get)(page + PAGE_AT(i)), value = PAGE_NONE;
         if (CO_MAP_VALUE_BITS && key != PAGE_NONE)
-            value = MAP(page_get)(page + PAGE_ALL + i);
+            value = MAP(page_get)(page + PAGE_ALL + PAGE_AT(i));
         MAP(page_slot_write)(m, (co_u64)number * PAGE_ALL + i, key, value);
     }
     co_block_sync();
