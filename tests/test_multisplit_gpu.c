@@ -1,7 +1,7 @@
 /* test_multisplit_gpu.c: multisplit and what stands on it where lanes stand still, in graphs, and beyond 2^32 entries. */
 #include <setjmp.h>
 
-#include "cuda/driver.h"
+#include "cuda/device.h"
 #include "split.h"
 
 /* ---- schedules ------------------------------------------------------------------------------------------------------------- */
@@ -221,6 +221,68 @@ static void little_shared(struct test *t)
         caught(t, t->seed, many_bins);
     }
     t->device = device;
+}
+
+/* ---- pages ------------------------------------------------------------------------------------------------------------- */
+
+/* In order of pages, those of a page as they were, with the pages' offsets. */
+static void judge_pages(struct test *t, const struct split_fn *fn, const struct column *keys,
+                        const struct column *out, const struct column *places, const struct column *offsets)
+{
+    uint64_t end = 0, before = 0;
+    for (uint64_t i = 0; i < out->count; i++) {
+        uint64_t key = column_get(out, i), place = column_get(places, i);
+        uint64_t page = split_id(fn, key, 0, keys->width == 8);
+        REQUIREF(t, place < keys->count && column_get(keys, place) == key, "place %llu of %u pages has %llu",
+                 (unsigned long long)i, fn->buckets, (unsigned long long)key);
+        REQUIRE(t, !i || before < page || (before == page && column_get(places, i - 1) < place));
+        for (before = page; end <= page; end++)
+            EQUAL(t, column_get(offsets, end), i);
+    }
+    for (; end <= fn->buckets; end++)
+        EQUAL(t, column_get(offsets, end), out->count);
+}
+
+/* The split of a map's build, with up to three digits. */
+static void split_pages(struct test *t, unsigned bytes, uint32_t pages)
+{
+    struct column *mark = t->columns, *keys = column_new(t, 100 + test_below(t, 2000), bytes);
+    struct column *out = column_new(t, keys->count, bytes), *places = column_new(t, keys->count, 4);
+    struct column *offsets = column_new(t, pages + 1ull, 8);
+    struct split s;
+    uint64_t need;
+    memset(&s, 0, sizeof s);
+    split_keys(t, keys, (enum key_pattern)test_below(t, KEY_PATTERNS), 0);
+    s.n = keys->count;
+    s.key_bytes = bytes;
+    s.fn = (struct split_fn){
+        .kind = SPLIT_PAGE, .buckets = pages, .a = test_random(t), .b = ~0u, .by.divisor = 1, .count = pages};
+    s.keys = column_send(keys);
+    s.keys_out = column_send(out);
+    s.permutation = column_send(places);
+    s.permutation_bytes = 4;
+    s.offsets = column_send(offsets);
+    OK(t, cohort_alloc(t->context, sizeof *s.deferred, (void **)&s.deferred));
+    OK(t, cuda_split(t->context, &s, &need));
+    OK(t, cohort_alloc(t->context, need, &s.workspace));
+    OK(t, cuda_split(t->context, &s, NULL));
+    OK(t, cohort_wait(t->context));
+    column_fetch(out);
+    column_fetch(places);
+    column_fetch(offsets);
+    judge_pages(t, &s.fn, keys, out, places, offsets);
+    OK(t, cohort_free(t->context, s.workspace));
+    OK(t, cohort_free(t->context, s.deferred));
+    column_drop(t, mark);
+}
+
+static void pages(struct test *t)
+{
+    const uint32_t many[] = {2, 257, 2049, 65536, 65537, 131072, 1000000};
+    t->memory = TEST_DEVICE;
+    for (int i = 0; i < (t->quick ? 6 : 7); i++)
+        for (unsigned bytes = 4; bytes <= 8; bytes += 4)
+            split_pages(t, bytes, many[i]);
 }
 
 /* ---- graphs ---------------------------------------------------------------------------------------------------------------- */
@@ -628,6 +690,7 @@ const struct test_case test_cases[] = {
     {"stalled_sums", stalled_sums, TEST_ON_SIM | TEST_NO_CONTEXT},
     {"stalled_compactions", stalled_compactions, TEST_ON_SIM | TEST_NO_CONTEXT},
     {"stalled_sorts", stalled_sorts, TEST_ON_SIM | TEST_NO_CONTEXT},
+    {"pages", pages, GPU},
     {"graphs", graphs, GPU},
     {"deferred", deferred, GPU},
     {"beyond_32_bits", beyond_32_bits, TEST_ON_CUDA | TEST_SLOW},
