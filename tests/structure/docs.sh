@@ -115,3 +115,24 @@ if [ -x "$build/cohort" ]; then
 else
     skip "$manual" "the tool is not built"
 fi
+
+# Commands in the pages have options and experiments that there are.
+check_commands() {
+    local command option name
+    # shellcheck disable=SC2086
+    cat $pages | tr '\n' ' ' | grep -oE '`(build/)?cohort (count|sort|split|info|bench) [^`]*`' | LC_ALL=C sort -u >"$scratch/commands"
+    while read -r command; do
+        for option in $(grep -oE -- ' --[a-z][a-z0-9-]*' <<<"$command"); do
+            [ "$option" = --help ] || grep -qxF -- "$option" "$scratch/help.options" || echo "$command: there is no $option"
+        done
+        for name in $(sed -nE 's/.* --experiment ([a-z,]+).*/\1/p' <<<"$command" | tr ',' ' '); do
+            "$build/cohort" bench --help | grep -qwF -- "$name" || echo "$command: there is no experiment $name"
+        done
+    done <"$scratch/commands"
+}
+commands="commands in the pages have options that there are"
+if [ -x "$build/cohort" ]; then
+    report "$commands" "$(check_commands)"
+else
+    skip "$commands" "the tool is not built"
+fi
