@@ -256,6 +256,39 @@ static void splits(struct test *t, struct arrays *a)
         }
 }
 
+/* As a multimap's build puts its pairs in order of pages. */
+static void splits_by_page(struct test *t, struct arrays *a)
+{
+    const uint64_t pages[] = {1, 2, 512, 513, 5120, 65536, 65537, 200000};
+    for (unsigned i = 0; i < 2 * (sizeof pages / sizeof *pages); i++) {
+        uint64_t count = pages[i / 2], need = 0;
+        struct split s;
+        memset(&s, 0, sizeof s);
+        while ((count - 1) >> s.fn.by.after >= SPLIT_BUCKETS_MOST)
+            s.fn.by.after++;
+        s.n = i % 2 ? 600000 : N;
+        s.unordered = 1;
+        s.key_bytes = 4 + 4 * (i & 1);
+        s.fn.kind = SPLIT_PAGE;
+        s.fn.buckets = (co_u32)((count - 1) >> s.fn.by.after) + 1;
+        s.fn.b = UINT32_MAX;
+        s.fn.count = count;
+        s.fn.by.divisor = 1;
+        s.keys = a->in[0];
+        s.columns = 1;
+        s.column[0].in = a->in[1];
+        s.column[0].bytes = 4;
+        s.deferred = &t->context->outcome->now;
+        judge(t, t->context->backend->split(t->context, &s, &need), "pages", count, s.n, 0);
+        REQUIREF(t, need <= 16 << 20, "%llu pages, %llu pairs need %llu bytes", (unsigned long long)count,
+                 (unsigned long long)s.n, (unsigned long long)need);
+        s.keys_out = a->out[0];
+        s.column[0].out = a->out[1];
+        s.workspace = a->in[3];
+        judge(t, t->context->backend->split(t->context, &s, NULL), "pages", count, s.n, 1);
+    }
+}
+
 static void sorts(struct test *t, struct arrays *a)
 {
     for (int order = COHORT_ORDER_U32; order <= COHORT_ORDER_F64; order++)
@@ -330,6 +363,7 @@ static void run_on(struct test *t, unsigned architecture)
     OK(t, cohort_alloc(t->context, 1 << 20, &a.offsets));
     OK(t, cohort_alloc(t->context, 1 << 20, &a.table));
     splits(t, &a);
+    splits_by_page(t, &a);
     sorts(t, &a);
     maps(t, &a);
     for (int i = 0; i < 4; i++) {
