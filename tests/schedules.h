@@ -148,6 +148,7 @@ void run_plans(struct test *, cohort_width, enum family, uint64_t schedules);
 /* Batches: the map's own kernels, by warps (schedules_batch.c). */
 void run_batches(struct test *, cohort_width, uint64_t schedules);
 void run_crowds(struct test *, cohort_width, uint64_t schedules); /* batches that crowd on few keys */
+void run_hot(struct test *, cohort_width, uint64_t schedules);
 void run_groups(struct test *, uint64_t schedules);
 void run_winners(struct test *, cohort_width, uint64_t schedules);
 

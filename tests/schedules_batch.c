@@ -7,6 +7,7 @@
 
 enum {
     BATCH = 64,
+    TURNS = 2, /* of a warp in a batch of hot keys */
     BATCH_TABLE = PLAN_TABLE,
     TIMES = 10 /* that a key is in a batch, at most */,
     LEDGER = 1 /* entries */
@@ -26,13 +27,13 @@ struct batch_stage {
 static struct batch_stage batch_stage_new(void)
 {
     struct batch_stage s = {.table = stage_new(),
-                            .keys = sim_alloc(BATCH * 8),
-                            .values = sim_alloc(BATCH * 8),
-                            .results = sim_alloc(BATCH * 8),
-                            .ops = sim_alloc(BATCH),
-                            .where = sim_alloc(BATCH / 8),
-                            .hit = sim_alloc(BATCH / 8),
-                            .failed = sim_alloc(BATCH / 8),
+                            .keys = sim_alloc(TURNS * BATCH * 8),
+                            .values = sim_alloc(TURNS * BATCH * 8),
+                            .results = sim_alloc(TURNS * BATCH * 8),
+                            .ops = sim_alloc(TURNS * BATCH),
+                            .where = sim_alloc(TURNS * BATCH / 8),
+                            .hit = sim_alloc(TURNS * BATCH / 8),
+                            .failed = sim_alloc(TURNS * BATCH / 8),
                             .winners = sim_alloc((PLAN_SLOTS + SIDE_SLOTS) * 4),
                             .ledger = sim_alloc(LEDGER * 16),
                             .claims = {sim_alloc(8), sim_alloc(BATCH / 8), sim_alloc(BATCH / 8)},
@@ -56,8 +57,9 @@ struct draw {
     struct plan plan; /* shape, keys, table; its operations are not used */
     unsigned n, step, op, group, blocks;
     int has_results, has_fallback, has_where, has_ledger;
-    unsigned char key[BATCH], kind[BATCH], takes_part[BATCH];
-    uint64_t operand[BATCH], result_before[BATCH];
+    unsigned hot; /* places of a block's table of hot keys */
+    unsigned char key[TURNS * BATCH], kind[TURNS * BATCH], takes_part[TURNS * BATCH];
+    uint64_t operand[TURNS * BATCH], result_before[TURNS * BATCH];
 };
 
 static uint64_t masked(const struct draw *d, uint64_t value)
@@ -138,6 +140,7 @@ static struct map_batch set_up(struct batch_stage *s, const struct draw *d)
                           .where = d->has_where ? s->where : NULL,
                           .hit = s->hit,
                           .failed = s->failed,
+                          .hot = d->hot,
                           .winners = s->winners,
                           .counts = s->counts,
                           .deferred = s->deferred};
@@ -145,7 +148,7 @@ static struct map_batch set_up(struct batch_stage *s, const struct draw *d)
     b.view = table_view(&d->plan.shape, s->table.table, s->table.counters);
     *s->counts = none;
     memset(s->deferred, 0xff, sizeof *s->deferred);
-    memset(s->where, 0, BATCH / 8);
+    memset(s->where, 0, TURNS * BATCH / 8);
     if (d->has_ledger) {
         b.ledger = memset(s->ledger, 0, LEDGER * 16);
         b.ledger_mask = LEDGER - 1;
@@ -172,8 +175,8 @@ static int launch(const char *kind, const struct draw *d, const void *args, stru
                   char *text, size_t bytes)
 {
     schedule->seed = test_mix(schedule->seed + 1);
-    if (!sim_run(kernel_name(kind, d->plan.shape.width), args, d->blocks, d->blocks == 1 ? 64 : 32, 0,
-                 schedule))
+    if (!sim_run(kernel_name(kind, d->plan.shape.width), args, d->blocks, d->blocks == 1 ? BATCH : BATCH / 2,
+                 0, schedule))
         return 1;
     snprintf(text, bytes, "%s", sim_message());
     return 0;
@@ -248,7 +251,7 @@ static int read_entries(const struct batch_stage *s, const struct draw *d, struc
 
 static int judge_batch(const struct batch_stage *s, const struct draw *d, char *text, size_t bytes)
 {
-    struct history_op ops[BATCH + JUDGE_MORE];
+    struct history_op ops[TURNS * BATCH + JUDGE_MORE];
     struct counted counted = {0, 0, 0, 0, ~(uint64_t)0};
     size_t n = 0;
     struct aftermath o = {.table = s->table.table, .counters = s->table.counters};
@@ -339,6 +342,27 @@ static void draw_crowd(struct draw *d, cohort_width width, struct dice *dice)
     }
 }
 
+/* The same with a table of hot keys in each block: of its warps, several turns each, which the keys that they have twice enter. */
+static void draw_hot(struct draw *d, cohort_width width, struct dice *dice)
+{
+    unsigned times[LIST_KEYS] = {0}, few = 1 + (unsigned)dice_below(dice, 4), most = TURNS * BATCH;
+    memset(d, 0, sizeof *d);
+    draw_table(d, width, dice);
+    d->op = CO_OP_ADD + (unsigned)dice_below(dice, CO_OPS - CO_OP_ADD);
+    d->op = !value_bytes(width) || dice_below(dice, 4) == 0 ? CO_OP_ASSIGN : d->op;
+    d->has_ledger = has_ledger(d) && dice_below(dice, 2);
+    d->hot = 2u << dice_below(dice, 2);
+    d->n = most - (unsigned)dice_below(dice, BATCH);
+    d->has_where = 1;
+    for (unsigned i = 0; i < d->n; i++) {
+        d->key[i] = (unsigned char)dice_below(dice, few);
+        d->takes_part[i] = times[d->key[i]] < TIMES && dice_below(dice, few > 1 ? 3 : 8) == 0;
+        times[d->key[i]] += d->takes_part[i];
+        d->kind[i] = (unsigned char)d->op;
+        d->operand[i] = masked(d, 1ull << i % 31);
+    }
+}
+
 static void draw_group(struct draw *d, cohort_width width, struct dice *dice)
 {
     memset(d, 0, sizeof *d);
@@ -392,6 +416,11 @@ void run_batches(struct test *t, cohort_width width, uint64_t schedules)
 void run_crowds(struct test *t, cohort_width width, uint64_t schedules)
 {
     run_drawn(t, width, schedules, draw_crowd);
+}
+
+void run_hot(struct test *t, cohort_width width, uint64_t schedules)
+{
+    run_drawn(t, width, schedules, draw_hot);
 }
 
 void run_groups(struct test *t, uint64_t schedules)

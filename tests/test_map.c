@@ -96,6 +96,25 @@ static void apply(struct test *t)
         }
 }
 
+/* Batches of which each block of a GPU has several turns, and most entries few keys: into an empty map, and into one that
+ * has them all. */
+static void apply_hot(struct test *t)
+{
+    const uint64_t n = test_size(t, 600000, 1200);
+    const enum pattern patterns[] = {SKEWED, FEW, EQUAL_KEYS};
+    for (unsigned i = 0; i < 3; i++) {
+        cohort_op op = (cohort_op)(COHORT_OP_ADD + test_below(t, COHORT_OP_COUNT - COHORT_OP_ADD + 1));
+        struct subject s = ready(t, n, n);
+        s.blind = 1;
+        for (int again = 0; again < 2; again++) {
+            subject_step(&s, TRIAL_APPLY, op, COHORT_WINNER_ANY, n, patterns[i], n);
+            subject_step(&s, TRIAL_ASSIGN, 0, COHORT_WINNER_ANY, n, patterns[i], n);
+            subject_observe(&s);
+        }
+        subject_free(&s);
+    }
+}
+
 /* A long random walk through all operations on one map that grows from nothing, shrinks, is cleared. */
 static void walk(struct test *t)
 {
@@ -310,11 +329,13 @@ static void many(struct test *t)
     subject_free(&s);
 }
 
+#define GPU (TEST_ON_SIM | TEST_ON_CUDA)
 #define ALL (TEST_EACH_WIDTH | TEST_EACH_MEMORY)
 const struct test_case test_cases[] = {{"insert", insert, ALL},
                                        {"assign", assign, ALL},
                                        {"winners", winners, ALL},
                                        {"apply", apply, ALL | TEST_VALUES},
+                                       {"apply_hot", apply_hot, GPU | ALL | TEST_VALUES},
                                        {"find", find, ALL},
                                        {"contains", contains, ALL},
                                        {"insert_and_find", insert_and_find, ALL},

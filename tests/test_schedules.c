@@ -33,6 +33,11 @@ static void crowds(struct test *t)
     run_crowds(t, t->width, budget(t, 8000));
 }
 
+static void hot(struct test *t)
+{
+    run_hot(t, t->width, budget(t, 4000));
+}
+
 static void groups(struct test *t)
 {
     run_groups(t, budget(t, 2000));
@@ -89,6 +94,7 @@ const struct test_case test_cases[] = {
     {"values", values, SIM | WIDTHS},
     {"batches", batches, SIM | WIDTHS},
     {"crowds", crowds, SIM | WIDTHS},
+    {"hot", hot, SIM | WIDTHS},
     {"exhaustive", exhaustive, SIM | WIDTHS},
     {"api", api, SIM | WIDTHS},
     {"launches", launches, TEST_ON_SIM | TEST_ON_CUDA | TEST_NO_CONTEXT | WIDTHS},

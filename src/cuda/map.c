@@ -60,15 +60,31 @@ static const char *kind_of(const struct map_batch *b, const struct map_tuning *t
     }
 }
 
+/* Batches that the kernels fold have a table of hot keys in each block, if a block has turns enough for that to pay: fewer blocks
+ * then, each with more of the entries. Returns the blocks a multiprocessor. */
+static unsigned heat(cohort_context *context, struct map_batch *b, const struct map_tuning *t)
+{
+    const struct gpu_tuning *tuning = gpu_of(context)->tuning;
+    uint64_t turns = b->n / t->change_block / gpu_of(context)->multiprocessors; /* of all blocks of one */
+    int folds = b->step == MAP_STEP_APPLY && (b->op == CO_OP_ASSIGN || b->op >= CO_OP_ADD);
+    if (!folds || turns < 2 * tuning->hot_blocks)
+        return t->change_blocks;
+    uint64_t blocks = turns / tuning->hot_turns;
+    b->hot = tuning->hot;
+    blocks = blocks > tuning->hot_blocks ? blocks : tuning->hot_blocks;
+    return blocks < t->change_blocks ? (unsigned)blocks : t->change_blocks;
+}
+
 /* Lookups that add up nothing may have as many warps as they like: the others add to a few words when they end. */
-static cohort_status launch_batch(cohort_context *context, const struct map_batch *b)
+static cohort_status launch_batch(cohort_context *context, const struct map_batch *batch)
 {
     const struct map_tuning *t = &gpu_of(context)->maps;
-    int looks = b->step == MAP_STEP_GET || (b->step == MAP_STEP_APPLY && b->op == CO_OP_FIND && !b->counts);
+    struct map_batch b = *batch;
+    int looks = b.step == MAP_STEP_GET || (b.step == MAP_STEP_APPLY && b.op == CO_OP_FIND && !b.counts);
+    unsigned blocks = looks ? t->look_blocks : heat(context, &b, t);
     char name[NAME_BYTES];
-    name_of(name, kind_of(b, t), b->view.width);
-    return gpu_launch_tuned(context, name, b->n, looks ? t->look_block : t->change_block,
-                            looks ? t->look_blocks : t->change_blocks, b);
+    name_of(name, kind_of(&b, t), b.view.width);
+    return gpu_launch_tuned(context, name, b.n, looks ? t->look_block : t->change_block, blocks, &b);
 }
 
 /* ---- the ledger ---------------------------------------------------------------------------------------- */

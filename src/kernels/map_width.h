@@ -6,7 +6,10 @@
 
 #include "map_winner.h"
 
-#define NAME(kind) CO_PASTE3(map_##kind, _, CO_MAP_SUFFIX)
+#include "map_hot.h"
+
+#define NAME(kind)  CO_PASTE3(map_##kind, _, CO_MAP_SUFFIX)
+#define FOLD_BLOCKS (CO_MAP_SLOT_BITS == 128 ? 4 : 5) /* at a time: 64 or 48 registers a lane hold it all */
 
 /* One lane an entry, a warp on 32 entries in a row: their bits of a bitmap are one word. */
 CO_INLINE void MAP(batch)(const struct map_batch *b, co_u32 step, co_u32 op)
@@ -49,14 +52,34 @@ CO_INLINE VALUE MAP(fold)(co_u32 op, VALUE v, co_u32 same)
     return v;
 }
 
-/* ASSIGN, and ADD to COUNT. Of the lanes of a warp that have one key the first goes for all, with their operands folded: one
- * access to a slot that many want. The others come right after it, and so find the key there. */
-CO_INLINE void MAP(fold_batch)(const struct map_batch *b, co_u32 op)
+/* An operand that stands for those of all lanes of the warp with the key; `several`: there are others. */
+CO_INLINE int MAP(fold_entry)(const struct map_batch *b, const struct MAP(hot) * hot, co_u32 op, KEY key,
+                              VALUE operand, int several, co_map_tally *tally)
 {
+    if (hot->slots && co_load32(hot->any) && MAP(hot_fold)(hot, op, key, operand))
+        return CO_MAP_HIT;
+    int r = MAP(alone)(b, op, key, operand, tally);
+    if (hot->slots && several && r != CO_MAP_FULL)
+        MAP(hot_take)(hot, key);
+    return r;
+}
+
+/* ASSIGN, and ADD to COUNT. Of the lanes of a warp that have one key the first goes for all, with their operands folded: one
+ * access to a slot that many want. The others come right after it, and so find the key there. Keys that come again and again have
+ * their operands folded by the whole block. */
+CO_INLINE void MAP(fold_batch)(const struct map_batch *b, co_u32 kind)
+{
+    CO_SHARED(KEY, hot_keys, MAP_HOT_MOST);
+    CO_SHARED(VALUE, hot_values, MAP_HOT_MOST);
+    CO_SHARED(co_u32, hot_used, MAP_HOT_MOST / 32 + 1);
+    struct MAP(hot) hot = {hot_keys, hot_values, hot_used, hot_used + MAP_HOT_MOST / 32, b->hot};
     struct map_report report = map_report_begin();
     co_map_tally tally = {0, 0};
+    co_u32 op = kind == CO_OP_COUNT ? (co_u32)CO_OP_ADD : kind;
     if (b->gate && !co_read64(b->gate))
         return;
+    if (hot.slots)
+        MAP(hot_begin)(&hot, op);
     CO_EACH_WARP (base, b->n) {
         co_u64 i = base + co_lane();
         int active = map_takes_part(b, base, i), r = CO_MAP_MISS;
@@ -67,12 +90,12 @@ CO_INLINE void MAP(fold_batch)(const struct map_batch *b, co_u32 op)
         same &= co_ballot(CO_FULL_WARP, active) & (active ? CO_FULL_WARP : 0);
         co_u32 first = same & (0u - same);
         int several = co_any(CO_FULL_WARP, same != first);
-        if (op == CO_OP_COUNT)
+        if (kind == CO_OP_COUNT)
             operand = (VALUE)map_bits(same);
         else if (several)
             operand = MAP(fold)(op, operand, same);
         if (first == 1u << co_lane())
-            r = MAP(alone)(b, op == CO_OP_COUNT ? (co_u32)CO_OP_ADD : op, key, operand, &tally);
+            r = MAP(fold_entry)(b, &hot, op, key, operand, same != first, &tally);
         co_warp_sync(CO_FULL_WARP);
         if (several) {
             int lead = (int)co_shuffle32(CO_FULL_WARP, (co_u32)r, first ? map_bits(first - 1) : 0);
@@ -80,6 +103,8 @@ CO_INLINE void MAP(fold_batch)(const struct map_batch *b, co_u32 op)
         }
         map_report_warp(b, MAP_STEP_APPLY, base, active, r, &report);
     }
+    if (hot.slots)
+        MAP(hot_end)(&hot, b, op, &tally);
     map_report_end(b, &report);
     map_flush_warp(&b->view, &tally);
 }
@@ -97,7 +122,7 @@ CO_KERNEL(NAME(insert), struct map_batch)
 {
     MAP(batch)(args, MAP_STEP_APPLY, CO_OP_INSERT);
 }
-CO_KERNEL(NAME(assign), struct map_batch)
+CO_KERNEL_BOUND(NAME(assign), struct map_batch, 256, FOLD_BLOCKS)
 {
     MAP(fold_batch)(args, CO_OP_ASSIGN);
 }
@@ -105,7 +130,7 @@ CO_KERNEL(NAME(erase), struct map_batch)
 {
     MAP(batch)(args, MAP_STEP_APPLY, CO_OP_ERASE);
 }
-CO_KERNEL(NAME(apply), struct map_batch)
+CO_KERNEL_BOUND(NAME(apply), struct map_batch, 256, FOLD_BLOCKS)
 {
     MAP(fold_batch)(args, args->op);
 }
@@ -229,4 +254,5 @@ CO_KERNEL(NAME(mark), struct map_sweep)
 }
 
 #undef NAME
+#undef FOLD_BLOCKS
 #include "shape/map_end.h"

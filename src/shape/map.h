@@ -18,6 +18,8 @@
 /* The ledger of a batch that adds to pairs of 16 bytes: entries of two words, a slot + 1 and what is to be added to it. */
 #define MAP_LEDGER_REACH 4u /* entries that one slot may have */
 
+#define MAP_HOT_MOST 512u /* keys that a block has in its table of keys that come again and again, at most */
+
 /* What became of a batch, in device memory on a GPU. The first five are cohort_counts. */
 struct map_counts {
     co_u64 taken, hits, added, failed, first_failed;
@@ -74,10 +76,13 @@ struct map_batch {
     const co_u32 *where;
     co_u32 *hit;
     co_u32 *failed;
-    co_u32 *winners;               /* a word a slot, side slots included */
-    struct map_claims claims;      /* of CLAIM, RANK and SETTLE on a GPU */
-    co_u64 *ledger;                /* of ADD and COUNT; zeros at first; NULL: none */
-    co_u64 ledger_mask;            /* its entries - 1 */
+    co_u32 *winners;          /* a word a slot, side slots included */
+    struct map_claims claims; /* of CLAIM, RANK and SETTLE on a GPU */
+    co_u64 *ledger;           /* of ADD and COUNT; zeros at first; NULL: none */
+    co_u64 ledger_mask;       /* its entries - 1 */
+    co_u32 hot; /* of ASSIGN and ADD to COUNT: places of a block's table of hot keys, a power of two from
+                                      2 on, or 0 */
+    co_u32 reserved;
     const co_u64 *gate;            /* not NULL: nothing is done if it points to 0 */
     struct map_counts *counts;     /* added to; may be NULL */
     struct map_deferred *deferred; /* never NULL */
