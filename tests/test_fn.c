@@ -321,6 +321,41 @@ static void check_divisor(struct test *t, uint64_t d)
                  (unsigned long long)(n[i] / d));
 }
 
+/* The quotient does not fall as x rises, so it is right everywhere if it is at each multiple and just before: of as many from the first, up to
+ * the last, and at some between. */
+static void check_reciprocal(struct test *t, uint64_t d, uint64_t many)
+{
+    struct split_reciprocal by = split_reciprocal_of(d);
+    uint64_t last = UINT32_MAX / d;
+    for (uint64_t i = 0; i < 3 * many; i++) {
+        uint64_t q = i < many ? i : i < 2 * many ? last - (i - many) : test_below(t, last + 1);
+        if (q > last)
+            continue;
+        uint64_t end = q < last ? q * d + d - 1 : UINT32_MAX;
+        REQUIREF(t, split_quotient(&by, (uint32_t)(q * d)) == q && split_quotient(&by, (uint32_t)end) == q,
+                 "%llu or %llu over %llu is not %llu", (unsigned long long)(q * d), (unsigned long long)end,
+                 (unsigned long long)d, (unsigned long long)q);
+    }
+}
+
+/* Every divisor of few keys to a bucket at many multiples; those of all m up to 4,096, and others, at all. */
+static void reciprocals(struct test *t)
+{
+    for (uint64_t d = 1; d <= 70000; d++)
+        check_reciprocal(t, d, 8);
+    for (uint64_t m = 1; m <= test_scale(t, 512, 4096, 4096); m++)
+        for (uint64_t d = UINT32_MAX / m; d <= UINT32_MAX / m + 2; d++)
+            check_reciprocal(t, d, UINT32_MAX / d + 1);
+    for (uint64_t m = 65530; m <= 65537; m++)
+        check_reciprocal(t, UINT32_MAX / m + 1, m);
+    for (int bit = 0; bit <= 33; bit++)
+        for (uint64_t off = 0; off < 5; off++)
+            if ((1ull << bit) + off > 2)
+                check_reciprocal(t, (1ull << bit) + off - 2, 4000);
+    for (uint64_t i = test_scale(t, 1000, 10000, 100000); i > 0; i--)
+        check_reciprocal(t, 1 + (test_random(t) >> (32 + test_below(t, 32))), 20);
+}
+
 static void divisors(struct test *t)
 {
     for (uint64_t d = 1; d <= 70000; d++)
@@ -337,8 +372,12 @@ static void divisors(struct test *t)
 
 #define GPU (TEST_ON_SIM | TEST_ON_CUDA)
 const struct test_case test_cases[] = {
-    {"ids", ids, GPU},         {"kept_on_disk", kept_on_disk, GPU},
-    {"no_disk", no_disk, GPU}, {"refused", refused, GPU},
-    {"sources", sources, GPU}, {"divisors", divisors, TEST_ON_CPU | TEST_NO_CONTEXT},
+    {"ids", ids, GPU},
+    {"kept_on_disk", kept_on_disk, GPU},
+    {"no_disk", no_disk, GPU},
+    {"refused", refused, GPU},
+    {"sources", sources, GPU},
+    {"divisors", divisors, TEST_ON_CPU | TEST_NO_CONTEXT},
+    {"reciprocals", reciprocals, TEST_ON_CPU | TEST_NO_CONTEXT},
     {NULL, NULL, 0},
 };

@@ -176,6 +176,34 @@ static void bad_ids(struct test *t)
             }
 }
 
+/* Keys at and beside all edges of ranges and of multiples, few and many, from the first key on or not, up to the last or not. */
+static void range_edges(struct test *t)
+{
+    const uint64_t m[] = {2, 3, 7, 31, 32, 33, 200, 255, 257, 1000, 3001};
+    for (int i = 0; i < 11; i++)
+        for (int kind = 0; kind < 3; kind++)
+            for (int low = 0; low < 2; low++) {
+                uint64_t a = low ? test_random(t) >> 36 : 0,
+                         b = UINT32_MAX - (low ? test_random(t) >> 38 : 0);
+                uint64_t d = kind == 1 ? (b - a) / m[i] - test_below(t, 3) : (b - a) / m[i] + 1;
+                struct column *mark = t->columns, *keys = column_new(t, 3 * m[i] + 5, 4);
+                struct split_plan p = split_plan(keys->count, m[i]);
+                cohort_fn fn = kind == 0   ? cohort_fn_ranges(a, b)
+                               : kind == 1 ? cohort_fn_delta(a, d)
+                                           : cohort_fn_modulo();
+                struct split_model model = {fn, NULL, m[i], 4, 0};
+                for (uint64_t j = 0; j < keys->count; j++)
+                    column_put(keys, j, (uint32_t)(a + j / 3 * d + j % 3 - 1));
+                column_put(keys, 0, 0);
+                column_put(keys, keys->count - 1, UINT32_MAX);
+                p.kind = fn.kind;
+                p.columns = (unsigned)test_below(t, 2);
+                p.width[0] = 4;
+                split_do_with(t, &p, keys, &model);
+                column_drop(t, mark);
+            }
+}
+
 /* Digits of ids: numbers of buckets and of entries about the edges of digits, tiles and counts, with ids that are none. */
 static void digits(struct test *t)
 {
@@ -370,6 +398,7 @@ const struct test_case test_cases[] = {
     {"columns", columns, TEST_EACH_MEMORY},
     {"widths", widths, TEST_EACH_MEMORY},
     {"bad_ids", bad_ids, TEST_EACH_MEMORY},
+    {"range_edges", range_edges, 0},
     {"digits", digits, 0},
     {"tiny", tiny, TEST_EACH_MEMORY},
     {"anything", anything, TEST_EACH_MEMORY},

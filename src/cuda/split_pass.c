@@ -33,12 +33,6 @@ int pass_is_cheap(co_u32 kind, unsigned key_bytes)
     }
 }
 
-/* floor(2^64 / d) + 1, 0 for 1. */
-static co_u64 inverse(co_u64 d)
-{
-    return d <= 1 ? 0 : UINT64_MAX / d + 1;
-}
-
 void pass_add_part(struct split_step *step, const void *in, void *out, unsigned bytes, unsigned stride)
 {
     step->part[step->parts++] = (struct split_part){in, out, bytes, stride};
@@ -71,7 +65,7 @@ void pass_begin(struct pass *p, const struct split_fn *fn, uint64_t n, const voi
     memset(p, 0, sizeof *p);
     step->n = n;
     step->fn = *fn;
-    step->inverse = inverse(fn->by.divisor);
+    step->by = split_reciprocal_of(fn->by.divisor);
     step->mask = ~0u;
     step->buckets = fn->buckets;
     step->can_fail = (co_u32)split_can_fail(fn);

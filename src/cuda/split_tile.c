@@ -45,28 +45,30 @@ static unsigned by_field(struct split_step *step, unsigned from, co_u32 field, c
     return SPLIT_FIELD;
 }
 
+/* The last bucket may have more keys than the others: it ends where they would. A shift beyond the word leaves nothing. */
 static unsigned by_ranges(struct split_step *step)
 {
     const struct split_fn *fn = &step->fn;
     struct split_number *n = &step->number;
-    co_u64 id = (co_u64)(step->buckets - 1) << step->shift;
-    n->inverse = step->inverse;
+    co_u64 id = (co_u64)(step->buckets - 1) << step->shift, range = fn->b - fn->a, d = fn->by.divisor;
     n->low = fn->a;
-    n->high = fn->b;
-    n->most = fn->buckets - 1;
-    n->factor = 1;
-    step->last_key = id > (fn->b - fn->a) / fn->by.divisor ? fn->b : fn->a + id * fn->by.divisor;
-    return SPLIT_DIVIDED;
+    n->high = fn->a + (range / d < fn->buckets - 1 ? range : (fn->buckets - 1) * d);
+    n->by = step->by;
+    n->by.more -= n->low * n->by.factor;
+    n->by.after += n->shift;
+    if (n->by.after > 31)
+        n->by.after = n->mask = 0;
+    step->last_key = id > range / d ? fn->b : fn->a + id * d;
+    return SPLIT_RANGED;
 }
 
 static unsigned by_modulo(struct split_step *step)
 {
     struct split_number *n = &step->number;
-    n->inverse = step->inverse;
-    n->high = n->keep = n->most = ~0u;
-    n->factor = 0u - step->fn.buckets;
+    n->by = step->by;
+    n->divisor = step->fn.buckets;
     step->last_key = (co_u64)(step->buckets - 1) << step->shift;
-    return SPLIT_DIVIDED;
+    return SPLIT_REMAINDER;
 }
 
 /* Empty tests are never true: 0 - 1 <= 0. */
@@ -87,6 +89,7 @@ static unsigned find_numbers(struct split_step *step, struct arena *arena)
 {
     const struct split_fn *fn = &step->fn;
     int narrow = step->part[0].bytes == 4 && pass_widest(step) == 4;
+    int few = step->buckets <= 1u << SPLIT_WORD_BITS; /* up to which there are instances of every form */
     memset(&step->number, 0, sizeof step->number);
     step->number.shift = step->shift;
     step->number.mask = step->mask;
@@ -96,9 +99,9 @@ static unsigned find_numbers(struct split_step *step, struct arena *arena)
     if (!step->ids_out && fn->kind == SPLIT_BITS)
         return by_field(step, (unsigned)fn->a, (co_u32)fn->b, fn->buckets);
     if (!step->ids_out && !step->can_fail) {
-        if (narrow && (fn->kind == SPLIT_RANGES || fn->kind == SPLIT_DELTA))
+        if (narrow && few && (fn->kind == SPLIT_RANGES || fn->kind == SPLIT_DELTA))
             return by_ranges(step);
-        if (narrow && fn->kind == SPLIT_MODULO)
+        if (narrow && few && fn->kind == SPLIT_MODULO)
             return by_modulo(step);
         if (step->buckets <= TEST_BUCKETS && (fn->kind == SPLIT_BETWEEN || fn->kind == SPLIT_MASKED))
             return by_test(step);
@@ -165,7 +168,7 @@ static cohort_status tally(cohort_context *context, const struct pass *p)
 
 cohort_status tile_place(cohort_context *context, const struct pass *p)
 {
-    static const char *const forms[] = {"field", "loose", "divided", "test"};
+    static const char *const forms[] = {"field", "loose", "ranged", "test", "remainder"};
     const struct split_tuning *t = p->tuning;
     char name[64];
     snprintf(name, sizeof name, "multisplit_%s_%u_%u_%ux%u_%s", t->columns ? "columns" : "keys", t->widest,

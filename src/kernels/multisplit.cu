@@ -356,12 +356,14 @@ CO_INLINE void split_place(const struct split_step *s, co_u8 *memory, struct spl
         CO_SHARED_DYNAMIC(co_u8, memory);                                                                    \
         split_place(args, memory, shape);                                                                    \
     }
-#define SPLIT_KEYS(bits, items, threads, blocks)                              \
-    SPLIT_PLACE(keys, 0, 4, bits, items, threads, blocks, field, SPLIT_FIELD) \
-    SPLIT_PLACE(keys, 0, 4, bits, items, threads, blocks, divided, SPLIT_DIVIDED)
-#define SPLIT_NARROW(bits, items, threads, blocks)                               \
-    SPLIT_PLACE(columns, 1, 4, bits, items, threads, blocks, field, SPLIT_FIELD) \
-    SPLIT_PLACE(columns, 1, 4, bits, items, threads, blocks, divided, SPLIT_DIVIDED)
+#define SPLIT_KEYS(bits, items, threads, blocks)                                \
+    SPLIT_PLACE(keys, 0, 4, bits, items, threads, blocks, field, SPLIT_FIELD)   \
+    SPLIT_PLACE(keys, 0, 4, bits, items, threads, blocks, ranged, SPLIT_RANGED) \
+    SPLIT_PLACE(keys, 0, 4, bits, items, threads, blocks, remainder, SPLIT_REMAINDER)
+#define SPLIT_NARROW(bits, items, threads, blocks)                                 \
+    SPLIT_PLACE(columns, 1, 4, bits, items, threads, blocks, field, SPLIT_FIELD)   \
+    SPLIT_PLACE(columns, 1, 4, bits, items, threads, blocks, ranged, SPLIT_RANGED) \
+    SPLIT_PLACE(columns, 1, 4, bits, items, threads, blocks, remainder, SPLIT_REMAINDER)
 #define SPLIT_WIDE(bits, items, threads, blocks)                                 \
     SPLIT_PLACE(columns, 1, 8, bits, items, threads, blocks, field, SPLIT_FIELD) \
     SPLIT_PLACE(columns, 1, 8, bits, items, threads, blocks, loose, SPLIT_LOOSE)
@@ -371,7 +373,7 @@ SPLIT_KEYS(5, 4, 64, 1)
 SPLIT_PLACE(keys, 0, 4, 5, 4, 64, 1, test, SPLIT_TEST)
 SPLIT_NARROW(8, 3, 64, 1)
 SPLIT_PLACE(columns, 1, 4, 8, 3, 64, 1, test, SPLIT_TEST)
-SPLIT_NARROW(11, 3, 64, 1)
+SPLIT_PLACE(columns, 1, 4, 11, 3, 64, 1, field, SPLIT_FIELD)
 SPLIT_WIDE(8, 3, 64, 1)
 SPLIT_PLACE(columns, 1, 8, 8, 3, 64, 1, test, SPLIT_TEST)
 SPLIT_WIDE(11, 3, 64, 1)
@@ -380,11 +382,11 @@ SPLIT_KEYS(2, 32, 384, 3)
 SPLIT_PLACE(keys, 0, 4, 2, 32, 384, 3, test, SPLIT_TEST)
 SPLIT_KEYS(5, 32, 384, 3)
 SPLIT_KEYS(8, 32, 384, 3)
-SPLIT_KEYS(11, 28, 256, 2)
+SPLIT_PLACE(keys, 0, 4, 11, 28, 256, 2, field, SPLIT_FIELD)
 SPLIT_NARROW(5, 18, 320, 2)
 SPLIT_PLACE(columns, 1, 4, 5, 18, 320, 2, test, SPLIT_TEST)
 SPLIT_NARROW(8, 18, 320, 2)
-SPLIT_NARROW(11, 17, 320, 2)
+SPLIT_PLACE(columns, 1, 4, 11, 17, 320, 2, field, SPLIT_FIELD)
 SPLIT_WIDE(8, 14, 320, 2)
 SPLIT_PLACE(columns, 1, 8, 8, 14, 320, 2, test, SPLIT_TEST)
 SPLIT_WIDE(11, 14, 256, 2)

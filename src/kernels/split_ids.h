@@ -5,15 +5,9 @@
 
 #include "shape/split_step.h"
 
-/* floor(x / divisor) for x < 2^32: the error of the inverse, below 1 in 2^64 / divisor, times x stays below 1 / divisor. */
-CO_INLINE co_u32 split_quotient(co_u64 inverse, co_u32 x)
-{
-    return inverse ? (co_u32)split_high(inverse, x) : x;
-}
-
 /* As split_id of shape/multisplit.h; `kind` is a literal, and of ids IDS32. Some have a shorter way for 4-byte keys. */
-CO_INLINE co_u32 split_id_of(const struct split_fn *fn, co_u64 inverse, co_u32 kind, co_u64 wide_key,
-                             int wide)
+CO_INLINE co_u32 split_id_of(const struct split_fn *fn, const struct split_reciprocal *by, co_u32 kind,
+                             co_u64 wide_key, int wide)
 {
     struct split_fn f = *fn;
     co_u32 key = (co_u32)wide_key;
@@ -23,10 +17,10 @@ CO_INLINE co_u32 split_id_of(const struct split_fn *fn, co_u64 inverse, co_u32 k
     if (!wide && kind == SPLIT_BITS)
         return f.a < 32 ? key >> (co_u32)f.a & (co_u32)f.b : 0;
     if (!wide && kind == SPLIT_MODULO)
-        return key - split_quotient(inverse, key) * f.buckets;
+        return key - split_quotient(by, key) * f.buckets;
     if (!wide && kind == SPLIT_RANGES) {
         co_u32 inside = key < f.b ? key : (co_u32)f.b;
-        co_u32 at = inside < f.a ? 0 : split_quotient(inverse, inside - (co_u32)f.a);
+        co_u32 at = inside < f.a ? 0 : split_quotient(by, inside - (co_u32)f.a);
         return at < f.buckets ? at : f.buckets - 1;
     }
     return split_id(&f, wide_key, 0, wide);
@@ -57,7 +51,7 @@ CO_INLINE void split_ids(const struct split_step *s, const co_u64 *keys, co_u32 
 {
 #define SPLIT_IDS(kind) \
     CO_EACH_ITEM (j, n) \
-    ids[j] = split_id_of(&s->fn, s->inverse, kind, keys[j], wide)
+    ids[j] = split_id_of(&s->fn, &s->by, kind, keys[j], wide)
     switch (s->fn.kind) {
         SPLIT_EASY_CASES(SPLIT_IDS)
         SPLIT_DIVIDING_CASES(SPLIT_IDS)
@@ -86,7 +80,7 @@ CO_INLINE void split_easy_ids(const struct split_step *s, const co_u64 *keys, co
 {
 #define SPLIT_IDS(kind) \
     CO_EACH_ITEM (j, n) \
-    ids[j] = split_id_of(&s->fn, s->inverse, kind, keys[j], wide)
+    ids[j] = split_id_of(&s->fn, &s->by, kind, keys[j], wide)
     if (wide)
         switch (s->fn.kind) {
             SPLIT_EASY_CASES(SPLIT_IDS)
@@ -111,11 +105,13 @@ CO_INLINE co_u32 split_number_of(const struct split_number *n, co_u64 key, co_u3
         id = (wide ? (co_u32)(key >> n->from) : word >> n->from) & n->field;
         return id < n->ids ? id >> n->shift & n->mask : SPLIT_BAD;
     }
-    if (form == SPLIT_DIVIDED) {
-        co_u32 low = (co_u32)n->low, high = (co_u32)n->high, inside = word < high ? word : high;
-        co_u32 at = split_quotient(n->inverse, (inside > low ? inside : low) - low);
-        id = (word & (co_u32)n->keep) + (at < n->most ? at : n->most) * n->factor;
+    if (form == SPLIT_RANGED) {
+        co_u32 low = (co_u32)n->low, high = (co_u32)n->high, inside = word > low ? word : low;
+        inside = inside < high ? inside : high;
+        return split_quotient(&n->by, inside) & n->mask;
     }
+    if (form == SPLIT_REMAINDER)
+        id = word - split_quotient(&n->by, word) * n->divisor;
     if (form == SPLIT_TEST)
         id = wide ? (key & n->keep) - n->low <= n->high
                   : (word & (co_u32)n->keep) - (co_u32)n->low <= (co_u32)n->high;

@@ -75,6 +75,46 @@ CO_INLINE co_u64 split_divide(co_u64 n, const struct split_divisor *d)
     return (t + ((n - t) >> d->before)) >> d->after;
 }
 
+/* floor(x / d) = (x * factor + more) >> 32 >> after, in 64 bits, for every x < 2^32.
+ *
+ * Let 2^s < d < 2^(s + 1), F = floor(2^(32 + s) / d), which is below 2^32, r = 2^(32 + s) - F * d, so that 0 < r < d, and x = q * d + t
+ * with t < d. Either d - r <= 2^s or r <= 2^s, since both come to d.
+ *   factor F + 1, more 0:  (F + 1) * x / 2^(32 + s) = x / d + (d - r) * x / (d * 2^(32 + s)); what is added is below 1 / d if
+ *                          d - r <= 2^s, so the quotient stays below q + 1. F + 1 is below 2^32 too, as (2^32 - 1) * d > 2^(32 + s) - 2^s.
+ *   factor F, more F:      F * (x + 1) / 2^(32 + s) = q + (t + 1) / d - r * (x + 1) / (d * 2^(32 + s)); what is taken away is above 0, and
+ *                          at most 1 / d if r <= 2^s: it stays below q + 1 and does not fall below q.
+ * d = 2^s: factor and more 2^32 - 1: (2^32 - 1) * (x + 1) = 2^32 * x + (2^32 - (x + 1)), whose high word is x. No sum comes to 2^64.
+ * d >= 2^32: nothing. */
+struct split_reciprocal {
+    co_u64 more;
+    co_u32 factor, after;
+};
+
+CO_INLINE struct split_reciprocal split_reciprocal_of(co_u64 d)
+{
+    struct split_reciprocal r = {0, 0, 0};
+    if (d >> 32)
+        return r;
+    while (d >> r.after > 1)
+        r.after++;
+    if (d == 1ull << r.after) {
+        r.factor = ~0u;
+        r.more = r.factor;
+        return r;
+    }
+    co_u64 whole = (co_u64)(((split_wide)1 << (32 + r.after)) / d);
+    co_u64 rest = (co_u64)(((split_wide)1 << (32 + r.after)) - (split_wide)whole * d);
+    int up = d - rest <= 1ull << r.after;
+    r.factor = (co_u32)whole + (up ? 1 : 0);
+    r.more = up ? 0 : whole;
+    return r;
+}
+
+CO_INLINE co_u32 split_quotient(const struct split_reciprocal *r, co_u32 x)
+{
+    return (co_u32)((x * (co_u64)r->factor + r->more) >> 32) >> r->after;
+}
+
 /* How many of the sorted splitters are <= key. */
 CO_INLINE co_u32 split_search(const struct split_fn *f, co_u64 key, int wide)
 {

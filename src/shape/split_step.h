@@ -22,15 +22,17 @@ enum { SPLIT_BY_SPANS = 0, SPLIT_BY_LOOK_BACK = 1, SPLIT_BY_RESERVING = 2 };
 /* How the place kernel finds the number of an entry's bucket, without a branch. With number = id >> shift & mask throughout:
  *   FIELD    id = entry, a bit field of the key or an id, all of which are good
  *   LOOSE    id = entry >> from & field, with ids from `ids` on bad
- *   DIVIDED  id = (key & keep) + min((clamp(key, low, high) - low) / divisor, most) * factor, of 4-byte keys: modulo and ranges
+ *   RANGED   id = clamp(key, low, high) - low over a divisor, of 4-byte keys: ranges
+ *   REMAINDER id = key less its quotient's multiple of the divisor, of 4-byte keys
  *   TEST     id = (key & keep) - low <= high
  * All other functions leave ids behind when entries are counted. */
-enum { SPLIT_FIELD = 0, SPLIT_LOOSE = 1, SPLIT_DIVIDED = 2, SPLIT_TEST = 3 };
+enum { SPLIT_FIELD = 0, SPLIT_LOOSE = 1, SPLIT_RANGED = 2, SPLIT_TEST = 3, SPLIT_REMAINDER = 4 };
 
 struct split_number {
     co_u64 low, high, keep;
-    co_u64 inverse; /* of the divisor, as below */
-    co_u32 most, factor, from, field, ids;
+    struct split_reciprocal
+        by; /* of RANGED `more` takes low away too, modulo 2^64, and `after` has the shift in it */
+    co_u32 divisor, from, field, ids;
     co_u32 shift, mask;
 };
 
@@ -63,7 +65,7 @@ struct split_step {
     const co_u64 *
         n_at; /* where n is, if only the device knows; `n` is then the most that it can be. NULL: n is known */
     struct split_fn fn;
-    co_u64 inverse;     /* of the divisor, for 4-byte keys: floor(2^64 / divisor) + 1, 0 for 1 */
+    struct split_reciprocal by; /* of the divisor, for 4-byte keys */
     co_u32 shift, mask; /* the number of a bucket: id >> shift & mask, where that is not the id itself */
     co_u32 buckets;     /* how many there are */
     co_u32 can_fail;
