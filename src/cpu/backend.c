@@ -311,6 +311,7 @@ cohort_status cpu_backend_open(cohort_context *context, const cohort_context_opt
         return COHORT_NO_MEMORY;
     }
     device->loops = loops;
+    device->level = cpu_map_level(loops);
     device->cache_bytes = system_cache_bytes();
     system_processor(device->name, sizeof device->name);
     context->backend = &cpu_backend;

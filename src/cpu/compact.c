@@ -184,7 +184,9 @@ static void place_segments(void *arg, uint64_t begin, uint64_t end, unsigned wor
 cohort_status cpu_compact(cohort_context *context, const struct compact *c, uint64_t *need)
 {
     struct cpu_room room = {need ? NULL : c->workspace, 0};
-    struct job j = {.c = c, .ids = {&c->fn, c->user, c->keys, c->key_bytes}, .first_bad = ~0ull};
+    struct job j = {.c = c,
+                    .ids = {&c->fn, c->user, c->keys, c->key_bytes, cpu_device(context)->level},
+                    .first_bad = ~0ull};
     co_u64 blocks = blocks_of(c->n);
     j.before = cpu_room_take(&room, 8 * (blocks + 1));
     if (c->fn.kind)

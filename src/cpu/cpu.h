@@ -7,12 +7,15 @@
 struct cpu_pool;
 struct cpu_map_loops;
 
+enum cpu_level { CPU_PLAIN, CPU_AVX2, CPU_AVX512 }; /* the vectors that may be used */
+
 struct cpu_device {
     unsigned threads;                  /* workers, the caller's thread included; at least 1 */
     struct cpu_pool *pool;             /* NULL with one thread */
     const struct cpu_map_loops *loops; /* those for this processor */
-    uint64_t cache_bytes;              /* of the last cache level, 0 if not known */
-    char name[64];                     /* the processor's */
+    enum cpu_level level;
+    uint64_t cache_bytes; /* of the last cache level, 0 if not known */
+    char name[64];        /* the processor's */
     /* libcuda's function if it is in this process, and how often libraries had come and gone when it was looked for. */
     int (*pointer_attribute)(void *value, int attribute, unsigned long long pointer);
     unsigned long long loads;
@@ -45,6 +48,7 @@ cohort_status cpu_limits(cohort_context *context, cohort_limits *limits);
 /* ---- map.c --------------------------------------------------------------------------------------------------- */
 
 const struct cpu_map_loops *cpu_map_loops(void);
+enum cpu_level cpu_map_level(const struct cpu_map_loops *loops);
 int cpu_map_offers(cohort_context *context, co_u32 width, co_u32 group);
 cohort_status cpu_map_batch(cohort_context *context, const struct map_batch *batch, enum memory_kind memory);
 cohort_status cpu_map_sweep(cohort_context *context, const struct map_sweep *sweep, enum map_sweep_kind kind);

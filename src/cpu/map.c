@@ -30,6 +30,16 @@ const struct cpu_map_loops *cpu_map_loops(void)
 #endif
 }
 
+enum cpu_level cpu_map_level(const struct cpu_map_loops *loops)
+{
+#if CPU_VECTORS
+    return loops == &cpu_map_avx512 ? CPU_AVX512 : loops == &cpu_map_avx2 ? CPU_AVX2 : CPU_PLAIN;
+#else
+    (void)loops;
+    return CPU_PLAIN;
+#endif
+}
+
 static void cpu_report_end(const struct map_batch *b, struct cpu_report *r)
 {
     co_map_flush(&b->view, &r->tally);

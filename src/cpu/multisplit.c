@@ -28,7 +28,7 @@ struct making {
 static void making_room(cohort_context *context, struct making *m, const struct split *s,
                         struct cpu_room *room)
 {
-    m->ids = (struct cpu_ids){&s->fn, s->user, s->keys, s->key_bytes};
+    m->ids = (struct cpu_ids){&s->fn, s->user, s->keys, s->key_bytes, cpu_device(context)->level};
     m->buckets = s->fn.buckets;
     m->threads = cpu_device(context)->threads;
     m->lanes = m->buckets <= LANED ? LANES : 1;

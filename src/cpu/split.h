@@ -35,6 +35,7 @@ struct cpu_ids {
     const cohort_fn *user; /* of USER */
     const void *keys;
     co_u32 key_bytes;
+    enum cpu_level level;
 };
 
 /* ids[i] = the id of key first + i, for count <= CPU_IDS of them; m or more for those that have none. */
@@ -88,7 +89,8 @@ struct cpu_pass {
     co_u64 *offsets;       /* out: buckets + 1 */
     co_u64 bad, first_bad; /* out: entries dropped, the least of them (~0: none) */
     /* Set by cpu_pass_room and _move. */
-    co_u32 stride, parts, streaming;
+    enum cpu_level level;
+    co_u32 stride, parts, streaming, tiles;
     co_u64 *starts; /* a row a part: first its counts, then where its entries go */
     co_u64 *firsts; /* a part's first bad entry */
     char *scratch;  /* a piece a worker */
@@ -119,6 +121,21 @@ static inline char *cpu_pass_scratch(const struct cpu_pass *p, unsigned worker)
 
 /* Bytes that a worker needs to move the arrays. */
 co_u64 cpu_move_room(const struct cpu_pass *p);
+
+/* Entries i to i + count of an array, in place, or as made in `numbers`. */
+const char *cpu_chunk_of(const struct cpu_pass *p, const struct cpu_array *array, co_u64 i, co_u32 count,
+                         co_u64 *numbers);
+
+/* ---- split_tiles.c: the same for few buckets ------------------------------------------------------------------------ */
+
+/* Bytes that a worker needs; 0: this is never for the pass. */
+co_u64 cpu_tiles_room(const struct cpu_pass *p);
+
+/* Whether it can be done so, after counting. */
+int cpu_tiles_fit(const struct cpu_pass *p);
+
+/* Moves the arrays of a part. */
+void cpu_tiles_move(const struct cpu_pass *p, co_u64 part, char *scratch);
 
 /* ---- split_pass.c: arrays ------------------------------------------------------------------------------------------- */
 

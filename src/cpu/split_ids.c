@@ -359,30 +359,10 @@ AVX512 static void pass_digits_avx512(const struct cpu_pass *p, co_u64 first, co
 {
     pass_digits(p, first, count, to);
 }
-
-static int have_avx2(void)
-{
-    return __builtin_cpu_supports("avx2");
-}
-
-static int have_avx512(void)
-{
-    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512dq");
-}
 #else
 #    define ids_avx2           ids_plain
 #    define pass_digits_avx2   pass_digits_plain
 #    define pass_digits_avx512 pass_digits_plain
-static int have_avx2(void)
-{
-    return 0;
-}
-
-static int have_avx512(void)
-{
-    return 0;
-}
 #endif
 
 static void ids_plain(const struct cpu_ids *f, co_u64 first, co_u32 count, co_u32 *ids)
@@ -405,12 +385,12 @@ void cpu_ids(const struct cpu_ids *f, co_u64 first, co_u32 count, co_u32 *ids)
     if (f->fn->kind == SPLIT_USER)
         f->user->host(count, (const char *)f->keys + first * f->key_bytes, f->key_bytes, f->fn->data, ids);
     else
-        (have_avx2() ? ids_avx2 : ids_plain)(f, first, count, ids);
+        (f->level >= CPU_AVX2 ? ids_avx2 : ids_plain)(f, first, count, ids);
 }
 
 void cpu_pass_digits(const struct cpu_pass *p, co_u64 first, co_u32 count, co_u16 *to)
 {
-    (have_avx512() ? pass_digits_avx512
-     : have_avx2() ? pass_digits_avx2
-                   : pass_digits_plain)(p, first, count, to);
+    (p->level == CPU_AVX512 ? pass_digits_avx512
+     : p->level == CPU_AVX2 ? pass_digits_avx2
+                            : pass_digits_plain)(p, first, count, to);
 }

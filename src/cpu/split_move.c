@@ -8,7 +8,7 @@
  * What binds is one store a cycle to different lines, an entry's and its counter's, and a mispredicted branch a full buffer. So two
  * arrays of one width go through one buffer, an entry of the one beside that of the other, and are taken apart when it is written
  * (they need the same alignment). And of few buckets there are no counters: sixteen entries are compared with each bucket's number,
- * those of the bucket stored side by side behind the ones before (AVX-512). */
+ * those of the bucket stored side by side behind the ones before (AVX-512). One array into some more buckets is split_tiles.c's. */
 #include "split.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@
 #define BUFFERED \
     131072u /* bytes of all buckets' buffers: in the second cache, those lines that are filled in the first */
 #define LINES_MOST  4u
-#define FEW         8u           /* buckets that are told by comparing */
+#define FEW         4u           /* buckets that are told by comparing */
 #define FEW_LINES   16u          /* of their buffers, */
 #define FEW_SPARE   GROUP        /* and entries behind, which one store may reach */
 #define CACHED_MOST (4ull << 20) /* bytes of output that are written through the caches */
@@ -51,28 +51,17 @@ struct own {
     co_u32 ways;
 };
 
-static int have_avx512(void)
-{
-#if defined(__x86_64__)
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl");
-#else
-    return 0;
-#endif
-}
-
-/* Whether an array is moved by comparing, where the processor can: then alone, so several arrays, and wider ones, have to have
- * fewer buckets. */
+/* Whether an array is moved by comparing: then alone. */
 static int is_few(const struct cpu_pass *p, co_u32 bytes)
 {
-    return p->buckets <= (bytes == 4 && p->arrays == 1 ? FEW : FEW / 2) && (bytes == 4 || bytes == 8);
+    return p->level == CPU_AVX512 && p->buckets <= FEW && (bytes == 4 || bytes == 8);
 }
 
 static int together(const struct cpu_pass *p, co_u32 a)
 {
     const struct cpu_array *x = &p->array[a], *y = x + 1;
     return a + 1 < p->arrays && x->bytes == y->bytes && (x->bytes == 4 || x->bytes == 8) &&
-           !(is_few(p, x->bytes) && have_avx512()) && !(((uintptr_t)x->out | (uintptr_t)y->out) % LINE);
+           !is_few(p, x->bytes) && !(((uintptr_t)x->out | (uintptr_t)y->out) % LINE);
 }
 
 static co_u32 lines_of(const struct cpu_pass *p)
@@ -106,7 +95,7 @@ static void own_room(const struct cpu_pass *p, struct cpu_room *room, struct own
         way->next = next;
         way->head = head;
         way->entries = way->row = lines * LINE / way->bytes;
-        way->row += is_few(p, way->bytes) && have_avx512() ? FEW_SPARE : 0;
+        way->row += is_few(p, way->bytes) ? FEW_SPARE : 0;
         way->whole = way->entries * way->bytes;
         own->ways++;
         shared = room->base && together(p, a);
@@ -123,7 +112,8 @@ co_u64 cpu_move_room(const struct cpu_pass *p)
     struct cpu_room room = {NULL, 0};
     struct own own;
     own_room(p, &room, &own);
-    return room.bytes;
+    co_u64 tiles = cpu_tiles_room(p);
+    return tiles > room.bytes ? tiles : room.bytes;
 }
 
 /* ---- full buffers --------------------------------------------------------------------------------------------------- */
@@ -263,15 +253,16 @@ AVX512 static NOINLINE void empty_two_avx512(const struct way *way, co_u32 bucke
     empty(way, bucket, 2, line_avx512, pair_avx512);
 }
 
-static void (*empty_streaming(co_u32 arrays))(const struct way *, co_u32)
+static void (*empty_streaming(enum cpu_level level, co_u32 arrays))(const struct way *, co_u32)
 {
     if (arrays > 1)
-        return have_avx512() ? empty_two_avx512 : empty_two_sse2;
-    return have_avx512() ? empty_avx512 : empty_sse2;
+        return level == CPU_AVX512 ? empty_two_avx512 : empty_two_sse2;
+    return level == CPU_AVX512 ? empty_avx512 : empty_sse2;
 }
 #else
-static void (*empty_streaming(co_u32 arrays))(const struct way *, co_u32)
+static void (*empty_streaming(enum cpu_level level, co_u32 arrays))(const struct way *, co_u32)
 {
+    (void)level;
     (void)arrays;
     return empty_cached;
 }
@@ -341,10 +332,8 @@ AVX512 static void few_4(const struct way *way, const co_u16 *digits, co_u32 cou
 {
     if (buckets <= 2)
         few_chunk(way, digits, count, in, 4, 2);
-    else if (buckets <= 4)
-        few_chunk(way, digits, count, in, 4, 4);
     else
-        few_chunk(way, digits, count, in, 4, 8);
+        few_chunk(way, digits, count, in, 4, 4);
 }
 
 AVX512 static void few_8(const struct way *way, const co_u16 *digits, co_u32 count, const char *in,
@@ -407,8 +396,8 @@ static const char *count_on(co_u64 first, co_u32 count, co_u32 bytes, co_u64 *nu
     return (const char *)numbers;
 }
 
-static const char *chunk_of(const struct cpu_pass *p, const struct cpu_array *array, co_u64 i, co_u32 count,
-                            co_u64 *numbers)
+const char *cpu_chunk_of(const struct cpu_pass *p, const struct cpu_array *array, co_u64 i, co_u32 count,
+                         co_u64 *numbers)
 {
     return array->in ? (const char *)array->in + i * array->bytes
                      : count_on(p->first + i, count, array->bytes, numbers);
@@ -417,13 +406,13 @@ static const char *chunk_of(const struct cpu_pass *p, const struct cpu_array *ar
 static void scatter_way(const struct cpu_pass *p, const struct own *own, const struct way *way,
                         const co_u16 *digits, co_u64 i, co_u32 count)
 {
-    const char *x = chunk_of(p, way->array, i, count, own->numbers[0]), *y = x;
+    const char *x = cpu_chunk_of(p, way->array, i, count, own->numbers[0]), *y = x;
     if (way->few) {
         way->few(way, digits, count, x, p->buckets);
         return;
     }
     if (way->arrays > 1)
-        y = chunk_of(p, way->array + 1, i, count, own->numbers[1]);
+        y = cpu_chunk_of(p, way->array + 1, i, count, own->numbers[1]);
     switch (way->bytes * way->arrays) {
     case 1:
         scatter(way, digits, count, x, y, 1, 1);
@@ -454,8 +443,8 @@ static void begin_way(const struct cpu_pass *p, co_u64 part, struct way *way)
 {
     const co_u64 *starts = p->starts + part * p->stride;
     const co_u32 bytes = way->bytes, line = LINE / bytes;
-    way->empty = p->streaming ? empty_streaming(way->arrays) : empty_cached;
-    way->few = !is_few(p, bytes) || !have_avx512() ? NULL : bytes == 4 ? few_4 : few_8;
+    way->empty = p->streaming ? empty_streaming(p->level, way->arrays) : empty_cached;
+    way->few = !is_few(p, bytes) ? NULL : bytes == 4 ? few_4 : few_8;
     for (co_u32 b = 0; b < p->buckets; b++) {
         char *at = (char *)way->array->out + starts[b] * bytes;
         co_u32 head = (co_u32)((uintptr_t)at % LINE) / bytes + b * line % way->entries;
@@ -503,7 +492,10 @@ static void move_parts(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     struct own own;
     own_room(p, &room, &own);
     for (co_u64 part = begin; part < end; part++)
-        move_part(p, part, &own);
+        if (p->tiles)
+            cpu_tiles_move(p, part, room.base);
+        else
+            move_part(p, part, &own);
 }
 
 void cpu_pass_move(cohort_context *context, struct cpu_pass *p)
@@ -512,6 +504,7 @@ void cpu_pass_move(cohort_context *context, struct cpu_pass *p)
     for (co_u32 a = 0; a < p->arrays; a++)
         all += p->n * p->array[a].bytes;
     p->streaming = all > CACHED_MOST;
+    p->tiles = cpu_tiles_fit(p);
     if (p->arrays && p->n)
         cpu_parallel(context, p->parts, 1, move_parts, p);
 }
