@@ -138,6 +138,25 @@ static void overflow(struct test *t)
     subject_free(&s);
 }
 
+/* Small batches into a table that is nearly full go by pages too: to its last slots, over erased ones, and with a view given. */
+static void crowded(struct test *t)
+{
+    cohort_map_options options = options_for(t, page_count(t), 1);
+    struct subject s = subject_new(t, &options);
+    struct cohort_map_view view;
+    uint64_t slots = page_count(t) * PAGE / slot_bytes(t->width), n = slots / 32, at = slots - slots / 8;
+    put_range(&s, 0, at);
+    for (; at + 2 * n < slots; at += n)
+        put_range(&s, at - n / 3, n + n / 3); /* some are in already */
+    subject_check_table(&s);
+    subject_step(&s, TRIAL_ERASE, 0, COHORT_WINNER_ANY, n, SEQUENTIAL, slots);
+    put_range(&s, slots + n, n / 2 + 1);
+    OK(t, cohort_map_get_view(s.map, &view));
+    put(&s, TRIAL_ASSIGN, n, RANDOM, at, 0);
+    subject_check_table(&s);
+    subject_free(&s);
+}
+
 /* Batch after batch into a growing map, with pairs erased in between. */
 static void growth(struct test *t)
 {
@@ -203,6 +222,7 @@ const struct test_case test_cases[] = {
     {"batches", batches, TEST_EACH_WIDTH | TEST_EACH_MEMORY},
     {"hot_keys", hot_keys, TEST_EACH_WIDTH | TEST_EACH_MEMORY},
     {"overflow", overflow, TEST_EACH_WIDTH | TEST_EACH_MEMORY},
+    {"crowded", crowded, TEST_EACH_WIDTH | TEST_EACH_MEMORY},
     {"growth", growth, TEST_EACH_WIDTH | TEST_EACH_MEMORY},
     {"many_pages", many_pages, TEST_ON_CUDA | TEST_EACH_MEMORY | TEST_SLOW},
     {NULL, NULL, 0},

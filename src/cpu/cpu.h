@@ -52,7 +52,7 @@ enum cpu_level cpu_map_level(const struct cpu_map_loops *loops);
 int cpu_map_offers(cohort_context *context, co_u32 width, co_u32 group);
 cohort_status cpu_map_batch(cohort_context *context, const struct map_batch *batch, enum memory_kind memory);
 cohort_status cpu_map_sweep(cohort_context *context, const struct map_sweep *sweep, enum map_sweep_kind kind);
-cohort_status cpu_map_build(cohort_context *context, const struct map_batch *batch, int fresh,
+cohort_status cpu_map_build(cohort_context *context, const struct map_batch *batch, uint64_t filled,
                             void *workspace, uint64_t *need);
 
 /* ---- map_plain.c, map_avx2.c, map_avx512.c: the same loops for different processors --------------------------- */

@@ -125,10 +125,10 @@ cohort_status cpu_map_sweep(cohort_context *context, const struct map_sweep *swe
 }
 
 /* Threads gain nothing by whole pages: it is never offered. */
-cohort_status cpu_map_build(cohort_context *context, const struct map_batch *batch, int fresh,
+cohort_status cpu_map_build(cohort_context *context, const struct map_batch *batch, uint64_t filled,
                             void *workspace, uint64_t *need)
 {
-    (void)context, (void)batch, (void)fresh, (void)workspace;
+    (void)context, (void)batch, (void)filled, (void)workspace;
     *need = 0;
     return COHORT_OK;
 }
