@@ -1,5 +1,5 @@
 /* split_digits.c: many buckets: one count for all digits of the ids, then a split by look-back a digit. The first goes by the low bits of the
- * id, and what is bad is left out there; the others, being stable, by the bits above. All compute ids from the keys where that is cheap;
+ * id, and what is bad is left out there (if no order is asked for, it reserves); the others, being stable, by the bits above. All compute ids from the keys where that is cheap;
  * else the count writes the ids, which then go along as a column. The last leaves entries in order of whole ids. Where these are few
  * they are counted, which tells the offsets too; else offsets are found by binary search in the output. */
 #include <stdio.h>
@@ -151,7 +151,7 @@ static cohort_status plan_passes(cohort_context *context, const struct split *s,
     d->cleared = arena->memory ? arena->memory + begin : NULL;
     for (unsigned p = 0; p < d->passes; p++) {
         struct split_step *step = &d->pass[p].step;
-        step->way = SPLIT_BY_LOOK_BACK;
+        step->way = p || !s->unordered ? SPLIT_BY_LOOK_BACK : SPLIT_BY_RESERVING;
         step->shift = d->bases.digits.shift[p];
         step->mask = d->bases.digits.mask[p];
         step->buckets = p + 1 < d->passes ? step->mask + 1 : ((s->fn.buckets - 1) >> step->shift) + 1;
