@@ -1,7 +1,8 @@
 /* split_digits.c: many buckets: one count for all digits of the ids, then a split by look-back a digit. The first goes by the low bits of the
- * id, and what is bad is left out there (if no order is asked for, it reserves); the others, being stable, by the bits above. All compute ids from the keys where that is cheap;
- * else the count writes the ids, which then go along as a column. The last leaves entries in order of whole ids. Where these are few
- * they are counted, which tells the offsets too; else offsets are found by binary search in the output. */
+ * id, and what is bad is left out there; if no order is asked for it reserves. The others, being stable, go by the bits above. All compute ids
+ * from the keys where that is cheap; else the count writes the ids, which then go along as a column. The last leaves entries in order
+ * of whole ids. Where these are few they are counted, which tells the offsets too; else offsets are found by binary search in the
+ * output. */
 #include <stdio.h>
 #include <string.h>
 
