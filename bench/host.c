@@ -188,10 +188,8 @@ static int threads_measure(const map_plan *plan, uint64_t threads, fault *fault)
     for (size_t w = 0; w < plan->width_count && !status; w++)
         for (size_t i = 0; i < plan->n_count && !status; i++)
             for (size_t l = 0; l < plan->load_count && !status; l++) {
-                map_bench m = {.b = b,
-                               .plan = plan,
-                               .experiment = "threads",
-                               .batch = {.size = sizeof(cohort_batch), .one_by_one = 1}};
+                map_bench m = {
+                    .b = b, .plan = plan, .experiment = "threads", .batch = {.size = sizeof(cohort_batch)}};
                 m.width = plan->width[w];
                 m.c.n = plan->n[i];
                 m.load = plan->load[l];

@@ -232,7 +232,7 @@ int map_operations(const map_plan *plan, fault *fault)
             map_bench m = {.b = plan->b,
                            .plan = plan,
                            .experiment = "operations",
-                           .batch = {.size = sizeof(cohort_batch), .one_by_one = 1}};
+                           .batch = {.size = sizeof(cohort_batch), .one_by_one = !plan->b->dev.cpu}};
             for (size_t w = 0; w < plan->width_count && !status; w++) {
                 m.width = plan->width[w];
                 if (m.width->key != key)

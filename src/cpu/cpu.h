@@ -52,8 +52,6 @@ enum cpu_level cpu_map_level(const struct cpu_map_loops *loops);
 int cpu_map_offers(cohort_context *context, co_u32 width, co_u32 group);
 cohort_status cpu_map_batch(cohort_context *context, const struct map_batch *batch, enum memory_kind memory);
 cohort_status cpu_map_sweep(cohort_context *context, const struct map_sweep *sweep, enum map_sweep_kind kind);
-cohort_status cpu_map_build(cohort_context *context, const struct map_batch *batch, uint64_t filled,
-                            void *workspace, uint64_t *need);
 
 /* ---- map_plain.c, map_avx2.c, map_avx512.c: the same loops for different processors --------------------------- */
 
@@ -77,12 +75,26 @@ struct cpu_report {
     co_map_tally tally;
 };
 
-/* By width. `alone`: no other thread works on the table. Sweeps take a grain of slots at most. */
+/* Adds it to what the batch's counts and counters say. */
+void cpu_map_report(const struct map_batch *b, struct cpu_report *r);
+
+/* Who works on the table meanwhile: other threads too; one alone; or others, but not in the pages where this batch's walks begin,
+ * in which case an entry that would leave its page is left out, and told as one that found no slot. */
+enum { CPU_TOGETHER = 0, CPU_ALONE = 1, CPU_OWNER = 2 };
+
+/* By width; `alone` is one of these. Sweeps take a grain of slots at most. ranges: range[i] = the page in which the walk of
+ * entry i begins >> shift. */
 struct cpu_map_loops {
     void (*batch[6])(const struct map_batch *, co_u64 begin, co_u64 end, int alone, struct cpu_report *);
     void (*sweep[6])(const struct map_sweep *, enum map_sweep_kind, co_u64 begin, co_u64 end, int alone);
+    void (*ranges[6])(const struct map_batch *, co_u64 begin, co_u64 end, unsigned shift, co_u16 *range);
 };
 extern const struct cpu_map_loops cpu_map_plain, cpu_map_avx2, cpu_map_avx512;
+
+/* ---- map_split.c --------------------------------------------------------------------------------------------- */
+
+cohort_status cpu_map_build(cohort_context *context, const struct map_batch *batch, uint64_t filled,
+                            void *workspace, uint64_t *need);
 
 /* ---- multimap.c ---------------------------------------------------------------------------------------------- */
 

@@ -40,7 +40,7 @@ enum cpu_level cpu_map_level(const struct cpu_map_loops *loops)
 #endif
 }
 
-static void cpu_report_end(const struct map_batch *b, struct cpu_report *r)
+void cpu_map_report(const struct map_batch *b, struct cpu_report *r)
 {
     co_map_flush(&b->view, &r->tally);
     if (b->step == MAP_STEP_CLAIM || b->step == MAP_STEP_GET)
@@ -87,7 +87,7 @@ static void batch_range(void *arg, uint64_t begin, uint64_t end, unsigned worker
         struct cpu_report report = {.first_full = ~0ull, .first_bad = ~0ull};
         to = end - from < CPU_REPORT_GRAIN ? end : from + CPU_REPORT_GRAIN;
         job->loops->batch[b->view.width](b, from, to, job->alone, &report);
-        cpu_report_end(b, &report);
+        cpu_map_report(b, &report);
     }
 }
 
@@ -121,14 +121,5 @@ cohort_status cpu_map_sweep(cohort_context *context, const struct map_sweep *swe
     struct sweep_job job = {sweep, kind, cpu_device(context)->loops,
                             is_alone(context, sweep->slots, CPU_SWEEP_GRAIN)};
     cpu_parallel(context, sweep->slots, CPU_SWEEP_GRAIN, sweep_range, &job);
-    return COHORT_OK;
-}
-
-/* Threads gain nothing by whole pages: it is never offered. */
-cohort_status cpu_map_build(cohort_context *context, const struct map_batch *batch, uint64_t filled,
-                            void *workspace, uint64_t *need)
-{
-    (void)context, (void)batch, (void)filled, (void)workspace;
-    *need = 0;
     return COHORT_OK;
 }

@@ -137,27 +137,11 @@ CO_INLINE int MAP(is_open)(const char *bucket)
                             : *(const cpu_u64 *)last == (co_u64)EMPTY_KEY;
 }
 
-/* ---- changes: among threads (all doing the same), or by one thread alone, which needs no atomics -------------------------- */
-
-CO_INLINE void MAP(store)(char *slot, KEY key, VALUE value)
-{
-    cpu_u64 *words = (cpu_u64 *)(void *)slot;
-    if (CO_MAP_SLOT_BITS == 32)
-        *(cpu_u32 *)(void *)slot = (co_u32)key;
-    else
-        words[0] = CO_MAP_SLOT_BITS == 64 && CO_MAP_VALUE_BITS != 0 ? (co_u64)key | (co_u64)value << 32
-                                                                    : (co_u64)key;
-    if (CO_MAP_SLOT_BITS == 128)
-        words[1] = (co_u64)value;
-}
+/* ---- changes among threads that all do the same ------------------------------------------------------------------------- */
 
 /* Makes an empty slot the key's; 0 if another was faster. */
-CO_INLINE int MAP(take_slot)(char *slot, KEY key, VALUE value, int alone)
+CO_INLINE int MAP(take_slot)(char *slot, KEY key, VALUE value)
 {
-    if (alone) {
-        MAP(store)(slot, key, value);
-        return 1;
-    }
     if (CO_MAP_SLOT_BITS == 32)
         return co_cas32((co_u32 *)(void *)slot, ~0u, (co_u32)key) == ~0u;
     if (CO_MAP_SLOT_BITS == 64)
@@ -169,14 +153,12 @@ CO_INLINE int MAP(take_slot)(char *slot, KEY key, VALUE value, int alone)
 }
 
 /* INSERT: reads the value of the key's slot; other operations change it, *value being the one before. */
-CO_INLINE void MAP(update)(const cohort_map_view *view, co_u32 op, int alone, char *slot, KEY key,
-                           VALUE operand, VALUE *value)
+CO_INLINE void MAP(update)(const cohort_map_view *view, co_u32 op, char *slot, KEY key, VALUE operand,
+                           VALUE *value)
 {
     struct MAP(place) at;
-    if (op == CO_OP_INSERT || alone) {
+    if (op == CO_OP_INSERT) {
         *value = MAP(value_in)(slot);
-        if (op != CO_OP_INSERT)
-            MAP(store)(slot, key, MAP(combine)(op, *value, operand));
         return;
     }
 #if CO_MAP_SLOT_BITS == 128
@@ -198,8 +180,8 @@ CO_INLINE void MAP(update)(const cohort_map_view *view, co_u32 op, int alone, ch
 }
 
 /* INSERT, ASSIGN, apply: HIT, NEW, or CPU_GO_ON. */
-CO_INLINE int MAP(put_in)(const cohort_map_view *view, co_u32 op, int alone, char *bucket, KEY key,
-                          VALUE operand, VALUE *value)
+CO_INLINE int MAP(put_in)(const cohort_map_view *view, co_u32 op, char *bucket, KEY key, VALUE operand,
+                          VALUE *value)
 {
     for (;;) {
         unsigned empty, seen = MAP(glance)(bucket, key, &empty), any = seen | empty;
@@ -207,23 +189,60 @@ CO_INLINE int MAP(put_in)(const cohort_map_view *view, co_u32 op, int alone, cha
             return CPU_GO_ON;
         char *slot = MAP(first_of)(bucket, WORDS == 2 ? (any & 1 ? 1u : any) : any);
         if (seen & (any & (0u - any))) {
-            MAP(update)(view, op, alone, slot, key, operand, value);
+            MAP(update)(view, op, slot, key, operand, value);
             return CO_MAP_HIT;
         }
-        if (MAP(take_slot)(slot, key, op == CO_OP_COUNT ? (VALUE)1 : operand, alone))
+        if (MAP(take_slot)(slot, key, op == CO_OP_COUNT ? (VALUE)1 : operand))
             return CO_MAP_NEW;
     }
 }
 
-/* ERASE by one thread alone. */
-CO_INLINE int MAP(take_out)(char *bucket, KEY key, VALUE *value, co_map_tally *tally)
+/* ---- by one thread alone ------------------------------------------------------------------------------------------------ */
+
+CO_INLINE void MAP(store)(char *slot, KEY key, VALUE value)
 {
-    unsigned seen = MAP(matches)(bucket, key);
-    char *slot = MAP(first_of)(bucket, seen);
-    if (!seen)
-        return MAP(is_open)(bucket) ? CO_MAP_MISS : CPU_GO_ON;
-    *value = MAP(value_in)(slot);
-    MAP(store)(slot, ERASED_KEY, *value);
-    tally->erased++;
+    cpu_u64 *words = (cpu_u64 *)(void *)slot;
+    if (CO_MAP_SLOT_BITS == 32)
+        *(cpu_u32 *)(void *)slot = (co_u32)key;
+    else
+        words[0] = CO_MAP_SLOT_BITS == 64 && CO_MAP_VALUE_BITS != 0 ? (co_u64)key | (co_u64)value << 32
+                                                                    : (co_u64)key;
+    if (CO_MAP_SLOT_BITS == 128)
+        words[1] = (co_u64)value;
+}
+
+/* INSERT, ASSIGN, apply: HIT, NEW, or CPU_GO_ON. Which slot it is, a coin toss, is no branch; what the outcome is mostly is the same
+ * for all of a batch. `asked`: an INSERT's *value is. */
+CO_INLINE int MAP(put_alone)(co_u32 op, int asked, char *bucket, KEY key, VALUE operand, VALUE *value)
+{
+    unsigned empty, seen = MAP(glance)(bucket, key, &empty), any = seen | empty;
+    if (!any)
+        return CPU_GO_ON;
+    char *slot =
+        bucket + (WORDS == 2 ? (any & 1) ^ 1 : (unsigned)__builtin_ctz(any) / EACH) * (unsigned)SLOT_BYTES;
+    if (!(seen & any & (0u - any))) {
+        *value = op == CO_OP_COUNT ? (VALUE)1 : operand;
+        MAP(store)(slot, key, *value);
+        return CO_MAP_NEW;
+    }
+    if (op != CO_OP_INSERT)
+        MAP(store)(slot, key, MAP(combine)(op, MAP(value_in)(slot), operand));
+    else if (asked)
+        *value = MAP(value_in)(slot);
     return CO_MAP_HIT;
+}
+
+/* ERASE: whether the key was there. *none: it is not, and may be elsewhere. Without a branch on that: what has no slot to mark
+ * marks one of nobody's. */
+CO_INLINE unsigned MAP(take_alone)(char *bucket, KEY key, char *aside, unsigned *none)
+{
+    unsigned empty, seen = MAP(glance)(bucket, key, &empty), hit = seen != 0;
+    uintptr_t slot = (uintptr_t)MAP(first_of)(bucket, seen), mask = 0 - (uintptr_t)hit;
+    void *to = (void *)((slot & mask) | ((uintptr_t)aside & ~mask));
+    *none = (seen | empty) == 0;
+    if (sizeof(KEY) == 4)
+        *(cpu_u32 *)to = (co_u32)ERASED_KEY;
+    else
+        *(cpu_u64 *)to = (co_u64)ERASED_KEY;
+    return hit;
 }

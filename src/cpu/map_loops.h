@@ -19,7 +19,7 @@ typedef co_u64 __attribute__((may_alias)) cpu_u64;
 #define CPU_GO_ON 5
 
 /* By which loop a batch is done. */
-enum { CPU_FIND, CPU_PUT, CPU_OTHER };
+enum { CPU_FIND, CPU_PUT, CPU_TAKE, CPU_OTHER };
 
 /* Where the walks of a group begin, in bytes of the table, and what tells by how much they go on. */
 struct cpu_starts {
@@ -48,7 +48,7 @@ struct cpu_range {
     const struct map_batch *b;
     co_u64 end;
     int kind;
-    int alone;                                             /* no other thread works on the table */
+    int alone;                                             /* CPU_TOGETHER, _ALONE or _OWNER */
     void (*group)(struct cpu_range *, struct cpu_group *); /* the first look of one */
     struct cpu_report *report;
     co_u64 within;  /* the bits of an offset that are inside a page */
@@ -161,4 +161,5 @@ static void cpu_add_probes(struct map_probes *to, const struct map_probes *from)
 
 const struct cpu_map_loops CPU_LOOPS = {
     {NULL, co_map32_0_batch, co_map32_32_batch, co_map64_0_batch, co_map64_32_batch, co_map64_64_batch},
-    {NULL, co_map32_0_sweep, co_map32_32_sweep, co_map64_0_sweep, co_map64_32_sweep, co_map64_64_sweep}};
+    {NULL, co_map32_0_sweep, co_map32_32_sweep, co_map64_0_sweep, co_map64_32_sweep, co_map64_64_sweep},
+    {NULL, co_map32_0_ranges, co_map32_32_ranges, co_map64_0_ranges, co_map64_32_ranges, co_map64_64_ranges}};

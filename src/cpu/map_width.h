@@ -109,6 +109,10 @@ static __attribute__((noinline)) int MAP(next_page)(struct cpu_range *c, co_u64 
 {
     co_u64 page = c->within + MAP_BUCKET_BYTES, end = page * c->b->view.pages;
     if (seen >> c->shift < c->b->view.reach) {
+        if (c->alone == CPU_OWNER) {
+            MAP(settled)(c, entry, CO_MAP_FULL, 0);
+            return 0;
+        }
         *bucket = *bucket + page < end ? *bucket + page : *bucket + page - end;
         return 1;
     }
@@ -222,8 +226,8 @@ static __attribute__((noinline)) void MAP(find_again)(struct cpu_range *c, co_u3
 
 /* ---- what changes the table ----------------------------------------------------------------------------------------------- */
 
-/* INSERT, ASSIGN, apply. */
-CO_INLINE void MAP(put_group)(struct cpu_range *c, struct cpu_group *g, co_u32 op, int alone)
+/* INSERT, ASSIGN, apply, among threads. */
+CO_INLINE void MAP(put_group)(struct cpu_range *c, struct cpu_group *g, co_u32 op)
 {
     const struct map_batch b = *c->b;
     const KEY *keys = g->keys;
@@ -236,7 +240,7 @@ CO_INLINE void MAP(put_group)(struct cpu_range *c, struct cpu_group *g, co_u32 o
         if (!(g->part >> k & 1))
             continue;
         VALUE operand = op == CO_OP_COUNT ? 0 : MAP(value_at)(b.values, g->base + k), value = operand;
-        int r = MAP(put_in)(&b.view, op, alone, slots + g->now->home[k], keys[k], operand, &value);
+        int r = MAP(put_in)(&b.view, op, slots + g->now->home[k], keys[k], operand, &value);
         hits |= r == CO_MAP_HIT ? 1u << 31 : 0;
         left |= r == CPU_GO_ON ? 1u << 31 : 0;
         added += r == CO_MAP_NEW;
@@ -249,12 +253,61 @@ CO_INLINE void MAP(put_group)(struct cpu_range *c, struct cpu_group *g, co_u32 o
     g->left = left;
 }
 
-/* ERASE, RUN, CLAIM, SETTLE: their words of the bitmaps are written before. */
+/* The same by one thread alone. */
+CO_INLINE void MAP(put_group_alone)(struct cpu_range *c, struct cpu_group *g, co_u32 op)
+{
+    static const VALUE zeros[CPU_GROUP];
+    const struct map_batch *b = c->b;
+    const VALUE *values = b->values && CO_MAP_VALUE_BITS ? (const VALUE *)b->values + g->base : zeros;
+    void *results = op == CO_OP_INSERT ? b->results : NULL;
+    const KEY *keys = g->keys;
+    const co_u64 *home = g->now->home, *ahead = g->ahead->home;
+    char *slots = b->view.slots;
+    co_u32 hits = 0, left = 0, part = g->part;
+    for (unsigned k = 0; k < CPU_GROUP; k++) {
+        VALUE value = 0;
+        __builtin_prefetch(slots + ahead[k]);
+        if (!(part >> k & 1))
+            continue;
+        int r = MAP(put_alone)(op, results != NULL, slots + home[k], keys[k], values[k], &value);
+        if (r == CO_MAP_HIT)
+            hits |= 1u << k;
+        if (r == CPU_GO_ON)
+            left |= 1u << k;
+        else if (results)
+            MAP(put_value)(results, g->base + k, value);
+    }
+    g->hits = hits;
+    g->left = left;
+    c->report->added += cpu_bits(part & ~(hits | left));
+    c->report->tally.taken += (co_u32)cpu_bits(part & ~(hits | left));
+}
+
+static void MAP(erase_group_alone)(struct cpu_range *c, struct cpu_group *g)
+{
+    const KEY *keys = g->keys;
+    const co_u64 *home = g->now->home, *ahead = g->ahead->home;
+    char *slots = c->b->view.slots;
+    CO_ALIGN(16) char aside[16];
+    co_u32 hits = 0, left = 0, part = g->part;
+    for (unsigned k = 0; k < CPU_GROUP; k++) {
+        unsigned none;
+        __builtin_prefetch(slots + ahead[k]);
+        if (!(part >> k & 1))
+            continue;
+        hits |= MAP(take_alone)(slots + home[k], keys[k], aside, &none) << k;
+        left |= none << k;
+    }
+    g->hits = hits;
+    g->left = left;
+    c->report->tally.erased += (co_u32)cpu_bits(hits);
+}
+
+/* ERASE among threads, RUN, CLAIM, SETTLE: their words of the bitmaps are written before. */
 static void MAP(other_group)(struct cpu_range *c, struct cpu_group *g)
 {
     const struct map_batch *b = c->b;
     const KEY *keys = g->keys;
-    int erases = b->step == MAP_STEP_APPLY && c->alone;
     for (unsigned k = 0; k < CPU_GROUP; k++) {
         __builtin_prefetch((char *)b->view.slots + g->ahead->home[k]);
         if (b->winners)
@@ -264,9 +317,7 @@ static void MAP(other_group)(struct cpu_range *c, struct cpu_group *g)
         VALUE value = 0;
         char *bucket = (char *)b->view.slots + g->now->home[k];
         int r = CPU_GO_ON;
-        if (erases)
-            r = MAP(take_out)(bucket, keys[k], &value, &c->report->tally);
-        else if (MAP(settles)(bucket, keys[k]))
+        if (MAP(settles)(bucket, keys[k]))
             r = MAP(by_protocol)(c, g->base + k, &value);
         if (r == CPU_GO_ON)
             g->left |= 1u << k;
@@ -275,22 +326,34 @@ static void MAP(other_group)(struct cpu_range *c, struct cpu_group *g)
     }
 }
 
+/* An entry of the list looks at its bucket. */
+CO_INLINE int MAP(change_one)(struct cpu_range *c, co_u64 i, char *bucket, VALUE *value)
+{
+    const struct map_batch *b = c->b;
+    const KEY key = MAP(key_at)(b->keys, i);
+    CO_ALIGN(16) char aside[16];
+    unsigned none, hit;
+    if (c->kind == CPU_OTHER)
+        return MAP(settles)(bucket, key) ? MAP(by_protocol)(c, i, value) : CPU_GO_ON;
+    *value = MAP(value_at)(b->values, i);
+    if (!c->alone)
+        return MAP(put_in)(&b->view, b->op, bucket, key, *value, value);
+    if (c->kind == CPU_PUT)
+        return MAP(put_alone)(b->op, b->results != NULL, bucket, key, *value, value);
+    hit = MAP(take_alone)(bucket, key, aside, &none);
+    c->report->tally.erased += hit;
+    return none ? CPU_GO_ON : hit ? CO_MAP_HIT : CO_MAP_MISS;
+}
+
 /* The first `count` of the list, of whatever kind but FIND. */
 static __attribute__((noinline)) void MAP(change_again)(struct cpu_range *c, co_u32 count)
 {
-    const struct map_batch *b = c->b;
     struct cpu_list *l = &c->list;
     for (; count; count--) {
         co_u32 at = l->head++ % CPU_LATER;
         co_u64 i = l->entry[at];
-        KEY key = MAP(key_at)(b->keys, i);
-        char *bucket = (char *)b->view.slots + l->bucket[at];
-        VALUE value = c->kind == CPU_PUT ? MAP(value_at)(b->values, i) : 0;
-        int r = CPU_GO_ON;
-        if (c->kind == CPU_PUT)
-            r = MAP(put_in)(&b->view, b->op, c->alone, bucket, key, value, &value);
-        else if (MAP(settles)(bucket, key))
-            r = MAP(by_protocol)(c, i, &value);
+        VALUE value = 0;
+        int r = MAP(change_one)(c, i, (char *)c->b->view.slots + l->bucket[at], &value);
         if (r == CPU_GO_ON) {
             MAP(leave)(c, i, l->bucket[at], l->step[at], l->seen[at] + 1);
             continue;
@@ -312,14 +375,15 @@ GROUP(find_near, MAP(find_group)(c, g, 1, 0))
 GROUP(find_far, MAP(find_group)(c, g, 0, 0))
 GROUP(find_values_near, MAP(find_group)(c, g, 1, CO_MAP_VALUE_BITS != 0))
 GROUP(find_values_far, MAP(find_group)(c, g, 0, CO_MAP_VALUE_BITS != 0))
-GROUP(insert_alone, MAP(put_group)(c, g, CO_OP_INSERT, 1))
-GROUP(insert_together, MAP(put_group)(c, g, CO_OP_INSERT, 0))
-GROUP(assign_alone, MAP(put_group)(c, g, CO_OP_ASSIGN, 1))
-GROUP(assign_together, MAP(put_group)(c, g, CO_OP_ASSIGN, 0))
-GROUP(count_alone, MAP(put_group)(c, g, CO_OP_COUNT, 1))
-GROUP(count_together, MAP(put_group)(c, g, CO_OP_COUNT, 0))
-GROUP(apply_alone, MAP(put_group)(c, g, c->b->op, 1))
-GROUP(apply_together, MAP(put_group)(c, g, c->b->op, 0))
+GROUP(insert_alone, MAP(put_group_alone)(c, g, CO_OP_INSERT))
+GROUP(insert_together, MAP(put_group)(c, g, CO_OP_INSERT))
+GROUP(assign_alone, MAP(put_group_alone)(c, g, CO_OP_ASSIGN))
+GROUP(assign_together, MAP(put_group)(c, g, CO_OP_ASSIGN))
+GROUP(add_alone, MAP(put_group_alone)(c, g, CO_OP_ADD))
+GROUP(count_alone, MAP(put_group_alone)(c, g, CO_OP_COUNT))
+GROUP(count_together, MAP(put_group)(c, g, CO_OP_COUNT))
+GROUP(apply_alone, MAP(put_group_alone)(c, g, c->b->op))
+GROUP(apply_together, MAP(put_group)(c, g, c->b->op))
 #undef GROUP
 
 static void MAP(choose)(struct cpu_range *c)
@@ -333,6 +397,9 @@ static void MAP(choose)(struct cpu_range *c)
             c->group = near ? MAP(find_values_near) : MAP(find_values_far);
         else
             c->group = near ? MAP(find_near) : MAP(find_far);
+    } else if (b->step == MAP_STEP_APPLY && b->op == CO_OP_ERASE && c->alone) {
+        c->kind = CPU_TAKE;
+        c->group = MAP(erase_group_alone);
     } else if (b->step != MAP_STEP_APPLY || b->op == CO_OP_ERASE) {
         c->kind = CPU_OTHER;
         c->group = MAP(other_group);
@@ -342,6 +409,8 @@ static void MAP(choose)(struct cpu_range *c)
         c->group = c->alone ? MAP(assign_alone) : MAP(assign_together);
     else if (b->op == CO_OP_COUNT)
         c->group = c->alone ? MAP(count_alone) : MAP(count_together);
+    else if (b->op == CO_OP_ADD && c->alone)
+        c->group = MAP(add_alone);
     else
         c->group = c->alone ? MAP(apply_alone) : MAP(apply_together);
 }
@@ -414,6 +483,27 @@ static void MAP(batch)(const struct map_batch *b, co_u64 begin, co_u64 end, int 
         g.side = side;
     }
     MAP(look_at_list)(&c, 1);
+}
+
+/* In blocks, so that all of it is vector instructions. */
+static void MAP(ranges)(const struct map_batch *b, co_u64 begin, co_u64 end, unsigned shift, co_u16 *range)
+{
+    const co_u64 seed = b->view.seed;
+    const co_u32 pages = b->view.pages;
+    KEY room[CPU_GROUP];
+    for (co_u64 at = begin; at < end; at += CPU_GROUP) {
+        const KEY *keys = (const KEY *)b->keys + at;
+        co_u64 count = end - at < CPU_GROUP ? end - at : CPU_GROUP;
+        co_u16 made[CPU_GROUP];
+        if (count < CPU_GROUP)
+            keys = MAP(last_keys)(keys, count, room);
+        for (int i = 0; i < CPU_GROUP; i++)
+            made[i] = (co_u16)((co_u64)(co_u32)(co_hash(keys[i], seed) >> 32) * pages >> 32 >> shift);
+        if (count == CPU_GROUP)
+            memcpy(range + at, made, sizeof made);
+        else
+            memcpy(range + at, made, count * sizeof *made);
+    }
 }
 
 /* Live pairs of a range of slots, appended from *at on. */

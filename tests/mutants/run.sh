@@ -37,7 +37,8 @@ if ! make -s -C "$work/base" -f tests/mutants/Makefile -j"$jobs" >"$work/base.lo
     exit 1
 fi
 
-for arguments in 'test_schedules --device sim:1' 'test_schedules --device cpu' 'test_multisplit_gpu --device sim:1'; do
+for arguments in 'test_schedules --device sim:1' 'test_schedules --device cpu' 'test_multisplit_gpu --device sim:1' \
+    'test_map_ranges --device cpu'; do
     # shellcheck disable=SC2086
     if ! timeout 120 "$work/base/obj/"$arguments --quick >"$work/base.log" 2>&1; then
         cat "$work/base.log"

@@ -1,0 +1,309 @@
+/* test_map_ranges.c: large batches on a CPU, which go by ranges of pages of which each is one thread's (src/cpu/map_split.c). Judged by
+ * a model that is quick enough for them: keys have small numbers, and the values that compete are equal. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "subject.h"
+
+#define THREADS 2
+#define ENTRIES (THREADS * 40000 + 77) /* enough a thread, */
+#define PAGES   17                     /* pages for each, and slots for all */
+
+struct entry_model {
+    uint64_t value, parts, hits, fails;
+    int live;
+};
+
+struct ranges {
+    struct test *t;
+    cohort_map *map;
+    uint64_t ids, batches;
+    int fixed;              /* entries may find no slot, so the bitmap must tell which */
+    struct entry_model *of; /* by the key's number */
+};
+
+/* One batch: its entries' numbers, operands and answers. */
+struct batch {
+    uint64_t n, *id;
+    void *keys, *values;
+    uint32_t *where, *hit, *failed;
+};
+
+enum what { INSERT, ASSIGN, INSERT_AND_FIND, APPLY, ERASE, WHATS };
+
+static uint64_t slots_of_pages(const struct test *t, uint64_t pages)
+{
+    return pages * 65536 / (const uint64_t[]){0, 4, 8, 8, 16, 16}[t->width];
+}
+
+static void put(void *array, unsigned bytes, uint64_t i, uint64_t value)
+{
+    if (bytes == 4)
+        ((uint32_t *)array)[i] = (uint32_t)value;
+    else if (bytes == 8)
+        ((uint64_t *)array)[i] = value;
+}
+
+static uint64_t get(const void *array, unsigned bytes, uint64_t i)
+{
+    return bytes == 4 ? ((const uint32_t *)array)[i] : bytes == 8 ? ((const uint64_t *)array)[i] : 0;
+}
+
+/* Numbers 0 and 1 are the keys that look like marks. */
+static uint64_t key_of(const struct test *t, uint64_t id)
+{
+    uint64_t mask = key_bytes(t->width) == 4 ? UINT32_MAX : UINT64_MAX;
+    return id < 2 ? mask - id : id * 0x9e3779b1u & mask;
+}
+
+static struct ranges open_ranges(struct test *t, double load, int fixed, uint64_t ids)
+{
+    struct ranges r = {.t = t, .ids = ids, .fixed = fixed};
+    cohort_context_options context = test_context_options(t);
+    cohort_map_options options = subject_options(t);
+    context.threads = THREADS;
+    OK(t, cohort_context_create(&t->context, &context));
+    options.fixed = fixed;
+    options.max_load = load;
+    options.capacity = (uint64_t)((double)slots_of_pages(t, PAGES) * load);
+    OK(t, cohort_map_create(t->context, &options, &r.map));
+    r.of = calloc(r.ids, sizeof *r.of);
+    REQUIRE(t, r.of);
+    return r;
+}
+
+static void close_ranges(struct ranges *r)
+{
+    struct test *t = r->t;
+    cohort_map_destroy(r->map);
+    free(r->of);
+    cohort_context_destroy(t->context);
+    t->context = NULL;
+}
+
+static struct batch batch_new(struct test *t, uint64_t n, int fails)
+{
+    struct batch b = {.n = n};
+    b.id = calloc(n, 8);
+    b.keys = calloc(n, 8);
+    b.values = calloc(n, 8);
+    b.where = test_below(t, 3) ? NULL : calloc(n / 32 + 1, 4);
+    b.hit = test_below(t, 3) ? calloc(n / 32 + 1, 4) : NULL;
+    b.failed = fails || test_below(t, 3) ? calloc(n / 32 + 1, 4) : NULL;
+    REQUIRE(t, b.id && b.keys && b.values);
+    for (uint64_t i = 0; i <= n / 32; i++) {
+        if (b.where)
+            b.where[i] = (uint32_t)test_random(t) | (uint32_t)test_random(t);
+        if (b.hit)
+            b.hit[i] = (uint32_t)test_random(t);
+        if (b.failed)
+            b.failed[i] = (uint32_t)test_random(t);
+    }
+    return b;
+}
+
+static void batch_free(struct batch *b)
+{
+    free(b->id);
+    free(b->keys);
+    free(b->values);
+    free(b->where);
+    free(b->hit);
+    free(b->failed);
+}
+
+static int bit(const uint32_t *bits, uint64_t i)
+{
+    return bits && bits[i / 32] >> i % 32 & 1;
+}
+
+static uint64_t applied(cohort_op op, uint64_t old, uint64_t operand)
+{
+    return op == COHORT_OP_ADD     ? old + operand
+           : op == COHORT_OP_COUNT ? old + 1
+           : old > operand         ? old
+                                   : operand;
+}
+
+/* What the model makes of an entry; `competing` is the value that all the batch's entries of one key have. */
+static void model(struct ranges *r, enum what what, cohort_op op, uint64_t id, uint64_t operand)
+{
+    struct entry_model *m = &r->of[id];
+    uint64_t mask = value_bytes(r->t->width) == 4 ? UINT32_MAX : UINT64_MAX;
+    if (what == ERASE)
+        m->live = 0;
+    else if (!m->live)
+        m->value = what == APPLY && op == COHORT_OP_COUNT ? 1 : operand;
+    else if (what == ASSIGN)
+        m->value = operand;
+    else if (what == APPLY)
+        m->value = applied(op, m->value, operand) & mask;
+    m->live = what != ERASE;
+}
+
+static void call(struct ranges *r, enum what what, cohort_op op, struct batch *b, cohort_counts *counts)
+{
+    struct test *t = r->t;
+    cohort_batch options = COHORT_BATCH_INIT;
+    options.where = b->where;
+    options.hit = b->hit;
+    options.failed = b->failed;
+    options.counts = counts;
+    cohort_status s = what == INSERT   ? cohort_map_insert(r->map, b->n, b->keys, b->values, &options)
+                      : what == ASSIGN ? cohort_map_assign(r->map, b->n, b->keys, b->values, &options)
+                      : what == INSERT_AND_FIND
+                          ? cohort_map_insert_and_find(r->map, b->n, b->keys, b->values, &options)
+                      : what == APPLY ? cohort_map_apply(r->map, op, b->n, b->keys, b->values, &options)
+                                      : cohort_map_erase(r->map, b->n, b->keys, &options);
+    CHECK(t, s == (counts->failed ? COHORT_FULL : COHORT_OK));
+}
+
+/* Bitmaps: zeros for who took no part; all entries of a key fail or none; of those of a new key one was not hit; of those of one that
+ * is erased one was. */
+static void judge(struct ranges *r, enum what what, const struct batch *b, const cohort_counts *counts)
+{
+    struct test *t = r->t;
+    uint64_t taken = 0, hits = 0, added = 0;
+    for (uint64_t i = 0; i < r->ids; i++)
+        r->of[i].parts = r->of[i].hits = r->of[i].fails = 0;
+    for (uint64_t i = 0; i < b->n; i++) {
+        struct entry_model *m = &r->of[b->id[i]];
+        int part = !b->where || bit(b->where, i);
+        REQUIREF(t, part || (!bit(b->hit, i) && !bit(b->failed, i)), "entry %llu takes no part",
+                 (unsigned long long)i);
+        taken += (uint64_t)part;
+        m->parts += (uint64_t)part;
+        m->hits += (uint64_t)bit(b->hit, i);
+        m->fails += (uint64_t)bit(b->failed, i);
+    }
+    for (uint64_t id = 0; id < r->ids; id++) {
+        struct entry_model *m = &r->of[id];
+        uint64_t due = what == ERASE ? m->live && m->parts : m->live || !m->parts ? m->parts : m->parts - 1;
+        if (m->fails) {
+            REQUIREF(t, m->fails == m->parts && !m->live, "some entries of key %llu fail",
+                     (unsigned long long)id);
+            due = 0;
+        }
+        hits += due;
+        added += what != ERASE && !m->live && m->parts && !m->fails;
+        REQUIREF(t, !b->hit || m->hits == due, "key %llu: %llu of %llu entries hit, due are %llu",
+                 (unsigned long long)id, (unsigned long long)m->hits, (unsigned long long)m->parts,
+                 (unsigned long long)due);
+    }
+    EQUAL(t, counts->taken, taken);
+    EQUAL(t, counts->hits, hits);
+    EQUAL(t, counts->added, added);
+}
+
+/* The whole map, by finding every key that is there and some that are not: each of these may look at all the table. */
+static void look(struct ranges *r)
+{
+    struct test *t = r->t;
+    struct batch b = batch_new(t, r->ids, 0);
+    uint64_t live = 0, size;
+    uint32_t *hit = calloc(r->ids / 32 + 1, 4);
+    unsigned bytes = value_bytes(t->width);
+    uint32_t *where = calloc(r->ids / 32 + 1, 4);
+    for (uint64_t i = 0, absent = 0; i < r->ids; i++) {
+        put(b.keys, key_bytes(t->width), i, key_of(t, i));
+        if (r->of[i].live || absent++ % 1024 < 4)
+            where[i / 32] |= 1u << i % 32;
+    }
+    cohort_batch options = COHORT_BATCH_INIT;
+    options.where = where;
+    options.hit = hit;
+    OK(t, cohort_map_find(r->map, r->ids, b.keys, b.values, NULL, &options));
+    for (uint64_t i = 0; i < r->ids; i++) {
+        live += (uint64_t)r->of[i].live;
+        REQUIREF(t, bit(hit, i) == r->of[i].live, "batch %llu: key %llu is %s",
+                 (unsigned long long)r->batches, (unsigned long long)i, bit(hit, i) ? "there" : "lost");
+        REQUIREF(t, !bytes || !r->of[i].live || get(b.values, bytes, i) == r->of[i].value,
+                 "batch %llu: key %llu has %llx, due is %llx", (unsigned long long)r->batches,
+                 (unsigned long long)i, (unsigned long long)get(b.values, bytes, i),
+                 (unsigned long long)r->of[i].value);
+    }
+    OK(t, cohort_map_size(r->map, &size));
+    EQUAL(t, size, live);
+    free(hit);
+    free(where);
+    batch_free(&b);
+}
+
+/* n entries on keys below `range`, all of `range` once if n is not less. */
+static void step(struct ranges *r, enum what what, uint64_t n, uint64_t range)
+{
+    struct test *t = r->t;
+    const unsigned bytes = value_bytes(t->width);
+    const cohort_op op = (const cohort_op[]){COHORT_OP_ADD, COHORT_OP_COUNT, COHORT_OP_MAX}[test_below(t, 3)];
+    struct batch b = batch_new(t, n, r->fixed);
+    cohort_counts counts;
+    uint64_t salt = test_random(t), *operand = calloc(n, 8);
+    for (uint64_t i = 0; i < n; i++) {
+        b.id[i] = n >= range && i < range ? i : test_below(t, range);
+        operand[i] = what == APPLY ? test_random(t) : test_mix(salt + b.id[i]);
+        put(b.keys, key_bytes(t->width), i, key_of(t, b.id[i]));
+        put(b.values, bytes, i, operand[i]);
+        operand[i] = get(b.values, bytes, i);
+    }
+    r->batches++;
+    call(r, what, op, &b, &counts);
+    judge(r, what, &b, &counts);
+    for (uint64_t i = 0; i < n; i++)
+        if ((!b.where || bit(b.where, i)) && !bit(b.failed, i))
+            model(r, what, op, b.id[i], operand[i]);
+    for (uint64_t i = 0; i < n && what == INSERT_AND_FIND; i++)
+        if ((!b.where || bit(b.where, i)) && !bit(b.failed, i))
+            REQUIREF(t, !bytes || get(b.values, bytes, i) == r->of[b.id[i]].value,
+                     "entry %llu: the map's value", (unsigned long long)i);
+    look(r);
+    free(operand);
+    batch_free(&b);
+}
+
+static void every_operation(struct test *t)
+{
+    struct ranges r = open_ranges(t, 0.9, 0, slots_of_pages(t, PAGES) / 2);
+    uint64_t rounds = test_scale(t, 2, 6, 40);
+    for (uint64_t k = 0; k < rounds * WHATS; k++) {
+        const enum what what = (enum what)(k % WHATS);
+        const uint64_t range = k < WHATS || test_below(t, 2) ? r.ids : 1 + test_below(t, 3000);
+        if (what != APPLY || value_bytes(t->width))
+            step(&r, what, ENTRIES + test_below(t, 70), range);
+    }
+    close_ranges(&r);
+}
+
+/* Pages overflow into the ranges of others, until there is no slot: those that are left out of their range are done all the same, once;
+ * those that fail are named. Few keys find none, since each looks at all the table. */
+static void overflow(struct test *t)
+{
+    const uint64_t most = slots_of_pages(t, PAGES) + 2, n = most + 50;
+    struct ranges r = open_ranges(t, 1, 1, most + 50);
+    uint64_t size;
+    step(&r, INSERT, n, most / 64 * 63);
+    step(&r, INSERT_AND_FIND, n, most - 50);
+    for (int k = 0; k < 3; k++)
+        step(&r, k % 2 ? ASSIGN : INSERT, n, r.ids);
+    OK(t, cohort_map_size(r.map, &size));
+    CHECK(t, size > most - most / 16);
+    if (value_bytes(t->width))
+        step(&r, APPLY, n, most - 50);
+    step(&r, ERASE, n, most - 50);
+    close_ranges(&r);
+}
+
+/* A map that grows under it, with pairs erased in between. */
+static void growth(struct test *t)
+{
+    struct ranges r = open_ranges(t, 0.8, 0, slots_of_pages(t, PAGES));
+    step(&r, INSERT, ENTRIES, r.ids / 4);
+    step(&r, ERASE, ENTRIES, r.ids / 8);
+    step(&r, INSERT, (1 << 20) + 3 * ENTRIES, r.ids); /* and in slices */
+    close_ranges(&r);
+}
+
+#define ALONE (TEST_ON_CPU | TEST_EACH_WIDTH | TEST_NO_CONTEXT)
+const struct test_case test_cases[] = {{"every_operation", every_operation, ALONE},
+                                       {"overflow", overflow, ALONE},
+                                       {"growth", growth, ALONE},
+                                       {NULL, NULL, 0}};
