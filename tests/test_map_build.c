@@ -138,7 +138,7 @@ static void overflow(struct test *t)
     subject_free(&s);
 }
 
-/* Small batches into a table that is nearly full go by pages too: to its last slots, over erased ones, and with a view given. */
+/* Small batches into a table that is nearly full: to its last slots, over erased ones, and with a view given. */
 static void crowded(struct test *t)
 {
     cohort_map_options options = options_for(t, page_count(t), 1);

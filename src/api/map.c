@@ -45,7 +45,7 @@ static cohort_status table_clear(cohort_map *map)
     const struct backend *backend = map->context->backend;
     uint64_t slots = map_counters_offset(&map->view), counters = map_table_bytes(&map->view) - slots;
     cohort_status s = backend->fill(map->context, map->table, 0xff, slots);
-    map->filled = s || map->viewed ? UINT64_MAX : 0;
+    map->fresh = !s && !map->viewed;
     return s ? s : backend->fill(map->context, (char *)map->table + slots, 0, counters);
 }
 
@@ -73,11 +73,6 @@ static cohort_status table_make(cohort_map *map)
     return s;
 }
 
-void map_filled_more(cohort_map *map, uint64_t entries)
-{
-    map->filled = map->filled < UINT64_MAX - entries ? map->filled + entries : UINT64_MAX;
-}
-
 cohort_status map_counters(cohort_map *map, struct co_map_counters *counters)
 {
     struct co_map_counters all[CO_MAP_SPREAD];
@@ -89,8 +84,6 @@ cohort_status map_counters(cohort_map *map, struct co_map_counters *counters)
         counters->taken += all[i].taken;
         counters->erased += all[i].erased;
     }
-    if (!s && !map->viewed && counters->taken)
-        map->filled = counters->taken;
     return s;
 }
 
@@ -107,7 +100,7 @@ static cohort_status table_absorb(cohort_map *to, cohort_map *from, int *full)
     sweep.op = CO_OP_INSERT;
     sweep.deferred = now;
     sweep.fresh = from->view.seed == to->view.seed;
-    map_filled_more(to, from->filled ? from->filled : 1);
+    to->fresh = 0;
     cohort_status s = context->backend->fill(context, now, 0xff, sizeof *now);
     if (!s)
         s = context->backend->map_sweep(context, &sweep, MAP_SWEEP_ABSORB);
@@ -255,7 +248,7 @@ cohort_status cohort_map_copy(cohort_map *map, cohort_map **out)
     *made = *map;
     made->viewed = 0;
     cohort_status s = table_make(made);
-    made->filled = map->filled;
+    made->fresh = map->fresh;
     if (!s)
         s = map->context->backend->copy(map->context, made->table, map->table, map->table_bytes);
     if (s)
@@ -356,7 +349,7 @@ cohort_status cohort_map_get_view(cohort_map *map, struct cohort_map_view *view)
     REQUIRE(map->context, view, "cohort_map_get_view");
     *view = map->view;
     map->viewed = 1;
-    map->filled = UINT64_MAX;
+    map->fresh = 0;
     return COHORT_OK;
 }
 

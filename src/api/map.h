@@ -10,8 +10,8 @@ struct cohort_map {
     cohort_map_view view;
     void *table; /* what view.slots and view.counters point into */
     uint64_t table_bytes;
-    uint64_t filled; /* slots taken, at most, as far as the host knows without waiting; 0: surely none */
-    int viewed;      /* a kernel of the caller's may put something in at any time: filled is UINT64_MAX */
+    int fresh;  /* nothing has been put in since the table was made or cleared */
+    int viewed; /* a kernel of the caller's may put something in at any time */
 };
 
 /* Slots that hold `pairs` pairs at the map's greatest load; 0 if that is beyond 64 bits. */
@@ -19,9 +19,6 @@ uint64_t map_slots_for(const cohort_map *map, uint64_t pairs);
 
 /* Slots, taken or not, that may be taken before the map must grow. */
 uint64_t map_limit(const cohort_map *map);
-
-/* `entries` more may have been put in. */
-void map_filled_more(cohort_map *map, uint64_t entries);
 
 /* Reads the counters. Waits. */
 cohort_status map_counters(cohort_map *map, struct co_map_counters *counters);

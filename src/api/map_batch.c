@@ -152,11 +152,11 @@ static cohort_status enqueue_build(struct call *c, const struct map_batch *b, in
     *done = 0;
     if (c->options.one_by_one || c->memory != backend->own_memory)
         return COHORT_OK;
-    cohort_status s = backend->map_build(context, b, c->map->filled, NULL, &need);
+    cohort_status s = backend->map_build(context, b, c->map->fresh, NULL, &need);
     if (s || !need || pool_take(context, need, &workspace))
         return s;
     *done = 1;
-    s = backend->map_build(context, b, c->map->filled, workspace, NULL);
+    s = backend->map_build(context, b, c->map->fresh, workspace, NULL);
     pool_give(context, workspace);
     return s;
 }
@@ -168,8 +168,8 @@ static cohort_status enqueue(struct call *c, const struct map_batch *b)
     const int ranked = c->winner != COHORT_WINNER_ANY && b->op != CO_OP_FIND;
     if (!ranked)
         s = enqueue_build(c, b, &done);
-    if (b->step != MAP_STEP_APPLY || (b->op != CO_OP_FIND && b->op != CO_OP_ERASE))
-        map_filled_more(c->map, b->n);
+    if (b->step != MAP_STEP_APPLY || b->op != CO_OP_FIND)
+        c->map->fresh = 0;
     if (s || done)
         return s;
     if (ranked)

@@ -93,7 +93,7 @@ extern const struct cpu_map_loops cpu_map_plain, cpu_map_avx2, cpu_map_avx512;
 
 /* ---- map_split.c --------------------------------------------------------------------------------------------- */
 
-cohort_status cpu_map_build(cohort_context *context, const struct map_batch *batch, uint64_t filled,
+cohort_status cpu_map_build(cohort_context *context, const struct map_batch *batch, int fresh,
                             void *workspace, uint64_t *need);
 
 /* ---- multimap.c ---------------------------------------------------------------------------------------------- */

@@ -246,12 +246,12 @@ static struct map_batch slice_of(const struct map_batch *all, co_u64 begin, co_u
     return b;
 }
 
-cohort_status cpu_map_build(cohort_context *context, const struct map_batch *batch, uint64_t filled,
+cohort_status cpu_map_build(cohort_context *context, const struct map_batch *batch, int fresh,
                             void *workspace, uint64_t *need)
 {
     struct plan plan;
     const co_u64 most = slice_most(context, batch);
-    (void)filled;
+    (void)fresh;
     if (need) {
         struct cpu_room room = {NULL, 0};
         if (pays(context, batch))

@@ -165,7 +165,7 @@ cohort_status cuda_map_sweep(cohort_context *context, const struct map_sweep *sw
                              enum map_sweep_kind kind);
 
 /* map_build.c */
-cohort_status cuda_map_build(cohort_context *context, const struct map_batch *batch, uint64_t filled,
+cohort_status cuda_map_build(cohort_context *context, const struct map_batch *batch, int fresh,
                              void *workspace, uint64_t *need);
 int cuda_map_splits(cohort_context *context, const struct map_sweep *sweep); /* can cuda_map_split do it? */
 cohort_status cuda_map_split(cohort_context *context, const struct map_sweep *sweep, co_u64 *gate);

@@ -8,9 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CAP_FILL         4  /* entries of one page that are taken at most, in slots of a page */
-#define LARGE            4  /* the table's slots in a batch that goes by pages, at most */
-#define LARGE_IF_CROWDED 48 /* the same where the table is nine tenths full */
+#define CAP_FILL 4 /* entries of one page that are taken at most, in slots of a page */
 
 static const char *const suffixes[] = {NULL, "32_0", "32_32", "64_0", "64_32", "64_64"};
 
@@ -24,23 +22,14 @@ static cohort_status launch_pages(cohort_context *context, const char *kind, con
                            g->tuning->build_threads, (unsigned)MAP_PAGE_BYTES, b);
 }
 
-/* Does the batch pay for reading and writing the whole table once? One by one, an entry costs a few accesses; in a table that is nearly full,
- * many. */
-static int is_large(const struct map_batch *b, uint64_t filled)
-{
-    const uint64_t slots = map_slots(&b->view);
-    const int crowded = filled >= slots || b->n >= slots - filled || filled + b->n >= slots - slots / 10;
-    return b->n >= slots / (crowded ? LARGE_IF_CROWDED : LARGE);
-}
-
 /* Whole pages, more of them than the caches hold, and a share of their slots in one batch, without anything asked of single entries that
  * a build cannot tell. */
-static int pays(cohort_context *context, const struct map_batch *b, uint64_t filled)
+static int pays(cohort_context *context, const struct map_batch *b)
 {
     const struct gpu_tuning *t = gpu_of(context)->tuning;
     int puts = b->step == MAP_STEP_APPLY && (b->op == CO_OP_INSERT || b->op == CO_OP_ASSIGN);
     return puts && !b->rank && b->group <= 1 && !b->where && !b->hit && !b->results && b->view.pages > 1 &&
-           b->view.pages >= t->build_pages && is_large(b, filled);
+           b->view.pages >= t->build_pages && b->n >= map_slots(&b->view) / 4;
 }
 
 /* ---- workspace ----------------------------------------------------------------------------------------------------------- */
@@ -156,14 +145,14 @@ static cohort_status build(cohort_context *context, const struct map_batch *b, s
     return s;
 }
 
-cohort_status cuda_map_build(cohort_context *context, const struct map_batch *b, uint64_t filled,
-                             void *workspace, uint64_t *need)
+cohort_status cuda_map_build(cohort_context *context, const struct map_batch *b, int fresh, void *workspace,
+                             uint64_t *need)
 {
     struct plan plan;
     uint64_t bytes = 0;
     if (need)
         *need = 0;
-    if (!pays(context, b, filled))
+    if (!pays(context, b))
         return COHORT_OK;
     cohort_status s = lay_out(context, b, workspace, &plan, &bytes);
     if (s || need) {
@@ -171,7 +160,7 @@ cohort_status cuda_map_build(cohort_context *context, const struct map_batch *b,
             *need = s ? 0 : bytes;
         return s == COHORT_UNSUPPORTED ? COHORT_OK : s; /* no split has so many buckets: one by one */
     }
-    plan.build.fresh = !filled && !capturing(gpu_of(context));
+    plan.build.fresh = fresh && !capturing(gpu_of(context));
     return build(context, b, &plan);
 }
 
