@@ -156,7 +156,7 @@ static cohort_status plan_passes(cohort_context *context, const struct split *s,
         step->shift = d->bases.digits.shift[p];
         step->mask = d->bases.digits.mask[p];
         step->buckets = p + 1 < d->passes ? step->mask + 1 : ((s->fn.buckets - 1) >> step->shift) + 1;
-        step->can_fail = p ? 0 : step->can_fail;
+        step->can_fail = p ? 0 : d->count.step.can_fail; /* ids left behind are as good as the function */
         step->counts = p ? NULL : s->counts;
         step->deferred = s->deferred;
         cohort_status status = tile_plan(context, &d->pass[p], arena);
