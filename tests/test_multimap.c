@@ -569,6 +569,32 @@ static void scans(struct test *t)
     scan(t);
 }
 
+/* So many keys that the pairs are put in order of the index's pages first. */
+static void many_pages(struct test *t)
+{
+    const uint64_t n = 4400003;
+    struct column *keys = column_new(t, n, 8), *values = column_new(t, n, 8), *got = column_new(t, n, 8);
+    cohort_multimap_options options = COHORT_MULTIMAP_OPTIONS_INIT;
+    cohort_multimap *multimap;
+    uint64_t distinct, all, at = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        column_put(keys, i, test_mix(i));
+        column_put(values, i, i * 3);
+    }
+    OK(t, cohort_multimap_build(t->context, &options, n, column_send(keys), column_send(values), NULL,
+                                &multimap));
+    OK(t, cohort_multimap_size(multimap, &distinct, &all));
+    EQUAL(t, distinct, n);
+    EQUAL(t, all, n);
+    OK(t, cohort_multimap_find(multimap, n, column_send(keys), column_send(got), NULL, NULL));
+    OK(t, cohort_wait(t->context));
+    column_fetch(got);
+    while (at < n && column_get(got, at) == at * 3)
+        at++;
+    EQUAL(t, at, n);
+    cohort_multimap_destroy(multimap);
+}
+
 const struct test_case test_cases[] = {
     {"sequential_keys", sequential_keys, TEST_EACH_MEMORY},
     {"random_keys", random_keys, TEST_EACH_MEMORY},
@@ -581,5 +607,6 @@ const struct test_case test_cases[] = {
     {"partial_outputs", partial_outputs, TEST_EACH_MEMORY},
     {"merge", merge, TEST_EACH_MEMORY},
     {"scans", scans, TEST_EACH_MEMORY},
+    {"many_pages", many_pages, TEST_ON_CPU | TEST_ON_CUDA | TEST_EACH_MEMORY},
     {NULL, NULL, 0},
 };

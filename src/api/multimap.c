@@ -196,6 +196,9 @@ static cohort_status order_by_page(cohort_multimap *m, struct pairs *pairs, void
     s.column[0].in = pairs->values;
     s.column[0].bytes = map_value_bytes((co_u32)m->options.width);
     s.deferred = &context->outcome->now;
+    s.keys_out =
+        (void *)(uintptr_t)pairs->keys; /* somewhere: an output that is not wanted takes less workspace */
+    s.column[0].out = (void *)(uintptr_t)pairs->values;
     cohort_status status = backend->split(context, &s, &need);
     uint64_t keys = (n * s.key_bytes + 255) & ~255ull, values = (n * s.column[0].bytes + 255) & ~255ull;
     if (status || pool_take(context, keys + values + need, memory))
