@@ -32,9 +32,9 @@ struct gpu_tuning {
     unsigned sort_items[4];  /* entries a lane: keys of 4 and 8 bytes alone, the same with columns */
     uint64_t ledger;         /* entries of a ledger of additions, a power of two */
     uint64_t ledger_batch;   /* entries of a batch that gets one, at least */
-    unsigned hot;            /* places of a block's table of hot keys, a power of two; */
-    unsigned hot_turns;      /* turns that a block with one has at least, */
-    unsigned hot_blocks;     /* if so many blocks a multiprocessor have them */
+    unsigned hot;            /* places of a block's table of hot keys, a power of two */
+    unsigned change_turns;   /* that a block of a batch that changes a map has, at least, */
+    unsigned change_least;   /* if so many blocks a multiprocessor have them */
 };
 
 const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsigned architecture);

@@ -60,18 +60,16 @@ static const char *kind_of(const struct map_batch *b, const struct map_tuning *t
     }
 }
 
-/* Batches that the kernels fold have a table of hot keys in each block, if a block has turns enough for that to pay: fewer blocks
- * then, each with more of the entries. Returns the blocks a multiprocessor. */
-static unsigned heat(cohort_context *context, struct map_batch *b, const struct map_tuning *t)
+/* The blocks a multiprocessor of a batch that changes the table. Each warp adds to the same few words when it ends, so a block has
+ * some turns if there are enough for all. Batches that the kernels fold have a table of hot keys in each block then. */
+static unsigned change_blocks(cohort_context *context, struct map_batch *b, const struct map_tuning *t)
 {
     const struct gpu_tuning *tuning = gpu_of(context)->tuning;
     uint64_t turns = b->n / t->change_block / gpu_of(context)->multiprocessors; /* of all blocks of one */
+    uint64_t blocks = turns / tuning->change_turns;
     int folds = b->step == MAP_STEP_APPLY && (b->op == CO_OP_ASSIGN || b->op >= CO_OP_ADD);
-    if (!folds || turns < 2 * tuning->hot_blocks)
-        return t->change_blocks;
-    uint64_t blocks = turns / tuning->hot_turns;
-    b->hot = tuning->hot;
-    blocks = blocks > tuning->hot_blocks ? blocks : tuning->hot_blocks;
+    b->hot = folds && turns > tuning->change_least ? tuning->hot : 0;
+    blocks = blocks > tuning->change_least ? blocks : tuning->change_least;
     return blocks < t->change_blocks ? (unsigned)blocks : t->change_blocks;
 }
 
@@ -81,7 +79,7 @@ static cohort_status launch_batch(cohort_context *context, const struct map_batc
     const struct map_tuning *t = &gpu_of(context)->maps;
     struct map_batch b = *batch;
     int looks = b.step == MAP_STEP_GET || (b.step == MAP_STEP_APPLY && b.op == CO_OP_FIND && !b.counts);
-    unsigned blocks = looks ? t->look_blocks : heat(context, &b, t);
+    unsigned blocks = looks ? t->look_blocks : change_blocks(context, &b, t);
     char name[NAME_BYTES];
     name_of(name, kind_of(&b, t), b.view.width);
     return gpu_launch_tuned(context, name, b.n, looks ? t->look_block : t->change_block, blocks, &b);
