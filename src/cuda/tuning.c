@@ -27,9 +27,9 @@ static const struct gpu_tuning rows[] = {
     /* driver arch block blocks chunk, least, threads, accesses, link, chunks, tile blocks, build, sort,
      * ledger, its batch, hot keys, turns, least blocks */
     {"cuda", 80,  256, 128, 16 * MiB, 1 * MiB, 4,       1ull << 27, 128 * MiB, SUMS_CHUNKS_GPU,
-     3,      512, 2,   512, SORT_GPU, 4096,    1 << 14, 512,        8,         32},
+     3,      512, 2,   512, SORT_GPU, 65536,   1 << 14, 512,        8,         32},
     {"cuda", 90,  256, 128, 16 * MiB, 1 * MiB, 4,       1ull << 28, 128 * MiB, SUMS_CHUNKS_GPU,
-     3,      512, 3,   512, SORT_GPU, 4096,    1 << 14, 512,        8,         32},
+     3,      512, 3,   512, SORT_GPU, 65536,   1 << 14, 512,        8,         32},
     {"sim", 0, 64, 4,  2 * KiB,  2 * KiB, 1,      1ull << 10, 64 * KiB, SUMS_CHUNKS_SIM,
      2,     2, 1,  64, SORT_SIM, 8,       1 << 6, 4,          2,        1},
 };
