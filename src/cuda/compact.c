@@ -8,7 +8,7 @@
 static uint64_t tiles_of(cohort_context *context, co_u64 places, unsigned key_bytes)
 {
     const struct gpu_tuning *tuning = gpu_of(context)->tuning;
-    uint64_t tile = (uint64_t)tuning->block * tuning->chunks * (16 / key_bytes);
+    uint64_t tile = (uint64_t)tuning->block * tuning->compact_chunks * (16 / key_bytes);
     return places / tile + (places % tile != 0);
 }
 
@@ -94,7 +94,9 @@ cohort_status cuda_compact(cohort_context *context, const struct compact *c, uin
             gpu_look_back(context, (char *)c->workspace + id_bytes(c), tiles * 8, 1, &s.words, &s.tickets);
     if (status)
         return status;
-    unsigned shared = s.ordered ? tuning->block * tuning->chunks * (16 / c->key_bytes) * 2 : 2; /* `order` */
-    return gpu_launch_grid(context, c->key_bytes == 8 ? "compact_64" : "compact_32", (unsigned)tiles,
-                           tuning->block, shared, &s);
+    unsigned places = tuning->block * tuning->compact_chunks * (16 / c->key_bytes);
+    unsigned shared = places * (c->key_bytes + (s.ordered ? 2 : 0)); /* the keys, and `order` */
+    uint64_t blocks = (uint64_t)tuning->compact_blocks * gpu_of(context)->multiprocessors;
+    return gpu_launch_grid(context, c->key_bytes == 8 ? "compact_64" : "compact_32",
+                           (unsigned)(tiles < blocks ? tiles : blocks), tuning->block, shared, &s);
 }

@@ -23,18 +23,20 @@ struct gpu_tuning {
     unsigned copy_threads;   /* that copy between the caller's memory and pinned memory */
     uint64_t limit_accesses; /* random accesses in one run of a limit */
     uint64_t link_bytes;     /* bytes in one run of a host-link limit */
-    unsigned chunks;         /* in a warp's part of a tile of sums and compactions, each 16 bytes a lane */
+    unsigned chunks;         /* in a warp's part of a tile of sums, each 16 bytes a lane */
     unsigned tile_blocks;    /* blocks a multiprocessor that take such tiles, one after the other */
-    unsigned build_pages;    /* of a table, from which on large batches go by whole pages */
-    unsigned build_blocks;   /* blocks a multiprocessor that have a page each in shared memory, */
-    unsigned build_threads;  /* and threads of such a block; kernels are compiled for at most 512 */
-    unsigned sort_threads;   /* of a block of a sort's passes */
-    unsigned sort_items[4];  /* entries a lane: keys of 4 and 8 bytes alone, the same with columns */
-    uint64_t ledger;         /* entries of a ledger of additions, a power of two */
-    uint64_t ledger_batch;   /* entries of a batch that gets one, at least */
-    unsigned hot;            /* places of a block's table of hot keys, a power of two */
-    unsigned change_turns;   /* that a block of a batch that changes a map has, at least, */
-    unsigned change_least;   /* if so many blocks a multiprocessor have them */
+    unsigned compact_chunks, compact_blocks; /* the same of compactions */
+    unsigned build_pages;                    /* of a table, from which on large batches go by whole pages */
+    unsigned build_blocks;    /* blocks a multiprocessor that have a page each in shared memory, */
+    unsigned build_threads;   /* and threads of such a block; kernels are compiled for at most 512 */
+    unsigned sort_threads[5]; /* of a block, of each sort_kind of shape/sort.h, */
+    unsigned sort_items[5];   /* and entries a lane */
+    uint64_t sort_short;      /* of fewer entries the look-back has words of 32 bits; at most 2^30 */
+    uint64_t ledger;          /* entries of a ledger of additions, a power of two */
+    uint64_t ledger_batch;    /* entries of a batch that gets one, at least */
+    unsigned hot;             /* places of a block's table of hot keys, a power of two */
+    unsigned change_turns;    /* that a block of a batch that changes a map has, at least, */
+    unsigned change_least;    /* if so many blocks a multiprocessor have them */
 };
 
 const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsigned architecture);

@@ -30,6 +30,7 @@ struct plan {
     co_u64 *bins;
     struct sort_plan *plan;
     void *words;
+    uint64_t words_each;
     co_u32 *tickets;
     void *cleared; /* bins and what follows */
     uint64_t cleared_bytes;
@@ -88,14 +89,38 @@ static void arrays(struct plan *p, struct room *room, const struct sort *s)
     }
 }
 
-static unsigned items_of(cohort_context *context, const struct plan *p, int wide)
+static unsigned tile_of(const struct gpu *g, enum sort_kind kind)
 {
-    return gpu_of(context)->tuning->sort_items[(p->arrays > 1 ? 2 : 0) + (wide ? 1 : 0)];
+    return g->tuning->sort_threads[kind] * g->tuning->sort_items[kind];
 }
 
-static uint64_t tiles_of(cohort_context *context, const struct plan *p, uint64_t n, int wide)
+/* What sort_begin of kernels/sort.cu lays out. */
+static unsigned shared_of(const struct gpu *g, enum sort_kind kind)
 {
-    uint64_t tile = (uint64_t)gpu_of(context)->tuning->sort_threads * items_of(context, p, wide);
+    unsigned warps = g->tuning->sort_threads[kind] / 32;
+    return tile_of(g, kind) * (kind == SORT_KEYS_32 ? 4 : 8) + SORT_DIGITS * (8 + warps * 4 + 4 + 4) +
+           SORT_DIGITS / 32 * 4 + 4;
+}
+
+/* The kernel of a pass by keys or by segments: no columns, one of 4 bytes beside numbers of 4 where a block may have the memory, or
+ * any. */
+static enum sort_kind kind_of(const struct gpu *g, const struct plan *p, int by_keys)
+{
+    int wide = by_keys && p->key_bytes == 8;
+    if (p->arrays == 1)
+        return wide ? SORT_KEYS_64 : SORT_KEYS_32;
+    if (wide)
+        return SORT_COLUMNS_64;
+    return p->arrays == 2 && p->array[by_keys ? 1 : 0].bytes == 4 &&
+                   shared_of(g, SORT_PAIR_32) <= g->shared_most
+               ? SORT_PAIR_32
+               : SORT_COLUMNS_32;
+}
+
+static uint64_t tiles_of(cohort_context *context, const struct plan *p, uint64_t n, int by_keys)
+{
+    const struct gpu *g = gpu_of(context);
+    unsigned tile = tile_of(g, kind_of(g, p, by_keys));
     return n / tile + (n % tile != 0);
 }
 
@@ -106,14 +131,15 @@ static void make_plan(cohort_context *context, struct plan *p, struct room *room
     p->key_bytes = s->order <= COHORT_ORDER_F32 ? 4 : 8;
     passes(p, s);
     arrays(p, room, s);
-    uint64_t tiles = tiles_of(context, p, s->n, p->key_bytes == 8), others = tiles_of(context, p, s->n, 0);
+    uint64_t tiles = tiles_of(context, p, s->n, 1), others = tiles_of(context, p, s->n, 0);
     if (others > tiles)
         tiles = others;
     p->plan = take(room, p->passes * sizeof *p->plan);
     uint64_t begin = room->bytes;
     p->cleared = p->bins = take(room, p->passes * SORT_DIGITS * sizeof(co_u64));
     p->tickets = take(room, p->passes * sizeof(co_u32));
-    p->words = take(room, tiles * SORT_DIGITS * sizeof(co_u64));
+    p->words_each = tiles * SORT_DIGITS;
+    p->words = take(room, p->words_each * sizeof(co_u64));
     p->cleared_bytes = room->bytes - begin;
 }
 
@@ -163,8 +189,9 @@ static void order_arrays(struct sort_step *step, const struct plan *p, int by_ke
 
 static cohort_status pass(cohort_context *context, const struct plan *p, const struct sort *s, unsigned i)
 {
-    const struct gpu_tuning *tuning = gpu_of(context)->tuning;
-    int by_keys = i < p->key_passes, wide = by_keys && p->key_bytes == 8, columns = p->arrays > 1;
+    static const char *const kernels[] = {"sort_pass_32", "sort_pass_64", "sort_pair_32", "sort_columns_32",
+                                          "sort_columns_64"};
+    int by_keys = i < p->key_passes;
     struct sort_step step = {.n = s->n,
                              .order = s->order,
                              .descending = s->descending,
@@ -176,16 +203,13 @@ static cohort_status pass(cohort_context *context, const struct plan *p, const s
                              .plan = p->plan + i,
                              .base = p->bins + i * SORT_DIGITS,
                              .words = p->words,
+                             .half = s->n < gpu_of(context)->tuning->sort_short ? p->words_each : 0,
                              .tickets = p->tickets + i};
     order_arrays(&step, p, by_keys);
-    unsigned threads = tuning->sort_threads, size = threads * items_of(context, p, wide);
-    unsigned shared = size * (wide || columns ? 8 : 4) + SORT_DIGITS * (8 + threads / 32 * 4 + 4 + 4) +
-                      SORT_DIGITS / 32 * 4 + 4;
-    const char *kernel = columns ? wide ? "sort_columns_64" : "sort_columns_32"
-                         : wide  ? "sort_pass_64"
-                                 : "sort_pass_32";
-    return gpu_launch_grid(context, kernel, (unsigned)tiles_of(context, p, s->n, wide), threads, shared,
-                           &step);
+    const struct gpu *g = gpu_of(context);
+    enum sort_kind kind = kind_of(g, p, by_keys);
+    return gpu_launch_grid(context, kernels[kind], (unsigned)tiles_of(context, p, s->n, by_keys),
+                           g->tuning->sort_threads[kind], shared_of(g, kind), &step);
 }
 
 static cohort_status prepare(cohort_context *context, const struct plan *p, const struct sort *s)

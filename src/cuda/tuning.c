@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "device.h"
+#include "shape/compact.h"
 #include "shape/sort.h"
 #include "shape/split_direct.h"
 #include "shape/sums.h"
@@ -11,27 +12,30 @@
 #define KiB 1024ull
 #define MiB (1024 * KiB)
 
-#define SORT_GPU                                                                                   \
-    SORT_THREADS_GPU,                                                                              \
-    {                                                                                              \
-        SORT_ITEMS_32_GPU, SORT_ITEMS_64_GPU, SORT_ITEMS_COLUMNS_32_GPU, SORT_ITEMS_COLUMNS_64_GPU \
-    }
-#define SORT_SIM                                                       \
-    SORT_THREADS_SIM,                                                  \
-    {                                                                  \
-        SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM \
-    }
+/* Chunks in a warp's part of a tile of sums, blocks that take such tiles; the same of compactions. */
+#define TILES_GPU SUMS_CHUNKS_GPU, 3, COMPACT_CHUNKS_GPU, COMPACT_BLOCKS_GPU
+#define TILES_SIM SUMS_CHUNKS_SIM, 2, COMPACT_CHUNKS_SIM, COMPACT_BLOCKS_SIM
+
+/* Threads of a block and entries a lane of each kind of pass; of fewer entries there are words of 32 bits. */
+#define SORT_GPU                                                                                     \
+    {SORT_THREADS_GPU, SORT_THREADS_GPU, SORT_THREADS_PAIR_GPU, SORT_THREADS_GPU, SORT_THREADS_GPU}, \
+        {SORT_ITEMS_32_GPU, SORT_ITEMS_64_GPU, SORT_ITEMS_PAIR_GPU, SORT_ITEMS_COLUMNS_32_GPU,       \
+         SORT_ITEMS_COLUMNS_64_GPU},                                                                 \
+        1ull << 30
+#define SORT_SIM                                                                                \
+    {SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM}, \
+        {SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM}, 1000
 
 /* The simulated GPU has small blocks and chunks, so that small cases have several of each. */
 static const struct gpu_tuning rows[] = {
-    /* driver arch block blocks chunk, least, threads, accesses, link, chunks, tile blocks, build, sort,
-     * ledger, its batch, hot keys, turns, least blocks */
-    {"cuda", 80,  256, 128, 16 * MiB, 1 * MiB, 4,       1ull << 27, 128 * MiB, SUMS_CHUNKS_GPU,
-     3,      512, 2,   512, SORT_GPU, 65536,   1 << 14, 512,        8,         32},
-    {"cuda", 90,  256, 128, 16 * MiB, 1 * MiB, 4,       1ull << 28, 128 * MiB, SUMS_CHUNKS_GPU,
-     3,      512, 3,   512, SORT_GPU, 65536,   1 << 14, 512,        8,         32},
-    {"sim", 0, 64, 4,  2 * KiB,  2 * KiB, 1,      1ull << 10, 64 * KiB, SUMS_CHUNKS_SIM,
-     2,     2, 1,  64, SORT_SIM, 8,       1 << 6, 4,          2,        1},
+    /* driver arch block blocks chunk, least, threads, accesses, link, tiles, build, sort, ledger, its batch, hot keys, turns,
+     * least blocks */
+    {"cuda", 80, 256, 128, 16 * MiB, 1 * MiB, 4, 1ull << 27, 128 * MiB, TILES_GPU, 512, 2, 512, SORT_GPU,
+     65536, 1 << 14, 512, 8, 32},
+    {"cuda", 90, 256, 128, 16 * MiB, 1 * MiB, 4, 1ull << 28, 128 * MiB, TILES_GPU, 512, 3, 512, SORT_GPU,
+     65536, 1 << 14, 512, 8, 32},
+    {"sim", 0, 64, 4, 2 * KiB, 2 * KiB, 1, 1ull << 10, 64 * KiB, TILES_SIM, 2, 1, 64, SORT_SIM, 8, 1 << 6, 4,
+     2, 1},
 };
 
 const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsigned architecture)

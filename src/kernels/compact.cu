@@ -1,6 +1,6 @@
 /* compact.cu: the entries that are to be kept, in order, in one pass; and, where wanted, the others.
  *
- * A block has one tile. Its lanes read keys, 16 bytes a chunk, and decide. Bits counted, warps summed up, each
+ * A block takes tile after tile. Its lanes read keys, 16 bytes a chunk, and decide. Bits counted, warps summed up, each
  * entry knows its place among the kept ones of the tile or among the others, and goes there in shared memory; meanwhile
  * the first warp learns how many are kept before the tile (look_back.h). An entry's number among the rejected ones needs no
  * look-back: it is its index less the kept ones before it. Then each part is written side by side.
@@ -15,10 +15,11 @@
 
 #ifdef COHORT_SIM
 #    define COMPACT_CHUNKS COMPACT_CHUNKS_SIM
+#    define COMPACT_BLOCKS COMPACT_BLOCKS_SIM
 #else
 #    define COMPACT_CHUNKS COMPACT_CHUNKS_GPU
+#    define COMPACT_BLOCKS COMPACT_BLOCKS_GPU
 #endif
-#define COMPACT_BLOCKS 6 /* a multiprocessor */
 
 /* Where a tile lies. Places are counted from `lead` before the array; in the tile from its begin. */
 struct compact_tile {
@@ -46,43 +47,34 @@ CO_INLINE struct compact_tile compact_tile_of(const struct compact_step *s, co_u
 struct compact_part {
     co_u32 tile;        /* its number */
     co_u32 valid, bits; /* the lane's entries, and those of them that are kept */
-    co_u32 lanes, all;  /* kept ones of the lanes before, and of all lanes of the warp: a byte a chunk */
+    co_u64 lanes, all;  /* kept ones of the lanes before, and of all lanes of the warp: a byte a chunk */
     co_u32 warp, kept;  /* kept ones of the warps before, and of all warps */
 };
-
-CO_INLINE struct compact_part compact_no_part(co_u32 tile)
-{
-    struct compact_part p;
-    p.tile = tile;
-    p.valid = p.bits = p.lanes = p.all = p.warp = p.kept = 0;
-    return p;
-}
 
 CO_INLINE int split_has_table(const struct split_fn *f)
 {
     return f->kind == SPLIT_TABLE8 || f->kind == SPLIT_TABLE16;
 }
 
-/* The block's tile. */
-CO_INLINE co_u32 compact_take(const struct compact_step *s, co_u32 *shared)
+/* The number of a tile that nobody else has. By one lane. */
+CO_INLINE co_u32 compact_ticket(const struct compact_step *s, co_u32 single)
 {
-    if (co_thread() == 0)
-        co_write32(shared, s->tickets ? look_back_ticket(s->tickets) : 0);
-    co_block_sync();
-    return co_read32(shared);
+    return s->tickets ? look_back_ticket(s->tickets) : single;
 }
 
 /* The warp's kept entries, for the block to see. */
 CO_INLINE void compact_share(const struct compact_part *p, co_u32 *warps)
 {
-    co_u32 own = (p->all & 0xff00ff) + (p->all >> 8 & 0xff00ff);
+    const co_u64 even = 0x00ff00ff00ff00ffull;
+    co_u64 pairs = (p->all & even) + (p->all >> 8 & even);
     if (co_lane() == 0)
-        co_write32(warps + co_warp(), (own + (own >> 16)) & 0xffff);
+        co_write32(warps + co_warp(), (co_u32)(pairs * 0x0001000100010001ull >> 48));
 }
 
 /* The block's; and all others are told. */
 CO_INLINE void compact_tell(const struct compact_step *s, struct compact_part *p, const co_u32 *warps)
 {
+    p->warp = p->kept = 0;
     for (co_u32 w = 0; w < co_threads() / 32; w++) {
         co_u32 sum = co_read32(warps + w);
         p->warp += w < co_warp() ? sum : 0;

@@ -8,27 +8,30 @@
 CO_INLINE co_u32 NAME(compact_valid)(const struct compact_step *s, co_u64 first, int whole)
 {
     co_u32 bits = 0;
+    if (whole)
+        return ~0u >> (32 - COMPACT_CHUNKS * EACH);
     CO_EACH_ITEM (c, COMPACT_CHUNKS) {
         CO_EACH_ITEM (k, EACH) {
             if (first + c * 32 * EACH + k - s->lead < s->n)
                 bits |= 1u << COMPACT_BIT(c, k);
         }
     }
-    return whole ? (1u << COMPACT_CHUNKS * EACH) - 1 : bits;
+    return bits;
 }
 
 /* Those of them that are kept, of the kinds that compare keys. */
 CO_INLINE co_u32 NAME(compact_compare)(const struct split_fn *f, WORD v[][EACH])
 {
-    co_u32 bits = 0, masked = f->kind == SPLIT_MASKED;
-    WORD least = (WORD)f->a, most = (WORD)f->b;
-    CO_EACH_ITEM (c, COMPACT_CHUNKS) {
-        CO_EACH_ITEM (k, EACH) {
-            WORD key = v[c][k];
-            int keep = masked ? (key & least) == most : key >= least && key <= most;
-            bits |= (co_u32)keep << COMPACT_BIT(c, k);
-        }
-    }
+    co_u32 bits = 0;
+    WORD a = (WORD)f->a, b = (WORD)f->b, range = b - a;
+    if (f->kind == SPLIT_MASKED)
+        CO_EACH_ITEM (c, COMPACT_CHUNKS)
+            CO_EACH_ITEM (k, EACH)
+                bits |= (v[c][k] & a) == b ? 1u << COMPACT_BIT(c, k) : 0;
+    else if (a <= b)
+        CO_EACH_ITEM (c, COMPACT_CHUNKS)
+            CO_EACH_ITEM (k, EACH)
+                bits |= (WORD)(v[c][k] - a) <= range ? 1u << COMPACT_BIT(c, k) : 0;
     return bits;
 }
 
@@ -75,18 +78,18 @@ CO_INLINE co_u32 NAME(compact_kept)(const struct compact_step *s, co_u64 first, 
 /* ---- places ---------------------------------------------------------------------------------------------------------- */
 
 /* The kept entries of the warp before the lane's own, of each chunk: a byte each. Returns those of all lanes. */
-CO_INLINE co_u32 NAME(compact_lanes)(co_u32 kept, co_u32 *before)
+CO_INLINE co_u64 NAME(compact_lanes)(co_u32 kept, co_u64 *before)
 {
-    co_u32 own = 0, sum;
+    co_u64 own = 0, sum;
     CO_EACH_ITEM (c, COMPACT_CHUNKS)
-        own |= co_ones32(kept >> COMPACT_BIT(c, 0) & ((1u << EACH) - 1)) << 8 * c;
+        own |= (co_u64)co_ones32(kept >> COMPACT_BIT(c, 0) & ((1u << EACH) - 1)) << 8 * c;
     sum = own;
     for (co_u32 d = 1; d < 32; d <<= 1) {
-        co_u32 other = co_shuffle32(CO_FULL_WARP, sum, co_lane() - d);
+        co_u64 other = co_shuffle64(CO_FULL_WARP, sum, co_lane() - d);
         sum += co_lane() >= d ? other : 0;
     }
     *before = sum - own;
-    return co_shuffle32(CO_FULL_WARP, sum, 31);
+    return co_shuffle64(CO_FULL_WARP, sum, 31);
 }
 
 /* A tile as one lane of its block has it: entries, and whose they are. */
@@ -131,7 +134,7 @@ CO_INLINE void NAME(compact_place)(const struct compact_step *s, const struct NA
     struct compact_tile t = compact_tile_of(s, p->tile, co_threads() * COMPACT_CHUNKS * EACH);
     co_u32 at = p->warp, local = (co_warp() * COMPACT_CHUNKS * 32 + co_lane()) * EACH;
     CO_EACH_ITEM (c, COMPACT_CHUNKS) {
-        co_u32 rank = at + (p->lanes >> 8 * c & 255);
+        co_u32 rank = at + (co_u32)(p->lanes >> 8 * c & 255);
         CO_EACH_ITEM (k, EACH) {
             co_u32 bit = COMPACT_BIT(c, k), place = local + c * 32 * EACH + k, keep = p->bits >> bit & 1;
             co_u32 to = keep ? rank : p->kept + (place - t.skip) - rank;
@@ -142,42 +145,88 @@ CO_INLINE void NAME(compact_place)(const struct compact_step *s, const struct NA
             }
             rank += keep;
         }
-        at += p->all >> 8 * c & 255;
+        at += (co_u32)(p->all >> 8 * c & 255);
     }
 }
 
-/* Writes places [from, to) of the tile's keys, side by side. */
-CO_INLINE void NAME(compact_write)(WORD *out, const WORD *stage, co_u32 from, co_u32 to)
+/* The same where there are neither columns nor others. */
+CO_INLINE void NAME(compact_place_keys)(const struct NAME(compact_lane) * l, WORD *stage)
 {
-    for (co_u32 p = from + co_thread(); p < to; p += co_threads())
-        WRITE(out + (p - from), READ(stage + p));
+    const struct compact_part *p = &l->part;
+    co_u32 at = p->warp;
+    CO_EACH_ITEM (c, COMPACT_CHUNKS) {
+        WORD *to = stage + (at + (co_u32)(p->lanes >> 8 * c & 255));
+        CO_EACH_ITEM (k, EACH) {
+            if (p->bits >> COMPACT_BIT(c, k) & 1)
+                WRITE(to++, l->v[c][k]);
+        }
+        at += (co_u32)(p->all >> 8 * c & 255);
+    }
 }
 
+/* Writes places [from, to) of the tile's keys, side by side: each warp one whole line of 128 bytes after the other. */
+CO_INLINE void NAME(compact_write)(WORD *out, const WORD *stage, co_u32 from, co_u32 to)
+{
+    co_u32 skip = (co_u32)((co_u64)out % 128 / sizeof(WORD));
+    for (co_u32 p = co_thread(); p < to - from + skip; p += co_threads()) {
+        if (p >= skip)
+            WRITE(out + (p - skip), READ(stage + from + (p - skip)));
+    }
+}
+
+/* Writes what the tile has, from shared memory and by `order`. */
+CO_INLINE void NAME(compact_out)(const struct compact_step *s, const struct compact_part *p,
+                                 const WORD *stage, co_u64 before, const co_u16 *order)
+{
+    struct compact_tile t = compact_tile_of(s, p->tile, co_threads() * COMPACT_CHUNKS * EACH);
+    if (s->kept)
+        NAME(compact_write)((WORD *)s->kept + before, stage, 0, p->kept);
+    if (s->rejected)
+        NAME(compact_write)((WORD *)s->rejected + (t.index - before), stage, p->kept, t.entries);
+    compact_rest(s, &t, p->kept, before, order);
+}
+
+/* Once a tile's entries are in shared memory the registers take the next one's, which so arrive while the tile learns what is
+ * before it, and is written. */
 CO_KERNEL_BOUND(NAME(compact), struct compact_step, COMPACT_THREADS, COMPACT_BLOCKS)
 {
-    CO_SHARED(WORD, stage, COMPACT_THREADS * COMPACT_CHUNKS * EACH);
     CO_SHARED(co_u32, warps, COMPACT_THREADS / 32);
     CO_SHARED(co_u64, before, 1);
     CO_SHARED(co_u32, ticket, 1);
-    CO_SHARED_DYNAMIC(co_u16, order);
+    CO_SHARED_DYNAMIC(co_u8, memory);
+    WORD *stage = (WORD *)(void *)memory;
+    co_u16 *order = (co_u16 *)(void *)(stage + co_threads() * COMPACT_CHUNKS * EACH);
     struct NAME(compact_lane) l;
     co_u128 raw[COMPACT_CHUNKS];
-    l.part = compact_no_part(compact_take(args, ticket));
-    NAME(compact_fetch)(args, l.part.tile, raw);
-    NAME(compact_decide)(args, &l, raw);
-    compact_share(&l.part, warps);
+    if (co_thread() == 0)
+        co_write32(ticket, compact_ticket(args, 0));
     co_block_sync();
-    compact_tell(args, &l.part, warps);
-    NAME(compact_place)(args, &l, stage, order);
-    compact_learn(args, &l.part, before);
+    l.part.tile = co_read32(ticket);
+    CO_EACH_ITEM (c, COMPACT_CHUNKS)
+        raw[c] = co_make128(0, 0);
+    if (l.part.tile < args->tiles)
+        NAME(compact_fetch)(args, l.part.tile, raw);
     co_block_sync();
-    struct compact_tile t = compact_tile_of(args, l.part.tile, co_threads() * COMPACT_CHUNKS * EACH);
-    co_u64 kept = co_read64(before);
-    if (args->kept)
-        NAME(compact_write)((WORD *)args->kept + kept, stage, 0, l.part.kept);
-    if (args->rejected)
-        NAME(compact_write)((WORD *)args->rejected + (t.index - kept), stage, l.part.kept, t.entries);
-    compact_rest(args, &t, l.part.kept, kept, order);
+    while (l.part.tile < args->tiles) {
+        co_u32 next = co_thread() == 0 ? compact_ticket(args, 1) : 0;
+        NAME(compact_decide)(args, &l, raw);
+        compact_share(&l.part, warps);
+        if (co_thread() == 0)
+            co_write32(ticket, next);
+        co_block_sync();
+        compact_tell(args, &l.part, warps);
+        if (args->ordered | args->others)
+            NAME(compact_place)(args, &l, stage, order);
+        else
+            NAME(compact_place_keys)(&l, stage);
+        next = co_read32(ticket);
+        if (next < args->tiles)
+            NAME(compact_fetch)(args, next, raw);
+        compact_learn(args, &l.part, before);
+        co_block_sync();
+        NAME(compact_out)(args, &l.part, stage, co_read64(before), order);
+        l.part.tile = next;
+    }
 }
 
 #undef COMPACT_BIT

@@ -9,7 +9,8 @@
  * in the tile each warp's entries of each digit go, and are told to the tiles after (look_back.h). Then each warp
  * ranks its entries row by row, and puts them in order in shared memory; a lane a digit learns what is before the tile; and
  * the tile is written in runs of equal digits. Columns follow: each is put in order in shared memory by the places that
- * the keys got, and written as they were.
+ * the keys got, and written as they were. One column of 4 bytes beside numbers of 4 goes the same way at the same time: a lane has both
+ * in registers from the begin, so no places need to be remembered.
  *
  * Segments. Each entry gets the number of its segment, as a column; after the passes over keys there are passes over that. */
 #include "look_back.h"
@@ -18,43 +19,56 @@
 enum { SORT_I32 = 2, SORT_F32 = 3, SORT_I64 = 5, SORT_F64 = 6 }; /* of cohort_order */
 
 #ifdef COHORT_SIM
-#    define SORT_THREADS     SORT_THREADS_SIM
-#    define SORT_ITEMS_OF(x) SORT_ITEMS_SIM
+#    define SORT_THREADS      SORT_THREADS_SIM
+#    define SORT_THREADS_PAIR SORT_THREADS_SIM
+#    define SORT_ITEMS_OF(x)  SORT_ITEMS_SIM
 #else
-#    define SORT_THREADS     SORT_THREADS_GPU
-#    define SORT_ITEMS_OF(x) x##_GPU
+#    define SORT_THREADS      SORT_THREADS_GPU
+#    define SORT_THREADS_PAIR SORT_THREADS_PAIR_GPU
+#    define SORT_ITEMS_OF(x)  x##_GPU
 #endif
 #define SORT_ITEMS_MOST 32
 
+enum { SORT_ALONE, SORT_PAIR, SORT_ANY }; /* the columns: none, one of 4 bytes, any */
+
 /* A block's shared memory, and its tile. */
 struct sort_room {
-    co_u8 *stage;   /* the tile's entries of one array, in order */
-    co_u64 *starts; /* [digit]: where its entries go in the output, less where they are in the tile */
-    co_u32 *counters, *mine; /* [warp][digit]; the warp's */
-    co_u32 *sums, *begins;   /* [digit]: how many, and where in the tile they begin */
-    co_u32 *groups;          /* the sums of 32 digits each */
+    co_u8 *stage;          /* the tile's entries of one array, in order */
+    co_u8 *cells;          /* of a pair: its column's */
+    co_u64 *starts;        /* [digit]: where its entries go in the output, less where they are in the tile */
+    co_u32 *counters;      /* [warp][digit], */
+    co_u32 mine;           /* and where the warp's are, in bytes from `stage` on */
+    co_u32 *sums, *begins; /* [digit]: how many, and where in the tile they begin */
+    co_u32 *groups;        /* the sums of 32 digits each */
     co_u32 *ticket;
     co_u32 stage_bytes, threads;
     co_u32 tile, size, count; /* places, and entries that there are */
     co_u64 first;
 };
 
+/* The warp's counter of a digit. In bytes it is one instruction. */
+CO_INLINE co_u32 *sort_counter(const struct sort_room *r, co_u32 digit)
+{
+    return (co_u32 *)(void *)(r->stage + (r->mine + digit * 4));
+}
+
 CO_INLINE void sort_begin(const struct sort_step *s, struct sort_room *r, co_u8 *memory, co_u32 threads,
-                          co_u32 items, co_u32 wide)
+                          co_u32 items, co_u32 wide, co_u32 cell)
 {
     r->threads = threads;
     r->size = threads * items;
     r->stage = memory;
     r->stage_bytes = r->size * wide;
-    r->starts = (co_u64 *)(void *)(memory + r->stage_bytes);
+    r->cells = memory + r->stage_bytes;
+    r->starts = (co_u64 *)(void *)(r->cells + r->size * cell);
     r->counters = (co_u32 *)(void *)(r->starts + SORT_DIGITS);
-    r->mine = r->counters + co_warp() * SORT_DIGITS;
+    r->mine = (co_u32)((co_u8 *)(void *)r->counters - memory) + co_warp() * (SORT_DIGITS * 4);
     r->sums = r->counters + threads / 32 * SORT_DIGITS;
     r->begins = r->sums + SORT_DIGITS;
     r->groups = r->begins + SORT_DIGITS;
     r->ticket = r->groups + SORT_DIGITS / 32;
     for (co_u32 d = co_lane(); d < SORT_DIGITS; d += 32)
-        co_write32(r->mine + d, 0);
+        co_write32(sort_counter(r, d), 0);
     if (co_thread() == 0)
         co_write32(r->ticket, look_back_ticket(s->tickets));
     co_block_sync();
@@ -74,6 +88,30 @@ CO_INLINE void *sort_to(const struct sort_step *s, co_u32 a)
     return co_read32(&s->plan->to) == SORT_OUT ? s->array[a].out : s->array[a].other;
 }
 
+/* Where the words of 32 bits of a digit of the tile are: passes that do something take two places in turn. */
+CO_INLINE co_u32 *sort_words(const struct sort_step *s, co_u32 later)
+{
+    return (co_u32 *)(void *)s->words + ((co_read32(&s->plan->turn) + later) & 1) * s->half;
+}
+
+/* Who tells a word clears the one of the pass that follows: what is there is of the pass before, and done with. */
+CO_INLINE void sort_tell(const struct sort_step *s, const struct sort_room *r, co_u32 digit, co_u32 sum)
+{
+    co_u64 i = (co_u64)r->tile * SORT_DIGITS + digit;
+    if (s->half) {
+        look_back_tell_short(sort_words(s, 0), i, r->tile, sum);
+        co_store32(sort_words(s, 1) + i, 0);
+    } else
+        look_back_tell(s->words, i, r->tile, sum, s->round, 0);
+}
+
+CO_INLINE co_u64 sort_before(const struct sort_step *s, const struct sort_room *r, co_u32 digit)
+{
+    co_u32 own = co_read32(r->sums + digit);
+    return s->half ? look_back_lane_short(sort_words(s, 0), r->tile, SORT_DIGITS, digit, own)
+                   : look_back_lane(s->words, r->tile, SORT_DIGITS, digit, own, s->round);
+}
+
 /* From counts of warps to where in the tile each warp's entries of each digit go. */
 CO_INLINE void sort_scan(const struct sort_step *s, const struct sort_room *r)
 {
@@ -83,7 +121,7 @@ CO_INLINE void sort_scan(const struct sort_step *s, const struct sort_room *r)
         co_u32 digit = g * 32 + co_lane(), sum = 0;
         CO_EACH_ITEM (w, warps)
             sum += co_read32(r->counters + w * SORT_DIGITS + digit);
-        look_back_tell(s->words, (co_u64)r->tile * SORT_DIGITS + digit, r->tile, sum, s->round, 0);
+        sort_tell(s, r, digit, sum);
         co_u32 to = sum;
         for (co_u32 d = 1; d < 32; d <<= 1) {
             co_u32 other = co_shuffle32(CO_FULL_WARP, to, co_lane() - d);
@@ -113,59 +151,18 @@ CO_INLINE void sort_scan(const struct sort_step *s, const struct sort_room *r)
 CO_INLINE void sort_learn(const struct sort_step *s, const struct sort_room *r)
 {
     for (co_u32 d = co_thread(); d < SORT_DIGITS; d += r->threads) {
-        co_u64 before = look_back_lane(s->words, r->tile, SORT_DIGITS, d, co_read32(r->sums + d), s->round);
-        co_write64(r->starts + d, co_read64(s->base + d) + before - co_read32(r->begins + d));
+        co_u64 begin = co_read64(s->base + d) - co_read32(r->begins + d);
+        co_write64(r->starts + d, begin + sort_before(s, r, d));
     }
     co_block_sync();
 }
 
 /* ---- columns --------------------------------------------------------------------------------------------------------- */
 
-CO_INLINE co_u64 sort_get(const co_u8 *p, co_u32 bytes)
-{
-    return bytes == 1   ? co_read8(p)
-           : bytes == 2 ? co_read16((const co_u16 *)(const void *)p)
-           : bytes == 4 ? co_read32((const co_u32 *)(const void *)p)
-                        : co_read64((const co_u64 *)(const void *)p);
-}
-
-CO_INLINE void sort_put(co_u8 *p, co_u64 v, co_u32 bytes)
-{
-    if (bytes == 1)
-        co_write8(p, (co_u8)v);
-    else if (bytes == 2)
-        co_write16((co_u16 *)(void *)p, (co_u16)v);
-    else if (bytes == 4)
-        co_write32((co_u32 *)(void *)p, (co_u32)v);
-    else
-        co_write64((co_u64 *)(void *)p, v);
-}
-
-/* `bytes`, a literal, of each entry; entries lie `stride` apart. From nowhere come their numbers. */
-CO_INLINE void sort_column_as(const struct sort_room *r, const co_u8 *from, co_u8 *to, co_u32 stride,
-                              const co_u32 *places, const co_u32 *digits, co_u32 bytes, co_u32 items)
-{
-    co_u32 mine = co_warp() * 32 * items + co_lane();
-    co_u64 v[SORT_ITEMS_MOST];
-    CO_EACH_ITEM (j, items) {
-        co_u32 i = mine + j * 32;
-        v[j] = r->first + i;
-        if (from && i < r->count)
-            v[j] = sort_get(from + v[j] * stride, bytes);
-    }
-    co_block_recast(r->stage, r->stage_bytes);
-    CO_EACH_ITEM (j, items) {
-        co_u32 place = j % 2 ? places[j / 2] >> 16 : places[j / 2] & 0xffff;
-        sort_put(r->stage + place * bytes, v[j], bytes);
-    }
-    co_block_sync();
-    CO_EACH_ITEM (j, items) {
-        co_u32 place = j * r->threads + co_thread(), digit = digits[j / 4] >> j % 4 * 8 & 255;
-        if (place < r->count)
-            sort_put(to + (co_read64(r->starts + digit) + place) * stride,
-                     sort_get(r->stage + place * bytes, bytes), bytes);
-    }
-}
+#define WIDE 0
+#include "sort_column.h"
+#define WIDE 1
+#include "sort_column.h"
 
 CO_INLINE void sort_column(const struct sort_step *s, const struct sort_room *r, co_u32 a,
                            const co_u32 *places, const co_u32 *digits, co_u32 items)
@@ -173,15 +170,10 @@ CO_INLINE void sort_column(const struct sort_step *s, const struct sort_room *r,
     const co_u8 *from = (const co_u8 *)sort_from(s, a);
     co_u8 *to = (co_u8 *)sort_to(s, a);
     co_u32 bytes = s->array[a].bytes;
-    if (bytes == 4)
-        sort_column_as(r, from, to, 4, places, digits, 4, items);
-    else if (bytes == 1)
-        sort_column_as(r, from, to, 1, places, digits, 1, items);
-    else if (bytes == 2)
-        sort_column_as(r, from, to, 2, places, digits, 2, items);
-    else
-        for (co_u32 half = 0; half < bytes; half += 8)
-            sort_column_as(r, from ? from + half : 0, to + half, bytes, places, digits, 8, items);
+    if (bytes <= 4)
+        sort_carry_32(r, from, to, bytes, bytes, places, digits, items);
+    for (co_u32 half = 0; bytes > 4 && half < bytes; half += 8)
+        sort_carry_64(r, from ? from + half : 0, to + half, 8, bytes, places, digits, items);
 }
 
 /* ---- the plan -------------------------------------------------------------------------------------------------------- */
@@ -211,7 +203,7 @@ CO_KERNEL(sort_plan, struct sort_plan_step)
     co_block_sync();
     if (co_thread())
         return;
-    co_u32 left = 0, keys = 0, from = SORT_IN, key = 0;
+    co_u32 left = 0, keys = 0, from = SORT_IN, key = 0, turn = 0;
     for (co_u32 p = 0; p < args->passes; p++) {
         left += co_read32(needed + p);
         keys += p < args->key_passes ? co_read32(needed + p) : 0;
@@ -224,9 +216,11 @@ CO_KERNEL(sort_plan, struct sort_plan_step)
         co_write32(&plan->active, active);
         co_write32(&plan->from, from);
         co_write32(&plan->to, to);
+        co_write32(&plan->turn, turn);
         co_write32(&plan->first, by_keys && key == 0);
         co_write32(&plan->last, by_keys && key + 1 >= keys);
         key += by_keys;
+        turn += active;
         if (active) {
             from = to;
             left -= left ? 1 : 0;
@@ -258,6 +252,13 @@ CO_KERNEL(sort_segments, struct sort_segments_step)
 #define SORT_ITEMS         SORT_ITEMS_OF(SORT_ITEMS_32)
 #define SORT_ITEMS_COLUMNS SORT_ITEMS_OF(SORT_ITEMS_COLUMNS_32)
 #include "sort_width.h"
+
+CO_KERNEL_BOUND(sort_pair_32, struct sort_step, SORT_THREADS_PAIR, SORT_BLOCKS_PAIR)
+{
+    CO_SHARED_DYNAMIC(co_u8, memory);
+    sort_tile_32(args, memory, SORT_THREADS_PAIR, SORT_ITEMS_OF(SORT_ITEMS_PAIR), 4, SORT_PAIR);
+}
+
 #define WIDE               1
 #define READ_STREAM        co_read_stream64
 #define SORT_ITEMS         SORT_ITEMS_OF(SORT_ITEMS_64)

@@ -7,8 +7,10 @@
 
 #include "shape/multisplit.h"
 
-#define COMPACT_CHUNKS_GPU 4u
+#define COMPACT_CHUNKS_GPU 6u
 #define COMPACT_CHUNKS_SIM 1u
+#define COMPACT_BLOCKS_GPU 5u /* a multiprocessor, that take tiles one after the other */
+#define COMPACT_BLOCKS_SIM 2u
 #define COMPACT_THREADS    256u /* of a block, at most */
 
 struct compact_step {

@@ -13,16 +13,22 @@
 #define SORT_COUNTED    8u  /* passes whose digits are counted at a time, at most */
 #define SORT_PASSES     12u /* at most: 8 of keys, 4 of segments */
 #define SORT_ARRAYS     19u /* keys, columns, permutation, segments */
-#define SORT_WARPS      12u /* of a block, at most */
 
-/* Entries a lane: of keys of 4 and 8 bytes alone, and with columns. */
+/* The passes: of numbers of 4 and 8 bytes alone, of 4 with one column of 4, of either with any columns. */
+enum sort_kind { SORT_KEYS_32, SORT_KEYS_64, SORT_PAIR_32, SORT_COLUMNS_32, SORT_COLUMNS_64, SORT_KINDS };
+
+/* Entries a lane, threads of a block, and blocks a multiprocessor. */
 #define SORT_ITEMS_32_GPU         32u
 #define SORT_ITEMS_64_GPU         16u
-#define SORT_ITEMS_COLUMNS_32_GPU 20u
-#define SORT_ITEMS_COLUMNS_64_GPU 14u
+#define SORT_ITEMS_PAIR_GPU       23u
+#define SORT_ITEMS_COLUMNS_32_GPU 18u
+#define SORT_ITEMS_COLUMNS_64_GPU 16u
 #define SORT_ITEMS_SIM            4u
 #define SORT_THREADS_GPU          384u
+#define SORT_THREADS_PAIR_GPU     512u
 #define SORT_THREADS_SIM          64u
+#define SORT_BLOCKS               3
+#define SORT_BLOCKS_PAIR          2
 
 enum { SORT_IN = 0, SORT_OUT = 1, SORT_OTHER = 2 };
 
@@ -37,6 +43,7 @@ struct sort_array {
 struct sort_plan {
     co_u32 active; /* 0: its digit is the same for all */
     co_u32 from, to;
+    co_u32 turn;        /* how many before it do something */
     co_u32 first, last; /* of the passes over keys: keys become unsigned numbers, or what they were */
 };
 
@@ -50,7 +57,8 @@ struct sort_step {
     co_u32 round;             /* of the look-back */
     const struct sort_plan *plan;
     const co_u64 *base; /* where each digit's entries begin in the output */
-    co_u64 *words;
+    co_u64 *words;      /* of the look-back: of 64 bits, */
+    co_u64 half;        /* or, if not 0, two times so many of 32 bits */
     co_u32 *tickets;
     struct sort_array array[SORT_ARRAYS];
 };
