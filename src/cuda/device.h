@@ -56,18 +56,18 @@ struct map_tuning {
 int map_tuning_for(const struct cuda_driver *driver, unsigned architecture, struct map_tuning *row);
 
 /* How a split by tiles is done: the instance of its kernel, and how the input is cut. A row serves devices as above, up to `buckets`
- * buckets, columns of `widest` bytes, and, if `columns` is 1, more columns than the first. */
+ * buckets, of entries of `widest` bytes in shared memory, and what `columns` says (shape/split_step.h). */
 struct split_tuning {
     const char *driver;
     unsigned architecture;
-    unsigned buckets, widest, columns;
-    unsigned bits, items, threads; /* of the instance; the end of multisplit.cu lists them */
+    unsigned buckets, widest, columns; /* SPLIT_COLUMNS does for the other kinds too */
+    unsigned bits, items, threads;     /* of the instance; the end of multisplit.cu lists them */
     unsigned spans; /* a multiprocessor: a multiple of what it has of blocks at a time, of either launch */
 };
 
 /* NULL: there is none for so many buckets. */
 const struct split_tuning *split_tuning_for(const struct cuda_driver *driver, unsigned architecture,
-                                            unsigned buckets, unsigned widest, int columns);
+                                            unsigned buckets, unsigned widest, unsigned kind);
 
 /* How the methods DIRECT and WARP are done. */
 struct split_warp_tuning {

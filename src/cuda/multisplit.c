@@ -91,7 +91,9 @@ static const struct method methods[] = {
 
 static cohort_split_method best(const struct split *s)
 {
-    return s->fn.buckets <= 256 ? COHORT_SPLIT_BLOCK : COHORT_SPLIT_DIGITS;
+    if (s->fn.buckets > 256)
+        return COHORT_SPLIT_DIGITS;
+    return s->unordered && s->fn.buckets > 16 ? COHORT_SPLIT_RESERVED : COHORT_SPLIT_BLOCK;
 }
 
 static cohort_status choose(cohort_context *context, const struct split *s, struct arena *arena, int ask)

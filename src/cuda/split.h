@@ -30,8 +30,9 @@ struct pass {
     struct split_step step;
     struct split_part source; /* of the first launch, where ids come from in truth */
     co_u64 *scan;
-    uint64_t before_bytes; /* of step.before */
-    unsigned form;         /* SPLIT_FIELD and such: how the place kernel finds numbers */
+    void *cleared; /* before the launches */
+    uint64_t cleared_bytes;
+    unsigned form; /* SPLIT_FIELD and such: how the place kernel finds numbers */
 };
 
 /* ---- split_pass.c ------------------------------------------------------------------------------------------------------ */

@@ -1,6 +1,6 @@
-/* split_tile.c: the launches of a pass by tiles (kernels/multisplit.cu). By spans (the method BLOCK): count the spans, sum the counts up, put
- * the entries in their places. By look-back (LOOK_BACK) and by reserving (RESERVED): count all, sum the buckets up, put the entries
- * in their places, where each tile finds what is before it itself. */
+/* split_tile.c: the launches of a pass by tiles (kernels/multisplit.cu): count, sum the counts up, put the entries in their places. By
+ * spans (the method BLOCK) the count is of each span. By look-back (LOOK_BACK) and by reserving (RESERVED) it is of all, and each tile
+ * finds what is before it itself. */
 #include <stdio.h>
 #include <string.h>
 
@@ -115,7 +115,7 @@ static unsigned find_numbers(struct split_step *step, struct arena *arena)
 
 /* ---- plan -------------------------------------------------------------------------------------------------------------- */
 
-/* As many spans as keep the device busy, of whole tiles; or one for each tile. */
+/* As many spans as keep the device busy, of whole tiles but few; or one for each tile. */
 static void cut(cohort_context *context, struct pass *p)
 {
     struct split_step *step = &p->step;
@@ -124,8 +124,43 @@ static void cut(cohort_context *context, struct pass *p)
     uint64_t most = (uint64_t)gpu_of(context)->multiprocessors * p->tuning->spans, each = 1;
     if (step->way == SPLIT_BY_SPANS)
         each = at_least_one(tiles / most + (tiles % most != 0));
+    if (each > SPLIT_TILES_MOST)
+        each = SPLIT_TILES_MOST;
+    step->tiles = (co_u32)each;
     step->span = tile * each;
     step->spans = at_least_one(tiles / each + (tiles % each != 0));
+}
+
+/* The table, and behind it what is cleared before the launches together with its last entry. */
+static void plan_table(cohort_context *context, struct pass *p, struct arena *arena)
+{
+    struct split_step *step = &p->step;
+    uint64_t buckets = step->buckets, entries = buckets * split_columns_of(step), begin = arena->used;
+    step->table = take(arena, (entries + 1) * sizeof *step->table);
+    p->cleared = arena->memory ? step->table + entries : NULL;
+    if (split_is_ticketed(step))
+        step->tickets = take(arena, sizeof *step->tickets);
+    if (step->way == SPLIT_BY_LOOK_BACK)
+        step->before = take(arena, step->spans * buckets * sizeof *step->before);
+    else if (step->way == SPLIT_BY_RESERVING)
+        step->before = take(arena, buckets * sizeof *step->before);
+    else if (step->tiles > 1)
+        step->told = take(arena, step->spans * step->tiles * split_words_of(step->buckets, p->tuning->bits) *
+                                     sizeof *step->told);
+    p->cleared_bytes = arena->used - begin - entries * sizeof *step->table;
+    p->scan = take(arena, gpu_scan_bytes(context, entries + 1));
+}
+
+/* What goes through the tile, as instances tell it apart: one column of 4 bytes; two; or others. It depends on no pointer, since
+ * workspace is asked for before there are any. */
+static unsigned kind_of(const struct pass *p)
+{
+    const struct split_step *step = &p->step;
+    if (p->form == SPLIT_LOOSE || step->part[0].bytes != 4)
+        return SPLIT_COLUMNS;
+    if (step->parts == 1)
+        return SPLIT_ALONE;
+    return step->parts == 2 && step->part[1].bytes == 4 ? SPLIT_TWINS : SPLIT_COLUMNS;
 }
 
 cohort_status tile_plan(cohort_context *context, struct pass *p, struct arena *arena)
@@ -133,24 +168,14 @@ cohort_status tile_plan(cohort_context *context, struct pass *p, struct arena *a
     const struct gpu *g = gpu_of(context);
     struct split_step *step = &p->step;
     p->form = find_numbers(step, arena);
-    int alone = step->parts == 1 && step->part[0].bytes == 4 && p->form != SPLIT_LOOSE;
     p->tuning = split_tuning_for(g->driver, g->architecture, step->buckets,
-                                 p->form == SPLIT_LOOSE ? 8 : pass_widest(step), !alone);
+                                 p->form == SPLIT_LOOSE ? 8 : pass_widest(step), kind_of(p));
     if (!p->tuning)
         return context_fail(context, COHORT_UNSUPPORTED, "a tile of a split does not do %u buckets",
                             step->buckets);
     cut(context, p);
-    uint64_t entries = step->buckets * split_columns_of(step) + 1;
     step->first_bad = take(arena, sizeof *step->first_bad);
-    step->table = take(arena, entries * sizeof *step->table);
-    p->scan = take(arena, gpu_scan_bytes(context, entries));
-    if (step->way == SPLIT_BY_LOOK_BACK)
-        step->tickets = take(arena, sizeof *step->tickets);
-    p->before_bytes = step->way == SPLIT_BY_SPANS       ? 0
-                      : step->way == SPLIT_BY_RESERVING ? step->buckets * sizeof(co_u64)
-                                                        : step->spans * step->buckets * sizeof(co_u64);
-    if (p->before_bytes)
-        step->before = take(arena, p->before_bytes);
+    plan_table(context, p, arena);
     return COHORT_OK;
 }
 
@@ -169,11 +194,13 @@ static cohort_status tally(cohort_context *context, const struct pass *p)
 cohort_status tile_place(cohort_context *context, const struct pass *p)
 {
     static const char *const forms[] = {"field", "loose", "ranged", "test", "remainder"};
+    static const char *const kinds[] = {"keys", "columns", "twins"};
     const struct split_tuning *t = p->tuning;
+    uint64_t tiles = p->step.spans * p->step.tiles;
     char name[64];
-    snprintf(name, sizeof name, "multisplit_%s_%u_%u_%ux%u_%s", t->columns ? "columns" : "keys", t->widest,
-             t->bits, t->items, t->threads, forms[p->form]);
-    return gpu_launch_grid(context, name, (unsigned)p->step.spans, t->threads,
+    snprintf(name, sizeof name, "multisplit_%s_%u_%u_%ux%u_%s", kinds[t->columns], t->widest, t->bits,
+             t->items, t->threads, forms[p->form]);
+    return gpu_launch_grid(context, name, (unsigned)tiles, t->threads,
                            split_layout(t->bits, t->items, t->threads, t->widest).end, &p->step);
 }
 
@@ -183,12 +210,7 @@ static cohort_status clear(cohort_context *context, const struct pass *p)
     const struct split_step *step = &p->step;
     cohort_status status = backend->fill(context, step->first_bad, 0xff, sizeof *step->first_bad);
     if (!status)
-        status = backend->fill(context, step->table + step->buckets * split_columns_of(step), 0,
-                               sizeof *step->table);
-    if (!status && step->way == SPLIT_BY_LOOK_BACK)
-        status = backend->fill(context, step->tickets, 0, sizeof *step->tickets);
-    if (!status && p->before_bytes)
-        status = backend->fill(context, step->before, 0, p->before_bytes);
+        status = backend->fill(context, p->cleared, 0, p->cleared_bytes);
     return status;
 }
 

@@ -77,23 +77,26 @@ int map_tuning_for(const struct cuda_driver *driver, unsigned architecture, stru
  * newest architecture. No block's shared memory is above 99 KiB, the most that some GPUs give. */
 static const struct split_tuning splits[] = {
     /* driver arch buckets, widest, columns; bits, items, threads, spans */
-    {"cuda", 80, 4, 4, 0, 2, 32, 384, 24},    {"cuda", 80, 32, 4, 0, 5, 32, 384, 24},
+    {"cuda", 80, 4, 4, 0, 2, 32, 384, 24},    {"cuda", 80, 64, 4, 0, 6, 32, 384, 24},
     {"cuda", 80, 256, 4, 0, 8, 32, 384, 24},  {"cuda", 80, 2048, 4, 0, 11, 28, 256, 8},
-    {"cuda", 80, 32, 4, 1, 5, 18, 320, 24},   {"cuda", 80, 256, 4, 1, 8, 18, 320, 24},
-    {"cuda", 80, 256, 8, 1, 8, 14, 320, 24},  {"cuda", 80, 2048, 4, 1, 11, 17, 320, 8},
-    {"cuda", 80, 2048, 8, 1, 11, 14, 256, 8}, {"sim", 0, 32, 4, 0, 5, 4, 64, 2},
-    {"sim", 0, 256, 4, 1, 8, 3, 64, 2},       {"sim", 0, 256, 8, 1, 8, 3, 64, 2},
-    {"sim", 0, 2048, 4, 1, 11, 3, 64, 2},     {"sim", 0, 2048, 8, 1, 11, 3, 64, 2},
+    {"cuda", 80, 64, 8, 2, 6, 16, 384, 24},   {"cuda", 80, 256, 8, 2, 8, 27, 384, 24},
+    {"cuda", 80, 256, 4, 1, 8, 18, 320, 24},  {"cuda", 80, 256, 8, 1, 8, 14, 320, 24},
+    {"cuda", 80, 2048, 4, 1, 11, 17, 320, 8}, {"cuda", 80, 2048, 8, 1, 11, 14, 256, 8},
+    {"sim", 0, 32, 4, 0, 5, 4, 64, 2},        {"sim", 0, 256, 8, 2, 8, 3, 64, 2},
+    {"sim", 0, 2048, 8, 2, 11, 3, 64, 2},     {"sim", 0, 256, 4, 1, 8, 3, 64, 2},
+    {"sim", 0, 256, 8, 1, 8, 3, 64, 2},       {"sim", 0, 2048, 4, 1, 11, 3, 64, 2},
+    {"sim", 0, 2048, 8, 1, 11, 3, 64, 2},
 };
 
 const struct split_tuning *split_tuning_for(const struct cuda_driver *driver, unsigned architecture,
-                                            unsigned buckets, unsigned widest, int columns)
+                                            unsigned buckets, unsigned widest, unsigned kind)
 {
     const struct split_tuning *best = NULL;
     for (size_t i = 0; i < sizeof splits / sizeof *splits; i++) {
         const struct split_tuning *t = &splits[i];
         if (strcmp(t->driver, driver->name) == 0 && t->architecture <= architecture &&
-            t->buckets >= buckets && t->widest >= widest && (t->columns || !columns) &&
+            t->buckets >= buckets && t->widest >= widest &&
+            (t->columns == kind || t->columns == SPLIT_COLUMNS) &&
             (!best || t->architecture > best->architecture))
             best = t;
     }

@@ -4,8 +4,8 @@
  * add what they counted to one column (count). Where a bucket function is costly the ids are left behind, as bytes or 16-bit words,
  * for the next launch to read.
  *
- * Place. A block puts tiles in order (split_tile.h) and writes them in runs. By spans it goes through a span tile by tile: runs continue
- * those of the tile before, so that the sectors that two tiles share meet in L2. By look-back and by reserving it has one tile.
+ * Place. A block puts a tile in order (split_tile.h) and writes it in runs. Tiles are taken one after the other, so what is written at a
+ * time lies side by side in each bucket, and the sectors that two tiles share meet in L2.
  *
  * Digits, for many buckets: one count for all digits of the ids, then a split by look-back a digit, the lowest first
  * (split_digits.h). */
@@ -312,18 +312,15 @@ CO_KERNEL(multisplit_count_outcome, struct split_step)
 
 /* ---- place ------------------------------------------------------------------------------------------------------------- */
 
-/* The number of the block's first span: that of the block, or the next that nobody has. */
-CO_INLINE co_u64 split_first_span(const struct split_step *s, co_u8 *memory, struct split_shape shape)
+/* The number of the block's tile. */
+CO_INLINE co_u32 split_tile_of_block(const struct split_step *s, const struct split_room *r)
 {
-    co_u32 *ticket =
-        (co_u32 *)(void *)(memory +
-                           split_layout(shape.bits, shape.items, shape.threads, shape.widest).ticket);
-    if (s->way != SPLIT_BY_LOOK_BACK)
+    if (!split_is_ticketed(s))
         return co_block();
     if (co_thread() == 0)
-        co_write32(ticket, look_back_ticket(s->tickets));
+        co_write32(r->ticket, look_back_ticket(s->tickets));
     co_block_sync();
-    return co_read32(ticket);
+    return co_read32(r->ticket);
 }
 
 CO_INLINE void split_place(const struct split_step *s, co_u8 *memory, struct split_shape shape)
@@ -331,19 +328,11 @@ CO_INLINE void split_place(const struct split_step *s, co_u8 *memory, struct spl
     const co_u32 size = shape.items * shape.threads;
     struct split_room r = split_room_of(s, memory, shape);
     co_u64 n = split_entries(s);
+    co_u32 stop = (co_u32)((n + size - 1) / size), tile = split_tile_of_block(s, &r);
     if (co_block() == 0)
         split_outcome(s);
-    for (co_u64 span = split_first_span(s, memory, shape); span < s->spans; span += co_blocks()) {
-        co_u64 end = (span + 1) * s->span < n ? (span + 1) * s->span : n;
-        r.tile = span;
-        if (s->way == SPLIT_BY_SPANS)
-            for (co_u32 b = co_thread(); b < s->buckets; b += shape.threads)
-                co_write64(r.next + b, co_read64(s->table + b * s->spans + span));
-        for (co_u64 first = span * s->span; first < end; first += size) {
-            r.count = end - first < size ? (co_u32)(end - first) : size;
-            split_tile(s, &r, first, shape);
-        }
-    }
+    if (tile < stop)
+        split_tile(s, &r, n, tile, shape);
 }
 
 /* The instances: keys alone or with columns, bytes of the widest, bits of a bucket's number, items, threads of a block, blocks a
@@ -360,6 +349,10 @@ CO_INLINE void split_place(const struct split_step *s, co_u8 *memory, struct spl
     SPLIT_PLACE(keys, 0, 4, bits, items, threads, blocks, field, SPLIT_FIELD)   \
     SPLIT_PLACE(keys, 0, 4, bits, items, threads, blocks, ranged, SPLIT_RANGED) \
     SPLIT_PLACE(keys, 0, 4, bits, items, threads, blocks, remainder, SPLIT_REMAINDER)
+#define SPLIT_PAIRS(bits, items, threads, blocks)                                \
+    SPLIT_PLACE(twins, 2, 8, bits, items, threads, blocks, field, SPLIT_FIELD)   \
+    SPLIT_PLACE(twins, 2, 8, bits, items, threads, blocks, ranged, SPLIT_RANGED) \
+    SPLIT_PLACE(twins, 2, 8, bits, items, threads, blocks, remainder, SPLIT_REMAINDER)
 #define SPLIT_NARROW(bits, items, threads, blocks)                                 \
     SPLIT_PLACE(columns, 1, 4, bits, items, threads, blocks, field, SPLIT_FIELD)   \
     SPLIT_PLACE(columns, 1, 4, bits, items, threads, blocks, ranged, SPLIT_RANGED) \
@@ -371,6 +364,9 @@ CO_INLINE void split_place(const struct split_step *s, co_u8 *memory, struct spl
 #if defined(COHORT_SIM)
 SPLIT_KEYS(5, 4, 64, 1)
 SPLIT_PLACE(keys, 0, 4, 5, 4, 64, 1, test, SPLIT_TEST)
+SPLIT_PAIRS(8, 3, 64, 1)
+SPLIT_PLACE(twins, 2, 8, 8, 3, 64, 1, test, SPLIT_TEST)
+SPLIT_PLACE(twins, 2, 8, 11, 3, 64, 1, field, SPLIT_FIELD)
 SPLIT_NARROW(8, 3, 64, 1)
 SPLIT_PLACE(columns, 1, 4, 8, 3, 64, 1, test, SPLIT_TEST)
 SPLIT_PLACE(columns, 1, 4, 11, 3, 64, 1, field, SPLIT_FIELD)
@@ -380,12 +376,14 @@ SPLIT_WIDE(11, 3, 64, 1)
 #else
 SPLIT_KEYS(2, 32, 384, 3)
 SPLIT_PLACE(keys, 0, 4, 2, 32, 384, 3, test, SPLIT_TEST)
-SPLIT_KEYS(5, 32, 384, 3)
+SPLIT_KEYS(6, 32, 384, 3)
 SPLIT_KEYS(8, 32, 384, 3)
 SPLIT_PLACE(keys, 0, 4, 11, 28, 256, 2, field, SPLIT_FIELD)
-SPLIT_NARROW(5, 18, 320, 2)
-SPLIT_PLACE(columns, 1, 4, 5, 18, 320, 2, test, SPLIT_TEST)
+SPLIT_PAIRS(6, 16, 384, 3)
+SPLIT_PLACE(twins, 2, 8, 6, 16, 384, 3, test, SPLIT_TEST)
+SPLIT_PAIRS(8, 27, 384, 2)
 SPLIT_NARROW(8, 18, 320, 2)
+SPLIT_PLACE(columns, 1, 4, 8, 18, 320, 2, test, SPLIT_TEST)
 SPLIT_PLACE(columns, 1, 4, 11, 17, 320, 2, field, SPLIT_FIELD)
 SPLIT_WIDE(8, 14, 320, 2)
 SPLIT_PLACE(columns, 1, 8, 8, 14, 320, 2, test, SPLIT_TEST)

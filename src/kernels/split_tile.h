@@ -10,15 +10,16 @@
  *             the entry's place, where it is put at once, and the last of them moves the counter on
  *   write     place by place, side by side: the number, computed again, says where its bucket's entries go; out it goes
  *
- * So only the entries themselves are kept in registers over the scan, and none over the rank. Where further columns follow, the places
- * are kept, two in a register, and the numbers that the write finds: each column is put to the same places, and written as
- * the first. The next column's loads are under way meanwhile.
+ * So only the entries themselves are kept in registers over the scan, and none over the rank. Two columns of 4 bytes go together, as words
+ * of 8. Of other columns the places are kept, two in a register, and the numbers that the write finds: each column is put to the same
+ * places, and written as the first. The next column's loads are under way meanwhile. A block has one tile: one that fetches its next
+ * tile while it writes one was slower, since the loads of what comes wait with the stores.
  *
  * Left out. What lies behind the end of a tile that is not whole counts as an entry of the last bucket: so it comes to lie behind all
  * others, and is not written. An entry that has no bucket (SPLIT_LOOSE) gets no place.
  *
- * Where a bucket's entries go in the output comes from a table of spans, from the tiles before, or from places taken (see
- * shape/split_step.h); nothing else differs.
+ * Where a bucket's entries go in the output comes from a table of spans and what the tiles before in the span have told, from all
+ * tiles before, or from places taken (see shape/split_step.h); nothing else differs.
  *
  * A pass of sort (sort_width.h) is the same in its steps and shares none of this text: its numbers are keys turned over in registers, with
  * 256 digits always, one column a width, and a plan in device memory that says where the arrays are. Each text is shorter than one that
@@ -29,146 +30,7 @@
 #define COHORT_KERNELS_SPLIT_TILE_H
 
 #include "kernels/look_back.h"
-#include "kernels/split_ids.h"
-
-#define SPLIT_ITEMS_MOST 32
-#define SPLIT_NO_PLACE   0xffffu
-
-/* What an instance of the kernels is compiled for. */
-struct split_shape {
-    co_u32 items, threads; /* rows of a warp; lanes of a block */
-    co_u32 widest;         /* bytes of an entry, at most: 4 or 8 */
-    co_u32 bits;           /* of a bucket's number, at most */
-    co_u32 form;           /* of the function */
-    co_u32 columns;        /* 0: the first is all there is, and of `widest` bytes */
-};
-
-/* A lane's entries of one column. `high` where the shape is wide; else it is never there. */
-struct split_values {
-    co_u32 low[SPLIT_ITEMS_MOST], high[SPLIT_ITEMS_MOST];
-};
-
-CO_INLINE co_u64 split_value(const struct split_values *v, co_u32 j, struct split_shape shape)
-{
-    return shape.widest == 8 ? v->low[j] | (co_u64)v->high[j] << 32 : v->low[j];
-}
-
-/* The same, not known to be what the count saw: else its numbers would be kept. */
-CO_INLINE co_u64 split_value_anew(const struct split_values *v, co_u32 j, struct split_shape shape)
-{
-    return shape.widest == 8 ? co_anew32(v->low[j]) | (co_u64)co_anew32(v->high[j]) << 32
-                             : co_anew32(v->low[j]);
-}
-
-CO_INLINE void split_set(struct split_values *v, co_u32 j, co_u64 value, struct split_shape shape)
-{
-    v->low[j] = (co_u32)value;
-    if (shape.widest == 8)
-        v->high[j] = (co_u32)(value >> 32);
-}
-
-/* A block's shared memory, and its tile. */
-struct split_room {
-    co_u8 *stage;   /* the tile's entries of one column, in order */
-    co_u32 *all;    /* the warps' counters */
-    co_u32 *mine;   /* those of this lane's warp */
-    co_u32 *begins; /* [word of counters]: its entries' place in its group of 32 words */
-    co_u32 *groups; /* [group]: its entries */
-    co_u64 *next;   /* [bucket]: where its next entry of the span goes in the output */
-    co_u64 *starts; /* [bucket]: where its entries of the tile go, less their places in the tile */
-    co_u32 stride;  /* words of a warp's counters */
-    co_u32 recast;  /* bytes of stage and counters */
-    co_u64 tile;    /* its number among all */
-    co_u64 *first;  /* entry of the tile: here, and not in registers all the while */
-    co_u32 count;   /* entries that there are */
-    int wide;       /* the first column has entries of 8 bytes */
-};
-
-CO_INLINE int split_halves(struct split_shape shape)
-{
-    return shape.bits > SPLIT_WORD_BITS;
-}
-
-CO_INLINE struct split_room split_room_of(const struct split_step *s, co_u8 *memory, struct split_shape shape)
-{
-    struct split_layout l = split_layout(shape.bits, shape.items, shape.threads, shape.widest);
-    struct split_room r;
-    r.stage = memory;
-    r.all = (co_u32 *)(void *)(memory + l.counters);
-    r.mine = r.all + co_warp() * l.stride;
-    r.begins = (co_u32 *)(void *)(memory + l.begins);
-    r.groups = (co_u32 *)(void *)(memory + l.groups);
-    r.first = (co_u64 *)(void *)(memory + l.first);
-    r.next = (co_u64 *)(void *)(memory + l.next);
-    r.starts = (co_u64 *)(void *)(memory + l.starts);
-    r.stride = l.stride;
-    r.recast = l.begins;
-    r.wide = shape.widest == 8 && s->part[0].bytes == 8;
-    return r;
-}
-
-/* The block meets; stage and counters may then be used with other widths. */
-CO_INLINE void split_meet(const struct split_room *r)
-{
-    co_block_recast(r->stage, r->recast);
-}
-
-/* The tile's entry that is the first of this lane's; the others follow at distances of 32. */
-CO_INLINE co_u32 split_mine(struct split_shape shape)
-{
-    return co_warp() * 32 * shape.items + co_lane();
-}
-
-/* ---- load -------------------------------------------------------------------------------------------------------------- */
-
-CO_INLINE co_u64 split_read(const co_u8 *p, co_u32 bytes)
-{
-    return bytes == 1   ? co_read_stream8(p)
-           : bytes == 2 ? co_read_stream16((const co_u16 *)(const void *)p)
-           : bytes == 4 ? co_read_stream32((const co_u32 *)(const void *)p)
-                        : co_read_stream64((const co_u64 *)(const void *)p);
-}
-
-CO_INLINE co_u64 split_read_as(const co_u8 *p, co_u32 bytes, co_u32 each)
-{
-    if (bytes)
-        return split_read(p, bytes);
-    return each == 1 ? split_read(p, 1) : split_read(p, 2);
-}
-
-/* `bytes` is a literal, or 0 for the rare ones, 1 and 2. Of keys alone a whole tile's load is a text of its own. */
-CO_INLINE void split_load_as(const struct split_room *r, const struct split_part *part, co_u64 first,
-                             co_u64 none, struct split_values *v, co_u32 bytes, struct split_shape shape)
-{
-    co_u32 mine = split_mine(shape), stride = bytes == 4 ? 4 : bytes == 8 ? part->stride : part->bytes;
-    const co_u8 *at = (const co_u8 *)part->in + (first + mine) * stride;
-    co_u32 each = bytes ? bytes : part->bytes;
-    if (!shape.columns && r->count == shape.items * shape.threads) {
-        CO_EACH_ITEM (j, shape.items)
-            split_set(v, j, split_read_as(at + j * 32 * stride, bytes, each), shape);
-    } else {
-        CO_EACH_ITEM (j, shape.items)
-            split_set(v, j,
-                      mine + j * 32 < r->count ? split_read_as(at + j * 32 * stride, bytes, each) : none,
-                      shape);
-    }
-}
-
-CO_INLINE void split_load(const struct split_room *r, const struct split_part *part, co_u64 first,
-                          co_u64 none, struct split_values *v, struct split_shape shape)
-{
-    if (!shape.columns)
-        split_load_as(r, part, first, none, v, shape.widest, shape);
-    else if (!part->in)
-        CO_EACH_ITEM (j, shape.items)
-            split_set(v, j, first + split_mine(shape) + j * 32, shape);
-    else if (part->bytes == 4)
-        split_load_as(r, part, first, none, v, 4, shape);
-    else if (shape.widest == 8 && part->bytes == 8)
-        split_load_as(r, part, first, none, v, 8, shape);
-    else
-        split_load_as(r, part, first, none, v, 0, shape);
-}
+#include "kernels/split_load.h"
 
 /* ---- count ------------------------------------------------------------------------------------------------------------- */
 
@@ -221,26 +83,21 @@ CO_INLINE void split_tell(const struct split_step *s, const struct split_room *r
                           struct split_shape shape)
 {
     co_u32 b = split_halves(shape) ? 2 * word : word;
-    co_u64 at = r->tile * s->buckets + b;
+    co_u64 at = (co_u64)r->tile * s->buckets + b;
     look_back_tell(s->before, at, r->tile, split_halves(shape) ? sum & 0xffff : sum, 0, 0);
     if (split_halves(shape) && b + 1 < s->buckets)
         look_back_tell(s->before, at + 1, r->tile, sum >> 16, 0, 0);
 }
 
-/* By spans: `entries` of bucket b begin at `begin` in the tile. */
-CO_INLINE void split_advance(const struct split_step *s, const struct split_room *r, co_u32 b, co_u32 begin,
-                             co_u32 entries)
+/* The same in a short span. */
+CO_INLINE co_u32 *split_told(const struct split_step *s, const struct split_room *r, co_u32 word,
+                             struct split_shape shape)
 {
-    if (s->way != SPLIT_BY_SPANS || b >= s->buckets)
-        return;
-    co_u64 next = co_read64(r->next + b);
-    co_write64(r->starts + b, next - begin);
-    co_write64(r->next + b, next + entries);
+    return s->told + (co_u64)r->tile * split_words_of(s->buckets, shape.bits) + word;
 }
 
 /* A word's counters become places; it begins at `next`. */
-CO_INLINE void split_scan_word(const struct split_step *s, const struct split_room *r, co_u32 word,
-                               co_u32 next, struct split_shape shape)
+CO_INLINE void split_scan_word(const struct split_room *r, co_u32 word, co_u32 next, struct split_shape shape)
 {
     co_u32 low = 0, place = next;
     if (split_halves(shape)) {
@@ -253,18 +110,12 @@ CO_INLINE void split_scan_word(const struct split_step *s, const struct split_ro
         co_write32(r->all + w * r->stride + word, place);
         place += many;
     }
-    if (split_halves(shape)) {
-        split_advance(s, r, 2 * word, next, low);
-        split_advance(s, r, 2 * word + 1, next + low, (place >> 16) - next - low);
-    } else {
-        split_advance(s, r, word, next, place - next);
-    }
 }
 
 /* Counts become places; how many entries have one. A warp has 32 words at a time, a group. */
 CO_INLINE co_u32 split_scan(const struct split_step *s, const struct split_room *r, struct split_shape shape)
 {
-    co_u32 words = split_halves(shape) ? (s->buckets + 1) / 2 : s->buckets, groups = (words + 31) / 32;
+    co_u32 words = split_words_of(s->buckets, shape.bits), groups = (words + 31) / 32;
     split_meet(r);
     for (co_u32 g = co_warp(); g < groups; g += shape.threads / 32) {
         co_u32 word = g * 32 + co_lane(), sum = 0;
@@ -273,6 +124,8 @@ CO_INLINE co_u32 split_scan(const struct split_step *s, const struct split_room 
                 sum += co_read32(r->all + w * r->stride + word);
             if (s->way == SPLIT_BY_LOOK_BACK)
                 split_tell(s, r, word, sum, shape);
+            else if (s->way == SPLIT_BY_SPANS && s->tiles > 1)
+                co_store32(split_told(s, r, word, shape), sum | SPLIT_TOLD);
         }
         co_u32 entries = split_halves(shape) ? (sum & 0xffff) + (sum >> 16) : sum;
         co_u32 to = split_warp_sum_to(entries);
@@ -286,7 +139,7 @@ CO_INLINE co_u32 split_scan(const struct split_step *s, const struct split_room 
     for (co_u32 g = co_warp(); g < groups; g += shape.threads / 32) {
         co_u32 word = g * 32 + co_lane(), before = co_shuffle32(CO_FULL_WARP, to - group, g);
         if (word < words)
-            split_scan_word(s, r, word, before + co_read32(r->begins + word), shape);
+            split_scan_word(r, word, before + co_read32(r->begins + word), shape);
     }
     split_meet(r);
     return co_shuffle32(CO_FULL_WARP, to, 31);
@@ -343,7 +196,7 @@ CO_INLINE void split_rank(const struct split_step *s, const struct split_room *r
         co_warp_sync(CO_FULL_WARP);
         if (belongs)
             split_put(r, place, value, shape.widest);
-        if (shape.columns) {
+        if (shape.columns == SPLIT_COLUMNS) {
             place = belongs ? place : SPLIT_NO_PLACE;
             places[j / 2] = j % 2 ? places[j / 2] | place << 16 : place;
         }
@@ -376,7 +229,49 @@ CO_INLINE void split_learn(const struct split_step *s, const struct split_room *
                             : split_reserve(s, r, b, entries, shape);
         co_write64(r->starts + b, co_read64(s->table + b) + before - begin);
     }
-    co_block_sync();
+}
+
+/* The entries of a word's buckets in the tiles before this one in its span; `high` of the second, where a word is of two. */
+CO_INLINE void split_span_before(const struct split_step *s, const struct split_room *r, co_u32 word,
+                                 co_u32 *low, co_u32 *high, struct split_shape shape)
+{
+    co_u32 words = split_words_of(s->buckets, shape.bits), told[SPLIT_TILES_MOST - 1];
+    co_u32 back = r->tile % s->tiles;
+    const co_u32 *at = split_told(s, r, word, shape);
+    CO_EACH_ITEM (i, SPLIT_TILES_MOST - 1)
+        told[i] = i < back ? co_load32(at - (i + 1ull) * words) : SPLIT_TOLD;
+    *low = *high = 0;
+    CO_EACH_ITEM (i, SPLIT_TILES_MOST - 1) {
+        while (!(told[i] & SPLIT_TOLD)) {
+            co_pause();
+            told[i] = co_load32(at - (i + 1ull) * words);
+        }
+        *low += split_halves(shape) ? told[i] & 0xffff : told[i] & ~SPLIT_TOLD;
+        *high += (told[i] & ~SPLIT_TOLD) >> 16;
+    }
+}
+
+CO_INLINE void split_start(const struct split_room *r, co_u32 b, co_u64 table, co_u32 before,
+                           struct split_shape shape)
+{
+    co_u32 begin = b ? split_end(r, b - 1, shape) : 0;
+    co_write64(r->starts + b, table + before - begin);
+}
+
+CO_INLINE void split_learn_in_span(const struct split_step *s, const struct split_room *r,
+                                   struct split_shape shape)
+{
+    co_u32 span = r->tile / s->tiles;
+    for (co_u32 w = co_thread(); w < split_words_of(s->buckets, shape.bits); w += shape.threads) {
+        co_u32 b = split_halves(shape) ? 2 * w : w, low, high;
+        int two = split_halves(shape) && b + 1 < s->buckets;
+        co_u64 first = co_read64(s->table + b * s->spans + span),
+               second = two ? co_read64(s->table + (b + 1) * s->spans + span) : 0;
+        split_span_before(s, r, w, &low, &high, shape);
+        split_start(r, b, first, low, shape);
+        if (two)
+            split_start(r, b + 1, second, high, shape);
+    }
 }
 
 /* ---- write ------------------------------------------------------------------------------------------------------------- */
@@ -393,6 +288,22 @@ CO_INLINE void split_store(const struct split_part *part, co_u64 to, co_u64 v, c
         co_write32((co_u32 *)(void *)(out + to * 4), (co_u32)v);
     else
         co_write64((co_u64 *)(void *)(out + to * part->stride), v);
+}
+
+CO_INLINE void split_write_twins(const struct split_step *s, const struct split_room *r, co_u32 many,
+                                 struct split_shape shape)
+{
+    CO_EACH_ITEM (j, shape.items) {
+        co_u32 place = j * shape.threads + co_thread();
+        co_u64 v = split_get(r, place, 8);
+        co_u32 b = split_number_of(&s->number, v, shape.form, 0);
+        if (place < many) {
+            co_u64 to = co_read64(r->starts + b) + place;
+            if (s->part->out)
+                split_store(s->part, to, (co_u32)v, 4);
+            split_store(s->part + 1, to, v >> 32, 4);
+        }
+    }
 }
 
 /* Numbers are kept four or two a word. */
@@ -467,40 +378,66 @@ CO_INLINE void split_columns(const struct split_step *s, const struct split_room
             split_arrange(r, v, places, 4, shape);
         co_block_sync();
         if (p + 1 < s->parts)
-            split_load(r, part + 1, co_read64(r->first), 0, v, shape);
+            split_load(r, part + 1, (co_u64)r->tile * (shape.items * shape.threads), 0, v, shape);
         split_write(r, part, numbers, many, shape);
     }
 }
 
 /* ---- a tile ------------------------------------------------------------------------------------------------------------ */
 
-/* The tile that begins at `first`. */
-CO_INLINE void split_tile(const struct split_step *s, const struct split_room *r, co_u64 first,
-                          struct split_shape shape)
+/* What comes in first. */
+CO_INLINE void split_fetch(const struct split_step *s, struct split_room *r, co_u64 n, co_u32 tile,
+                           struct split_values *v, struct split_shape shape)
 {
-    co_u32 places[SPLIT_ITEMS_MOST / 2], numbers[SPLIT_ITEMS_MOST / 2];
-    struct split_values v;
-    split_load(r, s->part, first, s->last_key, &v, shape);
-    split_count_tile(s, r, &v, shape);
+    const co_u32 size = shape.items * shape.threads;
+    co_u64 first = (co_u64)tile * size;
+    r->count = n - first < size ? (co_u32)(n - first) : size;
+    split_load(r, s->part, first, s->last_key, v, shape);
+}
+
+/* Counts, ranks, and learns where the entries go; how many there are. */
+CO_INLINE co_u32 split_order(const struct split_step *s, const struct split_room *r,
+                             const struct split_values *v, co_u32 *places, struct split_shape shape)
+{
+    split_count_tile(s, r, v, shape);
     co_u32 many = split_scan(s, r, shape);
-    if (shape.columns && co_thread() == 0)
-        co_write64(r->first, first);
-    if (shape.form != SPLIT_LOOSE)
-        many = r->count;
-    split_rank(s, r, &v, places, shape);
+    split_rank(s, r, v, places, shape);
     co_block_sync();
-    if (s->way != SPLIT_BY_SPANS)
+    if (s->way == SPLIT_BY_SPANS)
+        split_learn_in_span(s, r, shape);
+    else
         split_learn(s, r, shape);
-    if (shape.columns && s->parts > 1)
-        split_load(r, s->part + 1, co_read64(r->first), 0, &v, shape);
-    if (shape.widest == 8 && s->part->out && s->part->bytes == 8)
+    co_block_sync();
+    return shape.form == SPLIT_LOOSE ? many : r->count;
+}
+
+CO_INLINE void split_write_all(const struct split_step *s, const struct split_room *r, struct split_values *v,
+                               const co_u32 *places, co_u32 many, struct split_shape shape)
+{
+    co_u32 numbers[SPLIT_ITEMS_MOST / 2];
+    if (shape.columns == SPLIT_COLUMNS && s->parts > 1)
+        split_load(r, s->part + 1, (co_u64)r->tile * (shape.items * shape.threads), 0, v, shape);
+    if (shape.columns == SPLIT_TWINS)
+        split_write_twins(s, r, many, shape);
+    else if (shape.widest == 8 && s->part->out && s->part->bytes == 8)
         split_write_first(s, r, numbers, many, 8, shape);
     else if (s->part->out && s->part->bytes == 4)
         split_write_first(s, r, numbers, many, 4, shape);
     else if (shape.columns)
         split_write_first(s, r, numbers, many, 0, shape);
-    if (shape.columns)
-        split_columns(s, r, &v, places, numbers, many, shape);
+    if (shape.columns == SPLIT_COLUMNS)
+        split_columns(s, r, v, places, numbers, many, shape);
+}
+
+CO_INLINE void split_tile(const struct split_step *s, struct split_room *r, co_u64 n, co_u32 tile,
+                          struct split_shape shape)
+{
+    co_u32 places[SPLIT_ITEMS_MOST / 2];
+    struct split_values v;
+    r->tile = tile;
+    split_fetch(s, r, n, tile, &v, shape);
+    co_u32 many = split_order(s, r, &v, places, shape);
+    split_write_all(s, r, &v, places, many, shape);
 }
 
 #endif

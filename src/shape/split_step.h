@@ -1,10 +1,15 @@
 /* shape/split_step.h: what one launch of a multisplit hands to its kernels, and how a block's shared memory is laid out. Plain
  * C, seen by the CUDA backend and by the kernels.
  *
- * The input is cut into spans of whole tiles. By SPLIT_BY_SPANS a first launch counts each span by bucket; the counts, bucket by bucket
- * and in each bucket span by span, are summed up in place; then table[bucket][span] is where the span's entries of the bucket go. The
- * other ways have spans of one tile, and a table of one number a bucket: where its entries begin. A tile then learns from the tiles
- * before how many there were (SPLIT_BY_LOOK_BACK), or takes the next free places (SPLIT_BY_RESERVING). */
+ * A block puts tiles in order, as many entries as it has room for. Where a tile's entries of a bucket go it knows in one of three ways:
+ *
+ *   BY_SPANS      a span is up to SPLIT_TILES_MOST tiles side by side. A first launch counts each span by bucket; the counts, bucket by
+ *                 bucket and in each bucket span by span, are summed up in place; then table[bucket][span] is where the span's entries
+ *                 of the bucket go. A tile tells its counts, and adds up what the tiles before it in its span have told: a sum of few
+ *                 words, which waits for no other sum. Of spans of one tile nothing is told
+ *   BY_LOOK_BACK  the table has one number a bucket, where its entries begin; a tile learns from all tiles before it how many there
+ *                 were (kernels/look_back.h)
+ *   BY_RESERVING  the same table; a tile takes the next free places */
 #ifndef COHORT_SHAPE_SPLIT_STEP_H
 #define COHORT_SHAPE_SPLIT_STEP_H
 
@@ -14,7 +19,12 @@
 #define SPLIT_TILE_BITS     11u
 #define SPLIT_TILE_BUCKETS  (1u << SPLIT_TILE_BITS) /* that one split can do */
 #define SPLIT_WORD_BITS     8u /* of a bucket's number, up to which a warp's counter of a bucket is a word */
+#define SPLIT_TILES_MOST    8u /* of a span */
 #define SPLIT_COUNT_AT_ONCE 4  /* pieces of 16 bytes that a lane of the count has under way */
+
+/* What instances of the place kernel are for: one column, of the widest's bytes; any; or two of 4 bytes, which go through a tile
+ * together as words of 8. */
+enum { SPLIT_ALONE = 0, SPLIT_COLUMNS = 1, SPLIT_TWINS = 2 };
 
 /* How a tile knows where its entries go. */
 enum { SPLIT_BY_SPANS = 0, SPLIT_BY_LOOK_BACK = 1, SPLIT_BY_RESERVING = 2 };
@@ -76,9 +86,11 @@ struct split_step {
     struct split_part
         part[SPLIT_PARTS_MOST]; /* the first is what numbers come from: keys, or ids already computed */
     co_u64 spans, span;         /* how many, and entries of each; a multiple of the tile */
-    co_u64 *table; /* [bucket][span], of ways but BY_SPANS [bucket]; and one more for the sum of all */
+    co_u32 tiles;               /* of a span */
+    co_u64 *table; /* [bucket][span], of ways without spans [bucket]; and one more for the sum of all */
     co_u64 *
         before; /* BY_LOOK_BACK: [tile][bucket] words of look_back.h; BY_RESERVING: [bucket] places taken. Cleared */
+    co_u32 *told;      /* BY_SPANS: [tile][word of counters] entries, and SPLIT_TOLD; cleared */
     co_u32 *tickets;   /* BY_LOOK_BACK, cleared */
     co_u64 *first_bad; /* ~0, or the least index of an entry with a bad id */
     void *ids_out;     /* of a count: ids for the launches after it; NULL: none are kept */
@@ -110,9 +122,24 @@ CO_INLINE co_u64 split_columns_of(const struct split_step *s)
     return s->way == SPLIT_BY_SPANS ? s->spans : 1;
 }
 
+/* Do blocks take tile by tile, in the order of the input? */
+CO_INLINE int split_is_ticketed(const struct split_step *s)
+{
+    return s->way == SPLIT_BY_LOOK_BACK || (s->way == SPLIT_BY_SPANS && s->tiles > 1);
+}
+
+/* A warp's counters of up to 256 buckets are words; of more, halves of words. */
+CO_INLINE co_u32 split_words_of(co_u32 buckets, co_u32 bits)
+{
+    return bits > SPLIT_WORD_BITS ? (buckets + 1) / 2 : buckets;
+}
+
+/* What a tile tells of a word of counters: their sum, in which no bit is in the way, since tiles have fewer than 2^15 entries. */
+#define SPLIT_TOLD 0x80000000u
+
 /* The parts of a block's shared memory, in bytes from its beginning, where a tile's entries of one column are staged. */
 struct split_layout {
-    co_u32 counters, begins, groups, ticket, first, next, starts, end;
+    co_u32 counters, begins, groups, ticket, starts, end;
     co_u32 stride; /* words of a warp's counters */
 };
 
@@ -124,9 +151,7 @@ CO_INLINE struct split_layout split_layout(co_u32 bits, co_u32 items, co_u32 thr
     l.begins = l.counters + threads / 32 * l.stride * 4;
     l.groups = l.begins + l.stride * 4;
     l.ticket = l.groups + 32 * 4;
-    l.first = l.ticket + 8;
-    l.next = l.first + 8;
-    l.starts = l.next + (8u << bits);
+    l.starts = l.ticket + 8;
     l.end = l.starts + (8u << bits);
     return l;
 }
