@@ -102,7 +102,7 @@ CO_INLINE void MAP(hot_take)(const struct MAP(hot) * h, KEY key)
         co_cas32((co_u32 *)h->keys + place, (co_u32)none, (co_u32)key);
     else
         co_cas64((co_u64 *)h->keys + place, (co_u64)none, (co_u64)key);
-    co_store32(h->any, 1);
+    co_or32(h->any, 1);
 }
 
 /* The block together: what has been folded becomes one operation a key. */

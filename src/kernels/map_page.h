@@ -26,11 +26,16 @@ CO_INLINE KEY MAP(page_cas)(KEY *at, KEY desired)
                             : (KEY)co_cas64((co_u64 *)at, ~0ull, (co_u64)desired);
 }
 
-CO_INLINE void MAP(page_give)(KEY *at, VALUE value)
+/* Several lanes may replace one value, in any order: by exchanges, so that the race checker sees what is meant. */
+CO_INLINE void MAP(page_give)(KEY *at, VALUE value, int replace)
 {
     if (!CO_MAP_VALUE_BITS)
         return;
-    if (sizeof(KEY) == 4)
+    if (replace && sizeof(KEY) == 4)
+        co_exchange32((co_u32 *)at, (co_u32)value);
+    else if (replace)
+        co_exchange64((co_u64 *)at, (co_u64)value);
+    else if (sizeof(KEY) == 4)
         co_store32((co_u32 *)at, (co_u32)value);
     else
         co_store64((co_u64 *)at, (co_u64)value);
@@ -97,7 +102,7 @@ CO_INLINE int MAP(page_put)(KEY *page, const cohort_map_view *m, co_u64 hash, KE
             if (there != PAGE_NONE && there != key)
                 continue;
             if (there == PAGE_NONE || replace)
-                MAP(page_give)(at + PAGE_ALL, value);
+                MAP(page_give)(at + PAGE_ALL, value, replace);
             return there == PAGE_NONE ? CO_MAP_NEW : CO_MAP_HIT;
         }
         w.bucket = (w.bucket + w.step) & m->mask;
