@@ -8,6 +8,7 @@
 typedef struct batches {
     map_bench m;
     uint64_t each, calls;
+    int find; /* else insert */
 } batches;
 
 static const void *from(const void *column, uint64_t entry, unsigned bytes)
@@ -15,25 +16,16 @@ static const void *from(const void *column, uint64_t entry, unsigned bytes)
     return (const char *)column + entry * bytes;
 }
 
-static cohort_status work_finds(void *arg)
+static cohort_status work_calls(void *arg)
 {
     batches *b = arg;
-    const width_name *w = b->m.width;
+    const columns *c = &b->m.c;
+    unsigned key = b->m.width->key, value = b->m.width->value;
     cohort_status s = COHORT_OK;
-    for (uint64_t i = 0; i < b->calls && !s; i++)
-        s = cohort_map_find(b->m.map, b->each, from(b->m.c.queries, i * b->each, w->key),
-                            (char *)b->m.c.results + i * b->each * w->value, NULL, NULL);
-    return s;
-}
-
-static cohort_status work_inserts(void *arg)
-{
-    batches *b = arg;
-    const width_name *w = b->m.width;
-    cohort_status s = COHORT_OK;
-    for (uint64_t i = 0; i < b->calls && !s; i++)
-        s = cohort_map_insert(b->m.map, b->each, from(b->m.c.keys, i * b->each, w->key),
-                              from(b->m.c.values, i * b->each, w->value), NULL);
+    for (uint64_t i = 0, n = b->each; i < b->calls * n && !s; i += n)
+        s = b->find ? cohort_map_find(b->m.map, n, from(c->queries, i, key), (char *)c->results + i * value,
+                                      NULL, NULL)
+                    : cohort_map_insert(b->m.map, n, from(c->keys, i, key), from(c->values, i, value), NULL);
     return s;
 }
 
@@ -47,8 +39,8 @@ static int size_measure(batches *b, uint64_t each, fault *fault)
     for (int find = 1; find >= 0 && !status; find--) {
         bench_row row =
             map_row(&b->m, find ? "batches find" : "batches insert", find ? "all there" : "any wins");
-        bench_job job = {
-            find ? NULL : work_clear, find ? work_finds : work_inserts, b, (double)(each * b->calls), 1, 1};
+        bench_job job = {find ? NULL : work_clear, work_calls, b, (double)(each * b->calls), 1, 1};
+        b->find = find;
         snprintf(row.at_name, sizeof row.at_name, "entries a call");
         row.at = (double)each;
         bench_row_limit(&b->m.b->dev, &row, find ? 'R' : 'C', map_table_bytes(&b->m));

@@ -38,6 +38,9 @@ void subject_observe(struct subject *);
  * statistics as a walk to each pair gives them. */
 void subject_check_table(struct subject *);
 
+/* Tries each entry that the trial says failed once more, on a copy of the table: there must be no slot within its reach. */
+void subject_check_failed(struct subject *, const struct trial *);
+
 enum pattern { SEQUENTIAL, RANDOM, EQUAL_KEYS, FEW, SKEWED, EDGES, PATTERNS };
 
 /* Keys of a pattern, drawn from `range` different ones where it is not EDGES. */

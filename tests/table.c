@@ -46,6 +46,19 @@ static void count_key(struct probes *p, uint64_t length, uint64_t passed)
         }                                                                                                \
     }
 
+#define DEFINE_PUT(width, KEY)                                     \
+    static int put_##width(const cohort_map_view *v, uint64_t key) \
+    {                                                              \
+        co_map_tally tally = {0, 0};                               \
+        return co_map##width##_insert(v, (KEY)key, 0, &tally);     \
+    }
+
+DEFINE_PUT(32_0, co_u32)
+DEFINE_PUT(32_32, co_u32)
+DEFINE_PUT(64_0, co_u64)
+DEFINE_PUT(64_32, co_u64)
+DEFINE_PUT(64_64, co_u64)
+
 DEFINE_WALK(32_0, co_u32, co_u32, 8)
 DEFINE_WALK(32_32, co_u32, co_u32, 4)
 DEFINE_WALK(64_0, co_u64, co_u64, 4)
@@ -119,4 +132,19 @@ void subject_check_table(struct subject *s)
            stats.probe_mean, (double)p.buckets / pairs);
     CHECKF(t, near(stats.slot_mean, (double)p.slots / pairs), "slot_mean is %g, due is %g", stats.slot_mean,
            (double)p.slots / pairs);
+}
+
+void subject_check_failed(struct subject *s, const struct trial *r)
+{
+    int (*const puts[])(const cohort_map_view *, uint64_t) = {NULL,     put_32_0,  put_32_32,
+                                                              put_64_0, put_64_32, put_64_64};
+    cohort_map_view v = host_view(s);
+    for (uint64_t i = 0; i < r->n; i++)
+        if (bitmap_get(r->failed, i)) {
+            int outcome = puts[s->width](&v, column_get(r->keys, i));
+            CHECKF(s->t, outcome == CO_MAP_FULL,
+                   "entry %llu failed, and on a copy of the table its key is answered %d",
+                   (unsigned long long)i, outcome);
+        }
+    free(v.slots);
 }

@@ -168,16 +168,20 @@ static cohort_status build_runs(cohort_multimap *m, int parts, const struct pair
 
 /* ---- order ------------------------------------------------------------------------------------------------------------- */
 
-/* Puts the pairs in order of their key's page in the index, by a multisplit into *memory, of the pool, so that counting and placing stay
+/* What holds the ordered pairs, until they are placed. */
+struct order_memory {
+    void *columns, *workspace;
+};
+
+/* Puts the pairs in order of their key's page in the index, by a multisplit into the pool's memory, so that counting and placing stay
  * among slots, sums and runs that the caches hold. Small tables, selections and want of workspace leave them as they are. */
-static cohort_status order_by_page(cohort_multimap *m, struct pairs *pairs, void **memory)
+static cohort_status order_by_page(cohort_multimap *m, struct pairs *pairs, struct order_memory *memory)
 {
     cohort_context *context = m->context;
     const struct backend *backend = context->backend;
     uint64_t n = pairs->n, pages = m->view.pages, need = 0;
     struct split s;
     memset(&s, 0, sizeof s);
-    *memory = NULL;
     if (pages < ORDER_PAGES || n < pages || pairs->where)
         return COHORT_OK;
     while ((pages - 1) >> s.fn.by.after >= SPLIT_BUCKETS_MOST)
@@ -196,25 +200,30 @@ static cohort_status order_by_page(cohort_multimap *m, struct pairs *pairs, void
     s.column[0].in = pairs->values;
     s.column[0].bytes = map_value_bytes((co_u32)m->options.width);
     s.deferred = &context->outcome->now;
-    s.keys_out =
-        (void *)(uintptr_t)pairs->keys; /* somewhere: an output that is not wanted takes less workspace */
-    s.column[0].out = (void *)(uintptr_t)pairs->values;
+    uint64_t keys = (n * s.key_bytes + 255) & ~255ull;
+    if (pool_take(context, keys + n * s.column[0].bytes, &memory->columns))
+        return COHORT_OK;
+    s.keys_out = memory->columns;
+    s.column[0].out = (char *)memory->columns + keys;
     cohort_status status = backend->split(context, &s, &need);
-    uint64_t keys = (n * s.key_bytes + 255) & ~255ull, values = (n * s.column[0].bytes + 255) & ~255ull;
-    if (status || pool_take(context, keys + values + need, memory))
+    if (status || pool_take(context, need, &memory->workspace))
         return status;
-    s.keys_out = *memory;
-    s.column[0].out = (char *)*memory + keys;
-    s.workspace = (char *)*memory + keys + values;
+    s.workspace = memory->workspace;
     pairs->keys = s.keys_out;
     pairs->values = s.column[0].out;
     return backend->split(context, &s, NULL);
 }
 
+static void order_end(cohort_context *context, const struct order_memory *memory)
+{
+    pool_give(context, memory->workspace);
+    pool_give(context, memory->columns);
+}
+
 static cohort_status build_all(cohort_multimap *m, int parts, const struct pairs *given)
 {
     struct pairs pairs[PARTS_MOST];
-    void *memory[PARTS_MOST] = {NULL};
+    struct order_memory memory[PARTS_MOST] = {{NULL, NULL}};
     cohort_status status = build_index(m, parts, given);
     for (int i = 0; i < parts && !status; i++) {
         pairs[i] = given[i];
@@ -225,7 +234,7 @@ static cohort_status build_all(cohort_multimap *m, int parts, const struct pairs
     if (!status)
         status = build_runs(m, parts, pairs);
     for (int i = 0; i < parts; i++)
-        pool_give(m->context, memory[i]);
+        order_end(m->context, &memory[i]);
     return status;
 }
 
