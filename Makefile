@@ -40,7 +40,8 @@ deps:
 	@scripts/deps.sh
 
 demo: deps
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory configure
+	@$(APART) cmake --build $(BUILD) -j $(JOBS) --target cohort_cli cpu_peers
 	@$(APART) examples/demo.sh $(BUILD)
 
 test:

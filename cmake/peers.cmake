@@ -1,7 +1,9 @@
 # The peers' programs of the bench, bench/peers/peer_NAME.cpp and .cu, in build/peers: C++ that calls other people's maps, sorts
 # and splits. Each is built if what it needs is here; none is part of the library or installed. Those for a GPU need nvcc and
-# the headers of its toolkit and take a minute, so they are left to the target `peers`, which `make` builds too.
+# the headers of its toolkit and take a minute, so they are left to the target `peers`, which `make` builds too;
+# `cpu_peers` are the others, all that `make demo` measures beside the map.
 add_custom_target(peers)
+add_custom_target(cpu_peers)
 if(COHORT_NVCC AND NOT COHORT_SANITIZE AND NOT COHORT_FUZZ)
     file(GLOB peer_kernels CONFIGURE_DEPENDS bench/peers/peer_*.cu)
     get_filename_component(toolkit ${COHORT_NVCC} REALPATH)
@@ -59,6 +61,7 @@ function(cohort_peer name target package)
     target_link_libraries(peer_${name} PRIVATE Threads::Threads ${target})
     set_target_properties(peer_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/peers)
     add_dependencies(peers peer_${name})
+    add_dependencies(cpu_peers peer_${name})
 endfunction()
 cohort_peer(std "" "")
 cohort_peer(absl absl::flat_hash_map libabsl-dev)
