@@ -81,17 +81,19 @@ uint64_t table_walk(const struct shape *s, uint64_t key, uint64_t *slots)
 {
     uint64_t hash = test_mix(key ^ s->seed), words = 32 / table_slot_bytes(s), n = 0;
     uint64_t buckets = (uint64_t)s->mask + 1, step = s->linear ? 1 : (hash >> 16 | 1);
+    uint64_t stretch = buckets / 16 ? buckets / 16 : 1; /* buckets of a page in the first round */
     if (key >= table_empty_key(s) - 1) {
         slots[0] = table_slots(s) + (table_empty_key(s) - key);
         return 1;
     }
-    for (uint64_t p = 0; p < s->reach; p++)
-        for (uint64_t b = 0; b < buckets; b++)
-            for (uint64_t j = 0; j < words; j++) {
-                uint64_t page = (table_home_page(s, key) + p) % s->pages;
-                uint64_t bucket = (table_home_bucket(s, key) + (p * buckets + b) * step) & s->mask;
-                slots[n++] = (page * buckets + bucket) * words + j;
-            }
+    for (uint64_t round = 0; round < 2; round++)
+        for (uint64_t p = 0; p < s->reach; p++)
+            for (uint64_t b = round ? stretch : 0; b < (round ? buckets : stretch); b++)
+                for (uint64_t j = 0; j < words; j++) {
+                    uint64_t page = (table_home_page(s, key) + p) % s->pages;
+                    uint64_t bucket = (table_home_bucket(s, key) + b * step) & s->mask;
+                    slots[n++] = (page * buckets + bucket) * words + j;
+                }
     return n;
 }
 

@@ -53,6 +53,7 @@ struct cpu_range {
     struct cpu_report *report;
     co_u64 within;  /* the bits of an offset that are inside a page */
     unsigned shift; /* a page has 1 << shift buckets */
+    co_u64 stretch; /* of a walk, in buckets, less 1 */
     struct cpu_list list;
 };
 

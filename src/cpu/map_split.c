@@ -2,8 +2,8 @@
  *
  * 1. A stable multisplit (split_pass.c) puts keys and values in order of the range of pages in which their walks begin.
  * 2. Each range is a batch that one thread does: by plain stores, since nobody else is in these pages, and mostly in its cache. An
- *    entry that has seen its whole page without an outcome is left out, and its bit set: its walk goes on in a page that may be
- *    another's.
+ *    entry that has seen the first stretch of its walk without an outcome is left out, and its bit set: its walk goes on in a page
+ *    that may be another's.
  * 3. Bitmaps and results, so far in order of the ranges, are brought back into the batch's: each part of the batch goes once more through
  *    its entries' ranges, and counts on in each, as when it moved them. This is left out where nobody asked and nothing was left.
  * 4. What was left out is done one by one among threads, by the protocol, as a batch with a `where`.

@@ -103,21 +103,25 @@ static __attribute__((noinline)) co_u32 MAP(side_keys)(struct cpu_range *c, co_u
 
 /* ---- the list of what is left over -------------------------------------------------------------------------------------- */
 
-/* A whole page has been seen by the entry that the list ends with: 1 if its walk goes on in the next page. Else it is over. */
-static __attribute__((noinline)) int MAP(next_page)(struct cpu_range *c, co_u64 entry, co_u64 seen,
-                                                    co_u64 *bucket)
+/* An entry has seen a stretch of its walk: 1 if there is another. Else it is over; or an owner leaves it out, who may not go into other
+ * pages. */
+static __attribute__((noinline)) int MAP(turn)(struct cpu_range *c, co_u64 entry, co_u64 step, co_u64 seen,
+                                               co_u64 *bucket)
 {
-    co_u64 page = c->within + MAP_BUCKET_BYTES, end = page * c->b->view.pages;
-    if (seen >> c->shift < c->b->view.reach) {
-        if (c->alone == CPU_OWNER) {
-            MAP(settled)(c, entry, CO_MAP_FULL, 0);
-            return 0;
-        }
-        *bucket = *bucket + page < end ? *bucket + page : *bucket + page - end;
-        return 1;
+    const cohort_map_view *m = &c->b->view;
+    const co_u64 at = *bucket / MAP_BUCKET_BYTES;
+    struct co_walk w = {(co_u32)(at >> c->shift), (co_u32)at & m->mask, (co_u32)(step / MAP_BUCKET_BYTES),
+                        (co_u32)seen};
+    if (c->alone == CPU_OWNER) {
+        MAP(settled)(c, entry, CO_MAP_FULL, 0);
+        return 0;
     }
-    MAP(end_by_protocol)(c, entry);
-    return 0;
+    if (!co_walk_turn(&w, m->pages, m->mask, m->reach)) {
+        MAP(end_by_protocol)(c, entry);
+        return 0;
+    }
+    *bucket = co_map_walk_bucket(m, &w) * MAP_BUCKET_BYTES;
+    return 1;
 }
 
 /* An entry has seen a number of buckets, `bucket` the last of them: asks for the next one, and puts it at the list's end. */
@@ -126,8 +130,7 @@ CO_INLINE void MAP(leave)(struct cpu_range *c, co_u64 entry, co_u64 bucket, co_u
     struct cpu_list *l = &c->list;
     co_u32 at = l->tail % CPU_LATER;
     bucket = cpu_next(c->within, bucket, step);
-    if (__builtin_expect(!(seen * MAP_BUCKET_BYTES & c->within), 0) &&
-        !MAP(next_page)(c, entry, seen, &bucket))
+    if (__builtin_expect(!(seen & c->stretch), 0) && !MAP(turn)(c, entry, step, seen, &bucket))
         return;
     __builtin_prefetch((const char *)c->b->view.slots + bucket);
     l->entry[at] = entry;
@@ -461,6 +464,7 @@ static void MAP(batch)(const struct map_batch *b, co_u64 begin, co_u64 end, int 
     c.report = report;
     c.within = b->view.mask * MAP_BUCKET_BYTES;
     c.shift = (unsigned)__builtin_popcount(b->view.mask);
+    c.stretch = co_walk_stretch(b->view.mask) - 1;
     c.list.head = c.list.tail = 0;
     MAP(choose)(&c);
     struct cpu_group g = {.base = begin, .keys = MAP(group_keys)(&c, begin, room)};

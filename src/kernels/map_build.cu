@@ -5,7 +5,7 @@
  * out in one stream. Growth is the same with an old table as the source: page numbers are the high bits of the hash,
  * so a new page's keys lie in one or a few old pages in a row, and each new page is built by scanning those.
  *
- * A pair that finds its page full may belong into a later page, which another block has; and a key that an old table keeps outside
+ * A pair that finds no room in the first stretch of its walk belongs into a later page, which another block has; and a key that an old table keeps outside
  * its page may not be found by the scan. Both are rare. They are left out and the gate is opened: the ordinary
  * kernels, which do nothing while it is shut, then go over all entries again. To insert what is in already changes nothing, and
  * to assign it once more is as good as before; so only what was left out goes in, and entries that fail are named by

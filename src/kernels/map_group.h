@@ -1,15 +1,24 @@
 /* kernels/map_group.h: find and insert by cooperative groups, for 32/32 with linear probing: the design of cuCollections and of
  * the articles about it, here to be compared. 1, 2, 4, .. 32 lanes work on one key; each looks at one slot, so a group
- * looks at as many slots in a row at once, beginning at the first slot of the key's home bucket and going round in
- * its page. That is the order in which single lanes look, so both kinds of access may be mixed on one map.
+ * looks at as many slots in a row at once, beginning at the first slot of the key's home bucket, in a stretch of the walk after the
+ * other. That is the order in which single lanes look, so both kinds of access may be mixed on one map.
  *
  * Lane k of a group owns entry k; the group takes its entries in turn. */
 
-/* The slot that lies `from` slots into the key's walk through a page. */
-CO_INLINE co_u64 map_group_slot(const cohort_map_view *m, const struct co_walk *w, co_u64 from)
+/* The slot that lies `from` slots behind where the walk stands, round in its page. */
+CO_INLINE co_u64 map_group_slot(const cohort_map_view *m, const struct co_walk *w, co_u32 from)
 {
     co_u64 page = ((co_u64)m->mask + 1) * 4;
     return w->page * page + (((co_u64)w->bucket * 4 + from) & (page - 1));
+}
+
+/* To the walk's next stretch; 0 if there is none. */
+CO_INLINE int map_group_next(const cohort_map_view *m, struct co_walk *w)
+{
+    co_u32 stretch = co_walk_stretch(m->mask);
+    w->bucket = (w->bucket + stretch) & m->mask;
+    w->seen += stretch;
+    return co_walk_turn(w, m->pages, m->mask, m->reach);
 }
 
 /* All lanes of `group` (a mask of `size` lanes) seek one key: a CO_MAP_..., the same in all of them. *value is the one found. */
@@ -17,12 +26,12 @@ CO_INLINE int map_group_seek(const cohort_map_view *m, co_u32 key, int insert, c
                              co_u32 size, co_map_tally *tally)
 {
     co_u32 rank = co_lane() & (size - 1);
-    co_u64 page_slots = ((co_u64)m->mask + 1) * 4;
+    co_u32 slots = co_walk_stretch(m->mask) * 4; /* of a stretch */
     struct co_walk w = co_map32_32_walk(m, key);
-    for (; w.reach; w.reach--, w.page = w.page + 1 == m->pages ? 0 : w.page + 1) {
-        for (co_u64 from = 0; from < page_slots; from += size) {
+    do {
+        for (co_u32 from = 0; from < slots; from += size) {
             co_u64 slot = map_group_slot(m, &w, from + rank);
-            int inside = from + rank < page_slots;
+            int inside = from + rank < slots;
             for (;;) {
                 co_u64 word = inside ? co_load64(co_map32_32_slot(m, slot)) : 0xfffffffeull;
                 co_u32 match = co_ballot(group, inside && (co_u32)word == key) & group;
@@ -48,7 +57,7 @@ CO_INLINE int map_group_seek(const cohort_map_view *m, co_u32 key, int insert, c
                     return CO_MAP_NEW;
             }
         }
-    }
+    } while (map_group_next(m, &w));
     return insert ? CO_MAP_FULL : CO_MAP_MISS;
 }
 

@@ -9,7 +9,7 @@
 
 #define PAGE_ALL    ((co_u32)(MAP_PAGE_BYTES * 8 / CO_MAP_SLOT_BITS)) /* slots of a page */
 #define PAGE_BUCKET ((co_u32)(256 / CO_MAP_SLOT_BITS))                /* and of a bucket */
-#define PAGE_WALK   128u
+#define PAGE_WALK   co_walk_stretch((co_u32)(MAP_PAGE_BYTES / MAP_BUCKET_BYTES) - 1)
 #define PAGE_NONE   ((KEY) ~(KEY)0)
 
 /* Where in shared memory slot i is. A walk begins at the first slot of a bucket: left in order, those would share a few of the banks. So
@@ -89,12 +89,12 @@ CO_INLINE void MAP(page_slot_write)(const cohort_map_view *m, co_u64 slot, KEY k
 /* ---- the page ---------------------------------------------------------------------------------------------------------------- */
 
 /* Puts a pair into the page by the walk of the protocol: NEW; HIT (and with `replace` the value is the new one); FULL: there is
- * no slot for it in the first PAGE_WALK buckets of its walk, which is left to whoever may walk on. A compare-and-swap looks and
+ * no slot for it in the first stretch of its walk, which leads into another page then, by whoever may go there. A compare-and-swap looks and
  * takes at once: in shared memory one that fails costs little more than a load. */
 CO_INLINE int MAP(page_put)(KEY *page, const cohort_map_view *m, co_u64 hash, KEY key, VALUE value,
                             int replace)
 {
-    struct co_walk w = co_walk_begin(hash, m->pages, m->mask, m->reach, m->linear);
+    struct co_walk w = co_walk_begin(hash, m->pages, m->mask, m->linear);
     for (co_u32 seen = 0; seen < PAGE_WALK; seen++) {
         for (co_u32 j = 0; j < PAGE_BUCKET; j++) {
             co_u32 slot = w.bucket * PAGE_BUCKET + j;

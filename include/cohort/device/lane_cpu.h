@@ -15,6 +15,10 @@ CO_INLINE void co_pause(void)
     __builtin_ia32_pause();
 #endif
 }
+CO_INLINE co_u32 co_anew32(co_u32 v)
+{
+    return v;
+}
 
 CO_INLINE co_u8 co_read8(const co_u8 *p)
 {

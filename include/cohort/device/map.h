@@ -26,7 +26,7 @@
 
 #include "hash.h"
 
-#define CO_MAP_VIEW_VERSION 2u
+#define CO_MAP_VIEW_VERSION 3u
 
 /* What is known of the pairs without a walk; on a line of its own. Additions to one address wait for each other, so tables of some
  * size have several, and their sums count. */
@@ -86,7 +86,7 @@ CO_INLINE co_u64 co_map_buckets(const cohort_map_view *m)
 
 CO_INLINE co_u64 co_map_walk_bucket(const cohort_map_view *m, const struct co_walk *w)
 {
-    return (co_u64)w->page * ((co_u64)m->mask + 1) + w->bucket;
+    return (co_u64)w->page * (m->mask + 1) + w->bucket;
 }
 
 /* How many counters a table has: a power of two. */

@@ -68,7 +68,7 @@ CO_INLINE co_u64 MAP(slots)(const cohort_map_view *m)
 
 CO_INLINE struct co_walk MAP(walk)(const cohort_map_view *m, CO_MAP_KEY key)
 {
-    return co_walk_begin(co_hash(key, m->seed), m->pages, m->mask, m->reach, m->linear);
+    return co_walk_begin(co_hash(key, m->seed), m->pages, m->mask, m->linear);
 }
 
 /* The address where a key's search begins, for prefetching. */
@@ -172,7 +172,7 @@ CO_INLINE int MAP(seek)(const cohort_map_view *m, CO_MAP_KEY key, int mode, CO_M
         }
         if (r != CO_MAP_FULL)
             return r;
-    } while (co_walk_next(&w, m->pages, m->mask));
+    } while (co_walk_next(&w, m->pages, m->mask, m->reach));
     return mode == CO_SEEK_INSERT ? CO_MAP_FULL : CO_MAP_MISS;
 }
 
