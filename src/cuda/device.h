@@ -69,6 +69,12 @@ struct split_tuning {
 const struct split_tuning *split_tuning_for(const struct cuda_driver *driver, unsigned architecture,
                                             unsigned buckets, unsigned widest, unsigned kind);
 
+struct gpu;
+
+/* The same for n entries that are one tile. NULL: they are too many, or of too many buckets. */
+const struct split_tuning *split_alone_tuning_for(const struct gpu *g, uint64_t n, unsigned buckets,
+                                                  unsigned widest, unsigned kind);
+
 /* How the methods DIRECT and WARP are done. */
 struct split_warp_tuning {
     const char *driver;

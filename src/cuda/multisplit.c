@@ -32,22 +32,31 @@ static struct counting counting_of(const struct gpu *g, unsigned buckets, unsign
     return (struct counting){"far", 0, block};
 }
 
+static uint64_t bins_of(const struct split_step *step)
+{
+    return step->digits.many ? step->digits.many * SPLIT_DIGIT_BINS : step->buckets;
+}
+
 /* Each block has a span. */
-cohort_status split_count_all(cohort_context *context, const struct pass *p, co_u64 *bins)
+cohort_status split_count_into(cohort_context *context, const struct pass *p, co_u64 *bins)
 {
     const struct gpu *g = gpu_of(context);
     struct split_step step = p->step;
     struct counting c = counting_of(g, step.buckets, step.digits.many);
-    uint64_t entries = step.digits.many ? step.digits.many * SPLIT_DIGIT_BINS : step.buckets;
     unsigned each = c.shared > 65536 ? 1 : c.shared > 16384 ? 2 : SPLIT_COUNT_BLOCKS;
     char name[48];
     step.part[0] = p->source;
     step.table = bins;
-    step.spans = (uint64_t)g->multiprocessors * each;
-    step.span = (step.n / step.spans + 4096) / 4096 * 4096;
+    step.span = (step.n / ((uint64_t)g->multiprocessors * each) + 4096) / 4096 * 4096;
+    step.spans = at_least_one(step.n / step.span + (step.n % step.span != 0));
     snprintf(name, sizeof name, "multisplit_%s_%u", c.kernel, 8 * p->source.bytes);
-    cohort_status status = context->backend->fill(context, bins, 0, entries * sizeof *bins);
-    return status ? status : gpu_launch_grid(context, name, (unsigned)step.spans, c.block, c.shared, &step);
+    return gpu_launch_grid(context, name, (unsigned)step.spans, c.block, c.shared, &step);
+}
+
+cohort_status split_count_all(cohort_context *context, const struct pass *p, co_u64 *bins)
+{
+    cohort_status status = context->backend->fill(context, bins, 0, bins_of(&p->step) * sizeof *bins);
+    return status ? status : split_count_into(context, p, bins);
 }
 
 /* bins[b] = the entries in bucket b, of m; and how it went. */
@@ -98,6 +107,9 @@ static cohort_split_method best(const struct split *s)
 
 static cohort_status choose(cohort_context *context, const struct split *s, struct arena *arena, int ask)
 {
+    cohort_status status = COHORT_OK;
+    if (s->method == COHORT_SPLIT_AUTO && s->fn.buckets <= 256 && split_by_itself(context, s, ask, &status))
+        return status;
     const struct method *m = &methods[s->method == COHORT_SPLIT_AUTO ? best(s) : s->method];
     if (s->fn.buckets > m->buckets)
         return context_fail(context, COHORT_UNSUPPORTED,

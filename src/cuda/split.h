@@ -71,10 +71,16 @@ cohort_status tile_place(cohort_context *context, const struct pass *p);
 /* bins[b] = the entries in bucket b, or [digit][b] if the pass has digits; ids are left behind if it says so. */
 cohort_status split_count_all(cohort_context *context, const struct pass *p, co_u64 *bins);
 
+/* The same where the bins are cleared already. */
+cohort_status split_count_into(cohort_context *context, const struct pass *p, co_u64 *bins);
+
 /* ---- the methods: with `ask`, workspace is counted and nothing is done -------------------------------------------------- */
 
 /* split_direct.c: DIRECT and WARP */
 cohort_status split_by_warps(cohort_context *context, const struct split *s, struct arena *arena, int ask);
+
+/* split_tile.c: a split of few entries, in one launch and without workspace; 0: it is none */
+int split_by_itself(cohort_context *context, const struct split *s, int ask, cohort_status *status);
 
 /* split_tile.c: BLOCK, LOOK_BACK, RESERVED; split_digits.c: DIGITS */
 cohort_status split_by_blocks(cohort_context *context, const struct split *s, struct arena *arena, int ask);

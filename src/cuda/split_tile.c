@@ -131,13 +131,24 @@ static void cut(cohort_context *context, struct pass *p)
     step->spans = at_least_one(tiles / each + (tiles % each != 0));
 }
 
-/* The table, and behind it what is cleared before the launches together with its last entry. */
+#define SUMMED_BUCKETS \
+    256u /* up to which one warp sums the table up, as the last of the count, and no launch of its own */
+
+static int counts_sum_up(const struct split_step *step)
+{
+    return step->way != SPLIT_BY_SPANS && step->buckets <= SUMMED_BUCKETS;
+}
+
+/* The table, and behind it what is cleared before the launches together with its last entry, or with all of it. */
 static void plan_table(cohort_context *context, struct pass *p, struct arena *arena)
 {
     struct split_step *step = &p->step;
     uint64_t buckets = step->buckets, entries = buckets * split_columns_of(step), begin = arena->used;
+    uint64_t kept = counts_sum_up(step) ? 0 : entries;
     step->table = take(arena, (entries + 1) * sizeof *step->table);
-    p->cleared = arena->memory ? step->table + entries : NULL;
+    p->cleared = arena->memory ? step->table + kept : NULL;
+    if (counts_sum_up(step))
+        step->done = take(arena, sizeof *step->done);
     if (split_is_ticketed(step))
         step->tickets = take(arena, sizeof *step->tickets);
     if (step->way == SPLIT_BY_LOOK_BACK)
@@ -147,7 +158,7 @@ static void plan_table(cohort_context *context, struct pass *p, struct arena *ar
     else if (step->tiles > 1)
         step->told = take(arena, step->spans * step->tiles * split_words_of(step->buckets, p->tuning->bits) *
                                      sizeof *step->told);
-    p->cleared_bytes = arena->used - begin - entries * sizeof *step->table;
+    p->cleared_bytes = arena->used - begin - kept * sizeof *step->table;
     p->scan = take(arena, gpu_scan_bytes(context, entries + 1));
 }
 
@@ -191,24 +202,30 @@ static cohort_status tally(cohort_context *context, const struct pass *p)
                            (step.buckets + 1) * 4, &step);
 }
 
-cohort_status tile_place(cohort_context *context, const struct pass *p)
+static cohort_status place(cohort_context *context, const struct pass *p, const char *before, uint64_t tiles)
 {
     static const char *const forms[] = {"field", "loose", "ranged", "test", "remainder"};
     static const char *const kinds[] = {"keys", "columns", "twins"};
     const struct split_tuning *t = p->tuning;
-    uint64_t tiles = p->step.spans * p->step.tiles;
     char name[64];
-    snprintf(name, sizeof name, "multisplit_%s_%u_%u_%ux%u_%s", kinds[t->columns], t->widest, t->bits,
-             t->items, t->threads, forms[p->form]);
+    snprintf(name, sizeof name, "multisplit_%s%s_%u_%u_%ux%u_%s", before, kinds[t->columns], t->widest,
+             t->bits, t->items, t->threads, forms[p->form]);
     return gpu_launch_grid(context, name, (unsigned)tiles, t->threads,
                            split_layout(t->bits, t->items, t->threads, t->widest).end, &p->step);
+}
+
+cohort_status tile_place(cohort_context *context, const struct pass *p)
+{
+    return place(context, p, "", p->step.spans * p->step.tiles);
 }
 
 static cohort_status clear(cohort_context *context, const struct pass *p)
 {
     const struct backend *backend = context->backend;
     const struct split_step *step = &p->step;
-    cohort_status status = backend->fill(context, step->first_bad, 0xff, sizeof *step->first_bad);
+    cohort_status status = COHORT_OK;
+    if (step->can_fail)
+        status = backend->fill(context, step->first_bad, 0xff, sizeof *step->first_bad);
     if (!status)
         status = backend->fill(context, p->cleared, 0, p->cleared_bytes);
     return status;
@@ -219,10 +236,30 @@ cohort_status tile_run(cohort_context *context, const struct pass *p)
     const struct split_step *step = &p->step;
     cohort_status status = clear(context, p);
     if (!status)
-        status = step->way == SPLIT_BY_SPANS ? tally(context, p) : split_count_all(context, p, step->table);
-    if (!status)
+        status = step->way == SPLIT_BY_SPANS ? tally(context, p)
+                 : step->done                ? split_count_into(context, p, step->table)
+                                             : split_count_all(context, p, step->table);
+    if (!status && !step->done)
         status = gpu_scan(context, step->table, step->buckets * split_columns_of(step) + 1, p->scan);
     return status ? status : tile_place(context, p);
+}
+
+/* ---- one tile ---------------------------------------------------------------------------------------------------------- */
+
+int split_by_itself(cohort_context *context, const struct split *s, int ask, cohort_status *status)
+{
+    struct arena none = {NULL, 0};
+    struct pass p;
+    struct split_step *step = &p.step;
+    pass_begin_split(&p, s, &none);
+    p.form = step->ids_bytes ? SPLIT_LOOSE : find_numbers(step, &none);
+    if (step->ids_bytes || p.form == SPLIT_LOOSE)
+        return 0;
+    p.tuning = split_alone_tuning_for(gpu_of(context), s->n, step->buckets, pass_widest(step), kind_of(&p));
+    step->way = SPLIT_BY_ITSELF;
+    if (p.tuning)
+        *status = ask ? COHORT_OK : place(context, &p, "alone_", 1);
+    return p.tuning != NULL;
 }
 
 /* ---- the methods ------------------------------------------------------------------------------------------------------- */

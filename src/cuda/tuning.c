@@ -7,6 +7,7 @@
 #include "shape/compact.h"
 #include "shape/sort.h"
 #include "shape/split_direct.h"
+#include "shape/split_step.h"
 #include "shape/sums.h"
 
 #define KiB 1024ull
@@ -101,6 +102,30 @@ const struct split_tuning *split_tuning_for(const struct cuda_driver *driver, un
             best = t;
     }
     return best;
+}
+
+/* Of splits that are one tile of one block: by kind, and the fewer entries the sooner. `spans` is not used. */
+static const struct split_tuning alone[] = {
+    /* driver arch buckets, widest, columns; bits, items, threads, spans */
+    {"cuda", 80, 256, 4, 0, 8, 8, 1024, 0}, {"cuda", 80, 64, 8, 2, 6, 4, 1024, 0},
+    {"cuda", 80, 64, 8, 2, 6, 16, 1024, 0}, {"cuda", 80, 256, 4, 1, 8, 8, 1024, 0},
+    {"cuda", 80, 256, 8, 1, 8, 4, 1024, 0}, {"sim", 0, 256, 4, 0, 8, 3, 64, 0},
+    {"sim", 0, 64, 8, 2, 6, 1, 64, 0},      {"sim", 0, 64, 8, 2, 6, 3, 64, 0},
+    {"sim", 0, 256, 4, 1, 8, 3, 64, 0},     {"sim", 0, 256, 8, 1, 8, 3, 64, 0},
+};
+
+const struct split_tuning *split_alone_tuning_for(const struct gpu *g, uint64_t n, unsigned buckets,
+                                                  unsigned widest, unsigned kind)
+{
+    for (size_t i = 0; i < sizeof alone / sizeof *alone; i++) {
+        const struct split_tuning *t = &alone[i];
+        if (strcmp(t->driver, g->driver->name) == 0 && t->architecture <= g->architecture &&
+            t->buckets >= buckets && t->widest >= widest &&
+            (t->columns == kind || t->columns == SPLIT_COLUMNS) && n <= (uint64_t)t->items * t->threads &&
+            split_layout(t->bits, t->items, t->threads, t->widest).end <= g->shared_most)
+            return t;
+    }
+    return NULL;
 }
 
 static const struct split_warp_tuning warps[] = {

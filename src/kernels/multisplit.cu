@@ -194,6 +194,28 @@ CO_KERNEL(multisplit_tally_64, struct split_step)
 
 /* ---- counts alone ------------------------------------------------------------------------------------------------------ */
 
+/* The last block that is through sums the bins up, where the step says so: bin b becomes the sum of those before, and there is one more. */
+CO_INLINE void split_sum_up(const struct split_step *s, co_u32 *last)
+{
+    co_u64 sum = 0;
+    co_block_sync();
+    if (co_thread() == 0) {
+        co_fence();
+        co_write32(last, co_add32(s->done, 1) + 1 == co_blocks());
+        co_fence();
+    }
+    co_block_sync();
+    if (!co_read32(last) || co_warp())
+        return;
+    for (co_u32 base = 0; base <= s->buckets; base += 32) {
+        co_u32 b = base + co_lane();
+        co_u64 own = b < s->buckets ? co_load64(s->table + b) : 0, to = split_sum_to(own);
+        if (b <= s->buckets)
+            co_write64(s->table + b, sum + to - own);
+        sum += co_shuffle64(CO_FULL_WARP, to, 31);
+    }
+}
+
 /* A block counts its span, and adds what it has to the bins. `kind`: words, or digits. */
 CO_INLINE void split_count(const struct split_step *s, co_u32 *bins, co_u32 width, enum split_bins kind)
 {
@@ -259,6 +281,8 @@ CO_INLINE void split_count_far(const struct split_step *s, co_u32 width)
     {                                                                                     \
         CO_SHARED_DYNAMIC(co_u32, bins);                                                  \
         split_count(args, bins, bits / 8, SPLIT_BINS_WORDS);                              \
+        if (args->done)                                                                   \
+            split_sum_up(args, bins);                                                     \
     }                                                                                     \
     CO_KERNEL(multisplit_digits_##bits, struct split_step)                                \
     {                                                                                     \
@@ -341,7 +365,7 @@ CO_INLINE void split_place(const struct split_step *s, co_u8 *memory, struct spl
     CO_KERNEL_BOUND(multisplit_##what##_##widest##_##bits##_##items##x##threads##_##name, struct split_step, \
                     threads, blocks)                                                                         \
     {                                                                                                        \
-        struct split_shape shape = {items, threads, widest, bits, form, more};                               \
+        struct split_shape shape = {items, threads, widest, bits, form, more, 0};                            \
         CO_SHARED_DYNAMIC(co_u8, memory);                                                                    \
         split_place(args, memory, shape);                                                                    \
     }

@@ -251,6 +251,27 @@ CO_INLINE void split_span_before(const struct split_step *s, const struct split_
     }
 }
 
+/* There is no other tile: places are places in the output, and the ends of buckets the split's offsets. What stands for entries that
+ * are not there is behind all others. */
+CO_INLINE void split_learn_itself(const struct split_step *s, const struct split_room *r,
+                                  struct split_shape shape)
+{
+    for (co_u32 b = co_thread(); b <= s->buckets; b += shape.threads) {
+        co_u32 begin = b ? split_end(r, b - 1, shape) : 0;
+        if (s->offsets)
+            co_write64(s->offsets + b, begin < r->count ? begin : r->count);
+        if (b < s->buckets)
+            co_write64(r->starts + b, 0);
+    }
+    if (!s->counts || co_thread())
+        return;
+    co_write64(&s->counts->taken, r->count);
+    co_write64(&s->counts->hits, 0);
+    co_write64(&s->counts->added, r->count);
+    co_write64(&s->counts->failed, 0);
+    co_write64(&s->counts->first_failed, ~0ull);
+}
+
 CO_INLINE void split_start(const struct split_room *r, co_u32 b, co_u64 table, co_u32 before,
                            struct split_shape shape)
 {
@@ -403,7 +424,9 @@ CO_INLINE co_u32 split_order(const struct split_step *s, const struct split_room
     co_u32 many = split_scan(s, r, shape);
     split_rank(s, r, v, places, shape);
     co_block_sync();
-    if (s->way == SPLIT_BY_SPANS)
+    if (shape.whole)
+        split_learn_itself(s, r, shape);
+    else if (s->way == SPLIT_BY_SPANS)
         split_learn_in_span(s, r, shape);
     else
         split_learn(s, r, shape);

@@ -1,7 +1,7 @@
 /* shape/split_step.h: what one launch of a multisplit hands to its kernels, and how a block's shared memory is laid out. Plain
  * C, seen by the CUDA backend and by the kernels.
  *
- * A block puts tiles in order, as many entries as it has room for. Where a tile's entries of a bucket go it knows in one of three ways:
+ * A block puts tiles in order, as many entries as it has room for. Where a tile's entries of a bucket go it knows in one of four ways:
  *
  *   BY_SPANS      a span is up to SPLIT_TILES_MOST tiles side by side. A first launch counts each span by bucket; the counts, bucket by
  *                 bucket and in each bucket span by span, are summed up in place; then table[bucket][span] is where the span's entries
@@ -9,7 +9,8 @@
  *                 words, which waits for no other sum. Of spans of one tile nothing is told
  *   BY_LOOK_BACK  the table has one number a bucket, where its entries begin; a tile learns from all tiles before it how many there
  *                 were (kernels/look_back.h)
- *   BY_RESERVING  the same table; a tile takes the next free places */
+ *   BY_RESERVING  the same table; a tile takes the next free places
+ *   BY_ITSELF     there is one tile, so its own counts are all there are: one launch, no table (kernels/split_alone.cu) */
 #ifndef COHORT_SHAPE_SPLIT_STEP_H
 #define COHORT_SHAPE_SPLIT_STEP_H
 
@@ -27,7 +28,7 @@
 enum { SPLIT_ALONE = 0, SPLIT_COLUMNS = 1, SPLIT_TWINS = 2 };
 
 /* How a tile knows where its entries go. */
-enum { SPLIT_BY_SPANS = 0, SPLIT_BY_LOOK_BACK = 1, SPLIT_BY_RESERVING = 2 };
+enum { SPLIT_BY_SPANS = 0, SPLIT_BY_LOOK_BACK = 1, SPLIT_BY_RESERVING = 2, SPLIT_BY_ITSELF = 3 };
 
 /* How the place kernel finds the number of an entry's bucket, without a branch. With number = id >> shift & mask throughout:
  *   FIELD    id = entry, a bit field of the key or an id, all of which are good
@@ -90,8 +91,10 @@ struct split_step {
     co_u64 *table; /* [bucket][span], of ways without spans [bucket]; and one more for the sum of all */
     co_u64 *
         before; /* BY_LOOK_BACK: [tile][bucket] words of look_back.h; BY_RESERVING: [bucket] places taken. Cleared */
-    co_u32 *told;      /* BY_SPANS: [tile][word of counters] entries, and SPLIT_TOLD; cleared */
-    co_u32 *tickets;   /* BY_LOOK_BACK, cleared */
+    co_u32 *told;    /* BY_SPANS: [tile][word of counters] entries, and SPLIT_TOLD; cleared */
+    co_u32 *tickets; /* BY_LOOK_BACK, cleared */
+    co_u32 *
+        done; /* of a count whose last block sums the table up: blocks that are through, cleared. NULL: none does */
     co_u64 *first_bad; /* ~0, or the least index of an entry with a bad id */
     void *ids_out;     /* of a count: ids for the launches after it; NULL: none are kept */
     co_u32 ids_bytes;
