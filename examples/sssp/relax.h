@@ -6,7 +6,7 @@
  * and looks at every edge that leaves their nodes: where that makes the target's distance less (an atomic minimum), the
  * target goes into the pool. A distance is put in once, by whoever made it the least, so nothing is done twice.
  *
- * On a GPU a warp takes 32 entries, lays their edges end to end, and looks at 32 of them at a time. What a warp finds
+ * On a GPU a warp takes 32 entries, lays their edges end to end, and looks at a few times 32 of them at a time. What a warp finds
  * goes into a queue in shared memory first. Nodes with very many edges are cut into chunks, which a second launch
  * deals out evenly. The last block settles the round. */
 #ifndef SSSP_RELAX_H
@@ -17,7 +17,10 @@
 #define SSSP_FAR   0xffffffffu /* the distance of a node that was not reached, and of a dead entry */
 #define SSSP_ALIGN 4u /* the pool begins at a multiple, so that multisplit reads 16 bytes at a time */
 #ifndef SSSP_LONG
-#    define SSSP_LONG 2048u /* edges of a node from which on they are cut into chunks */
+#    define SSSP_LONG 256u /* edges of a node from which on they are cut into chunks */
+#endif
+#ifndef SSSP_AT_ONCE
+#    define SSSP_AT_ONCE 4 /* edges that a lane has under way */
 #endif
 
 /* In the context's memory; all zero at the start. */
@@ -56,6 +59,7 @@ struct sssp_relax {
     co_u32 *new_keys, *new_nodes; /* where new entries go; of a resident search behind the live ones */
     co_u64 room;                  /* for so many; what is beyond is counted, and lost */
     struct sssp_state *state;
+    struct sssp_state *told; /* where the host reads what the round has told; NULL: it fetches the state */
     struct sssp_chunk *chunk;
     co_u32 chunk_room; /* 0: no node has a long list */
 
@@ -167,6 +171,19 @@ CO_INLINE co_u64 sssp_end(const struct sssp_relax *r, co_u32 *bucket)
     return co_read64(r->offsets + *bucket + 1);
 }
 
+CO_INLINE void sssp_tell(const struct sssp_relax *r)
+{
+    const struct sssp_state *s = r->state;
+    if (!r->told)
+        return;
+    co_write64(&r->told->end, co_read64(&s->end));
+    co_write64(&r->told->came, co_read64(&s->came));
+    co_write32(&r->told->bucket, co_read32(&s->bucket));
+    co_write32(&r->told->full, co_read32(&s->full));
+    co_write64(&r->told->rounds, co_read64(&s->rounds));
+    co_write64(&r->told->entries, co_read64(&s->entries));
+}
+
 /* When all are through: what the round has come to, and where the next one stands. */
 CO_INLINE void sssp_settle(const struct sssp_relax *r, co_u64 end, co_u32 bucket)
 {
@@ -182,6 +199,7 @@ CO_INLINE void sssp_settle(const struct sssp_relax *r, co_u64 end, co_u32 bucket
     co_store64(&s->pushed, 0);
     co_store32(&s->chunks, 0);
     co_store32(&s->done, 0);
+    sssp_tell(r);
     if (!r->resident)
         return;
     co_u64 base = co_read64(&s->base) + (co_u64)bucket * r->delta;
@@ -262,22 +280,43 @@ CO_INLINE co_u32 sssp_push(const struct sssp_relax *r, co_u64 *queue, co_u32 hel
     return 0;
 }
 
+/* Several edges a lane, from nodes at distances d; FAR: there is none. All targets are looked at before the first is changed, so that the
+ * loads are under way together. */
+CO_INLINE co_u32 sssp_follow_all(const struct sssp_relax *r, co_u64 *queue, co_u32 held, const co_u32 *d,
+                                 const co_u64 *edge)
+{
+    co_u32 beyond[SSSP_AT_ONCE], seen[SSSP_AT_ONCE];
+    CO_EACH_ITEM (k, SSSP_AT_ONCE) {
+        beyond[k] = d[k] + (co_u32)(edge[k] >> 32);
+        seen[k] = beyond[k] > d[k] ? co_load32(r->distance + (co_u32)edge[k]) : 0;
+    }
+    CO_EACH_ITEM (k, SSSP_AT_ONCE) {
+        int found = beyond[k] < seen[k] && beyond[k] < co_min32(r->distance + (co_u32)edge[k], beyond[k]);
+        held = sssp_push(r, queue, held, found, (co_u64)beyond[k] << 32 | (co_u32)edge[k]);
+    }
+    return held;
+}
+
 /* The edges of 32 nodes end to end: lane l's are `edges` from `first` on, at distance d. */
 CO_INLINE co_u32 sssp_warp_edges(const struct sssp_relax *r, co_u64 *queue, co_u32 held, co_u32 d,
                                  co_u32 first, co_u32 edges)
 {
     co_u32 before = (co_u32)co_warp_before(edges), all = co_shuffle32(CO_FULL_WARP, before + edges, 31);
-    for (co_u32 base = 0; base < all; base += 32) {
-        co_u32 at = base + co_lane(), owner = 0;
-        for (co_u32 step = 16; step; step >>= 1) { /* the last lane whose edges begin at `at` or before */
-            co_u32 begin = co_shuffle32(CO_FULL_WARP, before, owner + step);
-            owner += begin <= at ? step : 0;
+    for (co_u32 base = 0; base < all; base += 32 * SSSP_AT_ONCE) {
+        co_u32 distance[SSSP_AT_ONCE];
+        co_u64 edge[SSSP_AT_ONCE];
+        CO_EACH_ITEM (k, SSSP_AT_ONCE) {
+            co_u32 at = base + k * 32 + co_lane(), owner = 0;
+            for (co_u32 step = 16; step; step >>= 1) { /* the last lane whose edges begin at `at` or before */
+                co_u32 begin = co_shuffle32(CO_FULL_WARP, before, owner + step);
+                owner += begin <= at ? step : 0;
+            }
+            co_u32 from = co_shuffle32(CO_FULL_WARP, first - before, owner);
+            distance[k] = co_shuffle32(CO_FULL_WARP, d, owner);
+            distance[k] = at < all ? distance[k] : SSSP_FAR;
+            edge[k] = at < all ? co_read64(r->edge + (co_u32)(from + at)) : 0;
         }
-        co_u32 from = co_shuffle32(CO_FULL_WARP, first - before, owner);
-        co_u32 distance = co_shuffle32(CO_FULL_WARP, d, owner);
-        co_u64 entry = 0;
-        int found = at < all && sssp_follow(r, distance, co_read64(r->edge + (co_u32)(from + at)), &entry);
-        held = sssp_push(r, queue, held, found, entry);
+        held = sssp_follow_all(r, queue, held, distance, edge);
     }
     return held;
 }
@@ -352,11 +391,15 @@ CO_KERNEL(sssp_relax_chunks, struct sssp_relax)
     for (co_u32 k = co_block() * (co_threads() / 32) + co_warp(); k < chunks; k += warps) {
         const struct sssp_chunk *c = r->chunk + k;
         co_u32 d = co_read32(&c->distance), first = co_read32(&c->first), edges = co_read32(&c->edges);
-        for (co_u32 base = 0; base < edges; base += 32) {
-            co_u32 at = base + co_lane();
-            co_u64 entry = 0;
-            int found = at < edges && sssp_follow(r, d, co_read64(r->edge + first + at), &entry);
-            held = sssp_push(r, queue, held, found, entry);
+        for (co_u32 base = 0; base < edges; base += 32 * SSSP_AT_ONCE) {
+            co_u32 distance[SSSP_AT_ONCE];
+            co_u64 edge[SSSP_AT_ONCE];
+            CO_EACH_ITEM (k, SSSP_AT_ONCE) {
+                co_u32 at = base + k * 32 + co_lane();
+                distance[k] = at < edges ? d : SSSP_FAR;
+                edge[k] = at < edges ? co_read64(r->edge + first + at) : 0;
+            }
+            held = sssp_follow_all(r, queue, held, distance, edge);
         }
     }
     sssp_flush(r, queue, held);
