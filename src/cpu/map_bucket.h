@@ -12,11 +12,14 @@
 #define EMPTY_KEY  ((KEY) ~(KEY)0)
 #define ERASED_KEY ((KEY)(EMPTY_KEY - 1))
 
-/* A match of slot j is bit j * EACH of what MAP(matches) answers. */
+/* A match of slot j is bit j * EACH of what MAP(matches) answers. TWO_IN_ONE: one comparison tells matches and empty slots. */
 #if CPU_LEVEL >= 2 && CO_MAP_VALUE_BITS
-#    define EACH 2u
+#    define TWO_IN_ONE 1
+#    define EACH       2u
+#    define MATCHES    (WORDS == 2 ? 0x5u : 0x55u)
 #else
-#    define EACH 1u
+#    define TWO_IN_ONE 0
+#    define EACH       1u
 #endif
 
 CO_INLINE KEY MAP(key_in)(const char *slot)
@@ -34,14 +37,36 @@ CO_INLINE VALUE MAP(value_in)(const char *slot)
                               : (VALUE)__atomic_load_n((const cpu_u64 *)value, __ATOMIC_RELAXED);
 }
 
-#if CPU_LEVEL >= 512
+#if TWO_IN_ONE
+/* Bit 2j: slot j holds the key; bit 2j + 1: it holds nothing. One comparison does both, since beside each key there is its value, in
+ * whose place the key can be looked at again. */
+CO_INLINE unsigned MAP(sight)(const char *bucket, KEY key)
+{
+    __m256i all = _mm256_load_si256((const __m256i *)(const void *)bucket);
+    __asm__ volatile("" : "+x"(all));
+#    if CO_MAP_SLOT_BITS == 128
+    const __m256i nothing = _mm256_setr_epi64x(0, -1, 0, -1);
+    __m256i twice = _mm256_unpacklo_epi64(all, all),
+            wanted = _mm256_or_si256(_mm256_set1_epi64x((long long)key), nothing);
+#    else
+    const __m256i nothing = _mm256_set1_epi64x((long long)(~0ull << 32));
+    __m256i twice = _mm256_shuffle_epi32(all, _MM_SHUFFLE(2, 2, 0, 0)),
+            wanted = _mm256_or_si256(_mm256_set1_epi32((int)key), nothing);
+#    endif
+#    if CPU_LEVEL >= 512 && CO_MAP_SLOT_BITS == 128
+    return _mm256_cmpeq_epi64_mask(twice, wanted);
+#    elif CPU_LEVEL >= 512
+    return _mm256_cmpeq_epi32_mask(twice, wanted);
+#    elif CO_MAP_SLOT_BITS == 128
+    return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(twice, wanted)));
+#    else
+    return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(twice, wanted)));
+#    endif
+}
+#elif CPU_LEVEL >= 512
 CO_INLINE unsigned MAP(compared)(__m256i all, KEY key)
 {
-#    if CO_MAP_SLOT_BITS == 128
-    return _mm256_mask_cmpeq_epi64_mask(0x5, all, _mm256_set1_epi64x((long long)key));
-#    elif CO_MAP_SLOT_BITS == 64 && CO_MAP_VALUE_BITS
-    return _mm256_mask_cmpeq_epi32_mask(0x55, all, _mm256_set1_epi32((int)key));
-#    elif CO_MAP_SLOT_BITS == 64
+#    if CO_MAP_SLOT_BITS == 64
     return _mm256_cmpeq_epi64_mask(all, _mm256_set1_epi64x((long long)key));
 #    else
     return _mm256_cmpeq_epi32_mask(all, _mm256_set1_epi32((int)key));
@@ -50,12 +75,12 @@ CO_INLINE unsigned MAP(compared)(__m256i all, KEY key)
 #elif CPU_LEVEL >= 2
 CO_INLINE unsigned MAP(compared)(__m256i all, KEY key)
 {
-#    if CO_MAP_SLOT_BITS == 128 || (CO_MAP_SLOT_BITS == 64 && !CO_MAP_VALUE_BITS)
+#    if CO_MAP_SLOT_BITS == 64
     __m256i same = _mm256_cmpeq_epi64(all, _mm256_set1_epi64x((long long)key));
-    return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(same)) & (CO_MAP_VALUE_BITS ? 0x5u : 0xfu);
+    return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(same));
 #    else
     __m256i same = _mm256_cmpeq_epi32(all, _mm256_set1_epi32((int)key));
-    return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(same)) & (CO_MAP_VALUE_BITS ? 0x55u : 0xffu);
+    return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(same));
 #    endif
 }
 #elif CPU_VECTORS && CO_MAP_SLOT_BITS == 32
@@ -86,38 +111,44 @@ CO_INLINE unsigned MAP(compared)(const KEY *all, KEY key)
  * looks, unseen by both; so the compiler is kept from reading a bucket again. */
 CO_INLINE unsigned MAP(glance)(const char *bucket, KEY key, unsigned *empty)
 {
-#if CPU_LEVEL >= 2
+#if TWO_IN_ONE
+    unsigned sight = MAP(sight)(bucket, key);
+    *empty = sight >> 1 & MATCHES;
+    return sight & MATCHES;
+#elif CPU_LEVEL >= 2
     __m256i all = _mm256_load_si256((const __m256i *)(const void *)bucket);
     __asm__ volatile("" : "+x"(all));
-#    define COMPARED(k) MAP(compared)(all, k)
+    *empty = MAP(compared)(all, EMPTY_KEY);
+    return MAP(compared)(all, key);
 #elif CPU_VECTORS && (CO_MAP_SLOT_BITS == 32 || (CO_MAP_SLOT_BITS == 64 && CO_MAP_VALUE_BITS))
     __m128i low = _mm_load_si128((const __m128i *)(const void *)bucket),
             high = _mm_load_si128((const __m128i *)(const void *)bucket + 1);
     __asm__ volatile("" : "+x"(low), "+x"(high));
-#    define COMPARED(k) MAP(compared)(low, high, k)
+    *empty = MAP(compared)(low, high, EMPTY_KEY);
+    return MAP(compared)(low, high, key);
 #else
     KEY all[WORDS];
     for (unsigned j = 0; j < WORDS; j++)
         all[j] = MAP(key_in)(bucket + j * SLOT_BYTES);
-#    define COMPARED(k) MAP(compared)(all, k)
+    *empty = MAP(compared)(all, EMPTY_KEY);
+    return MAP(compared)(all, key);
 #endif
-    *empty = COMPARED(EMPTY_KEY);
-    return COMPARED(key);
-#undef COMPARED
 }
 
-/* Which slots hold the key. */
-CO_INLINE unsigned MAP(matches)(const char *bucket, KEY key)
+/* Which slots hold the key, in a table that nobody changes; TWO_IN_ONE: and which hold nothing, in the bits between. */
+#if !TWO_IN_ONE
+CO_INLINE unsigned MAP(sight)(const char *bucket, KEY key)
 {
     unsigned empty;
     return MAP(glance)(bucket, key, &empty);
 }
+#endif
 
-/* The first slot that matches. Without one: any slot, or the one behind the bucket, so that there is something to read. */
+/* The first slot that matches; bits between those of matches may be set behind it. Without one: any slot, or the one behind the bucket, so that there is something to read. */
 CO_INLINE char *MAP(first_of)(const char *bucket, unsigned matches)
 {
     unsigned slot =
-        WORDS == 2 ? matches >> EACH : (unsigned)__builtin_ctz(matches | 1u << WORDS * EACH) / EACH;
+        WORDS == 2 ? matches >> EACH & 1 : (unsigned)__builtin_ctz(matches | 1u << WORDS * EACH) / EACH;
     return (char *)bucket + slot * SLOT_BYTES;
 }
 
@@ -215,11 +246,16 @@ CO_INLINE void MAP(store)(char *slot, KEY key, VALUE value)
  * for all of a batch. `asked`: an INSERT's *value is. */
 CO_INLINE int MAP(put_alone)(co_u32 op, int asked, char *bucket, KEY key, VALUE operand, VALUE *value)
 {
-    unsigned empty, seen = MAP(glance)(bucket, key, &empty), any = seen | empty;
+#if TWO_IN_ONE
+    unsigned any = MAP(sight)(bucket, key), seen = MATCHES,
+             first = WORDS == 2 ? (any & 3) == 0 : (unsigned)__builtin_ctz(any | 256) / 2;
+#else
+    unsigned empty, seen = MAP(glance)(bucket, key, &empty), any = seen | empty,
+                    first = WORDS == 2 ? (any & 1) ^ 1 : (unsigned)__builtin_ctz(any | 256);
+#endif
     if (!any)
         return CPU_GO_ON;
-    char *slot =
-        bucket + (WORDS == 2 ? (any & 1) ^ 1 : (unsigned)__builtin_ctz(any) / EACH) * (unsigned)SLOT_BYTES;
+    char *slot = bucket + first * (unsigned)SLOT_BYTES;
     if (!(seen & any & (0u - any))) {
         *value = op == CO_OP_COUNT ? (VALUE)1 : operand;
         MAP(store)(slot, key, *value);

@@ -57,6 +57,35 @@ struct cpu_range {
     struct cpu_list list;
 };
 
+/* homes of a group, by its hashes. A product of halves is one instruction, which the compiler does not see. */
+CO_INLINE void cpu_homes(struct cpu_starts *restrict starts, co_u32 pages, co_u64 mask, unsigned shift)
+{
+#if CPU_LEVEL >= 512
+    const __m512i many = _mm512_set1_epi64((long long)pages), inside = _mm512_set1_epi64((long long)mask);
+    const __m128i by = _mm_cvtsi32_si128((int)shift);
+    for (int i = 0; i < CPU_GROUP; i += 8) {
+        __m512i h = _mm512_loadu_si512(starts->hash + i),
+                page = _mm512_srli_epi64(_mm512_mul_epu32(_mm512_srli_epi64(h, 32), many), 32);
+        page = _mm512_add_epi64(_mm512_sll_epi64(page, by), _mm512_and_si512(h, inside));
+        _mm512_storeu_si512(starts->home + i, _mm512_slli_epi64(page, 5));
+    }
+#elif CPU_LEVEL >= 2
+    const __m256i many = _mm256_set1_epi64x((long long)pages), inside = _mm256_set1_epi64x((long long)mask);
+    const __m128i by = _mm_cvtsi32_si128((int)shift);
+    for (int i = 0; i < CPU_GROUP; i += 4) {
+        __m256i h = _mm256_loadu_si256((const __m256i *)(const void *)(starts->hash + i)),
+                page = _mm256_srli_epi64(_mm256_mul_epu32(_mm256_srli_epi64(h, 32), many), 32);
+        page = _mm256_add_epi64(_mm256_sll_epi64(page, by), _mm256_and_si256(h, inside));
+        _mm256_storeu_si256((__m256i *)(void *)(starts->home + i), _mm256_slli_epi64(page, 5));
+    }
+#else
+    for (int i = 0; i < CPU_GROUP; i++) {
+        co_u64 h = starts->hash[i], page = (co_u64)(co_u32)(h >> 32) * pages >> 32;
+        starts->home[i] = ((page << shift) + (h & mask)) * MAP_BUCKET_BYTES;
+    }
+#endif
+}
+
 /* The next bucket of a walk: round the page. */
 CO_INLINE co_u64 cpu_next(co_u64 within, co_u64 bucket, co_u64 step)
 {
@@ -69,22 +98,23 @@ CO_INLINE co_u64 cpu_bits(co_u32 word)
     return word == ~0u ? 32 : word ? (co_u64)__builtin_popcount(word) : 0;
 }
 
-/* Bit k: byte k is not zero. */
-CO_INLINE co_u32 cpu_nonzero(const unsigned char bytes[CPU_GROUP])
+/* Bit k: byte k has one of these bits. */
+CO_INLINE co_u32 cpu_any_of(const unsigned char bytes[CPU_GROUP], unsigned char these)
 {
     co_u32 bits = 0;
 #if CPU_LEVEL >= 2
-    __m256i zeros =
-        _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)(const void *)bytes), _mm256_setzero_si256());
-    bits = ~(co_u32)_mm256_movemask_epi8(zeros);
+    __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)bytes),
+            of = _mm256_and_si256(v, _mm256_set1_epi8((char)these));
+    bits = ~(co_u32)_mm256_movemask_epi8(_mm256_cmpeq_epi8(of, _mm256_setzero_si256()));
 #elif CPU_VECTORS
     for (int i = 0; i < CPU_GROUP; i += 16) {
         __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(bytes + i));
+        v = _mm_and_si128(v, _mm_set1_epi8((char)these));
         bits |= (co_u32)(~_mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_setzero_si128())) & 0xffff) << i;
     }
 #else
     for (int i = 0; i < CPU_GROUP; i++)
-        bits |= (co_u32)(bytes[i] != 0) << i;
+        bits |= (co_u32)((bytes[i] & these) != 0) << i;
 #endif
     return bits;
 }

@@ -25,15 +25,11 @@
 static __attribute__((noinline)) int MAP(starts)(const struct cpu_range *c, const KEY *restrict keys,
                                                  struct cpu_starts *restrict starts)
 {
-    const co_u64 seed = c->b->view.seed, mask = c->b->view.mask;
-    const co_u32 pages = c->b->view.pages;
-    const unsigned shift = c->shift;
+    const co_u64 seed = c->b->view.seed;
     KEY greatest = 0;
-    for (int i = 0; i < CPU_GROUP; i++) {
-        co_u64 h = co_hash(keys[i], seed), page = (co_u64)(co_u32)(h >> 32) * pages >> 32;
-        starts->home[i] = ((page << shift) + (h & mask)) * MAP_BUCKET_BYTES;
-        starts->hash[i] = h;
-    }
+    for (int i = 0; i < CPU_GROUP; i++)
+        starts->hash[i] = co_hash(keys[i], seed);
+    cpu_homes(starts, c->b->view.pages, c->b->view.mask, c->shift);
     for (int i = 0; i < CPU_GROUP; i++)
         greatest = keys[i] > greatest ? keys[i] : greatest;
     return greatest >= ERASED_KEY;
@@ -179,14 +175,15 @@ CO_INLINE co_u32 MAP(look_up)(const char *slots, const KEY *keys, const co_u64 *
         if (ahead)
             __builtin_prefetch(slots + ahead[k]);
         const char *bucket = slots + buckets[k];
-        unsigned matches = MAP(matches)(bucket, keys[k]);
-        seen[k] = (unsigned char)matches;
-        room[k] = (unsigned char)MAP(is_open)(bucket);
+        unsigned sight = MAP(sight)(bucket, keys[k]);
+        seen[k] = (unsigned char)sight;
+        if (!TWO_IN_ONE)
+            room[k] = (unsigned char)MAP(is_open)(bucket);
         if (values)
-            values[k] = MAP(value_in)(MAP(first_of)(bucket, matches));
+            values[k] = MAP(value_in)(MAP(first_of)(bucket, sight));
     }
-    *open = cpu_nonzero(room);
-    return cpu_nonzero(seen);
+    *open = TWO_IN_ONE ? cpu_any_of(seen, 0xaa) : cpu_any_of(room, 0xff);
+    return cpu_any_of(seen, TWO_IN_ONE ? 0x55 : 0xff);
 }
 
 /* All of the group look, also those that take no part. `near`: the table is in the cache. */
@@ -584,5 +581,7 @@ static void MAP(sweep)(const struct map_sweep *s, enum map_sweep_kind kind, co_u
 #undef SLOT_BYTES
 #undef EMPTY_KEY
 #undef ERASED_KEY
+#undef TWO_IN_ONE
+#undef MATCHES
 #undef EACH
 #include "shape/map_end.h"
