@@ -144,7 +144,8 @@ CO_INLINE unsigned MAP(sight)(const char *bucket, KEY key)
 }
 #endif
 
-/* The first slot that matches; bits between those of matches may be set behind it. Without one: any slot, or the one behind the bucket, so that there is something to read. */
+/* The first slot that matches; bits between those of matches may be set behind it. Without one: any slot, or the one behind the
+ * bucket, so that there is something to read. */
 CO_INLINE char *MAP(first_of)(const char *bucket, unsigned matches)
 {
     unsigned slot =
