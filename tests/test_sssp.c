@@ -75,7 +75,7 @@ static void search_all(struct test *t, const graph *g, uint32_t source, uint64_t
     REQUIREF(t, !search_open(&s, &m, g, why), "%s", why);
     if (room)
         REQUIREF(t, !pools_make(s, room, why), "%s", why);
-    s->resident = t->kind == TEST_SIM ? 16 : 64;
+    s->least = t->kind == TEST_SIM ? 16 : 64;
     for (int how = 0; how < 2 * BUCKETINGS; how++)
         for (uint32_t delta = 3; delta < 5000 && !t->failures; delta *= 40) {
             search_plan plan = {(bucketing)(how % BUCKETINGS), source, delta,

@@ -51,48 +51,86 @@ static int fetch(void *self, struct sssp_state *to, const struct sssp_state *fro
 
 /* ---- a loop on the device ---------------------------------------------------------------------------------------------- */
 
-__global__ void go_on(cudaGraphConditionalHandle loop, const struct sssp_state *state)
+#if CUDART_VERSION >= 12080
+
+/* Chooses the next rounds, or none, and kills what they would find beyond the pool's entries, where no round has done so. */
+__global__ void choose(cudaGraphConditionalHandle loop, cudaGraphConditionalHandle rounds,
+                       struct sssp_sizes z)
 {
-    cudaGraphSetConditional(loop, state->more);
+    const struct sssp_state *s = z.state;
+    unsigned which = sssp_choose(&z, s->reach, s->turn);
+    co_u64 from = s->reach > s->size ? s->reach : s->size, to = z.size[which / 2];
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        cudaGraphSetConditional(loop, s->more);
+        cudaGraphSetConditional(rounds, s->more ? which : 2 * z.sizes);
+    }
+    co_u32 *keys = z.keys[s->turn];
+    for (from += blockIdx.x * (co_u64)blockDim.x + threadIdx.x; keys && from < to;
+         from += (co_u64)gridDim.x * blockDim.x)
+        keys[from] = SSSP_FAR;
 }
 
-/* A graph of one node, a loop whose body is what `work` enqueues. */
-static int record(struct gpu *g, cudaGraph_t graph, int (*work)(void *), void *arg,
-                  const struct sssp_state *state)
+/* A node that is bodies, of which one is done, or one again and again; `after` another node, if there is one. */
+static cudaGraph_t *conditional(cudaGraph_t graph, cudaGraphNode_t *after, cudaGraphConditionalHandle handle,
+                                cudaGraphConditionalNodeType type, unsigned bodies)
 {
-    cudaGraphConditionalHandle loop;
     cudaGraphNodeParams node = {};
     cudaGraphNode_t made;
-    cudaGraph_t body;
-    if (cudaGraphConditionalHandleCreate(&loop, graph, 1, cudaGraphCondAssignDefault))
-        return -1;
     node.type = cudaGraphNodeTypeConditional;
-    node.conditional.handle = loop;
-    node.conditional.type = cudaGraphCondTypeWhile;
-    node.conditional.size = 1;
-#if CUDART_VERSION >= 13000
-    if (cudaGraphAddNode(&made, graph, NULL, NULL, 0, &node))
-#else
-    if (cudaGraphAddNode(&made, graph, NULL, 0, &node))
-#endif
+    node.conditional.handle = handle;
+    node.conditional.type = type;
+    node.conditional.size = bodies;
+#    if CUDART_VERSION >= 13000
+    if (cudaGraphAddNode(&made, graph, after, NULL, after != NULL, &node))
+#    else
+    if (cudaGraphAddNode(&made, graph, after, after != NULL, &node))
+#    endif
+        return NULL;
+    return node.conditional.phGraph_out;
+}
+
+/* A loop over a choice, whose bodies are what `work` enqueues. */
+static int record(struct gpu *g, cudaGraph_t graph, int (*work)(void *, unsigned), void *arg,
+                  const struct sssp_sizes *sizes)
+{
+    cudaGraphConditionalHandle loop, rounds;
+    struct sssp_sizes z = *sizes;
+    void *args[] = {&loop, &rounds, &z};
+    struct cudaKernelNodeParams kernel = {};
+    cudaGraphNode_t chosen;
+    cudaGraph_t *bodies;
+    if (cudaGraphConditionalHandleCreate(&loop, graph, 1, cudaGraphCondAssignDefault) ||
+        !(bodies = conditional(graph, NULL, loop, cudaGraphCondTypeWhile, 1)))
         return -1;
-    body = node.conditional.phGraph_out[0];
-    if (cudaStreamBeginCaptureToGraph(g->stream, body, NULL, NULL, 0, cudaStreamCaptureModeThreadLocal))
+    cudaGraph_t body = bodies[0];
+    kernel.func = (void *)choose;
+    kernel.gridDim = dim3(g->blocks);
+    kernel.blockDim = dim3(THREADS);
+    kernel.kernelParams = args;
+    if (cudaGraphConditionalHandleCreate(&rounds, body, 0, 0) ||
+        cudaGraphAddKernelNode(&chosen, body, NULL, 0, &kernel) ||
+        !(bodies = conditional(body, &chosen, rounds, cudaGraphCondTypeSwitch, 2 * z.sizes)))
         return -1;
-    int failed = work(arg);
-    go_on<<<1, 1, 0, g->stream>>>(loop, state);
-    if (cudaStreamEndCapture(g->stream, &body))
-        failed = -1;
+    int failed = 0;
+    for (unsigned i = 0; i < 2 * z.sizes && !failed; i++) {
+        cudaGraph_t one = bodies[i];
+        if (cudaStreamBeginCaptureToGraph(g->stream, one, NULL, NULL, 0, cudaStreamCaptureModeThreadLocal))
+            return -1;
+        failed = work(arg, i);
+        if (cudaStreamEndCapture(g->stream, &one))
+            failed = -1;
+    }
     return failed;
 }
 
-static int repeat(void *self, int (*work)(void *), void *arg, const struct sssp_state *state, double *seconds)
+static int repeat(void *self, int (*work)(void *, unsigned), void *arg, const struct sssp_sizes *sizes,
+                  double *seconds)
 {
     struct gpu *g = (struct gpu *)self;
     cudaGraph_t graph = NULL;
     cudaGraphExec_t program = NULL;
     float ms = 0;
-    int failed = cudaGraphCreate(&graph, 0) || record(g, graph, work, arg, state) ||
+    int failed = cudaGraphCreate(&graph, 0) || record(g, graph, work, arg, sizes) ||
                  cudaGraphInstantiate(&program, graph, 0) || cudaGraphUpload(program, g->stream) ||
                  cudaEventRecord(g->start, g->stream) || cudaGraphLaunch(program, g->stream) ||
                  cudaEventRecord(g->stop, g->stream) || cudaEventSynchronize(g->stop) ||
@@ -104,6 +142,10 @@ static int repeat(void *self, int (*work)(void *), void *arg, const struct sssp_
         cudaGraphDestroy(graph);
     return failed ? -1 : 0;
 }
+
+#else
+#    define repeat NULL /* a graph's choice came with CUDA 12.8 */
+#endif
 
 /* ---- opening ------------------------------------------------------------------------------------------------------------ */
 

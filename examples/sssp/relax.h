@@ -35,10 +35,33 @@ struct sssp_state {
     co_u64 rounds, entries; /* so far */
 
     /* of a resident search */
-    co_u64 live; /* entries in the pool, before those that are dead */
-    co_u64 base; /* the least distance that may be in it */
-    co_u32 more; /* it goes on */
+    co_u64 live;  /* entries in the pool, once in order: before those that are dead */
+    co_u64 reach; /* up to where they lie before that */
+    co_u64 base;  /* the least distance that may be in it */
+    co_u64 size;  /* of the last round: what lies beyond `reach` is dead up to there */
+    co_u64 moved; /* sizes of all rounds */
+    co_u32 more;  /* it goes on */
+    co_u32 turn;  /* the pool of the next round */
 };
+
+#define SSSP_SIZES 16
+
+/* What a resident search is made of: rounds of either turn, of several sizes, each a few times the one before. */
+struct sssp_sizes {
+    struct sssp_state *state;
+    co_u32 *keys[2]; /* of the pools; NULL: none are dead */
+    co_u64 size[SSSP_SIZES];
+    co_u32 sizes;
+};
+
+/* Which rounds are the next: 2 * size + turn. */
+CO_INLINE co_u32 sssp_choose(const struct sssp_sizes *z, co_u64 reach, co_u32 turn)
+{
+    co_u32 c = 0;
+    while (c + 1 < z->sizes && z->size[c] < reach)
+        c++;
+    return 2 * c + turn;
+}
 
 struct sssp_chunk {
     co_u32 distance, first, edges, reserved;
@@ -49,8 +72,9 @@ struct sssp_relax {
     const co_u64 *edge;  /* target, and the weight in the upper half */
     co_u32 *distance;    /* of each node */
 
-    co_u32 *keys, *nodes;  /* the pool: entry i is nodes[i], reached at keys[i] */
-    co_u64 n;              /* of it, dead ones with it; a resident search: all room there is */
+    co_u32 *keys, *nodes; /* the pool: entry i is nodes[i], reached at keys[i] */
+    co_u64
+        n; /* of it, dead ones with it; a resident search: a size, and rounds whose entries reach beyond it do nothing */
     const co_u64 *offsets; /* of the pool's buckets: the frontier is the first that is not empty. NULL: */
     co_u32 buckets;
     co_u32
@@ -63,7 +87,7 @@ struct sssp_relax {
     struct sssp_chunk *chunk;
     co_u32 chunk_room; /* 0: no node has a long list */
 
-    /* A resident search: nobody reads sizes between rounds. The frontier dies where it lies, the dead go to the last bucket, and
+    /* A resident search: nobody on the host reads between rounds. The frontier dies where it lies, the dead go to the last bucket, and
      * the buckets' bounds, `buckets` - 1 of them, move on in memory. */
     co_u32 resident;
     co_u32 *splitters;
@@ -83,6 +107,12 @@ CO_INLINE int sssp_follow(const struct sssp_relax *r, co_u32 d, co_u64 edge, co_
 CO_INLINE co_u64 sssp_live(const struct sssp_relax *r)
 {
     return r->resident ? co_read64(&r->state->live) : r->n;
+}
+
+/* A resident search's round that is too small. */
+CO_INLINE int sssp_passes(const struct sssp_relax *r)
+{
+    return r->resident && co_read64(&r->state->reach) > r->n;
 }
 
 /* Where new entries go: behind the live ones of the same array, or to the beginning of another. */
@@ -203,10 +233,14 @@ CO_INLINE void sssp_settle(const struct sssp_relax *r, co_u64 end, co_u32 bucket
     if (!r->resident)
         return;
     co_u64 base = co_read64(&s->base) + (co_u64)bucket * r->delta;
+    co_write64(&s->reach, full ? 0 : behind + came);
     live = full ? 0 : live + came - end; /* the search is given up: further rounds do nothing */
     co_write64(&s->live, live);
     co_write64(&s->base, base);
     co_write32(&s->more, live && !full);
+    co_write32(&s->turn, co_read32(&s->turn) ^ 1);
+    co_write64(&s->size, r->n);
+    co_write64(&s->moved, co_read64(&s->moved) + r->n);
     for (co_u32 b = 0; r->offsets && b + 2 < r->buckets; b++) {
         co_u64 bound = base + (co_u64)(b + 1) * r->delta;
         co_write32(r->splitters + b, bound < SSSP_FAR ? (co_u32)bound : SSSP_FAR);
@@ -360,6 +394,8 @@ CO_KERNEL(sssp_relax, struct sssp_relax)
     const struct sssp_relax *r = args;
     co_u64 *queue = queues + co_warp() * SSSP_QUEUE, end;
     co_u32 held = 0, bucket;
+    if (sssp_passes(r))
+        return;
     end = sssp_end(r, &bucket);
     CO_EACH_WARP (base, end) {
         co_u64 i = base + co_lane();
@@ -386,6 +422,8 @@ CO_KERNEL(sssp_relax_chunks, struct sssp_relax)
     CO_SHARED(co_u64, queues, SSSP_WARPS * SSSP_QUEUE);
     const struct sssp_relax *r = args;
     co_u64 *queue = queues + co_warp() * SSSP_QUEUE;
+    if (sssp_passes(r))
+        return;
     co_u32 chunks = co_read32(&r->state->chunks), held = 0;
     co_u32 warps = co_blocks() * (co_threads() / 32);
     for (co_u32 k = co_block() * (co_threads() / 32) + co_warp(); k < chunks; k += warps) {

@@ -9,10 +9,11 @@
  * sort        the pool is sorted by distance: the frontier is what lies in the same step of `delta` as the first entry
  * none        the frontier is all of the pool: Bellman and Ford's method, with the nodes that changed
  *
- * The library takes sizes as numbers, so either the host learns after each round, by one small copy, how many entries the next
- * pool has; or (resident) all rounds go over an array of fixed size, in which entries that were taken off are dead and keep
- * the farthest distance there is. Then the buckets' bounds are splitters in memory, and nobody waits until the end. That pays
- * where pools are small and rounds many. */
+ * The library takes sizes as numbers, so either the host learns after each round how many entries the next pool has; or (resident)
+ * rounds go over arrays of a few sizes, 16,384 entries and each four times the one before, in which what lies behind the pool's entries is dead
+ * and has the farthest distance there is. Then the buckets' bounds are splitters in memory, the device chooses the rounds of the least
+ * size that will do, two at a time (if the first has left more than that, the second does nothing), and nobody waits until the end. That
+ * pays where pools are small and rounds many. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "search.h"
@@ -32,9 +33,10 @@ struct search {
     struct {
         uint32_t *keys, *nodes;
     } pool[2];
-    uint64_t room;     /* of a pool */
-    uint64_t resident; /* entries of it that a resident search goes over */
-    void *workspace;   /* of a resident search */
+    uint64_t room;  /* of a pool */
+    uint64_t least; /* entries that the smallest rounds of a resident search go over */
+    struct sssp_sizes sizes;
+    void *workspace; /* of a resident search */
     uint64_t workspace_bytes;
     struct sssp_relax round;
     uint64_t base; /* the least distance that may be in the pool */
@@ -119,7 +121,7 @@ int search_open(search **out, const machine *m, const graph *g, char why[256])
     s->round.chunk_room = chunks;
     s->round.state = s->state;
     s->round.splitters = s->splitters;
-    s->resident = 1 << 14;
+    s->least = 1 << 14;
     return status ? library(s, status, "memory for the graph", why)
                   : pools_make(s, (uint64_t)g->nodes * 3 + 4096, why);
 }
@@ -191,7 +193,7 @@ static void near_round(search *s, int to, uint64_t n)
     r->delta = s->plan.delta;
     r->new_keys = resident ? r->keys : r->keys + n;
     r->new_nodes = resident ? r->nodes : r->nodes + n;
-    r->room = resident ? n : s->room - n;
+    r->room = resident ? s->room : s->room - n;
 }
 
 /* All of the other pool, n entries from `at` on, is relaxed; what it reaches goes to pool `to`. */
@@ -243,14 +245,15 @@ static cohort_status begin(search *s)
 {
     cohort_context *context = s->m->context;
     const uint32_t near = 0;
-    const struct sssp_state state = {.live = 1, .more = 1};
+    const struct sssp_state state = {.live = 1, .reach = 1, .more = 1, .size = s->room};
     cohort_status status = cohort_fill(context, s->distance, 0xff, (uint64_t)s->g->nodes * 4);
     if (!status)
         status = cohort_copy(context, (uint32_t *)s->distance + s->plan.source, &near, 4);
-    if (!status && s->plan.resident)
-        status = cohort_fill(context, s->pool[0].keys, 0xff, s->resident * 4);
-    if (!status && s->plan.resident)
-        status = cohort_fill(context, s->pool[0].nodes, 0, s->resident * 4);
+    for (int i = 0; i < 2 && s->plan.resident && !status; i++) {
+        status = cohort_fill(context, s->pool[i].keys, 0xff, s->room * 4);
+        if (!status)
+            status = cohort_fill(context, s->pool[i].nodes, 0, s->room * 4);
+    }
     if (!status && s->plan.resident)
         status = bounds_begin(s);
     if (!status)
@@ -310,53 +313,83 @@ static int rounds_run(search *s, search_result *result)
 
 /* ---- resident ----------------------------------------------------------------------------------------------------------- */
 
-/* There and back, so that it can be done again. */
-static int two_rounds(void *arg)
+/* Two rounds, there and back. */
+static int two_rounds(void *arg, unsigned which)
 {
     search *s = arg;
-    uint64_t n = s->plan.how == BUCKETING_NONE ? s->room : s->resident;
-    return round_enqueue(s, 1, 0, n) || round_enqueue(s, 0, 0, n) ? -1 : 0;
+    uint64_t n = s->sizes.size[which / 2];
+    int turn = which % 2;
+    return round_enqueue(s, !turn, 0, n) || round_enqueue(s, turn, 0, n) ? -1 : 0;
+}
+
+/* The next rounds, and before them what they would find beyond the pool's entries is killed, where no round has done so. */
+static int next_rounds(search *s, const struct sssp_state *state)
+{
+    unsigned which = sssp_choose(&s->sizes, state->reach, state->turn);
+    uint64_t from = state->reach > state->size ? state->reach : state->size, to = s->sizes.size[which / 2];
+    uint32_t *keys = s->sizes.keys[state->turn];
+    cohort_status status =
+        keys && from < to ? cohort_fill(s->m->context, keys + from, 0xff, (to - from) * 4) : COHORT_OK;
+    return status ? library(s, status, "a round", s->why) : two_rounds(s, which);
 }
 
 static int repeat_by_host(search *s, double *seconds)
 {
-    struct sssp_state state = {.more = 1};
+    struct sssp_state state;
     double start = now();
+    if (fetch_state(s, &state))
+        return -1;
     while (state.more)
-        if (two_rounds(s) || fetch_state(s, &state))
+        if (next_rounds(s, &state) || fetch_state(s, &state))
             return -1;
     *seconds = now() - start;
     return 0;
 }
 
-/* Workspace of its own, which a recorded call keeps. */
+static void sizes_make(search *s)
+{
+    struct sssp_sizes *z = &s->sizes;
+    uint64_t size = s->least;
+    z->sizes = 0;
+    for (; size < s->room && z->sizes + 1 < SSSP_SIZES; size *= 4)
+        z->size[z->sizes++] = size;
+    z->size[z->sizes++] = s->room;
+    z->state = s->state;
+    for (int i = 0; i < 2; i++)
+        z->keys[i] = s->plan.how == BUCKETING_NONE ? NULL : s->pool[i].keys;
+}
+
+/* Workspace of its own, which recorded calls keep. */
 static cohort_status resident_make(search *s)
 {
-    uint64_t need = 0;
+    uint64_t most = 0;
     cohort_status status = COHORT_OK;
     cohort_free(s->m->context, s->workspace);
     s->workspace = NULL;
     s->workspace_bytes = 0;
-    if (s->plan.how == BUCKETING_NONE)
-        return COHORT_OK;
-    status = s->plan.how == BUCKETING_SORT ? sort_pool(s, 1, 0, s->resident, &need)
-                                           : split_pool(s, 1, 0, s->resident, &need);
-    if (!status && need)
-        status = place(s, &s->workspace, need, NULL);
-    s->workspace_bytes = s->workspace ? need : 0;
+    sizes_make(s);
+    for (unsigned i = 0; i < s->sizes.sizes && s->plan.how != BUCKETING_NONE && !status; i++) {
+        uint64_t need = 0, n = s->sizes.size[i];
+        status = s->plan.how == BUCKETING_SORT ? sort_pool(s, 1, 0, n, &need) : split_pool(s, 1, 0, n, &need);
+        most = need > most ? need : most;
+    }
+    if (!status && most)
+        status = place(s, &s->workspace, most, NULL);
+    s->workspace_bytes = s->workspace ? most : 0;
     return status;
 }
 
-/* Two rounds in vain first: what the library makes when it is called so for the first time, it has then made. */
+/* All rounds once in vain: what the library makes when it is called so for the first time, it has then made. */
 static int resident_run(search *s, search_result *result)
 {
     struct sssp_state state;
-    if (two_rounds(s))
-        return -1;
+    for (unsigned i = 0; i < s->sizes.sizes; i++)
+        if (two_rounds(s, 2 * i))
+            return -1;
     cohort_status status = begin(s);
     if (status)
         return library(s, status, "the search's beginning", s->why);
-    int failed = s->m->repeat ? s->m->repeat(s->m->self, two_rounds, s, s->state, &result->seconds)
+    int failed = s->m->repeat ? s->m->repeat(s->m->self, two_rounds, s, &s->sizes, &result->seconds)
                               : repeat_by_host(s, &result->seconds);
     if (failed)
         return *s->why ? -1 : (snprintf(s->why, 256, "the loop failed on the %s", s->m->name), -1);
@@ -364,7 +397,7 @@ static int resident_run(search *s, search_result *result)
         return -1;
     result->rounds = state.rounds;
     result->entries = state.entries;
-    result->moved = state.rounds * s->resident;
+    result->moved = state.moved;
     return state.full ? 1 : 0;
 }
 
@@ -378,7 +411,6 @@ int search_run(search *s, const search_plan *plan, search_result *result, char w
     s->why = why;
     *why = 0;
     while (again > 0) {
-        s->resident = s->resident < s->room ? s->resident : s->room;
         cohort_status status = begin(s);
         memset(result, 0, sizeof *result);
         if (!status && plan->resident)
@@ -386,9 +418,7 @@ int search_run(search *s, const search_plan *plan, search_result *result, char w
         if (status)
             return library(s, status, "the search's beginning", why);
         again = plan->resident ? resident_run(s, result) : rounds_run(s, result);
-        if (again > 0 && plan->resident && plan->how != BUCKETING_NONE && 2 * s->resident <= s->room)
-            s->resident *= 2;
-        else if (again > 0 && pools_make(s, 2 * s->room, why))
+        if (again > 0 && pools_make(s, 2 * s->room, why))
             return -1;
     }
     return again;

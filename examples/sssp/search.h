@@ -8,6 +8,7 @@
 #include "graph.h"
 
 struct sssp_relax;
+struct sssp_sizes;
 struct sssp_state;
 
 /* What does the rounds: the host's threads, or a GPU. The functions return 0, or -1. */
@@ -19,10 +20,10 @@ typedef struct machine {
     int (*relax)(void *self, const struct sssp_relax *round);
     /* Waits, and brings the state to the host. */
     int (*fetch)(void *self, struct sssp_state *to, const struct sssp_state *from);
-    /* Does `work`, which enqueues rounds, again and again while state->more, without the host between; tells how long it took.
-     * NULL: it cannot. */
-    int (*repeat)(void *self, int (*work)(void *arg), void *arg, const struct sssp_state *state,
-                  double *seconds);
+    /* Does `work`, which enqueues the rounds that sssp_choose has named, again and again while state->more, without the host between,
+     * and before it kills what lies between the pool's entries and the end of its size; tells how long it took. NULL: it cannot. */
+    int (*repeat)(void *self, int (*work)(void *arg, unsigned which), void *arg,
+                  const struct sssp_sizes *sizes, double *seconds);
     void (*close)(void *self);
 } machine;
 

@@ -31,6 +31,8 @@ static int relax(void *self, const struct sssp_relax *round)
 {
     team *t = self;
     co_u32 bucket;
+    if (sssp_passes(round))
+        return 0;
     t->round = *round;
     t->taken = 0;
     if (!round->offsets && round->delta)
