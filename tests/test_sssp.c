@@ -76,15 +76,22 @@ static void search_all(struct test *t, const graph *g, uint32_t source, uint64_t
     if (room)
         REQUIREF(t, !pools_make(s, room, why), "%s", why);
     s->least = t->kind == TEST_SIM ? 16 : 64;
-    for (int how = 0; how < 2 * BUCKETINGS; how++)
+    for (int how = 0; how < 2 * BUCKETINGS; how++) {
+        if (how == BUCKETINGS + BUCKETING_STEPS)
+            continue;
         for (uint32_t delta = 3; delta < 5000 && !t->failures; delta *= 40) {
-            search_plan plan = {(bucketing)(how % BUCKETINGS), source, delta,
+            uint32_t wide = how % BUCKETINGS != BUCKETING_STEPS ? delta
+                            : delta == 3                        ? 2
+                            : delta == 120                      ? 128
+                                                                : 4096;
+            search_plan plan = {(bucketing)(how % BUCKETINGS), source, wide,
                                 delta == 3     ? 2
                                 : delta == 120 ? 32
                                                : 200,
                                 how >= BUCKETINGS};
             compare(t, s, g, &plan, right);
         }
+    }
     search_close(s);
     free(right);
 }

@@ -29,9 +29,9 @@ struct sssp_state {
     co_u32 chunks, done; /* chunks of long lists; blocks that are through */
 
     /* what the last round has told */
-    co_u64 end;  /* of its frontier */
-    co_u64 came; /* entries put in */
-    co_u32 bucket, full;
+    co_u64 end;             /* of its frontier */
+    co_u64 came;            /* entries put in */
+    co_u32 bucket, full;    /* of a multisplit from the least on; of a sorted pool from distance 0 on */
     co_u64 rounds, entries; /* so far */
 
     /* of a resident search */
@@ -195,8 +195,10 @@ CO_INLINE co_u64 sssp_end(const struct sssp_relax *r, co_u32 *bucket)
     *bucket = 0;
     if (!live || (!r->offsets && !r->delta))
         return live;
-    if (!r->offsets)
-        return co_read64(&r->state->end); /* sssp_find was there */
+    if (!r->offsets) { /* sssp_find was there */
+        *bucket = co_read32(&r->state->bucket);
+        return co_read64(&r->state->end);
+    }
     *bucket = sssp_bucket(r);
     return co_read64(r->offsets + *bucket + 1);
 }
@@ -232,7 +234,7 @@ CO_INLINE void sssp_settle(const struct sssp_relax *r, co_u64 end, co_u32 bucket
     sssp_tell(r);
     if (!r->resident)
         return;
-    co_u64 base = co_read64(&s->base) + (co_u64)bucket * r->delta;
+    co_u64 base = co_read64(&s->base) + (r->offsets ? (co_u64)bucket * r->delta : 0);
     co_write64(&s->reach, full ? 0 : behind + came);
     live = full ? 0 : live + came - end; /* the search is given up: further rounds do nothing */
     co_write64(&s->live, live);
@@ -348,7 +350,7 @@ CO_INLINE co_u32 sssp_warp_edges(const struct sssp_relax *r, co_u64 *queue, co_u
             co_u32 from = co_shuffle32(CO_FULL_WARP, first - before, owner);
             distance[k] = co_shuffle32(CO_FULL_WARP, d, owner);
             distance[k] = at < all ? distance[k] : SSSP_FAR;
-            edge[k] = at < all ? co_read64(r->edge + (co_u32)(from + at)) : 0;
+            edge[k] = at < all ? co_read_stream64(r->edge + (co_u32)(from + at)) : 0;
         }
         held = sssp_follow_all(r, queue, held, distance, edge);
     }
@@ -383,9 +385,13 @@ CO_INLINE int sssp_is_last(const struct sssp_relax *r)
 /* One warp, before the round of a sorted pool: where its frontier ends. */
 CO_KERNEL(sssp_find, struct sssp_relax)
 {
-    co_u64 end = sssp_live(args) ? sssp_sorted_end(args) : 0;
-    if (co_lane() == 0)
+    if (sssp_live(args) == 0)
+        return;
+    co_u64 end = sssp_sorted_end(args);
+    if (co_lane() == 0) {
         co_write64(&args->state->end, end);
+        co_write32(&args->state->bucket, co_read32(args->keys) / args->delta);
+    }
 }
 
 CO_KERNEL(sssp_relax, struct sssp_relax)
@@ -435,7 +441,7 @@ CO_KERNEL(sssp_relax_chunks, struct sssp_relax)
             CO_EACH_ITEM (k, SSSP_AT_ONCE) {
                 co_u32 at = base + k * 32 + co_lane();
                 distance[k] = at < edges ? d : SSSP_FAR;
-                edge[k] = at < edges ? co_read64(r->edge + first + at) : 0;
+                edge[k] = at < edges ? co_read_stream64(r->edge + first + at) : 0;
             }
             held = sssp_follow_all(r, queue, held, distance, edge);
         }

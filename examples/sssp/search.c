@@ -7,6 +7,7 @@
  * multisplit  the pool is split into buckets `delta` wide, from the least distance that may be in it: the frontier is the first that
  *             is not empty. What is beyond the last bucket waits in it
  * sort        the pool is sorted by distance: the frontier is what lies in the same step of `delta` as the first entry
+ * steps       the pool is sorted by the number of the step alone, the distance without its low bits: as many passes fewer
  * none        the frontier is all of the pool: Bellman and Ford's method, with the nodes that changed
  *
  * The library takes sizes as numbers, so either the host learns after each round how many entries the next pool has; or (resident)
@@ -165,9 +166,25 @@ static cohort_status split_pool(search *s, int to, uint64_t at, uint64_t n, uint
     return need ? cohort_multisplit_workspace(s->m->context, &d, need) : cohort_multisplit(s->m->context, &d);
 }
 
+/* Bits of what no distance in the pool reaches: all were put in from nodes of this step or of one before it. */
+static uint32_t highest_bit(const search *s)
+{
+    uint64_t beyond = s->base + s->plan.delta + s->g->heaviest;
+    uint32_t bits = 1;
+    while (bits < 32 && beyond >> bits)
+        bits++;
+    return bits;
+}
+
 static cohort_status sort_pool(search *s, int to, uint64_t at, uint64_t n, uint64_t *need)
 {
     cohort_sort_desc d = COHORT_SORT_INIT;
+    if (s->plan.how == BUCKETING_STEPS) {
+        while (2u << d.low_bit <= s->plan.delta)
+            d.low_bit++;
+        d.high_bit = highest_bit(s);
+        d.high_bit = d.high_bit > d.low_bit ? d.high_bit : d.low_bit + 1;
+    }
     cohort_column nodes = {s->pool[!to].nodes + at, s->pool[to].nodes, 4};
     d.n = n;
     d.order = COHORT_ORDER_U32;
@@ -218,8 +235,8 @@ static int round_enqueue(search *s, int to, uint64_t at, uint64_t n)
     if (s->plan.how == BUCKETING_NONE) {
         whole_round(s, to, at, n);
     } else {
-        status =
-            s->plan.how == BUCKETING_SORT ? sort_pool(s, to, at, n, NULL) : split_pool(s, to, at, n, NULL);
+        status = s->plan.how == BUCKETING_MULTISPLIT ? split_pool(s, to, at, n, NULL)
+                                                     : sort_pool(s, to, at, n, NULL);
         near_round(s, to, n);
     }
     if (status)
@@ -294,14 +311,15 @@ static int rounds_run(search *s, search_result *result)
         result->moved += n;
         if (state.full)
             return 1;
-        s->base += (uint64_t)state.bucket * s->plan.delta;
+        s->base = s->plan.how == BUCKETING_MULTISPLIT ? s->base + (uint64_t)state.bucket * s->plan.delta
+                                                      : (uint64_t)state.bucket * s->plan.delta;
         if (s->plan.how == BUCKETING_NONE) {
             at = 0;
             n = state.came;
         } else if (state.end == n && !state.came) {
             n = 0;
-        } else { /* a few that were taken off stay, dead */
-            at = state.end / SSSP_ALIGN * SSSP_ALIGN;
+        } else { /* a few that were taken off stay, dead; not where the dead may be taken for others */
+            at = s->plan.how == BUCKETING_STEPS ? state.end : state.end / SSSP_ALIGN * SSSP_ALIGN;
             n += state.came - at;
         }
     }
@@ -370,7 +388,8 @@ static cohort_status resident_make(search *s)
     sizes_make(s);
     for (unsigned i = 0; i < s->sizes.sizes && s->plan.how != BUCKETING_NONE && !status; i++) {
         uint64_t need = 0, n = s->sizes.size[i];
-        status = s->plan.how == BUCKETING_SORT ? sort_pool(s, 1, 0, n, &need) : split_pool(s, 1, 0, n, &need);
+        status = s->plan.how == BUCKETING_MULTISPLIT ? split_pool(s, 1, 0, n, &need)
+                                                     : sort_pool(s, 1, 0, n, &need);
         most = need > most ? need : most;
     }
     if (!status && most)

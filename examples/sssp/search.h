@@ -31,7 +31,13 @@ typedef struct machine {
 int threads_open(machine *m, unsigned threads, char why[256]);
 int cuda_open(machine *m, const char *device, char why[256]); /* cuda.cu; only if SSSP_CUDA is defined */
 
-typedef enum bucketing { BUCKETING_MULTISPLIT, BUCKETING_SORT, BUCKETING_NONE, BUCKETINGS } bucketing;
+typedef enum bucketing {
+    BUCKETING_MULTISPLIT,
+    BUCKETING_SORT,
+    BUCKETING_STEPS, /* delta a power of two, not resident: among entries of the last step the dead would be lost */
+    BUCKETING_NONE,
+    BUCKETINGS
+} bucketing;
 
 enum { SEARCH_BUCKETS = 256 };
 

@@ -35,8 +35,10 @@ static int relax(void *self, const struct sssp_relax *round)
         return 0;
     t->round = *round;
     t->taken = 0;
-    if (!round->offsets && round->delta)
-        round->state->end = sssp_live(round) ? sssp_sorted_end(round) : 0;
+    if (!round->offsets && round->delta && sssp_live(round)) {
+        round->state->end = sssp_sorted_end(round);
+        round->state->bucket = round->keys[0] / round->delta;
+    }
     t->end = sssp_end(round, &bucket);
     team_run(t->end < FEW ? 1 : t->threads, relax_share, t);
     sssp_settle(round, t->end, bucket);

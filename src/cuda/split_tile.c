@@ -202,21 +202,21 @@ static cohort_status tally(cohort_context *context, const struct pass *p)
                            (step.buckets + 1) * 4, &step);
 }
 
-static cohort_status place(cohort_context *context, const struct pass *p, const char *before, uint64_t tiles)
+static cohort_status place(cohort_context *context, const struct pass *p, const char *what, uint64_t tiles)
 {
     static const char *const forms[] = {"field", "loose", "ranged", "test", "remainder"};
     static const char *const kinds[] = {"keys", "columns", "twins"};
     const struct split_tuning *t = p->tuning;
     char name[64];
-    snprintf(name, sizeof name, "multisplit_%s%s_%u_%u_%ux%u_%s", before, kinds[t->columns], t->widest,
-             t->bits, t->items, t->threads, forms[p->form]);
+    snprintf(name, sizeof name, "%s_%s_%u_%u_%ux%u_%s", what, kinds[t->columns], t->widest, t->bits, t->items,
+             t->threads, forms[p->form]);
     return gpu_launch_grid(context, name, (unsigned)tiles, t->threads,
                            split_layout(t->bits, t->items, t->threads, t->widest).end, &p->step);
 }
 
 cohort_status tile_place(cohort_context *context, const struct pass *p)
 {
-    return place(context, p, "", p->step.spans * p->step.tiles);
+    return place(context, p, "multisplit", p->step.spans * p->step.tiles);
 }
 
 static cohort_status clear(cohort_context *context, const struct pass *p)
@@ -258,7 +258,7 @@ int split_by_itself(cohort_context *context, const struct split *s, int ask, coh
     p.tuning = split_alone_tuning_for(gpu_of(context), s->n, step->buckets, pass_widest(step), kind_of(&p));
     step->way = SPLIT_BY_ITSELF;
     if (p.tuning)
-        *status = ask ? COHORT_OK : place(context, &p, "alone_", 1);
+        *status = ask ? COHORT_OK : place(context, &p, "split_alone", 1);
     return p.tuning != NULL;
 }
 

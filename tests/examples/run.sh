@@ -58,7 +58,7 @@ a 3 4 4
 a 4 5 4
 a 5 1 4
 a 1 4 9'
-for how in multisplit sort none; do
+for how in multisplit sort steps none; do
     ways="${ways:-}${ways:+
 }$how: 5 nodes reached, the farthest at 13, 34 in all: as Dijkstra's"
     nets="${nets:-}${nets:+
