@@ -46,6 +46,9 @@ struct sssp_state {
 
 #define SSSP_SIZES 16
 
+/* Why a search is given up: entries were lost; or all live entries are in the bucket of the dead. */
+enum { SSSP_FULL = 1, SSSP_BEYOND = 2 };
+
 /* What a resident search is made of: rounds of either turn, of several sizes, each a few times the one before. */
 struct sssp_sizes {
     struct sssp_state *state;
@@ -87,10 +90,10 @@ struct sssp_relax {
     struct sssp_chunk *chunk;
     co_u32 chunk_room; /* 0: no node has a long list */
 
-    /* A resident search: nobody on the host reads between rounds. The frontier dies where it lies, the dead go to the last bucket, and
-     * the buckets' bounds, `buckets` - 1 of them, move on in memory. */
+    /* A resident search: nobody on the host reads between rounds. The frontier dies where it lies, the dead go to the last bucket. The
+     * buckets' bounds stay, or `buckets` - 1 of them move on in memory. */
     co_u32 resident;
-    co_u32 *splitters;
+    co_u32 *splitters; /* NULL: they stay */
 };
 
 /* Follows an edge from a node at distance d. Is its target nearer now? Then entry is the target, and its distance above. */
@@ -221,7 +224,8 @@ CO_INLINE void sssp_settle(const struct sssp_relax *r, co_u64 end, co_u32 bucket
 {
     struct sssp_state *s = r->state;
     co_u64 came = co_load64(&s->pushed), behind = sssp_behind(r), live = sssp_live(r);
-    co_u32 full = co_read32(&s->full) || came > r->room - behind;
+    co_u32 full = co_read32(&s->full) | (came > r->room - behind ? SSSP_FULL : 0) |
+                  (r->resident && r->offsets && live && !end ? SSSP_BEYOND : 0);
     co_write64(&s->end, end);
     co_write64(&s->came, came);
     co_write32(&s->bucket, bucket);
@@ -243,7 +247,7 @@ CO_INLINE void sssp_settle(const struct sssp_relax *r, co_u64 end, co_u32 bucket
     co_write32(&s->turn, co_read32(&s->turn) ^ 1);
     co_write64(&s->size, r->n);
     co_write64(&s->moved, co_read64(&s->moved) + r->n);
-    for (co_u32 b = 0; r->offsets && b + 2 < r->buckets; b++) {
+    for (co_u32 b = 0; r->splitters && r->offsets && b + 2 < r->buckets; b++) {
         co_u64 bound = base + (co_u64)(b + 1) * r->delta;
         co_write32(r->splitters + b, bound < SSSP_FAR ? (co_u32)bound : SSSP_FAR);
     }

@@ -11,8 +11,9 @@
  * none        the frontier is all of the pool: Bellman and Ford's method, with the nodes that changed
  *
  * The library takes sizes as numbers, so either the host learns after each round how many entries the next pool has; or (resident)
- * rounds go over arrays of a few sizes, 16,384 entries and each four times the one before, in which what lies behind the pool's entries is dead
- * and has the farthest distance there is. Then the buckets' bounds are splitters in memory, the device chooses the rounds of the least
+ * rounds go over arrays of a few sizes, 16,384 entries and each twice the one before, in which what lies behind the pool's entries is dead
+ * and has the farthest distance there is. Then buckets are numbered from distance 0 on, if 256 of them
+ * come as far as the farthest node; else their bounds are splitters in memory and move on. The device chooses the rounds of the least
  * size that will do, two at a time (if the first has left more than that, the second does nothing), and nobody waits until the end. That
  * pays where pools are small and rounds many. */
 #define _POSIX_C_SOURCE 200809L
@@ -37,7 +38,9 @@ struct search {
     uint64_t room;  /* of a pool */
     uint64_t least; /* entries that the smallest rounds of a resident search go over */
     struct sssp_sizes sizes;
-    void *workspace; /* of a resident search */
+    uint32_t fixed;       /* buckets of a resident search that are numbered from 0 on; 0: their bounds move */
+    uint32_t fixed_delta; /* and how wide they were */
+    void *workspace;      /* of a resident search */
     uint64_t workspace_bytes;
     struct sssp_relax round;
     uint64_t base; /* the least distance that may be in the pool */
@@ -121,7 +124,6 @@ int search_open(search **out, const machine *m, const graph *g, char why[256])
     s->round.chunk = s->chunk;
     s->round.chunk_room = chunks;
     s->round.state = s->state;
-    s->round.splitters = s->splitters;
     s->least = 1 << 14;
     return status ? library(s, status, "memory for the graph", why)
                   : pools_make(s, (uint64_t)g->nodes * 3 + 4096, why);
@@ -147,14 +149,19 @@ int search_distances(search *s, uint32_t *distance, char why[256])
 
 /* ---- rounds ------------------------------------------------------------------------------------------------------------- */
 
+static uint32_t buckets_of(const search *s)
+{
+    return s->plan.resident && s->fixed ? s->fixed : s->plan.buckets;
+}
+
 static cohort_status split_pool(search *s, int to, uint64_t at, uint64_t n, uint64_t *need)
 {
     cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
     cohort_column nodes = {s->pool[!to].nodes + at, s->pool[to].nodes, 4};
     d.n = n;
-    d.buckets = s->plan.buckets;
-    d.fn = s->plan.resident ? cohort_fn_splitters(s->splitters, s->plan.buckets - 1)
-                            : cohort_fn_delta(s->base, s->plan.delta);
+    d.buckets = buckets_of(s);
+    d.fn = s->plan.resident && !s->fixed ? cohort_fn_splitters(s->splitters, s->plan.buckets - 1)
+                                         : cohort_fn_delta(s->base, s->plan.delta);
     d.keys = s->pool[!to].keys + at;
     d.keys_out = s->pool[to].keys;
     d.columns = 1;
@@ -206,7 +213,8 @@ static void near_round(search *s, int to, uint64_t n)
     r->nodes = s->pool[to].nodes;
     r->n = n;
     r->offsets = s->plan.how == BUCKETING_MULTISPLIT ? s->offsets : NULL;
-    r->buckets = s->plan.buckets;
+    r->buckets = buckets_of(s);
+    r->splitters = s->fixed ? NULL : s->splitters;
     r->delta = s->plan.delta;
     r->new_keys = resident ? r->keys : r->keys + n;
     r->new_nodes = resident ? r->nodes : r->nodes + n;
@@ -299,7 +307,7 @@ static int fetch_state(search *s, struct sssp_state *state)
     return snprintf(s->why, 256, "what a round has told could not be fetched from the %s", s->m->name), -1;
 }
 
-/* 1: the pool was too small, and entries were lost. */
+/* SSSP_FULL: the pool was too small, and entries were lost. */
 static int rounds_run(search *s, search_result *result)
 {
     uint64_t at = 0, n = 1;
@@ -310,7 +318,7 @@ static int rounds_run(search *s, search_result *result)
             return -1;
         result->moved += n;
         if (state.full)
-            return 1;
+            return SSSP_FULL;
         s->base = s->plan.how == BUCKETING_MULTISPLIT ? s->base + (uint64_t)state.bucket * s->plan.delta
                                                       : (uint64_t)state.bucket * s->plan.delta;
         if (s->plan.how == BUCKETING_NONE) {
@@ -369,7 +377,7 @@ static void sizes_make(search *s)
     struct sssp_sizes *z = &s->sizes;
     uint64_t size = s->least;
     z->sizes = 0;
-    for (; size < s->room && z->sizes + 1 < SSSP_SIZES; size *= 4)
+    for (; size < s->room && z->sizes + 1 < SSSP_SIZES; size *= 2)
         z->size[z->sizes++] = size;
     z->size[z->sizes++] = s->room;
     z->state = s->state;
@@ -417,15 +425,28 @@ static int resident_run(search *s, search_result *result)
     result->rounds = state.rounds;
     result->entries = state.entries;
     result->moved = state.moved;
-    return state.full ? 1 : 0;
+    return (int)state.full;
 }
 
 /* ---- a search ----------------------------------------------------------------------------------------------------------- */
 
-/* A pool that turns out too small is doubled, and the search begins again. */
+/* What did not do: a pool is doubled; buckets become four times as many, and in the end such as move. */
+static int enlarge(search *s, int why_not, char why[256])
+{
+    if (why_not & SSSP_FULL)
+        return pools_make(s, 2 * s->room, why);
+    s->fixed = s->fixed < SEARCH_BUCKETS ? s->fixed * 4 : 0;
+    s->fixed = s->fixed < SEARCH_BUCKETS ? s->fixed : SEARCH_BUCKETS;
+    return 0;
+}
+
+/* What turns out too small is enlarged, also for later searches, and the search begins again. */
 int search_run(search *s, const search_plan *plan, search_result *result, char why[256])
 {
     int again = 1;
+    if (plan->delta != s->fixed_delta || plan->buckets != s->plan.buckets)
+        s->fixed = plan->buckets;
+    s->fixed_delta = plan->delta;
     s->plan = *plan;
     s->why = why;
     *why = 0;
@@ -437,7 +458,7 @@ int search_run(search *s, const search_plan *plan, search_result *result, char w
         if (status)
             return library(s, status, "the search's beginning", why);
         again = plan->resident ? resident_run(s, result) : rounds_run(s, result);
-        if (again > 0 && pools_make(s, 2 * s->room, why))
+        if (again > 0 && enlarge(s, again, why))
             return -1;
     }
     return again;
