@@ -20,7 +20,7 @@
  * multisplit: faster than one by one. It takes workspace of about the arrays' size; without it the batch goes one by one.
  * On a CPU of several threads a batch of 32,768 entries a thread and more that puts in, changes or erases keys of a table with two pages of
  * 64 KiB a thread is split by ranges of pages, each done by one thread without atomics. The workspace, the arrays' size and some
- * more, is bounded: a slice at a time, of a quarter as many entries as the table has slots, or a million.
+ * more, is bounded: a slice at a time, of half as many entries as the table has slots, or a million.
  *
  * Order. Entries of one batch are processed in no order; see `winner` for duplicates. Batches on one context
  * happen one after the other. */

@@ -18,12 +18,12 @@
 
 #define GRAIN        8192u /* entries whose ranges a thread makes at a time */
 #define REPORT_GRAIN (1u << 20)
-#define RANGE_BYTES  (1ull << 20) /* of the table: what a core's second cache holds, next to the entries */
+#define RANGE_BYTES  (1ull << 19) /* of the table: what a core's second cache holds, next to the entries */
 #define RANGE_LEAST  2048u        /* entries of a range, on average, */
 #define EACH_LEAST   8u           /* but so many ranges a thread, where there are pages for them */
 #define LEAST        (1ull << 15) /* entries a thread of a batch that pays */
 #define SLICE_LEAST  (1ull << 20) /* entries of a slice; more for tables of more slots: */
-#define SLICE_SHARE  4            /* one entry for so many slots */
+#define SLICE_SHARE  2            /* one entry for so many slots */
 
 struct plan {
     struct map_batch batch; /* a slice */

@@ -11,12 +11,15 @@
 
 #include <string.h>
 
-#define GROUP          16u /* entries between two requests to the memory */
-#define LANES          4u
-#define TWO_LEAST      8u  /* buckets from which on, */
-#define TWO_MOST       64u /* and up to which two entries are counted at once */
-#define LINE           64u
-#define PARTS_EACH     16u    /* parts a thread, */
+#define GROUP      16u /* entries between two requests to the memory */
+#define LANES      4u
+#define TWO_LEAST  8u  /* buckets from which on, */
+#define TWO_MOST   64u /* and up to which two entries are counted at once */
+#define LINE       64u
+#define PARTS_EACH 16u /* parts a thread, */
+#define PARTS_FEW  4u  /* or so few, */
+#define PART_MANY \
+    4096u /* if that makes them of so many entries of each bucket, whose first and last lines are dear; */
 #define PART_LEAST     32768u /* of so many entries and, */
 #define PART_BUCKET    64u    /* so many of each bucket, at least, */
 #define PART_MOST      (1ull << 31)
@@ -51,8 +54,9 @@ static void own_room(const struct cpu_pass *p, struct cpu_room *room, struct own
 
 static co_u32 parts_of(const struct cpu_pass *p, co_u64 threads)
 {
-    co_u64 parts =
-        least(threads > 1 ? threads * PARTS_EACH : 1, p->n / (PART_LEAST + PART_BUCKET * p->buckets));
+    co_u64 parts = least(threads * PARTS_EACH, p->n / (PART_LEAST + PART_MANY * p->buckets));
+    parts = threads == 1 ? 1 : parts > threads * PARTS_FEW ? parts : threads * PARTS_FEW;
+    parts = least(parts, p->n / (PART_LEAST + PART_BUCKET * p->buckets));
     co_u64 few = p->n / PART_MOST + 1;
     return (co_u32)(parts > few ? parts : few);
 }
