@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define SSSP_FENCE_TOLD __threadfence_system
 #include "relax.h"
 
 extern "C" {
@@ -18,7 +19,8 @@ struct gpu {
     cudaStream_t stream;
     cudaEvent_t start, stop;
     struct sssp_state *state; /* pinned */
-    int told;                 /* the rounds write what they tell there themselves */
+    int told;                 /* the rounds write what they tell there themselves, */
+    unsigned serial;          /* the last one with this number */
     unsigned blocks;
 };
 
@@ -30,6 +32,7 @@ static int relax(void *self, const struct sssp_relax *given)
     unsigned blocks = enough < g->blocks ? (unsigned)enough : g->blocks;
     g->told = !round.resident;
     round.told = g->told ? g->state : NULL;
+    round.serial = ++g->serial;
     if (!round.offsets && round.delta)
         sssp_find<<<1, 32, 0, g->stream>>>(round);
     sssp_relax<<<blocks, THREADS, 0, g->stream>>>(round);
@@ -38,12 +41,26 @@ static int relax(void *self, const struct sssp_relax *given)
     return cudaGetLastError() ? -1 : 0;
 }
 
+/* The host looks until it has been told, which is sooner than the stream's end is known; a stream that ends without is a failure. */
+static int wait_told(const struct gpu *g)
+{
+    const unsigned *serial = &g->state->serial;
+    for (unsigned turns = 1; __atomic_load_n(serial, __ATOMIC_ACQUIRE) != g->serial; turns++) {
+        cudaError_t state = turns % 65536 ? cudaErrorNotReady : cudaStreamQuery(g->stream);
+        if (state == cudaSuccess)
+            return __atomic_load_n(serial, __ATOMIC_ACQUIRE) == g->serial ? 0 : -1;
+        if (state != cudaErrorNotReady)
+            return -1;
+    }
+    return 0;
+}
+
 static int fetch(void *self, struct sssp_state *to, const struct sssp_state *from)
 {
     struct gpu *g = (struct gpu *)self;
-    if (!g->told && cudaMemcpyAsync(g->state, from, sizeof *to, cudaMemcpyDeviceToHost, g->stream))
-        return -1;
-    if (cudaStreamSynchronize(g->stream))
+    if (g->told ? wait_told(g)
+                : cudaMemcpyAsync(g->state, from, sizeof *to, cudaMemcpyDeviceToHost, g->stream) ||
+                      cudaStreamSynchronize(g->stream))
         return -1;
     *to = *g->state;
     return 0;

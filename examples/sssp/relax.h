@@ -19,6 +19,9 @@
 #ifndef SSSP_LONG
 #    define SSSP_LONG 256u /* edges of a node from which on they are cut into chunks */
 #endif
+#ifndef SSSP_FENCE_TOLD
+#    define SSSP_FENCE_TOLD co_fence /* before the host may see that it was told */
+#endif
 #ifndef SSSP_AT_ONCE
 #    define SSSP_AT_ONCE 4 /* edges that a lane has under way */
 #endif
@@ -33,6 +36,7 @@ struct sssp_state {
     co_u64 came;            /* entries put in */
     co_u32 bucket, full;    /* of a multisplit from the least on; of a sorted pool from distance 0 on */
     co_u64 rounds, entries; /* so far */
+    co_u32 serial;          /* which round has told, where the host reads it: written last */
 
     /* of a resident search */
     co_u64 live;  /* entries in the pool, once in order: before those that are dead */
@@ -86,6 +90,7 @@ struct sssp_relax {
     co_u32 *new_keys, *new_nodes; /* where new entries go; of a resident search behind the live ones */
     co_u64 room;                  /* for so many; what is beyond is counted, and lost */
     struct sssp_state *state;
+    co_u32 serial;           /* of the round */
     struct sssp_state *told; /* where the host reads what the round has told; NULL: it fetches the state */
     struct sssp_chunk *chunk;
     co_u32 chunk_room; /* 0: no node has a long list */
@@ -217,6 +222,8 @@ CO_INLINE void sssp_tell(const struct sssp_relax *r)
     co_write32(&r->told->full, co_read32(&s->full));
     co_write64(&r->told->rounds, co_read64(&s->rounds));
     co_write64(&r->told->entries, co_read64(&s->entries));
+    SSSP_FENCE_TOLD();
+    co_store32(&r->told->serial, r->serial);
 }
 
 /* When all are through: what the round has come to, and where the next one stands. */
