@@ -40,7 +40,7 @@ void plan_shape(struct plan *p, struct shape shape)
 static struct shape draw_shape(cohort_width width, enum family family, struct dice *d)
 {
     static const uint32_t masks[FAMILIES][4] = {{0, 0, 1, 3}, {1, 1, 3, 3}, {0, 0, 0, 1},
-                                                {0, 0, 1, 1}, {0, 1, 1, 3}, {0, 0, 1, 1}};
+                                                {0, 1, 3, 3}, {0, 1, 1, 3}, {0, 0, 1, 1}};
     struct shape s = {.width = width, .pages = 1, .reach = 1};
     s.mask = masks[family][dice_below(d, 4)];
     s.linear = dice_below(d, 3) == 0;

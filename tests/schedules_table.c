@@ -77,11 +77,20 @@ uint32_t table_home_bucket(const struct shape *s, uint64_t key)
     return (uint32_t)test_mix(key ^ s->seed) & s->mask;
 }
 
+/* The `b`th bucket of a walk through a page by pairs: this one and its partner, then in the next pair the other way round. */
+static uint64_t walk_bucket(uint64_t home, uint64_t step, uint64_t b, uint64_t mask)
+{
+    uint64_t pair = (home / 2 + b / 2 * step) & (mask / 2), other = b % 4 == 1 || b % 4 == 2;
+    return pair * 2 + (home % 2 ^ other);
+}
+
 uint64_t table_walk(const struct shape *s, uint64_t key, uint64_t *slots)
 {
     uint64_t hash = test_mix(key ^ s->seed), words = 32 / table_slot_bytes(s), n = 0;
-    uint64_t buckets = (uint64_t)s->mask + 1, step = s->linear ? 1 : (hash >> 16 | 1);
-    uint64_t stretch = buckets / 16 ? buckets / 16 : 1; /* buckets of a page in the first round */
+    uint64_t buckets = (uint64_t)s->mask + 1, step = hash >> 16 | 1, home = table_home_bucket(s, key);
+    uint64_t stretch = buckets >= 32 ? buckets / 8
+                       : s->mask     ? 2
+                                     : 1; /* buckets of a page in the first round */
     if (key >= table_empty_key(s) - 1) {
         slots[0] = table_slots(s) + (table_empty_key(s) - key);
         return 1;
@@ -91,7 +100,8 @@ uint64_t table_walk(const struct shape *s, uint64_t key, uint64_t *slots)
             for (uint64_t b = round ? stretch : 0; b < (round ? buckets : stretch); b++)
                 for (uint64_t j = 0; j < words; j++) {
                     uint64_t page = (table_home_page(s, key) + p) % s->pages;
-                    uint64_t bucket = (table_home_bucket(s, key) + b * step) & s->mask;
+                    uint64_t bucket =
+                        s->linear || !s->mask ? (home + b) & s->mask : walk_bucket(home, step, b, s->mask);
                     slots[n++] = (page * buckets + bucket) * words + j;
                 }
     return n;

@@ -86,10 +86,12 @@ CO_INLINE void cpu_homes(struct cpu_starts *restrict starts, co_u32 pages, co_u6
 #endif
 }
 
-/* The next bucket of a walk: round the page. */
-CO_INLINE co_u64 cpu_next(co_u64 within, co_u64 bucket, co_u64 step)
+/* The bucket after those that a walk has seen in a page, of which `bucket` is the last (see co_walk_on). */
+CO_INLINE co_u64 cpu_next(co_u64 within, co_u64 bucket, co_u64 step, co_u64 seen)
 {
-    return (bucket & ~within) | ((bucket + step) & within);
+    co_u64 partner = seen * MAP_BUCKET_BYTES & ~step & MAP_BUCKET_BYTES,
+           next = (bucket & ~within) | ((bucket + step) & within);
+    return partner ? bucket ^ partner : next;
 }
 
 /* Bits that are set: whole words are the rule, and not every processor has an instruction for it. */

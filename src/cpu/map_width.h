@@ -125,7 +125,7 @@ CO_INLINE void MAP(leave)(struct cpu_range *c, co_u64 entry, co_u64 bucket, co_u
 {
     struct cpu_list *l = &c->list;
     co_u32 at = l->tail % CPU_LATER;
-    bucket = cpu_next(c->within, bucket, step);
+    bucket = cpu_next(c->within, bucket, step, seen);
     if (__builtin_expect(!(seen & c->stretch), 0) && !MAP(turn)(c, entry, step, seen, &bucket))
         return;
     __builtin_prefetch((const char *)c->b->view.slots + bucket);
@@ -139,10 +139,10 @@ CO_INLINE void MAP(leave)(struct cpu_range *c, co_u64 entry, co_u64 bucket, co_u
 CO_INLINE void MAP(leave_group)(struct cpu_range *c, co_u64 base, co_u32 left,
                                 const struct cpu_starts *starts)
 {
-    const co_u64 steps = c->b->view.linear ? 0 : c->b->view.mask;
+    const co_u32 mask = c->b->view.mask, linear = c->b->view.linear;
     for (; left; left &= left - 1) {
         unsigned k = (unsigned)__builtin_ctz(left);
-        co_u64 step = (((starts->hash[k] >> 16) & steps) | 1) * MAP_BUCKET_BYTES;
+        co_u64 step = co_walk_step(starts->hash[k], mask, linear) * MAP_BUCKET_BYTES;
         MAP(leave)(c, base + k, starts->home[k], step, 1);
     }
 }

@@ -95,7 +95,7 @@ CO_INLINE int MAP(page_put)(KEY *page, const cohort_map_view *m, co_u64 hash, KE
                             int replace)
 {
     struct co_walk w = co_walk_begin(hash, m->pages, m->mask, m->linear);
-    for (co_u32 seen = 0; seen < PAGE_WALK; seen++) {
+    while (w.seen < PAGE_WALK) {
         for (co_u32 j = 0; j < PAGE_BUCKET; j++) {
             co_u32 slot = w.bucket * PAGE_BUCKET + j;
             KEY *at = page + PAGE_AT(slot), there = MAP(page_cas)(at, key);
@@ -105,7 +105,7 @@ CO_INLINE int MAP(page_put)(KEY *page, const cohort_map_view *m, co_u64 hash, KE
                 MAP(page_give)(at + PAGE_ALL, value, replace);
             return there == PAGE_NONE ? CO_MAP_NEW : CO_MAP_HIT;
         }
-        w.bucket = (w.bucket + w.step) & m->mask;
+        co_walk_on(&w, m->mask);
     }
     return CO_MAP_FULL;
 }
