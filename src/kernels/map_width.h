@@ -119,7 +119,7 @@ CO_KERNEL(NAME(find_relaxed), struct map_batch)
 {
     MAP(batch)(args, MAP_STEP_RELAXED, CO_OP_FIND);
 }
-CO_KERNEL(NAME(insert), struct map_batch)
+CO_KERNEL_BOUND(NAME(insert), struct map_batch, 256, CO_MAP_SLOT_BITS == 128 ? 5 : 6)
 {
     MAP(batch)(args, MAP_STEP_APPLY, CO_OP_INSERT);
 }

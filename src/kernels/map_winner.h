@@ -16,7 +16,7 @@ CO_INLINE int MAP(claim_quietly)(const struct map_batch *b, co_u64 i, int *told,
 {
     struct MAP(place) at;
     KEY key = MAP(key_at)(b->keys, i);
-    int r = MAP(seek)(&b->view, key, CO_SEEK_INSERT, MAP(value_at)(b->values, i), &at);
+    int r = MAP(seek)(&b->view, key, CO_SEEK_PUT, MAP(value_at)(b->values, i), &at);
     if (r == CO_MAP_NEW)
         MAP(tally)(&at, tally);
     if (r == CO_MAP_HIT && MAP(tell)(b, at.slot, MAP(rank)(b, i)))

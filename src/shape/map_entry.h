@@ -55,7 +55,7 @@ CO_INLINE int MAP(tell)(const struct map_batch *b, co_u64 slot, co_u32 rank)
 CO_INLINE int MAP(claim)(const struct map_batch *b, KEY key, VALUE operand, co_u64 i, co_map_tally *tally)
 {
     struct MAP(place) at;
-    int r = MAP(seek)(&b->view, key, CO_SEEK_INSERT, operand, &at);
+    int r = MAP(seek)(&b->view, key, CO_SEEK_PUT, operand, &at);
     if (r == CO_MAP_NEW)
         MAP(tally)(&at, tally);
     if (r != CO_MAP_FULL)
@@ -117,7 +117,7 @@ CO_INLINE int MAP(note)(const struct map_batch *b, co_u64 slot, VALUE operand)
 CO_INLINE int MAP(alone)(const struct map_batch *b, co_u32 op, KEY key, VALUE operand, co_map_tally *tally)
 {
     struct MAP(place) at;
-    int r = MAP(seek)(&b->view, key, CO_SEEK_INSERT, operand, &at);
+    int r = MAP(seek)(&b->view, key, CO_SEEK_PUT, operand, &at);
     if (r == CO_MAP_NEW)
         MAP(tally)(&at, tally);
     if (r == CO_MAP_HIT)
@@ -147,9 +147,11 @@ CO_INLINE int MAP(entry)(const struct map_batch *b, co_u32 step, co_u32 op, co_u
         return MAP(claim)(b, key, operand, i, tally);
     if (step == MAP_STEP_SETTLE)
         return MAP(settle)(b, key, operand, i);
+    if (step == MAP_STEP_APPLY && op == CO_OP_INSERT)
+        return MAP(insert_quiet)(&b->view, key, value, tally);
     if (step == MAP_STEP_APPLY && op == CO_OP_COUNT)
         return MAP(alone)(b, CO_OP_ADD, key, 1, tally);
-    if (step == MAP_STEP_APPLY && op != CO_OP_INSERT && op != CO_OP_ERASE)
+    if (step == MAP_STEP_APPLY && op != CO_OP_ERASE)
         return MAP(alone)(b, op, key, operand, tally);
     return MAP(apply)(&b->view, step == MAP_STEP_RUN ? co_read8(b->ops + i) : op, key, operand, value, tally);
 }

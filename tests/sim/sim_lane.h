@@ -301,6 +301,18 @@ CO_INLINE co_sector128 co_load_sector128(const void *p)
     sim_load_sector(p, &s, 16);
     return s;
 }
+CO_INLINE co_sector32 co_glance_sector32(const void *p)
+{
+    return co_load_sector32(p);
+}
+CO_INLINE co_sector64 co_glance_sector64(const void *p)
+{
+    return co_load_sector64(p);
+}
+CO_INLINE co_sector128 co_glance_sector128(const void *p)
+{
+    return co_load_sector128(p);
+}
 
 /* ---- atomics --------------------------------------------------------------------------------------------------- */
 

@@ -21,7 +21,8 @@
  *            co_read_stream.., co_write_stream..: the same, not to be kept in caches; co_read_sector32/64/128(p)
  * Relaxed    co_load32/64/128(p), co_store32/64/128(p, v): whole, coherent at each address, unordered across addresses;
  *            co_load_sector32/64/128(p), co_load_half32/64(p): the words of a sector or of half of one, each whole, read
- *            in no order
+ *            in no order; co_glance_sector32/64/128(p): the words of a sector as they were at some time since the launch
+ *            began, of 128 bits each half for itself: for lanes that go on from a compare-and-swap, which tells the truth
  * Ordered    co_load_acquire32/64, co_store_release32/64; co_fence() (acquire and release), co_fence_sc()
  * Atomics    co_cas32/64/128(p, expected, desired) and co_add, co_min, co_max, co_or, co_and, co_exchange 32/64(p, v):
  *            relaxed, all return the old value; co_cas128 needs sm_90

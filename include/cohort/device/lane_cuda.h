@@ -261,6 +261,39 @@ CO_INLINE void co_store128(co_u128 *p, co_u128 v)
                  : "memory");
 }
 
+/* 16 bytes of global memory by way of L1, which makes one fetch of two such loads of a sector. */
+CO_INLINE co_u128 co_glance128(const void *p)
+{
+    co_u128 v;
+    asm volatile("ld.weak.global.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(v.lo), "=l"(v.hi)
+                 : "l"(__cvta_generic_to_global(p)));
+    return v;
+}
+CO_INLINE co_sector128 co_glance_sector128(const void *p)
+{
+    co_sector128 s;
+    s.w[0] = co_glance128(p);
+    s.w[1] = co_glance128((const char *)p + 16);
+    return s;
+}
+CO_INLINE co_sector64 co_glance_sector64(const void *p)
+{
+    co_sector128 v = co_glance_sector128(p);
+    co_sector64 s;
+    for (int i = 0; i < 4; i++)
+        s.w[i] = i % 2 ? v.w[i / 2].hi : v.w[i / 2].lo;
+    return s;
+}
+CO_INLINE co_sector32 co_glance_sector32(const void *p)
+{
+    co_sector64 v = co_glance_sector64(p);
+    co_sector32 s;
+    for (int i = 0; i < 8; i++)
+        s.w[i] = (co_u32)(v.w[i / 2] >> (i % 2 * 32));
+    return s;
+}
+
 CO_INLINE co_half32 co_load_half32(const void *p)
 {
     co_half32 h;

@@ -60,8 +60,9 @@ enum {
     CO_MAP_BAD = 4   /* the operation is none */
 };
 
-/* How a seek goes: past other lanes' changes, with the right to put the key in, or through a map that nobody changes. */
-enum { CO_SEEK = 0, CO_SEEK_INSERT = 1, CO_SEEK_QUIET = 2 };
+/* How a seek goes: past other lanes' changes, with the right to put the key in, or through a map that nobody changes; or with that
+ * right in a launch in which nobody erases, so that it may look at what was there earlier in the launch. */
+enum { CO_SEEK = 0, CO_SEEK_INSERT = 1, CO_SEEK_QUIET = 2, CO_SEEK_PUT = 3 };
 
 /* Operations of apply, the same numbers as cohort_op. */
 enum {
