@@ -175,6 +175,24 @@ static void stalled_sorts(struct test *t)
     in_schedules(t, test_scale(t, 20, 120, 1200), few_tiles_of_sort);
 }
 
+/* Two splits, of which the second gathers tiles from runs that the first has left: many short ones, and empty ones between. */
+static void short_runs(struct test *t)
+{
+    const enum key_pattern patterns[] = {KEYS_SKEWED, KEYS_EQUAL,  KEYS_SKEWED,
+                                         KEYS_SORTED, KEYS_SKEWED, KEYS_EDGES};
+    for (unsigned i = 0; i < 6; i++)
+        for (unsigned columns = 0; columns < 2; columns++) {
+            struct split_plan p = split_plan(15000 + test_below(t, 1000), 1000 + test_below(t, 25));
+            p.kind = test_below(t, 2) ? COHORT_FN_RANGES : COHORT_FN_MODULO;
+            p.method = COHORT_SPLIT_DIGITS;
+            p.pattern = patterns[i];
+            p.columns = columns;
+            p.width[0] = 4;
+            p.counts = SPLIT_HERE;
+            split_do(t, &p);
+        }
+}
+
 /* More bins than shared memory has room for, with bad ids among the keys. */
 static void many_bins(struct test *t)
 {
@@ -686,6 +704,7 @@ static void beyond_32_bits(struct test *t)
 #define GPU (TEST_ON_SIM | TEST_ON_CUDA)
 const struct test_case test_cases[] = {
     {"stalled_splits", stalled_splits, TEST_ON_SIM | TEST_NO_CONTEXT},
+    {"short_runs", short_runs, 0},
     {"little_shared", little_shared, TEST_ON_SIM | TEST_NO_CONTEXT},
     {"stalled_sums", stalled_sums, TEST_ON_SIM | TEST_NO_CONTEXT},
     {"stalled_compactions", stalled_compactions, TEST_ON_SIM | TEST_NO_CONTEXT},

@@ -63,11 +63,12 @@ struct split_tuning {
     unsigned buckets, widest, columns; /* SPLIT_COLUMNS does for the other kinds too */
     unsigned bits, items, threads;     /* of the instance; the end of multisplit.cu lists them */
     unsigned spans; /* a multiprocessor: a multiple of what it has of blocks at a time, of either launch */
+    unsigned two;   /* there are instances that leave runs in tiles, and that gather them */
 };
 
-/* NULL: there is none for so many buckets. */
+/* NULL: there is none for so many buckets. two: one that leaves and gathers runs. */
 const struct split_tuning *split_tuning_for(const struct cuda_driver *driver, unsigned architecture,
-                                            unsigned buckets, unsigned widest, unsigned kind);
+                                            unsigned buckets, unsigned widest, unsigned kind, unsigned two);
 
 struct gpu;
 

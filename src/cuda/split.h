@@ -33,6 +33,7 @@ struct pass {
     void *cleared; /* before the launches */
     uint64_t cleared_bytes;
     unsigned form; /* SPLIT_FIELD and such: how the place kernel finds numbers */
+    unsigned role; /* SPLIT_WHOLE, or one of two splits */
 };
 
 /* ---- split_pass.c ------------------------------------------------------------------------------------------------------ */

@@ -2,7 +2,10 @@
  * id, and what is bad is left out there; if no order is asked for it reserves. The others, being stable, go by the bits above. All compute ids
  * from the keys where that is cheap; else the count writes the ids, which then go along as a column. The last leaves entries in order
  * of whole ids. Where these are few they are counted, which tells the offsets too; else offsets are found by binary search in the
- * output. */
+ * output.
+ *
+ * Where tiles are long enough for it, nothing is counted before: the first pass leaves runs in its tiles, which the second gathers
+ * (shape/split_step.h). Offsets are searched. */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +20,9 @@ struct digits {
     void *cleared; /* what the passes need cleared, in a row */
     uint64_t cleared_bytes;
     struct split_step search; /* no offsets: nothing is searched */
+    unsigned
+        gathers; /* nothing is counted before: the first pass leaves runs in its tiles, the second gathers them */
+    struct split_runs_step runs;
 };
 
 /* ---- ids --------------------------------------------------------------------------------------------------------------- */
@@ -40,6 +46,26 @@ static void choose_digits(const struct split_fn *fn, struct split_digits *digits
         digits->mask[d] = (1u << own) - 1;
         shift += own;
     }
+}
+
+/* Do two passes do, of which the first leaves runs? Numbers come from 4-byte keys, all of which have one, and one column of 4 bytes goes along
+ * at most; offsets are searched in the keys. */
+static unsigned may_gather(cohort_context *context, const struct split *s, const struct split_digits *digits)
+{
+    const struct gpu *g = gpu_of(context);
+    unsigned others = s->permutation != NULL, kind = s->fn.kind;
+    for (unsigned c = 0; c < s->columns; c++)
+        others += s->column[c].out ? s->column[c].bytes == 4 ? 1 : 2 : 0;
+    if ((kind != SPLIT_BITS && kind != SPLIT_MODULO && kind != SPLIT_RANGES && kind != SPLIT_DELTA) ||
+        s->key_bytes != 4 || !s->keys_out || split_can_fail(&s->fn) || others > 1 ||
+        (s->permutation && s->permutation_bytes != 4) || digits->many != 2 || !s->n || s->n >> 32)
+        return 0;
+    unsigned low = digits->mask[0] + 1, high = ((s->fn.buckets - 1) >> digits->shift[1]) + 1;
+    const struct split_tuning *t[2];
+    for (int p = 0; p < 2; p++)
+        t[p] = split_tuning_for(g->driver, g->architecture, p ? high : low, others ? 8 : 4,
+                                others ? SPLIT_TWINS : SPLIT_ALONE, 1);
+    return t[0] && t[0] == t[1];
 }
 
 static unsigned widest_of(const struct split *s)
@@ -115,7 +141,8 @@ static void through(struct digits *d, const void *in, void *out, unsigned bytes,
 /* What numbers come from goes through all passes; the last writes it where that is wanted, or where offsets are searched in it. */
 static void plan_source(const struct split *s, struct split_fn fn, struct arena *arena, struct digits *d)
 {
-    int by_ids = pass_ids_width(fn.kind) != 0, search = s->offsets && fn.buckets > SPLIT_WHOLE_BUCKETS;
+    int by_ids = pass_ids_width(fn.kind) != 0;
+    int search = s->offsets && (fn.buckets > SPLIT_WHOLE_BUCKETS || d->gathers);
     int in_keys = !pass_ids_width(s->fn.kind) && s->keys_out;
     unsigned bytes = by_ids ? pass_ids_width(fn.kind) : s->key_bytes;
     void *stop[SPLIT_DIGITS_MOST], *out = by_ids ? NULL : s->keys_out;
@@ -152,12 +179,20 @@ static cohort_status plan_passes(cohort_context *context, const struct split *s,
     d->cleared = arena->memory ? arena->memory + begin : NULL;
     for (unsigned p = 0; p < d->passes; p++) {
         struct split_step *step = &d->pass[p].step;
+        if (p && d->gathers) { /* the first pass clears what it needs */
+            begin = arena->used;
+            d->cleared = arena->memory ? arena->memory + begin : NULL;
+        }
         step->way = p || !s->unordered ? SPLIT_BY_LOOK_BACK : SPLIT_BY_RESERVING;
+        if (d->gathers) {
+            step->way = p ? SPLIT_BY_LOOK_BACK : SPLIT_IN_TILES;
+            d->pass[p].role = p ? SPLIT_GATHERS : SPLIT_LEAVES;
+        }
         step->shift = d->bases.digits.shift[p];
         step->mask = d->bases.digits.mask[p];
         step->buckets = p + 1 < d->passes ? step->mask + 1 : ((s->fn.buckets - 1) >> step->shift) + 1;
         step->can_fail = p ? 0 : d->count.step.can_fail; /* ids left behind are as good as the function */
-        step->counts = p ? NULL : s->counts;
+        step->counts = p == d->gathers ? s->counts : NULL;
         step->deferred = s->deferred;
         cohort_status status = tile_plan(context, &d->pass[p], arena);
         if (status)
@@ -172,6 +207,26 @@ static cohort_status plan_passes(cohort_context *context, const struct split *s,
     d->search.n_at = d->pass[1].step.n_at;
     d->cleared_bytes = arena->used - begin;
     return COHORT_OK;
+}
+
+/* What the second pass needs of the first. */
+static void plan_runs(struct arena *arena, struct digits *d)
+{
+    struct split_step *first = &d->pass[0].step, *second = &d->pass[1].step;
+    struct split_runs *r = &d->runs.runs;
+    uint64_t tile = (uint64_t)d->pass[1].tuning->items * d->pass[1].tuning->threads;
+    d->runs.n = second->n;
+    r->begins = first->table;
+    r->at = first->runs.at;
+    r->first = take(arena, (second->n / tile + 2) * sizeof *r->first);
+    r->next = d->bins;
+    r->bases = second->table;
+    r->runs = first->buckets * first->spans;
+    r->tiles = (co_u32)first->spans;
+    r->size = (co_u32)tile;
+    r->buckets = second->buckets;
+    r->number = second->number;
+    first->runs = second->runs = *r;
 }
 
 /* The bins, and what they come to. */
@@ -190,6 +245,7 @@ static cohort_status plan(cohort_context *context, const struct split *s, struct
     memset(d, 0, sizeof *d);
     choose_digits(&s->fn, &d->bases.digits);
     d->passes = d->bases.digits.many;
+    d->gathers = may_gather(context, s, &d->bases.digits);
     struct split_fn fn = plan_count(s, arena, d);
     plan_source(s, fn, arena, d);
     for (unsigned c = 0; c < s->columns; c++)
@@ -197,7 +253,10 @@ static cohort_status plan(cohort_context *context, const struct split *s, struct
     if (s->permutation)
         through(d, NULL, s->permutation, s->permutation_bytes, s->n, arena);
     plan_bases(s, arena, d);
-    return plan_passes(context, s, arena, d);
+    cohort_status status = plan_passes(context, s, arena, d);
+    if (!status && d->gathers)
+        plan_runs(arena, d);
+    return status;
 }
 
 /* ---- launches ---------------------------------------------------------------------------------------------------------- */
@@ -216,16 +275,33 @@ static cohort_status prepare(cohort_context *context, const struct digits *d)
                                     &d->bases);
 }
 
+/* Of the first pass what runs it leaves is yet to be summed up. */
+static cohort_status gather(cohort_context *context, const struct digits *d)
+{
+    const struct backend *backend = context->backend;
+    const struct split_runs *r = &d->runs.runs;
+    cohort_status status = backend->fill(context, d->cleared, 0, d->cleared_bytes);
+    if (!status)
+        status = backend->fill(context, r->next, 0, r->buckets * sizeof *r->next);
+    if (!status)
+        status = tile_place(context, &d->pass[0]);
+    if (!status)
+        status = gpu_scan(context, r->begins, r->runs + 1, d->pass[0].scan);
+    if (!status)
+        status = gpu_launch(context, "multisplit_runs", r->runs, &d->runs);
+    return status ? status : tile_place(context, &d->pass[1]);
+}
+
 static cohort_status run(cohort_context *context, const struct digits *d)
 {
-    cohort_status status = prepare(context, d);
-    for (unsigned p = 0; p < d->passes && !status; p++)
+    cohort_status status = d->gathers ? gather(context, d) : prepare(context, d);
+    for (unsigned p = 0; p < d->passes && !status && !d->gathers; p++)
         status = tile_place(context, &d->pass[p]);
     if (status || !d->search.offsets)
         return status;
     char name[48];
     snprintf(name, sizeof name, "multisplit_offsets_%u", 8 * d->search.part[0].bytes);
-    return gpu_launch(context, name, d->search.buckets + 1ull, &d->search);
+    return gpu_launch(context, name, (d->search.buckets + 1ull) * 32, &d->search);
 }
 
 cohort_status split_by_digits(cohort_context *context, const struct split *s, struct arena *arena, int ask)

@@ -155,6 +155,8 @@ static void plan_table(cohort_context *context, struct pass *p, struct arena *ar
         step->before = take(arena, step->spans * buckets * sizeof *step->before);
     else if (step->way == SPLIT_BY_RESERVING)
         step->before = take(arena, buckets * sizeof *step->before);
+    else if (step->way == SPLIT_IN_TILES)
+        step->runs.at = take(arena, entries * sizeof *step->runs.at);
     else if (step->tiles > 1)
         step->told = take(arena, step->spans * step->tiles * split_words_of(step->buckets, p->tuning->bits) *
                                      sizeof *step->told);
@@ -179,8 +181,9 @@ cohort_status tile_plan(cohort_context *context, struct pass *p, struct arena *a
     const struct gpu *g = gpu_of(context);
     struct split_step *step = &p->step;
     p->form = find_numbers(step, arena);
-    p->tuning = split_tuning_for(g->driver, g->architecture, step->buckets,
-                                 p->form == SPLIT_LOOSE ? 8 : pass_widest(step), kind_of(p));
+    p->tuning =
+        split_tuning_for(g->driver, g->architecture, step->buckets,
+                         p->form == SPLIT_LOOSE ? 8 : pass_widest(step), kind_of(p), p->role != SPLIT_WHOLE);
     if (!p->tuning)
         return context_fail(context, COHORT_UNSUPPORTED, "a tile of a split does not do %u buckets",
                             step->buckets);
@@ -206,12 +209,15 @@ static cohort_status place(cohort_context *context, const struct pass *p, const 
 {
     static const char *const forms[] = {"field", "loose", "ranged", "test", "remainder"};
     static const char *const kinds[] = {"keys", "columns", "twins"};
+    static const char *const roles[] = {"", "_leaves", "_gathers"};
     const struct split_tuning *t = p->tuning;
+    unsigned shared = split_layout(t->bits, t->items, t->threads, t->widest).end;
     char name[64];
-    snprintf(name, sizeof name, "%s_%s_%u_%u_%ux%u_%s", what, kinds[t->columns], t->widest, t->bits, t->items,
-             t->threads, forms[p->form]);
-    return gpu_launch_grid(context, name, (unsigned)tiles, t->threads,
-                           split_layout(t->bits, t->items, t->threads, t->widest).end, &p->step);
+    snprintf(name, sizeof name, "%s_%s_%u_%u_%ux%u_%s%s", what, kinds[t->columns], t->widest, t->bits,
+             t->items, t->threads, forms[p->form], roles[p->role]);
+    if (p->role == SPLIT_LEAVES)
+        shared += p->step.runs.buckets * 4;
+    return gpu_launch_grid(context, name, (unsigned)tiles, t->threads, shared, &p->step);
 }
 
 cohort_status tile_place(cohort_context *context, const struct pass *p)

@@ -77,26 +77,27 @@ int map_tuning_for(const struct cuda_driver *driver, unsigned architecture, stru
 /* First those without columns, then by rising buckets, then by rising width: the first row that holds what is asked is taken, of the
  * newest architecture. No block's shared memory is above 99 KiB, the most that some GPUs give. */
 static const struct split_tuning splits[] = {
-    /* driver arch buckets, widest, columns; bits, items, threads, spans */
-    {"cuda", 80, 4, 4, 0, 2, 32, 384, 24},    {"cuda", 80, 64, 4, 0, 6, 32, 384, 24},
-    {"cuda", 80, 256, 4, 0, 8, 32, 384, 24},  {"cuda", 80, 2048, 4, 0, 11, 28, 256, 8},
-    {"cuda", 80, 64, 8, 2, 6, 16, 384, 24},   {"cuda", 80, 256, 8, 2, 8, 27, 384, 24},
-    {"cuda", 80, 256, 4, 1, 8, 18, 320, 24},  {"cuda", 80, 256, 8, 1, 8, 14, 320, 24},
-    {"cuda", 80, 2048, 4, 1, 11, 17, 320, 8}, {"cuda", 80, 2048, 8, 1, 11, 14, 256, 8},
-    {"sim", 0, 32, 4, 0, 5, 4, 64, 2},        {"sim", 0, 256, 8, 2, 8, 3, 64, 2},
-    {"sim", 0, 2048, 8, 2, 11, 3, 64, 2},     {"sim", 0, 256, 4, 1, 8, 3, 64, 2},
-    {"sim", 0, 256, 8, 1, 8, 3, 64, 2},       {"sim", 0, 2048, 4, 1, 11, 3, 64, 2},
-    {"sim", 0, 2048, 8, 1, 11, 3, 64, 2},
+    /* driver arch buckets, widest, columns; bits, items, threads, spans, two */
+    {"cuda", 80, 4, 4, 0, 2, 32, 384, 24, 0},    {"cuda", 80, 64, 4, 0, 6, 32, 384, 24, 1},
+    {"cuda", 80, 256, 4, 0, 8, 32, 384, 24, 0},  {"cuda", 80, 2048, 4, 0, 11, 28, 256, 8, 0},
+    {"cuda", 80, 32, 8, 2, 6, 16, 384, 24, 0},   {"cuda", 80, 64, 8, 2, 6, 20, 512, 16, 1},
+    {"cuda", 80, 256, 8, 2, 8, 27, 384, 24, 0},  {"cuda", 80, 256, 4, 1, 8, 18, 320, 24, 0},
+    {"cuda", 80, 256, 8, 1, 8, 14, 320, 24, 0},  {"cuda", 80, 2048, 4, 1, 11, 17, 320, 8, 0},
+    {"cuda", 80, 2048, 8, 1, 11, 14, 256, 8, 0}, {"sim", 0, 4, 4, 0, 2, 4, 64, 2, 0},
+    {"sim", 0, 32, 4, 0, 5, 4, 64, 2, 1},        {"sim", 0, 256, 8, 2, 8, 3, 64, 2, 1},
+    {"sim", 0, 2048, 8, 2, 11, 3, 64, 2, 0},     {"sim", 0, 256, 4, 1, 8, 3, 64, 2, 0},
+    {"sim", 0, 256, 8, 1, 8, 3, 64, 2, 0},       {"sim", 0, 2048, 4, 1, 11, 3, 64, 2, 0},
+    {"sim", 0, 2048, 8, 1, 11, 3, 64, 2, 0},
 };
 
 const struct split_tuning *split_tuning_for(const struct cuda_driver *driver, unsigned architecture,
-                                            unsigned buckets, unsigned widest, unsigned kind)
+                                            unsigned buckets, unsigned widest, unsigned kind, unsigned two)
 {
     const struct split_tuning *best = NULL;
     for (size_t i = 0; i < sizeof splits / sizeof *splits; i++) {
         const struct split_tuning *t = &splits[i];
         if (strcmp(t->driver, driver->name) == 0 && t->architecture <= architecture &&
-            t->buckets >= buckets && t->widest >= widest &&
+            t->buckets >= buckets && t->widest >= widest && t->two >= two &&
             (t->columns == kind || t->columns == SPLIT_COLUMNS) &&
             (!best || t->architecture > best->architecture))
             best = t;
@@ -107,11 +108,11 @@ const struct split_tuning *split_tuning_for(const struct cuda_driver *driver, un
 /* Of splits that are one tile of one block: by kind, and the fewer entries the sooner. `spans` is not used. */
 static const struct split_tuning alone[] = {
     /* driver arch buckets, widest, columns; bits, items, threads, spans */
-    {"cuda", 80, 256, 4, 0, 8, 8, 1024, 0}, {"cuda", 80, 64, 8, 2, 6, 4, 1024, 0},
-    {"cuda", 80, 64, 8, 2, 6, 16, 1024, 0}, {"cuda", 80, 256, 4, 1, 8, 8, 1024, 0},
-    {"cuda", 80, 256, 8, 1, 8, 4, 1024, 0}, {"sim", 0, 256, 4, 0, 8, 3, 64, 0},
-    {"sim", 0, 64, 8, 2, 6, 1, 64, 0},      {"sim", 0, 64, 8, 2, 6, 3, 64, 0},
-    {"sim", 0, 256, 4, 1, 8, 3, 64, 0},     {"sim", 0, 256, 8, 1, 8, 3, 64, 0},
+    {"cuda", 80, 256, 4, 0, 8, 8, 1024, 0, 0}, {"cuda", 80, 64, 8, 2, 6, 4, 1024, 0, 0},
+    {"cuda", 80, 64, 8, 2, 6, 16, 1024, 0, 0}, {"cuda", 80, 256, 4, 1, 8, 8, 1024, 0, 0},
+    {"cuda", 80, 256, 8, 1, 8, 4, 1024, 0, 0}, {"sim", 0, 256, 4, 0, 8, 3, 64, 0, 0},
+    {"sim", 0, 64, 8, 2, 6, 1, 64, 0, 0},      {"sim", 0, 64, 8, 2, 6, 3, 64, 0, 0},
+    {"sim", 0, 256, 4, 1, 8, 3, 64, 0, 0},     {"sim", 0, 256, 8, 1, 8, 3, 64, 0, 0},
 };
 
 const struct split_tuning *split_alone_tuning_for(const struct gpu *g, uint64_t n, unsigned buckets,

@@ -8,7 +8,7 @@
  * time lies side by side in each bucket, and the sectors that two tiles share meet in L2.
  *
  * Digits, for many buckets: one count for all digits of the ids, then a split by look-back a digit, the lowest first
- * (split_digits.h). */
+ * (split_digits.h). Or no count: runs in tiles, which a second split gathers (split_gather.h). */
 #include "kernels/split_digits.h"
 #include "kernels/split_outcome.h"
 #include "kernels/split_tile.h"
@@ -353,22 +353,31 @@ CO_INLINE void split_place(const struct split_step *s, co_u8 *memory, struct spl
     struct split_room r = split_room_of(s, memory, shape);
     co_u64 n = split_entries(s);
     co_u32 stop = (co_u32)((n + size - 1) / size), tile = split_tile_of_block(s, &r);
-    if (co_block() == 0)
+    if (shape.role != SPLIT_LEAVES && co_block() == 0)
         split_outcome(s);
     if (tile < stop)
         split_tile(s, &r, n, tile, shape);
 }
 
 /* The instances: keys alone or with columns, bytes of the widest, bits of a bucket's number, items, threads of a block, blocks a
- * multiprocessor, form of the function. */
-#define SPLIT_PLACE(what, more, widest, bits, items, threads, blocks, name, form)                            \
+ * multiprocessor, form of the function, role. */
+#define SPLIT_PLACE(what, more, widest, bits, items, threads, blocks, name, form) \
+    SPLIT_ROLE(what, more, widest, bits, items, threads, blocks, name, form, SPLIT_WHOLE)
+#define SPLIT_ROLE(what, more, widest, bits, items, threads, blocks, name, form, role)                       \
     CO_KERNEL_BOUND(multisplit_##what##_##widest##_##bits##_##items##x##threads##_##name, struct split_step, \
                     threads, blocks)                                                                         \
     {                                                                                                        \
-        struct split_shape shape = {items, threads, widest, bits, form, more, 0};                            \
+        struct split_shape shape = {items, threads, widest, bits, form, more, 0, role};                      \
         CO_SHARED_DYNAMIC(co_u8, memory);                                                                    \
         split_place(args, memory, shape);                                                                    \
     }
+#define SPLIT_LEAVE_AND_GATHER(what, more, widest, bits, items, threads, blocks, name, form)        \
+    SPLIT_ROLE(what, more, widest, bits, items, threads, blocks, name##_leaves, form, SPLIT_LEAVES) \
+    SPLIT_ROLE(what, more, widest, bits, items, threads, blocks, name##_gathers, form, SPLIT_GATHERS)
+#define SPLIT_TWO(what, more, widest, bits, items, threads, blocks)                                \
+    SPLIT_LEAVE_AND_GATHER(what, more, widest, bits, items, threads, blocks, field, SPLIT_FIELD)   \
+    SPLIT_LEAVE_AND_GATHER(what, more, widest, bits, items, threads, blocks, ranged, SPLIT_RANGED) \
+    SPLIT_LEAVE_AND_GATHER(what, more, widest, bits, items, threads, blocks, remainder, SPLIT_REMAINDER)
 #define SPLIT_KEYS(bits, items, threads, blocks)                                \
     SPLIT_PLACE(keys, 0, 4, bits, items, threads, blocks, field, SPLIT_FIELD)   \
     SPLIT_PLACE(keys, 0, 4, bits, items, threads, blocks, ranged, SPLIT_RANGED) \
@@ -386,9 +395,13 @@ CO_INLINE void split_place(const struct split_step *s, co_u8 *memory, struct spl
     SPLIT_PLACE(columns, 1, 8, bits, items, threads, blocks, loose, SPLIT_LOOSE)
 
 #if defined(COHORT_SIM)
+SPLIT_KEYS(2, 4, 64, 1)
+SPLIT_PLACE(keys, 0, 4, 2, 4, 64, 1, test, SPLIT_TEST)
 SPLIT_KEYS(5, 4, 64, 1)
 SPLIT_PLACE(keys, 0, 4, 5, 4, 64, 1, test, SPLIT_TEST)
+SPLIT_TWO(keys, 0, 4, 5, 4, 64, 1)
 SPLIT_PAIRS(8, 3, 64, 1)
+SPLIT_TWO(twins, 2, 8, 8, 3, 64, 1)
 SPLIT_PLACE(twins, 2, 8, 8, 3, 64, 1, test, SPLIT_TEST)
 SPLIT_PLACE(twins, 2, 8, 11, 3, 64, 1, field, SPLIT_FIELD)
 SPLIT_NARROW(8, 3, 64, 1)
@@ -401,10 +414,13 @@ SPLIT_WIDE(11, 3, 64, 1)
 SPLIT_KEYS(2, 32, 384, 3)
 SPLIT_PLACE(keys, 0, 4, 2, 32, 384, 3, test, SPLIT_TEST)
 SPLIT_KEYS(6, 32, 384, 3)
+SPLIT_TWO(keys, 0, 4, 6, 32, 384, 3)
 SPLIT_KEYS(8, 32, 384, 3)
 SPLIT_PLACE(keys, 0, 4, 11, 28, 256, 2, field, SPLIT_FIELD)
 SPLIT_PAIRS(6, 16, 384, 3)
 SPLIT_PLACE(twins, 2, 8, 6, 16, 384, 3, test, SPLIT_TEST)
+SPLIT_PAIRS(6, 20, 512, 2)
+SPLIT_TWO(twins, 2, 8, 6, 20, 512, 2)
 SPLIT_PAIRS(8, 27, 384, 2)
 SPLIT_NARROW(8, 18, 320, 2)
 SPLIT_PLACE(columns, 1, 4, 8, 18, 320, 2, test, SPLIT_TEST)

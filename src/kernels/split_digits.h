@@ -5,7 +5,10 @@
  * the ids that have it. Bins of digits lie one digit after the other, and each digit's come to the number of entries: so one
  * sum over all of them is the bases, but for the entries of the digits before.
  *
- * Offsets, where digits were counted, are searched in the output, which is in order of whole ids. */
+ * Runs. Where no count was made but the first split has left runs in its tiles (split_gather.h): which of them a tile of the second begins
+ * in.
+ *
+ * Offsets, where digits were counted or nothing, are searched in the output, which is in order of whole ids. */
 #ifndef COHORT_KERNELS_SPLIT_DIGITS_H
 #define COHORT_KERNELS_SPLIT_DIGITS_H
 
@@ -84,22 +87,42 @@ CO_KERNEL(multisplit_bases, struct split_bases_step)
         split_bases_of_digits(args, warps);
 }
 
-/* Where each bucket begins among the entries, which are in order of their ids: the first whose id is not below the bucket. */
+/* Lengths have been summed up. The run that each tile of the second split begins in, the one that the last of them ends in; and where that
+ * split's buckets begin. */
+CO_KERNEL(multisplit_runs, struct split_runs_step)
+{
+    CO_SHARED(co_u64, warps, SPLIT_WARPS_MOST);
+    const struct split_runs *runs = &args->runs;
+    co_u32 size = runs->size, tiles = (co_u32)((args->n + size - 1) / size);
+    if (co_block() == 0)
+        split_sums(runs->next, runs->buckets, runs->bases, warps);
+    CO_EACH_WARP (base, runs->runs) {
+        co_u64 run = base + co_lane();
+        if (run >= runs->runs)
+            continue;
+        co_u64 begin = co_read64(runs->begins + run), end = co_read64(runs->begins + run + 1);
+        for (co_u64 t = ((co_u32)begin + size - 1ull) / size; begin < end && t * size < end; t++)
+            co_write32(runs->first + t, (co_u32)run);
+        if (begin < end && end == args->n)
+            co_write32(runs->first + tiles, (co_u32)run);
+    }
+}
+
+/* Where each bucket begins among the entries, which are in order of their ids: the first whose id is not below the bucket. By a warp. */
 CO_INLINE void split_search_offsets(const struct split_step *s, co_u32 width)
 {
-    co_u64 n = split_entries(s);
-    CO_EACH_WARP (base, s->buckets + 1ull) {
-        co_u64 b = base + co_lane(), low = 0, high = n;
-        if (b > s->buckets)
-            continue;
-        while (low < high) {
-            co_u64 middle = low + (high - low) / 2;
-            if (split_entry_id(s, middle, width) < b)
-                low = middle + 1;
-            else
-                high = middle;
+    co_u64 n = split_entries(s), warps = (co_u64)co_blocks() * (co_threads() / 32);
+    for (co_u64 b = (co_u64)co_block() * (co_threads() / 32) + co_warp(); b <= s->buckets; b += warps) {
+        co_u64 low = 0, high = n;
+        while (low < high) { /* 32 entries that cut what is left into 33 parts, or are all that is left */
+            co_u64 part = (high - low) / 33, at = low + (part + 1) * (co_lane() + 1) - 1;
+            int below = at < high && split_entry_id(s, at, width) < b;
+            co_u32 many = co_ones32(co_ballot(CO_FULL_WARP, below));
+            low += (part + 1) * many;
+            high = low + part < high ? low + part : high;
         }
-        co_write64(s->offsets + b, low);
+        if (co_lane() == 0)
+            co_write64(s->offsets + b, low);
     }
 }
 

@@ -16,6 +16,7 @@ struct split_shape {
     co_u32 form;           /* of the function */
     co_u32 columns;        /* SPLIT_ALONE, .. */
     co_u32 whole;          /* 1: the tile is all there is, SPLIT_BY_ITSELF */
+    co_u32 role;           /* SPLIT_WHOLE, .. */
 };
 
 /* A lane's entries of one column. `high` where the shape is wide; else it is never there. */
@@ -50,6 +51,7 @@ struct split_room {
     co_u32 *begins; /* [word of counters]: its entries' place in its group of 32 words */
     co_u32 *groups; /* [group]: its entries */
     co_u64 *starts; /* [bucket]: where its entries of the tile go, less their places in the tile */
+    co_u32 *next;   /* [number of the next digit]: entries, where runs are left */
     co_u32 stride;  /* words of a warp's counters */
     co_u32 recast;  /* bytes of stage and counters */
     co_u32 *ticket; /* the number of the next tile */
@@ -74,6 +76,7 @@ CO_INLINE struct split_room split_room_of(const struct split_step *s, co_u8 *mem
     r.groups = (co_u32 *)(void *)(memory + l.groups);
     r.ticket = (co_u32 *)(void *)(memory + l.ticket);
     r.starts = (co_u64 *)(void *)(memory + l.starts);
+    r.next = (co_u32 *)(void *)(memory + l.end);
     r.stride = l.stride;
     r.recast = l.begins;
     r.wide = shape.columns != SPLIT_TWINS && shape.widest == 8 && s->part[0].bytes == 8;

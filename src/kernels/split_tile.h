@@ -30,7 +30,7 @@
 #define COHORT_KERNELS_SPLIT_TILE_H
 
 #include "kernels/look_back.h"
-#include "kernels/split_load.h"
+#include "kernels/split_gather.h"
 
 /* ---- count ------------------------------------------------------------------------------------------------------------- */
 
@@ -50,8 +50,14 @@ CO_INLINE void split_count_half(const struct split_room *r, co_u32 b)
         co_add32(r->mine + b / 2, entries << b % 2 * 16);
 }
 
+/* Of up to 4 buckets numbers that take more than two instructions are found once, and kept from the count to the rank, 16 a word. */
+CO_INLINE int split_keeps(struct split_shape shape)
+{
+    return shape.bits == 2 && shape.form != SPLIT_FIELD;
+}
+
 CO_INLINE void split_count_tile(const struct split_step *s, const struct split_room *r,
-                                const struct split_values *v, struct split_shape shape)
+                                const struct split_values *v, co_u32 *kept, struct split_shape shape)
 {
     co_warp_recast(r->mine, r->stride * 4);
     for (co_u32 i = co_lane(); i < r->stride; i += 32)
@@ -60,11 +66,24 @@ CO_INLINE void split_count_tile(const struct split_step *s, const struct split_r
     CO_EACH_ITEM (j, shape.items) {
         co_u32 b = split_number_of(&s->number, split_value(v, j, shape), shape.form, r->wide);
         int belongs = split_belongs(r, b, j, shape);
+        if (split_keeps(shape))
+            kept[j / 16] = co_anew32(j % 16 ? kept[j / 16] | b << j % 16 * 2 : b);
         if (split_halves(shape))
             split_count_half(r, belongs ? b : SPLIT_BAD);
         else if (belongs)
             co_add32(r->mine + b, 1);
+        if (shape.role == SPLIT_LEAVES)
+            co_add32(r->next + split_number_of(&s->runs.number, split_value(v, j, shape), shape.form, 0), 1);
     }
+}
+
+/* Before the block counts numbers of the next digit. */
+CO_INLINE void split_clear_next(const struct split_step *s, const struct split_room *r,
+                                struct split_shape shape)
+{
+    for (co_u32 b = co_thread(); b < s->runs.buckets; b += shape.threads)
+        co_write32(r->next + b, 0);
+    co_block_sync();
 }
 
 /* ---- scan -------------------------------------------------------------------------------------------------------------- */
@@ -177,12 +196,14 @@ CO_INLINE void split_set_counter(co_u32 *counters, co_u32 b, co_u32 v, struct sp
 
 /* Puts the first column in order. `places`, where columns follow, two a word. */
 CO_INLINE void split_rank(const struct split_step *s, const struct split_room *r,
-                          const struct split_values *v, co_u32 *places, struct split_shape shape)
+                          const struct split_values *v, const co_u32 *kept, co_u32 *places,
+                          struct split_shape shape)
 {
     co_u32 before = (1u << co_lane()) - 1;
     CO_EACH_ITEM (j, shape.items) {
         co_u64 value = split_value_anew(v, j, shape);
-        co_u32 b = split_number_of(&s->number, value, shape.form, r->wide);
+        co_u32 b = split_keeps(shape) ? co_anew32(kept[j / 16]) >> j % 16 * 2 & 3
+                                      : split_number_of(&s->number, value, shape.form, r->wide);
         co_u32 same = co_match_bits(b, shape.bits), next = 0;
         int belongs = split_belongs(r, b, j, shape);
         if (shape.form == SPLIT_LOOSE)
@@ -211,12 +232,21 @@ CO_INLINE co_u32 split_end(const struct split_room *r, co_u32 b, struct split_sh
     return split_counter(r->all + (shape.threads / 32 - 1) * r->stride, b, shape);
 }
 
+/* Entries with number b, less what fills up the last tile. */
+CO_INLINE co_u32 split_there(const struct split_step *s, const struct split_room *r,
+                             const struct split_number *number, co_u32 b, co_u32 entries,
+                             struct split_shape shape)
+{
+    if (shape.form != SPLIT_LOOSE && b == split_number_of(number, s->last_key, shape.form, r->wide))
+        entries -= shape.items * shape.threads - r->count;
+    return entries;
+}
+
 /* Places that nobody else gets. What is not there, of the last tile, needs none. */
 CO_INLINE co_u64 split_reserve(const struct split_step *s, const struct split_room *r, co_u32 b,
                                co_u32 entries, struct split_shape shape)
 {
-    if (shape.form != SPLIT_LOOSE && b == split_number_of(&s->number, s->last_key, shape.form, r->wide))
-        entries -= shape.items * shape.threads - r->count;
+    entries = split_there(s, r, &s->number, b, entries, shape);
     return entries ? co_add64(s->before + b, entries) : 0;
 }
 
@@ -295,35 +325,107 @@ CO_INLINE void split_learn_in_span(const struct split_step *s, const struct spli
     }
 }
 
-/* ---- write ------------------------------------------------------------------------------------------------------------- */
-
-/* `bytes`: as of split_load_as. */
-CO_INLINE void split_store(const struct split_part *part, co_u64 to, co_u64 v, co_u32 bytes)
+/* The tile's runs, and its numbers of the next digit. */
+CO_INLINE void split_leave_runs(const struct split_step *s, const struct split_room *r,
+                                struct split_shape shape)
 {
-    co_u8 *out = (co_u8 *)part->out;
-    if (bytes == 1 || (!bytes && part->bytes == 1))
-        co_write8(out + to, (co_u8)v);
-    else if (bytes == 2 || !bytes)
-        co_write16((co_u16 *)(void *)(out + to * 2), (co_u16)v);
-    else if (bytes == 4)
-        co_write32((co_u32 *)(void *)(out + to * 4), (co_u32)v);
-    else
-        co_write64((co_u64 *)(void *)(out + to * part->stride), v);
+    co_u64 first = (co_u64)r->tile * (shape.items * shape.threads);
+    for (co_u32 b = co_thread(); b < s->buckets; b += shape.threads) {
+        co_u32 begin = b ? split_end(r, b - 1, shape) : 0, entries = split_end(r, b, shape) - begin;
+        co_u64 run = b * s->spans + r->tile;
+        co_write64(s->table + run, split_there(s, r, &s->number, b, entries, shape));
+        co_write32(s->runs.at + run, (co_u32)first + begin);
+    }
+    for (co_u32 b = co_thread(); b < s->runs.buckets; b += shape.threads) {
+        co_u32 entries = split_there(s, r, &s->runs.number, b, co_load32(r->next + b), shape);
+        if (entries)
+            co_add64(s->runs.next + b, entries);
+    }
+    if (r->tile == 0 && co_thread() == 0)
+        co_write64(s->table + s->buckets * s->spans, 0);
 }
 
-CO_INLINE void split_write_twins(const struct split_step *s, const struct split_room *r, co_u32 many,
-                                 struct split_shape shape)
+/* ---- write ------------------------------------------------------------------------------------------------------------- */
+
+/* The lane's part of an address is added once: what is left takes two instructions a place. `bytes`: as of split_load_as. */
+CO_INLINE co_u8 *split_lane_out(const struct split_part *part, co_u32 bytes)
 {
+    co_u32 each = bytes == 8 ? part->stride : bytes ? bytes : part->bytes;
+    return part->out ? (co_u8 *)part->out + co_anew32(co_thread()) * each : 0;
+}
+
+/* What is at the lane's place of a row goes to `start`, and as far behind as the row is. */
+CO_INLINE void split_store_row(const struct split_part *part, co_u8 *out, co_u64 start, co_u32 row, co_u64 v,
+                               co_u32 bytes)
+{
+    if (bytes == 1 || (!bytes && part->bytes == 1))
+        co_write8(out + start + row, (co_u8)v);
+    else if (bytes == 2 || !bytes)
+        co_write16((co_u16 *)(void *)(out + start * 2) + row, (co_u16)v);
+    else if (bytes == 4)
+        co_write32((co_u32 *)(void *)(out + start * 4) + row, (co_u32)v);
+    else
+        co_write64((co_u64 *)(void *)(out + (start + row) * part->stride), v);
+}
+
+CO_INLINE void split_store(const struct split_part *part, co_u64 to, co_u64 v, co_u32 bytes)
+{
+    split_store_row(part, (co_u8 *)part->out, to, 0, v, bytes);
+}
+
+/* whole, a literal: no place is left out. */
+CO_INLINE void split_write_twins(const struct split_step *s, const struct split_room *r, co_u32 many,
+                                 struct split_shape shape, int whole)
+{
+    co_u8 *low = split_lane_out(s->part, 4), *high = split_lane_out(s->part + 1, 4);
     CO_EACH_ITEM (j, shape.items) {
-        co_u32 place = j * shape.threads + co_thread();
+        co_u32 row = j * shape.threads, place = row + co_thread();
         co_u64 v = split_get(r, place, 8);
         co_u32 b = split_number_of(&s->number, v, shape.form, 0);
-        if (place < many) {
-            co_u64 to = co_read64(r->starts + b) + place;
+        if (whole || place < many) {
+            co_u64 start = co_read64(r->starts + b);
             if (s->part->out)
-                split_store(s->part, to, (co_u32)v, 4);
-            split_store(s->part + 1, to, v >> 32, 4);
+                split_store_row(s->part, low, start, row, (co_u32)v, 4);
+            split_store_row(s->part + 1, high, start, row, v >> 32, 4);
         }
+    }
+}
+
+/* A tile that stays where it is. */
+CO_INLINE void split_write_tile(const struct split_step *s, const struct split_room *r,
+                                struct split_shape shape)
+{
+    co_u64 first = (co_u64)r->tile * (shape.items * shape.threads);
+    co_u8 *low = split_lane_out(s->part, 4), *high = split_lane_out(s->part + 1, 4);
+    CO_EACH_ITEM (j, shape.items) {
+        co_u32 row = j * shape.threads, place = row + co_thread();
+        co_u64 v = split_get(r, place, shape.widest);
+        if (place < r->count) {
+            split_store_row(s->part, low, first, row, v, 4);
+            if (shape.columns == SPLIT_TWINS)
+                split_store_row(s->part + 1, high, first, row, v >> 32, 4);
+        }
+    }
+}
+
+#define SPLIT_ENDLESS 0x7fffffff
+
+/* Into up to 4 buckets: a lane's places rise, and seldom come to the next bucket. */
+CO_INLINE void split_write_few(const struct split_step *s, const struct split_room *r, co_u32 many,
+                               struct split_shape shape)
+{
+    const co_u32 *mine = (const co_u32 *)(const void *)r->stage + co_thread();
+    co_u32 *out = (co_u32 *)s->part->out + co_thread(), *to = out + co_read64(r->starts), b = 0;
+    int there = (int)(many - co_thread()), left = (int)(split_end(r, 0, shape) - co_thread());
+    CO_EACH_ITEM (j, shape.items) {
+        const int row = (int)(j * shape.threads);
+        while (row >= left) {
+            b++;
+            left = b < s->buckets ? (int)(split_end(r, b, shape) - co_thread()) : SPLIT_ENDLESS;
+            to = b < s->buckets ? out + co_read64(r->starts + b) : to;
+        }
+        if (row < there)
+            co_write32(to + row, co_read32(mine + row));
     }
 }
 
@@ -334,16 +436,17 @@ CO_INLINE co_u32 split_kept_bits(struct split_shape shape)
 }
 
 CO_INLINE void split_write_first(const struct split_step *s, const struct split_room *r, co_u32 *numbers,
-                                 co_u32 many, co_u32 bytes, struct split_shape shape)
+                                 co_u32 many, co_u32 bytes, struct split_shape shape, int whole)
 {
     co_u32 each = 32 / split_kept_bits(shape);
+    co_u8 *out = split_lane_out(s->part, bytes);
     CO_EACH_ITEM (j, shape.items) {
-        co_u32 place = j * shape.threads + co_thread(), b = 0;
+        co_u32 row = j * shape.threads, place = row + co_thread(), b = 0;
         if (shape.form != SPLIT_LOOSE || place < many) {
             co_u64 v = split_get(r, place, shape.widest);
             b = split_number_of(&s->number, v, shape.form, r->wide);
-            if (place < many && (bytes || s->part->out))
-                split_store(s->part, co_read64(r->starts + b) + place, v, bytes);
+            if ((whole || place < many) && (bytes || s->part->out))
+                split_store_row(s->part, out, co_read64(r->starts + b), row, v, bytes);
         }
         if (shape.columns)
             numbers[j / each] = j % each ? numbers[j / each] | b << j % each * split_kept_bits(shape) : b;
@@ -354,11 +457,12 @@ CO_INLINE void split_write_as(const struct split_room *r, const struct split_par
                               const co_u32 *numbers, co_u32 many, co_u32 bytes, struct split_shape shape)
 {
     co_u32 each = 32 / split_kept_bits(shape), mask = (1u << split_kept_bits(shape)) - 1;
+    co_u8 *out = split_lane_out(part, bytes);
     CO_EACH_ITEM (j, shape.items) {
-        co_u32 place = j * shape.threads + co_thread();
+        co_u32 row = j * shape.threads, place = row + co_thread();
         co_u32 b = co_anew32(numbers[j / each]) >> j % each * split_kept_bits(shape) & mask;
         if (place < many)
-            split_store(part, co_read64(r->starts + b) + place, split_get(r, place, bytes), bytes);
+            split_store_row(part, out, co_read64(r->starts + b), row, split_get(r, place, bytes), bytes);
     }
 }
 
@@ -413,25 +517,57 @@ CO_INLINE void split_fetch(const struct split_step *s, struct split_room *r, co_
     const co_u32 size = shape.items * shape.threads;
     co_u64 first = (co_u64)tile * size;
     r->count = n - first < size ? (co_u32)(n - first) : size;
-    split_load(r, s->part, first, s->last_key, v, shape);
+    if (shape.role == SPLIT_GATHERS)
+        split_gather(s, r, v, shape);
+    else
+        split_load(r, s->part, first, s->last_key, v, shape);
 }
 
 /* Counts, ranks, and learns where the entries go; how many there are. */
 CO_INLINE co_u32 split_order(const struct split_step *s, const struct split_room *r,
                              const struct split_values *v, co_u32 *places, struct split_shape shape)
 {
-    split_count_tile(s, r, v, shape);
+    co_u32 kept[SPLIT_ITEMS_MOST / 16];
+    if (shape.role == SPLIT_LEAVES)
+        split_clear_next(s, r, shape);
+    split_count_tile(s, r, v, kept, shape);
     co_u32 many = split_scan(s, r, shape);
-    split_rank(s, r, v, places, shape);
+    split_rank(s, r, v, kept, places, shape);
     co_block_sync();
+    if (shape.role == SPLIT_LEAVES) {
+        split_leave_runs(s, r, shape);
+        return r->count;
+    }
     if (shape.whole)
         split_learn_itself(s, r, shape);
-    else if (s->way == SPLIT_BY_SPANS)
+    else if (shape.role == SPLIT_WHOLE && s->way == SPLIT_BY_SPANS)
         split_learn_in_span(s, r, shape);
     else
         split_learn(s, r, shape);
     co_block_sync();
     return shape.form == SPLIT_LOOSE ? many : r->count;
+}
+
+CO_INLINE void split_write_keys(const struct split_step *s, const struct split_room *r, co_u32 many,
+                                struct split_shape shape)
+{
+    if (!s->part->out)
+        return;
+    if (shape.bits == 2)
+        split_write_few(s, r, many, shape);
+    else if (many == shape.items * shape.threads)
+        split_write_first(s, r, 0, many, 4, shape, 1);
+    else
+        split_write_first(s, r, 0, many, 4, shape, 0);
+}
+
+CO_INLINE void split_write_both(const struct split_step *s, const struct split_room *r, co_u32 many,
+                                struct split_shape shape)
+{
+    if (many == shape.items * shape.threads)
+        split_write_twins(s, r, many, shape, 1);
+    else
+        split_write_twins(s, r, many, shape, 0);
 }
 
 CO_INLINE void split_write_all(const struct split_step *s, const struct split_room *r, struct split_values *v,
@@ -440,14 +576,18 @@ CO_INLINE void split_write_all(const struct split_step *s, const struct split_ro
     co_u32 numbers[SPLIT_ITEMS_MOST / 2];
     if (shape.columns == SPLIT_COLUMNS && s->parts > 1)
         split_load(r, s->part + 1, (co_u64)r->tile * (shape.items * shape.threads), 0, v, shape);
-    if (shape.columns == SPLIT_TWINS)
-        split_write_twins(s, r, many, shape);
+    if (shape.role == SPLIT_LEAVES)
+        split_write_tile(s, r, shape);
+    else if (shape.columns == SPLIT_TWINS)
+        split_write_both(s, r, many, shape);
+    else if (shape.columns == SPLIT_ALONE)
+        split_write_keys(s, r, many, shape);
     else if (shape.widest == 8 && s->part->out && s->part->bytes == 8)
-        split_write_first(s, r, numbers, many, 8, shape);
+        split_write_first(s, r, numbers, many, 8, shape, 0);
     else if (s->part->out && s->part->bytes == 4)
-        split_write_first(s, r, numbers, many, 4, shape);
+        split_write_first(s, r, numbers, many, 4, shape, 0);
     else if (shape.columns)
-        split_write_first(s, r, numbers, many, 0, shape);
+        split_write_first(s, r, numbers, many, 0, shape, 0);
     if (shape.columns == SPLIT_COLUMNS)
         split_columns(s, r, v, places, numbers, many, shape);
 }

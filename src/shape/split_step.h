@@ -10,7 +10,12 @@
  *   BY_LOOK_BACK  the table has one number a bucket, where its entries begin; a tile learns from all tiles before it how many there
  *                 were (kernels/look_back.h)
  *   BY_RESERVING  the same table; a tile takes the next free places
- *   BY_ITSELF     there is one tile, so its own counts are all there are: one launch, no table (kernels/split_alone.cu) */
+ *   BY_ITSELF     there is one tile, so its own counts are all there are: one launch, no table (kernels/split_alone.cu)
+ *
+ * IN_TILES is half of two splits, by the low and by the high digit of the id, that read the keys twice and not three times. The first leaves
+ * each tile where it is, in order of the low digit, and says where in it each bucket's run begins and how long it is; it counts the high
+ * digits. All runs of one bucket after the other, tile by tile, are what a split would have written: the second one, by look-back, gathers its
+ * tiles from them (struct split_runs). */
 #ifndef COHORT_SHAPE_SPLIT_STEP_H
 #define COHORT_SHAPE_SPLIT_STEP_H
 
@@ -28,7 +33,17 @@
 enum { SPLIT_ALONE = 0, SPLIT_COLUMNS = 1, SPLIT_TWINS = 2 };
 
 /* How a tile knows where its entries go. */
-enum { SPLIT_BY_SPANS = 0, SPLIT_BY_LOOK_BACK = 1, SPLIT_BY_RESERVING = 2, SPLIT_BY_ITSELF = 3 };
+enum {
+    SPLIT_BY_SPANS = 0,
+    SPLIT_BY_LOOK_BACK = 1,
+    SPLIT_BY_RESERVING = 2,
+    SPLIT_BY_ITSELF = 3,
+    SPLIT_IN_TILES = 4
+};
+
+/* What an instance of the place kernel does: a split; or the first or the second of two, of which the one leaves runs in tiles and the other
+ * gathers them. */
+enum { SPLIT_WHOLE = 0, SPLIT_LEAVES = 1, SPLIT_GATHERS = 2 };
 
 /* How the place kernel finds the number of an entry's bucket, without a branch. With number = id >> shift & mask throughout:
  *   FIELD    id = entry, a bit field of the key or an id, all of which are good
@@ -71,6 +86,27 @@ struct split_digits {
     co_u32 shift[SPLIT_DIGITS_MOST], mask[SPLIT_DIGITS_MOST];
 };
 
+/* Run b * tiles + t is what tile t has of bucket b. There are fewer than 2^32 entries. */
+struct split_runs {
+    co_u64 *
+        begins; /* [run]: how long it is; summed up, where it would begin if all lay one after the other. And one more, n */
+    co_u32 *at; /* [run]: where it is */
+    co_u32 *
+        first; /* [tile of the second split]: the run that it begins in; and one more, that the last one ends in */
+    co_u64 *next;               /* [number of the high digit] entries. Cleared */
+    co_u64 *bases;              /* the same summed up: where the second split's buckets begin. And one more */
+    co_u64 runs;                /* how many */
+    co_u32 tiles;               /* of the first split */
+    co_u32 size;                /* of a tile of the second */
+    co_u32 buckets;             /* of the second */
+    struct split_number number; /* how the first finds numbers of the second */
+};
+
+struct split_runs_step {
+    co_u64 n;
+    struct split_runs runs;
+};
+
 struct split_step {
     co_u64 n;
     const co_u64 *
@@ -99,6 +135,7 @@ struct split_step {
     void *ids_out;     /* of a count: ids for the launches after it; NULL: none are kept */
     co_u32 ids_bytes;
     struct split_digits digits; /* of a count by digits: table is [digit][SPLIT_DIGIT_BINS] */
+    struct split_runs runs;     /* IN_TILES, and of the split that follows */
     co_u64 *offsets;
     struct map_counts *counts;
     struct map_deferred *deferred;
@@ -122,7 +159,7 @@ CO_INLINE co_u64 split_entries(const struct split_step *s)
 /* Columns of the table. */
 CO_INLINE co_u64 split_columns_of(const struct split_step *s)
 {
-    return s->way == SPLIT_BY_SPANS ? s->spans : 1;
+    return s->way == SPLIT_BY_SPANS || s->way == SPLIT_IN_TILES ? s->spans : 1;
 }
 
 /* Do blocks take tile by tile, in the order of the input? */
@@ -142,7 +179,8 @@ CO_INLINE co_u32 split_words_of(co_u32 buckets, co_u32 bits)
 
 /* The parts of a block's shared memory, in bytes from its beginning, where a tile's entries of one column are staged. */
 struct split_layout {
-    co_u32 counters, begins, groups, ticket, starts, end;
+    co_u32 counters, begins, groups, ticket, starts,
+        end;       /* of one that leaves runs, counters of the next number follow */
     co_u32 stride; /* words of a warp's counters */
 };
 
