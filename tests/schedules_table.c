@@ -88,9 +88,9 @@ uint64_t table_walk(const struct shape *s, uint64_t key, uint64_t *slots)
 {
     uint64_t hash = test_mix(key ^ s->seed), words = 32 / table_slot_bytes(s), n = 0;
     uint64_t buckets = (uint64_t)s->mask + 1, step = hash >> 16 | 1, home = table_home_bucket(s, key);
-    uint64_t stretch = buckets >= 32 ? buckets / 8
-                       : s->mask     ? 2
-                                     : 1; /* buckets of a page in the first round */
+    uint64_t share = buckets / (words > 2 ? 16 : 8), stretch = share > 1 ? share
+                                                               : s->mask ? 2
+                                                                         : 1; /* the first round */
     if (key >= table_empty_key(s) - 1) {
         slots[0] = table_slots(s) + (table_empty_key(s) - key);
         return 1;

@@ -40,7 +40,7 @@ static void count_key(struct probes *p, uint64_t length, uint64_t passed)
             uint64_t length = 1;                                                                         \
             struct co_walk w = co_map##width##_walk(v, key);                                             \
             while (slot < slots && co_map_walk_bucket(v, &w) != slot / WORDS &&                          \
-                   co_walk_next(&w, v->pages, v->mask, v->reach))                                        \
+                   co_walk_next(&w, v->pages, v->mask, v->reach, WORDS))                                 \
                 length++;                                                                                \
             count_key(p, length, slot < slots ? (length - 1) * WORDS + slot % WORDS : 0);                \
         }                                                                                                \

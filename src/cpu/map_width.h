@@ -112,7 +112,7 @@ static __attribute__((noinline)) int MAP(turn)(struct cpu_range *c, co_u64 entry
         MAP(settled)(c, entry, CO_MAP_FULL, 0);
         return 0;
     }
-    if (!co_walk_turn(&w, m->pages, m->mask, m->reach)) {
+    if (!co_walk_turn(&w, m->pages, m->mask, m->reach, WORDS)) {
         MAP(end_by_protocol)(c, entry);
         return 0;
     }
@@ -461,7 +461,7 @@ static void MAP(batch)(const struct map_batch *b, co_u64 begin, co_u64 end, int 
     c.report = report;
     c.within = b->view.mask * MAP_BUCKET_BYTES;
     c.shift = (unsigned)__builtin_popcount(b->view.mask);
-    c.stretch = co_walk_stretch(b->view.mask) - 1;
+    c.stretch = co_walk_stretch(b->view.mask, WORDS) - 1;
     c.list.head = c.list.tail = 0;
     MAP(choose)(&c);
     struct cpu_group g = {.base = begin, .keys = MAP(group_keys)(&c, begin, room)};

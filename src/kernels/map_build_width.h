@@ -65,7 +65,8 @@ CO_INLINE void MAP(build_end)(const struct map_build *b, const struct MAP(built)
 
 CO_KERNEL_BOUND(NAME(build), struct map_build, 512, 3)
 {
-    CO_SHARED_DYNAMIC(KEY, MAP(page));
+    CO_SHARED_DYNAMIC(KEY, MAP(shared));
+    KEY *page = (KEY *)co_kept(MAP(shared));
     struct MAP(built) done = {0, {0, 0}, 0};
     for (co_u32 p = co_block(); p < args->view.pages; p += co_blocks()) {
         co_u64 begin = co_read64(args->offsets + p), end = co_read64(args->offsets + p + 1);
@@ -75,9 +76,9 @@ CO_KERNEL_BOUND(NAME(build), struct map_build, 512, 3)
             end = begin + args->most;
             done.left_out = 1;
         }
-        MAP(page_begin)(MAP(page), &args->view, p, (int)args->fresh);
-        MAP(build_page)(args, MAP(page), begin, end, &done);
-        MAP(page_end)(MAP(page), &args->view, p);
+        MAP(page_begin)(page, &args->view, p, (int)args->fresh);
+        MAP(build_page)(args, page, begin, end, &done);
+        MAP(page_end)(page, &args->view, p);
     }
     MAP(build_end)(args, &done);
 }
@@ -120,7 +121,8 @@ CO_INLINE void MAP(split_side)(const struct map_build *b, struct MAP(built) * d)
 
 CO_KERNEL_BOUND(NAME(split), struct map_build, 512, 3)
 {
-    CO_SHARED_DYNAMIC(KEY, MAP(page));
+    CO_SHARED_DYNAMIC(KEY, MAP(shared));
+    KEY *page = (KEY *)co_kept(MAP(shared));
     const co_u64 news = args->view.pages, olds = args->from.pages;
     struct MAP(built) done = {0, {0, 0}, 0};
     MAP(split_side)(args, &done);
@@ -129,10 +131,10 @@ CO_KERNEL_BOUND(NAME(split), struct map_build, 512, 3)
         co_u64 least = (((co_u64)q << 32) + news - 1) / news,
                most = ((((co_u64)q + 1) << 32) + news - 1) / news - 1;
         co_u32 last = (co_u32)((most * olds) >> 32);
-        MAP(page_begin)(MAP(page), &args->view, q, 1);
+        MAP(page_begin)(page, &args->view, q, 1);
         for (co_u32 old = (co_u32)((least * olds) >> 32); old <= last; old++)
-            MAP(scan_page)(args, MAP(page), old, q, &done);
-        MAP(page_end)(MAP(page), &args->view, q);
+            MAP(scan_page)(args, page, old, q, &done);
+        MAP(page_end)(page, &args->view, q);
     }
     MAP(build_end)(args, &done);
 }

@@ -15,10 +15,10 @@ CO_INLINE co_u64 map_group_slot(const cohort_map_view *m, const struct co_walk *
 /* To the walk's next stretch; 0 if there is none. */
 CO_INLINE int map_group_next(const cohort_map_view *m, struct co_walk *w)
 {
-    co_u32 stretch = co_walk_stretch(m->mask);
+    co_u32 stretch = co_walk_stretch(m->mask, 4);
     w->bucket = (w->bucket + stretch) & m->mask;
     w->seen += stretch;
-    return co_walk_turn(w, m->pages, m->mask, m->reach);
+    return co_walk_turn(w, m->pages, m->mask, m->reach, 4);
 }
 
 /* All lanes of `group` (a mask of `size` lanes) seek one key: a CO_MAP_..., the same in all of them. *value is the one found. */
@@ -26,7 +26,7 @@ CO_INLINE int map_group_seek(const cohort_map_view *m, co_u32 key, int insert, c
                              co_u32 size, co_map_tally *tally)
 {
     co_u32 rank = co_lane() & (size - 1);
-    co_u32 slots = co_walk_stretch(m->mask) * 4; /* of a stretch */
+    co_u32 slots = co_walk_stretch(m->mask, 4) * 4; /* of a stretch */
     struct co_walk w = co_map32_32_walk(m, key);
     do {
         for (co_u32 from = 0; from < slots; from += size) {

@@ -9,7 +9,7 @@
 
 #define PAGE_ALL    ((co_u32)(MAP_PAGE_BYTES * 8 / CO_MAP_SLOT_BITS)) /* slots of a page */
 #define PAGE_BUCKET ((co_u32)(256 / CO_MAP_SLOT_BITS))                /* and of a bucket */
-#define PAGE_WALK   co_walk_stretch((co_u32)(MAP_PAGE_BYTES / MAP_BUCKET_BYTES) - 1)
+#define PAGE_WALK   co_walk_stretch((co_u32)(MAP_PAGE_BYTES / MAP_BUCKET_BYTES) - 1, PAGE_BUCKET)
 #define PAGE_NONE   ((KEY) ~(KEY)0)
 
 /* Where in shared memory slot i is. A walk begins at the first slot of a bucket: left in order, those would share a few of the banks. So
@@ -26,21 +26,6 @@ CO_INLINE KEY MAP(page_cas)(KEY *at, KEY desired)
                             : (KEY)co_cas64((co_u64 *)at, ~0ull, (co_u64)desired);
 }
 
-/* Several lanes may replace one value, in any order: by exchanges, so that the race checker sees what is meant. */
-CO_INLINE void MAP(page_give)(KEY *at, VALUE value, int replace)
-{
-    if (!CO_MAP_VALUE_BITS)
-        return;
-    if (replace && sizeof(KEY) == 4)
-        co_exchange32((co_u32 *)at, (co_u32)value);
-    else if (replace)
-        co_exchange64((co_u64 *)at, (co_u64)value);
-    else if (sizeof(KEY) == 4)
-        co_store32((co_u32 *)at, (co_u32)value);
-    else
-        co_store64((co_u64 *)at, (co_u64)value);
-}
-
 CO_INLINE KEY MAP(page_get)(const KEY *at)
 {
     return sizeof(KEY) == 4 ? (KEY)co_read32((const co_u32 *)at) : (KEY)co_read64((const co_u64 *)at);
@@ -52,6 +37,19 @@ CO_INLINE void MAP(page_set)(KEY *at, KEY word)
         co_write32((co_u32 *)at, (co_u32)word);
     else
         co_write64((co_u64 *)at, (co_u64)word);
+}
+
+/* Several lanes may replace one value, in any order: by exchanges, so that the race checker sees what is meant. */
+CO_INLINE void MAP(page_give)(KEY *at, VALUE value, int replace)
+{
+    if (!CO_MAP_VALUE_BITS)
+        return;
+    if (!replace)
+        MAP(page_set)(at, (KEY)value);
+    else if (sizeof(KEY) == 4)
+        co_exchange32((co_u32 *)at, (co_u32)value);
+    else
+        co_exchange64((co_u64 *)at, (co_u64)value);
 }
 
 /* ---- slots of the table ---------------------------------------------------------------------------------------------------- */

@@ -184,7 +184,8 @@ CO_INLINE co_u64 MAP(probe_length)(const cohort_map_view *m, KEY key, co_u64 slo
     if (bucket >= co_map_buckets(m))
         return 1;
     struct co_walk w = MAP(walk)(m, key);
-    while (co_map_walk_bucket(m, &w) != bucket && co_walk_next(&w, m->pages, m->mask, m->reach))
+    while (co_map_walk_bucket(m, &w) != bucket &&
+           co_walk_next(&w, m->pages, m->mask, m->reach, (co_u32)words))
         length++;
     *passed = (length - 1) * words + slot % words;
     return length;

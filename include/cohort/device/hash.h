@@ -8,8 +8,8 @@
  * memory into the cache, and then goes on to another pair. Pairs of a page are a power of two and the step from pair to pair is odd, so
  * every bucket of a page is met once. (With linear probing it goes from bucket to bucket.)
  *
- * It goes in two rounds. In the first it sees an eighth of the buckets of its own page, then of each page after it that is
- * within reach; in the second, in the same order, the others. So a page that is full costs a walk 256 buckets instead
+ * It goes in two rounds. In the first it sees a sixteenth of the buckets of its own page (an eighth, if a bucket has but two slots), then of each page
+ * after it that is within reach; in the second, in the same order, the others. So a page that is full costs a walk 128 buckets instead
  * of 2,048, and yet every bucket within reach is met, each once. */
 #ifndef COHORT_DEVICE_HASH_H
 #define COHORT_DEVICE_HASH_H
@@ -31,10 +31,15 @@ struct co_walk {
     co_u32 seen;         /* buckets seen before this one */
 };
 
-/* How many buckets of a page the first round sees: whole pairs, a power of two. */
-CO_INLINE co_u32 co_walk_stretch(co_u32 mask)
+/* How many buckets of a page the first round sees, by the slots of a bucket: whole pairs, a power of two. */
+CO_INLINE co_u32 co_walk_share(co_u32 slots)
 {
-    return ((mask >> 3 | 1) & mask) + 1;
+    return slots > 2 ? 4 : 3;
+}
+
+CO_INLINE co_u32 co_walk_stretch(co_u32 mask, co_u32 slots)
+{
+    return ((mask >> co_walk_share(slots) | 1) & mask) + 1;
 }
 
 CO_INLINE co_u32 co_walk_step(co_u64 hash, co_u32 mask, co_u32 linear)
@@ -68,10 +73,10 @@ CO_INLINE co_u32 co_walk_shift(co_u32 bucket, co_u32 step, co_u32 from, co_u32 t
 
 /* Where a stretch may have been seen, and the walk stands on the bucket after it: on to the next page, if this one is done with for
  * now; 0 if there is none. All from `seen`: a division, rarely, instead of registers all the time. */
-CO_INLINE int co_walk_turn(struct co_walk *w, co_u32 pages, co_u32 mask, co_u32 reach)
+CO_INLINE int co_walk_turn(struct co_walk *w, co_u32 pages, co_u32 mask, co_u32 reach, co_u32 slots)
 {
     mask = co_anew32(mask);
-    const co_u32 stretch = co_walk_stretch(mask), rest = mask + 1 - stretch, round = stretch * reach;
+    const co_u32 stretch = co_walk_stretch(mask, slots), rest = mask + 1 - stretch, round = stretch * reach;
     if (w->seen <= round ? w->seen & (stretch - 1) : (w->seen - round) % rest)
         return 1;
     w->page = w->page + 1 == pages ? 0 : w->page + 1;
@@ -87,10 +92,10 @@ CO_INLINE int co_walk_turn(struct co_walk *w, co_u32 pages, co_u32 mask, co_u32 
 }
 
 /* To the next bucket; 0 if there is none. */
-CO_INLINE int co_walk_next(struct co_walk *w, co_u32 pages, co_u32 mask, co_u32 reach)
+CO_INLINE int co_walk_next(struct co_walk *w, co_u32 pages, co_u32 mask, co_u32 reach, co_u32 slots)
 {
     co_walk_on(w, mask);
-    return w->seen & (mask >> 3) ? 1 : co_walk_turn(w, pages, mask, reach);
+    return w->seen & (mask >> co_walk_share(slots)) ? 1 : co_walk_turn(w, pages, mask, reach, slots);
 }
 
 #endif

@@ -27,7 +27,8 @@
  * Atomics    co_cas32/64/128(p, expected, desired) and co_add, co_min, co_max, co_or, co_and, co_exchange 32/64(p, v):
  *            relaxed, all return the old value; co_cas128 needs sm_90
  * Shared     CO_SHARED(T, name, n): an array of the block's; CO_SHARED_DYNAMIC(T, name): the launch's; plain and relaxed
- *            words and atomics work on it; co_bulk_copy(shared, from, bytes): the whole block copies, and meets;
+ *            words and atomics work on it; co_kept(p): p, to be kept in a register;
+ *            co_bulk_copy(shared, from, bytes): the whole block copies, and meets;
  *            co_warp_recast(p, bytes), co_block_recast: warp or block meets, and then uses these bytes with other widths
  * Numbers    co_ones32(v): how many bits are 1; co_anew32(v): v, of which the compiler knows nothing: so what depends on it is
  *            computed anew and not kept in registers from before

@@ -133,6 +133,14 @@ CO_INLINE co_u32 co_anew32(co_u32 v)
     return v;
 }
 
+/* The address in a register: the compiler would make it anew at each use, which takes a special register and its time. */
+CO_INLINE void *co_kept(void *shared)
+{
+    co_u32 at = (co_u32)__cvta_generic_to_shared(shared);
+    asm volatile("" : "+r"(at));
+    return __cvta_shared_to_generic(at);
+}
+
 /* ---- plain --------------------------------------------------------------------------------------------------- */
 
 CO_INLINE co_u8 co_read8(const co_u8 *p)

@@ -180,7 +180,7 @@ CO_INLINE int MAP(seek)(const cohort_map_view *m, CO_MAP_KEY key, int mode, CO_M
         }
         if (r != CO_MAP_FULL)
             return r;
-    } while (co_walk_next(&w, m->pages, m->mask, m->reach));
+    } while (co_walk_next(&w, m->pages, m->mask, m->reach, WORDS));
     return mode == CO_SEEK_INSERT || mode == CO_SEEK_PUT ? CO_MAP_FULL : CO_MAP_MISS;
 }
 
