@@ -347,46 +347,32 @@ CO_INLINE void split_leave_runs(const struct split_step *s, const struct split_r
 
 /* ---- write ------------------------------------------------------------------------------------------------------------- */
 
-/* The lane's part of an address is added once: what is left takes two instructions a place. `bytes`: as of split_load_as. */
-CO_INLINE co_u8 *split_lane_out(const struct split_part *part, co_u32 bytes)
-{
-    co_u32 each = bytes == 8 ? part->stride : bytes ? bytes : part->bytes;
-    return part->out ? (co_u8 *)part->out + co_anew32(co_thread()) * each : 0;
-}
-
-/* What is at the lane's place of a row goes to `start`, and as far behind as the row is. */
-CO_INLINE void split_store_row(const struct split_part *part, co_u8 *out, co_u64 start, co_u32 row, co_u64 v,
-                               co_u32 bytes)
-{
-    if (bytes == 1 || (!bytes && part->bytes == 1))
-        co_write8(out + start + row, (co_u8)v);
-    else if (bytes == 2 || !bytes)
-        co_write16((co_u16 *)(void *)(out + start * 2) + row, (co_u16)v);
-    else if (bytes == 4)
-        co_write32((co_u32 *)(void *)(out + start * 4) + row, (co_u32)v);
-    else
-        co_write64((co_u64 *)(void *)(out + (start + row) * part->stride), v);
-}
-
+/* `bytes`: as of split_load_as. */
 CO_INLINE void split_store(const struct split_part *part, co_u64 to, co_u64 v, co_u32 bytes)
 {
-    split_store_row(part, (co_u8 *)part->out, to, 0, v, bytes);
+    co_u8 *out = (co_u8 *)part->out;
+    if (bytes == 1 || (!bytes && part->bytes == 1))
+        co_write8(out + to, (co_u8)v);
+    else if (bytes == 2 || !bytes)
+        co_write16((co_u16 *)(void *)(out + to * 2), (co_u16)v);
+    else if (bytes == 4)
+        co_write32((co_u32 *)(void *)(out + to * 4), (co_u32)v);
+    else
+        co_write64((co_u64 *)(void *)(out + to * part->stride), v);
 }
 
-/* whole, a literal: no place is left out. */
 CO_INLINE void split_write_twins(const struct split_step *s, const struct split_room *r, co_u32 many,
-                                 struct split_shape shape, int whole)
+                                 struct split_shape shape)
 {
-    co_u8 *low = split_lane_out(s->part, 4), *high = split_lane_out(s->part + 1, 4);
     CO_EACH_ITEM (j, shape.items) {
-        co_u32 row = j * shape.threads, place = row + co_thread();
+        co_u32 place = j * shape.threads + co_thread();
         co_u64 v = split_get(r, place, 8);
         co_u32 b = split_number_of(&s->number, v, shape.form, 0);
-        if (whole || place < many) {
-            co_u64 start = co_read64(r->starts + b);
+        if (place < many) {
+            co_u64 to = co_read64(r->starts + b) + place;
             if (s->part->out)
-                split_store_row(s->part, low, start, row, (co_u32)v, 4);
-            split_store_row(s->part + 1, high, start, row, v >> 32, 4);
+                split_store(s->part, to, (co_u32)v, 4);
+            split_store(s->part + 1, to, v >> 32, 4);
         }
     }
 }
@@ -396,14 +382,13 @@ CO_INLINE void split_write_tile(const struct split_step *s, const struct split_r
                                 struct split_shape shape)
 {
     co_u64 first = (co_u64)r->tile * (shape.items * shape.threads);
-    co_u8 *low = split_lane_out(s->part, 4), *high = split_lane_out(s->part + 1, 4);
     CO_EACH_ITEM (j, shape.items) {
-        co_u32 row = j * shape.threads, place = row + co_thread();
+        co_u32 place = j * shape.threads + co_thread();
         co_u64 v = split_get(r, place, shape.widest);
         if (place < r->count) {
-            split_store_row(s->part, low, first, row, v, 4);
+            split_store(s->part, first + place, v, 4);
             if (shape.columns == SPLIT_TWINS)
-                split_store_row(s->part + 1, high, first, row, v >> 32, 4);
+                split_store(s->part + 1, first + place, v >> 32, 4);
         }
     }
 }
@@ -429,6 +414,18 @@ CO_INLINE void split_write_few(const struct split_step *s, const struct split_ro
     }
 }
 
+/* A whole tile of keys. The lane's part of an address is added once: what is left takes two instructions a place. */
+CO_INLINE void split_write_whole(const struct split_step *s, const struct split_room *r,
+                                 struct split_shape shape)
+{
+    co_u32 *out = (co_u32 *)s->part->out + co_anew32(co_thread());
+    CO_EACH_ITEM (j, shape.items) {
+        co_u32 v = (co_u32)split_get(r, j * shape.threads + co_thread(), 4);
+        co_u32 b = split_number_of(&s->number, v, shape.form, 0);
+        co_write32(out + co_read64(r->starts + b) + j * shape.threads, v);
+    }
+}
+
 /* Numbers are kept four or two a word. */
 CO_INLINE co_u32 split_kept_bits(struct split_shape shape)
 {
@@ -436,17 +433,16 @@ CO_INLINE co_u32 split_kept_bits(struct split_shape shape)
 }
 
 CO_INLINE void split_write_first(const struct split_step *s, const struct split_room *r, co_u32 *numbers,
-                                 co_u32 many, co_u32 bytes, struct split_shape shape, int whole)
+                                 co_u32 many, co_u32 bytes, struct split_shape shape)
 {
     co_u32 each = 32 / split_kept_bits(shape);
-    co_u8 *out = split_lane_out(s->part, bytes);
     CO_EACH_ITEM (j, shape.items) {
-        co_u32 row = j * shape.threads, place = row + co_thread(), b = 0;
+        co_u32 place = j * shape.threads + co_thread(), b = 0;
         if (shape.form != SPLIT_LOOSE || place < many) {
             co_u64 v = split_get(r, place, shape.widest);
             b = split_number_of(&s->number, v, shape.form, r->wide);
-            if ((whole || place < many) && (bytes || s->part->out))
-                split_store_row(s->part, out, co_read64(r->starts + b), row, v, bytes);
+            if (place < many && (bytes || s->part->out))
+                split_store(s->part, co_read64(r->starts + b) + place, v, bytes);
         }
         if (shape.columns)
             numbers[j / each] = j % each ? numbers[j / each] | b << j % each * split_kept_bits(shape) : b;
@@ -457,12 +453,11 @@ CO_INLINE void split_write_as(const struct split_room *r, const struct split_par
                               const co_u32 *numbers, co_u32 many, co_u32 bytes, struct split_shape shape)
 {
     co_u32 each = 32 / split_kept_bits(shape), mask = (1u << split_kept_bits(shape)) - 1;
-    co_u8 *out = split_lane_out(part, bytes);
     CO_EACH_ITEM (j, shape.items) {
-        co_u32 row = j * shape.threads, place = row + co_thread();
+        co_u32 place = j * shape.threads + co_thread();
         co_u32 b = co_anew32(numbers[j / each]) >> j % each * split_kept_bits(shape) & mask;
         if (place < many)
-            split_store_row(part, out, co_read64(r->starts + b), row, split_get(r, place, bytes), bytes);
+            split_store(part, co_read64(r->starts + b) + place, split_get(r, place, bytes), bytes);
     }
 }
 
@@ -548,6 +543,7 @@ CO_INLINE co_u32 split_order(const struct split_step *s, const struct split_room
     return shape.form == SPLIT_LOOSE ? many : r->count;
 }
 
+/* Of more than 64 buckets (and of pairs) a text of its own for whole tiles is no faster. */
 CO_INLINE void split_write_keys(const struct split_step *s, const struct split_room *r, co_u32 many,
                                 struct split_shape shape)
 {
@@ -555,19 +551,10 @@ CO_INLINE void split_write_keys(const struct split_step *s, const struct split_r
         return;
     if (shape.bits == 2)
         split_write_few(s, r, many, shape);
-    else if (many == shape.items * shape.threads)
-        split_write_first(s, r, 0, many, 4, shape, 1);
+    else if (shape.bits <= 6 && many == shape.items * shape.threads)
+        split_write_whole(s, r, shape);
     else
-        split_write_first(s, r, 0, many, 4, shape, 0);
-}
-
-CO_INLINE void split_write_both(const struct split_step *s, const struct split_room *r, co_u32 many,
-                                struct split_shape shape)
-{
-    if (many == shape.items * shape.threads)
-        split_write_twins(s, r, many, shape, 1);
-    else
-        split_write_twins(s, r, many, shape, 0);
+        split_write_first(s, r, 0, many, 4, shape);
 }
 
 CO_INLINE void split_write_all(const struct split_step *s, const struct split_room *r, struct split_values *v,
@@ -579,15 +566,15 @@ CO_INLINE void split_write_all(const struct split_step *s, const struct split_ro
     if (shape.role == SPLIT_LEAVES)
         split_write_tile(s, r, shape);
     else if (shape.columns == SPLIT_TWINS)
-        split_write_both(s, r, many, shape);
+        split_write_twins(s, r, many, shape);
     else if (shape.columns == SPLIT_ALONE)
         split_write_keys(s, r, many, shape);
     else if (shape.widest == 8 && s->part->out && s->part->bytes == 8)
-        split_write_first(s, r, numbers, many, 8, shape, 0);
+        split_write_first(s, r, numbers, many, 8, shape);
     else if (s->part->out && s->part->bytes == 4)
-        split_write_first(s, r, numbers, many, 4, shape, 0);
+        split_write_first(s, r, numbers, many, 4, shape);
     else if (shape.columns)
-        split_write_first(s, r, numbers, many, 0, shape, 0);
+        split_write_first(s, r, numbers, many, 0, shape);
     if (shape.columns == SPLIT_COLUMNS)
         split_columns(s, r, v, places, numbers, many, shape);
 }
