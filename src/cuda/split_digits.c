@@ -301,7 +301,7 @@ static cohort_status run(cohort_context *context, const struct digits *d)
         return status;
     char name[48];
     snprintf(name, sizeof name, "multisplit_offsets_%u", 8 * d->search.part[0].bytes);
-    return gpu_launch(context, name, (d->search.buckets + 1ull) * 32, &d->search);
+    return gpu_launch(context, name, d->search.buckets + 1ull, &d->search);
 }
 
 cohort_status split_by_digits(cohort_context *context, const struct split *s, struct arena *arena, int ask)

@@ -108,21 +108,22 @@ CO_KERNEL(multisplit_runs, struct split_runs_step)
     }
 }
 
-/* Where each bucket begins among the entries, which are in order of their ids: the first whose id is not below the bucket. By a warp. */
+/* Where each bucket begins among the entries, which are in order of their ids: the first whose id is not below the bucket. */
 CO_INLINE void split_search_offsets(const struct split_step *s, co_u32 width)
 {
-    co_u64 n = split_entries(s), warps = (co_u64)co_blocks() * (co_threads() / 32);
-    for (co_u64 b = (co_u64)co_block() * (co_threads() / 32) + co_warp(); b <= s->buckets; b += warps) {
-        co_u64 low = 0, high = n;
-        while (low < high) { /* 32 entries that cut what is left into 33 parts, or are all that is left */
-            co_u64 part = (high - low) / 33, at = low + (part + 1) * (co_lane() + 1) - 1;
-            int below = at < high && split_entry_id(s, at, width) < b;
-            co_u32 many = co_ones32(co_ballot(CO_FULL_WARP, below));
-            low += (part + 1) * many;
-            high = low + part < high ? low + part : high;
+    co_u64 n = split_entries(s);
+    CO_EACH_WARP (base, s->buckets + 1ull) {
+        co_u64 b = base + co_lane(), low = 0, high = n;
+        if (b > s->buckets)
+            continue;
+        while (low < high) {
+            co_u64 middle = low + (high - low) / 2;
+            if (split_entry_id(s, middle, width) < b)
+                low = middle + 1;
+            else
+                high = middle;
         }
-        if (co_lane() == 0)
-            co_write64(s->offsets + b, low);
+        co_write64(s->offsets + b, low);
     }
 }
 
