@@ -109,8 +109,8 @@ CO_INLINE void MAP(fold_batch)(const struct map_batch *b, co_u32 kind)
     map_flush_warp(&b->view, &tally);
 }
 
-CO_KERNEL_BOUND(NAME(find), struct map_batch, 256,
-                8) /* all the warps that there may be: it waits for memory */
+/* All the warps that there may be: it waits for memory. */
+CO_KERNEL_BOUND(NAME(find), struct map_batch, 256, 8)
 {
     MAP(batch)(args, MAP_STEP_APPLY, CO_OP_FIND);
 }

@@ -481,15 +481,23 @@ CO_INLINE void co_bulk_copy(void *shared, const void *from, co_u32 bytes)
 /* A loop over a number of turns that the compiler knows, all of them spelled out: its arrays are registers. */
 #define CO_EACH_ITEM(j, n) _Pragma("unroll") for (co_u32 j = 0; j < (n); j++)
 
+/* Lanes that a multiprocessor holds at most; bounds that ask for more would be ignored. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ > 800 && (__CUDA_ARCH__ < 900 || __CUDA_ARCH__ >= 1200)
+#    define CO_LANES_MOST 1536
+#else
+#    define CO_LANES_MOST 2048
+#endif
+
 #define CO_KERNEL(name, type)                        CO_KERNEL_BOUND(name, type, 256, 1)
 #define CO_KERNEL_BOUND(name, type, threads, blocks) CO_KERNEL_NAMED(name, type, threads, blocks)
-#define CO_KERNEL_NAMED(name, type, threads, blocks)              \
-    CO_INLINE void name##_body(const type *args);                 \
-    extern "C" __global__ void __launch_bounds__(threads, blocks) \
-        name(const __grid_constant__ type parameters)             \
-    {                                                             \
-        name##_body(&parameters);                                 \
-    }                                                             \
+#define CO_KERNEL_NAMED(name, type, threads, blocks)                                          \
+    CO_INLINE void name##_body(const type *args);                                             \
+    extern "C" __global__ void __launch_bounds__(                                             \
+        threads, (blocks) * (threads) > CO_LANES_MOST ? CO_LANES_MOST / (threads) : (blocks)) \
+        name(const __grid_constant__ type parameters)                                         \
+    {                                                                                         \
+        name##_body(&parameters);                                                             \
+    }                                                                                         \
     CO_INLINE void name##_body(const type *args)
 
 #endif
