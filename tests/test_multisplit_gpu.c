@@ -193,6 +193,20 @@ static void short_runs(struct test *t)
         }
 }
 
+/* Splits that one block has all of, in tiles that are nearly never full. */
+static void one_tile(struct test *t)
+{
+    const cohort_fn_kind kinds[] = {COHORT_FN_MODULO, COHORT_FN_RANGES, COHORT_FN_BITS, COHORT_FN_DELTA};
+    const uint64_t most = t->kind == TEST_SIM ? 192 : 8192;
+    for (unsigned i = 0; i < 24; i++) {
+        struct split_plan p = split_plan(i ? test_below(t, most + 1) : most, 1 + test_below(t, 256));
+        p.kind = kinds[i % 4];
+        p.columns = i % 3 == 2;
+        p.width[0] = 4;
+        split_do(t, &p);
+    }
+}
+
 /* More bins than shared memory has room for, with bad ids among the keys. */
 static void many_bins(struct test *t)
 {
@@ -705,6 +719,7 @@ static void beyond_32_bits(struct test *t)
 const struct test_case test_cases[] = {
     {"stalled_splits", stalled_splits, TEST_ON_SIM | TEST_NO_CONTEXT},
     {"short_runs", short_runs, 0},
+    {"one_tile", one_tile, 0},
     {"little_shared", little_shared, TEST_ON_SIM | TEST_NO_CONTEXT},
     {"stalled_sums", stalled_sums, TEST_ON_SIM | TEST_NO_CONTEXT},
     {"stalled_compactions", stalled_compactions, TEST_ON_SIM | TEST_NO_CONTEXT},
