@@ -58,6 +58,8 @@ static const struct litmus programs[] = {
     {"litmus_cas", 2, 2, "02 22", WORDS, 0},
     {"litmus_sequence", 3, 2, "00 01 10 11 21", ANYWHERE, 0},
     {"litmus_wrc", 3, 3, "000 001 010 011 100 101 111", ANYWHERE, 0},
+    {"litmus_glance", 2, 2, ALL2, ANYWHERE, 0},
+    {"litmus_glance_load", 2, 2, NOT_10, ANYWHERE, 0},
     {"litmus_sector", 2, 2, ALL2, ANYWHERE, 0},
     {"litmus_half", 2, 2, ALL2, ANYWHERE, 0},
     {"litmus_whole", 2, 2, "00 11", ANYWHERE, 0},

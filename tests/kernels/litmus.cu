@@ -225,6 +225,34 @@ CO_KERNEL(litmus_wrc, struct litmus_args)
     }
 }
 
+/* A glance may be older than what was loaded before it; a load after it is not older than the glance. */
+CO_KERNEL(litmus_glance, struct litmus_args)
+{
+    struct litmus_role me = litmus_begin(args);
+    if (me.role == 0) {
+        co_store32(me.x, 1);
+    } else if (me.role == 1) {
+        co_sector32 before = co_glance_sector32(me.x);
+        co_u32 a = co_load32(me.x);
+        co_sector32 after = co_glance_sector32(me.x);
+        co_write32(me.r, before.w[0] | a);
+        co_write32(me.r + 1, after.w[0]);
+    }
+}
+
+CO_KERNEL(litmus_glance_load, struct litmus_args)
+{
+    struct litmus_role me = litmus_begin(args);
+    if (me.role == 0) {
+        co_store32(me.x, 1);
+    } else if (me.role == 1) {
+        co_sector32 a = co_glance_sector32(me.x);
+        co_u32 b = co_load32(me.x);
+        co_write32(me.r, a.w[0]);
+        co_write32(me.r + 1, b);
+    }
+}
+
 /* The words of a sector come in no order. */
 CO_KERNEL(litmus_sector, struct litmus_args)
 {

@@ -2,7 +2,7 @@
  *
  * launch.c       begins and ends lanes, blocks, launches; failures
  * schedule.c     who runs next, which value is read: every decision of a launch
- * memory.c       locations, messages, races: the words on memory
+ * memory.c       locations, messages, races: the words on memory; shared.c: a block's shared memory
  * view.c         views: what a lane has seen, location by location
  * collectives.c  lanes that meet: warps and blocks
  * arena.c        the device's address range: allocations and what was never written
@@ -211,6 +211,8 @@ uint32_t location_number(void);                  /* of a new location, without a
 void memory_begin(void);
 void memory_end_block(struct block *block);
 void memory_end(void);
+
+/* shared.c */
 void memory_copy_in(struct block *block);
 
 /* clock.c */

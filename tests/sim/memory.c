@@ -4,6 +4,7 @@
  * Lahav, Vafeiadis, Dreyer, "A Promising Semantics for Relaxed-Memory Concurrency", POPL 2017, without promises.
  *
  *   load      any message that is not older than the view; the view rises to it
+ *   glance    any message that is kept, older than the view too, of 128 bits each half by itself; the view rises to it
  *   acquire   and the view takes in the view that the message carries
  *   store     a new message, at the end or before messages that the lane has not seen; carries the view of the lane's last
  *             fence
@@ -221,6 +222,30 @@ static inline co_u128 strong_load(const void *p, uint32_t bytes, int acquire)
     return get(l);
 }
 
+/* A cache that nobody keeps up to date answers; what it holds came from memory, which is as new from then on. */
+static co_u128 glance(const void *p, uint32_t bytes)
+{
+    uint32_t number = locate(p, bytes);
+    struct location *l = &sim.locations[number];
+    check_strong(l, number);
+    uint32_t pick = l->old_count ? choose_message(1 + l->old_count) : 0;
+    const struct old_message *old = pick ? &l->old[l->old_count - pick] : NULL;
+    const struct message *m = old ? &old->m : &l->last;
+    check_written(m);
+    sim.counts.stale_loads += old != NULL;
+    if (m->time)
+        view_raise(&sim.lane->current, number, m->time);
+    return old ? old->value : get(l);
+}
+
+static co_u128 glance_word(const void *p, uint32_t bytes)
+{
+    co_u128 v = glance(p, bytes);
+    if (bytes == 16)
+        v.hi = glance(p, bytes).hi;
+    return v;
+}
+
 static void insert_old(struct location *l, uint32_t at, const struct message *m, co_u128 value)
 {
     if (l->old_count == HISTORY) { /* the oldest is forgotten: everyone has seen the next one */
@@ -389,7 +414,8 @@ co_u128 sim_load128(const void *p)
 }
 
 /* The words of a sector, or of half of one, in random order, others in between. */
-static void load_words(const char *const *names, const void *p, void *sector, co_u32 bytes, co_u32 total)
+static void load_words(const char *const *names, const void *p, void *sector, co_u32 bytes, co_u32 total,
+                       int glances)
 {
     unsigned char left[8] = {0, 1, 2, 3, 4, 5, 6, 7};
     for (uint32_t n = total / bytes; n > 0; n--) {
@@ -399,7 +425,7 @@ static void load_words(const char *const *names, const void *p, void *sector, co
         schedule_step(sized(names, bytes), at, bytes, 1);
         if (n == total / bytes && ((uintptr_t)p & (total - 1)))
             sim_fail("misaligned: this reads %u bytes", total);
-        co_u128 v = strong_load(at, bytes, 0);
+        co_u128 v = glances ? glance_word(at, bytes) : strong_load(at, bytes, 0);
         memcpy((char *)sector + i * bytes, &v, bytes);
     }
 }
@@ -407,13 +433,20 @@ static void load_words(const char *const *names, const void *p, void *sector, co
 void sim_load_sector(const void *p, void *sector, co_u32 bytes)
 {
     static const char *const names[] = {"", "", "co_load_sector32", "co_load_sector64", "co_load_sector128"};
-    load_words(names, p, sector, bytes, 32);
+    load_words(names, p, sector, bytes, 32, 0);
+}
+
+void sim_glance_sector(const void *p, void *sector, co_u32 bytes)
+{
+    static const char *const names[] = {"", "", "co_glance_sector32", "co_glance_sector64",
+                                        "co_glance_sector128"};
+    load_words(names, p, sector, bytes, 32, 1);
 }
 
 void sim_load_half(const void *p, void *half, co_u32 bytes)
 {
     static const char *const names[] = {"", "", "co_load_half32", "co_load_half64", ""};
-    load_words(names, p, half, bytes, 16);
+    load_words(names, p, half, bytes, 16, 0);
 }
 
 void sim_store(void *p, co_u32 bytes, co_u64 v, int release)
@@ -471,105 +504,6 @@ co_u128 sim_cas128(void *p, co_u128 expected, co_u128 desired)
     if (old.lo == expected.lo && old.hi == expected.hi)
         atomic_write(l, number, desired);
     return old;
-}
-
-/* ---- shared memory --------------------------------------------------------------------------------------------- */
-
-void *sim_shared(const void *site, co_u64 bytes)
-{
-    struct block *block = sim.lane->block;
-    for (uint32_t i = 0; i < block->sites; i++)
-        if (block->site[i] == site)
-            return block->site_memory[i];
-    uint32_t at = (block->shared_used + 127) / 128 * 128;
-    if (block->sites)
-        at += 128; /* a gap, so that running over an array's end is noticed */
-    if (block->sites == MAX_SITES || bytes > SHARED_BYTES - at)
-        sim_fail("shared memory: %u bytes used, %llu more do not fit", block->shared_used,
-                 (unsigned long long)bytes);
-    char *memory = shared_begin(block) + at;
-    arena_mark(memory, bytes, STATE_UNWRITTEN);
-    block->site[block->sites] = site;
-    block->site_memory[block->sites++] = memory;
-    block->shared_used = at + (uint32_t)bytes;
-    return memory;
-}
-
-void *sim_shared_dynamic(void)
-{
-    if (!sim.launch.dynamic_shared)
-        sim_fail("CO_SHARED_DYNAMIC in a launch without shared bytes");
-    return shared_begin(sim.lane->block);
-}
-
-void sim_bulk_copy(void *shared, const void *from, co_u32 bytes)
-{
-    schedule_step("co_bulk_copy", shared, bytes, 0);
-    struct block *block = sim.lane->block;
-    if (((uintptr_t)shared | (uintptr_t)from | bytes) & 15)
-        sim_fail("co_bulk_copy: addresses and bytes must be multiples of 16");
-    if (block->arrived &&
-        (block->copy_to != shared || block->copy_from != from || block->copy_bytes != bytes))
-        sim_fail("lanes of a block copy different things");
-    block->copy_to = shared;
-    block->copy_from = from;
-    block->copy_bytes = bytes;
-    meet_block(BLOCK_COPY);
-}
-
-/* Barriers before and after: what was there is in memory, and nobody is at it. */
-void sim_recast(void *shared, co_u32 bytes, int warp)
-{
-    char *begin = shared_begin(sim.lane->block), *p = shared;
-    if (p < begin || p + bytes > begin + SHARED_BYTES)
-        sim_fail("a recast outside of the block's shared memory");
-    if (warp)
-        co_warp_sync(CO_FULL_WARP);
-    else
-        co_block_sync();
-    if (warp ? sim.lane->who.lane == 0 : sim.lane->who.thread == 0)
-        memset(&arena.shadow[p - arena.memory], 0, bytes * sizeof *arena.shadow);
-    if (warp)
-        co_warp_sync(CO_FULL_WARP);
-    else
-        co_block_sync();
-}
-
-/* All lanes of the block have come, and what they knew is the block's. */
-void memory_copy_in(struct block *block)
-{
-    char *to = block->copy_to;
-    const char *from = block->copy_from;
-    uint32_t bytes = block->copy_bytes;
-    size_t t = (size_t)(to - arena.memory), f = (size_t)(from - arena.memory);
-    char *begin = shared_begin(block);
-    if (to < begin || to + bytes > begin + SHARED_BYTES)
-        sim_fail("co_bulk_copy: does not go to the block's shared memory");
-    if (f >= arena.bytes || arena.bytes - f < bytes)
-        sim_fail("co_bulk_copy: does not come from the device's memory");
-    for (uint32_t i = 0; i < bytes; i++) {
-        uint32_t a = arena.shadow[f + i], b = arena.shadow[t + i];
-        if (arena.state[f + i] != STATE_WRITTEN || arena.state[t + i] == STATE_NONE)
-            sim_fail("co_bulk_copy: byte %u was never written, or is outside of any allocation", i);
-        if (a && sim.locations[a].last.time > view_time(&block->view, a))
-            sim_fail("race: co_bulk_copy reads byte %u, and a write of another lane does not come before it",
-                     i);
-        if (b && sim.locations[b].last.time > view_time(&block->view, b))
-            sim_fail("race: co_bulk_copy writes byte %u, and a write of another lane does not come before it",
-                     i);
-    }
-    memcpy(to, from, bytes);
-    arena_mark(to, bytes, STATE_WRITTEN);
-    for (uint32_t i = 0; i < bytes; i++) {
-        uint32_t number = arena.shadow[t + i];
-        struct location *l = &sim.locations[number];
-        if (!number || l->address != to + i)
-            continue;
-        l->last = (struct message){l->last.time + TIME_STEP, 0, 0, 0, 0, NULL};
-        l->plain = l->last.time;
-        l->old_count = 0;
-        view_raise(&block->view, number, l->last.time);
-    }
 }
 
 /* ---- the end --------------------------------------------------------------------------------------------------- */

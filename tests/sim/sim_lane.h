@@ -32,6 +32,7 @@ void sim_write128(void *p, co_u128 v);
 co_u64 sim_load(const void *p, co_u32 bytes, int acquire);
 co_u128 sim_load128(const void *p);
 void sim_load_sector(const void *p, void *sector, co_u32 bytes);
+void sim_glance_sector(const void *p, void *sector, co_u32 bytes);
 void sim_load_half(const void *p, void *half, co_u32 bytes);
 void sim_store(void *p, co_u32 bytes, co_u64 v, int release);
 void sim_store128(void *p, co_u128 v);
@@ -307,15 +308,21 @@ CO_INLINE co_sector128 co_load_sector128(const void *p)
 }
 CO_INLINE co_sector32 co_glance_sector32(const void *p)
 {
-    return co_load_sector32(p);
+    co_sector32 s;
+    sim_glance_sector(p, &s, 4);
+    return s;
 }
 CO_INLINE co_sector64 co_glance_sector64(const void *p)
 {
-    return co_load_sector64(p);
+    co_sector64 s;
+    sim_glance_sector(p, &s, 8);
+    return s;
 }
 CO_INLINE co_sector128 co_glance_sector128(const void *p)
 {
-    return co_load_sector128(p);
+    co_sector128 s;
+    sim_glance_sector(p, &s, 16);
+    return s;
 }
 
 /* ---- atomics --------------------------------------------------------------------------------------------------- */
