@@ -19,7 +19,7 @@ static void count_key(struct probes *p, uint64_t length, uint64_t passed)
     p->histogram[length < COHORT_PROBE_BINS ? length - 1 : COHORT_PROBE_BINS - 1]++;
 }
 
-#define DEFINE_WALK(width, KEY, VALUE, WORDS)                                                            \
+#define DEFINE_TABLE(width, KEY, VALUE, WORDS)                                                           \
     static void walk_##width(struct test *t, const cohort_map_view *v, const struct oracle *o,           \
                              struct probes *p)                                                           \
     {                                                                                                    \
@@ -44,26 +44,18 @@ static void count_key(struct probes *p, uint64_t length, uint64_t passed)
                 length++;                                                                                \
             count_key(p, length, slot < slots ? (length - 1) * WORDS + slot % WORDS : 0);                \
         }                                                                                                \
+    }                                                                                                    \
+    static int put_##width(const cohort_map_view *v, uint64_t key)                                       \
+    {                                                                                                    \
+        co_map_tally tally = {0, 0};                                                                     \
+        return co_map##width##_insert(v, (KEY)key, 0, &tally);                                           \
     }
 
-#define DEFINE_PUT(width, KEY)                                     \
-    static int put_##width(const cohort_map_view *v, uint64_t key) \
-    {                                                              \
-        co_map_tally tally = {0, 0};                               \
-        return co_map##width##_insert(v, (KEY)key, 0, &tally);     \
-    }
-
-DEFINE_PUT(32_0, co_u32)
-DEFINE_PUT(32_32, co_u32)
-DEFINE_PUT(64_0, co_u64)
-DEFINE_PUT(64_32, co_u64)
-DEFINE_PUT(64_64, co_u64)
-
-DEFINE_WALK(32_0, co_u32, co_u32, 8)
-DEFINE_WALK(32_32, co_u32, co_u32, 4)
-DEFINE_WALK(64_0, co_u64, co_u64, 4)
-DEFINE_WALK(64_32, co_u64, co_u32, 2)
-DEFINE_WALK(64_64, co_u64, co_u64, 2)
+DEFINE_TABLE(32_0, co_u32, co_u32, 8)
+DEFINE_TABLE(32_32, co_u32, co_u32, 4)
+DEFINE_TABLE(64_0, co_u64, co_u64, 4)
+DEFINE_TABLE(64_32, co_u64, co_u32, 2)
+DEFINE_TABLE(64_64, co_u64, co_u64, 2)
 
 static void walk_table(struct test *t, cohort_width width, const cohort_map_view *v, const struct oracle *o,
                        struct probes *p)

@@ -65,6 +65,9 @@ static void compare(struct test *t, search *s, const graph *g, const search_plan
 /* Every way, with buckets narrow and wide. `room`: of the pool at first, so that it has to grow. */
 static void search_all(struct test *t, const graph *g, uint32_t source, uint64_t room)
 {
+    static const struct {
+        uint32_t delta, power, buckets; /* a power of two for the way that needs one */
+    } sizes[] = {{3, 2, 2}, {120, 128, 32}, {4800, 4096, 200}};
     char why[256] = "";
     team threads;
     machine m = machine_open(t, &threads);
@@ -79,16 +82,10 @@ static void search_all(struct test *t, const graph *g, uint32_t source, uint64_t
     for (int how = 0; how < 2 * BUCKETINGS; how++) {
         if (how == BUCKETINGS + BUCKETING_STEPS)
             continue;
-        for (uint32_t delta = 3; delta < 5000 && !t->failures; delta *= 40) {
-            uint32_t wide = how % BUCKETINGS != BUCKETING_STEPS ? delta
-                            : delta == 3                        ? 2
-                            : delta == 120                      ? 128
-                                                                : 4096;
-            search_plan plan = {(bucketing)(how % BUCKETINGS), source, wide,
-                                delta == 3     ? 2
-                                : delta == 120 ? 32
-                                               : 200,
-                                how >= BUCKETINGS};
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !t->failures; i++) {
+            bucketing by = (bucketing)(how % BUCKETINGS);
+            search_plan plan = {by, source, by == BUCKETING_STEPS ? sizes[i].power : sizes[i].delta,
+                                sizes[i].buckets, how >= BUCKETINGS};
             compare(t, s, g, &plan, right);
         }
     }

@@ -292,11 +292,18 @@ static cohort_status gather(cohort_context *context, const struct digits *d)
     return status ? status : tile_place(context, &d->pass[1]);
 }
 
+/* Count, then pass after pass. */
+static cohort_status pass_by_pass(cohort_context *context, const struct digits *d)
+{
+    cohort_status status = prepare(context, d);
+    for (unsigned p = 0; p < d->passes && !status; p++)
+        status = tile_place(context, &d->pass[p]);
+    return status;
+}
+
 static cohort_status run(cohort_context *context, const struct digits *d)
 {
-    cohort_status status = d->gathers ? gather(context, d) : prepare(context, d);
-    for (unsigned p = 0; p < d->passes && !status && !d->gathers; p++)
-        status = tile_place(context, &d->pass[p]);
+    cohort_status status = d->gathers ? gather(context, d) : pass_by_pass(context, d);
     if (status || !d->search.offsets)
         return status;
     char name[48];

@@ -90,24 +90,29 @@ static const struct split_tuning splits[] = {
     {"sim", 0, 2048, 8, 1, 11, 3, 64, 2, 0},
 };
 
+static int is_for(const struct split_tuning *t, const struct cuda_driver *driver, unsigned architecture,
+                  unsigned buckets, unsigned widest, unsigned kind)
+{
+    return strcmp(t->driver, driver->name) == 0 && t->architecture <= architecture && t->buckets >= buckets &&
+           t->widest >= widest && (t->columns == kind || t->columns == SPLIT_COLUMNS);
+}
+
 const struct split_tuning *split_tuning_for(const struct cuda_driver *driver, unsigned architecture,
                                             unsigned buckets, unsigned widest, unsigned kind, unsigned two)
 {
     const struct split_tuning *best = NULL;
     for (size_t i = 0; i < sizeof splits / sizeof *splits; i++) {
         const struct split_tuning *t = &splits[i];
-        if (strcmp(t->driver, driver->name) == 0 && t->architecture <= architecture &&
-            t->buckets >= buckets && t->widest >= widest && t->two >= two &&
-            (t->columns == kind || t->columns == SPLIT_COLUMNS) &&
+        if (is_for(t, driver, architecture, buckets, widest, kind) && t->two >= two &&
             (!best || t->architecture > best->architecture))
             best = t;
     }
     return best;
 }
 
-/* Of splits that are one tile of one block: by kind, and the fewer entries the sooner. `spans` is not used. */
+/* Of splits that are one tile of one block: by kind, and the fewer entries the sooner. `spans` and `two` are not used. */
 static const struct split_tuning alone[] = {
-    /* driver arch buckets, widest, columns; bits, items, threads, spans */
+    /* driver arch buckets, widest, columns; bits, items, threads, spans, two */
     {"cuda", 80, 256, 4, 0, 8, 8, 1024, 0, 0}, {"cuda", 80, 64, 8, 2, 6, 4, 1024, 0, 0},
     {"cuda", 80, 64, 8, 2, 6, 16, 1024, 0, 0}, {"cuda", 80, 256, 4, 1, 8, 8, 1024, 0, 0},
     {"cuda", 80, 256, 8, 1, 8, 4, 1024, 0, 0}, {"sim", 0, 256, 4, 0, 8, 3, 64, 0, 0},
@@ -120,9 +125,8 @@ const struct split_tuning *split_alone_tuning_for(const struct gpu *g, uint64_t 
 {
     for (size_t i = 0; i < sizeof alone / sizeof *alone; i++) {
         const struct split_tuning *t = &alone[i];
-        if (strcmp(t->driver, g->driver->name) == 0 && t->architecture <= g->architecture &&
-            t->buckets >= buckets && t->widest >= widest &&
-            (t->columns == kind || t->columns == SPLIT_COLUMNS) && n <= (uint64_t)t->items * t->threads &&
+        if (is_for(t, g->driver, g->architecture, buckets, widest, kind) &&
+            n <= (uint64_t)t->items * t->threads &&
             split_layout(t->bits, t->items, t->threads, t->widest).end <= g->shared_most)
             return t;
     }
