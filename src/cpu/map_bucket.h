@@ -22,6 +22,9 @@
 #    define EACH       1u
 #endif
 
+/* PAIRS: both buckets of a pair are looked at at once where that fits in a cpu_sight, their slots in the order of memory. */
+#define PAIRS (TWO_IN_ONE && (CPU_LEVEL >= 512 || WORDS == 2))
+
 CO_INLINE KEY MAP(key_in)(const char *slot)
 {
     return sizeof(KEY) == 4 ? (KEY)__atomic_load_n((const cpu_u32 *)(const void *)slot, __ATOMIC_RELAXED)
@@ -144,12 +147,12 @@ CO_INLINE unsigned MAP(sight)(const char *bucket, KEY key)
 }
 #endif
 
-/* The first slot that matches; bits between those of matches may be set behind it. Without one: any slot, or the one behind the
- * bucket, so that there is something to read. */
+/* The first slot that matches; bits between those of matches may be set behind it. Without one: any slot, so that there is something
+ * to read that has come. */
 CO_INLINE char *MAP(first_of)(const char *bucket, unsigned matches)
 {
     unsigned slot =
-        WORDS == 2 ? matches >> EACH & 1 : (unsigned)__builtin_ctz(matches | 1u << WORDS * EACH) / EACH;
+        WORDS == 2 ? matches >> EACH & 1 : (unsigned)__builtin_ctz(matches | 1u << (WORDS - 1) * EACH) / EACH;
     return (char *)bucket + slot * SLOT_BYTES;
 }
 
@@ -167,6 +170,41 @@ CO_INLINE int MAP(is_open)(const char *bucket)
     const void *last = bucket + (WORDS - 1) * SLOT_BYTES;
     return sizeof(KEY) == 4 ? *(const cpu_u32 *)last == (co_u32)EMPTY_KEY
                             : *(const cpu_u64 *)last == (co_u64)EMPTY_KEY;
+}
+
+/* Of the bucket at `at`, or of the pair there: which slots hold the key (TWO_IN_ONE: and which hold nothing). A walk sees both buckets
+ * of a pair unless it ends in the first, and then its key is in neither: so any match or empty slot of theirs says what becomes of it. */
+CO_INLINE unsigned MAP(sight_of)(const char *at, KEY key, int pair)
+{
+#if PAIRS && CPU_LEVEL >= 512
+    if (pair) {
+        const __m512i all = _mm512_load_si512((const void *)at);
+#    if CO_MAP_SLOT_BITS == 128
+        const __m512i wanted = _mm512_mask_set1_epi64(_mm512_set1_epi64(-1), 0x55, (long long)key);
+        return _mm512_cmpeq_epi64_mask(_mm512_unpacklo_epi64(all, all), wanted);
+#    else
+        const __m512i wanted = _mm512_mask_set1_epi32(_mm512_set1_epi32(-1), 0x5555, (int)key);
+        return _mm512_cmpeq_epi32_mask(_mm512_shuffle_epi32(all, _MM_PERM_CCAA), wanted);
+#    endif
+    }
+#elif PAIRS
+    if (pair)
+        return MAP(sight)(at, key) | MAP(sight)(at + MAP_BUCKET_BYTES, key) << WORDS * EACH;
+#endif
+    (void)pair;
+    return MAP(sight)(at, key);
+}
+
+/* The slot of a match; without one: any of them. */
+CO_INLINE char *MAP(slot_of)(const char *at, unsigned sight, int pair)
+{
+#if PAIRS
+    const unsigned matches = MATCHES | MATCHES << WORDS * EACH, last = 1u << (2 * WORDS - 1) * EACH;
+    if (pair)
+        return (char *)at + (unsigned)__builtin_ctz((sight & matches) | last) / EACH * (unsigned)SLOT_BYTES;
+#endif
+    (void)pair;
+    return MAP(first_of)(at, sight);
 }
 
 /* ---- changes among threads that all do the same ------------------------------------------------------------------------- */

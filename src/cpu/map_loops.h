@@ -21,6 +21,13 @@ typedef co_u64 __attribute__((may_alias)) cpu_u64;
 /* By which loop a batch is done. */
 enum { CPU_FIND, CPU_PUT, CPU_TAKE, CPU_OTHER };
 
+/* What is seen of an entry's slots: bits of matches, and of empty slots. */
+#if CPU_LEVEL >= 512
+typedef co_u32 cpu_sight;
+#else
+typedef unsigned char cpu_sight;
+#endif
+
 /* Where the walks of a group begin, in bytes of the table, and what tells by how much they go on. */
 struct cpu_starts {
     co_u64 home[CPU_GROUP], hash[CPU_GROUP];
@@ -49,6 +56,7 @@ struct cpu_range {
     co_u64 end;
     int kind;
     int alone;                                             /* CPU_TOGETHER, _ALONE or _OWNER */
+    int pairs;                                             /* buckets are looked at two at a time */
     void (*group)(struct cpu_range *, struct cpu_group *); /* the first look of one */
     struct cpu_report *report;
     co_u64 within;  /* the bits of an offset that are inside a page */
@@ -100,23 +108,27 @@ CO_INLINE co_u64 cpu_bits(co_u32 word)
     return word == ~0u ? 32 : word ? (co_u64)__builtin_popcount(word) : 0;
 }
 
-/* Bit k: byte k has one of these bits. */
-CO_INLINE co_u32 cpu_any_of(const unsigned char bytes[CPU_GROUP], unsigned char these)
+/* Bit k: sight k has one of these bits. */
+CO_INLINE co_u32 cpu_any_of(const cpu_sight sights[CPU_GROUP], cpu_sight these)
 {
     co_u32 bits = 0;
-#if CPU_LEVEL >= 2
-    __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)bytes),
+#if CPU_LEVEL >= 512
+    for (int i = 0; i < CPU_GROUP; i += 16)
+        bits |= (co_u32)_mm512_test_epi32_mask(_mm512_loadu_si512(sights + i), _mm512_set1_epi32((int)these))
+                << i;
+#elif CPU_LEVEL >= 2
+    __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)sights),
             of = _mm256_and_si256(v, _mm256_set1_epi8((char)these));
     bits = ~(co_u32)_mm256_movemask_epi8(_mm256_cmpeq_epi8(of, _mm256_setzero_si256()));
 #elif CPU_VECTORS
     for (int i = 0; i < CPU_GROUP; i += 16) {
-        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(bytes + i));
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(sights + i));
         v = _mm_and_si128(v, _mm_set1_epi8((char)these));
         bits |= (co_u32)(~_mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_setzero_si128())) & 0xffff) << i;
     }
 #else
     for (int i = 0; i < CPU_GROUP; i++)
-        bits |= (co_u32)((bytes[i] & these) != 0) << i;
+        bits |= (co_u32)((sights[i] & these) != 0) << i;
 #endif
     return bits;
 }

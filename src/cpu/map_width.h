@@ -6,7 +6,8 @@
  *
  * 1. Where the walks of the next group begin is computed, by vector instructions where there are some.
  * 2. For each entry of this group the home of an entry of the next is asked for (prefetched), and its own, which has come
- *    by now, is looked at: without branches where it can be, since what is there is a coin toss.
+ *    by now, is looked at: without branches where it can be, since what is there is a coin toss. A search looks at the
+ *    bucket's partner at once, which lies beside it.
  * 3. Those that are not settled ask for their next bucket and go on a list. Once there is a group of them, it looks at the
  *    buckets that have come, and those that still are not settled ask again and go to the list's end.
  *
@@ -136,6 +137,13 @@ CO_INLINE void MAP(leave)(struct cpu_range *c, co_u64 entry, co_u64 bucket, co_u
     l->tail++;
 }
 
+/* The same of an entry that has looked at `bucket`, or at its pair, having seen so many before. */
+CO_INLINE void MAP(leave_looked)(struct cpu_range *c, co_u64 entry, co_u64 bucket, co_u64 step, co_u64 seen)
+{
+    const co_u64 pair = PAIRS ? (co_u64)c->pairs : 0;
+    MAP(leave)(c, entry, bucket ^ pair * MAP_BUCKET_BYTES, step, seen + 1 + pair);
+}
+
 CO_INLINE void MAP(leave_group)(struct cpu_range *c, co_u64 base, co_u32 left,
                                 const struct cpu_starts *starts)
 {
@@ -143,7 +151,7 @@ CO_INLINE void MAP(leave_group)(struct cpu_range *c, co_u64 base, co_u32 left,
     for (; left; left &= left - 1) {
         unsigned k = (unsigned)__builtin_ctz(left);
         co_u64 step = co_walk_step(starts->hash[k], mask, linear) * MAP_BUCKET_BYTES;
-        MAP(leave)(c, base + k, starts->home[k], step, 1);
+        MAP(leave_looked)(c, base + k, starts->home[k], step, 0);
     }
 }
 
@@ -165,34 +173,36 @@ CO_INLINE void MAP(hand_out)(const struct map_batch *b, co_u64 base, co_u32 part
         cpu_put_64((void *)results, (void *)values, part);
 }
 
-/* A group looks for its keys, each in one bucket: who is there, and whose bucket has room so that the key is in no other. While it
- * looks it asks for the buckets `ahead`, if that is not NULL. */
+/* A group looks for its keys, each in one bucket, or in the pair of that: who is there, and where there is room so that the key is
+ * nowhere else. While it looks it asks for the buckets `ahead`, if that is not NULL. */
 CO_INLINE co_u32 MAP(look_up)(const char *slots, const KEY *keys, const co_u64 *buckets, const co_u64 *ahead,
-                              VALUE *values, co_u32 *open)
+                              int pairs, VALUE *values, co_u32 *open)
 {
-    unsigned char seen[CPU_GROUP], room[CPU_GROUP];
+    const co_u64 from = ~(pairs ? 2 * MAP_BUCKET_BYTES - 1 : 0);
+    cpu_sight seen[CPU_GROUP], room[CPU_GROUP];
     for (unsigned k = 0; k < CPU_GROUP; k++) {
         if (ahead)
             __builtin_prefetch(slots + ahead[k]);
-        const char *bucket = slots + buckets[k];
-        unsigned sight = MAP(sight)(bucket, keys[k]);
-        seen[k] = (unsigned char)sight;
+        const char *bucket = slots + (buckets[k] & from);
+        unsigned sight = MAP(sight_of)(bucket, keys[k], pairs);
+        seen[k] = (cpu_sight)sight;
         if (!TWO_IN_ONE)
-            room[k] = (unsigned char)MAP(is_open)(bucket);
+            room[k] = (cpu_sight)MAP(is_open)(bucket);
         if (values)
-            values[k] = MAP(value_in)(MAP(first_of)(bucket, sight));
+            values[k] = MAP(value_in)(MAP(slot_of)(bucket, sight, pairs));
     }
-    *open = TWO_IN_ONE ? cpu_any_of(seen, 0xaa) : cpu_any_of(room, 0xff);
-    return cpu_any_of(seen, TWO_IN_ONE ? 0x55 : 0xff);
+    *open = TWO_IN_ONE ? cpu_any_of(seen, (cpu_sight)0xaaaa) : cpu_any_of(room, 0xff);
+    return cpu_any_of(seen, TWO_IN_ONE ? (cpu_sight)0x5555 : 0xff);
 }
 
 /* All of the group look, also those that take no part. `near`: the table is in the cache. */
 CO_INLINE void MAP(find_group)(struct cpu_range *c, struct cpu_group *g, int near, int writes)
 {
-    VALUE values[CPU_GROUP];
-    co_u32 open;
-    g->hits = g->part & MAP(look_up)(c->b->view.slots, g->keys, g->now->home, near ? NULL : g->ahead->home,
-                                     writes ? values : NULL, &open);
+    const co_u64 *home = g->now->home, *ahead = near ? NULL : g->ahead->home;
+    VALUE values[CPU_GROUP], *out = writes ? values : NULL;
+    co_u32 open, hits = c->pairs ? MAP(look_up)(c->b->view.slots, g->keys, home, ahead, PAIRS, out, &open)
+                                 : MAP(look_up)(c->b->view.slots, g->keys, home, ahead, 0, out, &open);
+    g->hits = g->part & hits;
     g->left = g->part & ~(g->hits | open);
     if (writes)
         MAP(hand_out)(c->b, g->base, g->part, g->hits, values);
@@ -211,7 +221,8 @@ static __attribute__((noinline)) void MAP(find_again)(struct cpu_range *c, co_u3
         keys[k] = MAP(key_at)(b->keys, l->entry[at + (k < count ? k : 0)]);
     for (co_u32 k = count; k < CPU_GROUP; k++)
         l->bucket[at + k] = l->bucket[at];
-    hits = part & MAP(look_up)(b->view.slots, keys, l->bucket + at, NULL, values, &open);
+    hits = part & (c->pairs ? MAP(look_up)(b->view.slots, keys, l->bucket + at, NULL, PAIRS, values, &open)
+                            : MAP(look_up)(b->view.slots, keys, l->bucket + at, NULL, 0, values, &open));
     l->head += CPU_GROUP; /* it begins with a whole group always */
     l->tail = count < CPU_GROUP ? l->head : l->tail;
     for (co_u32 rest = hits; rest; rest &= rest - 1) {
@@ -220,7 +231,7 @@ static __attribute__((noinline)) void MAP(find_again)(struct cpu_range *c, co_u3
     }
     for (co_u32 rest = part & ~(hits | open); rest; rest &= rest - 1) {
         unsigned k = (unsigned)__builtin_ctz(rest);
-        MAP(leave)(c, l->entry[at + k], l->bucket[at + k], l->step[at + k], l->seen[at + k] + 1);
+        MAP(leave_looked)(c, l->entry[at + k], l->bucket[at + k], l->step[at + k], l->seen[at + k]);
     }
 }
 
@@ -391,8 +402,10 @@ static void MAP(choose)(struct cpu_range *c)
     const struct map_batch *b = c->b;
     int near = co_map_buckets(&b->view) * MAP_BUCKET_BYTES <= CPU_NEAR;
     c->kind = CPU_PUT;
+    c->pairs = 0;
     if (b->step == MAP_STEP_GET || (b->step == MAP_STEP_APPLY && b->op == CO_OP_FIND)) {
         c->kind = CPU_FIND;
+        c->pairs = PAIRS && !b->view.linear;
         if (b->results && CO_MAP_VALUE_BITS != 0)
             c->group = near ? MAP(find_values_near) : MAP(find_values_far);
         else
