@@ -82,10 +82,17 @@ void cpu_map_report(const struct map_batch *b, struct cpu_report *r);
  * in which case an entry that would leave its page is left out, and told as one that found no slot. */
 enum { CPU_TOGETHER = 0, CPU_ALONE = 1, CPU_OWNER = 2 };
 
-/* By width; `alone` is one of these. Sweeps take a grain of slots at most. ranges: range[i] = the page in which the walk of
+/* Memory of the table that this thread will work on next: so many lines of it are asked for with each group of entries. */
+struct cpu_soon {
+    const char *at, *end;
+    co_u64 lines;
+};
+
+/* By width; `alone` is one of these; soon may be NULL. Sweeps take a grain of slots at most. ranges: range[i] = the page in which the walk of
  * entry i begins >> shift. */
 struct cpu_map_loops {
-    void (*batch[6])(const struct map_batch *, co_u64 begin, co_u64 end, int alone, struct cpu_report *);
+    void (*batch[6])(const struct map_batch *, co_u64 begin, co_u64 end, int alone, struct cpu_soon *soon,
+                     struct cpu_report *);
     void (*sweep[6])(const struct map_sweep *, enum map_sweep_kind, co_u64 begin, co_u64 end, int alone);
     void (*ranges[6])(const struct map_batch *, co_u64 begin, co_u64 end, unsigned shift, co_u16 *range);
 };

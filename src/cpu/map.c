@@ -86,7 +86,7 @@ static void batch_range(void *arg, uint64_t begin, uint64_t end, unsigned worker
     for (uint64_t from = begin, to; from < end; from = to) {
         struct cpu_report report = {.first_full = ~0ull, .first_bad = ~0ull};
         to = end - from < CPU_REPORT_GRAIN ? end : from + CPU_REPORT_GRAIN;
-        job->loops->batch[b->view.width](b, from, to, job->alone, &report);
+        job->loops->batch[b->view.width](b, from, to, job->alone, NULL, &report);
         cpu_map_report(b, &report);
     }
 }

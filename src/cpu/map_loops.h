@@ -6,6 +6,7 @@
 
 #include "cpu.h"
 
+#define CPU_LINE  64 /* bytes of memory that come together */
 #define CPU_GROUP 32 /* entries that are worked on together: a word of a bitmap */
 
 /* Tables up to this size are not asked for in advance: they are in a core's own cache. */
@@ -58,6 +59,7 @@ struct cpu_range {
     int alone;                                             /* CPU_TOGETHER, _ALONE or _OWNER */
     int pairs;                                             /* buckets are looked at two at a time */
     void (*group)(struct cpu_range *, struct cpu_group *); /* the first look of one */
+    struct cpu_soon *soon;                                 /* may be NULL */
     struct cpu_report *report;
     co_u64 within;  /* the bits of an offset that are inside a page */
     unsigned shift; /* a page has 1 << shift buckets */
@@ -100,6 +102,14 @@ CO_INLINE co_u64 cpu_next(co_u64 within, co_u64 bucket, co_u64 step, co_u64 seen
     co_u64 partner = seen * MAP_BUCKET_BYTES & ~step & MAP_BUCKET_BYTES,
            next = (bucket & ~within) | ((bucket + step) & within);
     return partner ? bucket ^ partner : next;
+}
+
+/* A group's share of what will be worked on next, into the second cache. */
+CO_INLINE void cpu_ask(struct cpu_soon *s)
+{
+    const char *end = (co_u64)(s->end - s->at) > s->lines * CPU_LINE ? s->at + s->lines * CPU_LINE : s->end;
+    for (; s->at < end; s->at += CPU_LINE)
+        __builtin_prefetch(s->at, 0, 2);
 }
 
 /* Bits that are set: whole words are the rule, and not every processor has an instruction for it. */

@@ -1,9 +1,9 @@
 /* cpu/map_split.c: a large batch of one operation, by ranges of pages of which each is one thread's.
  *
  * 1. A stable multisplit (split_pass.c) puts keys and values in order of the range of pages in which their walks begin.
- * 2. Each range is a batch that one thread does: by plain stores, since nobody else is in these pages, and mostly in its cache. An
- *    entry that has seen the first stretch of its walk without an outcome is left out, and its bit set: its walk goes on in a page
- *    that may be another's.
+ * 2. Each range is a batch that one thread does: by plain stores, since nobody else is in these pages, and in its cache: the table's
+ *    memory of a range is asked for, line after line, while the thread does the one before. An entry that has seen the first stretch of
+ *    its walk without an outcome is left out, and its bit set: its walk goes on in a page that may be another's.
  * 3. Bitmaps and results, so far in order of the ranges, are brought back into the batch's: each part of the batch goes once more through
  *    its entries' ranges, and counts on in each, as when it moved them. This is left out where nobody asked and nothing was left.
  * 4. What was left out is done one by one among threads, by the protocol, as a batch with a `where`.
@@ -16,11 +16,13 @@
 
 #include <string.h>
 
-#define GRAIN        8192u /* entries whose ranges a thread makes at a time */
 #define REPORT_GRAIN (1u << 20)
-#define RANGE_BYTES  (1ull << 19) /* of the table: what a core's second cache holds, next to the entries */
+#define RANGE_BYTES  (1ull << 18) /* of the table: two are in a core's second cache, and the entries; */
+#define RANGES_MANY  1024u        /* twice that, if those are more: to split into them is dear */
 #define RANGE_LEAST  2048u        /* entries of a range, on average, */
 #define EACH_LEAST   8u           /* but so many ranges a thread, where there are pages for them */
+#define GROUP        32           /* entries between two requests for the range that is next, */
+#define LINE         64           /* of so many bytes a line */
 #define LEAST        (1ull << 15) /* entries a thread of a batch that pays */
 #define SLICE_LEAST  (1ull << 20) /* entries of a slice; more for tables of more slots: */
 #define SLICE_SHARE  2            /* one entry for so many slots */
@@ -67,6 +69,8 @@ static unsigned range_shift(cohort_context *context, const struct map_batch *b, 
     unsigned shift = 0;
     while ((MAP_PAGE_BYTES << shift) < RANGE_BYTES || n < RANGE_LEAST * (pages >> shift))
         shift++;
+    if (MAP_PAGE_BYTES << shift == RANGE_BYTES && pages >> shift > RANGES_MANY)
+        shift++;
     while (shift && pages >> shift < enough)
         shift--;
     while ((pages - 1) >> shift >= CPU_PASS_BUCKETS)
@@ -110,10 +114,9 @@ static void lay_out(cohort_context *context, struct plan *p, const struct map_ba
 
 /* ---- the split --------------------------------------------------------------------------------------------------------- */
 
-static void make_ranges(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+static void make_ranges(const void *arg, co_u64 begin, co_u64 end)
 {
     const struct plan *p = arg;
-    (void)worker;
     p->loops->ranges[p->batch.view.width](&p->batch, begin, end, p->shift, p->range);
     for (co_u64 i = begin; i < end && p->batch.where; i++)
         if (!(p->batch.where[i / 32] >> i % 32 & 1))
@@ -138,15 +141,30 @@ static int range_batch(const struct plan *p, co_u64 range, struct map_batch *b)
     return b->n != 0;
 }
 
-static void do_range(struct plan *p, co_u64 range)
+/* The table's memory of a range, to be asked for in so many steps; none of it if its lines are more than the range's entries. */
+static struct cpu_soon soon_of(const struct plan *p, co_u64 range, co_u64 steps)
+{
+    const cohort_map_view *view = &p->batch.view;
+    const char *slots = view->slots, *end = slots + view->pages * MAP_PAGE_BYTES,
+               *at = slots + (range << p->shift) * MAP_PAGE_BYTES;
+    const co_u64 most = MAP_PAGE_BYTES << p->shift,
+                 bytes = (co_u64)(end - at) < most ? (co_u64)(end - at) : most;
+    if (bytes > LINE * (p->offsets[range + 1] - p->offsets[range]))
+        return (struct cpu_soon){end, end, 0};
+    return (struct cpu_soon){at, at + bytes, bytes / LINE / steps + 1};
+}
+
+/* next: the range that this thread will do then, or `range`. */
+static void do_range(struct plan *p, co_u64 range, co_u64 next)
 {
     struct map_batch b = p->batch;
     if (!range_batch(p, range, &b))
         return;
+    struct cpu_soon soon = soon_of(p, next, b.n / GROUP + 1);
     for (co_u64 from = 0, to; from < b.n; from = to) {
         struct cpu_report report = {.first_full = ~0ull, .first_bad = ~0ull};
         to = b.n - from < REPORT_GRAIN ? b.n : from + REPORT_GRAIN;
-        p->loops->batch[b.view.width](&b, from, to, CPU_OWNER, &report);
+        p->loops->batch[b.view.width](&b, from, to, CPU_OWNER, next > range ? &soon : NULL, &report);
         if (report.failed)
             co_add64(&p->left, report.failed);
         report.taken -= report.failed; /* what is left out is counted when it is done */
@@ -160,7 +178,7 @@ static void do_ranges(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     (void)worker;
     for (co_u64 range = begin; range < end; range++)
-        do_range(arg, range);
+        do_range(arg, range, range + 1 < end ? range + 1 : range);
 }
 
 /* ---- back into the batch's order ----------------------------------------------------------------------------------------- */
@@ -215,7 +233,8 @@ static void bring_back(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 static void do_slice(cohort_context *context, struct plan *p)
 {
     struct map_batch *b = &p->batch;
-    cpu_parallel(context, b->n, GRAIN, make_ranges, p);
+    p->pass.make = make_ranges;
+    p->pass.arg = p;
     cpu_pass_count(context, &p->pass);
     cpu_pass_move(context, &p->pass);
     cpu_parallel(context, p->pass.buckets, 1, do_ranges, p);

@@ -22,15 +22,15 @@
 #include "shape/map_entry.h"
 #include "cpu/map_bucket.h"
 
-/* Where the walks of the group begin whose keys these are; 1 if one of the keys is none of the buckets'. */
-static __attribute__((noinline)) int MAP(starts)(const struct cpu_range *c, const KEY *restrict keys,
-                                                 struct cpu_starts *restrict starts)
+/* Where the walks of the group begin whose keys these are; 1 if one of the keys is none of the buckets'. A page has 1 << shift buckets. */
+static __attribute__((noinline)) int MAP(starts)(const cohort_map_view *view, unsigned shift,
+                                                 const KEY *restrict keys, struct cpu_starts *restrict starts)
 {
-    const co_u64 seed = c->b->view.seed;
+    const co_u64 seed = view->seed;
     KEY greatest = 0;
     for (int i = 0; i < CPU_GROUP; i++)
         starts->hash[i] = co_hash(keys[i], seed);
-    cpu_homes(starts, c->b->view.pages, c->b->view.mask, c->shift);
+    cpu_homes(starts, view->pages, view->mask, shift);
     for (int i = 0; i < CPU_GROUP; i++)
         greatest = keys[i] > greatest ? keys[i] : greatest;
     return greatest >= ERASED_KEY;
@@ -448,6 +448,8 @@ CO_INLINE void MAP(group)(struct cpu_range *c, struct cpu_group *g)
     g->part &= c->end - g->base < CPU_GROUP ? (1u << (c->end - g->base)) - 1 : ~0u;
     g->hits = g->left = 0;
     c->report->taken += cpu_bits(g->part);
+    if (c->soon)
+        cpu_ask(c->soon);
     if (c->kind == CPU_OTHER || g->side)
         cpu_report_words(b, g->base, 0, 0);
     if (g->side)
@@ -460,7 +462,7 @@ CO_INLINE void MAP(group)(struct cpu_range *c, struct cpu_group *g)
     MAP(look_at_list)(c, CPU_GROUP);
 }
 
-static void MAP(batch)(const struct map_batch *b, co_u64 begin, co_u64 end, int alone,
+static void MAP(batch)(const struct map_batch *b, co_u64 begin, co_u64 end, int alone, struct cpu_soon *soon,
                        struct cpu_report *report)
 {
     struct cpu_range c;
@@ -471,6 +473,7 @@ static void MAP(batch)(const struct map_batch *b, co_u64 begin, co_u64 end, int 
     c.b = b;
     c.end = end;
     c.alone = alone;
+    c.soon = soon;
     c.report = report;
     c.within = b->view.mask * MAP_BUCKET_BYTES;
     c.shift = (unsigned)__builtin_popcount(b->view.mask);
@@ -478,7 +481,7 @@ static void MAP(batch)(const struct map_batch *b, co_u64 begin, co_u64 end, int 
     c.list.head = c.list.tail = 0;
     MAP(choose)(&c);
     struct cpu_group g = {.base = begin, .keys = MAP(group_keys)(&c, begin, room)};
-    g.side = MAP(starts)(&c, g.keys, starts);
+    g.side = MAP(starts)(&b->view, c.shift, g.keys, starts);
     for (unsigned k = 0; k < CPU_GROUP; k++)
         __builtin_prefetch((const char *)b->view.slots + starts->home[k]);
     starts[1] = starts[0]; /* what is ahead of the last group */
@@ -489,7 +492,7 @@ static void MAP(batch)(const struct map_batch *b, co_u64 begin, co_u64 end, int 
         g.ahead = &starts[turn ^ 1];
         if (end - g.base > CPU_GROUP) {
             next = MAP(group_keys)(&c, g.base + CPU_GROUP, room);
-            side = MAP(starts)(&c, next, &starts[turn ^ 1]);
+            side = MAP(starts)(&b->view, c.shift, next, &starts[turn ^ 1]);
         }
         MAP(group)(&c, &g);
         g.base += CPU_GROUP;
@@ -499,23 +502,22 @@ static void MAP(batch)(const struct map_batch *b, co_u64 begin, co_u64 end, int 
     MAP(look_at_list)(&c, 1);
 }
 
-/* In blocks, so that all of it is vector instructions. */
+/* In groups, so that all of it is vector instructions. */
 static void MAP(ranges)(const struct map_batch *b, co_u64 begin, co_u64 end, unsigned shift, co_u16 *range)
 {
-    const co_u64 seed = b->view.seed;
-    const co_u32 pages = b->view.pages;
+    const unsigned page = (unsigned)__builtin_popcount(b->view.mask); /* a page has 1 << page buckets */
+    struct cpu_starts starts;
     KEY room[CPU_GROUP];
     for (co_u64 at = begin; at < end; at += CPU_GROUP) {
         const KEY *keys = (const KEY *)b->keys + at;
         co_u64 count = end - at < CPU_GROUP ? end - at : CPU_GROUP;
-        co_u16 made[CPU_GROUP];
+        co_u16 made[CPU_GROUP], *to = count < CPU_GROUP ? made : range + at;
         if (count < CPU_GROUP)
             keys = MAP(last_keys)(keys, count, room);
+        MAP(starts)(&b->view, page, keys, &starts);
         for (int i = 0; i < CPU_GROUP; i++)
-            made[i] = (co_u16)((co_u64)(co_u32)(co_hash(keys[i], seed) >> 32) * pages >> 32 >> shift);
-        if (count == CPU_GROUP)
-            memcpy(range + at, made, sizeof made);
-        else
+            to[i] = (co_u16)(starts.home[i] / MAP_BUCKET_BYTES >> (page + shift));
+        if (count < CPU_GROUP)
             memcpy(range + at, made, count * sizeof *made);
     }
 }
@@ -543,7 +545,7 @@ static void MAP(absorb_range)(const struct map_sweep *s, co_u64 begin, co_u64 en
     struct map_batch b = {.view = s->into, .op = s->op, .keys = keys, .values = values};
     for (co_u64 slot = begin; slot < end; slot++)
         b.n += (co_u64)MAP(pair)(&s->view, slot, &keys[b.n], &values[b.n]);
-    MAP(batch)(&b, 0, b.n, alone, &report);
+    MAP(batch)(&b, 0, b.n, alone, NULL, &report);
     co_map_flush(&s->into, &report.tally);
     if (report.first_full != ~0ull)
         co_min64(&s->deferred->first_full, begin + report.first_full);

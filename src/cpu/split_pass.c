@@ -175,7 +175,10 @@ static void count_part(const struct cpu_pass *p, co_u64 part, const struct own *
     co_u32 *row = own->counts, bytes, count;
     memset(row, 0, 4ull * count_rows(p) * p->stride);
     for (co_u64 i = begin; i < end; i += count) {
-        const co_u16 *digits = cpu_chunk_digits(p, i, count = (co_u32)least(end - i, CPU_CHUNK), own->digits);
+        count = (co_u32)least(end - i, CPU_CHUNK);
+        if (p->make)
+            p->make(p->arg, i, i + count);
+        const co_u16 *digits = cpu_chunk_digits(p, i, count, own->digits);
         const char *ahead = read_ahead(p, i + CPU_CHUNK, &bytes);
         if (counts_two(p))
             count_two_chunk(p, digits, count, row, ahead, bytes);
