@@ -68,13 +68,13 @@ static uint64_t put(struct subject *s, enum trial_kind kind, uint64_t n, enum pa
     return r.full;
 }
 
-/* Keys first, first + 1, .. */
-static void put_range(struct subject *s, uint64_t first, uint64_t n)
+/* The first key some times, then first + 1, .. */
+static void put_range(struct subject *s, uint64_t first, uint64_t n, uint64_t times)
 {
     struct column *mark = s->t->columns;
-    struct trial r = plain_trial(s, TRIAL_INSERT, n, 1);
-    for (uint64_t i = 0; i < n; i++)
-        column_put(r.keys, i, first + i);
+    struct trial r = plain_trial(s, TRIAL_INSERT, times + n, 1);
+    for (uint64_t i = 0; i < times + n; i++)
+        column_put(r.keys, i, first + (i < times ? 0 : i - times));
     if (r.values)
         fill_values(s->t, r.values);
     subject_do(s, &r);
@@ -111,6 +111,8 @@ static void hot_keys(struct test *t)
     struct subject s = subject_new(t, &options);
     uint64_t n = page_count(t) * PAGE / slot_bytes(t->width) * 2;
     s.blind = 1;
+    /* no more than a page's slots, and less than half of them find room at home */
+    put_range(&s, 0, n / 6, n / page_count(t) / 16 * 5);
     put(&s, TRIAL_INSERT, n, EQUAL_KEYS, 1, 1);
     put(&s, TRIAL_INSERT, n, SKEWED, n / 4, 0);
     put(&s, TRIAL_ASSIGN, n, FEW, 100, 0);
@@ -126,7 +128,7 @@ static void overflow(struct test *t)
     struct subject s = subject_new(t, &options);
     uint64_t slots = page_count(t) * PAGE / slot_bytes(t->width), n = slots / 2,
              left = test_size(t, slots / 64, 40);
-    put_range(&s, 0, slots - left);
+    put_range(&s, 0, slots - left, 0);
     struct trial r = plain_trial(&s, TRIAL_INSERT, n, 1);
     for (uint64_t i = 0; i < n; i++) /* a few new ones among many that are in */
         column_put(r.keys, i, i < 2 * left ? slots + i : i);
@@ -148,12 +150,12 @@ static void crowded(struct test *t)
     struct subject s = subject_new(t, &options);
     struct cohort_map_view view;
     uint64_t slots = page_count(t) * PAGE / slot_bytes(t->width), n = slots / 32, at = slots - slots / 8;
-    put_range(&s, 0, at);
+    put_range(&s, 0, at, 0);
     for (; at + 2 * n < slots; at += n)
-        put_range(&s, at - n / 3, n + n / 3); /* some are in already */
+        put_range(&s, at - n / 3, n + n / 3, 0); /* some are in already */
     subject_check_table(&s);
     subject_step(&s, TRIAL_ERASE, 0, COHORT_WINNER_ANY, n, SEQUENTIAL, slots);
-    put_range(&s, slots + n, n / 2 + 1);
+    put_range(&s, slots + n, n / 2 + 1, 0);
     OK(t, cohort_map_get_view(s.map, &view));
     put(&s, TRIAL_ASSIGN, n, RANDOM, at, 0);
     subject_check_table(&s);

@@ -61,12 +61,13 @@ static const char *kind_of(const struct map_batch *b, const struct map_tuning *t
 }
 
 /* The blocks a multiprocessor of a batch that changes the table. Each warp adds to the same few words when it ends, so a block has
- * some turns if there are enough for all. Batches that the kernels fold have a table of hot keys in each block then. */
+ * some turns if there are enough for all. Behind a gate, which is nearly always shut, there are few blocks, since they do no more than look at it.
+ * Batches that the kernels fold have a table of hot keys in each block then. */
 static unsigned change_blocks(cohort_context *context, struct map_batch *b, const struct map_tuning *t)
 {
     const struct gpu_tuning *tuning = gpu_of(context)->tuning;
     uint64_t turns = b->n / t->change_block / gpu_of(context)->multiprocessors; /* of all blocks of one */
-    uint64_t blocks = turns / tuning->change_turns;
+    uint64_t blocks = b->gate ? 0 : turns / tuning->change_turns;
     int folds = b->step == MAP_STEP_APPLY && (b->op == CO_OP_ASSIGN || b->op >= CO_OP_ADD);
     b->hot = folds && turns > tuning->change_least ? tuning->hot : 0;
     blocks = blocks > tuning->change_least ? blocks : tuning->change_least;

@@ -19,7 +19,7 @@ static cohort_status launch_pages(cohort_context *context, const char *kind, con
     char name[48];
     snprintf(name, sizeof name, "map_%s_%s", kind, suffixes[b->view.width]);
     return gpu_launch_grid(context, name, (unsigned)(b->view.pages < most ? b->view.pages : most),
-                           g->tuning->build_threads, (unsigned)MAP_PAGE_BYTES, b);
+                           g->tuning->build_threads, (unsigned)MAP_BUILD_BYTES, b);
 }
 
 /* Whole pages, more of them than the caches hold, and a share of their slots in one batch, without anything asked of single entries that
@@ -108,11 +108,16 @@ static cohort_status lay_out(cohort_context *context, const struct map_batch *b,
 
 /* ---- the steps --------------------------------------------------------------------------------------------------------------- */
 
-static int capturing(struct gpu *g)
+/* Or nobody knows. */
+static int capturing(cohort_context *context)
 {
+    struct gpu *g = gpu_of(context);
     int status = 0;
-    return g->driver->stream_is_capturing &&
-           (g->driver->stream_is_capturing(g->stream, &status) != CUDA_OK || status);
+    if (gpu_enter(context))
+        return 1;
+    int unknown = g->driver->stream_is_capturing(g->stream, &status) != CUDA_OK;
+    gpu_leave(context, COHORT_OK);
+    return unknown || status;
 }
 
 /* The batch once more by the ordinary kernel, behind the gate; it counts what it adds and what fails. */
@@ -160,7 +165,7 @@ cohort_status cuda_map_build(cohort_context *context, const struct map_batch *b,
             *need = s ? 0 : bytes;
         return s == COHORT_UNSUPPORTED ? COHORT_OK : s; /* no split has so many buckets: one by one */
     }
-    plan.build.fresh = fresh && !capturing(gpu_of(context));
+    plan.build.fresh = fresh && !capturing(context);
     return build(context, b, &plan);
 }
 

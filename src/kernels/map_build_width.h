@@ -6,59 +6,138 @@
 #include "map_page.h"
 
 #define NAME(kind) CO_PASTE3(map_##kind, _, CO_MAP_SUFFIX)
-#define EACH       (CO_MAP_SLOT_BITS == 128 ? 4 : 8) /* pairs that a lane reads before it puts the first in */
+#define EACH       (CO_MAP_SLOT_BITS == 128 ? 2 : 4) /* pairs that a lane reads before it puts the first in */
 
 CO_INLINE co_u32 MAP(page_number)(const cohort_map_view *m, co_u64 hash)
 {
     return (co_u32)(((hash >> 32) * m->pages) >> 32);
 }
 
+/* What goes into a page: n of the batch's pairs, or of the old table's slots. */
+struct MAP(source) {
+    co_u64 begin;
+    co_u32 n, page, fresh;
+    int split;
+};
+
 /* What a lane has done. */
 struct MAP(built) {
-    co_u64 added;
+    co_u64 added;       /* to pages */
+    co_u32 side;        /* and to side slots */
     co_map_tally tally; /* of side slots, which are in no page and are taken as by anybody */
     int left_out;
 };
 
-CO_INLINE void MAP(build_put)(const struct map_build *b, KEY *page, co_u64 hash, KEY key, VALUE value,
-                              struct MAP(built) * d)
+/* The pair `more` after the i-th. */
+CO_INLINE KEY MAP(source_key)(const struct map_build *b, const struct MAP(source) * s, co_u32 i, co_u32 more,
+                              VALUE *value)
+{
+    if (s->split)
+        return MAP(page_slot_read)(&b->from, s->begin + i + more, value);
+    *value = MAP(value_at)(b->values, s->begin + i + more);
+    return MAP(key_at)(b->keys, s->begin + i + more);
+}
+
+/* Whether a pair of the source is one of the page's. */
+CO_INLINE int MAP(belongs)(const struct map_build *b, const struct MAP(source) * s, co_u32 i, KEY key,
+                           co_u64 hash, struct MAP(built) * d)
+{
+    if (!s->split)
+        return 1;
+    if (key >= PAGE_NONE - 1)
+        return 0;
+    if (MAP(page_number)(&b->from, hash) != (co_u32)((s->begin + i) / PAGE_ALL)) {
+        d->left_out = 1;
+        return 0;
+    }
+    return MAP(page_number)(&b->view, hash) == s->page;
+}
+
+CO_INLINE void MAP(build_side)(const struct map_build *b, KEY key, VALUE value, struct MAP(built) * d)
 {
     VALUE old;
-    if (key < PAGE_NONE - 1) {
-        int r = MAP(page_put)(page, &b->view, hash, key, value, (int)b->replace);
-        d->added += r == CO_MAP_NEW ? 1 : 0;
-        d->tally.taken += r == CO_MAP_NEW ? 1 : 0;
-        d->left_out |= r == CO_MAP_FULL;
-    } else if (MAP(apply)(&b->view, b->replace ? CO_OP_ASSIGN : CO_OP_INSERT, key, value, &old, &d->tally) ==
-               CO_MAP_NEW) {
-        d->added++;
+    int r = MAP(apply)(&b->view, b->replace ? CO_OP_ASSIGN : CO_OP_INSERT, key, value, &old, &d->tally);
+    d->side += r == CO_MAP_NEW;
+}
+
+/* First each pair to its home, or on the list. A lane reads some, then puts them in; a warp's are in a row. */
+CO_INLINE void MAP(build_homes)(const struct map_build *b, KEY *page, const struct MAP(source) * s,
+                                struct MAP(built) * d)
+{
+    for (co_u32 i = (co_thread() & ~31u) * EACH + co_lane(); i < s->n; i += co_threads() * EACH) {
+        KEY keys[EACH];
+        VALUE values[EACH];
+        CO_EACH_ITEM (j, EACH) {
+            keys[j] = PAGE_NONE, values[j] = 0;
+            if (i + 32 * j < s->n)
+                keys[j] = MAP(source_key)(b, s, i, 32 * j, &values[j]);
+        }
+        CO_EACH_ITEM (j, EACH) {
+            co_u64 hash = co_hash(keys[j], b->view.seed); /* as in the old table */
+            if (i + 32 * j >= s->n || !MAP(belongs)(b, s, i + 32 * j, keys[j], hash, d))
+                continue;
+            if (keys[j] < PAGE_NONE - 1 && MAP(page_take)(page, hash, keys[j], values[j]))
+                d->added++;
+            else
+                MAP(page_defer)(page, i + 32 * j);
+        }
     }
 }
 
-/* A block's pairs: a lane reads some, then puts them in. */
-CO_INLINE void MAP(build_page)(const struct map_build *b, KEY *page, co_u64 begin, co_u64 end,
+/* Then those on the list, or all, each by its walk. A lane reads the next one meanwhile. */
+CO_INLINE void MAP(build_walks)(const struct map_build *b, KEY *page, const struct MAP(source) * s, int all,
+                                co_u32 n, struct MAP(built) * d)
+{
+    co_u32 at = co_thread(), next = 0;
+    KEY next_key = 0;
+    VALUE next_value = 0;
+    if (at < n) {
+        next = all ? at : co_read16(PAGE_LIST(page) + at);
+        next_key = MAP(source_key)(b, s, next, 0, &next_value);
+    }
+    while (at < n) {
+        co_u32 i = next;
+        KEY key = next_key;
+        VALUE value = next_value;
+        at += co_threads();
+        if (at < n) {
+            next = all ? at : co_read16(PAGE_LIST(page) + at);
+            next_key = MAP(source_key)(b, s, next, 0, &next_value);
+        }
+        co_u64 hash = co_hash(key, b->view.seed);
+        if (!MAP(belongs)(b, s, i, key, hash, d))
+            continue;
+        if (key < PAGE_NONE - 1) {
+            int r = MAP(page_put)(page, &b->view, hash, key, value, (int)b->replace, (int)s->fresh);
+            d->added += r == CO_MAP_NEW;
+            d->left_out |= r == CO_MAP_FULL;
+        } else {
+            MAP(build_side)(b, key, value, d);
+        }
+    }
+}
+
+/* All that goes into a page that has begun. Of more pairs than a page has slots many have one key, and of an assignment to a page that
+ * was not empty most keys are there: such pairs have no use for free slots. Counts have 16 bits, as the numbers on the list. */
+CO_INLINE void MAP(build_fill)(const struct map_build *b, KEY *page, const struct MAP(source) * s,
                                struct MAP(built) * d)
 {
-    for (co_u64 base = begin + co_thread(); base < end; base += (co_u64)co_threads() * EACH) {
-        KEY keys[EACH];
-        VALUE values[EACH];
-        for (co_u32 j = 0; j < EACH; j++) {
-            co_u64 i = base + (co_u64)j * co_threads();
-            keys[j] = i < end ? MAP(key_at)(b->keys, i) : PAGE_NONE;
-            values[j] = i < end ? MAP(value_at)(b->values, i) : 0;
-        }
-        for (co_u32 j = 0; j < EACH; j++)
-            if (base + (co_u64)j * co_threads() < end)
-                MAP(build_put)(b, page, co_hash(keys[j], b->view.seed), keys[j], values[j], d);
+    co_u32 listed = PAGE_LIST_MOST + 1;
+    if (s->n <= (s->split ? 0xffff : PAGE_ALL) && (s->fresh || !b->replace)) {
+        MAP(build_homes)(b, page, s, d);
+        d->added -= MAP(page_settle)(page, (int)b->replace);
+        listed = co_read32(PAGE_LISTED(page));
     }
+    int all = listed > PAGE_LIST_MOST;
+    MAP(build_walks)(b, page, s, all, all ? s->n : listed, d);
 }
 
 CO_INLINE void MAP(build_end)(const struct map_build *b, const struct MAP(built) * d)
 {
-    build_add(&co_map_counters_here(&b->view)->taken, d->tally.taken);
+    build_add(&co_map_counters_here(&b->view)->taken, d->added + d->tally.taken);
     build_add(&co_map_counters_here(&b->view)->erased, (co_u64)(long long)(int)d->tally.erased);
     if (b->counts)
-        build_add(&b->counts->added, d->added);
+        build_add(&b->counts->added, d->added + d->side);
     if (d->left_out)
         co_store64(b->gate, 1);
 }
@@ -67,47 +146,24 @@ CO_KERNEL_BOUND(NAME(build), struct map_build, 512, 3)
 {
     CO_SHARED_DYNAMIC(KEY, MAP(shared));
     KEY *page = (KEY *)co_kept(MAP(shared));
-    struct MAP(built) done = {0, {0, 0}, 0};
+    struct MAP(built) done = {0, 0, {0, 0}, 0};
     for (co_u32 p = co_block(); p < args->view.pages; p += co_blocks()) {
-        co_u64 begin = co_read64(args->offsets + p), end = co_read64(args->offsets + p + 1);
-        if (begin == end && !args->fresh)
+        co_u64 begin = co_read64(args->offsets + p), n = co_read64(args->offsets + p + 1) - begin;
+        if (!args->fresh && !n)
             continue;
-        if (end - begin > args->most) {
-            end = begin + args->most;
+        MAP(page_begin)(page, &args->view, p, (int)args->fresh);
+        if (n > args->most) {
+            n = args->most;
             done.left_out = 1;
         }
-        MAP(page_begin)(page, &args->view, p, (int)args->fresh);
-        MAP(build_page)(args, page, begin, end, &done);
+        struct MAP(source) s = {begin, (co_u32)n, p, args->fresh, 0};
+        MAP(build_fill)(args, page, &s, &done);
         MAP(page_end)(page, &args->view, p);
     }
     MAP(build_end)(args, &done);
 }
 
 /* ---- from another table ---------------------------------------------------------------------------------------------- */
-
-/* The pairs in one old page that belong into new page q. A lane reads some slots before it looks at the first. */
-CO_INLINE void MAP(scan_page)(const struct map_build *b, KEY *page, co_u32 old, co_u32 q,
-                              struct MAP(built) * d)
-{
-    for (co_u32 base = co_thread(); base < PAGE_ALL; base += co_threads() * EACH) {
-        KEY keys[EACH], values[EACH];
-        for (co_u32 j = 0; j < EACH; j++) {
-            co_u32 i = base + j * co_threads();
-            keys[j] = PAGE_NONE;
-            if (i < PAGE_ALL)
-                keys[j] = MAP(page_slot_read)(&b->from, (co_u64)old * PAGE_ALL + i, &values[j]);
-        }
-        for (co_u32 j = 0; j < EACH; j++) {
-            if (keys[j] >= PAGE_NONE - 1)
-                continue;
-            co_u64 hash = co_hash(keys[j], b->view.seed); /* as in the old table */
-            if (MAP(page_number)(&b->from, hash) != old)
-                d->left_out = 1;
-            else if (MAP(page_number)(&b->view, hash) == q)
-                MAP(build_put)(b, page, hash, keys[j], (VALUE)values[j], d);
-        }
-    }
-}
 
 /* The old table's side slots. */
 CO_INLINE void MAP(split_side)(const struct map_build *b, struct MAP(built) * d)
@@ -116,7 +172,7 @@ CO_INLINE void MAP(split_side)(const struct map_build *b, struct MAP(built) * d)
     VALUE value;
     if (co_block() == 0 && co_thread() < MAP_SIDE_SLOTS &&
         MAP(pair)(&b->from, MAP(slots)(&b->from) + co_thread(), &key, &value))
-        MAP(build_put)(b, (KEY *)0, 0, key, value, d);
+        MAP(build_side)(b, key, value, d);
 }
 
 CO_KERNEL_BOUND(NAME(split), struct map_build, 512, 3)
@@ -124,16 +180,16 @@ CO_KERNEL_BOUND(NAME(split), struct map_build, 512, 3)
     CO_SHARED_DYNAMIC(KEY, MAP(shared));
     KEY *page = (KEY *)co_kept(MAP(shared));
     const co_u64 news = args->view.pages, olds = args->from.pages;
-    struct MAP(built) done = {0, {0, 0}, 0};
+    struct MAP(built) done = {0, 0, {0, 0}, 0};
     MAP(split_side)(args, &done);
     for (co_u32 q = co_block(); q < args->view.pages; q += co_blocks()) {
         /* the halves h of hashes with floor(h * news / 2^32) == q, and their old pages */
         co_u64 least = (((co_u64)q << 32) + news - 1) / news,
                most = ((((co_u64)q + 1) << 32) + news - 1) / news - 1;
-        co_u32 last = (co_u32)((most * olds) >> 32);
+        co_u64 first = (least * olds) >> 32, last = (most * olds) >> 32;
+        struct MAP(source) s = {first * PAGE_ALL, (co_u32)((last - first + 1) * PAGE_ALL), q, 1, 1};
         MAP(page_begin)(page, &args->view, q, 1);
-        for (co_u32 old = (co_u32)((least * olds) >> 32); old <= last; old++)
-            MAP(scan_page)(args, page, old, q, &done);
+        MAP(build_fill)(args, page, &s, &done);
         MAP(page_end)(page, &args->view, q);
     }
     MAP(build_end)(args, &done);
@@ -143,8 +199,14 @@ CO_KERNEL_BOUND(NAME(split), struct map_build, 512, 3)
 #undef EACH
 #undef PAGE_ALL
 #undef PAGE_BUCKET
+#undef PAGE_BUCKETS
 #undef PAGE_WALK
-#undef PAGE_AT
+#undef PAGE_WORDS
 #undef PAGE_NONE
-#undef CO_EACH_SLOT
+#undef PAGE_COUNTS
+#undef PAGE_LISTED
+#undef PAGE_LIST
+#undef PAGE_LIST_MOST
+#undef CO_EACH_UNIT
+#undef CO_EACH_COUNT
 #include "shape/map_end.h"

@@ -11,8 +11,9 @@
 
 #define MAP_BUCKET_BYTES 32ull
 #define MAP_PAGE_BYTES   65536ull
-#define MAP_LEAST_MASK   7u /* buckets - 1 of the smallest table */
-#define MAP_REACH        8u /* pages in which a key may lie */
+#define MAP_BUILD_BYTES  76800ull /* of shared memory, to build a page in */
+#define MAP_LEAST_MASK   7u       /* buckets - 1 of the smallest table */
+#define MAP_REACH        8u       /* pages in which a key may lie */
 #define MAP_SIDE_SLOTS   2u
 
 /* The ledger of a batch that adds to pairs of 16 bytes: entries of two words, a slot + 1 and what is to be added to it. */

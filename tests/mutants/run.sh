@@ -38,7 +38,7 @@ if ! make -s -C "$work/base" -f tests/mutants/Makefile -j"$jobs" >"$work/base.lo
 fi
 
 for arguments in 'test_schedules --device sim:1' 'test_schedules --device cpu' 'test_multisplit_gpu --device sim:1' \
-    'test_map_ranges --device cpu'; do
+    'test_map_ranges --device cpu' 'test_map_build --device sim:1 --filter batches'; do
     # shellcheck disable=SC2086
     if ! timeout 120 "$work/base/obj/"$arguments --quick >"$work/base.log" 2>&1; then
         cat "$work/base.log"
