@@ -40,6 +40,7 @@ static const char usage[] =
 typedef struct options {
     const char *device, *graph, *how, *loop;
     unsigned long long rmat, grid, source, delta, buckets, weights, runs, threads;
+    unsigned named; /* the source before nodes were renumbered */
     int source_given, check, brief;
 } options;
 
@@ -134,6 +135,11 @@ static graph graph_make(options *o)
         snprintf(why, sizeof why, "the graph has %u nodes, from 0 on", g.nodes);
         fail(2, "--source", why);
     }
+    uint32_t source = (uint32_t)o->source;
+    o->named = source;
+    if (graph_renumber(&g, &source, cores()))
+        fail(1, "the graph", "no memory to renumber its nodes");
+    o->source = source;
     return g;
 }
 
@@ -270,7 +276,7 @@ int main(int argc, char **argv)
     if (!o.brief)
         printf("%u nodes, %u edges, weights up to %u, from node %u; buckets %u wide; on the %s, the loop on "
                "the %s\n",
-               g.nodes, g.edges, g.heaviest, plan.source, plan.delta, m.name, o.loop);
+               g.nodes, g.edges, g.heaviest, o.named, plan.delta, m.name, o.loop);
     uint32_t *distance = distances_make(&g), *right = o.check ? distances_right(&g, &o) : NULL;
     if (search_open(&s, &m, &g, why))
         fail(1, "the search", why);

@@ -19,9 +19,11 @@ static int relax_on_gpu(void *self, const struct sssp_relax *round)
     unsigned blocks = (unsigned)(round->n / 64 < 3 ? round->n / 64 + 1 : 3);
     if (!round->offsets && round->delta && gpu_launch_grid(context, "sssp_find", 1, 32, 0, round))
         return -1;
-    if (gpu_launch_grid(context, "sssp_relax", blocks, 64, 0, round))
+    if (!round->list)
+        return gpu_launch_grid(context, "sssp_relax", blocks, 64, 0, round) ? -1 : 0;
+    if (gpu_launch_grid(context, "sssp_list", blocks, 64, 0, round))
         return -1;
-    return round->chunk_room && gpu_launch_grid(context, "sssp_relax_chunks", 2, 64, 0, round) ? -1 : 0;
+    return gpu_launch_grid(context, "sssp_relax_list", 2, 64, 0, round) ? -1 : 0;
 }
 
 static int fetch_by_copy(void *self, struct sssp_state *to, const struct sssp_state *from)
@@ -93,6 +95,30 @@ static void search_all(struct test *t, const graph *g, uint32_t source, uint64_t
     free(right);
 }
 
+/* All distances from a node together, as Dijkstra has them. */
+static uint64_t sum_from(struct test *t, const graph *g, uint32_t source)
+{
+    char why[256] = "";
+    uint64_t sum = 0;
+    uint32_t *right = malloc((size_t)g->nodes * sizeof *right);
+    REQUIRE(t, right != NULL);
+    REQUIREF(t, !graph_dijkstra(g, source, right, why), "%s", why);
+    for (uint32_t v = 0; v < g->nodes; v++)
+        sum += right[v];
+    free(right);
+    return sum;
+}
+
+/* It is the same graph, with other numbers. */
+static void renumber(struct test *t, graph *g, uint32_t *source)
+{
+    uint32_t before = g->first[*source + 1] - g->first[*source], edges = g->edges;
+    uint64_t sum = sum_from(t, g, *source);
+    REQUIRE(t, !graph_renumber(g, source, 2));
+    CHECK(t, g->first[*source + 1] - g->first[*source] == before);
+    CHECK(t, g->first[0] == 0 && g->first[g->nodes] == edges && sum_from(t, g, *source) == sum);
+}
+
 static void rmat(struct test *t)
 {
     char why[256] = "";
@@ -100,7 +126,9 @@ static void rmat(struct test *t)
     for (unsigned edges = 5; edges <= most && !t->failures; edges += 1 + (edges > 10) * 5) {
         graph g = {0};
         REQUIREF(t, !graph_rmat(&g, edges, 100, 2, why), "%s", why);
-        search_all(t, &g, graph_hub(&g), 0);
+        uint32_t hub = graph_hub(&g);
+        renumber(t, &g, &hub);
+        search_all(t, &g, hub, 0);
         graph_free(&g);
     }
 }

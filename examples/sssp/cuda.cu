@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #define SSSP_FENCE_TOLD __threadfence_system
+#define SSSP_GLANCE32   __ldca
 #include "relax.h"
 
 extern "C" {
@@ -13,15 +14,16 @@ extern "C" {
 }
 
 #define THREADS (32 * SSSP_WARPS)
+#define SHARED  28 /* per cent of a multiprocessor's memory for blocks to share; the rest caches distances */
 
 struct gpu {
     cohort_context *context;
     cudaStream_t stream;
     cudaEvent_t start, stop;
-    struct sssp_state *state; /* pinned */
-    int told;                 /* the rounds write what they tell there themselves, */
-    unsigned serial;          /* the last one with this number */
-    unsigned blocks;
+    struct sssp_state *state;  /* pinned */
+    int told;                  /* the rounds write what they tell there themselves, */
+    unsigned serial;           /* the last one with this number */
+    unsigned blocks, resident; /* of a launch at most; of sssp_relax_list so many as run at a time */
 };
 
 static int relax(void *self, const struct sssp_relax *given)
@@ -35,9 +37,12 @@ static int relax(void *self, const struct sssp_relax *given)
     round.serial = ++g->serial;
     if (!round.offsets && round.delta)
         sssp_find<<<1, 32, 0, g->stream>>>(round);
-    sssp_relax<<<blocks, THREADS, 0, g->stream>>>(round);
-    if (round.chunk_room)
-        sssp_relax_chunks<<<blocks, THREADS, 0, g->stream>>>(round);
+    if (round.list) {
+        sssp_list<<<blocks, THREADS, 0, g->stream>>>(round);
+        sssp_relax_list<<<g->resident, THREADS, 0, g->stream>>>(round);
+    } else {
+        sssp_relax<<<blocks, THREADS, 0, g->stream>>>(round);
+    }
     return cudaGetLastError() ? -1 : 0;
 }
 
@@ -186,14 +191,16 @@ int cuda_open(machine *m, const char *device, char why[256])
 {
     struct gpu *g = (struct gpu *)calloc(1, sizeof *g);
     cohort_context_options options = COHORT_CONTEXT_OPTIONS_INIT;
-    int count = 0, processors = 0, number = device && device[4] == ':' ? atoi(device + 5) : 0;
+    int count = 0, processors = 0, each = 0, number = device && device[4] == ':' ? atoi(device + 5) : 0;
     char name[32];
     machine made = {NULL, "GPU", g, relax, fetch, repeat, close_gpu};
     *m = made;
     if (!g || cudaGetDeviceCount(&count) || number >= count || cudaSetDevice(number) ||
         cudaStreamCreate(&g->stream) || cudaEventCreate(&g->start) || cudaEventCreate(&g->stop) ||
         cudaMallocHost((void **)&g->state, sizeof *g->state) ||
-        cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, number)) {
+        cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, number) ||
+        cudaFuncSetAttribute(sssp_relax_list, cudaFuncAttributePreferredSharedMemoryCarveout, SHARED) ||
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, sssp_relax_list, THREADS, 0)) {
         snprintf(why, 256, "no GPU that the CUDA runtime can use");
         return -1;
     }
@@ -206,5 +213,6 @@ int cuda_open(machine *m, const char *device, char why[256])
     }
     m->context = g->context;
     g->blocks = (unsigned)processors * 8;
+    g->resident = (unsigned)(processors * each);
     return 0;
 }

@@ -172,6 +172,83 @@ int graph_grid(graph *g, uint32_t side, uint32_t heaviest, unsigned threads, cha
     return make(&m, side * side, threads, why);
 }
 
+/* ---- renumbering -------------------------------------------------------------------------------------------------------- */
+
+#define FEW_BITS 3u /* nodes that fewer than 2^FEW_BITS edges lead to are alike, but those of none */
+#define CLASSES  (34u - FEW_BITS)
+
+typedef struct mover {
+    const graph *from;
+    graph *to;
+    uint32_t *into, *number; /* of each node: edges that lead to it; what it is called then */
+} mover;
+
+static void count_share(void *arg, unsigned share, unsigned shares)
+{
+    const mover *m = arg;
+    uint64_t edges = m->from->edges;
+    for (uint64_t e = edges * share / shares; e < edges * (share + 1) / shares; e++)
+        __atomic_fetch_add(&m->into[(uint32_t)m->from->edge[e]], 1, __ATOMIC_RELAXED);
+}
+
+/* The classes in which nodes are numbered: in each twice as many edges may lead to a node as in the next, and none in the last. */
+static unsigned class_of(uint32_t edges)
+{
+    unsigned above = edges > 0;
+    for (uint32_t left = edges >> FEW_BITS; left; left /= 2)
+        above++;
+    return CLASSES - 1 - above;
+}
+
+/* Numbers, and where each node's edges begin. */
+static void number_nodes(const mover *m)
+{
+    uint32_t next[CLASSES + 1] = {0}, nodes = m->from->nodes, *first = m->to->first;
+    for (uint32_t v = 0; v < nodes; v++)
+        next[class_of(m->into[v]) + 1]++;
+    for (unsigned c = 1; c < CLASSES; c++)
+        next[c] += next[c - 1];
+    for (uint32_t v = 0; v < nodes; v++) {
+        m->number[v] = next[class_of(m->into[v])]++;
+        first[m->number[v] + 1] = m->from->first[v + 1] - m->from->first[v];
+    }
+    first[0] = 0;
+    for (uint32_t v = 0; v < nodes; v++)
+        first[v + 1] += first[v];
+}
+
+static void move_share(void *arg, unsigned share, unsigned shares)
+{
+    const mover *m = arg;
+    uint64_t nodes = m->from->nodes;
+    for (uint64_t v = nodes * share / shares; v < nodes * (share + 1) / shares; v++) {
+        uint64_t *to = m->to->edge + m->to->first[m->number[v]];
+        for (uint32_t e = m->from->first[v]; e < m->from->first[v + 1]; e++)
+            *to++ = (m->from->edge[e] & ~(uint64_t)UINT32_MAX) | m->number[(uint32_t)m->from->edge[e]];
+    }
+}
+
+int graph_renumber(graph *g, uint32_t *node, unsigned threads)
+{
+    graph made = *g;
+    mover m = {g, &made, calloc((size_t)g->nodes + 1, 4), malloc(((size_t)g->nodes + 1) * 4)};
+    made.first = malloc(((size_t)g->nodes + 1) * sizeof *made.first);
+    made.edge = malloc(((size_t)g->edges + 1) * sizeof *made.edge);
+    int failed = !m.into || !m.number || !made.first || !made.edge;
+    if (!failed) {
+        team_run(threads, count_share, &m);
+        number_nodes(&m);
+        team_run(threads, move_share, &m);
+        *node = m.number[*node];
+    }
+    free(m.into);
+    free(m.number);
+    graph_free(failed ? &made : g);
+    if (!failed)
+        *g = made;
+    return failed ? -1 : 0;
+}
+
 void graph_free(graph *g)
 {
     free(g->first);

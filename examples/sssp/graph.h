@@ -26,6 +26,10 @@ int graph_grid(graph *g, uint32_t side, uint32_t heaviest, unsigned threads, cha
 int graph_read(graph *g, const char *path, char why[256]);
 void graph_free(graph *g);
 
+/* Nodes that many edges lead to get the first numbers, those with twice as many before the others, so that their distances are side by
+ * side and stay in caches. *node is renumbered too. -1: no memory, and nothing was done. */
+int graph_renumber(graph *g, uint32_t *node, unsigned threads);
+
 /* The node with the most edges. */
 uint32_t graph_hub(const graph *g);
 

@@ -7,8 +7,9 @@
  * target goes into the pool. A distance is put in once, by whoever made it the least, so nothing is done twice.
  *
  * On a GPU a warp takes 32 entries, lays their edges end to end, and looks at a few times 32 of them at a time. What a warp finds
- * goes into a queue in shared memory first. Nodes with very many edges are cut into chunks, which a second launch
- * deals out evenly. The last block settles the round. */
+ * goes into a queue in shared memory first. If nodes of the graph have many edges, a round is two launches: the first lists the
+ * frontier's nodes with their edges end to end, the second gives each warp as many of these edges as any other. The last
+ * block settles the round. */
 #ifndef SSSP_RELAX_H
 #define SSSP_RELAX_H
 
@@ -17,7 +18,10 @@
 #define SSSP_FAR   0xffffffffu /* the distance of a node that was not reached, and of a dead entry */
 #define SSSP_ALIGN 4u /* the pool begins at a multiple, so that multisplit reads 16 bytes at a time */
 #ifndef SSSP_LONG
-#    define SSSP_LONG 256u /* edges of a node from which on they are cut into chunks */
+#    define SSSP_LONG 256u /* if a node has more edges, frontiers are listed */
+#endif
+#ifndef SSSP_GLANCE32
+#    define SSSP_GLANCE32 co_load32 /* a distance that may be out of date, and then is too great */
 #endif
 #ifndef SSSP_FENCE_TOLD
 #    define SSSP_FENCE_TOLD co_fence /* before the host may see that it was told */
@@ -28,15 +32,16 @@
 
 /* In the context's memory; all zero at the start. */
 struct sssp_state {
-    co_u64 pushed;       /* entries put in, this round */
-    co_u32 chunks, done; /* chunks of long lists; blocks that are through */
+    co_u64 pushed; /* entries put in, this round */
+    co_u64 listed; /* nodes << 32 | their edges */
+    co_u32 done;   /* blocks that are through */
+    co_u32 serial; /* which round has told, where the host reads it: written last */
 
     /* what the last round has told */
     co_u64 end;             /* of its frontier */
     co_u64 came;            /* entries put in */
     co_u32 bucket, full;    /* of a multisplit from the least on; of a sorted pool from distance 0 on */
     co_u64 rounds, entries; /* so far */
-    co_u32 serial;          /* which round has told, where the host reads it: written last */
 
     /* of a resident search */
     co_u64 live;  /* entries in the pool, once in order: before those that are dead */
@@ -70,10 +75,6 @@ CO_INLINE co_u32 sssp_choose(const struct sssp_sizes *z, co_u64 reach, co_u32 tu
     return 2 * c + turn;
 }
 
-struct sssp_chunk {
-    co_u32 distance, first, edges, reserved;
-};
-
 struct sssp_relax {
     const co_u32 *first; /* where the edges of a node begin; nodes + 1 */
     const co_u64 *edge;  /* target, and the weight in the upper half */
@@ -92,8 +93,7 @@ struct sssp_relax {
     struct sssp_state *state;
     co_u32 serial;           /* of the round */
     struct sssp_state *told; /* where the host reads what the round has told; NULL: it fetches the state */
-    struct sssp_chunk *chunk;
-    co_u32 chunk_room; /* 0: no node has a long list */
+    co_u128 *list;           /* of the frontier's nodes: sssp_listed; NULL: none has many edges */
 
     /* A resident search: nobody on the host reads between rounds. The frontier dies where it lies, the dead go to the last bucket. The
      * buckets' bounds stay, or `buckets` - 1 of them move on in memory. */
@@ -137,12 +137,18 @@ CO_INLINE void sssp_put(const struct sssp_relax *r, co_u64 at, co_u64 entry)
     co_write32(r->new_nodes + at, (co_u32)entry);
 }
 
-/* The distance of the entry, if it is not stale. Entries of the frontier that the next pool begins with, die. */
+/* Entries of the frontier that the next pool begins with, die. */
+CO_INLINE void sssp_die(const struct sssp_relax *r, co_u64 i, co_u64 end)
+{
+    if (r->resident || i >= end / SSSP_ALIGN * SSSP_ALIGN)
+        co_write32(r->keys + i, SSSP_FAR);
+}
+
+/* The distance of the entry, if it is not stale. */
 CO_INLINE co_u32 sssp_take(const struct sssp_relax *r, co_u64 i, co_u64 end, co_u32 *node)
 {
     co_u32 d = co_read32(r->keys + i);
-    if (r->resident || i >= end / SSSP_ALIGN * SSSP_ALIGN)
-        co_write32(r->keys + i, SSSP_FAR);
+    sssp_die(r, i, end);
     if (d == SSSP_FAR)
         return SSSP_FAR;
     *node = co_read32(r->nodes + i);
@@ -240,7 +246,7 @@ CO_INLINE void sssp_settle(const struct sssp_relax *r, co_u64 end, co_u32 bucket
     co_write64(&s->rounds, co_read64(&s->rounds) + (live != 0));
     co_write64(&s->entries, co_read64(&s->entries) + came);
     co_store64(&s->pushed, 0);
-    co_store32(&s->chunks, 0);
+    co_store64(&s->listed, 0);
     co_store32(&s->done, 0);
     sssp_tell(r);
     if (!r->resident)
@@ -335,7 +341,7 @@ CO_INLINE co_u32 sssp_follow_all(const struct sssp_relax *r, co_u64 *queue, co_u
     co_u32 beyond[SSSP_AT_ONCE], seen[SSSP_AT_ONCE];
     CO_EACH_ITEM (k, SSSP_AT_ONCE) {
         beyond[k] = d[k] + (co_u32)(edge[k] >> 32);
-        seen[k] = beyond[k] > d[k] ? co_load32(r->distance + (co_u32)edge[k]) : 0;
+        seen[k] = beyond[k] > d[k] ? SSSP_GLANCE32(r->distance + (co_u32)edge[k]) : 0;
     }
     CO_EACH_ITEM (k, SSSP_AT_ONCE) {
         int found = beyond[k] < seen[k] && beyond[k] < co_min32(r->distance + (co_u32)edge[k], beyond[k]);
@@ -344,14 +350,17 @@ CO_INLINE co_u32 sssp_follow_all(const struct sssp_relax *r, co_u64 *queue, co_u
     return held;
 }
 
-/* The edges of 32 nodes end to end: lane l's are `edges` from `first` on, at distance d. */
-CO_INLINE co_u32 sssp_warp_edges(const struct sssp_relax *r, co_u64 *queue, co_u32 held, co_u32 d,
-                                 co_u32 first, co_u32 edges)
+/* The edges of 32 nodes end to end: lane l's are `edges` from `first` on, of `node` at distance d. Once a node has been brought nearer
+ * meanwhile, what is left of its edges is left to the next round. */
+CO_INLINE co_u32 sssp_warp_edges(const struct sssp_relax *r, co_u64 *queue, co_u32 held, co_u32 node,
+                                 co_u32 d, co_u32 first, co_u32 edges)
 {
     co_u32 before = (co_u32)co_warp_before(edges), all = co_shuffle32(CO_FULL_WARP, before + edges, 31);
     for (co_u32 base = 0; base < all; base += 32 * SSSP_AT_ONCE) {
         co_u32 distance[SSSP_AT_ONCE];
         co_u64 edge[SSSP_AT_ONCE];
+        if (base && before < base + 32 * SSSP_AT_ONCE && before + edges > base)
+            d = co_load32(r->distance + node) == d ? d : SSSP_FAR;
         CO_EACH_ITEM (k, SSSP_AT_ONCE) {
             co_u32 at = base + k * 32 + co_lane(), owner = 0;
             for (co_u32 step = 16; step; step >>= 1) { /* the last lane whose edges begin at `at` or before */
@@ -366,18 +375,6 @@ CO_INLINE co_u32 sssp_warp_edges(const struct sssp_relax *r, co_u64 *queue, co_u
         held = sssp_follow_all(r, queue, held, distance, edge);
     }
     return held;
-}
-
-/* A long list goes to the second launch; there is room for the chunks of all nodes that have one. */
-CO_INLINE void sssp_cut(const struct sssp_relax *r, co_u32 d, co_u32 first, co_u32 edges)
-{
-    co_u32 chunks = (edges + SSSP_LONG - 1) / SSSP_LONG, at = co_add32(&r->state->chunks, chunks);
-    for (co_u32 k = 0; k < chunks && at + k < r->chunk_room; k++) {
-        co_u32 left = edges - k * SSSP_LONG;
-        co_write32(&r->chunk[at + k].distance, d);
-        co_write32(&r->chunk[at + k].first, first + k * SSSP_LONG);
-        co_write32(&r->chunk[at + k].edges, left < SSSP_LONG ? left : SSSP_LONG);
-    }
 }
 
 /* One lane of the grid, in the block that is through last. */
@@ -405,6 +402,7 @@ CO_KERNEL(sssp_find, struct sssp_relax)
     }
 }
 
+/* A round of a graph whose nodes have few edges. */
 CO_KERNEL(sssp_relax, struct sssp_relax)
 {
     CO_SHARED(co_u64, queues, SSSP_WARPS * SSSP_QUEUE);
@@ -421,43 +419,139 @@ CO_KERNEL(sssp_relax, struct sssp_relax)
             first = co_read32(r->first + node);
             edges = co_read32(r->first + node + 1) - first;
         }
-        if (edges > SSSP_LONG) {
-            sssp_cut(r, d, first, edges);
-            edges = 0;
-        }
         co_warp_sync(CO_FULL_WARP);
-        held = sssp_warp_edges(r, queue, held, d, first, edges);
+        held = sssp_warp_edges(r, queue, held, node, d, first, edges);
     }
     sssp_flush(r, queue, held);
-    if (!r->chunk_room && sssp_is_last(r))
+    if (sssp_is_last(r))
         sssp_settle(r, end, bucket);
 }
 
-/* A warp a chunk. */
-CO_KERNEL(sssp_relax_chunks, struct sssp_relax)
+/* ---- frontiers that are listed ------------------------------------------------------------------------------------------ */
+
+/* A node of the frontier, and its distance; where its edges begin; how many are those of the nodes before it in the list. */
+struct sssp_listed {
+    co_u32 distance, node, first, before;
+};
+
+CO_INLINE struct sssp_listed sssp_listed_read(const struct sssp_relax *r, co_u32 i)
+{
+    co_u128 v = co_read128(r->list + i);
+    struct sssp_listed node;
+    node.distance = (co_u32)v.lo;
+    node.node = (co_u32)(v.lo >> 32);
+    node.first = (co_u32)v.hi;
+    node.before = (co_u32)(v.hi >> 32);
+    return node;
+}
+
+CO_INLINE void sssp_listed_write(const struct sssp_relax *r, co_u32 i, struct sssp_listed node)
+{
+    co_write128(r->list + i,
+                co_make128((co_u64)node.node << 32 | node.distance, (co_u64)node.before << 32 | node.first));
+}
+
+/* A few times 32 entries from `base` on. One addition takes their places in the list and among the edges. */
+CO_INLINE void sssp_list_part(const struct sssp_relax *r, co_u64 base, co_u64 end)
+{
+    struct sssp_listed node[SSSP_AT_ONCE];
+    co_u32 edges[SSSP_AT_ONCE];
+    co_u64 mine = 0, before, at = 0;
+    CO_EACH_ITEM (k, SSSP_AT_ONCE) {
+        co_u64 i = base + k * 32 + co_lane();
+        node[k].distance = i < end ? co_read32(r->keys + i) : SSSP_FAR;
+        node[k].node = i < end ? co_read32(r->nodes + i) : 0;
+    }
+    CO_EACH_ITEM (k, SSSP_AT_ONCE) {
+        co_u32 v = node[k].node, d = node[k].distance;
+        int stale = d == SSSP_FAR || co_load32(r->distance + v) != d;
+        node[k].first = stale ? 0 : co_read32(r->first + v);
+        edges[k] = stale ? 0 : co_read32(r->first + v + 1) - node[k].first;
+    }
+    CO_EACH_ITEM (k, SSSP_AT_ONCE) {
+        if (base + k * 32 + co_lane() < end)
+            sssp_die(r, base + k * 32 + co_lane(), end);
+        mine += edges[k] ? 1ull << 32 | edges[k] : 0;
+    }
+    before = co_warp_before(mine);
+    if (co_lane() == 31 && before + mine)
+        at = co_add64(&r->state->listed, before + mine);
+    at = co_shuffle64(CO_FULL_WARP, at, 31) + before;
+    CO_EACH_ITEM (k, SSSP_AT_ONCE) {
+        node[k].before = (co_u32)at;
+        if (edges[k]) {
+            sssp_listed_write(r, (co_u32)(at >> 32), node[k]);
+            at += 1ull << 32 | edges[k];
+        }
+    }
+}
+
+CO_KERNEL(sssp_list, struct sssp_relax)
+{
+    const co_u64 warps = co_blocks() * (co_threads() / 32), part = 32 * SSSP_AT_ONCE;
+    co_u32 bucket;
+    if (sssp_passes(args))
+        return;
+    co_u64 end = sssp_end(args, &bucket);
+    for (co_u64 base = (co_block() * (co_threads() / 32) + co_warp()) * part; base < end;
+         base += warps * part)
+        sssp_list_part(args, base, end);
+}
+
+/* The node that edge number `at` of the list is of; a warp looks at 32 places at a time. */
+CO_INLINE co_u32 sssp_owner(const struct sssp_relax *r, co_u32 nodes, co_u32 at)
+{
+    co_u32 low = 0;
+    while (nodes > 1) { /* it is one of `nodes` from `low` on */
+        co_u32 step = (nodes + 31) / 32, i = co_lane() * step;
+        int begun = i < nodes && sssp_listed_read(r, low + i).before <= at;
+        co_u32 skipped = (co_ones32(co_ballot(CO_FULL_WARP, begun)) - 1) * step;
+        low += skipped;
+        nodes = nodes - skipped < step ? nodes - skipped : step;
+    }
+    return low;
+}
+
+/* Edges [from, to) of the list, which has `all`; not of nodes that have been brought nearer meanwhile. */
+CO_INLINE co_u32 sssp_relax_share(const struct sssp_relax *r, co_u64 *queue, co_u32 nodes, co_u32 all,
+                                  co_u32 from, co_u32 to)
+{
+    co_u32 held = 0;
+    for (co_u32 i = sssp_owner(r, nodes, from) + co_lane(); from < to; i += 32) {
+        struct sssp_listed node = {SSSP_FAR, 0, 0, 0};
+        co_u32 end = to, edges = 0;
+        if (i < nodes) {
+            node = sssp_listed_read(r, i);
+            end = i + 1 < nodes ? sssp_listed_read(r, i + 1).before : all;
+            end = end < to ? end : to;
+            co_u32 begin = node.before > from ? node.before : from;
+            edges = begin < end && co_load32(r->distance + node.node) == node.distance ? end - begin : 0;
+            node.first += begin - node.before;
+        }
+        held = sssp_warp_edges(r, queue, held, node.node, node.distance, node.first, edges);
+        from = co_shuffle32(CO_FULL_WARP, end, 31);
+    }
+    return held;
+}
+
+/* So few registers that five blocks run at a time. */
+CO_KERNEL_BOUND(sssp_relax_list, struct sssp_relax, 32 * SSSP_WARPS, 5)
 {
     CO_SHARED(co_u64, queues, SSSP_WARPS * SSSP_QUEUE);
     const struct sssp_relax *r = args;
     co_u64 *queue = queues + co_warp() * SSSP_QUEUE;
     if (sssp_passes(r))
         return;
-    co_u32 chunks = co_read32(&r->state->chunks), held = 0;
-    co_u32 warps = co_blocks() * (co_threads() / 32);
-    for (co_u32 k = co_block() * (co_threads() / 32) + co_warp(); k < chunks; k += warps) {
-        const struct sssp_chunk *c = r->chunk + k;
-        co_u32 d = co_read32(&c->distance), first = co_read32(&c->first), edges = co_read32(&c->edges);
-        for (co_u32 base = 0; base < edges; base += 32 * SSSP_AT_ONCE) {
-            co_u32 distance[SSSP_AT_ONCE];
-            co_u64 edge[SSSP_AT_ONCE];
-            CO_EACH_ITEM (k, SSSP_AT_ONCE) {
-                co_u32 at = base + k * 32 + co_lane();
-                distance[k] = at < edges ? d : SSSP_FAR;
-                edge[k] = at < edges ? co_read_stream64(r->edge + first + at) : 0;
-            }
-            held = sssp_follow_all(r, queue, held, distance, edge);
-        }
+    co_u64 listed = co_read64(&r->state->listed), edges = listed & 0xffffffffu;
+    co_u64 part = 32 * SSSP_AT_ONCE, warps = co_blocks() * (co_threads() / 32);
+    co_u64 share = (edges / (warps * part) + (edges % (warps * part) != 0)) * part;
+    co_u64 from = (co_block() * (co_threads() / 32) + co_warp()) * share;
+    if (from < edges) {
+        co_u64 to = from + share < edges ? from + share : edges;
+        co_u32 held =
+            sssp_relax_share(r, queue, (co_u32)(listed >> 32), (co_u32)edges, (co_u32)from, (co_u32)to);
+        sssp_flush(r, queue, held);
     }
-    sssp_flush(r, queue, held);
     if (!sssp_is_last(r))
         return;
     co_u32 bucket;

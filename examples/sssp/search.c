@@ -30,7 +30,7 @@
 struct search {
     const machine *m;
     const graph *g;
-    void *first, *edge, *distance, *offsets, *chunk, *splitters;
+    void *first, *edge, *distance, *offsets, *list, *splitters;
     struct sssp_state *state;
     struct {
         uint32_t *keys, *nodes;
@@ -86,15 +86,13 @@ static int pools_make(search *s, uint64_t room, char why[256])
     return library(s, status, "memory for the pool", why);
 }
 
-/* Chunks of all nodes whose edges are cut into such. */
-static uint32_t measure(search *s)
+/* Has a node many edges? */
+static int has_long(const graph *g)
 {
-    uint32_t chunks = 0;
-    for (uint32_t v = 0; v < s->g->nodes; v++) {
-        uint32_t edges = s->g->first[v + 1] - s->g->first[v];
-        chunks += edges > SSSP_LONG ? (edges + SSSP_LONG - 1) / SSSP_LONG : 0;
-    }
-    return chunks;
+    for (uint32_t v = 0; v < g->nodes; v++)
+        if (g->first[v + 1] - g->first[v] > SSSP_LONG)
+            return 1;
+    return 0;
 }
 
 int search_open(search **out, const machine *m, const graph *g, char why[256])
@@ -104,7 +102,6 @@ int search_open(search **out, const machine *m, const graph *g, char why[256])
         return snprintf(why, 256, "no memory"), -1;
     s->m = m;
     s->g = g;
-    uint32_t chunks = measure(s);
     cohort_status status = place(s, &s->first, ((uint64_t)g->nodes + 1) * 4, g->first);
     if (!status)
         status = place(s, &s->edge, (uint64_t)g->edges * 8, g->edge);
@@ -112,8 +109,8 @@ int search_open(search **out, const machine *m, const graph *g, char why[256])
         status = place(s, &s->distance, (uint64_t)g->nodes * 4, NULL);
     if (!status)
         status = place(s, &s->offsets, (COHORT_BUCKETS_MOST + 1) * 8, NULL);
-    if (!status)
-        status = place(s, &s->chunk, chunks * sizeof(struct sssp_chunk), NULL);
+    if (!status && has_long(g))
+        status = place(s, &s->list, (uint64_t)g->nodes * sizeof *s->round.list, NULL);
     if (!status)
         status = place(s, (void **)&s->state, sizeof *s->state, NULL);
     if (!status)
@@ -121,8 +118,7 @@ int search_open(search **out, const machine *m, const graph *g, char why[256])
     s->round.first = s->first;
     s->round.edge = s->edge;
     s->round.distance = s->distance;
-    s->round.chunk = s->chunk;
-    s->round.chunk_room = chunks;
+    s->round.list = s->list;
     s->round.state = s->state;
     s->least = 1 << 14;
     return status ? library(s, status, "memory for the graph", why)
@@ -133,8 +129,7 @@ void search_close(search *s)
 {
     if (!s)
         return;
-    void *all[] = {s->first, s->edge,  s->distance,  s->offsets,
-                   s->chunk, s->state, s->splitters, s->workspace};
+    void *all[] = {s->first, s->edge, s->distance, s->offsets, s->list, s->state, s->splitters, s->workspace};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         cohort_free(s->m->context, all[i]);
     pools_free(s);
