@@ -80,13 +80,13 @@ struct sssp_relax {
     const co_u64 *edge;  /* target, and the weight in the upper half */
     co_u32 *distance;    /* of each node */
 
-    co_u32 *keys, *nodes; /* the pool: entry i is nodes[i], reached at keys[i] */
-    co_u64
-        n; /* of it, dead ones with it; a resident search: a size, and rounds whose entries reach beyond it do nothing */
-    const co_u64 *offsets; /* of the pool's buckets: the frontier is the first that is not empty. NULL: */
-    co_u32 buckets;
-    co_u32
-        delta; /* the pool is sorted, and the frontier those as near as its first, in steps of delta; 0: all */
+    /* The pool: entry i is nodes[i], reached at keys[i]; n of them, dead ones too. Of a resident search n is a size: rounds whose
+     * entries reach beyond it do nothing. The frontier is the first bucket that is not empty; with offsets NULL the pool is
+     * sorted, and the frontier those as near as its first, in steps of delta (0: all). */
+    co_u32 *keys, *nodes;
+    co_u64 n;
+    const co_u64 *offsets; /* of the pool's buckets */
+    co_u32 buckets, delta;
 
     co_u32 *new_keys, *new_nodes; /* where new entries go; of a resident search behind the live ones */
     co_u64 room;                  /* for so many; what is beyond is counted, and lost */
