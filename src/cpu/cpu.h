@@ -88,8 +88,8 @@ struct cpu_soon {
     co_u64 lines;
 };
 
-/* By width; `alone` is one of these; soon may be NULL. Sweeps take a grain of slots at most. ranges: range[i] = the page in which the walk of
- * entry i begins >> shift. */
+/* By width; `alone` is one of these; soon may be NULL. Sweeps take a grain of slots at most. ranges: range[i] = the page in which
+ * the walk of entry i begins >> shift. */
 struct cpu_map_loops {
     void (*batch[6])(const struct map_batch *, co_u64 begin, co_u64 end, int alone, struct cpu_soon *soon,
                      struct cpu_report *);

@@ -5,8 +5,8 @@
  * every array is moved (split_move.c).
  *
  * Both times the bucket numbers of a chunk are made first, and while a chunk is worked on the next one is asked for. Counting goes
- * in four lanes with counts of their own, lest equal buckets in a row wait for each other, four bucket numbers a load; of not too many buckets, which are rarely
- * equal, two entries are counted by one addition, to the count of the two buckets together. */
+ * in four lanes with counts of their own, lest equal buckets in a row wait for each other, four bucket numbers a load; of not too
+ * many buckets, which are rarely equal, two entries are counted by one addition, to the count of the two buckets together. */
 #include "split.h"
 
 #include <string.h>

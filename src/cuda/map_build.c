@@ -1,7 +1,6 @@
-/* map_build.c: a large batch of INSERT or ASSIGN by whole pages: a multisplit puts the pairs in order of their page (with many pages, by
- * digits of the page's number), a kernel builds each page in shared memory (kernels/map_build.cu), and the ordinary kernel goes over the batch again if something was left
- * out. And growth, page by page from the old table.
- */
+/* map_build.c: a large batch of INSERT or ASSIGN by whole pages: a multisplit puts the pairs in order of their page (with many
+ * pages, by digits of the page's number), a kernel builds each page in shared memory (kernels/map_build.cu), and the ordinary
+ * kernel goes over the batch again if something was left out. And growth, page by page from the old table. */
 #include "device.h"
 
 #include <stddef.h>

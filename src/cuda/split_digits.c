@@ -1,8 +1,8 @@
-/* split_digits.c: many buckets: one count for all digits of the ids, then a split by look-back a digit. The first goes by the low bits of the
- * id, and what is bad is left out there; if no order is asked for it reserves. The others, being stable, go by the bits above. All compute ids
- * from the keys where that is cheap; else the count writes the ids, which then go along as a column. The last leaves entries in order
- * of whole ids. Where these are few they are counted, which tells the offsets too; else offsets are found by binary search in the
- * output.
+/* split_digits.c: many buckets: one count for all digits of the ids, then a split by look-back a digit. The first goes by the low
+ * bits of the id, and what is bad is left out there; if no order is asked for it reserves. The others, being stable, go by the bits
+ * above. All compute ids from the keys where that is cheap; else the count writes the ids, which then go along as a column. The
+ * last leaves entries in order of whole ids. Where these are few they are counted, which tells the offsets too; else offsets are
+ * found by binary search in the output.
  *
  * Where tiles are long enough for it, nothing is counted before: the first pass leaves runs in its tiles, which the second gathers
  * (shape/split_step.h). Offsets are searched. */
@@ -48,8 +48,8 @@ static void choose_digits(const struct split_fn *fn, struct split_digits *digits
     }
 }
 
-/* Do two passes do, of which the first leaves runs? Numbers come from 4-byte keys, all of which have one, and one column of 4 bytes goes along
- * at most; offsets are searched in the keys. */
+/* Do two passes do, of which the first leaves runs? Numbers come from 4-byte keys, all of which have one, and one column of 4 bytes
+ * goes along at most; offsets are searched in the keys. */
 static unsigned may_gather(cohort_context *context, const struct split *s, const struct split_digits *digits)
 {
     const struct gpu *g = gpu_of(context);

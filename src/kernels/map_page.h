@@ -1,9 +1,9 @@
 /* kernels/map_page.h: a page of a table in a block's shared memory, for one width: reading it in, taking slots in it, writing it
  * out. Included once per instance after shape/map_entry.h, whose words it uses.
  *
- * A page is 64 KiB, in shared memory as in the table. While a block has a page in its shared memory nobody else may use the page. A slot is one word or two, each as wide
- * as a key: whoever takes a key's word by a compare-and-swap writes the value's, and nobody reads that before the page is complete. Empty
- * slots are all ones, their values too.
+ * A page is 64 KiB, in shared memory as in the table. While a block has a page in its shared memory nobody else may use the page. A
+ * slot is one word or two, each as wide as a key: whoever takes a key's word by a compare-and-swap writes the value's, and nobody
+ * reads that before the page is complete. Empty slots are all ones, their values too.
  *
  * A pair that goes its walk by itself keeps its warp waiting if the walk is long. So nearly all come in at once first, then the others:
  *
@@ -209,10 +209,10 @@ CO_INLINE co_u64 MAP(page_settle)(KEY *page, int replace)
 
 /* ---- the page ---------------------------------------------------------------------------------------------------------------- */
 
-/* Puts a pair into the page by the walk of the protocol: NEW; HIT (and with `replace` the value is the new one); FULL: there is
- * no slot for it in the first stretch of its walk, which leads into another page then, by whoever may go there. Slots that were counted do
- * not change any more; if the page was `fresh` before, they are their home's keys, and are looked at at home alone. Of the others a
- * compare-and-swap looks and takes at once. */
+/* Puts a pair into the page by the walk of the protocol: NEW; HIT (and with `replace` the value is the new one); FULL: there is no
+ * slot for it in the first stretch of its walk, which leads into another page then, by whoever may go there. Slots that were
+ * counted do not change any more; if the page was `fresh` before, they are their home's keys, and are looked at at home alone. Of
+ * the others a compare-and-swap looks and takes at once. */
 CO_INLINE int MAP(page_put)(KEY *page, const cohort_map_view *m, co_u64 hash, KEY key, VALUE value,
                             int replace, int fresh)
 {
