@@ -321,7 +321,7 @@ static void draw_batch(struct draw *d, cohort_width width, struct dice *dice)
     d->has_ledger = has_ledger(d) && dice_below(dice, 4);
 }
 
-/* One operation by both warps on very few keys: compare-and-swaps that fail, entries that are folded. */
+/* One operation by both warps on very few keys: compare-and-swaps that fail, entries that are folded, additions that are noted. */
 static void draw_crowd(struct draw *d, cohort_width width, struct dice *dice)
 {
     unsigned times[LIST_KEYS] = {0}, few = 1 + (dice_below(dice, 4) != 0);
@@ -331,6 +331,11 @@ static void draw_crowd(struct draw *d, cohort_width width, struct dice *dice)
     d->op = CO_OP_ADD + (unsigned)dice_below(dice, CO_OPS - CO_OP_ADD);
     d->op = !has_values || dice_below(dice, 4) == 0 ? CO_OP_ASSIGN : dice_below(dice, 2) ? CO_OP_ADD : d->op;
     d->has_ledger = has_ledger(d) && dice_below(dice, 8);
+    if (table_slot_bytes(&d->plan.shape) == 16 && dice_below(dice, 4)) {
+        d->op = CO_OP_ADD;
+        d->has_ledger = 1;
+        few = 2;
+    }
     d->n = BATCH;
     d->has_where = 1;
     for (unsigned i = 0; i < d->n; i++) {

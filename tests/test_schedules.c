@@ -30,7 +30,9 @@ static void batches(struct test *t)
 
 static void crowds(struct test *t)
 {
-    run_crowds(t, t->width, budget(t, 8000));
+    int pairs_of_16_bytes =
+        t->width == COHORT_WIDTH_64_32 || t->width == COHORT_WIDTH_64_64; /* they have a ledger */
+    run_crowds(t, t->width, budget(t, 8000) * (pairs_of_16_bytes ? 2 : 1));
 }
 
 static void hot(struct test *t)
