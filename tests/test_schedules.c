@@ -32,7 +32,7 @@ static void crowds(struct test *t)
 {
     int pairs_of_16_bytes =
         t->width == COHORT_WIDTH_64_32 || t->width == COHORT_WIDTH_64_64; /* they have a ledger */
-    run_crowds(t, t->width, budget(t, 8000) * (pairs_of_16_bytes ? 2 : 1));
+    run_crowds(t, t->width, budget(t, pairs_of_16_bytes ? 12500 : 5000));
 }
 
 static void hot(struct test *t)
