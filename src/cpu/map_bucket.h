@@ -282,15 +282,21 @@ CO_INLINE void MAP(store)(char *slot, KEY key, VALUE value)
 }
 
 /* INSERT, ASSIGN, apply: HIT, NEW, or CPU_GO_ON. Which slot it is, a coin toss, is no branch; what the outcome is mostly is the same
- * for all of a batch. `asked`: an INSERT's *value is. */
-CO_INLINE int MAP(put_alone)(co_u32 op, int asked, char *bucket, KEY key, VALUE operand, VALUE *value)
+ * for all of a batch. `pair`: the walk's first two buckets are looked at at once, from `bucket` on and round to the other one.
+ * `asked`: an INSERT's *value is. */
+CO_INLINE int MAP(put_alone)(co_u32 op, int asked, int pair, char *bucket, KEY key, VALUE operand,
+                             VALUE *value)
 {
 #if TWO_IN_ONE
-    unsigned any = MAP(sight)(bucket, key), seen = MATCHES,
-             first = WORDS == 2 ? (any & 3) == 0 : (unsigned)__builtin_ctz(any | 256) / 2;
+    const unsigned slots = pair ? 2 * WORDS : WORDS,
+                   turn = pair ? (unsigned)((uintptr_t)bucket / MAP_BUCKET_BYTES & 1) * WORDS : 0;
+    unsigned any = MAP(sight_of)(bucket -= turn * SLOT_BYTES, key, pair), seen = 0x5555, first;
+    any = (pair ? any | any << slots * EACH : any) >> turn * EACH;
+    first = slots == 2 ? (any & 3) == 0 : ((unsigned)__builtin_ctz(any | 1u << 16) / EACH + turn) % slots;
 #else
     unsigned empty, seen = MAP(glance)(bucket, key, &empty), any = seen | empty,
                     first = WORDS == 2 ? (any & 1) ^ 1 : (unsigned)__builtin_ctz(any | 256);
+    (void)pair;
 #endif
     if (!any)
         return CPU_GO_ON;
@@ -307,14 +313,22 @@ CO_INLINE int MAP(put_alone)(co_u32 op, int asked, char *bucket, KEY key, VALUE 
     return CO_MAP_HIT;
 }
 
-/* ERASE: whether the key was there. *none: it is not, and may be elsewhere. Without a branch on that: what has no slot to mark
- * marks one of nobody's. */
-CO_INLINE unsigned MAP(take_alone)(char *bucket, KEY key, char *aside, unsigned *none)
+/* ERASE: whether the key was there, in the bucket or, with `pair`, in both. *none: it is not, and may be elsewhere. Without a branch on
+ * that: what has no slot to mark marks one of nobody's. */
+CO_INLINE unsigned MAP(take_alone)(char *bucket, int pair, KEY key, char *aside, unsigned *none)
 {
+    bucket -= pair ? (uintptr_t)bucket & MAP_BUCKET_BYTES : 0;
+#if TWO_IN_ONE
+    unsigned any = MAP(sight_of)(bucket, key, pair), hit = (any & 0x5555) != 0;
+    uintptr_t slot = (uintptr_t)MAP(slot_of)(bucket, any, pair);
+    *none = any == 0;
+#else
     unsigned empty, seen = MAP(glance)(bucket, key, &empty), hit = seen != 0;
-    uintptr_t slot = (uintptr_t)MAP(first_of)(bucket, seen), mask = 0 - (uintptr_t)hit;
-    void *to = (void *)((slot & mask) | ((uintptr_t)aside & ~mask));
+    uintptr_t slot = (uintptr_t)MAP(first_of)(bucket, seen);
     *none = (seen | empty) == 0;
+#endif
+    const uintptr_t mask = 0 - (uintptr_t)hit;
+    void *to = (void *)((slot & mask) | ((uintptr_t)aside & ~mask));
     if (sizeof(KEY) == 4)
         *(cpu_u32 *)to = (co_u32)ERASED_KEY;
     else

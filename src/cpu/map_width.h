@@ -265,7 +265,7 @@ CO_INLINE void MAP(put_group)(struct cpu_range *c, struct cpu_group *g, co_u32 o
 }
 
 /* The same by one thread alone. */
-CO_INLINE void MAP(put_group_alone)(struct cpu_range *c, struct cpu_group *g, co_u32 op)
+CO_INLINE void MAP(put_each_alone)(struct cpu_range *c, struct cpu_group *g, co_u32 op, int pairs)
 {
     static const VALUE zeros[CPU_GROUP];
     const struct map_batch *b = c->b;
@@ -280,7 +280,7 @@ CO_INLINE void MAP(put_group_alone)(struct cpu_range *c, struct cpu_group *g, co
         __builtin_prefetch(slots + ahead[k]);
         if (!(part >> k & 1))
             continue;
-        int r = MAP(put_alone)(op, results != NULL, slots + home[k], keys[k], values[k], &value);
+        int r = MAP(put_alone)(op, results != NULL, pairs, slots + home[k], keys[k], values[k], &value);
         if (r == CO_MAP_HIT)
             hits |= 1u << k;
         if (r == CPU_GO_ON)
@@ -294,7 +294,15 @@ CO_INLINE void MAP(put_group_alone)(struct cpu_range *c, struct cpu_group *g, co
     c->report->tally.taken += (co_u32)cpu_bits(part & ~(hits | left));
 }
 
-static void MAP(erase_group_alone)(struct cpu_range *c, struct cpu_group *g)
+CO_INLINE void MAP(put_group_alone)(struct cpu_range *c, struct cpu_group *g, co_u32 op)
+{
+    if (c->pairs)
+        MAP(put_each_alone)(c, g, op, PAIRS);
+    else
+        MAP(put_each_alone)(c, g, op, 0);
+}
+
+CO_INLINE void MAP(take_each_alone)(struct cpu_range *c, struct cpu_group *g, int pairs)
 {
     const KEY *keys = g->keys;
     const co_u64 *home = g->now->home, *ahead = g->ahead->home;
@@ -306,12 +314,20 @@ static void MAP(erase_group_alone)(struct cpu_range *c, struct cpu_group *g)
         __builtin_prefetch(slots + ahead[k]);
         if (!(part >> k & 1))
             continue;
-        hits |= MAP(take_alone)(slots + home[k], keys[k], aside, &none) << k;
+        hits |= MAP(take_alone)(slots + home[k], pairs, keys[k], aside, &none) << k;
         left |= none << k;
     }
     g->hits = hits;
     g->left = left;
     c->report->tally.erased += (co_u32)cpu_bits(hits);
+}
+
+static void MAP(erase_group_alone)(struct cpu_range *c, struct cpu_group *g)
+{
+    if (c->pairs)
+        MAP(take_each_alone)(c, g, PAIRS);
+    else
+        MAP(take_each_alone)(c, g, 0);
 }
 
 /* ERASE among threads, RUN, CLAIM, SETTLE: their words of the bitmaps are written before. */
@@ -350,8 +366,8 @@ CO_INLINE int MAP(change_one)(struct cpu_range *c, co_u64 i, char *bucket, VALUE
     if (!c->alone)
         return MAP(put_in)(&b->view, b->op, bucket, key, *value, value);
     if (c->kind == CPU_PUT)
-        return MAP(put_alone)(b->op, b->results != NULL, bucket, key, *value, value);
-    hit = MAP(take_alone)(bucket, key, aside, &none);
+        return MAP(put_alone)(b->op, b->results != NULL, c->pairs, bucket, key, *value, value);
+    hit = MAP(take_alone)(bucket, c->pairs, key, aside, &none);
     c->report->tally.erased += hit;
     return none ? CPU_GO_ON : hit ? CO_MAP_HIT : CO_MAP_MISS;
 }
@@ -366,7 +382,7 @@ static __attribute__((noinline)) void MAP(change_again)(struct cpu_range *c, co_
         VALUE value = 0;
         int r = MAP(change_one)(c, i, (char *)c->b->view.slots + l->bucket[at], &value);
         if (r == CPU_GO_ON) {
-            MAP(leave)(c, i, l->bucket[at], l->step[at], l->seen[at] + 1);
+            MAP(leave_looked)(c, i, l->bucket[at], l->step[at], l->seen[at]);
             continue;
         }
         c->report->tally.taken += c->kind == CPU_PUT && r == CO_MAP_NEW;
@@ -400,12 +416,12 @@ GROUP(apply_together, MAP(put_group)(c, g, c->b->op))
 static void MAP(choose)(struct cpu_range *c)
 {
     const struct map_batch *b = c->b;
-    int near = co_map_buckets(&b->view) * MAP_BUCKET_BYTES <= CPU_NEAR;
+    int near = co_map_buckets(&b->view) * MAP_BUCKET_BYTES <= CPU_NEAR,
+        find = b->step == MAP_STEP_GET || (b->step == MAP_STEP_APPLY && b->op == CO_OP_FIND);
     c->kind = CPU_PUT;
-    c->pairs = 0;
-    if (b->step == MAP_STEP_GET || (b->step == MAP_STEP_APPLY && b->op == CO_OP_FIND)) {
+    c->pairs = PAIRS && !b->view.linear && (c->alone || find);
+    if (find) {
         c->kind = CPU_FIND;
-        c->pairs = PAIRS && !b->view.linear;
         if (b->results && CO_MAP_VALUE_BITS != 0)
             c->group = near ? MAP(find_values_near) : MAP(find_values_far);
         else
@@ -415,6 +431,7 @@ static void MAP(choose)(struct cpu_range *c)
         c->group = MAP(erase_group_alone);
     } else if (b->step != MAP_STEP_APPLY || b->op == CO_OP_ERASE) {
         c->kind = CPU_OTHER;
+        c->pairs = 0;
         c->group = MAP(other_group);
     } else if (b->op == CO_OP_INSERT)
         c->group = c->alone ? MAP(insert_alone) : MAP(insert_together);
