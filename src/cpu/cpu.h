@@ -67,6 +67,8 @@ cohort_status cpu_map_sweep(cohort_context *context, const struct map_sweep *swe
 #    define CPU_VECTORS 1
 #endif
 
+#define CPU_LINE        64   /* bytes of memory that come together */
+#define CPU_GROUP       32   /* entries that are worked on together: a word of a bitmap */
 #define CPU_SWEEP_GRAIN 1024 /* slots that a thread takes at a time */
 
 /* What a range of a batch has to report. */

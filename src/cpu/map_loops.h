@@ -6,8 +6,8 @@
 
 #include "cpu.h"
 
-#define CPU_LINE  64 /* bytes of memory that come together */
-#define CPU_GROUP 32 /* entries that are worked on together: a word of a bitmap */
+/* So far ahead a batch's own memory is asked for. */
+#define CPU_ENTRIES_AHEAD (16 * CPU_GROUP)
 
 /* Tables up to this size are not asked for in advance: they are in a core's own cache. */
 #define CPU_NEAR (512u << 10)

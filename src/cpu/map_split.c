@@ -21,8 +21,6 @@
 #define RANGES_MANY  1024u        /* twice that, if those are more: to split into them is dear */
 #define RANGE_LEAST  2048u        /* entries of a range, on average, */
 #define EACH_LEAST   8u           /* but so many ranges a thread, where there are pages for them */
-#define GROUP        32           /* entries between two requests for the range that is next, */
-#define LINE         64           /* of so many bytes a line */
 #define LEAST        (1ull << 15) /* entries a thread of a batch that pays */
 #define SLICE_LEAST  (1ull << 20) /* entries of a slice; more for tables of more slots: */
 #define SLICE_SHARE  2            /* one entry for so many slots */
@@ -149,9 +147,9 @@ static struct cpu_soon soon_of(const struct plan *p, co_u64 range, co_u64 steps)
                *at = slots + (range << p->shift) * MAP_PAGE_BYTES;
     const co_u64 most = MAP_PAGE_BYTES << p->shift,
                  bytes = (co_u64)(end - at) < most ? (co_u64)(end - at) : most;
-    if (bytes > LINE * (p->offsets[range + 1] - p->offsets[range]))
+    if (bytes > CPU_LINE * (p->offsets[range + 1] - p->offsets[range]))
         return (struct cpu_soon){end, end, 0};
-    return (struct cpu_soon){at, at + bytes, bytes / LINE / steps + 1};
+    return (struct cpu_soon){at, at + bytes, bytes / CPU_LINE / steps + 1};
 }
 
 /* next: the range that this thread will do then, or `range`. */
@@ -160,7 +158,7 @@ static void do_range(struct plan *p, co_u64 range, co_u64 next)
     struct map_batch b = p->batch;
     if (!range_batch(p, range, &b))
         return;
-    struct cpu_soon soon = soon_of(p, next, b.n / GROUP + 1);
+    struct cpu_soon soon = soon_of(p, next, b.n / CPU_GROUP + 1);
     for (co_u64 from = 0, to; from < b.n; from = to) {
         struct cpu_report report = {.first_full = ~0ull, .first_bad = ~0ull};
         to = b.n - from < REPORT_GRAIN ? b.n : from + REPORT_GRAIN;

@@ -175,7 +175,7 @@ CO_INLINE void MAP(hand_out)(const struct map_batch *b, co_u64 base, co_u32 part
 
 /* A group looks for its keys, each in one bucket, or in the pair of that: who is there, and where there is room so that the key is
  * nowhere else. While it looks it asks for the buckets `ahead`, if that is not NULL. */
-CO_INLINE co_u32 MAP(look_up)(const char *slots, const KEY *keys, const co_u64 *buckets, const co_u64 *ahead,
+CO_INLINE co_u32 MAP(look_at)(const char *slots, const KEY *keys, const co_u64 *buckets, const co_u64 *ahead,
                               int pairs, VALUE *values, co_u32 *open)
 {
     const co_u64 from = ~(pairs ? 2 * MAP_BUCKET_BYTES - 1 : 0);
@@ -195,13 +195,20 @@ CO_INLINE co_u32 MAP(look_up)(const char *slots, const KEY *keys, const co_u64 *
     return cpu_any_of(seen, TWO_IN_ONE ? (cpu_sight)0x5555 : 0xff);
 }
 
+CO_INLINE co_u32 MAP(look_up)(const struct cpu_range *c, const KEY *keys, const co_u64 *buckets,
+                              const co_u64 *ahead, VALUE *values, co_u32 *open)
+{
+    const char *slots = c->b->view.slots;
+    return c->pairs ? MAP(look_at)(slots, keys, buckets, ahead, PAIRS, values, open)
+                    : MAP(look_at)(slots, keys, buckets, ahead, 0, values, open);
+}
+
 /* All of the group look, also those that take no part. `near`: the table is in the cache. */
 CO_INLINE void MAP(find_group)(struct cpu_range *c, struct cpu_group *g, int near, int writes)
 {
     const co_u64 *home = g->now->home, *ahead = near ? NULL : g->ahead->home;
     VALUE values[CPU_GROUP], *out = writes ? values : NULL;
-    co_u32 open, hits = c->pairs ? MAP(look_up)(c->b->view.slots, g->keys, home, ahead, PAIRS, out, &open)
-                                 : MAP(look_up)(c->b->view.slots, g->keys, home, ahead, 0, out, &open);
+    co_u32 open, hits = MAP(look_up)(c, g->keys, home, ahead, out, &open);
     g->hits = g->part & hits;
     g->left = g->part & ~(g->hits | open);
     if (writes)
@@ -221,8 +228,7 @@ static __attribute__((noinline)) void MAP(find_again)(struct cpu_range *c, co_u3
         keys[k] = MAP(key_at)(b->keys, l->entry[at + (k < count ? k : 0)]);
     for (co_u32 k = count; k < CPU_GROUP; k++)
         l->bucket[at + k] = l->bucket[at];
-    hits = part & (c->pairs ? MAP(look_up)(b->view.slots, keys, l->bucket + at, NULL, PAIRS, values, &open)
-                            : MAP(look_up)(b->view.slots, keys, l->bucket + at, NULL, 0, values, &open));
+    hits = part & MAP(look_up)(c, keys, l->bucket + at, NULL, values, &open);
     l->head += CPU_GROUP; /* it begins with a whole group always */
     l->tail = count < CPU_GROUP ? l->head : l->tail;
     for (co_u32 rest = hits; rest; rest &= rest - 1) {
@@ -479,6 +485,17 @@ CO_INLINE void MAP(group)(struct cpu_range *c, struct cpu_group *g)
     MAP(look_at_list)(c, CPU_GROUP);
 }
 
+/* A group's keys and values are asked for: a processor follows a stream by itself to the end of a page only. */
+CO_INLINE void MAP(ask_entries)(const struct map_batch *b, co_u64 from)
+{
+    const char *keys = (const char *)b->keys + from * sizeof(KEY),
+               *values = (const char *)b->values + from * sizeof(VALUE);
+    for (co_u32 i = 0; i < CPU_GROUP * sizeof(KEY); i += CPU_LINE)
+        __builtin_prefetch(keys + i);
+    for (co_u32 i = 0; CO_MAP_VALUE_BITS && b->values && i < CPU_GROUP * sizeof(VALUE); i += CPU_LINE)
+        __builtin_prefetch(values + i);
+}
+
 static void MAP(batch)(const struct map_batch *b, co_u64 begin, co_u64 end, int alone, struct cpu_soon *soon,
                        struct cpu_report *report)
 {
@@ -507,6 +524,7 @@ static void MAP(batch)(const struct map_batch *b, co_u64 begin, co_u64 end, int 
         int side = 0;
         g.now = &starts[turn];
         g.ahead = &starts[turn ^ 1];
+        MAP(ask_entries)(b, g.base + CPU_ENTRIES_AHEAD);
         if (end - g.base > CPU_GROUP) {
             next = MAP(group_keys)(&c, g.base + CPU_GROUP, room);
             side = MAP(starts)(&b->view, c.shift, next, &starts[turn ^ 1]);
@@ -539,75 +557,7 @@ static void MAP(ranges)(const struct map_batch *b, co_u64 begin, co_u64 end, uns
     }
 }
 
-/* Live pairs of a range of slots, appended from *at on. */
-static void MAP(export)(const struct map_sweep *s, co_u64 begin, co_u64 end)
-{
-    KEY keys[CPU_SWEEP_GRAIN];
-    VALUE values[CPU_SWEEP_GRAIN];
-    co_u64 count = 0;
-    for (co_u64 slot = begin; slot < end; slot++)
-        count += (co_u64)MAP(pair)(&s->view, slot, &keys[count], &values[count]);
-    co_u64 at = co_add64(s->cursor, count);
-    memcpy((KEY *)s->keys + at, keys, count * sizeof *keys);
-    if (s->values)
-        memcpy((VALUE *)s->values + at, values, count * sizeof *values);
-}
-
-/* Slots that follow each other go to pages that do, so the other table is changed in one place after another. */
-static void MAP(absorb_range)(const struct map_sweep *s, co_u64 begin, co_u64 end, int alone)
-{
-    KEY keys[CPU_SWEEP_GRAIN];
-    VALUE values[CPU_SWEEP_GRAIN];
-    struct cpu_report report = {.first_full = ~0ull, .first_bad = ~0ull};
-    struct map_batch b = {.view = s->into, .op = s->op, .keys = keys, .values = values};
-    for (co_u64 slot = begin; slot < end; slot++)
-        b.n += (co_u64)MAP(pair)(&s->view, slot, &keys[b.n], &values[b.n]);
-    MAP(batch)(&b, 0, b.n, alone, NULL, &report);
-    co_map_flush(&s->into, &report.tally);
-    if (report.first_full != ~0ull)
-        co_min64(&s->deferred->first_full, begin + report.first_full);
-}
-
-static void MAP(stats)(const struct map_sweep *s, co_u64 begin, co_u64 end)
-{
-    struct map_probes p;
-    KEY key;
-    VALUE value;
-    memset(&p, 0, sizeof p);
-    for (co_u64 slot = begin; slot < end; slot++) {
-        if (!MAP(pair)(&s->view, slot, &key, &value))
-            continue;
-        co_u64 passed, length = MAP(probe_length)(&s->view, key, slot, &passed);
-        p.keys++;
-        p.buckets += length;
-        p.slots += passed;
-        p.most_buckets = length > p.most_buckets ? length : p.most_buckets;
-        p.most_slots = passed > p.most_slots ? passed : p.most_slots;
-        p.histogram[length < MAP_PROBE_BINS ? length - 1 : MAP_PROBE_BINS - 1]++;
-    }
-    cpu_add_probes(s->probes, &p);
-}
-
-static void MAP(mark)(const struct map_sweep *s, co_u64 begin, co_u64 end)
-{
-    KEY key;
-    VALUE value;
-    for (co_u64 slot = begin; slot < end; slot++)
-        s->winners[slot] = MAP(pair)(&s->view, slot, &key, &value) ? MAP_WINNER_OLD : 0;
-}
-
-static void MAP(sweep)(const struct map_sweep *s, enum map_sweep_kind kind, co_u64 begin, co_u64 end,
-                       int alone)
-{
-    if (kind == MAP_SWEEP_EXPORT)
-        MAP(export)(s, begin, end);
-    else if (kind == MAP_SWEEP_ABSORB)
-        MAP(absorb_range)(s, begin, end, alone);
-    else if (kind == MAP_SWEEP_STATS)
-        MAP(stats)(s, begin, end);
-    else
-        MAP(mark)(s, begin, end);
-}
+#include "cpu/map_sweep.h"
 
 #undef WORDS
 #undef SLOT_BYTES

@@ -82,9 +82,9 @@ struct cpu_pass {
     co_u32 buckets; /* ids from here on: entries that are dropped */
     enum cpu_source source;
     struct cpu_ids ids; /* FN; of DIGIT the keys */
-    const co_u16 *kept; /* KEPT; */
-    void (*make)(const void *arg, co_u64 begin,
-                 co_u64 end); /* writes these of them, before they are counted; may be NULL */
+    const co_u16 *kept; /* KEPT */
+    /* Writes those of begin .. end - 1 before they are counted; may be NULL. */
+    void (*make)(const void *arg, co_u64 begin, co_u64 end);
     const void *arg;
     struct cpu_digit digit;
     co_u32 arrays;
