@@ -21,7 +21,7 @@
 #define GROUP 16u /* entries between two requests to the memory */
 #define LINE  64u
 #define BUFFERED \
-    131072u /* bytes of all buckets' buffers: in the second cache, those lines that are filled in the first */
+    262144u /* bytes of all buckets' buffers: in the second cache, those lines that are filled in the first */
 #define LINES_MOST  4u
 #define FEW         4u           /* buckets that are told by comparing */
 #define FEW_LINES   16u          /* of their buffers, */
