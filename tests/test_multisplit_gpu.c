@@ -207,6 +207,28 @@ static void one_tile(struct test *t)
     }
 }
 
+/* Splits whose tiles are all at work at a time, one after the other: what an earlier one's tiles have told is still there. */
+static void tiles_together(struct test *t)
+{
+    const cohort_fn_kind kinds[] = {COHORT_FN_MODULO, COHORT_FN_RANGES, COHORT_FN_BITS, COHORT_FN_DELTA};
+    const uint64_t most = t->kind == TEST_SIM ? 1500 : 1 << (15 + test_below(t, 7));
+    for (unsigned i = 0; i < 5; i++) {
+        struct split_plan p = split_plan(1 + test_below(t, most), 1 + test_below(t, i % 2 ? 256 : 64));
+        p.kind = kinds[test_below(t, 4)];
+        p.pattern = (enum key_pattern)test_below(t, KEY_PATTERNS);
+        p.columns = (unsigned)test_below(t, 2);
+        p.width[0] = 4;
+        p.permutation_bytes = p.columns ? 0 : 4 * (unsigned)test_below(t, 2);
+        p.counts = test_below(t, 2) ? SPLIT_HERE : SPLIT_NOT;
+        split_do(t, &p);
+    }
+}
+
+static void stalled_tiles_together(struct test *t)
+{
+    in_schedules(t, test_scale(t, 60, 500, 3000), tiles_together);
+}
+
 /* More bins than shared memory has room for, with bad ids among the keys. */
 static void many_bins(struct test *t)
 {
@@ -720,6 +742,8 @@ const struct test_case test_cases[] = {
     {"stalled_splits", stalled_splits, TEST_ON_SIM | TEST_NO_CONTEXT},
     {"short_runs", short_runs, 0},
     {"one_tile", one_tile, 0},
+    {"tiles_together", tiles_together, 0},
+    {"stalled_tiles_together", stalled_tiles_together, TEST_ON_SIM | TEST_NO_CONTEXT},
     {"little_shared", little_shared, TEST_ON_SIM | TEST_NO_CONTEXT},
     {"stalled_sums", stalled_sums, TEST_ON_SIM | TEST_NO_CONTEXT},
     {"stalled_compactions", stalled_compactions, TEST_ON_SIM | TEST_NO_CONTEXT},

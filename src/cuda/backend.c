@@ -265,6 +265,8 @@ static void release(struct gpu *g)
         gpu_stream_free(g);
         gpu_users_free(g);
         gpu_modules_unload(&g->modules, g->driver);
+        if (g->told)
+            g->driver->mem_free((uintptr_t)g->told);
         if (g->order)
             g->driver->event_destroy(g->order);
         if (g->own)

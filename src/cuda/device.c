@@ -27,6 +27,17 @@ cohort_status gpu_leave(cohort_context *context, cohort_status status)
     return status;
 }
 
+int gpu_capturing(cohort_context *context)
+{
+    struct gpu *g = gpu_of(context);
+    int status = 0;
+    if (gpu_enter(context))
+        return 1;
+    int unknown = g->driver->stream_is_capturing(g->stream, &status) != CUDA_OK;
+    gpu_leave(context, COHORT_OK);
+    return unknown || status;
+}
+
 /* With the device current. */
 static cohort_status launch(cohort_context *context, const char *kernel, unsigned blocks, unsigned block,
                             unsigned shared_bytes, const void *args)

@@ -76,6 +76,10 @@ struct gpu;
 const struct split_tuning *split_alone_tuning_for(const struct gpu *g, uint64_t n, unsigned buckets,
                                                   unsigned widest, unsigned kind);
 
+/* The same for n entries whose tiles are all at work at a time. */
+const struct split_tuning *split_together_tuning_for(const struct gpu *g, uint64_t n, unsigned buckets,
+                                                     unsigned widest, unsigned kind);
+
 /* How the methods DIRECT and WARP are done. */
 struct split_warp_tuning {
     const char *driver;
@@ -110,6 +114,8 @@ struct gpu {
     struct gpu_modules modules;
     struct gpu_stream *streaming; /* stream.c: made when first needed */
     struct gpu_user *users;       /* jit.c: functions of the user's that have been met */
+    co_u32 *told;         /* split_alone.c: what tiles of a launch tell each other; made when first needed */
+    unsigned told_serial; /* of the next such launch */
     char name[256];
 };
 
@@ -124,6 +130,9 @@ cohort_status gpu_check(cohort_context *context, cuda_result result, const char 
 /* COHORT_OK: the device is current, and gpu_leave is due, which returns `status`. */
 cohort_status gpu_enter(cohort_context *context);
 cohort_status gpu_leave(cohort_context *context, cohort_status status);
+
+/* Is the context's stream being captured, or does nobody know? */
+int gpu_capturing(cohort_context *context);
 
 /* Enqueues a kernel on the context's stream. `args` is the kernel's one parameter, a struct, which is
  * copied. The grid has a thread for each of `items`, or as many as the tuning says: the kernel walks its

@@ -107,18 +107,6 @@ static cohort_status lay_out(cohort_context *context, const struct map_batch *b,
 
 /* ---- the steps --------------------------------------------------------------------------------------------------------------- */
 
-/* Or nobody knows. */
-static int capturing(cohort_context *context)
-{
-    struct gpu *g = gpu_of(context);
-    int status = 0;
-    if (gpu_enter(context))
-        return 1;
-    int unknown = g->driver->stream_is_capturing(g->stream, &status) != CUDA_OK;
-    gpu_leave(context, COHORT_OK);
-    return unknown || status;
-}
-
 /* The batch once more by the ordinary kernel, behind the gate; it counts what it adds and what fails. */
 static cohort_status second_pass(cohort_context *context, const struct map_batch *batch, const struct plan *p)
 {
@@ -164,7 +152,7 @@ cohort_status cuda_map_build(cohort_context *context, const struct map_batch *b,
             *need = s ? 0 : bytes;
         return s == COHORT_UNSUPPORTED ? COHORT_OK : s; /* no split has so many buckets: one by one */
     }
-    plan.build.fresh = fresh && !capturing(context);
+    plan.build.fresh = fresh && !gpu_capturing(context);
     return build(context, b, &plan);
 }
 

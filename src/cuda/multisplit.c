@@ -108,7 +108,8 @@ static cohort_split_method best(const struct split *s)
 static cohort_status choose(cohort_context *context, const struct split *s, struct arena *arena, int ask)
 {
     cohort_status status = COHORT_OK;
-    if (s->method == COHORT_SPLIT_AUTO && s->fn.buckets <= 256 && split_by_itself(context, s, ask, &status))
+    if (s->method == COHORT_SPLIT_AUTO && s->fn.buckets <= 256 &&
+        split_at_once(context, s, arena, ask, &status))
         return status;
     const struct method *m = &methods[s->method == COHORT_SPLIT_AUTO ? best(s) : s->method];
     if (s->fn.buckets > m->buckets)

@@ -64,6 +64,15 @@ int pass_is_cheap(co_u32 kind, unsigned key_bytes);
 cohort_status tile_plan(cohort_context *context, struct pass *p, struct arena *arena);
 cohort_status tile_run(cohort_context *context, const struct pass *p);
 
+/* How its kernel finds numbers: the form of its instance. LOOSE may leave ids behind, in workspace. */
+unsigned tile_numbers(struct split_step *step, struct arena *arena);
+
+/* What goes through a tile, as instances tell it apart: one column of 4 bytes; two; or others. */
+unsigned tile_kind(const struct pass *p);
+
+/* The instance of the kernel `what`, so many blocks of it. */
+cohort_status tile_launch(cohort_context *context, const struct pass *p, const char *what, uint64_t tiles);
+
 /* Its last launch, where table and what tiles tell are ready. */
 cohort_status tile_place(cohort_context *context, const struct pass *p);
 
@@ -80,8 +89,9 @@ cohort_status split_count_into(cohort_context *context, const struct pass *p, co
 /* split_direct.c: DIRECT and WARP */
 cohort_status split_by_warps(cohort_context *context, const struct split *s, struct arena *arena, int ask);
 
-/* split_tile.c: a split of few entries, in one launch and without workspace; 0: it is none */
-int split_by_itself(cohort_context *context, const struct split *s, int ask, cohort_status *status);
+/* split_alone.c: a split of few entries, in one launch; 0: they are too many, or of another kind */
+int split_at_once(cohort_context *context, const struct split *s, struct arena *arena, int ask,
+                  cohort_status *status);
 
 /* split_tile.c: BLOCK, LOOK_BACK, RESERVED; split_digits.c: DIGITS */
 cohort_status split_by_blocks(cohort_context *context, const struct split *s, struct arena *arena, int ask);

@@ -84,8 +84,7 @@ static unsigned by_test(struct split_step *step)
     return SPLIT_TEST;
 }
 
-/* How the place kernel finds numbers: the form of its instance. */
-static unsigned find_numbers(struct split_step *step, struct arena *arena)
+unsigned tile_numbers(struct split_step *step, struct arena *arena)
 {
     const struct split_fn *fn = &step->fn;
     int narrow = step->part[0].bytes == 4 && pass_widest(step) == 4;
@@ -164,9 +163,8 @@ static void plan_table(cohort_context *context, struct pass *p, struct arena *ar
     p->scan = take(arena, gpu_scan_bytes(context, entries + 1));
 }
 
-/* What goes through the tile, as instances tell it apart: one column of 4 bytes; two; or others. It depends on no pointer, since
- * workspace is asked for before there are any. */
-static unsigned kind_of(const struct pass *p)
+/* It depends on no pointer, since workspace is asked for before there are any. */
+unsigned tile_kind(const struct pass *p)
 {
     const struct split_step *step = &p->step;
     if (p->form == SPLIT_LOOSE || step->part[0].bytes != 4)
@@ -180,10 +178,10 @@ cohort_status tile_plan(cohort_context *context, struct pass *p, struct arena *a
 {
     const struct gpu *g = gpu_of(context);
     struct split_step *step = &p->step;
-    p->form = find_numbers(step, arena);
-    p->tuning =
-        split_tuning_for(g->driver, g->architecture, step->buckets,
-                         p->form == SPLIT_LOOSE ? 8 : pass_widest(step), kind_of(p), p->role != SPLIT_WHOLE);
+    p->form = tile_numbers(step, arena);
+    p->tuning = split_tuning_for(g->driver, g->architecture, step->buckets,
+                                 p->form == SPLIT_LOOSE ? 8 : pass_widest(step), tile_kind(p),
+                                 p->role != SPLIT_WHOLE);
     if (!p->tuning)
         return context_fail(context, COHORT_UNSUPPORTED, "a tile of a split does not do %u buckets",
                             step->buckets);
@@ -205,7 +203,7 @@ static cohort_status tally(cohort_context *context, const struct pass *p)
                            (step.buckets + 1) * 4, &step);
 }
 
-static cohort_status place(cohort_context *context, const struct pass *p, const char *what, uint64_t tiles)
+cohort_status tile_launch(cohort_context *context, const struct pass *p, const char *what, uint64_t tiles)
 {
     static const char *const forms[] = {"field", "loose", "ranged", "test", "remainder"};
     static const char *const kinds[] = {"keys", "columns", "twins"};
@@ -222,7 +220,7 @@ static cohort_status place(cohort_context *context, const struct pass *p, const 
 
 cohort_status tile_place(cohort_context *context, const struct pass *p)
 {
-    return place(context, p, "multisplit", p->step.spans * p->step.tiles);
+    return tile_launch(context, p, "multisplit", p->step.spans * p->step.tiles);
 }
 
 static cohort_status clear(cohort_context *context, const struct pass *p)
@@ -248,24 +246,6 @@ cohort_status tile_run(cohort_context *context, const struct pass *p)
     if (!status && !step->done)
         status = gpu_scan(context, step->table, step->buckets * split_columns_of(step) + 1, p->scan);
     return status ? status : tile_place(context, p);
-}
-
-/* ---- one tile ---------------------------------------------------------------------------------------------------------- */
-
-int split_by_itself(cohort_context *context, const struct split *s, int ask, cohort_status *status)
-{
-    struct arena none = {NULL, 0};
-    struct pass p;
-    struct split_step *step = &p.step;
-    pass_begin_split(&p, s, &none);
-    p.form = step->ids_bytes ? SPLIT_LOOSE : find_numbers(step, &none);
-    if (step->ids_bytes || p.form == SPLIT_LOOSE)
-        return 0;
-    p.tuning = split_alone_tuning_for(gpu_of(context), s->n, step->buckets, pass_widest(step), kind_of(&p));
-    step->way = SPLIT_BY_ITSELF;
-    if (p.tuning)
-        *status = ask ? COHORT_OK : place(context, &p, "split_alone", 1);
-    return p.tuning != NULL;
 }
 
 /* ---- the methods ------------------------------------------------------------------------------------------------------- */

@@ -114,23 +114,45 @@ const struct split_tuning *split_tuning_for(const struct cuda_driver *driver, un
 static const struct split_tuning alone[] = {
     /* driver arch buckets, widest, columns; bits, items, threads, spans, two */
     {"cuda", 80, 256, 4, 0, 8, 8, 1024, 0, 0}, {"cuda", 80, 64, 8, 2, 6, 4, 1024, 0, 0},
-    {"cuda", 80, 64, 8, 2, 6, 16, 1024, 0, 0}, {"cuda", 80, 256, 4, 1, 8, 8, 1024, 0, 0},
-    {"cuda", 80, 256, 8, 1, 8, 4, 1024, 0, 0}, {"sim", 0, 256, 4, 0, 8, 3, 64, 0, 0},
-    {"sim", 0, 64, 8, 2, 6, 1, 64, 0, 0},      {"sim", 0, 64, 8, 2, 6, 3, 64, 0, 0},
+    {"cuda", 80, 256, 4, 1, 8, 8, 1024, 0, 0}, {"cuda", 80, 256, 8, 1, 8, 4, 1024, 0, 0},
+    {"sim", 0, 256, 4, 0, 8, 3, 64, 0, 0},     {"sim", 0, 64, 8, 2, 6, 1, 64, 0, 0},
     {"sim", 0, 256, 4, 1, 8, 3, 64, 0, 0},     {"sim", 0, 256, 8, 1, 8, 3, 64, 0, 0},
 };
 
-const struct split_tuning *split_alone_tuning_for(const struct gpu *g, uint64_t n, unsigned buckets,
-                                                  unsigned widest, unsigned kind)
+static const struct split_tuning *first_for(const struct split_tuning *row, size_t count, const struct gpu *g,
+                                            uint64_t n, unsigned buckets, unsigned widest, unsigned kind)
 {
-    for (size_t i = 0; i < sizeof alone / sizeof *alone; i++) {
-        const struct split_tuning *t = &alone[i];
+    for (const struct split_tuning *t = row; t < row + count; t++) {
+        uint64_t tiles = t->spans ? (uint64_t)g->multiprocessors * t->spans : 1;
         if (is_for(t, g->driver, g->architecture, buckets, widest, kind) &&
-            n <= (uint64_t)t->items * t->threads &&
+            n <= tiles * t->items * t->threads &&
             split_layout(t->bits, t->items, t->threads, t->widest).end <= g->shared_most)
             return t;
     }
     return NULL;
+}
+
+const struct split_tuning *split_alone_tuning_for(const struct gpu *g, uint64_t n, unsigned buckets,
+                                                  unsigned widest, unsigned kind)
+{
+    return first_for(alone, sizeof alone / sizeof *alone, g, n, buckets, widest, kind);
+}
+
+/* Of splits whose tiles are all at work at a time: by kind, and the fewer entries the sooner. `spans` is how many tiles a multiprocessor
+ * has; `two` is not used. */
+static const struct split_tuning together[] = {
+    /* driver arch buckets, widest, columns; bits, items, threads, spans, two */
+    {"cuda", 80, 256, 4, 0, 8, 4, 1024, 1, 0},  {"cuda", 80, 256, 4, 0, 8, 16, 1024, 1, 0},
+    {"cuda", 80, 64, 8, 2, 6, 4, 1024, 1, 0},   {"cuda", 80, 64, 8, 2, 6, 8, 1024, 1, 0},
+    {"cuda", 80, 64, 8, 2, 6, 16, 1024, 1, 0},  {"cuda", 80, 256, 8, 2, 8, 4, 1024, 1, 0},
+    {"cuda", 80, 256, 8, 2, 8, 16, 1024, 1, 0}, {"sim", 0, 256, 4, 0, 8, 3, 64, 4, 0},
+    {"sim", 0, 64, 8, 2, 6, 1, 64, 4, 0},       {"sim", 0, 256, 8, 2, 8, 3, 64, 4, 0},
+};
+
+const struct split_tuning *split_together_tuning_for(const struct gpu *g, uint64_t n, unsigned buckets,
+                                                     unsigned widest, unsigned kind)
+{
+    return first_for(together, sizeof together / sizeof *together, g, n, buckets, widest, kind);
 }
 
 static const struct split_warp_tuning warps[] = {

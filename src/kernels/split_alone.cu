@@ -32,13 +32,11 @@ CO_INLINE void split_alone(const struct split_step *s, co_u8 *memory, struct spl
 #if defined(COHORT_SIM)
 SPLIT_FEW_NARROW(keys, 0, 4, 8, 3, 64)
 SPLIT_FEW_NARROW(twins, 2, 8, 6, 1, 64)
-SPLIT_FEW_NARROW(twins, 2, 8, 6, 3, 64)
 SPLIT_FEW_NARROW(columns, 1, 4, 8, 3, 64)
 SPLIT_FEW(columns, 1, 8, 8, 3, 64)
 #else
 SPLIT_FEW_NARROW(keys, 0, 4, 8, 8, 1024)
 SPLIT_FEW_NARROW(twins, 2, 8, 6, 4, 1024)
-SPLIT_FEW_NARROW(twins, 2, 8, 6, 16, 1024)
 SPLIT_FEW_NARROW(columns, 1, 4, 8, 8, 1024)
 SPLIT_FEW(columns, 1, 8, 8, 4, 1024)
 #endif

@@ -15,7 +15,7 @@ struct split_shape {
     co_u32 bits;           /* of a bucket's number, at most */
     co_u32 form;           /* of the function */
     co_u32 columns;        /* SPLIT_ALONE, .. */
-    co_u32 whole;          /* 1: the tile is all there is, SPLIT_BY_ITSELF */
+    co_u32 whole;          /* 1: the tile is all there is, SPLIT_BY_ITSELF; 2: SPLIT_TOGETHER */
     co_u32 role;           /* SPLIT_WHOLE, .. */
 };
 

@@ -31,6 +31,7 @@
 
 #include "kernels/look_back.h"
 #include "kernels/split_gather.h"
+#include "kernels/split_together.h"
 
 /* ---- count ------------------------------------------------------------------------------------------------------------- */
 
@@ -97,6 +98,16 @@ CO_INLINE co_u32 split_warp_sum_to(co_u32 v)
     return v;
 }
 
+/* Entries with number b, less what fills up the last tile. */
+CO_INLINE co_u32 split_there(const struct split_step *s, const struct split_room *r,
+                             const struct split_number *number, co_u32 b, co_u32 entries,
+                             struct split_shape shape)
+{
+    if (shape.form != SPLIT_LOOSE && b == split_number_of(number, s->last_key, shape.form, r->wide))
+        entries -= shape.items * shape.threads - r->count;
+    return entries;
+}
+
 /* Tells the tiles after this one how many entries of the buckets of a word there are. */
 CO_INLINE void split_tell(const struct split_step *s, const struct split_room *r, co_u32 word, co_u32 sum,
                           struct split_shape shape)
@@ -141,7 +152,9 @@ CO_INLINE co_u32 split_scan(const struct split_step *s, const struct split_room 
         if (word < words) {
             CO_EACH_ITEM (w, shape.threads / 32)
                 sum += co_read32(r->all + w * r->stride + word);
-            if (s->way == SPLIT_BY_LOOK_BACK)
+            if (shape.whole == 2)
+                split_tell_all(s, r->tile, word, split_there(s, r, &s->number, word, sum, shape));
+            else if (s->way == SPLIT_BY_LOOK_BACK)
                 split_tell(s, r, word, sum, shape);
             else if (s->way == SPLIT_BY_SPANS && s->tiles > 1)
                 co_store32(split_told(s, r, word, shape), sum | SPLIT_TOLD);
@@ -232,22 +245,19 @@ CO_INLINE co_u32 split_end(const struct split_room *r, co_u32 b, struct split_sh
     return split_counter(r->all + (shape.threads / 32 - 1) * r->stride, b, shape);
 }
 
-/* Entries with number b, less what fills up the last tile. */
-CO_INLINE co_u32 split_there(const struct split_step *s, const struct split_room *r,
-                             const struct split_number *number, co_u32 b, co_u32 entries,
-                             struct split_shape shape)
-{
-    if (shape.form != SPLIT_LOOSE && b == split_number_of(number, s->last_key, shape.form, r->wide))
-        entries -= shape.items * shape.threads - r->count;
-    return entries;
-}
-
 /* Places that nobody else gets. What is not there, of the last tile, needs none. */
 CO_INLINE co_u64 split_reserve(const struct split_step *s, const struct split_room *r, co_u32 b,
                                co_u32 entries, struct split_shape shape)
 {
     entries = split_there(s, r, &s->number, b, entries, shape);
     return entries ? co_add64(s->before + b, entries) : 0;
+}
+
+CO_INLINE void split_start(const struct split_room *r, co_u32 b, co_u64 table, co_u32 before,
+                           struct split_shape shape)
+{
+    co_u32 begin = b ? split_end(r, b - 1, shape) : 0;
+    co_write64(r->starts + b, table + before - begin);
 }
 
 CO_INLINE void split_learn(const struct split_step *s, const struct split_room *r, struct split_shape shape)
@@ -281,6 +291,16 @@ CO_INLINE void split_span_before(const struct split_step *s, const struct split_
     }
 }
 
+/* There were no bad ones among n entries. */
+CO_INLINE void split_all_good(const struct split_step *s, co_u64 n)
+{
+    co_write64(&s->counts->taken, n);
+    co_write64(&s->counts->hits, 0);
+    co_write64(&s->counts->added, n);
+    co_write64(&s->counts->failed, 0);
+    co_write64(&s->counts->first_failed, ~0ull);
+}
+
 /* There is no other tile: places are places in the output, and the ends of buckets the split's offsets. What stands for entries that
  * are not there is behind all others. */
 CO_INLINE void split_learn_itself(const struct split_step *s, const struct split_room *r,
@@ -295,18 +315,33 @@ CO_INLINE void split_learn_itself(const struct split_step *s, const struct split
     }
     if (!s->counts || co_thread())
         return;
-    co_write64(&s->counts->taken, r->count);
-    co_write64(&s->counts->hits, 0);
-    co_write64(&s->counts->added, r->count);
-    co_write64(&s->counts->failed, 0);
-    co_write64(&s->counts->first_failed, ~0ull);
+    split_all_good(s, r->count);
 }
 
-CO_INLINE void split_start(const struct split_room *r, co_u32 b, co_u64 table, co_u32 before,
-                           struct split_shape shape)
+/* All tiles are at work: sums over them, and over those before this one. A warp sums up what buckets have. */
+CO_INLINE void split_learn_together(const struct split_step *s, const struct split_room *r,
+                                    struct split_shape shape)
 {
-    co_u32 begin = b ? split_end(r, b - 1, shape) : 0;
-    co_write64(r->starts + b, table + before - begin);
+    co_u32 sum = 0;
+    split_sum_all(s, r, shape);
+    if (co_warp())
+        return;
+    for (co_u32 base = 0; base < s->buckets; base += 32) {
+        co_u32 b = base + co_lane(), own = b < s->buckets ? co_load32(r->begins + b) : 0;
+        co_u32 to = split_warp_sum_to(own), first = sum + to - own;
+        if (b < s->buckets) {
+            split_start(r, b, first, co_load32(r->all + b), shape);
+            if (s->offsets && r->tile == 0)
+                co_write64(s->offsets + b, first);
+        }
+        sum += co_shuffle32(CO_FULL_WARP, to, 31);
+    }
+    if (r->tile || co_lane())
+        return;
+    if (s->offsets)
+        co_write64(s->offsets + s->buckets, sum);
+    if (s->counts)
+        split_all_good(s, sum);
 }
 
 CO_INLINE void split_learn_in_span(const struct split_step *s, const struct split_room *r,
@@ -533,7 +568,9 @@ CO_INLINE co_u32 split_order(const struct split_step *s, const struct split_room
         split_leave_runs(s, r, shape);
         return r->count;
     }
-    if (shape.whole)
+    if (shape.whole == 2)
+        split_learn_together(s, r, shape);
+    else if (shape.whole)
         split_learn_itself(s, r, shape);
     else if (shape.role == SPLIT_WHOLE && s->way == SPLIT_BY_SPANS)
         split_learn_in_span(s, r, shape);

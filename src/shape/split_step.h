@@ -1,7 +1,7 @@
 /* shape/split_step.h: what one launch of a multisplit hands to its kernels, and how a block's shared memory is laid out. Plain
  * C, seen by the CUDA backend and by the kernels.
  *
- * A block puts tiles in order, as many entries as it has room for. Where a tile's entries of a bucket go it knows in one of four ways:
+ * A block puts tiles in order, as many entries as it has room for. Where a tile's entries of a bucket go it knows in one of five ways:
  *
  *   BY_SPANS      a span is up to SPLIT_TILES_MOST tiles side by side. A first launch counts each span by bucket; the counts, bucket by
  *                 bucket and in each bucket span by span, are summed up in place; then table[bucket][span] is where the span's entries
@@ -11,6 +11,8 @@
  *                 were (kernels/look_back.h)
  *   BY_RESERVING  the same table; a tile takes the next free places
  *   BY_ITSELF     there is one tile, so its own counts are all there are: one launch, no table (kernels/split_alone.cu)
+ *   TOGETHER      there are no more tiles than blocks that run at a time: each tells its counts, and adds up those of all
+ *                 (kernels/split_together.h). One launch, no table
  *
  * IN_TILES is half of two splits, by the low and by the high digit of the id, that read the keys twice and not three times. The first leaves
  * each tile where it is, in order of the low digit, and says where in it each bucket's run begins and how long it is; it counts the high
@@ -38,7 +40,8 @@ enum {
     SPLIT_BY_LOOK_BACK = 1,
     SPLIT_BY_RESERVING = 2,
     SPLIT_BY_ITSELF = 3,
-    SPLIT_IN_TILES = 4
+    SPLIT_IN_TILES = 4,
+    SPLIT_TOGETHER = 5
 };
 
 /* What an instance of the place kernel does: a split; or the first or the second of two, of which the one leaves runs in tiles and the other
@@ -127,7 +130,10 @@ struct split_step {
     co_u64 *table; /* [bucket][span], of ways without spans [bucket]; and one more for the sum of all */
     co_u64 *
         before; /* BY_LOOK_BACK: [tile][bucket] words of look_back.h; BY_RESERVING: [bucket] places taken. Cleared */
-    co_u32 *told;    /* BY_SPANS: [tile][word of counters] entries, and SPLIT_TOLD; cleared */
+    co_u32 *
+        told; /* BY_SPANS: [tile][word of counters] entries, and SPLIT_TOLD; cleared. TOGETHER: [tile][bucket]
+                        entries, and the serial; those of no launch before are the same */
+    co_u32 serial;   /* TOGETHER: of the launch, from 1 on, below SPLIT_SERIALS */
     co_u32 *tickets; /* BY_LOOK_BACK, cleared */
     co_u32 *
         done; /* of a count whose last block sums the table up: blocks that are through, cleared. NULL: none does */
@@ -176,6 +182,10 @@ CO_INLINE co_u32 split_words_of(co_u32 buckets, co_u32 bits)
 
 /* What a tile tells of a word of counters: their sum, in which no bit is in the way, since tiles have fewer than 2^15 entries. */
 #define SPLIT_TOLD 0x80000000u
+
+/* TOGETHER: how many entries of a bucket a tile has, in the low bits, and from there on the launch's serial. */
+#define SPLIT_SERIAL_SHIFT 15u
+#define SPLIT_SERIALS      (1u << (32 - SPLIT_SERIAL_SHIFT))
 
 /* The parts of a block's shared memory, in bytes from its beginning, where a tile's entries of one column are staged. */
 struct split_layout {

@@ -1,0 +1,123 @@
+/* split_together.h: how the tiles of one launch learn from each other where their entries go, if there are no more of them than blocks
+ * that run at a time (SPLIT_TOGETHER).
+ *
+ * Told. A tile has a word for each bucket: how many entries it has, and the launch's serial, so that nothing need be cleared between
+ * launches. Its block stores the words once it has counted. Every block then reads all words: the sums over all tiles say where buckets
+ * begin, those over the tiles before its own where in the bucket it writes. Number and serial are one word, and nothing else is read
+ * because of it: no fence is needed.
+ *
+ * Why it ends. A block tells before it waits, but nothing says that all blocks have begun: others' work may have the multiprocessors.
+ * So a block waits for a while; then it counts itself the tiles that have told nothing yet, tells that in their place, and looks
+ * again. The words of a tile are the same whoever tells them, so two may. Only its own block writes a tile out, whenever it
+ * begins: the input is still there, since nobody writes it. */
+#ifndef COHORT_KERNELS_SPLIT_TOGETHER_H
+#define COHORT_KERNELS_SPLIT_TOGETHER_H
+
+#include "kernels/split_load.h"
+
+#ifdef COHORT_SIM
+#    define SPLIT_TOGETHER_TURNS 3
+#else
+#    define SPLIT_TOGETHER_TURNS 32 /* looks, of about a microsecond each, before a block counts for others */
+#endif
+#define SPLIT_TOGETHER_MOST 11 /* words that a lane has under way */
+
+CO_INLINE void split_tell_all(const struct split_step *s, co_u32 tile, co_u32 b, co_u32 entries)
+{
+    co_store32(s->told + tile * s->buckets + b, entries | s->serial << SPLIT_SERIAL_SHIFT);
+}
+
+CO_INLINE int split_has_told(const struct split_step *s, co_u32 word)
+{
+    return word >> SPLIT_SERIAL_SHIFT == s->serial;
+}
+
+/* In place of the tile's own block. */
+CO_INLINE void split_count_for(const struct split_step *s, const struct split_room *r, co_u32 tile,
+                               struct split_shape shape)
+{
+    const co_u32 *keys = (const co_u32 *)s->part[0].in;
+    co_u64 n = split_entries(s), first = (co_u64)tile * shape.items * shape.threads, end;
+    end = n - first < shape.items * shape.threads ? n : first + shape.items * shape.threads;
+    for (co_u32 b = co_thread(); b < s->buckets; b += shape.threads)
+        co_write32(r->begins + b, 0);
+    co_block_sync();
+    for (co_u64 i = first + co_thread(); i < end; i += shape.threads)
+        co_add32(r->begins + split_number_of(&s->number, co_read32(keys + i), shape.form, 0), 1);
+    co_block_sync();
+    for (co_u32 b = co_thread(); b < s->buckets; b += shape.threads)
+        split_tell_all(s, tile, b, co_load32(r->begins + b));
+    co_block_sync();
+}
+
+/* Tells for all tiles that have not begun to tell. */
+CO_INLINE void split_help(const struct split_step *s, const struct split_room *r, struct split_shape shape)
+{
+    for (co_u32 tile = 0; tile < s->spans; tile++) {
+        if (co_thread() == 0)
+            co_write32(r->groups, split_has_told(s, co_load32(s->told + tile * s->buckets)));
+        co_block_sync();
+        co_u32 told = co_read32(r->groups);
+        co_block_sync();
+        if (!told)
+            split_count_for(s, r, tile, shape);
+    }
+}
+
+/* The lane's share of bucket b's words: from tile `first` on, one of `step`. 0: it has waited for one in vain. */
+CO_INLINE int split_sum_share(const struct split_step *s, const struct split_room *r, co_u32 b, co_u32 first,
+                              co_u32 step, struct split_shape shape)
+{
+    const co_u32 none = s->serial << SPLIT_SERIAL_SHIFT, tiles = (co_u32)s->spans;
+    const co_u32 each = shape.bits > 6 ? SPLIT_TOGETHER_MOST : 5;
+    co_u32 all = 0, before = 0, turns = 0;
+    for (co_u32 tile = first; tile < tiles; tile += each * step) {
+        co_u32 word[SPLIT_TOGETHER_MOST];
+        CO_EACH_ITEM (j, each) {
+            co_u32 t = tile + j * step;
+            word[j] = t < tiles ? co_load32(s->told + t * s->buckets + b) : none;
+        }
+        CO_EACH_ITEM (j, each) {
+            co_u32 t = tile + j * step;
+            for (; !split_has_told(s, word[j]); turns++) {
+                if (turns == SPLIT_TOGETHER_TURNS)
+                    return 0;
+                co_pause();
+                word[j] = co_load32(s->told + t * s->buckets + b);
+            }
+            all += word[j] - none;
+            before += t < r->tile ? word[j] - none : 0;
+        }
+    }
+    co_add32(r->begins + b, all);
+    co_add32(r->all + b, before);
+    return 1;
+}
+
+/* begins[b] = the entries of bucket b; all[b] = those in the tiles before this one. The first warp's counters are `all`, of which
+ * nobody needs anything by now. */
+CO_INLINE void split_sum_all(const struct split_step *s, const struct split_room *r, struct split_shape shape)
+{
+    co_u32 lanes = 32, late;
+    while (lanes < s->buckets)
+        lanes *= 2;
+    co_u32 shares = lanes < shape.threads ? shape.threads / lanes : 1;
+    do {
+        for (co_u32 b = co_thread(); b < s->buckets; b += shape.threads) {
+            co_write32(r->begins + b, 0);
+            co_write32(r->all + b, 0);
+        }
+        if (co_thread() == 0)
+            co_write32(r->groups + 1, 0);
+        co_block_sync();
+        for (co_u32 at = co_thread() % lanes; at < s->buckets; at += shape.threads)
+            if (!split_sum_share(s, r, at, co_thread() / lanes, shares, shape))
+                co_store32(r->groups + 1, 1);
+        co_block_sync();
+        late = co_load32(r->groups + 1);
+        if (late)
+            split_help(s, r, shape);
+    } while (late);
+}
+
+#endif
