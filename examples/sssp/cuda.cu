@@ -7,6 +7,10 @@
 
 #define SSSP_FENCE_TOLD __threadfence_system
 #define SSSP_GLANCE32   __ldca
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+#    define SSSP_AFTER cudaGridDependencySynchronize
+#    define SSSP_BEGUN cudaTriggerProgrammaticLaunchCompletion
+#endif
 #include "relax.h"
 
 extern "C" {
@@ -24,7 +28,24 @@ struct gpu {
     int told;                  /* the rounds write what they tell there themselves, */
     unsigned serial;           /* the last one with this number */
     unsigned blocks, resident; /* of a launch at most; of sssp_relax_list so many as run at a time */
+    unsigned soon;             /* kernels know how to wait for the launch before theirs (SSSP_AFTER) */
 };
+
+/* Blocks come to the multiprocessors while the launch before this one ends. */
+static void launch(const struct gpu *g, void (*kernel)(const struct sssp_relax), unsigned blocks,
+                   const struct sssp_relax &round)
+{
+    cudaLaunchAttribute soon = {};
+    cudaLaunchConfig_t how = {};
+    soon.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    soon.val.programmaticStreamSerializationAllowed = 1;
+    how.gridDim = dim3(blocks);
+    how.blockDim = dim3(THREADS);
+    how.stream = g->stream;
+    how.attrs = &soon;
+    how.numAttrs = g->soon;
+    cudaLaunchKernelEx(&how, kernel, round);
+}
 
 static int relax(void *self, const struct sssp_relax *given)
 {
@@ -38,10 +59,10 @@ static int relax(void *self, const struct sssp_relax *given)
     if (!round.offsets && round.delta)
         sssp_find<<<1, 32, 0, g->stream>>>(round);
     if (round.list) {
-        sssp_list<<<blocks, THREADS, 0, g->stream>>>(round);
-        sssp_relax_list<<<g->resident, THREADS, 0, g->stream>>>(round);
+        launch(g, sssp_list, blocks, round);
+        launch(g, sssp_relax_list, g->resident, round);
     } else {
-        sssp_relax<<<blocks, THREADS, 0, g->stream>>>(round);
+        launch(g, sssp_relax, blocks, round);
     }
     return cudaGetLastError() ? -1 : 0;
 }
@@ -193,6 +214,7 @@ int cuda_open(machine *m, const char *device, char why[256])
     cohort_context_options options = COHORT_CONTEXT_OPTIONS_INIT;
     int count = 0, processors = 0, each = 0, number = device && device[4] == ':' ? atoi(device + 5) : 0;
     char name[32];
+    struct cudaFuncAttributes list = {};
     machine made = {NULL, "GPU", g, relax, fetch, repeat, close_gpu};
     *m = made;
     if (!g || cudaGetDeviceCount(&count) || number >= count || cudaSetDevice(number) ||
@@ -200,6 +222,7 @@ int cuda_open(machine *m, const char *device, char why[256])
         cudaMallocHost((void **)&g->state, sizeof *g->state) ||
         cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, number) ||
         cudaFuncSetAttribute(sssp_relax_list, cudaFuncAttributePreferredSharedMemoryCarveout, SHARED) ||
+        cudaFuncGetAttributes(&list, sssp_list) ||
         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, sssp_relax_list, THREADS, 0)) {
         snprintf(why, 256, "no GPU that the CUDA runtime can use");
         return -1;
@@ -214,5 +237,6 @@ int cuda_open(machine *m, const char *device, char why[256])
     m->context = g->context;
     g->blocks = (unsigned)processors * 8;
     g->resident = (unsigned)(processors * each);
+    g->soon = list.ptxVersion >= 90;
     return 0;
 }

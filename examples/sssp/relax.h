@@ -26,6 +26,10 @@
 #ifndef SSSP_FENCE_TOLD
 #    define SSSP_FENCE_TOLD co_fence /* before the host may see that it was told */
 #endif
+#ifndef SSSP_AFTER
+#    define SSSP_AFTER() /* a launch that may begin before the one before it ends waits here for that */
+#    define SSSP_BEGUN() /* and here the next one may begin */
+#endif
 #ifndef SSSP_AT_ONCE
 #    define SSSP_AT_ONCE 4 /* edges that a lane has under way */
 #endif
@@ -409,6 +413,7 @@ CO_KERNEL(sssp_relax, struct sssp_relax)
     const struct sssp_relax *r = args;
     co_u64 *queue = queues + co_warp() * SSSP_QUEUE, end;
     co_u32 held = 0, bucket;
+    SSSP_AFTER();
     if (sssp_passes(r))
         return;
     end = sssp_end(r, &bucket);
@@ -490,6 +495,8 @@ CO_KERNEL(sssp_list, struct sssp_relax)
 {
     const co_u64 warps = co_blocks() * (co_threads() / 32), part = 32 * SSSP_AT_ONCE;
     co_u32 bucket;
+    SSSP_AFTER();
+    SSSP_BEGUN();
     if (sssp_passes(args))
         return;
     co_u64 end = sssp_end(args, &bucket);
@@ -540,6 +547,7 @@ CO_KERNEL_BOUND(sssp_relax_list, struct sssp_relax, 32 * SSSP_WARPS, 5)
     CO_SHARED(co_u64, queues, SSSP_WARPS * SSSP_QUEUE);
     const struct sssp_relax *r = args;
     co_u64 *queue = queues + co_warp() * SSSP_QUEUE;
+    SSSP_AFTER();
     if (sssp_passes(r))
         return;
     co_u64 listed = co_read64(&r->state->listed), edges = listed & 0xffffffffu;

@@ -11,7 +11,7 @@
  * none        the frontier is all of the pool: Bellman and Ford's method, with the nodes that changed
  *
  * The library takes sizes as numbers, so either the host learns after each round how many entries the next pool has; or (resident)
- * rounds go over arrays of a few sizes, 16,384 entries and each twice the one before, in which what lies behind the pool's entries is dead
+ * rounds go over arrays of a few sizes, 4,096 entries and each twice the one before, in which what lies behind the pool's entries is dead
  * and has the farthest distance there is. Then buckets are numbered from distance 0 on, if 256 of them
  * come as far as the farthest node; else their bounds are splitters in memory and move on. The device chooses the rounds of the least
  * size that will do, two at a time (if the first has left more than that, the second does nothing), and nobody waits until the end. That
@@ -120,7 +120,7 @@ int search_open(search **out, const machine *m, const graph *g, char why[256])
     s->round.distance = s->distance;
     s->round.list = s->list;
     s->round.state = s->state;
-    s->least = 1 << 14;
+    s->least = 1 << 12;
     return status ? library(s, status, "memory for the graph", why)
                   : pools_make(s, (uint64_t)g->nodes * 3 + 4096, why);
 }
