@@ -20,7 +20,8 @@
 #else
 #    define SPLIT_TOGETHER_TURNS 32 /* looks, of about a microsecond each, before a block counts for others */
 #endif
-#define SPLIT_TOGETHER_MOST 11 /* words that a lane has under way */
+#define SPLIT_TOGETHER_FEW  5  /* words that a lane has under way; */
+#define SPLIT_TOGETHER_EACH 11 /* of more than 64 buckets, of which it has more */
 
 CO_INLINE void split_tell_all(const struct split_step *s, co_u32 tile, co_u32 b, co_u32 entries)
 {
@@ -64,15 +65,15 @@ CO_INLINE void split_help(const struct split_step *s, const struct split_room *r
     }
 }
 
-/* The lane's share of bucket b's words: from tile `first` on, one of `step`. 0: it has waited for one in vain. */
+/* The lane's share of bucket b's words: from tile `first` on, one of `step`; `each` of them, a literal, are under way at a time. 0: it
+ * has waited for one in vain. */
 CO_INLINE int split_sum_share(const struct split_step *s, const struct split_room *r, co_u32 b, co_u32 first,
-                              co_u32 step, struct split_shape shape)
+                              co_u32 step, co_u32 each)
 {
     const co_u32 none = s->serial << SPLIT_SERIAL_SHIFT, tiles = (co_u32)s->spans;
-    const co_u32 each = shape.bits > 6 ? SPLIT_TOGETHER_MOST : 5;
     co_u32 all = 0, before = 0, turns = 0;
     for (co_u32 tile = first; tile < tiles; tile += each * step) {
-        co_u32 word[SPLIT_TOGETHER_MOST];
+        co_u32 word[SPLIT_TOGETHER_EACH];
         CO_EACH_ITEM (j, each) {
             co_u32 t = tile + j * step;
             word[j] = t < tiles ? co_load32(s->told + t * s->buckets + b) : none;
@@ -110,9 +111,14 @@ CO_INLINE void split_sum_all(const struct split_step *s, const struct split_room
         if (co_thread() == 0)
             co_write32(r->groups + 1, 0);
         co_block_sync();
-        for (co_u32 at = co_thread() % lanes; at < s->buckets; at += shape.threads)
-            if (!split_sum_share(s, r, at, co_thread() / lanes, shares, shape))
+        for (co_u32 b = co_thread() % lanes, first = co_thread() / lanes; b < s->buckets;
+             b += shape.threads) {
+            int told = shape.bits > 6 && s->buckets > 64
+                           ? split_sum_share(s, r, b, first, shares, SPLIT_TOGETHER_EACH)
+                           : split_sum_share(s, r, b, first, shares, SPLIT_TOGETHER_FEW);
+            if (!told)
                 co_store32(r->groups + 1, 1);
+        }
         co_block_sync();
         late = co_load32(r->groups + 1);
         if (late)
