@@ -14,7 +14,7 @@
 struct digits {
     struct pass count;
     struct split_bases_step bases;
-    co_u64 *bins;
+    co_u64 *bins; /* of ids or digits; where runs are left, of the second digit */
     unsigned passes;
     struct pass pass[SPLIT_DIGITS_MOST];
     void *cleared; /* what the passes need cleared, in a row */
@@ -205,6 +205,8 @@ static cohort_status plan_passes(cohort_context *context, const struct split *s,
             step->n_at = d->pass[0].step.table + d->pass[0].step.buckets;
     }
     d->search.n_at = d->pass[1].step.n_at;
+    if (d->gathers)
+        d->bins = take(arena, d->bases.buckets[1] * sizeof *d->bins);
     d->cleared_bytes = arena->used - begin;
     return COHORT_OK;
 }
@@ -252,7 +254,8 @@ static cohort_status plan(cohort_context *context, const struct split *s, struct
         through(d, s->column[c].in, s->column[c].out, s->column[c].bytes, s->n, arena);
     if (s->permutation)
         through(d, NULL, s->permutation, s->permutation_bytes, s->n, arena);
-    plan_bases(s, arena, d);
+    if (!d->gathers)
+        plan_bases(s, arena, d);
     cohort_status status = plan_passes(context, s, arena, d);
     if (!status && d->gathers)
         plan_runs(arena, d);
@@ -282,8 +285,6 @@ static cohort_status gather(cohort_context *context, const struct digits *d)
     const struct split_runs *r = &d->runs.runs;
     cohort_status status = backend->fill(context, d->cleared, 0, d->cleared_bytes);
     if (!status)
-        status = backend->fill(context, r->next, 0, r->buckets * sizeof *r->next);
-    if (!status)
         status = tile_place(context, &d->pass[0]);
     if (!status)
         status = gpu_scan(context, r->begins, r->runs + 1, d->pass[0].scan);
@@ -308,7 +309,8 @@ static cohort_status run(cohort_context *context, const struct digits *d)
         return status;
     char name[48];
     snprintf(name, sizeof name, "multisplit_offsets_%u", 8 * d->search.part[0].bytes);
-    return gpu_launch(context, name, d->search.buckets + 1ull, &d->search);
+    uint64_t lanes = (d->search.buckets + 1ull) * split_search_lanes(d->search.buckets);
+    return gpu_launch(context, name, lanes, &d->search);
 }
 
 cohort_status split_by_digits(cohort_context *context, const struct split *s, struct arena *arena, int ask)

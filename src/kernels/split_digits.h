@@ -108,10 +108,10 @@ CO_KERNEL(multisplit_runs, struct split_runs_step)
     }
 }
 
-/* Where each bucket begins among the entries, which are in order of their ids: the first whose id is not below the bucket. */
-CO_INLINE void split_search_offsets(const struct split_step *s, co_u32 width)
+/* Where each bucket begins among the entries, which are in order of their ids: the first whose id is not below the bucket. A lane a bucket:
+ * of many buckets. */
+CO_INLINE void split_search_by_lanes(const struct split_step *s, co_u64 n, co_u32 width)
 {
-    co_u64 n = split_entries(s);
     CO_EACH_WARP (base, s->buckets + 1ull) {
         co_u64 b = base + co_lane(), low = 0, high = n;
         if (b > s->buckets)
@@ -125,6 +125,31 @@ CO_INLINE void split_search_offsets(const struct split_step *s, co_u32 width)
         }
         co_write64(s->offsets + b, low);
     }
+}
+
+/* A warp a bucket: of few, which so wait for a fifth of the loads. */
+CO_INLINE void split_search_by_warps(const struct split_step *s, co_u64 n, co_u32 width)
+{
+    CO_EACH_WARP (base, (s->buckets + 1ull) * 32) {
+        co_u64 b = base / 32, low = 0, high = n;
+        while (low < high) {
+            co_u64 each = (high - low + 31) / 32, at = low + (co_lane() + 1) * each - 1;
+            co_u32 below = co_ones32(co_ballot(CO_FULL_WARP, at < high && split_entry_id(s, at, width) < b));
+            low += below * each;
+            high = low + each - 1 < high ? low + each - 1 : high;
+            low = low < high ? low : high;
+        }
+        if (co_lane() == 0)
+            co_write64(s->offsets + b, low);
+    }
+}
+
+CO_INLINE void split_search_offsets(const struct split_step *s, co_u32 width)
+{
+    if (split_search_lanes(s->buckets) == 32)
+        split_search_by_warps(s, split_entries(s), width);
+    else
+        split_search_by_lanes(s, split_entries(s), width);
 }
 
 #endif

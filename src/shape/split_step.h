@@ -168,6 +168,12 @@ CO_INLINE co_u64 split_columns_of(const struct split_step *s)
     return s->way == SPLIT_BY_SPANS || s->way == SPLIT_IN_TILES ? s->spans : 1;
 }
 
+/* Lanes that search one bucket's offset: where buckets are few there are lanes enough. */
+CO_INLINE co_u32 split_search_lanes(co_u32 buckets)
+{
+    return buckets <= 4096 ? 32 : 1;
+}
+
 /* Do blocks take tile by tile, in the order of the input? */
 CO_INLINE int split_is_ticketed(const struct split_step *s)
 {
