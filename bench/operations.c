@@ -85,6 +85,21 @@ static cohort_status work_build(void *arg)
     return cohort_map_insert(m->map, m->c.n, m->c.keys, m->width->value ? m->c.values : NULL, NULL);
 }
 
+/* The same of an assignment. */
+static cohort_status work_rebuild(void *arg)
+{
+    map_bench *m = arg;
+    return cohort_map_assign(m->map, m->c.n, m->c.queries, m->c.values, NULL);
+}
+
+static cohort_status work_half(void *arg)
+{
+    map_bench *m = arg;
+    cohort_status s = work_clear(m);
+    return s ? s
+             : cohort_map_insert(m->map, m->c.n / 2, m->c.keys, m->width->value ? m->c.values : NULL, NULL);
+}
+
 cohort_status work_fill(void *arg)
 {
     map_bench *m = arg;
@@ -161,6 +176,9 @@ static const measurement measurements[] = {
     {"map contains", "all there", NULL, work_contains, QUERIES, COHORT_WINNER_ANY, 'R', 0},
     {"map contains", "none there", NULL, work_contains, ABSENT, COHORT_WINNER_ANY, 'R', 0},
     {"map assign", "all there", NULL, work_assign, 0, COHORT_WINNER_ANY, 'C', 1},
+    {"map build", "all there", NULL, work_build, 0, COHORT_WINNER_ANY, 'C', 0},
+    {"map build", "assign, all there", NULL, work_rebuild, 0, COHORT_WINNER_ANY, 'C', 1},
+    {"map build", "assign, half there", work_half, work_rebuild, 0, COHORT_WINNER_ANY, 'C', 1},
     {"map apply add", "all there", NULL, work_add, 0, COHORT_WINNER_ANY, 'C', 1},
     {"map export", "all there", NULL, work_export, 0, COHORT_WINNER_ANY, 'B', 0},
     {"map run", "20/20/60, half", work_fill, work_run, 0, COHORT_WINNER_ANY, 'M', 0},

@@ -19,6 +19,7 @@ enum memory_kind { MEMORY_HOST, MEMORY_DEVICE, MEMORY_BAD };
 
 struct split {
     co_u64 n;
+    const co_u64 *n_at; /* where it is, if only a GPU knows, and `n` the most that it can be; else NULL */
     co_u32 key_bytes;
     co_u32 method; /* a cohort_split_method */
     co_u32 unordered;

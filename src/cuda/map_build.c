@@ -1,6 +1,7 @@
 /* map_build.c: a large batch of INSERT or ASSIGN by whole pages: a multisplit puts the pairs in order of their page (with many
  * pages, by digits of the page's number), a kernel builds each page in shared memory (kernels/map_build.cu), and the ordinary
- * kernel goes over the batch again if something was left out. And growth, page by page from the old table. */
+ * kernel goes over the batch again if something was left out; or, if a sample of the batch finds nearly all keys there, does it alone.
+ * And growth, page by page from the old table. */
 #include "device.h"
 
 #include <stddef.h>
@@ -68,6 +69,7 @@ static struct split split_of(const struct map_batch *b, const struct plan *p, vo
     s.fn.b = ~0u;
     s.fn.buckets = (co_u32)b->view.pages;
     s.unordered = 1;
+    s.n_at = p->build.share ? p->build.share : &p->build.n;
     s.offsets = p->build.offsets;
     s.keys = b->keys;
     s.keys_out = keys_out ? keys_out : (void *)(uintptr_t)b->keys;
@@ -88,6 +90,7 @@ static cohort_status lay_out(cohort_context *context, const struct map_batch *b,
     p->nobody = take(&r, sizeof *p->nobody);
     p->build.gate = take(&r, sizeof *p->build.gate);
     p->build.counts = take(&r, sizeof *p->build.counts);
+    p->build.share = take(&r, sizeof *p->build.share);
     p->build.offsets = take(&r, (b->view.pages + 1ull) * sizeof(co_u64));
     void *keys = take(&r, b->n * map_key_bytes(b->view.width)),
          *values = value ? take(&r, b->n * value) : NULL;
@@ -106,6 +109,16 @@ static cohort_status lay_out(cohort_context *context, const struct map_batch *b,
 }
 
 /* ---- the steps --------------------------------------------------------------------------------------------------------------- */
+
+/* How many pairs go by pages: all where there is nothing yet, else a sample of the batch tells. */
+static cohort_status choose(cohort_context *context, const struct map_batch *b, struct plan *p)
+{
+    struct map_build sample = p->build;
+    char name[48];
+    sample.keys = b->keys;
+    snprintf(name, sizeof name, "map_sample_%s", suffixes[b->view.width]);
+    return gpu_launch_grid(context, name, 1, gpu_of(context)->tuning->build_threads, 0, &sample);
+}
 
 /* The batch once more by the ordinary kernel, behind the gate; it counts what it adds and what fails. */
 static cohort_status second_pass(cohort_context *context, const struct map_batch *batch, const struct plan *p)
@@ -126,6 +139,8 @@ static cohort_status build(cohort_context *context, const struct map_batch *b, s
         s = backend->fill(context, &p->build.counts->first_failed, 0xff, sizeof(co_u64));
     if (!s && b->failed)
         s = backend->fill(context, b->failed, 0, map_bitmap_words(b->n) * 4);
+    if (!s)
+        s = choose(context, b, p);
     if (!s)
         s = cuda_split(context, &p->split, NULL);
     if (!s)

@@ -108,7 +108,7 @@ static cohort_split_method best(const struct split *s)
 static cohort_status choose(cohort_context *context, const struct split *s, struct arena *arena, int ask)
 {
     cohort_status status = COHORT_OK;
-    if (s->method == COHORT_SPLIT_AUTO && s->fn.buckets <= 256 &&
+    if (s->method == COHORT_SPLIT_AUTO && s->fn.buckets <= 256 && !s->n_at &&
         split_at_once(context, s, arena, ask, &status))
         return status;
     const struct method *m = &methods[s->method == COHORT_SPLIT_AUTO ? best(s) : s->method];

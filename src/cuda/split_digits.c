@@ -99,6 +99,7 @@ static struct split_fn plan_count(const struct split *s, struct arena *arena, st
     struct split_fn fn = s->fn;
     struct split_step *step = &d->count.step;
     pass_begin(&d->count, &fn, s->n, s->keys, s->key_bytes, NULL, &none);
+    step->n_at = s->n_at;
     step->ids_out = NULL;
     step->first_bad = take(arena, sizeof *step->first_bad);
     if (fn.buckets > SPLIT_WHOLE_BUCKETS)
@@ -194,6 +195,7 @@ static cohort_status plan_passes(cohort_context *context, const struct split *s,
         step->can_fail = p ? 0 : d->count.step.can_fail; /* ids left behind are as good as the function */
         step->counts = p == d->gathers ? s->counts : NULL;
         step->deferred = s->deferred;
+        step->n_at = s->n_at;
         cohort_status status = tile_plan(context, &d->pass[p], arena);
         if (status)
             return status;

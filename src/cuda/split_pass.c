@@ -90,6 +90,7 @@ void pass_begin_split(struct pass *p, const struct split *s, struct arena *arena
         pass_add_column(&p->step, s->column[c].in, s->column[c].out, s->column[c].bytes);
     if (s->permutation)
         pass_add_part(&p->step, NULL, s->permutation, s->permutation_bytes, s->permutation_bytes);
+    p->step.n_at = s->n_at;
     p->step.offsets = s->offsets;
     p->step.counts = s->counts;
     p->step.deferred = s->deferred;

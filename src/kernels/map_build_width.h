@@ -60,39 +60,70 @@ CO_INLINE void MAP(build_side)(const struct map_build *b, KEY key, VALUE value, 
     d->side += r == CO_MAP_NEW;
 }
 
-/* First each pair to its home, or on the list. A lane reads some, then puts them in; a warp's are in a row. */
-CO_INLINE void MAP(build_homes)(const struct map_build *b, KEY *page, const struct MAP(source) * s,
-                                struct MAP(built) * d)
+/* A pair to its home, or on the list. */
+CO_INLINE void MAP(build_home)(const struct map_build *b, KEY *page, const struct MAP(source) * s, co_u32 i,
+                               KEY key, VALUE value, struct MAP(built) * d)
 {
-    for (co_u32 i = (co_thread() & ~31u) * EACH + co_lane(); i < s->n; i += co_threads() * EACH) {
+    co_u64 hash = co_hash(key, b->view.seed); /* as in the old table */
+    if (!MAP(belongs)(b, s, i, key, hash, d))
+        return;
+    if (key < PAGE_NONE - 1 && MAP(page_take)(page, hash, key, value))
+        d->added++;
+    else
+        MAP(page_defer)(page, i);
+}
+
+/* A pair by its walk; `counted`: one from the list. */
+CO_INLINE void MAP(build_walk)(const struct map_build *b, KEY *page, const struct MAP(source) * s, co_u32 i,
+                               KEY key, VALUE value, int counted, struct MAP(built) * d)
+{
+    co_u64 hash = co_hash(key, b->view.seed);
+    if (!MAP(belongs)(b, s, i, key, hash, d))
+        return;
+    if (key >= PAGE_NONE - 1) {
+        MAP(build_side)(b, key, value, d);
+        return;
+    }
+    int r = counted ? MAP(page_put)(page, &b->view, hash, key, value, (int)b->replace)
+                    : MAP(page_seek)(page, &b->view, hash, key, value, (int)b->replace);
+    d->added += r == CO_MAP_NEW;
+    d->left_out |= r == CO_MAP_FULL;
+}
+
+/* Every pair: to its `home`, or on the list; or by its walk. A lane reads some, then puts them in; a warp's are in a row. Lanes that part
+ * on a walk meet before the next: left to themselves they go on one by one. */
+CO_INLINE void MAP(build_all)(const struct map_build *b, KEY *page, const struct MAP(source) * s, int home,
+                              struct MAP(built) * d)
+{
+    for (co_u32 base = (co_thread() & ~31u) * EACH; base < s->n; base += co_threads() * EACH) {
         KEY keys[EACH];
         VALUE values[EACH];
+        co_u32 i = base + co_lane();
         CO_EACH_ITEM (j, EACH) {
             keys[j] = PAGE_NONE, values[j] = 0;
             if (i + 32 * j < s->n)
                 keys[j] = MAP(source_key)(b, s, i, 32 * j, &values[j]);
         }
         CO_EACH_ITEM (j, EACH) {
-            co_u64 hash = co_hash(keys[j], b->view.seed); /* as in the old table */
-            if (i + 32 * j >= s->n || !MAP(belongs)(b, s, i + 32 * j, keys[j], hash, d))
-                continue;
-            if (keys[j] < PAGE_NONE - 1 && MAP(page_take)(page, hash, keys[j], values[j]))
-                d->added++;
-            else
-                MAP(page_defer)(page, i + 32 * j);
+            if (home && i + 32 * j < s->n)
+                MAP(build_home)(b, page, s, i + 32 * j, keys[j], values[j], d);
+            if (!home && i + 32 * j < s->n)
+                MAP(build_walk)(b, page, s, i + 32 * j, keys[j], values[j], 0, d);
+            if (!home)
+                co_warp_sync(CO_FULL_WARP);
         }
     }
 }
 
-/* Then those on the list, or all, each by its walk. A lane reads the next one meanwhile. */
-CO_INLINE void MAP(build_walks)(const struct map_build *b, KEY *page, const struct MAP(source) * s, int all,
-                                co_u32 n, struct MAP(built) * d)
+/* Then those on the list, each by its walk. A lane reads the next one meanwhile. */
+CO_INLINE void MAP(build_listed)(const struct map_build *b, KEY *page, const struct MAP(source) * s, co_u32 n,
+                                 struct MAP(built) * d)
 {
     co_u32 at = co_thread(), next = 0;
     KEY next_key = 0;
     VALUE next_value = 0;
     if (at < n) {
-        next = all ? at : co_read16(PAGE_LIST(page) + at);
+        next = co_read16(PAGE_LIST(page) + at);
         next_key = MAP(source_key)(b, s, next, 0, &next_value);
     }
     while (at < n) {
@@ -101,35 +132,28 @@ CO_INLINE void MAP(build_walks)(const struct map_build *b, KEY *page, const stru
         VALUE value = next_value;
         at += co_threads();
         if (at < n) {
-            next = all ? at : co_read16(PAGE_LIST(page) + at);
+            next = co_read16(PAGE_LIST(page) + at);
             next_key = MAP(source_key)(b, s, next, 0, &next_value);
         }
-        co_u64 hash = co_hash(key, b->view.seed);
-        if (!MAP(belongs)(b, s, i, key, hash, d))
-            continue;
-        if (key < PAGE_NONE - 1) {
-            int r = MAP(page_put)(page, &b->view, hash, key, value, (int)b->replace, (int)s->fresh);
-            d->added += r == CO_MAP_NEW;
-            d->left_out |= r == CO_MAP_FULL;
-        } else {
-            MAP(build_side)(b, key, value, d);
-        }
+        MAP(build_walk)(b, page, s, i, key, value, 1, d);
     }
 }
 
-/* All that goes into a page that has begun. Of more pairs than a page has slots many have one key, and of an assignment to a page that
- * was not empty most keys are there: such pairs have no use for free slots. Counts have 16 bits, as the numbers on the list. */
+/* All that goes into a page that has begun. In a page that was not empty many keys are there, and of more pairs than a page has slots
+ * many have one key: such pairs have no use for free slots. Counts have 16 bits, as the numbers on the list. */
 CO_INLINE void MAP(build_fill)(const struct map_build *b, KEY *page, const struct MAP(source) * s,
                                struct MAP(built) * d)
 {
     co_u32 listed = PAGE_LIST_MOST + 1;
-    if (s->n <= (s->split ? 0xffff : PAGE_ALL) && (s->fresh || !b->replace)) {
-        MAP(build_homes)(b, page, s, d);
+    if (s->n <= (s->split ? 0xffff : PAGE_ALL) && s->fresh) {
+        MAP(build_all)(b, page, s, 1, d);
         d->added -= MAP(page_settle)(page, (int)b->replace);
         listed = co_read32(PAGE_LISTED(page));
     }
-    int all = listed > PAGE_LIST_MOST;
-    MAP(build_walks)(b, page, s, all, all ? s->n : listed, d);
+    if (listed > PAGE_LIST_MOST)
+        MAP(build_all)(b, page, s, 0, d);
+    else
+        MAP(build_listed)(b, page, s, listed, d);
 }
 
 CO_INLINE void MAP(build_end)(const struct map_build *b, const struct MAP(built) * d)
@@ -140,6 +164,40 @@ CO_INLINE void MAP(build_end)(const struct map_build *b, const struct MAP(built)
         build_add(&b->counts->added, d->added + d->side);
     if (d->left_out)
         co_store64(b->gate, 1);
+}
+
+/* Is a key in the first bucket of its walk? */
+CO_INLINE int MAP(at_home)(const cohort_map_view *m, KEY key)
+{
+    struct co_walk w = co_walk_begin(co_hash(key, m->seed), m->pages, PAGE_BUCKETS - 1, m->linear);
+    co_u64 first = co_map_walk_bucket(m, &w) * PAGE_BUCKET;
+    int found = 0;
+    VALUE value;
+    CO_EACH_ITEM (j, PAGE_BUCKET)
+        found |= MAP(page_slot_read)(m, first + j, &value) == key;
+    return found;
+}
+
+/* Keys that are there, and found at once, cost the ordinary kernel one access each, and pages cost more. Then no pair goes by pages, and
+ * the gate is open for all. */
+CO_KERNEL_BOUND(NAME(sample), struct map_build, 512, 3)
+{
+    CO_SHARED(co_u32, found, 1);
+    co_u32 own = 0;
+    if (co_block())
+        return;
+    if (co_thread() == 0)
+        co_store32(found, 0);
+    co_block_sync();
+    for (co_u32 i = co_thread(); i < MAP_SAMPLE && !args->fresh; i += co_threads())
+        own += (co_u32)MAP(at_home)(&args->view, MAP(key_at)(args->keys, args->n / MAP_SAMPLE * i));
+    co_add32(found, own);
+    co_block_sync();
+    if (co_thread())
+        return;
+    int alone = co_load32(found) >= MAP_SAMPLE / 8 * 7;
+    co_write64(args->share, alone ? 0 : args->n);
+    co_write64(args->gate, (co_u64)alone);
 }
 
 CO_KERNEL_BOUND(NAME(build), struct map_build, 512, 3)

@@ -5,7 +5,8 @@
  * slot is one word or two, each as wide as a key: whoever takes a key's word by a compare-and-swap writes the value's, and nobody
  * reads that before the page is complete. Empty slots are all ones, their values too.
  *
- * A pair that goes its walk by itself keeps its warp waiting if the walk is long. So nearly all come in at once first, then the others:
+ * A pair that goes its walk by itself keeps its warp waiting if the walk is long. So in a page that was empty nearly all come in at
+ * once first, then the others:
  *
  *   page_take     counts the pairs of each bucket. The first to come have the bucket's free slots, by the count; the others are put
  *                 on a list.
@@ -13,7 +14,8 @@
  *   page_put      a pair from the list goes its walk.
  *
  * After that each key lies in the first bucket of its walk that had room for it: a pair on the list found its home full, and goes
- * its walk when all others are at home.
+ * its walk when all others are at home. In a page that was not empty, or in which keys come again and again, every pair goes its walk
+ * (page_seek): most have no use for a slot at home.
  *
  * Behind the page are the counts, of bucket b and of the one half a page further in one word, then the list: how many there are, which
  * may be more than have room, and their numbers.
@@ -211,15 +213,15 @@ CO_INLINE co_u64 MAP(page_settle)(KEY *page, int replace)
 
 /* Puts a pair into the page by the walk of the protocol: NEW; HIT (and with `replace` the value is the new one); FULL: there is no
  * slot for it in the first stretch of its walk, which leads into another page then, by whoever may go there. Slots that were
- * counted do not change any more; if the page was `fresh` before, they are their home's keys, and are looked at at home alone. Of
- * the others a compare-and-swap looks and takes at once. */
+ * counted do not change any more, and are their home's keys: they are looked at at home alone. Of the others a compare-and-swap
+ * looks and takes at once. */
 CO_INLINE int MAP(page_put)(KEY *page, const cohort_map_view *m, co_u64 hash, KEY key, VALUE value,
-                            int replace, int fresh)
+                            int replace)
 {
     struct co_walk w = co_walk_begin(hash, m->pages, PAGE_BUCKETS - 1, m->linear);
     while (w.seen < PAGE_WALK) {
         co_u32 taken = MAP(page_taken)(page, w.bucket);
-        for (co_u32 j = fresh && w.seen ? taken : 0; j < PAGE_BUCKET; j++) {
+        for (co_u32 j = w.seen ? taken : 0; j < PAGE_BUCKET; j++) {
             KEY *at = MAP(page_slot)(page, w.bucket, j),
                 there = j < taken ? MAP(page_get)(at) : MAP(page_cas)(at, key);
             if (there != PAGE_NONE && there != key)
@@ -233,18 +235,49 @@ CO_INLINE int MAP(page_put)(KEY *page, const cohort_map_view *m, co_u64 hash, KE
     return CO_MAP_FULL;
 }
 
-CO_INLINE co_u32 MAP(page_count)(KEY *page, co_u32 bucket)
+/* The keys of a bucket as they were a moment ago, from any of them on. */
+CO_INLINE void MAP(page_glance)(KEY *page, co_u32 bucket, KEY *keys)
 {
-    KEY keys[PAGE_BUCKET];
-    co_u32 count = 0;
-    MAP(page_keys)(page, bucket, keys);
-    CO_EACH_ITEM (j, PAGE_BUCKET)
-        count += keys[j] != PAGE_NONE;
-    return count;
+    CO_EACH_ITEM (j, PAGE_BUCKET) {
+        const KEY *at = MAP(page_slot)(page, bucket, (co_thread() / 4 + j) % PAGE_BUCKET);
+        keys[j] = sizeof(KEY) == 4 ? (KEY)co_load32((const co_u32 *)at) : (KEY)co_load64((const co_u64 *)at);
+    }
 }
 
-/* The block together: the page as it is in the table, empty if that is known, and its counts. Where another page has ended before, each
- * lane overwrites what it has read itself. */
+/* The same as page_put in a page of which nothing is counted: the first slot of a bucket that is empty or has the key decides. If another
+ * lane takes it first, the bucket is looked at again. */
+CO_INLINE int MAP(page_seek)(KEY *page, const cohort_map_view *m, co_u64 hash, KEY key, VALUE value,
+                             int replace)
+{
+    struct co_walk w = co_walk_begin(hash, m->pages, PAGE_BUCKETS - 1, m->linear);
+    while (w.seen < PAGE_WALK) {
+        KEY keys[PAGE_BUCKET], there = 0;
+        co_u32 slot = PAGE_BUCKET;
+        MAP(page_glance)(page, w.bucket, keys);
+        CO_EACH_ITEM (j, PAGE_BUCKET) {
+            co_u32 k = (co_thread() / 4 + j) % PAGE_BUCKET;
+            int decides = (keys[j] == key || keys[j] == PAGE_NONE) && k < slot;
+            slot = decides ? k : slot;
+            there = decides ? keys[j] : there;
+        }
+        if (slot == PAGE_BUCKET) {
+            co_walk_on(&w, PAGE_BUCKETS - 1);
+            continue;
+        }
+        KEY *at = MAP(page_slot)(page, w.bucket, slot);
+        if (there == PAGE_NONE)
+            there = MAP(page_cas)(at, key);
+        if (there != PAGE_NONE && there != key)
+            continue;
+        if (there == PAGE_NONE || replace)
+            MAP(page_give)(at + 1, value, replace);
+        return there == PAGE_NONE ? CO_MAP_NEW : CO_MAP_HIT;
+    }
+    return CO_MAP_FULL;
+}
+
+/* The block together: the page as it is in the table, empty if that is known, and then all counts are 0. Where another page has ended
+ * before, each lane overwrites what it has read itself. */
 CO_INLINE void MAP(page_begin)(KEY *page, const cohort_map_view *m, co_u32 number, int fresh)
 {
     const co_u128 *table = (const co_u128 *)m->slots + (co_u64)number * (MAP_PAGE_BYTES / 16);
@@ -255,10 +288,6 @@ CO_INLINE void MAP(page_begin)(KEY *page, const cohort_map_view *m, co_u32 numbe
         CO_EACH_COUNT(i) co_write32(PAGE_COUNTS(page) + i, 0);
     } else {
         CO_EACH_UNIT(i) co_write128((co_u128 *)(void *)page + i, co_read128(table + i));
-        co_block_recast(page, (co_u32)MAP_PAGE_BYTES);
-        CO_EACH_COUNT(i)
-        co_write32(PAGE_COUNTS(page) + i,
-                   MAP(page_count)(page, i) | MAP(page_count)(page, i + PAGE_BUCKETS / 2) << 16);
     }
     co_block_recast(page, (co_u32)MAP_PAGE_BYTES);
 }

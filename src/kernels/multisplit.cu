@@ -220,7 +220,8 @@ CO_INLINE void split_sum_up(const struct split_step *s, co_u32 *last)
 CO_INLINE void split_count(const struct split_step *s, co_u32 *bins, co_u32 width, enum split_bins kind)
 {
     co_u32 many = kind == SPLIT_BINS_DIGITS ? s->digits.many * SPLIT_DIGIT_BINS : s->buckets;
-    co_u64 first = co_block() * s->span, end = first + s->span < s->n ? first + s->span : s->n;
+    co_u64 n = split_entries(s), first = co_block() * s->span,
+           end = first + s->span < n ? first + s->span : n;
     if (first >= end)
         return;
     split_clear_bins(bins, many);
@@ -240,8 +241,9 @@ CO_INLINE void split_count(const struct split_step *s, co_u32 *bins, co_u32 widt
 /* The same where bins are halves, two a word, and then a word that tells of bad ids. */
 CO_INLINE void split_count_halves(const struct split_step *s, co_u32 *bins, co_u32 width)
 {
-    co_u64 first = co_block() * s->span, end = first + s->span < s->n ? first + s->span : s->n, words;
-    words = (s->buckets + 1) / 2;
+    co_u64 n = split_entries(s), first = co_block() * s->span,
+           end = first + s->span < n ? first + s->span : n;
+    co_u64 words = (s->buckets + 1) / 2;
     if (first >= end)
         return;
     for (co_u32 w = co_thread(); w <= words; w += co_threads())
@@ -266,7 +268,8 @@ CO_INLINE void split_count_halves(const struct split_step *s, co_u32 *bins, co_u
 /* The same where bins fit in no shared memory: each entry by itself. No ids are left behind. */
 CO_INLINE void split_count_far(const struct split_step *s, co_u32 width)
 {
-    co_u64 first = co_block() * s->span, end = first + s->span < s->n ? first + s->span : s->n;
+    co_u64 n = split_entries(s), first = co_block() * s->span,
+           end = first + s->span < n ? first + s->span : n;
     for (co_u64 i = first + co_thread(); i < end; i += co_threads()) {
         co_u32 id = split_entry_id(s, i, width);
         if (id < s->buckets)

@@ -15,6 +15,7 @@
 #define MAP_LEAST_MASK   7u       /* buckets - 1 of the smallest table */
 #define MAP_REACH        8u       /* pages in which a key may lie */
 #define MAP_SIDE_SLOTS   2u
+#define MAP_SAMPLE       1024u /* entries of a batch by which it is judged */
 
 /* The ledger of a batch that adds to pairs of 16 bytes: entries of two words, a slot + 1 and what is to be added to it. */
 #define MAP_LEDGER_REACH 4u /* entries that one slot may have */
@@ -124,6 +125,7 @@ struct map_build {
     const void *values;
     co_u64 *offsets; /* BUILD: pages + 1: where each page's pairs begin; of FIND_PAGES: written */
     co_u64 n;
+    co_u64 *share;             /* SAMPLE: written: n, or 0 */
     co_u64 *gate;              /* never NULL */
     struct map_counts *counts; /* of the build: `added` is added to. Never NULL for BUILD */
     struct map_counts *into;   /* CONCLUDE: the batch's; may be NULL */
