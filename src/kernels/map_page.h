@@ -235,13 +235,21 @@ CO_INLINE int MAP(page_put)(KEY *page, const cohort_map_view *m, co_u64 hash, KE
     return CO_MAP_FULL;
 }
 
-/* The keys of a bucket as they were a moment ago, from any of them on. */
+/* The keys of a bucket as they were a moment ago, in two reads on a GPU. The simulator wants to know which words they are. */
 CO_INLINE void MAP(page_glance)(KEY *page, co_u32 bucket, KEY *keys)
 {
+#if defined(COHORT_SIM)
     CO_EACH_ITEM (j, PAGE_BUCKET) {
-        const KEY *at = MAP(page_slot)(page, bucket, (co_thread() / 4 + j) % PAGE_BUCKET);
+        const KEY *at = MAP(page_slot)(page, bucket, j);
         keys[j] = sizeof(KEY) == 4 ? (KEY)co_load32((const co_u32 *)at) : (KEY)co_load64((const co_u64 *)at);
     }
+#else
+    const co_u128 *at = (const co_u128 *)(const void *)MAP(page_slot)(page, bucket, 0);
+    const co_u128 low = co_read128(at), high = co_read128(at + 1);
+    const co_u64 words[] = {low.lo, low.hi, high.lo, high.hi};
+    CO_EACH_ITEM (j, PAGE_BUCKET)
+        keys[j] = (KEY)(words[j * 4 / PAGE_BUCKET] >> (CO_MAP_SLOT_BITS == 32 ? j % 2 * 32 : 0));
+#endif
 }
 
 /* The same as page_put in a page of which nothing is counted: the first slot of a bucket that is empty or has the key decides. If another
@@ -255,10 +263,10 @@ CO_INLINE int MAP(page_seek)(KEY *page, const cohort_map_view *m, co_u64 hash, K
         co_u32 slot = PAGE_BUCKET;
         MAP(page_glance)(page, w.bucket, keys);
         CO_EACH_ITEM (j, PAGE_BUCKET) {
-            co_u32 k = (co_thread() / 4 + j) % PAGE_BUCKET;
-            int decides = (keys[j] == key || keys[j] == PAGE_NONE) && k < slot;
+            co_u32 k = PAGE_BUCKET - 1 - j;
+            int decides = keys[k] == key || keys[k] == PAGE_NONE;
             slot = decides ? k : slot;
-            there = decides ? keys[j] : there;
+            there = decides ? keys[k] : there;
         }
         if (slot == PAGE_BUCKET) {
             co_walk_on(&w, PAGE_BUCKETS - 1);
@@ -270,7 +278,7 @@ CO_INLINE int MAP(page_seek)(KEY *page, const cohort_map_view *m, co_u64 hash, K
         if (there != PAGE_NONE && there != key)
             continue;
         if (there == PAGE_NONE || replace)
-            MAP(page_give)(at + 1, value, replace);
+            MAP(page_give)(at + 1, value, 1); /* it is read, in vain, with its key */
         return there == PAGE_NONE ? CO_MAP_NEW : CO_MAP_HIT;
     }
     return CO_MAP_FULL;
