@@ -235,21 +235,17 @@ CO_INLINE int MAP(page_put)(KEY *page, const cohort_map_view *m, co_u64 hash, KE
     return CO_MAP_FULL;
 }
 
-/* The keys of a bucket as they were a moment ago, in two reads on a GPU. The simulator wants to know which words they are. */
-CO_INLINE void MAP(page_glance)(KEY *page, co_u32 bucket, KEY *keys)
+/* The keys of a bucket as they were a moment ago. */
+CO_INLINE void MAP(page_look)(KEY *page, co_u32 bucket, KEY *keys)
 {
-#if defined(COHORT_SIM)
-    CO_EACH_ITEM (j, PAGE_BUCKET) {
-        const KEY *at = MAP(page_slot)(page, bucket, j);
-        keys[j] = sizeof(KEY) == 4 ? (KEY)co_load32((const co_u32 *)at) : (KEY)co_load64((const co_u64 *)at);
-    }
+    const KEY *at = MAP(page_slot)(page, bucket, 0);
+#if CO_MAP_SLOT_BITS == 32 || (CO_MAP_SLOT_BITS == 64 && CO_MAP_VALUE_BITS)
+    const co_sector32 s = co_load_sector32(at);
 #else
-    const co_u128 *at = (const co_u128 *)(const void *)MAP(page_slot)(page, bucket, 0);
-    const co_u128 low = co_read128(at), high = co_read128(at + 1);
-    const co_u64 words[] = {low.lo, low.hi, high.lo, high.hi};
-    CO_EACH_ITEM (j, PAGE_BUCKET)
-        keys[j] = (KEY)(words[j * 4 / PAGE_BUCKET] >> (CO_MAP_SLOT_BITS == 32 ? j % 2 * 32 : 0));
+    const co_sector64 s = co_load_sector64(at);
 #endif
+    CO_EACH_ITEM (j, PAGE_BUCKET)
+        keys[j] = (KEY)s.w[j * PAGE_WORDS];
 }
 
 /* The same as page_put in a page of which nothing is counted: the first slot of a bucket that is empty or has the key decides. If another
@@ -261,7 +257,7 @@ CO_INLINE int MAP(page_seek)(KEY *page, const cohort_map_view *m, co_u64 hash, K
     while (w.seen < PAGE_WALK) {
         KEY keys[PAGE_BUCKET], there = 0;
         co_u32 slot = PAGE_BUCKET;
-        MAP(page_glance)(page, w.bucket, keys);
+        MAP(page_look)(page, w.bucket, keys);
         CO_EACH_ITEM (j, PAGE_BUCKET) {
             co_u32 k = PAGE_BUCKET - 1 - j;
             int decides = keys[k] == key || keys[k] == PAGE_NONE;
