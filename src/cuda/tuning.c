@@ -139,7 +139,7 @@ const struct split_tuning *split_alone_tuning_for(const struct gpu *g, uint64_t 
 }
 
 /* Of splits whose tiles are all at work at a time: by kind, and the fewer entries the sooner. `spans` is how many tiles a multiprocessor
- * has; `two` is not used. */
+ * has, the same in all rows of a driver: a context keeps words for so many (split_alone.c). `two` is not used. */
 static const struct split_tuning together[] = {
     /* driver arch buckets, widest, columns; bits, items, threads, spans, two */
     {"cuda", 80, 256, 4, 0, 8, 4, 1024, 1, 0},  {"cuda", 80, 256, 4, 0, 8, 16, 1024, 1, 0},
