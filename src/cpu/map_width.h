@@ -485,14 +485,16 @@ CO_INLINE void MAP(group)(struct cpu_range *c, struct cpu_group *g)
     MAP(look_at_list)(c, CPU_GROUP);
 }
 
-/* A group's keys and values are asked for: a processor follows a stream by itself to the end of a page only. */
-CO_INLINE void MAP(ask_entries)(const struct map_batch *b, co_u64 from)
+/* A whole group's keys and values are asked for: a processor follows a stream by itself to the end of a page only. */
+CO_INLINE void MAP(ask_entries)(const struct cpu_range *c, co_u64 from)
 {
-    const char *keys = (const char *)b->keys + from * sizeof(KEY),
-               *values = (const char *)b->values + from * sizeof(VALUE);
-    for (co_u32 i = 0; i < CPU_GROUP * sizeof(KEY); i += CPU_LINE)
+    const char *keys = c->b->keys, *values = CO_MAP_VALUE_BITS ? c->b->values : NULL;
+    const co_u64 to = from + CPU_GROUP;
+    if (to > c->end)
+        return;
+    for (co_u64 i = from * sizeof(KEY); i < to * sizeof(KEY); i += CPU_LINE)
         __builtin_prefetch(keys + i);
-    for (co_u32 i = 0; CO_MAP_VALUE_BITS && b->values && i < CPU_GROUP * sizeof(VALUE); i += CPU_LINE)
+    for (co_u64 i = from * sizeof(VALUE); values && i < to * sizeof(VALUE); i += CPU_LINE)
         __builtin_prefetch(values + i);
 }
 
@@ -524,7 +526,7 @@ static void MAP(batch)(const struct map_batch *b, co_u64 begin, co_u64 end, int 
         int side = 0;
         g.now = &starts[turn];
         g.ahead = &starts[turn ^ 1];
-        MAP(ask_entries)(b, g.base + CPU_ENTRIES_AHEAD);
+        MAP(ask_entries)(&c, g.base + CPU_ENTRIES_AHEAD);
         if (end - g.base > CPU_GROUP) {
             next = MAP(group_keys)(&c, g.base + CPU_GROUP, room);
             side = MAP(starts)(&b->view, c.shift, next, &starts[turn ^ 1]);
