@@ -425,7 +425,8 @@ static void MAP(choose)(struct cpu_range *c)
     int near = co_map_buckets(&b->view) * MAP_BUCKET_BYTES <= CPU_NEAR,
         find = b->step == MAP_STEP_GET || (b->step == MAP_STEP_APPLY && b->op == CO_OP_FIND);
     c->kind = CPU_PUT;
-    c->pairs = PAIRS && !b->view.linear && (c->alone || find);
+    /* In a table in the cache four slots are rarely full, and who looks at eight does more. */
+    c->pairs = PAIRS && !b->view.linear && (find || (c->alone && (WORDS == 2 || !near)));
     if (find) {
         c->kind = CPU_FIND;
         if (b->results && CO_MAP_VALUE_BITS != 0)
