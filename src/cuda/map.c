@@ -61,8 +61,8 @@ static const char *kind_of(const struct map_batch *b, const struct map_tuning *t
 }
 
 /* The blocks a multiprocessor of a batch that changes the table. Each warp adds to the same few words when it ends, so a block has
- * some turns if there are enough for all. Behind a gate, which is nearly always shut, there are few blocks, since they do no more
- * than look at it. Batches that the kernels fold have a table of hot keys in each block then. */
+ * some turns if there are enough for all. Behind a gate, which is mostly shut, there are few blocks, since they do no more
+ * than look at it then. Batches that the kernels fold have a table of hot keys in each block then. */
 static unsigned change_blocks(cohort_context *context, struct map_batch *b, const struct map_tuning *t)
 {
     const struct gpu_tuning *tuning = gpu_of(context)->tuning;
