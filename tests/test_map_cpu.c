@@ -86,6 +86,33 @@ static void walks_alone(struct test *t)
 {
     each_level(t, 1, walks);
 }
+
+/* Tables of one, two and five pages without an empty slot, or with hardly one: who is not there looks at every bucket. */
+static void full(struct test *t)
+{
+    const uint64_t pages[] = {1, 2, 5}, slot = key_bytes(t->width) + value_bytes(t->width);
+    for (int i = 0; i < 6; i++) {
+        uint64_t slots = pages[i / 2] * 65536 / (slot > 8 ? 16 : slot), pairs = slots - (i % 2 ? 3 : 0);
+        cohort_map_options options = subject_options(t);
+        options.capacity = slots;
+        options.fixed = 1;
+        options.max_load = 1;
+        struct subject s = subject_new(t, &options);
+        subject_fill(&s, 0, pairs);
+        s.blind = 1;
+        for (uint64_t n = 1; n < 140; n += 1 + test_below(t, 70)) {
+            subject_step(&s, TRIAL_FIND, 0, COHORT_WINNER_ANY, n, RANDOM, 2 * pairs);
+            subject_step(&s, TRIAL_CONTAINS, 0, COHORT_WINNER_ANY, n, RANDOM, 2 * pairs);
+        }
+        subject_free(&s);
+    }
+}
+
+static void full_tables(struct test *t)
+{
+    each_level(t, 1, full);
+}
+
 static void walks_together(struct test *t)
 {
     each_level(t, 3, walks);
@@ -122,5 +149,6 @@ static void crowds(struct test *t)
 #define ALONE (TEST_ON_CPU | TEST_EACH_WIDTH | TEST_NO_CONTEXT)
 const struct test_case test_cases[] = {{"walks_alone", walks_alone, ALONE},
                                        {"walks_together", walks_together, ALONE},
+                                       {"full_tables", full_tables, ALONE},
                                        {"crowds", crowds, ALONE},
                                        {NULL, NULL, 0}};

@@ -25,6 +25,9 @@
 /* PAIRS: both buckets of a pair are looked at at once where that fits in a cpu_sight, their slots in the order of memory. */
 #define PAIRS (TWO_IN_ONE && (CPU_LEVEL >= 512 || WORDS == 2))
 
+/* Searches in a table in the cache by map_near.h. */
+#define IN_REGISTERS (PAIRS && CPU_LEVEL >= 512)
+
 CO_INLINE KEY MAP(key_in)(const char *slot)
 {
     return sizeof(KEY) == 4 ? (KEY)__atomic_load_n((const cpu_u32 *)(const void *)slot, __ATOMIC_RELAXED)

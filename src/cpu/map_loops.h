@@ -12,6 +12,9 @@
 /* Tables up to this size are not asked for in advance: they are in a core's own cache. */
 #define CPU_NEAR (512u << 10)
 
+/* Entries that are looked for in one of them before those that are left are looked for again. */
+#define CPU_NEAR_SPAN 1024u
+
 /* The words of a table are read in halves here and there, whatever they were written as. */
 typedef co_u32 __attribute__((may_alias)) cpu_u32;
 typedef co_u64 __attribute__((may_alias)) cpu_u64;
@@ -41,6 +44,12 @@ struct cpu_list {
     co_u64 entry[CPU_LATER], bucket[CPU_LATER], step[CPU_LATER], seen[CPU_LATER];
 };
 
+/* A span of a batch under way: where each looks, and who is left; there may be a group behind those. */
+struct cpu_near {
+    CO_ALIGN(64) co_u32 home[CPU_NEAR_SPAN];
+    CO_ALIGN(64) co_u32 list[CPU_NEAR_SPAN + CPU_GROUP];
+};
+
 /* A group: where it is, its keys, those of it that take part, where it and the next one look; then who was there, and who is not
  * settled. */
 struct cpu_group {
@@ -57,6 +66,7 @@ struct cpu_range {
     co_u64 end;
     int kind;
     int alone;                                             /* CPU_TOGETHER, _ALONE or _OWNER */
+    int near;                                              /* the table is in a core's own cache */
     int pairs;                                             /* buckets are looked at two at a time */
     void (*group)(struct cpu_range *, struct cpu_group *); /* the first look of one */
     struct cpu_soon *soon;                                 /* may be NULL */

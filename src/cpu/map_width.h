@@ -11,6 +11,8 @@
  * 3. Those that are not settled ask for their next bucket and go on a list. Once there is a group of them, it looks at the
  *    buckets that have come, and those that still are not settled ask again and go to the list's end.
  *
+ * (A search in a table that is in the cache is map_near.h's, where the processor has AVX-512: there is nothing to look ahead for.)
+ *
  * So no look waits for memory but the last ones of a range, and long walks stay apart from the loop that does most of
  * the work. Entries of a batch are in no order; those that come later add their bits to the bitmaps' words.
  *
@@ -241,6 +243,10 @@ static __attribute__((noinline)) void MAP(find_again)(struct cpu_range *c, co_u3
     }
 }
 
+#if IN_REGISTERS
+#    include "cpu/map_near.h"
+#endif
+
 /* ---- what changes the table ----------------------------------------------------------------------------------------------- */
 
 /* INSERT, ASSIGN, apply, among threads. */
@@ -422,9 +428,10 @@ GROUP(apply_together, MAP(put_group)(c, g, c->b->op))
 static void MAP(choose)(struct cpu_range *c)
 {
     const struct map_batch *b = c->b;
-    int near = co_map_buckets(&b->view) * MAP_BUCKET_BYTES <= CPU_NEAR,
-        find = b->step == MAP_STEP_GET || (b->step == MAP_STEP_APPLY && b->op == CO_OP_FIND);
+    const int near = co_map_buckets(&b->view) * MAP_BUCKET_BYTES <= CPU_NEAR,
+              find = b->step == MAP_STEP_GET || (b->step == MAP_STEP_APPLY && b->op == CO_OP_FIND);
     c->kind = CPU_PUT;
+    c->near = near;
     /* In a table in the cache four slots are rarely full, and who looks at eight does more. */
     c->pairs = PAIRS && !b->view.linear && (find || (c->alone && (WORDS == 2 || !near)));
     if (find) {
@@ -517,6 +524,12 @@ static void MAP(batch)(const struct map_batch *b, co_u64 begin, co_u64 end, int 
     c.stretch = co_walk_stretch(b->view.mask, WORDS) - 1;
     c.list.head = c.list.tail = 0;
     MAP(choose)(&c);
+#if IN_REGISTERS
+    if (c.kind == CPU_FIND && c.near && c.pairs) {
+        MAP(find_in_cache)(&c, begin);
+        return;
+    }
+#endif
     struct cpu_group g = {.base = begin, .keys = MAP(group_keys)(&c, begin, room)};
     g.side = MAP(starts)(&b->view, c.shift, g.keys, starts);
     for (unsigned k = 0; k < CPU_GROUP; k++)
@@ -567,6 +580,8 @@ static void MAP(ranges)(const struct map_batch *b, co_u64 begin, co_u64 end, uns
 #undef EMPTY_KEY
 #undef ERASED_KEY
 #undef TWO_IN_ONE
+#undef PAIRS
+#undef IN_REGISTERS
 #undef MATCHES
 #undef EACH
 #include "shape/map_end.h"
