@@ -80,6 +80,9 @@ const struct split_tuning *split_alone_tuning_for(const struct gpu *g, uint64_t 
 const struct split_tuning *split_together_tuning_for(const struct gpu *g, uint64_t n, unsigned buckets,
                                                      unsigned widest, unsigned kind);
 
+/* Such tiles a multiprocessor, of whatever kind, at most. */
+unsigned split_together_spans_most(const struct cuda_driver *driver);
+
 /* How the methods DIRECT and WARP are done. */
 struct split_warp_tuning {
     const char *driver;
@@ -195,6 +198,9 @@ cohort_status cuda_scan(cohort_context *context, co_u64 *a, co_u64 n);
 /* The same with the workspace given: as many bytes as gpu_scan_bytes says. */
 uint64_t gpu_scan_bytes(cohort_context *context, uint64_t n);
 cohort_status gpu_scan(cohort_context *context, co_u64 *a, uint64_t n, co_u64 *workspace);
+
+/* The same with the workspace cleared already. */
+cohort_status gpu_scan_cleared(cohort_context *context, co_u64 *a, uint64_t n, co_u64 *workspace);
 
 /* multisplit.c */
 cohort_status cuda_split(cohort_context *context, const struct split *split, uint64_t *need);

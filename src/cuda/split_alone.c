@@ -41,8 +41,9 @@ static cohort_status together(cohort_context *context, struct pass *p, struct ar
     uint64_t tile = (uint64_t)p->tuning->items * p->tuning->threads,
              tiles = at_least_one(step->n / tile + (step->n % tile != 0));
     uint64_t bytes = tiles * step->buckets * sizeof *step->told;
-    uint64_t most = (uint64_t)gpu_of(context)->multiprocessors * p->tuning->spans * SPLIT_TOGETHER_BUCKETS *
-                    sizeof *step->told;
+    const struct gpu *g = gpu_of(context);
+    uint64_t most = (uint64_t)g->multiprocessors * split_together_spans_most(g->driver) *
+                    SPLIT_TOGETHER_BUCKETS * sizeof *step->told;
     step->way = SPLIT_TOGETHER;
     step->spans = tiles;
     step->told = take(arena, bytes);

@@ -180,9 +180,9 @@ static cohort_status plan_passes(cohort_context *context, const struct split *s,
     d->cleared = arena->memory ? arena->memory + begin : NULL;
     for (unsigned p = 0; p < d->passes; p++) {
         struct split_step *step = &d->pass[p].step;
-        if (p && d->gathers) { /* the first pass clears what it needs */
-            begin = arena->used;
-            d->cleared = arena->memory ? arena->memory + begin : NULL;
+        if (p && d->gathers) { /* the first pass clears what it needs, but for what sums its runs up */
+            begin = arena->memory ? (uint64_t)((char *)d->pass[0].scan - arena->memory) : arena->used;
+            d->cleared = d->pass[0].scan;
         }
         step->way = p || !s->unordered ? SPLIT_BY_LOOK_BACK : SPLIT_BY_RESERVING;
         if (d->gathers) {
@@ -231,6 +231,7 @@ static void plan_runs(struct arena *arena, struct digits *d)
     r->buckets = second->buckets;
     r->number = second->number;
     first->runs = second->runs = *r;
+    first->before = second->before = take(arena, second->spans * second->buckets * sizeof *second->before);
 }
 
 /* The bins, and what they come to. */
@@ -289,7 +290,7 @@ static cohort_status gather(cohort_context *context, const struct digits *d)
     if (!status)
         status = tile_place(context, &d->pass[0]);
     if (!status)
-        status = gpu_scan(context, r->begins, r->runs + 1, d->pass[0].scan);
+        status = gpu_scan_cleared(context, r->begins, r->runs + 1, d->pass[0].scan);
     if (!status)
         status = gpu_launch(context, "multisplit_runs", r->runs, &d->runs);
     return status ? status : tile_place(context, &d->pass[1]);

@@ -150,17 +150,18 @@ static void plan_table(cohort_context *context, struct pass *p, struct arena *ar
         step->done = take(arena, sizeof *step->done);
     if (split_is_ticketed(step))
         step->tickets = take(arena, sizeof *step->tickets);
-    if (step->way == SPLIT_BY_LOOK_BACK)
+    if (step->way == SPLIT_BY_LOOK_BACK && p->role == SPLIT_WHOLE)
         step->before = take(arena, step->spans * buckets * sizeof *step->before);
     else if (step->way == SPLIT_BY_RESERVING)
         step->before = take(arena, buckets * sizeof *step->before);
     else if (step->way == SPLIT_IN_TILES)
         step->runs.at = take(arena, entries * sizeof *step->runs.at);
-    else if (step->tiles > 1)
-        step->told = take(arena, step->spans * step->tiles * split_words_of(step->buckets, p->tuning->bits) *
-                                     sizeof *step->told);
-    p->cleared_bytes = arena->used - begin - kept * sizeof *step->table;
     p->scan = take(arena, gpu_scan_bytes(context, entries + 1));
+    p->cleared_bytes = arena->used - begin - kept * sizeof *step->table;
+    if (step->way != SPLIT_BY_SPANS || step->tiles == 1)
+        return;
+    step->told_words = split_words_of(step->buckets, p->tuning->bits);
+    step->told = take(arena, step->spans * step->tiles * step->told_words * sizeof *step->told);
 }
 
 /* It depends on no pointer, since workspace is asked for before there are any. */
@@ -244,7 +245,7 @@ cohort_status tile_run(cohort_context *context, const struct pass *p)
                  : step->done                ? split_count_into(context, p, step->table)
                                              : split_count_all(context, p, step->table);
     if (!status && !step->done)
-        status = gpu_scan(context, step->table, step->buckets * split_columns_of(step) + 1, p->scan);
+        status = gpu_scan_cleared(context, step->table, step->buckets * split_columns_of(step) + 1, p->scan);
     return status ? status : tile_place(context, p);
 }
 

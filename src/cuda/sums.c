@@ -25,11 +25,16 @@ uint64_t gpu_look_back_bytes(uint64_t bytes, uint64_t launches)
     return (bytes + ALIGN - 1) / ALIGN * ALIGN + (launches * sizeof(co_u32) + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-cohort_status gpu_look_back(cohort_context *context, void *memory, uint64_t bytes, uint64_t launches,
-                            void **words, co_u32 **tickets)
+static void lay_out(void *memory, uint64_t bytes, void **words, co_u32 **tickets)
 {
     *words = memory;
     *tickets = (co_u32 *)((char *)memory + (bytes + ALIGN - 1) / ALIGN * ALIGN);
+}
+
+cohort_status gpu_look_back(cohort_context *context, void *memory, uint64_t bytes, uint64_t launches,
+                            void **words, co_u32 **tickets)
+{
+    lay_out(memory, bytes, words, tickets);
     return context->backend->fill(context, memory, 0, gpu_look_back_bytes(bytes, launches));
 }
 
@@ -42,7 +47,7 @@ unsigned gpu_look_back_blocks(cohort_context *context, uint64_t tiles)
 
 /* ---- sums ---------------------------------------------------------------------------------------------- */
 
-cohort_status cuda_prefix(cohort_context *context, const struct prefix *p, uint64_t *need)
+static cohort_status prefix(cohort_context *context, const struct prefix *p, uint64_t *need, int cleared)
 {
     struct prefix_step s = {p->in, p->out, p->n, 0, lead_of(p->in, p->bytes), p->inclusive, 0, NULL, NULL};
     uint64_t word = p->bytes == 8 ? 16 : 8, tiles = tiles_of(context, p->n + 16 / p->bytes - 1, p->bytes);
@@ -55,12 +60,19 @@ cohort_status cuda_prefix(cohort_context *context, const struct prefix *p, uint6
     tiles = s.tiles = tiles_of(context, p->n + s.lead, p->bytes);
     s.vectors = lead_of(p->out, p->bytes) == s.lead;
     cohort_status status = COHORT_OK;
-    if (tiles > 1)
+    if (tiles > 1 && cleared)
+        lay_out(p->workspace, tiles * word, &s.words, &s.tickets);
+    else if (tiles > 1)
         status = gpu_look_back(context, p->workspace, tiles * word, 1, &s.words, &s.tickets);
     if (status)
         return status;
     return gpu_launch_grid(context, p->bytes == 8 ? "sums_prefix_64" : "sums_prefix_32",
                            gpu_look_back_blocks(context, tiles), gpu_of(context)->tuning->block, 0, &s);
+}
+
+cohort_status cuda_prefix(cohort_context *context, const struct prefix *p, uint64_t *need)
+{
+    return prefix(context, p, need, 0);
 }
 
 /* ---- the sums that other operations need: exclusive, of 64-bit words, in place ------------------------- */
@@ -83,6 +95,12 @@ cohort_status gpu_scan(cohort_context *context, co_u64 *a, uint64_t n, co_u64 *w
 {
     struct prefix p = scan_of(a, n, workspace);
     return cuda_prefix(context, &p, NULL);
+}
+
+cohort_status gpu_scan_cleared(cohort_context *context, co_u64 *a, uint64_t n, co_u64 *workspace)
+{
+    struct prefix p = scan_of(a, n, workspace);
+    return prefix(context, &p, NULL, 1);
 }
 
 cohort_status cuda_reduce(cohort_context *context, const struct reduce *r, uint64_t *need)

@@ -139,7 +139,7 @@ const struct split_tuning *split_alone_tuning_for(const struct gpu *g, uint64_t 
 }
 
 /* Of splits whose tiles are all at work at a time: by kind, and the fewer entries the sooner. `spans` is how many tiles a multiprocessor
- * has, the same in all rows of a driver: a context keeps words for so many (split_alone.c). `two` is not used. */
+ * has. `two` is not used. */
 static const struct split_tuning together[] = {
     /* driver arch buckets, widest, columns; bits, items, threads, spans, two */
     {"cuda", 80, 256, 4, 0, 8, 4, 1024, 1, 0},  {"cuda", 80, 256, 4, 0, 8, 16, 1024, 1, 0},
@@ -153,6 +153,15 @@ const struct split_tuning *split_together_tuning_for(const struct gpu *g, uint64
                                                      unsigned widest, unsigned kind)
 {
     return first_for(together, sizeof together / sizeof *together, g, n, buckets, widest, kind);
+}
+
+unsigned split_together_spans_most(const struct cuda_driver *driver)
+{
+    unsigned most = 0;
+    for (size_t i = 0; i < sizeof together / sizeof *together; i++)
+        if (strcmp(together[i].driver, driver->name) == 0 && together[i].spans > most)
+            most = together[i].spans;
+    return most;
 }
 
 static const struct split_warp_tuning warps[] = {

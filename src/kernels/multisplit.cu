@@ -155,11 +155,21 @@ CO_INLINE void split_clear_bins(co_u32 *bins, co_u32 many)
     co_block_sync();
 }
 
+/* What the span's tiles are going to tell. */
+CO_INLINE void split_clear_told(const struct split_step *s, co_u64 span)
+{
+    co_u64 words = (co_u64)s->tiles * s->told_words;
+    for (co_u64 i = co_thread(); i < words; i += co_threads())
+        co_write32(s->told + span * words + i, 0);
+}
+
 CO_INLINE void split_tally(const struct split_step *s, co_u32 *bins, co_u32 width)
 {
     co_u64 n = split_entries(s);
     for (co_u64 span = co_block(); span < s->spans; span += co_blocks()) {
         co_u64 first = span * s->span, end = first + s->span < n ? first + s->span : n;
+        if (s->told)
+            split_clear_told(s, span);
         split_clear_bins(bins, s->buckets);
         split_tally_span(s, bins, first, end, width, SPLIT_BINS_WORDS);
         co_block_sync();

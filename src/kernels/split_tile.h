@@ -375,6 +375,7 @@ CO_INLINE void split_leave_runs(const struct split_step *s, const struct split_r
         co_u32 entries = split_there(s, r, &s->runs.number, b, co_load32(r->next + b), shape);
         if (entries)
             co_add64(s->runs.next + b, entries);
+        co_write64(s->before + (co_u64)r->tile * s->runs.buckets + b, 0);
     }
     if (r->tile == 0 && co_thread() == 0)
         co_write64(s->table + s->buckets * s->spans, 0);

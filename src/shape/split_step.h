@@ -129,12 +129,14 @@ struct split_step {
     co_u32 tiles;               /* of a span */
     co_u64 *table; /* [bucket][span], of ways without spans [bucket]; and one more for the sum of all */
     co_u64 *
-        before; /* BY_LOOK_BACK: [tile][bucket] words of look_back.h; BY_RESERVING: [bucket] places taken. Cleared */
+        before; /* BY_LOOK_BACK: [tile][bucket] words of look_back.h; BY_RESERVING: [bucket] places taken. Cleared; IN_TILES
+                        clears those of the split that follows */
     co_u32 *
-        told; /* BY_SPANS: [tile][word of counters] entries, and SPLIT_TOLD; cleared. TOGETHER: [tile][bucket]
+        told; /* BY_SPANS: [tile][word of counters] entries, and SPLIT_TOLD; cleared by the count. TOGETHER: [tile][bucket]
                         entries, and the serial; those of no launch before are the same */
-    co_u32 serial;   /* TOGETHER: of the launch, from 1 on, below SPLIT_SERIALS */
-    co_u32 *tickets; /* BY_LOOK_BACK, cleared */
+    co_u32 told_words; /* BY_SPANS: of a tile */
+    co_u32 serial;     /* TOGETHER: of the launch, from 1 on, below SPLIT_SERIALS */
+    co_u32 *tickets;   /* BY_LOOK_BACK, cleared */
     co_u32 *
         done; /* of a count whose last block sums the table up: blocks that are through, cleared. NULL: none does */
     co_u64 *first_bad; /* ~0, or the least index of an entry with a bad id */
