@@ -196,11 +196,12 @@ static void short_runs(struct test *t)
 /* Splits that one block has all of, in tiles that are nearly never full. */
 static void one_tile(struct test *t)
 {
-    const cohort_fn_kind kinds[] = {COHORT_FN_MODULO, COHORT_FN_RANGES, COHORT_FN_BITS, COHORT_FN_DELTA};
+    const cohort_fn_kind kinds[] = {COHORT_FN_MODULO, COHORT_FN_RANGES, COHORT_FN_BITS, COHORT_FN_DELTA,
+                                    COHORT_FN_SPLITTERS};
     const uint64_t most = t->kind == TEST_SIM ? 192 : 8192;
-    for (unsigned i = 0; i < 24; i++) {
+    for (unsigned i = 0; i < 30; i++) {
         struct split_plan p = split_plan(i ? test_below(t, most + 1) : most, 1 + test_below(t, 256));
-        p.kind = kinds[i % 4];
+        p.kind = kinds[i % 5];
         p.columns = i % 3 == 2;
         p.width[0] = 4;
         split_do(t, &p);
@@ -210,11 +211,12 @@ static void one_tile(struct test *t)
 /* Splits whose tiles are all at work at a time, one after the other: what an earlier one's tiles have told is still there. */
 static void tiles_together(struct test *t)
 {
-    const cohort_fn_kind kinds[] = {COHORT_FN_MODULO, COHORT_FN_RANGES, COHORT_FN_BITS, COHORT_FN_DELTA};
+    const cohort_fn_kind kinds[] = {COHORT_FN_MODULO, COHORT_FN_RANGES, COHORT_FN_BITS, COHORT_FN_DELTA,
+                                    COHORT_FN_SPLITTERS};
     const uint64_t most = t->kind == TEST_SIM ? 1500 : 1 << (15 + test_below(t, 7));
     for (unsigned i = 0; i < 5; i++) {
         struct split_plan p = split_plan(1 + test_below(t, most), 1 + test_below(t, i % 2 ? 256 : 64));
-        p.kind = kinds[test_below(t, 4)];
+        p.kind = kinds[test_below(t, 5)];
         p.pattern = (enum key_pattern)test_below(t, KEY_PATTERNS);
         p.columns = (unsigned)test_below(t, 2);
         p.width[0] = 4;

@@ -4,9 +4,12 @@
  * What tiles tell each other is in memory that the context keeps: launches on its stream follow one another, and each has a serial
  * of its own, so nothing is cleared between them. A launch that is recorded may be done at any time, next to others, and again and again with
  * the same serial: it has words in its workspace, and clears them. */
+#include <string.h>
+
 #include "split.h"
 
 #define SPLIT_TOGETHER_BUCKETS 256u /* for so many there are words */
+#define SPLIT_SEARCHED_BUCKETS 64u  /* for so many there are instances that search */
 
 /* In the workspace. */
 static cohort_status own_words(cohort_context *context, struct split_step *step, uint64_t bytes)
@@ -51,6 +54,37 @@ static cohort_status together(cohort_context *context, struct pass *p, struct ar
     return status || ask ? status : tile_launch(context, p, "split_together", tiles);
 }
 
+/* A pass in which keys tell numbers. Splitters, which other passes leave ids for, are here as ranges are. */
+static void begin(struct pass *p, const struct split *s)
+{
+    struct arena none = {NULL, 0};
+    struct split as = *s;
+    if (as.fn.kind == SPLIT_SPLITTERS)
+        as.fn.kind = SPLIT_RANGES;
+    pass_begin_split(p, &as, &none);
+    p->step.fn = s->fn;
+    p->step.can_fail = (co_u32)split_can_fail(&s->fn);
+}
+
+/* A few splitters, among 4-byte keys: of more a search takes longer than a launch that leaves ids. What fills up the last tile is as
+ * great as a key can be. */
+static int searched(struct split_step *step)
+{
+    const struct split_fn *fn = &step->fn;
+    struct split_number *n = &step->number;
+    if (fn->kind != SPLIT_SPLITTERS || step->can_fail || step->buckets > SPLIT_SEARCHED_BUCKETS ||
+        step->part[0].bytes != 4 || pass_widest(step) != 4)
+        return 0;
+    memset(n, 0, sizeof *n);
+    n->mask = ~0u;
+    n->splitters = fn->data;
+    n->ids = (co_u32)fn->count;
+    for (n->step = n->ids; n->step & (n->step - 1);)
+        n->step &= n->step - 1;
+    step->last_key = UINT32_MAX;
+    return 1;
+}
+
 int split_at_once(cohort_context *context, const struct split *s, struct arena *arena, int ask,
                   cohort_status *status)
 {
@@ -58,8 +92,8 @@ int split_at_once(cohort_context *context, const struct split *s, struct arena *
     struct arena none = {NULL, 0};
     struct pass p;
     struct split_step *step = &p.step;
-    pass_begin_split(&p, s, &none);
-    p.form = step->ids_bytes ? SPLIT_LOOSE : tile_numbers(step, &none);
+    begin(&p, s);
+    p.form = step->ids_bytes ? SPLIT_LOOSE : searched(step) ? SPLIT_SEARCHED : tile_numbers(step, &none);
     if (step->ids_bytes || p.form == SPLIT_LOOSE)
         return 0;
     p.tuning = split_alone_tuning_for(g, s->n, step->buckets, pass_widest(step), tile_kind(&p));

@@ -206,7 +206,7 @@ static cohort_status tally(cohort_context *context, const struct pass *p)
 
 cohort_status tile_launch(cohort_context *context, const struct pass *p, const char *what, uint64_t tiles)
 {
-    static const char *const forms[] = {"field", "loose", "ranged", "test", "remainder"};
+    static const char *const forms[] = {"field", "loose", "ranged", "test", "remainder", "searched"};
     static const char *const kinds[] = {"keys", "columns", "twins"};
     static const char *const roles[] = {"", "_leaves", "_gathers"};
     const struct split_tuning *t = p->tuning;

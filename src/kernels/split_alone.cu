@@ -2,8 +2,8 @@
  * since there is no other tile, its counts are the offsets. One launch, nothing to clear, no workspace. A large block, because all of it
  * runs on one multiprocessor; few items where few will do, because a lane goes through all of its own.
  *
- * Only functions that tell a number from an entry without a branch and without failing: the others are counted first, as splits of
- * many entries are. */
+ * Only functions that tell a number from an entry without a branch and without failing, and splitters: the others are counted first,
+ * as splits of many entries are. */
 #include "kernels/split_tile.h"
 
 CO_INLINE void split_alone(const struct split_step *s, co_u8 *memory, struct split_shape shape)
@@ -24,10 +24,11 @@ CO_INLINE void split_alone(const struct split_step *s, co_u8 *memory, struct spl
 #define SPLIT_FEW(what, more, widest, bits, items, threads)                 \
     SPLIT_ONE(what, more, widest, bits, items, threads, field, SPLIT_FIELD) \
     SPLIT_ONE(what, more, widest, bits, items, threads, test, SPLIT_TEST)
-#define SPLIT_FEW_NARROW(what, more, widest, bits, items, threads)            \
-    SPLIT_FEW(what, more, widest, bits, items, threads)                       \
-    SPLIT_ONE(what, more, widest, bits, items, threads, ranged, SPLIT_RANGED) \
-    SPLIT_ONE(what, more, widest, bits, items, threads, remainder, SPLIT_REMAINDER)
+#define SPLIT_FEW_NARROW(what, more, widest, bits, items, threads)                  \
+    SPLIT_FEW(what, more, widest, bits, items, threads)                             \
+    SPLIT_ONE(what, more, widest, bits, items, threads, ranged, SPLIT_RANGED)       \
+    SPLIT_ONE(what, more, widest, bits, items, threads, remainder, SPLIT_REMAINDER) \
+    SPLIT_ONE(what, more, widest, bits, items, threads, searched, SPLIT_SEARCHED)
 
 #if defined(COHORT_SIM)
 SPLIT_FEW_NARROW(keys, 0, 4, 8, 3, 64)

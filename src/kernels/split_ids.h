@@ -95,6 +95,15 @@ CO_INLINE void split_easy_ids(const struct split_step *s, const co_u64 *keys, co
 #undef SPLIT_IDS
 }
 
+/* How many splitters are no greater than the key; as many steps for every key. */
+CO_INLINE co_u32 split_searched(const struct split_number *n, co_u32 key)
+{
+    co_u32 at = 0;
+    for (co_u32 step = n->step; step; step >>= 1)
+        at += at + step <= n->ids && co_read32(n->splitters + at + step - 1) <= key ? step : 0;
+    return at;
+}
+
 /* The number of an entry's bucket; SPLIT_BAD, of SPLIT_LOOSE alone: it has none. `form` is a literal. */
 CO_INLINE co_u32 split_number_of(const struct split_number *n, co_u64 key, co_u32 form, int wide)
 {
@@ -110,6 +119,8 @@ CO_INLINE co_u32 split_number_of(const struct split_number *n, co_u64 key, co_u3
         inside = inside < high ? inside : high;
         return split_quotient(&n->by, inside) & n->mask;
     }
+    if (form == SPLIT_SEARCHED)
+        id = split_searched(n, word);
     if (form == SPLIT_REMAINDER)
         id = word - split_quotient(&n->by, word) * n->divisor;
     if (form == SPLIT_TEST)

@@ -25,17 +25,20 @@ CO_INLINE void split_together(const struct split_step *s, co_u8 *memory, struct 
     SPLIT_SOME(what, more, widest, bits, items, threads, test, SPLIT_TEST)     \
     SPLIT_SOME(what, more, widest, bits, items, threads, ranged, SPLIT_RANGED) \
     SPLIT_SOME(what, more, widest, bits, items, threads, remainder, SPLIT_REMAINDER)
+#define SPLIT_FORMS_OF_FEW(what, more, widest, bits, items, threads) \
+    SPLIT_FORMS(what, more, widest, bits, items, threads)            \
+    SPLIT_SOME(what, more, widest, bits, items, threads, searched, SPLIT_SEARCHED)
 
 #if defined(COHORT_SIM)
-SPLIT_FORMS(keys, 0, 4, 8, 3, 64)
-SPLIT_FORMS(twins, 2, 8, 6, 1, 64)
-SPLIT_FORMS(twins, 2, 8, 8, 3, 64)
+SPLIT_FORMS_OF_FEW(keys, 0, 4, 8, 3, 64)
+SPLIT_FORMS_OF_FEW(twins, 2, 8, 6, 1, 64)
+SPLIT_FORMS_OF_FEW(twins, 2, 8, 8, 3, 64)
 #else
-SPLIT_FORMS(keys, 0, 4, 8, 4, 1024)
-SPLIT_FORMS(keys, 0, 4, 8, 16, 1024)
-SPLIT_FORMS(twins, 2, 8, 6, 4, 1024)
-SPLIT_FORMS(twins, 2, 8, 6, 8, 1024)
-SPLIT_FORMS(twins, 2, 8, 6, 16, 1024)
+SPLIT_FORMS_OF_FEW(keys, 0, 4, 8, 4, 1024)
+SPLIT_FORMS_OF_FEW(keys, 0, 4, 8, 16, 1024)
+SPLIT_FORMS_OF_FEW(twins, 2, 8, 6, 4, 1024)
+SPLIT_FORMS_OF_FEW(twins, 2, 8, 6, 8, 1024)
+SPLIT_FORMS_OF_FEW(twins, 2, 8, 6, 16, 1024)
 SPLIT_FORMS(twins, 2, 8, 8, 4, 1024)
 SPLIT_FORMS(twins, 2, 8, 8, 16, 1024)
 #endif

@@ -54,8 +54,16 @@ enum { SPLIT_WHOLE = 0, SPLIT_LEAVES = 1, SPLIT_GATHERS = 2 };
  *   RANGED   id = clamp(key, low, high) - low over a divisor, of 4-byte keys: ranges
  *   REMAINDER id = key less its quotient's multiple of the divisor, of 4-byte keys
  *   TEST     id = (key & keep) - low <= high
+ *   SEARCHED id = how many of `ids` splitters are <= key, of 4-byte keys; only of splits in one launch, up to 64 buckets
  * All other functions leave ids behind when entries are counted. */
-enum { SPLIT_FIELD = 0, SPLIT_LOOSE = 1, SPLIT_RANGED = 2, SPLIT_TEST = 3, SPLIT_REMAINDER = 4 };
+enum {
+    SPLIT_FIELD = 0,
+    SPLIT_LOOSE = 1,
+    SPLIT_RANGED = 2,
+    SPLIT_TEST = 3,
+    SPLIT_REMAINDER = 4,
+    SPLIT_SEARCHED = 5
+};
 
 struct split_number {
     co_u64 low, high, keep;
@@ -63,6 +71,8 @@ struct split_number {
         by; /* of RANGED `more` takes low away too, modulo 2^64, and `after` has the shift in it */
     co_u32 divisor, from, field, ids;
     co_u32 shift, mask;
+    const co_u32 *splitters;
+    co_u32 step; /* the greatest power of two up to their number, or 0 */
 };
 
 #define SPLIT_HALVES_THREADS 1024 /* of a block that counts in halves of words, at most */
