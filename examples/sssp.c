@@ -21,6 +21,8 @@
 
 enum { RUNS = 32 };
 
+static const char *const names[BUCKETINGS] = {"multisplit", "sort", "steps", "none"};
+
 static const char usage[] =
     "usage: sssp (--rmat LOG2_EDGES | --grid SIDE | --graph FILE) [OPTION]...\n"
     "  --device D        cpu, cuda, cuda:N, or auto, a GPU if there is one (COHORT_DEVICE means the same)\n"
@@ -31,7 +33,7 @@ static const char usage[] =
     "  --delta N         how wide a bucket is (default: from the weights and the number of edges)\n"
     "  --buckets N       of the multisplit, 2 to 256 (default: 32)\n"
     "  --weights N       of made-up graphs: from 1 to this (default: 1000)\n"
-    "  --loop WHERE      host: it waits for every round; device: for the whole search (default: host)\n"
+    "  --loop WHERE      host: it waits for every round; device: for the whole search; both (default: host)\n"
     "  --runs N          1 to 32 (default: 3)\n"
     "  --threads N       of the CPU\n"
     "  --check           also find the distances by Dijkstra's algorithm, and compare\n"
@@ -104,8 +106,8 @@ static options options_read(int argc, char **argv)
         else
             fail(2, name, "no such option (--help tells more)");
     }
-    if (strcmp(o.loop, "host") && strcmp(o.loop, "device"))
-        fail(2, o.loop, "--loop must be host or device");
+    if (strcmp(o.loop, "host") && strcmp(o.loop, "device") && strcmp(o.loop, "both"))
+        fail(2, o.loop, "--loop must be host, device or both");
     if (!!o.rmat + !!o.grid + !!o.graph != 1)
         fail(2, "one graph is wanted: --rmat, --grid or --graph (--help tells more)", "");
     return o;
@@ -167,10 +169,10 @@ static void machine_open(machine *m, const options *o)
         fail(1, "--device cpu", why);
 }
 
-/* As wide as a step over the average node's edges is likely to be; a power of two. */
+/* The fewer edges a node has, the wider, so that there is enough to do in a round; as measured, a power of two. */
 static uint32_t delta_of(const graph *g)
 {
-    double degree = (double)g->edges / g->nodes, wide = 4.0 * g->heaviest / (degree + 1);
+    double degree = (double)g->edges / g->nodes, wide = 64.0 * g->heaviest / (degree * degree + 1);
     uint32_t delta = 1;
     while (delta < wide && delta < 1u << 30)
         delta *= 2;
@@ -253,12 +255,32 @@ static uint32_t *distances_right(const graph *g, const options *o)
     return right;
 }
 
+/* All ways that are wanted, with the loop in one place. */
+static void search_by_all(search *s, const graph *g, const options *o, search_plan plan, uint32_t *distance,
+                          const uint32_t *right)
+{
+    double seconds[BUCKETINGS] = {0};
+    if (!o->brief)
+        printf("the loop on the %s\n", plan.resident ? "device" : "host");
+    for (int how = 0; how < BUCKETINGS; how++) {
+        if ((strcmp(o->how, names[how]) && strcmp(o->how, "all")) ||
+            (how == BUCKETING_STEPS && (plan.resident || plan.delta & (plan.delta - 1))))
+            continue;
+        plan.how = (bucketing)how;
+        seconds[how] = measure(s, &plan, o, names[how]);
+        judge(s, g, o, names[how], distance, right);
+    }
+    if (!o->brief && seconds[0] > 0)
+        printf("distances %s\n", right ? "as Dijkstra's, and proved" : "proved");
+    for (int how = 1; how < BUCKETINGS; how++)
+        if (!o->brief && seconds[0] > 0 && seconds[how] > 0)
+            printf("multisplit is %.2f times as fast as %s\n", seconds[how] / seconds[0], names[how]);
+}
+
 int main(int argc, char **argv)
 {
-    static const char *const names[BUCKETINGS] = {"multisplit", "sort", "steps", "none"};
     options o = options_read(argc, argv);
     char why[256];
-    double seconds[BUCKETINGS] = {0};
     machine m;
     search *s;
     int any = 0;
@@ -266,32 +288,21 @@ int main(int argc, char **argv)
         any |= !strcmp(o.how, names[how]) || !strcmp(o.how, "all");
     if (!any)
         fail(2, o.how, "--bucketing must be multisplit, sort, steps, none or all");
-    int steps = !(o.delta & (o.delta - 1)) && !strcmp(o.loop, "host");
-    if (!steps && !strcmp(o.how, "steps"))
+    if ((o.delta & (o.delta - 1) || strcmp(o.loop, "host")) && !strcmp(o.how, "steps"))
         fail(2, "--bucketing steps", "--delta must be a power of two, and --loop host");
     machine_open(&m, &o);
     graph g = graph_make(&o);
     search_plan plan = {0, (uint32_t)o.source, o.delta ? (uint32_t)o.delta : delta_of(&g),
-                        (uint32_t)o.buckets, !strcmp(o.loop, "device")};
+                        (uint32_t)o.buckets, 0};
     if (!o.brief)
-        printf("%u nodes, %u edges, weights up to %u, from node %u; buckets %u wide; on the %s, the loop on "
-               "the %s\n",
-               g.nodes, g.edges, g.heaviest, o.named, plan.delta, m.name, o.loop);
+        printf("%u nodes, %u edges, weights up to %u, from node %u; buckets %u wide; on the %s\n", g.nodes,
+               g.edges, g.heaviest, o.named, plan.delta, m.name);
     uint32_t *distance = distances_make(&g), *right = o.check ? distances_right(&g, &o) : NULL;
     if (search_open(&s, &m, &g, why))
         fail(1, "the search", why);
-    for (int how = 0; how < BUCKETINGS; how++) {
-        if ((strcmp(o.how, names[how]) && strcmp(o.how, "all")) || (how == BUCKETING_STEPS && !steps))
-            continue;
-        plan.how = (bucketing)how;
-        seconds[how] = measure(s, &plan, &o, names[how]);
-        judge(s, &g, &o, names[how], distance, right);
-    }
-    if (!o.brief && seconds[0] > 0)
-        printf("distances %s\n", right ? "as Dijkstra's, and proved" : "proved");
-    for (int how = 1; how < BUCKETINGS; how++)
-        if (!o.brief && seconds[0] > 0 && seconds[how] > 0)
-            printf("multisplit is %.2f times as fast as %s\n", seconds[how] / seconds[0], names[how]);
+    for (plan.resident = 0; plan.resident < 2; plan.resident++)
+        if (strcmp(o.loop, plan.resident ? "host" : "device"))
+            search_by_all(s, &g, &o, plan, distance, right);
     search_close(s);
     m.close(m.self);
     graph_free(&g);

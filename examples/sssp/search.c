@@ -12,7 +12,7 @@
  *
  * The library takes sizes as numbers, so either the host learns after each round how many entries the next pool has; or (resident)
  * rounds go over arrays of a few sizes, 4,096 entries and each twice the one before, in which what lies behind the pool's entries is dead
- * and has the farthest distance there is. Then buckets are numbered from distance 0 on, if 256 of them
+ * and has the farthest distance there is. Then buckets are numbered from distance 0 on, if as many as there are
  * come as far as the farthest node; else their bounds are splitters in memory and move on. The device chooses the rounds of the least
  * size that will do, two at a time (if the first has left more than that, the second does nothing), and nobody waits until the end. That
  * pays where pools are small and rounds many. */
@@ -144,9 +144,13 @@ int search_distances(search *s, uint32_t *distance, char why[256])
 
 /* ---- rounds ------------------------------------------------------------------------------------------------------------- */
 
+/* No more than have entries, and one for the dead: nothing lies farther from the least distance than an edge beyond its bucket. */
 static uint32_t buckets_of(const search *s)
 {
-    return s->plan.resident && s->fixed ? s->fixed : s->plan.buckets;
+    uint64_t enough = (uint64_t)s->g->heaviest / s->plan.delta + 3;
+    if (s->plan.resident && s->fixed)
+        return s->fixed;
+    return enough < s->plan.buckets ? (uint32_t)enough : s->plan.buckets;
 }
 
 static cohort_status split_pool(search *s, int to, uint64_t at, uint64_t n, uint64_t *need)
@@ -155,7 +159,7 @@ static cohort_status split_pool(search *s, int to, uint64_t at, uint64_t n, uint
     cohort_column nodes = {s->pool[!to].nodes + at, s->pool[to].nodes, 4};
     d.n = n;
     d.buckets = buckets_of(s);
-    d.fn = s->plan.resident && !s->fixed ? cohort_fn_splitters(s->splitters, s->plan.buckets - 1)
+    d.fn = s->plan.resident && !s->fixed ? cohort_fn_splitters(s->splitters, d.buckets - 1)
                                          : cohort_fn_delta(s->base, s->plan.delta);
     d.keys = s->pool[!to].keys + at;
     d.keys_out = s->pool[to].keys;
@@ -252,7 +256,7 @@ static int round_enqueue(search *s, int to, uint64_t at, uint64_t n)
 /* Bounds of a resident search's buckets, to begin with; the last begins with the dead. */
 static cohort_status bounds_begin(search *s)
 {
-    uint32_t bounds[SEARCH_BUCKETS], count = s->plan.buckets - 1;
+    uint32_t bounds[SEARCH_BUCKETS], count = buckets_of(s) - 1;
     for (uint32_t b = 0; b < count; b++) {
         uint64_t bound = (uint64_t)(b + 1) * s->plan.delta;
         bounds[b] = b + 1 < count && bound < SSSP_FAR ? (uint32_t)bound : SSSP_FAR;
@@ -425,13 +429,12 @@ static int resident_run(search *s, search_result *result)
 
 /* ---- a search ----------------------------------------------------------------------------------------------------------- */
 
-/* What did not do: a pool is doubled; buckets become four times as many, and in the end such as move. */
+/* What did not do: a pool is doubled; buckets that stay become such as move. */
 static int enlarge(search *s, int why_not, char why[256])
 {
     if (why_not & SSSP_FULL)
         return pools_make(s, 2 * s->room, why);
-    s->fixed = s->fixed < SEARCH_BUCKETS ? s->fixed * 4 : 0;
-    s->fixed = s->fixed < SEARCH_BUCKETS ? s->fixed : SEARCH_BUCKETS;
+    s->fixed = 0;
     return 0;
 }
 
