@@ -3,7 +3,10 @@
  * A tile of the second split is some runs, one after the other, the first and the last perhaps in part. In the place where entries will be
  * staged the block writes where each begins in the tile and where it lies. A lane looks up the run of its first entry, and
  * goes on to the next run when a row is beyond. So all loads of a tile are under way at once, as if it lay in one piece. Where there
- * are more runs than room, which takes short ones, or many that are empty, it is done by parts. */
+ * are more runs than room, which takes short ones, or many that are empty, it is done by parts.
+ *
+ * What is known of runs was written long before, and the entries that go by leave nothing of it in the cache: a tile asks for what one some
+ * hundred tiles on is going to read. */
 #ifndef COHORT_KERNELS_SPLIT_GATHER_H
 #define COHORT_KERNELS_SPLIT_GATHER_H
 
@@ -87,13 +90,38 @@ CO_INLINE void split_gather_some(const struct split_step *s, const struct split_
     }
 }
 
+#define SPLIT_TILES_AHEAD 128 /* which begin some microseconds later */
+
+/* The first run of the tile so many on, or that in which the last one ends. */
+CO_INLINE const co_u32 *split_first_ahead(const struct split_step *s, const struct split_room *r,
+                                          co_u32 ahead)
+{
+    co_u32 tiles = (co_u32)s->spans;
+    return s->runs.first + (r->tile + ahead < tiles ? r->tile + ahead : tiles);
+}
+
+/* By a warp: has the list of the tile that begins in `run` and has as many runs as this one fetched, and the place of a later tile's. */
+CO_INLINE void split_ask_ahead(const struct split_step *s, const struct split_room *r, co_u32 run,
+                               co_u32 many)
+{
+    if (co_lane() == 0)
+        co_prefetch(split_first_ahead(s, r, 2 * SPLIT_TILES_AHEAD));
+    for (co_u32 k = 4 * co_lane(); k < many + 4 && run + k <= s->runs.runs; k += 4 * 32)
+        co_prefetch(s->runs.begins + run + k);
+    for (co_u32 k = 8 * co_lane(); k < many + 8 && run + k < s->runs.runs; k += 8 * 32)
+        co_prefetch(s->runs.at + run + k);
+}
+
 CO_INLINE void split_gather(const struct split_step *s, const struct split_room *r, struct split_values *v,
                             struct split_shape shape)
 {
     const co_u32 most = split_runs_room(shape) - 1;
     co_u32 run = co_read32(s->runs.first + r->tile), last = co_read32(s->runs.first + r->tile + 1);
+    co_u32 later = co_read32(split_first_ahead(s, r, SPLIT_TILES_AHEAD));
     if (r->count == shape.items * shape.threads && last - run < most) {
         split_look_up(s, r, run, last - run + 1, shape);
+        if (co_warp() == shape.threads / 32 - 1)
+            split_ask_ahead(s, r, later, last - run + 1);
         split_gather_rows(s, r, last - run + 1, v, shape);
         return;
     }

@@ -200,6 +200,10 @@ CO_INLINE co_u16 co_read_stream16(const co_u16 *p)
 {
     return (co_u16)sim_read(p, 2);
 }
+CO_INLINE void co_prefetch(const void *p)
+{
+    (void)p;
+}
 CO_INLINE co_u32 co_read_stream32(const co_u32 *p)
 {
     return (co_u32)sim_read(p, 4);

@@ -18,7 +18,8 @@
  *            co_match_bits(v, bits): the lanes of the full warp with the same low bits, 1 to 16, best a literal;
  *            co_warp_sync(mask); co_block_sync(); all lanes in mask must come, those that have returned excepted
  * Plain      co_read8/16/32/64/128(p), co_write8/16/32/64/128(p, v): memory that no other lane writes (reads) meanwhile;
- *            co_read_stream.., co_write_stream..: the same, not to be kept in caches; co_read_sector32/64/128(p)
+ *            co_read_stream.., co_write_stream..: the same, not to be kept in caches; co_read_sector32/64/128(p);
+ *            co_prefetch(p): the sector of global memory that p is in will be read by some lane soon
  * Relaxed    co_load32/64/128(p), co_store32/64/128(p, v): whole, coherent at each address, unordered across addresses;
  *            co_load_sector32/64/128(p), co_load_half32/64(p): the words of a sector or of half of one, each whole, read
  *            in no order; co_glance_sector32/64/128(p): the words of a sector as they were at some time since the launch

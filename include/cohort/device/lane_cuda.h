@@ -212,6 +212,10 @@ CO_INLINE co_u128 co_read_stream128(const co_u128 *p)
     r.hi = v.y;
     return r;
 }
+CO_INLINE void co_prefetch(const void *p)
+{
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(p)));
+}
 CO_INLINE void co_write_stream32(co_u32 *p, co_u32 v)
 {
     __stcs(p, v);
