@@ -324,9 +324,13 @@ static cuda_result attribute(struct gpu *g, int which, unsigned *value)
     return r;
 }
 
+/* Graphs have such launches since the driver of CUDA 12.3. */
+#define OVERLAPS_SINCE 12030
+
 static cuda_result learn(struct gpu *g)
 {
     unsigned major = 0, minor = 0, l2 = 0;
+    int version = 0;
     size_t memory = 0;
     cuda_result r = g->driver->device_get(&g->device, g->ordinal);
     if (r == CUDA_OK)
@@ -343,7 +347,10 @@ static cuda_result learn(struct gpu *g)
         r = attribute(g, CUDA_ATTRIBUTE_MAX_SHARED_OPT_IN, &g->shared_most);
     if (r == CUDA_OK)
         r = g->driver->device_total_memory(&memory, g->device);
+    if (r == CUDA_OK)
+        r = g->driver->driver_version(&version);
     g->architecture = major * 10 + minor;
+    g->overlaps = g->architecture >= 90 && version >= OVERLAPS_SINCE && g->driver->launch_kernel_ex;
     g->l2_bytes = l2;
     g->memory_bytes = memory;
     return r;

@@ -38,6 +38,19 @@ int gpu_capturing(cohort_context *context)
     return unknown || status;
 }
 
+/* Where the GPU can, a kernel's blocks come while the last of the kernel before it end; they wait for those by themselves (CO_AFTER in
+ * device/lane_cuda.h). */
+static cuda_result begin(const struct gpu *g, cuda_function function, unsigned blocks, unsigned block,
+                         unsigned shared_bytes, void **parameters)
+{
+    struct cuda_launch_attribute early = {.id = CUDA_LAUNCH_PROGRAMMATIC, .value.on = 1};
+    struct cuda_launch l = {{blocks, 1, 1}, {block, 1, 1}, shared_bytes, g->stream, &early, 1};
+    if (g->overlaps)
+        return g->driver->launch_kernel_ex(&l, function, parameters, NULL);
+    return g->driver->launch_kernel(function, blocks, 1, 1, block, 1, 1, shared_bytes, g->stream, parameters,
+                                    NULL);
+}
+
 /* With the device current. */
 static cohort_status launch(cohort_context *context, const char *kernel, unsigned blocks, unsigned block,
                             unsigned shared_bytes, const void *args)
@@ -51,8 +64,7 @@ static cohort_status launch(cohort_context *context, const char *kernel, unsigne
         r = g->driver->function_set_attribute(function, CUDA_FUNCTION_MAX_DYNAMIC_SHARED, (int)shared_bytes);
     if (r == CUDA_OK) {
         void *parameters[1] = {(void *)args};
-        r = g->driver->launch_kernel(function, blocks, 1, 1, block, 1, 1, shared_bytes, g->stream, parameters,
-                                     NULL);
+        r = begin(g, function, blocks, block, shared_bytes, parameters);
     }
     return gpu_check(context, r, kernel);
 }

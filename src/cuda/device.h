@@ -113,6 +113,7 @@ struct gpu {
     cuda_event order;   /* between an old stream and a new one */
     unsigned architecture, multiprocessors;
     unsigned shared_most; /* bytes of shared memory that a block may ask for */
+    unsigned overlaps;    /* a kernel may be launched while the one before it ends */
     uint64_t l2_bytes, memory_bytes;
     struct gpu_modules modules;
     struct gpu_stream *streaming; /* stream.c: made when first needed */

@@ -38,7 +38,7 @@ struct entry {
     {                                                                   \
         offsetof(struct cuda_driver, field), name, name "_v2", REQUIRED \
     }
-#define GRAPH(field, name, symbol)                                  \
+#define MAYBE(field, name, symbol)                                  \
     {                                                               \
         offsetof(struct cuda_driver, field), name, symbol, OPTIONAL \
     }
@@ -81,12 +81,13 @@ static const struct entry entries[] = {
     ENTRY(module_get_function, "cuModuleGetFunction"),
     ENTRY(function_set_attribute, "cuFuncSetAttribute"),
     ENTRY(launch_kernel, "cuLaunchKernel"),
-    GRAPH(stream_begin_capture, "cuStreamBeginCapture", "cuStreamBeginCapture_v2"),
-    GRAPH(stream_end_capture, "cuStreamEndCapture", "cuStreamEndCapture"),
-    GRAPH(graph_instantiate, "cuGraphInstantiateWithFlags", "cuGraphInstantiateWithFlags"),
-    GRAPH(graph_launch, "cuGraphLaunch", "cuGraphLaunch"),
-    GRAPH(graph_exec_destroy, "cuGraphExecDestroy", "cuGraphExecDestroy"),
-    GRAPH(graph_destroy, "cuGraphDestroy", "cuGraphDestroy"),
+    MAYBE(launch_kernel_ex, "cuLaunchKernelEx", "cuLaunchKernelEx"),
+    MAYBE(stream_begin_capture, "cuStreamBeginCapture", "cuStreamBeginCapture_v2"),
+    MAYBE(stream_end_capture, "cuStreamEndCapture", "cuStreamEndCapture"),
+    MAYBE(graph_instantiate, "cuGraphInstantiateWithFlags", "cuGraphInstantiateWithFlags"),
+    MAYBE(graph_launch, "cuGraphLaunch", "cuGraphLaunch"),
+    MAYBE(graph_exec_destroy, "cuGraphExecDestroy", "cuGraphExecDestroy"),
+    MAYBE(graph_destroy, "cuGraphDestroy", "cuGraphDestroy"),
 };
 
 /* ---- resolving ----------------------------------------------------------------------------------------- */

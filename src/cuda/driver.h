@@ -52,7 +52,24 @@ enum {
     CUDA_FUNCTION_MAX_DYNAMIC_SHARED = 8,
     CUDA_STREAM_NON_BLOCKING = 1,
     CUDA_EVENT_TIMING = 0,
-    CUDA_EVENT_NO_TIMING = 2
+    CUDA_EVENT_NO_TIMING = 2,
+    CUDA_LAUNCH_PROGRAMMATIC =
+        6 /* a launch's attribute: begins while the kernel before it in its stream ends */
+};
+
+/* A launch with an attribute: the driver's CUlaunchAttribute and CUlaunchConfig. */
+struct cuda_launch_attribute {
+    int id, padding;
+    union {
+        int on;
+        uint64_t words[8];
+    } value;
+};
+struct cuda_launch {
+    unsigned grid[3], block[3], shared_bytes;
+    cuda_stream stream;
+    struct cuda_launch_attribute *attribute;
+    unsigned attributes;
 };
 
 struct cuda_driver {
@@ -100,6 +117,8 @@ struct cuda_driver {
     cuda_result (*launch_kernel)(cuda_function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                  unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                                  cuda_stream, void **parameters, void **extra);
+    cuda_result (*launch_kernel_ex)(const struct cuda_launch *, cuda_function, void **parameters,
+                                    void **extra); /* may be NULL */
 
     jit_compile compile; /* the compiler of its programs; NULL: none */
 

@@ -492,6 +492,14 @@ CO_INLINE void co_bulk_copy(void *shared, const void *from, co_u32 bytes)
 #    define CO_LANES_MOST 2048
 #endif
 
+/* A kernel may be launched while the one before it in its stream ends (src/cuda/device.c): the next one's blocks may come as soon as all
+ * of its own are there, and it touches nothing before the kernel before it is done and seen. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#    define CO_AFTER() asm volatile("griddepcontrol.launch_dependents; griddepcontrol.wait;" ::: "memory")
+#else
+#    define CO_AFTER()
+#endif
+
 #define CO_KERNEL(name, type)                        CO_KERNEL_BOUND(name, type, 256, 1)
 #define CO_KERNEL_BOUND(name, type, threads, blocks) CO_KERNEL_NAMED(name, type, threads, blocks)
 #define CO_KERNEL_NAMED(name, type, threads, blocks)                                          \
@@ -500,6 +508,7 @@ CO_INLINE void co_bulk_copy(void *shared, const void *from, co_u32 bytes)
         threads, (blocks) * (threads) > CO_LANES_MOST ? CO_LANES_MOST / (threads) : (blocks)) \
         name(const __grid_constant__ type parameters)                                         \
     {                                                                                         \
+        CO_AFTER();                                                                           \
         name##_body(&parameters);                                                             \
     }                                                                                         \
     CO_INLINE void name##_body(const type *args)
