@@ -220,12 +220,14 @@ static void plan_runs(struct arena *arena, struct digits *d)
     struct split_runs *r = &d->runs.runs;
     uint64_t tile = (uint64_t)d->pass[1].tuning->items * d->pass[1].tuning->threads;
     d->runs.n = second->n;
-    r->begins = first->table;
-    r->at = first->runs.at;
+    r->runs = first->buckets * first->spans;
+    r->sums = first->table;
+    r->left = first->runs.left;
+    r->begins = take(arena, (r->runs + 1) * sizeof *r->begins);
+    r->at = take(arena, r->runs * sizeof *r->at);
     r->first = take(arena, (second->n / tile + 2) * sizeof *r->first);
     r->next = d->bins;
     r->bases = second->table;
-    r->runs = first->buckets * first->spans;
     r->tiles = (co_u32)first->spans;
     r->size = (co_u32)tile;
     r->buckets = second->buckets;
@@ -290,7 +292,7 @@ static cohort_status gather(cohort_context *context, const struct digits *d)
     if (!status)
         status = tile_place(context, &d->pass[0]);
     if (!status)
-        status = gpu_scan_cleared(context, r->begins, r->runs + 1, d->pass[0].scan);
+        status = gpu_scan_cleared(context, r->sums, r->runs + 1, d->pass[0].scan);
     if (!status)
         status = gpu_launch(context, "multisplit_runs", r->runs, &d->runs);
     return status ? status : tile_place(context, &d->pass[1]);

@@ -155,7 +155,7 @@ static void plan_table(cohort_context *context, struct pass *p, struct arena *ar
     else if (step->way == SPLIT_BY_RESERVING)
         step->before = take(arena, buckets * sizeof *step->before);
     else if (step->way == SPLIT_IN_TILES)
-        step->runs.at = take(arena, entries * sizeof *step->runs.at);
+        step->runs.left = take(arena, entries * sizeof *step->runs.left);
     p->scan = take(arena, gpu_scan_bytes(context, entries + 1));
     p->cleared_bytes = arena->used - begin - kept * sizeof *step->table;
     if (step->way != SPLIT_BY_SPANS || step->tiles == 1)

@@ -87,8 +87,8 @@ CO_KERNEL(multisplit_bases, struct split_bases_step)
         split_bases_of_digits(args, warps);
 }
 
-/* Lengths have been summed up. The run that each tile of the second split begins in, the one that the last of them ends in; and where that
- * split's buckets begin. */
+/* Lengths have been summed up. A list of the runs that are not empty; which of them each tile of the second split begins in, the one that the
+ * last of them ends in; and where that split's buckets begin. */
 CO_KERNEL(multisplit_runs, struct split_runs_step)
 {
     CO_SHARED(co_u64, warps, SPLIT_WARPS_MOST);
@@ -100,11 +100,18 @@ CO_KERNEL(multisplit_runs, struct split_runs_step)
         co_u64 run = base + co_lane();
         if (run >= runs->runs)
             continue;
-        co_u64 begin = co_read64(runs->begins + run), end = co_read64(runs->begins + run + 1);
-        for (co_u64 t = ((co_u32)begin + size - 1ull) / size; begin < end && t * size < end; t++)
-            co_write32(runs->first + t, (co_u32)run);
-        if (begin < end && end == args->n)
-            co_write32(runs->first + tiles, (co_u32)run);
+        co_u64 here = co_read64(runs->sums + run), next = co_read64(runs->sums + run + 1);
+        co_u32 begin = (co_u32)here, end = (co_u32)next, listed = (co_u32)(here / SPLIT_RUN);
+        if (begin == end)
+            continue;
+        co_write32(runs->begins + listed, begin);
+        co_write32(runs->at + listed, co_read32(runs->left + run));
+        for (co_u64 t = (begin + size - 1ull) / size; t * size < end; t++)
+            co_write32(runs->first + t, listed);
+        if (end == args->n) {
+            co_write32(runs->begins + listed + 1, end);
+            co_write32(runs->first + tiles, listed);
+        }
     }
 }
 

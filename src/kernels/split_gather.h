@@ -3,7 +3,7 @@
  * A tile of the second split is some runs, one after the other, the first and the last perhaps in part. In the place where entries will be
  * staged the block writes where each begins in the tile and where it lies. A lane looks up the run of its first entry, and
  * goes on to the next run when a row is beyond. So all loads of a tile are under way at once, as if it lay in one piece. Where there
- * are more runs than room, which takes short ones, or many that are empty, it is done by parts.
+ * are more runs than room, which takes short ones, it is done by parts.
  *
  * What is known of runs was written long before, and the entries that go by leave nothing of it in the cache: a tile asks for what one some
  * hundred tiles on is going to read. */
@@ -25,8 +25,7 @@ CO_INLINE void split_look_up(const struct split_step *s, const struct split_room
     co_u32 *begins = (co_u32 *)(void *)r->stage, *at = begins + split_runs_room(shape);
     co_u32 first = r->tile * (shape.items * shape.threads);
     for (co_u32 k = co_thread(); k <= many; k += shape.threads) {
-        co_u32 begin = (co_u32)co_read64(s->runs.begins + run + k),
-               in_tile = begin > first ? begin - first : 0;
+        co_u32 begin = co_read32(s->runs.begins + run + k), in_tile = begin > first ? begin - first : 0;
         co_write32(begins + k, in_tile < r->count ? in_tile : r->count);
         if (k < many)
             co_write32(at + k, co_read32(s->runs.at + run + k) + (begin < first ? first - begin : 0));

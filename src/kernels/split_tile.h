@@ -368,8 +368,9 @@ CO_INLINE void split_leave_runs(const struct split_step *s, const struct split_r
     for (co_u32 b = co_thread(); b < s->buckets; b += shape.threads) {
         co_u32 begin = b ? split_end(r, b - 1, shape) : 0, entries = split_end(r, b, shape) - begin;
         co_u64 run = b * s->spans + r->tile;
-        co_write64(s->table + run, split_there(s, r, &s->number, b, entries, shape));
-        co_write32(s->runs.at + run, (co_u32)first + begin);
+        entries = split_there(s, r, &s->number, b, entries, shape);
+        co_write64(s->table + run, entries ? SPLIT_RUN + entries : 0);
+        co_write32(s->runs.left + run, (co_u32)first + begin);
     }
     for (co_u32 b = co_thread(); b < s->runs.buckets; b += shape.threads) {
         co_u32 entries = split_there(s, r, &s->runs.number, b, co_load32(r->next + b), shape);

@@ -17,7 +17,7 @@
  * IN_TILES is half of two splits, by the low and by the high digit of the id, that read the keys twice and not three times. The first leaves
  * each tile where it is, in order of the low digit, and says where in it each bucket's run begins and how long it is; it counts the high
  * digits. All runs of one bucket after the other, tile by tile, are what a split would have written: the second one, by look-back, gathers its
- * tiles from them (struct split_runs). */
+ * tiles from them (struct split_runs). Of sorted keys nearly all runs are empty: only the others are listed for it. */
 #ifndef COHORT_SHAPE_SPLIT_STEP_H
 #define COHORT_SHAPE_SPLIT_STEP_H
 
@@ -100,12 +100,18 @@ struct split_digits {
 };
 
 /* Run b * tiles + t is what tile t has of bucket b. There are fewer than 2^32 entries. */
+#define SPLIT_RUN ((co_u64)1 << 32)
 struct split_runs {
     co_u64 *
-        begins; /* [run]: how long it is; summed up, where it would begin if all lay one after the other. And one more, n */
-    co_u32 *at; /* [run]: where it is */
+        sums; /* [run]: how long it is, and SPLIT_RUN if it is not empty. Summed up: where it would begin if all lay one
+                     after the other, and SPLIT_RUN times those before it that are not empty. And one more */
+    co_u32 *left; /* [run]: where it is */
+    co_u32
+        *begins; /* [run on the list]: of those that are not empty, where it would begin. And one more, n */
+    co_u32 *at;  /* [run on the list]: where it is */
     co_u32 *
-        first; /* [tile of the second split]: the run that it begins in; and one more, that the last one ends in */
+        first; /* [tile of the second split]: the run on the list that it begins in; and one more, that the last one
+                       ends in */
     co_u64 *next;               /* [number of the high digit] entries. Cleared */
     co_u64 *bases;              /* the same summed up: where the second split's buckets begin. And one more */
     co_u64 runs;                /* how many */
