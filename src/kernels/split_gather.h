@@ -105,10 +105,10 @@ CO_INLINE void split_ask_ahead(const struct split_step *s, const struct split_ro
 {
     if (co_lane() == 0)
         co_prefetch(split_first_ahead(s, r, 2 * SPLIT_TILES_AHEAD));
-    for (co_u32 k = 4 * co_lane(); k < many + 4 && run + k <= s->runs.runs; k += 4 * 32)
+    for (co_u32 k = 8 * co_lane(); k < many + 8 && run + k < s->runs.runs; k += 8 * 32) {
         co_prefetch(s->runs.begins + run + k);
-    for (co_u32 k = 8 * co_lane(); k < many + 8 && run + k < s->runs.runs; k += 8 * 32)
         co_prefetch(s->runs.at + run + k);
+    }
 }
 
 CO_INLINE void split_gather(const struct split_step *s, const struct split_room *r, struct split_values *v,
