@@ -3,7 +3,7 @@
 #
 # The checks that only a GPU can make: every test program on it, and compute-sanitizer's memcheck and racecheck over them. Programs
 # are cut into parts, a few of which run side by side, each bounded in time; the table at the end tells what came of each part. In
-# order: racecheck of test_map, memcheck of test_context, all programs by themselves, racecheck of what works in shared memory,
+# order: racecheck of test_map, memcheck of test_context and test_memory, all programs by themselves, racecheck of what works in shared memory,
 # memcheck of the same, then the rest under both tools. What has not ended when the budget is used up is listed as skipped.
 # Exit status 1 if something failed, 77 if there is no GPU.
 #
@@ -35,6 +35,7 @@ cd "$(dirname "$0")/.." || exit 1
 plan='
 map racecheck
 context memcheck
+memory memcheck
 * none
 compact racecheck
 map_build racecheck
