@@ -17,8 +17,9 @@
  *
  * Building. On a GPU, an insert or assign of device arrays that is large against the table (a quarter of its slots, the table
  * larger than 32 MiB) and asks for no winner, `where` or `hit` goes by whole pages, put together in shared memory after a
- * multisplit: faster than one by one, unless nearly all keys are there, which the GPU finds out by a sample. It takes workspace of
- * about the arrays' size; without it the batch goes one by one.
+ * multisplit: faster than one by one, unless nearly all keys are there or some come again and again, which the GPU finds out by a
+ * sample. It takes workspace of about the arrays' size; without it the batch goes one by one, as does one of more than three times the
+ * table's slots.
  * On a CPU of several threads a batch of 32,768 entries a thread and more that puts in, changes or erases keys of a table with two pages of
  * 64 KiB a thread is split by ranges of pages, each done by one thread without atomics. The workspace, the arrays' size and some
  * more, is bounded: a slice at a time, of half as many entries as the table has slots, or a million.

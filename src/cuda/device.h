@@ -27,8 +27,9 @@ struct gpu_tuning {
     unsigned tile_blocks;    /* blocks a multiprocessor that take such tiles, one after the other */
     unsigned compact_chunks, compact_blocks; /* the same of compactions */
     unsigned build_pages;                    /* of a table, from which on large batches go by whole pages */
-    unsigned build_blocks;    /* blocks a multiprocessor that have a page each in shared memory, */
-    unsigned build_threads;   /* and threads of such a block; kernels are compiled for at most 512 */
+    unsigned build_blocks;  /* blocks a multiprocessor that have a page each in shared memory, */
+    unsigned build_threads; /* and threads of such a block; kernels are compiled for at most 512 */
+    unsigned build_repeats; /* entries of a sample whose key came before it, from which on no page is built */
     unsigned sort_threads[5]; /* of a block, of each sort_kind of shape/sort.h, */
     unsigned sort_items[5];   /* and entries a lane */
     uint64_t sort_short;      /* of fewer entries the look-back has words of 32 bits; at most 2^30 */

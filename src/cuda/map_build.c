@@ -1,14 +1,15 @@
 /* map_build.c: a large batch of INSERT or ASSIGN by whole pages: a multisplit puts the pairs in order of their page (with many
  * pages, by digits of the page's number), a kernel builds each page in shared memory (kernels/map_build.cu), and the ordinary
- * kernel goes over the batch again if something was left out; or, if a sample of the batch finds nearly all keys there, does it alone.
- * And growth, page by page from the old table. */
+ * kernel goes over the batch again if something was left out; or does it alone, if a sample of the batch finds nearly all keys there, or
+ * some again and again. And growth, page by page from the old table. */
 #include "device.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#define CAP_FILL 4 /* entries of one page that are taken at most, in slots of a page */
+#define CAP_FILL   4 /* entries of one page that are taken at most, in slots of a page; */
+#define BATCH_FILL 3 /* and of a batch, in slots of the table: of 4 half of the pages have too many */
 
 static const char *const suffixes[] = {NULL, "32_0", "32_32", "64_0", "64_32", "64_64"};
 
@@ -29,7 +30,8 @@ static int pays(cohort_context *context, const struct map_batch *b)
     const struct gpu_tuning *t = gpu_of(context)->tuning;
     int puts = b->step == MAP_STEP_APPLY && (b->op == CO_OP_INSERT || b->op == CO_OP_ASSIGN);
     return puts && !b->rank && b->group <= 1 && !b->where && !b->hit && !b->results && b->view.pages > 1 &&
-           b->view.pages >= t->build_pages && b->n >= map_slots(&b->view) / 4;
+           b->view.pages >= t->build_pages && b->n >= map_slots(&b->view) / 4 &&
+           b->n <= map_slots(&b->view) * BATCH_FILL;
 }
 
 /* ---- workspace ----------------------------------------------------------------------------------------------------------- */
@@ -110,12 +112,13 @@ static cohort_status lay_out(cohort_context *context, const struct map_batch *b,
 
 /* ---- the steps --------------------------------------------------------------------------------------------------------------- */
 
-/* How many pairs go by pages: all where there is nothing yet, else a sample of the batch tells. */
+/* How many pairs go by pages, all or none: a sample of the batch tells. */
 static cohort_status choose(cohort_context *context, const struct map_batch *b, struct plan *p)
 {
     struct map_build sample = p->build;
     char name[48];
     sample.keys = b->keys;
+    sample.repeats = gpu_of(context)->tuning->build_repeats;
     snprintf(name, sizeof name, "map_sample_%s", suffixes[b->view.width]);
     return gpu_launch_grid(context, name, 1, gpu_of(context)->tuning->build_threads, 0, &sample);
 }

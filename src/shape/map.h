@@ -15,7 +15,9 @@
 #define MAP_LEAST_MASK   7u       /* buckets - 1 of the smallest table */
 #define MAP_REACH        8u       /* pages in which a key may lie */
 #define MAP_SIDE_SLOTS   2u
-#define MAP_SAMPLE       1024u /* entries of a batch by which it is judged */
+#define MAP_SAMPLE       4096u  /* entries of a batch by which it is judged, */
+#define MAP_SAMPLE_WORDS 8192u  /* words of shared memory for their keys, a power of two, */
+#define MAP_SAMPLE_STEPS 65536u /* and steps of a part of the batch at which its entry may be */
 
 /* The ledger of a batch that adds to pairs of 16 bytes: entries of two words, a slot + 1 and what is to be added to it. */
 #define MAP_LEDGER_REACH 4u /* entries that one slot may have */
@@ -120,7 +122,7 @@ struct map_build {
     co_u32 fresh;         /* 1: the pages are known to be empty, and are not read */
     co_u32
         most; /* BUILD: entries of one page that are taken at most, lest one page keep the others waiting */
-    co_u32 reserved;
+    co_u32 repeats; /* SAMPLE: entries whose key came before it, from which on none goes by pages */
     const void *keys;
     const void *values;
     co_u64 *offsets; /* BUILD: pages + 1: where each page's pairs begin; of FIND_PAGES: written */
