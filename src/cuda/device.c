@@ -38,22 +38,25 @@ int gpu_capturing(cohort_context *context)
     return unknown || status;
 }
 
-/* Where the GPU can, a kernel's blocks come while the last of the kernel before it end; they wait for those by themselves (CO_AFTER in
- * device/lane_cuda.h). */
-static cuda_result begin(const struct gpu *g, cuda_function function, unsigned blocks, unsigned block,
-                         unsigned shared_bytes, void **parameters)
+/* How a kernel begins. EARLY, where the GPU can: its blocks come while the last of the kernel before it end, and wait for those by themselves
+ * (CO_AFTER in device/lane_cuda.h). A multiprocessor is never empty then, and keeps the share of the first cache that the kernel before it
+ * left: what lives by that cache, as walks in tables do, begins AFTER it. */
+enum start { EARLY, AFTER };
+
+static cuda_result begin(const struct gpu *g, cuda_function function, enum start start, unsigned blocks,
+                         unsigned block, unsigned shared_bytes, void **parameters)
 {
     struct cuda_launch_attribute early = {.id = CUDA_LAUNCH_PROGRAMMATIC, .value.on = 1};
     struct cuda_launch l = {{blocks, 1, 1}, {block, 1, 1}, shared_bytes, g->stream, &early, 1};
-    if (g->overlaps)
+    if (g->overlaps && start == EARLY)
         return g->driver->launch_kernel_ex(&l, function, parameters, NULL);
     return g->driver->launch_kernel(function, blocks, 1, 1, block, 1, 1, shared_bytes, g->stream, parameters,
                                     NULL);
 }
 
 /* With the device current. */
-static cohort_status launch(cohort_context *context, const char *kernel, unsigned blocks, unsigned block,
-                            unsigned shared_bytes, const void *args)
+static cohort_status launch(cohort_context *context, const char *kernel, enum start start, unsigned blocks,
+                            unsigned block, unsigned shared_bytes, const void *args)
 {
     struct gpu *g = gpu_of(context);
     cuda_function function = NULL;
@@ -64,33 +67,44 @@ static cohort_status launch(cohort_context *context, const char *kernel, unsigne
         r = g->driver->function_set_attribute(function, CUDA_FUNCTION_MAX_DYNAMIC_SHARED, (int)shared_bytes);
     if (r == CUDA_OK) {
         void *parameters[1] = {(void *)args};
-        r = begin(g, function, blocks, block, shared_bytes, parameters);
+        r = begin(g, function, start, blocks, block, shared_bytes, parameters);
     }
     return gpu_check(context, r, kernel);
+}
+
+/* A thread for each item, or `blocks` blocks a multiprocessor. */
+static cohort_status launch_items(cohort_context *context, const char *kernel, enum start start,
+                                  uint64_t items, unsigned block, unsigned blocks, const void *args)
+{
+    uint64_t most = (uint64_t)gpu_of(context)->multiprocessors * blocks;
+    uint64_t all = items / block + (items % block != 0);
+    if (!items)
+        return COHORT_OK;
+    most = most < INT32_MAX ? most : INT32_MAX; /* blocks of a grid */
+    cohort_status status = gpu_enter(context);
+    if (!status)
+        status = gpu_leave(
+            context, launch(context, kernel, start, (unsigned)(all < most ? all : most), block, 0, args));
+    return status;
 }
 
 cohort_status gpu_launch_grid(cohort_context *context, const char *kernel, unsigned blocks, unsigned block,
                               unsigned shared_bytes, const void *args)
 {
     cohort_status status = gpu_enter(context);
-    if (status)
-        return status;
-    return gpu_leave(context, launch(context, kernel, blocks, block, shared_bytes, args));
+    if (!status)
+        status = gpu_leave(context, launch(context, kernel, EARLY, blocks, block, shared_bytes, args));
+    return status;
 }
 
-cohort_status gpu_launch_tuned(cohort_context *context, const char *kernel, uint64_t items, unsigned block,
+cohort_status gpu_launch_walks(cohort_context *context, const char *kernel, uint64_t items, unsigned block,
                                unsigned blocks, const void *args)
 {
-    uint64_t most = (uint64_t)gpu_of(context)->multiprocessors * blocks;
-    if (!items)
-        return COHORT_OK;
-    uint64_t all = items / block + (items % block != 0);
-    most = most < INT32_MAX ? most : INT32_MAX; /* blocks of a grid */
-    return gpu_launch_grid(context, kernel, (unsigned)(all < most ? all : most), block, 0, args);
+    return launch_items(context, kernel, AFTER, items, block, blocks, args);
 }
 
 cohort_status gpu_launch(cohort_context *context, const char *kernel, uint64_t items, const void *args)
 {
     const struct gpu_tuning *tuning = gpu_of(context)->tuning;
-    return gpu_launch_tuned(context, kernel, items, tuning->block, tuning->blocks, args);
+    return launch_items(context, kernel, EARLY, items, tuning->block, tuning->blocks, args);
 }

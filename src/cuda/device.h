@@ -144,8 +144,8 @@ int gpu_capturing(cohort_context *context);
  * items with the grid's stride. With 0 items nothing is done. */
 cohort_status gpu_launch(cohort_context *context, const char *kernel, uint64_t items, const void *args);
 
-/* The same with the tuning's two numbers spelled out. */
-cohort_status gpu_launch_tuned(cohort_context *context, const char *kernel, uint64_t items, unsigned block,
+/* The same of kernels that walk in a map's table: with the grid's two numbers spelled out, and only when the kernel before has ended. */
+cohort_status gpu_launch_walks(cohort_context *context, const char *kernel, uint64_t items, unsigned block,
                                unsigned blocks, const void *args);
 
 /* The same with the grid spelled out: `blocks` blocks of `block` threads, and bytes of shared memory for

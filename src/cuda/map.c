@@ -83,7 +83,7 @@ static cohort_status launch_batch(cohort_context *context, const struct map_batc
     unsigned blocks = looks ? t->look_blocks : change_blocks(context, &b, t);
     char name[NAME_BYTES];
     name_of(name, kind_of(&b, t), b.view.width);
-    return gpu_launch_tuned(context, name, b.n, looks ? t->look_block : t->change_block, blocks, &b);
+    return gpu_launch_walks(context, name, b.n, looks ? t->look_block : t->change_block, blocks, &b);
 }
 
 /* ---- the ledger ---------------------------------------------------------------------------------------- */
