@@ -14,7 +14,8 @@
 
 #define AT_ONCE (CO_MAP_SLOT_BITS == 128 ? 8 : 16) /* keys */
 
-/* Where the keys of a group look when they have seen `round` pairs; 1 if one of the keys is none of the buckets'. */
+/* Where the keys of a group look when they have seen `round` pairs; 1 if one of the keys is none of the buckets'. It is co_hash, and a walk of
+ * device/map.h, of eight at a time. */
 CO_INLINE unsigned MAP(near_homes)(const struct cpu_range *c, const KEY *keys, co_u32 round, co_u32 *home)
 {
     const cohort_map_view *m = &c->b->view;
@@ -148,24 +149,12 @@ CO_INLINE co_u32 MAP(near_group)(const struct map_batch *b, const KEY *keys, con
     return hits;
 }
 
-/* The indices of those whose bit is set, to the list's end; CPU_GROUP more may be written. */
-CO_INLINE co_u32 MAP(near_keep)(co_u32 *list, co_u32 tail, const co_u32 *indices, co_u32 left)
+/* Of a group's indices those whose bit is set, to the list's end; CPU_GROUP more may be written. */
+CO_INLINE co_u32 MAP(near_keep)(co_u32 *list, co_u32 tail, co_u32 left, __m512i low, __m512i high)
 {
-    const __m512i low = _mm512_loadu_si512(indices), high = _mm512_loadu_si512(indices + 16);
     _mm512_storeu_si512(list + tail, _mm512_maskz_compress_epi32((__mmask16)left, low));
     tail += (co_u32)__builtin_popcount(left & 0xffff);
     _mm512_storeu_si512(list + tail, _mm512_maskz_compress_epi32((__mmask16)(left >> 16), high));
-    return tail + (co_u32)__builtin_popcount(left >> 16);
-}
-
-/* The same of a group that begins at `at`. */
-CO_INLINE co_u32 MAP(near_leave)(co_u32 *list, co_u32 tail, co_u32 left, __m512i low, co_u32 at)
-{
-    low = _mm512_add_epi32(low, _mm512_set1_epi32((int)at));
-    _mm512_storeu_si512(list + tail, _mm512_maskz_compress_epi32((__mmask16)left, low));
-    tail += (co_u32)__builtin_popcount(left & 0xffff);
-    low = _mm512_add_epi32(low, _mm512_set1_epi32(16));
-    _mm512_storeu_si512(list + tail, _mm512_maskz_compress_epi32((__mmask16)(left >> 16), low));
     return tail + (co_u32)__builtin_popcount(left >> 16);
 }
 
@@ -181,7 +170,7 @@ static __attribute__((noinline)) co_u32 MAP(near_first)(struct cpu_range *c, co_
                                                         struct cpu_near *near)
 {
     const struct map_batch *b = c->b;
-    const __m512i low = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m512i first = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     VALUE aside[CPU_GROUP];
     co_u32 tail = 0, sides = 0;
     KEY room[CPU_GROUP];
@@ -201,7 +190,9 @@ static __attribute__((noinline)) co_u32 MAP(near_first)(struct cpu_range *c, co_
                                b->results ? (VALUE *)b->results + base : aside, &open);
         cpu_report_words(b, base, hits, sides & 1);
         c->report->hits += (co_u32)__builtin_popcount(hits);
-        tail = MAP(near_leave)(near->list, tail, part & ~(hits | open), low, (co_u32)(base - begin));
+        const __m512i low = _mm512_add_epi32(first, _mm512_set1_epi32((int)(base - begin)));
+        tail = MAP(near_keep)(near->list, tail, part & ~(hits | open), low,
+                              _mm512_add_epi32(low, _mm512_set1_epi32(16)));
     }
     return tail;
 }
@@ -229,7 +220,8 @@ static __attribute__((noinline)) co_u32 MAP(near_again)(struct cpu_range *c, co_
             unsigned k = (unsigned)__builtin_ctz(rest);
             MAP(settled)(c, begin + list[at + k], CO_MAP_HIT, values[k]);
         }
-        tail = MAP(near_keep)(list, tail, list + at, part & ~(hits | open));
+        tail = MAP(near_keep)(list, tail, part & ~(hits | open), _mm512_load_si512(list + at),
+                              _mm512_load_si512(list + at + 16));
     }
     return tail;
 }

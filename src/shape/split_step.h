@@ -99,8 +99,9 @@ struct split_digits {
     co_u32 shift[SPLIT_DIGITS_MOST], mask[SPLIT_DIGITS_MOST];
 };
 
+#define SPLIT_RUN ((co_u64)1 << 32) /* a run, where runs and their entries are summed up in one word */
+
 /* Run b * tiles + t is what tile t has of bucket b. There are fewer than 2^32 entries. */
-#define SPLIT_RUN ((co_u64)1 << 32)
 struct split_runs {
     co_u64 *
         sums; /* [run]: how long it is, and SPLIT_RUN if it is not empty. Summed up: where it would begin if all lay one
