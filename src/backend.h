@@ -117,6 +117,7 @@ struct backend {
 
     /* ---- map ---- */
     int (*map_offers)(cohort_context *, co_u32 width, co_u32 group);
+    int keeps_order; /* 1: map_batch and map_build heed the rank of an INSERT or ASSIGN; 0: the steps CLAIM and SETTLE do */
     /* One batch. `memory` is the kind of keys, values, results, ops, where, hit, failed, and of batch->counts. HOST on a
      * device that is not the host: streams the columns through, waits, and leaves the counts in batch->counts on the
      * host; everything else is the context's memory. */

@@ -1,5 +1,6 @@
 /* test_map_ranges.c: large batches on a CPU, which go by ranges of pages of which each is one thread's (src/cpu/map_split.c). Judged by
- * a model that is quick enough for them: keys have small numbers, and the values that compete are equal. */
+ * a model that is quick enough for them: keys have small numbers, and the values that compete are equal unless the batch's order
+ * tells which of them wins. Small batches too, if their order counts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,14 @@ struct batch {
 
 enum what { INSERT, ASSIGN, INSERT_AND_FIND, APPLY, ERASE, WHATS };
 
+/* What is done, by how many entries, on keys below `range`. */
+struct plan {
+    enum what what;
+    cohort_winner winner; /* of APPLY and ERASE not heeded */
+    uint64_t n, range;
+    uint64_t reach; /* not 0: every other entry has the key of one of so many before it */
+};
+
 static uint64_t slots_of_pages(const struct test *t, uint64_t pages)
 {
     return pages * 65536 / (const uint64_t[]){0, 4, 8, 8, 16, 16}[t->width];
@@ -56,16 +65,17 @@ static uint64_t key_of(const struct test *t, uint64_t id)
     return id < 2 ? mask - id : id * 0x9e3779b1u & mask;
 }
 
-static struct ranges open_ranges(struct test *t, double load, int fixed, uint64_t ids)
+static struct ranges open_ranges(struct test *t, uint64_t threads, uint64_t pages, double load, int fixed,
+                                 uint64_t ids)
 {
     struct ranges r = {.t = t, .ids = ids, .fixed = fixed};
     cohort_context_options context = test_context_options(t);
     cohort_map_options options = subject_options(t);
-    context.threads = THREADS;
+    context.threads = threads;
     OK(t, cohort_context_create(&t->context, &context));
     options.fixed = fixed;
     options.max_load = load;
-    options.capacity = (uint64_t)((double)slots_of_pages(t, PAGES) * load);
+    options.capacity = (uint64_t)((double)slots_of_pages(t, pages) * load);
     OK(t, cohort_map_create(t->context, &options, &r.map));
     r.of = calloc(r.ids, sizeof *r.of);
     REQUIRE(t, r.of);
@@ -141,7 +151,8 @@ static void model(struct ranges *r, enum what what, cohort_op op, uint64_t id, u
     m->live = what != ERASE;
 }
 
-static void call(struct ranges *r, enum what what, cohort_op op, struct batch *b, cohort_counts *counts)
+static void call(struct ranges *r, enum what what, cohort_op op, cohort_winner winner, struct batch *b,
+                 cohort_counts *counts)
 {
     struct test *t = r->t;
     cohort_batch options = COHORT_BATCH_INIT;
@@ -149,6 +160,7 @@ static void call(struct ranges *r, enum what what, cohort_op op, struct batch *b
     options.hit = b->hit;
     options.failed = b->failed;
     options.counts = counts;
+    options.winner = winner;
     cohort_status s = what == INSERT   ? cohort_map_insert(r->map, b->n, b->keys, b->values, &options)
                       : what == ASSIGN ? cohort_map_assign(r->map, b->n, b->keys, b->values, &options)
                       : what == INSERT_AND_FIND
@@ -229,32 +241,62 @@ static void look(struct ranges *r)
     batch_free(&b);
 }
 
-/* n entries on keys below `range`, all of `range` once if n is not less. */
-static void step(struct ranges *r, enum what what, uint64_t n, uint64_t range)
+/* Key numbers: all of `range` once if there are enough entries; and operands, which are the same for all entries of a key if they
+ * compete and none is to win by its place. */
+static void draw(struct ranges *r, const struct plan *p, struct batch *b, uint64_t *operand)
 {
     struct test *t = r->t;
-    const unsigned bytes = value_bytes(t->width);
-    const cohort_op op = (const cohort_op[]){COHORT_OP_ADD, COHORT_OP_COUNT, COHORT_OP_MAX}[test_below(t, 3)];
-    struct batch b = batch_new(t, n, r->fixed);
-    cohort_counts counts;
-    uint64_t salt = test_random(t), *operand = calloc(n, 8);
-    for (uint64_t i = 0; i < n; i++) {
-        b.id[i] = n >= range && i < range ? i : test_below(t, range);
-        operand[i] = what == APPLY ? test_random(t) : test_mix(salt + b.id[i]);
-        put(b.keys, key_bytes(t->width), i, key_of(t, b.id[i]));
-        put(b.values, bytes, i, operand[i]);
-        operand[i] = get(b.values, bytes, i);
+    const int same = p->what != APPLY && p->winner == COHORT_WINNER_ANY;
+    const uint64_t salt = test_random(t);
+    for (uint64_t i = 0; i < p->n; i++) {
+        b->id[i] = !p->reach && p->n >= p->range && i < p->range ? i : test_below(t, p->range);
+        if (i && p->reach && test_below(t, 2))
+            b->id[i] = b->id[i - 1 - test_below(t, i < p->reach ? i : p->reach)];
+        operand[i] = same ? test_mix(salt + b->id[i]) : test_random(t);
+        put(b->keys, key_bytes(t->width), i, key_of(t, b->id[i]));
+        put(b->values, value_bytes(t->width), i, operand[i]);
+        operand[i] = get(b->values, value_bytes(t->width), i);
     }
-    r->batches++;
-    call(r, what, op, &b, &counts);
-    judge(r, what, &b, &counts);
-    for (uint64_t i = 0; i < n; i++)
-        if ((!b.where || bit(b.where, i)) && !bit(b.failed, i))
-            model(r, what, op, b.id[i], operand[i]);
-    for (uint64_t i = 0; i < n && what == INSERT_AND_FIND; i++)
-        if ((!b.where || bit(b.where, i)) && !bit(b.failed, i))
-            REQUIREF(t, !bytes || get(b.values, bytes, i) == r->of[b.id[i]].value,
+}
+
+/* The model after a batch, whose entries come in the order in which the right one decides; who puts in a key of which the first or the
+ * last is to decide has not hit. */
+static void follow(struct ranges *r, const struct plan *p, cohort_op op, const struct batch *b,
+                   const uint64_t *operand)
+{
+    struct test *t = r->t;
+    const int inserts = p->what == INSERT || p->what == INSERT_AND_FIND,
+              back = p->winner == (inserts ? COHORT_WINNER_LAST : COHORT_WINNER_FIRST);
+    for (uint64_t k = 0; k < p->n; k++) {
+        uint64_t i = back ? p->n - 1 - k : k;
+        if ((b->where && !bit(b->where, i)) || bit(b->failed, i))
+            continue;
+        REQUIREF(t, !inserts || !p->winner || !b->hit || bit(b->hit, i) == r->of[b->id[i]].live,
+                 "entry %llu of %llu: hit is %d", (unsigned long long)i, (unsigned long long)p->n,
+                 bit(b->hit, i));
+        model(r, p->what, op, b->id[i], operand[i]);
+    }
+    for (uint64_t i = 0; i < p->n && p->what == INSERT_AND_FIND; i++)
+        if ((!b->where || bit(b->where, i)) && !bit(b->failed, i))
+            REQUIREF(t,
+                     !value_bytes(t->width) ||
+                         get(b->values, value_bytes(t->width), i) == r->of[b->id[i]].value,
                      "entry %llu: the map's value", (unsigned long long)i);
+}
+
+static void step(struct ranges *r, struct plan p)
+{
+    struct test *t = r->t;
+    const cohort_op op = (const cohort_op[]){COHORT_OP_ADD, COHORT_OP_COUNT, COHORT_OP_MAX}[test_below(t, 3)];
+    struct batch b = batch_new(t, p.n, r->fixed);
+    cohort_counts counts;
+    uint64_t *operand = calloc(p.n, 8);
+    p.winner = p.what == APPLY || p.what == ERASE ? COHORT_WINNER_ANY : p.winner;
+    draw(r, &p, &b, operand);
+    r->batches++;
+    call(r, p.what, op, p.winner, &b, &counts);
+    judge(r, p.what, &b, &counts);
+    follow(r, &p, op, &b, operand);
     look(r);
     free(operand);
     batch_free(&b);
@@ -262,13 +304,14 @@ static void step(struct ranges *r, enum what what, uint64_t n, uint64_t range)
 
 static void every_operation(struct test *t)
 {
-    struct ranges r = open_ranges(t, 0.9, 0, slots_of_pages(t, PAGES) / 2);
+    struct ranges r = open_ranges(t, THREADS, PAGES, 0.9, 0, slots_of_pages(t, PAGES) / 2);
     uint64_t rounds = test_scale(t, 2, 6, 40);
     for (uint64_t k = 0; k < rounds * WHATS; k++) {
         const enum what what = (enum what)(k % WHATS);
         const uint64_t range = k < WHATS || test_below(t, 2) ? r.ids : 1 + test_below(t, 3000);
         if (what != APPLY || value_bytes(t->width))
-            step(&r, what, ENTRIES + test_below(t, 70), range);
+            step(&r,
+                 (struct plan){what, (cohort_winner)test_below(t, 3), ENTRIES + test_below(t, 70), range, 0});
     }
     close_ranges(&r);
 }
@@ -278,32 +321,56 @@ static void every_operation(struct test *t)
 static void overflow(struct test *t)
 {
     const uint64_t most = slots_of_pages(t, PAGES) + 2, n = most + 20;
-    struct ranges r = open_ranges(t, 1, 1, most + 20);
+    struct ranges r = open_ranges(t, THREADS, PAGES, 1, 1, most + 20);
     uint64_t size;
-    step(&r, INSERT, n, most / 64 * 63);
-    step(&r, INSERT_AND_FIND, n, most - 20);
+    step(&r, (struct plan){INSERT, 0, n, most / 64 * 63, 0});
+    step(&r, (struct plan){INSERT_AND_FIND, 0, n, most - 20, 0});
     for (int k = 0; k < 3; k++)
-        step(&r, k % 2 ? ASSIGN : INSERT, n, r.ids);
+        step(&r, (struct plan){k % 2 ? ASSIGN : INSERT, (cohort_winner)k, n, r.ids, 0});
     OK(t, cohort_map_size(r.map, &size));
     CHECK(t, size > most - most / 16);
+    step(&r, (struct plan){ASSIGN, COHORT_WINNER_FIRST, (1 << 20) + ENTRIES, most - 20, 0}); /* in slices */
     if (value_bytes(t->width))
-        step(&r, APPLY, n, most - 20);
-    step(&r, ERASE, n, most - 20);
+        step(&r, (struct plan){APPLY, 0, n, most - 20, 0});
+    step(&r, (struct plan){ERASE, 0, n, most - 20, 0});
     close_ranges(&r);
 }
 
 /* A map that grows under it, with pairs erased in between. */
 static void growth(struct test *t)
 {
-    struct ranges r = open_ranges(t, 0.8, 0, slots_of_pages(t, PAGES));
-    step(&r, INSERT, ENTRIES, r.ids / 4);
-    step(&r, ERASE, ENTRIES, r.ids / 8);
-    step(&r, INSERT, (1 << 20) + 3 * ENTRIES, r.ids); /* and in slices */
+    struct ranges r = open_ranges(t, THREADS, PAGES, 0.8, 0, slots_of_pages(t, PAGES));
+    step(&r, (struct plan){INSERT, 0, ENTRIES, r.ids / 4, 0});
+    step(&r, (struct plan){ERASE, 0, ENTRIES, r.ids / 8, 0});
+    step(&r,
+         (struct plan){INSERT, COHORT_WINNER_LAST, (1 << 20) + 3 * ENTRIES, r.ids, 0}); /* and in slices */
     close_ranges(&r);
+}
+
+/* Whoever's order counts: keys that come again after so many entries, up to more than are under way at a time, in tables in which many
+ * walks are long; by one thread, by one of several, and by ranges. */
+static void order(struct test *t)
+{
+    static const struct {
+        uint64_t threads, pages, n;
+    } of[] = {
+        {1, 1, 3000}, {1, PAGES, 20000}, {2, 1, 12000}, {2, PAGES, ENTRIES}, {3, PAGES, ENTRIES * 3 / 2}};
+    const uint64_t rounds = test_scale(t, 1, 2, 8);
+    for (uint64_t k = 0; k < rounds * sizeof of / sizeof *of; k++) {
+        const uint64_t which = k % (sizeof of / sizeof *of), slots = slots_of_pages(t, of[which].pages),
+                       n = of[which].n + test_below(t, 70);
+        struct ranges r = open_ranges(t, of[which].threads, of[which].pages, 1, 1, slots);
+        step(&r, (struct plan){INSERT, 0, slots, slots * (50 + test_below(t, 45)) / 100, 0});
+        for (unsigned i = 0; i < 6; i++)
+            step(&r, (struct plan){(enum what)(i % 3), (cohort_winner)(1 + i / 3), n, slots * 97 / 100,
+                                   1 + test_below(t, test_below(t, 2) ? 40 : 600)});
+        close_ranges(&r);
+    }
 }
 
 #define ALONE (TEST_ON_CPU | TEST_EACH_WIDTH | TEST_NO_CONTEXT)
 const struct test_case test_cases[] = {{"every_operation", every_operation, ALONE},
                                        {"overflow", overflow, ALONE},
                                        {"growth", growth, ALONE},
+                                       {"order", order, ALONE},
                                        {NULL, NULL, 0}};

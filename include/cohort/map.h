@@ -52,7 +52,8 @@ typedef enum cohort_width {
 typedef enum cohort_probe { COHORT_PROBE_DOUBLE = 0, COHORT_PROBE_LINEAR = 1 } cohort_probe;
 
 /* Which of several entries with one key in one batch decides the value. ANY is fastest. FIRST and LAST go by input
- * order and give the same map every time; they take 4 bytes a slot of workspace and a second pass. */
+ * order and give the same map every time; on a GPU they take 4 bytes a slot of workspace and further passes, on a CPU a batch
+ * that is not split (see "Building" above) is one thread's. */
 typedef enum cohort_winner {
     COHORT_WINNER_ANY = 0,
     COHORT_WINNER_FIRST = 1,

@@ -37,6 +37,9 @@ static cohort_status check_batch(struct call *c, const cohort_batch *batch)
     if (c->options.one_by_one > 1)
         return context_fail(context, COHORT_RANGE, "%s: batch.one_by_one is %u; it must be 0 or 1", c->name,
                             (unsigned)c->options.one_by_one);
+    c->batch.rank = c->winner == COHORT_WINNER_FIRST  ? MAP_RANK_FIRST
+                    : c->winner == COHORT_WINNER_LAST ? MAP_RANK_LAST
+                                                      : MAP_RANK_NONE;
     c->batch.where = c->options.where;
     c->batch.hit = c->options.hit;
     c->batch.failed = c->options.failed;
@@ -74,8 +77,7 @@ static cohort_status check_arguments(struct call *c, int values_optional, int re
 
 static int goes_backward(const struct call *c)
 {
-    return c->winner != COHORT_WINNER_ANY &&
-           c->winner == (c->batch.op == CO_OP_INSERT ? COHORT_WINNER_LAST : COHORT_WINNER_FIRST);
+    return map_goes_backward(c->batch.rank, c->batch.op);
 }
 
 struct map_batch map_next_part(const struct call *c, uint64_t left, uint64_t most)
@@ -124,7 +126,6 @@ static cohort_status enqueue_ranked(struct call *c, struct map_batch b)
     mark.slots = map_slots(&b.view) + MAP_SIDE_SLOTS;
     cohort_status s = take_claims(context, mark.slots, &b, &memory);
     mark.winners = b.winners;
-    b.rank = c->winner == COHORT_WINNER_FIRST ? MAP_RANK_FIRST : MAP_RANK_LAST;
     b.results = NULL;
     if (!s)
         s = backend->map_sweep(context, &mark, MAP_SWEEP_MARK);
@@ -163,9 +164,10 @@ static cohort_status enqueue_build(struct call *c, const struct map_batch *b, in
 
 static cohort_status enqueue(struct call *c, const struct map_batch *b)
 {
+    const struct backend *backend = c->map->context->backend;
     int done = 0;
     cohort_status s = COHORT_OK;
-    const int ranked = c->winner != COHORT_WINNER_ANY && b->op != CO_OP_FIND;
+    const int ranked = b->rank != MAP_RANK_NONE && !backend->keeps_order;
     if (!ranked)
         s = enqueue_build(c, b, &done);
     if (b->step != MAP_STEP_APPLY || b->op != CO_OP_FIND)
@@ -174,7 +176,7 @@ static cohort_status enqueue(struct call *c, const struct map_batch *b)
         return s;
     if (ranked)
         return enqueue_ranked(c, *b);
-    return c->map->context->backend->map_batch(c->map->context, b, c->memory);
+    return backend->map_batch(c->map->context, b, c->memory);
 }
 
 cohort_status map_attempt(struct call *c, struct map_batch *b, struct map_counts *got, int *full)

@@ -35,6 +35,7 @@ static cohort_status count_absent(struct call *c, uint64_t left, uint64_t look, 
     int full;
     b.step = MAP_STEP_APPLY;
     b.op = CO_OP_FIND;
+    b.rank = MAP_RANK_NONE;
     b.has_fallback = 0;
     b.values = b.results = NULL;
     b.ops = NULL;

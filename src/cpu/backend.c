@@ -278,6 +278,7 @@ static const struct backend cpu_backend = {
     .timer_stop = clock_stop,
     .limits = cpu_limits,
     .map_offers = cpu_map_offers,
+    .keeps_order = 1,
     .map_batch = cpu_map_batch,
     .map_sweep = cpu_map_sweep,
     .map_build = cpu_map_build,

@@ -77,6 +77,15 @@ struct cpu_report {
     co_map_tally tally;
 };
 
+/* A long range of a batch is done in pieces, with a report each: tallies are 32 bits wide. */
+#define CPU_PIECE (1u << 20)
+struct cpu_piece {
+    co_u64 begin, end;
+};
+
+/* The next piece of a range, in the order in which the batch is done; empty before the first one. 0: there is none. */
+int cpu_map_piece(const struct map_batch *b, co_u64 begin, co_u64 end, struct cpu_piece *piece);
+
 /* Adds it to what the batch's counts and counters say. */
 void cpu_map_report(const struct map_batch *b, struct cpu_report *r);
 

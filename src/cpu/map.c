@@ -7,8 +7,6 @@
 #include "cpu.h"
 
 #define CPU_BATCH_GRAIN 8192 /* entries that a thread takes at a time: a multiple of 32 */
-#define CPU_REPORT_GRAIN \
-    (1u << 20) /* entries between two reports of a long range: tallies are 32 bits wide */
 
 /* COHORT_CPU=plain, avx2 or avx512 in the environment asks for less than the processor can. NULL: it asks for something else. */
 const struct cpu_map_loops *cpu_map_loops(void)
@@ -40,11 +38,23 @@ enum cpu_level cpu_map_level(const struct cpu_map_loops *loops)
 #endif
 }
 
+int cpu_map_piece(const struct map_batch *b, co_u64 begin, co_u64 end, struct cpu_piece *p)
+{
+    const int first = p->begin == p->end;
+    if (map_goes_backward(b->rank, b->op)) {
+        p->end = first ? end : p->begin;
+        p->begin = (p->end + CPU_PIECE - 1) / CPU_PIECE * CPU_PIECE;
+        p->begin = p->begin > begin + CPU_PIECE ? p->begin - CPU_PIECE : begin;
+    } else {
+        p->begin = first ? begin : p->end;
+        p->end = end - p->begin < CPU_PIECE ? end : p->begin + CPU_PIECE;
+    }
+    return p->begin < p->end;
+}
+
 void cpu_map_report(const struct map_batch *b, struct cpu_report *r)
 {
     co_map_flush(&b->view, &r->tally);
-    if (b->step == MAP_STEP_CLAIM || b->step == MAP_STEP_GET)
-        return;
     if (r->first_full != ~0ull)
         co_min64(&b->deferred->first_full, r->first_full);
     if (r->first_bad != ~0ull)
@@ -82,20 +92,25 @@ static void batch_range(void *arg, uint64_t begin, uint64_t end, unsigned worker
 {
     const struct batch_job *job = arg;
     const struct map_batch *b = &job->batch;
+    struct cpu_piece piece = {0, 0};
     (void)worker;
-    for (uint64_t from = begin, to; from < end; from = to) {
+    while (cpu_map_piece(b, begin, end, &piece)) {
         struct cpu_report report = {.first_full = ~0ull, .first_bad = ~0ull};
-        to = end - from < CPU_REPORT_GRAIN ? end : from + CPU_REPORT_GRAIN;
-        job->loops->batch[b->view.width](b, from, to, job->alone, NULL, &report);
+        job->loops->batch[b->view.width](b, piece.begin, piece.end, job->alone, NULL, &report);
         cpu_map_report(b, &report);
     }
 }
 
+/* One thread does it where the order of the entries counts. */
 cohort_status cpu_map_batch(cohort_context *context, const struct map_batch *batch, enum memory_kind memory)
 {
     struct batch_job job = {*batch, cpu_device(context)->loops, is_alone(context, batch->n, CPU_BATCH_GRAIN)};
     (void)memory;
-    cpu_parallel(context, batch->n, CPU_BATCH_GRAIN, batch_range, &job);
+    job.alone |= batch->rank != MAP_RANK_NONE;
+    if (job.alone)
+        batch_range(&job, 0, batch->n, 0);
+    else
+        cpu_parallel(context, batch->n, CPU_BATCH_GRAIN, batch_range, &job);
     return COHORT_OK;
 }
 

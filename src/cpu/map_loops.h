@@ -7,7 +7,7 @@
 #include "cpu.h"
 
 /* So far ahead a batch's own memory is asked for. */
-#define CPU_ENTRIES_AHEAD (16 * CPU_GROUP)
+#define CPU_GROUPS_AHEAD 16
 
 /* Tables up to this size are not asked for in advance: they are in a core's own cache. */
 #define CPU_NEAR (512u << 10)
@@ -68,6 +68,7 @@ struct cpu_range {
     int alone;                                             /* CPU_TOGETHER, _ALONE or _OWNER */
     int near;                                              /* the table is in a core's own cache */
     int pairs;                                             /* buckets are looked at two at a time */
+    int back;                                              /* from the last entry to the first */
     void (*group)(struct cpu_range *, struct cpu_group *); /* the first look of one */
     struct cpu_soon *soon;                                 /* may be NULL */
     struct cpu_report *report;
@@ -202,8 +203,6 @@ static void cpu_report_failure(struct cpu_report *r, co_u64 index, int outcome)
 /* A group's words of the bitmaps. `add`: to what is there. */
 CO_INLINE void cpu_report_words(const struct map_batch *b, co_u64 base, co_u32 hit, int add)
 {
-    if (b->step == MAP_STEP_CLAIM || b->step == MAP_STEP_GET)
-        return;
     if (b->hit)
         b->hit[base / 32] = b->join || add ? b->hit[base / 32] | hit : hit;
     if (b->failed && !add)

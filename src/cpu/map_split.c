@@ -8,7 +8,8 @@
  *    its entries' ranges, and counts on in each, as when it moved them. This is left out where nobody asked and nothing was left.
  * 4. What was left out is done one by one among threads, by the protocol, as a batch with a `where`.
  *
- * Equal keys are in one range and in the batch's order. Between 2 and 4 there is a barrier, and in 2 nobody reads what another changes:
+ * Equal keys are in one range and in the batch's order, or backward where the last is to decide an insert, the first an assign; and of
+ * those of one key all are left out or none, to be done by one thread if the order counts. Between 2 and 4 there is a barrier, and in 2 nobody reads what another changes:
  * so the table is at the end of 2 as some order of the entries done one after the other would have left it.
  *
  * Batches are done in slices, which bounds the workspace. */
@@ -16,14 +17,13 @@
 
 #include <string.h>
 
-#define REPORT_GRAIN (1u << 20)
-#define RANGE_BYTES  (1ull << 18) /* of the table: two are in a core's second cache, and the entries; */
-#define RANGES_MANY  1024u        /* twice that, if those are more: to split into them is dear */
-#define RANGE_LEAST  2048u        /* entries of a range, on average, */
-#define EACH_LEAST   8u           /* but so many ranges a thread, where there are pages for them */
-#define LEAST        (1ull << 15) /* entries a thread of a batch that pays */
-#define SLICE_LEAST  (1ull << 20) /* entries of a slice; more for tables of more slots: */
-#define SLICE_SHARE  2            /* one entry for so many slots */
+#define RANGE_BYTES (1ull << 18) /* of the table: two are in a core's second cache, and the entries; */
+#define RANGES_MANY 1024u        /* twice that, if those are more: to split into them is dear */
+#define RANGE_LEAST 2048u        /* entries of a range, on average, */
+#define EACH_LEAST  8u           /* but so many ranges a thread, where there are pages for them */
+#define LEAST       (1ull << 15) /* entries a thread of a batch that pays */
+#define SLICE_LEAST (1ull << 20) /* entries of a slice; more for tables of more slots: */
+#define SLICE_SHARE 2            /* one entry for so many slots */
 
 struct plan {
     struct map_batch batch; /* a slice */
@@ -159,10 +159,11 @@ static void do_range(struct plan *p, co_u64 range, co_u64 next)
     if (!range_batch(p, range, &b))
         return;
     struct cpu_soon soon = soon_of(p, next, b.n / CPU_GROUP + 1);
-    for (co_u64 from = 0, to; from < b.n; from = to) {
+    struct cpu_piece piece = {0, 0};
+    while (cpu_map_piece(&b, 0, b.n, &piece)) {
         struct cpu_report report = {.first_full = ~0ull, .first_bad = ~0ull};
-        to = b.n - from < REPORT_GRAIN ? b.n : from + REPORT_GRAIN;
-        p->loops->batch[b.view.width](&b, from, to, CPU_OWNER, next > range ? &soon : NULL, &report);
+        p->loops->batch[b.view.width](&b, piece.begin, piece.end, CPU_OWNER, next > range ? &soon : NULL,
+                                      &report);
         if (report.failed)
             co_add64(&p->left, report.failed);
         report.taken -= report.failed; /* what is left out is counted when it is done */
@@ -276,10 +277,12 @@ cohort_status cpu_map_build(cohort_context *context, const struct map_batch *bat
         *need = room.bytes;
         return COHORT_OK;
     }
-    for (co_u64 begin = 0, n; begin < batch->n; begin += n) {
+    const co_u64 slices = batch->n / most + (batch->n % most != 0);
+    for (co_u64 i = 0; i < slices; i++) {
         struct cpu_room room = {workspace, 0};
-        struct map_batch slice =
-            slice_of(batch, begin, n = batch->n - begin < most ? batch->n - begin : most);
+        const co_u64 begin = most * (map_goes_backward(batch->rank, batch->op) ? slices - 1 - i : i),
+                     n = batch->n - begin < most ? batch->n - begin : most;
+        struct map_batch slice = slice_of(batch, begin, n);
         lay_out(context, &plan, &slice, n, &room);
         do_slice(context, &plan);
     }

@@ -1,7 +1,7 @@
 /* cpu/map_sweep.h: what goes over a table's slots, for one width. Included by map_width.h.
  *
  * A sweep takes a grain of slots at a time: their live pairs are appended to an export, or are a batch for another table, or are looked
- * for to tell how long their walks are, or are marked as older than a batch that keeps the first or the last of equal keys.
+ * for to tell how long their walks are. (Marks are for the winner rule's passes, which nobody needs who keeps a batch's order.)
  *
  * Parameters: those of shape/map_entry.h. */
 
@@ -54,14 +54,6 @@ static void MAP(stats)(const struct map_sweep *s, co_u64 begin, co_u64 end)
     cpu_add_probes(s->probes, &p);
 }
 
-static void MAP(mark)(const struct map_sweep *s, co_u64 begin, co_u64 end)
-{
-    KEY key;
-    VALUE value;
-    for (co_u64 slot = begin; slot < end; slot++)
-        s->winners[slot] = MAP(pair)(&s->view, slot, &key, &value) ? MAP_WINNER_OLD : 0;
-}
-
 static void MAP(sweep)(const struct map_sweep *s, enum map_sweep_kind kind, co_u64 begin, co_u64 end,
                        int alone)
 {
@@ -69,8 +61,6 @@ static void MAP(sweep)(const struct map_sweep *s, enum map_sweep_kind kind, co_u
         MAP(export)(s, begin, end);
     else if (kind == MAP_SWEEP_ABSORB)
         MAP(absorb_range)(s, begin, end, alone);
-    else if (kind == MAP_SWEEP_STATS)
-        MAP(stats)(s, begin, end);
     else
-        MAP(mark)(s, begin, end);
+        MAP(stats)(s, begin, end);
 }

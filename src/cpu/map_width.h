@@ -16,8 +16,12 @@
  * So no look waits for memory but the last ones of a range, and long walks stay apart from the loop that does most of
  * the work. Entries of a batch are in no order; those that come later add their bits to the bitmaps' words.
  *
- * What one thread does alone changes the table by plain stores. Mixed streams, the winner rule, and erasing by several
- * threads are done by the protocol's own functions (shape/map_entry.h) once the bucket has come that settles them.
+ * What one thread does alone changes the table by plain stores. Mixed streams, and erasing by several threads, are done by
+ * the protocol's own functions (shape/map_entry.h) once the bucket has come that settles them.
+ *
+ * The winner rule is the order in which one thread alone does what it puts in: forward or backward (map_goes_backward). Entries of
+ * one key take the same walk, whose buckets, once seen to be full, stay so; and the list is a queue that goes round, each entry a step
+ * further in each round. So none of them overtakes another: they come to the bucket that settles them in the order of their first looks.
  *
  * Parameters: those of shape/map_entry.h. */
 
@@ -63,8 +67,6 @@ CO_INLINE void MAP(settled)(struct cpu_range *c, co_u64 i, int r, VALUE value)
         MAP(put_value)(b->results, i, value);
     c->report->hits += r == CO_MAP_HIT;
     c->report->added += r == CO_MAP_NEW;
-    if (b->step == MAP_STEP_CLAIM || b->step == MAP_STEP_GET)
-        return;
     if (b->hit)
         b->hit[i / 32] |= (co_u32)(r == CO_MAP_HIT) << (i % 32);
     if (__builtin_expect(r < CO_MAP_FULL, 1))
@@ -92,11 +94,13 @@ static void MAP(end_by_protocol)(struct cpu_range *c, co_u64 i)
 static __attribute__((noinline)) co_u32 MAP(side_keys)(struct cpu_range *c, co_u64 base, co_u32 part)
 {
     co_u32 rest = part;
-    for (co_u32 k = 0; k < CPU_GROUP; k++)
+    for (co_u32 i = 0; i < CPU_GROUP; i++) {
+        const co_u32 k = c->back ? CPU_GROUP - 1 - i : i;
         if (part >> k & 1 && MAP(key_at)(c->b->keys, base + k) >= ERASED_KEY) {
             rest &= ~(1u << k);
             MAP(end_by_protocol)(c, base + k);
         }
+    }
     return rest;
 }
 
@@ -150,14 +154,14 @@ CO_INLINE void MAP(leave_group)(struct cpu_range *c, co_u64 base, co_u32 left,
                                 const struct cpu_starts *starts)
 {
     const co_u32 mask = c->b->view.mask, linear = c->b->view.linear;
-    for (; left; left &= left - 1) {
-        unsigned k = (unsigned)__builtin_ctz(left);
+    for (unsigned k; left; left &= ~(1u << k)) {
+        k = (unsigned)(c->back ? CPU_GROUP - 1 - __builtin_clz(left) : __builtin_ctz(left));
         co_u64 step = co_walk_step(starts->hash[k], mask, linear) * MAP_BUCKET_BYTES;
         MAP(leave_looked)(c, base + k, starts->home[k], step, 0);
     }
 }
 
-/* ---- FIND and GET ---------------------------------------------------------------------------------------------------- */
+/* ---- FIND ---------------------------------------------------------------------------------------------------- */
 
 /* Values to where they are wanted: to the hits, and if there is a fallback to all of `part`. */
 CO_INLINE void MAP(hand_out)(const struct map_batch *b, co_u64 base, co_u32 part, co_u32 hits, VALUE *values)
@@ -276,8 +280,8 @@ CO_INLINE void MAP(put_group)(struct cpu_range *c, struct cpu_group *g, co_u32 o
     g->left = left;
 }
 
-/* The same by one thread alone. */
-CO_INLINE void MAP(put_each_alone)(struct cpu_range *c, struct cpu_group *g, co_u32 op, int pairs)
+/* The same by one thread alone; `back`: from the last entry to the first. */
+CO_INLINE void MAP(put_each_alone)(struct cpu_range *c, struct cpu_group *g, co_u32 op, int back, int pairs)
 {
     static const VALUE zeros[CPU_GROUP];
     const struct map_batch *b = c->b;
@@ -287,7 +291,8 @@ CO_INLINE void MAP(put_each_alone)(struct cpu_range *c, struct cpu_group *g, co_
     const co_u64 *home = g->now->home, *ahead = g->ahead->home;
     char *slots = b->view.slots;
     co_u32 hits = 0, left = 0, part = g->part;
-    for (unsigned k = 0; k < CPU_GROUP; k++) {
+    for (unsigned i = 0; i < CPU_GROUP; i++) {
+        const unsigned k = back ? CPU_GROUP - 1 - i : i;
         VALUE value = 0;
         __builtin_prefetch(slots + ahead[k]);
         if (!(part >> k & 1))
@@ -306,12 +311,12 @@ CO_INLINE void MAP(put_each_alone)(struct cpu_range *c, struct cpu_group *g, co_
     c->report->tally.taken += (co_u32)cpu_bits(part & ~(hits | left));
 }
 
-CO_INLINE void MAP(put_group_alone)(struct cpu_range *c, struct cpu_group *g, co_u32 op)
+CO_INLINE void MAP(put_group_alone)(struct cpu_range *c, struct cpu_group *g, co_u32 op, int back)
 {
     if (c->pairs)
-        MAP(put_each_alone)(c, g, op, PAIRS);
+        MAP(put_each_alone)(c, g, op, back, PAIRS);
     else
-        MAP(put_each_alone)(c, g, op, 0);
+        MAP(put_each_alone)(c, g, op, back, 0);
 }
 
 CO_INLINE void MAP(take_each_alone)(struct cpu_range *c, struct cpu_group *g, int pairs)
@@ -342,15 +347,13 @@ static void MAP(erase_group_alone)(struct cpu_range *c, struct cpu_group *g)
         MAP(take_each_alone)(c, g, 0);
 }
 
-/* ERASE among threads, RUN, CLAIM, SETTLE: their words of the bitmaps are written before. */
+/* ERASE among threads, RUN: their words of the bitmaps are written before. */
 static void MAP(other_group)(struct cpu_range *c, struct cpu_group *g)
 {
     const struct map_batch *b = c->b;
     const KEY *keys = g->keys;
     for (unsigned k = 0; k < CPU_GROUP; k++) {
         __builtin_prefetch((char *)b->view.slots + g->ahead->home[k]);
-        if (b->winners)
-            __builtin_prefetch(b->winners + g->ahead->home[k] / SLOT_BYTES);
         if (!(g->part >> k & 1))
             continue;
         VALUE value = 0;
@@ -414,14 +417,16 @@ GROUP(find_near, MAP(find_group)(c, g, 1, 0))
 GROUP(find_far, MAP(find_group)(c, g, 0, 0))
 GROUP(find_values_near, MAP(find_group)(c, g, 1, CO_MAP_VALUE_BITS != 0))
 GROUP(find_values_far, MAP(find_group)(c, g, 0, CO_MAP_VALUE_BITS != 0))
-GROUP(insert_alone, MAP(put_group_alone)(c, g, CO_OP_INSERT))
+GROUP(insert_alone, MAP(put_group_alone)(c, g, CO_OP_INSERT, 0))
+GROUP(insert_back, MAP(put_group_alone)(c, g, CO_OP_INSERT, 1))
 GROUP(insert_together, MAP(put_group)(c, g, CO_OP_INSERT))
-GROUP(assign_alone, MAP(put_group_alone)(c, g, CO_OP_ASSIGN))
+GROUP(assign_alone, MAP(put_group_alone)(c, g, CO_OP_ASSIGN, 0))
+GROUP(assign_back, MAP(put_group_alone)(c, g, CO_OP_ASSIGN, 1))
 GROUP(assign_together, MAP(put_group)(c, g, CO_OP_ASSIGN))
-GROUP(add_alone, MAP(put_group_alone)(c, g, CO_OP_ADD))
-GROUP(count_alone, MAP(put_group_alone)(c, g, CO_OP_COUNT))
+GROUP(add_alone, MAP(put_group_alone)(c, g, CO_OP_ADD, 0))
+GROUP(count_alone, MAP(put_group_alone)(c, g, CO_OP_COUNT, 0))
 GROUP(count_together, MAP(put_group)(c, g, CO_OP_COUNT))
-GROUP(apply_alone, MAP(put_group_alone)(c, g, c->b->op))
+GROUP(apply_alone, MAP(put_group_alone)(c, g, c->b->op, 0))
 GROUP(apply_together, MAP(put_group)(c, g, c->b->op))
 #undef GROUP
 
@@ -429,9 +434,10 @@ static void MAP(choose)(struct cpu_range *c)
 {
     const struct map_batch *b = c->b;
     const int near = co_map_buckets(&b->view) * MAP_BUCKET_BYTES <= CPU_NEAR,
-              find = b->step == MAP_STEP_GET || (b->step == MAP_STEP_APPLY && b->op == CO_OP_FIND);
+              find = b->step == MAP_STEP_APPLY && b->op == CO_OP_FIND;
     c->kind = CPU_PUT;
     c->near = near;
+    c->back = map_goes_backward(b->rank, b->op);
     /* In a table in the cache four slots are rarely full, and who looks at eight does more. */
     c->pairs = PAIRS && !b->view.linear && (find || (c->alone && (WORDS == 2 || !near)));
     if (find) {
@@ -447,7 +453,9 @@ static void MAP(choose)(struct cpu_range *c)
         c->kind = CPU_OTHER;
         c->pairs = 0;
         c->group = MAP(other_group);
-    } else if (b->op == CO_OP_INSERT)
+    } else if (c->back)
+        c->group = b->op == CO_OP_INSERT ? MAP(insert_back) : MAP(assign_back);
+    else if (b->op == CO_OP_INSERT)
         c->group = c->alone ? MAP(insert_alone) : MAP(insert_together);
     else if (b->op == CO_OP_ASSIGN)
         c->group = c->alone ? MAP(assign_alone) : MAP(assign_together);
@@ -498,7 +506,7 @@ CO_INLINE void MAP(ask_entries)(const struct cpu_range *c, co_u64 from)
 {
     const char *keys = c->b->keys, *values = CO_MAP_VALUE_BITS ? c->b->values : NULL;
     const co_u64 to = from + CPU_GROUP;
-    if (to > c->end)
+    if (from >= c->end || to > c->end)
         return;
     for (co_u64 i = from * sizeof(KEY); i < to * sizeof(KEY); i += CPU_LINE)
         __builtin_prefetch(keys + i);
@@ -530,23 +538,26 @@ static void MAP(batch)(const struct map_batch *b, co_u64 begin, co_u64 end, int 
         return;
     }
 #endif
-    struct cpu_group g = {.base = begin, .keys = MAP(group_keys)(&c, begin, room)};
+    const co_u64 groups = (end - begin + CPU_GROUP - 1) / CPU_GROUP, last = begin + (groups - 1) * CPU_GROUP,
+                 on = c.back ? 0 - (co_u64)CPU_GROUP : CPU_GROUP;
+    struct cpu_group g = {.base = c.back ? last : begin};
+    g.keys = MAP(group_keys)(&c, g.base, room);
     g.side = MAP(starts)(&b->view, c.shift, g.keys, starts);
     for (unsigned k = 0; k < CPU_GROUP; k++)
         __builtin_prefetch((const char *)b->view.slots + starts->home[k]);
     starts[1] = starts[0]; /* what is ahead of the last group */
-    for (unsigned turn = 0; g.base < end; turn ^= 1) {
+    for (co_u64 left = groups, turn = 0; left; left--, turn ^= 1) {
         const KEY *next = g.keys;
         int side = 0;
         g.now = &starts[turn];
         g.ahead = &starts[turn ^ 1];
-        MAP(ask_entries)(&c, g.base + CPU_ENTRIES_AHEAD);
-        if (end - g.base > CPU_GROUP) {
-            next = MAP(group_keys)(&c, g.base + CPU_GROUP, room);
+        MAP(ask_entries)(&c, g.base + on * CPU_GROUPS_AHEAD);
+        if (left > 1) {
+            next = MAP(group_keys)(&c, g.base + on, room);
             side = MAP(starts)(&b->view, c.shift, next, &starts[turn ^ 1]);
         }
         MAP(group)(&c, &g);
-        g.base += CPU_GROUP;
+        g.base += on;
         g.keys = next;
         g.side = side;
     }

@@ -39,6 +39,13 @@ enum { MAP_RANK_NONE = 0, MAP_RANK_FIRST = 1, MAP_RANK_LAST = 2 };
 #define MAP_WINNER_OLD   0x80000000u   /* the slot was taken before the batch */
 #define MAP_WINNER_BATCH 0x7fffffffull /* entries that can be ranked in one go */
 
+/* An insert keeps what came before it, an assign replaces it: so who does entries one after the other, from the first on or, where this
+ * is 1, from the last on, lets the right one decide. */
+static inline int map_goes_backward(co_u32 rank, co_u32 op)
+{
+    return rank == (op == CO_OP_INSERT ? MAP_RANK_LAST : MAP_RANK_FIRST);
+}
+
 /* The steps that a batch can be. CLAIM and SETTLE are the two passes of insert and assign under a winner rule; a GPU has RANK
  * between them. */
 enum map_step {
