@@ -64,6 +64,31 @@ static void levels_of_much(struct test *t)
     each_level(t, much);
 }
 
+/* Buckets that are bits of the keys: keys alone, beside a column of their width or another one, and columns alone. */
+static void bits(struct test *t)
+{
+    static const uint64_t buckets[] = {16, 32, 64, 128, 256, 2048}, sizes[] = {17, 2049, 70001, 400009};
+    for (int m = 0; m < 6; m++)
+        for (int n = 0; n < 4; n++)
+            for (unsigned form = 0; form < 6; form++) {
+                struct split_plan p = split_plan(sizes[n] + test_below(t, 20), buckets[m]);
+                p.kind = COHORT_FN_BITS;
+                p.pattern = test_below(t, 4) ? KEYS_RANDOM : KEYS_SKEWED;
+                p.key_bytes = form & 1 ? 8 : 4;
+                p.columns = form >= 2;
+                p.width[0] = (unsigned char)(test_below(t, 4) ? p.key_bytes : 12 - p.key_bytes);
+                p.keys_out = form < 4;
+                split_do(t, &p);
+            }
+}
+
+static void levels_of_bits(struct test *t)
+{
+    each_level(t, bits);
+}
+
 #define ALONE (TEST_ON_CPU | TEST_NO_CONTEXT)
-const struct test_case test_cases[] = {
-    {"few", levels_of_few, ALONE}, {"much", levels_of_much, ALONE}, {NULL, NULL, 0}};
+const struct test_case test_cases[] = {{"few", levels_of_few, ALONE},
+                                       {"much", levels_of_much, ALONE},
+                                       {"bits", levels_of_bits, ALONE},
+                                       {NULL, NULL, 0}};

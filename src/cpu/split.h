@@ -58,6 +58,20 @@ void cpu_order_back(const struct cpu_digit *digit, const co_u64 *numbers, co_u32
 
 struct cpu_pass;
 
+/* Buckets that are bits of the keys: (key >> shift) & mask. */
+struct cpu_bits {
+    const char *keys; /* NULL: they are not */
+    co_u32 bytes, shift, mask;
+};
+
+struct cpu_bits cpu_pass_bits(const struct cpu_pass *p);
+
+CO_INLINE co_u32 cpu_bits_at(const char *keys, co_u64 i, co_u32 bytes, co_u32 shift, co_u32 mask)
+{
+    return bytes == 4 ? ((const co_u32 *)(const void *)keys)[i] >> (shift & 31) & mask
+                      : (co_u32)(((const co_u64 *)(const void *)keys)[i] >> (shift & 63)) & mask;
+}
+
 /* The buckets of entries first .. first + count of a pass, p->buckets for those that have none. */
 void cpu_pass_digits(const struct cpu_pass *p, co_u64 first, co_u32 count, co_u16 *to);
 

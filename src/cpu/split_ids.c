@@ -314,27 +314,40 @@ CO_INLINE void narrow(const co_u32 *restrict ids, co_u32 n, co_u32 buckets, co_u
         to[i] = (co_u16)(ids[i] < buckets ? ids[i] : buckets);
 }
 
-/* BITS whose ids are all good. */
-CO_INLINE void bits_of(const struct cpu_pass *p, co_u64 first, co_u32 count, co_u16 *restrict to)
+/* BITS whose ids are all good, and digits in the order of the keys' bits. */
+struct cpu_bits cpu_pass_bits(const struct cpu_pass *p)
 {
-    const co_u32 *restrict k32 = (const co_u32 *)p->ids.keys + first;
-    const co_u64 *restrict k64 = (const co_u64 *)p->ids.keys + first;
-    co_u32 shift = (co_u32)p->ids.fn->a, mask = (co_u32)p->ids.fn->b;
-    for (co_u32 i = 0; p->ids.key_bytes == 8 && i < count; i++)
-        to[i] = (co_u16)((co_u32)(k64[i] >> shift) & mask);
-    for (co_u32 i = 0; p->ids.key_bytes == 4 && i < count; i++)
-        to[i] = (co_u16)((k32[i] >> (shift & 31)) & mask);
+    const struct split_fn *fn = p->ids.fn;
+    const struct cpu_digit *d = &p->digit;
+    if (p->source == CPU_FROM_FN && fn->kind == SPLIT_BITS && fn->b < p->buckets &&
+        fn->a < 8 * p->ids.key_bytes)
+        return (struct cpu_bits){p->ids.keys, p->ids.key_bytes, (co_u32)fn->a, (co_u32)fn->b};
+    if (p->source == CPU_FROM_DIGIT && !d->descending && d->mask < p->buckets &&
+        (d->order == COHORT_ORDER_U32 || d->order == COHORT_ORDER_U64))
+        return (struct cpu_bits){p->ids.keys, cpu_order_bytes(d->order), d->shift, d->mask};
+    return (struct cpu_bits){NULL, 0, 0, 0};
+}
+
+CO_INLINE void bits_of(const struct cpu_bits *bits, co_u64 first, co_u32 count, co_u16 *restrict to)
+{
+    const co_u32 shift = bits->shift, mask = bits->mask;
+    const char *restrict keys = bits->keys + first * bits->bytes;
+    for (co_u32 i = 0; bits->bytes == 8 && i < count; i++)
+        to[i] = (co_u16)cpu_bits_at(keys, i, 8, shift, mask);
+    for (co_u32 i = 0; bits->bytes == 4 && i < count; i++)
+        to[i] = (co_u16)cpu_bits_at(keys, i, 4, shift, mask);
 }
 
 CO_INLINE void pass_digits(const struct cpu_pass *p, co_u64 first, co_u32 count, co_u16 *to)
 {
+    const struct cpu_bits bits = cpu_pass_bits(p);
     co_u32 ids[CPU_IDS];
-    if (p->source == CPU_FROM_DIGIT) {
-        digits_of(&p->digit, (const char *)p->ids.keys + first * p->ids.key_bytes, count, to);
+    if (bits.keys) {
+        bits_of(&bits, first, count, to);
         return;
     }
-    if (p->ids.fn->kind == SPLIT_BITS && p->ids.fn->b < p->buckets && p->ids.fn->a < 8 * p->ids.key_bytes) {
-        bits_of(p, first, count, to);
+    if (p->source == CPU_FROM_DIGIT) {
+        digits_of(&p->digit, (const char *)p->ids.keys + first * p->ids.key_bytes, count, to);
         return;
     }
     for (co_u32 i = 0, part; i < count; i += part) {

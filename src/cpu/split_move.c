@@ -7,8 +7,10 @@
  *
  * What binds is one store a cycle to different lines, an entry's and its counter's, and a mispredicted branch a full buffer. So two
  * arrays of one width go through one buffer, an entry of the one beside that of the other, and are taken apart when it is written
- * (they need the same alignment). And of few buckets there are no counters: sixteen entries are compared with each bucket's number,
- * those of the bucket stored side by side behind the ones before (AVX-512). One array into some more buckets is split_tiles.c's. */
+ * (they need the same alignment). Where the lines being filled leave little of the first cache, buckets that are bits of the keys are
+ * taken from these as they are moved, not from numbers made a chunk at a time. And of few buckets there are no counters: sixteen
+ * entries are compared with each bucket's number, those of the bucket stored side by side behind the ones before (AVX-512). One array
+ * into some more buckets is split_tiles.c's. */
 #include "split.h"
 
 #include <string.h>
@@ -16,6 +18,9 @@
 #if defined(__x86_64__)
 #    include <immintrin.h>
 #    define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,popcnt")))
+#    define BMI2   __attribute__((target("bmi2"))) /* shifts by what is in any register */
+#else
+#    define BMI2
 #endif
 
 #define GROUP 16u /* entries between two requests to the memory */
@@ -23,9 +28,11 @@
 #define BUFFERED \
     262144u /* bytes of all buckets' buffers: in the second cache, those lines that are filled in the first */
 #define LINES_MOST  4u
-#define FEW         4u           /* buckets that are told by comparing */
-#define FEW_LINES   16u          /* of their buffers, */
-#define FEW_SPARE   GROUP        /* and entries behind, which one store may reach */
+#define MADE_MOST   64u   /* lines being filled up to which buckets are made beforehand even if cheap */
+#define SOON        512u  /* else keys are asked for so many bytes ahead */
+#define FEW         4u    /* buckets that are told by comparing */
+#define FEW_LINES   16u   /* of their buffers, */
+#define FEW_SPARE   GROUP /* and entries behind, which one store may reach */
 #define CACHED_MOST (4ull << 20) /* bytes of output that are written through the caches */
 #define NOINLINE    __attribute__((noinline))
 
@@ -39,6 +46,7 @@ struct way {
     co_u32 *head;         /* entries at the front of the buffer that are another part's or bucket's */
     char **to[2];         /* where the buffer will be written; NULL: nowhere */
     char *buffer;
+    struct cpu_bits bits; /* the buckets, where they need not be made: of keys that are the first array */
     void (*empty)(const struct way *, co_u32 bucket);
     void (*few)(const struct way *, const co_u16 *digits, co_u32 count, const char *in, co_u32 buckets);
 };
@@ -351,17 +359,32 @@ AVX512 static void few_8(const struct way *way, const co_u16 *digits, co_u32 cou
 
 /* ---- many buckets --------------------------------------------------------------------------------------------------- */
 
-/* Entries into their buckets' buffers; `mask`: where a buffer ends. */
+/* Entry k of each of two arrays of 4 bytes, by one store. */
+CO_INLINE void put_pair(char *restrict to, const char *restrict x, const char *restrict y, co_u32 k)
+{
+    co_u32 pair[2];
+    memcpy(&pair[0], x + (size_t)k * 4, 4);
+    memcpy(&pair[1], y + (size_t)k * 4, 4);
+    const co_u64 both = pair[0] | (co_u64)pair[1] << 32;
+    memcpy(to, &both, 8);
+}
+
+/* Entries into their buckets' buffers; `mask`: where a buffer ends. With `bits` there are no digits. */
 CO_INLINE void put(const struct way *way, co_u32 *restrict next, char *restrict buffer, co_u32 mask,
                    const co_u16 *restrict digits, co_u32 count, const char *restrict x,
-                   const char *restrict y, co_u32 bytes, co_u32 arrays)
+                   const char *restrict y, co_u32 bytes, co_u32 arrays, int bits)
 {
+    const co_u32 shift = way->bits.shift, most = way->bits.mask;
 #pragma GCC unroll 16
     for (co_u32 k = 0; k < count; k++) {
-        co_u32 digit = digits[k], at = next[digit];
-        memcpy(buffer + (size_t)at * bytes * arrays, x + (size_t)k * bytes, bytes);
-        if (arrays > 1)
-            memcpy(buffer + (size_t)at * bytes * arrays + bytes, y + (size_t)k * bytes, bytes);
+        co_u32 digit = bits ? cpu_bits_at(x, k, bytes, shift, most) : digits[k], at = next[digit];
+        if (arrays > 1 && bytes == 4) {
+            put_pair(buffer + (size_t)at * 8, x, y, k);
+        } else {
+            memcpy(buffer + (size_t)at * bytes * arrays, x + (size_t)k * bytes, bytes);
+            if (arrays > 1)
+                memcpy(buffer + (size_t)at * bytes * arrays + bytes, y + (size_t)k * bytes, bytes);
+        }
         next[digit] = ++at;
         if (__builtin_expect(!(at & mask), 0))
             way->empty(way, digit);
@@ -369,19 +392,35 @@ CO_INLINE void put(const struct way *way, co_u32 *restrict next, char *restrict 
 }
 
 CO_INLINE void scatter(const struct way *way, const co_u16 *digits, co_u32 count, const char *x,
-                       const char *y, co_u32 bytes, co_u32 arrays)
+                       const char *y, co_u32 bytes, co_u32 arrays, int bits)
 {
     const co_u32 mask = way->entries - 1, step = GROUP * bytes;
-    for (; count >= GROUP; count -= GROUP, digits += GROUP, x += step, y += step) {
+    for (; count >= GROUP; count -= GROUP, x += step, y += step) {
         for (co_u32 line = 0; line < step; line += LINE) {
             __builtin_prefetch(x + (size_t)CPU_CHUNK * bytes + line, 0, 2);
             if (arrays > 1)
                 __builtin_prefetch(y + (size_t)CPU_CHUNK * bytes + line, 0, 2);
+            if (bits)
+                __builtin_prefetch(x + SOON + line, 0, 3);
         }
-        put(way, way->next, way->buffer, mask, digits, GROUP, x, y, bytes, arrays);
+        put(way, way->next, way->buffer, mask, digits, GROUP, x, y, bytes, arrays, bits);
+        if (!bits)
+            digits += GROUP;
     }
-    for (; count; count--, digits++, x += bytes, y += bytes)
-        put(way, way->next, way->buffer, mask, digits, 1, x, y, bytes, arrays);
+    for (co_u32 k = 0; k < count; k++, x += bytes, y += bytes)
+        put(way, way->next, way->buffer, mask, bits ? NULL : digits + k, 1, x, y, bytes, arrays, bits);
+}
+
+BMI2 static NOINLINE void scatter_bits(const struct way *way, co_u32 count, const char *x, const char *y)
+{
+    if (way->bytes == 4 && way->arrays > 1)
+        scatter(way, NULL, count, x, y, 4, 2, 1);
+    else if (way->bytes == 4)
+        scatter(way, NULL, count, x, y, 4, 1, 1);
+    else if (way->arrays > 1)
+        scatter(way, NULL, count, x, y, 8, 2, 1);
+    else
+        scatter(way, NULL, count, x, y, 8, 1, 1);
 }
 
 /* ---- parts ------------------------------------------------------------------------------------------------------------ */
@@ -413,27 +452,31 @@ static void scatter_way(const struct cpu_pass *p, const struct own *own, const s
     }
     if (way->arrays > 1)
         y = cpu_chunk_of(p, way->array + 1, i, count, own->numbers[1]);
+    if (way->bits.keys) {
+        scatter_bits(way, count, x, y);
+        return;
+    }
     switch (way->bytes * way->arrays) {
     case 1:
-        scatter(way, digits, count, x, y, 1, 1);
+        scatter(way, digits, count, x, y, 1, 1, 0);
         break;
     case 2:
-        scatter(way, digits, count, x, y, 2, 1);
+        scatter(way, digits, count, x, y, 2, 1, 0);
         break;
     case 4:
-        scatter(way, digits, count, x, y, 4, 1);
+        scatter(way, digits, count, x, y, 4, 1, 0);
         break;
     case 8:
         if (way->arrays > 1)
-            scatter(way, digits, count, x, y, 4, 2);
+            scatter(way, digits, count, x, y, 4, 2, 0);
         else
-            scatter(way, digits, count, x, y, 8, 1);
+            scatter(way, digits, count, x, y, 8, 1, 0);
         break;
     default:
         if (way->arrays > 1)
-            scatter(way, digits, count, x, y, 8, 2);
+            scatter(way, digits, count, x, y, 8, 2, 0);
         else
-            scatter(way, digits, count, x, y, 16, 1);
+            scatter(way, digits, count, x, y, 16, 1, 0);
     }
 }
 
@@ -466,15 +509,27 @@ static void end_way(const struct cpu_pass *p, const struct way *way)
         write_part(way, b, way->head[b], way->next[b] - (way->few ? 0 : b * way->row));
 }
 
+/* Whether no buckets need be made: all goes one way, and they are bits of its first array. */
+static int takes_bits(const struct cpu_pass *p, struct own *own)
+{
+    struct way *way = own->way;
+    way->bits = cpu_pass_bits(p);
+    if (p->level != CPU_AVX512 || p->buckets * way->arrays <= MADE_MOST || own->ways > 1 ||
+        way->array->in != way->bits.keys || way->bytes != way->bits.bytes)
+        way->bits.keys = NULL;
+    return way->bits.keys != NULL;
+}
+
 static void move_part(const struct cpu_pass *p, co_u64 part, struct own *own)
 {
     co_u64 end = cpu_part_begin(p, part + 1);
     co_u32 count;
     for (co_u32 w = 0; w < own->ways; w++)
         begin_way(p, part, &own->way[w]);
+    const int bits = takes_bits(p, own);
     for (co_u64 i = cpu_part_begin(p, part); i < end; i += count) {
         count = end - i < CPU_CHUNK ? (co_u32)(end - i) : CPU_CHUNK;
-        const co_u16 *digits = cpu_chunk_digits(p, i, count, own->digits);
+        const co_u16 *digits = bits ? NULL : cpu_chunk_digits(p, i, count, own->digits);
         for (co_u32 w = 0; w < own->ways; w++)
             scatter_way(p, own, &own->way[w], digits, i, count);
     }
