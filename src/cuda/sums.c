@@ -116,6 +116,12 @@ cohort_status cuda_reduce(cohort_context *context, const struct reduce *r, uint6
         context->backend->fill(context, r->out, s.op == REDUCE_MIN ? 0xff : 0, sizeof *r->out);
     if (status)
         return status;
-    return gpu_launch(context, r->bytes == 8 ? "sums_reduce_64" : "sums_reduce_32",
-                      r->n ? (r->n + s.lead) / (16 / r->bytes) + 1 : 0, &s);
+    const struct gpu_tuning *tuning = gpu_of(context)->tuning;
+    uint64_t turn = (uint64_t)tuning->block * tuning->reduce_chunks * (16 / r->bytes);
+    uint64_t turns = r->n ? (r->n + s.lead) / turn + 1 : 0;
+    uint64_t most = (uint64_t)gpu_of(context)->multiprocessors * tuning->reduce_blocks;
+    if (!turns)
+        return COHORT_OK;
+    return gpu_launch_grid(context, r->bytes == 8 ? "sums_reduce_64" : "sums_reduce_32",
+                           (unsigned)(turns < most ? turns : most), tuning->block, 0, &s);
 }

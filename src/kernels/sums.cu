@@ -5,16 +5,19 @@
  * tile's sum, and later learns what is before the tile (look_back.h); all add it and write. So each entry is read once and
  * written once.
  *
- * Reduce. Lanes take 16 bytes after 16 bytes, warps and blocks add up, a block does one atomic. */
+ * Reduce. Lanes take some chunks of 16 bytes at a time, all on their way at once; warps and blocks add up, a block does one atomic. */
 #include "look_back.h"
 #include "shape/sums.h"
 
 #ifdef COHORT_SIM
-#    define SUMS_CHUNKS SUMS_CHUNKS_SIM
+#    define SUMS_CHUNKS   SUMS_CHUNKS_SIM
+#    define REDUCE_CHUNKS REDUCE_CHUNKS_SIM
 #else
-#    define SUMS_CHUNKS SUMS_CHUNKS_GPU
+#    define SUMS_CHUNKS   SUMS_CHUNKS_GPU
+#    define REDUCE_CHUNKS REDUCE_CHUNKS_GPU
 #endif
-#define SUMS_BLOCKS 3 /* a multiprocessor */
+#define SUMS_BLOCKS    3 /* a multiprocessor: of prefix sums, */
+#define REDUCE_AT_ONCE 4 /* and of reductions, at a time */
 
 CO_INLINE co_u32 sums_ticket(const struct prefix_step *s)
 {

@@ -144,21 +144,33 @@ CO_KERNEL_BOUND(NAME(sums_prefix), struct prefix_step, 256, SUMS_BLOCKS)
     }
 }
 
-CO_KERNEL(NAME(sums_reduce), struct reduce_step)
+/* What the entries of a chunk come to with `most`. all: all of them are there. */
+CO_INLINE co_u64 NAME(reduce_chunk)(const struct reduce_step *s, co_u64 most, co_u128 raw, co_u64 place,
+                                    int all)
+{
+    WORD v[EACH];
+    NAME(chunk_entries)(raw, v);
+    CO_EACH_ITEM (k, EACH) {
+        if (all || place + k - s->lead < s->n)
+            most = reduce_two(s->op, most, v[k]);
+    }
+    return most;
+}
+
+CO_KERNEL_BOUND(NAME(sums_reduce), struct reduce_step, 256, REDUCE_AT_ONCE)
 {
     CO_SHARED(co_u64, warps, SUMS_WARPS);
-    co_u64 places = args->lead + args->n, vectors = places / EACH + (places % EACH != 0);
+    const co_u64 turn = (co_u64)co_threads() * REDUCE_CHUNKS * EACH, places = args->lead + args->n;
     co_u64 most = reduce_none(args->op);
-    CO_EACH_WARP (base, vectors) {
-        co_u64 place = (base + co_lane()) * EACH;
-        WORD v[EACH];
-        int whole = place >= args->lead && place + EACH <= places;
-        NAME(chunk_entries)
-        (NAME(chunk_read)((const WORD *)args->in, args->n, args->lead, place, whole), v);
-        CO_EACH_ITEM (k, EACH) {
-            if (whole || place + k - args->lead < args->n)
-                most = reduce_two(args->op, most, v[k]);
-        }
+    for (co_u64 begin = co_block() * turn; begin < places; begin += co_blocks() * turn) {
+        co_u128 raw[REDUCE_CHUNKS];
+        co_u64 first = begin + co_thread() * EACH;
+        int whole = begin >= args->lead && begin + turn <= places;
+        CO_EACH_ITEM (c, REDUCE_CHUNKS)
+            raw[c] = NAME(chunk_read)((const WORD *)args->in, args->n, args->lead,
+                                      first + c * co_threads() * EACH, whole);
+        CO_EACH_ITEM (c, REDUCE_CHUNKS)
+            most = NAME(reduce_chunk)(args, most, raw[c], first + c * co_threads() * EACH, whole);
     }
     reduce_block(args, most, warps);
 }

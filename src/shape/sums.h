@@ -11,6 +11,12 @@
 #define SUMS_CHUNKS_SIM 1u
 #define SUMS_WARPS      8u /* of a block, at most */
 
+/* Of a reduction: chunks that a lane asks for at a time, and blocks a multiprocessor, at most. */
+#define REDUCE_CHUNKS_GPU 4u
+#define REDUCE_CHUNKS_SIM 2u
+#define REDUCE_BLOCKS_GPU 64u
+#define REDUCE_BLOCKS_SIM 2u
+
 struct prefix_step {
     const void *in;
     void *out;
