@@ -25,6 +25,7 @@ struct plan {
     struct sort_array array[SORT_ARRAYS];
     unsigned arrays;
     unsigned key_bytes, key_passes, passes;
+    int few; /* entries: they have smaller tiles */
     unsigned shift[SORT_PASSES], bits[SORT_PASSES];
     uint64_t tiles;
     co_u64 *bins;
@@ -98,8 +99,8 @@ static unsigned tile_of(const struct gpu *g, enum sort_kind kind)
 static unsigned shared_of(const struct gpu *g, enum sort_kind kind)
 {
     unsigned warps = g->tuning->sort_threads[kind] / 32;
-    return tile_of(g, kind) * (kind == SORT_KEYS_32 ? 4 : 8) + SORT_DIGITS * (8 + warps * 4 + 4 + 4) +
-           SORT_DIGITS / 32 * 4 + 4;
+    return tile_of(g, kind) * (kind == SORT_KEYS_32 || kind == SORT_FEW_32 ? 4 : 8) +
+           SORT_DIGITS * (8 + warps * 4 + 4 + 4) + SORT_DIGITS / 32 * 4 + 4;
 }
 
 /* The kernel of a pass by keys or by segments: no columns, one of 4 bytes beside numbers of 4 where a block may have the memory, or
@@ -107,13 +108,13 @@ static unsigned shared_of(const struct gpu *g, enum sort_kind kind)
 static enum sort_kind kind_of(const struct gpu *g, const struct plan *p, int by_keys)
 {
     int wide = by_keys && p->key_bytes == 8;
+    enum sort_kind pair = p->few ? SORT_FEW_PAIR_32 : SORT_PAIR_32;
     if (p->arrays == 1)
-        return wide ? SORT_KEYS_64 : SORT_KEYS_32;
+        return wide ? SORT_KEYS_64 : p->few ? SORT_FEW_32 : SORT_KEYS_32;
     if (wide)
         return SORT_COLUMNS_64;
-    return p->arrays == 2 && p->array[by_keys ? 1 : 0].bytes == 4 &&
-                   shared_of(g, SORT_PAIR_32) <= g->shared_most
-               ? SORT_PAIR_32
+    return p->arrays == 2 && p->array[by_keys ? 1 : 0].bytes == 4 && shared_of(g, pair) <= g->shared_most
+               ? pair
                : SORT_COLUMNS_32;
 }
 
@@ -124,16 +125,28 @@ static uint64_t tiles_of(cohort_context *context, const struct plan *p, uint64_t
     return n / tile + (n % tile != 0);
 }
 
-/* Passes over segments may have other tiles than those over keys. */
+/* Passes over segments may have other tiles than those over keys. More entries have no fewer, so that no less memory does for them. */
+static uint64_t most_tiles(cohort_context *context, struct plan *p, uint64_t n)
+{
+    uint64_t few = gpu_of(context)->tuning->sort_few, most = 0;
+    for (int by_keys = 0; by_keys < 2; by_keys++) {
+        p->few = 1;
+        uint64_t tiles = tiles_of(context, p, n < few ? n : few, by_keys);
+        most = tiles > most ? tiles : most;
+        p->few = n <= few;
+        tiles = tiles_of(context, p, n, by_keys);
+        most = tiles > most ? tiles : most;
+    }
+    return most;
+}
+
 static void make_plan(cohort_context *context, struct plan *p, struct room *room, const struct sort *s)
 {
     memset(p, 0, sizeof *p);
     p->key_bytes = s->order <= COHORT_ORDER_F32 ? 4 : 8;
     passes(p, s);
     arrays(p, room, s);
-    uint64_t tiles = tiles_of(context, p, s->n, 1), others = tiles_of(context, p, s->n, 0);
-    if (others > tiles)
-        tiles = others;
+    uint64_t tiles = most_tiles(context, p, s->n);
     p->plan = take(room, p->passes * sizeof *p->plan);
     uint64_t begin = room->bytes;
     p->cleared = p->bins = take(room, p->passes * SORT_DIGITS * sizeof(co_u64));
@@ -171,7 +184,8 @@ static cohort_status count(cohort_context *context, const struct plan *p, const 
         step.mask[i - first] = (1u << p->bits[i]) - 1;
     }
     uint64_t vectors = (s->n + step.lead) / (16 / a->bytes) + 1, block = g->tuning->block;
-    uint64_t blocks = vectors / block + 1, most = (uint64_t)g->multiprocessors * 16;
+    uint64_t blocks = vectors / (block * SORT_CHUNKS * SORT_TURNS) + 1;
+    uint64_t most = (uint64_t)g->multiprocessors * SORT_COUNTS;
     return gpu_launch_grid(context, a->bytes == 8 ? "sort_count_64" : "sort_count_32",
                            (unsigned)(blocks < most ? blocks : most), (unsigned)block, 0, &step);
 }
@@ -189,8 +203,9 @@ static void order_arrays(struct sort_step *step, const struct plan *p, int by_ke
 
 static cohort_status pass(cohort_context *context, const struct plan *p, const struct sort *s, unsigned i)
 {
-    static const char *const kernels[] = {"sort_pass_32", "sort_pass_64", "sort_pair_32", "sort_columns_32",
-                                          "sort_columns_64"};
+    static const char *const kernels[] = {"sort_pass_32",    "sort_pass_64",    "sort_pair_32",
+                                          "sort_columns_32", "sort_columns_64", "sort_few_32",
+                                          "sort_few_pair_32"};
     int by_keys = i < p->key_passes;
     struct sort_step step = {.n = s->n,
                              .order = s->order,

@@ -10,7 +10,7 @@
  * ranks its entries row by row, and puts them in order in shared memory; a lane a digit learns what is before the tile; and
  * the tile is written in runs of equal digits. Columns follow: each is put in order in shared memory by the places that
  * the keys got, and written as they were. One column of 4 bytes beside numbers of 4 goes the same way at the same time: a lane has both
- * in registers from the begin, so no places need to be remembered.
+ * in registers from the begin, so no places need to be remembered. Few entries have smaller tiles, so that every multiprocessor gets some.
  *
  * Segments. Each entry gets the number of its segment, as a column; after the passes over keys there are passes over that. */
 #include "look_back.h"
@@ -21,10 +21,12 @@ enum { SORT_I32 = 2, SORT_F32 = 3, SORT_I64 = 5, SORT_F64 = 6 }; /* of cohort_or
 #ifdef COHORT_SIM
 #    define SORT_THREADS      SORT_THREADS_SIM
 #    define SORT_THREADS_PAIR SORT_THREADS_SIM
+#    define SORT_THREADS_FEW  SORT_THREADS_SIM
 #    define SORT_ITEMS_OF(x)  SORT_ITEMS_SIM
 #else
 #    define SORT_THREADS      SORT_THREADS_GPU
 #    define SORT_THREADS_PAIR SORT_THREADS_PAIR_GPU
+#    define SORT_THREADS_FEW  SORT_THREADS_FEW_GPU
 #    define SORT_ITEMS_OF(x)  x##_GPU
 #endif
 #define SORT_ITEMS_MOST 32
@@ -257,6 +259,19 @@ CO_KERNEL_BOUND(sort_pair_32, struct sort_step, SORT_THREADS_PAIR, SORT_BLOCKS_P
 {
     CO_SHARED_DYNAMIC(co_u8, memory);
     sort_tile_32(args, memory, SORT_THREADS_PAIR, SORT_ITEMS_OF(SORT_ITEMS_PAIR), 4, SORT_PAIR);
+}
+
+/* Of few entries: smaller tiles, so that all multiprocessors have some. */
+CO_KERNEL_BOUND(sort_few_32, struct sort_step, SORT_THREADS_FEW, SORT_BLOCKS_FEW)
+{
+    CO_SHARED_DYNAMIC(co_u8, memory);
+    sort_tile_32(args, memory, SORT_THREADS_FEW, SORT_ITEMS_OF(SORT_ITEMS_FEW), 4, SORT_ALONE);
+}
+
+CO_KERNEL_BOUND(sort_few_pair_32, struct sort_step, SORT_THREADS_FEW, SORT_BLOCKS_FEW)
+{
+    CO_SHARED_DYNAMIC(co_u8, memory);
+    sort_tile_32(args, memory, SORT_THREADS_FEW, SORT_ITEMS_OF(SORT_ITEMS_FEW), 4, SORT_PAIR);
 }
 
 #define WIDE               1

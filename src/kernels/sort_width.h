@@ -31,29 +31,40 @@ CO_INLINE co_u32 NAME(sort_digit)(WORD number, co_u32 shift, co_u32 mask)
 
 /* ---- how many entries have each digit, of all passes ------------------------------------------------------------------- */
 
+/* A digit of each pass of a chunk's entries. all: all of them are there. */
+CO_INLINE void NAME(sort_count_chunk)(const struct sort_count_step *s, co_u32 *bins, co_u128 raw,
+                                      co_u64 place, int all)
+{
+    WORD v[EACH];
+    NAME(chunk_entries)(raw, v);
+    CO_EACH_ITEM (k, EACH) {
+        if (s->by_keys)
+            v[k] = NAME(sort_number)(s->order, s->descending, v[k]);
+    }
+    for (co_u32 p = 0; p < s->passes; p++) {
+        CO_EACH_ITEM (k, EACH) {
+            if (all || place + k - s->lead < s->n)
+                co_add32(bins + p * SORT_DIGITS + NAME(sort_digit)(v[k], s->shift[p], s->mask[p]), 1);
+        }
+    }
+}
+
 CO_KERNEL(NAME(sort_count), struct sort_count_step)
 {
     CO_SHARED(co_u32, bins, SORT_COUNTED * SORT_DIGITS);
-    co_u64 places = args->lead + args->n, vectors = places / EACH + (places % EACH != 0);
+    const co_u64 turn = (co_u64)co_threads() * SORT_CHUNKS * EACH, places = args->lead + args->n;
     for (co_u32 b = co_thread(); b < args->passes * SORT_DIGITS; b += co_threads())
         co_write32(bins + b, 0);
     co_block_sync();
-    CO_EACH_WARP (base, vectors) {
-        co_u64 place = (base + co_lane()) * EACH;
-        WORD v[EACH];
-        int whole = place >= args->lead && place + EACH <= places;
-        NAME(chunk_entries)(NAME(chunk_read)((const WORD *)args->keys, args->n, args->lead, place, whole), v);
-        CO_EACH_ITEM (k, EACH) {
-            if (args->by_keys)
-                v[k] = NAME(sort_number)(args->order, args->descending, v[k]);
-        }
-        for (co_u32 p = 0; p < args->passes; p++) {
-            CO_EACH_ITEM (k, EACH) {
-                if (whole || place + k - args->lead < args->n)
-                    co_add32(bins + p * SORT_DIGITS + NAME(sort_digit)(v[k], args->shift[p], args->mask[p]),
-                             1);
-            }
-        }
+    for (co_u64 begin = co_block() * turn; begin < places; begin += co_blocks() * turn) {
+        co_u128 raw[SORT_CHUNKS];
+        co_u64 first = begin + co_thread() * EACH;
+        int whole = begin >= args->lead && begin + turn <= places;
+        CO_EACH_ITEM (c, SORT_CHUNKS)
+            raw[c] = NAME(chunk_read)((const WORD *)args->keys, args->n, args->lead,
+                                      first + c * co_threads() * EACH, whole);
+        CO_EACH_ITEM (c, SORT_CHUNKS)
+            NAME(sort_count_chunk)(args, bins, raw[c], first + c * co_threads() * EACH, whole);
     }
     co_block_sync();
     for (co_u32 b = co_thread(); b < args->passes * SORT_DIGITS; b += co_threads()) {

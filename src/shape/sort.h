@@ -14,8 +14,18 @@
 #define SORT_PASSES     12u /* at most: 8 of keys, 4 of segments */
 #define SORT_ARRAYS     19u /* keys, columns, permutation, segments */
 
-/* The passes: of numbers of 4 and 8 bytes alone, of 4 with one column of 4, of either with any columns. */
-enum sort_kind { SORT_KEYS_32, SORT_KEYS_64, SORT_PAIR_32, SORT_COLUMNS_32, SORT_COLUMNS_64, SORT_KINDS };
+/* The passes: of numbers of 4 and 8 bytes alone, of 4 with one column of 4, of either with any columns; of few numbers of 4, and with one
+ * column of 4. */
+enum sort_kind {
+    SORT_KEYS_32,
+    SORT_KEYS_64,
+    SORT_PAIR_32,
+    SORT_COLUMNS_32,
+    SORT_COLUMNS_64,
+    SORT_FEW_32,
+    SORT_FEW_PAIR_32,
+    SORT_KINDS
+};
 
 /* Entries a lane, threads of a block, and blocks a multiprocessor. */
 #define SORT_ITEMS_32_GPU         32u
@@ -23,12 +33,20 @@ enum sort_kind { SORT_KEYS_32, SORT_KEYS_64, SORT_PAIR_32, SORT_COLUMNS_32, SORT
 #define SORT_ITEMS_PAIR_GPU       23u
 #define SORT_ITEMS_COLUMNS_32_GPU 18u
 #define SORT_ITEMS_COLUMNS_64_GPU 16u
+#define SORT_ITEMS_FEW_GPU        16u
 #define SORT_ITEMS_SIM            4u
 #define SORT_THREADS_GPU          384u
 #define SORT_THREADS_PAIR_GPU     512u
+#define SORT_THREADS_FEW_GPU      512u
 #define SORT_THREADS_SIM          64u
 #define SORT_BLOCKS               3
 #define SORT_BLOCKS_PAIR          2
+#define SORT_BLOCKS_FEW           2
+
+/* Of a count: chunks of 16 bytes that a lane asks for at a time, turns that a block takes at least, and blocks a multiprocessor, at most. */
+#define SORT_CHUNKS 2u
+#define SORT_TURNS  2u
+#define SORT_COUNTS 16u
 
 enum { SORT_IN = 0, SORT_OUT = 1, SORT_OTHER = 2 };
 
