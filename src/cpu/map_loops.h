@@ -78,6 +78,26 @@ struct cpu_range {
     struct cpu_list list;
 };
 
+#if CPU_LEVEL >= 512
+/* co_hash of eight keys. */
+CO_INLINE __m512i cpu_hash(__m512i keys, __m512i seed)
+{
+    __m512i h = _mm512_xor_si512(keys, seed);
+    h = _mm512_mullo_epi64(_mm512_xor_si512(h, _mm512_srli_epi64(h, 30)),
+                           _mm512_set1_epi64((long long)0xbf58476d1ce4e5b9ull));
+    h = _mm512_mullo_epi64(_mm512_xor_si512(h, _mm512_srli_epi64(h, 27)),
+                           _mm512_set1_epi64((long long)0x94d049bb133111ebull));
+    return _mm512_xor_si512(h, _mm512_srli_epi64(h, 31));
+}
+
+/* The first buckets of the pages that eight hashes choose. */
+CO_INLINE __m512i cpu_page(__m512i hash, __m512i pages, __m128i shift)
+{
+    return _mm512_sll_epi64(_mm512_srli_epi64(_mm512_mul_epu32(_mm512_srli_epi64(hash, 32), pages), 32),
+                            shift);
+}
+#endif
+
 /* homes of a group, by its hashes. A product of halves is one instruction, which the compiler does not see. */
 CO_INLINE void cpu_homes(struct cpu_starts *restrict starts, co_u32 pages, co_u64 mask, unsigned shift)
 {
@@ -86,9 +106,8 @@ CO_INLINE void cpu_homes(struct cpu_starts *restrict starts, co_u32 pages, co_u6
     const __m128i by = _mm_cvtsi32_si128((int)shift);
     for (int i = 0; i < CPU_GROUP; i += 8) {
         __m512i h = _mm512_loadu_si512(starts->hash + i),
-                page = _mm512_srli_epi64(_mm512_mul_epu32(_mm512_srli_epi64(h, 32), many), 32);
-        page = _mm512_add_epi64(_mm512_sll_epi64(page, by), _mm512_and_si512(h, inside));
-        _mm512_storeu_si512(starts->home + i, _mm512_slli_epi64(page, 5));
+                at = _mm512_add_epi64(cpu_page(h, many, by), _mm512_and_si512(h, inside));
+        _mm512_storeu_si512(starts->home + i, _mm512_slli_epi64(at, 5));
     }
 #elif CPU_LEVEL >= 2
     const __m256i many = _mm256_set1_epi64x((long long)pages), inside = _mm256_set1_epi64x((long long)mask);

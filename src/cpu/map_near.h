@@ -14,8 +14,8 @@
 
 #define AT_ONCE (CO_MAP_SLOT_BITS == 128 ? 8 : 16) /* keys */
 
-/* Where the keys of a group look when they have seen `round` pairs; 1 if one of the keys is none of the buckets'. It is co_hash, and a walk of
- * device/map.h, of eight at a time. */
+/* Where the keys of a group look when they have seen `round` pairs: so many steps from home. 1 if one of the keys is none of the
+ * buckets'. */
 CO_INLINE unsigned MAP(near_homes)(const struct cpu_range *c, const KEY *keys, co_u32 round, co_u32 *home)
 {
     const cohort_map_view *m = &c->b->view;
@@ -26,24 +26,15 @@ CO_INLINE unsigned MAP(near_homes)(const struct cpu_range *c, const KEY *keys, c
     __mmask8 side = 0;
 #pragma GCC unroll 4
     for (int i = 0; i < CPU_GROUP; i += 8) {
-        __m512i h = sizeof(KEY) == 8 ? _mm512_loadu_si512(keys + i)
-                                     : _mm512_cvtepu32_epi64(_mm256_loadu_si256((const void *)(keys + i)));
-        side |= _mm512_cmpge_epu64_mask(h, _mm512_set1_epi64((long long)ERASED_KEY));
-        h = _mm512_xor_si512(h, seed);
-        h = _mm512_mullo_epi64(_mm512_xor_si512(h, _mm512_srli_epi64(h, 30)),
-                               _mm512_set1_epi64((long long)0xbf58476d1ce4e5b9ull));
-        h = _mm512_mullo_epi64(_mm512_xor_si512(h, _mm512_srli_epi64(h, 27)),
-                               _mm512_set1_epi64((long long)0x94d049bb133111ebull));
-        h = _mm512_xor_si512(h, _mm512_srli_epi64(h, 31));
-        __m512i at = h;
-        if (round)
-            at =
-                _mm512_add_epi64(at, _mm512_mul_epu32(_mm512_or_si512(_mm512_srli_epi64(h, 16), odd), times));
+        const __m512i eight = sizeof(KEY) == 8
+                                  ? _mm512_loadu_si512(keys + i)
+                                  : _mm512_cvtepu32_epi64(_mm256_loadu_si256((const void *)(keys + i))),
+                      hash = cpu_hash(eight, seed), step = _mm512_or_si512(_mm512_srli_epi64(hash, 16), odd);
+        side |= _mm512_cmpge_epu64_mask(eight, _mm512_set1_epi64((long long)ERASED_KEY));
+        __m512i at = round ? _mm512_add_epi64(hash, _mm512_mul_epu32(step, times)) : hash;
         at = _mm512_and_si512(at, inside);
-        if (m->pages > 1) {
-            __m512i page = _mm512_srli_epi64(_mm512_mul_epu32(_mm512_srli_epi64(h, 32), many), 32);
-            at = _mm512_add_epi64(at, _mm512_sll_epi64(page, by));
-        }
+        if (m->pages > 1)
+            at = _mm512_add_epi64(at, cpu_page(hash, many, by));
         _mm256_store_si256((void *)(home + i), _mm512_cvtepi64_epi32(_mm512_slli_epi64(at, 5)));
     }
     return side != 0;
