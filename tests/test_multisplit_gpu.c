@@ -160,6 +160,31 @@ static void stalled_splits(struct test *t)
     in_schedules(t, test_scale(t, 40, 300, 1500), split_work);
 }
 
+/* Pairs of 4 + 4 bytes, whose keys and payload go through a tile in turn; and of so many that words of look-back are long. */
+static void pairs_work(struct test *t)
+{
+    const cohort_fn_kind kinds[] = {COHORT_FN_MODULO, COHORT_FN_RANGES, COHORT_FN_DELTA};
+    for (int method = COHORT_SPLIT_BLOCK; method <= COHORT_SPLIT_RESERVED; method++) {
+        struct split_plan p = split_plan(1 + test_below(t, 1100), 33 + test_below(t, 224));
+        p.kind = kinds[test_below(t, 3)];
+        p.pattern = (enum key_pattern)test_below(t, KEY_PATTERNS);
+        p.method = (cohort_split_method)method;
+        p.unordered = method == COHORT_SPLIT_RESERVED;
+        p.keys_out = p.unordered || test_below(t, 8) != 0;
+        if (p.unordered || test_below(t, 4) == 0)
+            p.permutation_bytes = 4;
+        else
+            p.columns = 1;
+        p.width[0] = 4;
+        split_do(t, &p);
+    }
+}
+
+static void stalled_pairs(struct test *t)
+{
+    in_schedules(t, test_scale(t, 40, 300, 1500), pairs_work);
+}
+
 static void stalled_sums(struct test *t)
 {
     in_schedules(t, test_scale(t, 150, 1000, 10000), few_tiles_of_sums);
@@ -545,6 +570,7 @@ static void deferred(struct test *t)
 
 const struct test_case test_cases[] = {
     {"stalled_splits", stalled_splits, TEST_ON_SIM | TEST_NO_CONTEXT},
+    {"stalled_pairs", stalled_pairs, TEST_ON_SIM | TEST_NO_CONTEXT},
     {"short_runs", short_runs, 0},
     {"one_tile", one_tile, 0},
     {"tiles_together", tiles_together, 0},

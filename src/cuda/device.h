@@ -33,7 +33,7 @@ struct gpu_tuning {
     unsigned build_repeats; /* entries of a sample whose key came before it, from which on no page is built */
     unsigned sort_threads[7]; /* of a block, of each sort_kind of shape/sort.h, */
     unsigned sort_items[7];   /* and entries a lane */
-    uint64_t sort_short;      /* of fewer entries the look-back has words of 32 bits; at most 2^30 */
+    uint64_t sort_short;      /* of fewer entries a look-back has words of 32 bits; at most 2^30 */
     uint64_t sort_few;        /* up to so many entries tiles are smaller */
     uint64_t ledger;          /* entries of a ledger of additions, a power of two */
     uint64_t ledger_batch;    /* entries of a batch that gets one, at least */
@@ -65,13 +65,15 @@ struct split_tuning {
     unsigned architecture;
     unsigned buckets, widest, columns; /* SPLIT_COLUMNS does for the other kinds too */
     unsigned bits, items, threads;     /* of the instance; the end of multisplit.cu lists them */
-    unsigned spans; /* a multiprocessor: a multiple of what it has of blocks at a time, of either launch */
-    unsigned two;   /* there are instances that leave runs in tiles, and that gather them */
+    unsigned
+        spans; /* a multiprocessor: a multiple of what it has of blocks at a time, of either launch; 0: it is not for spans */
+    unsigned two; /* there are instances that leave runs in tiles, and that gather them */
 };
 
-/* NULL: there is none for so many buckets. two: one that leaves and gathers runs. */
+/* NULL: there is none for so many buckets. two: one that leaves and gathers runs. by_spans: one that has spans. */
 const struct split_tuning *split_tuning_for(const struct cuda_driver *driver, unsigned architecture,
-                                            unsigned buckets, unsigned widest, unsigned kind, unsigned two);
+                                            unsigned buckets, unsigned widest, unsigned kind, unsigned two,
+                                            int by_spans);
 
 struct gpu;
 

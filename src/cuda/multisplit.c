@@ -7,7 +7,9 @@
 #include "shape/split_direct.h"
 #include "split.h"
 
-#define SPLIT_COUNT_BLOCKS 8u     /* a multiprocessor */
+#define SPLIT_COUNT_BLOCKS 8u /* a multiprocessor */
+#define FAR_BUCKETS        192u
+#define FAR_PAIRS          (1ull << 26)
 #define SPLIT_SHARED_BINS  49152u /* buckets below which a block counts them in words of its shared memory */
 
 /* ---- counts ------------------------------------------------------------------------------------------------------------ */
@@ -98,10 +100,22 @@ static const struct method methods[] = {
     {"DIGITS", SPLIT_DIGITS_BUCKETS, split_by_digits},
 };
 
+/* Keys with 4 bytes that go along, so many, and into so many buckets, that looking back costs less than counting by spans. */
+static int is_far(const struct split *s)
+{
+    unsigned others = s->permutation ? s->permutation_bytes : 0;
+    for (unsigned c = 0; c < s->columns; c++)
+        others += s->column[c].out ? s->column[c].bytes : 0;
+    return s->fn.buckets > FAR_BUCKETS && s->n >= FAR_PAIRS && s->key_bytes == 4 && others == 4 &&
+           !split_can_fail(&s->fn) && pass_is_cheap(s->fn.kind, 4);
+}
+
 static cohort_split_method best(const struct split *s)
 {
     if (s->fn.buckets > 256)
         return COHORT_SPLIT_DIGITS;
+    if (!s->unordered && is_far(s))
+        return COHORT_SPLIT_LOOK_BACK;
     return s->unordered && s->fn.buckets > 16 ? COHORT_SPLIT_RESERVED : COHORT_SPLIT_BLOCK;
 }
 

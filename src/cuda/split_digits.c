@@ -64,7 +64,7 @@ static unsigned may_gather(cohort_context *context, const struct split *s, const
     const struct split_tuning *t[2];
     for (int p = 0; p < 2; p++)
         t[p] = split_tuning_for(g->driver, g->architecture, p ? high : low, others ? 8 : 4,
-                                others ? SPLIT_TWINS : SPLIT_ALONE, 1);
+                                others ? SPLIT_TWINS : SPLIT_ALONE, 1, 0);
     return t[0] && t[0] == t[1];
 }
 

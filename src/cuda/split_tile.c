@@ -151,7 +151,7 @@ static void plan_table(cohort_context *context, struct pass *p, struct arena *ar
     if (split_is_ticketed(step))
         step->tickets = take(arena, sizeof *step->tickets);
     if (step->way == SPLIT_BY_LOOK_BACK && p->role == SPLIT_WHOLE)
-        step->before = take(arena, step->spans * buckets * sizeof *step->before);
+        step->before = take(arena, step->spans * buckets * (p->tuning->columns == SPLIT_IN_TURN ? 4 : 8));
     else if (step->way == SPLIT_BY_RESERVING)
         step->before = take(arena, buckets * sizeof *step->before);
     else if (step->way == SPLIT_IN_TILES)
@@ -175,14 +175,22 @@ unsigned tile_kind(const struct pass *p)
     return step->parts == 2 && step->part[1].bytes == 4 ? SPLIT_TWINS : SPLIT_COLUMNS;
 }
 
+/* The same, and whether pairs go in turn: of fewer entries than words of 32 bits can tell of. */
+static unsigned kind_of_instance(const struct gpu *g, const struct pass *p)
+{
+    unsigned kind = tile_kind(p);
+    return kind == SPLIT_TWINS && p->role == SPLIT_WHOLE && p->step.n < g->tuning->sort_short ? SPLIT_IN_TURN
+                                                                                              : kind;
+}
+
 cohort_status tile_plan(cohort_context *context, struct pass *p, struct arena *arena)
 {
     const struct gpu *g = gpu_of(context);
     struct split_step *step = &p->step;
     p->form = tile_numbers(step, arena);
     p->tuning = split_tuning_for(g->driver, g->architecture, step->buckets,
-                                 p->form == SPLIT_LOOSE ? 8 : pass_widest(step), tile_kind(p),
-                                 p->role != SPLIT_WHOLE);
+                                 p->form == SPLIT_LOOSE ? 8 : pass_widest(step), kind_of_instance(g, p),
+                                 p->role != SPLIT_WHOLE, step->way == SPLIT_BY_SPANS);
     if (!p->tuning)
         return context_fail(context, COHORT_UNSUPPORTED, "a tile of a split does not do %u buckets",
                             step->buckets);
@@ -207,13 +215,15 @@ static cohort_status tally(cohort_context *context, const struct pass *p)
 cohort_status tile_launch(cohort_context *context, const struct pass *p, const char *what, uint64_t tiles)
 {
     static const char *const forms[] = {"field", "loose", "ranged", "test", "remainder", "searched"};
-    static const char *const kinds[] = {"keys", "columns", "twins"};
+    static const char *const kinds[] = {"keys", "columns", "twins", "turns"};
     static const char *const roles[] = {"", "_leaves", "_gathers"};
     const struct split_tuning *t = p->tuning;
     unsigned shared = split_layout(t->bits, t->items, t->threads, t->widest).end;
     char name[64];
     snprintf(name, sizeof name, "%s_%s_%u_%u_%ux%u_%s%s", what, kinds[t->columns], t->widest, t->bits,
              t->items, t->threads, forms[p->form], roles[p->role]);
+    if (t->columns == SPLIT_IN_TURN)
+        shared += split_place_words(t->items) * t->threads * 4;
     if (p->role == SPLIT_LEAVES)
         shared += p->step.runs.buckets * 4;
     return gpu_launch_grid(context, name, (unsigned)tiles, t->threads, shared, &p->step);

@@ -94,30 +94,35 @@ static const struct split_tuning splits[] = {
     {"cuda", 80, 4, 4, 0, 2, 32, 384, 24, 0},    {"cuda", 80, 64, 4, 0, 6, 32, 384, 24, 1},
     {"cuda", 80, 256, 4, 0, 8, 32, 384, 24, 0},  {"cuda", 80, 2048, 4, 0, 11, 28, 256, 8, 0},
     {"cuda", 80, 32, 8, 2, 6, 16, 384, 24, 0},   {"cuda", 80, 64, 8, 2, 6, 20, 512, 16, 1},
-    {"cuda", 80, 256, 8, 2, 8, 27, 384, 24, 0},  {"cuda", 80, 256, 4, 1, 8, 18, 320, 24, 0},
-    {"cuda", 80, 256, 8, 1, 8, 14, 320, 24, 0},  {"cuda", 80, 2048, 4, 1, 11, 17, 320, 8, 0},
-    {"cuda", 80, 2048, 8, 1, 11, 14, 256, 8, 0}, {"sim", 0, 4, 4, 0, 2, 4, 64, 2, 0},
-    {"sim", 0, 32, 4, 0, 5, 4, 64, 2, 1},        {"sim", 0, 256, 8, 2, 8, 3, 64, 2, 1},
-    {"sim", 0, 2048, 8, 2, 11, 3, 64, 2, 0},     {"sim", 0, 256, 4, 1, 8, 3, 64, 2, 0},
-    {"sim", 0, 256, 8, 1, 8, 3, 64, 2, 0},       {"sim", 0, 2048, 4, 1, 11, 3, 64, 2, 0},
-    {"sim", 0, 2048, 8, 1, 11, 3, 64, 2, 0},
+    {"cuda", 80, 192, 4, 3, 8, 24, 512, 16, 0},  {"cuda", 80, 256, 4, 3, 8, 26, 512, 0, 0},
+    {"cuda", 80, 256, 4, 3, 8, 24, 512, 16, 0},  {"cuda", 80, 256, 8, 2, 8, 27, 384, 24, 0},
+    {"cuda", 80, 256, 4, 1, 8, 18, 320, 24, 0},  {"cuda", 80, 256, 8, 1, 8, 14, 320, 24, 0},
+    {"cuda", 80, 2048, 4, 1, 11, 17, 320, 8, 0}, {"cuda", 80, 2048, 8, 1, 11, 14, 256, 8, 0},
+    {"sim", 0, 4, 4, 0, 2, 4, 64, 2, 0},         {"sim", 0, 32, 4, 0, 5, 4, 64, 2, 1},
+    {"sim", 0, 32, 8, 2, 8, 3, 64, 2, 1},        {"sim", 0, 256, 4, 3, 8, 3, 64, 2, 0},
+    {"sim", 0, 256, 8, 2, 8, 3, 64, 2, 1},       {"sim", 0, 2048, 8, 2, 11, 3, 64, 2, 0},
+    {"sim", 0, 256, 4, 1, 8, 3, 64, 2, 0},       {"sim", 0, 256, 8, 1, 8, 3, 64, 2, 0},
+    {"sim", 0, 2048, 4, 1, 11, 3, 64, 2, 0},     {"sim", 0, 2048, 8, 1, 11, 3, 64, 2, 0},
 };
 
 static int is_for(const struct split_tuning *t, const struct cuda_driver *driver, unsigned architecture,
                   unsigned buckets, unsigned widest, unsigned kind)
 {
     return strcmp(t->driver, driver->name) == 0 && t->architecture <= architecture && t->buckets >= buckets &&
-           t->widest >= widest && (t->columns == kind || t->columns == SPLIT_COLUMNS);
+           t->widest >= widest &&
+           (t->columns == kind || t->columns == SPLIT_COLUMNS ||
+            (kind == SPLIT_IN_TURN && t->columns == SPLIT_TWINS));
 }
 
 const struct split_tuning *split_tuning_for(const struct cuda_driver *driver, unsigned architecture,
-                                            unsigned buckets, unsigned widest, unsigned kind, unsigned two)
+                                            unsigned buckets, unsigned widest, unsigned kind, unsigned two,
+                                            int by_spans)
 {
     const struct split_tuning *best = NULL;
     for (size_t i = 0; i < sizeof splits / sizeof *splits; i++) {
         const struct split_tuning *t = &splits[i];
         if (is_for(t, driver, architecture, buckets, widest, kind) && t->two >= two &&
-            (!best || t->architecture > best->architecture))
+            (t->spans || !by_spans) && (!best || t->architecture > best->architecture))
             best = t;
     }
     return best;

@@ -11,7 +11,7 @@
  * (split_digits.h). Or no count: runs in tiles, which a second split gathers (split_gather.h). */
 #include "kernels/split_digits.h"
 #include "kernels/split_outcome.h"
-#include "kernels/split_tile.h"
+#include "kernels/split_pairs.h"
 
 /* ---- count ------------------------------------------------------------------------------------------------------------- */
 
@@ -368,7 +368,9 @@ CO_INLINE void split_place(const struct split_step *s, co_u8 *memory, struct spl
     co_u32 stop = (co_u32)((n + size - 1) / size), tile = split_tile_of_block(s, &r);
     if (shape.role != SPLIT_LEAVES && co_block() == 0)
         split_outcome(s);
-    if (tile < stop)
+    if (tile < stop && shape.columns == SPLIT_IN_TURN)
+        split_pairs(s, &r, n, tile, shape);
+    else if (tile < stop)
         split_tile(s, &r, n, tile, shape);
 }
 
@@ -399,6 +401,10 @@ CO_INLINE void split_place(const struct split_step *s, co_u8 *memory, struct spl
     SPLIT_PLACE(twins, 2, 8, bits, items, threads, blocks, field, SPLIT_FIELD)   \
     SPLIT_PLACE(twins, 2, 8, bits, items, threads, blocks, ranged, SPLIT_RANGED) \
     SPLIT_PLACE(twins, 2, 8, bits, items, threads, blocks, remainder, SPLIT_REMAINDER)
+#define SPLIT_TURNS(bits, items, threads, blocks)                                \
+    SPLIT_PLACE(turns, 3, 4, bits, items, threads, blocks, field, SPLIT_FIELD)   \
+    SPLIT_PLACE(turns, 3, 4, bits, items, threads, blocks, ranged, SPLIT_RANGED) \
+    SPLIT_PLACE(turns, 3, 4, bits, items, threads, blocks, remainder, SPLIT_REMAINDER)
 #define SPLIT_NARROW(bits, items, threads, blocks)                                 \
     SPLIT_PLACE(columns, 1, 4, bits, items, threads, blocks, field, SPLIT_FIELD)   \
     SPLIT_PLACE(columns, 1, 4, bits, items, threads, blocks, ranged, SPLIT_RANGED) \
@@ -415,6 +421,7 @@ SPLIT_PLACE(keys, 0, 4, 5, 4, 64, 1, test, SPLIT_TEST)
 SPLIT_TWO(keys, 0, 4, 5, 4, 64, 1)
 SPLIT_PAIRS(8, 3, 64, 1)
 SPLIT_TWO(twins, 2, 8, 8, 3, 64, 1)
+SPLIT_TURNS(8, 3, 64, 1)
 SPLIT_PLACE(twins, 2, 8, 8, 3, 64, 1, test, SPLIT_TEST)
 SPLIT_PLACE(twins, 2, 8, 11, 3, 64, 1, field, SPLIT_FIELD)
 SPLIT_NARROW(8, 3, 64, 1)
@@ -435,6 +442,8 @@ SPLIT_PLACE(twins, 2, 8, 6, 16, 384, 3, test, SPLIT_TEST)
 SPLIT_PAIRS(6, 20, 512, 2)
 SPLIT_TWO(twins, 2, 8, 6, 20, 512, 2)
 SPLIT_PAIRS(8, 27, 384, 2)
+SPLIT_TURNS(8, 24, 512, 2)
+SPLIT_TURNS(8, 26, 512, 2)
 SPLIT_NARROW(8, 18, 320, 2)
 SPLIT_PLACE(columns, 1, 4, 8, 18, 320, 2, test, SPLIT_TEST)
 SPLIT_PLACE(columns, 1, 4, 11, 17, 320, 2, field, SPLIT_FIELD)

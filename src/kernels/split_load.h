@@ -51,7 +51,7 @@ struct split_room {
     co_u32 *begins; /* [word of counters]: its entries' place in its group of 32 words */
     co_u32 *groups; /* [group]: its entries */
     co_u64 *starts; /* [bucket]: where its entries of the tile go, less their places in the tile */
-    co_u32 *next;   /* [number of the next digit]: entries, where runs are left */
+    co_u32 *next;   /* [number of the next digit]: entries, where runs are left; IN_TURN, places */
     co_u32 stride;  /* words of a warp's counters */
     co_u32 recast;  /* bytes of stage and counters */
     co_u32 *ticket; /* the number of the next tile */

@@ -114,7 +114,10 @@ CO_INLINE void split_tell(const struct split_step *s, const struct split_room *r
 {
     co_u32 b = split_halves(shape) ? 2 * word : word;
     co_u64 at = (co_u64)r->tile * s->buckets + b;
-    look_back_tell(s->before, at, r->tile, split_halves(shape) ? sum & 0xffff : sum, 0, 0);
+    if (shape.columns == SPLIT_IN_TURN)
+        look_back_tell_short((co_u32 *)(void *)s->before, at, r->tile, sum);
+    else
+        look_back_tell(s->before, at, r->tile, split_halves(shape) ? sum & 0xffff : sum, 0, 0);
     if (split_halves(shape) && b + 1 < s->buckets)
         look_back_tell(s->before, at + 1, r->tile, sum >> 16, 0, 0);
 }
@@ -207,12 +210,22 @@ CO_INLINE void split_set_counter(co_u32 *counters, co_u32 b, co_u32 v, struct sp
         co_write32(counters + b, v);
 }
 
-/* Puts the first column in order. `places`, where columns follow, two a word. */
+/* Place j of the lane's, where columns follow: two a word, `two` the last; IN_TURN in shared memory. */
+CO_INLINE void split_keep_place(co_u32 *places, co_u32 *two, co_u32 j, co_u32 place, struct split_shape shape)
+{
+    *two = j % 2 ? *two | place << 16 : place;
+    if (shape.columns == SPLIT_COLUMNS)
+        places[j / 2] = *two;
+    else if (shape.columns == SPLIT_IN_TURN && (j % 2 || j + 1 == shape.items))
+        co_write32(places + j / 2 * shape.threads, *two);
+}
+
+/* Puts the first column in order. */
 CO_INLINE void split_rank(const struct split_step *s, const struct split_room *r,
                           const struct split_values *v, const co_u32 *kept, co_u32 *places,
                           struct split_shape shape)
 {
-    co_u32 before = (1u << co_lane()) - 1;
+    co_u32 before = (1u << co_lane()) - 1, two = 0;
     CO_EACH_ITEM (j, shape.items) {
         co_u64 value = split_value_anew(v, j, shape);
         co_u32 b = split_keeps(shape) ? co_anew32(kept[j / 16]) >> j % 16 * 2 & 3
@@ -230,10 +243,7 @@ CO_INLINE void split_rank(const struct split_step *s, const struct split_room *r
         co_warp_sync(CO_FULL_WARP);
         if (belongs)
             split_put(r, place, value, shape.widest);
-        if (shape.columns == SPLIT_COLUMNS) {
-            place = belongs ? place : SPLIT_NO_PLACE;
-            places[j / 2] = j % 2 ? places[j / 2] | place << 16 : place;
-        }
+        split_keep_place(places, &two, j, belongs ? place : SPLIT_NO_PLACE, shape);
     }
 }
 
@@ -260,13 +270,20 @@ CO_INLINE void split_start(const struct split_room *r, co_u32 b, co_u64 table, c
     co_write64(r->starts + b, table + before - begin);
 }
 
+CO_INLINE co_u64 split_look_back(const struct split_step *s, const struct split_room *r, co_u32 b,
+                                 co_u32 entries, struct split_shape shape)
+{
+    return shape.columns == SPLIT_IN_TURN
+               ? look_back_lane_short((co_u32 *)(void *)s->before, r->tile, s->buckets, b, entries)
+               : look_back_lane(s->before, r->tile, s->buckets, b, entries, 0);
+}
+
 CO_INLINE void split_learn(const struct split_step *s, const struct split_room *r, struct split_shape shape)
 {
     for (co_u32 b = co_thread(); b < s->buckets; b += shape.threads) {
         co_u32 begin = b ? split_end(r, b - 1, shape) : 0, entries = split_end(r, b, shape) - begin;
-        co_u64 before = s->way == SPLIT_BY_LOOK_BACK
-                            ? look_back_lane(s->before, r->tile, s->buckets, b, entries, 0)
-                            : split_reserve(s, r, b, entries, shape);
+        co_u64 before = s->way == SPLIT_BY_LOOK_BACK ? split_look_back(s, r, b, entries, shape)
+                                                     : split_reserve(s, r, b, entries, shape);
         co_write64(r->starts + b, co_read64(s->table + b) + before - begin);
     }
 }

@@ -30,9 +30,9 @@
 #define SPLIT_TILES_MOST    8u /* of a span */
 #define SPLIT_COUNT_AT_ONCE 4  /* pieces of 16 bytes that a lane of the count has under way */
 
-/* What instances of the place kernel are for: one column, of the widest's bytes; any; or two of 4 bytes, which go through a tile
- * together as words of 8. */
-enum { SPLIT_ALONE = 0, SPLIT_COLUMNS = 1, SPLIT_TWINS = 2 };
+/* What instances of the place kernel are for: one column, of the widest's bytes; any; two of 4 bytes, which go through a tile
+ * together as words of 8; or two of 4 bytes, in turn (kernels/split_pairs.h), where words of look-back may be short. */
+enum { SPLIT_ALONE = 0, SPLIT_COLUMNS = 1, SPLIT_TWINS = 2, SPLIT_IN_TURN = 3 };
 
 /* How a tile knows where its entries go. */
 enum {
@@ -146,8 +146,8 @@ struct split_step {
     co_u32 tiles;               /* of a span */
     co_u64 *table; /* [bucket][span], of ways without spans [bucket]; and one more for the sum of all */
     co_u64 *
-        before; /* BY_LOOK_BACK: [tile][bucket] words of look_back.h; BY_RESERVING: [bucket] places taken. Cleared; IN_TILES
-                        clears those of the split that follows */
+        before; /* BY_LOOK_BACK: [tile][bucket] words of look_back.h, of 32 bits if IN_TURN; BY_RESERVING: [bucket] places
+                        taken. Cleared; IN_TILES clears those of the split that follows */
     co_u32 *
         told; /* BY_SPANS: [tile][word of counters] entries, and SPLIT_TOLD; cleared by the count. TOGETHER: [tile][bucket]
                         entries, and the serial; those of no launch before are the same */
@@ -215,7 +215,7 @@ CO_INLINE co_u32 split_words_of(co_u32 buckets, co_u32 bits)
 /* The parts of a block's shared memory, in bytes from its beginning, where a tile's entries of one column are staged. */
 struct split_layout {
     co_u32 counters, begins, groups, ticket, starts,
-        end;       /* of one that leaves runs, counters of the next number follow */
+        end;       /* of one that leaves runs, counters of the next number follow; IN_TURN, places */
     co_u32 stride; /* words of a warp's counters */
 };
 
@@ -230,6 +230,12 @@ CO_INLINE struct split_layout split_layout(co_u32 bits, co_u32 items, co_u32 thr
     l.starts = l.ticket + 8;
     l.end = l.starts + (8u << bits);
     return l;
+}
+
+/* IN_TURN: words of a lane for the places of its entries, which follow. */
+CO_INLINE co_u32 split_place_words(co_u32 items)
+{
+    return (items + 1) / 2;
 }
 
 #endif
