@@ -54,11 +54,15 @@ static void few_tiles_of_compaction(struct test *t)
 {
     struct column *mark = t->columns, *in = few_numbers(t, 4), *total = column_new(t, 1, 8);
     struct column *out = column_new(t, in->count, 4), *rejected = column_new(t, in->count, 4);
+    struct column *beside = column_new(t, in->count, 4);
     uint64_t kept = 0, rest = 0, bound = test_below(t, 1000);
     cohort_compact_desc d = COHORT_COMPACT_INIT;
+    cohort_column column = {column_send(in), column_send(beside), 4};
+    d.columns = (uint32_t)test_below(t, 2); /* the keys once more */
+    d.column = d.columns ? &column : NULL;
     d.n = in->count;
     d.fn = cohort_fn_between(0, bound);
-    d.keys = column_send(in);
+    d.keys = column.in;
     d.kept = column_send(out);
     d.rejected = column_send(rejected);
     d.total = column_send(total);
@@ -66,9 +70,12 @@ static void few_tiles_of_compaction(struct test *t)
     OK(t, cohort_wait(t->context));
     column_fetch(out);
     column_fetch(rejected);
+    column_fetch(beside);
     column_fetch(total);
     for (uint64_t i = 0; i < in->count; i++) {
         int keep = column_get(in, i) <= bound;
+        REQUIREF(t, !keep || !d.columns || column_get(beside, kept) == column_get(in, i),
+                 "column[%llu] is not of entry %llu", (unsigned long long)kept, (unsigned long long)i);
         uint64_t at = keep ? kept++ : rest++;
         REQUIREF(t, column_get(keep ? out : rejected, at) == column_get(in, i),
                  "%s[%llu] is not entry %llu of %llu", keep ? "kept" : "rejected", (unsigned long long)at,

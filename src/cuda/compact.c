@@ -75,9 +75,22 @@ static cohort_status make_ids(cohort_context *context, const struct compact *c, 
     return cuda_fn_ids(context, &c->fn, c->user, c->n, c->keys, c->key_bytes, c->workspace);
 }
 
+/* Blocks have two tiles in shared memory, or one and the order of its entries. */
+static cohort_status launch(cohort_context *context, const struct compact *c, const struct compact_step *s)
+{
+    static const char *const kernels[] = {"compact_32", "compact_64", "compact_ordered_32",
+                                          "compact_ordered_64"};
+    const struct gpu_tuning *tuning = gpu_of(context)->tuning;
+    unsigned places = tuning->block * tuning->compact_chunks * (16 / c->key_bytes);
+    unsigned shared = places * (s->ordered ? c->key_bytes + 2 : 2 * c->key_bytes);
+    uint64_t blocks = s->ordered ? tuning->compact_blocks_ordered : tuning->compact_blocks;
+    blocks *= gpu_of(context)->multiprocessors;
+    return gpu_launch_grid(context, kernels[s->ordered * 2 + (c->key_bytes == 8)],
+                           (unsigned)(s->tiles < blocks ? s->tiles : blocks), tuning->block, shared, s);
+}
+
 cohort_status cuda_compact(cohort_context *context, const struct compact *c, uint64_t *need)
 {
-    const struct gpu_tuning *tuning = gpu_of(context)->tuning;
     struct compact_step s;
     uint64_t tiles = tiles_of(context, c->n + 16 / c->key_bytes - 1, c->key_bytes);
     if (need) {
@@ -94,9 +107,5 @@ cohort_status cuda_compact(cohort_context *context, const struct compact *c, uin
             gpu_look_back(context, (char *)c->workspace + id_bytes(c), tiles * 8, 1, &s.words, &s.tickets);
     if (status)
         return status;
-    unsigned places = tuning->block * tuning->compact_chunks * (16 / c->key_bytes);
-    unsigned shared = places * (c->key_bytes + (s.ordered ? 2 : 0)); /* the keys, and `order` */
-    uint64_t blocks = (uint64_t)tuning->compact_blocks * gpu_of(context)->multiprocessors;
-    return gpu_launch_grid(context, c->key_bytes == 8 ? "compact_64" : "compact_32",
-                           (unsigned)(tiles < blocks ? tiles : blocks), tuning->block, shared, &s);
+    return launch(context, c, &s);
 }

@@ -1,7 +1,8 @@
 /* device.c: the driver's errors as statuses, the current context, and the launch of a kernel by name. */
 #include "device.h"
 
-#define SHARED_ALWAYS 49152u /* bytes of shared memory that any block may have */
+/* Bytes of shared memory that any block may have, which is 48 KiB, less what a kernel names itself. */
+#define SHARED_ALWAYS 32768u
 
 cohort_status gpu_check(cohort_context *context, cuda_result result, const char *doing)
 {

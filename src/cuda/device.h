@@ -26,6 +26,7 @@ struct gpu_tuning {
     unsigned chunks;         /* in a warp's part of a tile of sums, each 16 bytes a lane */
     unsigned tile_blocks;    /* blocks a multiprocessor that take such tiles, one after the other */
     unsigned compact_chunks, compact_blocks; /* the same of compactions, */
+    unsigned compact_blocks_ordered;         /* blocks where the order of entries is wanted, */
     unsigned reduce_chunks, reduce_blocks;   /* and of reductions */
     unsigned build_pages;                    /* of a table, from which on large batches go by whole pages */
     unsigned build_blocks;  /* blocks a multiprocessor that have a page each in shared memory, */

@@ -14,10 +14,12 @@
 #define MiB (1024 * KiB)
 
 /* Chunks in a warp's part of a tile of sums, blocks that take such tiles; the same of compactions and reductions. */
-#define TILES_GPU \
-    SUMS_CHUNKS_GPU, 3, COMPACT_CHUNKS_GPU, COMPACT_BLOCKS_GPU, REDUCE_CHUNKS_GPU, REDUCE_BLOCKS_GPU
-#define TILES_SIM \
-    SUMS_CHUNKS_SIM, 2, COMPACT_CHUNKS_SIM, COMPACT_BLOCKS_SIM, REDUCE_CHUNKS_SIM, REDUCE_BLOCKS_SIM
+#define TILES_GPU                                                                           \
+    SUMS_CHUNKS_GPU, 3, COMPACT_CHUNKS_GPU, COMPACT_BLOCKS_GPU, COMPACT_BLOCKS_ORDERED_GPU, \
+        REDUCE_CHUNKS_GPU, REDUCE_BLOCKS_GPU
+#define TILES_SIM                                                                           \
+    SUMS_CHUNKS_SIM, 2, COMPACT_CHUNKS_SIM, COMPACT_BLOCKS_SIM, COMPACT_BLOCKS_ORDERED_SIM, \
+        REDUCE_CHUNKS_SIM, REDUCE_BLOCKS_SIM
 
 /* Threads of a block and entries a lane of each kind of pass; of fewer entries there are words of 32 bits; up to so many are few. */
 #define SORT_GPU                                                                                        \

@@ -1,9 +1,9 @@
 /* compact.cu: the entries that are to be kept, in order, in one pass; and, where wanted, the others.
  *
  * A block takes tile after tile. Its lanes read keys, 16 bytes a chunk, and decide. Bits counted, warps summed up, each
- * entry knows its place among the kept ones of the tile or among the others, and goes there in shared memory; meanwhile
- * the first warp learns how many are kept before the tile (look_back.h). An entry's number among the rejected ones needs no
- * look-back: it is its index less the kept ones before it. Then each part is written side by side.
+ * entry knows its place among the kept ones of the tile or among the others, and goes there in shared memory; the first warp learns how
+ * many are kept before the tile (look_back.h), a tile later where there are keys alone. An entry's number among the rejected ones needs
+ * no look-back: it is its index less the kept ones before it. Then each part is written side by side.
  *
  * Columns. `order` remembers which entry came to each place. As kept entries stay in order, what a warp reads of a column by
  * it lies side by side but for the gaps, so columns go from memory to memory without shared memory; rejected entries the same.
@@ -14,11 +14,13 @@
 #include "shape/compact.h"
 
 #ifdef COHORT_SIM
-#    define COMPACT_CHUNKS COMPACT_CHUNKS_SIM
-#    define COMPACT_BLOCKS COMPACT_BLOCKS_SIM
+#    define COMPACT_CHUNKS         COMPACT_CHUNKS_SIM
+#    define COMPACT_BLOCKS         COMPACT_BLOCKS_SIM
+#    define COMPACT_BLOCKS_ORDERED COMPACT_BLOCKS_ORDERED_SIM
 #else
-#    define COMPACT_CHUNKS COMPACT_CHUNKS_GPU
-#    define COMPACT_BLOCKS COMPACT_BLOCKS_GPU
+#    define COMPACT_CHUNKS         COMPACT_CHUNKS_GPU
+#    define COMPACT_BLOCKS         COMPACT_BLOCKS_GPU
+#    define COMPACT_BLOCKS_ORDERED COMPACT_BLOCKS_ORDERED_GPU
 #endif
 
 /* Where a tile lies. Places are counted from `lead` before the array; in the tile from its begin. */
@@ -99,28 +101,49 @@ CO_INLINE void compact_learn(const struct compact_step *s, const struct compact_
 
 /* ---- columns --------------------------------------------------------------------------------------------------------- */
 
-/* Entries of column `in`, which begins with the tile, by the places [from, to) of `order`. */
+/* Entries of column `in`, which begins with the tile, by the places [from, to) of `order`: some of a lane's are on their way at once. */
+#define COMPACT_EACH 4
+#define COMPACT_GATHER(bits, type, zero)                                                              \
+    CO_INLINE void compact_gather_##bits(const type *in, type *out, const co_u16 *order, co_u32 from, \
+                                         co_u32 to)                                                   \
+    {                                                                                                 \
+        for (co_u32 p = from + co_thread(); p < to; p += COMPACT_EACH * co_threads()) {               \
+            type v[COMPACT_EACH];                                                                     \
+            CO_EACH_ITEM (k, COMPACT_EACH) {                                                          \
+                v[k] = zero;                                                                          \
+                if (p + k * co_threads() < to)                                                        \
+                    v[k] = co_read##bits(in + co_read16(order + p + k * co_threads()));               \
+            }                                                                                         \
+            CO_EACH_ITEM (k, COMPACT_EACH) {                                                          \
+                if (p + k * co_threads() < to)                                                        \
+                    co_write##bits(out + (p + k * co_threads() - from), v[k]);                        \
+            }                                                                                         \
+        }                                                                                             \
+    }
+COMPACT_GATHER(8, co_u8, 0)
+COMPACT_GATHER(16, co_u16, 0)
+COMPACT_GATHER(32, co_u32, 0)
+COMPACT_GATHER(64, co_u64, 0)
+COMPACT_GATHER(128, co_u128, co_make128(0, 0))
+
 CO_INLINE void compact_gather(const void *in, void *out, co_u32 bytes, const co_u16 *order, co_u32 from,
                               co_u32 to)
 {
-    for (co_u32 p = from + co_thread(); p < to; p += co_threads()) {
-        co_u32 i = co_read16(order + p), j = p - from;
-        switch (bytes) {
-        case 1:
-            co_write8((co_u8 *)out + j, co_read8((const co_u8 *)in + i));
-            break;
-        case 2:
-            co_write16((co_u16 *)out + j, co_read16((const co_u16 *)in + i));
-            break;
-        case 4:
-            co_write32((co_u32 *)out + j, co_read32((const co_u32 *)in + i));
-            break;
-        case 8:
-            co_write64((co_u64 *)out + j, co_read64((const co_u64 *)in + i));
-            break;
-        default:
-            co_write128((co_u128 *)out + j, co_read128((const co_u128 *)in + i));
-        }
+    switch (bytes) {
+    case 1:
+        compact_gather_8((const co_u8 *)in, (co_u8 *)out, order, from, to);
+        break;
+    case 2:
+        compact_gather_16((const co_u16 *)in, (co_u16 *)out, order, from, to);
+        break;
+    case 4:
+        compact_gather_32((const co_u32 *)in, (co_u32 *)out, order, from, to);
+        break;
+    case 8:
+        compact_gather_64((const co_u64 *)in, (co_u64 *)out, order, from, to);
+        break;
+    default:
+        compact_gather_128((const co_u128 *)in, (co_u128 *)out, order, from, to);
     }
 }
 

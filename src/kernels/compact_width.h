@@ -126,7 +126,8 @@ CO_INLINE void NAME(compact_decide)(const struct compact_step *s, struct NAME(co
     p->all = NAME(compact_lanes)(p->bits, &p->lanes);
 }
 
-/* Puts the lane's entries where they belong in the tile: the kept ones from 0, the others from `kept` on. */
+/* Puts the lane's entries where they belong in the tile: the kept ones from 0, the others from `kept` on. `order` remembers which came
+ * where; NULL: it is not wanted. */
 CO_INLINE void NAME(compact_place)(const struct compact_step *s, const struct NAME(compact_lane) * l,
                                    WORD *stage, co_u16 *order)
 {
@@ -140,7 +141,7 @@ CO_INLINE void NAME(compact_place)(const struct compact_step *s, const struct NA
             co_u32 to = keep ? rank : p->kept + (place - t.skip) - rank;
             if (p->valid >> bit & (keep | s->others)) {
                 WRITE(stage + to, l->v[c][k]);
-                if (s->ordered)
+                if (order)
                     co_write16(order + to, (co_u16)place);
             }
             rank += keep;
@@ -149,8 +150,8 @@ CO_INLINE void NAME(compact_place)(const struct compact_step *s, const struct NA
     }
 }
 
-/* The same where there are neither columns nor others. */
-CO_INLINE void NAME(compact_place_keys)(const struct NAME(compact_lane) * l, WORD *stage)
+/* The same of kept keys alone. */
+CO_INLINE void NAME(compact_place_kept)(const struct NAME(compact_lane) * l, WORD *stage)
 {
     const struct compact_part *p = &l->part;
     co_u32 at = p->warp;
@@ -174,58 +175,116 @@ CO_INLINE void NAME(compact_write)(WORD *out, const WORD *stage, co_u32 from, co
     }
 }
 
-/* Writes what the tile has, from shared memory and by `order`. */
+/* Writes the keys that the tile has in shared memory, of which `before` kept ones come before it. */
 CO_INLINE void NAME(compact_out)(const struct compact_step *s, const struct compact_part *p,
-                                 const WORD *stage, co_u64 before, const co_u16 *order)
+                                 const struct compact_tile *t, const WORD *stage, co_u64 before)
 {
-    struct compact_tile t = compact_tile_of(s, p->tile, co_threads() * COMPACT_CHUNKS * EACH);
     if (s->kept)
         NAME(compact_write)((WORD *)s->kept + before, stage, 0, p->kept);
     if (s->rejected)
-        NAME(compact_write)((WORD *)s->rejected + (t.index - before), stage, p->kept, t.entries);
-    compact_rest(s, &t, p->kept, before, order);
+        NAME(compact_write)((WORD *)s->rejected + (t->index - before), stage, p->kept, t->entries);
 }
 
-/* Once a tile's entries are in shared memory the registers take the next one's, which so arrive while the tile learns what is
- * before it, and is written. */
+/* ---- a block ---------------------------------------------------------------------------------------------------------- */
+
+/* The block's first tile, or `tiles`: on its way into registers. */
+CO_INLINE void NAME(compact_begin)(const struct compact_step *s, struct NAME(compact_lane) * l, co_u128 *raw,
+                                   co_u32 *ticket)
+{
+    if (co_thread() == 0)
+        co_write32(ticket, compact_ticket(s, 0));
+    co_block_sync();
+    l->part.tile = co_read32(ticket);
+    l->part.valid = l->part.bits = l->part.warp = l->part.kept = 0;
+    l->part.lanes = l->part.all = 0;
+    CO_EACH_ITEM (c, COMPACT_CHUNKS) {
+        raw[c] = co_make128(0, 0);
+        NAME(chunk_entries)(raw[c], l->v[c]);
+    }
+    if (l->part.tile < s->tiles)
+        NAME(compact_fetch)(s, l->part.tile, raw);
+    co_block_sync();
+}
+
+/* Keys alone. A block's work on its tiles overlaps: while one is on its way in, the count of the one before is told and its entries go
+ * to shared memory; and of the one before that it is learnt what is before it, which others have had time to tell, and it is
+ * written. */
 CO_KERNEL_BOUND(NAME(compact), struct compact_step, COMPACT_THREADS, COMPACT_BLOCKS)
 {
     CO_SHARED(co_u32, warps, COMPACT_THREADS / 32);
     CO_SHARED(co_u64, before, 1);
     CO_SHARED(co_u32, ticket, 1);
-    CO_SHARED_DYNAMIC(co_u8, memory);
+    CO_SHARED_DYNAMIC(co_u8, memory); /* two tiles' keys */
+    const co_u32 places = co_threads() * COMPACT_CHUNKS * EACH, tiles = (co_u32)args->tiles;
     WORD *stage = (WORD *)(void *)memory;
-    co_u16 *order = (co_u16 *)(void *)(stage + co_threads() * COMPACT_CHUNKS * EACH);
+    struct NAME(compact_lane) next;
+    struct compact_part done;
+    co_u128 raw[COMPACT_CHUNKS];
+    NAME(compact_begin)(args, &next, raw, ticket);
+    done = next.part;
+    done.tile = tiles;
+    for (co_u32 turn = 0; next.part.tile < tiles || done.tile < tiles; turn ^= places) {
+        co_u32 later = co_thread() == 0 ? compact_ticket(args, 1) : 0;
+        if (next.part.tile < tiles) {
+            NAME(compact_decide)(args, &next, raw);
+            compact_share(&next.part, warps);
+        }
+        if (co_thread() == 0)
+            co_write32(ticket, later);
+        co_block_sync();
+        if (next.part.tile < tiles) {
+            compact_tell(args, &next.part, warps);
+            if (args->others)
+                NAME(compact_place)(args, &next, stage + turn, 0);
+            else
+                NAME(compact_place_kept)(&next, stage + turn);
+        }
+        later = co_read32(ticket);
+        if (later < tiles)
+            NAME(compact_fetch)(args, later, raw);
+        if (done.tile < tiles)
+            compact_learn(args, &done, before);
+        co_block_sync();
+        if (done.tile < tiles) {
+            struct compact_tile t = compact_tile_of(args, done.tile, places);
+            NAME(compact_out)(args, &done, &t, stage + (turn ^ places), co_read64(before));
+        }
+        done = next.part;
+        next.part.tile = later;
+    }
+}
+
+/* With the order of entries, which takes the memory of a second tile: each is written before the next one is told. */
+CO_KERNEL_BOUND(NAME(compact_ordered), struct compact_step, COMPACT_THREADS, COMPACT_BLOCKS_ORDERED)
+{
+    CO_SHARED(co_u32, warps, COMPACT_THREADS / 32);
+    CO_SHARED(co_u64, before, 1);
+    CO_SHARED(co_u32, ticket, 1);
+    CO_SHARED_DYNAMIC(co_u8, memory);
+    const co_u32 places = co_threads() * COMPACT_CHUNKS * EACH;
+    WORD *stage = (WORD *)(void *)memory;
+    co_u16 *order = (co_u16 *)(void *)(stage + places);
     struct NAME(compact_lane) l;
     co_u128 raw[COMPACT_CHUNKS];
-    if (co_thread() == 0)
-        co_write32(ticket, compact_ticket(args, 0));
-    co_block_sync();
-    l.part.tile = co_read32(ticket);
-    CO_EACH_ITEM (c, COMPACT_CHUNKS)
-        raw[c] = co_make128(0, 0);
-    if (l.part.tile < args->tiles)
-        NAME(compact_fetch)(args, l.part.tile, raw);
-    co_block_sync();
+    NAME(compact_begin)(args, &l, raw, ticket);
     while (l.part.tile < args->tiles) {
-        co_u32 next = co_thread() == 0 ? compact_ticket(args, 1) : 0;
+        co_u32 later = co_thread() == 0 ? compact_ticket(args, 1) : 0;
         NAME(compact_decide)(args, &l, raw);
         compact_share(&l.part, warps);
         if (co_thread() == 0)
-            co_write32(ticket, next);
+            co_write32(ticket, later);
         co_block_sync();
         compact_tell(args, &l.part, warps);
-        if (args->ordered | args->others)
-            NAME(compact_place)(args, &l, stage, order);
-        else
-            NAME(compact_place_keys)(&l, stage);
-        next = co_read32(ticket);
-        if (next < args->tiles)
-            NAME(compact_fetch)(args, next, raw);
+        NAME(compact_place)(args, &l, stage, order);
+        later = co_read32(ticket);
+        if (later < args->tiles)
+            NAME(compact_fetch)(args, later, raw);
         compact_learn(args, &l.part, before);
         co_block_sync();
-        NAME(compact_out)(args, &l.part, stage, co_read64(before), order);
-        l.part.tile = next;
+        struct compact_tile t = compact_tile_of(args, l.part.tile, places);
+        NAME(compact_out)(args, &l.part, &t, stage, co_read64(before));
+        compact_rest(args, &t, l.part.kept, co_read64(before), order);
+        l.part.tile = later;
     }
 }
 

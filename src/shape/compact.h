@@ -7,11 +7,14 @@
 
 #include "shape/multisplit.h"
 
-#define COMPACT_CHUNKS_GPU 6u
+#define COMPACT_CHUNKS_GPU 7u
 #define COMPACT_CHUNKS_SIM 1u
-#define COMPACT_BLOCKS_GPU 5u /* a multiprocessor, that take tiles one after the other */
-#define COMPACT_BLOCKS_SIM 2u
-#define COMPACT_THREADS    256u /* of a block, at most */
+/* Blocks a multiprocessor, that take tiles one after the other, and those whose tiles have orders too. */
+#define COMPACT_BLOCKS_GPU         3u
+#define COMPACT_BLOCKS_SIM         2u
+#define COMPACT_BLOCKS_ORDERED_GPU 4u
+#define COMPACT_BLOCKS_ORDERED_SIM 2u
+#define COMPACT_THREADS            256u /* of a block, at most */
 
 struct compact_step {
     co_u64 n, tiles, lead;
