@@ -98,8 +98,10 @@ static unsigned tile_of(const struct gpu *g, enum sort_kind kind)
 /* What sort_begin of kernels/sort.cu lays out. */
 static unsigned shared_of(const struct gpu *g, enum sort_kind kind)
 {
-    unsigned warps = g->tuning->sort_threads[kind] / 32;
-    return tile_of(g, kind) * (kind == SORT_KEYS_32 || kind == SORT_FEW_32 ? 4 : 8) +
+    unsigned threads = g->tuning->sort_threads[kind], warps = threads / 32;
+    int pair = kind == SORT_PAIR_32 || kind == SORT_FEW_PAIR_32;
+    unsigned places = pair ? (g->tuning->sort_items[kind] + 1) / 2 * threads * 4 : 0;
+    return tile_of(g, kind) * (pair || kind == SORT_KEYS_32 || kind == SORT_FEW_32 ? 4 : 8) + places +
            SORT_DIGITS * (8 + warps * 4 + 4 + 4) + SORT_DIGITS / 32 * 4 + 4;
 }
 

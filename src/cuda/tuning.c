@@ -22,11 +22,11 @@
         REDUCE_CHUNKS_SIM, REDUCE_BLOCKS_SIM
 
 /* Threads of a block and entries a lane of each kind of pass; of fewer entries there are words of 32 bits; up to so many are few. */
-#define SORT_GPU                                                                                        \
-    {SORT_THREADS_GPU, SORT_THREADS_GPU,     SORT_THREADS_PAIR_GPU, SORT_THREADS_GPU,                   \
-     SORT_THREADS_GPU, SORT_THREADS_FEW_GPU, SORT_THREADS_FEW_GPU},                                     \
-        {SORT_ITEMS_32_GPU,         SORT_ITEMS_64_GPU,  SORT_ITEMS_PAIR_GPU, SORT_ITEMS_COLUMNS_32_GPU, \
-         SORT_ITEMS_COLUMNS_64_GPU, SORT_ITEMS_FEW_GPU, SORT_ITEMS_FEW_GPU},                            \
+#define SORT_GPU                                                                                           \
+    {SORT_THREADS_GPU, SORT_THREADS_GPU,     SORT_THREADS_PAIR_GPU, SORT_THREADS_GPU,                      \
+     SORT_THREADS_GPU, SORT_THREADS_FEW_GPU, SORT_THREADS_FEW_GPU},                                        \
+        {SORT_ITEMS_32_GPU,         SORT_ITEMS_64_GPU,  SORT_ITEMS_PAIR_GPU,    SORT_ITEMS_COLUMNS_32_GPU, \
+         SORT_ITEMS_COLUMNS_64_GPU, SORT_ITEMS_FEW_GPU, SORT_ITEMS_FEW_PAIR_GPU},                          \
         1ull << 30, 1 << 22
 #define SORT_SIM                                                             \
     {SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM, \

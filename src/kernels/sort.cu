@@ -9,8 +9,9 @@
  * in the tile each warp's entries of each digit go, and are told to the tiles after (look_back.h). Then each warp
  * ranks its entries row by row, and puts them in order in shared memory; a lane a digit learns what is before the tile; and
  * the tile is written in runs of equal digits. Columns follow: each is put in order in shared memory by the places that
- * the keys got, and written as they were. One column of 4 bytes beside numbers of 4 goes the same way at the same time: a lane has both
- * in registers from the begin, so no places need to be remembered. Few entries have smaller tiles, so that every multiprocessor gets some.
+ * the keys got, and written as they were. Of one column of 4 bytes beside numbers of 4, sort_pair.h has the steps: what the keys got is
+ * kept in shared memory, so that the column is in the keys' registers, and on its way while they are written. Few entries have
+ * smaller tiles, so that every multiprocessor gets some.
  *
  * Segments. Each entry gets the number of its segment, as a column; after the passes over keys there are passes over that. */
 #include "look_back.h"
@@ -31,12 +32,10 @@ enum { SORT_I32 = 2, SORT_F32 = 3, SORT_I64 = 5, SORT_F64 = 6 }; /* of cohort_or
 #endif
 #define SORT_ITEMS_MOST 32
 
-enum { SORT_ALONE, SORT_PAIR, SORT_ANY }; /* the columns: none, one of 4 bytes, any */
-
 /* A block's shared memory, and its tile. */
 struct sort_room {
     co_u8 *stage;          /* the tile's entries of one array, in order */
-    co_u8 *cells;          /* of a pair: its column's */
+    co_u32 *places;        /* of a pair: where each entry is in the tile, two a word */
     co_u64 *starts;        /* [digit]: where its entries go in the output, less where they are in the tile */
     co_u32 *counters;      /* [warp][digit], */
     co_u32 mine;           /* and where the warp's are, in bytes from `stage` on */
@@ -55,14 +54,14 @@ CO_INLINE co_u32 *sort_counter(const struct sort_room *r, co_u32 digit)
 }
 
 CO_INLINE void sort_begin(const struct sort_step *s, struct sort_room *r, co_u8 *memory, co_u32 threads,
-                          co_u32 items, co_u32 wide, co_u32 cell)
+                          co_u32 items, co_u32 wide, int pair)
 {
     r->threads = threads;
     r->size = threads * items;
     r->stage = memory;
     r->stage_bytes = r->size * wide;
-    r->cells = memory + r->stage_bytes;
-    r->starts = (co_u64 *)(void *)(r->cells + r->size * cell);
+    r->places = (co_u32 *)(void *)(memory + r->stage_bytes);
+    r->starts = (co_u64 *)(void *)(r->places + (pair ? (items + 1) / 2 * threads : 0));
     r->counters = (co_u32 *)(void *)(r->starts + SORT_DIGITS);
     r->mine = (co_u32)((co_u8 *)(void *)r->counters - memory) + co_warp() * (SORT_DIGITS * 4);
     r->sums = r->counters + threads / 32 * SORT_DIGITS;
@@ -254,24 +253,25 @@ CO_KERNEL(sort_segments, struct sort_segments_step)
 #define SORT_ITEMS         SORT_ITEMS_OF(SORT_ITEMS_32)
 #define SORT_ITEMS_COLUMNS SORT_ITEMS_OF(SORT_ITEMS_COLUMNS_32)
 #include "sort_width.h"
+#include "sort_pair.h"
 
 CO_KERNEL_BOUND(sort_pair_32, struct sort_step, SORT_THREADS_PAIR, SORT_BLOCKS_PAIR)
 {
     CO_SHARED_DYNAMIC(co_u8, memory);
-    sort_tile_32(args, memory, SORT_THREADS_PAIR, SORT_ITEMS_OF(SORT_ITEMS_PAIR), 4, SORT_PAIR);
+    sort_pair_tile(args, memory, SORT_THREADS_PAIR, SORT_ITEMS_OF(SORT_ITEMS_PAIR));
 }
 
 /* Of few entries: smaller tiles, so that all multiprocessors have some. */
 CO_KERNEL_BOUND(sort_few_32, struct sort_step, SORT_THREADS_FEW, SORT_BLOCKS_FEW)
 {
     CO_SHARED_DYNAMIC(co_u8, memory);
-    sort_tile_32(args, memory, SORT_THREADS_FEW, SORT_ITEMS_OF(SORT_ITEMS_FEW), 4, SORT_ALONE);
+    sort_tile_32(args, memory, SORT_THREADS_FEW, SORT_ITEMS_OF(SORT_ITEMS_FEW), 4, 0);
 }
 
 CO_KERNEL_BOUND(sort_few_pair_32, struct sort_step, SORT_THREADS_FEW, SORT_BLOCKS_FEW)
 {
     CO_SHARED_DYNAMIC(co_u8, memory);
-    sort_tile_32(args, memory, SORT_THREADS_FEW, SORT_ITEMS_OF(SORT_ITEMS_FEW), 4, SORT_PAIR);
+    sort_pair_tile(args, memory, SORT_THREADS_FEW, SORT_ITEMS_OF(SORT_ITEMS_FEW_PAIR));
 }
 
 #define WIDE               1

@@ -106,12 +106,23 @@ CO_INLINE void NAME(sort_count_tile)(const struct sort_step *s, const struct sor
         co_add32(sort_counter(r, NAME(sort_digit)(v[j], s->shift, s->mask)), 1);
 }
 
-/* Counters hold where the warp's next entry of a digit goes in the tile. Lanes with the same digit are found by votes; the last of
- * them moves the counter on. The numbers go to their places, and so do the cells of a pair; `places` keeps them, two a word. */
-CO_INLINE void NAME(sort_rank)(const struct sort_step *s, const struct sort_room *r, const WORD *v,
-                               const co_u32 *cells, co_u32 *places, co_u32 items)
+/* Two places a word: in registers, or with `step` in shared memory, so many words from one to the next. */
+CO_INLINE void NAME(sort_keep_place)(co_u32 *places, co_u32 step, co_u32 *two, co_u32 j, co_u32 place,
+                                     co_u32 items)
 {
-    co_u32 before = (1u << co_lane()) - 1;
+    *two = j % 2 ? *two | place << 16 : place;
+    if (!step)
+        places[j / 2] = *two;
+    else if (j % 2 || j + 1 == items)
+        co_write32(places + j / 2 * step, *two);
+}
+
+/* Counters hold where the warp's next entry of a digit goes in the tile. Lanes with the same digit are found by votes; the last of
+ * them moves the counter on. The numbers go to their places; `places` keeps them, if there are columns. */
+CO_INLINE void NAME(sort_rank)(const struct sort_step *s, const struct sort_room *r, const WORD *v,
+                               co_u32 *places, co_u32 step, co_u32 items)
+{
+    co_u32 before = (1u << co_lane()) - 1, two = 0;
     CO_EACH_ITEM (j, items) {
         co_u32 digit = NAME(sort_digit)(v[j], s->shift_again, s->mask);
         co_u32 same = co_match_bits(digit, SORT_DIGIT_BITS);
@@ -122,44 +133,44 @@ CO_INLINE void NAME(sort_rank)(const struct sort_step *s, const struct sort_room
             co_write32(sort_counter(r, digit), next + co_ones32(same));
         co_warp_sync(CO_FULL_WARP);
         WRITE((WORD *)(void *)r->stage + place, v[j]);
-        if (cells)
-            co_write32((co_u32 *)(void *)r->cells + place, cells[j]);
         if (places)
-            places[j / 2] = j % 2 ? places[j / 2] | place << 16 : place;
+            NAME(sort_keep_place)(places, step, &two, j, place, items);
     }
 }
 
-/* Place by place, side by side, and the cells of a pair. last, whole: literals, of most tiles. The lane's part of an address is added
- * once: what is left takes two instructions a place. */
-CO_INLINE void NAME(sort_write_as)(const struct sort_step *s, const struct sort_room *r, co_u32 items,
-                                   int pair, int last, int whole)
+/* Place by place, side by side. last, whole: literals, of most tiles. The lane's part of an address is added once: what is left takes
+ * two instructions a place. Of a pair `digits` keeps the digits of the places, four a word. */
+CO_INLINE void NAME(sort_write_as)(const struct sort_step *s, const struct sort_room *r, co_u32 *digits,
+                                   co_u32 items, int last, int whole)
 {
     WORD *to = (WORD *)sort_to(s, 0) + co_anew32(co_thread());
-    co_u32 *cells_to = pair ? (co_u32 *)sort_to(s, 1) + co_anew32(co_thread()) : 0;
-    const co_u32 *cells = (const co_u32 *)(const void *)r->cells;
+    co_u32 four = 0;
     CO_EACH_ITEM (j, items) {
         co_u32 place = j * r->threads + co_thread();
         WORD number = READ((const WORD *)(const void *)r->stage + place);
-        co_u64 start = co_read64(r->starts + NAME(sort_digit)(number, s->shift, s->mask));
+        co_u32 digit = NAME(sort_digit)(number, s->shift, s->mask);
+        co_u64 start = co_read64(r->starts + digit);
+        four = j % 4 ? four | digit << j % 4 * 8 : digit;
+        if (digits && (j % 4 == 3 || j + 1 == items))
+            co_write32(digits + j / 4 * r->threads, four);
         if (last)
             number = NAME(sort_key)(s->order, s->descending, number);
         if (!whole && place >= r->count)
             continue;
         WRITE(to + start + j * r->threads, number);
-        if (pair)
-            co_write32(cells_to + start + j * r->threads, co_read32(cells + place));
     }
 }
 
-CO_INLINE void NAME(sort_write)(const struct sort_step *s, const struct sort_room *r, co_u32 items, int pair)
+CO_INLINE void NAME(sort_write)(const struct sort_step *s, const struct sort_room *r, co_u32 *digits,
+                                co_u32 items)
 {
     co_u32 last = s->by_keys && co_read32(&s->plan->last);
     if (r->count < r->size)
-        NAME(sort_write_as)(s, r, items, pair, last, 0);
+        NAME(sort_write_as)(s, r, digits, items, last, 0);
     else if (last)
-        NAME(sort_write_as)(s, r, items, pair, 1, 1);
+        NAME(sort_write_as)(s, r, digits, items, 1, 1);
     else
-        NAME(sort_write_as)(s, r, items, pair, 0, 1);
+        NAME(sort_write_as)(s, r, digits, items, 0, 1);
 }
 
 /* With any columns: `digits` keeps the digits of the places, four a word. */
@@ -182,38 +193,35 @@ CO_INLINE void NAME(sort_write_first)(const struct sort_step *s, const struct so
 CO_INLINE void NAME(sort_tile)(const struct sort_step *s, co_u8 *memory, co_u32 threads, co_u32 items,
                                co_u32 wide, int columns)
 {
-    co_u32 places[(SORT_ITEMS_MOST + 1) / 2], digits[(SORT_ITEMS_MOST + 3) / 4], cells[SORT_ITEMS_MOST];
+    co_u32 places[(SORT_ITEMS_MOST + 1) / 2], digits[(SORT_ITEMS_MOST + 3) / 4];
     WORD v[SORT_ITEMS_MOST];
     struct sort_room r;
-    int pair = columns == SORT_PAIR, any = columns == SORT_ANY;
     if (!co_read32(&s->plan->active))
         return;
-    sort_begin(s, &r, memory, threads, items, wide, pair ? 4 : 0);
+    sort_begin(s, &r, memory, threads, items, wide, 0);
     NAME(sort_fetch)(s, &r, (const WORD *)sort_from(s, 0), v, items);
-    if (pair)
-        sort_cells_32(&r, (const co_u8 *)sort_from(s, 1), 4, 4, cells, 0, items, items);
     NAME(sort_count_tile)(s, &r, v, items);
     sort_scan(s, &r);
-    NAME(sort_rank)(s, &r, v, pair ? cells : 0, any ? places : 0, items);
+    NAME(sort_rank)(s, &r, v, columns ? places : 0, 0, items);
     sort_learn(s, &r);
-    if (any)
+    if (columns)
         NAME(sort_write_first)(s, &r, (WORD *)sort_to(s, 0), digits, items);
     else
-        NAME(sort_write)(s, &r, items, pair);
-    for (co_u32 a = 1; any && a < s->arrays; a++)
+        NAME(sort_write)(s, &r, 0, items);
+    for (co_u32 a = 1; columns && a < s->arrays; a++)
         sort_column(s, &r, a, places, digits, items);
 }
 
 CO_KERNEL_BOUND(NAME(sort_pass), struct sort_step, SORT_THREADS, SORT_BLOCKS)
 {
     CO_SHARED_DYNAMIC(co_u8, memory);
-    NAME(sort_tile)(args, memory, SORT_THREADS, SORT_ITEMS, EACH == 2 ? 8 : 4, SORT_ALONE);
+    NAME(sort_tile)(args, memory, SORT_THREADS, SORT_ITEMS, EACH == 2 ? 8 : 4, 0);
 }
 
 CO_KERNEL_BOUND(NAME(sort_columns), struct sort_step, SORT_THREADS, SORT_BLOCKS)
 {
     CO_SHARED_DYNAMIC(co_u8, memory);
-    NAME(sort_tile)(args, memory, SORT_THREADS, SORT_ITEMS_COLUMNS, 8, SORT_ANY);
+    NAME(sort_tile)(args, memory, SORT_THREADS, SORT_ITEMS_COLUMNS, 8, 1);
 }
 
 #undef READ_STREAM

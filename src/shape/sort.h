@@ -30,10 +30,11 @@ enum sort_kind {
 /* Entries a lane, threads of a block, and blocks a multiprocessor. */
 #define SORT_ITEMS_32_GPU         32u
 #define SORT_ITEMS_64_GPU         16u
-#define SORT_ITEMS_PAIR_GPU       23u
+#define SORT_ITEMS_PAIR_GPU       30u
 #define SORT_ITEMS_COLUMNS_32_GPU 18u
 #define SORT_ITEMS_COLUMNS_64_GPU 16u
 #define SORT_ITEMS_FEW_GPU        16u
+#define SORT_ITEMS_FEW_PAIR_GPU   16u
 #define SORT_ITEMS_SIM            4u
 #define SORT_THREADS_GPU          384u
 #define SORT_THREADS_PAIR_GPU     512u
