@@ -170,10 +170,10 @@ static void stalled_splits(struct test *t)
 /* Pairs of 4 + 4 bytes, whose keys and payload go through a tile in turn; and of so many that words of look-back are long. */
 static void pairs_work(struct test *t)
 {
-    const cohort_fn_kind kinds[] = {COHORT_FN_MODULO, COHORT_FN_RANGES, COHORT_FN_DELTA};
+    const cohort_fn_kind kinds[] = {COHORT_FN_MODULO, COHORT_FN_RANGES, COHORT_FN_DELTA, COHORT_FN_BITS};
     for (int method = COHORT_SPLIT_BLOCK; method <= COHORT_SPLIT_RESERVED; method++) {
         struct split_plan p = split_plan(1 + test_below(t, 1100), 33 + test_below(t, 224));
-        p.kind = kinds[test_below(t, 3)];
+        p.kind = kinds[test_below(t, 4)];
         p.pattern = (enum key_pattern)test_below(t, KEY_PATTERNS);
         p.method = (cohort_split_method)method;
         p.unordered = method == COHORT_SPLIT_RESERVED;

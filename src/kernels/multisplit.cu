@@ -4,8 +4,8 @@
  * add what they counted to one column (count). Where a bucket function is costly the ids are left behind, as bytes or 16-bit words,
  * for the next launch to read.
  *
- * Place. A block puts a tile in order (split_tile.h) and writes it in runs. Tiles are taken one after the other, so what is written at a
- * time lies side by side in each bucket, and the sectors that two tiles share meet in L2.
+ * Place. A block puts a tile in order (split_tile.h; one of pairs for many buckets, split_pairs.h) and writes it in runs. Tiles are taken
+ * one after the other, so what is written at a time lies side by side in each bucket, and the sectors that two tiles share meet in L2.
  *
  * Digits, for many buckets: one count for all digits of the ids, then a split by look-back a digit, the lowest first
  * (split_digits.h). Or no count: runs in tiles, which a second split gathers (split_gather.h). */

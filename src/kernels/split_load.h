@@ -89,6 +89,40 @@ CO_INLINE void split_meet(const struct split_room *r)
     co_block_recast(r->stage, r->recast);
 }
 
+CO_INLINE void split_put(const struct split_room *r, co_u32 place, co_u64 v, co_u32 bytes)
+{
+    if (bytes == 8)
+        co_write64((co_u64 *)(void *)r->stage + place, v);
+    else
+        co_write32((co_u32 *)(void *)r->stage + place, (co_u32)v);
+}
+
+CO_INLINE co_u64 split_get(const struct split_room *r, co_u32 place, co_u32 bytes)
+{
+    return bytes == 8 ? co_read64((const co_u64 *)(const void *)r->stage + place)
+                      : co_read32((const co_u32 *)(const void *)r->stage + place);
+}
+
+CO_INLINE co_u32 split_counter(const co_u32 *counters, co_u32 b, struct split_shape shape)
+{
+    return split_halves(shape) ? co_read16((const co_u16 *)(const void *)counters + b)
+                               : co_read32(counters + b);
+}
+
+CO_INLINE void split_set_counter(co_u32 *counters, co_u32 b, co_u32 v, struct split_shape shape)
+{
+    if (split_halves(shape))
+        co_write16((co_u16 *)(void *)counters + b, (co_u16)v);
+    else
+        co_write32(counters + b, v);
+}
+
+/* Where in the tile bucket b ends, once all warps have ranked. */
+CO_INLINE co_u32 split_end(const struct split_room *r, co_u32 b, struct split_shape shape)
+{
+    return split_counter(r->all + (shape.threads / 32 - 1) * r->stride, b, shape);
+}
+
 /* The tile's entry that is the first of this lane's; the others follow at distances of 32. */
 CO_INLINE co_u32 split_mine(struct split_shape shape)
 {
