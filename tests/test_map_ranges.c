@@ -175,7 +175,7 @@ static void call(struct ranges *r, enum what what, cohort_op op, cohort_winner w
 static void judge(struct ranges *r, enum what what, const struct batch *b, const cohort_counts *counts)
 {
     struct test *t = r->t;
-    uint64_t taken = 0, hits = 0, added = 0;
+    uint64_t taken = 0, hits = 0, added = 0, failed = 0, first = UINT64_MAX;
     for (uint64_t i = 0; i < r->ids; i++)
         r->of[i].parts = r->of[i].hits = r->of[i].fails = 0;
     for (uint64_t i = 0; i < b->n; i++) {
@@ -187,6 +187,8 @@ static void judge(struct ranges *r, enum what what, const struct batch *b, const
         m->parts += (uint64_t)part;
         m->hits += (uint64_t)bit(b->hit, i);
         m->fails += (uint64_t)bit(b->failed, i);
+        first = bit(b->failed, i) && !failed ? i : first;
+        failed += (uint64_t)bit(b->failed, i);
     }
     for (uint64_t id = 0; id < r->ids; id++) {
         struct entry_model *m = &r->of[id];
@@ -205,6 +207,8 @@ static void judge(struct ranges *r, enum what what, const struct batch *b, const
     EQUAL(t, counts->taken, taken);
     EQUAL(t, counts->hits, hits);
     EQUAL(t, counts->added, added);
+    EQUAL(t, counts->failed, failed);
+    EQUAL(t, counts->first_failed, first);
 }
 
 /* The whole map, by finding every key that is there and some that are not: each of these may look at all the table. */
@@ -368,9 +372,22 @@ static void order(struct test *t)
     }
 }
 
+/* One thread does more entries than it does between two reports. */
+static void pieces(struct test *t)
+{
+    const uint64_t slots = slots_of_pages(t, PAGES), n = (1 << 20) + ENTRIES;
+    for (unsigned back = 0; back < 2; back++) {
+        struct ranges r = open_ranges(t, 1, PAGES, 1, 1, slots + 100);
+        step(&r, (struct plan){INSERT, back ? COHORT_WINNER_LAST : COHORT_WINNER_FIRST, n, slots / 2, 0});
+        step(&r, (struct plan){ASSIGN, back ? COHORT_WINNER_FIRST : COHORT_WINNER_LAST, n, r.ids, 0});
+        close_ranges(&r);
+    }
+}
+
 #define ALONE (TEST_ON_CPU | TEST_EACH_WIDTH | TEST_NO_CONTEXT)
 const struct test_case test_cases[] = {{"every_operation", every_operation, ALONE},
                                        {"overflow", overflow, ALONE},
                                        {"growth", growth, ALONE},
                                        {"order", order, ALONE},
+                                       {"pieces", pieces, ALONE},
                                        {NULL, NULL, 0}};

@@ -3,9 +3,9 @@
  * A call is checked, described as a struct map_batch, and handed to the backend in parts. Most calls are one part. How long the
  * parts are that a map takes which may grow is decided in map_growth.c.
  *
- * The winner rule needs no state across parts: within a part the ranks decide, and parts go through the batch in the order
- * in which what comes later may not undo what came before: an insert keeps what an earlier part put in, so FIRST goes
- * forward and LAST backward; an assign replaces it, so FIRST goes backward and LAST forward. */
+ * The winner rule needs no state across parts: within a part the ranks decide, or the order that the backend keeps, and parts
+ * go through the batch in the order in which what comes later may not undo what came before: an insert keeps what an earlier
+ * part put in, so FIRST goes forward and LAST backward; an assign replaces it, so FIRST goes backward and LAST forward. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,8 +9,9 @@
  * 4. What was left out is done one by one among threads, by the protocol, as a batch with a `where`.
  *
  * Equal keys are in one range and in the batch's order, or backward where the last is to decide an insert, the first an assign; and of
- * those of one key all are left out or none, to be done by one thread if the order counts. Between 2 and 4 there is a barrier, and in 2 nobody reads what another changes:
- * so the table is at the end of 2 as some order of the entries done one after the other would have left it.
+ * those of one key all are left out or none, to be done by one thread if the order counts. Between 2 and 4 there is a barrier, and in 2
+ * nobody reads what another changes: so the table is at the end of 2 as some order of the entries done one after the other would have
+ * left it.
  *
  * Batches are done in slices, which bounds the workspace. */
 #include "split.h"

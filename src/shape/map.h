@@ -46,8 +46,8 @@ static inline int map_goes_backward(co_u32 rank, co_u32 op)
     return rank == (op == CO_OP_INSERT ? MAP_RANK_LAST : MAP_RANK_FIRST);
 }
 
-/* The steps that a batch can be. CLAIM and SETTLE are the two passes of insert and assign under a winner rule; a GPU has RANK
- * between them. */
+/* The steps that a batch can be. CLAIM, RANK and SETTLE are the passes of insert and assign under a winner rule, and GET brings the
+ * results, where a backend keeps no order. */
 enum map_step {
     MAP_STEP_APPLY = 0,
     MAP_STEP_RUN = 1,

@@ -51,19 +51,7 @@ CO_INLINE int MAP(tell)(const struct map_batch *b, co_u64 slot, co_u32 rank)
     return 1;
 }
 
-/* First pass of the winner rule: the key gets a slot, and the slot hears of the entry. */
-CO_INLINE int MAP(claim)(const struct map_batch *b, KEY key, VALUE operand, co_u64 i, co_map_tally *tally)
-{
-    struct MAP(place) at;
-    int r = MAP(seek)(&b->view, key, CO_SEEK_PUT, operand, &at);
-    if (r == CO_MAP_NEW)
-        MAP(tally)(&at, tally);
-    if (r != CO_MAP_FULL)
-        MAP(tell)(b, at.slot, MAP(rank)(b, i));
-    return r;
-}
-
-/* Second pass: the entry that won writes its value. */
+/* Last pass of the winner rule: the entry that won writes its value. */
 CO_INLINE int MAP(settle)(const struct map_batch *b, KEY key, VALUE operand, co_u64 i)
 {
     struct MAP(place) at;
@@ -143,10 +131,6 @@ CO_INLINE int MAP(entry)(const struct map_batch *b, co_u32 step, co_u32 op, co_u
     }
     VALUE operand = MAP(value_at)(b->values, i);
     *value = operand;
-    if (step == MAP_STEP_CLAIM)
-        return MAP(claim)(b, key, operand, i, tally);
-    if (step == MAP_STEP_SETTLE)
-        return MAP(settle)(b, key, operand, i);
     if (step == MAP_STEP_APPLY && op == CO_OP_INSERT)
         return MAP(insert_quiet)(&b->view, key, value, tally);
     if (step == MAP_STEP_APPLY && op == CO_OP_COUNT)
