@@ -66,8 +66,8 @@ struct split_tuning {
     unsigned architecture;
     unsigned buckets, widest, columns; /* SPLIT_COLUMNS does for the other kinds too */
     unsigned bits, items, threads;     /* of the instance; the end of multisplit.cu lists them */
-    unsigned
-        spans; /* a multiprocessor: a multiple of what it has of blocks at a time, of either launch; 0: it is not for spans */
+    /* Spans a multiprocessor: a multiple of what it has of blocks at a time, of either launch. 0: it is not for spans. */
+    unsigned spans;
     unsigned two; /* there are instances that leave runs in tiles, and that gather them */
 };
 

@@ -7,9 +7,10 @@
 #include "shape/split_direct.h"
 #include "split.h"
 
-#define SPLIT_COUNT_BLOCKS 8u /* a multiprocessor */
-#define FAR_BUCKETS        192u
-#define FAR_PAIRS          (1ull << 26)
+#define FAR_BUCKETS 192u         /* into more of them pairs look back, */
+#define FAR_PAIRS   (1ull << 26) /* if they are so many */
+
+#define SPLIT_COUNT_BLOCKS 8u     /* a multiprocessor */
 #define SPLIT_SHARED_BINS  49152u /* buckets below which a block counts them in words of its shared memory */
 
 /* ---- counts ------------------------------------------------------------------------------------------------------------ */
@@ -100,14 +101,16 @@ static const struct method methods[] = {
     {"DIGITS", SPLIT_DIGITS_BUCKETS, split_by_digits},
 };
 
-/* Keys with 4 bytes that go along, so many, and into so many buckets, that looking back costs less than counting by spans. */
+/* Keys and one column, of 4 bytes each, so many, and into so many buckets, that looking back costs less than counting by spans. */
 static int is_far(const struct split *s)
 {
-    unsigned others = s->permutation ? s->permutation_bytes : 0;
-    for (unsigned c = 0; c < s->columns; c++)
-        others += s->column[c].out ? s->column[c].bytes : 0;
-    return s->fn.buckets > FAR_BUCKETS && s->n >= FAR_PAIRS && s->key_bytes == 4 && others == 4 &&
-           !split_can_fail(&s->fn) && pass_is_cheap(s->fn.kind, 4);
+    unsigned others = s->permutation != NULL, bytes = s->permutation ? s->permutation_bytes : 0;
+    for (unsigned c = 0; c < s->columns; c++) {
+        others += s->column[c].out != NULL;
+        bytes += s->column[c].out ? s->column[c].bytes : 0;
+    }
+    return s->fn.buckets > FAR_BUCKETS && s->n >= FAR_PAIRS && s->key_bytes == 4 && others == 1 &&
+           bytes == 4 && !split_can_fail(&s->fn) && pass_is_cheap(s->fn.kind, 4);
 }
 
 static cohort_split_method best(const struct split *s)

@@ -127,7 +127,8 @@ static uint64_t tiles_of(cohort_context *context, const struct plan *p, uint64_t
     return n / tile + (n % tile != 0);
 }
 
-/* Passes over segments may have other tiles than those over keys. More entries have no fewer, so that no less memory does for them. */
+/* Passes over segments may have other tiles than those over keys. More entries have no fewer, so that no less memory does for them. The
+ * plan is then for n: few or not. */
 static uint64_t most_tiles(cohort_context *context, struct plan *p, uint64_t n)
 {
     uint64_t few = gpu_of(context)->tuning->sort_few, most = 0;
