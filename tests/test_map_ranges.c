@@ -377,7 +377,7 @@ static void pieces(struct test *t)
 {
     const uint64_t slots = slots_of_pages(t, PAGES), n = (1 << 20) + ENTRIES;
     for (unsigned back = 0; back < 2; back++) {
-        struct ranges r = open_ranges(t, 1, PAGES, 1, 1, slots + 100);
+        struct ranges r = open_ranges(t, 1, PAGES, 1, 1, slots + 6);
         step(&r, (struct plan){INSERT, back ? COHORT_WINNER_LAST : COHORT_WINNER_FIRST, n, slots / 2, 0});
         step(&r, (struct plan){ASSIGN, back ? COHORT_WINNER_FIRST : COHORT_WINNER_LAST, n, r.ids, 0});
         close_ranges(&r);
