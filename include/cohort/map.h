@@ -131,9 +131,10 @@ typedef struct cohort_batch {
 
 /* ---- making, sizing, ending ---------------------------------------------------------------------------------- */
 
-/* An empty map on `context`. COHORT_RANGE: capacity 0, max_load outside 0.01 to 1, an unknown enumerator, a group that is
- * not a power of two. COHORT_UNSUPPORTED: a width or a group that the device does not offer (64-bit keys with values
- * need sm_90). COHORT_OVERFLOW, COHORT_NO_MEMORY: the capacity. Enqueues one fill of the table; O(slots). */
+/* An empty map on `context`. COHORT_RANGE: capacity 0, max_load outside 0.01 to 1, a probe that is none, a group that is
+ * not a power of two. COHORT_UNSUPPORTED: a width that is none, or a width or a group that the device does not offer (64-bit keys
+ * with values need sm_90). COHORT_OVERFLOW: a capacity beyond the largest table, 2^32 - 1 pages. COHORT_NO_MEMORY: one beyond
+ * the memory. Enqueues one fill of the table; O(slots). */
 COHORT_API cohort_status cohort_map_create(cohort_context *context, const cohort_map_options *options,
                                            cohort_map **out);
 COHORT_API void cohort_map_destroy(cohort_map *map); /* waits; NULL is allowed */

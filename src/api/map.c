@@ -28,6 +28,18 @@ uint64_t map_slots_for(const cohort_map *map, uint64_t pairs)
     return slots;
 }
 
+/* The slots of a table for so many pairs, which the caller gave as `name`. */
+static cohort_status slots_of_capacity(const cohort_map *map, const char *name, uint64_t pairs,
+                                       uint64_t *slots)
+{
+    *slots = map_slots_for(map, pairs);
+    if (*slots && *slots <= map_slots_most(map->view.width))
+        return COHORT_OK;
+    return context_fail(map->context, COHORT_OVERFLOW,
+                        "%s is %llu; the largest table of this width has %llu slots", name,
+                        (unsigned long long)pairs, (unsigned long long)map_slots_most(map->view.width));
+}
+
 uint64_t map_limit(const cohort_map *map)
 {
     return (uint64_t)((double)map_slots(&map->view) * map->options.max_load);
@@ -212,13 +224,12 @@ cohort_status cohort_map_create(cohort_context *context, const cohort_map_option
         return context_fail(context, COHORT_NO_MEMORY, "no memory for a map's description");
     map->context = context;
     take_options(map, &o);
-    uint64_t slots = map_slots_for(map, o.capacity);
-    if (!slots || !map_shape(&map->view, slots))
-        s = context_fail(context, COHORT_OVERFLOW,
-                         "options.capacity is %llu; a table for it does not fit in 64 bits",
-                         (unsigned long long)o.capacity);
-    else
+    uint64_t slots;
+    s = slots_of_capacity(map, "options.capacity", o.capacity, &slots);
+    if (!s) {
+        map_shape(&map->view, slots);
         s = table_make(map);
+    }
     if (s)
         free(map);
     else
@@ -300,14 +311,9 @@ cohort_status cohort_map_reserve(cohort_map *map, uint64_t capacity)
         return context_fail(map->context, COHORT_UNSUPPORTED,
                             "cohort_map_reserve: capacity %llu on a fixed map for %llu; rehash it instead",
                             (unsigned long long)capacity, (unsigned long long)map_limit(map));
-    uint64_t slots = map_slots_for(map, capacity);
-    if (!slots)
-        return context_fail(map->context, COHORT_OVERFLOW,
-                            "capacity is %llu; a table for it does not fit in 64 bits",
-                            (unsigned long long)capacity);
-    if (slots < map_slots(&map->view))
-        slots = map_slots(&map->view);
-    return map_rebuild(map, slots, map->view.seed);
+    uint64_t slots, now = map_slots(&map->view);
+    s = slots_of_capacity(map, "cohort_map_reserve: capacity", capacity, &slots);
+    return s ? s : map_rebuild(map, slots > now ? slots : now, map->view.seed);
 }
 
 cohort_status cohort_map_rehash(cohort_map *map, uint64_t capacity)
@@ -317,13 +323,9 @@ cohort_status cohort_map_rehash(cohort_map *map, uint64_t capacity)
     cohort_status s = map_counters(map, &c);
     if (s)
         return s;
-    uint64_t pairs = c.taken - c.erased > capacity ? c.taken - c.erased : capacity,
-             slots = map_slots_for(map, pairs);
-    if (!slots)
-        return context_fail(map->context, COHORT_OVERFLOW,
-                            "capacity is %llu; a table for it does not fit in 64 bits",
-                            (unsigned long long)capacity);
-    return map_rebuild(map, slots, map->view.seed);
+    uint64_t pairs = c.taken - c.erased > capacity ? c.taken - c.erased : capacity, slots;
+    s = slots_of_capacity(map, "cohort_map_rehash: capacity", pairs, &slots);
+    return s ? s : map_rebuild(map, slots, map->view.seed);
 }
 
 /* ---- looking inside ---------------------------------------------------------------------------------------------------- */

@@ -184,11 +184,17 @@ CO_INLINE co_u64 map_table_bytes(const cohort_map_view *m)
     return map_counters_offset(m) + co_map_spread(m) * sizeof(struct co_map_counters);
 }
 
+/* The slots of the largest table: pages are numbered by 32 bits. */
+CO_INLINE co_u64 map_slots_most(co_u32 width)
+{
+    return MAP_PAGE_BYTES / map_slot_bytes(width) * 0xffffffffull;
+}
+
 /* Sets pages, mask and reach for at least `slots` slots. 0 if no table can have that many. */
 CO_INLINE int map_shape(cohort_map_view *m, co_u64 slots)
 {
     co_u64 slot = map_slot_bytes(m->width), page = MAP_PAGE_BYTES / slot;
-    if (slots > page * 0xffffffffull)
+    if (slots > map_slots_most(m->width))
         return 0;
     m->pages = slots > page ? (co_u32)((slots + page - 1) / page) : 1;
     m->mask = m->pages > 1 ? (co_u32)(MAP_PAGE_BYTES / MAP_BUCKET_BYTES) - 1 : MAP_LEAST_MASK;
