@@ -414,6 +414,8 @@ static void hostile_maps(struct test *t)
         {7, UINT64_MAX, "pairs"},
         {8, 2, "keys"},
         {6, UINT64_C(1) << 63, "group"},
+        {6, 2, "group"},                     /* of another width than 32/32 */
+        {4, 0x3f747ae147ae147b, "max_load"}, /* 0.005 */
     };
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         hostile_map(t, f.file, cases[i].field, cases[i].value);
@@ -423,6 +425,22 @@ static void hostile_maps(struct test *t)
     void *good = NULL;
     OK(t, load_map(t->context, f.file, &good));
     destroy_map(good);
+    folder_end(t, &f);
+}
+
+/* A fixed map of more pairs than a table can have slots, and of more than there is memory for. */
+static void hostile_capacities(struct test *t)
+{
+    struct folder f = folder_new(t);
+    uint64_t options[8] = {COHORT_WIDTH_64_64, 0, UINT64_MAX, 7, bits_of(0.8), 1, 0, 0};
+    const struct file_section sections[3] = {{options, sizeof options}, {NULL, 0}, {NULL, 0}};
+    OK(t, file_write(t->context, f.file, FILE_MAP, 3, sections));
+    refuses(t, &map_kind, f.file, COHORT_CORRUPT, "capacity");
+    options[2] = UINT64_C(1) << 42;
+    OK(t, file_write(t->context, f.file, FILE_MAP, 3, sections));
+    cohort_map *map = (cohort_map *)t;
+    FAILS(t, t->context, cohort_map_load(t->context, f.file, &map), COHORT_NO_MEMORY, "slots", NULL);
+    CHECK(t, !map);
     folder_end(t, &f);
 }
 
@@ -494,6 +512,7 @@ const struct test_case test_cases[] = {
     {"damaged_multimaps", damaged_multimaps, 0},
     {"foreign_files", foreign_files, 0},
     {"hostile_maps", hostile_maps, 0},
+    {"hostile_capacities", hostile_capacities, 0},
     {"hostile_multimaps", hostile_multimaps, 0},
     {"announced_lengths", announced_lengths, 0},
     {"writing", writing, 0},

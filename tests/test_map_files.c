@@ -159,6 +159,39 @@ static void across_backends(struct test *t)
     place_end(&p);
 }
 
+/* What a map with a group of lanes saved, a device without groups loads too. */
+static void groups(struct test *t)
+{
+    struct place p = place_new(t);
+    cohort_context *cpu, *own = t->context;
+    cohort_context_options options = COHORT_CONTEXT_OPTIONS_INIT;
+    cohort_map_options grouped = subject_options(t), has = COHORT_MAP_OPTIONS_INIT;
+    cohort_map *made;
+    options.device = "cpu";
+    REQUIRE(t, !cohort_context_create(&cpu, &options));
+    grouped.width = COHORT_WIDTH_32_32;
+    grouped.probe = COHORT_PROBE_LINEAR;
+    grouped.group = t->kind == TEST_CPU ? 0 : 4;
+    struct subject s = subject_new(t, &grouped);
+    subject_fill(&s, 3, 500);
+    OK(t, cohort_map_save(s.map, p.path));
+    t->context = cpu;
+    OK(t, cohort_map_load(t->context, p.path, &made));
+    OK(t, cohort_map_get_options(made, &has));
+    EQUAL(t, has.group, 0);
+    struct subject loaded = subject_of(t, made, oracle_copy(s.oracle));
+    subject_observe(&loaded);
+    subject_free(&loaded);
+    t->context = own;
+    OK(t, cohort_map_load(t->context, p.path, &made));
+    OK(t, cohort_map_get_options(made, &has));
+    EQUAL(t, has.group, grouped.group);
+    cohort_map_destroy(made);
+    subject_free(&s);
+    cohort_context_destroy(cpu);
+    place_end(&p);
+}
+
 /* ---- files that are not right ------------------------------------------------------------------------------------------- */
 
 /* load must answer one of the statuses of a bad file, name it, and make nothing. Where a byte was altered, `offset` tells. */
@@ -317,6 +350,7 @@ static void no_such_file(struct test *t)
 const struct test_case test_cases[] = {{"round_trip", round_trip, TEST_EACH_WIDTH | TEST_EACH_MEMORY},
                                        {"round_trip_full", round_trip_full, TEST_EACH_WIDTH},
                                        {"across_backends", across_backends, TEST_EACH_WIDTH},
+                                       {"groups", groups, 0},
                                        {"truncated", truncated, TEST_EACH_WIDTH},
                                        {"altered", altered, TEST_EACH_WIDTH},
                                        {"other_files", other_files, TEST_EACH_WIDTH},

@@ -248,8 +248,9 @@ COHORT_API cohort_status cohort_map_save(cohort_map *map, const char *path);
 
 /* Reads what save wrote, from any backend; every byte is checked. A growing map starts with what its pairs need. A fixed one gets
  * its capacity back, as the file says: a short file can ask for a large table. Who loads files of strangers bounds that by the
- * context's allocator, or takes COHORT_NO_MEMORY for an answer. COHORT_IO, COHORT_TRUNCATED, COHORT_BAD_VERSION,
- * COHORT_CORRUPT, COHORT_NO_MEMORY: *out is NULL. */
+ * context's allocator, or takes COHORT_NO_MEMORY for an answer. A device that has no groups of lanes drops `group`. COHORT_IO,
+ * COHORT_TRUNCATED, COHORT_BAD_VERSION, COHORT_CORRUPT, COHORT_NO_MEMORY, COHORT_UNSUPPORTED (a width that the device does not
+ * offer): *out is NULL. */
 COHORT_API cohort_status cohort_map_load(cohort_context *context, const char *path, cohort_map **out);
 
 /* ---- typed calls --------------------------------------------------------------------------------------------- */

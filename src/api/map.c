@@ -546,6 +546,22 @@ cohort_status cohort_map_save(cohort_map *map, const char *path)
     return s;
 }
 
+/* A map with the options of a file; a growing one with room for its pairs, since what a file says of room to grow does not size an
+ * allocation. Lanes a key are a matter of speed alone: a device that has no groups does without. */
+static cohort_status create_from_file(cohort_context *context, const char *path, const struct map_file *file,
+                                      cohort_map **out)
+{
+    cohort_map_options o = file->options;
+    if (!o.fixed)
+        o.capacity = file->pairs ? file->pairs : 1;
+    if (o.group > 1 && !context->backend->map_offers(context, (co_u32)o.width, o.group))
+        o.group = 0;
+    cohort_status s = cohort_map_create(context, &o, out);
+    if (s == COHORT_RANGE || s == COHORT_OVERFLOW) /* no map has such options, so none was saved */
+        s = context_fail(context, COHORT_CORRUPT, "path '%.256s': %s", path, cohort_message(context));
+    return s;
+}
+
 cohort_status cohort_map_load(cohort_context *context, const char *path, cohort_map **out)
 {
     struct map_file file;
@@ -561,19 +577,17 @@ cohort_status cohort_map_load(cohort_context *context, const char *path, cohort_
     if (s)
         return s;
     uint64_t size = 0;
-    if (!file.options.fixed) /* what the file says of room to grow does not size an allocation */
-        file.options.capacity = file.pairs ? file.pairs : 1;
-    s = cohort_map_create(context, &file.options, &map);
+    s = create_from_file(context, path, &file, &map);
     if (!s)
         s = cohort_map_insert(map, file.pairs, file.keys, file.values, NULL);
     if (s == COHORT_FULL)
         s = context_fail(context, COHORT_CORRUPT,
-                         "%s: %llu pairs do not fit in the capacity that it says, %llu", path,
+                         "path '%.256s': %llu pairs do not fit in the capacity that it says, %llu", path,
                          (unsigned long long)file.pairs, (unsigned long long)file.options.capacity);
     if (!s)
         s = cohort_map_size(map, &size);
     if (!s && size != file.pairs)
-        s = context_fail(context, COHORT_CORRUPT, "%s: %llu pairs have only %llu keys", path,
+        s = context_fail(context, COHORT_CORRUPT, "path '%.256s': %llu pairs have only %llu keys", path,
                          (unsigned long long)file.pairs, (unsigned long long)size);
     free(file.keys);
     free(file.values);

@@ -54,14 +54,16 @@ static cohort_status read_options(struct file_reader *f, struct map_file *out)
         v[i] = file_get(fields + 8 * i);
     cohort_map_options *o = &out->options;
     memcpy(&o->max_load, &v[MAX_LOAD], 8);
-    const int good[FIELDS] = {v[WIDTH] >= COHORT_WIDTH_32_0 && v[WIDTH] <= COHORT_WIDTH_64_64,
-                              v[PROBE] <= COHORT_PROBE_LINEAR,
-                              v[CAPACITY] >= 1,
-                              1,
-                              o->max_load >= 0 && o->max_load <= 1,
-                              v[FIXED] <= 1,
-                              v[GROUP] <= 32 && (v[GROUP] & (v[GROUP] - 1)) == 0,
-                              v[PAIRS] <= UINT64_MAX / 8};
+    const int good[FIELDS] = {
+        v[WIDTH] >= COHORT_WIDTH_32_0 && v[WIDTH] <= COHORT_WIDTH_64_64,
+        v[PROBE] <= COHORT_PROBE_LINEAR,
+        v[CAPACITY] >= 1,
+        1,
+        o->max_load >= 0 && o->max_load <= 1,
+        v[FIXED] <= 1,
+        v[GROUP] <= 32 && (v[GROUP] & (v[GROUP] - 1)) == 0 &&
+            (v[GROUP] <= 1 || (v[WIDTH] == COHORT_WIDTH_32_32 && v[PROBE] == COHORT_PROBE_LINEAR)),
+        v[PAIRS] <= UINT64_MAX / 8};
     for (int i = 0; i < FIELDS; i++)
         if (!good[i])
             return file_corrupt(f, 0, "the option %s is 0x%llx", names[i], (unsigned long long)v[i]);
