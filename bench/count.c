@@ -41,8 +41,9 @@ typedef struct recipe {
 /* ---- the folder for what is made on the way ------------------------------------------------------------------------------ */
 
 static char folder_made[PATH_MAX / 2]; /* for the signal handler */
-static struct sigaction actions_before[3];
-static const int signals[3] = {SIGINT, SIGTERM, SIGHUP};
+enum { SIGNALS = 5 };
+static const int signals[SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+static struct sigaction actions_before[SIGNALS];
 
 static void folder_remove(void)
 {
@@ -61,7 +62,7 @@ static void folder_remove(void)
 static void on_signal(int signal)
 {
     folder_remove();
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < SIGNALS; i++)
         if (signals[i] == signal && actions_before[i].sa_handler != SIG_DFL &&
             actions_before[i].sa_handler != SIG_IGN)
             actions_before[i].sa_handler(signal);
@@ -76,7 +77,7 @@ static int folder_make(count_bench *c, fault *fault)
         return fault_set(fault, CLI_FAILED, "%s: cannot make a folder for temporary files: %s", c->folder,
                          strerror(errno));
     strcpy(folder_made, c->folder);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < SIGNALS; i++) {
         struct sigaction action = {.sa_handler = on_signal};
         sigfillset(&action.sa_mask);
         if (!sigaction(signals[i], NULL, &actions_before[i]) && actions_before[i].sa_handler != SIG_IGN)

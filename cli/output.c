@@ -249,7 +249,7 @@ void outputs_also_remove(void (*remove)(void))
 
 void outputs_guard_signals(void)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
         struct sigaction action, old;
         memset(&action, 0, sizeof action);

@@ -26,7 +26,8 @@ int output_close(output *output, fault *fault);
 /* Removes and frees every output that has not been closed. */
 void outputs_discard(void);
 
-/* From now on interrupt, hang-up and termination remove unfinished outputs and end with status 128 + signal. */
+/* From now on interrupt, quit, hang-up, termination and a pipe that nobody reads remove unfinished outputs and end with status
+ * 128 + signal. */
 void outputs_guard_signals(void);
 
 /* What else is to be removed then; it may call only what a signal handler may. */

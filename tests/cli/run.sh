@@ -276,6 +276,13 @@ interrupt() {
 interrupt INT 130
 interrupt TERM 143
 interrupt HUP 129
+interrupt QUIT 131
+
+rm -f s.svg
+"$cohort" count --device "$device" --kmer 31 --spectrum s.svg wrapped.fa | head -n 1 >/dev/null
+status=${PIPESTATUS[0]}
+judge "standard output that nobody reads any more: no unfinished file stays" \
+    test "$status" -eq 141 -a ! -e s.svg -a "$(ls | grep -c '\.tmp$')" -eq 0
 
 # ---- what is refused -------------------------------------------------------------------------------------------------
 c="count --device $device"
