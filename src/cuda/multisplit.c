@@ -101,23 +101,25 @@ static const struct method methods[] = {
     {"DIGITS", SPLIT_DIGITS_BUCKETS, split_by_digits},
 };
 
-/* Keys and one column, of 4 bytes each, so many, and into so many buckets, that looking back costs less than counting by spans. */
-static int is_far(const struct split *s)
+/* Keys and one column, of 4 bytes each, so many, and into so many buckets, that looking back costs less than counting by spans, but not
+ * more than words of 32 bits can tell of. */
+static int is_far(const struct gpu *g, const struct split *s)
 {
     unsigned others = s->permutation != NULL, bytes = s->permutation ? s->permutation_bytes : 0;
     for (unsigned c = 0; c < s->columns; c++) {
         others += s->column[c].out != NULL;
         bytes += s->column[c].out ? s->column[c].bytes : 0;
     }
-    return s->fn.buckets > FAR_BUCKETS && s->n >= FAR_PAIRS && s->key_bytes == 4 && others == 1 &&
-           bytes == 4 && !split_can_fail(&s->fn) && pass_is_cheap(s->fn.kind, 4);
+    return s->fn.buckets > FAR_BUCKETS && s->n >= FAR_PAIRS && s->n < g->tuning->sort_short &&
+           s->key_bytes == 4 && others == 1 && bytes == 4 && !split_can_fail(&s->fn) &&
+           pass_is_cheap(s->fn.kind, 4);
 }
 
-static cohort_split_method best(const struct split *s)
+static cohort_split_method best(const struct gpu *g, const struct split *s)
 {
     if (s->fn.buckets > 256)
         return COHORT_SPLIT_DIGITS;
-    if (!s->unordered && is_far(s))
+    if (!s->unordered && is_far(g, s))
         return COHORT_SPLIT_LOOK_BACK;
     return s->unordered && s->fn.buckets > 16 ? COHORT_SPLIT_RESERVED : COHORT_SPLIT_BLOCK;
 }
@@ -128,7 +130,7 @@ static cohort_status choose(cohort_context *context, const struct split *s, stru
     if (s->method == COHORT_SPLIT_AUTO && s->fn.buckets <= 256 && !s->n_at &&
         split_at_once(context, s, arena, ask, &status))
         return status;
-    const struct method *m = &methods[s->method == COHORT_SPLIT_AUTO ? best(s) : s->method];
+    const struct method *m = &methods[s->method == COHORT_SPLIT_AUTO ? best(gpu_of(context), s) : s->method];
     if (s->fn.buckets > m->buckets)
         return context_fail(context, COHORT_UNSUPPORTED,
                             "desc.method is %u (%s), which does at most %u buckets; desc.buckets is %u",

@@ -175,12 +175,12 @@ unsigned tile_kind(const struct pass *p)
     return step->parts == 2 && step->part[1].bytes == 4 ? SPLIT_TWINS : SPLIT_COLUMNS;
 }
 
-/* The same, and whether pairs go in turn: of fewer entries than words of 32 bits can tell of. */
+/* The same, and whether pairs go in turn: they do but where they look back and are more than words of 32 bits can tell of. */
 static unsigned kind_of_instance(const struct gpu *g, const struct pass *p)
 {
     unsigned kind = tile_kind(p);
-    return kind == SPLIT_TWINS && p->role == SPLIT_WHOLE && p->step.n < g->tuning->sort_short ? SPLIT_IN_TURN
-                                                                                              : kind;
+    int told = p->step.way != SPLIT_BY_LOOK_BACK || p->step.n < g->tuning->sort_short;
+    return kind == SPLIT_TWINS && p->role == SPLIT_WHOLE && told ? SPLIT_IN_TURN : kind;
 }
 
 cohort_status tile_plan(cohort_context *context, struct pass *p, struct arena *arena)
