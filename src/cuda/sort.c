@@ -25,7 +25,7 @@ struct plan {
     struct sort_array array[SORT_ARRAYS];
     unsigned arrays;
     unsigned key_bytes, key_passes, passes;
-    int few; /* entries: they have smaller tiles */
+    uint64_t n;
     unsigned shift[SORT_PASSES], bits[SORT_PASSES];
     uint64_t tiles;
     co_u64 *bins;
@@ -99,20 +99,32 @@ static unsigned tile_of(const struct gpu *g, enum sort_kind kind)
 static unsigned shared_of(const struct gpu *g, enum sort_kind kind)
 {
     unsigned threads = g->tuning->sort_threads[kind], warps = threads / 32;
-    int pair = kind == SORT_PAIR_32 || kind == SORT_FEW_PAIR_32;
+    int pair = kind == SORT_PAIR_32 || kind == SORT_FEW_PAIR_32 || kind == SORT_FEWEST_PAIR_32,
+        wide = kind == SORT_KEYS_64 || kind == SORT_COLUMNS_32 || kind == SORT_COLUMNS_64;
     unsigned places = pair ? (g->tuning->sort_items[kind] + 1) / 2 * threads * 4 : 0;
-    return tile_of(g, kind) * (pair || kind == SORT_KEYS_32 || kind == SORT_FEW_32 ? 4 : 8) + places +
-           SORT_DIGITS * (8 + warps * 4 + 4 + 4) + SORT_DIGITS / 32 * 4 + 4;
+    return tile_of(g, kind) * (wide ? 8 : 4) + places + SORT_DIGITS * (8 + warps * 4 + 4 + 4) +
+           SORT_DIGITS / 32 * 4 + 4;
+}
+
+/* The first of those for fewest, few and any entries that is for n. */
+static enum sort_kind kind_for(const struct gpu *g, const enum sort_kind kinds[3], uint64_t n)
+{
+    unsigned i = 0;
+    while (g->tuning->sort_most[kinds[i]] < n)
+        i++;
+    return kinds[i];
 }
 
 /* The kernel of a pass by keys or by segments: no columns, one of 4 bytes beside numbers of 4 where a block may have the memory, or
  * any. */
 static enum sort_kind kind_of(const struct gpu *g, const struct plan *p, int by_keys)
 {
+    static const enum sort_kind alone[] = {SORT_FEWEST_32, SORT_FEW_32, SORT_KEYS_32},
+                                pairs[] = {SORT_FEWEST_PAIR_32, SORT_FEW_PAIR_32, SORT_PAIR_32};
     int wide = by_keys && p->key_bytes == 8;
-    enum sort_kind pair = p->few ? SORT_FEW_PAIR_32 : SORT_PAIR_32;
+    enum sort_kind pair = kind_for(g, pairs, p->n);
     if (p->arrays == 1)
-        return wide ? SORT_KEYS_64 : p->few ? SORT_FEW_32 : SORT_KEYS_32;
+        return wide ? SORT_KEYS_64 : kind_for(g, alone, p->n);
     if (wide)
         return SORT_COLUMNS_64;
     return p->arrays == 2 && p->array[by_keys ? 1 : 0].bytes == 4 && shared_of(g, pair) <= g->shared_most
@@ -120,36 +132,35 @@ static enum sort_kind kind_of(const struct gpu *g, const struct plan *p, int by_
                : SORT_COLUMNS_32;
 }
 
-static uint64_t tiles_of(cohort_context *context, const struct plan *p, uint64_t n, int by_keys)
+static uint64_t tiles_of(const struct gpu *g, const struct plan *p, int by_keys)
 {
-    const struct gpu *g = gpu_of(context);
     unsigned tile = tile_of(g, kind_of(g, p, by_keys));
-    return n / tile + (n % tile != 0);
+    return p->n / tile + (p->n % tile != 0);
 }
 
-/* Passes over segments may have other tiles than those over keys. More entries have no fewer, so that no less memory does for them. The
- * plan is then for n: few or not. */
-static uint64_t most_tiles(cohort_context *context, struct plan *p, uint64_t n)
+/* Passes over segments may have other tiles than those over keys. More entries have no fewer, as if they were all that a kind of smaller
+ * tiles is for, so that no less memory does for them. */
+static uint64_t most_tiles(const struct gpu *g, const struct plan *p)
 {
-    uint64_t few = gpu_of(context)->tuning->sort_few, most = 0;
-    for (int by_keys = 0; by_keys < 2; by_keys++) {
-        p->few = 1;
-        uint64_t tiles = tiles_of(context, p, n < few ? n : few, by_keys);
-        most = tiles > most ? tiles : most;
-        p->few = n <= few;
-        tiles = tiles_of(context, p, n, by_keys);
-        most = tiles > most ? tiles : most;
-    }
+    uint64_t most = 0;
+    for (unsigned k = 0; k < SORT_KINDS; k++)
+        for (int by_keys = 0; by_keys < 2; by_keys++) {
+            struct plan fewer = *p;
+            fewer.n = p->n < g->tuning->sort_most[k] ? p->n : g->tuning->sort_most[k];
+            uint64_t tiles = tiles_of(g, &fewer, by_keys);
+            most = tiles > most ? tiles : most;
+        }
     return most;
 }
 
 static void make_plan(cohort_context *context, struct plan *p, struct room *room, const struct sort *s)
 {
     memset(p, 0, sizeof *p);
+    p->n = s->n;
     p->key_bytes = s->order <= COHORT_ORDER_F32 ? 4 : 8;
     passes(p, s);
     arrays(p, room, s);
-    uint64_t tiles = most_tiles(context, p, s->n);
+    uint64_t tiles = most_tiles(gpu_of(context), p);
     p->plan = take(room, p->passes * sizeof *p->plan);
     uint64_t begin = room->bytes;
     p->cleared = p->bins = take(room, p->passes * SORT_DIGITS * sizeof(co_u64));
@@ -206,9 +217,9 @@ static void order_arrays(struct sort_step *step, const struct plan *p, int by_ke
 
 static cohort_status pass(cohort_context *context, const struct plan *p, const struct sort *s, unsigned i)
 {
-    static const char *const kernels[] = {"sort_pass_32",    "sort_pass_64",    "sort_pair_32",
-                                          "sort_columns_32", "sort_columns_64", "sort_few_32",
-                                          "sort_few_pair_32"};
+    static const char *const kernels[] = {"sort_pass_32",     "sort_pass_64",    "sort_pair_32",
+                                          "sort_columns_32",  "sort_columns_64", "sort_few_32",
+                                          "sort_few_pair_32", "sort_fewest_32",  "sort_fewest_pair_32"};
     int by_keys = i < p->key_passes;
     struct sort_step step = {.n = s->n,
                              .order = s->order,
@@ -226,7 +237,7 @@ static cohort_status pass(cohort_context *context, const struct plan *p, const s
     order_arrays(&step, p, by_keys);
     const struct gpu *g = gpu_of(context);
     enum sort_kind kind = kind_of(g, p, by_keys);
-    return gpu_launch_grid(context, kernels[kind], (unsigned)tiles_of(context, p, s->n, by_keys),
+    return gpu_launch_grid(context, kernels[kind], (unsigned)tiles_of(g, p, by_keys),
                            g->tuning->sort_threads[kind], shared_of(g, kind), &step);
 }
 

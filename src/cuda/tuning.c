@@ -21,19 +21,22 @@
     SUMS_CHUNKS_SIM, 2, COMPACT_CHUNKS_SIM, COMPACT_BLOCKS_SIM, COMPACT_BLOCKS_ORDERED_SIM, \
         REDUCE_CHUNKS_SIM, REDUCE_BLOCKS_SIM
 
-/* Threads of a block and entries a lane of each kind of pass; of fewer entries there are words of 32 bits; up to so many are few. */
-#define SORT_GPU                                                                                           \
-    {SORT_THREADS_GPU, SORT_THREADS_GPU,     SORT_THREADS_PAIR_GPU, SORT_THREADS_GPU,                      \
-     SORT_THREADS_GPU, SORT_THREADS_FEW_GPU, SORT_THREADS_FEW_GPU},                                        \
-        {SORT_ITEMS_32_GPU,         SORT_ITEMS_64_GPU,  SORT_ITEMS_PAIR_GPU,    SORT_ITEMS_COLUMNS_32_GPU, \
-         SORT_ITEMS_COLUMNS_64_GPU, SORT_ITEMS_FEW_GPU, SORT_ITEMS_FEW_PAIR_GPU},                          \
-        1ull << 30, 1 << 22
-#define SORT_SIM                                                             \
-    {SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM, \
-     SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM},                  \
-        {SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM,     \
-         SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM},                    \
-        1000, 600
+/* Threads of a block, entries a lane, and entries at most of each kind of pass; of fewer entries there are words of 32 bits. */
+#define ANY UINT64_MAX
+#define SORT_GPU                                                                       \
+    {SORT_THREADS_GPU,     SORT_THREADS_GPU,        SORT_THREADS_PAIR_GPU,             \
+     SORT_THREADS_GPU,     SORT_THREADS_GPU,        SORT_THREADS_FEW_GPU,              \
+     SORT_THREADS_FEW_GPU, SORT_THREADS_FEWEST_GPU, SORT_THREADS_FEWEST_GPU},          \
+        {SORT_ITEMS_32_GPU,         SORT_ITEMS_64_GPU,         SORT_ITEMS_PAIR_GPU,    \
+         SORT_ITEMS_COLUMNS_32_GPU, SORT_ITEMS_COLUMNS_64_GPU, SORT_ITEMS_FEW_GPU,     \
+         SORT_ITEMS_FEW_GPU,        SORT_ITEMS_FEWEST_GPU,     SORT_ITEMS_FEWEST_GPU}, \
+        {ANY, ANY, ANY, ANY, ANY, 1 << 22, 1 << 22, 1 << 19, 1 << 20}, 1ull << 30
+#define SORT_SIM                                                                               \
+    {SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM, \
+     SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM},                  \
+        {SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM,       \
+         SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM},                      \
+        {ANY, ANY, ANY, ANY, ANY, 600, 600, 300, 400}, 1000
 
 /* Repeats in a sample of 4,096 entries from which on a batch goes one by one. By Zipf's law a sample of 2^24 draws from as many keys
  * has 2 at exponent 0.5, 24 (8 to 38) at 0.65, where pages are still faster, 112 (80 to 150) at 0.75, where they are not, and 1,340 at

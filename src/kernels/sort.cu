@@ -20,15 +20,17 @@
 enum { SORT_I32 = 2, SORT_F32 = 3, SORT_I64 = 5, SORT_F64 = 6 }; /* of cohort_order */
 
 #ifdef COHORT_SIM
-#    define SORT_THREADS      SORT_THREADS_SIM
-#    define SORT_THREADS_PAIR SORT_THREADS_SIM
-#    define SORT_THREADS_FEW  SORT_THREADS_SIM
-#    define SORT_ITEMS_OF(x)  SORT_ITEMS_SIM
+#    define SORT_THREADS        SORT_THREADS_SIM
+#    define SORT_THREADS_PAIR   SORT_THREADS_SIM
+#    define SORT_THREADS_FEW    SORT_THREADS_SIM
+#    define SORT_THREADS_FEWEST SORT_THREADS_SIM
+#    define SORT_ITEMS_OF(x)    SORT_ITEMS_SIM
 #else
-#    define SORT_THREADS      SORT_THREADS_GPU
-#    define SORT_THREADS_PAIR SORT_THREADS_PAIR_GPU
-#    define SORT_THREADS_FEW  SORT_THREADS_FEW_GPU
-#    define SORT_ITEMS_OF(x)  x##_GPU
+#    define SORT_THREADS        SORT_THREADS_GPU
+#    define SORT_THREADS_PAIR   SORT_THREADS_PAIR_GPU
+#    define SORT_THREADS_FEW    SORT_THREADS_FEW_GPU
+#    define SORT_THREADS_FEWEST SORT_THREADS_FEWEST_GPU
+#    define SORT_ITEMS_OF(x)    x##_GPU
 #endif
 #define SORT_ITEMS_MOST 32
 
@@ -262,17 +264,20 @@ CO_KERNEL_BOUND(sort_pair_32, struct sort_step, SORT_THREADS_PAIR, SORT_BLOCKS_P
 }
 
 /* Of few entries: smaller tiles, so that all multiprocessors have some. */
-CO_KERNEL_BOUND(sort_few_32, struct sort_step, SORT_THREADS_FEW, SORT_BLOCKS_FEW)
-{
-    CO_SHARED_DYNAMIC(co_u8, memory);
-    sort_tile_32(args, memory, SORT_THREADS_FEW, SORT_ITEMS_OF(SORT_ITEMS_FEW), 4, 0);
-}
+#define SORT_SMALL(name, threads, items)                                               \
+    CO_KERNEL_BOUND(sort_##name##_32, struct sort_step, threads, SORT_BLOCKS_FEW)      \
+    {                                                                                  \
+        CO_SHARED_DYNAMIC(co_u8, memory);                                              \
+        sort_tile_32(args, memory, threads, items, 4, 0);                              \
+    }                                                                                  \
+    CO_KERNEL_BOUND(sort_##name##_pair_32, struct sort_step, threads, SORT_BLOCKS_FEW) \
+    {                                                                                  \
+        CO_SHARED_DYNAMIC(co_u8, memory);                                              \
+        sort_pair_tile(args, memory, threads, items);                                  \
+    }
 
-CO_KERNEL_BOUND(sort_few_pair_32, struct sort_step, SORT_THREADS_FEW, SORT_BLOCKS_FEW)
-{
-    CO_SHARED_DYNAMIC(co_u8, memory);
-    sort_pair_tile(args, memory, SORT_THREADS_FEW, SORT_ITEMS_OF(SORT_ITEMS_FEW_PAIR));
-}
+SORT_SMALL(few, SORT_THREADS_FEW, SORT_ITEMS_OF(SORT_ITEMS_FEW))
+SORT_SMALL(fewest, SORT_THREADS_FEWEST, SORT_ITEMS_OF(SORT_ITEMS_FEWEST))
 
 #define WIDE               1
 #define READ_STREAM        co_read_stream64

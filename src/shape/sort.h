@@ -14,8 +14,8 @@
 #define SORT_PASSES     12u /* at most: 8 of keys, 4 of segments */
 #define SORT_ARRAYS     19u /* keys, columns, permutation, segments */
 
-/* The passes: of numbers of 4 and 8 bytes alone, of 4 with one column of 4, of either with any columns; of few numbers of 4, and with one
- * column of 4. */
+/* The passes: of numbers of 4 and 8 bytes alone, of 4 with one column of 4, of either with any columns; of few and of fewest numbers of 4,
+ * alone and with one column of 4. */
 enum sort_kind {
     SORT_KEYS_32,
     SORT_KEYS_64,
@@ -24,6 +24,8 @@ enum sort_kind {
     SORT_COLUMNS_64,
     SORT_FEW_32,
     SORT_FEW_PAIR_32,
+    SORT_FEWEST_32,
+    SORT_FEWEST_PAIR_32,
     SORT_KINDS
 };
 
@@ -34,11 +36,12 @@ enum sort_kind {
 #define SORT_ITEMS_COLUMNS_32_GPU 18u
 #define SORT_ITEMS_COLUMNS_64_GPU 16u
 #define SORT_ITEMS_FEW_GPU        16u
-#define SORT_ITEMS_FEW_PAIR_GPU   16u
+#define SORT_ITEMS_FEWEST_GPU     12u
 #define SORT_ITEMS_SIM            4u
 #define SORT_THREADS_GPU          384u
 #define SORT_THREADS_PAIR_GPU     512u
 #define SORT_THREADS_FEW_GPU      512u
+#define SORT_THREADS_FEWEST_GPU   384u
 #define SORT_THREADS_SIM          64u
 #define SORT_BLOCKS               3
 #define SORT_BLOCKS_PAIR          2
