@@ -37,7 +37,7 @@ enum sort_kind {
 #define SORT_ITEMS_COLUMNS_64_GPU 16u
 #define SORT_ITEMS_FEW_GPU        16u
 #define SORT_ITEMS_FEWEST_GPU     12u
-#define SORT_ITEMS_SIM            4u
+#define SORT_ITEMS_SIM            5u /* one more than fill words of two places and of four digits */
 #define SORT_THREADS_GPU          384u
 #define SORT_THREADS_PAIR_GPU     512u
 #define SORT_THREADS_FEW_GPU      512u
