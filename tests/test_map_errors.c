@@ -98,7 +98,7 @@ static void null_arrays(struct test *t)
         BAD(cohort_map_assign(map, N, g.k, NULL, NULL), COHORT_NULL, "values", n);
         BAD(cohort_map_find(map, N, g.k, NULL, NULL, NULL), COHORT_NULL, "values", n);
         BAD(cohort_map_insert_and_find(map, N, g.k, NULL, NULL), COHORT_NULL, "values", n);
-        BAD(cohort_map_apply(map, COHORT_OP_ADD, N, g.k, NULL, NULL), COHORT_NULL, NULL, n);
+        BAD(cohort_map_apply(map, COHORT_OP_ADD, N, g.k, NULL, NULL), COHORT_NULL, "operands", n);
         BAD(cohort_map_apply(map, COHORT_OP_COUNT, N, NULL, NULL, NULL), COHORT_NULL, "keys", n);
     }
     BAD(cohort_map_export(map, 1000, NULL, g.v, &(uint64_t){0}), COHORT_NULL, "keys", NULL);

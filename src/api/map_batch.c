@@ -52,9 +52,10 @@ static cohort_status check_arguments(struct call *c, int values_optional, int re
     const struct map_batch *b = &c->batch;
     cohort_context *context = c->map->context;
     unsigned key = map_key_bytes(b->view.width), value = map_value_bytes(b->view.width);
+    int applies = b->step == MAP_STEP_APPLY && b->op >= CO_OP_ADD;
     const struct argument arguments[] = {
         {"keys", b->keys, key, 0},
-        {"values", b->values, value, values_optional || !value},
+        {applies ? "operands" : "values", b->values, value, values_optional || !value},
         {b->step == MAP_STEP_RUN ? "results" : "values", b->results, value, results_optional || !value},
         {"ops", b->ops, 1, b->step != MAP_STEP_RUN},
         {"batch.where", b->where, 4, 1},
