@@ -93,8 +93,8 @@ typedef struct cohort_context_options {
     }
 
 /* Makes a context. `options` may be NULL: all defaults. On failure *out is NULL and cohort_message(NULL) tells why.
- * COHORT_NO_DEVICE names the device that is not there; COHORT_RANGE a number of the options, or COHORT_CPU or
- * COHORT_MAP_TUNING in the environment, that says nothing known. Thread-safe. Costs a GPU's context start the first time
+ * COHORT_NO_DEVICE names the device that is not there; COHORT_RANGE a number of the options, or COHORT_CPU (of a CPU) or
+ * COHORT_MAP_TUNING (of a GPU) in the environment, that says nothing known. Thread-safe. Costs a GPU's context start the first time
  * (about 0.3 s); after that, microseconds. Uses the device's primary context, so memory and streams are shared with
  * the CUDA runtime, PyTorch and CuPy in the same process. */
 COHORT_API cohort_status cohort_context_create(cohort_context **out, const cohort_context_options *options);
@@ -114,7 +114,7 @@ COHORT_API cohort_status cohort_wait(cohort_context *context);
  * that had no context. Valid until the next failed call. Never NULL. */
 COHORT_API const char *cohort_message(const cohort_context *context);
 
-/* "COHORT_FULL" and so on; "COHORT_STATUS_99" is never returned: unknown numbers give "unknown status". */
+/* "COHORT_FULL" and so on; "unknown status" for a number that is none. */
 COHORT_API const char *cohort_status_name(cohort_status status);
 
 /* "0.1.0" */
@@ -175,8 +175,8 @@ COHORT_API cohort_status cohort_timer_stop(cohort_timer *timer, double *seconds)
  * second. 0 where a limit does not apply to the backend. */
 typedef struct cohort_limits {
     size_t size;            /* in: sizeof(cohort_limits) */
-    uint64_t table_bytes;   /* in: the size of the table for random access (0: 2 GiB, or a quarter of the free
-                                  memory if that is less); out: the size used */
+    uint64_t table_bytes;   /* in: the size of the table for random access, at least 64 KiB (0: 2 GiB, or a
+                                  quarter of the free memory if that is less); out: the size used */
     double copy_bytes;      /* B: bytes read plus bytes written by a copy */
     double random_reads_32; /* R: random 32-byte sectors read from the table */
     double random_reads_8;  /* random 8-byte words read (the GUPS of the field, reads only) */

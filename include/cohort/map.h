@@ -3,7 +3,8 @@
  * Open addressing in pages of 32-byte buckets, double hashing inside a page (docs/map.md). Every operation takes a
  * batch of n entries; entry i has the key keys[i] and, where the operation has one, the value values[i]. Keys and
  * values are arrays of 4- or 8-byte unsigned integers as the map's width says, aligned to their size, in host or in
- * device memory, all arrays of one call in the same kind. Every key is legal. n may be 0, and may exceed 2^32.
+ * device memory, all arrays of one call in the same kind. Every key is legal. n may be 0, and may exceed 2^32. What a call
+ * writes must not overlap another of its arrays, which is not checked.
  *
  * Waiting. With device pointers, calls on a map of fixed capacity do not wait: outcomes are in `counts` and `failed`
  * (device memory) once the stream has got there, and cohort_wait returns COHORT_FULL if an entry found no slot.

@@ -20,7 +20,8 @@
  *
  * Bad ids. Ids from m on (of IDS, TABLE, BITS, USER) are left out: their entries are written nowhere, offsets[m] is the number of
  * entries written, `counts` has the number of bad ones and the first of them; the status is COHORT_RANGE, at once from a call
- * that waits, at cohort_wait else. A compaction counts an entry whose key a TABLE does not hold among the rejected. */
+ * that waits, at cohort_wait else. A compaction puts an entry whose key a TABLE does not hold among the rejected, and is
+ * COHORT_RANGE likewise. */
 #ifndef COHORT_MULTISPLIT_H
 #define COHORT_MULTISPLIT_H
 
