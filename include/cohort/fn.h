@@ -56,6 +56,12 @@ typedef struct cohort_fn {
                             seed), and define what it needs. Marked COHORT_FN_DEVICE. NULL: COHORT_UNSUPPORTED on a GPU */
 } cohort_fn;
 
+/* Of no kind yet. */
+#define COHORT_FN_INIT                                                           \
+    {                                                                            \
+        sizeof(cohort_fn), (cohort_fn_kind)0, 0, 0, 0, NULL, 0, NULL, NULL, NULL \
+    }
+
 static inline cohort_fn cohort_fn_make(cohort_fn_kind kind, uint64_t a, uint64_t b, const void *data,
                                        uint64_t count)
 {

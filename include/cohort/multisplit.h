@@ -80,10 +80,10 @@ typedef struct cohort_multisplit_desc {
     uint64_t workspace_bytes;
 } cohort_multisplit_desc;
 
-#define COHORT_MULTISPLIT_INIT                                                                               \
-    {                                                                                                        \
-        sizeof(cohort_multisplit_desc), 0, 4, 0, {sizeof(cohort_fn), 0, 0, 0, 0, NULL, 0, NULL, NULL, NULL}, \
-            NULL, NULL, 0, 0, NULL, NULL, 0, COHORT_SPLIT_AUTO, NULL, NULL, NULL, 0                          \
+#define COHORT_MULTISPLIT_INIT                                                                    \
+    {                                                                                             \
+        sizeof(cohort_multisplit_desc), 0, 4, 0, COHORT_FN_INIT, NULL, NULL, 0, 0, NULL, NULL, 0, \
+            COHORT_SPLIT_AUTO, NULL, NULL, NULL, 0                                                \
     }
 
 /* Splits. Costs, with 4-byte keys: the keys are read twice and written once (12 bytes), 8-byte pairs 20; m above 2,048 twice
@@ -124,10 +124,10 @@ typedef struct cohort_compact_desc {
     uint64_t workspace_bytes;
 } cohort_compact_desc;
 
-#define COHORT_COMPACT_INIT                                                                               \
-    {                                                                                                     \
-        sizeof(cohort_compact_desc), 0, 4, 0, {sizeof(cohort_fn), 0, 0, 0, 0, NULL, 0, NULL, NULL, NULL}, \
-            NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, 0                              \
+#define COHORT_COMPACT_INIT                                                                                \
+    {                                                                                                      \
+        sizeof(cohort_compact_desc), 0, 4, 0, COHORT_FN_INIT, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, \
+            NULL, NULL, NULL, 0                                                                            \
     }
 
 /* Costs one read and one write: single pass, tiles learning from the ones before. */
@@ -150,10 +150,9 @@ typedef struct cohort_histogram_desc {
     uint64_t workspace_bytes;
 } cohort_histogram_desc;
 
-#define COHORT_HISTOGRAM_INIT                                                                               \
-    {                                                                                                       \
-        sizeof(cohort_histogram_desc), 0, 4, 0, {sizeof(cohort_fn), 0, 0, 0, 0, NULL, 0, NULL, NULL, NULL}, \
-            NULL, NULL, NULL, NULL, 0                                                                       \
+#define COHORT_HISTOGRAM_INIT                                                             \
+    {                                                                                     \
+        sizeof(cohort_histogram_desc), 0, 4, 0, COHORT_FN_INIT, NULL, NULL, NULL, NULL, 0 \
     }
 
 /* bins[b] = the number of keys in bucket b. Costs one read of the keys. */

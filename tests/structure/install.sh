@@ -51,6 +51,37 @@ report "the example runs with the static library" "$(expect "$example/build/coun
 report "the static example does not need libcohort.so" \
     "$(ldd "$example/build/count_static" 2>&1 | grep -E 'libcohort|No such file')"
 
+# C++ sees the same headers: every initialiser, and a function of the user's own.
+cat >"$scratch/initialisers.cpp" <<'END'
+#include <cohort.h>
+COHORT_DEFINE_FN(last_digit, uint32_t, { return key % 10; })
+int main()
+{
+    cohort_context_options context = COHORT_CONTEXT_OPTIONS_INIT;
+    cohort_context_info info = COHORT_CONTEXT_INFO_INIT;
+    cohort_limits limits = COHORT_LIMITS_INIT;
+    cohort_map_options map = COHORT_MAP_OPTIONS_INIT;
+    cohort_batch batch = COHORT_BATCH_INIT;
+    cohort_map_stats stats = COHORT_MAP_STATS_INIT;
+    cohort_multimap_options multimap = COHORT_MULTIMAP_OPTIONS_INIT;
+    cohort_retrieve retrieve = COHORT_RETRIEVE_INIT;
+    cohort_multisplit_desc split = COHORT_MULTISPLIT_INIT;
+    cohort_compact_desc compact = COHORT_COMPACT_INIT;
+    cohort_histogram_desc histogram = COHORT_HISTOGRAM_INIT;
+    cohort_sort_desc sort = COHORT_SORT_INIT;
+    split.fn = COHORT_FN(last_digit, NULL, 0);
+    return context.size && info.size && limits.size && map.size && batch.size && stats.size && multimap.size && retrieve.size &&
+                   split.size && compact.size && histogram.size && sort.size && split.fn.size ? 0 : 1;
+}
+END
+initialisers="the headers and their initialisers are C++ too"
+if command -v c++ >/dev/null; then
+    report "$initialisers" "$(attempt c++ -std=c++11 -Wall -Wextra -Werror -I "$prefix/include" -fsyntax-only \
+        "$scratch/initialisers.cpp")"
+else
+    skip "$initialisers" "no C++ compiler"
+fi
+
 # A kernel of the user's own, around a lookup in a map.
 kernel="a user's kernel builds with nvcc against the installed headers"
 if [ -x "$nvcc" ]; then
