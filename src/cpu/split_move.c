@@ -5,12 +5,13 @@
  * 2013.) A buffer's first slot is the line in which the part's first entry of the bucket lies, or one before it, so that all but the
  * first and the last write are whole lines at the lines' addresses, whatever the alignment of the output.
  *
- * What binds is one store a cycle to different lines, an entry's and its counter's, and a mispredicted branch a full buffer. So two
- * arrays of one width go through one buffer, an entry of the one beside that of the other, and are taken apart when it is written
- * (they need the same alignment). Where the lines being filled leave little of the first cache, buckets that are bits of the keys are
- * taken from these as they are moved, not from numbers made a chunk at a time. And of few buckets there are no counters: sixteen
- * entries are compared with each bucket's number, those of the bucket stored side by side behind the ones before (AVX-512). One array
- * into some more buckets is split_tiles.c's. */
+ * What binds is one store a cycle to different lines, an entry's and its counter's, a mispredicted branch a full buffer, and stores
+ * that find the next line of a buffer only in the second cache. So where many lines are being filled the place of a bucket's next entry
+ * is asked for with each entry. Two arrays of one width go through one buffer, an entry of the one beside that of the other, and are
+ * taken apart when it is written (they need the same alignment). Where the lines being filled leave little of the first cache, buckets
+ * that are bits of the keys are taken from these as they are moved, not from numbers made a chunk at a time. And of few buckets there
+ * are no counters: sixteen entries are compared with each bucket's number, those of the bucket stored side by side behind the ones
+ * before (AVX-512). One array into some more buckets is split_tiles.c's. */
 #include "split.h"
 
 #include <string.h>
@@ -27,12 +28,12 @@
 #define LINE  64u
 #define BUFFERED \
     262144u /* bytes of all buckets' buffers: in the second cache, those lines that are filled in the first */
-#define LINES_MOST  4u
-#define MADE_MOST   64u   /* lines being filled up to which buckets are made beforehand even if cheap */
-#define SOON        512u  /* else keys are asked for so many bytes ahead */
-#define FEW         4u    /* buckets that are told by comparing */
-#define FEW_LINES   16u   /* of their buffers, */
-#define FEW_SPARE   GROUP /* and entries behind, which one store may reach */
+#define LINES_MOST  8u           /* of a buffer, whether it is of one array or of two */
+#define LINES_FEW   64u          /* lines being filled that leave much of the first cache: up to there */
+#define SOON        512u         /* keys, where they give the buckets, are asked for so many bytes ahead */
+#define FEW         4u           /* buckets that are told by comparing */
+#define FEW_LINES   16u          /* of their buffers, */
+#define FEW_SPARE   GROUP        /* and entries behind, which one store may reach */
 #define CACHED_MOST (4ull << 20) /* bytes of output that are written through the caches */
 #define NOINLINE    __attribute__((noinline))
 
@@ -42,6 +43,7 @@ struct way {
     co_u32 arrays, bytes; /* bytes of an entry of one array */
     co_u32 entries, row;  /* of a bucket's buffer; and to the next one */
     co_u32 whole, pitch;  /* bytes: a buffer's of one array; to the next buffer, of all */
+    int many;             /* lines are being filled: more than LINES_FEW */
     co_u32 *next;         /* the next entry, in all buckets' buffers */
     co_u32 *head;         /* entries at the front of the buffer that are another part's or bucket's */
     char **to[2];         /* where the buffer will be written; NULL: nowhere */
@@ -74,7 +76,7 @@ static int together(const struct cpu_pass *p, co_u32 a)
 
 static co_u32 lines_of(const struct cpu_pass *p)
 {
-    co_u32 lines = LINES_MOST;
+    co_u32 lines = p->arrays > 1 ? LINES_MOST / 2 : LINES_MOST;
     while (lines > 1 && lines * LINE * p->buckets * p->arrays > BUFFERED)
         lines /= 2;
     return p->buckets <= FEW ? FEW_LINES : lines;
@@ -152,6 +154,7 @@ CO_INLINE void empty(const struct way *way, co_u32 bucket, co_u32 arrays,
     const char *from = way->buffer + (size_t)bucket * way->pitch;
     char *x = way->to[0][bucket], *y = arrays > 1 ? way->to[1][bucket] : NULL;
     way->next[bucket] = bucket * way->row;
+    __builtin_prefetch(from);
     if (__builtin_expect(!x, 0))
         return;
     if (__builtin_expect(way->head[bucket], 0)) {
@@ -369,10 +372,11 @@ CO_INLINE void put_pair(char *restrict to, const char *restrict x, const char *r
     memcpy(to, &both, 8);
 }
 
-/* Entries into their buckets' buffers; `mask`: where a buffer ends. With `bits` there are no digits. */
+/* Entries into their buckets' buffers; `mask`: where a buffer ends. With `bits` there are no digits. With `many` a bucket's next place
+ * is asked for: it may be in another line, which has time until then to come into the first cache. */
 CO_INLINE void put(const struct way *way, co_u32 *restrict next, char *restrict buffer, co_u32 mask,
                    const co_u16 *restrict digits, co_u32 count, const char *restrict x,
-                   const char *restrict y, co_u32 bytes, co_u32 arrays, int bits)
+                   const char *restrict y, co_u32 bytes, co_u32 arrays, int bits, int many)
 {
     const co_u32 shift = way->bits.shift, most = way->bits.mask;
 #pragma GCC unroll 16
@@ -386,13 +390,15 @@ CO_INLINE void put(const struct way *way, co_u32 *restrict next, char *restrict 
                 memcpy(buffer + (size_t)at * bytes * arrays + bytes, y + (size_t)k * bytes, bytes);
         }
         next[digit] = ++at;
+        if (many)
+            __builtin_prefetch(buffer + (size_t)at * bytes * arrays);
         if (__builtin_expect(!(at & mask), 0))
             way->empty(way, digit);
     }
 }
 
-CO_INLINE void scatter(const struct way *way, const co_u16 *digits, co_u32 count, const char *x,
-                       const char *y, co_u32 bytes, co_u32 arrays, int bits)
+CO_INLINE void put_all(const struct way *way, const co_u16 *digits, co_u32 count, const char *x,
+                       const char *y, co_u32 bytes, co_u32 arrays, int bits, int many)
 {
     const co_u32 mask = way->entries - 1, step = GROUP * bytes;
     for (; count >= GROUP; count -= GROUP, x += step, y += step) {
@@ -403,24 +409,34 @@ CO_INLINE void scatter(const struct way *way, const co_u16 *digits, co_u32 count
             if (bits)
                 __builtin_prefetch(x + SOON + line, 0, 3);
         }
-        put(way, way->next, way->buffer, mask, digits, GROUP, x, y, bytes, arrays, bits);
+        put(way, way->next, way->buffer, mask, digits, GROUP, x, y, bytes, arrays, bits, many);
         if (!bits)
             digits += GROUP;
     }
     for (co_u32 k = 0; k < count; k++, x += bytes, y += bytes)
-        put(way, way->next, way->buffer, mask, bits ? NULL : digits + k, 1, x, y, bytes, arrays, bits);
+        put(way, way->next, way->buffer, mask, bits ? NULL : digits + k, 1, x, y, bytes, arrays, bits, many);
 }
 
+CO_INLINE void scatter(const struct way *way, const co_u16 *digits, co_u32 count, const char *x,
+                       const char *y, co_u32 bytes, co_u32 arrays)
+{
+    if (way->many)
+        put_all(way, digits, count, x, y, bytes, arrays, 0, 1);
+    else
+        put_all(way, digits, count, x, y, bytes, arrays, 0, 0);
+}
+
+/* With bits there are many lines. */
 BMI2 static NOINLINE void scatter_bits(const struct way *way, co_u32 count, const char *x, const char *y)
 {
     if (way->bytes == 4 && way->arrays > 1)
-        scatter(way, NULL, count, x, y, 4, 2, 1);
+        put_all(way, NULL, count, x, y, 4, 2, 1, 1);
     else if (way->bytes == 4)
-        scatter(way, NULL, count, x, y, 4, 1, 1);
+        put_all(way, NULL, count, x, y, 4, 1, 1, 1);
     else if (way->arrays > 1)
-        scatter(way, NULL, count, x, y, 8, 2, 1);
+        put_all(way, NULL, count, x, y, 8, 2, 1, 1);
     else
-        scatter(way, NULL, count, x, y, 8, 1, 1);
+        put_all(way, NULL, count, x, y, 8, 1, 1, 1);
 }
 
 /* ---- parts ------------------------------------------------------------------------------------------------------------ */
@@ -458,25 +474,25 @@ static void scatter_way(const struct cpu_pass *p, const struct own *own, const s
     }
     switch (way->bytes * way->arrays) {
     case 1:
-        scatter(way, digits, count, x, y, 1, 1, 0);
+        scatter(way, digits, count, x, y, 1, 1);
         break;
     case 2:
-        scatter(way, digits, count, x, y, 2, 1, 0);
+        scatter(way, digits, count, x, y, 2, 1);
         break;
     case 4:
-        scatter(way, digits, count, x, y, 4, 1, 0);
+        scatter(way, digits, count, x, y, 4, 1);
         break;
     case 8:
         if (way->arrays > 1)
-            scatter(way, digits, count, x, y, 4, 2, 0);
+            scatter(way, digits, count, x, y, 4, 2);
         else
-            scatter(way, digits, count, x, y, 8, 1, 0);
+            scatter(way, digits, count, x, y, 8, 1);
         break;
     default:
         if (way->arrays > 1)
-            scatter(way, digits, count, x, y, 8, 2, 0);
+            scatter(way, digits, count, x, y, 8, 2);
         else
-            scatter(way, digits, count, x, y, 16, 1, 0);
+            scatter(way, digits, count, x, y, 16, 1);
     }
 }
 
@@ -487,6 +503,7 @@ static void begin_way(const struct cpu_pass *p, co_u64 part, struct way *way)
     const co_u64 *starts = p->starts + part * p->stride;
     const co_u32 bytes = way->bytes, line = LINE / bytes;
     way->empty = p->streaming ? empty_streaming(p->level, way->arrays) : empty_cached;
+    way->many = p->buckets * way->arrays > LINES_FEW;
     way->few = !is_few(p, bytes) ? NULL : bytes == 4 ? few_4 : few_8;
     for (co_u32 b = 0; b < p->buckets; b++) {
         char *at = (char *)way->array->out + starts[b] * bytes;
@@ -514,8 +531,8 @@ static int takes_bits(const struct cpu_pass *p, struct own *own)
 {
     struct way *way = own->way;
     way->bits = cpu_pass_bits(p);
-    if (p->level != CPU_AVX512 || p->buckets * way->arrays <= MADE_MOST || own->ways > 1 ||
-        way->array->in != way->bits.keys || way->bytes != way->bits.bytes)
+    if (p->level != CPU_AVX512 || !way->many || own->ways > 1 || way->array->in != way->bits.keys ||
+        way->bytes != way->bits.bytes)
         way->bits.keys = NULL;
     return way->bits.keys != NULL;
 }
