@@ -159,6 +159,26 @@ static void across_backends(struct test *t)
     place_end(&p);
 }
 
+/* An empty map that was shrunk to fit holds a pair all the same, however low its load, and comes back from its file. */
+static void shrunk(struct test *t)
+{
+    struct place p = place_new(t);
+    cohort_map_options options = subject_options(t), has = COHORT_MAP_OPTIONS_INIT;
+    cohort_map *made;
+    options.max_load = 0.01;
+    struct subject s = subject_new(t, &options);
+    OK(t, cohort_map_rehash(s.map, 0));
+    OK(t, cohort_map_get_options(s.map, &has));
+    CHECK(t, has.capacity >= 1);
+    OK(t, cohort_map_save(s.map, p.path));
+    OK(t, cohort_map_load(t->context, p.path, &made));
+    struct subject loaded = subject_of(t, made, oracle_copy(s.oracle));
+    subject_fill(&loaded, 0, 10);
+    subject_free(&loaded);
+    subject_free(&s);
+    place_end(&p);
+}
+
 /* What a map with a group of lanes saved, a device without groups loads too. */
 static void groups(struct test *t)
 {
@@ -350,6 +370,7 @@ static void no_such_file(struct test *t)
 const struct test_case test_cases[] = {{"round_trip", round_trip, TEST_EACH_WIDTH | TEST_EACH_MEMORY},
                                        {"round_trip_full", round_trip_full, TEST_EACH_WIDTH},
                                        {"across_backends", across_backends, TEST_EACH_WIDTH},
+                                       {"shrunk", shrunk, TEST_EACH_WIDTH},
                                        {"groups", groups, 0},
                                        {"truncated", truncated, TEST_EACH_WIDTH},
                                        {"altered", altered, TEST_EACH_WIDTH},

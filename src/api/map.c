@@ -18,8 +18,9 @@
 uint64_t map_slots_for(const cohort_map *map, uint64_t pairs)
 {
     double load = map->options.max_load;
-    if (load == 1.0 || pairs == 0)
-        return pairs ? pairs : 1;
+    pairs = pairs ? pairs : 1;
+    if (load == 1.0)
+        return pairs;
     if ((double)pairs / load >= 9e18)
         return 0;
     uint64_t slots = (uint64_t)((double)pairs / load);

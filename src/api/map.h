@@ -14,7 +14,7 @@ struct cohort_map {
     int viewed; /* a kernel of the caller's may put something in at any time */
 };
 
-/* Slots that hold `pairs` pairs at the map's greatest load; 0 if that is beyond 64 bits. */
+/* Slots that hold `pairs` pairs, one at least, at the map's greatest load; 0 if that is beyond 64 bits. */
 uint64_t map_slots_for(const cohort_map *map, uint64_t pairs);
 
 /* Slots, taken or not, that may be taken before the map must grow. */
