@@ -74,6 +74,8 @@ foreach(device sim:1 cuda cpu)
         set_property(TEST ${name}.${label} PROPERTY LABELS ${label})
         if(label STREQUAL "sim")
             set_property(TEST ${name}.sim PROPERTY COST 100) # the longest: first
+        elseif(label STREQUAL "cpu" AND name MATCHES "^(map_cpu|map_ranges|multisplit|multisplit_cpu)$")
+            set_property(TEST ${name}.cpu PROPERTY COST 50) # of the CPU's
         elseif(label STREQUAL "cuda")
             set_property(TEST ${name}.cuda PROPERTY RESOURCE_LOCK gpu) # its memory is not shared out
         endif()

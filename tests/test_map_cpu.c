@@ -87,10 +87,11 @@ static void walks_alone(struct test *t)
     each_level(t, 1, walks);
 }
 
-/* Tables of one, two and five pages without an empty slot, or with hardly one: who is not there looks at every bucket. */
+/* Tables of one, two and more pages without an empty slot, or with hardly one: who is not there looks at every bucket. */
 static void full(struct test *t)
 {
-    const uint64_t pages[] = {1, 2, 5}, slot = key_bytes(t->width) + value_bytes(t->width);
+    const uint64_t pages[] = {1, 2, test_scale(t, 3, 5, 5)},
+                   slot = key_bytes(t->width) + value_bytes(t->width);
     for (int i = 0; i < 6; i++) {
         uint64_t slots = pages[i / 2] * 65536 / (slot > 8 ? 16 : slot), pairs = slots - (i % 2 ? 3 : 0);
         cohort_map_options options = subject_options(t);
