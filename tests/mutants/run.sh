@@ -56,10 +56,10 @@ mutant() {
     cp -a "$work/base" "$tree"
     if ! patch -s -p1 -d "$tree" <"tests/mutants/$name.patch" >"$work/$name.log" 2>&1; then
         note='the patch does not apply'
-    elif ! make -s -C "$tree" -f tests/mutants/Makefile >>"$work/$name.log" 2>&1; then
-        note='does not compile'
     elif program=$(header Program "$name") && [ ! -x "$tree/obj/${program:-test_schedules}" ]; then
         note="there is no program $program (tests/mutants/Makefile)"
+    elif ! make -s -C "$tree" -f tests/mutants/Makefile "obj/${program:-test_schedules}" >>"$work/$name.log" 2>&1; then
+        note='does not compile'
     else
         arguments=$(header Run "$name")
         for ((k = 1; k <= seeds; k++)); do
