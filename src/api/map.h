@@ -31,4 +31,17 @@ cohort_status map_rebuild(cohort_map *map, uint64_t slots, uint64_t seed);
 cohort_status map_put(cohort_map *map, const char *name, co_u32 op, uint64_t n, const void *keys,
                       const void *values);
 
+/* What a call cannot do without. */
+#define REQUIRE_MAP(map, call)                                            \
+    do {                                                                  \
+        if (!(map))                                                       \
+            return context_fail(NULL, COHORT_NULL, call ": map is NULL"); \
+    } while (0)
+
+#define REQUIRE(context, pointer, call)                                               \
+    do {                                                                              \
+        if (!(pointer))                                                               \
+            return context_fail(context, COHORT_NULL, call ": " #pointer " is NULL"); \
+    } while (0)
+
 #endif

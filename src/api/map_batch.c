@@ -386,12 +386,6 @@ static struct call call_of(cohort_map *map, const char *name, co_u32 step, co_u3
     return c;
 }
 
-#define REQUIRE_MAP(map, name)                                            \
-    do {                                                                  \
-        if (!(map))                                                       \
-            return context_fail(NULL, COHORT_NULL, name ": map is NULL"); \
-    } while (0)
-
 cohort_status map_put(cohort_map *map, const char *name, co_u32 op, uint64_t n, const void *keys,
                       const void *values)
 {
