@@ -351,10 +351,12 @@ static cohort_status check_section(struct file_reader *f, const void *data)
     return COHORT_OK;
 }
 
-cohort_status file_read_into(struct file_reader *f, void *into)
+cohort_status file_read_options(struct file_reader *f, unsigned count, uint64_t *numbers)
 {
-    cohort_status status = read_bytes(f, into, f->bytes[f->next]);
-    return status ? status : check_section(f, into);
+    if (f->bytes[0] != 8ull * count)
+        return file_corrupt(f, 0, "the options have %llu bytes", (unsigned long long)f->bytes[0]);
+    cohort_status status = read_bytes(f, numbers, f->bytes[0]);
+    return status ? status : check_section(f, numbers);
 }
 
 /* Memory follows what has arrived: a regular file's size was checked, so there the first piece is all. */

@@ -36,9 +36,10 @@ struct file_reader {
 cohort_status file_open(struct file_reader *, cohort_context *context, const char *path, enum file_kind kind,
                         unsigned count);
 
-/* The next section, into memory of the caller's (`into`, of exactly its length) ... */
-cohort_status file_read_into(struct file_reader *, void *into);
-/* ... or into memory that the caller frees; NULL if it has no bytes. */
+/* Section 0, read first: the options, so many numbers. */
+cohort_status file_read_options(struct file_reader *, unsigned count, uint64_t *numbers);
+
+/* The next section, into memory that the caller frees; NULL if it has no bytes. */
 cohort_status file_read(struct file_reader *, void **out);
 
 /* After the last section: nothing may follow. */

@@ -26,15 +26,12 @@ static uint64_t value_bytes(cohort_width width)
 
 cohort_status map_file_write(cohort_context *context, const char *path, const struct map_file *map)
 {
-    unsigned char fields[8 * FIELDS];
     const cohort_map_options *o = &map->options;
     uint64_t load;
     memcpy(&load, &o->max_load, 8);
     const uint64_t numbers[FIELDS] = {o->width, o->probe, o->capacity, o->seed,
                                       load,     o->fixed, o->group,    map->pairs};
-    for (int i = 0; i < FIELDS; i++)
-        file_put(fields + 8 * i, numbers[i]);
-    const struct file_section sections[3] = {{fields, sizeof fields},
+    const struct file_section sections[3] = {{numbers, sizeof numbers},
                                              {map->keys, map->pairs * key_bytes(o->width)},
                                              {map->values, map->pairs * value_bytes(o->width)}};
     return file_write(context, path, FILE_MAP, 3, sections);
@@ -43,15 +40,10 @@ cohort_status map_file_write(cohort_context *context, const char *path, const st
 /* The options, each within what a map may have. */
 static cohort_status read_options(struct file_reader *f, struct map_file *out)
 {
-    unsigned char fields[8 * FIELDS];
     uint64_t v[FIELDS];
-    if (f->bytes[0] != sizeof fields)
-        return file_corrupt(f, 0, "the options have %llu bytes", (unsigned long long)f->bytes[0]);
-    cohort_status status = file_read_into(f, fields);
+    cohort_status status = file_read_options(f, FIELDS, v);
     if (status)
         return status;
-    for (int i = 0; i < FIELDS; i++)
-        v[i] = file_get(fields + 8 * i);
     cohort_map_options *o = &out->options;
     memcpy(&o->max_load, &v[MAX_LOAD], 8);
     const int good[FIELDS] = {

@@ -23,14 +23,11 @@ static uint64_t value_bytes(cohort_width width)
 
 cohort_status multimap_file_write(cohort_context *context, const char *path, const struct multimap_file *m)
 {
-    unsigned char fields[8 * FIELDS];
     uint64_t load;
     memcpy(&load, &m->options.max_load, 8);
     const uint64_t numbers[FIELDS] = {m->options.width, m->options.seed, load, m->keys_count,
                                       m->values_count};
-    for (int i = 0; i < FIELDS; i++)
-        file_put(fields + 8 * i, numbers[i]);
-    const struct file_section sections[4] = {{fields, sizeof fields},
+    const struct file_section sections[4] = {{numbers, sizeof numbers},
                                              {m->keys, m->keys_count * key_bytes(m->options.width)},
                                              {m->offsets, (m->keys_count + 1) * 8},
                                              {m->values, m->values_count * value_bytes(m->options.width)}};
@@ -39,15 +36,10 @@ cohort_status multimap_file_write(cohort_context *context, const char *path, con
 
 static cohort_status read_options(struct file_reader *f, struct multimap_file *out)
 {
-    unsigned char fields[8 * FIELDS];
     uint64_t v[FIELDS];
-    if (f->bytes[0] != sizeof fields)
-        return file_corrupt(f, 0, "the options have %llu bytes", (unsigned long long)f->bytes[0]);
-    cohort_status status = file_read_into(f, fields);
+    cohort_status status = file_read_options(f, FIELDS, v);
     if (status)
         return status;
-    for (int i = 0; i < FIELDS; i++)
-        v[i] = file_get(fields + 8 * i);
     cohort_multimap_options *o = &out->options;
     memcpy(&o->max_load, &v[MAX_LOAD], 8);
     const int good[FIELDS] = {
