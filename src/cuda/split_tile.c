@@ -148,7 +148,7 @@ static void plan_table(cohort_context *context, struct pass *p, struct arena *ar
     p->cleared = arena->memory ? step->table + kept : NULL;
     if (counts_sum_up(step))
         step->done = take(arena, sizeof *step->done);
-    if (split_is_ticketed(step))
+    if (split_is_ticketed(step) || p->tuning->columns == SPLIT_FETCHED)
         step->tickets = take(arena, sizeof *step->tickets);
     if (step->way == SPLIT_BY_LOOK_BACK && p->role == SPLIT_WHOLE)
         step->before = take(arena, step->spans * buckets * (p->tuning->columns == SPLIT_IN_TURN ? 4 : 8));
@@ -175,12 +175,28 @@ unsigned tile_kind(const struct pass *p)
     return step->parts == 2 && step->part[1].bytes == 4 ? SPLIT_TWINS : SPLIT_COLUMNS;
 }
 
-/* The same, and whether pairs go in turn: they do but where they look back and are more than words of 32 bits can tell of. */
+#define FETCHED_BUCKETS 64u /* into more of them pairs are fetched, */
+#define FETCHED_TILES   4u  /* of which a block has so many at least */
+
+int tile_is_fetched(const struct gpu *g, unsigned buckets, uint64_t n)
+{
+    const struct split_tuning *t =
+        split_tuning_for(g->driver, g->architecture, buckets, 4, SPLIT_FETCHED, 0, 1);
+    return buckets > FETCHED_BUCKETS && t && t->columns == SPLIT_FETCHED &&
+           n >= (uint64_t)g->multiprocessors * t->items * t->threads * FETCHED_TILES &&
+           split_fetched_end(t->bits, t->items, t->threads) <= g->shared_most;
+}
+
+/* The same, and how pairs go. In turn, but where they look back and are more than words of 32 bits can tell of; fetched, if they are many
+ * and do not look back. */
 static unsigned kind_of_instance(const struct gpu *g, const struct pass *p)
 {
     unsigned kind = tile_kind(p);
-    int told = p->step.way != SPLIT_BY_LOOK_BACK || p->step.n < g->tuning->sort_short;
-    return kind == SPLIT_TWINS && p->role == SPLIT_WHOLE && told ? SPLIT_IN_TURN : kind;
+    if (kind != SPLIT_TWINS || p->role != SPLIT_WHOLE)
+        return kind;
+    if (p->step.way == SPLIT_BY_LOOK_BACK)
+        return p->step.n < g->tuning->sort_short ? SPLIT_IN_TURN : kind;
+    return tile_is_fetched(g, p->step.buckets, p->step.n) ? SPLIT_FETCHED : SPLIT_IN_TURN;
 }
 
 cohort_status tile_plan(cohort_context *context, struct pass *p, struct arena *arena)
@@ -215,7 +231,7 @@ static cohort_status tally(cohort_context *context, const struct pass *p)
 cohort_status tile_launch(cohort_context *context, const struct pass *p, const char *what, uint64_t tiles)
 {
     static const char *const forms[] = {"field", "loose", "ranged", "test", "remainder", "searched"};
-    static const char *const kinds[] = {"keys", "columns", "twins", "turns"};
+    static const char *const kinds[] = {"keys", "columns", "twins", "turns", "fetched"};
     static const char *const roles[] = {"", "_leaves", "_gathers"};
     const struct split_tuning *t = p->tuning;
     unsigned shared = split_layout(t->bits, t->items, t->threads, t->widest).end;
@@ -224,6 +240,8 @@ cohort_status tile_launch(cohort_context *context, const struct pass *p, const c
              t->items, t->threads, forms[p->form], roles[p->role]);
     if (t->columns == SPLIT_IN_TURN)
         shared += split_place_words(t->items) * t->threads * 4;
+    if (t->columns == SPLIT_FETCHED)
+        shared = split_fetched_end(t->bits, t->items, t->threads);
     if (p->role == SPLIT_LEAVES)
         shared += p->step.runs.buckets * 4;
     return gpu_launch_grid(context, name, (unsigned)tiles, t->threads, shared, &p->step);
@@ -231,7 +249,9 @@ cohort_status tile_launch(cohort_context *context, const struct pass *p, const c
 
 cohort_status tile_place(cohort_context *context, const struct pass *p)
 {
-    return tile_launch(context, p, "multisplit", p->step.spans * p->step.tiles);
+    uint64_t tiles = p->step.spans * p->step.tiles, at_work = gpu_of(context)->multiprocessors;
+    return tile_launch(context, p, "multisplit",
+                       p->tuning->columns == SPLIT_FETCHED && tiles > at_work ? at_work : tiles);
 }
 
 static cohort_status clear(cohort_context *context, const struct pass *p)

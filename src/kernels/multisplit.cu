@@ -10,8 +10,8 @@
  * Digits, for many buckets: one count for all digits of the ids, then a split by look-back a digit, the lowest first
  * (split_digits.h). Or no count: runs in tiles, which a second split gathers (split_gather.h). */
 #include "kernels/split_digits.h"
+#include "kernels/split_fetched.h"
 #include "kernels/split_outcome.h"
-#include "kernels/split_pairs.h"
 
 /* ---- count ------------------------------------------------------------------------------------------------------------- */
 
@@ -365,9 +365,13 @@ CO_INLINE void split_place(const struct split_step *s, co_u8 *memory, struct spl
     const co_u32 size = shape.items * shape.threads;
     struct split_room r = split_room_of(s, memory, shape);
     co_u64 n = split_entries(s);
-    co_u32 stop = (co_u32)((n + size - 1) / size), tile = split_tile_of_block(s, &r);
     if (shape.role != SPLIT_LEAVES && co_block() == 0)
         split_outcome(s);
+    if (shape.columns == SPLIT_FETCHED) {
+        split_fetched(s, &r, n, shape);
+        return;
+    }
+    co_u32 stop = (co_u32)((n + size - 1) / size), tile = split_tile_of_block(s, &r);
     if (tile < stop && shape.columns == SPLIT_IN_TURN)
         split_pairs(s, &r, n, tile, shape);
     else if (tile < stop)
@@ -405,6 +409,10 @@ CO_INLINE void split_place(const struct split_step *s, co_u8 *memory, struct spl
     SPLIT_PLACE(turns, 3, 4, bits, items, threads, blocks, field, SPLIT_FIELD)   \
     SPLIT_PLACE(turns, 3, 4, bits, items, threads, blocks, ranged, SPLIT_RANGED) \
     SPLIT_PLACE(turns, 3, 4, bits, items, threads, blocks, remainder, SPLIT_REMAINDER)
+#define SPLIT_FETCH(bits, items, threads, blocks)                                  \
+    SPLIT_PLACE(fetched, 4, 4, bits, items, threads, blocks, field, SPLIT_FIELD)   \
+    SPLIT_PLACE(fetched, 4, 4, bits, items, threads, blocks, ranged, SPLIT_RANGED) \
+    SPLIT_PLACE(fetched, 4, 4, bits, items, threads, blocks, remainder, SPLIT_REMAINDER)
 #define SPLIT_NARROW(bits, items, threads, blocks)                                 \
     SPLIT_PLACE(columns, 1, 4, bits, items, threads, blocks, field, SPLIT_FIELD)   \
     SPLIT_PLACE(columns, 1, 4, bits, items, threads, blocks, ranged, SPLIT_RANGED) \
@@ -422,6 +430,7 @@ SPLIT_TWO(keys, 0, 4, 5, 4, 64, 1)
 SPLIT_PAIRS(8, 3, 64, 1)
 SPLIT_TWO(twins, 2, 8, 8, 3, 64, 1)
 SPLIT_TURNS(8, 5, 64, 1)
+SPLIT_FETCH(8, 5, 64, 1)
 SPLIT_PLACE(twins, 2, 8, 8, 3, 64, 1, test, SPLIT_TEST)
 SPLIT_PLACE(twins, 2, 8, 11, 3, 64, 1, field, SPLIT_FIELD)
 SPLIT_NARROW(8, 3, 64, 1)
@@ -444,6 +453,7 @@ SPLIT_TWO(twins, 2, 8, 6, 20, 512, 2)
 SPLIT_PAIRS(8, 27, 384, 2)
 SPLIT_TURNS(8, 24, 512, 2)
 SPLIT_TURNS(8, 26, 512, 2)
+SPLIT_FETCH(8, 32, 768, 1)
 SPLIT_NARROW(8, 18, 320, 2)
 SPLIT_PLACE(columns, 1, 4, 8, 18, 320, 2, test, SPLIT_TEST)
 SPLIT_PLACE(columns, 1, 4, 11, 17, 320, 2, field, SPLIT_FIELD)

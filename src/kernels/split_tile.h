@@ -129,10 +129,12 @@ CO_INLINE co_u32 *split_told(const struct split_step *s, const struct split_room
     return s->told + (co_u64)r->tile * split_words_of(s->buckets, shape.bits) + word;
 }
 
-/* A word's counters become places; it begins at `next`. */
+/* A word's counters become places; it begins at `next`, which FETCHED keeps. */
 CO_INLINE void split_scan_word(const struct split_room *r, co_u32 word, co_u32 next, struct split_shape shape)
 {
     co_u32 low = 0, place = next;
+    if (shape.columns == SPLIT_FETCHED)
+        co_write32(r->begins + word, next);
     if (split_halves(shape)) {
         CO_EACH_ITEM (w, shape.threads / 32)
             low += co_read32(r->all + w * r->stride + word) & 0xffff;
@@ -186,7 +188,7 @@ CO_INLINE co_u32 split_scan(const struct split_step *s, const struct split_room 
 CO_INLINE void split_keep_place(co_u32 *places, co_u32 *two, co_u32 j, co_u32 place, struct split_shape shape)
 {
     *two = j % 2 ? *two | place << 16 : place;
-    if (shape.columns == SPLIT_COLUMNS)
+    if (shape.columns == SPLIT_COLUMNS || shape.columns == SPLIT_FETCHED)
         places[j / 2] = *two;
     else if (shape.columns == SPLIT_IN_TURN && (j % 2 || j + 1 == shape.items))
         co_write32(places + j / 2 * shape.threads, *two);

@@ -31,8 +31,9 @@
 #define SPLIT_COUNT_AT_ONCE 4  /* pieces of 16 bytes that a lane of the count has under way */
 
 /* What instances of the place kernel are for: one column, of the widest's bytes; any; two of 4 bytes, which go through a tile
- * together as words of 8; or two of 4 bytes, in turn (kernels/split_pairs.h), where words of look-back may be short. */
-enum { SPLIT_ALONE = 0, SPLIT_COLUMNS = 1, SPLIT_TWINS = 2, SPLIT_IN_TURN = 3 };
+ * together as words of 8; or two of 4 bytes, in turn (kernels/split_pairs.h), where words of look-back may be short; or the same by blocks that
+ * go on from tile to tile (kernels/split_fetched.h). */
+enum { SPLIT_ALONE = 0, SPLIT_COLUMNS = 1, SPLIT_TWINS = 2, SPLIT_IN_TURN = 3, SPLIT_FETCHED = 4 };
 
 /* How a tile knows where its entries go. */
 enum {
@@ -236,6 +237,17 @@ CO_INLINE struct split_layout split_layout(co_u32 bits, co_u32 items, co_u32 thr
 CO_INLINE co_u32 split_place_words(co_u32 items)
 {
     return (items + 1) / 2;
+}
+
+/* FETCHED: where the second column's entries are, in bytes; and behind them what says that a column has come, two words. */
+CO_INLINE co_u32 split_second(struct split_layout l)
+{
+    return (l.end + 127) / 128 * 128;
+}
+
+CO_INLINE co_u32 split_fetched_end(co_u32 bits, co_u32 items, co_u32 threads)
+{
+    return split_second(split_layout(bits, items, threads, 4)) + items * threads * 4 + 16;
 }
 
 #endif

@@ -83,7 +83,16 @@ struct warp {
     struct view view; /* seen by all its lanes: joined by full warp barriers */
 };
 
-enum { MAX_WARPS = 32, MAX_SITES = 32, SHARED_BYTES = 232448 };
+/* The copies of one mbarrier, one after the other: what was asked for last. */
+struct bulk {
+    const co_u64 *arrived;
+    char *to;
+    const char *from;
+    uint32_t bytes, turns; /* asked for */
+    int under_way;
+};
+
+enum { MAX_WARPS = 32, MAX_SITES = 32, MAX_BULKS = 4, SHARED_BYTES = 232448 };
 enum block_meeting { BLOCK_SYNC, BLOCK_COPY };
 struct block {
     struct lane *lanes;
@@ -92,6 +101,8 @@ struct block {
     void *copy_to;
     const void *copy_from;
     uint32_t copy_bytes;
+    uint32_t bulks;
+    struct bulk bulk[MAX_BULKS];
     struct warp warps[MAX_WARPS];
     struct view view; /* seen by all its lanes: joined by barriers */
     uint32_t shared_used, sites;
@@ -209,6 +220,9 @@ static inline uint32_t random_below(uint32_t n)
 struct view *lane_view(const struct lane *lane); /* all that it has seen, as of now; NULL: nothing */
 uint32_t location_number(void);                  /* of a new location, without an address yet */
 void memory_begin(void);
+void memory_take(
+    char *p); /* a word of 32 bits that somebody else writes, from now on until lanes know of it */
+void memory_learn(char *p); /* the lane knows what was written to it last */
 void memory_end_block(struct block *block);
 void memory_end(void);
 

@@ -261,7 +261,7 @@ static void block_begin(struct block *block)
     block->lanes = sim.lanes + (size_t)block->slot * n;
     block->live = n;
     block->arrived = 0;
-    block->sites = 0;
+    block->sites = block->bulks = 0;
     block->first_location = 0;
     view_begin(&block->view);
     for (uint32_t w = 0; w * 32 < n; w++) {

@@ -188,6 +188,24 @@ static inline void plain_write(void *p, uint32_t bytes, co_u128 v)
     view_raise(&sim.lane->current, number, l->last.time);
 }
 
+void memory_take(char *p)
+{
+    uint32_t number = locate(p, 4);
+    struct location *l = &sim.locations[number];
+    if (l->last.time && l->last.writer != sim.lane->serial && l->last.time > seen(sim.lane, number))
+        sim_fail("race: a copy to %p is asked for, and a write of another lane does not come before it",
+                 (void *)p);
+    l->last = (struct message){l->last.time + TIME_STEP, 0, 0, 0, 0, NULL};
+    l->plain = l->last.time;
+    l->old_count = 0;
+}
+
+void memory_learn(char *p)
+{
+    uint32_t number = locate(p, 4);
+    view_raise(&sim.lane->current, number, sim.locations[number].last.time);
+}
+
 /* ---- strong ---------------------------------------------------------------------------------------------------- */
 
 static inline void learn(struct lane *lane, const struct message *m, uint32_t number, int acquire)

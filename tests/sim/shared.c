@@ -99,3 +99,69 @@ void memory_copy_in(struct block *block)
         view_raise(&block->view, number, l->last.time);
     }
 }
+
+/* ---- copies under way -------------------------------------------------------------------------------------------------- */
+
+enum { POISON = 0xc5 };
+
+void sim_bulk_begin(co_u64 *arrived)
+{
+    schedule_step("co_bulk_begin", arrived, 8, 0);
+    struct block *block = sim.lane->block;
+    if (block->bulks == MAX_BULKS)
+        sim_fail("co_bulk_begin: more than %u for a block", MAX_BULKS);
+    block->bulk[block->bulks++] = (struct bulk){.arrived = arrived};
+}
+
+static struct bulk *bulk_of(const co_u64 *arrived, const char *word)
+{
+    struct block *block = sim.lane->block;
+    for (uint32_t i = 0; i < block->bulks; i++)
+        if (block->bulk[i].arrived == arrived)
+            return &block->bulk[i];
+    sim_fail("%s: co_bulk_begin has not made this", word);
+}
+
+/* The bytes are somebody else's until a lane has waited: whoever touches them before has a race. They come as late as they can, at the first
+ * wait. */
+void sim_bulk_ask(co_u64 *arrived, void *shared, const void *from, co_u32 bytes)
+{
+    schedule_step("co_bulk_ask", shared, bytes, 0);
+    struct bulk *b = bulk_of(arrived, "co_bulk_ask");
+    char *begin = shared_begin(sim.lane->block), *to = shared;
+    if (((uintptr_t)shared | (uintptr_t)from | bytes) & 15)
+        sim_fail("co_bulk_ask: addresses and bytes must be multiples of 16");
+    if (to < begin || to + bytes > begin + SHARED_BYTES)
+        sim_fail("co_bulk_ask: does not go to the block's shared memory");
+    if (b->under_way)
+        sim_fail("co_bulk_ask: nobody has waited for the copy before");
+    for (uint32_t i = 0; i < bytes; i += 4)
+        memory_take(to + i);
+    memset(to, POISON, bytes);
+    *b = (struct bulk){arrived, to, from, bytes, b->turns + 1, 1};
+}
+
+static void bulk_arrives(struct bulk *b)
+{
+    size_t f = (size_t)(b->from - arena.memory);
+    if (f >= arena.shared_at || arena.shared_at - f < b->bytes)
+        sim_fail("co_bulk_wait: what was asked for is not in the device's memory");
+    for (uint32_t i = 0; i < b->bytes; i++)
+        if (arena.state[f + i] != STATE_WRITTEN)
+            sim_fail("co_bulk_wait: byte %u was never written, or is outside of any allocation", i);
+    memcpy(b->to, b->from, b->bytes);
+    arena_mark(b->to, b->bytes, STATE_WRITTEN);
+    b->under_way = 0;
+}
+
+void sim_bulk_wait(co_u64 *arrived, co_u32 turn)
+{
+    schedule_step("co_bulk_wait", arrived, 8, 0);
+    struct bulk *b = bulk_of(arrived, "co_bulk_wait");
+    if (b->turns != turn + 1)
+        sim_fail("co_bulk_wait: waits for copy %u, %u were asked for", turn, b->turns);
+    if (b->under_way)
+        bulk_arrives(b);
+    for (uint32_t i = 0; i < b->bytes; i += 4)
+        memory_learn(b->to + i);
+}

@@ -42,6 +42,9 @@ co_u128 sim_cas128(void *p, co_u128 expected, co_u128 desired);
 void *sim_shared(const void *site, co_u64 bytes);
 void *sim_shared_dynamic(void);
 void sim_bulk_copy(void *shared, const void *from, co_u32 bytes);
+void sim_bulk_begin(co_u64 *arrived);
+void sim_bulk_ask(co_u64 *arrived, void *shared, const void *from, co_u32 bytes);
+void sim_bulk_wait(co_u64 *arrived, co_u32 turn);
 
 /* A kernel as the compiler left it; a constructor puts it on the simulator's list. */
 struct sim_kernel {
@@ -404,6 +407,19 @@ CO_INLINE void co_bulk_copy(void *shared, const void *from, co_u32 bytes)
 {
     sim_bulk_copy(shared, from, bytes);
 }
+CO_INLINE void co_bulk_begin(co_u64 *arrived)
+{
+    sim_bulk_begin(arrived);
+}
+CO_INLINE void co_bulk_ask(co_u64 *arrived, void *shared, const void *from, co_u32 bytes)
+{
+    sim_bulk_ask(arrived, shared, from, bytes);
+}
+CO_INLINE void co_bulk_wait(co_u64 *arrived, co_u32 turn)
+{
+    sim_bulk_wait(arrived, turn);
+}
+CO_INLINE void co_bulk_leave(void) {}
 
 #define CO_EACH_ITEM(j, n) for (co_u32 j = 0; j < (n); j++)
 

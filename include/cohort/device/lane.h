@@ -30,6 +30,10 @@
  * Shared     CO_SHARED(T, name, n): an array of the block's; CO_SHARED_DYNAMIC(T, name): the launch's; plain and relaxed
  *            words and atomics work on it; co_kept(p): p, to be kept in a register;
  *            co_bulk_copy(shared, from, bytes): the whole block copies, and meets;
+ *            co_bulk_begin(arrived), co_bulk_ask(arrived, shared, from, bytes) of words of 32 bits: by one lane; the block meets
+ *            between them; co_bulk_wait(arrived, turn): the copy that was asked for as number `turn`, from 0, has come: by each lane
+ *            that reads it, and before the next is asked for; co_bulk_leave(): by each lane that has used those bytes, before
+ *            the block meets and another copy to them is asked for. sm_90 and later;
  *            co_warp_recast(p, bytes), co_block_recast: warp or block meets, and then uses these bytes with other widths
  * Numbers    co_ones32(v): how many bits are 1; co_anew32(v): v, of which the compiler knows nothing: so what depends on it is
  *            computed anew and not kept in registers from before

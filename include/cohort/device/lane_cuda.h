@@ -482,6 +482,50 @@ CO_INLINE void co_bulk_copy(void *shared, const void *from, co_u32 bytes)
 #endif
 }
 
+/* Copies under way: `arrived` is an mbarrier, of which each copy is a phase. They come through the async proxy, before which the fence
+ * puts what the lane has done to shared memory. Kernels that ask for them are launched on Hopper and later. */
+CO_INLINE void co_bulk_begin(co_u64 *arrived)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1; fence.proxy.async.shared::cta;" ::"r"(
+                     (co_u32)__cvta_generic_to_shared(arrived))
+                 : "memory");
+#else
+    __trap();
+#endif
+}
+CO_INLINE void co_bulk_ask(co_u64 *arrived, void *shared, const void *from, co_u32 bytes)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile(
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %3;"
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%1], [%2], %3, [%0];" ::"r"(
+            (co_u32)__cvta_generic_to_shared(arrived)),
+        "r"((co_u32)__cvta_generic_to_shared(shared)), "l"(__cvta_generic_to_global(from)), "r"(bytes)
+        : "memory");
+#else
+    __trap();
+#endif
+}
+CO_INLINE void co_bulk_wait(co_u64 *arrived, co_u32 turn)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile(
+        "{ .reg .pred p; WAIT: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @!p bra WAIT; }" ::"r"(
+            (co_u32)__cvta_generic_to_shared(arrived)),
+        "r"(turn & 1)
+        : "memory");
+#else
+    __trap();
+#endif
+}
+CO_INLINE void co_bulk_leave(void)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
 /* A loop over a number of turns that the compiler knows, all of them spelled out: its arrays are registers. */
 #define CO_EACH_ITEM(j, n) _Pragma("unroll") for (co_u32 j = 0; j < (n); j++)
 

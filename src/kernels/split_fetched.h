@@ -1,0 +1,233 @@
+/* split_fetched.h: pairs of 4 + 4 bytes into more than 64 buckets, so many that every multiprocessor has many tiles: as split_pairs.h, by
+ * one large block a multiprocessor, that goes on from tile to tile. Each column has room of its own in shared memory. It is fetched there
+ * whole by the copy engine (co_bulk_ask), put in order where it is, by way of registers, and written:
+ *
+ *   keys      are asked for when the keys before are written; then they are in registers while their places are found
+ *   payload   is asked for when the payload before is written, and is on its way while keys are ranked and written
+ *
+ * So nobody waits for loads, which would queue behind stores, and tiles are as long as shared memory is large: long runs.
+ *
+ * A run goes out by one warp, line by line of the output; one that is much longer than others by all.
+ *
+ * Blocks take tiles one after the other, each one ahead. What tiles that lie side by side write is then written at nearly the same time, so
+ * that the sectors that they share meet in L2; with tiles given out beforehand blocks drift apart, and the same kernel took 1.3 times as
+ * long. A tile waits for those before it in its span: blocks do theirs in rising order, so the lowest that is not done waits for none.
+ *
+ * What is not whole lines of a tile, or not aligned to 16 bytes, is loaded as elsewhere. */
+#ifndef COHORT_KERNELS_SPLIT_FETCHED_H
+#define COHORT_KERNELS_SPLIT_FETCHED_H
+
+#include "kernels/split_pairs.h"
+
+#define SPLIT_LONG_RUN 2048u /* entries, from which on all warps write it */
+#define SPLIT_LINES    4     /* of 32 entries, that a warp has in hand */
+
+/* A column of a block: where it comes to, and how many copies have been waited for. */
+struct split_fetch {
+    const struct split_part *part;
+    co_u32 *stage;
+    co_u64 *arrived;
+    co_u32 turn;
+};
+
+CO_INLINE struct split_fetch split_fetch_of(const struct split_step *s, co_u8 *memory, co_u32 column,
+                                            struct split_shape shape)
+{
+    struct split_layout l = split_layout(shape.bits, shape.items, shape.threads, shape.widest);
+    co_u32 bytes = shape.items * shape.threads * 4;
+    struct split_fetch f;
+    f.part = s->part + column;
+    f.stage = (co_u32 *)(void *)(memory + (column ? split_second(l) : 0));
+    f.arrived = (co_u64 *)(void *)(memory + split_second(l) + bytes) + column;
+    f.turn = 0;
+    return f;
+}
+
+/* ---- come in ----------------------------------------------------------------------------------------------------------- */
+
+/* Does the copy engine fetch the column of this tile? */
+CO_INLINE int split_is_fetched(const struct split_fetch *f, co_u64 n, co_u32 tile, struct split_shape shape)
+{
+    return f->part->in && !((co_u64)f->part->in & 15) && (tile + 1ull) * shape.items * shape.threads <= n;
+}
+
+CO_INLINE void split_ask(const struct split_fetch *f, co_u64 n, co_u32 tile, struct split_shape shape)
+{
+    const co_u32 size = shape.items * shape.threads;
+    if (co_thread() == 0 && split_is_fetched(f, n, tile, shape))
+        co_bulk_ask(f->arrived, f->stage, (const co_u32 *)f->part->in + (co_u64)tile * size, size * 4);
+}
+
+CO_INLINE void split_receive(const struct split_step *s, const struct split_room *r, struct split_fetch *f,
+                             co_u64 n, co_u32 *v, struct split_shape shape)
+{
+    co_u64 first = (co_u64)r->tile * (shape.items * shape.threads);
+    if (split_is_fetched(f, n, r->tile, shape)) {
+        co_bulk_wait(f->arrived, f->turn++);
+        CO_EACH_ITEM (j, shape.items)
+            v[j] = co_read32(f->stage + split_mine(shape) + j * 32);
+    } else if (f->part == s->part) {
+        split_pairs_load(r, f->part->in, first, (co_u32)s->last_key, v, shape);
+    } else {
+        split_pairs_load_payload(s, r, first, v, shape);
+    }
+}
+
+/* ---- where it goes ----------------------------------------------------------------------------------------------------- */
+
+/* What the tile is going to read of the table. */
+CO_INLINE void split_foresee(const struct split_step *s, const struct split_room *r, struct split_shape shape)
+{
+    co_u64 columns = split_columns_of(s), span = s->way == SPLIT_BY_SPANS ? r->tile / s->tiles : 0;
+    for (co_u32 b = co_thread(); b < s->buckets; b += shape.threads)
+        co_prefetch(s->table + b * columns + span);
+}
+
+/* The entries of a bucket in the tiles before this one in its span, which are few. */
+CO_INLINE co_u32 split_few_before(const struct split_step *s, const struct split_room *r, co_u32 b,
+                                  struct split_shape shape)
+{
+    co_u32 before = 0;
+    for (co_u32 back = r->tile % s->tiles; back; back--) {
+        const co_u32 *at = split_told(s, r, b, shape) - (co_u64)back * s->buckets;
+        co_u32 told = co_load32(at);
+        while (!(told & SPLIT_TOLD)) {
+            co_pause();
+            told = co_load32(at);
+        }
+        before += told & ~SPLIT_TOLD;
+    }
+    return before;
+}
+
+/* Where the tile's entries of a bucket go. */
+CO_INLINE co_u64 split_first_of(const struct split_step *s, const struct split_room *r, co_u32 b,
+                                co_u32 entries, struct split_shape shape)
+{
+    return s->way == SPLIT_BY_SPANS
+               ? co_read64(s->table + b * s->spans + r->tile / s->tiles) + split_few_before(s, r, b, shape)
+               : co_read64(s->table + b) + split_reserve(s, r, b, entries, shape);
+}
+
+/* Where runs go, and which are long: a bit each. By full warps, some of them: the others rank meanwhile. */
+CO_INLINE void split_learn_runs(const struct split_step *s, const struct split_room *r,
+                                struct split_shape shape)
+{
+    for (co_u32 b = co_thread(); b < 1u << shape.bits; b += shape.threads) {
+        co_u32 begin = 0, end = 0;
+        if (b < s->buckets) {
+            begin = co_read32(r->begins + b);
+            end = b + 1 < s->buckets ? co_read32(r->begins + b + 1) : shape.items * shape.threads;
+            co_write64(r->starts + b, split_first_of(s, r, b, end - begin, shape) - begin);
+        }
+        co_u32 is_long = co_ballot(CO_FULL_WARP, end - begin > SPLIT_LONG_RUN);
+        if (co_lane() == 0)
+            co_write32(r->groups + b / 32, is_long);
+    }
+}
+
+/* ---- go out ------------------------------------------------------------------------------------------------------------ */
+
+/* SPLIT_LINES lines at a time, from the `first` such on, each `step`-th. */
+CO_INLINE void split_write_run(const struct split_step *s, const struct split_room *r, co_u32 b,
+                               const struct split_fetch *f, co_u32 first, co_u32 step)
+{
+    co_u32 begin = co_read32(r->begins + b),
+           end = b + 1 < s->buckets ? co_read32(r->begins + b + 1) : r->count;
+    co_u32 many = (end < r->count ? end : r->count) - (begin < r->count ? begin : r->count), v[SPLIT_LINES];
+    co_u32 *to = (co_u32 *)f->part->out + (co_read64(r->starts + b) + begin);
+    co_u32 before = (co_u32)((co_u64)to / 4 % 32);
+    for (co_u32 line = first * SPLIT_LINES * 32; line < many + before; line += step * SPLIT_LINES * 32) {
+        co_u32 i = line + co_lane() - before; /* of what is before the run, beyond its end too */
+        CO_EACH_ITEM (k, SPLIT_LINES)
+            v[k] = i + k * 32 < many ? co_read32(f->stage + begin + (i + k * 32)) : 0;
+        CO_EACH_ITEM (k, SPLIT_LINES)
+            if (i + k * 32 < many)
+                co_write32(to + (i + k * 32), v[k]);
+    }
+}
+
+CO_INLINE void split_write_runs(const struct split_step *s, const struct split_room *r,
+                                const struct split_fetch *f, struct split_shape shape)
+{
+    const co_u32 warps = shape.threads / 32, groups = (s->buckets + 31) / 32;
+    if (!f->part->out)
+        return;
+    for (co_u32 b = co_warp(); b < s->buckets; b += warps)
+        if (!(co_read32(r->groups + b / 32) >> b % 32 & 1))
+            split_write_run(s, r, b, f, 0, 1);
+    co_u32 is_long = co_lane() < groups ? co_read32(r->groups + co_lane()) : 0;
+    for (co_u32 some = co_ballot(CO_FULL_WARP, is_long != 0); some; some &= some - 1) {
+        co_u32 g = co_ones32((some & (0u - some)) - 1);
+        for (co_u32 left = co_shuffle32(CO_FULL_WARP, is_long, g); left; left &= left - 1)
+            split_write_run(s, r, g * 32 + co_ones32((left & (0u - left)) - 1), f, co_warp(), warps);
+    }
+}
+
+CO_INLINE void split_arrange_fetched(const struct split_fetch *f, const co_u32 *v, const co_u32 *places,
+                                     struct split_shape shape)
+{
+    CO_EACH_ITEM (j, shape.items) {
+        co_u32 two = co_anew32(places[j / 2]);
+        co_write32(f->stage + (j % 2 ? two >> 16 : two & 0xffff), v[j]);
+    }
+}
+
+/* ---- a block ----------------------------------------------------------------------------------------------------------- */
+
+/* One tile; the number of the block's next. */
+CO_INLINE co_u32 split_fetched_tile(const struct split_step *s, struct split_room *r,
+                                    struct split_fetch *keys, struct split_fetch *payload, co_u64 n,
+                                    struct split_shape shape)
+{
+    const co_u32 size = shape.items * shape.threads;
+    co_u64 left = n - (co_u64)r->tile * size;
+    co_u32 places[SPLIT_ITEMS_MOST / 2], next = 0;
+    struct split_values v;
+    r->count = left < size ? (co_u32)left : size;
+    split_foresee(s, r, shape);
+    split_receive(s, r, keys, n, v.low, shape);
+    split_count_tile(s, r, &v, 0, shape);
+    split_scan(s, r, shape);
+    split_ask(payload, n, r->tile, shape);
+    if (co_thread() == 0)
+        next = look_back_ticket(s->tickets);
+    split_learn_runs(s, r, shape);
+    split_rank(s, r, &v, 0, places, shape);
+    if (co_thread() == 0)
+        co_write32(r->ticket, next);
+    co_block_sync();
+    next = co_read32(r->ticket);
+    split_write_runs(s, r, keys, shape);
+    split_receive(s, r, payload, n, v.low, shape);
+    co_bulk_leave();
+    co_block_sync();
+    split_ask(keys, n, next, shape);
+    split_arrange_fetched(payload, v.low, places, shape);
+    co_block_sync();
+    split_write_runs(s, r, payload, shape);
+    co_bulk_leave();
+    return next;
+}
+
+CO_INLINE void split_fetched(const struct split_step *s, struct split_room *r, co_u64 n,
+                             struct split_shape shape)
+{
+    const co_u32 size = shape.items * shape.threads;
+    co_u32 stop = (co_u32)((n + size - 1) / size);
+    struct split_fetch keys = split_fetch_of(s, r->stage, 0, shape),
+                       payload = split_fetch_of(s, r->stage, 1, shape);
+    if (co_thread() == 0) {
+        co_bulk_begin(keys.arrived);
+        co_bulk_begin(payload.arrived);
+        co_write32(r->ticket, look_back_ticket(s->tickets));
+    }
+    co_block_sync();
+    r->tile = co_read32(r->ticket);
+    split_ask(&keys, n, r->tile, shape);
+    co_block_sync();
+    while (r->tile < stop)
+        r->tile = split_fetched_tile(s, r, &keys, &payload, n, shape);
+}
+
+#endif
