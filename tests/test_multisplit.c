@@ -231,6 +231,25 @@ static void digits(struct test *t)
             }
 }
 
+/* Many pairs into more than 64 buckets: whole tiles and not, aligned or not, with short runs and with long. */
+static void many_pairs(struct test *t)
+{
+    const uint64_t m[] = {65, 100, 256}, least = t->kind == TEST_CUDA ? 132 * 4 * 24576 : 2 * 4 * 320;
+    const enum key_pattern patterns[] = {KEYS_RANDOM, KEYS_SKEWED, KEYS_EQUAL, KEYS_SORTED};
+    for (int i = 0; i < (t->kind == TEST_CUDA && t->quick ? 2 : 12); i++) {
+        struct split_plan p = split_plan(least + (i % 3 ? test_below(t, 1000) : 0), m[test_below(t, 3)]);
+        p.pattern = patterns[i % 4];
+        p.kind = i % 2 ? COHORT_FN_RANGES : COHORT_FN_HASH;
+        p.columns = i % 5 != 4;
+        p.width[0] = 4;
+        p.permutation_bytes = p.columns ? 0 : 4;
+        p.keys_out = i % 6 != 5;
+        p.unordered = i % 3 == 2;
+        p.method = p.unordered ? COHORT_SPLIT_RESERVED : COHORT_SPLIT_AUTO;
+        split_do(t, &p);
+    }
+}
+
 /* Every sequence of ids of up to 4 entries and 3 buckets, one of which may be none. */
 static void tiny(struct test *t)
 {
@@ -400,6 +419,7 @@ const struct test_case test_cases[] = {
     {"bad_ids", bad_ids, TEST_EACH_MEMORY},
     {"range_edges", range_edges, 0},
     {"digits", digits, 0},
+    {"many_pairs", many_pairs, TEST_EACH_MEMORY},
     {"tiny", tiny, TEST_EACH_MEMORY},
     {"anything", anything, TEST_EACH_MEMORY},
     {"large", large, TEST_EACH_MEMORY},

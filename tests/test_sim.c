@@ -125,6 +125,8 @@ static struct wrong {
     {"a sector out of place", "misaligned", 1, 1},
     {"128 bits on sm_80", "needs sm_90", 1, 1},
     {"a vote for a barrier", "race", 1, 32},
+    {"a copy read before it came", "race", 1, 32},
+    {"a copy over what a lane still writes", "race", 1, 32},
 };
 
 /* Each is noticed, under every memory and schedule, in some seed of 20; the simulator goes on working after it. */

@@ -19,8 +19,13 @@
 
 #include "kernels/split_pairs.h"
 
-#define SPLIT_LONG_RUN 2048u /* entries, from which on all warps write it */
-#define SPLIT_LINES    4     /* of 32 entries, that a warp has in hand */
+/* Entries of a run from which on all warps write it. */
+#ifdef COHORT_SIM
+#    define SPLIT_LONG_RUN 40u
+#else
+#    define SPLIT_LONG_RUN 2048u
+#endif
+#define SPLIT_LINES 4 /* of 32 entries, that a warp has in hand */
 
 /* A column of a block: where it comes to, and how many copies have been waited for. */
 struct split_fetch {

@@ -167,8 +167,29 @@ enum sim_wrong_kind {
     WRONG_SHARED_FOREIGN,
     WRONG_SECTOR,
     WRONG_CAS128,
-    WRONG_VOTE_ORDER
+    WRONG_VOTE_ORDER,
+    WRONG_COPY_READ,
+    WRONG_COPY_OVER
 };
+
+/* `early`: the lanes do not wait for the copy; else they do, but one lane writes there when it is asked for. */
+CO_INLINE void wrong_copy(const struct sim_args *args, int early)
+{
+    CO_SHARED(co_u64, arrived, 1);
+    CO_SHARED(co_u32, room, 32);
+    if (co_thread() == 0)
+        co_bulk_begin(arrived);
+    if (!early)
+        co_write32(room + co_thread(), 0);
+    else
+        co_block_sync();
+    if (co_thread() == 0)
+        co_bulk_ask(arrived, room, args->b, 128);
+    co_warp_sync(CO_FULL_WARP);
+    if (!early)
+        co_bulk_wait(arrived, 0);
+    co_write64(args->out + co_thread(), co_read32(room + co_thread()));
+}
 
 CO_KERNEL(sim_wrong, struct sim_args)
 {
@@ -266,6 +287,12 @@ CO_KERNEL(sim_wrong, struct sim_args)
         break;
     case WRONG_CAS128:
         co_cas128((co_u128 *)(void *)a, co_make128(0, 0), co_make128(1, 1));
+        break;
+    case WRONG_COPY_READ:
+        wrong_copy(args, 1);
+        break;
+    case WRONG_COPY_OVER:
+        wrong_copy(args, 0);
         break;
     case WRONG_VOTE_ORDER: /* a vote is no barrier for memory */
         if (lane == 0)
