@@ -187,6 +187,24 @@ static void pairs_work(struct test *t)
     }
 }
 
+/* So many that blocks go on from tile to tile, and the copy engine fetches their columns. */
+static void fetched_work(struct test *t)
+{
+    struct split_plan p = split_plan(2560 + test_below(t, 800), 65 + test_below(t, 192));
+    p.kind = test_below(t, 2) ? COHORT_FN_MODULO : COHORT_FN_HASH;
+    p.pattern = (enum key_pattern)test_below(t, KEY_PATTERNS);
+    p.unordered = test_below(t, 3) == 0;
+    p.method = p.unordered ? COHORT_SPLIT_RESERVED : COHORT_SPLIT_BLOCK;
+    p.columns = 1;
+    p.width[0] = 4;
+    split_do(t, &p);
+}
+
+static void stalled_fetches(struct test *t)
+{
+    in_schedules(t, test_scale(t, 20, 150, 800), fetched_work);
+}
+
 static void stalled_pairs(struct test *t)
 {
     in_schedules(t, test_scale(t, 40, 300, 1500), pairs_work);
@@ -578,6 +596,7 @@ static void deferred(struct test *t)
 const struct test_case test_cases[] = {
     {"stalled_splits", stalled_splits, TEST_ON_SIM | TEST_NO_CONTEXT},
     {"stalled_pairs", stalled_pairs, TEST_ON_SIM | TEST_NO_CONTEXT},
+    {"stalled_fetches", stalled_fetches, TEST_ON_SIM | TEST_NO_CONTEXT},
     {"short_runs", short_runs, 0},
     {"one_tile", one_tile, 0},
     {"tiles_together", tiles_together, 0},
