@@ -234,12 +234,12 @@ static void digits(struct test *t)
 /* Many pairs into more than 64 buckets: whole tiles and not, aligned or not, with short runs and with long. */
 static void many_pairs(struct test *t)
 {
-    const uint64_t m[] = {65, 100, 256}, least = t->kind == TEST_CUDA ? 132 * 4 * 24576 : 2 * 4 * 320;
+    const uint64_t m[] = {128, 256, 100}, least = t->kind == TEST_CUDA ? 132 * 4 * 24576 : 2 * 4 * 320;
     const enum key_pattern patterns[] = {KEYS_RANDOM, KEYS_SKEWED, KEYS_EQUAL, KEYS_SORTED};
     for (int i = 0; i < (t->kind == TEST_CUDA && t->quick ? 2 : 12); i++) {
         struct split_plan p = split_plan(least + (i % 3 ? test_below(t, 1000) : 0), m[test_below(t, 3)]);
         p.pattern = patterns[i % 4];
-        p.kind = i % 2 ? COHORT_FN_RANGES : COHORT_FN_HASH;
+        p.kind = p.m == 100 ? COHORT_FN_RANGES : COHORT_FN_BITS;
         p.columns = i % 5 != 4;
         p.width[0] = 4;
         p.permutation_bytes = p.columns ? 0 : 4;

@@ -190,8 +190,8 @@ static void pairs_work(struct test *t)
 /* So many that blocks go on from tile to tile, and the copy engine fetches their columns. */
 static void fetched_work(struct test *t)
 {
-    struct split_plan p = split_plan(2560 + test_below(t, 800), 65 + test_below(t, 192));
-    p.kind = test_below(t, 2) ? COHORT_FN_MODULO : COHORT_FN_HASH;
+    struct split_plan p = split_plan(2560 + test_below(t, 800), test_below(t, 2) ? 128 : 256);
+    p.kind = COHORT_FN_BITS;
     p.pattern = (enum key_pattern)test_below(t, KEY_PATTERNS);
     p.unordered = test_below(t, 3) == 0;
     p.method = p.unordered ? COHORT_SPLIT_RESERVED : COHORT_SPLIT_BLOCK;

@@ -32,15 +32,15 @@ struct gpu_tuning {
     unsigned build_blocks;  /* blocks a multiprocessor that have a page each in shared memory, */
     unsigned build_threads; /* and threads of such a block; kernels are compiled for at most 512 */
     unsigned build_repeats; /* entries of a sample whose key came before it, from which on no page is built */
-    unsigned sort_threads[9]; /* of a block, of each sort_kind of shape/sort.h, */
-    unsigned sort_items[9];   /* entries a lane, */
-    uint64_t sort_most[9];    /* and of how many entries it is, at most */
-    uint64_t sort_short;      /* of fewer entries a look-back has words of 32 bits; at most 2^30 */
-    uint64_t ledger;          /* entries of a ledger of additions, a power of two */
-    uint64_t ledger_batch;    /* entries of a batch that gets one, at least */
-    unsigned hot;             /* places of a block's table of hot keys, a power of two */
-    unsigned change_turns;    /* that a block of a batch that changes a map has, at least, */
-    unsigned change_least;    /* if so many blocks a multiprocessor have them */
+    unsigned sort_threads[10]; /* of a block, of each sort_kind of shape/sort.h, */
+    unsigned sort_items[10];   /* entries a lane, */
+    uint64_t sort_most[10];    /* and of how many entries it is, at most */
+    uint64_t sort_short;       /* of fewer entries a look-back has words of 32 bits; at most 2^30 */
+    uint64_t ledger;           /* entries of a ledger of additions, a power of two */
+    uint64_t ledger_batch;     /* entries of a batch that gets one, at least */
+    unsigned hot;              /* places of a block's table of hot keys, a power of two */
+    unsigned change_turns;     /* that a block of a batch that changes a map has, at least, */
+    unsigned change_least;     /* if so many blocks a multiprocessor have them */
 };
 
 const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsigned architecture);

@@ -95,24 +95,31 @@ static unsigned tile_of(const struct gpu *g, enum sort_kind kind)
     return g->tuning->sort_threads[kind] * g->tuning->sort_items[kind];
 }
 
-/* What sort_begin of kernels/sort.cu lays out. */
+/* By blocks that go on from tile to tile, one a multiprocessor, each with two rooms. */
+static int is_far(enum sort_kind kind)
+{
+    return kind == SORT_FAR_PAIR_32;
+}
+
+/* What sort_lay_out of kernels/sort.cu lays out. */
 static unsigned shared_of(const struct gpu *g, enum sort_kind kind)
 {
     unsigned threads = g->tuning->sort_threads[kind], warps = threads / 32;
     int pair = kind == SORT_PAIR_32 || kind == SORT_FEW_PAIR_32 || kind == SORT_FEWEST_PAIR_32,
         wide = kind == SORT_KEYS_64 || kind == SORT_COLUMNS_32 || kind == SORT_COLUMNS_64;
     unsigned places = pair ? (g->tuning->sort_items[kind] + 1) / 2 * threads * 4 : 0;
-    return tile_of(g, kind) * (wide ? 8 : 4) + places + SORT_DIGITS * (8 + warps * 4 + 4 + 4) +
-           SORT_DIGITS / 32 * 4 + 4;
+    return tile_of(g, kind) * (wide || is_far(kind) ? 8 : 4) + places +
+           SORT_DIGITS * (8 + warps * 4 + 4 + 4) + SORT_DIGITS / 32 * 4 + 4 +
+           (is_far(kind) ? SORT_FAR_BYTES : 0);
 }
 
-/* The first of those for fewest, few and any entries that is for n. */
-static enum sort_kind kind_for(const struct gpu *g, const enum sort_kind kinds[3], uint64_t n)
+/* The first of those for fewest, few, any and many entries that is for n; for many, where a block may have the memory. */
+static enum sort_kind kind_for(const struct gpu *g, const enum sort_kind *kinds, uint64_t n)
 {
     unsigned i = 0;
     while (g->tuning->sort_most[kinds[i]] < n)
         i++;
-    return kinds[i];
+    return is_far(kinds[i]) && shared_of(g, kinds[i]) > g->shared_most ? kinds[i - 1] : kinds[i];
 }
 
 /* The kernel of a pass by keys or by segments: no columns, one of 4 bytes beside numbers of 4 where a block may have the memory, or
@@ -120,7 +127,8 @@ static enum sort_kind kind_for(const struct gpu *g, const enum sort_kind kinds[3
 static enum sort_kind kind_of(const struct gpu *g, const struct plan *p, int by_keys)
 {
     static const enum sort_kind alone[] = {SORT_FEWEST_32, SORT_FEW_32, SORT_KEYS_32},
-                                pairs[] = {SORT_FEWEST_PAIR_32, SORT_FEW_PAIR_32, SORT_PAIR_32};
+                                pairs[] = {SORT_FEWEST_PAIR_32, SORT_FEW_PAIR_32, SORT_PAIR_32,
+                                           SORT_FAR_PAIR_32};
     int wide = by_keys && p->key_bytes == 8;
     enum sort_kind pair = kind_for(g, pairs, p->n);
     if (p->arrays == 1)
@@ -217,9 +225,9 @@ static void order_arrays(struct sort_step *step, const struct plan *p, int by_ke
 
 static cohort_status pass(cohort_context *context, const struct plan *p, const struct sort *s, unsigned i)
 {
-    static const char *const kernels[] = {"sort_pass_32",     "sort_pass_64",    "sort_pair_32",
-                                          "sort_columns_32",  "sort_columns_64", "sort_few_32",
-                                          "sort_few_pair_32", "sort_fewest_32",  "sort_fewest_pair_32"};
+    static const char *const kernels[] = {
+        "sort_pass_32", "sort_pass_64",     "sort_pair_32",   "sort_columns_32",     "sort_columns_64",
+        "sort_few_32",  "sort_few_pair_32", "sort_fewest_32", "sort_fewest_pair_32", "sort_far_pair_32"};
     int by_keys = i < p->key_passes;
     struct sort_step step = {.n = s->n,
                              .order = s->order,
@@ -237,8 +245,11 @@ static cohort_status pass(cohort_context *context, const struct plan *p, const s
     order_arrays(&step, p, by_keys);
     const struct gpu *g = gpu_of(context);
     enum sort_kind kind = kind_of(g, p, by_keys);
-    return gpu_launch_grid(context, kernels[kind], (unsigned)tiles_of(g, p, by_keys),
-                           g->tuning->sort_threads[kind], shared_of(g, kind), &step);
+    uint64_t blocks = tiles_of(g, p, by_keys);
+    if (is_far(kind) && blocks > g->multiprocessors)
+        blocks = g->multiprocessors;
+    return gpu_launch_grid(context, kernels[kind], (unsigned)blocks, g->tuning->sort_threads[kind],
+                           shared_of(g, kind), &step);
 }
 
 static cohort_status prepare(cohort_context *context, const struct plan *p, const struct sort *s)

@@ -187,8 +187,8 @@ int tile_is_fetched(const struct gpu *g, unsigned buckets, uint64_t n)
            split_fetched_end(t->bits, t->items, t->threads) <= g->shared_most;
 }
 
-/* The same, and how pairs go. In turn, but where they look back and are more than words of 32 bits can tell of; fetched, if they are many
- * and do not look back. */
+/* The same, and how pairs go. In turn, but where they look back and are more than words of 32 bits can tell of; fetched, if they are many, do
+ * not look back, and their numbers are bits: one block a multiprocessor has not warps enough to hide more work. */
 static unsigned kind_of_instance(const struct gpu *g, const struct pass *p)
 {
     unsigned kind = tile_kind(p);
@@ -196,7 +196,8 @@ static unsigned kind_of_instance(const struct gpu *g, const struct pass *p)
         return kind;
     if (p->step.way == SPLIT_BY_LOOK_BACK)
         return p->step.n < g->tuning->sort_short ? SPLIT_IN_TURN : kind;
-    return tile_is_fetched(g, p->step.buckets, p->step.n) ? SPLIT_FETCHED : SPLIT_IN_TURN;
+    return p->form == SPLIT_FIELD && tile_is_fetched(g, p->step.buckets, p->step.n) ? SPLIT_FETCHED
+                                                                                    : SPLIT_IN_TURN;
 }
 
 cohort_status tile_plan(cohort_context *context, struct pass *p, struct arena *arena)

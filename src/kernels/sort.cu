@@ -11,10 +11,11 @@
  * the tile is written in runs of equal digits. Columns follow: each is put in order in shared memory by the places that
  * the keys got, and written as they were. Of one column of 4 bytes beside numbers of 4, sort_pair.h has the steps: what the keys got is
  * kept in shared memory, so that the column is in the keys' registers, and on its way while they are written. Few entries have
- * smaller tiles, so that every multiprocessor gets some.
+ * smaller tiles, so that every multiprocessor gets some; many have blocks that go on from tile to tile (sort_far.h).
  *
  * Segments. Each entry gets the number of its segment, as a column; after the passes over keys there are passes over that. */
 #include "look_back.h"
+#include "runs_write.h"
 #include "shape/sort.h"
 
 enum { SORT_I32 = 2, SORT_F32 = 3, SORT_I64 = 5, SORT_F64 = 6 }; /* of cohort_order */
@@ -24,12 +25,14 @@ enum { SORT_I32 = 2, SORT_F32 = 3, SORT_I64 = 5, SORT_F64 = 6 }; /* of cohort_or
 #    define SORT_THREADS_PAIR   SORT_THREADS_SIM
 #    define SORT_THREADS_FEW    SORT_THREADS_SIM
 #    define SORT_THREADS_FEWEST SORT_THREADS_SIM
+#    define SORT_THREADS_FAR    SORT_THREADS_SIM
 #    define SORT_ITEMS_OF(x)    SORT_ITEMS_SIM
 #else
 #    define SORT_THREADS        SORT_THREADS_GPU
 #    define SORT_THREADS_PAIR   SORT_THREADS_PAIR_GPU
 #    define SORT_THREADS_FEW    SORT_THREADS_FEW_GPU
 #    define SORT_THREADS_FEWEST SORT_THREADS_FEWEST_GPU
+#    define SORT_THREADS_FAR    SORT_THREADS_FAR_GPU
 #    define SORT_ITEMS_OF(x)    x##_GPU
 #endif
 #define SORT_ITEMS_MOST 32
@@ -55,8 +58,8 @@ CO_INLINE co_u32 *sort_counter(const struct sort_room *r, co_u32 digit)
     return (co_u32 *)(void *)(r->stage + (r->mine + digit * 4));
 }
 
-CO_INLINE void sort_begin(const struct sort_step *s, struct sort_room *r, co_u8 *memory, co_u32 threads,
-                          co_u32 items, co_u32 wide, int pair)
+CO_INLINE void sort_lay_out(struct sort_room *r, co_u8 *memory, co_u32 threads, co_u32 items, co_u32 wide,
+                            int pair)
 {
     r->threads = threads;
     r->size = threads * items;
@@ -70,14 +73,31 @@ CO_INLINE void sort_begin(const struct sort_step *s, struct sort_room *r, co_u8 
     r->begins = r->sums + SORT_DIGITS;
     r->groups = r->begins + SORT_DIGITS;
     r->ticket = r->groups + SORT_DIGITS / 32;
+}
+
+/* By a full warp. */
+CO_INLINE void sort_clear_counters(const struct sort_room *r)
+{
     for (co_u32 d = co_lane(); d < SORT_DIGITS; d += 32)
         co_write32(sort_counter(r, d), 0);
+}
+
+CO_INLINE void sort_take_tile(const struct sort_step *s, struct sort_room *r, co_u32 tile)
+{
+    r->tile = tile;
+    r->first = (co_u64)tile * r->size;
+    r->count = s->n - r->first < r->size ? (co_u32)(s->n - r->first) : r->size;
+}
+
+CO_INLINE void sort_begin(const struct sort_step *s, struct sort_room *r, co_u8 *memory, co_u32 threads,
+                          co_u32 items, co_u32 wide, int pair)
+{
+    sort_lay_out(r, memory, threads, items, wide, pair);
+    sort_clear_counters(r);
     if (co_thread() == 0)
         co_write32(r->ticket, look_back_ticket(s->tickets));
     co_block_sync();
-    r->tile = co_read32(r->ticket);
-    r->first = (co_u64)r->tile * r->size;
-    r->count = s->n - r->first < r->size ? (co_u32)(s->n - r->first) : r->size;
+    sort_take_tile(s, r, co_read32(r->ticket));
 }
 
 CO_INLINE const void *sort_from(const struct sort_step *s, co_u32 a)
@@ -151,12 +171,17 @@ CO_INLINE void sort_scan(const struct sort_step *s, const struct sort_room *r)
 }
 
 /* A lane a digit: what is before the tile, so where its entries go. */
-CO_INLINE void sort_learn(const struct sort_step *s, const struct sort_room *r)
+CO_INLINE void sort_learn_digits(const struct sort_step *s, const struct sort_room *r)
 {
     for (co_u32 d = co_thread(); d < SORT_DIGITS; d += r->threads) {
         co_u64 begin = co_read64(s->base + d) - co_read32(r->begins + d);
         co_write64(r->starts + d, begin + sort_before(s, r, d));
     }
+}
+
+CO_INLINE void sort_learn(const struct sort_step *s, const struct sort_room *r)
+{
+    sort_learn_digits(s, r);
     co_block_sync();
 }
 
@@ -256,6 +281,7 @@ CO_KERNEL(sort_segments, struct sort_segments_step)
 #define SORT_ITEMS_COLUMNS SORT_ITEMS_OF(SORT_ITEMS_COLUMNS_32)
 #include "sort_width.h"
 #include "sort_pair.h"
+#include "sort_far.h"
 
 CO_KERNEL_BOUND(sort_pair_32, struct sort_step, SORT_THREADS_PAIR, SORT_BLOCKS_PAIR)
 {

@@ -76,6 +76,17 @@ CO_KERNEL(NAME(sort_count), struct sort_count_step)
 
 /* ---- a pass -------------------------------------------------------------------------------------------------------------- */
 
+/* What comes from the user's array becomes numbers, and stays behind where there is nothing. */
+CO_INLINE void NAME(sort_first)(const struct sort_step *s, const struct sort_room *r, WORD *v, co_u32 items)
+{
+    if (!s->by_keys || !co_read32(&s->plan->first))
+        return;
+    CO_EACH_ITEM (j, items) {
+        WORD number = NAME(sort_number)(s->order, s->descending, v[j]);
+        v[j] = co_warp() * 32 * items + co_lane() + j * 32 < r->count ? number : (WORD) ~(WORD)0;
+    }
+}
+
 /* The lane's numbers: a row of 32 after the other of the warp's stretch. Behind the array there are only ones, which stay behind. */
 CO_INLINE void NAME(sort_fetch)(const struct sort_step *s, const struct sort_room *r, const WORD *from,
                                 WORD *v, co_u32 items)
@@ -91,12 +102,7 @@ CO_INLINE void NAME(sort_fetch)(const struct sort_step *s, const struct sort_roo
                 v[j] = READ_STREAM(at + j * 32);
         }
     }
-    if (!s->by_keys || !co_read32(&s->plan->first))
-        return;
-    CO_EACH_ITEM (j, items) {
-        WORD number = NAME(sort_number)(s->order, s->descending, v[j]);
-        v[j] = co_warp() * 32 * items + co_lane() + j * 32 < r->count ? number : (WORD) ~(WORD)0;
-    }
+    NAME(sort_first)(s, r, v, items);
 }
 
 CO_INLINE void NAME(sort_count_tile)(const struct sort_step *s, const struct sort_room *r, const WORD *v,

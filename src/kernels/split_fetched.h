@@ -17,15 +17,8 @@
 #ifndef COHORT_KERNELS_SPLIT_FETCHED_H
 #define COHORT_KERNELS_SPLIT_FETCHED_H
 
+#include "kernels/runs_write.h"
 #include "kernels/split_pairs.h"
-
-/* Entries of a run from which on all warps write it. */
-#ifdef COHORT_SIM
-#    define SPLIT_LONG_RUN 40u
-#else
-#    define SPLIT_LONG_RUN 2048u
-#endif
-#define SPLIT_LINES 4 /* of 32 entries, that a warp has in hand */
 
 /* A column of a block: where it comes to, and how many copies have been waited for. */
 struct split_fetch {
@@ -125,7 +118,7 @@ CO_INLINE void split_learn_runs(const struct split_step *s, const struct split_r
             end = b + 1 < s->buckets ? co_read32(r->begins + b + 1) : shape.items * shape.threads;
             co_write64(r->starts + b, split_first_of(s, r, b, end - begin, shape) - begin);
         }
-        co_u32 is_long = co_ballot(CO_FULL_WARP, end - begin > SPLIT_LONG_RUN);
+        co_u32 is_long = co_ballot(CO_FULL_WARP, end - begin > RUNS_LONG);
         if (co_lane() == 0)
             co_write32(r->groups + b / 32, is_long);
     }
@@ -133,40 +126,13 @@ CO_INLINE void split_learn_runs(const struct split_step *s, const struct split_r
 
 /* ---- go out ------------------------------------------------------------------------------------------------------------ */
 
-/* SPLIT_LINES lines at a time, from the `first` such on, each `step`-th. */
-CO_INLINE void split_write_run(const struct split_step *s, const struct split_room *r, co_u32 b,
-                               const struct split_fetch *f, co_u32 first, co_u32 step)
-{
-    co_u32 begin = co_read32(r->begins + b),
-           end = b + 1 < s->buckets ? co_read32(r->begins + b + 1) : r->count;
-    co_u32 many = (end < r->count ? end : r->count) - (begin < r->count ? begin : r->count), v[SPLIT_LINES];
-    co_u32 *to = (co_u32 *)f->part->out + (co_read64(r->starts + b) + begin);
-    co_u32 before = (co_u32)((co_u64)to / 4 % 32);
-    for (co_u32 line = first * SPLIT_LINES * 32; line < many + before; line += step * SPLIT_LINES * 32) {
-        co_u32 i = line + co_lane() - before; /* of what is before the run, beyond its end too */
-        CO_EACH_ITEM (k, SPLIT_LINES)
-            v[k] = i + k * 32 < many ? co_read32(f->stage + begin + (i + k * 32)) : 0;
-        CO_EACH_ITEM (k, SPLIT_LINES)
-            if (i + k * 32 < many)
-                co_write32(to + (i + k * 32), v[k]);
-    }
-}
-
 CO_INLINE void split_write_runs(const struct split_step *s, const struct split_room *r,
                                 const struct split_fetch *f, struct split_shape shape)
 {
-    const co_u32 warps = shape.threads / 32, groups = (s->buckets + 31) / 32;
-    if (!f->part->out)
-        return;
-    for (co_u32 b = co_warp(); b < s->buckets; b += warps)
-        if (!(co_read32(r->groups + b / 32) >> b % 32 & 1))
-            split_write_run(s, r, b, f, 0, 1);
-    co_u32 is_long = co_lane() < groups ? co_read32(r->groups + co_lane()) : 0;
-    for (co_u32 some = co_ballot(CO_FULL_WARP, is_long != 0); some; some &= some - 1) {
-        co_u32 g = co_ones32((some & (0u - some)) - 1);
-        for (co_u32 left = co_shuffle32(CO_FULL_WARP, is_long, g); left; left &= left - 1)
-            split_write_run(s, r, g * 32 + co_ones32((left & (0u - left)) - 1), f, co_warp(), warps);
-    }
+    struct runs runs = {f->stage, (co_u32 *)f->part->out, r->begins, r->starts, r->groups, s->buckets,
+                        r->count};
+    if (runs.to)
+        runs_write(&runs, shape.threads);
 }
 
 CO_INLINE void split_arrange_fetched(const struct split_fetch *f, const co_u32 *v, const co_u32 *places,

@@ -15,7 +15,7 @@
 #define SORT_ARRAYS     19u /* keys, columns, permutation, segments */
 
 /* The passes: of numbers of 4 and 8 bytes alone, of 4 with one column of 4, of either with any columns; of few and of fewest numbers of 4,
- * alone and with one column of 4. */
+ * alone and with one column of 4, and of many with one. */
 enum sort_kind {
     SORT_KEYS_32,
     SORT_KEYS_64,
@@ -26,6 +26,7 @@ enum sort_kind {
     SORT_FEW_PAIR_32,
     SORT_FEWEST_32,
     SORT_FEWEST_PAIR_32,
+    SORT_FAR_PAIR_32,
     SORT_KINDS
 };
 
@@ -37,11 +38,13 @@ enum sort_kind {
 #define SORT_ITEMS_COLUMNS_64_GPU 16u
 #define SORT_ITEMS_FEW_GPU        16u
 #define SORT_ITEMS_FEWEST_GPU     12u
+#define SORT_ITEMS_FAR_GPU        32u
 #define SORT_ITEMS_SIM            5u /* one more than fill words of two places and of four digits */
 #define SORT_THREADS_GPU          384u
 #define SORT_THREADS_PAIR_GPU     512u
 #define SORT_THREADS_FEW_GPU      512u
 #define SORT_THREADS_FEWEST_GPU   384u
+#define SORT_THREADS_FAR_GPU      768u
 #define SORT_THREADS_SIM          64u
 #define SORT_BLOCKS               3
 #define SORT_BLOCKS_PAIR          2
@@ -68,6 +71,9 @@ struct sort_plan {
     co_u32 turn;        /* how many before it do something */
     co_u32 first, last; /* of the passes over keys: keys become unsigned numbers, or what they were */
 };
+
+/* Of many: what says which runs are long, and that copies have come, and the plan. */
+#define SORT_FAR_BYTES (SORT_DIGITS / 32 * 4 + 4 + 16 + (co_u32)sizeof(struct sort_plan))
 
 struct sort_step {
     co_u64 n;

@@ -1,0 +1,161 @@
+/* sort_far.h: a pass over numbers of 4 bytes with one column of 4, of so many entries that every multiprocessor has many tiles: as
+ * sort_pair.h, by one large block a multiprocessor, which goes on from tile to tile. Numbers and column have room of their own in shared
+ * memory. Each is fetched there whole by the copy engine (co_bulk_ask), put in order where it is, by way of registers, and written:
+ *
+ *   numbers   are asked for when the numbers before are written; then they are in registers while they are ranked
+ *   column    is asked for when the column before is written, and is on its way while numbers are ranked and written
+ *
+ * Some warps learn what is before the tile while others rank. Runs of equal digits go out line by line (runs_write.h). Why blocks take
+ * tiles one after the other, each one ahead, and why none waits for ever: split_fetched.h, where multisplit does the same.
+ *
+ * What is not a whole tile, or not aligned to 16 bytes, is loaded as elsewhere. Read by sort.cu. */
+
+/* What a block keeps from tile to tile. */
+struct sort_far {
+    co_u32 *rooms[2]; /* of numbers, of the column */
+    co_u64 *arrived;  /* the same */
+    co_u32 turns[2];  /* copies of each that have been waited for */
+    co_u32 *longs;    /* which runs are long, a bit each */
+};
+
+CO_INLINE int sort_is_fetched(const struct sort_step *s, const struct sort_room *r, co_u32 array, co_u32 tile)
+{
+    const void *from = sort_from(s, array);
+    return from && !((co_u64)from & 15) && (tile + 1ull) * r->size <= s->n;
+}
+
+CO_INLINE void sort_ask(const struct sort_step *s, const struct sort_room *r, const struct sort_far *f,
+                        co_u32 array, co_u32 tile)
+{
+    if (co_thread() == 0 && sort_is_fetched(s, r, array, tile))
+        co_bulk_ask(f->arrived + array, f->rooms[array],
+                    (const co_u32 *)sort_from(s, array) + (co_u64)tile * r->size, r->size * 4);
+}
+
+/* The lane's entries. */
+CO_INLINE void sort_receive(const struct sort_step *s, const struct sort_room *r, struct sort_far *f,
+                            co_u32 array, co_u32 *v, co_u32 items)
+{
+    if (sort_is_fetched(s, r, array, r->tile)) {
+        co_bulk_wait(f->arrived + array, f->turns[array]++);
+        CO_EACH_ITEM (j, items)
+            v[j] = co_read32(f->rooms[array] + co_warp() * 32 * items + co_lane() + j * 32);
+        if (array == 0)
+            sort_first_32(s, r, v, items);
+    } else if (array == 0) {
+        sort_fetch_32(s, r, (const co_u32 *)sort_from(s, 0), v, items);
+    } else {
+        sort_cells_32(r, (const co_u8 *)sort_from(s, 1), 4, 4, v, 0, items, items);
+    }
+}
+
+CO_INLINE void sort_find_long(const struct sort_room *r, const struct sort_far *f)
+{
+    for (co_u32 d = co_thread(); d < SORT_DIGITS; d += r->threads) {
+        co_u32 is_long = co_ballot(CO_FULL_WARP, co_read32(r->sums + d) > RUNS_LONG);
+        if (co_lane() == 0)
+            co_write32(f->longs + d / 32, is_long);
+    }
+}
+
+CO_INLINE void sort_write_runs(const struct sort_step *s, const struct sort_room *r, const struct sort_far *f,
+                               co_u32 array)
+{
+    struct runs runs = {
+        f->rooms[array], (co_u32 *)sort_to(s, array), r->begins, r->starts, f->longs, SORT_DIGITS, r->count};
+    runs_write(&runs, r->threads);
+}
+
+/* Numbers become keys again, where they lie in order. */
+CO_INLINE void sort_last(const struct sort_step *s, const struct sort_far *f, co_u32 threads, co_u32 items)
+{
+    co_u32 *at = f->rooms[0] + co_thread();
+    if (!s->by_keys || !co_read32(&s->plan->last) ||
+        (s->order != SORT_I32 && s->order != SORT_F32 && !s->descending))
+        return;
+    CO_EACH_ITEM (j, items)
+        co_write32(at + j * threads, sort_key_32(s->order, s->descending, co_read32(at + j * threads)));
+    co_block_sync();
+}
+
+/* The number of the block's next tile. */
+CO_INLINE co_u32 sort_far_tile(const struct sort_step *s, struct sort_room *r, struct sort_far *f,
+                               co_u32 tile, co_u32 items)
+{
+    co_u32 v[SORT_ITEMS_MOST], places[(SORT_ITEMS_MOST + 1) / 2];
+    sort_take_tile(s, r, tile);
+    sort_clear_counters(r);
+    if (co_thread() == 0)
+        co_write32(r->ticket, look_back_ticket(s->tickets));
+    sort_receive(s, r, f, 0, v, items);
+    co_warp_sync(CO_FULL_WARP);
+    sort_count_tile_32(s, r, v, items);
+    sort_scan(s, r);
+    co_u32 next = co_read32(r->ticket);
+    sort_ask(s, r, f, 1, tile);
+    sort_find_long(r, f);
+    sort_learn_digits(s, r);
+    co_warp_sync(CO_FULL_WARP);
+    sort_rank_32(s, r, v, places, 0, items);
+    co_block_sync();
+    sort_last(s, f, r->threads, items);
+    sort_write_runs(s, r, f, 0);
+    sort_receive(s, r, f, 1, v, items);
+    co_bulk_leave();
+    co_block_sync();
+    sort_ask(s, r, f, 0, next);
+    CO_EACH_ITEM (j, items) {
+        co_u32 two = co_anew32(places[j / 2]);
+        co_write32(f->rooms[1] + (j % 2 ? two >> 16 : two & 0xffff), v[j]);
+    }
+    co_block_sync();
+    sort_write_runs(s, r, f, 1);
+    co_bulk_leave();
+    return next;
+}
+
+/* By one lane: the plan is then read from shared memory, and not for each tile from where it was made. */
+CO_INLINE void sort_keep_plan(const struct sort_plan *from, struct sort_plan *to)
+{
+    co_write32(&to->active, co_read32(&from->active));
+    co_write32(&to->from, co_read32(&from->from));
+    co_write32(&to->to, co_read32(&from->to));
+    co_write32(&to->turn, co_read32(&from->turn));
+    co_write32(&to->first, co_read32(&from->first));
+    co_write32(&to->last, co_read32(&from->last));
+}
+
+CO_INLINE void sort_far_block(const struct sort_step *given, co_u8 *memory, co_u32 threads, co_u32 items)
+{
+    struct sort_step kept = *given, *s = &kept;
+    struct sort_room r;
+    struct sort_far f;
+    if (!co_read32(&given->plan->active))
+        return;
+    sort_lay_out(&r, memory, threads, items, 8, 0);
+    f.rooms[0] = (co_u32 *)(void *)memory;
+    f.rooms[1] = f.rooms[0] + r.size;
+    f.turns[0] = f.turns[1] = 0;
+    f.longs = r.ticket + 1;
+    f.arrived = (co_u64 *)(void *)(f.longs + SORT_DIGITS / 32 + 1);
+    struct sort_plan *plan = (struct sort_plan *)(void *)(f.arrived + 2);
+    kept.plan = plan;
+    if (co_thread() == 0) {
+        sort_keep_plan(given->plan, plan);
+        co_bulk_begin(f.arrived);
+        co_bulk_begin(f.arrived + 1);
+        co_write32(r.ticket, look_back_ticket(s->tickets));
+    }
+    co_block_sync();
+    co_u32 tile = co_read32(r.ticket);
+    sort_ask(s, &r, &f, 0, tile);
+    co_block_sync();
+    while ((co_u64)tile * r.size < s->n)
+        tile = sort_far_tile(s, &r, &f, tile, items);
+}
+
+CO_KERNEL_BOUND(sort_far_pair_32, struct sort_step, SORT_THREADS_FAR, 1)
+{
+    CO_SHARED_DYNAMIC(co_u8, memory);
+    sort_far_block(args, memory, SORT_THREADS_FAR, SORT_ITEMS_OF(SORT_ITEMS_FAR));
+}
