@@ -164,6 +164,7 @@ CO_INLINE co_u32 split_fetched_tile(const struct split_step *s, struct split_roo
     if (co_thread() == 0)
         next = look_back_ticket(s->tickets);
     split_learn_runs(s, r, shape);
+    co_warp_sync(CO_FULL_WARP); /* those that waited and the others of their warp */
     split_rank(s, r, &v, 0, places, shape);
     if (co_thread() == 0)
         co_write32(r->ticket, next);
