@@ -1,6 +1,6 @@
 /* runs_write.h: how a block writes runs of entries of 4 bytes that lie side by side in its shared memory, each to a place of its own: a run
- * goes out by one warp, line by line of the output. Stores that go place by place over the ends of runs make half as many requests again. A run
- * that is much longer than others is written by all warps, when they have done theirs. */
+ * goes out by one warp, line by line of the output, so that no store lies in two lines or two runs. A run that is much longer than others
+ * is written by all warps, when they have done theirs. */
 #ifndef COHORT_KERNELS_RUNS_WRITE_H
 #define COHORT_KERNELS_RUNS_WRITE_H
 
