@@ -15,6 +15,7 @@ struct sort_far {
     co_u32 *rooms[2]; /* of numbers, of the column */
     co_u64 *arrived;  /* the same */
     co_u32 turns[2];  /* copies of each that have been waited for */
+    co_u128 *runs;    /* [digit]: where its entries come from and go */
     co_u32 *longs;    /* which runs are long, a bit each */
 };
 
@@ -49,20 +50,21 @@ CO_INLINE void sort_receive(const struct sort_step *s, const struct sort_room *r
     }
 }
 
-CO_INLINE void sort_find_long(const struct sort_room *r, const struct sort_far *f)
+/* A lane a digit: what is before the tile, so where its entries go. */
+CO_INLINE void sort_learn_runs(const struct sort_step *s, const struct sort_room *r, const struct sort_far *f)
 {
     for (co_u32 d = co_thread(); d < SORT_DIGITS; d += r->threads) {
-        co_u32 is_long = co_ballot(CO_FULL_WARP, co_read32(r->sums + d) > RUNS_LONG);
-        if (co_lane() == 0)
-            co_write32(f->longs + d / 32, is_long);
+        co_u32 begin = co_read32(r->begins + d), end = begin + co_read32(r->sums + d);
+        co_u64 start = co_read64(s->base + d) + sort_before(s, r, d);
+        runs_tell(f->runs, f->longs, d, start, begin, end, r->count, runs_lead(sort_to(s, 0)));
     }
 }
 
 CO_INLINE void sort_write_runs(const struct sort_step *s, const struct sort_room *r, const struct sort_far *f,
                                co_u32 array)
 {
-    struct runs runs = {
-        f->rooms[array], (co_u32 *)sort_to(s, array), r->begins, r->starts, f->longs, SORT_DIGITS, r->count};
+    struct runs runs = {f->rooms[array], (co_u32 *)sort_to(s, array), f->runs, f->longs, SORT_DIGITS,
+                        r->count};
     runs_write(&runs, r->threads);
 }
 
@@ -93,8 +95,7 @@ CO_INLINE co_u32 sort_far_tile(const struct sort_step *s, struct sort_room *r, s
     sort_scan(s, r);
     co_u32 next = co_read32(r->ticket);
     sort_ask(s, r, f, 1, tile);
-    sort_find_long(r, f);
-    sort_learn_digits(s, r);
+    sort_learn_runs(s, r, f);
     co_warp_sync(CO_FULL_WARP);
     sort_rank_32(s, r, v, places, 0, items);
     co_block_sync();
@@ -132,6 +133,8 @@ CO_INLINE void sort_far_block(const struct sort_step *given, co_u8 *memory, co_u
     struct sort_far f;
     if (!co_read32(&given->plan->active))
         return;
+    f.runs = (co_u128 *)(void *)memory;
+    memory += SORT_DIGITS * sizeof *f.runs;
     sort_lay_out(&r, memory, threads, items, 8, 0);
     f.rooms[0] = (co_u32 *)(void *)memory;
     f.rooms[1] = f.rooms[0] + r.size;

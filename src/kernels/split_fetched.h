@@ -107,20 +107,26 @@ CO_INLINE co_u64 split_first_of(const struct split_step *s, const struct split_r
                : co_read64(s->table + b) + split_reserve(s, r, b, entries, shape);
 }
 
-/* Where runs go, and which are long: a bit each. By full warps, some of them: the others rank meanwhile. */
+CO_INLINE co_u128 *split_runs(const struct split_room *r, struct split_shape shape)
+{
+    co_u32 at = split_runs_begin(split_layout(shape.bits, shape.items, shape.threads, shape.widest));
+    return (co_u128 *)(void *)(r->stage + at);
+}
+
+/* Where runs go. By full warps, some of them: the others rank meanwhile. */
 CO_INLINE void split_learn_runs(const struct split_step *s, const struct split_room *r,
                                 struct split_shape shape)
 {
     for (co_u32 b = co_thread(); b < 1u << shape.bits; b += shape.threads) {
         co_u32 begin = 0, end = 0;
+        co_u64 start = 0;
         if (b < s->buckets) {
             begin = co_read32(r->begins + b);
             end = b + 1 < s->buckets ? co_read32(r->begins + b + 1) : shape.items * shape.threads;
-            co_write64(r->starts + b, split_first_of(s, r, b, end - begin, shape) - begin);
+            start = split_first_of(s, r, b, end - begin, shape);
         }
-        co_u32 is_long = co_ballot(CO_FULL_WARP, end - begin > RUNS_LONG);
-        if (co_lane() == 0)
-            co_write32(r->groups + b / 32, is_long);
+        runs_tell(split_runs(r, shape), r->groups, b, start, begin, end, r->count,
+                  runs_lead(s->part->out ? s->part->out : s->part[1].out));
     }
 }
 
@@ -129,7 +135,7 @@ CO_INLINE void split_learn_runs(const struct split_step *s, const struct split_r
 CO_INLINE void split_write_runs(const struct split_step *s, const struct split_room *r,
                                 const struct split_fetch *f, struct split_shape shape)
 {
-    struct runs runs = {f->stage, (co_u32 *)f->part->out, r->begins, r->starts, r->groups, s->buckets,
+    struct runs runs = {f->stage, (co_u32 *)f->part->out, split_runs(r, shape), r->groups, s->buckets,
                         r->count};
     if (runs.to)
         runs_write(&runs, shape.threads);
@@ -187,6 +193,7 @@ CO_INLINE void split_fetched(const struct split_step *s, struct split_room *r, c
 {
     const co_u32 size = shape.items * shape.threads;
     co_u32 stop = (co_u32)((n + size - 1) / size);
+    r->mine = (co_u32 *)co_kept(r->mine); /* then a counter's address is one instruction */
     struct split_fetch keys = split_fetch_of(s, r->stage, 0, shape),
                        payload = split_fetch_of(s, r->stage, 1, shape);
     if (co_thread() == 0) {

@@ -72,8 +72,8 @@ struct sort_plan {
     co_u32 first, last; /* of the passes over keys: keys become unsigned numbers, or what they were */
 };
 
-/* Of many: what says which runs are long, and that copies have come, and the plan. */
-#define SORT_FAR_BYTES (SORT_DIGITS / 32 * 4 + 4 + 16 + (co_u32)sizeof(struct sort_plan))
+/* Of many: words of runs, and which are long; what says that copies have come; and the plan. */
+#define SORT_FAR_BYTES (SORT_DIGITS * 16 + SORT_DIGITS / 32 * 4 + 4 + 16 + (co_u32)sizeof(struct sort_plan))
 
 struct sort_step {
     co_u64 n;

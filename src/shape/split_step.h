@@ -239,10 +239,16 @@ CO_INLINE co_u32 split_place_words(co_u32 items)
     return (items + 1) / 2;
 }
 
-/* FETCHED: where the second column's entries are, in bytes; and behind them what says that a column has come, two words. */
+/* FETCHED: where words of 16 bytes of runs are, in place of starts; then the second column's entries; and behind them what says that a
+ * column has come, two words. */
+CO_INLINE co_u32 split_runs_begin(struct split_layout l)
+{
+    return (l.starts + 15) / 16 * 16;
+}
+
 CO_INLINE co_u32 split_second(struct split_layout l)
 {
-    return (l.end + 127) / 128 * 128;
+    return (split_runs_begin(l) + 2 * (l.end - l.starts) + 127) / 128 * 128;
 }
 
 CO_INLINE co_u32 split_fetched_end(co_u32 bits, co_u32 items, co_u32 threads)

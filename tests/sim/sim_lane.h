@@ -422,6 +422,7 @@ CO_INLINE void co_bulk_wait(co_u64 *arrived, co_u32 turn)
 CO_INLINE void co_bulk_leave(void) {}
 
 #define CO_EACH_ITEM(j, n) for (co_u32 j = 0; j < (n); j++)
+#define CO_ROLLED
 
 #define CO_KERNEL(name, type)                        CO_KERNEL_NAMED(name, type)
 #define CO_KERNEL_BOUND(name, type, threads, blocks) CO_KERNEL_NAMED(name, type)

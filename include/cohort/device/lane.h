@@ -39,7 +39,7 @@
  *            computed anew and not kept in registers from before
  * Kernels    CO_KERNEL(name, struct type) { ... args->field ... }; CO_KERNEL_BOUND(.., threads, blocks): at most so many
  *            threads a block, so many blocks at a time; CO_INLINE for functions; CO_EACH_WARP(base, n);
- *            CO_EACH_ITEM(j, n): n known to the compiler, all turns spelled out */
+ *            CO_EACH_ITEM(j, n): n known to the compiler, all turns spelled out; CO_ROLLED: before a loop of which none is */
 #ifndef COHORT_DEVICE_LANE_H
 #define COHORT_DEVICE_LANE_H
 

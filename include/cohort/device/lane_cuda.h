@@ -529,6 +529,9 @@ CO_INLINE void co_bulk_leave(void)
 /* A loop over a number of turns that the compiler knows, all of them spelled out: its arrays are registers. */
 #define CO_EACH_ITEM(j, n) _Pragma("unroll") for (co_u32 j = 0; j < (n); j++)
 
+/* Before a loop of few turns, which would be spelled out for many. */
+#define CO_ROLLED _Pragma("unroll 1")
+
 /* Lanes that a multiprocessor holds at most; bounds that ask for more would be ignored. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ > 800 && (__CUDA_ARCH__ < 900 || __CUDA_ARCH__ >= 1200)
 #    define CO_LANES_MOST 1536
