@@ -234,12 +234,15 @@ static void digits(struct test *t)
 /* Many pairs into more than 64 buckets: whole tiles and not, aligned or not, with short runs and with long. */
 static void many_pairs(struct test *t)
 {
-    const uint64_t m[] = {128, 256, 100}, least = t->kind == TEST_CUDA ? 132 * 4 * 24576 : 2 * 4 * 320;
+    const uint64_t m[] = {128, 256, 100, 65, 255},
+                   least = t->kind == TEST_CUDA ? 132 * 4 * 24576 : 2 * 4 * 320;
+    const cohort_fn_kind kinds[] = {COHORT_FN_RANGES, COHORT_FN_MODULO,    COHORT_FN_DELTA,
+                                    COHORT_FN_HASH,   COHORT_FN_SPLITTERS, COHORT_FN_BITS};
     const enum key_pattern patterns[] = {KEYS_RANDOM, KEYS_SKEWED, KEYS_EQUAL, KEYS_SORTED};
-    for (int i = 0; i < (t->kind == TEST_CUDA && t->quick ? 2 : 12); i++) {
-        struct split_plan p = split_plan(least + (i % 3 ? test_below(t, 1000) : 0), m[test_below(t, 3)]);
+    for (int i = 0; i < (t->kind == TEST_CUDA && t->quick ? 6 : 24); i++) {
+        struct split_plan p = split_plan(least + (i % 3 ? test_below(t, 1000) : 0), m[test_below(t, 5)]);
         p.pattern = patterns[i % 4];
-        p.kind = p.m == 100 ? COHORT_FN_RANGES : COHORT_FN_BITS;
+        p.kind = kinds[test_below(t, p.m & (p.m - 1) ? 5 : 6)];
         p.columns = i % 5 != 4;
         p.width[0] = 4;
         p.permutation_bytes = p.columns ? 0 : 4;

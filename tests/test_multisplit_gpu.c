@@ -190,8 +190,11 @@ static void pairs_work(struct test *t)
 /* So many that blocks go on from tile to tile, and the copy engine fetches their columns. */
 static void fetched_work(struct test *t)
 {
-    struct split_plan p = split_plan(2560 + test_below(t, 800), test_below(t, 2) ? 128 : 256);
-    p.kind = COHORT_FN_BITS;
+    const cohort_fn_kind kinds[] = {COHORT_FN_MODULO, COHORT_FN_RANGES,    COHORT_FN_DELTA,
+                                    COHORT_FN_HASH,   COHORT_FN_SPLITTERS, COHORT_FN_BITS};
+    struct split_plan p = split_plan(2560 + test_below(t, 800), 65 + test_below(t, 192));
+    p.kind = kinds[test_below(t, 6)];
+    p.m = p.kind == COHORT_FN_BITS ? p.m > 128 ? 256 : 128 : p.m;
     p.pattern = (enum key_pattern)test_below(t, KEY_PATTERNS);
     p.unordered = test_below(t, 3) == 0;
     p.method = p.unordered ? COHORT_SPLIT_RESERVED : COHORT_SPLIT_BLOCK;

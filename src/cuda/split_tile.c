@@ -187,8 +187,8 @@ int tile_is_fetched(const struct gpu *g, unsigned buckets, uint64_t n)
            split_fetched_end(t->bits, t->items, t->threads) <= g->shared_most;
 }
 
-/* The same, and how pairs go. In turn, but where they look back and are more than words of 32 bits can tell of; fetched, if they are many, do
- * not look back, and their numbers are bits: one block a multiprocessor has not warps enough to hide more work. */
+/* The same, and how pairs go. In turn, but where they look back and are more than words of 32 bits can tell of; fetched, if they are many
+ * and do not look back. */
 static unsigned kind_of_instance(const struct gpu *g, const struct pass *p)
 {
     unsigned kind = tile_kind(p);
@@ -196,8 +196,21 @@ static unsigned kind_of_instance(const struct gpu *g, const struct pass *p)
         return kind;
     if (p->step.way == SPLIT_BY_LOOK_BACK)
         return p->step.n < g->tuning->sort_short ? SPLIT_IN_TURN : kind;
-    return p->form == SPLIT_FIELD && tile_is_fetched(g, p->step.buckets, p->step.n) ? SPLIT_FETCHED
-                                                                                    : SPLIT_IN_TURN;
+    return tile_is_fetched(g, p->step.buckets, p->step.n) ? SPLIT_FETCHED : SPLIT_IN_TURN;
+}
+
+/* Pairs whose numbers the count leaves behind, as bytes: where they are fetched, these are no column. */
+static void take_numbers(const struct gpu *g, struct pass *p)
+{
+    struct split_step *step = &p->step;
+    if (p->form != SPLIT_FIELD || step->ids_bytes != 1 || step->parts != 3 || step->part[1].bytes != 4 ||
+        step->part[2].bytes != 4 || p->role != SPLIT_WHOLE || step->way == SPLIT_BY_LOOK_BACK ||
+        !tile_is_fetched(g, step->buckets, step->n))
+        return;
+    step->part[0] = step->part[1];
+    step->part[1] = step->part[2];
+    step->parts = 2;
+    p->form = SPLIT_LEFT;
 }
 
 cohort_status tile_plan(cohort_context *context, struct pass *p, struct arena *arena)
@@ -205,6 +218,7 @@ cohort_status tile_plan(cohort_context *context, struct pass *p, struct arena *a
     const struct gpu *g = gpu_of(context);
     struct split_step *step = &p->step;
     p->form = tile_numbers(step, arena);
+    take_numbers(g, p);
     p->tuning = split_tuning_for(g->driver, g->architecture, step->buckets,
                                  p->form == SPLIT_LOOSE ? 8 : pass_widest(step), kind_of_instance(g, p),
                                  p->role != SPLIT_WHOLE, step->way == SPLIT_BY_SPANS);
@@ -231,7 +245,7 @@ static cohort_status tally(cohort_context *context, const struct pass *p)
 
 cohort_status tile_launch(cohort_context *context, const struct pass *p, const char *what, uint64_t tiles)
 {
-    static const char *const forms[] = {"field", "loose", "ranged", "test", "remainder", "searched"};
+    static const char *const forms[] = {"field", "loose", "ranged", "test", "remainder", "searched", "left"};
     static const char *const kinds[] = {"keys", "columns", "twins", "turns", "fetched"};
     static const char *const roles[] = {"", "_leaves", "_gathers"};
     const struct split_tuning *t = p->tuning;

@@ -4,6 +4,8 @@
  *
  *   keys      are asked for when the keys before are written; then they are in registers while their places are found
  *   payload   is asked for when the payload before is written, and is on its way while keys are ranked and written
+ *   numbers   of buckets, where the launch before has left them behind (SPLIT_LEFT), are asked for with the keys, to where counters are.
+ *             Others are found from the keys when these are counted; what takes more than two instructions is then kept in registers
  *
  * So nobody waits for loads, which would queue behind stores, and tiles are as long as shared memory is large: long runs.
  *
@@ -71,6 +73,50 @@ CO_INLINE void split_receive(const struct split_step *s, const struct split_room
     }
 }
 
+/* Numbers that the count has left behind come to where counters are, which nobody needs from the rank on until the next tile is counted. */
+CO_INLINE struct split_fetch split_fetch_numbers(const struct split_room *r,
+                                                 const struct split_fetch *payload)
+{
+    struct split_fetch f = {0, r->all, payload->arrived + 1, 0};
+    return f;
+}
+
+CO_INLINE int split_is_left(co_u64 n, co_u32 tile, struct split_shape shape)
+{
+    return shape.form == SPLIT_LEFT && (tile + 1ull) * shape.items * shape.threads <= n;
+}
+
+CO_INLINE void split_ask_numbers(const struct split_step *s, const struct split_fetch *f, co_u64 n,
+                                 co_u32 tile, struct split_shape shape)
+{
+    const co_u32 size = shape.items * shape.threads;
+    if (co_thread() == 0 && split_is_left(n, tile, shape))
+        co_bulk_ask(f->arrived, f->stage, (const co_u8 *)s->ids_out + (co_u64)tile * size, size);
+}
+
+CO_INLINE void split_receive_numbers(const struct split_step *s, const struct split_room *r,
+                                     struct split_fetch *f, co_u64 n, co_u32 *kept, struct split_shape shape)
+{
+    const co_u32 mine = split_mine(shape);
+    const co_u8 *from = (const co_u8 *)(const void *)r->all + mine;
+    const co_u8 *left = (const co_u8 *)s->ids_out + (co_u64)r->tile * (shape.items * shape.threads) + mine;
+    if (shape.form != SPLIT_LEFT)
+        return;
+    int is_whole = split_is_left(n, r->tile, shape);
+    if (is_whole)
+        co_bulk_wait(f->arrived, f->turn++);
+    split_meet(r);
+    CO_EACH_ITEM (j, shape.items) {
+        co_u32 b = (co_u32)s->last_key;
+        if (is_whole)
+            b = co_read8(from + j * 32);
+        else if (mine + j * 32 < r->count)
+            b = co_read8(left + j * 32);
+        kept[j / 4] = j % 4 ? kept[j / 4] | b << j % 4 * 8 : b;
+    }
+    split_meet(r);
+}
+
 /* ---- where it goes ----------------------------------------------------------------------------------------------------- */
 
 /* What the tile is going to read of the table. */
@@ -113,11 +159,12 @@ CO_INLINE co_u128 *split_runs(const struct split_room *r, struct split_shape sha
     return (co_u128 *)(void *)(r->stage + at);
 }
 
-/* Where runs go. By full warps, some of them: the others rank meanwhile. */
+/* Where runs go. By full warps, some of them: the others rank meanwhile. The loop asks the warp's first lane, so that the compiler sees warps
+ * stay whole: ptxas 13.0 for sm_100 runs out of predicates else. */
 CO_INLINE void split_learn_runs(const struct split_step *s, const struct split_room *r,
                                 struct split_shape shape)
 {
-    for (co_u32 b = co_thread(); b < 1u << shape.bits; b += shape.threads) {
+    for (co_u32 b = co_thread(); co_shuffle32(CO_FULL_WARP, b, 0) < 1u << shape.bits; b += shape.threads) {
         co_u32 begin = 0, end = 0;
         co_u64 start = 0;
         if (b < s->buckets) {
@@ -154,24 +201,25 @@ CO_INLINE void split_arrange_fetched(const struct split_fetch *f, const co_u32 *
 
 /* One tile; the number of the block's next. */
 CO_INLINE co_u32 split_fetched_tile(const struct split_step *s, struct split_room *r,
-                                    struct split_fetch *keys, struct split_fetch *payload, co_u64 n,
-                                    struct split_shape shape)
+                                    struct split_fetch *keys, struct split_fetch *payload,
+                                    struct split_fetch *numbers, co_u64 n, struct split_shape shape)
 {
     const co_u32 size = shape.items * shape.threads;
     co_u64 left = n - (co_u64)r->tile * size;
-    co_u32 places[SPLIT_ITEMS_MOST / 2], next = 0;
+    co_u32 places[SPLIT_ITEMS_MOST / 2], kept[SPLIT_KEPT_WORDS], next = 0;
     struct split_values v;
     r->count = left < size ? (co_u32)left : size;
     split_foresee(s, r, shape);
     split_receive(s, r, keys, n, v.low, shape);
-    split_count_tile(s, r, &v, 0, shape);
+    split_receive_numbers(s, r, numbers, n, kept, shape);
+    split_count_tile(s, r, &v, kept, shape);
     split_scan(s, r, shape);
     split_ask(payload, n, r->tile, shape);
     if (co_thread() == 0)
         next = look_back_ticket(s->tickets);
     split_learn_runs(s, r, shape);
     co_warp_sync(CO_FULL_WARP); /* those that waited and the others of their warp */
-    split_rank(s, r, &v, 0, places, shape);
+    split_rank(s, r, &v, kept, places, shape);
     if (co_thread() == 0)
         co_write32(r->ticket, next);
     co_block_sync();
@@ -181,6 +229,7 @@ CO_INLINE co_u32 split_fetched_tile(const struct split_step *s, struct split_roo
     co_bulk_leave();
     co_block_sync();
     split_ask(keys, n, next, shape);
+    split_ask_numbers(s, numbers, n, next, shape);
     split_arrange_fetched(payload, v.low, places, shape);
     co_block_sync();
     split_write_runs(s, r, payload, shape);
@@ -195,18 +244,21 @@ CO_INLINE void split_fetched(const struct split_step *s, struct split_room *r, c
     co_u32 stop = (co_u32)((n + size - 1) / size);
     r->mine = (co_u32 *)co_kept(r->mine); /* then a counter's address is one instruction */
     struct split_fetch keys = split_fetch_of(s, r->stage, 0, shape),
-                       payload = split_fetch_of(s, r->stage, 1, shape);
+                       payload = split_fetch_of(s, r->stage, 1, shape),
+                       numbers = split_fetch_numbers(r, &payload);
     if (co_thread() == 0) {
         co_bulk_begin(keys.arrived);
         co_bulk_begin(payload.arrived);
+        co_bulk_begin(numbers.arrived);
         co_write32(r->ticket, look_back_ticket(s->tickets));
     }
     co_block_sync();
     r->tile = co_read32(r->ticket);
     split_ask(&keys, n, r->tile, shape);
+    split_ask_numbers(s, &numbers, n, r->tile, shape);
     co_block_sync();
     while (r->tile < stop)
-        r->tile = split_fetched_tile(s, r, &keys, &payload, n, shape);
+        r->tile = split_fetched_tile(s, r, &keys, &payload, &numbers, n, shape);
 }
 
 #endif

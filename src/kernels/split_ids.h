@@ -19,8 +19,8 @@ CO_INLINE co_u32 split_id_of(const struct split_fn *fn, const struct split_recip
     if (!wide && kind == SPLIT_MODULO)
         return key - split_quotient(by, key) * f.buckets;
     if (!wide && kind == SPLIT_RANGES) {
-        co_u32 inside = key < f.b ? key : (co_u32)f.b;
-        co_u32 at = inside < f.a ? 0 : split_quotient(by, inside - (co_u32)f.a);
+        co_u32 low = (co_u32)f.a, high = (co_u32)f.b, inside = key > low ? key : low;
+        co_u32 at = split_quotient(by, (inside < high ? inside : high) - low);
         return at < f.buckets ? at : f.buckets - 1;
     }
     return split_id(&f, wide_key, 0, wide);
@@ -108,6 +108,8 @@ CO_INLINE co_u32 split_searched(const struct split_number *n, co_u32 key)
 CO_INLINE co_u32 split_number_of(const struct split_number *n, co_u64 key, co_u32 form, int wide)
 {
     co_u32 word = (co_u32)key, id = word;
+    if (form == SPLIT_LEFT)
+        return word;
     if (form == SPLIT_FIELD)
         return (wide ? (co_u32)(key >> n->shift) : word >> n->shift) & n->mask;
     if (form == SPLIT_LOOSE) {

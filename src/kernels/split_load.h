@@ -6,6 +6,7 @@
 #include "kernels/split_ids.h"
 
 #define SPLIT_ITEMS_MOST 32
+#define SPLIT_KEPT_WORDS (SPLIT_ITEMS_MOST / 4) /* of numbers that are kept */
 #define SPLIT_NO_PLACE   0xffffu
 
 /* What an instance of the kernels is compiled for. */

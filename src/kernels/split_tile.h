@@ -51,10 +51,27 @@ CO_INLINE void split_count_half(const struct split_room *r, co_u32 b)
         co_add32(r->mine + b / 2, entries << b % 2 * 16);
 }
 
-/* Of up to 4 buckets numbers that take more than two instructions are found once, and kept from the count to the rank, 16 a word. */
-CO_INLINE int split_keeps(struct split_shape shape)
+/* Numbers that take more than two instructions are found once, and kept from the count to the rank, where a lane has registers for that:
+ * of up to 4 buckets 16 a word, of fetched pairs 4. The bits of each; 0: they are found again. */
+CO_INLINE co_u32 split_keeps(struct split_shape shape)
 {
-    return shape.bits == 2 && shape.form != SPLIT_FIELD;
+    return shape.form == SPLIT_FIELD ? 0 : shape.columns == SPLIT_FETCHED ? 8 : shape.bits == 2 ? 2 : 0;
+}
+
+CO_INLINE void split_keep(co_u32 *kept, co_u32 j, co_u32 b, struct split_shape shape)
+{
+    const co_u32 bits = split_keeps(shape);
+    if (bits && shape.form != SPLIT_LEFT)
+        kept[j * bits / 32] = co_anew32(j * bits % 32 ? kept[j * bits / 32] | b << j * bits % 32 : b);
+}
+
+/* The number of the lane's j-th entry once more. */
+CO_INLINE co_u32 split_number_again(const struct split_step *s, const struct split_room *r, co_u64 value,
+                                    const co_u32 *kept, co_u32 j, struct split_shape shape)
+{
+    const co_u32 bits = split_keeps(shape);
+    return bits ? co_anew32(kept[j * bits / 32]) >> j * bits % 32 & ((1u << bits) - 1)
+                : split_number_of(&s->number, value, shape.form, r->wide);
 }
 
 CO_INLINE void split_count_tile(const struct split_step *s, const struct split_room *r,
@@ -65,10 +82,11 @@ CO_INLINE void split_count_tile(const struct split_step *s, const struct split_r
         co_write32(r->mine + i, 0);
     co_warp_sync(CO_FULL_WARP);
     CO_EACH_ITEM (j, shape.items) {
-        co_u32 b = split_number_of(&s->number, split_value(v, j, shape), shape.form, r->wide);
+        co_u32 b = shape.form == SPLIT_LEFT
+                       ? split_number_again(s, r, 0, kept, j, shape)
+                       : split_number_of(&s->number, split_value(v, j, shape), shape.form, r->wide);
         int belongs = split_belongs(r, b, j, shape);
-        if (split_keeps(shape))
-            kept[j / 16] = co_anew32(j % 16 ? kept[j / 16] | b << j % 16 * 2 : b);
+        split_keep(kept, j, b, shape);
         if (split_halves(shape))
             split_count_half(r, belongs ? b : SPLIT_BAD);
         else if (belongs)
@@ -202,8 +220,7 @@ CO_INLINE void split_rank(const struct split_step *s, const struct split_room *r
     co_u32 before = (1u << co_lane()) - 1, two = 0;
     CO_EACH_ITEM (j, shape.items) {
         co_u64 value = split_value_anew(v, j, shape);
-        co_u32 b = split_keeps(shape) ? co_anew32(kept[j / 16]) >> j % 16 * 2 & 3
-                                      : split_number_of(&s->number, value, shape.form, r->wide);
+        co_u32 b = split_number_again(s, r, value, kept, j, shape);
         co_u32 same = co_match_bits(b, shape.bits), next = 0;
         int belongs = split_belongs(r, b, j, shape);
         if (shape.form == SPLIT_LOOSE)
@@ -386,7 +403,7 @@ CO_INLINE void split_fetch(const struct split_step *s, struct split_room *r, co_
 CO_INLINE co_u32 split_order(const struct split_step *s, const struct split_room *r,
                              const struct split_values *v, co_u32 *places, struct split_shape shape)
 {
-    co_u32 kept[SPLIT_ITEMS_MOST / 16];
+    co_u32 kept[SPLIT_KEPT_WORDS];
     if (shape.role == SPLIT_LEAVES)
         split_clear_next(s, r, shape);
     split_count_tile(s, r, v, kept, shape);

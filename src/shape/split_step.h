@@ -56,14 +56,16 @@ enum { SPLIT_WHOLE = 0, SPLIT_LEAVES = 1, SPLIT_GATHERS = 2 };
  *   REMAINDER id = key less its quotient's multiple of the divisor, of 4-byte keys
  *   TEST     id = (key & keep) - low <= high
  *   SEARCHED id = how many of `ids` splitters are <= key, of 4-byte keys; only of splits in one launch, up to 64 buckets
- * All other functions leave ids behind when entries are counted. */
+ * All other functions leave ids behind when entries are counted:
+ *   LEFT     id = such a byte, of pairs that are fetched; elsewhere ids are a column, and the number a FIELD of it */
 enum {
     SPLIT_FIELD = 0,
     SPLIT_LOOSE = 1,
     SPLIT_RANGED = 2,
     SPLIT_TEST = 3,
     SPLIT_REMAINDER = 4,
-    SPLIT_SEARCHED = 5
+    SPLIT_SEARCHED = 5,
+    SPLIT_LEFT = 6
 };
 
 struct split_number {
@@ -240,7 +242,7 @@ CO_INLINE co_u32 split_place_words(co_u32 items)
 }
 
 /* FETCHED: where words of 16 bytes of runs are, in place of starts; then the second column's entries; and behind them what says that a
- * column has come, two words. */
+ * column has come, three words: of keys, payload, and numbers that were left behind. */
 CO_INLINE co_u32 split_runs_begin(struct split_layout l)
 {
     return (l.starts + 15) / 16 * 16;
@@ -253,7 +255,7 @@ CO_INLINE co_u32 split_second(struct split_layout l)
 
 CO_INLINE co_u32 split_fetched_end(co_u32 bits, co_u32 items, co_u32 threads)
 {
-    return split_second(split_layout(bits, items, threads, 4)) + items * threads * 4 + 16;
+    return split_second(split_layout(bits, items, threads, 4)) + items * threads * 4 + 24;
 }
 
 #endif
