@@ -1,6 +1,7 @@
 /* test_map_ranges.c: large batches on a CPU, which go by ranges of pages of which each is one thread's (src/cpu/map_split.c). Judged by
  * a model that is quick enough for them: keys have small numbers, and the values that compete are equal unless the batch's order
- * tells which of them wins. Small batches too, if their order counts. */
+ * tells which of them wins. Small batches too, if their order counts; and those in which
+ * each thread goes through all and does its own pages' (src/cpu/map_share.c). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -343,6 +344,40 @@ static void overflow(struct test *t)
     close_ranges(&r);
 }
 
+/* Each thread its own pages of a small table: keys that come again soon, or are few. */
+static void shares(struct test *t)
+{
+    const uint64_t rounds = test_scale(t, 2, 6, 40);
+    for (uint64_t threads = 2; threads < 5; threads++) {
+        struct ranges r = open_ranges(t, threads, 2 * threads + 1, 0.9, 0, slots_of_pages(t, threads));
+        for (uint64_t k = 0; k < rounds * WHATS; k++) {
+            const enum what what = (enum what)(k % WHATS);
+            const uint64_t n = 4096 * (threads + test_below(t, 9)) + 1 + test_below(t, 2000),
+                           range = k < WHATS || test_below(t, 2) ? r.ids : 1 + test_below(t, 3000);
+            if (what != APPLY || value_bytes(t->width))
+                step(&r, (struct plan){what, (cohort_winner)test_below(t, 3), n, range,
+                                       test_below(t, 2) * (1 + test_below(t, 600))});
+        }
+        close_ranges(&r);
+    }
+}
+
+/* The same in pages that overflow, until there is no slot. */
+static void shares_overflow(struct test *t)
+{
+    const uint64_t most = slots_of_pages(t, 4) + 2, n = most + 20;
+    struct ranges r = open_ranges(t, THREADS, 4, 1, 1, most + 20);
+    step(&r, (struct plan){INSERT, 0, n, most / 64 * 63, 0});
+    for (unsigned i = 0; i < 4; i++)
+        step(&r, (struct plan){i % 2 ? ASSIGN : INSERT, (cohort_winner)(1 + i / 2), n, most / 64 * 63, 300});
+    for (int k = 0; k < 3; k++)
+        step(&r, (struct plan){k % 2 ? ASSIGN : INSERT, (cohort_winner)k, n, r.ids, 0});
+    if (value_bytes(t->width))
+        step(&r, (struct plan){APPLY, 0, n, most - 20, 0});
+    step(&r, (struct plan){ERASE, 0, most - 20, most - 20, 0});
+    close_ranges(&r);
+}
+
 /* A map that grows under it, with pairs erased in between. */
 static void growth(struct test *t)
 {
@@ -390,6 +425,8 @@ static void pieces(struct test *t)
 #define ALONE (TEST_ON_CPU | TEST_EACH_WIDTH | TEST_NO_CONTEXT)
 const struct test_case test_cases[] = {{"every_operation", every_operation, ALONE},
                                        {"overflow", overflow, ALONE},
+                                       {"shares", shares, ALONE},
+                                       {"shares_overflow", shares_overflow, ALONE},
                                        {"growth", growth, ALONE},
                                        {"order", order, ALONE},
                                        {"pieces", pieces, ALONE},

@@ -23,7 +23,9 @@
  * table's slots.
  * On a CPU of several threads a batch of 32,768 entries a thread and more that puts in, changes or erases keys of a table with two pages of
  * 64 KiB a thread is split by ranges of pages, each done by one thread without atomics. The workspace, the arrays' size and some
- * more, is bounded: a slice at a time, of half as many entries as the table has slots, or a million.
+ * more, is bounded: a slice at a time, of half as many entries as the table has slots, or a million. A smaller one, of more than 8,192
+ * entries and up to a million divided by the threads, is looked through by all threads, of which each does the entries of its own pages; a
+ * room of 64 KiB a thread is taken for it.
  *
  * Order. Entries of one batch are processed in no order; see `winner` for duplicates. Batches on one context
  * happen one after the other. */

@@ -99,13 +99,22 @@ struct cpu_soon {
     co_u64 lines;
 };
 
+/* A thread's pages, and room for the entries whose walks begin there, with their numbers from `base` on. */
+struct cpu_share {
+    co_u64 first, pages, base;
+    void *keys, *values; /* values: if the batch has some */
+    co_u32 *index;
+};
+
 /* By width; `alone` is one of these; soon may be NULL. Sweeps take a grain of slots at most. ranges: range[i] = the page in which
- * the walk of entry i begins >> shift. */
+ * the walk of entry i begins >> shift. share: puts the share's entries behind `count` others, and counts on. */
 struct cpu_map_loops {
     void (*batch[6])(const struct map_batch *, co_u64 begin, co_u64 end, int alone, struct cpu_soon *soon,
                      struct cpu_report *);
     void (*sweep[6])(const struct map_sweep *, enum map_sweep_kind, co_u64 begin, co_u64 end, int alone);
     void (*ranges[6])(const struct map_batch *, co_u64 begin, co_u64 end, unsigned shift, co_u16 *range);
+    co_u32 (*share[6])(const struct map_batch *, co_u64 begin, co_u64 end, const struct cpu_share *,
+                       co_u32 count);
 };
 extern const struct cpu_map_loops cpu_map_plain, cpu_map_avx2, cpu_map_avx512;
 
@@ -113,6 +122,14 @@ extern const struct cpu_map_loops cpu_map_plain, cpu_map_avx2, cpu_map_avx512;
 
 cohort_status cpu_map_build(cohort_context *context, const struct map_batch *batch, int fresh,
                             void *workspace, uint64_t *need);
+
+/* ---- map_share.c --------------------------------------------------------------------------------------------- */
+
+int cpu_map_share_pays(cohort_context *context, const struct map_batch *batch);
+
+/* As cpu_map_build, of a batch for which this pays. */
+cohort_status cpu_map_share(cohort_context *context, const struct map_batch *batch, void *workspace,
+                            uint64_t *need);
 
 /* ---- multimap.c ---------------------------------------------------------------------------------------------- */
 

@@ -284,27 +284,42 @@ CO_INLINE void MAP(store)(char *slot, KEY key, VALUE value)
         words[1] = (co_u64)value;
 }
 
-/* INSERT, ASSIGN, apply: HIT, NEW, or CPU_GO_ON. Which slot it is, a coin toss, is no branch; what the outcome is mostly is the same
- * for all of a batch. `pair`: the walk's first two buckets are looked at at once, from `bucket` on and round to the other one.
- * `asked`: an INSERT's *value is. */
+/* The first slot of a walk that holds the key, *hit, or nothing; NULL if there is none. Which it is, a coin toss, is no branch. `pair`: of
+ * the walk's first two buckets, from `bucket` on and round to the other one. */
+CO_INLINE char *MAP(place)(char *bucket, KEY key, int pair, unsigned *hit)
+{
+#if TWO_IN_ONE
+    const unsigned second = pair ? (unsigned)(uintptr_t)bucket & MAP_BUCKET_BYTES : 0;
+    char *at = bucket - second;
+    unsigned any = MAP(sight_of)(at, key, pair), place;
+    if (!pair || WORDS == 2) { /* of no more than four slots */
+        place = cpu_places[second * (256 / MAP_BUCKET_BYTES) + any];
+        *hit = place & 1;
+        return any ? at + (place & ~1u) * SLOT_BYTES / 16 : NULL;
+    }
+    const unsigned slots = 2 * WORDS, turn = second / SLOT_BYTES, seen = 0x5555;
+    any = (any | any << slots * EACH) >> turn * EACH;
+    place = ((unsigned)__builtin_ctz(any | 1u << 16) / EACH + turn) % slots;
+#else
+    unsigned empty, seen = MAP(glance)(bucket, key, &empty), any = seen | empty,
+                    place = WORDS == 2 ? (any & 1) ^ 1 : (unsigned)__builtin_ctz(any | 256);
+    char *at = bucket;
+    (void)pair;
+#endif
+    *hit = (seen & any & (0u - any)) != 0;
+    return any ? at + place * (unsigned)SLOT_BYTES : NULL;
+}
+
+/* INSERT, ASSIGN, apply: HIT, NEW, or CPU_GO_ON. What the outcome is mostly is the same for all of a batch. `asked`: an INSERT's *value
+ * is. */
 CO_INLINE int MAP(put_alone)(co_u32 op, int asked, int pair, char *bucket, KEY key, VALUE operand,
                              VALUE *value)
 {
-#if TWO_IN_ONE
-    const unsigned slots = pair ? 2 * WORDS : WORDS,
-                   turn = pair ? (unsigned)((uintptr_t)bucket / MAP_BUCKET_BYTES & 1) * WORDS : 0;
-    unsigned any = MAP(sight_of)(bucket -= turn * SLOT_BYTES, key, pair), seen = 0x5555, first;
-    any = (pair ? any | any << slots * EACH : any) >> turn * EACH;
-    first = slots == 2 ? (any & 3) == 0 : ((unsigned)__builtin_ctz(any | 1u << 16) / EACH + turn) % slots;
-#else
-    unsigned empty, seen = MAP(glance)(bucket, key, &empty), any = seen | empty,
-                    first = WORDS == 2 ? (any & 1) ^ 1 : (unsigned)__builtin_ctz(any | 256);
-    (void)pair;
-#endif
-    if (!any)
+    unsigned hit;
+    char *slot = MAP(place)(bucket, key, pair, &hit);
+    if (!slot)
         return CPU_GO_ON;
-    char *slot = bucket + first * (unsigned)SLOT_BYTES;
-    if (!(seen & any & (0u - any))) {
+    if (!hit) {
         *value = op == CO_OP_COUNT ? (VALUE)1 : operand;
         MAP(store)(slot, key, *value);
         return CO_MAP_NEW;

@@ -22,6 +22,26 @@ typedef co_u64 __attribute__((may_alias)) cpu_u64;
 /* Beside the outcomes CO_MAP_...: this bucket does not settle it. */
 #define CPU_GO_ON 5
 
+/* Where a walk ends that goes through four slots, by what is seen of them, two bits each: 16 times the slot, and 1 if it holds the key. 256
+ * further on: it begins at the third of them and goes round. */
+#if CPU_LEVEL >= 2
+#    define CPU_TURNED(any, turn)          (((any) >> 4 * (turn) | (any) << 4 * (turn)) & 255)
+#    define CPU_FIRST(any)                 ((any)&3 ? 0 : (any)&12 ? 1 : (any)&48 ? 2 : 3)
+#    define CPU_PLACE_OF(any, first, turn) (((first) + 2 * (turn)) % 4 * 16 + ((any) >> 2 * (first)&1))
+#    define CPU_PLACE(any, turn)           CPU_PLACE_OF(CPU_TURNED(any, turn), CPU_FIRST(CPU_TURNED(any, turn)), turn)
+#    define CPU_PLACES_4(any, turn) \
+        CPU_PLACE(any, turn), CPU_PLACE(any + 1, turn), CPU_PLACE(any + 2, turn), CPU_PLACE(any + 3, turn)
+#    define CPU_PLACES_16(any, turn)                                                       \
+        CPU_PLACES_4(any, turn), CPU_PLACES_4(any + 4, turn), CPU_PLACES_4(any + 8, turn), \
+            CPU_PLACES_4(any + 12, turn)
+#    define CPU_PLACES_64(any, turn)                                                            \
+        CPU_PLACES_16(any, turn), CPU_PLACES_16(any + 16, turn), CPU_PLACES_16(any + 32, turn), \
+            CPU_PLACES_16(any + 48, turn)
+#    define CPU_PLACES(turn) \
+        CPU_PLACES_64(0, turn), CPU_PLACES_64(64, turn), CPU_PLACES_64(128, turn), CPU_PLACES_64(192, turn)
+static const CO_ALIGN(64) co_u8 cpu_places[512] = {CPU_PLACES(0), CPU_PLACES(1)};
+#endif
+
 /* By which loop a batch is done. */
 enum { CPU_FIND, CPU_PUT, CPU_TAKE, CPU_OTHER };
 
@@ -210,6 +230,68 @@ CO_INLINE void cpu_put_64(co_u64 *to, const co_u64 *values, co_u32 bits)
 #endif
 }
 
+/* Bit k: home k is one of `bytes` from `first` on. */
+CO_INLINE co_u32 cpu_inside(const struct cpu_starts *starts, co_u64 first, co_u64 bytes)
+{
+    co_u32 bits = 0;
+#if CPU_LEVEL >= 512
+    const __m512i from = _mm512_set1_epi64((long long)first), many = _mm512_set1_epi64((long long)bytes);
+    for (int i = 0; i < CPU_GROUP; i += 8) {
+        __m512i home = _mm512_loadu_si512(starts->home + i);
+        bits |= (co_u32)_mm512_cmplt_epu64_mask(_mm512_sub_epi64(home, from), many) << i;
+    }
+#else
+    for (int i = 0; i < CPU_GROUP; i++)
+        bits |= (co_u32)(starts->home[i] - first < bytes) << i;
+#endif
+    return bits;
+}
+
+/* Those of CPU_GROUP values, or of the numbers from `first` on, whose bit is set, side by side; as many as these are may be written behind
+ * them. */
+CO_INLINE void cpu_take_32(co_u32 *to, const co_u32 *values, co_u32 bits)
+{
+#if CPU_LEVEL >= 512
+    for (int i = 0; i < CPU_GROUP; i += 16, bits >>= 16) {
+        _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(
+                                    (__mmask16)bits, _mm512_maskz_loadu_epi32((__mmask16)bits, values + i)));
+        to += __builtin_popcount(bits & 0xffff);
+    }
+#else
+    for (; bits; bits &= bits - 1)
+        *to++ = values[__builtin_ctz(bits)];
+#endif
+}
+
+CO_INLINE void cpu_take_64(co_u64 *to, const co_u64 *values, co_u32 bits)
+{
+#if CPU_LEVEL >= 512
+    for (int i = 0; i < CPU_GROUP; i += 8, bits >>= 8) {
+        _mm512_storeu_si512(to, _mm512_maskz_compress_epi64(
+                                    (__mmask8)bits, _mm512_maskz_loadu_epi64((__mmask8)bits, values + i)));
+        to += __builtin_popcount(bits & 0xff);
+    }
+#else
+    for (; bits; bits &= bits - 1)
+        *to++ = values[__builtin_ctz(bits)];
+#endif
+}
+
+CO_INLINE void cpu_take_indices(co_u32 *to, co_u32 first, co_u32 bits)
+{
+#if CPU_LEVEL >= 512
+    const __m512i count = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    for (int i = 0; i < CPU_GROUP; i += 16, bits >>= 16) {
+        __m512i numbers = _mm512_add_epi32(count, _mm512_set1_epi32((int)first + i));
+        _mm512_storeu_si512(to, _mm512_maskz_compress_epi32((__mmask16)bits, numbers));
+        to += __builtin_popcount(bits & 0xffff);
+    }
+#else
+    for (; bits; bits &= bits - 1)
+        *to++ = first + (co_u32)__builtin_ctz(bits);
+#endif
+}
+
 /* ---- what is reported ------------------------------------------------------------------------------------------------ */
 
 static void cpu_report_failure(struct cpu_report *r, co_u64 index, int outcome)
@@ -245,4 +327,5 @@ static void cpu_add_probes(struct map_probes *to, const struct map_probes *from)
 const struct cpu_map_loops CPU_LOOPS = {
     {NULL, co_map32_0_batch, co_map32_32_batch, co_map64_0_batch, co_map64_32_batch, co_map64_64_batch},
     {NULL, co_map32_0_sweep, co_map32_32_sweep, co_map64_0_sweep, co_map64_32_sweep, co_map64_64_sweep},
-    {NULL, co_map32_0_ranges, co_map32_32_ranges, co_map64_0_ranges, co_map64_32_ranges, co_map64_64_ranges}};
+    {NULL, co_map32_0_ranges, co_map32_32_ranges, co_map64_0_ranges, co_map64_32_ranges, co_map64_64_ranges},
+    {NULL, co_map32_0_share, co_map32_32_share, co_map64_0_share, co_map64_32_share, co_map64_64_share}};

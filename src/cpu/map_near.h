@@ -166,12 +166,12 @@ static __attribute__((noinline)) co_u32 MAP(near_first)(struct cpu_range *c, co_
     co_u32 tail = 0, sides = 0;
     KEY room[CPU_GROUP];
     for (co_u64 base = begin; base < end; base += CPU_GROUP) {
-        const KEY *keys = MAP(group_keys)(c, base, room);
+        const KEY *keys = MAP(group_keys)(b, base, c->end, room);
         sides |= MAP(near_homes)(c, keys, 0, near->home + (base - begin)) << (base - begin) / CPU_GROUP;
     }
     for (co_u64 base = begin; base < end; base += CPU_GROUP, sides >>= 1) {
         co_u32 part = MAP(near_part)(c, base, end), open, hits;
-        const KEY *keys = MAP(group_keys)(c, base, room);
+        const KEY *keys = MAP(group_keys)(b, base, c->end, room);
         c->report->taken += (co_u32)__builtin_popcount(part);
         if (sides & 1) {
             cpu_report_words(b, base, 0, 0);

@@ -271,6 +271,8 @@ cohort_status cpu_map_build(cohort_context *context, const struct map_batch *bat
     struct plan plan;
     const co_u64 most = slice_most(context, batch);
     (void)fresh;
+    if (cpu_map_share_pays(context, batch))
+        return cpu_map_share(context, batch, workspace, need);
     if (need) {
         struct cpu_room room = {NULL, 0};
         if (pays(context, batch))

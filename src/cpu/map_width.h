@@ -51,10 +51,10 @@ static __attribute__((noinline)) const KEY *MAP(last_keys)(const KEY *keys, co_u
     return room;
 }
 
-CO_INLINE const KEY *MAP(group_keys)(const struct cpu_range *c, co_u64 from, KEY *room)
+CO_INLINE const KEY *MAP(group_keys)(const struct map_batch *b, co_u64 from, co_u64 end, KEY *room)
 {
-    const KEY *keys = (const KEY *)c->b->keys + from;
-    return c->end - from >= CPU_GROUP ? keys : MAP(last_keys)(keys, c->end - from, room);
+    const KEY *keys = (const KEY *)b->keys + from;
+    return end - from >= CPU_GROUP ? keys : MAP(last_keys)(keys, end - from, room);
 }
 
 /* ---- entries apart from their group ------------------------------------------------------------------------------------ */
@@ -281,12 +281,12 @@ CO_INLINE void MAP(put_group)(struct cpu_range *c, struct cpu_group *g, co_u32 o
 }
 
 /* The same by one thread alone; `back`: from the last entry to the first. */
-CO_INLINE void MAP(put_each_alone)(struct cpu_range *c, struct cpu_group *g, co_u32 op, int back, int pairs)
+CO_INLINE void MAP(put_each_alone)(struct cpu_range *c, struct cpu_group *g, co_u32 op, int back, int asked,
+                                   int pairs)
 {
     static const VALUE zeros[CPU_GROUP];
     const struct map_batch *b = c->b;
     const VALUE *values = b->values && CO_MAP_VALUE_BITS ? (const VALUE *)b->values + g->base : zeros;
-    void *results = op == CO_OP_INSERT ? b->results : NULL;
     const KEY *keys = g->keys;
     const co_u64 *home = g->now->home, *ahead = g->ahead->home;
     char *slots = b->view.slots;
@@ -297,13 +297,13 @@ CO_INLINE void MAP(put_each_alone)(struct cpu_range *c, struct cpu_group *g, co_
         __builtin_prefetch(slots + ahead[k]);
         if (!(part >> k & 1))
             continue;
-        int r = MAP(put_alone)(op, results != NULL, pairs, slots + home[k], keys[k], values[k], &value);
+        int r = MAP(put_alone)(op, asked, pairs, slots + home[k], keys[k], values[k], &value);
         if (r == CO_MAP_HIT)
             hits |= 1u << k;
         if (r == CPU_GO_ON)
             left |= 1u << k;
-        else if (results)
-            MAP(put_value)(results, g->base + k, value);
+        else if (asked)
+            MAP(put_value)(b->results, g->base + k, value);
     }
     g->hits = hits;
     g->left = left;
@@ -313,10 +313,15 @@ CO_INLINE void MAP(put_each_alone)(struct cpu_range *c, struct cpu_group *g, co_
 
 CO_INLINE void MAP(put_group_alone)(struct cpu_range *c, struct cpu_group *g, co_u32 op, int back)
 {
-    if (c->pairs)
-        MAP(put_each_alone)(c, g, op, back, PAIRS);
+    const int asked = op == CO_OP_INSERT && c->b->results;
+    if (asked && c->pairs)
+        MAP(put_each_alone)(c, g, op, back, 1, PAIRS);
+    else if (asked)
+        MAP(put_each_alone)(c, g, op, back, 1, 0);
+    else if (c->pairs)
+        MAP(put_each_alone)(c, g, op, back, 0, PAIRS);
     else
-        MAP(put_each_alone)(c, g, op, back, 0);
+        MAP(put_each_alone)(c, g, op, back, 0, 0);
 }
 
 CO_INLINE void MAP(take_each_alone)(struct cpu_range *c, struct cpu_group *g, int pairs)
@@ -501,16 +506,26 @@ CO_INLINE void MAP(group)(struct cpu_range *c, struct cpu_group *g)
     MAP(look_at_list)(c, CPU_GROUP);
 }
 
-/* A whole group's keys and values are asked for: a processor follows a stream by itself to the end of a page only. */
-CO_INLINE void MAP(ask_entries)(const struct cpu_range *c, co_u64 from)
+/* A whole group's keys are asked for: a processor follows a stream by itself to the end of a page only. */
+CO_INLINE void MAP(ask_keys)(const struct map_batch *b, co_u64 from, co_u64 end)
 {
-    const char *keys = c->b->keys, *values = CO_MAP_VALUE_BITS ? c->b->values : NULL;
+    const char *keys = b->keys;
     const co_u64 to = from + CPU_GROUP;
-    if (from >= c->end || to > c->end)
+    if (from >= end || to > end)
         return;
     for (co_u64 i = from * sizeof(KEY); i < to * sizeof(KEY); i += CPU_LINE)
         __builtin_prefetch(keys + i);
-    for (co_u64 i = from * sizeof(VALUE); values && i < to * sizeof(VALUE); i += CPU_LINE)
+}
+
+/* And its values. */
+CO_INLINE void MAP(ask_entries)(const struct map_batch *b, co_u64 from, co_u64 end)
+{
+    const char *values = CO_MAP_VALUE_BITS ? b->values : NULL;
+    const co_u64 to = from + CPU_GROUP;
+    MAP(ask_keys)(b, from, end);
+    if (!values || from >= end || to > end)
+        return;
+    for (co_u64 i = from * sizeof(VALUE); i < to * sizeof(VALUE); i += CPU_LINE)
         __builtin_prefetch(values + i);
 }
 
@@ -541,7 +556,7 @@ static void MAP(batch)(const struct map_batch *b, co_u64 begin, co_u64 end, int 
     const co_u64 groups = (end - begin + CPU_GROUP - 1) / CPU_GROUP, last = begin + (groups - 1) * CPU_GROUP,
                  on = c.back ? 0 - (co_u64)CPU_GROUP : CPU_GROUP;
     struct cpu_group g = {.base = c.back ? last : begin};
-    g.keys = MAP(group_keys)(&c, g.base, room);
+    g.keys = MAP(group_keys)(b, g.base, end, room);
     g.side = MAP(starts)(&b->view, c.shift, g.keys, starts);
     for (unsigned k = 0; k < CPU_GROUP; k++)
         __builtin_prefetch((const char *)b->view.slots + starts->home[k]);
@@ -551,9 +566,9 @@ static void MAP(batch)(const struct map_batch *b, co_u64 begin, co_u64 end, int 
         int side = 0;
         g.now = &starts[turn];
         g.ahead = &starts[turn ^ 1];
-        MAP(ask_entries)(&c, g.base + on * CPU_GROUPS_AHEAD);
+        MAP(ask_entries)(b, g.base + on * CPU_GROUPS_AHEAD, end);
         if (left > 1) {
-            next = MAP(group_keys)(&c, g.base + on, room);
+            next = MAP(group_keys)(b, g.base + on, end, room);
             side = MAP(starts)(&b->view, c.shift, next, &starts[turn ^ 1]);
         }
         MAP(group)(&c, &g);
@@ -564,26 +579,7 @@ static void MAP(batch)(const struct map_batch *b, co_u64 begin, co_u64 end, int 
     MAP(look_at_list)(&c, 1);
 }
 
-/* In groups, so that all of it is vector instructions. */
-static void MAP(ranges)(const struct map_batch *b, co_u64 begin, co_u64 end, unsigned shift, co_u16 *range)
-{
-    const unsigned page = (unsigned)__builtin_popcount(b->view.mask); /* a page has 1 << page buckets */
-    struct cpu_starts starts;
-    KEY room[CPU_GROUP];
-    for (co_u64 at = begin; at < end; at += CPU_GROUP) {
-        const KEY *keys = (const KEY *)b->keys + at;
-        co_u64 count = end - at < CPU_GROUP ? end - at : CPU_GROUP;
-        co_u16 made[CPU_GROUP], *to = count < CPU_GROUP ? made : range + at;
-        if (count < CPU_GROUP)
-            keys = MAP(last_keys)(keys, count, room);
-        MAP(starts)(&b->view, page, keys, &starts);
-        for (int i = 0; i < CPU_GROUP; i++)
-            to[i] = (co_u16)(starts.home[i] / MAP_BUCKET_BYTES >> (page + shift));
-        if (count < CPU_GROUP)
-            memcpy(range + at, made, count * sizeof *made);
-    }
-}
-
+#include "cpu/map_owners.h"
 #include "cpu/map_sweep.h"
 
 #undef WORDS
