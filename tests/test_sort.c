@@ -287,22 +287,24 @@ static void many(struct test *t)
     }
 }
 
-/* Pairs that blocks go on with from tile to tile on a GPU. Runs from none to all of a tile; columns from nowhere; sorts by segments. */
+/* Pairs and keys that blocks go on with from tile to tile on a GPU. Runs from none to all of a tile; columns from nowhere; sorts by
+ * segments. */
 static void far(struct test *t)
 {
     const enum key_pattern patterns[] = {KEYS_RANDOM, KEYS_SKEWED, KEYS_EDGES, KEYS_CYCLIC, KEYS_SORTED};
     const unsigned each = t->kind == TEST_CUDA && t->quick ? 2 : 5;
     for (unsigned i = 0; i < each; i++)
-        for (unsigned segments = 0; segments < 2; segments++) {
+        for (unsigned kind = 0; kind < 3; kind++) {
+            uint64_t most = i == 0 && kind == 2 && !t->quick ? 1 << 26 : 9 << 20; /* keys alone go so above */
             struct sort_plan p =
-                sort_plan(t->kind == TEST_CPU ? 5003 : test_size(t, (9 << 20) + 1001, 1301 + 400 * i),
+                sort_plan(t->kind == TEST_CPU ? 5003 : test_size(t, most + 1001, 1301 + 400 * i),
                           (cohort_order)(COHORT_ORDER_U32 + test_below(t, 3)));
             p.pattern = patterns[i];
             p.descending = (int)test_below(t, 2);
-            p.segments = segments ? 700 : 0;
-            p.columns = !segments && i != 1;
+            p.segments = kind == 1 ? 700 : 0;
+            p.columns = kind == 0 && i != 1;
             p.width[0] = 4;
-            p.permutation_bytes = !segments && i == 1 ? 4 : 0;
+            p.permutation_bytes = kind == 0 && i == 1 ? 4 : 0;
             sort_do(t, &p);
         }
 }

@@ -32,9 +32,9 @@ struct gpu_tuning {
     unsigned build_blocks;  /* blocks a multiprocessor that have a page each in shared memory, */
     unsigned build_threads; /* and threads of such a block; kernels are compiled for at most 512 */
     unsigned build_repeats; /* entries of a sample whose key came before it, from which on no page is built */
-    unsigned sort_threads[10]; /* of a block, of each sort_kind of shape/sort.h, */
-    unsigned sort_items[10];   /* entries a lane, */
-    uint64_t sort_most[10];    /* and of how many entries it is, at most */
+    unsigned sort_threads[11]; /* of a block, of each sort_kind of shape/sort.h, */
+    unsigned sort_items[11];   /* entries a lane, */
+    uint64_t sort_most[11];    /* and of how many entries it is, at most */
     uint64_t sort_short;       /* of fewer entries a look-back has words of 32 bits; at most 2^30 */
     uint64_t ledger;           /* entries of a ledger of additions, a power of two */
     uint64_t ledger_batch;     /* entries of a batch that gets one, at least */

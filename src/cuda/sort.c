@@ -98,7 +98,7 @@ static unsigned tile_of(const struct gpu *g, enum sort_kind kind)
 /* By blocks that go on from tile to tile, one a multiprocessor, each with two rooms. */
 static int is_far(enum sort_kind kind)
 {
-    return kind == SORT_FAR_PAIR_32;
+    return kind == SORT_FAR_32 || kind == SORT_FAR_PAIR_32;
 }
 
 /* What sort_lay_out of kernels/sort.cu lays out. */
@@ -126,7 +126,7 @@ static enum sort_kind kind_for(const struct gpu *g, const enum sort_kind *kinds,
  * any. */
 static enum sort_kind kind_of(const struct gpu *g, const struct plan *p, int by_keys)
 {
-    static const enum sort_kind alone[] = {SORT_FEWEST_32, SORT_FEW_32, SORT_KEYS_32},
+    static const enum sort_kind alone[] = {SORT_FEWEST_32, SORT_FEW_32, SORT_KEYS_32, SORT_FAR_32},
                                 pairs[] = {SORT_FEWEST_PAIR_32, SORT_FEW_PAIR_32, SORT_PAIR_32,
                                            SORT_FAR_PAIR_32};
     int wide = by_keys && p->key_bytes == 8;
@@ -225,9 +225,10 @@ static void order_arrays(struct sort_step *step, const struct plan *p, int by_ke
 
 static cohort_status pass(cohort_context *context, const struct plan *p, const struct sort *s, unsigned i)
 {
-    static const char *const kernels[] = {
-        "sort_pass_32", "sort_pass_64",     "sort_pair_32",   "sort_columns_32",     "sort_columns_64",
-        "sort_few_32",  "sort_few_pair_32", "sort_fewest_32", "sort_fewest_pair_32", "sort_far_pair_32"};
+    static const char *const kernels[] = {"sort_pass_32",     "sort_pass_64",    "sort_pair_32",
+                                          "sort_columns_32",  "sort_columns_64", "sort_few_32",
+                                          "sort_few_pair_32", "sort_fewest_32",  "sort_fewest_pair_32",
+                                          "sort_far_32",      "sort_far_pair_32"};
     int by_keys = i < p->key_passes;
     struct sort_step step = {.n = s->n,
                              .order = s->order,

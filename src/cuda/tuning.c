@@ -23,20 +23,21 @@
 
 /* Threads of a block, entries a lane, and entries at most of each kind of pass; of fewer entries there are words of 32 bits. */
 #define ANY UINT64_MAX
-#define SORT_GPU(pairs)                                                                                 \
+#define SORT_GPU(keys, pairs)                                                                           \
     {SORT_THREADS_GPU,        SORT_THREADS_GPU,     SORT_THREADS_PAIR_GPU, SORT_THREADS_GPU,            \
      SORT_THREADS_GPU,        SORT_THREADS_FEW_GPU, SORT_THREADS_FEW_GPU,  SORT_THREADS_FEWEST_GPU,     \
-     SORT_THREADS_FEWEST_GPU, SORT_THREADS_FAR_GPU},                                                    \
+     SORT_THREADS_FEWEST_GPU, SORT_THREADS_FAR_GPU, SORT_THREADS_FAR_GPU},                              \
         {SORT_ITEMS_32_GPU,         SORT_ITEMS_64_GPU,  SORT_ITEMS_PAIR_GPU, SORT_ITEMS_COLUMNS_32_GPU, \
          SORT_ITEMS_COLUMNS_64_GPU, SORT_ITEMS_FEW_GPU, SORT_ITEMS_FEW_GPU,  SORT_ITEMS_FEWEST_GPU,     \
-         SORT_ITEMS_FEWEST_GPU,     SORT_ITEMS_FAR_GPU},                                                \
-        {ANY, ANY, pairs, ANY, ANY, 1 << 22, 1 << 22, 1 << 19, 1 << 20, ANY}, 1ull << 30
-#define SORT_SIM                                                                                \
-    {SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM,  \
-     SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM}, \
-        {SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM,        \
-         SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM},       \
-        {ANY, ANY, 1200, ANY, ANY, 600, 600, 300, 400, ANY}, 1500
+         SORT_ITEMS_FEWEST_GPU,     SORT_ITEMS_FAR_GPU, SORT_ITEMS_FAR_GPU},                            \
+        {keys, ANY, pairs, ANY, ANY, 1 << 22, 1 << 22, 1 << 19, 1 << 20, ANY, ANY}, 1ull << 30
+#define SORT_SIM                                                                                         \
+    {SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM,                             \
+     SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM,                             \
+     SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM},                                              \
+        {SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM, \
+         SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM},                \
+        {1300, ANY, 1200, ANY, ANY, 600, 600, 300, 400, ANY, ANY}, 1500
 
 /* Repeats in a sample of 4,096 entries from which on a batch goes one by one. By Zipf's law a sample of 2^24 draws from as many keys
  * has 2 at exponent 0.5, 24 (8 to 38) at 0.65, where pages are still faster, 112 (80 to 150) at 0.75, where they are not, and 1,340 at
@@ -49,10 +50,12 @@
 static const struct gpu_tuning rows[] = {
     /* driver arch block blocks chunk, least, threads, accesses, link, tiles, build, sort, ledger, its batch, hot keys, turns,
      * least blocks */
-    {"cuda", 80, 256, 128,         16 * MiB,      1 * MiB, 4,       1ull << 27, 128 * MiB, TILES_GPU,
-     512,    2,  512, REPEATS_GPU, SORT_GPU(ANY), 65536,   1 << 14, 512,        8,         32},
-    {"cuda", 90, 256, 128,         16 * MiB,          1 * MiB, 4,       1ull << 28, 128 * MiB, TILES_GPU,
-     512,    3,  512, REPEATS_GPU, SORT_GPU(1 << 23), 65536,   1 << 14, 512,        8,         32},
+    {"cuda", 80, 256, 128,         16 * MiB,           1 * MiB, 4,       1ull << 27, 128 * MiB, TILES_GPU,
+     512,    2,  512, REPEATS_GPU, SORT_GPU(ANY, ANY), 65536,   1 << 14, 512,        8,         32},
+    {"cuda",  90,      256,        128,         16 * MiB,
+     1 * MiB, 4,       1ull << 28, 128 * MiB,   TILES_GPU,
+     512,     3,       512,        REPEATS_GPU, SORT_GPU(1 << 26, 1 << 23),
+     65536,   1 << 14, 512,        8,           32},
     {"sim", 0, 64, 4,           2 * KiB,  2 * KiB, 1,      1ull << 10, 64 * KiB, TILES_SIM,
      2,     1, 64, REPEATS_SIM, SORT_SIM, 8,       1 << 6, 4,          2,        1},
 };

@@ -1,9 +1,13 @@
-/* sort_far.h: a pass over numbers of 4 bytes with one column of 4, of so many entries that every multiprocessor has many tiles: as
- * sort_pair.h, by one large block a multiprocessor, which goes on from tile to tile. Numbers and column have room of their own in shared
- * memory. Each is fetched there whole by the copy engine (co_bulk_ask), put in order where it is, by way of registers, and written:
+/* sort_far.h: a pass over numbers of 4 bytes alone, or with one column of 4, of so many entries that every multiprocessor has many tiles: as
+ * sort_width.h and sort_pair.h, by one large block a multiprocessor, which goes on from tile to tile. Numbers and column have room of their
+ * own in shared memory. Each is fetched there whole by the copy engine (co_bulk_ask), put in order where it is, by way of registers, and
+ * written:
  *
  *   numbers   are asked for when the numbers before are written; then they are in registers while they are ranked
  *   column    is asked for when the column before is written, and is on its way while numbers are ranked and written
+ *
+ * Numbers alone come to the second room, and are put in order in the first: so the next tile's are asked for as soon as these are in
+ * registers.
  *
  * Some warps learn what is before the tile while others rank. Runs of equal digits go out line by line (runs_write.h). Why blocks take
  * tiles one after the other, each one ahead, and why none waits for ever: split_fetched.h, where multisplit does the same.
@@ -12,7 +16,8 @@
 
 /* What a block keeps from tile to tile. */
 struct sort_far {
-    co_u32 *rooms[2]; /* of numbers, of the column */
+    co_u32 *rooms[2]; /* where numbers, and the column, are put in order, */
+    co_u32 *comes[2]; /* and where they come to */
     co_u64 *arrived;  /* the same */
     co_u32 turns[2];  /* copies of each that have been waited for */
     co_u128 *runs;    /* [digit]: where its entries come from and go */
@@ -29,7 +34,7 @@ CO_INLINE void sort_ask(const struct sort_step *s, const struct sort_room *r, co
                         co_u32 array, co_u32 tile)
 {
     if (co_thread() == 0 && sort_is_fetched(s, r, array, tile))
-        co_bulk_ask(f->arrived + array, f->rooms[array],
+        co_bulk_ask(f->arrived + array, f->comes[array],
                     (const co_u32 *)sort_from(s, array) + (co_u64)tile * r->size, r->size * 4);
 }
 
@@ -40,7 +45,7 @@ CO_INLINE void sort_receive(const struct sort_step *s, const struct sort_room *r
     if (sort_is_fetched(s, r, array, r->tile)) {
         co_bulk_wait(f->arrived + array, f->turns[array]++);
         CO_EACH_ITEM (j, items)
-            v[j] = co_read32(f->rooms[array] + co_warp() * 32 * items + co_lane() + j * 32);
+            v[j] = co_read32(f->comes[array] + co_warp() * 32 * items + co_lane() + j * 32);
         if (array == 0)
             sort_first_32(s, r, v, items);
     } else if (array == 0) {
@@ -82,7 +87,7 @@ CO_INLINE void sort_last(const struct sort_step *s, const struct sort_far *f, co
 
 /* The number of the block's next tile. */
 CO_INLINE co_u32 sort_far_tile(const struct sort_step *s, struct sort_room *r, struct sort_far *f,
-                               co_u32 tile, co_u32 items)
+                               co_u32 tile, co_u32 items, int pair)
 {
     co_u32 v[SORT_ITEMS_MOST], places[(SORT_ITEMS_MOST + 1) / 2];
     sort_take_tile(s, r, tile);
@@ -92,15 +97,19 @@ CO_INLINE co_u32 sort_far_tile(const struct sort_step *s, struct sort_room *r, s
     sort_receive(s, r, f, 0, v, items);
     co_warp_sync(CO_FULL_WARP);
     sort_count_tile_32(s, r, v, items);
+    if (!pair)
+        co_bulk_leave();
     sort_scan(s, r);
     co_u32 next = co_read32(r->ticket);
-    sort_ask(s, r, f, 1, tile);
+    sort_ask(s, r, f, pair, pair ? tile : next);
     sort_learn_runs(s, r, f);
     co_warp_sync(CO_FULL_WARP);
-    sort_rank_32(s, r, v, places, 0, items);
+    sort_rank_32(s, r, v, pair ? places : 0, 0, items);
     co_block_sync();
     sort_last(s, f, r->threads, items);
     sort_write_runs(s, r, f, 0);
+    if (!pair)
+        return next;
     sort_receive(s, r, f, 1, v, items);
     co_bulk_leave();
     co_block_sync();
@@ -126,7 +135,8 @@ CO_INLINE void sort_keep_plan(const struct sort_plan *from, struct sort_plan *to
     co_write32(&to->last, co_read32(&from->last));
 }
 
-CO_INLINE void sort_far_block(const struct sort_step *given, co_u8 *memory, co_u32 threads, co_u32 items)
+CO_INLINE void sort_far_block(const struct sort_step *given, co_u8 *memory, co_u32 threads, co_u32 items,
+                              int pair)
 {
     struct sort_step kept = *given, *s = &kept;
     struct sort_room r;
@@ -137,7 +147,8 @@ CO_INLINE void sort_far_block(const struct sort_step *given, co_u8 *memory, co_u
     memory += SORT_DIGITS * sizeof *f.runs;
     sort_lay_out(&r, memory, threads, items, 8, 0);
     f.rooms[0] = (co_u32 *)(void *)memory;
-    f.rooms[1] = f.rooms[0] + r.size;
+    f.rooms[1] = f.comes[1] = f.rooms[0] + r.size;
+    f.comes[0] = f.rooms[!pair];
     f.turns[0] = f.turns[1] = 0;
     f.longs = r.ticket + 1;
     f.arrived = (co_u64 *)(void *)(f.longs + SORT_DIGITS / 32 + 1);
@@ -154,11 +165,17 @@ CO_INLINE void sort_far_block(const struct sort_step *given, co_u8 *memory, co_u
     sort_ask(s, &r, &f, 0, tile);
     co_block_sync();
     while ((co_u64)tile * r.size < s->n)
-        tile = sort_far_tile(s, &r, &f, tile, items);
+        tile = sort_far_tile(s, &r, &f, tile, items, pair);
+}
+
+CO_KERNEL_BOUND(sort_far_32, struct sort_step, SORT_THREADS_FAR, 1)
+{
+    CO_SHARED_DYNAMIC(co_u8, memory);
+    sort_far_block(args, memory, SORT_THREADS_FAR, SORT_ITEMS_OF(SORT_ITEMS_FAR), 0);
 }
 
 CO_KERNEL_BOUND(sort_far_pair_32, struct sort_step, SORT_THREADS_FAR, 1)
 {
     CO_SHARED_DYNAMIC(co_u8, memory);
-    sort_far_block(args, memory, SORT_THREADS_FAR, SORT_ITEMS_OF(SORT_ITEMS_FAR));
+    sort_far_block(args, memory, SORT_THREADS_FAR, SORT_ITEMS_OF(SORT_ITEMS_FAR), 1);
 }

@@ -15,7 +15,7 @@
 #define SORT_ARRAYS     19u /* keys, columns, permutation, segments */
 
 /* The passes: of numbers of 4 and 8 bytes alone, of 4 with one column of 4, of either with any columns; of few and of fewest numbers of 4,
- * alone and with one column of 4, and of many with one. */
+ * alone and with one column of 4, and so of many. */
 enum sort_kind {
     SORT_KEYS_32,
     SORT_KEYS_64,
@@ -26,6 +26,7 @@ enum sort_kind {
     SORT_FEW_PAIR_32,
     SORT_FEWEST_32,
     SORT_FEWEST_PAIR_32,
+    SORT_FAR_32,
     SORT_FAR_PAIR_32,
     SORT_KINDS
 };
