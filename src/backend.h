@@ -123,7 +123,7 @@ struct backend {
      * host; everything else is the context's memory. */
     cohort_status (*map_batch)(cohort_context *, const struct map_batch *, enum memory_kind memory);
     cohort_status (*map_sweep)(cohort_context *, const struct map_sweep *, enum map_sweep_kind);
-    /* A batch of INSERT or ASSIGN in the context's own memory by whole pages, with `workspace` as of the entries above: *need is
+    /* A batch of FIND, INSERT or ASSIGN in the context's own memory by whole pages, with `workspace` as of the entries above: *need is
      * 0 if that is not offered for this batch, or would not pay. fresh: the map is known to be empty. */
     cohort_status (*map_build)(cohort_context *, const struct map_batch *, int fresh, void *workspace,
                                uint64_t *need);

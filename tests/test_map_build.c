@@ -1,5 +1,5 @@
-/* test_map_build.c: batches that are large against the table, which a GPU puts in by whole pages, and growth page by page: the
- * answers are those of any other batch, whatever a page has too many of. */
+/* test_map_build.c: batches that are large against the table, which a GPU puts in and looks up by whole pages, and growth page by page:
+ * the answers are those of any other batch, whatever a page has too many of. */
 #include "subject.h"
 
 #include "cohort/device/map.h"
@@ -22,7 +22,7 @@ static uint64_t page_count(const struct test *t)
 }
 
 /* The tuning for a GPU wants 512 pages, so that smaller tables are not slower, and batches in which keys come again and again go one by
- * one: here they go by pages too, or from so many repeats in a sample on they do not. */
+ * one, as do lookups whose walks are short: here they go by pages too, or from so many repeats in a sample on they do not. */
 static void lower_bar(struct test *t, unsigned repeats)
 {
     static struct gpu_tuning lower;
@@ -32,6 +32,7 @@ static void lower_bar(struct test *t, unsigned repeats)
     if (t->kind == TEST_CUDA)
         lower.build_pages = 64;
     lower.build_repeats = repeats;
+    lower.seek_dear[0] = lower.seek_dear[1] = lower.seek_found = 0;
     gpu_of(t->context)->tuning = &lower;
 }
 
@@ -185,6 +186,91 @@ static void crowded(struct test *t)
     subject_free(&s);
 }
 
+/* More keys of the first page than it has slots, from 0 on: some, mostly the last ones, lie in the next one. The key behind them. */
+static uint64_t overfill_page(struct subject *s)
+{
+    struct cohort_map_view view;
+    struct column *mark = s->t->columns;
+    struct trial r = plain_trial(s, TRIAL_INSERT, PAGE / slot_bytes(s->width) + 40, 1);
+    OK(s->t, cohort_map_get_view(s->map, &view));
+    uint64_t key = 0;
+    for (uint64_t i = 0; i < r.n; key++)
+        if ((co_hash(key, view.seed) >> 32) * view.pages >> 32 == 0)
+            column_put(r.keys, i++, key);
+    if (r.values)
+        fill_values(s->t, r.values);
+    subject_do(s, &r);
+    column_drop(s->t, mark);
+    return key;
+}
+
+/* n keys from `first` on, some of which are there: with a fallback, with what was in the results left there, with no results. */
+static void look_up(struct subject *s, uint64_t n, enum pattern pattern, uint64_t first, uint64_t range)
+{
+    struct column *mark = s->t->columns;
+    for (int way = 0; way < 3; way++) {
+        struct trial r = subject_trial(s, way == 2 ? TRIAL_CONTAINS : TRIAL_FIND, n);
+        fill_keys(s->t, r.keys, pattern, range);
+        for (uint64_t i = 0; i < n && pattern == SEQUENTIAL; i++)
+            column_put(r.keys, i, first + i);
+        for (uint64_t i = 0; i < 2 && n > 2; i++) /* the two keys with slots of their own */
+            column_put(r.keys, test_below(s->t, n), key_mask(s->width) - i);
+        r.has_fallback = way == 1;
+        r.fallback = test_random(s->t);
+        subject_do(s, &r);
+        column_drop(s->t, mark);
+    }
+}
+
+/* Values that take the place of their keys. */
+static void look_up_in_place(struct subject *s, uint64_t n, uint64_t range, int equal)
+{
+    struct test *t = s->t;
+    struct column *mark = t->columns, *keys = column_new(t, n, key_bytes(s->width));
+    struct trial r = subject_trial(s, TRIAL_FIND, n);
+    const uint64_t fallback = test_random(t);
+    fill_keys(t, r.keys, equal ? EQUAL_KEYS : RANDOM, range);
+    memcpy(keys->data, r.keys->data, n * keys->width);
+    r.has_fallback = 1;
+    r.fallback = fallback;
+    subject_do(s, &r);
+    void *both = column_send(keys);
+    OK(t, cohort_map_find(s->map, n, both, both, &fallback, NULL));
+    OK(t, cohort_wait(t->context));
+    column_fetch(keys);
+    CHECKF(t, !memcmp(keys->data, r.results->data, n * keys->width), "values in place of keys differ");
+    column_drop(t, mark);
+}
+
+/* Lookups of keys that are there, absent, both, and of one key alone, in a table that is nearly full and has erased slots: walks lead out
+ * of a page. Then in one that is empty. */
+static void lookups(struct test *t)
+{
+    const uint64_t pages = t->kind == TEST_CUDA && t->memory == TEST_DEVICE ? 67 : 3;
+    cohort_map_options options = options_for(t, pages, 1);
+    struct subject s = subject_new(t, &options);
+    uint64_t slots = pages * PAGE / slot_bytes(t->width), n = slots / 4;
+    s.blind = 1;
+    look_up(&s, n + 7, SEQUENTIAL, overfill_page(&s) - n, 1);
+    put_range(&s, 0, slots - slots / 32, 0);
+    subject_step(&s, TRIAL_ERASE, 0, COHORT_WINNER_ANY, n / 8, SEQUENTIAL, slots);
+    look_up(&s, n, SEQUENTIAL, slots, 1);
+    look_up(&s, n + 1, SEQUENTIAL, slots / 2, 1);
+    look_up(&s, slots - slots / 3, RANDOM, 0, slots * 2);
+    look_up(&s, n + 31, SKEWED, 0, n);
+    if (key_bytes(s.width) == value_bytes(s.width)) {
+        look_up_in_place(&s, n, 2 * slots, 0);
+        look_up_in_place(&s, slots * 3 + 5, 2 * slots,
+                         1); /* a page has too many; and the next go one by one */
+    }
+    look_up(&s, n, EQUAL_KEYS, 0, 1);
+    look_up(&s, n, RANDOM, 0, slots);
+    OK(t, cohort_map_clear(s.map));
+    oracle_clear(s.oracle);
+    look_up(&s, n, RANDOM, 0, slots);
+    subject_free(&s);
+}
+
 /* Batch after batch into a growing map, with pairs erased in between. */
 static void growth(struct test *t)
 {
@@ -252,6 +338,7 @@ const struct test_case test_cases[] = {
     {"skewed", skewed, TEST_EACH_WIDTH | TEST_EACH_MEMORY},
     {"overflow", overflow, TEST_EACH_WIDTH | TEST_EACH_MEMORY},
     {"crowded", crowded, TEST_EACH_WIDTH | TEST_EACH_MEMORY},
+    {"lookups", lookups, TEST_EACH_WIDTH | TEST_EACH_MEMORY},
     {"growth", growth, TEST_EACH_WIDTH | TEST_EACH_MEMORY},
     {"many_pages", many_pages, TEST_ON_CUDA | TEST_EACH_MEMORY | TEST_SLOW},
     {NULL, NULL, 0},

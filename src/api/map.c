@@ -58,6 +58,7 @@ static cohort_status table_clear(cohort_map *map)
     uint64_t slots = map_counters_offset(&map->view), counters = map_table_bytes(&map->view) - slots;
     cohort_status s = backend->fill(map->context, map->table, 0xff, slots);
     map->fresh = !s && !map->viewed;
+    map->most = 0;
     return s ? s : backend->fill(map->context, (char *)map->table + slots, 0, counters);
 }
 
@@ -96,6 +97,8 @@ cohort_status map_counters(cohort_map *map, struct co_map_counters *counters)
         counters->taken += all[i].taken;
         counters->erased += all[i].erased;
     }
+    if (!s)
+        map->most = counters->taken;
     return s;
 }
 
@@ -113,6 +116,7 @@ static cohort_status table_absorb(cohort_map *to, cohort_map *from, int *full)
     sweep.deferred = now;
     sweep.fresh = from->view.seed == to->view.seed;
     to->fresh = 0;
+    to->most = from->viewed ? UINT64_MAX : from->most;
     cohort_status s = context->backend->fill(context, now, 0xff, sizeof *now);
     if (!s)
         s = context->backend->map_sweep(context, &sweep, MAP_SWEEP_ABSORB);
@@ -260,6 +264,7 @@ cohort_status cohort_map_copy(cohort_map *map, cohort_map **out)
     made->viewed = 0;
     cohort_status s = table_make(made);
     made->fresh = map->fresh;
+    made->most = map->viewed ? UINT64_MAX : map->most;
     if (!s)
         s = map->context->backend->copy(map->context, made->table, map->table, map->table_bytes);
     if (s)

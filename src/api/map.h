@@ -10,8 +10,9 @@ struct cohort_map {
     cohort_map_view view;
     void *table; /* what view.slots and view.counters point into */
     uint64_t table_bytes;
-    int fresh;  /* nothing has been put in since the table was made or cleared */
-    int viewed; /* a kernel of the caller's may put something in at any time */
+    int fresh;     /* nothing has been put in since the table was made or cleared */
+    int viewed;    /* a kernel of the caller's may put something in at any time */
+    uint64_t most; /* slots that are taken, at most, if it is not viewed */
 };
 
 /* Slots that hold `pairs` pairs, one at least, at the map's greatest load; 0 if that is beyond 64 bits. */

@@ -144,6 +144,12 @@ static cohort_status enqueue_ranked(struct call *c, struct map_batch b)
     return s;
 }
 
+/* Can walks be long, as far as is known? Then lookups by whole pages may pay. */
+static int is_crowded(const cohort_map *map)
+{
+    return map->viewed || map->most > map_slots(&map->view) / 8 * 5;
+}
+
 /* By whole pages where the backend offers that and there is workspace for it. *done: it was. */
 static cohort_status enqueue_build(struct call *c, const struct map_batch *b, int *done)
 {
@@ -152,7 +158,8 @@ static cohort_status enqueue_build(struct call *c, const struct map_batch *b, in
     uint64_t need = 0;
     void *workspace;
     *done = 0;
-    if (c->options.one_by_one || c->memory != backend->own_memory)
+    int looks = b->step == MAP_STEP_APPLY && b->op == CO_OP_FIND;
+    if (c->options.one_by_one || c->memory != backend->own_memory || (looks && !is_crowded(c->map)))
         return COHORT_OK;
     cohort_status s = backend->map_build(context, b, c->map->fresh, NULL, &need);
     if (s || !need || pool_take(context, need, &workspace))
@@ -171,8 +178,10 @@ static cohort_status enqueue(struct call *c, const struct map_batch *b)
     const int ranked = b->rank != MAP_RANK_NONE && !backend->keeps_order;
     if (!ranked)
         s = enqueue_build(c, b, &done);
-    if (b->step != MAP_STEP_APPLY || b->op != CO_OP_FIND)
+    if (b->step != MAP_STEP_APPLY || b->op != CO_OP_FIND) {
         c->map->fresh = 0;
+        c->map->most = c->map->most > UINT64_MAX - b->n ? UINT64_MAX : c->map->most + b->n;
+    }
     if (s || done)
         return s;
     if (ranked)

@@ -265,6 +265,7 @@ static void release(struct gpu *g)
         gpu_stream_free(g);
         gpu_users_free(g);
         gpu_modules_unload(&g->modules, g->driver);
+        cuda_map_forget(g);
         if (g->told)
             g->driver->mem_free((uintptr_t)g->told);
         if (g->order)

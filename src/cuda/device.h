@@ -32,6 +32,9 @@ struct gpu_tuning {
     unsigned build_blocks;  /* blocks a multiprocessor that have a page each in shared memory, */
     unsigned build_threads; /* and threads of such a block; kernels are compiled for at most 512 */
     unsigned build_repeats; /* entries of a sample whose key came before it, from which on no page is built */
+    /* What a lookup by pages costs, in eighths of a bucket's read, by slots of up to 8 bytes and of 16; and how much more if it finds its
+     * key. */
+    unsigned seek_dear[2], seek_found;
     unsigned sort_threads[11]; /* of a block, of each sort_kind of shape/sort.h, */
     unsigned sort_items[11];   /* entries a lane, */
     uint64_t sort_most[11];    /* and of how many entries it is, at most */
@@ -126,6 +129,7 @@ struct gpu {
     struct gpu_user *users;       /* jit.c: functions of the user's that have been met */
     co_u32 *told;         /* split_alone.c: what tiles of a launch tell each other; made when first needed */
     unsigned told_serial; /* of the next such launch */
+    struct gpu_advice *advice; /* map_build.c: what samples of lookups came to; made when first needed */
     char name[256];
 };
 
@@ -187,12 +191,15 @@ unsigned gpu_look_back_blocks(cohort_context *context, uint64_t tiles);
 enum memory_kind cuda_memory_kind(cohort_context *context, const void *memory);
 
 /* map.c */
+#define MAP_NAME_BYTES 48
+const char *map_kernel_name(char name[MAP_NAME_BYTES], const char *kind, co_u32 width); /* map_find_32_32 */
 int cuda_map_offers(cohort_context *context, co_u32 width, co_u32 group);
 cohort_status cuda_map_batch(cohort_context *context, const struct map_batch *batch, enum memory_kind memory);
 cohort_status cuda_map_sweep(cohort_context *context, const struct map_sweep *sweep,
                              enum map_sweep_kind kind);
 
 /* map_build.c */
+void cuda_map_forget(struct gpu *g); /* frees the advice */
 cohort_status cuda_map_build(cohort_context *context, const struct map_batch *batch, int fresh,
                              void *workspace, uint64_t *need);
 int cuda_map_splits(cohort_context *context, const struct map_sweep *sweep); /* can cuda_map_split do it? */

@@ -24,19 +24,17 @@ int cuda_map_offers(cohort_context *context, co_u32 width, co_u32 group)
     return width == COHORT_WIDTH_32_32 && group <= 32 && (group & (group - 1)) == 0;
 }
 
-enum { NAME_BYTES = 48 };
-
-static const char *name_of(char name[NAME_BYTES], const char *kind, co_u32 width)
+const char *map_kernel_name(char name[MAP_NAME_BYTES], const char *kind, co_u32 width)
 {
-    snprintf(name, NAME_BYTES, "map_%s_%s", kind, suffixes[width]);
+    snprintf(name, MAP_NAME_BYTES, "map_%s_%s", kind, suffixes[width]);
     return name;
 }
 
 static cohort_status launch(cohort_context *context, const char *kind, co_u32 width, co_u64 items,
                             const void *args)
 {
-    char name[NAME_BYTES];
-    return gpu_launch(context, name_of(name, kind, width), items, args);
+    char name[MAP_NAME_BYTES];
+    return gpu_launch(context, map_kernel_name(name, kind, width), items, args);
 }
 
 /* ---- batches in device memory -------------------------------------------------------------------------- */
@@ -74,15 +72,19 @@ static unsigned change_blocks(cohort_context *context, struct map_batch *b, cons
     return blocks < t->change_blocks ? (unsigned)blocks : t->change_blocks;
 }
 
-/* Lookups that add up nothing may have as many warps as they like: the others add to a few words when they end. */
+/* Lookups that add up nothing may have as many warps as they like: the others add to a few words when they end. Behind a gate there are
+ * fewer blocks, for each costs time if it is shut, too. */
+#define GATED_LOOK_BLOCKS 256u
 static cohort_status launch_batch(cohort_context *context, const struct map_batch *batch)
 {
     const struct map_tuning *t = &gpu_of(context)->maps;
     struct map_batch b = *batch;
     int looks = b.step == MAP_STEP_GET || (b.step == MAP_STEP_APPLY && b.op == CO_OP_FIND && !b.counts);
     unsigned blocks = looks ? t->look_blocks : change_blocks(context, &b, t);
-    char name[NAME_BYTES];
-    name_of(name, kind_of(&b, t), b.view.width);
+    if (looks && b.gate && blocks > GATED_LOOK_BLOCKS)
+        blocks = GATED_LOOK_BLOCKS;
+    char name[MAP_NAME_BYTES];
+    map_kernel_name(name, kind_of(&b, t), b.view.width);
     return gpu_launch_walks(context, name, b.n, looks ? t->look_block : t->change_block, blocks, &b);
 }
 

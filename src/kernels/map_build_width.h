@@ -5,9 +5,8 @@
 #include "shape/map_entry.h"
 #include "map_page.h"
 
-#define NAME(kind)  CO_PASTE3(map_##kind, _, CO_MAP_SUFFIX)
-#define EACH        (CO_MAP_SLOT_BITS == 128 ? 2 : 4) /* pairs that a lane reads before it puts the first in */
-#define SAMPLE_EACH 4 /* keys that a lane reads at once; the sample is whole turns of the block's lanes */
+#define NAME(kind) CO_PASTE3(map_##kind, _, CO_MAP_SUFFIX)
+#define EACH       (CO_MAP_SLOT_BITS == 128 ? 2 : 4) /* pairs that a lane reads before it puts the first in */
 
 CO_INLINE co_u32 MAP(page_number)(const cohort_map_view *m, co_u64 hash)
 {
@@ -167,70 +166,7 @@ CO_INLINE void MAP(build_end)(const struct map_build *b, const struct MAP(built)
         co_store64(b->gate, 1);
 }
 
-/* Is a key in the first bucket of its walk? */
-CO_INLINE int MAP(at_home)(const cohort_map_view *m, KEY key)
-{
-    struct co_walk w = co_walk_begin(co_hash(key, m->seed), m->pages, PAGE_BUCKETS - 1, m->linear);
-    co_u64 first = co_map_walk_bucket(m, &w) * PAGE_BUCKET;
-    int found = 0;
-    VALUE value;
-    CO_EACH_ITEM (j, PAGE_BUCKET)
-        found |= MAP(page_slot_read)(m, first + j, &value) == key;
-    return found;
-}
-
-/* Has the sample had this key before? `seen` has words of hashes, each in the first place from its own on that was free. */
-CO_INLINE co_u32 MAP(came_before)(co_u32 *seen, co_u64 hash)
-{
-    co_u32 word = (co_u32)hash | 1, at = (co_u32)(hash >> 32), old;
-    do
-        old = co_cas32(seen + (at++ & (MAP_SAMPLE_WORDS - 1)), 0, word);
-    while (old && old != word);
-    return old == word;
-}
-
-/* Entry i of the sample: one of the i-th of MAP_SAMPLE parts of the batch, at random, for keys may come again in regular steps. There
- * are less than 2^36 entries. */
-CO_INLINE KEY MAP(sample_key)(const struct map_build *b, co_u32 i)
-{
-    co_u32 random = (co_u32)(co_hash(i, 0) >> 32) % MAP_SAMPLE_STEPS;
-    return MAP(key_at)(b->keys,
-                       b->n * ((co_u64)i * MAP_SAMPLE_STEPS + random) / (MAP_SAMPLE * MAP_SAMPLE_STEPS));
-}
-
-/* Keys that are there, and found at once, cost the ordinary kernel one access each, and pages cost more. Keys with a share of the batch
- * are more than their pages take, while the ordinary kernel finds them in the cache. In either case no pair goes by pages, and the gate is
- * open for all. */
-CO_KERNEL_BOUND(NAME(sample), struct map_build, 512, 3)
-{
-    CO_SHARED(co_u32, seen, MAP_SAMPLE_WORDS);
-    CO_SHARED(co_u32, sums, 2); /* entries whose key is at home, and whose key came before */
-    co_u32 found = 0, again = 0;
-    if (co_block())
-        return;
-    for (co_u32 i = co_thread(); i < MAP_SAMPLE_WORDS; i += co_threads())
-        co_store32(seen + i, 0);
-    if (co_thread() < 2)
-        co_store32(sums + co_thread(), 0);
-    co_block_sync();
-    for (co_u32 i = co_thread(); i < MAP_SAMPLE; i += SAMPLE_EACH * co_threads()) {
-        KEY keys[SAMPLE_EACH];
-        CO_EACH_ITEM (j, SAMPLE_EACH)
-            keys[j] = MAP(sample_key)(args, i + j * co_threads());
-        CO_EACH_ITEM (j, SAMPLE_EACH)
-            found += !args->fresh && MAP(at_home)(&args->view, keys[j]);
-        CO_EACH_ITEM (j, SAMPLE_EACH)
-            again += MAP(came_before)(seen, co_hash(keys[j], args->view.seed));
-    }
-    co_add32(sums, found);
-    co_add32(sums + 1, again);
-    co_block_sync();
-    if (co_thread())
-        return;
-    int alone = co_load32(sums) >= MAP_SAMPLE / 8 * 7 || co_load32(sums + 1) >= args->repeats;
-    co_write64(args->share, alone ? 0 : args->n);
-    co_write64(args->gate, (co_u64)alone);
-}
+#include "map_sample.h"
 
 CO_KERNEL_BOUND(NAME(build), struct map_build, 512, 3)
 {
@@ -289,17 +225,5 @@ CO_KERNEL_BOUND(NAME(split), struct map_build, 512, 3)
 
 #undef NAME
 #undef EACH
-#undef SAMPLE_EACH
-#undef PAGE_ALL
-#undef PAGE_BUCKET
-#undef PAGE_BUCKETS
-#undef PAGE_WALK
-#undef PAGE_WORDS
-#undef PAGE_NONE
-#undef PAGE_COUNTS
-#undef PAGE_LISTED
-#undef PAGE_LIST
-#undef PAGE_LIST_MOST
-#undef CO_EACH_UNIT
-#undef CO_EACH_COUNT
+#include "map_page_end.h"
 #include "shape/map_end.h"

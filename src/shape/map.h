@@ -119,6 +119,21 @@ struct map_sweep {
 
 enum map_sweep_kind { MAP_SWEEP_EXPORT = 0, MAP_SWEEP_ABSORB = 1, MAP_SWEEP_STATS = 2, MAP_SWEEP_MARK = 3 };
 
+/* By which way a large batch goes, as a sample of it tells (kernels/map_sample.h). */
+struct map_sample {
+    cohort_map_view view;
+    const void *keys;
+    co_u64 n;
+    co_u32 looks;   /* 1: of FIND, 0: of INSERT or ASSIGN */
+    co_u32 fresh;   /* 1: the table is known to be empty */
+    co_u32 repeats; /* entries whose key came before it, from which on none goes by pages */
+    co_u32 dear,
+        found; /* of FIND, what a key and one that is found costs by pages, in eighths of a bucket's read */
+    co_u32 reserved;
+    co_u64 *share; /* written: n, or 0 if no entry goes by pages */
+    co_u64 *gate;  /* written: 1 then */
+};
+
 /* Building pages in a block's shared memory, each written out whole (kernels/map_build.cu). BUILD: from pairs in order of their
  * page; SPLIT: from a table of other size. What finds no place in its page, and what lies outside its page in the old
  * table, is left out and `gate` is set to 1: the ordinary kernels then go over everything again. */
@@ -129,15 +144,26 @@ struct map_build {
     co_u32 fresh;         /* 1: the pages are known to be empty, and are not read */
     co_u32
         most; /* BUILD: entries of one page that are taken at most, lest one page keep the others waiting */
-    co_u32 repeats; /* SAMPLE: entries whose key came before it, from which on none goes by pages */
+    co_u32 reserved;
     const void *keys;
     const void *values;
-    co_u64 *offsets; /* BUILD: pages + 1: where each page's pairs begin; of FIND_PAGES: written */
+    const co_u64 *offsets; /* BUILD: pages + 1: where each page's pairs begin */
     co_u64 n;
-    co_u64 *share;             /* SAMPLE: written: n, or 0 */
     co_u64 *gate;              /* never NULL */
     struct map_counts *counts; /* of the build: `added` is added to. Never NULL for BUILD */
     struct map_counts *into;   /* CONCLUDE: the batch's; may be NULL */
+};
+
+/* Finding keys page by page in a block's shared memory (kernels/map_seek.cu). */
+struct map_seek {
+    struct map_batch batch; /* as it was given */
+    const void *keys;       /* in order of their page, */
+    const void *indices;    /* and where each is in the batch: 4 bytes or 8 */
+    co_u32 index_bytes;
+    co_u32 reserved;
+    co_u64 most;           /* keys of one page: if there are more in one, the batch goes one by one */
+    const co_u64 *offsets; /* pages + 1: where each page's keys begin */
+    co_u64 *gate;          /* 1: no more is done by pages */
 };
 
 #define MAP_PROBE_BINS 32
