@@ -5,6 +5,25 @@
 
 #include "shape/split_step.h"
 
+/* How many of `many` splitters are no greater than the key; as many steps for every key, the first of `step`. */
+CO_INLINE co_u32 split_searched(const co_u32 *splitters, co_u32 many, co_u32 step, co_u32 key)
+{
+    co_u32 at = 0;
+    for (; step; step >>= 1)
+        at += at + step <= many && co_read32(splitters + at + step - 1) <= key ? step : 0;
+    return at;
+}
+
+/* The greatest power of two up to v, which has 16 bits at most; or 0. */
+CO_INLINE co_u32 split_power_below(co_u32 v)
+{
+    v |= v >> 1;
+    v |= v >> 2;
+    v |= v >> 4;
+    v |= v >> 8;
+    return v - (v >> 1);
+}
+
 /* As split_id of shape/multisplit.h; `kind` is a literal, and of ids IDS32. Some have a shorter way for 4-byte keys. */
 CO_INLINE co_u32 split_id_of(const struct split_fn *fn, const struct split_reciprocal *by, co_u32 kind,
                              co_u64 wide_key, int wide)
@@ -23,6 +42,9 @@ CO_INLINE co_u32 split_id_of(const struct split_fn *fn, const struct split_recip
         co_u32 at = split_quotient(by, (inside < high ? inside : high) - low);
         return at < f.buckets ? at : f.buckets - 1;
     }
+    if (!wide && kind == SPLIT_SPLITTERS)
+        return split_searched((const co_u32 *)f.data, (co_u32)f.count, split_power_below((co_u32)f.count),
+                              key);
     return split_id(&f, wide_key, 0, wide);
 }
 
@@ -95,15 +117,6 @@ CO_INLINE void split_easy_ids(const struct split_step *s, const co_u64 *keys, co
 #undef SPLIT_IDS
 }
 
-/* How many splitters are no greater than the key; as many steps for every key. */
-CO_INLINE co_u32 split_searched(const struct split_number *n, co_u32 key)
-{
-    co_u32 at = 0;
-    for (co_u32 step = n->step; step; step >>= 1)
-        at += at + step <= n->ids && co_read32(n->splitters + at + step - 1) <= key ? step : 0;
-    return at;
-}
-
 /* The number of an entry's bucket; SPLIT_BAD, of SPLIT_LOOSE alone: it has none. `form` is a literal. */
 CO_INLINE co_u32 split_number_of(const struct split_number *n, co_u64 key, co_u32 form, int wide)
 {
@@ -122,7 +135,7 @@ CO_INLINE co_u32 split_number_of(const struct split_number *n, co_u64 key, co_u3
         return split_quotient(&n->by, inside) & n->mask;
     }
     if (form == SPLIT_SEARCHED)
-        id = split_searched(n, word);
+        id = split_searched(n->splitters, n->ids, n->step, word);
     if (form == SPLIT_REMAINDER)
         id = word - split_quotient(&n->by, word) * n->divisor;
     if (form == SPLIT_TEST)
