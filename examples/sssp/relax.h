@@ -337,8 +337,8 @@ CO_INLINE co_u32 sssp_push(const struct sssp_relax *r, co_u64 *queue, co_u32 hel
     return 0;
 }
 
-/* Several edges a lane, from nodes at distances d; FAR: there is none. All targets are looked at before the first is changed, so that the
- * loads are under way together. */
+/* Several edges a lane, from nodes at distances d; FAR: there is none. All targets are looked at before the first is changed, and all that
+ * are nearer now are changed before the first goes into the queue, so that the loads are under way together, and the atomics are. */
 CO_INLINE co_u32 sssp_follow_all(const struct sssp_relax *r, co_u64 *queue, co_u32 held, const co_u32 *d,
                                  const co_u64 *edge)
 {
@@ -347,34 +347,38 @@ CO_INLINE co_u32 sssp_follow_all(const struct sssp_relax *r, co_u64 *queue, co_u
         beyond[k] = d[k] + (co_u32)(edge[k] >> 32);
         seen[k] = beyond[k] > d[k] ? SSSP_GLANCE32(r->distance + (co_u32)edge[k]) : 0;
     }
-    CO_EACH_ITEM (k, SSSP_AT_ONCE) {
-        int found = beyond[k] < seen[k] && beyond[k] < co_min32(r->distance + (co_u32)edge[k], beyond[k]);
-        held = sssp_push(r, queue, held, found, (co_u64)beyond[k] << 32 | (co_u32)edge[k]);
-    }
+    CO_EACH_ITEM (k, SSSP_AT_ONCE)
+        seen[k] = beyond[k] < seen[k] ? co_min32(r->distance + (co_u32)edge[k], beyond[k]) : 0;
+    CO_EACH_ITEM (k, SSSP_AT_ONCE)
+        held = sssp_push(r, queue, held, beyond[k] < seen[k], (co_u64)beyond[k] << 32 | (co_u32)edge[k]);
     return held;
 }
 
 /* The edges of 32 nodes end to end: lane l's are `edges` from `first` on, of `node` at distance d. Once a node has been brought nearer
- * meanwhile, what is left of its edges is left to the next round. */
+ * meanwhile, what is left of its edges is left to the next round; that is told while the edges are under way. */
 CO_INLINE co_u32 sssp_warp_edges(const struct sssp_relax *r, co_u64 *queue, co_u32 held, co_u32 node,
                                  co_u32 d, co_u32 first, co_u32 edges)
 {
     co_u32 before = (co_u32)co_warp_before(edges), all = co_shuffle32(CO_FULL_WARP, before + edges, 31);
     for (co_u32 base = 0; base < all; base += 32 * SSSP_AT_ONCE) {
-        co_u32 distance[SSSP_AT_ONCE];
+        co_u32 owner[SSSP_AT_ONCE], distance[SSSP_AT_ONCE], now = d;
         co_u64 edge[SSSP_AT_ONCE];
         if (base && before < base + 32 * SSSP_AT_ONCE && before + edges > base)
-            d = co_load32(r->distance + node) == d ? d : SSSP_FAR;
+            now = co_load32(r->distance + node);
         CO_EACH_ITEM (k, SSSP_AT_ONCE) {
-            co_u32 at = base + k * 32 + co_lane(), owner = 0;
+            co_u32 at = base + k * 32 + co_lane();
+            owner[k] = 0;
             for (co_u32 step = 16; step; step >>= 1) { /* the last lane whose edges begin at `at` or before */
-                co_u32 begin = co_shuffle32(CO_FULL_WARP, before, owner + step);
-                owner += begin <= at ? step : 0;
+                co_u32 begin = co_shuffle32(CO_FULL_WARP, before, owner[k] + step);
+                owner[k] += begin <= at ? step : 0;
             }
-            co_u32 from = co_shuffle32(CO_FULL_WARP, first - before, owner);
-            distance[k] = co_shuffle32(CO_FULL_WARP, d, owner);
-            distance[k] = at < all ? distance[k] : SSSP_FAR;
+            co_u32 from = co_shuffle32(CO_FULL_WARP, first - before, owner[k]);
             edge[k] = at < all ? co_read_stream64(r->edge + (co_u32)(from + at)) : 0;
+        }
+        d = now == d ? d : SSSP_FAR;
+        CO_EACH_ITEM (k, SSSP_AT_ONCE) {
+            distance[k] = co_shuffle32(CO_FULL_WARP, d, owner[k]);
+            distance[k] = base + k * 32 + co_lane() < all ? distance[k] : SSSP_FAR;
         }
         held = sssp_follow_all(r, queue, held, distance, edge);
     }
@@ -551,8 +555,8 @@ CO_KERNEL_BOUND(sssp_relax_list, struct sssp_relax, 32 * SSSP_WARPS, 5)
     if (sssp_passes(r))
         return;
     co_u64 listed = co_read64(&r->state->listed), edges = listed & 0xffffffffu;
-    co_u64 part = 32 * SSSP_AT_ONCE, warps = co_blocks() * (co_threads() / 32);
-    co_u64 share = (edges / (warps * part) + (edges % (warps * part) != 0)) * part;
+    co_u64 warps = co_blocks() * (co_threads() / 32);
+    co_u64 share = (edges / (warps * 32) + (edges % (warps * 32) != 0)) * 32;
     co_u64 from = (co_block() * (co_threads() / 32) + co_warp()) * share;
     if (from < edges) {
         co_u64 to = from + share < edges ? from + share : edges;
