@@ -42,8 +42,8 @@ static void run(struct test *t, const char *kernel, const struct sim_args *args,
 static void words(struct test *t)
 {
     static const uint64_t due[] = {
-        0, 5, 3, 9, 15, 7, 1, 1,  100, 0, UINT64_MAX, 1, 0, UINT64_C(1) << 40, (UINT64_C(1) << 40) + 1,
-        1, 8, 9, 2, 1,  3, 4, 11, 200};
+        0, 5, 3, 9, 15, 7, 1, 1,  100, 0,  UINT64_MAX, 1, 0, UINT64_C(1) << 40, (UINT64_C(1) << 40) + 1,
+        1, 8, 9, 2, 1,  3, 4, 11, 200, 201};
     struct sim_args args = new_args(t);
     run(t, "sim_words", &args, 1, 1, 0, NULL);
     for (size_t i = 0; i < sizeof due / sizeof due[0]; i++)

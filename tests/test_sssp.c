@@ -23,7 +23,9 @@ static int relax_on_gpu(void *self, const struct sssp_relax *round)
         return gpu_launch_grid(context, "sssp_relax", blocks, 64, 0, round) ? -1 : 0;
     if (gpu_launch_grid(context, "sssp_list", blocks, 64, 0, round))
         return -1;
-    return gpu_launch_grid(context, "sssp_relax_list", 2, 64, 0, round) ? -1 : 0;
+    unsigned shared =
+        2 * 128 * 8 + round->hot; /* two warps' entries on their way, and the first nodes' bytes */
+    return gpu_launch_grid(context, "sssp_relax_list", 2, 64, shared, round) ? -1 : 0;
 }
 
 static int fetch_by_copy(void *self, struct sssp_state *to, const struct sssp_state *from)

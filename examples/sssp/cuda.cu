@@ -18,7 +18,8 @@ extern "C" {
 }
 
 #define THREADS (32 * SSSP_WARPS)
-#define SHARED  28 /* per cent of a multiprocessor's memory for blocks to share; the rest caches distances */
+#define WIDE    1024 /* threads of sssp_relax_list */
+#define QUEUES  (WIDE / 32 * SSSP_QUEUE * 8)
 
 struct gpu {
     cohort_context *context;
@@ -28,19 +29,21 @@ struct gpu {
     int told;                  /* the rounds write what they tell there themselves, */
     unsigned serial;           /* the last one with this number */
     unsigned blocks, resident; /* of a launch at most; of sssp_relax_list so many as run at a time */
+    unsigned hot;              /* bytes that it has room for */
     unsigned soon;             /* kernels know how to wait for the launch before theirs (SSSP_AFTER) */
 };
 
 /* Blocks come to the multiprocessors while the launch before this one ends. */
 static void launch(const struct gpu *g, void (*kernel)(const struct sssp_relax), unsigned blocks,
-                   const struct sssp_relax &round)
+                   unsigned threads, unsigned shared, const struct sssp_relax &round)
 {
     cudaLaunchAttribute soon = {};
     cudaLaunchConfig_t how = {};
     soon.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     soon.val.programmaticStreamSerializationAllowed = 1;
     how.gridDim = dim3(blocks);
-    how.blockDim = dim3(THREADS);
+    how.blockDim = dim3(threads);
+    how.dynamicSmemBytes = shared;
     how.stream = g->stream;
     how.attrs = &soon;
     how.numAttrs = g->soon;
@@ -51,7 +54,9 @@ static int relax(void *self, const struct sssp_relax *given)
 {
     struct gpu *g = (struct gpu *)self;
     struct sssp_relax round = *given;
-    unsigned long long enough = (round.n + THREADS - 1) / THREADS;
+    round.hot = !round.list ? 0 : round.hot < g->hot ? round.hot : g->hot;
+    unsigned long long lanes = round.n > round.hot / 4 ? round.n : round.hot / 4;
+    unsigned long long enough = (lanes + THREADS - 1) / THREADS;
     unsigned blocks = enough < g->blocks ? (unsigned)enough : g->blocks;
     g->told = !round.resident;
     round.told = g->told ? g->state : NULL;
@@ -59,10 +64,10 @@ static int relax(void *self, const struct sssp_relax *given)
     if (!round.offsets && round.delta)
         sssp_find<<<1, 32, 0, g->stream>>>(round);
     if (round.list) {
-        launch(g, sssp_list, blocks, round);
-        launch(g, sssp_relax_list, g->resident, round);
+        launch(g, sssp_list, blocks, THREADS, 0, round);
+        launch(g, sssp_relax_list, g->resident, WIDE, QUEUES + round.hot, round);
     } else {
-        launch(g, sssp_relax, blocks, round);
+        launch(g, sssp_relax, blocks, THREADS, 0, round);
     }
     return cudaGetLastError() ? -1 : 0;
 }
@@ -208,22 +213,38 @@ static void close_gpu(void *self)
     free(g);
 }
 
+/* What sssp_relax_list has: shared memory, as much as it can use, and blocks that run at a time. */
+static int measure(struct gpu *g, int device)
+{
+    struct cudaFuncAttributes list = {};
+    int processors = 0, shared = 0, each = 0;
+    if (cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) ||
+        cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) ||
+        cudaFuncGetAttributes(&list, sssp_relax_list))
+        return -1;
+    shared -= (int)list.sharedSizeBytes + QUEUES;
+    g->hot = shared < 16 ? 0 : shared < (int)SSSP_HOT ? (unsigned)shared / 16 * 16 : SSSP_HOT;
+    shared = (int)(QUEUES + g->hot);
+    if (cudaFuncSetAttribute(sssp_relax_list, cudaFuncAttributeMaxDynamicSharedMemorySize, shared) ||
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, sssp_relax_list, WIDE, shared))
+        return -1;
+    g->blocks = (unsigned)processors * 8;
+    g->resident = (unsigned)(processors * each);
+    g->soon = list.ptxVersion >= 90;
+    return each ? 0 : -1;
+}
+
 int cuda_open(machine *m, const char *device, char why[256])
 {
     struct gpu *g = (struct gpu *)calloc(1, sizeof *g);
     cohort_context_options options = COHORT_CONTEXT_OPTIONS_INIT;
-    int count = 0, processors = 0, each = 0, number = device && device[4] == ':' ? atoi(device + 5) : 0;
+    int count = 0, number = device && device[4] == ':' ? atoi(device + 5) : 0;
     char name[32];
-    struct cudaFuncAttributes list = {};
     machine made = {NULL, "GPU", g, relax, fetch, repeat, close_gpu};
     *m = made;
     if (!g || cudaGetDeviceCount(&count) || number >= count || cudaSetDevice(number) ||
         cudaStreamCreate(&g->stream) || cudaEventCreate(&g->start) || cudaEventCreate(&g->stop) ||
-        cudaMallocHost((void **)&g->state, sizeof *g->state) ||
-        cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, number) ||
-        cudaFuncSetAttribute(sssp_relax_list, cudaFuncAttributePreferredSharedMemoryCarveout, SHARED) ||
-        cudaFuncGetAttributes(&list, sssp_list) ||
-        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, sssp_relax_list, THREADS, 0)) {
+        cudaMallocHost((void **)&g->state, sizeof *g->state) || measure(g, number)) {
         snprintf(why, 256, "no GPU that the CUDA runtime can use");
         return -1;
     }
@@ -235,8 +256,5 @@ int cuda_open(machine *m, const char *device, char why[256])
         return -1;
     }
     m->context = g->context;
-    g->blocks = (unsigned)processors * 8;
-    g->resident = (unsigned)(processors * each);
-    g->soon = list.ptxVersion >= 90;
     return 0;
 }

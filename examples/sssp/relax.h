@@ -9,16 +9,25 @@
  * On a GPU a warp takes 32 entries, lays their edges end to end, and looks at a few times 32 of them at a time. What a warp finds
  * goes into a queue in shared memory first. If nodes of the graph have many edges, a round is two launches: the first lists the
  * frontier's nodes with their edges end to end, the second gives each warp as many of these edges as any other. The last
- * block settles the round. */
+ * block settles the round.
+ *
+ * Most edges lead to few nodes, which have the first numbers. If there are many edges, the blocks of the second launch keep these nodes'
+ * distances in shared memory, rounded to a byte each as the first launch told them, and most edges need to look no farther. Such a byte is never
+ * less than the distance it stands for: whoever writes one has reached the node at that distance, and a distance never becomes greater. */
 #ifndef SSSP_RELAX_H
 #define SSSP_RELAX_H
 
 #include <cohort/device/lane.h>
 
-#define SSSP_FAR   0xffffffffu /* the distance of a node that was not reached, and of a dead entry */
+#define SSSP_FAR 0xffffffffu /* the distance of a node that was not reached, and of a dead entry */
+#define SSSP_HOT \
+    131072u /* nodes whose distances are kept in shared memory, at most: room for others' caches is left */
 #define SSSP_ALIGN 4u /* the pool begins at a multiple, so that multisplit reads 16 bytes at a time */
 #ifndef SSSP_LONG
 #    define SSSP_LONG 256u /* if a node has more edges, frontiers are listed */
+#endif
+#ifndef SSSP_MANY
+#    define SSSP_MANY (1u << 20) /* edges of a round from which on they are */
 #endif
 #ifndef SSSP_GLANCE32
 #    define SSSP_GLANCE32 co_load32 /* a distance that may be out of date, and then is too great */
@@ -98,6 +107,8 @@ struct sssp_relax {
     co_u32 serial;           /* of the round */
     struct sssp_state *told; /* where the host reads what the round has told; NULL: it fetches the state */
     co_u128 *list;           /* of the frontier's nodes: sssp_listed; NULL: none has many edges */
+    co_u32 *near;     /* sssp_steps of the first `hot` nodes, a byte each, when the frontier was listed */
+    co_u32 hot, step; /* a multiple of 16; a step is 2^step wide */
 
     /* A resident search: nobody on the host reads between rounds. The frontier dies where it lies, the dead go to the last bucket. The
      * buckets' bounds stay, or `buckets` - 1 of them move on in memory. */
@@ -337,27 +348,53 @@ CO_INLINE co_u32 sssp_push(const struct sssp_relax *r, co_u64 *queue, co_u32 hel
     return 0;
 }
 
+/* Distances of the first nodes, in the block's shared memory. */
+struct sssp_near {
+    co_u8 *steps; /* what sssp_steps made of each, or of one that it had before */
+    co_u32 nodes;
+};
+
+/* A distance rounded down, as a byte has it. */
+CO_INLINE co_u32 sssp_steps(const struct sssp_relax *r, co_u32 distance)
+{
+    co_u32 steps = distance >> r->step;
+    return steps < 255 ? steps : 255;
+}
+
+/* May a node be farther than `beyond`? */
+CO_INLINE int sssp_may_gain(const struct sssp_relax *r, struct sssp_near near, co_u32 node, co_u32 beyond)
+{
+    return node >= near.nodes || sssp_steps(r, beyond) <= co_load8(near.steps + node);
+}
+
 /* Several edges a lane, from nodes at distances d; FAR: there is none. All targets are looked at before the first is changed, and all that
  * are nearer now are changed before the first goes into the queue, so that the loads are under way together, and the atomics are. */
-CO_INLINE co_u32 sssp_follow_all(const struct sssp_relax *r, co_u64 *queue, co_u32 held, const co_u32 *d,
-                                 const co_u64 *edge)
+CO_INLINE co_u32 sssp_follow_all(const struct sssp_relax *r, struct sssp_near near, co_u64 *queue,
+                                 co_u32 held, const co_u32 *d, const co_u64 *edge)
 {
     co_u32 beyond[SSSP_AT_ONCE], seen[SSSP_AT_ONCE];
+    int look[SSSP_AT_ONCE];
     CO_EACH_ITEM (k, SSSP_AT_ONCE) {
         beyond[k] = d[k] + (co_u32)(edge[k] >> 32);
-        seen[k] = beyond[k] > d[k] ? SSSP_GLANCE32(r->distance + (co_u32)edge[k]) : 0;
+        look[k] = beyond[k] > d[k] && sssp_may_gain(r, near, (co_u32)edge[k], beyond[k]);
     }
     CO_EACH_ITEM (k, SSSP_AT_ONCE)
-        seen[k] = beyond[k] < seen[k] ? co_min32(r->distance + (co_u32)edge[k], beyond[k]) : 0;
+        seen[k] = look[k] ? SSSP_GLANCE32(r->distance + (co_u32)edge[k]) : 0;
     CO_EACH_ITEM (k, SSSP_AT_ONCE)
-        held = sssp_push(r, queue, held, beyond[k] < seen[k], (co_u64)beyond[k] << 32 | (co_u32)edge[k]);
+        seen[k] = beyond[k] < seen[k] ? co_min32(r->distance + (co_u32)edge[k], beyond[k]) : 0;
+    CO_EACH_ITEM (k, SSSP_AT_ONCE) {
+        int found = beyond[k] < seen[k];
+        if (found && (co_u32)edge[k] < near.nodes)
+            co_store8(near.steps + (co_u32)edge[k], (co_u8)sssp_steps(r, beyond[k]));
+        held = sssp_push(r, queue, held, found, (co_u64)beyond[k] << 32 | (co_u32)edge[k]);
+    }
     return held;
 }
 
 /* The edges of 32 nodes end to end: lane l's are `edges` from `first` on, of `node` at distance d. Once a node has been brought nearer
  * meanwhile, what is left of its edges is left to the next round; that is told while the edges are under way. */
-CO_INLINE co_u32 sssp_warp_edges(const struct sssp_relax *r, co_u64 *queue, co_u32 held, co_u32 node,
-                                 co_u32 d, co_u32 first, co_u32 edges)
+CO_INLINE co_u32 sssp_warp_edges(const struct sssp_relax *r, struct sssp_near near, co_u64 *queue,
+                                 co_u32 held, co_u32 node, co_u32 d, co_u32 first, co_u32 edges)
 {
     co_u32 before = (co_u32)co_warp_before(edges), all = co_shuffle32(CO_FULL_WARP, before + edges, 31);
     for (co_u32 base = 0; base < all; base += 32 * SSSP_AT_ONCE) {
@@ -380,7 +417,7 @@ CO_INLINE co_u32 sssp_warp_edges(const struct sssp_relax *r, co_u64 *queue, co_u
             distance[k] = co_shuffle32(CO_FULL_WARP, d, owner[k]);
             distance[k] = base + k * 32 + co_lane() < all ? distance[k] : SSSP_FAR;
         }
-        held = sssp_follow_all(r, queue, held, distance, edge);
+        held = sssp_follow_all(r, near, queue, held, distance, edge);
     }
     return held;
 }
@@ -415,6 +452,7 @@ CO_KERNEL(sssp_relax, struct sssp_relax)
 {
     CO_SHARED(co_u64, queues, SSSP_WARPS * SSSP_QUEUE);
     const struct sssp_relax *r = args;
+    const struct sssp_near none = {0, 0};
     co_u64 *queue = queues + co_warp() * SSSP_QUEUE, end;
     co_u32 held = 0, bucket;
     SSSP_AFTER();
@@ -429,7 +467,7 @@ CO_KERNEL(sssp_relax, struct sssp_relax)
             edges = co_read32(r->first + node + 1) - first;
         }
         co_warp_sync(CO_FULL_WARP);
-        held = sssp_warp_edges(r, queue, held, node, d, first, edges);
+        held = sssp_warp_edges(r, none, queue, held, node, d, first, edges);
     }
     sssp_flush(r, queue, held);
     if (sssp_is_last(r))
@@ -495,6 +533,18 @@ CO_INLINE void sssp_list_part(const struct sssp_relax *r, co_u64 base, co_u64 en
     }
 }
 
+/* Distances of the first nodes in bytes, four to a word. The last blocks begin, which have the fewest entries. */
+CO_INLINE void sssp_list_near(const struct sssp_relax *r)
+{
+    co_u32 lanes = co_blocks() * co_threads(), last = co_blocks() - 1 - co_block();
+    for (co_u32 i = last * co_threads() + co_thread(); i < r->hot / 4; i += lanes) {
+        co_u32 word = 0;
+        CO_EACH_ITEM (k, 4)
+            word |= sssp_steps(r, co_read32(r->distance + 4 * i + k)) << 8 * k;
+        co_write32(r->near + i, word);
+    }
+}
+
 CO_KERNEL(sssp_list, struct sssp_relax)
 {
     const co_u64 warps = co_blocks() * (co_threads() / 32), part = 32 * SSSP_AT_ONCE;
@@ -503,6 +553,7 @@ CO_KERNEL(sssp_list, struct sssp_relax)
     SSSP_BEGUN();
     if (sssp_passes(args))
         return;
+    sssp_list_near(args);
     co_u64 end = sssp_end(args, &bucket);
     for (co_u64 base = (co_block() * (co_threads() / 32) + co_warp()) * part; base < end;
          base += warps * part)
@@ -524,8 +575,8 @@ CO_INLINE co_u32 sssp_owner(const struct sssp_relax *r, co_u32 nodes, co_u32 at)
 }
 
 /* Edges [from, to) of the list, which has `all`; not of nodes that have been brought nearer meanwhile. */
-CO_INLINE co_u32 sssp_relax_share(const struct sssp_relax *r, co_u64 *queue, co_u32 nodes, co_u32 all,
-                                  co_u32 from, co_u32 to)
+CO_INLINE co_u32 sssp_relax_share(const struct sssp_relax *r, struct sssp_near near, co_u64 *queue,
+                                  co_u32 nodes, co_u32 all, co_u32 from, co_u32 to)
 {
     co_u32 held = 0;
     for (co_u32 i = sssp_owner(r, nodes, from) + co_lane(); from < to; i += 32) {
@@ -539,29 +590,33 @@ CO_INLINE co_u32 sssp_relax_share(const struct sssp_relax *r, co_u64 *queue, co_
             edges = begin < end && co_load32(r->distance + node.node) == node.distance ? end - begin : 0;
             node.first += begin - node.before;
         }
-        held = sssp_warp_edges(r, queue, held, node.node, node.distance, node.first, edges);
+        held = sssp_warp_edges(r, near, queue, held, node.node, node.distance, node.first, edges);
         from = co_shuffle32(CO_FULL_WARP, end, 31);
     }
     return held;
 }
 
-/* So few registers that five blocks run at a time. */
-CO_KERNEL_BOUND(sssp_relax_list, struct sssp_relax, 32 * SSSP_WARPS, 5)
+/* One block a multiprocessor. Its shared memory: SSSP_QUEUE entries of each warp, and a byte of each of the `hot` nodes. */
+CO_KERNEL_BOUND(sssp_relax_list, struct sssp_relax, 1024, 1)
 {
-    CO_SHARED(co_u64, queues, SSSP_WARPS * SSSP_QUEUE);
+    CO_SHARED_DYNAMIC(co_u64, queues);
     const struct sssp_relax *r = args;
     co_u64 *queue = queues + co_warp() * SSSP_QUEUE;
+    struct sssp_near near = {(co_u8 *)(queues + co_threads() / 32 * SSSP_QUEUE), 0};
     SSSP_AFTER();
     if (sssp_passes(r))
         return;
     co_u64 listed = co_read64(&r->state->listed), edges = listed & 0xffffffffu;
+    near.nodes = edges < SSSP_MANY ? 0 : r->hot;
+    if (near.nodes)
+        co_bulk_copy(near.steps, r->near, near.nodes);
     co_u64 warps = co_blocks() * (co_threads() / 32);
     co_u64 share = (edges / (warps * 32) + (edges % (warps * 32) != 0)) * 32;
     co_u64 from = (co_block() * (co_threads() / 32) + co_warp()) * share;
     if (from < edges) {
         co_u64 to = from + share < edges ? from + share : edges;
         co_u32 held =
-            sssp_relax_share(r, queue, (co_u32)(listed >> 32), (co_u32)edges, (co_u32)from, (co_u32)to);
+            sssp_relax_share(r, near, queue, (co_u32)(listed >> 32), (co_u32)edges, (co_u32)from, (co_u32)to);
         sssp_flush(r, queue, held);
     }
     if (!sssp_is_last(r))

@@ -30,7 +30,7 @@
 struct search {
     const machine *m;
     const graph *g;
-    void *first, *edge, *distance, *offsets, *list, *splitters;
+    void *first, *edge, *distance, *offsets, *list, *near, *splitters;
     struct sssp_state *state;
     struct {
         uint32_t *keys, *nodes;
@@ -111,6 +111,8 @@ int search_open(search **out, const machine *m, const graph *g, char why[256])
         status = place(s, &s->offsets, (COHORT_BUCKETS_MOST + 1) * 8, NULL);
     if (!status && has_long(g))
         status = place(s, &s->list, (uint64_t)g->nodes * sizeof *s->round.list, NULL);
+    if (!status && s->list)
+        status = place(s, &s->near, SSSP_HOT, NULL);
     if (!status)
         status = place(s, (void **)&s->state, sizeof *s->state, NULL);
     if (!status)
@@ -119,6 +121,10 @@ int search_open(search **out, const machine *m, const graph *g, char why[256])
     s->round.edge = s->edge;
     s->round.distance = s->distance;
     s->round.list = s->list;
+    s->round.near = s->near;
+    s->round.hot = (g->nodes < SSSP_HOT ? g->nodes : SSSP_HOT) / 16 * 16;
+    while (g->heaviest >> s->round.step > 255)
+        s->round.step++;
     s->round.state = s->state;
     s->least = 1 << 12;
     return status ? library(s, status, "memory for the graph", why)
@@ -129,7 +135,8 @@ void search_close(search *s)
 {
     if (!s)
         return;
-    void *all[] = {s->first, s->edge, s->distance, s->offsets, s->list, s->state, s->splitters, s->workspace};
+    void *all[] = {s->first, s->edge,  s->distance,  s->offsets,  s->list,
+                   s->near,  s->state, s->splitters, s->workspace};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         cohort_free(s->m->context, all[i]);
     pools_free(s);

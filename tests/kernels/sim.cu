@@ -46,6 +46,8 @@ CO_KERNEL(sim_words, struct sim_args)
     co_write64(o++, co_load_acquire32(a + 1)); /* 11 */
     co_write8((co_u8 *)(a + 2), 200);
     co_write64(o++, co_read8((const co_u8 *)(a + 2))); /* 200 */
+    co_store8((co_u8 *)(a + 2) + 1, 201);
+    co_write64(o++, co_load8((const co_u8 *)(a + 2) + 1)); /* 201 */
 }
 
 /* What each lane gets from each collective: 8 entries a lane. */

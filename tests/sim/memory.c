@@ -419,7 +419,7 @@ void sim_write128(void *p, co_u128 v)
 
 co_u64 sim_load(const void *p, co_u32 bytes, int acquire)
 {
-    static const char *const names[] = {"", "", "co_load32", "co_load64"};
+    static const char *const names[] = {"co_load8", "", "co_load32", "co_load64"};
     static const char *const acquires[] = {"", "", "co_load_acquire32", "co_load_acquire64"};
     schedule_step(sized(acquire ? acquires : names, bytes), p, bytes, 1);
     return strong_load(p, bytes, acquire).lo;
@@ -469,7 +469,7 @@ void sim_load_half(const void *p, void *half, co_u32 bytes)
 
 void sim_store(void *p, co_u32 bytes, co_u64 v, int release)
 {
-    static const char *const names[] = {"", "", "co_store32", "co_store64"};
+    static const char *const names[] = {"co_store8", "", "co_store32", "co_store64"};
     static const char *const releases[] = {"", "", "co_store_release32", "co_store_release64"};
     co_u128 value = {v, 0};
     schedule_step(sized(release ? releases : names, bytes), p, bytes, 1);

@@ -234,6 +234,10 @@ CO_INLINE void co_write_stream128(co_u128 *p, co_u128 v)
 
 /* ---- relaxed and ordered --------------------------------------------------------------------------------------- */
 
+CO_INLINE co_u8 co_load8(const co_u8 *p)
+{
+    return (co_u8)sim_load(p, 1, 0);
+}
 CO_INLINE co_u32 co_load32(const co_u32 *p)
 {
     return (co_u32)sim_load(p, 4, 0);
@@ -253,6 +257,10 @@ CO_INLINE co_u32 co_load_acquire32(const co_u32 *p)
 CO_INLINE co_u64 co_load_acquire64(const co_u64 *p)
 {
     return sim_load(p, 8, 1);
+}
+CO_INLINE void co_store8(co_u8 *p, co_u8 v)
+{
+    sim_store(p, 1, v, 0);
 }
 CO_INLINE void co_store32(co_u32 *p, co_u32 v)
 {

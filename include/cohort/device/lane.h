@@ -20,7 +20,7 @@
  * Plain      co_read8/16/32/64/128(p), co_write8/16/32/64/128(p, v): memory that no other lane writes (reads) meanwhile;
  *            co_read_stream.., co_write_stream..: the same, not to be kept in caches; co_read_sector32/64/128(p);
  *            co_prefetch(p): the sector of global memory that p is in will be read by some lane soon
- * Relaxed    co_load32/64/128(p), co_store32/64/128(p, v): whole, coherent at each address, unordered across addresses;
+ * Relaxed    co_load8/32/64/128(p), co_store8/32/64/128(p, v): whole, coherent at each address, unordered across addresses;
  *            co_load_sector32/64/128(p), co_load_half32/64(p): the words of a sector or of half of one, each whole, read
  *            in no order; co_glance_sector32/64/128(p): the words of a sector as they were at some time since the launch
  *            began, of 128 bits each half for itself: for lanes that go on from a compare-and-swap, which tells the truth

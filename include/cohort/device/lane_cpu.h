@@ -53,6 +53,15 @@ CO_INLINE void co_write64(co_u64 *p, co_u64 v)
     *p = v;
 }
 
+CO_INLINE co_u8 co_load8(const co_u8 *p)
+{
+    return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+CO_INLINE void co_store8(co_u8 *p, co_u8 v)
+{
+    __atomic_store_n(p, v, __ATOMIC_RELAXED);
+}
+
 #define CO_WORDS(bits)                                                                             \
     CO_INLINE co_u##bits co_load##bits(const co_u##bits *p)                                        \
     {                                                                                              \

@@ -244,6 +244,16 @@ CO_INLINE void co_write_stream128(co_u128 *p, co_u128 v)
         asm volatile("st." order ".gpu.u" #bits " [%0], %1;" ::"l"(p), reg(v) : "memory"); \
     }
 
+/* Of a block's own shared memory, as a rule: where the compiler sees that, it says so. */
+CO_INLINE co_u8 co_load8(const co_u8 *p)
+{
+    return *(const volatile co_u8 *)p;
+}
+CO_INLINE void co_store8(co_u8 *p, co_u8 v)
+{
+    *(volatile co_u8 *)p = v;
+}
+
 CO_LOAD(co_load32, 32, "r", "relaxed")
 CO_LOAD(co_load64, 64, "l", "relaxed")
 CO_LOAD(co_load_acquire32, 32, "r", "acquire")
