@@ -18,8 +18,10 @@ extern "C" {
 }
 
 #define THREADS (32 * SSSP_WARPS)
-#define WIDE    1024 /* threads of sssp_relax_list */
-#define QUEUES  (WIDE / 32 * SSSP_QUEUE * 8)
+#define SHARED \
+    28 /* per cent of a multiprocessor's memory for blocks of sssp_relax_list; the rest caches distances */
+#define WIDE   1024 /* threads of sssp_relax_hot */
+#define QUEUES (WIDE / 32 * SSSP_QUEUE * 8)
 
 struct gpu {
     cohort_context *context;
@@ -29,7 +31,7 @@ struct gpu {
     int told;                  /* the rounds write what they tell there themselves, */
     unsigned serial;           /* the last one with this number */
     unsigned blocks, resident; /* of a launch at most; of sssp_relax_list so many as run at a time */
-    unsigned hot;              /* bytes that it has room for */
+    unsigned processors, hot;  /* blocks of sssp_relax_hot; bytes that it has room for */
     unsigned soon;             /* kernels know how to wait for the launch before theirs (SSSP_AFTER) */
 };
 
@@ -63,12 +65,11 @@ static int relax(void *self, const struct sssp_relax *given)
     round.serial = ++g->serial;
     if (!round.offsets && round.delta)
         sssp_find<<<1, 32, 0, g->stream>>>(round);
-    if (round.list) {
-        launch(g, sssp_list, blocks, THREADS, 0, round);
-        launch(g, sssp_relax_list, g->resident, WIDE, QUEUES + round.hot, round);
-    } else {
-        launch(g, sssp_relax, blocks, THREADS, 0, round);
-    }
+    launch(g, round.list ? sssp_list : sssp_relax, blocks, THREADS, 0, round);
+    if (round.hot)
+        launch(g, sssp_relax_hot, g->processors, WIDE, QUEUES + round.hot, round);
+    else if (round.list)
+        launch(g, sssp_relax_list, g->resident, THREADS, 0, round);
     return cudaGetLastError() ? -1 : 0;
 }
 
@@ -213,25 +214,27 @@ static void close_gpu(void *self)
     free(g);
 }
 
-/* What sssp_relax_list has: shared memory, as much as it can use, and blocks that run at a time. */
+/* How many blocks there are at a time, and how much room sssp_relax_hot has. */
 static int measure(struct gpu *g, int device)
 {
-    struct cudaFuncAttributes list = {};
+    struct cudaFuncAttributes hot = {};
     int processors = 0, shared = 0, each = 0;
     if (cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) ||
         cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) ||
-        cudaFuncGetAttributes(&list, sssp_relax_list))
+        cudaFuncSetAttribute(sssp_relax_list, cudaFuncAttributePreferredSharedMemoryCarveout, SHARED) ||
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, sssp_relax_list, THREADS, 0) ||
+        cudaFuncGetAttributes(&hot, sssp_relax_hot))
         return -1;
-    shared -= (int)list.sharedSizeBytes + QUEUES;
-    g->hot = shared < 16 ? 0 : shared < (int)SSSP_HOT ? (unsigned)shared / 16 * 16 : SSSP_HOT;
-    shared = (int)(QUEUES + g->hot);
-    if (cudaFuncSetAttribute(sssp_relax_list, cudaFuncAttributeMaxDynamicSharedMemorySize, shared) ||
-        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, sssp_relax_list, WIDE, shared))
-        return -1;
+    shared -= (int)hot.sharedSizeBytes + QUEUES;
+    g->hot = shared < 0 ? 0 : shared < (int)SSSP_HOT ? (unsigned)shared / 16 * 16 : SSSP_HOT;
+    g->processors = (unsigned)processors;
     g->blocks = (unsigned)processors * 8;
     g->resident = (unsigned)(processors * each);
-    g->soon = list.ptxVersion >= 90;
-    return each ? 0 : -1;
+    g->soon = hot.ptxVersion >= 90;
+    return g->hot && cudaFuncSetAttribute(sssp_relax_hot, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                          (int)(QUEUES + g->hot))
+               ? -1
+               : 0;
 }
 
 int cuda_open(machine *m, const char *device, char why[256])

@@ -122,7 +122,7 @@ int search_open(search **out, const machine *m, const graph *g, char why[256])
     s->round.distance = s->distance;
     s->round.list = s->list;
     s->round.near = s->near;
-    s->round.hot = (g->nodes < SSSP_HOT ? g->nodes : SSSP_HOT) / 16 * 16;
+    s->round.hot = g->nodes < SSSP_MANY_NODES ? 0 : (g->nodes < SSSP_HOT ? g->nodes : SSSP_HOT) / 16 * 16;
     while (g->heaviest >> s->round.step > 255)
         s->round.step++;
     s->round.state = s->state;
