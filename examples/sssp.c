@@ -5,9 +5,9 @@
  *     sssp --grid 2048                     a made-up road map of 2048 x 2048 crossings
  *     sssp --graph roads.gr --check        a file: lines FROM TO [WEIGHT], or DIMACS
  *
- * Its parts: sssp/graph.c graphs and the slow way, search.c the rounds over the library's calls, relax.h what a round does (the same
- * text for GPU and CPU), cuda.cu and threads.c who does it. Every result is proved: no edge makes a distance less, and each
- * distance is explained by an edge. --check also compares it with Dijkstra's. */
+ * Its parts: sssp/graph.c graphs and the slow way, search.c the rounds over the library's calls, relax.h and listed.h what a
+ * round does (the same text for GPU and CPU), cuda.cu and threads.c who does it. Every result is proved: no edge makes a
+ * distance less, and each distance is explained by an edge. --check also compares it with Dijkstra's. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <cohort.h>
