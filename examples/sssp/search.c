@@ -174,8 +174,8 @@ static cohort_status split_pool(search *s, int to, uint64_t at, uint64_t n, uint
     d.column = &nodes;
     d.unordered = 1;
     d.offsets = s->offsets;
-    d.workspace = s->workspace;
-    d.workspace_bytes = s->workspace_bytes;
+    d.workspace = s->plan.resident ? s->workspace : NULL;
+    d.workspace_bytes = s->plan.resident ? s->workspace_bytes : 0;
     return need ? cohort_multisplit_workspace(s->m->context, &d, need) : cohort_multisplit(s->m->context, &d);
 }
 
@@ -205,8 +205,8 @@ static cohort_status sort_pool(search *s, int to, uint64_t at, uint64_t n, uint6
     d.keys_out = s->pool[to].keys;
     d.columns = 1;
     d.column = &nodes;
-    d.workspace = s->workspace;
-    d.workspace_bytes = s->workspace_bytes;
+    d.workspace = s->plan.resident ? s->workspace : NULL;
+    d.workspace_bytes = s->plan.resident ? s->workspace_bytes : 0;
     return need ? cohort_sort_workspace(s->m->context, &d, need) : cohort_sort(s->m->context, &d);
 }
 
