@@ -222,14 +222,16 @@ static void look_up(struct subject *s, uint64_t n, enum pattern pattern, uint64_
     }
 }
 
-/* Values that take the place of their keys. */
-static void look_up_in_place(struct subject *s, uint64_t n, uint64_t range, int equal)
+/* Values that take the place of their keys: random ones below `range`, or all of them `one`, which is there. */
+static void look_up_in_place(struct subject *s, uint64_t n, uint64_t range, uint64_t one)
 {
     struct test *t = s->t;
     struct column *mark = t->columns, *keys = column_new(t, n, key_bytes(s->width));
     struct trial r = subject_trial(s, TRIAL_FIND, n);
     const uint64_t fallback = test_random(t);
-    fill_keys(t, r.keys, equal ? EQUAL_KEYS : RANDOM, range);
+    fill_keys(t, r.keys, RANDOM, range);
+    for (uint64_t i = 0; i < n && one; i++)
+        column_put(r.keys, i, one);
     memcpy(keys->data, r.keys->data, n * keys->width);
     r.has_fallback = 1;
     r.fallback = fallback;
@@ -260,8 +262,8 @@ static void lookups(struct test *t)
     look_up(&s, n + 31, SKEWED, 0, n);
     if (key_bytes(s.width) == value_bytes(s.width)) {
         look_up_in_place(&s, n, 2 * slots, 0);
-        look_up_in_place(&s, slots * 3 + 5, 2 * slots,
-                         1); /* a page has too many; and the next go one by one */
+        /* a page has too many; and the next go one by one */
+        look_up_in_place(&s, slots * 3 + 5, slots, slots / 2);
     }
     look_up(&s, n, EQUAL_KEYS, 0, 1);
     look_up(&s, n, RANDOM, 0, slots);
