@@ -216,8 +216,6 @@ void cuda_map_forget(struct gpu *g)
 static cohort_status advise(cohort_context *context, const cohort_map_view *view, const co_u64 *gate)
 {
     struct gpu *g = gpu_of(context);
-    if (gpu_capturing(context))
-        return COHORT_OK;
     cohort_status s = gpu_enter(context);
     if (s)
         return s;
@@ -231,13 +229,14 @@ static cohort_status advise(cohort_context *context, const cohort_map_view *view
     return gpu_leave(context, s);
 }
 
-/* Lookups that need no sample. */
+/* Lookups that need no sample; and those that are captured, for which the call before need not have taken workspace. */
 static cohort_status goes_alone(cohort_context *context, const struct map_batch *b, int *alone)
 {
     struct gpu_advice *a = gpu_of(context)->advice;
     unsigned w = advice_word(&b->view);
-    *alone = b->op == CO_OP_FIND && a && a->alone[w];
-    if (!*alone || a->turn[w]++ % 2)
+    int captured = b->op == CO_OP_FIND && gpu_capturing(context);
+    *alone = b->op == CO_OP_FIND && (captured || (a && a->alone[w]));
+    if (!*alone || captured || a->turn[w]++ % 2)
         return COHORT_OK;
     struct map_sample sample = sample_of(gpu_of(context)->tuning, b, 0);
     sample.gate = a->gates + w;
