@@ -22,7 +22,7 @@
  * sample. It takes workspace of about the arrays' size; without it the batch goes one by one, as does one of more than three times the
  * table's slots.
  * A find or contains of device arrays as large goes by whole pages, too, if the map may be more than five eighths full and many keys
- * are absent, which the GPU finds out in the same way; it takes workspace of about the keys' size twice. Captured
+ * are absent, which the GPU finds out in the same way; it takes workspace of a few times the keys' size. Captured
  * ones go one by one.
  * On a CPU of several threads a batch of 32,768 entries a thread and more that puts in, changes or erases keys of a table with two pages of
  * 64 KiB a thread is split by ranges of pages, each done by one thread without atomics. The workspace, the arrays' size and some
