@@ -255,7 +255,7 @@ static void lookups(struct test *t)
     s.blind = 1;
     look_up(&s, n + 7, SEQUENTIAL, overfill_page(&s) - n, 1);
     put_range(&s, 0, slots - slots / 32, 0);
-    subject_step(&s, TRIAL_ERASE, 0, COHORT_WINNER_ANY, n / 8, SEQUENTIAL, slots);
+    subject_step(&s, TRIAL_ERASE, 0, COHORT_WINNER_ANY, n, SEQUENTIAL, slots);
     look_up(&s, n, SEQUENTIAL, slots, 1);
     look_up(&s, n + 1, SEQUENTIAL, slots / 2, 1);
     look_up(&s, slots - slots / 3, RANDOM, 0, slots * 2);
