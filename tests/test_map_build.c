@@ -22,23 +22,26 @@ static uint64_t page_count(const struct test *t)
 }
 
 /* The tuning for a GPU wants 512 pages, so that smaller tables are not slower, and batches in which keys come again and again go one by
- * one, as do lookups whose walks are short: here they go by pages too, or from so many repeats in a sample on they do not. */
-static void lower_bar(struct test *t, unsigned repeats)
+ * one, as do lookups whose walks are short: here they go by pages too, or from so many repeats in a sample on they do not. With `judged` the
+ * sample decides about lookups as ever. */
+static void lower_bar(struct test *t, unsigned repeats, int judged)
 {
     static struct gpu_tuning lower;
     if (t->kind == TEST_CPU)
         return;
-    lower = *gpu_of(t->context)->tuning;
+    const struct gpu *g = gpu_of(t->context);
+    lower = *gpu_tuning_for(g->driver, g->architecture);
     if (t->kind == TEST_CUDA)
         lower.build_pages = 64;
     lower.build_repeats = repeats;
-    lower.seek_dear[0] = lower.seek_dear[1] = lower.seek_found = 0;
+    if (!judged)
+        lower.seek_dear[0] = lower.seek_dear[1] = lower.seek_found = 0;
     gpu_of(t->context)->tuning = &lower;
 }
 
 static cohort_map_options options_for(struct test *t, uint64_t pages, double load)
 {
-    lower_bar(t, ~0u);
+    lower_bar(t, ~0u, 0);
     cohort_map_options options = subject_options(t);
     options.fixed = 1;
     options.max_load = load;
@@ -81,6 +84,17 @@ static void put_range(struct subject *s, uint64_t first, uint64_t n, uint64_t ti
         column_put(r.keys, i, first + (i < times ? 0 : i - times));
     if (r.values)
         fill_values(s->t, r.values);
+    subject_do(s, &r);
+    column_drop(s->t, mark);
+}
+
+/* first, first + 1, .. */
+static void erase_range(struct subject *s, uint64_t first, uint64_t n)
+{
+    struct column *mark = s->t->columns;
+    struct trial r = plain_trial(s, TRIAL_ERASE, n, 0);
+    for (uint64_t i = 0; i < n; i++)
+        column_put(r.keys, i, first + i);
     subject_do(s, &r);
     column_drop(s->t, mark);
 }
@@ -131,7 +145,7 @@ static void skewed(struct test *t)
     cohort_map_options options = options_for(t, page_count(t), 1);
     struct subject s = subject_new(t, &options);
     uint64_t slots = page_count(t) * PAGE / slot_bytes(t->width), n = slots / 2;
-    lower_bar(t, 40);
+    lower_bar(t, 40, 0);
     put(&s, TRIAL_INSERT, n, SKEWED, n / 4, 1);
     subject_check_table(&s);
     put(&s, TRIAL_ASSIGN, n, FEW, 100, 0);
@@ -255,7 +269,7 @@ static void lookups(struct test *t)
     s.blind = 1;
     look_up(&s, n + 7, SEQUENTIAL, overfill_page(&s) - n, 1);
     put_range(&s, 0, slots - slots / 32, 0);
-    subject_step(&s, TRIAL_ERASE, 0, COHORT_WINNER_ANY, n, SEQUENTIAL, slots);
+    erase_range(&s, slots / 3, n);
     look_up(&s, n, SEQUENTIAL, slots, 1);
     look_up(&s, n + 1, SEQUENTIAL, slots / 2, 1);
     look_up(&s, slots - slots / 3, RANDOM, 0, slots * 2);
@@ -283,6 +297,41 @@ static void lookups_in_place(struct test *t)
     look_up_in_place(&s, slots / 4, slots, 0);
     look_up_in_place(&s, slots * 3 + 5, slots, slots / 2);
     look_up_in_place(&s, slots / 4, slots, 0);
+    subject_free(&s);
+}
+
+/* What the last sample has advised, where there was one. */
+static void check_advice(struct subject *s, int alone)
+{
+    struct test *t = s->t;
+    struct cohort_map_view view;
+    OK(t, cohort_map_get_view(s->map, &view));
+    OK(t, cohort_wait(t->context));
+    EQUAL(t, cuda_map_is_advised(gpu_of(t->context), &view), alone);
+}
+
+/* As the sample decides: walks that are short are not worth a page, long ones are, and a key that all ask for is not. The way changes
+ * some lookups after its reason. */
+static void lookups_judged(struct test *t)
+{
+    const uint64_t pages = t->kind == TEST_CUDA ? 67 : 3;
+    t->memory = TEST_DEVICE;
+    cohort_map_options options = options_for(t, pages, 1);
+    struct subject s = subject_new(t, &options);
+    uint64_t slots = pages * PAGE / slot_bytes(t->width), n = slots / 4, most = slots / 4 * 3;
+    lower_bar(t, 2048, 1);
+    s.blind = 1;
+    put_range(&s, 0, most, 0);
+    look_up(&s, n, SEQUENTIAL, most / 2, 1);
+    check_advice(&s, 1);
+    put_range(&s, most, slots - slots / 32 - most, 0);
+    look_up(&s, n + 5, SEQUENTIAL, slots, 1);
+    check_advice(&s, 0);
+    look_up(&s, n, SEQUENTIAL, slots, 1);
+    check_advice(&s, 0);
+    look_up(&s, n + 64, EQUAL_KEYS, 0, 1);
+    check_advice(&s, 1);
+    look_up(&s, n, RANDOM, 0, slots * 3);
     subject_free(&s);
 }
 
@@ -355,6 +404,7 @@ const struct test_case test_cases[] = {
     {"crowded", crowded, TEST_EACH_WIDTH | TEST_EACH_MEMORY},
     {"lookups", lookups, TEST_EACH_WIDTH | TEST_EACH_MEMORY},
     {"lookups_in_place", lookups_in_place, TEST_EACH_WIDTH | TEST_EACH_MEMORY},
+    {"lookups_judged", lookups_judged, TEST_ON_SIM | TEST_ON_CUDA | TEST_EACH_WIDTH},
     {"growth", growth, TEST_EACH_WIDTH | TEST_EACH_MEMORY},
     {"many_pages", many_pages, TEST_ON_CUDA | TEST_EACH_MEMORY | TEST_SLOW},
     {NULL, NULL, 0},

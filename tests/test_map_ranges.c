@@ -1,10 +1,11 @@
 /* test_map_ranges.c: large batches on a CPU, which go by ranges of pages of which each is one thread's (src/cpu/map_split.c). Judged by
  * a model that is quick enough for them: keys have small numbers, and the values that compete are equal unless the batch's order
- * tells which of them wins. Small batches too, if their order counts; and those in which
- * each thread goes through all and does its own pages' (src/cpu/map_share.c). */
+ * tells which of them wins. Small batches too, if their order counts; and those in which each thread goes through all and does its own
+ * pages' (src/cpu/map_share.c): no others go that way here. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/cpu.h"
 #include "subject.h"
 
 #define THREADS 2
@@ -74,12 +75,22 @@ static struct ranges open_ranges(struct test *t, uint64_t threads, uint64_t page
     cohort_map_options options = subject_options(t);
     context.threads = threads;
     OK(t, cohort_context_create(&t->context, &context));
+    cpu_device(t->context)->most_looks = 0; /* by ranges even if there are few */
     options.fixed = fixed;
     options.max_load = load;
     options.capacity = (uint64_t)((double)slots_of_pages(t, pages) * load);
     OK(t, cohort_map_create(t->context, &options, &r.map));
     r.of = calloc(r.ids, sizeof *r.of);
     REQUIRE(t, r.of);
+    return r;
+}
+
+/* For small batches, each thread its own pages. */
+static struct ranges open_shares(struct test *t, uint64_t threads, uint64_t pages, double load, int fixed,
+                                 uint64_t ids)
+{
+    struct ranges r = open_ranges(t, threads, pages, load, fixed, ids);
+    cpu_device(t->context)->most_looks = CPU_MOST_LOOKS;
     return r;
 }
 
@@ -344,12 +355,12 @@ static void overflow(struct test *t)
     close_ranges(&r);
 }
 
-/* Each thread its own pages of a small table: keys that come again soon, or are few. */
+/* A small table: keys that come again soon, or are few. */
 static void shares(struct test *t)
 {
     const uint64_t rounds = test_scale(t, 2, 6, 40);
     for (uint64_t threads = 2; threads < 5; threads++) {
-        struct ranges r = open_ranges(t, threads, 2 * threads + 1, 0.9, 0, slots_of_pages(t, threads));
+        struct ranges r = open_shares(t, threads, 2 * threads + 1, 0.9, 0, slots_of_pages(t, threads));
         for (uint64_t k = 0; k < rounds * WHATS; k++) {
             const enum what what = (enum what)(k % WHATS);
             const uint64_t n = 4096 * (threads + test_below(t, 9)) + 1 + test_below(t, 2000),
@@ -366,7 +377,7 @@ static void shares(struct test *t)
 static void shares_overflow(struct test *t)
 {
     const uint64_t most = slots_of_pages(t, 4) + 2, n = most + 20;
-    struct ranges r = open_ranges(t, THREADS, 4, 1, 1, most + 20);
+    struct ranges r = open_shares(t, THREADS, 4, 1, 1, most + 20);
     step(&r, (struct plan){INSERT, 0, n, most / 64 * 63, 0});
     for (unsigned i = 0; i < 4; i++)
         step(&r, (struct plan){i % 2 ? ASSIGN : INSERT, (cohort_winner)(1 + i / 2), n, most / 64 * 63, 300});

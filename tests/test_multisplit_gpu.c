@@ -188,12 +188,10 @@ static void pairs_work(struct test *t)
 }
 
 /* So many that blocks go on from tile to tile, and the copy engine fetches their columns. */
-static void fetched_work(struct test *t)
+static void fetched_split(struct test *t, cohort_fn_kind kind)
 {
-    const cohort_fn_kind kinds[] = {COHORT_FN_MODULO, COHORT_FN_RANGES,    COHORT_FN_DELTA,
-                                    COHORT_FN_HASH,   COHORT_FN_SPLITTERS, COHORT_FN_BITS};
     struct split_plan p = split_plan(2560 + test_below(t, 800), 65 + test_below(t, 192));
-    p.kind = kinds[test_below(t, 6)];
+    p.kind = kind;
     p.m = p.kind == COHORT_FN_BITS ? p.m > 128 ? 256 : 128 : p.m;
     p.pattern = (enum key_pattern)test_below(t, KEY_PATTERNS);
     p.unordered = test_below(t, 3) == 0;
@@ -203,9 +201,26 @@ static void fetched_work(struct test *t)
     split_do(t, &p);
 }
 
+static void fetched_work(struct test *t)
+{
+    const cohort_fn_kind kinds[] = {COHORT_FN_MODULO, COHORT_FN_RANGES, COHORT_FN_DELTA, COHORT_FN_BITS};
+    fetched_split(t, kinds[test_below(t, 4)]);
+}
+
+/* Numbers that are not kept, but fetched where the count has left them. */
+static void left_work(struct test *t)
+{
+    fetched_split(t, test_below(t, 2) ? COHORT_FN_HASH : COHORT_FN_SPLITTERS);
+}
+
 static void stalled_fetches(struct test *t)
 {
     in_schedules(t, test_scale(t, 20, 150, 800), fetched_work);
+}
+
+static void stalled_left(struct test *t)
+{
+    in_schedules(t, test_scale(t, 20, 150, 800), left_work);
 }
 
 static void stalled_pairs(struct test *t)
@@ -600,6 +615,7 @@ const struct test_case test_cases[] = {
     {"stalled_splits", stalled_splits, TEST_ON_SIM | TEST_NO_CONTEXT},
     {"stalled_pairs", stalled_pairs, TEST_ON_SIM | TEST_NO_CONTEXT},
     {"stalled_fetches", stalled_fetches, TEST_ON_SIM | TEST_NO_CONTEXT},
+    {"stalled_left", stalled_left, TEST_ON_SIM | TEST_NO_CONTEXT},
     {"short_runs", short_runs, 0},
     {"one_tile", one_tile, 0},
     {"tiles_together", tiles_together, 0},

@@ -314,6 +314,7 @@ cohort_status cpu_backend_open(cohort_context *context, const cohort_context_opt
     device->loops = loops;
     device->level = cpu_map_level(loops);
     device->cache_bytes = system_cache_bytes();
+    device->most_looks = CPU_MOST_LOOKS;
     system_processor(device->name, sizeof device->name);
     context->backend = &cpu_backend;
     context->device = device;

@@ -15,7 +15,9 @@ struct cpu_device {
     const struct cpu_map_loops *loops; /* those for this processor */
     enum cpu_level level;
     uint64_t cache_bytes; /* of the last cache level, 0 if not known */
-    char name[64];        /* the processor's */
+    uint64_t
+        most_looks; /* at a batch's entries, of all threads, when each goes through the whole batch (map_share.c) */
+    char name[64]; /* the processor's */
     /* libcuda's function if it is in this process, and how often libraries had come and gone when it was looked for. */
     int (*pointer_attribute)(void *value, int attribute, unsigned long long pointer);
     unsigned long long loads;
@@ -124,6 +126,8 @@ cohort_status cpu_map_build(cohort_context *context, const struct map_batch *bat
                             void *workspace, uint64_t *need);
 
 /* ---- map_share.c --------------------------------------------------------------------------------------------- */
+
+#define CPU_MOST_LOOKS (1ull << 20)
 
 int cpu_map_share_pays(cohort_context *context, const struct map_batch *batch);
 

@@ -15,7 +15,6 @@
 
 #define LEAST  8192u                       /* entries of a batch; fewer are one thread's */
 #define EACH   4096u                       /* of them a thread, at least */
-#define LOOKS  (1ull << 20)                /* at entries, of all threads, at most */
 #define STEP   1024u                       /* entries that are looked at at a time */
 #define ENOUGH 2048u                       /* own entries that are done at a time */
 #define ROOM   (ENOUGH + STEP + CPU_GROUP) /* a group behind them may be written */
@@ -51,7 +50,7 @@ int cpu_map_share_pays(cohort_context *context, const struct map_batch *b)
 {
     const co_u64 shares = shares_of(context, b);
     return b->step == MAP_STEP_APPLY && b->op != CO_OP_FIND && b->n > LEAST && shares > 1 &&
-           b->n <= LOOKS / shares;
+           b->n <= cpu_device(context)->most_looks / shares;
 }
 
 static void own_room(const struct map_batch *b, struct cpu_room *room, struct own *own)

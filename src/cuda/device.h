@@ -199,7 +199,8 @@ cohort_status cuda_map_sweep(cohort_context *context, const struct map_sweep *sw
                              enum map_sweep_kind kind);
 
 /* map_build.c */
-void cuda_map_forget(struct gpu *g); /* frees the advice */
+int cuda_map_is_advised(const struct gpu *g, const cohort_map_view *view); /* to look keys up one by one */
+void cuda_map_forget(struct gpu *g);                                       /* frees the advice */
 cohort_status cuda_map_build(cohort_context *context, const struct map_batch *batch, int fresh,
                              void *workspace, uint64_t *need);
 int cuda_map_splits(cohort_context *context, const struct map_sweep *sweep); /* can cuda_map_split do it? */

@@ -202,6 +202,11 @@ static cohort_status advice_make(cohort_context *context)
     return COHORT_OK;
 }
 
+int cuda_map_is_advised(const struct gpu *g, const cohort_map_view *view)
+{
+    return g->advice && g->advice->alone[advice_word(view)];
+}
+
 void cuda_map_forget(struct gpu *g)
 {
     if (g->advice) {
@@ -235,7 +240,7 @@ static cohort_status goes_alone(cohort_context *context, const struct map_batch 
     struct gpu_advice *a = gpu_of(context)->advice;
     unsigned w = advice_word(&b->view);
     int captured = b->op == CO_OP_FIND && gpu_capturing(context);
-    *alone = b->op == CO_OP_FIND && (captured || (a && a->alone[w]));
+    *alone = b->op == CO_OP_FIND && (captured || cuda_map_is_advised(gpu_of(context), &b->view));
     if (!*alone || captured || a->turn[w]++ % 2)
         return COHORT_OK;
     struct map_sample sample = sample_of(gpu_of(context)->tuning, b, 0);
