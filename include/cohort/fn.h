@@ -148,9 +148,15 @@ static inline cohort_fn cohort_fn_ids32(const uint32_t *ids)
                                         " key, const void *state) { (void)state; " #__VA_ARGS__ " }";
 
 /* b carries the width of the key that the text was written for. */
-#define COHORT_FN(NAME, STATE, STATE_BYTES)                                                         \
-    ((cohort_fn){sizeof(cohort_fn), COHORT_FN_USER, 0, 0, NAME##_key_bytes, (STATE), (STATE_BYTES), \
-                 NAME##_host, #NAME, NAME##_source})
+static inline cohort_fn cohort_fn_user(cohort_fn_host host, const char *name, const char *source,
+                                       uint64_t key_bytes, const void *state, uint64_t state_bytes)
+{
+    cohort_fn f = {sizeof(cohort_fn), COHORT_FN_USER, 0,    0,     key_bytes, state,
+                   state_bytes,       host,           name, source};
+    return f;
+}
+#define COHORT_FN(NAME, STATE, STATE_BYTES) \
+    cohort_fn_user(NAME##_host, #NAME, NAME##_source, NAME##_key_bytes, (STATE), (STATE_BYTES))
 
 #ifdef __cplusplus
 }

@@ -76,7 +76,7 @@ int main()
 END
 initialisers="the headers and their initialisers are C++ too"
 if command -v c++ >/dev/null; then
-    report "$initialisers" "$(attempt c++ -std=c++11 -Wall -Wextra -Werror -I "$prefix/include" -fsyntax-only \
+    report "$initialisers" "$(attempt c++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -I "$prefix/include" -fsyntax-only \
         "$scratch/initialisers.cpp")"
 else
     skip "$initialisers" "no C++ compiler"
