@@ -59,7 +59,10 @@ static int wants_help(int argc, char **argv)
 
 static int print(const char *text)
 {
-    return fputs(text, stdout) < 0 || fflush(stdout) ? CLI_FAILED : CLI_OK;
+    if (fputs(text, stdout) >= 0 && !fflush(stdout))
+        return CLI_OK;
+    fputs("cohort: cannot write to standard output\n", stderr);
+    return CLI_FAILED;
 }
 
 int main(int argc, char **argv)
@@ -72,8 +75,9 @@ int main(int argc, char **argv)
     if (is_help(argv[1]) || (!strcmp(argv[1], "help") && argc == 2))
         return print(help);
     if (!strcmp(argv[1], "--version")) {
-        printf("cohort %s\n", cohort_version());
-        return fflush(stdout) ? CLI_FAILED : CLI_OK;
+        char version[64];
+        snprintf(version, sizeof version, "cohort %s\n", cohort_version());
+        return print(version);
     }
     int asks = !strcmp(argv[1], "help");
     const struct command *command = command_find(argv[1 + asks]);

@@ -237,6 +237,11 @@ judge "--out replaces a file and keeps its mode" test "$(stat -c %a out.tsv)" = 
 if [ -e /dev/full ]; then
     count --kmer 11 b.fa >/dev/full 2>said
     judge "a full disk: exit status 1" test $? -eq 1 -a "$(wc -l <said)" -eq 1
+    for what in --help --version 'count --help'; do
+        # shellcheck disable=SC2086
+        "$cohort" $what >/dev/full 2>said
+        judge "cohort $what to a full disk: exit status 1" test $? -eq 1 -a "$(wc -l <said)" -eq 1
+    done
 fi
 count --kmer 11 b.fa 2>said >/dev/null
 judge "no progress bar without a terminal" test ! -s said
