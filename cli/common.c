@@ -40,13 +40,12 @@ int context_open(cohort_context **out, const char *device, uint64_t threads, con
     cohort_status status = cohort_context_create(out, &options);
     if (status == COHORT_OK)
         return CLI_OK;
-    const char *environment = getenv("COHORT_DEVICE");
     int bad = status == COHORT_NO_DEVICE || status == COHORT_RANGE;
-    if (!device && environment)
-        return fault_set(fault, bad ? CLI_BAD_INPUT : CLI_FAILED, "COHORT_DEVICE=%s: %s", environment,
-                         cohort_message(NULL));
-    return fault_set(fault, bad ? CLI_BAD_INPUT : CLI_FAILED, "--device %s: %s", device ? device : "auto",
-                     cohort_message(NULL));
+    const char *message = cohort_message(NULL);
+    if (strncmp(message, "COHORT_", 7)) /* a variable of the environment, which the message names */
+        return fault_set(fault, bad ? CLI_BAD_INPUT : CLI_FAILED, "--device %s: %s", device ? device : "auto",
+                         message);
+    return fault_set(fault, bad ? CLI_BAD_INPUT : CLI_FAILED, "%s", message);
 }
 
 double seconds_now(void)

@@ -63,7 +63,7 @@ static cohort_status open_backend(cohort_context *context, const cohort_context_
     cohort_status status = strcmp(device, "cpu") ? cuda_backend_open(context, options, device)
                                                  : cpu_backend_open(context, options);
     if (status && named)
-        context_fail(NULL, status, "COHORT_DEVICE is \"%.100s\": %s", named, cohort_message(NULL));
+        context_fail(NULL, status, "COHORT_DEVICE: %s", cohort_message(NULL));
     return status;
 }
 

@@ -317,7 +317,10 @@ refused "no file" 'no FILE given' "$cohort" $c --kmer 5
 refused "standard input twice" 'only once' "$cohort" $c --kmer 5 - -
 refused "a device that is not there" '--device cuda:999' "$cohort" count --device cuda:999 --kmer 5 b.fa
 refused "a device that is none" '--device toaster' "$cohort" count --device toaster --kmer 5 b.fa
-refused "COHORT_DEVICE that is none" 'COHORT_DEVICE=toaster' env COHORT_DEVICE=toaster "$cohort" count --kmer 5 b.fa
+refused "COHORT_DEVICE that is none" '^cohort count: COHORT_DEVICE: device "toaster": a device is' \
+    env COHORT_DEVICE=toaster "$cohort" count --kmer 5 b.fa
+refused "COHORT_CPU that is none" '^cohort count: COHORT_CPU is "toaster"; it must be' \
+    env COHORT_CPU=toaster "$cohort" count --device cpu --kmer 5 b.fa
 refused "no such file" 'none\.fa: cannot open: No such file' "$cohort" $c --kmer 5 b.fa none.fa
 refused "a directory" ' \./: is a directory' "$cohort" $c --kmer 5 ./
 refused "a directory, --u32" ': is a directory' "$cohort" $c --u32 ./
