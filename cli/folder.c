@@ -24,7 +24,7 @@ struct folder {
     const char *argument;
     uint64_t files, kept; /* the first `kept` files stay open */
     unsigned digits;
-    int fd, into; /* of the temporary directory; `into`: files go into one that exists */
+    int fd, into; /* of the temporary directory; `into`: the one that is wanted exists */
     int *fds;     /* of the files that stay open */
     char path[PATH_MAX];
     char temporary[PATH_MAX + 32];
@@ -89,10 +89,30 @@ static int check_place(folder *folder, int force, fault *fault)
         return errno == ENOENT ? CLI_OK : failed(folder, "", fault);
     if (!S_ISDIR(about.st_mode))
         return fault_set(fault, CLI_BAD_INPUT, "%s %s: is no directory", folder->argument, folder->path);
-    folder->into = !is_empty(folder->path);
-    if (folder->into && !force)
+    folder->into = 1;
+    if (!force && !is_empty(folder->path))
         return fault_set(fault, CLI_BAD_INPUT, "%s %s: is not empty; --force replaces files in it",
                          folder->argument, folder->path);
+    return CLI_OK;
+}
+
+/* What is there under the names of the files must be such as can be replaced. */
+static int check_files(const folder *folder, const numbers *in, fault *fault)
+{
+    char path[PATH_MAX + DIGITS_MOST + 2];
+    struct stat about;
+    size_t length = (size_t)snprintf(path, sizeof path, "%s/", folder->path);
+    for (uint64_t i = 0; folder->into && i < folder->files; i++) {
+        name_of(path + length, i, folder->digits);
+        if (stat(path, &about))
+            continue;
+        if (S_ISDIR(about.st_mode)) {
+            errno = EISDIR;
+            return failed(folder, path + length, fault);
+        }
+        if (numbers_differ(in, path, folder->argument, fault))
+            return fault->status;
+    }
     return CLI_OK;
 }
 
@@ -112,8 +132,8 @@ static int make_temporary(folder *folder, fault *fault)
 {
     for (unsigned attempt = 0; attempt < 100; attempt++) {
         unfinished.live = 0;
-        snprintf(folder->temporary, sizeof folder->temporary, "%s.%ld-%u.tmp", folder->path, (long)getpid(),
-                 attempt);
+        snprintf(folder->temporary, sizeof folder->temporary, "%s%s.%ld-%u.tmp", folder->path,
+                 folder->into ? "/cohort" : "", (long)getpid(), attempt);
         unfinished.files = 0;
         unfinished.path = folder->temporary;
         if (!mkdir(folder->temporary, 0777)) {
@@ -166,7 +186,8 @@ static int make_files(folder *folder, fault *fault)
     return CLI_OK;
 }
 
-int folder_open(folder **out, const char *path, const char *argument, uint64_t files, int force, fault *fault)
+int folder_open(folder **out, const char *path, const char *argument, uint64_t files, int force,
+                const numbers *in, fault *fault)
 {
     size_t length = strlen(path);
     *out = NULL;
@@ -186,6 +207,8 @@ int folder_open(folder **out, const char *path, const char *argument, uint64_t f
         folder->digits++;
     outputs_also_remove(remove_unfinished);
     int status = check_place(folder, force, fault);
+    if (!status)
+        status = check_files(folder, in, fault);
     if (!status)
         status = make_temporary(folder, fault);
     if (!status) {
@@ -229,6 +252,7 @@ static int move_files(const folder *folder, fault *fault)
     int status = CLI_OK, into = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (into < 0)
         return failed(folder, "", fault);
+    outputs_ignore_signals();
     for (uint64_t i = 0; i < folder->files && !status; i++) {
         name_of(name, i, folder->digits);
         if (renameat(folder->fd, name, into, name))

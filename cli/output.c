@@ -247,9 +247,16 @@ void outputs_also_remove(void (*remove)(void))
     also_remove = remove;
 }
 
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+
+void outputs_ignore_signals(void)
+{
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+        signal(signals[i], SIG_IGN);
+}
+
 void outputs_guard_signals(void)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
         struct sigaction action, old;
         memset(&action, 0, sizeof action);

@@ -30,6 +30,9 @@ void outputs_discard(void);
  * 128 + signal. */
 void outputs_guard_signals(void);
 
+/* From now on they do nothing: what is left to do is short, and would be half done. */
+void outputs_ignore_signals(void);
+
 /* What else is to be removed then; it may call only what a signal handler may. */
 void outputs_also_remove(void (*remove)(void));
 

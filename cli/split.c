@@ -214,7 +214,7 @@ int split_main(int argc, char **argv, fault *fault)
         status = rooms_take(&job, fault);
     outputs_guard_signals();
     if (!status)
-        status = folder_open(&job.folder, job.out_path, "OUT.d", job.buckets, job.force, fault);
+        status = folder_open(&job.folder, job.out_path, "OUT.d", job.buckets, job.force, &job.in, fault);
     if (!status)
         status = work(&job, fault);
     progress_clear();

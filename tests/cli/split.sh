@@ -61,7 +61,13 @@ echo other >splitting/empty.d/other
 echo wrong >splitting/empty.d/1
 "$cohort" split --u64 --device "$device" --buckets 3 --by mod --force numbers splitting/empty.d
 judge "split --force replaces its files and lets others be" \
-    test "$(cmp one splitting/empty.d/1)" = '' -a "$(ls splitting/empty.d | tr '\n' ' ')" = '0 1 2 other '
+    test "$(cmp one splitting/empty.d/1)" = '' -a "$(ls -A splitting/empty.d | tr '\n' ' ')" = '0 1 2 other '
+rm -rf splitting && mkdir -p splitting/here
+chmod 750 splitting/here
+(cd splitting/here && "$cohort" split --u64 --device "$device" --buckets 3 --by mod ../../numbers .)
+judge "split into the folder that one is in, which stays what it is" \
+    test "$(ls -A splitting/here splitting | tr '\n' ' ')" = 'splitting: here  splitting/here: 0 1 2 ' -a \
+    "$(stat -c %a splitting/here)" = 750
 rm -rf splitting && mkdir splitting
 (ulimit -f 20 && "$cohort" split --u64 --device "$device" --buckets 3 --by mod numbers splitting/out.d 2>split.said)
 judge "split to a disk that is full half way: exit status 1, nothing left" test $? -eq 1 -a -z "$(ls -A splitting)"
@@ -90,6 +96,12 @@ s="split --device $device --u32"
 mkdir full.d
 echo other >full.d/other
 refused "split into a directory that is not empty" 'OUT\.d full\.d: is not empty; --force' "$cohort" $s --buckets 2 --by mod saved full.d
+mkdir -p own.d blocked.d/1
+cp saved own.d/1
+cp saved blocked.d/0
+refused "split over the file itself" 'OUT\.d own\.d/1: is also read' "$cohort" $s --buckets 2 --by mod --force own.d/1 own.d
+refused "split over a directory" 'OUT\.d blocked\.d/1: cannot write: Is a directory' "$cohort" $s --buckets 2 --by mod --force saved blocked.d
+judge "which leaves the other files alone" cmp saved blocked.d/0
 refused "split into a file" 'OUT\.d saved: is no directory' "$cohort" $s --buckets 2 --by mod saved saved
 refused "split into no directory" 'OUT\.d none/out\.d: cannot write: No such file' "$cohort" $s --buckets 2 --by mod saved none/out.d
 refused "split without buckets" '--buckets M must be given' "$cohort" $s --by mod saved out.d
