@@ -69,7 +69,7 @@ typedef struct bench_options {
         {"--against", ARG_TEXTS, &(o).against, 0, 0, 0}, {"--quick", ARG_FLAG, &(o).quick, 0, 0, 0},   \
         {"--runs", ARG_NUMBER, &(o).runs, 1, BENCH_RUNS_MOST, 0},                                      \
     {                                                                                                  \
-        "--table-bytes", ARG_SIZE, &(o).table_bytes, 4096, UINT64_MAX, 0                               \
+        "--table-bytes", ARG_SIZE, &(o).table_bytes, 65536, UINT64_MAX, 0                              \
     }
 
 typedef struct bench {

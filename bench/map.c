@@ -153,6 +153,9 @@ int bench_map_main(int argc, char **argv, fault *fault)
         status = bench_begin(&b, &o.common, 1, fault);
     if (!status)
         status = measure(&plan, &o, fault);
+    if (!status && o.only && !b.rows.count)
+        status =
+            fault_set(fault, CLI_BAD_INPUT, "--only %s: no row of these experiments has such a name", o.only);
     if (!status)
         status = bench_end(&b, fault);
     bench_close(&b);

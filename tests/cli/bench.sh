@@ -54,6 +54,8 @@ judge "multimap: 10,000 values a key" grep -qE '^multimap retrieve .* 10000 ' pr
 drawing "all experiments drawn" all.svg
 bench map $tiny --n 2000 --load 0.5 --width 32/32 --only 'map find,erase' --peers none --experiment operations >printed
 judge "--only" test "$(grep -cE '^map (find|erase) ' printed)" -eq 4 -a "$(grep -c '^map ' printed)" -eq 4
+bench map $tiny --n 2000 --load 0.5 --width 32/32 --only spin --peers none --experiment operations --json only.json >printed 2>said
+judge "--only of no row: exit status 2, no file" test $? -eq 2 -a ! -e only.json -a -n "$(grep -- '--only spin: no row' said)"
 bench map $tiny --n 2000 --load 0.5 --width 32/32 --experiment operations --peers none --json - >printed
 valid "--json - prints JSON and nothing else" printed
 for n in 1 2; do
@@ -71,6 +73,7 @@ refused "--n 0" '--n 0: must be a number from 1' "$cohort" bench map --n 0
 refused "--n of two things" '--n many: must be' "$cohort" bench map --n 1000,many
 refused "--n too large for its width" '--n 3000000000: at most 2147483648' "$cohort" bench map $tiny --n 3000000000 \
     --width 32/32 --json -
+refused "--table-bytes 65535" '--table-bytes 65535: must be .* 65536' "$cohort" bench limits --table-bytes 65535
 refused "--load 0" '--load 0: must be' "$cohort" bench map --load 0
 refused "--load 1.5" '--load 1.5: must be' "$cohort" bench map --load 0.5,1.5
 refused "--width 16/16" '--width 16/16: must be' "$cohort" bench map --width 32/32,16/16
