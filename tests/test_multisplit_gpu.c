@@ -196,8 +196,10 @@ static void fetched_split(struct test *t, cohort_fn_kind kind)
     p.pattern = (enum key_pattern)test_below(t, KEY_PATTERNS);
     p.unordered = test_below(t, 3) == 0;
     p.method = p.unordered ? COHORT_SPLIT_RESERVED : COHORT_SPLIT_BLOCK;
-    p.columns = 1;
+    p.columns = (unsigned)test_below(t, 2);
     p.width[0] = 4;
+    p.keys_out = test_below(t, 4) != 0;
+    p.permutation_bytes = p.columns && p.keys_out ? 0 : 4 * (unsigned)test_below(t, 2);
     split_do(t, &p);
 }
 

@@ -71,7 +71,7 @@ unsigned tile_numbers(struct split_step *step, struct arena *arena);
 unsigned tile_kind(const struct pass *p);
 
 /* Do pairs of 4 + 4 bytes go in turn by blocks that go on from tile to tile? Not by look-back. */
-int tile_is_fetched(const struct gpu *g, unsigned buckets, uint64_t n);
+int tile_is_fetched(const struct gpu *g, unsigned kind, unsigned buckets, uint64_t n);
 
 /* The instance of the kernel `what`, so many blocks of it. */
 cohort_status tile_launch(cohort_context *context, const struct pass *p, const char *what, uint64_t tiles);

@@ -148,7 +148,7 @@ static void plan_table(cohort_context *context, struct pass *p, struct arena *ar
     p->cleared = arena->memory ? step->table + kept : NULL;
     if (counts_sum_up(step))
         step->done = take(arena, sizeof *step->done);
-    if (split_is_ticketed(step) || p->tuning->columns == SPLIT_FETCHED)
+    if (split_is_ticketed(step) || p->tuning->columns >= SPLIT_FETCHED)
         step->tickets = take(arena, sizeof *step->tickets);
     if (step->way == SPLIT_BY_LOOK_BACK && p->role == SPLIT_WHOLE)
         step->before = take(arena, step->spans * buckets * (p->tuning->columns == SPLIT_IN_TURN ? 4 : 8));
@@ -175,14 +175,13 @@ unsigned tile_kind(const struct pass *p)
     return step->parts == 2 && step->part[1].bytes == 4 ? SPLIT_TWINS : SPLIT_COLUMNS;
 }
 
-#define FETCHED_BUCKETS 64u /* into more of them pairs are fetched, */
+#define FETCHED_BUCKETS 64u /* into more of them keys, alone or with a payload, are fetched, */
 #define FETCHED_TILES   4u  /* of which a block has so many at least */
 
-int tile_is_fetched(const struct gpu *g, unsigned buckets, uint64_t n)
+int tile_is_fetched(const struct gpu *g, unsigned kind, unsigned buckets, uint64_t n)
 {
-    const struct split_tuning *t =
-        split_tuning_for(g->driver, g->architecture, buckets, 4, SPLIT_FETCHED, 0, 1);
-    return buckets > FETCHED_BUCKETS && t && t->columns == SPLIT_FETCHED &&
+    const struct split_tuning *t = split_tuning_for(g->driver, g->architecture, buckets, 4, kind, 0, 1);
+    return buckets > FETCHED_BUCKETS && t && t->columns == kind &&
            n >= (uint64_t)g->multiprocessors * t->items * t->threads * FETCHED_TILES &&
            split_fetched_end(t->bits, t->items, t->threads) <= g->shared_most;
 }
@@ -191,25 +190,30 @@ int tile_is_fetched(const struct gpu *g, unsigned buckets, uint64_t n)
  * and do not look back. */
 static unsigned kind_of_instance(const struct gpu *g, const struct pass *p)
 {
-    unsigned kind = tile_kind(p);
-    if (kind != SPLIT_TWINS || p->role != SPLIT_WHOLE)
+    const struct split_step *step = &p->step;
+    unsigned kind = tile_kind(p), fetched = kind == SPLIT_ALONE ? SPLIT_FETCHED_ALONE : SPLIT_FETCHED;
+    if (kind == SPLIT_COLUMNS || p->role != SPLIT_WHOLE)
         return kind;
-    if (p->step.way == SPLIT_BY_LOOK_BACK)
-        return p->step.n < g->tuning->sort_short ? SPLIT_IN_TURN : kind;
-    return tile_is_fetched(g, p->step.buckets, p->step.n) ? SPLIT_FETCHED : SPLIT_IN_TURN;
+    if (step->way != SPLIT_BY_LOOK_BACK && tile_is_fetched(g, fetched, step->buckets, step->n))
+        return fetched;
+    return kind == SPLIT_ALONE || (step->way == SPLIT_BY_LOOK_BACK && step->n >= g->tuning->sort_short)
+               ? kind
+               : SPLIT_IN_TURN;
 }
 
-/* Pairs whose numbers the count leaves behind, as bytes: where they are fetched, these are no column. */
+/* Keys, alone or with a payload, whose numbers the count leaves behind, as bytes: where they are fetched, these are no column. */
 static void take_numbers(const struct gpu *g, struct pass *p)
 {
     struct split_step *step = &p->step;
-    if (p->form != SPLIT_FIELD || step->ids_bytes != 1 || step->parts != 3 || step->part[1].bytes != 4 ||
-        step->part[2].bytes != 4 || p->role != SPLIT_WHOLE || step->way == SPLIT_BY_LOOK_BACK ||
-        !tile_is_fetched(g, step->buckets, step->n))
+    unsigned fetched = step->parts == 2 ? SPLIT_FETCHED_ALONE : SPLIT_FETCHED;
+    if (p->form != SPLIT_FIELD || step->ids_bytes != 1 || step->parts < 2 || step->parts > 3 ||
+        step->part[1].bytes != 4 || (step->parts == 3 && step->part[2].bytes != 4) ||
+        p->role != SPLIT_WHOLE || step->way == SPLIT_BY_LOOK_BACK ||
+        !tile_is_fetched(g, fetched, step->buckets, step->n))
         return;
-    step->part[0] = step->part[1];
-    step->part[1] = step->part[2];
-    step->parts = 2;
+    step->parts--;
+    for (co_u32 i = 0; i < step->parts; i++)
+        step->part[i] = step->part[i + 1];
     p->form = SPLIT_LEFT;
 }
 
@@ -246,7 +250,7 @@ static cohort_status tally(cohort_context *context, const struct pass *p)
 cohort_status tile_launch(cohort_context *context, const struct pass *p, const char *what, uint64_t tiles)
 {
     static const char *const forms[] = {"field", "loose", "ranged", "test", "remainder", "searched", "left"};
-    static const char *const kinds[] = {"keys", "columns", "twins", "turns", "fetched"};
+    static const char *const kinds[] = {"keys", "columns", "twins", "turns", "fetched", "fetched_alone"};
     static const char *const roles[] = {"", "_leaves", "_gathers"};
     const struct split_tuning *t = p->tuning;
     unsigned shared = split_layout(t->bits, t->items, t->threads, t->widest).end;
@@ -255,7 +259,7 @@ cohort_status tile_launch(cohort_context *context, const struct pass *p, const c
              t->items, t->threads, forms[p->form], roles[p->role]);
     if (t->columns == SPLIT_IN_TURN)
         shared += split_place_words(t->items) * t->threads * 4;
-    if (t->columns == SPLIT_FETCHED)
+    if (t->columns >= SPLIT_FETCHED)
         shared = split_fetched_end(t->bits, t->items, t->threads);
     if (p->role == SPLIT_LEAVES)
         shared += p->step.runs.buckets * 4;
@@ -266,7 +270,7 @@ cohort_status tile_place(cohort_context *context, const struct pass *p)
 {
     uint64_t tiles = p->step.spans * p->step.tiles, at_work = gpu_of(context)->multiprocessors;
     return tile_launch(context, p, "multisplit",
-                       p->tuning->columns == SPLIT_FETCHED && tiles > at_work ? at_work : tiles);
+                       p->tuning->columns >= SPLIT_FETCHED && tiles > at_work ? at_work : tiles);
 }
 
 static cohort_status clear(cohort_context *context, const struct pass *p)

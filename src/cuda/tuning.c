@@ -108,11 +108,12 @@ static const struct split_tuning splits[] = {
     {"cuda", 80, 32, 8, 2, 6, 16, 384, 24, 0},   {"cuda", 80, 64, 8, 2, 6, 20, 512, 16, 1},
     {"cuda", 80, 192, 4, 3, 8, 24, 512, 16, 0},  {"cuda", 80, 256, 4, 3, 8, 26, 512, 0, 0},
     {"cuda", 80, 256, 4, 3, 8, 24, 512, 16, 0},  {"cuda", 80, 256, 8, 2, 8, 27, 384, 24, 0},
-    {"cuda", 90, 256, 4, 4, 8, 32, 768, 48, 0},  {"cuda", 80, 256, 4, 1, 8, 18, 320, 24, 0},
-    {"cuda", 80, 256, 8, 1, 8, 14, 320, 24, 0},  {"cuda", 80, 2048, 4, 1, 11, 17, 320, 8, 0},
-    {"cuda", 80, 2048, 8, 1, 11, 14, 256, 8, 0}, {"sim", 0, 4, 4, 0, 2, 4, 64, 2, 0},
-    {"sim", 0, 32, 4, 0, 5, 4, 64, 2, 1},        {"sim", 0, 32, 8, 2, 8, 3, 64, 2, 1},
-    {"sim", 0, 256, 4, 3, 8, 5, 64, 2, 0},       {"sim", 90, 256, 4, 4, 8, 5, 64, 2, 0},
+    {"cuda", 90, 256, 4, 4, 8, 32, 768, 48, 0},  {"cuda", 90, 256, 4, 5, 8, 32, 768, 48, 0},
+    {"cuda", 80, 256, 4, 1, 8, 18, 320, 24, 0},  {"cuda", 80, 256, 8, 1, 8, 14, 320, 24, 0},
+    {"cuda", 80, 2048, 4, 1, 11, 17, 320, 8, 0}, {"cuda", 80, 2048, 8, 1, 11, 14, 256, 8, 0},
+    {"sim", 0, 4, 4, 0, 2, 4, 64, 2, 0},         {"sim", 0, 32, 4, 0, 5, 4, 64, 2, 1},
+    {"sim", 0, 32, 8, 2, 8, 3, 64, 2, 1},        {"sim", 0, 256, 4, 3, 8, 5, 64, 2, 0},
+    {"sim", 90, 256, 4, 4, 8, 5, 64, 2, 0},      {"sim", 90, 256, 4, 5, 8, 5, 64, 2, 0},
     {"sim", 0, 256, 8, 2, 8, 3, 64, 2, 1},       {"sim", 0, 2048, 8, 2, 11, 3, 64, 2, 0},
     {"sim", 0, 256, 4, 1, 8, 3, 64, 2, 0},       {"sim", 0, 256, 8, 1, 8, 3, 64, 2, 0},
     {"sim", 0, 2048, 4, 1, 11, 3, 64, 2, 0},     {"sim", 0, 2048, 8, 1, 11, 3, 64, 2, 0},
@@ -124,7 +125,9 @@ static int is_for(const struct split_tuning *t, const struct cuda_driver *driver
     return strcmp(t->driver, driver->name) == 0 && t->architecture <= architecture && t->buckets >= buckets &&
            t->widest >= widest &&
            (t->columns == kind || t->columns == SPLIT_COLUMNS ||
-            (kind >= SPLIT_IN_TURN && t->columns >= SPLIT_TWINS && t->columns <= kind));
+            (kind == SPLIT_FETCHED_ALONE && t->columns == SPLIT_ALONE) ||
+            ((kind == SPLIT_IN_TURN || kind == SPLIT_FETCHED) && t->columns >= SPLIT_TWINS &&
+             t->columns <= kind));
 }
 
 const struct split_tuning *split_tuning_for(const struct cuda_driver *driver, unsigned architecture,

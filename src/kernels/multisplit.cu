@@ -367,7 +367,7 @@ CO_INLINE void split_place(const struct split_step *s, co_u8 *memory, struct spl
     co_u64 n = split_entries(s);
     if (shape.role != SPLIT_LEAVES && co_block() == 0)
         split_outcome(s);
-    if (shape.columns == SPLIT_FETCHED) {
+    if (shape.columns >= SPLIT_FETCHED) {
         split_fetched(s, &r, n, shape);
         return;
     }
@@ -409,11 +409,11 @@ CO_INLINE void split_place(const struct split_step *s, co_u8 *memory, struct spl
     SPLIT_PLACE(turns, 3, 4, bits, items, threads, blocks, field, SPLIT_FIELD)   \
     SPLIT_PLACE(turns, 3, 4, bits, items, threads, blocks, ranged, SPLIT_RANGED) \
     SPLIT_PLACE(turns, 3, 4, bits, items, threads, blocks, remainder, SPLIT_REMAINDER)
-#define SPLIT_FETCHES(bits, items, threads, blocks)                                      \
-    SPLIT_PLACE(fetched, 4, 4, bits, items, threads, blocks, field, SPLIT_FIELD)         \
-    SPLIT_PLACE(fetched, 4, 4, bits, items, threads, blocks, ranged, SPLIT_RANGED)       \
-    SPLIT_PLACE(fetched, 4, 4, bits, items, threads, blocks, remainder, SPLIT_REMAINDER) \
-    SPLIT_PLACE(fetched, 4, 4, bits, items, threads, blocks, left, SPLIT_LEFT)
+#define SPLIT_FETCHES(what, more, bits, items, threads, blocks)                          \
+    SPLIT_PLACE(what, more, 4, bits, items, threads, blocks, field, SPLIT_FIELD)         \
+    SPLIT_PLACE(what, more, 4, bits, items, threads, blocks, ranged, SPLIT_RANGED)       \
+    SPLIT_PLACE(what, more, 4, bits, items, threads, blocks, remainder, SPLIT_REMAINDER) \
+    SPLIT_PLACE(what, more, 4, bits, items, threads, blocks, left, SPLIT_LEFT)
 #define SPLIT_NARROW(bits, items, threads, blocks)                                 \
     SPLIT_PLACE(columns, 1, 4, bits, items, threads, blocks, field, SPLIT_FIELD)   \
     SPLIT_PLACE(columns, 1, 4, bits, items, threads, blocks, ranged, SPLIT_RANGED) \
@@ -431,7 +431,8 @@ SPLIT_TWO(keys, 0, 4, 5, 4, 64, 1)
 SPLIT_PAIRS(8, 3, 64, 1)
 SPLIT_TWO(twins, 2, 8, 8, 3, 64, 1)
 SPLIT_TURNS(8, 5, 64, 1)
-SPLIT_FETCHES(8, 5, 64, 1)
+SPLIT_FETCHES(fetched, 4, 8, 5, 64, 1)
+SPLIT_FETCHES(fetched_alone, 5, 8, 5, 64, 1)
 SPLIT_PLACE(twins, 2, 8, 8, 3, 64, 1, test, SPLIT_TEST)
 SPLIT_PLACE(twins, 2, 8, 11, 3, 64, 1, field, SPLIT_FIELD)
 SPLIT_NARROW(8, 3, 64, 1)
@@ -454,7 +455,8 @@ SPLIT_TWO(twins, 2, 8, 6, 20, 512, 2)
 SPLIT_PAIRS(8, 27, 384, 2)
 SPLIT_TURNS(8, 24, 512, 2)
 SPLIT_TURNS(8, 26, 512, 2)
-SPLIT_FETCHES(8, 32, 768, 1)
+SPLIT_FETCHES(fetched, 4, 8, 32, 768, 1)
+SPLIT_FETCHES(fetched_alone, 5, 8, 32, 768, 1)
 SPLIT_NARROW(8, 18, 320, 2)
 SPLIT_PLACE(columns, 1, 4, 8, 18, 320, 2, test, SPLIT_TEST)
 SPLIT_PLACE(columns, 1, 4, 11, 17, 320, 2, field, SPLIT_FIELD)

@@ -1,11 +1,14 @@
-/* split_fetched.h: pairs of 4 + 4 bytes into more than 64 buckets, so many that every multiprocessor has many tiles: as split_pairs.h, by
- * one large block a multiprocessor, that goes on from tile to tile. Each column has room of its own in shared memory. It is fetched there
- * whole by the copy engine (co_bulk_ask), put in order where it is, by way of registers, and written:
+/* split_fetched.h: keys of 4 bytes, alone or with a payload of 4, into more than 64 buckets, so many that every multiprocessor has many
+ * tiles: as split_tile.h and split_pairs.h, by one large block a multiprocessor, that goes on from tile to tile. Each column has room of its
+ * own in shared memory. It is fetched there whole by the copy engine (co_bulk_ask), put in order where it is, by way of registers, and
+ * written:
  *
  *   keys      are asked for when the keys before are written; then they are in registers while their places are found
  *   payload   is asked for when the payload before is written, and is on its way while keys are ranked and written
  *   numbers   of buckets, where the launch before has left them behind (SPLIT_LEFT), are asked for with the keys, to where counters are.
  *             Others are found from the keys when these are counted; what takes more than two instructions is then kept in registers
+ *
+ * Keys alone come to the second room, and are put in order in the first: so the next tile's are asked for as soon as these are in registers.
  *
  * So nobody waits for loads, which would queue behind stores, and tiles are as long as shared memory is large: long runs.
  *
@@ -22,10 +25,10 @@
 #include "kernels/runs_write.h"
 #include "kernels/split_pairs.h"
 
-/* A column of a block: where it comes to, and how many copies have been waited for. */
+/* A column of a block: where it comes to, where it is put in order, and how many copies have been waited for. */
 struct split_fetch {
     const struct split_part *part;
-    co_u32 *stage;
+    co_u32 *comes, *stage;
     co_u64 *arrived;
     co_u32 turn;
 };
@@ -34,10 +37,11 @@ CO_INLINE struct split_fetch split_fetch_of(const struct split_step *s, co_u8 *m
                                             struct split_shape shape)
 {
     struct split_layout l = split_layout(shape.bits, shape.items, shape.threads, shape.widest);
-    co_u32 bytes = shape.items * shape.threads * 4;
+    co_u32 bytes = shape.items * shape.threads * 4, is_alone = shape.columns == SPLIT_FETCHED_ALONE;
     struct split_fetch f;
     f.part = s->part + column;
     f.stage = (co_u32 *)(void *)(memory + (column ? split_second(l) : 0));
+    f.comes = is_alone ? (co_u32 *)(void *)(memory + split_second(l)) : f.stage;
     f.arrived = (co_u64 *)(void *)(memory + split_second(l) + bytes) + column;
     f.turn = 0;
     return f;
@@ -55,7 +59,7 @@ CO_INLINE void split_ask(const struct split_fetch *f, co_u64 n, co_u32 tile, str
 {
     const co_u32 size = shape.items * shape.threads;
     if (co_thread() == 0 && split_is_fetched(f, n, tile, shape))
-        co_bulk_ask(f->arrived, f->stage, (const co_u32 *)f->part->in + (co_u64)tile * size, size * 4);
+        co_bulk_ask(f->arrived, f->comes, (const co_u32 *)f->part->in + (co_u64)tile * size, size * 4);
 }
 
 CO_INLINE void split_receive(const struct split_step *s, const struct split_room *r, struct split_fetch *f,
@@ -65,11 +69,11 @@ CO_INLINE void split_receive(const struct split_step *s, const struct split_room
     if (split_is_fetched(f, n, r->tile, shape)) {
         co_bulk_wait(f->arrived, f->turn++);
         CO_EACH_ITEM (j, shape.items)
-            v[j] = co_read32(f->stage + split_mine(shape) + j * 32);
-    } else if (f->part == s->part) {
-        split_pairs_load(r, f->part->in, first, (co_u32)s->last_key, v, shape);
+            v[j] = co_read32(f->comes + split_mine(shape) + j * 32);
+    } else if (f->part->in) {
+        split_pairs_load(r, f->part->in, first, f->part == s->part ? (co_u32)s->last_key : 0, v, shape);
     } else {
-        split_pairs_load_payload(s, r, first, v, shape);
+        split_pairs_indices(first, v, shape);
     }
 }
 
@@ -77,7 +81,7 @@ CO_INLINE void split_receive(const struct split_step *s, const struct split_room
 CO_INLINE struct split_fetch split_fetch_numbers(const struct split_room *r,
                                                  const struct split_fetch *payload)
 {
-    struct split_fetch f = {0, r->all, payload->arrived + 1, 0};
+    struct split_fetch f = {0, r->all, 0, payload->arrived + 1, 0};
     return f;
 }
 
@@ -91,7 +95,7 @@ CO_INLINE void split_ask_numbers(const struct split_step *s, const struct split_
 {
     const co_u32 size = shape.items * shape.threads;
     if (co_thread() == 0 && split_is_left(n, tile, shape))
-        co_bulk_ask(f->arrived, f->stage, (const co_u8 *)s->ids_out + (co_u64)tile * size, size);
+        co_bulk_ask(f->arrived, f->comes, (const co_u8 *)s->ids_out + (co_u64)tile * size, size);
 }
 
 CO_INLINE void split_receive_numbers(const struct split_step *s, const struct split_room *r,
@@ -103,6 +107,8 @@ CO_INLINE void split_receive_numbers(const struct split_step *s, const struct sp
     if (shape.form != SPLIT_LEFT)
         return;
     int is_whole = split_is_left(n, r->tile, shape);
+    if (shape.columns == SPLIT_FETCHED_ALONE)
+        co_block_sync(); /* for the block has not met since they were asked for */
     if (is_whole)
         co_bulk_wait(f->arrived, f->turn++);
     split_meet(r);
@@ -199,10 +205,40 @@ CO_INLINE void split_arrange_fetched(const struct split_fetch *f, const co_u32 *
 
 /* ---- a block ----------------------------------------------------------------------------------------------------------- */
 
-/* One tile; the number of the block's next. */
-CO_INLINE co_u32 split_fetched_tile(const struct split_step *s, struct split_room *r,
-                                    struct split_fetch *keys, struct split_fetch *payload,
-                                    struct split_fetch *numbers, co_u64 n, struct split_shape shape)
+/* One tile of keys alone; the number of the block's next. */
+CO_INLINE co_u32 split_fetched_alone(const struct split_step *s, struct split_room *r,
+                                     struct split_fetch *keys, struct split_fetch *numbers, co_u64 n,
+                                     struct split_shape shape)
+{
+    const co_u32 size = shape.items * shape.threads;
+    co_u64 left = n - (co_u64)r->tile * size;
+    co_u32 kept[SPLIT_KEPT_WORDS];
+    struct split_values v;
+    r->count = left < size ? (co_u32)left : size;
+    if (co_thread() == 0)
+        co_write32(r->ticket, look_back_ticket(s->tickets));
+    split_foresee(s, r, shape);
+    split_receive(s, r, keys, n, v.low, shape);
+    split_receive_numbers(s, r, numbers, n, kept, shape);
+    split_count_tile(s, r, &v, kept, shape);
+    co_bulk_leave();
+    split_scan(s, r, shape);
+    co_u32 next = co_read32(r->ticket);
+    split_ask(keys, n, next, shape);
+    split_learn_runs(s, r, shape);
+    co_warp_sync(CO_FULL_WARP); /* those that waited and the others of their warp */
+    split_rank(s, r, &v, kept, 0, shape);
+    co_bulk_leave();
+    co_block_sync();
+    split_ask_numbers(s, numbers, n, next, shape);
+    split_write_runs(s, r, keys, shape);
+    return next;
+}
+
+/* One tile of pairs; the number of the block's next. */
+CO_INLINE co_u32 split_fetched_pairs(const struct split_step *s, struct split_room *r,
+                                     struct split_fetch *keys, struct split_fetch *payload,
+                                     struct split_fetch *numbers, co_u64 n, struct split_shape shape)
 {
     const co_u32 size = shape.items * shape.threads;
     co_u64 left = n - (co_u64)r->tile * size;
@@ -258,7 +294,9 @@ CO_INLINE void split_fetched(const struct split_step *s, struct split_room *r, c
     split_ask_numbers(s, &numbers, n, r->tile, shape);
     co_block_sync();
     while (r->tile < stop)
-        r->tile = split_fetched_tile(s, r, &keys, &payload, &numbers, n, shape);
+        r->tile = shape.columns == SPLIT_FETCHED_ALONE
+                      ? split_fetched_alone(s, r, &keys, &numbers, n, shape)
+                      : split_fetched_pairs(s, r, &keys, &payload, &numbers, n, shape);
 }
 
 #endif

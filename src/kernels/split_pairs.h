@@ -39,14 +39,20 @@ CO_INLINE void split_pairs_load(const struct split_room *r, const void *in, co_u
     }
 }
 
+/* Places in the input, as a payload that is not read from anywhere. */
+CO_INLINE void split_pairs_indices(co_u64 first, co_u32 *v, struct split_shape shape)
+{
+    CO_EACH_ITEM (j, shape.items)
+        v[j] = (co_u32)first + split_mine(shape) + j * 32;
+}
+
 CO_INLINE void split_pairs_load_payload(const struct split_step *s, const struct split_room *r, co_u64 first,
                                         co_u32 *v, struct split_shape shape)
 {
     if (s->part[1].in)
         split_pairs_load(r, s->part[1].in, first, 0, v, shape);
     else
-        CO_EACH_ITEM (j, shape.items)
-            v[j] = (co_u32)first + split_mine(shape) + j * 32;
+        split_pairs_indices(first, v, shape);
 }
 
 CO_INLINE void split_pairs_write_keys(const struct split_step *s, const struct split_room *r,

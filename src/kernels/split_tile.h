@@ -52,10 +52,10 @@ CO_INLINE void split_count_half(const struct split_room *r, co_u32 b)
 }
 
 /* Numbers that take more than two instructions are found once, and kept from the count to the rank, where a lane has registers for that:
- * of up to 4 buckets 16 a word, of fetched pairs 4. The bits of each; 0: they are found again. */
+ * of up to 4 buckets 16 a word, of what is fetched 4. The bits of each; 0: they are found again. */
 CO_INLINE co_u32 split_keeps(struct split_shape shape)
 {
-    return shape.form == SPLIT_FIELD ? 0 : shape.columns == SPLIT_FETCHED ? 8 : shape.bits == 2 ? 2 : 0;
+    return shape.form == SPLIT_FIELD ? 0 : shape.columns >= SPLIT_FETCHED ? 8 : shape.bits == 2 ? 2 : 0;
 }
 
 CO_INLINE void split_keep(co_u32 *kept, co_u32 j, co_u32 b, struct split_shape shape)
@@ -151,7 +151,7 @@ CO_INLINE co_u32 *split_told(const struct split_step *s, const struct split_room
 CO_INLINE void split_scan_word(const struct split_room *r, co_u32 word, co_u32 next, struct split_shape shape)
 {
     co_u32 low = 0, place = next;
-    if (shape.columns == SPLIT_FETCHED)
+    if (shape.columns >= SPLIT_FETCHED)
         co_write32(r->begins + word, next);
     if (split_halves(shape)) {
         CO_EACH_ITEM (w, shape.threads / 32)

@@ -32,8 +32,15 @@
 
 /* What instances of the place kernel are for: one column, of the widest's bytes; any; two of 4 bytes, which go through a tile
  * together as words of 8; or two of 4 bytes, in turn (kernels/split_pairs.h), where words of look-back may be short; or the same by blocks that
- * go on from tile to tile (kernels/split_fetched.h). */
-enum { SPLIT_ALONE = 0, SPLIT_COLUMNS = 1, SPLIT_TWINS = 2, SPLIT_IN_TURN = 3, SPLIT_FETCHED = 4 };
+ * go on from tile to tile (kernels/split_fetched.h); or one column by such blocks. */
+enum {
+    SPLIT_ALONE = 0,
+    SPLIT_COLUMNS = 1,
+    SPLIT_TWINS = 2,
+    SPLIT_IN_TURN = 3,
+    SPLIT_FETCHED = 4,
+    SPLIT_FETCHED_ALONE = 5
+};
 
 /* How a tile knows where its entries go. */
 enum {
@@ -57,7 +64,7 @@ enum { SPLIT_WHOLE = 0, SPLIT_LEAVES = 1, SPLIT_GATHERS = 2 };
  *   TEST     id = (key & keep) - low <= high
  *   SEARCHED id = how many of `ids` splitters are <= key, of 4-byte keys; only of splits in one launch, up to 64 buckets
  * All other functions leave ids behind when entries are counted:
- *   LEFT     id = such a byte, of pairs that are fetched; elsewhere ids are a column, and the number a FIELD of it */
+ *   LEFT     id = such a byte, of what is fetched; elsewhere ids are a column, and the number a FIELD of it */
 enum {
     SPLIT_FIELD = 0,
     SPLIT_LOOSE = 1,
@@ -241,8 +248,8 @@ CO_INLINE co_u32 split_place_words(co_u32 items)
     return (items + 1) / 2;
 }
 
-/* FETCHED: where words of 16 bytes of runs are, in place of starts; then the second column's entries; and behind them what says that a
- * column has come, three words: of keys, payload, and numbers that were left behind. */
+/* FETCHED: where words of 16 bytes of runs are, in place of starts; then the second column's entries, or where those of one alone come to;
+ * and behind them what says that a column has come, three words: of keys, payload, and numbers that were left behind. */
 CO_INLINE co_u32 split_runs_begin(struct split_layout l)
 {
     return (l.starts + 15) / 16 * 16;
