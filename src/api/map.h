@@ -13,6 +13,7 @@ struct cohort_map {
     int fresh;     /* nothing has been put in since the table was made or cleared */
     int viewed;    /* a kernel of the caller's may put something in at any time */
     uint64_t most; /* slots that are taken, at most, if it is not viewed */
+    int all; /* a batch of which not all goes in is of no use: without memory to grow the call ends at once */
 };
 
 /* Slots that hold `pairs` pairs, one at least, at the map's greatest load; 0 if that is beyond 64 bits. */

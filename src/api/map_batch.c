@@ -228,7 +228,7 @@ static void add_counts(struct call *c, const struct map_counts *part)
 /* Growth that fails for want of memory ends growth, not the call: what fits still goes in, and the rest is named. */
 static cohort_status deny(struct call *c, cohort_status s)
 {
-    if (s != COHORT_NO_MEMORY)
+    if (s != COHORT_NO_MEMORY || c->map->all)
         return s;
     c->grows = 0;
     c->denied = 1;
@@ -302,7 +302,7 @@ static cohort_status do_waiting(struct call *c)
             break;
         struct map_batch b = map_next_part(c, left, most);
         s = do_part(c, &b);
-        if (s == COHORT_NO_MEMORY)
+        if (s == COHORT_NO_MEMORY && !c->map->all)
             return goes_backward(c) ? name_failed(c, 0, left) : name_failed(c, c->batch.n - left, c->batch.n);
         left -= b.n;
         c->last = b.n;

@@ -106,6 +106,8 @@ static cohort_status build_index(cohort_multimap *m, int parts, const struct pai
     options.seed = m->options.seed;
     options.max_load = m->options.max_load;
     cohort_status status = cohort_map_create(m->context, &options, &m->index);
+    if (!status)
+        m->index->all = 1;
     for (int i = 0; i < parts && !status; i++) {
         cohort_batch batch = COHORT_BATCH_INIT;
         batch.where = pairs[i].where;
