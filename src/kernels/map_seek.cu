@@ -2,12 +2,16 @@
  *
  * One by one, a key costs a read of a 32-byte sector somewhere in the table for each bucket of its walk, and in a well filled table
  * the walks of absent keys are long. Here keys come in order of their page, each with its index in the batch (a multisplit saw to
- * that), and a block reads a page of 64 KiB in one stream and keeps a tag of each slot in shared memory: a few bits made of the slot's
- * key, 0 if it is empty. A walk goes along the tags of its buckets, and the table is looked at again only where a tag is the key's: once
- * for nearly all keys that are there, and hardly ever for the others. What is found is written to where the batch wants
- * it. What is absent has been written before, side by side: the fallback everywhere.
+ * that), and a block reads a page of 64 KiB in one stream and keeps two things of it in shared memory:
  *
- * A walk that leaves its page, which few do, and the two keys with slots of their own are looked up in the table itself.
+ *   a sieve   two bits in one of some thousand words for each key that is in a slot (a Bloom filter of one word a key). Of the keys that
+ *             are not in the page one in a hundred has both bits set
+ *   open      of each pair of buckets, whether it has an empty slot
+ *
+ * A key that the sieve does not know, and in whose walk through the page there is an open pair, is absent: had it found no slot before that
+ * pair, it would have taken one there. All others are looked up in the table itself: those that are there, a few that are not, those
+ * whose walk leaves the page, and the two keys with slots of their own. They wait until a warp has 32 of them. What is found is
+ * written to where the batch wants it. What is absent has been written before, side by side: the fallback everywhere.
  *
  * A sample of the batch (kernels/map_sample.h) may send all of it one by one, and so does a page with so many keys that its block
  * would keep the others waiting: then the gate is open, and the ordinary kernel, which does nothing while it is shut, does

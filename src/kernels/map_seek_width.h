@@ -7,13 +7,15 @@
 
 #define NAME(kind) CO_PASTE3(map_seek_##kind, _, CO_MAP_SUFFIX)
 
-#define TAG_EACH  0x0001000100010001ull /* a tag, in every slot of a word: a word is the tags of four slots */
-#define TAG_PAIR  (PAGE_BUCKET / 2)     /* words of a pair of buckets */
-#define PAIRS     (PAGE_BUCKETS / 2)    /* of a page: 2^PAIR_BITS */
-#define PAIR_BITS 10
-#define TAG_BITS  12                                /* so a brief has 32 */
-#define READS     (CO_MAP_SLOT_BITS == 128 ? 2 : 4) /* words of tags that a lane makes at once */
-#define FEW       8 /* lanes of a warp that do not walk: they wait for so many */
+#define UNITS       ((co_u32)(MAP_PAGE_BYTES / 16))
+#define UNIT_SLOTS  (128 / CO_MAP_SLOT_BITS) /* slots of a unit of 16 bytes */
+#define PAIR_UNITS  4u                       /* units of a pair of buckets */
+#define PAIRS       (PAGE_BUCKETS / 2)       /* of a page */
+#define SIEVE_BITS  (CO_MAP_SLOT_BITS == 128 ? 12 : 13)
+#define SIEVE_WORDS (1u << SIEVE_BITS)
+#define READS       4                   /* units, or keys, that a lane has under way */
+#define QUEUE       (32u * READS + 32u) /* keys of a warp that wait until 32 of them are looked up at once */
+#define WARPS_MOST  16u
 
 /* What is written of keys that are absent, for all keys: the fallback, and bits that are 0. */
 CO_KERNEL(NAME(begin), struct map_seek)
@@ -39,38 +41,67 @@ CO_INLINE void MAP(seek_found)(const struct map_seek *s, co_u64 i, VALUE value)
         co_or32(s->batch.hit + index / 32, 1u << index % 32);
 }
 
-/* ---- tags ------------------------------------------------------------------------------------------------------------------ */
+/* ---- what a block keeps of a page --------------------------------------------------------------------------------------------- */
 
-/* Of a key, or of what an erased slot has in its place: not 0. Not of its hash, for every slot's would be a long computation. */
-CO_INLINE co_u32 MAP(tag)(KEY key)
+struct MAP(sieve) {
+    co_u32 *words; /* two bits in one of the words for each key that is in a slot */
+    co_u8 *open;   /* of each pair of buckets: has it an empty slot? */
+    co_u32 *queue; /* of this lane's warp */
+};
+
+/* Of a key: where its bits are. Not its hash, for every slot's would be a long computation. */
+CO_INLINE co_u32 MAP(sieve_of)(KEY key)
 {
-    co_u32 folded = (co_u32)key ^ (co_u32)((co_u64)key >> 32) * 0x85ebca6bu,
-           tag = folded * 0x9e3779b1u >> (32 - TAG_BITS);
-    return tag ? tag : 1;
+    co_u32 folded = (co_u32)key ^ (co_u32)((co_u64)key >> 32) * 0x85ebca6bu, mixed = folded * 0x9e3779b1u;
+    return mixed ^ mixed >> 15;
 }
 
-/* Is one of a word's tags 0? */
-CO_INLINE int MAP(has_zero)(co_u64 tags)
+CO_INLINE co_u32 MAP(sieve_bits)(co_u32 mixed)
 {
-    return ((tags - TAG_EACH) & ~tags & TAG_EACH << 15) != 0;
+    return 1u << (mixed & 31) | 1u << (mixed >> 5 & 31);
 }
 
-/* The block together: the tags of a page, 0 where a slot is empty. */
-CO_INLINE void MAP(tags_make)(co_u64 *tags, const cohort_map_view *m, co_u32 page)
+CO_INLINE KEY MAP(unit_key)(co_u128 unit, co_u32 j)
 {
-    for (co_u32 base = co_thread(); base < PAGE_ALL / 4; base += READS * co_threads()) {
-        KEY keys[READS][4];
+#if CO_MAP_SLOT_BITS == 128
+    return (void)j, (KEY)unit.lo;
+#elif CO_MAP_SLOT_BITS == 64
+    return (KEY)(j ? unit.hi : unit.lo);
+#else
+    return (KEY)((j < 2 ? unit.lo : unit.hi) >> j % 2 * 32);
+#endif
+}
+
+/* One unit's keys; has it an empty slot? */
+CO_INLINE int MAP(sieve_unit)(const struct MAP(sieve) * sieve, co_u128 unit)
+{
+    int open = 0;
+    CO_EACH_ITEM (j, UNIT_SLOTS) {
+        KEY key = MAP(unit_key)(unit, j);
+        co_u32 mixed = MAP(sieve_of)(key);
+        open |= key == PAGE_NONE;
+        if (key < PAGE_NONE - 1)
+            co_or32(sieve->words + (mixed >> (32 - SIEVE_BITS)), MAP(sieve_bits)(mixed));
+    }
+    return open;
+}
+
+/* The block together. */
+CO_INLINE void MAP(sieve_make)(const struct MAP(sieve) * sieve, const cohort_map_view *m, co_u32 page)
+{
+    const co_u128 *table = (const co_u128 *)m->slots + (co_u64)page * UNITS;
+    for (co_u32 i = co_thread(); i < SIEVE_WORDS; i += co_threads())
+        co_write32(sieve->words + i, 0);
+    co_block_sync();
+    for (co_u32 base = co_thread(); base < UNITS; base += READS * co_threads()) {
+        co_u128 units[READS];
         CO_EACH_ITEM (k, READS)
-            CO_EACH_ITEM (j, 4) {
-                VALUE value;
-                co_u64 slot = (co_u64)page * PAGE_ALL + (base + k * co_threads()) * 4 + j;
-                keys[k][j] = MAP(page_slot_read)(m, slot, &value);
-            }
+            units[k] = co_read128(table + base + k * co_threads());
         CO_EACH_ITEM (k, READS) {
-            co_u64 word = 0;
-            CO_EACH_ITEM (j, 4)
-                word |= (co_u64)(keys[k][j] == PAGE_NONE ? 0 : MAP(tag)(keys[k][j])) << (j * 16);
-            co_write64(tags + base + k * co_threads(), word);
+            co_u32 open = co_ballot(CO_FULL_WARP, MAP(sieve_unit)(sieve, units[k]));
+            if (co_lane() % PAIR_UNITS == 0)
+                co_write8(sieve->open + (base + k * co_threads()) / PAIR_UNITS,
+                          (open >> co_lane() & ((1u << PAIR_UNITS) - 1)) != 0);
         }
     }
     co_block_sync();
@@ -78,126 +109,91 @@ CO_INLINE void MAP(tags_make)(co_u64 *tags, const cohort_map_view *m, co_u32 pag
 
 /* ---- keys ------------------------------------------------------------------------------------------------------------------ */
 
-enum { MAP(IDLE) = 0, MAP(WALKS) = 1, MAP(LOOKS) = 2 };
-
-/* A key that a lane has taken up, entry `at` of its page's: it walks along tags, until the table must be looked at. */
-struct MAP(sought) {
-    co_u32 pair, step, left; /* where it is, and how many pairs it may still see */
-    co_u32 tag;
-    co_u32 at;
-    int state;
-};
-
-/* What a walk must know of a key, in one word: the pair where it begins, its step, and the tag. */
-CO_INLINE co_u32 MAP(brief)(const cohort_map_view *m, KEY key)
+/* May the walk lead out of the page? If there is an empty slot in its first stretch, the key would have taken it. */
+CO_INLINE int MAP(seek_leaves)(const struct MAP(sieve) * sieve, const cohort_map_view *m, KEY key)
 {
     struct co_walk w = co_walk_begin(co_hash(key, m->seed), m->pages, PAGE_BUCKETS - 1, 0);
-    return w.bucket / 2 | w.step / 2 % PAIRS << PAIR_BITS | MAP(tag)(key) << 2 * PAIR_BITS;
+    co_u32 pair = w.bucket / 2, step = w.step / 2, left = PAGE_WALK / 4, open;
+    CO_ROLLED
+    do {
+        open = co_read8(sieve->open + pair);
+        pair = (pair + step) % PAIRS;
+        open |= co_read8(sieve->open + pair);
+        pair = (pair + step) % PAIRS;
+    } while (!open && --left);
+    return !open;
 }
 
-CO_INLINE void MAP(seek_begin)(struct MAP(sought) * k, co_u32 brief, co_u32 at)
+/* Must the table be looked at? */
+CO_INLINE int MAP(seek_asks)(const struct MAP(sieve) * sieve, const cohort_map_view *m, KEY key)
 {
-    k->pair = brief % PAIRS;
-    k->step = brief >> PAIR_BITS & (PAIRS - 1);
-    k->tag = brief >> 2 * PAIR_BITS;
-    k->left = PAGE_WALK / 2;
-    k->at = at;
-    k->state = MAP(WALKS);
+    co_u32 mixed = MAP(sieve_of)(key), bits = MAP(sieve_bits)(mixed);
+    if (key >= PAGE_NONE - 1 || !(bits & ~co_read32(sieve->words + (mixed >> (32 - SIEVE_BITS)))))
+        return 1;
+    return MAP(seek_leaves)(sieve, m, key);
 }
 
-/* The next pair of buckets. An empty slot among them ends the walk, if none has the tag: it would have been taken by the key. */
-CO_INLINE void MAP(seek_on)(const co_u64 *tags, struct MAP(sought) * k)
-{
-    const co_u64 mine = k->tag * TAG_EACH;
-    int like = k->left == 0, empty = 0;
-    CO_EACH_ITEM (j, TAG_PAIR) {
-        co_u64 word = co_read64(tags + k->pair * TAG_PAIR + j);
-        like |= MAP(has_zero)(word ^ mine);
-        empty |= MAP(has_zero)(word);
-    }
-    k->pair = (k->pair + k->step) % PAIRS;
-    k->left--;
-    k->state = like ? MAP(LOOKS) : empty ? MAP(IDLE) : MAP(WALKS);
-}
-
-/* The table says what becomes of entry `at` of those from `begin` on: 1: it is found. */
-CO_INLINE co_u32 MAP(seek_look)(const struct map_seek *s, co_u64 begin, co_u32 at)
+/* The table says what becomes of entry `i`: 1: it is found. */
+CO_INLINE co_u32 MAP(seek_look)(const struct map_seek *s, co_u64 i)
 {
     VALUE value = 0;
-    if (MAP(find_quiet)(&s->batch.view, MAP(key_at)(s->keys, begin + at), &value) != CO_MAP_HIT)
+    if (MAP(find_quiet)(&s->batch.view, MAP(key_at)(s->keys, i), &value) != CO_MAP_HIT)
         return 0;
-    MAP(seek_found)(s, begin + at, value);
+    MAP(seek_found)(s, i, value);
     return 1;
 }
 
-/* A warp's keys of a page, of which the first is entry `begin`: 32 at a time, a brief a lane, from `base` on, of which `given` have been
- * taken up. */
-struct MAP(supply) {
-    co_u64 begin;
-    co_u32 base, n, given;
-    co_u32 brief; /* 0: the key is one of those with slots of their own, and done with */
-};
-
-CO_INLINE co_u32 MAP(supply_read)(const struct map_seek *s, struct MAP(supply) * from)
+/* Entry `i` joins those of the warp that wait, if it must. */
+CO_INLINE void MAP(seek_join)(const struct MAP(sieve) * sieve, co_u32 i, int asks, co_u32 *waiting)
 {
-    co_u32 i = from->base + co_lane(), found = 0;
-    from->given = 0;
-    from->brief = 0;
-    if (i < from->n) {
-        KEY key = MAP(key_at)(s->keys, from->begin + i);
-        if (key >= PAGE_NONE - 1)
-            found = MAP(seek_look)(s, from->begin, i);
-        else
-            from->brief = MAP(brief)(&s->batch.view, key);
+    co_u32 joining = co_ballot(CO_FULL_WARP, asks), before = (1u << co_lane()) - 1;
+    if (asks)
+        co_write32(sieve->queue + *waiting + co_ones32(joining & before), i);
+    *waiting += co_ones32(joining);
+}
+
+/* Those that wait are looked up, 32 at a time, until fewer than `most` are left: how many this lane has found. */
+CO_INLINE co_u32 MAP(seek_serve)(const struct map_seek *s, const struct MAP(sieve) * sieve, co_u64 begin,
+                                 co_u32 *waiting, co_u32 most)
+{
+    co_u32 found = 0;
+    co_warp_sync(CO_FULL_WARP);
+    while (*waiting >= most) {
+        co_u32 many = *waiting < 32 ? *waiting : 32;
+        *waiting -= many;
+        if (co_lane() < many)
+            found += MAP(seek_look)(s, begin + co_read32(sieve->queue + *waiting + co_lane()));
     }
     co_warp_sync(CO_FULL_WARP);
     return found;
 }
 
-/* Lanes without a key take up the next ones, in order. */
-CO_INLINE co_u32 MAP(supply_give)(const struct map_seek *s, struct MAP(supply) * from, struct MAP(sought) * k)
+/* A warp's share of a page's keys, of which the first is entry `begin`: how many this lane has found. */
+CO_INLINE co_u32 MAP(seek_keys)(const struct map_seek *s, const struct MAP(sieve) * sieve, co_u64 begin,
+                                co_u32 n)
 {
-    co_u32 idle = co_ballot(CO_FULL_WARP, k->state == MAP(IDLE)),
-           next = from->given + co_ones32(idle & ((1u << co_lane()) - 1)),
-           brief = co_shuffle32(CO_FULL_WARP, from->brief, next % 32);
-    if (k->state == MAP(IDLE) && next < 32 && brief)
-        MAP(seek_begin)(k, brief, from->base + next);
-    from->given += co_ones32(idle);
-    if (from->given < 32)
-        return 0;
-    from->base += co_threads();
-    return MAP(supply_read)(s, from);
-}
-
-/* A warp's share of a page's keys: how many this lane has found. Walks differ in length, so lanes whose walks are over look and
- * take up other keys when they are a few. */
-CO_INLINE co_u32 MAP(seek_keys)(const struct map_seek *s, const co_u64 *tags, co_u64 begin, co_u32 n)
-{
-    struct MAP(sought) k = {0, 0, 0, 0, 0, MAP(IDLE)};
-    struct MAP(supply) from = {begin, co_thread() & ~31u, n, 0, 0};
-    co_u32 found = MAP(supply_read)(s, &from), walking = 0;
-    for (;;) {
-        if (co_ones32(walking) <= 32 - FEW) {
-            if (k.state == MAP(LOOKS)) {
-                found += MAP(seek_look)(s, begin, k.at);
-                k.state = MAP(IDLE);
-            }
-            co_warp_sync(CO_FULL_WARP);
-            if (from.base < n)
-                found += MAP(supply_give)(s, &from, &k);
-            else if (!walking)
-                return found;
+    co_u32 found = 0, waiting = 0;
+    for (co_u32 base = (co_thread() & ~31u) * READS; base < n; base += co_threads() * READS) {
+        KEY keys[READS];
+        co_u32 i = base + co_lane(), last = n - base <= co_threads() * READS;
+        CO_EACH_ITEM (k, READS)
+            keys[k] = i + 32 * k < n ? MAP(key_at)(s->keys, begin + i + 32 * k) : 0;
+        CO_EACH_ITEM (k, READS) {
+            int asks = i + 32 * k < n && MAP(seek_asks)(sieve, &s->batch.view, keys[k]);
+            MAP(seek_join)(sieve, i + 32 * k, asks, &waiting);
         }
-        if (k.state == MAP(WALKS))
-            MAP(seek_on)(tags, &k);
-        walking = co_ballot(CO_FULL_WARP, k.state == MAP(WALKS));
+        found += MAP(seek_serve)(s, sieve, begin, &waiting, last ? 1 : 32);
     }
+    return found;
 }
 
 CO_KERNEL_BOUND(NAME(pages), struct map_seek, 512, 3)
 {
-    CO_SHARED(co_u64, tags, PAGE_ALL / 4);
+    CO_SHARED(co_u32, words, SIEVE_WORDS);
+    CO_SHARED(co_u8, open, PAIRS);
+    CO_SHARED(co_u32, queues, QUEUE * WARPS_MOST);
     const struct map_batch *b = &args->batch;
+    struct MAP(sieve) sieve = {words, open, queues + QUEUE * co_warp()};
     co_u64 found = 0;
     if (co_read64(args->gate))
         return;
@@ -205,8 +201,8 @@ CO_KERNEL_BOUND(NAME(pages), struct map_seek, 512, 3)
         co_u64 begin = co_read64(args->offsets + p), n = co_read64(args->offsets + p + 1) - begin;
         if (!n)
             continue;
-        MAP(tags_make)(tags, &b->view, p);
-        found += MAP(seek_keys)(args, tags, begin, (co_u32)n);
+        MAP(sieve_make)(&sieve, &b->view, p);
+        found += MAP(seek_keys)(args, &sieve, begin, (co_u32)n);
         co_block_sync();
     }
     found = co_warp_sum(found);
@@ -217,12 +213,14 @@ CO_KERNEL_BOUND(NAME(pages), struct map_seek, 512, 3)
 }
 
 #undef NAME
-#undef TAG_EACH
-#undef TAG_PAIR
+#undef UNITS
+#undef UNIT_SLOTS
+#undef PAIR_UNITS
 #undef PAIRS
-#undef PAIR_BITS
-#undef TAG_BITS
+#undef SIEVE_BITS
+#undef SIEVE_WORDS
 #undef READS
-#undef FEW
+#undef QUEUE
+#undef WARPS_MOST
 #include "map_page_end.h"
 #include "shape/map_end.h"
