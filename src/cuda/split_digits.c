@@ -1,7 +1,7 @@
 /* split_digits.c: many buckets: one count for all digits of the ids, then a split by look-back a digit. The first goes by the low
  * bits of the id, and what is bad is left out there; if no order is asked for it reserves. The others, being stable, go by the bits
- * above. All compute ids from the keys where that is cheap; else the count writes the ids, which then go along as a column. The
- * last leaves entries in order of whole ids. Where these are few they are counted, which tells the offsets too; else offsets are
+ * above. All compute ids from the keys where that is cheap, and a map's pages where tiles are fetched; else the count writes the ids, which
+ * then go along as a column. The last leaves entries in order of whole ids. Where these are few they are counted, which tells the offsets too; else offsets are
  * found by binary search in the output.
  *
  * Where tiles are long enough for it, nothing is counted before: the first pass leaves runs in its tiles, which the second gathers
@@ -92,8 +92,21 @@ static int go_by_given(const struct split *s)
     }
 }
 
+/* Pairs of 4 + 4 bytes, so many that their tiles are fetched: there the place kernels have time to find pages anew. */
+static int go_by_pages(const struct gpu *g, const struct split *s, const struct split_digits *digits)
+{
+    unsigned others = s->permutation != NULL, low = digits->mask[0] + 1,
+             high = ((s->fn.buckets - 1) >> digits->shift[1]) + 1;
+    for (unsigned c = 0; c < s->columns; c++)
+        others += s->column[c].out != NULL;
+    return s->fn.kind == SPLIT_PAGE && s->fn.b == ~0u && s->key_bytes == 4 && s->keys_out &&
+           digits->many == 2 && others == 1 && widest_of(s) == 4 &&
+           tile_is_fetched(g, SPLIT_FETCHED, low, s->n) && tile_is_fetched(g, SPLIT_FETCHED, high, s->n);
+}
+
 /* The count, and the function that the passes go by: the caller's, or that of ids left behind. */
-static struct split_fn plan_count(const struct split *s, struct arena *arena, struct digits *d)
+static struct split_fn plan_count(const struct gpu *g, const struct split *s, struct arena *arena,
+                                  struct digits *d)
 {
     struct arena none = {NULL, 0};
     struct split_fn fn = s->fn;
@@ -104,7 +117,9 @@ static struct split_fn plan_count(const struct split *s, struct arena *arena, st
     step->first_bad = take(arena, sizeof *step->first_bad);
     if (fn.buckets > SPLIT_WHOLE_BUCKETS)
         step->digits = d->bases.digits;
-    if (go_by_given(s))
+    if (go_by_pages(g, s, &d->bases.digits))
+        fn.kind = SPLIT_PAGE_ANEW;
+    if (go_by_given(s) || fn.kind == SPLIT_PAGE_ANEW)
         return fn;
     step->ids_bytes = fn.buckets + step->can_fail <= 65536 ? 2 : 4;
     step->ids_out = take(arena, at_least_one(s->n) * step->ids_bytes);
@@ -253,7 +268,7 @@ static cohort_status plan(cohort_context *context, const struct split *s, struct
     choose_digits(&s->fn, &d->bases.digits);
     d->passes = d->bases.digits.many;
     d->gathers = may_gather(context, s, &d->bases.digits);
-    struct split_fn fn = plan_count(s, arena, d);
+    struct split_fn fn = plan_count(gpu_of(context), s, arena, d);
     plan_source(s, fn, arena, d);
     for (unsigned c = 0; c < s->columns; c++)
         through(d, s->column[c].in, s->column[c].out, s->column[c].bytes, s->n, arena);

@@ -23,6 +23,7 @@ int pass_is_cheap(co_u32 kind, unsigned key_bytes)
     case SPLIT_BITS:
     case SPLIT_BETWEEN:
     case SPLIT_MASKED:
+    case SPLIT_PAGE_ANEW:
         return 1;
     case SPLIT_MODULO:
     case SPLIT_RANGES:

@@ -71,6 +71,16 @@ static unsigned by_modulo(struct split_step *step)
     return SPLIT_REMAINDER;
 }
 
+static unsigned by_pages(struct split_step *step)
+{
+    struct split_number *n = &step->number;
+    n->low = step->fn.a;
+    n->high = step->fn.count;
+    n->shift += step->fn.by.after;
+    step->last_key = step->buckets - 1;
+    return SPLIT_PAGED;
+}
+
 /* Empty tests are never true: 0 - 1 <= 0. */
 static unsigned by_test(struct split_step *step)
 {
@@ -97,6 +107,8 @@ unsigned tile_numbers(struct split_step *step, struct arena *arena)
         return by_field(step, 0, ~0u, fn->buckets);
     if (!step->ids_out && fn->kind == SPLIT_BITS)
         return by_field(step, (unsigned)fn->a, (co_u32)fn->b, fn->buckets);
+    if (fn->kind == SPLIT_PAGE_ANEW)
+        return by_pages(step);
     if (!step->ids_out && !step->can_fail) {
         if (narrow && few && (fn->kind == SPLIT_RANGES || fn->kind == SPLIT_DELTA))
             return by_ranges(step);
@@ -194,7 +206,8 @@ static unsigned kind_of_instance(const struct gpu *g, const struct pass *p)
     unsigned kind = tile_kind(p), fetched = kind == SPLIT_ALONE ? SPLIT_FETCHED_ALONE : SPLIT_FETCHED;
     if (kind == SPLIT_COLUMNS || p->role != SPLIT_WHOLE)
         return kind;
-    if (step->way != SPLIT_BY_LOOK_BACK && tile_is_fetched(g, fetched, step->buckets, step->n))
+    if ((step->way != SPLIT_BY_LOOK_BACK || p->form == SPLIT_PAGED) &&
+        tile_is_fetched(g, fetched, step->buckets, step->n))
         return fetched;
     return kind == SPLIT_ALONE || (step->way == SPLIT_BY_LOOK_BACK && step->n >= g->tuning->sort_short)
                ? kind
@@ -249,7 +262,8 @@ static cohort_status tally(cohort_context *context, const struct pass *p)
 
 cohort_status tile_launch(cohort_context *context, const struct pass *p, const char *what, uint64_t tiles)
 {
-    static const char *const forms[] = {"field", "loose", "ranged", "test", "remainder", "searched", "left"};
+    static const char *const forms[] = {"field",     "loose",    "ranged", "test",
+                                        "remainder", "searched", "left",   "paged"};
     static const char *const kinds[] = {"keys", "columns", "twins", "turns", "fetched", "fetched_alone"};
     static const char *const roles[] = {"", "_leaves", "_gathers"};
     const struct split_tuning *t = p->tuning;

@@ -6,7 +6,8 @@
  *   keys      are asked for when the keys before are written; then they are in registers while their places are found
  *   payload   is asked for when the payload before is written, and is on its way while keys are ranked and written
  *   numbers   of buckets, where the launch before has left them behind (SPLIT_LEFT), are asked for with the keys, to where counters are.
- *             Others are found from the keys when these are counted; what takes more than two instructions is then kept in registers
+ *             Others are found from the keys when these are counted; what takes more than two instructions is then kept in registers,
+ *             pages of a map too (SPLIT_PAGED), of both splits by digits of the page's number, of which the second looks back
  *
  * Keys alone come to the second room, and are put in order in the first: so the next tile's are asked for as soon as these are in registers.
  *
@@ -16,7 +17,7 @@
  *
  * Blocks take tiles one after the other, each one ahead. What tiles that lie side by side write is then written at nearly the same time, so
  * that the sectors that they share meet in L2; with tiles given out beforehand blocks drift apart, and the same kernel took 1.3 times as
- * long. A tile waits for those before it in its span: blocks do theirs in rising order, so the lowest that is not done waits for none.
+ * long. A tile waits for those before it, in its span or all: blocks do theirs in rising order, so the lowest that is not done waits for none.
  *
  * What is not whole lines of a tile, or not aligned to 16 bytes, is loaded as elsewhere. */
 #ifndef COHORT_KERNELS_SPLIT_FETCHED_H
@@ -154,9 +155,10 @@ CO_INLINE co_u32 split_few_before(const struct split_step *s, const struct split
 CO_INLINE co_u64 split_first_of(const struct split_step *s, const struct split_room *r, co_u32 b,
                                 co_u32 entries, struct split_shape shape)
 {
-    return s->way == SPLIT_BY_SPANS
-               ? co_read64(s->table + b * s->spans + r->tile / s->tiles) + split_few_before(s, r, b, shape)
-               : co_read64(s->table + b) + split_reserve(s, r, b, entries, shape);
+    if (s->way == SPLIT_BY_SPANS)
+        return co_read64(s->table + b * s->spans + r->tile / s->tiles) + split_few_before(s, r, b, shape);
+    return co_read64(s->table + b) + (s->way == SPLIT_BY_LOOK_BACK ? split_look_back(s, r, b, entries, shape)
+                                                                   : split_reserve(s, r, b, entries, shape));
 }
 
 CO_INLINE co_u128 *split_runs(const struct split_room *r, struct split_shape shape)

@@ -134,6 +134,8 @@ CO_INLINE co_u32 split_number_of(const struct split_number *n, co_u64 key, co_u3
         inside = inside < high ? inside : high;
         return split_quotient(&n->by, inside) & n->mask;
     }
+    if (form == SPLIT_PAGED)
+        id = (co_u32)(((co_hash(word, n->low) >> 32) * n->high) >> 32);
     if (form == SPLIT_SEARCHED)
         id = split_searched(n->splitters, n->ids, n->step, word);
     if (form == SPLIT_REMAINDER)

@@ -74,6 +74,26 @@ CO_INLINE co_u32 split_number_again(const struct split_step *s, const struct spl
                 : split_number_of(&s->number, value, shape.form, r->wide);
 }
 
+/* Of PAGED there is no last key, but a last number. */
+CO_INLINE co_u32 split_last_number(const struct split_step *s, const struct split_room *r,
+                                   const struct split_number *number, struct split_shape shape)
+{
+    return shape.form == SPLIT_PAGED ? (co_u32)s->last_key
+                                     : split_number_of(number, s->last_key, shape.form, r->wide);
+}
+
+/* The number of the lane's j-th entry, when it is counted. */
+CO_INLINE co_u32 split_number_first(const struct split_step *s, const struct split_room *r,
+                                    const struct split_values *v, const co_u32 *kept, co_u32 j,
+                                    struct split_shape shape)
+{
+    if (shape.form == SPLIT_LEFT)
+        return split_number_again(s, r, 0, kept, j, shape);
+    if (shape.form == SPLIT_PAGED && split_mine(shape) + j * 32 >= r->count)
+        return (co_u32)s->last_key;
+    return split_number_of(&s->number, split_value(v, j, shape), shape.form, r->wide);
+}
+
 CO_INLINE void split_count_tile(const struct split_step *s, const struct split_room *r,
                                 const struct split_values *v, co_u32 *kept, struct split_shape shape)
 {
@@ -82,9 +102,7 @@ CO_INLINE void split_count_tile(const struct split_step *s, const struct split_r
         co_write32(r->mine + i, 0);
     co_warp_sync(CO_FULL_WARP);
     CO_EACH_ITEM (j, shape.items) {
-        co_u32 b = shape.form == SPLIT_LEFT
-                       ? split_number_again(s, r, 0, kept, j, shape)
-                       : split_number_of(&s->number, split_value(v, j, shape), shape.form, r->wide);
+        co_u32 b = split_number_first(s, r, v, kept, j, shape);
         int belongs = split_belongs(r, b, j, shape);
         split_keep(kept, j, b, shape);
         if (split_halves(shape))
@@ -121,7 +139,7 @@ CO_INLINE co_u32 split_there(const struct split_step *s, const struct split_room
                              const struct split_number *number, co_u32 b, co_u32 entries,
                              struct split_shape shape)
 {
-    if (shape.form != SPLIT_LOOSE && b == split_number_of(number, s->last_key, shape.form, r->wide))
+    if (shape.form != SPLIT_LOOSE && b == split_last_number(s, r, number, shape))
         entries -= shape.items * shape.threads - r->count;
     return entries;
 }

@@ -29,7 +29,8 @@ enum split_kind {
     SPLIT_IDS32 = 13,
     SPLIT_USER = 14,
     SPLIT_PAGE =
-        15 /* the library's own: a map's page (a: seed, count: pages), shifted right by `by.after`, masked by b */
+        15, /* the library's own: a map's page (a: seed, count: pages), shifted right by `by.after`, masked by b */
+    SPLIT_PAGE_ANEW = 16 /* the same where the kernels that place entries find it, and not the count */
 };
 
 /* n / divisor as (t + ((n - t) >> before)) >> after with t the high word of magic * n. */

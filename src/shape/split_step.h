@@ -62,6 +62,7 @@ enum { SPLIT_WHOLE = 0, SPLIT_LEAVES = 1, SPLIT_GATHERS = 2 };
  *   RANGED   id = clamp(key, low, high) - low over a divisor, of 4-byte keys: ranges
  *   REMAINDER id = key less its quotient's multiple of the divisor, of 4-byte keys
  *   TEST     id = (key & keep) - low <= high
+ *   PAGED    id = the page of a key in a table of `high` pages with the seed `low`, of 4-byte keys with a column of 4 bytes that are fetched
  *   SEARCHED id = how many of `ids` splitters are <= key, of 4-byte keys; only of splits in one launch, up to 64 buckets
  * All other functions leave ids behind when entries are counted:
  *   LEFT     id = such a byte, of what is fetched; elsewhere ids are a column, and the number a FIELD of it */
@@ -72,7 +73,8 @@ enum {
     SPLIT_TEST = 3,
     SPLIT_REMAINDER = 4,
     SPLIT_SEARCHED = 5,
-    SPLIT_LEFT = 6
+    SPLIT_LEFT = 6,
+    SPLIT_PAGED = 7
 };
 
 struct split_number {
