@@ -46,9 +46,9 @@
 #define REPEATS_GPU 40
 #define REPEATS_SIM 2048
 
-/* What lookups by pages cost: on an H200 2^27 keys that are absent 1.4 to 1.8 reads of a bucket each (4+4 bytes) and 1.8 to 2.4 (8+8), those
- * that are there 2.4 to 2.9 more. */
-#define SEEK {12, 16}, 20
+/* What lookups by pages cost: on an H200 2^27 keys that are absent 1.03 to 1.13 reads of a bucket each (4+4 bytes) and 1.6 to 1.8 (8+8), those
+ * that are there 2.7 to 2.9 more. */
+#define SEEK {9, 14}, 20
 
 /* The simulated GPU has small blocks and chunks, so that small cases have several of each. */
 static const struct gpu_tuning rows[] = {

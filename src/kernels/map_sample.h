@@ -8,8 +8,8 @@
  *
  * Parameters: those of shape/map_entry.h. */
 
-#define SAMPLE_EACH 4 /* keys that a lane reads at once; the sample is whole turns of the block's lanes */
-#define SAMPLE_WALK 6 /* buckets of a walk that are looked at, at most */
+#define SAMPLE_EACH 4  /* keys that a lane reads at once; the sample is whole turns of the block's lanes */
+#define SAMPLE_WALK 10 /* buckets of a walk that are looked at, at most */
 
 /* What became of a sample. */
 struct MAP(sample) {
