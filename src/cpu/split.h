@@ -107,7 +107,7 @@ struct cpu_pass {
     co_u64 bad, first_bad; /* out: entries dropped, the least of them (~0: none) */
     /* Set by cpu_pass_room and _move. */
     enum cpu_level level;
-    co_u32 stride, parts, streaming, tiles;
+    co_u32 stride, parts, streaming, tiles, planes;
     co_u64 *starts; /* a row a part: first its counts, then where its entries go */
     co_u64 *firsts; /* a part's first bad entry */
     char *scratch;  /* a piece a worker */
@@ -153,6 +153,17 @@ int cpu_tiles_fit(const struct cpu_pass *p);
 
 /* Moves the arrays of a part. */
 void cpu_tiles_move(const struct cpu_pass *p, co_u64 part, char *scratch);
+
+/* ---- split_planes.c: counting for few buckets ------------------------------------------------------------------------ */
+
+#define CPU_PLANES_MOST 128u /* buckets */
+
+int cpu_planes_fit(const struct cpu_pass *p);
+
+/* Adds the entries of each bucket among these, CPU_CHUNK at most, to sums, of which there are CPU_PLANES_MOST. `ahead`: what is asked for
+ * meanwhile, `bytes` an entry. */
+void cpu_planes_count(const struct cpu_pass *p, const co_u16 *digits, co_u32 entries, const char *ahead,
+                      co_u32 bytes, co_u64 *sums);
 
 /* ---- split_pass.c: arrays ------------------------------------------------------------------------------------------- */
 

@@ -6,7 +6,8 @@
  *
  * Both times the bucket numbers of a chunk are made first, and while a chunk is worked on the next one is asked for. Counting goes
  * in four lanes with counts of their own, lest equal buckets in a row wait for each other, four bucket numbers a load; of not too
- * many buckets, which are rarely equal, two entries are counted by one addition, to the count of the two buckets together. */
+ * many buckets, which are rarely equal, two entries are counted by one addition, to the count of the two buckets together. Where
+ * vectors can count few buckets they do (split_planes.c). */
 #include "split.h"
 
 #include <string.h>
@@ -28,7 +29,8 @@
 /* A worker's own memory while it counts. */
 struct own {
     co_u16 *digits;
-    co_u32 *counts; /* LANES rows, or a row a bucket */
+    co_u32 *counts; /* LANES rows, or a row a bucket, */
+    co_u64 *sums;   /* or what vectors count */
 };
 
 static co_u64 least(co_u64 a, co_u64 b)
@@ -50,6 +52,7 @@ static void own_room(const struct cpu_pass *p, struct cpu_room *room, struct own
 {
     own->digits = cpu_room_take(room, 2 * CPU_CHUNK);
     own->counts = cpu_room_take(room, 4ull * count_rows(p) * p->stride);
+    own->sums = cpu_room_take(room, 8 * CPU_PLANES_MOST);
 }
 
 static co_u32 parts_of(const struct cpu_pass *p, co_u64 threads)
@@ -69,6 +72,7 @@ void cpu_pass_room(cohort_context *context, struct cpu_pass *p, struct cpu_room 
     p->level = cpu_device(context)->level;
     p->stride = (p->buckets + 1 + 15) / 16 * 16;
     p->parts = parts_of(p, threads);
+    p->planes = cpu_planes_fit(p);
     p->starts = cpu_room_take(room, (co_u64)p->parts * p->stride * 8);
     p->firsts = cpu_room_take(room, (co_u64)p->parts * 8);
     own_room(p, &piece, &own);
@@ -168,25 +172,43 @@ static void add_rows(const struct cpu_pass *p, const co_u32 *row, co_u64 *sums)
         }
 }
 
+/* From what vectors have counted of so many entries to a part's counts. */
+static void take_sums(const struct cpu_pass *p, const co_u64 *made, co_u64 entries, co_u64 *sums)
+{
+    memset(sums, 0, 8ull * p->stride);
+    sums[p->buckets] = entries;
+    for (co_u32 b = 0; b < p->buckets; b++) {
+        sums[b] = made[b];
+        sums[p->buckets] -= made[b];
+    }
+}
+
 static void count_part(const struct cpu_pass *p, co_u64 part, const struct own *own)
 {
     co_u64 *sums = p->starts + part * p->stride, begin = cpu_part_begin(p, part),
            end = cpu_part_begin(p, part + 1);
     co_u32 *row = own->counts, bytes, count;
     memset(row, 0, 4ull * count_rows(p) * p->stride);
+    memset(own->sums, 0, 8 * CPU_PLANES_MOST);
     for (co_u64 i = begin; i < end; i += count) {
         count = (co_u32)least(end - i, CPU_CHUNK);
         if (p->make)
             p->make(p->arg, i, i + count);
         const co_u16 *digits = cpu_chunk_digits(p, i, count, own->digits);
         const char *ahead = read_ahead(p, i + CPU_CHUNK, &bytes);
-        if (counts_two(p))
+        if (p->planes)
+            cpu_planes_count(p, digits, count, ahead, bytes, own->sums);
+        else if (counts_two(p))
             count_two_chunk(p, digits, count, row, ahead, bytes);
         else
             count_chunk(p, digits, count, row, ahead, bytes);
     }
-    add_rows(p, row, sums);
-    sums[0] -= counts_two(p) ? (end - begin) % 2 : 0;
+    if (p->planes) {
+        take_sums(p, own->sums, end - begin, sums);
+    } else {
+        add_rows(p, row, sums);
+        sums[0] -= counts_two(p) ? (end - begin) % 2 : 0;
+    }
     p->firsts[part] = sums[p->buckets] ? first_bad(p, begin, end, own->digits) : ~0ull;
 }
 
