@@ -25,12 +25,12 @@ static void each_level(struct test *t, void (*run)(struct test *, unsigned level
 /* One array, of keys or of indices, or two: into so many buckets that each way to move them ends or begins there. */
 static void few(struct test *t, unsigned level)
 {
-    static const uint64_t buckets[] = {1, 2, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 65, 300};
+    static const uint64_t buckets[] = {1, 2, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 65, 128, 300};
     static const uint64_t sizes[] = {0, 1, 16, 2047, 2048, 2049, 70001};
     static const cohort_fn_kind kinds[] = {COHORT_FN_MODULO, COHORT_FN_RANGES, COHORT_FN_IDS8,
                                            COHORT_FN_IDS16};
     (void)level;
-    for (int m = 0; m < 16; m++)
+    for (int m = 0; m < 17; m++)
         for (int n = 0; n < 7; n++) {
             struct split_plan p = split_plan(sizes[n] + (n == 6 ? test_below(t, 5000) : 0), buckets[m]);
             p.kind = kinds[test_below(t, p.m > 255 ? 2 : 4)];
