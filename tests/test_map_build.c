@@ -267,9 +267,11 @@ static void lookups(struct test *t)
     struct subject s = subject_new(t, &options);
     uint64_t slots = pages * PAGE / slot_bytes(t->width), n = slots / 4;
     s.blind = 1;
-    look_up(&s, n + 7, SEQUENTIAL, overfill_page(&s) - n, 1);
+    const uint64_t end = overfill_page(&s);
+    look_up(&s, n + 7, SEQUENTIAL, end - n, 1);
     put_range(&s, 0, slots - slots / 32, 0);
     erase_range(&s, slots / 3, n);
+    look_up(&s, n + 7, SEQUENTIAL, end - n, 1);
     look_up(&s, n, SEQUENTIAL, slots, 1);
     look_up(&s, n + 1, SEQUENTIAL, slots / 2, 1);
     look_up(&s, slots - slots / 3, RANDOM, 0, slots * 2);
