@@ -231,16 +231,16 @@ static void digits(struct test *t)
             }
 }
 
-/* Many keys and pairs into more than 64 buckets: whole tiles and not, aligned or not, with short runs and with long. */
+/* Many keys and pairs: whole tiles and not, aligned or not, with short runs and with long. */
 static void many_entries(struct test *t)
 {
-    const uint64_t m[] = {128, 256, 100, 65, 255},
+    const uint64_t m[] = {128, 256, 100, 65, 255, 64, 33, 16, 5, 2},
                    least = t->kind == TEST_CUDA ? 132 * 4 * 24576 : 2 * 4 * 320;
     const cohort_fn_kind kinds[] = {COHORT_FN_RANGES, COHORT_FN_MODULO,    COHORT_FN_DELTA,
                                     COHORT_FN_HASH,   COHORT_FN_SPLITTERS, COHORT_FN_BITS};
     const enum key_pattern patterns[] = {KEYS_RANDOM, KEYS_SKEWED, KEYS_EQUAL, KEYS_SORTED};
     for (int i = 0; i < (t->kind == TEST_CUDA && t->quick ? 10 : 30); i++) {
-        struct split_plan p = split_plan(least + (i % 3 ? test_below(t, 1000) : 0), m[test_below(t, 5)]);
+        struct split_plan p = split_plan(least + (i % 3 ? test_below(t, 1000) : 0), m[test_below(t, 10)]);
         p.pattern = patterns[i % 4];
         p.kind = kinds[test_below(t, p.m & (p.m - 1) ? 5 : 6)];
         p.columns = i % 5 < 3;

@@ -190,9 +190,10 @@ static void pairs_work(struct test *t)
 /* So many that blocks go on from tile to tile, and the copy engine fetches their columns. */
 static void fetched_split(struct test *t, cohort_fn_kind kind)
 {
-    struct split_plan p = split_plan(2560 + test_below(t, 800), 65 + test_below(t, 192));
+    struct split_plan p = split_plan(2560 + test_below(t, 800), 2 + test_below(t, 255));
     p.kind = kind;
-    p.m = p.kind == COHORT_FN_BITS ? p.m > 128 ? 256 : 128 : p.m;
+    while (p.kind == COHORT_FN_BITS && p.m & (p.m - 1))
+        p.m &= p.m - 1;
     p.pattern = (enum key_pattern)test_below(t, KEY_PATTERNS);
     p.unordered = test_below(t, 3) == 0;
     p.method = p.unordered ? COHORT_SPLIT_RESERVED : COHORT_SPLIT_BLOCK;

@@ -187,14 +187,15 @@ unsigned tile_kind(const struct pass *p)
     return step->parts == 2 && step->part[1].bytes == 4 ? SPLIT_TWINS : SPLIT_COLUMNS;
 }
 
-#define FETCHED_BUCKETS 64u /* into more of them keys, alone or with a payload, are fetched, */
-#define FETCHED_TILES   4u  /* of which a block has so many at least */
+#define FETCHED_KEYS  5u /* buckets from which on keys alone are fetched, */
+#define FETCHED_PAIRS 2u /* and pairs, */
+#define FETCHED_TILES 4u /* of which a block has so many tiles at least */
 
 int tile_is_fetched(const struct gpu *g, unsigned kind, unsigned buckets, uint64_t n)
 {
     const struct split_tuning *t = split_tuning_for(g->driver, g->architecture, buckets, 4, kind, 0, 1);
-    return buckets > FETCHED_BUCKETS && t && t->columns == kind &&
-           n >= (uint64_t)g->multiprocessors * t->items * t->threads * FETCHED_TILES &&
+    return buckets >= (kind == SPLIT_FETCHED_ALONE ? FETCHED_KEYS : FETCHED_PAIRS) && t &&
+           t->columns == kind && n >= (uint64_t)g->multiprocessors * t->items * t->threads * FETCHED_TILES &&
            split_fetched_end(t->bits, t->items, t->threads) <= g->shared_most;
 }
 
@@ -230,15 +231,18 @@ static void take_numbers(const struct gpu *g, struct pass *p)
     p->form = SPLIT_LEFT;
 }
 
+#define LEFT_BUCKETS 256u /* of the instances for SPLIT_LEFT: where fewer counters are, bytes have no room */
+
 cohort_status tile_plan(cohort_context *context, struct pass *p, struct arena *arena)
 {
     const struct gpu *g = gpu_of(context);
     struct split_step *step = &p->step;
     p->form = tile_numbers(step, arena);
     take_numbers(g, p);
-    p->tuning = split_tuning_for(g->driver, g->architecture, step->buckets,
-                                 p->form == SPLIT_LOOSE ? 8 : pass_widest(step), kind_of_instance(g, p),
-                                 p->role != SPLIT_WHOLE, step->way == SPLIT_BY_SPANS);
+    unsigned buckets = p->form == SPLIT_LEFT && step->buckets <= LEFT_BUCKETS ? LEFT_BUCKETS : step->buckets;
+    p->tuning =
+        split_tuning_for(g->driver, g->architecture, buckets, p->form == SPLIT_LOOSE ? 8 : pass_widest(step),
+                         kind_of_instance(g, p), p->role != SPLIT_WHOLE, step->way == SPLIT_BY_SPANS);
     if (!p->tuning)
         return context_fail(context, COHORT_UNSUPPORTED, "a tile of a split does not do %u buckets",
                             step->buckets);

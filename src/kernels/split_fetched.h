@@ -1,4 +1,4 @@
-/* split_fetched.h: keys of 4 bytes, alone or with a payload of 4, into more than 64 buckets, so many that every multiprocessor has many
+/* split_fetched.h: keys of 4 bytes, alone or with a payload of 4, into up to 256 buckets, so many that every multiprocessor has many
  * tiles: as split_tile.h and split_pairs.h, by one large block a multiprocessor, that goes on from tile to tile. Each column has room of its
  * own in shared memory. It is fetched there whole by the copy engine (co_bulk_ask), put in order where it is, by way of registers, and
  * written:
