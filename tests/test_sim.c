@@ -66,7 +66,7 @@ static void collectives(struct test *t)
             EQUAL(t, o[1], odd & 0xff);
             EQUAL(t, o[2], (lane & 1) * 2 + 1);
             EQUAL(t, o[3], (uint64_t)((lane + 1) % 32) << 40);
-            EQUAL(t, o[4], 0xfu << (lane / 4 * 4));
+            EQUAL(t, o[4], UINT64_C(0x42108421) << 32 | 0xfu << (lane / 4 * 4));
             EQUAL(t, o[5], 496);
             EQUAL(t, o[6], lane * (lane - 1) / 2);
             EQUAL(t, o[7], 31);

@@ -4,6 +4,7 @@
 #define SSSP_LONG       24u
 #define SSSP_MANY_NODES 48u
 #define SSSP_MANY_EDGES 100u
+#define SSSP_PART       16u
 
 #include <unistd.h>
 
@@ -28,7 +29,7 @@ static int relax_on_gpu(void *self, const struct sssp_relax *round)
     if (!round->hot)
         return gpu_launch_grid(context, "sssp_relax_list", 2, 64, 0, round) ? -1 : 0;
     unsigned shared =
-        2 * 128 * 8 + round->hot; /* two warps' entries on their way, and the hot nodes' bytes */
+        2 * 128 * 8 + round->hot / 4; /* two warps' entries on their way, and the hot nodes' distances */
     return gpu_launch_grid(context, "sssp_relax_hot", 2, 64, shared, round) ? -1 : 0;
 }
 

@@ -31,7 +31,7 @@ struct gpu {
     int told;                  /* the rounds write what they tell there themselves, */
     unsigned serial;           /* the last one with this number */
     unsigned blocks, resident; /* of a launch at most; of sssp_relax_list so many as run at a time */
-    unsigned processors, hot;  /* blocks of sssp_relax_hot; bytes that it has room for */
+    unsigned processors, hot;  /* blocks of sssp_relax_hot; nodes that it has room for */
     unsigned soon;             /* kernels know how to wait for the launch before theirs (SSSP_AFTER) */
 };
 
@@ -57,7 +57,7 @@ static int relax(void *self, const struct sssp_relax *given)
     struct gpu *g = (struct gpu *)self;
     struct sssp_relax round = *given;
     round.hot = !round.list ? 0 : round.hot < g->hot ? round.hot : g->hot;
-    unsigned long long lanes = round.n > round.hot / 4 ? round.n : round.hot / 4;
+    unsigned long long lanes = round.n > round.hot / 16 ? round.n : round.hot / 16;
     unsigned long long enough = (lanes + THREADS - 1) / THREADS;
     unsigned blocks = enough < g->blocks ? (unsigned)enough : g->blocks;
     g->told = !round.resident;
@@ -67,7 +67,7 @@ static int relax(void *self, const struct sssp_relax *given)
         sssp_find<<<1, 32, 0, g->stream>>>(round);
     launch(g, round.list ? sssp_list : sssp_relax, blocks, THREADS, 0, round);
     if (round.hot)
-        launch(g, sssp_relax_hot, g->processors, WIDE, QUEUES + round.hot, round);
+        launch(g, sssp_relax_hot, g->processors, WIDE, QUEUES + round.hot / 4, round);
     else if (round.list)
         launch(g, sssp_relax_list, g->resident, THREADS, 0, round);
     return cudaGetLastError() ? -1 : 0;
@@ -226,13 +226,13 @@ static int measure(struct gpu *g, int device)
         cudaFuncGetAttributes(&hot, sssp_relax_hot))
         return -1;
     shared -= (int)hot.sharedSizeBytes + QUEUES;
-    g->hot = shared < 0 ? 0 : shared < (int)SSSP_HOT ? (unsigned)shared / 16 * 16 : SSSP_HOT;
+    g->hot = shared < 0 ? 0 : shared < (int)SSSP_HOT / 4 ? (unsigned)shared / 16 * 64 : SSSP_HOT;
     g->processors = (unsigned)processors;
     g->blocks = (unsigned)processors * 8;
     g->resident = (unsigned)(processors * each);
     g->soon = hot.ptxVersion >= 90;
     return g->hot && cudaFuncSetAttribute(sssp_relax_hot, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                          (int)(QUEUES + g->hot))
+                                          (int)(QUEUES + g->hot / 4))
                ? -1
                : 0;
 }

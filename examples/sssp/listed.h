@@ -60,14 +60,22 @@ CO_INLINE void sssp_list_part(const struct sssp_relax *r, co_u64 base, co_u64 en
     }
 }
 
-/* Distances of the first nodes in bytes, four to a word. The last blocks begin, which have the fewest entries. */
-CO_INLINE void sssp_list_near(const struct sssp_relax *r)
+/* Is the round one in which distances are kept in shared memory, as far as is known before the frontier is listed? */
+CO_INLINE int sssp_is_large(co_u64 end)
+{
+    return end >= SSSP_MANY_EDGES / 64;
+}
+
+/* Distances of the first nodes for sssp_near. The last blocks begin, which have the fewest entries. */
+CO_INLINE void sssp_list_near(const struct sssp_relax *r, co_u32 base)
 {
     co_u32 lanes = co_blocks() * co_threads(), last = co_blocks() - 1 - co_block();
-    for (co_u32 i = last * co_threads() + co_thread(); i < r->hot / 4; i += lanes) {
+    for (co_u32 i = last * co_threads() + co_thread(); i < r->hot / 16; i += lanes) {
         co_u32 word = 0;
-        CO_EACH_ITEM (k, 4)
-            word |= sssp_steps(r, co_read32(r->distance + 4 * i + k)) << 8 * k;
+        CO_EACH_ITEM (k, 16) {
+            co_u32 d = co_read32(r->distance + 16 * i + k);
+            word |= sssp_steps(r, d < base ? 0 : d - base) << 2 * k;
+        }
         co_write32(r->near + i, word);
     }
 }
@@ -80,8 +88,9 @@ CO_KERNEL(sssp_list, struct sssp_relax)
     SSSP_BEGUN();
     if (sssp_passes(args))
         return;
-    sssp_list_near(args);
     co_u64 end = sssp_end(args, &bucket);
+    if (sssp_is_large(end))
+        sssp_list_near(args, sssp_base(args, bucket));
     for (co_u64 base = (co_block() * (co_threads() / 32) + co_warp()) * part; base < end;
          base += warps * part)
         sssp_list_part(args, base, end);
@@ -103,9 +112,8 @@ CO_INLINE co_u32 sssp_owner(const struct sssp_relax *r, co_u32 nodes, co_u32 at)
 
 /* Edges [from, to) of the list, which has `all`; not of nodes that have been brought nearer meanwhile. */
 CO_INLINE co_u32 sssp_relax_share(const struct sssp_relax *r, struct sssp_near near, co_u64 *queue,
-                                  co_u32 nodes, co_u32 all, co_u32 from, co_u32 to)
+                                  co_u32 held, co_u32 nodes, co_u32 all, co_u32 from, co_u32 to)
 {
-    co_u32 held = 0;
     for (co_u32 i = sssp_owner(r, nodes, from) + co_lane(); from < to; i += 32) {
         struct sssp_listed node = {SSSP_FAR, 0, 0, 0};
         co_u32 end = to, edges = 0;
@@ -123,19 +131,33 @@ CO_INLINE co_u32 sssp_relax_share(const struct sssp_relax *r, struct sssp_near n
     return held;
 }
 
-/* A warp's share of the list; the last block settles the round. */
-CO_INLINE void sssp_relax_listed(const struct sssp_relax *r, struct sssp_near near, co_u64 *queue)
+/* Where a warp's next part of the list begins: each has its first one, the rest go to those that come for more. */
+CO_INLINE co_u64 sssp_next(const struct sssp_relax *r, co_u64 warps, co_u64 part)
+{
+    co_u64 taken = 0;
+    if (co_lane() == 0)
+        taken = co_add64(&r->state->taken, part);
+    return warps * part + co_shuffle64(CO_FULL_WARP, taken, 0);
+}
+
+/* The list in parts, about `turns` a warp: those whose nodes have been brought nearer are soon through. The last block settles the round. */
+CO_INLINE void sssp_relax_listed(const struct sssp_relax *r, struct sssp_near near, co_u64 *queue,
+                                 co_u32 turns)
 {
     co_u64 listed = co_read64(&r->state->listed), edges = listed & 0xffffffffu;
     co_u64 warps = co_blocks() * (co_threads() / 32);
-    co_u64 share = (edges / (warps * 32) + (edges % (warps * 32) != 0)) * 32;
-    co_u64 from = (co_block() * (co_threads() / 32) + co_warp()) * share;
-    if (from < edges) {
-        co_u64 to = from + share < edges ? from + share : edges;
-        co_u32 held =
-            sssp_relax_share(r, near, queue, (co_u32)(listed >> 32), (co_u32)edges, (co_u32)from, (co_u32)to);
-        sssp_flush(r, queue, held);
+    co_u64 part = (edges / (warps * 32) + (edges % (warps * 32) != 0)) * 32;
+    if (turns > 1 && part > SSSP_PART)
+        part = part / turns < SSSP_PART ? SSSP_PART : part / turns;
+    co_u64 from = (co_block() * (co_threads() / 32) + co_warp()) * part;
+    co_u32 held = 0;
+    while (from < edges) {
+        co_u64 to = from + part < edges ? from + part : edges;
+        held = sssp_relax_share(r, near, queue, held, (co_u32)(listed >> 32), (co_u32)edges, (co_u32)from,
+                                (co_u32)to);
+        from = turns > 1 && warps * part < edges ? sssp_next(r, warps, part) : edges;
     }
+    sssp_flush(r, queue, held);
     if (!sssp_is_last(r))
         return;
     co_u32 bucket;
@@ -147,25 +169,28 @@ CO_INLINE void sssp_relax_listed(const struct sssp_relax *r, struct sssp_near ne
 CO_KERNEL_BOUND(sssp_relax_list, struct sssp_relax, 32 * SSSP_WARPS, 5)
 {
     CO_SHARED(co_u64, queues, SSSP_WARPS * SSSP_QUEUE);
-    const struct sssp_near none = {0, 0};
+    const struct sssp_near none = {0, 0, 0};
     SSSP_AFTER();
     if (!sssp_passes(args))
-        sssp_relax_listed(args, none, queues + co_warp() * SSSP_QUEUE);
+        sssp_relax_listed(args, none, queues + co_warp() * SSSP_QUEUE, 1);
 }
 
-/* One block a multiprocessor. Its shared memory: SSSP_QUEUE entries of each warp, and the bytes of the hot nodes. */
+/* One block a multiprocessor. Its shared memory: SSSP_QUEUE entries of each warp, and what is kept of the hot nodes. */
 CO_KERNEL_BOUND(sssp_relax_hot, struct sssp_relax, 1024, 1)
 {
     CO_SHARED_DYNAMIC(co_u64, queues);
-    struct sssp_near near = {(co_u8 *)(queues + co_threads() / 32 * SSSP_QUEUE), 0};
+    struct sssp_near near = {(const co_u32 *)(queues + co_threads() / 32 * SSSP_QUEUE), 0, 0};
     SSSP_AFTER();
     if (sssp_passes(args))
         return;
-    if ((co_u32)co_read64(&args->state->listed) >= SSSP_MANY_EDGES) {
+    co_u32 bucket;
+    if (sssp_is_large(sssp_end(args, &bucket)) &&
+        (co_u32)co_read64(&args->state->listed) >= SSSP_MANY_EDGES) {
         near.nodes = args->hot;
-        co_bulk_copy(near.steps, args->near, near.nodes);
+        near.base = sssp_base(args, bucket);
+        co_bulk_copy((void *)near.steps, args->near, near.nodes / 4);
     }
-    sssp_relax_listed(args, near, queues + co_warp() * SSSP_QUEUE);
+    sssp_relax_listed(args, near, queues + co_warp() * SSSP_QUEUE, SSSP_TURNS);
 }
 
 #endif

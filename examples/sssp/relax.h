@@ -12,8 +12,9 @@
  * block settles the round.
  *
  * Most edges lead to few nodes, which have the first numbers. If there are many nodes, the blocks of the second launch keep distances of these
- * hot ones in shared memory, rounded down to a byte each, as the first launch told them, and most edges need to look no farther. Such a byte may be
- * out of date, and then is too great: it is written for a distance at which the node was reached, and no distance ever becomes greater. */
+ * hot ones in shared memory, rounded down to one of four, as the first launch told them, and most edges need to look no farther. What is kept
+ * may be out of date, and then is too great: it is of a distance at which the node was reached, and no distance ever becomes greater. There a
+ * warp takes its share of the edges in parts, when it comes for them: many nodes have been brought nearer by then, and take no time. */
 #ifndef SSSP_RELAX_H
 #define SSSP_RELAX_H
 
@@ -21,7 +22,7 @@
 
 #define SSSP_FAR 0xffffffffu /* the distance of a node that was not reached, and of a dead entry */
 #define SSSP_HOT \
-    131072u /* nodes whose distances are kept in shared memory, at most: room for others' caches is left */
+    524288u /* nodes whose distances are kept in shared memory, at most: room for others' caches is left */
 #define SSSP_ALIGN 4u /* the pool begins at a multiple, so that multisplit reads 16 bytes at a time */
 #ifndef SSSP_LONG
 #    define SSSP_LONG 256u /* if a node has more edges, frontiers are listed */
@@ -30,6 +31,10 @@
 #    define SSSP_MANY_NODES (1u << 22) /* from so many on they are, */
 #    define SSSP_MANY_EDGES (1u << 20) /* in rounds of so many edges */
 #endif
+#ifndef SSSP_PART
+#    define SSSP_PART 1024u /* edges that a warp takes at a time, at least, */
+#endif
+#define SSSP_TURNS 8u /* where it takes about so many times */
 #ifndef SSSP_GLANCE32
 #    define SSSP_GLANCE32 co_load32 /* a distance that may be out of date, and then is too great */
 #endif
@@ -48,6 +53,7 @@
 struct sssp_state {
     co_u64 pushed; /* entries put in, this round */
     co_u64 listed; /* nodes << 32 | their edges */
+    co_u64 taken;  /* of these edges, beyond the warps' first parts */
     co_u32 done;   /* blocks that are through */
     co_u32 serial; /* which round has told, where the host reads it: written last */
 
@@ -104,12 +110,13 @@ struct sssp_relax {
 
     co_u32 *new_keys, *new_nodes; /* where new entries go; of a resident search behind the live ones */
     co_u64 room;                  /* for so many; what is beyond is counted, and lost */
+    co_u64 base; /* the least distance that may be in the pool; of a resident search the state has it */
     struct sssp_state *state;
     co_u32 serial;           /* of the round */
     struct sssp_state *told; /* where the host reads what the round has told; NULL: it fetches the state */
     co_u128 *list;           /* of the frontier's nodes: sssp_listed; NULL: none has many edges */
-    co_u32 *near;     /* sssp_steps of the first `hot` nodes, a byte each, when the frontier was listed */
-    co_u32 hot, step; /* a multiple of 16; a step is 2^step wide */
+    co_u32 *near;     /* sssp_steps of the first `hot` nodes, 16 to a word, when the frontier was listed */
+    co_u32 hot, step; /* a multiple of 64; a step is 2^step wide */
 
     /* A resident search: nobody on the host reads between rounds. The frontier dies where it lies, the dead go to the last bucket. The
      * buckets' bounds stay, or `buckets` - 1 of them move on in memory. */
@@ -233,6 +240,13 @@ CO_INLINE co_u64 sssp_end(const struct sssp_relax *r, co_u32 *bucket)
     return co_read64(r->offsets + *bucket + 1);
 }
 
+/* The least distance that may be in the frontier. */
+CO_INLINE co_u32 sssp_base(const struct sssp_relax *r, co_u32 bucket)
+{
+    co_u64 from = r->resident ? co_read64(&r->state->base) : r->base;
+    return r->delta * bucket + (r->offsets ? (co_u32)from : 0);
+}
+
 CO_INLINE void sssp_tell(const struct sssp_relax *r)
 {
     const struct sssp_state *s = r->state;
@@ -263,6 +277,7 @@ CO_INLINE void sssp_settle(const struct sssp_relax *r, co_u64 end, co_u32 bucket
     co_write64(&s->entries, co_read64(&s->entries) + came);
     co_store64(&s->pushed, 0);
     co_store64(&s->listed, 0);
+    co_store64(&s->taken, 0);
     co_store32(&s->done, 0);
     sssp_tell(r);
     if (!r->resident)
@@ -336,36 +351,45 @@ CO_INLINE void sssp_flush(const struct sssp_relax *r, const co_u64 *queue, co_u3
     co_warp_sync(CO_FULL_WARP);
 }
 
-/* Each lane may have found an entry. */
-CO_INLINE co_u32 sssp_push(const struct sssp_relax *r, co_u64 *queue, co_u32 held, int found, co_u64 entry)
+/* Each lane may have found several entries. */
+CO_INLINE co_u32 sssp_push(const struct sssp_relax *r, co_u64 *queue, co_u32 held, const int *found,
+                           const co_u32 *keys, const co_u32 *nodes)
 {
-    co_u32 who = co_ballot(CO_FULL_WARP, found);
-    if (found)
-        co_write64(queue + held + co_ones32(who & ((1u << co_lane()) - 1)), entry);
-    held += co_ones32(who);
-    if (held <= SSSP_QUEUE - 32)
-        return held;
-    sssp_flush(r, queue, held);
-    return 0;
+    co_u32 who[SSSP_AT_ONCE], before = (1u << co_lane()) - 1, come = 0;
+    CO_EACH_ITEM (k, SSSP_AT_ONCE) {
+        who[k] = co_ballot(CO_FULL_WARP, found[k]);
+        come += co_ones32(who[k]);
+    }
+    if (held + come > SSSP_QUEUE) {
+        sssp_flush(r, queue, held);
+        held = 0;
+    }
+    CO_EACH_ITEM (k, SSSP_AT_ONCE) {
+        if (found[k])
+            co_write64(queue + held + co_ones32(who[k] & before), (co_u64)keys[k] << 32 | nodes[k]);
+        held += co_ones32(who[k]);
+    }
+    return held;
 }
 
-/* Distances of the first nodes, in the block's shared memory. */
+/* How far the first nodes were when the frontier was listed, in the block's shared memory: sssp_steps, 16 nodes to a word. */
 struct sssp_near {
-    co_u8 *steps; /* what sssp_steps made of each, or of one that it had before */
-    co_u32 nodes;
+    const co_u32 *steps;
+    co_u32 nodes, base;
 };
 
-/* A distance rounded down, as a byte has it. */
+/* A distance from where the frontier begins, rounded down to one of four. */
 CO_INLINE co_u32 sssp_steps(const struct sssp_relax *r, co_u32 distance)
 {
     co_u32 steps = distance >> r->step;
-    return steps < 255 ? steps : 255;
+    return steps < 3 ? steps : 3;
 }
 
-/* May a node be farther than `beyond`? */
+/* May a node be farther than `beyond`, which is counted from where the frontier begins? */
 CO_INLINE int sssp_may_gain(const struct sssp_relax *r, struct sssp_near near, co_u32 node, co_u32 beyond)
 {
-    return node >= near.nodes || sssp_steps(r, beyond) <= co_load8(near.steps + node);
+    co_u32 steps = node < near.nodes ? co_read32(near.steps + node / 16) >> node % 16 * 2 & 3 : 3;
+    return sssp_steps(r, beyond) <= steps;
 }
 
 /* Several edges a lane, from nodes at distances d; FAR: there is none. All targets are looked at before the first is changed, and all that
@@ -373,51 +397,84 @@ CO_INLINE int sssp_may_gain(const struct sssp_relax *r, struct sssp_near near, c
 CO_INLINE co_u32 sssp_follow_all(const struct sssp_relax *r, struct sssp_near near, co_u64 *queue,
                                  co_u32 held, const co_u32 *d, const co_u64 *edge)
 {
-    co_u32 beyond[SSSP_AT_ONCE], seen[SSSP_AT_ONCE];
-    int look[SSSP_AT_ONCE];
+    co_u32 target[SSSP_AT_ONCE], beyond[SSSP_AT_ONCE], seen[SSSP_AT_ONCE];
+    int look[SSSP_AT_ONCE], found[SSSP_AT_ONCE];
     CO_EACH_ITEM (k, SSSP_AT_ONCE) {
+        target[k] = co_anew32((co_u32)edge[k]);
         beyond[k] = d[k] + (co_u32)(edge[k] >> 32);
-        look[k] = beyond[k] > d[k] && sssp_may_gain(r, near, (co_u32)edge[k], beyond[k]);
+        look[k] = (beyond[k] > d[k]) & sssp_may_gain(r, near, target[k], beyond[k] - near.base);
     }
     CO_EACH_ITEM (k, SSSP_AT_ONCE)
-        seen[k] = look[k] ? SSSP_GLANCE32(r->distance + (co_u32)edge[k]) : 0;
+        seen[k] = look[k] ? SSSP_GLANCE32(r->distance + target[k]) : 0;
     CO_EACH_ITEM (k, SSSP_AT_ONCE)
-        seen[k] = beyond[k] < seen[k] ? co_min32(r->distance + (co_u32)edge[k], beyond[k]) : 0;
-    CO_EACH_ITEM (k, SSSP_AT_ONCE) {
-        int found = beyond[k] < seen[k];
-        if (found && (co_u32)edge[k] < near.nodes)
-            co_store8(near.steps + (co_u32)edge[k], (co_u8)sssp_steps(r, beyond[k]));
-        held = sssp_push(r, queue, held, found, (co_u64)beyond[k] << 32 | (co_u32)edge[k]);
-    }
-    return held;
+        seen[k] = beyond[k] < seen[k] ? co_min32(r->distance + target[k], beyond[k]) : 0;
+    CO_EACH_ITEM (k, SSSP_AT_ONCE)
+        found[k] = beyond[k] < seen[k];
+    return sssp_push(r, queue, held, found, beyond, target);
 }
 
-/* The edges of 32 nodes end to end: lane l's are `edges` from `first` on, of `node` at distance d. Once a node has been brought nearer
- * meanwhile, what is left of its edges is left to the next round; that is told while the edges are under way. */
+/* Number n, from 0 on, of the lanes in a mask; some lane if there are no more. */
+CO_INLINE co_u32 sssp_nth(co_u32 mask, co_u32 n)
+{
+    co_u32 lane = 0;
+    CO_EACH_ITEM (i, 5) {
+        co_u32 step = 16u >> i, ones = co_ones32(mask >> lane & ((1u << step) - 1));
+        lane += n < ones ? 0 : step;
+        n -= n < ones ? 0 : ones;
+    }
+    return lane;
+}
+
+/* Nodes with edges, one a lane, which lie end to end. */
+struct sssp_row {
+    co_u32 node, distance;
+    co_u32 before, end; /* its edges are [before, end) of the row */
+    co_u32 shift;       /* from there to where they are in memory */
+    co_u32 all;         /* edges of the row */
+};
+
+/* Lane l's `edges` edges are from `first` on. The first lanes get the nodes with edges; to the rest no edge of the row belongs. */
+CO_INLINE struct sssp_row sssp_row(co_u32 node, co_u32 d, co_u32 first, co_u32 edges)
+{
+    co_u32 have = co_ballot(CO_FULL_WARP, edges != 0), from = sssp_nth(have, co_lane());
+    co_u32 before = (co_u32)co_warp_before(edges);
+    struct sssp_row row;
+    row.node = co_shuffle32(CO_FULL_WARP, node, from);
+    row.distance = co_shuffle32(CO_FULL_WARP, d, from);
+    row.before = co_shuffle32(CO_FULL_WARP, before, from);
+    row.end = co_shuffle32(CO_FULL_WARP, before + edges, from);
+    row.shift = co_shuffle32(CO_FULL_WARP, first - before, from);
+    row.all = co_shuffle32(CO_FULL_WARP, before + edges, 31);
+    if (co_lane() >= co_ones32(have))
+        row.before = row.end = 0xffffffffu;
+    return row;
+}
+
+/* The edges of 32 nodes end to end. Which node an edge is of, is how many begin up to it: a bit for each of 32 edges that is a node's
+ * first. Once a node has been brought nearer meanwhile, what is left of its edges is left to the next round; that is told while the
+ * edges are under way. */
 CO_INLINE co_u32 sssp_warp_edges(const struct sssp_relax *r, struct sssp_near near, co_u64 *queue,
                                  co_u32 held, co_u32 node, co_u32 d, co_u32 first, co_u32 edges)
 {
-    co_u32 before = (co_u32)co_warp_before(edges), all = co_shuffle32(CO_FULL_WARP, before + edges, 31);
-    for (co_u32 base = 0; base < all; base += 32 * SSSP_AT_ONCE) {
-        co_u32 owner[SSSP_AT_ONCE], distance[SSSP_AT_ONCE], now = d;
+    struct sssp_row row = sssp_row(node, d, first, edges);
+    const co_u32 upto = (2u << co_lane()) - 1;
+    for (co_u32 base = 0, begun = 0; base < row.all; base += 32 * SSSP_AT_ONCE) {
+        co_u32 owner[SSSP_AT_ONCE], distance[SSSP_AT_ONCE], now = row.distance;
         co_u64 edge[SSSP_AT_ONCE];
-        if (base && before < base + 32 * SSSP_AT_ONCE && before + edges > base)
-            now = co_load32(r->distance + node);
+        if (base && row.before < base + 32 * SSSP_AT_ONCE && row.end > base)
+            now = co_load32(r->distance + row.node);
         CO_EACH_ITEM (k, SSSP_AT_ONCE) {
-            co_u32 at = base + k * 32 + co_lane();
-            owner[k] = 0;
-            for (co_u32 step = 16; step; step >>= 1) { /* the last lane whose edges begin at `at` or before */
-                co_u32 begin = co_shuffle32(CO_FULL_WARP, before, owner[k] + step);
-                owner[k] += begin <= at ? step : 0;
-            }
-            co_u32 from = co_shuffle32(CO_FULL_WARP, first - before, owner[k]);
-            edge[k] = at < all ? co_read_stream64(r->edge + (co_u32)(from + at)) : 0;
+            co_u32 at = base + k * 32 + co_lane(), later = row.before - (base + k * 32);
+            at = at < row.all ? at : row.all - 1; /* the last one again */
+            co_u32 begin = co_unite32(later < 32 ? 1u << later : 0);
+            owner[k] = begun + co_ones32(begin & upto) - 1;
+            begun += co_ones32(begin);
+            co_u32 shift = co_shuffle32(CO_FULL_WARP, row.shift, owner[k]);
+            edge[k] = co_read_stream64(r->edge + (co_u32)(shift + at));
         }
-        d = now == d ? d : SSSP_FAR;
-        CO_EACH_ITEM (k, SSSP_AT_ONCE) {
-            distance[k] = co_shuffle32(CO_FULL_WARP, d, owner[k]);
-            distance[k] = base + k * 32 + co_lane() < all ? distance[k] : SSSP_FAR;
-        }
+        row.distance = now == row.distance ? now : SSSP_FAR;
+        CO_EACH_ITEM (k, SSSP_AT_ONCE)
+            distance[k] = co_shuffle32(CO_FULL_WARP, row.distance, owner[k]);
         held = sssp_follow_all(r, near, queue, held, distance, edge);
     }
     return held;
@@ -453,7 +510,7 @@ CO_KERNEL(sssp_relax, struct sssp_relax)
 {
     CO_SHARED(co_u64, queues, SSSP_WARPS * SSSP_QUEUE);
     const struct sssp_relax *r = args;
-    const struct sssp_near none = {0, 0};
+    const struct sssp_near none = {0, 0, 0};
     co_u64 *queue = queues + co_warp() * SSSP_QUEUE, end;
     co_u32 held = 0, bucket;
     SSSP_AFTER();

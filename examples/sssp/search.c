@@ -112,7 +112,7 @@ int search_open(search **out, const machine *m, const graph *g, char why[256])
     if (!status && has_long(g))
         status = place(s, &s->list, (uint64_t)g->nodes * sizeof *s->round.list, NULL);
     if (!status && s->list)
-        status = place(s, &s->near, SSSP_HOT, NULL);
+        status = place(s, &s->near, SSSP_HOT / 4, NULL);
     if (!status)
         status = place(s, (void **)&s->state, sizeof *s->state, NULL);
     if (!status)
@@ -122,9 +122,7 @@ int search_open(search **out, const machine *m, const graph *g, char why[256])
     s->round.distance = s->distance;
     s->round.list = s->list;
     s->round.near = s->near;
-    s->round.hot = g->nodes < SSSP_MANY_NODES ? 0 : (g->nodes < SSSP_HOT ? g->nodes : SSSP_HOT) / 16 * 16;
-    while (g->heaviest >> s->round.step > 255)
-        s->round.step++;
+    s->round.hot = g->nodes < SSSP_MANY_NODES ? 0 : (g->nodes < SSSP_HOT ? g->nodes : SSSP_HOT) / 64 * 64;
     s->round.state = s->state;
     s->least = 1 << 12;
     return status ? library(s, status, "memory for the graph", why)
@@ -215,6 +213,7 @@ static void near_round(search *s, int to, uint64_t n)
 {
     struct sssp_relax *r = &s->round;
     int resident = s->plan.resident;
+    r->base = s->base;
     r->keys = s->pool[to].keys;
     r->nodes = s->pool[to].nodes;
     r->n = n;
@@ -453,6 +452,9 @@ int search_run(search *s, const search_plan *plan, search_result *result, char w
         s->fixed = plan->buckets;
     s->fixed_delta = plan->delta;
     s->plan = *plan;
+    s->round.step = 0;
+    while (plan->delta >> s->round.step >= 8) /* four to a bucket */
+        s->round.step++;
     s->why = why;
     *why = 0;
     while (again > 0) {

@@ -59,7 +59,8 @@ CO_KERNEL(sim_together, struct sim_args)
     co_write64(o + 1, co_ballot(odd, lane < 8));
     co_write64(o + 2, (co_u64)(co_any(odd, lane == 5) * 2 + co_all(CO_FULL_WARP, lane < 32)));
     co_write64(o + 3, co_shuffle64(CO_FULL_WARP, (co_u64)lane << 40, lane + 1));
-    co_write64(o + 4, co_match32(CO_FULL_WARP, lane / 4));
+    co_write64(o + 4,
+               (co_u64)co_unite32(lane % 5 ? 0 : 1u << lane) << 32 | co_match32(CO_FULL_WARP, lane / 4));
     co_write64(o + 5, co_warp_sum(lane));
     co_write64(o + 6, co_warp_before(lane));
     co_write64(o + 7, co_warp_max(lane ^ co_warp()));

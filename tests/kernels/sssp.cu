@@ -2,4 +2,5 @@
 #define SSSP_LONG       24u
 #define SSSP_MANY_NODES 48u
 #define SSSP_MANY_EDGES 100u
+#define SSSP_PART       16u
 #include "../../examples/sssp/relax.h"

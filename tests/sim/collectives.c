@@ -43,6 +43,10 @@ static void work_out(struct warp *warp, const struct meeting *m)
             for (uint32_t j = 0; j < 32; j++)
                 r |= (uint64_t)(m->arrived >> j & 1 && warp->value[j] == warp->value[i]) << j;
             break;
+        case SIM_UNITE:
+            for (uint32_t j = 0; j < 32; j++)
+                r |= m->arrived >> j & 1 ? warp->value[j] : 0;
+            break;
         case SIM_WARP_SYNC:
             break;
         }

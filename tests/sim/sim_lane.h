@@ -18,7 +18,7 @@ struct sim_who {
 extern struct sim_who *sim_who; /* of the lane that runs */
 
 enum sim_atomic_op { SIM_CAS, SIM_ADD, SIM_MIN, SIM_MAX, SIM_OR, SIM_AND, SIM_EXCHANGE };
-enum sim_vote { SIM_BALLOT, SIM_VOTE_ANY, SIM_VOTE_ALL, SIM_SHUFFLE, SIM_MATCH, SIM_WARP_SYNC };
+enum sim_vote { SIM_BALLOT, SIM_VOTE_ANY, SIM_VOTE_ALL, SIM_SHUFFLE, SIM_MATCH, SIM_UNITE, SIM_WARP_SYNC };
 
 co_u64 sim_clock(void);
 void sim_pause(void);
@@ -119,6 +119,10 @@ CO_INLINE co_u32 co_match32(co_u32 mask, co_u32 v)
 CO_INLINE co_u32 co_match64(co_u32 mask, co_u64 v)
 {
     return (co_u32)sim_collective(SIM_MATCH, mask, v, 0);
+}
+CO_INLINE co_u32 co_unite32(co_u32 v)
+{
+    return (co_u32)sim_collective(SIM_UNITE, CO_FULL_WARP, v, 0);
 }
 CO_INLINE void co_warp_sync(co_u32 mask)
 {

@@ -16,6 +16,7 @@
  *            co_blocks(); co_clock() nanoseconds; co_pause() in a loop that waits for another lane
  * Together   co_ballot(mask, p); co_any; co_all; co_shuffle32/64(mask, v, from); co_match32/64(mask, v);
  *            co_match_bits(v, bits): the lanes of the full warp with the same low bits, 1 to 16, best a literal;
+ *            co_unite32(v): the bits that are 1 in any lane of the full warp;
  *            co_warp_sync(mask); co_block_sync(); all lanes in mask must come, those that have returned excepted
  * Plain      co_read8/16/32/64/128(p), co_write8/16/32/64/128(p, v): memory that no other lane writes (reads) meanwhile;
  *            co_read_stream.., co_write_stream..: the same, not to be kept in caches; co_read_sector32/64/128(p);

@@ -74,6 +74,10 @@ CO_INLINE co_u32 co_match64(co_u32 mask, co_u64 v)
 {
     return __match_any_sync(mask, v);
 }
+CO_INLINE co_u32 co_unite32(co_u32 v)
+{
+    return __reduce_or_sync(0xffffffffu, v);
+}
 CO_INLINE void co_warp_sync(co_u32 mask)
 {
     __syncwarp(mask);
