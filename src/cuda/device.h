@@ -72,6 +72,8 @@ struct split_tuning {
     /* Spans a multiprocessor: a multiple of what it has of blocks at a time, of either launch. 0: it is not for spans. */
     unsigned spans;
     unsigned two; /* there are instances that leave runs in tiles, and that gather them */
+    unsigned
+        tiles; /* a multiprocessor, from which on it is worth while: of those that go on from tile to tile */
 };
 
 /* NULL: there is none for so many buckets. two: one that leaves and gathers runs. by_spans: one that has spans. */

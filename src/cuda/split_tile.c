@@ -189,13 +189,12 @@ unsigned tile_kind(const struct pass *p)
 
 #define FETCHED_KEYS  5u /* buckets from which on keys alone are fetched, */
 #define FETCHED_PAIRS 2u /* and pairs, */
-#define FETCHED_TILES 4u /* of which a block has so many tiles at least */
 
 int tile_is_fetched(const struct gpu *g, unsigned kind, unsigned buckets, uint64_t n)
 {
     const struct split_tuning *t = split_tuning_for(g->driver, g->architecture, buckets, 4, kind, 0, 1);
     return buckets >= (kind == SPLIT_FETCHED_ALONE ? FETCHED_KEYS : FETCHED_PAIRS) && t &&
-           t->columns == kind && n >= (uint64_t)g->multiprocessors * t->items * t->threads * FETCHED_TILES &&
+           t->columns == kind && n >= (uint64_t)g->multiprocessors * t->items * t->threads * t->tiles &&
            split_fetched_end(t->bits, t->items, t->threads) <= g->shared_most;
 }
 

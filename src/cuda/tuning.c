@@ -102,22 +102,22 @@ int map_tuning_for(const struct cuda_driver *driver, unsigned architecture, stru
 /* First those without columns, then by rising buckets, then by rising width: the first row that holds what is asked is taken, of the
  * newest architecture. No block's shared memory is above 99 KiB, the most that some GPUs give. */
 static const struct split_tuning splits[] = {
-    /* driver arch buckets, widest, columns; bits, items, threads, spans, two */
-    {"cuda", 80, 4, 4, 0, 2, 32, 384, 24, 0},    {"cuda", 80, 64, 4, 0, 6, 32, 384, 24, 1},
-    {"cuda", 80, 256, 4, 0, 8, 32, 384, 24, 0},  {"cuda", 80, 2048, 4, 0, 11, 28, 256, 8, 0},
-    {"cuda", 80, 32, 8, 2, 6, 16, 384, 24, 0},   {"cuda", 80, 64, 8, 2, 6, 20, 512, 16, 1},
-    {"cuda", 80, 192, 4, 3, 8, 24, 512, 16, 0},  {"cuda", 80, 256, 4, 3, 8, 26, 512, 0, 0},
-    {"cuda", 80, 256, 4, 3, 8, 24, 512, 16, 0},  {"cuda", 80, 256, 8, 2, 8, 27, 384, 24, 0},
-    {"cuda", 90, 256, 4, 4, 8, 32, 768, 48, 0},  {"cuda", 90, 64, 4, 5, 6, 32, 768, 48, 0},
-    {"cuda", 90, 256, 4, 5, 8, 32, 768, 48, 0},  {"cuda", 80, 256, 4, 1, 8, 18, 320, 24, 0},
-    {"cuda", 80, 256, 8, 1, 8, 14, 320, 24, 0},  {"cuda", 80, 2048, 4, 1, 11, 17, 320, 8, 0},
-    {"cuda", 80, 2048, 8, 1, 11, 14, 256, 8, 0}, {"sim", 0, 4, 4, 0, 2, 4, 64, 2, 0},
-    {"sim", 0, 32, 4, 0, 5, 4, 64, 2, 1},        {"sim", 0, 32, 8, 2, 8, 3, 64, 2, 1},
-    {"sim", 0, 256, 4, 3, 8, 5, 64, 2, 0},       {"sim", 90, 256, 4, 4, 8, 5, 64, 2, 0},
-    {"sim", 90, 64, 4, 5, 6, 5, 64, 2, 0},       {"sim", 90, 256, 4, 5, 8, 5, 64, 2, 0},
-    {"sim", 0, 256, 8, 2, 8, 3, 64, 2, 1},       {"sim", 0, 2048, 8, 2, 11, 3, 64, 2, 0},
-    {"sim", 0, 256, 4, 1, 8, 3, 64, 2, 0},       {"sim", 0, 256, 8, 1, 8, 3, 64, 2, 0},
-    {"sim", 0, 2048, 4, 1, 11, 3, 64, 2, 0},     {"sim", 0, 2048, 8, 1, 11, 3, 64, 2, 0},
+    /* driver arch buckets, widest, columns; bits, items, threads, spans, two, tiles */
+    {"cuda", 80, 4, 4, 0, 2, 32, 384, 24, 0, 0},    {"cuda", 80, 64, 4, 0, 6, 32, 384, 24, 1, 0},
+    {"cuda", 80, 256, 4, 0, 8, 32, 384, 24, 0, 0},  {"cuda", 80, 2048, 4, 0, 11, 28, 256, 8, 0, 0},
+    {"cuda", 80, 32, 8, 2, 6, 16, 384, 24, 0, 0},   {"cuda", 80, 64, 8, 2, 6, 20, 512, 16, 1, 0},
+    {"cuda", 80, 192, 4, 3, 8, 24, 512, 16, 0, 0},  {"cuda", 80, 256, 4, 3, 8, 26, 512, 0, 0, 0},
+    {"cuda", 80, 256, 4, 3, 8, 24, 512, 16, 0, 0},  {"cuda", 80, 256, 8, 2, 8, 27, 384, 24, 0, 0},
+    {"cuda", 90, 256, 4, 4, 8, 32, 768, 48, 0, 4},  {"cuda", 90, 64, 4, 5, 6, 32, 768, 48, 0, 16},
+    {"cuda", 90, 256, 4, 5, 8, 32, 768, 48, 0, 4},  {"cuda", 80, 256, 4, 1, 8, 18, 320, 24, 0, 0},
+    {"cuda", 80, 256, 8, 1, 8, 14, 320, 24, 0, 0},  {"cuda", 80, 2048, 4, 1, 11, 17, 320, 8, 0, 0},
+    {"cuda", 80, 2048, 8, 1, 11, 14, 256, 8, 0, 0}, {"sim", 0, 4, 4, 0, 2, 4, 64, 2, 0, 0},
+    {"sim", 0, 32, 4, 0, 5, 4, 64, 2, 1, 0},        {"sim", 0, 32, 8, 2, 8, 3, 64, 2, 1, 0},
+    {"sim", 0, 256, 4, 3, 8, 5, 64, 2, 0, 0},       {"sim", 90, 256, 4, 4, 8, 5, 64, 2, 0, 4},
+    {"sim", 90, 64, 4, 5, 6, 5, 64, 2, 0, 4},       {"sim", 90, 256, 4, 5, 8, 5, 64, 2, 0, 4},
+    {"sim", 0, 256, 8, 2, 8, 3, 64, 2, 1, 0},       {"sim", 0, 2048, 8, 2, 11, 3, 64, 2, 0, 0},
+    {"sim", 0, 256, 4, 1, 8, 3, 64, 2, 0, 0},       {"sim", 0, 256, 8, 1, 8, 3, 64, 2, 0, 0},
+    {"sim", 0, 2048, 4, 1, 11, 3, 64, 2, 0, 0},     {"sim", 0, 2048, 8, 1, 11, 3, 64, 2, 0, 0},
 };
 
 static int is_for(const struct split_tuning *t, const struct cuda_driver *driver, unsigned architecture,
@@ -145,13 +145,13 @@ const struct split_tuning *split_tuning_for(const struct cuda_driver *driver, un
     return best;
 }
 
-/* Of splits that are one tile of one block: by kind, and the fewer entries the sooner. `spans` and `two` are not used. */
+/* Of splits that are one tile of one block: by kind, and the fewer entries the sooner. `spans`, `two` and `tiles` are not used. */
 static const struct split_tuning alone[] = {
-    /* driver arch buckets, widest, columns; bits, items, threads, spans, two */
-    {"cuda", 80, 256, 4, 0, 8, 8, 1024, 0, 0}, {"cuda", 80, 64, 8, 2, 6, 4, 1024, 0, 0},
-    {"cuda", 80, 256, 4, 1, 8, 8, 1024, 0, 0}, {"cuda", 80, 256, 8, 1, 8, 4, 1024, 0, 0},
-    {"sim", 0, 256, 4, 0, 8, 3, 64, 0, 0},     {"sim", 0, 64, 8, 2, 6, 1, 64, 0, 0},
-    {"sim", 0, 256, 4, 1, 8, 3, 64, 0, 0},     {"sim", 0, 256, 8, 1, 8, 3, 64, 0, 0},
+    /* driver arch buckets, widest, columns; bits, items, threads, spans, two, tiles */
+    {"cuda", 80, 256, 4, 0, 8, 8, 1024, 0, 0, 0}, {"cuda", 80, 64, 8, 2, 6, 4, 1024, 0, 0, 0},
+    {"cuda", 80, 256, 4, 1, 8, 8, 1024, 0, 0, 0}, {"cuda", 80, 256, 8, 1, 8, 4, 1024, 0, 0, 0},
+    {"sim", 0, 256, 4, 0, 8, 3, 64, 0, 0, 0},     {"sim", 0, 64, 8, 2, 6, 1, 64, 0, 0, 0},
+    {"sim", 0, 256, 4, 1, 8, 3, 64, 0, 0, 0},     {"sim", 0, 256, 8, 1, 8, 3, 64, 0, 0, 0},
 };
 
 static const struct split_tuning *first_for(const struct split_tuning *row, size_t count, const struct gpu *g,
@@ -174,14 +174,14 @@ const struct split_tuning *split_alone_tuning_for(const struct gpu *g, uint64_t 
 }
 
 /* Of splits whose tiles are all at work at a time: by kind, and the fewer entries the sooner. `spans` is how many tiles a multiprocessor
- * has. `two` is not used. */
+ * has. `two` and `tiles` are not used. */
 static const struct split_tuning together[] = {
-    /* driver arch buckets, widest, columns; bits, items, threads, spans, two */
-    {"cuda", 80, 256, 4, 0, 8, 4, 1024, 1, 0},  {"cuda", 80, 256, 4, 0, 8, 16, 1024, 1, 0},
-    {"cuda", 80, 64, 8, 2, 6, 4, 1024, 1, 0},   {"cuda", 80, 64, 8, 2, 6, 8, 1024, 1, 0},
-    {"cuda", 80, 64, 8, 2, 6, 16, 1024, 1, 0},  {"cuda", 80, 256, 8, 2, 8, 4, 1024, 1, 0},
-    {"cuda", 80, 256, 8, 2, 8, 16, 1024, 1, 0}, {"sim", 0, 256, 4, 0, 8, 3, 64, 4, 0},
-    {"sim", 0, 64, 8, 2, 6, 1, 64, 4, 0},       {"sim", 0, 256, 8, 2, 8, 3, 64, 4, 0},
+    /* driver arch buckets, widest, columns; bits, items, threads, spans, two, tiles */
+    {"cuda", 80, 256, 4, 0, 8, 4, 1024, 1, 0, 0},  {"cuda", 80, 256, 4, 0, 8, 16, 1024, 1, 0, 0},
+    {"cuda", 80, 64, 8, 2, 6, 4, 1024, 1, 0, 0},   {"cuda", 80, 64, 8, 2, 6, 8, 1024, 1, 0, 0},
+    {"cuda", 80, 64, 8, 2, 6, 16, 1024, 1, 0, 0},  {"cuda", 80, 256, 8, 2, 8, 4, 1024, 1, 0, 0},
+    {"cuda", 80, 256, 8, 2, 8, 16, 1024, 1, 0, 0}, {"sim", 0, 256, 4, 0, 8, 3, 64, 4, 0, 0},
+    {"sim", 0, 64, 8, 2, 6, 1, 64, 4, 0, 0},       {"sim", 0, 256, 8, 2, 8, 3, 64, 4, 0, 0},
 };
 
 const struct split_tuning *split_together_tuning_for(const struct gpu *g, uint64_t n, unsigned buckets,
