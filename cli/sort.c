@@ -37,7 +37,7 @@ const char sort_help[] =
     "Exit status: 0; 2 if an argument or a file is wrong; 1 if memory, disk or device gave out.\n";
 
 #define MEMORY_LEAST  64000u
-#define COPIES        4u /* arrays of a part's size: in, out, and what the library takes */
+#define COPIES        4u /* arrays of a part's size: in, out, and two for what the library takes */
 #define BUCKETS_LEAST 8u
 #define BUCKETS_MOST  2048u
 #define SAMPLES_EACH  32u /* of a bucket */
@@ -82,6 +82,15 @@ static void value_put(const job *job, void *array, uint64_t i, uint64_t value)
         ((uint64_t *)array)[i] = value;
 }
 
+/* Parts are of many sizes, and for each the context keeps workspace: what is beyond its share goes back. */
+static void workspace_bound(const job *job)
+{
+    cohort_context_info info = COHORT_CONTEXT_INFO_INIT;
+    uint64_t share = (COPIES - 2) * job->capacity * job->width;
+    if (!cohort_context_get_info(job->context, &info) && info.pool_bytes > share)
+        cohort_trim(job->context);
+}
+
 /* ---- small parts ------------------------------------------------------------------------------------------------- */
 
 static int array_sort(job *job, uint64_t n, const void *from, void *to, int descending, fault *fault)
@@ -92,6 +101,7 @@ static int array_sort(job *job, uint64_t n, const void *from, void *to, int desc
     desc.descending = (uint32_t)descending;
     desc.keys = from;
     desc.keys_out = to;
+    workspace_bound(job);
     cohort_status status = n ? cohort_sort(job->context, &desc) : COHORT_OK;
     return status ? fault_library(fault, status, job->context, "cannot sort") : CLI_OK;
 }
@@ -209,6 +219,7 @@ static int chunk_split(job *job, uint64_t n, const void *splitters, uint64_t cou
     desc.keys_out = job->b;
     desc.unordered = 1;
     desc.offsets = offsets;
+    workspace_bound(job);
     cohort_status status = cohort_multisplit(job->context, &desc);
     if (status)
         return fault_library(fault, status, job->context, "cannot split");

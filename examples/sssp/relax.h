@@ -28,11 +28,11 @@
 #    define SSSP_LONG 256u /* if a node has more edges, frontiers are listed */
 #endif
 #ifndef SSSP_MANY_NODES
-#    define SSSP_MANY_NODES (1u << 22) /* from so many on they are, */
+#    define SSSP_MANY_NODES (1u << 20) /* from so many on they are, */
 #    define SSSP_MANY_EDGES (1u << 20) /* in rounds of so many edges */
 #endif
 #ifndef SSSP_PART
-#    define SSSP_PART 1024u /* edges that a warp takes at a time, at least, */
+#    define SSSP_PART 4096u /* edges that a warp takes at a time, at least, */
 #endif
 #define SSSP_TURNS 8u /* where it takes about so many times */
 #ifndef SSSP_GLANCE32
