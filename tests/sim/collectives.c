@@ -7,8 +7,10 @@
  * so its cost is what has happened since the last one, not what has happened ever. */
 #include "inside.h"
 
-static const char *const names[] = {"co_ballot",  "co_any",   "co_all",
-                                    "co_shuffle", "co_match", "co_warp_sync"};
+static const char *const names[] = {
+    [SIM_BALLOT] = "co_ballot",      [SIM_VOTE_ANY] = "co_any", [SIM_VOTE_ALL] = "co_all",
+    [SIM_SHUFFLE] = "co_shuffle",    [SIM_MATCH] = "co_match",  [SIM_UNITE] = "co_unite",
+    [SIM_WARP_SYNC] = "co_warp_sync"};
 
 static void wake(struct lane *lane)
 {
