@@ -7,7 +7,7 @@
  * so its cost is what has happened since the last one, not what has happened ever. */
 #include "inside.h"
 
-static const char *const names[] = {
+const char *const sim_vote_names[] = {
     [SIM_BALLOT] = "co_ballot",      [SIM_VOTE_ANY] = "co_any", [SIM_VOTE_ALL] = "co_all",
     [SIM_SHUFFLE] = "co_shuffle",    [SIM_MATCH] = "co_match",  [SIM_UNITE] = "co_unite",
     [SIM_WARP_SYNC] = "co_warp_sync"};
@@ -101,9 +101,10 @@ static void check_meetings(const struct warp *warp, uint32_t mine)
         if (i == mine || !(a->mask & b->arrived) || !(b->mask & a->arrived))
             continue;
         if (a->mask == b->mask)
-            sim_fail("lanes %08x wait in %s, with the same mask %08x", b->arrived, names[b->kind], b->mask);
+            sim_fail("lanes %08x wait in %s, with the same mask %08x", b->arrived, sim_vote_names[b->kind],
+                     b->mask);
         sim_fail("masks disagree: %08x here, %08x in %s, where lanes %08x wait", a->mask, b->mask,
-                 names[b->kind], b->arrived);
+                 sim_vote_names[b->kind], b->arrived);
     }
 }
 
@@ -128,7 +129,7 @@ static struct meeting *come_to_meeting(struct lane *lane, enum sim_vote kind, ui
 
 co_u64 sim_collective(enum sim_vote kind, co_u32 mask, co_u64 value, co_u32 from)
 {
-    schedule_step(names[kind], NULL, 0, 0);
+    schedule_step(sim_vote_names[kind], NULL, 0, 0);
     struct lane *lane = sim.lane;
     struct warp *warp = lane->warp;
     warp->value[lane->bit] = value;
@@ -176,7 +177,7 @@ void meet_block(enum block_meeting kind)
     for (uint32_t i = 0; i < lane->warp->meetings; i++) {
         struct meeting *m = &lane->warp->meeting[i];
         if (m->mask >> lane->bit & 1)
-            sim_fail("lanes %08x wait for this one in %s", m->arrived, names[m->kind]);
+            sim_fail("lanes %08x wait for this one in %s", m->arrived, sim_vote_names[m->kind]);
     }
     if (block->arrived && block->kind != kind)
         sim_fail("other lanes of the block are at another collective");

@@ -233,6 +233,7 @@ void memory_copy_in(struct block *block);
 void clock_begin(void);
 
 /* collectives.c */
+extern const char *const sim_vote_names[];
 void collectives_exit(struct lane *lane);
 void meet_block(enum block_meeting kind);
 

@@ -170,8 +170,6 @@ void sim_fail(const char *format, ...)
 
 static void fail_deadlock(void)
 {
-    static const char *const vote[] = {"co_ballot",  "co_any",   "co_all",
-                                       "co_shuffle", "co_match", "co_warp_sync"};
     uint32_t told = 0, waiting = 0;
     begin_message();
     add(": deadlock: no lane can go on");
@@ -189,8 +187,8 @@ static void fail_deadlock(void)
         for (uint32_t m = 0; m < lane->warp->meetings; m++) {
             struct meeting *at = &lane->warp->meeting[m];
             if (at->arrived >> lane->bit & 1)
-                add("\n  %s waits in %s for lanes %08x of mask %08x", lane_name(lane), vote[at->kind],
-                    at->mask & lane->warp->live & ~at->arrived, at->mask);
+                add("\n  %s waits in %s for lanes %08x of mask %08x", lane_name(lane),
+                    sim_vote_names[at->kind], at->mask & lane->warp->live & ~at->arrived, at->mask);
         }
     }
     if (waiting > 8)
