@@ -105,14 +105,8 @@ static const struct method methods[] = {
  * more than words of 32 bits can tell of. */
 static int is_far(const struct gpu *g, const struct split *s)
 {
-    unsigned others = s->permutation != NULL, bytes = s->permutation ? s->permutation_bytes : 0;
-    for (unsigned c = 0; c < s->columns; c++) {
-        others += s->column[c].out != NULL;
-        bytes += s->column[c].out ? s->column[c].bytes : 0;
-    }
     return s->fn.buckets > FAR_BUCKETS && s->n >= FAR_PAIRS && s->n < g->tuning->sort_short &&
-           s->key_bytes == 4 && others == 1 && bytes == 4 && !split_can_fail(&s->fn) &&
-           pass_is_cheap(s->fn.kind, 4);
+           pass_is_pair(s) && !split_can_fail(&s->fn) && pass_is_cheap(s->fn.kind, 4);
 }
 
 static cohort_split_method best(const struct gpu *g, const struct split *s)

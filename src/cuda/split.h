@@ -58,6 +58,9 @@ unsigned pass_ids_width(co_u32 kind);
 /* Are ids computed anew by the launch after the count? Else the count leaves them behind. */
 int pass_is_cheap(co_u32 kind, unsigned key_bytes);
 
+/* Keys of 4 bytes, and one column or the permutation of 4. */
+int pass_is_pair(const struct split *s);
+
 /* ---- split_tile.c ------------------------------------------------------------------------------------------------------ */
 
 /* A pass by tiles, begun, with its way and its digit of the id: what it needs; and its launches. */
@@ -70,7 +73,8 @@ unsigned tile_numbers(struct split_step *step, struct arena *arena);
 /* What goes through a tile, as instances tell it apart: one column of 4 bytes; two; or others. */
 unsigned tile_kind(const struct pass *p);
 
-/* Do pairs of 4 + 4 bytes go in turn by blocks that go on from tile to tile? Not by look-back. */
+/* Do keys of 4 bytes (SPLIT_FETCHED_ALONE), or pairs of 4 + 4 (SPLIT_FETCHED), go by blocks that go on from tile to tile? Not where they
+ * look back, if these are not told by pages. */
 int tile_is_fetched(const struct gpu *g, unsigned kind, unsigned buckets, uint64_t n);
 
 /* The instance of the kernel `what`, so many blocks of it. */

@@ -95,13 +95,10 @@ static int go_by_given(const struct split *s)
 /* Pairs of 4 + 4 bytes, so many that their tiles are fetched: there the place kernels have time to find pages anew. */
 static int go_by_pages(const struct gpu *g, const struct split *s, const struct split_digits *digits)
 {
-    unsigned others = s->permutation != NULL, low = digits->mask[0] + 1,
-             high = ((s->fn.buckets - 1) >> digits->shift[1]) + 1;
-    for (unsigned c = 0; c < s->columns; c++)
-        others += s->column[c].out != NULL;
-    return s->fn.kind == SPLIT_PAGE && s->fn.b == ~0u && s->key_bytes == 4 && s->keys_out &&
-           digits->many == 2 && others == 1 && widest_of(s) == 4 &&
-           tile_is_fetched(g, SPLIT_FETCHED, low, s->n) && tile_is_fetched(g, SPLIT_FETCHED, high, s->n);
+    unsigned low = digits->mask[0] + 1, high = ((s->fn.buckets - 1) >> digits->shift[1]) + 1;
+    return s->fn.kind == SPLIT_PAGE && s->fn.b == ~0u && s->keys_out && digits->many == 2 &&
+           pass_is_pair(s) && tile_is_fetched(g, SPLIT_FETCHED, low, s->n) &&
+           tile_is_fetched(g, SPLIT_FETCHED, high, s->n);
 }
 
 /* The count, and the function that the passes go by: the caller's, or that of ids left behind. */

@@ -59,6 +59,16 @@ unsigned pass_widest(const struct split_step *step)
     return most;
 }
 
+int pass_is_pair(const struct split *s)
+{
+    unsigned others = s->permutation != NULL, bytes = s->permutation ? s->permutation_bytes : 0;
+    for (unsigned c = 0; c < s->columns; c++) {
+        others += s->column[c].out != NULL;
+        bytes += s->column[c].out ? s->column[c].bytes : 0;
+    }
+    return s->key_bytes == 4 && others == 1 && bytes == 4;
+}
+
 void pass_begin(struct pass *p, const struct split_fn *fn, uint64_t n, const void *keys, unsigned key_bytes,
                 void *out, struct arena *arena)
 {

@@ -198,8 +198,8 @@ int tile_is_fetched(const struct gpu *g, unsigned kind, unsigned buckets, uint64
            split_fetched_end(t->bits, t->items, t->threads) <= g->shared_most;
 }
 
-/* The same, and how pairs go. In turn, but where they look back and are more than words of 32 bits can tell of; fetched, if they are many
- * and do not look back. */
+/* The same, and how keys alone and pairs go. They are fetched if they are many and do not look back, or are told by pages. Other pairs go
+ * in turn, but where they look back and are more than words of 32 bits can tell of. */
 static unsigned kind_of_instance(const struct gpu *g, const struct pass *p)
 {
     const struct split_step *step = &p->step;

@@ -409,10 +409,18 @@ CO_INLINE void split_place(const struct split_step *s, co_u8 *memory, struct spl
     SPLIT_PLACE(turns, 3, 4, bits, items, threads, blocks, field, SPLIT_FIELD)   \
     SPLIT_PLACE(turns, 3, 4, bits, items, threads, blocks, ranged, SPLIT_RANGED) \
     SPLIT_PLACE(turns, 3, 4, bits, items, threads, blocks, remainder, SPLIT_REMAINDER)
-#define SPLIT_FETCHES(what, more, bits, items, threads)                       \
+#define SPLIT_FETCH(what, more, bits, items, threads)                         \
     SPLIT_PLACE(what, more, 4, bits, items, threads, 1, field, SPLIT_FIELD)   \
     SPLIT_PLACE(what, more, 4, bits, items, threads, 1, ranged, SPLIT_RANGED) \
     SPLIT_PLACE(what, more, 4, bits, items, threads, 1, remainder, SPLIT_REMAINDER)
+#define SPLIT_FETCHES(items, threads)                                    \
+    SPLIT_FETCH(fetched, 4, 8, items, threads)                           \
+    SPLIT_PLACE(fetched, 4, 4, 8, items, threads, 1, test, SPLIT_TEST)   \
+    SPLIT_PLACE(fetched, 4, 4, 8, items, threads, 1, left, SPLIT_LEFT)   \
+    SPLIT_PLACE(fetched, 4, 4, 8, items, threads, 1, paged, SPLIT_PAGED) \
+    SPLIT_FETCH(fetched_alone, 5, 6, items, threads)                     \
+    SPLIT_FETCH(fetched_alone, 5, 8, items, threads)                     \
+    SPLIT_PLACE(fetched_alone, 5, 4, 8, items, threads, 1, left, SPLIT_LEFT)
 #define SPLIT_NARROW(bits, items, threads, blocks)                                 \
     SPLIT_PLACE(columns, 1, 4, bits, items, threads, blocks, field, SPLIT_FIELD)   \
     SPLIT_PLACE(columns, 1, 4, bits, items, threads, blocks, ranged, SPLIT_RANGED) \
@@ -430,13 +438,7 @@ SPLIT_TWO(keys, 0, 4, 5, 4, 64, 1)
 SPLIT_PAIRS(8, 3, 64, 1)
 SPLIT_TWO(twins, 2, 8, 8, 3, 64, 1)
 SPLIT_TURNS(8, 5, 64, 1)
-SPLIT_FETCHES(fetched, 4, 8, 5, 64)
-SPLIT_PLACE(fetched, 4, 4, 8, 5, 64, 1, test, SPLIT_TEST)
-SPLIT_PLACE(fetched, 4, 4, 8, 5, 64, 1, left, SPLIT_LEFT)
-SPLIT_PLACE(fetched, 4, 4, 8, 5, 64, 1, paged, SPLIT_PAGED)
-SPLIT_FETCHES(fetched_alone, 5, 6, 5, 64)
-SPLIT_FETCHES(fetched_alone, 5, 8, 5, 64)
-SPLIT_PLACE(fetched_alone, 5, 4, 8, 5, 64, 1, left, SPLIT_LEFT)
+SPLIT_FETCHES(5, 64)
 SPLIT_PLACE(twins, 2, 8, 8, 3, 64, 1, test, SPLIT_TEST)
 SPLIT_PLACE(twins, 2, 8, 11, 3, 64, 1, field, SPLIT_FIELD)
 SPLIT_NARROW(8, 3, 64, 1)
@@ -459,13 +461,7 @@ SPLIT_TWO(twins, 2, 8, 6, 20, 512, 2)
 SPLIT_PAIRS(8, 27, 384, 2)
 SPLIT_TURNS(8, 24, 512, 2)
 SPLIT_TURNS(8, 26, 512, 2)
-SPLIT_FETCHES(fetched, 4, 8, 32, 768)
-SPLIT_PLACE(fetched, 4, 4, 8, 32, 768, 1, test, SPLIT_TEST)
-SPLIT_PLACE(fetched, 4, 4, 8, 32, 768, 1, left, SPLIT_LEFT)
-SPLIT_PLACE(fetched, 4, 4, 8, 32, 768, 1, paged, SPLIT_PAGED)
-SPLIT_FETCHES(fetched_alone, 5, 6, 32, 768)
-SPLIT_FETCHES(fetched_alone, 5, 8, 32, 768)
-SPLIT_PLACE(fetched_alone, 5, 4, 8, 32, 768, 1, left, SPLIT_LEFT)
+SPLIT_FETCHES(32, 768)
 SPLIT_NARROW(8, 18, 320, 2)
 SPLIT_PLACE(columns, 1, 4, 8, 18, 320, 2, test, SPLIT_TEST)
 SPLIT_PLACE(columns, 1, 4, 11, 17, 320, 2, field, SPLIT_FIELD)
