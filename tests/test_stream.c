@@ -1,0 +1,211 @@
+/* test_stream.c: splits, histograms, compactions, sorts, sums in a stream: captured into a graph, and what a wait tells. */
+#include "cuda/device.h"
+#include "test.h"
+
+/* ---- graphs ---------------------------------------------------------------------------------------------------------------- */
+
+#define N 100003
+#define M 64
+
+/* All calls, one after the other, on what `keys` holds. */
+struct works {
+    struct column *keys, *split, *offsets, *bins, *kept, *total, *sorted, *sums, *greatest, *counts;
+    void *workspace;
+    uint64_t workspace_bytes;
+};
+
+static cohort_multisplit_desc split_of(struct works *w)
+{
+    cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
+    d.n = N;
+    d.buckets = M;
+    d.fn = cohort_fn_bits(0, 6);
+    d.keys = w->keys->device_block + w->keys->before;
+    d.keys_out = w->split->device_block + w->split->before;
+    d.offsets = (uint64_t *)(void *)(w->offsets->device_block + w->offsets->before);
+    d.counts = (cohort_counts *)(void *)(w->counts->device_block + w->counts->before);
+    return d;
+}
+
+static cohort_status do_all(struct test *t, struct works *w)
+{
+    cohort_context *c = t->context;
+    cohort_multisplit_desc d = split_of(w);
+    cohort_histogram_desc h = COHORT_HISTOGRAM_INIT;
+    cohort_compact_desc k = COHORT_COMPACT_INIT;
+    cohort_sort_desc s = COHORT_SORT_INIT;
+    d.workspace = w->workspace;
+    d.workspace_bytes = w->workspace_bytes;
+    h.n = k.n = s.n = N;
+    h.buckets = M;
+    h.fn = d.fn;
+    h.keys = k.keys = s.keys = d.keys;
+    h.bins = (uint64_t *)(void *)(w->bins->device_block + w->bins->before);
+    k.fn = cohort_fn_between(0, 1u << 31);
+    k.kept = w->kept->device_block + w->kept->before;
+    k.total = (uint64_t *)(void *)(w->total->device_block + w->total->before);
+    s.keys_out = w->sorted->device_block + w->sorted->before;
+    cohort_status status = cohort_multisplit(c, &d);
+    if (!status)
+        status = cohort_histogram(c, &h);
+    if (!status)
+        status = cohort_compact(c, &k);
+    if (!status)
+        status = cohort_sort(c, &s);
+    if (!status)
+        status = cohort_scan(c, N, 4, d.keys, w->sums->device_block + w->sums->before, 0);
+    if (!status)
+        status = cohort_reduce(c, COHORT_OP_MAX, N, 4, d.keys,
+                               (uint64_t *)(void *)(w->greatest->device_block + w->greatest->before));
+    return status;
+}
+
+static int compare(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void judge_all(struct test *t, struct works *w)
+{
+    struct column *const all[] = {w->split, w->offsets, w->bins, w->kept,
+                                  w->total, w->sorted,  w->sums, w->greatest};
+    for (int i = 0; i < 8; i++)
+        column_fetch(all[i]);
+    uint64_t begin[M + 1] = {0}, next[M], kept = 0;
+    uint32_t sum = 0, greatest = 0, *sorted = malloc(N * 4), *keys = w->keys->data;
+    REQUIRE(t, sorted);
+    memcpy(sorted, keys, N * 4);
+    qsort(sorted, N, 4, compare);
+    for (uint64_t i = 0; i < N; i++)
+        begin[keys[i] % M + 1]++;
+    for (uint64_t b = 0; b < M; b++) {
+        EQUAL(t, column_get(w->bins, b), begin[b + 1]);
+        begin[b + 1] += begin[b];
+        next[b] = begin[b];
+    }
+    for (uint64_t b = 0; b <= M; b++)
+        EQUAL(t, column_get(w->offsets, b), begin[b]);
+    for (uint64_t i = 0; i < N; i++) {
+        REQUIRE(t, column_get(w->split, next[keys[i] % M]++) == keys[i]);
+        REQUIRE(t, column_get(w->sorted, i) == sorted[i]);
+        REQUIRE(t, column_get(w->sums, i) == sum);
+        sum += keys[i];
+        greatest = keys[i] > greatest ? keys[i] : greatest;
+        if (keys[i] <= 1u << 31)
+            REQUIRE(t, column_get(w->kept, kept++) == keys[i]);
+    }
+    EQUAL(t, column_get(w->total, 0), kept);
+    EQUAL(t, column_get(w->greatest, 0), greatest);
+    free(sorted);
+}
+
+static struct works works_new(struct test *t)
+{
+    struct works w = {column_new(t, N, 4),
+                      column_new(t, N, 4),
+                      column_new(t, M + 1, 8),
+                      column_new(t, M, 8),
+                      column_new(t, N, 4),
+                      column_new(t, 1, 8),
+                      column_new(t, N, 4),
+                      column_new(t, N, 4),
+                      column_new(t, 1, 8),
+                      column_new(t, 5, 8),
+                      NULL,
+                      0};
+    struct column *const all[] = {w.split,  w.offsets, w.bins,     w.kept,  w.total,
+                                  w.sorted, w.sums,    w.greatest, w.counts};
+    for (int i = 0; i < 9; i++)
+        column_send(all[i]);
+    cohort_multisplit_desc d = split_of(&w);
+    OK(t, cohort_multisplit_workspace(t->context, &d, &w.workspace_bytes));
+    if (w.workspace_bytes)
+        OK(t, cohort_alloc(t->context, w.workspace_bytes, &w.workspace));
+    return w;
+}
+
+static void new_keys(struct test *t, struct works *w)
+{
+    for (uint64_t i = 0; i < N; i++)
+        column_put(w->keys, i, test_random(t));
+    column_send(w->keys);
+}
+
+static void capture(struct test *t, const struct cuda_driver *d, cuda_stream stream, struct works *w)
+{
+    cuda_graph graph;
+    cuda_graph_exec exec;
+    new_keys(t, w);
+    OK(t, do_all(t, w)); /* one like it has run */
+    OK(t, cohort_wait(t->context));
+    judge_all(t, w);
+    REQUIRE(t, !d->stream_begin_capture(stream, 2));
+    cohort_status status = do_all(t, w);
+    REQUIRE(t, !d->stream_end_capture(stream, &graph));
+    REQUIREF(t, !status, "%s while capturing: %s", cohort_status_name(status), cohort_message(t->context));
+    REQUIRE(t, !d->graph_instantiate(&exec, graph, 0));
+    for (int i = 0; i < 4; i++) {
+        new_keys(t, w);
+        OK(t, cohort_wait(t->context));
+        REQUIRE(t, !d->graph_launch(exec, stream));
+        OK(t, cohort_wait(t->context));
+        judge_all(t, w);
+    }
+    CHECK(t, !d->graph_exec_destroy(exec) && !d->graph_destroy(graph));
+}
+
+static void graphs(struct test *t)
+{
+    cuda_stream stream;
+    struct test_gpu g = test_gpu_enter(t);
+    REQUIRE(t, g.driver);
+    if (!g.driver->stream_begin_capture) {
+        test_gpu_leave(g);
+        test_skip(t, "this device has no graphs");
+    }
+    t->memory = TEST_DEVICE;
+    REQUIRE(t, !g.driver->stream_create(&stream, CUDA_STREAM_NON_BLOCKING));
+    OK(t, cohort_set_stream(t->context, stream));
+    struct works w = works_new(t);
+    capture(t, g.driver, stream, &w);
+    OK(t, cohort_free(t->context, w.workspace));
+    OK(t, cohort_set_stream(t->context, NULL));
+    CHECK(t, !g.driver->stream_destroy(stream));
+    test_gpu_leave(g);
+}
+
+/* ---- waiting --------------------------------------------------------------------------------------------------------------- */
+
+/* Bad ids of calls that do not wait come out at cohort_wait, once, with the first of all. */
+static void deferred(struct test *t)
+{
+    t->memory = TEST_DEVICE;
+    struct column *keys = column_new(t, 100, 4), *out = column_new(t, 100, 4), *bins = column_new(t, 4, 8);
+    cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
+    cohort_histogram_desc h = COHORT_HISTOGRAM_INIT;
+    for (uint64_t i = 0; i < 100; i++)
+        column_put(keys, i, i >= 60 ? 4 + i % 3 : i % 4);
+    d.n = h.n = 100;
+    d.buckets = h.buckets = 4;
+    d.fn = h.fn = cohort_fn_bits(0, 3);
+    d.keys = h.keys = column_send(keys);
+    d.keys_out = column_send(out);
+    h.bins = column_send(bins);
+    OK(t, cohort_multisplit(t->context, &d));
+    h.n = 70;
+    OK(t, cohort_histogram(t->context, &h));
+    FAILS(t, t->context, cohort_wait(t->context), COHORT_RANGE, "entry 60 ", "multisplit");
+    OK(t, cohort_wait(t->context));
+    d.n = 60;
+    OK(t, cohort_multisplit(t->context, &d));
+    OK(t, cohort_wait(t->context));
+}
+
+#define GPU (TEST_ON_SIM | TEST_ON_CUDA)
+
+const struct test_case test_cases[] = {
+    {"graphs", graphs, GPU},
+    {"deferred", deferred, GPU},
+    {NULL, NULL, 0},
+};
