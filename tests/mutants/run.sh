@@ -7,8 +7,8 @@
 #     Program: the test program (default: test_schedules)
 #     Run: its arguments (default: --device sim:1)
 #
-# The tree is copied, built once, and copied again for each patch. A patch that does not apply, does not compile, or whose
-# bug is missed by one seed is a failure. docs/mutants.md has more.
+# The tree is copied, built once, and copied again for each patch. A patch that does not apply to the very lines it names, does
+# not compile, or whose bug is missed by one seed is a failure. docs/mutants.md has more.
 #
 #     tests/mutants/run.sh [NAME]...        a word with a slash or of no patch is taken for the build folder, and ignored
 set -u
@@ -54,8 +54,8 @@ header() { sed -n "/^--- /q; s/^$1: *//p" "$root/tests/mutants/$2.patch"; }
 mutant() {
     local name=$1 tree=$work/$1 caught=0 start=$SECONDS note='' missed='' seed code program arguments
     cp -a "$work/base" "$tree"
-    if ! patch -s -p1 -d "$tree" <"tests/mutants/$name.patch" >"$work/$name.log" 2>&1; then
-        note='the patch does not apply'
+    if ! patch -s -F0 -p1 -d "$tree" <"tests/mutants/$name.patch" >"$work/$name.log" 2>&1; then
+        note='the patch does not apply as it is'
     elif program=$(header Program "$name") && [ ! -x "$tree/obj/${program:-test_schedules}" ]; then
         note="there is no program $program (tests/mutants/Makefile)"
     elif ! make -s -C "$tree" -f tests/mutants/Makefile "obj/${program:-test_schedules}" >>"$work/$name.log" 2>&1; then
