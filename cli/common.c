@@ -29,6 +29,14 @@ int fault_library(fault *fault, cohort_status status, const cohort_context *cont
                      *message ? ": " : "", message, hint);
 }
 
+/* The library's message but for its `device "D": ` in front, since --device D stands there already. */
+static const char *without_device(const char *message, const char *device)
+{
+    char front[64];
+    int n = snprintf(front, sizeof front, "device \"%s\": ", device ? device : "auto");
+    return n < (int)sizeof front && !strncmp(message, front, (size_t)n) ? message + n : message;
+}
+
 int context_open(cohort_context **out, const char *device, uint64_t threads, const cohort_progress *progress,
                  fault *fault)
 {
@@ -42,10 +50,10 @@ int context_open(cohort_context **out, const char *device, uint64_t threads, con
         return CLI_OK;
     int bad = status == COHORT_NO_DEVICE || status == COHORT_RANGE;
     const char *message = cohort_message(NULL);
-    if (strncmp(message, "COHORT_", 7)) /* a variable of the environment, which the message names */
-        return fault_set(fault, bad ? CLI_BAD_INPUT : CLI_FAILED, "--device %s: %s", device ? device : "auto",
-                         message);
-    return fault_set(fault, bad ? CLI_BAD_INPUT : CLI_FAILED, "%s", message);
+    if (!strncmp(message, "COHORT_", 7)) /* a variable of the environment, which the message names */
+        return fault_set(fault, bad ? CLI_BAD_INPUT : CLI_FAILED, "%s", message);
+    return fault_set(fault, bad ? CLI_BAD_INPUT : CLI_FAILED, "--device %s: %s", device ? device : "auto",
+                     without_device(message, device));
 }
 
 double seconds_now(void)

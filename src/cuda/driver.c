@@ -212,7 +212,7 @@ const struct cuda_driver *cuda_driver_for(const char *device, int *ordinal, cons
         return registered_open(rest, why);
     rest = after(device, "cuda");
     if (!rest || (*ordinal = ordinal_of(rest)) < 0 || (!*rest && strchr(device, ':'))) {
-        *why = "a device is \"auto\", \"cpu\", \"cuda\" or \"cuda:N\"";
+        *why = "must be \"auto\", \"cpu\", \"cuda\" or \"cuda:N\"";
         return NULL;
     }
     const struct cuda_driver *driver = cuda_driver_load(why);

@@ -316,8 +316,8 @@ refused "--canonical without --kmer" '--canonical' "$cohort" $c --u32 --canonica
 refused "no file" 'no FILE given' "$cohort" $c --kmer 5
 refused "standard input twice" 'only once' "$cohort" $c --kmer 5 - -
 refused "a device that is not there" '--device cuda:999' "$cohort" count --device cuda:999 --kmer 5 b.fa
-refused "a device that is none" '--device toaster' "$cohort" count --device toaster --kmer 5 b.fa
-refused "COHORT_DEVICE that is none" '^cohort count: COHORT_DEVICE: device "toaster": a device is' \
+refused "a device that is none" '^cohort count: --device toaster: must be "auto", "cpu"' "$cohort" count --device toaster --kmer 5 b.fa
+refused "COHORT_DEVICE that is none" '^cohort count: COHORT_DEVICE: device "toaster": must be "auto"' \
     env COHORT_DEVICE=toaster "$cohort" count --kmer 5 b.fa
 refused "COHORT_CPU that is none" '^cohort count: COHORT_CPU is "toaster"; it must be' \
     env COHORT_CPU=toaster "$cohort" count --device cpu --kmer 5 b.fa
