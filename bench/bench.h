@@ -169,7 +169,7 @@ int bench_list_next(const char **list, char word[32]);
 int bench_listed(const char *list, const char *word);
 int bench_numbers_take(const char *option, const char *list, double least, double most, double *out,
                        size_t room, size_t *count, fault *fault);
-/* The same, as whole numbers; at most 64 of them. */
+/* The same, as whole numbers, which may end in K, M or G like sizes. */
 int bench_wholes_take(const char *option, const char *list, double least, double most, uint64_t *out,
                       size_t room, size_t *count, fault *fault);
 /* Each word's index among `names`; `out` has room for as many as there are names. */

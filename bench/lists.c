@@ -22,38 +22,66 @@ int bench_listed(const char *list, const char *word)
     return !list;
 }
 
-static int number_take(const char *option, const char *word, double least, double most, double *out,
-                       fault *fault)
+/* The number that a word begins with, and what comes after it. NULL: none. */
+static const char *number_read(const char *word, double *out)
 {
     char *end;
     *out = strtod(word, &end);
-    if (end == word || *end || !(*out >= least && *out <= most))
+    return end == word ? NULL : end;
+}
+
+static int number_take(const char *option, const char *word, double least, double most, double *out,
+                       fault *fault)
+{
+    const char *end = number_read(word, out);
+    if (!end || *end || !(*out >= least && *out <= most))
         return fault_set(fault, CLI_BAD_INPUT, "%s %s: must be a number from %.12g to %.12g", option, word,
                          least, most);
     return CLI_OK;
+}
+
+static int whole_take(const char *option, const char *word, double least, double most, uint64_t *out,
+                      fault *fault)
+{
+    double number;
+    const char *end = number_read(word, &number);
+    if (end && *end && size_unit(*end))
+        number *= (double)size_unit(*end++);
+    if (!end || *end || !(number >= least && number <= most) || number != (double)(uint64_t)number)
+        return fault_set(fault, CLI_BAD_INPUT, "%s %s: must be a whole number from %.12g to %.12g", option,
+                         word, least, most);
+    *out = (uint64_t)number;
+    return CLI_OK;
+}
+
+static int too_many(const char *option, const char *list, size_t room, fault *fault)
+{
+    return fault_set(fault, CLI_BAD_INPUT, "%s %s: more than %zu numbers", option, list, room);
 }
 
 int bench_numbers_take(const char *option, const char *list, double least, double most, double *out,
                        size_t room, size_t *count, fault *fault)
 {
     char word[32];
-    for (*count = 0; bench_list_next(&list, word); (*count)++) {
+    const char *rest = list;
+    for (*count = 0; bench_list_next(&rest, word); (*count)++)
         if (*count == room)
-            return fault_set(fault, CLI_BAD_INPUT, "%s %s: more than %zu numbers", option, word, room);
-        if (number_take(option, word, least, most, &out[*count], fault))
+            return too_many(option, list, room, fault);
+        else if (number_take(option, word, least, most, &out[*count], fault))
             return fault->status;
-    }
     return CLI_OK;
 }
 
 int bench_wholes_take(const char *option, const char *list, double least, double most, uint64_t *out,
                       size_t room, size_t *count, fault *fault)
 {
-    double numbers[64];
-    if (bench_numbers_take(option, list, least, most, numbers, room < 64 ? room : 64, count, fault))
-        return fault->status;
-    for (size_t i = 0; i < *count; i++)
-        out[i] = (uint64_t)numbers[i];
+    char word[32];
+    const char *rest = list;
+    for (*count = 0; bench_list_next(&rest, word); (*count)++)
+        if (*count == room)
+            return too_many(option, list, room, fault);
+        else if (whole_take(option, word, least, most, &out[*count], fault))
+            return fault->status;
     return CLI_OK;
 }
 

@@ -4,6 +4,11 @@
 
 #include "cli.h"
 
+uint64_t size_unit(char suffix)
+{
+    return suffix == 'K' || suffix == 'k' ? 1000 : suffix == 'M' ? 1000000 : suffix == 'G' ? 1000000000 : 0;
+}
+
 /* Digits only, no sign, no space; a suffix if `sizes`. 0 if the text is no such number or does not fit. */
 static int number_read(const char *text, int sizes, uint64_t *out)
 {
@@ -19,7 +24,7 @@ static int number_read(const char *text, int sizes, uint64_t *out)
         return 0;
     uint64_t unit = 1;
     if (sizes && *c) {
-        unit = *c == 'K' || *c == 'k' ? 1000 : *c == 'M' ? 1000000 : *c == 'G' ? 1000000000 : 0;
+        unit = size_unit(*c);
         c++;
     }
     if (*c || !unit || value > UINT64_MAX / unit)

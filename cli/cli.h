@@ -58,6 +58,9 @@ typedef struct arg {
     int given;
 } arg;
 
+/* What K, M or G at the end of a size multiplies by; 0 if it is none of them. */
+uint64_t size_unit(char suffix);
+
 /* Reads options ("--name VALUE" or "--name=VALUE", in any place, until "--") into `args`. What is no option is moved to
  * the front of argv, *rest of them. */
 int args_read(arg *args, size_t n, int argc, char **argv, size_t *rest, fault *fault);

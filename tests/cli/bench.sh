@@ -58,6 +58,8 @@ bench map $tiny --n 2000 --load 0.5 --width 32/32 --only spin --peers none --exp
 judge "--only of no row: exit status 2, no file" test $? -eq 2 -a ! -e only.json -a -n "$(grep -- '--only spin: no row' said)"
 bench map $tiny --n 2000 --load 0.5 --width 32/32 --experiment operations --peers none --json - >printed
 valid "--json - prints JSON and nothing else" printed
+bench sort $tiny --n 1K,2M,1.5k --width 32/0 --input equal --experiment sort --peers none >printed 2>said
+judge "--n with K and M" test $? -eq 0 -a ! -s said -a "$(grep -cE '^sort .* (1,000|2,000,000|1,500) ' printed)" -eq 3
 for n in 1 2; do
     bench map $tiny --n $n --load 1 --width 64/64 --experiment operations,headline,deletes,host --peers none >printed 2>said
     judge "n = $n" test $? -eq 0 -a ! -s said
@@ -69,8 +71,11 @@ for what in --tune '--experiment loads'; do # of GPUs alone
     judge "bench map $what on a CPU" test $? -eq 0 -a ! -s said -a -n "$(grep 'a matter of GPUs' printed)"
 done
 refused "map with a file" 'x: bench map takes no files' "$cohort" bench map x
-refused "--n 0" '--n 0: must be a number from 1' "$cohort" bench map --n 0
+refused "--n 0" '--n 0: must be a whole number from 1' "$cohort" bench map --n 0
 refused "--n of two things" '--n many: must be' "$cohort" bench map --n 1000,many
+refused "--n of an unknown suffix" '--n 1T: must be a whole number' "$cohort" bench map --n 1T
+refused "--n of a suffix and more" '--n 1KB: must be a whole number' "$cohort" bench sort --n 1KB
+refused "--n of no whole number" '--n 2.5: must be a whole number' "$cohort" bench multisplit --n 2.5
 refused "--n too large for its width" '--n 3000000000: at most 2147483648' "$cohort" bench map $tiny --n 3000000000 \
     --width 32/32 --json -
 refused "--table-bytes 65535" '--table-bytes 65535: must be .* 65536' "$cohort" bench limits --table-bytes 65535
@@ -235,7 +240,7 @@ bench sort $tiny --n 1000,2000,5000 --width 32/0,64/64 --input uniform,equal --e
 judge "the drawing of the sort: a line and a name an input" drawn_lines inputs.svg 2 3 uniform equal
 drawing "the drawing of the sort is XML" inputs.svg
 refused "multisplit with a file" 'x: bench multisplit takes no files' "$cohort" bench multisplit x
-refused "--buckets 0" '--buckets 0: must be a number from 1 to 65536' "$cohort" bench multisplit --buckets 0
+refused "--buckets 0" '--buckets 0: must be a whole number from 1 to 65536' "$cohort" bench multisplit --buckets 0
 refused "--buckets 65537" '--buckets 65537: must be' "$cohort" bench multisplit --buckets 2,65537
 refused "--input of none" '--input odd: must be uniform, skewed, binomial, equal or sorted' "$cohort" bench multisplit --input odd
 refused "--method of none" '--method fast: must be auto, ' "$cohort" bench multisplit --method fast
