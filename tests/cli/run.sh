@@ -64,6 +64,23 @@ refused() {
     fi
 }
 
+# units NAME PROGRAM: the cases of a program of tests/cli, which gets an empty folder.
+units() {
+    local name=$1 status counts
+    rm -rf folder && mkdir folder
+    "$build/tests/cli/$2" folder >said 2>&1
+    status=$?
+    grep -v "passed," said
+    read -r counts <<<"$(grep -oE "^[0-9]+ passed, [0-9]+ failed" said | tr -dc "0-9 ")"
+    if [ $status -lt 2 ] && [ -n "$counts" ]; then
+        passed=$((passed + ${counts%% *})) failed=$((failed + ${counts##* }))
+        [ $status -ne 0 ] || echo "ok   $name: ${counts%% *} cases"
+    else
+        fail "$name" "exit status $status"
+    fi
+    rm -rf folder
+}
+
 [ -x "$cohort" ] || { skip "command line" "$cohort was not built"; close; }
 if "$cohort" info --device cpu | grep -q ', no zlib;'; then
     : >before >after
@@ -79,17 +96,7 @@ naive=$build/tests/cli/naive
 [ -x "$naive" ] || { skip "command line" "its oracle tests/cli/naive was not built"; close; }
 
 # ---- readers ---------------------------------------------------------------------------------------------------------
-mkdir folder
-"$build/tests/cli/test_readers" folder >said 2>&1
-status=$?
-grep -v "passed," said
-read -r units <<<"$(grep -oE "^[0-9]+ passed, [0-9]+ failed" said | tr -dc "0-9 ")"
-if [ $status -lt 2 ] && [ -n "$units" ]; then
-    passed=$((passed + ${units%% *})) failed=$((failed + ${units##* }))
-    echo "ok   readers: ${units%% *} cases"
-else
-    fail "readers" "exit status $status"
-fi
+units readers test_readers
 
 # ---- counts ----------------------------------------------------------------------------------------------------------
 seed=0

@@ -52,6 +52,7 @@ for kind in u32 u64; do
         judge "sort --$kind from a pipe, --memory $memory" cmp streamed ascending
     done
 done
+units "sort --memory bounds the library's workspace" test_sort_memory
 echo old >old
 chmod 640 old
 "$cohort" sort --u64 --device "$device" numbers old
