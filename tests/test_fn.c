@@ -1,4 +1,5 @@
 /* test_fn.c: functions of keys: the user's own, compiled at run time and kept on disk; division by reciprocals. */
+#define _GNU_SOURCE /* memmem */
 #include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -291,6 +292,78 @@ static void sources(struct test *t)
     cache_end(&cache);
 }
 
+/* ---- NVIDIA's compiler, which needs no GPU ------------------------------------------------------------------------------------ */
+
+/* It cannot be opened: said, and nothing is written. */
+static void no_compiler(struct test *t)
+{
+    struct cache cache = cache_new(t);
+    uint32_t keys[10] = {1, 2000}, out[10], untouched[10];
+    cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
+    const struct cuda_driver *before = gpu_of(t->context)->driver;
+    counted = *before;
+    counted.compile = nvrtc_compile;
+    gpu_of(t->context)->driver = &counted;
+    setenv("COHORT_NVRTC", "/dev/null", 1);
+    memset(out, 0x5c, sizeof out);
+    memcpy(untouched, out, sizeof out);
+    d.n = 10;
+    d.buckets = 2;
+    d.fn = COHORT_FN(stateless, NULL, 0);
+    d.keys = keys;
+    d.keys_out = out;
+    for (int i = 0; i < 2; i++)
+        FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_UNSUPPORTED, "needs NVRTC",
+              "libnvrtc");
+    CHECK(t, !memcmp(out, untouched, sizeof out));
+    EQUAL(t, each_file(&cache, NULL), 0);
+    gpu_of(t->context)->driver = before;
+    unsetenv("COHORT_NVRTC");
+    cohort_status status = cohort_multisplit(t->context, &d); /* by the simulator's own, if it has one */
+    CHECK(t, status == COHORT_UNSUPPORTED || (!status && out[9] == 2000));
+    cache_end(&cache);
+}
+
+static enum jit_result by_nvrtc(const char *body, unsigned architecture, struct jit_image *image, char **log)
+{
+    char text[1000];
+    struct jit_program p = {text, architecture, 13000};
+    snprintf(
+        text, sizeof text,
+        "#include \"fn.h\"\n#line 1 \"half\"\nCOHORT_FN_DEVICE uint32_t half(uint32_t key, const void "
+        "*state)\n{\n%s\n}\n"
+        "#define USER_FN half\n#define USER_KEY co_u32\n#define USER_BITS 32\n#define USER_KERNEL fn_half\n"
+        "#include \"fn_user.h\"\n",
+        body);
+    *image = (struct jit_image){NULL, 0};
+    return nvrtc_compile(&p, image, log);
+}
+
+static int holds(const struct jit_image *image, const char *word)
+{
+    return image->data && memmem(image->data, image->bytes, word, strlen(word)) != NULL;
+}
+
+/* Machine code for what it knows, PTX for what is newer, and else what is wrong with which line. */
+static void nvrtc(struct test *t)
+{
+    struct jit_image image;
+    char *log;
+    if (by_nvrtc("return key / 2;", 90, &image, &log) == JIT_NO_COMPILER)
+        test_skip(t, "%s", log);
+    CHECKF(t, holds(&image, "\177ELF") && holds(&image, "fn_half"), "no machine code: %s", log ? log : "");
+    free(image.data);
+    free(log);
+    EQUAL(t, by_nvrtc("return (uint32_t)(co_hash(key, 1) >> 32);", 999, &image, &log), JIT_OK);
+    CHECKF(t, holds(&image, ".entry fn_half"), "no PTX: %s", log ? log : "");
+    free(image.data);
+    free(log);
+    EQUAL(t, by_nvrtc("return nonsense(key;", 90, &image, &log), JIT_REFUSED);
+    CHECK(t, !image.data);
+    CHECKF(t, log && strstr(log, "half(3)") && strstr(log, "error"), "the log is \"%.300s\"", log ? log : "");
+    free(log);
+}
+
 /* ---- division ---------------------------------------------------------------------------------------------------------------- */
 
 static void check_divisor(struct test *t, uint64_t d)
@@ -377,6 +450,8 @@ const struct test_case test_cases[] = {
     {"no_disk", no_disk, GPU},
     {"refused", refused, GPU},
     {"sources", sources, GPU},
+    {"no_compiler", no_compiler, TEST_ON_SIM},
+    {"nvrtc", nvrtc, TEST_ON_CPU | TEST_NO_CONTEXT},
     {"divisors", divisors, TEST_ON_CPU | TEST_NO_CONTEXT},
     {"reciprocals", reciprocals, TEST_ON_CPU | TEST_NO_CONTEXT},
     {NULL, NULL, 0},

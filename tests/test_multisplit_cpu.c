@@ -1,6 +1,9 @@
-/* test_multisplit_cpu.c: the forms of the CPU's multisplit for each kind of processor. Contexts here ask by COHORT_CPU for every one
- * that this processor can do. */
+/* test_multisplit_cpu.c: the forms of the CPU's multisplit for each kind of processor, and more entries than 32 bits count. Contexts here
+ * ask by COHORT_CPU for every form that this processor can do. */
+#define _GNU_SOURCE /* memfd_create */
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "split.h"
 
@@ -92,8 +95,84 @@ static void levels_of_bits(struct test *t)
     each_level(t, bits);
 }
 
+/* ---- more entries than 32 bits count ------------------------------------------------------------------------------------ */
+
+#define FAR_N  ((1ull << 32) + 5)
+#define PERIOD (64ull << 20)
+
+/* Room for so many bytes, of which each PERIOD is the same memory, but for what is behind the last whole one. */
+static char *repeated(struct test *t, uint64_t bytes)
+{
+    int file = memfd_create("repeated", MFD_CLOEXEC);
+    char *room = mmap(NULL, bytes + PERIOD, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    uint64_t at = 0;
+    REQUIRE(t, file >= 0 && !ftruncate(file, PERIOD + 4096) && room != MAP_FAILED);
+    for (; at + PERIOD <= bytes; at += PERIOD)
+        REQUIRE(t, mmap(room + at, PERIOD, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) !=
+                       MAP_FAILED);
+    REQUIRE(t, mmap(room + at, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, PERIOD) !=
+                   MAP_FAILED);
+    close(file);
+    return room;
+}
+
+/* Keys have their top bit from entry 2^32 on: the second bucket, or none. What is behind the first bucket lies in memory of its own. */
+static void far_split(struct test *t, const uint32_t *keys)
+{
+    char *in = repeated(t, FAR_N), *out = repeated(t, FAR_N);
+    uint64_t offsets[3];
+    cohort_column column = {in, out, 1};
+    cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
+    for (int i = 0; i < 5; i++)
+        in[(1ull << 32) + i] = (char)('a' + i);
+    d.n = FAR_N;
+    d.buckets = 2;
+    d.fn = cohort_fn_bits(31, 1);
+    d.keys = keys;
+    d.columns = 1;
+    d.column = &column;
+    d.offsets = offsets;
+    OK(t, cohort_multisplit(t->context, &d));
+    EQUAL(t, offsets[1], 1ull << 32);
+    EQUAL(t, offsets[2], FAR_N);
+    CHECK(t, !memcmp(out + (1ull << 32), "abcde", 5));
+    munmap(in, FAR_N + PERIOD);
+    munmap(out, FAR_N + PERIOD);
+}
+
+static void far_histogram(struct test *t, const uint32_t *keys)
+{
+    cohort_histogram_desc h = COHORT_HISTOGRAM_INIT;
+    cohort_counts counts;
+    uint64_t bins[2];
+    h.n = FAR_N;
+    h.buckets = 2;
+    h.fn = cohort_fn_bits(30, 2);
+    h.keys = keys;
+    h.bins = bins;
+    h.counts = &counts;
+    FAILS(t, t->context, cohort_histogram(t->context, &h), COHORT_RANGE, "histogram", "entry 4294967296 ");
+    EQUAL(t, bins[0], 1ull << 32);
+    EQUAL(t, bins[1], 0);
+    EQUAL(t, counts.failed, 5);
+    EQUAL(t, counts.first_failed, 1ull << 32);
+}
+
+static void beyond_32_bits(struct test *t)
+{
+    uint32_t *keys = (uint32_t *)(void *)repeated(t, FAR_N * 4);
+    for (uint64_t i = 0; i < PERIOD / 4; i++)
+        keys[i] = (uint32_t)(i * 2654435761u) >> 2;
+    for (uint32_t i = 0; i < 5; i++)
+        keys[(1ull << 32) + i] = 0x80000000u + i;
+    far_histogram(t, keys);
+    far_split(t, keys);
+    munmap(keys, FAR_N * 4 + PERIOD);
+}
+
 #define ALONE (TEST_ON_CPU | TEST_NO_CONTEXT)
 const struct test_case test_cases[] = {{"few", levels_of_few, ALONE},
                                        {"much", levels_of_much, ALONE},
                                        {"bits", levels_of_bits, ALONE},
+                                       {"beyond_32_bits", beyond_32_bits, TEST_ON_CPU | TEST_SLOW},
                                        {NULL, NULL, 0}};

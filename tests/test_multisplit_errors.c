@@ -307,6 +307,22 @@ static void user_functions(struct test *t)
         FAILS(t, t->context, call(t->context, &d), status, word, value); \
     } while (0)
 
+/* Of one byte too few, and at a place that is none. */
+#define BAD_WORKSPACE(call, ask)                                                                       \
+    do {                                                                                               \
+        char due[32];                                                                                  \
+        void *memory;                                                                                  \
+        OK(t, ask(t->context, &good, &bytes));                                                         \
+        OK(t, cohort_alloc(t->context, bytes + 256, &memory));                                         \
+        snprintf(due, sizeof due, "needs %llu", (unsigned long long)bytes);                            \
+        if (bytes)                                                                                     \
+            BAD(call, (d.workspace = memory, d.workspace_bytes = bytes - 1), COHORT_RANGE,             \
+                "workspace_bytes", due);                                                               \
+        BAD(call, (d.workspace = (char *)memory + 128, d.workspace_bytes = bytes), COHORT_BAD_POINTER, \
+            "desc.workspace", "256");                                                                  \
+        OK(t, cohort_free(t->context, memory));                                                        \
+    } while (0)
+
 static void histograms(struct test *t)
 {
     struct arrays a = arrays_new(t);
@@ -336,6 +352,10 @@ static void histograms(struct test *t)
         "desc.keys");
     BAD(cohort_histogram, d.counts = (cohort_counts *)(void *)d.bins, COHORT_RANGE, "desc.counts",
         "desc.bins");
+    BAD(cohort_histogram, d.keys = (const char *)d.keys + 2, COHORT_BAD_POINTER, "desc.keys", "4 bytes");
+    BAD(cohort_histogram, d.counts = (cohort_counts *)(void *)((char *)d.counts + 4), COHORT_BAD_POINTER,
+        "desc.counts", "8 bytes");
+    BAD_WORKSPACE(cohort_histogram, cohort_histogram_workspace);
     arrays_unharmed(t, &a);
 }
 
@@ -389,6 +409,14 @@ static void compactions(struct test *t)
     BAD(cohort_compact, d.segment_kept = (uint64_t *)a.column[0].out, COHORT_RANGE, "desc.segment_kept", "0");
     BAD(cohort_compact, d.total = (uint64_t *)(void *)((char *)d.total + 4), COHORT_BAD_POINTER, "desc.total",
         "8 bytes");
+    BAD(cohort_compact, d.keys = (const char *)d.keys + 2, COHORT_BAD_POINTER, "desc.keys", "4 bytes");
+    BAD(cohort_compact, d.kept = (char *)d.kept + 1, COHORT_BAD_POINTER, "desc.kept", "4 bytes");
+    BAD(cohort_compact, d.rejected = (char *)d.rejected + 2, COHORT_BAD_POINTER, "desc.rejected", "4 bytes");
+    BAD(cohort_compact,
+        (d.segments = 3, d.segment_offsets = (const uint64_t *)(const void *)((char *)good.total + 4)),
+        COHORT_BAD_POINTER, "desc.segment_offsets", "8 bytes");
+    good.kept = (void *)(uintptr_t)good.keys; /* in place: surely it takes some */
+    BAD_WORKSPACE(cohort_compact, cohort_compact_workspace);
     arrays_unharmed(t, &a);
 }
 
@@ -424,9 +452,16 @@ static void sorts(struct test *t)
     BAD(cohort_sort, d.keys_out = NULL, COHORT_NULL, "desc.keys_out", "50");
     BAD(cohort_sort, d.keys_out = (char *)(uintptr_t)d.keys + 4, COHORT_RANGE, "desc.keys_out", "desc.keys");
     BAD(cohort_sort, d.permutation = d.keys_out, COHORT_RANGE, "desc.permutation", "desc.keys_out");
+    BAD(cohort_sort, d.keys = (const char *)d.keys + 2, COHORT_BAD_POINTER, "desc.keys", "4 bytes");
+    BAD(cohort_sort, d.keys_out = (char *)d.keys_out + 1, COHORT_BAD_POINTER, "desc.keys_out", "4 bytes");
+    BAD(cohort_sort, (d.order = COHORT_ORDER_F64, d.keys = (char *)a.column[0].out + 4), COHORT_BAD_POINTER,
+        "desc.keys", "8 bytes");
+    BAD(cohort_sort, d.permutation = (char *)d.permutation + 2, COHORT_BAD_POINTER, "desc.permutation",
+        "4 bytes");
     BAD(cohort_sort, d.segments = 3, COHORT_NULL, "desc.segment_offsets", "4");
     BAD(cohort_sort, (d.segments = 3, d.segment_offsets = falling), COHORT_RANGE, "desc.segment_offsets[2]",
         "20");
+    BAD_WORKSPACE(cohort_sort, cohort_sort_workspace);
     arrays_unharmed(t, &a);
 }
 
