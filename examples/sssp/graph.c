@@ -340,7 +340,8 @@ static int lines_read(reading *r, FILE *file, const char *path, char why[256])
         line++;
         if (kind < 0)
             failed = snprintf(
-                why, 256, "%.160s:%llu: must be FROM TO [WEIGHT], numbers below 2^32 - 1, a weight above 0",
+                why, 256,
+                "%.160s:%llu: must be FROM TO [WEIGHT], nodes below 2^32 - 2, a weight from 1 to 2^32 - 2",
                 path, line);
         else if (kind && edge_add(r, e))
             failed = snprintf(why, 256, "%.160s:%llu: no memory for so many edges", path, line);
