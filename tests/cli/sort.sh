@@ -71,6 +71,16 @@ cp numbers sorting/in
 judge "sort to a disk that is full half way: exit status 1, nothing left" test $? -eq 1 -a "$(ls -A sorting)" = in
 judge "and a line that says so" grep -q 'cannot write: File too large' sorting.said
 
+if command -v script >/dev/null 2>&1; then
+    for _ in $(seq 10); do cat mixed; done >many
+    TERM=xterm timeout 60 script -qec "$cohort sort --u64 --device $device --memory 1M many many.out" screen >/dev/null </dev/null
+    judge "sort beyond memory: a progress bar on a terminal" grep -q 'splitting \[' screen
+    judge "sort beyond memory: one of what is written, too" grep -q 'writing \[' screen
+    rm -f many many.out
+else
+    skip "sort: a progress bar on a terminal" "no script(1) here"
+fi
+
 # A signal in the middle: the input waits.
 mkfifo pipe
 sleep 60 >pipe &
