@@ -22,6 +22,15 @@ struct pool {
     uint64_t bytes; /* of all blocks */
 };
 
+/* What is taken of a workspace with a piece of `bytes` more, pieces being aligned to 256. More than there can be stays more than there
+ * can be, lest sums of large sizes begin at 0 again. */
+#define WORKSPACE_MOST (1ull << 62)
+
+static inline uint64_t workspace_with(uint64_t taken, uint64_t bytes)
+{
+    return bytes < WORKSPACE_MOST - taken ? taken + ((bytes + 255) & ~255ull) : WORKSPACE_MOST;
+}
+
 /* At least `bytes` of the context's memory, aligned to 256. COHORT_NO_MEMORY leaves a message. */
 cohort_status pool_take(cohort_context *context, uint64_t bytes, void **out);
 void pool_give(cohort_context *context, void *memory); /* NULL is allowed */

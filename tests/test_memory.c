@@ -393,6 +393,42 @@ static void gives_way(struct test *t)
     test_ledger_check(t, &ledger);
 }
 
+/* A call on n entries with columns like this one, in place: what it takes is no less than `each` bytes an entry, or more than there can
+ * be. */
+static void endless_workspace(struct test *t, uint64_t n, uint32_t columns, uint32_t bytes)
+{
+    static uint64_t memory[2]; /* looked at by nobody */
+    cohort_column column[COHORT_COLUMNS_MOST];
+    cohort_multisplit_desc m = COHORT_MULTISPLIT_INIT;
+    cohort_sort_desc s = COHORT_SORT_INIT;
+    uint64_t each = 4 + (uint64_t)columns * bytes, least = n < (1ull << 62) / each ? n * each : 1ull << 62;
+    uint64_t split = 0, sort = 0;
+    for (uint32_t c = 0; c < columns; c++)
+        column[c] = (cohort_column){memory, memory, bytes};
+    m.n = s.n = n;
+    m.columns = s.columns = columns;
+    m.column = s.column = column;
+    m.keys = m.keys_out = s.keys_out = memory;
+    s.keys = memory;
+    m.buckets = 65536;
+    m.fn = cohort_fn_hash(1);
+    OK(t, cohort_multisplit_workspace(t->context, &m, &split));
+    OK(t, cohort_sort_workspace(t->context, &s, &sort));
+    CHECKF(t, split >= least && sort >= least,
+           "0x%llx entries of 4 + %u * %u bytes take 0x%llx to split and 0x%llx to sort",
+           (unsigned long long)n, columns, bytes, (unsigned long long)split, (unsigned long long)sort);
+}
+
+/* For more entries than there can be memory for more than there can be is asked, and not what 64 bits leave of it. */
+static void endless_workspaces(struct test *t)
+{
+    for (uint32_t columns = 0; columns <= COHORT_COLUMNS_MOST; columns++)
+        for (uint32_t bytes = 1; bytes <= 16; bytes *= 2) {
+            endless_workspace(t, 1ull << 58, columns, bytes);
+            endless_workspace(t, UINT64_MAX / 16, columns, bytes);
+        }
+}
+
 const struct test_case test_cases[] = {
     {"allocates", allocates, 0},
     {"refuses bad allocations", refuses_bad_allocations, 0},
@@ -408,6 +444,7 @@ const struct test_case test_cases[] = {
      TEST_NO_CONTEXT | TEST_ON_SIM | TEST_ON_CUDA},
     {"reuses workspace", reuses_workspace, 0},
     {"rounds workspace little", rounds_workspace_little, 0},
+    {"endless workspaces", endless_workspaces, 0},
     {"gives way", gives_way, TEST_NO_CONTEXT},
     {NULL, NULL, 0},
 };

@@ -13,11 +13,6 @@
 
 #define ALIGNMENT 256ull
 
-static uint64_t aligned(uint64_t bytes)
-{
-    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
-
 void bulk_open(struct bulk *b, cohort_context *context, const char *call)
 {
     memset(b, 0, sizeof *b);
@@ -266,7 +261,7 @@ static uint64_t find_in_place(struct bulk *b)
         if (!is_in_place(b, &b->array[i]) || from->in_place)
             continue;
         from->in_place = 1;
-        sum += aligned(bytes_of(from));
+        sum = workspace_with(sum, bytes_of(from));
     }
     return sum;
 }
@@ -280,7 +275,7 @@ static cohort_status ask(struct bulk *b, uint64_t *need, uint64_t *in_place)
     *need = 0;
     *in_place = find_in_place(b);
     cohort_status status = b->enter(b->context, b->step, need);
-    *need = aligned(*need);
+    *need = workspace_with(0, *need);
     return status;
 }
 
@@ -288,7 +283,7 @@ cohort_status bulk_need(struct bulk *b, uint64_t *bytes)
 {
     uint64_t need, in_place;
     cohort_status status = ask(b, &need, &in_place);
-    *bytes = status ? 0 : need + in_place;
+    *bytes = status ? 0 : workspace_with(need, in_place);
     return status;
 }
 
@@ -304,7 +299,7 @@ static cohort_status stage(struct bulk *b, struct bulk_array *a, char **workspac
         own = a->copy;
     } else if (bytes && a->in_place) {
         own = *workspace;
-        *workspace += aligned(bytes);
+        *workspace += workspace_with(0, bytes);
     }
     if (!status && own != a->at && a->flags & BULK_IN)
         status = backend->copy(b->context, (void *)(uintptr_t)own, a->at, bytes);

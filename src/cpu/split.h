@@ -14,14 +14,10 @@ struct cpu_room {
     co_u64 bytes;
 };
 
-/* More than there can be stays more than there can be. */
-#define CPU_ROOM_MOST (1ull << 62)
-
 static inline void *cpu_room_take(struct cpu_room *room, co_u64 bytes)
 {
     void *piece = room->base ? room->base + room->bytes : NULL;
-    bytes = bytes < CPU_ROOM_MOST - room->bytes ? (bytes + 255) & ~255ull : CPU_ROOM_MOST - room->bytes;
-    room->bytes += bytes;
+    room->bytes = workspace_with(room->bytes, bytes);
     return piece;
 }
 

@@ -5,8 +5,6 @@
 
 #include "device.h"
 
-#define ALIGN 256ull
-
 /* Pieces of a workspace. With no memory only the sum is made: so the function that divides it says how large it has to be. */
 struct room {
     char *memory;
@@ -16,7 +14,7 @@ struct room {
 static void *take(struct room *room, uint64_t bytes)
 {
     void *piece = room->memory ? room->memory + room->bytes : NULL;
-    room->bytes += (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    room->bytes = workspace_with(room->bytes, bytes);
     return piece;
 }
 

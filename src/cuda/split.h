@@ -15,7 +15,7 @@ struct arena {
 static inline void *take(struct arena *a, uint64_t bytes)
 {
     void *at = a->memory ? a->memory + a->used : NULL;
-    a->used += (bytes + 255) / 256 * 256;
+    a->used = workspace_with(a->used, bytes);
     return at;
 }
 
