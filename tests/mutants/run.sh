@@ -6,6 +6,7 @@
 #     Bug: what is wrong, in one line
 #     Program: the test program (default: test_schedules)
 #     Run: its arguments (default: --device sim:1)
+#     Needs: what of the processor's, as /proc/cpuinfo spells it; elsewhere the mutant is skipped
 #
 # The tree is copied, built once, and copied again for each patch. A patch that does not apply to the very lines it names, does
 # not compile, or whose bug is missed by one seed is a failure. docs/mutants.md has more.
@@ -38,7 +39,8 @@ if ! make -s -C "$work/base" -f tests/mutants/Makefile -j"$jobs" >"$work/base.lo
 fi
 
 for arguments in 'test_schedules --device sim:1' 'test_schedules --device cpu' 'test_multisplit_gpu --device sim:1' \
-    'test_map_ranges --device cpu' 'test_map_build --device sim:1 --filter batches'; do
+    'test_map_ranges --device cpu' 'test_map_build --device sim:1 --filter batches' \
+    'test_multisplit_cpu --device cpu --filter few'; do
     # shellcheck disable=SC2086
     if ! timeout 120 "$work/base/obj/"$arguments --quick >"$work/base.log" 2>&1; then
         cat "$work/base.log"
@@ -51,8 +53,21 @@ done
 # ---- one mutant: leaves the line of the table in $work/NAME.row ---------------------------------------------------
 header() { sed -n "/^--- /q; s/^$1: *//p" "$root/tests/mutants/$2.patch"; }
 
+# What a mutant needs that this processor has not.
+lacks() {
+    local flag
+    for flag in $(header Needs "$1"); do
+        grep -qwm 1 "$flag" /proc/cpuinfo || echo "$flag"
+    done
+}
+
 mutant() {
     local name=$1 tree=$work/$1 caught=0 start=$SECONDS note='' missed='' seed code program arguments
+    if [ -n "$(lacks "$name")" ]; then
+        printf '%-20s skipped: this processor has no %s\n' "$name" "$(lacks "$name" | xargs)" >"$work/$name.row"
+        touch "$work/$name.skipped"
+        return
+    fi
     cp -a "$work/base" "$tree"
     if ! patch -s -F0 -p1 -d "$tree" <"tests/mutants/$name.patch" >"$work/$name.log" 2>&1; then
         note='the patch does not apply as it is'
@@ -92,15 +107,17 @@ done
 wait
 
 printf '%-20s %7s %8s  %s\n' mutant caught seconds bug
-passed=0 failed=0
+passed=0 failed=0 skipped=0
 for name in "${names[@]}"; do
     cat "$work/$name.row"
     if [ -f "$work/$name.why" ]; then
         failed=$((failed + 1))
         cat "$work/$name.why"
+    elif [ -f "$work/$name.skipped" ]; then
+        skipped=$((skipped + 1))
     else
         passed=$((passed + 1))
     fi
 done
-printf '\n%d passed, %d failed, 0 skipped\n' $passed $failed
+printf '\n%d passed, %d failed, %d skipped\n' $passed $failed $skipped
 [ $failed -eq 0 ]
