@@ -85,14 +85,16 @@ static void few_tiles_of_compaction(struct test *t)
     column_drop(t, mark);
 }
 
-/* Stable: of equal keys the places tell the order. */
+/* Stable: of equal keys the places tell the order. Of two passes, or of four, the third of which finds the first one's words. */
 static void few_tiles_of_sort(struct test *t)
 {
     struct column *mark = t->columns, *in = few_numbers(t, 4), *out = column_new(t, in->count, 4);
     struct column *places = column_new(t, in->count, 4);
     cohort_sort_desc d = COHORT_SORT_INIT;
     d.n = in->count;
-    d.high_bit = 16;
+    d.high_bit = test_below(t, 2) ? 16 : 32;
+    for (uint64_t i = 0; d.high_bit == 32 && i < in->count; i++)
+        column_put(in, i, (uint32_t)column_get(in, i) * 0x9e3779b1u);
     d.keys = column_send(in);
     d.keys_out = column_send(out);
     d.permutation = column_send(places);
@@ -165,6 +167,22 @@ static void split_work(struct test *t)
 static void stalled_splits(struct test *t)
 {
     in_schedules(t, test_scale(t, 40, 300, 1500), split_work);
+}
+
+/* So many that several blocks count, the last of which sums up. */
+static void counted_work(struct test *t)
+{
+    struct split_plan p = split_plan(4097 + test_below(t, 9000), 2 + test_below(t, 255));
+    p.unordered = (int)test_below(t, 2);
+    p.method = p.unordered ? COHORT_SPLIT_RESERVED : COHORT_SPLIT_LOOK_BACK;
+    p.kind = COHORT_FN_MODULO;
+    p.pattern = (enum key_pattern)test_below(t, KEY_PATTERNS);
+    split_do(t, &p);
+}
+
+static void stalled_counts(struct test *t)
+{
+    in_schedules(t, test_scale(t, 40, 150, 800), counted_work);
 }
 
 /* Pairs of 4 + 4 bytes, whose keys and payload go through a tile in turn; and of so many that words of look-back are long. */
@@ -430,6 +448,7 @@ static void stalled_pages(struct test *t)
 
 const struct test_case test_cases[] = {
     {"stalled_splits", stalled_splits, TEST_ON_SIM | TEST_NO_CONTEXT},
+    {"stalled_counts", stalled_counts, TEST_ON_SIM | TEST_NO_CONTEXT},
     {"stalled_pairs", stalled_pairs, TEST_ON_SIM | TEST_NO_CONTEXT},
     {"stalled_fetches", stalled_fetches, TEST_ON_SIM | TEST_NO_CONTEXT},
     {"stalled_left", stalled_left, TEST_ON_SIM | TEST_NO_CONTEXT},
