@@ -45,7 +45,7 @@ const char bench_help[] =
     "                     load 0.97), deletes (64 M in, 32 M out), host (columns in its memory),\n"
     "                     loads (plain, relaxed), batches (1 to n entries a call); all\n"
     "  --tune             the best grids for this GPU\n"
-    "  --n, --load        pairs in the table (64M is 64 million), and pairs / slots\n"
+    "  --n, --load        pairs in the table, and pairs / slots\n"
     "  --width KV         32/0, 32/32, 64/0, 64/32, 64/64\n"
     "  --only TEXT,...    only rows whose name holds one of these\n"
     "  --peers DIR        where the peers' programs are (default: peers beside this program, if it measures "
@@ -60,7 +60,7 @@ const char bench_help[] =
     "of bucket\n"
     "                     function); all. Of sort: sort if none is named; primitives (compaction, histogram, "
     "sums); all\n"
-    "  --n, --buckets     entries (64M is 64 million); buckets, 1 to 65536\n"
+    "  --n, --buckets     entries (64M: 64 million); buckets, 1 to 65536\n"
     "  --width KV         bits of keys and payload: 32/0, 32/32, 64/0, 64/32, 64/64, 32/96 (three columns)\n"
     "  --input NAME,...   uniform, skewed (nine of ten in one bucket), binomial, equal, sorted\n"
     "  --method NAME,...  of multisplit: auto, unordered, direct, warp, block, look-back, reserved, digits\n"
@@ -71,12 +71,12 @@ const char bench_help[] =
     "count:\n"
     "  --bytes N          of FASTQ to make (default: 1G; 30M with --quick); --depth N (30), --error RATE "
     "(0.01), --seed N\n"
-    "  --reads FILE       reads to count; made there if there is no such file, and kept\n"
+    "  --reads FILE       reads to count; made there if there is none, and kept\n"
     "  --kmer K           1 to 32 (default: 21)\n"
     "\n"
     "examples:\n"
     "  cohort bench limits --device cpu --json limits.json\n"
-    "  cohort bench map --n 134217728 --load 0.5,0.8,0.9 --width 32/32,64/64 --json map.json --plot map.svg\n"
+    "  cohort bench map --n 128M --load 0.5,0.8,0.9 --width 32/32,64/64 --json map.json --plot map.svg\n"
     "  cohort bench compare before.json after.json\n";
 
 static const struct bench_command {

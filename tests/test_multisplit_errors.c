@@ -462,6 +462,13 @@ static void sorts(struct test *t)
     BAD(cohort_sort, (d.segments = 3, d.segment_offsets = falling), COHORT_RANGE, "desc.segment_offsets[2]",
         "20");
     BAD_WORKSPACE(cohort_sort, cohort_sort_workspace);
+    d = good;
+    d.segments = 1ull << 32;
+    if (t->kind == TEST_CPU)
+        OK(t, cohort_sort_workspace(t->context, &d, &bytes));
+    else
+        FAILS(t, t->context, cohort_sort_workspace(t->context, &d, &bytes), COHORT_UNSUPPORTED,
+              "desc.segments", "4294967296");
     arrays_unharmed(t, &a);
 }
 

@@ -199,7 +199,7 @@ typedef struct cohort_sort_desc {
     }
 
 /* Least-significant-digit radix sort (Adinets and Merrill, "Onesweep"): stable; one read for the histograms of all digits, then
- * one read and write a digit of 8 bits. Workspace: the arrays once more. */
+ * one read and write a digit of 8 bits. Workspace: the arrays once more. COHORT_UNSUPPORTED: 2^32 segments or more, on a GPU. */
 COHORT_API cohort_status cohort_sort(cohort_context *context, const cohort_sort_desc *desc);
 COHORT_API cohort_status cohort_sort_workspace(cohort_context *context, const cohort_sort_desc *desc,
                                                uint64_t *bytes);

@@ -271,7 +271,7 @@ cohort_status cuda_sort(cohort_context *context, const struct sort *s, uint64_t 
     struct room room = {need ? NULL : s->workspace, 0};
     struct plan p;
     if (s->segments > UINT32_MAX)
-        return context_fail(context, COHORT_UNSUPPORTED, "sort: %llu segments; a GPU sorts at most %u",
+        return context_fail(context, COHORT_UNSUPPORTED, "desc.segments is %llu; a GPU sorts at most %u",
                             (unsigned long long)s->segments, UINT32_MAX);
     make_plan(context, &p, &room, s);
     if (need)

@@ -100,7 +100,8 @@ int map_tuning_for(const struct cuda_driver *driver, unsigned architecture, stru
 }
 
 /* First those without columns, then by rising buckets, then by rising width: the first row that holds what is asked is taken, of the
- * newest architecture. No block's shared memory is above 99 KiB, the most that some GPUs give. */
+ * newest architecture. No block's shared memory is above 99 KiB, the most that some GPUs give, but of the kinds that are fetched: where they have
+ * less, tile_is_fetched says no. */
 static const struct split_tuning splits[] = {
     /* driver arch buckets, widest, columns; bits, items, threads, spans, two, tiles */
     {"cuda", 80, 4, 4, 0, 2, 32, 384, 24, 0, 0},    {"cuda", 80, 64, 4, 0, 6, 32, 384, 24, 1, 0},

@@ -123,7 +123,7 @@ CO_INLINE void NAME(sort_keep_place)(co_u32 *places, co_u32 step, co_u32 *two, c
         co_write32(places + j / 2 * step, *two);
 }
 
-/* Counters hold where the warp's next entry of a digit goes in the tile. Lanes with the same digit are found by votes; the last of
+/* Counters hold where the warp's next entry of a digit goes in the tile. Lanes with the same digit are found by votes; the first of
  * them moves the counter on. The numbers go to their places; `places` keeps them, if there are columns. */
 CO_INLINE void NAME(sort_rank)(const struct sort_step *s, const struct sort_room *r, const WORD *v,
                                co_u32 *places, co_u32 step, co_u32 items)

@@ -7,12 +7,13 @@
  *   scan      over the warps' counters of a bucket, and over the buckets: where in the tile each warp's entries of each bucket go.
  *             Up to 256 buckets a counter is a word, else half of one
  *   rank      row by row: the lanes that have an entry of the same bucket are found by votes, one a bit; counter and rank among them are
- *             the entry's place, where it is put at once, and the last of them moves the counter on
+ *             the entry's place, where it is put at once, and the first of them moves the counter on
  *   write     place by place, side by side: the number, computed again, says where its bucket's entries go; out it goes
  *             (split_write.h, which has the columns that follow, too)
  *
- * So only the entries themselves are kept in registers over the scan, and none over the rank. A block has one tile: one that fetches its
- * next tile while it writes one was slower, since the loads of what comes wait with the stores.
+ * So only the entries themselves are kept in registers over the scan, and none over the rank. A block has one tile: one that loads its
+ * next tile while it writes one was slower, since the loads of what comes wait with the stores. Where the copy engine fetches tiles, blocks
+ * go on from one to the next (split_fetched.h).
  *
  * Left out. What lies behind the end of a tile that is not whole counts as an entry of the last bucket: so it comes to lie behind all
  * others, and is not written. An entry that has no bucket (SPLIT_LOOSE) gets no place.
