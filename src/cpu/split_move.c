@@ -28,7 +28,8 @@
 #define LINE  64u
 #define BUFFERED \
     262144u /* bytes of all buckets' buffers: in the second cache, those lines that are filled in the first */
-#define LINES_MOST  8u           /* of a buffer, whether it is of one array or of two */
+#define LINES_MOST  8u           /* of a buffer, whether it is of one array or of two; */
+#define LINES_4     16u          /* of one of 4 bytes */
 #define LINES_FEW   64u          /* lines being filled that leave much of the first cache: up to there */
 #define SOON        512u         /* keys, where they give the buckets, are asked for so many bytes ahead */
 #define FEW         4u           /* buckets that are told by comparing */
@@ -49,7 +50,8 @@ struct way {
     char **to[2];         /* where the buffer will be written; NULL: nowhere */
     char *buffer;
     struct cpu_bits bits; /* the buckets, where they need not be made: of keys that are the first array */
-    void (*empty)(const struct way *, co_u32 bucket);
+    /* Writes entries begin to end of a buffer, whole lines. */
+    void (*lines)(const struct way *, co_u32 bucket, co_u32 begin, co_u32 end);
     void (*few)(const struct way *, const co_u16 *digits, co_u32 count, const char *in, co_u32 buckets);
 };
 
@@ -76,7 +78,7 @@ static int together(const struct cpu_pass *p, co_u32 a)
 
 static co_u32 lines_of(const struct cpu_pass *p)
 {
-    co_u32 lines = p->arrays > 1 ? LINES_MOST / 2 : LINES_MOST;
+    co_u32 lines = p->arrays > 1 ? LINES_MOST / 2 : p->array[0].bytes == 4 ? LINES_4 : LINES_MOST;
     while (lines > 1 && lines * LINE * p->buckets * p->arrays > BUFFERED)
         lines /= 2;
     return p->buckets <= FEW ? FEW_LINES : lines;
@@ -128,47 +130,71 @@ co_u64 cpu_move_room(const struct cpu_pass *p)
 
 /* ---- full buffers --------------------------------------------------------------------------------------------------- */
 
-/* The first buffer of a bucket, of which only what is behind `head` is ours, as the last one, of which only `count` are there. */
-static NOINLINE void write_part(const struct way *way, co_u32 bucket, co_u32 head, co_u32 count)
+/* Entries begin to end of a bucket's buffer, of which no line need be whole. */
+static void write_some(const struct way *way, co_u32 bucket, co_u32 begin, co_u32 end)
 {
-    const co_u32 bytes = way->bytes, arrays = way->arrays;
+    const co_u32 bytes = way->bytes;
     const char *from = way->buffer + (size_t)bucket * way->pitch;
-    for (co_u32 k = 0; k < arrays; k++)
-        for (co_u32 i = head; i < count; i++)
-            memcpy(way->to[k][bucket] + (size_t)i * bytes, from + ((size_t)i * arrays + k) * bytes, bytes);
+    if (way->arrays == 1) {
+        memcpy(way->to[0][bucket] + (size_t)begin * bytes, from + (size_t)begin * bytes,
+               (size_t)(end - begin) * bytes);
+        return;
+    }
+    for (co_u32 i = begin; i < end; i++)
+        for (co_u32 k = 0; k < 2; k++)
+            if (bytes == 4)
+                memcpy(way->to[k][bucket] + (size_t)i * 4, from + ((size_t)i * 2 + k) * 4, 4);
+            else
+                memcpy(way->to[k][bucket] + (size_t)i * 8, from + ((size_t)i * 2 + k) * 8, 8);
 }
 
-static NOINLINE void empty_first(const struct way *way, co_u32 bucket)
+/* The first buffer of a bucket, of which only what is behind `begin` is ours, or the last one, of which only what is before `end` is
+ * there: whole lines as from any other buffer. */
+static NOINLINE void write_part(const struct way *way, co_u32 bucket, co_u32 begin, co_u32 end)
 {
-    write_part(way, bucket, way->head[bucket], way->entries);
+    const co_u32 line = LINE / way->bytes, first = (begin + line - 1) / line * line, last = end / line * line;
+    if (first >= last) {
+        write_some(way, bucket, begin, end);
+        return;
+    }
+    write_some(way, bucket, begin, first);
+    way->lines(way, bucket, first, last);
+    write_some(way, bucket, last, end);
+}
+
+/* A bucket's buffer is full: it goes out. */
+static NOINLINE void empty(const struct way *way, co_u32 bucket)
+{
+    way->next[bucket] = bucket * way->row;
+    __builtin_prefetch(way->buffer + (size_t)bucket * way->pitch);
+    if (__builtin_expect(!way->to[0][bucket], 0))
+        return;
+    if (__builtin_expect(!way->head[bucket], 1))
+        way->lines(way, bucket, 0, way->entries);
+    else
+        write_part(way, bucket, way->head[bucket], way->entries);
     way->head[bucket] = 0;
     for (co_u32 k = 0; k < way->arrays; k++)
         way->to[k][bucket] += way->whole;
 }
 
-/* A bucket's buffer is full: it goes out. `line` writes a line of one array, `pair` a line of each of two. */
-CO_INLINE void empty(const struct way *way, co_u32 bucket, co_u32 arrays,
-                     void line(char *to, const char *from),
-                     void pair(char *x, char *y, const char *from, co_u32 bytes))
+/* `line` writes a line of one array, `pair` a line of each of two. */
+CO_INLINE void write_lines(const struct way *way, co_u32 bucket, co_u32 begin, co_u32 end,
+                           void line(char *to, const char *from),
+                           void pair(char *x, char *y, const char *from, co_u32 bytes))
 {
-    const char *from = way->buffer + (size_t)bucket * way->pitch;
-    char *x = way->to[0][bucket], *y = arrays > 1 ? way->to[1][bucket] : NULL;
-    way->next[bucket] = bucket * way->row;
-    __builtin_prefetch(from);
-    if (__builtin_expect(!x, 0))
-        return;
-    if (__builtin_expect(way->head[bucket], 0)) {
-        empty_first(way, bucket);
+    const co_u32 bytes = way->bytes, arrays = way->arrays;
+    const char *from = way->buffer + (size_t)bucket * way->pitch + (size_t)begin * bytes * arrays;
+    char *x = way->to[0][bucket] + (size_t)begin * bytes;
+    const char *const stop = x + (size_t)(end - begin) * bytes;
+    if (arrays == 1) {
+        for (; x < stop; x += LINE, from += LINE)
+            line(x, from);
         return;
     }
-    way->to[0][bucket] = x + way->whole;
-    if (arrays > 1)
-        way->to[1][bucket] = y + way->whole;
-    for (const char *end = x + way->whole; x < end; x += LINE, y += LINE, from += LINE * arrays)
-        if (arrays > 1)
-            pair(x, y, from, way->bytes);
-        else
-            line(x, from);
+    for (char *y = way->to[1][bucket] + (size_t)begin * bytes; x < stop;
+         x += LINE, y += LINE, from += 2 * LINE)
+        pair(x, y, from, bytes);
 }
 
 CO_INLINE void line_cached(char *to, const char *from)
@@ -189,15 +215,12 @@ CO_INLINE void pair_cached(char *x, char *y, const char *from, co_u32 bytes)
 }
 
 /* What will be written next is asked for. */
-static NOINLINE void empty_cached(const struct way *way, co_u32 bucket)
+static void lines_cached(const struct way *way, co_u32 bucket, co_u32 begin, co_u32 end)
 {
-    if (way->arrays > 1)
-        empty(way, bucket, 2, line_cached, pair_cached);
-    else
-        empty(way, bucket, 1, line_cached, pair_cached);
-    for (co_u32 k = 0; way->to[0][bucket] && k < way->arrays; k++)
-        for (co_u32 i = 0; i < way->entries * way->bytes; i += LINE)
-            __builtin_prefetch(way->to[k][bucket] + i, 1);
+    write_lines(way, bucket, begin, end, line_cached, pair_cached);
+    for (co_u32 k = 0; k < way->arrays; k++)
+        for (co_u32 i = begin * way->bytes; i < end * way->bytes; i += LINE)
+            __builtin_prefetch(way->to[k][bucket] + way->whole + i, 1);
 }
 
 #if defined(__x86_64__)
@@ -244,39 +267,18 @@ AVX512 static inline void pair_avx512(char *x, char *y, const char *from, co_u32
     }
 }
 
-static NOINLINE void empty_sse2(const struct way *way, co_u32 bucket)
+static void lines_sse2(const struct way *way, co_u32 bucket, co_u32 begin, co_u32 end)
 {
-    empty(way, bucket, 1, line_sse2, pair_sse2);
+    write_lines(way, bucket, begin, end, line_sse2, pair_sse2);
 }
 
-static NOINLINE void empty_two_sse2(const struct way *way, co_u32 bucket)
+AVX512 static void lines_avx512(const struct way *way, co_u32 bucket, co_u32 begin, co_u32 end)
 {
-    empty(way, bucket, 2, line_sse2, pair_sse2);
-}
-
-AVX512 static NOINLINE void empty_avx512(const struct way *way, co_u32 bucket)
-{
-    empty(way, bucket, 1, line_avx512, pair_avx512);
-}
-
-AVX512 static NOINLINE void empty_two_avx512(const struct way *way, co_u32 bucket)
-{
-    empty(way, bucket, 2, line_avx512, pair_avx512);
-}
-
-static void (*empty_streaming(enum cpu_level level, co_u32 arrays))(const struct way *, co_u32)
-{
-    if (arrays > 1)
-        return level == CPU_AVX512 ? empty_two_avx512 : empty_two_sse2;
-    return level == CPU_AVX512 ? empty_avx512 : empty_sse2;
+    write_lines(way, bucket, begin, end, line_avx512, pair_avx512);
 }
 #else
-static void (*empty_streaming(enum cpu_level level, co_u32 arrays))(const struct way *, co_u32)
-{
-    (void)level;
-    (void)arrays;
-    return empty_cached;
-}
+#    define lines_sse2   lines_cached
+#    define lines_avx512 lines_cached
 #endif
 
 /* ---- few buckets ---------------------------------------------------------------------------------------------------- */
@@ -295,7 +297,7 @@ AVX512 CO_INLINE co_u32 few_put(char *to, const char *in, co_u32 bits, co_u32 by
 AVX512 static NOINLINE co_u32 few_empty(const struct way *way, co_u32 bucket, co_u32 at)
 {
     char *buffer = way->buffer + (size_t)bucket * way->pitch;
-    way->empty(way, bucket);
+    empty(way, bucket);
     for (co_u32 i = 0; i < FEW_SPARE * way->bytes; i += LINE)
         _mm512_store_si512((void *)(buffer + i), _mm512_load_si512((const void *)(buffer + way->whole + i)));
     return at - way->entries;
@@ -393,7 +395,7 @@ CO_INLINE void put(const struct way *way, co_u32 *restrict next, char *restrict 
         if (many)
             __builtin_prefetch(buffer + (size_t)at * bytes * arrays);
         if (__builtin_expect(!(at & mask), 0))
-            way->empty(way, digit);
+            empty(way, digit);
     }
 }
 
@@ -502,7 +504,7 @@ static void begin_way(const struct cpu_pass *p, co_u64 part, struct way *way)
 {
     const co_u64 *starts = p->starts + part * p->stride;
     const co_u32 bytes = way->bytes, line = LINE / bytes;
-    way->empty = p->streaming ? empty_streaming(p->level, way->arrays) : empty_cached;
+    way->lines = !p->streaming ? lines_cached : p->level == CPU_AVX512 ? lines_avx512 : lines_sse2;
     way->many = p->buckets * way->arrays > LINES_FEW;
     way->few = !is_few(p, bytes) ? NULL : bytes == 4 ? few_4 : few_8;
     for (co_u32 b = 0; b < p->buckets; b++) {

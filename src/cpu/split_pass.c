@@ -20,7 +20,7 @@
 #define PARTS_EACH 16u /* parts a thread, */
 #define PARTS_FEW  4u  /* or so few, */
 #define PART_MANY \
-    4096u /* if that makes them of so many entries of each bucket, whose first and last lines are dear; */
+    1024u /* if that makes them of so many entries of each bucket, whose first and last lines are dear; */
 #define PART_LEAST     32768u /* of so many entries and, */
 #define PART_BUCKET    64u    /* so many of each bucket, at least, */
 #define PART_MOST      (1ull << 31)
@@ -222,18 +222,29 @@ static void count_parts(void *arg, uint64_t begin, uint64_t end, unsigned worker
         count_part(p, part, &own);
 }
 
-/* From counts to where each part's entries go. */
+/* From counts to where each part's entries go, row by row: a bucket's counts lie far apart. */
 static void scan_starts(struct cpu_pass *p)
 {
-    co_u64 sum = 0;
-    for (co_u32 b = 0; b <= p->buckets; b++) {
-        p->offsets[b] = sum;
-        for (co_u32 part = 0; part < p->parts; part++) {
-            co_u64 *start = p->starts + (co_u64)part * p->stride + b, count = *start;
-            *start = sum;
-            sum += count;
-        }
+    const co_u32 symbols = p->buckets + 1;
+    co_u64 *restrict next = p->offsets, sum = 0;
+    memset(next, 0, 8ull * symbols);
+    for (co_u32 part = 0; part < p->parts; part++)
+        for (co_u32 b = 0; b < symbols; b++)
+            next[b] += p->starts[(co_u64)part * p->stride + b];
+    for (co_u32 b = 0; b < symbols; b++) {
+        co_u64 count = next[b];
+        next[b] = sum;
+        sum += count;
     }
+    for (co_u32 part = 0; part < p->parts; part++)
+        for (co_u32 b = 0; b < symbols; b++) {
+            co_u64 *start = p->starts + (co_u64)part * p->stride + b, count = *start;
+            *start = next[b];
+            next[b] += count;
+        }
+    /* Now each bucket's is where it ends and the one after begins. */
+    memmove(next + 1, next, 8ull * p->buckets);
+    next[0] = 0;
     p->bad = p->n - p->offsets[p->buckets];
     p->first_bad = ~0ull;
     for (co_u32 part = p->parts; p->bad && part--;)
