@@ -10,10 +10,10 @@ static uint32_t huge_key(uint64_t i)
     return (uint32_t)(i + 1) * STEP;
 }
 
-static uint32_t inverse(uint32_t odd)
+static uint64_t inverse(uint64_t odd)
 {
-    uint32_t x = odd;
-    for (int i = 0; i < 5; i++)
+    uint64_t x = odd;
+    for (int i = 0; i < 6; i++)
         x *= 2 - odd * x;
     return x;
 }
@@ -34,13 +34,13 @@ static void *huge_alloc(struct test *t, uint64_t bytes)
     return p;
 }
 
-/* Entry i of the input follows entry `before` among those with this top bit. */
-static int follows(uint64_t before, uint64_t i, uint32_t top)
+/* Entry i of the input follows entry `before` among those in this bucket, which the bits from `shift` on name. */
+static int follows(uint64_t before, uint64_t i, unsigned shift, uint32_t bucket)
 {
     for (uint64_t between = before + 1; between < i; between++)
-        if (huge_key(between) >> 31 == top)
+        if (huge_key(between) >> shift == bucket)
             return 0;
-    return i > before && huge_key(i) >> 31 == top;
+    return i > before && huge_key(i) >> shift == bucket;
 }
 
 /* Places [at, at + WINDOW) of a split by the top bit, with the permutation: that entry, in its order. */
@@ -57,7 +57,7 @@ static void check_split_window(struct test *t, const char *keys, const char *per
         REQUIREF(t, p[j] < HUGE_N && k[j] == huge_key(p[j]) && k[j] >> 31 == top, "place %llu has entry %llu",
                  (unsigned long long)(at + j), (unsigned long long)p[j]);
         if (j && (at + j != zeros))
-            REQUIREF(t, follows(p[j - 1], p[j], top), "place %llu has entry %llu, behind %llu",
+            REQUIREF(t, follows(p[j - 1], p[j], 31, top), "place %llu has entry %llu, behind %llu",
                      (unsigned long long)(at + j), (unsigned long long)p[j], (unsigned long long)p[j - 1]);
     }
     free(k);
@@ -89,6 +89,93 @@ static void huge_split(struct test *t, const void *keys)
         check_split_window(t, out, permutation, windows[i], zeros);
     OK(t, cohort_free(t->context, permutation));
     OK(t, cohort_free(t->context, out));
+}
+
+/* A split into many buckets, by the highest bits of the low halves of keys of 4 or 8 bytes. */
+struct parted {
+    unsigned bits, key_bytes;
+    int unordered;
+    uint64_t *offsets;
+    char *keys, *values; /* the outputs; values are what keys would be one entry before, or NULL */
+};
+
+static uint64_t loaded(const char *p, unsigned bytes)
+{
+    uint64_t x = 0;
+    memcpy(&x, p, bytes); /* the host is little endian, as the GPU is */
+    return x;
+}
+
+/* Whose key this is; of 4 bytes the first five entries' are the last five's too, which come `behind` another. */
+static uint64_t index_of(const struct parted *out, const char *key, uint64_t behind)
+{
+    uint64_t i = loaded(key, out->key_bytes);
+    if (out->key_bytes == 8)
+        return i * inverse(0x0101010101010101ull) - 1;
+    i = (uint32_t)(i * inverse(STEP) - 1);
+    return i < HUGE_N - (1ull << 32) && behind && behind > i ? i + (1ull << 32) : i;
+}
+
+/* Places [at, at + count): entries of the right buckets with their own values, in the order they had. */
+static void check_parted_window(struct test *t, const struct parted *out, uint64_t at, uint64_t count)
+{
+    unsigned shift = 32 - out->bits, width = out->key_bytes;
+    char *k = malloc(count * width), *v = malloc(count * 4);
+    uint64_t before = 0, bucket = 0;
+    REQUIRE(t, k && v);
+    OK(t, cohort_copy(t->context, k, out->keys + at * width, count * width));
+    if (out->values)
+        OK(t, cohort_copy(t->context, v, out->values + at * 4, count * 4));
+    for (uint64_t j = 0; j < count; j++) {
+        int first = !j;
+        for (; at + j >= out->offsets[bucket + 1]; bucket++)
+            first = 1;
+        uint64_t i = index_of(out, k + j * width, first ? 0 : before);
+        REQUIREF(t, i < HUGE_N && huge_key(i) >> shift == bucket, "place %llu has entry %llu",
+                 (unsigned long long)(at + j), (unsigned long long)i);
+        if (out->values)
+            EQUAL(t, loaded(v + j * 4, 4), huge_key(i) - STEP);
+        if (!first && !out->unordered)
+            REQUIREF(t, follows(before, i, shift, (uint32_t)bucket), "place %llu has entry %llu, behind %llu",
+                     (unsigned long long)(at + j), (unsigned long long)i, (unsigned long long)before);
+        before = i;
+    }
+    free(k);
+    free(v);
+}
+
+static void huge_parted(struct test *t, const void *keys, const void *values, struct parted out)
+{
+    uint64_t buckets = 1ull << out.bits, window = WINDOW >> out.bits / 2;
+    cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
+    cohort_column column = {values, NULL, 4};
+    out.offsets = malloc((buckets + 1) * sizeof *out.offsets);
+    REQUIRE(t, out.offsets);
+    out.keys = huge_alloc(t, HUGE_N * out.key_bytes);
+    out.values = values ? huge_alloc(t, HUGE_N * 4) : NULL;
+    column.out = out.values;
+    d.n = HUGE_N;
+    d.buckets = (uint32_t)buckets;
+    d.fn = cohort_fn_bits(32 - out.bits, out.bits);
+    d.key_bytes = out.key_bytes;
+    d.unordered = (uint32_t)out.unordered;
+    d.keys = keys;
+    d.keys_out = out.keys;
+    d.column = &column;
+    d.columns = values != NULL;
+    d.offsets = out.offsets;
+    OK(t, cohort_multisplit(t->context, &d));
+    for (uint64_t b = 0; b <= buckets; b++)
+        EQUAL(t, out.offsets[b], huge_below(b << (32 - out.bits)));
+    const uint64_t windows[] = {0, (1ull << 32) - window / 2, HUGE_N - window,
+                                test_below(t, HUGE_N - window)};
+    for (int i = 0; i < 4; i++)
+        check_parted_window(t, &out, windows[i] < HUGE_N - window ? windows[i] : HUGE_N - window, window);
+    if (values)
+        OK(t, cohort_free(t->context, out.values));
+    OK(t, cohort_free(t->context, out.keys));
+    OK(t, cohort_trim(t->context));
+    free(out.offsets);
 }
 
 static void huge_histogram(struct test *t, const void *keys)
@@ -173,7 +260,7 @@ static void *huge_keys(struct test *t)
     if (info.memory_free < 100ull << 30)
         test_skip(t, "needs 100 GiB of free memory, and there are %llu",
                   (unsigned long long)info.memory_free >> 30);
-    CHECK(t, inverse(STEP) * STEP == 1); /* so each key is there once in 2^32 */
+    CHECK(t, (uint32_t)(inverse(STEP) * STEP) == 1); /* so each key is there once in 2^32 */
     void *keys = huge_alloc(t, HUGE_N * 4);
     OK(t, cohort_fill(t->context, keys, 1, HUGE_N * 4));
     OK(t, cohort_scan(t->context, HUGE_N, 4, keys, keys, 1));
@@ -197,7 +284,29 @@ static void beyond_32_bits(struct test *t)
     OK(t, cohort_free(t->context, keys));
 }
 
+/* Into 256 buckets and, by two digits, 2,048; pairs, and keys of 8 bytes. */
+static void many_buckets(struct test *t)
+{
+    static const struct parted cases[] = {{8, 4, 0, NULL, NULL, NULL},
+                                          {11, 4, 0, NULL, NULL, NULL},
+                                          {8, 4, 1, NULL, NULL, NULL},
+                                          {11, 8, 0, NULL, NULL, NULL}};
+    void *keys = huge_keys(t), *values = huge_alloc(t, HUGE_N * 4), *wide;
+    OK(t, cohort_fill(t->context, values, 1, HUGE_N * 4));
+    OK(t, cohort_scan(t->context, HUGE_N, 4, values, values, 0));
+    for (int i = 0; i < 3; i++)
+        huge_parted(t, keys, values, cases[i]);
+    OK(t, cohort_free(t->context, values));
+    OK(t, cohort_free(t->context, keys));
+    wide = huge_alloc(t, HUGE_N * 8);
+    OK(t, cohort_fill(t->context, wide, 1, HUGE_N * 8));
+    OK(t, cohort_scan(t->context, HUGE_N, 8, wide, wide, 1));
+    huge_parted(t, wide, NULL, cases[3]);
+    OK(t, cohort_free(t->context, wide));
+}
+
 const struct test_case test_cases[] = {
     {"beyond_32_bits", beyond_32_bits, TEST_ON_CUDA | TEST_SLOW},
+    {"many_buckets", many_buckets, TEST_ON_CUDA | TEST_SLOW},
     {NULL, NULL, 0},
 };
