@@ -320,6 +320,34 @@ static void stalled_tiles_together(struct test *t)
     in_schedules(t, test_scale(t, 60, 500, 3000), tiles_together);
 }
 
+/* Splits of more, whose blocks have spans of up to three such tiles: as many rows of 256 entries as make spans even, so the last tile
+ * may be full, or short by one entry or nearly all, and the last span too. */
+static void spans_together(struct test *t)
+{
+    const cohort_fn_kind kinds[] = {COHORT_FN_MODULO, COHORT_FN_RANGES, COHORT_FN_BITS, COHORT_FN_DELTA,
+                                    COHORT_FN_SPLITTERS};
+    const unsigned most[] = {16, 64, 256};
+    for (unsigned i = 0; i < 3; i++) {
+        uint64_t n = 257 + test_below(t, 4351), edge = 256 * (1 + test_below(t, 18)) + test_below(t, 3) - 1;
+        if (t->kind != TEST_SIM)
+            n = edge = (1 << 21) + test_below(t, 3 << 22);
+        struct split_plan p = split_plan(test_below(t, 2) ? n : edge, 2 + test_below(t, most[i] - 1));
+        p.kind = kinds[test_below(t, 5)];
+        p.pattern = (enum key_pattern)test_below(t, KEY_PATTERNS);
+        p.columns = (unsigned)test_below(t, 2);
+        p.width[0] = 4;
+        p.keys_out = test_below(t, 4) != 0;
+        p.permutation_bytes = p.columns && p.keys_out ? 0 : 4 * (unsigned)test_below(t, 2);
+        p.counts = test_below(t, 2) ? SPLIT_HERE : SPLIT_NOT;
+        split_do(t, &p);
+    }
+}
+
+static void stalled_spans_together(struct test *t)
+{
+    in_schedules(t, test_scale(t, 40, 300, 2000), spans_together);
+}
+
 /* More bins than shared memory has room for, with bad ids among the keys. */
 static void many_bins(struct test *t)
 {
@@ -456,6 +484,8 @@ const struct test_case test_cases[] = {
     {"one_tile", one_tile, 0},
     {"tiles_together", tiles_together, 0},
     {"stalled_tiles_together", stalled_tiles_together, TEST_ON_SIM | TEST_NO_CONTEXT},
+    {"spans_together", spans_together, 0},
+    {"stalled_spans_together", stalled_spans_together, TEST_ON_SIM | TEST_NO_CONTEXT},
     {"little_shared", little_shared, TEST_ON_SIM | TEST_NO_CONTEXT},
     {"stalled_sums", stalled_sums, TEST_ON_SIM | TEST_NO_CONTEXT},
     {"stalled_compactions", stalled_compactions, TEST_ON_SIM | TEST_NO_CONTEXT},

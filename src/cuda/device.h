@@ -73,7 +73,8 @@ struct split_tuning {
     unsigned spans;
     unsigned two; /* there are instances that leave runs in tiles, and that gather them */
     unsigned
-        tiles; /* a multiprocessor, from which on it is worth while: of those that go on from tile to tile */
+        tiles; /* a multiprocessor, from which on it is worth while: of those that go on from tile to tile;
+                     * of a span, at most: of spans whose blocks are all at work at a time */
 };
 
 /* NULL: there is none for so many buckets. two: one that leaves and gathers runs. by_spans: one that has spans. */
@@ -90,6 +91,10 @@ const struct split_tuning *split_alone_tuning_for(const struct gpu *g, uint64_t 
 /* The same for n entries whose tiles are all at work at a time. */
 const struct split_tuning *split_together_tuning_for(const struct gpu *g, uint64_t n, unsigned buckets,
                                                      unsigned widest, unsigned kind);
+
+/* The same by spans of several such tiles. */
+const struct split_tuning *split_spans_tuning_for(const struct gpu *g, uint64_t n, unsigned buckets,
+                                                  unsigned widest, unsigned kind);
 
 /* Such tiles a multiprocessor, of whatever kind, at most. */
 unsigned split_together_spans_most(const struct cuda_driver *driver);

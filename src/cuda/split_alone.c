@@ -1,7 +1,7 @@
 /* split_alone.c: splits of few entries, in one launch: of one tile (kernels/split_alone.cu), or of as many as are at work at a time
- * (kernels/split_together.cu).
+ * (kernels/split_together.cu), or of spans of a few such tiles (kernels/split_spans.cu).
  *
- * What tiles tell each other is in memory that the context keeps: launches on its stream follow one another, and each has a serial
+ * What blocks tell each other is in memory that the context keeps: launches on its stream follow one another, and each has a serial
  * of its own, so nothing is cleared between them. A launch that is recorded may be done at any time, next to others, and again and again with
  * the same serial: it has words in its workspace, and clears them. */
 #include <string.h>
@@ -38,20 +38,37 @@ static cohort_status words(cohort_context *context, struct split_step *step, uin
     return status;
 }
 
-static cohort_status together(cohort_context *context, struct pass *p, struct arena *arena, int ask)
+/* A tile a block; or, of so many rows that spans are even, as many as must be. */
+static void cut(const struct gpu *g, struct pass *p, int by_spans)
 {
     struct split_step *step = &p->step;
-    uint64_t tile = (uint64_t)p->tuning->items * p->tuning->threads,
-             tiles = at_least_one(step->n / tile + (step->n % tile != 0));
-    uint64_t bytes = tiles * step->buckets * sizeof *step->told;
+    const struct split_tuning *t = p->tuning;
+    uint64_t blocks = (uint64_t)g->multiprocessors * t->spans, most = blocks * t->items * t->threads;
+    step->tiles = by_spans ? (co_u32)at_least_one(step->n / most + (step->n % most != 0)) : 1;
+    step->rows = t->items;
+    if (by_spans) {
+        uint64_t each = blocks * step->tiles * t->threads * SPLIT_ROWS_STEP;
+        step->rows = SPLIT_ROWS_STEP * (co_u32)at_least_one(step->n / each + (step->n % each != 0));
+    }
+    step->rows = step->rows < t->items ? step->rows : t->items;
+    uint64_t span = (uint64_t)step->tiles * step->rows * t->threads;
+    step->spans = at_least_one(step->n / span + (step->n % span != 0));
+}
+
+static cohort_status together(cohort_context *context, struct pass *p, struct arena *arena, int by_spans,
+                              int ask)
+{
+    struct split_step *step = &p->step;
     const struct gpu *g = gpu_of(context);
+    cut(g, p, by_spans);
+    uint64_t bytes = step->spans * step->buckets * sizeof *step->told;
     uint64_t most = (uint64_t)g->multiprocessors * split_together_spans_most(g->driver) *
                     SPLIT_TOGETHER_BUCKETS * sizeof *step->told;
     step->way = SPLIT_TOGETHER;
-    step->spans = tiles;
     step->told = take(arena, bytes);
     cohort_status status = ask ? COHORT_OK : words(context, step, bytes, most);
-    return status || ask ? status : tile_launch(context, p, "split_together", tiles);
+    return status || ask ? status
+                         : tile_launch(context, p, by_spans ? "split_spans" : "split_together", step->spans);
 }
 
 /* A pass in which keys tell numbers. Splitters, which other passes leave ids for, are here as ranges are. */
@@ -103,7 +120,10 @@ int split_at_once(cohort_context *context, const struct split *s, struct arena *
         return 1;
     }
     p.tuning = split_together_tuning_for(g, s->n, step->buckets, pass_widest(step), tile_kind(&p));
+    int by_spans = !p.tuning;
+    if (by_spans)
+        p.tuning = split_spans_tuning_for(g, s->n, step->buckets, pass_widest(step), tile_kind(&p));
     if (p.tuning)
-        *status = together(context, &p, arena, ask);
+        *status = together(context, &p, arena, by_spans, ask);
     return p.tuning != NULL;
 }

@@ -274,7 +274,9 @@ cohort_status tile_launch(cohort_context *context, const struct pass *p, const c
     char name[64];
     snprintf(name, sizeof name, "%s_%s_%u_%u_%ux%u_%s%s", what, kinds[t->columns], t->widest, t->bits,
              t->items, t->threads, forms[p->form], roles[p->role]);
-    if (t->columns == SPLIT_IN_TURN)
+    if (p->step.way == SPLIT_TOGETHER && t->tiles)
+        shared = split_span_end(t->bits, t->items, t->threads, t->columns == SPLIT_IN_TURN);
+    else if (t->columns == SPLIT_IN_TURN)
         shared += split_place_words(t->items) * t->threads * 4;
     if (t->columns >= SPLIT_FETCHED)
         shared = split_fetched_end(t->bits, t->items, t->threads);

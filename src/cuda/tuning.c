@@ -159,10 +159,12 @@ static const struct split_tuning *first_for(const struct split_tuning *row, size
                                             uint64_t n, unsigned buckets, unsigned widest, unsigned kind)
 {
     for (const struct split_tuning *t = row; t < row + count; t++) {
-        uint64_t tiles = t->spans ? (uint64_t)g->multiprocessors * t->spans : 1;
+        uint64_t tiles = (t->spans ? (uint64_t)g->multiprocessors * t->spans : 1) * (t->tiles ? t->tiles : 1);
+        unsigned shared = t->tiles
+                              ? split_span_end(t->bits, t->items, t->threads, t->columns == SPLIT_IN_TURN)
+                              : split_layout(t->bits, t->items, t->threads, t->widest).end;
         if (is_for(t, g->driver, g->architecture, buckets, widest, kind) &&
-            n <= tiles * t->items * t->threads &&
-            split_layout(t->bits, t->items, t->threads, t->widest).end <= g->shared_most)
+            n <= tiles * t->items * t->threads && shared <= g->shared_most)
             return t;
     }
     return NULL;
@@ -189,6 +191,23 @@ const struct split_tuning *split_together_tuning_for(const struct gpu *g, uint64
                                                      unsigned widest, unsigned kind)
 {
     return first_for(together, sizeof together / sizeof *together, g, n, buckets, widest, kind);
+}
+
+/* By spans of up to `tiles` such tiles; `spans` is how many a multiprocessor has. `two` is not used. */
+static const struct split_tuning in_spans[] = {
+    /* driver arch buckets, widest, columns; bits, items, threads, spans, two, tiles */
+    {"cuda", 90, 64, 4, 0, 6, 36, 896, 1, 0, 3},  {"cuda", 90, 256, 4, 0, 8, 36, 896, 1, 0, 1},
+    {"cuda", 90, 32, 4, 3, 5, 36, 896, 1, 0, 3},  {"cuda", 90, 64, 4, 3, 6, 36, 896, 1, 0, 3},
+    {"cuda", 90, 256, 4, 3, 8, 36, 896, 1, 0, 1}, {"sim", 0, 64, 4, 0, 6, 6, 64, 2, 0, 3},
+    {"sim", 0, 256, 4, 0, 8, 6, 64, 2, 0, 3},     {"sim", 0, 64, 4, 3, 6, 6, 64, 2, 0, 3},
+    {"sim", 0, 256, 4, 3, 8, 6, 64, 2, 0, 3},
+};
+
+const struct split_tuning *split_spans_tuning_for(const struct gpu *g, uint64_t n, unsigned buckets,
+                                                  unsigned widest, unsigned kind)
+{
+    return first_for(in_spans, sizeof in_spans / sizeof *in_spans, g, n, buckets, widest,
+                     kind == SPLIT_TWINS ? SPLIT_IN_TURN : kind);
 }
 
 unsigned split_together_spans_most(const struct cuda_driver *driver)

@@ -70,11 +70,11 @@ CO_INLINE void split_receive(const struct split_step *s, const struct split_room
     if (split_is_fetched(f, n, r->tile, shape)) {
         co_bulk_wait(f->arrived, f->turn++);
         CO_EACH_ITEM (j, shape.items)
-            v[j] = co_read32(f->comes + split_mine(shape) + j * 32);
+            v[j] = co_read32(f->comes + split_mine(r, shape) + j * 32);
     } else if (f->part->in) {
         split_pairs_load(r, f->part->in, first, f->part == s->part ? (co_u32)s->last_key : 0, v, shape);
     } else {
-        split_pairs_indices(first, v, shape);
+        split_pairs_indices(r, first, v, shape);
     }
 }
 
@@ -102,7 +102,7 @@ CO_INLINE void split_ask_numbers(const struct split_step *s, const struct split_
 CO_INLINE void split_receive_numbers(const struct split_step *s, const struct split_room *r,
                                      struct split_fetch *f, co_u64 n, co_u32 *kept, struct split_shape shape)
 {
-    const co_u32 mine = split_mine(shape);
+    const co_u32 mine = split_mine(r, shape);
     const co_u8 *from = (const co_u8 *)(const void *)r->all + mine;
     const co_u8 *left = (const co_u8 *)s->ids_out + (co_u64)r->tile * (shape.items * shape.threads) + mine;
     if (shape.form != SPLIT_LEFT)

@@ -61,7 +61,7 @@ CO_INLINE void split_gather_rows(const struct split_step *s, const struct split_
                                  struct split_values *v, struct split_shape shape)
 {
     const co_u32 *begins = (const co_u32 *)(const void *)r->stage, *at = begins + split_runs_room(shape);
-    co_u32 mine = split_mine(shape), run = split_run_of(r, many, mine);
+    co_u32 mine = split_mine(r, shape), run = split_run_of(r, many, mine);
     co_u32 from = co_read32(at + run) + mine - co_read32(begins + run); /* modulo 2^32 */
     int end = (int)(co_read32(begins + run + 1) - mine);
     CO_EACH_ITEM (j, shape.items) {
@@ -81,7 +81,7 @@ CO_INLINE void split_gather_some(const struct split_step *s, const struct split_
 {
     const co_u32 *begins = (const co_u32 *)(const void *)r->stage, *at = begins + split_runs_room(shape);
     CO_EACH_ITEM (j, shape.items) {
-        co_u32 place = split_mine(shape) + 32 * j;
+        co_u32 place = split_mine(r, shape) + 32 * j;
         if (place >= co_read32(begins) && place < co_read32(begins + many)) {
             co_u32 run = split_run_of(r, many, place);
             split_gather_entry(s, v, j, co_read32(at + run) + place - co_read32(begins + run), shape);

@@ -5,9 +5,12 @@
 
 #include "kernels/split_ids.h"
 
-#define SPLIT_ITEMS_MOST 32
+#define SPLIT_ITEMS_MOST 36
 #define SPLIT_KEPT_WORDS (SPLIT_ITEMS_MOST / 4) /* of numbers that are kept */
 #define SPLIT_NO_PLACE   0xffffu
+
+/* What else there is beside a tile: others; none, BY_ITSELF; others of the same launch, TOGETHER, of which a block has one, or a span. */
+enum { SPLIT_OF_MANY = 0, SPLIT_ONLY = 1, SPLIT_ONE_EACH = 2, SPLIT_SPAN_EACH = 3 };
 
 /* What an instance of the kernels is compiled for. */
 struct split_shape {
@@ -16,7 +19,7 @@ struct split_shape {
     co_u32 bits;           /* of a bucket's number, at most */
     co_u32 form;           /* of the function */
     co_u32 columns;        /* SPLIT_ALONE, .. */
-    co_u32 whole;          /* 1: the tile is all there is, SPLIT_BY_ITSELF; 2: SPLIT_TOGETHER */
+    co_u32 whole;          /* SPLIT_OF_MANY, .. */
     co_u32 role;           /* SPLIT_WHOLE, .. */
 };
 
@@ -56,6 +59,7 @@ struct split_room {
     co_u32 stride;  /* words of a warp's counters */
     co_u32 recast;  /* bytes of stage and counters */
     co_u32 *ticket; /* the number of the next tile */
+    co_u32 rows;    /* of a warp; SPLIT_SPAN_EACH: no more than the shape's */
     co_u32 tile;    /* its number among all */
     co_u32 count;   /* entries that there are */
     int wide;       /* the first column has entries of 8 bytes */
@@ -80,6 +84,7 @@ CO_INLINE struct split_room split_room_of(const struct split_step *s, co_u8 *mem
     r.next = (co_u32 *)(void *)(memory + l.end);
     r.stride = l.stride;
     r.recast = l.begins;
+    r.rows = shape.items;
     r.wide = shape.columns != SPLIT_TWINS && shape.widest == 8 && s->part[0].bytes == 8;
     return r;
 }
@@ -124,10 +129,22 @@ CO_INLINE co_u32 split_end(const struct split_room *r, co_u32 b, struct split_sh
     return split_counter(r->all + (shape.threads / 32 - 1) * r->stride, b, shape);
 }
 
-/* The tile's entry that is the first of this lane's; the others follow at distances of 32. */
-CO_INLINE co_u32 split_mine(struct split_shape shape)
+/* Of a tile, where the shape does not tell. */
+CO_INLINE co_u32 split_rows(const struct split_room *r, struct split_shape shape)
 {
-    return co_warp() * 32 * shape.items + co_lane();
+    return shape.whole == SPLIT_SPAN_EACH ? r->rows : shape.items;
+}
+
+/* Has the tile no row j? Then it has none of the rows behind it. */
+CO_INLINE int split_no_row(const struct split_room *r, co_u32 j, struct split_shape shape)
+{
+    return shape.whole == SPLIT_SPAN_EACH && j % SPLIT_ROWS_STEP == 0 && j >= r->rows;
+}
+
+/* The tile's entry that is the first of this lane's; the others follow at distances of 32. */
+CO_INLINE co_u32 split_mine(const struct split_room *r, struct split_shape shape)
+{
+    return co_warp() * 32 * split_rows(r, shape) + co_lane();
 }
 
 /* ---- load -------------------------------------------------------------------------------------------------------------- */
@@ -151,7 +168,7 @@ CO_INLINE co_u64 split_read_as(const co_u8 *p, co_u32 bytes, co_u32 each)
 CO_INLINE void split_load_as(const struct split_room *r, const struct split_part *part, co_u64 first,
                              co_u64 none, struct split_values *v, co_u32 bytes, struct split_shape shape)
 {
-    co_u32 mine = split_mine(shape), stride = bytes == 4 ? 4 : bytes == 8 ? part->stride : part->bytes;
+    co_u32 mine = split_mine(r, shape), stride = bytes == 4 ? 4 : bytes == 8 ? part->stride : part->bytes;
     const co_u8 *at = (const co_u8 *)part->in + (first + mine) * stride;
     co_u32 each = bytes ? bytes : part->bytes;
     if (shape.columns == SPLIT_ALONE && r->count == shape.items * shape.threads) {
@@ -168,7 +185,7 @@ CO_INLINE void split_load_as(const struct split_room *r, const struct split_part
 CO_INLINE void split_load_twins(const struct split_room *r, const struct split_part *part, co_u64 first,
                                 co_u64 none, struct split_values *v, struct split_shape shape)
 {
-    co_u32 mine = split_mine(shape);
+    co_u32 mine = split_mine(r, shape);
     const co_u32 *low = (const co_u32 *)part[0].in + first + mine;
     const co_u32 *high = (const co_u32 *)part[1].in + first + mine;
     if (!part[1].in) {
@@ -199,7 +216,7 @@ CO_INLINE void split_load(const struct split_room *r, const struct split_part *p
         split_load_as(r, part, first, none, v, shape.widest, shape);
     else if (!part->in)
         CO_EACH_ITEM (j, shape.items)
-            split_set(v, j, first + split_mine(shape) + j * 32, shape);
+            split_set(v, j, first + split_mine(r, shape) + j * 32, shape);
     else if (part->bytes == 4)
         split_load_as(r, part, first, none, v, 4, shape);
     else if (shape.widest == 8 && part->bytes == 8)

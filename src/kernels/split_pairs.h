@@ -28,22 +28,29 @@ CO_INLINE co_u32 *split_pairs_numbers(const struct split_room *r)
 CO_INLINE void split_pairs_load(const struct split_room *r, const void *in, co_u64 first, co_u32 none,
                                 co_u32 *v, struct split_shape shape)
 {
-    co_u32 mine = split_mine(shape);
+    co_u32 mine = split_mine(r, shape);
     const co_u32 *at = (const co_u32 *)in + first + mine;
-    if (r->count == shape.items * shape.threads) {
-        CO_EACH_ITEM (j, shape.items)
+    if (r->count == split_rows(r, shape) * shape.threads) {
+        CO_EACH_ITEM (j, shape.items) {
+            if (split_no_row(r, j, shape))
+                break;
             v[j] = co_read_stream32(at + j * 32);
+        }
     } else {
-        CO_EACH_ITEM (j, shape.items)
+        CO_EACH_ITEM (j, shape.items) {
+            if (split_no_row(r, j, shape))
+                break;
             v[j] = mine + j * 32 < r->count ? co_read_stream32(at + j * 32) : none;
+        }
     }
 }
 
 /* Places in the input, as a payload that is not read from anywhere. */
-CO_INLINE void split_pairs_indices(co_u64 first, co_u32 *v, struct split_shape shape)
+CO_INLINE void split_pairs_indices(const struct split_room *r, co_u64 first, co_u32 *v,
+                                   struct split_shape shape)
 {
     CO_EACH_ITEM (j, shape.items)
-        v[j] = (co_u32)first + split_mine(shape) + j * 32;
+        v[j] = (co_u32)first + split_mine(r, shape) + j * 32;
 }
 
 CO_INLINE void split_pairs_load_payload(const struct split_step *s, const struct split_room *r, co_u64 first,
@@ -52,7 +59,7 @@ CO_INLINE void split_pairs_load_payload(const struct split_step *s, const struct
     if (s->part[1].in)
         split_pairs_load(r, s->part[1].in, first, 0, v, shape);
     else
-        split_pairs_indices(first, v, shape);
+        split_pairs_indices(r, first, v, shape);
 }
 
 CO_INLINE void split_pairs_write_keys(const struct split_step *s, const struct split_room *r,
@@ -76,6 +83,8 @@ CO_INLINE void split_pairs_arrange(const struct split_room *r, const co_u32 *v, 
     const co_u32 *places = split_pairs_places(r);
     co_u32 two = 0;
     CO_EACH_ITEM (j, shape.items) {
+        if (split_no_row(r, j, shape))
+            break;
         two = j % 2 ? two >> 16 : co_read32(places + j / 2 * shape.threads);
         split_put(r, two & 0xffff, v[j], 4);
     }

@@ -39,7 +39,7 @@
 /* Has the lane's j-th entry a bucket? */
 CO_INLINE int split_belongs(const struct split_room *r, co_u32 number, co_u32 j, struct split_shape shape)
 {
-    return shape.form != SPLIT_LOOSE || (number != SPLIT_BAD && split_mine(shape) + j * 32 < r->count);
+    return shape.form != SPLIT_LOOSE || (number != SPLIT_BAD && split_mine(r, shape) + j * 32 < r->count);
 }
 
 /* A counter that is half of a word. Additions to one address go one by one, so those lanes that have the bucket of the first lane leave
@@ -90,7 +90,7 @@ CO_INLINE co_u32 split_number_first(const struct split_step *s, const struct spl
 {
     if (shape.form == SPLIT_LEFT)
         return split_number_again(s, r, 0, kept, j, shape);
-    if (shape.form == SPLIT_PAGED && split_mine(shape) + j * 32 >= r->count)
+    if (shape.form == SPLIT_PAGED && split_mine(r, shape) + j * 32 >= r->count)
         return (co_u32)s->last_key;
     return split_number_of(&s->number, split_value(v, j, shape), shape.form, r->wide);
 }
@@ -103,6 +103,8 @@ CO_INLINE void split_count_tile(const struct split_step *s, const struct split_r
         co_write32(r->mine + i, 0);
     co_warp_sync(CO_FULL_WARP);
     CO_EACH_ITEM (j, shape.items) {
+        if (split_no_row(r, j, shape))
+            break;
         co_u32 b = split_number_first(s, r, v, kept, j, shape);
         int belongs = split_belongs(r, b, j, shape);
         split_keep(kept, j, b, shape);
@@ -141,7 +143,7 @@ CO_INLINE co_u32 split_there(const struct split_step *s, const struct split_room
                              struct split_shape shape)
 {
     if (shape.form != SPLIT_LOOSE && b == split_last_number(s, r, number, shape))
-        entries -= shape.items * shape.threads - r->count;
+        entries -= split_rows(r, shape) * shape.threads - r->count;
     return entries;
 }
 
@@ -194,8 +196,8 @@ CO_INLINE co_u32 split_scan(const struct split_step *s, const struct split_room 
         if (word < words) {
             CO_EACH_ITEM (w, shape.threads / 32)
                 sum += co_read32(r->all + w * r->stride + word);
-            if (shape.whole == 2)
-                split_tell_all(s, r->tile, word, split_there(s, r, &s->number, word, sum, shape));
+            if (shape.whole >= SPLIT_ONE_EACH)
+                split_tell_sum(s, r, word, split_there(s, r, &s->number, word, sum, shape), shape);
             else if (s->way == SPLIT_BY_LOOK_BACK)
                 split_tell(s, r, word, sum, shape);
             else if (s->way == SPLIT_BY_SPANS && s->tiles > 1)
@@ -238,6 +240,8 @@ CO_INLINE void split_rank(const struct split_step *s, const struct split_room *r
 {
     co_u32 before = (1u << co_lane()) - 1, two = 0;
     CO_EACH_ITEM (j, shape.items) {
+        if (split_no_row(r, j, shape))
+            break;
         co_u64 value = split_value_anew(v, j, shape);
         co_u32 b = split_number_again(s, r, value, kept, j, shape);
         co_u32 same = co_match_bits(b, shape.bits), next = 0;
@@ -351,7 +355,10 @@ CO_INLINE void split_learn_together(const struct split_step *s, const struct spl
         co_u32 b = base + co_lane(), own = b < s->buckets ? co_load32(r->begins + b) : 0;
         co_u32 to = split_warp_sum_to(own), first = sum + to - own;
         if (b < s->buckets) {
-            split_start(r, b, first, co_load32(r->all + b), shape);
+            if (shape.whole == SPLIT_SPAN_EACH)
+                co_write64(r->starts + b, first + (co_u64)co_load32(r->all + b));
+            else
+                split_start(r, b, first, co_load32(r->all + b), shape);
             if (s->offsets && r->tile == 0)
                 co_write64(s->offsets + b, first);
         }
@@ -433,7 +440,7 @@ CO_INLINE co_u32 split_order(const struct split_step *s, const struct split_room
         split_leave_runs(s, r, shape);
         return r->count;
     }
-    if (shape.whole == 2)
+    if (shape.whole == SPLIT_ONE_EACH)
         split_learn_together(s, r, shape);
     else if (shape.whole)
         split_learn_itself(s, r, shape);

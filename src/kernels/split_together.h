@@ -1,31 +1,50 @@
-/* split_together.h: how the tiles of one launch learn from each other where their entries go, if there are no more of them than blocks
- * that run at a time (SPLIT_TOGETHER).
+/* split_together.h: how the blocks of one launch learn from each other where their entries go, if there are no more of them than run at
+ * a time (SPLIT_TOGETHER). A block has a tile (split_together.cu), or a span of some (split_spans.h).
  *
- * Told. A tile has a word for each bucket: how many entries it has, and the launch's serial, so that nothing need be cleared between
- * launches. Its block stores the words once it has counted. Every block then reads all words: the sums over all tiles say where buckets
- * begin, those over the tiles before its own where in the bucket it writes. Number and serial are one word, and nothing else is read
+ * Told. A block has a word for each bucket: how many entries it has, and the launch's serial, so that nothing need be cleared between
+ * launches. It stores the words once it has counted. Every block then reads all words: the sums over all blocks say where buckets
+ * begin, those over the blocks before where in the bucket it writes. Number and serial are one word, and nothing else is read
  * because of it: no fence is needed.
  *
  * Why it ends. A block tells before it waits, but nothing says that all blocks have begun: others' work may have the multiprocessors.
- * So a block waits for a while; then it counts itself the tiles that have told nothing yet, tells that in their place, and looks
- * again. The words of a tile are the same whoever tells them, so two may. Only its own block writes a tile out, whenever it
+ * So a block waits for a while; then it counts itself what the blocks have that have told nothing yet, tells that in their place, and looks
+ * again. The words of a block are the same whoever tells them, so two may. Only a block itself writes what it has, whenever it
  * begins: the input is still there, since nobody writes it. */
 #ifndef COHORT_KERNELS_SPLIT_TOGETHER_H
 #define COHORT_KERNELS_SPLIT_TOGETHER_H
 
 #include "kernels/split_load.h"
 
+/* Looks, of about a microsecond each, for each tile of a block's, before it counts for others. */
 #ifdef COHORT_SIM
 #    define SPLIT_TOGETHER_TURNS 3
 #else
-#    define SPLIT_TOGETHER_TURNS 32 /* looks, of about a microsecond each, before a block counts for others */
+#    define SPLIT_TOGETHER_TURNS 32
 #endif
 #define SPLIT_TOGETHER_FEW  5  /* words that a lane has under way; */
 #define SPLIT_TOGETHER_EACH 11 /* of more than 64 buckets, of which it has more */
 
-CO_INLINE void split_tell_all(const struct split_step *s, co_u32 tile, co_u32 b, co_u32 entries)
+CO_INLINE void split_tell_all(const struct split_step *s, co_u32 span, co_u32 b, co_u32 entries)
 {
-    co_store32(s->told + tile * s->buckets + b, entries | s->serial << SPLIT_SERIAL_SHIFT);
+    co_store32(s->told + span * s->buckets + b, entries | s->serial << SPLIT_SERIAL_SHIFT);
+}
+
+/* The block's own; of a span the first tile tells, with what the others have. */
+CO_INLINE void split_tell_sum(const struct split_step *s, const struct split_room *r, co_u32 b,
+                              co_u32 entries, struct split_shape shape)
+{
+    if (shape.whole == SPLIT_ONE_EACH)
+        split_tell_all(s, r->tile, b, entries);
+    else if (r->tile % s->tiles == 0)
+        split_tell_all(s, (co_u32)co_block(), b,
+                       s->tiles > 1 ? entries + (co_u32)co_read64(r->starts + b) : entries);
+}
+
+/* Entries of a block. */
+CO_INLINE co_u64 split_each(const struct split_step *s, struct split_shape shape)
+{
+    return shape.whole == SPLIT_ONE_EACH ? shape.items * shape.threads
+                                         : (co_u64)s->tiles * s->rows * shape.threads;
 }
 
 CO_INLINE int split_has_told(const struct split_step *s, co_u32 word)
@@ -33,13 +52,13 @@ CO_INLINE int split_has_told(const struct split_step *s, co_u32 word)
     return word >> SPLIT_SERIAL_SHIFT == s->serial;
 }
 
-/* In place of the tile's own block. */
-CO_INLINE void split_count_for(const struct split_step *s, const struct split_room *r, co_u32 tile,
+/* In place of the block that has the span. */
+CO_INLINE void split_count_for(const struct split_step *s, const struct split_room *r, co_u32 span,
                                struct split_shape shape)
 {
     const co_u32 *keys = (const co_u32 *)s->part[0].in;
-    co_u64 n = split_entries(s), first = (co_u64)tile * shape.items * shape.threads, end;
-    end = n - first < shape.items * shape.threads ? n : first + shape.items * shape.threads;
+    co_u64 n = split_entries(s), each = split_each(s, shape), first = span * each,
+           end = n - first < each ? n : first + each;
     for (co_u32 b = co_thread(); b < s->buckets; b += shape.threads)
         co_write32(r->begins + b, 0);
     co_block_sync();
@@ -47,47 +66,47 @@ CO_INLINE void split_count_for(const struct split_step *s, const struct split_ro
         co_add32(r->begins + split_number_of(&s->number, co_read32(keys + i), shape.form, 0), 1);
     co_block_sync();
     for (co_u32 b = co_thread(); b < s->buckets; b += shape.threads)
-        split_tell_all(s, tile, b, co_load32(r->begins + b));
+        split_tell_all(s, span, b, co_load32(r->begins + b));
     co_block_sync();
 }
 
-/* Tells for all tiles that have not begun to tell. */
+/* Tells for all that have not begun to tell. */
 CO_INLINE void split_help(const struct split_step *s, const struct split_room *r, struct split_shape shape)
 {
-    for (co_u32 tile = 0; tile < s->spans; tile++) {
+    for (co_u32 span = 0; span < s->spans; span++) {
         if (co_thread() == 0)
-            co_write32(r->groups, split_has_told(s, co_load32(s->told + tile * s->buckets)));
+            co_write32(r->groups, split_has_told(s, co_load32(s->told + span * s->buckets)));
         co_block_sync();
         co_u32 told = co_read32(r->groups);
         co_block_sync();
         if (!told)
-            split_count_for(s, r, tile, shape);
+            split_count_for(s, r, span, shape);
     }
 }
 
-/* The lane's share of bucket b's words: from tile `first` on, one of `step`; `each` of them, a literal, are under way at a time. 0: it
+/* The lane's share of bucket b's words: from span `first` on, one of `step`; `each` of them, a literal, are under way at a time. 0: it
  * has waited for one in vain. */
 CO_INLINE int split_sum_share(const struct split_step *s, const struct split_room *r, co_u32 b, co_u32 first,
                               co_u32 step, co_u32 each)
 {
-    const co_u32 none = s->serial << SPLIT_SERIAL_SHIFT, tiles = (co_u32)s->spans;
+    const co_u32 none = s->serial << SPLIT_SERIAL_SHIFT, spans = (co_u32)s->spans, own = (co_u32)co_block();
     co_u32 all = 0, before = 0, turns = 0;
-    for (co_u32 tile = first; tile < tiles; tile += each * step) {
+    for (co_u32 span = first; span < spans; span += each * step) {
         co_u32 word[SPLIT_TOGETHER_EACH];
         CO_EACH_ITEM (j, each) {
-            co_u32 t = tile + j * step;
-            word[j] = t < tiles ? co_load32(s->told + t * s->buckets + b) : none;
+            co_u32 t = span + j * step;
+            word[j] = t < spans ? co_load32(s->told + t * s->buckets + b) : none;
         }
         CO_EACH_ITEM (j, each) {
-            co_u32 t = tile + j * step;
+            co_u32 t = span + j * step;
             for (; !split_has_told(s, word[j]); turns++) {
-                if (turns == SPLIT_TOGETHER_TURNS)
+                if (turns == SPLIT_TOGETHER_TURNS * s->tiles)
                     return 0;
                 co_pause();
                 word[j] = co_load32(s->told + t * s->buckets + b);
             }
             all += word[j] - none;
-            before += t < r->tile ? word[j] - none : 0;
+            before += t < own ? word[j] - none : 0;
         }
     }
     co_add32(r->begins + b, all);
@@ -95,7 +114,7 @@ CO_INLINE int split_sum_share(const struct split_step *s, const struct split_roo
     return 1;
 }
 
-/* begins[b] = the entries of bucket b; all[b] = those in the tiles before this one. The first warp's counters are `all`, of which
+/* begins[b] = the entries of bucket b; all[b] = those in the blocks before this one. The first warp's counters are `all`, of which
  * nobody needs anything by now. */
 CO_INLINE void split_sum_all(const struct split_step *s, const struct split_room *r, struct split_shape shape)
 {
@@ -111,9 +130,9 @@ CO_INLINE void split_sum_all(const struct split_step *s, const struct split_room
         if (co_thread() == 0)
             co_write32(r->groups + 1, 0);
         co_block_sync();
-        for (co_u32 b = co_thread() % lanes, first = co_thread() / lanes; b < s->buckets;
+        for (co_u32 b = co_thread() % lanes, first = co_thread() / lanes; b < s->buckets && first < shares;
              b += shape.threads) {
-            int told = shape.bits > 6 && s->buckets > 64
+            int told = shape.whole == SPLIT_ONE_EACH && shape.bits > 6 && s->buckets > 64
                            ? split_sum_share(s, r, b, first, shares, SPLIT_TOGETHER_EACH)
                            : split_sum_share(s, r, b, first, shares, SPLIT_TOGETHER_FEW);
             if (!told)

@@ -11,8 +11,8 @@
  *                 were (kernels/look_back.h)
  *   BY_RESERVING  the same table; a tile takes the next free places
  *   BY_ITSELF     there is one tile, so its own counts are all there are: one launch, no table (kernels/split_alone.cu)
- *   TOGETHER      there are no more tiles than blocks that run at a time: each tells its counts, and adds up those of all
- *                 (kernels/split_together.h). One launch, no table
+ *   TOGETHER      there are no more tiles, or spans of some tiles, than blocks that run at a time: each tells its counts, and adds up
+ *                 those of all (kernels/split_together.h, split_spans.h). One launch, no table
  *
  * IN_TILES is half of two splits, by the low and by the high digit of the id, that read the keys twice and not three times. The first leaves
  * each tile where it is, in order of the low digit, and says where in it each bucket's run begins and how long it is; it counts the high
@@ -161,10 +161,11 @@ struct split_step {
         before; /* BY_LOOK_BACK: [tile][bucket] words of look_back.h, of 32 bits if IN_TURN; BY_RESERVING: [bucket] places
                         taken. Cleared; IN_TILES clears those of the split that follows */
     co_u32 *
-        told; /* BY_SPANS: [tile][word of counters] entries, and SPLIT_TOLD; cleared by the count. TOGETHER: [tile][bucket]
+        told; /* BY_SPANS: [tile][word of counters] entries, and SPLIT_TOLD; cleared by the count. TOGETHER: [span][bucket]
                         entries, and the serial; those of no launch before are the same */
     co_u32 told_words; /* BY_SPANS: of a tile */
     co_u32 serial;     /* TOGETHER: of the launch, from 1 on, below SPLIT_SERIALS */
+    co_u32 rows;       /* TOGETHER, by spans: of a warp, in a tile */
     co_u32 *tickets;   /* BY_LOOK_BACK, cleared */
     co_u32 *
         done; /* of a count whose last block sums the table up: blocks that are through, cleared. NULL: none does */
@@ -220,8 +221,8 @@ CO_INLINE co_u32 split_words_of(co_u32 buckets, co_u32 bits)
 /* What a tile tells of a word of counters: their sum, in which no bit is in the way, since tiles have fewer than 2^15 entries. */
 #define SPLIT_TOLD 0x80000000u
 
-/* TOGETHER: how many entries of a bucket a tile has, in the low bits, and from there on the launch's serial. */
-#define SPLIT_SERIAL_SHIFT 15u
+/* TOGETHER: how many entries of a bucket a span has, in the low bits, and from there on the launch's serial. */
+#define SPLIT_SERIAL_SHIFT 20u
 #define SPLIT_SERIALS      (1u << (32 - SPLIT_SERIAL_SHIFT))
 
 /* The parts of a block's shared memory, in bytes from its beginning, where a tile's entries of one column are staged. */
@@ -248,6 +249,29 @@ CO_INLINE struct split_layout split_layout(co_u32 bits, co_u32 items, co_u32 thr
 CO_INLINE co_u32 split_place_words(co_u32 items)
 {
     return (items + 1) / 2;
+}
+
+/* TOGETHER, by spans: words of 16 bytes of runs, at least as many as a warp writes at a time, and then places. Rows of a tile are a
+ * multiple of so many. */
+#ifdef COHORT_SIM
+#    define SPLIT_ROWS_STEP 2u
+#else
+#    define SPLIT_ROWS_STEP 4u
+#endif
+
+CO_INLINE co_u32 split_span_runs(co_u32 bits, co_u32 items, co_u32 threads)
+{
+    return (split_layout(bits, items, threads, 4).end + 15) / 16 * 16;
+}
+
+CO_INLINE co_u32 split_span_places(co_u32 bits, co_u32 items, co_u32 threads)
+{
+    return split_span_runs(bits, items, threads) + (16u << bits);
+}
+
+CO_INLINE co_u32 split_span_end(co_u32 bits, co_u32 items, co_u32 threads, int pairs)
+{
+    return split_span_places(bits, items, threads) + (pairs ? split_place_words(items) * threads * 4 : 0);
 }
 
 /* FETCHED: where words of 16 bytes of runs are, in place of starts; then the second column's entries, or where those of one alone come to;

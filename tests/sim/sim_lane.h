@@ -432,6 +432,10 @@ CO_INLINE void co_bulk_wait(co_u64 *arrived, co_u32 turn)
     sim_bulk_wait(arrived, turn);
 }
 CO_INLINE void co_bulk_leave(void) {}
+CO_INLINE void co_bulk_prefetch(const void *p, co_u32 bytes)
+{
+    (void)p, (void)bytes;
+}
 
 #define CO_EACH_ITEM(j, n) for (co_u32 j = 0; j < (n); j++)
 #define CO_ROLLED

@@ -35,6 +35,7 @@
  *            between them; co_bulk_wait(arrived, turn): the copy that was asked for as number `turn`, from 0, has come: by each lane
  *            that reads it, and before the next is asked for; co_bulk_leave(): by each lane that has used those bytes, before
  *            the block meets and another copy to them is asked for. sm_90 and later;
+ *            co_bulk_prefetch(p, bytes): these bytes of global memory will be read soon; by one lane. Before sm_90 nothing;
  *            co_warp_recast(p, bytes), co_block_recast: warp or block meets, and then uses these bytes with other widths
  * Numbers    co_ones32(v): how many bits are 1; co_anew32(v): v, of which the compiler knows nothing: so what depends on it is
  *            computed anew and not kept in registers from before

@@ -540,6 +540,18 @@ CO_INLINE void co_bulk_leave(void)
 #endif
 }
 
+/* Of whole units of 16 bytes. */
+CO_INLINE void co_bulk_prefetch(const void *p, co_u32 bytes)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    co_u64 at = __cvta_generic_to_global(p), first = (at + 15) & ~15ull, end = (at + bytes) & ~15ull;
+    if (first < end)
+        asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(first), "r"((co_u32)(end - first)));
+#else
+    (void)p, (void)bytes;
+#endif
+}
+
 /* A loop over a number of turns that the compiler knows, all of them spelled out: its arrays are registers. */
 #define CO_EACH_ITEM(j, n) _Pragma("unroll") for (co_u32 j = 0; j < (n); j++)
 
