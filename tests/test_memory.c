@@ -397,7 +397,7 @@ static void gives_way(struct test *t)
  * be. */
 static void endless_workspace(struct test *t, uint64_t n, uint32_t columns, uint32_t bytes)
 {
-    static uint64_t memory[2]; /* looked at by nobody */
+    static _Alignas(16) uint64_t memory[2]; /* looked at by nobody */
     cohort_column column[COHORT_COLUMNS_MOST];
     cohort_multisplit_desc m = COHORT_MULTISPLIT_INIT;
     cohort_sort_desc s = COHORT_SORT_INIT;

@@ -320,19 +320,21 @@ static void stalled_tiles_together(struct test *t)
     in_schedules(t, test_scale(t, 60, 500, 3000), tiles_together);
 }
 
-/* Splits of more, whose blocks have spans of up to three such tiles: as many rows of 256 entries as make spans even, so the last tile
- * may be full, or short by one entry or nearly all, and the last span too. */
+/* Splits of more, whose blocks have spans of up to three such tiles, of as few rows as reach. A row of all blocks of the simulated GPU has
+ * 256 entries: about its multiples the last tile is full, short by one entry, or has one alone, and so has the last span. */
 static void spans_together(struct test *t)
 {
-    const cohort_fn_kind kinds[] = {COHORT_FN_MODULO, COHORT_FN_RANGES, COHORT_FN_BITS, COHORT_FN_DELTA,
-                                    COHORT_FN_SPLITTERS};
+    const cohort_fn_kind kinds[] = {COHORT_FN_MODULO,    COHORT_FN_RANGES,  COHORT_FN_BITS,  COHORT_FN_DELTA,
+                                    COHORT_FN_SPLITTERS, COHORT_FN_BETWEEN, COHORT_FN_MASKED};
     const unsigned most[] = {16, 64, 256};
     for (unsigned i = 0; i < 3; i++) {
         uint64_t n = 257 + test_below(t, 4351), edge = 256 * (1 + test_below(t, 18)) + test_below(t, 3) - 1;
         if (t->kind != TEST_SIM)
             n = edge = (1 << 21) + test_below(t, 3 << 22);
-        struct split_plan p = split_plan(test_below(t, 2) ? n : edge, 2 + test_below(t, most[i] - 1));
-        p.kind = kinds[test_below(t, 5)];
+        struct split_plan p = split_plan(test_below(t, 2) ? n : edge, 1 + test_below(t, most[i]));
+        p.kind = kinds[test_below(t, 7)];
+        if (p.kind == COHORT_FN_BETWEEN || p.kind == COHORT_FN_MASKED)
+            p.m = 2 + test_below(t, 3); /* more have ids left behind */
         p.pattern = (enum key_pattern)test_below(t, KEY_PATTERNS);
         p.columns = (unsigned)test_below(t, 2);
         p.width[0] = 4;
