@@ -2,8 +2,9 @@
  *
  * An entry goes into a small buffer of its bucket, in cache; a full one is written out in whole cache lines, past the caches unless
  * all that is written is small. (Software write-combining: Balkesen et al., "Main-Memory Hash Joins on Multi-Core CPUs", ICDE
- * 2013.) A buffer's first slot is the line in which the part's first entry of the bucket lies, or one before it, so that all but the
- * first and the last write are whole lines at the lines' addresses, whatever the alignment of the output.
+ * 2013.) A buffer's first slot is the line in which the part's first entry of the bucket lies, or one before it, so that whole lines are
+ * written at the lines' addresses, whatever the alignment of the output. Only of the part's first and last line of a bucket, which other
+ * buckets or parts may share, its own entries alone are written, by plain stores.
  *
  * What binds is one store a cycle to different lines, an entry's and its counter's, a mispredicted branch a full buffer, and stores
  * that find the next line of a buffer only in the second cache. So where many lines are being filled the place of a bucket's next entry
@@ -29,7 +30,7 @@
 #define BUFFERED \
     262144u /* bytes of all buckets' buffers: in the second cache, those lines that are filled in the first */
 #define LINES_MOST  8u           /* of a buffer, whether it is of one array or of two; */
-#define LINES_4     16u          /* of one of 4 bytes */
+#define LINES_4     16u          /* of one array of 4 bytes, where there is no other */
 #define LINES_FEW   64u          /* lines being filled that leave much of the first cache: up to there */
 #define SOON        512u         /* keys, where they give the buckets, are asked for so many bytes ahead */
 #define FEW         4u           /* buckets that are told by comparing */

@@ -146,7 +146,8 @@ const struct split_tuning *split_tuning_for(const struct cuda_driver *driver, un
     return best;
 }
 
-/* Of splits that are one tile of one block: by kind, and the fewer entries the sooner. `spans`, `two` and `tiles` are not used. */
+/* Of splits that are one tile of one block: by kind, and the fewer entries the sooner. `two` is not used; `spans` is 0, and `tiles`, which
+ * only spans have. */
 static const struct split_tuning alone[] = {
     /* driver arch buckets, widest, columns; bits, items, threads, spans, two, tiles */
     {"cuda", 80, 256, 4, 0, 8, 8, 1024, 0, 0, 0}, {"cuda", 80, 64, 8, 2, 6, 4, 1024, 0, 0, 0},
@@ -177,7 +178,7 @@ const struct split_tuning *split_alone_tuning_for(const struct gpu *g, uint64_t 
 }
 
 /* Of splits whose tiles are all at work at a time: by kind, and the fewer entries the sooner. `spans` is how many tiles a multiprocessor
- * has. `two` and `tiles` are not used. */
+ * has. `two` is not used; `tiles` is 0. */
 static const struct split_tuning together[] = {
     /* driver arch buckets, widest, columns; bits, items, threads, spans, two, tiles */
     {"cuda", 80, 256, 4, 0, 8, 4, 1024, 1, 0, 0},  {"cuda", 80, 256, 4, 0, 8, 16, 1024, 1, 0, 0},

@@ -4,9 +4,10 @@
  * all its tiles but the first are read twice, the second time from the L2 for the most part.
  *
  * A tile has as many rows as make spans even, up to the shape's. Keys and payload go through the stage in turn, as in split_pairs.h; runs
- * go out line by line (runs_write.h). The payload is brought to the L2 while keys are put in order.
+ * go out line by line (runs_write.h), by the lines of the keys' output: a payload's that begins elsewhere in a line is as right, and its
+ * stores may lie in two lines. The payload is brought to the L2 while keys are put in order.
  *
- * Into up to 32 buckets a block's shared memory is less than 196 KiB: where a multiprocessor must give all of it, the launch behind has
+ * Of pairs into up to 32 buckets a block's shared memory is less than 196 KiB: where a multiprocessor must give all of it, the launch behind has
  * little of the first cache, and shortest paths were slower than without. */
 #ifndef COHORT_KERNELS_SPLIT_SPANS_H
 #define COHORT_KERNELS_SPLIT_SPANS_H

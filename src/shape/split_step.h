@@ -251,14 +251,15 @@ CO_INLINE co_u32 split_place_words(co_u32 items)
     return (items + 1) / 2;
 }
 
-/* TOGETHER, by spans: words of 16 bytes of runs, at least as many as a warp writes at a time, and then places. Rows of a tile are a
- * multiple of so many. */
+/* TOGETHER, by spans: the rows of a tile are a multiple of so many. */
 #ifdef COHORT_SIM
 #    define SPLIT_ROWS_STEP 2u
 #else
 #    define SPLIT_ROWS_STEP 4u
 #endif
 
+/* TOGETHER, by spans: behind a tile's layout words of 16 bytes of runs, one for each number that the bits can tell; then, of pairs,
+ * places. */
 CO_INLINE co_u32 split_span_runs(co_u32 bits, co_u32 items, co_u32 threads)
 {
     return (split_layout(bits, items, threads, 4).end + 15) / 16 * 16;

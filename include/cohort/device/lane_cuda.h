@@ -540,7 +540,7 @@ CO_INLINE void co_bulk_leave(void)
 #endif
 }
 
-/* Of whole units of 16 bytes. */
+/* Units of 16 bytes, which are all that can be asked for; what is less than one at either end is left out. */
 CO_INLINE void co_bulk_prefetch(const void *p, co_u32 bytes)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
