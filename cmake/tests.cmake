@@ -89,5 +89,8 @@ foreach(suite structure cli examples)
     if(script)
         cohort_add_test(${suite} host 600 bash ${script} ${PROJECT_BINARY_DIR})
         set_property(TEST ${suite}.host PROPERTY LABELS host)
+        if(suite STREQUAL "cli")
+            set_property(TEST cli.host PROPERTY COST 200) # longer than any program: before all
+        endif()
     endif()
 endforeach()

@@ -245,7 +245,7 @@ static void scan_starts(struct cpu_pass *p)
     /* Now each bucket's is where it ends and the one after begins. */
     memmove(next + 1, next, 8ull * p->buckets);
     next[0] = 0;
-    p->bad = p->n - p->offsets[p->buckets];
+    p->bad = p->n - next[p->buckets];
     p->first_bad = ~0ull;
     for (co_u32 part = p->parts; p->bad && part--;)
         p->first_bad = p->firsts[part] == ~0ull ? p->first_bad : p->firsts[part];

@@ -96,7 +96,7 @@ const struct split_tuning *split_together_tuning_for(const struct gpu *g, uint64
 const struct split_tuning *split_spans_tuning_for(const struct gpu *g, uint64_t n, unsigned buckets,
                                                   unsigned widest, unsigned kind);
 
-/* Such tiles a multiprocessor, of whatever kind, at most. */
+/* Such tiles, or spans, a multiprocessor, of whatever kind, at most. */
 unsigned split_together_spans_most(const struct cuda_driver *driver);
 
 /* How the methods DIRECT and WARP are done. */

@@ -30,7 +30,10 @@ static cohort_status words(cohort_context *context, struct split_step *step, uin
     if (!g->told)
         return own_words(context, step, bytes);
     if (first || g->told_serial == SPLIT_SERIALS) { /* begins near the end, so that this is met early */
+        g->told_serial = SPLIT_SERIALS;             /* what cannot be cleared now is the next time */
         status = context->backend->fill(context, g->told, 0, most);
+        if (status)
+            return status;
         g->told_serial = first ? SPLIT_SERIALS - 2 : 1;
     }
     step->told = g->told;

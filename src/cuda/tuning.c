@@ -211,13 +211,19 @@ const struct split_tuning *split_spans_tuning_for(const struct gpu *g, uint64_t 
                      kind == SPLIT_TWINS ? SPLIT_IN_TURN : kind);
 }
 
+static unsigned most_spans(const struct split_tuning *row, size_t count, const struct cuda_driver *driver,
+                           unsigned most)
+{
+    for (const struct split_tuning *t = row; t < row + count; t++)
+        if (strcmp(t->driver, driver->name) == 0 && t->spans > most)
+            most = t->spans;
+    return most;
+}
+
 unsigned split_together_spans_most(const struct cuda_driver *driver)
 {
-    unsigned most = 0;
-    for (size_t i = 0; i < sizeof together / sizeof *together; i++)
-        if (strcmp(together[i].driver, driver->name) == 0 && together[i].spans > most)
-            most = together[i].spans;
-    return most;
+    unsigned most = most_spans(together, sizeof together / sizeof *together, driver, 0);
+    return most_spans(in_spans, sizeof in_spans / sizeof *in_spans, driver, most);
 }
 
 static const struct split_warp_tuning warps[] = {

@@ -13,13 +13,13 @@ CO_INLINE void split_alone(const struct split_step *s, co_u8 *memory, struct spl
 }
 
 /* As the instances of multisplit.cu. */
-#define SPLIT_ONE(what, more, widest, bits, items, threads, name, form)                        \
-    CO_KERNEL_BOUND(split_alone_##what##_##widest##_##bits##_##items##x##threads##_##name,     \
-                    struct split_step, threads, 1)                                             \
-    {                                                                                          \
-        struct split_shape shape = {items, threads, widest, bits, form, more, 1, SPLIT_WHOLE}; \
-        CO_SHARED_DYNAMIC(co_u8, memory);                                                      \
-        split_alone(args, memory, shape);                                                      \
+#define SPLIT_ONE(what, more, widest, bits, items, threads, name, form)                                 \
+    CO_KERNEL_BOUND(split_alone_##what##_##widest##_##bits##_##items##x##threads##_##name,              \
+                    struct split_step, threads, 1)                                                      \
+    {                                                                                                   \
+        struct split_shape shape = {items, threads, widest, bits, form, more, SPLIT_ONLY, SPLIT_WHOLE}; \
+        CO_SHARED_DYNAMIC(co_u8, memory);                                                               \
+        split_alone(args, memory, shape);                                                               \
     }
 #define SPLIT_FEW(what, more, widest, bits, items, threads)                 \
     SPLIT_ONE(what, more, widest, bits, items, threads, field, SPLIT_FIELD) \

@@ -12,13 +12,13 @@ CO_INLINE void split_together(const struct split_step *s, co_u8 *memory, struct 
 }
 
 /* As the instances of multisplit.cu. */
-#define SPLIT_SOME(what, more, widest, bits, items, threads, name, form)                       \
-    CO_KERNEL_BOUND(split_together_##what##_##widest##_##bits##_##items##x##threads##_##name,  \
-                    struct split_step, threads, 1)                                             \
-    {                                                                                          \
-        struct split_shape shape = {items, threads, widest, bits, form, more, 2, SPLIT_WHOLE}; \
-        CO_SHARED_DYNAMIC(co_u8, memory);                                                      \
-        split_together(args, memory, shape);                                                   \
+#define SPLIT_SOME(what, more, widest, bits, items, threads, name, form)                                    \
+    CO_KERNEL_BOUND(split_together_##what##_##widest##_##bits##_##items##x##threads##_##name,               \
+                    struct split_step, threads, 1)                                                          \
+    {                                                                                                       \
+        struct split_shape shape = {items, threads, widest, bits, form, more, SPLIT_ONE_EACH, SPLIT_WHOLE}; \
+        CO_SHARED_DYNAMIC(co_u8, memory);                                                                   \
+        split_together(args, memory, shape);                                                                \
     }
 #define SPLIT_FORMS(what, more, widest, bits, items, threads)                  \
     SPLIT_SOME(what, more, widest, bits, items, threads, field, SPLIT_FIELD)   \
