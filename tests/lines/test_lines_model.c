@@ -1,0 +1,196 @@
+/* test_lines_model.c: the protocol of docs/hopscotch-protocol.md, explored before it is built, and with what is known to be wrong put in.
+ *
+ * `plans` goes through plans of all sizes on all shapes, strong and weak, header by header: of each kind as many as make up so many states, others for
+ * each seed. COHORT_MODEL=all in the environment asks for every plan of the shapes near, partner and one instead: an hour. */
+#include <time.h>
+
+#include "model_plans.h"
+#include "test.h"
+
+/* States of one plan, of a share and of all plans. */
+enum { MOST_STATES = 200000, MOST_OF_ALL = 20000000 };
+
+static const struct plan_size sizes[] = {{{1, 1, 0}}, {{2, 1, 0}}, {{1, 1, 1}}, {{2, 2, 0}}};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+static const uint64_t plans_to_catch[] = {1500, 1500, 10000, 3000};
+static const char *const size_names[] = {"1 + 1", "2 + 1", "1 + 1 + 1", "2 + 2"};
+
+struct tally {
+    uint64_t plans, states, large;
+};
+
+/* A step through `count` numbers that meets each of them. */
+static uint64_t step_through(uint64_t count)
+{
+    uint64_t step = (uint64_t)((double)count * 0.6180339887) | 1;
+    for (;; step += 2) {
+        uint64_t a = count, b = step;
+        while (b) {
+            const uint64_t rest = a % b;
+            a = b;
+            b = rest;
+        }
+        if (a == 1)
+            return step;
+    }
+}
+
+/* Plans of a size under these settings, in an order without a pattern that the seed begins, until one is wrong (1), or so many plans or states have
+ * been; 0: no such bound. */
+struct bounds {
+    uint64_t plans, states;
+};
+static int explore(const struct lines_settings *s, int weak, struct plan_size size, uint64_t seed,
+                   struct bounds most, struct tally *tally, FILE *story)
+{
+    const struct model m = lines_model(s, weak);
+    struct tally here = {0, 0, 0};
+    int wrong = 0;
+    model_begin(&m);
+    const uint64_t count = plans_count(s, size), step = step_through(count);
+    uint64_t number = test_mix(seed) % count;
+    for (uint64_t i = 0; i < count && !wrong; i++) {
+        struct model_plan plan;
+        if ((most.plans && here.plans == most.plans) || (most.states && here.states >= most.states))
+            break;
+        number = most.plans || most.states ? (number + step) % count : i;
+        if (!plans_get(s, size, number, &plan))
+            continue;
+        const struct model_outcome o =
+            model_explore(&m, &plan, most.plans || most.states ? MOST_STATES : MOST_OF_ALL, story);
+        wrong = o.verdict == MODEL_WRONG;
+        here.plans++;
+        here.states += o.states;
+        here.large += o.verdict == MODEL_TOO_LARGE;
+    }
+    model_end();
+    tally->plans += here.plans;
+    tally->states += here.states;
+    tally->large += here.large;
+    return wrong;
+}
+
+/* Sizes one after the other, the small ones first, on the shapes that can show it, until a plan is wrong. */
+static int is_caught(struct test *t, struct lines_settings s, int weak, const char *what)
+{
+    static const enum lines_shape tried[] = {SHAPE_PARTNER, SHAPE_NEAR};
+    for (unsigned size = 0; size < SIZES; size++)
+        for (unsigned i = 0; i < 2; i++) {
+            const struct lines_settings shape = lines_settings_of(tried[i], s.one_word, s.values);
+            struct tally tally = {0, 0, 0};
+            s.homes = shape.homes, s.slots = shape.slots, s.near = shape.near, s.far = shape.far;
+            memcpy(s.partner, shape.partner, sizeof s.partner);
+            memcpy(s.home_of, shape.home_of, sizeof s.home_of);
+            if (!explore(&s, weak, sizes[size], t->seed, (struct bounds){plans_to_catch[size], 0}, &tally,
+                         NULL))
+                continue;
+            printf("model: %-16s %s word%s caught by plan %llu of %s operations, shape %s\n", what,
+                   s.one_word ? "one" : "two", s.one_word ? ", " : "s,", (unsigned long long)tally.plans,
+                   size_names[size], lines_shape_names[tried[i]]);
+            return 1;
+        }
+    return 0;
+}
+
+static void bugs(struct test *t)
+{
+    for (int one_word = 0; one_word < 2; one_word++)
+        for (enum lines_bug bug = BUG_NONE + 1; bug < BUGS; bug++) {
+            struct lines_settings s = lines_settings_of(SHAPE_NEAR, one_word, 1);
+            s.bug = bug;
+            if (bug == BUG_UNLOCK_STORES && !one_word)
+                continue; /* the word has nothing else in it */
+            CHECKF(t, is_caught(t, s, 0, lines_bug_names[bug]), "%s is not noticed (one_word %d)",
+                   lines_bug_names[bug], one_word);
+        }
+}
+
+static void orders(struct test *t)
+{
+    for (int one_word = 0; one_word < 2; one_word++)
+        for (enum lines_word word = 0; word < LINES_WORDS; word++) {
+            struct lines_settings s = lines_settings_of(SHAPE_NEAR, one_word, 1);
+            s.relaxed[word] = 1;
+            CHECKF(t, is_caught(t, s, 1, lines_word_names[word]),
+                   "the word '%s' is relaxed, and nobody notices (one_word %d)", lines_word_names[word],
+                   one_word);
+        }
+}
+
+/* None of these is wrong. */
+static void must_hold(struct test *t, const struct lines_settings *s, int weak, const char *what)
+{
+    const struct bounds most = {0, test_scale(t, 30000, 150000, 1000000)};
+    struct tally tally = {0, 0, 0};
+    for (unsigned size = 0; size < SIZES; size++)
+        if (!CHECKF(t, !explore(s, weak, sizes[size], t->seed, most, &tally, stdout), "%s: see above", what))
+            return;
+}
+
+/* A version of b bits comes round after 2^b commits of one home inside one operation: two of them are enough for one bit. */
+static void wrap(struct test *t)
+{
+    struct lines_settings s = lines_settings_of(SHAPE_PARTNER, 1, 1);
+    s.version_bits = 1;
+    CHECK(t, is_caught(t, s, 0, "version of 1 bit"));
+    s.version_bits = 2;
+    must_hold(t, &s, 0, "versions of two bits");
+}
+
+/* What a find may read of its own home without minding the order: a glance no; words of one moment keys alone, and values if a change of them counts
+ * as a commit does. */
+static void looks(struct test *t)
+{
+    struct lines_settings s = lines_settings_of(SHAPE_PARTNER, 1, 0);
+    s.look = LOOK_GLANCE;
+    CHECK(t, is_caught(t, s, 1, "glance"));
+    s.look = LOOK_SNAP;
+    must_hold(t, &s, 0, "a set's home of one moment");
+    s = lines_settings_of(SHAPE_PARTNER, 1, 1);
+    s.look = LOOK_SNAP;
+    CHECK(t, is_caught(t, s, 0, "one moment"));
+    s.counted_changes = 1;
+    must_hold(t, &s, 0, "a home of one moment, and changes counted");
+}
+
+/* The forms that the words have on one device or another. */
+static void forms(struct test *t)
+{
+    for (int form = 0; form < 8; form++) {
+        struct lines_settings s = lines_settings_of(form & 4 ? SHAPE_PARTNER : SHAPE_NEAR, 1, 1);
+        s.joined = form & 1;
+        s.exchange = (form & 1) == 0;
+        s.acquiring_slots = form >> 1 & 1;
+        must_hold(t, &s, 1, "a form");
+    }
+}
+
+static void plans(struct test *t)
+{
+    const int all = getenv("COHORT_MODEL") && !strcmp(getenv("COHORT_MODEL"), "all");
+    const struct bounds most = {0, all ? 0 : test_scale(t, 20000, 200000, 1000000)};
+    const time_t start = time(NULL);
+    struct tally tally = {0, 0, 0};
+    for (int header = 0; header < 3; header++) /* two words, one, and one of a set */
+        for (int weak = 0; weak < 2; weak++)
+            for (enum lines_shape shape = 0; shape < SHAPES; shape++)
+                for (unsigned size = 0; size < SIZES; size++) {
+                    struct lines_settings s = lines_settings_of(shape, header > 0, header < 2);
+                    if (all && (shape == SHAPE_BOTH || shape == SHAPE_SLOTS))
+                        continue;
+                    if (explore(&s, weak, sizes[size], t->seed, most, &tally, stdout)) {
+                        test_fail(t, __FILE__, __LINE__, "shape %s, header %d, weak %d: see above",
+                                  lines_shape_names[shape], header, weak);
+                        return;
+                    }
+                }
+    printf("model: %llu plans, %llu states, %llu plans too large, %.0f s\n", (unsigned long long)tally.plans,
+           (unsigned long long)tally.states, (unsigned long long)tally.large, difftime(time(NULL), start));
+    CHECK(t, !all || !tally.large);
+}
+
+enum { HOST = TEST_ON_CPU | TEST_NO_CONTEXT };
+
+const struct test_case test_cases[] = {
+    {"bugs", bugs, HOST},   {"orders", orders, HOST}, {"wrap", wrap, HOST}, {"looks", looks, HOST},
+    {"forms", forms, HOST}, {"plans", plans, HOST},   {NULL, NULL, 0}};
