@@ -4,10 +4,12 @@
  * A figure has moved if the spreads of the two, least to most, do not touch and the medians differ by more than the
  * tolerance: clocks and placement differ from run to run by more than they do within one. */
 #include "bench.h"
+#include "place.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct comparison {
     const bench_row *old, *new;
@@ -164,6 +166,15 @@ static int show(const showing *s, const char *plot, fault *fault)
     return CLI_OK;
 }
 
+/* A drawing over the figures that it shows would be all that is left of them. */
+static int differs(const char *plot, const char *file, fault *fault)
+{
+    place in, out;
+    place_of(&in, file, STDIN_FILENO);
+    place_of(&out, plot, STDOUT_FILENO);
+    return place_same(&in, &out) ? fault_set(fault, CLI_BAD_INPUT, "--plot %s: is also read", plot) : CLI_OK;
+}
+
 int bench_show_main(int argc, char **argv, fault *fault)
 {
     const char *plot = NULL;
@@ -178,10 +189,12 @@ int bench_show_main(int argc, char **argv, fault *fault)
     int status = args_read(args, sizeof args / sizeof args[0], argc, argv, &rest, fault);
     if (!status && !rest)
         status = fault_set(fault, CLI_BAD_INPUT, "bench show needs a FILE that --json wrote");
-    for (size_t i = 0; i < rest && !status; i++)
-        status = take(&s, argv[i], "FILE", fault);
-    for (size_t i = 0; i < against.n && !status; i++)
-        status = take(&s, against.text[i], "--against", fault);
+    for (size_t i = 0; i < rest + against.n && !status; i++) {
+        const char *file = i < rest ? argv[i] : against.text[i - rest];
+        status = plot ? differs(plot, file, fault) : CLI_OK;
+        if (!status)
+            status = take(&s, file, i < rest ? "FILE" : "--against", fault);
+    }
     if (!status)
         status = show(&s, plot, fault);
     bench_rows_free(&s.rows);

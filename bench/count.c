@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "beside.h"
 #include "child.h"
 #include "reads.h"
 
@@ -71,11 +72,15 @@ static void on_signal(int signal)
 
 static int folder_make(count_bench *c, fault *fault)
 {
-    const char *where = getenv("TMPDIR");
-    int n = snprintf(c->folder, sizeof c->folder, "%s/cohort-bench-XXXXXX", where && *where ? where : "/tmp");
-    if (n >= (int)sizeof c->folder || !mkdtemp(c->folder))
-        return fault_set(fault, CLI_FAILED, "%s: cannot make a folder for temporary files: %s", c->folder,
-                         strerror(errno));
+    const char *set = getenv("TMPDIR"), *where = set && *set ? set : "/tmp";
+    char base[PATH_MAX];
+    snprintf(base, sizeof base, "%s/cohort-bench", where);
+    mode_t before = umask(077);
+    int fd = beside_open(c->folder, sizeof c->folder, base,
+                         BESIDE_FOLDER); /* open, and locked, until the program ends */
+    umask(before);
+    if (fd < 0)
+        return fault_set(fault, CLI_FAILED, "TMPDIR: cannot make a folder in %s: %s", where, strerror(errno));
     strcpy(folder_made, c->folder);
     for (size_t i = 0; i < SIGNALS; i++) {
         struct sigaction action = {.sa_handler = on_signal};

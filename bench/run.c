@@ -108,8 +108,6 @@ int bench_begin(bench *b, const bench_options *options, int limits, fault *fault
     b->runs = options->runs ? options->runs : b->runs ? b->runs : options->quick ? 3 : 5;
     date_write(b->date);
     outputs_guard_signals();
-    if (options->plot && options->json && !strcmp(options->plot, options->json))
-        return fault_set(fault, CLI_BAD_INPUT, "--plot %s: is also the file of --json", options->plot);
     int status = against_read(b, fault);
     if (!status && options->json)
         status = output_open(&b->json, options->json, "--json", fault);

@@ -89,6 +89,23 @@ static uint64_t capacity_of(const count_options *options, uint64_t memory_free)
     return wanted > least ? wanted : least;
 }
 
+/* A first table that nobody asked for is a guess: where there is no memory for it, half of it is tried, and so on. What is found is halved
+ * once more, since there are other things that memory is for; the map grows if it must. */
+static cohort_status map_make(job *job, cohort_map_options *map, int guessed)
+{
+    const uint64_t least = 1 << 12, first = map->capacity;
+    cohort_status status = cohort_map_create(job->context, map, &job->map);
+    while (status == COHORT_NO_MEMORY && guessed && map->capacity > least) {
+        map->capacity /= 2;
+        status = cohort_map_create(job->context, map, &job->map);
+    }
+    if (status || map->capacity == first)
+        return status;
+    cohort_map_destroy(job->map);
+    map->capacity /= 2;
+    return cohort_map_create(job->context, map, &job->map);
+}
+
 static int map_open(job *job, fault *fault)
 {
     const count_options *options = &job->options;
@@ -106,7 +123,7 @@ static int map_open(job *job, fault *fault)
     cohort_map_options map = COHORT_MAP_OPTIONS_INIT;
     map.width = COHORT_WIDTH_64_64;
     map.capacity = capacity_of(options, info.memory_free);
-    status = cohort_map_create(job->context, &map, &job->map);
+    status = map_make(job, &map, !options->size_hint);
     if (status && options->size_hint)
         return fault_set(fault, CLI_FAILED, "--size-hint %llu: cannot make the map: %s",
                          (unsigned long long)options->size_hint, cohort_message(job->context));

@@ -6,10 +6,12 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "count_options.h"
 #include "input.h"
 #include "kmer.h"
+#include "place.h"
 #include "spectrum.h"
 
 static int check_kind(const count_options *options, fault *fault)
@@ -38,29 +40,20 @@ static int check_outputs(const count_options *options, fault *fault)
         if (!strcmp(path, "-") && table_here)
             return fault_set(fault, CLI_BAD_INPUT,
                              "--spectrum -: the counts go to standard output too; give --out FILE for them");
-        if (!table_here && !strcmp(path, options->out))
-            return fault_set(fault, CLI_BAD_INPUT, "--spectrum %s: is also the file of --out", path);
-        for (size_t j = 0; j < i; j++)
-            if (!strcmp(path, options->spectra.text[j]))
-                return fault_set(fault, CLI_BAD_INPUT, "--spectrum %s: given twice", path);
     }
     return CLI_OK;
 }
 
-static int same_file(const struct stat *file, const char *path)
+static int check_overwritten(const count_options *options, const char *path, fault *fault)
 {
-    struct stat other;
-    return path && strcmp(path, "-") && !stat(path, &other) && S_ISREG(other.st_mode) &&
-           other.st_dev == file->st_dev && other.st_ino == file->st_ino;
-}
-
-static int check_overwritten(const count_options *options, const struct stat *about, fault *fault)
-{
-    if (same_file(about, options->out))
-        return fault_set(fault, CLI_BAD_INPUT, "--out %s: is also read", options->out);
-    for (size_t i = 0; i < options->spectra.n; i++)
-        if (same_file(about, options->spectra.text[i]))
-            return fault_set(fault, CLI_BAD_INPUT, "--spectrum %s: is also read", options->spectra.text[i]);
+    place in, out;
+    place_of(&in, path, STDIN_FILENO);
+    for (size_t i = 0; i <= options->spectra.n; i++) {
+        const char *to = i ? options->spectra.text[i - 1] : options->out ? options->out : "-";
+        place_of(&out, to, STDOUT_FILENO);
+        if (place_same(&in, &out))
+            return fault_set(fault, CLI_BAD_INPUT, "%s %s: is also read", i ? "--spectrum" : "--out", to);
+    }
     return CLI_OK;
 }
 
@@ -99,7 +92,7 @@ static int check_file(count_options *options, const char *path, fault *fault)
         options->distinct += bytes * (compressed ? 4 : 1) / (first == '@' ? 16 : 1);
     else
         options->distinct += bytes / (options->u32 ? 8 : 16);
-    return check_overwritten(options, &about, fault);
+    return CLI_OK;
 }
 
 static int check_files(count_options *options, fault *fault)
@@ -111,11 +104,14 @@ static int check_files(count_options *options, fault *fault)
     for (size_t i = 0; i < options->files_n && !status; i++) {
         if (strcmp(options->files[i], "-")) {
             status = check_file(options, options->files[i], fault);
+            if (!status)
+                status = check_overwritten(options, options->files[i], fault);
             continue;
         }
         options->input_known = 0;
         if (standard++)
             return fault_set(fault, CLI_BAD_INPUT, "-: standard input can be read only once");
+        status = check_overwritten(options, "-", fault);
     }
     return status;
 }

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "beside.h"
 #include "folder.h"
 #include "output.h"
 
@@ -82,14 +83,22 @@ static int is_empty(const char *path)
     return empty;
 }
 
+static void base_of(const folder *folder, char base[PATH_MAX + 16])
+{
+    snprintf(base, PATH_MAX + 16, "%s%s", folder->path, folder->into ? "/cohort" : ".cohort");
+}
+
 static int check_place(folder *folder, int force, fault *fault)
 {
+    char base[PATH_MAX + 16];
     struct stat about;
     if (stat(folder->path, &about))
         return errno == ENOENT ? CLI_OK : failed(folder, "", fault);
     if (!S_ISDIR(about.st_mode))
         return fault_set(fault, CLI_BAD_INPUT, "%s %s: is no directory", folder->argument, folder->path);
     folder->into = 1;
+    base_of(folder, base);
+    beside_sweep(base, BESIDE_FOLDER); /* what a killed run has left does not count */
     if (!force && !is_empty(folder->path))
         return fault_set(fault, CLI_BAD_INPUT, "%s %s: is not empty; --force replaces files in it",
                          folder->argument, folder->path);
@@ -130,21 +139,14 @@ static uint64_t files_allowed(void)
 
 static int make_temporary(folder *folder, fault *fault)
 {
-    for (unsigned attempt = 0; attempt < 100; attempt++) {
-        unfinished.live = 0;
-        snprintf(folder->temporary, sizeof folder->temporary, "%s%s.%ld-%u.tmp", folder->path,
-                 folder->into ? "/cohort" : "", (long)getpid(), attempt);
-        unfinished.files = 0;
-        unfinished.path = folder->temporary;
-        if (!mkdir(folder->temporary, 0777)) {
-            unfinished.live = 1;
-            folder->fd = open(folder->temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-            return folder->fd < 0 ? failed(folder, "", fault) : CLI_OK;
-        }
-        if (errno != EEXIST)
-            break;
-    }
-    return failed(folder, "", fault);
+    char base[PATH_MAX + 16];
+    base_of(folder, base);
+    unfinished.live = 0;
+    unfinished.files = 0;
+    folder->fd = beside_open(folder->temporary, sizeof folder->temporary, base, BESIDE_FOLDER);
+    unfinished.path = folder->temporary;
+    unfinished.live = folder->fd >= 0;
+    return folder->fd < 0 ? failed(folder, "", fault) : CLI_OK;
 }
 
 static int open_file(const folder *folder, uint64_t file, int flags, fault *fault)

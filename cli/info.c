@@ -8,6 +8,13 @@
 #    define ZLIB_NAME "no zlib", ""
 #endif
 
+#ifdef COHORT_JANSSON
+#    include <jansson.h>
+#    define JSON_NAME "jansson " JANSSON_VERSION
+#else
+#    define JSON_NAME "no jansson"
+#endif
+
 #include "cli.h"
 
 const char info_help[] =
@@ -110,8 +117,8 @@ int info_main(int argc, char **argv, fault *fault)
         return fault_set(fault, CLI_BAD_INPUT, "%s: info takes no files", argv[0]);
     status = device ? device_print(device, fault) : all_print(fault);
     if (!status)
-        printf("cohort %s, %s%s; what devices can do at most: cohort bench limits\n", cohort_version(),
-               ZLIB_NAME);
+        printf("cohort %s, %s%s, %s; what devices can do at most: cohort bench limits\n", cohort_version(),
+               ZLIB_NAME, JSON_NAME);
     if (fflush(stdout) && !status)
         status = fault_set(fault, CLI_FAILED, "cannot write to standard output");
     return status;

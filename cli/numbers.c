@@ -1,15 +1,15 @@
 /* Reads and writes are retried when a signal interrupts them. A file that becomes shorter while it is read is a fault. */
-#define _GNU_SOURCE /* mkostemp */
+#define _XOPEN_SOURCE 700
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "numbers.h"
+#include "place.h"
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #    error "integers are read in place, which needs a little-endian machine"
@@ -30,8 +30,6 @@ static int look(numbers *numbers, fault *fault)
         return fault_set(fault, CLI_BAD_INPUT, "%s: cannot read: %s", numbers->name, strerror(errno));
     if (S_ISDIR(about.st_mode))
         return fault_set(fault, CLI_BAD_INPUT, "%s: is a directory", numbers->name);
-    numbers->dev = (uint64_t)about.st_dev;
-    numbers->ino = (uint64_t)about.st_ino;
     numbers->file = numbers->fd != STDIN_FILENO && S_ISREG(about.st_mode);
     if (!numbers->file)
         return CLI_OK;
@@ -62,9 +60,10 @@ void numbers_close(numbers *numbers)
 
 int numbers_differ(const numbers *numbers, const char *path, const char *argument, fault *fault)
 {
-    struct stat about;
-    if (!strcmp(path, "-") || stat(path, &about) || S_ISCHR(about.st_mode) ||
-        (uint64_t)about.st_dev != numbers->dev || (uint64_t)about.st_ino != numbers->ino)
+    place in, out;
+    place_of_open(&in, numbers->fd);
+    place_of(&out, path, STDOUT_FILENO);
+    if (!place_same(&in, &out))
         return CLI_OK;
     return fault_set(fault, CLI_BAD_INPUT, "%s %s: is also read", argument, path);
 }
@@ -107,62 +106,6 @@ int numbers_read_at(const numbers *numbers, uint64_t first, uint64_t n, void *to
     return CLI_OK;
 }
 
-/* ---- the file for what does not fit ------------------------------------------------------------------------------ */
-
-static int open_nameless(const char *folder, size_t length)
-{
-    static const char tail[] = "/cohort-XXXXXX";
-    char path[PATH_MAX];
-    if (length + sizeof tail > sizeof path) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    memcpy(path, folder, length);
-    memcpy(path + length, tail, sizeof tail);
-    int fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0)
-        unlink(path);
-    return fd;
-}
-
-int spill_open(numbers *spill, const char *path, size_t width, fault *fault)
-{
-    struct stat about;
-    int beside = strcmp(path, "-") && (stat(path, &about) || S_ISREG(about.st_mode));
-    const char *last = strrchr(path, '/'), *folder = getenv("TMPDIR");
-    memset(spill, 0, sizeof *spill);
-    spill->width = width;
-    spill->file = 1;
-    spill->name = "the temporary file";
-    if (beside && last)
-        spill->fd = open_nameless(path, (size_t)(last - path));
-    else if (beside)
-        spill->fd = open_nameless(".", 1);
-    else
-        spill->fd =
-            open_nameless(folder && *folder ? folder : "/tmp", strlen(folder && *folder ? folder : "/tmp"));
-    if (spill->fd < 0)
-        return fault_set(fault, CLI_FAILED, "%s: cannot make a temporary file beside it: %s", path,
-                         strerror(errno));
-    return CLI_OK;
-}
-
-int spill_write(numbers *spill, const void *from, uint64_t n, fault *fault)
-{
-    uint64_t bytes = n * spill->width, at = spill->n * spill->width;
-    for (uint64_t done = 0; done < bytes;) {
-        size_t part = bytes - done < MOST_AT_ONCE ? (size_t)(bytes - done) : MOST_AT_ONCE;
-        ssize_t put = pwrite(spill->fd, (const char *)from + done, part, (off_t)(at + done));
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return fault_set(fault, CLI_FAILED, "%s: cannot write: %s", spill->name, strerror(errno));
-        done += (uint64_t)put;
-    }
-    spill->n += n;
-    return CLI_OK;
-}
-
 /* ---- what sort and split have in common -------------------------------------------------------------------------- */
 
 uint64_t numbers_capacity(cohort_context *context, uint64_t memory, size_t width, unsigned copies)
@@ -176,6 +119,33 @@ uint64_t numbers_capacity(cohort_context *context, uint64_t memory, size_t width
         memory = (uint64_t)1 << 30;
     memory = memory < machine ? memory : machine;
     return memory / copies / width;
+}
+
+/* All copies at once, to see; the two stay. */
+static int rooms_try(void **rooms, uint64_t bytes, unsigned copies)
+{
+    void *probe = copies > 2 ? malloc((copies - 2) * bytes) : NULL;
+    rooms[0] = malloc(bytes);
+    rooms[1] = malloc(bytes);
+    int good = rooms[0] && rooms[1] && (probe || copies <= 2);
+    free(probe);
+    for (unsigned i = 0; i < 2 && !good; i++)
+        free(rooms[i]);
+    return good;
+}
+
+uint64_t numbers_rooms(void **a, void **b, uint64_t capacity, size_t width, unsigned copies, int guessed)
+{
+    const uint64_t least = 4096;
+    void *rooms[2];
+    int good = rooms_try(rooms, capacity * width, copies);
+    while (!good && guessed && capacity > least) {
+        capacity /= 2;
+        good = rooms_try(rooms, capacity * width, copies);
+    }
+    *a = good ? rooms[0] : NULL;
+    *b = good ? rooms[1] : NULL;
+    return good ? capacity : 0;
 }
 
 int numbers_width(int u32, int u64, size_t *width, fault *fault)

@@ -1,4 +1,4 @@
-/* Files that hold nothing but little-endian integers of 4 or 8 bytes, and a file for what does not fit in memory. */
+/* Files that hold nothing but little-endian integers of 4 or 8 bytes. */
 #ifndef COHORT_CLI_NUMBERS_H
 #define COHORT_CLI_NUMBERS_H
 
@@ -7,10 +7,9 @@
 /* A source: a regular file, which can be read anywhere and whose length is known, or a stream. */
 typedef struct numbers {
     int fd;
-    int file;     /* regular */
-    uint64_t n;   /* of a file; of a stream, what was read so far */
-    size_t width; /* bytes of a number */
-    uint64_t dev, ino;
+    int file;         /* regular */
+    uint64_t n;       /* of a file; of a stream, what was read so far */
+    size_t width;     /* bytes of a number */
     const char *name; /* what messages call it */
 } numbers;
 
@@ -27,15 +26,14 @@ int numbers_read(numbers *numbers, void *to, uint64_t room, uint64_t *got, fault
 /* n numbers of a file from number `first` on. */
 int numbers_read_at(const numbers *numbers, uint64_t first, uint64_t n, void *to, fault *fault);
 
-/* A file without a name, in the directory of `path` if that is a file's, else in TMPDIR or /tmp: it takes numbers at its end and is
- * read with numbers_read_at. It is gone when it is closed, or the program ends. */
-int spill_open(numbers *spill, const char *path, size_t width, fault *fault);
-int spill_write(numbers *spill, const void *from, uint64_t n, fault *fault);
-
 /* ---- what sort and split have in common ---------------------------------------------------------------------- */
 
 /* How many numbers fit in `memory` bytes (0: half of what the device and the machine have free) with `copies` arrays of them. */
 uint64_t numbers_capacity(cohort_context *context, uint64_t memory, size_t width, unsigned copies);
+
+/* Two arrays for `capacity` numbers each, where there is memory for `copies` such arrays; where there is not, and the capacity is a guess, for
+ * fewer. Returns how many; 0: there is no memory. */
+uint64_t numbers_rooms(void **a, void **b, uint64_t capacity, size_t width, unsigned copies, int guessed);
 
 /* 4 or 8, as --u32 and --u64 say. */
 int numbers_width(int u32, int u64, size_t *width, fault *fault);

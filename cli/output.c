@@ -12,7 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "beside.h"
 #include "output.h"
+#include "place.h"
 #include "progress.h"
 
 #define OUTPUTS      16
@@ -24,11 +26,12 @@ struct output {
     int fd;
     int renames; /* there is a temporary file */
     const char *argument;
+    place place;
     char path[PATH_MAX];
     char temporary[PATH_MAX + 32];
     volatile sig_atomic_t live; /* `temporary` exists and is to go on a signal */
     char *buffer;
-    size_t filled;
+    size_t room, filled; /* bytes of it; at most OUTPUT_BYTES */
 };
 
 static output outputs[OUTPUTS];
@@ -65,19 +68,11 @@ static void resolve(output *output)
 
 static int open_temporary(output *output)
 {
-    size_t n = strlen(output->path);
-    memcpy(output->temporary, output->path, n);
-    for (unsigned attempt = 0; attempt < 100; attempt++) {
-        snprintf(output->temporary + n, sizeof output->temporary - n, ".%ld-%u.tmp", (long)getpid(), attempt);
-        output->fd = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (output->fd >= 0) {
-            output->live = output->renames = 1;
-            return 0;
-        }
-        if (errno != EEXIST)
-            break;
-    }
-    return -1;
+    output->fd = beside_open_for(output->temporary, sizeof output->temporary, output->path);
+    if (output->fd < 0)
+        return -1;
+    output->live = output->renames = 1;
+    return 0;
 }
 
 static int open_path(output *output)
@@ -106,6 +101,21 @@ static int open_path(output *output)
     return 0;
 }
 
+/* Of two outputs that are one file only one would stay. */
+static int differs(const output *output, fault *fault)
+{
+    for (size_t i = 0; i < OUTPUTS; i++) {
+        const struct output *other = &outputs[i];
+        if (other == output || !other->used)
+            continue;
+        if (place_same(&other->place, &output->place) ||
+            (!strcmp(other->path, "-") && !strcmp(output->path, "-")))
+            return fault_set(fault, CLI_BAD_INPUT, "%s %s: is also the file of %s", output->argument,
+                             output->path, other->argument);
+    }
+    return CLI_OK;
+}
+
 int output_open(output **out, const char *path, const char *argument, fault *fault)
 {
     *out = NULL;
@@ -123,7 +133,14 @@ int output_open(output **out, const char *path, const char *argument, fault *fau
     output->live = output->renames = 0;
     output->argument = argument;
     output->filled = 0;
+    output->room = OUTPUT_BYTES;
     strcpy(output->path, path);
+    output->buffer = NULL;
+    place_of(&output->place, path, STDOUT_FILENO);
+    if (differs(output, fault)) {
+        release(output);
+        return fault->status;
+    }
     output->buffer = malloc(OUTPUT_BYTES);
     if (!output->buffer) {
         release(output);
@@ -136,6 +153,11 @@ int output_open(output **out, const char *path, const char *argument, fault *fau
     }
     *out = output;
     return CLI_OK;
+}
+
+void output_bound(output *output, uint64_t bytes)
+{
+    output->room = bytes < OUTPUT_ROOM ? OUTPUT_ROOM : bytes < OUTPUT_BYTES ? (size_t)bytes : OUTPUT_BYTES;
 }
 
 static int write_all(output *output, const char *bytes, size_t n, fault *fault)
@@ -161,7 +183,7 @@ static int flush(output *output, fault *fault)
 
 char *output_room(output *output, size_t n, fault *fault)
 {
-    if (OUTPUT_BYTES - output->filled < n && flush(output, fault))
+    if (output->room - output->filled < n && flush(output, fault))
         return NULL;
     return output->buffer + output->filled;
 }
@@ -173,14 +195,14 @@ void output_advance(output *output, size_t n)
 
 int output_write(output *output, const void *bytes, size_t n, fault *fault)
 {
-    if (OUTPUT_BYTES - output->filled < n && flush(output, fault))
+    if (output->room - output->filled < n && flush(output, fault))
         return fault->status;
     if (n >= DIRECT_BYTES && !output->filled)
         return write_all(output, bytes, n, fault);
     for (const char *from = bytes; n;) {
-        if (output->filled == OUTPUT_BYTES && flush(output, fault))
+        if (output->filled == output->room && flush(output, fault))
             return fault->status;
-        size_t part = OUTPUT_BYTES - output->filled;
+        size_t part = output->room - output->filled;
         part = n < part ? n : part;
         memcpy(output->buffer + output->filled, from, part);
         output->filled += part;
@@ -208,6 +230,8 @@ int output_print(output *output, fault *fault, const char *format, ...)
 int output_close(output *output, fault *fault)
 {
     int status = flush(output, fault);
+    int lock =
+        output->renames ? fcntl(output->fd, F_DUPFD_CLOEXEC, 0) : -1; /* until the file has its own name */
     if (!status && output->fd > STDERR_FILENO) {
         int fd = output->fd;
         output->fd = -1;
@@ -221,6 +245,8 @@ int output_close(output *output, fault *fault)
             output->live = 0;
     }
     release(output);
+    if (lock >= 0)
+        close(lock);
     return status;
 }
 

@@ -9,8 +9,12 @@
 
 typedef struct output output;
 
-/* Opens `path` ("-": standard output) for writing; `argument` is what error messages call it. */
+/* Opens `path` ("-": standard output) for writing; `argument` is what error messages call it. One file cannot be open twice, by whatever
+ * paths. */
 int output_open(output **out, const char *path, const char *argument, fault *fault);
+
+/* From now on no more than about so much is held back before it is written. */
+void output_bound(output *output, uint64_t bytes);
 
 int output_write(output *output, const void *bytes, size_t n, fault *fault);
 int output_print(output *output, fault *fault, const char *format, ...) CLI_PRINTF(3, 4);

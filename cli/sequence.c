@@ -2,15 +2,20 @@
  * rest of it is found by memchr and passed over or handed on as a whole. A line may be spread over any number of
  * pieces.
  *
- *   section    first byte      line        and then
- *   BETWEEN    '>' or '@'      HEADER      LETTERS
- *              white space     BLANK       BETWEEN
- *   LETTERS    '>' (FASTA)     HEADER      LETTERS
- *              '+' (FASTQ)     PLUS        QUALITY, or BETWEEN after an empty sequence
- *              other           LETTERS     LETTERS
- *   QUALITY    any             QUALITY     BETWEEN once there are as many values as letters
+ *   section    first byte        line        and then
+ *   BETWEEN    '>' or '@'        HEADER      LETTERS
+ *              white space       BLANK       BETWEEN
+ *   LETTERS    '>' (FASTA)       HEADER      LETTERS
+ *              ';' (FASTA)       COMMENT     LETTERS
+ *              '+' (FASTQ)       PLUS        QUALITY, or BETWEEN after an empty sequence
+ *              '@', '+' (FASTA), '@', '>' (FASTQ): a fault, since what follows would be taken for letters
+ *              other             LETTERS     LETTERS
+ *   QUALITY    any               QUALITY     BETWEEN once there are as many values as letters
  *
- * In FASTQ the number of letters alone tells where the qualities end: '@' and '+' are quality values too. */
+ * In FASTQ the number of letters alone tells where the qualities end: '@' and '+' are quality values too.
+ *
+ * A line ends at a newline, a carriage return, or both in this order. A newline that comes right after a carriage return is passed over
+ * as the next line begins, for which it may be in the next piece. */
 #include <string.h>
 
 #include "sequence.h"
@@ -85,6 +90,14 @@ static int line_begin(sequence_parser *parser, char byte, fault *fault)
     } else if (parser->format == '>' && byte == '>') {
         parser->sink.end(parser->sink.user);
         record_begin(parser);
+    } else if (parser->format == '>' && byte == ';') {
+        parser->line = LINE_COMMENT;
+    } else if (parser->format == '>' && (byte == '@' || byte == '+')) {
+        return fault_set(fault, CLI_BAD_INPUT,
+                         "%s:%llu: '%c' begins a line in the FASTA record of line %llu: a file is FASTA or "
+                         "FASTQ, not both",
+                         parser->name, (unsigned long long)parser->line_number, byte,
+                         (unsigned long long)parser->record_line);
     } else if (parser->format == '@' && byte == '+') {
         parser->sink.end(parser->sink.user);
         parser->line = LINE_PLUS;
@@ -132,41 +145,42 @@ static void line_end(sequence_parser *parser)
     else if (parser->line == LINE_QUALITY && parser->qualities == parser->letters)
         parser->section = SECTION_BETWEEN;
     parser->line = LINE_NONE;
-    parser->held = 0;
 }
 
-/* A piece of a line; `ends` if a newline follows it. A carriage return belongs to the line end if it is the last
- * byte before the newline, which may be the first of the next piece. */
-static int line_piece(sequence_parser *parser, const char *bytes, size_t n, int ends, fault *fault)
+/* Where the line's end is, or `end`. *newline is the next newline that is known of, or `end`: what has no newlines is not searched for them
+ * again and again. */
+static const char *line_stop(const char *bytes, const char *end, const char **newline)
 {
-    if (parser->held && n) {
-        parser->held = 0;
-        if (line_take(parser, "\r", 1, fault))
-            return fault->status;
+    if (!*newline || *newline < bytes) {
+        *newline = memchr(bytes, '\n', (size_t)(end - bytes));
+        if (!*newline)
+            *newline = end;
     }
-    if (n && bytes[n - 1] == '\r') {
-        n--;
-        parser->held = 1;
-    }
-    if (n && line_take(parser, bytes, n, fault))
-        return fault->status;
-    if (ends)
-        line_end(parser);
-    return CLI_OK;
+    const char *back = memchr(bytes, '\r', (size_t)(*newline - bytes));
+    return back ? back : *newline;
 }
 
 int sequence_feed(sequence_parser *parser, const char *bytes, size_t n, fault *fault)
 {
-    for (const char *end = bytes + n; bytes < end;) {
+    const char *end = bytes + n, *newline = NULL;
+    if (n && parser->returned && *bytes == '\n')
+        bytes++;
+    parser->returned &= !n;
+    while (bytes < end) {
         if (parser->line == LINE_NONE && line_begin(parser, *bytes, fault))
             return fault->status;
-        const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
-        const char *stop = newline ? newline : end;
-        if (line_piece(parser, bytes, (size_t)(stop - bytes), newline != NULL, fault))
+        const char *stop = line_stop(bytes, end, &newline);
+        if (stop > bytes && line_take(parser, bytes, (size_t)(stop - bytes), fault))
             return fault->status;
-        if (newline)
-            parser->line_number++;
-        bytes = stop + (newline != NULL);
+        bytes = stop;
+        if (stop == end)
+            break;
+        line_end(parser);
+        parser->line_number++;
+        bytes++;
+        parser->returned = *stop == '\r' && bytes == end;
+        if (*stop == '\r' && bytes < end && *bytes == '\n')
+            bytes++;
     }
     return CLI_OK;
 }

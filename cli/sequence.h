@@ -2,7 +2,7 @@
  *
  * Bytes are fed in pieces of any size. The parser finds the lines that hold letters of a sequence and hands them on in
  * place, piece by piece, without looking at the letters. It accepts any line wrapping in both formats, also of
- * qualities, CRLF and blank lines, and wants of a FASTQ record exactly as many quality values as letters. */
+ * qualities, lines that end in LF, CRLF or CR, blank lines and old FASTA's comments (';'), and wants of a FASTQ record exactly as many quality values as letters. */
 #ifndef COHORT_CLI_SEQUENCE_H
 #define COHORT_CLI_SEQUENCE_H
 
@@ -19,6 +19,7 @@ typedef enum sequence_line {
     LINE_NONE, /* at the start of a line */
     LINE_BLANK,
     LINE_HEADER,
+    LINE_COMMENT,
     LINE_LETTERS,
     LINE_PLUS,
     LINE_QUALITY
@@ -32,7 +33,7 @@ typedef struct sequence_parser {
     char format; /* '>' FASTA, '@' FASTQ, 0 not known yet */
     sequence_section section;
     sequence_line line;
-    int held;             /* a carriage return that ended a piece: a line end if a newline follows */
+    int returned;         /* the last line ended by a carriage return: a newline after it belongs to it */
     uint64_t line_number; /* of the current line, from 1 */
     uint64_t record_line; /* of the current record's header */
     uint64_t letters, qualities;

@@ -2,8 +2,9 @@
  *
  * A part is a range of values with all its numbers, and the whole file is the first. A part that fits in memory is read, sorted and
  * written. A larger one is split: splitters between values are taken from a sample of it, its numbers go through memory chunk
- * by chunk, each chunk is put in order of its buckets by cohort_multisplit and written to a temporary file as one piece, and every
- * bucket, which then lies there in a slice of each piece, is a part again. A value that is frequent gets a bucket of its own, which
+ * by chunk, each chunk is put in order of its buckets by cohort_multisplit, and what it has of each bucket is
+ * appended to the bucket's region of a temporary file (spill.h). Every bucket is a part again, and when all are written their regions are
+ * cut off. A value that is frequent gets a bucket of its own, which
  * needs no sorting and no memory however large it is; so each split makes ranges strictly smaller, and it ends whatever the input.
  * Parts are taken in the order of their values: the output is written once, from its beginning to its end. */
 #define _XOPEN_SOURCE 700
@@ -11,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "numbers.h"
 #include "output.h"
 #include "progress.h"
+#include "spill.h"
 
 const char sort_help[] =
     "usage: cohort sort (--u32 | --u64) [OPTION]... IN OUT\n"
@@ -42,7 +43,9 @@ const char sort_help[] =
 #define COPIES        4u /* arrays of a part's size: in, out, and two for what the library takes */
 #define BUCKETS_LEAST 8u
 #define BUCKETS_MOST  2048u
-#define SAMPLES_EACH  32u /* of a bucket */
+#define SAMPLES_EACH  32u   /* of a bucket */
+#define WRITE_LEAST   4096u /* bytes of a chunk that a bucket gets, on average, where there is memory for it */
+#define INDEX_PART    16u   /* of the memory, for what must be remembered of regions */
 
 typedef struct job {
     int u32, u64, descending;
@@ -57,17 +60,8 @@ typedef struct job {
     uint64_t written;
 } job;
 
-/* Numbers in slices of a file: slice s of bucket b is [at[s * stride + b], at[s * stride + b + 1]). */
-typedef struct pieces {
-    const numbers *file;
-    uint64_t *at;
-    uint64_t slices, stride;
-} pieces;
-
 typedef struct part {
-    const pieces *pieces;
-    uint64_t bucket;
-    uint64_t n;
+    const region *region;
     uint64_t low, high; /* values */
 } part;
 
@@ -121,34 +115,22 @@ static int array_write(job *job, const void *from, uint64_t n, uint64_t total, f
     return CLI_OK;
 }
 
-static int part_read(const part *part, void *to, size_t width, fault *fault)
-{
-    const pieces *pieces = part->pieces;
-    char *next = to;
-    for (uint64_t s = 0; s < pieces->slices; s++) {
-        const uint64_t *at = pieces->at + s * pieces->stride + part->bucket;
-        if (numbers_read_at(pieces->file, at[0], at[1] - at[0], next, fault))
-            return fault->status;
-        next += (at[1] - at[0]) * width;
-    }
-    return CLI_OK;
-}
-
 static int part_sort(job *job, const part *part, uint64_t total, fault *fault)
 {
-    if (part_read(part, job->a, job->width, fault) ||
-        array_sort(job, part->n, job->a, job->b, job->descending, fault))
+    uint64_t n = part->region->n;
+    if (region_read(part->region, 0, n, job->a, fault) ||
+        array_sort(job, n, job->a, job->b, job->descending, fault))
         return fault->status;
-    return array_write(job, job->b, part->n, total, fault);
+    return array_write(job, job->b, n, total, fault);
 }
 
 /* One value, as often as it occurs. */
 static int part_repeat(job *job, const part *part, uint64_t total, fault *fault)
 {
-    uint64_t many = part->n < job->capacity ? part->n : job->capacity;
+    uint64_t n = part->region->n, many = n < job->capacity ? n : job->capacity;
     for (uint64_t i = 0; i < many; i++)
         value_put(job, job->b, i, part->low);
-    for (uint64_t left = part->n, some; left; left -= some) {
+    for (uint64_t left = n, some; left; left -= some) {
         some = left < many ? left : many;
         if (array_write(job, job->b, some, total, fault))
             return fault->status;
@@ -158,26 +140,14 @@ static int part_repeat(job *job, const part *part, uint64_t total, fault *fault)
 
 /* ---- large parts -------------------------------------------------------------------------------------------------- */
 
-/* The i-th number of a part. */
-static int part_number(const part *part, uint64_t i, void *to, fault *fault)
-{
-    const pieces *pieces = part->pieces;
-    for (uint64_t s = 0;; s++) {
-        const uint64_t *at = pieces->at + s * pieces->stride + part->bucket;
-        if (i < at[1] - at[0])
-            return numbers_read_at(pieces->file, at[0] + i, 1, to, fault);
-        i -= at[1] - at[0];
-    }
-}
-
 /* A sample in order, at evenly spread places, each moved at random so that no pattern of the file fools it. */
-static int sample(job *job, const part *part, uint64_t samples, fault *fault)
+static int sample(job *job, const region *from, uint64_t samples, fault *fault)
 {
-    uint64_t random = part->n;
+    uint64_t random = from->n;
     for (uint64_t k = 0; k < samples; k++) {
-        uint64_t first = part->n / samples * k, span = part->n / samples;
+        uint64_t span = from->n / samples, first = span * k;
         random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        if (part_number(part, first + (random >> 33) % span, (char *)job->a + k * job->width, fault))
+        if (region_read(from, first + (random >> 33) % span, 1, (char *)job->a + k * job->width, fault))
             return fault->status;
     }
     return array_sort(job, samples, job->a, job->b, 0, fault);
@@ -208,11 +178,11 @@ static uint64_t choose_splitters(const job *job, const part *part, uint64_t samp
     return n ? n : add_splitter(job, splitters, 0, part, part->low + 1);
 }
 
+/* n numbers in `a` to the buckets' regions. */
 static int chunk_split(job *job, uint64_t n, const void *splitters, uint64_t count, uint64_t *offsets,
-                       fault *fault)
+                       region *buckets, fault *fault)
 {
     cohort_multisplit_desc desc = COHORT_MULTISPLIT_INIT;
-    uint64_t first = job->spill.n;
     desc.n = n;
     desc.key_bytes = (uint32_t)job->width;
     desc.buckets = (uint32_t)count + 1;
@@ -225,87 +195,83 @@ static int chunk_split(job *job, uint64_t n, const void *splitters, uint64_t cou
     cohort_status status = cohort_multisplit(job->context, &desc);
     if (status)
         return fault_library(fault, status, job->context, "cannot split");
-    for (uint64_t b = 0; b <= count + 1; b++)
-        offsets[b] += first;
-    return spill_write(&job->spill, job->b, n, fault);
-}
-
-/* Fills `a` from slice *s on, from number *i of it. */
-static int fill(job *job, const part *part, uint64_t *s, uint64_t *i, uint64_t *got, fault *fault)
-{
-    const pieces *pieces = part->pieces;
-    for (*got = 0; *got < job->capacity && *s < pieces->slices;) {
-        const uint64_t *at = pieces->at + *s * pieces->stride + part->bucket;
-        uint64_t left = at[1] - at[0] - *i, some = job->capacity - *got < left ? job->capacity - *got : left;
-        if (numbers_read_at(pieces->file, at[0] + *i, some, (char *)job->a + *got * job->width, fault))
+    for (uint64_t b = 0; b <= count; b++)
+        if (region_append(&buckets[b], (const char *)job->b + offsets[b] * job->width,
+                          offsets[b + 1] - offsets[b], fault))
             return fault->status;
-        *got += some;
-        *i += some;
-        if (some == left) {
-            ++*s;
-            *i = 0;
-        }
-    }
     return CLI_OK;
 }
 
-static int part_split(job *job, const part *part, const void *splitters, uint64_t count, pieces *to,
-                      fault *fault)
+static int part_split(job *job, const part *part, const void *splitters, uint64_t count, uint64_t *offsets,
+                      region *buckets, fault *fault)
 {
-    uint64_t s = 0, i = 0, done = 0, got;
-    to->file = &job->spill;
-    to->slices = part->n / job->capacity + (part->n % job->capacity != 0);
-    to->stride = count + 2;
-    to->at = malloc(to->slices * to->stride * sizeof *to->at);
-    if (!to->at)
-        return fault_set(fault, CLI_FAILED, "no memory to remember %llu pieces",
-                         (unsigned long long)to->slices);
-    for (uint64_t slice = 0; slice < to->slices; slice++) {
-        if (fill(job, part, &s, &i, &got, fault) ||
-            chunk_split(job, got, splitters, count, to->at + slice * to->stride, fault))
+    uint64_t n = part->region->n;
+    for (uint64_t done = 0, some; done < n; done += some) {
+        some = n - done < job->capacity ? n - done : job->capacity;
+        if (region_read(part->region, done, some, job->a, fault) ||
+            chunk_split(job, some, splitters, count, offsets, buckets, fault))
             return fault->status;
-        done += got;
-        progress_bytes("splitting", done * job->width, part->n * job->width);
+        progress_bytes("splitting", (done + some) * job->width, n * job->width);
     }
     return CLI_OK;
 }
 
 static int part_emit(job *job, const part *part, uint64_t total, fault *fault);
 
-static part part_child(const job *job, const part *of, const pieces *pieces, const void *splitters,
+static part part_child(const job *job, const part *of, const region *buckets, const void *splitters,
                        uint64_t count, uint64_t bucket)
 {
-    part child = {pieces, bucket, 0, of->low, of->high};
+    part child = {&buckets[bucket], of->low, of->high};
     if (bucket)
         child.low = value_at(job, splitters, bucket - 1);
     if (bucket < count)
         child.high = value_at(job, splitters, bucket) - 1;
-    for (uint64_t s = 0; s < pieces->slices; s++)
-        child.n += pieces->at[s * pieces->stride + bucket + 1] - pieces->at[s * pieces->stride + bucket];
     return child;
+}
+
+static int parts_emit(job *job, const part *part, const region *buckets, const void *splitters,
+                      uint64_t count, uint64_t total, fault *fault)
+{
+    int status = CLI_OK;
+    for (uint64_t k = 0; k <= count && !status; k++) {
+        struct part child = part_child(job, part, buckets, splitters, count, job->descending ? count - k : k);
+        status = part_emit(job, &child, total, fault);
+    }
+    return status;
+}
+
+/* Twice as many as would just fit, but no more than get pieces of some size of each chunk. */
+static uint64_t bucket_count(const job *job, uint64_t n)
+{
+    uint64_t buckets = n / job->capacity * 2 + BUCKETS_LEAST, most = job->capacity * job->width / WRITE_LEAST;
+    most = most < BUCKETS_LEAST ? BUCKETS_LEAST : most < BUCKETS_MOST ? most : BUCKETS_MOST;
+    return buckets < most ? buckets : most;
 }
 
 static int part_divide(job *job, const part *part, uint64_t total, fault *fault)
 {
-    uint64_t buckets = part->n / job->capacity * 2 + BUCKETS_LEAST;
-    buckets = buckets < BUCKETS_MOST ? buckets : BUCKETS_MOST;
+    uint64_t n = part->region->n, buckets = bucket_count(job, n), mark = job->spill.n;
     uint64_t samples = buckets * SAMPLES_EACH < job->capacity ? buckets * SAMPLES_EACH : job->capacity;
-    pieces pieces = {0};
+    uint64_t unit = job->capacity / buckets + 1;
     void *splitters = malloc(buckets * job->width);
-    if (!splitters)
-        return fault_set(fault, CLI_FAILED, "no memory for %llu splitters", (unsigned long long)buckets);
-    int status = sample(job, part, samples, fault);
+    uint64_t *offsets = malloc((buckets + 1) * sizeof *offsets);
+    region *regions = regions_make(&job->spill, buckets, unit, n);
+    int status = CLI_OK;
+    if (!splitters || !offsets || !regions)
+        status = fault_set(fault, CLI_FAILED, "no memory for %llu regions", (unsigned long long)buckets);
+    if (!status)
+        status = sample(job, part->region, samples, fault);
     if (!status) {
         uint64_t count = choose_splitters(job, part, samples, buckets, splitters);
-        status = part_split(job, part, splitters, count, &pieces, fault);
-        for (uint64_t k = 0; k <= count && !status; k++) {
-            struct part child =
-                part_child(job, part, &pieces, splitters, count, job->descending ? count - k : k);
-            status = part_emit(job, &child, total, fault);
-        }
+        status = part_split(job, part, splitters, count, offsets, regions, fault);
+        if (!status)
+            status = parts_emit(job, part, regions, splitters, count, total, fault);
     }
+    if (!status)
+        status = spill_cut(&job->spill, mark, fault);
+    free(regions);
+    free(offsets);
     free(splitters);
-    free(pieces.at);
     return status;
 }
 
@@ -313,8 +279,8 @@ static int part_emit(job *job, const part *part, uint64_t total, fault *fault)
 {
     if (part->low == part->high)
         return part_repeat(job, part, total, fault);
-    return part->n <= job->capacity ? part_sort(job, part, total, fault)
-                                    : part_divide(job, part, total, fault);
+    return part->region->n <= job->capacity ? part_sort(job, part, total, fault)
+                                            : part_divide(job, part, total, fault);
 }
 
 /* ---- the command ---------------------------------------------------------------------------------------------------- */
@@ -341,8 +307,7 @@ static int stream_read(job *job, uint64_t *n, fault *fault)
 
 static int work(job *job, fault *fault)
 {
-    uint64_t n = job->in.n, ends[2] = {0, 0};
-    pieces whole = {&job->in, ends, 1, 2};
+    uint64_t n = job->in.n, start = 0;
     if (!job->in.file && stream_read(job, &n, fault))
         return fault->status;
     if (!job->in.file && job->spill.fd < 0) {
@@ -350,12 +315,10 @@ static int work(job *job, fault *fault)
             return fault->status;
         return array_write(job, job->b, n, n, fault);
     }
-    if (!job->in.file)
-        whole.file = &job->spill;
-    else if (n > job->capacity && spill_open(&job->spill, job->out_path, job->width, fault))
+    if (job->in.file && n > job->capacity && spill_open(&job->spill, job->out_path, job->width, fault))
         return fault->status;
-    ends[1] = n;
-    part all = {&whole, 0, n, 0, job->width == 4 ? UINT32_MAX : UINT64_MAX};
+    region whole = region_whole(job->in.file ? &job->in : &job->spill, n, &start);
+    part all = {&whole, 0, job->width == 4 ? UINT32_MAX : UINT64_MAX};
     return part_emit(job, &all, n, fault);
 }
 
@@ -383,15 +346,16 @@ static int options_read(job *job, int argc, char **argv, fault *fault)
 
 static int rooms_take(job *job, fault *fault)
 {
-    job->capacity = numbers_capacity(job->context, job->memory, job->width, COPIES);
+    job->capacity =
+        numbers_capacity(job->context, job->memory - job->memory / INDEX_PART, job->width, COPIES);
     if (job->in.file && job->in.n < job->capacity)
         job->capacity = job->in.n ? job->in.n : 1;
-    job->a = malloc(job->capacity * job->width);
-    job->b = malloc(job->capacity * job->width);
-    if (job->a && job->b)
+    uint64_t wanted = job->capacity;
+    job->capacity = numbers_rooms(&job->a, &job->b, wanted, job->width, COPIES, !job->memory);
+    if (job->capacity)
         return CLI_OK;
     return fault_set(fault, CLI_FAILED, "no memory for %llu numbers at a time; --memory can ask for less",
-                     (unsigned long long)job->capacity);
+                     (unsigned long long)wanted);
 }
 
 int sort_main(int argc, char **argv, fault *fault)
@@ -411,8 +375,10 @@ int sort_main(int argc, char **argv, fault *fault)
     outputs_guard_signals();
     if (!status)
         status = output_open(&job.out, job.out_path, "OUT", fault);
-    if (!status)
+    if (!status) {
+        output_bound(job.out, job.capacity * job.width);
         status = work(&job, fault);
+    }
     progress_clear();
     if (!status)
         status = output_close(job.out, fault);

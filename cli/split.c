@@ -152,13 +152,13 @@ static int rooms_take(job *job, fault *fault)
     job->capacity = numbers_capacity(job->context, job->memory, job->width, COPIES);
     if (job->in.file && job->in.n < job->capacity)
         job->capacity = job->in.n ? job->in.n : 1;
-    job->a = malloc(job->capacity * job->width);
-    job->b = malloc(job->capacity * job->width);
+    uint64_t wanted = job->capacity;
+    job->capacity = numbers_rooms(&job->a, &job->b, wanted, job->width, COPIES, !job->memory);
     job->offsets = malloc((job->buckets + 1) * sizeof *job->offsets);
-    if (job->a && job->b && job->offsets)
+    if (job->capacity && job->offsets)
         return CLI_OK;
     return fault_set(fault, CLI_FAILED, "no memory for %llu numbers at a time; --memory can ask for less",
-                     (unsigned long long)job->capacity);
+                     (unsigned long long)wanted);
 }
 
 static int chunk_split(job *job, uint64_t n, fault *fault)

@@ -1,41 +1,57 @@
-# The test programs, tests/test_*.c. Each is linked with the other tests/*.c (runner, oracle), libcohort_internal.a, and the
-# simulated GPU: tests/sim and all kernels compiled as C by the host's compiler. Each program runs once a device.
-file(GLOB test_programs CONFIGURE_DEPENDS tests/test_*.c tests/sim/test_*.c tests/litmus/test_*.c)
-file(GLOB test_support CONFIGURE_DEPENDS tests/*.c tests/litmus/*.c)
+# The test programs, tests/STRUCTURE/test_*.c. Each is linked with what all share (tests/*.c: frame, oracle, schedules), with what its
+# own folder has beside the programs, with libcohort_internal.a, and with the simulated GPU: tests/sim and all kernels compiled as C by the
+# host's compiler. A new structure brings a folder and needs no line here. Each program runs once a device.
+file(GLOB test_programs CONFIGURE_DEPENDS tests/*/test_*.c)
+list(FILTER test_programs EXCLUDE REGEX "/tests/cli/")
+file(GLOB test_support CONFIGURE_DEPENDS tests/*.c)
 file(GLOB sim_sources CONFIGURE_DEPENDS tests/sim/*.c tests/sim/*.S)
-file(GLOB test_kernels CONFIGURE_DEPENDS tests/kernels/*.cu tests/litmus/*.cu)
-file(GLOB sim_headers CONFIGURE_DEPENDS tests/sim/*.h)
-if(test_programs)
-    list(REMOVE_ITEM test_support ${test_programs})
-    list(REMOVE_ITEM sim_sources ${test_programs})
-endif()
+list(FILTER sim_sources EXCLUDE REGEX "/test_[^/]*$")
+file(GLOB test_kernels CONFIGURE_DEPENDS tests/*/*.cu)
 set(test_includes tests tests/sim include src)
 
 cohort_embed_fatbins(cohort_test_fatbins test_fatbins ${test_kernels})
 
 # The simulator; the kernels are read as C (the property makes CMake say -x c).
-set(cohort_sim "")
-if(sim_sources)
-    add_library(cohort_sim OBJECT ${sim_sources} ${kernel_sources} ${test_kernels})
-    set_source_files_properties(${kernel_sources} ${test_kernels} PROPERTIES LANGUAGE C)
-    target_compile_definitions(cohort_sim PRIVATE COHORT_SIM)
-    set_source_files_properties(tests/sim/jit.c PROPERTIES
-        COMPILE_DEFINITIONS "SIM_FOLDER=\"${PROJECT_SOURCE_DIR}/tests/sim\"")
-    target_include_directories(cohort_sim PRIVATE tests/sim include src tests)
-    target_link_libraries(cohort_sim PRIVATE cohort_flags)
-    set(cohort_sim $<TARGET_OBJECTS:cohort_sim>)
-endif()
+add_library(cohort_sim OBJECT ${sim_sources} ${kernel_sources} ${test_kernels})
+set_source_files_properties(${kernel_sources} ${test_kernels} PROPERTIES LANGUAGE C)
+target_compile_definitions(cohort_sim PRIVATE COHORT_SIM)
+set_source_files_properties(tests/sim/jit.c PROPERTIES
+    COMPILE_DEFINITIONS "SIM_FOLDER=\"${PROJECT_SOURCE_DIR}/tests/sim\"")
+target_include_directories(cohort_sim PRIVATE ${test_includes})
+target_link_libraries(cohort_sim PRIVATE cohort_flags)
 
-if(test_programs)
-    add_library(cohort_test_support OBJECT ${test_support} ${test_fatbins})
-    target_include_directories(cohort_test_support PRIVATE ${test_includes})
-    target_link_libraries(cohort_test_support PRIVATE cohort_flags)
-endif()
+add_library(cohort_test_support OBJECT ${test_support} ${test_fatbins})
+target_include_directories(cohort_test_support PRIVATE ${test_includes})
+target_link_libraries(cohort_test_support PRIVATE cohort_flags)
+
+# cohort_test_folder(FOLDER OUT): OUT = the objects of what a folder's programs share, if there is something.
+function(cohort_test_folder folder out)
+    set(${out} "" PARENT_SCOPE)
+    if(folder STREQUAL "sim")
+        return() # it is in every program
+    endif()
+    file(GLOB sources CONFIGURE_DEPENDS tests/${folder}/*.c)
+    list(FILTER sources EXCLUDE REGEX "/test_[^/]*$")
+    if(NOT sources)
+        return()
+    endif()
+    if(NOT TARGET cohort_test_${folder})
+        add_library(cohort_test_${folder} OBJECT ${sources})
+        target_include_directories(cohort_test_${folder} PRIVATE tests/${folder} ${test_includes})
+        target_link_libraries(cohort_test_${folder} PRIVATE cohort_flags)
+    endif()
+    set(${out} $<TARGET_OBJECTS:cohort_test_${folder}> PARENT_SCOPE)
+endfunction()
+
 foreach(source ${test_programs})
     get_filename_component(name ${source} NAME_WE)
-    add_executable(${name} ${source} $<TARGET_OBJECTS:cohort_test_support> ${cohort_sim})
-    target_include_directories(${name} PRIVATE ${test_includes})
+    get_filename_component(folder ${source} DIRECTORY)
+    get_filename_component(folder ${folder} NAME)
+    cohort_test_folder(${folder} shared)
+    add_executable(${name} ${source} ${shared} $<TARGET_OBJECTS:cohort_test_support> $<TARGET_OBJECTS:cohort_sim>)
+    target_include_directories(${name} PRIVATE tests/${folder} ${test_includes})
     target_link_libraries(${name} PRIVATE cohort_flags cohort_internal m)
+    target_compile_definitions(${name} PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests
         ENABLE_EXPORTS ON) # for what the simulated GPU compiles
 endforeach()
@@ -69,9 +85,11 @@ foreach(device sim:1 cuda cpu)
     string(REGEX REPLACE ":.*" "" label ${device})
     foreach(source ${test_programs})
         get_filename_component(program ${source} NAME_WE)
+        get_filename_component(folder ${source} DIRECTORY)
+        get_filename_component(folder ${folder} NAME)
         string(REGEX REPLACE "^test_" "" name ${program})
         cohort_add_test(${name} ${label} 1800 $<TARGET_FILE:${program}> --device ${device})
-        set_property(TEST ${name}.${label} PROPERTY LABELS ${label})
+        set_property(TEST ${name}.${label} PROPERTY LABELS ${label} ${folder})
         if(label STREQUAL "sim")
             set_property(TEST ${name}.sim PROPERTY COST 100) # the longest: first
         elseif(label STREQUAL "cpu" AND name MATCHES "^(map_cpu|map_ranges|multisplit|multisplit_cpu)$")

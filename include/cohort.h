@@ -9,5 +9,8 @@
 #include "cohort/map.h"
 #include "cohort/multimap.h"
 #include "cohort/multisplit.h"
+#include "cohort/set.h"
+#include "cohort/table.h"
+#include "cohort/type.h"
 
 #endif

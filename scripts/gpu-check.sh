@@ -73,7 +73,7 @@ parts_of() {
 # The kernels that use shared memory, of the library's and of the tests'.
 shared_kernels() {
     local source
-    for source in src/kernels/*.cu tests/kernels/*.cu; do
+    for source in src/kernels/*.cu tests/*/*.cu; do
         ${CC:-cc} -E -P -x c -D__CUDACC__ -I include -I src "$source" | sed -e 's/"[^"]*"//g' -e 's/[{}]/\n&\n/g' | awk '
             # What stands before a brace that is in no other is a head; a function has its name before its last parentheses.
             function name_of(head, at, open) {
@@ -134,7 +134,7 @@ fail() {
     exit 2
 }
 
-build=build programs='' tools=none,memcheck,racecheck jobs='' budget=290 each=120 device=cuda share=1/1 list=0
+build=build programs='' filter='' tools=none,memcheck,racecheck jobs='' budget=290 each=120 device=cuda share=1/1 list=0
 arguments=(--quick)
 while [ $# -gt 0 ]; do
     case $1 in
@@ -148,7 +148,7 @@ while [ $# -gt 0 ]; do
         --jobs) jobs=$2 ;;
         --budget) budget=$2 ;;
         --each) each=$2 ;;
-        --filter) arguments+=(--filter "$2") ;;
+        --filter) arguments+=(--filter "$2") filter=$2 ;;
         --device) device=$2 ;;
         esac
         shift
@@ -196,6 +196,7 @@ plan_print() {
         for one in $program; do
             [[ $had != *" $one.$tool "* ]] && grep -qxF -- "$one" <<<"$all" || continue
             [ -z "$wanted" ] || [[ "$wanted " == *" $one "* ]] || continue
+            [ -z "$filter" ] || "$build/tests/test_$one" --filter "$filter" --list >/dev/null || continue
             had="$had$one.$tool "
             for ((k = 1; k <= ${parts:-$(parts_of "$one" "$tool")}; k++)); do
                 echo "$one $tool $k/${parts:-$(parts_of "$one" "$tool")}"

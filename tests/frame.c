@@ -114,6 +114,14 @@ uint64_t test_below(struct test *t, uint64_t n)
     return (uint64_t)((wide)test_random(t) * n >> 64);
 }
 
+int test_take(struct test *t, uint64_t share)
+{
+    if (t->ci || share <= 1 || !test_below(t, share))
+        return 1;
+    t->left_out++;
+    return 0;
+}
+
 /* ---- contexts and counted memory ------------------------------------------------------------------------------------ */
 
 cohort_context_options test_context_options(const struct test *t)

@@ -250,6 +250,8 @@ static void run_and_tell(const struct options *o, const struct run *run, struct 
                : result == RUN_SKIPPED ? "skip"
                                        : "fail",
                run->name, now() - start);
+    for (unsigned i = 0; i < t.left_out && result == RUN_PASSED; i++)
+        note_skip(totals, run->name, "a combination that this run left out (--ci takes all)");
     if (result == RUN_PASSED) {
         totals->passed++;
     } else if (result == RUN_SKIPPED) {
@@ -270,9 +272,9 @@ static void name_run(struct run *run)
              flags & TEST_EACH_MEMORY ? run->memory == TEST_HOST ? "/host" : "/device" : "");
 }
 
-/* Does `what` with every run that the options select. */
-static void each_run(const struct options *o, struct totals *totals,
-                     void (*what)(const struct options *, const struct run *, struct totals *))
+/* Does `what` with every run that the options select. Returns how many the filter lets through. */
+static uint64_t each_run(const struct options *o, struct totals *totals,
+                         void (*what)(const struct options *, const struct run *, struct totals *))
 {
     uint64_t number = 0;
     int on_cpu = !strncmp(o->device, "cpu", 3);
@@ -290,6 +292,7 @@ static void each_run(const struct options *o, struct totals *totals,
                 if (number++ % o->parts == o->part - 1)
                     what(o, &run, totals);
             }
+    return number;
 }
 
 static void run_or_skip(const struct options *o, const struct run *run, struct totals *totals)
@@ -391,6 +394,12 @@ static int device_is_there(const struct options *o)
     return 1;
 }
 
+static int no_case(const struct options *o)
+{
+    printf("FAIL --filter %s: %s has no such case\n0 passed, 1 failed, 0 skipped\n", o->filter, o->program);
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     const char *slash = strrchr(argv[0], '/');
@@ -406,14 +415,13 @@ int main(int argc, char **argv)
         cuda_driver_register("sim", sim_open);
     if (cohort_test_fatbins)
         gpu_fatbins_register(cohort_test_fatbins);
-    if (o.list) {
-        each_run(&o, &totals, list_run);
-        return 0;
-    }
+    if (o.list)
+        return each_run(&o, &totals, list_run) ? 0 : no_case(&o);
     int there = device_is_there(&o);
     if (there)
         catch_signals();
-    each_run(&o, &totals, there ? run_or_skip : skip_run);
+    if (!each_run(&o, &totals, there ? run_or_skip : skip_run) && there)
+        return no_case(&o);
     if (totals.skips)
         fputs(totals.skips, stdout);
     printf("%u passed, %u failed, %u skipped\n", totals.passed, totals.failed, totals.skipped);

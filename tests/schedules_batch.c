@@ -20,8 +20,8 @@ struct batch_stage {
     uint32_t *where, *hit, *failed, *winners;
     co_u64 *ledger;
     struct map_claims claims;
-    struct map_counts *counts;
-    struct map_deferred *deferred;
+    struct batch_counts *counts;
+    struct batch_deferred *deferred;
 };
 
 static struct batch_stage batch_stage_new(void)
@@ -37,8 +37,8 @@ static struct batch_stage batch_stage_new(void)
                             .winners = sim_alloc((PLAN_SLOTS + SIDE_SLOTS) * 4),
                             .ledger = sim_alloc(LEDGER * 16),
                             .claims = {sim_alloc(8), sim_alloc(BATCH / 8), sim_alloc(BATCH / 8)},
-                            .counts = sim_alloc(sizeof(struct map_counts)),
-                            .deferred = sim_alloc(sizeof(struct map_deferred))};
+                            .counts = sim_alloc(sizeof(struct batch_counts)),
+                            .deferred = sim_alloc(sizeof(struct batch_deferred))};
     return s;
 }
 
@@ -125,7 +125,7 @@ static uint64_t get(const void *from, unsigned i, uint64_t bytes)
 
 static struct map_batch set_up(struct batch_stage *s, const struct draw *d)
 {
-    static const struct map_counts none = {0, 0, 0, 0, ~0ull};
+    static const struct batch_counts none = {0, 0, 0, 0, ~0ull};
     cohort_width width = d->plan.shape.width;
     struct map_batch b = {.n = d->n,
                           .step = d->step,
@@ -188,7 +188,7 @@ struct counted {
     uint64_t taken, hits, added, failed, first_failed;
 };
 
-static int check_counts(const struct map_counts *c, const struct counted *due, char *text, size_t bytes)
+static int check_counts(const struct batch_counts *c, const struct counted *due, char *text, size_t bytes)
 {
     if (c->taken == due->taken && c->hits == due->hits && c->added == due->added &&
         c->failed == due->failed && c->first_failed == due->first_failed)

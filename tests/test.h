@@ -1,6 +1,6 @@
 /* test.h: the frame that every test program stands in.
  *
- * A program is tests/test_NAME.c with a table of its cases; main.c runs them on the device asked for:
+ * A program is tests/STRUCTURE/test_NAME.c with a table of its cases; main.c runs them on the device asked for:
  *
  *     static void grows(struct test *t) { ... OK(t, cohort_map_create(t->context, &options, &map)); ... }
  *     const struct test_case test_cases[] = {{"grows", grows, TEST_EACH_MEMORY}, {NULL, NULL, 0}};
@@ -50,7 +50,7 @@ struct test {
 
     /* the frame's own */
     const char *name;
-    unsigned failures;
+    unsigned failures, left_out;
     char message[600], skipped[200];
     struct column *columns;
     uint64_t pool; /* bytes that the context held before the case */
@@ -115,6 +115,10 @@ int test_fails(struct test *, const char *file, int line, const char *text, coho
 /* Ends the case, which counts as skipped. */
 _Noreturn void test_skip(struct test *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* For cases that go over many combinations: whether this one is done, one of `share` by the case's random numbers; all with --ci. What is
+ * left out is told, and counted among what was skipped. */
+int test_take(struct test *, uint64_t share);
+
 /* ---- contexts and memory ---------------------------------------------------------------------------------------- */
 
 /* Options for another context on the device under test. */
@@ -132,6 +136,10 @@ struct test_gpu {
 };
 struct test_gpu test_gpu_enter(const struct test *);
 void test_gpu_leave(struct test_gpu);
+
+/* child.c: forks, and runs a part of the case in the child, whose failure is the case's, as is its hanging or crashing. 1: all is well.
+ * A child has the threads of its own making alone, and its device is not checked for leaks. */
+int test_in_child(struct test *, void (*body)(struct test *, void *), void *arg);
 
 /* ---- random numbers --------------------------------------------------------------------------------------------- */
 

@@ -14,6 +14,14 @@
  * stream; its arguments must stay valid until that work is done. On a CPU context every call is done when it
  * returns, and cohort_wait returns at once.
  *
+ * Fork. A child process gets copies of its parent's contexts and objects. On a CPU they can be used: the first call on a context
+ * starts threads of the child's own. On a GPU every call is COHORT_UNSUPPORTED. Contexts and objects can be destroyed on both: that frees
+ * this process's memory, and on a GPU calls neither the driver nor a caller's allocator. If a call was under way on a context when
+ * the process was forked, by another thread or around a callback, the context is lost to the child: every call on it is
+ * COHORT_UNSUPPORTED, and destroying it or its objects does nothing. Do not return from a callback in a child that was forked in it.
+ * The parent notices nothing. A child may make new contexts; CUDA works there only if the parent had not used it. Forks are noticed by
+ * pthread_atfork, so not those of vfork, posix_spawn or a bare clone, after which a program may only call exec anyway.
+ *
  * Errors. Functions return a status and leave a message on the context that names the argument and the value.
  * Apart from COHORT_FULL and COHORT_NO_MEMORY (what went in stays in), a failed call leaves every object as it
  * was. The library never exits, prints or aborts on what a caller can cause. */
@@ -99,7 +107,8 @@ typedef struct cohort_context_options {
  * the CUDA runtime, PyTorch and CuPy in the same process. */
 COHORT_API cohort_status cohort_context_create(cohort_context **out, const cohort_context_options *options);
 
-/* Waits for the context's work and frees it with its pool. Destroy its objects first. NULL is allowed. */
+/* Waits for the context's work and frees it with its pool. Destroy its objects first. NULL is allowed. In a forked process it does not
+ * wait: see "Fork" above. */
 COHORT_API void cohort_context_destroy(cohort_context *context);
 
 /* From now on work is enqueued on `stream` (a CUstream; NULL: the context's own), after what was enqueued before.

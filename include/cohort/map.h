@@ -126,8 +126,9 @@ typedef struct cohort_batch {
                                put in one new key exactly one gets 0; of an insert it is the winner */
     uint32_t *failed;      /* out: the entry found no slot (only fixed maps and exhausted memory) */
     cohort_counts *counts; /* out */
-    cohort_winner winner;  /* for insert, assign and insert_and_find */
-    uint32_t one_by_one;   /* 1: never by whole pages (see "Building" above): no workspace is taken for it */
+    cohort_winner
+        winner; /* for insert, assign and insert_and_find; of other calls COHORT_UNSUPPORTED unless ANY */
+    uint32_t one_by_one; /* 1: never by whole pages (see "Building" above): no workspace is taken for it */
 } cohort_batch;
 
 #define COHORT_BATCH_INIT                                                  \
@@ -175,8 +176,8 @@ COHORT_API cohort_status cohort_map_insert(cohort_map *map, uint64_t n, const vo
 COHORT_API cohort_status cohort_map_assign(cohort_map *map, uint64_t n, const void *keys, const void *values,
                                            const cohort_batch *batch);
 
-/* Value = op(value, operand) for ADD to COUNT, atomically entry by entry. operands may be NULL for COUNT. The
- * winner rule does not apply. */
+/* Value = op(value, operand) for ADD to COUNT, atomically entry by entry. operands may be NULL for COUNT. A winner
+ * other than ANY is COHORT_UNSUPPORTED, as for erase and run. */
 COHORT_API cohort_status cohort_map_apply(cohort_map *map, cohort_op op, uint64_t n, const void *keys,
                                           const void *operands, const cohort_batch *batch);
 
@@ -249,12 +250,15 @@ COHORT_API cohort_status cohort_map_get_view(cohort_map *map, struct cohort_map_
 
 /* ---- files --------------------------------------------------------------------------------------------------- */
 
-/* Writes options and pairs to a file, under another name first: `path` is the old file or the whole new one. Waits. */
+/* Writes options and pairs to a file, under another name first: `path` is the old file or the whole new one. The other name is that of the file
+ * with ".cohort-N.tmp" behind it. A process that is killed leaves it, and the next save to the same path removes it. Waits. COHORT_IO: it
+ * cannot be written; COHORT_NO_MEMORY: there is no host memory for the pairs. */
 COHORT_API cohort_status cohort_map_save(cohort_map *map, const char *path);
 
 /* Reads what save wrote, from any backend; every byte is checked. A growing map starts with what its pairs need. A fixed one gets
  * its capacity back, as the file says: a short file can ask for a large table. Who loads files of strangers bounds that by the
- * context's allocator, or takes COHORT_NO_MEMORY for an answer. A device that has no groups of lanes drops `group`. COHORT_IO,
+ * context's allocator, or takes COHORT_NO_MEMORY for an answer. A fixed map that was nearly full may get a larger table and
+ * another seed: pairs that come in another order do not always find a slot within reach. A device that has no groups of lanes drops `group`. COHORT_IO,
  * COHORT_TRUNCATED, COHORT_BAD_VERSION, COHORT_CORRUPT, COHORT_NO_MEMORY, COHORT_UNSUPPORTED (a width that the device does not
  * offer): *out is NULL. */
 COHORT_API cohort_status cohort_map_load(cohort_context *context, const char *path, cohort_map **out);

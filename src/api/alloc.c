@@ -20,6 +20,7 @@ cohort_status cohort_alloc(cohort_context *context, uint64_t bytes, void **out)
 {
     if (out)
         *out = NULL;
+    CALL(context);
     if (!context)
         return context_fail(NULL, COHORT_NULL, "context is NULL");
     if (!out)
@@ -55,6 +56,7 @@ static void release(cohort_context *context, struct owned *owned)
 
 cohort_status cohort_free(cohort_context *context, void *memory)
 {
+    CALL(context);
     if (!context)
         return context_fail(NULL, COHORT_NULL, "context is NULL");
     if (!memory)
@@ -88,6 +90,7 @@ static cohort_status check_range(cohort_context *context, const char *name, cons
 
 cohort_status cohort_copy(cohort_context *context, void *to, const void *from, uint64_t bytes)
 {
+    CALL(context);
     if (!context)
         return context_fail(NULL, COHORT_NULL, "context is NULL");
     if (!bytes)
@@ -101,23 +104,26 @@ cohort_status cohort_copy(cohort_context *context, void *to, const void *from, u
     if ((a > b ? a - b : b - a) < bytes)
         return context_fail(context, COHORT_RANGE, "to is %p, from is %p and bytes is %llu: the two overlap",
                             to, from, (unsigned long long)bytes);
-    return context->backend->copy(context, to, from, bytes);
+    return context_copy(context, to, from, bytes);
 }
 
 cohort_status cohort_fill(cohort_context *context, void *memory, int byte, uint64_t bytes)
 {
+    CALL(context);
     if (!context)
         return context_fail(NULL, COHORT_NULL, "context is NULL");
     if (!bytes)
         return COHORT_OK;
     cohort_status status = check_range(context, "memory", memory, bytes);
-    return status ? status : context->backend->fill(context, memory, byte, bytes);
+    return status ? status : context_fill(context, memory, byte, bytes);
 }
 
 cohort_status cohort_trim(cohort_context *context)
 {
+    CALL(context);
     if (!context)
         return context_fail(NULL, COHORT_NULL, "context is NULL");
+    loans_trim(context);
     pool_trim(context);
     return COHORT_OK;
 }

@@ -1,57 +1,58 @@
 /* compact.c: checks of a compaction, and the one call of the backend. */
 #include <string.h>
 
-#include "api/bulk.h"
+#include "api/fn.h"
+#include "backend/compact.h"
 
 struct compaction {
     cohort_compact_desc desc;
-    struct bulk bulk;
+    struct batch batch;
     struct compact compact;
 };
 
-static cohort_status enter(cohort_context *context, const void *step, uint64_t *need)
+static cohort_status enter(cohort_context *context, const void *step, struct arena *arena)
 {
-    return context->backend->compact(context, step, need);
+    return context->backend->compact->run(context, step, arena);
 }
 
 /* What says which entries are kept. */
-static cohort_status check_choice(struct bulk *b, const cohort_compact_desc *d, struct compact *c)
+static cohort_status check_choice(struct batch *b, const cohort_compact_desc *d, struct compact *c)
 {
     if (!d->where)
         return fn_check(b, &d->fn, d->n, d->key_bytes, 0, &c->fn, &c->user);
     if (d->fn.kind)
-        return bulk_fail(b, COHORT_RANGE, "desc.fn.kind is %d; it must be 0 where desc.where is given",
-                         (int)d->fn.kind);
-    bulk_array(b, "desc.where", BULK_IN, d->where, map_bitmap_words(d->n), 4, &c->where);
+        return batch_fail(b, COHORT_RANGE, "desc.fn.kind is %d; it must be 0 where desc.where is given",
+                          (int)d->fn.kind);
+    batch_array(b, "desc.where", BATCH_IN, d->where, batch_bitmap_words(d->n), 4, &c->where);
     return COHORT_OK;
 }
 
-static void list_keys(struct bulk *b, const cohort_compact_desc *d, struct compact *c)
+static void list_keys(struct batch *b, const cohort_compact_desc *d, struct compact *c)
 {
-    struct bulk_array *a;
-    const unsigned flags = BULK_OUT | BULK_OPTIONAL | BULK_PARTLY;
-    bulk_array(b, "desc.keys", BULK_IN, d->keys, d->n, d->key_bytes, &c->keys);
-    int keys = bulk_last(b);
-    a = bulk_array(b, "desc.kept", flags, d->kept, d->n, d->key_bytes, &c->kept);
+    struct batch_array *a;
+    const unsigned flags = BATCH_OUT | BATCH_OPTIONAL | BATCH_PARTLY;
+    batch_array(b, "desc.keys", BATCH_IN, d->keys, d->n, d->key_bytes, &c->keys);
+    int keys = batch_last(b);
+    a = batch_array(b, "desc.kept", flags, d->kept, d->n, d->key_bytes, &c->kept);
     a->from = keys;
-    a->written = BULK_SOME;
-    a = bulk_array(b, "desc.rejected", flags, d->rejected, d->n, d->key_bytes, &c->rejected);
+    a->written = BATCH_SOME;
+    a = batch_array(b, "desc.rejected", flags, d->rejected, d->n, d->key_bytes, &c->rejected);
     a->from = keys;
-    a->written = BULK_REST;
+    a->written = BATCH_REST;
 }
 
-static cohort_status list_columns(struct bulk *b, const cohort_compact_desc *d, struct compact *c)
+static cohort_status list_columns(struct batch *b, const cohort_compact_desc *d, struct compact *c)
 {
     int first = b->count;
     cohort_status status =
-        bulk_columns(b, d->n, d->columns, d->column, c->column, BULK_SOME, BULK_OPTIONAL | BULK_PARTLY);
+        batch_columns(b, d->n, d->columns, d->column, c->column, BATCH_SOME, BATCH_OPTIONAL | BATCH_PARTLY);
     for (uint32_t i = 0; !status && d->column_rejected && i < d->columns; i++) {
-        struct bulk_array *a =
-            bulk_array(b, "desc.column_rejected[%d]", BULK_OUT | BULK_OPTIONAL | BULK_PARTLY,
-                       d->column_rejected[i], d->n, d->column[i].bytes, &c->column_rejected[i]);
+        struct batch_array *a =
+            batch_array(b, "desc.column_rejected[%d]", BATCH_OUT | BATCH_OPTIONAL | BATCH_PARTLY,
+                        d->column_rejected[i], d->n, d->column[i].bytes, &c->column_rejected[i]);
         a->number = (int)i;
         a->from = first + 2 * (int)i;
-        a->written = BULK_REST;
+        a->written = BATCH_REST;
     }
     return status;
 }
@@ -61,17 +62,16 @@ static cohort_status compact_of(struct compaction *k, cohort_context *context, c
 {
     cohort_compact_desc *d = &k->desc;
     struct compact *c = &k->compact;
-    struct bulk *b = &k->bulk;
-    const unsigned either = BULK_OUT | BULK_OPTIONAL | BULK_EITHER;
-    cohort_status status = bulk_desc(b, context, call, desc, sizeof *d, d);
-    if (status || (status = bulk_check_n(b, d->n)))
+    struct batch *b = &k->batch;
+    const unsigned either = BATCH_OUT | BATCH_OPTIONAL | BATCH_EITHER;
+    cohort_status status = batch_desc(b, context, call, desc, sizeof *d, d);
+    if (status || (status = batch_check_n(b, d->n)))
         return status;
     if (d->key_bytes != 4 && d->key_bytes != 8)
-        return bulk_fail(b, COHORT_RANGE, "desc.key_bytes is %u; it must be 4 or 8", d->key_bytes);
+        return batch_fail(b, COHORT_RANGE, "desc.key_bytes is %u; it must be 4 or 8", d->key_bytes);
     memset(c, 0, sizeof *c);
     b->enter = enter;
     b->step = c;
-    b->step_workspace = &c->workspace;
     b->step_bad = &c->deferred;
     c->n = d->n;
     c->key_bytes = d->key_bytes;
@@ -82,57 +82,59 @@ static cohort_status compact_of(struct compaction *k, cohort_context *context, c
     if (!status)
         status = list_columns(b, d, c);
     if (!status)
-        status = bulk_segments(b, d->segments, d->segment_offsets, &c->segment_offsets);
+        status = batch_segments(b, d->segments, d->segment_offsets, &c->segment_offsets);
     if (status)
         return status;
     if (d->segment_kept && !d->segments)
-        return bulk_fail(b, COHORT_RANGE, "desc.segment_kept is %p with desc.segments = 0",
-                         (void *)d->segment_kept);
-    bulk_array(b, "desc.segment_kept", either, d->segment_kept, d->segments + 1, 8, &c->segment_kept);
-    bulk_array(b, "desc.total", either, d->total, 1, 8, &c->total);
-    bulk_workspace(b, d->workspace, d->workspace_bytes);
+        return batch_fail(b, COHORT_RANGE, "desc.segment_kept is %p with desc.segments = 0",
+                          (void *)d->segment_kept);
+    batch_array(b, "desc.segment_kept", either, d->segment_kept, d->segments + 1, 8, &c->segment_kept);
+    batch_array(b, "desc.total", either, d->total, 1, 8, &c->total);
+    batch_workspace(b, d->workspace, d->workspace_bytes);
     return COHORT_OK;
 }
 
 /* Of what comes back from workspace it must be known how much it is. */
 static cohort_status compact_run(struct compaction *k)
 {
-    struct bulk *b = &k->bulk;
+    struct batch *b = &k->batch;
     struct compact *c = &k->compact;
-    uint64_t written[BULK_WRITTEN_KINDS] = {0, 0, 0};
-    cohort_status status = bulk_begin(b);
+    uint64_t written[BATCH_WRITTEN_KINDS] = {0, 0, 0};
+    cohort_status status = batch_begin(b);
     if (b->waits && !c->total)
         c->total = &b->context->outcome->cursor;
     if (!status)
-        status = b->enter(b->context, c, NULL);
+        status = b->enter(b->context, c, &b->arena);
     if (!status && b->waits) {
-        status = b->context->backend->copy(b->context, &written[BULK_SOME], c->total, sizeof *c->total);
-        written[BULK_REST] = c->n - written[BULK_SOME];
+        status = context_copy(b->context, &written[BATCH_SOME], c->total, sizeof *c->total);
+        written[BATCH_REST] = c->n - written[BATCH_SOME];
     }
-    return bulk_end(b, status, written);
+    return batch_end(b, status, written);
 }
 
 cohort_status cohort_compact(cohort_context *context, const cohort_compact_desc *desc)
 {
+    CALL(context);
     struct compaction k;
     cohort_status status = compact_of(&k, context, "cohort_compact", desc);
     if (!status)
-        status = bulk_check(&k.bulk);
+        status = batch_check(&k.batch);
     if (!status && !k.desc.where)
-        status = fn_check_data(&k.bulk, &k.desc.fn, k.desc.key_bytes);
+        status = fn_check_data(&k.batch, &k.desc.fn, k.desc.key_bytes);
     if (!status)
-        status = bulk_check_segments(&k.bulk, k.desc.n, k.desc.segments, k.desc.segment_offsets);
+        status = batch_check_segments(&k.batch, k.desc.n, k.desc.segments, k.desc.segment_offsets);
     return status ? status : compact_run(&k);
 }
 
 cohort_status cohort_compact_workspace(cohort_context *context, const cohort_compact_desc *desc,
                                        uint64_t *bytes)
 {
+    CALL(context);
     static const char call[] = "cohort_compact_workspace";
     struct compaction k;
     if (!bytes)
         return context_fail(context, COHORT_NULL, "%s: bytes is NULL", call);
     *bytes = 0;
     cohort_status status = compact_of(&k, context, call, desc);
-    return status ? status : bulk_need(&k.bulk, bytes);
+    return status ? status : batch_need(&k.batch, bytes);
 }

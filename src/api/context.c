@@ -1,4 +1,4 @@
-/* context.c: making, asking and ending contexts, waiting, time, limits, progress. */
+/* context.c: making, asking and ending contexts, waiting, time, progress. */
 #include "options.h"
 
 #include <stddef.h>
@@ -7,9 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-#define THREADS_MOST      1024
-#define LEAST_TABLE_BYTES 65536ull
-#define PROGRESS_PERIOD   250000000ull /* nanoseconds */
+#define THREADS_MOST    1024
+#define PROGRESS_PERIOD 250000000ull /* nanoseconds */
 
 struct cohort_timer {
     cohort_context *context;
@@ -74,11 +73,30 @@ static cohort_status make_outcome(cohort_context *context)
     if (status)
         return status;
     context->outcome = memory;
-    status = context->backend->fill(context, memory, 0, sizeof(struct outcome));
+    status = context_fill(context, memory, 0, sizeof(struct outcome));
     if (!status)
-        status = context->backend->fill(context, &context->outcome->deferred, 0xff,
-                                        sizeof(struct outcome) - offsetof(struct outcome, deferred));
+        status = context_fill(context, &context->outcome->deferred, 0xff,
+                              sizeof(struct outcome) - offsetof(struct outcome, deferred));
     return status;
+}
+
+static void end(cohort_context *context)
+{
+    context_wait(context);
+    if (loans_lends(context)) /* what is released later must not meet a stream that is gone */
+        context->backend->context->set_stream(context, NULL);
+    owned_destroy(context);
+    pool_destroy(context);
+    if (!loans_close(context))
+        context_end(context);
+}
+
+void context_end(cohort_context *context)
+{
+    context->backend->context->close(context);
+    pthread_mutex_destroy(&context->loans.mutex);
+    free(context->log);
+    free(context);
 }
 
 cohort_status cohort_context_create(cohort_context **out, const cohort_context_options *options)
@@ -95,47 +113,48 @@ cohort_status cohort_context_create(cohort_context **out, const cohort_context_o
         return context_fail(NULL, COHORT_NO_MEMORY, "no memory for a context");
     context->allocator = copy.alloc;
     context->progress = copy.progress;
+    loans_open(context);
     status = open_backend(context, &copy);
     if (status) {
+        pthread_mutex_destroy(&context->loans.mutex);
         free(context);
         return status;
     }
     status = make_outcome(context);
-    if (status) {
+    if (status)
         context_fail(NULL, status, "%s", context->message);
-        cohort_context_destroy(context);
-        return status;
-    }
-    *out = context;
-    return COHORT_OK;
+    else
+        status = call_register(context);
+    if (status)
+        end(context);
+    else
+        *out = context;
+    return status;
 }
 
 void cohort_context_destroy(cohort_context *context)
 {
-    if (!context)
+    if (!context || !call_begin_to_end(context))
         return;
-    context->backend->wait(context);
-    owned_destroy(context);
-    pool_destroy(context);
-    context->backend->close(context);
-    free(context->log);
-    free(context);
+    call_unregister(context);
+    end(context);
 }
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 cohort_status cohort_context_get_info(cohort_context *context, cohort_context_info *info)
 {
+    CALL(context);
     cohort_context_info copy;
     if (!context)
         return context_fail(NULL, COHORT_NULL, "context is NULL");
     cohort_status status = options_check(context, "info", info, info ? info->size : 0, sizeof copy,
                                          sizeof(cohort_context_info), &copy);
     if (!status)
-        status = context->backend->info(context, &copy);
+        status = context->backend->context->info(context, &copy);
     if (status)
         return status;
-    copy.pool_bytes = context->pool.bytes;
+    copy.pool_bytes = context->pool.bytes + loans_idle_bytes(context);
     options_return(info, info->size, sizeof copy, &copy);
     return COHORT_OK;
 }
@@ -152,25 +171,26 @@ cohort_status cohort_device_count(uint64_t *count)
 
 cohort_status cohort_set_stream(cohort_context *context, void *stream)
 {
+    CALL(context);
     if (!context)
         return context_fail(NULL, COHORT_NULL, "context is NULL");
-    return context->backend->set_stream(context, stream);
+    return context->backend->context->set_stream(context, stream);
 }
 
 /* Failures that were put down by work that nobody waited for. */
 static cohort_status deferred_failure(cohort_context *context)
 {
     struct outcome all;
-    struct map_deferred seen;
+    struct batch_deferred seen;
     const size_t at = offsetof(struct outcome, deferred);
     cohort_status status =
-        context->backend->copy(context, (char *)&all + at, (char *)context->outcome + at, sizeof all - at);
+        context_copy(context, (char *)&all + at, (char *)context->outcome + at, sizeof all - at);
     if (status)
         return status;
     seen = all.deferred;
     if (seen.first_bad == UINT64_MAX && seen.first_full == UINT64_MAX && all.ids.first_bad == UINT64_MAX)
         return COHORT_OK;
-    status = context->backend->fill(context, (char *)context->outcome + at, 0xff, sizeof all - at);
+    status = context_fill(context, (char *)context->outcome + at, 0xff, sizeof all - at);
     if (status)
         return status;
     if (all.ids.first_bad != UINT64_MAX)
@@ -193,9 +213,10 @@ static cohort_status deferred_failure(cohort_context *context)
 
 cohort_status cohort_wait(cohort_context *context)
 {
+    CALL(context);
     if (!context)
         return context_fail(NULL, COHORT_NULL, "context is NULL");
-    cohort_status status = context->backend->wait(context);
+    cohort_status status = context_wait(context);
     return status ? status : deferred_failure(context);
 }
 
@@ -216,12 +237,13 @@ void context_progress(cohort_context *context, const char *what, uint64_t done, 
     context->progress.call(context->progress.user, what, done, total);
 }
 
-/* ---- time and limits --------------------------------------------------------------------------------------------- */
+/* ---- time --------------------------------------------------------------------------------------------- */
 
 cohort_status cohort_timer_create(cohort_context *context, cohort_timer **out)
 {
     if (out)
         *out = NULL;
+    CALL(context);
     if (!context)
         return context_fail(NULL, COHORT_NULL, "context is NULL");
     if (!out)
@@ -230,7 +252,7 @@ cohort_status cohort_timer_create(cohort_context *context, cohort_timer **out)
     if (!timer)
         return context_fail(context, COHORT_NO_MEMORY, "no memory for a timer");
     timer->context = context;
-    cohort_status status = context->backend->timer_create(context, &timer->timer);
+    cohort_status status = context->backend->context->timer_create(context, &timer->timer);
     if (status) {
         free(timer);
         return status;
@@ -243,65 +265,29 @@ void cohort_timer_destroy(cohort_timer *timer)
 {
     if (!timer)
         return;
-    timer->context->backend->timer_destroy(timer->context, timer->timer);
+    CALL_TO_END(timer->context);
+    timer->context->backend->context->timer_destroy(timer->context, timer->timer);
     free(timer);
 }
 
 cohort_status cohort_timer_start(cohort_timer *timer)
 {
+    CALL_ON(timer);
     if (!timer)
         return context_fail(NULL, COHORT_NULL, "timer is NULL");
-    cohort_status status = timer->context->backend->timer_start(timer->context, timer->timer);
+    cohort_status status = timer->context->backend->context->timer_start(timer->context, timer->timer);
     timer->started = status == COHORT_OK;
     return status;
 }
 
 cohort_status cohort_timer_stop(cohort_timer *timer, double *seconds)
 {
+    CALL_ON(timer);
     if (!timer)
         return context_fail(NULL, COHORT_NULL, "timer is NULL");
     if (!seconds)
         return context_fail(timer->context, COHORT_NULL, "seconds is NULL");
     if (!timer->started)
         return context_fail(timer->context, COHORT_RANGE, "timer has not been started");
-    return timer->context->backend->timer_stop(timer->context, timer->timer, seconds);
-}
-
-/* The table asked for, or what the header promises where none is. */
-static cohort_status limits_table(cohort_context *context, cohort_limits *limits)
-{
-    cohort_context_info info = COHORT_CONTEXT_INFO_INIT;
-    if (limits->table_bytes && limits->table_bytes < LEAST_TABLE_BYTES)
-        return context_fail(context, COHORT_RANGE, "limits->table_bytes is %llu: at least %llu, or 0",
-                            (unsigned long long)limits->table_bytes, LEAST_TABLE_BYTES);
-    if (limits->table_bytes > UINT64_MAX / 2)
-        return context_fail(context, COHORT_OVERFLOW,
-                            "limits->table_bytes is %llu: twice that does not fit in 64 bits",
-                            (unsigned long long)limits->table_bytes);
-    if (limits->table_bytes)
-        return COHORT_OK;
-    cohort_status status = context->backend->info(context, &info);
-    if (status)
-        return status;
-    uint64_t quarter = info.memory_free / 4;
-    limits->table_bytes = quarter > 1ull << 31 ? 1ull << 31 : quarter;
-    if (limits->table_bytes < LEAST_TABLE_BYTES)
-        limits->table_bytes = LEAST_TABLE_BYTES;
-    return COHORT_OK;
-}
-
-cohort_status cohort_limits_measure(cohort_context *context, cohort_limits *limits)
-{
-    cohort_limits copy;
-    if (!context)
-        return context_fail(NULL, COHORT_NULL, "context is NULL");
-    cohort_status status = options_check(context, "limits", limits, limits ? limits->size : 0, sizeof copy,
-                                         sizeof(cohort_limits), &copy);
-    if (!status)
-        status = limits_table(context, &copy);
-    if (!status)
-        status = context->backend->limits(context, &copy);
-    if (!status)
-        options_return(limits, limits->size, sizeof copy, &copy);
-    return status;
+    return timer->context->backend->context->timer_stop(timer->context, timer->timer, seconds);
 }

@@ -1,26 +1,24 @@
 /* fn.c: functions of keys: what of a cohort_fn is wrong, and what backends get of it. */
-#include "cohort/fn.h"
-
 #include <string.h>
 
-#include "api/bulk.h"
+#include "api/fn.h"
 
 #define BITS_MOST      16u    /* of BITS */
 #define SPLITTERS_MOST 65535u /* of a predicate */
 
 /* The numbers of a kind. */
-static cohort_status check_bits(const struct bulk *b, const cohort_fn *fn, uint32_t key_bytes)
+static cohort_status check_bits(const struct batch *b, const cohort_fn *fn, uint32_t key_bytes)
 {
     if (fn->a >= 8 * key_bytes)
-        return bulk_fail(b, COHORT_RANGE, "desc.fn.a, the lowest bit, is %llu; keys have %u bits",
-                         (unsigned long long)fn->a, 8 * key_bytes);
+        return batch_fail(b, COHORT_RANGE, "desc.fn.a, the lowest bit, is %llu; keys have %u bits",
+                          (unsigned long long)fn->a, 8 * key_bytes);
     if (fn->b > BITS_MOST)
-        return bulk_fail(b, COHORT_RANGE, "desc.fn.b, the number of bits, is %llu; there are at most %u",
-                         (unsigned long long)fn->b, BITS_MOST);
+        return batch_fail(b, COHORT_RANGE, "desc.fn.b, the number of bits, is %llu; there are at most %u",
+                          (unsigned long long)fn->b, BITS_MOST);
     return COHORT_OK;
 }
 
-static cohort_status check_numbers(const struct bulk *b, const cohort_fn *fn, uint32_t key_bytes,
+static cohort_status check_numbers(const struct batch *b, const cohort_fn *fn, uint32_t key_bytes,
                                    uint32_t buckets)
 {
     switch (fn->kind) {
@@ -28,30 +26,30 @@ static cohort_status check_numbers(const struct bulk *b, const cohort_fn *fn, ui
         return check_bits(b, fn, key_bytes);
     case COHORT_FN_RANGES:
         if (fn->a > fn->b)
-            return bulk_fail(b, COHORT_RANGE,
-                             "desc.fn.a, the least key, is %llu, and desc.fn.b, the greatest, %llu",
-                             (unsigned long long)fn->a, (unsigned long long)fn->b);
+            return batch_fail(b, COHORT_RANGE,
+                              "desc.fn.a, the least key, is %llu, and desc.fn.b, the greatest, %llu",
+                              (unsigned long long)fn->a, (unsigned long long)fn->b);
         return COHORT_OK;
     case COHORT_FN_SPLITTERS:
         if (buckets && fn->count != buckets - 1)
-            return bulk_fail(b, COHORT_RANGE,
-                             "desc.fn.count is %llu; %u buckets have %u splitters between them",
-                             (unsigned long long)fn->count, buckets, buckets - 1);
+            return batch_fail(b, COHORT_RANGE,
+                              "desc.fn.count is %llu; %u buckets have %u splitters between them",
+                              (unsigned long long)fn->count, buckets, buckets - 1);
         if (fn->count > SPLITTERS_MOST)
-            return bulk_fail(b, COHORT_RANGE, "desc.fn.count is %llu; there are at most %u splitters",
-                             (unsigned long long)fn->count, SPLITTERS_MOST);
+            return batch_fail(b, COHORT_RANGE, "desc.fn.count is %llu; there are at most %u splitters",
+                              (unsigned long long)fn->count, SPLITTERS_MOST);
         return COHORT_OK;
     case COHORT_FN_DELTA:
         if (!fn->b)
-            return bulk_fail(b, COHORT_RANGE, "desc.fn.b, the width of a bucket, is 0");
+            return batch_fail(b, COHORT_RANGE, "desc.fn.b, the width of a bucket, is 0");
         return COHORT_OK;
     case COHORT_FN_TABLE8:
     case COHORT_FN_TABLE16:
     case COHORT_FN_USER:
         if (fn->count > UINT64_MAX / 16)
-            return bulk_fail(b, COHORT_OVERFLOW,
-                             "desc.fn.count is %llu; so much does not fit in 64 bits of bytes",
-                             (unsigned long long)fn->count);
+            return batch_fail(b, COHORT_OVERFLOW,
+                              "desc.fn.count is %llu; so much does not fit in 64 bits of bytes",
+                              (unsigned long long)fn->count);
         return COHORT_OK;
     default:
         return COHORT_OK;
@@ -65,68 +63,68 @@ static int is_identifier(const char *name)
     return *name && strchr(first, *name) && strlen(name) <= 255 && strspn(name, rest) == strlen(name);
 }
 
-static cohort_status check_user(const struct bulk *b, const cohort_fn *fn, uint32_t key_bytes)
+static cohort_status check_user(const struct batch *b, const cohort_fn *fn, uint32_t key_bytes)
 {
     if (fn->b && fn->b != key_bytes)
-        return bulk_fail(b, COHORT_RANGE,
-                         "desc.fn.b is %llu, the bytes of the keys that this function is for; "
-                         "desc.key_bytes is %u",
-                         (unsigned long long)fn->b, key_bytes);
+        return batch_fail(b, COHORT_RANGE,
+                          "desc.fn.b is %llu, the bytes of the keys that this function is for; "
+                          "desc.key_bytes is %u",
+                          (unsigned long long)fn->b, key_bytes);
     if (!fn->host && !fn->source)
-        return bulk_fail(b, COHORT_NULL, "desc.fn.host and desc.fn.source are NULL");
+        return batch_fail(b, COHORT_NULL, "desc.fn.host and desc.fn.source are NULL");
     if (b->context->backend->compiles ? !fn->source : !fn->host)
-        return bulk_fail(b, COHORT_UNSUPPORTED, "desc.fn.%s is NULL, and the %s backend needs it",
-                         fn->source ? "host" : "source", b->context->backend->name);
+        return batch_fail(b, COHORT_UNSUPPORTED, "desc.fn.%s is NULL, and the %s backend needs it",
+                          fn->source ? "host" : "source", b->context->backend->name);
     if (fn->source && !fn->name)
-        return bulk_fail(b, COHORT_NULL, "desc.fn.name is NULL with a source");
+        return batch_fail(b, COHORT_NULL, "desc.fn.name is NULL with a source");
     if (fn->source && !is_identifier(fn->name))
-        return bulk_fail(b, COHORT_RANGE, "desc.fn.name is \"%.100s\", which is no identifier of C",
-                         fn->name);
+        return batch_fail(b, COHORT_RANGE, "desc.fn.name is \"%.100s\", which is no identifier of C",
+                          fn->name);
     return COHORT_OK;
 }
 
-static cohort_status check_kind(const struct bulk *b, const cohort_fn *fn, uint32_t buckets)
+static cohort_status check_kind(const struct batch *b, const cohort_fn *fn, uint32_t buckets)
 {
     if (fn->size != sizeof *fn)
-        return bulk_fail(b, COHORT_BAD_STRUCT, "desc.fn.size is %zu; it must be %zu", fn->size, sizeof *fn);
+        return batch_fail(b, COHORT_BAD_STRUCT, "desc.fn.size is %zu; it must be %zu", fn->size, sizeof *fn);
     if ((int)fn->kind < COHORT_FN_BITS || (int)fn->kind > COHORT_FN_USER)
-        return bulk_fail(b, COHORT_RANGE, "desc.fn.kind is %d; there are %d to %d", (int)fn->kind,
-                         COHORT_FN_BITS, COHORT_FN_USER);
+        return batch_fail(b, COHORT_RANGE, "desc.fn.kind is %d; there are %d to %d", (int)fn->kind,
+                          COHORT_FN_BITS, COHORT_FN_USER);
     if (fn->reserved)
-        return bulk_fail(b, COHORT_RANGE, "desc.fn.reserved is %u; it must be 0", fn->reserved);
+        return batch_fail(b, COHORT_RANGE, "desc.fn.reserved is %u; it must be 0", fn->reserved);
     int needs_buckets = fn->kind == COHORT_FN_HASH || fn->kind == COHORT_FN_MODULO ||
                         fn->kind == COHORT_FN_RANGES || fn->kind == COHORT_FN_DELTA;
     if (!buckets && needs_buckets)
-        return bulk_fail(b, COHORT_RANGE, "desc.fn.kind is %d, which needs a number of buckets",
-                         (int)fn->kind);
+        return batch_fail(b, COHORT_RANGE, "desc.fn.kind is %d, which needs a number of buckets",
+                          (int)fn->kind);
     return COHORT_OK;
 }
 
 /* The function's data, as an array of the call. */
-static void add_data(struct bulk *b, const cohort_fn *fn, uint64_t n, uint32_t key_bytes, const void **own)
+static void add_data(struct batch *b, const cohort_fn *fn, uint64_t n, uint32_t key_bytes, const void **own)
 {
-    unsigned any = BULK_IN | BULK_EITHER;
+    unsigned any = BATCH_IN | BATCH_EITHER;
     switch (fn->kind) {
     case COHORT_FN_SPLITTERS:
-        bulk_array(b, "desc.fn.data", any, fn->data, fn->count, key_bytes, own);
+        batch_array(b, "desc.fn.data", any, fn->data, fn->count, key_bytes, own);
         break;
     case COHORT_FN_TABLE8:
-        bulk_array(b, "desc.fn.data", any, fn->data, fn->count, 1, own);
+        batch_array(b, "desc.fn.data", any, fn->data, fn->count, 1, own);
         break;
     case COHORT_FN_TABLE16:
-        bulk_array(b, "desc.fn.data", any, fn->data, fn->count, 2, own);
+        batch_array(b, "desc.fn.data", any, fn->data, fn->count, 2, own);
         break;
     case COHORT_FN_IDS8:
-        bulk_array(b, "desc.fn.data", BULK_IN, fn->data, n, 1, own);
+        batch_array(b, "desc.fn.data", BATCH_IN, fn->data, n, 1, own);
         break;
     case COHORT_FN_IDS16:
-        bulk_array(b, "desc.fn.data", BULK_IN, fn->data, n, 2, own);
+        batch_array(b, "desc.fn.data", BATCH_IN, fn->data, n, 2, own);
         break;
     case COHORT_FN_IDS32:
-        bulk_array(b, "desc.fn.data", BULK_IN, fn->data, n, 4, own);
+        batch_array(b, "desc.fn.data", BATCH_IN, fn->data, n, 4, own);
         break;
     case COHORT_FN_USER:
-        bulk_array(b, "desc.fn.data", any, fn->data, fn->count, 1, own);
+        batch_array(b, "desc.fn.data", any, fn->data, fn->count, 1, own);
         break;
     default:
         break;
@@ -175,7 +173,7 @@ static void narrow(struct split_fn *f, uint32_t key_bytes)
     }
 }
 
-cohort_status fn_check(struct bulk *b, const cohort_fn *fn, uint64_t n, uint32_t key_bytes, uint32_t buckets,
+cohort_status fn_check(struct batch *b, const cohort_fn *fn, uint64_t n, uint32_t key_bytes, uint32_t buckets,
                        struct split_fn *out, const cohort_fn **user)
 {
     cohort_status status = check_kind(b, fn, buckets);
@@ -192,19 +190,19 @@ cohort_status fn_check(struct bulk *b, const cohort_fn *fn, uint64_t n, uint32_t
     return COHORT_OK;
 }
 
-cohort_status fn_check_data(const struct bulk *b, const cohort_fn *fn, uint32_t key_bytes)
+cohort_status fn_check_data(const struct batch *b, const cohort_fn *fn, uint32_t key_bytes)
 {
     if (fn->kind != COHORT_FN_SPLITTERS || !fn->count ||
-        b->context->backend->memory_kind(b->context, fn->data) != MEMORY_HOST)
+        context_memory_kind(b->context, fn->data) != MEMORY_HOST)
         return COHORT_OK;
     for (uint64_t i = 1; i < fn->count; i++) {
         co_u64 one =
             key_bytes == 4 ? ((const uint32_t *)fn->data)[i - 1] : ((const uint64_t *)fn->data)[i - 1];
         co_u64 next = key_bytes == 4 ? ((const uint32_t *)fn->data)[i] : ((const uint64_t *)fn->data)[i];
         if (next < one)
-            return bulk_fail(b, COHORT_RANGE,
-                             "desc.fn.data[%llu] is %llu, less than the splitter before it, %llu",
-                             (unsigned long long)i, (unsigned long long)next, (unsigned long long)one);
+            return batch_fail(b, COHORT_RANGE,
+                              "desc.fn.data[%llu] is %llu, less than the splitter before it, %llu",
+                              (unsigned long long)i, (unsigned long long)next, (unsigned long long)one);
     }
     return COHORT_OK;
 }

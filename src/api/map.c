@@ -6,6 +6,7 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "api/batch.h"
 #include "api/options.h"
 
 #define DEFAULT_SEED     0x9e3779b97f4a7c15ull
@@ -28,21 +29,27 @@ uint64_t map_slots_for(const cohort_map *map, uint64_t pairs)
     return slots;
 }
 
-/* The slots of a table for so many pairs, which the caller gave as `name`. */
-static cohort_status slots_of_capacity(const cohort_map *map, const char *name, uint64_t pairs,
+/* The slots of a table for so many pairs, for a call (NULL: the one that makes the map) that was given them as `capacity`. */
+static cohort_status slots_of_capacity(const cohort_map *map, const char *call, uint64_t pairs,
                                        uint64_t *slots)
 {
     *slots = map_slots_for(map, pairs);
     if (*slots && *slots <= map_slots_most(map->view.width))
         return COHORT_OK;
     return context_fail(map->context, COHORT_OVERFLOW,
-                        "%s is %llu; the largest table of this width has %llu slots", name,
-                        (unsigned long long)pairs, (unsigned long long)map_slots_most(map->view.width));
+                        "%s%s is %llu; the largest table of this width has %llu slots", call ? call : "",
+                        call ? ": capacity" : "options.capacity", (unsigned long long)pairs,
+                        (unsigned long long)map_slots_most(map->view.width));
 }
 
 uint64_t map_limit(const cohort_map *map)
 {
     return (uint64_t)((double)map_slots(&map->view) * map->options.max_load);
+}
+
+uint64_t map_more_slots(uint64_t slots)
+{
+    return slots / 16 >= UINT64_MAX - slots ? 0 : slots + slots / 16 + 1;
 }
 
 static uint64_t map_all_slots(const cohort_map *map)
@@ -54,19 +61,18 @@ static uint64_t map_all_slots(const cohort_map *map)
 
 static cohort_status table_clear(cohort_map *map)
 {
-    const struct backend *backend = map->context->backend;
     uint64_t slots = map_counters_offset(&map->view), counters = map_table_bytes(&map->view) - slots;
-    cohort_status s = backend->fill(map->context, map->table, 0xff, slots);
+    cohort_status s = context_fill(map->context, map->table, 0xff, slots);
     map->fresh = !s && !map->viewed;
     map->most = 0;
-    return s ? s : backend->fill(map->context, (char *)map->table + slots, 0, counters);
+    return s ? s : context_fill(map->context, (char *)map->table + slots, 0, counters);
 }
 
 /* Gives the map an empty table of the shape in its view. */
 static cohort_status table_make(cohort_map *map)
 {
     cohort_context_info info = COHORT_CONTEXT_INFO_INIT;
-    cohort_status s = map->context->backend->info(map->context, &info);
+    cohort_status s = map->context->backend->context->info(map->context, &info);
     if (s)
         return s;
     map->table_bytes = map_table_bytes(&map->view);
@@ -90,8 +96,7 @@ cohort_status map_counters(cohort_map *map, struct co_map_counters *counters)
 {
     struct co_map_counters all[CO_MAP_SPREAD];
     co_u32 spread = co_map_spread(&map->view);
-    cohort_status s =
-        map->context->backend->copy(map->context, all, map->view.counters, spread * sizeof *all);
+    cohort_status s = context_copy(map->context, all, map->view.counters, spread * sizeof *all);
     counters->taken = counters->erased = 0;
     for (co_u32 i = 0; i < spread && !s; i++) {
         counters->taken += all[i].taken;
@@ -106,7 +111,7 @@ cohort_status map_counters(cohort_map *map, struct co_map_counters *counters)
 static cohort_status table_absorb(cohort_map *to, cohort_map *from, int *full)
 {
     cohort_context *context = to->context;
-    struct map_deferred *now = &context->outcome->now, seen;
+    struct batch_deferred *now = &context->outcome->now, seen;
     struct map_sweep sweep;
     memset(&sweep, 0, sizeof sweep);
     sweep.view = from->view;
@@ -117,11 +122,11 @@ static cohort_status table_absorb(cohort_map *to, cohort_map *from, int *full)
     sweep.fresh = from->view.seed == to->view.seed;
     to->fresh = 0;
     to->most = from->viewed ? UINT64_MAX : from->most;
-    cohort_status s = context->backend->fill(context, now, 0xff, sizeof *now);
+    cohort_status s = context_fill(context, now, 0xff, sizeof *now);
     if (!s)
-        s = context->backend->map_sweep(context, &sweep, MAP_SWEEP_ABSORB);
+        s = context->backend->map->sweep(context, &sweep, MAP_SWEEP_ABSORB);
     if (!s)
-        s = context->backend->copy(context, &seen, now, sizeof seen);
+        s = context_copy(context, &seen, now, sizeof seen);
     *full = !s && seen.first_full != ~0ull;
     return s;
 }
@@ -143,9 +148,7 @@ cohort_status map_rebuild(cohort_map *map, uint64_t slots, uint64_t seed)
             context_release(map->context, made.table, made.table_bytes);
         if (s)
             return s;
-        slots = slots > UINT64_MAX / 2
-                    ? 0
-                    : slots * 2; /* some page had more keys than its reach: only chance or malice */
+        slots = map_more_slots(map_slots(&made.view));
         seed = co_hash(seed, DEFAULT_SEED);
     }
     context_release(map->context, map->table, map->table_bytes);
@@ -190,7 +193,7 @@ static cohort_status check_options(cohort_context *context, const cohort_map_opt
         return context_fail(context, COHORT_UNSUPPORTED,
                             "options.group is %u, which needs width 32/32 and linear probing",
                             (unsigned)o->group);
-    if (!context->backend->map_offers(context, (co_u32)o->width, o->group))
+    if (!context->backend->map->offers(context, (co_u32)o->width, o->group))
         return context_fail(context, COHORT_UNSUPPORTED,
                             "options.width %d with group %u is not offered by this device (backend %s)",
                             (int)o->width, (unsigned)o->group, context->backend->name);
@@ -210,26 +213,15 @@ static void take_options(cohort_map *map, const cohort_map_options *o)
     map->view.seed = o->seed == COHORT_SEED_RANDOM ? random_seed() : o->seed ? o->seed : DEFAULT_SEED;
 }
 
-cohort_status cohort_map_create(cohort_context *context, const cohort_map_options *options, cohort_map **out)
+cohort_status map_make(cohort_context *context, const cohort_map_options *o, cohort_map **out)
 {
-    cohort_map_options o;
-    if (out)
-        *out = NULL;
-    if (!context || !options || !out)
-        return context_fail(context, COHORT_NULL, "cohort_map_create: %s is NULL",
-                            !context   ? "context"
-                            : !options ? "options"
-                                       : "out");
-    cohort_status s = options_check(context, "options", options, options->size, sizeof o, sizeof o, &o);
-    if (s || (s = check_options(context, &o)))
-        return s;
+    uint64_t slots;
     cohort_map *map = calloc(1, sizeof *map);
     if (!map)
         return context_fail(context, COHORT_NO_MEMORY, "no memory for a map's description");
     map->context = context;
-    take_options(map, &o);
-    uint64_t slots;
-    s = slots_of_capacity(map, "options.capacity", o.capacity, &slots);
+    take_options(map, o);
+    cohort_status s = slots_of_capacity(map, NULL, o->capacity, &slots);
     if (!s) {
         map_shape(&map->view, slots);
         s = table_make(map);
@@ -241,19 +233,45 @@ cohort_status cohort_map_create(cohort_context *context, const cohort_map_option
     return s;
 }
 
+cohort_status cohort_map_create(cohort_context *context, const cohort_map_options *options, cohort_map **out)
+{
+    cohort_map_options o;
+    if (out)
+        *out = NULL;
+    CALL(context);
+    if (!context || !options || !out)
+        return context_fail(context, COHORT_NULL, "cohort_map_create: %s is NULL",
+                            !context   ? "context"
+                            : !options ? "options"
+                                       : "out");
+    cohort_status s = options_check(context, "options", options, options->size, sizeof o, sizeof o, &o);
+    if (!s)
+        s = check_options(context, &o);
+    return s ? s : map_make(context, &o, out);
+}
+
+void map_end(cohort_map *map)
+{
+    if (!map)
+        return;
+    context_wait(map->context);
+    context_release(map->context, map->table, map->table_bytes);
+    free(map);
+}
+
 void cohort_map_destroy(cohort_map *map)
 {
     if (!map)
         return;
-    map->context->backend->wait(map->context);
-    context_release(map->context, map->table, map->table_bytes);
-    free(map);
+    CALL_TO_END(map->context);
+    map_end(map);
 }
 
 cohort_status cohort_map_copy(cohort_map *map, cohort_map **out)
 {
     if (out)
         *out = NULL;
+    CALL_ON(map);
     if (!map || !out)
         return context_fail(map ? map->context : NULL, COHORT_NULL, "cohort_map_copy: %s is NULL",
                             map ? "out" : "map");
@@ -266,7 +284,7 @@ cohort_status cohort_map_copy(cohort_map *map, cohort_map **out)
     made->fresh = map->fresh;
     made->most = map->viewed ? UINT64_MAX : map->most;
     if (!s)
-        s = map->context->backend->copy(map->context, made->table, map->table, map->table_bytes);
+        s = context_copy(map->context, made->table, map->table, map->table_bytes);
     if (s)
         free(made);
     else
@@ -276,25 +294,33 @@ cohort_status cohort_map_copy(cohort_map *map, cohort_map **out)
 
 /* ---- sizing ------------------------------------------------------------------------------------------------------------ */
 
-cohort_status cohort_map_size(cohort_map *map, uint64_t *size)
+cohort_status map_size(cohort_map *map, uint64_t *pairs)
 {
     struct co_map_counters c;
-    REQUIRE_MAP(map, "cohort_map_size");
-    REQUIRE(map->context, size, "cohort_map_size");
     cohort_status s = map_counters(map, &c);
     if (!s)
-        *size = c.taken - c.erased;
+        *pairs = c.taken - c.erased;
     return s;
+}
+
+cohort_status cohort_map_size(cohort_map *map, uint64_t *size)
+{
+    CALL_ON(map);
+    REQUIRE_MAP(map, "cohort_map_size");
+    REQUIRE(map->context, size, "cohort_map_size");
+    return map_size(map, size);
 }
 
 cohort_status cohort_map_clear(cohort_map *map)
 {
+    CALL_ON(map);
     REQUIRE_MAP(map, "cohort_map_clear");
     return table_clear(map);
 }
 
 cohort_status cohort_map_reserve(cohort_map *map, uint64_t capacity)
 {
+    CALL_ON(map);
     struct co_map_counters c;
     REQUIRE_MAP(map, "cohort_map_reserve");
     cohort_status s = map_counters(map, &c);
@@ -305,26 +331,31 @@ cohort_status cohort_map_reserve(cohort_map *map, uint64_t capacity)
                             "cohort_map_reserve: capacity %llu on a fixed map for %llu; rehash it instead",
                             (unsigned long long)capacity, (unsigned long long)map_limit(map));
     uint64_t slots, now = map_slots(&map->view);
-    s = slots_of_capacity(map, "cohort_map_reserve: capacity", capacity, &slots);
+    s = slots_of_capacity(map, "cohort_map_reserve", capacity, &slots);
     return s ? s : map_rebuild(map, slots > now ? slots : now, map->view.seed);
+}
+
+cohort_status map_rehash(cohort_map *map, const char *name, uint64_t capacity)
+{
+    uint64_t pairs, slots;
+    cohort_status s = map_size(map, &pairs);
+    if (!s)
+        s = slots_of_capacity(map, name, pairs > capacity ? pairs : capacity, &slots);
+    return s ? s : map_rebuild(map, slots, map->view.seed);
 }
 
 cohort_status cohort_map_rehash(cohort_map *map, uint64_t capacity)
 {
-    struct co_map_counters c;
+    CALL_ON(map);
     REQUIRE_MAP(map, "cohort_map_rehash");
-    cohort_status s = map_counters(map, &c);
-    if (s)
-        return s;
-    uint64_t pairs = c.taken - c.erased > capacity ? c.taken - c.erased : capacity, slots;
-    s = slots_of_capacity(map, "cohort_map_rehash: capacity", pairs, &slots);
-    return s ? s : map_rebuild(map, slots, map->view.seed);
+    return map_rehash(map, "cohort_map_rehash", capacity);
 }
 
 /* ---- looking inside ---------------------------------------------------------------------------------------------------- */
 
 cohort_status cohort_map_get_options(cohort_map *map, cohort_map_options *options)
 {
+    CALL_ON(map);
     REQUIRE_MAP(map, "cohort_map_get_options");
     REQUIRE(map->context, options, "cohort_map_get_options");
     cohort_map_options o;
@@ -340,6 +371,7 @@ cohort_status cohort_map_get_options(cohort_map *map, cohort_map_options *option
 
 cohort_status cohort_map_get_view(cohort_map *map, struct cohort_map_view *view)
 {
+    CALL_ON(map);
     REQUIRE_MAP(map, "cohort_map_get_view");
     REQUIRE(map->context, view, "cohort_map_get_view");
     *view = map->view;
@@ -360,17 +392,18 @@ static cohort_status map_probes(cohort_map *map, struct map_probes *probes)
     sweep.view = map->view;
     sweep.slots = map_all_slots(map);
     sweep.probes = memory;
-    s = context->backend->fill(context, memory, 0, sizeof *probes);
+    s = context_fill(context, memory, 0, sizeof *probes);
     if (!s)
-        s = context->backend->map_sweep(context, &sweep, MAP_SWEEP_STATS);
+        s = context->backend->map->sweep(context, &sweep, MAP_SWEEP_STATS);
     if (!s)
-        s = context->backend->copy(context, probes, memory, sizeof *probes);
+        s = context_copy(context, probes, memory, sizeof *probes);
     pool_give(context, memory);
     return s;
 }
 
 cohort_status cohort_map_get_stats(cohort_map *map, cohort_map_stats *stats)
 {
+    CALL_ON(map);
     struct co_map_counters c;
     struct map_probes p;
     cohort_map_stats out = COHORT_MAP_STATS_INIT;
@@ -410,69 +443,56 @@ static cohort_status export_own(cohort_map *map, void *keys, void *values, uint6
     sweep.keys = keys;
     sweep.values = values;
     sweep.cursor = &context->outcome->cursor;
-    cohort_status s = context->backend->fill(context, sweep.cursor, 0, sizeof *sweep.cursor);
+    cohort_status s = context_fill(context, sweep.cursor, 0, sizeof *sweep.cursor);
     if (!s)
-        s = context->backend->map_sweep(context, &sweep, MAP_SWEEP_EXPORT);
+        s = context->backend->map->sweep(context, &sweep, MAP_SWEEP_EXPORT);
     co_u64 written = 0;
     if (!s)
-        s = context->backend->copy(context, &written, sweep.cursor, sizeof written);
+        s = context_copy(context, &written, sweep.cursor, sizeof written);
     *count = written;
-    return s;
-}
-
-/* Into host memory of a context whose own is another: by way of workspace. */
-static cohort_status export_across(cohort_map *map, uint64_t pairs, void *keys, void *values, uint64_t *count)
-{
-    cohort_context *context = map->context;
-    uint64_t key_bytes = map_key_bytes(map->view.width), value_bytes = map_value_bytes(map->view.width);
-    void *own_keys = NULL, *own_values = NULL;
-    cohort_status s = pool_take(context, pairs * key_bytes, &own_keys);
-    if (!s && values && value_bytes)
-        s = pool_take(context, pairs * value_bytes, &own_values);
-    if (!s)
-        s = export_own(map, own_keys, own_values, count);
-    if (!s)
-        s = context->backend->copy(context, keys, own_keys, *count * key_bytes);
-    if (!s && own_values)
-        s = context->backend->copy(context, values, own_values, *count * value_bytes);
-    pool_give(context, own_values);
-    pool_give(context, own_keys);
     return s;
 }
 
 cohort_status cohort_map_export(cohort_map *map, uint64_t capacity, void *keys, void *values, uint64_t *count)
 {
-    struct co_map_counters c;
+    CALL_ON(map);
+    static const char call[] = "cohort_map_export";
+    struct batch b;
+    void *own_keys = NULL, *own_values = NULL;
+    uint64_t pairs, written[BATCH_WRITTEN_KINDS] = {0, 0, 0};
     REQUIRE_MAP(map, "cohort_map_export");
     REQUIRE(map->context, count, "cohort_map_export");
-    cohort_status s = map_counters(map, &c);
+    cohort_status s = map_size(map, &pairs);
     if (s)
         return s;
-    uint64_t pairs = c.taken - c.erased;
     if (capacity < pairs) {
         *count = pairs;
-        return context_fail(map->context, COHORT_FULL,
-                            "cohort_map_export: capacity is %llu, the map holds %llu pairs",
+        return context_fail(map->context, COHORT_FULL, "%s: capacity is %llu, the map holds %llu pairs", call,
                             (unsigned long long)capacity, (unsigned long long)pairs);
     }
-    const struct argument arguments[] = {{"keys", keys, map_key_bytes(map->view.width), 0},
-                                         {"values", values, map_value_bytes(map->view.width), 1}};
-    int kind = -1;
-    s = arguments_check(map->context, "cohort_map_export", pairs, arguments, 2, &kind);
+    batch_open(&b, map->context, call);
+    batch_array(&b, "keys", BATCH_OUT, keys, pairs, map_key_bytes(map->view.width), &own_keys)->written =
+        BATCH_SOME;
+    batch_array(&b, "values", BATCH_OUT | BATCH_OPTIONAL, values, pairs, map_value_bytes(map->view.width),
+                &own_values)
+        ->written = BATCH_SOME;
+    s = batch_check_memory(&b);
     if (s)
         return s;
-    if (pairs == 0) {
-        *count = 0;
+    *count = 0;
+    if (!pairs)
         return COHORT_OK;
-    }
-    if (kind == (int)map->context->backend->own_memory)
-        return export_own(map, keys, values, count);
-    return export_across(map, pairs, keys, values, count);
+    s = batch_begin(&b);
+    if (!s)
+        s = export_own(map, own_keys, own_values, count);
+    written[BATCH_SOME] = *count;
+    return batch_end(&b, s, written);
 }
 
 /* By way of workspace and a batch, which knows how to grow and how to go on after it. */
 cohort_status cohort_map_merge(cohort_map *to, cohort_map *from, cohort_op rule)
 {
+    CALL_ON(to);
     struct co_map_counters c;
     void *keys = NULL, *values = NULL;
     uint64_t count = 0;
@@ -503,7 +523,7 @@ cohort_status cohort_map_merge(cohort_map *to, cohort_map *from, cohort_op rule)
     if (!s)
         s = export_own(from, keys, values, &count);
     if (!s)
-        s = map_put(to, "cohort_map_merge", (co_u32)rule, count, keys, values);
+        s = map_put(to, "cohort_map_merge", (co_u32)rule, count, keys, values, NULL);
     pool_give(context, values);
     pool_give(context, keys);
     return s;

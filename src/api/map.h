@@ -2,7 +2,7 @@
 #ifndef COHORT_API_MAP_H
 #define COHORT_API_MAP_H
 
-#include "backend.h"
+#include "backend/map.h"
 
 struct cohort_map {
     cohort_context *context;
@@ -22,6 +22,10 @@ uint64_t map_slots_for(const cohort_map *map, uint64_t pairs);
 /* Slots, taken or not, that may be taken before the map must grow. */
 uint64_t map_limit(const cohort_map *map);
 
+/* The slots of the table to try next, where not all pairs found a slot in one of `slots`: a sixteenth more, which is enough for keys
+ * that fall together by chance. Against keys that do so by design the next table gets another seed, too. 0: beyond 64 bits. */
+uint64_t map_more_slots(uint64_t slots);
+
 /* Reads the counters. Waits. */
 cohort_status map_counters(cohort_map *map, struct co_map_counters *counters);
 
@@ -29,9 +33,21 @@ cohort_status map_counters(cohort_map *map, struct co_map_counters *counters);
  * was. */
 cohort_status map_rebuild(cohort_map *map, uint64_t slots, uint64_t seed);
 
-/* INSERT, ASSIGN, or ADD to EXCHANGE of a batch, for the call `name`. Waits, whatever the map and the pointers. */
+/* The counters as a number of pairs: what is live. Waits. */
+cohort_status map_size(cohort_map *map, uint64_t *pairs);
+
+/* ---- what other structures are made of: what lies under the public functions, for arguments that have been checked. An error speaks in
+ * the name of the call. ---- */
+
+cohort_status map_make(cohort_context *context, const cohort_map_options *options, cohort_map **out);
+void map_end(cohort_map *map); /* waits; NULL is allowed */
+
+/* INSERT, ASSIGN, or ADD to EXCHANGE of a batch in the context's memory, for the call `name`. Waits. where may be NULL. */
 cohort_status map_put(cohort_map *map, const char *name, co_u32 op, uint64_t n, const void *keys,
-                      const void *values);
+                      const void *values, const uint32_t *where);
+
+/* A new table for the larger of `capacity` and the pairs in the map, for the call `name`. Waits. */
+cohort_status map_rehash(cohort_map *map, const char *name, uint64_t capacity);
 
 /* What a call cannot do without. */
 #define REQUIRE_MAP(map, call)                                            \

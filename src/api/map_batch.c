@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/batch.h"
 #include "api/map_call.h"
 #include "api/options.h"
 
@@ -49,28 +50,28 @@ static cohort_status check_batch(struct call *c, const cohort_batch *batch)
 /* `values` and `results` may be missing where the operation does not need them. */
 static cohort_status check_arguments(struct call *c, int values_optional, int results_optional)
 {
-    const struct map_batch *b = &c->batch;
-    cohort_context *context = c->map->context;
-    unsigned key = map_key_bytes(b->view.width), value = map_value_bytes(b->view.width);
-    int applies = b->step == MAP_STEP_APPLY && b->op >= CO_OP_ADD;
-    const struct argument arguments[] = {
-        {"keys", b->keys, key, 0},
-        {applies ? "operands" : "values", b->values, value, values_optional || !value},
-        {b->step == MAP_STEP_RUN ? "results" : "values", b->results, value, results_optional || !value},
-        {"ops", b->ops, 1, b->step != MAP_STEP_RUN},
-        {"batch.where", b->where, 4, 1},
-        {"batch.hit", b->hit, 4, 1},
-        {"batch.failed", b->failed, 4, 1},
-        {"batch.counts", c->options.counts, 8, 1},
-    };
-    int kind = -1;
-    if (b->n > UINT64_MAX / 16)
-        return context_fail(context, COHORT_OVERFLOW,
-                            "%s: n is %llu; so many entries do not fit in 64 bits of bytes", c->name,
-                            (unsigned long long)b->n);
-    cohort_status s =
-        arguments_check(context, c->name, b->n, arguments, sizeof arguments / sizeof *arguments, &kind);
-    c->memory = kind < 0 ? MEMORY_HOST : (enum memory_kind)kind;
+    const struct map_batch *m = &c->batch;
+    const unsigned key = map_key_bytes(m->view.width), value = map_value_bytes(m->view.width);
+    const int runs = m->step == MAP_STEP_RUN, applies = m->step == MAP_STEP_APPLY && m->op >= CO_OP_ADD;
+    const unsigned in = BATCH_IN, out = BATCH_OUT, maybe = BATCH_OPTIONAL;
+    struct batch b;
+    batch_open(&b, c->map->context, c->name);
+    batch_array(&b, "keys", in, m->keys, m->n, key, NULL);
+    batch_array(&b, applies ? "operands" : "values", values_optional || !value ? in | maybe : in, m->values,
+                m->n, value, NULL);
+    batch_array(&b, runs ? "results" : "values", results_optional || !value ? out | maybe : out, m->results,
+                m->n, value, NULL);
+    batch_array(&b, "ops", runs ? in : in | maybe, m->ops, m->n, 1, NULL);
+    batch_bitmap(&b, "batch.where", in | maybe, m->where, m->n, NULL);
+    batch_bitmap(&b, "batch.hit", out | maybe, m->hit, m->n, NULL);
+    batch_bitmap(&b, "batch.failed", out | maybe, m->failed, m->n, NULL);
+    batch_array(&b, "batch.counts", out | maybe, c->options.counts, m->n ? 1 : 0, sizeof *c->options.counts,
+                NULL)
+        ->align = 8;
+    cohort_status s = batch_check_n(&b, m->n);
+    if (!s)
+        s = batch_check_memory(&b);
+    c->memory = b.kind < 0 ? MEMORY_HOST : (enum memory_kind)b.kind;
     return s;
 }
 
@@ -104,7 +105,7 @@ struct map_batch map_next_part(const struct call *c, uint64_t left, uint64_t mos
 /* Workspace of the winner rule: a word a slot, and what the passes tell each other of n entries. *memory: to be given back. */
 static cohort_status take_claims(cohort_context *context, uint64_t slots, struct map_batch *b, void **memory)
 {
-    const uint64_t words = map_bitmap_words(b->n);
+    const uint64_t words = batch_bitmap_words(b->n);
     cohort_status s = pool_take(context, sizeof(co_u64) + (slots + 2 * words) * sizeof(co_u32), memory);
     if (s)
         return s;
@@ -112,7 +113,7 @@ static cohort_status take_claims(cohort_context *context, uint64_t slots, struct
     b->winners = (co_u32 *)(void *)(b->claims.contested + 1);
     b->claims.first = b->winners + slots;
     b->claims.full = b->claims.first + words;
-    return context->backend->fill(context, b->claims.contested, 0, sizeof(co_u64));
+    return context_fill(context, b->claims.contested, 0, sizeof(co_u64));
 }
 
 /* Enqueues the passes of the winner rule, and one more that reads the outcome if there are results to write. */
@@ -129,17 +130,17 @@ static cohort_status enqueue_ranked(struct call *c, struct map_batch b)
     mark.winners = b.winners;
     b.results = NULL;
     if (!s)
-        s = backend->map_sweep(context, &mark, MAP_SWEEP_MARK);
+        s = backend->map->sweep(context, &mark, MAP_SWEEP_MARK);
     b.step = MAP_STEP_CLAIM;
     if (!s)
-        s = backend->map_batch(context, &b, c->memory);
+        s = backend->map->batch(context, &b, c->memory);
     b.step = MAP_STEP_SETTLE;
     if (!s)
-        s = backend->map_batch(context, &b, c->memory);
+        s = backend->map->batch(context, &b, c->memory);
     b.step = MAP_STEP_GET;
     b.results = results;
     if (!s && results)
-        s = backend->map_batch(context, &b, c->memory);
+        s = backend->map->batch(context, &b, c->memory);
     pool_give(context, memory);
     return s;
 }
@@ -151,22 +152,23 @@ static int is_crowded(const cohort_map *map)
 }
 
 /* By whole pages where the backend offers that and there is workspace for it. *done: it was. */
-static cohort_status enqueue_build(struct call *c, const struct map_batch *b, int *done)
+static cohort_status enqueue_pages(struct call *c, const struct map_batch *b, int *done)
 {
     cohort_context *context = c->map->context;
     const struct backend *backend = context->backend;
-    uint64_t need = 0;
-    void *workspace;
+    struct arena arena = {.asks = 1};
+    void *memory;
     *done = 0;
     int looks = b->step == MAP_STEP_APPLY && b->op == CO_OP_FIND;
     if (c->options.one_by_one || c->memory != backend->own_memory || (looks && !is_crowded(c->map)))
         return COHORT_OK;
-    cohort_status s = backend->map_build(context, b, c->map->fresh, NULL, &need);
-    if (s || !need || pool_take(context, need, &workspace))
+    cohort_status s = backend->map->pages(context, b, c->map->fresh, &arena);
+    if (s || !arena.used || pool_take(context, arena.used, &memory))
         return s;
     *done = 1;
-    s = backend->map_build(context, b, c->map->fresh, workspace, NULL);
-    pool_give(context, workspace);
+    arena = (struct arena){.memory = memory};
+    s = backend->map->pages(context, b, c->map->fresh, &arena);
+    pool_give(context, memory);
     return s;
 }
 
@@ -175,9 +177,9 @@ static cohort_status enqueue(struct call *c, const struct map_batch *b)
     const struct backend *backend = c->map->context->backend;
     int done = 0;
     cohort_status s = COHORT_OK;
-    const int ranked = b->rank != MAP_RANK_NONE && !backend->keeps_order;
+    const int ranked = b->rank != MAP_RANK_NONE && !backend->map->keeps_order;
     if (!ranked)
-        s = enqueue_build(c, b, &done);
+        s = enqueue_pages(c, b, &done);
     if (b->step != MAP_STEP_APPLY || b->op != CO_OP_FIND) {
         c->map->fresh = 0;
         c->map->most = c->map->most > UINT64_MAX - b->n ? UINT64_MAX : c->map->most + b->n;
@@ -186,34 +188,33 @@ static cohort_status enqueue(struct call *c, const struct map_batch *b)
         return s;
     if (ranked)
         return enqueue_ranked(c, *b);
-    return backend->map_batch(c->map->context, b, c->memory);
+    return backend->map->batch(c->map->context, b, c->memory);
 }
 
-cohort_status map_attempt(struct call *c, struct map_batch *b, struct map_counts *got, int *full)
+cohort_status map_attempt(struct call *c, struct map_batch *b, struct batch_counts *got, int *full)
 {
-    static const struct map_counts none = {0, 0, 0, 0, ~0ull};
+    static const struct batch_counts none = {0, 0, 0, 0, ~0ull};
     cohort_context *context = c->map->context;
-    const struct backend *backend = context->backend;
-    struct map_deferred seen;
+    struct batch_deferred seen;
     int across = c->memory == MEMORY_HOST; /* then the counts come to the host's memory */
     *got = none;
     b->counts = across ? got : &context->outcome->counts;
     b->deferred = &context->outcome->now;
-    cohort_status s = backend->fill(context, b->deferred, 0xff, sizeof *b->deferred);
+    cohort_status s = context_fill(context, b->deferred, 0xff, sizeof *b->deferred);
     if (!s && !across)
-        s = backend->copy(context, b->counts, &none, sizeof none);
+        s = context_copy(context, b->counts, &none, sizeof none);
     if (!s)
         s = enqueue(c, b);
     if (!s && !across)
-        s = backend->copy(context, got, b->counts, sizeof *got);
+        s = context_copy(context, got, b->counts, sizeof *got);
     if (!s)
-        s = backend->copy(context, &seen, b->deferred, sizeof seen);
+        s = context_copy(context, &seen, b->deferred, sizeof seen);
     *full = !s && seen.first_full != ~0ull;
     c->bad |= !s && seen.first_bad != ~0ull;
     return s;
 }
 
-static void add_counts(struct call *c, const struct map_counts *part)
+static void add_counts(struct call *c, const struct batch_counts *part)
 {
     c->counts.taken += part->taken;
     c->counts.hits += part->hits;
@@ -238,7 +239,7 @@ static cohort_status deny(struct call *c, cohort_status s)
 /* A part of a call that waits. */
 static cohort_status do_part(struct call *c, struct map_batch *b)
 {
-    struct map_counts part;
+    struct batch_counts part;
     uint32_t *bits = NULL;
     int full;
     cohort_status s = COHORT_OK;
@@ -263,14 +264,13 @@ static cohort_status do_part(struct call *c, struct map_batch *b)
 /* Marks entries [begin, end) that took part as failed, begin a multiple of 32: there was no workspace to do them with. */
 static cohort_status name_failed(struct call *c, uint64_t begin, uint64_t end)
 {
-    const struct backend *backend = c->map->context->backend;
     uint32_t words[256], zeros[256] = {0};
     cohort_status s = COHORT_OK;
     for (uint64_t i = begin; i < end && !s; i += 32 * 256) {
-        uint64_t n = end - i < 32 * 256 ? end - i : 32 * 256, bytes = map_bitmap_words(n) * 4;
+        uint64_t n = end - i < 32 * 256 ? end - i : 32 * 256, bytes = batch_bitmap_words(n) * 4;
         memset(words, 0xff, sizeof words);
         if (c->batch.where)
-            s = backend->copy(c->map->context, words, c->batch.where + i / 32, bytes);
+            s = context_copy(c->map->context, words, c->batch.where + i / 32, bytes);
         if (n % 32)
             words[n / 32] &= (1u << n % 32) - 1;
         for (uint64_t k = 0; k < bytes / 4; k++)
@@ -281,9 +281,9 @@ static cohort_status name_failed(struct call *c, uint64_t begin, uint64_t end)
                 c->counts.taken++;
             }
         if (!s && c->batch.failed)
-            s = backend->copy(c->map->context, c->batch.failed + i / 32, words, bytes);
+            s = context_copy(c->map->context, c->batch.failed + i / 32, words, bytes);
         if (!s && c->batch.hit)
-            s = backend->copy(c->map->context, c->batch.hit + i / 32, zeros, bytes);
+            s = context_copy(c->map->context, c->batch.hit + i / 32, zeros, bytes);
     }
     c->denied = 1;
     return s;
@@ -317,11 +317,11 @@ static cohort_status do_enqueueing(struct call *c)
     cohort_counts *counts = c->options.counts;
     cohort_status s = COHORT_OK;
     if (counts) {
-        s = context->backend->fill(context, counts, 0, offsetof(cohort_counts, first_failed));
+        s = context_fill(context, counts, 0, offsetof(cohort_counts, first_failed));
         if (!s)
-            s = context->backend->fill(context, &counts->first_failed, 0xff, sizeof counts->first_failed);
+            s = context_fill(context, &counts->first_failed, 0xff, sizeof counts->first_failed);
     }
-    c->batch.counts = (struct map_counts *)(void *)counts;
+    c->batch.counts = (struct batch_counts *)(void *)counts;
     c->batch.deferred = &context->outcome->deferred;
     for (uint64_t left = c->batch.n; left && !s;) {
         struct map_batch b =
@@ -339,8 +339,7 @@ static cohort_status conclude(struct call *c, cohort_status s)
     if (s)
         return s;
     if (c->options.counts) {
-        cohort_status copied =
-            context->backend->copy(context, c->options.counts, &c->counts, sizeof(cohort_counts));
+        cohort_status copied = context_copy(context, c->options.counts, &c->counts, sizeof(cohort_counts));
         if (copied)
             return copied;
     }
@@ -359,24 +358,27 @@ static cohort_status conclude(struct call *c, cohort_status s)
                         (unsigned long long)c->counts.first_failed, why);
 }
 
-static cohort_status perform(struct call *c, const cohort_batch *batch, int values_optional,
-                             int results_optional)
+/* A call whose arguments have been checked. */
+static cohort_status work(struct call *c)
 {
-    cohort_map *map = c->map;
-    c->batch.view = map->view;
+    const cohort_map *map = c->map;
+    int reads = c->batch.step == MAP_STEP_APPLY && (c->batch.op == CO_OP_FIND || c->batch.op == CO_OP_ERASE);
     c->batch.group = map->options.group;
     c->counts.first_failed = ~0ull;
     c->rate = 1.0;
-    cohort_status s = check_batch(c, batch);
-    if (!s)
-        s = check_arguments(c, values_optional, results_optional);
-    if (s)
-        return s;
-    int reads = c->batch.step == MAP_STEP_APPLY && (c->batch.op == CO_OP_FIND || c->batch.op == CO_OP_ERASE);
     c->grows = !map->options.fixed && !reads;
     if (c->memory == MEMORY_HOST || c->grows || c->waits)
         return conclude(c, do_waiting(c));
     return do_enqueueing(c);
+}
+
+static cohort_status perform(struct call *c, const cohort_batch *batch, int values_optional,
+                             int results_optional)
+{
+    cohort_status s = check_batch(c, batch);
+    if (!s)
+        s = check_arguments(c, values_optional, results_optional);
+    return s ? s : work(c);
 }
 
 /* ---- the calls ---------------------------------------------------------------------------------------------------------- */
@@ -388,6 +390,7 @@ static struct call call_of(cohort_map *map, const char *name, co_u32 step, co_u3
     memset(&c, 0, sizeof c);
     c.map = map;
     c.name = name;
+    c.batch.view = map->view;
     c.batch.step = step;
     c.batch.op = op;
     c.batch.n = n;
@@ -396,17 +399,20 @@ static struct call call_of(cohort_map *map, const char *name, co_u32 step, co_u3
 }
 
 cohort_status map_put(cohort_map *map, const char *name, co_u32 op, uint64_t n, const void *keys,
-                      const void *values)
+                      const void *values, const uint32_t *where)
 {
     struct call c = call_of(map, name, MAP_STEP_APPLY, op, n, keys);
     c.batch.values = values;
+    c.batch.where = where;
     c.waits = 1;
-    return perform(&c, NULL, 0, 1);
+    c.memory = map->context->backend->own_memory;
+    return work(&c);
 }
 
 cohort_status cohort_map_insert(cohort_map *map, uint64_t n, const void *keys, const void *values,
                                 const cohort_batch *batch)
 {
+    CALL_ON(map);
     REQUIRE_MAP(map, "cohort_map_insert");
     struct call c = call_of(map, "cohort_map_insert", MAP_STEP_APPLY, CO_OP_INSERT, n, keys);
     c.batch.values = values;
@@ -416,6 +422,7 @@ cohort_status cohort_map_insert(cohort_map *map, uint64_t n, const void *keys, c
 cohort_status cohort_map_assign(cohort_map *map, uint64_t n, const void *keys, const void *values,
                                 const cohort_batch *batch)
 {
+    CALL_ON(map);
     REQUIRE_MAP(map, "cohort_map_assign");
     struct call c = call_of(map, "cohort_map_assign", MAP_STEP_APPLY, CO_OP_ASSIGN, n, keys);
     c.batch.values = values;
@@ -425,6 +432,7 @@ cohort_status cohort_map_assign(cohort_map *map, uint64_t n, const void *keys, c
 cohort_status cohort_map_apply(cohort_map *map, cohort_op op, uint64_t n, const void *keys,
                                const void *operands, const cohort_batch *batch)
 {
+    CALL_ON(map);
     REQUIRE_MAP(map, "cohort_map_apply");
     if ((int)op < COHORT_OP_ADD || (int)op > COHORT_OP_COUNT)
         return context_fail(map->context, COHORT_RANGE,
@@ -441,6 +449,7 @@ cohort_status cohort_map_apply(cohort_map *map, cohort_op op, uint64_t n, const 
 cohort_status cohort_map_find(cohort_map *map, uint64_t n, const void *keys, void *values,
                               const void *fallback, const cohort_batch *batch)
 {
+    CALL_ON(map);
     REQUIRE_MAP(map, "cohort_map_find");
     struct call c = call_of(map, "cohort_map_find", MAP_STEP_APPLY, CO_OP_FIND, n, keys);
     unsigned bytes = map_value_bytes(map->view.width);
@@ -455,6 +464,7 @@ cohort_status cohort_map_find(cohort_map *map, uint64_t n, const void *keys, voi
 cohort_status cohort_map_contains(cohort_map *map, uint64_t n, const void *keys, uint32_t *hit,
                                   const cohort_batch *batch)
 {
+    CALL_ON(map);
     REQUIRE_MAP(map, "cohort_map_contains");
     struct call c = call_of(map, "cohort_map_contains", MAP_STEP_APPLY, CO_OP_FIND, n, keys);
     cohort_batch b = COHORT_BATCH_INIT;
@@ -477,6 +487,7 @@ cohort_status cohort_map_contains(cohort_map *map, uint64_t n, const void *keys,
 cohort_status cohort_map_insert_and_find(cohort_map *map, uint64_t n, const void *keys, void *values,
                                          const cohort_batch *batch)
 {
+    CALL_ON(map);
     REQUIRE_MAP(map, "cohort_map_insert_and_find");
     struct call c = call_of(map, "cohort_map_insert_and_find", MAP_STEP_APPLY, CO_OP_INSERT, n, keys);
     c.batch.values = values;
@@ -486,6 +497,7 @@ cohort_status cohort_map_insert_and_find(cohort_map *map, uint64_t n, const void
 
 cohort_status cohort_map_erase(cohort_map *map, uint64_t n, const void *keys, const cohort_batch *batch)
 {
+    CALL_ON(map);
     REQUIRE_MAP(map, "cohort_map_erase");
     struct call c = call_of(map, "cohort_map_erase", MAP_STEP_APPLY, CO_OP_ERASE, n, keys);
     return perform(&c, batch, 1, 1);
@@ -494,6 +506,7 @@ cohort_status cohort_map_erase(cohort_map *map, uint64_t n, const void *keys, co
 cohort_status cohort_map_run(cohort_map *map, uint64_t n, const uint8_t *ops, const void *keys,
                              const void *values, void *results, const cohort_batch *batch)
 {
+    CALL_ON(map);
     REQUIRE_MAP(map, "cohort_map_run");
     if (results && results == values)
         return context_fail(map->context, COHORT_RANGE,

@@ -15,15 +15,15 @@ struct call {
     struct map_batch batch; /* of all entries */
     cohort_batch options;
     cohort_winner winner;
-    int grows;                /* it puts keys in, and the map may grow for them */
-    int waits;                /* also where it need not */
-    enum memory_kind memory;  /* of the arguments */
-    struct map_counts counts; /* of all parts, if the call waits */
-    int bad;                  /* some op codes are none */
-    int denied;               /* there was no memory to grow */
-    double rate;              /* keys put in per entry of the last part, to foresee growth */
-    uint64_t last;            /* entries of the last part */
-    uint64_t taken;           /* slots taken after the last part, at most */
+    int grows;                  /* it puts keys in, and the map may grow for them */
+    int waits;                  /* also where it need not */
+    enum memory_kind memory;    /* of the arguments */
+    struct batch_counts counts; /* of all parts, if the call waits */
+    int bad;                    /* some op codes are none */
+    int denied;                 /* there was no memory to grow */
+    double rate;                /* keys put in per entry of the last part, to foresee growth */
+    uint64_t last;              /* entries of the last part */
+    uint64_t taken;             /* slots taken after the last part, at most */
 };
 
 /* The next part of a batch of which `left` entries are left: at most `most` (32 or more) of them, from the front or from the
@@ -31,7 +31,7 @@ struct call {
 struct map_batch map_next_part(const struct call *c, uint64_t left, uint64_t most);
 
 /* Does a part and waits for it: its counts, and whether an entry found no slot. */
-cohort_status map_attempt(struct call *c, struct map_batch *b, struct map_counts *got, int *full);
+cohort_status map_attempt(struct call *c, struct map_batch *b, struct batch_counts *got, int *full);
 
 /* Lessens *most to how many of the `left` entries fit; grows first if the map holds more than it may. */
 cohort_status map_make_room(struct call *c, uint64_t left, uint64_t *most);
@@ -40,7 +40,7 @@ cohort_status map_make_room(struct call *c, uint64_t left, uint64_t *most);
 cohort_status map_end_room(struct call *c);
 
 /* Tries a part's failed entries again, each time in a bigger table, until all are in or there is no memory. */
-cohort_status map_retry(struct call *c, struct map_batch *b, struct map_counts *part);
+cohort_status map_retry(struct call *c, struct map_batch *b, struct batch_counts *part);
 
 /* Workspace for a bitmap in memory of the arguments' kind. */
 cohort_status map_take_bits(struct call *c, uint64_t n, uint32_t **bits);

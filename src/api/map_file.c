@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/call.h"
 #include "api/map.h"
 
 cohort_status cohort_map_save(cohort_map *map, const char *path)
 {
+    CALL_ON(map);
     struct co_map_counters c;
     struct map_file file;
     REQUIRE_MAP(map, "cohort_map_save");
@@ -42,12 +44,42 @@ static cohort_status create_from_file(cohort_context *context, const char *path,
     cohort_map_options o = file->options;
     if (!o.fixed)
         o.capacity = file->pairs ? file->pairs : 1;
-    if (o.group > 1 && !context->backend->map_offers(context, (co_u32)o.width, o.group))
+    if (o.group > 1 && !context->backend->map->offers(context, (co_u32)o.width, o.group))
         o.group = 0;
     cohort_status s = cohort_map_create(context, &o, out);
     if (s == COHORT_RANGE || s == COHORT_OVERFLOW) /* no map has such options, so none was saved */
         s = context_fail(context, COHORT_CORRUPT, "path '%.256s': %s", path, cohort_message(context));
     return s;
+}
+
+/* All pairs of a file into its map. A fixed map that was nearly full may have no slot for some of them now: each key takes the first free
+ * slot within its reach, and so the order in which keys come decides whether the last ones still find one. Then the map gets a larger
+ * table with another seed, until all are in. */
+static cohort_status insert_from_file(cohort_map *map, const char *path, const struct map_file *file)
+{
+    const uint64_t most = map_slots(&map->view) + MAP_SIDE_SLOTS;
+    if (file->options.fixed && file->pairs > most)
+        return context_fail(map->context, COHORT_CORRUPT,
+                            "path '%.256s': %llu pairs in a fixed map of %llu slots", path,
+                            (unsigned long long)file->pairs, (unsigned long long)most);
+    cohort_status s = cohort_map_insert(map, file->pairs, file->keys, file->values, NULL);
+    while (s == COHORT_FULL) {
+        s = map_rebuild(map, map_more_slots(map_slots(&map->view)), co_hash(map->view.seed, map->view.seed));
+        if (!s)
+            s = cohort_map_insert(map, file->pairs, file->keys, file->values, NULL);
+    }
+    return s;
+}
+
+/* Every key of a file is there once. */
+static cohort_status check_from_file(cohort_map *map, const char *path, const struct map_file *file)
+{
+    uint64_t size = 0;
+    cohort_status s = cohort_map_size(map, &size);
+    if (s || size == file->pairs)
+        return s;
+    return context_fail(map->context, COHORT_CORRUPT, "path '%.256s': %llu pairs have only %llu keys", path,
+                        (unsigned long long)file->pairs, (unsigned long long)size);
 }
 
 cohort_status cohort_map_load(cohort_context *context, const char *path, cohort_map **out)
@@ -56,6 +88,7 @@ cohort_status cohort_map_load(cohort_context *context, const char *path, cohort_
     cohort_map *map = NULL;
     if (out)
         *out = NULL;
+    CALL(context);
     if (!context || !path || !out)
         return context_fail(context, COHORT_NULL, "cohort_map_load: %s is NULL",
                             !context ? "context"
@@ -64,19 +97,11 @@ cohort_status cohort_map_load(cohort_context *context, const char *path, cohort_
     cohort_status s = map_file_read(context, path, &file);
     if (s)
         return s;
-    uint64_t size = 0;
     s = create_from_file(context, path, &file, &map);
     if (!s)
-        s = cohort_map_insert(map, file.pairs, file.keys, file.values, NULL);
-    if (s == COHORT_FULL)
-        s = context_fail(context, COHORT_CORRUPT,
-                         "path '%.256s': %llu pairs do not fit in the capacity that it says, %llu", path,
-                         (unsigned long long)file.pairs, (unsigned long long)file.options.capacity);
+        s = insert_from_file(map, path, &file);
     if (!s)
-        s = cohort_map_size(map, &size);
-    if (!s && size != file.pairs)
-        s = context_fail(context, COHORT_CORRUPT, "path '%.256s': %llu pairs have only %llu keys", path,
-                         (unsigned long long)file.pairs, (unsigned long long)size);
+        s = check_from_file(map, path, &file);
     free(file.keys);
     free(file.values);
     if (s)

@@ -31,7 +31,7 @@ static cohort_status grow(struct call *c, const struct co_map_counters *now, uin
 static cohort_status count_absent(struct call *c, uint64_t left, uint64_t look, uint64_t *absent)
 {
     struct map_batch b = map_next_part(c, left, look);
-    struct map_counts got;
+    struct batch_counts got;
     int full;
     b.step = MAP_STEP_APPLY;
     b.op = CO_OP_FIND;
@@ -108,8 +108,8 @@ cohort_status map_take_bits(struct call *c, uint64_t n, uint32_t **bits)
     void *memory = NULL;
     cohort_status s = COHORT_OK;
     if (c->memory == context->backend->own_memory)
-        s = pool_take(context, map_bitmap_words(n) * 4, &memory);
-    else if (!(memory = malloc(map_bitmap_words(n) * 4)))
+        s = pool_take(context, batch_bitmap_words(n) * 4, &memory);
+    else if (!(memory = malloc(batch_bitmap_words(n) * 4)))
         s = context_fail(context, COHORT_NO_MEMORY, "%s: no host memory for a bitmap of %llu entries",
                          c->name, (unsigned long long)n);
     *bits = memory;
@@ -124,17 +124,17 @@ void map_give_bits(struct call *c, uint32_t *bits)
         free(bits);
 }
 
-cohort_status map_retry(struct call *c, struct map_batch *b, struct map_counts *part)
+cohort_status map_retry(struct call *c, struct map_batch *b, struct batch_counts *part)
 {
     uint32_t *where;
     cohort_status s = map_take_bits(c, b->n, &where);
     b->where = where;
     b->join = 1;
     for (int full = 1; !s && full;) {
-        struct map_counts got;
+        struct batch_counts got;
         s = grow_after_overflow(c);
         if (!s)
-            s = c->map->context->backend->copy(c->map->context, where, b->failed, map_bitmap_words(b->n) * 4);
+            s = context_copy(c->map->context, where, b->failed, batch_bitmap_words(b->n) * 4);
         if (s)
             break;
         b->view = c->map->view;

@@ -1,4 +1,4 @@
-/* multimap.c: making multimaps: build, merge, load; and save. Queries are in multimap_query.c.
+/* multimap.c: making multimaps: build and merge. Queries are in multimap_query.c, files in multimap_file.c.
  *
  * A build goes twice over the pairs. The keys are put into a map without values, the index, which grows as it needs to and
  * is then rebuilt to fit. Each slot of it counts the values of its key; the counts are summed up, which tells where each
@@ -9,61 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/batch.h"
 #include "api/map.h"
 #include "api/options.h"
-#include "io/multimap_file.h"
+#include "backend/multisplit.h"
+#include "backend/sums.h"
 
 #define FIRST_CAPACITY 65536ull /* of the index, at most: it grows by what it meets, not by what may come */
 #define PARTS_MOST     2        /* of a build: a merge has two */
 #define ORDER_PAGES    512u     /* of an index that the caches do not hold */
 #define LEAST_LOAD     0.1      /* what a file says of it sizes the table */
 #define MOST_LOAD      0.95
-
-/* ---- staging ----------------------------------------------------------------------------------------------------------- */
-
-struct staging staging_begin(cohort_context *context, int kind)
-{
-    struct staging s;
-    memset(&s, 0, sizeof s);
-    s.context = context;
-    s.across = kind >= 0 && kind != (int)context->backend->own_memory;
-    return s;
-}
-
-cohort_status stage_take(struct staging *s, uint64_t bytes, void **own)
-{
-    cohort_status status = pool_take(s->context, bytes ? bytes : 1, own);
-    if (!status)
-        s->taken[s->count++] = *own;
-    return status;
-}
-
-cohort_status stage_room(struct staging *s, void *array, uint64_t bytes, void **own)
-{
-    *own = array;
-    return s->across && array ? stage_take(s, bytes, own) : COHORT_OK;
-}
-
-cohort_status stage_in(struct staging *s, const void *array, uint64_t bytes, void **own)
-{
-    cohort_status status = stage_room(s, (void *)(uintptr_t)array, bytes, own);
-    if (status || *own == array || !bytes)
-        return status;
-    return s->context->backend->copy(s->context, *own, array, bytes);
-}
-
-cohort_status stage_out(struct staging *s, void *array, const void *own, uint64_t bytes)
-{
-    if (!array || own == array || !bytes)
-        return COHORT_OK;
-    return s->context->backend->copy(s->context, array, own, bytes);
-}
-
-void staging_end(struct staging *s)
-{
-    while (s->count)
-        pool_give(s->context, s->taken[--s->count]);
-}
 
 /* ---- building ---------------------------------------------------------------------------------------------------------- */
 
@@ -85,6 +41,13 @@ struct multimap_step multimap_step_of(const cohort_multimap *m)
     return s;
 }
 
+/* A step on arrays in the context's memory. */
+static cohort_status do_step(const cohort_multimap *m, const struct multimap_step *step,
+                             enum multimap_step_kind kind)
+{
+    return m->context->backend->multimap->step(m->context, step, kind, m->context->backend->own_memory);
+}
+
 static cohort_status take_memory(cohort_context *context, uint64_t bytes, const char *what, void **out)
 {
     *out = context_alloc(context, bytes);
@@ -95,7 +58,7 @@ static cohort_status take_memory(cohort_context *context, uint64_t bytes, const 
 }
 
 /* The index: the set of the keys of all parts, in a table that fits. */
-static cohort_status build_index(cohort_multimap *m, int parts, const struct pairs *pairs)
+static cohort_status build_index(cohort_multimap *m, const char *call, int parts, const struct pairs *pairs)
 {
     cohort_map_options options = COHORT_MAP_OPTIONS_INIT;
     uint64_t n = 0;
@@ -105,31 +68,41 @@ static cohort_status build_index(cohort_multimap *m, int parts, const struct pai
     options.capacity = n < 1 ? 1 : n < FIRST_CAPACITY ? n : FIRST_CAPACITY;
     options.seed = m->options.seed;
     options.max_load = m->options.max_load;
-    cohort_status status = cohort_map_create(m->context, &options, &m->index);
+    cohort_status status = map_make(m->context, &options, &m->index);
+    if (status)
+        return status;
+    m->index->all = 1;
+    for (int i = 0; i < parts && !status; i++)
+        status = map_put(m->index, call, CO_OP_INSERT, pairs[i].n, pairs[i].keys, NULL, pairs[i].where);
     if (!status)
-        m->index->all = 1;
-    for (int i = 0; i < parts && !status; i++) {
-        cohort_batch batch = COHORT_BATCH_INIT;
-        batch.where = pairs[i].where;
-        status = cohort_map_insert(m->index, pairs[i].n, pairs[i].keys, NULL, &batch);
-    }
+        status = map_rehash(m->index, call, 0);
     if (!status)
-        status = cohort_map_rehash(m->index, 0);
+        status = map_size(m->index, &m->keys);
+    m->view = m->index->view;
+    m->options.seed = m->view.seed;
+    m->options.max_load = m->index->options.max_load;
+    return status;
+}
+
+cohort_status multimap_scan(cohort_context *context, co_u64 *a, uint64_t n)
+{
+    const struct sums_backend *sums = context->backend->sums;
+    const struct scan scan = {.n = n, .bytes = sizeof *a, .in = a, .out = a};
+    struct arena arena = {.asks = 1};
+    void *memory = NULL;
+    cohort_status status = sums->scan(context, &scan, &arena);
+    if (!status && arena.used)
+        status = pool_take(context, arena.used, &memory);
+    arena = (struct arena){.memory = memory};
     if (!status)
-        status = cohort_map_size(m->index, &m->keys);
-    if (!status)
-        status = cohort_map_get_view(m->index, &m->view);
-    if (!status)
-        status = cohort_map_get_options(m->index, &options);
-    m->options.seed = options.seed;
-    m->options.max_load = options.max_load;
+        status = sums->scan(context, &scan, &arena);
+    pool_give(context, memory);
     return status;
 }
 
 /* Counts, and what they sum up to: where the runs begin, and how many values there are. Waits. */
 static cohort_status build_ends(cohort_multimap *m, int parts, const struct pairs *pairs)
 {
-    const struct backend *backend = m->context->backend;
     void *ends;
     m->slots = map_slots(&m->view) + MAP_SIDE_SLOTS;
     m->ends_bytes = (m->slots + 2) * sizeof *m->ends;
@@ -137,18 +110,18 @@ static cohort_status build_ends(cohort_multimap *m, int parts, const struct pair
     if (status)
         return status;
     m->ends = ends;
-    status = backend->fill(m->context, m->ends, 0, m->ends_bytes);
+    status = context_fill(m->context, m->ends, 0, m->ends_bytes);
     for (int i = 0; i < parts && !status; i++) {
         struct multimap_step step = multimap_step_of(m);
         step.n = pairs[i].n;
         step.keys = pairs[i].keys;
         step.where = pairs[i].where;
-        status = backend->multimap_step(m->context, &step, MULTIMAP_COUNT);
+        status = do_step(m, &step, MULTIMAP_COUNT);
     }
     if (!status)
-        status = backend->scan(m->context, m->ends + 1, m->slots + 1);
+        status = multimap_scan(m->context, m->ends + 1, m->slots + 1);
     if (!status)
-        status = backend->copy(m->context, &m->values, m->ends + m->slots + 1, sizeof m->values);
+        status = context_copy(m->context, &m->values, m->ends + m->slots + 1, sizeof m->values);
     return status;
 }
 
@@ -163,7 +136,7 @@ static cohort_status build_runs(cohort_multimap *m, int parts, const struct pair
         step.keys = pairs[i].keys;
         step.values = pairs[i].values;
         step.where = pairs[i].where;
-        status = m->context->backend->multimap_step(m->context, &step, MULTIMAP_PLACE);
+        status = do_step(m, &step, MULTIMAP_PLACE);
     }
     return status;
 }
@@ -181,7 +154,8 @@ static cohort_status order_by_page(cohort_multimap *m, struct pairs *pairs, stru
 {
     cohort_context *context = m->context;
     const struct backend *backend = context->backend;
-    uint64_t n = pairs->n, pages = m->view.pages, need = 0;
+    struct arena arena = {.asks = 1};
+    uint64_t n = pairs->n, pages = m->view.pages;
     struct split s;
     memset(&s, 0, sizeof s);
     if (pages < ORDER_PAGES || n < pages || pairs->where)
@@ -207,13 +181,13 @@ static cohort_status order_by_page(cohort_multimap *m, struct pairs *pairs, stru
         return COHORT_OK;
     s.keys_out = memory->columns;
     s.column[0].out = (char *)memory->columns + keys;
-    cohort_status status = backend->split(context, &s, &need);
-    if (status || pool_take(context, need, &memory->workspace))
+    cohort_status status = backend->multisplit->split(context, &s, &arena);
+    if (status || pool_take(context, arena.used, &memory->workspace))
         return status;
-    s.workspace = memory->workspace;
+    arena = (struct arena){.memory = memory->workspace};
     pairs->keys = s.keys_out;
     pairs->values = s.column[0].out;
-    return backend->split(context, &s, NULL);
+    return backend->multisplit->split(context, &s, &arena);
 }
 
 static void order_end(cohort_context *context, const struct order_memory *memory)
@@ -222,11 +196,11 @@ static void order_end(cohort_context *context, const struct order_memory *memory
     pool_give(context, memory->columns);
 }
 
-static cohort_status build_all(cohort_multimap *m, int parts, const struct pairs *given)
+static cohort_status build_all(cohort_multimap *m, const char *call, int parts, const struct pairs *given)
 {
     struct pairs pairs[PARTS_MOST];
     struct order_memory memory[PARTS_MOST] = {{NULL, NULL}};
-    cohort_status status = build_index(m, parts, given);
+    cohort_status status = build_index(m, call, parts, given);
     for (int i = 0; i < parts && !status; i++) {
         pairs[i] = given[i];
         status = order_by_page(m, &pairs[i], &memory[i]);
@@ -240,9 +214,20 @@ static cohort_status build_all(cohort_multimap *m, int parts, const struct pairs
     return status;
 }
 
+static void end(cohort_multimap *m)
+{
+    context_wait(m->context);
+    if (m->ends)
+        context_release(m->context, m->ends, m->ends_bytes);
+    if (m->runs)
+        context_release(m->context, m->runs, m->runs_bytes);
+    map_end(m->index);
+    free(m);
+}
+
 /* Waits: with the pairs the caller may do as he likes when it returns. */
-static cohort_status build(cohort_context *context, const cohort_multimap_options *options, int parts,
-                           const struct pairs *pairs, cohort_multimap **out)
+static cohort_status build(cohort_context *context, const char *call, const cohort_multimap_options *options,
+                           int parts, const struct pairs *pairs, cohort_multimap **out)
 {
     cohort_multimap *m = calloc(1, sizeof *m);
     if (!m)
@@ -250,12 +235,12 @@ static cohort_status build(cohort_context *context, const cohort_multimap_option
     m->context = context;
     m->options = *options;
     m->options.size = sizeof m->options;
-    cohort_status status = build_all(m, parts, pairs);
-    cohort_status waited = context->backend->wait(context);
+    cohort_status status = build_all(m, call, parts, pairs);
+    cohort_status waited = context_wait(context);
     if (!status)
         status = waited;
     if (status)
-        cohort_multimap_destroy(m);
+        end(m);
     else
         *out = m;
     return status;
@@ -283,58 +268,47 @@ cohort_status cohort_multimap_build(cohort_context *context, const cohort_multim
                                     uint64_t n, const void *keys, const void *values, const uint32_t *where,
                                     cohort_multimap **out)
 {
+    static const char call[] = "cohort_multimap_build";
     cohort_multimap_options o;
-    int kind = -1;
+    struct pairs pairs = {.n = n};
+    struct batch b;
     if (out)
         *out = NULL;
+    CALL(context);
     if (!context || !options || !out)
-        return context_fail(context, COHORT_NULL, "cohort_multimap_build: %s is NULL",
+        return context_fail(context, COHORT_NULL, "%s: %s is NULL", call,
                             !context   ? "context"
                             : !options ? "options"
                                        : "out");
     cohort_status status = options_check(context, "options", options, options->size, sizeof o, sizeof o, &o);
     if (status || (status = check_options(context, &o)))
         return status;
-    if (n > UINT64_MAX / 16)
-        return context_fail(context, COHORT_OVERFLOW,
-                            "cohort_multimap_build: n is %llu; so many pairs do not fit in 64 bits of bytes",
-                            (unsigned long long)n);
-    unsigned key_bytes = map_key_bytes((co_u32)o.width), value_bytes = map_value_bytes((co_u32)o.width);
-    const struct argument arguments[] = {
-        {"keys", keys, key_bytes, 0}, {"values", values, value_bytes, 0}, {"where", where, 4, 1}};
-    status = arguments_check(context, "cohort_multimap_build", n, arguments, 3, &kind);
+    batch_open(&b, context, call);
+    batch_array(&b, "keys", BATCH_IN, keys, n, map_key_bytes((co_u32)o.width), &pairs.keys);
+    batch_array(&b, "values", BATCH_IN, values, n, map_value_bytes((co_u32)o.width), &pairs.values);
+    batch_bitmap(&b, "where", BATCH_IN | BATCH_OPTIONAL, where, n, &pairs.where);
+    status = batch_check_n(&b, n);
+    if (!status)
+        status = batch_check_memory(&b);
     if (status)
         return status;
-    struct staging staging = staging_begin(context, kind);
-    void *own_keys = NULL, *own_values = NULL, *own_where = NULL;
-    if (n)
-        status = stage_in(&staging, keys, n * key_bytes, &own_keys);
-    if (n && !status)
-        status = stage_in(&staging, values, n * value_bytes, &own_values);
-    if (n && !status)
-        status = stage_in(&staging, where, map_bitmap_words(n) * 4, &own_where);
-    struct pairs pairs = {n, own_keys, own_values, own_where};
+    status = batch_begin(&b);
     if (!status)
-        status = build(context, &o, 1, &pairs, out);
-    staging_end(&staging);
-    return status;
+        status = build(context, call, &o, 1, &pairs, out);
+    return batch_end(&b, status, NULL);
 }
 
 void cohort_multimap_destroy(cohort_multimap *m)
 {
     if (!m)
         return;
-    m->context->backend->wait(m->context);
-    if (m->ends)
-        context_release(m->context, m->ends, m->ends_bytes);
-    if (m->runs)
-        context_release(m->context, m->runs, m->runs_bytes);
-    cohort_map_destroy(m->index);
-    free(m);
+    CALL_TO_END(m->context);
+    end(m);
 }
 
 cohort_status cohort_multimap_size(cohort_multimap *m, uint64_t *keys, uint64_t *values)
 {
+    CALL_ON(m);
     if (!m)
         return context_fail(NULL, COHORT_NULL, "cohort_multimap_size: multimap is NULL");
     if (keys)
@@ -346,6 +320,7 @@ cohort_status cohort_multimap_size(cohort_multimap *m, uint64_t *keys, uint64_t 
 
 cohort_status cohort_multimap_get_options(cohort_multimap *m, cohort_multimap_options *options)
 {
+    CALL_ON(m);
     cohort_multimap_options o;
     if (!m || !options)
         return context_fail(m ? m->context : NULL, COHORT_NULL, "cohort_multimap_get_options: %s is NULL",
@@ -357,27 +332,27 @@ cohort_status cohort_multimap_get_options(cohort_multimap *m, cohort_multimap_op
     return status;
 }
 
-/* The pairs of a multimap: its values, and for each the key that it belongs to. */
-static cohort_status pairs_of(struct staging *staging, const cohort_multimap *m, struct pairs *pairs)
+/* The pairs of a multimap: its values, and for each the key that it belongs to, in workspace. */
+static cohort_status pairs_of(const cohort_multimap *m, struct pairs *pairs, void **workspace)
 {
     struct multimap_step step = multimap_step_of(m);
-    cohort_status status = stage_take(staging, m->values * map_key_bytes(m->view.width), &step.export_keys);
+    cohort_status status = pool_take(m->context, m->values * map_key_bytes(m->view.width), workspace);
     if (status)
         return status;
     step.n = m->slots;
     step.rows = m->values;
-    pairs->n = m->values;
-    pairs->keys = step.export_keys;
-    pairs->values = m->runs;
-    pairs->where = NULL;
-    return m->context->backend->multimap_step(m->context, &step, MULTIMAP_EXPAND);
+    step.export_keys = *workspace;
+    *pairs = (struct pairs){m->values, step.export_keys, m->runs, NULL};
+    return do_step(m, &step, MULTIMAP_EXPAND);
 }
 
 cohort_status cohort_multimap_merge(cohort_multimap *a, cohort_multimap *b, cohort_multimap **out)
 {
     struct pairs pairs[2];
+    void *workspace[2] = {NULL, NULL};
     if (out)
         *out = NULL;
+    CALL_ON(a);
     if (!a || !b || !out)
         return context_fail(a   ? a->context
                             : b ? b->context
@@ -393,84 +368,12 @@ cohort_status cohort_multimap_merge(cohort_multimap *a, cohort_multimap *b, coho
     if (a->options.width != b->options.width)
         return context_fail(context, COHORT_RANGE, "cohort_multimap_merge: b has width %d, a has width %d",
                             (int)b->options.width, (int)a->options.width);
-    struct staging staging = staging_begin(context, -1);
-    cohort_status status = pairs_of(&staging, a, &pairs[0]);
+    cohort_status status = pairs_of(a, &pairs[0], &workspace[0]);
     if (!status)
-        status = pairs_of(&staging, b, &pairs[1]);
+        status = pairs_of(b, &pairs[1], &workspace[1]);
     if (!status)
-        status = build(context, &a->options, 2, pairs, out);
-    staging_end(&staging);
-    return status;
-}
-
-/* ---- files ------------------------------------------------------------------------------------------------------------- */
-
-cohort_status cohort_multimap_save(cohort_multimap *m, const char *path)
-{
-    struct multimap_file file;
-    if (!m || !path)
-        return context_fail(m ? m->context : NULL, COHORT_NULL, "cohort_multimap_save: %s is NULL",
-                            m ? "path" : "multimap");
-    memset(&file, 0, sizeof file);
-    file.options = m->options;
-    file.keys_count = m->keys;
-    file.values_count = m->values;
-    file.keys = malloc(m->keys * map_key_bytes(m->view.width) + 1);
-    file.offsets = malloc((m->keys + 1) * sizeof *file.offsets);
-    file.values = malloc(m->values * map_value_bytes((co_u32)m->options.width) + 1);
-    cohort_status status = COHORT_OK;
-    if (!file.keys || !file.offsets || !file.values)
-        status =
-            context_fail(m->context, COHORT_NO_MEMORY, "no host memory to save %llu keys and %llu values",
-                         (unsigned long long)m->keys, (unsigned long long)m->values);
-    if (!status)
-        status = cohort_multimap_export(m, file.keys, file.offsets, file.values);
-    if (!status)
-        status = multimap_file_write(m->context, path, &file);
-    multimap_file_free(&file);
-    return status;
-}
-
-/* For each value its key: what a build takes. NULL: no memory. */
-static void *expand_keys(const struct multimap_file *file)
-{
-    uint64_t bytes = map_key_bytes((co_u32)file->options.width);
-    unsigned char *keys = malloc(file->values_count * bytes + 1);
-    for (uint64_t i = 0; keys && i < file->keys_count; i++)
-        for (uint64_t j = file->offsets[i]; j < file->offsets[i + 1]; j++)
-            memcpy(keys + j * bytes, (const unsigned char *)file->keys + i * bytes, bytes);
-    return keys;
-}
-
-cohort_status cohort_multimap_load(cohort_context *context, const char *path, cohort_multimap **out)
-{
-    struct multimap_file file;
-    cohort_multimap *m = NULL;
-    if (out)
-        *out = NULL;
-    if (!context || !path || !out)
-        return context_fail(context, COHORT_NULL, "cohort_multimap_load: %s is NULL",
-                            !context ? "context"
-                            : !path  ? "path"
-                                     : "out");
-    cohort_status status = multimap_file_read(context, path, &file);
-    if (status)
-        return status;
-    void *keys = expand_keys(&file);
-    if (!keys)
-        status = context_fail(context, COHORT_NO_MEMORY, "path '%.256s': no host memory for %llu pairs", path,
-                              (unsigned long long)file.values_count);
-    if (!status)
-        status =
-            cohort_multimap_build(context, &file.options, file.values_count, keys, file.values, NULL, &m);
-    if (!status && m->keys != file.keys_count)
-        status = context_fail(context, COHORT_CORRUPT, "path '%.256s': of %llu keys only %llu are distinct",
-                              path, (unsigned long long)file.keys_count, (unsigned long long)m->keys);
-    free(keys);
-    multimap_file_free(&file);
-    if (status)
-        cohort_multimap_destroy(m);
-    else
-        *out = m;
+        status = build(context, "cohort_multimap_merge", &a->options, 2, pairs, out);
+    pool_give(context, workspace[0]);
+    pool_give(context, workspace[1]);
     return status;
 }

@@ -1,9 +1,9 @@
-/* api/multimap.h: what a multimap is inside, and how arrays in host memory get to a device and back; shared by the files of
- * the API that work on multimaps. */
+/* api/multimap.h: what a multimap is inside; shared by the files of the API that work on multimaps. */
 #ifndef COHORT_API_MULTIMAP_H
 #define COHORT_API_MULTIMAP_H
 
-#include "backend.h"
+#include "backend/map.h"
+#include "backend/multimap.h"
 
 struct cohort_multimap {
     cohort_context *context;
@@ -20,27 +20,7 @@ struct cohort_multimap {
 /* A step of this multimap's, with all that does not depend on the call filled in. */
 struct multimap_step multimap_step_of(const cohort_multimap *multimap);
 
-/* ---- staging: workspace in the place of arrays that lie in another memory than the context's --------------------------- */
-
-#define STAGED_ARRAYS 8
-
-struct staging {
-    cohort_context *context;
-    int across; /* the arrays are host memory, and the context's memory is not */
-    int count;
-    void *taken[STAGED_ARRAYS];
-};
-
-struct staging staging_begin(cohort_context *context, int kind);
-
-/* *own = memory of the context's with what `array` has (NULL for NULL); the array itself if it may be used. */
-cohort_status stage_in(struct staging *, const void *array, uint64_t bytes, void **own);
-/* The same without the contents: for results. */
-cohort_status stage_room(struct staging *, void *array, uint64_t bytes, void **own);
-/* Brings results to where they belong. Waits if it has to do anything. */
-cohort_status stage_out(struct staging *, void *array, const void *own, uint64_t bytes);
-/* Workspace that goes back with the rest. */
-cohort_status stage_take(struct staging *, uint64_t bytes, void **own);
-void staging_end(struct staging *);
+/* a[i] = the sum of a[0 .. i - 1], in place, n entries of the context's memory. */
+cohort_status multimap_scan(cohort_context *context, co_u64 *a, uint64_t n);
 
 #endif

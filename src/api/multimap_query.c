@@ -1,7 +1,7 @@
 /* multimap_query.c: find, count, retrieve and export.
  *
- * Arrays in host memory of a GPU context go through workspace, a chunk of entries (or rows) at a time, so that the
- * workspace does not grow with the call. Arrays in the context's own memory are used where they lie, in one go.
+ * Columns of queries and of rows go to the backend as the caller gave them: what lies in host memory is streamed through a GPU. What has
+ * to be looked at as a whole (offsets, all keys) is workspace in the context's memory first.
  *
  * A retrieval looks each key up and notes where its run begins and how long it is; the lengths are summed up to the offsets
  * of the queries' rows; then each row asked for finds the query that it belongs to. */
@@ -9,24 +9,9 @@
 
 #include <string.h>
 
+#include "api/batch.h"
 #include "api/map.h"
 #include "api/options.h"
-
-#define CHUNK_ENTRIES (1ull << 22) /* in host memory that are staged at a time; a multiple of 32 */
-
-static uint64_t chunk_of(const struct staging *staging, uint64_t left)
-{
-    return staging->across && left > CHUNK_ENTRIES ? CHUNK_ENTRIES : left;
-}
-
-static cohort_status check_n(cohort_context *context, const char *call, uint64_t n)
-{
-    if (n <= UINT64_MAX / 16)
-        return COHORT_OK;
-    return context_fail(context, COHORT_OVERFLOW,
-                        "%s: n is %llu; so many entries do not fit in 64 bits of bytes", call,
-                        (unsigned long long)n);
-}
 
 /* One value, in host memory, as a number; ~0 for NULL. */
 static co_u64 value_of(const void *value, co_u32 bytes)
@@ -39,278 +24,233 @@ static co_u64 value_of(const void *value, co_u32 bytes)
     return v;
 }
 
-/* ---- find -------------------------------------------------------------------------------------------------------------- */
-
-struct find {
-    cohort_multimap *multimap;
-    const char *keys;
-    char *values;
-    const void *fallback;
-    cohort_batch batch;
-    struct map_counts counts;
-};
-
-/* Entries [begin, begin + n), whose counts are added up. Waits. */
-static cohort_status find_chunk(struct find *f, struct staging *staging, uint64_t begin, uint64_t n)
+/* The arrays of a call, checked: the kind of memory that they are in; the context's own if there are none. */
+static cohort_status check(struct batch *b, uint64_t n, enum memory_kind *memory)
 {
-    cohort_context *context = f->multimap->context;
-    const struct backend *backend = context->backend;
-    struct multimap_step step = multimap_step_of(f->multimap);
-    uint64_t key_bytes = map_key_bytes(step.index.width), value_bytes = step.value_bytes;
-    uint64_t bitmap_bytes = map_bitmap_words(n) * 4;
-    char *values = f->values + begin * value_bytes;
-    const uint32_t *where = f->batch.where ? f->batch.where + begin / 32 : NULL;
-    uint32_t *hit = f->batch.hit ? f->batch.hit + begin / 32 : NULL;
-    struct map_counts counts = {0, 0, 0, 0, ~0ull};
-    void *own_keys, *own_where, *own_hit = NULL;
-    cohort_status status = stage_in(staging, f->keys + begin * key_bytes, n * key_bytes, &own_keys);
-    if (!status) /* with their contents, since some may stay as they are */
-        status = stage_in(staging, values, n * value_bytes, &step.results);
+    cohort_status status = batch_check_n(b, n);
     if (!status)
-        status = stage_in(staging, where, bitmap_bytes, &own_where);
-    if (!status)
-        status = stage_room(staging, hit, bitmap_bytes, &own_hit);
-    if (!status)
-        status = backend->copy(context, &context->outcome->counts, &counts, sizeof counts);
-    if (status)
-        return status;
-    step.n = n;
-    step.keys = own_keys;
-    step.where = own_where;
-    step.hit = own_hit;
-    step.counts = &context->outcome->counts;
-    step.has_fallback = f->fallback != NULL;
-    step.fallback = value_of(f->fallback, step.value_bytes);
-    status = backend->multimap_step(context, &step, MULTIMAP_FIND);
-    if (!status)
-        status = backend->copy(context, &counts, &context->outcome->counts, sizeof counts);
-    if (!status)
-        status = stage_out(staging, values, step.results, n * value_bytes);
-    if (!status)
-        status = stage_out(staging, hit, own_hit, bitmap_bytes);
-    f->counts.taken += counts.taken;
-    f->counts.hits += counts.hits;
+        status = batch_check_memory(b);
+    *memory = b->kind < 0 ? b->context->backend->own_memory : (enum memory_kind)b->kind;
     return status;
 }
 
-static cohort_status find_all(struct find *f, uint64_t n, int kind)
+static cohort_status do_step(const cohort_multimap *m, const struct multimap_step *step,
+                             enum multimap_step_kind kind, enum memory_kind memory)
 {
-    cohort_context *context = f->multimap->context;
-    cohort_status status = COHORT_OK;
-    for (uint64_t begin = 0, part; begin < n && !status; begin += part) {
-        struct staging staging = staging_begin(context, kind);
-        part = chunk_of(&staging, n - begin);
-        status = find_chunk(f, &staging, begin, part);
-        staging_end(&staging);
-    }
-    if (!status && f->batch.failed && n) { /* a find cannot fail */
-        if (kind == MEMORY_HOST)
-            memset(f->batch.failed, 0, map_bitmap_words(n) * 4);
+    return m->context->backend->multimap->step(m->context, step, kind, memory);
+}
+
+/* ---- find -------------------------------------------------------------------------------------------------------------- */
+
+/* The call's counts are made in the context's memory. Waits. */
+static cohort_status find(cohort_multimap *m, struct multimap_step *step, const cohort_batch *batch,
+                          enum memory_kind memory)
+{
+    static const struct batch_counts none = {0, 0, 0, 0, ~0ull};
+    cohort_context *context = m->context;
+    const uint64_t bitmap_bytes = batch_bitmap_words(step->n) * 4;
+    step->counts = &context->outcome->counts;
+    cohort_status status = context_copy(context, step->counts, &none, sizeof none);
+    if (!status && step->n)
+        status = do_step(m, step, MULTIMAP_FIND, memory);
+    if (!status && batch->failed && step->n) { /* a find cannot fail */
+        if (memory == MEMORY_HOST)
+            memset(batch->failed, 0, bitmap_bytes);
         else
-            status = context->backend->fill(context, f->batch.failed, 0, map_bitmap_words(n) * 4);
+            status = context_fill(context, batch->failed, 0, bitmap_bytes);
     }
-    if (!status && f->batch.counts)
-        status = context->backend->copy(context, f->batch.counts, &f->counts, sizeof *f->batch.counts);
-    return status ? status : context->backend->wait(context);
+    if (!status && batch->counts)
+        status = context_copy(context, batch->counts, step->counts, sizeof none);
+    return status ? status : context_wait(context);
+}
+
+static cohort_status check_batch(cohort_context *context, const char *call, const cohort_batch *given,
+                                 cohort_batch *batch)
+{
+    static const cohort_batch none = COHORT_BATCH_INIT;
+    given = given ? given : &none;
+    cohort_status status =
+        options_check(context, "batch", given, given->size, sizeof *batch, sizeof *batch, batch);
+    if (status)
+        return status;
+    if ((int)batch->winner < COHORT_WINNER_ANY || (int)batch->winner > COHORT_WINNER_LAST)
+        return context_fail(context, COHORT_RANGE, "%s: batch.winner is %d; there are ANY, FIRST and LAST",
+                            call, (int)batch->winner);
+    if (batch->winner != COHORT_WINNER_ANY)
+        return context_fail(context, COHORT_UNSUPPORTED,
+                            "%s: batch.winner is %d, but this call has no winner rule", call,
+                            (int)batch->winner);
+    return COHORT_OK;
 }
 
 cohort_status cohort_multimap_find(cohort_multimap *m, uint64_t n, const void *keys, void *values,
-                                   const void *fallback, const cohort_batch *batch)
+                                   const void *fallback, const cohort_batch *given)
 {
+    CALL_ON(m);
     static const char call[] = "cohort_multimap_find";
-    cohort_batch none = COHORT_BATCH_INIT;
-    struct find f = {.multimap = m, .keys = keys, .values = values, .fallback = fallback};
-    int kind = -1;
+    cohort_batch batch;
+    struct batch b;
+    enum memory_kind memory;
     if (!m)
         return context_fail(NULL, COHORT_NULL, "%s: multimap is NULL", call);
-    if (!batch)
-        batch = &none;
-    f.counts.first_failed = ~0ull;
-    cohort_status status =
-        options_check(m->context, "batch", batch, batch->size, sizeof f.batch, sizeof f.batch, &f.batch);
+    cohort_status status = check_batch(m->context, call, given, &batch);
     if (status)
         return status;
-    if ((int)f.batch.winner < COHORT_WINNER_ANY || (int)f.batch.winner > COHORT_WINNER_LAST)
-        return context_fail(m->context, COHORT_RANGE, "%s: batch.winner is %d; there are ANY, FIRST and LAST",
-                            call, (int)f.batch.winner);
-    if (f.batch.winner != COHORT_WINNER_ANY)
-        return context_fail(m->context, COHORT_UNSUPPORTED,
-                            "%s: batch.winner is %d, but this call has no winner rule", call,
-                            (int)f.batch.winner);
-    const struct argument arguments[] = {
-        {"keys", keys, map_key_bytes(m->view.width), 0},
-        {"values", values, map_value_bytes((co_u32)m->options.width), 0},
-        {"batch.where", f.batch.where, 4, 1},
-        {"batch.hit", f.batch.hit, 4, 1},
-        {"batch.failed", f.batch.failed, 4, 1},
-        {"batch.counts", f.batch.counts, 8, 1},
-    };
-    status = check_n(m->context, call, n);
-    if (!status)
-        status = arguments_check(m->context, call, n, arguments, 6, &kind);
-    if (!status && !n && f.batch.counts) /* its memory has not been looked at */
-        status = arguments_check(m->context, call, 1, arguments + 5, 1, &kind);
-    return status ? status : find_all(&f, n, kind);
+    struct multimap_step step = multimap_step_of(m);
+    const unsigned maybe = BATCH_OUT | BATCH_OPTIONAL;
+    batch_open(&b, m->context, call);
+    batch_array(&b, "keys", BATCH_IN, keys, n, map_key_bytes(m->view.width), NULL);
+    batch_array(&b, "values", BATCH_OUT, values, n, step.value_bytes, NULL);
+    batch_bitmap(&b, "batch.where", BATCH_IN | BATCH_OPTIONAL, batch.where, n, NULL);
+    batch_bitmap(&b, "batch.hit", maybe, batch.hit, n, NULL);
+    batch_bitmap(&b, "batch.failed", maybe, batch.failed, n, NULL);
+    batch_array(&b, "batch.counts", maybe, batch.counts, 1, sizeof *batch.counts, NULL)->align = 8;
+    status = check(&b, n, &memory);
+    if (status)
+        return status;
+    step.n = n;
+    step.keys = keys;
+    step.where = batch.where;
+    step.results = values;
+    step.hit = batch.hit;
+    step.has_fallback = fallback != NULL;
+    step.fallback = value_of(fallback, step.value_bytes);
+    return find(m, &step, &batch, memory);
 }
 
 /* ---- count ------------------------------------------------------------------------------------------------------------- */
 
-static cohort_status count_chunk(cohort_multimap *m, struct staging *staging, uint64_t n, const void *keys,
-                                 uint64_t *counts)
-{
-    struct multimap_step step = multimap_step_of(m);
-    void *own_keys, *own_counts;
-    cohort_status status = stage_in(staging, keys, n * map_key_bytes(m->view.width), &own_keys);
-    if (!status)
-        status = stage_room(staging, counts, n * sizeof *counts, &own_counts);
-    if (status)
-        return status;
-    step.n = n;
-    step.keys = own_keys;
-    step.sizes = own_counts;
-    status = m->context->backend->multimap_step(m->context, &step, MULTIMAP_SIZES);
-    return status ? status : stage_out(staging, counts, own_counts, n * sizeof *counts);
-}
-
 cohort_status cohort_multimap_count(cohort_multimap *m, uint64_t n, const void *keys, uint64_t *counts)
 {
+    CALL_ON(m);
     static const char call[] = "cohort_multimap_count";
-    int kind = -1;
+    struct batch b;
+    enum memory_kind memory;
     if (!m)
         return context_fail(NULL, COHORT_NULL, "%s: multimap is NULL", call);
-    uint64_t key_bytes = map_key_bytes(m->view.width);
-    const struct argument arguments[] = {{"keys", keys, (unsigned)key_bytes, 0}, {"counts", counts, 8, 0}};
-    cohort_status status = check_n(m->context, call, n);
-    if (!status)
-        status = arguments_check(m->context, call, n, arguments, 2, &kind);
-    for (uint64_t begin = 0, part; begin < n && !status; begin += part) {
-        struct staging staging = staging_begin(m->context, kind);
-        part = chunk_of(&staging, n - begin);
-        status = count_chunk(m, &staging, part, (const char *)keys + begin * key_bytes, counts + begin);
-        staging_end(&staging);
-    }
-    return status ? status : m->context->backend->wait(m->context);
+    batch_open(&b, m->context, call);
+    batch_array(&b, "keys", BATCH_IN, keys, n, map_key_bytes(m->view.width), NULL);
+    batch_array(&b, "counts", BATCH_OUT, counts, n, sizeof *counts, NULL);
+    cohort_status status = check(&b, n, &memory);
+    if (status)
+        return status;
+    struct multimap_step step = multimap_step_of(m);
+    step.n = n;
+    step.keys = keys;
+    step.sizes = (co_u64 *)counts;
+    if (n)
+        status = do_step(m, &step, MULTIMAP_SIZES, memory);
+    return status ? status : context_wait(m->context);
 }
 
 /* ---- retrieve ---------------------------------------------------------------------------------------------------------- */
 
-/* Where each query's run begins and which row is its first, in the context's memory: step->starts and step->sizes. Waits. */
-static cohort_status retrieve_offsets(cohort_multimap *m, struct staging *staging, const void *keys,
-                                      void *offsets, struct multimap_step *step, uint64_t *total)
+/* Where each query's run begins and which row is its first, in workspace: step->starts and step->sizes; the latter in the caller's
+ * offsets, if those are in the context's memory. To be given back by retrieve_end. */
+static cohort_status retrieve_begin(cohort_multimap *m, struct multimap_step *step, uint64_t *offsets,
+                                    void *workspace[2])
 {
-    const struct backend *backend = m->context->backend;
-    uint64_t n = step->n;
-    void *own_keys = NULL, *starts, *sizes = offsets;
-    cohort_status status =
-        n ? stage_in(staging, keys, n * map_key_bytes(m->view.width), &own_keys) : COHORT_OK;
-    if (!status)
-        status = stage_take(staging, n * sizeof *step->starts, &starts);
-    if (!status && (!offsets || staging->across))
-        status = stage_take(staging, (n + 1) * sizeof *step->sizes, &sizes);
-    if (status)
-        return status;
-    step->keys = own_keys;
-    step->starts = starts;
-    step->sizes = sizes;
-    status = backend->fill(m->context, step->sizes + n, 0, sizeof *step->sizes);
-    if (!status && n)
-        status = backend->multimap_step(m->context, step, MULTIMAP_SIZES);
-    if (!status)
-        status = backend->scan(m->context, step->sizes, n + 1);
-    if (!status)
-        status = stage_out(staging, offsets, step->sizes, (n + 1) * sizeof *step->sizes);
-    if (!status)
-        status = backend->copy(m->context, total, step->sizes + n, sizeof *total);
-    return status;
-}
-
-/* Rows [begin, begin + rows) of those asked for; begin is a multiple of 32. */
-static cohort_status retrieve_rows(cohort_multimap *m, struct staging *staging, const cohort_retrieve *r,
-                                   struct multimap_step step, uint64_t begin, uint64_t rows)
-{
-    uint64_t *queries = r->queries ? r->queries + begin : NULL;
-    char *values = r->values ? (char *)r->values + begin * step.value_bytes : NULL;
-    uint32_t *matched = r->matched ? r->matched + begin / 32 : NULL;
-    uint64_t bitmap_bytes = map_bitmap_words(rows) * 4;
-    void *own_queries = NULL, *own_matched = NULL;
-    cohort_status status = stage_room(staging, queries, rows * sizeof *queries, &own_queries);
-    if (!status)
-        status = stage_room(staging, values, rows * step.value_bytes, &step.row_values);
-    if (!status)
-        status = stage_room(staging, matched, bitmap_bytes, &own_matched);
-    if (status)
-        return status;
-    step.first = r->first + begin;
-    step.rows = rows;
-    step.row_queries = own_queries;
-    step.row_matched = own_matched;
-    status = m->context->backend->multimap_step(m->context, &step, MULTIMAP_ROWS);
-    if (!status)
-        status = stage_out(staging, queries, own_queries, rows * sizeof *queries);
-    if (!status)
-        status = stage_out(staging, values, step.row_values, rows * step.value_bytes);
-    if (!status)
-        status = stage_out(staging, matched, own_matched, bitmap_bytes);
-    return status;
-}
-
-static cohort_status retrieve(cohort_multimap *m, uint64_t n, const void *keys, cohort_retrieve *r, int kind)
-{
-    struct staging staging = staging_begin(m->context, kind);
-    struct multimap_step step = multimap_step_of(m);
-    uint64_t total = 0, rows = 0;
-    step.n = n;
-    step.outer = r->outer;
-    step.fallback = value_of(r->fallback, step.value_bytes);
-    cohort_status status = retrieve_offsets(m, &staging, keys, r->offsets, &step, &total);
-    if (!status && r->first < total)
-        rows = total - r->first < r->capacity ? total - r->first : r->capacity;
-    int wanted = r->queries || r->values || r->matched;
-    for (uint64_t begin = 0, part; wanted && begin < rows && !status; begin += part) {
-        struct staging chunk = staging_begin(m->context, kind);
-        part = chunk_of(&chunk, rows - begin);
-        status = retrieve_rows(m, &chunk, r, step, begin, part);
-        staging_end(&chunk);
+    cohort_context *context = m->context;
+    cohort_status status = pool_take(context, step->n ? step->n * sizeof *step->starts : 1, &workspace[0]);
+    step->sizes = (co_u64 *)offsets;
+    if (!status && !offsets) {
+        status = pool_take(context, (step->n + 1) * sizeof *step->sizes, &workspace[1]);
+        step->sizes = workspace[1];
     }
-    staging_end(&staging);
-    if (!status)
-        status = m->context->backend->wait(m->context);
-    r->total = total;
-    r->written = rows;
+    step->starts = workspace[0];
     return status;
+}
+
+static void retrieve_end(cohort_multimap *m, void *const workspace[2])
+{
+    pool_give(m->context, workspace[0]);
+    pool_give(m->context, workspace[1]);
+}
+
+/* The runs of the queries; `total` rows. Waits. */
+static cohort_status retrieve_runs(cohort_multimap *m, const struct multimap_step *step,
+                                   enum memory_kind memory, uint64_t *offsets, uint64_t *total)
+{
+    cohort_context *context = m->context;
+    const uint64_t n = step->n;
+    cohort_status status = context_fill(context, step->sizes + n, 0, sizeof *step->sizes);
+    if (!status && n)
+        status = do_step(m, step, MULTIMAP_SIZES, memory);
+    if (!status)
+        status = multimap_scan(context, step->sizes, n + 1);
+    if (!status && offsets && (co_u64 *)offsets != step->sizes)
+        status = context_copy(context, offsets, step->sizes, (n + 1) * sizeof *step->sizes);
+    if (!status)
+        status = context_copy(context, total, step->sizes + n, sizeof *total);
+    return status;
+}
+
+static cohort_status retrieve(cohort_multimap *m, struct multimap_step *step, cohort_retrieve *r,
+                              enum memory_kind memory)
+{
+    void *workspace[2] = {NULL, NULL};
+    uint64_t total = 0;
+    const int across = memory != m->context->backend->own_memory;
+    cohort_status status = retrieve_begin(m, step, across ? NULL : r->offsets, workspace);
+    if (!status)
+        status = retrieve_runs(m, step, memory, r->offsets, &total);
+    if (!status && r->first < total)
+        step->rows = total - r->first < r->capacity ? total - r->first : r->capacity;
+    if (!status && step->rows && (r->queries || r->values || r->matched))
+        status = do_step(m, step, MULTIMAP_ROWS, memory);
+    retrieve_end(m, workspace);
+    r->total = total;
+    r->written = step->rows;
+    return status ? status : context_wait(m->context);
+}
+
+static cohort_status check_retrieve(cohort_context *context, const char *call, const cohort_retrieve *given,
+                                    cohort_retrieve *r)
+{
+    cohort_status status = options_check(context, "retrieve", given, given->size, sizeof *r, sizeof *r, r);
+    if (status || (r->outer <= 1 && !r->reserved))
+        return status;
+    return context_fail(context, COHORT_RANGE, "%s: retrieve.%s is %u; it must be %s", call,
+                        r->outer > 1 ? "outer" : "reserved",
+                        (unsigned)(r->outer > 1 ? r->outer : r->reserved), r->outer > 1 ? "0 or 1" : "0");
 }
 
 cohort_status cohort_multimap_retrieve(cohort_multimap *m, uint64_t n, const void *keys,
                                        cohort_retrieve *given)
 {
+    CALL_ON(m);
     static const char call[] = "cohort_multimap_retrieve";
     cohort_retrieve r;
-    int kind = -1;
+    struct batch b;
+    enum memory_kind memory;
     if (!m || !given)
         return context_fail(m ? m->context : NULL, COHORT_NULL, "%s: %s is NULL", call,
                             m ? "retrieve" : "multimap");
-    cohort_status status = options_check(m->context, "retrieve", given, given->size, sizeof r, sizeof r, &r);
+    cohort_status status = check_retrieve(m->context, call, given, &r);
     if (status)
         return status;
-    if (r.outer > 1 || r.reserved)
-        return context_fail(m->context, COHORT_RANGE, "%s: retrieve.%s is %u; it must be %s", call,
-                            r.outer > 1 ? "outer" : "reserved",
-                            (unsigned)(r.outer > 1 ? r.outer : r.reserved), r.outer > 1 ? "0 or 1" : "0");
-    const struct argument key = {"keys", keys, map_key_bytes(m->view.width), 0};
-    const struct argument offsets = {"retrieve.offsets", r.offsets, 8, 1};
-    const struct argument rows[] = {
-        {"retrieve.queries", r.queries, 8, 1},
-        {"retrieve.values", r.values, map_value_bytes((co_u32)m->options.width), 1},
-        {"retrieve.matched", r.matched, 4, 1}};
-    status = check_n(m->context, call, n);
-    if (!status)
-        status = arguments_check(m->context, call, n, &key, 1, &kind);
-    if (!status)
-        status = arguments_check(m->context, call, 1, &offsets, 1, &kind);
-    if (!status)
-        status = arguments_check(m->context, call, r.capacity, rows, 3, &kind);
-    if (!status)
-        status = retrieve(m, n, keys, &r, kind);
+    struct multimap_step step = multimap_step_of(m);
+    const unsigned maybe = BATCH_OUT | BATCH_OPTIONAL;
+    const uint64_t some =
+        r.capacity ? 1 : 0; /* there may be less room than the capacity says, if there are fewer rows */
+    batch_open(&b, m->context, call);
+    batch_array(&b, "keys", BATCH_IN, keys, n, map_key_bytes(m->view.width), NULL);
+    batch_array(&b, "retrieve.offsets", maybe, r.offsets, n + 1, sizeof *r.offsets, NULL);
+    batch_array(&b, "retrieve.queries", maybe, r.queries, some, sizeof *r.queries, NULL);
+    batch_array(&b, "retrieve.values", maybe, r.values, some, step.value_bytes, NULL);
+    batch_bitmap(&b, "retrieve.matched", maybe, r.matched, some, NULL);
+    status = check(&b, n, &memory);
+    if (status)
+        return status;
+    step.n = n;
+    step.keys = keys;
+    step.outer = r.outer;
+    step.fallback = value_of(r.fallback, step.value_bytes);
+    step.first = r.first;
+    step.row_queries = (co_u64 *)r.queries;
+    step.row_values = r.values;
+    step.row_matched = r.matched;
+    status = retrieve(m, &step, &r, memory);
     if (!status)
         options_return(given, given->size, sizeof r, &r);
     return status;
@@ -318,57 +258,56 @@ cohort_status cohort_multimap_retrieve(cohort_multimap *m, uint64_t n, const voi
 
 /* ---- export ------------------------------------------------------------------------------------------------------------ */
 
-/* The distinct keys in the order of their slots, which is the order of their runs, and where these begin. */
-static cohort_status export_keys(cohort_multimap *m, struct staging *staging, void *keys, uint64_t *offsets)
+/* The distinct keys in the order of their slots, which is the order of their runs, and where these begin. In the context's memory. */
+static cohort_status export_keys(cohort_multimap *m, void *keys, uint64_t *offsets)
 {
-    const struct backend *backend = m->context->backend;
+    cohort_context *context = m->context;
+    const enum memory_kind own = context->backend->own_memory;
     struct multimap_step step = multimap_step_of(m);
-    uint64_t key_bytes = map_key_bytes(m->view.width), offset_bytes = (m->keys + 1) * sizeof *offsets;
-    void *flags, *own_offsets;
-    cohort_status status = stage_take(staging, m->slots * sizeof *step.flags, &flags);
-    if (!status)
-        status = stage_room(staging, keys, m->keys * key_bytes, &step.export_keys);
-    if (!status)
-        status = stage_room(staging, offsets, offset_bytes, &own_offsets);
+    void *flags;
+    cohort_status status = pool_take(context, m->slots * sizeof *step.flags, &flags);
     if (status)
         return status;
     step.n = m->slots;
     step.flags = flags;
-    step.export_offsets = own_offsets;
-    status = backend->multimap_step(m->context, &step, MULTIMAP_FLAGS);
+    step.export_keys = keys;
+    step.export_offsets = (co_u64 *)offsets;
+    status = do_step(m, &step, MULTIMAP_FLAGS, own);
     if (!status)
-        status = backend->scan(m->context, step.flags, m->slots);
+        status = multimap_scan(context, step.flags, m->slots);
     if (!status)
-        status = backend->multimap_step(m->context, &step, MULTIMAP_KEYS);
+        status = do_step(m, &step, MULTIMAP_KEYS, own);
     if (!status && offsets)
-        status = backend->copy(m->context, step.export_offsets + m->keys, &m->values, sizeof m->values);
-    if (!status)
-        status = stage_out(staging, keys, step.export_keys, m->keys * key_bytes);
-    if (!status)
-        status = stage_out(staging, offsets, own_offsets, offset_bytes);
+        status = context_copy(context, offsets + m->keys, &m->values, sizeof m->values);
+    pool_give(context, flags);
     return status;
 }
 
 cohort_status cohort_multimap_export(cohort_multimap *m, void *keys, uint64_t *offsets, void *values)
 {
+    CALL_ON(m);
     static const char call[] = "cohort_multimap_export";
-    int kind = -1;
+    const unsigned maybe = BATCH_OUT | BATCH_OPTIONAL;
+    void *own_keys;
+    uint64_t *own_offsets;
+    struct batch b;
     if (!m)
         return context_fail(NULL, COHORT_NULL, "%s: multimap is NULL", call);
-    unsigned value_bytes = map_value_bytes((co_u32)m->options.width);
-    const struct argument arguments[] = {{"keys", keys, map_key_bytes(m->view.width), 1},
-                                         {"offsets", offsets, 8, 1},
-                                         {"values", values, value_bytes, 1}};
-    cohort_status status = arguments_check(m->context, call, m->keys, &arguments[0], 1, &kind);
-    if (!status)
-        status = arguments_check(m->context, call, 1, &arguments[1], 1, &kind);
-    if (!status)
-        status = arguments_check(m->context, call, m->values, &arguments[2], 1, &kind);
-    struct staging staging = staging_begin(m->context, kind);
-    if (!status && (keys || offsets))
-        status = export_keys(m, &staging, keys, offsets);
+    const uint64_t value_bytes = map_value_bytes((co_u32)m->options.width);
+    batch_open(&b, m->context, call);
+    batch_array(&b, "keys", maybe, keys, m->keys, map_key_bytes(m->view.width), &own_keys);
+    batch_array(&b, "offsets", maybe, offsets, m->keys + 1, sizeof *offsets, &own_offsets);
+    batch_array(&b, "values", maybe, values, m->values, value_bytes, NULL);
+    cohort_status status = batch_check_memory(&b);
+    if (status)
+        return status;
+    if (keys || offsets) {
+        status = batch_begin(&b);
+        if (!status)
+            status = export_keys(m, own_keys, own_offsets);
+        status = batch_end(&b, status, NULL);
+    }
     if (!status && values && m->values)
-        status = m->context->backend->copy(m->context, values, m->runs, m->values * value_bytes);
-    staging_end(&staging);
-    return status ? status : m->context->backend->wait(m->context);
+        status = context_copy(m->context, values, m->runs, m->values * value_bytes);
+    return status ? status : context_wait(m->context);
 }

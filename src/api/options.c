@@ -44,39 +44,9 @@ cohort_status pointer_check(cohort_context *context, const char *name, const voi
 {
     if (!pointer)
         return context_fail(context, COHORT_NULL, "%s is NULL", name);
-    *kind = context->backend->memory_kind(context, pointer);
+    *kind = context_memory_kind(context, pointer);
     if (*kind == MEMORY_BAD || (*kind == MEMORY_DEVICE && context->backend->own_memory == MEMORY_HOST))
         return context_fail(context, COHORT_BAD_POINTER, "%s is %p: memory that this %s context cannot use",
                             name, pointer, context->backend->name);
-    return COHORT_OK;
-}
-
-cohort_status arguments_check(cohort_context *context, const char *call, uint64_t n,
-                              const struct argument *arguments, int count, int *kind)
-{
-    for (int i = 0; i < count; i++) {
-        const struct argument *a = &arguments[i];
-        if (!a->pointer) {
-            if (n && !a->optional)
-                return context_fail(context, COHORT_NULL, "%s: %s is NULL with n = %llu", call, a->name,
-                                    (unsigned long long)n);
-            continue;
-        }
-        if (a->align && (uintptr_t)a->pointer % a->align)
-            return context_fail(context, COHORT_BAD_POINTER, "%s: %s is %p, which is not aligned to %u bytes",
-                                call, a->name, a->pointer, a->align);
-        if (!n)
-            continue;
-        enum memory_kind found = context->backend->memory_kind(context, a->pointer);
-        if (found == MEMORY_BAD || (found == MEMORY_DEVICE && context->backend->own_memory == MEMORY_HOST))
-            return context_fail(context, COHORT_BAD_POINTER,
-                                "%s: %s is %p, which is memory of another device", call, a->name, a->pointer);
-        if (*kind >= 0 && (int)found != *kind)
-            return context_fail(
-                context, COHORT_BAD_POINTER,
-                "%s: %s is %p, %s memory, and arguments before it are not; all must be of one kind", call,
-                a->name, a->pointer, found == MEMORY_HOST ? "host" : "device");
-        *kind = (int)found;
-    }
     return COHORT_OK;
 }

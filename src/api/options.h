@@ -2,7 +2,8 @@
 #ifndef COHORT_API_OPTIONS_H
 #define COHORT_API_OPTIONS_H
 
-#include "backend.h"
+#include "api/call.h"
+#include "backend/context.h"
 
 /* Reads an option struct of the caller's, whose first member is `size_t size`, into `copy`, `known` bytes that are what
  * this library knows of it. `name` is the argument's, `size` what the caller put there, `least` the size in version 1 of the
@@ -20,16 +21,5 @@ cohort_status pointer_check(cohort_context *context, const char *name, const voi
 
 /* alloc.c: frees what cohort_alloc gave out and nobody freed. */
 void owned_destroy(cohort_context *context);
-
-/* Checks one argument's memory: NULL where data is due (unless `optional`), alignment, its kind, which must be the same for
- * all arguments of the call. *kind is -1 before the first. */
-struct argument {
-    const char *name;
-    const void *pointer;
-    unsigned align;
-    int optional;
-};
-cohort_status arguments_check(cohort_context *context, const char *call, uint64_t n,
-                              const struct argument *arguments, int count, int *kind);
 
 #endif

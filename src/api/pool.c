@@ -3,7 +3,7 @@
  * A request is rounded up to a power of two or one of the fifteen steps between it and the next, so that requests of much
  * the same size share blocks and at most a sixteenth is wasted. It takes the smallest idle block that holds it and is
  * not more than twice as large (small blocks: up to 64 KiB), so that a small request does not tie up a large block. */
-#include "backend.h"
+#include "backend/context.h"
 
 #include <search.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static void *system_try(cohort_context *context, uint64_t bytes)
     if (bytes > SIZE_MAX)
         return NULL;
     if (!a->alloc)
-        return context->backend->alloc(context, bytes);
+        return context->backend->context->alloc(context, bytes);
     void *memory = a->alloc(a->user, (size_t)bytes);
     if (!memory || !misaligned(memory))
         return memory;
@@ -65,24 +65,30 @@ static void *system_try(cohort_context *context, uint64_t bytes)
     return shift(context, bytes);
 }
 
+/* A barred context is of a device that is not to be touched: memory of it stays with the process that was forked. */
+static void give_to_caller(cohort_context *context, void *memory, uint64_t bytes)
+{
+    if (context->origin != CONTEXT_BARRED)
+        context->allocator.free(context->allocator.user, memory, (size_t)bytes);
+}
+
 /* A caller's free may be one that hands the memory to somebody else at once, so it waits. */
 void context_release(cohort_context *context, void *memory, uint64_t bytes)
 {
-    const cohort_allocator *a = &context->allocator;
     if (!memory)
         return;
-    if (!a->alloc) {
-        context->backend->free(context, memory, bytes);
+    if (!context->allocator.alloc) {
+        context->backend->context->free(context, memory, bytes);
         return;
     }
-    context->backend->wait(context);
+    context_wait(context);
     struct shifted **node = tfind(&memory, &context->shifted, by_address), *shifted = node ? *node : NULL;
     if (!shifted) {
-        a->free(a->user, memory, (size_t)bytes);
+        give_to_caller(context, memory, bytes);
         return;
     }
     tdelete(&memory, &context->shifted, by_address);
-    a->free(a->user, shifted->given, (size_t)(bytes + ALIGNMENT));
+    give_to_caller(context, shifted->given, bytes + ALIGNMENT);
     free(shifted);
 }
 
@@ -98,15 +104,14 @@ cohort_status system_take(cohort_context *context, uint64_t bytes, void **out)
 {
     void *memory = system_try(context, bytes);
     *out = NULL;
-    if (!memory && idle_blocks(&context->pool)) {
+    if (!memory && (loans_trim(context) || idle_blocks(&context->pool))) {
         pool_trim(context);
         memory = system_try(context, bytes);
     }
     if (!memory)
         return context_fail(context, COHORT_NO_MEMORY, "the %s context has no memory of %llu bytes",
                             context->backend->name, (unsigned long long)bytes);
-    if (context->allocator.alloc &&
-        context->backend->memory_kind(context, memory) != context->backend->own_memory) {
+    if (context->allocator.alloc && context_memory_kind(context, memory) != context->backend->own_memory) {
         context_fail(context, COHORT_BAD_POINTER,
                      "options->alloc.alloc returned %p, which is not memory of the %s device", memory,
                      context->backend->name);
@@ -199,7 +204,7 @@ static void give_back(cohort_context *context, int busy_too)
 {
     struct pool *pool = &context->pool;
     size_t kept = 0;
-    context->backend->wait(context);
+    context_wait(context);
     for (size_t i = 0; i < pool->count; i++) {
         struct pool_block block = pool->blocks[i];
         if (block.busy && !busy_too) {

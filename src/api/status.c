@@ -1,5 +1,5 @@
 /* status.c: how a call fails: a code, and a message on the context or, where there is none, on the thread. */
-#include "context.h"
+#include "core/context.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
  * sums say where each block's kept and rejected entries go. Then every block lists the places of its ones and of its zeros,
  * without a branch an entry, and each array is gathered along these lists. A segment's first kept entry is the number of ones
  * before it: its block's sum and a count of bits. */
+#include "backend/compact.h"
 #include "split.h"
 
 #include <string.h>
@@ -88,6 +89,18 @@ static void count_blocks(void *arg, uint64_t begin, uint64_t end, unsigned worke
             ones += (co_u64)__builtin_popcount(word_at(j, w));
         j->before[block] = ones;
     }
+}
+
+/* One word for thousands of entries. */
+static void scan_blocks(struct job *j, co_u64 blocks)
+{
+    co_u64 sum = 0;
+    for (co_u64 block = 0; block < blocks; block++) {
+        co_u64 ones = j->before[block];
+        j->before[block] = sum;
+        sum += ones;
+    }
+    j->before[blocks] = sum;
 }
 
 /* ---- writing -------------------------------------------------------------------------------------------------------- */
@@ -181,24 +194,20 @@ static void place_segments(void *arg, uint64_t begin, uint64_t end, unsigned wor
         j->c->segment_kept[s] = kept_before(j, j->c->segment_offsets[s]);
 }
 
-cohort_status cpu_compact(cohort_context *context, const struct compact *c, uint64_t *need)
+static cohort_status cpu_compact_run(cohort_context *context, const struct compact *c, struct arena *arena)
 {
-    struct cpu_room room = {need ? NULL : c->workspace, 0};
     struct job j = {.c = c,
                     .ids = {&c->fn, c->user, c->keys, c->key_bytes, cpu_device(context)->level},
                     .first_bad = ~0ull};
     co_u64 blocks = blocks_of(c->n);
-    j.before = cpu_room_take(&room, 8 * (blocks + 1));
+    j.before = arena_take(arena, 8 * (blocks + 1));
     if (c->fn.kind)
-        j.made = cpu_room_take(&room, blocks * WORDS * 4);
-    if (need) {
-        *need = room.bytes;
+        j.made = arena_take(arena, blocks * WORDS * 4);
+    if (arena->asks)
         return COHORT_OK;
-    }
     j.bits = j.made ? j.made : c->where;
     cpu_parallel(context, blocks, GRAIN, count_blocks, &j);
-    j.before[blocks] = 0;
-    cpu_scan(context, j.before, blocks + 1);
+    scan_blocks(&j, blocks);
     cpu_parallel(context, blocks, GRAIN, write_blocks, &j);
     if (c->total)
         *c->total = j.before[blocks];
@@ -208,3 +217,7 @@ cohort_status cpu_compact(cohort_context *context, const struct compact *c, uint
         co_min64(&c->deferred->first_bad, j.first_bad);
     return COHORT_OK;
 }
+
+const struct compact_backend cpu_compact_backend = {
+    .run = cpu_compact_run,
+};

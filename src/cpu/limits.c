@@ -4,6 +4,7 @@
  * 32 accesses ahead, so that each thread has as many misses under way as the processor allows all the time. A
  * compare-and-swap reads the word that it expects in the line that it has fetched for writing, so that it succeeds and the line
  * goes back to memory, once each way. Every figure is the median of five runs, each long enough for the clock. */
+#include "backend/limits.h"
 #include "cpu.h"
 
 #include <stdlib.h>
@@ -138,7 +139,7 @@ static double copy_rate(cohort_context *context, void *to, const void *from, uin
     for (;;) {
         double start = now();
         for (uint64_t i = 0; i < times; i++)
-            context->backend->copy(context, to, from, bytes);
+            context_copy(context, to, from, bytes);
         if (now() - start >= LEAST_RUN)
             break;
         times *= 2;
@@ -146,7 +147,7 @@ static double copy_rate(cohort_context *context, void *to, const void *from, uin
     for (int run = 0; run < RUNS; run++) {
         double start = now();
         for (uint64_t i = 0; i < times; i++)
-            context->backend->copy(context, to, from, bytes);
+            context_copy(context, to, from, bytes);
         runs[run] = 2.0 * (double)bytes * (double)times / (now() - start);
     }
     return median(runs);
@@ -185,7 +186,7 @@ static void measure(cohort_context *context, co_u64 *table, void *other, cohort_
     context_progress(context, "limits", count, count);
 }
 
-cohort_status cpu_limits(cohort_context *context, cohort_limits *limits)
+static cohort_status cpu_limits_measure(cohort_context *context, cohort_limits *limits)
 {
     void *table, *other;
     limits->table_bytes = limits->table_bytes / SECTOR * SECTOR;
@@ -201,3 +202,7 @@ cohort_status cpu_limits(cohort_context *context, cohort_limits *limits)
     context_release(context, table, limits->table_bytes);
     return status;
 }
+
+const struct limits_backend cpu_limits_backend = {
+    .measure = cpu_limits_measure,
+};

@@ -1,5 +1,5 @@
 /* map_avx2.c: the map's loops for x86-64 with AVX2 (2013 and later). */
-#include "cpu.h"
+#include "map.h"
 
 #if CPU_VECTORS
 #    include <immintrin.h>

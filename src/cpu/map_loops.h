@@ -4,7 +4,7 @@
  * Here is what the widths have in common; the loops are map_width.h, how a thread looks at a bucket is map_bucket.h. */
 #include <string.h>
 
-#include "cpu.h"
+#include "map.h"
 
 /* So far ahead a batch's own memory is asked for. */
 #define CPU_GROUPS_AHEAD 16

@@ -1,5 +1,5 @@
 /* map_plain.c: the map's loops for any processor; on x86-64 each has SSE2. */
-#include "cpu.h"
+#include "map.h"
 
 #if CPU_VECTORS
 #    include <emmintrin.h>

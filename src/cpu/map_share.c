@@ -1,4 +1,4 @@
-/* cpu/map_share.c: a batch of one operation that is too small for the way by ranges (map_split.c), by threads of which each has pages of
+/* cpu/map_share.c: a batch of one operation that is too small for the way by ranges (map_pages.c), by threads of which each has pages of
  * its own.
  *
  * Every thread goes through the whole batch, tells by the hashes which entries' walks begin in its pages, and puts these side by side in
@@ -9,6 +9,7 @@
  * Equal keys are one thread's and in the batch's order, or backward, as there. Entries that would leave their page are left out, too,
  * and done one by one among threads, by the protocol, when all the others are. What an entry met goes back to its place in the batch at
  * once; a bitmap's word is several threads', so they add to it. */
+#include "map.h"
 #include "split.h"
 
 #include <string.h>
@@ -53,29 +54,29 @@ int cpu_map_share_pays(cohort_context *context, const struct map_batch *b)
            b->n <= cpu_device(context)->most_looks / shares;
 }
 
-static void own_room(const struct map_batch *b, struct cpu_room *room, struct own *own)
+static void own_room(const struct map_batch *b, struct arena *arena, struct own *own)
 {
     memset(own, 0, sizeof *own);
-    own->share.keys = cpu_room_take(room, (co_u64)ROOM * map_key_bytes(b->view.width));
+    own->share.keys = arena_take(arena, (co_u64)ROOM * map_key_bytes(b->view.width));
     own->share.values =
-        cpu_room_take(room, b->values || b->results ? (co_u64)ROOM * map_value_bytes(b->view.width) : 0);
-    own->share.index = cpu_room_take(room, 4ull * ROOM);
-    own->hit = cpu_room_take(room, 4 * map_bitmap_words(ROOM));
-    own->out = cpu_room_take(room, 4 * map_bitmap_words(ROOM));
+        arena_take(arena, b->values || b->results ? (co_u64)ROOM * map_value_bytes(b->view.width) : 0);
+    own->share.index = arena_take(arena, 4ull * ROOM);
+    own->hit = arena_take(arena, 4 * batch_bitmap_words(ROOM));
+    own->out = arena_take(arena, 4 * batch_bitmap_words(ROOM));
 }
 
-static void lay_out(cohort_context *context, struct plan *p, const struct map_batch *b, struct cpu_room *room)
+static void lay_out(cohort_context *context, struct plan *p, const struct map_batch *b, struct arena *arena)
 {
-    struct cpu_room piece = {NULL, 0};
+    struct arena piece = {.memory = NULL};
     struct own own;
     memset(p, 0, sizeof *p);
     p->batch = *b;
-    p->loops = cpu_device(context)->loops;
+    p->loops = cpu_map_loops(context);
     p->shares = shares_of(context, b);
     own_room(b, &piece, &own);
-    p->each = piece.bytes;
-    p->own = cpu_room_take(room, p->each * cpu_device(context)->threads);
-    p->again = cpu_room_take(room, 4 * map_bitmap_words(b->n));
+    p->each = piece.used;
+    p->own = arena_take(arena, p->each * cpu_device(context)->threads);
+    p->again = arena_take(arena, 4 * batch_bitmap_words(b->n));
 }
 
 /* ---- a share ------------------------------------------------------------------------------------------------------------- */
@@ -170,9 +171,9 @@ static void do_shares(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     struct plan *p = arg;
     const co_u64 pages = p->batch.view.pages;
-    struct cpu_room room = {p->own + worker * p->each, 0};
+    struct arena arena = {.memory = p->own + worker * p->each};
     struct own own;
-    own_room(&p->batch, &room, &own);
+    own_room(&p->batch, &arena, &own);
     for (co_u64 share = begin; share < end; share++) {
         struct cpu_piece piece = {0, 0};
         own.share.first = pages * share / p->shares;
@@ -187,22 +188,18 @@ static void do_shares(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 
 /* ---- all of it ------------------------------------------------------------------------------------------------------------ */
 
-cohort_status cpu_map_share(cohort_context *context, const struct map_batch *batch, void *workspace,
-                            uint64_t *need)
+cohort_status cpu_map_share(cohort_context *context, const struct map_batch *batch, struct arena *arena)
 {
-    struct cpu_room room = {workspace, 0};
     struct plan plan;
     struct map_batch *b = &plan.batch;
-    lay_out(context, &plan, batch, &room);
-    if (need) {
-        *need = room.bytes;
+    lay_out(context, &plan, batch, arena);
+    if (arena->asks)
         return COHORT_OK;
-    }
-    memset(plan.again, 0, 4 * map_bitmap_words(b->n));
+    memset(plan.again, 0, 4 * batch_bitmap_words(b->n));
     if (b->failed)
-        memset(b->failed, 0, 4 * map_bitmap_words(b->n));
+        memset(b->failed, 0, 4 * batch_bitmap_words(b->n));
     if (b->hit && !b->join)
-        memset(b->hit, 0, 4 * map_bitmap_words(b->n));
+        memset(b->hit, 0, 4 * batch_bitmap_words(b->n));
     cpu_parallel(context, plan.shares, 1, do_shares, &plan);
     if (!plan.left)
         return COHORT_OK;

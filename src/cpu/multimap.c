@@ -1,17 +1,15 @@
-/* cpu/multimap.c: multimaps and scans on the host's threads. shape/multimap.h says how a multimap lies in memory.
+/* cpu/multimap.c: multimaps on the host's threads. shape/multimap.h says how a multimap lies in memory.
  *
  * A thread takes its entries 32 at a time, a word of every bitmap: it asks the memory for the home buckets of the next 32, seeks
  * these 32 and asks for what comes next (the runs' ends, the values), then does the work. So the memory's latency is paid
  * once for 32 entries. */
-#include "backend.h"
+#include "backend/multimap.h"
 #include "cpu.h"
 
 #define GROUP       32
 #define ENTRY_GRAIN 4096  /* entries that a thread takes at a time, a multiple of 32 */
 #define ROW_GRAIN   16384 /* rows, likewise */
 #define SLOT_GRAIN  4096
-#define SCAN_PARTS  256
-#define SCAN_LEAST  16384 /* words below which a part does not pay */
 
 struct group {
     co_u64 base;
@@ -164,7 +162,7 @@ static void sizes_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
 /* The query of the first row by search; from there on by going along. */
 static void rows_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
 {
-    co_u64 q = multimap_run_at(s->sizes, 0, s->n, s->first + begin);
+    co_u64 q = run_at(s->sizes, 0, s->n, s->first + begin);
     for (co_u64 base = begin; base < end; base += GROUP) {
         co_u64 to = end - base < GROUP ? end : base + GROUP;
         co_u32 word = 0;
@@ -200,7 +198,7 @@ static void keys_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
 static void expand_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
 {
     int wide = map_key_bytes(s->index.width) == 8;
-    co_u64 slot = multimap_run_at(s->ends, 0, s->n, begin);
+    co_u64 slot = run_at(s->ends, 0, s->n, begin);
     for (co_u64 i = begin, key = 0, seen = MULTIMAP_ABSENT; i < end; i++) {
         while (s->ends[slot + 1] <= i)
             slot++;
@@ -225,12 +223,13 @@ static void do_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     job->range(job->step, begin, end);
 }
 
-cohort_status cpu_multimap_step(cohort_context *context, const struct multimap_step *step,
-                                enum multimap_step_kind kind)
+static cohort_status cpu_multimap_step(cohort_context *context, const struct multimap_step *step,
+                                       enum multimap_step_kind kind, enum memory_kind memory)
 {
     static void (*const ranges[MULTIMAP_STEPS])(const struct multimap_step *, co_u64, co_u64) = {
         count_range, place_range, find_range, sizes_range, rows_range, flags_range, keys_range, expand_range};
     struct job job = {step, ranges[kind]};
+    (void)memory;
     if (kind == MULTIMAP_ROWS || kind == MULTIMAP_EXPAND)
         cpu_parallel(context, step->rows, ROW_GRAIN, do_range, &job);
     else
@@ -238,49 +237,6 @@ cohort_status cpu_multimap_step(cohort_context *context, const struct multimap_s
     return COHORT_OK;
 }
 
-/* ---- scan: the sums of parts, then the parts ---------------------------------------------------------------------------- */
-
-struct scan_job {
-    co_u64 *a;
-    co_u64 part; /* words of each, the last one excepted */
-    co_u64 sums[SCAN_PARTS];
-    int write;
+const struct multimap_backend cpu_multimap_backend = {
+    .step = cpu_multimap_step,
 };
-
-static void scan_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
-{
-    struct scan_job *job = arg;
-    (void)worker;
-    for (co_u64 from = begin; from < end; from += job->part) {
-        co_u64 to = end - from < job->part ? end : from + job->part;
-        co_u64 sum = job->write ? job->sums[from / job->part] : 0;
-        for (co_u64 i = from; i < to; i++) {
-            co_u64 v = job->a[i];
-            if (job->write)
-                job->a[i] = sum;
-            sum += v;
-        }
-        if (!job->write)
-            job->sums[from / job->part] = sum;
-    }
-}
-
-cohort_status cpu_scan(cohort_context *context, co_u64 *a, co_u64 n)
-{
-    struct scan_job job = {.a = a, .part = n / SCAN_PARTS + 1};
-    if (job.part < SCAN_LEAST)
-        job.part = SCAN_LEAST;
-    if (cpu_device(context)->threads > 1 && n > job.part) {
-        cpu_parallel(context, n, job.part, scan_range, &job);
-        for (co_u64 i = 0, before = 0; i * job.part < n; i++) {
-            co_u64 sum = job.sums[i];
-            job.sums[i] = before;
-            before += sum;
-        }
-    } else {
-        job.part = n ? n : 1;
-    }
-    job.write = 1;
-    cpu_parallel(context, n, job.part, scan_range, &job);
-    return COHORT_OK;
-}

@@ -6,6 +6,7 @@
  * whole ids meanwhile. Functions that cost much keep their ids too when one pass is enough.
  *
  * Bad ids have a bucket of their own behind the last, which is counted and moved nowhere. All methods are this one. */
+#include "backend/multisplit.h"
 #include "split.h"
 
 #include <string.h>
@@ -25,16 +26,15 @@ struct making {
     co_u64 *firsts; /* a worker's first bad entry */
 };
 
-static void making_room(cohort_context *context, struct making *m, const struct split *s,
-                        struct cpu_room *room)
+static void making_room(cohort_context *context, struct making *m, const struct split *s, struct arena *arena)
 {
     m->ids = (struct cpu_ids){&s->fn, s->user, s->keys, s->key_bytes, cpu_device(context)->level};
     m->buckets = s->fn.buckets;
     m->threads = cpu_device(context)->threads;
     m->lanes = m->buckets <= LANED ? LANES : 1;
     m->stride = (m->buckets + 1 + 7) / 8 * 8;
-    m->tables = cpu_room_take(room, 8ull * m->threads * m->lanes * m->stride);
-    m->firsts = cpu_room_take(room, 64ull * m->threads);
+    m->tables = arena_take(arena, 8ull * m->threads * m->lanes * m->stride);
+    m->firsts = arena_take(arena, 64ull * m->threads);
 }
 
 static void count_ids(const struct making *m, const co_u32 *restrict ids, co_u32 n, co_u64 *restrict table)
@@ -124,23 +124,21 @@ static void make_ids(cohort_context *context, struct making *m, co_u64 n, co_u64
 static void report(const struct split *s, co_u64 bad, co_u64 first)
 {
     if (s->counts)
-        *s->counts = (struct map_counts){s->n, 0, s->n - bad, bad, first};
+        *s->counts = (struct batch_counts){s->n, 0, s->n - bad, bad, first};
     if (bad)
         co_min64(&s->deferred->first_bad, first);
 }
 
 /* ---- histogram ------------------------------------------------------------------------------------------------------ */
 
-cohort_status cpu_histogram(cohort_context *context, const struct split *s, uint64_t *need)
+static cohort_status cpu_multisplit_histogram(cohort_context *context, const struct split *s,
+                                              struct arena *arena)
 {
-    struct cpu_room room = {need ? NULL : s->workspace, 0};
     struct making m = {.low = NULL};
     co_u64 bad, first;
-    making_room(context, &m, s, &room);
-    if (need) {
-        *need = room.bytes;
+    making_room(context, &m, s, arena);
+    if (arena->asks)
         return COHORT_OK;
-    }
     make_ids(context, &m, s->n, s->offsets, &bad, &first);
     report(s, bad, first);
     return COHORT_OK;
@@ -157,12 +155,12 @@ struct plan {
 };
 
 static void one_pass_room(cohort_context *context, struct plan *plan, const struct split *s,
-                          struct cpu_room *room)
+                          struct arena *arena)
 {
     struct cpu_pass *p = &plan->pass;
-    plan->offsets = cpu_room_take(room, 8ull * (s->fn.buckets + 1));
+    plan->offsets = arena_take(arena, 8ull * (s->fn.buckets + 1));
     if (plan->made) {
-        plan->making.low = cpu_room_take(room, 2 * s->n);
+        plan->making.low = arena_take(arena, 2 * s->n);
         plan->making.high = NULL;
     }
     p->buckets = s->fn.buckets;
@@ -170,22 +168,22 @@ static void one_pass_room(cohort_context *context, struct plan *plan, const stru
     p->ids = plan->making.ids;
     p->kept = plan->making.low;
     p->offsets = s->offsets ? s->offsets : plan->offsets;
-    cpu_pass_room(context, p, room);
+    cpu_pass_room(context, p, arena);
 }
 
 /* The first pass into memory of the workspace, the second out of it. Both use the same room, one after the other. */
 static void two_pass_room(cohort_context *context, struct plan *plan, const struct split *s,
-                          struct cpu_room *room)
+                          struct arena *arena)
 {
     struct cpu_pass *p = &plan->pass, *q = &plan->second;
-    plan->making.low = cpu_room_take(room, 2 * s->n);
-    plan->making.high = cpu_room_take(room, 2 * s->n);
+    plan->making.low = arena_take(arena, 2 * s->n);
+    plan->making.high = arena_take(arena, 2 * s->n);
     plan->making.low_bits = plan->low_bits;
-    plan->moved = cpu_room_take(room, 2 * s->n);
-    plan->offsets = cpu_room_take(room, 8ull * (CPU_PASS_BUCKETS + 1));
+    plan->moved = arena_take(arena, 2 * s->n);
+    plan->offsets = arena_take(arena, 8ull * (CPU_PASS_BUCKETS + 1));
     *q = *p;
     for (co_u32 a = 0; a < p->arrays; a++)
-        q->array[a].in = p->array[a].out = cpu_room_take(room, s->n * p->array[a].bytes);
+        q->array[a].in = p->array[a].out = arena_take(arena, s->n * p->array[a].bytes);
     p->array[p->arrays++] = (struct cpu_array){plan->making.high, plan->moved, 2};
     p->buckets = 1u << plan->low_bits;
     q->buckets = ((s->fn.buckets - 1) >> plan->low_bits) + 1;
@@ -193,29 +191,28 @@ static void two_pass_room(cohort_context *context, struct plan *plan, const stru
     q->kept = plan->moved;
     p->source = q->source = CPU_FROM_KEPT;
     p->offsets = q->offsets = plan->offsets;
-    struct cpu_room again = *room;
-    cpu_pass_room(context, p, room);
+    struct arena again = *arena;
+    cpu_pass_room(context, p, arena);
     cpu_pass_room(context, q, &again);
-    room->bytes = again.bytes > room->bytes ? again.bytes : room->bytes;
+    arena->used = again.used > arena->used ? again.used : arena->used;
 }
 
-static void plan_room(cohort_context *context, struct plan *plan, const struct split *s,
-                      struct cpu_room *room)
+static void plan_room(cohort_context *context, struct plan *plan, const struct split *s, struct arena *arena)
 {
     struct cpu_pass *p = &plan->pass;
     memset(plan, 0, sizeof *plan);
     cpu_pass_arrays(p, s->keys, s->keys_out, s->key_bytes, s->column, s->columns, s->permutation,
                     s->permutation_bytes);
     p->n = s->n;
-    making_room(context, &plan->making, s, room);
+    making_room(context, &plan->making, s, arena);
     plan->two = s->fn.buckets > CPU_PASS_BUCKETS;
     plan->made = plan->two || cpu_ids_are_dear(&s->fn);
     while (plan->two && s->fn.buckets > 1ull << 2 * plan->low_bits)
         plan->low_bits++;
     if (plan->two)
-        two_pass_room(context, plan, s, room);
+        two_pass_room(context, plan, s, arena);
     else
-        one_pass_room(context, plan, s, room);
+        one_pass_room(context, plan, s, arena);
 }
 
 /* Bins to where each begins. */
@@ -241,20 +238,19 @@ static void split_twice(cohort_context *context, struct plan *plan, const struct
     cpu_pass_move(context, p);
     report(s, p->bad, p->first_bad);
     q->n = s->n - p->bad;
-    struct cpu_room room = {(char *)p->starts, 0};
-    cpu_pass_room(context, q, &room);
+    struct arena arena = {.memory = (char *)p->starts};
+    cpu_pass_room(context, q, &arena);
     cpu_pass_count(context, q);
     cpu_pass_move(context, q);
 }
 
-cohort_status cpu_split(cohort_context *context, const struct split *s, uint64_t *need)
+static cohort_status cpu_multisplit_split(cohort_context *context, const struct split *s, struct arena *arena)
 {
-    struct cpu_room room = {need ? NULL : s->workspace, 0};
     struct plan plan;
-    plan_room(context, &plan, s, &room);
-    if (need) {
-        *need = room.bytes;
-    } else if (plan.two) {
+    plan_room(context, &plan, s, arena);
+    if (arena->asks)
+        return COHORT_OK;
+    if (plan.two) {
         split_twice(context, &plan, s);
     } else {
         if (plan.made)
@@ -265,3 +261,8 @@ cohort_status cpu_split(cohort_context *context, const struct split *s, uint64_t
     }
     return COHORT_OK;
 }
+
+const struct multisplit_backend cpu_multisplit_backend = {
+    .split = cpu_multisplit_split,
+    .histogram = cpu_multisplit_histogram,
+};

@@ -9,6 +9,7 @@
  * What one thread sorts becomes 64-bit items, whose order is that of the keys: the keys themselves where nothing else is moved, and
  * else 32 bits of the key and the entry's index, along which the arrays are gathered; 64-bit keys take a round for either half.
  * Few items are sorted by insertion and merging, many by digits. Bits that are the same in all keys are found first and left out. */
+#include "backend/sort.h"
 #include "split.h"
 
 #include <string.h>
@@ -57,20 +58,19 @@ static co_u64 clamp(co_u64 x, co_u64 least, co_u64 most)
 }
 
 /* Room for a pass of any number of buckets; fewer entries take less. */
-static void passes_room(cohort_context *context, struct cpu_pass *p, struct cpu_room *room)
+static void passes_room(cohort_context *context, struct cpu_pass *p, struct arena *arena)
 {
-    co_u64 most = room->bytes;
+    co_u64 most = arena->used;
     for (co_u32 bits = 1; bits <= FIRST_BITS; bits++) {
-        struct cpu_room again = *room;
+        struct arena again = *arena;
         p->buckets = 1u << bits;
         cpu_pass_room(context, p, &again);
-        most = again.bytes > most ? again.bytes : most;
+        most = again.used > most ? again.used : most;
     }
-    room->bytes = most;
+    arena->used = most;
 }
 
-static void sorter_room(cohort_context *context, struct sorter *r, const struct sort *s,
-                        struct cpu_room *room)
+static void sorter_room(cohort_context *context, struct sorter *r, const struct sort *s, struct arena *arena)
 {
     co_u32 bytes = cpu_order_bytes(s->order);
     co_u64 threads = cpu_device(context)->threads;
@@ -82,19 +82,19 @@ static void sorter_room(cohort_context *context, struct sorter *r, const struct 
     for (co_u32 a = 0; a < r->pass.arrays; a++)
         r->from[a] = r->pass.array[a].in;
     r->local = clamp(s->n / (4 * threads), LOCAL_LEAST, LOCAL_MOST);
-    r->items = cpu_room_take(room, 16 * clamp(s->n, 1, r->local) * threads);
+    r->items = arena_take(arena, 16 * clamp(s->n, 1, r->local) * threads);
     if (s->n <= r->local)
         return;
     for (co_u32 a = 0; a < r->pass.arrays; a++)
-        r->other[a] = cpu_room_take(room, s->n * r->pass.array[a].bytes);
-    r->offsets = cpu_room_take(room, 8 * ((1u << FIRST_BITS) + 1));
-    r->varying = cpu_room_take(room, 64 * threads);
-    r->large = cpu_room_take(room, s->n / r->local * sizeof *r->large);
+        r->other[a] = arena_take(arena, s->n * r->pass.array[a].bytes);
+    r->offsets = arena_take(arena, 8 * ((1u << FIRST_BITS) + 1));
+    r->varying = arena_take(arena, 64 * threads);
+    r->large = arena_take(arena, s->n / r->local * sizeof *r->large);
     r->pass.n = s->n;
     r->pass.source = CPU_FROM_DIGIT;
     r->pass.ids.key_bytes = bytes;
     r->pass.offsets = r->offsets;
-    passes_room(context, &r->pass, room);
+    passes_room(context, &r->pass, arena);
 }
 
 static co_u64 order_mask(const struct sort *s)
@@ -318,14 +318,14 @@ static int next_digit(co_u64 *varying, struct cpu_digit *digit)
 static struct cpu_pass pass_of(cohort_context *context, const struct sorter *r, co_u32 buckets)
 {
     struct cpu_pass p = r->pass;
-    struct cpu_room room = {(char *)p.starts, 0};
+    struct arena arena = {.memory = (char *)p.starts};
     p.n = r->at.end - r->at.begin;
     p.first = r->at.begin;
     p.digit = r->digit;
     p.buckets = buckets;
     for (co_u32 a = 0; a < p.arrays; a++)
         p.array[a].in = r->from[a] ? at(r->from[a], r->at.begin, p.array[a].bytes) : NULL;
-    cpu_pass_room(context, &p, &room);
+    cpu_pass_room(context, &p, &arena);
     return p;
 }
 
@@ -456,14 +456,13 @@ static void sort_all(cohort_context *context, struct sorter *r)
     sort_pieces(context, r, r->offsets, p.buckets);
 }
 
-cohort_status cpu_sort(cohort_context *context, const struct sort *s, uint64_t *need)
+static cohort_status cpu_sort_run(cohort_context *context, const struct sort *s, struct arena *arena)
 {
-    struct cpu_room room = {need ? NULL : s->workspace, 0};
     struct sorter r;
-    sorter_room(context, &r, s, &room);
-    if (need)
-        *need = room.bytes;
-    else if (s->segments)
+    sorter_room(context, &r, s, arena);
+    if (arena->asks)
+        return COHORT_OK;
+    if (s->segments)
         sort_pieces(context, &r, s->segment_offsets, s->segments);
     else if (s->n > r.local)
         sort_all(context, &r);
@@ -471,3 +470,7 @@ cohort_status cpu_sort(cohort_context *context, const struct sort *s, uint64_t *
         sort_local(&r, 0, (co_u32)s->n, 0);
     return COHORT_OK;
 }
+
+const struct sort_backend cpu_sort_backend = {
+    .run = cpu_sort_run,
+};

@@ -1,25 +1,11 @@
 /* cpu/split.h: what the CPU's multisplit, sort, compaction and sums share: ids of blocks of keys, the stable pass that moves
- * arrays into buckets, and how a workspace is divided. */
+ * arrays into buckets. */
 #ifndef COHORT_CPU_SPLIT_H
 #define COHORT_CPU_SPLIT_H
 
+#include "core/arena.h"
 #include "cpu.h"
-
-/* ---- workspace ------------------------------------------------------------------------------------------------ */
-
-/* Pieces of a workspace, each aligned to 256 bytes. With `base` NULL only the sum is made, so the function that divides a workspace
- * also tells how large it has to be. */
-struct cpu_room {
-    char *base;
-    co_u64 bytes;
-};
-
-static inline void *cpu_room_take(struct cpu_room *room, co_u64 bytes)
-{
-    void *piece = room->base ? room->base + room->bytes : NULL;
-    room->bytes = workspace_with(room->bytes, bytes);
-    return piece;
-}
+#include "shape/multisplit.h"
 
 /* ---- split_ids.c: the ids of keys ------------------------------------------------------------------------------- */
 
@@ -75,7 +61,7 @@ void cpu_pass_digits(const struct cpu_pass *p, co_u64 first, co_u32 count, co_u1
 
 #define CPU_PASS_BUCKETS 2048u                    /* at most */
 #define CPU_CHUNK        2048u                    /* entries whose buckets are made at a time */
-#define CPU_ARRAYS_MOST  (SPLIT_COLUMNS_MOST + 3) /* keys, columns, permutation, ids */
+#define CPU_ARRAYS_MOST  (BATCH_COLUMNS_MOST + 3) /* keys, columns, permutation, ids */
 
 /* One array that is moved. */
 struct cpu_array {
@@ -111,7 +97,7 @@ struct cpu_pass {
 };
 
 /* Divides the room for `pass`, of which n, buckets and the arrays' widths must be set, or only tells how much it takes. */
-void cpu_pass_room(cohort_context *context, struct cpu_pass *pass, struct cpu_room *room);
+void cpu_pass_room(cohort_context *context, struct cpu_pass *pass, struct arena *arena);
 
 /* Counts: offsets, bad, first_bad. */
 void cpu_pass_count(cohort_context *context, struct cpu_pass *pass);
@@ -165,7 +151,7 @@ void cpu_planes_count(const struct cpu_pass *p, const co_u16 *digits, co_u32 ent
 
 /* Keys (where keys_out is not NULL), columns and permutation (where it is not) as the arrays of a pass. */
 void cpu_pass_arrays(struct cpu_pass *pass, const void *keys, void *keys_out, co_u32 key_bytes,
-                     const struct split_column *column, co_u32 columns, void *permutation,
+                     const struct batch_column *column, co_u32 columns, void *permutation,
                      co_u32 permutation_bytes);
 
 /* Moves the arrays of a pass as they are, all entries. */

@@ -86,18 +86,18 @@ static co_u32 lines_of(const struct cpu_pass *p)
 }
 
 /* The same room whichever arrays share their buffers: that is not known before their outputs are. */
-static void own_room(const struct cpu_pass *p, struct cpu_room *room, struct own *own)
+static void own_room(const struct cpu_pass *p, struct arena *arena, struct own *own)
 {
     const co_u64 row = p->stride;
     const co_u32 lines = lines_of(p);
-    own->digits = cpu_room_take(room, 2 * CPU_CHUNK);
-    own->numbers[0] = cpu_room_take(room, 8 * CPU_CHUNK);
-    own->numbers[1] = cpu_room_take(room, 8 * CPU_CHUNK);
+    own->digits = arena_take(arena, 2 * CPU_CHUNK);
+    own->numbers[0] = arena_take(arena, 8 * CPU_CHUNK);
+    own->numbers[1] = arena_take(arena, 8 * CPU_CHUNK);
     own->ways = 0;
     for (co_u32 a = 0, shared = 0; a < p->arrays; a++) {
         struct way *way = &own->way[own->ways - shared];
-        char **to = cpu_room_take(room, sizeof *to * row);
-        co_u32 *next = cpu_room_take(room, 4 * row), *head = cpu_room_take(room, 4 * row);
+        char **to = arena_take(arena, sizeof *to * row);
+        co_u32 *next = arena_take(arena, 4 * row), *head = arena_take(arena, 4 * row);
         if (shared) {
             way->arrays = 2;
             way->to[1] = to;
@@ -111,22 +111,22 @@ static void own_room(const struct cpu_pass *p, struct cpu_room *room, struct own
         way->row += is_few(p, way->bytes) ? FEW_SPARE : 0;
         way->whole = way->entries * way->bytes;
         own->ways++;
-        shared = room->base && together(p, a);
+        shared = arena->memory && together(p, a);
     }
     for (co_u32 w = 0; w < own->ways; w++) {
         struct way *way = &own->way[w];
         way->pitch = way->row * way->bytes * way->arrays;
-        way->buffer = cpu_room_take(room, way->pitch * row);
+        way->buffer = arena_take(arena, way->pitch * row);
     }
 }
 
 co_u64 cpu_move_room(const struct cpu_pass *p)
 {
-    struct cpu_room room = {NULL, 0};
+    struct arena arena = {.memory = NULL};
     struct own own;
-    own_room(p, &room, &own);
+    own_room(p, &arena, &own);
     co_u64 tiles = cpu_tiles_room(p);
-    return tiles > room.bytes ? tiles : room.bytes;
+    return tiles > arena.used ? tiles : arena.used;
 }
 
 /* ---- full buffers --------------------------------------------------------------------------------------------------- */
@@ -563,12 +563,12 @@ static void move_part(const struct cpu_pass *p, co_u64 part, struct own *own)
 static void move_parts(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     const struct cpu_pass *p = arg;
-    struct cpu_room room = {cpu_pass_scratch(p, worker), 0};
+    struct arena arena = {.memory = cpu_pass_scratch(p, worker)};
     struct own own;
-    own_room(p, &room, &own);
+    own_room(p, &arena, &own);
     for (co_u64 part = begin; part < end; part++)
         if (p->tiles)
-            cpu_tiles_move(p, part, room.base);
+            cpu_tiles_move(p, part, arena.memory);
         else
             move_part(p, part, &own);
 }

@@ -48,11 +48,11 @@ static co_u32 count_rows(const struct cpu_pass *p)
     return counts_two(p) ? p->buckets + 1 : LANES;
 }
 
-static void own_room(const struct cpu_pass *p, struct cpu_room *room, struct own *own)
+static void own_room(const struct cpu_pass *p, struct arena *arena, struct own *own)
 {
-    own->digits = cpu_room_take(room, 2 * CPU_CHUNK);
-    own->counts = cpu_room_take(room, 4ull * count_rows(p) * p->stride);
-    own->sums = cpu_room_take(room, 8 * CPU_PLANES_MOST);
+    own->digits = arena_take(arena, 2 * CPU_CHUNK);
+    own->counts = arena_take(arena, 4ull * count_rows(p) * p->stride);
+    own->sums = arena_take(arena, 8 * CPU_PLANES_MOST);
 }
 
 static co_u32 parts_of(const struct cpu_pass *p, co_u64 threads)
@@ -64,21 +64,21 @@ static co_u32 parts_of(const struct cpu_pass *p, co_u64 threads)
     return (co_u32)(parts > few ? parts : few);
 }
 
-void cpu_pass_room(cohort_context *context, struct cpu_pass *p, struct cpu_room *room)
+void cpu_pass_room(cohort_context *context, struct cpu_pass *p, struct arena *arena)
 {
     co_u64 threads = cpu_device(context)->threads;
-    struct cpu_room piece = {NULL, 0};
+    struct arena piece = {.memory = NULL};
     struct own own;
     p->level = cpu_device(context)->level;
     p->stride = (p->buckets + 1 + 15) / 16 * 16;
     p->parts = parts_of(p, threads);
     p->planes = cpu_planes_fit(p);
-    p->starts = cpu_room_take(room, (co_u64)p->parts * p->stride * 8);
-    p->firsts = cpu_room_take(room, (co_u64)p->parts * 8);
+    p->starts = arena_take(arena, (co_u64)p->parts * p->stride * 8);
+    p->firsts = arena_take(arena, (co_u64)p->parts * 8);
     own_room(p, &piece, &own);
     p->each = cpu_move_room(p);
-    p->each = p->each > piece.bytes ? p->each : piece.bytes;
-    p->scratch = cpu_room_take(room, p->each * (p->parts > 1 ? threads : 1));
+    p->each = p->each > piece.used ? p->each : piece.used;
+    p->scratch = arena_take(arena, p->each * (p->parts > 1 ? threads : 1));
 }
 
 co_u64 cpu_part_begin(const struct cpu_pass *p, co_u64 part)
@@ -215,9 +215,9 @@ static void count_part(const struct cpu_pass *p, co_u64 part, const struct own *
 static void count_parts(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     const struct cpu_pass *p = arg;
-    struct cpu_room room = {cpu_pass_scratch(p, worker), 0};
+    struct arena arena = {.memory = cpu_pass_scratch(p, worker)};
     struct own own;
-    own_room(p, &room, &own);
+    own_room(p, &arena, &own);
     for (co_u64 part = begin; part < end; part++)
         count_part(p, part, &own);
 }
@@ -260,7 +260,7 @@ void cpu_pass_count(cohort_context *context, struct cpu_pass *p)
 /* ---- arrays --------------------------------------------------------------------------------------------------------- */
 
 void cpu_pass_arrays(struct cpu_pass *p, const void *keys, void *keys_out, co_u32 key_bytes,
-                     const struct split_column *column, co_u32 columns, void *permutation,
+                     const struct batch_column *column, co_u32 columns, void *permutation,
                      co_u32 permutation_bytes)
 {
     p->arrays = 0;
@@ -294,7 +294,7 @@ void cpu_pass_copy(cohort_context *context, const struct cpu_pass *p)
         const struct cpu_array *array = &p->array[a];
         struct counting_up c = {array, p->first};
         if (array->in)
-            context->backend->copy(context, array->out, array->in, p->n * array->bytes);
+            context_copy(context, array->out, array->in, p->n * array->bytes);
         else
             cpu_parallel(context, p->n, COUNT_UP_GRAIN, count_up, &c);
     }

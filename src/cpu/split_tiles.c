@@ -46,21 +46,21 @@ struct own {
     co_u32 **to;   /* and where it goes */
 };
 
-static void own_room(const struct cpu_pass *p, struct cpu_room *room, struct own *own)
+static void own_room(const struct cpu_pass *p, struct arena *arena, struct own *own)
 {
     own->array = p->array;
-    own->digits[0] = cpu_room_take(room, 2 * CPU_CHUNK);
-    own->digits[1] = cpu_room_take(room, 2 * CPU_CHUNK);
-    own->numbers = cpu_room_take(room, 8 * CPU_CHUNK);
-    own->work = cpu_room_take(room, 8 * CPU_CHUNK + APART + PAGE);
-    own->counts = cpu_room_take(room, 4 * MOST);
-    own->next_counts = cpu_room_take(room, 4 * MOST);
-    own->base = cpu_room_take(room, 4 * MOST);
-    own->tile = cpu_room_take(room, BYTES * CPU_CHUNK + 2 * MOST * LINE);
-    own->left = cpu_room_take(room, MOST * LINE);
-    own->count = cpu_room_take(room, 4 * MOST);
-    own->head = cpu_room_take(room, 4 * MOST);
-    own->to = cpu_room_take(room, MOST * sizeof *own->to);
+    own->digits[0] = arena_take(arena, 2 * CPU_CHUNK);
+    own->digits[1] = arena_take(arena, 2 * CPU_CHUNK);
+    own->numbers = arena_take(arena, 8 * CPU_CHUNK);
+    own->work = arena_take(arena, 8 * CPU_CHUNK + APART + PAGE);
+    own->counts = arena_take(arena, 4 * MOST);
+    own->next_counts = arena_take(arena, 4 * MOST);
+    own->base = arena_take(arena, 4 * MOST);
+    own->tile = arena_take(arena, BYTES * CPU_CHUNK + 2 * MOST * LINE);
+    own->left = arena_take(arena, MOST * LINE);
+    own->count = arena_take(arena, 4 * MOST);
+    own->head = arena_take(arena, 4 * MOST);
+    own->to = arena_take(arena, MOST * sizeof *own->to);
 }
 
 static int is_tiled(const struct cpu_pass *p)
@@ -71,11 +71,11 @@ static int is_tiled(const struct cpu_pass *p)
 
 co_u64 cpu_tiles_room(const struct cpu_pass *p)
 {
-    struct cpu_room room = {NULL, 0};
+    struct arena arena = {.memory = NULL};
     struct own own;
     if (is_tiled(p))
-        own_room(p, &room, &own);
-    return room.bytes;
+        own_room(p, &arena, &own);
+    return arena.used;
 }
 
 static co_u32 symbols(const struct cpu_pass *p)
@@ -309,9 +309,9 @@ void cpu_tiles_move(const struct cpu_pass *p, co_u64 part, char *scratch)
     const struct forms *forms = forms_of(p);
     co_u64 i = cpu_part_begin(p, part), end = cpu_part_begin(p, part + 1);
     co_u32 count = chunk_at(i, end), turn = 0;
-    struct cpu_room room = {scratch, 0};
+    struct arena arena = {.memory = scratch};
     struct own own;
-    own_room(p, &room, &own);
+    own_room(p, &arena, &own);
     begin_part(p, part, &own);
     const co_u16 *digits = cpu_chunk_digits(p, i, count, own.digits[turn]);
     forms->rank(&own, digits, count, NULL, 0);

@@ -1,6 +1,8 @@
 /* cpu/sums.c: prefix sums and reductions on the host's threads: every part's sum, then, for prefix sums, the parts' sums
  * scanned and every part once more. */
-#include "split.h"
+#include "core/arena.h"
+#include "backend/sums.h"
+#include "cpu.h"
 
 #define PARTS_EACH 8u
 #define LEAST      16384u /* entries below which a part does not pay */
@@ -18,12 +20,12 @@ static co_u64 parts_of(const struct job *j)
     return j->n / j->part + (j->n % j->part != 0);
 }
 
-static void job_room(cohort_context *context, struct job *j, struct cpu_room *room)
+static void job_room(cohort_context *context, struct job *j, struct arena *arena)
 {
     co_u64 most = (co_u64)cpu_device(context)->threads * PARTS_EACH;
     j->part = most > PARTS_EACH ? j->n / most + 1 : j->n + 1;
     j->part = j->part < LEAST ? LEAST : j->part;
-    j->sums = cpu_room_take(room, 8 * (parts_of(j) + 1));
+    j->sums = arena_take(arena, 8 * (parts_of(j) + 1));
 }
 
 /* Sums are modulo 2^64, and so right modulo 2^32 too. */
@@ -65,7 +67,7 @@ static void reduce_range(void *arg, uint64_t begin, uint64_t end, unsigned worke
     }
 }
 
-#define PREFIX(T)                                        \
+#define SCAN(T)                                          \
     do {                                                 \
         const T *a = j->in;                              \
         T *b = j->out, sum = (T)j->sums[from / j->part]; \
@@ -76,33 +78,30 @@ static void reduce_range(void *arg, uint64_t begin, uint64_t end, unsigned worke
         }                                                \
     } while (0)
 
-static void prefix_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+static void scan_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     const struct job *j = arg;
     (void)worker;
     for (co_u64 from = begin, to; from < end; from = to) {
         to = end - from < j->part ? end : from + j->part;
         if (j->bytes == 8)
-            PREFIX(co_u64);
+            SCAN(co_u64);
         else
-            PREFIX(co_u32);
+            SCAN(co_u32);
     }
 }
 
-cohort_status cpu_prefix(cohort_context *context, const struct prefix *p, uint64_t *need)
+static cohort_status cpu_sums_scan(cohort_context *context, const struct scan *p, struct arena *arena)
 {
-    struct cpu_room room = {need ? NULL : p->workspace, 0};
     struct job j = {.in = p->in,
                     .out = p->out,
                     .n = p->n,
                     .bytes = p->bytes,
                     .inclusive = p->inclusive,
                     .op = COHORT_OP_ADD};
-    job_room(context, &j, &room);
-    if (need) {
-        *need = room.bytes;
+    job_room(context, &j, arena);
+    if (arena->asks)
         return COHORT_OK;
-    }
     co_u64 parts = parts_of(&j), before = 0;
     if (parts > 1)
         cpu_parallel(context, j.n, j.part, reduce_range, &j);
@@ -113,19 +112,16 @@ cohort_status cpu_prefix(cohort_context *context, const struct prefix *p, uint64
         j.sums[i] = before;
         before += sum;
     }
-    cpu_parallel(context, j.n, j.part, prefix_range, &j);
+    cpu_parallel(context, j.n, j.part, scan_range, &j);
     return COHORT_OK;
 }
 
-cohort_status cpu_reduce(cohort_context *context, const struct reduce *r, uint64_t *need)
+static cohort_status cpu_sums_reduce(cohort_context *context, const struct reduce *r, struct arena *arena)
 {
-    struct cpu_room room = {need ? NULL : r->workspace, 0};
     struct job j = {.in = r->in, .n = r->n, .bytes = r->bytes, .op = r->op};
-    job_room(context, &j, &room);
-    if (need) {
-        *need = room.bytes;
+    job_room(context, &j, arena);
+    if (arena->asks)
         return COHORT_OK;
-    }
     cpu_parallel(context, j.n, j.part, reduce_range, &j);
     co_u64 all = r->op == COHORT_OP_MIN ? ~0ull : 0;
     for (co_u64 i = 0; i < parts_of(&j); i++)
@@ -135,3 +131,8 @@ cohort_status cpu_reduce(cohort_context *context, const struct reduce *r, uint64
     *r->out = all;
     return COHORT_OK;
 }
+
+const struct sums_backend cpu_sums_backend = {
+    .scan = cpu_sums_scan,
+    .reduce = cpu_sums_reduce,
+};

@@ -145,6 +145,11 @@ void cpu_pool_destroy(struct cpu_pool *pool)
     free(pool);
 }
 
+void cpu_pool_forget(struct cpu_pool *pool)
+{
+    free(pool);
+}
+
 static void post(struct cpu_pool *pool, const struct job *job)
 {
     pthread_mutex_lock(&pool->mutex);

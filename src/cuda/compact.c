@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "backend/compact.h"
 #include "device.h"
 
 static uint64_t tiles_of(cohort_context *context, co_u64 places, unsigned key_bytes)
@@ -28,10 +29,9 @@ static cohort_status nothing(cohort_context *context, const struct compact *c)
 {
     cohort_status status = COHORT_OK;
     if (c->total)
-        status = context->backend->fill(context, c->total, 0, sizeof *c->total);
+        status = context_fill(context, c->total, 0, sizeof *c->total);
     if (!status && c->segment_kept)
-        status =
-            context->backend->fill(context, c->segment_kept, 0, (c->segments + 1) * sizeof *c->segment_kept);
+        status = context_fill(context, c->segment_kept, 0, (c->segments + 1) * sizeof *c->segment_kept);
     return status;
 }
 
@@ -61,18 +61,15 @@ static void describe(struct compact_step *s, const struct compact *c)
 }
 
 /* The user's function makes ids first. */
-static uint64_t id_bytes(const struct compact *c)
-{
-    return c->fn.kind == SPLIT_USER ? (c->n * sizeof(co_u32) + 255) & ~255ull : 0;
-}
-
-static cohort_status make_ids(cohort_context *context, const struct compact *c, struct compact_step *s)
+static cohort_status make_ids(cohort_context *context, const struct compact *c, struct compact_step *s,
+                              struct arena *arena)
 {
     if (c->fn.kind != SPLIT_USER)
         return COHORT_OK;
+    co_u32 *ids = arena_take(arena, c->n * sizeof *ids);
     s->fn.kind = SPLIT_IDS32;
-    s->fn.data = c->workspace;
-    return cuda_fn_ids(context, &c->fn, c->user, c->n, c->keys, c->key_bytes, c->workspace);
+    s->fn.data = ids;
+    return arena->asks ? COHORT_OK : cuda_fn_ids(context, &c->fn, c->user, c->n, c->keys, c->key_bytes, ids);
 }
 
 /* Blocks have two tiles in shared memory, or one and the order of its entries. */
@@ -89,23 +86,20 @@ static cohort_status launch(cohort_context *context, const struct compact *c, co
                            (unsigned)(s->tiles < blocks ? s->tiles : blocks), tuning->block, shared, s);
 }
 
-cohort_status cuda_compact(cohort_context *context, const struct compact *c, uint64_t *need)
+/* Asked, it does not know where the keys begin. */
+static cohort_status cuda_compact_run(cohort_context *context, const struct compact *c, struct arena *arena)
 {
     struct compact_step s;
-    uint64_t tiles = tiles_of(context, c->n + 16 / c->key_bytes - 1, c->key_bytes);
-    if (need) {
-        *need = id_bytes(c) + (tiles > 1 ? gpu_look_back_bytes(tiles * 8, 1) : 0);
-        return COHORT_OK;
-    }
     describe(&s, c);
-    cohort_status status = make_ids(context, c, &s);
-    if (status || !c->n)
-        return status ? status : nothing(context, c);
-    tiles = s.tiles = tiles_of(context, s.lead + c->n, c->key_bytes);
-    if (tiles > 1)
-        status =
-            gpu_look_back(context, (char *)c->workspace + id_bytes(c), tiles * 8, 1, &s.words, &s.tickets);
-    if (status)
+    cohort_status status = make_ids(context, c, &s, arena);
+    s.tiles = tiles_of(context, c->n + (arena->asks ? 16 / c->key_bytes - 1 : s.lead), c->key_bytes);
+    if (!status && s.tiles > 1)
+        status = gpu_look_back(context, arena, s.tiles * 8, &s.words, &s.tickets);
+    if (status || arena->asks)
         return status;
-    return launch(context, c, &s);
+    return c->n ? launch(context, c, &s) : nothing(context, c);
 }
+
+const struct compact_backend cuda_compact_backend = {
+    .run = cuda_compact_run,
+};

@@ -1,14 +1,16 @@
-/* device.h: what the files of the CUDA backend share: the state of a context on a GPU, how work is
- * launched, and the entries of the backend's table.
+/* device.h: what the files of the CUDA backend share: the state of a context on a GPU, and how work is
+ * launched.
  *
  * Every entry runs with the device's primary context current and leaves the caller's as it was: gpu_enter
  * and gpu_leave, which nest. gpu_launch does so by itself, so an entry that only launches need not. */
 #ifndef COHORT_CUDA_DEVICE_H
 #define COHORT_CUDA_DEVICE_H
 
-#include "backend.h"
+#include "core/arena.h"
+#include "backend/context.h"
 #include "driver.h"
 #include "module.h"
+#include "shape/multisplit.h"
 
 /* ---- tuning.c: numbers that depend on the device ------------------------------------------------------- */
 
@@ -132,7 +134,7 @@ struct gpu {
     unsigned overlaps;    /* a kernel may be launched while the one before it ends */
     uint64_t l2_bytes, memory_bytes;
     struct gpu_modules modules;
-    struct gpu_stream *streaming; /* stream.c: made when first needed */
+    struct gpu_stream *streaming; /* batch.c: made when first needed */
     struct gpu_user *users;       /* jit.c: functions of the user's that have been met */
     co_u32 *told;         /* split_alone.c: what blocks of a launch tell each other; made when first needed */
     unsigned told_serial; /* of the next such launch */
@@ -182,63 +184,22 @@ void gpu_users_free(struct gpu *g);
 
 /* ---- sums.c: the memory of a look-back (kernels/look_back.h) ------------------------------------------ */
 
-/* `bytes` of words, and a counter of tickets for each of `launches`. */
-uint64_t gpu_look_back_bytes(uint64_t bytes, uint64_t launches);
-
-/* Lays them out in `memory`, aligned to 256, and clears them. */
-cohort_status gpu_look_back(cohort_context *context, void *memory, uint64_t bytes, uint64_t launches,
-                            void **words, co_u32 **tickets);
+/* `bytes` of words, and a counter of tickets, cleared unless the arena only asks. */
+cohort_status gpu_look_back(cohort_context *context, struct arena *arena, uint64_t bytes, void **words,
+                            co_u32 **tickets);
 
 /* How many blocks take `tiles` tiles in turn. */
 unsigned gpu_look_back_blocks(cohort_context *context, uint64_t tiles);
 
-/* ---- entries of the table ------------------------------------------------------------------------------ */
-
-/* backend.c */
-enum memory_kind cuda_memory_kind(cohort_context *context, const void *memory);
-
-/* map.c */
-#define MAP_NAME_BYTES 48
-const char *map_kernel_name(char name[MAP_NAME_BYTES], const char *kind, co_u32 width); /* map_find_32_32 */
-int cuda_map_offers(cohort_context *context, co_u32 width, co_u32 group);
-cohort_status cuda_map_batch(cohort_context *context, const struct map_batch *batch, enum memory_kind memory);
-cohort_status cuda_map_sweep(cohort_context *context, const struct map_sweep *sweep,
-                             enum map_sweep_kind kind);
-
-/* map_build.c */
-int cuda_map_is_advised(const struct gpu *g, const cohort_map_view *view); /* to look keys up one by one */
-void cuda_map_forget(struct gpu *g);                                       /* frees the advice */
-cohort_status cuda_map_build(cohort_context *context, const struct map_batch *batch, int fresh,
-                             void *workspace, uint64_t *need);
-int cuda_map_splits(cohort_context *context, const struct map_sweep *sweep); /* can cuda_map_split do it? */
-cohort_status cuda_map_split(cohort_context *context, const struct map_sweep *sweep, co_u64 *gate);
-
-/* multimap.c */
-cohort_status cuda_multimap_step(cohort_context *context, const struct multimap_step *step,
-                                 enum multimap_step_kind kind);
-cohort_status cuda_scan(cohort_context *context, co_u64 *a, co_u64 n);
-/* The same with the workspace given: as many bytes as gpu_scan_bytes says. */
+/* The sums that other operations need: exclusive, of 64-bit words, in place. As many bytes of workspace as gpu_scan_bytes says. */
 uint64_t gpu_scan_bytes(cohort_context *context, uint64_t n);
 cohort_status gpu_scan(cohort_context *context, co_u64 *a, uint64_t n, co_u64 *workspace);
 
 /* The same with the workspace cleared already. */
 cohort_status gpu_scan_cleared(cohort_context *context, co_u64 *a, uint64_t n, co_u64 *workspace);
 
-/* multisplit.c */
-cohort_status cuda_split(cohort_context *context, const struct split *split, uint64_t *need);
-cohort_status cuda_histogram(cohort_context *context, const struct split *split, uint64_t *need);
+/* ---- context_inherit.c ---------------------------------------------------------------------------------- */
 
-/* sums.c */
-cohort_status cuda_prefix(cohort_context *context, const struct prefix *prefix, uint64_t *need);
-cohort_status cuda_reduce(cohort_context *context, const struct reduce *reduce, uint64_t *need);
-
-/* compact.c */
-cohort_status cuda_compact(cohort_context *context, const struct compact *compact, uint64_t *need);
-
-/* sort.c */
-cohort_status cuda_sort(cohort_context *context, const struct sort *sort, uint64_t *need);
-
-/* limits.c */
-cohort_status cuda_limits(cohort_context *context, cohort_limits *limits);
+cohort_status cuda_context_inherit(cohort_context *context);
 
 #endif

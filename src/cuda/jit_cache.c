@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #include "cohort/device/hash.h"
-#include "context.h"
+#include "core/context.h"
 #include "io/file.h"
 
 enum { KEY, IMAGE, SECTIONS };

@@ -4,6 +4,7 @@
  * Each figure is the median of several runs, by the device's clock, after one that does not count. The
  * table holds random words, which no compression makes smaller, and is a power of two in size, so that it
  * is visited by a permutation. */
+#include "backend/limits.h"
 #include "device.h"
 
 #include <stdlib.h>
@@ -41,11 +42,11 @@ static cohort_status measure(struct limit_run *run, limit_work work, double amou
     const struct backend *backend = run->context->backend;
     double seconds[RUNS + 1];
     for (int i = 0; i <= RUNS; i++) {
-        cohort_status status = backend->timer_start(run->context, run->timer);
+        cohort_status status = backend->context->timer_start(run->context, run->timer);
         if (!status)
             status = work(run);
         if (!status)
-            status = backend->timer_stop(run->context, run->timer, &seconds[i]);
+            status = backend->context->timer_stop(run->context, run->timer, &seconds[i]);
         if (status)
             return status;
     }
@@ -64,7 +65,7 @@ static cohort_status copy_by_kernel(struct limit_run *run)
 
 static cohort_status copy_by_driver(struct limit_run *run)
 {
-    return run->context->backend->copy(run->context, run->second, run->table, run->step.items * 16);
+    return context_copy(run->context, run->second, run->table, run->step.items * 16);
 }
 
 static cohort_status access_table(struct limit_run *run)
@@ -117,7 +118,7 @@ static cohort_status access_limit(struct limit_run *run, const char *kernel, uin
 static cohort_status cas_limit(struct limit_run *run, uint64_t bytes, double *rate)
 {
     int byte = (int)(LIMITS_WORD(0) & 0xff);
-    cohort_status status = run->context->backend->fill(run->context, run->table, byte, bytes);
+    cohort_status status = context_fill(run->context, run->table, byte, bytes);
     return status ? status : access_limit(run, "limits_cas_8", bytes, 8, rate);
 }
 
@@ -201,19 +202,18 @@ static cohort_status link_limits(struct limit_run *run, cohort_limits *l)
 /* Random words at the table's beginning, then copies that double them. */
 static cohort_status fill_table(struct limit_run *run)
 {
-    const struct backend *backend = run->context->backend;
     uint64_t *words = run->host[0], x = 0x9e3779b97f4a7c15ull;
     for (uint64_t i = 0; i < BLOCK_BYTES / 8; i++) {
         x ^= x << 13, x ^= x >> 7, x ^= x << 17; /* Marsaglia's xorshift */
         words[i] = x;
     }
-    cohort_status status = backend->copy(run->context, run->table, words, BLOCK_BYTES);
+    cohort_status status = context_copy(run->context, run->table, words, BLOCK_BYTES);
     for (uint64_t done = BLOCK_BYTES; done < run->bytes && !status; done *= 2)
-        status = backend->copy(run->context, run->table + done, run->table, least(done, run->bytes - done));
+        status = context_copy(run->context, run->table + done, run->table, least(done, run->bytes - done));
     if (!status)
-        status = backend->copy(run->context, run->second, run->table, run->bytes);
+        status = context_copy(run->context, run->second, run->table, run->bytes);
     if (!status)
-        status = backend->copy(run->context, run->host[0], run->table, run->link_bytes);
+        status = context_copy(run->context, run->host[0], run->table, run->link_bytes);
     return status;
 }
 
@@ -252,21 +252,21 @@ static cohort_status limits_with_timer(struct limit_run *run, cohort_limits *l)
 {
     cohort_status status = prepare_link(run);
     if (!status)
-        status = run->context->backend->timer_create(run->context, &run->timer);
+        status = run->context->backend->context->timer_create(run->context, &run->timer);
     if (!status)
         status = fill_table(run);
     if (!status)
         status = link_limits(run, l);
     if (!status)
         status = memory_limits(run, l);
-    run->context->backend->wait(run->context);
+    context_wait(run->context);
     if (run->timer)
-        run->context->backend->timer_destroy(run->context, run->timer);
+        run->context->backend->context->timer_destroy(run->context, run->timer);
     end_link(run);
     return status;
 }
 
-cohort_status cuda_limits(cohort_context *context, cohort_limits *l)
+static cohort_status cuda_limits_measure(cohort_context *context, cohort_limits *l)
 {
     struct limit_run run = {.context = context, .bytes = floor_power(l->table_bytes)};
     void *memory = NULL;
@@ -285,3 +285,7 @@ cohort_status cuda_limits(cohort_context *context, cohort_limits *l)
     pool_trim(context);
     return status;
 }
+
+const struct limits_backend cuda_limits_backend = {
+    .measure = cuda_limits_measure,
+};

@@ -1,6 +1,8 @@
-/* multimap.c: which kernel does a step of a multimap's work, and scans.
+/* multimap.c: which kernel does a step of a multimap's work.
  *
  * A kernel's name is the step and the bits of what it depends on: of the keys, of the values, or of both. */
+#include "backend/multimap.h"
+#include "batch.h"
 #include "device.h"
 
 #include <stdio.h>
@@ -20,8 +22,8 @@ static cohort_status launch_tiles(cohort_context *context, const char *kernel, u
                            args);
 }
 
-cohort_status cuda_multimap_step(cohort_context *context, const struct multimap_step *s,
-                                 enum multimap_step_kind kind)
+static cohort_status launch(cohort_context *context, const struct multimap_step *s,
+                            enum multimap_step_kind kind)
 {
     static const char *const kinds[MULTIMAP_STEPS] = {"count", "place", "find", "sizes",
                                                       "rows",  "flags", "keys", "expand"};
@@ -38,13 +40,82 @@ cohort_status cuda_multimap_step(cohort_context *context, const struct multimap_
     return launch_tiles(context, name, s->rows / MULTIMAP_TILE + (s->rows % MULTIMAP_TILE != 0), s);
 }
 
-cohort_status cuda_scan(cohort_context *context, co_u64 *a, co_u64 n)
+/* ---- columns in host memory ---------------------------------------------------------------------------- */
+
+enum { KEYS, WHERE, RESULTS, HIT, SIZES, COLUMNS };
+enum { QUERIES, VALUES, MATCHED, ROW_COLUMNS };
+
+struct streamed {
+    struct multimap_step step;
+    enum multimap_step_kind kind;
+};
+
+/* Keys that are not in, and entries that do not take part, leave their results as they were. */
+static void columns_of(const struct multimap_step *s, enum multimap_step_kind kind, struct stream_column *c)
 {
-    void *workspace = NULL;
-    uint64_t bytes = gpu_scan_bytes(context, n);
-    cohort_status status = bytes ? pool_take(context, bytes, &workspace) : COHORT_OK;
-    if (!status)
-        status = gpu_scan(context, a, n, workspace);
-    pool_give(context, workspace);
-    return status;
+    int finds = kind == MULTIMAP_FIND, all_written = s->has_fallback && !s->where;
+    c[KEYS] = stream_column(s->keys, 8 * map_key_bytes(s->index.width), STREAM_IN);
+    c[WHERE] = stream_column(finds ? s->where : NULL, 1, STREAM_IN);
+    c[RESULTS] = stream_column(finds ? s->results : NULL, 8 * s->value_bytes,
+                               all_written ? STREAM_OUT : STREAM_IN | STREAM_OUT);
+    c[HIT] = stream_column(finds ? s->hit : NULL, 1, STREAM_OUT);
+    c[SIZES] = stream_column(finds || s->starts ? NULL : s->sizes, 64, STREAM_OUT);
 }
+
+static cohort_status launch_chunk(cohort_context *context, void *user, uint64_t first, uint64_t n,
+                                  void *const *c)
+{
+    const struct streamed *whole = user;
+    struct multimap_step s = whole->step;
+    s.n = n;
+    s.keys = c[KEYS];
+    s.where = c[WHERE];
+    s.results = c[RESULTS];
+    s.hit = c[HIT];
+    s.sizes = s.starts ? s.sizes + first : c[SIZES];
+    s.starts = s.starts ? s.starts + first : NULL;
+    return launch(context, &s, whole->kind);
+}
+
+static cohort_status launch_rows(cohort_context *context, void *user, uint64_t first, uint64_t n,
+                                 void *const *c)
+{
+    struct multimap_step s = *(const struct multimap_step *)user;
+    s.first += first;
+    s.rows = n;
+    s.row_queries = c[QUERIES];
+    s.row_values = c[VALUES];
+    s.row_matched = c[MATCHED];
+    return launch(context, &s, MULTIMAP_ROWS);
+}
+
+static cohort_status stream_rows(cohort_context *context, const struct multimap_step *step)
+{
+    struct multimap_step s = *step;
+    const struct stream_column columns[ROW_COLUMNS] = {
+        [QUERIES] = stream_column(s.row_queries, 64, STREAM_OUT),
+        [VALUES] = stream_column(s.row_values, 8 * s.value_bytes, STREAM_OUT),
+        [MATCHED] = stream_column(s.row_matched, 1, STREAM_OUT)};
+    return gpu_stream(context, s.rows, columns, ROW_COLUMNS, launch_rows, &s);
+}
+
+static cohort_status stream_queries(cohort_context *context, const struct multimap_step *step,
+                                    enum multimap_step_kind kind)
+{
+    struct streamed s = {*step, kind};
+    struct stream_column columns[COLUMNS];
+    columns_of(step, kind, columns);
+    return gpu_stream(context, step->n, columns, COLUMNS, launch_chunk, &s);
+}
+
+static cohort_status cuda_multimap_step(cohort_context *context, const struct multimap_step *s,
+                                        enum multimap_step_kind kind, enum memory_kind memory)
+{
+    if (memory == MEMORY_DEVICE)
+        return launch(context, s, kind);
+    return kind == MULTIMAP_ROWS ? stream_rows(context, s) : stream_queries(context, s, kind);
+}
+
+const struct multimap_backend cuda_multimap_backend = {
+    .step = cuda_multimap_step,
+};

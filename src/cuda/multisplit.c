@@ -58,14 +58,14 @@ cohort_status split_count_into(cohort_context *context, const struct pass *p, co
 
 cohort_status split_count_all(cohort_context *context, const struct pass *p, co_u64 *bins)
 {
-    cohort_status status = context->backend->fill(context, bins, 0, bins_of(&p->step) * sizeof *bins);
+    cohort_status status = context_fill(context, bins, 0, bins_of(&p->step) * sizeof *bins);
     return status ? status : split_count_into(context, p, bins);
 }
 
 /* bins[b] = the entries in bucket b, of m; and how it went. */
 static cohort_status count(cohort_context *context, const struct split *s, co_u64 *bins, co_u64 *first_bad)
 {
-    struct arena none = {NULL, 0};
+    struct arena none = {.memory = NULL};
     struct pass p;
     pass_begin(&p, &s->fn, s->n, s->keys, s->key_bytes, NULL, &none);
     p.step.ids_out = NULL;
@@ -73,7 +73,7 @@ static cohort_status count(cohort_context *context, const struct split *s, co_u6
     p.step.first_bad = first_bad;
     p.step.counts = s->counts;
     p.step.deferred = s->deferred;
-    cohort_status status = context->backend->fill(context, first_bad, 0xff, sizeof *first_bad);
+    cohort_status status = context_fill(context, first_bad, 0xff, sizeof *first_bad);
     if (!status)
         status = split_count_all(context, &p, bins);
     if (!status && (s->counts || p.step.can_fail))
@@ -88,7 +88,7 @@ static cohort_status count(cohort_context *context, const struct split *s, co_u6
 struct method {
     const char *name;
     unsigned buckets;
-    cohort_status (*split)(cohort_context *, const struct split *, struct arena *, int ask);
+    cohort_status (*split)(cohort_context *, const struct split *, struct arena *);
 };
 
 static const struct method methods[] = {
@@ -118,53 +118,52 @@ static cohort_split_method best(const struct gpu *g, const struct split *s)
     return s->unordered && s->fn.buckets > 16 ? COHORT_SPLIT_RESERVED : COHORT_SPLIT_BLOCK;
 }
 
-static cohort_status choose(cohort_context *context, const struct split *s, struct arena *arena, int ask)
+static cohort_status choose(cohort_context *context, const struct split *s, struct arena *arena)
 {
     cohort_status status = COHORT_OK;
     if (s->method == COHORT_SPLIT_AUTO && s->fn.buckets <= 256 && !s->n_at &&
-        split_at_once(context, s, arena, ask, &status))
+        split_at_once(context, s, arena, &status))
         return status;
     const struct method *m = &methods[s->method == COHORT_SPLIT_AUTO ? best(gpu_of(context), s) : s->method];
     if (s->fn.buckets > m->buckets)
         return context_fail(context, COHORT_UNSUPPORTED,
                             "desc.method is %u (%s), which does at most %u buckets; desc.buckets is %u",
                             s->method, m->name, m->buckets, s->fn.buckets);
-    return m->split(context, s, arena, ask);
+    return m->split(context, s, arena);
 }
 
 /* The ids of a user's function, in workspace; from there on they are ids like others. */
-static cohort_status own_ids(cohort_context *context, struct split *s, struct arena *arena, int ask)
+static cohort_status own_ids(cohort_context *context, struct split *s, struct arena *arena)
 {
     if (!s->user)
         return COHORT_OK;
-    co_u32 *ids = take(arena, at_least_one(s->n) * sizeof *ids);
+    co_u32 *ids = arena_take(arena, at_least_one(s->n) * sizeof *ids);
     cohort_status status =
-        ask ? COHORT_OK : cuda_fn_ids(context, &s->fn, s->user, s->n, s->keys, s->key_bytes, ids);
+        arena->asks ? COHORT_OK : cuda_fn_ids(context, &s->fn, s->user, s->n, s->keys, s->key_bytes, ids);
     s->fn.kind = SPLIT_IDS32;
     s->fn.data = ids;
     s->user = NULL;
     return status;
 }
 
-cohort_status cuda_split(cohort_context *context, const struct split *given, uint64_t *need)
+static cohort_status cuda_multisplit_split(cohort_context *context, const struct split *given,
+                                           struct arena *arena)
 {
     struct split s = *given;
-    struct arena arena = {need ? NULL : s.workspace, 0};
-    cohort_status status = own_ids(context, &s, &arena, need != NULL);
-    if (!status)
-        status = choose(context, &s, &arena, need != NULL);
-    if (need)
-        *need = arena.used;
-    return status;
+    cohort_status status = own_ids(context, &s, arena);
+    return status ? status : choose(context, &s, arena);
 }
 
-cohort_status cuda_histogram(cohort_context *context, const struct split *given, uint64_t *need)
+static cohort_status cuda_multisplit_histogram(cohort_context *context, const struct split *given,
+                                               struct arena *arena)
 {
     struct split s = *given;
-    struct arena arena = {need ? NULL : s.workspace, 0};
-    cohort_status status = own_ids(context, &s, &arena, need != NULL);
-    co_u64 *first_bad = take(&arena, sizeof *first_bad);
-    if (need)
-        *need = arena.used;
-    return status || need ? status : count(context, &s, s.offsets, first_bad);
+    cohort_status status = own_ids(context, &s, arena);
+    co_u64 *first_bad = arena_take(arena, sizeof *first_bad);
+    return status || arena->asks ? status : count(context, &s, s.offsets, first_bad);
 }
+
+const struct multisplit_backend cuda_multisplit_backend = {
+    .split = cuda_multisplit_split,
+    .histogram = cuda_multisplit_histogram,
+};

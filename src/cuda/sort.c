@@ -3,20 +3,8 @@
 
 #include <string.h>
 
+#include "backend/sort.h"
 #include "device.h"
-
-/* Pieces of a workspace. With no memory only the sum is made: so the function that divides it says how large it has to be. */
-struct room {
-    char *memory;
-    uint64_t bytes;
-};
-
-static void *take(struct room *room, uint64_t bytes)
-{
-    void *piece = room->memory ? room->memory + room->bytes : NULL;
-    room->bytes = workspace_with(room->bytes, bytes);
-    return piece;
-}
 
 /* All that the passes are made from. Arrays: keys, columns, permutation, numbers of segments. */
 struct plan {
@@ -67,24 +55,24 @@ static void passes(struct plan *p, const struct sort *s)
 
 /* ---- arrays -------------------------------------------------------------------------------------------- */
 
-static void add(struct plan *p, struct room *room, uint64_t n, const void *in, void *out, unsigned bytes)
+static void add(struct plan *p, struct arena *arena, uint64_t n, const void *in, void *out, unsigned bytes)
 {
     struct sort_array a = {in, out, NULL, bytes, 0};
     if (p->passes > 1)
-        a.other = take(room, n * bytes);
+        a.other = arena_take(arena, n * bytes);
     p->array[p->arrays++] = a;
 }
 
-static void arrays(struct plan *p, struct room *room, const struct sort *s)
+static void arrays(struct plan *p, struct arena *arena, const struct sort *s)
 {
-    add(p, room, s->n, s->keys, s->keys_out, p->key_bytes);
+    add(p, arena, s->n, s->keys, s->keys_out, p->key_bytes);
     for (co_u32 c = 0; c < s->columns; c++)
-        add(p, room, s->n, s->column[c].in, s->column[c].out, s->column[c].bytes);
+        add(p, arena, s->n, s->column[c].in, s->column[c].out, s->column[c].bytes);
     if (s->permutation)
-        add(p, room, s->n, NULL, s->permutation, s->permutation_bytes);
+        add(p, arena, s->n, NULL, s->permutation, s->permutation_bytes);
     if (s->segments > 1) {
-        void *in = take(room, s->n * sizeof(co_u32)), *out = take(room, s->n * sizeof(co_u32));
-        add(p, room, s->n, in, out, sizeof(co_u32));
+        void *in = arena_take(arena, s->n * sizeof(co_u32)), *out = arena_take(arena, s->n * sizeof(co_u32));
+        add(p, arena, s->n, in, out, sizeof(co_u32));
     }
 }
 
@@ -159,21 +147,21 @@ static uint64_t most_tiles(const struct gpu *g, const struct plan *p)
     return most;
 }
 
-static void make_plan(cohort_context *context, struct plan *p, struct room *room, const struct sort *s)
+static void make_plan(cohort_context *context, struct plan *p, struct arena *arena, const struct sort *s)
 {
     memset(p, 0, sizeof *p);
     p->n = s->n;
     p->key_bytes = s->order <= COHORT_ORDER_F32 ? 4 : 8;
     passes(p, s);
-    arrays(p, room, s);
+    arrays(p, arena, s);
     uint64_t tiles = most_tiles(gpu_of(context), p);
-    p->plan = take(room, p->passes * sizeof *p->plan);
-    uint64_t begin = room->bytes;
-    p->cleared = p->bins = take(room, p->passes * SORT_DIGITS * sizeof(co_u64));
-    p->tickets = take(room, p->passes * sizeof(co_u32));
+    p->plan = arena_take(arena, p->passes * sizeof *p->plan);
+    uint64_t begin = arena->used;
+    p->cleared = p->bins = arena_take(arena, p->passes * SORT_DIGITS * sizeof(co_u64));
+    p->tickets = arena_take(arena, p->passes * sizeof(co_u32));
     p->words_each = tiles * SORT_DIGITS;
-    p->words = take(room, p->words_each * sizeof(co_u64));
-    p->cleared_bytes = room->bytes - begin;
+    p->words = arena_take(arena, p->words_each * sizeof(co_u64));
+    p->cleared_bytes = arena->used - begin;
 }
 
 /* ---- launches ------------------------------------------------------------------------------------------ */
@@ -253,7 +241,7 @@ static cohort_status pass(cohort_context *context, const struct plan *p, const s
 
 static cohort_status prepare(cohort_context *context, const struct plan *p, const struct sort *s)
 {
-    cohort_status status = context->backend->fill(context, p->cleared, 0, p->cleared_bytes);
+    cohort_status status = context_fill(context, p->cleared, 0, p->cleared_bytes);
     if (!status && p->passes > p->key_passes)
         status = number_segments(context, p, s);
     if (!status)
@@ -266,20 +254,21 @@ static cohort_status prepare(cohort_context *context, const struct plan *p, cons
     return status;
 }
 
-cohort_status cuda_sort(cohort_context *context, const struct sort *s, uint64_t *need)
+static cohort_status cuda_sort_run(cohort_context *context, const struct sort *s, struct arena *arena)
 {
-    struct room room = {need ? NULL : s->workspace, 0};
     struct plan p;
     if (s->segments > UINT32_MAX)
         return context_fail(context, COHORT_UNSUPPORTED, "desc.segments is %llu; a GPU sorts at most %u",
                             (unsigned long long)s->segments, UINT32_MAX);
-    make_plan(context, &p, &room, s);
-    if (need)
-        *need = room.bytes;
-    if (need || !s->n)
+    make_plan(context, &p, arena, s);
+    if (arena->asks || !s->n)
         return COHORT_OK;
     cohort_status status = prepare(context, &p, s);
     for (unsigned i = 0; i < p.passes && !status; i++)
         status = pass(context, &p, s, i);
     return status;
 }
+
+const struct sort_backend cuda_sort_backend = {
+    .run = cuda_sort_run,
+};

@@ -3,21 +3,9 @@
 #ifndef COHORT_CUDA_SPLIT_H
 #define COHORT_CUDA_SPLIT_H
 
+#include "backend/multisplit.h"
 #include "device.h"
 #include "shape/split_step.h"
-
-/* Takes `bytes` from the workspace, or only counts them where there is none. */
-struct arena {
-    char *memory;
-    uint64_t used;
-};
-
-static inline void *take(struct arena *a, uint64_t bytes)
-{
-    void *at = a->memory ? a->memory + a->used : NULL;
-    a->used = workspace_with(a->used, bytes);
-    return at;
-}
 
 static inline uint64_t at_least_one(uint64_t n)
 {
@@ -91,21 +79,18 @@ cohort_status split_count_all(cohort_context *context, const struct pass *p, co_
 /* The same where the bins are cleared already. */
 cohort_status split_count_into(cohort_context *context, const struct pass *p, co_u64 *bins);
 
-/* ---- the methods: with `ask`, workspace is counted and nothing is done -------------------------------------------------- */
+/* ---- the methods ------------------------------------------------------------------------------------------------------ */
 
 /* split_direct.c: DIRECT and WARP */
-cohort_status split_by_warps(cohort_context *context, const struct split *s, struct arena *arena, int ask);
+cohort_status split_by_warps(cohort_context *context, const struct split *s, struct arena *arena);
 
 /* split_alone.c: a split of few entries, in one launch; 0: they are too many, or of another kind */
-int split_at_once(cohort_context *context, const struct split *s, struct arena *arena, int ask,
-                  cohort_status *status);
+int split_at_once(cohort_context *context, const struct split *s, struct arena *arena, cohort_status *status);
 
 /* split_tile.c: BLOCK, LOOK_BACK, RESERVED; split_digits.c: DIGITS */
-cohort_status split_by_blocks(cohort_context *context, const struct split *s, struct arena *arena, int ask);
-cohort_status split_by_look_back(cohort_context *context, const struct split *s, struct arena *arena,
-                                 int ask);
-cohort_status split_by_reserving(cohort_context *context, const struct split *s, struct arena *arena,
-                                 int ask);
-cohort_status split_by_digits(cohort_context *context, const struct split *s, struct arena *arena, int ask);
+cohort_status split_by_blocks(cohort_context *context, const struct split *s, struct arena *arena);
+cohort_status split_by_look_back(cohort_context *context, const struct split *s, struct arena *arena);
+cohort_status split_by_reserving(cohort_context *context, const struct split *s, struct arena *arena);
+cohort_status split_by_digits(cohort_context *context, const struct split *s, struct arena *arena);
 
 #endif

@@ -15,7 +15,7 @@
 static cohort_status own_words(cohort_context *context, struct split_step *step, uint64_t bytes)
 {
     step->serial = 1;
-    return context->backend->fill(context, step->told, 0, bytes);
+    return context_fill(context, step->told, 0, bytes);
 }
 
 static cohort_status words(cohort_context *context, struct split_step *step, uint64_t bytes, uint64_t most)
@@ -26,12 +26,12 @@ static cohort_status words(cohort_context *context, struct split_step *step, uin
     if (gpu_capturing(context))
         return own_words(context, step, bytes);
     if (first)
-        g->told = context->backend->alloc(context, most);
+        g->told = context->backend->context->alloc(context, most);
     if (!g->told)
         return own_words(context, step, bytes);
     if (first || g->told_serial == SPLIT_SERIALS) { /* begins near the end, so that this is met early */
         g->told_serial = SPLIT_SERIALS;             /* what cannot be cleared now is the next time */
-        status = context->backend->fill(context, g->told, 0, most);
+        status = context_fill(context, g->told, 0, most);
         if (status)
             return status;
         g->told_serial = first ? SPLIT_SERIALS - 2 : 1;
@@ -58,8 +58,7 @@ static void cut(const struct gpu *g, struct pass *p, int by_spans)
     step->spans = at_least_one(step->n / span + (step->n % span != 0));
 }
 
-static cohort_status together(cohort_context *context, struct pass *p, struct arena *arena, int by_spans,
-                              int ask)
+static cohort_status together(cohort_context *context, struct pass *p, struct arena *arena, int by_spans)
 {
     struct split_step *step = &p->step;
     const struct gpu *g = gpu_of(context);
@@ -68,16 +67,17 @@ static cohort_status together(cohort_context *context, struct pass *p, struct ar
     uint64_t most = (uint64_t)g->multiprocessors * split_together_spans_most(g->driver) *
                     SPLIT_TOGETHER_BUCKETS * sizeof *step->told;
     step->way = SPLIT_TOGETHER;
-    step->told = take(arena, bytes);
-    cohort_status status = ask ? COHORT_OK : words(context, step, bytes, most);
-    return status || ask ? status
-                         : tile_launch(context, p, by_spans ? "split_spans" : "split_together", step->spans);
+    step->told = arena_take(arena, bytes);
+    cohort_status status = arena->asks ? COHORT_OK : words(context, step, bytes, most);
+    return status || arena->asks
+               ? status
+               : tile_launch(context, p, by_spans ? "split_spans" : "split_together", step->spans);
 }
 
 /* A pass in which keys tell numbers. Splitters, which other passes leave ids for, are here as ranges are. */
 static void begin(struct pass *p, const struct split *s)
 {
-    struct arena none = {NULL, 0};
+    struct arena none = {.memory = NULL};
     struct split as = *s;
     if (as.fn.kind == SPLIT_SPLITTERS)
         as.fn.kind = SPLIT_RANGES;
@@ -105,11 +105,10 @@ static int searched(struct split_step *step)
     return 1;
 }
 
-int split_at_once(cohort_context *context, const struct split *s, struct arena *arena, int ask,
-                  cohort_status *status)
+int split_at_once(cohort_context *context, const struct split *s, struct arena *arena, cohort_status *status)
 {
     const struct gpu *g = gpu_of(context);
-    struct arena none = {NULL, 0};
+    struct arena none = {.memory = NULL};
     struct pass p;
     struct split_step *step = &p.step;
     begin(&p, s);
@@ -119,7 +118,7 @@ int split_at_once(cohort_context *context, const struct split *s, struct arena *
     p.tuning = split_alone_tuning_for(g, s->n, step->buckets, pass_widest(step), tile_kind(&p));
     if (p.tuning) {
         step->way = SPLIT_BY_ITSELF;
-        *status = ask ? COHORT_OK : tile_launch(context, &p, "split_alone", 1);
+        *status = arena->asks ? COHORT_OK : tile_launch(context, &p, "split_alone", 1);
         return 1;
     }
     p.tuning = split_together_tuning_for(g, s->n, step->buckets, pass_widest(step), tile_kind(&p));
@@ -127,6 +126,6 @@ int split_at_once(cohort_context *context, const struct split *s, struct arena *
     if (by_spans)
         p.tuning = split_spans_tuning_for(g, s->n, step->buckets, pass_widest(step), tile_kind(&p));
     if (p.tuning)
-        *status = together(context, &p, arena, by_spans, ask);
+        *status = together(context, &p, arena, by_spans);
     return p.tuning != NULL;
 }

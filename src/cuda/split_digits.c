@@ -105,13 +105,13 @@ static int go_by_pages(const struct gpu *g, const struct split *s, const struct 
 static struct split_fn plan_count(const struct gpu *g, const struct split *s, struct arena *arena,
                                   struct digits *d)
 {
-    struct arena none = {NULL, 0};
+    struct arena none = {.memory = NULL};
     struct split_fn fn = s->fn;
     struct split_step *step = &d->count.step;
     pass_begin(&d->count, &fn, s->n, s->keys, s->key_bytes, NULL, &none);
     step->n_at = s->n_at;
     step->ids_out = NULL;
-    step->first_bad = take(arena, sizeof *step->first_bad);
+    step->first_bad = arena_take(arena, sizeof *step->first_bad);
     if (fn.buckets > SPLIT_WHOLE_BUCKETS)
         step->digits = d->bases.digits;
     if (go_by_pages(g, s, &d->bases.digits))
@@ -119,7 +119,7 @@ static struct split_fn plan_count(const struct gpu *g, const struct split *s, st
     if (go_by_given(s) || fn.kind == SPLIT_PAGE_ANEW)
         return fn;
     step->ids_bytes = fn.buckets + step->can_fail <= 65536 ? 2 : 4;
-    step->ids_out = take(arena, at_least_one(s->n) * step->ids_bytes);
+    step->ids_out = arena_take(arena, at_least_one(s->n) * step->ids_bytes);
     fn.kind = step->ids_bytes == 2 ? SPLIT_IDS16 : SPLIT_IDS32;
     fn.data = step->ids_out;
     return fn;
@@ -132,9 +132,9 @@ static struct split_fn plan_count(const struct gpu *g, const struct split *s, st
 static void plan_stops(const struct digits *d, void *out, unsigned bytes, uint64_t n, struct arena *arena,
                        void **stop)
 {
-    void *between = take(arena, at_least_one(n) * bytes), *other = out;
+    void *between = arena_take(arena, at_least_one(n) * bytes), *other = out;
     if (d->passes > 2 && !out)
-        other = take(arena, at_least_one(n) * bytes);
+        other = arena_take(arena, at_least_one(n) * bytes);
     for (unsigned p = 0; p + 1 < d->passes; p++)
         stop[p] = (d->passes - p) % 2 ? other : between;
     stop[d->passes - 1] = out;
@@ -160,7 +160,7 @@ static void plan_source(const struct split *s, struct split_fn fn, struct arena 
     unsigned bytes = by_ids ? pass_ids_width(fn.kind) : s->key_bytes;
     void *stop[SPLIT_DIGITS_MOST], *out = by_ids ? NULL : s->keys_out;
     if (search && !in_keys)
-        out = take(arena, at_least_one(s->n) * bytes);
+        out = arena_take(arena, at_least_one(s->n) * bytes);
     plan_stops(d, out, bytes, s->n, arena, stop);
     for (unsigned p = 0; p < d->passes; p++) {
         struct split_fn at = fn;
@@ -174,7 +174,7 @@ static void plan_source(const struct split *s, struct split_fn fn, struct arena 
         through(d, s->keys, s->keys_out, s->key_bytes, s->n, arena);
     if (!search)
         return;
-    struct arena none = {NULL, 0};
+    struct arena none = {.memory = NULL};
     struct pass in_output;
     pass_begin(&in_output, in_keys ? &s->fn : &fn, s->n, s->keys, s->key_bytes, NULL, &none);
     d->search = in_output.step;
@@ -220,7 +220,7 @@ static cohort_status plan_passes(cohort_context *context, const struct split *s,
     }
     d->search.n_at = d->pass[1].step.n_at;
     if (d->gathers)
-        d->bins = take(arena, d->bases.buckets[1] * sizeof *d->bins);
+        d->bins = arena_take(arena, d->bases.buckets[1] * sizeof *d->bins);
     d->cleared_bytes = arena->used - begin;
     return COHORT_OK;
 }
@@ -235,9 +235,9 @@ static void plan_runs(struct arena *arena, struct digits *d)
     r->runs = first->buckets * first->spans;
     r->sums = first->table;
     r->left = first->runs.left;
-    r->begins = take(arena, (r->runs + 1) * sizeof *r->begins);
-    r->at = take(arena, r->runs * sizeof *r->at);
-    r->first = take(arena, (second->n / tile + 2) * sizeof *r->first);
+    r->begins = arena_take(arena, (r->runs + 1) * sizeof *r->begins);
+    r->at = arena_take(arena, r->runs * sizeof *r->at);
+    r->first = arena_take(arena, (second->n / tile + 2) * sizeof *r->first);
     r->next = d->bins;
     r->bases = second->table;
     r->tiles = (co_u32)first->spans;
@@ -245,7 +245,8 @@ static void plan_runs(struct arena *arena, struct digits *d)
     r->buckets = second->buckets;
     r->number = second->number;
     first->runs = second->runs = *r;
-    first->before = second->before = take(arena, second->spans * second->buckets * sizeof *second->before);
+    first->before = second->before =
+        arena_take(arena, second->spans * second->buckets * sizeof *second->before);
 }
 
 /* The bins, and what they come to. */
@@ -254,8 +255,8 @@ static void plan_bases(const struct split *s, struct arena *arena, struct digits
     int whole = s->fn.buckets <= SPLIT_WHOLE_BUCKETS;
     co_u32 bins = whole ? s->fn.buckets : d->passes * SPLIT_DIGIT_BINS;
     d->bases.whole = whole ? bins : 0;
-    d->bases.bins = d->bins = take(arena, bins * sizeof *d->bins);
-    d->bases.sums = whole && s->offsets ? s->offsets : take(arena, (bins + 1) * sizeof *d->bins);
+    d->bases.bins = d->bins = arena_take(arena, bins * sizeof *d->bins);
+    d->bases.sums = whole && s->offsets ? s->offsets : arena_take(arena, (bins + 1) * sizeof *d->bins);
 }
 
 static cohort_status plan(cohort_context *context, const struct split *s, struct arena *arena,
@@ -283,11 +284,10 @@ static cohort_status plan(cohort_context *context, const struct split *s, struct
 
 static cohort_status prepare(cohort_context *context, const struct digits *d)
 {
-    const struct backend *backend = context->backend;
     co_u64 *first_bad = d->count.step.first_bad;
-    cohort_status status = backend->fill(context, first_bad, 0xff, sizeof *first_bad);
+    cohort_status status = context_fill(context, first_bad, 0xff, sizeof *first_bad);
     if (!status)
-        status = backend->fill(context, d->cleared, 0, d->cleared_bytes);
+        status = context_fill(context, d->cleared, 0, d->cleared_bytes);
     if (!status)
         status = split_count_all(context, &d->count, d->bins);
     return status ? status
@@ -298,9 +298,8 @@ static cohort_status prepare(cohort_context *context, const struct digits *d)
 /* Of the first pass what runs it leaves is yet to be summed up. */
 static cohort_status gather(cohort_context *context, const struct digits *d)
 {
-    const struct backend *backend = context->backend;
     const struct split_runs *r = &d->runs.runs;
-    cohort_status status = backend->fill(context, d->cleared, 0, d->cleared_bytes);
+    cohort_status status = context_fill(context, d->cleared, 0, d->cleared_bytes);
     if (!status)
         status = tile_place(context, &d->pass[0]);
     if (!status)
@@ -330,9 +329,9 @@ static cohort_status run(cohort_context *context, const struct digits *d)
     return gpu_launch(context, name, lanes, &d->search);
 }
 
-cohort_status split_by_digits(cohort_context *context, const struct split *s, struct arena *arena, int ask)
+cohort_status split_by_digits(cohort_context *context, const struct split *s, struct arena *arena)
 {
     struct digits d;
     cohort_status status = plan(context, s, arena, &d);
-    return status || ask ? status : run(context, &d);
+    return status || arena->asks ? status : run(context, &d);
 }

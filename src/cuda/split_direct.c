@@ -36,9 +36,9 @@ static void plan(cohort_context *context, struct warps *w, struct arena *arena)
     w->shared = WARPS_A_BLOCK(g) * split_warp_layout(step->fn.buckets, 32 * items, w->ordered ? 8 : 0).end;
     cut(context, w);
     uint64_t entries = step->fn.buckets * step->spans + 1;
-    step->first_bad = take(arena, sizeof *step->first_bad);
-    step->table = take(arena, entries * sizeof *step->table);
-    w->pass.scan = take(arena, gpu_scan_bytes(context, entries));
+    step->first_bad = arena_take(arena, sizeof *step->first_bad);
+    step->table = arena_take(arena, entries * sizeof *step->table);
+    w->pass.scan = arena_take(arena, gpu_scan_bytes(context, entries));
 }
 
 static cohort_status launch(cohort_context *context, const struct warps *w, const char *name, unsigned shared,
@@ -72,12 +72,11 @@ static cohort_status place(cohort_context *context, const struct warps *w)
 
 static cohort_status run(cohort_context *context, const struct warps *w)
 {
-    const struct backend *backend = context->backend;
     const struct split_step *step = &w->pass.step;
     uint64_t entries = step->fn.buckets * step->spans + 1;
-    cohort_status status = backend->fill(context, step->first_bad, 0xff, sizeof *step->first_bad);
+    cohort_status status = context_fill(context, step->first_bad, 0xff, sizeof *step->first_bad);
     if (!status)
-        status = backend->fill(context, step->table + entries - 1, 0, sizeof *step->table);
+        status = context_fill(context, step->table + entries - 1, 0, sizeof *step->table);
     if (!status)
         status = tally(context, w);
     if (!status)
@@ -85,11 +84,11 @@ static cohort_status run(cohort_context *context, const struct warps *w)
     return status ? status : place(context, w);
 }
 
-cohort_status split_by_warps(cohort_context *context, const struct split *s, struct arena *arena, int ask)
+cohort_status split_by_warps(cohort_context *context, const struct split *s, struct arena *arena)
 {
     struct warps w;
     w.ordered = s->method == COHORT_SPLIT_WARP;
     pass_begin_split(&w.pass, s, arena);
     plan(context, &w, arena);
-    return ask ? COHORT_OK : run(context, &w);
+    return arena->asks ? COHORT_OK : run(context, &w);
 }

@@ -87,7 +87,7 @@ void pass_begin(struct pass *p, const struct split_fn *fn, uint64_t n, const voi
         pass_add_part(step, p->source.in, given ? NULL : out, p->source.bytes, p->source.bytes);
     } else {
         step->ids_bytes = fn->buckets + step->can_fail <= 256 ? 1 : 2;
-        step->ids_out = take(arena, n * step->ids_bytes);
+        step->ids_out = arena_take(arena, n * step->ids_bytes);
         pass_add_part(step, step->ids_out, NULL, step->ids_bytes, step->ids_bytes);
     }
     if (given || step->ids_out)

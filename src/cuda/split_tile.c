@@ -17,7 +17,7 @@ static void leave_ids(struct split_step *step, struct arena *arena)
     if (!step->part[0].out)
         step->parts--;
     step->ids_bytes = step->buckets + step->can_fail <= 256 ? 1 : 2;
-    step->ids_out = take(arena, at_least_one(step->n) * step->ids_bytes);
+    step->ids_out = arena_take(arena, at_least_one(step->n) * step->ids_bytes);
     step->part[0] = (struct split_part){step->ids_out, NULL, step->ids_bytes, step->ids_bytes};
 }
 
@@ -156,24 +156,25 @@ static void plan_table(cohort_context *context, struct pass *p, struct arena *ar
     struct split_step *step = &p->step;
     uint64_t buckets = step->buckets, entries = buckets * split_columns_of(step), begin = arena->used;
     uint64_t kept = counts_sum_up(step) ? 0 : entries;
-    step->table = take(arena, (entries + 1) * sizeof *step->table);
+    step->table = arena_take(arena, (entries + 1) * sizeof *step->table);
     p->cleared = arena->memory ? step->table + kept : NULL;
     if (counts_sum_up(step))
-        step->done = take(arena, sizeof *step->done);
+        step->done = arena_take(arena, sizeof *step->done);
     if (split_is_ticketed(step) || p->tuning->columns >= SPLIT_FETCHED)
-        step->tickets = take(arena, sizeof *step->tickets);
+        step->tickets = arena_take(arena, sizeof *step->tickets);
     if (step->way == SPLIT_BY_LOOK_BACK && p->role == SPLIT_WHOLE)
-        step->before = take(arena, step->spans * buckets * (p->tuning->columns == SPLIT_IN_TURN ? 4 : 8));
+        step->before =
+            arena_take(arena, step->spans * buckets * (p->tuning->columns == SPLIT_IN_TURN ? 4 : 8));
     else if (step->way == SPLIT_BY_RESERVING)
-        step->before = take(arena, buckets * sizeof *step->before);
+        step->before = arena_take(arena, buckets * sizeof *step->before);
     else if (step->way == SPLIT_IN_TILES)
-        step->runs.left = take(arena, entries * sizeof *step->runs.left);
-    p->scan = take(arena, gpu_scan_bytes(context, entries + 1));
+        step->runs.left = arena_take(arena, entries * sizeof *step->runs.left);
+    p->scan = arena_take(arena, gpu_scan_bytes(context, entries + 1));
     p->cleared_bytes = arena->used - begin - kept * sizeof *step->table;
     if (step->way != SPLIT_BY_SPANS || step->tiles == 1)
         return;
     step->told_words = split_words_of(step->buckets, p->tuning->bits);
-    step->told = take(arena, step->spans * step->tiles * step->told_words * sizeof *step->told);
+    step->told = arena_take(arena, step->spans * step->tiles * step->told_words * sizeof *step->told);
 }
 
 /* It depends on no pointer, since workspace is asked for before there are any. */
@@ -246,7 +247,7 @@ cohort_status tile_plan(cohort_context *context, struct pass *p, struct arena *a
         return context_fail(context, COHORT_UNSUPPORTED, "a tile of a split does not do %u buckets",
                             step->buckets);
     cut(context, p);
-    step->first_bad = take(arena, sizeof *step->first_bad);
+    step->first_bad = arena_take(arena, sizeof *step->first_bad);
     plan_table(context, p, arena);
     return COHORT_OK;
 }
@@ -294,13 +295,12 @@ cohort_status tile_place(cohort_context *context, const struct pass *p)
 
 static cohort_status clear(cohort_context *context, const struct pass *p)
 {
-    const struct backend *backend = context->backend;
     const struct split_step *step = &p->step;
     cohort_status status = COHORT_OK;
     if (step->can_fail)
-        status = backend->fill(context, step->first_bad, 0xff, sizeof *step->first_bad);
+        status = context_fill(context, step->first_bad, 0xff, sizeof *step->first_bad);
     if (!status)
-        status = backend->fill(context, p->cleared, 0, p->cleared_bytes);
+        status = context_fill(context, p->cleared, 0, p->cleared_bytes);
     return status;
 }
 
@@ -319,27 +319,27 @@ cohort_status tile_run(cohort_context *context, const struct pass *p)
 
 /* ---- the methods ------------------------------------------------------------------------------------------------------- */
 
-static cohort_status split_by(cohort_context *context, const struct split *s, struct arena *arena, int ask,
+static cohort_status split_by(cohort_context *context, const struct split *s, struct arena *arena,
                               unsigned way)
 {
     struct pass p;
     pass_begin_split(&p, s, arena);
     p.step.way = way;
     cohort_status status = tile_plan(context, &p, arena);
-    return status || ask ? status : tile_run(context, &p);
+    return status || arena->asks ? status : tile_run(context, &p);
 }
 
-cohort_status split_by_blocks(cohort_context *context, const struct split *s, struct arena *arena, int ask)
+cohort_status split_by_blocks(cohort_context *context, const struct split *s, struct arena *arena)
 {
-    return split_by(context, s, arena, ask, SPLIT_BY_SPANS);
+    return split_by(context, s, arena, SPLIT_BY_SPANS);
 }
 
-cohort_status split_by_look_back(cohort_context *context, const struct split *s, struct arena *arena, int ask)
+cohort_status split_by_look_back(cohort_context *context, const struct split *s, struct arena *arena)
 {
-    return split_by(context, s, arena, ask, SPLIT_BY_LOOK_BACK);
+    return split_by(context, s, arena, SPLIT_BY_LOOK_BACK);
 }
 
-cohort_status split_by_reserving(cohort_context *context, const struct split *s, struct arena *arena, int ask)
+cohort_status split_by_reserving(cohort_context *context, const struct split *s, struct arena *arena)
 {
-    return split_by(context, s, arena, ask, SPLIT_BY_RESERVING);
+    return split_by(context, s, arena, SPLIT_BY_RESERVING);
 }

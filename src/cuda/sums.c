@@ -1,6 +1,7 @@
 /* sums.c: prefix sums and reductions: tiles, workspace, launches; and the memory of a look-back, which others have too. */
 #include "shape/sums.h"
 
+#include "backend/sums.h"
 #include "device.h"
 
 /* Entries of `bytes` in the 16 bytes that `array` lies in, and before it. */
@@ -18,24 +19,13 @@ static uint64_t tiles_of(cohort_context *context, co_u64 places, unsigned bytes)
 
 /* ---- the memory of a look-back: words, then tickets ---------------------------------------------------- */
 
-#define ALIGN 256ull
-
-uint64_t gpu_look_back_bytes(uint64_t bytes, uint64_t launches)
+cohort_status gpu_look_back(cohort_context *context, struct arena *arena, uint64_t bytes, void **words,
+                            co_u32 **tickets)
 {
-    return (bytes + ALIGN - 1) / ALIGN * ALIGN + (launches * sizeof(co_u32) + ALIGN - 1) / ALIGN * ALIGN;
-}
-
-static void lay_out(void *memory, uint64_t bytes, void **words, co_u32 **tickets)
-{
-    *words = memory;
-    *tickets = (co_u32 *)((char *)memory + (bytes + ALIGN - 1) / ALIGN * ALIGN);
-}
-
-cohort_status gpu_look_back(cohort_context *context, void *memory, uint64_t bytes, uint64_t launches,
-                            void **words, co_u32 **tickets)
-{
-    lay_out(memory, bytes, words, tickets);
-    return context->backend->fill(context, memory, 0, gpu_look_back_bytes(bytes, launches));
+    uint64_t begin = arena->used;
+    *words = arena_take(arena, bytes);
+    *tickets = arena_take(arena, sizeof **tickets);
+    return arena->asks ? COHORT_OK : context_fill(context, *words, 0, arena->used - begin);
 }
 
 unsigned gpu_look_back_blocks(cohort_context *context, uint64_t tiles)
@@ -47,73 +37,67 @@ unsigned gpu_look_back_blocks(cohort_context *context, uint64_t tiles)
 
 /* ---- sums ---------------------------------------------------------------------------------------------- */
 
-static cohort_status prefix(cohort_context *context, const struct prefix *p, uint64_t *need, int cleared)
+/* Asked, it does not know where the array begins. */
+static cohort_status scan(cohort_context *context, const struct scan *p, struct arena *arena, int cleared)
 {
     struct prefix_step s = {p->in, p->out, p->n, 0, lead_of(p->in, p->bytes), p->inclusive, 0, NULL, NULL};
-    uint64_t word = p->bytes == 8 ? 16 : 8, tiles = tiles_of(context, p->n + 16 / p->bytes - 1, p->bytes);
-    if (need) {
-        *need = tiles > 1 ? gpu_look_back_bytes(tiles * word, 1) : 0;
-        return COHORT_OK;
-    }
-    if (!p->n)
-        return COHORT_OK;
-    tiles = s.tiles = tiles_of(context, p->n + s.lead, p->bytes);
+    uint64_t word = p->bytes == 8 ? 16 : 8;
+    s.tiles = tiles_of(context, p->n + (arena->asks ? 16 / p->bytes - 1 : s.lead), p->bytes);
     s.vectors = lead_of(p->out, p->bytes) == s.lead;
     cohort_status status = COHORT_OK;
-    if (tiles > 1 && cleared)
-        lay_out(p->workspace, tiles * word, &s.words, &s.tickets);
-    else if (tiles > 1)
-        status = gpu_look_back(context, p->workspace, tiles * word, 1, &s.words, &s.tickets);
-    if (status)
+    if (s.tiles > 1 && cleared) {
+        s.words = arena_take(arena, s.tiles * word);
+        s.tickets = arena_take(arena, sizeof *s.tickets);
+    } else if (s.tiles > 1)
+        status = gpu_look_back(context, arena, s.tiles * word, &s.words, &s.tickets);
+    if (status || arena->asks || !p->n)
         return status;
     return gpu_launch_grid(context, p->bytes == 8 ? "sums_prefix_64" : "sums_prefix_32",
-                           gpu_look_back_blocks(context, tiles), gpu_of(context)->tuning->block, 0, &s);
+                           gpu_look_back_blocks(context, s.tiles), gpu_of(context)->tuning->block, 0, &s);
 }
 
-cohort_status cuda_prefix(cohort_context *context, const struct prefix *p, uint64_t *need)
+static cohort_status cuda_sums_scan(cohort_context *context, const struct scan *p, struct arena *arena)
 {
-    return prefix(context, p, need, 0);
+    return scan(context, p, arena, 0);
 }
 
 /* ---- the sums that other operations need: exclusive, of 64-bit words, in place ------------------------- */
 
-static struct prefix scan_of(co_u64 *a, uint64_t n, void *workspace)
+static struct scan scan_of(co_u64 *a, uint64_t n)
 {
-    struct prefix p = {n, sizeof *a, 0, a, a, workspace};
+    struct scan p = {n, sizeof *a, 0, a, a};
     return p;
 }
 
 uint64_t gpu_scan_bytes(cohort_context *context, uint64_t n)
 {
-    struct prefix p = scan_of(NULL, n, NULL);
-    uint64_t bytes = 0;
-    cuda_prefix(context, &p, &bytes);
-    return bytes;
+    struct scan p = scan_of(NULL, n);
+    struct arena arena = {.asks = 1};
+    scan(context, &p, &arena, 1);
+    return arena.used;
 }
 
 cohort_status gpu_scan(cohort_context *context, co_u64 *a, uint64_t n, co_u64 *workspace)
 {
-    struct prefix p = scan_of(a, n, workspace);
-    return cuda_prefix(context, &p, NULL);
+    struct scan p = scan_of(a, n);
+    struct arena arena = {.memory = (char *)workspace};
+    return scan(context, &p, &arena, 0);
 }
 
 cohort_status gpu_scan_cleared(cohort_context *context, co_u64 *a, uint64_t n, co_u64 *workspace)
 {
-    struct prefix p = scan_of(a, n, workspace);
-    return prefix(context, &p, NULL, 1);
+    struct scan p = scan_of(a, n);
+    struct arena arena = {.memory = (char *)workspace};
+    return scan(context, &p, &arena, 1);
 }
 
-cohort_status cuda_reduce(cohort_context *context, const struct reduce *r, uint64_t *need)
+static cohort_status cuda_sums_reduce(cohort_context *context, const struct reduce *r, struct arena *arena)
 {
     struct reduce_step s = {r->in, r->n, lead_of(r->in, r->bytes), REDUCE_ADD, 0, r->out};
-    if (need) {
-        *need = 0;
+    if (arena->asks)
         return COHORT_OK;
-    }
-    if (r->op != COHORT_OP_ADD)
-        s.op = r->op == COHORT_OP_MIN ? REDUCE_MIN : REDUCE_MAX;
-    cohort_status status =
-        context->backend->fill(context, r->out, s.op == REDUCE_MIN ? 0xff : 0, sizeof *r->out);
+    s.op = r->op == COHORT_OP_MIN ? REDUCE_MIN : r->op == COHORT_OP_MAX ? REDUCE_MAX : REDUCE_ADD;
+    cohort_status status = context_fill(context, r->out, s.op == REDUCE_MIN ? 0xff : 0, sizeof *r->out);
     if (status)
         return status;
     const struct gpu_tuning *tuning = gpu_of(context)->tuning;
@@ -125,3 +109,8 @@ cohort_status cuda_reduce(cohort_context *context, const struct reduce *r, uint6
     return gpu_launch_grid(context, r->bytes == 8 ? "sums_reduce_64" : "sums_reduce_32",
                            (unsigned)(turns < most ? turns : most), tuning->block, 0, &s);
 }
+
+const struct sums_backend cuda_sums_backend = {
+    .scan = cuda_sums_scan,
+    .reduce = cuda_sums_reduce,
+};

@@ -101,6 +101,11 @@ void copy_team_destroy(struct copy_team *team)
     free(team);
 }
 
+void copy_team_forget(struct copy_team *team)
+{
+    free(team);
+}
+
 void copy_team_copy(struct copy_team *team, void *to, const void *from, size_t bytes)
 {
     char *t = to;

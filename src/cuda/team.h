@@ -10,6 +10,7 @@ struct copy_team;
  * alone. */
 struct copy_team *copy_team_create(unsigned threads);
 void copy_team_destroy(struct copy_team *team); /* NULL is allowed */
+void copy_team_forget(struct copy_team *team);  /* frees one whose helpers a fork left behind; likewise */
 
 /* memcpy. `team` may be NULL. */
 void copy_team_copy(struct copy_team *team, void *to, const void *from, size_t bytes);

@@ -13,7 +13,7 @@
 #define _DEFAULT_SOURCE /* realpath */
 #include "io/file.h"
 
-#include "context.h"
+#include "core/context.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -95,7 +96,8 @@ static cohort_status fail_at(const struct file_reader *f, cohort_status status, 
 
 static cohort_status fail_errno(cohort_context *context, const char *path, const char *doing)
 {
-    return context_fail(context, COHORT_IO, "path '%.256s': %s: %s", path, doing, strerror(errno));
+    return context_fail(context, errno == ENOMEM ? COHORT_NO_MEMORY : COHORT_IO, "path '%.256s': %s: %s",
+                        path, doing, strerror(errno));
 }
 
 static uint64_t section_place(const struct file_reader *f, unsigned section)
@@ -157,6 +159,36 @@ static int write_contents(int descriptor, enum file_kind kind, unsigned count,
     return fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP;
 }
 
+/* ---- a file that is not complete yet -----------------------------------------------------------------------------
+ *
+ * It has one of the names PATH.cohort-0.tmp, PATH.cohort-1.tmp and so on, and is locked (flock) for as long as its writer lives. One
+ * that is not locked was left by a process that was killed: the next to write the file removes it. A file has no lock for a moment
+ * after it was made, in which another may take it for such a one; so both look, with the lock in hand, whether the name still leads to
+ * what they hold. */
+
+#define NAMES 100 /* writers of one file at a time, at most */
+#define SWEPT 16  /* names that each writer looks at */
+
+/* The lock is had, or is not to be had there at all, and the name leads to what is open. */
+static int is_mine(int descriptor, const char *name, int *locked)
+{
+    struct stat open_one, named;
+    *locked = !flock(descriptor, LOCK_EX | LOCK_NB);
+    return (*locked || errno != EWOULDBLOCK) && !fstat(descriptor, &open_one) && !lstat(name, &named) &&
+           open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
+}
+
+static void remove_left(const char *name)
+{
+    int locked, descriptor = open(name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat info;
+    if (descriptor < 0)
+        return;
+    if (!fstat(descriptor, &info) && S_ISREG(info.st_mode) && is_mine(descriptor, name, &locked) && locked)
+        unlink(name);
+    close(descriptor);
+}
+
 /* A new file beside `target`; its name in *name, which the caller frees. Its mode is the old file's, if there is one. */
 static int create_beside(const char *target, const struct stat *old, char **name)
 {
@@ -166,14 +198,25 @@ static int create_beside(const char *target, const struct stat *old, char **name
         errno = ENOMEM;
         return -1;
     }
-    for (unsigned i = 0; i < 1000; i++) {
-        snprintf(*name, room, "%s.%ld.%u.tmp", target, (long)getpid(), i);
-        int descriptor = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (descriptor >= 0 && old && fchmod(descriptor, old->st_mode & 07777) != 0)
-            errno = 0; /* another user's file system: the mode is not what matters */
-        if (descriptor >= 0 || errno != EEXIST)
-            return descriptor;
+    for (unsigned i = 0; i < SWEPT; i++) {
+        snprintf(*name, room, "%s.cohort-%u.tmp", target, i);
+        remove_left(*name);
     }
+    for (unsigned i = 0; i < NAMES; i++) {
+        int locked;
+        snprintf(*name, room, "%s.cohort-%u.tmp", target, i);
+        int descriptor = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (descriptor < 0 && errno != EEXIST)
+            return -1;
+        if (descriptor >= 0 && is_mine(descriptor, *name, &locked)) {
+            if (old && fchmod(descriptor, old->st_mode & 07777) != 0)
+                errno = 0; /* another user's file system: the mode is not what matters */
+            return descriptor;
+        }
+        if (descriptor >= 0)
+            close(descriptor);
+    }
+    errno = EEXIST;
     return -1;
 }
 
@@ -182,7 +225,7 @@ static cohort_status replace(cohort_context *context, const char *path, const ch
                              const struct file_section *sections)
 {
     char *name = NULL;
-    int descriptor = create_beside(target, old, &name);
+    int descriptor = create_beside(target, old, &name), lock = -1;
     cohort_status status = COHORT_OK;
     if (descriptor < 0) {
         status = fail_errno(context, path, "cannot create a file beside it");
@@ -191,12 +234,15 @@ static cohort_status replace(cohort_context *context, const char *path, const ch
     }
     if (!write_contents(descriptor, kind, count, sections))
         status = fail_errno(context, path, "cannot write");
+    lock = fcntl(descriptor, F_DUPFD_CLOEXEC, 0); /* until the file has its own name */
     if (close(descriptor) != 0 && !status)
         status = fail_errno(context, path, "cannot write");
     if (!status && rename(name, target) != 0)
         status = fail_errno(context, path, "cannot give the new file its name");
     if (status)
         unlink(name);
+    if (lock >= 0)
+        close(lock);
     free(name);
     return status;
 }
@@ -213,6 +259,8 @@ cohort_status file_write(cohort_context *context, const char *path, enum file_ki
                             S_ISDIR(old.st_mode) ? "a directory" : "not a regular file");
     /* Behind a symbolic link it is the file that is replaced, not the link. */
     char *target = there ? realpath(path, NULL) : NULL;
+    if (there && !target)
+        return fail_errno(context, path, "cannot be replaced");
     cohort_status status =
         replace(context, path, target ? target : path, there ? &old : NULL, kind, count, sections);
     free(target);

@@ -2,7 +2,7 @@
  * none). Pairs are in no order. */
 #include "io/map_file.h"
 
-#include "context.h"
+#include "core/context.h"
 #include "io/file.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * are in no order, nor are the values of one key. */
 #include "io/multimap_file.h"
 
-#include "context.h"
+#include "core/context.h"
 #include "io/file.h"
 
 #include <stdlib.h>

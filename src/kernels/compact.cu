@@ -150,7 +150,7 @@ CO_INLINE void compact_gather(const void *in, void *out, co_u32 bytes, const co_
 CO_INLINE void compact_column(const struct compact_step *s, const struct compact_tile *t, co_u32 kept,
                               co_u64 before, co_u32 c, const co_u16 *order)
 {
-    const struct split_column *column = &s->column[c];
+    const struct batch_column *column = &s->column[c];
     const char *in = (const char *)column->in + (t->index - t->skip) * column->bytes;
     char *out = (char *)column->out, *rejected = (char *)s->column_rejected[c];
     if (out)

@@ -27,7 +27,7 @@ CO_KERNEL(NAME(begin), struct map_seek)
         return;
     for (co_u64 i = mine; i < b->n && b->has_fallback; i += lanes)
         MAP(put_value)(b->results, i, (VALUE)b->fallback);
-    for (co_u64 i = mine; i < map_bitmap_words(b->n) && b->hit && !b->join; i += lanes)
+    for (co_u64 i = mine; i < batch_bitmap_words(b->n) && b->hit && !b->join; i += lanes)
         co_write32(b->hit + i, 0);
 }
 

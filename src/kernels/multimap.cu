@@ -103,7 +103,7 @@ CO_INLINE void multimap_tile_runs(const co_u64 *offsets, co_u64 runs, co_u64 fir
 {
     if (co_thread() < 2) {
         co_u64 row = co_thread() == 0 ? first : first + rows - 1;
-        co_write64(shared + co_thread(), multimap_run_at(offsets, 0, runs, row));
+        co_write64(shared + co_thread(), run_at(offsets, 0, runs, row));
     }
     co_block_sync();
 }
@@ -124,8 +124,8 @@ CO_INLINE void multimap_rows(const struct multimap_step *s, co_u64 *shared, int 
         for (co_u32 j = co_thread(); j - co_lane() < rows; j += co_threads()) {
             int matched = 0;
             if (j < rows)
-                matched = multimap_row(
-                    s, first + j, multimap_run_at(s->sizes, low, high, s->first + first + j), wide_value);
+                matched =
+                    multimap_row(s, first + j, run_at(s->sizes, low, high, s->first + first + j), wide_value);
             co_u32 word = co_ballot(CO_FULL_WARP, matched);
             if (s->row_matched && co_lane() == 0)
                 co_write32(s->row_matched + (first + j) / 32, word);
@@ -161,7 +161,7 @@ CO_INLINE void multimap_expand(const struct multimap_step *s, co_u64 *shared, in
         co_u64 low = co_read64(shared), high = co_read64(shared + 1) + 1;
         for (co_u32 j = co_thread(); j < rows; j += co_threads()) {
             co_u64 key;
-            multimap_key(s, multimap_run_at(s->ends, low, high, first + j), &key, wide_key);
+            multimap_key(s, run_at(s->ends, low, high, first + j), &key, wide_key);
             multimap_put(s->export_keys, first + j, key, wide_key);
         }
         co_block_sync();

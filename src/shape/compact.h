@@ -33,8 +33,8 @@ struct compact_step {
     co_u32 ordered; /* 1: columns or segments need to know which entry came to which place */
     co_u32 others;  /* 1: rejected entries go somewhere */
     co_u32 vectors; /* 1: keys may be read 16 bytes at a time */
-    struct split_column column[SPLIT_COLUMNS_MOST];
-    void *column_rejected[SPLIT_COLUMNS_MOST];
+    struct batch_column column[BATCH_COLUMNS_MOST];
+    void *column_rejected[BATCH_COLUMNS_MOST];
 };
 
 #endif

@@ -8,6 +8,7 @@
 #define COHORT_SHAPE_MAP_H
 
 #include "cohort/device/map.h"
+#include "shape/batch.h"
 
 #define MAP_BUCKET_BYTES 32ull
 #define MAP_PAGE_BYTES   65536ull
@@ -23,16 +24,6 @@
 #define MAP_LEDGER_REACH 4u /* entries that one slot may have */
 
 #define MAP_HOT_MOST 512u /* keys that a block has in its table of keys that come again and again, at most */
-
-/* What became of a batch, in device memory on a GPU. The first five are cohort_counts. */
-struct map_counts {
-    co_u64 taken, hits, added, failed, first_failed;
-};
-
-/* What a context remembers of failures until it is asked: indices, ~0 if there were none. */
-struct map_deferred {
-    co_u64 first_full, first_bad;
-};
 
 /* How the winner rule ranks entries; a winner word holds the old bit and the greatest rank so far, from 1. */
 enum { MAP_RANK_NONE = 0, MAP_RANK_FIRST = 1, MAP_RANK_LAST = 2 };
@@ -94,9 +85,9 @@ struct map_batch {
     co_u32 hot; /* of ASSIGN and ADD to COUNT: places of a block's table of hot keys, a power of two from
                                       2 on, or 0 */
     co_u32 reserved;
-    const co_u64 *gate;            /* not NULL: nothing is done if it points to 0 */
-    struct map_counts *counts;     /* added to; may be NULL */
-    struct map_deferred *deferred; /* never NULL */
+    const co_u64 *gate;              /* not NULL: nothing is done if it points to 0 */
+    struct batch_counts *counts;     /* added to; may be NULL */
+    struct batch_deferred *deferred; /* never NULL */
 };
 
 /* A walk over a table's slots: export, absorption into another table, statistics, marking of winners. */
@@ -108,11 +99,11 @@ struct map_sweep {
     co_u32 reserved;
     void *keys; /* EXPORT; values may be NULL */
     void *values;
-    co_u64 *cursor;                /* EXPORT: pairs written so far; starts at 0 */
-    co_u32 *winners;               /* MARK */
-    struct map_probes *probes;     /* STATS */
-    struct map_deferred *deferred; /* ABSORB */
-    co_u32 fresh;                  /* ABSORB: `into` is empty, with the seed and the probing of `view` */
+    co_u64 *cursor;                  /* EXPORT: pairs written so far; starts at 0 */
+    co_u32 *winners;                 /* MARK */
+    struct map_probes *probes;       /* STATS */
+    struct batch_deferred *deferred; /* ABSORB */
+    co_u32 fresh;                    /* ABSORB: `into` is empty, with the seed and the probing of `view` */
     co_u32 reserved2;
     const co_u64 *gate; /* not NULL: nothing is done if it points to 0 */
 };
@@ -149,9 +140,9 @@ struct map_build {
     const void *values;
     const co_u64 *offsets; /* BUILD: pages + 1: where each page's pairs begin */
     co_u64 n;
-    co_u64 *gate;              /* never NULL */
-    struct map_counts *counts; /* of the build: `added` is added to. Never NULL for BUILD */
-    struct map_counts *into;   /* CONCLUDE: the batch's; may be NULL */
+    co_u64 *gate;                /* never NULL */
+    struct batch_counts *counts; /* of the build: `added` is added to. Never NULL for BUILD */
+    struct batch_counts *into;   /* CONCLUDE: the batch's; may be NULL */
 };
 
 /* Finding keys page by page in a block's shared memory (kernels/map_seek.cu). */
@@ -185,12 +176,6 @@ CO_INLINE co_u32 map_value_bytes(co_u32 width)
 CO_INLINE co_u32 map_slot_bytes(co_u32 width)
 {
     return width == 1 ? 4u : width <= 3 ? 8u : 16u;
-}
-
-/* Words of a bitmap of n bits. */
-CO_INLINE co_u64 map_bitmap_words(co_u64 n)
-{
-    return n / 32 + (n % 32 != 0);
 }
 
 CO_INLINE co_u64 map_slots(const cohort_map_view *m)

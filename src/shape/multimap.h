@@ -10,6 +10,7 @@
 #define COHORT_SHAPE_MULTIMAP_H
 
 #include "map.h"
+#include "search.h"
 
 #define MULTIMAP_ABSENT (~0ull)
 #define MULTIMAP_TILE   2048u /* rows that a block of a GPU takes at a time: a multiple of its lanes */
@@ -42,7 +43,7 @@ struct multimap_step {
     co_u32 reserved;
     void *results;
     co_u32 *hit;
-    struct map_counts *counts; /* added to; may be NULL */
+    struct batch_counts *counts; /* added to; may be NULL */
     co_u64 *starts;
     co_u64 *sizes; /* n + 1 words; SIZES writes n */
     co_u64 first, rows;
@@ -94,20 +95,6 @@ CO_INLINE int multimap_key(const struct multimap_step *s, co_u64 slot, co_u64 *k
     int live = co_map32_0_pair(&s->index, slot, &narrow, &none);
     *key = narrow;
     return live;
-}
-
-/* The last i in [low, high) with a[i] <= v, where a[low] <= v and a never falls: whose run place v is in. Runs of no length
- * begin where the next one begins, so it is never one of those. */
-CO_INLINE co_u64 multimap_run_at(const co_u64 *a, co_u64 low, co_u64 high, co_u64 v)
-{
-    while (high - low > 1) {
-        co_u64 middle = low + (high - low) / 2;
-        if (co_read64(a + middle) <= v)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 /* SIZES, for entry i. */

@@ -7,9 +7,9 @@
 #define COHORT_SHAPE_MULTISPLIT_H
 
 #include "cohort/device/hash.h"
+#include "shape/batch.h"
 
 #define SPLIT_BUCKETS_MOST 65536u
-#define SPLIT_COLUMNS_MOST 16u
 #define SPLIT_BAD          0xffffffffu /* the id of an entry that belongs to no bucket */
 
 /* The kinds of cohort_fn_kind, by number. */
@@ -198,13 +198,5 @@ CO_INLINE int split_can_fail(const struct split_fn *f)
         return 0;
     }
 }
-
-/* One payload column. */
-struct split_column {
-    const void *in;
-    void *out;
-    co_u32 bytes; /* 1, 2, 4, 8 or 16 */
-    co_u32 reserved;
-};
 
 #endif

@@ -97,7 +97,7 @@ struct split_part {
     co_u32 stride;  /* of 8: bytes from one entry to the next, 8 or 16 */
 };
 
-#define SPLIT_PARTS_MOST (2 * SPLIT_COLUMNS_MOST + 4)
+#define SPLIT_PARTS_MOST (2 * BATCH_COLUMNS_MOST + 4)
 
 /* Digits of ids, the lowest first. */
 #define SPLIT_DIGIT_BITS     8u
@@ -175,8 +175,8 @@ struct split_step {
     struct split_digits digits; /* of a count by digits: table is [digit][SPLIT_DIGIT_BINS] */
     struct split_runs runs;     /* IN_TILES, and of the split that follows */
     co_u64 *offsets;
-    struct map_counts *counts;
-    struct map_deferred *deferred;
+    struct batch_counts *counts;
+    struct batch_deferred *deferred;
 };
 
 /* From counts to where each digit's entries begin. */

@@ -2,8 +2,9 @@
  *
  *   naive count K plain|canonical FILE...   all k-mers as strings, sorted, counted, sorted again
  *   naive u32|u64 FILE...                   the same for binary integers
- *   naive make SEED RECORDS fasta|fastq     records that try the reader: odd wrapping, CRLF, blank lines, case, N
+ *   naive make SEED RECORDS fasta|fastq     records that try the reader: odd wrapping, LF, CRLF and CR, blank lines, case, N
  *   naive numbers SEED N u32|u64            binary integers, some of them often
+ *   naive dribble N FILE                    the file's bytes, N at a time, each piece by a write of its own
  *   naive split M HOW A B u32|u64 FILE      bucket and number, in the file's order; HOW is bits, mod, range or hash */
 #define _XOPEN_SOURCE 700
 
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct line {
     char *text;
@@ -104,14 +106,23 @@ static FILE *file_open(const char *path)
     return need(fopen(path, "rb"));
 }
 
-/* A line without its end in `*text`; 0 at the end. */
+/* A line without its end, which is LF, CRLF or CR, in `*text`; 0 at the end. */
 static int next_line(FILE *file, char **text, size_t *room)
 {
-    ssize_t n = getline(text, room, file);
-    if (n < 0)
+    size_t n = 0;
+    int c = fgetc(file);
+    if (c == EOF)
         return 0;
-    while (n && ((*text)[n - 1] == '\n' || (*text)[n - 1] == '\r'))
-        (*text)[--n] = 0;
+    for (; c != EOF && c != '\n' && c != '\r'; c = fgetc(file)) {
+        if (n + 1 >= *room)
+            *text = need(realloc(*text, *room = *room * 2 + 100));
+        (*text)[n++] = (char)c;
+    }
+    if (c == '\r' && (c = fgetc(file)) != '\n' && c != EOF)
+        ungetc(c, file);
+    if (!*room)
+        *text = need(malloc(*room = 100));
+    (*text)[n] = 0;
     return 1;
 }
 
@@ -193,7 +204,8 @@ static void make(unsigned records, int fastq)
         genome[i] = common[random_below(sizeof common - 1)];
     for (unsigned record = 0; record < records; record++) {
         size_t n = random_below(random_below(5) ? 200 : 1000), from = random_below(sizeof genome - 1000);
-        const char *end = random_below(4) ? "\n" : "\r\n";
+        static const char *const ends[] = {"\n", "\n", "\r\n", "\r"};
+        const char *end = ends[random_below(4)];
         memcpy(text, genome + from, n);
         if (n && random_below(3) == 0)
             text[random_below((unsigned)n)] = common[random_below(sizeof common - 1)];
@@ -264,6 +276,17 @@ static void split(char **argv)
     fclose(file);
 }
 
+static void dribble(size_t piece, const char *path)
+{
+    char bytes[64];
+    FILE *file = file_open(path);
+    size_t n;
+    while ((n = fread(bytes, 1, piece < sizeof bytes ? piece : sizeof bytes, file)))
+        if (write(STDOUT_FILENO, bytes, n) != (ssize_t)n)
+            exit(1);
+    fclose(file);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 3 && !strcmp(argv[1], "count")) {
@@ -274,6 +297,8 @@ int main(int argc, char **argv)
         for (int i = 2; i < argc; i++)
             numbers_file(argv[i], argv[1][1] == '3' ? 4 : 8);
         print();
+    } else if (argc == 4 && !strcmp(argv[1], "dribble")) {
+        dribble((size_t)atoi(argv[2]), argv[3]);
     } else if (argc == 8 && !strcmp(argv[1], "split")) {
         split(argv);
     } else if (argc == 5) {

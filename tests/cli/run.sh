@@ -8,10 +8,15 @@ set -u
 build=$(cd "${1:-build}" && pwd) || exit 2
 device=${2:-cpu}
 here=$(cd "$(dirname "$0")" && pwd)
-cohort=$build/cohort
+raw=$build/cohort
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+tools=$(mktemp -d)
+trap 'rm -rf "$work" "$tools"' EXIT
 cd "$work" || exit 2
+# A run that hangs is one case's failure, exit status 124, and not that of all that come after it.
+cohort=$tools/cohort
+printf '#!/bin/sh\nexec timeout --foreground -k 5 %s "%s" "$@"\n' "${CASE_SECONDS:-120}" "$raw" >"$cohort"
+chmod 755 "$tools" "$cohort"
 export LC_ALL=C TMPDIR=$work
 unset COHORT_DEVICE
 passed=0 failed=0 skipped=0
@@ -81,8 +86,8 @@ units() {
     rm -rf folder
 }
 
-[ -x "$cohort" ] || { skip "command line" "$cohort was not built"; close; }
-if "$cohort" info --device cpu | grep -q ', no zlib;'; then
+[ -x "$raw" ] || { skip "command line" "$raw was not built"; close; }
+if "$cohort" info --device cpu | grep -q ', no zlib,'; then
     : >before >after
     printf '\037\213\010' >reads.gz
     refused "gzip without zlib" 'reads\.gz: compressed by gzip, .* no zlib' "$cohort" count --kmer 5 reads.gz
@@ -125,15 +130,45 @@ done
 same "a map that begins too small" expected --kmer 21 --canonical --size-hint 1 a.fq
 same "a map that begins large" expected --kmer 21 --canonical --size-hint=1M a.fq
 same "options after files" expected a.fq --kmer=21 --canonical
-count --kmer 21 --canonical - <a.fq >printed && judge "standard input" cmp printed expected
-cat a.fq.gz | count --kmer 21 --canonical - >printed && judge "standard input, gzip, from a pipe" cmp printed expected
+count --kmer 21 --canonical - <a.fq >printed
+judge "standard input" cmp printed expected
+cat a.fq.gz | count --kmer 21 --canonical - >printed
+judge "standard input, gzip, from a pipe" cmp printed expected
+# A pipe may give as little as a byte at a time, whatever lies in it.
+$naive make 130 30 fastq >slow.fq
+$naive count 7 plain slow.fq >expected.slow
+gzip -c slow.fq >slow.gz
+{ gzip -c slow.fq; head -c 100 /dev/zero; } >slow.padded.gz
+for file in slow.fq slow.gz slow.padded.gz; do
+    for piece in 1 7; do
+        $naive dribble $piece $file | count --kmer 7 - >printed
+        judge "$file, $piece at a time" cmp printed expected.slow
+    done
+done
+{ head -c 300 slow.gz; sleep 1; tail -c +301 slow.gz; } | count --kmer 7 - >printed
+judge "a pipe that waits in the middle of a gzip block" cmp printed expected.slow
+head -c $(($(wc -c <slow.gz) - 1)) slow.gz >slow.cut.gz
+: >before
+: >after
+refused "a gzip cut at its last byte, a byte at a time" 'standard input: byte [0-9]+: truncated' \
+    bash -c "'$naive' dribble 1 slow.cut.gz | '$cohort' count --device '$device' --kmer 7 -"
+rm -f slow.cut.gz
 mkfifo pipe
 cat a.fq >pipe &
 same "a named pipe" expected --kmer 21 --canonical pipe
 rm -f pipe
 cp a.fq ./-odd.fq
 same "a file after --" expected --kmer 21 --canonical -- -odd.fq
-same "COHORT_DEVICE" expected --kmer 21 --canonical a.fq
+for said in '' '--device auto'; do
+    # shellcheck disable=SC2086
+    COHORT_DEVICE=$device "$cohort" count $said --kmer 21 --canonical a.fq >printed
+    judge "COHORT_DEVICE=$device $said" cmp printed expected
+    # shellcheck disable=SC2086
+    refused "COHORT_DEVICE=cuda:999 $said" '^cohort count: COHORT_DEVICE: device "cuda:999"' \
+        env COHORT_DEVICE=cuda:999 "$cohort" count $said --kmer 5 b.fa
+done
+COHORT_DEVICE=cuda:999 count --kmer 21 --canonical a.fq >printed
+judge "what --device says holds, whatever COHORT_DEVICE says" cmp printed expected
 $naive count 21 canonical a.fq b.fa a.fq >expected
 same "several files of several kinds" expected --kmer 21 --canonical a.fq.gz b.fa a.fq
 $naive count 21 canonical a.fq a.fq >expected
@@ -158,7 +193,16 @@ printf '>a\n\n>b\nNNNN\n' >blank.fa
 same "no letters" nothing --kmer 1 blank.fa
 printf '@a\r\nAc\r\ngT\r\n+\r\nII\r\nII\r\n\r\n' >crlf.fq
 printf 'ACGT\t1\n' >expected
+lines_in_lf() { sed 's/\r$//' | tr '\r' '\n'; }
 same "CRLF, wrapped, lower case" expected --kmer 4 crlf.fq
+for format in fasta fastq; do
+    $naive make 150 100 $format | lines_in_lf >lf.$format
+    $naive count 7 plain lf.$format >expected
+    tr '\n' '\r' <lf.$format >cr.$format
+    same "$format whose lines end in CR alone" expected --kmer 7 cr.$format
+    sed 's/$/\r/' lf.$format >crlf.$format
+    same "$format whose lines end in CRLF" expected --kmer 7 crlf.$format
+done
 
 for kind in u32 u64; do
     $naive numbers 7 20000 $kind >numbers
@@ -195,8 +239,9 @@ judge "--size-hint: all that is counted" awk -F '\t' 'NR == FNR { n[$1] = $2; ne
 judge "--size-hint: at most 24 bytes a k-mer, $distinct of them" \
     awk -v n="$distinct" '$1 == "slots" { gsub(",", ""); if ($2 * 16 <= n * 24) ok = 1 } END { exit !ok }' said
 if command -v jellyfish >/dev/null 2>&1; then
+    lines_in_lf <many.fq >lf.fq
     for k in 9 21 31; do
-        jellyfish count -m $k -C -s 4M -t 2 -o jf many.fq long.fa
+        jellyfish count -m $k -C -s 4M -t 2 -o jf lf.fq long.fa
         jellyfish dump -c -t jf | sort -k 2,2nr -k 1,1 >expected
         same "as jellyfish, $k-mers" expected --kmer $k --canonical many.fq long.fa
     done
@@ -211,6 +256,27 @@ if { (ulimit -v 500000 && "$cohort" --version) >/dev/null; } 2>/dev/null && [ "$
     judge "900 MB in 500 MB of memory" test "$(wc -l <printed)" -eq 7
 else
     skip "more input than memory" "memory cannot be limited here"
+fi
+
+# Less memory than the machine has: what nobody asked for is tried smaller.
+if { (ulimit -v 300000 && "$cohort" --version) >/dev/null; } 2>/dev/null && [ "$device" = cpu ]; then
+    { echo '>a'; yes NNNNNNNNNNNNNNNNNNNNNNNNNNNNNNN | head -c 90000000; echo; echo ACGTTGCAAC; } >large.fa
+    (ulimit -v 300000 && count --kmer 4 --threads 2 large.fa) >printed 2>said
+    judge "a first table where less may be had" test $? -eq 0 -a "$(wc -l <printed)" -eq 7
+    (ulimit -v 300000 && "$cohort" count --device cpu --kmer 4 --size-hint 100M large.fa) >printed 2>said
+    judge "but not another than was asked for" test $? -eq 1 -a "$(grep -c -- '--size-hint 100000000: cannot make the map' said)" -eq 1
+    rm -f large.fa
+    $naive numbers 9 20000 u64 >numbers
+    "$cohort" sort --u64 --device cpu numbers sorted.bin
+    (ulimit -v 300000 && cat numbers | "$cohort" sort --u64 --device cpu --threads 2 - out.bin) 2>said
+    judge "sort where less may be had" cmp out.bin sorted.bin
+    (ulimit -v 300000 && cat numbers | "$cohort" split --u64 --device cpu --threads 2 --buckets 2 --by mod - split.d) 2>said
+    judge "split where less may be had" test "$(cat split.d/* | wc -c)" -eq 160000
+    (ulimit -v 300000 && "$cohort" sort --u64 --device cpu --memory 8G - out.bin <numbers) 2>said
+    judge "but not with less than was asked for" test $? -eq 1 -a "$(grep -c -- '--memory can ask for less' said)" -eq 1
+    rm -rf split.d out.bin
+else
+    skip "less memory than the machine has" "memory cannot be limited here"
 fi
 
 # ---- outputs ---------------------------------------------------------------------------------------------------------
@@ -290,6 +356,42 @@ interrupt TERM 143
 interrupt HUP 129
 interrupt QUIT 131
 
+# Killed, a run leaves what is not complete; the next one with the same output removes it, but not what a run has that still goes on.
+waiting() { # FILE OPTION...: a run that waits for more input when FILE is there; its number in $process
+    local file=$1
+    shift
+    mkfifo pipe
+    sleep 60 >pipe &
+    holder=$!
+    "$raw" "$@" >/dev/null 2>said &
+    process=$!
+    for _ in $(seq 100); do
+        # shellcheck disable=SC2086
+        ls $file >/dev/null 2>&1 && return
+        sleep 0.1
+    done
+}
+waited() { # SIGNAL
+    kill -s "$1" $process $holder
+    wait $process $holder 2>/dev/null
+    rm -f pipe
+}
+mkdir killing
+rm -f s.svg
+waiting 'killing/s.svg.*.tmp' count --device "$device" --kmer 11 --out killing/out.tsv --spectrum killing/s.svg b.fa pipe
+waited KILL
+judge "killed: files that are not complete are left" test "$(ls killing | grep -c '\.tmp$')" -eq 2
+count --kmer 11 --out killing/out.tsv --spectrum killing/s.svg b.fa
+judge "the next run removes them" test "$(ls killing | tr '\n' ' ')" = 'out.tsv s.svg '
+waiting 'killing/out.tsv.*.tmp' count --device "$device" --kmer 11 --out killing/out.tsv b.fa pipe
+count --kmer 5 --out killing/out.tsv b.fa
+judge "but not those of a run that goes on" test "$(ls killing | grep -c '\.tmp$')" -eq 1 -a "$(head -n 1 killing/out.tsv | cut -f 1 | wc -c)" -eq 6
+kill $holder
+wait $process
+judge "which ends well" test $? -eq 0 -a "$(ls killing | tr '\n' ' ')" = 'out.tsv s.svg ' -a "$(cmp killing/out.tsv expected)" = ''
+rm -rf pipe killing
+wait $holder 2>/dev/null
+
 rm -f s.svg
 "$cohort" count --device "$device" --kmer 31 --spectrum s.svg wrapped.fa | head -n 1 >/dev/null
 status=${PIPESTATUS[0]}
@@ -338,7 +440,33 @@ cp b.fa s.svg
 refused "--spectrum over an input" '--spectrum \./s\.svg: is also read' "$cohort" $c --kmer 5 --spectrum ./s.svg s.svg
 refused "--spectrum of an unknown form" '--spectrum s\.png: .*\.svg' "$cohort" $c --kmer 5 --spectrum s.png b.fa
 refused "--spectrum and counts both to standard output" '--spectrum -' "$cohort" $c --kmer 5 --spectrum - b.fa
-refused "--spectrum and --out the same" 'is also the file of --out' "$cohort" $c --kmer 5 --spectrum x.tsv --out x.tsv b.fa
+# Outputs are compared as files: by other paths, through links, before they are there and after.
+same_file() {
+    refused "one file twice: $1" 'is also the file of' "$cohort" $c --kmer 5 "${@:2}" b.fa
+}
+mkdir -p sub
+ln -s . here
+echo old >there.tsv
+ln there.tsv hard.tsv
+ln -s there.tsv soft.tsv
+same_file "--spectrum and --out" --spectrum x.tsv --out x.tsv
+same_file "./" --out ./x.tsv --spectrum x.tsv
+same_file "through a folder and back" --out x.tsv --spectrum sub/../x.tsv
+same_file "through a link to the folder" --out here/x.tsv --spectrum x.tsv
+same_file "by its full path" --out "$PWD/x.tsv" --spectrum x.tsv
+same_file "two spectra" --out x.out --spectrum s.tsv --spectrum ./s.tsv
+same_file "- twice" --out x.out --spectrum - --spectrum -
+same_file "one that is there" --out there.tsv --spectrum ./there.tsv
+same_file "a hard link" --out there.tsv --spectrum hard.tsv
+same_file "a symbolic link" --out there.tsv --spectrum soft.tsv
+judge "after these the old one is there" test "$(cat there.tsv)" = old
+: >redirected.tsv
+"$cohort" $c --kmer 5 --out - --spectrum redirected.tsv b.fa >redirected.tsv 2>said
+judge "one file twice: standard output" test $? -eq 2 -a ! -s redirected.tsv -a "$(grep -c 'is also the file of --out' said)" -eq 1
+refused "--out over standard input" '--out there\.fa: is also read' bash -c "cp b.fa there.fa; touch before; '$cohort' $c --kmer 5 --out there.fa - <there.fa; s=\$?; rm there.fa; exit \$s"
+count --kmer 5 --out x.tsv --spectrum sub/x.tsv b.fa
+judge "two files of one name in two folders" test -s x.tsv -a -s sub/x.tsv
+rm -rf sub here there.tsv hard.tsv soft.tsv x.tsv redirected.tsv
 
 echo old >keep.tsv
 keep="--kmer 5 --out keep.tsv --spectrum keep.svg"
@@ -365,6 +493,11 @@ printf '@a\nA\n+\nI\nACGT\n' >bad.fq
 refused "FASTQ with letters between records" "bad\\.fq:5: '@' expected" "$cohort" $c $keep bad.fq
 gzip -c bad.fq >bad.fq.gz
 refused "the same in gzip" "bad\\.fq\\.gz:5: '@' expected" "$cohort" $c $keep bad.fq.gz
+printf '>a\nTTTT\n@r\nACGT\n+\nAAAA\n' >bad.fa
+refused "a FASTQ record after FASTA" "bad\\.fa:3: '@' begins a line in the FASTA record of line 1" "$cohort" $c $keep bad.fa
+refused "the same on standard input" "standard input:3: '@' begins" bash -c "cat bad.fa | '$cohort' $c --kmer 4 -"
+printf '>a\nACGT\n+\nAAAA\n' >bad.fa
+refused "FASTQ whose headers are FASTA's" "bad\\.fa:3: '\\+' begins" "$cohort" $c $keep bad.fa
 printf 'ACGT\n' >bad.fa
 refused "neither FASTA nor FASTQ" 'bad\.fa:1: neither FASTA nor FASTQ' "$cohort" $c $keep bad.fa
 refused "the last of several files" 'bad\.fa:1: neither' "$cohort" $c $keep a.fq b.fa bad.fa

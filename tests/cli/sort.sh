@@ -50,6 +50,8 @@ for kind in u32 u64; do
         judge "sort --$kind, standard input and output, --memory $memory" cmp printed ascending
         cat numbers | "$cohort" sort --$kind --device "$device" --memory $memory - streamed
         judge "sort --$kind from a pipe, --memory $memory" cmp streamed ascending
+        $naive dribble 3 numbers | "$cohort" sort --$kind --device "$device" --memory $memory - streamed
+        judge "sort --$kind from a pipe, 3 bytes at a time, --memory $memory" cmp streamed ascending
     done
 done
 units "sort --memory bounds the library's workspace" test_sort_memory
@@ -102,6 +104,11 @@ wait $holder 2>/dev/null
 rm -f pipe
 judge "sort terminated: exit status 143, the old file stays" \
     test $status -eq 143 -a "$(cat sorting/out)" = old -a "$(ls -A sorting | tr '\n' ' ')" = 'in out '
+
+for folder in none numbers; do
+    env TMPDIR="$work/$folder" "$cohort" sort --u64 --device "$device" --memory 64K - - <numbers >printed 2>said
+    judge "sort: TMPDIR is $folder" test $? -eq 1 -a ! -s printed -a "$(grep -c "^cohort sort: TMPDIR: cannot make a temporary file in $work/$folder: No" said)" -eq 1
+done
 
 s="sort --device $device"
 refused "sort without a width" 'one of --u32 and --u64' "$cohort" $s numbers out

@@ -42,9 +42,13 @@ for kind in u32 u64; do
     split "split --$kind into 1" $kind 1 mod 0 0 mod
 done
 split "split into 3000, beyond memory" u64 3000 mod 0 0 mod --memory 64K
-(ulimit -n 100 && split "split into 1000 with 100 descriptors" u64 1000 mod 0 0 mod --memory 64K
-    exit $failed)
-[ $? -eq "$failed" ] && passed=$((passed + 1)) || failed=$((failed + 1))
+many_files() { # a case of its own in a process that may have few files open
+    passed=0 failed=0
+    ulimit -n 100 || return 1
+    split "split into 1000 with 100 descriptors" u64 1000 mod 0 0 mod --memory 64K
+    [ "$passed $failed" = '1 0' ]
+}
+judge "split with 100 descriptors" eval '(many_files)'
 cp numbers saved
 : >numbers
 split "split of nothing" u64 5 mod 0 0 mod
@@ -91,6 +95,18 @@ kill $holder
 wait $holder 2>/dev/null
 rm -f pipe
 judge "split interrupted: exit status 130, nothing left" test $status -eq 130 -a -z "$(ls -A splitting)"
+
+waiting 'splitting/*.tmp/2' split --u64 --device "$device" --buckets 3 --by mod pipe splitting/out.d
+waited KILL
+judge "split killed: its folder is left" test "$(ls splitting | grep -c '\.tmp$')" -eq 1
+"$cohort" split --u64 --device "$device" --buckets 3 --by mod saved splitting/out.d
+judge "split: the next run removes it" test "$(ls splitting)" = out.d
+rm -rf splitting && mkdir -p splitting/into.d
+waiting 'splitting/into.d/*.tmp/2' split --u64 --device "$device" --buckets 3 --by mod pipe splitting/into.d
+waited KILL
+judge "split into a folder, killed" test "$(ls splitting/into.d | grep -c '\.tmp$')" -eq 1
+"$cohort" split --u64 --device "$device" --buckets 3 --by mod saved splitting/into.d
+judge "split: what was left in a folder does not count as its contents" test "$(ls splitting/into.d | tr '\n' ' ')" = '0 1 2 '
 
 s="split --device $device --u32"
 mkdir full.d

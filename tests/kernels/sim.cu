@@ -21,7 +21,8 @@ CO_KERNEL(sim_words, struct sim_args)
     co_write64(o++, co_max32(a, 9));               /* 3 */
     co_write64(o++, co_or32(a, 6));                /* 9 */
     co_write64(o++, co_and32(a, 7));               /* 15 */
-    co_write64(o++, co_exchange32(a, 1));          /* 7 */
+    co_write64(o++, co_xor32(a, 2));               /* 7 */
+    co_write64(o++, co_exchange32(a, 1));          /* 5 */
     co_write64(o++, co_cas32(a, 2, 100));          /* 1 */
     co_write64(o++, co_cas32(a, 1, 100));          /* 1 */
     co_write64(o++, co_load32(a));                 /* 100 */
@@ -31,7 +32,8 @@ CO_KERNEL(sim_words, struct sim_args)
     co_write64(o++, co_max64(b, (co_u64)1 << 40)); /* 0 */
     co_write64(o++, co_or64(b, 1));                /* 2^40 */
     co_write64(o++, co_and64(b, 1));               /* 2^40 + 1 */
-    co_write64(o++, co_exchange64(b, 8));          /* 1 */
+    co_write64(o++, co_xor64(b, 2));               /* 1 */
+    co_write64(o++, co_exchange64(b, 8));          /* 3 */
     co_write64(o++, co_cas64(b, 8, 9));            /* 8 */
     co_write64(o++, co_load_acquire64(b));         /* 9 */
     co_store128(c, co_make128(1, 2));

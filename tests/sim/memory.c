@@ -361,6 +361,8 @@ static inline co_u64 result_of(enum sim_atomic_op op, co_u64 old, co_u64 v)
         return old | v;
     case SIM_AND:
         return old & v;
+    case SIM_XOR:
+        return old ^ v;
     default:
         return v;
     }
@@ -498,9 +500,9 @@ void sim_fence(int sc)
 
 co_u64 sim_atomic(enum sim_atomic_op op, void *p, co_u32 bytes, co_u64 operand, co_u64 expected)
 {
-    static const char *const names[2][7] = {
-        {"co_cas32", "co_add32", "co_min32", "co_max32", "co_or32", "co_and32", "co_exchange32"},
-        {"co_cas64", "co_add64", "co_min64", "co_max64", "co_or64", "co_and64", "co_exchange64"}};
+    static const char *const names[2][8] = {
+        {"co_cas32", "co_add32", "co_min32", "co_max32", "co_or32", "co_and32", "co_xor32", "co_exchange32"},
+        {"co_cas64", "co_add64", "co_min64", "co_max64", "co_or64", "co_and64", "co_xor64", "co_exchange64"}};
     uint32_t number;
     schedule_step(names[bytes == 8][op], p, bytes, 1);
     struct location *l = atomic_read(p, bytes, &number);

@@ -17,7 +17,7 @@ struct sim_who {
 };
 extern struct sim_who *sim_who; /* of the lane that runs */
 
-enum sim_atomic_op { SIM_CAS, SIM_ADD, SIM_MIN, SIM_MAX, SIM_OR, SIM_AND, SIM_EXCHANGE };
+enum sim_atomic_op { SIM_CAS, SIM_ADD, SIM_MIN, SIM_MAX, SIM_OR, SIM_AND, SIM_XOR, SIM_EXCHANGE };
 enum sim_vote { SIM_BALLOT, SIM_VOTE_ANY, SIM_VOTE_ALL, SIM_SHUFFLE, SIM_MATCH, SIM_UNITE, SIM_WARP_SYNC };
 
 co_u64 sim_clock(void);
@@ -397,6 +397,14 @@ CO_INLINE co_u32 co_and32(co_u32 *p, co_u32 v)
 CO_INLINE co_u64 co_and64(co_u64 *p, co_u64 v)
 {
     return sim_atomic(SIM_AND, p, 8, v, 0);
+}
+CO_INLINE co_u32 co_xor32(co_u32 *p, co_u32 v)
+{
+    return (co_u32)sim_atomic(SIM_XOR, p, 4, v, 0);
+}
+CO_INLINE co_u64 co_xor64(co_u64 *p, co_u64 v)
+{
+    return sim_atomic(SIM_XOR, p, 8, v, 0);
 }
 CO_INLINE co_u32 co_exchange32(co_u32 *p, co_u32 v)
 {

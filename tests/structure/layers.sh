@@ -6,21 +6,20 @@ layer() {
     include/cohort/device/*) echo device ;;
     include/*) echo public ;;
     src/*/*) echo "$1" | cut -d / -f 2 ;;
-    src/backend.h) echo backend ;;
-    src/*.h) echo core ;; # what both sides of backend.h hold in common: the context, its pool
     cli/* | bench/*) echo "$1" | cut -d / -f 1 ;;
     tests/sim/*) echo sim ;;
     *) echo other ;;
     esac
 }
 
-# below LAYER: the layers that it may include. api and the backends meet at backend.h and nowhere else.
+# below LAYER: the layers that it may include. api and the backends meet at src/backend and nowhere else; src/core is what both sides hold in
+# common: the context, its pool.
 below() {
     case $1 in
     public) echo public ;;
     device) echo device ;;
     core) echo core shape public ;;
-    backend) echo core shape public ;;
+    backend) echo backend core shape public ;;
     api) echo api backend core io shape public ;;
     io) echo io core public ;;
     cpu) echo cpu backend core shape device public ;;
@@ -72,24 +71,62 @@ report "includes go one way" "$(check_includes)"
 report "kernels include nothing of the system's" \
     "$(grep -nE '^[ \t]*#[ \t]*include[ \t]*<' src/kernels/* src/shape/* 2>/dev/null)"
 
-report "no question about the platform above backend.h" \
+report "no question about the platform above src/backend" \
     "$(grep -rnE '^[ \t]*#[ \t]*(if|ifdef|ifndef|elif)\b.*(CUDA|NVCC|NVRTC|GPU|COHORT_SIM)' \
-        src/api src/io src/backend.h include/cohort.h include/cohort/*.h cli bench --include='*.[ch]' 2>/dev/null |
+        src/api src/io src/core src/backend include/cohort.h include/cohort/*.h cli bench --include='*.[ch]' 2>/dev/null |
         grep -v '^bench/peers/')"
 
+# A structure has a file of its name at the border and in every backend; if a part of it has one in the API and in one backend, then in both.
+structures=$(sed -nE 's/^ *X\(([a-z_]+)\).*/\1/p' src/backend/backend.h)
 report "the same name in every layer" "$(
-    for file in src/cuda/*.c src/cpu/*.c; do
-        name=$(basename "$file" .c)
-        if [ -f "src/api/$name.c" ] && [ "$name" != context ]; then
-            for layer in cpu cuda; do
-                [ -f "src/$layer/$name.c" ] || echo "src/api/$name.c has no src/$layer/$name.c"
-            done
-        fi
+    for structure in $structures; do
+        for file in src/backend/$structure.h src/cpu/$structure.c src/cuda/$structure.c; do
+            [ -f "$file" ] || echo "$structure is a structure in src/backend/backend.h: there is no $file"
+        done
+        for file in src/cpu/"${structure}"_*.c src/cuda/"${structure}"_*.c; do
+            name=$(basename "$file")
+            [ ! -f "src/api/$name" ] || { [ -f "src/cpu/$name" ] && [ -f "src/cuda/$name" ]; } ||
+                echo "src/api/$name is in one backend only"
+        done
     done | sort -u)"
+
+# Every backend has every entry of every structure's table, and the entry E of the table of X is cpu_X_E, in cpu/X.c or cpu/X_E.c.
+check_entries() {
+    local header structure entry backend file
+    for header in src/backend/*.h; do
+        structure=$(basename "$header" .h)
+        [ "$structure" != backend ] || continue
+        [[ " ${structures//$'\n'/ } " == *" $structure "* ]] || echo "$header: $structure is not listed in src/backend/backend.h"
+        sed -nE "/^struct ${structure}_backend \{/,/^\};/s/^ .*\(\*([a-z_]+)\)\(.*/\1/p" "$header" | while read -r entry; do
+            for backend in cpu cuda; do
+                for file in "src/$backend/$structure.c" "src/$backend/${structure}_$entry.c"; do
+                    [ -f "$file" ] && grep -qE "^[a-z].*\b${backend}_${structure}_$entry\(" "$file" && break
+                done || echo "$header: ${backend}_${structure}_$entry stands neither in src/$backend/$structure.c nor in ${structure}_$entry.c"
+                grep -q "\.$entry = ${backend}_${structure}_$entry," "src/$backend/$structure.c" ||
+                    echo "src/$backend/$structure.c: ${backend}_${structure}_backend has no entry $entry = ${backend}_${structure}_$entry"
+            done
+        done
+    done
+}
+report "every entry of a table stands in the file of its name" "$(check_entries)"
 
 sources() {
     find include src cli bench tests examples \( -name '*.[ch]' -o -name '*.cu' -o -name '*.sh' \) -print
 }
+# What a fork does to contexts rests on this (src/api/call.c). These have no context, or none yet, or may come from any thread.
+report "every public function begins as a call" "$(
+    awk '
+        /^(cohort_status|void|const char \*) ?cohort_[a-z_0-9]*\(/ {
+            name = $0; sub(/\(.*/, "", name); sub(/.*[ *]/, "", name); begun = 0
+        }
+        /CALL\(|CALL_ON\(|CALL_TO_END\(|call_begin_to_end\(/ { begun = 1 }
+        /^}/ {
+            if (name != "" && !begun &&
+                name !~ /^cohort_(context_create|device_count|fn_log|frame_release|message|status_name|version)$/)
+                print FILENAME ": " name
+            name = ""
+        }' src/api/*.c)"
+
 report "no file is longer than 900 lines" \
     "$(sources | xargs wc -l | awk '$1 > 900 && $2 != "total" { print $2 ": " $1 " lines" }')"
 

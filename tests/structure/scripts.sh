@@ -52,3 +52,8 @@ if [ -x "$build/tests/test_litmus" ]; then
 else
     skip "gpu-check.sh tells what passed and what was found" "the test programs are not built"
 fi
+
+# A case behind && or || is no case when what comes before it goes the other way.
+report "no case of a script depends on a command before it" \
+    "$(grep -nE '(&&|\|\|) *(judge|same|refused|pass|fail|sorted|prints|report) ' tests/cli/*.sh tests/examples/*.sh tests/structure/*.sh |
+        grep -v 'then pass\|{ pass\|else fail')"

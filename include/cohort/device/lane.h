@@ -26,7 +26,7 @@
  *            in no order; co_glance_sector32/64/128(p): the words of a sector as they were at some time since the launch
  *            began, of 128 bits each half for itself: for lanes that go on from a compare-and-swap, which tells the truth
  * Ordered    co_load_acquire32/64, co_store_release32/64; co_fence() (acquire and release), co_fence_sc()
- * Atomics    co_cas32/64/128(p, expected, desired) and co_add, co_min, co_max, co_or, co_and, co_exchange 32/64(p, v):
+ * Atomics    co_cas32/64/128(p, expected, desired) and co_add, co_min, co_max, co_or, co_and, co_xor, co_exchange 32/64(p, v):
  *            relaxed, all return the old value; co_cas128 needs sm_90
  * Shared     CO_SHARED(T, name, n): an array of the block's; CO_SHARED_DYNAMIC(T, name): the launch's; plain and relaxed
  *            words and atomics work on it; co_kept(p): p, to be kept in a register;

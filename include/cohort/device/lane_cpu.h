@@ -19,6 +19,10 @@ CO_INLINE co_u32 co_anew32(co_u32 v)
 {
     return v;
 }
+CO_INLINE co_u32 co_ones32(co_u32 v)
+{
+    return (co_u32)__builtin_popcount(v);
+}
 
 CO_INLINE co_u8 co_read8(const co_u8 *p)
 {
@@ -95,6 +99,10 @@ CO_INLINE void co_store8(co_u8 *p, co_u8 v)
     CO_INLINE co_u##bits co_and##bits(co_u##bits *p, co_u##bits v)                                 \
     {                                                                                              \
         return __atomic_fetch_and(p, v, __ATOMIC_RELAXED);                                         \
+    }                                                                                              \
+    CO_INLINE co_u##bits co_xor##bits(co_u##bits *p, co_u##bits v)                                 \
+    {                                                                                              \
+        return __atomic_fetch_xor(p, v, __ATOMIC_RELAXED);                                         \
     }                                                                                              \
     CO_INLINE co_u##bits co_exchange##bits(co_u##bits *p, co_u##bits v)                            \
     {                                                                                              \

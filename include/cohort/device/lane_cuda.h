@@ -448,6 +448,14 @@ CO_INLINE co_u64 co_and64(co_u64 *p, co_u64 v)
 {
     return atomicAnd(p, v);
 }
+CO_INLINE co_u32 co_xor32(co_u32 *p, co_u32 v)
+{
+    return atomicXor(p, v);
+}
+CO_INLINE co_u64 co_xor64(co_u64 *p, co_u64 v)
+{
+    return atomicXor(p, v);
+}
 CO_INLINE co_u32 co_exchange32(co_u32 *p, co_u32 v)
 {
     return atomicExch(p, v);

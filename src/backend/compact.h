@@ -1,0 +1,33 @@
+/* backend/compact.h: what a backend does for a compaction; arrays as of a multisplit. n may be 0: totals are still written. */
+#ifndef COHORT_BACKEND_COMPACT_H
+#define COHORT_BACKEND_COMPACT_H
+
+#include "core/arena.h"
+#include "backend/context.h"
+#include "shape/batch.h"
+#include "shape/multisplit.h"
+
+struct compact {
+    co_u64 n;
+    co_u32 key_bytes;
+    co_u32 columns;
+    struct split_fn fn; /* kept: id not 0; buckets is SPLIT_BAD; kind 0: where */
+    const cohort_fn *user;
+    const co_u32 *where;
+    const void *keys;
+    void *kept, *rejected;
+    struct batch_column column[BATCH_COLUMNS_MOST]; /* out: of the kept, may be NULL */
+    void *column_rejected[BATCH_COLUMNS_MOST];
+    co_u64 segments; /* 0: none */
+    const co_u64 *segment_offsets;
+    co_u64 *segment_kept;
+    co_u64 *total;
+    struct batch_deferred
+        *deferred; /* first_bad: an id of TABLE that is none; the entry is rejected. Never NULL */
+};
+
+struct compact_backend {
+    cohort_status (*run)(cohort_context *, const struct compact *, struct arena *);
+};
+
+#endif

@@ -1,0 +1,35 @@
+/* backend/multisplit.h: what a backend does for a multisplit and a histogram: one call each, checked. All arrays are in the context's memory,
+ * outputs overlap no input. n may be 0: offsets and bins are still written. */
+#ifndef COHORT_BACKEND_MULTISPLIT_H
+#define COHORT_BACKEND_MULTISPLIT_H
+
+#include "core/arena.h"
+#include "backend/context.h"
+#include "shape/batch.h"
+#include "shape/multisplit.h"
+
+struct split {
+    co_u64 n;
+    const co_u64 *n_at; /* where it is, if only a GPU knows, and `n` the most that it can be; else NULL */
+    co_u32 key_bytes;
+    co_u32 method; /* a cohort_split_method */
+    co_u32 unordered;
+    co_u32 columns;
+    struct split_fn fn;    /* USER: the data is the state, in the context's memory */
+    const cohort_fn *user; /* of USER, else NULL */
+    const void *keys;
+    void *keys_out; /* may be NULL, as may what follows unless it says otherwise */
+    struct batch_column column[BATCH_COLUMNS_MOST];
+    void *permutation;
+    co_u32 permutation_bytes;
+    co_u64 *offsets;                 /* m + 1; of a histogram: m bins, not NULL */
+    struct batch_counts *counts;     /* written, not added to */
+    struct batch_deferred *deferred; /* first_bad; never NULL */
+};
+
+struct multisplit_backend {
+    cohort_status (*split)(cohort_context *, const struct split *, struct arena *);
+    cohort_status (*histogram)(cohort_context *, const struct split *, struct arena *);
+};
+
+#endif

@@ -1,0 +1,61 @@
+/* core/context.h: what a context is inside, and how a call fails. Seen by the API and by both backends. */
+#ifndef COHORT_CONTEXT_INTERNAL_H
+#define COHORT_CONTEXT_INTERNAL_H
+
+#include "cohort/context.h"
+#include "core/loans.h"
+#include "core/pool.h"
+#include "shape/batch.h"
+
+struct backend;
+
+/* Whose a context is: fork copies it into another process. */
+enum context_origin {
+    CONTEXT_OURS,      /* this process's: made here, or taken over */
+    CONTEXT_INHERITED, /* a copy that no call was under way on; nobody has asked the backend about it yet */
+    CONTEXT_BARRED,    /* a copy that the backend refuses: it can be destroyed, and that is all */
+    CONTEXT_LOST       /* a copy that a call was under way on: it may be half changed, and is left as it is */
+};
+
+struct cohort_context {
+    const struct backend *backend;
+    void *device;               /* the backend's own state */
+    cohort_allocator allocator; /* all zero: the backend's */
+    cohort_progress progress;
+    struct pool pool;
+    struct loans loans;
+    struct outcome *outcome; /* in the context's memory: see below */
+    void *owned;             /* what cohort_alloc gave out: a tree (tsearch) */
+    void *shifted;           /* what the caller's allocator gave with too little alignment: a tree */
+    char *log;     /* of the compiler, of the last function of the user's that it refused; malloc, or NULL */
+    uint64_t told; /* when progress was told last, in nanoseconds */
+    int telling;   /* the end of this work is still to be told */
+    char message[512];
+    /* api/call.c: */
+    enum context_origin origin;
+    unsigned calls;                  /* atomic: calls under way; some are inside others */
+    unsigned forked;                 /* `calls` when the last fork began */
+    cohort_context *next, *previous; /* the contexts of this process */
+};
+
+/* What the context's work leaves to be asked for. Made with everything 0 but the first_... of `deferred`, which are ~0. */
+struct outcome {
+    struct batch_counts counts; /* of a call that waits; reset before each use, as are the next two */
+    struct batch_deferred now;
+    co_u64 cursor;
+    struct batch_deferred deferred; /* of calls that do not wait, until cohort_wait; */
+    struct batch_deferred ids;      /* the same of functions of keys: first_bad alone */
+};
+
+/* The system's memory, or the caller's allocator's: tables and the pool's blocks. NULL: none; no message. */
+void *context_alloc(cohort_context *context, uint64_t bytes);
+void context_release(cohort_context *context, void *memory, uint64_t bytes);
+
+/* Writes the message and returns the status. context may be NULL: the thread's message. */
+cohort_status context_fail(cohort_context *context, cohort_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Tells the caller's progress callback, if there is one and the last time was not just now. done == total ends the work. */
+void context_progress(cohort_context *context, const char *what, uint64_t done, uint64_t total);
+
+#endif

@@ -1,0 +1,36 @@
+/* cuda/map.h: what the files of the GPU's maps share. map_sweep.c and map_pages.c build on map_batch.c; map.c is the table of all. */
+#ifndef COHORT_CUDA_MAP_H
+#define COHORT_CUDA_MAP_H
+
+#include "backend/map.h"
+#include "device.h"
+
+/* ---- map_batch.c ------------------------------------------------------------------------------------------------ */
+
+#define MAP_NAME_BYTES 48
+const char *map_kernel_name(char name[MAP_NAME_BYTES], const char *kind, co_u32 width); /* map_find_32_32 */
+
+/* A kernel of this kind for the width, a lane for each of `items`. */
+cohort_status map_launch(cohort_context *context, const char *kind, co_u32 width, co_u64 items,
+                         const void *args);
+
+cohort_status cuda_map_batch(cohort_context *context, const struct map_batch *batch, enum memory_kind memory);
+
+/* ---- map_pages.c ------------------------------------------------------------------------------------------------ */
+
+cohort_status cuda_map_pages(cohort_context *context, const struct map_batch *batch, int fresh,
+                             struct arena *arena);
+
+/* Blocks that take page after page of `view`, with bytes of shared memory for each. */
+cohort_status map_launch_pages(cohort_context *context, const char *kind, const cohort_map_view *view,
+                               uint64_t shared, const void *args);
+
+int map_is_advised(const struct gpu *g, const cohort_map_view *view); /* to look keys up one by one */
+void map_forget(struct gpu *g);                                       /* frees the advice */
+
+/* ---- map_sweep.c ------------------------------------------------------------------------------------------------ */
+
+cohort_status cuda_map_sweep(cohort_context *context, const struct map_sweep *sweep,
+                             enum map_sweep_kind kind);
+
+#endif

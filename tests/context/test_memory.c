@@ -1,0 +1,450 @@
+/* test_memory.c: memory of a context and copies, the caller's allocator, the pool of workspace. */
+#include "test.h"
+#include "backend/context.h"
+#include "cpu/cpu.h"
+
+/* ---- memory --------------------------------------------------------------------------------------------------------- */
+
+static void allocates(struct test *t)
+{
+    enum { COUNT = 40 };
+    void *memory[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        uint64_t bytes = 1 + test_below(t, 1ull << (i % 16));
+        OK(t, cohort_alloc(t->context, bytes, &memory[i]));
+        CHECKF(t, (uintptr_t)memory[i] % 256 == 0, "%p is not aligned to 256 bytes", memory[i]);
+        OK(t, cohort_fill(t->context, memory[i], i, bytes));
+    }
+    for (int i = 0; i < COUNT; i++)
+        OK(t, cohort_free(t->context, memory[(i * 7) % COUNT]));
+    OK(t, cohort_free(t->context, NULL));
+}
+
+static void refuses_bad_allocations(struct test *t)
+{
+    cohort_context_options options = test_context_options(t);
+    cohort_context *other;
+    void *memory = t, *foreign;
+    int local;
+    FAILS(t, NULL, cohort_alloc(NULL, 8, &memory), COHORT_NULL, "context", NULL);
+    CHECK(t, !memory);
+    FAILS(t, t->context, cohort_alloc(t->context, 8, NULL), COHORT_NULL, "out", NULL);
+    FAILS(t, t->context, cohort_alloc(t->context, 0, &memory), COHORT_RANGE, "bytes", "0");
+    static const uint64_t sizes[] = {1ull << 50, 1ull << 62, 1ull << 63, UINT64_MAX - 4096, UINT64_MAX};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "%llu", (unsigned long long)sizes[i]);
+        memory = t;
+        FAILS(t, t->context, cohort_alloc(t->context, sizes[i], &memory), COHORT_NO_MEMORY, "bytes", text);
+        CHECK(t, !memory);
+    }
+    OK(t, cohort_alloc(t->context, 100, &memory));
+    OK(t, cohort_free(t->context, memory));
+    FAILS(t, t->context, cohort_free(t->context, memory), COHORT_BAD_POINTER, "memory", NULL); /* twice */
+    FAILS(t, t->context, cohort_free(t->context, &local), COHORT_BAD_POINTER, "memory", NULL);
+    FAILS(t, NULL, cohort_free(NULL, &local), COHORT_NULL, "context", NULL);
+    OK(t, cohort_context_create(&other, &options));
+    OK(t, cohort_alloc(other, 100, &foreign));
+    FAILS(t, t->context, cohort_free(t->context, foreign), COHORT_BAD_POINTER, "memory", NULL);
+    OK(t, cohort_free(other, foreign));
+    cohort_context_destroy(other);
+}
+
+static void pattern(struct test *t, unsigned char *data, uint64_t bytes)
+{
+    uint64_t seed = test_random(t), i = 0;
+    for (; i + 8 <= bytes; i += 8) {
+        uint64_t word = test_mix(seed + i);
+        memcpy(data + i, &word, 8);
+    }
+    memset(data + i, (int)(seed & 0xff), bytes - i);
+}
+
+/* Host to the context's memory, from there to another piece of it, and back, at odd places and sizes. */
+static void copy_around(struct test *t, uint64_t bytes, uint64_t skew)
+{
+    unsigned char *from = malloc(bytes + 64), *to = malloc(bytes + 64);
+    void *a, *b;
+    REQUIRE(t, from && to);
+    pattern(t, from, bytes + 64);
+    memset(to, 0xee, bytes + 64);
+    OK(t, cohort_alloc(t->context, bytes + 64, &a));
+    OK(t, cohort_alloc(t->context, bytes + 64, &b));
+    OK(t, cohort_fill(t->context, b, 0x5a, bytes + 64));
+    OK(t, cohort_copy(t->context, (char *)a + skew, from + 3, bytes));
+    OK(t, cohort_copy(t->context, (char *)b + 5, (char *)a + skew, bytes));
+    OK(t, cohort_copy(t->context, to, b, bytes + 64));
+    CHECKF(t, !memcmp(to + 5, from + 3, bytes), "%llu bytes do not come back", (unsigned long long)bytes);
+    for (int i = 0; i < 64; i++) {
+        unsigned char beside = i < 5 ? to[i] : to[bytes + (uint64_t)i];
+        CHECKF(t, beside == 0x5a, "a byte beside %llu changed", (unsigned long long)bytes);
+    }
+    OK(t, cohort_copy(t->context, to, from, bytes)); /* host to host */
+    CHECK(t, !memcmp(to, from, bytes));
+    OK(t, cohort_free(t->context, b));
+    OK(t, cohort_free(t->context, a));
+    free(from);
+    free(to);
+}
+
+static void copies(struct test *t)
+{
+    static const uint64_t sizes[] = {1, 7, 64, 4096, 100003};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        copy_around(t, sizes[i], i * 9);
+}
+
+/* Sizes that several threads share, first in the caches, then past them. */
+static void copies_much(struct test *t)
+{
+    for (int past = 0; past < 2; past++) {
+        copy_around(t, (1ull << 20) - 1, 17);
+        copy_around(t, (1ull << 20), 32);
+        copy_around(t, (9ull << 20) + 77, 1);
+        copy_around(t, test_scale(t, 1ull << 24, 1ull << 25, 1ull << 25) + 12345, 33);
+        if (t->kind == TEST_CPU)
+            cpu_device(t->context)->cache_bytes = 0;
+    }
+}
+
+static void fills(struct test *t)
+{
+    static const uint64_t sizes[] = {1, 255, 1 << 16, (1 << 20) + 3, (17 << 20) + 5};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        uint64_t bytes = sizes[i];
+        unsigned char *host = malloc(bytes + 2);
+        void *memory;
+        REQUIRE(t, host);
+        OK(t, cohort_alloc(t->context, bytes + 2, &memory));
+        OK(t, cohort_fill(t->context, memory, 1, bytes + 2));
+        OK(t, cohort_fill(t->context, (char *)memory + 1, 0x1c3,
+                          bytes)); /* the low byte counts, as with memset */
+        OK(t, cohort_copy(t->context, host, memory, bytes + 2));
+        CHECK(t, host[0] == 1 && host[bytes + 1] == 1);
+        uint64_t right = 0;
+        for (uint64_t j = 1; j <= bytes; j++)
+            right += host[j] == 0xc3;
+        EQUAL(t, right, bytes);
+        OK(t, cohort_fill(t->context, host, 9, bytes)); /* host memory */
+        CHECK(t, host[0] == 9 && host[bytes - 1] == 9);
+        OK(t, cohort_free(t->context, memory));
+        free(host);
+    }
+}
+
+static void refuses_bad_copies(struct test *t)
+{
+    char host[64], other[64];
+    void *memory;
+    memset(host, 1, sizeof host);
+    memset(other, 2, sizeof other);
+    OK(t, cohort_alloc(t->context, 64, &memory));
+    OK(t, cohort_fill(t->context, memory, 3, 64));
+    FAILS(t, NULL, cohort_copy(NULL, host, other, 8), COHORT_NULL, "context", NULL);
+    FAILS(t, t->context, cohort_copy(t->context, NULL, other, 8), COHORT_NULL, "to", "NULL");
+    FAILS(t, t->context, cohort_copy(t->context, memory, NULL, 8), COHORT_NULL, "from", "NULL");
+    FAILS(t, t->context, cohort_copy(t->context, host, host + 4, 8), COHORT_RANGE, "from", "8");
+    FAILS(t, t->context, cohort_copy(t->context, host + 4, host, 8), COHORT_RANGE, "from", "8");
+    FAILS(t, t->context, cohort_copy(t->context, memory, (char *)memory + 31, 32), COHORT_RANGE, "from",
+          "32");
+    FAILS(t, t->context, cohort_copy(t->context, host, host, 8), COHORT_RANGE, "from", "8");
+    FAILS(t, t->context, cohort_copy(t->context, host, other, UINT64_MAX), COHORT_OVERFLOW, "bytes",
+          "18446744073709551615");
+    FAILS(t, t->context, cohort_copy(t->context, memory, other, UINT64_MAX - 63), COHORT_OVERFLOW, "bytes",
+          NULL);
+    FAILS(t, NULL, cohort_fill(NULL, host, 0, 8), COHORT_NULL, "context", NULL);
+    FAILS(t, t->context, cohort_fill(t->context, NULL, 0, 8), COHORT_NULL, "memory", "NULL");
+    FAILS(t, t->context, cohort_fill(t->context, memory, 0, UINT64_MAX), COHORT_OVERFLOW, "bytes", NULL);
+    OK(t, cohort_copy(t->context, NULL, NULL, 0));
+    OK(t, cohort_copy(t->context, host, host, 0));
+    OK(t, cohort_fill(t->context, NULL, 0, 0));
+    CHECK(t, host[0] == 1 && host[4] == 1 && other[0] == 2);
+    OK(t, cohort_copy(t->context, host, memory, 64));
+    CHECK(t, host[0] == 3 && host[63] == 3);
+    OK(t, cohort_free(t->context, memory));
+    FAILS(t, NULL, cohort_trim(NULL), COHORT_NULL, "context", NULL);
+    OK(t, cohort_trim(t->context));
+}
+
+/* Where libcuda is in the process, a CPU context knows a GPU's memory when it sees it. */
+static void knows_memory_of_a_gpu(struct test *t)
+{
+    cohort_context_options options = COHORT_CONTEXT_OPTIONS_INIT;
+    cohort_context *cpu;
+    char host[64];
+    void *memory;
+    options.device = "cpu";
+    OK(t, cohort_context_create(&cpu, &options));
+    OK(t, cohort_alloc(t->context, 64, &memory));
+    FAILS(t, cpu, cohort_copy(cpu, host, memory, 64), COHORT_BAD_POINTER, "from", NULL);
+    FAILS(t, cpu, cohort_copy(cpu, memory, host, 64), COHORT_BAD_POINTER, "to", NULL);
+    FAILS(t, cpu, cohort_fill(cpu, memory, 0, 64), COHORT_BAD_POINTER, "memory", NULL);
+    OK(t, cohort_free(t->context, memory));
+    cohort_context_destroy(cpu);
+}
+
+/* ---- the caller's allocator ----------------------------------------------------------------------------------------- */
+
+static void uses_the_callers_allocator(struct test *t)
+{
+    cohort_context_options options = test_context_options(t);
+    struct ledger ledger = {0};
+    cohort_context *context;
+    void *memory[3];
+    options.alloc = test_allocator(t, &ledger);
+    OK(t, cohort_context_create(&context, &options));
+    for (int i = 0; i < 3; i++) {
+        OK(t, cohort_alloc(context, 1000, &memory[i]));
+        CHECK(t, (uintptr_t)memory[i] % 256 == 0);
+        OK(t, cohort_fill(context, memory[i], i, 1000));
+    }
+    CHECK(t, ledger.bytes >= 3000);
+    OK(t, cohort_free(context, memory[1]));
+    cohort_context_destroy(context); /* two pieces are forgotten */
+    test_ledger_check(t, &ledger);
+}
+
+/* An allocator that fails once, at one of its calls. */
+struct failing {
+    cohort_allocator inner;
+    uint64_t calls, fail_at;
+};
+
+static void *failing_alloc(void *user, size_t bytes)
+{
+    struct failing *f = user;
+    return f->calls++ == f->fail_at ? NULL : f->inner.alloc(f->inner.user, bytes);
+}
+
+static void failing_free(void *user, void *memory, size_t bytes)
+{
+    struct failing *f = user;
+    f->inner.free(f->inner.user, memory, bytes);
+}
+
+/* Makes a context, allocates, takes workspace, frees; whatever call fails, nothing leaks and nothing breaks. */
+static cohort_status some_work(struct test *t, const cohort_context_options *options)
+{
+    cohort_context *context;
+    void *a, *b, *workspace;
+    cohort_status status = cohort_context_create(&context, options);
+    if (status) {
+        CHECK(t, !context && strstr(cohort_message(NULL), "memory"));
+        return status;
+    }
+    status = cohort_alloc(context, 5000, &a);
+    if (!status) {
+        OK(t, cohort_fill(context, a, 1, 5000));
+        status = cohort_alloc(context, 6000, &b);
+    }
+    if (!status)
+        status = pool_take(context, 7000, &workspace);
+    if (status)
+        CHECK(t, strstr(cohort_message(context), "memory"));
+    OK(t, cohort_wait(context));
+    cohort_context_destroy(context);
+    return status;
+}
+
+static void survives_a_failing_allocator(struct test *t)
+{
+    cohort_context_options options = test_context_options(t);
+    cohort_status status = COHORT_NO_MEMORY;
+    uint64_t fail_at = 0;
+    for (; status && fail_at < 64; fail_at++) {
+        struct ledger ledger = {0};
+        struct failing failing = {test_allocator(t, &ledger), 0, fail_at};
+        options.alloc = (cohort_allocator){failing_alloc, failing_free, &failing};
+        status = some_work(t, &options);
+        CHECKF(t, status == (failing.calls > fail_at ? COHORT_NO_MEMORY : COHORT_OK), "call %llu fails: %s",
+               (unsigned long long)fail_at, cohort_status_name(status));
+        test_ledger_check(t, &ledger);
+    }
+    CHECK(t, !status && fail_at >= 4);
+}
+
+/* An allocator whose memory is aligned to 64 bytes and no more. */
+static void *skewed_alloc(void *user, size_t bytes)
+{
+    char *memory = failing_alloc(user, bytes + 256);
+    return memory ? memory + 64 : NULL;
+}
+
+static void skewed_free(void *user, void *memory, size_t bytes)
+{
+    failing_free(user, (char *)memory - 64, bytes + 256);
+}
+
+static void aligns_the_callers_memory(struct test *t)
+{
+    for (uint64_t fail_at = 0; fail_at < 12; fail_at++) {
+        cohort_context_options options = test_context_options(t);
+        struct ledger ledger = {0};
+        struct failing failing = {test_allocator(t, &ledger), 0, fail_at < 11 ? fail_at : UINT64_MAX};
+        cohort_context *context;
+        void *a, *b;
+        options.alloc = (cohort_allocator){skewed_alloc, skewed_free, &failing};
+        if (!cohort_context_create(&context, &options)) {
+            if (!cohort_alloc(context, 1000, &a)) {
+                CHECK(t, (uintptr_t)a % 256 == 0);
+                OK(t, cohort_fill(context, a, 7, 1000));
+                if (!cohort_alloc(context, 300000, &b)) {
+                    CHECK(t, (uintptr_t)b % 256 == 0);
+                    OK(t, cohort_copy(context, b, a, 1000));
+                }
+                OK(t, cohort_free(context, a));
+            }
+            cohort_context_destroy(context);
+        }
+        test_ledger_check(t, &ledger);
+    }
+}
+
+static void *host_alloc(void *user, size_t bytes)
+{
+    ++*(int *)user;
+    return aligned_alloc(256, (bytes + 255) / 256 * 256);
+}
+
+static void host_free(void *user, void *memory, size_t bytes)
+{
+    (void)bytes;
+    --*(int *)user;
+    free(memory);
+}
+
+/* Memory that kernels cannot be given, from an allocator that was to give a GPU's. */
+static void refuses_an_allocator_of_host_memory(struct test *t)
+{
+    cohort_context_options options = test_context_options(t);
+    cohort_context *context = NULL;
+    int live = 0;
+    options.alloc = (cohort_allocator){host_alloc, host_free, &live};
+    FAILS(t, NULL, cohort_context_create(&context, &options), COHORT_BAD_POINTER, "alloc.alloc", NULL);
+    CHECK(t, !context);
+    EQUAL(t, live, 0);
+}
+
+/* ---- workspace ------------------------------------------------------------------------------------------------------ */
+
+static void reuses_workspace(struct test *t)
+{
+    struct pool *pool = &t->context->pool;
+    uint64_t before;
+    void *a, *b, *c;
+    OK(t, cohort_trim(t->context));
+    before = pool->bytes;
+    OK(t, pool_take(t->context, 100000, &a));
+    OK(t, pool_take(t->context, 100000, &b));
+    CHECK(t, a != b && (uintptr_t)a % 256 == 0 && (uintptr_t)b % 256 == 0);
+    uint64_t two = pool->bytes;
+    CHECK(t, two - before >= 200000 && two - before <= 213000); /* a sixteenth at most */
+    pool_give(t->context, a);
+    OK(t, pool_take(t->context, 99000, &c));
+    CHECK(t, c == a);
+    EQUAL(t, pool->bytes, two);
+    pool_give(t->context, b);
+    pool_give(t->context, c);
+    pool_give(t->context, NULL);
+    OK(t, pool_take(t->context, 10, &a)); /* a small block does not tie up a large one */
+    CHECK(t, pool->bytes > two);
+    OK(t, cohort_trim(t->context));
+    CHECK(t, pool->bytes < two);
+    pool_give(t->context, a);
+    OK(t, cohort_trim(t->context));
+    EQUAL(t, pool->bytes, before);
+    FAILS(t, t->context, pool_take(t->context, UINT64_MAX, &a), COHORT_NO_MEMORY, "bytes", NULL);
+    FAILS(t, t->context, pool_take(t->context, 1ull << 60, &a), COHORT_NO_MEMORY, "bytes", NULL);
+    EQUAL(t, pool->bytes, before);
+}
+
+static void rounds_workspace_little(struct test *t)
+{
+    for (int i = 0; i < 200; i++) {
+        uint64_t bytes = test_below(t, 1ull << (1 + i % 21)), before = t->context->pool.bytes, most;
+        void *memory;
+        OK(t, pool_take(t->context, bytes, &memory));
+        most = bytes < 1024 ? 1024 : bytes + bytes / 16 + 256;
+        CHECKF(t, t->context->pool.bytes - before <= most, "%llu bytes take %llu", (unsigned long long)bytes,
+               (unsigned long long)(t->context->pool.bytes - before));
+        OK(t, cohort_fill(t->context, memory, 0, bytes));
+        pool_give(t->context, memory);
+        OK(t, cohort_trim(t->context));
+    }
+}
+
+/* Idle workspace makes way where memory is short. */
+static void gives_way(struct test *t)
+{
+    cohort_context_options options = test_context_options(t);
+    struct ledger ledger = {.limit = 100000};
+    cohort_context *context;
+    void *workspace, *memory;
+    options.alloc = test_allocator(t, &ledger);
+    OK(t, cohort_context_create(&context, &options));
+    REQUIRE(t, !pool_take(context, 60000, &workspace));
+    FAILS(t, context, cohort_alloc(context, 60000, &memory), COHORT_NO_MEMORY, "bytes", "60000");
+    pool_give(context, workspace);
+    STATUS(t, cohort_alloc(context, 60000, &memory), COHORT_OK);
+    STATUS(t, pool_take(context, 60000, &workspace), COHORT_NO_MEMORY);
+    STATUS(t, cohort_free(context, memory), COHORT_OK);
+    STATUS(t, pool_take(context, 60000, &workspace), COHORT_OK);
+    cohort_context_destroy(context);
+    test_ledger_check(t, &ledger);
+}
+
+/* A call on n entries with columns like this one, in place: what it takes is no less than `each` bytes an entry, or more than there can
+ * be. */
+static void endless_workspace(struct test *t, uint64_t n, uint32_t columns, uint32_t bytes)
+{
+    static _Alignas(16) uint64_t memory[2]; /* looked at by nobody */
+    cohort_column column[COHORT_COLUMNS_MOST];
+    cohort_multisplit_desc m = COHORT_MULTISPLIT_INIT;
+    cohort_sort_desc s = COHORT_SORT_INIT;
+    uint64_t each = 4 + (uint64_t)columns * bytes, least = n < (1ull << 62) / each ? n * each : 1ull << 62;
+    uint64_t split = 0, sort = 0;
+    for (uint32_t c = 0; c < columns; c++)
+        column[c] = (cohort_column){memory, memory, bytes};
+    m.n = s.n = n;
+    m.columns = s.columns = columns;
+    m.column = s.column = column;
+    m.keys = m.keys_out = s.keys_out = memory;
+    s.keys = memory;
+    m.buckets = 65536;
+    m.fn = cohort_fn_hash(1);
+    OK(t, cohort_multisplit_workspace(t->context, &m, &split));
+    OK(t, cohort_sort_workspace(t->context, &s, &sort));
+    CHECKF(t, split >= least && sort >= least,
+           "0x%llx entries of 4 + %u * %u bytes take 0x%llx to split and 0x%llx to sort",
+           (unsigned long long)n, columns, bytes, (unsigned long long)split, (unsigned long long)sort);
+}
+
+/* For more entries than there can be memory for more than there can be is asked, and not what 64 bits leave of it. */
+static void endless_workspaces(struct test *t)
+{
+    for (uint32_t columns = 0; columns <= COHORT_COLUMNS_MOST; columns++)
+        for (uint32_t bytes = 1; bytes <= 16; bytes *= 2) {
+            endless_workspace(t, 1ull << 58, columns, bytes);
+            endless_workspace(t, UINT64_MAX / 16, columns, bytes);
+        }
+}
+
+const struct test_case test_cases[] = {
+    {"allocates", allocates, 0},
+    {"refuses bad allocations", refuses_bad_allocations, 0},
+    {"copies", copies, 0},
+    {"copies much", copies_much, TEST_ON_CPU | TEST_ON_CUDA},
+    {"fills", fills, 0},
+    {"refuses bad copies", refuses_bad_copies, 0},
+    {"knows memory of a GPU", knows_memory_of_a_gpu, TEST_ON_CUDA},
+    {"uses the caller's allocator", uses_the_callers_allocator, TEST_NO_CONTEXT},
+    {"survives a failing allocator", survives_a_failing_allocator, TEST_NO_CONTEXT},
+    {"aligns the caller's memory", aligns_the_callers_memory, TEST_NO_CONTEXT},
+    {"refuses an allocator of host memory", refuses_an_allocator_of_host_memory,
+     TEST_NO_CONTEXT | TEST_ON_SIM | TEST_ON_CUDA},
+    {"reuses workspace", reuses_workspace, 0},
+    {"rounds workspace little", rounds_workspace_little, 0},
+    {"endless workspaces", endless_workspaces, 0},
+    {"gives way", gives_way, TEST_NO_CONTEXT},
+    {NULL, NULL, 0},
+};
