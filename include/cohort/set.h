@@ -1,0 +1,250 @@
+/* cohort/set.h: sets of 32- and 64-bit integers as bitmaps.
+ *
+ * Two types. `cohort_sets` is an immutable collection of any number of sets in one piece of memory, which is
+ * also its file. `cohort_set` is one set that changes, with one writer. A set is cut into chunks of 2^16
+ * integers. A chunk is stored as a sorted array, as a bitmap of 8 KiB, or as runs, whichever is smallest; a
+ * chunk that is absent or full takes no room. Small sets of a collection are plain sorted lists
+ * (docs/set.md).
+ *
+ * Members are arrays of COHORT_U32 or COHORT_U64, in any order, duplicates allowed. Every value is legal,
+ * 2^64 - 1 too. What the library writes is in ascending order and without duplicates.
+ *
+ * Pointers. Arrays are aligned to their entries, in host or in device memory. All arrays of one call are in
+ * the same kind of memory, unless a field says otherwise. What a call writes must not overlap another of its
+ * arrays. Bitmaps are bytes, the least significant bit first, as in Arrow. They are aligned to 4 bytes, and
+ * the library writes whole words of 4 bytes, with zeros behind the last bit: a map's `hit` and a compaction's
+ * `where` are such bitmaps.
+ *
+ * Waiting. Calls that make a collection wait: their size depends on the data. Queries whose answers are
+ * counts, `any` or `first`, looks, and updates of a cohort_set have fixed room. With device pointers they do
+ * not wait, and can be captured in a CUDA graph once one like it has run.
+ *
+ * Threads. One context, with its sets, is used by one thread at a time. */
+#ifndef COHORT_SET_H
+#define COHORT_SET_H
+
+#include "context.h"
+#include "type.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cohort_set cohort_set;
+typedef struct cohort_sets cohort_sets;
+struct cohort_sets_view; /* cohort/device/set.h: what kernels of the user's own work on */
+struct cohort_set_view;
+
+/* ---- making collections, and taking them apart
+ * ------------------------------------------------------------------- */
+
+/* How sets lie in arrays. */
+typedef enum cohort_form {
+    COHORT_FORM_MEMBERS = 1, /* integers */
+    COHORT_FORM_RANGES = 2,  /* ranges of integers, the first and the last of each */
+    COHORT_FORM_BITMAPS = 3, /* a bitmap a set: bit i says whether i is a member */
+    COHORT_FORM_ROARING = 4  /* Roaring's portable format, a blob of bytes a set */
+} cohort_form;
+
+/* What a collection is built from.
+ *
+ * MEMBERS and RANGES have n entries. With `groups`, entry i belongs to set groups[i]: pairs in any order.
+ * With `offsets`, set s has the entries offsets[s] to offsets[s + 1]: rows. With neither they are one set.
+ * BITMAPS has n bitmaps of `bits` bits, each `stride` bytes after the one before: one bitmap a set.
+ * ROARING has n blobs: blob b is the bytes offsets[b] to offsets[b + 1] of `members`, and goes to set
+ * groups[b] (NULL: to set b). Blobs of one group unite. bases[b] is added to every member of blob b. */
+typedef struct cohort_sets_source {
+    size_t size; /* sizeof(cohort_sets_source) */
+    cohort_form form;
+    cohort_type type; /* of the collection's members: COHORT_U32 or COHORT_U64 */
+    uint64_t n;
+    uint64_t
+        sets; /* of the collection. 0, but with `offsets` of rows: with `groups` the greatest of them and one more; else one, or n bitmaps or
+                      blobs */
+    const void *members;     /* of `type`; BITMAPS: the bitmaps; ROARING: the bytes, aligned to nothing */
+    const void *lasts;       /* RANGES: the last member of each, not below the first */
+    const uint64_t *offsets; /* in any memory */
+    const void *groups;
+    cohort_type group_type; /* of groups: COHORT_U32 or COHORT_U64; 0: COHORT_U32 */
+    cohort_type
+        blob_type; /* ROARING: which of the two formats the blobs have, 32-bit or 64-bit; 0: that of `type` */
+    const uint64_t *bases; /* ROARING; NULL: 0 */
+    uint64_t bits, stride; /* BITMAPS; a stride of 0: the least, (bits + 31) / 32 * 4; else a multiple of 4 */
+} cohort_sets_source;
+
+#define COHORT_SETS_SOURCE_INIT                                                                    \
+    {                                                                                              \
+        sizeof(cohort_sets_source), COHORT_FORM_MEMBERS, COHORT_U32, 0, 0, NULL, NULL, NULL, NULL, \
+            (cohort_type)0, (cohort_type)0, NULL, 0, 0                                             \
+    }
+
+/* Builds a collection. Waits. O(n) but for the sorting of what is not sorted yet: integers by radix sort
+ * (cohort_sort), which takes workspace of about the input's size twice. COHORT_RANGE: a group that is not
+ * below `sets`, a range whose last is below its first, offsets that fall or go beyond n, a blob's member +
+ * base beyond the type. COHORT_TRUNCATED, COHORT_CORRUPT: a blob that is not what it should be; the message
+ * tells which blob and which byte. *out is NULL then. */
+COHORT_API cohort_status cohort_sets_build(cohort_context *context, const cohort_sets_source *source,
+                                           cohort_sets **out);
+COHORT_API void cohort_sets_destroy(cohort_sets *sets); /* NULL is allowed. Does not wait */
+
+/* Where the sets of a collection are to go.
+ *
+ * Sets which[0 .. n) are written one after the other; NULL: all sets. Arrays that are NULL are not written.
+ * offsets[i] is the first entry (ROARING: byte) of the i-th of them, offsets[n] the total; groups[e] is the i
+ * that entry e belongs to. BITMAPS: set i begins `stride` bytes after the one before, and members from `bits`
+ * on are left out. */
+typedef struct cohort_sets_target {
+    size_t size; /* sizeof(cohort_sets_target) */
+    cohort_form form;
+    cohort_type group_type; /* as in cohort_sets_source */
+    cohort_type blob_type;
+    uint32_t reserved;     /* 0 */
+    uint64_t n;            /* sets; not read if `which` is NULL */
+    const uint64_t *which; /* in any memory */
+    uint64_t capacity;     /* entries (ROARING: bytes; BITMAPS: not read) that the arrays hold */
+    void *members;         /* of the collection's type */
+    void *lasts;
+    uint64_t *offsets; /* n + 1; in any memory */
+    void *groups;
+    uint64_t bits, stride;
+    uint64_t total; /* out: entries (bytes) in all */
+} cohort_sets_target;
+
+#define COHORT_SETS_TARGET_INIT                                                                         \
+    {                                                                                                   \
+        sizeof(cohort_sets_target), COHORT_FORM_MEMBERS, (cohort_type)0, (cohort_type)0, 0, 0, NULL, 0, \
+            NULL, NULL, NULL, NULL, 0, 0, 0                                                             \
+    }
+
+/* Writes sets into arrays. Waits. `total` is told in any case. COHORT_FULL if `capacity` is less and an array
+ * is there to be written; nothing but `total` and `offsets` is written then. So a first call without arrays
+ * sizes the second. ROARING: byte for byte what CRoaring 5.2 writes for the same members, run-optimised;
+ * COHORT_RANGE if blob_type is COHORT_U32 and a member is above 32 bits. */
+COHORT_API cohort_status cohort_sets_export(const cohort_sets *sets, cohort_sets_target *target);
+
+typedef struct cohort_sets_info {
+    size_t size; /* in: sizeof(cohort_sets_info) */
+    cohort_type type;
+    uint32_t reserved;
+    uint64_t sets;
+    uint64_t members; /* of all sets */
+    uint64_t lists;   /* sets that are plain lists, */
+    uint64_t listed;  /* and their members */
+    uint64_t chunks;  /* of the other sets; of them: */
+    uint64_t arrays, bitmaps, runs, full;
+    uint64_t bytes; /* of memory */
+} cohort_sets_info;
+
+#define COHORT_SETS_INFO_INIT                                                     \
+    {                                                                             \
+        sizeof(cohort_sets_info), (cohort_type)0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
+    }
+
+COHORT_API cohort_status cohort_sets_get_info(const cohort_sets *sets, cohort_sets_info *info);
+
+/* A view for kernels of the user's own (cohort/device/set.h), valid as long as the collection. */
+COHORT_API cohort_status cohort_sets_get_view(const cohort_sets *sets, struct cohort_sets_view *view);
+
+/* ---- set operations
+ * ---------------------------------------------------------------------------------------------- */
+
+/* What a row's answer is made of its members, which are sets. A row without sets is empty. A set may be in a
+ * row twice. */
+typedef enum cohort_sets_op {
+    COHORT_SETS_AND = 1,     /* in all of them */
+    COHORT_SETS_OR = 2,      /* in one of them */
+    COHORT_SETS_ANDNOT = 3,  /* in the first and in none of the others */
+    COHORT_SETS_XOR = 4,     /* in an odd number of them */
+    COHORT_SETS_AT_LEAST = 5 /* in `least` of them or more */
+} cohort_sets_op;
+
+#define COHORT_QUERY_SETS_MOST 8u /* collections, and working sets, of one query */
+
+/* A batch of operations, one a row. Sets are numbered through: those of collections[0], of collections[1] and
+ * so on, then the working sets. All are of one type and one context.
+ *
+ * Row r has the sets members[offsets[r]] to members[offsets[r + 1]]; with offsets = NULL every row has
+ * `arity` of them, row after row. With `each` there is one such list of `arity` sets, and as many rows as
+ * collections[0] has sets: set r is put behind the list (1) or before it (2). So one set is asked against a
+ * whole collection.
+ *
+ * What is wanted is not NULL. Of `into` there is at most one, and one row: the working set becomes the
+ * answer. It may be one of the operands. */
+typedef struct cohort_sets_query_desc {
+    size_t size; /* sizeof(cohort_sets_query_desc) */
+    cohort_sets_op op;
+    uint32_t each;
+    uint64_t least;                  /* of AT_LEAST: 1 or more */
+    cohort_sets *const *collections; /* an array of pointers, in host memory, as the next one */
+    cohort_set *const *working;
+    uint32_t collections_count, working_count;
+    uint64_t rows;
+    const uint64_t *members;
+    const uint64_t *offsets;
+    uint64_t arity;
+    uint64_t *counts;    /* out: members of each row's answer */
+    uint8_t *any;        /* out: a bitmap of rows: is there a member? An answer is left at the first */
+    uint64_t first_most; /* the first so many members */
+    void *first; /* out: of the type; row r's begin at first_most * r; what is behind them is not written */
+    uint64_t *first_counts; /* out: how many they are */
+    cohort_set *into;       /* out */
+    cohort_sets **result;   /* out, in host memory: a collection with a set a row. Such a call waits */
+} cohort_sets_query_desc;
+
+#define COHORT_SETS_QUERY_INIT                                                                           \
+    {                                                                                                    \
+        sizeof(cohort_sets_query_desc), COHORT_SETS_AND, 0, 0, NULL, NULL, 0, 0, 0, NULL, NULL, 0, NULL, \
+            NULL, 0, NULL, NULL, NULL, NULL                                                              \
+    }
+
+/* Answers all rows; on a GPU in one launch, whatever their sizes. COHORT_RANGE: a member that is no set; in
+ * device memory it counts as empty, and cohort_wait tells of it. Costs what the chunks cost that the operands
+ * share (AND), or have (OR): chunks that are absent or full cost nothing. */
+COHORT_API cohort_status cohort_sets_query(cohort_context *context, const cohort_sets_query_desc *desc);
+
+/* ---- looking into sets
+ * ------------------------------------------------------------------------------------------- */
+
+typedef enum cohort_look {
+    COHORT_LOOK_CONTAINS = 1, /* hit: is values[i] a member? */
+    COHORT_LOOK_RANK = 2,     /* results (uint64_t): members below values[i] */
+    COHORT_LOOK_SELECT =
+        3, /* results (members): the member whose rank is values[i] (uint64_t); hit: there is one */
+    COHORT_LOOK_NEXT = 4,   /* results (members): the least that is not below values[i]; hit: there is one */
+    COHORT_LOOK_COUNT = 5,  /* results (uint64_t): members from values[i] to lasts[i]; without values: all */
+    COHORT_LOOK_MIN = 6,    /* results (members): the least; hit: there is one */
+    COHORT_LOOK_MAX = 7,    /* the greatest */
+    COHORT_LOOK_EQUAL = 8,  /* hit: are sets which[i] and others[i] the same? */
+    COHORT_LOOK_SUBSET = 9, /* hit: is which[i] a part of others[i]? */
+    COHORT_LOOK_INTERSECTS = 10 /* hit: have they a member in common? */
+} cohort_look;
+
+/* n questions: question i asks set which[i] (NULL: set `set`). Fields that the kind does not name are NULL.
+ * Where `hit` is 0, a result that is a member is not written. */
+typedef struct cohort_sets_look_desc {
+    size_t size; /* sizeof(cohort_sets_look_desc) */
+    cohort_look kind;
+    uint32_t reserved; /* 0 */
+    uint64_t n;
+    uint64_t set;
+    const uint64_t *which;
+    const uint64_t *others;
+    const void *values; /* of the collection's type; SELECT: uint64_t */
+    const void *lasts;
+    void *results; /* may be NULL where there is `hit` */
+    uint8_t *hit;  /* may be NULL where there are results */
+} cohort_sets_look_desc;
+
+#define COHORT_SETS_LOOK_INIT                                                                            \
+    {                                                                                                    \
+        sizeof(cohort_sets_look_desc), COHORT_LOOK_CONTAINS, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL \
+    }
+
+/* Answers n questions. A set that the collection has not is COHORT_RANGE; in device memory cohort_wait tells,
+ * and it is taken for an empty set. CONTAINS is O(1), the others O(log chunks + log entries) at most. */
+COHORT_API cohort_status cohort_sets_look(const cohort_sets *sets, const cohort_sets_look_desc *desc);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,27 @@
+/* cpu/sets_combine.h: one chunk of an answer, from the chunks of the operands that have one with its key. */
+#ifndef COHORT_CPU_SETS_COMBINE_H
+#define COHORT_CPU_SETS_COMBINE_H
+
+#include "sets.h"
+
+/* What a thread works in. */
+struct cpu_scratch {
+    _Alignas(64) co_u64 words[SETS_CHUNK_WORDS], other[SETS_CHUNK_WORDS];
+    _Alignas(64) co_u16 array[CO_CHUNK_IDS + 64];
+    _Alignas(64) co_u16 listed[SETS_LIST_MOST + 64];
+    co_u32 counters[CO_CHUNK_IDS];
+};
+
+/* The answer: a chunk, which lies with an operand or in the scratch; card 0: it is empty. */
+struct cpu_answer {
+    struct sets_chunk chunk;
+    int own; /* in the scratch */
+};
+
+/* `chunks` of the operands that have one, in their order, `count` of them, out of `all`; of ANDNOT the first
+ * is the first operand's. What cannot be an answer has been left out before: of AND count is all. Changes the
+ * array. */
+struct cpu_answer cpu_combine(const struct sets_query *q, struct sets_chunk *chunks, co_u32 count, co_u64 all,
+                              struct cpu_scratch *scratch);
+
+#endif

@@ -1,0 +1,375 @@
+/* cpu/sets_query.c: queries on the host's threads.
+ *
+ * Rows are cut into pieces, which threads take. A row goes through the keys of its operands in ascending
+ * order, each operand with a cursor in its chunks (of a list: in its members, those of one key being a
+ * chunk). What one key gives is a chunk of the answer: counted, looked for its first members, or put down.
+ *
+ * A collection. What a piece may find at most is known before, so each piece writes its chunks and members
+ * one after the other into room of its own; what was found is then moved together, the members stay where
+ * they are. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sets_combine.h"
+
+#define ROW_GRAIN 16 /* rows that a piece has a multiple of */
+
+/* ---- operands
+ * ----------------------------------------------------------------------------------------------------------
+ * */
+
+struct operand {
+    const cohort_sets_view *view;
+    struct co_sets_set set;
+    co_u64 at, end; /* chunk or list entry */
+    co_u64 key;     /* of what is at `at` */
+};
+
+struct row_state {
+    const struct sets_query *q;
+    struct cpu_scratch *scratch;
+    struct operand *operands;
+    struct sets_chunk *chunks;
+    co_u64 n;
+};
+
+static void read_key(struct operand *o)
+{
+    if (o->at == o->end)
+        return;
+    o->key = o->set.large ? co_sets_key(o->view, o->at) : co_sets_listed(o->view, o->at) >> CO_CHUNK_BITS;
+}
+
+static void open_operand(const struct sets_query *q, co_u64 number, struct operand *o)
+{
+    co_u32 c = 0; /* a number that is none is taken for an empty set of the last */
+    while (c + 1 < q->collections && number >= q->first[c + 1])
+        c++;
+    o->view = &q->view[c];
+    o->set = co_sets_open(o->view, number - q->first[c]);
+    o->at = o->set.first;
+    o->end = o->set.first + o->set.n;
+    read_key(o);
+}
+
+/* The end of what has the operand's key. */
+static co_u64 part_end(const struct operand *o)
+{
+    co_u64 end = o->at + 1;
+    while (!o->set.large && end < o->end && co_sets_listed(o->view, end) >> CO_CHUNK_BITS == o->key)
+        end++;
+    return end;
+}
+
+static void step(struct operand *o)
+{
+    o->at = part_end(o);
+    read_key(o);
+}
+
+/* To the first key that is not below. */
+static void seek(struct operand *o, co_u64 key)
+{
+    co_u32 present;
+    if (o->at < o->end && o->key < key && o->set.large) {
+        o->at = o->set.first + co_sets_lower(o->view, &o->set, key, &present);
+        read_key(o);
+    }
+    while (o->at < o->end && o->key < key)
+        step(o);
+}
+
+static struct sets_chunk chunk_of(const struct operand *o)
+{
+    if (o->set.large)
+        return sets_chunk_of(o->view, o->at);
+    int wide = (int)o->view->wide;
+    struct sets_chunk c = {(const char *)o->view->lists + o->at * (wide ? 8 : 4),
+                           wide ? SETS_CHUNK_LIST64 : SETS_CHUNK_LIST32, 0, 0, 0};
+    c.entries = c.card = (co_u32)(part_end(o) - o->at);
+    c.digest = sets_chunk_digest(&c);
+    return c;
+}
+
+/* ---- what becomes of the answer
+ * ------------------------------------------------------------------------------------------ */
+
+/* Found chunks of a piece. */
+struct sink {
+    const struct sets_found *found; /* NULL: none are wanted */
+    co_u64 chunk, unit, chunk_end, unit_end;
+};
+
+/* A row's answer so far. */
+struct tally {
+    co_u64 count, first;
+    int done;
+};
+
+static void put_first(const struct sets_query *q, co_u64 row, struct tally *t, co_u64 key,
+                      const struct sets_chunk *c, co_u16 *low)
+{
+    co_u32 n = sets_chunk_members(c, low);
+    for (co_u32 i = 0; i < n && t->first < q->first_most; i++, t->first++) {
+        co_u64 id = key << CO_CHUNK_BITS | low[i], at = row * q->first_most + t->first;
+        if (q->first_out && q->wide)
+            ((co_u64 *)q->first_out)[at] = id;
+        else if (q->first_out)
+            ((co_u32 *)q->first_out)[at] = (co_u32)id;
+    }
+}
+
+static void put_found(struct sink *s, co_u64 key, const struct sets_chunk *c)
+{
+    const struct sets_found *f = s->found;
+    co_u64 unit = s->unit;
+    co_u32 kind = c->kind >= SETS_CHUNK_LIST32 ? CO_CHUNK_ARRAY : c->kind;
+    co_u32 units = co_place_units(kind, c->entries);
+    if (c->kind == CO_CHUNK_BITMAP)
+        unit = (unit + 3) & ~3ull;
+    if (s->chunk == s->chunk_end || unit + units > s->unit_end)
+        return; /* bytes that are not what they should be */
+    co_u16 *to = (co_u16 *)(void *)((char *)f->pool + unit * CO_PLACE_UNIT_BYTES);
+    if (c->kind == CO_CHUNK_BITMAP) {
+        memcpy(to, c->at, CO_CHUNK_BYTES);
+    } else if (kind == CO_CHUNK_ARRAY) {
+        sets_pad(to, sets_chunk_members(c, to));
+    } else if (kind == CO_CHUNK_RUNS) {
+        memcpy(to, c->at, c->entries * 4);
+        sets_pad(to, 2 * c->entries);
+    }
+    f->cards[s->chunk] = c->card;
+    f->keys[s->chunk] = key;
+    f->places[s->chunk] =
+        co_place_make(kind, kind == CO_CHUNK_BITMAP || kind == CO_CHUNK_FULL ? 0 : c->entries, unit);
+    f->digests[s->chunk] = c->digest;
+    s->chunk++;
+    s->unit = unit + units;
+}
+
+static void put_answer(const struct row_state *r, co_u64 row, struct tally *t, struct sink *sink, co_u64 key,
+                       const struct cpu_answer *a)
+{
+    const struct sets_query *q = r->q;
+    if (!a->chunk.card)
+        return;
+    t->count += a->chunk.card;
+    if (t->first < q->first_most)
+        put_first(q, row, t, key, &a->chunk,
+                  a->own && a->chunk.at == r->scratch->array ? (co_u16 *)r->scratch->counters
+                                                             : r->scratch->array);
+    if (sink->found)
+        put_found(sink, key, &a->chunk);
+    t->done = !sink->found && !q->counts && t->first >= q->first_most;
+}
+
+/* ---- a row
+ * ------------------------------------------------------------------------------------------------------------------ */
+
+/* AND: to a key that all have: 0 if there is none. */
+static int meet(struct row_state *r, co_u64 *key)
+{
+    co_u64 same = 0;
+    if (!r->n || r->operands[0].at == r->operands[0].end)
+        return 0;
+    *key = r->operands[0].key;
+    for (co_u64 k = 0; same < r->n; k = k + 1 == r->n ? 0 : k + 1) {
+        struct operand *o = &r->operands[k];
+        seek(o, *key);
+        if (o->at == o->end)
+            return 0;
+        same = o->key == *key ? same + 1 : 1;
+        *key = o->key;
+    }
+    return 1;
+}
+
+/* The others: to the least key that one has, of ANDNOT that the first has. */
+static int least(const struct row_state *r, co_u64 *key)
+{
+    int any = 0;
+    for (co_u64 k = 0; k < (r->q->op == SETS_ANDNOT && r->n ? 1 : r->n); k++) {
+        const struct operand *o = &r->operands[k];
+        if (o->at < o->end && (!any || o->key < *key)) {
+            *key = o->key;
+            any = 1;
+        }
+    }
+    return any;
+}
+
+/* The chunks with this key; operands go on behind it. */
+static co_u32 gather(struct row_state *r, co_u64 key)
+{
+    co_u32 count = 0;
+    for (co_u64 k = 0; k < r->n; k++) {
+        struct operand *o = &r->operands[k];
+        seek(o, key);
+        if (o->at == o->end || o->key != key)
+            continue;
+        r->chunks[count++] = chunk_of(o);
+        step(o);
+    }
+    return count;
+}
+
+static void do_row(struct row_state *r, co_u64 row, struct sink *sink)
+{
+    const struct sets_query *q = r->q;
+    struct tally t = {0, 0, 0};
+    co_u64 key = 0;
+    r->n = sets_row_arity(q, row);
+    for (co_u64 k = 0; k < r->n; k++) {
+        co_u64 number = sets_row_member(q, row, k);
+        open_operand(q, number, &r->operands[k]);
+        if (number >= q->first[SETS_OPERANDS_MOST])
+            co_min64(q->first_bad, row);
+    }
+    while (!t.done && (q->op == SETS_AND ? meet(r, &key) : least(r, &key))) {
+        co_u32 count = gather(r, key);
+        struct cpu_answer a = cpu_combine(q, r->chunks, count, r->n, r->scratch);
+        put_answer(r, row, &t, sink, key, &a);
+    }
+    if (q->counts)
+        q->counts[row] = t.count;
+    if (q->first_counts)
+        q->first_counts[row] = t.first;
+    if (q->any && (t.count == 0) == q->negate)
+        co_or32(q->any + row / 32, 1u << row % 32);
+}
+
+/* ---- pieces
+ * ------------------------------------------------------------------------------------------------------------------ */
+
+#define PIECES_MOST 64u
+
+struct piece {
+    co_u64 row, row_end;
+    co_u64 chunk, unit; /* of the room: where this piece's begins */
+};
+
+struct plan {
+    const struct sets_query *q;
+    co_u64 arity; /* the most of a row */
+    co_u32 pieces;
+    struct piece piece[PIECES_MOST + 1];
+    co_u64 chunks[PIECES_MOST], units[PIECES_MOST]; /* out: the ends of what was written */
+    int failed;
+};
+
+/* Equal parts of the rows; with a collection for the answer also their room. */
+static void make_plan(struct plan *p, const struct sets_query *q, unsigned threads)
+{
+    co_u64 most = threads > 1 ? PIECES_MOST : 1, each = q->rows / most + 1;
+    memset(p, 0, sizeof *p);
+    p->q = q;
+    each = (each + ROW_GRAIN - 1) / ROW_GRAIN * ROW_GRAIN;
+    for (co_u64 row = 0; row < q->rows; row += each) {
+        struct piece *piece = &p->piece[p->pieces++];
+        piece->row = row;
+        piece->row_end = q->rows - row < each ? q->rows : row + each;
+        piece[1] = *piece;
+        for (co_u64 r = row; r < piece->row_end; r++) {
+            co_u64 arity = sets_row_arity(q, r);
+            p->arity = arity > p->arity ? arity : p->arity;
+            if (!q->found)
+                continue;
+            struct sets_bound b = sets_row_bound(q, r);
+            piece[1].chunk += b.chunks;
+            piece[1].unit += sets_units_most(&b);
+        }
+    }
+}
+
+static co_u64 listed_most(const struct sets_query *q)
+{
+    co_u64 sum = 0;
+    for (co_u64 r = 0; r < q->rows; r++) {
+        struct sets_bound b = sets_row_bound(q, r);
+        sum += b.members < SETS_LIST_MOST ? b.members : SETS_LIST_MOST;
+    }
+    return sum;
+}
+
+/* ---- work
+ * ---------------------------------------------------------------------------------------------------------------------- */
+
+static void do_piece(struct plan *p, co_u32 i, struct row_state *r)
+{
+    const struct piece *piece = &p->piece[i];
+    struct sink sink = {p->q->found, piece->chunk, piece->unit, piece[1].chunk, piece[1].unit};
+    for (co_u64 row = piece->row; row < piece->row_end; row++) {
+        if (sink.found)
+            sink.found->row_first[row] = sink.chunk;
+        do_row(r, row, &sink);
+    }
+    p->chunks[i] = sink.chunk;
+    p->units[i] = sink.unit;
+}
+
+static void pieces_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    struct plan *p = arg;
+    struct row_state r = {p->q, NULL, NULL, NULL, 0};
+    (void)worker;
+    r.scratch = aligned_alloc(64, (sizeof *r.scratch + 63) / 64 * 64);
+    r.operands = malloc((p->arity + 1) * sizeof *r.operands);
+    r.chunks = malloc((p->arity + 1) * sizeof *r.chunks);
+    if (!r.scratch || !r.operands || !r.chunks)
+        __atomic_store_n(&p->failed, 1, __ATOMIC_RELAXED);
+    else
+        for (uint64_t i = begin; i < end; i++)
+            do_piece(p, (co_u32)i, &r);
+    free(r.scratch);
+    free(r.operands);
+    free(r.chunks);
+}
+
+/* Moves what pieces have found together; the members stay. */
+static void gather_found(struct plan *p)
+{
+    struct sets_found *f = p->q->found;
+    co_u64 to = 0, units = 0;
+    for (co_u32 i = 0; i < p->pieces; i++) {
+        co_u64 from = p->piece[i].chunk, n = p->chunks[i] - from;
+        memmove(f->cards + to, f->cards + from, n * sizeof *f->cards);
+        memmove(f->keys + to, f->keys + from, n * sizeof *f->keys);
+        memmove(f->places + to, f->places + from, n * sizeof *f->places);
+        memmove(f->digests + to, f->digests + from, n * sizeof *f->digests);
+        for (co_u64 row = p->piece[i].row; row < p->piece[i].row_end; row++)
+            f->row_first[row] -= from - to;
+        to += n;
+        units = p->units[i] > p->piece[i].unit ? p->units[i] : units;
+    }
+    f->row_first[p->q->rows] = f->chunks = to;
+    f->units = units;
+}
+
+cohort_status cpu_sets_query(cohort_context *context, const struct sets_query *q, struct arena *arena)
+{
+    struct plan *p;
+    if (arena->asks)
+        return COHORT_OK;
+    p = malloc(sizeof *p);
+    if (!p)
+        return context_fail(context, COHORT_NO_MEMORY, "no memory for the plan of a query");
+    make_plan(p, q, cpu_device(context)->threads);
+    if (q->found && !q->found->pool) {
+        q->found->chunks = p->piece[p->pieces].chunk;
+        q->found->units = p->piece[p->pieces].unit;
+        q->found->listed = listed_most(q);
+        free(p);
+        return COHORT_OK;
+    }
+    if (q->any)
+        memset(q->any, 0, (q->rows / 32 + (q->rows % 32 != 0)) * 4);
+    cpu_parallel(context, p->pieces, 1, pieces_range, p);
+    int failed = p->failed;
+    co_u64 arity = p->arity;
+    if (q->found && !failed)
+        gather_found(p);
+    free(p);
+    return failed ? context_fail(context, COHORT_NO_MEMORY, "no memory to work on rows of %llu sets",
+                                 (unsigned long long)arity)
+                  : COHORT_OK;
+}

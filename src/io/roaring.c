@@ -1,0 +1,387 @@
+/* roaring.c: Roaring's portable format. Little-endian, nothing aligned.
+ *
+ * 32 bit. A cookie of 4 bytes: 12346, and then the number of containers in 4 bytes, at most 65,536; or in its
+ * low half 12347, in its high half the number less one, and then a bit for each container that says whether
+ * it has runs. Then for each container its key and its cardinality less one, 2 bytes each. Then for each the
+ * place of its entries, counted from the cookie, 4 bytes; with cookie 12347 and fewer than four containers
+ * there are none. Then the entries. Runs: their number, 2 bytes, and for each its start and its length less
+ * one, 2 bytes each. Else, up to 4,096 members, the members, 2 bytes each; beyond that a bitmap of 8,192
+ * bytes.
+ *
+ * 64 bit. The number of parts, 8 bytes; of each the high half of its members, 4 bytes, and a blob of 32 bits.
+ *
+ * A reader believes nothing: places are as they must be, keys, members and runs rise, runs do not touch, a
+ * bitmap has as many bits as is said, and more than 4,096. The cardinality told of runs is wrong in files
+ * that exist, and is not looked at. */
+#include "io/roaring.h"
+
+#include "core/context.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COOKIE_PLAIN  12346u
+#define COOKIE_RUNS   12347u
+#define PLACES_FROM   4u /* containers, from which on there are places with COOKIE_RUNS too */
+#define ARRAY_MOST    4096u
+#define BITMAP_BYTES  8192u
+#define CONTAINER_IDS 65536u
+
+struct reader {
+    cohort_context *context;
+    const char *name;
+    const unsigned char *bytes;
+    uint64_t n, at;
+    struct roaring_list *list;
+};
+
+static uint32_t get16(const unsigned char *p)
+{
+    return p[0] | (uint32_t)p[1] << 8;
+}
+
+static uint32_t get32(const unsigned char *p)
+{
+    return get16(p) | get16(p + 2) << 16;
+}
+
+static uint64_t get64(const unsigned char *p)
+{
+    return get32(p) | (uint64_t)get32(p + 4) << 32;
+}
+
+/* ---- messages
+ * ---------------------------------------------------------------------------------------------------------
+ * */
+
+static cohort_status corrupt(const struct reader *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static cohort_status corrupt(const struct reader *r, const char *format, ...)
+{
+    char what[160];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(what, sizeof what, format, list);
+    va_end(list);
+    return context_fail(r->context, COHORT_CORRUPT, "%s: byte %llu: %s", r->name, (unsigned long long)r->at,
+                        what);
+}
+
+/* Are there so many bytes more? */
+static cohort_status want(const struct reader *r, uint64_t bytes, const char *what)
+{
+    if (r->n - r->at >= bytes)
+        return COHORT_OK;
+    return context_fail(
+        r->context, COHORT_TRUNCATED, "%s: byte %llu: %llu bytes of %s are due, %llu are left", r->name,
+        (unsigned long long)r->at, (unsigned long long)bytes, what, (unsigned long long)(r->n - r->at));
+}
+
+/* ---- reading
+ * ------------------------------------------------------------------------------------------------------------ */
+
+/* The head of a blob of 32 bits. */
+struct head {
+    uint32_t count;
+    const unsigned char *runs;   /* a bit a container, or NULL */
+    const unsigned char *keys;   /* pairs of key and cardinality less one */
+    const unsigned char *places; /* or NULL */
+    uint64_t begin;              /* where the cookie is */
+};
+
+static cohort_status read_head(struct reader *r, struct head *h)
+{
+    memset(h, 0, sizeof *h);
+    cohort_status status = want(r, 4, "a cookie");
+    if (status)
+        return status;
+    uint32_t cookie = get32(r->bytes + r->at);
+    h->begin = r->at;
+    if (cookie == COOKIE_PLAIN) {
+        status = want(r, 8, "a cookie and a number of containers");
+        if (status)
+            return status;
+        h->count = get32(r->bytes + r->at + 4);
+        if (h->count > CONTAINER_IDS)
+            return corrupt(r, "%u containers; there are at most %u", h->count, CONTAINER_IDS);
+        r->at += 8;
+    } else if ((cookie & 0xffff) == COOKIE_RUNS) {
+        h->count = (cookie >> 16) + 1;
+        r->at += 4;
+        status = want(r, (h->count + 7) / 8, "flags of runs");
+        if (status)
+            return status;
+        h->runs = r->bytes + r->at;
+        r->at += (h->count + 7) / 8;
+    } else {
+        return corrupt(r, "the cookie is %u, neither %u nor %u", cookie, COOKIE_PLAIN, COOKIE_RUNS);
+    }
+    status = want(r, 4ull * h->count, "keys and cardinalities");
+    if (status)
+        return status;
+    h->keys = r->bytes + r->at;
+    r->at += 4ull * h->count;
+    if (h->runs && h->count < PLACES_FROM)
+        return COHORT_OK;
+    status = want(r, 4ull * h->count, "places");
+    if (status)
+        return status;
+    h->places = r->bytes + r->at;
+    r->at += 4ull * h->count;
+    return COHORT_OK;
+}
+
+static cohort_status read_array(struct reader *r, struct roaring_container *c)
+{
+    cohort_status status = want(r, 2ull * c->card, "an array");
+    if (status)
+        return status;
+    const unsigned char *p = r->bytes + r->at;
+    uint32_t falls = 0;
+    for (uint32_t i = 1; i < c->card; i++)
+        falls |= get16(p + 2 * i) <= get16(p + 2 * i - 2);
+    if (falls)
+        return corrupt(r, "an array whose members do not rise");
+    c->kind = ROARING_ARRAY;
+    c->entries = c->card;
+    c->at = p;
+    r->at += 2ull * c->card;
+    return COHORT_OK;
+}
+
+static cohort_status read_bitmap(struct reader *r, struct roaring_container *c)
+{
+    cohort_status status = want(r, BITMAP_BYTES, "a bitmap");
+    if (status)
+        return status;
+    uint32_t ones = 0;
+    for (uint32_t i = 0; i < BITMAP_BYTES; i += 8) {
+        uint64_t word;
+        memcpy(&word, r->bytes + r->at + i, 8);
+        ones += (uint32_t)__builtin_popcountll(word);
+    }
+    if (ones != c->card)
+        return corrupt(r, "a bitmap of %u members, and %u are told", ones, c->card);
+    c->kind = ROARING_BITMAP;
+    c->entries = 0;
+    c->at = r->bytes + r->at;
+    r->at += BITMAP_BYTES;
+    return COHORT_OK;
+}
+
+static cohort_status read_runs(struct reader *r, struct roaring_container *c)
+{
+    cohort_status status = want(r, 2, "a number of runs");
+    if (status)
+        return status;
+    uint32_t runs = get16(r->bytes + r->at), card = 0, next = 0; /* next: the least start that is allowed */
+    if (!runs)
+        return corrupt(r, "a container of 0 runs");
+    r->at += 2;
+    status = want(r, 4ull * runs, "runs");
+    if (status)
+        return status;
+    const unsigned char *p = r->bytes + r->at;
+    for (uint32_t i = 0; i < runs; i++) {
+        uint32_t start = get16(p + 4 * i), length = get16(p + 4 * i + 2) + 1;
+        if (start < next || start + length > CONTAINER_IDS)
+            return corrupt(r, "run %u begins at %u and has %u members: it %s", i, start, length,
+                           start < next ? "touches the one before" : "goes beyond the container");
+        card += length;
+        next = start + length + 1;
+    }
+    c->kind = ROARING_RUNS;
+    c->entries = runs;
+    c->card = card;
+    c->at = p;
+    r->at += 4ull * runs;
+    return COHORT_OK;
+}
+
+static cohort_status make_room(const struct reader *r, uint64_t more)
+{
+    struct roaring_list *list = r->list;
+    if (list->room - list->count >= more)
+        return COHORT_OK;
+    uint64_t room = list->room * 2 > list->count + more ? list->room * 2 : list->count + more;
+    struct roaring_container *at =
+        room <= SIZE_MAX / sizeof *at ? realloc(list->at, room * sizeof *at) : NULL;
+    if (!at)
+        return context_fail(r->context, COHORT_NO_MEMORY, "%s: no memory for %llu containers", r->name,
+                            (unsigned long long)room);
+    list->at = at;
+    list->room = room;
+    return COHORT_OK;
+}
+
+/* A blob of 32 bits, whose members have these bits above. */
+static cohort_status read_part(struct reader *r, uint64_t high)
+{
+    struct head h;
+    cohort_status status = read_head(r, &h);
+    if (!status)
+        status = make_room(r, h.count);
+    for (uint32_t i = 0; i < h.count && !status; i++) {
+        struct roaring_container *c = &r->list->at[r->list->count];
+        uint32_t key = get16(h.keys + 4 * i);
+        if (i && key <= get16(h.keys + 4 * i - 4))
+            return corrupt(r, "container %u has the key %u, which does not rise", i, key);
+        if (h.places && get32(h.places + 4 * i) != r->at - h.begin)
+            return corrupt(r, "container %u is told to be at %u, and is at %llu", i, get32(h.places + 4 * i),
+                           (unsigned long long)(r->at - h.begin));
+        c->key = high << 16 | key;
+        c->card = get16(h.keys + 4 * i + 2) + 1;
+        status = h.runs && h.runs[i / 8] >> i % 8 & 1 ? read_runs(r, c)
+                 : c->card <= ARRAY_MOST              ? read_array(r, c)
+                                                      : read_bitmap(r, c);
+        r->list->count += !status;
+    }
+    return status;
+}
+
+static cohort_status read_parts(struct reader *r)
+{
+    cohort_status status = want(r, 8, "a number of parts");
+    uint64_t parts = status ? 0 : get64(r->bytes + r->at), last = 0;
+    if (!status && parts > 1ull << 32)
+        return corrupt(r, "%llu parts; there are at most 2^32", (unsigned long long)parts);
+    r->at += status ? 0 : 8;
+    for (uint64_t i = 0; i < parts && !status; i++) {
+        status = want(r, 4, "the high half of members");
+        if (status)
+            return status;
+        uint64_t high = get32(r->bytes + r->at);
+        if (i && high <= last)
+            return corrupt(r, "part %llu has the high half %llu, which does not rise", (unsigned long long)i,
+                           (unsigned long long)high);
+        r->at += 4;
+        last = high;
+        status = read_part(r, high);
+    }
+    return status;
+}
+
+cohort_status roaring_read(cohort_context *context, const char *name, const void *bytes, uint64_t n, int wide,
+                           struct roaring_list *list)
+{
+    struct reader r = {context, name, bytes, n, 0, list};
+    cohort_status status = wide ? read_parts(&r) : read_part(&r, 0);
+    if (!status && r.at != n)
+        return corrupt(&r, "%llu bytes behind the end", (unsigned long long)(n - r.at));
+    return status;
+}
+
+/* ---- writing
+ * ------------------------------------------------------------------------------------------------------------- */
+
+enum roaring_kind roaring_choose(uint32_t card, uint32_t runs)
+{
+    uint32_t other = card <= ARRAY_MOST ? 2 * card : BITMAP_BYTES;
+    return 2 + 4 * runs < other ? ROARING_RUNS : card <= ARRAY_MOST ? ROARING_ARRAY : ROARING_BITMAP;
+}
+
+static uint32_t entry_bytes(const struct roaring_container *c)
+{
+    return c->kind == ROARING_ARRAY  ? 2 * c->card
+           : c->kind == ROARING_RUNS ? 2 + 4 * c->entries
+                                     : BITMAP_BYTES;
+}
+
+/* Of the containers from `first` on, those with the same high bits. */
+static uint64_t part_end(const struct roaring_container *c, uint64_t first, uint64_t count)
+{
+    uint64_t end = first;
+    while (end < count && c[end].key >> 16 == c[first].key >> 16)
+        end++;
+    return end;
+}
+
+static int has_runs(const struct roaring_container *c, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++)
+        if (c[i].kind == ROARING_RUNS)
+            return 1;
+    return 0;
+}
+
+static uint64_t head_bytes(uint64_t count, int runs)
+{
+    return (runs ? 4 + (count + 7) / 8 : 8) + 4 * count + (!runs || count >= PLACES_FROM ? 4 * count : 0);
+}
+
+static uint64_t part_bytes(const struct roaring_container *c, uint64_t count)
+{
+    uint64_t bytes = head_bytes(count, has_runs(c, count));
+    for (uint64_t i = 0; i < count; i++)
+        bytes += entry_bytes(&c[i]);
+    return bytes;
+}
+
+uint64_t roaring_bytes(const struct roaring_container *c, uint64_t count, int wide)
+{
+    uint64_t bytes = 8;
+    if (!wide)
+        return part_bytes(c, count);
+    for (uint64_t i = 0, end; i < count; i = end) {
+        end = part_end(c, i, count);
+        bytes += 4 + part_bytes(c + i, end - i);
+    }
+    return bytes;
+}
+
+static unsigned char *put(unsigned char *to, uint64_t v, int bytes)
+{
+    for (int i = 0; i < bytes; i++)
+        *to++ = (unsigned char)(v >> 8 * i);
+    return to;
+}
+
+/* Containers [first, end), and `fill` is told their numbers. */
+static unsigned char *write_part(const struct roaring_container *c, uint64_t first, uint64_t end,
+                                 unsigned char *to, void (*fill)(void *, uint64_t, unsigned char *),
+                                 void *user)
+{
+    uint64_t count = end - first;
+    int runs = has_runs(c + first, count);
+    uint64_t place = head_bytes(count, runs);
+    to = runs ? put(to, COOKIE_RUNS | (count - 1) << 16, 4) : put(put(to, COOKIE_PLAIN, 4), count, 4);
+    for (uint64_t i = first; runs && i < end; i += 8) {
+        unsigned flags = 0;
+        for (uint64_t j = i; j < end && j < i + 8; j++)
+            flags |= (unsigned)(c[j].kind == ROARING_RUNS) << (j - i);
+        to = put(to, flags, 1);
+    }
+    for (uint64_t i = first; i < end; i++)
+        to = put(put(to, c[i].key & 0xffff, 2), c[i].card - 1, 2);
+    for (uint64_t i = first; i < end && (!runs || count >= PLACES_FROM); i++) {
+        to = put(to, place, 4);
+        place += entry_bytes(&c[i]);
+    }
+    for (uint64_t i = first; i < end; i++) {
+        unsigned char *at = c[i].kind == ROARING_RUNS ? put(to, c[i].entries, 2) : to;
+        fill(user, i, at);
+        to += entry_bytes(&c[i]);
+    }
+    return to;
+}
+
+void roaring_write(const struct roaring_container *c, uint64_t count, int wide, unsigned char *to,
+                   void (*fill)(void *user, uint64_t i, unsigned char *at), void *user)
+{
+    uint64_t parts = 0;
+    if (!wide) {
+        write_part(c, 0, count, to, fill, user);
+        return;
+    }
+    for (uint64_t i = 0; i < count; i = part_end(c, i, count))
+        parts++;
+    to = put(to, parts, 8);
+    for (uint64_t i = 0, end; i < count; i = end) {
+        end = part_end(c, i, count);
+        to = put(to, c[i].key >> 16, 4);
+        to = write_part(c, i, end, to, fill, user);
+    }
+}

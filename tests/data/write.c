@@ -1,0 +1,100 @@
+/* write.c: writes the files of this folder with whatever library it is linked with (README.md). Keys are i * ODD cut to their width, for i from
+ * 0 on, and at last the two that look like marks; the value of key i is i + 1, of a multimap's key i the values are i and i + 1000000 as
+ * often as i % 3 says.
+ *
+ *     write FOLDER         map-W.bin of each width W, multimap-W.bin of each that has values */
+#include <cohort.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ODD   0x9e3779b97f4a7c15u
+#define PAIRS 20u
+
+static const struct {
+    cohort_width width;
+    const char *name;
+    unsigned key_bytes, value_bytes;
+} widths[] = {{COHORT_WIDTH_32_0, "32-0", 4, 0},
+              {COHORT_WIDTH_32_32, "32-32", 4, 4},
+              {COHORT_WIDTH_64_0, "64-0", 8, 0},
+              {COHORT_WIDTH_64_32, "64-32", 8, 4},
+              {COHORT_WIDTH_64_64, "64-64", 8, 8}};
+
+static uint64_t key_of(uint64_t i)
+{
+    return i < PAIRS - 2 ? i * ODD : UINT64_MAX - (i - (PAIRS - 2));
+}
+
+static void put(void *array, uint64_t i, unsigned bytes, uint64_t value)
+{
+    memcpy((char *)array + i * bytes, &value, bytes); /* a little-endian machine */
+}
+
+static void must(cohort_status status, const cohort_context *context)
+{
+    if (!status)
+        return;
+    fprintf(stderr, "write: %s\n", cohort_message(context));
+    exit(1);
+}
+
+static void write_map(cohort_context *context, unsigned w, const char *path)
+{
+    cohort_map_options options = COHORT_MAP_OPTIONS_INIT;
+    uint64_t keys[PAIRS], values[PAIRS];
+    cohort_map *map;
+    options.width = widths[w].width;
+    options.capacity = 5;
+    options.seed = 77;
+    options.max_load = 0.7;
+    options.fixed = w % 2;
+    if (options.fixed)
+        options.capacity = PAIRS;
+    must(cohort_map_create(context, &options, &map), context);
+    for (uint64_t i = 0; i < PAIRS; i++) {
+        put(keys, i, widths[w].key_bytes, key_of(i));
+        put(values, i, widths[w].value_bytes, i + 1);
+    }
+    must(cohort_map_insert(map, PAIRS, keys, widths[w].value_bytes ? values : NULL, NULL), context);
+    must(cohort_map_save(map, path), context);
+    cohort_map_destroy(map);
+}
+
+static void write_multimap(cohort_context *context, unsigned w, const char *path)
+{
+    cohort_multimap_options options = COHORT_MULTIMAP_OPTIONS_INIT;
+    uint64_t keys[4 * PAIRS], values[4 * PAIRS], n = 0;
+    cohort_multimap *multimap;
+    options.width = widths[w].width;
+    options.seed = 78;
+    for (uint64_t i = 0; i < PAIRS; i++)
+        for (uint64_t j = 0; j <= i % 3; j++, n++) {
+            put(keys, n, widths[w].key_bytes, key_of(i));
+            put(values, n, widths[w].value_bytes, i + j * 1000000);
+        }
+    must(cohort_multimap_build(context, &options, n, keys, values, NULL, &multimap), context);
+    must(cohort_multimap_save(multimap, path), context);
+    cohort_multimap_destroy(multimap);
+}
+
+int main(int argc, char **argv)
+{
+    cohort_context_options options = COHORT_CONTEXT_OPTIONS_INIT;
+    cohort_context *context;
+    char path[4096];
+    if (argc != 2)
+        return 2;
+    options.device = "cpu";
+    must(cohort_context_create(&context, &options), NULL);
+    for (unsigned w = 0; w < sizeof widths / sizeof *widths; w++) {
+        snprintf(path, sizeof path, "%s/map-%s.bin", argv[1], widths[w].name);
+        write_map(context, w, path);
+        snprintf(path, sizeof path, "%s/multimap-%s.bin", argv[1], widths[w].name);
+        if (widths[w].value_bytes)
+            write_multimap(context, w, path);
+    }
+    cohort_context_destroy(context);
+    return 0;
+}

@@ -1,0 +1,383 @@
+/* test_sets.c: collections built from all that there is, and taken apart again, against plain sorted arrays.
+ * */
+#include "sets.h"
+
+/* ---- members
+ * ------------------------------------------------------------------------------------------------------------ */
+
+static uint64_t rounds(struct test *t)
+{
+    return test_scale(t, 3, test_size(t, 40, 6), test_size(t, 200, 20));
+}
+
+static void rows(struct test *t)
+{
+    for (uint64_t round = 0; round < rounds(t); round++) {
+        struct plains p = plains_draw(t, test_below(t, 14), (int)test_below(t, 2));
+        cohort_sets *sets = sets_of(t, &p, (int)test_below(t, 2));
+        sets_judge(t, sets, &p, "rows");
+        cohort_sets_destroy(sets);
+        plains_free(&p);
+        column_drop(t, NULL);
+    }
+}
+
+/* Pairs of group and member, all mixed up. */
+static void pairs(struct test *t)
+{
+    for (uint64_t round = 0; round < rounds(t); round++) {
+        struct plains p = plains_draw(t, 1 + test_below(t, 10), (int)test_below(t, 2));
+        cohort_sets_source source = COHORT_SETS_SOURCE_INIT;
+        uint64_t n = plains_members(&p), at = 0, greatest = 0;
+        unsigned bytes = test_below(t, 2) ? 8 : 4;
+        struct column *members = members_column(t, &p, 5), *groups = column_new(t, n + 5, bytes);
+        for (uint64_t s = 0; s < p.n; s++)
+            for (uint64_t i = 0; i < p.at[s].n; i++, at++) {
+                column_put(members, at, p.at[s].at[i]);
+                column_put(groups, at, s);
+                greatest = s;
+            }
+        for (unsigned i = 0; i < 5 && at; i++, at++) {
+            uint64_t again = test_below(t, at);
+            column_put(members, at, column_get(members, again));
+            column_put(groups, at, column_get(groups, again));
+        }
+        for (uint64_t i = 1; i < at; i++) {
+            uint64_t j = test_below(t, i + 1), m = column_get(members, i), g = column_get(groups, i);
+            column_put(members, i, column_get(members, j));
+            column_put(groups, i, column_get(groups, j));
+            column_put(members, j, m);
+            column_put(groups, j, g);
+        }
+        source.type = plains_type(&p);
+        source.n = at;
+        source.members = column_send(members);
+        source.groups = column_send(groups);
+        source.group_type = bytes == 8 ? COHORT_U64 : COHORT_U32;
+        source.sets = test_below(t, 2) ? p.n : 0;
+        struct plains seen = p;
+        if (!source.sets)
+            seen.n = at ? greatest + 1 : 0;
+        cohort_sets *sets = NULL;
+        OK(t, cohort_sets_build(t->context, &source, &sets));
+        sets_judge(t, sets, &seen, "pairs");
+        cohort_sets_destroy(sets);
+        plains_free(&p);
+        column_drop(t, NULL);
+    }
+}
+
+/* One set, of which nothing is told but its members. */
+static void one(struct test *t)
+{
+    for (uint64_t round = 0; round < rounds(t); round++)
+        for (int shape = 0; shape < SHAPES; shape++) {
+            struct plains p = plains_new(1, (int)test_below(t, 2));
+            p.at[0] = plain_draw(t, (enum shape)shape, p.wide);
+            cohort_sets_source source = COHORT_SETS_SOURCE_INIT;
+            struct column *members = members_column(t, &p, 0);
+            for (uint64_t i = 0; i < p.at[0].n; i++)
+                column_put(members, i, p.at[0].at[round % 2 ? i : p.at[0].n - 1 - i]);
+            source.type = plains_type(&p);
+            source.n = p.at[0].n;
+            source.members = column_send(members);
+            cohort_sets *sets = NULL;
+            OK(t, cohort_sets_build(t->context, &source, &sets));
+            sets_judge(t, sets, &p, "one");
+            cohort_sets_destroy(sets);
+            plains_free(&p);
+            column_drop(t, NULL);
+        }
+}
+
+/* ---- ranges
+ * --------------------------------------------------------------------------------------------------------------- */
+
+/* Runs of a plain set: firsts and lasts, its number of them. */
+static uint64_t runs_of(const struct plain *p, uint64_t *firsts, uint64_t *lasts)
+{
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < p->n; i++) {
+        if (!i || p->at[i] != p->at[i - 1] + 1)
+            firsts[n++] = p->at[i];
+        lasts[n - 1] = p->at[i];
+    }
+    return n;
+}
+
+/* Ranges that cover a set, cut anywhere, some of them twice. */
+static void ranges(struct test *t)
+{
+    for (uint64_t round = 0; round < rounds(t); round++) {
+        struct plains p = plains_draw(t, 1 + test_below(t, 8), (int)test_below(t, 2));
+        uint64_t n = plains_members(&p), at = 0, room = 3 * n + 8;
+        uint64_t *firsts = malloc((n + 1) * 8), *lasts = malloc((n + 1) * 8);
+        REQUIRE(t, firsts && lasts);
+        struct column *first = column_new(t, room, p.wide ? 8 : 4),
+                      *last = column_new(t, room, p.wide ? 8 : 4);
+        struct column *groups = column_new(t, room, 4);
+        for (uint64_t s = 0; s < p.n; s++) {
+            uint64_t runs = runs_of(&p.at[s], firsts, lasts);
+            for (uint64_t i = 0; i < runs; i++) {
+                uint64_t length = lasts[i] - firsts[i], cut = length ? test_below(t, length) : 0;
+                int pieces = length && test_below(t, 2) ? 2 : 1;
+                for (int k = 0; k < pieces + (test_below(t, 5) == 0); k++, at++) {
+                    column_put(first, at,
+                               k == 1 && pieces == 2 ? firsts[i] + cut + test_below(t, 2) : firsts[i]);
+                    column_put(last, at, k == 0 && pieces == 2 ? firsts[i] + cut : lasts[i]);
+                    column_put(groups, at, s);
+                }
+            }
+        }
+        for (uint64_t i = 1; i < at; i++) {
+            uint64_t j = test_below(t, i + 1);
+            struct column *const all[] = {first, last, groups};
+            for (int c = 0; c < 3; c++) {
+                uint64_t v = column_get(all[c], i);
+                column_put(all[c], i, column_get(all[c], j));
+                column_put(all[c], j, v);
+            }
+        }
+        cohort_sets_source source = COHORT_SETS_SOURCE_INIT;
+        source.form = COHORT_FORM_RANGES;
+        source.type = plains_type(&p);
+        source.n = at;
+        source.sets = p.n;
+        source.members = column_send(first);
+        source.lasts = column_send(last);
+        source.groups = column_send(groups);
+        cohort_sets *sets = NULL;
+        OK(t, cohort_sets_build(t->context, &source, &sets));
+        sets_judge(t, sets, &p, "ranges");
+
+        /* and out again */
+        cohort_sets_target target = COHORT_SETS_TARGET_INIT;
+        target.form = COHORT_FORM_RANGES;
+        target.capacity = room;
+        target.members = column_send(first);
+        target.lasts = column_send(last);
+        target.groups = column_send(groups);
+        OK(t, cohort_sets_export(sets, &target));
+        column_fetch(first);
+        column_fetch(last);
+        column_fetch(groups);
+        uint64_t e = 0;
+        for (uint64_t s = 0; s < p.n; s++) {
+            uint64_t runs = runs_of(&p.at[s], firsts, lasts);
+            for (uint64_t i = 0; i < runs; i++, e++)
+                REQUIREF(t,
+                         column_get(first, e) == firsts[i] && column_get(last, e) == lasts[i] &&
+                             column_get(groups, e) == s,
+                         "range %llu of set %llu: %llu to %llu, not %llu to %llu", (unsigned long long)i,
+                         (unsigned long long)s, (unsigned long long)column_get(first, e),
+                         (unsigned long long)column_get(last, e), (unsigned long long)firsts[i],
+                         (unsigned long long)lasts[i]);
+        }
+        EQUAL(t, target.total, e);
+        cohort_sets_destroy(sets);
+        free(firsts);
+        free(lasts);
+        plains_free(&p);
+        column_drop(t, NULL);
+    }
+}
+
+/* Whole universes, which no array of members would hold. */
+static void endless(struct test *t)
+{
+    for (int wide = 0; wide < 2; wide++) {
+        uint64_t most = t->kind == TEST_SIM ? (1u << 23) - 1 : wide ? (1ull << 34) - 1 : UINT32_MAX;
+        struct column *first = column_new(t, 3, wide ? 8 : 4), *last = column_new(t, 3, wide ? 8 : 4);
+        cohort_sets_source source = COHORT_SETS_SOURCE_INIT;
+        const uint64_t firsts[] = {5, 1000000, 0}, lasts[] = {most - 5, most, 6};
+        for (unsigned i = 0; i < 3; i++) {
+            column_put(first, i, firsts[i]);
+            column_put(last, i, lasts[i]);
+        }
+        source.form = COHORT_FORM_RANGES;
+        source.type = wide ? COHORT_U64 : COHORT_U32;
+        source.n = 3;
+        source.members = column_send(first);
+        source.lasts = column_send(last);
+        cohort_sets *sets = NULL;
+        cohort_sets_info info = COHORT_SETS_INFO_INIT;
+        OK(t, cohort_sets_build(t->context, &source, &sets));
+        OK(t, cohort_sets_get_info(sets, &info));
+        EQUAL(t, info.members, most + 1);
+        EQUAL(t, info.full, (most + 1) >> 16);
+        EQUAL(t, info.chunks, info.full);
+        cohort_sets_target target = COHORT_SETS_TARGET_INIT;
+        target.form = COHORT_FORM_RANGES;
+        target.members = column_send(first);
+        target.lasts = column_send(last);
+        target.capacity = 3;
+        OK(t, cohort_sets_export(sets, &target));
+        column_fetch(first);
+        column_fetch(last);
+        EQUAL(t, target.total, 1);
+        EQUAL(t, column_get(first, 0), 0);
+        EQUAL(t, column_get(last, 0), most);
+        cohort_sets_destroy(sets);
+        column_drop(t, NULL);
+    }
+}
+
+/* ---- bitmaps
+ * ----------------------------------------------------------------------------------------------------------------- */
+
+static void bitmaps(struct test *t)
+{
+    for (uint64_t round = 0; round < rounds(t); round++) {
+        static const uint64_t sizes[] = {0, 1, 31, 32, 33, 65535, 65536, 65537, 100000, 196608};
+        uint64_t bits = sizes[test_below(t, 10)], n = 1 + test_below(t, 4), words = bitmap_words(bits);
+        uint64_t stride = words + test_below(t, 3);
+        struct plains p = plains_new(n, (int)test_below(t, 2));
+        struct column *in = column_new(t, n * stride + 1, 4);
+        memset(in->data, 0, in->count * 4);
+        for (uint64_t i = 0; i < n * stride; i++) /* what lies between rows is no one's */
+            if (i % (stride ? stride : 1) >= words)
+                ((uint32_t *)in->data)[i] = 0xffffffff;
+        for (uint64_t s = 0; s < n; s++) {
+            struct plain drawn = plain_draw(t, (enum shape)test_below(t, SHAPES), 0);
+            uint64_t kept = 0;
+            for (uint64_t i = 0; i < drawn.n; i++)
+                if (drawn.at[i] < bits)
+                    drawn.at[kept++] = drawn.at[i];
+            drawn.n = kept;
+            for (uint64_t i = 0; i < drawn.n; i++)
+                ((uint32_t *)in->data)[s * stride + drawn.at[i] / 32] |= UINT32_C(1) << drawn.at[i] % 32;
+            if (bits % 32) /* nor is what lies behind the last bit */
+                ((uint32_t *)in->data)[s * stride + words - 1] |= ~UINT32_C(0) << bits % 32;
+            p.at[s] = drawn;
+        }
+        cohort_sets_source source = COHORT_SETS_SOURCE_INIT;
+        source.form = COHORT_FORM_BITMAPS;
+        source.type = plains_type(&p);
+        source.n = n;
+        source.bits = bits;
+        source.stride = stride * 4;
+        source.members = column_send(in);
+        cohort_sets *sets = NULL;
+        OK(t, cohort_sets_build(t->context, &source, &sets));
+        sets_judge(t, sets, &p, "bitmaps");
+
+        cohort_sets_target target = COHORT_SETS_TARGET_INIT;
+        uint64_t seen = bits ? 1 + test_below(t, bits) : 0;
+        struct column *out = column_new(t, n * bitmap_words(seen), 4);
+        target.form = COHORT_FORM_BITMAPS;
+        target.bits = seen;
+        target.members = column_send(out);
+        OK(t, cohort_sets_export(sets, &target));
+        column_fetch(out);
+        for (uint64_t s = 0; s < n; s++)
+            for (uint64_t i = 0; i < 32 * bitmap_words(seen); i++) {
+                int due = i < seen && plain_has(&p.at[s], i);
+                REQUIREF(t, bitmap_get(out, s * bitmap_words(seen) * 32 + i) == due,
+                         "bit %llu of set %llu is %d", (unsigned long long)i, (unsigned long long)s, !due);
+            }
+        cohort_sets_destroy(sets);
+        plains_free(&p);
+        column_drop(t, NULL);
+    }
+}
+
+/* ---- some of the sets
+ * -----------------------------------------------------------------------------------------------------------
+ * */
+
+static void chosen(struct test *t)
+{
+    for (uint64_t round = 0; round < rounds(t); round++) {
+        struct plains p = plains_draw(t, 1 + test_below(t, 10), (int)test_below(t, 2));
+        cohort_sets *sets = sets_of(t, &p, 0);
+        uint64_t n = test_below(t, 12), total = 0;
+        struct column *which =
+            column_new_in(t, t->kind == TEST_CPU || test_below(t, 2) ? TEST_HOST : TEST_DEVICE, n, 8);
+        struct column *offsets =
+            column_new_in(t, t->kind == TEST_CPU || test_below(t, 2) ? TEST_HOST : TEST_DEVICE, n + 1, 8);
+        for (uint64_t i = 0; i < n; i++) {
+            column_put(which, i, test_below(t, p.n));
+            total += p.at[column_get(which, i)].n;
+        }
+        cohort_sets_target target = COHORT_SETS_TARGET_INIT;
+        struct column *members = column_new(t, total + 3, p.wide ? 8 : 4);
+        memset(members->data, 0x5c, members->count * members->width);
+        target.n = n;
+        target.which = n ? column_send(which) : NULL;
+        if (!n) { /* all of none */
+            cohort_sets_destroy(sets);
+            plains_free(&p);
+            column_drop(t, NULL);
+            continue;
+        }
+        target.members = column_send(members);
+        target.offsets = column_send(offsets);
+        target.capacity = total ? total - 1 : 0;
+        if (total) {
+            STATUS(t, cohort_sets_export(sets, &target), COHORT_FULL);
+            EQUAL(t, target.total, total);
+            column_fetch(members);
+            column_fetch(offsets);
+            EQUAL(t, column_get(offsets, n), total);
+            REQUIRE(t, ((unsigned char *)members->data)[0] == 0x5c);
+        }
+        target.capacity = total + 3;
+        target.members = column_send(members);
+        OK(t, cohort_sets_export(sets, &target));
+        column_fetch(members);
+        column_fetch(offsets);
+        uint64_t at = 0;
+        for (uint64_t k = 0; k < n; k++) {
+            const struct plain *s = &p.at[column_get(which, k)];
+            EQUAL(t, column_get(offsets, k), at);
+            for (uint64_t i = 0; i < s->n; i++, at++)
+                REQUIRE(t, column_get(members, at) == s->at[i]);
+        }
+        for (uint64_t i = at * members->width; i < members->count * members->width; i++)
+            REQUIRE(t, ((unsigned char *)members->data)[i] == 0x5c);
+        cohort_sets_destroy(sets);
+        plains_free(&p);
+        column_drop(t, NULL);
+    }
+}
+
+/* Sets of 2.3 members on average take less than twice what their members take alone. */
+static void small(struct test *t)
+{
+    uint64_t n = test_scale(t, 2000, test_size(t, 200000, 2000), test_size(t, 1925630, 5000));
+    struct column *offsets = column_new(t, n + 1, 8);
+    uint64_t all = 0;
+    for (uint64_t i = 0; i <= n; i++) {
+        column_put(offsets, i, all);
+        all += i % 10 < 7 ? 2 : 3;
+    }
+    all = column_get(offsets, n);
+    struct column *members = column_new(t, all, 4);
+    for (uint64_t i = 0; i < all; i++)
+        column_put(members, i, test_mix(i) & 0xffffffff);
+    cohort_sets_source source = COHORT_SETS_SOURCE_INIT;
+    source.n = all;
+    source.sets = n;
+    source.members = column_send(members);
+    source.offsets = column_send(offsets);
+    cohort_sets *sets = NULL;
+    cohort_sets_info info = COHORT_SETS_INFO_INIT;
+    OK(t, cohort_sets_build(t->context, &source, &sets));
+    OK(t, cohort_sets_get_info(sets, &info));
+    CHECKF(t, info.bytes < 8 * all, "%llu bytes for %llu members of 4", (unsigned long long)info.bytes,
+           (unsigned long long)all);
+    EQUAL(t, info.lists, n);
+    cohort_sets_destroy(sets);
+}
+
+const struct test_case test_cases[] = {
+    {"rows", rows, TEST_EACH_MEMORY},
+    {"pairs", pairs, TEST_EACH_MEMORY},
+    {"one", one, TEST_EACH_MEMORY},
+    {"ranges", ranges, TEST_EACH_MEMORY},
+    {"endless", endless, TEST_EACH_MEMORY},
+    {"bitmaps", bitmaps, TEST_EACH_MEMORY},
+    {"chosen", chosen, TEST_EACH_MEMORY},
+    {"small", small, TEST_EACH_MEMORY},
+    {NULL, NULL, 0},
+};

@@ -1,0 +1,413 @@
+/* test_sets_query.c: queries and looks, against plain sorted arrays, member by member. */
+#include "sets.h"
+
+/* ---- queries
+ * -------------------------------------------------------------------------------------------------------------- */
+
+struct ask {
+    struct test *t;
+    cohort_sets_query_desc desc;
+    struct plains p[2];
+    cohort_sets *sets[2];
+    uint64_t count; /* sets in all */
+    struct column *members, *offsets, *counts, *any, *first, *first_counts;
+    struct plain *answers;
+};
+
+static const struct plain *plain_number(const struct ask *a, uint64_t number)
+{
+    return number < a->p[0].n ? &a->p[0].at[number] : &a->p[1].at[number - a->p[0].n];
+}
+
+static void draw_sets(struct ask *a, uint64_t most)
+{
+    struct test *t = a->t;
+    int wide = (int)test_below(t, 2), two = (int)test_below(t, 2);
+    a->p[0] = plains_draw(t, 1 + test_below(t, most), wide);
+    a->p[1] = plains_draw(t, two ? 1 + test_below(t, 4) : 0, wide);
+    a->sets[0] = sets_of(t, &a->p[0], 0);
+    a->sets[1] = two ? sets_of(t, &a->p[1], 0) : NULL;
+    a->count = a->p[0].n + a->p[1].n;
+    a->desc.collections = a->sets;
+    a->desc.collections_count = 1 + (uint32_t)two;
+}
+
+static void draw_op(struct ask *a)
+{
+    a->desc.op = (cohort_sets_op)(COHORT_SETS_AND + test_below(a->t, 5));
+    a->desc.least = a->desc.op == COHORT_SETS_AT_LEAST ? 1 + test_below(a->t, 4) : 0;
+}
+
+/* Rows by offsets, of one length, or one list with each set. */
+static void draw_rows(struct ask *a, uint64_t most)
+{
+    struct test *t = a->t;
+    cohort_sets_query_desc *d = &a->desc;
+    uint64_t rows = test_below(t, most), kind = test_below(t, 4), n = 0;
+    d->rows = rows;
+    if (kind == 0) {
+        d->each = 1 + (uint32_t)test_below(t, 2);
+        d->rows = rows = a->p[0].n;
+        d->arity = n = test_below(t, 4);
+    } else if (kind == 1) {
+        d->arity = 1 + test_below(t, 3);
+        n = rows * d->arity;
+    } else {
+        a->offsets = column_new(t, rows + 1, 8);
+        for (uint64_t r = 0; r < rows; r++) {
+            column_put(a->offsets, r, n);
+            n += test_below(t, test_below(t, 6) ? 4 : 12);
+        }
+        column_put(a->offsets, rows, n);
+    }
+    a->members = column_new(t, n, 8);
+    for (uint64_t i = 0; i < n; i++)
+        column_put(a->members, i, test_below(t, a->count));
+    d->members = column_send(a->members);
+    d->offsets = column_pointer(a->offsets);
+}
+
+static void foresee(struct ask *a)
+{
+    cohort_sets_query_desc *d = &a->desc;
+    const struct plain *operands[16];
+    a->answers = calloc(d->rows + 1, sizeof *a->answers);
+    REQUIRE(a->t, a->answers);
+    for (uint64_t r = 0; r < d->rows; r++) {
+        uint64_t first = a->offsets ? column_get(a->offsets, r) : d->each ? 0 : r * d->arity;
+        uint64_t n = a->offsets ? column_get(a->offsets, r + 1) - first : d->arity, k = 0;
+        if (d->each == 2)
+            operands[k++] = &a->p[0].at[r];
+        for (uint64_t i = 0; i < n; i++)
+            operands[k++] = plain_number(a, column_get(a->members, first + i));
+        if (d->each == 1)
+            operands[k++] = &a->p[0].at[r];
+        a->answers[r] = plain_row(d->op, d->least, operands, k);
+    }
+}
+
+static void draw_wishes(struct ask *a)
+{
+    struct test *t = a->t;
+    cohort_sets_query_desc *d = &a->desc;
+    if (test_below(t, 2))
+        a->counts = column_new(t, d->rows, 8);
+    if (test_below(t, 2))
+        a->any = column_new(t, bitmap_words(d->rows), 4);
+    if (test_below(t, 2)) {
+        d->first_most = 1 + test_below(t, test_below(t, 3) ? 5 : 3000);
+        a->first = column_new(t, d->rows * d->first_most, a->p[0].wide ? 8 : 4);
+        a->first_counts = column_new(t, d->rows, 8);
+        memset(a->first->data, 0x5c, a->first->count * a->first->width);
+    }
+    d->counts = column_pointer(a->counts);
+    d->any = column_pointer(a->any);
+    d->first = column_pointer(a->first);
+    d->first_counts = column_pointer(a->first_counts);
+}
+
+static void judge_row(struct ask *a, uint64_t r)
+{
+    struct test *t = a->t;
+    const struct plain *due = &a->answers[r];
+    const char *what = a->desc.op == COHORT_SETS_AND      ? "and"
+                       : a->desc.op == COHORT_SETS_OR     ? "or"
+                       : a->desc.op == COHORT_SETS_ANDNOT ? "andnot"
+                       : a->desc.op == COHORT_SETS_XOR    ? "xor"
+                                                          : "at least";
+    if (a->counts)
+        REQUIREF(t, column_get(a->counts, r) == due->n, "%s: row %llu has %llu members, not %llu", what,
+                 (unsigned long long)r, (unsigned long long)column_get(a->counts, r),
+                 (unsigned long long)due->n);
+    if (a->any)
+        REQUIREF(t, bitmap_get(a->any, r) == (due->n > 0), "%s: row %llu has a member: %d", what,
+                 (unsigned long long)r, bitmap_get(a->any, r));
+    if (!a->first)
+        return;
+    uint64_t most = a->desc.first_most, n = due->n < most ? due->n : most;
+    REQUIREF(t, column_get(a->first_counts, r) == n, "%s: row %llu: %llu first members, not %llu", what,
+             (unsigned long long)r, (unsigned long long)column_get(a->first_counts, r),
+             (unsigned long long)n);
+    for (uint64_t i = 0; i < most; i++) {
+        uint64_t blank = a->first->width == 8 ? 0x5c5c5c5c5c5c5c5cu : 0x5c5c5c5cu;
+        REQUIREF(t, column_get(a->first, r * most + i) == (i < n ? due->at[i] : blank),
+                 "%s: first member %llu of row %llu is %llu", what, (unsigned long long)i,
+                 (unsigned long long)r, (unsigned long long)column_get(a->first, r * most + i));
+    }
+}
+
+static void judge(struct ask *a, cohort_sets *result)
+{
+    struct column *const outs[] = {a->counts, a->any, a->first, a->first_counts};
+    struct plains answers = {a->answers, a->desc.rows, a->p[0].wide};
+    for (int i = 0; i < 4; i++)
+        if (outs[i])
+            column_fetch(outs[i]);
+    for (uint64_t r = 0; r < a->desc.rows; r++)
+        judge_row(a, r);
+    if (result)
+        sets_judge(a->t, result, &answers, "the answers");
+}
+
+static void end(struct ask *a, cohort_sets *result)
+{
+    cohort_sets_destroy(result);
+    for (uint64_t r = 0; r < a->desc.rows; r++)
+        plain_free(&a->answers[r]);
+    free(a->answers);
+    for (int i = 0; i < 2; i++) {
+        cohort_sets_destroy(a->sets[i]);
+        plains_free(&a->p[i]);
+    }
+    column_drop(a->t, NULL);
+}
+
+static void ask(struct test *t, uint64_t sets, uint64_t rows)
+{
+    struct ask a = {.t = t, .desc = COHORT_SETS_QUERY_INIT};
+    cohort_sets *result = NULL;
+    draw_sets(&a, sets);
+    draw_op(&a);
+    draw_rows(&a, rows);
+    draw_wishes(&a);
+    foresee(&a);
+    a.desc.result = test_below(t, 2) ? &result : NULL;
+    OK(t, cohort_sets_query(t->context, &a.desc));
+    if (!a.desc.result)
+        OK(t, cohort_wait(t->context));
+    REQUIRE(t, (result != NULL) == (a.desc.result != NULL));
+    judge(&a, result);
+    end(&a, result);
+}
+
+static void queries(struct test *t)
+{
+    uint64_t rounds = test_scale(t, 20, test_size(t, 300, 30), test_size(t, 1500, 100));
+    for (uint64_t round = 0; round < rounds; round++)
+        ask(t, 12, 12);
+}
+
+static void batches(struct test *t)
+{
+    uint64_t rounds = test_scale(t, 2, test_size(t, 15, 3), test_size(t, 60, 6));
+    for (uint64_t round = 0; round < rounds; round++)
+        ask(t, 40, test_size(t, 1200, 120));
+}
+
+/* ---- laws
+ * ------------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t count_of(struct test *t, cohort_sets *sets, cohort_sets_op op, uint64_t x, uint64_t y)
+{
+    cohort_sets_query_desc d = COHORT_SETS_QUERY_INIT;
+    struct column *members = column_new(t, 2, 8), *counts = column_new(t, 1, 8);
+    column_put(members, 0, x);
+    column_put(members, 1, y);
+    d.op = op;
+    d.collections = &sets;
+    d.collections_count = 1;
+    d.rows = 1;
+    d.arity = 2;
+    d.members = column_send(members);
+    d.counts = column_send(counts);
+    OK(t, cohort_sets_query(t->context, &d));
+    OK(t, cohort_wait(t->context));
+    column_fetch(counts);
+    return column_get(counts, 0);
+}
+
+/* What must hold of any two sets, whatever they are. */
+static void laws(struct test *t)
+{
+    for (uint64_t round = 0; round < test_scale(t, 3, test_size(t, 30, 3), test_size(t, 100, 8)); round++) {
+        struct plains p = plains_draw(t, 6, (int)test_below(t, 2));
+        cohort_sets *sets = sets_of(t, &p, 0);
+        for (int i = 0; i < 6; i++) {
+            uint64_t x = test_below(t, p.n), y = test_below(t, p.n),
+                     both = count_of(t, sets, COHORT_SETS_AND, x, y);
+            EQUAL(t, count_of(t, sets, COHORT_SETS_OR, x, y), p.at[x].n + p.at[y].n - both);
+            EQUAL(t, count_of(t, sets, COHORT_SETS_ANDNOT, x, y), p.at[x].n - both);
+            EQUAL(t, count_of(t, sets, COHORT_SETS_XOR, x, y), p.at[x].n + p.at[y].n - 2 * both);
+            EQUAL(t, count_of(t, sets, COHORT_SETS_AND, y, x), both);
+        }
+        cohort_sets_destroy(sets);
+        plains_free(&p);
+        column_drop(t, NULL);
+    }
+}
+
+/* ---- looks
+ * ------------------------------------------------------------------------------------------------------------------ */
+
+static uint64_t some_value(struct test *t, const struct plain *p, int wide)
+{
+    uint64_t most = wide ? UINT64_MAX : UINT32_MAX;
+    if (!p->n || !test_below(t, 4))
+        return test_below(t, 3) ? test_random(t) & most : test_below(t, 2) ? 0 : most;
+    return (p->at[test_below(t, p->n)] + test_below(t, 3) - 1) & most;
+}
+
+struct look {
+    struct plains p;
+    cohort_sets *sets;
+    uint64_t n;
+    struct column *which, *values, *lasts, *results, *hit;
+};
+
+static uint64_t due_of(const struct look *l, cohort_look kind, uint64_t i, int *hit)
+{
+    const struct plain *s = &l->p.at[column_get(l->which, i)];
+    uint64_t v = l->values ? column_get(l->values, i) : 0, last = l->lasts ? column_get(l->lasts, i) : 0;
+    uint64_t rank = plain_rank(s, v);
+    *hit = rank < s->n;
+    switch (kind) {
+    case COHORT_LOOK_CONTAINS:
+        *hit = plain_has(s, v);
+        return 0;
+    case COHORT_LOOK_RANK:
+        return rank;
+    case COHORT_LOOK_SELECT:
+        *hit = v < s->n;
+        return *hit ? s->at[v] : 0;
+    case COHORT_LOOK_NEXT:
+        return *hit ? s->at[rank] : 0;
+    case COHORT_LOOK_COUNT:
+        if (!l->values)
+            return s->n;
+        return v > last ? 0 : plain_rank(s, last) + (uint64_t)plain_has(s, last) - rank;
+    case COHORT_LOOK_MIN:
+        *hit = s->n > 0;
+        return *hit ? s->at[0] : 0;
+    default:
+        *hit = s->n > 0;
+        return *hit ? s->at[s->n - 1] : 0;
+    }
+}
+
+static void look(struct test *t, struct look *l, cohort_look kind)
+{
+    cohort_sets_look_desc d = COHORT_SETS_LOOK_INIT;
+    unsigned bytes = l->p.wide ? 8 : 4;
+    int number = kind == COHORT_LOOK_RANK || kind == COHORT_LOOK_COUNT;
+    int valued = kind < COHORT_LOOK_MIN && (kind != COHORT_LOOK_COUNT || test_below(t, 3));
+    struct column *mark = t->columns;
+    l->which = column_new(t, l->n, 8);
+    l->values = valued ? column_new(t, l->n, kind == COHORT_LOOK_SELECT ? 8 : bytes) : NULL;
+    l->lasts = valued && kind == COHORT_LOOK_COUNT ? column_new(t, l->n, bytes) : NULL;
+    l->results = kind == COHORT_LOOK_CONTAINS ? NULL : column_new(t, l->n, number ? 8 : bytes);
+    l->hit = number ? NULL : column_new(t, bitmap_words(l->n), 4);
+    if (l->results && !number)
+        memset(l->results->data, 0x5c, l->n * bytes);
+    for (uint64_t i = 0; i < l->n; i++) {
+        uint64_t s = test_below(t, l->p.n);
+        const struct plain *p = &l->p.at[s];
+        column_put(l->which, i, s);
+        if (valued)
+            column_put(l->values, i,
+                       kind == COHORT_LOOK_SELECT ? test_below(t, p->n + 3) : some_value(t, p, l->p.wide));
+        if (l->lasts)
+            column_put(l->lasts, i, some_value(t, p, l->p.wide));
+    }
+    d.kind = kind;
+    d.n = l->n;
+    d.which = column_send(l->which);
+    d.values = column_pointer(l->values);
+    d.lasts = column_pointer(l->lasts);
+    d.results = column_pointer(l->results);
+    d.hit = column_pointer(l->hit);
+    OK(t, cohort_sets_look(l->sets, &d));
+    OK(t, cohort_wait(t->context));
+    if (l->results)
+        column_fetch(l->results);
+    if (l->hit)
+        column_fetch(l->hit);
+    for (uint64_t i = 0; i < l->n; i++) {
+        int hit;
+        uint64_t due = due_of(l, kind, i, &hit), blank = bytes == 8 ? 0x5c5c5c5c5c5c5c5cu : 0x5c5c5c5cu;
+        if (l->hit)
+            REQUIREF(t, bitmap_get(l->hit, i) == hit, "look %d: hit %llu is %d", (int)kind,
+                     (unsigned long long)i, !hit);
+        if (l->results)
+            REQUIREF(t, column_get(l->results, i) == (number || hit ? due : blank),
+                     "look %d: result %llu is %llu, not %llu (value %llu of set %llu)", (int)kind,
+                     (unsigned long long)i, (unsigned long long)column_get(l->results, i),
+                     (unsigned long long)due, (unsigned long long)(l->values ? column_get(l->values, i) : 0),
+                     (unsigned long long)column_get(l->which, i));
+    }
+    for (uint64_t i = l->n; l->hit && i < 32 * bitmap_words(l->n); i++)
+        REQUIRE(t, !bitmap_get(l->hit, i));
+    column_drop(t, mark);
+}
+
+static void looks(struct test *t)
+{
+    for (uint64_t round = 0; round < test_scale(t, 2, test_size(t, 20, 3), test_size(t, 100, 10)); round++) {
+        struct look l = {.p = plains_draw(t, 1 + test_below(t, 12), (int)test_below(t, 2))};
+        l.sets = sets_of(t, &l.p, 0);
+        l.n = test_below(t, test_size(t, 3000, 150));
+        for (cohort_look kind = COHORT_LOOK_CONTAINS; kind <= COHORT_LOOK_MAX; kind++)
+            look(t, &l, kind);
+        cohort_sets_destroy(l.sets);
+        plains_free(&l.p);
+        column_drop(t, NULL);
+    }
+}
+
+static int due_of_pair(cohort_look kind, const struct plain *a, const struct plain *b)
+{
+    uint64_t both = 0;
+    for (uint64_t i = 0; i < a->n; i++)
+        both += (uint64_t)plain_has(b, a->at[i]);
+    return kind == COHORT_LOOK_EQUAL    ? both == a->n && both == b->n
+           : kind == COHORT_LOOK_SUBSET ? both == a->n
+                                        : both > 0;
+}
+
+static void look_at_pairs(struct test *t)
+{
+    for (uint64_t round = 0; round < test_scale(t, 2, test_size(t, 20, 3), test_size(t, 100, 10)); round++) {
+        struct plains p = plains_draw(t, 1 + test_below(t, 12), (int)test_below(t, 2));
+        cohort_sets *sets = sets_of(t, &p, 0);
+        for (cohort_look kind = COHORT_LOOK_EQUAL; kind <= COHORT_LOOK_INTERSECTS; kind++) {
+            uint64_t n = test_below(t, 60), set = test_below(t, p.n);
+            cohort_sets_look_desc d = COHORT_SETS_LOOK_INIT;
+            struct column *which = test_below(t, 3) ? column_new(t, n, 8) : NULL,
+                          *others = column_new(t, n, 8);
+            struct column *hit = column_new(t, bitmap_words(n), 4);
+            for (uint64_t i = 0; i < n; i++) {
+                if (which)
+                    column_put(which, i, test_below(t, p.n));
+                column_put(others, i, test_below(t, p.n));
+            }
+            d.kind = kind;
+            d.n = n;
+            d.set = set;
+            d.which = column_pointer(which);
+            d.others = column_send(others);
+            d.hit = column_send(hit);
+            OK(t, cohort_sets_look(sets, &d));
+            OK(t, cohort_wait(t->context));
+            column_fetch(hit);
+            for (uint64_t i = 0; i < n; i++) {
+                uint64_t a = which ? column_get(which, i) : set, b = column_get(others, i);
+                REQUIREF(t, bitmap_get(hit, i) == due_of_pair(kind, &p.at[a], &p.at[b]),
+                         "look %d at %llu and %llu is %d", (int)kind, (unsigned long long)a,
+                         (unsigned long long)b, bitmap_get(hit, i));
+            }
+            for (uint64_t i = n; i < 32 * bitmap_words(n); i++)
+                REQUIRE(t, !bitmap_get(hit, i));
+        }
+        cohort_sets_destroy(sets);
+        plains_free(&p);
+        column_drop(t, NULL);
+    }
+}
+
+const struct test_case test_cases[] = {
+    {"queries", queries, TEST_EACH_MEMORY},
+    {"batches", batches, TEST_EACH_MEMORY},
+    {"laws", laws, TEST_EACH_MEMORY},
+    {"looks", looks, TEST_EACH_MEMORY},
+    {"look_at_pairs", look_at_pairs, TEST_EACH_MEMORY},
+    {NULL, NULL, 0},
+};
