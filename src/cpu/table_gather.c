@@ -1,0 +1,258 @@
+/* cpu/table_gather.c: rows of a column by their numbers.
+ *
+ * A thread takes ranges of the result, and goes through them in blocks whose row numbers stay in the nearest cache. A first look at
+ * a block tells whether all its numbers are rows: then the elements are fetched without any question, and the processor
+ * has dozens of loads under way at a time. Only a block with rows that are to be null, or numbers that are none, is gone
+ * through with care. Strings take two looks, offsets and then bytes: the bytes of a block are asked for before any is used. */
+#include "table.h"
+
+#define GRAIN (1u << 16) /* rows of the result that a thread takes at a time, */
+#define BLOCK 512u       /* and that it does together; multiples of 64 */
+#define NONE  (~0ull)
+
+struct job {
+    struct table_gather *g;
+    const struct table_piece *piece;
+    uint32_t bytes;
+    uint64_t total; /* rows of the column */
+    co_u64 nulls, first_bad, first_long;
+};
+
+/* A block of row numbers, made 64 bits wide: at[i], which is 0 where there is no row. `there`: a bit for each that is one. */
+struct block {
+    uint64_t begin;
+    uint32_t count;
+    int whole; /* all are rows */
+    uint64_t at[BLOCK];
+    uint64_t there[BLOCK / 64];
+};
+
+static void note_bad(struct job *j, uint64_t entry)
+{
+    co_min64(&j->first_bad, entry);
+}
+
+/* The block's numbers that are no rows. */
+static void sort_out(struct job *j, struct block *b)
+{
+    uint64_t none = j->g->number_bytes == 4 ? UINT32_MAX : UINT64_MAX;
+    memset(b->there, 0, sizeof b->there);
+    for (uint32_t i = 0; i < b->count; i++) {
+        if (b->at[i] < j->total) {
+            b->there[i / 64] |= 1ull << (i & 63);
+            continue;
+        }
+        if (b->at[i] != none)
+            note_bad(j, b->begin + i);
+        b->at[i] = 0;
+    }
+}
+
+static void read_block(struct job *j, struct block *b, uint64_t begin, uint64_t end)
+{
+    uint64_t most = 0;
+    b->begin = begin;
+    b->count = end - begin < BLOCK ? (uint32_t)(end - begin) : BLOCK;
+    if (j->g->number_bytes == 4) {
+        const uint32_t *rows = (const uint32_t *)j->g->rows + begin;
+        for (uint32_t i = 0; i < b->count; i++) {
+            b->at[i] = rows[i];
+            most = rows[i] > most ? rows[i] : most;
+        }
+    } else {
+        const uint64_t *rows = (const uint64_t *)j->g->rows + begin;
+        for (uint32_t i = 0; i < b->count; i++) {
+            b->at[i] = rows[i];
+            most = rows[i] > most ? rows[i] : most;
+        }
+    }
+    b->whole = most < j->total;
+    if (!b->whole)
+        sort_out(j, b);
+}
+
+/* ---- validity ------------------------------------------------------------------------------------------------------------ */
+
+static uint64_t valid_word(const struct job *j, const struct block *b, uint32_t word, uint32_t count)
+{
+    const struct table_piece *p = j->piece;
+    uint64_t there = b->whole ? ~0ull : b->there[word], bits = 0;
+    if (p->validity)
+        for (uint32_t i = 0; i < count; i++)
+            bits |= (uint64_t)table_bit(p->validity, p->validity_bit + b->at[word * 64 + i]) << i;
+    else
+        bits = ~0ull;
+    bits &= there;
+    return count < 64 ? bits & ((1ull << count) - 1) : bits;
+}
+
+static uint64_t put_validity(const struct job *j, const struct block *b)
+{
+    uint64_t ones = 0;
+    for (uint32_t word = 0; word * 64 < b->count; word++) {
+        uint32_t count = b->count - word * 64 < 64 ? b->count - word * 64 : 64;
+        uint64_t bits = valid_word(j, b, word, count);
+        ones += (unsigned)__builtin_popcountll(bits);
+        memcpy(j->g->validity + (b->begin / 64 + word) * 8, &bits, 8);
+    }
+    return b->count - ones;
+}
+
+/* ---- elements -------------------------------------------------------------------------------------------------------------- */
+
+#define FETCH(T)                                \
+    do {                                        \
+        const T *from = j->piece->data;         \
+        T *to = (T *)j->g->data + b->begin;     \
+        for (uint32_t i = 0; i < b->count; i++) \
+            to[i] = from[b->at[i]];             \
+    } while (0)
+
+struct pair {
+    uint64_t half[2];
+};
+
+static void put_elements(const struct job *j, const struct block *b)
+{
+    switch (j->bytes) {
+    case 1:
+        FETCH(uint8_t);
+        return;
+    case 2:
+        FETCH(uint16_t);
+        return;
+    case 4:
+        FETCH(uint32_t);
+        return;
+    case 8:
+        FETCH(uint64_t);
+        return;
+    case 16:
+        FETCH(struct pair);
+        return;
+    default:
+        for (uint32_t i = 0; i < b->count; i++)
+            memcpy((char *)j->g->data + (b->begin + i) * j->bytes,
+                   (const char *)j->piece->data + b->at[i] * j->bytes, j->bytes);
+    }
+}
+
+static void put_bits(const struct job *j, const struct block *b)
+{
+    for (uint32_t word = 0; word * 64 < b->count; word++) {
+        uint32_t count = b->count - word * 64 < 64 ? b->count - word * 64 : 64;
+        uint64_t bits = 0;
+        for (uint32_t i = 0; i < count; i++)
+            bits |= (uint64_t)table_bit(j->piece->data, j->piece->data_bit + b->at[word * 64 + i]) << i;
+        memcpy((char *)j->g->data + (b->begin / 64 + word) * 8, &bits, 8);
+    }
+}
+
+/* ---- strings ------------------------------------------------------------------------------------------------------------------ */
+
+static void put_views(const struct job *j, const struct block *b)
+{
+    const struct table_view *from = j->piece->data;
+    struct table_view *to = (struct table_view *)j->g->data + b->begin;
+    const struct table_view empty = {0, {0}, 0, 0};
+    for (uint32_t i = 0; i < b->count; i++)
+        to[i] = b->whole || (b->there[i / 64] >> (i & 63) & 1) ? from[b->at[i]] : empty;
+}
+
+/* A heap by offsets is one of windows of 2^30 bytes, as an offset in a view has 31 bits. */
+static struct table_view view_of(struct job *j, uint64_t entry, const char *heap, uint64_t from,
+                                 uint64_t length)
+{
+    struct table_view v = {(co_u32)length, {0}, 0, 0};
+    if (length <= TABLE_VIEW_INLINE) {
+        memcpy(v.prefix, heap + from, length);
+        return v;
+    }
+    if (length > INT32_MAX) {
+        co_min64(&j->first_long, entry);
+        v.length = 0;
+        return v;
+    }
+    memcpy(v.prefix, heap + from, sizeof v.prefix);
+    v.heap = (co_u32)(from >> 30);
+    v.offset = (co_u32)(from & ((1u << 30) - 1));
+    return v;
+}
+
+static void put_strings(struct job *j, const struct block *b)
+{
+    const struct table_piece *p = j->piece;
+    struct table_view *to = (struct table_view *)j->g->data + b->begin;
+    int wide = j->g->column->type.layout == TABLE_OFFSETS_64;
+    uint64_t from[BLOCK], length[BLOCK];
+    for (uint32_t i = 0; i < b->count; i++) {
+        uint64_t at = b->at[i];
+        from[i] = wide ? ((const uint64_t *)p->offsets)[at] : ((const uint32_t *)p->offsets)[at];
+        length[i] = (wide ? ((const uint64_t *)p->offsets)[at + 1] : ((const uint32_t *)p->offsets)[at + 1]) -
+                    from[i];
+        if (!b->whole && !(b->there[i / 64] >> (i & 63) & 1))
+            length[i] = 0;
+        if (length[i])
+            __builtin_prefetch((const char *)p->data + from[i]);
+    }
+    for (uint32_t i = 0; i < b->count; i++)
+        to[i] = view_of(j, b->begin + i, p->data, from[i], length[i]);
+}
+
+/* ---- all ------------------------------------------------------------------------------------------------------------------------ */
+
+static void put_nothing(const struct job *j, const struct block *b)
+{
+    if (!j->g->column->is_dictionary && j->g->column->type.layout == TABLE_BITS)
+        memset((char *)j->g->data + b->begin / 8, 0, (b->count + 63) / 64 * 8);
+    else
+        memset((char *)j->g->data + b->begin * j->bytes, 0, (uint64_t)b->count * j->bytes);
+}
+
+static void put_block(struct job *j, const struct block *b)
+{
+    const struct table_column *c = j->g->column;
+    if (!j->total)
+        put_nothing(j, b);
+    else if (c->is_dictionary || c->type.layout == TABLE_FIXED)
+        put_elements(j, b);
+    else if (c->type.layout == TABLE_BITS)
+        put_bits(j, b);
+    else if (c->type.layout == TABLE_VIEWS)
+        put_views(j, b);
+    else
+        put_strings(j, b);
+}
+
+static void gather_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    struct job *j = arg;
+    struct block b;
+    uint64_t nulls = 0;
+    (void)worker;
+    for (uint64_t i = begin; i < end; i += BLOCK) {
+        read_block(j, &b, i, end);
+        put_block(j, &b);
+        if (j->g->validity)
+            nulls += put_validity(j, &b);
+    }
+    __atomic_add_fetch(&j->nulls, nulls, __ATOMIC_RELAXED);
+}
+
+cohort_status cpu_table_gather(cohort_context *context, struct table_gather *g)
+{
+    static const struct table_piece none;
+    const struct table_column *c = g->column;
+    struct job j = {.g = g,
+                    .piece = c->pieces ? &c->piece[0] : &none,
+                    .total = c->rows,
+                    .first_bad = NONE,
+                    .first_long = NONE};
+    j.bytes = c->is_dictionary || c->type.layout <= TABLE_FIXED ? table_column_element(c)
+                                                                : (uint32_t)sizeof(struct table_view);
+    cpu_parallel(context, g->n, GRAIN, gather_range, &j);
+    g->nulls = j.nulls;
+    g->first_bad = j.first_bad;
+    g->first_long = j.first_long;
+    return COHORT_OK;
+}
