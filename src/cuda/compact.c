@@ -45,7 +45,7 @@ static void describe(struct compact_step *s, const struct compact *c)
     s->rejected = c->rejected;
     s->fn = simpler(&c->fn);
     s->where = c->where;
-    s->first_bad = &c->deferred->first_bad;
+    s->first_bad = c->deferred ? &c->deferred->first_bad : NULL; // none where workspace is asked for
     s->total = c->total;
     s->segments = c->segments;
     s->segment_offsets = c->segment_offsets;

@@ -403,13 +403,20 @@ static const char *data_folder(void)
     return folder ? folder : "../shared/data";
 }
 
+static void need_vectors(struct test *t)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/roaring-format", data_folder());
+    if (access(path, R_OK) != 0)
+        test_skip(t, "%s is not there (COHORT_DATA names the folder of the published vectors)", path);
+}
+
 static uint64_t read_file(struct test *t, const char *name, unsigned char **at)
 {
     char path[512];
     snprintf(path, sizeof path, "%s/roaring-format/%s", data_folder(), name);
     FILE *file = fopen(path, "rb");
-    if (!file)
-        test_skip(t, "%s is not there (COHORT_DATA names the folder of the published vectors)", path);
+    REQUIRE(t, file);
     *at = malloc(1 << 20);
     REQUIRE(t, *at);
     uint64_t n = fread(*at, 1, 1 << 20, file);
@@ -427,6 +434,7 @@ static void vectors(struct test *t)
         "crashproneinput5.bin", "crashproneinput6.bin", "crashproneinput7.bin"};
     static const char *const hostile_wide[] = {"64mapinvalidsize.bin", "64mapkeytoosmall.bin",
                                                "64mapsizetoosmall.bin", "64mapemptyinput.bin"};
+    need_vectors(t); // before anything is allocated
     struct plains p = plains_new(1, 0);
     uint64_t *members = malloc(300000 * 8), count = 0;
     unsigned char *at = NULL;
