@@ -357,7 +357,7 @@ interrupt HUP 129
 interrupt QUIT 131
 
 # Killed, a run leaves what is not complete; the next one with the same output removes it, but not what a run has that still goes on.
-waiting() { # FILE OPTION...: a run that waits for more input when FILE is there; its number in $process
+waiting() { # FILE OPTION...: a run that has FILE, and pipe open, and waits for more input; its number in $process
     local file=$1
     shift
     mkfifo pipe
@@ -367,7 +367,7 @@ waiting() { # FILE OPTION...: a run that waits for more input when FILE is there
     process=$!
     for _ in $(seq 100); do
         # shellcheck disable=SC2086
-        ls $file >/dev/null 2>&1 && return
+        ls $file >/dev/null 2>&1 && readlink /proc/$process/fd/* 2>/dev/null | grep -q '/pipe$' && return
         sleep 0.1
     done
 }
