@@ -2,6 +2,8 @@
  * they are, and bytes that are wrong. */
 #include "sets.h"
 
+#include <unistd.h>
+
 /* ---- a plain writer
  * ------------------------------------------------------------------------------------------------------- */
 
