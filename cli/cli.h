@@ -72,9 +72,10 @@ int info_main(int argc, char **argv, fault *fault);
 int count_main(int argc, char **argv, fault *fault);
 int sort_main(int argc, char **argv, fault *fault);
 int split_main(int argc, char **argv, fault *fault);
+int set_main(int argc, char **argv, fault *fault);
 int bench_main(int argc, char **argv, fault *fault);
 
-extern const char info_help[], count_help[], sort_help[], split_help[], bench_help[];
+extern const char info_help[], count_help[], sort_help[], split_help[], set_help[], bench_help[];
 
 /* ---- small things -------------------------------------------------------------------------------------------- */
 

@@ -13,6 +13,7 @@ static const char help[] =
     "  count    count the k-mers of FASTA and FASTQ files, or binary integers\n"
     "  sort     sort files of integers, larger than memory too\n"
     "  split    split a file of integers into buckets, one file each\n"
+    "  set      intersect, unite and subtract sets of integers in files\n"
     "  bench    measure what this machine can do\n"
     "\n"
     "examples:\n"
@@ -21,6 +22,7 @@ static const char help[] =
     "  zcat reads.fq.gz | cohort count --kmer 15 --device cpu - > kmers.tsv\n"
     "  cohort sort --u64 ids.bin sorted.bin\n"
     "  cohort split --u32 --buckets 16 --by hash ids.bin shards.d\n"
+    "  cohort set and buyers.txt subscribers.roaring --count\n"
     "  cohort bench limits --device cpu\n"
     "\n"
     "cohort COMMAND --help tells more. --version prints the version. The environment's COHORT_DEVICE\n"
@@ -32,7 +34,7 @@ static const struct command {
     const char *help;
 } commands[] = {
     {"info", info_main, info_help},    {"count", count_main, count_help}, {"sort", sort_main, sort_help},
-    {"split", split_main, split_help}, {"bench", bench_main, bench_help},
+    {"split", split_main, split_help}, {"set", set_main, set_help},       {"bench", bench_main, bench_help},
 };
 
 static int is_help(const char *text)
@@ -82,9 +84,10 @@ int main(int argc, char **argv)
     int asks = !strcmp(argv[1], "help");
     const struct command *command = command_find(argv[1 + asks]);
     if (!command) {
-        fprintf(stderr,
-                "cohort: %s: no such command (info, count, sort, split, bench; cohort --help tells more)\n",
-                argv[1 + asks]);
+        fprintf(
+            stderr,
+            "cohort: %s: no such command (info, count, sort, split, set, bench; cohort --help tells more)\n",
+            argv[1 + asks]);
         return CLI_BAD_INPUT;
     }
     if (asks || wants_help(argc - 2, argv + 2))

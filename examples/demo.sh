@@ -92,6 +92,24 @@ cat <<END
   Drawn: $made/spectrum.svg
 END
 
+# ---- sets ----------------------------------------------------------------------------------------------------------
+# The packages that this machine knows, numbered; those whose descriptions name a word are a set.
+packages=$made/packages.txt
+cat /var/lib/apt/lists/*_Packages /var/lib/dpkg/status 2>/dev/null | grep '^Description:' | sort -u >"$packages" || true
+if [ -s "$packages" ]; then
+    title "Which of the $(grouped "$(wc -l <"$packages")") packages of Debian's index name both words? As sets of line numbers"
+    for word in library python; do
+        grep -niw "$word" "$packages" | cut -d : -f 1 >"$made/$word.ids"
+    done
+    "$cohort" set or "$made/library.ids" --format roaring --out "$made/library.roaring"
+    timed "$cohort" set and "$made/library.roaring" "$made/python.ids" --out "$made/both.ids"
+    grep -iw library "$packages" | grep -ciw python >"$made/both.count" || true
+    [ "$(wc -l <"$made/both.ids")" -eq "$(cat "$made/both.count")" ] || fail "the two words are in $(cat "$made/both.count") lines"
+    echo "  $(cat "$made/both.count") packages, as many as grep finds; the first:"
+    sed -n "$(head -n 5 "$made/both.ids" | sed 's/$/p;/' | tr -d '\n')" "$packages" | sed 's/^Description: /  /'
+    "$cohort" set info "$made/library.roaring" "$made/python.ids" | sed 's/^/  /'
+fi
+
 # ---- measure -------------------------------------------------------------------------------------------------------
 title "How fast this machine does it, beside the limits of its memory and other maps (M or G of keys a second)"
 timeout 15 "$cohort" bench map --quick --experiment operations --only 'map find,map insert,map apply add' --load 0.5 \

@@ -522,7 +522,7 @@ fi
 
 # ---- the rest --------------------------------------------------------------------------------------------------------
 judge "--version" bash -c "'$cohort' --version | grep -qE '^cohort [0-9]+\.[0-9]+\.[0-9]+$'"
-for command in '' count sort split info bench; do
+for command in '' count sort split set info bench; do
     judge "cohort $command --help shows an example" bash -c "'$cohort' $command --help | grep -q '^  cohort .*[a-z]'"
 done
 judge "cohort help count" bash -c "'$cohort' help count | grep -q -- --canonical"
@@ -531,5 +531,6 @@ judge "info names the CPU" bash -c "'$cohort' info | grep -q '^cpu$'"
 refused "info of a device that is not there" '--device cuda:999' "$cohort" info --device cuda:999
 . "$here/sort.sh"
 . "$here/split.sh"
+. "$here/set.sh"
 . "$here/bench.sh"
 close

@@ -94,7 +94,7 @@ fi
 # The manual page has every option of the help and no other, and every word that such an option takes.
 check_manual() {
     local command what word
-    for command in count sort split info bench; do
+    for command in count sort split set info bench; do
         "$build/cohort" $command --help
     done 2>&1 | grep -oE -- '--[a-z][a-z0-9-]*' | LC_ALL=C sort -u >"$scratch/help.options"
     grep -oE -- 'Fl -[a-z][a-z0-9-]*' docs/cohort.1 | sed 's/^Fl /-/' | LC_ALL=C sort -u >"$scratch/manual.options"
