@@ -6,8 +6,8 @@
  *
  * Memory. "The context's memory" is the GPU's on a GPU context and the host's on a CPU context. Data pointers
  * of a call may be host memory or device memory, all of one call the same kind; the call finds out which.
- * Managed memory counts as device memory. Host pointers on a GPU context: the data is streamed through the
- * device in chunks and the call returns when it is done. A device pointer on a CPU context is
+ * Managed memory counts as device memory. Host pointers on a GPU context: the call copies the data to the device
+ * and back, batches of maps in chunks, and returns when it is done. A device pointer on a CPU context is
  * COHORT_BAD_POINTER where that can be known.
  *
  * Waiting. Each function says whether it waits. One that does not has enqueued its work on the context's
@@ -23,8 +23,8 @@
  * pthread_atfork, so not those of vfork, posix_spawn or a bare clone, after which a program may only call exec anyway.
  *
  * Errors. Functions return a status and leave a message on the context that names the argument and the value.
- * Apart from COHORT_FULL and COHORT_NO_MEMORY (what went in stays in), a failed call leaves every object as it
- * was. The library never exits, prints or aborts on what a caller can cause. */
+ * A failed call leaves every object as it was, with two exceptions. After COHORT_FULL and COHORT_NO_MEMORY of a map, what went
+ * in stays in. After COHORT_RANGE of cohort_map_run for an op code that is none, the other entries are done. The library never exits, prints or aborts on what a caller can cause. */
 #ifndef COHORT_CONTEXT_H
 #define COHORT_CONTEXT_H
 
@@ -44,6 +44,9 @@ extern "C" {
 #define COHORT_VERSION_MAJOR 0
 #define COHORT_VERSION_MINOR 1
 #define COHORT_VERSION_PATCH 0
+
+/* The version as one number, for comparisons: 1.2.3 is 10203. */
+#define COHORT_VERSION (COHORT_VERSION_MAJOR * 10000 + COHORT_VERSION_MINOR * 100 + COHORT_VERSION_PATCH)
 
 typedef enum cohort_status {
     COHORT_OK = 0,

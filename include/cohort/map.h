@@ -66,7 +66,7 @@ typedef enum cohort_winner {
     COHORT_WINNER_LAST = 2
 } cohort_winner;
 
-/* What is done to one entry. The first five are bulk calls of their own; `run` mixes them all. ADD to COUNT make an
+/* What is done to one entry. FIND to ERASE are calls of their own, ADD to COUNT are cohort_map_apply; `run` mixes them all. ADD to COUNT make an
  * absent key with the operand (COUNT: with 1); ADD and COUNT wrap around; MIN and MAX are unsigned. Widths without
  * values offer FIND, INSERT, ASSIGN (the same as INSERT) and ERASE. */
 typedef enum cohort_op {

@@ -91,6 +91,42 @@ else
     skip "$figures" "the tool is not built, or without libjansson"
 fi
 
+# A figure that prose quotes is followed by a comment `quoted: FILE; NAME; WORD...; FIGURE`. A WORD is one of
+# the row's strings, or `load 0.8`. Exactly one row of bench/figures/FILE that is not a peer's has all of them.
+# Its median is FIGURE, which stands in the same line of the page.
+check_quoted() {
+    # shellcheck disable=SC2086
+    grep -n '<!-- quoted: ' $pages | awk -v from=bench/figures/ '
+        function number(row, name) { sub(".*\"" name "\": ", "", row); sub("[,}].*", "", row); return row + 0 }
+        {
+            shown = quoted = $0
+            sub(/<!-- quoted: .*/, "", shown)
+            sub(/.*<!-- quoted: /, "", quoted)
+            sub(/ -->.*/, "", quoted)
+            n = split(quoted, word, "; ")
+            figure = word[n]
+            decimals = figure ~ /[.]/ ? length(figure) - index(figure, ".") : 0
+            word[2] = "\"name\": \"" word[2] "\""
+            for (i = 3; i < n; i++)
+                word[i] = word[i] ~ /^load / ? "\"load\": " substr(word[i], 6) "," : "\"" word[i] "\""
+            rows = 0
+            while ((getline row < (from word[1])) > 0) {
+                fits = row ~ /"median"/ && row !~ /"peer"/
+                for (i = 2; i < n; i++)
+                    fits = fits && index(row, word[i])
+                if (fits) {
+                    rows++
+                    seen = sprintf("%." decimals "f", number(row, "median") * number(row, "scale"))
+                }
+            }
+            close(from word[1])
+            if (rows != 1) print shown ": " rows " rows of " word[1] " fit"
+            else if (seen != figure) print shown ": the row has " seen
+            else if (!index(shown, figure)) print shown ": does not show " figure
+        }'
+}
+report "figures that pages quote are those of bench/figures" "$(check_quoted)"
+
 # The manual page has every option of the help and no other, and every word that such an option takes.
 check_manual() {
     local command what word

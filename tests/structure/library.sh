@@ -10,7 +10,7 @@ version_part() {
 version=$(version_part MAJOR).$(version_part MINOR).$(version_part PATCH)
 soname=$(readelf -d "$library" | sed -n 's/.*soname: \[\(.*\)\]/\1/p')
 report "the soname carries the major version" \
-    "$([ "$soname" = "libcohort.so.$(version_part MAJOR)" ] || echo "soname is '$soname', version $version")"
+    "$([ "$soname" = "libcohort.so.$(version_part MAJOR).$(version_part MINOR)" ] || echo "soname is '$soname', version $version")"
 
 nm -D --defined-only "$library" | awk '{ print $NF }' | sort >"$scratch/exported"
 cat include/cohort/*.h | tr '\n' ' ' | grep -oE 'COHORT_API [^;{]*' |
