@@ -109,6 +109,7 @@ CO_INLINE co_u32 sets_entries_kept(struct sets_row *r, co_u64 driver, int keep, 
                 in = in && sets_op_contains(&o, sets_op_entry(&d, w * 32 + co_lane())) == keep;
                 co_u32 now = co_ballot(CO_FULL_WARP, in);
                 left += co_ones32(now);
+                co_warp_sync(CO_FULL_WARP); // all have read the word
                 if (co_lane() == 0)
                     co_store32(kept + w, now);
             }
