@@ -3,10 +3,12 @@
 #   BUILD=build         the build folder of `make`, `make test`, `make install`
 #   JOBS=N              parallel jobs (default: the machine's cores)
 #   PART=K/N            with `make test`: only the Kth of N parts
+#   ARCHS=all           GPU code for every architecture (or ARCHS="sm_80 sm_90"); else for this machine's GPU, or for one
 PREFIX ?= /usr/local
 BUILD ?= build
 JOBS ?= $(shell nproc)
 CMAKE_ARGS ?=
+ARCHS ?=
 
 # The make that CMake calls is not told of this one.
 APART = env -u MAKELEVEL -u MAKEFLAGS -u MFLAGS
@@ -20,6 +22,7 @@ all: configure
 help:
 	@echo "make               build $(BUILD)/cohort and $(BUILD)/libcohort.so"
 	@echo "make demo          count k-mers of real reads, checked against jellyfish; the quick table (installs what is missing)"
+	@echo "make ARCHS=all     GPU code for every architecture, as make install has it; else for this machine's GPU, or for one"
 	@echo "make test          every test on every device that is here (installs what is missing; PART=K/N: a part)"
 	@echo "make check-quick   the two-minute form, for people at work"
 	@echo "make bench         what this machine can do at most"
@@ -33,22 +36,22 @@ help:
 
 configure:
 	@scripts/deps.sh --check
-	@[ -f $(BUILD)/CMakeCache.txt ] && [ -z "$(CMAKE_ARGS)" ] || \
-	    cmake --preset release -B $(BUILD) $(CMAKE_ARGS)
+	@BUILD=$(BUILD) ARCHS="$(ARCHS)" scripts/configure.sh $(CMAKE_ARGS)
 
 deps:
 	@scripts/deps.sh
 
 demo: deps
-	@$(MAKE) --no-print-directory configure
+	@scripts/deps.sh --check
+	@BUILD=$(BUILD) ARCHS="$(ARCHS)" scripts/configure.sh --tool $(CMAKE_ARGS)
 	@$(APART) cmake --build $(BUILD) -j $(JOBS) --target cohort_cli cpu_peers
 	@$(APART) examples/demo.sh $(BUILD)
 
 test:
-	@$(APART) BUILD=$(BUILD) JOBS=$(JOBS) PART=$(PART) scripts/test.sh
+	@$(APART) BUILD=$(BUILD) JOBS=$(JOBS) PART=$(PART) ARCHS="$(ARCHS)" scripts/test.sh
 
 check-quick:
-	@$(APART) BUILD=$(BUILD) JOBS=$(JOBS) PART=$(PART) scripts/test.sh --quick
+	@$(APART) BUILD=$(BUILD) JOBS=$(JOBS) PART=$(PART) ARCHS="$(ARCHS)" scripts/test.sh --quick
 
 bench: all
 	@$(BUILD)/cohort bench limits
@@ -57,6 +60,8 @@ bench: all
 figures: all
 	@$(BUILD)/cohort bench pages $$(grep -l '^<!-- figures:' README.md docs/*.md)
 
+# What is installed runs on every GPU.
+install: ARCHS := $(or $(ARCHS),all)
 install: all
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 

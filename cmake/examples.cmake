@@ -24,7 +24,7 @@ function(example_parts name)
         set(object ${PROJECT_BINARY_DIR}/examples/${name}_${part}.o)
         add_custom_command(
             OUTPUT ${object}
-            COMMAND ${COHORT_NVCC} -std=c++17 -O3 -allow-unsupported-compiler ${COHORT_NVCC_FLAGS}
+            COMMAND ${COHORT_KEEPING} ${COHORT_NVCC} -std=c++17 -O3 -allow-unsupported-compiler ${COHORT_NVCC_FLAGS}
                     -I ${PROJECT_SOURCE_DIR}/include -MD -MF ${object}.d -MT ${object} -c -o ${object} ${source}
             DEPENDS ${source}
             DEPFILE ${object}.d

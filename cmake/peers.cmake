@@ -11,7 +11,7 @@ if(COHORT_NVCC AND NOT COHORT_SANITIZE AND NOT COHORT_FUZZ)
     find_path(cub_include cub/cub.cuh PATHS ${toolkit}/include ${toolkit}/include/cccl NO_DEFAULT_PATH)
     mark_as_advanced(cub_include)
     set(peer_flags ${COHORT_NVCC_FLAGS})
-    if(COHORT_CUDA_ARCHS STREQUAL "auto") # CUB for five architectures takes minutes; later ones make code from PTX
+    if(COHORT_CUDA_ARCHS STREQUAL "all") # CUB for five architectures takes minutes; later ones make code from PTX
         set(peer_flags -gencode "arch=compute_90,code=[sm_90,compute_90]")
     endif()
     foreach(source ${peer_kernels})

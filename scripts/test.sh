@@ -6,6 +6,7 @@
 #   --quick            fewer schedules and smaller sizes: two minutes
 #   --ci               1,000,000 schedules instead of 200,000
 #   BUILD=build        the build folder
+#   ARCHS=...          as in configure.sh
 #   PART=K/N           only the Kth of N parts of every program's cases
 #   JOBS, TEST_BUDGET  as in run-tests.sh; the budget, by default 870 s, is for set-up and tests together
 set -u
@@ -31,7 +32,7 @@ esac
 
 start=$(date +%s)
 scripts/deps.sh || exit 1
-[ -f "$BUILD/CMakeCache.txt" ] || cmake --preset release -B "$BUILD" || exit 1
+BUILD=$BUILD scripts/configure.sh || exit 1
 cmake --build "$BUILD" -j "$JOBS" || exit 1
 used=$(($(date +%s) - start))
 echo "set-up and build: $used s"
