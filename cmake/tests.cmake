@@ -90,6 +90,7 @@ foreach(device sim:1 cuda cpu)
         string(REGEX REPLACE "^test_" "" name ${program})
         cohort_add_test(${name} ${label} 1800 $<TARGET_FILE:${program}> --device ${device})
         set_property(TEST ${name}.${label} PROPERTY LABELS ${label} ${folder})
+        set_property(TEST ${name}.${label} PROPERTY ENVIRONMENT COHORT_TEST_STRUCTURE=${folder})
         if(label STREQUAL "sim")
             set_property(TEST ${name}.sim PROPERTY COST 100) # the longest: first
         elseif(label STREQUAL "cpu" AND name MATCHES "^(map_cpu|map_ranges|multisplit|multisplit_cpu)$")

@@ -5,10 +5,14 @@
 # its output (NAME.DEVICE.log) and one line for scripts/run-tests.sh (NAME.DEVICE.tsv): program, device, passed,
 # failed, skipped, seconds, and remarks. The counts come from the program's closing line, `N passed, N failed, N skipped`; a
 # program that ends badly without a failed case counts as one, a program that exits 77 as at least one skipped.
-# COHORT_TEST_ARGS in the environment is handed on to programs that take a device.
+# COHORT_TEST_ARGS in the environment is handed on to programs that take a device. COHORT_TEST_DEEP holds the names of structures
+# whose programs go through more schedules on the simulated GPU (--ci).
 results=$1 limit=$2 name=$3 device=$4
 shift 4
 [ "$device" = host ] || set -- "$@" $COHORT_TEST_ARGS
+case "$device ${COHORT_TEST_DEEP:-} " in
+"sim "*" ${COHORT_TEST_STRUCTURE:-none} "*) set -- "$@" --ci ;;
+esac
 mkdir -p "$results"
 log=$results/$name.$device.log
 tsv=$results/$name.$device.tsv

@@ -8,6 +8,7 @@
 #   JOBS=2                  tests that run at a time (default: the cores)
 #   TEST_BUDGET=840         seconds for all; a test that has not ended by then is stopped, and has failed
 #   COHORT_TEST_ARGS=...    more arguments for the test programs
+#   COHORT_TEST_DEEP=...    names of structures whose programs go through more schedules on the simulated GPU
 set -u
 build=$1
 shift
