@@ -11,13 +11,23 @@
 # The tree is copied, built once, and copied again for each patch. A patch that does not apply to the very lines it names, does
 # not compile, or whose bug is missed by one seed is a failure. docs/mutants.md has more.
 #
-#     tests/mutants/run.sh [NAME]...        a word with a slash or of no patch is taken for the build folder, and ignored
+#     tests/mutants/run.sh [--sample PERCENT] [NAME]...        a word with a slash or of no patch is taken for the build folder, and ignored
+#
+# --sample: all mutants of what a change touches (scripts/touched.sh), and of the others PERCENT of a hundred, other ones each time; a line
+# that begins with `sampled:` tells which were left out. MUTANT_SAMPLE=N in the environment draws the same ones again.
+# MUTANT_BUDGET=SECONDS: no mutant begins later; those that were not begun are told in such a line, and count as skipped if they are of what a
+# change touches.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 root=$PWD seeds=${MUTANT_SEEDS:-20} jobs=${MUTANT_JOBS:-$(nproc)}
 work=$(mktemp -d "${TMPDIR:-/tmp}/mutants.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
+percent=100
+if [ "${1:-}" = --sample ]; then
+    percent=$2
+    shift 2
+fi
 names=()
 for name in "$@"; do
     [ ! -f "tests/mutants/$name.patch" ] || names+=("$name")
@@ -28,8 +38,44 @@ if [ ${#names[@]} -eq 0 ]; then
     done
 fi
 
+# ---- which of them ------------------------------------------------------------------------------------------------
+# A mutant is touched if its patch has changed, or a structure that its program tests or that its patch is about is touched.
+draw=${MUTANT_SAMPLE:-$(date +%s)}
+sampled=''
+choose() {
+    local name program structures touched changed first=() others=() all
+    touched=$(scripts/touched.sh)
+    changed=$(scripts/touched.sh --files)
+    for name in "${names[@]}"; do
+        program=$(sed -n '/^--- /q; s/^Program: *//p' "tests/mutants/$name.patch")
+        structures=$({
+            ls tests/*/"${program:-test_schedules}.c" | cut -d / -f 2
+            # shellcheck disable=SC2046
+            scripts/touched.sh --owners $(sed -n 's|^--- a/||p' "tests/mutants/$name.patch")
+        } 2>/dev/null)
+        if [ "$changed" = all ] || grep -qxF "tests/mutants/$name.patch" <<<"$changed" || grep -qxF "$structures" <<<"$touched"; then
+            first+=("$name")
+        else
+            others+=("$name")
+        fi
+    done
+    all=${#others[@]}
+    # The numbers of cksum order the others, another way for each draw.
+    mapfile -t others < <(for name in ${others[@]+"${others[@]}"}; do
+        echo "$(cksum <<<"$draw $name" | cut -d ' ' -f 1) $name"
+    done | sort -n | head -n $(((all * percent + 99) / 100)) | cut -d ' ' -f 2)
+    sampled="sampled: ${#first[@]} mutants of what is touched, and ${#others[@]} of $all others (MUTANT_SAMPLE=$draw)"
+    names=(${first[@]+"${first[@]}"} ${others[@]+"${others[@]}"})
+    must=${#first[@]}
+}
+must=${#names[@]}
+[ "$percent" -ge 100 ] || choose
+
 # ---- the tree as it is: builds, and passes ------------------------------------------------------------------------
 mkdir "$work/base"
+if [ -z "${CC:-}" ] && command -v ccache >/dev/null 2>&1; then
+    export CC='ccache cc'
+fi
 cp -a include src tests cmake "$work/base"
 if ! make -s -C "$work/base" -f tests/mutants/Makefile -j"$jobs" >"$work/base.log" 2>&1; then
     cat "$work/base.log"
@@ -98,17 +144,20 @@ mutant() {
     rm -rf "$tree"
 }
 
+begun=0
 for name in "${names[@]}"; do
     while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do
         wait -n
     done
+    [ $SECONDS -lt "${MUTANT_BUDGET:-1000000}" ] || break
     mutant "$name" &
+    begun=$((begun + 1))
 done
 wait
 
 printf '%-20s %7s %8s  %s\n' mutant caught seconds bug
 passed=0 failed=0 skipped=0
-for name in "${names[@]}"; do
+for name in "${names[@]:0:begun}"; do
     cat "$work/$name.row"
     if [ -f "$work/$name.why" ]; then
         failed=$((failed + 1))
@@ -119,5 +168,10 @@ for name in "${names[@]}"; do
         passed=$((passed + 1))
     fi
 done
+[ -z "$sampled" ] || echo "$sampled"
+if [ $begun -lt ${#names[@]} ]; then
+    echo "sampled: the time was up before ${names[*]:begun}"
+    [ $begun -ge "$must" ] || skipped=$((skipped + must - begun))
+fi
 printf '\n%d passed, %d failed, %d skipped\n' $passed $failed $skipped
 [ $failed -eq 0 ]
