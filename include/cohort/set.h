@@ -145,6 +145,26 @@ COHORT_API cohort_status cohort_sets_get_info(const cohort_sets *sets, cohort_se
 /* A view for kernels of the user's own (cohort/device/set.h), valid as long as the collection. */
 COHORT_API cohort_status cohort_sets_get_view(const cohort_sets *sets, struct cohort_sets_view *view);
 
+/* ---- collections in files
+ * ----------------------------------------------------------------------------------------------- */
+
+/* Writes a collection to a file (docs/file-format.md), under another name until it is whole. Waits. Takes memory of the
+ * host as large as the collection while it works, twice that with a device's. COHORT_IO, COHORT_NO_MEMORY. */
+COHORT_API cohort_status cohort_sets_save(const cohort_sets *sets, const char *path);
+
+/* Reads such a file. Waits. The file may be anybody's: checksums, directory and every member are judged.
+ * COHORT_BAD_VERSION, COHORT_TRUNCATED, COHORT_CORRUPT, COHORT_IO, COHORT_NO_MEMORY; *out is NULL then. */
+COHORT_API cohort_status cohort_sets_load(cohort_context *context, const char *path, cohort_sets **out);
+
+/* The same without a copy: the collection is the file, mapped to be read. Header and directory are judged, which costs
+ * what the directory is long; the members too if `validate` is 1, as cohort_sets_load does. With 0, members that are
+ * damaged give wrong answers and never an access outside the collection. The file must stay as it is until the
+ * collection is destroyed: one that is cut short meanwhile ends the process by SIGBUS where what is gone is read.
+ * (A new file under the same name, as cohort_sets_save makes it, does no harm.) On a device with memory of its own this
+ * is cohort_sets_load. COHORT_IO also if it is no regular file. */
+COHORT_API cohort_status cohort_sets_map(cohort_context *context, const char *path, uint32_t validate,
+                                         cohort_sets **out);
+
 /* ---- set operations
  * ---------------------------------------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
 
 #include "api/options.h"
 #include "backend/sums.h"
+#include "io/sets_file.h"
 
 /* ---- workspace
  * ---------------------------------------------------------------------------------------------------------
@@ -135,6 +136,8 @@ void cohort_sets_destroy(cohort_sets *sets)
     CALL_TO_END(sets->context);
     if (sets->memory)
         pool_give(sets->context, sets->memory);
+    if (sets->mapped)
+        sets_file_unmap(sets->mapped, sets->mapped_bytes);
     free(sets);
 }
 

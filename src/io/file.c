@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -100,7 +101,7 @@ static cohort_status fail_errno(cohort_context *context, const char *path, const
                         path, doing, strerror(errno));
 }
 
-static uint64_t section_place(const struct file_reader *f, unsigned section)
+uint64_t file_place(const struct file_reader *f, unsigned section)
 {
     uint64_t place = HEAD_BYTES + table_bytes(f->count);
     for (unsigned i = 0; i < section; i++)
@@ -115,7 +116,7 @@ cohort_status file_corrupt(struct file_reader *f, unsigned section, const char *
     va_start(list, format);
     vsnprintf(what, sizeof what, format, list);
     va_end(list);
-    return fail_at(f, COHORT_CORRUPT, section_place(f, section), what);
+    return fail_at(f, COHORT_CORRUPT, file_place(f, section), what);
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------------------ */
@@ -435,6 +436,35 @@ cohort_status file_read(struct file_reader *f, void **out)
     else
         *out = data;
     return status;
+}
+
+cohort_status file_map(struct file_reader *f, void **out)
+{
+    uint64_t end = file_place(f, f->count);
+    *out = NULL;
+    if (f->size == UINT64_MAX)
+        return context_fail(f->context, COHORT_IO,
+                            "path '%.256s': is not a regular file, which alone can be mapped", f->path);
+    if (f->size > end)
+        return fail_at(f, COHORT_CORRUPT, end, "the file goes on after its end");
+    void *at = f->size <= SIZE_MAX ? mmap(NULL, (size_t)f->size, PROT_READ, MAP_PRIVATE, f->descriptor, 0)
+                                   : MAP_FAILED;
+    if (at == MAP_FAILED)
+        return fail_errno(f->context, f->path, "cannot map");
+    *out = at;
+    return COHORT_OK;
+}
+
+cohort_status file_check_mapped(struct file_reader *f, unsigned section, const void *data, int sum)
+{
+    uint64_t bytes = f->bytes[section];
+    const unsigned char *pad = (const unsigned char *)data + bytes;
+    if (sum && sum_bytes(sum_begin(bytes), data, bytes) != f->checksums[section])
+        return file_corrupt(f, section, "the checksum of the section that begins here is wrong");
+    for (uint64_t i = 0; i < padding(bytes); i++)
+        if (pad[i])
+            return file_corrupt(f, section, "the section that begins here is not padded with zeros");
+    return COHORT_OK;
 }
 
 cohort_status file_end(struct file_reader *f)

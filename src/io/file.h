@@ -8,7 +8,7 @@
 
 #include "cohort/context.h"
 
-enum file_kind { FILE_MAP = 1, FILE_MULTIMAP = 2, FILE_FUNCTION = 3 };
+enum file_kind { FILE_MAP = 1, FILE_MULTIMAP = 2, FILE_FUNCTION = 3, FILE_SETS = 4 };
 
 #define FILE_SECTIONS 4 /* at most */
 
@@ -41,6 +41,14 @@ cohort_status file_read_options(struct file_reader *, unsigned count, uint64_t *
 
 /* The next section, into memory that the caller frees; NULL if it has no bytes. */
 cohort_status file_read(struct file_reader *, void **out);
+
+/* The whole file in memory, to be read alone; it ends with its last section. The caller ends it with munmap, f->size
+ * bytes. */
+cohort_status file_map(struct file_reader *f, void **out);
+
+/* Of a file that is mapped: where a section begins; and its padding and, if `sum`, its checksum. */
+uint64_t file_place(const struct file_reader *f, unsigned section);
+cohort_status file_check_mapped(struct file_reader *f, unsigned section, const void *data, int sum);
 
 /* After the last section: nothing may follow. */
 cohort_status file_end(struct file_reader *);

@@ -94,8 +94,8 @@ static void fuzz_file(const unsigned char *data, size_t size, void (*load)(const
     load(path);
 }
 
-static void fuzz_both(const uint8_t *data, size_t size, enum file_kind kind, unsigned sections,
-                      void (*load)(const char *path))
+__attribute__((unused)) static void fuzz_both(const uint8_t *data, size_t size, enum file_kind kind,
+                                              unsigned sections, void (*load)(const char *path))
 {
     unsigned char *sealed = malloc(size + 1);
     if (!sealed)

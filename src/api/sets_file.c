@@ -1,0 +1,179 @@
+/* sets_file.c: collections of sets to files and back: saved, loaded, and mapped. */
+#include "io/sets_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/sets_check.h"
+#include "shape/sets_chunk.h"
+
+/* ---- saving ---------------------------------------------------------------------------------------------------- */
+
+/* All parts in memory of zeros, so that what lies between them, and where no chunk lies, is the same in every file. */
+static void put_parts(const cohort_sets_view *from, const struct sets_counts *n, const cohort_sets_view *to)
+{
+    size_t key = n->wide ? 8 : 2, member = n->wide ? 8 : 4;
+    memcpy((void *)to->words, from->words, n->sets * 8);
+    memcpy((void *)to->large, from->large, n->large * sizeof *from->large);
+    memcpy((void *)to->index, from->index, n->pairs * 16);
+    memcpy((void *)to->keys, from->keys, n->chunks * key);
+    memcpy((void *)to->cards, from->cards, n->chunks * 2);
+    memcpy((void *)to->places, from->places, n->chunks * 8);
+    memcpy((void *)to->before, from->before, (n->chunks + 1) * 8);
+    memcpy((void *)to->digests, from->digests, n->chunks * 8);
+    memcpy((void *)to->lists, from->lists, n->listed * member);
+    for (co_u64 c = 0; c < n->chunks; c++) {
+        struct sets_chunk chunk = sets_chunk_of(from, c);
+        co_u32 numbers = chunk.kind == CO_CHUNK_RUNS ? 2 * chunk.entries : chunk.entries;
+        co_u16 *at = (co_u16 *)(void *)co_place_at(to, from->places[c]);
+        if (chunk.kind == CO_CHUNK_BITMAP)
+            numbers = CO_CHUNK_BYTES / 2;
+        memcpy(at, chunk.at, numbers * sizeof *at);
+        sets_pad(at, numbers);
+    }
+}
+
+cohort_status cohort_sets_save(const cohort_sets *sets, const char *path)
+{
+    CALL_ON(sets);
+    cohort_sets_view from, to;
+    struct sets_file file;
+    void *copy = NULL, *memory = NULL;
+    if (!sets || !path)
+        return context_fail(sets ? sets->context : NULL, COHORT_NULL, "cohort_sets_save: %s is NULL",
+                            sets ? "path" : "sets");
+    cohort_status status = sets_host_view(sets, &from, &copy);
+    if (status)
+        return status;
+    memory = from.bytes <= SIZE_MAX ? calloc(1, (size_t)from.bytes + 1) : NULL;
+    if (memory) {
+        memset(&file, 0, sizeof file);
+        sets_file_numbers(&sets->counts, file.numbers);
+        sets_view(&sets->counts, memory, NULL, &to);
+        put_parts(&from, &sets->counts, &to);
+        file.directory = memory;
+        file.members = to.lists;
+        file.directory_bytes = (uint64_t)((const char *)to.lists - (const char *)memory);
+        file.members_bytes = from.bytes - file.directory_bytes;
+        status = sets_file_write(sets->context, path, &file);
+    } else {
+        status = context_fail(sets->context, COHORT_NO_MEMORY,
+                              "cohort_sets_save: no memory of the host for %llu bytes",
+                              (unsigned long long)from.bytes);
+    }
+    free(memory);
+    free(copy);
+    return status;
+}
+
+/* ---- loading and mapping --------------------------------------------------------------------------------------- */
+
+/* The view of what a file holds: directory and members may lie apart. */
+static void view_of(const struct sets_file *file, const struct sets_counts *counts, cohort_sets_view *view)
+{
+    co_u64 offset[SETS_PARTS + 1];
+    sets_layout(counts, offset);
+    sets_view(counts, (void *)file->directory, NULL, view);
+    const char *lists = file->members ? file->members : file->directory;
+    view->lists = lists;
+    view->pool = file->members ? lists + offset[SETS_PART_POOL] - offset[SETS_PART_LISTS] : lists;
+}
+
+static cohort_status check_all(cohort_context *context, const char *path, const struct sets_file *file,
+                               int members, struct sets_counts *counts, cohort_sets_view *view)
+{
+    cohort_status status = sets_check_numbers(context, path, file, counts);
+    if (status)
+        return status;
+    view_of(file, counts, view);
+    status = sets_check_directory(context, path, view, counts);
+    return status || !members ? status : sets_check_members(context, path, view);
+}
+
+static cohort_status check_arguments(const char *call, cohort_context *context, const char *path,
+                                     cohort_sets **out)
+{
+    if (out)
+        *out = NULL;
+    if (context && path && out)
+        return COHORT_OK;
+    return context_fail(context, COHORT_NULL, "%s: %s is NULL", call,
+                        !context ? "context"
+                        : !path  ? "path"
+                                 : "out");
+}
+
+static cohort_status load(cohort_context *context, const char *path, cohort_sets **out)
+{
+    struct sets_file file;
+    struct sets_counts counts;
+    cohort_sets_view view;
+    cohort_sets *sets = NULL;
+    cohort_status status = sets_file_read(context, path, &file);
+    if (status)
+        return status;
+    status = check_all(context, path, &file, 1, &counts, &view);
+    if (!status)
+        status = sets_new(context, &counts, &sets);
+    if (!status)
+        status = context_copy(context, sets->memory, file.directory, file.directory_bytes);
+    if (!status && file.members_bytes)
+        status = context_copy(context, (char *)sets->memory + file.directory_bytes, file.members,
+                              file.members_bytes);
+    sets_file_free(&file);
+    if (status)
+        cohort_sets_destroy(sets);
+    else
+        *out = sets;
+    return status;
+}
+
+cohort_status cohort_sets_load(cohort_context *context, const char *path, cohort_sets **out)
+{
+    if (out)
+        *out = NULL;
+    CALL(context);
+    cohort_status status = check_arguments("cohort_sets_load", context, path, out);
+    return status ? status : load(context, path, out);
+}
+
+static cohort_status map(cohort_context *context, const char *path, int validate, cohort_sets **out)
+{
+    struct sets_file file;
+    struct sets_counts counts;
+    cohort_sets_view view;
+    cohort_status status = sets_file_map(context, path, validate, &file);
+    if (status)
+        return status;
+    status = check_all(context, path, &file, validate, &counts, &view);
+    cohort_sets *sets = status ? NULL : calloc(1, sizeof *sets);
+    if (!status && !sets)
+        status = context_fail(context, COHORT_NO_MEMORY, "no memory for a collection's description");
+    if (status) {
+        sets_file_free(&file);
+        return status;
+    }
+    sets->context = context;
+    sets->counts = counts;
+    sets->view = view;
+    sets->pool = (void *)view.pool;
+    sets->mapped = file.mapped;
+    sets->mapped_bytes = file.mapped_bytes;
+    *out = sets;
+    return COHORT_OK;
+}
+
+cohort_status cohort_sets_map(cohort_context *context, const char *path, uint32_t validate, cohort_sets **out)
+{
+    if (out)
+        *out = NULL;
+    CALL(context);
+    cohort_status status = check_arguments("cohort_sets_map", context, path, out);
+    if (!status && validate > 1)
+        status = context_fail(context, COHORT_RANGE, "cohort_sets_map: validate is %u; it must be 0 or 1",
+                              validate);
+    if (status)
+        return status;
+    return context->backend->own_memory == MEMORY_HOST ? map(context, path, (int)validate, out)
+                                                       : load(context, path, out);
+}

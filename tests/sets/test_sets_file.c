@@ -1,0 +1,362 @@
+/* test_sets_file.c: collections in files: round trips, and what altered, cut, foreign and hostile files get. */
+#include "sets.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- files ----------------------------------------------------------------------------------------------------- */
+
+struct folder {
+    char path[128], file[160], other[160];
+};
+
+static struct folder folder_new(struct test *t)
+{
+    struct folder f;
+    const char *base = getenv("TMPDIR");
+    snprintf(f.path, sizeof f.path, "%.90s/cohort-test-XXXXXX", base && *base ? base : "/tmp");
+    REQUIRE(t, mkdtemp(f.path));
+    snprintf(f.file, sizeof f.file, "%s/file", f.path);
+    snprintf(f.other, sizeof f.other, "%s/other", f.path);
+    return f;
+}
+
+/* Fails the case if anything but the two files is in it. */
+static void folder_end(struct test *t, struct folder *f)
+{
+    unlink(f->file);
+    unlink(f->other);
+    CHECKF(t, rmdir(f->path) == 0, "%s: %s", f->path, strerror(errno));
+}
+
+static unsigned char *contents(struct test *t, const char *path, uint64_t *bytes)
+{
+    FILE *file = fopen(path, "rb");
+    REQUIRE(t, file);
+    REQUIRE(t, fseek(file, 0, SEEK_END) == 0);
+    *bytes = (uint64_t)ftell(file);
+    rewind(file);
+    unsigned char *data = malloc(*bytes + 1);
+    REQUIRE(t, data && fread(data, 1, *bytes, file) == *bytes);
+    fclose(file);
+    return data;
+}
+
+static void write_file(struct test *t, const char *path, const void *data, uint64_t bytes)
+{
+    FILE *file = fopen(path, "wb");
+    REQUIRE(t, file);
+    REQUIRE(t, fwrite(data, 1, bytes, file) == bytes);
+    REQUIRE(t, fclose(file) == 0);
+}
+
+static void same_files(struct test *t, const char *a, const char *b)
+{
+    uint64_t n, m;
+    unsigned char *x = contents(t, a, &n), *y = contents(t, b, &m);
+    CHECKF(t, n == m && !memcmp(x, y, n), "another file of %llu bytes, not of %llu", (unsigned long long)m,
+           (unsigned long long)n);
+    free(x);
+    free(y);
+}
+
+/* ---- three ways in --------------------------------------------------------------------------------------------- */
+
+enum way { LOAD, MAP, MAP_AND_CHECK, WAYS };
+
+static cohort_status take(struct test *t, enum way way, const char *path, cohort_sets **out)
+{
+    return way == LOAD ? cohort_sets_load(t->context, path, out)
+                       : cohort_sets_map(t->context, path, way == MAP_AND_CHECK, out);
+}
+
+/* Saved, taken in each way, the same sets, and the same file when they are saved again. */
+static void goes_round(struct test *t, struct folder *f, const cohort_sets *sets, const struct plains *p)
+{
+    OK(t, cohort_sets_save(sets, f->file));
+    for (int way = LOAD; way < WAYS; way++) {
+        cohort_sets *back = NULL;
+        OK(t, take(t, (enum way)way, f->file, &back));
+        sets_judge(t, back, p, "from a file");
+        OK(t, cohort_sets_save(back, f->other));
+        same_files(t, f->file, f->other);
+        cohort_sets_destroy(back);
+    }
+}
+
+static void round_trips(struct test *t)
+{
+    struct folder f = folder_new(t);
+    for (uint64_t round = 0; round < test_scale(t, 4, 30, 100); round++) {
+        int wide = (int)(round & 1);
+        struct plains p = plains_draw(t, round < 2 ? 0 : test_below(t, test_size(t, 30, 8)), wide);
+        cohort_sets *sets = sets_of(t, &p, (int)test_below(t, 2));
+        goes_round(t, &f, sets, &p);
+        cohort_sets_destroy(sets);
+        plains_free(&p);
+    }
+    folder_end(t, &f);
+}
+
+/* Answers of queries have their members in places with gaps between them; and operands can be mapped. */
+static void answers(struct test *t)
+{
+    struct folder f = folder_new(t);
+    for (uint64_t round = 0; round < test_scale(t, 2, 12, 40); round++) {
+        int wide = (int)(round & 1);
+        struct plains p = plains_draw(t, 8, wide), due = plains_new(4, wide);
+        cohort_sets *sets = sets_of(t, &p, 0), *mapped = NULL, *answer = NULL;
+        OK(t, cohort_sets_save(sets, f.other));
+        cohort_sets_destroy(sets);
+        OK(t, cohort_sets_map(t->context, f.other, 0, &mapped));
+        struct column *members = column_new(t, 8, 8);
+        cohort_sets_query_desc query = COHORT_SETS_QUERY_INIT;
+        query.op = (cohort_sets_op)(COHORT_SETS_AND + test_below(t, 4));
+        for (uint64_t i = 0; i < 8; i++)
+            column_put(members, i, test_below(t, 8));
+        for (uint64_t r = 0; r < 4; r++) {
+            const struct plain *operands[2] = {&p.at[column_get(members, 2 * r)],
+                                               &p.at[column_get(members, 2 * r + 1)]};
+            due.at[r] = plain_row(query.op, 0, operands, 2);
+        }
+        query.collections = &mapped;
+        query.collections_count = 1;
+        query.rows = 4;
+        query.arity = 2;
+        query.members = column_send(members);
+        query.result = &answer;
+        OK(t, cohort_sets_query(t->context, &query));
+        goes_round(t, &f, answer, &due);
+        cohort_sets_destroy(answer);
+        cohort_sets_destroy(mapped);
+        plains_free(&p);
+        plains_free(&due);
+    }
+    folder_end(t, &f);
+}
+
+/* ---- what is wrong --------------------------------------------------------------------------------------------- */
+
+/* A collection with every kind of chunk, lists, an index and gaps, and few bytes. */
+static cohort_sets *small_of_each(struct test *t, int wide)
+{
+    struct plains p = plains_new(6, wide);
+    uint64_t ids[9000], n = 0;
+    p.at[0] = plain_of((const uint64_t[]){5, 7, 70000}, 3);
+    for (n = 0; n < 40; n++)
+        ids[n] = 3 * n;
+    p.at[1] = plain_of(ids, n);
+    for (n = 0; n < 200; n++)
+        ids[n] = n < 100 ? n : 1000 + n;
+    p.at[2] = plain_of(ids, n);
+    for (n = 0; n < 8000; n++)
+        ids[n] = (wide ? UINT64_C(0xffffffffffff0000) : 0) + 8 * n;
+    p.at[3] = plain_of(ids, n);
+    struct plain full = {malloc(65540 * 8), 65540};
+    for (uint64_t i = 0; i < full.n; i++)
+        full.at[i] = 0x20000 + i;
+    p.at[4] = full;
+    p.at[5] = plain_of(NULL, 0);
+    cohort_sets *sets = sets_of(t, &p, 0);
+    plains_free(&p);
+    return sets;
+}
+
+static int is_refusal(cohort_status status)
+{
+    return status == COHORT_CORRUPT || status == COHORT_TRUNCATED || status == COHORT_BAD_VERSION;
+}
+
+/* What a collection of wrong members does is not told, but it stays within itself (the sanitizers watch), and its calls
+ * return. */
+static void use(struct test *t, cohort_sets *sets)
+{
+    cohort_sets_info info = COHORT_SETS_INFO_INIT;
+    cohort_sets_target target = COHORT_SETS_TARGET_INIT;
+    cohort_sets *answer = NULL;
+    OK(t, cohort_sets_get_info(sets, &info));
+    uint64_t *members = malloc(info.members * 8 + 8), *numbers = malloc(2 * info.sets * 8 + 8);
+    REQUIRE(t, members && numbers);
+    target.members = members;
+    target.capacity = info.members;
+    cohort_status status = cohort_sets_export(sets, &target);
+    REQUIREF(t, !status || status == COHORT_FULL, "%s", cohort_message(t->context));
+    for (uint64_t i = 0; i < 2 * info.sets; i++)
+        numbers[i] = i % 2 ? test_below(t, info.sets) : i / 2;
+    for (cohort_sets_op op = COHORT_SETS_AND; op <= COHORT_SETS_XOR; op++) {
+        cohort_sets_query_desc query = COHORT_SETS_QUERY_INIT;
+        query.op = op;
+        query.collections = &sets;
+        query.collections_count = 1;
+        query.rows = info.sets;
+        query.arity = 2;
+        query.members = numbers;
+        query.counts = members;
+        query.result = &answer;
+        query.counts = info.members >= info.sets ? members : NULL;
+        cohort_sets_query(t->context, &query);
+        cohort_sets_destroy(answer);
+    }
+    free(members);
+    free(numbers);
+}
+
+/* Every byte altered in one bit: refused by whoever checks all; by who does not, refused or used without harm. */
+static void altered(struct test *t)
+{
+    struct folder f = folder_new(t);
+    for (int wide = 0; wide < 2; wide++) {
+        uint64_t bytes, step = test_scale(t, 97, t->kind == TEST_CPU ? 5 : 211, 1);
+        cohort_sets *sets = small_of_each(t, wide), *got = NULL;
+        OK(t, cohort_sets_save(sets, f.file));
+        cohort_sets_destroy(sets);
+        unsigned char *data = contents(t, f.file, &bytes);
+        for (uint64_t at = test_below(t, step); at < bytes; at += step) {
+            unsigned char bit = (unsigned char)(1u << test_below(t, 8));
+            data[at] ^= bit;
+            write_file(t, f.file, data, bytes);
+            cohort_status loaded = cohort_sets_load(t->context, f.file, &got);
+            REQUIREF(t, is_refusal(loaded) && !got && strstr(cohort_message(t->context), f.file),
+                     "byte %llu: %s %s", (unsigned long long)at, cohort_status_name(loaded),
+                     cohort_message(t->context));
+            cohort_status checked = cohort_sets_map(t->context, f.file, 1, &got);
+            REQUIREF(t, checked == loaded && !got, "byte %llu: map says %s, load %s", (unsigned long long)at,
+                     cohort_status_name(checked), cohort_status_name(loaded));
+            cohort_status mapped = cohort_sets_map(t->context, f.file, 0, &got);
+            REQUIREF(t, mapped ? is_refusal(mapped) && !got : got != NULL, "byte %llu: %s",
+                     (unsigned long long)at, cohort_status_name(mapped));
+            if (!mapped && !(at % 16))
+                use(t, got);
+            cohort_sets_destroy(got);
+            data[at] ^= bit;
+        }
+        free(data);
+    }
+    folder_end(t, &f);
+}
+
+static void cut(struct test *t)
+{
+    struct folder f = folder_new(t);
+    uint64_t bytes, step = test_scale(t, 211, t->kind == TEST_CPU ? 7 : 307, 1);
+    cohort_sets *sets = small_of_each(t, 1), *got = NULL;
+    OK(t, cohort_sets_save(sets, f.file));
+    cohort_sets_destroy(sets);
+    unsigned char *data = contents(t, f.file, &bytes);
+    for (uint64_t n = test_below(t, step); n < bytes; n += step) {
+        write_file(t, f.file, data, n);
+        for (int way = LOAD; way < WAYS; way++) {
+            cohort_status status = take(t, (enum way)way, f.file, &got);
+            REQUIREF(t, status == COHORT_TRUNCATED && !got, "%llu bytes: %s", (unsigned long long)n,
+                     cohort_status_name(status));
+        }
+    }
+    data = realloc(data, bytes + 8);
+    REQUIRE(t, data);
+    memset(data + bytes, 0, 8);
+    write_file(t, f.file, data, bytes + 1);
+    for (int way = LOAD; way < WAYS; way++)
+        EQUAL(t, take(t, (enum way)way, f.file, &got), COHORT_CORRUPT);
+    free(data);
+    folder_end(t, &f);
+}
+
+/* ---- hostile files --------------------------------------------------------------------------------------------- */
+
+static uint64_t sum_of(const unsigned char *data, uint64_t bytes)
+{
+    uint64_t sum = bytes ^ 0x636f686f7274u, word;
+    for (uint64_t i = 0; i < bytes; i += 8) {
+        memcpy(&word, data + i, 8);
+        sum = (sum ^ word) * 0x9e3779b97f4a7c15u;
+        sum ^= sum >> 32;
+    }
+    return sum;
+}
+
+/* Right checksums, by the lengths that are announced; all are multiples of 8. */
+static void seal(unsigned char *data)
+{
+    uint64_t place = 80, bytes, sum;
+    for (int i = 0; i < 3; i++, place += bytes) {
+        memcpy(&bytes, data + 24 + 16 * i, 8);
+        sum = sum_of(data + place, bytes);
+        memcpy(data + 32 + 16 * i, &sum, 8);
+    }
+    sum = sum_of(data, 72);
+    memcpy(data + 72, &sum, 8);
+}
+
+/* Checksums that are right over bytes that are not: refused, or a collection that is what its file says. */
+static void hostile(struct test *t)
+{
+    struct folder f = folder_new(t);
+    uint64_t refusals = 0, rounds = test_scale(t, 200, t->kind == TEST_CPU ? 2000 : 60, 20000);
+    for (int wide = 0; wide < 2; wide++) {
+        uint64_t bytes;
+        cohort_sets *sets = small_of_each(t, wide), *got = NULL;
+        OK(t, cohort_sets_save(sets, f.file));
+        cohort_sets_destroy(sets);
+        unsigned char *good = contents(t, f.file, &bytes), *data = malloc(bytes);
+        REQUIRE(t, data);
+        for (uint64_t round = 0; round < rounds; round++) {
+            memcpy(data, good, bytes);
+            for (uint64_t n = 1 + test_below(t, 3); n;
+                 n--) /* half of them in the numbers and the directory */
+                data[80 + test_below(t, test_below(t, 2) ? 1400 : bytes - 80)] ^= 1u << test_below(t, 8);
+            seal(data);
+            write_file(t, f.file, data, bytes);
+            cohort_status loaded = cohort_sets_load(t->context, f.file, &got);
+            REQUIREF(t, loaded ? is_refusal(loaded) && !got : got != NULL, "%s: %s",
+                     cohort_status_name(loaded), cohort_message(t->context));
+            refusals += loaded != COHORT_OK;
+            if (!loaded)
+                use(t, got);
+            cohort_sets_destroy(got);
+            cohort_status mapped = cohort_sets_map(t->context, f.file, 0, &got);
+            REQUIREF(t, mapped ? is_refusal(mapped) && loaded : got != NULL, "%s",
+                     cohort_status_name(mapped));
+            if (!mapped)
+                use(t, got);
+            cohort_sets_destroy(got);
+        }
+        free(good);
+        free(data);
+    }
+    CHECKF(t, refusals > rounds, "only %llu of %llu were refused", (unsigned long long)refusals,
+           (unsigned long long)(2 * rounds));
+    folder_end(t, &f);
+}
+
+static void arguments(struct test *t)
+{
+    struct folder f = folder_new(t);
+    cohort_sets *sets = small_of_each(t, 0), *got = sets;
+    EQUAL(t, cohort_sets_save(NULL, f.file), COHORT_NULL);
+    EQUAL(t, cohort_sets_save(sets, NULL), COHORT_NULL);
+    EQUAL(t, cohort_sets_save(sets, f.path), COHORT_IO);
+    OK(t, cohort_sets_save(sets, f.file));
+    EQUAL(t, cohort_sets_load(NULL, f.file, &got), COHORT_NULL);
+    CHECK(t, !got);
+    EQUAL(t, cohort_sets_load(t->context, NULL, &got), COHORT_NULL);
+    EQUAL(t, cohort_sets_load(t->context, f.file, NULL), COHORT_NULL);
+    EQUAL(t, cohort_sets_map(t->context, NULL, 0, &got), COHORT_NULL);
+    EQUAL(t, cohort_sets_map(t->context, f.file, 2, &got), COHORT_RANGE);
+    CHECK(t, strstr(cohort_message(t->context), "validate is 2"));
+    EQUAL(t, cohort_sets_load(t->context, f.other, &got), COHORT_IO);
+    EQUAL(t, cohort_sets_map(t->context, f.other, 0, &got), COHORT_IO);
+    EQUAL(t, cohort_sets_map(t->context, f.path, 0, &got), COHORT_IO);
+    cohort_sets_destroy(sets);
+    folder_end(t, &f);
+}
+
+const struct test_case test_cases[] = {
+    {"round trips", round_trips, TEST_EACH_MEMORY},
+    {"answers", answers, 0},
+    {"altered", altered, 0},
+    {"cut", cut, 0},
+    {"hostile", hostile, 0},
+    {"arguments", arguments, 0},
+    {NULL, NULL, 0},
+};
