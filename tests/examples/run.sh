@@ -64,6 +64,23 @@ for how in multisplit sort steps none; do
     nets="${nets:-}${nets:+
 }$how: 2997 nodes reached, the farthest at 1863, 770033 in all: proved"
 done
+packages='Package: one
+Description: a Library of sets
+ for Python programs
+
+Package: two
+Version: 1
+Description: python, a snake
+
+Package: none
+
+Package: three
+Description: sets; a python library'
+found='3 packages, 8 words
+python library: 2: one three
+python: 3: one two three
+of snakes: 0:
+: 0:'
 tables="examples/data/customers.csv id examples/data/orders.csv customer"
 
 devices=cpu
@@ -72,11 +89,14 @@ devices=cpu
 printf "$text\n" >"$scratch/text"
 : >"$scratch/nothing"
 printf '%s\n' "$roads" >"$scratch/roads"
+printf '%s\n' "$packages" >"$scratch/packages"
 for device in $devices; do
     export COHORT_DEVICE=$device
     prints "count_words, $device" "$words" "$build/examples/count_words" "$scratch/text" 3
     prints "count_words of nothing, $device" "0 words, 0 different" "$build/examples/count_words" "$scratch/nothing"
     prints "multisplit, $device" "$buckets" "$build/examples/multisplit"
+    prints "an inverted index, $device" "$found" "$build/examples/index" "$scratch/packages" 'python library' python \
+        'of snakes' ''
     # shellcheck disable=SC2086
     SORTED=1 prints "inner join, $device" "$(printf '%s\n' "$inner" "$titles" | sort)" \
         "$build/examples/join" $tables
