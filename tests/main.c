@@ -33,6 +33,7 @@ struct run {
     const struct test_case *test_case;
     enum test_memory memory;
     cohort_width width;
+    cohort_layout layout;
     char name[96];
 };
 
@@ -167,14 +168,20 @@ static void hold_gpu(const struct test *t, int wanted)
 
 enum { RUN_PASSED, RUN_FAILED, RUN_SKIPPED };
 
+static enum test_device kind_of(const struct options *o)
+{
+    return !strncmp(o->device, "cpu", 3) ? TEST_CPU : !strncmp(o->device, "sim", 3) ? TEST_SIM : TEST_CUDA;
+}
+
 static int run_one(struct test *t, const struct options *o, const struct run *run)
 {
     jmp_buf leave;
     memset(t, 0, sizeof *t);
     t->device = o->device;
-    t->kind = !strncmp(o->device, "cpu", 3) ? TEST_CPU : !strncmp(o->device, "sim", 3) ? TEST_SIM : TEST_CUDA;
+    t->kind = kind_of(o);
     t->memory = run->memory;
     t->width = run->width;
+    t->layout = run->layout;
     t->quick = o->quick;
     t->ci = o->ci;
     t->seed = o->seed;
@@ -267,9 +274,10 @@ static void run_and_tell(const struct options *o, const struct run *run, struct 
 static void name_run(struct run *run)
 {
     unsigned flags = run->test_case->flags;
-    snprintf(run->name, sizeof run->name, "%s%s%s%s", run->test_case->name,
+    snprintf(run->name, sizeof run->name, "%s%s%s%s%s", run->test_case->name,
              flags & TEST_EACH_WIDTH ? "/" : "", flags & TEST_EACH_WIDTH ? width_name(run->width) : "",
-             flags & TEST_EACH_MEMORY ? run->memory == TEST_HOST ? "/host" : "/device" : "");
+             flags & TEST_EACH_MEMORY ? run->memory == TEST_HOST ? "/host" : "/device" : "",
+             run->layout == COHORT_LAYOUT_LINES ? "/lines" : "");
 }
 
 /* Does `what` with every run that the options select. Returns how many the filter lets through. */
@@ -277,32 +285,34 @@ static uint64_t each_run(const struct options *o, struct totals *totals,
                          void (*what)(const struct options *, const struct run *, struct totals *))
 {
     uint64_t number = 0;
-    int on_cpu = !strncmp(o->device, "cpu", 3);
+    enum test_device kind = kind_of(o);
     for (const struct test_case *c = test_cases; c->name; c++)
-        for (int width = 1; width <= (c->flags & TEST_EACH_WIDTH ? 5 : 1); width++)
-            for (int memory = 0; memory <= (c->flags & TEST_EACH_MEMORY && !on_cpu ? 1 : 0); memory++) {
-                struct run run = {.test_case = c, .memory = memory ? TEST_DEVICE : TEST_HOST};
-                run.width = c->flags & TEST_EACH_WIDTH ? (cohort_width)width : COHORT_WIDTH_64_64;
-                name_run(&run);
-                if ((c->flags & TEST_VALUES && !value_bytes(run.width)) ||
-                    (c->flags & TEST_WIDE_KEYS && key_bytes(run.width) == 4))
-                    continue;
-                if (o->filter && !strstr(run.name, o->filter))
-                    continue;
-                if (number++ % o->parts == o->part - 1)
-                    what(o, &run, totals);
-            }
+        for (int i = 0; i < 2 * 2 * 5; i++) {
+            struct run run = {.test_case = c, .memory = i / 2 % 2 ? TEST_DEVICE : TEST_HOST};
+            int width = i / 4;
+            run.width = c->flags & TEST_EACH_WIDTH ? (cohort_width)(1 + width) : COHORT_WIDTH_64_64;
+            run.layout = i % 2 ? COHORT_LAYOUT_LINES : COHORT_LAYOUT_PAGES;
+            name_run(&run);
+            if ((run.layout && !(c->flags & TEST_EACH_LAYOUT)) || !has_layout(kind, run.width, run.layout) ||
+                (run.memory == TEST_DEVICE && (!(c->flags & TEST_EACH_MEMORY) || kind == TEST_CPU)) ||
+                (width && !(c->flags & TEST_EACH_WIDTH)) ||
+                (c->flags & TEST_VALUES && !value_bytes(run.width)) ||
+                (c->flags & TEST_WIDE_KEYS && key_bytes(run.width) == 4))
+                continue;
+            if (o->filter && !strstr(run.name, o->filter))
+                continue;
+            if (number++ % o->parts == o->part - 1)
+                what(o, &run, totals);
+        }
     return number;
 }
 
 static void run_or_skip(const struct options *o, const struct run *run, struct totals *totals)
 {
-    int kind = !strncmp(o->device, "cpu", 3)   ? TEST_CPU
-               : !strncmp(o->device, "sim", 3) ? TEST_SIM
-                                               : TEST_CUDA;
+    enum test_device kind = kind_of(o);
     if (o->stop && totals->failed)
         return; /* --stop: one failure is enough */
-    const char *why = why_not(o, run->test_case, (enum test_device)kind);
+    const char *why = why_not(o, run->test_case, kind);
     if (why)
         note_skip(totals, run->name, why);
     else

@@ -159,7 +159,7 @@ int table_is_full_for(const struct shape *s, const void *table, uint64_t key)
 
 struct co_map_counters table_count(const struct shape *s, const void *table)
 {
-    struct co_map_counters c = {0, 0};
+    struct co_map_counters c = {0};
     uint64_t key, value;
     for (uint64_t i = 0; i < table_slots(s) + SIDE_SLOTS; i++) {
         enum slot_state state = table_get(s, table, i, &key, &value);

@@ -7,8 +7,14 @@ cohort_map_options subject_options(const struct test *t)
 {
     cohort_map_options options = COHORT_MAP_OPTIONS_INIT;
     options.width = t->width;
+    options.layout = t->layout;
     options.capacity = 1;
     return options;
+}
+
+cohort_probe subject_probe(const struct test *t, cohort_probe probe)
+{
+    return t->layout == COHORT_LAYOUT_PAGES ? probe : COHORT_PROBE_DOUBLE;
 }
 
 struct subject subject_of(struct test *t, cohort_map *map, struct oracle *oracle)

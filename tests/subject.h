@@ -15,8 +15,11 @@ struct subject {
     uint64_t batches;
 };
 
-/* A growing map of capacity 1 and the test's width. */
+/* A growing map of capacity 1 and the test's width and layout. */
 cohort_map_options subject_options(const struct test *);
+
+/* The probe where the layout has some, else the only one. */
+cohort_probe subject_probe(const struct test *, cohort_probe);
 
 struct subject subject_new(struct test *, const cohort_map_options *);
 void subject_free(struct subject *);

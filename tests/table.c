@@ -1,8 +1,6 @@
 /* table.c: a map's table, looked at from outside: copied to the host through its view (cohort/device/map.h), where the
- * same functions that kernels use walk over it. */
-#include "subject.h"
-
-#include "cohort/device/map.h"
+ * same functions that kernels use walk over it. A table of LINES is gone through home by home: table_lines.h. */
+#include "table_lines.h"
 
 struct probes {
     uint64_t pairs, erased, buckets, most_buckets, slots, most_slots, histogram[COHORT_PROBE_BINS];
@@ -89,8 +87,12 @@ void subject_check_table(struct subject *s)
 {
     struct test *t = s->t;
     struct probes p = {0};
-    struct co_map_counters all[CO_MAP_SPREAD], counters = {0, 0};
+    struct co_map_counters all[CO_MAP_SPREAD], counters = {0};
     cohort_map_stats stats = COHORT_MAP_STATS_INIT;
+    if (t->layout == COHORT_LAYOUT_LINES) {
+        check_lines(s);
+        return;
+    }
     cohort_map_view v = host_view(s);
     OK(t, cohort_copy(t->context, all, v.counters, co_map_spread(&v) * sizeof *all));
     for (co_u32 i = 0; i < co_map_spread(&v); i++) {

@@ -43,6 +43,7 @@ struct test {
     enum test_device kind;
     enum test_memory memory; /* of columns */
     cohort_width width;      /* with TEST_EACH_WIDTH; else 64/64 */
+    cohort_layout layout;    /* with TEST_EACH_LAYOUT; else PAGES */
     int quick, ci;           /* as told on the command line */
     uint64_t seed;           /* of the program; the case's random numbers come from `random` */
     uint64_t random[4];
@@ -61,13 +62,14 @@ enum {
     TEST_ON_CPU = TEST_CPU, /* only there; none of the three: everywhere */
     TEST_ON_SIM = TEST_SIM,
     TEST_ON_CUDA = TEST_CUDA,
-    TEST_EACH_MEMORY = 8, /* with host and with device pointers; else with host pointers alone */
-    TEST_EACH_WIDTH = 16, /* with each of the five */
-    TEST_VALUES = 128,    /* with TEST_EACH_WIDTH: not with those without values */
-    TEST_WIDE_KEYS = 512, /* with TEST_EACH_WIDTH: with 64-bit keys alone */
-    TEST_COUNTED = 256,   /* t->ledger is always that of the context's memory; else now and then */
-    TEST_NO_CONTEXT = 32, /* the case makes its own */
-    TEST_SLOW = 64        /* left out by --quick */
+    TEST_EACH_MEMORY = 8,    /* with host and with device pointers; else with host pointers alone */
+    TEST_EACH_WIDTH = 16,    /* with each of the five */
+    TEST_VALUES = 128,       /* with TEST_EACH_WIDTH: not with those without values */
+    TEST_WIDE_KEYS = 512,    /* with TEST_EACH_WIDTH: with 64-bit keys alone */
+    TEST_EACH_LAYOUT = 1024, /* with each that the device and the width have */
+    TEST_COUNTED = 256,      /* t->ledger is always that of the context's memory; else now and then */
+    TEST_NO_CONTEXT = 32,    /* the case makes its own */
+    TEST_SLOW = 64           /* left out by --quick */
 };
 
 struct test_case {
@@ -234,5 +236,11 @@ static inline uint64_t value_mask(cohort_width w)
     return value_bytes(w) == 8 ? UINT64_MAX : value_bytes(w) == 4 ? UINT32_MAX : 0;
 }
 const char *width_name(cohort_width);
+
+/* Are there maps of this layout? */
+static inline int has_layout(enum test_device kind, cohort_width w, cohort_layout layout)
+{
+    return layout == COHORT_LAYOUT_PAGES || (kind == TEST_CPU && w != COHORT_WIDTH_32_0);
+}
 
 #endif

@@ -1,4 +1,5 @@
-/* cohort/map.h: the bulk-parallel hash map.
+/* cohort/map.h: the bulk-parallel hash map. What is said here of costs, building and erased slots is true of the layout PAGES, the default;
+ * of LINES see `cohort_layout`.
  *
  * Open addressing in pages of 32-byte buckets, double hashing inside a page (docs/map.md). Every operation takes a
  * batch of n entries; entry i has the key keys[i] and, where the operation has one, the value values[i]. Keys and
@@ -57,6 +58,11 @@ typedef enum cohort_width {
 /* How buckets follow each other inside a page. Linear probing is there to be compared, and for groups. */
 typedef enum cohort_probe { COHORT_PROBE_DOUBLE = 0, COHORT_PROBE_LINEAR = 1 } cohort_probe;
 
+/* How the table lies in memory. PAGES: see the head of this file. LINES: hopscotch by lines of 64 bytes (docs/map.md,
+ * docs/hopscotch-protocol.md): the slot of an erased key is free again at once, so a map whose keys come and go does not grow or fill up; a
+ * slot takes more memory (21.3, 16, 9.1 and 9.1 bytes for 64/64, 64/32, 32/32 and 64/0). Widths 64/64, 64/32, 32/32 and 64/0, on a CPU. */
+typedef enum cohort_layout { COHORT_LAYOUT_PAGES = 0, COHORT_LAYOUT_LINES = 1 } cohort_layout;
+
 /* Which of several entries with one key in one batch decides the value. ANY is fastest. FIRST and LAST go by input
  * order and give the same map every time; on a GPU they take 4 bytes a slot of workspace and further passes, on a CPU a batch
  * that is not split (see "Building" above) is one thread's. */
@@ -101,11 +107,14 @@ typedef struct cohort_map_options {
     uint32_t
         group; /* lanes of a GPU that work on one key in find, contains and insert: 0 or 1, 2, 4, 8, 16, 32.
                               Above 1: only width 32/32, linear probing, on a GPU */
+    cohort_layout layout; /* LINES: `probe` and `group` must be 0 */
+    uint32_t reserved;    /* 0 */
 } cohort_map_options;
 
-#define COHORT_MAP_OPTIONS_INIT                                                            \
-    {                                                                                      \
-        sizeof(cohort_map_options), COHORT_WIDTH_64_64, COHORT_PROBE_DOUBLE, 0, 0, 0, 0, 0 \
+#define COHORT_MAP_OPTIONS_INIT                                                             \
+    {                                                                                       \
+        sizeof(cohort_map_options), COHORT_WIDTH_64_64, COHORT_PROBE_DOUBLE, 0, 0, 0, 0, 0, \
+            COHORT_LAYOUT_PAGES, 0                                                          \
     }
 
 /* What became of the entries of a batch. In the same kind of memory as the keys. */
@@ -139,8 +148,8 @@ typedef struct cohort_batch {
 /* ---- making, sizing, ending ---------------------------------------------------------------------------------- */
 
 /* An empty map on `context`. COHORT_RANGE: capacity 0, max_load outside 0.01 to 1, a probe that is none, a group that is
- * not a power of two. COHORT_UNSUPPORTED: a width that is none, or a width or a group that the device does not offer (64-bit keys
- * with values need sm_90). COHORT_OVERFLOW: a capacity beyond the largest table, 2^32 - 1 pages. COHORT_NO_MEMORY: one beyond
+ * not a power of two, a layout that is none. COHORT_UNSUPPORTED: a width that is none, or a width or a group that the device does not offer (64-bit keys
+ * with values need sm_90), or not with this layout; LINES with a `probe` or `group` that is not 0. COHORT_OVERFLOW: a capacity beyond the largest table, 2^32 - 1 pages. COHORT_NO_MEMORY: one beyond
  * the memory. Enqueues one fill of the table; O(slots). */
 COHORT_API cohort_status cohort_map_create(cohort_context *context, const cohort_map_options *options,
                                            cohort_map **out);
@@ -194,7 +203,8 @@ COHORT_API cohort_status cohort_map_contains(cohort_map *map, uint64_t n, const 
 COHORT_API cohort_status cohort_map_insert_and_find(cohort_map *map, uint64_t n, const void *keys,
                                                     void *values, const cohort_batch *batch);
 
-/* Takes the keys out. Their slots are not reused before the next rehash; growing maps see to that by themselves. */
+/* Takes the keys out. PAGES: their slots are not reused before the next rehash; growing maps see to that by themselves. LINES: their slots are
+ * free again at once. */
 COHORT_API cohort_status cohort_map_erase(cohort_map *map, uint64_t n, const void *keys,
                                           const cohort_batch *batch);
 
@@ -231,11 +241,16 @@ typedef struct cohort_map_stats {
     double
         slot_mean; /* SimpleGPUHashTable's measure, for linear probing: slots between a key's first slot and */
     uint64_t slot_max; /* the slot that it is in */
+
+    /* Of LINES, since the table was made, cleared or rebuilt. Its `pages` are homes, `page_bytes` a home's, a probe is a home that is read. */
+    uint64_t displaced;   /* keys that were moved to make room for others */
+    uint64_t pulled_home; /* keys that were moved into their own home, when a slot there became free */
+    uint64_t retries; /* looks at a home that were repeated, because another thread changed it meanwhile */
 } cohort_map_stats;
 
-#define COHORT_MAP_STATS_INIT                                             \
-    {                                                                     \
-        sizeof(cohort_map_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0 \
+#define COHORT_MAP_STATS_INIT                                                      \
+    {                                                                              \
+        sizeof(cohort_map_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0, 0, 0, 0 \
     }
 
 /* Walks the table. Waits. */
@@ -244,7 +259,7 @@ COHORT_API cohort_status cohort_map_get_stats(cohort_map *map, cohort_map_stats 
 /* The options that the map has now: capacity is what fits without growing. */
 COHORT_API cohort_status cohort_map_get_options(cohort_map *map, cohort_map_options *options);
 
-/* A view for kernels of the user's own (cohort/device/map.h). It stays valid until a call that rehashes: reserve, rehash,
+/* A view for kernels of the user's own (cohort/device/map.h; of LINES cohort/device/lines.h). It stays valid until a call that rehashes: reserve, rehash,
  * and on growing maps every call that inserts. Inside a kernel the capacity is fixed. Does not wait. */
 COHORT_API cohort_status cohort_map_get_view(cohort_map *map, struct cohort_map_view *view);
 

@@ -15,6 +15,49 @@
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------------ */
 
+static int has_lines(const cohort_map *map)
+{
+    return map->options.layout == COHORT_LAYOUT_LINES;
+}
+
+const struct map_backend *map_backend_of(const cohort_map *map)
+{
+    const struct backend *backend = map->context->backend;
+    return has_lines(map) ? &backend->lines->map : backend->map;
+}
+
+uint64_t map_table_slots(const cohort_map *map)
+{
+    return has_lines(map) ? lines_slots(&map->view) : map_slots(&map->view);
+}
+
+uint64_t map_all_slots(const cohort_map *map)
+{
+    return has_lines(map) ? lines_slots(&map->view) : map_slots(&map->view) + MAP_SIDE_SLOTS;
+}
+
+/* The slots of the largest table. */
+static uint64_t slots_most(const cohort_map *map)
+{
+    return has_lines(map) ? lines_slots_most(map->view.width) : map_slots_most(map->view.width);
+}
+
+/* Gives the view the sizes of a table of at least so many slots; 0: there is none. */
+static int shape_of(cohort_map *map, uint64_t slots)
+{
+    return has_lines(map) ? lines_shape(&map->view, slots) : map_shape(&map->view, slots);
+}
+
+static uint64_t counters_offset(const cohort_map *map)
+{
+    return has_lines(map) ? lines_counters_offset(&map->view) : map_counters_offset(&map->view);
+}
+
+static uint64_t table_bytes(const cohort_map *map)
+{
+    return has_lines(map) ? lines_table_bytes(&map->view) : map_table_bytes(&map->view);
+}
+
 uint64_t map_slots_for(const cohort_map *map, uint64_t pairs)
 {
     double load = map->options.max_load;
@@ -34,17 +77,17 @@ static cohort_status slots_of_capacity(const cohort_map *map, const char *call, 
                                        uint64_t *slots)
 {
     *slots = map_slots_for(map, pairs);
-    if (*slots && *slots <= map_slots_most(map->view.width))
+    if (*slots && *slots <= slots_most(map))
         return COHORT_OK;
     return context_fail(map->context, COHORT_OVERFLOW,
                         "%s%s is %llu; the largest table of this width has %llu slots", call ? call : "",
                         call ? ": capacity" : "options.capacity", (unsigned long long)pairs,
-                        (unsigned long long)map_slots_most(map->view.width));
+                        (unsigned long long)slots_most(map));
 }
 
 uint64_t map_limit(const cohort_map *map)
 {
-    return (uint64_t)((double)map_slots(&map->view) * map->options.max_load);
+    return (uint64_t)((double)map_table_slots(map) * map->options.max_load);
 }
 
 uint64_t map_more_slots(uint64_t slots)
@@ -52,17 +95,12 @@ uint64_t map_more_slots(uint64_t slots)
     return slots / 16 >= UINT64_MAX - slots ? 0 : slots + slots / 16 + 1;
 }
 
-static uint64_t map_all_slots(const cohort_map *map)
-{
-    return map_slots(&map->view) + MAP_SIDE_SLOTS;
-}
-
 /* ---- tables ----------------------------------------------------------------------------------------------------------- */
 
 static cohort_status table_clear(cohort_map *map)
 {
-    uint64_t slots = map_counters_offset(&map->view), counters = map_table_bytes(&map->view) - slots;
-    cohort_status s = context_fill(map->context, map->table, 0xff, slots);
+    uint64_t slots = counters_offset(map), counters = table_bytes(map) - slots;
+    cohort_status s = context_fill(map->context, map->table, has_lines(map) ? 0 : 0xff, slots);
     map->fresh = !s && !map->viewed;
     map->most = 0;
     return s ? s : context_fill(map->context, (char *)map->table + slots, 0, counters);
@@ -75,17 +113,16 @@ static cohort_status table_make(cohort_map *map)
     cohort_status s = map->context->backend->context->info(map->context, &info);
     if (s)
         return s;
-    map->table_bytes = map_table_bytes(&map->view);
+    map->table_bytes = table_bytes(map);
     map->table = map->table_bytes <= info.memory_bytes ? context_alloc(map->context, map->table_bytes) : NULL;
     if (!map->table)
         return context_fail(
             map->context, COHORT_NO_MEMORY,
             "no memory for a table of %llu slots (%llu bytes); the device has %llu bytes, %llu of them free",
-            (unsigned long long)map_slots(&map->view), (unsigned long long)map->table_bytes,
+            (unsigned long long)map_table_slots(map), (unsigned long long)map->table_bytes,
             (unsigned long long)info.memory_bytes, (unsigned long long)info.memory_free);
     map->view.slots = map->table;
-    map->view.counters =
-        (struct co_map_counters *)(void *)((char *)map->table + map_counters_offset(&map->view));
+    map->view.counters = (struct co_map_counters *)(void *)((char *)map->table + counters_offset(map));
     s = table_clear(map);
     if (s)
         context_release(map->context, map->table, map->table_bytes);
@@ -95,12 +132,15 @@ static cohort_status table_make(cohort_map *map)
 cohort_status map_counters(cohort_map *map, struct co_map_counters *counters)
 {
     struct co_map_counters all[CO_MAP_SPREAD];
-    co_u32 spread = co_map_spread(&map->view);
+    co_u32 spread = has_lines(map) ? 1 : co_map_spread(&map->view);
     cohort_status s = context_copy(map->context, all, map->view.counters, spread * sizeof *all);
-    counters->taken = counters->erased = 0;
+    memset(counters, 0, sizeof *counters);
     for (co_u32 i = 0; i < spread && !s; i++) {
         counters->taken += all[i].taken;
         counters->erased += all[i].erased;
+        counters->displaced += all[i].displaced;
+        counters->pulled += all[i].pulled;
+        counters->retried += all[i].retried;
     }
     if (!s)
         map->most = counters->taken;
@@ -124,7 +164,7 @@ static cohort_status table_absorb(cohort_map *to, cohort_map *from, int *full)
     to->most = from->viewed ? UINT64_MAX : from->most;
     cohort_status s = context_fill(context, now, 0xff, sizeof *now);
     if (!s)
-        s = context->backend->map->sweep(context, &sweep, MAP_SWEEP_ABSORB);
+        s = map_backend_of(to)->sweep(context, &sweep, MAP_SWEEP_ABSORB);
     if (!s)
         s = context_copy(context, &seen, now, sizeof seen);
     *full = !s && seen.first_full != ~0ull;
@@ -137,7 +177,7 @@ cohort_status map_rebuild(cohort_map *map, uint64_t slots, uint64_t seed)
     made.viewed = 0;
     for (int full = 1; full;) {
         made.view.seed = seed;
-        if (!slots || !map_shape(&made.view, slots))
+        if (!slots || !shape_of(&made, slots))
             return context_fail(map->context, COHORT_NO_MEMORY, "a table of %llu slots is beyond the largest",
                                 (unsigned long long)slots);
         cohort_status s = table_make(&made);
@@ -148,7 +188,7 @@ cohort_status map_rebuild(cohort_map *map, uint64_t slots, uint64_t seed)
             context_release(map->context, made.table, made.table_bytes);
         if (s)
             return s;
-        slots = map_more_slots(map_slots(&made.view));
+        slots = map_more_slots(map_table_slots(&made));
         seed = co_hash(seed, DEFAULT_SEED);
     }
     context_release(map->context, map->table, map->table_bytes);
@@ -158,7 +198,7 @@ cohort_status map_rebuild(cohort_map *map, uint64_t slots, uint64_t seed)
 
 /* ---- making and ending ------------------------------------------------------------------------------------------------ */
 
-static uint64_t random_seed(void)
+uint64_t map_random_seed(void)
 {
     uint64_t seed;
     if (getrandom(&seed, sizeof seed, 0) != sizeof seed) {
@@ -167,6 +207,28 @@ static uint64_t random_seed(void)
         seed = co_hash((uint64_t)t.tv_nsec ^ (uint64_t)(uintptr_t)&seed, (uint64_t)t.tv_sec);
     }
     return seed;
+}
+
+/* Of what a layout other than PAGES asks for. */
+static cohort_status check_lines(cohort_context *context, const cohort_map_options *o)
+{
+    if (o->layout != COHORT_LAYOUT_LINES)
+        return context_fail(context, COHORT_RANGE,
+                            "options.layout is %d; it must be COHORT_LAYOUT_PAGES or _LINES", (int)o->layout);
+    if (o->probe != COHORT_PROBE_DOUBLE)
+        return context_fail(context, COHORT_UNSUPPORTED,
+                            "options.probe is %d, which is for pages; with COHORT_LAYOUT_LINES it must be 0",
+                            (int)o->probe);
+    if (o->group != 0)
+        return context_fail(context, COHORT_UNSUPPORTED,
+                            "options.group is %u, which is for pages; with COHORT_LAYOUT_LINES it must be 0",
+                            (unsigned)o->group);
+    if (!context->backend->lines->map.offers(context, (co_u32)o->width, 0))
+        return context_fail(context, COHORT_UNSUPPORTED,
+                            "options.width %d with options.layout COHORT_LAYOUT_LINES is not offered by this "
+                            "device (backend %s)",
+                            (int)o->width, context->backend->name);
+    return COHORT_OK;
 }
 
 static cohort_status check_options(cohort_context *context, const cohort_map_options *o)
@@ -193,6 +255,11 @@ static cohort_status check_options(cohort_context *context, const cohort_map_opt
         return context_fail(context, COHORT_UNSUPPORTED,
                             "options.group is %u, which needs width 32/32 and linear probing",
                             (unsigned)o->group);
+    if (o->reserved)
+        return context_fail(context, COHORT_RANGE, "options.reserved is %u; it must be 0",
+                            (unsigned)o->reserved);
+    if (o->layout != COHORT_LAYOUT_PAGES)
+        return check_lines(context, o);
     if (!context->backend->map->offers(context, (co_u32)o->width, o->group))
         return context_fail(context, COHORT_UNSUPPORTED,
                             "options.width %d with group %u is not offered by this device (backend %s)",
@@ -207,10 +274,10 @@ static void take_options(cohort_map *map, const cohort_map_options *o)
     map->options.size = sizeof map->options;
     if (o->max_load == 0.0)
         map->options.max_load = DEFAULT_MAX_LOAD;
-    map->view.version = CO_MAP_VIEW_VERSION;
+    map->view.version = has_lines(map) ? CO_LINES_VIEW_VERSION : CO_MAP_VIEW_VERSION;
     map->view.width = (co_u32)o->width;
     map->view.linear = o->probe == COHORT_PROBE_LINEAR;
-    map->view.seed = o->seed == COHORT_SEED_RANDOM ? random_seed() : o->seed ? o->seed : DEFAULT_SEED;
+    map->view.seed = o->seed == COHORT_SEED_RANDOM ? map_random_seed() : o->seed ? o->seed : DEFAULT_SEED;
 }
 
 cohort_status map_make(cohort_context *context, const cohort_map_options *o, cohort_map **out)
@@ -223,7 +290,7 @@ cohort_status map_make(cohort_context *context, const cohort_map_options *o, coh
     take_options(map, o);
     cohort_status s = slots_of_capacity(map, NULL, o->capacity, &slots);
     if (!s) {
-        map_shape(&map->view, slots);
+        shape_of(map, slots);
         s = table_make(map);
     }
     if (s)
@@ -244,7 +311,8 @@ cohort_status cohort_map_create(cohort_context *context, const cohort_map_option
                             !context   ? "context"
                             : !options ? "options"
                                        : "out");
-    cohort_status s = options_check(context, "options", options, options->size, sizeof o, sizeof o, &o);
+    cohort_status s = options_check(context, "options", options, options->size, sizeof o,
+                                    offsetof(cohort_map_options, layout), &o);
     if (!s)
         s = check_options(context, &o);
     return s ? s : map_make(context, &o, out);
@@ -330,7 +398,7 @@ cohort_status cohort_map_reserve(cohort_map *map, uint64_t capacity)
         return context_fail(map->context, COHORT_UNSUPPORTED,
                             "cohort_map_reserve: capacity %llu on a fixed map for %llu; rehash it instead",
                             (unsigned long long)capacity, (unsigned long long)map_limit(map));
-    uint64_t slots, now = map_slots(&map->view);
+    uint64_t slots, now = map_table_slots(map);
     s = slots_of_capacity(map, "cohort_map_reserve", capacity, &slots);
     return s ? s : map_rebuild(map, slots > now ? slots : now, map->view.seed);
 }
@@ -359,7 +427,8 @@ cohort_status cohort_map_get_options(cohort_map *map, cohort_map_options *option
     REQUIRE_MAP(map, "cohort_map_get_options");
     REQUIRE(map->context, options, "cohort_map_get_options");
     cohort_map_options o;
-    cohort_status s = options_check(map->context, "options", options, options->size, sizeof o, sizeof o, &o);
+    cohort_status s = options_check(map->context, "options", options, options->size, sizeof o,
+                                    offsetof(cohort_map_options, layout), &o);
     if (s)
         return s;
     o = map->options;
@@ -394,7 +463,7 @@ static cohort_status map_probes(cohort_map *map, struct map_probes *probes)
     sweep.probes = memory;
     s = context_fill(context, memory, 0, sizeof *probes);
     if (!s)
-        s = context->backend->map->sweep(context, &sweep, MAP_SWEEP_STATS);
+        s = map_backend_of(map)->sweep(context, &sweep, MAP_SWEEP_STATS);
     if (!s)
         s = context_copy(context, probes, memory, sizeof *probes);
     pool_give(context, memory);
@@ -409,14 +478,15 @@ cohort_status cohort_map_get_stats(cohort_map *map, cohort_map_stats *stats)
     cohort_map_stats out = COHORT_MAP_STATS_INIT;
     REQUIRE_MAP(map, "cohort_map_get_stats");
     REQUIRE(map->context, stats, "cohort_map_get_stats");
-    cohort_status s = options_check(map->context, "stats", stats, stats->size, sizeof out, sizeof out, &out);
+    cohort_status s = options_check(map->context, "stats", stats, stats->size, sizeof out,
+                                    offsetof(cohort_map_stats, displaced), &out);
     if (s || (s = map_counters(map, &c)) || (s = map_probes(map, &p)))
         return s;
-    out.slots = map_slots(&map->view);
+    out.slots = map_table_slots(map);
     out.pairs = c.taken - c.erased;
     out.erased = c.erased;
     out.table_bytes = map->table_bytes;
-    out.page_bytes = (map->view.mask + 1ull) * MAP_BUCKET_BYTES;
+    out.page_bytes = has_lines(map) ? CO_LINES_HOME_BYTES : (map->view.mask + 1ull) * MAP_BUCKET_BYTES;
     out.pages = map->view.pages;
     out.seed = map->view.seed;
     out.load = (double)c.taken / (double)out.slots;
@@ -426,6 +496,9 @@ cohort_status cohort_map_get_stats(cohort_map *map, cohort_map_stats *stats)
     out.slot_max = p.most_slots;
     for (int i = 0; i < COHORT_PROBE_BINS; i++)
         out.probe_histogram[i] = p.histogram[i];
+    out.displaced = c.displaced;
+    out.pulled_home = c.pulled;
+    out.retries = c.retried;
     options_return(stats, stats->size, sizeof out, &out);
     return COHORT_OK;
 }
@@ -445,7 +518,7 @@ static cohort_status export_own(cohort_map *map, void *keys, void *values, uint6
     sweep.cursor = &context->outcome->cursor;
     cohort_status s = context_fill(context, sweep.cursor, 0, sizeof *sweep.cursor);
     if (!s)
-        s = context->backend->map->sweep(context, &sweep, MAP_SWEEP_EXPORT);
+        s = map_backend_of(map)->sweep(context, &sweep, MAP_SWEEP_EXPORT);
     co_u64 written = 0;
     if (!s)
         s = context_copy(context, &written, sweep.cursor, sizeof written);

@@ -2,7 +2,7 @@
 #ifndef COHORT_API_MAP_H
 #define COHORT_API_MAP_H
 
-#include "backend/map.h"
+#include "backend/lines.h"
 
 struct cohort_map {
     cohort_context *context;
@@ -16,6 +16,13 @@ struct cohort_map {
     int all; /* a batch of which not all goes in is of no use: without memory to grow the call ends at once */
 };
 
+/* What the backend does for maps of this layout. */
+const struct map_backend *map_backend_of(const cohort_map *map);
+
+/* Slots of the table; without side slots, which only a table of pages has, and with them. */
+uint64_t map_table_slots(const cohort_map *map);
+uint64_t map_all_slots(const cohort_map *map);
+
 /* Slots that hold `pairs` pairs, one at least, at the map's greatest load; 0 if that is beyond 64 bits. */
 uint64_t map_slots_for(const cohort_map *map, uint64_t pairs);
 
@@ -25,6 +32,9 @@ uint64_t map_limit(const cohort_map *map);
 /* The slots of the table to try next, where not all pairs found a slot in one of `slots`: a sixteenth more, which is enough for keys
  * that fall together by chance. Against keys that do so by design the next table gets another seed, too. 0: beyond 64 bits. */
 uint64_t map_more_slots(uint64_t slots);
+
+/* For hashes of which nobody shall know. */
+uint64_t map_random_seed(void);
 
 /* Reads the counters. Waits. */
 cohort_status map_counters(cohort_map *map, struct co_map_counters *counters);

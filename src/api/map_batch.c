@@ -120,27 +120,27 @@ static cohort_status take_claims(cohort_context *context, uint64_t slots, struct
 static cohort_status enqueue_ranked(struct call *c, struct map_batch b)
 {
     cohort_context *context = c->map->context;
-    const struct backend *backend = context->backend;
+    const struct map_backend *backend = map_backend_of(c->map);
     struct map_sweep mark;
     void *memory = NULL, *results = b.results;
     memset(&mark, 0, sizeof mark);
     mark.view = b.view;
-    mark.slots = map_slots(&b.view) + MAP_SIDE_SLOTS;
+    mark.slots = map_all_slots(c->map);
     cohort_status s = take_claims(context, mark.slots, &b, &memory);
     mark.winners = b.winners;
     b.results = NULL;
     if (!s)
-        s = backend->map->sweep(context, &mark, MAP_SWEEP_MARK);
+        s = backend->sweep(context, &mark, MAP_SWEEP_MARK);
     b.step = MAP_STEP_CLAIM;
     if (!s)
-        s = backend->map->batch(context, &b, c->memory);
+        s = backend->batch(context, &b, c->memory);
     b.step = MAP_STEP_SETTLE;
     if (!s)
-        s = backend->map->batch(context, &b, c->memory);
+        s = backend->batch(context, &b, c->memory);
     b.step = MAP_STEP_GET;
     b.results = results;
     if (!s && results)
-        s = backend->map->batch(context, &b, c->memory);
+        s = backend->batch(context, &b, c->memory);
     pool_give(context, memory);
     return s;
 }
@@ -148,7 +148,7 @@ static cohort_status enqueue_ranked(struct call *c, struct map_batch b)
 /* Can walks be long, as far as is known? Then lookups by whole pages may pay. */
 static int is_crowded(const cohort_map *map)
 {
-    return map->viewed || map->most > map_slots(&map->view) / 8 * 5;
+    return map->viewed || map->most > map_table_slots(map) / 8 * 5;
 }
 
 /* By whole pages where the backend offers that and there is workspace for it. *done: it was. */
@@ -162,22 +162,22 @@ static cohort_status enqueue_pages(struct call *c, const struct map_batch *b, in
     int looks = b->step == MAP_STEP_APPLY && b->op == CO_OP_FIND;
     if (c->options.one_by_one || c->memory != backend->own_memory || (looks && !is_crowded(c->map)))
         return COHORT_OK;
-    cohort_status s = backend->map->pages(context, b, c->map->fresh, &arena);
+    cohort_status s = map_backend_of(c->map)->pages(context, b, c->map->fresh, &arena);
     if (s || !arena.used || pool_take(context, arena.used, &memory))
         return s;
     *done = 1;
     arena = (struct arena){.memory = memory};
-    s = backend->map->pages(context, b, c->map->fresh, &arena);
+    s = map_backend_of(c->map)->pages(context, b, c->map->fresh, &arena);
     pool_give(context, memory);
     return s;
 }
 
 static cohort_status enqueue(struct call *c, const struct map_batch *b)
 {
-    const struct backend *backend = c->map->context->backend;
+    const struct map_backend *backend = map_backend_of(c->map);
     int done = 0;
     cohort_status s = COHORT_OK;
-    const int ranked = b->rank != MAP_RANK_NONE && !backend->map->keeps_order;
+    const int ranked = b->rank != MAP_RANK_NONE && !backend->keeps_order;
     if (!ranked)
         s = enqueue_pages(c, b, &done);
     if (b->step != MAP_STEP_APPLY || b->op != CO_OP_FIND) {
@@ -188,7 +188,7 @@ static cohort_status enqueue(struct call *c, const struct map_batch *b)
         return s;
     if (ranked)
         return enqueue_ranked(c, *b);
-    return backend->map->batch(c->map->context, b, c->memory);
+    return backend->batch(c->map->context, b, c->memory);
 }
 
 cohort_status map_attempt(struct call *c, struct map_batch *b, struct batch_counts *got, int *full)
@@ -253,6 +253,7 @@ static cohort_status do_part(struct call *c, struct map_batch *b)
         if (full && c->grows)
             s = map_retry(c, b, &part);
         add_counts(c, &part);
+        c->grows &= !c->refused;
         s = deny(c, s);
     }
     map_give_bits(c, bits);
@@ -345,7 +346,9 @@ static cohort_status conclude(struct call *c, cohort_status s)
     }
     if (!c->counts.failed)
         return COHORT_OK;
-    const char *why = c->denied ? "there is no memory to grow" : "the map's capacity is fixed";
+    const char *why = c->denied    ? "there is no memory to grow"
+                      : c->refused ? "too many keys have one home, though the table is half empty"
+                                   : "the map's capacity is fixed";
     if (c->bad)
         return context_fail(
             context, COHORT_RANGE,

@@ -21,6 +21,8 @@ struct call {
     struct batch_counts counts; /* of all parts, if the call waits */
     int bad;                    /* some op codes are none */
     int denied;                 /* there was no memory to grow */
+    int reseeded;               /* a table that was half empty had no slot for a key, and got another seed; */
+    int refused;                /* and then the same again */
     double rate;                /* keys put in per entry of the last part, to foresee growth */
     uint64_t last;              /* entries of the last part */
     uint64_t taken;             /* slots taken after the last part, at most */

@@ -57,14 +57,14 @@ static cohort_status create_from_file(cohort_context *context, const char *path,
  * table with another seed, until all are in. */
 static cohort_status insert_from_file(cohort_map *map, const char *path, const struct map_file *file)
 {
-    const uint64_t most = map_slots(&map->view) + MAP_SIDE_SLOTS;
+    const uint64_t most = map_all_slots(map);
     if (file->options.fixed && file->pairs > most)
         return context_fail(map->context, COHORT_CORRUPT,
                             "path '%.256s': %llu pairs in a fixed map of %llu slots", path,
                             (unsigned long long)file->pairs, (unsigned long long)most);
     cohort_status s = cohort_map_insert(map, file->pairs, file->keys, file->values, NULL);
     while (s == COHORT_FULL) {
-        s = map_rebuild(map, map_more_slots(map_slots(&map->view)), co_hash(map->view.seed, map->view.seed));
+        s = map_rebuild(map, map_more_slots(map_table_slots(map)), co_hash(map->view.seed, map->view.seed));
         if (!s)
             s = cohort_map_insert(map, file->pairs, file->keys, file->values, NULL);
     }

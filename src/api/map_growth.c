@@ -21,7 +21,7 @@ static cohort_status grow(struct call *c, const struct co_map_counters *now, uin
 {
     double live = (double)(now->taken - now->erased), more = c->rate * (double)left;
     more = more < live ? live : more > 7 * live ? 7 * live : more;
-    uint64_t slots = map_slots(&c->map->view), wanted = map_slots_for(c->map, (uint64_t)(live + more) + 32);
+    uint64_t slots = map_table_slots(c->map), wanted = map_slots_for(c->map, (uint64_t)(live + more) + 32);
     cohort_status s = map_rebuild(c->map, wanted > slots ? wanted : slots, c->map->view.seed);
     c->batch.view = c->map->view;
     return s;
@@ -56,7 +56,7 @@ cohort_status map_make_room(struct call *c, uint64_t left, uint64_t *most)
     }
     if (s)
         return s;
-    uint64_t limit = map_limit(c->map), over = (map_slots(&c->map->view) - limit) / 4;
+    uint64_t limit = map_limit(c->map), over = (map_table_slots(c->map) - limit) / 4;
     over = over < limit / 16 ? over : limit / 16;
     uint64_t fit = limit + over > now.taken ? limit + over - now.taken : 0, sure = fit < 32 ? 32 : fit;
     uint64_t look = left < *most ? left : *most;
@@ -88,16 +88,22 @@ cohort_status map_end_room(struct call *c)
 }
 
 /* After entries found no slot although there was room: the pages that they may lie in are full. By chance if the table
- * is well filled; else by design of the keys, against which a new seed helps and more room does not. */
+ * is well filled; else by design of the keys, against which a new seed helps and more room does not. Of LINES it helps once: then those entries
+ * are refused, so that no keys make a table grow for ever. */
 static cohort_status grow_after_overflow(struct call *c)
 {
     struct co_map_counters now;
     cohort_status s = map_counters(c->map, &now);
-    uint64_t slots = map_slots(&c->map->view), seed = c->map->view.seed;
-    if (!s && now.taken < map_limit(c->map) / 2)
-        s = map_rebuild(c->map, slots, co_hash(seed, slots));
+    const int lines = c->map->options.layout == COHORT_LAYOUT_LINES;
+    uint64_t slots = map_table_slots(c->map), seed = c->map->view.seed,
+             little = (lines ? slots : map_limit(c->map)) / 2;
+    if (!s && now.taken < little && lines && c->reseeded)
+        c->refused = 1;
+    else if (!s && now.taken < little)
+        s = map_rebuild(c->map, slots, lines ? map_random_seed() : co_hash(seed, slots));
     else if (!s)
         s = map_rebuild(c->map, slots > UINT64_MAX / 2 ? 0 : slots * 2, seed);
+    c->reseeded |= now.taken < little;
     c->batch.view = c->map->view;
     return s;
 }
@@ -133,6 +139,8 @@ cohort_status map_retry(struct call *c, struct map_batch *b, struct batch_counts
     for (int full = 1; !s && full;) {
         struct batch_counts got;
         s = grow_after_overflow(c);
+        if (c->refused)
+            break;
         if (!s)
             s = context_copy(c->map->context, where, b->failed, batch_bitmap_words(b->n) * 4);
         if (s)

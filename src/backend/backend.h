@@ -19,6 +19,7 @@
 #define BACKEND_STRUCTURES(X) \
     X(context)                \
     X(limits)                 \
+    X(lines)                  \
     X(map)                    \
     X(multimap)               \
     X(multisplit)             \

@@ -1,4 +1,4 @@
-/* map_file.c: maps in files. Three sections: the options (8 numbers), the keys, the values (no bytes where the width has
+/* map_file.c: maps in files. Three sections: the options (8 numbers, of LINES 9), the keys, the values (no bytes where the width has
  * none). Pairs are in no order. */
 #include "io/map_file.h"
 
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH, PROBE, CAPACITY, SEED, MAX_LOAD, FIXED, GROUP, PAIRS, FIELDS };
-static const char *const names[FIELDS] = {"width",    "probe", "capacity", "seed",
-                                          "max_load", "fixed", "group",    "pairs"};
+enum { WIDTH, PROBE, CAPACITY, SEED, MAX_LOAD, FIXED, GROUP, PAIRS, OLD_FIELDS, LAYOUT = OLD_FIELDS, FIELDS };
+static const char *const names[FIELDS] = {"width", "probe", "capacity", "seed",  "max_load",
+                                          "fixed", "group", "pairs",    "layout"};
 
 static uint64_t key_bytes(cohort_width width)
 {
@@ -29,9 +29,10 @@ cohort_status map_file_write(cohort_context *context, const char *path, const st
     const cohort_map_options *o = &map->options;
     uint64_t load;
     memcpy(&load, &o->max_load, 8);
-    const uint64_t numbers[FIELDS] = {o->width, o->probe, o->capacity, o->seed,
-                                      load,     o->fixed, o->group,    map->pairs};
-    const struct file_section sections[3] = {{numbers, sizeof numbers},
+    const uint64_t numbers[FIELDS] = {o->width, o->probe, o->capacity, o->seed,  load,
+                                      o->fixed, o->group, map->pairs,  o->layout};
+    const unsigned fields = o->layout ? FIELDS : OLD_FIELDS; /* of pages: as it has always been */
+    const struct file_section sections[3] = {{numbers, fields * sizeof *numbers},
                                              {map->keys, map->pairs * key_bytes(o->width)},
                                              {map->values, map->pairs * value_bytes(o->width)}};
     return file_write(context, path, FILE_MAP, 3, sections);
@@ -40,8 +41,9 @@ cohort_status map_file_write(cohort_context *context, const char *path, const st
 /* The options, each within what a map may have. */
 static cohort_status read_options(struct file_reader *f, struct map_file *out)
 {
-    uint64_t v[FIELDS];
-    cohort_status status = file_read_options(f, FIELDS, v);
+    uint64_t v[FIELDS] = {0};
+    const unsigned fields = f->bytes[0] == 8 * FIELDS ? FIELDS : OLD_FIELDS;
+    cohort_status status = file_read_options(f, fields, v);
     if (status)
         return status;
     cohort_map_options *o = &out->options;
@@ -55,7 +57,8 @@ static cohort_status read_options(struct file_reader *f, struct map_file *out)
         v[FIXED] <= 1,
         v[GROUP] <= 32 && (v[GROUP] & (v[GROUP] - 1)) == 0 &&
             (v[GROUP] <= 1 || (v[WIDTH] == COHORT_WIDTH_32_32 && v[PROBE] == COHORT_PROBE_LINEAR)),
-        v[PAIRS] <= UINT64_MAX / 8};
+        v[PAIRS] <= UINT64_MAX / 8,
+        fields == OLD_FIELDS || (v[LAYOUT] == COHORT_LAYOUT_LINES && !v[PROBE] && !v[GROUP])};
     for (int i = 0; i < FIELDS; i++)
         if (!good[i])
             return file_corrupt(f, 0, "the option %s is 0x%llx", names[i], (unsigned long long)v[i]);
@@ -65,6 +68,7 @@ static cohort_status read_options(struct file_reader *f, struct map_file *out)
     o->seed = v[SEED];
     o->fixed = (uint32_t)v[FIXED];
     o->group = (uint32_t)v[GROUP];
+    o->layout = (cohort_layout)v[LAYOUT];
     out->pairs = v[PAIRS];
     return COHORT_OK;
 }

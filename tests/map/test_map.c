@@ -24,7 +24,7 @@ static struct subject ready(struct test *t, uint64_t n, uint64_t range)
     cohort_map_options options = subject_options(t);
     options.fixed = (uint32_t)test_below(t, 2);
     options.capacity = options.fixed ? 4 * n + 64 : 1 + test_below(t, 2) * n;
-    options.probe = test_below(t, 4) ? COHORT_PROBE_DOUBLE : COHORT_PROBE_LINEAR;
+    options.probe = subject_probe(t, test_below(t, 4) ? COHORT_PROBE_DOUBLE : COHORT_PROBE_LINEAR);
     struct subject s = subject_new(t, &options);
     subject_step(&s, TRIAL_INSERT, 0, COHORT_WINNER_ANY, n / 2, RANDOM, range);
     return s;
@@ -330,7 +330,7 @@ static void many(struct test *t)
 }
 
 #define GPU (TEST_ON_SIM | TEST_ON_CUDA)
-#define ALL (TEST_EACH_WIDTH | TEST_EACH_MEMORY)
+#define ALL (TEST_EACH_WIDTH | TEST_EACH_MEMORY | TEST_EACH_LAYOUT)
 const struct test_case test_cases[] = {{"insert", insert, ALL},
                                        {"assign", assign, ALL},
                                        {"winners", winners, ALL},

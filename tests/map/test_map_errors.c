@@ -2,7 +2,7 @@
  * object as it was. */
 #include <math.h>
 
-#include "shape/map.h"
+#include "shape/lines.h"
 #include "subject.h"
 
 #include "cohort/device/map.h"
@@ -200,8 +200,9 @@ static void sizes_too_large(struct test *t)
     CHECKF(t, status == COHORT_NO_MEMORY || status == COHORT_OVERFLOW, "%s", cohort_status_name(status));
     CHECK(t, cohort_map_reserve(map, UINT64_C(1) << 50) == (g.s.fixed ? COHORT_UNSUPPORTED : status));
     CHECK(t, cohort_map_reserve(map, UINT64_MAX) == (g.s.fixed ? COHORT_UNSUPPORTED : COHORT_OVERFLOW));
-    const uint64_t most =
-        UINT64_C(0xffffffff) * 65536 / map_slot_bytes((co_u32)t->width); /* slots of a table */
+    const uint64_t pages = 65536 / map_slot_bytes((co_u32)t->width),
+                   homes = lines_home_slots((co_u32)t->width),
+                   most = UINT64_C(0xffffffff) * (t->layout ? homes : pages); /* slots of a table */
     BAD(cohort_map_rehash(map, most + 1), COHORT_OVERFLOW, "capacity", text_of(most));
     OK(t, cohort_map_get_view(map, &view));
     CHECK(t, view.slots == view_before);
@@ -324,7 +325,7 @@ static void option_structs(struct test *t)
     struct stage g = stage_new(t, 0);
     cohort_map *map = g.s.map, *made;
     LARGER(cohort_map_options) o = {subject_options(t), {0}};
-    const size_t small[] = {0, 1, 8, sizeof o.known - 1};
+    const size_t small[] = {0, 1, 8, offsetof(cohort_map_options, layout) - 1};
     for (int i = 0; i < 4; i++) {
         o.known.size = small[i];
         create_fails(t, &o.known, COHORT_BAD_STRUCT, "options", text_of(small[i]));
@@ -447,7 +448,7 @@ static void other_context(struct test *t)
     stage_end(&g);
 }
 
-#define ALL (TEST_EACH_WIDTH | TEST_EACH_MEMORY)
+#define ALL (TEST_EACH_WIDTH | TEST_EACH_MEMORY | TEST_EACH_LAYOUT)
 const struct test_case test_cases[] = {{"null_arrays", null_arrays, ALL},
                                        {"null_objects", null_objects, TEST_EACH_WIDTH},
                                        {"nothing_to_do", nothing_to_do, ALL},

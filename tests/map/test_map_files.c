@@ -66,7 +66,7 @@ static struct subject saved(struct test *t, const struct place *p, uint64_t n)
     cohort_map_options options = subject_options(t);
     options.seed = test_random(t) >> 1;
     options.max_load = 0.6;
-    options.probe = COHORT_PROBE_LINEAR;
+    options.probe = subject_probe(t, COHORT_PROBE_LINEAR);
     struct subject s = subject_new(t, &options);
     subject_step(&s, TRIAL_INSERT, 0, COHORT_WINNER_ANY, n, RANDOM, 2 * n + 1);
     subject_step(&s, TRIAL_INSERT, 0, COHORT_WINNER_ANY, n < 10 ? 0 : 16, EDGES, 1);
@@ -458,16 +458,17 @@ static void no_such_file(struct test *t)
     place_end(&p);
 }
 
-const struct test_case test_cases[] = {{"round_trip", round_trip, TEST_EACH_WIDTH | TEST_EACH_MEMORY},
-                                       {"round_trip_full", round_trip_full, TEST_EACH_WIDTH},
-                                       {"round_trip_crowded", round_trip_crowded, TEST_EACH_WIDTH},
-                                       {"across_backends", across_backends, TEST_EACH_WIDTH},
-                                       {"shrunk", shrunk, TEST_EACH_WIDTH},
-                                       {"groups", groups, 0},
-                                       {"truncated", truncated, TEST_EACH_WIDTH},
-                                       {"altered", altered, TEST_EACH_WIDTH},
-                                       {"other_files", other_files, TEST_EACH_WIDTH},
-                                       {"more_pairs_than_slots", more_pairs_than_slots, TEST_EACH_WIDTH},
-                                       {"other_version", other_version, 0},
-                                       {"no_such_file", no_such_file, 0},
-                                       {NULL, NULL, 0}};
+const struct test_case test_cases[] = {
+    {"round_trip", round_trip, TEST_EACH_LAYOUT | TEST_EACH_WIDTH | TEST_EACH_MEMORY},
+    {"round_trip_full", round_trip_full, TEST_EACH_WIDTH},
+    {"round_trip_crowded", round_trip_crowded, TEST_EACH_WIDTH},
+    {"across_backends", across_backends, TEST_EACH_WIDTH},
+    {"shrunk", shrunk, TEST_EACH_LAYOUT | TEST_EACH_WIDTH},
+    {"groups", groups, 0},
+    {"truncated", truncated, TEST_EACH_LAYOUT | TEST_EACH_WIDTH},
+    {"altered", altered, TEST_EACH_LAYOUT | TEST_EACH_WIDTH},
+    {"other_files", other_files, TEST_EACH_WIDTH},
+    {"more_pairs_than_slots", more_pairs_than_slots, TEST_EACH_WIDTH},
+    {"other_version", other_version, 0},
+    {"no_such_file", no_such_file, 0},
+    {NULL, NULL, 0}};

@@ -369,9 +369,9 @@ const struct test_case test_cases[] = {
     {"capacity_is_kept", capacity_is_kept, ALL},
     {"deferred", deferred, ALL},
     {"hash_is_inverted", hash_is_inverted, 0},
-    {"hostile_keys_growing", hostile_keys_growing, ALL | TEST_WIDE_KEYS},
+    {"hostile_keys_growing", hostile_keys_growing, TEST_EACH_LAYOUT | ALL | TEST_WIDE_KEYS},
     {"hostile_keys_fixed", hostile_keys_fixed, ALL | TEST_WIDE_KEYS},
     {"hostile_keys_overflow", hostile_keys_overflow, ALL | TEST_WIDE_KEYS | TEST_ON_CPU | TEST_ON_CUDA},
-    {"no_memory_to_grow", no_memory_to_grow, ALL | TEST_COUNTED},
-    {"no_memory_to_copy", no_memory_to_copy, TEST_EACH_WIDTH | TEST_COUNTED},
+    {"no_memory_to_grow", no_memory_to_grow, TEST_EACH_LAYOUT | ALL | TEST_COUNTED},
+    {"no_memory_to_copy", no_memory_to_copy, TEST_EACH_LAYOUT | TEST_EACH_WIDTH | TEST_COUNTED},
     {NULL, NULL, 0}};

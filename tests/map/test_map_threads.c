@@ -1,4 +1,4 @@
-/* test_map_threads.c: the device API (cohort/device/map.h) in the host's threads, on a map of the CPU backend: insert,
+/* test_map_threads.c: the device API (cohort/device/map.h and lines.h) in the host's threads, on a map of the CPU backend: insert,
  * find, assign, apply and erase at once on few keys. What each thread saw must add up: nothing is lost, nothing is there
  * twice, a value belongs to its key, and the history of each key has an order that explains it. */
 #include <pthread.h>
@@ -6,67 +6,82 @@
 
 #include "subject.h"
 
-#include "cohort/device/map.h"
+#include "cohort/device/lines.h"
 #include "sim/history.h"
 
 #define MOST_THREADS 8
 
-/* The functions of one width behind one face: values and keys of 64 bits. */
-struct face {
-    int (*find)(const cohort_map_view *, uint64_t key, uint64_t *value);
-    int (*insert)(const cohort_map_view *, uint64_t key, uint64_t value, co_map_tally *);
-    int (*assign)(const cohort_map_view *, uint64_t key, uint64_t value, co_map_tally *);
-    int (*erase)(const cohort_map_view *, uint64_t key, co_map_tally *);
-    int (*contains)(const cohort_map_view *, uint64_t key);
-    int (*apply)(const cohort_map_view *, uint32_t op, uint64_t key, uint64_t value, uint64_t *old,
-                 co_map_tally *);
+/* What a thread has done, by either layout. */
+struct any_tally {
+    co_map_tally map;
+    co_lines_tally lines;
 };
 
-#define DEFINE_FACE(width, KEY, VALUE)                                                                     \
-    static int find_##width(const cohort_map_view *v, uint64_t key, uint64_t *value)                       \
+/* The functions of one width and layout behind one face: values and keys of 64 bits. */
+struct face {
+    int (*find)(const cohort_map_view *, uint64_t key, uint64_t *value);
+    int (*insert)(const cohort_map_view *, uint64_t key, uint64_t value, struct any_tally *);
+    int (*assign)(const cohort_map_view *, uint64_t key, uint64_t value, struct any_tally *);
+    int (*erase)(const cohort_map_view *, uint64_t key, struct any_tally *);
+    int (*contains)(const cohort_map_view *, uint64_t key);
+    int (*apply)(const cohort_map_view *, uint32_t op, uint64_t key, uint64_t value, uint64_t *old,
+                 struct any_tally *);
+};
+
+#define DEFINE_FACE(layout, width, KEY, VALUE)                                                             \
+    static int layout##_find_##width(const cohort_map_view *v, uint64_t key, uint64_t *value)              \
     {                                                                                                      \
         VALUE found = 0;                                                                                   \
-        int r = co_map##width##_find(v, (KEY)key, &found);                                                 \
+        int r = co_##layout##width##_find(v, (KEY)key, &found);                                            \
         *value = found;                                                                                    \
         return r;                                                                                          \
     }                                                                                                      \
-    static int insert_##width(const cohort_map_view *v, uint64_t key, uint64_t value, co_map_tally *tally) \
+    static int layout##_insert_##width(const cohort_map_view *v, uint64_t key, uint64_t value,             \
+                                       struct any_tally *tally)                                            \
     {                                                                                                      \
-        return co_map##width##_insert(v, (KEY)key, (VALUE)value, tally);                                   \
+        return co_##layout##width##_insert(v, (KEY)key, (VALUE)value, &tally->layout);                     \
     }                                                                                                      \
-    static int assign_##width(const cohort_map_view *v, uint64_t key, uint64_t value, co_map_tally *tally) \
+    static int layout##_assign_##width(const cohort_map_view *v, uint64_t key, uint64_t value,             \
+                                       struct any_tally *tally)                                            \
     {                                                                                                      \
-        return co_map##width##_assign(v, (KEY)key, (VALUE)value, tally);                                   \
+        return co_##layout##width##_assign(v, (KEY)key, (VALUE)value, &tally->layout);                     \
     }                                                                                                      \
-    static int erase_##width(const cohort_map_view *v, uint64_t key, co_map_tally *tally)                  \
+    static int layout##_erase_##width(const cohort_map_view *v, uint64_t key, struct any_tally *tally)     \
     {                                                                                                      \
-        return co_map##width##_erase(v, (KEY)key, tally);                                                  \
+        return co_##layout##width##_erase(v, (KEY)key, &tally->layout);                                    \
     }                                                                                                      \
-    static int contains_##width(const cohort_map_view *v, uint64_t key)                                    \
+    static int layout##_contains_##width(const cohort_map_view *v, uint64_t key)                           \
     {                                                                                                      \
-        return co_map##width##_contains(v, (KEY)key);                                                      \
+        return co_##layout##width##_contains(v, (KEY)key);                                                 \
     }                                                                                                      \
-    static int apply_##width(const cohort_map_view *v, uint32_t op, uint64_t key, uint64_t value,          \
-                             uint64_t *old, co_map_tally *tally)                                           \
+    static int layout##_apply_##width(const cohort_map_view *v, uint32_t op, uint64_t key, uint64_t value, \
+                                      uint64_t *old, struct any_tally *tally)                              \
     {                                                                                                      \
         VALUE before = 0;                                                                                  \
-        int r = co_map##width##_apply(v, op, (KEY)key, (VALUE)value, &before, tally);                      \
+        int r = co_##layout##width##_apply(v, op, (KEY)key, (VALUE)value, &before, &tally->layout);        \
         *old = before;                                                                                     \
         return r;                                                                                          \
     }
 
-#define FACE(width)                                                                                  \
-    {                                                                                                \
-        find_##width, insert_##width, assign_##width, erase_##width, contains_##width, apply_##width \
+#define FACE(layout, width)                                                                              \
+    {                                                                                                    \
+        layout##_find_##width, layout##_insert_##width, layout##_assign_##width, layout##_erase_##width, \
+            layout##_contains_##width, layout##_apply_##width                                            \
     }
 
-DEFINE_FACE(32_0, co_u32, co_u32)
-DEFINE_FACE(32_32, co_u32, co_u32)
-DEFINE_FACE(64_0, co_u64, co_u64)
-DEFINE_FACE(64_32, co_u64, co_u32)
-DEFINE_FACE(64_64, co_u64, co_u64)
+DEFINE_FACE(map, 32_0, co_u32, co_u32)
+DEFINE_FACE(map, 32_32, co_u32, co_u32)
+DEFINE_FACE(map, 64_0, co_u64, co_u64)
+DEFINE_FACE(map, 64_32, co_u64, co_u32)
+DEFINE_FACE(map, 64_64, co_u64, co_u64)
+DEFINE_FACE(lines, 32_32, co_u32, co_u32)
+DEFINE_FACE(lines, 64_0, co_u64, co_u32)
+DEFINE_FACE(lines, 64_32, co_u64, co_u32)
+DEFINE_FACE(lines, 64_64, co_u64, co_u64)
 
-static const struct face faces[] = {{0}, FACE(32_0), FACE(32_32), FACE(64_0), FACE(64_32), FACE(64_64)};
+static const struct face faces[][6] = {
+    {{0}, FACE(map, 32_0), FACE(map, 32_32), FACE(map, 64_0), FACE(map, 64_32), FACE(map, 64_64)},
+    {{0}, {0}, FACE(lines, 32_32), FACE(lines, 64_0), FACE(lines, 64_32), FACE(lines, 64_64)}};
 
 /* ---- threads ------------------------------------------------------------------------------------------------------------ */
 
@@ -84,7 +99,7 @@ struct member {
     struct crew *crew;
     unsigned number;
     uint64_t random;
-    co_map_tally tally;
+    struct any_tally tally;
     uint64_t counts[8]; /* what the case counts */
     const char *wrong;  /* what the thread saw that cannot be */
 };
@@ -126,7 +141,8 @@ static void *begin(void *argument)
     while (co_load32(&c->ready) < c->threads)
         sched_yield();
     job->work(job->member);
-    co_map_flush(&c->view, &job->member->tally);
+    co_map_flush(&c->view, &job->member->tally.map);
+    co_lines_flush(&c->view, &job->member->tally.lines);
     return NULL;
 }
 
@@ -162,9 +178,9 @@ static struct crew crew_new(struct test *t, struct subject *s, uint64_t capacity
     options.fixed = 1;
     options.max_load = 1;
     options.capacity = capacity;
-    options.probe = test_below(t, 2) ? COHORT_PROBE_DOUBLE : COHORT_PROBE_LINEAR;
+    options.probe = subject_probe(t, test_below(t, 2) ? COHORT_PROBE_DOUBLE : COHORT_PROBE_LINEAR);
     *s = subject_new(t, &options);
-    struct crew c = {.t = t, .s = s, .face = &faces[t->width], .keys = keys, .rounds = rounds};
+    struct crew c = {.t = t, .s = s, .face = &faces[t->layout][t->width], .keys = keys, .rounds = rounds};
     c.threads = 2 + test_below(t, MOST_THREADS - 1);
     OK(t, cohort_map_get_view(s->map, &c.view));
     return c;
@@ -396,10 +412,11 @@ static void histories(struct test *t)
     free(record);
 }
 
-#define HERE (TEST_ON_CPU | TEST_EACH_WIDTH)
+#define PAGES (TEST_ON_CPU | TEST_EACH_WIDTH)
+#define HERE  (PAGES | TEST_EACH_LAYOUT)
 const struct test_case test_cases[] = {{"claims", claims, HERE},
                                        {"counts", counts, HERE | TEST_VALUES},
                                        {"comes_and_goes", comes_and_goes, HERE},
-                                       {"fills_up", fills_up, HERE},
+                                       {"fills_up", fills_up, PAGES},
                                        {"histories", histories, HERE},
                                        {NULL, NULL, 0}};

@@ -148,6 +148,10 @@ CO_INLINE co_u32 co_ones32(co_u32 v)
 {
     return (co_u32)__builtin_popcount(v);
 }
+CO_INLINE co_u32 co_first32(co_u32 v)
+{
+    return (co_u32)__builtin_ctz(v);
+}
 CO_INLINE void *co_kept(void *shared)
 {
     return shared;

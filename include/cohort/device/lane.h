@@ -37,7 +37,7 @@
  *            the block meets and another copy to them is asked for. sm_90 and later;
  *            co_bulk_prefetch(p, bytes): these bytes of global memory will be read soon; by one lane. Before sm_90 nothing;
  *            co_warp_recast(p, bytes), co_block_recast: warp or block meets, and then uses these bytes with other widths
- * Numbers    co_ones32(v): how many bits are 1; co_anew32(v): v, of which the compiler knows nothing: so what depends on it is
+ * Numbers    co_ones32(v): how many bits are 1; co_first32(v): the number of the lowest of them, v not 0; co_anew32(v): v, of which the compiler knows nothing: so what depends on it is
  *            computed anew and not kept in registers from before
  * Kernels    CO_KERNEL(name, struct type) { ... args->field ... }; CO_KERNEL_BOUND(.., threads, blocks): at most so many
  *            threads a block, so many blocks at a time; CO_INLINE for functions; CO_EACH_WARP(base, n);

@@ -23,6 +23,10 @@ CO_INLINE co_u32 co_ones32(co_u32 v)
 {
     return (co_u32)__builtin_popcount(v);
 }
+CO_INLINE co_u32 co_first32(co_u32 v)
+{
+    return (co_u32)__builtin_ctz(v);
+}
 
 CO_INLINE co_u8 co_read8(const co_u8 *p)
 {

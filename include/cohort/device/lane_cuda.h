@@ -131,6 +131,10 @@ CO_INLINE co_u32 co_ones32(co_u32 v)
 {
     return (co_u32)__popc(v);
 }
+CO_INLINE co_u32 co_first32(co_u32 v)
+{
+    return (co_u32)__ffs((int)v) - 1;
+}
 CO_INLINE co_u32 co_anew32(co_u32 v)
 {
     asm volatile("" : "+r"(v));

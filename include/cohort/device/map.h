@@ -33,6 +33,9 @@
 struct CO_ALIGN(128) co_map_counters {
     co_u64 taken;  /* slots that are not empty */
     co_u64 erased; /* of those, slots whose key was erased */
+
+    /* of LINES alone (cohort/device/lines.h): keys moved to make room, moved into their own home, looks that were repeated */
+    co_u64 displaced, pulled, retried;
 };
 
 typedef struct cohort_map_view {

@@ -1,0 +1,57 @@
+/* cohort/device/lines.h: the map with the layout COHORT_LAYOUT_LINES inside kernels and threads: find, contains, insert, assign, apply,
+ * erase, by single lanes. Names and outcomes are those of cohort/device/map.h, with `lines` in the place of `map`:
+ *
+ *     co_lines_tally tally = {0, 0, 0, 0, 0};
+ *     co_u64 value;
+ *     if (co_lines64_64_find(&view, key, &value) == CO_MAP_HIT) ...
+ *     if (co_lines64_64_insert(&view, key, value, &tally) == CO_MAP_FULL) ...
+ *     co_lines_flush(&view, &tally);        // once, at the end: keeps cohort_map_size right
+ *
+ * The view is cohort_map_get_view's of a map of this layout; its `version` is CO_LINES_VIEW_VERSION. It stays valid until the table grows.
+ *
+ * Order. The operations on one key are linearizable, in any mixture, and a slot whose key was erased is free at once. Capacity is fixed
+ * while a view is in use: an insert can answer CO_MAP_FULL, which changes nothing, and may do so while others hold slots that they
+ * will give back.
+ *
+ * The algorithm and its proof are docs/hopscotch-protocol.md. A table is an array of homes of 64 bytes: a word, then the keys of its slots,
+ * then their values. The word's low bits name the slots of the home's window that hold its keys; then come claim bits of the home's own
+ * slots, a lock bit, and a version, which fills the word up. */
+#ifndef COHORT_DEVICE_LINES_H
+#define COHORT_DEVICE_LINES_H
+
+#include "map.h"
+
+#define CO_LINES_VIEW_VERSION 0x10001u
+#define CO_LINES_HOME_BYTES   64ull
+
+#define CO_LINES_MOVES 4u   /* that make room for a key, at most */
+#define CO_LINES_TRIES 256u /* ways at random to do so */
+#define CO_LINES_WAITS 64u  /* times that a slot is waited for which another lane holds and may give back */
+
+/* What one lane has done since the last flush. */
+typedef struct co_lines_tally {
+    co_u32 added, erased; /* keys */
+    co_u32 displaced;     /* keys that were moved to make room for others, */
+    co_u32 pulled;        /* and into their own home, when a slot there became free */
+    co_u32 retried;       /* looks at a home that had to be repeated, because another lane changed it */
+} co_lines_tally;
+
+/* Adds what the lane has tallied to the map's counters. */
+CO_INLINE void co_lines_flush(const cohort_map_view *m, co_lines_tally *tally)
+{
+    const co_u64 more = (co_u64)tally->added - tally->erased;
+    if (more)
+        co_add64(&m->counters->taken, more);
+    if (tally->displaced)
+        co_add64(&m->counters->displaced, tally->displaced);
+    if (tally->pulled)
+        co_add64(&m->counters->pulled, tally->pulled);
+    if (tally->retried)
+        co_add64(&m->counters->retried, tally->retried);
+    tally->added = tally->erased = tally->displaced = tally->pulled = tally->retried = 0;
+}
+
+#define CO_LINES_FILE "lines_width.h"
+#include "lines_instances.h"
+
+#endif

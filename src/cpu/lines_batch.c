@@ -1,0 +1,55 @@
+/* cpu/lines_batch.c: a batch on the host's threads, entry by entry. The protocol is device/lines_width.h; a lane is a thread. The loops are
+ * lines_width.h. */
+#include "lines.h"
+
+#include <string.h>
+
+#define GRAIN 8192 /* entries that a thread takes at a time: a multiple of 32 */
+
+#define CO_LINES_FILE "cpu/lines_width.h"
+#include "cohort/device/lines_instances.h"
+
+static const struct cpu_lines_loops loops[] = {
+    [COHORT_WIDTH_32_32] = {co_lines32_32_batch, co_lines32_32_sweep},
+    [COHORT_WIDTH_64_0] = {co_lines64_0_batch, co_lines64_0_sweep},
+    [COHORT_WIDTH_64_32] = {co_lines64_32_batch, co_lines64_32_sweep},
+    [COHORT_WIDTH_64_64] = {co_lines64_64_batch, co_lines64_64_sweep},
+};
+
+const struct cpu_lines_loops *cpu_lines_loops(co_u32 width)
+{
+    return width < sizeof loops / sizeof *loops && loops[width].batch ? &loops[width] : NULL;
+}
+
+struct batch_job {
+    struct map_batch batch;
+    int alone;
+};
+
+static void batch_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    const struct batch_job *job = arg;
+    const struct map_batch *b = &job->batch;
+    struct cpu_piece piece = {0, 0};
+    (void)worker;
+    while (cpu_map_piece(b, begin, end, &piece)) {
+        struct cpu_report report = {.first_full = ~0ull, .first_bad = ~0ull};
+        co_lines_tally tally = {0, 0, 0, 0, 0};
+        cpu_lines_loops(b->view.width)->batch(b, piece.begin, piece.end, job->alone, &report, &tally);
+        co_lines_flush(&b->view, &tally);
+        cpu_map_report(b, &report);
+    }
+}
+
+/* One thread does it where the order of the entries counts. */
+cohort_status cpu_lines_batch(cohort_context *context, const struct map_batch *batch, enum memory_kind memory)
+{
+    struct batch_job job = {*batch, cpu_is_alone(context, batch->n, GRAIN)};
+    (void)memory;
+    job.alone |= batch->rank != MAP_RANK_NONE;
+    if (job.alone)
+        batch_range(&job, 0, batch->n, 0);
+    else
+        cpu_parallel(context, batch->n, GRAIN, batch_range, &job);
+    return COHORT_OK;
+}

@@ -1,0 +1,220 @@
+/* cpu/lines_width.h: the loops of maps of LINES for one width. Included by lines_batch.c once per instance.
+ *
+ * Memory decides. A range goes by groups of 32 entries, and each entry is met three times: two groups ahead its home's line is asked for;
+ * one group ahead its home is looked at, and if the key is in none of the home's own slots, the lines that the other names lead to are asked
+ * for, or, where none do and the own slots are taken, the next line; then it is done. */
+#include "shape/lines_entry.h"
+
+/* A group of entries on their way: where it begins, and the homes. */
+struct LINES(group) {
+    co_u64 base;
+    co_u32 part; /* entries that take part */
+    co_u64 home[CPU_GROUP];
+};
+
+/* Asks for the homes of the group that begins at entry `base`. */
+CO_INLINE void LINES(ask)(const struct map_batch *b, struct LINES(group) * g, co_u64 base, co_u64 end)
+{
+    const co_u32 count = end - base < CPU_GROUP ? (co_u32)(end - base) : CPU_GROUP;
+    g->base = base;
+    g->part = (b->where ? b->where[base / 32] : ~0u) & (count < CPU_GROUP ? (1u << count) - 1 : ~0u);
+    for (co_u32 i = 0; i < count; i++) {
+        g->home[i] = LINES(home)(&b->view, LINES(key_at)(b->keys, base + i));
+        __builtin_prefetch(LINES(word)(&b->view, g->home[i]));
+    }
+}
+
+/* Asks for what the group's entries will look at besides their homes. */
+CO_INLINE void LINES(ask_more)(const struct map_batch *b, const struct LINES(group) * g)
+{
+    const cohort_map_view *m = &b->view;
+    const co_u32 own = (1u << CO_LINES_SLOTS) - 1,
+                 all = (1u << (CO_LINES_NEAR + CO_LINES_FAR) * CO_LINES_SLOTS) - 1;
+    for (co_u32 part = g->part; part; part &= part - 1) {
+        const co_u32 i = co_first32(part);
+        const co_u64 home = g->home[i], w = co_load64(LINES(word)(m, home));
+        const KEY key = LINES(key_at)(b->keys, g->base + i);
+        struct LINES(slot) s = {home, 0};
+        co_u32 hit = 0, names = (co_u32)w & all & ~own;
+        for (s.at = 0; s.at < CO_LINES_SLOTS; s.at++)
+            hit |= (co_u32)(LINES(get_key)(m, s, 0) == key) << s.at;
+        if (hit & (co_u32)w)
+            continue;
+        if (!names && (~w >> (CO_LINES_NEAR + CO_LINES_FAR) * CO_LINES_SLOTS & own) == 0)
+            __builtin_prefetch(LINES(word)(m, LINES(line)(m, home, LINES(window)(m) > 1)));
+        while (names) {
+            const co_u32 line = co_first32(names) / CO_LINES_SLOTS;
+            __builtin_prefetch(LINES(word)(m, LINES(line)(m, home, line)));
+            names &= ~(own << line * CO_LINES_SLOTS);
+        }
+    }
+}
+
+/* Tells what has become of an entry. */
+CO_INLINE void LINES(settled)(const struct map_batch *b, struct cpu_report *report, co_u64 i, int r,
+                              VALUE value)
+{
+    if (LINES(has_result)(b, r))
+        LINES(put_value)(b->results, i, value);
+    report->hits += r == CO_MAP_HIT;
+    report->added += r == CO_MAP_NEW;
+    if (b->hit)
+        b->hit[i / 32] |= (co_u32)(r == CO_MAP_HIT) << (i % 32);
+    if (r < CO_MAP_FULL)
+        return;
+    co_u64 *first = r == CO_MAP_BAD ? &report->first_bad : &report->first_full;
+    *first = b->first_index + i < *first ? b->first_index + i : *first;
+    report->failed++;
+    if (b->failed)
+        b->failed[i / 32] |= 1u << (i % 32);
+}
+
+CO_INLINE void LINES(do_group)(const struct map_batch *b, const struct LINES(group) * g, int back, int alone,
+                               struct cpu_report *report, co_lines_tally *tally)
+{
+    if (b->hit && !b->join)
+        b->hit[g->base / 32] = 0;
+    if (b->failed)
+        b->failed[g->base / 32] = 0;
+    report->taken += (co_u32)__builtin_popcount(g->part);
+    for (co_u32 k = 0; k < CPU_GROUP; k++) {
+        const co_u32 i = back ? CPU_GROUP - 1 - k : k;
+        VALUE value;
+        if (!(g->part >> i & 1))
+            continue;
+        const int r = LINES(entry)(b, g->base + i, &value, tally, alone);
+        LINES(settled)(b, report, g->base + i, r, value);
+    }
+}
+
+CO_INLINE void LINES(groups)(const struct map_batch *b, co_u64 begin, co_u64 end, int alone,
+                             struct cpu_report *report, co_lines_tally *tally)
+{
+    const int back = map_goes_backward(b->rank, b->op);
+    const co_u64 count = (end - begin + CPU_GROUP - 1) / CPU_GROUP;
+    struct LINES(group) group[3];
+    for (co_u64 k = 0; k < count + 2; k++) {
+        if (k < count)
+            LINES(ask)(b, &group[k % 3], begin + (back ? count - 1 - k : k) * CPU_GROUP, end);
+        if (k >= 1 && k <= count)
+            LINES(ask_more)(b, &group[(k - 1) % 3]);
+        if (k >= 2)
+            LINES(do_group)(b, &group[(k - 2) % 3], back, alone, report, tally);
+    }
+}
+
+/* An own function each: so the compiler makes them for what is known of `alone`. */
+static __attribute__((noinline)) void LINES(groups_alone)(const struct map_batch *b, co_u64 begin, co_u64 end,
+                                                          struct cpu_report *report, co_lines_tally *tally)
+{
+    LINES(groups)(b, begin, end, 1, report, tally);
+}
+
+static __attribute__((noinline)) void LINES(groups_together)(const struct map_batch *b, co_u64 begin,
+                                                             co_u64 end, struct cpu_report *report,
+                                                             co_lines_tally *tally)
+{
+    LINES(groups)(b, begin, end, 0, report, tally);
+}
+
+static void LINES(batch)(const struct map_batch *b, co_u64 begin, co_u64 end, int alone,
+                         struct cpu_report *report, co_lines_tally *tally)
+{
+    if (alone)
+        LINES(groups_alone)(b, begin, end, report, tally);
+    else
+        LINES(groups_together)(b, begin, end, report, tally);
+}
+
+/* ---- sweeps ---------------------------------------------------------------------------------------------------------- */
+
+static void LINES(export)(const struct map_sweep *s, co_u64 begin, co_u64 end)
+{
+    co_u64 pairs = 0, to;
+    for (co_u64 home = begin; home < end; home++)
+        pairs += (co_u32)__builtin_popcount(LINES(names)(&s->view, home));
+    if (!pairs)
+        return;
+    to = co_add64(s->cursor, pairs);
+    for (co_u64 home = begin; home < end; home++)
+        for (co_u32 names = LINES(names)(&s->view, home); names; names &= names - 1, to++) {
+            KEY key;
+            VALUE value;
+            LINES(pair)(&s->view, home, co_first32(names), &key, &value);
+            memcpy((char *)s->keys + to * sizeof key, &key, sizeof key);
+            LINES(put_value)(s->values, to, value);
+        }
+}
+
+/* Into another table, with the lines of the home after the next asked for. */
+CO_INLINE void LINES(absorb)(const struct map_sweep *s, co_u64 begin, co_u64 end, co_lines_tally *tally,
+                             int alone)
+{
+    struct map_batch b = {.view = s->into, .step = MAP_STEP_APPLY, .op = s->op};
+    KEY keys[CPU_GROUP];
+    VALUE values[CPU_GROUP];
+    co_u64 home = begin;
+    co_u32 names = begin < end ? LINES(names)(&s->view, begin) : 0;
+    b.keys = keys;
+    b.values = CO_LINES_VALUE_BITS ? values : NULL;
+    while (home < end) {
+        struct LINES(group) g;
+        b.n = 0;
+        while (home < end && b.n < CPU_GROUP) {
+            if (!names) {
+                names = ++home < end ? LINES(names)(&s->view, home) : 0;
+                continue;
+            }
+            LINES(pair)(&s->view, home, co_first32(names), &keys[b.n], &values[b.n]);
+            names &= names - 1;
+            b.n++;
+        }
+        if (!b.n)
+            break;
+        LINES(ask)(&b, &g, 0, b.n);
+        for (co_u64 i = 0; i < b.n; i++) {
+            VALUE value;
+            if (LINES(entry)(&b, i, &value, tally, alone) == CO_MAP_FULL)
+                co_min64(&s->deferred->first_full, 0);
+        }
+    }
+}
+
+static void LINES(stats)(const struct map_sweep *s, co_u64 begin, co_u64 end)
+{
+    struct map_probes p = {0};
+    for (co_u64 home = begin; home < end; home++) {
+        const co_u32 all = LINES(names)(&s->view, home);
+        for (co_u32 names = all; names; names &= names - 1) {
+            const co_u64 length = LINES(probe_length)(all, co_first32(names));
+            p.keys++;
+            p.buckets += length;
+            p.most_buckets = length > p.most_buckets ? length : p.most_buckets;
+            p.histogram[length < MAP_PROBE_BINS ? length - 1 : MAP_PROBE_BINS - 1]++;
+        }
+    }
+    co_add64(&s->probes->keys, p.keys);
+    co_add64(&s->probes->buckets, p.buckets);
+    co_max64(&s->probes->most_buckets, p.most_buckets);
+    for (int i = 0; i < MAP_PROBE_BINS; i++)
+        co_add64(&s->probes->histogram[i], p.histogram[i]);
+}
+
+/* MARK is of backends that keep no order. */
+static void LINES(sweep)(const struct map_sweep *s, enum map_sweep_kind kind, co_u64 begin, co_u64 end,
+                         int alone)
+{
+    co_lines_tally tally = {0, 0, 0, 0, 0};
+    if (kind == MAP_SWEEP_EXPORT)
+        LINES(export)(s, begin, end);
+    else if (kind == MAP_SWEEP_STATS)
+        LINES(stats)(s, begin, end);
+    else if (kind == MAP_SWEEP_ABSORB && alone)
+        LINES(absorb)(s, begin, end, &tally, 1);
+    else if (kind == MAP_SWEEP_ABSORB)
+        LINES(absorb)(s, begin, end, &tally, 0);
+    if (kind == MAP_SWEEP_ABSORB)
+        co_lines_flush(&s->into, &tally);
+}
+
+#include "shape/lines_end.h"

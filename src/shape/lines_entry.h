@@ -1,0 +1,69 @@
+/* shape/lines_entry.h: what a batch does to one entry of a map of LINES, for one width. Included once per instance after shape/lines.h.
+ *
+ * Parameters: those of device/lines_width.h. They stay defined; the including file undefines them (shape/lines_end.h). LINES(name), KEY
+ * and VALUE are words of the including file too. */
+
+#define CO_PASTE3_(a, b, c) a##b##c
+#define CO_PASTE3(a, b, c)  CO_PASTE3_(a, b, c)
+#define LINES(name)         CO_PASTE3(co_lines, CO_LINES_SUFFIX, _##name)
+#define KEY                 CO_LINES_KEY
+#define VALUE               CO_LINES_VALUE
+
+CO_INLINE KEY LINES(key_at)(const void *keys, co_u64 i)
+{
+    return sizeof(KEY) == 4 ? (KEY)co_read32((const co_u32 *)keys + i)
+                            : (KEY)co_read64((const co_u64 *)keys + i);
+}
+
+CO_INLINE VALUE LINES(value_at)(const void *values, co_u64 i)
+{
+    if (!CO_LINES_VALUE_BITS || !values)
+        return 0;
+    return sizeof(VALUE) == 4 ? (VALUE)co_read32((const co_u32 *)values + i)
+                              : (VALUE)co_read64((const co_u64 *)values + i);
+}
+
+CO_INLINE void LINES(put_value)(void *values, co_u64 i, VALUE v)
+{
+    if (!CO_LINES_VALUE_BITS || !values)
+        return;
+    if (sizeof(VALUE) == 4)
+        co_write32((co_u32 *)values + i, (co_u32)v);
+    else
+        co_write64((co_u64 *)values + i, v);
+}
+
+/* Entry i of the batch: its outcome, a CO_MAP_..., and the value that its result would be. A find of a batch of its own has no writer beside it. */
+CO_INLINE int LINES(entry)(const struct map_batch *b, co_u64 i, VALUE *value, co_lines_tally *tally,
+                           int alone)
+{
+    const KEY key = LINES(key_at)(b->keys, i);
+    const co_u32 op = b->step == MAP_STEP_RUN ? co_read8(b->ops + i) : b->op;
+    if (b->step == MAP_STEP_APPLY && op == CO_OP_FIND) {
+        *value = (VALUE)b->fallback;
+        return LINES(look)(&b->view, key, value, tally, 1);
+    }
+    const VALUE operand = LINES(value_at)(b->values, i);
+    *value = operand;
+    return LINES(do)(&b->view, op, key, operand, value, tally, alone);
+}
+
+/* Whether an entry with this outcome has a result to write: what was found, or the fallback; of an insert what the map holds
+ * now; of others what was there before. */
+CO_INLINE int LINES(has_result)(const struct map_batch *b, int outcome)
+{
+    if (!CO_LINES_VALUE_BITS || !b->results)
+        return 0;
+    return outcome == CO_MAP_HIT || (outcome == CO_MAP_MISS && b->has_fallback) ||
+           (outcome == CO_MAP_NEW && b->step == MAP_STEP_APPLY);
+}
+
+/* Homes that a search reads to find the key of a home's slot of this name: those of its window that names lead to, up to this one. */
+CO_INLINE co_u64 LINES(probe_length)(co_u32 names, co_u32 name)
+{
+    const co_u32 before = names & ((2u << name) - 1);
+    co_u64 length = 1; /* its own, for the word */
+    for (co_u32 line = 1; line <= name / CO_LINES_SLOTS; line++)
+        length += (before >> line * CO_LINES_SLOTS & ((1u << CO_LINES_SLOTS) - 1)) != 0;
+    return length;
+}
