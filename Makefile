@@ -13,7 +13,7 @@ ARCHS ?=
 # The make that CMake calls is not told of this one.
 APART = env -u MAKELEVEL -u MAKEFLAGS -u MFLAGS
 
-.PHONY: all help configure deps demo test check-quick bench figures install debug asan ubsan tsan fuzz mutants format \
+.PHONY: all help configure deps demo test check-quick bench figures wheel install debug asan ubsan tsan fuzz mutants format \
         format-check clean
 
 all: configure
@@ -28,6 +28,7 @@ help:
 	@echo "make bench         what this machine can do at most"
 	@echo "make figures       tables and drawings of README and docs, from the figures in bench/figures"
 	@echo "make deps          install what is missing from Debian's packages"
+	@echo "make wheel         the Python package, $(BUILD)/wheel/*.whl"
 	@echo "make install       headers, libraries, tool, manual page under PREFIX=$(PREFIX)"
 	@echo "make debug | asan | ubsan | tsan | fuzz    other builds, in build/NAME, and their tests"
 	@echo "make mutants       each known bug, put back, must be caught"
@@ -59,6 +60,11 @@ bench: all
 # Pages that say, in a comment, which recorded figures they show.
 figures: all
 	@$(BUILD)/cohort bench pages $$(grep -l '^<!-- figures:' README.md docs/*.md)
+
+# The library goes in as it was built: with the GPU's code if nvcc was found.
+wheel: configure
+	@$(APART) cmake --build $(BUILD) -j $(JOBS) --target cohort_static
+	@$(APART) BUILD=$(BUILD) scripts/wheel.sh
 
 # What is installed runs on every GPU.
 install: ARCHS := $(or $(ARCHS),all)

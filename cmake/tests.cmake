@@ -100,7 +100,7 @@ foreach(device sim:1 cuda cpu)
         endif()
     endforeach()
 endforeach()
-foreach(suite structure cli examples)
+foreach(suite structure cli examples python)
     if(COHORT_SANITIZE AND suite STREQUAL "structure")
         continue() # it judges what is installed, and no sanitizer's run time is
     endif()

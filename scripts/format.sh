@@ -12,7 +12,7 @@ done
 }
 "$program" --version | grep -q 'version 14\.' || echo "format.sh: $("$program" --version): the style is that of 14" >&2
 
-files=$(find include src cli bench tests examples \( -name '*.[ch]' -o -name '*.cu' \) -not -path 'bench/peers/*' -print)
+files=$(find include src cli bench bindings tests examples \( -name '*.[ch]' -o -name '*.cu' \) -not -path 'bench/peers/*' -print)
 case ${1:-} in
 --check)
     differing=0

@@ -1,0 +1,65 @@
+"""libcohort: bulk parallel maps, sorting and partition of integers and floats, on CPUs and GPUs, without copies.
+
+Arrays come in by the buffer protocol (numpy, array, memoryview) or by Arrow's C interfaces (pyarrow, polars, pandas, duckdb).
+A numpy array in gives numpy arrays out; else answers are `libcohort.Array`, which all of these take without a copy.
+
+>>> import libcohort
+>>> libcohort.unique([3, 1, 3]).tolist()
+[1, 3]
+"""
+
+from ._context import device, info, limits
+from ._core import Array, version
+from ._errors import (
+    ArgumentError,
+    DeviceError,
+    Error,
+    FileError,
+    FormatError,
+    FullError,
+    OutOfMemoryError,
+    UnsupportedError,
+)
+from ._functions import (
+    Partition,
+    argsort,
+    compact,
+    factorize,
+    histogram,
+    index_in,
+    is_in,
+    partition,
+    sort,
+    unique,
+    value_counts,
+)
+from ._map import Map
+
+__version__ = version()
+
+__all__ = [
+    "ArgumentError",
+    "Array",
+    "DeviceError",
+    "Error",
+    "FileError",
+    "FormatError",
+    "FullError",
+    "Map",
+    "OutOfMemoryError",
+    "Partition",
+    "UnsupportedError",
+    "argsort",
+    "compact",
+    "device",
+    "factorize",
+    "histogram",
+    "index_in",
+    "info",
+    "is_in",
+    "limits",
+    "partition",
+    "sort",
+    "unique",
+    "value_counts",
+]

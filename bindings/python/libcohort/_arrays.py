@@ -1,0 +1,107 @@
+"""What comes in and what goes out.
+
+In: anything with the buffer protocol or Arrow's C interfaces, without a copy where its elements are one behind the other; lists of
+numbers are copied. Out: numpy arrays if one came in, else `libcohort.Array`.
+"""
+
+from __future__ import annotations
+
+import array as _array
+import sys
+from typing import Any
+
+from . import _core
+
+Array = _core.Array
+
+U8, U16, U32, U64, I8, I16, I32, I64, F32, F64, BOOL = range(1, 12)
+NAMES = ("", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float32", "float64", "bool")
+BYTES = (0, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 1)
+CODES = {name: code for code, name in enumerate(NAMES) if name}
+
+
+def take_in(values: Any, argument: str) -> tuple[_core.Array, Any]:
+    """The Array of `values`, and what makes the answers: None, or the numpy that it came from."""
+    kind = type(values)
+    if kind is Array:
+        return values, None
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(values, numpy.ndarray):
+        if values.dtype.kind in "mM":
+            values = values.view(numpy.int64)
+        return _core.view(values, argument), numpy
+    if kind is list or kind is tuple or kind is range:
+        return _core.view(_of_list(values, argument), argument), None
+    return _core.view(values, argument), None
+
+
+def _of_list(values: Any, argument: str) -> _array.array[Any]:
+    try:
+        try:
+            return _array.array("q", values)
+        except OverflowError:
+            return _array.array("Q", values)
+        except TypeError:
+            return _array.array("d", values)
+    except OverflowError:
+        raise OverflowError(f"{argument}: a number does not fit in 64 bits") from None
+    except TypeError:
+        raise TypeError(f"{argument}: a list of numbers is due") from None
+
+
+def take_in_as(values: Any, code: int, argument: str) -> tuple[_core.Array, Any]:
+    """The same as values of a type: integers in a list may be floats."""
+    if (code == F32 or code == F64) and isinstance(values, (list, tuple, range)):
+        try:
+            values = _array.array("f" if code == F32 else "d", values)
+        except TypeError:
+            raise TypeError(f"{argument}: a list of numbers is due") from None
+    array, numpy = take_in(values, argument)
+    return _core.cast(array, code, argument), numpy
+
+
+def give_out(result: _core.Array, numpy: Any) -> Any:
+    """`result` as the caller's kind of array."""
+    return result if numpy is None else numpy.asarray(result)
+
+
+def storage(code: int) -> int:
+    """The type of 4 or 8 bytes that a type is stored in."""
+    if BYTES[code] >= 4:
+        return code
+    return I32 if I8 <= code <= I16 else U32
+
+
+def stored(values: _core.Array, argument: str) -> _core.Array:
+    """The values in 4 or 8 bytes each, floats with one NaN and one zero: keys that can be compared by their bits."""
+    code = values._code
+    if code == F32 or code == F64:
+        return _core.canonical(values, True)
+    return _core.cast(values, storage(code), argument)
+
+
+def narrowed(values: _core.Array, code: int) -> _core.Array:
+    """Back from the storage of a type to the type."""
+    if values._code == code:
+        return values
+    if code == BOOL:
+        return _core.retype(_core.cast(values, U8, "values"), BOOL)
+    return _core.cast(values, code, "values")
+
+
+def common(a: int, b: int) -> int:
+    """The type in which keys of both types can be compared; 0 if there is none."""
+    if a == b:
+        return a
+    if a > b:
+        a, b = b, a
+    if b == BOOL:
+        return common(a, U8)
+    if b >= F32:
+        return F64 if a >= F32 else 0
+    if (a <= U64) == (b <= U64):
+        return max(a, b)
+    # Signed and unsigned: the least signed type that holds both.
+    if BYTES[b] > BYTES[a]:
+        return b
+    return {1: I16, 2: I32, 4: I64}.get(BYTES[a], 0)

@@ -1,0 +1,89 @@
+"""Where work happens: a context for each thread, made at its first call."""
+
+from __future__ import annotations
+
+import os
+import threading
+from types import TracebackType
+from typing import Any
+
+from . import _core
+
+
+class _Current(threading.local):
+    context: _core.Context | None = None
+    chosen = False  # by `device`
+
+
+_current = _Current()
+
+
+def _after_fork() -> None:
+    """In a child: a call of another thread may have been under way on this thread's context, so it gets another."""
+    _core.after_fork()
+    if not _current.chosen:
+        _current.context = None
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def current() -> _core.Context:
+    """The thread's context: of the innermost `device`, else one of the defaults."""
+    context = _current.context
+    if context is None:
+        context = _current.context = _core.context_new(None, 0)
+    return context
+
+
+class device:
+    """Chooses the device and the number of threads of all calls in a `with` block of this thread.
+
+    `name` is "cpu", "cuda", "cuda:N", or None for a usable GPU, else the CPU. `threads` are CPU threads; 0 means one for
+    each core. An object stays on the device that it was made on.
+
+    >>> import libcohort
+    >>> with libcohort.device("cpu", threads=1):
+    ...     libcohort.info()["threads"]
+    1
+    """
+
+    def __init__(self, name: str | None = None, *, threads: int = 0) -> None:
+        self._context = _core.context_new(name, threads)
+        self._before: list[tuple[_core.Context | None, bool]] = []
+
+    def __enter__(self) -> device:
+        self._before.append((_current.context, _current.chosen))
+        _current.context, _current.chosen = self._context, True
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _current.context, _current.chosen = self._before.pop()
+
+    def __repr__(self) -> str:
+        about = _core.context_info(self._context)
+        return f"libcohort.device({about['backend']!r}, threads={about['threads']})  # {about['device']}"
+
+
+def info() -> dict[str, Any]:
+    """What this thread's calls run on: version, backend, device, threads, memory.
+
+    >>> import libcohort
+    >>> libcohort.info()["backend"] in ("cpu", "cuda")
+    True
+    """
+    return _core.context_info(current())
+
+
+def limits(table_bytes: int = 0) -> dict[str, float]:
+    """What this machine can do at most, measured now: rates a second of copies and of random accesses to a table.
+
+    Takes some seconds. `table_bytes` is the size of the table, 0 for 2 GiB or a quarter of the free memory.
+
+    >>> import libcohort
+    >>> libcohort.limits(table_bytes=1 << 20)["random_reads_8"] > 0
+    True
+    """
+    return _core.context_limits(current(), table_bytes)

@@ -1,0 +1,335 @@
+"""Functions of arrays: each is one call of the library, sometimes two, and names what numpy and pandas name alike."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from . import _core
+from ._arrays import BOOL, BYTES, F32, I8, I32, I64, NAMES, U32, common, give_out, narrowed, storage, stored, take_in
+from ._context import current
+
+# cohort_width, cohort_op and cohort_winner
+WIDTH_32_0, WIDTH_32_32, WIDTH_64_0, WIDTH_64_32, WIDTH_64_64 = 1, 2, 3, 4, 5
+FIND, INSERT, ASSIGN, ERASE, ADD, COUNT = 0, 1, 2, 3, 4, 10
+ANY, FIRST, LAST = 0, 1, 2
+
+# Below so many entries sorting is faster than a map.
+_FEW = 2048
+
+
+class Partition(NamedTuple):
+    """What `partition` answers. Bucket b is `keys[offsets[b]:offsets[b + 1]]`; the others are None if not asked for."""
+
+    keys: Any
+    offsets: Any
+    values: Any
+    index: Any
+
+
+def sort(a: Any, *, descending: bool = False) -> Any:
+    """The elements in ascending order, as `numpy.sort`; stable; NaNs are last (first if descending).
+
+    >>> import libcohort
+    >>> libcohort.sort([3, -1, 2])
+    libcohort.Array([-1, 2, 3], type='int64')
+    """
+    keys, numpy = take_in(a, "a")
+    code = keys._code
+    keys = _core.canonical(keys, False) if code >= F32 and code != BOOL else _core.cast(keys, storage(code), "a")
+    out = _core.sort(current(), keys, descending, False, None)[0]
+    return give_out(narrowed(out, code), numpy)
+
+
+def argsort(a: Any, *, descending: bool = False) -> Any:
+    """The indices that sort `a`, as `numpy.argsort(a, kind="stable")`: equal elements keep their order, also if descending.
+
+    >>> import libcohort
+    >>> libcohort.argsort([30, 10, 20]).tolist()
+    [1, 2, 0]
+    """
+    keys, numpy = take_in(a, "a")
+    return give_out(_core.sort(current(), stored(keys, "a"), descending, True, None)[1], numpy)
+
+
+def unique(
+    a: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    sorted: bool = True,
+) -> Any:
+    """The distinct elements, and on request where each occurs first, which one each element is, and how often each occurs.
+
+    As `numpy.unique`. With `sorted=False` it is faster, and the elements are in no order; they are in the order of their first occurrence
+    if `return_index` or `return_inverse` is asked for. All NaNs are one element.
+
+    >>> import libcohort
+    >>> libcohort.unique([3, 1, 3, 2]).tolist()
+    [1, 2, 3]
+    >>> values, counts = libcohort.unique([3, 1, 3, 2], return_counts=True)
+    >>> counts.tolist()
+    [1, 1, 2]
+    """
+    given, numpy = take_in(a, "a")
+    keys = stored(given, "a")
+    if len(keys) <= _FEW:
+        parts = _unique_by_sort(keys, return_index or return_inverse, return_inverse, return_counts)
+    elif return_index or return_inverse:
+        parts = _unique_by_numbers(keys, return_inverse, return_counts, sorted)
+    else:
+        parts = _unique_by_map(keys, return_counts, sorted)
+    values, index, inverse, counts = parts
+    out = [give_out(narrowed(values, given._code), numpy)]
+    for wanted, part in ((return_index, index), (return_inverse, inverse), (return_counts, counts)):
+        if wanted:
+            out.append(give_out(part, numpy))
+    return out[0] if len(out) == 1 else tuple(out)
+
+
+_Parts = tuple[_core.Array, Any, Any, Any]
+
+
+def _unique_by_sort(keys: _core.Array, index: bool, inverse: bool, counts: bool) -> _Parts:
+    ordered, permutation, _ = _core.sort(current(), keys, False, index, None)
+    values, starts = _core.runs(ordered)
+    return (
+        values,
+        _core.take(permutation, starts) if index else None,
+        _core.number_runs(permutation, starts) if inverse else None,
+        _core.lengths(starts, len(keys)) if counts else None,
+    )
+
+
+def _unique_by_map(keys: _core.Array, counts: bool, sorted: bool) -> _Parts:
+    values, many = _count(keys, counts)
+    if sorted:
+        values, _, many = _core.sort(current(), values, False, False, many)
+    return values, None, None, many
+
+
+def _count(keys: _core.Array, counts: bool) -> tuple[_core.Array, Any]:
+    """The distinct keys in no order, and how often each occurs."""
+    wide = BYTES[keys._code] == 8
+    if counts:
+        width, count_type = (WIDTH_64_64, I64) if wide else (WIDTH_32_32, U32)
+        map = _core.map_new(current(), width, 1024)
+        _core.map_batch(map, COUNT, keys, None, ANY, False)
+        values, many = _core.map_items(map, keys._code, count_type)
+        return values, _core.cast(many, I64, "counts")
+    map = _core.map_new(current(), WIDTH_64_0 if wide else WIDTH_32_0, 1024)
+    _core.map_batch(map, INSERT, keys, None, ANY, False)
+    return _core.map_items(map, keys._code, 0)
+
+
+def _unique_by_numbers(keys: _core.Array, inverse: bool, counts: bool, sorted: bool) -> _Parts:
+    """A map from each key to its first index tells the distinct keys in the order in which they occur, and each entry's number."""
+    index, codes = _core.numbers(_first_index(keys))
+    values = _core.take(keys, index)
+    if sorted:
+        values, order, index = _core.sort(current(), values, False, True, index)
+        if inverse or counts:
+            rank = _core.number_runs(order, _core.iota(len(order), I64))
+            codes = _core.take(rank, codes)
+    many = None
+    if counts:
+        numbers, many = _count(codes, True)
+        many = _core.sort(current(), numbers, False, False, many)[2]
+    return values, index, codes, many
+
+
+def _index_map(keys: _core.Array) -> tuple[_core.Handle, _core.Array]:
+    """An empty map from keys like these to indices, and the index of each key."""
+    wide = BYTES[keys._code] == 8
+    short = len(keys) < 1 << 31
+    if not short:
+        keys = _core.cast(keys, I64, "a") if not wide else keys
+        wide = True
+    width = (WIDTH_64_32 if wide else WIDTH_32_32) if short else WIDTH_64_64
+    return _core.map_new(current(), width, 1024), _core.iota(len(keys), U32 if short else I64)
+
+
+def _first_index(keys: _core.Array) -> _core.Array:
+    map, index = _index_map(keys)
+    return _core.map_put_and_find(map, keys, index, FIRST)
+
+
+def factorize(values: Any) -> tuple[Any, Any]:
+    """(codes, uniques): the distinct values in the order in which they occur, and which of them each element is.
+
+    As `pandas.factorize`.
+
+    >>> import libcohort
+    >>> codes, uniques = libcohort.factorize([30, 10, 30])
+    >>> codes.tolist(), uniques.tolist()
+    ([0, 1, 0], [30, 10])
+    """
+    given, numpy = take_in(values, "values")
+    keys = stored(given, "values")
+    index, codes = _core.numbers(_first_index(keys))
+    return give_out(codes, numpy), give_out(narrowed(_core.take(keys, index), given._code), numpy)
+
+
+def value_counts(values: Any, *, sort: bool = True) -> tuple[Any, Any]:
+    """(distinct values, how often each occurs), the most frequent first; with `sort=False` in no order.
+
+    >>> import libcohort
+    >>> values, counts = libcohort.value_counts([7, 5, 7])
+    >>> values.tolist(), counts.tolist()
+    ([7, 5], [2, 1])
+    """
+    given, numpy = take_in(values, "values")
+    keys, many = _count(stored(given, "values"), True)
+    if sort:
+        many, _, keys = _core.sort(current(), many, True, False, keys)
+    return give_out(narrowed(keys, given._code), numpy), give_out(many, numpy)
+
+
+def _alike(a: _core.Array, b: _core.Array, names: tuple[str, str]) -> tuple[_core.Array, _core.Array]:
+    """Both arrays as keys of one type."""
+    code = common(a._code, b._code)
+    if not code:
+        raise TypeError(f"{names[0]} is of type {a.type} and {names[1]} of {b.type}: there is no type for both")
+    a = _core.cast(a, code, names[0]) if code != BOOL else a
+    b = _core.cast(b, code, names[1]) if code != BOOL else b
+    return stored(a, names[0]), stored(b, names[1])
+
+
+def is_in(element: Any, test_elements: Any, *, invert: bool = False) -> Any:
+    """For each element whether it is among the test elements, as `numpy.isin`. A NaN is equal to a NaN.
+
+    >>> import libcohort
+    >>> libcohort.is_in([1, 2, 3], [3, 1]).tolist()
+    [True, False, True]
+    """
+    a, numpy = take_in(element, "element")
+    b, numpy_too = take_in(test_elements, "test_elements")
+    a, b = _alike(a, b, ("element", "test_elements"))
+    map = _core.map_new(current(), WIDTH_64_0 if BYTES[b._code] == 8 else WIDTH_32_0, max(len(b), 1))
+    _core.map_batch(map, INSERT, b, None, ANY, False)
+    hit = _core.map_batch(map, FIND, a, None, ANY, True)[3]
+    if invert:
+        hit = _core.opposite(hit)
+    return give_out(hit, numpy or numpy_too)
+
+
+def index_in(values: Any, value_set: Any) -> Any:
+    """For each value the index of its first occurrence in `value_set`, -1 where it is not there.
+
+    >>> import libcohort
+    >>> libcohort.index_in([20, 7], [10, 20, 20]).tolist()
+    [1, -1]
+    """
+    a, numpy = take_in(values, "values")
+    b, numpy_too = take_in(value_set, "value_set")
+    a, b = _alike(a, b, ("values", "value_set"))
+    wide = BYTES[b._code] == 8
+    map = _core.map_new(current(), WIDTH_64_64 if wide else WIDTH_32_32, max(len(b), 1))
+    _core.map_batch(map, INSERT, b, _core.iota(len(b), I64 if wide else U32), FIRST, False)
+    kind = I64 if wide else I32
+    missing = _core.cast(take_in([-1], "")[0], kind, "")
+    return give_out(_core.cast(_core.map_find(map, a, kind, missing)[0], I64, "values"), numpy or numpy_too)
+
+
+# cohort_fn_kind
+_KINDS = {"hash": 2, "modulo": 3}
+_RANGES, _SPLITTERS, _IDS = 4, 5, {1: 11, 2: 12, 4: 13}
+
+
+def _function(keys: _core.Array, buckets: int | None, by: Any, range: tuple[int, int] | None, splitters: Any) -> Any:
+    """(buckets, kind, a, b, data) of what chooses a bucket."""
+    if sum(x is not None for x in (by, range, splitters)) > 1:
+        raise TypeError("by, range and splitters exclude each other")
+    signed = I8 <= keys._code and keys._code != BOOL
+    if splitters is not None:
+        data, _ = take_in(splitters, "splitters")
+        if signed:
+            raise TypeError(f"splitters: keys must be unsigned integers, not {keys.type}")
+        return len(data) + 1, _SPLITTERS, 0, 0, _core.cast(data, storage(keys._code), "splitters")
+    if buckets is None:
+        raise TypeError("buckets: a number is due")
+    if range is not None:
+        least, most = range
+        if signed and (least < 0 or keys._code >= F32):
+            raise TypeError(f"range: keys must be integers that are not negative, not {keys.type} from {least}")
+        return buckets, _RANGES, least, most, None
+    if by is None or isinstance(by, str):
+        kind = _KINDS.get(by or "hash")
+        if kind is None:
+            raise ValueError(f"by: must be 'hash', 'modulo' or an array of bucket numbers, not {by!r}")
+        return buckets, kind, 0, 0, None
+    data, _ = take_in(by, "by")
+    if BYTES[data._code] == 8 or I8 <= data._code != BOOL:
+        data = _core.cast(data, U32, "by")
+    return buckets, _IDS[BYTES[data._code]], 0, 0, data
+
+
+def partition(
+    keys: Any,
+    buckets: int | None = None,
+    by: Any = None,
+    *,
+    range: tuple[int, int] | None = None,
+    splitters: Any = None,
+    values: Any = None,
+    return_index: bool = False,
+) -> Partition:
+    """Puts keys, and values with them, in order of a bucket each; within a bucket they keep their order (a stable multisplit).
+
+    The bucket is a hash of the key (`by="hash"`, the default), the key's bits as an unsigned number modulo `buckets`
+    (`by="modulo"`), `by[i]` where `by` is an array, the one of `buckets` equal parts of `range` = (least, most), or how many of the sorted
+    `splitters` are at most the key. At most 65,536 buckets.
+
+    >>> import libcohort
+    >>> p = libcohort.partition([5, 2, 7, 4], 2, by="modulo")
+    >>> p.keys.tolist(), p.offsets.tolist()
+    ([2, 4, 5, 7], [0, 2, 4])
+    """
+    given, numpy = take_in(keys, "keys")
+    buckets, kind, a, b, data = _function(given, buckets, by, range, splitters)
+    column = take_in(values, "values")[0] if values is not None else None
+    wide = _core.cast(given, storage(given._code), "keys")
+    out, offsets, column, index = _core.split(
+        current(), wide, buckets, kind, a, b, data, column, return_index
+    )
+    return Partition(
+        give_out(narrowed(out, given._code), numpy),
+        give_out(offsets, numpy),
+        None if column is None else give_out(column, numpy),
+        None if index is None else give_out(index, numpy),
+    )
+
+
+def histogram(
+    keys: Any,
+    buckets: int | None = None,
+    by: Any = None,
+    *,
+    range: tuple[int, int] | None = None,
+    splitters: Any = None,
+) -> Any:
+    """How many keys are in each bucket; buckets as in `partition`.
+
+    >>> import libcohort
+    >>> libcohort.histogram([1, 5, 9], 2, range=(0, 9)).tolist()
+    [1, 2]
+    """
+    given, numpy = take_in(keys, "keys")
+    buckets, kind, a, b, data = _function(given, buckets, by, range, splitters)
+    wide = _core.cast(given, storage(given._code), "keys")
+    return give_out(_core.histogram(current(), wide, buckets, kind, a, b, data), numpy)
+
+
+def compact(values: Any, mask: Any) -> Any:
+    """The values where the mask, of booleans, is true: `values[mask]` of numpy.
+
+    >>> import libcohort
+    >>> libcohort.compact([4, 5, 6], libcohort.is_in([4, 5, 6], [5])).tolist()
+    [5]
+    """
+    given, numpy = take_in(values, "values")
+    chosen, _ = take_in(mask, "mask")
+    if chosen._code != BOOL:
+        raise TypeError(f"mask: must be of type bool, not {NAMES[chosen._code]}")
+    wide = _core.cast(given, storage(given._code), "values")
+    return give_out(narrowed(_core.compact(current(), wide, chosen), given._code), numpy)

@@ -1,0 +1,362 @@
+"""Map: a hash map from integers or floats to numbers, for whole arrays at once."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Iterator
+
+from . import _core
+from ._arrays import BYTES, CODES, F32, F64, I32, I64, NAMES, U32, U64, give_out, narrowed, storage, stored, take_in, take_in_as
+from ._context import current
+from ._functions import (
+    ADD,
+    ANY,
+    ASSIGN,
+    COUNT,
+    ERASE,
+    FIND,
+    INSERT,
+    LAST,
+    WIDTH_32_0,
+    WIDTH_32_32,
+    WIDTH_64_0,
+    WIDTH_64_32,
+    WIDTH_64_64,
+)
+
+_RULES = {"insert": INSERT, "assign": ASSIGN, "add": ADD}
+
+
+def _code(name: str, argument: str) -> int:
+    try:
+        return CODES[str(name)]
+    except KeyError:
+        raise ValueError(f"{argument}: must be one of {', '.join(CODES)}, not {name!r}") from None
+
+
+def _is_one(key: Any) -> bool:
+    return isinstance(key, (int, float)) or (hasattr(key, "__index__") and not hasattr(key, "__len__"))
+
+
+class Map:
+    """A hash map for whole arrays at once. Keys are integers or floats, values numbers of 4 or 8 bytes, or there are none.
+
+    The types are those of the arrays that it is made of, or `key_type` and `value_type` ("int64", "float32" and so on; a map made of
+    neither is one from int64 to int64, and without values if only keys are given). Keys of 32 bits and less with values of 32 bits and less
+    take 8 bytes a slot, others 16. Where a key comes several times in one batch, the last one counts for `assign` and for making the map, any for
+    `insert`.
+
+    It may be used by several threads, one after the other. It stays on the device that it was made on.
+
+    >>> import libcohort
+    >>> m = libcohort.Map([10, 20, 30], [1, 2, 3])
+    >>> m[20]
+    2
+    >>> m.get([10, 11], default=-1).tolist()
+    [1, -1]
+    >>> m
+    libcohort.Map(3 pairs, int64 -> int64)
+    """
+
+    __slots__ = ("_handle", "_key", "_value", "_key_stored", "_value_stored", "_numpy", "__weakref__")
+
+    _handle: _core.Handle
+    _key: int
+    _value: int
+    _key_stored: int
+    _value_stored: int
+    _numpy: Any
+
+    def __init__(
+        self,
+        keys: Any = None,
+        values: Any = None,
+        *,
+        key_type: str | None = None,
+        value_type: str | None = None,
+        capacity: int = 0,
+    ) -> None:
+        if keys is None and values is not None:
+            raise TypeError("values: there are no keys for them")
+        numpy = None
+        key = I64
+        value = 0 if keys is not None and value_type is None else I64
+        if keys is not None:
+            keys, numpy = take_in(keys, "keys")
+            key = keys._code
+        if values is not None:
+            values, numpy_too = take_in(values, "values")
+            numpy = numpy or numpy_too
+            value = values._code
+        if key_type is not None:
+            key = _code(key_type, "key_type")
+        if value_type is not None:
+            value = _code(value_type, "value_type")
+        if value and keys is not None and values is None:
+            raise TypeError("values: a map of the value_type needs them")
+        self._set_types(key, value)
+        self._numpy = numpy
+        room = max(capacity, len(keys) if keys is not None else 0, 16)
+        self._handle = _core.map_new(current(), self._width(), room)
+        if keys is not None:
+            self._put(ASSIGN, keys, values, LAST)
+
+    def _set_types(self, key: int, value: int) -> None:
+        self._key, self._value = key, value
+        self._key_stored = storage(key)
+        self._value_stored = storage(value) if value else 0
+        if value and BYTES[self._value_stored] == 8 and BYTES[self._key_stored] == 4:
+            if key == F32:
+                raise TypeError("keys: of float32 with values of 8 bytes are not supported; make them float64")
+            self._key_stored = U64 if self._key_stored == U32 else I64
+
+    def _width(self) -> int:
+        wide = BYTES[self._key_stored] == 8
+        if not self._value:
+            return WIDTH_64_0 if wide else WIDTH_32_0
+        if BYTES[self._value_stored] == 8:
+            return WIDTH_64_64
+        return WIDTH_64_32 if wide else WIDTH_32_32
+
+    # ---- in
+
+    def _keys(self, keys: Any) -> tuple[_core.Array, Any]:
+        keys, numpy = take_in_as(keys, self._key, "keys")
+        return _core.cast(stored(keys, "keys"), self._key_stored, "keys"), numpy
+
+    def _values(self, values: Any, n: int) -> _core.Array:
+        if _is_one(values):
+            return _core.repeat(self._one(values, "values"), n)
+        return _core.cast(take_in_as(values, self._value, "values")[0], self._value_stored, "values")
+
+    def _one(self, value: Any, argument: str) -> _core.Array:
+        """An Array of one value of the map's."""
+        return _core.cast(take_in_as([value], self._value, argument)[0], self._value_stored, argument)
+
+    def _need_values(self) -> None:
+        if not self._value:
+            raise TypeError("the map has keys only")
+
+    def _put(self, op: int, keys: Any, values: Any, winner: int) -> int:
+        if values is not None:
+            self._need_values()
+        elif self._value and op != COUNT:
+            raise TypeError("values: the map's keys need them")
+        keys, _ = self._keys(keys)
+        values = self._values(values, len(keys)) if values is not None else None
+        return int(_core.map_batch(self._handle, op, keys, values, winner, False)[2])
+
+    def insert(self, keys: Any, values: Any = None) -> int:
+        """Puts in the keys that are not there; the others keep their values. How many were put in.
+
+        >>> import libcohort
+        >>> libcohort.Map([1], [5]).insert([1, 2], [6, 6])
+        1
+        """
+        return self._put(INSERT, keys, values, ANY)
+
+    def assign(self, keys: Any, values: Any = None) -> int:
+        """Puts in keys, or replaces their values; of several the last. How many were new.
+
+        >>> import libcohort
+        >>> m = libcohort.Map([1], [5])
+        >>> m.assign([1, 2], [6, 7]), m[1]
+        (1, 6)
+        """
+        return self._put(ASSIGN, keys, values, LAST)
+
+    def add(self, keys: Any, values: Any = None) -> int:
+        """Adds a value (1 without) to that of each key, which is 0 for keys that were not there; wraps around. How many were new.
+
+        >>> import libcohort
+        >>> m = libcohort.Map()
+        >>> m.add([7, 8, 7])
+        2
+        >>> m[7]
+        2
+        """
+        self._need_values()
+        if self._value in (F32, F64) or BYTES[self._value] < 4:
+            raise TypeError(f"add: values must be integers of 32 or 64 bits, not {NAMES[self._value]}")
+        return self._put(COUNT if values is None else ADD, keys, values, ANY)
+
+    def erase(self, keys: Any) -> int:
+        """Takes keys out. How many pairs were taken out.
+
+        >>> import libcohort
+        >>> libcohort.Map([1, 2], [5, 6]).erase([2, 3])
+        1
+        """
+        keys, _ = self._keys(keys)
+        return int(_core.map_batch(self._handle, ERASE, keys, None, ANY, False)[1])
+
+    def clear(self) -> None:
+        """Takes all keys out."""
+        _core.map_clear(self._handle)
+
+    def merge(self, other: Map, rule: str = "assign") -> None:
+        """Puts the pairs of another map in, by "insert", "assign" or "add".
+
+        >>> import libcohort
+        >>> m = libcohort.Map([1], [5])
+        >>> m.merge(libcohort.Map([1, 2], [3, 4]), "add")
+        >>> m[1], m[2]
+        (8, 4)
+        """
+        if rule not in _RULES:
+            raise ValueError(f"rule: must be insert, assign or add, not {rule!r}")
+        if not isinstance(other, Map) or bool(other._value) != bool(self._value):
+            raise TypeError("other: a Map is due, and both with values or without")
+        same = (other._key, other._value) == (self._key, self._value)
+        if same and rule != "add" and other._handle.context is self._handle.context:
+            _core.map_merge(self._handle, other._handle, _RULES[rule])
+        else:
+            keys, values = other._items()
+            {"insert": self.insert, "assign": self.assign, "add": self.add}[rule](keys, values)
+
+    # ---- out
+
+    def get(self, keys: Any, default: Any = 0) -> Any:
+        """The value of each key, `default` where there is none. One key gives one value.
+
+        >>> import libcohort
+        >>> libcohort.Map([1, 2], [10, 20]).get([2, 3]).tolist()
+        [20, 0]
+        """
+        if _is_one(keys):
+            return self.get([keys], default)[0]
+        self._need_values()
+        keys, numpy = self._keys(keys)
+        values, _ = _core.map_find(self._handle, keys, self._value_stored, self._one(default, "default"))
+        return give_out(narrowed(values, self._value), numpy)
+
+    def contains(self, keys: Any) -> Any:
+        """For each key whether it is there.
+
+        >>> import libcohort
+        >>> libcohort.Map([1, 2]).contains([2, 3]).tolist()
+        [True, False]
+        """
+        keys, numpy = self._keys(keys)
+        return give_out(_core.map_batch(self._handle, FIND, keys, None, ANY, True)[3], numpy)
+
+    def __contains__(self, key: Any) -> bool:
+        try:
+            return bool(self.contains([key])[0])
+        except OverflowError:
+            return False
+
+    def __getitem__(self, keys: Any) -> Any:
+        one = _is_one(keys)
+        self._need_values()
+        try:
+            given, numpy = self._keys([keys] if one else keys)
+        except OverflowError:
+            raise KeyError(keys) from None
+        values, hits = _core.map_find(self._handle, given, self._value_stored, self._one(0, ""))
+        if hits < len(given):
+            missing = _core.map_batch(self._handle, FIND, given, None, ANY, True)[3].tolist()
+            raise KeyError(given[missing.index(False)] if False in missing else keys)
+        values = narrowed(values, self._value)
+        return values[0] if one else give_out(values, numpy)
+
+    def __setitem__(self, keys: Any, values: Any) -> None:
+        one = _is_one(keys)
+        self.assign([keys] if one else keys, [values] if one else values)
+
+    def __delitem__(self, keys: Any) -> None:
+        given = [keys] if _is_one(keys) else keys
+        if not self.erase(given):
+            raise KeyError(keys)
+
+    def __len__(self) -> int:
+        return _core.map_size(self._handle)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._items()[0].tolist())
+
+    def _items(self) -> tuple[_core.Array, _core.Array | None]:
+        keys, values = _core.map_items(self._handle, self._key_stored, self._value_stored)
+        return narrowed(keys, self._key), None if values is None else narrowed(values, self._value)
+
+    def items(self) -> tuple[Any, Any]:
+        """(keys, values) of all pairs, in no order; values are None in a map without.
+
+        >>> import libcohort
+        >>> keys, values = libcohort.Map([4], [2]).items()
+        >>> keys.tolist(), values.tolist()
+        ([4], [2])
+        """
+        keys, values = self._items()
+        return give_out(keys, self._numpy), None if values is None else give_out(values, self._numpy)
+
+    def keys(self) -> Any:
+        """All keys, in no order."""
+        return self.items()[0]
+
+    def values(self) -> Any:
+        """All values, in the order of `keys` as long as the map is not changed."""
+        self._need_values()
+        return self.items()[1]
+
+    # ---- copies and files
+
+    def copy(self) -> Map:
+        """Another map with the same pairs."""
+        other = Map.__new__(Map)
+        other._set_types(self._key, self._value)
+        other._numpy = self._numpy
+        other._handle = _core.map_copy(self._handle)
+        return other
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: Any) -> Map:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        return _restore, (*self._items(), NAMES[self._key], NAMES[self._value] or None, self._numpy is not None)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the pairs to a file, which is there whole or not at all. The file knows the widths, not the types."""
+        _core.map_save(self._handle, path)
+
+    @classmethod
+    def load(
+        cls, path: str | os.PathLike[str], *, key_type: str | None = None, value_type: str | None = None
+    ) -> Map:
+        """Reads a file of `save`, or of the C library. The types are signed integers if they are not given.
+
+        >>> import libcohort, os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "pairs")
+        >>> libcohort.Map([1], [-5]).save(path)
+        >>> libcohort.Map.load(path)[1]
+        -5
+        """
+        handle, width = _core.map_load(current(), path)
+        key = I32 if width in (WIDTH_32_0, WIDTH_32_32) else I64
+        value = {WIDTH_32_32: I32, WIDTH_64_32: I32, WIDTH_64_64: I64}.get(width, 0)
+        key = _code(key_type, "key_type") if key_type is not None else key
+        value = _code(value_type, "value_type") if value_type is not None else value
+        map = cls.__new__(cls)
+        map._set_types(key, value)
+        map._numpy = None
+        if map._width() != width:
+            raise ValueError(f"{os.fspath(path)}: does not hold pairs of {NAMES[key]} and {NAMES[value] or 'nothing'}")
+        map._handle = handle
+        return map
+
+    def __repr__(self) -> str:
+        n = len(self)
+        if not self._value:
+            return f"libcohort.Map({n} key{'s' * (n != 1)}, {NAMES[self._key]})"
+        return f"libcohort.Map({n} pair{'s' * (n != 1)}, {NAMES[self._key]} -> {NAMES[self._value]})"
+
+
+def _restore(keys: _core.Array, values: Any, key_type: str, value_type: str | None, numpy: bool) -> Map:
+    map = Map(keys, values, key_type=key_type, value_type=value_type)
+    if numpy:
+        import sys
+
+        map._numpy = sys.modules.get("numpy")
+    return map

@@ -1,0 +1,710 @@
+/* array.c: the type Array, and how arrays come in: the buffer protocol, then Arrow's C data and stream interfaces.
+ *
+ * What comes in is borrowed where it is contiguous, aligned and of a native type, and copied else. What goes out has the buffer
+ * protocol, which numpy and memoryview read, and __arrow_c_array__. */
+#include "core.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+static PyTypeObject *array_type;
+
+static const struct {
+    const char *name;
+    uint8_t bytes;
+    char code; /* of the struct module */
+    char arrow[2];
+} types[TYPES] = {
+    [COHORT_U8] = {"uint8", 1, 'B', "C"},    [COHORT_U16] = {"uint16", 2, 'H', "S"},
+    [COHORT_U32] = {"uint32", 4, 'I', "I"},  [COHORT_U64] = {"uint64", 8, 'Q', "L"},
+    [COHORT_I8] = {"int8", 1, 'b', "c"},     [COHORT_I16] = {"int16", 2, 'h', "s"},
+    [COHORT_I32] = {"int32", 4, 'i', "i"},   [COHORT_I64] = {"int64", 8, 'q', "l"},
+    [COHORT_F32] = {"float32", 4, 'f', "f"}, [COHORT_F64] = {"float64", 8, 'd', "g"},
+    [TYPE_BOOL] = {"bool", 1, '?', "b"},
+};
+
+size_t type_bytes(int type)
+{
+    return types[type].bytes;
+}
+const char *type_name(int type)
+{
+    return types[type].name;
+}
+
+static array *array_empty(int type, Py_ssize_t n)
+{
+    allocfunc alloc = (allocfunc)PyType_GetSlot(array_type, Py_tp_alloc);
+    array *a = (array *)alloc(array_type, 0);
+    if (a) {
+        a->n = n;
+        a->type = type;
+        a->stride = (Py_ssize_t)type_bytes(type);
+    }
+    return a;
+}
+
+array *array_new(int type, Py_ssize_t n)
+{
+    size_t bytes = type_bytes(type);
+    if (n < 0 || (size_t)n > (size_t)(PY_SSIZE_T_MAX - 64) / bytes)
+        return (array *)PyErr_NoMemory();
+    array *a = array_empty(type, n);
+    if (!a)
+        return NULL;
+    bytes = ((size_t)n * bytes + 63) / 64 * 64;
+    bool huge = bytes >= (size_t)4 << 20;
+    a->block = aligned_alloc(huge ? (size_t)2 << 20 : 64,
+                             huge ? (bytes + ((size_t)2 << 20) - 1) >> 21 << 21 : bytes + 64);
+    if (!a->block) {
+        Py_DECREF(a);
+        return (array *)PyErr_NoMemory();
+    }
+    if (huge)
+        madvise(a->block, bytes, MADV_HUGEPAGE); /* fewer page faults; if it is refused, all is as before */
+    a->data = a->block;
+    return a;
+}
+
+static void array_dealloc(PyObject *self)
+{
+    array *a = (array *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    free(a->block);
+    DROP(a->base);
+    if (a->view.obj)
+        PyBuffer_Release(&a->view);
+    if (a->arrow.release)
+        a->arrow.release(&a->arrow);
+    freefunc f = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    f(self);
+    Py_DECREF(type);
+}
+
+array *array_of(PyObject *object, const char *argument)
+{
+    if (PyObject_TypeCheck(object, array_type))
+        return (array *)object;
+    PyErr_Format(PyExc_TypeError, "%s: an Array is due, not %R", argument, Py_TYPE(object));
+    return NULL;
+}
+
+array *array_of_bytes(PyObject *object, const char *argument, size_t x, size_t y)
+{
+    array *a = array_of(object, argument);
+    if (a && type_bytes(a->type) != x && type_bytes(a->type) != y) {
+        PyErr_Format(PyExc_TypeError, "%s: is of type %s, and must have %zu or %zu bytes an element",
+                     argument, type_name(a->type), x, y);
+        return NULL;
+    }
+    return a;
+}
+
+/* ---- in: buffers ------------------------------------------------------------------------------------------------- */
+
+/* The type that a format of the struct module names, 0 for none. */
+static int type_of_format(const char *format, Py_ssize_t itemsize)
+{
+    if (!format)
+        format = "B";
+    if (*format == '@' || *format == '=' || *format == '<')
+        ++format;
+    if (!*format || format[1])
+        return 0;
+    bool is_signed = strchr("bhilqn", *format), is_unsigned = strchr("BHILQN", *format);
+    for (int t = 1; t < TYPES; ++t) {
+        bool integer_signed = t >= COHORT_I8 && t <= COHORT_I64, integer_unsigned = t <= COHORT_U64;
+        if (types[t].bytes == itemsize &&
+            ((is_signed && integer_signed) || (is_unsigned && integer_unsigned) ||
+             (!is_signed && !is_unsigned && types[t].code == *format)))
+            return t;
+    }
+    return 0;
+}
+
+/* The elements of a buffer that are not one behind the other, or not aligned. */
+static array *copy_strided(const Py_buffer *view, int type)
+{
+    Py_ssize_t n = view->shape[0], step = view->strides ? view->strides[0] : view->itemsize;
+    array *a = array_new(type, n);
+    if (!a)
+        return NULL;
+    const char *from = view->buf;
+    char *to = a->data;
+    Py_BEGIN_ALLOW_THREADS switch (view->itemsize)
+    {
+    case 8:
+        for (Py_ssize_t i = 0; i < n; ++i)
+            memcpy(to + 8 * i, from + step * i, 8);
+        break;
+    case 4:
+        for (Py_ssize_t i = 0; i < n; ++i)
+            memcpy(to + 4 * i, from + step * i, 4);
+        break;
+    default:
+        for (Py_ssize_t i = 0; i < n; ++i)
+            memcpy(to + view->itemsize * i, from + step * i, (size_t)view->itemsize);
+    }
+    Py_END_ALLOW_THREADS return a;
+}
+
+static array *from_buffer(PyObject *object, const char *argument)
+{
+    Py_buffer view;
+    if (PyObject_GetBuffer(object, &view, PyBUF_RECORDS_RO))
+        return NULL;
+    array *a = NULL;
+    int type = type_of_format(view.format, view.itemsize);
+    if (view.ndim != 1)
+        PyErr_Format(PyExc_ValueError, "%s: has %d dimensions, and must have one", argument, view.ndim);
+    else if (!type)
+        PyErr_Format(PyExc_TypeError,
+                     "%s: elements of the format '%s' are not supported: integers of 8 to 64 bits, float32, "
+                     "float64 and bool are",
+                     argument, view.format);
+    else if ((view.shape[0] > 1 && view.strides && view.strides[0] != view.itemsize) ||
+             (uintptr_t)view.buf % (uintptr_t)view.itemsize)
+        a = copy_strided(&view, type);
+    else if ((a = array_empty(type, view.shape[0]))) {
+        a->data = view.buf;
+        a->readonly = view.readonly;
+        a->view = view;
+        return a;
+    }
+    PyBuffer_Release(&view);
+    return a;
+}
+
+/* ---- in: Arrow --------------------------------------------------------------------------------------------------- */
+
+/* Times are the integers that they are stored as. */
+static int type_of_arrow(const char *format)
+{
+    for (int t = 1; t < TYPES; ++t)
+        if (!strcmp(format, types[t].arrow))
+            return t;
+    if (!strcmp(format, "tdD") || !strcmp(format, "tts") || !strcmp(format, "ttm"))
+        return COHORT_I32;
+    return format[0] == 't' && strchr("dtsD", format[1]) && format[1] ? COHORT_I64 : 0;
+}
+
+static bool bit(const uint8_t *bits, int64_t i)
+{
+    return bits[i >> 3] >> (i & 7) & 1;
+}
+
+static int check_nulls(const struct ArrowArray *from, const char *argument)
+{
+    const uint8_t *validity = from->n_buffers ? from->buffers[0] : NULL;
+    int64_t nulls = from->null_count;
+    if (!validity || !nulls)
+        return 0;
+    if (nulls < 0) {
+        nulls = 0;
+        for (int64_t i = 0; i < from->length; ++i)
+            nulls += !bit(validity, from->offset + i);
+    }
+    if (nulls)
+        PyErr_Format(PyExc_ValueError, "%s: %lld of %lld rows are null: fill or drop them first", argument,
+                     (long long)nulls, (long long)from->length);
+    return nulls ? -1 : 0;
+}
+
+/* Takes `from` over, in success and in failure. */
+static array *from_arrow(struct ArrowArray *from, int type, const char *argument)
+{
+    array *a = NULL;
+    if (check_nulls(from, argument))
+        goto done;
+    const char *data = from->n_buffers > 1 ? from->buffers[1] : NULL;
+    size_t bytes = type_bytes(type);
+    const char *first = data ? data + bytes * (size_t)from->offset : NULL;
+    if (type == TYPE_BOOL || (uintptr_t)first % bytes || !first) {
+        a = array_new(type, first ? (Py_ssize_t)from->length : 0);
+        if (a && first && type == TYPE_BOOL)
+            for (int64_t i = 0; i < from->length; ++i)
+                ((uint8_t *)a->data)[i] = bit((const uint8_t *)data, from->offset + i);
+        else if (a && first)
+            memcpy(a->data, first, bytes * (size_t)from->length);
+    } else if ((a = array_empty(type, (Py_ssize_t)from->length))) {
+        a->data = (void *)(uintptr_t)first;
+        a->readonly = true;
+        a->arrow = *from;
+        from->release = NULL;
+    }
+done:
+    if (from->release)
+        from->release(from);
+    return a;
+}
+
+/* Releases the schema. */
+static int type_of_schema(struct ArrowSchema *schema, const char *argument)
+{
+    int type = schema->dictionary ? 0 : type_of_arrow(schema->format);
+    if (!type)
+        PyErr_Format(PyExc_TypeError,
+                     "%s: an Arrow array of the format '%s'%s is not supported: integers, floats, booleans "
+                     "and times are",
+                     argument, schema->format, schema->dictionary ? " with a dictionary" : "");
+    if (schema->release)
+        schema->release(schema);
+    return type;
+}
+
+static array *from_arrow_array(PyObject *pair, const char *argument)
+{
+    PyObject *schema = PyTuple_Check(pair) && PyTuple_Size(pair) == 2 ? PyTuple_GetItem(pair, 0) : NULL;
+    struct ArrowSchema *s = schema ? PyCapsule_GetPointer(schema, "arrow_schema") : NULL;
+    struct ArrowArray *from = s ? PyCapsule_GetPointer(PyTuple_GetItem(pair, 1), "arrow_array") : NULL;
+    if (!from) {
+        if (!PyErr_Occurred())
+            PyErr_Format(PyExc_TypeError, "%s: __arrow_c_array__ gave no pair of capsules", argument);
+        return NULL;
+    }
+    int type = type_of_schema(s, argument);
+    return type ? from_arrow(from, type, argument) : NULL; /* the capsule releases what is not taken */
+}
+
+/* Puts the arrays of `chunks` one behind the other. */
+static array *join_chunks(PyObject *chunks, int type)
+{
+    Py_ssize_t n = 0, count = PyList_Size(chunks), at = 0;
+    if (count == 1) {
+        PyObject *only = PyList_GetItem(chunks, 0);
+        return (array *)KEPT(only);
+    }
+    for (Py_ssize_t i = 0; i < count; ++i)
+        n += ((array *)PyList_GetItem(chunks, i))->n;
+    array *a = array_new(type, n);
+    for (Py_ssize_t i = 0; a && i < count; ++i) {
+        array *chunk = (array *)PyList_GetItem(chunks, i);
+        size_t bytes = type_bytes(type) * (size_t)chunk->n;
+        if (bytes)
+            memcpy((char *)a->data + at, chunk->data, bytes);
+        at += (Py_ssize_t)bytes;
+    }
+    return a;
+}
+
+static array *stream_failed(struct ArrowArrayStream *stream, const char *argument)
+{
+    const char *why = stream->get_last_error(stream);
+    PyErr_Format(PyExc_OSError, "%s: the stream reports: %s", argument,
+                 why ? why : "an error without a text");
+    return NULL;
+}
+
+static array *from_arrow_stream(PyObject *capsule, const char *argument)
+{
+    struct ArrowArrayStream *stream = PyCapsule_GetPointer(capsule, "arrow_array_stream");
+    struct ArrowSchema schema;
+    if (!stream)
+        return NULL;
+    if (stream->get_schema(stream, &schema))
+        return stream_failed(stream, argument);
+    int type = type_of_schema(&schema, argument);
+    PyObject *chunks = type ? PyList_New(0) : NULL;
+    array *a = NULL;
+    while (chunks) {
+        struct ArrowArray from;
+        if (stream->get_next(stream, &from)) {
+            stream_failed(stream, argument);
+            break;
+        }
+        if (!from.release) {
+            a = join_chunks(chunks, type);
+            break;
+        }
+        array *chunk = from_arrow(&from, type, argument);
+        if (!chunk || PyList_Append(chunks, (PyObject *)chunk)) {
+            DROP(chunk);
+            break;
+        }
+        Py_DECREF(chunk);
+    }
+    DROP(chunks);
+    return a;
+}
+
+/* view(object, argument): an Array of what the object holds. */
+static PyObject *view(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(2, 2)
+    PyObject *object = arguments[0];
+    if (PyObject_TypeCheck(object, array_type))
+        return KEPT(object);
+    const char *argument = PyUnicode_AsUTF8AndSize(arguments[1], NULL);
+    if (!argument)
+        return NULL;
+    if (PyObject_CheckBuffer(object))
+        return (PyObject *)from_buffer(object, argument);
+    bool stream = !PyObject_HasAttrString(object, "__arrow_c_array__");
+    PyObject *method = PyObject_GetAttrString(object, stream ? "__arrow_c_stream__" : "__arrow_c_array__");
+    if (!method) {
+        if (PyErr_ExceptionMatches(PyExc_AttributeError))
+            PyErr_Format(
+                PyExc_TypeError,
+                "%s: %R has neither the buffer protocol nor __arrow_c_array__ nor __arrow_c_stream__",
+                argument, Py_TYPE(object));
+        return NULL;
+    }
+    PyObject *given = PyObject_CallNoArgs(method);
+    Py_DECREF(method);
+    array *a = !given   ? NULL
+               : stream ? from_arrow_stream(given, argument)
+                        : from_arrow_array(given, argument);
+    DROP(given);
+    return (PyObject *)a;
+}
+
+/* retype(array, type): the same memory, its bits taken for another type of the same size. */
+static PyObject *retype(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(2, 2)
+    array *from = array_of(arguments[0], "array");
+    long type = from ? PyLong_AsLong(arguments[1]) : -1;
+    if (!from || (type == -1 && PyErr_Occurred()))
+        return NULL;
+    if (type < 1 || type >= TYPES || type_bytes((int)type) != type_bytes(from->type)) {
+        PyErr_Format(PyExc_ValueError, "type: %ld has not the size of %s", type, type_name(from->type));
+        return NULL;
+    }
+    if (type == from->type)
+        return KEPT(from);
+    array *a = array_empty((int)type, from->n);
+    if (a) {
+        a->data = from->data;
+        a->readonly = from->readonly;
+        a->base = KEPT(from);
+    }
+    return (PyObject *)a;
+}
+
+/* ---- out --------------------------------------------------------------------------------------------------------- */
+
+static int get_buffer(PyObject *self, Py_buffer *out, int flags)
+{
+    array *a = (array *)self;
+    out->obj = NULL;
+    if ((flags & PyBUF_WRITABLE) && a->readonly) {
+        PyErr_SetString(PyExc_BufferError, "the array is read-only");
+        return -1;
+    }
+    static const char *const formats[TYPES] = {NULL, "B", "H", "I", "Q", "b", "h", "i", "q", "f", "d", "?"};
+    out->obj = KEPT(self);
+    out->buf = a->data;
+    out->len = a->n * a->stride;
+    out->itemsize = a->stride;
+    out->readonly = a->readonly;
+    out->ndim = 1;
+    out->format = flags & PyBUF_FORMAT ? (char *)(uintptr_t)formats[a->type] : NULL;
+    out->shape = flags & PyBUF_ND ? &a->n : NULL;
+    out->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? &a->stride : NULL;
+    out->suboffsets = NULL;
+    out->internal = NULL;
+    return 0;
+}
+
+/* What an exported Arrow array holds on to. */
+struct exported {
+    const void *buffers[2];
+    PyObject *owner;
+    void *bits; /* booleans are bits there */
+};
+
+static void release_array(struct ArrowArray *array)
+{
+    struct exported *e = array->private_data;
+    array->release = NULL;
+    if (e->owner && Py_IsInitialized()) {
+        PyGILState_STATE state = PyGILState_Ensure();
+        Py_DECREF(e->owner);
+        PyGILState_Release(state);
+    }
+    free(e->bits);
+    free(e);
+}
+static void release_schema(struct ArrowSchema *schema)
+{
+    schema->release = NULL;
+}
+
+static void drop_schema(PyObject *capsule)
+{
+    struct ArrowSchema *schema = PyCapsule_GetPointer(capsule, "arrow_schema");
+    if (schema->release)
+        schema->release(schema);
+    free(schema);
+}
+static void drop_array(PyObject *capsule)
+{
+    struct ArrowArray *array = PyCapsule_GetPointer(capsule, "arrow_array");
+    if (array->release)
+        array->release(array);
+    free(array);
+}
+
+static PyObject *schema_capsule(int type)
+{
+    struct ArrowSchema *schema = calloc(1, sizeof *schema);
+    if (!schema)
+        return PyErr_NoMemory();
+    schema->format = types[type].arrow;
+    schema->name = "";
+    schema->release = release_schema;
+    PyObject *capsule = PyCapsule_New(schema, "arrow_schema", drop_schema);
+    if (!capsule)
+        free(schema);
+    return capsule;
+}
+
+static struct ArrowArray *export_array(array *a)
+{
+    struct ArrowArray *out = calloc(1, sizeof *out);
+    struct exported *e = calloc(1, sizeof *e);
+    if (out && e && a->type == TYPE_BOOL) {
+        uint8_t *bits = e->bits = calloc((size_t)a->n / 8 + 1, 1);
+        for (Py_ssize_t i = 0; bits && i < a->n; ++i)
+            bits[i >> 3] |= (uint8_t)((((const uint8_t *)a->data)[i] != 0) << (i & 7));
+    }
+    if (!out || !e || (a->type == TYPE_BOOL && !e->bits)) {
+        free(out);
+        free(e);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    e->owner = e->bits ? NULL : KEPT((PyObject *)a);
+    e->buffers[1] = e->bits ? e->bits : a->data;
+    out->length = a->n;
+    out->n_buffers = 2;
+    out->buffers = e->buffers;
+    out->private_data = e;
+    out->release = release_array;
+    return out;
+}
+
+static PyObject *arrow_schema(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    return schema_capsule(((array *)self)->type);
+}
+
+static PyObject *arrow_array(PyObject *self, PyObject *arguments, PyObject *named)
+{
+    static char *names[] = {"requested_schema", NULL};
+    PyObject *requested = NULL; /* a wish, which need not be granted */
+    if (!PyArg_ParseTupleAndKeywords(arguments, named, "|O", names, &requested))
+        return NULL;
+    PyObject *schema = schema_capsule(((array *)self)->type);
+    struct ArrowArray *out = schema ? export_array((array *)self) : NULL;
+    PyObject *capsule = out ? PyCapsule_New(out, "arrow_array", drop_array) : NULL;
+    PyObject *pair = capsule ? PyTuple_Pack(2, schema, capsule) : NULL;
+    if (out && !capsule) {
+        out->release(out);
+        free(out);
+    }
+    DROP(schema);
+    DROP(capsule);
+    return pair;
+}
+
+static Py_ssize_t array_length(PyObject *self)
+{
+    return ((array *)self)->n;
+}
+
+static PyObject *element(PyObject *self, Py_ssize_t i)
+{
+    const array *a = (array *)self;
+    if (i < 0 || i >= a->n) {
+        PyErr_SetString(PyExc_IndexError, "array index out of range");
+        return NULL;
+    }
+    switch (a->type) {
+    case COHORT_U8:
+        return PyLong_FromLong(((const uint8_t *)a->data)[i]);
+    case COHORT_U16:
+        return PyLong_FromLong(((const uint16_t *)a->data)[i]);
+    case COHORT_U32:
+        return PyLong_FromUnsignedLong(((const uint32_t *)a->data)[i]);
+    case COHORT_U64:
+        return PyLong_FromUnsignedLongLong(((const uint64_t *)a->data)[i]);
+    case COHORT_I8:
+        return PyLong_FromLong(((const int8_t *)a->data)[i]);
+    case COHORT_I16:
+        return PyLong_FromLong(((const int16_t *)a->data)[i]);
+    case COHORT_I32:
+        return PyLong_FromLong(((const int32_t *)a->data)[i]);
+    case COHORT_I64:
+        return PyLong_FromLongLong(((const int64_t *)a->data)[i]);
+    case COHORT_F32:
+        return PyFloat_FromDouble(((const float *)a->data)[i]);
+    case COHORT_F64:
+        return PyFloat_FromDouble(((const double *)a->data)[i]);
+    default:
+        return PyBool_FromLong(((const uint8_t *)a->data)[i]);
+    }
+}
+
+static PyObject *to_list(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    Py_ssize_t n = ((array *)self)->n;
+    PyObject *list = PyList_New(n);
+    for (Py_ssize_t i = 0; list && i < n; ++i) {
+        PyObject *item = element(self, i);
+        if (!item || PyList_SetItem(list, i, item))
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+static PyObject *array_subscript(PyObject *self, PyObject *index)
+{
+    if (PySlice_Check(index)) { /* a view of the same memory, or a copy where it has a step */
+        Py_ssize_t first, last, step, n = ((array *)self)->n;
+        if (PySlice_Unpack(index, &first, &last, &step))
+            return NULL;
+        n = PySlice_AdjustIndices(n, &first, &last, step);
+        array *from = (array *)self, *a = step == 1 ? array_empty(from->type, n) : array_new(from->type, n);
+        if (!a)
+            return NULL;
+        char *data = (char *)from->data + from->stride * first;
+        if (step == 1) {
+            a->data = data;
+            a->readonly = from->readonly;
+            a->base = KEPT(self);
+        }
+        for (Py_ssize_t i = 0; step != 1 && i < n; ++i)
+            memcpy((char *)a->data + from->stride * i, data + from->stride * step * i, (size_t)from->stride);
+        return (PyObject *)a;
+    }
+    Py_ssize_t i = PyNumber_AsSsize_t(index, PyExc_IndexError);
+    if (i == -1 && PyErr_Occurred())
+        return NULL;
+    return element(self, i < 0 ? i + ((array *)self)->n : i);
+}
+
+static PyObject *array_repr(PyObject *self)
+{
+    const array *a = (array *)self;
+    PyObject *list = PyList_New(0);
+    for (Py_ssize_t i = 0; list && i < a->n; ++i) {
+        if (a->n > 12 && i == 6) {
+            i = a->n - 6;
+            PyObject *dots = PyUnicode_FromString("...");
+            if (!dots || PyList_Append(list, dots))
+                Py_CLEAR(list);
+            DROP(dots);
+            if (!list)
+                break;
+        }
+        PyObject *item = element(self, i), *text = item ? PyObject_Repr(item) : NULL;
+        if (!text || PyList_Append(list, text))
+            Py_CLEAR(list);
+        DROP(item);
+        DROP(text);
+    }
+    PyObject *comma = PyUnicode_FromString(", "), *text = list && comma ? PyUnicode_Join(comma, list) : NULL;
+    PyObject *result = NULL;
+    if (text && a->n > 12)
+        result = PyUnicode_FromFormat("libcohort.Array([%U], type='%s', length=%zd)", text,
+                                      type_name(a->type), a->n);
+    else if (text)
+        result = PyUnicode_FromFormat("libcohort.Array([%U], type='%s')", text, type_name(a->type));
+    DROP(list);
+    DROP(comma);
+    DROP(text);
+    return result;
+}
+
+/* Pickled as its bytes: restore(type, bytes). */
+static PyObject *array_reduce(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    const array *a = (array *)self;
+    PyObject *module = PyImport_ImportModule("libcohort._core");
+    PyObject *function = module ? PyObject_GetAttrString(module, "restore") : NULL;
+    PyObject *bytes = PyBytes_FromStringAndSize(a->data, a->n * a->stride);
+    PyObject *result = function && bytes ? Py_BuildValue("O(iO)", function, a->type, bytes) : NULL;
+    DROP(module);
+    DROP(function);
+    DROP(bytes);
+    return result;
+}
+
+static PyObject *restore(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(2, 2)
+    long type = PyLong_AsLong(arguments[0]);
+    char *bytes;
+    Py_ssize_t n;
+    if ((type == -1 && PyErr_Occurred()) || PyBytes_AsStringAndSize(arguments[1], &bytes, &n))
+        return NULL;
+    if (type < 1 || type >= TYPES || n % (Py_ssize_t)type_bytes((int)type)) {
+        PyErr_Format(PyExc_ValueError, "%zd bytes are no array of type %ld", n, type);
+        return NULL;
+    }
+    array *a = array_new((int)type, n / (Py_ssize_t)type_bytes((int)type));
+    if (a)
+        memcpy(a->data, bytes, (size_t)n);
+    return (PyObject *)a;
+}
+
+static PyObject *get_type(PyObject *self, void *nothing)
+{
+    (void)nothing;
+    return PyUnicode_FromString(type_name(((array *)self)->type));
+}
+static PyObject *get_code(PyObject *self, void *nothing)
+{
+    (void)nothing;
+    return PyLong_FromLong(((array *)self)->type);
+}
+static PyObject *get_address(PyObject *self, void *nothing)
+{
+    (void)nothing;
+    return PyLong_FromVoidPtr(((array *)self)->data);
+}
+
+static PyMethodDef methods[] = {
+    {"tolist", to_list, METH_NOARGS, "The elements as a list of Python's numbers."},
+    {"__arrow_c_schema__", arrow_schema, METH_NOARGS, "Arrow's C data interface: the type."},
+    {"__arrow_c_array__", (PyCFunction)(void (*)(void))arrow_array, METH_VARARGS | METH_KEYWORDS,
+     "Arrow's C data interface: the array, without a copy (booleans are packed)."},
+    {"__reduce__", array_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL}};
+static PyGetSetDef attributes[] = {
+    {"type", get_type, NULL, "The elements' type, named as numpy names it: 'int64', 'float32', 'bool'.",
+     NULL},
+    {"_code", get_code, NULL, NULL, NULL},
+    {"_address", get_address, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+static PyType_Slot slots[] = {
+    {Py_tp_doc,
+     "Numbers of one type in a row, in host memory: what functions answer where no numpy array was given.\n\n"
+     "numpy.asarray(a), memoryview(a) and pyarrow.array(a) use its memory without a copy."},
+    {Py_tp_dealloc, array_dealloc},
+    {Py_tp_repr, array_repr},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, attributes},
+    {Py_sq_length, array_length},
+    {Py_sq_item, element},
+    {Py_mp_length, array_length},
+    {Py_mp_subscript, array_subscript},
+    {Py_bf_getbuffer, get_buffer},
+    {0, NULL}};
+static PyType_Spec spec = {"libcohort.Array", sizeof(array), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+
+PyMethodDef array_functions[] = {FAST(view), FAST(retype), FAST(restore), {NULL, NULL, 0, NULL}};
+
+int array_ready(PyObject *module)
+{
+    array_type = (PyTypeObject *)PyType_FromSpec(&spec);
+    return array_type ? PyModule_AddObjectRef(module, "Array", (PyObject *)array_type) : -1;
+}

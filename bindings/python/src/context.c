@@ -1,0 +1,239 @@
+/* context.c: contexts, their locks, objects that belong to them, and errors as exceptions.
+ *
+ * A context is used by one thread at a time, so each has a lock. It is taken after the GIL was released, and given back before the
+ * GIL is taken again: nobody ever waits for one while holding the other. */
+#include "core.h"
+
+static PyTypeObject *context_type, *handle_type;
+static context *contexts;    /* all that live, under the GIL */
+static PyObject *exceptions; /* a list, one for each status */
+
+static PyObject *raise_status(cohort_status status, const char *message)
+{
+    PyObject *class = exceptions ? PyList_GetItem(exceptions, (Py_ssize_t)status) : NULL;
+    if (class)
+        PyErr_SetString(class, message && *message ? message : cohort_status_name(status));
+    return NULL;
+}
+
+void call_begin(context *on, outcome *o)
+{
+    o->status = COHORT_OK;
+    o->thread = PyEval_SaveThread();
+    PyThread_acquire_lock(on->lock, WAIT_LOCK);
+}
+
+PyObject *call_end(context *on, outcome *o)
+{
+    if (o->status != COHORT_OK)
+        PyOS_snprintf(o->message, sizeof o->message, "%s", cohort_message(on->c));
+    PyThread_release_lock(on->lock);
+    PyEval_RestoreThread(o->thread);
+    return o->status == COHORT_OK ? Py_None : raise_status(o->status, o->message);
+}
+
+context *context_of(PyObject *object)
+{
+    if (PyObject_TypeCheck(object, context_type))
+        return (context *)object;
+    PyErr_Format(PyExc_TypeError, "a Context is due, not %R", Py_TYPE(object));
+    return NULL;
+}
+
+/* context_new(device or None, threads) */
+static PyObject *context_new(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(2, 2)
+    cohort_context_options options = COHORT_CONTEXT_OPTIONS_INIT;
+    if (arguments[0] != Py_None && !(options.device = PyUnicode_AsUTF8AndSize(arguments[0], NULL)))
+        return NULL;
+    options.threads = PyLong_AsUnsignedLongLong(arguments[1]);
+    if (PyErr_Occurred())
+        return NULL;
+    allocfunc alloc = (allocfunc)PyType_GetSlot(context_type, Py_tp_alloc);
+    context *on = (context *)alloc(context_type, 0);
+    if (!on)
+        return NULL;
+    outcome o;
+    o.thread = PyEval_SaveThread();
+    o.status = cohort_context_create(&on->c, &options);
+    if (o.status != COHORT_OK)
+        PyOS_snprintf(o.message, sizeof o.message, "%s", cohort_message(NULL));
+    PyEval_RestoreThread(o.thread);
+    if (o.status == COHORT_OK && (on->lock = PyThread_allocate_lock())) {
+        on->next = contexts;
+        if (contexts)
+            contexts->before = on;
+        contexts = on;
+        return (PyObject *)on;
+    }
+    Py_DECREF(on);
+    return o.status == COHORT_OK ? PyErr_NoMemory() : raise_status(o.status, o.message);
+}
+
+static void context_dealloc(PyObject *self)
+{
+    context *on = (context *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    if (on->before)
+        on->before->next = on->next;
+    else if (contexts == on)
+        contexts = on->next;
+    if (on->next)
+        on->next->before = on->before;
+    cohort_context_destroy(on->c);
+    if (on->lock)
+        PyThread_free_lock(on->lock);
+    freefunc f = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    f(self);
+    Py_DECREF(type);
+}
+
+/* after_fork(): locks that threads of the parent held would never be given back in the child. The library knows which
+ * contexts a call was under way on. */
+static PyObject *after_fork(PyObject *module, PyObject *nothing)
+{
+    (void)module, (void)nothing;
+    for (context *on = contexts; on; on = on->next) {
+        PyThread_type_lock lock = PyThread_allocate_lock();
+        if (!lock)
+            return PyErr_NoMemory();
+        on->lock = lock; /* the old one, which may be held, is left */
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *version(PyObject *module, PyObject *nothing)
+{
+    (void)module, (void)nothing;
+    return PyUnicode_FromString(cohort_version());
+}
+
+/* context_info(context): a dict. */
+static PyObject *context_info(PyObject *module, PyObject *object)
+{
+    (void)module;
+    context *on = context_of(object);
+    if (!on)
+        return NULL;
+    cohort_context_info i = COHORT_CONTEXT_INFO_INIT;
+    outcome o;
+    call_begin(on, &o);
+    o.status = cohort_context_get_info(on->c, &i);
+    if (!call_end(on, &o))
+        return NULL;
+    return Py_BuildValue("{s:s,s:s,s:s,s:K,s:K,s:K,s:K,s:K,s:K}", "version", cohort_version(), "backend",
+                         i.backend, "device", i.device, "threads", i.threads, "memory_bytes", i.memory_bytes,
+                         "memory_free", i.memory_free, "pool_bytes", i.pool_bytes, "architecture",
+                         i.architecture, "l2_bytes", i.l2_bytes);
+}
+
+/* context_limits(context, table_bytes): a dict. */
+static PyObject *context_limits(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(2, 2)
+    context *on = context_of(arguments[0]);
+    cohort_limits l = COHORT_LIMITS_INIT;
+    l.table_bytes = on ? PyLong_AsUnsignedLongLong(arguments[1]) : 0;
+    if (PyErr_Occurred())
+        return NULL;
+    outcome o;
+    call_begin(on, &o);
+    o.status = cohort_limits_measure(on->c, &l);
+    if (!call_end(on, &o))
+        return NULL;
+    return Py_BuildValue("{s:K,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:d}", "table_bytes", l.table_bytes,
+                         "copy_bytes", l.copy_bytes, "random_reads_32", l.random_reads_32, "random_reads_8",
+                         l.random_reads_8, "random_cas_8", l.random_cas_8, "cached_reads_32",
+                         l.cached_reads_32, "cached_cas_8", l.cached_cas_8, "link_to_device",
+                         l.link_to_device, "link_from_device", l.link_from_device, "link_both", l.link_both);
+}
+
+/* set_exceptions(list): the class for each status. */
+static PyObject *set_exceptions(PyObject *module, PyObject *list)
+{
+    (void)module;
+    if (!PyList_Check(list) || PyList_Size(list) != COHORT_CORRUPT + 1) {
+        PyErr_SetString(PyExc_ValueError, "a class for each status is due");
+        return NULL;
+    }
+    DROP(exceptions);
+    exceptions = KEPT(list);
+    Py_RETURN_NONE;
+}
+
+/* ---- objects ----------------------------------------------------------------------------------------------------- */
+
+handle *handle_new(context *on, const char *kind, void (*destroy)(void *))
+{
+    allocfunc alloc = (allocfunc)PyType_GetSlot(handle_type, Py_tp_alloc);
+    handle *h = (handle *)alloc(handle_type, 0);
+    if (h) {
+        h->on = (context *)KEPT(on);
+        h->kind = kind;
+        h->destroy = destroy;
+    }
+    return h;
+}
+
+handle *handle_of(PyObject *object, const char *kind)
+{
+    if (PyObject_TypeCheck(object, handle_type) && !strcmp(((handle *)object)->kind, kind))
+        return (handle *)object;
+    PyErr_Format(PyExc_TypeError, "a handle of a %s is due, not %R", kind, Py_TYPE(object));
+    return NULL;
+}
+
+static void handle_dealloc(PyObject *self)
+{
+    handle *h = (handle *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    if (h->object) {
+        outcome o;
+        call_begin(h->on, &o);
+        h->destroy(h->object);
+        call_end(h->on, &o);
+    }
+    DROP(h->on);
+    freefunc f = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    f(self);
+    Py_DECREF(type);
+}
+
+static PyObject *handle_context(PyObject *self, void *nothing)
+{
+    (void)nothing;
+    return KEPT(((handle *)self)->on);
+}
+static PyGetSetDef handle_attributes[] = {{"context", handle_context, NULL, NULL, NULL},
+                                          {NULL, NULL, NULL, NULL, NULL}};
+
+static PyType_Slot context_slots[] = {{Py_tp_dealloc, context_dealloc}, {0, NULL}};
+static PyType_Spec context_spec = {"libcohort._core.Context", sizeof(context), 0,
+                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, context_slots};
+static PyType_Slot handle_slots[] = {
+    {Py_tp_dealloc, handle_dealloc}, {Py_tp_getset, handle_attributes}, {0, NULL}};
+static PyType_Spec handle_spec = {"libcohort._core.Handle", sizeof(handle), 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, handle_slots};
+
+PyMethodDef context_functions[] = {FAST(context_new),
+                                   {"version", version, METH_NOARGS, NULL},
+                                   {"after_fork", after_fork, METH_NOARGS, NULL},
+                                   {"context_info", context_info, METH_O, NULL},
+                                   FAST(context_limits),
+                                   {"set_exceptions", set_exceptions, METH_O, NULL},
+                                   {NULL, NULL, 0, NULL}};
+
+int context_ready(PyObject *module)
+{
+    context_type = (PyTypeObject *)PyType_FromSpec(&context_spec);
+    handle_type = (PyTypeObject *)PyType_FromSpec(&handle_spec);
+    if (!context_type || !handle_type)
+        return -1;
+    return PyModule_AddObjectRef(module, "Context", (PyObject *)context_type) ||
+                   PyModule_AddObjectRef(module, "Handle", (PyObject *)handle_type)
+               ? -1
+               : 0;
+}

@@ -1,0 +1,97 @@
+/* core.h: what the files of the extension module libcohort._core share.
+ *
+ * The module is a thin layer: it takes arrays in, releases the GIL, makes one call of the library, and gives arrays out. What
+ * the Python names mean is decided in the Python files of the package. Each structure of the library is touched in one file
+ * here: context.c, ops.c, map.c. Only CPython's limited API (3.11) is used. */
+#ifndef LIBCOHORT_CORE_H
+#define LIBCOHORT_CORE_H
+
+#define Py_LIMITED_API 0x030b0000
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <cohort.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* A boolean of one byte: beside the library's types, for masks. */
+enum { TYPE_BOOL = 11, TYPES = 12 };
+
+/* One-dimensional numbers: memory of its own, or borrowed of a buffer's or an Arrow array's owner, or of another Array. */
+typedef struct array {
+    PyObject_HEAD void *data;
+    Py_ssize_t n;
+    Py_ssize_t stride; /* bytes an element: what a Py_buffer of it points to */
+    int type;
+    bool readonly;
+    void *block;             /* its own memory */
+    PyObject *base;          /* an Array that has the memory */
+    Py_buffer view;          /* .obj NULL: none */
+    struct ArrowArray arrow; /* .release NULL: none */
+} array;
+
+/* A context, and the lock that lets one thread in at a time. */
+typedef struct context {
+    PyObject_HEAD cohort_context *c;
+    PyThread_type_lock lock;
+    struct context *next, *before;
+} context;
+
+/* An object of the library, which belongs to a context. */
+typedef struct handle {
+    PyObject_HEAD context *on;
+    void *object;
+    void (*destroy)(void *);
+    const char *kind;
+} handle;
+
+/* What a call of the library answered; the message is copied while the context is locked. */
+typedef struct outcome {
+    cohort_status status;
+    PyThreadState *thread;
+    char message[1024];
+} outcome;
+
+/* ---- array.c */
+size_t type_bytes(int type);
+const char *type_name(int type);
+array *array_new(int type, Py_ssize_t n);                /* not initialised */
+array *array_of(PyObject *object, const char *argument); /* object must be an Array */
+array *array_of_bytes(PyObject *object, const char *argument, size_t a,
+                      size_t b); /* of a or b bytes an element */
+int array_ready(PyObject *module);
+extern PyMethodDef array_functions[];
+
+/* ---- loops.c */
+extern PyMethodDef loop_functions[];
+void bits_to_bytes(const uint32_t *bits, uint8_t *bytes, Py_ssize_t n);
+
+/* ---- context.c */
+context *context_of(PyObject *object);
+void call_begin(context *on, outcome *o);
+PyObject *call_end(context *on,
+                   outcome *o); /* Py_None (borrowed) if all is well; NULL with the exception set */
+handle *handle_new(context *on, const char *kind, void (*destroy)(void *));
+handle *handle_of(PyObject *object, const char *kind);
+int context_ready(PyObject *module);
+extern PyMethodDef context_functions[];
+
+/* ---- ops.c, map.c */
+extern PyMethodDef ops_functions[];
+extern PyMethodDef map_functions[];
+
+#define ARGUMENTS(least, most)                                               \
+    if (count < (least) || count > (most)) {                                 \
+        PyErr_Format(PyExc_TypeError, "%s: %zd arguments", __func__, count); \
+        return NULL;                                                         \
+    }
+#define FAST(function)                                                        \
+    {                                                                         \
+#        function, (PyCFunction)(void (*)(void))function, METH_FASTCALL, NULL \
+    }
+#define DROP(x) Py_XDECREF((PyObject *)(x))
+#define KEPT(x) Py_NewRef((PyObject *)(x))
+#define DATA(a) ((a) ? (a)->data : NULL)
+
+#endif

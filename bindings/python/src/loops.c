@@ -1,0 +1,343 @@
+/* loops.c: the few passes over arrays that the library has no call for: casts, floats made comparable by their bits, runs of
+ * equal keys, numbers of distinct keys. Each is one pass, without the GIL. */
+#include "core.h"
+
+void bits_to_bytes(const uint32_t *bits, uint8_t *bytes, Py_ssize_t n)
+{
+    for (Py_ssize_t i = 0; i < n; ++i)
+        bytes[i] = bits[i >> 5] >> (i & 31) & 1;
+}
+
+/* iota(n, type): 0, 1, .. n - 1. */
+static PyObject *iota(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(2, 2)
+    Py_ssize_t n = PyLong_AsSsize_t(arguments[0]);
+    long type = PyLong_AsLong(arguments[1]);
+    if (PyErr_Occurred())
+        return NULL;
+    array *a = array_new(type == COHORT_U32 ? COHORT_U32 : COHORT_I64, n);
+    if (!a)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS if (a->type == COHORT_U32) for (Py_ssize_t i = 0; i < n;
+                                                           ++i)((uint32_t *)a->data)[i] = (uint32_t)i;
+    else for (Py_ssize_t i = 0; i < n; ++i)((int64_t *)a->data)[i] = i;
+    Py_END_ALLOW_THREADS return (PyObject *)a;
+}
+
+/* ---- casts ------------------------------------------------------------------------------------------------------- */
+
+/* Each gives back whether some value does not fit. */
+#define CAST(FROM, TO)                                                      \
+    static bool cast_##FROM##_##TO(const void *in, void *out, Py_ssize_t n) \
+    {                                                                       \
+        const FROM##_t *from = in;                                          \
+        TO##_t *to = out;                                                   \
+        unsigned bad = 0;                                                   \
+        for (Py_ssize_t i = 0; i < n; ++i) {                                \
+            to[i] = (TO##_t)from[i];                                        \
+            bad |= (FROM##_t)to[i] != from[i];                              \
+            bad |= (to[i] < 0) != (from[i] < 0);                            \
+        }                                                                   \
+        return bad;                                                         \
+    }
+#define CASTS_TO(TO) \
+    CAST(uint8, TO)  \
+    CAST(uint16, TO) \
+    CAST(uint32, TO) CAST(uint64, TO) CAST(int8, TO) CAST(int16, TO) CAST(int32, TO) CAST(int64, TO)
+#pragma GCC diagnostic ignored "-Wtype-limits"
+CASTS_TO(uint8)
+CASTS_TO(uint16)
+CASTS_TO(uint32)
+CASTS_TO(uint64)
+CASTS_TO(int8)
+CASTS_TO(int16)
+CASTS_TO(int32)
+CASTS_TO(int64)
+#define ROW(TO)                                                                                      \
+    {                                                                                                \
+        NULL, cast_uint8_##TO, cast_uint16_##TO, cast_uint32_##TO, cast_uint64_##TO, cast_int8_##TO, \
+            cast_int16_##TO, cast_int32_##TO, cast_int64_##TO                                        \
+    }
+typedef bool cast_loop(const void *in, void *out, Py_ssize_t n);
+static cast_loop *const casts[COHORT_I64 + 1][COHORT_I64 + 1] = {
+    {NULL}, ROW(uint8), ROW(uint16), ROW(uint32), ROW(uint64), ROW(int8), ROW(int16), ROW(int32), ROW(int64)};
+
+/* cast(array, type, argument): the same values in another type of integers, or float32 as float64; the array itself if it is of
+ * the type. A value that does not fit is OverflowError. */
+static PyObject *cast(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(3, 3)
+    array *from = array_of(arguments[0], "array");
+    long type = from ? PyLong_AsLong(arguments[1]) : -1;
+    const char *argument = from ? PyUnicode_AsUTF8AndSize(arguments[2], NULL) : NULL;
+    if (!argument || (type == -1 && PyErr_Occurred()))
+        return NULL;
+    if (from->type == type)
+        return KEPT(from);
+    int source = from->type == TYPE_BOOL ? COHORT_U8 : from->type;
+    bool widen = source == COHORT_F32 && type == COHORT_F64;
+    if (type < 1 || type >= TYPES || (!widen && (source > COHORT_I64 || type > COHORT_I64))) {
+        PyErr_Format(PyExc_TypeError, "%s: %s cannot be taken for %s", argument, type_name(from->type),
+                     type < 1 || type >= TYPES ? "no type" : type_name((int)type));
+        return NULL;
+    }
+    array *a = array_new((int)type, from->n);
+    if (!a)
+        return NULL;
+    bool bad = false;
+    Py_BEGIN_ALLOW_THREADS if (widen) for (Py_ssize_t i = 0; i < from->n; ++i)((double *)a->data)[i] =
+        ((const float *)from->data)[i];
+    else bad = casts[type][source](from->data, a->data, from->n);
+    Py_END_ALLOW_THREADS if (bad)
+    {
+        PyErr_Format(PyExc_OverflowError, "%s: a value of %s does not fit in %s", argument,
+                     type_name(from->type), type_name((int)type));
+        Py_CLEAR(a);
+    }
+    return (PyObject *)a;
+}
+
+/* ---- floats ------------------------------------------------------------------------------------------------------ */
+
+/* Every NaN becomes the one positive NaN, and with `zeros` -0 becomes 0. Nothing is copied before the first that changes. */
+#define CANONICAL(NAME, FLOAT, BITS, NAN_BITS, SIGN)                                                 \
+    static bool NAME(const void *in, void *out, Py_ssize_t n, bool zeros)                            \
+    {                                                                                                \
+        const BITS *from = in;                                                                       \
+        BITS *to = out, least = NAN_BITS, magnitude = (BITS)(SIGN - 1), zero = zeros ? SIGN : least; \
+        BITS infinite = least & (BITS) ~(least & -least) & magnitude;                                \
+        bool differs = false;                                                                        \
+        (void)sizeof(FLOAT);                                                                         \
+        for (Py_ssize_t i = 0; i < n; ++i) {                                                         \
+            BITS x = from[i];                                                                        \
+            x = (x & magnitude) > infinite ? least : x == zero ? (zeros ? 0 : x) : x;                \
+            differs |= x != from[i];                                                                 \
+            if (to)                                                                                  \
+                to[i] = x;                                                                           \
+        }                                                                                            \
+        return differs;                                                                              \
+    }
+CANONICAL(canonical_32, float, uint32_t, 0x7fc00000u, 0x80000000u)
+CANONICAL(canonical_64, double, uint64_t, 0x7ff8000000000000u, 0x8000000000000000u)
+
+/* canonical(array, zeros): floats with one NaN, and with `zeros` one zero; the array itself if nothing is to be changed. */
+static PyObject *canonical(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(2, 2)
+    array *from = array_of(arguments[0], "array");
+    int zeros = from ? PyObject_IsTrue(arguments[1]) : -1;
+    if (zeros < 0)
+        return NULL;
+    if (from->type != COHORT_F32 && from->type != COHORT_F64)
+        return KEPT(from);
+    bool (*loop)(const void *, void *, Py_ssize_t, bool) =
+        from->type == COHORT_F32 ? canonical_32 : canonical_64;
+    bool differs;
+    Py_BEGIN_ALLOW_THREADS differs = loop(from->data, NULL, from->n, zeros);
+    Py_END_ALLOW_THREADS if (!differs) return KEPT(from);
+    array *a = array_new(from->type, from->n);
+    if (!a)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS loop(from->data, a->data, from->n, zeros);
+    Py_END_ALLOW_THREADS return (PyObject *)a;
+}
+
+/* ---- runs and numbers -------------------------------------------------------------------------------------------- */
+
+#define RUNS(BITS)                                                                          \
+    static Py_ssize_t runs_##BITS(const void *in, int64_t *starts, void *out, Py_ssize_t n) \
+    {                                                                                       \
+        const uint##BITS##_t *keys = in;                                                    \
+        uint##BITS##_t *to = out;                                                           \
+        Py_ssize_t m = 0;                                                                   \
+        for (Py_ssize_t i = 0; i < n; ++i) {                                                \
+            to[m] = keys[i];                                                                \
+            starts[m] = i;                                                                  \
+            m += i + 1 == n || keys[i + 1] != keys[i];                                      \
+            if (i + 1 < n && keys[i + 1] == keys[i]) {                                      \
+                Py_ssize_t first = i;                                                       \
+                while (i + 1 < n && keys[i + 1] == keys[first])                             \
+                    ++i;                                                                    \
+                ++m;                                                                        \
+            }                                                                               \
+        }                                                                                   \
+        return m;                                                                           \
+    }
+RUNS(32)
+RUNS(64)
+
+/* runs(sorted keys): (distinct keys, where the run of each begins). */
+static PyObject *runs(PyObject *module, PyObject *object)
+{
+    (void)module;
+    array *keys = array_of_bytes(object, "keys", 4, 8);
+    if (!keys)
+        return NULL;
+    array *to = array_new(keys->type, keys->n), *starts = array_new(COHORT_I64, keys->n);
+    Py_ssize_t m = 0;
+    if (to && starts) {
+        Py_BEGIN_ALLOW_THREADS m =
+            (type_bytes(keys->type) == 4 ? runs_32 : runs_64)(keys->data, starts->data, to->data, keys->n);
+        Py_END_ALLOW_THREADS to->n = starts->n = m;
+    }
+    PyObject *pair = to && starts ? PyTuple_Pack(2, to, starts) : NULL;
+    DROP(to);
+    DROP(starts);
+    return pair;
+}
+
+/* lengths(starts, n): starts[i + 1] - starts[i], with n behind the last. */
+static PyObject *lengths(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(2, 2)
+    array *starts = array_of(arguments[0], "starts");
+    int64_t n = starts ? PyLong_AsLongLong(arguments[1]) : 0;
+    array *a = PyErr_Occurred() ? NULL : array_new(COHORT_I64, starts->n);
+    if (!a)
+        return NULL;
+    const int64_t *from = starts->data;
+    int64_t *to = a->data;
+    Py_BEGIN_ALLOW_THREADS for (Py_ssize_t i = 0; i < a->n; ++i) to[i] =
+        (i + 1 < a->n ? from[i + 1] : n) - from[i];
+    Py_END_ALLOW_THREADS return (PyObject *)a;
+}
+
+/* numbers(first): first[i] is the index of the first entry that has entry i's key. Gives (the firsts in order, the number of
+ * each entry's key in that order). */
+static PyObject *numbers(PyObject *module, PyObject *object)
+{
+    (void)module;
+    array *first = array_of(object, "first");
+    if (!first || (first->type != COHORT_I64 && first->type != COHORT_U32)) {
+        if (first)
+            PyErr_SetString(PyExc_TypeError, "first: must be of type int64 or uint32");
+        return NULL;
+    }
+    array *firsts = array_new(COHORT_I64, first->n), *codes = array_new(COHORT_I64, first->n);
+    if (firsts && codes) {
+        int64_t *f = firsts->data, *c = codes->data;
+        Py_ssize_t n = first->n, m = 0;
+        Py_BEGIN_ALLOW_THREADS for (Py_ssize_t i = 0; i < n; ++i)
+        {
+            Py_ssize_t j = first->type == COHORT_U32 ? (Py_ssize_t)((const uint32_t *)first->data)[i]
+                                                     : (Py_ssize_t)((const int64_t *)first->data)[i];
+            if (j == i)
+                f[m] = i, c[i] = m++;
+            else
+                c[i] = c[j];
+        }
+        Py_END_ALLOW_THREADS firsts->n = m;
+    }
+    PyObject *pair = firsts && codes ? PyTuple_Pack(2, firsts, codes) : NULL;
+    DROP(firsts);
+    DROP(codes);
+    return pair;
+}
+
+/* take(values, index): values[index[i]]; index is of int64. */
+static PyObject *take(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(2, 2)
+    array *values = array_of_bytes(arguments[0], "values", 4, 8), *index = array_of(arguments[1], "index");
+    if (!values || !index)
+        return NULL;
+    if (index->type != COHORT_I64) {
+        PyErr_SetString(PyExc_TypeError, "index: must be of type int64");
+        return NULL;
+    }
+    array *a = array_new(values->type, index->n);
+    if (!a)
+        return NULL;
+    const int64_t *at = index->data;
+    Py_ssize_t n = index->n, most = values->n, bad = -1;
+    Py_BEGIN_ALLOW_THREADS for (Py_ssize_t i = 0; i < n; ++i)
+    {
+        if ((uint64_t)at[i] >= (uint64_t)most) {
+            bad = i;
+            break;
+        }
+        if (type_bytes(values->type) == 4)
+            ((uint32_t *)a->data)[i] = ((const uint32_t *)values->data)[at[i]];
+        else
+            ((uint64_t *)a->data)[i] = ((const uint64_t *)values->data)[at[i]];
+    }
+    Py_END_ALLOW_THREADS if (bad >= 0)
+    {
+        PyErr_Format(PyExc_IndexError, "index[%zd]: %lld is not below %zd", bad, (long long)at[bad], most);
+        Py_CLEAR(a);
+    }
+    return (PyObject *)a;
+}
+
+/* repeat(array of one, n): the one n times. */
+static PyObject *repeat(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(2, 2)
+    array *one = array_of_bytes(arguments[0], "one", 4, 8);
+    Py_ssize_t n = one ? PyLong_AsSsize_t(arguments[1]) : -1;
+    if (!one || PyErr_Occurred())
+        return NULL;
+    array *a = one->n == 1 ? array_new(one->type, n) : NULL;
+    if (!a)
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "one: has %zd entries", one->n);
+    Py_BEGIN_ALLOW_THREADS for (Py_ssize_t i = 0; i < n; ++i)
+        memcpy((char *)a->data + i * a->stride, one->data, (size_t)a->stride);
+    Py_END_ALLOW_THREADS return (PyObject *)a;
+}
+
+/* opposite(mask): not of each. */
+static PyObject *opposite(PyObject *module, PyObject *object)
+{
+    (void)module;
+    array *mask = array_of_bytes(object, "mask", 1, 1), *a = mask ? array_new(TYPE_BOOL, mask->n) : NULL;
+    if (!a)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS for (Py_ssize_t i = 0; i < a->n; ++i)((uint8_t *)a->data)[i] =
+        !((const uint8_t *)mask->data)[i];
+    Py_END_ALLOW_THREADS return (PyObject *)a;
+}
+
+/* number_runs(permutation, starts): out[permutation[j]] = r for j in run r: the number of each entry's key among the sorted. */
+static PyObject *number_runs(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(2, 2)
+    array *permutation = array_of(arguments[0], "permutation"), *starts = array_of(arguments[1], "starts");
+    if (!permutation || !starts)
+        return NULL;
+    if (permutation->type != COHORT_I64 || starts->type != COHORT_I64) {
+        PyErr_SetString(PyExc_TypeError, "permutation and starts must be of type int64");
+        return NULL;
+    }
+    array *a = array_new(COHORT_I64, permutation->n);
+    if (!a)
+        return NULL;
+    const int64_t *p = permutation->data, *s = starts->data;
+    int64_t *to = a->data, r = -1;
+    Py_BEGIN_ALLOW_THREADS for (Py_ssize_t j = 0; j < a->n; ++j)
+    {
+        if (r + 1 < starts->n && s[r + 1] == j)
+            ++r;
+        to[p[j]] = r;
+    }
+    Py_END_ALLOW_THREADS return (PyObject *)a;
+}
+
+PyMethodDef loop_functions[] = {FAST(iota),
+                                FAST(cast),
+                                FAST(canonical),
+                                {"runs", runs, METH_O, NULL},
+                                FAST(lengths),
+                                {"numbers", numbers, METH_O, NULL},
+                                FAST(take),
+                                FAST(number_runs),
+                                {"opposite", opposite, METH_O, NULL},
+                                FAST(repeat),
+                                {NULL, NULL, 0, NULL}};

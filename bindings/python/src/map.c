@@ -1,0 +1,346 @@
+/* map.c: the calls of cohort/map.h. A handle of the kind "map"; its arrays are those of the map's width, which is checked. */
+#include "core.h"
+
+static void destroy(void *map)
+{
+    cohort_map_destroy(map);
+}
+
+static size_t key_bytes(cohort_width width)
+{
+    return width <= COHORT_WIDTH_32_32 ? 4 : 8;
+}
+static size_t value_bytes(cohort_width width)
+{
+    return width == COHORT_WIDTH_32_32 || width == COHORT_WIDTH_64_32 ? 4
+           : width == COHORT_WIDTH_64_64                              ? 8
+                                                                      : 0;
+}
+
+/* What every batch needs of its map; the width of a map never changes, so it is read without the lock. */
+static handle *map_of(PyObject *object, cohort_width *width)
+{
+    handle *h = handle_of(object, "map");
+    if (!h)
+        return NULL;
+    cohort_map_options options = COHORT_MAP_OPTIONS_INIT;
+    outcome o;
+    call_begin(h->on, &o);
+    o.status = cohort_map_get_options(h->object, &options);
+    *width = options.width;
+    return call_end(h->on, &o) ? h : NULL;
+}
+
+static array *keys_of(PyObject *object, cohort_width width)
+{
+    return array_of_bytes(object, "keys", key_bytes(width), key_bytes(width));
+}
+
+/* values_of(object, width, keys): NULL without an exception where the width has none. */
+static array *values_of(PyObject *object, cohort_width width, const array *keys, bool needed)
+{
+    size_t bytes = value_bytes(width);
+    if (!bytes || (object == Py_None && !needed))
+        return NULL;
+    array *values = array_of_bytes(object, "values", bytes, bytes);
+    if (values && values->n != keys->n) {
+        PyErr_Format(PyExc_ValueError, "values: has %zd entries, and keys has %zd", values->n, keys->n);
+        return NULL;
+    }
+    return values;
+}
+
+/* map_new(context, width, capacity) */
+static PyObject *map_new(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(3, 3)
+    context *on = context_of(arguments[0]);
+    cohort_map_options options = COHORT_MAP_OPTIONS_INIT;
+    options.width = on ? (cohort_width)PyLong_AsLong(arguments[1]) : 0;
+    options.capacity = on ? PyLong_AsUnsignedLongLong(arguments[2]) : 0;
+    handle *h = PyErr_Occurred() ? NULL : handle_new(on, "map", destroy);
+    if (!h)
+        return NULL;
+    outcome o;
+    call_begin(on, &o);
+    o.status = cohort_map_create(on->c, &options, (cohort_map **)&h->object);
+    if (!call_end(on, &o))
+        Py_CLEAR(h);
+    return (PyObject *)h;
+}
+
+/* map_batch(map, op, keys, values or None, winner, want hits): (entries taken, hits, added, hit as booleans or None). */
+static PyObject *map_batch(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(6, 6)
+    cohort_width width;
+    handle *h = map_of(arguments[0], &width);
+    long op = h ? PyLong_AsLong(arguments[1]) : 0, winner = h ? PyLong_AsLong(arguments[4]) : 0;
+    int want_hits = PyObject_IsTrue(arguments[5]);
+    array *keys = h ? keys_of(arguments[2], width) : NULL;
+    array *values = keys && op != COHORT_OP_FIND && op != COHORT_OP_ERASE
+                        ? values_of(arguments[3], width, keys, op != COHORT_OP_COUNT)
+                        : NULL;
+    if (!keys || PyErr_Occurred())
+        return NULL;
+    array *bits = want_hits ? array_new(COHORT_U32, keys->n / 32 + 1) : NULL;
+    array *hit = want_hits ? array_new(TYPE_BOOL, keys->n) : NULL;
+    PyObject *result = NULL;
+    if (!PyErr_Occurred()) {
+        cohort_counts counts = {0, 0, 0, 0, 0};
+        cohort_batch batch = COHORT_BATCH_INIT;
+        batch.hit = DATA(bits);
+        batch.counts = &counts;
+        batch.winner = (cohort_winner)winner;
+        uint64_t n = (uint64_t)keys->n;
+        outcome o;
+        call_begin(h->on, &o);
+        switch (op) {
+        case COHORT_OP_FIND:
+            o.status = cohort_map_contains(h->object, n, keys->data, DATA(bits), &batch);
+            break;
+        case COHORT_OP_INSERT:
+            o.status = cohort_map_insert(h->object, n, keys->data, DATA(values), &batch);
+            break;
+        case COHORT_OP_ASSIGN:
+            o.status = cohort_map_assign(h->object, n, keys->data, DATA(values), &batch);
+            break;
+        case COHORT_OP_ERASE:
+            o.status = cohort_map_erase(h->object, n, keys->data, &batch);
+            break;
+        default:
+            o.status = cohort_map_apply(h->object, (cohort_op)op, n, keys->data, DATA(values), &batch);
+        }
+        if (o.status == COHORT_OK && hit)
+            bits_to_bytes(bits->data, hit->data, keys->n);
+        if (call_end(h->on, &o))
+            result = Py_BuildValue("KKKO", counts.taken, counts.hits, counts.added,
+                                   hit ? (PyObject *)hit : Py_None);
+    }
+    DROP(bits);
+    DROP(hit);
+    return result;
+}
+
+/* map_find(map, keys, type of the values, bits of the fallback): (values, hits). */
+static PyObject *map_find(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(4, 4)
+    cohort_width width;
+    handle *h = map_of(arguments[0], &width);
+    array *keys = h ? keys_of(arguments[1], width) : NULL,
+          *fallback = keys ? array_of(arguments[3], "default") : NULL;
+    long type = fallback ? PyLong_AsLong(arguments[2]) : -1;
+    if (!fallback || PyErr_Occurred())
+        return NULL;
+    if (type < 1 || type >= TYPES || type_bytes((int)type) != value_bytes(width) ||
+        type_bytes(fallback->type) != value_bytes(width) || fallback->n != 1) {
+        PyErr_SetString(PyExc_ValueError, "default: is not one value of the map's width");
+        return NULL;
+    }
+    array *values = array_new((int)type, keys->n);
+    if (!values)
+        return NULL;
+    cohort_counts counts = {0, 0, 0, 0, 0};
+    cohort_batch batch = COHORT_BATCH_INIT;
+    batch.counts = &counts;
+    outcome o;
+    call_begin(h->on, &o);
+    o.status =
+        cohort_map_find(h->object, (uint64_t)keys->n, keys->data, values->data, fallback->data, &batch);
+    PyObject *result = call_end(h->on, &o) ? Py_BuildValue("OK", values, counts.hits) : NULL;
+    Py_DECREF(values);
+    return result;
+}
+
+/* map_put_and_find(map, keys, values, winner): inserts, and gives the values that the map has then. */
+static PyObject *map_put_and_find(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(4, 4)
+    cohort_width width;
+    handle *h = map_of(arguments[0], &width);
+    array *keys = h ? keys_of(arguments[1], width) : NULL,
+          *values = keys ? values_of(arguments[2], width, keys, true) : NULL;
+    long winner = values ? PyLong_AsLong(arguments[3]) : 0;
+    if (!values || PyErr_Occurred())
+        return NULL;
+    array *out = array_new(values->type, keys->n);
+    if (!out)
+        return NULL;
+    cohort_batch batch = COHORT_BATCH_INIT;
+    batch.winner = (cohort_winner)winner;
+    outcome o;
+    call_begin(h->on, &o);
+    if (keys->n)
+        memcpy(out->data, values->data, (size_t)keys->n * type_bytes(values->type));
+    o.status = cohort_map_insert_and_find(h->object, (uint64_t)keys->n, keys->data, out->data, &batch);
+    if (!call_end(h->on, &o))
+        Py_CLEAR(out);
+    return (PyObject *)out;
+}
+
+/* map_items(map, type of the keys, type of the values or 0): (keys, values or None). */
+static PyObject *map_items(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(3, 3)
+    cohort_width width;
+    handle *h = map_of(arguments[0], &width);
+    long key_type = h ? PyLong_AsLong(arguments[1]) : 0, value_type = h ? PyLong_AsLong(arguments[2]) : 0;
+    if (!h || PyErr_Occurred())
+        return NULL;
+    if (key_type < 1 || key_type >= TYPES || type_bytes((int)key_type) != key_bytes(width) ||
+        value_type < 0 || value_type >= TYPES ||
+        (value_type && type_bytes((int)value_type) != value_bytes(width))) {
+        PyErr_SetString(PyExc_ValueError, "the types are not of the map's width");
+        return NULL;
+    }
+    for (;;) {
+        uint64_t size = 0, got = 0;
+        outcome o;
+        call_begin(h->on, &o);
+        o.status = cohort_map_size(h->object, &size);
+        if (!call_end(h->on, &o))
+            return NULL;
+        array *keys = array_new((int)key_type, (Py_ssize_t)size);
+        array *values = value_type ? array_new((int)value_type, (Py_ssize_t)size) : NULL;
+        PyObject *pair = NULL;
+        bool grown = false;
+        if (!PyErr_Occurred()) {
+            call_begin(h->on, &o);
+            o.status = cohort_map_export(h->object, size, keys->data, DATA(values), &got);
+            grown = o.status == COHORT_FULL; /* by another thread, in between */
+            if (call_end(h->on, &o)) {
+                keys->n = (Py_ssize_t)got;
+                if (values)
+                    values->n = (Py_ssize_t)got;
+                pair = PyTuple_Pack(2, keys, values ? (PyObject *)values : Py_None);
+            }
+        }
+        DROP(keys);
+        DROP(values);
+        if (!grown)
+            return pair;
+        PyErr_Clear();
+    }
+}
+
+static PyObject *map_size(PyObject *module, PyObject *object)
+{
+    (void)module;
+    handle *h = handle_of(object, "map");
+    if (!h)
+        return NULL;
+    uint64_t size = 0;
+    outcome o;
+    call_begin(h->on, &o);
+    o.status = cohort_map_size(h->object, &size);
+    return call_end(h->on, &o) ? PyLong_FromUnsignedLongLong(size) : NULL;
+}
+
+static PyObject *map_clear(PyObject *module, PyObject *object)
+{
+    (void)module;
+    handle *h = handle_of(object, "map");
+    if (!h)
+        return NULL;
+    outcome o;
+    call_begin(h->on, &o);
+    o.status = cohort_map_clear(h->object);
+    return Py_XNewRef(call_end(h->on, &o));
+}
+
+static PyObject *map_copy(PyObject *module, PyObject *object)
+{
+    (void)module;
+    handle *h = handle_of(object, "map"), *copy = h ? handle_new(h->on, "map", destroy) : NULL;
+    if (!copy)
+        return NULL;
+    outcome o;
+    call_begin(h->on, &o);
+    o.status = cohort_map_copy(h->object, (cohort_map **)&copy->object);
+    if (!call_end(h->on, &o))
+        Py_CLEAR(copy);
+    return (PyObject *)copy;
+}
+
+/* map_merge(to, from, rule): both on one context. */
+static PyObject *map_merge(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(3, 3)
+    handle *to = handle_of(arguments[0], "map"), *from = to ? handle_of(arguments[1], "map") : NULL;
+    long rule = from ? PyLong_AsLong(arguments[2]) : 0;
+    if (!from || PyErr_Occurred())
+        return NULL;
+    outcome o;
+    call_begin(to->on, &o);
+    o.status = cohort_map_merge(to->object, from->object, (cohort_op)rule);
+    return Py_XNewRef(call_end(to->on, &o));
+}
+
+/* path_of(object): the bytes of a path, a new reference. */
+static PyObject *path_of(PyObject *object)
+{
+    PyObject *bytes = NULL;
+    return PyUnicode_FSConverter(object, &bytes) ? bytes : NULL;
+}
+
+static PyObject *map_save(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(2, 2)
+    handle *h = handle_of(arguments[0], "map");
+    PyObject *path = h ? path_of(arguments[1]) : NULL;
+    if (!path)
+        return NULL;
+    char *name = PyBytes_AsString(path);
+    outcome o;
+    call_begin(h->on, &o);
+    o.status = cohort_map_save(h->object, name);
+    PyObject *done = Py_XNewRef(call_end(h->on, &o));
+    Py_DECREF(path);
+    return done;
+}
+
+/* map_load(context, path): (map, width). */
+static PyObject *map_load(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(2, 2)
+    context *on = context_of(arguments[0]);
+    PyObject *path = on ? path_of(arguments[1]) : NULL;
+    handle *h = path ? handle_new(on, "map", destroy) : NULL;
+    PyObject *result = NULL;
+    if (h) {
+        char *name = PyBytes_AsString(path);
+        cohort_map_options options = COHORT_MAP_OPTIONS_INIT;
+        outcome o;
+        call_begin(on, &o);
+        o.status = cohort_map_load(on->c, name, (cohort_map **)&h->object);
+        if (o.status == COHORT_OK)
+            o.status = cohort_map_get_options(h->object, &options);
+        if (call_end(on, &o))
+            result = Py_BuildValue("Oi", h, (int)options.width);
+    }
+    DROP(path);
+    DROP(h);
+    return result;
+}
+
+PyMethodDef map_functions[] = {FAST(map_new),
+                               FAST(map_batch),
+                               FAST(map_find),
+                               FAST(map_put_and_find),
+                               FAST(map_items),
+                               {"map_size", map_size, METH_O, NULL},
+                               {"map_clear", map_clear, METH_O, NULL},
+                               {"map_copy", map_copy, METH_O, NULL},
+                               FAST(map_merge),
+                               FAST(map_save),
+                               FAST(map_load),
+                               {NULL, NULL, 0, NULL}};

@@ -1,0 +1,20 @@
+/* module.c: the module libcohort._core, put together from its files. */
+#include "core.h"
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_core", "Calls of the library cohort.", -1, NULL, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__core(void)
+{
+    PyObject *module = PyModule_Create(&definition);
+    if (!module)
+        return NULL;
+    PyMethodDef *const functions[] = {array_functions, loop_functions, context_functions, ops_functions,
+                                      map_functions};
+    bool failed = array_ready(module) || context_ready(module);
+    for (size_t i = 0; !failed && i < sizeof functions / sizeof *functions; ++i)
+        failed = PyModule_AddFunctions(module, functions[i]) != 0;
+    if (failed)
+        Py_CLEAR(module);
+    return module;
+}

@@ -1,0 +1,81 @@
+#!/bin/bash
+# run.sh BUILD
+#
+# Tests of the Python package: a wheel around the build's libcohort.a, in a virtual environment of its own with the packages of
+# requirements.txt, then pytest, the doctests and mypy. The environment stays in the build folder for the next run. Where there is
+# no Python 3.11 with venv, or PyPI cannot be reached, one line says so and all is skipped. The last line is `N passed, N failed, N skipped`.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+build=$(cd "${1:?which build folder}" && pwd) || exit 2
+
+# skip WHY
+skip() {
+    echo "SKIP python: $1"
+    echo "0 passed, 0 failed, 1 skipped"
+    exit 77
+}
+# No sanitizer's run time is in a Python.
+! grep -qE '^COHORT_SANITIZE:[A-Z]*=.+' "$build/CMakeCache.txt" || skip "a build with sanitizers"
+[ -f "$build/libcohort.a" ] || skip "libcohort.a is not built"
+for python in ${COHORT_PYTHON:-python3 python3.13 python3.12 python3.11} ''; do
+    [ -n "$python" ] || skip "no Python from 3.11 on with venv and headers"
+    "$python" -c 'import sys, os, sysconfig, venv, ensurepip
+sys.exit(sys.version_info < (3, 11) or not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' 2>/dev/null && break
+done
+
+here=$build/python
+log=$here/install.log
+mkdir -p "$here"
+stamp=$("$python" --version; cat tests/python/requirements.txt)
+if [ "$(cat "$here/stamp" 2>/dev/null)" != "$stamp" ]; then
+    rm -rf "$here/venv" "$here/empty"
+    { "$python" -m venv "$here/venv" && "$python" -m venv "$here/empty"; } >"$log" 2>&1 || skip "venv does not work"
+    timeout 300 "$here/venv/bin/pip" install --disable-pip-version-check -q --retries 0 --timeout 15 \
+        -r tests/python/requirements.txt >"$log" 2>&1 || skip "pip cannot install what tests/python/requirements.txt lists"
+    echo "$stamp" >"$here/stamp"
+fi
+
+failed() {
+    echo "FAIL $1"
+    tail -n 40 "$2"
+    echo "0 passed, 1 failed, 0 skipped"
+    exit 1
+}
+rm -rf "$here/wheel"
+PATH="$here/venv/bin:$PATH" "$here/venv/bin/pip" wheel --disable-pip-version-check -q --no-deps --no-build-isolation -w "$here/wheel" \
+    -C cmake.define.COHORT_LIBRARY="$build/libcohort.a" bindings/python >"$log" 2>&1 || failed "the wheel is built" "$log"
+for environment in venv empty; do
+    "$here/$environment/bin/pip" install --disable-pip-version-check -q --no-index --no-deps --force-reinstall "$here"/wheel/*.whl \
+        >"$log" 2>&1 || failed "the wheel is installed" "$log"
+done
+
+passed=0 bad=0
+# check NAME COMMAND...
+check() {
+    local name=$1
+    shift
+    if "$@" >"$log" 2>&1; then
+        echo "ok   $name"
+        passed=$((passed + 1))
+    else
+        echo "FAIL $name"
+        tail -n 40 "$log"
+        bad=$((bad + 1))
+    fi
+}
+cd "$here" || exit 1
+source=$(cd - >/dev/null && pwd)
+check "an environment with nothing else runs the examples in the docstrings" \
+    empty/bin/python "$source/tests/python/doctests.py"
+check "mypy --strict has nothing to say" venv/bin/mypy --strict --python-version 3.11 "$source/bindings/python/libcohort"
+COHORT_DEVICE=cpu timeout 300 venv/bin/python -m pytest -q -p no:cacheprovider -p no:warnings "$source/tests/python" >pytest.log 2>&1
+code=$?
+[ $code -eq 0 ] || tail -n 60 pytest.log
+# count WORD: the number before it in pytest's closing line
+count() {
+    tail -n 1 pytest.log | grep -oE "[0-9]+ $1" | cut -d ' ' -f 1 | grep . || echo 0
+}
+passed=$((passed + $(count passed))) bad=$((bad + $(count failed) + $(count errors?)))
+[ $code -eq 0 ] || [ $bad -gt 0 ] || bad=1
+echo "$passed passed, $bad failed, $(count skipped) skipped"
+[ $bad -eq 0 ]

@@ -1,0 +1,144 @@
+"""How arrays come in and go out: without copies, and nobody's memory too early given back."""
+
+import copy
+import gc
+import pickle
+import weakref
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import libcohort as lc
+from libcohort import _core
+
+
+def address(a):
+    return a.__array_interface__["data"][0]
+
+
+def test_nothing_is_copied_on_the_way_in():
+    a = np.arange(100)
+    assert _core.view(a, "a")._address == address(a)
+    assert _core.view(a[10:20], "a")._address == address(a) + 80
+    assert _core.view(memoryview(a), "a")._address == address(a)
+    assert _core.view(a[::2], "a")._address != address(a)
+    p = pa.array(a)
+    assert _core.view(p, "a")._address == p.buffers()[1].address
+    assert _core.view(p.slice(7), "a")._address == p.buffers()[1].address + 56
+    assert _core.view(pa.chunked_array([p]), "a")._address == p.buffers()[1].address
+
+
+def test_nothing_is_copied_on_the_way_out():
+    a = lc.sort([3, 1, 2])
+    assert address(np.asarray(a)) == a._address
+    assert pa.array(a).buffers()[1].address == a._address
+    assert np.asarray(a).flags.writeable
+
+
+def test_what_is_strided_or_misaligned():
+    a = np.frombuffer(b"x" + np.arange(5, dtype="int64").tobytes(), "int64", offset=1)
+    assert not a.flags.aligned
+    assert lc.sort(a).tolist() == list(range(5))
+    assert lc.sort(np.arange(9)[::-3]).tolist() == [2, 5, 8]
+    assert lc.sort(np.broadcast_to(np.int64(7), 3)).tolist() == [7, 7, 7]
+    assert lc.sort(np.zeros(0)[::2]).tolist() == []
+
+
+@pytest.mark.parametrize("type", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float", "double"])
+def test_arrow(type):
+    values = [5, 3, 5, 1, 0, 9]
+    p = pa.array(values, type)
+    whole = lc.unique(p)
+    assert isinstance(whole, lc.Array)
+    assert pa.array(whole).type == p.type
+    assert pa.array(whole).to_pylist() == sorted(set(values))
+    assert lc.sort(p.slice(1, 3)).tolist() == [1, 3, 5]
+    chunks = pa.chunked_array([p, p.slice(2), p[:0]])
+    assert lc.sort(chunks).tolist() == sorted(values + values[2:])
+    assert lc.sort(pa.chunked_array([], type)).tolist() == []
+
+
+def test_arrow_booleans_have_bits():
+    mask = pa.array([True, False, True, True] * 5)[1:]
+    assert lc.compact(list(range(19)), mask).tolist() == [i for i in range(19) if mask[i].as_py()]
+    hit = lc.is_in([1, 2, 3], [2])
+    assert pa.array(hit).to_pylist() == [False, True, False]
+
+
+def test_arrow_that_is_refused():
+    with pytest.raises(ValueError, match="a: 1 of 2 rows are null"):
+        lc.sort(pa.array([1, None]))
+    assert lc.sort(pa.array([None, 2, 1])[1:]).tolist() == [1, 2]
+    for wrong in (pa.array(["x"]), pa.array(["x"]).dictionary_encode(), pa.array([[1]]), pa.table({"x": [1]})):
+        with pytest.raises(TypeError, match="a: an Arrow array of the format"):
+            lc.sort(wrong)
+
+
+def test_a_stream_that_fails():
+    def batches():
+        yield pa.record_batch({"x": [1]})
+        raise RuntimeError("no more")
+
+    reader = pa.RecordBatchReader.from_batches(pa.schema({"x": pa.int64()}), batches())
+    with pytest.raises(TypeError):
+        lc.sort(reader)
+
+
+def test_the_producer_may_go_first():
+    a = np.arange(1000)
+    v = _core.view(a, "a")
+    del a
+    gc.collect()
+    assert v.tolist() == list(range(1000))
+    w = _core.view(pa.array(range(1000)), "a")
+    gc.collect()
+    assert w.tolist() == list(range(1000))
+
+
+def test_the_array_may_go_first():
+    n = np.asarray(lc.sort(list(range(1000))))
+    p = pa.array(lc.sort(list(range(1000))))
+    part = lc.sort(list(range(1000)))[10:20]
+    gc.collect()
+    assert n.tolist() == p.to_pylist() == list(range(1000))
+    assert part.tolist() == list(range(10, 20))
+
+
+def test_a_producer_is_let_go():
+    class Watched(np.ndarray):
+        pass
+
+    a = np.arange(10).view(Watched)
+    watch = weakref.ref(a)
+    v = _core.view(a, "a")
+    del a
+    gc.collect()
+    assert watch() is not None
+    del v
+    gc.collect()
+    assert watch() is None
+
+
+def test_array_as_a_sequence():
+    a = lc.sort([4, 3, 2, 1])
+    assert (len(a), a[0], a[-1], list(a), a[1:3].tolist(), a[::-1].tolist()) == (4, 1, 4, [1, 2, 3, 4], [2, 3], [4, 3, 2, 1])
+    with pytest.raises(IndexError):
+        a[4]
+    with pytest.raises(TypeError):
+        lc.Array()
+    assert "length=100" in repr(lc.sort(list(range(100))))
+
+
+def test_pickle_and_copy():
+    for a in (lc.sort([2, 1]), lc.sort([2.5, 1]), lc.is_in([1], [1]), lc.sort(b"")):
+        for b in (pickle.loads(pickle.dumps(a)), copy.copy(a), copy.deepcopy(a)):
+            assert b.type == a.type and b.tolist() == a.tolist()
+
+
+def test_read_only():
+    a = np.arange(3)
+    a.flags.writeable = False
+    assert lc.sort(a).flags.writeable
+    assert memoryview(_core.view(a, "a")).readonly
+    assert not memoryview(lc.sort(a)).readonly

@@ -1,0 +1,191 @@
+"""Every function on every kind of array, against numpy."""
+
+import array
+
+import hypothesis
+import hypothesis.extra.numpy as arrays
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import libcohort as lc
+
+TYPES = ["uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float32", "float64"]
+INTEGERS = TYPES[:8]
+SIZES = [0, 1, 2, 31, 32, 33, 2047, 2048, 2049, 5000]
+SETTINGS = hypothesis.settings(max_examples=40, deadline=None)
+
+
+def numbers(dtype, n, distinct=300, seed=1):
+    rng = np.random.default_rng(seed + n)
+    info = np.iinfo(dtype) if np.dtype(dtype).kind in "iu" else None
+    pool = rng.integers(info.min, info.max, distinct, dtype, endpoint=True) if info else rng.normal(size=distinct)
+    return pool.astype(dtype)[rng.integers(0, distinct, n)]
+
+
+def same(got, expected):
+    assert isinstance(got, np.ndarray)
+    assert got.dtype == expected.dtype
+    np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("dtype", [*TYPES, "bool"])
+def test_against_numpy(dtype, n):
+    a = numbers("uint8", n).astype("bool") if dtype == "bool" else numbers(dtype, n)
+    b = a[: n // 3]
+    same(lc.sort(a), np.sort(a))
+    same(lc.sort(a, descending=True), np.sort(a)[::-1])
+    same(lc.argsort(a), np.argsort(a, kind="stable"))
+    same(lc.unique(a), np.unique(a))
+    for got, expected in zip(lc.unique(a, True, True, True), np.unique(a, True, True, True), strict=True):
+        same(got, expected)
+    for got, expected in zip(lc.unique(a, return_counts=True), np.unique(a, return_counts=True), strict=True):
+        same(got, expected)
+    same(np.sort(lc.unique(a, sorted=False)), np.unique(a))
+    values, index, inverse, counts = lc.unique(a, True, True, True, sorted=False)
+    same(a[index], values)
+    same(values[inverse], a)
+    assert counts.sum() == n
+    codes, uniques = lc.factorize(a)
+    same(uniques[codes], a)
+    assert list(np.unique(codes, return_index=True)[1]) == sorted(np.unique(a, return_index=True)[1])
+    same(lc.is_in(a, b), np.isin(a, b))
+    same(lc.is_in(a, b, invert=True), ~np.isin(a, b))
+    first = {x: i for i, x in reversed(list(enumerate(b.tolist())))}
+    same(lc.index_in(a, b), np.array([first.get(x, -1) for x in a.tolist()], "int64"))
+    values, counts = lc.value_counts(a)
+    assert dict(zip(values.tolist(), counts.tolist())) == dict(zip(*(x.tolist() for x in np.unique(a, return_counts=True))))
+    assert (np.diff(counts) <= 0).all()
+    mask = numbers("uint8", n) > 100
+    same(lc.compact(a, mask), a[mask])
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_partition(dtype, n):
+    a = numbers(dtype, n)
+    ids = np.arange(n) % 7
+    p = lc.partition(a, 7, by=ids, values=a, return_index=True)
+    order = np.argsort(ids, kind="stable")
+    same(p.keys, a[order])
+    same(p.values, a[order])
+    same(p.index, order)
+    same(p.offsets, np.searchsorted(ids[order], np.arange(8)))
+    same(lc.histogram(a, 7, by=ids), np.bincount(ids, minlength=7))
+    hashed = lc.partition(a, 16)
+    same(np.sort(hashed.keys), np.sort(a))
+    same(np.diff(hashed.offsets), lc.histogram(a, 16))
+    if np.dtype(dtype).kind == "u":
+        same(lc.histogram(a, 5, by="modulo"), np.bincount((a % dtype_number(dtype, 5)).astype("int64"), minlength=5))
+        splitters = np.unique(a)[:50]
+        at = np.searchsorted(splitters, a, side="right")
+        same(lc.histogram(a, splitters=splitters), np.bincount(at, minlength=len(splitters) + 1))
+
+
+def dtype_number(dtype, x):
+    return np.dtype(dtype).type(x)
+
+
+def test_ranges():
+    same(lc.histogram(np.array([0, 4, 5, 9, 200]), 2, range=(0, 9)), np.array([2, 3]))
+    with pytest.raises(TypeError, match="negative"):
+        lc.histogram(np.array([1]), 2, range=(-1, 9))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_special_floats(dtype):
+    a = np.array([np.nan, -np.nan, 0.0, -0.0, np.inf, -np.inf, 1, -1] * 500, dtype)
+    assert np.isnan(lc.sort(a)[-1000:]).all() and lc.sort(a)[0] == -np.inf
+    same(lc.unique(a), np.unique(a))
+    same(lc.argsort(a), np.argsort(a, kind="stable"))
+    assert lc.is_in(a, np.array([np.nan, -0.0], dtype)).tolist() == [True] * 4 + [False] * 4 + lc.is_in(
+        a[8:], np.array([np.nan, 0.0], dtype)
+    ).tolist()
+
+
+@SETTINGS
+@hypothesis.given(st.data())
+def test_random_arrays(data):
+    dtype = data.draw(st.sampled_from(TYPES))
+    elements = st.floats(-100, 100, width=32) if dtype[0] == "f" else None
+    a = data.draw(arrays.arrays(dtype, st.integers(0, 60), elements=elements))
+    step = data.draw(st.sampled_from([1, 2, -1, -3]))
+    a = a[data.draw(st.integers(0, 3)) :: step]
+    a.flags.writeable = data.draw(st.booleans())
+    before = a.copy()
+    for got, expected in zip(lc.unique(a, True, True, True), np.unique(a, True, True, True), strict=True):
+        same(got, expected)
+    same(lc.argsort(a), np.argsort(a, kind="stable"))
+    same(lc.is_in(a, a[::2]), np.isin(a, a[::2]))
+    same(a, before)
+
+
+@pytest.mark.parametrize("a,b", [("int8", "uint64"), ("int64", "uint64"), ("float64", "int64")])
+def test_types_that_have_none_in_common(a, b):
+    with pytest.raises(TypeError, match="no type for both"):
+        lc.is_in(np.zeros(1, a), np.zeros(1, b))
+
+
+def test_types_that_have_one_in_common():
+    same(lc.is_in(np.array([-1, 255, 3], "int16"), np.array([255, 3], "uint8")), np.array([False, True, True]))
+    same(lc.is_in(np.array([2**40, 3], "int64"), np.array([3], "int32")), np.array([False, True]))
+    same(lc.is_in(np.array([0.5], "float32"), np.array([0.5], "float64")), np.array([True]))
+
+
+FUNCTIONS = [
+    lc.sort,
+    lc.argsort,
+    lc.unique,
+    lc.factorize,
+    lc.value_counts,
+    lambda a: lc.is_in(a, [1]),
+    lambda a: lc.is_in([1], a),
+    lambda a: lc.index_in(a, [1]),
+    lambda a: lc.partition(a, 2),
+    lambda a: lc.histogram(a, 2),
+    lambda a: lc.compact(a, np.zeros(3, bool)),
+    lc.Map,
+    lambda a: lc.Map([1], [1]).insert(a, [1, 1, 1]),
+]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize(
+    "wrong", [None, 7, "text", object(), np.array(["a", "b", "c"]), np.zeros(3, complex), np.zeros(3, ">i8"), np.array([1, None, 2])]
+)
+def test_wrong_types(function, wrong):
+    if wrong is None and function is lc.Map:
+        return
+    with pytest.raises((TypeError, ValueError)):
+        function(wrong)
+
+
+def test_wrong_shapes():
+    with pytest.raises(ValueError, match="a: has 2 dimensions"):
+        lc.sort(np.zeros((2, 2)))
+    with pytest.raises(ValueError, match="mask: has 2 entries, and must have 3"):
+        lc.compact(np.zeros(3), np.zeros(2, bool))
+    with pytest.raises(ValueError, match="buckets"):
+        lc.partition(np.zeros(3, "int64"), 70000)
+    with pytest.raises(ValueError, match="buckets"):
+        lc.histogram(np.zeros(3, "int64"), 0)
+    with pytest.raises(ValueError, match="by: has 2 entries"):
+        lc.partition(np.zeros(3, "int64"), 2, by=np.zeros(2, "uint8"))
+    with pytest.raises(lc.ArgumentError):
+        lc.partition(np.zeros(3, "int64"), 2, by=np.full(3, 5, "uint8"))
+
+
+def test_times_are_integers():
+    a = np.array(["2024-05-01", "2023-01-01"], "datetime64[D]")
+    assert lc.argsort(a).tolist() == [1, 0]
+
+
+def test_without_numpy_in():
+    assert isinstance(lc.sort(array.array("i", [2, 1])), lc.Array)
+    assert lc.sort(array.array("i", [2, 1])).type == "int32"
+    assert lc.sort(bytearray(b"ba")).tolist() == [97, 98]
+    assert lc.unique([1.5, 1.5, 2]).tolist() == [1.5, 2.0]
+    assert lc.sort([2**63, 1]).type == "uint64"
+    with pytest.raises(OverflowError):
+        lc.sort([2**64])

@@ -1,0 +1,157 @@
+"""Map, against a dict."""
+
+import copy
+import pickle
+
+import hypothesis
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import libcohort as lc
+
+KEYS = ["uint8", "int16", "uint32", "int32", "uint64", "int64", "float64"]
+VALUES = ["uint8", "int16", "uint32", "int32", "float32", "uint64", "int64", "float64"]
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("value", VALUES)
+def test_types(key, value):
+    keys = np.array([1, 2, 100, 0, 77], key)
+    values = np.array([5, 6, 7, 8, 9], value)
+    m = lc.Map(keys, values)
+    assert len(m) == 5
+    got = m.get(keys)
+    assert got.dtype == values.dtype and got.tolist() == values.tolist()
+    assert m[2] == 6 and 100 in m and 3 not in m
+    k, v = m.items()
+    assert (k.dtype, v.dtype) == (keys.dtype, values.dtype)
+    assert dict(zip(k.tolist(), v.tolist())) == dict(zip(keys.tolist(), values.tolist()))
+    again = pickle.loads(pickle.dumps(m))
+    assert repr(again) == repr(m) and again[77] == 9 and isinstance(again.keys(), np.ndarray)
+    other = copy.deepcopy(m)
+    other[77] = 1
+    assert (m[77], other[77]) == (9, 1)
+
+
+OPS = st.lists(
+    st.tuples(
+        st.sampled_from(["insert", "assign", "add", "erase", "count"]),
+        st.lists(st.tuples(st.integers(-5, 5), st.integers(-(2**40), 2**40)), max_size=8),
+    ),
+    max_size=12,
+)
+
+
+@hypothesis.settings(max_examples=60, deadline=None)
+@hypothesis.given(OPS)
+def test_like_a_dict(ops):
+    m, d = lc.Map(key_type="int64", value_type="int64"), {}
+    for op, pairs in ops:
+        pairs = list(dict(pairs).items())
+        keys, values = [k for k, _ in pairs], [v for _, v in pairs]
+        new = sum(k not in d for k in keys)
+        if op == "insert":
+            assert m.insert(keys, values) == new
+            d = dict(pairs) | d
+        elif op == "assign":
+            assert m.assign(keys, values) == new
+            d |= dict(pairs)
+        elif op == "add":
+            assert m.add(keys, values) == new
+            d |= {k: d.get(k, 0) + v for k, v in pairs}
+        elif op == "count":
+            assert m.add(keys) == new
+            d |= {k: d.get(k, 0) + 1 for k in keys}
+        else:
+            assert m.erase(keys) == len(keys) - new
+            d = {k: v for k, v in d.items() if k not in keys}
+        assert len(m) == len(d)
+    assert dict(zip(*(x.tolist() for x in m.items()))) == d
+    assert m.get(list(range(-5, 6)), default=-7).tolist() == [d.get(k, -7) for k in range(-5, 6)]
+
+
+def test_the_last_counts():
+    m = lc.Map([1, 1, 1], [1, 2, 3])
+    assert m[1] == 3
+    m.assign([1] * 1000, list(range(1000)))
+    assert m[1] == 999
+
+
+def test_keys_alone():
+    m = lc.Map(np.array([3, 3, 4]))
+    assert (len(m), 3 in m, 5 in m, sorted(m)) == (2, True, False, [3, 4])
+    assert m.items()[1] is None
+    assert m.insert([5]) == 1
+    for wrong in (lambda: m[3], lambda: m.get([3]), lambda: m.values(), lambda: m.add([3]), lambda: m.insert([1], [2])):
+        with pytest.raises(TypeError):
+            wrong()
+
+
+def test_what_is_not_there():
+    m = lc.Map([1], [2])
+    with pytest.raises(KeyError, match="9"):
+        m[9]
+    with pytest.raises(KeyError, match="8"):
+        m[[1, 8]]
+    with pytest.raises(KeyError):
+        del m[9]
+    del m[1]
+    assert len(m) == 0 and lc.Map(np.array([1], "int8"), [1]).get(5, 6) == 6
+    assert 300 not in lc.Map(np.array([1], "int8"))
+    with pytest.raises(OverflowError, match="keys"):
+        lc.Map(np.array([1], "int8")).insert([300])
+    with pytest.raises(TypeError):
+        lc.Map([1], [1]).insert([1.5], [1])
+    with pytest.raises(ValueError, match="values: has 1"):
+        lc.Map([1, 2], [1])
+
+
+def test_scalars_for_values():
+    m = lc.Map([1], [2])
+    m.assign([1, 2, 3], 9)
+    m[4] = 1
+    assert m.get([1, 2, 3, 4]).tolist() == [9, 9, 9, 1]
+
+
+@pytest.mark.parametrize("rule", ["insert", "assign", "add"])
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_merge(rule, elsewhere):
+    m = lc.Map([1, 2], [10, 20])
+    if elsewhere:
+        with lc.device("cpu", threads=1):
+            other = lc.Map([2, 3], [5, 6])
+    else:
+        other = lc.Map([2, 3], [5, 6])
+    m.merge(other, rule)
+    assert m.get([1, 2, 3]).tolist() == [10, {"insert": 20, "assign": 5, "add": 25}[rule], 6]
+    with pytest.raises(ValueError, match="rule"):
+        m.merge(other, "xor")
+    with pytest.raises(TypeError):
+        m.merge({1: 2})
+
+
+def test_files(tmp_path):
+    path = tmp_path / "map"
+    m = lc.Map(np.array([1, 2], "uint32"), np.array([0.5, 2], "float32"))
+    m.save(path)
+    n = lc.Map.load(path, key_type="uint32", value_type="float32")
+    assert n.get([1, 2]).tolist() == [0.5, 2]
+    with pytest.raises(ValueError, match="does not hold"):
+        lc.Map.load(path, key_type="int64")
+    with pytest.raises(OSError, match="nowhere"):
+        lc.Map.load(tmp_path / "nowhere")
+    with pytest.raises(OSError):
+        m.save(tmp_path / "no" / "folder")
+    path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(lc.FormatError):
+        lc.Map.load(path)
+
+
+def test_large():
+    rng = np.random.default_rng(3)
+    keys = rng.permutation(300_000)
+    m = lc.Map(keys, keys * 3)
+    assert (m[keys] == keys * 3).all()
+    assert m.erase(keys[:100_000]) == 100_000
+    assert (m.contains(keys) == (np.arange(300_000) >= 100_000)).all()

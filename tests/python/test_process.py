@@ -1,0 +1,169 @@
+"""Contexts, threads, forks, leaks; and the package without numpy."""
+
+import concurrent.futures
+import gc
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import libcohort as lc
+
+
+def test_versions_agree():
+    import importlib.metadata
+
+    assert importlib.metadata.version("libcohort") == lc.__version__
+
+
+def test_device():
+    before = lc.info()["threads"]
+    with lc.device("cpu", threads=1) as one:
+        assert lc.info()["threads"] == 1
+        m = lc.Map([1], [2])
+        with lc.device("cpu", threads=2):
+            assert lc.info()["threads"] == 2
+        assert lc.info()["threads"] == 1
+    assert lc.info()["threads"] == before
+    assert m[1] == 2 and "threads=1" in repr(one)
+    with pytest.raises(lc.DeviceError, match="cuda:77|driver|device"):
+        lc.device("cuda:77")
+    with pytest.raises(lc.DeviceError, match="abacus"):
+        lc.device("abacus")
+    with pytest.raises(ValueError):
+        lc.device("cpu", threads=5000)
+
+
+def test_threads_share_a_map():
+    m = lc.Map()
+
+    def work(i):
+        for _ in range(20):
+            m.add(list(range(1000)))
+        return lc.unique([i, i]).tolist()
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(work, range(8))) == [[i] for i in range(8)]
+    assert m.get(list(range(1000))).tolist() == [160] * 1000
+
+
+def test_the_interpreter_is_free_during_a_call():
+    a = np.random.default_rng(1).integers(0, 1 << 62, 4_000_000)
+    ticks, running = [0], threading.Event()
+
+    def count():
+        running.set()
+        while running.is_set():
+            ticks[0] += 1
+            time.sleep(0.001)
+
+    t = threading.Thread(target=count)
+    t.start()
+    running.wait()
+    before = ticks[0]
+    lc.sort(a)
+    during = ticks[0] - before
+    running.clear()
+    t.join()
+    assert during > 1
+
+
+def test_fork():
+    m = lc.Map([1], [2])
+    pid = os.fork()
+    if not pid:
+        try:
+            good = m[1] == 2 and lc.sort(np.arange(50_000)[::-1])[0] == 0
+        except BaseException:
+            good = False
+        os._exit(0 if good else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert m[1] == 2
+
+
+def test_fork_while_another_thread_is_in_a_call():
+    busy = lc.Map()
+    a = np.random.default_rng(2).integers(0, 1 << 40, 3_000_000)
+    t = threading.Thread(target=lambda: busy.add(a))
+    t.start()
+    time.sleep(0.02)
+    pid = os.fork()
+    if not pid:
+        code = 1
+        try:
+            lc.sort([2, 1])
+            try:
+                len(busy)
+                code = 0
+            except lc.UnsupportedError as e:
+                code = 0 if "fork" in str(e) else 3
+        except BaseException:
+            code = 2
+        os._exit(code)
+    deadline = time.time() + 20
+    while time.time() < deadline:
+        got, status = os.waitpid(pid, os.WNOHANG)
+        if got:
+            break
+        time.sleep(0.02)
+    else:
+        os.kill(pid, 9)
+        os.waitpid(pid, 0)
+        pytest.fail("the child hangs")
+    t.join()
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+def resident():
+    with open("/proc/self/statm") as f:
+        return int(f.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+
+def test_no_references_leak():
+    import pyarrow as pa
+
+    a, p = np.arange(3_000), pa.array(range(3_000))
+
+    def once():
+        m = lc.Map(a, a)
+        m[5], m.get(a), m.items(), m.contains(a)
+        lc.unique(a, True, True, True), lc.argsort(p), pa.array(lc.sort(p)), lc.partition(a, 5, values=a)
+        lc.histogram(a, 5), lc.compact(a, a > 5), lc.is_in(a, a), lc.index_in(a, a), lc.value_counts(p), lc.factorize(a)
+        for wrong in (lambda: lc.sort("x"), lambda: m[-1], lambda: lc.compact(a, a), lambda: lc.sort(pa.array([1, None]))):
+            try:
+                wrong()
+            except Exception:
+                pass
+
+    for _ in range(30):
+        once()
+    gc.collect()
+    blocks, memory = sys.getallocatedblocks(), resident()
+    counts = sys.getrefcount(a), sys.getrefcount(p)
+    for _ in range(400):
+        once()
+    gc.collect()
+    assert (sys.getrefcount(a), sys.getrefcount(p)) == counts
+    assert sys.getallocatedblocks() - blocks < 300  # one a round would be 400; caches fill a little
+    assert resident() - memory < 20 << 20
+
+
+def test_numpy_is_not_needed():
+    text = (
+        "import sys; sys.modules['numpy'] = None; import libcohort as lc;"
+        "m = lc.Map([1, 2], [3, 4]); assert m[[1, 2]].tolist() == [3, 4];"
+        "assert lc.unique([2, 1, 2], return_counts=True)[1].tolist() == [1, 2]; print(lc.info()['backend'])"
+    )
+    # `None` in sys.modules is no module: what looks for numpy there must not take it for one.
+    assert subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout.strip() in ("cpu", "cuda")
+
+
+def test_threads_end():
+    for i in range(20):
+        t = threading.Thread(target=lambda: lc.sort([3, 1]))
+        t.start()
+        t.join()
