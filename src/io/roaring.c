@@ -345,7 +345,8 @@ static unsigned char *write_part(const struct roaring_container *c, uint64_t fir
                                  void *user)
 {
     uint64_t count = end - first;
-    int runs = has_runs(c + first, count);
+    /* Of an empty set there are no containers, and c may be NULL. */
+    int runs = count && has_runs(c + first, count);
     uint64_t place = head_bytes(count, runs);
     to = runs ? put(to, COOKIE_RUNS | (count - 1) << 16, 4) : put(put(to, COOKIE_PLAIN, 4), count, 4);
     for (uint64_t i = first; runs && i < end; i += 8) {
