@@ -83,6 +83,8 @@ static cohort_status make_outcome(cohort_context *context)
 static void end(cohort_context *context)
 {
     context_wait(context);
+    cohort_context_destroy(context->helper);
+    context->helper = NULL;
     if (loans_lends(context)) /* what is released later must not meet a stream that is gone */
         context->backend->context->set_stream(context, NULL);
     owned_destroy(context);

@@ -27,9 +27,10 @@ struct cohort_context {
     struct outcome *outcome; /* in the context's memory: see below */
     void *owned;             /* what cohort_alloc gave out: a tree (tsearch) */
     void *shifted;           /* what the caller's allocator gave with too little alignment: a tree */
-    char *log;     /* of the compiler, of the last function of the user's that it refused; malloc, or NULL */
-    uint64_t told; /* when progress was told last, in nanoseconds */
-    int telling;   /* the end of this work is still to be told */
+    char *log; /* of the compiler, of the last function of the user's that it refused; malloc, or NULL */
+    cohort_context *helper; /* on the CPU: does what the device has no kernels for (api/staged.c); or NULL */
+    uint64_t told;          /* when progress was told last, in nanoseconds */
+    int telling;            /* the end of this work is still to be told */
     char message[512];
     /* api/call.c: */
     enum context_origin origin;

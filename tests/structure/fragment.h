@@ -11,6 +11,9 @@ extern cohort_status status;
 extern uint64_t n, *keys, *values, count;
 extern uint32_t *hit;
 
+/* docs/table.md */
+extern cohort_frame *sales, *prices;
+
 /* docs/multimap.md */
 extern uint64_t queries;
 extern uint64_t *wanted;

@@ -1,0 +1,249 @@
+/* factor.c: ids of key rows: columns of every type as words.
+ *
+ * Strings and values wider than 8 bytes are numbered first, each column by a table of its own. Of a dictionary the values are made
+ * words once; rows are looked up among them. */
+#include "factor.h"
+
+#include <string.h>
+
+cohort_status factor_open(struct factor *f, cohort_context *context, uint32_t columns,
+                          const uint8_t *nulls_equal)
+{
+    *f = (struct factor){.context = context, .columns = columns};
+    f->column = calloc(columns, sizeof *f->column);
+    f->root = factor_node_new(columns);
+    if (!f->column || !f->root) {
+        factor_close(f);
+        return context_fail(context, COHORT_NO_MEMORY, "no host memory for a factor of %u columns", columns);
+    }
+    for (uint32_t i = 0; i < columns; i++) {
+        f->column[i].nulls_equal = !nulls_equal || nulls_equal[i];
+        keys_table_open(&f->column[i].leaf);
+    }
+    return COHORT_OK;
+}
+
+void factor_close(struct factor *f)
+{
+    for (uint32_t i = 0; f->column && i < f->columns; i++) {
+        f->context->backend->keys->drop(f->context, &f->column[i].leaf);
+        free(f->column[i].format);
+    }
+    free(f->column);
+    factor_node_end(f->context, f->root);
+    *f = (struct factor){0};
+}
+
+void factor_give(const struct factor *f, struct factor_rows *rows)
+{
+    if (rows->at)
+        context_release(f->context, rows->at, rows->room * sizeof *rows->at);
+    *rows = (struct factor_rows){0};
+}
+
+cohort_status factor_check(const struct factor *f, const char *call, const char *name,
+                           const cohort_frame *keys)
+{
+    if (keys->columns != f->columns)
+        return context_fail(f->context, COHORT_RANGE, "%s: %s has %u columns; there are %u key columns", call,
+                            name, keys->columns, f->columns);
+    for (uint32_t i = 0; i < f->columns; i++) {
+        const char *own = f->column[i].format, *other = keys->field[i].column->format;
+        if (own && !table_types_agree(own, other))
+            return context_fail(f->context, COHORT_RANGE,
+                                "%s: %s: key column %u, '%.100s', is %.40s; the other side's is %.40s", call,
+                                name, i, keys->field[i].name, other, own);
+    }
+    return COHORT_OK;
+}
+
+/* ---- a column as words ---------------------------------------------------------------------------------------------------- */
+
+/* What an add or a find works with, column by column. */
+struct look {
+    struct factor *factor;
+    cohort_context *context;
+    uint64_t n;
+    int adds;
+    struct keys_column *column;
+    struct table_column **flat;
+    void **memory; /* three a column, of the pool */
+};
+
+static cohort_status look_take(struct look *l, uint32_t c, int which, uint64_t bytes, void *out)
+{
+    void *memory;
+    cohort_status s = pool_take(l->context, bytes, &memory);
+    if (s)
+        return s;
+    l->memory[3 * c + (uint32_t)which] = memory;
+    memcpy(out, &memory, sizeof memory);
+    return COHORT_OK;
+}
+
+static uint32_t kind_of(const struct table_type *type)
+{
+    switch (type->layout) {
+    case TABLE_BITS:
+        return KEYS_BITS;
+    case TABLE_OFFSETS_32:
+        return KEYS_OFFSETS_32;
+    case TABLE_OFFSETS_64:
+        return KEYS_OFFSETS_64;
+    case TABLE_VIEWS:
+        return KEYS_VIEWS;
+    default:
+        break;
+    }
+    if (type->bytes > 8)
+        return KEYS_WIDE;
+    return type->number == TABLE_BYTES    ? KEYS_RAW
+           : type->number == TABLE_FLOAT  ? KEYS_FLOAT
+           : type->number == TABLE_SIGNED ? KEYS_SIGNED
+                                          : KEYS_UNSIGNED;
+}
+
+struct keys_column factor_column_of(const struct table_column *c)
+{
+    static const struct table_piece none;
+    const struct table_piece *p = c->pieces ? &c->piece[0] : &none;
+    return (struct keys_column){.kind = kind_of(&c->type),
+                                .bytes = c->type.bytes,
+                                .is_signed = kind_of(&c->type) == KEYS_SIGNED,
+                                .data = p->data,
+                                .data_bit = p->data_bit,
+                                .offsets = p->offsets,
+                                .heaps = p->heaps,
+                                .validity = p->nulls ? p->validity : NULL,
+                                .validity_bit = p->validity_bit};
+}
+
+/* A column of bytes becomes one of ids. */
+static cohort_status number_bytes(struct look *l, uint32_t c, struct keys_column *k, uint64_t n, int which)
+{
+    const struct keys_backend *keys = l->context->backend->keys;
+    struct keys_column of = *k;
+    struct keys_batch b = {.n = n, .bytes = &of};
+    cohort_status s = look_take(l, c, which, n * 4, &b.ids);
+    if (s)
+        return s;
+    of.skips_nulls = 1;
+    s = l->adds ? keys->add(l->context, &l->factor->column[c].leaf, &b)
+                : keys->find(l->context, &l->factor->column[c].leaf, &b);
+    if (b.first)
+        context_release(l->context, b.first, b.first_room * sizeof *b.first);
+    k->kind = KEYS_IDS;
+    k->bytes = 4;
+    k->is_signed = 0;
+    k->data = b.ids;
+    return s;
+}
+
+/* The words of a dictionary's values. */
+static cohort_status translate(struct look *l, uint32_t c, const struct table_column *dictionary,
+                               struct keys_column *rows)
+{
+    struct keys_column values = factor_column_of(dictionary);
+    uint64_t *words = NULL;
+    uint8_t *states = NULL;
+    uint64_t n = dictionary->rows;
+    cohort_status s = COHORT_OK;
+    if (values.kind >= KEYS_WIDE)
+        s = number_bytes(l, c, &values, n, 0);
+    if (!s)
+        s = look_take(l, c, 1, n * 8, &words);
+    if (!s)
+        s = look_take(l, c, 2, n, &states);
+    if (!s)
+        s = l->context->backend->keys->load(l->context, &values, n, words, states);
+    rows->is_signed = values.is_signed;
+    rows->words = words;
+    rows->states = states;
+    return s;
+}
+
+static cohort_status look_column(struct look *l, uint32_t c, const struct table_column *column)
+{
+    struct keys_column *k = &l->column[c];
+    *k = factor_column_of(column);
+    cohort_status s = COHORT_OK;
+    if (column->is_dictionary) {
+        const struct table_column *d = column->pieces ? column->dictionaries[0] : NULL;
+        k->kind = KEYS_DICTIONARY;
+        k->bytes = column->index.bytes;
+        k->is_signed = 0;
+        if (d)
+            s = translate(l, c, d, k);
+    } else if (k->kind >= KEYS_WIDE) {
+        s = number_bytes(l, c, k, l->n, 0);
+    }
+    k->skips_nulls = !l->factor->column[c].nulls_equal;
+    return s;
+}
+
+static void look_close(struct look *l)
+{
+    for (uint32_t i = 0; l->flat && i < l->factor->columns; i++)
+        table_column_release(l->flat[i]);
+    for (uint32_t i = 0; l->memory && i < 3 * l->factor->columns; i++)
+        pool_give(l->context, l->memory[i]);
+    free(l->column);
+    free(l->flat);
+    free(l->memory);
+}
+
+static cohort_status look_open(struct look *l, struct factor *f, const cohort_frame *keys, int adds)
+{
+    *l = (struct look){.factor = f, .context = f->context, .n = keys->rows, .adds = adds};
+    l->column = calloc(f->columns, sizeof *l->column);
+    l->flat = calloc(f->columns, sizeof *l->flat);
+    l->memory = calloc(3 * (size_t)f->columns, sizeof *l->memory);
+    if (!l->column || !l->flat || !l->memory)
+        return context_fail(f->context, COHORT_NO_MEMORY, "no host memory for %u key columns", f->columns);
+    cohort_status s = COHORT_OK;
+    for (uint32_t i = 0; !s && i < f->columns; i++) {
+        s = table_column_flat(f->context, keys->field[i].column, &l->flat[i]);
+        if (!s)
+            s = look_column(l, i, l->flat[i]);
+    }
+    return s;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------------------- */
+
+static cohort_status fix_types(struct factor *f, const cohort_frame *keys)
+{
+    for (uint32_t i = 0; i < f->columns; i++)
+        if (!f->column[i].format && !(f->column[i].format = strdup(keys->field[i].column->format)))
+            return context_fail(f->context, COHORT_NO_MEMORY, "no host memory for a format");
+    return COHORT_OK;
+}
+
+static cohort_status work(struct factor *f, cohort_frame *keys, uint32_t *ids, struct factor_rows *first,
+                          int adds)
+{
+    struct look l;
+    if (first)
+        *first = (struct factor_rows){0};
+    cohort_status s = adds ? fix_types(f, keys) : COHORT_OK;
+    if (s)
+        return s;
+    s = look_open(&l, f, keys, adds);
+    if (!s && adds)
+        s = factor_node_add(f->context, f->root, l.column, l.n, ids, first);
+    else if (!s)
+        s = factor_node_find(f->context, f->root, l.column, l.n, ids);
+    look_close(&l);
+    f->count = factor_node_count(f->root);
+    return s;
+}
+
+cohort_status factor_add(struct factor *f, cohort_frame *keys, uint32_t *ids, struct factor_rows *first)
+{
+    return work(f, keys, ids, first, 1);
+}
+
+cohort_status factor_find(struct factor *f, cohort_frame *keys, uint32_t *ids)
+{
+    return work(f, keys, ids, NULL, 0);
+}

@@ -1,0 +1,60 @@
+/* api/factor.h: ids of key rows, inside the library: what joins and groups stand on.
+ *
+ * All of it works in the host's memory: `context` here is a context on the CPU, the caller's own or the one that staging
+ * (staged.h) gives a GPU context. */
+#ifndef COHORT_API_FACTOR_H
+#define COHORT_API_FACTOR_H
+
+#include "api/frame.h"
+#include "backend/keys.h"
+
+struct factor_node;
+
+/* A key column over all adds. */
+struct factor_column {
+    char *format; /* Arrow's, of the values; NULL: no add yet */
+    int nulls_equal;
+    struct keys_table leaf; /* numbers strings and wide values */
+};
+
+struct factor {
+    cohort_context *context;
+    uint32_t columns;
+    struct factor_column *column;
+    struct factor_node *root;
+    uint64_t count; /* of ids */
+};
+
+/* nulls_equal NULL: all 1. */
+cohort_status factor_open(struct factor *, cohort_context *, uint32_t columns, const uint8_t *nulls_equal);
+void factor_close(struct factor *);
+
+/* The frame's columns and types against the factor's; `call` and `name` for messages. */
+cohort_status factor_check(const struct factor *, const char *call, const char *name,
+                           const cohort_frame *keys);
+
+/* ids of n = keys->rows rows. first: NULL, or where the first rows of new ids go, count before to count after; to be given
+ * back by factor_give. */
+struct factor_rows {
+    uint64_t *at, count, room;
+};
+cohort_status factor_add(struct factor *, cohort_frame *keys, uint32_t *ids, struct factor_rows *first);
+cohort_status factor_find(struct factor *, cohort_frame *keys, uint32_t *ids);
+void factor_give(const struct factor *, struct factor_rows *);
+
+/* A column of one piece, not a dictionary, as keys. */
+struct keys_column factor_column_of(const struct table_column *);
+
+/* ---- factor_node.c: words and bytes under it --------------------------------------------------------------------------- */
+
+struct factor_node *factor_node_new(uint32_t columns);
+void factor_node_end(cohort_context *, struct factor_node *);
+uint64_t factor_node_count(const struct factor_node *);
+
+/* ids of n rows whose columns are words. */
+cohort_status factor_node_add(cohort_context *, struct factor_node *, const struct keys_column *, uint64_t n,
+                              uint32_t *ids, struct factor_rows *first);
+cohort_status factor_node_find(cohort_context *, struct factor_node *, const struct keys_column *, uint64_t n,
+                               uint32_t *ids);
+
+#endif

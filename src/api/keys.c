@@ -1,0 +1,370 @@
+/* keys.c: the public calls on keys: factors, and columns as ids, distinct keys, counts and members. */
+#include "cohort/keys.h"
+
+#include <string.h>
+
+#include "factor.h"
+#include "keys_order.h"
+#include "staged.h"
+
+#define MOST_COLUMNS 4096u
+
+struct cohort_factor {
+    cohort_context *context;
+    struct factor inner;
+};
+
+static cohort_status check_columns(cohort_context *context, const char *call, const char *what,
+                                   uint32_t columns)
+{
+    if (columns && columns <= MOST_COLUMNS)
+        return COHORT_OK;
+    return context_fail(context, COHORT_RANGE, "%s: %s is %u; it must be 1 to %u", call, what, columns,
+                        MOST_COLUMNS);
+}
+
+/* ---- factors ----------------------------------------------------------------------------------------------------------------- */
+
+cohort_status cohort_factor_create(cohort_context *context, uint32_t columns, const uint8_t *nulls_equal,
+                                   cohort_factor **out)
+{
+    const char *call = "cohort_factor_create";
+    CALL(context);
+    if (out)
+        *out = NULL;
+    cohort_status s = frame_need(NULL, call, "context", context);
+    if (!s)
+        s = frame_need(context, call, "out", out);
+    if (!s)
+        s = check_columns(context, call, "columns", columns);
+    cohort_context *host = NULL;
+    if (!s)
+        s = staged_open(context, &host);
+    if (s)
+        return s;
+    cohort_factor *f = calloc(1, sizeof *f);
+    if (!f)
+        return context_fail(context, COHORT_NO_MEMORY, "no host memory for a factor");
+    f->context = context;
+    s = factor_open(&f->inner, host, columns, nulls_equal);
+    if (s)
+        free(f);
+    else
+        *out = f;
+    return staged_status(context, host, s);
+}
+
+void cohort_factor_destroy(cohort_factor *factor)
+{
+    if (!factor)
+        return;
+    CALL_TO_END(factor->context);
+    factor_close(&factor->inner);
+    free(factor);
+}
+
+uint64_t cohort_factor_count(const cohort_factor *factor)
+{
+    return factor ? factor->inner.count : 0;
+}
+
+static cohort_status factor_call(cohort_factor *factor, const char *call, cohort_frame *keys, uint32_t *ids,
+                                 int adds)
+{
+    struct staged_array to;
+    cohort_frame *own = NULL;
+    cohort_status s = frame_need(NULL, call, "factor", factor);
+    if (!s)
+        s = frame_need(factor->context, call, "keys", keys);
+    if (s)
+        return s;
+    cohort_context *context = factor->context, *host = factor->inner.context;
+    s = staged_status(context, host, factor_check(&factor->inner, call, "keys", keys));
+    if (s)
+        return s;
+    s = staged_array_open(&to, context, host, call, "ids", ids, keys->rows, 4, adds);
+    if (!s)
+        s = staged_in(context, host, keys, &own);
+    if (!s)
+        s = staged_status(context, host,
+                          adds ? factor_add(&factor->inner, own, to.own, NULL)
+                               : factor_find(&factor->inner, own, to.own));
+    cohort_frame_release(own);
+    return staged_array_close(&to, s);
+}
+
+cohort_status cohort_factor_add(cohort_factor *factor, cohort_frame *keys, uint32_t *ids)
+{
+    CALL_ON(factor);
+    return factor_call(factor, "cohort_factor_add", keys, ids, 1);
+}
+
+cohort_status cohort_factor_find(cohort_factor *factor, cohort_frame *keys, uint32_t *ids)
+{
+    CALL_ON(factor);
+    return factor_call(factor, "cohort_factor_find", keys, ids, 0);
+}
+
+/* ---- the keys of a frame ------------------------------------------------------------------------------------------------------ */
+
+/* A factor of one call, in the host's memory. */
+struct keyed {
+    const char *call;
+    cohort_context *context, *host;
+    struct factor factor;
+    struct factor_rows first;
+    cohort_frame *keys;
+    struct staged_array ids;
+};
+
+static void keyed_close(struct keyed *k)
+{
+    factor_give(&k->factor, &k->first);
+    if (k->factor.context)
+        factor_close(&k->factor);
+    cohort_frame_release(k->keys);
+    pool_give(k->host, k->ids.taken);
+}
+
+/* Adds all rows of `keys`. */
+static cohort_status keyed_open(struct keyed *k, const char *call, cohort_frame *keys, const char *name,
+                                const uint8_t *nulls_equal, uint32_t *ids, int ids_wanted)
+{
+    *k = (struct keyed){.call = call, .context = keys->context};
+    cohort_status s = check_columns(k->context, call, name, keys->columns);
+    if (!s)
+        s = staged_open(k->context, &k->host);
+    if (!s)
+        s = staged_array_open(&k->ids, k->context, k->host, call, "ids", ids, keys->rows, 4, !ids_wanted);
+    if (!s)
+        s = staged_in(k->context, k->host, keys, &k->keys);
+    if (!s)
+        s = staged_status(k->context, k->host, factor_open(&k->factor, k->host, keys->columns, nulls_equal));
+    if (!s)
+        s = staged_status(k->context, k->host, factor_add(&k->factor, k->keys, k->ids.own, &k->first));
+    return s;
+}
+
+static cohort_status keyed_values(struct keyed *k, const uint64_t *rows, cohort_frame **out)
+{
+    return staged_status(k->context, k->host, frame_gather(k->keys, k->first.count, 8, rows, out));
+}
+
+cohort_status cohort_factorize(cohort_frame *keys, const uint8_t *nulls_equal, uint32_t *ids,
+                               cohort_frame **values)
+{
+    CALL_ON(keys);
+    struct keyed k;
+    cohort_frame *made = NULL;
+    if (values)
+        *values = NULL;
+    cohort_status s = frame_need(NULL, "cohort_factorize", "keys", keys);
+    if (s)
+        return s;
+    s = keyed_open(&k, "cohort_factorize", keys, "columns of keys", nulls_equal, ids, 1);
+    if (!s && values)
+        s = keyed_values(&k, k.first.at, &made);
+    if (!s)
+        s = staged_array_close(&k.ids, s);
+    if (!s && values)
+        s = staged_out(k.context, k.host, made, values);
+    else
+        cohort_frame_release(made);
+    keyed_close(&k);
+    return s;
+}
+
+/* ---- distinct keys -------------------------------------------------------------------------------------------------------------- */
+
+/* How often each id is there, and the order in which they are to come. */
+struct ranking {
+    uint64_t *counts, *rows, *order; /* by id; in the order asked for */
+};
+
+static cohort_status rank(struct keyed *k, uint32_t flags, int counted, struct ranking *r)
+{
+    uint64_t groups = k->first.count;
+    cohort_status s = COHORT_OK;
+    r->counts = calloc(groups + 1, 8);
+    r->rows = malloc((groups + 1) * 8);
+    r->order = malloc((groups + 1) * 8);
+    if (!r->counts || !r->rows || !r->order)
+        return context_fail(k->context, COHORT_NO_MEMORY, "%s: no host memory for %llu keys", k->call,
+                            (unsigned long long)groups);
+    if (counted)
+        s = k->host->backend->keys->count(k->host, k->ids.own, k->keys->rows, groups, r->counts);
+    for (uint64_t i = 0; i < groups; i++)
+        r->order[i] = i;
+    if (!s && flags & COHORT_SORTED) {
+        cohort_frame *distinct = NULL;
+        s = frame_gather(k->keys, groups, 8, k->first.at, &distinct);
+        if (!s)
+            s = keys_order(distinct, r->order);
+        cohort_frame_release(distinct);
+    } else if (!s && counted) {
+        s = keys_order_counts(k->host, groups, r->counts, r->order);
+    }
+    for (uint64_t i = 0; !s && i < groups; i++)
+        r->rows[i] = k->first.at[r->order[i]];
+    return staged_status(k->context, k->host, s);
+}
+
+/* The keys, and beside them the column of counts. */
+static cohort_status with_counts(struct keyed *k, const struct ranking *r, cohort_frame **made)
+{
+    uint64_t groups = k->first.count;
+    cohort_frame *keys = *made, *counts = NULL;
+    uint64_t *sorted = malloc((groups + 1) * 8);
+    if (!sorted)
+        return context_fail(k->context, COHORT_NO_MEMORY, "%s: no host memory for %llu counts", k->call,
+                            (unsigned long long)groups);
+    for (uint64_t i = 0; i < groups; i++)
+        sorted[i] = r->counts[r->order[i]];
+    cohort_array array = {"count", COHORT_U64, 0, sorted, NULL};
+    cohort_status s = cohort_frame_create(k->host, groups, 1, &array, &counts);
+    *made = NULL;
+    if (!s)
+        s = cohort_frame_beside(keys, counts, "_rows", made);
+    cohort_frame_release(keys);
+    cohort_frame_release(counts);
+    free(sorted);
+    return staged_status(k->context, k->host, s);
+}
+
+static cohort_status distinct(const char *call, cohort_frame *keys, uint32_t flags, int counted,
+                              cohort_frame **out)
+{
+    struct keyed k;
+    struct ranking r = {NULL, NULL, NULL};
+    cohort_frame *made = NULL;
+    if (out)
+        *out = NULL;
+    cohort_status s = frame_need(NULL, call, "keys", keys);
+    if (!s)
+        s = frame_need(keys->context, call, "out", out);
+    if (s)
+        return s;
+    if (flags & ~(uint32_t)COHORT_SORTED)
+        return context_fail(keys->context, COHORT_RANGE, "%s: flags is %u; only COHORT_SORTED (1) is known",
+                            call, flags);
+    s = keyed_open(&k, call, keys, "columns of keys", NULL, NULL, 0);
+    if (!s)
+        s = rank(&k, flags, counted, &r);
+    if (!s)
+        s = keyed_values(&k, r.rows, &made);
+    if (!s && counted)
+        s = with_counts(&k, &r, &made);
+    if (!s)
+        s = staged_out(k.context, k.host, made, out);
+    else
+        cohort_frame_release(made);
+    free(r.counts);
+    free(r.rows);
+    free(r.order);
+    keyed_close(&k);
+    return s;
+}
+
+cohort_status cohort_unique(cohort_frame *keys, uint32_t flags, cohort_frame **out)
+{
+    CALL_ON(keys);
+    return distinct("cohort_unique", keys, flags, 0, out);
+}
+
+cohort_status cohort_value_counts(cohort_frame *keys, uint32_t flags, cohort_frame **out)
+{
+    CALL_ON(keys);
+    return distinct("cohort_value_counts", keys, flags, 1, out);
+}
+
+/* ---- members -------------------------------------------------------------------------------------------------------------------- */
+
+/* Ids of rows of `keys` among those of `values`, into memory of the pool's. */
+static cohort_status member_ids(struct keyed *k, cohort_frame *keys, void **ids)
+{
+    cohort_frame *own = NULL;
+    cohort_status s = staged_status(k->context, k->host, factor_check(&k->factor, k->call, "keys", keys));
+    if (!s)
+        s = staged_in(k->context, k->host, keys, &own);
+    if (!s)
+        s = staged_status(k->context, k->host, pool_take(k->host, keys->rows * 4, ids));
+    if (!s)
+        s = staged_status(k->context, k->host, factor_find(&k->factor, own, *ids));
+    cohort_frame_release(own);
+    return s;
+}
+
+static cohort_status check_members(const char *call, const cohort_frame *keys, const cohort_frame *values)
+{
+    cohort_status s = frame_need(NULL, call, "keys", keys);
+    if (!s)
+        s = frame_need(keys->context, call, "values", values);
+    if (!s && values->context != keys->context)
+        s = context_fail(keys->context, COHORT_OTHER_CONTEXT,
+                         "%s: values belongs to another context than keys", call);
+    return s;
+}
+
+cohort_status cohort_index_in(cohort_frame *keys, cohort_frame *values, const uint8_t *nulls_equal,
+                              uint32_t bytes, void *rows)
+{
+    CALL_ON(keys);
+    const char *call = "cohort_index_in";
+    struct keyed k;
+    struct staged_array to = {0};
+    void *ids = NULL;
+    cohort_status s = check_members(call, keys, values);
+    if (s)
+        return s;
+    if ((bytes != 4 && bytes != 8) || (bytes == 4 && values->rows >= UINT32_MAX))
+        return context_fail(keys->context, COHORT_RANGE,
+                            "%s: bytes is %u; it must be 8, or 4 where values has less than 2^32 - 1 rows",
+                            call, bytes);
+    s = keyed_open(&k, call, values, "columns of values", nulls_equal, NULL, 0);
+    if (!s)
+        s = staged_array_open(&to, k.context, k.host, call, "rows", rows, keys->rows, bytes, 0);
+    if (!s)
+        s = member_ids(&k, keys, &ids);
+    if (!s)
+        s = k.host->backend->keys->rows(k.host, ids, keys->rows, k.first.at, bytes, to.own);
+    if (to.host)
+        s = staged_array_close(&to, s);
+    pool_give(k.host, ids);
+    keyed_close(&k);
+    return s;
+}
+
+static void put_bits(uint8_t *bits, const uint32_t *ids, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i += 8) {
+        unsigned byte = 0;
+        for (uint64_t j = i; j < n && j < i + 8; j++)
+            byte |= (unsigned)(ids[j] != KEYS_NO_ID) << (j - i);
+        bits[i / 8] = (uint8_t)byte;
+    }
+}
+
+cohort_status cohort_is_in(cohort_frame *keys, cohort_frame *values, const uint8_t *nulls_equal,
+                           uint8_t *bits)
+{
+    CALL_ON(keys);
+    const char *call = "cohort_is_in";
+    struct keyed k;
+    struct staged_array to = {0};
+    void *ids = NULL;
+    cohort_status s = check_members(call, keys, values);
+    if (s)
+        return s;
+    s = keyed_open(&k, call, values, "columns of values", nulls_equal, NULL, 0);
+    if (!s)
+        s = staged_array_open(&to, k.context, k.host, call, "bits", bits, (keys->rows + 7) / 8, 1, 0);
+    if (!s)
+        s = member_ids(&k, keys, &ids);
+    if (!s)
+        put_bits(to.own, ids, keys->rows);
+    if (to.host)
+        s = staged_array_close(&to, s);
+    pool_give(k.host, ids);
+    keyed_close(&k);
+    return s;
+}

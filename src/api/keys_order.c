@@ -1,0 +1,229 @@
+/* keys_order.c: rows in order. A column's values are made ranks, words whose order as unsigned numbers is that of the values;
+ * strings, binaries and decimals are compared where they are. Rows are sorted by merging. */
+#include "keys_order.h"
+
+#include <string.h>
+
+#include "factor.h"
+
+struct keys_rank {
+    struct keys_column values;
+    int is_decimal;
+    uint64_t n;      /* values: rows, or the dictionary's */
+    uint64_t *words; /* ranks, or NULL */
+    uint8_t *states;
+    uint64_t *index; /* of a dictionary: by row; or NULL */
+    uint8_t *null;   /* by row */
+};
+
+/* ---- ranks ------------------------------------------------------------------------------------------------------------------ */
+
+static uint64_t rank_of(const struct keys_column *c, uint64_t word)
+{
+    uint64_t sign = 1ull << (8 * (c->bytes ? c->bytes : 8) - 1), swapped = 0;
+    switch (c->kind) {
+    case KEYS_SIGNED:
+        return word ^ 1ull << 63;
+    case KEYS_FLOAT:
+        return word & sign ? sign - (word & (sign - 1)) : word + sign;
+    case KEYS_RAW:
+        for (uint32_t i = 0; i < c->bytes; i++)
+            swapped = swapped << 8 | (word >> 8 * i & 0xff);
+        return swapped;
+    default:
+        return word;
+    }
+}
+
+static cohort_status no_memory(cohort_context *context, uint64_t rows)
+{
+    return context_fail(context, COHORT_NO_MEMORY, "no host memory to order %llu rows",
+                        (unsigned long long)rows);
+}
+
+static cohort_status rank_values(cohort_context *context, struct keys_rank *r,
+                                 const struct table_column *values)
+{
+    r->values = factor_column_of(values);
+    r->n = values->rows;
+    r->is_decimal = values->format[0] == 'd';
+    r->states = calloc(r->n + 1, 1);
+    if (!r->states)
+        return no_memory(context, r->n);
+    if (r->values.kind >= KEYS_WIDE) {
+        for (uint64_t i = 0; r->values.validity && i < r->n; i++)
+            r->states[i] = !table_bit(r->values.validity, r->values.validity_bit + i);
+        return COHORT_OK;
+    }
+    r->words = calloc(r->n + 1, 8);
+    if (!r->words)
+        return no_memory(context, r->n);
+    cohort_status s = context->backend->keys->load(context, &r->values, r->n, r->words, r->states);
+    for (uint64_t i = 0; i < r->n; i++)
+        r->words[i] = rank_of(&r->values, r->words[i]);
+    return s;
+}
+
+/* Rows of a dictionary as numbers of its values. */
+static cohort_status rank_rows(cohort_context *context, struct keys_rank *r,
+                               const struct table_column *column)
+{
+    const struct table_piece *p = &column->piece[0];
+    r->index = calloc(column->rows + 1, 8);
+    if (!r->index)
+        return no_memory(context, column->rows);
+    for (uint64_t i = 0; i < column->rows; i++) {
+        r->null[i] = !table_is_valid(p, i);
+        if (!r->null[i])
+            memcpy(&r->index[i], (const char *)p->data + i * column->index.bytes, column->index.bytes);
+        if (!r->null[i])
+            r->null[i] = r->states[r->index[i]] != KEYS_VALUE;
+    }
+    return COHORT_OK;
+}
+
+cohort_status keys_rank_open(cohort_context *context, const struct table_column *column,
+                             struct keys_rank **out)
+{
+    struct keys_rank *r = *out = calloc(1, sizeof *r);
+    if (!r || !(r->null = calloc(column->rows + 1, 1)))
+        return no_memory(context, column->rows);
+    if (!column->is_dictionary) {
+        cohort_status s = rank_values(context, r, column);
+        if (!s)
+            memcpy(r->null, r->states, column->rows);
+        return s;
+    }
+    if (!column->pieces || !column->dictionaries[0])
+        return COHORT_OK;
+    cohort_status s = rank_values(context, r, column->dictionaries[0]);
+    return s ? s : rank_rows(context, r, column);
+}
+
+void keys_rank_close(struct keys_rank *r)
+{
+    if (!r)
+        return;
+    free(r->words);
+    free(r->states);
+    free(r->index);
+    free(r->null);
+    free(r);
+}
+
+/* ---- comparing -------------------------------------------------------------------------------------------------------------- */
+
+/* Numbers of 16 bytes, the most significant byte last. */
+static int compare_decimals(const char *a, const char *b)
+{
+    uint64_t low[2];
+    int64_t high[2];
+    memcpy(&low[0], a, 8);
+    memcpy(&low[1], b, 8);
+    memcpy(&high[0], a + 8, 8);
+    memcpy(&high[1], b + 8, 8);
+    if (high[0] != high[1])
+        return high[0] < high[1] ? -1 : 1;
+    return (low[0] > low[1]) - (low[0] < low[1]);
+}
+
+static int compare_texts(const struct keys_rank *r, uint64_t a, uint64_t b)
+{
+    struct keys_text x = keys_text_at(&r->values, a), y = keys_text_at(&r->values, b);
+    if (r->is_decimal)
+        return compare_decimals(x.at, y.at);
+    uint64_t both = x.length < y.length ? x.length : y.length;
+    int order = both ? memcmp(x.at, y.at, both) : 0;
+    return order ? order : (x.length > y.length) - (x.length < y.length);
+}
+
+int keys_rank_null(const struct keys_rank *r, uint64_t row)
+{
+    return r->null[row];
+}
+
+int keys_rank_compare(const struct keys_rank *r, uint64_t a, uint64_t b)
+{
+    if (r->null[a] || r->null[b])
+        return r->null[a] - r->null[b];
+    a = r->index ? r->index[a] : a;
+    b = r->index ? r->index[b] : b;
+    return r->words ? (r->words[a] > r->words[b]) - (r->words[a] < r->words[b]) : compare_texts(r, a, b);
+}
+
+/* ---- sorting ---------------------------------------------------------------------------------------------------------------- */
+
+struct sorting {
+    struct keys_rank **rank; /* or, if NULL, */
+    uint32_t columns;
+    const uint64_t *counts; /* descending */
+};
+
+static int compare(const struct sorting *s, uint64_t a, uint64_t b)
+{
+    if (!s->rank)
+        return (s->counts[a] < s->counts[b]) - (s->counts[a] > s->counts[b]);
+    for (uint32_t i = 0; i < s->columns; i++) {
+        int order = keys_rank_compare(s->rank[i], a, b);
+        if (order)
+            return order;
+    }
+    return 0;
+}
+
+static void merge(const struct sorting *s, const uint64_t *from, uint64_t *to, uint64_t left, uint64_t middle,
+                  uint64_t right)
+{
+    uint64_t a = left, b = middle;
+    for (uint64_t i = left; i < right; i++)
+        to[i] = b >= right || (a < middle && compare(s, from[a], from[b]) <= 0) ? from[a++] : from[b++];
+}
+
+static cohort_status sort(cohort_context *context, const struct sorting *s, uint64_t n, uint64_t *order)
+{
+    uint64_t *other = malloc((n + 1) * 8), *from = order, *to = other;
+    if (!other)
+        return no_memory(context, n);
+    for (uint64_t width = 1; width < n; width *= 2) {
+        for (uint64_t left = 0; left < n; left += 2 * width) {
+            uint64_t middle = left + width < n ? left + width : n;
+            uint64_t right = left + 2 * width < n ? left + 2 * width : n;
+            merge(s, from, to, left, middle, right);
+        }
+        uint64_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != order)
+        memcpy(order, from, n * 8);
+    free(other);
+    return COHORT_OK;
+}
+
+cohort_status keys_order(cohort_frame *frame, uint64_t *order)
+{
+    struct keys_rank **rank = calloc(frame->columns + 1, sizeof *rank);
+    struct table_column **flat = calloc(frame->columns + 1, sizeof(struct table_column *));
+    cohort_status s = rank && flat ? COHORT_OK : no_memory(frame->context, frame->rows);
+    for (uint32_t i = 0; !s && i < frame->columns; i++) {
+        s = table_column_flat(frame->context, frame->field[i].column, &flat[i]);
+        if (!s)
+            s = keys_rank_open(frame->context, flat[i], &rank[i]);
+    }
+    struct sorting by = {rank, frame->columns, NULL};
+    if (!s)
+        s = sort(frame->context, &by, frame->rows, order);
+    for (uint32_t i = 0; rank && flat && i < frame->columns; i++) {
+        keys_rank_close(rank[i]);
+        table_column_release(flat[i]);
+    }
+    free(rank);
+    free(flat);
+    return s;
+}
+
+cohort_status keys_order_counts(cohort_context *context, uint64_t n, const uint64_t *counts, uint64_t *order)
+{
+    struct sorting by = {NULL, 0, counts};
+    return sort(context, &by, n, order);
+}

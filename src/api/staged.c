@@ -1,0 +1,93 @@
+/* staged.c: contexts that help others, and copies there and back by Arrow's structs. */
+#include "staged.h"
+
+#include "api/batch.h"
+
+cohort_status staged_status(cohort_context *context, const cohort_context *host, cohort_status s)
+{
+    return s && host != context ? context_fail(context, s, "%s", cohort_message(host)) : s;
+}
+
+cohort_status staged_open(cohort_context *context, cohort_context **host)
+{
+    *host = context;
+    if (context->backend->own_memory == MEMORY_HOST)
+        return COHORT_OK;
+    if (!context->helper) {
+        cohort_context_options options = COHORT_CONTEXT_OPTIONS_INIT;
+        options.device = "cpu";
+        cohort_status s = cohort_context_create(&context->helper, &options);
+        if (s)
+            return context_fail(context, s, "%s", cohort_message(NULL));
+    }
+    *host = context->helper;
+    cohort_status s = call_begin(*host); /* after a fork it takes over here */
+    call_end(*host);
+    return staged_status(context, *host, s);
+}
+
+/* ---- frames ---------------------------------------------------------------------------------------------------------------- */
+
+static cohort_status move(cohort_context *from, cohort_context *to, cohort_frame *frame, cohort_frame **out)
+{
+    struct ArrowSchema schema;
+    struct ArrowArray array;
+    (void)from;
+    cohort_status s = cohort_frame_export(frame, &schema, &array);
+    if (s)
+        return s;
+    s = cohort_frame_import(to, &schema, &array, out);
+    if (schema.release)
+        schema.release(&schema);
+    if (array.release)
+        array.release(&array);
+    return s;
+}
+
+cohort_status staged_in(cohort_context *context, cohort_context *host, cohort_frame *frame,
+                        cohort_frame **out)
+{
+    *out = host == context ? cohort_frame_retain(frame) : NULL;
+    if (host == context)
+        return COHORT_OK;
+    return staged_status(context, frame->context == context ? host : frame->context,
+                         move(context, host, frame, out));
+}
+
+cohort_status staged_out(cohort_context *context, cohort_context *host, cohort_frame *made,
+                         cohort_frame **out)
+{
+    *out = host == context ? made : NULL;
+    if (host == context)
+        return COHORT_OK;
+    cohort_status s = move(host, context, made, out);
+    cohort_frame_release(made);
+    return s;
+}
+
+/* ---- arrays ---------------------------------------------------------------------------------------------------------------- */
+
+cohort_status staged_array_open(struct staged_array *a, cohort_context *context, cohort_context *host,
+                                const char *call, const char *name, void *to, uint64_t n, uint64_t unit,
+                                int optional)
+{
+    struct batch b;
+    *a = (struct staged_array){.context = context, .host = host, .to = to, .own = to, .bytes = n * unit};
+    batch_open(&b, context, call);
+    batch_array(&b, name, BATCH_OUT | (optional ? BATCH_OPTIONAL : 0), to, n, unit, NULL);
+    cohort_status s = batch_check_memory(&b);
+    if (s || (to && host == context))
+        return s;
+    s = pool_take(host, a->bytes, &a->taken);
+    a->own = a->taken;
+    return staged_status(context, host, s);
+}
+
+cohort_status staged_array_close(struct staged_array *a, cohort_status s)
+{
+    if (!s && a->taken && a->to && a->bytes)
+        s = context_copy(a->context, a->to, a->taken, a->bytes);
+    pool_give(a->host, a->taken);
+    a->taken = NULL;
+    return s;
+}

@@ -1,0 +1,148 @@
+/* backend/keys.h: what a backend does with key columns: their ranges, and tables that number distinct keys.
+ *
+ * A key is a word of 64 bits or a string of bytes. Words are made of columns while they are read: the bits of one column, or the codes
+ * of several, each counted from the least value of its column, null as code 0. Columns lie in the host's memory, in one piece.
+ * A table gives the distinct keys that it was shown the numbers 0, 1, 2, ... in the order of their first rows. */
+#ifndef COHORT_BACKEND_KEYS_H
+#define COHORT_BACKEND_KEYS_H
+
+#include "backend/backend.h"
+#include "shape/table.h"
+
+#define KEYS_NO_ID    0xffffffffu
+#define KEYS_MOST_IDS 0xfffffff0ull
+
+enum keys_kind {
+    KEYS_BITS,
+    KEYS_UNSIGNED,
+    KEYS_SIGNED,
+    KEYS_FLOAT, /* NaNs are one, and so are zeros */
+    KEYS_RAW,   /* at most 8 bytes that are no number */
+    KEYS_DICTIONARY,
+    KEYS_IDS,  /* 4 bytes; KEYS_NO_ID: a value that is not known */
+    KEYS_WIDE, /* from here on keys are strings of bytes: `bytes` of them */
+    KEYS_OFFSETS_32,
+    KEYS_OFFSETS_64,
+    KEYS_VIEWS
+};
+
+enum keys_state {
+    KEYS_VALUE = 0,
+    KEYS_NULL = 1,
+    KEYS_NONE = 2 /* the row has no id: a null that equals nothing, or a value that is not known */
+};
+
+struct keys_column {
+    uint32_t kind, bytes; /* of an element; DICTIONARY: of an index */
+    const void *data;
+    uint64_t data_bit;
+    const void *offsets;
+    const void **heaps;
+    const uint8_t *validity; /* NULL: no row is null */
+    uint64_t validity_bit;
+    const uint64_t *words; /* DICTIONARY: of its values */
+    const uint8_t *states;
+    int skips_nulls; /* a null is KEYS_NONE */
+    int is_signed;   /* words are in order as signed numbers */
+};
+
+/* How rows become words. */
+struct keys_words {
+    uint32_t columns;
+    const struct keys_column *column;
+    /* code = value - base + 1 <= span + 1, shifted; NULL: the word is the value of the only column, and null is beside the words */
+    const uint64_t *base, *span;
+    const uint32_t *shift;
+    uint32_t skips; /* further columns, whose nulls alone are asked for */
+    const struct keys_column *skip;
+};
+
+/* A slot is empty where its id is KEYS_NO_ID. Of words the key is the word, of bytes their hash. */
+struct keys_slot {
+    uint64_t key;
+    uint32_t id;
+    uint32_t row; /* while ids are given out: the first row, counted from the first of the round */
+};
+
+struct keys_table {
+    struct keys_slot *slot;
+    uint64_t capacity; /* a power of two, 0: no slots yet */
+    uint64_t count;    /* of ids */
+    struct keys_slot null;
+    /* Of bytes: key i is heap[start[i] .. start[i + 1]). */
+    char *heap;
+    uint64_t heap_used, heap_room;
+    uint64_t *start, start_room;
+};
+
+struct keys_batch {
+    uint64_t n;
+    const struct keys_words *words; /* or, if NULL, */
+    const struct keys_column *bytes;
+    uint32_t *ids; /* n of them; rows without one: KEYS_NO_ID */
+    uint64_t
+        *first; /* add: the first rows of new ids, in their order; from the context's allocator, or NULL */
+    uint64_t firsts, first_room;
+};
+
+struct keys_range {
+    uint64_t low, high; /* as words */
+    int any;            /* is there a value? */
+};
+
+struct keys_backend {
+    cohort_status (*range)(cohort_context *, const struct keys_column *, uint64_t n, struct keys_range *);
+
+    /* COHORT_NO_MEMORY and COHORT_OVERFLOW: some keys may be in. `first` is to be given back in either case. */
+    cohort_status (*add)(cohort_context *, struct keys_table *, struct keys_batch *);
+    cohort_status (*find)(cohort_context *, const struct keys_table *, struct keys_batch *);
+
+    /* The words and states of n rows. */
+    cohort_status (*load)(cohort_context *, const struct keys_column *, uint64_t n, uint64_t *words,
+                          uint8_t *states);
+
+    /* The word of each id (null's: 0), of a table of words. */
+    cohort_status (*list)(cohort_context *, const struct keys_table *, uint64_t *words);
+
+    /* at[i] = rows[ids[i]], of 4 or 8 bytes; all ones for KEYS_NO_ID. */
+    cohort_status (*rows)(cohort_context *, const uint32_t *ids, uint64_t n, const uint64_t *rows,
+                          uint32_t bytes, void *at);
+
+    /* counts[id] is raised for each row; there are `groups` of them. */
+    cohort_status (*count)(cohort_context *, const uint32_t *ids, uint64_t n, uint64_t groups,
+                           uint64_t *counts);
+
+    void (*drop)(cohort_context *, struct keys_table *);
+};
+
+/* Where the bytes of a row are. */
+struct keys_text {
+    const char *at;
+    uint64_t length;
+};
+
+static inline struct keys_text keys_text_at(const struct keys_column *c, uint64_t row)
+{
+    if (c->kind == KEYS_WIDE)
+        return (struct keys_text){(const char *)c->data + row * c->bytes, c->bytes};
+    if (c->kind == KEYS_OFFSETS_32) {
+        const uint32_t *at = (const uint32_t *)c->offsets + row;
+        return (struct keys_text){(const char *)c->data + at[0], at[1] - at[0]};
+    }
+    if (c->kind == KEYS_OFFSETS_64) {
+        const uint64_t *at = (const uint64_t *)c->offsets + row;
+        return (struct keys_text){(const char *)c->data + at[0], at[1] - at[0]};
+    }
+    const struct table_view *v = (const struct table_view *)c->data + row;
+    if (v->length <= TABLE_VIEW_INLINE)
+        return (struct keys_text){(const char *)v->prefix, v->length};
+    return (struct keys_text){(const char *)c->heaps[v->heap] + v->offset, v->length};
+}
+
+/* A table without keys. */
+static inline void keys_table_open(struct keys_table *t)
+{
+    *t = (struct keys_table){.null = {0, KEYS_NO_ID, 0}};
+}
+
+#endif

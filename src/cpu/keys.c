@@ -1,0 +1,255 @@
+/* cpu/keys.c: lookups in tables of keys, ranges of columns, and what else is done once over all rows. */
+#include "keys.h"
+
+/* ---- ranges ---------------------------------------------------------------------------------------------------------------- */
+
+struct range_job {
+    const struct keys_column *column;
+    uint64_t low, high; /* with the sign turned, if there is one */
+    unsigned any;
+};
+
+static uint64_t sign_of(const struct keys_column *c)
+{
+    return c->is_signed ? 1ull << 63 : 0;
+}
+
+static void range_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    struct range_job *j = arg;
+    uint64_t words[KEYS_BLOCK], low = ~0ull, high = 0, turn = sign_of(j->column);
+    uint8_t states[KEYS_BLOCK];
+    int any = 0;
+    (void)worker;
+    for (uint64_t at = begin; at < end; at += KEYS_BLOCK) {
+        uint32_t count = end - at < KEYS_BLOCK ? (uint32_t)(end - at) : KEYS_BLOCK;
+        int some = keys_load(j->column, at, count, words, states);
+        for (uint32_t i = 0; i < count; i++) {
+            uint64_t v = words[i] ^ turn;
+            if (some && states[i])
+                continue;
+            low = v < low ? v : low;
+            high = v > high ? v : high;
+            any = 1;
+        }
+    }
+    if (!any)
+        return;
+    __atomic_store_n(&j->any, 1, __ATOMIC_RELAXED);
+    for (uint64_t old = __atomic_load_n(&j->low, __ATOMIC_RELAXED); low < old;)
+        if (__atomic_compare_exchange_n(&j->low, &old, low, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            break;
+    for (uint64_t old = __atomic_load_n(&j->high, __ATOMIC_RELAXED); high > old;)
+        if (__atomic_compare_exchange_n(&j->high, &old, high, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            break;
+}
+
+static cohort_status cpu_keys_range(cohort_context *context, const struct keys_column *column, uint64_t n,
+                                    struct keys_range *out)
+{
+    struct range_job j = {column, ~0ull, 0, 0};
+    cpu_parallel(context, n, KEYS_GRAIN, range_part, &j);
+    *out = (struct keys_range){j.low ^ sign_of(column), j.high ^ sign_of(column), (int)j.any};
+    return COHORT_OK;
+}
+
+/* ---- words ------------------------------------------------------------------------------------------------------------------ */
+
+struct load_job {
+    const struct keys_column *column;
+    uint64_t *words;
+    uint8_t *states;
+};
+
+static void load_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    const struct load_job *j = arg;
+    (void)worker;
+    for (uint64_t at = begin; at < end; at += KEYS_BLOCK) {
+        uint32_t count = end - at < KEYS_BLOCK ? (uint32_t)(end - at) : KEYS_BLOCK;
+        keys_load(j->column, at, count, j->words + at, j->states + at);
+    }
+}
+
+static cohort_status cpu_keys_load(cohort_context *context, const struct keys_column *column, uint64_t n,
+                                   uint64_t *words, uint8_t *states)
+{
+    struct load_job j = {column, words, states};
+    cpu_parallel(context, n, KEYS_GRAIN, load_part, &j);
+    return COHORT_OK;
+}
+
+static cohort_status cpu_keys_list(cohort_context *context, const struct keys_table *t, uint64_t *words)
+{
+    (void)context;
+    for (uint64_t i = 0; i < t->capacity; i++)
+        if (t->slot[i].id != KEYS_NO_ID)
+            words[t->slot[i].id] = t->slot[i].key;
+    if (t->null.id != KEYS_NO_ID)
+        words[t->null.id] = 0;
+    return COHORT_OK;
+}
+
+static void cpu_keys_drop(cohort_context *context, struct keys_table *t)
+{
+    if (t->slot)
+        context_release(context, t->slot, t->capacity * sizeof *t->slot);
+    if (t->heap)
+        context_release(context, t->heap, t->heap_room);
+    if (t->start)
+        context_release(context, t->start, t->start_room * sizeof *t->start);
+    keys_table_open(t);
+}
+
+/* ---- lookups ---------------------------------------------------------------------------------------------------------------- */
+
+struct find_job {
+    const struct keys_table *table;
+    const struct keys_batch *batch;
+};
+
+static uint32_t find_word(const struct keys_table *t, uint64_t key)
+{
+    for (uint64_t i = keys_home(t, key);; i = (i + 1) & (t->capacity - 1)) {
+        const struct keys_slot *s = &t->slot[i];
+        if (s->id == KEYS_NO_ID || s->key == key)
+            return s->id;
+    }
+}
+
+static uint32_t find_text(const struct keys_table *t, uint64_t hash, struct keys_text text)
+{
+    for (uint64_t i = keys_home(t, hash);; i = (i + 1) & (t->capacity - 1)) {
+        const struct keys_slot *s = &t->slot[i];
+        if (s->id == KEYS_NO_ID)
+            return KEYS_NO_ID;
+        if (s->key == hash && t->start[s->id + 1] - t->start[s->id] == text.length &&
+            !memcmp(t->heap + t->start[s->id], text.at, text.length))
+            return s->id;
+    }
+}
+
+static uint32_t find_state(const struct keys_table *t, uint8_t state)
+{
+    return state == KEYS_NULL ? t->null.id : KEYS_NO_ID;
+}
+
+static void find_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    const struct find_job *j = arg;
+    const struct keys_table *t = j->table;
+    uint64_t words[KEYS_BLOCK];
+    struct keys_text texts[KEYS_BLOCK];
+    uint8_t states[KEYS_BLOCK];
+    (void)worker;
+    for (uint64_t at = begin; at < end; at += KEYS_BLOCK) {
+        uint32_t count = end - at < KEYS_BLOCK ? (uint32_t)(end - at) : KEYS_BLOCK;
+        uint32_t *ids = j->batch->ids + at;
+        if (j->batch->words)
+            keys_load_rows(j->batch->words, at, count, words, states);
+        else
+            keys_load_text(j->batch->bytes, at, count, texts, words, states);
+        for (uint32_t i = 0; t->capacity && i < count; i++)
+            __builtin_prefetch(&t->slot[keys_home(t, words[i])]);
+        for (uint32_t i = 0; i < count; i++)
+            ids[i] = states[i] || !t->capacity ? find_state(t, states[i])
+                     : j->batch->words         ? find_word(t, words[i])
+                                               : find_text(t, words[i], texts[i]);
+    }
+}
+
+static cohort_status cpu_keys_find(cohort_context *context, const struct keys_table *t, struct keys_batch *b)
+{
+    struct find_job j = {t, b};
+    cpu_parallel(context, b->n, KEYS_GRAIN, find_part, &j);
+    return COHORT_OK;
+}
+
+/* ---- what is done with ids ------------------------------------------------------------------------------------------------ */
+
+struct rows_job {
+    const uint32_t *ids;
+    const uint64_t *rows;
+    uint32_t bytes;
+    void *at;
+};
+
+static void rows_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    const struct rows_job *j = arg;
+    (void)worker;
+    for (uint64_t i = begin; i < end; i++) {
+        uint64_t row = j->ids[i] == KEYS_NO_ID ? ~0ull : j->rows[j->ids[i]];
+        if (j->bytes == 4)
+            ((uint32_t *)j->at)[i] = (uint32_t)row;
+        else
+            ((uint64_t *)j->at)[i] = row;
+    }
+}
+
+static cohort_status cpu_keys_rows(cohort_context *context, const uint32_t *ids, uint64_t n,
+                                   const uint64_t *rows, uint32_t bytes, void *at)
+{
+    struct rows_job j = {ids, rows, bytes, at};
+    cpu_parallel(context, n, KEYS_GRAIN, rows_part, &j);
+    return COHORT_OK;
+}
+
+/* A worker has counts of its own while they stay in the nearest caches. */
+#define OWN_COUNTS (1u << 14)
+
+struct count_job {
+    const uint32_t *ids;
+    uint64_t *counts, groups;
+    uint64_t *own; /* groups a worker, or NULL */
+};
+
+static void count_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    const struct count_job *j = arg;
+    uint64_t *own = j->own ? j->own + worker * j->groups : NULL;
+    for (uint64_t i = begin; i < end; i++)
+        if (j->ids[i] == KEYS_NO_ID)
+            continue;
+        else if (own)
+            own[j->ids[i]]++;
+        else
+            __atomic_add_fetch(&j->counts[j->ids[i]], 1, __ATOMIC_RELAXED);
+}
+
+static cohort_status cpu_keys_count(cohort_context *context, const uint32_t *ids, uint64_t n, uint64_t groups,
+                                    uint64_t *counts)
+{
+    struct count_job j = {ids, counts, groups, NULL};
+    unsigned workers = cpu_device(context)->threads;
+    void *own = NULL;
+    if (cpu_is_alone(context, n, KEYS_GRAIN)) {
+        j.own = counts;
+        count_part(&j, 0, n, 0);
+        return COHORT_OK;
+    }
+    if (groups <= OWN_COUNTS) {
+        cohort_status s = pool_take(context, workers * groups * 8, &own);
+        if (s)
+            return s;
+        memset(own, 0, workers * groups * 8);
+        j.own = own;
+    }
+    cpu_parallel(context, n, KEYS_GRAIN, count_part, &j);
+    for (unsigned w = 0; own && w < workers; w++)
+        for (uint64_t i = 0; i < groups; i++)
+            counts[i] += j.own[w * groups + i];
+    pool_give(context, own);
+    return COHORT_OK;
+}
+
+const struct keys_backend cpu_keys_backend = {
+    .range = cpu_keys_range,
+    .add = cpu_keys_add,
+    .find = cpu_keys_find,
+    .load = cpu_keys_load,
+    .list = cpu_keys_list,
+    .rows = cpu_keys_rows,
+    .count = cpu_keys_count,
+    .drop = cpu_keys_drop,
+};

@@ -1,0 +1,431 @@
+/* cpu/keys_add.c: numbering distinct keys.
+ *
+ * Rows are taken in rounds, small enough that what a round touches is still in the caches at its end, and that the table cannot
+ * become fuller than three quarters. In a round threads look keys up in blocks, whose slots are asked for before any is used. An
+ * absent key claims its slot: BUSY while key and row are written, then PENDING with the least row that had it. After all rows
+ * were seen, pending slots are numbered in the order of their first rows, by a bitmap of those rows; then the ids of rows that
+ * met pending slots are written. So the numbers are the same for any threads. One thread alone numbers as it goes.
+ *
+ * Bytes of new keys are copied behind the others when the round is over; until then they are compared where they are. */
+#include "keys.h"
+
+#define ROUND   (1ull << 18) /* rows */
+#define BUSY    (KEYS_NO_ID - 1)
+#define PENDING (KEYS_NO_ID - 2)
+
+struct round {
+    struct keys_table *table;
+    struct keys_batch *batch;
+    uint64_t begin, rows;
+    uint64_t base;      /* ids before it */
+    uint64_t *where;    /* by row: its slot, if that is pending; the table's capacity: null's */
+    uint64_t *is_first; /* a bitmap of rows */
+    uint64_t *rank;     /* by its words: first rows before */
+    uint64_t claimed;   /* atomic: is any slot pending? */
+};
+
+/* ---- memory ------------------------------------------------------------------------------------------------------------- */
+
+static cohort_status no_memory(cohort_context *context, uint64_t bytes)
+{
+    return context_fail(context, COHORT_NO_MEMORY, "no memory for %llu bytes of keys",
+                        (unsigned long long)bytes);
+}
+
+/* Room for `need` elements of `width`, with room to grow. */
+static cohort_status grow(cohort_context *context, void *memory, uint64_t *room, uint64_t used, uint64_t need,
+                          uint64_t width)
+{
+    void *old, *made;
+    if (need <= *room)
+        return COHORT_OK;
+    uint64_t more = need + need / 2 + 64;
+    memcpy(&old, memory, sizeof old);
+    if (more > INT64_MAX / width || !(made = context_alloc(context, more * width)))
+        return no_memory(context, more * width);
+    if (used)
+        memcpy(made, old, used * width);
+    if (old)
+        context_release(context, old, *room * width);
+    memcpy(memory, &made, sizeof made);
+    *room = more;
+    return COHORT_OK;
+}
+
+/* ---- the table's size --------------------------------------------------------------------------------------------------- */
+
+struct rehash {
+    const struct keys_table *from;
+    struct keys_table to;
+};
+
+static void rehash_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    struct rehash *r = arg;
+    uint64_t mask = r->to.capacity - 1;
+    (void)worker;
+    for (uint64_t i = begin; i < end; i++) {
+        const struct keys_slot *s = &r->from->slot[i];
+        if (i + 16 < end && r->from->slot[i + 16].id != KEYS_NO_ID)
+            __builtin_prefetch(&r->to.slot[keys_home(&r->to, r->from->slot[i + 16].key)], 1);
+        if (s->id == KEYS_NO_ID)
+            continue;
+        for (uint64_t at = keys_home(&r->to, s->key);; at = (at + 1) & mask) {
+            uint32_t none = KEYS_NO_ID;
+            if (__atomic_load_n(&r->to.slot[at].id, __ATOMIC_RELAXED) != KEYS_NO_ID ||
+                !__atomic_compare_exchange_n(&r->to.slot[at].id, &none, s->id, 0, __ATOMIC_RELAXED,
+                                             __ATOMIC_RELAXED))
+                continue;
+            r->to.slot[at].key = s->key;
+            break;
+        }
+    }
+}
+
+static void clear_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    struct keys_slot *slots = arg;
+    (void)worker;
+    memset(slots + begin, 0xff, (end - begin) * sizeof *slots);
+}
+
+static cohort_status resize(cohort_context *context, struct keys_table *t, uint64_t capacity)
+{
+    struct rehash r = {t, *t};
+    r.to.capacity = capacity;
+    r.to.slot = context_alloc(context, capacity * sizeof *t->slot);
+    if (!r.to.slot)
+        return no_memory(context, capacity * sizeof *t->slot);
+    cpu_parallel(context, capacity, KEYS_GRAIN, clear_part, r.to.slot);
+    if (t->capacity) {
+        cpu_parallel(context, t->capacity, KEYS_GRAIN, rehash_part, &r);
+        context_release(context, t->slot, t->capacity * sizeof *t->slot);
+    }
+    t->slot = r.to.slot;
+    t->capacity = capacity;
+    return COHORT_OK;
+}
+
+/* Room for a round of `rows`, whose keys may all be new, and for what the rows after it are likely to bring: `expected`. */
+static cohort_status make_room(cohort_context *context, struct keys_table *t, uint64_t rows,
+                               uint64_t expected)
+{
+    uint64_t capacity = t->capacity ? t->capacity : 64;
+    if (t->capacity && t->count + rows <= t->capacity / 4 * 3)
+        return COHORT_OK;
+    while (t->count + rows > capacity / 4 * 3 || t->count + expected > capacity / 4 * 3)
+        capacity *= 2;
+    cohort_status s = resize(context, t, capacity);
+    while (s == COHORT_NO_MEMORY && t->count + rows <= capacity / 8 * 3)
+        s = resize(context, t, capacity /= 2);
+    return s;
+}
+
+/* ---- a row -------------------------------------------------------------------------------------------------------------- */
+
+static void lower(uint32_t *at, uint32_t row)
+{
+    uint32_t old = __atomic_load_n(at, __ATOMIC_RELAXED);
+    while (row < old && !__atomic_compare_exchange_n(at, &old, row, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+}
+
+static int same_text(struct keys_text a, struct keys_text b)
+{
+    return a.length == b.length && (!a.length || !memcmp(a.at, b.at, a.length));
+}
+
+/* Is `text` the key of a slot with this hash? */
+static int is_key(const struct round *r, const struct keys_slot *s, uint32_t id, struct keys_text text)
+{
+    const struct keys_table *t = r->table;
+    if (id < r->base)
+        return same_text((struct keys_text){t->heap + t->start[id], t->start[id + 1] - t->start[id]}, text);
+    uint64_t row = __atomic_load_n(&s->row, __ATOMIC_RELAXED);
+    return same_text(keys_text_at(r->batch->bytes, r->begin + row), text);
+}
+
+/* Takes an empty slot for the key. 0: another thread took it. */
+static int claim(struct round *r, struct keys_slot *s, uint64_t key, uint32_t row, int alone)
+{
+    uint32_t none = KEYS_NO_ID;
+    if (alone) {
+        s->key = key;
+        s->row = row;
+        s->id = (uint32_t)(r->base + r->claimed);
+        r->batch->first[r->batch->firsts + r->claimed++] = r->begin + row;
+        return 1;
+    }
+    if (!__atomic_compare_exchange_n(&s->id, &none, BUSY, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return 0;
+    s->key = key;
+    __atomic_store_n(&s->row, row, __ATOMIC_RELAXED);
+    __atomic_store_n(&s->id, PENDING, __ATOMIC_RELEASE);
+    if (!__atomic_load_n(&r->claimed, __ATOMIC_RELAXED))
+        __atomic_store_n(&r->claimed, 1, __ATOMIC_RELAXED);
+    return 1;
+}
+
+static uint32_t wait_while_busy(const struct keys_slot *s)
+{
+    uint32_t id;
+    while ((id = __atomic_load_n(&s->id, __ATOMIC_ACQUIRE)) == BUSY)
+        co_pause();
+    return id;
+}
+
+static inline __attribute__((always_inline)) struct keys_slot *
+seek(struct round *r, uint64_t key, const struct keys_text *text, uint32_t row, int alone)
+{
+    struct keys_table *t = r->table;
+    for (uint64_t i = keys_home(t, key);; i = (i + 1) & (t->capacity - 1)) {
+        struct keys_slot *s = &t->slot[i];
+        uint32_t id = alone ? s->id : wait_while_busy(s);
+        if (id == KEYS_NO_ID) {
+            if (claim(r, s, key, row, alone))
+                return s;
+            id = wait_while_busy(s);
+        }
+        if (s->key == key && (!text || is_key(r, s, id, *text)))
+            return s;
+    }
+}
+
+static struct keys_slot *seek_null(struct round *r, uint32_t row, int alone)
+{
+    struct keys_slot *s = &r->table->null;
+    if ((alone ? s->id : wait_while_busy(s)) == KEYS_NO_ID)
+        claim(r, s, 0, row, alone);
+    if (!alone)
+        wait_while_busy(s);
+    return s;
+}
+
+static inline __attribute__((always_inline)) void note(struct round *r, const struct keys_slot *s,
+                                                       uint32_t row, int alone)
+{
+    uint32_t id = alone ? s->id : __atomic_load_n(&s->id, __ATOMIC_RELAXED);
+    r->batch->ids[r->begin + row] = id;
+    if (alone || id != PENDING)
+        return;
+    lower((uint32_t *)(uintptr_t)&s->row, row);
+    r->where[row] = s == &r->table->null ? r->table->capacity : (uint64_t)(s - r->table->slot);
+}
+
+/* ---- a round ------------------------------------------------------------------------------------------------------------ */
+
+static inline __attribute__((always_inline)) void look_part(struct round *r, uint64_t begin, uint64_t end,
+                                                            int alone)
+{
+    uint64_t words[KEYS_BLOCK];
+    struct keys_text texts[KEYS_BLOCK];
+    uint8_t states[KEYS_BLOCK];
+    const struct keys_words *w = r->batch->words;
+    for (uint64_t at = begin; at < end; at += KEYS_BLOCK) {
+        uint32_t count = end - at < KEYS_BLOCK ? (uint32_t)(end - at) : KEYS_BLOCK;
+        if (w)
+            keys_load_rows(w, r->begin + at, count, words, states);
+        else
+            keys_load_text(r->batch->bytes, r->begin + at, count, texts, words, states);
+        for (uint32_t i = 0; i < count; i++)
+            __builtin_prefetch(&r->table->slot[keys_home(r->table, words[i])], 1);
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t row = (uint32_t)(at + i);
+            if (states[i] == KEYS_NONE)
+                r->batch->ids[r->begin + row] = KEYS_NO_ID;
+            else if (states[i])
+                note(r, seek_null(r, row, alone), row, alone);
+            else
+                note(r, seek(r, words[i], w ? NULL : &texts[i], row, alone), row, alone);
+        }
+    }
+}
+
+static void look_together(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    (void)worker;
+    look_part(arg, begin, end, 0);
+}
+
+static struct keys_slot *slot_at(const struct round *r, uint64_t row)
+{
+    uint64_t at = r->where[row];
+    return at == r->table->capacity ? &r->table->null : &r->table->slot[at];
+}
+
+/* Rows that are the first ones of their keys. begin is a multiple of 64. */
+static void mark_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    struct round *r = arg;
+    (void)worker;
+    for (uint64_t word = begin / 64; word * 64 < end; word++) {
+        uint64_t bits = 0;
+        for (uint64_t row = word * 64; row < end && row < word * 64 + 64; row++)
+            if (r->batch->ids[r->begin + row] == PENDING && slot_at(r, row)->row == row)
+                bits |= 1ull << (row & 63);
+        r->is_first[word] = bits;
+    }
+}
+
+static void number_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    struct round *r = arg;
+    (void)worker;
+    for (uint64_t word = begin / 64; word * 64 < end; word++) {
+        uint64_t next = r->rank[word];
+        for (uint64_t bits = r->is_first[word]; bits; bits &= bits - 1, next++) {
+            uint64_t row = word * 64 + (unsigned)__builtin_ctzll(bits);
+            slot_at(r, row)->id = (uint32_t)(r->base + next);
+            r->batch->first[r->batch->firsts + next] = r->begin + row;
+        }
+    }
+}
+
+static void answer_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    struct round *r = arg;
+    (void)worker;
+    for (uint64_t row = begin; row < end; row++)
+        if (r->batch->ids[r->begin + row] == PENDING)
+            r->batch->ids[r->begin + row] = slot_at(r, row)->id;
+}
+
+/* Gives pending slots their numbers: how many there are. */
+static uint64_t number(cohort_context *context, struct round *r)
+{
+    uint64_t sum = 0;
+    if (!r->claimed)
+        return 0;
+    cpu_parallel(context, r->rows, KEYS_GRAIN, mark_part, r);
+    for (uint64_t word = 0; word * 64 < r->rows; word++) {
+        r->rank[word] = sum;
+        sum += (unsigned)__builtin_popcountll(r->is_first[word]);
+    }
+    cpu_parallel(context, r->rows, KEYS_GRAIN, number_part, r);
+    cpu_parallel(context, r->rows, KEYS_GRAIN, answer_part, r);
+    return sum;
+}
+
+/* ---- bytes of new keys -------------------------------------------------------------------------------------------------- */
+
+static cohort_status room_for_text(cohort_context *context, const struct round *r, uint64_t added)
+{
+    struct keys_table *t = r->table;
+    uint64_t bytes = t->heap_used;
+    for (uint64_t i = 0; i < added; i++) {
+        uint64_t row = r->batch->first[r->batch->firsts + i];
+        if (t->null.id != r->base + i)
+            bytes += keys_text_at(r->batch->bytes, row).length;
+    }
+    cohort_status s = grow(context, &t->heap, &t->heap_room, t->heap_used, bytes, 1);
+    uint64_t used = t->start ? r->base + 1 : 0;
+    return s ? s : grow(context, &t->start, &t->start_room, used, r->base + added + 1, sizeof *t->start);
+}
+
+static void keep_text(const struct round *r, uint64_t added)
+{
+    struct keys_table *t = r->table;
+    t->start[0] = 0;
+    for (uint64_t i = 0; i < added; i++) {
+        uint64_t id = r->base + i;
+        if (t->null.id != id) {
+            struct keys_text text = keys_text_at(r->batch->bytes, r->batch->first[r->batch->firsts + i]);
+            if (text.length)
+                memcpy(t->heap + t->heap_used, text.at, text.length);
+            t->heap_used += text.length;
+        }
+        t->start[id + 1] = t->heap_used;
+    }
+}
+
+/* Takes a round's keys out again: no memory for their bytes. What is left is put in anew, from its bytes. */
+static void undo(struct round *r)
+{
+    struct keys_table *t = r->table;
+    memset(t->slot, 0xff, t->capacity * sizeof *t->slot);
+    if (t->null.id != KEYS_NO_ID && t->null.id >= r->base)
+        t->null.id = KEYS_NO_ID;
+    for (uint64_t id = 0; id < r->base; id++) {
+        struct keys_text text = {t->heap + t->start[id], t->start[id + 1] - t->start[id]};
+        uint64_t hash = keys_hash_text(text), at = keys_home(t, hash);
+        if (t->null.id == id)
+            continue;
+        while (t->slot[at].id != KEYS_NO_ID)
+            at = (at + 1) & (t->capacity - 1);
+        t->slot[at].key = hash;
+        t->slot[at].id = (uint32_t)id;
+    }
+}
+
+/* ---- all ---------------------------------------------------------------------------------------------------------------- */
+
+static cohort_status one_round(cohort_context *context, struct round *r)
+{
+    struct keys_batch *b = r->batch;
+    int alone = cpu_is_alone(context, r->rows, KEYS_GRAIN);
+    cohort_status s =
+        grow(context, &b->first, &b->first_room, b->firsts, b->firsts + r->rows, sizeof *b->first);
+    if (s)
+        return s;
+    r->base = r->table->count;
+    r->claimed = 0;
+    uint64_t added;
+    if (alone) {
+        look_part(r, 0, r->rows, 1);
+        added = r->claimed;
+    } else {
+        cpu_parallel(context, r->rows, KEYS_GRAIN, look_together, r);
+        added = number(context, r);
+    }
+    if (added && !b->words) {
+        s = room_for_text(context, r, added);
+        if (s) {
+            undo(r);
+            return s;
+        }
+        keep_text(r, added);
+    }
+    b->firsts += added;
+    r->table->count += added;
+    return COHORT_OK;
+}
+
+static cohort_status rounds(cohort_context *context, struct round *r, uint64_t n)
+{
+    cohort_status s = COHORT_OK;
+    uint64_t added = 0;
+    for (uint64_t at = 0, rows; !s && at < n; at += rows) {
+        uint64_t left = n - at, before = r->table->count;
+        /* As many as the last round brought, row by row; the first round tells what is to be expected. */
+        uint64_t expected = at ? (uint64_t)((double)added / (double)r->rows * (double)left) : 0;
+        rows = left < ROUND ? left : ROUND;
+        if (!at && rows > ROUND / 8 && left > rows)
+            rows = ROUND / 8;
+        if (r->table->count + rows > KEYS_MOST_IDS)
+            return context_fail(context, COHORT_OVERFLOW, "more than %llu distinct keys",
+                                (unsigned long long)KEYS_MOST_IDS);
+        s = make_room(context, r->table, rows, expected);
+        r->begin = at;
+        r->rows = rows;
+        if (!s)
+            s = one_round(context, r);
+        added = r->table->count - before;
+    }
+    return s;
+}
+
+cohort_status cpu_keys_add(cohort_context *context, struct keys_table *t, struct keys_batch *b)
+{
+    struct round r = {.table = t, .batch = b};
+    uint64_t most = b->n < ROUND ? b->n : ROUND, words = most / 64 + 1;
+    void *memory;
+    cohort_status s = pool_take(context, (most + 2 * words) * 8, &memory);
+    if (s)
+        return s;
+    r.where = memory;
+    r.is_first = r.where + most;
+    r.rank = r.is_first + words;
+    s = rounds(context, &r, b->n);
+    pool_give(context, memory);
+    return s;
+}

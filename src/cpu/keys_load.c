@@ -1,0 +1,214 @@
+/* cpu/keys_load.c: rows of key columns as words: a loop for each width; several columns one after the other, each adding its code.
+ * Strings of bytes are hashed eight bytes at a time, by products of 128 bits whose halves are folded. */
+#include "keys.h"
+
+__extension__ typedef unsigned __int128 product;
+
+/* A test build has few: keys collide, and only the comparison of their bytes tells them apart. */
+#ifndef KEYS_HASH_BITS
+#    define KEYS_HASH_BITS ~0ull
+#endif
+#define NAN_64 0x7ff8000000000000ull
+
+/* ---- one column ---------------------------------------------------------------------------------------------------------- */
+
+#define LOAD(T, CAST)                               \
+    do {                                            \
+        const T *from = (const T *)c->data + begin; \
+        for (uint32_t i = 0; i < count; i++)        \
+            words[i] = (uint64_t)(CAST)from[i];     \
+    } while (0)
+
+static void load_unsigned(const struct keys_column *c, uint64_t begin, uint32_t count, uint64_t *words)
+{
+    if (c->bytes == 1)
+        LOAD(uint8_t, uint64_t);
+    else if (c->bytes == 2)
+        LOAD(uint16_t, uint64_t);
+    else if (c->bytes == 4)
+        LOAD(uint32_t, uint64_t);
+    else
+        LOAD(uint64_t, uint64_t);
+}
+
+static void load_signed(const struct keys_column *c, uint64_t begin, uint32_t count, uint64_t *words)
+{
+    if (c->bytes == 1)
+        LOAD(int8_t, int64_t);
+    else if (c->bytes == 2)
+        LOAD(int16_t, int64_t);
+    else if (c->bytes == 4)
+        LOAD(int32_t, int64_t);
+    else
+        LOAD(uint64_t, uint64_t);
+}
+
+/* Exponent all ones and a fraction: a NaN. Only the sign: a zero. */
+static void make_canonical(uint64_t *words, uint32_t count, uint64_t sign, uint64_t infinity, uint64_t nan)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t size = words[i] & (sign - 1);
+        words[i] = size > infinity ? nan : size ? words[i] : 0;
+    }
+}
+
+static void load_float(const struct keys_column *c, uint64_t begin, uint32_t count, uint64_t *words)
+{
+    load_unsigned(c, begin, count, words);
+    if (c->bytes == 2)
+        make_canonical(words, count, 0x8000, 0x7c00, 0x7e00);
+    else if (c->bytes == 4)
+        make_canonical(words, count, 0x80000000u, 0x7f800000u, 0x7fc00000u);
+    else
+        make_canonical(words, count, 1ull << 63, 0x7ff0000000000000ull, NAN_64);
+}
+
+static int load_states(const struct keys_column *c, uint64_t begin, uint32_t count, uint8_t *states)
+{
+    uint8_t null = c->skips_nulls ? KEYS_NONE : KEYS_NULL, any = 0;
+    memset(states, KEYS_VALUE, count);
+    for (uint32_t i = 0; c->validity && i < count; i++) {
+        states[i] = table_bit(c->validity, c->validity_bit + begin + i) ? KEYS_VALUE : null;
+        any |= states[i];
+    }
+    return any;
+}
+
+/* Indices of null rows may be anything. */
+static int load_dictionary(const struct keys_column *c, uint64_t begin, uint32_t count, uint64_t *words,
+                           uint8_t *states, int any)
+{
+    uint8_t seen = 0;
+    load_unsigned(c, begin, count, words);
+    for (uint32_t i = 0; i < count; i++) {
+        if (states[i]) {
+            words[i] = 0;
+            continue;
+        }
+        states[i] = c->states[words[i]];
+        if (states[i] == KEYS_NULL && c->skips_nulls)
+            states[i] = KEYS_NONE;
+        words[i] = c->words[words[i]];
+        seen |= states[i];
+    }
+    return any || seen;
+}
+
+int keys_load(const struct keys_column *c, uint64_t begin, uint32_t count, uint64_t *words, uint8_t *states)
+{
+    int any = load_states(c, begin, count, states);
+    switch (c->kind) {
+    case KEYS_BITS:
+        for (uint32_t i = 0; i < count; i++)
+            words[i] = (uint64_t)table_bit(c->data, c->data_bit + begin + i);
+        return any;
+    case KEYS_SIGNED:
+        load_signed(c, begin, count, words);
+        return any;
+    case KEYS_FLOAT:
+        load_float(c, begin, count, words);
+        return any;
+    case KEYS_RAW:
+        for (uint32_t i = 0; i < count; i++) {
+            words[i] = 0;
+            memcpy(&words[i], (const char *)c->data + (begin + i) * c->bytes, c->bytes);
+        }
+        return any;
+    case KEYS_DICTIONARY:
+        return load_dictionary(c, begin, count, words, states, any);
+    case KEYS_IDS:
+        load_unsigned(c, begin, count, words);
+        for (uint32_t i = 0; i < count; i++)
+            if (words[i] == KEYS_NO_ID && !states[i])
+                any = states[i] = KEYS_NONE;
+        return any;
+    default:
+        load_unsigned(c, begin, count, words);
+        return any;
+    }
+}
+
+/* ---- several columns ------------------------------------------------------------------------------------------------------- */
+
+static int add_codes(const struct keys_words *w, uint32_t column, uint32_t count, const uint64_t *values,
+                     const uint8_t *value_states, uint64_t *words, uint8_t *states)
+{
+    uint64_t base = w->base[column], span = w->span[column];
+    uint32_t shift = w->shift[column];
+    uint8_t any = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t code = values[i] - base;
+        int null = value_states[i] == KEYS_NULL;
+        if (value_states[i] == KEYS_NONE || (!null && code > span))
+            any = states[i] = KEYS_NONE;
+        words[i] |= (null ? 0 : code + 1) << shift;
+    }
+    return any != 0;
+}
+
+static int skip_nulls(const struct keys_words *w, uint64_t begin, uint32_t count, uint8_t *states)
+{
+    uint64_t words[KEYS_BLOCK];
+    uint8_t own[KEYS_BLOCK];
+    int any = 0;
+    for (uint32_t c = 0; c < w->skips; c++) {
+        if (!keys_load(&w->skip[c], begin, count, words, own))
+            continue;
+        any = 1;
+        for (uint32_t i = 0; i < count; i++)
+            states[i] = own[i] ? KEYS_NONE : states[i];
+    }
+    return any;
+}
+
+int keys_load_rows(const struct keys_words *w, uint64_t begin, uint32_t count, uint64_t *words,
+                   uint8_t *states)
+{
+    uint64_t values[KEYS_BLOCK];
+    uint8_t own[KEYS_BLOCK];
+    if (!w->base)
+        return keys_load(w->column, begin, count, words, states);
+    int any = 0;
+    memset(words, 0, count * sizeof *words);
+    memset(states, KEYS_VALUE, count);
+    for (uint32_t c = 0; c < w->columns; c++) {
+        keys_load(&w->column[c], begin, count, values, own);
+        any |= add_codes(w, c, count, values, own, words, states);
+    }
+    return any | skip_nulls(w, begin, count, states);
+}
+
+/* ---- bytes ------------------------------------------------------------------------------------------------------------------ */
+
+static uint64_t fold(uint64_t a, uint64_t b)
+{
+    product p = (product)a * b;
+    return (uint64_t)p ^ (uint64_t)(p >> 64);
+}
+
+uint64_t keys_hash_text(struct keys_text t)
+{
+    uint64_t h = t.length ^ 0x9e3779b97f4a7c15ull, word = 0;
+    for (; t.length >= 8; t.at += 8, t.length -= 8) {
+        memcpy(&word, t.at, 8);
+        h = fold(h ^ word, 0xa0761d6478bd642full) + 0xe7037ed1a0b428dbull;
+    }
+    word = 0;
+    if (t.length)
+        memcpy(&word, t.at, t.length);
+    return fold(h ^ word, 0x8ebc6af09c88c6e3ull) & KEYS_HASH_BITS;
+}
+
+int keys_load_text(const struct keys_column *c, uint64_t begin, uint32_t count, struct keys_text *texts,
+                   uint64_t *hashes, uint8_t *states)
+{
+    const struct keys_text nothing = {NULL, 0};
+    int any = load_states(c, begin, count, states);
+    for (uint32_t i = 0; i < count; i++) {
+        texts[i] = states[i] ? nothing : keys_text_at(c, begin + i);
+        __builtin_prefetch(texts[i].at);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        hashes[i] = states[i] ? 0 : keys_hash_text(texts[i]);
+    return any;
+}
