@@ -8,8 +8,8 @@
  * Nulls. nulls_equal says, column by column, whether null is a value like others, equal to itself (1), or equal to nothing (0): a row
  * with such a null has no id, COHORT_NO_ID. Where nulls_equal is NULL, null is a value in all columns.
  *
- * Ids are 0, 1, 2, ... in the order of the keys' first rows, the same for any number of threads. There are at most 2^32 - 16;
- * beyond, COHORT_OVERFLOW.
+ * Ids are 0, 1, 2, ... in the order of the keys' first rows, the same for any number of threads. 2^32 - 2^19 of them
+ * always fit; beyond, COHORT_OVERFLOW.
  *
  * Method. A column of up to 8 bytes is keys by its bits. Several columns are packed into 64 bits, each counted from its least
  * value, null as one more code; if that is too wide, halves of the columns are numbered first, and pairs of numbers are the keys.

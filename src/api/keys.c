@@ -123,7 +123,8 @@ static void keyed_close(struct keyed *k)
     if (k->factor.context)
         factor_close(&k->factor);
     cohort_frame_release(k->keys);
-    pool_give(k->host, k->ids.taken);
+    if (k->host)
+        pool_give(k->host, k->ids.taken);
 }
 
 /* Adds all rows of `keys`. */
@@ -329,7 +330,8 @@ cohort_status cohort_index_in(cohort_frame *keys, cohort_frame *values, const ui
         s = k.host->backend->keys->rows(k.host, ids, keys->rows, k.first.at, bytes, to.own);
     if (to.host)
         s = staged_array_close(&to, s);
-    pool_give(k.host, ids);
+    if (ids)
+        pool_give(k.host, ids);
     keyed_close(&k);
     return s;
 }
@@ -364,7 +366,8 @@ cohort_status cohort_is_in(cohort_frame *keys, cohort_frame *values, const uint8
         put_bits(to.own, ids, keys->rows);
     if (to.host)
         s = staged_array_close(&to, s);
-    pool_give(k.host, ids);
+    if (ids)
+        pool_give(k.host, ids);
     keyed_close(&k);
     return s;
 }
