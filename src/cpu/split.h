@@ -105,25 +105,28 @@ void cpu_pass_count(cohort_context *context, struct cpu_pass *pass);
 /* Moves the arrays, after cpu_pass_count. */
 void cpu_pass_move(cohort_context *context, struct cpu_pass *pass);
 
-/* For split_move.c. Where a part begins; the part behind the last one begins at the end. */
-co_u64 cpu_part_begin(const struct cpu_pass *p, co_u64 part);
-/* The buckets of a chunk, in `room` or elsewhere. */
-const co_u16 *cpu_chunk_digits(const struct cpu_pass *p, co_u64 i, co_u32 count, co_u16 *room);
-
 /* A worker's piece of the scratch. */
 static inline char *cpu_pass_scratch(const struct cpu_pass *p, unsigned worker)
 {
     return p->scratch + (p->parts > 1 ? worker : 0) * p->each;
 }
 
-/* ---- split_move.c: its second half -------------------------------------------------------------------------------- */
+/* ---- split_part.c: parts and chunks ------------------------------------------------------------------------------- */
 
-/* Bytes that a worker needs to move the arrays. */
-co_u64 cpu_move_room(const struct cpu_pass *p);
+/* Where a part begins; the part behind the last one begins at the end. */
+co_u64 cpu_part_begin(const struct cpu_pass *p, co_u64 part);
+
+/* The buckets of a chunk, in `room` or elsewhere. */
+const co_u16 *cpu_chunk_digits(const struct cpu_pass *p, co_u64 i, co_u32 count, co_u16 *room);
 
 /* Entries i to i + count of an array, in place, or as made in `numbers`. */
 const char *cpu_chunk_of(const struct cpu_pass *p, const struct cpu_array *array, co_u64 i, co_u32 count,
                          co_u64 *numbers);
+
+/* ---- split_move.c: its second half -------------------------------------------------------------------------------- */
+
+/* Bytes that a worker needs to move the arrays. */
+co_u64 cpu_move_room(const struct cpu_pass *p);
 
 /* ---- split_tiles.c: the same for few buckets ------------------------------------------------------------------------ */
 

@@ -444,23 +444,6 @@ BMI2 static NOINLINE void scatter_bits(const struct way *way, co_u32 count, cons
 
 /* ---- parts ------------------------------------------------------------------------------------------------------------ */
 
-static const char *count_on(co_u64 first, co_u32 count, co_u32 bytes, co_u64 *numbers)
-{
-    co_u32 *narrow = (co_u32 *)(void *)numbers;
-    for (co_u32 i = 0; i < count && bytes == 4; i++)
-        narrow[i] = (co_u32)(first + i);
-    for (co_u32 i = 0; i < count && bytes == 8; i++)
-        numbers[i] = first + i;
-    return (const char *)numbers;
-}
-
-const char *cpu_chunk_of(const struct cpu_pass *p, const struct cpu_array *array, co_u64 i, co_u32 count,
-                         co_u64 *numbers)
-{
-    return array->in ? (const char *)array->in + i * array->bytes
-                     : count_on(p->first + i, count, array->bytes, numbers);
-}
-
 static void scatter_way(const struct cpu_pass *p, const struct own *own, const struct way *way,
                         const co_u16 *digits, co_u64 i, co_u32 count)
 {

@@ -81,20 +81,6 @@ void cpu_pass_room(cohort_context *context, struct cpu_pass *p, struct arena *ar
     p->scratch = arena_take(arena, p->each * (p->parts > 1 ? threads : 1));
 }
 
-co_u64 cpu_part_begin(const struct cpu_pass *p, co_u64 part)
-{
-    co_u64 each = p->n / p->parts / CPU_CHUNK * CPU_CHUNK;
-    return part < p->parts ? each * part : p->n;
-}
-
-const co_u16 *cpu_chunk_digits(const struct cpu_pass *p, co_u64 i, co_u32 count, co_u16 *room)
-{
-    if (p->source == CPU_FROM_KEPT)
-        return p->kept + i;
-    cpu_pass_digits(p, i, count, room);
-    return room;
-}
-
 /* ---- counting ------------------------------------------------------------------------------------------------------- */
 
 /* What the bucket numbers are made from: that is asked for while a chunk is counted. */

@@ -71,7 +71,7 @@ cohort_status tile_launch(cohort_context *context, const struct pass *p, const c
 /* Its last launch, where table and what tiles tell are ready. */
 cohort_status tile_place(cohort_context *context, const struct pass *p);
 
-/* ---- multisplit.c ------------------------------------------------------------------------------------------------------ */
+/* ---- split_count.c ----------------------------------------------------------------------------------------------------- */
 
 /* bins[b] = the entries in bucket b, or [digit][b] if the pass has digits; ids are left behind if it says so. */
 cohort_status split_count_all(cohort_context *context, const struct pass *p, co_u64 *bins);

@@ -74,6 +74,23 @@ check_patches() {
     for page in $(awk '/\/diff\./ { print $2 }' "$scratch/docs/list" | sort -u); do
         awk -v page="$page" '/\/diff\./ && $2 == page { print $1 }' "$scratch/docs/list" | xargs cat >"$scratch/docs/patch"
         attempt patch --dry-run -p1 -F 3 -i "$scratch/docs/patch"
+        ! grep -q '^--- /dev/null' "$scratch/docs/patch" || check_added
+    done
+}
+
+# The C texts that a page adds compile in a tree that has all of its patches.
+check_added() {
+    local file
+    rm -rf "$scratch/docs/tree"
+    mkdir "$scratch/docs/tree"
+    cp -R include src tests scripts "$scratch/docs/tree"
+    attempt patch -s -d "$scratch/docs/tree" -p1 -F 3 -i "$scratch/docs/patch"
+    grep -A 1 '^--- /dev/null' "$scratch/docs/patch" | sed -n 's|^+++ b/||p' | while read -r file; do
+        case $file in
+        # shellcheck disable=SC2086
+        *.c | *.cu) (cd "$scratch/docs/tree" && attempt cc -std=gnu11 -fsyntax-only -Wall -Wextra -Werror $cx16 -DCOHORT_SIM -x c \
+            -I include -I src -I tests -I tests/sim "$file") ;;
+        esac
     done
 }
 if command -v patch >/dev/null; then

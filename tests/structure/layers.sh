@@ -68,6 +68,21 @@ check_includes() {
 }
 report "includes go one way" "$(check_includes)"
 
+# loops_of: reads edges, FROM TO a line, and prints a line for each loop among them.
+loops_of() {
+    tsort 2>&1 >/dev/null | sed -n 's/^tsort: -: .*loop:$/loop:/p; t; s/^tsort: / /p' | tr -d '\n' | sed 's/loop:/\nloop:/g; s/$/\n/' | grep .
+}
+check_include_loops() {
+    local file name path
+    find include src cli bench -path bench/peers -prune -o -name '*.h' -print | while read -r file; do
+        includes "$file" | while read -r name; do
+            path=$(resolve "$file" "${name:1}")
+            [ -z "$path" ] || echo "$file $path"
+        done
+    done | loops_of
+}
+report "no header includes itself by way of others" "$(check_include_loops)"
+
 report "kernels include nothing of the system's" \
     "$(grep -nE '^[ \t]*#[ \t]*include[ \t]*<' src/kernels/* src/shape/* 2>/dev/null)"
 
