@@ -43,6 +43,18 @@ function(cohort_test_folder folder out)
     set(${out} $<TARGET_OBJECTS:cohort_test_${folder}> PARENT_SCOPE)
 endfunction()
 
+# The library for tests/refusals: what it asks libc for it asks the tests for, who may refuse it.
+set(refusable malloc calloc realloc aligned_alloc strdup pthread_create open write fsync rename)
+list(TRANSFORM refusable REPLACE "(.+)" "--redefine-sym=\\1=refusable_\\1" OUTPUT_VARIABLE refusable)
+set(refusable_library ${PROJECT_BINARY_DIR}/libcohort_refusable.a)
+add_custom_command(
+    OUTPUT ${refusable_library}
+    COMMAND ${CMAKE_OBJCOPY} ${refusable} $<TARGET_FILE:cohort_internal> ${refusable_library}
+    DEPENDS cohort_internal
+    COMMENT "Making the library that can be refused things"
+    VERBATIM)
+add_custom_target(cohort_refusable_file DEPENDS ${refusable_library})
+
 foreach(source ${test_programs})
     get_filename_component(name ${source} NAME_WE)
     get_filename_component(folder ${source} DIRECTORY)
@@ -50,7 +62,12 @@ foreach(source ${test_programs})
     cohort_test_folder(${folder} shared)
     add_executable(${name} ${source} ${shared} $<TARGET_OBJECTS:cohort_test_support> $<TARGET_OBJECTS:cohort_sim>)
     target_include_directories(${name} PRIVATE tests/${folder} ${test_includes})
-    target_link_libraries(${name} PRIVATE cohort_flags cohort_internal m)
+    if(folder STREQUAL "refusals")
+        add_dependencies(${name} cohort_refusable_file)
+        target_link_libraries(${name} PRIVATE cohort_flags ${refusable_library} Threads::Threads ${CMAKE_DL_LIBS} m)
+    else()
+        target_link_libraries(${name} PRIVATE cohort_flags cohort_internal m)
+    endif()
     target_compile_definitions(${name} PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests
         ENABLE_EXPORTS ON) # for what the simulated GPU compiles
@@ -80,6 +97,12 @@ function(cohort_add_test name device seconds)
     set_tests_properties(${name}.${device} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 3600)
 endfunction()
 
+# Of one program; sanitizers and a million schedules (scripts/test.sh --ci) take longer.
+set(program_seconds 400)
+if(COHORT_SANITIZE)
+    set(program_seconds 1800)
+endif()
+
 # Device by device, so that taking every Nth test (PART=K/N) deals the long ones out evenly.
 foreach(device sim:1 cuda cpu)
     string(REGEX REPLACE ":.*" "" label ${device})
@@ -88,7 +111,7 @@ foreach(device sim:1 cuda cpu)
         get_filename_component(folder ${source} DIRECTORY)
         get_filename_component(folder ${folder} NAME)
         string(REGEX REPLACE "^test_" "" name ${program})
-        cohort_add_test(${name} ${label} 1800 $<TARGET_FILE:${program}> --device ${device})
+        cohort_add_test(${name} ${label} ${program_seconds} $<TARGET_FILE:${program}> --device ${device})
         set_property(TEST ${name}.${label} PROPERTY LABELS ${label} ${folder})
         set_property(TEST ${name}.${label} PROPERTY ENVIRONMENT COHORT_TEST_STRUCTURE=${folder})
         if(label STREQUAL "sim")

@@ -4,7 +4,8 @@
 # Runs one test program, at most SECONDS long and not beyond COHORT_TEST_DEADLINE (seconds since 1970), and leaves in RESULTS
 # its output (NAME.DEVICE.log) and one line for scripts/run-tests.sh (NAME.DEVICE.tsv): program, device, passed,
 # failed, skipped, seconds, and remarks. The counts come from the program's closing line, `N passed, N failed, N skipped`; a
-# program that ends badly without a failed case counts as one, a program that exits 77 as at least one skipped.
+# program that ends badly without a failed case counts as one, a program that exits 77 as at least one skipped. Of one that fails,
+# hangs or crashes the last failing case is named. With --ci among the arguments the limit is at least half an hour.
 # COHORT_TEST_ARGS in the environment is handed on to programs that take a device. COHORT_TEST_DEEP holds the names of structures
 # whose programs go through more schedules on the simulated GPU (--ci).
 results=$1 limit=$2 name=$3 device=$4
@@ -13,6 +14,7 @@ shift 4
 case "$device ${COHORT_TEST_DEEP:-} " in
 "sim "*" ${COHORT_TEST_STRUCTURE:-none} "*) set -- "$@" --ci ;;
 esac
+case " $* " in *" --ci "*) [ "$limit" -ge 1800 ] || limit=1800 ;; esac
 mkdir -p "$results"
 log=$results/$name.$device.log
 tsv=$results/$name.$device.tsv
@@ -40,6 +42,9 @@ if [ -n "$closing" ]; then
     set -- $closing
     passed=$1 failed=$3 skipped=$5
 fi
+
+# The last case that failed: of a program that hung or crashed, the one that did.
+failing() { sed -n 's/^FAIL \(.*\)/: \1/p' "$log" | tail -n 1 | cut -c 1-160 | tr '\t' ' '; }
 remark=''
 case $code in
 0)
@@ -53,10 +58,10 @@ case $code in
     [ "$skipped" -gt 0 ] || skipped=1
     remark="$skipped skipped: $(sed -nE 's/^ *skip(ped)?[: ] *//Ip' "$log" | head -n 1)"
     ;;
-124 | 137) failed=$((failed + 1)) remark="stopped after $seconds s" ;;
+124 | 137) failed=$((failed + 1)) remark="stopped after $seconds s$(failing)" ;;
 *)
     [ "$failed" -gt 0 ] || failed=1
-    remark="exit status $code, see ${log##*/build/}"
+    remark="exit status $code, see ${log##*/build/}$(failing)"
     ;;
 esac
 

@@ -20,8 +20,9 @@ extern unsigned sim_leaks(FILE *out) __attribute__((weak));
 /* Kernels that tests bring, where there are any and nvcc was found. */
 extern const struct cohort_fatbin cohort_test_fatbins[] __attribute__((weak));
 
-/* Seconds that one case may take. */
-#define CASE_LIMIT 300
+/* Seconds that one case may take; with --ci, and under a sanitizer, CASE_LIMIT_LONG. */
+#define CASE_LIMIT      120
+#define CASE_LIMIT_LONG 600
 
 struct options {
     const char *program, *device, *filter;
@@ -57,7 +58,7 @@ static void on_signal(int number)
 {
     put("FAIL ");
     put(running);
-    put(number == SIGALRM ? ": took too long\n" : ": crashed\n");
+    put(number == SIGALRM ? ": took too long\n" : number == SIGTERM ? ": was stopped\n" : ": crashed\n");
     signal(number == SIGALRM ? SIGABRT : number, SIG_DFL);
     raise(number == SIGALRM ? SIGABRT : number);
 }
@@ -89,6 +90,7 @@ static void catch_signals(void)
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
     sigaltstack(&alternate, NULL);
     sigaction(SIGALRM, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
 #ifndef SANITIZED
     sigaction(SIGSEGV, &action, NULL);
     sigaction(SIGBUS, &action, NULL);
@@ -248,7 +250,11 @@ static void run_and_tell(const struct options *o, const struct run *run, struct 
     struct test t;
     snprintf(running, sizeof running, "%s (--seed %llu)", run->name, (unsigned long long)o->seed);
     double start = now();
-    alarm(CASE_LIMIT);
+#ifdef SANITIZED
+    alarm(CASE_LIMIT_LONG);
+#else
+    alarm(o->ci ? CASE_LIMIT_LONG : CASE_LIMIT);
+#endif
     int result = run_one(&t, o, run);
     alarm(0);
     if (o->verbose)

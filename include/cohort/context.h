@@ -23,8 +23,10 @@
  * pthread_atfork, so not those of vfork, posix_spawn or a bare clone, after which a program may only call exec anyway.
  *
  * Errors. Functions return a status and leave a message on the context that names the argument and the value.
- * A failed call leaves every object as it was, with two exceptions. After COHORT_FULL and COHORT_NO_MEMORY of a map, what went
- * in stays in. After COHORT_RANGE of cohort_map_run for an op code that is none, the other entries are done. The library never exits, prints or aborts on what a caller can cause. */
+ * A failed call leaves every object as it was, with three exceptions. After COHORT_FULL and COHORT_NO_MEMORY of a map, what went
+ * in stays in. After COHORT_RANGE of cohort_map_run for an op code that is none, the other entries are done. After
+ * COHORT_DEVICE_ERROR a batch on a map may be done in part, and a clear is to be done again. The library never exits, prints or aborts
+ * on what a caller can cause. */
 #ifndef COHORT_CONTEXT_H
 #define COHORT_CONTEXT_H
 

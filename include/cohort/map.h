@@ -133,7 +133,9 @@ typedef struct cohort_batch {
     const uint32_t *where; /* entries that take part; NULL: all */
     uint32_t *hit; /* out: the key was in the map before this entry's own operation. Of several entries that
                                put in one new key exactly one gets 0; of an insert it is the winner */
-    uint32_t *failed;      /* out: the entry found no slot (only fixed maps and exhausted memory) */
+    uint32_t
+        *failed; /* out: the entry found no slot (only fixed maps), or was not done for want of memory: with
+                               COHORT_NO_MEMORY `counts` and `failed` tell which entries those are */
     cohort_counts *counts; /* out */
     cohort_winner
         winner; /* for insert, assign and insert_and_find; of other calls COHORT_UNSUPPORTED unless ANY */
@@ -158,7 +160,7 @@ COHORT_API void cohort_map_destroy(cohort_map *map); /* waits; NULL is allowed *
 /* How many pairs are in: one counter, read from the device. Waits. */
 COHORT_API cohort_status cohort_map_size(cohort_map *map, uint64_t *size);
 
-/* Forgets all pairs, keeps the slots. Does not wait. O(slots). */
+/* Forgets all pairs, keeps the slots. Does not wait. O(slots). After COHORT_DEVICE_ERROR do it again before anything else. */
 COHORT_API cohort_status cohort_map_clear(cohort_map *map);
 
 /* Makes room for `capacity` pairs in all without growing later; never shrinks. Waits. COHORT_UNSUPPORTED on a fixed map

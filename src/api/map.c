@@ -101,9 +101,13 @@ static cohort_status table_clear(cohort_map *map)
 {
     uint64_t slots = counters_offset(map), counters = table_bytes(map) - slots;
     cohort_status s = context_fill(map->context, map->table, has_lines(map) ? 0 : 0xff, slots);
-    map->fresh = !s && !map->viewed;
+    if (!s)
+        s = context_fill(map->context, (char *)map->table + slots, 0, counters);
+    if (s)
+        return s;
+    map->fresh = !map->viewed;
     map->most = 0;
-    return s ? s : context_fill(map->context, (char *)map->table + slots, 0, counters);
+    return COHORT_OK;
 }
 
 /* Gives the map an empty table of the shape in its view. */
@@ -351,8 +355,11 @@ cohort_status cohort_map_copy(cohort_map *map, cohort_map **out)
     cohort_status s = table_make(made);
     made->fresh = map->fresh;
     made->most = map->viewed ? UINT64_MAX : map->most;
-    if (!s)
+    if (!s) {
         s = context_copy(map->context, made->table, map->table, map->table_bytes);
+        if (s)
+            context_release(map->context, made->table, made->table_bytes);
+    }
     if (s)
         free(made);
     else

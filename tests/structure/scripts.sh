@@ -57,3 +57,38 @@ fi
 report "no case of a script depends on a command before it" \
     "$(grep -nE '(&&|\|\|) *(judge|same|refused|pass|fail|sorted|prints|report) ' tests/cli/*.sh tests/examples/*.sh tests/structure/*.sh |
         grep -v 'then pass\|{ pass\|else fail')"
+
+# scripts/record.sh, on programs that pass, fail, hang, crash, or say nothing. recorded NAME EXPECTED COMMAND...: the line that it
+# leaves, less the seconds.
+recorded() {
+    local name=$1 expected=$2 got
+    shift 2
+    COHORT_TEST_DEADLINE='' COHORT_TEST_ARGS='' scripts/record.sh "$scratch/recorded" 1 "$name" host "$@" >/dev/null 2>&1
+    got=$(cut -f 1-5,7- "$scratch/recorded/$name.host.tsv" | tr '\t' ' ')
+    printf '%s' "$got" | grep -qE -- "^$expected\$" || echo "$name: '$got', not '$expected'"
+}
+check_record() {
+    recorded passes 'passes host 3 0 1 1 skipped: no such thing' sh -c 'echo "skip: x: no such thing"; echo "3 passed, 0 failed, 1 skipped"'
+    recorded fails 'fails host 2 1 0 exit status 1, .*: b: no' sh -c 'echo "FAIL b: no"; echo "2 passed, 1 failed, 0 skipped"; exit 1'
+    recorded silent 'silent host 0 1 0 no closing line' true
+    recorded lies 'lies host 2 1 0 exit status 0 in spite of failures' echo '2 passed, 1 failed, 0 skipped'
+    recorded crashes 'crashes host 0 1 0 exit status 134, .*: c: crashed' sh -c 'echo "FAIL c: crashed"; kill -ABRT $$'
+    recorded hangs 'hangs host 0 1 0 stopped after [0-9]+ s: d: was stopped' \
+        bash -c 'trap "echo FAIL d: was stopped; exit 1" TERM; for i in $(seq 100); do sleep 0.1; done'
+}
+report "record.sh tells what passed, failed, hung and crashed" "$(check_record)"
+
+# A program that has no case of that name, and one that is stopped, tell so.
+check_main() {
+    local program=$build/tests/test_litmus
+    "$program" --filter nosuch >"$scratch/main.log" 2>&1 && echo "--filter nosuch: exit status 0"
+    grep -q '^FAIL --filter nosuch' "$scratch/main.log" || echo "--filter nosuch: nothing is said"
+    timeout 0.5 "$program" --device sim:1 --ci >"$scratch/main.log" 2>&1
+    grep -qE '^FAIL [^ ]+ \(--seed 1\): was stopped|^[0-9]+ passed, 0 failed' "$scratch/main.log" || {
+        echo "a program that is stopped does not name its case:"
+        tail -n 3 "$scratch/main.log"
+    }
+}
+if [ -x "$build/tests/test_litmus" ]; then
+    report "test programs name no case, and the case that is stopped" "$(check_main)"
+fi
