@@ -135,7 +135,8 @@ typedef struct cohort_batch {
                                put in one new key exactly one gets 0; of an insert it is the winner */
     uint32_t
         *failed; /* out: the entry found no slot (only fixed maps), or was not done for want of memory: with
-                               COHORT_NO_MEMORY `counts` and `failed` tell which entries those are */
+                               COHORT_NO_MEMORY `counts` and `failed` tell which entries those are (by winner FIRST or
+                               LAST some of their keys may be in nevertheless) */
     cohort_counts *counts; /* out */
     cohort_winner
         winner; /* for insert, assign and insert_and_find; of other calls COHORT_UNSUPPORTED unless ANY */
