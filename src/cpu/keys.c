@@ -124,7 +124,7 @@ static uint32_t find_text(const struct keys_table *t, uint64_t hash, struct keys
         if (s->id == KEYS_NO_ID)
             return KEYS_NO_ID;
         if (s->key == hash && t->start[s->id + 1] - t->start[s->id] == text.length &&
-            !memcmp(t->heap + t->start[s->id], text.at, text.length))
+            (!text.length || !memcmp(t->heap + t->start[s->id], text.at, text.length)))
             return s->id;
     }
 }
