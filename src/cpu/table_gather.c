@@ -164,6 +164,8 @@ static struct table_view view_of(struct job *j, uint64_t entry, const char *heap
                                  uint64_t length)
 {
     struct table_view v = {(co_u32)length, {0}, 0, 0};
+    if (!length)
+        return v; // the heap may be NULL
     if (length <= TABLE_VIEW_INLINE) {
         memcpy(v.prefix, heap + from, length);
         return v;
