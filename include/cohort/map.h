@@ -95,18 +95,18 @@ typedef struct cohort_map_options {
     size_t size; /* sizeof(cohort_map_options) */
     cohort_width width;
     cohort_probe probe;
-    uint64_t
-        capacity; /* pairs that fit without growing, at least 1; the map gets capacity / max_load slots, rounded
-                              up to whole pages of 64 KiB, or to a power of two below one page */
-    uint64_t seed; /* of the hash; 0: the same at every run; COHORT_SEED_RANDOM: drawn now, for whoever faces
-                              hostile keys */
-    double
-        max_load; /* taken slots / slots above which a growing map grows; 0: 0.8; from 0.01 to 1. At 1 the last keys
-                              of a fixed map may find no slot within reach (8 pages); up to 0.97 none has been seen to */
+    /* pairs that fit without growing, at least 1; the map gets capacity / max_load slots, rounded up to whole pages of
+     * 64 KiB, or to a power of two below one page */
+    uint64_t capacity;
+    /* of the hash; 0: the same at every run; COHORT_SEED_RANDOM: drawn now, for whoever faces hostile keys */
+    uint64_t seed;
+    /* taken slots / slots above which a growing map grows; 0: 0.8; from 0.01 to 1. At 1 the last keys of a fixed map may
+     * find no slot within reach (8 pages) */
+    double max_load;
     uint32_t fixed; /* 1: never grow, answer COHORT_FULL */
-    uint32_t
-        group; /* lanes of a GPU that work on one key in find, contains and insert: 0 or 1, 2, 4, 8, 16, 32.
-                              Above 1: only width 32/32, linear probing, on a GPU */
+    /* lanes of a GPU that work on one key in find, contains and insert: 0 or 1, 2, 4, 8, 16, 32. Above 1: only width
+     * 32/32, linear probing, on a GPU */
+    uint32_t group;
     cohort_layout layout; /* LINES: `probe` and `group` must be 0 */
     uint32_t reserved;    /* 0 */
 } cohort_map_options;
@@ -131,15 +131,15 @@ typedef struct cohort_counts {
 typedef struct cohort_batch {
     size_t size;           /* sizeof(cohort_batch) */
     const uint32_t *where; /* entries that take part; NULL: all */
-    uint32_t *hit; /* out: the key was in the map before this entry's own operation. Of several entries that
-                               put in one new key exactly one gets 0; of an insert it is the winner */
-    uint32_t
-        *failed; /* out: the entry found no slot (only fixed maps), or was not done for want of memory: with
-                               COHORT_NO_MEMORY `counts` and `failed` tell which entries those are (by winner FIRST or
-                               LAST some of their keys may be in nevertheless) */
+    /* out: the key was in the map before this entry's own operation. Of several entries that put in one new key exactly
+     * one gets 0; of an insert it is the winner */
+    uint32_t *hit;
+    /* out: the entry found no slot (only fixed maps), or was not done for want of memory: with COHORT_NO_MEMORY `counts`
+     * and `failed` tell which entries those are (by winner FIRST or LAST some of their keys may be in nevertheless) */
+    uint32_t *failed;
     cohort_counts *counts; /* out */
-    cohort_winner
-        winner; /* for insert, assign and insert_and_find; of other calls COHORT_UNSUPPORTED unless ANY */
+    /* for insert, assign and insert_and_find; of other calls COHORT_UNSUPPORTED unless ANY */
+    cohort_winner winner;
     uint32_t one_by_one; /* 1: never by whole pages (see "Building" above): no workspace is taken for it */
 } cohort_batch;
 
@@ -239,11 +239,11 @@ typedef struct cohort_map_stats {
     double load;       /* taken slots (live or erased) / slots */
     double probe_mean; /* probe length: buckets read to find a key that is in, 1 at best */
     uint64_t probe_max;
-    uint64_t probe_histogram
-        [COHORT_PROBE_BINS]; /* [i]: keys with probe length i + 1; the last bin also holds all longer */
-    double
-        slot_mean; /* SimpleGPUHashTable's measure, for linear probing: slots between a key's first slot and */
-    uint64_t slot_max; /* the slot that it is in */
+    /* [i]: keys with probe length i + 1; the last bin also holds all longer */
+    uint64_t probe_histogram[COHORT_PROBE_BINS];
+    /* SimpleGPUHashTable's measure, for linear probing: slots between a key's first slot and the slot that it is in */
+    double slot_mean;
+    uint64_t slot_max;
 
     /* Of LINES, since the table was made, cleared or rebuilt. Its `pages` are homes, `page_bytes` a home's, a probe is a home that is read. */
     uint64_t displaced;   /* keys that were moved to make room for others */

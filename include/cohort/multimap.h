@@ -67,8 +67,8 @@ typedef struct cohort_retrieve {
     uint64_t *queries; /* out, `capacity` entries; may be NULL. Memory as the keys', like the next three */
     void *values;      /* out, `capacity` entries; may be NULL */
     uint32_t *matched; /* out, one bit a row; may be NULL */
-    uint64_t *
-        offsets; /* out, n + 1 entries: row offsets[i] is the first of query i, offsets[n] the total; may be NULL */
+    /* out, n + 1 entries: row offsets[i] is the first of query i, offsets[n] the total; may be NULL */
+    uint64_t *offsets;
     uint64_t total;   /* out */
     uint64_t written; /* out */
 } cohort_retrieve;
