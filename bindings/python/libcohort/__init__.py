@@ -1,4 +1,4 @@
-"""libcohort: bulk parallel maps, sorting and partition of integers and floats, on CPUs and GPUs, without copies.
+"""libcohort: bulk parallel maps, bitmap sets, sorting and partition of integers and floats, on CPUs and GPUs, without copies.
 
 Arrays come in by the buffer protocol (numpy, array, memoryview) or by Arrow's C interfaces (pyarrow, polars, pandas, duckdb).
 A numpy array in gives numpy arrays out; else answers are `libcohort.Array`, which all of these take without a copy.
@@ -34,6 +34,9 @@ from ._functions import (
     value_counts,
 )
 from ._map import Map
+from ._multimap import MultiMap
+from ._sets import Sets
+from ._set import Set
 
 __version__ = version()
 
@@ -46,8 +49,11 @@ __all__ = [
     "FormatError",
     "FullError",
     "Map",
+    "MultiMap",
     "OutOfMemoryError",
     "Partition",
+    "Set",
+    "Sets",
     "UnsupportedError",
     "argsort",
     "compact",

@@ -1,7 +1,5 @@
-/* array.c: the type Array, and how arrays come in: the buffer protocol, then Arrow's C data and stream interfaces.
- *
- * What comes in is borrowed where it is contiguous, aligned and of a native type, and copied else. What goes out has the buffer
- * protocol, which numpy and memoryview read, and __arrow_c_array__. */
+/* array.c: the type Array, and how arrays go out: the buffer protocol, which numpy and memoryview read, and __arrow_c_array__.
+ * How they come in is in array_in.c. */
 #include "core.h"
 
 #include <stdlib.h>
@@ -31,8 +29,21 @@ const char *type_name(int type)
 {
     return types[type].name;
 }
+char type_code(int type)
+{
+    return types[type].code;
+}
+const char *type_arrow(int type)
+{
+    return types[type].arrow;
+}
 
-static array *array_empty(int type, Py_ssize_t n)
+bool is_array(PyObject *object)
+{
+    return PyObject_TypeCheck(object, array_type);
+}
+
+array *array_empty(int type, Py_ssize_t n)
 {
     allocfunc alloc = (allocfunc)PyType_GetSlot(array_type, Py_tp_alloc);
     array *a = (array *)alloc(array_type, 0);
@@ -83,7 +94,7 @@ static void array_dealloc(PyObject *self)
 
 array *array_of(PyObject *object, const char *argument)
 {
-    if (PyObject_TypeCheck(object, array_type))
+    if (is_array(object))
         return (array *)object;
     PyErr_Format(PyExc_TypeError, "%s: an Array is due, not %R", argument, Py_TYPE(object));
     return NULL;
@@ -100,263 +111,25 @@ array *array_of_bytes(PyObject *object, const char *argument, size_t x, size_t y
     return a;
 }
 
-/* ---- in: buffers ------------------------------------------------------------------------------------------------- */
-
-/* The type that a format of the struct module names, 0 for none. */
-static int type_of_format(const char *format, Py_ssize_t itemsize)
+/* optional(object): an Array or NULL for None; *failed if it is neither. */
+array *optional(PyObject *object, const char *argument, bool *failed)
 {
-    if (!format)
-        format = "B";
-    if (*format == '@' || *format == '=' || *format == '<')
-        ++format;
-    if (!*format || format[1])
-        return 0;
-    bool is_signed = strchr("bhilqn", *format), is_unsigned = strchr("BHILQN", *format);
-    for (int t = 1; t < TYPES; ++t) {
-        bool integer_signed = t >= COHORT_I8 && t <= COHORT_I64, integer_unsigned = t <= COHORT_U64;
-        if (types[t].bytes == itemsize &&
-            ((is_signed && integer_signed) || (is_unsigned && integer_unsigned) ||
-             (!is_signed && !is_unsigned && types[t].code == *format)))
-            return t;
-    }
-    return 0;
-}
-
-/* The elements of a buffer that are not one behind the other, or not aligned. */
-static array *copy_strided(const Py_buffer *view, int type)
-{
-    Py_ssize_t n = view->shape[0], step = view->strides ? view->strides[0] : view->itemsize;
-    array *a = array_new(type, n);
-    if (!a)
-        return NULL;
-    const char *from = view->buf;
-    char *to = a->data;
-    Py_BEGIN_ALLOW_THREADS switch (view->itemsize)
-    {
-    case 8:
-        for (Py_ssize_t i = 0; i < n; ++i)
-            memcpy(to + 8 * i, from + step * i, 8);
-        break;
-    case 4:
-        for (Py_ssize_t i = 0; i < n; ++i)
-            memcpy(to + 4 * i, from + step * i, 4);
-        break;
-    default:
-        for (Py_ssize_t i = 0; i < n; ++i)
-            memcpy(to + view->itemsize * i, from + step * i, (size_t)view->itemsize);
-    }
-    Py_END_ALLOW_THREADS return a;
-}
-
-static array *from_buffer(PyObject *object, const char *argument)
-{
-    Py_buffer view;
-    if (PyObject_GetBuffer(object, &view, PyBUF_RECORDS_RO))
-        return NULL;
-    array *a = NULL;
-    int type = type_of_format(view.format, view.itemsize);
-    if (view.ndim != 1)
-        PyErr_Format(PyExc_ValueError, "%s: has %d dimensions, and must have one", argument, view.ndim);
-    else if (!type)
-        PyErr_Format(PyExc_TypeError,
-                     "%s: elements of the format '%s' are not supported: integers of 8 to 64 bits, float32, "
-                     "float64 and bool are",
-                     argument, view.format);
-    else if ((view.shape[0] > 1 && view.strides && view.strides[0] != view.itemsize) ||
-             (uintptr_t)view.buf % (uintptr_t)view.itemsize)
-        a = copy_strided(&view, type);
-    else if ((a = array_empty(type, view.shape[0]))) {
-        a->data = view.buf;
-        a->readonly = view.readonly;
-        a->view = view;
-        return a;
-    }
-    PyBuffer_Release(&view);
+    array *a = object == Py_None ? NULL : array_of(object, argument);
+    *failed |= object != Py_None && !a;
     return a;
 }
 
-/* ---- in: Arrow --------------------------------------------------------------------------------------------------- */
-
-/* Times are the integers that they are stored as. */
-static int type_of_arrow(const char *format)
+bool same_length(const array *a, const array *b, const char *argument)
 {
-    for (int t = 1; t < TYPES; ++t)
-        if (!strcmp(format, types[t].arrow))
-            return t;
-    if (!strcmp(format, "tdD") || !strcmp(format, "tts") || !strcmp(format, "ttm"))
-        return COHORT_I32;
-    return format[0] == 't' && strchr("dtsD", format[1]) && format[1] ? COHORT_I64 : 0;
+    if (!b || a->n == b->n)
+        return true;
+    PyErr_Format(PyExc_ValueError, "%s: has %zd entries, and must have %zd", argument, b->n, a->n);
+    return false;
 }
 
-static bool bit(const uint8_t *bits, int64_t i)
+PyObject *or_none(array *a)
 {
-    return bits[i >> 3] >> (i & 7) & 1;
-}
-
-static int check_nulls(const struct ArrowArray *from, const char *argument)
-{
-    const uint8_t *validity = from->n_buffers ? from->buffers[0] : NULL;
-    int64_t nulls = from->null_count;
-    if (!validity || !nulls)
-        return 0;
-    if (nulls < 0) {
-        nulls = 0;
-        for (int64_t i = 0; i < from->length; ++i)
-            nulls += !bit(validity, from->offset + i);
-    }
-    if (nulls)
-        PyErr_Format(PyExc_ValueError, "%s: %lld of %lld rows are null: fill or drop them first", argument,
-                     (long long)nulls, (long long)from->length);
-    return nulls ? -1 : 0;
-}
-
-/* Takes `from` over, in success and in failure. */
-static array *from_arrow(struct ArrowArray *from, int type, const char *argument)
-{
-    array *a = NULL;
-    if (check_nulls(from, argument))
-        goto done;
-    const char *data = from->n_buffers > 1 ? from->buffers[1] : NULL;
-    size_t bytes = type_bytes(type);
-    const char *first = data ? data + bytes * (size_t)from->offset : NULL;
-    if (type == TYPE_BOOL || (uintptr_t)first % bytes || !first) {
-        a = array_new(type, first ? (Py_ssize_t)from->length : 0);
-        if (a && first && type == TYPE_BOOL)
-            for (int64_t i = 0; i < from->length; ++i)
-                ((uint8_t *)a->data)[i] = bit((const uint8_t *)data, from->offset + i);
-        else if (a && first)
-            memcpy(a->data, first, bytes * (size_t)from->length);
-    } else if ((a = array_empty(type, (Py_ssize_t)from->length))) {
-        a->data = (void *)(uintptr_t)first;
-        a->readonly = true;
-        a->arrow = *from;
-        from->release = NULL;
-    }
-done:
-    if (from->release)
-        from->release(from);
-    return a;
-}
-
-/* Releases the schema. */
-static int type_of_schema(struct ArrowSchema *schema, const char *argument)
-{
-    int type = schema->dictionary ? 0 : type_of_arrow(schema->format);
-    if (!type)
-        PyErr_Format(PyExc_TypeError,
-                     "%s: an Arrow array of the format '%s'%s is not supported: integers, floats, booleans "
-                     "and times are",
-                     argument, schema->format, schema->dictionary ? " with a dictionary" : "");
-    if (schema->release)
-        schema->release(schema);
-    return type;
-}
-
-static array *from_arrow_array(PyObject *pair, const char *argument)
-{
-    PyObject *schema = PyTuple_Check(pair) && PyTuple_Size(pair) == 2 ? PyTuple_GetItem(pair, 0) : NULL;
-    struct ArrowSchema *s = schema ? PyCapsule_GetPointer(schema, "arrow_schema") : NULL;
-    struct ArrowArray *from = s ? PyCapsule_GetPointer(PyTuple_GetItem(pair, 1), "arrow_array") : NULL;
-    if (!from) {
-        if (!PyErr_Occurred())
-            PyErr_Format(PyExc_TypeError, "%s: __arrow_c_array__ gave no pair of capsules", argument);
-        return NULL;
-    }
-    int type = type_of_schema(s, argument);
-    return type ? from_arrow(from, type, argument) : NULL; /* the capsule releases what is not taken */
-}
-
-/* Puts the arrays of `chunks` one behind the other. */
-static array *join_chunks(PyObject *chunks, int type)
-{
-    Py_ssize_t n = 0, count = PyList_Size(chunks), at = 0;
-    if (count == 1) {
-        PyObject *only = PyList_GetItem(chunks, 0);
-        return (array *)KEPT(only);
-    }
-    for (Py_ssize_t i = 0; i < count; ++i)
-        n += ((array *)PyList_GetItem(chunks, i))->n;
-    array *a = array_new(type, n);
-    for (Py_ssize_t i = 0; a && i < count; ++i) {
-        array *chunk = (array *)PyList_GetItem(chunks, i);
-        size_t bytes = type_bytes(type) * (size_t)chunk->n;
-        if (bytes)
-            memcpy((char *)a->data + at, chunk->data, bytes);
-        at += (Py_ssize_t)bytes;
-    }
-    return a;
-}
-
-static array *stream_failed(struct ArrowArrayStream *stream, const char *argument)
-{
-    const char *why = stream->get_last_error(stream);
-    PyErr_Format(PyExc_OSError, "%s: the stream reports: %s", argument,
-                 why ? why : "an error without a text");
-    return NULL;
-}
-
-static array *from_arrow_stream(PyObject *capsule, const char *argument)
-{
-    struct ArrowArrayStream *stream = PyCapsule_GetPointer(capsule, "arrow_array_stream");
-    struct ArrowSchema schema;
-    if (!stream)
-        return NULL;
-    if (stream->get_schema(stream, &schema))
-        return stream_failed(stream, argument);
-    int type = type_of_schema(&schema, argument);
-    PyObject *chunks = type ? PyList_New(0) : NULL;
-    array *a = NULL;
-    while (chunks) {
-        struct ArrowArray from;
-        if (stream->get_next(stream, &from)) {
-            stream_failed(stream, argument);
-            break;
-        }
-        if (!from.release) {
-            a = join_chunks(chunks, type);
-            break;
-        }
-        array *chunk = from_arrow(&from, type, argument);
-        if (!chunk || PyList_Append(chunks, (PyObject *)chunk)) {
-            DROP(chunk);
-            break;
-        }
-        Py_DECREF(chunk);
-    }
-    DROP(chunks);
-    return a;
-}
-
-/* view(object, argument): an Array of what the object holds. */
-static PyObject *view(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
-{
-    (void)module;
-    ARGUMENTS(2, 2)
-    PyObject *object = arguments[0];
-    if (PyObject_TypeCheck(object, array_type))
-        return KEPT(object);
-    const char *argument = PyUnicode_AsUTF8AndSize(arguments[1], NULL);
-    if (!argument)
-        return NULL;
-    if (PyObject_CheckBuffer(object))
-        return (PyObject *)from_buffer(object, argument);
-    bool stream = !PyObject_HasAttrString(object, "__arrow_c_array__");
-    PyObject *method = PyObject_GetAttrString(object, stream ? "__arrow_c_stream__" : "__arrow_c_array__");
-    if (!method) {
-        if (PyErr_ExceptionMatches(PyExc_AttributeError))
-            PyErr_Format(
-                PyExc_TypeError,
-                "%s: %R has neither the buffer protocol nor __arrow_c_array__ nor __arrow_c_stream__",
-                argument, Py_TYPE(object));
-        return NULL;
-    }
-    PyObject *given = PyObject_CallNoArgs(method);
-    Py_DECREF(method);
-    array *a = !given   ? NULL
-               : stream ? from_arrow_stream(given, argument)
-                        : from_arrow_array(given, argument);
-    DROP(given);
-    return (PyObject *)a;
+    return a ? (PyObject *)a : Py_None;
 }
 
 /* retype(array, type): the same memory, its bits taken for another type of the same size. */
@@ -701,7 +474,7 @@ static PyType_Slot slots[] = {
 static PyType_Spec spec = {"libcohort.Array", sizeof(array), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
 
-PyMethodDef array_functions[] = {FAST(view), FAST(retype), FAST(restore), {NULL, NULL, 0, NULL}};
+PyMethodDef array_functions[] = {FAST(retype), FAST(restore), {NULL, NULL, 0, NULL}};
 
 int array_ready(PyObject *module)
 {

@@ -186,6 +186,12 @@ handle *handle_of(PyObject *object, const char *kind)
     return NULL;
 }
 
+PyObject *path_of(PyObject *object)
+{
+    PyObject *bytes = NULL;
+    return PyUnicode_FSConverter(object, &bytes) ? bytes : NULL;
+}
+
 static void handle_dealloc(PyObject *self)
 {
     handle *h = (handle *)self;

@@ -2,7 +2,7 @@
  *
  * The module is a thin layer: it takes arrays in, releases the GIL, makes one call of the library, and gives arrays out. What
  * the Python names mean is decided in the Python files of the package. Each structure of the library is touched in one file
- * here: context.c, ops.c, map.c. Only CPython's limited API (3.11) is used. */
+ * here: context.c, ops.c, map.c, multimap.c, sets.c. Only CPython's limited API (3.11) is used. */
 #ifndef LIBCOHORT_CORE_H
 #define LIBCOHORT_CORE_H
 
@@ -44,6 +44,7 @@ typedef struct handle {
     void *object;
     void (*destroy)(void *);
     const char *kind;
+    int type; /* of a collection's members */
 } handle;
 
 /* What a call of the library answered; the message is copied while the context is locked. */
@@ -56,12 +57,23 @@ typedef struct outcome {
 /* ---- array.c */
 size_t type_bytes(int type);
 const char *type_name(int type);
+char type_code(int type);         /* of the struct module */
+const char *type_arrow(int type); /* Arrow's format */
+bool is_array(PyObject *object);
+array *array_empty(int type, Py_ssize_t n);              /* without memory */
 array *array_new(int type, Py_ssize_t n);                /* not initialised */
 array *array_of(PyObject *object, const char *argument); /* object must be an Array */
 array *array_of_bytes(PyObject *object, const char *argument, size_t a,
-                      size_t b); /* of a or b bytes an element */
+                      size_t b);                                       /* of a or b bytes an element */
+array *optional(PyObject *object, const char *argument, bool *failed); /* NULL for None; *failed if neither */
+bool same_length(const array *a, const array *b,
+                 const char *argument); /* sets the exception; b may be NULL */
+PyObject *or_none(array *a);
 int array_ready(PyObject *module);
 extern PyMethodDef array_functions[];
+
+/* ---- array_in.c */
+extern PyMethodDef array_in_functions[];
 
 /* ---- loops.c */
 extern PyMethodDef loop_functions[];
@@ -74,12 +86,15 @@ PyObject *call_end(context *on,
                    outcome *o); /* Py_None (borrowed) if all is well; NULL with the exception set */
 handle *handle_new(context *on, const char *kind, void (*destroy)(void *));
 handle *handle_of(PyObject *object, const char *kind);
+PyObject *path_of(PyObject *object); /* the bytes of a path, a new reference */
 int context_ready(PyObject *module);
 extern PyMethodDef context_functions[];
 
-/* ---- ops.c, map.c */
+/* ---- ops.c, map.c, multimap.c, sets.c */
 extern PyMethodDef ops_functions[];
 extern PyMethodDef map_functions[];
+extern PyMethodDef multimap_functions[];
+extern PyMethodDef sets_functions[];
 
 #define ARGUMENTS(least, most)                                               \
     if (count < (least) || count > (most)) {                                 \

@@ -292,6 +292,34 @@ static PyObject *repeat(PyObject *module, PyObject *const *arguments, Py_ssize_t
     Py_END_ALLOW_THREADS return (PyObject *)a;
 }
 
+/* spread(keys, offsets): keys[i] as often as offsets[i + 1] - offsets[i]; offsets are of int64. */
+static PyObject *spread(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(2, 2)
+    array *keys = array_of_bytes(arguments[0], "keys", 4, 8), *offsets = array_of(arguments[1], "offsets");
+    if (!keys || !offsets)
+        return NULL;
+    const int64_t *at = offsets->data;
+    bool fine = offsets->type == COHORT_I64 && offsets->n == keys->n + 1 && !at[0];
+    for (Py_ssize_t i = 0; fine && i < keys->n; ++i)
+        fine = at[i] <= at[i + 1];
+    if (!fine)
+        return PyErr_Format(PyExc_ValueError, "offsets: must be int64, begin with 0, and not fall");
+    array *a = array_new(keys->type, at[keys->n]);
+    if (!a)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS for (Py_ssize_t i = 0; i < keys->n; ++i) for (int64_t j = at[i]; j < at[i + 1];
+                                                                         ++j)
+    {
+        if (a->stride == 4)
+            ((uint32_t *)a->data)[j] = ((const uint32_t *)keys->data)[i];
+        else
+            ((uint64_t *)a->data)[j] = ((const uint64_t *)keys->data)[i];
+    }
+    Py_END_ALLOW_THREADS return (PyObject *)a;
+}
+
 /* opposite(mask): not of each. */
 static PyObject *opposite(PyObject *module, PyObject *object)
 {
@@ -340,4 +368,5 @@ PyMethodDef loop_functions[] = {FAST(iota),
                                 FAST(number_runs),
                                 {"opposite", opposite, METH_O, NULL},
                                 FAST(repeat),
+                                FAST(spread),
                                 {NULL, NULL, 0, NULL}};

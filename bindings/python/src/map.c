@@ -283,13 +283,6 @@ static PyObject *map_merge(PyObject *module, PyObject *const *arguments, Py_ssiz
     return Py_XNewRef(call_end(to->on, &o));
 }
 
-/* path_of(object): the bytes of a path, a new reference. */
-static PyObject *path_of(PyObject *object)
-{
-    PyObject *bytes = NULL;
-    return PyUnicode_FSConverter(object, &bytes) ? bytes : NULL;
-}
-
 static PyObject *map_save(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;

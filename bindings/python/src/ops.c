@@ -20,27 +20,6 @@ static cohort_order order_of(int type)
     }
 }
 
-/* optional(object): an Array or NULL for None; *failed if it is neither. */
-static array *optional(PyObject *object, const char *argument, bool *failed)
-{
-    array *a = object == Py_None ? NULL : array_of(object, argument);
-    *failed |= object != Py_None && !a;
-    return a;
-}
-
-static bool same_length(const array *a, const array *b, const char *argument)
-{
-    if (!b || a->n == b->n)
-        return true;
-    PyErr_Format(PyExc_ValueError, "%s: has %zd entries, and must have %zd", argument, b->n, a->n);
-    return false;
-}
-
-static PyObject *or_none(array *a)
-{
-    return a ? (PyObject *)a : Py_None;
-}
-
 /* sort(context, keys, descending, want permutation, column or None): (keys, permutation or None, column or None). */
 static PyObject *sort(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {

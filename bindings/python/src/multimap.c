@@ -1,0 +1,263 @@
+/* multimap.c: the calls of cohort/multimap.h. A handle of the kind "multimap", which knows its width as its type. */
+#include "core.h"
+
+static void destroy(void *multimap)
+{
+    cohort_multimap_destroy(multimap);
+}
+
+static size_t key_bytes(const handle *h)
+{
+    return h->type == COHORT_WIDTH_32_32 ? 4 : 8;
+}
+static size_t value_bytes(const handle *h)
+{
+    return h->type == COHORT_WIDTH_64_64 ? 8 : 4;
+}
+
+static array *keys_of(const handle *h, PyObject *object)
+{
+    return h ? array_of_bytes(object, "keys", key_bytes(h), key_bytes(h)) : NULL;
+}
+
+/* The types of keys and values that Python wants, of the multimap's width. */
+static bool fits(long type, size_t bytes, const char *argument)
+{
+    if (type >= 1 && type < TYPES && type_bytes((int)type) == bytes)
+        return true;
+    if (!PyErr_Occurred())
+        PyErr_Format(PyExc_ValueError, "%s: type %ld has not the %zu bytes of the multimap's", argument, type,
+                     bytes);
+    return false;
+}
+
+/* multimap_build(context, width, keys, values) */
+static PyObject *multimap_build(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(4, 4)
+    context *on = context_of(arguments[0]);
+    long width = on ? PyLong_AsLong(arguments[1]) : 0;
+    handle *h = on && !PyErr_Occurred() ? handle_new(on, "multimap", destroy) : NULL;
+    if (!h)
+        return NULL;
+    h->type = (int)width;
+    array *keys = keys_of(h, arguments[2]);
+    array *values = keys ? array_of_bytes(arguments[3], "values", value_bytes(h), value_bytes(h)) : NULL;
+    if (values && same_length(keys, values, "values")) {
+        cohort_multimap_options options = COHORT_MULTIMAP_OPTIONS_INIT;
+        options.width = (cohort_width)width;
+        outcome o;
+        call_begin(on, &o);
+        o.status = cohort_multimap_build(on->c, &options, (uint64_t)keys->n, keys->data, values->data, NULL,
+                                         (cohort_multimap **)&h->object);
+        if (call_end(on, &o))
+            return (PyObject *)h;
+    }
+    Py_DECREF(h);
+    return NULL;
+}
+
+static bool size_of(handle *h, uint64_t *keys, uint64_t *values)
+{
+    outcome o;
+    call_begin(h->on, &o);
+    o.status = cohort_multimap_size(h->object, keys, values);
+    return call_end(h->on, &o);
+}
+
+/* multimap_size(multimap): (distinct keys, values). */
+static PyObject *multimap_size(PyObject *module, PyObject *object)
+{
+    (void)module;
+    handle *h = handle_of(object, "multimap");
+    uint64_t keys = 0, values = 0;
+    return h && size_of(h, &keys, &values) ? Py_BuildValue("KK", keys, values) : NULL;
+}
+
+/* multimap_count(multimap, keys): how many values each key has. */
+static PyObject *multimap_count(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(2, 2)
+    handle *h = handle_of(arguments[0], "multimap");
+    array *keys = keys_of(h, arguments[1]), *counts = keys ? array_new(COHORT_I64, keys->n) : NULL;
+    if (!counts)
+        return NULL;
+    outcome o;
+    call_begin(h->on, &o);
+    o.status = cohort_multimap_count(h->object, (uint64_t)keys->n, keys->data, counts->data);
+    if (!call_end(h->on, &o))
+        Py_CLEAR(counts);
+    return (PyObject *)counts;
+}
+
+/* multimap_find(multimap, keys, type of the values, fallback): (one value of each key, hit as booleans). */
+static PyObject *multimap_find(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(4, 4)
+    handle *h = handle_of(arguments[0], "multimap");
+    array *keys = keys_of(h, arguments[1]);
+    long type = keys ? PyLong_AsLong(arguments[2]) : 0;
+    array *fallback = keys ? array_of_bytes(arguments[3], "default", value_bytes(h), value_bytes(h)) : NULL;
+    if (!fallback || !fits(type, value_bytes(h), "values"))
+        return NULL;
+    if (fallback->n != 1)
+        return PyErr_Format(PyExc_ValueError, "default: has %zd entries, and must have one", fallback->n);
+    array *values = array_new((int)type, keys->n), *bits = array_new(COHORT_U32, keys->n / 32 + 1);
+    array *hit = array_new(TYPE_BOOL, keys->n);
+    PyObject *result = NULL;
+    if (!PyErr_Occurred()) {
+        cohort_batch batch = COHORT_BATCH_INIT;
+        batch.hit = bits->data;
+        outcome o;
+        call_begin(h->on, &o);
+        o.status = cohort_multimap_find(h->object, (uint64_t)keys->n, keys->data, values->data,
+                                        fallback->data, &batch);
+        if (o.status == COHORT_OK)
+            bits_to_bytes(bits->data, hit->data, hit->n);
+        if (call_end(h->on, &o))
+            result = PyTuple_Pack(2, values, hit);
+    }
+    DROP(values);
+    DROP(bits);
+    DROP(hit);
+    return result;
+}
+
+static bool retrieve_once(handle *h, const array *keys, cohort_retrieve *r)
+{
+    outcome o;
+    call_begin(h->on, &o);
+    o.status = cohort_multimap_retrieve(h->object, (uint64_t)keys->n, keys->data, r);
+    return call_end(h->on, &o);
+}
+
+/* multimap_retrieve(multimap, keys, type of the values, want queries, want offsets): (values, queries, offsets). */
+static PyObject *multimap_retrieve(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(5, 5)
+    handle *h = handle_of(arguments[0], "multimap");
+    array *keys = keys_of(h, arguments[1]);
+    long type = keys ? PyLong_AsLong(arguments[2]) : 0;
+    int want_queries = PyObject_IsTrue(arguments[3]), want_offsets = PyObject_IsTrue(arguments[4]);
+    if (!keys || !fits(type, value_bytes(h), "values"))
+        return NULL;
+    cohort_retrieve r = COHORT_RETRIEVE_INIT;
+    array *offsets = want_offsets ? array_new(COHORT_I64, keys->n + 1) : NULL, *values = NULL,
+          *queries = NULL;
+    PyObject *result = NULL;
+    r.offsets = DATA(offsets);
+    if (!PyErr_Occurred() && retrieve_once(h, keys, &r)) {
+        values = array_new((int)type, (Py_ssize_t)r.total);
+        queries = want_queries ? array_new(COHORT_I64, (Py_ssize_t)r.total) : NULL;
+        r.capacity = r.total;
+        r.values = DATA(values);
+        r.queries = DATA(queries);
+        r.offsets = NULL;
+        if (!PyErr_Occurred() && (!r.total || retrieve_once(h, keys, &r)))
+            result = PyTuple_Pack(3, values, or_none(queries), or_none(offsets));
+    }
+    DROP(offsets);
+    DROP(values);
+    DROP(queries);
+    return result;
+}
+
+/* multimap_items(multimap, type of keys, type of values): (distinct keys, offsets, values). */
+static PyObject *multimap_items(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(3, 3)
+    handle *h = handle_of(arguments[0], "multimap");
+    long key_type = h ? PyLong_AsLong(arguments[1]) : 0, value_type = h ? PyLong_AsLong(arguments[2]) : 0;
+    uint64_t n = 0, total = 0;
+    if (!h || !fits(key_type, key_bytes(h), "keys") || !fits(value_type, value_bytes(h), "values") ||
+        !size_of(h, &n, &total))
+        return NULL;
+    array *keys = array_new((int)key_type, (Py_ssize_t)n),
+          *offsets = array_new(COHORT_I64, (Py_ssize_t)n + 1);
+    array *values = array_new((int)value_type, (Py_ssize_t)total);
+    PyObject *result = NULL;
+    if (!PyErr_Occurred()) {
+        outcome o;
+        call_begin(h->on, &o);
+        o.status = cohort_multimap_export(h->object, keys->data, offsets->data, values->data);
+        if (call_end(h->on, &o))
+            result = PyTuple_Pack(3, keys, offsets, values);
+    }
+    DROP(keys);
+    DROP(offsets);
+    DROP(values);
+    return result;
+}
+
+/* multimap_merge(a, b): a new one with the pairs of both, which are on one context. */
+static PyObject *multimap_merge(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(2, 2)
+    handle *a = handle_of(arguments[0], "multimap"), *b = a ? handle_of(arguments[1], "multimap") : NULL;
+    handle *h = b ? handle_new(a->on, "multimap", destroy) : NULL;
+    if (!h)
+        return NULL;
+    h->type = a->type;
+    outcome o;
+    call_begin(a->on, &o);
+    o.status = cohort_multimap_merge(a->object, b->object, (cohort_multimap **)&h->object);
+    if (!call_end(a->on, &o))
+        Py_CLEAR(h);
+    return (PyObject *)h;
+}
+
+static PyObject *multimap_save(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(2, 2)
+    handle *h = handle_of(arguments[0], "multimap");
+    PyObject *path = h ? path_of(arguments[1]) : NULL;
+    if (!path)
+        return NULL;
+    char *name = PyBytes_AsString(path);
+    outcome o;
+    call_begin(h->on, &o);
+    o.status = cohort_multimap_save(h->object, name);
+    PyObject *done = Py_XNewRef(call_end(h->on, &o));
+    Py_DECREF(path);
+    return done;
+}
+
+/* multimap_load(context, path): (multimap, width). */
+static PyObject *multimap_load(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(2, 2)
+    context *on = context_of(arguments[0]);
+    PyObject *path = on ? path_of(arguments[1]) : NULL;
+    handle *h = path ? handle_new(on, "multimap", destroy) : NULL;
+    PyObject *result = NULL;
+    if (h) {
+        char *name = PyBytes_AsString(path);
+        cohort_multimap_options options = COHORT_MULTIMAP_OPTIONS_INIT;
+        outcome o;
+        call_begin(on, &o);
+        o.status = cohort_multimap_load(on->c, name, (cohort_multimap **)&h->object);
+        if (o.status == COHORT_OK)
+            o.status = cohort_multimap_get_options(h->object, &options);
+        if (call_end(on, &o)) {
+            h->type = (int)options.width;
+            result = Py_BuildValue("Oi", h, h->type);
+        }
+    }
+    DROP(path);
+    DROP(h);
+    return result;
+}
+
+PyMethodDef multimap_functions[] = {FAST(multimap_build),    {"multimap_size", multimap_size, METH_O, NULL},
+                                    FAST(multimap_count),    FAST(multimap_find),
+                                    FAST(multimap_retrieve), FAST(multimap_items),
+                                    FAST(multimap_merge),    FAST(multimap_save),
+                                    FAST(multimap_load),     {NULL, NULL, 0, NULL}};

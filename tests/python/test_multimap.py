@@ -1,0 +1,117 @@
+"""MultiMap, against a dict of lists."""
+
+import collections
+import copy
+import pickle
+
+import hypothesis
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import libcohort as lc
+
+KEYS = ["uint8", "int16", "uint32", "int32", "uint64", "int64", "float64"]
+VALUES = ["uint8", "int16", "uint32", "int32", "float32", "uint64", "int64", "float64"]
+
+
+def as_dict(keys, values):
+    d = collections.defaultdict(list)
+    for k, v in zip(keys, values):
+        d[k].append(v)
+    return d
+
+
+def check(m, d):
+    assert len(m) == sum(map(len, d.values())) and set(m) == set(d)
+    for k in d:
+        assert sorted(m[k].tolist()) == sorted(d[k]) and m.get(k) in d[k]
+    keys, offsets, values = m.items()
+    at = offsets.tolist()
+    got = {k: sorted(values[a:b].tolist()) for k, a, b in zip(keys.tolist(), at, at[1:])}
+    assert got == {k: sorted(v) for k, v in d.items()}
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("value", VALUES)
+def test_types(key, value, tmp_path):
+    keys = np.array([1, 2, 1, 0, 77, 1], key)
+    values = np.array([5, 6, 7, 8, 9, 7], value)
+    m = lc.MultiMap(keys, values)
+    d = as_dict(keys.tolist(), values.tolist())
+    check(m, d)
+    assert m[1].dtype == values.dtype and m.keys().dtype == keys.dtype
+    again = pickle.loads(pickle.dumps(m))
+    check(again, d)
+    assert repr(again) == repr(m) and isinstance(again.keys(), np.ndarray) and copy.copy(m) is m
+    m.save(tmp_path / "m")
+    check(lc.MultiMap.load(tmp_path / "m", key_type=key, value_type=value), d)
+    both = m.merge(lc.MultiMap(keys[:2], values[:2]))
+    check(both, as_dict(keys.tolist() + [1, 2], values.tolist() + [5, 6]))
+
+
+@hypothesis.settings(max_examples=60, deadline=None)
+@hypothesis.given(
+    st.lists(st.tuples(st.integers(-5, 5), st.integers(-(2**40), 2**40)), max_size=40),
+    st.lists(st.integers(-7, 7), max_size=20),
+)
+def test_like_a_dict(pairs, queries):
+    keys, values = [k for k, _ in pairs], [v for _, v in pairs]
+    m, d = lc.MultiMap(keys, values), as_dict(keys, values)
+    check(m, d)
+    assert m.count(queries).tolist() == [len(d.get(q, [])) for q in queries]
+    assert m.contains(queries).tolist() == [q in d for q in queries]
+    index, got = m.retrieve(queries)
+    expected = [(i, v) for i, q in enumerate(queries) for v in sorted(d.get(q, []))]
+    assert sorted(zip(index.tolist(), got.tolist())) == expected and index.tolist() == sorted(index.tolist())
+    offsets, got = m.rows(queries)
+    at = offsets.tolist()
+    assert [sorted(got[a:b].tolist()) for a, b in zip(at, at[1:])] == [sorted(d.get(q, [])) for q in queries]
+
+
+def test_without_values():
+    m = lc.MultiMap(np.array([4, 9, 4]))
+    assert sorted(m[4].tolist()) == [0, 2] and m.count(9) == 1 and m.count(5) == 0
+
+
+def test_what_is_not_there(tmp_path):
+    m = lc.MultiMap(np.array([1], "int8"), [2])
+    with pytest.raises(KeyError, match="9"):
+        m[9]
+    with pytest.raises(KeyError, match="900"):
+        m[900]
+    with pytest.raises(TypeError, match="rows"):
+        m[[1]]
+    assert m.get([7], default=-3).tolist() == [-3] and 900 not in m and 1 in m
+    with pytest.raises(ValueError, match="values: has 1"):
+        lc.MultiMap([1, 2], [1])
+    with pytest.raises(TypeError, match="float64"):
+        lc.MultiMap(np.array([1], "float32"), [1])
+    with pytest.raises(TypeError, match="same types"):
+        m.merge(lc.MultiMap([1], [2]))
+    with pytest.raises(OSError, match="nowhere"):
+        lc.MultiMap.load(tmp_path / "nowhere")
+    m.save(tmp_path / "m")
+    with pytest.raises(ValueError, match="does not hold"):
+        lc.MultiMap.load(tmp_path / "m", key_type="int32", value_type="int32")
+    empty = lc.MultiMap([], [])
+    assert (len(empty), list(empty), empty.retrieve([1])[1].tolist()) == (0, [], [])
+    assert empty.count([]).tolist() == [] and empty.count([4]).tolist() == [0]
+
+
+def test_other_contexts():
+    with lc.device("cpu", threads=1):
+        m = lc.MultiMap([1, 2], [3, 4])
+    assert sorted(lc.MultiMap([1], [5]).merge(m)[1].tolist()) == [3, 5]
+
+
+def test_large():
+    rng = np.random.default_rng(3)
+    keys, values = rng.integers(0, 20_000, 300_000), rng.integers(0, 1 << 60, 300_000)
+    m = lc.MultiMap(keys, values)
+    queries = rng.integers(0, 25_000, 5000)
+    index, got = m.retrieve(queries)
+    many = np.bincount(keys, minlength=25_000)
+    assert (m.count(queries) == many[queries]).all() and len(got) == many[queries].sum()
+    sums = np.bincount(keys, weights=values % 1000, minlength=25_000)
+    assert (np.bincount(index, weights=got % 1000, minlength=5000) == sums[queries]).all()
