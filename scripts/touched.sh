@@ -34,7 +34,7 @@ owner() {
         sort*) echo sort ;;
         compact*) echo compact ;;
         sums*) echo sums ;;
-        set.h | sets* | roaring*) echo sets ;;
+        set.* | set_* | sets* | roaring*) echo sets ;;
         table* | frame* | gather* | column_flat* | arrow*) echo table ;;
         lines*) echo lines ;;
         context* | call* | status* | pool* | loans* | limits* | alloc* | driver*) echo context ;;

@@ -15,9 +15,9 @@
  * the library writes whole words of 4 bytes, with zeros behind the last bit: a map's `hit` and a compaction's
  * `where` are such bitmaps.
  *
- * Waiting. Calls that make a collection wait: their size depends on the data. Queries whose answers are
- * counts, `any` or `first`, looks, and updates of a cohort_set have fixed room. With device pointers they do
- * not wait, and can be captured in a CUDA graph once one like it has run.
+ * Waiting. Calls that make a collection wait: their size depends on the data. So do all calls that work on a
+ * cohort_set. Queries of collections whose answers are counts, `any` or `first`, and looks have fixed room.
+ * With device pointers they do not wait, and can be captured in a CUDA graph once one like it has run.
  *
  * Threads. One context, with its sets, is used by one thread at a time. */
 #ifndef COHORT_SET_H
@@ -43,7 +43,8 @@ typedef enum cohort_form {
     COHORT_FORM_MEMBERS = 1, /* integers */
     COHORT_FORM_RANGES = 2,  /* ranges of integers, the first and the last of each */
     COHORT_FORM_BITMAPS = 3, /* a bitmap a set: bit i says whether i is a member */
-    COHORT_FORM_ROARING = 4  /* Roaring's portable format, a blob of bytes a set */
+    COHORT_FORM_ROARING = 4, /* Roaring's portable format, a blob of bytes a set */
+    COHORT_FORM_WORKING = 5  /* working sets; to build from alone */
 } cohort_form;
 
 /* What a collection is built from.
@@ -52,7 +53,9 @@ typedef enum cohort_form {
  * With `offsets`, set s has the entries offsets[s] to offsets[s + 1]: rows. With neither they are one set.
  * BITMAPS has n bitmaps of `bits` bits, each `stride` bytes after the one before: one bitmap a set.
  * ROARING has n blobs: blob b is the bytes offsets[b] to offsets[b + 1] of `members`, and goes to set
- * groups[b] (NULL: to set b). Blobs of one group unite. bases[b] is added to every member of blob b. */
+ * groups[b] (NULL: to set b). Blobs of one group unite. bases[b] is added to every member of blob b.
+ * WORKING has n working sets, each of which gives a set: `members` is an array of cohort_set pointers in host
+ * memory. */
 typedef struct cohort_sets_source {
     size_t size; /* sizeof(cohort_sets_source) */
     cohort_form form;
@@ -219,7 +222,9 @@ typedef struct cohort_sets_query_desc {
 
 /* Answers all rows; on a GPU in one launch, whatever their sizes. COHORT_RANGE: a member that is no set; in
  * device memory it counts as empty, and cohort_wait tells of it. Costs what the chunks cost that the operands
- * share (AND), or have (OR): chunks that are absent or full cost nothing. */
+ * share (AND), or have (OR): chunks that are absent or full cost nothing. Working sets are copied into a
+ * collection first, which waits. `into` becomes the answer when it is known, or stays as it was where the call
+ * fails: COHORT_FULL, its pool is too small for the answer; COHORT_RANGE, a member is not below its limit. */
 COHORT_API cohort_status cohort_sets_query(cohort_context *context, const cohort_sets_query_desc *desc);
 
 /* ---- looking into sets
@@ -263,6 +268,92 @@ typedef struct cohort_sets_look_desc {
 /* Answers n questions. A set that the collection has not is COHORT_RANGE; in device memory cohort_wait tells,
  * and it is taken for an empty set. CONTAINS is O(1), the others O(log chunks + log entries) at most. */
 COHORT_API cohort_status cohort_sets_look(const cohort_sets *sets, const cohort_sets_look_desc *desc);
+
+/* ---- working sets
+ * --------------------------------------------------------------------------------------------- */
+
+/* One set that changes. Its directory has two bits for each chunk of 2^16 integers: there are members; all are.
+ * Chunks in between have a block of 8 KiB from the set's own pool and a cardinality; absent and full ones take no
+ * block. A *flat* set is one plain bitmap of its universe, and has no pool.
+ *
+ * On a GPU context a working set lies in the host's memory for now: updates are put in order by the GPU and done by
+ * the host, and queries copy what they work on. */
+typedef enum cohort_set_layout {
+    COHORT_SET_CHOSEN = 0, /* flat with a `limit` of up to 2^24, else chunks */
+    COHORT_SET_FLAT = 1,   /* with a limit of up to 2^32: limit / 8 bytes */
+    COHORT_SET_CHUNKS = 2
+} cohort_set_layout;
+
+typedef struct cohort_set_options {
+    size_t size;      /* sizeof(cohort_set_options) */
+    cohort_type type; /* of members: COHORT_U32 or COHORT_U64 */
+    cohort_set_layout layout;
+    uint64_t limit;  /* members are below; 0: all of the type */
+    uint64_t blocks; /* of the pool, 8 KiB each; 0: one for each chunk below the limit, 65,536 at most */
+} cohort_set_options;
+
+#define COHORT_SET_OPTIONS_INIT                                         \
+    {                                                                   \
+        sizeof(cohort_set_options), COHORT_U32, COHORT_SET_CHOSEN, 0, 0 \
+    }
+
+/* Makes an empty set. The pool's memory is taken at once (where the system gives memory when it is first touched, it
+ * costs nothing until then). COHORT_RANGE, COHORT_NO_MEMORY; *out is NULL then. */
+COHORT_API cohort_status cohort_set_create(cohort_context *context, const cohort_set_options *options,
+                                           cohort_set **out);
+COHORT_API void cohort_set_destroy(cohort_set *set); /* NULL is allowed */
+
+typedef struct cohort_set_info {
+    size_t size; /* in: sizeof(cohort_set_info) */
+    cohort_type type;
+    cohort_set_layout layout; /* FLAT or CHUNKS */
+    uint64_t limit;           /* 0: 2^64 */
+    uint64_t members;
+    uint64_t chunks, full;        /* with members; with all */
+    uint64_t blocks, blocks_used; /* of the pool */
+    uint64_t bytes;               /* of memory, all blocks counted */
+} cohort_set_info;
+
+#define COHORT_SET_INFO_INIT                                                            \
+    {                                                                                   \
+        sizeof(cohort_set_info), (cohort_type)0, COHORT_SET_CHOSEN, 0, 0, 0, 0, 0, 0, 0 \
+    }
+
+/* O(1). */
+COHORT_API cohort_status cohort_set_get_info(const cohort_set *set, cohort_set_info *info);
+
+typedef enum cohort_set_op {
+    COHORT_SET_ADD = 1,
+    COHORT_SET_REMOVE = 2,
+    COHORT_SET_FLIP = 3 /* what is in goes out, what is not comes in; once, however often the source has it */
+} cohort_set_op;
+
+/* Changes the set by the members of a source: integers in any order and more than once, ranges, a bitmap, Roaring's
+ * bytes or another working set, as cohort_sets_build takes them. The source's type is the set's, and what it comes to is
+ * one set at most. It is put in order first (cohort_sets_build), then each of its chunks is worked on by itself.
+ * O(n) but for sorting, and O(chunks changed). Waits. COHORT_RANGE: a member that is not below the limit. COHORT_FULL:
+ * the pool has fewer blocks left than the chunks need that come to be partly filled; blocks that the same call would give
+ * back do not count. COHORT_NO_MEMORY. The set is as it was after each of these. */
+COHORT_API cohort_status cohort_set_update(cohort_set *set, cohort_set_op op,
+                                           const cohort_sets_source *source);
+
+COHORT_API cohort_status cohort_set_clear(cohort_set *set); /* all blocks go back to the pool */
+
+/* `to` becomes what `from` is. Same context and type; limits, layouts and pools may differ. COHORT_RANGE: a member is
+ * not below the limit of `to`; COHORT_FULL: its pool is too small; COHORT_NO_MEMORY. It is as it was then. */
+COHORT_API cohort_status cohort_set_copy(cohort_set *to, const cohort_set *from);
+
+/* Writes the set into arrays, as cohort_sets_export does with a collection of one set: members, ranges, a bitmap or
+ * Roaring's bytes. Waits. */
+COHORT_API cohort_status cohort_set_export(const cohort_set *set, cohort_sets_target *target);
+
+/* hit: a bitmap of n bits: is values[i], of the set's type, a member? Waits. O(1) each. */
+COHORT_API cohort_status cohort_set_contains(const cohort_set *set, uint64_t n, const void *values,
+                                             uint8_t *hit);
+
+/* A view for code of the user's own (cohort/device/set.h), valid until the set is changed or destroyed.
+ * COHORT_UNSUPPORTED on a GPU context. */
+COHORT_API cohort_status cohort_set_get_view(const cohort_set *set, struct cohort_set_view *view);
 
 #ifdef __cplusplus
 }

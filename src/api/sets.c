@@ -231,6 +231,62 @@ cohort_status sets_assemble(struct sets_rooms *rooms, struct sets_step *s, cohor
     return status;
 }
 
+/* ---- found chunks
+ * --------------------------------------------------------------------------------------------------------- */
+
+cohort_status sets_found_rooms(struct sets_rooms *rooms, struct sets_found *f, uint64_t rows, uint32_t wide,
+                               cohort_sets **room)
+{
+    struct sets_counts most;
+    memset(&most, 0, sizeof most);
+    most.wide = wide;
+    most.sets = most.large = rows;
+    most.chunks = most.pairs = f->chunks;
+    most.listed = f->listed;
+    most.units = f->units;
+    cohort_status status = sets_room(rooms, rows + 1, 8, &f->row_first);
+    if (!status)
+        status = sets_room(rooms, f->chunks + 1, 8, &f->cards);
+    if (!status)
+        status = sets_room(rooms, f->chunks, 8, &f->keys);
+    if (!status)
+        status = sets_room(rooms, f->chunks, 8, &f->places);
+    if (!status)
+        status = sets_room(rooms, f->chunks, 8, &f->digests);
+    if (!status)
+        status = sets_new(rooms->context, &most, room);
+    if (!status)
+        f->pool = (void *)(uintptr_t)(*room)->view.pool;
+    return status;
+}
+
+cohort_status sets_found_end(struct sets_rooms *rooms, cohort_status status, struct sets_found *f,
+                             uint64_t rows, uint32_t wide, cohort_sets *room, cohort_sets **out)
+{
+    struct sets_step s;
+    memset(&s, 0, sizeof s);
+    s.sets = rows;
+    s.wide = wide;
+    s.item = SETS_PLACED;
+    s.found = f->chunks;
+    s.sums = f->cards;
+    s.keys = f->keys;
+    s.found_places = f->places;
+    s.found_digests = f->digests;
+    s.set_first = f->row_first;
+    s.placed = f->pool;
+    s.counts.units = f->units;
+    if (!status)
+        status = sets_sum(rooms->context, s.sums, s.found, NULL);
+    if (!status)
+        status = sets_assemble(rooms, &s, room, out);
+    if (!status)
+        status = sets_do(rooms->context, &s, SETS_MEMBERS, s.found);
+    if (*out != room)
+        cohort_sets_destroy(room);
+    return status;
+}
+
 /* ---- what is known
  * -------------------------------------------------------------------------------------------------------- */
 

@@ -53,6 +53,15 @@ cohort_status sets_assemble(struct sets_rooms *rooms, struct sets_step *step, co
 /* The same of a collection whose parts somebody else writes: its memory is taken, and its view made. */
 cohort_status sets_new(cohort_context *context, const struct sets_counts *counts, cohort_sets **out);
 
+/* Chunks found by a query or in working sets (struct sets_found), as a collection. First, when it is told what room there
+ * must be: the arrays, and a collection whose pool the members go into. */
+cohort_status sets_found_rooms(struct sets_rooms *rooms, struct sets_found *f, uint64_t rows, uint32_t wide,
+                               cohort_sets **room);
+
+/* Then, when all is found, or something has failed: the collection; and `room` is given back. */
+cohort_status sets_found_end(struct sets_rooms *rooms, cohort_status status, struct sets_found *f,
+                             uint64_t rows, uint32_t wide, cohort_sets *room, cohort_sets **out);
+
 /* One step, for so many items. */
 cohort_status sets_do(cohort_context *context, struct sets_step *step, enum sets_step_kind kind,
                       uint64_t items);

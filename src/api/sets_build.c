@@ -4,7 +4,7 @@
  * chunks begin where the bits from 16 on or the set change. Ranges are put in order in the same way and
  * united; what of a range is in one chunk is a piece, and chunks are made of pieces as they are of members.
  * Of bitmaps a piece is what lies in one chunk. The rest is the same for all: shape/sets.h. */
-#include "api/sets.h"
+#include "api/set.h"
 
 #include "backend/sort.h"
 
@@ -33,9 +33,9 @@ struct findings {
 
 static cohort_status check_numbers(const struct batch *b, cohort_sets_source *d)
 {
-    if ((int)d->form < COHORT_FORM_MEMBERS || (int)d->form > COHORT_FORM_ROARING)
+    if ((int)d->form < COHORT_FORM_MEMBERS || (int)d->form > COHORT_FORM_WORKING)
         return batch_fail(b, COHORT_RANGE, "source.form is %d; there are %d to %d", (int)d->form,
-                          COHORT_FORM_MEMBERS, COHORT_FORM_ROARING);
+                          COHORT_FORM_MEMBERS, COHORT_FORM_WORKING);
     cohort_status status = sets_check_type(b->context, b->call, "source.type", d->type);
     if (!status && !d->group_type)
         d->group_type = COHORT_U32;
@@ -55,8 +55,8 @@ static cohort_status check_unused(const struct batch *b, const cohort_sets_sourc
         int given, used;
     } fields[] = {
         {"lasts", d->lasts != NULL, d->form == COHORT_FORM_RANGES},
-        {"offsets", d->offsets != NULL, d->form != COHORT_FORM_BITMAPS},
-        {"groups", d->groups != NULL, d->form != COHORT_FORM_BITMAPS},
+        {"offsets", d->offsets != NULL, d->form != COHORT_FORM_BITMAPS && d->form != COHORT_FORM_WORKING},
+        {"groups", d->groups != NULL, d->form != COHORT_FORM_BITMAPS && d->form != COHORT_FORM_WORKING},
         {"bases", d->bases != NULL, d->form == COHORT_FORM_ROARING},
         {"blob_type", d->blob_type != 0, d->form == COHORT_FORM_ROARING},
         {"bits", d->bits != 0, d->form == COHORT_FORM_BITMAPS},
@@ -557,7 +557,7 @@ static cohort_status build_of(struct build *k, cohort_context *context)
     cohort_status status = check_numbers(b, d);
     if (!status)
         status = check_unused(b, d);
-    if (status || d->form == COHORT_FORM_ROARING)
+    if (status || d->form == COHORT_FORM_ROARING || d->form == COHORT_FORM_WORKING)
         return status;
     memset(s, 0, sizeof *s);
     b->step = s;
@@ -595,6 +595,8 @@ cohort_status cohort_sets_build(cohort_context *context, const cohort_sets_sourc
         status = build_of(&k, context);
     if (!status && k.source.form == COHORT_FORM_ROARING)
         return sets_build_roaring(context, &k.source, out);
+    if (!status && k.source.form == COHORT_FORM_WORKING)
+        return set_build(context, &k.source, out);
     if (!status)
         status = batch_check(&k.batch);
     if (!status)

@@ -1,7 +1,8 @@
 /* sets_query.c: queries: their checks, the one call of the backend, and the collection that may come of it.
  * */
-#include "api/sets.h"
+#include "api/set.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,8 @@ struct querying {
     struct sets_rooms rooms;
     struct sets_query query;
     struct batch_deferred *bad;
-    co_u64 sets; /* operands there are */
+    co_u64 sets;          /* operands there are */
+    cohort_sets *working; /* the working sets, as a collection */
 };
 
 static cohort_status enter(cohort_context *context, const void *step, struct arena *arena)
@@ -75,9 +77,49 @@ static cohort_status check_collections(struct querying *k)
         q->first[i] = k->sets;
         k->sets += sets->view.sets;
     }
-    for (uint32_t i = d->collections_count; i <= SETS_OPERANDS_MOST; i++)
-        q->first[i] = k->sets;
     return COHORT_OK;
+}
+
+/* A working set of the query. Of `into` the number is -1. */
+static cohort_status check_set(const struct querying *k, int i, const cohort_set *set)
+{
+    const struct batch *b = &k->batch;
+    char name[32] = "desc.into";
+    if (i >= 0)
+        snprintf(name, sizeof name, "desc.working[%d]", i);
+    if (!set)
+        return batch_fail(b, COHORT_NULL, "%s is NULL", name);
+    if (set->context != b->context)
+        return batch_fail(b, COHORT_OTHER_CONTEXT, "%s is of another context", name);
+    if (set->state.view.wide != k->query.wide)
+        return batch_fail(b, COHORT_RANGE, "%s has members of %u bits, and other sets of %u", name,
+                          set->state.view.wide ? 64u : 32u, k->query.wide ? 64u : 32u);
+    return COHORT_OK;
+}
+
+/* Working sets are numbered behind the collections. Their view comes later. */
+static cohort_status check_working(struct querying *k)
+{
+    const cohort_sets_query_desc *d = &k->desc;
+    const struct batch *b = &k->batch;
+    struct sets_query *q = &k->query;
+    cohort_status status = COHORT_OK;
+    if (d->working_count && !d->working)
+        return batch_fail(b, COHORT_NULL, "desc.working is NULL with desc.working_count = %u",
+                          d->working_count);
+    for (uint32_t i = 0; i < d->working_count && !status; i++) {
+        if (!i && !d->collections_count && d->working[0])
+            q->wide = d->working[0]->state.view.wide;
+        status = check_set(k, (int)i, d->working[i]);
+    }
+    if (!status && d->into)
+        status = check_set(k, -1, d->into);
+    q->first[q->collections] = k->sets;
+    q->collections += d->working_count > 0;
+    k->sets += d->working_count;
+    for (uint32_t i = q->collections; i <= SETS_OPERANDS_MOST; i++)
+        q->first[i] = k->sets;
+    return status;
 }
 
 static cohort_status check_rows(struct querying *k)
@@ -177,75 +219,17 @@ static cohort_status ask_rooms(struct querying *k, struct sets_found *f)
     return again(k);
 }
 
-/* What a collection of so much at most would be. */
-static struct sets_counts most_of(const struct querying *k, const struct sets_found *f)
-{
-    struct sets_counts n;
-    memset(&n, 0, sizeof n);
-    n.wide = k->query.wide;
-    n.sets = n.large = k->query.rows;
-    n.chunks = n.pairs = f->chunks;
-    n.listed = f->listed;
-    n.units = f->units;
-    return n;
-}
-
-static cohort_status take_rooms(struct querying *k, struct sets_found *f)
-{
-    struct sets_rooms *rooms = &k->rooms;
-    cohort_status status = sets_room(rooms, k->query.rows + 1, 8, &f->row_first);
-    if (!status)
-        status = sets_room(rooms, f->chunks + 1, 8, &f->cards);
-    if (!status)
-        status = sets_room(rooms, f->chunks, 8, &f->keys);
-    if (!status)
-        status = sets_room(rooms, f->chunks, 8, &f->places);
-    return status ? status : sets_room(rooms, f->chunks, 8, &f->digests);
-}
-
-/* From what was found, whose members lie in the pool of `sets`, to the collection. */
-static cohort_status collect(struct querying *k, struct sets_found *f, cohort_sets *room, cohort_sets **out)
-{
-    struct sets_step s;
-    cohort_context *context = k->batch.context;
-    memset(&s, 0, sizeof s);
-    s.sets = k->query.rows;
-    s.wide = k->query.wide;
-    s.item = SETS_PLACED;
-    s.found = f->chunks;
-    s.sums = f->cards;
-    s.keys = f->keys;
-    s.found_places = f->places;
-    s.found_digests = f->digests;
-    s.set_first = f->row_first;
-    s.placed = f->pool;
-    s.counts.units = f->units;
-    cohort_status status = sets_sum(context, s.sums, s.found, NULL);
-    if (!status)
-        status = sets_assemble(&k->rooms, &s, room, out);
-    return status ? status : sets_do(context, &s, SETS_MEMBERS, s.found);
-}
-
 static cohort_status run_found(struct querying *k, cohort_sets **out)
 {
     struct sets_found f;
     cohort_sets *room = NULL;
+    const struct sets_query *q = &k->query;
     cohort_status status = ask_rooms(k, &f);
     if (!status)
-        status = take_rooms(k, &f);
-    if (!status) {
-        struct sets_counts most = most_of(k, &f);
-        status = sets_new(k->batch.context, &most, &room);
-    }
-    if (!status) {
-        f.pool = (void *)(uintptr_t)room->view.pool;
-        status = again(k);
-    }
+        status = sets_found_rooms(&k->rooms, &f, q->rows, q->wide, &room);
     if (!status)
-        status = collect(k, &f, room, out);
-    if (*out != room)
-        cohort_sets_destroy(room);
-    return status;
+        status = again(k);
+    return sets_found_end(&k->rooms, status, &f, q->rows, q->wide, room, out);
 }
 
 /* ---- the call
@@ -258,6 +242,7 @@ static cohort_status query_of(struct querying *k)
     struct batch *b = &k->batch;
     memset(q, 0, sizeof *q);
     k->sets = 0;
+    k->working = NULL;
     b->enter = enter;
     b->step = q;
     b->step_bad = &k->bad;
@@ -265,6 +250,8 @@ static cohort_status query_of(struct querying *k)
     cohort_status status = check_numbers(b, d);
     if (!status)
         status = check_collections(k);
+    if (!status)
+        status = check_working(k);
     if (!status)
         status = check_rows(k);
     if (status)
@@ -294,20 +281,37 @@ static cohort_status check_members(const struct querying *k)
     return COHORT_OK;
 }
 
+/* The working sets, which become the last of the collections. */
+static cohort_status take_working(struct querying *k)
+{
+    const cohort_sets_query_desc *d = &k->desc;
+    if (!d->working_count)
+        return COHORT_OK;
+    cohort_status status = set_collection(k->batch.context, d->working, d->working_count, &k->working);
+    if (!status)
+        k->query.view[k->query.collections - 1] = k->working->view;
+    return status;
+}
+
 static cohort_status query_run(struct querying *k)
 {
     cohort_sets *out = NULL;
     struct batch *b = &k->batch;
-    cohort_status status = batch_begin(b);
+    cohort_status status = take_working(k);
+    if (!status)
+        status = batch_begin(b);
     if (!status) {
         k->query.first_bad = &k->bad->first_bad;
-        status = k->desc.result ? run_found(k, &out) : again(k);
+        status = k->desc.result || k->desc.into ? run_found(k, &out) : again(k);
     }
     sets_rooms_end(&k->rooms);
+    cohort_sets_destroy(k->working);
+    if (!status && k->desc.into)
+        status = set_change(k->desc.into, b->call, SET_ASSIGN, out);
     status = batch_end(b, status, NULL);
-    if (status)
+    if (status || !k->desc.result)
         cohort_sets_destroy(out);
-    else if (k->desc.result)
+    else
         *k->desc.result = out;
     return status;
 }

@@ -25,6 +25,7 @@
     X(multimap)               \
     X(multisplit)             \
     X(compact)                \
+    X(set)                    \
     X(sets)                   \
     X(sort)                   \
     X(sums)                   \

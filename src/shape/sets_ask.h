@@ -199,7 +199,7 @@ CO_INLINE int sets_look_one(const struct sets_look *q, co_u64 i)
 
 enum sets_op_kind { SETS_AND = 1, SETS_OR = 2, SETS_ANDNOT = 3, SETS_XOR = 4, SETS_AT_LEAST = 5 };
 
-#define SETS_OPERANDS_MOST 8u
+#define SETS_OPERANDS_MOST 9u /* collections of a call, and one of its working sets */
 
 /* Chunks that a query with a collection for its answer has found: row by row, ascending, with their members
  * in the pool. The query is called twice: with no pool, to tell what room there must be; then to write, and

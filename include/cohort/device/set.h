@@ -1,4 +1,4 @@
-/* cohort/device/set.h: sets inside kernels: looking into a collection, by single lanes.
+/* cohort/device/set.h: sets inside kernels: looking into a collection, or into a working set, by single lanes.
  *
  * Get a view from cohort_sets_get_view, pass it to a kernel by value, and ask:
  *
@@ -376,6 +376,53 @@ CO_INLINE int co_sets_select(const cohort_sets_view *v, co_u64 set, co_u64 rank,
 CO_INLINE int co_sets_next(const cohort_sets_view *v, co_u64 set, co_u64 id, co_u64 *next)
 {
     return co_sets_select(v, set, co_sets_rank(v, set, id), next);
+}
+
+/* ---- a working set
+ * ------------------------------------------------------------------------------------------------ */
+
+#define CO_SET_VIEW_VERSION 1u
+#define CO_SET_DIGIT_BITS   6u
+
+/* A node of the directory, which is a tree over the chunks' keys, 6 bits a level. In a leaf bit i of the two
+ * planes tells of one chunk: it has members; it has all. A chunk in between has a block and a cardinality. In the
+ * nodes above, bit i of `some` says that there is a child. */
+struct co_set_node {
+    co_u64 some, full;
+    co_u32 child[64]; /* a node; in a leaf a block */
+    co_u32 card[64];  /* leaves: members of the chunk */
+};
+
+/* Valid until the set is changed or destroyed. A lookup while a change is under way is not defined. */
+typedef struct cohort_set_view {
+    co_u32 version; /* CO_SET_VIEW_VERSION */
+    co_u32 wide;    /* 1: members of 64 bits */
+    co_u32 levels;  /* of the directory, 1 or more */
+    co_u32 flat;    /* 1: `blocks` is one bitmap of all members, absent and full chunks too */
+    co_u64 limit;   /* members are below; 0: 2^64 */
+    const struct co_set_node *nodes; /* number 0 is the root */
+    const co_u32 *blocks;            /* CO_CHUNK_WORDS each */
+} cohort_set_view;
+
+CO_INLINE int co_set_contains(const cohort_set_view *v, co_u64 id)
+{
+    const struct co_set_node *node = v->nodes;
+    co_u32 shift = CO_CHUNK_BITS + CO_SET_DIGIT_BITS * (v->levels - 1), digit;
+    if (v->limit && id >= v->limit)
+        return 0;
+    for (;; shift -= CO_SET_DIGIT_BITS) {
+        digit = (co_u32)(id >> shift) & 63;
+        if (!(co_read64(&node->some) >> digit & 1))
+            return 0;
+        if (shift == CO_CHUNK_BITS)
+            break;
+        node = v->nodes + co_read32(&node->child[digit]);
+    }
+    if (co_read64(&node->full) >> digit & 1)
+        return 1;
+    co_u64 word =
+        (co_u64)co_read32(&node->child[digit]) * CO_CHUNK_WORDS + ((co_u32)id & (CO_CHUNK_IDS - 1)) / 32;
+    return (int)(co_read32(v->blocks + word) >> (id & 31) & 1);
 }
 
 #endif
