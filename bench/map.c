@@ -59,7 +59,7 @@ static int asked_for(const struct experiment *e, const char *list)
 
 typedef struct map_options {
     bench_options common;
-    const char *n, *load, *width, *only, *experiment, *peers;
+    const char *n, *load, *width, *only, *experiment, *peers, *layout;
     int tune;
 } map_options;
 
@@ -73,13 +73,21 @@ static int loads_take(map_plan *plan, const char *list, fault *fault)
     return bench_numbers_take("--load", list, 0.01, 1, plan->load, MAP_LOADS, &plan->load_count, fault);
 }
 
+static int layout_take(map_plan *plan, const char *name, fault *fault)
+{
+    if (name && strcmp(name, "pages") && strcmp(name, "lines"))
+        return fault_set(fault, CLI_BAD_INPUT, "--layout %s: must be pages or lines", name);
+    plan->layout = name && !strcmp(name, "lines") ? COHORT_LAYOUT_LINES : COHORT_LAYOUT_PAGES;
+    return CLI_OK;
+}
+
 static int lists_take(map_plan *plan, const map_options *o, fault *fault)
 {
     plan->n_given = o->n != NULL;
     plan->load_given = o->load != NULL;
     plan->width_given = o->width != NULL;
-    if (experiment_check(o->experiment, fault) || sizes_take(plan, o->n ? o->n : "", fault) ||
-        loads_take(plan, o->load ? o->load : "", fault))
+    if (experiment_check(o->experiment, fault) || layout_take(plan, o->layout, fault) ||
+        sizes_take(plan, o->n ? o->n : "", fault) || loads_take(plan, o->load ? o->load : "", fault))
         return fault->status;
     return widths_take(plan, o->width ? o->width : "", fault);
 }
@@ -136,6 +144,7 @@ int bench_map_main(int argc, char **argv, fault *fault)
                   {"--load", ARG_TEXT, &o.load, 0, 0, 0},
                   {"--width", ARG_TEXT, &o.width, 0, 0, 0},
                   {"--only", ARG_TEXT, &o.only, 0, 0, 0},
+                  {"--layout", ARG_TEXT, &o.layout, 0, 0, 0},
                   {"--experiment", ARG_TEXT, &o.experiment, 0, 0, 0},
                   {"--peers", ARG_TEXT, &o.peers, 0, 0, 0},
                   {"--tune", ARG_FLAG, &o.tune, 0, 0, 0}};

@@ -18,6 +18,7 @@ typedef struct map_plan {
     const width_name *width[WIDTHS];
     size_t width_count;
     int n_given, load_given, width_given;
+    cohort_layout layout; /* of the maps that map_open makes */
     int quick;
 } map_plan;
 

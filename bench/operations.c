@@ -34,6 +34,7 @@ cohort_status map_open(map_bench *m, cohort_probe probe, uint32_t group)
     o.fixed = 1;
     o.probe = probe;
     o.group = group;
+    o.layout = m->plan->layout;
     cohort_status s = cohort_map_create(m->b->dev.context, &o, &m->map);
     return s ? s : work_fill(m);
 }
@@ -62,6 +63,8 @@ bench_row map_row(const map_bench *m, const char *name, const char *keys)
     bench_row row = bench_row_make(m->b, m->experiment, name, m->width->name, keys);
     row.n = m->c.n;
     row.load = m->load;
+    if (m->plan->layout == COHORT_LAYOUT_LINES)
+        snprintf(row.variant, sizeof row.variant, "lines");
     return row;
 }
 

@@ -238,9 +238,9 @@ static inline uint64_t value_mask(cohort_width w)
 const char *width_name(cohort_width);
 
 /* Are there maps of this layout? */
-static inline int has_layout(enum test_device kind, cohort_width w, cohort_layout layout)
+static inline int has_layout(cohort_width w, cohort_layout layout)
 {
-    return layout == COHORT_LAYOUT_PAGES || (kind == TEST_CPU && w != COHORT_WIDTH_32_0);
+    return layout == COHORT_LAYOUT_PAGES || w != COHORT_WIDTH_32_0;
 }
 
 #endif

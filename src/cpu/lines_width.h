@@ -54,7 +54,7 @@ CO_INLINE void LINES(ask_more)(const struct map_batch *b, const struct LINES(gro
 CO_INLINE void LINES(settled)(const struct map_batch *b, struct cpu_report *report, co_u64 i, int r,
                               VALUE value)
 {
-    if (LINES(has_result)(b, r))
+    if (LINES(has_result)(b, b->step, r))
         LINES(put_value)(b->results, i, value);
     report->hits += r == CO_MAP_HIT;
     report->added += r == CO_MAP_NEW;
@@ -82,7 +82,7 @@ CO_INLINE void LINES(do_group)(const struct map_batch *b, const struct LINES(gro
         VALUE value;
         if (!(g->part >> i & 1))
             continue;
-        const int r = LINES(entry)(b, g->base + i, &value, tally, alone);
+        const int r = LINES(entry)(b, b->step, b->op, g->base + i, &value, tally, alone);
         LINES(settled)(b, report, g->base + i, r, value);
     }
 }
@@ -174,7 +174,7 @@ CO_INLINE void LINES(absorb)(const struct map_sweep *s, co_u64 begin, co_u64 end
         LINES(ask)(&b, &g, 0, b.n);
         for (co_u64 i = 0; i < b.n; i++) {
             VALUE value;
-            if (LINES(entry)(&b, i, &value, tally, alone) == CO_MAP_FULL)
+            if (LINES(entry)(&b, MAP_STEP_APPLY, b.op, i, &value, tally, alone) == CO_MAP_FULL)
                 co_min64(&s->deferred->first_full, 0);
         }
     }

@@ -1,4 +1,4 @@
-/* cuda/map.h: what the files of the GPU's maps share. map_sweep.c and map_pages.c build on map_batch.c; map.c is the table of all. */
+/* cuda/map.h: what the files of the GPU's maps share. map_sweep.c, map_pages.c and lines.c build on map_batch.c; map.c is the table of all. */
 #ifndef COHORT_CUDA_MAP_H
 #define COHORT_CUDA_MAP_H
 
@@ -8,10 +8,11 @@
 /* ---- map_batch.c ------------------------------------------------------------------------------------------------ */
 
 #define MAP_NAME_BYTES 48
-const char *map_kernel_name(char name[MAP_NAME_BYTES], const char *kind, co_u32 width); /* map_find_32_32 */
+const char *map_kernel_name(char name[MAP_NAME_BYTES], const char *kind,
+                            const cohort_map_view *view); /* map_find_32_32, lines_find_32_32 */
 
-/* A kernel of this kind for the width, a lane for each of `items`. */
-cohort_status map_launch(cohort_context *context, const char *kind, co_u32 width, co_u64 items,
+/* A kernel of this kind for the layout and the width, a lane for each of `items`. */
+cohort_status map_launch(cohort_context *context, const char *kind, const cohort_map_view *view, co_u64 items,
                          const void *args);
 
 cohort_status cuda_map_batch(cohort_context *context, const struct map_batch *batch, enum memory_kind memory);

@@ -1,6 +1,6 @@
 /* cuda/map_batch.c: which kernel does a batch, and the streaming of batches that lie in host memory.
  *
- * A kernel's name is what it does and the map's width: map_find_32_32. Kernels walk their entries with the
+ * A kernel's name is the layout, what it does, and the map's width: map_find_32_32, lines_find_32_32. Kernels walk their entries with the
  * grid's stride and add to the counts themselves, so a batch of any size is one launch, and a batch in
  * host memory is one launch a chunk, with the columns' addresses replaced and the chunk's place in the
  * batch told. */
@@ -9,20 +9,27 @@
 #include <stdio.h>
 
 #include "batch.h"
+#include "shape/lines.h"
 
 static const char *const suffixes[] = {NULL, "32_0", "32_32", "64_0", "64_32", "64_64"};
 
-const char *map_kernel_name(char name[MAP_NAME_BYTES], const char *kind, co_u32 width)
+static int is_of_lines(const cohort_map_view *view)
 {
-    snprintf(name, MAP_NAME_BYTES, "map_%s_%s", kind, suffixes[width]);
+    return view->version == CO_LINES_VIEW_VERSION;
+}
+
+const char *map_kernel_name(char name[MAP_NAME_BYTES], const char *kind, const cohort_map_view *view)
+{
+    snprintf(name, MAP_NAME_BYTES, "%s_%s_%s", is_of_lines(view) ? "lines" : "map", kind,
+             suffixes[view->width]);
     return name;
 }
 
-cohort_status map_launch(cohort_context *context, const char *kind, co_u32 width, co_u64 items,
+cohort_status map_launch(cohort_context *context, const char *kind, const cohort_map_view *view, co_u64 items,
                          const void *args)
 {
     char name[MAP_NAME_BYTES];
-    return gpu_launch(context, map_kernel_name(name, kind, width), items, args);
+    return gpu_launch(context, map_kernel_name(name, kind, view), items, args);
 }
 
 /* ---- batches in device memory -------------------------------------------------------------------------- */
@@ -34,7 +41,9 @@ static const char *kind_of(const struct map_batch *b, const struct map_tuning *t
         return steps[b->step];
     switch (b->op) {
     case CO_OP_FIND:
-        return b->group > 1 ? "find_group" : tuning->relaxed ? "find_relaxed" : "find";
+        return b->group > 1                                ? "find_group"
+               : tuning->relaxed && !is_of_lines(&b->view) ? "find_relaxed"
+                                                           : "find";
     case CO_OP_INSERT:
         return b->group > 1 ? "insert_group" : "insert";
     case CO_OP_ASSIGN:
@@ -72,7 +81,7 @@ static cohort_status launch_batch(cohort_context *context, const struct map_batc
     if (looks && b.gate && blocks > GATED_LOOK_BLOCKS)
         blocks = GATED_LOOK_BLOCKS;
     char name[MAP_NAME_BYTES];
-    map_kernel_name(name, kind_of(&b, t), b.view.width);
+    map_kernel_name(name, kind_of(&b, t), &b.view);
     return gpu_launch_walks(context, name, b.n, looks ? t->look_block : t->change_block, blocks, &b);
 }
 
@@ -86,7 +95,7 @@ static cohort_status ledger_open(cohort_context *context, struct map_batch *b)
     const struct gpu_tuning *tuning = gpu_of(context)->tuning;
     void *memory;
     int adds = b->step == MAP_STEP_APPLY && (b->op == CO_OP_ADD || b->op == CO_OP_COUNT);
-    if (!adds || map_slot_bytes(b->view.width) < 16 || b->n < tuning->ledger_batch)
+    if (!adds || is_of_lines(&b->view) || map_slot_bytes(b->view.width) < 16 || b->n < tuning->ledger_batch)
         return COHORT_OK;
     cohort_status status = pool_take(context, tuning->ledger * 16, &memory);
     if (status)
@@ -100,7 +109,7 @@ static cohort_status ledger_open(cohort_context *context, struct map_batch *b)
 static cohort_status ledger_close(cohort_context *context, struct map_batch *b, cohort_status status)
 {
     if (!status && b->ledger)
-        status = map_launch(context, "ledger", b->view.width, b->ledger_mask + 1, b);
+        status = map_launch(context, "ledger", &b->view, b->ledger_mask + 1, b);
     pool_give(context, b->ledger);
     return status;
 }

@@ -21,7 +21,7 @@ cohort_status map_launch_pages(cohort_context *context, const char *kind, const 
     const struct gpu *g = gpu_of(context);
     uint64_t most = (uint64_t)g->multiprocessors * g->tuning->build_blocks;
     char name[MAP_NAME_BYTES];
-    return gpu_launch_grid(context, map_kernel_name(name, kind, view->width),
+    return gpu_launch_grid(context, map_kernel_name(name, kind, view),
                            (unsigned)(view->pages < most ? view->pages : most), g->tuning->build_threads,
                            (unsigned)shared, args);
 }
@@ -102,7 +102,7 @@ static struct map_sample sample_of(const struct gpu_tuning *t, const struct map_
 static cohort_status launch_sample(cohort_context *context, const struct map_sample *s)
 {
     char name[MAP_NAME_BYTES];
-    return gpu_launch_grid(context, map_kernel_name(name, "sample", s->view.width), 1,
+    return gpu_launch_grid(context, map_kernel_name(name, "sample", &s->view), 1,
                            gpu_of(context)->tuning->build_threads, 0, s);
 }
 
@@ -301,7 +301,7 @@ static cohort_status seek(cohort_context *context, const struct map_batch *b, st
     if (!s)
         s = gpu_launch(context, "map_seek_judge", b->view.pages, &p->seek);
     if (!s && (b->has_fallback || b->hit))
-        s = gpu_launch(context, map_kernel_name(name, "seek_begin", b->view.width), b->n, &p->seek);
+        s = gpu_launch(context, map_kernel_name(name, "seek_begin", &b->view), b->n, &p->seek);
     if (!s)
         s = advise(context, &b->view, p->sample.gate);
     if (!s)

@@ -33,7 +33,7 @@ static cohort_status absorb_pages(cohort_context *context, const struct map_swee
     s.gate = gate;
     status = build_pages(context, &s, gate);
     if (!status)
-        status = map_launch(context, "absorb", s.view.width, s.slots, &s);
+        status = map_launch(context, "absorb", &s.view, s.slots, &s);
     pool_give(context, gate);
     return status;
 }
@@ -43,5 +43,5 @@ cohort_status cuda_map_sweep(cohort_context *context, const struct map_sweep *s,
     static const char *const kinds[] = {"export", "absorb", "stats", "mark"};
     if (kind == MAP_SWEEP_ABSORB && goes_by_pages(context, s))
         return absorb_pages(context, s);
-    return map_launch(context, kinds[kind], s->view.width, s->slots, s);
+    return map_launch(context, kinds[kind], &s->view, s->slots, s);
 }

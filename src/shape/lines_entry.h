@@ -33,29 +33,30 @@ CO_INLINE void LINES(put_value)(void *values, co_u64 i, VALUE v)
         co_write64((co_u64 *)values + i, v);
 }
 
-/* Entry i of the batch: its outcome, a CO_MAP_..., and the value that its result would be. A find of a batch of its own has no writer beside it. */
-CO_INLINE int LINES(entry)(const struct map_batch *b, co_u64 i, VALUE *value, co_lines_tally *tally,
-                           int alone)
+/* Entry i of the batch, at `step` and `op` (constants where the caller knows them): its outcome, a CO_MAP_..., and the value that its result
+ * would be. A find of a batch of its own has no writer beside it. */
+CO_INLINE int LINES(entry)(const struct map_batch *b, co_u32 step, co_u32 op, co_u64 i, VALUE *value,
+                           co_lines_tally *tally, int alone)
 {
     const KEY key = LINES(key_at)(b->keys, i);
-    const co_u32 op = b->step == MAP_STEP_RUN ? co_read8(b->ops + i) : b->op;
-    if (b->step == MAP_STEP_APPLY && op == CO_OP_FIND) {
+    if (step == MAP_STEP_GET || (step == MAP_STEP_APPLY && op == CO_OP_FIND)) {
         *value = (VALUE)b->fallback;
         return LINES(look)(&b->view, key, value, tally, 1);
     }
     const VALUE operand = LINES(value_at)(b->values, i);
     *value = operand;
-    return LINES(do)(&b->view, op, key, operand, value, tally, alone);
+    return LINES(do)(&b->view, step == MAP_STEP_RUN ? co_read8(b->ops + i) : op, key, operand, value, tally,
+                     alone);
 }
 
 /* Whether an entry with this outcome has a result to write: what was found, or the fallback; of an insert what the map holds
  * now; of others what was there before. */
-CO_INLINE int LINES(has_result)(const struct map_batch *b, int outcome)
+CO_INLINE int LINES(has_result)(const struct map_batch *b, co_u32 step, int outcome)
 {
     if (!CO_LINES_VALUE_BITS || !b->results)
         return 0;
     return outcome == CO_MAP_HIT || (outcome == CO_MAP_MISS && b->has_fallback) ||
-           (outcome == CO_MAP_NEW && b->step == MAP_STEP_APPLY);
+           (outcome == CO_MAP_NEW && step == MAP_STEP_APPLY);
 }
 
 /* Homes that a search reads to find the key of a home's slot of this name: those of its window that names lead to, up to this one. */

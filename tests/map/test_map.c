@@ -315,7 +315,8 @@ static void left_out(struct test *t)
 /* More than one chunk of a stream and more than one page, half of the entries duplicates. */
 static void many(struct test *t)
 {
-    uint64_t n = test_scale(t, 50000, test_size(t, 1500000, 6000), test_size(t, 4000000, 20000));
+    uint64_t n =
+        test_scale(t, test_size(t, 50000, 3000), test_size(t, 1500000, 6000), test_size(t, 4000000, 20000));
     cohort_map_options options = subject_options(t);
     struct subject s = subject_new(t, &options);
     s.blind = 1;

@@ -296,7 +296,8 @@ static void forbid_growth(struct test *t, struct subject *s)
 static void grow_without_memory(struct test *t, enum trial_kind kind, cohort_winner winner)
 {
     cohort_map_options options = subject_options(t);
-    options.capacity = 65536 / slot_bytes(t->width) / 5 * 4; /* a page */
+    const uint64_t page = 65536 / slot_bytes(t->width), lanes = t->kind == TEST_SIM ? 4 : 1;
+    options.capacity = (t->layout ? page / lanes : page) / 5 * 4;
     struct subject s = subject_new(t, &options);
     uint64_t slots = slots_in(&s), n = slots + 100;
     s.blind = s.scarce = 1;

@@ -5,6 +5,7 @@
 #define COHORT_SIM_LANE_H
 
 #define CO_INLINE    static inline __attribute__((always_inline, unused))
+#define CO_APART     static __attribute__((noinline, unused))
 #define CO_HAS_WARPS 1
 
 /* ---- what the simulator offers to words ------------------------------------------------------------------------ */

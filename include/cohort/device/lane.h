@@ -40,7 +40,8 @@
  * Numbers    co_ones32(v): how many bits are 1; co_first32(v): the number of the lowest of them, v not 0; co_anew32(v): v, of which the compiler knows nothing: so what depends on it is
  *            computed anew and not kept in registers from before
  * Kernels    CO_KERNEL(name, struct type) { ... args->field ... }; CO_KERNEL_BOUND(.., threads, blocks): at most so many
- *            threads a block, so many blocks at a time; CO_INLINE for functions; CO_EACH_WARP(base, n);
+ *            threads a block, so many blocks at a time; CO_INLINE for functions, CO_APART for those that
+ *            are called seldom, and large; CO_EACH_WARP(base, n);
  *            CO_EACH_ITEM(j, n): n known to the compiler, all turns spelled out; CO_ROLLED: before a loop of which none is */
 #ifndef COHORT_DEVICE_LANE_H
 #define COHORT_DEVICE_LANE_H

@@ -8,6 +8,7 @@
 #define COHORT_DEVICE_LANE_CPU_H
 
 #define CO_INLINE static inline __attribute__((always_inline, unused))
+#define CO_APART  static __attribute__((noinline, unused))
 
 CO_INLINE void co_pause(void)
 {

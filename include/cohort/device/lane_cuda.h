@@ -4,6 +4,7 @@
 #define COHORT_DEVICE_LANE_CUDA_H
 
 #define CO_INLINE    static __device__ __forceinline__
+#define CO_APART     static __device__ __noinline__
 #define CO_HAS_WARPS 1
 
 /* ---- who ----------------------------------------------------------------------------------------------------- */

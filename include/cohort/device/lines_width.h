@@ -302,8 +302,8 @@ CO_INLINE int LINES(owner)(const cohort_map_view *m, struct LINES(slot) s, co_u6
 
 /* One way at random: from a slot of the home's window to a slot of its key's window, and so on to a free slot, and then all keys on it move
  * by one, the last one first. The name of the slot that is ours then, + 1. */
-static inline co_u32 LINES(make_way)(const cohort_map_view *m, co_u64 home, co_u64 dice,
-                                     co_lines_tally *tally, int alone)
+CO_APART co_u32 LINES(make_way)(const cohort_map_view *m, co_u64 home, co_u64 dice, co_lines_tally *tally,
+                                int alone)
 {
     co_u64 homes[CO_LINES_MOVES];
     co_u32 from[CO_LINES_MOVES], to[CO_LINES_MOVES];
@@ -331,10 +331,10 @@ static inline co_u32 LINES(make_way)(const cohort_map_view *m, co_u64 home, co_u
     }
 }
 
-/* A slot of a home's window in which there is no free one, ours after moves: its name + 1; 0: there is none. *held: some lane holds a slot of the
- * window, and may give it back. */
-static inline co_u32 LINES(make_room)(const cohort_map_view *m, co_u64 home, int *held, co_lines_tally *tally,
-                                      int alone)
+/* A slot of a home's window in which there is no free one, ours after moves: its name + 1; 0: there is none. far: by the ways at random, too.
+ * *held: some lane holds a slot of the window, and may give it back. */
+CO_APART co_u32 LINES(make_room)(const cohort_map_view *m, co_u64 home, int far, int *held,
+                                 co_lines_tally *tally, int alone)
 {
     const co_u32 names = LINES(window)(m) * CO_LINES_SLOTS;
     *held = 0;
@@ -356,7 +356,7 @@ static inline co_u32 LINES(make_room)(const cohort_map_view *m, co_u64 home, int
         LINES(retire)(m, LINES(slot_of)(m, g, to - 1), alone);
         *held = 1;
     }
-    for (co_u32 i = 0; LINES(has_partners)(m) && i < CO_LINES_TRIES; i++) {
+    for (co_u32 i = 0; far && LINES(has_partners)(m) && i < CO_LINES_TRIES; i++) {
         const co_u32 got =
             LINES(make_way)(m, home, co_hash(home * CO_LINES_TRIES + i, m->seed), tally, alone);
         if (got)
@@ -468,13 +468,17 @@ CO_INLINE int LINES(change)(const cohort_map_view *m, co_u64 home, co_u64 w, str
     return 1;
 }
 
-/* A slot of the home's window for a key that is not in: its name + 1. 0: there is none. *again: one may come free. */
-CO_INLINE co_u32 LINES(obtain)(const cohort_map_view *m, co_u64 home, int *again, co_lines_tally *tally,
-                               int alone)
+/* A slot of the home's window for a key that is not in: its name + 1. 0: there is none. *again: one may come free. Where the home's own keys have
+ * all slots there is nothing to move. While a lane waits, it goes the ways at random once in a while only. */
+CO_INLINE co_u32 LINES(obtain)(const cohort_map_view *m, co_u64 home, co_u64 w, co_u32 waits, int *again,
+                               co_lines_tally *tally, int alone)
 {
-    const co_u32 got = LINES(claim)(m, home, alone);
+    const co_u32 slots = LINES(window)(m) * CO_LINES_SLOTS;
     *again = 0;
-    return got ? got : LINES(make_room)(m, home, again, tally, alone);
+    if (((co_u32)w & NAMES) == (1u << slots) - 1)
+        return 0;
+    const co_u32 got = LINES(claim)(m, home, alone);
+    return got ? got : LINES(make_room)(m, home, waits % 16 == 0, again, tally, alone);
 }
 
 /* INSERT, ASSIGN, ADD to COUNT. HIT: the key was in, *old is the value that it had just before; NEW; FULL. */
@@ -495,7 +499,7 @@ CO_INLINE int LINES(put)(const cohort_map_view *m, co_u32 op, KEY key, VALUE ope
         }
         if (!mine) {
             int again;
-            mine = LINES(obtain)(m, home, &again, tally, alone);
+            mine = LINES(obtain)(m, home, w, waits, &again, tally, alone);
             if (!mine) {
                 if (!LINES(still)(m, home, w, alone))
                     continue;
