@@ -2,6 +2,7 @@
  *
  *   schedules_table.c    tables as the protocol has them (docs/map-protocol.md), put together and looked through by code of
  *                        the tests' own
+ *   schedules_lines.c    the same of LINES (docs/hopscotch-protocol.md)
  *   schedules_plan.c     plans: a table to begin with and a list of operations for each lane, drawn at random by family
  *   schedules_judge.c    is what came of a plan legal?
  *   schedules_run.c      runs plans on the simulator, schedule by schedule
@@ -16,6 +17,7 @@
 
 #include "test.h"
 #include "kernels/op_list.h"
+#include "cohort/device/lines.h"
 #include "sim/history.h"
 #include "sim/sim.h"
 
@@ -37,7 +39,8 @@ static inline uint64_t dice_below(struct dice *d, uint64_t n)
 
 struct shape {
     cohort_width width;
-    uint32_t pages, mask, reach, linear;
+    uint32_t pages, mask, reach, linear; /* of LINES: pages are homes, the others 0 */
+    uint32_t lines;                      /* 1: COHORT_LAYOUT_LINES, 0: _PAGES */
     uint64_t seed;
 };
 
@@ -46,6 +49,7 @@ enum { SIDE_SLOTS = 2 };
 
 uint64_t table_slot_bytes(const struct shape *);
 uint64_t table_slots(const struct shape *); /* without side slots */
+uint64_t table_side_slots(const struct shape *);
 uint64_t table_bytes(const struct shape *); /* with them */
 uint64_t table_empty_key(const struct shape *);
 void table_clear(const struct shape *, void *table);
@@ -88,11 +92,12 @@ struct plan {
     struct co_map_counters counters;
 };
 
-void plan_draw(struct plan *, cohort_width, enum family, struct dice *);
+void plan_draw(struct plan *, cohort_width, cohort_layout, enum family, struct dice *);
 void plan_draw_ops(struct plan *, enum family,
                    struct dice *);            /* others, for the same lanes on the same keys */
 void plan_shape(struct plan *, struct shape); /* an empty table, no keys, no operations */
 uint64_t plan_hash(const struct plan *);
+const char *plan_kernel(const struct shape *); /* that does lists on such tables */
 void plan_args(const struct plan *,
                struct list_args *); /* keys, operands, each, lanes; nothing that lies elsewhere */
 
@@ -143,7 +148,7 @@ void draw_schedule(struct sim_schedule *, struct dice *, unsigned lanes, unsigne
 void report(struct test *, uint64_t seed, const struct plan *, const char *text);
 
 /* Plans of a family under schedules t->seed, t->seed + 1, .. until one fails. */
-void run_plans(struct test *, cohort_width, enum family, uint64_t schedules);
+void run_plans(struct test *, cohort_width, enum family, uint64_t schedules); /* of the test's layout */
 
 /* Batches: the map's own kernels, by warps (schedules_batch.c). */
 void run_batches(struct test *, cohort_width, uint64_t schedules);

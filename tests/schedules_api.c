@@ -17,7 +17,7 @@ static void few_batches(struct test *t)
     cohort_map_options options = subject_options(t);
     options.fixed = test_below(t, 3) == 0;
     options.capacity = options.fixed ? 64 : 1;
-    options.probe = test_below(t, 3) ? COHORT_PROBE_DOUBLE : COHORT_PROBE_LINEAR;
+    options.probe = subject_probe(t, test_below(t, 3) ? COHORT_PROBE_DOUBLE : COHORT_PROBE_LINEAR);
     if (t->width == COHORT_WIDTH_32_32 && options.probe == COHORT_PROBE_LINEAR && test_below(t, 2))
         options.group = 4;
     struct subject s = subject_new(t, &options);

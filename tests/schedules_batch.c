@@ -104,7 +104,7 @@ static void draw_entries(struct draw *d, struct dice *dice, unsigned most_kind)
 
 static void draw_table(struct draw *d, cohort_width width, struct dice *dice)
 {
-    plan_draw(&d->plan, width, (enum family)dice_below(dice, FAMILIES), dice);
+    plan_draw(&d->plan, width, COHORT_LAYOUT_PAGES, (enum family)dice_below(dice, FAMILIES), dice);
     draw_more_keys(&d->plan, dice, 4 + (unsigned)dice_below(dice, LIST_KEYS - 3));
     d->blocks = 1 + (unsigned)dice_below(dice, 2);
 }

@@ -92,12 +92,10 @@ static int judge_field(struct test *t, const struct field *f, struct plan *p, en
 
 static int one_launch(struct test *t, struct field *f, cohort_width width, uint64_t seed, enum clock clock)
 {
-    static const char *const kernels[] = {NULL,        "list_32_0",  "list_32_32",
-                                          "list_64_0", "list_64_32", "list_64_64"};
     struct dice dice = {test_mix(seed * 8 + (uint64_t)width)};
     enum family family = (enum family)dice_below(&dice, FAMILIES);
     struct plan plan;
-    plan_draw(&plan, width, family, &dice);
+    plan_draw(&plan, width, t->layout, family, &dice);
     struct list_args args = {.cases = f->cases,
                              .apart = (co_u32)dice_below(&dice, 2),
                              .table_step = f->table_step,
@@ -115,7 +113,8 @@ static int one_launch(struct test *t, struct field *f, cohort_width width, uint6
     }
     unsigned block = 32u << dice_below(&dice, 4), lanes = f->cases * plan.lanes;
     send(t, f);
-    OK(t, gpu_launch_grid(f->context, kernels[width], (lanes + block - 1) / block, block, 0, &args));
+    OK(t,
+       gpu_launch_grid(f->context, plan_kernel(&plan.shape), (lanes + block - 1) / block, block, 0, &args));
     fetch(t, f);
     tally_schedules(f->cases);
     return judge_field(t, f, &plan, family, seed, clock);
@@ -132,7 +131,8 @@ void run_launches(struct test *t, cohort_width width, uint64_t launches)
     cohort_status status = cohort_context_create(&t->context, &options);
     REQUIREF(t, !status, "cohort_context_create: %s", cohort_message(NULL));
     OK(t, cohort_context_get_info(t->context, &info));
-    if (info.architecture < 90 && value_bytes(width) && key_bytes(width) == 8)
+    if (t->layout == COHORT_LAYOUT_PAGES && info.architecture < 90 && value_bytes(width) &&
+        key_bytes(width) == 8)
         test_skip(t, "64-bit keys with values need sm_90, this is sm_%u", (unsigned)info.architecture);
     struct field field = field_new(t, t->context, simulated ? 16 : CASES);
     for (uint64_t i = 0; i < launches; i++)

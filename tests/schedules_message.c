@@ -59,7 +59,7 @@ void run_messages(struct test *t, cohort_width width, uint64_t schedules)
         uint64_t seed = t->seed + i;
         struct dice dice = {test_mix(seed * 2 + 3)};
         struct plan plan;
-        plan_draw(&plan, width, FAMILY_COLLIDE, &dice);
+        plan_draw(&plan, width, COHORT_LAYOUT_PAGES, FAMILY_COLLIDE, &dice);
         plan_shape(&plan, plan.shape);
         draw_keys(&plan, &dice, 1 + (unsigned)dice_below(&dice, WRITERS));
         tally_schedules(1);

@@ -6,7 +6,7 @@
  *   wrap      several tiny pages, keys that live in the last one and go on in the first
  *   churn     one or two keys, erased and put in again and again
  *   values    one key or two, and what changes values */
-#include "schedules.h"
+#include "schedules_lines.h"
 
 const char *const family_names[] = {"mixed", "collide", "full", "wrap", "churn", "values"};
 
@@ -35,6 +35,17 @@ void plan_shape(struct plan *p, struct shape shape)
     memset(p, 0, sizeof *p);
     p->shape = shape;
     table_clear(&p->shape, p->table);
+}
+
+/* LINES: one home to three, or a window and one home to three more, so that there are partner places. */
+static struct shape draw_lines(cohort_width width, enum family family, struct dice *d)
+{
+    static const unsigned char small[FAMILIES] = {2, 2, 3, 0, 3, 3}; /* of four */
+    struct shape s = {.width = width, .lines = 1, .pages = 1 + (uint32_t)dice_below(d, 3)};
+    if (dice_below(d, 4) >= small[family])
+        s.pages += (uint32_t)homes_window(width);
+    s.seed = dice_below(d, 2) ? dice_next(d) : 0;
+    return s;
 }
 
 static struct shape draw_shape(cohort_width width, enum family family, struct dice *d)
@@ -151,9 +162,10 @@ void plan_draw_ops(struct plan *p, enum family family, struct dice *d)
             LIST_OP(draw_kind(d, p->shape.width, family), dice_below(d, p->key_count), i % LIST_OPERANDS);
 }
 
-void plan_draw(struct plan *p, cohort_width width, enum family family, struct dice *d)
+void plan_draw(struct plan *p, cohort_width width, cohort_layout layout, enum family family, struct dice *d)
 {
-    plan_shape(p, draw_shape(width, family, d));
+    const int lines = layout == COHORT_LAYOUT_LINES;
+    plan_shape(p, lines ? draw_lines(width, family, d) : draw_shape(width, family, d));
     draw_keys(p, family, d);
     draw_table(p, family, d);
     draw_operands(p, d);
@@ -174,8 +186,9 @@ void plan_args(const struct plan *p, struct list_args *args)
 
 uint64_t plan_hash(const struct plan *p)
 {
-    uint64_t h = p->shape.seed ^ ((uint64_t)p->shape.width << 40 | (uint64_t)p->shape.pages << 32 |
-                                  (uint64_t)p->shape.mask << 16 | p->shape.linear << 8 | p->lanes);
+    uint64_t h = p->shape.seed ^
+                 ((uint64_t)p->shape.width << 40 | (uint64_t)p->shape.pages << 32 |
+                  (uint64_t)p->shape.mask << 16 | p->shape.linear << 8 | p->shape.lines << 9 | p->lanes);
     for (unsigned i = 0; i < p->key_count; i++)
         h = test_mix(h + p->keys[i] + 1);
     for (unsigned i = 0; i < p->lanes * p->each; i++)
@@ -201,10 +214,13 @@ void plan_print(const struct plan *p, FILE *out)
 {
     const struct shape *s = &p->shape;
     fprintf(out,
-            "  width %s, %u pages of %u buckets, reach %u, %s, seed %#llx\n  at first:", width_name(s->width),
-            s->pages, s->mask + 1, s->reach, s->linear ? "linear" : "double hashing",
+            "  width %s, %u %s of %u buckets, reach %u, %s, seed %#llx\n  at first:", width_name(s->width),
+            s->pages, s->lines ? "homes" : "pages", s->mask + 1, s->reach,
+            s->lines    ? "lines"
+            : s->linear ? "linear"
+                        : "double hashing",
             (unsigned long long)s->seed);
-    for (uint64_t i = 0; i < table_slots(s) + SIDE_SLOTS; i++) {
+    for (uint64_t i = 0; i < table_slots(s) + table_side_slots(s); i++) {
         uint64_t key, value;
         enum slot_state state = table_get(s, p->table, i, &key, &value);
         if (state != SLOT_EMPTY)

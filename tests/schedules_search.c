@@ -9,10 +9,10 @@ static const unsigned char kinds[] = {CO_OP_FIND,   CO_OP_INSERT, CO_OP_ERASE,
                                       CO_OP_ASSIGN, CO_OP_ADD,    CO_OP_MIN};
 enum { START_ABSENT, START_LIVE, START_ERASED, START_CROWDED, START_SIDE, STARTS };
 
-static void tiny_plan(struct plan *p, cohort_width width, unsigned start, unsigned combination,
-                      unsigned kind_count)
+static void tiny_plan(struct plan *p, cohort_width width, cohort_layout layout, unsigned start,
+                      unsigned combination, unsigned kind_count)
 {
-    struct shape shape = {.width = width, .pages = 1, .mask = 0, .reach = 1};
+    struct shape shape = {.width = width, .pages = 1, .mask = 0, .reach = layout ? 0 : 1, .lines = layout};
     plan_shape(p, shape);
     p->lanes = p->each = 2;
     p->key_count = 1;
@@ -79,7 +79,7 @@ void run_searches(struct test *t, cohort_width width, unsigned share)
         struct plan plan;
         if (lane_order(number / STARTS, kind_count) > 0)
             continue; /* the same with the lanes exchanged has its turn */
-        tiny_plan(&plan, width, number % STARTS, number / STARTS, kind_count);
+        tiny_plan(&plan, width, t->layout, number % STARTS, number / STARTS, kind_count);
         tally_plan(plan_hash(&plan));
         legal = search_plan(t, &stage, &plan, SIM_WEAK, number);
         if (legal && table_slot_bytes(&plan.shape) == 16 && number % 16 == 0)

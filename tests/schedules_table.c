@@ -1,6 +1,6 @@
 /* schedules_table.c: tables as docs/map-protocol.md has them, written down a second time: the tests begin with tables that
- * the code under test has not made, and check what it leaves without its help. */
-#include "schedules.h"
+ * the code under test has not made, and check what it leaves without its help. Tables of LINES: schedules_lines.c. */
+#include "schedules_lines.h"
 
 uint64_t table_slot_bytes(const struct shape *s)
 {
@@ -9,11 +9,20 @@ uint64_t table_slot_bytes(const struct shape *s)
 
 uint64_t table_slots(const struct shape *s)
 {
+    if (s->lines)
+        return homes_table_slots(s);
     return (uint64_t)s->pages * (s->mask + 1) * (32 / table_slot_bytes(s));
+}
+
+uint64_t table_side_slots(const struct shape *s)
+{
+    return s->lines ? 0 : SIDE_SLOTS;
 }
 
 uint64_t table_bytes(const struct shape *s)
 {
+    if (s->lines)
+        return s->pages * UINT64_C(64);
     return (table_slots(s) + SIDE_SLOTS) * table_slot_bytes(s);
 }
 
@@ -24,7 +33,7 @@ uint64_t table_empty_key(const struct shape *s)
 
 void table_clear(const struct shape *s, void *table)
 {
-    memset(table, 0xff, table_bytes(s));
+    memset(table, s->lines ? 0 : 0xff, table_bytes(s));
 }
 
 /* ---- one slot -------------------------------------------------------------------------------------------------------- */
@@ -54,6 +63,8 @@ static void write_slot(const struct shape *s, void *table, uint64_t i, uint64_t 
 enum slot_state table_get(const struct shape *s, const void *table, uint64_t i, uint64_t *key,
                           uint64_t *value)
 {
+    if (s->lines)
+        return homes_get(s, table, i, key, value);
     uint64_t slots = table_slots(s), empty = table_empty_key(s);
     read_slot(s, table, i, key, value);
     if (*key == empty)
@@ -69,11 +80,15 @@ enum slot_state table_get(const struct shape *s, const void *table, uint64_t i, 
 
 uint32_t table_home_page(const struct shape *s, uint64_t key)
 {
+    if (s->lines)
+        return (uint32_t)homes_home(s, key);
     return (uint32_t)((test_mix(key ^ s->seed) >> 32) * s->pages >> 32);
 }
 
 uint32_t table_home_bucket(const struct shape *s, uint64_t key)
 {
+    if (s->lines)
+        return (uint32_t)homes_home(s, key);
     return (uint32_t)test_mix(key ^ s->seed) & s->mask;
 }
 
@@ -86,6 +101,8 @@ static uint64_t walk_bucket(uint64_t home, uint64_t step, uint64_t b, uint64_t m
 
 uint64_t table_walk(const struct shape *s, uint64_t key, uint64_t *slots)
 {
+    if (s->lines)
+        return homes_walk(s, key, slots);
     uint64_t hash = test_mix(key ^ s->seed), words = 32 / table_slot_bytes(s), n = 0;
     uint64_t buckets = (uint64_t)s->mask + 1, step = hash >> 16 | 1, home = table_home_bucket(s, key);
     uint64_t share = buckets / (words > 2 ? 16 : 8), stretch = share > 1 ? share
@@ -123,6 +140,8 @@ static int64_t seek(const struct shape *s, const void *table, uint64_t key, int 
 
 int table_put(const struct shape *s, void *table, uint64_t key, uint64_t value)
 {
+    if (s->lines)
+        return homes_put(s, table, key, value);
     int64_t at = seek(s, table, key, 1);
     if (at >= 0)
         write_slot(s, table, (uint64_t)at, (uint64_t)at < table_slots(s) ? key : 0, value);
@@ -131,6 +150,8 @@ int table_put(const struct shape *s, void *table, uint64_t key, uint64_t value)
 
 int table_erase(const struct shape *s, void *table, uint64_t key)
 {
+    if (s->lines)
+        return homes_erase(s, table, key);
     int64_t at = seek(s, table, key, 0);
     if (at >= 0)
         write_slot(s, table, (uint64_t)at, table_empty_key(s) - 1, 0);
@@ -139,6 +160,8 @@ int table_erase(const struct shape *s, void *table, uint64_t key)
 
 int table_find(const struct shape *s, const void *table, uint64_t key, uint64_t *value)
 {
+    if (s->lines)
+        return homes_find(s, table, key, value);
     int64_t at = seek(s, table, key, 0);
     uint64_t k;
     if (at >= 0)
@@ -149,10 +172,10 @@ int table_find(const struct shape *s, const void *table, uint64_t key, uint64_t 
 int table_is_full_for(const struct shape *s, const void *table, uint64_t key)
 {
     uint64_t slots[PLAN_SLOTS], n = table_walk(s, key, slots), k, v;
-    for (uint64_t i = 0; i < n; i++)
+    for (uint64_t i = 0; i < n && !s->lines; i++) /* of LINES it may be told while others hold slots */
         if (table_get(s, table, slots[i], &k, &v) == SLOT_EMPTY)
             return 0;
-    return key < table_empty_key(s) - 1;
+    return s->lines || key < table_empty_key(s) - 1;
 }
 
 /* ---- the whole table ---------------------------------------------------------------------------------------------------- */
@@ -161,7 +184,7 @@ struct co_map_counters table_count(const struct shape *s, const void *table)
 {
     struct co_map_counters c = {0};
     uint64_t key, value;
-    for (uint64_t i = 0; i < table_slots(s) + SIDE_SLOTS; i++) {
+    for (uint64_t i = 0; i < table_slots(s) + table_side_slots(s); i++) {
         enum slot_state state = table_get(s, table, i, &key, &value);
         c.taken += state != SLOT_EMPTY;
         c.erased += state == SLOT_ERASED;
@@ -172,9 +195,11 @@ struct co_map_counters table_count(const struct shape *s, const void *table)
 int table_check(const struct shape *s, const void *table, const struct co_map_counters *counters, char *text,
                 size_t bytes)
 {
+    if (s->lines)
+        return homes_check(s, table, counters, text, bytes);
     struct co_map_counters due = table_count(s, table);
     uint64_t key, value;
-    for (uint64_t i = 0; i < table_slots(s) + SIDE_SLOTS; i++) {
+    for (uint64_t i = 0; i < table_slots(s) + table_side_slots(s); i++) {
         if (table_get(s, table, i, &key, &value) != SLOT_LIVE)
             continue;
         if (seek(s, table, key, 0) == (int64_t)i)
@@ -196,7 +221,7 @@ int table_check(const struct shape *s, const void *table, const struct co_map_co
 
 cohort_map_view table_view(const struct shape *s, void *table, struct co_map_counters *counters)
 {
-    cohort_map_view v = {.version = CO_MAP_VIEW_VERSION,
+    cohort_map_view v = {.version = s->lines ? CO_LINES_VIEW_VERSION : CO_MAP_VIEW_VERSION,
                          .width = (co_u32)s->width,
                          .slots = table,
                          .counters = counters,

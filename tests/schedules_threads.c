@@ -23,6 +23,7 @@ enum { CASES = 64, MOST_THREADS = 3, PATIENCE = 2000 };
 struct round {
     struct list_args args;
     cohort_width width;
+    cohort_layout layout;
     atomic_uint there[CASES]; /* threads that have come to a case */
     int over;
     pthread_barrier_t begin, end;
@@ -39,22 +40,11 @@ struct worker {
 
 static void do_lane(const struct round *r, unsigned number, unsigned lane)
 {
-    switch (r->width) {
-    case COHORT_WIDTH_32_0:
-        list_lane_32_0(&r->args, number, lane);
-        break;
-    case COHORT_WIDTH_32_32:
-        list_lane_32_32(&r->args, number, lane);
-        break;
-    case COHORT_WIDTH_64_0:
-        list_lane_64_0(&r->args, number, lane);
-        break;
-    case COHORT_WIDTH_64_32:
-        list_lane_64_32(&r->args, number, lane);
-        break;
-    case COHORT_WIDTH_64_64:
-        list_lane_64_64(&r->args, number, lane);
-    }
+    static void (*const lists[2][6])(const struct list_args *, co_u32, co_u32) = {
+        {NULL, list_lane_32_0, list_lane_32_32, list_lane_64_0, list_lane_64_32, list_lane_64_64},
+        {NULL, NULL, list_lane_lines_32_32, list_lane_lines_64_0, list_lane_lines_64_32,
+         list_lane_lines_64_64}};
+    lists[r->layout][r->width](&r->args, number, lane);
 }
 
 static void *work(void *user)
@@ -79,7 +69,7 @@ static void draw_round(struct round *r, struct plan *plans, uint64_t seed)
 {
     struct dice dice = {test_mix(seed * 8 + (uint64_t)r->width + 3)};
     enum family family = (enum family)dice_below(&dice, FAMILIES);
-    plan_draw(&plans[0], r->width, family, &dice);
+    plan_draw(&plans[0], r->width, r->layout, family, &dice);
     plans[0].lanes = 2 + (unsigned)dice_below(&dice, MOST_THREADS - 1);
     memset(&r->args, 0, sizeof r->args);
     r->args.cases = CASES;
@@ -126,6 +116,7 @@ void run_threads(struct test *t, cohort_width width, uint64_t rounds)
     REQUIRE(t, r);
     memset(r, 0, sizeof *r);
     r->width = width;
+    r->layout = t->layout;
     pthread_barrier_init(&r->begin, NULL, MOST_THREADS + 1);
     pthread_barrier_init(&r->end, NULL, MOST_THREADS + 1);
     for (unsigned i = 0; i < MOST_THREADS; i++) {

@@ -24,9 +24,14 @@
 #define CO_LINES_VIEW_VERSION 0x10001u
 #define CO_LINES_HOME_BYTES   64ull
 
-#define CO_LINES_MOVES 4u   /* that make room for a key, at most */
-#define CO_LINES_TRIES 256u /* ways at random to do so */
-#define CO_LINES_WAITS 64u  /* times that a slot is waited for which another lane holds and may give back */
+#define CO_LINES_MOVES 4u /* that make room for a key, at most */
+#ifndef CO_LINES_TRIES
+#    define CO_LINES_TRIES 256u /* ways at random to do so */
+#endif
+#ifndef CO_LINES_WAITS
+#    define CO_LINES_WAITS \
+        64u /* times that a slot is waited for which another lane holds and may give back */
+#endif
 
 /* What one lane has done since the last flush. */
 typedef struct co_lines_tally {

@@ -444,6 +444,13 @@ CO_INLINE VALUE LINES(combine)(co_u32 op, VALUE old, VALUE operand)
     }
 }
 
+/* Before another turn: whoever has the lock gets time to give it back. */
+CO_INLINE void LINES(give_way)(co_u64 w)
+{
+    if (w & LOCK)
+        co_pause();
+}
+
 /* Gives the key that a scan of w found in `s` its new value: 1, and *old is the one before. 0: look again. */
 CO_INLINE int LINES(change)(const cohort_map_view *m, co_u64 home, co_u64 w, struct LINES(slot) s, co_u32 op,
                             VALUE operand, VALUE *old, int alone)
@@ -491,8 +498,10 @@ CO_INLINE int LINES(put)(const cohort_map_view *m, co_u32 op, KEY key, VALUE ope
         const co_u64 w = LINES(load)(m, home, alone);
         struct LINES(slot) s;
         if (LINES(scan)(m, home, w, key, &s, alone)) {
-            if (!LINES(change)(m, home, w, s, op, operand, old, alone))
+            if (!LINES(change)(m, home, w, s, op, operand, old, alone)) {
+                LINES(give_way)(w);
                 continue;
+            }
             if (mine)
                 LINES(retire)(m, LINES(slot_of)(m, home, mine - 1), alone);
             return CO_MAP_HIT;
@@ -517,6 +526,7 @@ CO_INLINE int LINES(put)(const cohort_map_view *m, co_u32 op, KEY key, VALUE ope
             tally->added++;
             return CO_MAP_NEW;
         }
+        LINES(give_way)(w);
     }
 }
 
@@ -535,8 +545,10 @@ CO_INLINE int LINES(take)(const cohort_map_view *m, KEY key, VALUE *old, co_line
                 return CO_MAP_MISS;
             continue;
         }
-        if (!LINES(commit)(m, home, w, VERSION - (1ull << (name - 1)), alone))
+        if (!LINES(commit)(m, home, w, VERSION - (1ull << (name - 1)), alone)) {
+            LINES(give_way)(w);
             continue;
+        }
         if (!alone)
             co_fence();
         *old = LINES(get_value)(m, s, alone);
