@@ -20,7 +20,7 @@ FAMILY(values, FAMILY_VALUES, 12000)
 
 static void exhaustive(struct test *t)
 {
-    run_searches(t, t->width, (unsigned)test_scale(t, 11, 1, 1));
+    run_searches(t, t->width, (unsigned)(test_scale(t, 11, 1, 1) * (t->layout ? 3 : 1)));
 }
 
 static void batches(struct test *t)
