@@ -215,6 +215,7 @@ int bench_plot_write(const bench_rows *rows, const bench_rows *peers, const char
 int bench_limits_main(int argc, char **argv, fault *fault);
 int bench_map_main(int argc, char **argv, fault *fault);
 int bench_multisplit_main(int argc, char **argv, fault *fault);
+int bench_set_main(int argc, char **argv, fault *fault);
 int bench_sort_main(int argc, char **argv, fault *fault);
 int bench_count_main(int argc, char **argv, fault *fault);
 int bench_compare_main(int argc, char **argv, fault *fault);

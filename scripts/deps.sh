@@ -66,6 +66,28 @@ names() {
     printf '%s\n' "$1" | cut -d '|' -f 2 | tr '\n' ' ' | sed 's/ $//'
 }
 
+# CRoaring of today is no Debian package; its two files are in the source package of PyPI's pyroaring. bench_croaring: fetches them, or
+# says in one line why not.
+croaring=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/cohort/croaring
+bench_croaring() {
+    case $wanted in *bench*) ;; *) return ;; esac
+    [ ! -f "$croaring/roaring.c" ] || return 0
+    if [ "${COHORT_DEPS:-yes}" = no ] || ! command -v python3 >/dev/null 2>&1; then
+        echo "deps: missing: CRoaring, for the bench of sets; COHORT_DEPS=no forbids to fetch it, or there is no python3" >&2
+        return
+    fi
+    fetched=$(mktemp -d)
+    if timeout 120 python3 -m pip download -q --no-deps --no-binary :all: -d "$fetched" pyroaring==1.2.0 >/dev/null 2>&1 &&
+        tar -xzf "$fetched"/pyroaring-*.tar.gz -C "$fetched" && mkdir -p "$croaring" &&
+        cp "$fetched"/pyroaring-*/pyroaring/roaring.h "$fetched"/pyroaring-*/pyroaring/roaring.c "$croaring"; then
+        echo "deps: CRoaring, which is measured beside our sets, is in $croaring"
+    else
+        echo "deps: CRoaring could not be fetched from PyPI (pyroaring 1.2.0); the bench of sets goes without" >&2
+    fi
+    rm -rf "$fetched"
+}
+[ $mode != install ] || bench_croaring
+
 lacking=$(missing)
 if [ -z "$lacking" ]; then
     [ $mode = check ] || echo "deps: nothing is missing"

@@ -47,7 +47,7 @@ inline Options options_read(int argc, char **argv)
             o.device = value;
         else if (name == "--input")
             o.input = value;
-        else if (name != "--buckets") {
+        else if (name != "--buckets" && name != "--data" && name != "--quick") {
             std::fprintf(stderr, "%s: no such option\n", argv[i]);
             std::exit(2);
         }
