@@ -18,6 +18,7 @@
 
 #define BACKEND_STRUCTURES(X) \
     X(context)                \
+    X(join)                   \
     X(keys)                   \
     X(limits)                 \
     X(lines)                  \

@@ -1,0 +1,139 @@
+/* cohort/join.h: joins: which rows of two frames have the same key, as pairs of row numbers.
+ *
+ *     cohort_join_build(orders_keys, NULL, &join);               the right side, once
+ *     cohort_join_probe(join, lines_keys, NULL, &matches);       the left side; as often as there are batches of it
+ *     cohort_join_size(matches)                                  how many pairs
+ *     cohort_join_pairs(matches, &page);                         some of them
+ *     cohort_gather(lines, page.written, 8, page.left, &out);    and the columns that they stand for
+ *
+ * Keys are rows of frames, of as many columns on either side, as in keys.h: which types agree, how floats, strings and dictionaries compare.
+ * nulls_equal says, column by column, whether a null is a value like others, equal to itself, or equal to nothing, as in SQL.
+ *
+ * Kinds. What the pairs of a probe are, (left row, right row):
+ *
+ *     INNER   every two rows with the same key
+ *     LEFT    the same, and (row, null) for each left row without any
+ *     RIGHT   as INNER; the right rows that no probe met come from cohort_join_finish as (null, row)
+ *     FULL    as LEFT; the right rows that no probe met come from cohort_join_finish as (null, row)
+ *     SEMI    (left row, first right row) for each left row that has one
+ *     ANTI    (left row, null) for each left row that has none
+ *
+ * null is a row number of all ones, which cohort_gather makes a row of nulls. Rows whose key has a null that equals nothing match nothing:
+ * they come in LEFT, ANTI, FULL, and in finish.
+ *
+ * Order. Pairs come in the order of left rows, those of one left row in the order of right rows; finish in that of right
+ * rows. Both are the same for any number of threads.
+ *
+ * Threads. A join is read only after it was built: any number of threads may probe it at the same time, each with left frames of a context
+ * of its own. Matches belong to the context of the left frame. Joins and matches live in the host's memory; on a GPU context
+ * columns are copied there and pairs back, as keys are. Destroy matches before their join, and both before their contexts. All
+ * calls here wait. */
+#ifndef COHORT_JOIN_H
+#define COHORT_JOIN_H
+
+#include "table.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cohort_join cohort_join;
+typedef struct cohort_matches cohort_matches;
+
+#define COHORT_NO_ROW UINT64_MAX /* in arrays of 4 bytes UINT32_MAX */
+
+typedef enum cohort_join_kind {
+    COHORT_JOIN_INNER = 0,
+    COHORT_JOIN_LEFT = 1,
+    COHORT_JOIN_RIGHT = 2,
+    COHORT_JOIN_FULL = 3,
+    COHORT_JOIN_SEMI = 4,
+    COHORT_JOIN_ANTI = 5
+} cohort_join_kind;
+
+/* How often a key may be there: left : right. */
+typedef enum cohort_join_shape {
+    COHORT_JOIN_MANY_TO_MANY = 0,
+    COHORT_JOIN_ONE_TO_ONE = 1,
+    COHORT_JOIN_ONE_TO_MANY = 2,
+    COHORT_JOIN_MANY_TO_ONE = 3
+} cohort_join_shape;
+
+/* How right rows are found. */
+typedef enum cohort_join_method {
+    COHORT_JOIN_AUTO = 0,
+    COHORT_JOIN_FACTOR = 3 /* ids of keys, then the rows of each id: any columns */
+} cohort_join_method;
+
+typedef struct cohort_join_options {
+    size_t size;                /* sizeof(cohort_join_options) */
+    const uint8_t *nulls_equal; /* by key column; NULL: all 0 */
+    cohort_join_method method;
+    uint32_t reserved; /* 0 */
+} cohort_join_options;
+
+#define COHORT_JOIN_OPTIONS_INIT                               \
+    {                                                          \
+        sizeof(cohort_join_options), NULL, COHORT_JOIN_AUTO, 0 \
+    }
+
+/* The right side: its key columns, 1 to 4096, of less than 2^32 - 1 rows. options may be NULL. O(rows) a column, expected. The frame is not
+ * needed after it. */
+COHORT_API cohort_status cohort_join_build(cohort_frame *right, const cohort_join_options *options,
+                                           cohort_join **out);
+COHORT_API void cohort_join_destroy(cohort_join *join); /* NULL is allowed */
+
+typedef struct cohort_join_probe_options {
+    size_t size; /* sizeof(cohort_join_probe_options) */
+    cohort_join_kind kind;
+    cohort_join_shape validate;
+    /* out: where `validate` is broken, two rows of one side that have the same key, the later one second; else COHORT_NO_ROW */
+    uint64_t repeated_left[2], repeated_right[2];
+} cohort_join_probe_options;
+
+#define COHORT_JOIN_PROBE_OPTIONS_INIT                                                          \
+    {                                                                                           \
+        sizeof(cohort_join_probe_options), COHORT_JOIN_INNER, COHORT_JOIN_MANY_TO_MANY, {0, 0}, \
+        {                                                                                       \
+            0, 0                                                                                \
+        }                                                                                       \
+    }
+
+/* Looks the rows of `left` up. options may be NULL: an inner join. O(rows) a column, expected, whatever the number of pairs; 4 bytes a left
+ * row stay with the matches. COHORT_RANGE: columns or types do not agree, or rows break `validate`, of the right, or of this very
+ * left frame; the message names them. Rows whose key equals nothing break nothing. */
+COHORT_API cohort_status cohort_join_probe(cohort_join *join, cohort_frame *left,
+                                           cohort_join_probe_options *options, cohort_matches **out);
+COHORT_API void cohort_matches_destroy(cohort_matches *matches); /* NULL is allowed */
+
+/* How many pairs there are; they may be more than 2^32. 0 of NULL. */
+COHORT_API uint64_t cohort_join_size(const cohort_matches *matches);
+
+/* A window on a sequence of pairs: [first, first + capacity), as far as they exist. A result too large for memory is read by raising `first`
+ * by `written` until it is `total`. */
+typedef struct cohort_join_page {
+    size_t size;       /* sizeof(cohort_join_page) */
+    uint32_t bytes;    /* of a row number: 8, or 4 where both sides have less than 2^32 - 1 rows */
+    uint32_t reserved; /* 0 */
+    uint64_t first, capacity;
+    void *left,
+        *right; /* out, host memory or the context's; NULL: not wanted. Room for `capacity`, or as many as there are */
+    uint64_t total, written; /* out: pairs of the whole sequence, and of this page */
+} cohort_join_page;
+
+#define COHORT_JOIN_PAGE_INIT                                  \
+    {                                                          \
+        sizeof(cohort_join_page), 8, 0, 0, 0, NULL, NULL, 0, 0 \
+    }
+
+/* O(written), and a search: so a page costs the same wherever it is. */
+COHORT_API cohort_status cohort_join_pairs(cohort_matches *matches, cohort_join_page *page);
+
+/* The right rows that no probe of kind RIGHT or FULL has met so far, as pairs (null, row). On the join's own context, while no probe is
+ * under way. */
+COHORT_API cohort_status cohort_join_finish(cohort_join *join, cohort_join_page *page);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,36 @@
+/* api/join.h: what a join is inside; shared by the files of the API that work on joins. */
+#ifndef COHORT_API_JOIN_H
+#define COHORT_API_JOIN_H
+
+#include "api/factor.h"
+#include "api/staged.h"
+#include "backend/join.h"
+#include "cohort/join.h"
+
+struct cohort_join {
+    cohort_context *context, *host;
+    struct factor factor;
+    struct join_index index; /* its arrays are of the host's pool */
+    unsigned changed;        /* atomic: probes have marked groups since `rest` was made */
+    struct join_rest rest;
+};
+
+/* A page under way: what the caller asks for, and where its rows are written in the host's memory. */
+struct join_window {
+    cohort_context *context, *host;
+    cohort_join_page page;
+    struct staged_array left, right; /* own: NULL where nothing is wanted */
+};
+
+/* Reads the page for a sequence of `total` pairs, of so many left and right rows. */
+cohort_status join_window_open(struct join_window *, cohort_context *context, cohort_context *host,
+                               const char *call, const cohort_join_page *given, uint64_t total,
+                               uint64_t left_rows, uint64_t right_rows);
+
+/* Brings the rows to their places, tells what was written, and gives all back. */
+cohort_status join_window_close(struct join_window *, cohort_join_page *given, cohort_status s);
+
+/* Entries from the pool. */
+cohort_status join_take(cohort_context *, uint64_t entries, uint64_t unit, void *out);
+
+#endif

@@ -1,0 +1,72 @@
+/* backend/join.h: what a backend does for joins. All arrays lie in the host's memory.
+ *
+ * The right side is an index: each distinct key has a number, its group, and the rows of a group stand one after the other. A left
+ * row is looked up once; what is put down for it is its group, or, where no key has two rows, the right row itself. Pairs are
+ * counted by blocks of left rows, so that a page finds its first pair by a search. */
+#ifndef COHORT_BACKEND_JOIN_H
+#define COHORT_BACKEND_JOIN_H
+
+#include "backend/keys.h"
+
+#define JOIN_NONE  0xffffffffu /* no group, no row */
+#define JOIN_BLOCK 256u        /* left rows that are counted together */
+#define JOIN_SPAN  4096u       /* right rows that are counted together in finish; a multiple of 64 */
+
+struct join_index {
+    uint64_t rows; /* of the right side */
+    uint64_t groups;
+    int unique;      /* no group has two rows */
+    uint32_t *start; /* groups + 1: the rows of group g are row[start[g] .. start[g + 1]); NULL if unique */
+    uint32_t *row;   /* if unique: of group g, or NONE; NULL: group g is row g */
+    uint64_t repeated
+        [2]; /* two rows of a group, if some has two: the first row that came again, and the first of its group */
+    uint32_t *met; /* a bitmap of groups (if unique: of rows), which probes set atomically */
+};
+
+/* What comes of a left row besides its matches. */
+enum join_rule { JOIN_INNER, JOIN_OUTER, JOIN_SEMI, JOIN_ANTI };
+
+struct join_probe {
+    const struct join_index *index;
+    enum join_rule rule;
+    int marks; /* groups that are met are marked */
+    uint64_t n;
+    uint32_t *at;     /* by left row: in: its group or NONE; out: what matches keep */
+    uint64_t *before; /* pairs before each block of left rows, and in all: blocks + 1 entries */
+};
+
+struct join_page {
+    const struct join_probe *probe;
+    uint64_t first, count; /* pairs, all of which exist */
+    uint32_t bytes;
+    void *left, *right; /* or NULL */
+};
+
+/* Right rows that were not met. */
+struct join_rest {
+    const struct join_index *index;
+    uint64_t *met;    /* a bitmap of rows, of whole spans */
+    uint64_t *before; /* rows not met before each span of rows, and in all: spans + 1 entries */
+};
+
+struct join_backend {
+    /* Makes the index of n = index->rows groups by rows. index->row and ->start have room for rows and groups + 1. */
+    cohort_status (*group)(cohort_context *, const uint32_t *groups, struct join_index *);
+    cohort_status (*count)(cohort_context *, struct join_probe *);
+    cohort_status (*pairs)(cohort_context *, const struct join_page *);
+    cohort_status (*rest)(cohort_context *, struct join_rest *);
+    cohort_status (*rest_rows)(cohort_context *, const struct join_rest *, uint64_t first, uint64_t count,
+                               uint32_t bytes, void *rows);
+};
+
+static inline uint64_t join_blocks(uint64_t n)
+{
+    return n / JOIN_BLOCK + (n % JOIN_BLOCK != 0);
+}
+
+static inline uint64_t join_spans(uint64_t rows)
+{
+    return rows / JOIN_SPAN + (rows % JOIN_SPAN != 0);
+}
+
+#endif

@@ -1,0 +1,248 @@
+/* cpu/join.c: right rows by groups, pairs of matches, and rows that were not met.
+ *
+ * Groups are made by counting: how many rows each has, where they begin, and then every row to its place, in order. Pairs are counted by
+ * blocks of left rows and summed up; a range of pairs finds its block by a search of the sums and its row by walking the
+ * block. So each thread writes a range of the page by itself, however unlike the rows are. */
+#include <string.h>
+
+#include "backend/join.h"
+#include "cpu.h"
+
+#define PAIR_GRAIN (1u << 14)
+#define ROW_GRAIN  (1u << 13) /* a multiple of JOIN_BLOCK and of JOIN_SPAN */
+
+/* ---- right rows by groups ------------------------------------------------------------------------------------------------ */
+
+/* start[g + 1] = rows of group g. */
+static void count_groups(const uint32_t *groups, struct join_index *x)
+{
+    memset(x->start, 0, (x->groups + 1) * sizeof *x->start);
+    x->repeated[0] = x->repeated[1] = ~0ull;
+    for (uint64_t i = 0; i < x->rows; i++) {
+        if (groups[i] == JOIN_NONE)
+            continue;
+        if (x->start[groups[i] + 1]++ && x->repeated[1] == ~0ull)
+            x->repeated[1] = i;
+    }
+}
+
+static cohort_status cpu_join_group(cohort_context *context, const uint32_t *groups, struct join_index *x)
+{
+    (void)context;
+    count_groups(groups, x);
+    x->unique = x->repeated[1] == ~0ull;
+    if (x->unique) {
+        memset(x->row, 0xff, x->groups * sizeof *x->row);
+        for (uint64_t i = 0; i < x->rows; i++)
+            if (groups[i] != JOIN_NONE)
+                x->row[groups[i]] = (uint32_t)i;
+        return COHORT_OK;
+    }
+    /* start[g + 1] becomes where group g begins, and, row by row, where it ends. */
+    for (uint64_t g = 0, sum = 0; g < x->groups; g++) {
+        uint64_t count = x->start[g + 1];
+        x->start[g + 1] = (uint32_t)sum;
+        sum += count;
+    }
+    for (uint64_t i = 0; i < x->rows; i++)
+        if (groups[i] != JOIN_NONE)
+            x->row[x->start[groups[i] + 1]++] = (uint32_t)i;
+    x->repeated[0] = x->row[x->start[groups[x->repeated[1]]]];
+    return COHORT_OK;
+}
+
+/* ---- left rows ------------------------------------------------------------------------------------------------------------- */
+
+/* How many right rows `at` stands for. */
+static inline uint64_t length_of(const struct join_index *x, uint32_t at)
+{
+    if (at == JOIN_NONE)
+        return 0;
+    return x->unique ? 1 : x->start[at + 1] - x->start[at];
+}
+
+/* How many pairs come of a left row that has `length` matches. */
+static inline uint64_t pairs_of(enum join_rule rule, uint64_t length)
+{
+    return rule == JOIN_INNER   ? length
+           : rule == JOIN_OUTER ? length + !length
+           : rule == JOIN_SEMI  ? length != 0
+                                : !length;
+}
+
+static void mark(const struct join_index *x, uint32_t at)
+{
+    uint32_t *word = &x->met[at / 32], bit = 1u << at % 32;
+    if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit))
+        __atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
+}
+
+static void count_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    const struct join_probe *p = arg;
+    const struct join_index *x = p->index;
+    (void)worker;
+    for (uint64_t i = begin; i < end;) {
+        uint64_t block = i / JOIN_BLOCK, stop = end - i < JOIN_BLOCK ? end : i + JOIN_BLOCK, sum = 0;
+        for (; i < stop; i++) {
+            if (x->unique && x->row && p->at[i] != JOIN_NONE)
+                p->at[i] = x->row[p->at[i]];
+            uint64_t length = length_of(x, p->at[i]);
+            sum += pairs_of(p->rule, length);
+            if (p->marks && length)
+                mark(x, p->at[i]);
+        }
+        p->before[block + 1] = sum;
+    }
+}
+
+/* a[i] becomes the sum of a[0 .. i]. */
+static void add_up(uint64_t *a, uint64_t n)
+{
+    for (uint64_t i = 1; i < n; i++)
+        a[i] += a[i - 1];
+}
+
+static cohort_status cpu_join_count(cohort_context *context, struct join_probe *p)
+{
+    p->before[0] = 0;
+    cpu_parallel(context, p->n, ROW_GRAIN, count_part, p);
+    add_up(p->before, join_blocks(p->n) + 1);
+    return COHORT_OK;
+}
+
+/* ---- pairs ------------------------------------------------------------------------------------------------------------------ */
+
+/* The last of n blocks that begins at `wanted` or before; before[n] > wanted. */
+static uint64_t block_of(const uint64_t *before, uint64_t n, uint64_t wanted)
+{
+    uint64_t low = 0, high = n; /* before[low] <= wanted < before[high] */
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        if (before[middle] <= wanted)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static inline void put(void *rows, uint32_t bytes, uint64_t i, uint64_t row)
+{
+    if (!rows)
+        return;
+    if (bytes == 4)
+        ((uint32_t *)rows)[i] = (uint32_t)row;
+    else
+        ((uint64_t *)rows)[i] = row;
+}
+
+/* The k-th match of what stands at a left row; none: all ones. */
+static inline uint64_t match_of(const struct join_probe *p, uint32_t at, uint64_t k, uint64_t length)
+{
+    const struct join_index *x = p->index;
+    if (!length)
+        return ~0ull;
+    return x->unique ? at : x->row[x->start[at] + k];
+}
+
+/* Pairs begin .. end of the page. */
+static void pairs_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    const struct join_page *page = arg;
+    const struct join_probe *p = page->probe;
+    uint64_t wanted = page->first + begin, block = block_of(p->before, join_blocks(p->n), wanted);
+    uint64_t row = block * JOIN_BLOCK, skip = wanted - p->before[block];
+    (void)worker;
+    for (uint64_t to = begin; to < end; row++) {
+        uint64_t length = length_of(p->index, p->at[row]), pairs = pairs_of(p->rule, length);
+        for (; skip < pairs && to < end; skip++, to++) {
+            put(page->left, page->bytes, to, row);
+            put(page->right, page->bytes, to, match_of(p, p->at[row], skip, length));
+        }
+        skip = skip > pairs ? skip - pairs : 0;
+    }
+}
+
+static cohort_status cpu_join_pairs(cohort_context *context, const struct join_page *page)
+{
+    cpu_parallel(context, page->count, PAIR_GRAIN, pairs_part, (void *)(uintptr_t)page);
+    return COHORT_OK;
+}
+
+/* ---- right rows that were not met ----------------------------------------------------------------------------------------- */
+
+static void set_row(struct join_rest *r, uint64_t row)
+{
+    __atomic_fetch_or(&r->met[row / 64], 1ull << row % 64, __ATOMIC_RELAXED);
+}
+
+static void met_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    struct join_rest *r = arg;
+    const struct join_index *x = r->index;
+    (void)worker;
+    for (uint64_t at = begin; at < end; at++) {
+        if (!(x->met[at / 32] >> at % 32 & 1))
+            continue;
+        if (x->unique)
+            set_row(r, at);
+        for (uint64_t i = x->unique ? 0 : x->start[at]; !x->unique && i < x->start[at + 1]; i++)
+            set_row(r, x->row[i]);
+    }
+}
+
+static void rest_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    struct join_rest *r = arg;
+    (void)worker;
+    for (uint64_t span = begin / JOIN_SPAN; span * JOIN_SPAN < end; span++) {
+        uint64_t left = r->index->rows - span * JOIN_SPAN, sum = left < JOIN_SPAN ? left : JOIN_SPAN;
+        for (uint64_t w = span * (JOIN_SPAN / 64); w < (span + 1) * (JOIN_SPAN / 64); w++)
+            sum -= (unsigned)__builtin_popcountll(r->met[w]);
+        r->before[span + 1] = sum;
+    }
+}
+
+static cohort_status cpu_join_rest(cohort_context *context, struct join_rest *r)
+{
+    uint64_t spans = join_spans(r->index->rows);
+    memset(r->met, 0, spans * (JOIN_SPAN / 8));
+    r->before[0] = 0;
+    cpu_parallel(context, r->index->unique ? r->index->rows : r->index->groups, ROW_GRAIN, met_part, r);
+    cpu_parallel(context, r->index->rows, ROW_GRAIN, rest_part, r);
+    add_up(r->before, spans + 1);
+    return COHORT_OK;
+}
+
+static cohort_status cpu_join_rest_rows(cohort_context *context, const struct join_rest *r, uint64_t first,
+                                        uint64_t count, uint32_t bytes, void *rows)
+{
+    uint64_t span = block_of(r->before, join_spans(r->index->rows), first);
+    uint64_t skip = first - r->before[span], done = 0;
+    (void)context;
+    for (uint64_t word = span * (JOIN_SPAN / 64); done < count; word++) {
+        uint64_t last = r->index->rows - word * 64;
+        uint64_t bits = ~r->met[word] & (last < 64 ? (1ull << last) - 1 : ~0ull);
+        uint64_t here = (unsigned)__builtin_popcountll(bits);
+        if (skip >= here) {
+            skip -= here;
+            continue;
+        }
+        for (; bits && done < count; bits &= bits - 1) {
+            if (skip)
+                skip--;
+            else
+                put(rows, bytes, done++, word * 64 + (unsigned)__builtin_ctzll(bits));
+        }
+    }
+    return COHORT_OK;
+}
+
+const struct join_backend cpu_join_backend = {
+    .group = cpu_join_group,
+    .count = cpu_join_count,
+    .pairs = cpu_join_pairs,
+    .rest = cpu_join_rest,
+    .rest_rows = cpu_join_rest_rows,
+};

@@ -1,0 +1,652 @@
+/* test_join.c: joins against loops over both tables: every kind, type, null rule, layout, chunking; pages of every size; keys that come
+ * once, often, or always; shapes that rows break; and probes by several threads at once. */
+#include <pthread.h>
+
+#include "model.h"
+
+#define ROUNDS 50
+
+static const char *const kinds[] = {"inner", "left", "right", "full", "semi", "anti"};
+
+static void suit_device(const struct test *t, struct model *m)
+{
+    for (uint32_t i = 0; t->kind != TEST_CPU && i < m->columns; i++)
+        if (strchr("uUzZv", m->column[i].format[0]) && !m->column[i].index[0])
+            strcpy(m->column[i].index, "i");
+}
+
+/* ---- the oracle: every row against every row ------------------------------------------------------------------------------- */
+
+struct pairs {
+    uint64_t count, room;
+    uint64_t *left, *right;
+};
+
+static void pairs_add(struct pairs *p, uint64_t left, uint64_t right)
+{
+    if (p->count == p->room) {
+        p->room = 2 * p->room + 64;
+        p->left = realloc(p->left, p->room * 8);
+        p->right = realloc(p->right, p->room * 8);
+        if (!p->left || !p->right)
+            abort();
+    }
+    p->left[p->count] = left;
+    p->right[p->count++] = right;
+}
+
+static void pairs_free(struct pairs *p)
+{
+    free(p->left);
+    free(p->right);
+    *p = (struct pairs){0};
+}
+
+static int matches(const struct model *a, uint64_t i, const struct model *b, uint64_t j,
+                   const uint8_t *nulls_equal)
+{
+    for (uint32_t c = 0; c < a->columns; c++) {
+        struct cell x = a->column[c].cell[i], y = b->column[c].cell[j];
+        if (!cell_same(a->column[c].format, x, y) || (!x.bytes && !(nulls_equal && nulls_equal[c])))
+            return 0;
+    }
+    return 1;
+}
+
+/* The pairs of a probe; met[j] is set for right rows that have one. */
+static struct pairs naive(const struct model *left, const struct model *right, const uint8_t *nulls_equal,
+                          int kind, uint8_t *met)
+{
+    struct pairs p = {0};
+    for (uint64_t i = 0; i < left->rows; i++) {
+        uint64_t found = 0;
+        for (uint64_t j = 0; j < right->rows; j++) {
+            if (!matches(left, i, right, j, nulls_equal))
+                continue;
+            if (kind != COHORT_JOIN_ANTI && (kind != COHORT_JOIN_SEMI || !found))
+                pairs_add(&p, i, j);
+            if (kind == COHORT_JOIN_RIGHT || kind == COHORT_JOIN_FULL)
+                met[j] = 1;
+            found++;
+        }
+        if (!found && (kind == COHORT_JOIN_LEFT || kind == COHORT_JOIN_FULL || kind == COHORT_JOIN_ANTI))
+            pairs_add(&p, i, COHORT_NO_ROW);
+    }
+    return p;
+}
+
+static struct pairs naive_rest(uint64_t rows, const uint8_t *met)
+{
+    struct pairs p = {0};
+    for (uint64_t j = 0; j < rows; j++)
+        if (!met[j])
+            pairs_add(&p, COHORT_NO_ROW, j);
+    return p;
+}
+
+/* ---- pages ----------------------------------------------------------------------------------------------------------------------- */
+
+/* Reads all pairs of `from` (or, if NULL, of the join's rest) in pages of this size. */
+static void check_pages(struct test *t, cohort_join *join, cohort_matches *from, const struct pairs *due,
+                        uint64_t capacity, uint32_t bytes, int want)
+{
+    struct column *left = want & 1 ? column_new(t, capacity, bytes) : NULL;
+    struct column *right = want & 2 ? column_new(t, capacity, bytes) : NULL;
+    cohort_join_page page = COHORT_JOIN_PAGE_INIT;
+    uint64_t mask = bytes == 4 ? UINT32_MAX : UINT64_MAX;
+    page.bytes = bytes;
+    page.capacity = capacity;
+    do {
+        page.left = column_pointer(left);
+        page.right = column_pointer(right);
+        OK(t, from ? cohort_join_pairs(from, &page) : cohort_join_finish(join, &page));
+        REQUIREF(t, page.total == due->count, "%llu pairs, not %llu", (unsigned long long)page.total,
+                 (unsigned long long)due->count);
+        uint64_t rest = due->count > page.first ? due->count - page.first : 0;
+        REQUIRE(t, page.written == (rest < capacity ? rest : capacity));
+        if (left)
+            column_fetch(left);
+        if (right)
+            column_fetch(right);
+        for (uint64_t i = 0; i < page.written; i++) {
+            uint64_t at = page.first + i;
+            uint64_t l = left ? column_get(left, i) : due->left[at] & mask;
+            uint64_t r = right ? column_get(right, i) : due->right[at] & mask;
+            REQUIREF(t, l == (due->left[at] & mask) && r == (due->right[at] & mask),
+                     "pair %llu of %llu, pages of %llu: (%llx, %llx), not (%llx, %llx)",
+                     (unsigned long long)at, (unsigned long long)due->count, (unsigned long long)capacity,
+                     (unsigned long long)l, (unsigned long long)r, (unsigned long long)due->left[at],
+                     (unsigned long long)due->right[at]);
+        }
+        page.first += page.written;
+    } while (page.written);
+    column_drop(t, NULL);
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------------------------------ */
+
+struct sides {
+    struct model left, right;
+    cohort_frame *left_frame, *right_frame;
+    uint8_t nulls_equal[64];
+};
+
+static const char *another_layout(struct test *t, const char *format)
+{
+    static const char *const texts[] = {"u", "U", "vu"}, *const binaries[] = {"z", "Z", "vz"};
+    char kind = format[0] == 'v' ? format[1] : format[0];
+    if (kind == 'u' || kind == 'U')
+        return texts[test_below(t, 3)];
+    return kind == 'z' || kind == 'Z' ? binaries[test_below(t, 3)] : format;
+}
+
+static void sides_fill(struct test *t, struct model *m, uint32_t columns, const char *const *format,
+                       struct model_plan plan)
+{
+    plan.rows = test_below(t, plan.rows + 1);
+    plan.nulls = test_below(t, 2) ? (uint32_t)test_below(t, 40) : 0;
+    plan.distinct = 1 + test_below(t, plan.distinct);
+    model_open(m, plan.rows, columns);
+    for (uint32_t c = 0; c < columns; c++) {
+        char name[16];
+        snprintf(name, sizeof name, "k%u", c);
+        model_fill(t, m, c, name, another_layout(t, format[c]), &plan);
+    }
+    suit_device(t, m);
+}
+
+static void sides_open(struct test *t, struct sides *s, uint32_t columns, uint64_t rows, uint64_t distinct)
+{
+    const char *format[64];
+    uint64_t types = 0;
+    struct model_plan plan = {.rows = rows, .distinct = distinct, .dictionaries = 1};
+    while (model_formats[types])
+        types++;
+    plan.wild = (int)test_below(t, 2);
+    for (uint32_t c = 0; c < columns; c++) {
+        format[c] = model_formats[test_below(t, types)];
+        s->nulls_equal[c] = test_below(t, 2) != 0;
+    }
+    sides_fill(t, &s->left, columns, format, plan);
+    sides_fill(t, &s->right, columns, format, plan);
+    s->left_frame = model_frame(t, &s->left, t->context);
+    s->right_frame = model_frame(t, &s->right, t->context);
+}
+
+static void sides_close(struct sides *s)
+{
+    cohort_frame_release(s->left_frame);
+    cohort_frame_release(s->right_frame);
+    model_close(&s->left);
+    model_close(&s->right);
+}
+
+/* ---- every kind ---------------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t check_kind(struct test *t, cohort_join *join, struct sides *s, const uint8_t *nulls_equal,
+                           int kind, uint8_t *met)
+{
+    cohort_matches *m = NULL;
+    cohort_join_probe_options options = COHORT_JOIN_PROBE_OPTIONS_INIT;
+    options.kind = (cohort_join_kind)kind;
+    struct pairs due = naive(&s->left, &s->right, nulls_equal, kind, met), rest;
+    OK(t, cohort_join_probe(join, s->left_frame, kind || test_below(t, 2) ? &options : NULL, &m));
+    REQUIREF(t, cohort_join_size(m) == due.count, "%s join: %llu pairs, not %llu", kinds[kind],
+             (unsigned long long)cohort_join_size(m), (unsigned long long)due.count);
+    check_pages(t, join, m, &due, due.count + 1, 8, 3);
+    check_pages(t, join, m, &due, 1 + test_below(t, due.count + 1), test_below(t, 2) ? 4 : 8,
+                (int)test_below(t, 4));
+    if (due.count < 400)
+        check_pages(t, join, m, &due, 1 + test_below(t, 4), 4, 3);
+    rest = naive_rest(s->right.rows, met);
+    check_pages(t, join, NULL, &rest, 1 + test_below(t, rest.count + 1), test_below(t, 2) ? 4 : 8, 3);
+    cohort_matches_destroy(m);
+    uint64_t count = due.count;
+    pairs_free(&due);
+    pairs_free(&rest);
+    return count;
+}
+
+static void every_kind(struct test *t)
+{
+    for (uint64_t round = 0; round < test_scale(t, ROUNDS, 3 * ROUNDS, 10 * ROUNDS); round++) {
+        struct sides s;
+        uint32_t columns = round % 10 == 9 ? 60 : 1 + (uint32_t)(test_below(t, 2) ? 0 : test_below(t, 4));
+        sides_open(t, &s, columns, round % 5 ? 60 : 700, round % 3 ? 20 : 600);
+        const uint8_t *nulls_equal = round & 1 ? s.nulls_equal : NULL;
+        uint8_t *met = calloc(s.right.rows + 1, 1);
+        cohort_join *join = NULL;
+        cohort_join_options options = COHORT_JOIN_OPTIONS_INIT;
+        uint64_t count[6];
+        options.nulls_equal = nulls_equal;
+        OK(t, cohort_join_build(s.right_frame, nulls_equal || test_below(t, 2) ? &options : NULL, &join));
+        for (int kind = 5; kind >= 0; kind--)
+            count[kind] = check_kind(t, join, &s, nulls_equal, kind, met);
+        EQUAL(t, count[COHORT_JOIN_LEFT], count[COHORT_JOIN_INNER] + count[COHORT_JOIN_ANTI]);
+        EQUAL(t, s.left.rows, count[COHORT_JOIN_SEMI] + count[COHORT_JOIN_ANTI]);
+        cohort_join_destroy(join);
+        sides_close(&s);
+        free(met);
+    }
+    EQUAL(t, model_alive, 0);
+}
+
+/* ---- many rows, by the arithmetic of their keys ------------------------------------------------------------------------------------- */
+
+static cohort_frame *frame_of(struct test *t, cohort_context *context, uint64_t n, const uint64_t *keys)
+{
+    cohort_array array = {"key", COHORT_U64, 0, keys, NULL};
+    cohort_frame *frame = NULL;
+    OK(t, cohort_frame_create(context, n, 1, &array, &frame));
+    return frame;
+}
+
+/* Right rows in the order of their keys: `order` by counting, those of key k at start[k]. */
+struct known {
+    uint64_t distinct, *start, *row;
+};
+
+static void known_open(struct known *k, uint64_t n, const uint64_t *keys, uint64_t distinct)
+{
+    k->distinct = distinct;
+    k->start = calloc(distinct + 2, 8);
+    k->row = malloc((n + 1) * 8);
+    if (!k->start || !k->row)
+        abort();
+    for (uint64_t i = 0; i < n; i++)
+        k->start[keys[i] + 2]++;
+    for (uint64_t i = 1; i < distinct + 2; i++)
+        k->start[i] += k->start[i - 1];
+    for (uint64_t i = 0; i < n; i++)
+        k->row[k->start[keys[i] + 1]++] = i;
+}
+
+/* The keys 0, 1, 2, ... as something that is dense, or not. */
+static uint64_t spread(uint64_t key, int how)
+{
+    return how == 0 ? key + 1000 : how == 1 ? test_mix(key) : (0ull - 5) + key * 3;
+}
+
+static void check_many(struct test *t, uint64_t n, uint64_t distinct, int how)
+{
+    uint64_t *left = malloc(n * 8), *right = malloc(n * 8), *made = malloc(n * 8);
+    struct pairs due = {0};
+    struct known k;
+    cohort_join *join = NULL;
+    cohort_matches *m = NULL;
+    if (!left || !right || !made)
+        abort();
+    for (uint64_t i = 0; i < n; i++) {
+        left[i] = test_below(t, distinct + distinct / 8 + 1);
+        right[i] = distinct > n ? i * 7 % distinct : test_below(t, distinct);
+    }
+    known_open(&k, n, right, distinct + distinct / 8 + 1);
+    for (uint64_t i = 0; i < n && due.count < 8 * n; i++)
+        for (uint64_t at = k.start[left[i]]; at < k.start[left[i] + 1]; at++)
+            pairs_add(&due, i, k.row[at]);
+    for (uint64_t i = 0; i < n; i++)
+        made[i] = spread(right[i], how);
+    cohort_frame *frame = frame_of(t, t->context, n, made);
+    OK(t, cohort_join_build(frame, NULL, &join));
+    cohort_frame_release(frame);
+    for (uint64_t i = 0; i < n; i++)
+        made[i] = spread(left[i], how);
+    frame = frame_of(t, t->context, n, made);
+    OK(t, cohort_join_probe(join, frame, NULL, &m));
+    cohort_frame_release(frame);
+    uint64_t total = 0;
+    for (uint64_t i = 0; i < n; i++)
+        total += k.start[left[i] + 1] - k.start[left[i]];
+    EQUAL(t, cohort_join_size(m), total);
+    if (total == due.count)
+        check_pages(t, join, m, &due, due.count / 3 + 1, 4, 3);
+    cohort_matches_destroy(m);
+    cohort_join_destroy(join);
+    pairs_free(&due);
+    free(k.start);
+    free(k.row);
+    free(left);
+    free(right);
+    free(made);
+}
+
+static void many(struct test *t)
+{
+    const uint64_t n = test_size(t, test_scale(t, 100000, 400000, 700000), 40000);
+    for (int how = 0; how < 3; how++)
+        for (uint64_t distinct = 10; distinct <= 40 * n; distinct *= 17)
+            check_many(t, n, distinct, how);
+}
+
+/* One key in every hundredth row of both sides: more than 2^32 pairs, of which pages are read here and there. */
+static void skew(struct test *t)
+{
+    const uint64_t n = test_size(t, 7000000, 0), often = n / 100;
+    if (!n)
+        test_skip(t, "too many rows for a simulator");
+    uint64_t *keys = malloc(n * 8), *left = malloc(4096 * 8), *right = malloc(4096 * 8);
+    cohort_join *join = NULL;
+    cohort_matches *m = NULL;
+    if (!keys || !left || !right)
+        abort();
+    for (uint64_t i = 0; i < n; i++)
+        keys[i] = i % 100 == 99 ? UINT64_MAX : i * 977;
+    cohort_frame *frame = frame_of(t, t->context, n, keys);
+    OK(t, cohort_join_build(frame, NULL, &join));
+    OK(t, cohort_join_probe(join, frame, NULL, &m));
+    const uint64_t total = often * often + n - often;
+    EQUAL(t, cohort_join_size(m), total);
+    REQUIRE(t, total > UINT32_MAX);
+    for (int i = 0; i < 50; i++) {
+        cohort_join_page page = COHORT_JOIN_PAGE_INIT;
+        page.first = i ? test_below(t, total) : total - 100;
+        page.capacity = 4096;
+        page.left = left;
+        page.right = right;
+        OK(t, cohort_join_pairs(m, &page));
+        for (uint64_t j = 0; j < page.written; j++) {
+            /* A hundred left rows give 99 pairs of their own, and then `often` pairs. */
+            uint64_t each = 99 + often, at = page.first + j, place = at % each;
+            uint64_t row = at / each * 100 + (place < 99 ? place : 99);
+            uint64_t other = place < 99 ? row : (place - 99) * 100 + 99;
+            REQUIREF(t, left[j] == row && right[j] == other, "pair %llu: (%llu, %llu), not (%llu, %llu)",
+                     (unsigned long long)at, (unsigned long long)left[j], (unsigned long long)right[j],
+                     (unsigned long long)row, (unsigned long long)other);
+        }
+    }
+    cohort_frame_release(frame);
+    cohort_matches_destroy(m);
+    cohort_join_destroy(join);
+    free(keys);
+    free(left);
+    free(right);
+}
+
+/* ---- rows as frames ---------------------------------------------------------------------------------------------------------------- */
+
+/* What gathers make of an outer join's pairs has the same keys on both sides, or nulls on one. */
+static void gathered(struct test *t)
+{
+    for (int round = 0; round < 10; round++) {
+        struct sides s;
+        struct model a, b;
+        cohort_join *join = NULL;
+        cohort_matches *m = NULL;
+        cohort_frame *left = NULL, *right = NULL;
+        cohort_join_probe_options options = COHORT_JOIN_PROBE_OPTIONS_INIT;
+        cohort_join_page page = COHORT_JOIN_PAGE_INIT;
+        sides_open(t, &s, 2, 100, 10);
+        options.kind = COHORT_JOIN_LEFT;
+        OK(t, cohort_join_build(s.right_frame, NULL, &join));
+        OK(t, cohort_join_probe(join, s.left_frame, &options, &m));
+        page.bytes = round & 1 ? 4 : 8;
+        page.capacity = cohort_join_size(m);
+        struct column *l = column_new(t, page.capacity, page.bytes);
+        struct column *r = column_new(t, page.capacity, page.bytes);
+        page.left = column_send(l);
+        page.right = column_send(r);
+        OK(t, cohort_join_pairs(m, &page));
+        OK(t, cohort_gather(s.left_frame, page.written, page.bytes, page.left, &left));
+        OK(t, cohort_gather(s.right_frame, page.written, page.bytes, page.right, &right));
+        model_of_frame(t, &a, left);
+        model_of_frame(t, &b, right);
+        EQUAL(t, a.rows, page.capacity);
+        column_fetch(r);
+        for (uint64_t i = 0; i < a.rows; i++) {
+            int none = column_get(r, i) == (page.bytes == 4 ? UINT32_MAX : UINT64_MAX);
+            REQUIRE(t, none ? !b.column[0].cell[i].bytes && !b.column[1].cell[i].bytes
+                            : matches(&a, i, &b, i, NULL));
+        }
+        cohort_frame_release(left);
+        cohort_frame_release(right);
+        model_close(&a);
+        model_close(&b);
+        cohort_matches_destroy(m);
+        cohort_join_destroy(join);
+        sides_close(&s);
+        column_drop(t, NULL);
+    }
+}
+
+/* ---- threads ------------------------------------------------------------------------------------------------------------------------- */
+
+struct prober {
+    pthread_t thread;
+    struct test *test;
+    cohort_join *join;
+    const uint64_t *keys;
+    uint64_t n, hits, bad;
+};
+
+/* Probes a half of the keys from a context of its own; key k is in right row k / 2 if it is even. */
+static void *prober_main(void *arg)
+{
+    struct prober *p = arg;
+    cohort_context_options context_options = test_context_options(p->test);
+    cohort_join_probe_options options = COHORT_JOIN_PROBE_OPTIONS_INIT;
+    cohort_context *context = NULL;
+    options.kind = COHORT_JOIN_RIGHT;
+    p->bad = cohort_context_create(&context, &context_options) != COHORT_OK;
+    for (int round = 0; !p->bad && round < 5; round++) {
+        cohort_array array = {"key", COHORT_U64, 0, p->keys, NULL};
+        cohort_join_page page = COHORT_JOIN_PAGE_INIT;
+        cohort_frame *frame = NULL;
+        cohort_matches *m = NULL;
+        uint64_t *left = malloc(p->n * 8), *right = malloc(p->n * 8);
+        p->bad = !left || !right || cohort_frame_create(context, p->n, 1, &array, &frame) ||
+                 cohort_join_probe(p->join, frame, &options, &m);
+        page.left = left;
+        page.right = right;
+        page.capacity = p->n;
+        p->bad = p->bad || cohort_join_pairs(m, &page);
+        for (uint64_t i = 0; !p->bad && i < page.written; i++)
+            p->bad += p->keys[left[i]] != 2 * right[i];
+        p->hits = page.written;
+        cohort_matches_destroy(m);
+        cohort_frame_release(frame);
+        free(left);
+        free(right);
+    }
+    cohort_context_destroy(context);
+    return NULL;
+}
+
+#define PROBERS 3
+
+static void threads(struct test *t)
+{
+    const uint64_t n = test_size(t, 30000, 3000);
+    uint64_t *keys = malloc(PROBERS * n * 8), met = 0;
+    struct prober prober[PROBERS];
+    cohort_join *join = NULL;
+    cohort_join_page page = COHORT_JOIN_PAGE_INIT;
+    if (!keys)
+        abort();
+    for (uint64_t i = 0; i < PROBERS * n; i++)
+        keys[i] = 2 * i;
+    cohort_frame *frame = frame_of(t, t->context, PROBERS * n, keys);
+    OK(t, cohort_join_build(frame, NULL, &join));
+    cohort_frame_release(frame);
+    for (uint64_t i = 0; i < PROBERS * n; i++)
+        keys[i] = i % 3 ? 2 * i : 2 * i + 1;
+    for (int i = 0; i < PROBERS; i++) {
+        prober[i] = (struct prober){.test = t, .join = join, .keys = keys + (uint64_t)i * n, .n = n};
+        REQUIRE(t, !pthread_create(&prober[i].thread, NULL, prober_main, &prober[i]));
+    }
+    for (int i = 0; i < PROBERS; i++) {
+        pthread_join(prober[i].thread, NULL);
+        EQUAL(t, prober[i].bad, 0);
+        met += prober[i].hits;
+    }
+    OK(t, cohort_join_finish(join, &page));
+    EQUAL(t, met, 2 * n);
+    EQUAL(t, page.total, PROBERS * n - met);
+    cohort_join_destroy(join);
+    free(keys);
+}
+
+/* ---- shapes ---------------------------------------------------------------------------------------------------------------------------- */
+
+static void shapes(struct test *t)
+{
+    uint64_t once[] = {5, 6, 7, 8}, twice[] = {9, 6, 7, 6, 7};
+    cohort_frame *one = frame_of(t, t->context, 4, once), *two = frame_of(t, t->context, 5, twice);
+    for (int shape = 0; shape < 4; shape++)
+        for (int sides = 0; sides < 4; sides++) {
+            cohort_join *join = NULL;
+            cohort_matches *m = NULL;
+            cohort_join_probe_options o = COHORT_JOIN_PROBE_OPTIONS_INIT;
+            int left_bad = sides & 1 && (shape == COHORT_JOIN_ONE_TO_ONE || shape == COHORT_JOIN_ONE_TO_MANY);
+            int right_bad =
+                sides & 2 && (shape == COHORT_JOIN_ONE_TO_ONE || shape == COHORT_JOIN_MANY_TO_ONE);
+            o.validate = (cohort_join_shape)shape;
+            OK(t, cohort_join_build(sides & 2 ? two : one, NULL, &join));
+            cohort_status s = cohort_join_probe(join, sides & 1 ? two : one, &o, &m);
+            EQUAL(t, s, left_bad || right_bad ? COHORT_RANGE : COHORT_OK);
+            EQUAL(t, m != NULL, s == COHORT_OK);
+            EQUAL(t, o.repeated_right[0], right_bad ? 1 : COHORT_NO_ROW);
+            EQUAL(t, o.repeated_right[1], right_bad ? 3 : COHORT_NO_ROW);
+            EQUAL(t, o.repeated_left[1], left_bad && !right_bad ? 3 : COHORT_NO_ROW);
+            if (s)
+                CHECK(t, strstr(cohort_message(t->context), "rows 1 and 3") != NULL);
+            cohort_matches_destroy(m);
+            cohort_join_destroy(join);
+        }
+    cohort_frame_release(one);
+    cohort_frame_release(two);
+}
+
+/* Two nulls that equal nothing break no shape; two that are values do. */
+static void shapes_of_nulls(struct test *t)
+{
+    uint64_t values[] = {1, 0, 2, 0};
+    uint8_t valid = 5, equal = 1;
+    cohort_array array = {"key", COHORT_U64, 0, values, &valid};
+    cohort_frame *frame = NULL;
+    OK(t, cohort_frame_create(t->context, 4, 1, &array, &frame));
+    for (int nulls_equal = 0; nulls_equal < 2; nulls_equal++) {
+        cohort_join *join = NULL;
+        cohort_matches *m = NULL;
+        cohort_join_options options = COHORT_JOIN_OPTIONS_INIT;
+        cohort_join_probe_options o = COHORT_JOIN_PROBE_OPTIONS_INIT;
+        options.nulls_equal = nulls_equal ? &equal : NULL;
+        OK(t, cohort_join_build(frame, &options, &join));
+        o.validate = COHORT_JOIN_ONE_TO_ONE;
+        EQUAL(t, cohort_join_probe(join, frame, &o, &m), nulls_equal ? COHORT_RANGE : COHORT_OK);
+        EQUAL(t, cohort_join_size(m), nulls_equal ? 0 : 2);
+        cohort_matches_destroy(m);
+        cohort_join_destroy(join);
+    }
+    cohort_frame_release(frame);
+}
+
+/* ---- what is refused ------------------------------------------------------------------------------------------------------------------ */
+
+static void refuses(struct test *t)
+{
+    cohort_context *on = t->context;
+    uint32_t values[3] = {3, 1, 3};
+    uint64_t wide[3] = {3, 1, 3}, rows[16];
+    cohort_array one = {"a", COHORT_U32, 0, values, NULL}, other = {"b", COHORT_U64, 0, wide, NULL};
+    cohort_frame *a = NULL, *b = NULL, *none = NULL;
+    cohort_join *join = NULL, *no_join = NULL;
+    cohort_matches *m = NULL, *no_matches = NULL;
+    cohort_join_options options = COHORT_JOIN_OPTIONS_INIT;
+    cohort_join_probe_options probe = COHORT_JOIN_PROBE_OPTIONS_INIT;
+    cohort_join_page page = COHORT_JOIN_PAGE_INIT;
+    OK(t, cohort_frame_create(on, 3, 1, &one, &a));
+    OK(t, cohort_frame_create(on, 3, 1, &other, &b));
+    OK(t, cohort_frame_create(on, 3, 0, NULL, &none));
+    FAILS(t, on, cohort_join_build(none, NULL, &join), COHORT_RANGE, "columns", "0");
+    FAILS(t, NULL, cohort_join_build(NULL, NULL, &join), COHORT_NULL, "right", NULL);
+    FAILS(t, on, cohort_join_build(a, NULL, NULL), COHORT_NULL, "out", NULL);
+    options.method = (cohort_join_method)77;
+    FAILS(t, on, cohort_join_build(a, &options, &join), COHORT_RANGE, "method", "77");
+    options.method = COHORT_JOIN_AUTO;
+    options.size = 3;
+    FAILS(t, on, cohort_join_build(a, &options, &join), COHORT_BAD_STRUCT, "size", "3");
+    OK(t, cohort_join_build(a, NULL, &join));
+    FAILS(t, on, cohort_join_probe(join, b, NULL, &no_matches), COHORT_RANGE, "'b'", "L");
+    FAILS(t, on, cohort_join_probe(join, none, NULL, &no_matches), COHORT_RANGE, "left", "0");
+    FAILS(t, on, cohort_join_probe(NULL, a, NULL, &no_matches), COHORT_NULL, "join", NULL);
+    FAILS(t, NULL, cohort_join_probe(join, NULL, NULL, &no_matches), COHORT_NULL, "left", NULL);
+    probe.kind = (cohort_join_kind)6;
+    FAILS(t, on, cohort_join_probe(join, a, &probe, &no_matches), COHORT_RANGE, "kind", "6");
+    probe.kind = COHORT_JOIN_INNER;
+    probe.validate = (cohort_join_shape)9;
+    FAILS(t, on, cohort_join_probe(join, a, &probe, &no_matches), COHORT_RANGE, "validate", "9");
+    OK(t, cohort_join_probe(join, a, NULL, &m));
+    page.capacity = 16;
+    page.left = rows;
+    page.bytes = 5;
+    FAILS(t, on, cohort_join_pairs(m, &page), COHORT_RANGE, "bytes", "5");
+    page.bytes = 8;
+    FAILS(t, on, cohort_join_pairs(m, NULL), COHORT_NULL, "page", NULL);
+    FAILS(t, NULL, cohort_join_pairs(NULL, &page), COHORT_NULL, "matches", NULL);
+    FAILS(t, NULL, cohort_join_finish(NULL, &page), COHORT_NULL, "join", NULL);
+    page.left = (char *)rows + 1;
+    FAILS(t, on, cohort_join_pairs(m, &page), COHORT_BAD_POINTER, "page.left", NULL);
+    page.left = rows;
+    page.first = 1000;
+    OK(t, cohort_join_pairs(m, &page));
+    EQUAL(t, page.written, 0);
+    EQUAL(t, page.total, 5);
+    cohort_matches_destroy(m);
+    cohort_matches_destroy(NULL);
+    cohort_join_destroy(join);
+    cohort_join_destroy(no_join);
+    EQUAL(t, cohort_join_size(NULL), 0);
+    cohort_frame_release(a);
+    cohort_frame_release(b);
+    cohort_frame_release(none);
+}
+
+/* An allocation fails at the k-th place: the join is there or it is not. */
+static void no_memory(struct test *t)
+{
+    uint64_t keys[3000];
+    for (uint64_t i = 0; i < 3000; i++)
+        keys[i] = test_mix(i % 1100);
+    cohort_frame *frame = frame_of(t, t->context, 3000, keys);
+    for (uint64_t limit = 1, whole = 0; !whole; limit += 1 + limit / 6) {
+        struct ledger ledger = {.limit = limit};
+        cohort_context_options options = test_context_options(t);
+        cohort_context *context = NULL;
+        cohort_frame *own = NULL;
+        cohort_join *join = NULL;
+        cohort_matches *m = NULL;
+        cohort_join_page page = COHORT_JOIN_PAGE_INIT;
+        cohort_array array = {"key", COHORT_U64, 0, keys, NULL};
+        options.alloc = test_allocator(t, &ledger);
+        if (!cohort_context_create(&context, &options)) {
+            cohort_status s = cohort_frame_create(context, 3000, 1, &array, &own);
+            if (!s)
+                s = cohort_join_build(own, NULL, &join);
+            CHECK(t, !s == (join != NULL));
+            if (!s)
+                s = cohort_join_probe(join, frame, NULL, &m);
+            if (!s)
+                s = cohort_join_finish(join, &page);
+            CHECK(t, s == COHORT_OK || s == COHORT_NO_MEMORY);
+            whole = s == COHORT_OK;
+            CHECK(t, s || (page.total == 3000 && cohort_join_size(m) == 800 * 9 + 300 * 4));
+            cohort_matches_destroy(m);
+            cohort_join_destroy(join);
+            cohort_frame_release(own);
+            cohort_context_destroy(context);
+        }
+        test_ledger_check(t, &ledger);
+    }
+    cohort_frame_release(frame);
+}
+
+const struct test_case test_cases[] = {{"every_kind", every_kind, TEST_EACH_MEMORY},
+                                       {"many", many, 0},
+                                       {"skew", skew, TEST_ON_CPU | TEST_SLOW},
+                                       {"gathered", gathered, TEST_EACH_MEMORY},
+                                       {"threads", threads, TEST_ON_CPU},
+                                       {"shapes", shapes, 0},
+                                       {"shapes_of_nulls", shapes_of_nulls, 0},
+                                       {"refuses", refuses, 0},
+                                       {"no_memory", no_memory, TEST_ON_CPU},
+                                       {NULL, NULL, 0}};
