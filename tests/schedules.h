@@ -7,6 +7,7 @@
  *   schedules_judge.c    is what came of a plan legal?
  *   schedules_run.c      runs plans on the simulator, schedule by schedule
  *   schedules_search.c   tiny plans through all schedules
+ *   schedules_relay.c    a slot that goes from key to key while one of them is looked up
  *   schedules_message.c  messages in other memory, published through a map
  *   schedules_batch.c    the same for whole warps: the kernels of batches, groups, winners
  *   schedules_api.c      the same through the host API, on simulated devices
@@ -160,6 +161,9 @@ void run_winners(struct test *, cohort_width, uint64_t schedules);
 /* Batches through the host API, each few on a device of their own. */
 void run_api(struct test *, uint64_t schedules);
 void run_retries(struct test *);
+
+/* A slot that goes from key to key. */
+void run_relay(struct test *, cohort_width, uint64_t schedules);
 
 /* Messages through a map. */
 void run_messages(struct test *, cohort_width, uint64_t schedules);

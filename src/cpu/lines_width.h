@@ -12,6 +12,20 @@ struct LINES(group) {
     co_u64 home[CPU_GROUP];
 };
 
+#define LINES_NAMES ((CO_LINES_NEAR + CO_LINES_FAR) * CO_LINES_SLOTS)
+#define LINES_OWN   ((1u << CO_LINES_SLOTS) - 1)             /* names of a home's own slots, */
+#define LINES_REST  (((1u << LINES_NAMES) - 1) & ~LINES_OWN) /* and of the others */
+
+/* Asks for the lines of a home's window that names lead to. */
+CO_INLINE void LINES(ask_lines)(const cohort_map_view *m, co_u64 home, co_u32 names)
+{
+    while (names) {
+        const co_u32 line = co_first32(names) / CO_LINES_SLOTS;
+        __builtin_prefetch(LINES(word)(m, LINES(line)(m, home, line)));
+        names &= ~(LINES_OWN << line * CO_LINES_SLOTS);
+    }
+}
+
 /* Asks for the homes of the group that begins at entry `base`. */
 CO_INLINE void LINES(ask)(const struct map_batch *b, struct LINES(group) * g, co_u64 base, co_u64 end)
 {
@@ -28,25 +42,15 @@ CO_INLINE void LINES(ask)(const struct map_batch *b, struct LINES(group) * g, co
 CO_INLINE void LINES(ask_more)(const struct map_batch *b, const struct LINES(group) * g)
 {
     const cohort_map_view *m = &b->view;
-    const co_u32 own = (1u << CO_LINES_SLOTS) - 1,
-                 all = (1u << (CO_LINES_NEAR + CO_LINES_FAR) * CO_LINES_SLOTS) - 1;
     for (co_u32 part = g->part; part; part &= part - 1) {
         const co_u32 i = co_first32(part);
         const co_u64 home = g->home[i], w = co_load64(LINES(word)(m, home));
-        const KEY key = LINES(key_at)(b->keys, g->base + i);
-        struct LINES(slot) s = {home, 0};
-        co_u32 hit = 0, names = (co_u32)w & all & ~own;
-        for (s.at = 0; s.at < CO_LINES_SLOTS; s.at++)
-            hit |= (co_u32)(LINES(get_key)(m, s, 0) == key) << s.at;
-        if (hit & (co_u32)w)
+        const co_u32 own = (co_u32)w & LINES_OWN, rest = (co_u32)w & LINES_REST;
+        if (LINES(match)(m, home, own, LINES(key_at)(b->keys, g->base + i), 1))
             continue;
-        if (!names && (~w >> (CO_LINES_NEAR + CO_LINES_FAR) * CO_LINES_SLOTS & own) == 0)
+        if (!rest && (~w >> LINES_NAMES & LINES_OWN) == 0)
             __builtin_prefetch(LINES(word)(m, LINES(line)(m, home, LINES(window)(m) > 1)));
-        while (names) {
-            const co_u32 line = co_first32(names) / CO_LINES_SLOTS;
-            __builtin_prefetch(LINES(word)(m, LINES(line)(m, home, line)));
-            names &= ~(own << line * CO_LINES_SLOTS);
-        }
+        LINES(ask_lines)(m, home, rest);
     }
 }
 
@@ -82,7 +86,7 @@ CO_INLINE void LINES(do_group)(const struct map_batch *b, const struct LINES(gro
         VALUE value;
         if (!(g->part >> i & 1))
             continue;
-        const int r = LINES(entry)(b, b->step, b->op, g->base + i, &value, tally, alone);
+        const int r = LINES(entry)(b, b->step, b->op, g->base + i, g->home[i], &value, tally, alone);
         LINES(settled)(b, report, g->base + i, r, value);
     }
 }
@@ -103,6 +107,81 @@ CO_INLINE void LINES(groups)(const struct map_batch *b, co_u64 begin, co_u64 end
     }
 }
 
+/* ---- finds ------------------------------------------------------------------------------------------------------------- */
+
+/* A batch of FIND has no writer beside it, so what an entry has seen of its home stays true: those that find their key there, or no name that
+ * leads further, are done one group ahead; only the others are met a third time. */
+struct LINES(finds) {
+    struct LINES(group) group;
+    co_u32 hit, later; /* entries */
+    co_u64 word[CPU_GROUP];
+};
+
+CO_INLINE void LINES(found)(const struct map_batch *b, struct LINES(finds) * f, co_u32 i,
+                            struct LINES(slot) s)
+{
+    f->hit |= 1u << i;
+    LINES(put_value)(b->results, f->group.base + i, LINES(get_value)(&b->view, s, 1));
+}
+
+CO_INLINE void LINES(find_at_home)(const struct map_batch *b, struct LINES(finds) * f)
+{
+    const cohort_map_view *m = &b->view;
+    f->hit = f->later = 0;
+    for (co_u32 part = f->group.part; part; part &= part - 1) {
+        const co_u32 i = co_first32(part);
+        struct LINES(slot) s = {f->group.home[i], 0};
+        const co_u64 w = co_read64(LINES(word)(m, s.home));
+        const co_u32 same =
+            LINES(match)(m, s.home, (co_u32)w & LINES_OWN, LINES(key_at)(b->keys, f->group.base + i), 1);
+        if (same) {
+            s.at = co_first32(same);
+            LINES(found)(b, f, i, s);
+        } else if ((co_u32)w & LINES_REST) {
+            f->later |= 1u << i;
+            f->word[i] = w & LINES_REST;
+            LINES(ask_lines)(m, s.home, (co_u32)w & LINES_REST);
+        }
+    }
+}
+
+CO_INLINE void LINES(find_further)(const struct map_batch *b, struct LINES(finds) * f,
+                                   struct cpu_report *report)
+{
+    const struct LINES(group) *g = &f->group;
+    for (co_u32 later = f->later; later; later &= later - 1) {
+        const co_u32 i = co_first32(later);
+        struct LINES(slot) s;
+        if (LINES(scan)(&b->view, g->home[i], f->word[i], LINES(key_at)(b->keys, g->base + i), &s, 1))
+            LINES(found)(b, f, i, s);
+    }
+    for (co_u32 absent = b->has_fallback ? g->part & ~f->hit : 0; absent; absent &= absent - 1)
+        LINES(put_value)(b->results, g->base + co_first32(absent), (VALUE)b->fallback);
+    if (b->hit)
+        b->hit[g->base / 32] = b->join ? b->hit[g->base / 32] | f->hit : f->hit;
+    if (b->failed)
+        b->failed[g->base / 32] = 0;
+    report->taken += (co_u32)__builtin_popcount(g->part);
+    report->hits += (co_u32)__builtin_popcount(f->hit);
+}
+
+static __attribute__((noinline)) void LINES(find_groups)(const struct map_batch *b, co_u64 begin, co_u64 end,
+                                                         struct cpu_report *report)
+{
+    const co_u64 count = (end - begin + CPU_GROUP - 1) / CPU_GROUP;
+    struct LINES(finds) finds[3];
+    for (co_u64 k = 0; k < count + 2; k++) {
+        if (k < count)
+            LINES(ask)(b, &finds[k % 3].group, begin + k * CPU_GROUP, end);
+        if (k >= 1 && k <= count)
+            LINES(find_at_home)(b, &finds[(k - 1) % 3]);
+        if (k >= 2)
+            LINES(find_further)(b, &finds[(k - 2) % 3], report);
+    }
+}
+
+/* ---- the batch ---------------------------------------------------------------------------------------------------------- */
+
 /* An own function each: so the compiler makes them for what is known of `alone`. */
 static __attribute__((noinline)) void LINES(groups_alone)(const struct map_batch *b, co_u64 begin, co_u64 end,
                                                           struct cpu_report *report, co_lines_tally *tally)
@@ -120,7 +199,9 @@ static __attribute__((noinline)) void LINES(groups_together)(const struct map_ba
 static void LINES(batch)(const struct map_batch *b, co_u64 begin, co_u64 end, int alone,
                          struct cpu_report *report, co_lines_tally *tally)
 {
-    if (alone)
+    if (b->step == MAP_STEP_APPLY && b->op == CO_OP_FIND)
+        LINES(find_groups)(b, begin, end, report);
+    else if (alone)
         LINES(groups_alone)(b, begin, end, report, tally);
     else
         LINES(groups_together)(b, begin, end, report, tally);
@@ -174,7 +255,7 @@ CO_INLINE void LINES(absorb)(const struct map_sweep *s, co_u64 begin, co_u64 end
         LINES(ask)(&b, &g, 0, b.n);
         for (co_u64 i = 0; i < b.n; i++) {
             VALUE value;
-            if (LINES(entry)(&b, MAP_STEP_APPLY, b.op, i, &value, tally, alone) == CO_MAP_FULL)
+            if (LINES(entry)(&b, MAP_STEP_APPLY, b.op, i, g.home[i], &value, tally, alone) == CO_MAP_FULL)
                 co_min64(&s->deferred->first_full, 0);
         }
     }
@@ -217,4 +298,7 @@ static void LINES(sweep)(const struct map_sweep *s, enum map_sweep_kind kind, co
         co_lines_flush(&s->into, &tally);
 }
 
+#undef LINES_NAMES
+#undef LINES_OWN
+#undef LINES_REST
 #include "shape/lines_end.h"

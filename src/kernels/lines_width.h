@@ -18,7 +18,8 @@ CO_INLINE void LINES(batch)(const struct map_batch *b, co_u32 step, co_u32 op)
         int r = CO_MAP_MISS;
         VALUE value = 0;
         if (active)
-            r = LINES(entry)(b, step, op, i, &value, &tally, 0);
+            r = LINES(entry)(b, step, op, i, LINES(home)(&b->view, LINES(key_at)(b->keys, i)), &value, &tally,
+                             0);
         /* lanes are done at different times; the results are written side by side */
         co_warp_sync(CO_FULL_WARP);
         if (active && LINES(has_result)(b, step, r))

@@ -33,20 +33,20 @@ CO_INLINE void LINES(put_value)(void *values, co_u64 i, VALUE v)
         co_write64((co_u64 *)values + i, v);
 }
 
-/* Entry i of the batch, at `step` and `op` (constants where the caller knows them): its outcome, a CO_MAP_..., and the value that its result
+/* Entry i of the batch, whose key has this home, at `step` and `op` (constants where the caller knows them): its outcome, a CO_MAP_..., and the value that its result
  * would be. A find of a batch of its own has no writer beside it. */
-CO_INLINE int LINES(entry)(const struct map_batch *b, co_u32 step, co_u32 op, co_u64 i, VALUE *value,
-                           co_lines_tally *tally, int alone)
+CO_INLINE int LINES(entry)(const struct map_batch *b, co_u32 step, co_u32 op, co_u64 i, co_u64 home,
+                           VALUE *value, co_lines_tally *tally, int alone)
 {
     const KEY key = LINES(key_at)(b->keys, i);
     if (step == MAP_STEP_GET || (step == MAP_STEP_APPLY && op == CO_OP_FIND)) {
         *value = (VALUE)b->fallback;
-        return LINES(look)(&b->view, key, value, tally, 1);
+        return LINES(look)(&b->view, home, key, value, tally, 1);
     }
     const VALUE operand = LINES(value_at)(b->values, i);
     *value = operand;
-    return LINES(do)(&b->view, step == MAP_STEP_RUN ? co_read8(b->ops + i) : op, key, operand, value, tally,
-                     alone);
+    return LINES(do)(&b->view, home, step == MAP_STEP_RUN ? co_read8(b->ops + i) : op, key, operand, value,
+                     tally, alone);
 }
 
 /* Whether an entry with this outcome has a result to write: what was found, or the fallback; of an insert what the map holds

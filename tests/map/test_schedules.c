@@ -3,7 +3,8 @@
 
 static uint64_t budget(const struct test *t, uint64_t normal)
 {
-    return test_scale(t, normal / 10, normal, normal * 10);
+    const uint64_t quick = t->layout ? normal * 2 / 5 : normal / 10; /* moves are rare in tables of LINES */
+    return test_scale(t, quick, normal, normal * 10);
 }
 
 #define FAMILY(name, family, schedules)                       \
@@ -50,6 +51,11 @@ static void winners(struct test *t)
     run_winners(t, t->width, budget(t, 400));
 }
 
+static void relay(struct test *t)
+{
+    run_relay(t, t->width, budget(t, 10000));
+}
+
 static void messages(struct test *t)
 {
     run_messages(t, COHORT_WIDTH_32_32, budget(t, 5000));
@@ -94,6 +100,7 @@ const struct test_case test_cases[] = {
     {"wrap", wrap, SIM | WIDTHS | TEST_EACH_LAYOUT},
     {"churn", churn, SIM | WIDTHS | TEST_EACH_LAYOUT},
     {"values", values, SIM | WIDTHS | TEST_EACH_LAYOUT},
+    {"relay", relay, SIM | WIDTHS | TEST_VALUES | TEST_EACH_LAYOUT},
     {"batches", batches, SIM | WIDTHS},
     {"crowds", crowds, SIM | WIDTHS},
     {"hot", hot, SIM | WIDTHS},
