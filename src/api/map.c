@@ -12,6 +12,7 @@
 #define DEFAULT_SEED     0x9e3779b97f4a7c15ull
 #define DEFAULT_MAX_LOAD 0.8
 #define LEAST_MAX_LOAD   0.01
+#define LARGE_TABLE      (64ull << 20) /* bytes from which on a table is compared with the device's memory */
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------------ */
 
@@ -110,15 +111,23 @@ static cohort_status table_clear(cohort_map *map)
     return COHORT_OK;
 }
 
-/* Gives the map an empty table of the shape in its view. */
+/* Gives the map an empty table of the shape in its view. To ask what memory there is takes ten times as long as to make a
+ * small table: that is done for large ones, before the system promises what it does not have, and for the message. */
 static cohort_status table_make(cohort_map *map)
 {
     cohort_context_info info = COHORT_CONTEXT_INFO_INIT;
-    cohort_status s = map->context->backend->context->info(map->context, &info);
+    cohort_status s = COHORT_OK;
+    map->table_bytes = table_bytes(map);
+    info.memory_bytes = UINT64_MAX;
+    if (map->table_bytes >= LARGE_TABLE)
+        s = map->context->backend->context->info(map->context, &info);
     if (s)
         return s;
-    map->table_bytes = table_bytes(map);
     map->table = map->table_bytes <= info.memory_bytes ? context_alloc(map->context, map->table_bytes) : NULL;
+    if (!map->table && map->table_bytes < LARGE_TABLE)
+        s = map->context->backend->context->info(map->context, &info);
+    if (s)
+        return s;
     if (!map->table)
         return context_fail(
             map->context, COHORT_NO_MEMORY,

@@ -189,3 +189,21 @@ def test_without_numpy_in():
     assert lc.sort([2**63, 1]).type == "uint64"
     with pytest.raises(OverflowError):
         lc.sort([2**64])
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint64", "float64"])
+@pytest.mark.parametrize("distinct", [1, 700, 150_000, 10_000_000])
+def test_unique_of_many(dtype, distinct):
+    a = numbers(dtype, 200_000, distinct)
+    for got, expected in zip(lc.unique(a, True, True, True), np.unique(a, True, True, True), strict=True):
+        same(got, expected)
+    same(lc.unique(a), np.unique(a))
+    same(np.sort(lc.unique(a, sorted=False)), np.unique(a))
+    values, index, inverse = lc.unique(a, True, True, sorted=False)
+    assert (np.diff(index) > 0).all()
+    same(values[inverse], a)
+    same(a[index], values)
+    values, counts = lc.value_counts(a)
+    order = np.lexsort((values, -counts))
+    same(values[order], values)
+    same(lc.unique(a[::-1], return_counts=True)[1], np.unique(a, return_counts=True)[1])

@@ -1,0 +1,314 @@
+"""python -m libcohort.bench: this package beside numpy, pandas, polars, pyarrow, duckdb and pyroaring, whichever are installed.
+
+    python -m libcohort.bench --rows 1e6,1e7 --only unique,is_in --json out.json --svg out.svg
+
+Each case runs with all cores, `--runs` times, and the best time counts; answers are compared with ours, and one that is
+different is told as such. Rates are millions of rows a second. numpy is needed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import platform
+import time
+from typing import Any, Callable, Iterator
+
+import libcohort as lc
+
+Case = tuple[str, str, dict[str, Callable[[], Any]], Callable[[Any], Any]]
+PEERS = ("numpy", "pandas", "polars", "pyarrow", "duckdb", "pyroaring")
+COLOURS = {
+    "libcohort": "#1b6ca8",
+    "numpy": "#8a8a8a",
+    "pandas": "#c08a2d",
+    "polars": "#4f9d69",
+    "pyarrow": "#a65d8c",
+    "duckdb": "#b8b04a",
+    "pyroaring": "#c0564a",
+}
+SETS = ("and", "or")
+
+
+def installed() -> dict[str, Any]:
+    """The peers that are there."""
+    there = {}
+    for name in PEERS:
+        try:
+            there[name] = importlib.import_module(name)
+        except ImportError:
+            continue
+    return there
+
+
+def _same(result: Any) -> Any:
+    return result
+
+
+def _sorted(result: Any) -> Any:
+    import numpy
+
+    return numpy.sort(numpy.asarray(result))
+
+
+def _counted(result: Any) -> Any:
+    """(values, counts) of value counts, in one order."""
+    import numpy
+
+    values, counts = (numpy.asarray(x) for x in result)
+    order = numpy.argsort(values, kind="stable")
+    return numpy.concatenate([values[order], counts[order].astype(values.dtype)])
+
+
+class Data:
+    """Columns of a kind, in every library's own form."""
+
+    def __init__(self, rows: int, dtype: str, distinct: int, mods: dict[str, Any]) -> None:
+        import numpy as np
+
+        rng = np.random.default_rng(1)
+        wide = 2**62 if dtype.endswith("64") else 2**31 - 1
+        pool = rng.integers(0, wide, distinct)
+        few = distinct < rows
+        self.a = (pool[rng.integers(0, distinct, rows)] if few else rng.integers(0, wide, rows)).astype(dtype)
+        self.needles = np.unique(np.concatenate([rng.choice(self.a, 500), pool[:500].astype(dtype)]))
+        self.many = rng.permutation(self.a)[: rows // 10]
+        self.mods = mods
+
+    def forms(self) -> dict[str, Any]:
+        mods = self.mods
+        out: dict[str, Any] = {}
+        if "pandas" in mods:
+            out["pandas"] = mods["pandas"].Series(self.a)
+        if "polars" in mods:
+            out["polars"] = mods["polars"].Series(self.a)
+        if "pyarrow" in mods:
+            out["pyarrow"] = mods["pyarrow"].array(self.a)
+        return out
+
+
+def _sorting(d: Data, f: dict[str, Any], np: Any) -> Iterator[Case]:
+    a = d.a
+    yield "sort", "", _given({
+        "libcohort": lambda: lc.sort(a),
+        "numpy": lambda: np.sort(a),
+        "polars": lambda: f["polars"].sort(),
+    }, f), _same
+    yield "argsort", "", _given({
+        "libcohort": lambda: lc.argsort(a),
+        "numpy": lambda: np.argsort(a, kind="stable"),
+        "pyarrow": lambda: d.mods["pyarrow"].compute.array_sort_indices(f["pyarrow"]),
+    }, f), lambda r: a[np.asarray(r)]
+
+
+def _distinct(d: Data, f: dict[str, Any], np: Any) -> Iterator[Case]:
+    a, db = d.a, d.mods.get("duckdb", None)
+    yield "unique", "sorted", _given({
+        "libcohort": lambda: lc.unique(a),
+        "numpy": lambda: np.unique(a),
+        "polars": lambda: f["polars"].unique().sort(),
+    }, f), _same
+    yield "unique", "in no order", _given({
+        "libcohort": lambda: lc.unique(a, sorted=False),
+        "pandas": lambda: f["pandas"].unique(),
+        "polars": lambda: f["polars"].unique(),
+        "pyarrow": lambda: f["pyarrow"].unique(),
+        "duckdb": lambda: d.mods["duckdb"].sql("SELECT DISTINCT a FROM a_table").fetchnumpy()["a"],
+    }, f, db, a), _sorted
+    yield "factorize", "", _given({
+        "libcohort": lambda: lc.factorize(a)[0],
+        "pandas": lambda: d.mods["pandas"].factorize(a)[0],
+        "pyarrow": lambda: f["pyarrow"].dictionary_encode().indices,
+    }, f), _same
+    yield "value_counts", "", _given({
+        "libcohort": lambda: lc.value_counts(a),
+        "numpy": lambda: np.unique(a, return_counts=True),
+        "pandas": lambda: (lambda s: (s.index.to_numpy(), s.to_numpy()))(f["pandas"].value_counts()),
+        "polars": lambda: (lambda t: (t.to_series(0), t.to_series(1)))(f["polars"].value_counts(sort=True)),
+    }, f), _counted
+
+
+def _looking(d: Data, f: dict[str, Any], np: Any) -> Iterator[Case]:
+    a, mods = d.a, d.mods
+    for name, b in (("1,000 needles", d.needles), ("rows / 10 needles", d.many)):
+        both = {k: (mods[k].Series(b) if k != "pyarrow" else mods[k].array(b)) for k in f}
+
+        def options(b: Any = b, both: dict[str, Any] = both) -> dict[str, Callable[[], Any]]:
+            return {
+                "libcohort": lambda: lc.is_in(a, b),
+                "numpy": lambda: np.isin(a, b),
+                "pandas": lambda: f["pandas"].isin(b),
+                "polars": lambda: f["polars"].is_in(both["polars"].implode()),
+                "pyarrow": lambda: mods["pyarrow"].compute.is_in(f["pyarrow"], both["pyarrow"]),
+            }
+
+        yield "is_in", name, _given(options(), f), lambda r: np.asarray(r, dtype=bool)
+        if name[0] == "1":
+            yield "index_in", name, _given({
+                "libcohort": lambda: lc.index_in(a, b),
+                "pandas": lambda: mods["pandas"].Index(b).get_indexer(f["pandas"]),
+                "pyarrow": lambda: mods["pyarrow"].compute.index_in(f["pyarrow"], both["pyarrow"]).fill_null(-1),
+            }, f), _same
+
+
+def _given(
+    options: dict[str, Callable[[], Any]], forms: dict[str, Any], db: Any = None, a: Any = None
+) -> dict[str, Callable[[], Any]]:
+    """Of the options those whose libraries are there."""
+    there = {"libcohort", "numpy", *forms}
+    if db is not None:
+        a_table = {"a": a}
+        db.sql("DROP VIEW IF EXISTS a_table")
+        db.register("a_table", a_table)
+        there.add("duckdb")
+    return {name: call for name, call in options.items() if name in there}
+
+
+def column_cases(rows: int, dtype: str, distinct: int, mods: dict[str, Any]) -> Iterator[Case]:
+    import numpy
+
+    if "pyarrow" in mods:
+        importlib.import_module("pyarrow.compute")
+    data = Data(rows, dtype, distinct, mods)
+    forms = data.forms()
+    for part in (_sorting, _distinct, _looking):
+        yield from part(data, forms, numpy)
+
+
+def set_cases(rows: int, mods: dict[str, Any]) -> Iterator[Case]:
+    """Two sets of `rows` members in a space of eight times as many; and a thousand intersections of a thousand sets."""
+    import numpy as np
+
+    rng = np.random.default_rng(2)
+    x, y = (np.unique(rng.integers(0, min(8 * rows, 2**32), rows)).astype("uint32") for _ in range(2))
+    s, t = lc.Set(x), lc.Set(y)
+    roaring = mods.get("pyroaring")
+    if roaring:
+        p, q = roaring.BitMap(x), roaring.BitMap(y)
+        p.run_optimize(), q.run_optimize()
+
+    def options(op: str) -> dict[str, Callable[[], Any]]:
+        out: dict[str, Callable[[], Any]] = {
+            "libcohort": (lambda: s & t) if op == "and" else (lambda: s | t),
+            "numpy": lambda: np.intersect1d(x, y, assume_unique=True) if op == "and" else np.union1d(x, y),
+        }
+        if roaring:
+            out["pyroaring"] = (lambda: p & q) if op == "and" else (lambda: p | q)
+        return out
+
+    for op in SETS:
+        yield f"sets: {op}", "2 sets", options(op), lambda r: len(r)
+    n = 1000
+    parts = [np.unique(rng.integers(0, rows, max(rows // 100, 1))).astype("uint32") for _ in range(n)]
+    all, pairs = lc.Sets(parts), rng.integers(0, n, (n, 2))
+    many: dict[str, Callable[[], Any]] = {"libcohort": lambda: all.query("and", pairs, want="counts").tolist()}
+    if roaring:
+        maps = [roaring.BitMap(p) for p in parts]
+        many["pyroaring"] = lambda: [maps[i].intersection_cardinality(maps[j]) for i, j in pairs.tolist()]
+    yield "sets: sizes of 1,000 ands", "1,000 sets", many, _same
+
+
+def measure(cases: Iterator[Case], rows: int, kind: str, only: list[str], runs: int) -> Iterator[dict[str, Any]]:
+    import numpy
+
+    for name, variant, options, canonical in cases:
+        if only and not any(o in name for o in only):
+            continue
+        times, ours = {}, None
+        for who, call in options.items():
+            best = float("inf")
+            for _ in range(runs):
+                start = time.perf_counter()
+                result = call()
+                best = min(best, time.perf_counter() - start)
+                if best > 5:
+                    break
+            answer = canonical(result)
+            if who == "libcohort":
+                ours = answer
+            elif not numpy.array_equal(numpy.asarray(answer), numpy.asarray(ours)):
+                print(f"{name} {variant} {kind}: {who} gives another answer")
+            times[who] = best
+        yield {"operation": name, "variant": variant, "kind": kind, "rows": rows, "seconds": times}
+
+
+def run(rows: list[int], types: list[str], only: list[str], runs: int) -> Iterator[dict[str, Any]]:
+    mods = installed()
+    for n in rows:
+        for dtype in types:
+            for distinct in (1000, n):
+                kind = f"{dtype}, {'1,000' if distinct == 1000 else 'many'} distinct"
+                yield from measure(column_cases(n, dtype, distinct, mods), n, kind, only, runs)
+        yield from measure(set_cases(n, mods), n, "uint32", only, runs)
+
+
+def row_text(record: dict[str, Any]) -> str:
+    """A record as a line: millions of rows a second of each, ours first."""
+    label = " ".join(x for x in (record["operation"], record["variant"]) if x)
+    rates = "  ".join(f"{who} {record['rows'] / t / 1e6:,.0f}" for who, t in record["seconds"].items())
+    return f"{record['rows']:>11,}  {record['kind']:<24} {label:<28} {rates}"
+
+
+def svg(records: list[dict[str, Any]]) -> str:
+    """Bars of the times relative to ours, one group a record, on a logarithmic scale: to the right is slower."""
+    from math import log10
+
+    left, width, bar, gap, y = 330, 620, 11, 12, 50
+    out: list[str] = []
+    ratios = [t / r["seconds"]["libcohort"] for r in records for t in r["seconds"].values()]
+    low, high = min(0.5, *ratios), max(2.0, *ratios)
+    scale = width / (log10(high) - log10(low))
+    zero = left - scale * log10(low)
+    for r in records:
+        label = f"{r['operation']} {r['variant']}, {r['kind']}"
+        out.append(f'<text x="{left - 8}" y="{y + 9}" text-anchor="end">{label}</text>')
+        for who, t in r["seconds"].items():
+            at = scale * log10(t / r["seconds"]["libcohort"])
+            x, w = (zero, at) if at >= 0 else (zero + at, -at)
+            size = f'width="{max(w, 1.5):.1f}" height="{bar - 2}"'
+            out.append(f'<rect x="{x:.1f}" y="{y}" {size} fill="{COLOURS[who]}"/>')
+            out.append(f'<text x="{x + w + 4:.1f}" y="{y + 9}">{who} {r["rows"] / t / 1e6:,.0f}</text>')
+            y += bar
+        y += gap
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 130}" height="{y}" '
+        'font-family="sans-serif" font-size="10">\n'
+        f'<text x="8" y="20" font-size="13">Time relative to libcohort {lc.__version__} (the line), logarithmic; '
+        "figures: millions of rows a second</text>\n"
+        f'<line x1="{zero:.1f}" y1="34" x2="{zero:.1f}" y2="{y - 8}" stroke="#333"/>\n'
+    )
+    return head + "\n".join(out) + "\n</svg>\n"
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The command line: see the module's text."""
+    about_it = (__doc__ or "").split("\n\n")[0]
+    parser = argparse.ArgumentParser(prog="python -m libcohort.bench", description=about_it)
+    parser.add_argument("--rows", default="1e6,1e7", help="numbers of rows, with commas between")
+    parser.add_argument("--types", default="int32,int64", help="numpy's names of types of keys")
+    parser.add_argument("--only", default="", help="operations whose names contain one of these")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--json", help="a file for the figures")
+    parser.add_argument("--svg", help="a file for a drawing")
+    given = parser.parse_args(arguments)
+    versions = {name: str(m.__version__) for name, m in installed().items()}
+    if "numpy" not in versions:
+        parser.error("numpy is needed")
+    print("beside", ", ".join(f"{n} {v}" for n, v in versions.items()), "- millions of rows a second")
+    records = []
+    rows = [int(float(x)) for x in given.rows.split(",")]
+    for record in run(rows, given.types.split(","), [o for o in given.only.split(",") if o], given.runs):
+        records.append(record)
+        print(row_text(record), flush=True)
+    about = {"libcohort": lc.__version__, **versions, "python": platform.python_version(), **lc.info()}
+    if given.json:
+        with open(given.json, "w") as file:
+            json.dump({"about": about, "records": records}, file, indent=1)
+    if given.svg:
+        with open(given.svg, "w") as file:
+            file.write(svg(records))
+
+
+if __name__ == "__main__":
+    main()
