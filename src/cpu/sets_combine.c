@@ -5,7 +5,7 @@
  * through as it is. */
 #include <string.h>
 
-#include "sets_combine.h"
+#include "sets_sweep.h"
 
 static struct cpu_answer empty(void)
 {
@@ -40,52 +40,156 @@ static struct cpu_answer array_of(const co_u16 *at, co_u32 n)
     return a;
 }
 
-/* The bitmap in the scratch, as the kind that it is due. */
-static struct cpu_answer bitmap_answer(struct cpu_scratch *s)
+/* The bitmap in the scratch, of which this is known, as the kind that it is due. */
+static struct cpu_answer bitmap_measured(struct cpu_scratch *s, struct sets_measure m)
 {
-    struct sets_measure m = sets_bitmap_measure(s->words);
     struct cpu_answer a = empty();
+    if (!m.card)
+        return a;
     if (m.card == CO_CHUNK_IDS)
         return full();
-    if (m.card <= SETS_ARRAY_MOST)
-        return array_of(s->array, sets_bitmap_array(s->words, s->array, SETS_ARRAY_MOST));
-    a.chunk.at = s->words;
-    a.chunk.kind = CO_CHUNK_BITMAP;
-    a.chunk.card = m.card;
+    if (m.card <= SETS_ARRAY_MOST) {
+        a = array_of(s->array, 0);
+        a.chunk.entries = a.chunk.card = s->vectors->members(s->words, m.digest, s->array);
+    } else {
+        a.chunk.at = s->words;
+        a.chunk.kind = CO_CHUNK_BITMAP;
+        a.chunk.card = m.card;
+        a.own = 1;
+    }
     a.chunk.digest = m.digest;
-    a.own = 1;
     return a;
 }
 
-/* Those of the array that are in the other chunk, or are not; to may be from. */
-static co_u32 filter(const co_u16 *from, co_u32 n, const struct sets_chunk *other, int keep, co_u16 *to)
+static struct cpu_answer bitmap_answer(struct cpu_scratch *s)
 {
-    co_u32 kept = 0;
-    for (co_u32 i = 0; i < n; i++) {
-        co_u16 v = from[i];
-        to[kept] = v;
-        kept += sets_chunk_contains(other, v) == keep;
+    return bitmap_measured(s, s->vectors->words(s->words, s->words, s->words, SETS_AND));
+}
+
+/* Those of the array that are in the other chunk, or are not; to may be from. */
+static co_u32 filter(const struct cpu_scratch *s, const co_u16 *from, co_u32 n,
+                     const struct sets_chunk *other, int keep, co_u16 *to)
+{
+    co_u32 kept = 0, run = 0;
+    const co_u16 *at = other->at;
+    const co_u64 *words = other->at;
+    switch (other->kind) {
+    case CO_CHUNK_ARRAY:
+        return s->vectors->filter(from, n, at, other->entries, keep, to);
+    case CO_CHUNK_BITMAP:
+        for (co_u32 i = 0; i < n; i++) {
+            co_u16 v = from[i];
+            to[kept] = v;
+            kept += (co_u32)((words[v / 64] >> v % 64 & 1) == (co_u64)keep);
+        }
+        return kept;
+    case CO_CHUNK_RUNS: /* the first run that does not end below */
+        for (co_u32 i = 0; i < n; i++) {
+            co_u16 v = from[i];
+            while (run < other->entries && co_chunk_run_last(at, run) < v)
+                run++;
+            to[kept] = v;
+            kept += (run < other->entries && at[2 * run] <= v) == keep;
+        }
+        return kept;
+    default:
+        for (co_u32 i = 0; i < n; i++) {
+            co_u16 v = from[i];
+            to[kept] = v;
+            kept += sets_chunk_contains(other, v) == keep;
+        }
+        return kept;
     }
-    return kept;
+}
+
+/* The scratch's bitmap, changed by an array's members: what it holds then is measured later. */
+static void apply_array(co_u64 *words, co_u32 op, const struct sets_chunk *c)
+{
+    for (co_u32 i = 0; i < c->entries; i++) {
+        co_u16 v = sets_chunk_entry(c, i);
+        co_u64 bit = 1ull << v % 64, old = words[v / 64];
+        words[v / 64] = op == SETS_OR ? old | bit : op == SETS_XOR ? old ^ bit : old & ~bit;
+    }
 }
 
 /* words = words op the other chunk. */
-static void apply(co_u64 *words, co_u32 op, const struct sets_chunk *other, co_u64 *room)
+static void apply(struct cpu_scratch *s, co_u32 op, const struct sets_chunk *other)
 {
-    sets_chunk_bitmap(other, room);
-    for (co_u32 i = 0; i < SETS_CHUNK_WORDS; i++)
-        words[i] = op == SETS_AND      ? words[i] & room[i]
-                   : op == SETS_OR     ? words[i] | room[i]
-                   : op == SETS_ANDNOT ? words[i] & ~room[i]
-                                       : words[i] ^ room[i];
+    if (sets_chunk_is_array(other) && op != SETS_AND) {
+        apply_array(s->words, op, other);
+        return;
+    }
+    if (other->kind == CO_CHUNK_RUNS && op == SETS_OR) {
+        for (co_u32 i = 0; i < other->entries; i++)
+            sets_bitmap_set(s->words, ((const co_u16 *)other->at)[2 * i], co_chunk_run_last(other->at, i));
+        return;
+    }
+    if (other->kind != CO_CHUNK_BITMAP)
+        sets_chunk_bitmap(other, s->other);
+    s->vectors->words(s->words, s->words, other->kind == CO_CHUNK_BITMAP ? other->at : s->other, op);
+}
+
+/* Runs in the scratch, as the kind that they are due. */
+static struct cpu_answer runs_answer(struct cpu_scratch *s, co_u32 runs, co_u32 card)
+{
+    struct cpu_answer a = empty();
+    co_u32 kind = sets_kind(card, runs);
+    a.chunk.at = s->runs;
+    a.chunk.kind = CO_CHUNK_RUNS;
+    a.chunk.entries = runs;
+    a.chunk.card = card;
+    a.chunk.digest = sets_chunk_digest(&a.chunk);
+    a.own = 1;
+    if (!card || kind == CO_CHUNK_FULL)
+        return card ? full() : empty();
+    if (kind == CO_CHUNK_ARRAY) {
+        a.chunk.kind = CO_CHUNK_ARRAY;
+        a.chunk.entries = 0;
+        for (co_u32 r = 0; r < runs; r++)
+            for (co_u32 v = s->runs[2 * r], last = v + s->runs[2 * r + 1]; v <= last; v++)
+                s->array[a.chunk.entries++] = (co_u16)v;
+        a.chunk.at = s->array;
+    }
+    return a; /* never a bitmap: so few runs take less */
+}
+
+/* Two short chunks, by their entries: 0 if they are not such. */
+static int by_entries(co_u32 op, const struct sets_chunk *chunks, co_u32 count, struct cpu_scratch *s,
+                      struct cpu_answer *a)
+{
+    co_u32 entries, card, runs;
+    if (count != 2)
+        return 0;
+    for (co_u32 i = 0; i < 2; i++)
+        if (chunks[i].kind == CO_CHUNK_BITMAP || chunks[i].kind == CO_CHUNK_FULL)
+            return 0;
+    entries = chunks[0].entries + chunks[1].entries;
+    if (sets_chunk_is_array(&chunks[0]) && sets_chunk_is_array(&chunks[1]) &&
+        (op == SETS_OR || op == SETS_XOR)) {
+        if (entries > SETS_MERGE_MOST)
+            return 0;
+        card = sets_merge(op, &chunks[0], &chunks[1], s->array);
+        *a = card ? array_of(s->array, card) : empty();
+        return 1;
+    }
+    if (entries > SETS_SWEEP_MOST)
+        return 0;
+    runs = sets_sweep(op, &chunks[0], &chunks[1], s->runs, &card);
+    *a = runs_answer(s, runs, card);
+    return 1;
 }
 
 static struct cpu_answer by_bitmap(co_u32 op, const struct sets_chunk *chunks, co_u32 count,
                                    struct cpu_scratch *s)
 {
+    struct cpu_answer a;
+    if (by_entries(op, chunks, count, s, &a))
+        return a;
+    if (count == 2 && chunks[0].kind == CO_CHUNK_BITMAP && chunks[1].kind == CO_CHUNK_BITMAP)
+        return bitmap_measured(s, s->vectors->words(s->words, chunks[0].at, chunks[1].at, op));
     sets_chunk_bitmap(&chunks[0], s->words);
     for (co_u32 i = 1; i < count; i++)
-        apply(s->words, op, &chunks[i], s->other);
+        apply(s, op, &chunks[i]);
     return bitmap_answer(s);
 }
 
@@ -99,7 +203,7 @@ static struct cpu_answer by_filter(struct sets_chunk *first, const struct sets_c
         at = s->listed;
     }
     for (co_u32 i = 0; i < count && n; i++) {
-        n = filter(at, n, &others[i], keep, s->array);
+        n = filter(s, at, n, &others[i], keep, s->array);
         at = s->array;
     }
     return n ? array_of(s->array, n) : empty();

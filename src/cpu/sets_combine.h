@@ -2,13 +2,15 @@
 #ifndef COHORT_CPU_SETS_COMBINE_H
 #define COHORT_CPU_SETS_COMBINE_H
 
-#include "sets.h"
+#include "sets_vector.h"
 
 /* What a thread works in. */
 struct cpu_scratch {
+    const struct sets_vectors *vectors;
     _Alignas(64) co_u64 words[SETS_CHUNK_WORDS], other[SETS_CHUNK_WORDS];
     _Alignas(64) co_u16 array[CO_CHUNK_IDS + 64];
     _Alignas(64) co_u16 listed[SETS_LIST_MOST + 64];
+    co_u16 runs[4 * 256 + 64]; /* of sets_sweep.c */
     co_u32 counters[CO_CHUNK_IDS];
 };
 

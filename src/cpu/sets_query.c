@@ -27,6 +27,7 @@ struct operand {
 
 struct row_state {
     const struct sets_query *q;
+    const struct sets_vectors *vectors;
     struct cpu_scratch *scratch;
     struct operand *operands;
     struct sets_chunk *chunks;
@@ -40,13 +41,18 @@ static void read_key(struct operand *o)
     o->key = o->set.large ? co_sets_key(o->view, o->at) : co_sets_listed(o->view, o->at) >> CO_CHUNK_BITS;
 }
 
-static void open_operand(const struct sets_query *q, co_u64 number, struct operand *o)
+static void place_operand(const struct sets_query *q, co_u64 number, struct operand *o)
 {
     co_u32 c = 0; /* a number that is none is taken for an empty set of the last */
     while (c + 1 < q->collections && number >= q->first[c + 1])
         c++;
     o->view = &q->view[c];
     o->set = co_sets_open(o->view, number - q->first[c]);
+}
+
+static void open_operand(const struct sets_query *q, co_u64 number, struct operand *o)
+{
+    place_operand(q, number, o);
     o->at = o->set.first;
     o->end = o->set.first + o->set.n;
     read_key(o);
@@ -213,6 +219,33 @@ static co_u32 gather(struct row_state *r, co_u64 key)
     return count;
 }
 
+/* Only the number of members of two sets is wanted: it follows from how many they have in common. */
+static int is_of_meeting(const struct row_state *r, co_u64 row)
+{
+    const struct sets_query *q = r->q;
+    return q->counts && !q->any && !q->first_most && !q->found && q->op <= SETS_XOR &&
+           sets_row_arity(q, row) == 2;
+}
+
+static void do_meeting(const struct row_state *r, co_u64 row)
+{
+    const struct sets_query *q = r->q;
+    struct operand o[2];
+    co_u64 size[2];
+    for (co_u32 k = 0; k < 2; k++) {
+        co_u64 number = sets_row_member(q, row, k);
+        if (number >= q->first[SETS_OPERANDS_MOST])
+            co_min64(q->first_bad, row);
+        place_operand(q, number, &o[k]);
+        size[k] = co_sets_size(o[k].view, &o[k].set);
+    }
+    co_u64 both = sets_meet(r->vectors, o[0].view, &o[0].set, o[1].view, &o[1].set);
+    q->counts[row] = q->op == SETS_AND      ? both
+                     : q->op == SETS_OR     ? size[0] + size[1] - both
+                     : q->op == SETS_ANDNOT ? size[0] - both
+                                            : size[0] + size[1] - 2 * both;
+}
+
 static void do_row(struct row_state *r, co_u64 row, struct sink *sink)
 {
     const struct sets_query *q = r->q;
@@ -250,6 +283,7 @@ struct piece {
 
 struct plan {
     const struct sets_query *q;
+    const struct sets_vectors *vectors;
     co_u64 arity; /* the most of a row */
     co_u32 pieces;
     struct piece piece[PIECES_MOST + 1];
@@ -301,7 +335,10 @@ static void do_piece(struct plan *p, co_u32 i, struct row_state *r)
     for (co_u64 row = piece->row; row < piece->row_end; row++) {
         if (sink.found)
             sink.found->row_first[row] = sink.chunk;
-        do_row(r, row, &sink);
+        if (is_of_meeting(r, row))
+            do_meeting(r, row);
+        else
+            do_row(r, row, &sink);
     }
     p->chunks[i] = sink.chunk;
     p->units[i] = sink.unit;
@@ -310,14 +347,16 @@ static void do_piece(struct plan *p, co_u32 i, struct row_state *r)
 static void pieces_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     struct plan *p = arg;
-    struct row_state r = {p->q, NULL, NULL, NULL, 0};
+    struct row_state r = {p->q, p->vectors, NULL, NULL, NULL, 0};
     (void)worker;
     r.scratch = aligned_alloc(64, (sizeof *r.scratch + 63) / 64 * 64);
     r.operands = malloc((p->arity + 1) * sizeof *r.operands);
     r.chunks = malloc((p->arity + 1) * sizeof *r.chunks);
     if (!r.scratch || !r.operands || !r.chunks)
         __atomic_store_n(&p->failed, 1, __ATOMIC_RELAXED);
-    else
+    if (r.scratch)
+        r.scratch->vectors = p->vectors;
+    if (r.scratch && r.operands && r.chunks)
         for (uint64_t i = begin; i < end; i++)
             do_piece(p, (co_u32)i, &r);
     free(r.scratch);
@@ -354,6 +393,7 @@ cohort_status cpu_sets_query(cohort_context *context, const struct sets_query *q
     if (!p)
         return context_fail(context, COHORT_NO_MEMORY, "no memory for the plan of a query");
     make_plan(p, q, cpu_device(context)->threads);
+    p->vectors = sets_vectors_of(cpu_device(context)->level);
     if (q->found && !q->found->pool) {
         q->found->chunks = p->piece[p->pieces].chunk;
         q->found->units = p->piece[p->pieces].unit;

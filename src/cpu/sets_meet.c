@@ -1,0 +1,156 @@
+/* cpu/sets_meet.c: how many members two sets have in common, with nothing written. Of two sets that is enough to tell the size of
+ * every operation: |A or B| = |A| + |B| - |A and B|, and so on. */
+#include "sets_vector.h"
+
+/* ---- two chunks
+ * -------------------------------------------------------------------------------------------------------- */
+
+static co_u32 array_bitmap(const co_u16 *at, co_u32 n, const co_u64 *words)
+{
+    co_u32 sum = 0;
+    for (co_u32 i = 0; i < n; i++)
+        sum += (co_u32)(words[at[i] / 64] >> at[i] % 64 & 1);
+    return sum;
+}
+
+/* Where runs are few, by searches. */
+static co_u32 array_runs(const co_u16 *at, co_u32 n, const co_u16 *runs, co_u32 m)
+{
+    co_u32 sum = 0, i = 0;
+    for (co_u32 r = 0; r < m && i < n; r++) {
+        co_u32 first = runs[2 * r], last = co_chunk_run_last(runs, r);
+        if (n > 16 * m && i + 1 < n && at[i] < first)
+            i += co_chunk_array_lower(at + i, n - i, first);
+        while (i < n && at[i] < first)
+            i++;
+        co_u32 from = i;
+        if (n > 16 * m)
+            i += co_chunk_array_lower(at + i, n - i, last + 1);
+        while (i < n && at[i] <= last)
+            i++;
+        sum += i - from;
+    }
+    return sum;
+}
+
+static co_u32 bits_between(const co_u64 *words, co_u32 first, co_u32 last)
+{
+    co_u64 low = ~0ull << first % 64, high = ~0ull >> (63 - last % 64);
+    if (first / 64 == last / 64)
+        return (co_u32)__builtin_popcountll(words[first / 64] & low & high);
+    co_u32 sum = (co_u32)__builtin_popcountll(words[first / 64] & low);
+    for (co_u32 i = first / 64 + 1; i < last / 64; i++)
+        sum += (co_u32)__builtin_popcountll(words[i]);
+    return sum + (co_u32)__builtin_popcountll(words[last / 64] & high);
+}
+
+static co_u32 runs_runs(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m)
+{
+    co_u32 sum = 0;
+    for (co_u32 i = 0, j = 0; i < n && j < m;) {
+        co_u32 first = a[2 * i] > b[2 * j] ? a[2 * i] : b[2 * j];
+        co_u32 end_a = co_chunk_run_last(a, i), end_b = co_chunk_run_last(b, j);
+        co_u32 last = end_a < end_b ? end_a : end_b;
+        sum += first <= last ? last - first + 1 : 0;
+        i += end_a <= end_b;
+        j += end_b <= end_a;
+    }
+    return sum;
+}
+
+static co_u32 runs_any(const struct sets_chunk *runs, const struct sets_chunk *o)
+{
+    co_u32 sum = 0;
+    if (o->kind == CO_CHUNK_RUNS)
+        return runs_runs(runs->at, runs->entries, o->at, o->entries);
+    if (o->kind == CO_CHUNK_ARRAY)
+        return array_runs(o->at, o->entries, runs->at, runs->entries);
+    for (co_u32 i = 0; i < runs->entries; i++)
+        sum += bits_between(o->at, ((const co_u16 *)runs->at)[2 * i], co_chunk_run_last(runs->at, i));
+    return sum;
+}
+
+co_u32 sets_chunks_meet(const struct sets_vectors *v, const struct sets_chunk *a, const struct sets_chunk *b)
+{
+    if (a->kind == CO_CHUNK_FULL || b->kind == CO_CHUNK_FULL)
+        return a->kind == CO_CHUNK_FULL ? b->card : a->card;
+    if (a->kind == CO_CHUNK_RUNS || b->kind == CO_CHUNK_RUNS)
+        return a->kind == CO_CHUNK_RUNS ? runs_any(a, b) : runs_any(b, a);
+    if (a->kind == CO_CHUNK_BITMAP && b->kind == CO_CHUNK_BITMAP)
+        return v->words(NULL, a->at, b->at, SETS_AND).card;
+    if (a->kind == CO_CHUNK_BITMAP)
+        return array_bitmap(b->at, b->entries, a->at);
+    if (b->kind == CO_CHUNK_BITMAP)
+        return array_bitmap(a->at, a->entries, b->at);
+    return a->entries <= b->entries ? v->filter(a->at, a->entries, b->at, b->entries, 1, NULL)
+                                    : v->filter(b->at, b->entries, a->at, a->entries, 1, NULL);
+}
+
+/* ---- two sets
+ * ---------------------------------------------------------------------------------------------------------- */
+
+static co_u64 lists_meet(const cohort_sets_view *v, const struct co_sets_set *a, const cohort_sets_view *w,
+                         const struct co_sets_set *b)
+{
+    co_u64 sum = 0, i = a->first, j = b->first, a_end = a->first + a->n, b_end = b->first + b->n;
+    while (i < a_end && j < b_end) {
+        co_u64 x = co_sets_listed(v, i), y = co_sets_listed(w, j);
+        sum += x == y;
+        i += x <= y;
+        j += y <= x;
+    }
+    return sum;
+}
+
+/* A list, and a set of chunks. */
+static co_u64 list_meets(const cohort_sets_view *v, const struct co_sets_set *list, const cohort_sets_view *w,
+                         const struct co_sets_set *b)
+{
+    co_u64 sum = 0, chunk = CO_SETS_NONE, key = 0;
+    for (co_u64 i = list->first; i < list->first + list->n; i++) {
+        co_u64 id = co_sets_listed(v, i);
+        if (i == list->first || id >> CO_CHUNK_BITS != key) {
+            key = id >> CO_CHUNK_BITS;
+            chunk = co_sets_chunk(w, b, key);
+        }
+        if (chunk != CO_SETS_NONE)
+            sum += (co_u64)co_chunk_contains(w, w->places[chunk], (co_u32)id & (CO_CHUNK_IDS - 1));
+    }
+    return sum;
+}
+
+/* The first chunk from `at` on whose key is not below: some steps, then a jump. */
+CO_INLINE co_u64 seek(const cohort_sets_view *v, const struct co_sets_set *s, co_u64 at, co_u64 key)
+{
+    co_u64 end = s->first + s->n, near = end - at > 8 ? at + 8 : end;
+    co_u32 present;
+    while (at < near && co_sets_key(v, at) < key)
+        at++;
+    if (at == near && at < end && co_sets_key(v, at) < key)
+        at = s->first + co_sets_lower(v, s, key, &present);
+    return at;
+}
+
+co_u64 sets_meet(const struct sets_vectors *vectors, const cohort_sets_view *v, const struct co_sets_set *a,
+                 const cohort_sets_view *w, const struct co_sets_set *b)
+{
+    co_u64 sum = 0, i = a->first, j = b->first, a_end = a->first + a->n, b_end = b->first + b->n;
+    if (!a->n || !b->n)
+        return 0;
+    if (!a->large || !b->large)
+        return a->large    ? list_meets(w, b, v, a)
+               : !b->large ? lists_meet(v, a, w, b)
+                           : list_meets(v, a, w, b);
+    while (i < a_end && j < b_end) {
+        co_u64 x = co_sets_key(v, i), y = co_sets_key(w, j);
+        if (x < y) {
+            i = seek(v, a, i + 1, y);
+        } else if (y < x) {
+            j = seek(w, b, j + 1, x);
+        } else {
+            struct sets_chunk c = sets_chunk_of(v, i++), d = sets_chunk_of(w, j++);
+            sum += sets_chunks_meet(vectors, &c, &d);
+        }
+    }
+    return sum;
+}

@@ -1,0 +1,17 @@
+/* cpu/sets_sweep.h: two short chunks put together as they are, without a bitmap. */
+#ifndef COHORT_CPU_SETS_SWEEP_H
+#define COHORT_CPU_SETS_SWEEP_H
+
+#include "sets_combine.h"
+
+#define SETS_SWEEP_MOST 256u /* entries of both */
+#define SETS_MERGE_MOST 512u
+
+/* OR or XOR of two arrays, which may be parts of lists: ascending numbers to `to`; how many. */
+co_u32 sets_merge(co_u32 op, const struct sets_chunk *a, const struct sets_chunk *b, co_u16 *to);
+
+/* a op b, of arrays and runs: runs to `to`, with room for as many as there are entries and one more; how many. */
+co_u32 sets_sweep(co_u32 op, const struct sets_chunk *a, const struct sets_chunk *b, co_u16 *to,
+                  co_u32 *card);
+
+#endif

@@ -1,0 +1,183 @@
+/* cpu/sets_vector.c: see sets_vector.h.
+ *
+ * Arrays: each number of the one is compared with a block of 32 of the other at once; blocks whose last is below are
+ * skipped (the "shuffling" intersections of Katsogridakis, Schlegel and Lemire compare 8 with 8; with AVX-512 one with 32 needs
+ * no permutation, and skips more where one array is longer). Bitmaps: the operation, the count (VPOPCNTDQ) and the digest in
+ * one pass. Members of a bitmap: a vector of numbers, compressed by 32 bits of the bitmap at a time (VBMI2). */
+#include "sets_vector.h"
+
+#if CPU_VECTORS
+#    include <immintrin.h>
+#endif
+
+/* ---- plain
+ * ------------------------------------------------------------------------------------------------------------- */
+
+static co_u32 filter_plain(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep, co_u16 *to)
+{
+    co_u32 kept = 0, j = 0;
+    for (co_u32 i = 0; i < n; i++) {
+        co_u16 v = a[i];
+        while (j + 32 < m && b[j + 31] < v)
+            j += 32;
+        while (j < m && b[j] < v)
+            j++;
+        if (to)
+            to[kept] = v;
+        kept += (j < m && b[j] == v) == keep;
+    }
+    return kept;
+}
+
+CO_INLINE co_u64 word_of(co_u64 a, co_u64 b, co_u32 op)
+{
+    return op == SETS_AND ? a & b : op == SETS_OR ? a | b : op == SETS_ANDNOT ? a & ~b : a ^ b;
+}
+
+static struct sets_measure words_plain(co_u64 *to, const co_u64 *a, const co_u64 *b, co_u32 op)
+{
+    struct sets_measure m = {0, 0, 0};
+    for (co_u32 i = 0; i < SETS_CHUNK_WORDS; i++) {
+        co_u64 w = word_of(a[i], b[i], op);
+        if (to)
+            to[i] = w;
+        m.card += (co_u32)__builtin_popcountll(w);
+        m.digest |= (co_u64)(w != 0) << i / 16;
+    }
+    return m;
+}
+
+static co_u32 members_plain(const co_u64 *words, co_u64 digest, co_u16 *to)
+{
+    (void)digest;
+    return sets_bitmap_array(words, to, CO_CHUNK_IDS);
+}
+
+static const struct sets_vectors plain = {filter_plain, words_plain, members_plain};
+
+/* ---- AVX-512
+ * ----------------------------------------------------------------------------------------------------------- */
+
+#if CPU_VECTORS
+#    define AVX512      \
+        __attribute__(( \
+            target("avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,avx512vbmi2,bmi,bmi2,popcnt")))
+
+/* Blocks of 32 of an array. */
+struct block {
+    __m512i v;
+    __mmask32 there;
+    co_u32 last, at;
+};
+
+AVX512 static inline struct block block_at(const co_u16 *b, co_u32 m, co_u32 at)
+{
+    struct block k;
+    k.at = at;
+    k.there = m - at >= 32 ? ~0u : (1u << (m - at)) - 1;
+    k.v = _mm512_maskz_loadu_epi16(k.there, b + at);
+    k.last = b[m - at >= 32 ? at + 31 : m - 1];
+    return k;
+}
+
+AVX512 static inline co_u32 filter_any(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep,
+                                       co_u16 *to)
+{
+    co_u32 kept = 0, i = 0;
+    if (m) {
+        struct block k = block_at(b, m, 0);
+        for (; i < n; i++) {
+            co_u32 v = a[i];
+            while (v > k.last && k.at + 32 < m)
+                k = block_at(b, m, k.at + 32);
+            if (v > k.last)
+                break;
+            int hit = _mm512_mask_cmpeq_epi16_mask(k.there, k.v, _mm512_set1_epi16((short)v)) != 0;
+            if (to)
+                to[kept] = (co_u16)v;
+            kept += (co_u32)(hit == keep);
+        }
+    }
+    if (!keep) { /* all that are left are above all of b */
+        if (to)
+            __builtin_memmove(to + kept, a + i, (n - i) * sizeof *a);
+        kept += n - i;
+    }
+    return kept;
+}
+
+AVX512 static co_u32 filter_512(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep, co_u16 *to)
+{
+    if (!to)
+        return keep ? filter_any(a, n, b, m, 1, NULL) : filter_any(a, n, b, m, 0, NULL);
+    return keep ? filter_any(a, n, b, m, 1, to) : filter_any(a, n, b, m, 0, to);
+}
+
+AVX512 static inline struct sets_measure words_any(co_u64 *to, const co_u64 *a, const co_u64 *b, co_u32 op)
+{
+    struct sets_measure m = {0, 0, 0};
+    __m512i sum = _mm512_setzero_si512();
+    for (co_u32 i = 0; i < SETS_CHUNK_WORDS; i += 16) {
+        __m512i some = _mm512_setzero_si512();
+        for (co_u32 j = i; j < i + 16; j += 8) {
+            __m512i x = _mm512_loadu_si512(a + j), y = _mm512_loadu_si512(b + j);
+            __m512i w = op == SETS_AND      ? _mm512_and_si512(x, y)
+                        : op == SETS_OR     ? _mm512_or_si512(x, y)
+                        : op == SETS_ANDNOT ? _mm512_andnot_si512(y, x)
+                                            : _mm512_xor_si512(x, y);
+            if (to)
+                _mm512_storeu_si512(to + j, w);
+            sum = _mm512_add_epi64(sum, _mm512_popcnt_epi64(w));
+            some = _mm512_or_si512(some, w);
+        }
+        m.digest |= (co_u64)(_mm512_test_epi64_mask(some, some) != 0) << i / 16;
+    }
+    m.card = (co_u32)_mm512_reduce_add_epi64(sum);
+    return m;
+}
+
+AVX512 static struct sets_measure words_512(co_u64 *to, const co_u64 *a, const co_u64 *b, co_u32 op)
+{
+    switch (op) {
+    case SETS_AND:
+        return to ? words_any(to, a, b, SETS_AND) : words_any(NULL, a, b, SETS_AND);
+    case SETS_OR:
+        return words_any(to, a, b, SETS_OR);
+    case SETS_ANDNOT:
+        return words_any(to, a, b, SETS_ANDNOT);
+    default:
+        return words_any(to, a, b, SETS_XOR);
+    }
+}
+
+AVX512 static co_u32 members_512(const co_u64 *words, co_u64 digest, co_u16 *to)
+{
+    static const co_u16 numbers[32] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                       16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
+    const __m512i base = _mm512_loadu_si512(numbers);
+    co_u32 n = 0;
+    for (; digest; digest &= digest - 1) {
+        co_u32 first = (co_u32)__builtin_ctzll(digest) * 16;
+        for (co_u32 i = first; i < first + 16; i++)
+            for (co_u64 w = words[i], at = i * 64ull; w; w >>= 32, at += 32) {
+                __m512i v = _mm512_add_epi16(base, _mm512_set1_epi16((short)at));
+                _mm512_storeu_si512(to + n, _mm512_maskz_compress_epi16((__mmask32)w, v));
+                n += (co_u32)__builtin_popcount((unsigned)w);
+            }
+    }
+    return n;
+}
+
+static const struct sets_vectors vectors_512 = {filter_512, words_512, members_512};
+#endif
+
+const struct sets_vectors *sets_vectors_of(enum cpu_level level)
+{
+#if CPU_VECTORS
+    if (level == CPU_AVX512 && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vpopcntdq") && __builtin_cpu_supports("avx512vbmi2"))
+        return &vectors_512;
+#endif
+    (void)level;
+    return &plain;
+}
