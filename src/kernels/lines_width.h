@@ -31,6 +31,58 @@ CO_INLINE void LINES(batch)(const struct map_batch *b, co_u32 step, co_u32 op)
         lines_flush_warp(&b->view, &tally);
 }
 
+/* The operands of the lanes in `same` (those with this lane's key), folded in the order of the lanes into the first of them, in as many rounds as
+ * their number has bits: in each, every other lane hands its fold to the one before it and is done. */
+CO_INLINE VALUE LINES(fold)(co_u32 op, VALUE v, co_u32 same)
+{
+    const co_u32 before = (1u << co_lane()) - 1;
+    co_u32 behind = same & ~before & ~(1u << co_lane()), rank = map_bits(same & before);
+    while (co_any(CO_FULL_WARP, behind != 0)) {
+        const co_u32 next = behind ? co_first32(behind) : co_lane();
+        const VALUE other = (VALUE)(sizeof(VALUE) == 4 ? co_shuffle32(CO_FULL_WARP, (co_u32)v, next)
+                                                       : co_shuffle64(CO_FULL_WARP, v, next));
+        v = behind ? LINES(combine)(op, v, other) : v;
+        behind &= ~co_ballot(CO_FULL_WARP, rank & 1);
+        rank >>= 1;
+    }
+    return v;
+}
+
+/* ASSIGN, and ADD to COUNT, which have no results. Of the lanes of a warp that have one key the first goes for all, with their operands folded: a
+ * key that many want is locked once a warp. The others come right after it, and so find the key there. */
+CO_INLINE void LINES(fold_batch)(const struct map_batch *b, co_u32 kind)
+{
+    const co_u32 op = kind == CO_OP_COUNT ? (co_u32)CO_OP_ADD : kind;
+    struct map_report report = map_report_begin();
+    co_lines_tally tally = {0, 0, 0, 0, 0};
+    CO_EACH_WARP (base, b->n) {
+        const co_u64 i = base + co_lane();
+        const int active = map_takes_part(b, base, i);
+        const KEY key = active ? LINES(key_at)(b->keys, i) : 0;
+        VALUE operand = active ? LINES(value_at)(b->values, i) : 0, old;
+        int r = CO_MAP_MISS;
+        co_u32 same =
+            sizeof(KEY) == 4 ? co_match32(CO_FULL_WARP, (co_u32)key) : co_match64(CO_FULL_WARP, key);
+        same &= co_ballot(CO_FULL_WARP, active) & (active ? CO_FULL_WARP : 0);
+        const co_u32 first = same & (0u - same);
+        const int several = co_any(CO_FULL_WARP, same != first);
+        if (kind == CO_OP_COUNT)
+            operand = (VALUE)map_bits(same);
+        else if (several)
+            operand = LINES(fold)(op, operand, same);
+        if (first == 1u << co_lane())
+            r = LINES(put)(&b->view, LINES(home)(&b->view, key), op, key, operand, &old, &tally, 0);
+        co_warp_sync(CO_FULL_WARP);
+        if (several) {
+            const int lead = (int)co_shuffle32(CO_FULL_WARP, (co_u32)r, first ? map_bits(first - 1) : 0);
+            r = first == 1u << co_lane() ? r : lead == CO_MAP_FULL ? CO_MAP_FULL : CO_MAP_HIT;
+        }
+        map_report_warp(b, MAP_STEP_APPLY, base, active, r, &report);
+    }
+    map_report_end(b, &report);
+    lines_flush_warp(&b->view, &tally);
+}
+
 CO_KERNEL_BOUND(NAME(find), struct map_batch, 256, 8)
 {
     LINES(batch)(args, MAP_STEP_APPLY, CO_OP_FIND);
@@ -41,7 +93,7 @@ CO_KERNEL(NAME(insert), struct map_batch)
 }
 CO_KERNEL(NAME(assign), struct map_batch)
 {
-    LINES(batch)(args, MAP_STEP_APPLY, CO_OP_ASSIGN);
+    LINES(fold_batch)(args, CO_OP_ASSIGN);
 }
 CO_KERNEL(NAME(erase), struct map_batch)
 {
@@ -49,7 +101,7 @@ CO_KERNEL(NAME(erase), struct map_batch)
 }
 CO_KERNEL(NAME(apply), struct map_batch)
 {
-    LINES(batch)(args, MAP_STEP_APPLY, args->op);
+    LINES(fold_batch)(args, args->op);
 }
 CO_KERNEL(NAME(run), struct map_batch)
 {
