@@ -6,6 +6,7 @@
 
 #include "cohort/context.h"
 #include "cohort/fn.h"
+#include "cohort/group.h"
 #include "cohort/join.h"
 #include "cohort/keys.h"
 #include "cohort/map.h"

@@ -35,7 +35,7 @@ owner() {
         compact*) echo compact ;;
         sums*) echo sums ;;
         set.* | set_* | sets* | roaring*) echo sets ;;
-        table* | join* | frame* | gather* | column_flat* | arrow*) echo table ;;
+        table* | join* | group* | frame* | gather* | column_flat* | arrow*) echo table ;;
         lines*) echo lines ;;
         context* | call* | status* | pool* | loans* | limits* | alloc* | driver*) echo context ;;
         *) echo all ;;

@@ -18,6 +18,7 @@
 
 #define BACKEND_STRUCTURES(X) \
     X(context)                \
+    X(group)                  \
     X(join)                   \
     X(keys)                   \
     X(limits)                 \

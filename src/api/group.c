@@ -1,0 +1,518 @@
+/* group.c: group-by: the object, what it is given, and one step of it.
+ *
+ * Keys are numbered by a factor; the number is the place of the group's states in arrays, one an aggregate.
+ * Integers, floats and all that fits into 8 bytes have states of fixed size, which the backend folds rows into;
+ * the extremes and ends of strings are texts; distinct values are numbered pairs of group and value. A step
+ * first numbers keys and pairs and takes all memory; then nothing can fail. */
+#include "group.h"
+
+#include <string.h>
+
+#include "options.h"
+#include "staged.h"
+
+#define MOST_COLUMNS 4096u
+
+const char *const group_op_names[] = {"",    "rows", "count", "sum",  "mean", "min", "max",
+                                      "var", "sd",   "first", "last", "any",  "all", "nunique"};
+
+static cohort_status no_memory(cohort_context *context)
+{
+    return context_fail(context, COHORT_NO_MEMORY, "no host memory for groups");
+}
+
+/* ---- making ------------------------------------------------------------------------------------------------------------------ */
+
+static cohort_status check_options(cohort_context *context, const cohort_group_options *o)
+{
+    const char *call = "cohort_group_create";
+    if (!o->keys || o->keys > MOST_COLUMNS)
+        return context_fail(context, COHORT_RANGE, "%s: keys is %u; it must be 1 to %u", call, o->keys,
+                            MOST_COLUMNS);
+    if (o->aggregates > MOST_COLUMNS)
+        return context_fail(context, COHORT_RANGE, "%s: aggregates is %u; at most %u can be", call,
+                            o->aggregates, MOST_COLUMNS);
+    if (o->reproducible > 1 || o->reserved)
+        return context_fail(context, COHORT_RANGE, "%s: reproducible is %u and reserved %u; 0 or 1, and 0",
+                            call, o->reproducible, o->reserved);
+    cohort_status s = frame_need(context, call, "key", o->key);
+    for (uint32_t i = 0; !s && i < o->keys; i++)
+        s = frame_need(context, call, "a name in key", o->key[i]);
+    if (!s && o->aggregates)
+        s = frame_need(context, call, "aggregate", o->aggregate);
+    for (uint32_t i = 0; !s && i < o->aggregates; i++) {
+        const cohort_aggregate *a = &o->aggregate[i];
+        if (a->op < COHORT_AGGREGATE_ROWS || a->op > COHORT_AGGREGATE_NUNIQUE || a->reserved)
+            return context_fail(context, COHORT_RANGE,
+                                "%s: aggregate[%u] has op %u and reserved %u; 1 to %d, and 0", call, i,
+                                (unsigned)a->op, a->reserved, COHORT_AGGREGATE_NUNIQUE);
+        if (a->op != COHORT_AGGREGATE_ROWS && !a->column)
+            return context_fail(context, COHORT_NULL, "%s: aggregate[%u] (%s) has no column", call, i,
+                                group_op_names[a->op]);
+    }
+    return s;
+}
+
+/* Of a pair nothing is null. */
+static const uint8_t neither[2];
+
+/* "v_sum" */
+static char *name_of(const cohort_aggregate *a)
+{
+    if (a->name || !a->column)
+        return strdup(a->name ? a->name : group_op_names[a->op]);
+    char *name = malloc(strlen(a->column) + strlen(group_op_names[a->op]) + 2);
+    if (name) {
+        strcpy(name, a->column);
+        strcat(name, "_");
+        strcat(name, group_op_names[a->op]);
+    }
+    return name;
+}
+
+static cohort_status copy_options(cohort_group *g, const cohort_group_options *o)
+{
+    g->key = calloc(o->keys, sizeof(char *));
+    g->nulls_equal = malloc(o->keys);
+    g->aggregate = calloc(o->aggregates + 1u, sizeof *g->aggregate);
+    if (!g->key || !g->nulls_equal || !g->aggregate)
+        return no_memory(g->context);
+    g->keys = o->keys;
+    g->aggregates = o->aggregates;
+    g->reproducible = o->reproducible;
+    for (uint32_t i = 0; i < o->keys; i++) {
+        g->nulls_equal[i] = !o->nulls_equal || o->nulls_equal[i];
+        if (!(g->key[i] = strdup(o->key[i])))
+            return no_memory(g->context);
+    }
+    for (uint32_t i = 0; i < o->aggregates; i++) {
+        struct group_aggregate *a = &g->aggregate[i];
+        const cohort_aggregate *from = &o->aggregate[i];
+        int has_column = from->op != COHORT_AGGREGATE_ROWS;
+        a->op = from->op;
+        a->name = name_of(from);
+        a->column = has_column ? strdup(from->column) : NULL;
+        if (!a->name || (has_column && !a->column))
+            return no_memory(g->context);
+        cohort_status s = a->op == COHORT_AGGREGATE_NUNIQUE
+                              ? group_keys_open(&a->distinct, g->host, 2, neither)
+                              : COHORT_OK;
+        if (s)
+            return s;
+    }
+    return group_keys_open(&g->of, g->host, g->keys, g->nulls_equal);
+}
+
+static void end_aggregate(cohort_group *g, struct group_aggregate *a)
+{
+    if (a->states)
+        context_release(g->host, a->states, a->room * group_state_bytes(a->state));
+    group_texts_close(g->host, &a->texts);
+    group_keys_close(&a->distinct);
+    free(a->column);
+    free(a->name);
+    free(a->format);
+}
+
+static void end(cohort_group *g)
+{
+    group_keys_close(&g->of);
+    for (uint32_t i = 0; g->aggregate && i < g->aggregates; i++)
+        end_aggregate(g, &g->aggregate[i]);
+    for (uint32_t i = 0; g->key && i < g->keys; i++)
+        free(g->key[i]);
+    free(g->aggregate);
+    free(g->key);
+    free(g->nulls_equal);
+    free(g);
+}
+
+cohort_status cohort_group_create(cohort_context *context, const cohort_group_options *options,
+                                  cohort_group **out)
+{
+    const char *call = "cohort_group_create";
+    CALL(context);
+    cohort_group_options o;
+    cohort_context *host = NULL;
+    if (out)
+        *out = NULL;
+    cohort_status s = frame_need(NULL, call, "context", context);
+    if (!s)
+        s = frame_need(context, call, "out", out);
+    if (!s)
+        s = options_check(context, "options", options, options ? options->size : 0, sizeof o, sizeof o, &o);
+    if (!s)
+        s = check_options(context, &o);
+    if (!s)
+        s = staged_open(context, &host);
+    if (s)
+        return s;
+    cohort_group *g = calloc(1, sizeof *g);
+    if (!g)
+        return no_memory(context);
+    g->context = context;
+    g->host = host;
+    s = staged_status(context, host, copy_options(g, &o));
+    if (s)
+        end(g);
+    else
+        *out = g;
+    return s;
+}
+
+void cohort_group_destroy(cohort_group *group)
+{
+    if (!group)
+        return;
+    CALL_TO_END(group->context);
+    end(group);
+}
+
+uint64_t cohort_group_count(const cohort_group *group)
+{
+    return group ? group->of.count : 0;
+}
+
+/* ---- types ------------------------------------------------------------------------------------------------------------------- */
+
+/* How an aggregate of a type is kept. 0: it is not for this type. */
+static int choose(const cohort_group *g, struct group_aggregate *a)
+{
+    int is_float = a->type.number == TABLE_FLOAT,
+        is_text = a->type.bytes > 8 || a->type.number == TABLE_BYTES;
+    int is_number = a->type.sums && !is_text;
+    a->way = GROUP_BY_STATE;
+    switch (a->op) {
+    case COHORT_AGGREGATE_ROWS:
+    case COHORT_AGGREGATE_COUNT:
+        a->state = GROUP_COUNT;
+        return 1;
+    case COHORT_AGGREGATE_SUM:
+    case COHORT_AGGREGATE_MEAN:
+        a->state = !is_float ? GROUP_SUM : g->reproducible ? GROUP_EXACT : GROUP_FLOATS;
+        return is_number;
+    case COHORT_AGGREGATE_VAR:
+    case COHORT_AGGREGATE_SD:
+        a->state = GROUP_MOMENTS;
+        return is_number;
+    case COHORT_AGGREGATE_ANY:
+    case COHORT_AGGREGATE_ALL:
+        a->state = GROUP_TRUTH;
+        return is_number && !is_float;
+    case COHORT_AGGREGATE_NUNIQUE:
+        a->way = GROUP_BY_KEYS;
+        return 1;
+    default:
+        a->way = is_text ? GROUP_BY_TEXT : GROUP_BY_STATE;
+        a->state = a->op == COHORT_AGGREGATE_MIN     ? GROUP_MIN
+                   : a->op == COHORT_AGGREGATE_MAX   ? GROUP_MAX
+                   : a->op == COHORT_AGGREGATE_FIRST ? GROUP_FIRST
+                                                     : GROUP_LAST;
+        return 1;
+    }
+}
+
+cohort_status group_type(cohort_group *g, const char *call, uint32_t i, const char *format)
+{
+    struct group_aggregate *a = &g->aggregate[i];
+    if (!format)
+        return choose(g, a) ? COHORT_OK : COHORT_UNSUPPORTED; /* ROWS */
+    if (a->format && !table_types_agree(a->format, format))
+        return context_fail(g->host, COHORT_RANGE, "%s: %s of column '%.100s' (%.40s): before it was %.40s",
+                            call, group_op_names[a->op], a->column, format, a->format);
+    if (a->format)
+        return COHORT_OK;
+    table_type_parse(format, &a->type);
+    if (!choose(g, a))
+        return context_fail(g->host, COHORT_UNSUPPORTED,
+                            "%s: %s of column '%.100s' (%.40s): not for this type", call,
+                            group_op_names[a->op], a->column, format);
+    a->format = strdup(format);
+    return a->format ? COHORT_OK : no_memory(g->host);
+}
+
+/* After a call that failed: types of a first frame are not known. */
+void group_types_forget(cohort_group *g)
+{
+    for (uint32_t i = 0; !g->typed && i < g->aggregates; i++) {
+        struct group_aggregate *a = &g->aggregate[i];
+        if (a->states)
+            context_release(g->host, a->states, a->room * group_state_bytes(a->state));
+        a->states = NULL;
+        a->room = 0;
+        free(a->format);
+        a->format = NULL;
+    }
+}
+
+/* ---- a step ------------------------------------------------------------------------------------------------------------------ */
+
+cohort_status group_step_open(struct group_step *st, cohort_group *g, const char *call, cohort_frame *keys)
+{
+    *st = (struct group_step){.group = g, .call = call, .keys = keys, .rows = keys->rows};
+    st->part = calloc(g->aggregates + 1u, sizeof *st->part);
+    if (!st->part)
+        return no_memory(g->host);
+    cohort_status s = pool_take(g->host, keys->rows * 4, &st->ids);
+    return s ? s : group_keys_add(&g->of, call, keys, st->ids, &st->of);
+}
+
+static cohort_status reserve_states(cohort_group *g, struct group_aggregate *a, uint64_t groups)
+{
+    uint64_t bytes = group_state_bytes(a->state), more = groups + groups / 2 + 16;
+    if (groups <= a->room)
+        return COHORT_OK;
+    char *states = context_alloc(g->host, more * bytes);
+    if (!states)
+        return context_fail(g->host, COHORT_NO_MEMORY, "no host memory for the states of %llu groups",
+                            (unsigned long long)groups);
+    if (a->room)
+        memcpy(states, a->states, g->of.count * bytes);
+    memset(states + g->of.count * bytes, 0, (more - g->of.count) * bytes);
+    if (a->room)
+        context_release(g->host, a->states, a->room * bytes);
+    a->states = states;
+    a->room = more;
+    return COHORT_OK;
+}
+
+cohort_status group_part_pairs(struct group_step *st, uint32_t i, struct table_column *column, uint64_t n,
+                               const uint32_t *ids)
+{
+    cohort_group *g = st->group;
+    struct group_part *p = &st->part[i];
+    cohort_array array = {"group", COHORT_U32, 0, ids, NULL};
+    cohort_frame *groups = NULL, *pairs = NULL;
+    uint8_t *valid = calloc(n / 8 + 1, 1);
+    if (!valid) {
+        table_column_release(column);
+        return no_memory(g->host);
+    }
+    for (uint64_t k = 0; k < n; k++)
+        valid[k / 8] |= (uint8_t)((ids[k] != KEYS_NO_ID) << (k & 7));
+    array.validity = valid;
+    cohort_status s = cohort_frame_create(g->host, n, 1, &array, &groups);
+    free(valid);
+    if (!s && !(pairs = frame_new(g->host, n, 2)))
+        s = COHORT_NO_MEMORY;
+    if (!s)
+        s = frame_put(pairs, 0, "group", table_column_retain(groups->field[0].column));
+    if (!s)
+        s = frame_put(pairs, 1, g->aggregate[i].column, column);
+    else
+        table_column_release(column);
+    cohort_frame_release(groups);
+    if (!s)
+        s = pool_take(g->host, n * 4, &p->pair_ids);
+    p->pairs = pairs;
+    return s ? s : group_keys_add(&g->aggregate[i].distinct, st->call, pairs, p->pair_ids, &p->distinct);
+}
+
+cohort_status group_step_ready(struct group_step *st)
+{
+    cohort_group *g = st->group;
+    cohort_status s = COHORT_OK;
+    for (uint32_t i = 0; !s && i < g->aggregates; i++) {
+        struct group_aggregate *a = &g->aggregate[i];
+        struct group_part *p = &st->part[i];
+        if (a->way == GROUP_BY_STATE)
+            s = reserve_states(g, a, st->of.count);
+        else if (a->way == GROUP_BY_TEXT)
+            s = group_texts_reserve(g->host, &a->texts, st->of.count, g->of.count);
+        if (!s && a->way == GROUP_BY_TEXT)
+            s = group_texts_look(g->host, &a->texts, a->op, a->format[0] == 'd', &p->values, st->rows,
+                                 st->ids, g->of.count, &p->texts);
+    }
+    return s;
+}
+
+static void keep_step(struct group_step *st)
+{
+    cohort_group *g = st->group;
+    for (uint32_t i = 0; i < g->aggregates; i++) {
+        struct group_aggregate *a = &g->aggregate[i];
+        if (a->way == GROUP_BY_TEXT)
+            group_texts_keep(&a->texts, &st->part[i].values, &st->part[i].texts);
+        else if (a->way == GROUP_BY_KEYS)
+            group_keys_keep(&a->distinct, &st->part[i].distinct);
+    }
+    group_keys_keep(&g->of, &st->of);
+    g->typed = 1;
+}
+
+void group_step_close(struct group_step *st, int keep)
+{
+    cohort_group *g = st->group;
+    if (keep)
+        keep_step(st);
+    for (uint32_t i = 0; st->part && i < g->aggregates; i++) {
+        struct group_part *p = &st->part[i];
+        group_texts_forget(g->host, &g->aggregate[i].texts, &p->texts);
+        group_keys_forget(&g->aggregate[i].distinct, &p->distinct);
+        cohort_frame_release(p->pairs);
+        pool_give(g->host, p->pair_ids);
+        table_column_release(p->column);
+    }
+    group_keys_forget(&g->of, &st->of);
+    pool_give(g->host, st->ids);
+    cohort_frame_release(st->keys);
+    free(st->part);
+    if (!keep)
+        group_types_forget(g);
+}
+
+/* ---- adding rows ------------------------------------------------------------------------------------------------------------- */
+
+static cohort_status find_column(cohort_group *g, const char *call, cohort_frame *frame, const char *what,
+                                 const char *name, uint32_t *column)
+{
+    for (*column = 0; *column < frame->columns; ++*column)
+        if (!strcmp(frame->field[*column].name, name))
+            return COHORT_OK;
+    return context_fail(g->context, COHORT_RANGE,
+                        "%s: frame has no column '%.200s', of which there is to be the %s", call, name, what);
+}
+
+/* The columns that are asked for: keys, then one an aggregate. */
+static cohort_status pick(cohort_group *g, const char *call, cohort_frame *frame, cohort_frame **out)
+{
+    uint32_t n = 0, *columns = calloc((size_t)g->keys + g->aggregates, sizeof *columns);
+    cohort_status s = columns ? COHORT_OK : no_memory(g->context);
+    for (uint32_t i = 0; !s && i < g->keys; i++)
+        s = find_column(g, call, frame, "key", g->key[i], &columns[n++]);
+    for (uint32_t i = 0; !s && i < g->aggregates; i++)
+        if (g->aggregate[i].column)
+            s = find_column(g, call, frame, group_op_names[g->aggregate[i].op], g->aggregate[i].column,
+                            &columns[n++]);
+    if (!s)
+        s = cohort_frame_select(frame, n, columns, NULL, out);
+    free(columns);
+    return s;
+}
+
+static cohort_status add_part(struct group_step *st, uint32_t i, struct frame_field *field)
+{
+    struct group_aggregate *a = &st->group->aggregate[i];
+    struct group_part *p = &st->part[i];
+    cohort_status s = group_plain(st->group->host, field->name, field->column, &p->column);
+    if (s)
+        return s;
+    p->values = factor_column_of(p->column);
+    if (a->way == GROUP_BY_KEYS)
+        return group_part_pairs(st, i, table_column_retain(p->column), st->rows, st->ids);
+    if (a->way == GROUP_BY_TEXT && p->values.kind == KEYS_RAW)
+        p->values.kind = KEYS_WIDE;
+    if (a->state == GROUP_COUNT) { /* nulls alone count */
+        p->values.kind = KEYS_RAW;
+        p->values.bytes = 0;
+    }
+    if (a->state == GROUP_FIRST || a->state == GROUP_LAST)
+        p->values.kind = p->values.kind == KEYS_FLOAT ? KEYS_UNSIGNED : p->values.kind;
+    return COHORT_OK;
+}
+
+static cohort_status fold(struct group_step *st)
+{
+    cohort_group *g = st->group;
+    struct group_fold *folds = calloc(g->aggregates + 1u, sizeof *folds);
+    struct group_batch b = {st->rows, st->of.count, st->ids, 0, folds};
+    if (!folds)
+        return no_memory(g->host);
+    for (uint32_t i = 0; i < g->aggregates; i++) {
+        const struct group_aggregate *a = &g->aggregate[i];
+        if (a->way == GROUP_BY_STATE)
+            folds[b.folds++] =
+                (struct group_fold){a->state, a->op == COHORT_AGGREGATE_ROWS, st->part[i].values, a->states};
+    }
+    g->host->backend->group->fold(g->host, &b);
+    free(folds);
+    return COHORT_OK;
+}
+
+/* `own`: the picked columns, in the host's memory. */
+static cohort_status add(cohort_group *g, const char *call, cohort_frame *own)
+{
+    struct group_step st = {0};
+    cohort_frame *keys = frame_new(g->host, own->rows, g->keys);
+    cohort_status s = keys ? COHORT_OK : COHORT_NO_MEMORY;
+    for (uint32_t i = 0; !s && i < g->keys; i++)
+        s = frame_put(keys, i, own->field[i].name, table_column_retain(own->field[i].column));
+    for (uint32_t i = 0, n = g->keys; !s && i < g->aggregates; i++)
+        s = group_type(g, call, i, g->aggregate[i].column ? own->field[n++].column->format : NULL);
+    if (s) {
+        cohort_frame_release(keys);
+        group_types_forget(g);
+        return s;
+    }
+    s = group_step_open(&st, g, call, keys);
+    for (uint32_t i = 0, n = g->keys; !s && i < g->aggregates; i++)
+        if (g->aggregate[i].column)
+            s = add_part(&st, i, &own->field[n++]);
+    if (!s)
+        s = group_step_ready(&st);
+    if (!s)
+        s = fold(&st);
+    group_step_close(&st, !s);
+    return s;
+}
+
+cohort_status cohort_group_add(cohort_group *group, cohort_frame *frame)
+{
+    CALL_ON(group);
+    const char *call = "cohort_group_add";
+    cohort_frame *picked = NULL, *own = NULL;
+    cohort_status s = frame_need(NULL, call, "group", group);
+    if (!s)
+        s = frame_need(group->context, call, "frame", frame);
+    if (!s && frame->context != group->context)
+        s = context_fail(group->context, COHORT_OTHER_CONTEXT,
+                         "%s: frame belongs to another context than group", call);
+    if (!s)
+        s = pick(group, call, frame, &picked);
+    if (!s)
+        s = staged_in(group->context, group->host, picked, &own);
+    if (!s)
+        s = staged_status(group->context, group->host, add(group, call, own));
+    cohort_frame_release(own);
+    cohort_frame_release(picked);
+    return s;
+}
+
+/* ---- merging ------------------------------------------------------------------------------------------------------------------ */
+
+static int same_options(const cohort_group *a, const cohort_group *b)
+{
+    int same = a->keys == b->keys && a->aggregates == b->aggregates && a->reproducible == b->reproducible;
+    for (uint32_t i = 0; same && i < a->keys; i++)
+        same = !strcmp(a->key[i], b->key[i]) && !a->nulls_equal[i] == !b->nulls_equal[i];
+    for (uint32_t i = 0; same && i < a->aggregates; i++) {
+        const char *x = a->aggregate[i].column, *y = b->aggregate[i].column;
+        same = a->aggregate[i].op == b->aggregate[i].op && (!x || !strcmp(x, y));
+    }
+    return same;
+}
+
+cohort_status cohort_group_merge(cohort_group *into, cohort_group *from)
+{
+    CALL_ON(into);
+    const char *call = "cohort_group_merge";
+    cohort_frame *partial = NULL;
+    cohort_status s = frame_need(NULL, call, "into", into);
+    if (!s)
+        s = frame_need(into->context, call, "from", from);
+    if (s)
+        return s;
+    if (from->context != into->context)
+        return context_fail(into->context, COHORT_OTHER_CONTEXT,
+                            "%s: from belongs to another context than into", call);
+    if (!same_options(into, from))
+        return context_fail(into->context, COHORT_RANGE,
+                            "%s: from has other keys, aggregates or options than into", call);
+    if (!from->typed)
+        return COHORT_OK;
+    s = group_partial(from, &partial);
+    if (!s)
+        s = group_take_partial(into, call, partial);
+    cohort_frame_release(partial);
+    return staged_status(into->context, into->host, s);
+}

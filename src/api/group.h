@@ -1,0 +1,158 @@
+/* api/group.h: group-by inside the library. Everything lies in the host's memory: `host` is a context on the CPU (staged.h).
+ *
+ * A call has two parts. The first one takes all memory that it needs and changes nothing that a caller can see; it may fail. The
+ * second one folds, and cannot. */
+#ifndef COHORT_API_GROUP_H
+#define COHORT_API_GROUP_H
+
+#include "api/factor.h"
+#include "backend/group.h"
+#include "cohort/group.h"
+
+/* ---- group_keys.c: distinct rows, numbered, with the rows themselves -------------------------------------------------------- */
+
+struct group_keys {
+    cohort_context *host;
+    uint32_t columns;
+    const uint8_t *nulls_equal; /* not its own */
+    struct factor factor;
+    int stale; /* the factor knows keys of a call that failed, and is made anew */
+    uint64_t count;
+    cohort_frame **piece; /* the keys in the order of their numbers */
+    uint32_t pieces, room;
+};
+
+/* What an add brings, until it is kept. */
+struct group_keys_step {
+    cohort_frame *made;
+    uint64_t count; /* of all keys then */
+};
+
+cohort_status group_keys_open(struct group_keys *, cohort_context *host, uint32_t columns,
+                              const uint8_t *nulls_equal);
+void group_keys_close(struct group_keys *);
+cohort_status group_keys_add(struct group_keys *, const char *call, cohort_frame *frame, uint32_t *ids,
+                             struct group_keys_step *);
+void group_keys_keep(struct group_keys *, struct group_keys_step *);
+void group_keys_forget(struct group_keys *, struct group_keys_step *);
+
+/* All keys as one frame; of none that were ever added, COHORT_RANGE. */
+cohort_status group_keys_frame(struct group_keys *, cohort_frame **out);
+
+/* A column in one piece, no dictionary. */
+cohort_status group_plain(cohort_context *host, const char *name, struct table_column *column,
+                          struct table_column **out);
+
+/* ---- group_texts.c: a string of bytes for each group ------------------------------------------------------------------------ */
+
+struct group_text {
+    uint64_t at, length; /* in the heap; GROUP_NO_TEXT: there is none */
+};
+#define GROUP_NO_TEXT UINT64_MAX
+
+struct group_texts {
+    struct group_text *text;
+    uint64_t *best; /* by group: while rows are looked at, the row that is to be its text; else all ones */
+    uint64_t room;
+    char *heap;
+    uint64_t heap_room, used;
+};
+
+struct group_texts_step {
+    void *touched; /* uint32_t: groups whose text is another one now; of the pool */
+    uint64_t count;
+};
+
+void group_texts_close(cohort_context *host, struct group_texts *);
+cohort_status group_texts_reserve(cohort_context *host, struct group_texts *, uint64_t groups,
+                                  uint64_t known);
+
+/* The rows of a column that are to be the groups' texts. is_decimal: they are numbers of 16 bytes. */
+cohort_status group_texts_look(cohort_context *host, struct group_texts *, cohort_aggregate_op op,
+                               int is_decimal, const struct keys_column *, uint64_t n, const uint32_t *ids,
+                               uint64_t known, struct group_texts_step *);
+void group_texts_keep(struct group_texts *, const struct keys_column *, struct group_texts_step *);
+void group_texts_forget(cohort_context *host, struct group_texts *, struct group_texts_step *);
+
+/* ---- group.c ------------------------------------------------------------------------------------------------------------------- */
+
+enum group_way { GROUP_BY_STATE, GROUP_BY_TEXT, GROUP_BY_KEYS };
+
+struct group_aggregate {
+    cohort_aggregate_op op;
+    char *column, *name;
+    char *format; /* of the column's values; NULL: not known yet, or there is no column */
+    struct table_type type;
+    int way;
+    uint32_t state; /* enum group_state */
+    void *states;
+    uint64_t room; /* of them */
+    struct group_texts texts;
+    struct group_keys distinct; /* of pairs: number of the group, value */
+};
+
+struct cohort_group {
+    cohort_context *context, *host;
+    uint32_t keys, aggregates, reproducible;
+    int typed; /* a frame was added */
+    char **key;
+    uint8_t *nulls_equal;
+    struct group_keys of;
+    struct group_aggregate *aggregate;
+};
+
+extern const char *const group_op_names[];
+
+/* What an aggregate does with a call's rows. */
+struct group_part {
+    struct table_column *column; /* of rows, or of states; in one piece */
+    struct keys_column values;
+    struct group_texts_step texts;
+    cohort_frame *pairs;
+    void *pair_ids;
+    struct group_keys_step distinct;
+};
+
+struct group_step {
+    cohort_group *group;
+    const char *call;
+    cohort_frame *keys;
+    uint64_t rows;
+    void *ids;
+    struct group_keys_step of;
+    struct group_part *part; /* one an aggregate */
+};
+
+cohort_status group_step_open(struct group_step *, cohort_group *, const char *call, cohort_frame *keys);
+
+/* Room for all groups' states, and for what each part brings. */
+cohort_status group_step_ready(struct group_step *);
+
+/* 0: everything is as it was before the call. */
+void group_step_close(struct group_step *, int keep);
+
+/* Pairs for a part: the groups' numbers of n rows beside a column, which is taken over. */
+cohort_status group_part_pairs(struct group_step *, uint32_t i, struct table_column *column, uint64_t n,
+                               const uint32_t *ids);
+
+/* Fixes the column's type, or compares it with the one before. NULL: there is no column. */
+cohort_status group_type(cohort_group *, const char *call, uint32_t i, const char *format);
+void group_types_forget(cohort_group *);
+
+/* ---- group_finish.c ------------------------------------------------------------------------------------------------------------ */
+
+/* A column of `rows` elements of this format; its memory is at piece[0].data. */
+cohort_status group_column(cohort_context *host, const char *format, uint64_t rows, uint64_t bytes,
+                           struct table_column **out);
+cohort_status group_texts_column(cohort_group *, const struct group_aggregate *, const char *format,
+                                 struct table_column **out);
+
+/* A frame that was made, and is taken over, where the context has its frames. */
+cohort_status group_out(cohort_group *, cohort_frame *made, cohort_frame **out);
+
+/* ---- group_partial.c ----------------------------------------------------------------------------------------------------------- */
+
+cohort_status group_partial(cohort_group *, cohort_frame **out);
+cohort_status group_take_partial(cohort_group *into, const char *call, cohort_frame *partial);
+
+#endif

@@ -1,0 +1,520 @@
+/* group_finish.c: the result: states as columns. */
+#include "group.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "keys_order.h"
+#include "staged.h"
+
+__extension__ typedef __int128 wide;
+
+/* ---- columns ----------------------------------------------------------------------------------------------------------------- */
+
+static cohort_status room(cohort_context *host, struct table_column *c, uint64_t bytes, void **memory)
+{
+    struct buffer *b;
+    cohort_status s = loan_take(host, bytes, &b);
+    if (s)
+        return s;
+    table_column_hold(c, &b->holder);
+    memset(b->memory, 0, bytes);
+    *memory = b->memory;
+    return COHORT_OK;
+}
+
+/* With room for data of `bytes` and for validity, which is all null. */
+cohort_status group_column(cohort_context *host, const char *format, uint64_t rows, uint64_t bytes,
+                           struct table_column **out)
+{
+    struct table_column *c = table_column_new(1, 4);
+    void *data = NULL, *validity = NULL;
+    cohort_status s = COHORT_OK;
+    if (!c || !table_type_parse(format, &c->type) || !(c->format = strdup(format)))
+        s = context_fail(host, COHORT_NO_MEMORY, "no host memory for a column");
+    if (!s)
+        s = room(host, c, bytes, &data);
+    if (!s)
+        s = room(host, c, (rows + 63) / 64 * 8, &validity);
+    if (s) {
+        table_column_release(c);
+        return s;
+    }
+    c->rows = c->piece[0].rows = rows;
+    c->nulls = c->piece[0].nulls = rows;
+    c->piece[0].data = data;
+    c->piece[0].validity = validity;
+    *out = c;
+    return COHORT_OK;
+}
+
+static void set_valid(struct table_column *c, uint64_t row)
+{
+    uint8_t *bits = (uint8_t *)(uintptr_t)c->piece[0].validity;
+    bits[row / 8] |= (uint8_t)(1u << (row & 7));
+    c->nulls = --c->piece[0].nulls;
+}
+
+cohort_status group_texts_column(cohort_group *g, const struct group_aggregate *a, const char *format,
+                                 struct table_column **out)
+{
+    const struct group_text *text = a->texts.text;
+    uint64_t n = g->of.count, total = 0;
+    struct table_column *c = NULL;
+    void *offsets = NULL;
+    for (uint64_t i = 0; i < n; i++)
+        total += text[i].length == GROUP_NO_TEXT ? 0 : text[i].length;
+    cohort_status s = group_column(g->host, format, n, total, &c);
+    if (s)
+        return s;
+    int fixed = c->type.layout == TABLE_FIXED;
+    if (fixed) { /* nulls have bytes, too */
+        table_column_release(c);
+        s = group_column(g->host, format, n, n * a->type.bytes, &c);
+    } else {
+        s = room(g->host, c, (n + 1) * 8, &offsets);
+    }
+    if (s) {
+        table_column_release(fixed ? NULL : c);
+        return s;
+    }
+    char *data = (char *)(uintptr_t)c->piece[0].data;
+    uint64_t at = 0, *offset = offsets;
+    for (uint64_t i = 0; i < n; i++) {
+        if (fixed)
+            at = i * a->type.bytes;
+        else
+            offset[i] = at;
+        if (text[i].length == GROUP_NO_TEXT)
+            continue;
+        if (text[i].length)
+            memcpy(data + at, a->texts.heap + text[i].at, text[i].length);
+        at += text[i].length;
+        set_valid(c, i);
+    }
+    if (!fixed)
+        offset[n] = at;
+    c->piece[0].offsets = offsets;
+    *out = c;
+    return COHORT_OK;
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------------------------------------- */
+
+static double sqrt_of(double x)
+{
+    if (!(x > 0) || x > 1.7976931348623157e308)
+        return x > 0 || x == 0 || x != x ? x : x - x; /* below 0: rounding */
+    uint64_t bits;
+    int scaled = x < 0x1p-1000;
+    x *= scaled ? 0x1p108 : 1;
+    memcpy(&bits, &x, 8);
+    bits = (bits >> 1) + (1023ull << 51);
+    double r;
+    memcpy(&r, &bits, 8);
+    for (int i = 0; i < 5; i++) /* each step of Newton's doubles the digits */
+        r = 0.5 * (r + x / r);
+    return scaled ? r * 0x1p-54 : r;
+}
+
+static double power_of_2(int e)
+{
+    double d;
+    uint64_t bits = e >= -1022 ? (uint64_t)(e + 1023) << 52 : 1ull << (e + 1074);
+    memcpy(&d, &bits, 8);
+    return d;
+}
+
+/* m * 2^e, m < 2^54, exact or infinite. */
+static double scale(uint64_t m, int e)
+{
+    double d = (double)m;
+    if (!m)
+        return 0;
+    for (; e > 1000; e -= 1000)
+        d *= power_of_2(1000);
+    return d * power_of_2(e); /* e >= -1074 */
+}
+
+/* The bins together, rounded once, to the nearest, ties to even. */
+static double exact_value(const struct group_exact *x)
+{
+    uint64_t limb[4] = {0, 0, 0, 0};
+    if (x->special)
+        return x->special == 1   ? power_of_2(1023) * 4
+               : x->special == 2 ? -power_of_2(1023) * 4
+                                 : __builtin_nan("");
+    for (int b = 0; b < GROUP_BINS; b++) { /* 2^(32 b) times a number of 128 bits */
+        uint64_t sign = 0 - (x->high[b] >> 63), part[4] = {x->low[b], x->high[b], sign, sign}, carry = 0;
+        for (int i = 3; i >= 0; i--) {
+            int up = 32 * b / 64, shift = 32 * b % 64;
+            uint64_t v = i >= up ? part[i - up] << shift : 0;
+            if (shift && i > up)
+                v |= part[i - up - 1] >> (64 - shift);
+            part[i] = v;
+        }
+        for (int i = 0; i < 4; i++) {
+            uint64_t sum = limb[i] + part[i], more = sum < limb[i];
+            limb[i] = sum + carry;
+            carry = more | (limb[i] < sum);
+        }
+    }
+    int negative = (int)(limb[3] >> 63), top = -1;
+    for (uint64_t i = 0, carry = 1; negative && i < 4; i++) {
+        limb[i] = ~limb[i] + carry;
+        carry = carry && !limb[i];
+    }
+    for (int i = 0; i < 4; i++)
+        if (limb[i])
+            top = 64 * i + 63 - __builtin_clzll(limb[i]);
+    if (top < 0)
+        return 0;
+    int unit = 32 * ((int)x->top - GROUP_BINS) - 1074, drop = top - 52;
+    if (drop < -1074 - unit)
+        drop = -1074 - unit;
+    uint64_t m = 0;
+    int half = 0, rest = 0;
+    for (int i = top; i >= 0; i--) {
+        int bit = (int)(limb[i / 64] >> (i & 63) & 1);
+        if (i >= drop)
+            m = 2 * m + (uint64_t)bit;
+        else if (i == drop - 1)
+            half = bit;
+        else
+            rest |= bit;
+    }
+    if (drop < 0) {
+        m <<= -drop;
+    } else if (half && (rest || (m & 1)))
+        m++;
+    double d = scale(m, unit + drop);
+    return negative ? -d : d;
+}
+
+/* ---- a state as a value ------------------------------------------------------------------------------------------------------- */
+
+static wide sum_value(const struct group_sum *s)
+{
+    __extension__ typedef unsigned __int128 bits;
+    return (wide)((bits)s->high << 64 | s->low);
+}
+
+static uint64_t bits_of(double d)
+{
+    uint64_t bits;
+    memcpy(&bits, &d, 8);
+    return bits;
+}
+
+/* What make_ordered of cpu/group.c did, undone. */
+static uint64_t unordered(const struct table_type *type, uint64_t word)
+{
+    uint64_t sign = type->bytes ? 1ull << (8 * type->bytes - 1) : 0;
+    if (type->number == TABLE_SIGNED)
+        return word ^ 1ull << 63;
+    if (type->number == TABLE_FLOAT)
+        return word & sign ? word & (sign - 1) : (sign - 1 - word) | sign;
+    return word;
+}
+
+static double variance(const struct group_moments *m)
+{
+    double n = (double)m->count, squares = m->squares - m->sum * m->sum / n;
+    return (squares < 0 ? 0 : squares) / (n - 1);
+}
+
+/* 0: null; -1: an overflow. */
+static int value_of(const struct group_aggregate *a, const void *state, uint64_t *word)
+{
+    const struct group_sum *sum = state;
+    const struct group_floats *floats = state;
+    const struct group_exact *exact = state;
+    const struct group_moments *moments = state;
+    const struct group_word *w = state;
+    uint64_t bits = *(const uint64_t *)state;
+    int mean = a->op == COHORT_AGGREGATE_MEAN;
+    switch (a->state) {
+    case GROUP_SUM:
+        *word = mean ? bits_of((double)sum_value(sum) / (double)sum->count) : sum->low;
+        if (mean || !sum->count)
+            return sum->count != 0;
+        return (a->type.number == TABLE_SIGNED ? sum->high == 0 - (sum->low >> 63) : !sum->high) ? 1 : -1;
+    case GROUP_FLOATS:
+        *word = bits_of(mean ? floats->sum / (double)floats->count : floats->sum);
+        return floats->count != 0;
+    case GROUP_EXACT:
+        *word = bits_of(mean ? exact_value(exact) / (double)exact->count : exact_value(exact));
+        return exact->count != 0;
+    case GROUP_MOMENTS:
+        if (moments->count < 2)
+            return 0;
+        *word = bits_of(a->op == COHORT_AGGREGATE_SD ? sqrt_of(variance(moments)) : variance(moments));
+        return 1;
+    case GROUP_MIN:
+    case GROUP_MAX:
+        *word = unordered(&a->type, w->word);
+        return w->any != 0;
+    case GROUP_FIRST:
+    case GROUP_LAST:
+        *word = w->word;
+        return w->any != 0;
+    case GROUP_TRUTH:
+        *word = a->op == COHORT_AGGREGATE_ANY ? bits & 1 : !(bits & 2);
+        return bits != 0;
+    default:
+        *word = bits;
+        return 1;
+    }
+}
+
+static const char *result_format(const struct group_aggregate *a)
+{
+    switch (a->op) {
+    case COHORT_AGGREGATE_ROWS:
+    case COHORT_AGGREGATE_COUNT:
+    case COHORT_AGGREGATE_NUNIQUE:
+        return "L";
+    case COHORT_AGGREGATE_SUM:
+        return a->type.number == TABLE_FLOAT ? "g" : a->type.number == TABLE_SIGNED ? "l" : "L";
+    case COHORT_AGGREGATE_MEAN:
+    case COHORT_AGGREGATE_VAR:
+    case COHORT_AGGREGATE_SD:
+        return "g";
+    case COHORT_AGGREGATE_ANY:
+    case COHORT_AGGREGATE_ALL:
+        return "b";
+    default:
+        if (a->way == GROUP_BY_TEXT && a->type.layout != TABLE_FIXED)
+            return strpbrk(a->format, "uU") ? "U" : "Z";
+        return a->format;
+    }
+}
+
+/* ---- messages: which group ---------------------------------------------------------------------------------------------------- */
+
+static void cell_text(cohort_context *host, struct table_column *column, const char *name, char *to,
+                      size_t room_of)
+{
+    struct table_column *c = NULL;
+    uint64_t word = 0;
+    uint8_t state = 0;
+    snprintf(to, room_of, "%.60s ?", name);
+    if (group_plain(host, name, column, &c))
+        return;
+    struct keys_column k = factor_column_of(c);
+    if (k.validity && !table_bit(k.validity, k.validity_bit)) {
+        snprintf(to, room_of, "%.60s null", name);
+    } else if (k.kind >= KEYS_WIDE) {
+        struct keys_text t = keys_text_at(&k, 0);
+        snprintf(to, room_of, "%.60s '%.*s'", name, t.length < 60 ? (int)t.length : 60, t.at);
+    } else if (!host->backend->keys->load(host, &k, 1, &word, &state)) {
+        double d;
+        memcpy(&d, &word, 8);
+        if (k.kind == KEYS_FLOAT && k.bytes == 8)
+            snprintf(to, room_of, "%.60s %.17g", name, d);
+        else if (k.is_signed)
+            snprintf(to, room_of, "%.60s %lld", name, (long long)word);
+        else
+            snprintf(to, room_of, "%.60s %llu", name, (unsigned long long)word);
+    }
+    table_column_release(c);
+}
+
+/* The key of a group, as "id1 'id003', id2 7". */
+static void key_text(cohort_group *g, cohort_frame *keys, uint64_t group, char *to, size_t bytes)
+{
+    cohort_frame *row = NULL;
+    size_t used = 0;
+    to[0] = 0;
+    if (frame_gather(keys, 1, 8, &group, &row))
+        return;
+    for (uint32_t i = 0; i < g->keys && used + 140 < bytes; i++) {
+        char cell[130];
+        cell_text(g->host, row->field[i].column, g->key[i], cell, sizeof cell);
+        used += (size_t)snprintf(to + used, bytes - used, "%s%s", i ? ", " : "", cell);
+    }
+    cohort_frame_release(row);
+}
+
+static cohort_status overflow(cohort_group *g, const struct group_aggregate *a, cohort_frame *keys,
+                              uint64_t group)
+{
+    char key[300];
+    key_text(g, keys, group, key, sizeof key);
+    return context_fail(
+        g->host, COHORT_OVERFLOW,
+        "cohort_group_finish: the sum of column '%.60s' (%.10s) does not fit into 64 bits: row %llu of the "
+        "groups, %s",
+        a->column, a->format, (unsigned long long)group, key);
+}
+
+/* ---- all ----------------------------------------------------------------------------------------------------------------------- */
+
+static cohort_status count_pairs(cohort_group *g, struct group_aggregate *a, struct table_column *c)
+{
+    uint64_t *counts = (uint64_t *)(uintptr_t)c->piece[0].data;
+    cohort_frame *pairs;
+    struct table_column *ids;
+    for (uint64_t i = 0; i < g->of.count; i++)
+        set_valid(c, i);
+    cohort_status s = group_keys_frame(&a->distinct, &pairs);
+    if (s)
+        return s;
+    s = table_column_flat(g->host, pairs->field[0].column, &ids);
+    if (!s)
+        s = g->host->backend->keys->count(g->host, ids->piece[0].data, ids->rows, g->of.count, counts);
+    table_column_release(s ? NULL : ids);
+    cohort_frame_release(pairs);
+    return s;
+}
+
+static void put_word(struct table_column *c, uint64_t row, uint64_t word)
+{
+    char *data = (char *)(uintptr_t)c->piece[0].data;
+    if (c->type.layout == TABLE_BITS)
+        data[row / 8] = (char)(data[row / 8] | (char)(word << (row & 7)));
+    else
+        memcpy(data + row * c->type.bytes, &word, c->type.bytes);
+}
+
+static cohort_status aggregate_column(cohort_group *g, struct group_aggregate *a, cohort_frame *keys,
+                                      struct table_column **out)
+{
+    uint64_t n = g->of.count, bytes = group_state_bytes(a->state), word = 0;
+    const char *format = result_format(a);
+    if (a->way == GROUP_BY_TEXT)
+        return group_texts_column(g, a, format, out);
+    cohort_status s = group_column(g->host, format, n, (n + 1) * 8, out);
+    if (!s && a->way == GROUP_BY_KEYS)
+        s = count_pairs(g, a, *out);
+    for (uint64_t i = 0; !s && a->way == GROUP_BY_STATE && i < n; i++) {
+        int there = value_of(a, (const char *)a->states + i * bytes, &word);
+        if (there < 0)
+            s = overflow(g, a, keys, i);
+        if (there <= 0)
+            continue;
+        put_word(*out, i, word);
+        set_valid(*out, i);
+    }
+    if (s) {
+        table_column_release(*out);
+        *out = NULL;
+    }
+    return s;
+}
+
+static cohort_status all_columns(cohort_group *g, cohort_frame *keys, cohort_frame **out)
+{
+    cohort_frame *made = frame_new(g->host, g->of.count, g->keys + g->aggregates);
+    cohort_status s = made ? COHORT_OK : COHORT_NO_MEMORY;
+    for (uint32_t i = 0; !s && i < g->keys; i++)
+        s = frame_put(made, i, g->key[i], table_column_retain(keys->field[i].column));
+    for (uint32_t i = 0; !s && i < g->aggregates; i++) {
+        struct table_column *c = NULL;
+        s = aggregate_column(g, &g->aggregate[i], keys, &c);
+        if (!s)
+            s = frame_put(made, g->keys + i, g->aggregate[i].name, c);
+    }
+    if (s)
+        cohort_frame_release(made);
+    else
+        *out = made;
+    return s;
+}
+
+static cohort_status in_order(cohort_group *g, cohort_frame *keys, cohort_frame **made)
+{
+    cohort_frame *sorted = NULL;
+    uint64_t n = keys->rows, *order = malloc((n + 1) * 8);
+    if (!order)
+        return context_fail(g->host, COHORT_NO_MEMORY, "no host memory to order %llu groups",
+                            (unsigned long long)n);
+    for (uint64_t i = 0; i < n; i++)
+        order[i] = i;
+    cohort_status s = keys_order(keys, order);
+    if (!s)
+        s = frame_gather(*made, n, 8, order, &sorted);
+    free(order);
+    if (s)
+        return s;
+    cohort_frame_release(*made);
+    *made = sorted;
+    return COHORT_OK;
+}
+
+/* On a GPU strings and binaries are dictionaries: here each row has a value of its own. */
+static cohort_status as_dictionary(cohort_context *host, struct table_column **column)
+{
+    struct table_column *values = *column, *c = NULL;
+    int wide_index = values->rows > INT32_MAX;
+    uint32_t bytes = wide_index ? 8 : 4;
+    cohort_status s = group_column(host, wide_index ? "l" : "i", values->rows, values->rows * bytes, &c);
+    char *format = s ? NULL : strdup(values->format);
+    if (!s && !format)
+        s = context_fail(host, COHORT_NO_MEMORY, "no host memory for a column");
+    if (s) {
+        table_column_release(c);
+        return s;
+    }
+    for (uint64_t i = 0; i < values->rows; i++)
+        memcpy((char *)(uintptr_t)c->piece[0].data + i * bytes, &i, bytes);
+    c->index = c->type;
+    c->type = values->type;
+    free(c->format);
+    c->format = format;
+    c->is_dictionary = 1;
+    c->nulls = c->piece[0].nulls = 0;
+    c->piece[0].validity = NULL;
+    c->piece[0].dictionary = c->dictionaries[0] = values; /* the reference goes along */
+    *column = c;
+    return COHORT_OK;
+}
+
+cohort_status group_out(cohort_group *g, cohort_frame *made, cohort_frame **out)
+{
+    cohort_status s = COHORT_OK;
+    for (uint32_t i = 0; !s && g->host != g->context && i < made->columns; i++) {
+        struct table_column **c = &made->field[i].column;
+        if (!(*c)->is_dictionary && (*c)->type.layout >= TABLE_OFFSETS_32)
+            s = as_dictionary(g->host, c);
+    }
+    if (!s)
+        return staged_out(g->context, g->host, made, out);
+    cohort_frame_release(made);
+    return staged_status(g->context, g->host, s);
+}
+
+static cohort_status finish(cohort_group *g, uint32_t flags, cohort_frame **made)
+{
+    cohort_frame *keys = NULL;
+    cohort_status s = group_keys_frame(&g->of, &keys);
+    if (!s)
+        s = all_columns(g, keys, made);
+    if (!s && flags & COHORT_SORTED)
+        s = in_order(g, keys, made);
+    cohort_frame_release(keys);
+    if (s) {
+        cohort_frame_release(*made);
+        *made = NULL;
+    }
+    return s;
+}
+
+cohort_status cohort_group_finish(cohort_group *group, uint32_t flags, cohort_frame **out)
+{
+    CALL_ON(group);
+    const char *call = "cohort_group_finish";
+    cohort_frame *made = NULL;
+    if (out)
+        *out = NULL;
+    cohort_status s = frame_need(NULL, call, "group", group);
+    if (!s)
+        s = frame_need(group->context, call, "out", out);
+    if (s)
+        return s;
+    if (flags & ~(uint32_t)COHORT_SORTED)
+        return context_fail(group->context, COHORT_RANGE, "%s: flags is %u; only COHORT_SORTED (1) is known",
+                            call, flags);
+    s = staged_status(group->context, group->host, finish(group, flags, &made));
+    return s ? s : group_out(group, made, out);
+}

@@ -1,0 +1,855 @@
+/* test_group.c: group-by against a walk over the rows: every aggregate of every type, null rules, layouts, chunks; parts that are merged, by
+ * Arrow too; sums with the same bits in any order; sums that do not fit; calls that fail. */
+#include "model.h"
+
+#include <float.h>
+#include <math.h>
+
+#define ROUNDS 50
+#define FRAMES 4
+
+__extension__ typedef __int128 wide;
+__extension__ typedef unsigned __int128 wide_bits;
+
+/* ---- tables ------------------------------------------------------------------------------------------------------------------ */
+
+struct plan {
+    uint32_t keys, values, aggregates;
+    int reproducible, skips;
+    const char *key[8];
+    uint8_t nulls_equal[8];
+    cohort_aggregate aggregate[64];
+    uint32_t column[64]; /* of the model; ROWS: 0 */
+    char name[16][16];
+    const char *format[16];
+    uint32_t frames;
+    struct model model[FRAMES];
+    cohort_frame *frame[FRAMES];
+};
+
+static int is_number(const char *f)
+{
+    return !f[1] && strchr("bcCsSiIlLefg", f[0]);
+}
+
+static int is_float(const char *f)
+{
+    return !f[1] && strchr("efg", f[0]);
+}
+
+static int allowed(cohort_aggregate_op op, const char *format)
+{
+    switch (op) {
+    case COHORT_AGGREGATE_SUM:
+    case COHORT_AGGREGATE_MEAN:
+    case COHORT_AGGREGATE_VAR:
+    case COHORT_AGGREGATE_SD:
+        return is_number(format);
+    case COHORT_AGGREGATE_ANY:
+    case COHORT_AGGREGATE_ALL:
+        return is_number(format) && !is_float(format);
+    default:
+        return op != COHORT_AGGREGATE_ROWS;
+    }
+}
+
+static const char *another_layout(struct test *t, const char *format)
+{
+    static const char *const texts[] = {"u", "U", "vu"}, *const binaries[] = {"z", "Z", "vz"};
+    char kind = format[0] == 'v' ? format[1] : format[0];
+    if (kind == 'u' || kind == 'U')
+        return texts[test_below(t, 3)];
+    return kind == 'z' || kind == 'Z' ? binaries[test_below(t, 3)] : format;
+}
+
+static void add_aggregates(struct test *t, struct plan *p)
+{
+    p->aggregate[p->aggregates++] = (cohort_aggregate){COHORT_AGGREGATE_ROWS, 0, NULL, NULL};
+    for (uint32_t c = p->keys; c < p->keys + p->values; c++)
+        for (unsigned op = COHORT_AGGREGATE_COUNT; op <= COHORT_AGGREGATE_NUNIQUE; op++)
+            if (allowed(op, p->format[c]) && p->aggregates < 64 && test_below(t, 3)) {
+                p->column[p->aggregates] = c;
+                p->aggregate[p->aggregates++] = (cohort_aggregate){op, 0, p->name[c], NULL};
+            }
+}
+
+static void suit_device(const struct test *t, struct model *m)
+{
+    for (uint32_t i = 0; t->kind != TEST_CPU && i < m->columns; i++)
+        if (strchr("uUzZv", m->column[i].format[0]) && !m->column[i].index[0])
+            strcpy(m->column[i].index, "i");
+}
+
+static void plan_open(struct test *t, struct plan *p, uint64_t rows, uint64_t distinct)
+{
+    uint64_t types = 0;
+    memset(p, 0, sizeof *p);
+    while (model_formats[types])
+        types++;
+    p->keys = 1 + (uint32_t)test_below(t, 3);
+    p->values = (uint32_t)test_below(t, 6);
+    p->frames = 1 + (uint32_t)test_below(t, FRAMES);
+    p->reproducible = (int)test_below(t, 2);
+    p->skips = (int)test_below(t, 2);
+    for (uint32_t c = 0; c < p->keys + p->values; c++) {
+        snprintf(p->name[c], sizeof p->name[c], "%c%u", c < p->keys ? 'k' : 'v', c);
+        p->format[c] = model_formats[test_below(t, types)];
+        if (c >= p->keys && test_below(t, 2))
+            p->format[c] = model_formats[test_below(t, 12)]; /* numbers */
+    }
+    for (uint32_t c = 0; c < p->keys; c++) {
+        p->key[c] = p->name[c];
+        p->nulls_equal[c] = test_below(t, 2) != 0;
+    }
+    add_aggregates(t, p);
+    int wild = test_below(t, 4) == 0;
+    for (uint32_t i = 0; i < p->frames; i++) {
+        struct model_plan plan = {.rows = test_below(t, rows), .dictionaries = 1};
+        plan.nulls = test_below(t, 2) ? (uint32_t)test_below(t, 60) : 0;
+        plan.distinct = 1 + test_below(t, distinct);
+        model_open(&p->model[i], plan.rows, p->keys + p->values);
+        for (uint32_t c = 0; c < p->keys + p->values; c++) {
+            plan.wild = wild || (c < p->keys && test_below(t, 2));
+            model_fill(t, &p->model[i], c, p->name[c], another_layout(t, p->format[c]), &plan);
+        }
+        suit_device(t, &p->model[i]);
+        p->frame[i] = model_frame(t, &p->model[i], t->context);
+    }
+}
+
+static void plan_close(struct plan *p)
+{
+    for (uint32_t i = 0; i < p->frames; i++) {
+        cohort_frame_release(p->frame[i]);
+        model_close(&p->model[i]);
+    }
+}
+
+static cohort_group *group_of(struct test *t, cohort_context *context, const struct plan *p)
+{
+    cohort_group_options o = COHORT_GROUP_OPTIONS_INIT;
+    cohort_group *g = NULL;
+    o.keys = p->keys;
+    o.key = p->key;
+    o.nulls_equal = p->skips ? p->nulls_equal : NULL;
+    o.aggregates = p->aggregates;
+    o.aggregate = p->aggregate;
+    o.reproducible = (uint32_t)p->reproducible;
+    cohort_status s = cohort_group_create(context, &o, &g);
+    REQUIREF(t, !s || s == COHORT_NO_MEMORY, "create: %s", cohort_message(context));
+    return g;
+}
+
+/* ---- the oracle ---------------------------------------------------------------------------------------------------------------- */
+
+struct row {
+    const struct model *model;
+    uint64_t row;
+};
+
+struct due {
+    uint64_t groups, rows;
+    struct row *first; /* of each group */
+    struct row *row;   /* all that belong to some */
+    uint64_t *group;   /* theirs */
+};
+
+static int same_keys(const struct plan *p, struct row a, struct row b)
+{
+    for (uint32_t c = 0; c < p->keys; c++)
+        if (!cell_same(p->format[c], a.model->column[c].cell[a.row], b.model->column[c].cell[b.row]))
+            return 0;
+    return 1;
+}
+
+static void walk(const struct plan *p, struct due *d)
+{
+    uint64_t all = 0;
+    for (uint32_t i = 0; i < p->frames; i++)
+        all += p->model[i].rows;
+    *d = (struct due){0, 0, calloc(all + 1, sizeof *d->first), calloc(all + 1, sizeof *d->row),
+                      calloc(all + 1, sizeof *d->group)};
+    if (!d->first || !d->row || !d->group)
+        abort();
+    for (uint32_t i = 0; i < p->frames; i++)
+        for (uint64_t row = 0; row < p->model[i].rows; row++) {
+            struct row r = {&p->model[i], row};
+            uint64_t g = 0;
+            int out = 0;
+            for (uint32_t c = 0; c < p->keys; c++)
+                out |= p->skips && !p->nulls_equal[c] && !r.model->column[c].cell[row].bytes;
+            while (!out && g < d->groups && !same_keys(p, d->first[g], r))
+                g++;
+            if (out)
+                continue;
+            if (g == d->groups)
+                d->first[d->groups++] = r;
+            d->row[d->rows] = r;
+            d->group[d->rows++] = g;
+        }
+}
+
+static void due_close(struct due *d)
+{
+    free(d->first);
+    free(d->row);
+    free(d->group);
+}
+
+static wide integer_of(const char *format, struct cell c)
+{
+    uint64_t v = 0;
+    memcpy(&v, c.bytes, c.length);
+    if (strchr("csil", format[0]) && c.length < 8 && v >> (8 * c.length - 1))
+        v |= ~0ull << 8 * c.length;
+    return strchr("csil", format[0]) ? (wide)(int64_t)v : (wide)v;
+}
+
+static double float_of(const char *format, struct cell c)
+{
+    float f;
+    double d;
+    uint16_t h;
+    if (format[0] == 'e') {
+        memcpy(&h, c.bytes, 2);
+        int e = h >> 10 & 31;
+        double m = h & 0x3ff, v = e == 31 ? (m != 0 ? NAN : INFINITY)
+                                  : e     ? ldexp(m + 1024, e - 25)
+                                          : ldexp(m, -24);
+        return h >> 15 ? -v : v;
+    }
+    memcpy(&f, c.bytes, 4);
+    if (format[0] == 'f')
+        return f;
+    memcpy(&d, c.bytes, 8);
+    return d;
+}
+
+static long double number_of(const char *format, struct cell c)
+{
+    return is_float(format) ? (long double)float_of(format, c) : (long double)integer_of(format, c);
+}
+
+/* What there is of a group's column that is not null. */
+struct cells {
+    uint64_t count, rows;
+    struct cell *cell;
+};
+
+static struct cells cells_of(const struct due *d, uint64_t group, uint32_t column)
+{
+    struct cells v = {0, 0, calloc(d->rows + 1, sizeof *v.cell)};
+    for (uint64_t i = 0; v.cell && i < d->rows; i++) {
+        struct cell c = d->row[i].model->column[column].cell[d->row[i].row];
+        if (d->group[i] != group)
+            continue;
+        v.rows++;
+        if (c.bytes)
+            v.cell[v.count++] = c;
+    }
+    if (!v.cell)
+        abort();
+    return v;
+}
+
+/* Does an integer sum of some group not fit? */
+static int overflows(const struct plan *p, const struct due *d)
+{
+    for (uint32_t i = 0; i < p->aggregates; i++)
+        for (uint64_t g = 0; p->aggregate[i].op == COHORT_AGGREGATE_SUM && g < d->groups; g++) {
+            const char *f = p->format[p->column[i]];
+            struct cells v = cells_of(d, g, p->column[i]);
+            wide sum = 0;
+            for (uint64_t k = 0; !is_float(f) && k < v.count; k++)
+                sum += integer_of(f, v.cell[k]);
+            free(v.cell);
+            if (strchr("csil", f[0]) ? sum != (wide)(int64_t)sum : sum != (wide)(uint64_t)sum)
+                return 1;
+        }
+    return 0;
+}
+
+static int near(long double due, double got, long double size)
+{
+    if (isnan(due) || isnan((double)due) || size > 1e290L)
+        return 1;
+    if (isinf((double)due))
+        return got == (double)due;
+    return fabsl(due - got) <= 1e-11L * size + 1e-300L;
+}
+
+static int check_float(cohort_aggregate_op op, const char *f, const struct cells *v, double got)
+{
+    long double sum = 0, size = 0, mean, squares = 0, most = 0;
+    for (uint64_t i = 0; i < v->count; i++) {
+        long double x = number_of(f, v->cell[i]);
+        sum += x;
+        size += fabsl(x);
+        most = fabsl(x) > most ? fabsl(x) : most;
+    }
+    if (isnan(sum))
+        return isnan(got);
+    if (op == COHORT_AGGREGATE_SUM)
+        return near(sum, got, size);
+    mean = sum / (long double)v->count;
+    if (op == COHORT_AGGREGATE_MEAN)
+        return near(mean, got, size);
+    if (isinf(sum) || most > 1e140L)
+        return 1;
+    for (uint64_t i = 0; i < v->count; i++)
+        squares += (number_of(f, v->cell[i]) - mean) * (number_of(f, v->cell[i]) - mean);
+    squares /= (long double)v->count - 1;
+    if (op == COHORT_AGGREGATE_VAR)
+        return near(squares, got, most * most);
+    return fabsl(got * (long double)got - squares) <= 1e-10L * most * most + 1e-300L;
+}
+
+static int check_cell(cohort_aggregate_op op, const char *f, const struct cells *v, struct cell got)
+{
+    int least = op == COHORT_AGGREGATE_VAR || op == COHORT_AGGREGATE_SD ? 2 : 1;
+    uint64_t number = 0, known = 0, trues = 0;
+    double d;
+    wide sum = 0;
+    struct cell best;
+    int counts =
+        op == COHORT_AGGREGATE_ROWS || op == COHORT_AGGREGATE_COUNT || op == COHORT_AGGREGATE_NUNIQUE;
+    if (!got.bytes)
+        return !counts && v->count < (uint64_t)least;
+    if (!counts && v->count < (uint64_t)least)
+        return 0;
+    memcpy(&number, got.bytes, got.length < 8 ? got.length : 8);
+    memcpy(&d, &number, 8);
+    switch (op) {
+    case COHORT_AGGREGATE_ROWS:
+        return number == v->rows;
+    case COHORT_AGGREGATE_COUNT:
+        return number == v->count;
+    case COHORT_AGGREGATE_NUNIQUE:
+        for (uint64_t i = 0, k; i < v->count; i++) {
+            for (k = 0; k < i && !cell_same(f, v->cell[i], v->cell[k]); k++)
+                ;
+            known += k == i;
+        }
+        return number == known;
+    case COHORT_AGGREGATE_SUM:
+        if (is_float(f))
+            return check_float(op, f, v, d);
+        for (uint64_t i = 0; i < v->count; i++)
+            sum += integer_of(f, v->cell[i]);
+        return number == (uint64_t)(wide_bits)sum;
+    case COHORT_AGGREGATE_MEAN:
+    case COHORT_AGGREGATE_VAR:
+    case COHORT_AGGREGATE_SD:
+        return check_float(op, f, v, d);
+    case COHORT_AGGREGATE_FIRST:
+    case COHORT_AGGREGATE_LAST:
+        best = v->cell[op == COHORT_AGGREGATE_FIRST ? 0 : v->count - 1];
+        return best.length == got.length && !memcmp(best.bytes, got.bytes, got.length);
+    case COHORT_AGGREGATE_ANY:
+    case COHORT_AGGREGATE_ALL:
+        for (uint64_t i = 0; i < v->count; i++)
+            trues += integer_of(f, v->cell[i]) != 0;
+        return number == (op == COHORT_AGGREGATE_ANY ? trues > 0 : trues == v->count);
+    default:
+        best = v->cell[0];
+        for (uint64_t i = 1; i < v->count; i++) {
+            int order = cell_order(f, v->cell[i], best);
+            best = (op == COHORT_AGGREGATE_MIN ? order < 0 : order > 0) ? v->cell[i] : best;
+        }
+        return cell_same(f, best, got);
+    }
+}
+
+static void check_result(struct test *t, const struct plan *p, const struct due *d, const struct model *m)
+{
+    if (!EQUAL(t, m->rows, d->groups) || !EQUAL(t, m->columns, p->keys + p->aggregates))
+        return;
+    for (uint64_t g = 0; g < d->groups; g++) {
+        struct row own = {m, g};
+        CHECKF(t, same_keys(p, own, d->first[g]), "group %llu has another key", (unsigned long long)g);
+    }
+    for (uint32_t i = 0; i < p->aggregates; i++)
+        for (uint64_t g = 0; g < d->groups; g++) {
+            struct cells v = cells_of(d, g, p->column[i]);
+            int good =
+                check_cell(p->aggregate[i].op, p->format[p->column[i]], &v, m->column[p->keys + i].cell[g]);
+            uint64_t count = v.count;
+            free(v.cell);
+            REQUIREF(t, good, "group %llu: %s of (%s) is wrong; it has %llu values", (unsigned long long)g,
+                     m->column[p->keys + i].name, p->format[p->column[i]], (unsigned long long)count);
+        }
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------------------------------- */
+
+static cohort_frame *result(struct test *t, const struct plan *p, cohort_group *g, uint32_t flags,
+                            int overflow)
+{
+    cohort_frame *out = NULL;
+    cohort_status s = cohort_group_finish(g, flags, &out);
+    if (overflow) {
+        CHECKF(t, s == COHORT_OVERFLOW && strstr(cohort_message(t->context), "column 'v"), "status %d: %s", s,
+               cohort_message(t->context));
+        CHECK(t, !out);
+    } else {
+        REQUIREF(t, !s, "%u keys, %u aggregates: %s", p->keys, p->aggregates, cohort_message(t->context));
+    }
+    return out;
+}
+
+static void wholes(struct test *t)
+{
+    for (uint64_t round = 0; round < test_scale(t, ROUNDS, 4 * ROUNDS, 10 * ROUNDS); round++) {
+        struct plan p;
+        struct due d;
+        struct model m;
+        plan_open(t, &p, round % 7 ? 60 : 400, round % 3 ? 6 : 90);
+        walk(&p, &d);
+        int overflow = overflows(&p, &d);
+        cohort_group *g = group_of(t, t->context, &p);
+        for (uint32_t i = 0; i < p.frames; i++) {
+            cohort_status s = cohort_group_add(g, p.frame[i]);
+            REQUIREF(t, !s, "add: %s", cohort_message(t->context));
+        }
+        EQUAL(t, cohort_group_count(g), d.groups);
+        cohort_frame *out = result(t, &p, g, 0, overflow);
+        if (out) {
+            model_of_frame(t, &m, out);
+            check_result(t, &p, &d, &m);
+            model_close(&m);
+        }
+        cohort_frame_release(out);
+        cohort_group_destroy(g);
+        due_close(&d);
+        plan_close(&p);
+    }
+    EQUAL(t, model_alive, 0);
+}
+
+/* ---- parts --------------------------------------------------------------------------------------------------------------------- */
+
+/* By Arrow there and back. */
+static void send_partial(struct test *t, cohort_group *into, cohort_group *from)
+{
+    struct ArrowSchema schema;
+    struct ArrowArray array;
+    cohort_frame *partial = NULL, *back = NULL;
+    OK(t, cohort_group_partial(from, &partial));
+    OK(t, cohort_frame_export(partial, &schema, &array));
+    cohort_frame_release(partial);
+    OK(t, cohort_frame_import(t->context, &schema, &array, &back));
+    cohort_status s = cohort_group_merge_partial(into, back);
+    REQUIREF(t, !s, "%s", cohort_message(t->context));
+    cohort_frame_release(back);
+}
+
+static int is_loose(const struct plan *p, uint32_t i)
+{
+    cohort_aggregate_op op = p->aggregate[i].op;
+    return op == COHORT_AGGREGATE_VAR || op == COHORT_AGGREGATE_SD ||
+           ((op == COHORT_AGGREGATE_SUM || op == COHORT_AGGREGATE_MEAN) &&
+            is_float(p->format[p->column[i]]) && !p->reproducible);
+}
+
+/* Parts that are merged are the whole: the same groups in the same order with the same bits. */
+static void parts(struct test *t)
+{
+    for (uint64_t round = 0; round < test_scale(t, ROUNDS, 4 * ROUNDS, 10 * ROUNDS); round++) {
+        struct plan p;
+        struct due d;
+        struct model a, b;
+        cohort_group *part[FRAMES];
+        plan_open(t, &p, 80, round % 3 ? 6 : 40);
+        walk(&p, &d);
+        int overflow = overflows(&p, &d);
+        cohort_group *whole = group_of(t, t->context, &p), *merged = group_of(t, t->context, &p);
+        for (uint32_t i = 0; i < p.frames; i++) {
+            OK(t, cohort_group_add(whole, p.frame[i]));
+            part[i] = group_of(t, t->context, &p);
+            OK(t, cohort_group_add(part[i], p.frame[i]));
+        }
+        for (uint32_t i = 0; i < p.frames; i++)
+            if (test_below(t, 2))
+                OK(t, cohort_group_merge(merged, part[i]));
+            else
+                send_partial(t, merged, part[i]);
+        cohort_frame *x = result(t, &p, whole, 0, overflow), *y = result(t, &p, merged, 0, overflow);
+        if (x && y) {
+            model_of_frame(t, &a, x);
+            model_of_frame(t, &b, y);
+            check_result(t, &p, &d, &b);
+            for (uint32_t i = 0; i < p.aggregates; i++)
+                for (uint64_t g = 0; is_loose(&p, i) && g < a.rows && g < b.rows; g++)
+                    a.column[p.keys + i].cell[g] = b.column[p.keys + i].cell[g];
+            model_same(t, &a, &b);
+            model_close(&a);
+            model_close(&b);
+        }
+        cohort_frame_release(x);
+        cohort_frame_release(y);
+        for (uint32_t i = 0; i < p.frames; i++)
+            cohort_group_destroy(part[i]);
+        cohort_group_destroy(whole);
+        cohort_group_destroy(merged);
+        due_close(&d);
+        plan_close(&p);
+    }
+    EQUAL(t, model_alive, 0);
+}
+
+/* Sorted: the same rows, in order of the keys. */
+static void sorted(struct test *t)
+{
+    for (uint64_t round = 0; round < test_scale(t, ROUNDS / 2, ROUNDS, 4 * ROUNDS); round++) {
+        struct plan p;
+        struct due d;
+        struct model m;
+        plan_open(t, &p, 100, 20);
+        p.aggregates = 1;
+        walk(&p, &d);
+        cohort_group *g = group_of(t, t->context, &p);
+        for (uint32_t i = 0; i < p.frames; i++)
+            OK(t, cohort_group_add(g, p.frame[i]));
+        cohort_frame *out = result(t, &p, g, COHORT_SORTED, 0);
+        model_of_frame(t, &m, out);
+        EQUAL(t, m.rows, d.groups);
+        for (uint64_t i = 0; i < m.rows; i++) {
+            int order = i ? 0 : -1;
+            struct row own = {&m, i};
+            uint64_t rows = 0, number = 0;
+            for (uint32_t c = 0; !order && c < p.keys; c++)
+                order = cell_order(p.format[c], m.column[c].cell[i - 1], m.column[c].cell[i]);
+            CHECK(t, order < 0);
+            for (uint64_t k = 0; k < d.rows; k++)
+                rows += (uint64_t)same_keys(&p, own, d.row[k]);
+            memcpy(&number, m.column[p.keys].cell[i].bytes, 8);
+            EQUAL(t, number, rows);
+        }
+        model_close(&m);
+        cohort_frame_release(out);
+        cohort_group_destroy(g);
+        due_close(&d);
+        plan_close(&p);
+    }
+}
+
+/* ---- many rows ----------------------------------------------------------------------------------------------------------------- */
+
+static cohort_group *simple(struct test *t, cohort_context *context, uint32_t aggregates,
+                            const cohort_aggregate *a, uint32_t reproducible)
+{
+    static const char *const key[] = {"key"};
+    cohort_group_options o = COHORT_GROUP_OPTIONS_INIT;
+    cohort_group *g = NULL;
+    o.keys = 1;
+    o.key = key;
+    o.aggregates = aggregates;
+    o.aggregate = a;
+    o.reproducible = reproducible;
+    OK(t, cohort_group_create(context, &o, &g));
+    return g;
+}
+
+static cohort_frame *two_columns(struct test *t, cohort_context *context, uint64_t n, const uint32_t *key,
+                                 cohort_type type, const void *value)
+{
+    cohort_array arrays[2] = {{"key", COHORT_U32, 0, key, NULL}, {"v", type, 0, value, NULL}};
+    cohort_frame *f = NULL;
+    OK(t, cohort_frame_create(context, n, 2, arrays, &f));
+    return f;
+}
+
+static const void *column_at(struct test *t, cohort_frame *frame, uint32_t column, uint64_t bytes, void *to)
+{
+    struct model m;
+    model_of_frame(t, &m, frame);
+    for (uint64_t i = 0; i < m.rows; i++)
+        if (m.column[column].cell[i].bytes)
+            memcpy((char *)to + i * bytes, m.column[column].cell[i].bytes, bytes);
+    model_close(&m);
+    return to;
+}
+
+/* Sums, extremes and ends of many rows, for several threads: few groups and many. */
+static void many(struct test *t)
+{
+    static const cohort_aggregate a[] = {
+        {COHORT_AGGREGATE_ROWS, 0, NULL, NULL}, {COHORT_AGGREGATE_SUM, 0, "v", NULL},
+        {COHORT_AGGREGATE_MIN, 0, "v", NULL},   {COHORT_AGGREGATE_MAX, 0, "v", NULL},
+        {COHORT_AGGREGATE_FIRST, 0, "v", NULL}, {COHORT_AGGREGATE_LAST, 0, "v", NULL}};
+    const uint64_t n = test_size(t, 600000, 40000);
+    for (uint64_t distinct = 1; distinct < 4 * n; distinct *= 19) {
+        uint32_t *key = malloc(n * 4);
+        int64_t *value = malloc(n * 8), *due = calloc(6 * distinct, 8), *got = calloc(n + 1, 8);
+        uint32_t *place = malloc(distinct * 4), groups = 0;
+        if (!key || !value || !due || !got || !place)
+            abort();
+        memset(place, 0xff, distinct * 4);
+        for (uint64_t i = 0; i < n; i++) {
+            key[i] = (uint32_t)test_below(t, distinct);
+            value[i] = (int64_t)(test_random(t) >> 20) - (1ll << 43);
+            if (place[key[i]] == ~0u)
+                place[key[i]] = groups++;
+            int64_t *g = due + 6 * (uint64_t)place[key[i]];
+            g[2] = !g[0] || value[i] < g[2] ? value[i] : g[2];
+            g[3] = !g[0] || value[i] > g[3] ? value[i] : g[3];
+            g[4] = g[0] ? g[4] : value[i];
+            g[5] = value[i];
+            g[0]++;
+            g[1] += value[i];
+        }
+        cohort_frame *frame = two_columns(t, t->context, n, key, COHORT_I64, value), *out = NULL;
+        cohort_group *g = simple(t, t->context, 6, a, 0);
+        OK(t, cohort_group_add(g, frame));
+        OK(t, cohort_group_finish(g, 0, &out));
+        EQUAL(t, cohort_frame_rows(out), groups);
+        for (uint32_t c = 0; c < 6; c++) {
+            column_at(t, out, 1 + c, 8, got);
+            for (uint64_t i = 0; i < groups; i++)
+                REQUIREF(t, got[i] == due[6 * i + c], "%llu keys: column %u of group %llu: %lld, not %lld",
+                         (unsigned long long)distinct, c, (unsigned long long)i, (long long)got[i],
+                         (long long)due[6 * i + c]);
+        }
+        cohort_frame_release(frame);
+        cohort_frame_release(out);
+        cohort_group_destroy(g);
+        free(key), free(value), free(due), free(got), free(place);
+    }
+}
+
+/* ---- the same bits ------------------------------------------------------------------------------------------------------------- */
+
+/* A sum of integers times 2^-30 below 2^90: exact in 128 bits. */
+static double exact_sum(const double *v, const uint32_t *key, uint32_t k, uint64_t n)
+{
+    wide sum = 0;
+    for (uint64_t i = 0; i < n; i++)
+        if (key[i] == k)
+            sum += (wide)ldexp(v[i], 30);
+    return ldexp((double)sum, -30); /* __floattidf rounds to the nearest */
+}
+
+static void reproducible(struct test *t)
+{
+    static const cohort_aggregate a[] = {{COHORT_AGGREGATE_SUM, 0, "v", NULL},
+                                         {COHORT_AGGREGATE_MEAN, 0, "v", NULL}};
+    const uint64_t n = test_size(t, 100000, 20000);
+    for (uint32_t round = 0; round < 12; round++) {
+        uint32_t groups = round % 3 ? 1 + (uint32_t)test_below(t, 50) : 1;
+        uint32_t *key = malloc(n * 4);
+        double *value = malloc(n * 8), *first = calloc(2 * groups, 8), *other = calloc(2 * groups, 8);
+        if (!key || !value || !first || !other)
+            abort();
+        int exact = round & 1;
+        for (uint64_t i = 0; i < n; i++) {
+            key[i] = i < groups ? (uint32_t)i : (uint32_t)test_below(t, groups);
+            uint64_t bits = test_random(t);
+            double sign = bits & 1 ? -1 : 1;
+            if (exact)
+                value[i] = sign * ldexp((double)(bits >> 11), -30 + (int)test_below(t, 30));
+            else
+                value[i] =
+                    sign * ldexp((double)(bits >> 11), -1074 + (int)test_below(t, round & 2 ? 2000 : 100));
+        }
+        for (int way = 0; way < 4; way++) {
+            cohort_context_options options = test_context_options(t);
+            cohort_context *context = t->context;
+            options.threads = (unsigned)way + 1;
+            if (t->kind == TEST_CPU)
+                OK(t, cohort_context_create(&context, &options));
+            cohort_frame *all = two_columns(t, context, n, key, COHORT_F64, value), *out = NULL;
+            cohort_group *g = simple(t, context, 2, a, 1), *h = simple(t, context, 2, a, 1);
+            for (uint64_t at = 0, step; at < n; at += step) {
+                cohort_frame *some = NULL;
+                step = way ? 1 + test_below(t, n / 2) : n;
+                step = step < n - at ? step : n - at;
+                OK(t, cohort_frame_slice(all, at, step, &some));
+                /* the first rows fix the order of groups; the others in any order */
+                OK(t, cohort_group_add(at && way & 1 ? h : g, some));
+                cohort_frame_release(some);
+            }
+            if (way & 1)
+                OK(t, cohort_group_merge(g, h));
+            OK(t, cohort_group_finish(g, COHORT_SORTED, &out));
+            struct test own = *t;
+            own.context = context;
+            double *to = way ? other : first;
+            column_at(&own, out, 1, 8, to);
+            column_at(&own, out, 2, 8, to + groups);
+            for (uint32_t k = 0; k < 2 * groups; k++)
+                REQUIREF(t, !memcmp(&first[k], &to[k], 8), "round %u, way %d, group %u: %a and %a", round,
+                         way, k, first[k], to[k]);
+            for (uint32_t k = 0; exact && k < groups; k++) {
+                double due = exact_sum(value, key, k, n);
+                REQUIREF(t, to[k] == due, "round %u, group %u: %a, not %a", round, k, to[k], due);
+            }
+            cohort_frame_release(out);
+            cohort_frame_release(all);
+            cohort_group_destroy(g);
+            cohort_group_destroy(h);
+            if (context != t->context)
+                cohort_context_destroy(context);
+        }
+        free(key), free(value), free(first), free(other);
+    }
+}
+
+/* ---- what is refused ----------------------------------------------------------------------------------------------------------- */
+
+static void overflow(struct test *t)
+{
+    static const cohort_aggregate a[] = {{COHORT_AGGREGATE_SUM, 0, "v", NULL}};
+    uint32_t key[4] = {7, 4711, 4711, 7};
+    int64_t v[4] = {INT64_MAX, INT64_MAX, 1, -5}, got[2];
+    cohort_frame *frame = two_columns(t, t->context, 4, key, COHORT_I64, v), *out = NULL;
+    cohort_group *g = simple(t, t->context, 1, a, 0);
+    OK(t, cohort_group_add(g, frame));
+    FAILS(t, t->context, cohort_group_finish(g, 0, &out), COHORT_OVERFLOW, "'v'", "4711");
+    CHECK(t, !out);
+    cohort_frame_release(frame);
+    v[1] = -2; /* what came is not lost: the next rows bring it back */
+    frame = two_columns(t, t->context, 1, key + 1, COHORT_I64, v + 1);
+    OK(t, cohort_group_add(g, frame));
+    OK(t, cohort_group_finish(g, 0, &out));
+    column_at(t, out, 1, 8, got);
+    CHECK(t, got[0] == INT64_MAX - 5 && got[1] == INT64_MAX - 1);
+    cohort_frame_release(out);
+    cohort_frame_release(frame);
+    cohort_group_destroy(g);
+}
+
+static void refuses(struct test *t)
+{
+    static const char *const key[] = {"key"}, *const missing[] = {"nothing"};
+    cohort_aggregate a[] = {{COHORT_AGGREGATE_SUM, 0, "v", NULL}},
+                     any[] = {{COHORT_AGGREGATE_ANY, 0, "v", NULL}};
+    cohort_aggregate none[] = {{COHORT_AGGREGATE_MEAN, 0, "w", NULL}};
+    cohort_context *on = t->context;
+    cohort_group_options o = COHORT_GROUP_OPTIONS_INIT;
+    uint32_t k[2] = {1, 2};
+    float v[2] = {1, 2};
+    int32_t w[2] = {1, 2};
+    cohort_frame *f = two_columns(t, on, 2, k, COHORT_F32, v), *h = two_columns(t, on, 2, k, COHORT_I32, w),
+                 *out = NULL;
+    cohort_group *g = NULL, *other = NULL;
+    FAILS(t, on, cohort_group_create(on, &o, &g), COHORT_RANGE, "keys", "0");
+    o.keys = 1;
+    FAILS(t, on, cohort_group_create(on, &o, &g), COHORT_NULL, "key", NULL);
+    o.key = key;
+    o.aggregates = 1;
+    FAILS(t, on, cohort_group_create(on, &o, &g), COHORT_NULL, "aggregate", NULL);
+    a[0].op = 99;
+    o.aggregate = a;
+    FAILS(t, on, cohort_group_create(on, &o, &g), COHORT_RANGE, "aggregate[0]", "99");
+    a[0].op = COHORT_AGGREGATE_SUM;
+    FAILS(t, on, cohort_group_create(on, &o, NULL), COHORT_NULL, "out", NULL);
+    FAILS(t, NULL, cohort_group_create(NULL, &o, &g), COHORT_NULL, "context", NULL);
+    OK(t, cohort_group_create(on, &o, &g));
+    FAILS(t, on, cohort_group_finish(g, 0, &out), COHORT_RANGE, "types", NULL);
+    FAILS(t, on, cohort_group_finish(g, 2, &out), COHORT_RANGE, "flags", "2");
+    FAILS(t, on, cohort_group_add(g, NULL), COHORT_NULL, "frame", NULL);
+    OK(t, cohort_group_add(g, f));
+    FAILS(t, on, cohort_group_add(g, h), COHORT_RANGE, "'v'", "(i)");
+    EQUAL(t, cohort_group_count(g), 2);
+    o.aggregate = none;
+    OK(t, cohort_group_create(on, &o, &other));
+    FAILS(t, on, cohort_group_add(other, f), COHORT_RANGE, "mean", "'w'");
+    FAILS(t, on, cohort_group_merge(g, other), COHORT_RANGE, "from", NULL);
+    cohort_group_destroy(other);
+    o.aggregate = any;
+    OK(t, cohort_group_create(on, &o, &other));
+    FAILS(t, on, cohort_group_add(other, f), COHORT_UNSUPPORTED, "any of column 'v'", "(f)");
+    OK(t, cohort_group_add(other, h)); /* the type of the frame that was refused is forgotten */
+    cohort_group_destroy(other);
+    o.key = missing;
+    o.aggregate = a;
+    OK(t, cohort_group_create(on, &o, &other));
+    FAILS(t, on, cohort_group_add(other, f), COHORT_RANGE, "key", "'nothing'");
+    FAILS(t, on, cohort_group_merge_partial(g, f), COHORT_CORRUPT, "'v'", NULL);
+    FAILS(t, on, cohort_group_merge_partial(g, NULL), COHORT_NULL, "partial", NULL);
+    FAILS(t, NULL, cohort_group_merge(NULL, g), COHORT_NULL, "into", NULL);
+    cohort_group_destroy(other);
+    cohort_group_destroy(g);
+    cohort_group_destroy(NULL);
+    EQUAL(t, cohort_group_count(NULL), 0);
+    cohort_frame_release(f);
+    cohort_frame_release(h);
+}
+
+/* Memory ends at some place of an add or a merge: the object goes on from where it was. */
+static void no_memory(struct test *t)
+{
+    for (uint64_t limit = 1;; limit += 1 + limit / 5) {
+        struct ledger ledger = {.limit = limit};
+        cohort_context_options options = test_context_options(t);
+        cohort_context *context = NULL;
+        struct plan p;
+        struct due d;
+        struct model m;
+        int whole = 0;
+        options.alloc = test_allocator(t, &ledger);
+        if (!cohort_context_create(&context, &options)) {
+            memset(&p, 0, sizeof p);
+            p.keys = 2, p.values = 2, p.frames = 3;
+            p.format[0] = "vu", p.format[1] = "l", p.format[2] = "i", p.format[3] = "u";
+            for (uint32_t c = 0; c < 4; c++)
+                snprintf(p.name[c], sizeof p.name[c], "%c%u", c < 2 ? 'k' : 'v', c);
+            p.key[0] = p.name[0], p.key[1] = p.name[1];
+            add_aggregates(t, &p);
+            for (uint32_t i = 0; i < p.frames; i++) {
+                struct model_plan plan = {.rows = 100 + 150 * i, .distinct = 20, .nulls = 10, .wild = 0};
+                model_open(&p.model[i], plan.rows, 4);
+                for (uint32_t c = 0; c < 4; c++, plan.wild = c != 2)
+                    model_fill(t, &p.model[i], c, p.name[c], p.format[c], &plan);
+                p.frame[i] = model_frame(t, &p.model[i], context);
+            }
+            cohort_group *g = group_of(t, context, &p), *part = group_of(t, context, &p);
+            uint32_t done = 0;
+            cohort_frame *out = NULL;
+            for (int tries = 0; g && part && done < p.frames && tries < 3; tries++) {
+                cohort_status s = COHORT_OK;
+                for (; !s && done < p.frames; done += !s) {
+                    if (done != 1)
+                        s = cohort_group_add(g, p.frame[done]);
+                    else if (!cohort_group_count(part))
+                        s = cohort_group_add(part, p.frame[done]);
+                    if (!s && done == 1)
+                        s = cohort_group_merge(g, part);
+                }
+                CHECKF(t, !s || s == COHORT_NO_MEMORY, "%d: %s", s, cohort_message(context));
+                whole = done == p.frames;
+                ledger.limit = tries ? 0 : ledger.limit * 2; /* what failed is done again with more memory */
+            }
+            if (g && part && done == p.frames && !cohort_group_finish(g, 0, &out)) {
+                walk(&p, &d);
+                struct test own = *t;
+                own.context = context;
+                model_of_frame(&own, &m, out);
+                check_result(t, &p, &d, &m);
+                model_close(&m);
+                due_close(&d);
+            }
+            whole = whole && limit > 1u << 22;
+            cohort_frame_release(out);
+            cohort_group_destroy(g);
+            cohort_group_destroy(part);
+            plan_close(&p);
+            cohort_context_destroy(context);
+        }
+        test_ledger_check(t, &ledger);
+        if (whole || limit > 1u << 27)
+            break;
+    }
+}
+
+const struct test_case test_cases[] = {
+    {"wholes", wholes, 0},
+    {"parts", parts, 0},
+    {"sorted", sorted, 0},
+    {"many", many, 0},
+    {"reproducible", reproducible, 0},
+    {"overflow", overflow, 0},
+    {"refuses", refuses, 0},
+    {"no memory", no_memory, TEST_ON_CPU | TEST_NO_CONTEXT},
+    {NULL, NULL, 0},
+};
