@@ -1,8 +1,10 @@
-/* cuda/map.h: what the files of the GPU's maps share. map_sweep.c, map_pages.c and lines.c build on map_batch.c; map.c is the table of all. */
+/* cuda/map.h: what the files of the GPU's maps share. map_sweep.c, map_pages.c, map_sums.c and lines.c build on map_batch.c; map.c is the
+ * table of all. */
 #ifndef COHORT_CUDA_MAP_H
 #define COHORT_CUDA_MAP_H
 
 #include "backend/map.h"
+#include "backend/multisplit.h"
 #include "device.h"
 
 /* ---- map_batch.c ------------------------------------------------------------------------------------------------ */
@@ -17,10 +19,24 @@ cohort_status map_launch(cohort_context *context, const char *kind, const cohort
 
 cohort_status cuda_map_batch(cohort_context *context, const struct map_batch *batch, enum memory_kind memory);
 
+/* A ledger for the batch, if it needs one; and what is in it to the map, after a batch whose outcome is `status`. */
+cohort_status map_ledger_open(cohort_context *context, struct map_batch *b);
+cohort_status map_ledger_close(cohort_context *context, struct map_batch *b, cohort_status status);
+
+/* ---- map_sums.c ------------------------------------------------------------------------------------------------- */
+
+/* Is it a large batch of sums by key? And that batch: asked, its workspace. */
+int map_is_sums(cohort_context *context, const struct map_batch *b);
+cohort_status cuda_map_sums(cohort_context *context, const struct map_batch *b, struct arena *arena);
+
 /* ---- map_pages.c ------------------------------------------------------------------------------------------------ */
 
 cohort_status cuda_map_pages(cohort_context *context, const struct map_batch *batch, int fresh,
                              struct arena *arena);
+
+/* A split of the batch's entries by page, unordered: of *n_at entries, with `along` (the places of lookups, else the values). */
+struct split map_split_of(const struct map_batch *b, const co_u64 *n_at, co_u64 *offsets, void *keys,
+                          void *along, struct batch_deferred *nobody);
 
 /* Blocks that take page after page of `view`, with bytes of shared memory for each. */
 cohort_status map_launch_pages(cohort_context *context, const char *kind, const cohort_map_view *view,

@@ -90,7 +90,7 @@ static cohort_status launch_batch(cohort_context *context, const struct map_batc
 /* Additions to pairs of 16 bytes go by compare-and-swap, which fails the more the more lanes want one slot.
  * In batches that are large enough for that, an addition that fails is left in a ledger, and the ledger's
  * sums are added when the batch is done. */
-static cohort_status ledger_open(cohort_context *context, struct map_batch *b)
+cohort_status map_ledger_open(cohort_context *context, struct map_batch *b)
 {
     const struct gpu_tuning *tuning = gpu_of(context)->tuning;
     void *memory;
@@ -106,7 +106,7 @@ static cohort_status ledger_open(cohort_context *context, struct map_batch *b)
 }
 
 /* After the batch, whose outcome is `status`. */
-static cohort_status ledger_close(cohort_context *context, struct map_batch *b, cohort_status status)
+cohort_status map_ledger_close(cohort_context *context, struct map_batch *b, cohort_status status)
 {
     if (!status && b->ledger)
         status = map_launch(context, "ledger", &b->view, b->ledger_mask + 1, b);
@@ -226,8 +226,8 @@ cohort_status cuda_map_batch(cohort_context *context, const struct map_batch *ba
     struct map_batch b = *batch;
     if (b.step == MAP_STEP_CLAIM || b.step == MAP_STEP_SETTLE)
         return memory == MEMORY_DEVICE ? launch_ranked(context, &b) : stream_ranked(context, &b);
-    cohort_status status = ledger_open(context, &b);
+    cohort_status status = map_ledger_open(context, &b);
     if (!status)
         status = memory == MEMORY_DEVICE ? launch_batch(context, &b) : stream_in(context, &b);
-    return ledger_close(context, &b, status);
+    return map_ledger_close(context, &b, status);
 }

@@ -1,7 +1,8 @@
 /* cuda/map_pages.c: a large batch by whole pages: a multisplit puts the entries in order of their page (with many pages, by digits of the
  * page's number), and each page goes through a block's shared memory. Of INSERT and ASSIGN a kernel builds the pages
  * (kernels/map_build.cu), and the ordinary kernel goes over the batch again if something was left out; of FIND a kernel looks keys up in
- * them (kernels/map_seek.cu). Or the ordinary kernel does the batch alone, as a sample of it tells (kernels/map_sample.h). */
+ * them (kernels/map_seek.cu). Or the ordinary kernel does the batch alone, as a sample of it tells (kernels/map_sample.h). Sums by key
+ * are map_sums.c. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +54,8 @@ struct plan {
 };
 
 /* Where workspace is only counted, there is some array for each that will be. */
-static struct split split_of(const struct map_batch *b, const struct plan *p)
+struct split map_split_of(const struct map_batch *b, const co_u64 *n_at, co_u64 *offsets, void *keys,
+                          void *along, struct batch_deferred *nobody)
 {
     void *some = (void *)(uintptr_t)b->keys;
     struct split s;
@@ -67,18 +69,18 @@ static struct split split_of(const struct map_batch *b, const struct plan *p)
     s.fn.b = ~0u;
     s.fn.buckets = (co_u32)b->view.pages;
     s.unordered = 1;
-    s.n_at = p->sample.share ? p->sample.share : &b->n;
-    s.offsets = p->offsets;
+    s.n_at = n_at ? n_at : &b->n;
+    s.offsets = offsets;
     s.keys = b->keys;
-    s.keys_out = p->keys ? p->keys : some;
-    s.deferred = p->nobody;
+    s.keys_out = keys ? keys : some;
+    s.deferred = nobody;
     if (b->op == CO_OP_FIND) {
-        s.permutation = p->values ? p->values : some;
+        s.permutation = along ? along : some;
         s.permutation_bytes = b->n >> 32 ? 8 : 4;
     } else if (b->values && map_value_bytes(b->view.width)) {
         s.columns = 1;
         s.column[0].in = b->values;
-        s.column[0].out = p->values ? p->values : some;
+        s.column[0].out = along ? along : some;
         s.column[0].bytes = map_value_bytes(b->view.width);
     }
     return s;
@@ -158,7 +160,7 @@ static cohort_status lay_out(cohort_context *context, const struct map_batch *b,
     p->offsets = arena_take(arena, (b->view.pages + 1ull) * sizeof *p->offsets);
     p->keys = arena_take(arena, b->n * map_key_bytes(b->view.width));
     p->values = value ? arena_take(arena, b->n * value) : NULL;
-    p->split = split_of(b, p);
+    p->split = map_split_of(b, p->sample.share, p->offsets, p->keys, p->values, p->nobody);
     p->of_split = *arena;
     p->build = build_of(b, p);
     p->build.counts = counts;
@@ -313,6 +315,8 @@ cohort_status cuda_map_pages(cohort_context *context, const struct map_batch *b,
                              struct arena *arena)
 {
     struct plan plan;
+    if (map_is_sums(context, b))
+        return cuda_map_sums(context, b, arena);
     int alone = !pays(context, b);
     cohort_status s = COHORT_OK;
     if (arena->asks && !alone)

@@ -4,12 +4,6 @@
 
 #include "map_report.h"
 
-CO_INLINE void map_flush_warp(const cohort_map_view *m, const co_map_tally *tally)
-{
-    map_add_warp(&co_map_counters_here(m)->taken, tally->taken);
-    map_add_warp(&co_map_counters_here(m)->erased, (co_u64)(long long)(int)tally->erased);
-}
-
 /* ---- the instances -------------------------------------------------------------------------------------------------- */
 
 #define CO_MAP_FILE "kernels/map_width.h"

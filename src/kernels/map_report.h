@@ -1,5 +1,5 @@
 /* kernels/map_report.h: what the lanes of a batch report: counts of outcomes, bits of bitmaps, the first entry that failed. The same for
- * every layout. Included by map.cu and lines.cu after the shape of theirs. */
+ * every layout. Included by map.cu, map_sums.cu and lines.cu after the shape of theirs. */
 #ifndef KERNELS_MAP_REPORT_H
 #define KERNELS_MAP_REPORT_H
 
@@ -18,6 +18,13 @@ CO_INLINE void map_add_warp(co_u64 *to, co_u64 v)
     v = co_warp_sum(v);
     if (co_lane() == 0 && v)
         co_add64(to, v);
+}
+
+/* What a lane has done to a table of pages. */
+CO_INLINE void map_flush_warp(const cohort_map_view *m, const co_map_tally *tally)
+{
+    map_add_warp(&co_map_counters_here(m)->taken, tally->taken);
+    map_add_warp(&co_map_counters_here(m)->erased, (co_u64)(long long)(int)tally->erased);
 }
 
 /* ---- what a lane has to report ------------------------------------------------------------------------------------- */

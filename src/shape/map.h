@@ -157,6 +157,33 @@ struct map_seek {
     co_u64 *gate;          /* 1: no more is done by pages */
 };
 
+/* By which way a batch of sums goes, as a sample of it tells. */
+enum map_sums_way { MAP_SUMS_ALONE = 0, MAP_SUMS_FEW = 1, MAP_SUMS_PAGES = 2 };
+
+/* A large batch that folds operands into the values of keys that come again and again (kernels/map_sums.cu). */
+struct map_sums {
+    struct map_batch batch;  /* as it was given, with its ledger */
+    const void *keys;        /* in order of their page, and the operands; of PAGES */
+    const void *values;      /* NULL: none; COUNT */
+    co_u64 chunk[2];         /* entries in a row that a block takes: of FEW, of PAGES */
+    co_u32 places;           /* of a block's table, a power of two */
+    co_u32 shift;            /* of a key's mixed 32 bits: what is left is a place */
+    co_u32 has_split;        /* 1: what is not FEW goes by PAGES, 0: one by one */
+    co_u32 whole_pages;      /* 1: by PAGES a block has a whole page in its shared memory, 0: a table of a chunk */
+    co_u32 sample;           /* entries of the sample, and */
+    co_u32 singles;          /* how many keys come once in it, at most, where it is FEW */
+    co_u64 most;             /* entries of one whole page, at most */
+    const co_u64 *offsets;   /* pages + 1: where each page's entries begin */
+    co_u32 *left_out;        /* a bit an entry in order of pages: whole pages left it; 0 at first */
+    const co_u32 *left;      /* FOLD: the same; NULL: it does what the way says */
+    co_u64 *any_left;        /* a gate: 1 if there are any */
+    co_u32 *way;             /* written by the sample: an enum map_sums_way */
+    co_u64 *share;           /* n, or 0 if no entry goes by PAGES */
+    co_u64 *alone;           /* a gate: 1 if they go one by one */
+    co_u64 *full;            /* a gate: 1 if some key found no slot */
+    struct batch_counts *counts; /* of this batch: added, failed and first_failed are added to */
+};
+
 #define MAP_PROBE_BINS 32
 struct map_probes {
     co_u64 keys, buckets, most_buckets, slots, most_slots;
@@ -193,6 +220,16 @@ CO_INLINE co_u64 map_counters_offset(const cohort_map_view *m)
 CO_INLINE co_u64 map_table_bytes(const cohort_map_view *m)
 {
     return map_counters_offset(m) + co_map_spread(m) * sizeof(struct co_map_counters);
+}
+
+/* A block's table of sums: the keys, then, from here on, the operands; and all of it. One place more than `places`. */
+CO_INLINE co_u32 map_sums_values_at(co_u32 places, co_u32 key_bytes)
+{
+    return ((places + 1) * key_bytes + 15) & ~15u;
+}
+CO_INLINE co_u32 map_sums_bytes(co_u32 places, co_u32 width)
+{
+    return map_sums_values_at(places, map_key_bytes(width)) + (places + 1) * map_value_bytes(width);
 }
 
 /* The slots of the largest table: pages are numbered by 32 bits. */

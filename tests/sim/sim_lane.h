@@ -255,6 +255,22 @@ CO_INLINE co_u64 co_load64(const co_u64 *p)
 {
     return sim_load(p, 8, 0);
 }
+CO_INLINE co_u32 co_load_shared32(const co_u32 *p)
+{
+    return (co_u32)sim_load(p, 4, 0);
+}
+CO_INLINE co_u64 co_load_shared64(const co_u64 *p)
+{
+    return sim_load(p, 8, 0);
+}
+CO_INLINE void co_store_shared32(co_u32 *p, co_u32 v)
+{
+    sim_store(p, 4, v, 0);
+}
+CO_INLINE void co_store_shared64(co_u64 *p, co_u64 v)
+{
+    sim_store(p, 8, v, 0);
+}
 CO_INLINE co_u128 co_load128(const co_u128 *p)
 {
     return sim_load128(p);

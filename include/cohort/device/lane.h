@@ -25,6 +25,7 @@
  *            co_load_sector32/64/128(p), co_load_half32/64(p): the words of a sector or of half of one, each whole, read
  *            in no order; co_glance_sector32/64/128(p): the words of a sector as they were at some time since the launch
  *            began, of 128 bits each half for itself: for lanes that go on from a compare-and-swap, which tells the truth
+ *            co_load_shared32/64(p), co_store_shared32/64(p, v): the same of the block's own shared memory, which the compiler must see
  * Ordered    co_load_acquire32/64, co_store_release32/64; co_fence() (acquire and release), co_fence_sc()
  * Atomics    co_cas32/64/128(p, expected, desired) and co_add, co_min, co_max, co_or, co_and, co_xor, co_exchange 32/64(p, v):
  *            relaxed, all return the old value; co_cas128 needs sm_90

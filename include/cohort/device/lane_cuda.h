@@ -263,6 +263,23 @@ CO_INLINE void co_store8(co_u8 *p, co_u8 v)
     *(volatile co_u8 *)p = v;
 }
 
+CO_INLINE co_u32 co_load_shared32(const co_u32 *p)
+{
+    return *(const volatile co_u32 *)p;
+}
+CO_INLINE co_u64 co_load_shared64(const co_u64 *p)
+{
+    return *(const volatile co_u64 *)p;
+}
+CO_INLINE void co_store_shared32(co_u32 *p, co_u32 v)
+{
+    *(volatile co_u32 *)p = v;
+}
+CO_INLINE void co_store_shared64(co_u64 *p, co_u64 v)
+{
+    *(volatile co_u64 *)p = v;
+}
+
 CO_LOAD(co_load32, 32, "r", "relaxed")
 CO_LOAD(co_load64, 64, "l", "relaxed")
 CO_LOAD(co_load_acquire32, 32, "r", "acquire")
