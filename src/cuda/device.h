@@ -47,10 +47,9 @@ struct gpu_tuning {
     unsigned change_turns;     /* that a block of a batch that changes a map has, at least, */
     unsigned change_least;     /* if so many blocks a multiprocessor have them */
     /* Sums by key (kernels/map_sums.cu), of slots of up to 8 bytes and of 16: places of a block's table, threads of a block, blocks a
-     * multiprocessor. Entries of a batch at least, and of a sample; keys that come once in it at most if they are few; entries that a
-     * block takes in a row, at least and at most. */
+     * multiprocessor. Entries of a batch at least, and of a sample; keys that come once in it at most if they are few. */
     unsigned sums_places[2], sums_threads[2], sums_blocks[2];
-    unsigned sums_batch, sums_sample, sums_singles, sums_chunk_least, sums_chunk;
+    unsigned sums_batch, sums_sample, sums_singles;
 };
 
 const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsigned architecture);

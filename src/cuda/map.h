@@ -4,7 +4,6 @@
 #define COHORT_CUDA_MAP_H
 
 #include "backend/map.h"
-#include "backend/multisplit.h"
 #include "device.h"
 
 /* ---- map_batch.c ------------------------------------------------------------------------------------------------ */
@@ -33,10 +32,6 @@ cohort_status cuda_map_sums(cohort_context *context, const struct map_batch *b, 
 
 cohort_status cuda_map_pages(cohort_context *context, const struct map_batch *batch, int fresh,
                              struct arena *arena);
-
-/* A split of the batch's entries by page, unordered: of *n_at entries, with `along` (the places of lookups, else the values). */
-struct split map_split_of(const struct map_batch *b, const co_u64 *n_at, co_u64 *offsets, void *keys,
-                          void *along, struct batch_deferred *nobody);
 
 /* Blocks that take page after page of `view`, with bytes of shared memory for each. */
 cohort_status map_launch_pages(cohort_context *context, const char *kind, const cohort_map_view *view,

@@ -54,8 +54,7 @@ struct plan {
 };
 
 /* Where workspace is only counted, there is some array for each that will be. */
-struct split map_split_of(const struct map_batch *b, const co_u64 *n_at, co_u64 *offsets, void *keys,
-                          void *along, struct batch_deferred *nobody)
+static struct split split_of(const struct map_batch *b, const struct plan *p)
 {
     void *some = (void *)(uintptr_t)b->keys;
     struct split s;
@@ -69,18 +68,18 @@ struct split map_split_of(const struct map_batch *b, const co_u64 *n_at, co_u64 
     s.fn.b = ~0u;
     s.fn.buckets = (co_u32)b->view.pages;
     s.unordered = 1;
-    s.n_at = n_at ? n_at : &b->n;
-    s.offsets = offsets;
+    s.n_at = p->sample.share ? p->sample.share : &b->n;
+    s.offsets = p->offsets;
     s.keys = b->keys;
-    s.keys_out = keys ? keys : some;
-    s.deferred = nobody;
+    s.keys_out = p->keys ? p->keys : some;
+    s.deferred = p->nobody;
     if (b->op == CO_OP_FIND) {
-        s.permutation = along ? along : some;
+        s.permutation = p->values ? p->values : some;
         s.permutation_bytes = b->n >> 32 ? 8 : 4;
     } else if (b->values && map_value_bytes(b->view.width)) {
         s.columns = 1;
         s.column[0].in = b->values;
-        s.column[0].out = along ? along : some;
+        s.column[0].out = p->values ? p->values : some;
         s.column[0].bytes = map_value_bytes(b->view.width);
     }
     return s;
@@ -160,7 +159,7 @@ static cohort_status lay_out(cohort_context *context, const struct map_batch *b,
     p->offsets = arena_take(arena, (b->view.pages + 1ull) * sizeof *p->offsets);
     p->keys = arena_take(arena, b->n * map_key_bytes(b->view.width));
     p->values = value ? arena_take(arena, b->n * value) : NULL;
-    p->split = map_split_of(b, p->sample.share, p->offsets, p->keys, p->values, p->nobody);
+    p->split = split_of(b, p);
     p->of_split = *arena;
     p->build = build_of(b, p);
     p->build.counts = counts;

@@ -52,8 +52,8 @@
 
 /* Sums by key. A sample of 4,096 entries has 1,470 keys that come once if there are 4,000 alike, 1,900 if 5,300; of keys by Zipf's law
  * with exponent 1, of which 2^26 may come, 2,640. */
-#define SUMS_GPU {8192, 8192}, {512, 1024}, {3, 1}, 1 << 20, 4096, 1900, 8192, 65536
-#define SUMS_SIM {16, 16}, {64, 64}, {2, 1}, 128, 64, 20, 64, 128
+#define SUMS_GPU {8192, 8192}, {512, 1024}, {3, 1}, 1 << 20, 4096, 1900
+#define SUMS_SIM {16, 16}, {64, 64}, {2, 1}, 128, 64, 20
 
 /* The simulated GPU has small blocks and chunks, so that small cases have several of each. */
 static const struct gpu_tuning rows[] = {
@@ -61,12 +61,12 @@ static const struct gpu_tuning rows[] = {
      * least blocks */
     {"cuda",    80,        256, 128, 16 * MiB, 1 * MiB,     4,    1ull << 27,
      128 * MiB, TILES_GPU, 512, 2,   512,      REPEATS_GPU, SEEK, SORT_GPU(ANY, ANY),
-     65536,     1 << 14,   512, 8,   32, SUMS_GPU},
+     65536,     1 << 14,   512, 8,   32,       SUMS_GPU},
     {"cuda",    90,        256, 128, 16 * MiB, 1 * MiB,     4,    1ull << 28,
      128 * MiB, TILES_GPU, 512, 3,   512,      REPEATS_GPU, SEEK, SORT_GPU(1 << 26, 1 << 23),
-     65536,     1 << 14,   512, 8,   32, SUMS_GPU},
+     65536,     1 << 14,   512, 8,   32,       SUMS_GPU},
     {"sim", 0,  64,          4,    2 * KiB,  2 * KiB, 1,      1ull << 10, 64 * KiB, TILES_SIM, 2,
-     1,     64, REPEATS_SIM, SEEK, SORT_SIM, 8,       1 << 6, 4,          2,        1, SUMS_SIM},
+     1,     64, REPEATS_SIM, SEEK, SORT_SIM, 8,       1 << 6, 4,          2,        1,         SUMS_SIM},
 };
 
 const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsigned architecture)

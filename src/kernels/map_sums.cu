@@ -4,15 +4,9 @@
  * keeps a small table in shared memory, with linear probing, folds its entries there, and folds what it has into the map at the
  * end: one operation a key and block. Keys that find no place within a few probes go to the map at once.
  *
- *   FEW     there are about as many keys as places: a block keeps its table through all of its entries
- *   PAGES   there are more: a multisplit has put the entries in order of the map's pages. If there are many pages, a block takes
- *           one after the other into its shared memory, as in map_build.cu, and adds there; what leads out of a page, and pages with
- *           too many entries, are left, and folded when all pages are back. If there are few pages (or for operations other
- *           than additions) entries in a row have few keys, and a block's table is emptied after each chunk of them
- *   ALONE   there are more, and too few for a split: the ordinary kernel does the batch
- *
- * Which it is a sample tells, on the device: of so many entries, how many have a key that no other has? (Good and Turing: the
- * share of the batch whose keys a sample has not seen.)
+ * That pays if there are about as many keys as places. If there are more, the ordinary kernel does the batch. Which it is a sample tells,
+ * on the device: of so many entries, how many have a key that no other has? (Good and Turing: the share of the batch whose
+ * keys a sample has not seen.)
  *
  * A key that finds no slot in the map fails with all its entries, for in this launch no slot becomes free: so after the batch
  * an entry has failed if and only if its key is absent. map_sums_rest looks them up then, behind a gate. */

@@ -6,19 +6,19 @@
 
 #if CO_MAP_VALUE_BITS
 
-#    include "map_page.h"
-
 #    define NAME(kind)   CO_PASTE3(map_sums_##kind, _, CO_MAP_SUFFIX)
-#    define SUMS_EACH    4u /* entries that a lane reads at once */
+#    define SUMS_EACH    4u  /* entries that a lane reads at once */
 #    define SUMS_WALK    12u /* places that a key may have, from its own on */
 #    define SUMS_NOWHERE (~0u)
 #    define SUMS_NONE    ((KEY) ~(KEY)0)
-#    define SUMS_WIDE    (CO_MAP_SLOT_BITS == 128) /* blocks of 1,024 lanes, one a multiprocessor; else three of 512 */
+#    define SUMS_WIDE \
+        (CO_MAP_SLOT_BITS == 128) /* blocks of 1,024 lanes, one a multiprocessor; else three of 512 */
 
 /* ---- a block's table ----------------------------------------------------------------------------------------------------- */
 
 struct MAP(sums) {
-    KEY *keys;      /* SUMS_NONE: the place is free. The key that is SUMS_NONE has the place behind the last, where 0 says so */
+    KEY *
+        keys; /* SUMS_NONE: the place is free. The key that is SUMS_NONE has the place behind the last, where 0 says so */
     co_u32 *values; /* folded operands: of 64 bits the low word, then the high one */
     co_u32 op;      /* never COUNT */
 };
@@ -145,7 +145,8 @@ CO_INLINE VALUE MAP(sums_value)(const struct MAP(sums) * t, co_u32 place)
 #    if CO_MAP_VALUE_BITS == 64
     if (t->op != CO_OP_ADD)
         return co_load_shared64((const co_u64 *)(const void *)t->values + place);
-    return (VALUE)co_load_shared32(t->values + 2 * place) | (VALUE)co_load_shared32(t->values + 2 * place + 1) << 32;
+    return (VALUE)co_load_shared32(t->values + 2 * place) | (VALUE)co_load_shared32(t->values + 2 * place + 1)
+                                                                << 32;
 #    else
     return co_load_shared32(t->values + place);
 #    endif
@@ -179,7 +180,7 @@ CO_INLINE void MAP(sums_begin)(const struct map_sums *s, const struct MAP(sums) 
     co_block_sync();
 }
 
-/* The block together: what it has goes to the map, and its table is empty again. Blocks begin at different places, lest all of them
+/* The block together: what it has goes to the map, and that is all. Blocks begin at different places, lest all of them
  * want one key of the map at a time. */
 CO_INLINE void MAP(sums_end)(const struct map_sums *s, const struct MAP(sums) * t, struct MAP(summed) * d)
 {
@@ -190,28 +191,17 @@ CO_INLINE void MAP(sums_end)(const struct map_sums *s, const struct MAP(sums) * 
         KEY key = MAP(sums_key)(t, place);
         if (key == SUMS_NONE)
             continue;
-        VALUE sum = MAP(sums_value)(t, place);
-        MAP(sums_set_key)(t, place, SUMS_NONE);
-        MAP(sums_clear)(t, place);
-        MAP(sums_out)(s, t->op, place < s->places ? key : SUMS_NONE, sum, d);
+        MAP(sums_out)(s, t->op, place < s->places ? key : SUMS_NONE, MAP(sums_value)(t, place), d);
     }
-    co_block_sync();
 }
 
 /* ---- entries --------------------------------------------------------------------------------------------------------------- */
 
-/* Where entries are read. */
-struct MAP(summands) {
-    const void *keys, *values;
-    const co_u32 *where; /* a bit an entry: those that are done; NULL: all */
-    co_u32 op;           /* maybe COUNT */
-};
-
 /* Entries [begin, begin + n), the block together. A lane's entries of one key that follow each other are folded before all else. */
-CO_INLINE void MAP(sums_stretch)(const struct map_sums *s, const struct MAP(sums) * t,
-                                 const struct MAP(summands) * e, co_u64 begin, co_u32 n,
+CO_INLINE void MAP(sums_stretch)(const struct map_sums *s, const struct MAP(sums) * t, co_u64 begin, co_u32 n,
                                  struct MAP(summed) * d)
 {
+    const struct map_batch *b = &s->batch;
     KEY last = 0;
     VALUE sum = 0;
     int any = 0;
@@ -220,14 +210,11 @@ CO_INLINE void MAP(sums_stretch)(const struct map_sums *s, const struct MAP(sums
         VALUE values[SUMS_EACH];
         CO_EACH_ITEM (j, SUMS_EACH) {
             co_u32 i = base + j * co_threads();
-            keys[j] = i < n ? MAP(key_at)(e->keys, begin + i) : 0;
-            values[j] = i >= n                  ? 0
-                        : e->op == CO_OP_COUNT ? 1
-                                               : MAP(value_at)(e->values, begin + i);
+            keys[j] = i < n ? MAP(key_at)(b->keys, begin + i) : 0;
+            values[j] = i >= n ? 0 : b->op == CO_OP_COUNT ? 1 : MAP(value_at)(b->values, begin + i);
         }
         CO_EACH_ITEM (j, SUMS_EACH) {
-            co_u32 i = base + j * co_threads();
-            if (i >= n || (e->where && !(co_read32(e->where + (begin + i) / 32) >> (begin + i) % 32 & 1)))
+            if (base + j * co_threads() >= n)
                 continue;
             if (any && keys[j] == last) {
                 sum = MAP(combine)(t->op, sum, values[j]);
@@ -244,158 +231,26 @@ CO_INLINE void MAP(sums_stretch)(const struct map_sums *s, const struct MAP(sums
         MAP(sums_put)(s, t, last, sum, d);
 }
 
-CO_INLINE void MAP(sums_report)(const struct map_sums *s, const struct MAP(summed) * d)
-{
-    map_flush_warp(&s->batch.view, &d->tally);
-    map_add_warp(&s->counts->added, d->added);
-    if (d->full)
-        co_store64(s->full, 1);
-}
-
-/* FEW; and by PAGES chunk after chunk, or what the whole pages left (`where`). */
 CO_KERNEL_BOUND(NAME(fold), struct map_sums, SUMS_WIDE ? 1024 : 512, SUMS_WIDE ? 1 : 3)
 {
     CO_SHARED_DYNAMIC(co_u64, MAP(sums_shared));
     const struct map_batch *b = &args->batch;
-    const int pages = co_read32(args->way) == MAP_SUMS_PAGES, chunks = pages && !args->whole_pages;
+    const co_u64 chunk = args->chunk;
     struct MAP(sums) t;
-    struct MAP(summands) e;
     struct MAP(summed) done = {{0, 0}, 0, 0};
-    if (co_read32(args->way) == MAP_SUMS_ALONE || (args->left ? !pages || !co_read64(args->any_left) : pages && !chunks))
+    if (co_read64(args->alone))
         return;
     t.keys = (KEY *)(void *)MAP(sums_shared);
     t.values = (co_u32 *)(void *)((char *)MAP(sums_shared) + map_sums_values_at(args->places, sizeof(KEY)));
     t.op = b->op == CO_OP_COUNT ? (co_u32)CO_OP_ADD : b->op;
-    e.keys = pages ? args->keys : b->keys;
-    e.values = pages ? args->values : b->values;
-    e.where = args->left;
-    e.op = b->op;
     MAP(sums_begin)(args, &t);
-    const co_u64 chunk = args->chunk[chunks];
-    for (co_u64 begin = co_block() * chunk; begin < b->n; begin += co_blocks() * chunk) {
-        MAP(sums_stretch)(args, &t, &e, begin, (co_u32)(b->n - begin < chunk ? b->n - begin : chunk), &done);
-        if (chunks)
-            MAP(sums_end)(args, &t, &done);
-    }
-    if (!chunks)
-        MAP(sums_end)(args, &t, &done);
-    MAP(sums_report)(args, &done);
-}
-
-/* ---- whole pages ----------------------------------------------------------------------------------------------------------- */
-
-/* Adds to the value's word of a slot in a page: `fresh`, the slot has just been taken, and its word is -1. */
-CO_INLINE void MAP(page_sum)(KEY *at, VALUE v, int fresh)
-{
-    if (sizeof(KEY) == 4)
-        co_add32((co_u32 *)at, (co_u32)v + (co_u32)fresh);
-    else
-        co_add64((co_u64 *)at, (co_u64)v + (co_u64)fresh);
-}
-
-/* page_seek of an addition: NEW, HIT, or FULL: the walk leads on into another page. */
-CO_INLINE int MAP(page_add)(KEY *page, const cohort_map_view *m, KEY key, VALUE v)
-{
-    struct co_walk w = co_walk_begin(co_hash(key, m->seed), m->pages, PAGE_BUCKETS - 1, m->linear);
-    while (w.seen < PAGE_WALK) {
-        CO_ROLLED
-        for (co_u32 j = 0; j < PAGE_BUCKET; j++) {
-            KEY *at = MAP(page_slot)(page, w.bucket, j),
-                there = sizeof(KEY) == 4 ? (KEY)co_load_shared32((const co_u32 *)at)
-                                         : (KEY)co_load_shared64((const co_u64 *)at);
-            int fresh = there == PAGE_NONE;
-            if (fresh) {
-                there = MAP(page_cas)(at, key);
-                fresh = there == PAGE_NONE;
-            }
-            if (!fresh && there != key)
-                continue;
-            MAP(page_sum)(at + 1, v, fresh);
-            return fresh ? CO_MAP_NEW : CO_MAP_HIT;
-        }
-        co_walk_on(&w, PAGE_BUCKETS - 1);
-    }
-    return CO_MAP_FULL;
-}
-
-/* Sums of 32 bits in words of 64: the carries go. */
-CO_INLINE void MAP(page_carries)(KEY *page)
-{
-#    if CO_MAP_SLOT_BITS == 128 && CO_MAP_VALUE_BITS == 32
-    co_block_sync();
-    for (co_u32 i = co_thread(); i < PAGE_ALL; i += co_threads()) {
-        co_u64 *at = (co_u64 *)page + 2 * i;
-        if (co_load_shared64(at) < PAGE_NONE - 1)
-            co_store_shared64(at + 1, (co_u32)co_load_shared64(at + 1));
-    }
-#    else
-    (void)page;
-#    endif
-}
-
-/* Entries [begin, begin + n), the block together, into their page. Those whose walk leads out of it are left. */
-CO_INLINE void MAP(page_sums)(const struct map_sums *s, KEY *page, co_u64 begin, co_u32 n, struct MAP(summed) * d)
-{
-    for (co_u32 base = co_thread(); base < n; base += co_threads() * SUMS_EACH) {
-        KEY keys[SUMS_EACH];
-        VALUE values[SUMS_EACH];
-        CO_EACH_ITEM (j, SUMS_EACH) {
-            co_u32 i = base + j * co_threads();
-            keys[j] = i < n ? MAP(key_at)(s->keys, begin + i) : 0;
-            values[j] = i >= n ? 0 : s->batch.op == CO_OP_COUNT ? 1 : MAP(value_at)(s->values, begin + i);
-        }
-        CO_EACH_ITEM (j, SUMS_EACH) {
-            co_u64 i = begin + base + j * co_threads();
-            if (base + j * co_threads() >= n)
-                continue;
-            int r = keys[j] < PAGE_NONE - 1 ? MAP(page_add)(page, &s->batch.view, keys[j], values[j]) : CO_MAP_FULL;
-            d->added += r == CO_MAP_NEW;
-            if (r == CO_MAP_FULL) {
-                co_or32(s->left_out + i / 32, 1u << i % 32);
-                d->full = 1;
-            }
-        }
-    }
-}
-
-/* A page with so many entries that its block would keep the others waiting is left to all of them. */
-CO_INLINE void MAP(page_leave)(const struct map_sums *s, co_u64 begin, co_u64 n, struct MAP(summed) * d)
-{
-    for (co_u64 word = begin / 32 + co_thread(); word * 32 < begin + n; word += co_threads()) {
-        co_u32 bits = ~0u;
-        if (word * 32 < begin)
-            bits &= ~0u << (begin - word * 32);
-        if (word * 32 + 32 > begin + n)
-            bits &= ~0u >> (word * 32 + 32 - begin - n);
-        co_or32(s->left_out + word, bits);
-    }
-    d->full = 1;
-}
-
-CO_KERNEL_BOUND(NAME(pages), struct map_sums, 512, 3)
-{
-    CO_SHARED_DYNAMIC(KEY, MAP(shared));
-    KEY *page = (KEY *)co_kept(MAP(shared));
-    struct MAP(summed) done = {{0, 0}, 0, 0};
-    if (co_read32(args->way) != MAP_SUMS_PAGES)
-        return;
-    for (co_u32 p = co_block(); p < args->batch.view.pages; p += co_blocks()) {
-        co_u64 begin = co_read64(args->offsets + p), n = co_read64(args->offsets + p + 1) - begin;
-        if (!n)
-            continue;
-        if (n > args->most) {
-            MAP(page_leave)(args, begin, n, &done);
-            continue;
-        }
-        MAP(page_begin)(page, &args->batch.view, p, 0);
-        MAP(page_sums)(args, page, begin, (co_u32)n, &done);
-        MAP(page_carries)(page);
-        MAP(page_end)(page, &args->batch.view, p);
-    }
-    map_add_warp(&co_map_counters_here(&args->batch.view)->taken, done.added);
+    for (co_u64 begin = co_block() * chunk; begin < b->n; begin += co_blocks() * chunk)
+        MAP(sums_stretch)(args, &t, begin, (co_u32)(b->n - begin < chunk ? b->n - begin : chunk), &done);
+    MAP(sums_end)(args, &t, &done);
+    map_flush_warp(&b->view, &done.tally);
     map_add_warp(&args->counts->added, done.added);
     if (done.full)
-        co_store64(args->any_left, 1);
+        co_store64(args->full, 1);
 }
 
 /* Entries whose key found no slot. */
@@ -411,7 +266,8 @@ CO_KERNEL(NAME(rest), struct map_sums)
         VALUE value = 0;
         int active = i < b.n, r = CO_MAP_MISS;
         if (active)
-            r = MAP(find_quiet)(&b.view, MAP(key_at)(b.keys, i), &value) == CO_MAP_HIT ? CO_MAP_HIT : CO_MAP_FULL;
+            r = MAP(find_quiet)(&b.view, MAP(key_at)(b.keys, i), &value) == CO_MAP_HIT ? CO_MAP_HIT
+                                                                                       : CO_MAP_FULL;
         co_warp_sync(CO_FULL_WARP);
         map_report_warp(&b, MAP_STEP_APPLY, base, active, r, &report);
     }
@@ -454,10 +310,7 @@ CO_KERNEL_BOUND(NAME(sample), struct map_sums, 512, 1)
     co_block_sync();
     if (co_thread())
         return;
-    int few = co_load32(singles) <= args->singles;
-    co_write32(args->way, few ? MAP_SUMS_FEW : args->has_split ? MAP_SUMS_PAGES : MAP_SUMS_ALONE);
-    co_write64(args->share, few ? 0 : args->batch.n);
-    co_write64(args->alone, (co_u64)(!few && !args->has_split));
+    co_write64(args->alone, co_load32(singles) > args->singles);
 }
 
 #    undef NAME
@@ -466,6 +319,5 @@ CO_KERNEL_BOUND(NAME(sample), struct map_sums, 512, 1)
 #    undef SUMS_NOWHERE
 #    undef SUMS_NONE
 #    undef SUMS_WIDE
-#    include "map_page_end.h"
 #endif
 #include "shape/map_end.h"

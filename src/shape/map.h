@@ -157,30 +157,16 @@ struct map_seek {
     co_u64 *gate;          /* 1: no more is done by pages */
 };
 
-/* By which way a batch of sums goes, as a sample of it tells. */
-enum map_sums_way { MAP_SUMS_ALONE = 0, MAP_SUMS_FEW = 1, MAP_SUMS_PAGES = 2 };
-
 /* A large batch that folds operands into the values of keys that come again and again (kernels/map_sums.cu). */
 struct map_sums {
-    struct map_batch batch;  /* as it was given, with its ledger */
-    const void *keys;        /* in order of their page, and the operands; of PAGES */
-    const void *values;      /* NULL: none; COUNT */
-    co_u64 chunk[2];         /* entries in a row that a block takes: of FEW, of PAGES */
-    co_u32 places;           /* of a block's table, a power of two */
-    co_u32 shift;            /* of a key's mixed 32 bits: what is left is a place */
-    co_u32 has_split;        /* 1: what is not FEW goes by PAGES, 0: one by one */
-    co_u32 whole_pages;      /* 1: by PAGES a block has a whole page in its shared memory, 0: a table of a chunk */
-    co_u32 sample;           /* entries of the sample, and */
-    co_u32 singles;          /* how many keys come once in it, at most, where it is FEW */
-    co_u64 most;             /* entries of one whole page, at most */
-    const co_u64 *offsets;   /* pages + 1: where each page's entries begin */
-    co_u32 *left_out;        /* a bit an entry in order of pages: whole pages left it; 0 at first */
-    const co_u32 *left;      /* FOLD: the same; NULL: it does what the way says */
-    co_u64 *any_left;        /* a gate: 1 if there are any */
-    co_u32 *way;             /* written by the sample: an enum map_sums_way */
-    co_u64 *share;           /* n, or 0 if no entry goes by PAGES */
-    co_u64 *alone;           /* a gate: 1 if they go one by one */
-    co_u64 *full;            /* a gate: 1 if some key found no slot */
+    struct map_batch batch;      /* as it was given, with its ledger */
+    co_u64 chunk;                /* entries in a row that a block takes */
+    co_u32 places;               /* of a block's table, a power of two */
+    co_u32 shift;                /* of a key's mixed 32 bits: what is left is a place */
+    co_u32 sample;               /* entries of the sample, and */
+    co_u32 singles;              /* how many keys come once in it, at most, if they are few */
+    co_u64 *alone;               /* a gate, written by the sample: 1 if entries go one by one */
+    co_u64 *full;                /* a gate: 1 if some key found no slot */
     struct batch_counts *counts; /* of this batch: added, failed and first_failed are added to */
 };
 

@@ -1,10 +1,10 @@
-/* test_map_fold.c: sums by key in large batches, which a GPU folds in shared memory: whole, by pages or one by one, as a sample tells.
+/* test_map_fold.c: sums by key in large batches, which a GPU folds in shared memory, or does one by one, as a sample tells.
  * The answers are those of any other batch, whatever way it goes and whatever finds no slot. */
 #include "subject.h"
 
 #include "cuda/map.h"
 
-/* The tuning for a GPU wants a million entries, and 512 pages before a block takes whole ones: here fewer do. */
+/* The tuning for a GPU wants a million entries: here fewer do. */
 static void lower_bar(struct test *t)
 {
     static struct gpu_tuning lower;
@@ -12,10 +12,8 @@ static void lower_bar(struct test *t)
         return;
     const struct gpu *g = gpu_of(t->context);
     lower = *gpu_tuning_for(g->driver, g->architecture);
-    if (t->kind == TEST_CUDA) {
+    if (t->kind == TEST_CUDA)
         lower.sums_batch = 1 << 14;
-        lower.build_pages = 64;
-    }
     gpu_of(t->context)->tuning = &lower;
 }
 
@@ -32,7 +30,8 @@ static struct trial sums_trial(struct subject *s, cohort_op op, uint64_t n, int 
 }
 
 /* The two keys with slots of their own are among them. */
-static uint64_t sum(struct subject *s, cohort_op op, uint64_t n, enum pattern pattern, uint64_t range, int failed)
+static uint64_t sum(struct subject *s, cohort_op op, uint64_t n, enum pattern pattern, uint64_t range,
+                    int failed)
 {
     struct column *mark = s->t->columns;
     struct trial r = sums_trial(s, op, n, failed);
@@ -122,23 +121,6 @@ static void growing(struct test *t)
     subject_free(&s);
 }
 
-/* More keys than a block has places, in a table of several pages: entries in order of their pages; many times each, and hardly twice. */
-static void by_pages(struct test *t)
-{
-    const uint64_t slot = (uint64_t)map_slot_bytes(t->width), pages = t->kind == TEST_CUDA ? 67 : 2,
-                   slots = pages * MAP_PAGE_BYTES / slot;
-    struct subject s = fixed_map(t, slots / 8 * 6, 0.8);
-    s.blind = 1;
-    if (t->quick && t->kind == TEST_SIM && t->width != COHORT_WIDTH_64_64)
-        test_skip(t, "in short only the widest slots");
-    sum(&s, COHORT_OP_ADD, slots * 2 + 77, RANDOM, slots / 2, 1);
-    sum(&s, COHORT_OP_COUNT, slots / 3, RANDOM, slots / 2, 0);
-    sum(&s, COHORT_OP_MAX, slots / 2, RANDOM, 2 * slots, 1);
-    subject_observe(&s);
-    subject_check_table(&s);
-    subject_free(&s);
-}
-
 /* Sums carry from the low word to the high one, from any number of lanes. */
 static void carries(struct test *t)
 {
@@ -161,7 +143,6 @@ const struct test_case test_cases[] = {
     {"patterns", patterns, TEST_EACH_MEMORY | TEST_EACH_WIDTH | TEST_VALUES},
     {"full", full, TEST_EACH_MEMORY | TEST_EACH_WIDTH | TEST_VALUES},
     {"growing", growing, TEST_EACH_MEMORY | TEST_EACH_WIDTH | TEST_VALUES},
-    {"by_pages", by_pages, TEST_EACH_MEMORY | TEST_EACH_WIDTH | TEST_VALUES},
     {"carries", carries, TEST_EACH_MEMORY | TEST_EACH_WIDTH | TEST_VALUES},
     {NULL, NULL, 0},
 };
