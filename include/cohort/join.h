@@ -61,7 +61,9 @@ typedef enum cohort_join_shape {
 
 /* How right rows are found. */
 typedef enum cohort_join_method {
-    COHORT_JOIN_AUTO = 0,
+    COHORT_JOIN_AUTO = 0, /* DENSE where that takes at most 16 bytes a right row (and 4 KiB), else FACTOR */
+    COHORT_JOIN_DENSE =
+        1, /* one column of integers, dates, times: a table by value; else COHORT_UNSUPPORTED */
     COHORT_JOIN_FACTOR = 3 /* ids of keys, then the rows of each id: any columns */
 } cohort_join_method;
 

@@ -44,19 +44,23 @@ cohort_status join_take(cohort_context *context, uint64_t entries, uint64_t unit
 static cohort_status index_groups(cohort_join *j, const uint32_t *groups)
 {
     struct join_index *x = &j->index;
-    x->repeated[0] = x->repeated[1] = COHORT_NO_ROW;
-    x->unique = x->groups == x->rows;
+    const struct join_backend *join = j->host->backend->join;
     cohort_status s = COHORT_OK;
+    x->repeated[0] = x->repeated[1] = COHORT_NO_ROW;
+    x->unique = j->method == COHORT_JOIN_FACTOR && x->groups == x->rows;
     if (!x->unique) {
-        s = join_take(j->host, x->groups + 1, sizeof *x->start, &x->start);
+        s = join_take(j->host, x->groups, sizeof *x->row, &x->row);
         if (!s)
-            s = join_take(j->host, x->rows, sizeof *x->row, &x->row);
+            s = join->single(j->host, groups, x);
+    }
+    if (!s && !x->unique) {
+        pool_give(j->host, x->row);
+        x->row = NULL;
+        s = join_take(j->host, x->rows, sizeof *x->row, &x->row);
         if (!s)
-            s = j->host->backend->join->group(j->host, groups, x);
-        if (!s && x->unique) {
-            pool_give(j->host, x->start);
-            x->start = NULL;
-        }
+            s = join_take(j->host, x->groups + 1, sizeof *x->start, &x->start);
+        if (!s)
+            s = join->group(j->host, groups, x);
     }
     uint64_t marks = x->unique ? x->rows : x->groups;
     if (!s)
@@ -66,23 +70,134 @@ static cohort_status index_groups(cohort_join *j, const uint32_t *groups)
     return s;
 }
 
-static cohort_status index_rows(cohort_join *j, cohort_frame *right, const uint8_t *nulls_equal)
+/* The only key column, of integers, in one piece; of a dictionary with the words and states of its values. */
+struct dense_column {
+    struct table_column *flat;
+    struct keys_column keys;
+    void *words, *states;
+};
+
+static void dense_close(cohort_context *host, struct dense_column *d)
+{
+    table_column_release(d->flat);
+    pool_give(host, d->words);
+    pool_give(host, d->states);
+}
+
+static cohort_status dense_values(cohort_context *host, struct dense_column *d)
+{
+    const struct table_column *values = d->flat->pieces ? d->flat->dictionaries[0] : NULL;
+    d->keys.kind = KEYS_DICTIONARY;
+    d->keys.bytes = d->flat->index.bytes;
+    d->keys.is_signed = 0;
+    if (!values)
+        return COHORT_OK;
+    struct keys_column of = factor_column_of(values);
+    cohort_status s = pool_take(host, values->rows * 8, &d->words);
+    if (!s)
+        s = pool_take(host, values->rows, &d->states);
+    d->keys.words = d->words;
+    d->keys.states = d->states;
+    return s ? s : host->backend->keys->load(host, &of, values->rows, d->words, d->states);
+}
+
+/* Fails or not, dense_close is due. */
+static cohort_status dense_open(cohort_context *host, const cohort_frame *keys, int nulls_equal,
+                                struct dense_column *d)
+{
+    *d = (struct dense_column){0};
+    cohort_status s = table_column_flat(host, keys->field[0].column, &d->flat);
+    if (s)
+        return s;
+    d->keys = factor_column_of(d->flat);
+    if (d->flat->is_dictionary)
+        s = dense_values(host, d);
+    d->keys.skips_nulls = !nulls_equal;
+    return s;
+}
+
+cohort_status join_groups(cohort_join *j, cohort_context *host, cohort_frame *keys, int adds,
+                          uint32_t *groups)
+{
+    if (j->method == COHORT_JOIN_DENSE) {
+        struct dense_column d;
+        cohort_status s = dense_open(host, keys, j->factor.column[0].nulls_equal, &d);
+        if (!s)
+            s = host->backend->join->dense(host, &d.keys, keys->rows, &j->range, groups);
+        dense_close(host, &d);
+        return s;
+    }
+    struct factor copy = j->factor;
+    copy.context = host;
+    return adds ? factor_add(&j->factor, keys, groups, NULL) : factor_find(&copy, keys, groups);
+}
+
+static cohort_status range_of(cohort_join *j, const cohort_frame *right, struct keys_range *range)
+{
+    struct dense_column d;
+    cohort_status s = dense_open(j->host, right, j->factor.column[0].nulls_equal, &d);
+    if (!s)
+        s = j->host->backend->keys->range(j->host, &d.keys, right->rows, range);
+    dense_close(j->host, &d);
+    return s;
+}
+
+/* Chooses the method: a table by key itself where that takes at most 16 bytes a row. */
+static cohort_status choose(cohort_join *j, cohort_frame *right, cohort_join_method asked)
+{
+    struct keys_range range = {0, 0, 0};
+    const struct table_column *first = right->field[0].column;
+    int nulls_equal = j->factor.column[0].nulls_equal;
+    uint32_t kind = factor_column_of(first).kind;
+    int whole =
+        right->columns == 1 && !first->is_dictionary && (kind == KEYS_UNSIGNED || kind == KEYS_SIGNED);
+    j->method = COHORT_JOIN_FACTOR;
+    if (asked == COHORT_JOIN_FACTOR || (!whole && asked == COHORT_JOIN_AUTO))
+        return COHORT_OK;
+    cohort_status s = COHORT_OK;
+    if (whole)
+        s = range_of(j, right, &range);
+    if (s)
+        return s;
+    uint64_t span = range.any ? range.high - range.low : 0;
+    uint64_t most = asked == COHORT_JOIN_DENSE ? UINT32_MAX - 2 : 4 * right->rows + 1024;
+    if (!whole || span >= most || span >= UINT32_MAX - 2)
+        return asked == COHORT_JOIN_AUTO
+                   ? COHORT_OK
+                   : context_fail(
+                         j->host, COHORT_UNSUPPORTED,
+                         "cohort_join_build: options.method is DENSE (1); that is for one column of "
+                         "integers, here of less than 2^32 - 3 values from the least to the greatest");
+    j->method = COHORT_JOIN_DENSE;
+    j->range = (struct join_range){range.low, span, nulls_equal ? (uint32_t)span + 1 : JOIN_NONE};
+    j->index.groups = span + 2;
+    j->factor.column[0].format = strdup(first->format);
+    return j->factor.column[0].format
+               ? COHORT_OK
+               : context_fail(j->host, COHORT_NO_MEMORY, "no host memory for a format");
+}
+
+static cohort_status index_rows(cohort_join *j, cohort_frame *right, const cohort_join_options *o)
 {
     uint8_t *none = NULL;
     uint32_t *groups = NULL;
     j->index.rows = right->rows;
-    if (!nulls_equal && !(none = calloc(right->columns, 1)))
+    if (!o->nulls_equal && !(none = calloc(right->columns, 1)))
         return context_fail(j->host, COHORT_NO_MEMORY, "no host memory for %u key columns", right->columns);
-    cohort_status s = factor_open(&j->factor, j->host, right->columns, nulls_equal ? nulls_equal : none);
+    cohort_status s =
+        factor_open(&j->factor, j->host, right->columns, o->nulls_equal ? o->nulls_equal : none);
+    free(none);
+    if (!s)
+        s = choose(j, right, o->method);
     if (!s)
         s = join_take(j->host, right->rows, sizeof *groups, &groups);
     if (!s)
-        s = factor_add(&j->factor, right, groups, NULL);
-    j->index.groups = j->factor.count;
+        s = join_groups(j, j->host, right, 1, groups);
+    if (j->method == COHORT_JOIN_FACTOR)
+        j->index.groups = j->factor.count;
     if (!s)
         s = index_groups(j, groups);
     pool_give(j->host, groups);
-    free(none);
     return s;
 }
 
@@ -104,10 +219,12 @@ static cohort_status check_build(const cohort_frame *right, const cohort_join_op
         return context_fail(context, COHORT_OVERFLOW,
                             "cohort_join_build: right has %llu rows; it must be less than 2^32 - 1",
                             (unsigned long long)right->rows);
-    if (options->method != COHORT_JOIN_AUTO && options->method != COHORT_JOIN_FACTOR)
-        return context_fail(context, COHORT_RANGE,
-                            "cohort_join_build: options.method is %d; it must be AUTO (0) or FACTOR (3)",
-                            (int)options->method);
+    if (options->method != COHORT_JOIN_AUTO && options->method != COHORT_JOIN_DENSE &&
+        options->method != COHORT_JOIN_FACTOR)
+        return context_fail(
+            context, COHORT_RANGE,
+            "cohort_join_build: options.method is %d; it must be AUTO (0), DENSE (1) or FACTOR (3)",
+            (int)options->method);
     if (options->reserved)
         return context_fail(context, COHORT_RANGE, "cohort_join_build: options.reserved is %u; it must be 0",
                             options->reserved);
@@ -141,7 +258,7 @@ cohort_status cohort_join_build(cohort_frame *right, const cohort_join_options *
     }
     j->context = right->context;
     j->host = host;
-    s = index_rows(j, own, options.nulls_equal);
+    s = index_rows(j, own, &options);
     cohort_frame_release(own);
     if (s)
         join_end(j);

@@ -9,9 +9,11 @@
 
 struct cohort_join {
     cohort_context *context, *host;
-    struct factor factor;
-    struct join_index index; /* its arrays are of the host's pool */
-    unsigned changed;        /* atomic: probes have marked groups since `rest` was made */
+    cohort_join_method method; /* as chosen */
+    struct factor factor;      /* DENSE: empty but for types and rules */
+    struct join_range range;   /* of DENSE */
+    struct join_index index;   /* its arrays are of the host's pool */
+    unsigned changed;          /* atomic: probes have marked groups since `rest` was made */
     struct join_rest rest;
 };
 
@@ -29,6 +31,10 @@ cohort_status join_window_open(struct join_window *, cohort_context *context, co
 
 /* Brings the rows to their places, tells what was written, and gives all back. */
 cohort_status join_window_close(struct join_window *, cohort_join_page *given, cohort_status s);
+
+/* Groups of rows of a frame in the host's memory, on a context of the caller's; adds: the factor learns new keys. */
+cohort_status join_groups(cohort_join *, cohort_context *host, cohort_frame *keys, int adds,
+                          uint32_t *groups);
 
 /* Entries from the pool. */
 cohort_status join_take(cohort_context *, uint64_t entries, uint64_t unit, void *out);

@@ -1,7 +1,7 @@
 /* join_matches.c: the left side of a join: what its rows met, and the pairs of that, page by page.
  *
- * A probe reads the join and writes nothing in it but the marks of groups that were met, by atomic operations. Its factor is
- * a copy whose tables are the join's, so that lookups work with the memory and the threads of the probe's own context. */
+ * A probe reads the join and writes nothing in it but the marks of groups that were met, by atomic operations. Lookups work with the
+ * memory and the threads of the probe's own context. */
 #include <string.h>
 
 #include "join.h"
@@ -134,13 +134,11 @@ void cohort_matches_destroy(cohort_matches *matches)
 static cohort_status look_up(cohort_matches *m, cohort_join *j, cohort_frame *left)
 {
     struct join_probe *p = &m->probe;
-    struct factor factor = j->factor;
-    factor.context = m->host;
     cohort_status s = join_take(m->host, p->n, sizeof *p->at, &p->at);
     if (!s)
         s = join_take(m->host, join_blocks(p->n) + 1, sizeof *p->before, &p->before);
     if (!s)
-        s = factor_find(&factor, left, p->at);
+        s = join_groups(j, m->host, left, 0, p->at);
     if (!s)
         s = m->host->backend->join->count(m->host, p);
     if (!s && p->marks)

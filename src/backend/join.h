@@ -49,8 +49,21 @@ struct join_rest {
     uint64_t *before; /* rows not met before each span of rows, and in all: spans + 1 entries */
 };
 
+/* Keys of one column of integers that lie close together: group = value - low, and one more for null. */
+struct join_range {
+    uint64_t low, span;
+    uint32_t null; /* its group, or NONE */
+};
+
 struct join_backend {
-    /* Makes the index of n = index->rows groups by rows. index->row and ->start have room for rows and groups + 1. */
+    /* groups[i] = the group of row i, NONE where the value is outside the range. */
+    cohort_status (*dense)(cohort_context *, const struct keys_column *, uint64_t n,
+                           const struct join_range *, uint32_t *groups);
+
+    /* Makes index->row of index->rows groups, by group, unless a group comes twice: index->unique tells. */
+    cohort_status (*single)(cohort_context *, const uint32_t *groups, struct join_index *);
+
+    /* The same where groups come twice: start, and row by start. */
     cohort_status (*group)(cohort_context *, const uint32_t *groups, struct join_index *);
     cohort_status (*count)(cohort_context *, struct join_probe *);
     cohort_status (*pairs)(cohort_context *, const struct join_page *);

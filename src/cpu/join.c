@@ -7,6 +7,7 @@
 
 #include "backend/join.h"
 #include "cpu.h"
+#include "join.h"
 
 #define PAIR_GRAIN (1u << 14)
 #define ROW_GRAIN  (1u << 13) /* a multiple of JOIN_BLOCK and of JOIN_SPAN */
@@ -26,18 +27,26 @@ static void count_groups(const uint32_t *groups, struct join_index *x)
     }
 }
 
+static cohort_status cpu_join_single(cohort_context *context, const uint32_t *groups, struct join_index *x)
+{
+    (void)context;
+    memset(x->row, 0xff, x->groups * sizeof *x->row);
+    x->unique = 0;
+    for (uint64_t i = 0; i < x->rows; i++) {
+        if (groups[i] == JOIN_NONE)
+            continue;
+        if (x->row[groups[i]] != JOIN_NONE)
+            return COHORT_OK;
+        x->row[groups[i]] = (uint32_t)i;
+    }
+    x->unique = 1;
+    return COHORT_OK;
+}
+
 static cohort_status cpu_join_group(cohort_context *context, const uint32_t *groups, struct join_index *x)
 {
     (void)context;
     count_groups(groups, x);
-    x->unique = x->repeated[1] == ~0ull;
-    if (x->unique) {
-        memset(x->row, 0xff, x->groups * sizeof *x->row);
-        for (uint64_t i = 0; i < x->rows; i++)
-            if (groups[i] != JOIN_NONE)
-                x->row[groups[i]] = (uint32_t)i;
-        return COHORT_OK;
-    }
     /* start[g + 1] becomes where group g begins, and, row by row, where it ends. */
     for (uint64_t g = 0, sum = 0; g < x->groups; g++) {
         uint64_t count = x->start[g + 1];
@@ -240,6 +249,8 @@ static cohort_status cpu_join_rest_rows(cohort_context *context, const struct jo
 }
 
 const struct join_backend cpu_join_backend = {
+    .dense = cpu_join_dense,
+    .single = cpu_join_single,
     .group = cpu_join_group,
     .count = cpu_join_count,
     .pairs = cpu_join_pairs,

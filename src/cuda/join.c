@@ -6,6 +6,20 @@ static cohort_status none(cohort_context *context)
     return context_fail(context, COHORT_UNSUPPORTED, "joins are worked on in the host's memory");
 }
 
+static cohort_status cuda_join_dense(cohort_context *context, const struct keys_column *column, uint64_t n,
+                                     const struct join_range *range, uint32_t *groups)
+{
+    (void)column, (void)n, (void)range, (void)groups;
+    return none(context);
+}
+
+static cohort_status cuda_join_single(cohort_context *context, const uint32_t *groups,
+                                      struct join_index *index)
+{
+    (void)groups, (void)index;
+    return none(context);
+}
+
 static cohort_status cuda_join_group(cohort_context *context, const uint32_t *groups,
                                      struct join_index *index)
 {
@@ -39,6 +53,8 @@ static cohort_status cuda_join_rest_rows(cohort_context *context, const struct j
 }
 
 const struct join_backend cuda_join_backend = {
+    .dense = cuda_join_dense,
+    .single = cuda_join_single,
     .group = cuda_join_group,
     .count = cuda_join_count,
     .pairs = cuda_join_pairs,

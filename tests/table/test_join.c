@@ -219,6 +219,7 @@ static void every_kind(struct test *t)
         cohort_join_options options = COHORT_JOIN_OPTIONS_INIT;
         uint64_t count[6];
         options.nulls_equal = nulls_equal;
+        options.method = test_below(t, 3) ? COHORT_JOIN_AUTO : COHORT_JOIN_FACTOR;
         OK(t, cohort_join_build(s.right_frame, nulls_equal || test_below(t, 2) ? &options : NULL, &join));
         for (int kind = 5; kind >= 0; kind--)
             count[kind] = check_kind(t, join, &s, nulls_equal, kind, met);
@@ -548,7 +549,9 @@ static void refuses(struct test *t)
     uint32_t values[3] = {3, 1, 3};
     uint64_t wide[3] = {3, 1, 3}, rows[16];
     cohort_array one = {"a", COHORT_U32, 0, values, NULL}, other = {"b", COHORT_U64, 0, wide, NULL};
-    cohort_frame *a = NULL, *b = NULL, *none = NULL;
+    float real[3] = {1, 2, 3};
+    cohort_array floats = {"c", COHORT_F32, 0, real, NULL};
+    cohort_frame *a = NULL, *b = NULL, *c = NULL, *none = NULL;
     cohort_join *join = NULL, *no_join = NULL;
     cohort_matches *m = NULL, *no_matches = NULL;
     cohort_join_options options = COHORT_JOIN_OPTIONS_INIT;
@@ -556,12 +559,16 @@ static void refuses(struct test *t)
     cohort_join_page page = COHORT_JOIN_PAGE_INIT;
     OK(t, cohort_frame_create(on, 3, 1, &one, &a));
     OK(t, cohort_frame_create(on, 3, 1, &other, &b));
+    OK(t, cohort_frame_create(on, 3, 1, &floats, &c));
     OK(t, cohort_frame_create(on, 3, 0, NULL, &none));
     FAILS(t, on, cohort_join_build(none, NULL, &join), COHORT_RANGE, "columns", "0");
     FAILS(t, NULL, cohort_join_build(NULL, NULL, &join), COHORT_NULL, "right", NULL);
     FAILS(t, on, cohort_join_build(a, NULL, NULL), COHORT_NULL, "out", NULL);
     options.method = (cohort_join_method)77;
     FAILS(t, on, cohort_join_build(a, &options, &join), COHORT_RANGE, "method", "77");
+    options.method = COHORT_JOIN_AUTO;
+    options.method = COHORT_JOIN_DENSE;
+    FAILS(t, on, cohort_join_build(c, &options, &join), COHORT_UNSUPPORTED, "DENSE", "1");
     options.method = COHORT_JOIN_AUTO;
     options.size = 3;
     FAILS(t, on, cohort_join_build(a, &options, &join), COHORT_BAD_STRUCT, "size", "3");
@@ -598,6 +605,7 @@ static void refuses(struct test *t)
     EQUAL(t, cohort_join_size(NULL), 0);
     cohort_frame_release(a);
     cohort_frame_release(b);
+    cohort_frame_release(c);
     cohort_frame_release(none);
 }
 
