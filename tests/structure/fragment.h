@@ -12,7 +12,7 @@ extern uint64_t n, *keys, *values, count;
 extern uint32_t *hit;
 
 /* docs/table.md */
-extern cohort_frame *sales, *prices;
+extern cohort_frame *sales, *prices, *shops;
 
 /* docs/multimap.md */
 extern uint64_t queries;
