@@ -216,12 +216,37 @@ static uint64_t count_of(struct test *t, cohort_sets *sets, cohort_sets_op op, u
     return column_get(counts, 0);
 }
 
+/* x and y, as a collection. */
+static void of_a_pair(struct test *t, cohort_sets *sets, uint64_t x, uint64_t y, cohort_sets **out)
+{
+    cohort_sets_query_desc d = COHORT_SETS_QUERY_INIT;
+    struct column *members = column_new(t, 2, 8);
+    column_put(members, 0, x);
+    column_put(members, 1, y);
+    d.op = COHORT_SETS_AND;
+    d.collections = &sets;
+    d.collections_count = 1;
+    d.rows = 1;
+    d.arity = 2;
+    d.members = column_send(members);
+    d.result = out;
+    OK(t, cohort_sets_query(t->context, &d));
+}
+
 /* What must hold of any two sets, whatever they are. */
 static void laws(struct test *t)
 {
     for (uint64_t round = 0; round < test_scale(t, 3, test_size(t, 30, 3), test_size(t, 100, 8)); round++) {
         struct plains p = plains_draw(t, 6, (int)test_below(t, 2));
-        cohort_sets *sets = sets_of(t, &p, 0);
+        plain_free(&p.at[0]); /* a full chunk, and another set in the same one */
+        plain_free(&p.at[1]);
+        p.at[0] = plain_draw(t, SHAPE_FULL, p.wide);
+        p.at[1] = plain_copy(&p.at[0]);
+        p.at[1].n -= 1 + test_below(t, 60000);
+        cohort_sets *sets = sets_of(t, &p, 0), *both_of_them = NULL;
+        of_a_pair(t, sets, 1, 0, &both_of_them);
+        sets_judge(t, both_of_them, &(struct plains){&p.at[1], 1, p.wide}, "a part of a full chunk");
+        cohort_sets_destroy(both_of_them);
         for (int i = 0; i < 6; i++) {
             uint64_t x = test_below(t, p.n), y = test_below(t, p.n),
                      both = count_of(t, sets, COHORT_SETS_AND, x, y);
