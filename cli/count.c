@@ -123,6 +123,7 @@ static int map_open(job *job, fault *fault)
     cohort_map_options map = COHORT_MAP_OPTIONS_INIT;
     map.width = COHORT_WIDTH_64_64;
     map.capacity = capacity_of(options, info.memory_free);
+    map.max_load = options->size_hint ? 0.8 : 0; /* who names a size wants a table of that size */
     status = map_make(job, &map, !options->size_hint);
     if (status && options->size_hint)
         return fault_set(fault, CLI_FAILED, "--size-hint %llu: cannot make the map: %s",

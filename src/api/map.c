@@ -11,6 +11,7 @@
 
 #define DEFAULT_SEED     0x9e3779b97f4a7c15ull
 #define DEFAULT_MAX_LOAD 0.8
+#define ROOMY_LOAD       0.5 /* of a table that is made for a capacity, where nobody asked for a denser one */
 #define LEAST_MAX_LOAD   0.01
 #define LARGE_TABLE      (64ull << 20) /* bytes from which on a table is compared with the device's memory */
 
@@ -59,9 +60,8 @@ static uint64_t table_bytes(const cohort_map *map)
     return has_lines(map) ? lines_table_bytes(&map->view) : map_table_bytes(&map->view);
 }
 
-uint64_t map_slots_for(const cohort_map *map, uint64_t pairs)
+static uint64_t slots_at(double load, uint64_t pairs)
 {
-    double load = map->options.max_load;
     pairs = pairs ? pairs : 1;
     if (load == 1.0)
         return pairs;
@@ -71,6 +71,11 @@ uint64_t map_slots_for(const cohort_map *map, uint64_t pairs)
     while ((uint64_t)((double)slots * load) < pairs)
         slots += slots / 4503599627370496ull + 1; /* the division rounded down, or doubles are too coarse */
     return slots;
+}
+
+uint64_t map_slots_for(const cohort_map *map, uint64_t pairs)
+{
+    return slots_at(map->options.max_load, pairs);
 }
 
 /* The slots of a table for so many pairs, for a call (NULL: the one that makes the map) that was given them as `capacity`. */
@@ -293,6 +298,25 @@ static void take_options(cohort_map *map, const cohort_map_options *o)
     map->view.seed = o->seed == COHORT_SEED_RANDOM ? map_random_seed() : o->seed ? o->seed : DEFAULT_SEED;
 }
 
+/* In a cache of the CPU's a walk in a table at load 0.8 costs twice one at 0.5. */
+static int is_roomy(const cohort_map *map, const cohort_map_options *o)
+{
+    return o->max_load == 0.0 && !has_lines(map) && map->context->backend->own_memory == MEMORY_HOST;
+}
+
+static cohort_status table_of(cohort_map *map, uint64_t slots)
+{
+    shape_of(map, slots);
+    return table_make(map);
+}
+
+/* A table with more room than the capacity needs; 0: there is no memory for that. */
+static int table_roomy(cohort_map *map, uint64_t capacity)
+{
+    const uint64_t slots = slots_at(ROOMY_LOAD, capacity);
+    return slots && slots <= slots_most(map) && table_of(map, slots) == COHORT_OK;
+}
+
 cohort_status map_make(cohort_context *context, const cohort_map_options *o, cohort_map **out)
 {
     uint64_t slots;
@@ -302,10 +326,8 @@ cohort_status map_make(cohort_context *context, const cohort_map_options *o, coh
     map->context = context;
     take_options(map, o);
     cohort_status s = slots_of_capacity(map, NULL, o->capacity, &slots);
-    if (!s) {
-        shape_of(map, slots);
-        s = table_make(map);
-    }
+    if (!s)
+        s = is_roomy(map, o) && table_roomy(map, o->capacity) ? COHORT_OK : table_of(map, slots);
     if (s)
         free(map);
     else

@@ -290,7 +290,7 @@ static cohort_status name_failed(struct call *c, uint64_t begin, uint64_t end)
     return s;
 }
 
-static cohort_status do_waiting(struct call *c)
+cohort_status map_do_parts(struct call *c)
 {
     cohort_status s = COHORT_OK;
     for (uint64_t left = c->batch.n; left && !s;) {
@@ -307,9 +307,17 @@ static cohort_status do_waiting(struct call *c)
             return goes_backward(c) ? name_failed(c, 0, left) : name_failed(c, c->batch.n - left, c->batch.n);
         left -= b.n;
         c->last = b.n;
-        context_progress(c->map->context, c->name, c->batch.n - left, c->batch.n);
+        if (!c->quiet)
+            context_progress(c->map->context, c->name, c->batch.n - left, c->batch.n);
     }
     return s ? s : map_end_room(c);
+}
+
+static cohort_status do_waiting(struct call *c)
+{
+    int done = 0;
+    cohort_status s = c->combines ? map_combine(c, &done) : COHORT_OK;
+    return s || done ? s : map_do_parts(c);
 }
 
 static cohort_status do_enqueueing(struct call *c)
@@ -446,6 +454,7 @@ cohort_status cohort_map_apply(cohort_map *map, cohort_op op, uint64_t n, const 
                             (int)map->options.width);
     struct call c = call_of(map, "cohort_map_apply", MAP_STEP_APPLY, (co_u32)op, n, keys);
     c.batch.values = op == COHORT_OP_COUNT ? NULL : operands;
+    c.combines = 1;
     return perform(&c, batch, op == COHORT_OP_COUNT, 1);
 }
 

@@ -17,6 +17,8 @@ struct call {
     cohort_winner winner;
     int grows;                  /* it puts keys in, and the map may grow for them */
     int waits;                  /* also where it need not */
+    int combines;               /* entries of equal keys may become one */
+    int quiet;                  /* a part of another call, which tells of its progress */
     enum memory_kind memory;    /* of the arguments */
     struct batch_counts counts; /* of all parts, if the call waits */
     int bad;                    /* some op codes are none */
@@ -34,6 +36,16 @@ struct map_batch map_next_part(const struct call *c, uint64_t left, uint64_t mos
 
 /* Does a part and waits for it: its counts, and whether an entry found no slot. */
 cohort_status map_attempt(struct call *c, struct map_batch *b, struct batch_counts *got, int *full);
+
+/* All parts of a call that waits. */
+cohort_status map_do_parts(struct call *c);
+
+/* ---- map_combine.c: an apply whose equal keys become one entry before they go to the map ---- */
+
+/* Does that to all entries, as map_do_parts, if it pays: *done. */
+cohort_status map_combine(struct call *c, int *done);
+
+/* ---- map_growth.c ---- */
 
 /* Lessens *most to how many of the `left` entries fit; grows first if the map holds more than it may. */
 cohort_status map_make_room(struct call *c, uint64_t left, uint64_t *most);

@@ -6,6 +6,8 @@
 #include "backend/context.h"
 #include "shape/map.h"
 
+struct combine_backend;
+
 struct map_backend {
     int keeps_order; /* 1: batch and pages heed the rank of an INSERT or ASSIGN; 0: the steps CLAIM and SETTLE do */
     int (*offers)(cohort_context *, co_u32 width, co_u32 group);
@@ -17,6 +19,8 @@ struct map_backend {
      * batch, or would not pay; then it may not be called. fresh: the map is known to be empty. */
     cohort_status (*pages)(cohort_context *, const struct map_batch *, int fresh, struct arena *);
     cohort_status (*sweep)(cohort_context *, const struct map_sweep *, enum map_sweep_kind);
+    /* For entries of ADD to COUNT with equal keys, in the context's own memory, which is the host's; NULL: it does nothing for those. */
+    const struct combine_backend *combine;
 };
 
 #endif

@@ -1,4 +1,5 @@
 /* cpu/lines.c: which maps of LINES a CPU offers, walks over all homes of a table, and the table of what it does for these maps. */
+#include "combine.h"
 #include "lines.h"
 
 static int cpu_lines_offers(cohort_context *context, co_u32 width, co_u32 group)
@@ -45,4 +46,5 @@ const struct lines_backend cpu_lines_backend = {.map = {
                                                     .batch = cpu_lines_batch,
                                                     .pages = cpu_lines_pages,
                                                     .sweep = cpu_lines_sweep,
+                                                    .combine = &cpu_combine_backend,
                                                 }};

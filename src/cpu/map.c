@@ -1,4 +1,5 @@
 /* cpu/map.c: which maps a CPU offers, walks over all slots of a table, and the table of what it does for maps. */
+#include "combine.h"
 #include "map.h"
 
 static int cpu_map_offers(cohort_context *context, co_u32 width, co_u32 group)
@@ -39,4 +40,5 @@ const struct map_backend cpu_map_backend = {
     .batch = cpu_map_batch,
     .pages = cpu_map_pages,
     .sweep = cpu_map_sweep,
+    .combine = &cpu_combine_backend,
 };
