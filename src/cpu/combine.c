@@ -17,6 +17,7 @@
 #define SAMPLE       4096u
 #define SAMPLE_LEAST 256u         /* entries that take part, of them */
 #define REPEATS      80u          /* one of so many must have come before */
+#define OFTEN        4u           /* and of so many, for tables that would be too small for all */
 #define TAGS         (2 * SAMPLE) /* a power of two */
 #define LEAST_BITS   11u          /* homes of a table: what fits in a first cache, */
 #define MOST_BITS    18u          /* or costs less than a map's slots, */
@@ -132,7 +133,9 @@ static unsigned bits_wanted(const struct combine *c, const struct state *state, 
         bits++;
     if (keys > (1ull << MOST_BITS) / 2)
         bits = HOT_BITS;
-    return bits <= state->bits_most ? bits : 0;
+    if (bits > state->bits_most)
+        bits = (s.entries - s.keys) * OFTEN >= s.entries ? state->bits_most : 0;
+    return bits;
 }
 
 static int pays(cohort_context *context, struct combine *c, co_u64 begin)
