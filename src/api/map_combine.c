@@ -1,6 +1,6 @@
 /* map_combine.c: an apply of which equal keys come often: their entries become one before they go to the map.
  *
- * The backend has tables in which entries are combined (backend/combine.h). What comes out of it, entries that found no room in a table
+ * The backend has tables in which entries are combined (backend/map.h). What comes out of it, entries that found no room in a table
  * and, at the end, what the tables hold, goes to the map as a batch of the same operation, or of ADD where that was COUNT.
  *
  * Entries are combined for as long as that pays: while most of a stretch go on uncombined, the tables are emptied, some entries go to the
@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "api/map_call.h"
-#include "backend/combine.h"
 
 #define LEAST (1ull << 14) /* entries of a batch */
 #define STRETCH_FIRST \
@@ -30,7 +29,7 @@ struct combined {
     struct call *c;
     struct call rest; /* what goes to the map */
     struct combine work;
-    const struct combine_backend *by;
+    const struct combine_ways *by;
     uint32_t *bits; /* a bit for each entry of the batch, or of what comes out of the tables */
 };
 

@@ -211,4 +211,4 @@ static int empty(cohort_context *context, struct combine *c)
     return more;
 }
 
-const struct combine_backend cpu_combine_backend = {lay_out, pays, entries, larger, empty};
+const struct combine_ways cpu_combine_ways = {lay_out, pays, entries, larger, empty};

@@ -2,7 +2,7 @@
 #ifndef COHORT_CPU_COMBINE_H
 #define COHORT_CPU_COMBINE_H
 
-#include "backend/combine.h"
+#include "backend/map.h"
 #include "cpu.h"
 #include "shape/map.h"
 
@@ -29,6 +29,6 @@ struct cpu_combine_loops {
 };
 extern const struct cpu_combine_loops cpu_combine_loops[6];
 
-extern const struct combine_backend cpu_combine_backend;
+extern const struct combine_ways cpu_combine_ways;
 
 #endif

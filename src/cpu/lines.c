@@ -46,5 +46,5 @@ const struct lines_backend cpu_lines_backend = {.map = {
                                                     .batch = cpu_lines_batch,
                                                     .pages = cpu_lines_pages,
                                                     .sweep = cpu_lines_sweep,
-                                                    .combine = &cpu_combine_backend,
+                                                    .combine = &cpu_combine_ways,
                                                 }};

@@ -40,5 +40,5 @@ const struct map_backend cpu_map_backend = {
     .batch = cpu_map_batch,
     .pages = cpu_map_pages,
     .sweep = cpu_map_sweep,
-    .combine = &cpu_combine_backend,
+    .combine = &cpu_combine_ways,
 };
