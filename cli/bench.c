@@ -78,6 +78,14 @@ const char bench_help[] =
     "  --reads FILE       reads to count; made there if there is none, and kept\n"
     "  --kmer K           1 to 32 (default: 21)\n";
 
+const char bench_examples[] =
+    "\n"
+    "examples:\n"
+    "  cohort bench limits --device cpu --json limits.json\n"
+    "  cohort bench map --n 128M --load 0.5,0.8,0.9 --width 32/32,64/64 --json map.json --plot map.svg\n"
+    "  cohort bench set --device cpu --threads 1 --json set.json\n"
+    "  cohort bench compare before.json after.json\n";
+
 static const struct bench_command {
     const char *name;
     int (*run)(int argc, char **argv, fault *fault);

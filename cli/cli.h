@@ -76,6 +76,8 @@ int set_main(int argc, char **argv, fault *fault);
 int bench_main(int argc, char **argv, fault *fault);
 
 extern const char info_help[], count_help[], sort_help[], split_help[], set_help[], bench_help[];
+extern const char
+    bench_examples[]; /* the end of bench's help, for C99 has strings of 4,095 characters at most */
 
 /* ---- small things -------------------------------------------------------------------------------------------- */
 

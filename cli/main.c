@@ -31,10 +31,11 @@ static const char help[] =
 static const struct command {
     const char *name;
     int (*run)(int argc, char **argv, fault *fault);
-    const char *help;
+    const char *help, *examples; /* examples: NULL if help has them */
 } commands[] = {
-    {"info", info_main, info_help},    {"count", count_main, count_help}, {"sort", sort_main, sort_help},
-    {"split", split_main, split_help}, {"set", set_main, set_help},       {"bench", bench_main, bench_help},
+    {"info", info_main, info_help, NULL}, {"count", count_main, count_help, NULL},
+    {"sort", sort_main, sort_help, NULL}, {"split", split_main, split_help, NULL},
+    {"set", set_main, set_help, NULL},    {"bench", bench_main, bench_help, bench_examples},
 };
 
 static int is_help(const char *text)
@@ -59,9 +60,9 @@ static int wants_help(int argc, char **argv)
     return 0;
 }
 
-static int print(const char *text)
+static int print(const char *text, const char *more)
 {
-    if (fputs(text, stdout) >= 0 && !fflush(stdout))
+    if (fputs(text, stdout) >= 0 && (!more || fputs(more, stdout) >= 0) && !fflush(stdout))
         return CLI_OK;
     fputs("cohort: cannot write to standard output\n", stderr);
     return CLI_FAILED;
@@ -75,11 +76,11 @@ int main(int argc, char **argv)
         return CLI_BAD_INPUT;
     }
     if (is_help(argv[1]) || (!strcmp(argv[1], "help") && argc == 2))
-        return print(help);
+        return print(help, NULL);
     if (!strcmp(argv[1], "--version")) {
         char version[64];
         snprintf(version, sizeof version, "cohort %s\n", cohort_version());
-        return print(version);
+        return print(version, NULL);
     }
     int asks = !strcmp(argv[1], "help");
     const struct command *command = command_find(argv[1 + asks]);
@@ -91,7 +92,7 @@ int main(int argc, char **argv)
         return CLI_BAD_INPUT;
     }
     if (asks || wants_help(argc - 2, argv + 2))
-        return print(command->help);
+        return print(command->help, command->examples);
     int status = command->run(argc - 2, argv + 2, &fault);
     progress_clear();
     outputs_discard();
