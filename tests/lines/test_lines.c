@@ -54,8 +54,8 @@ static void all_of(struct subject *s, enum trial_kind kind, uint64_t first, uint
 /* Rounds of a tenth erased and a tenth put in, at load 0.8. */
 static void churn(struct test *t)
 {
-    const uint64_t slots = test_scale(t, 1 << 12, 1 << 15, 1 << 17), pairs = slots * 8 / 10,
-                   each = pairs / 10;
+    const uint64_t slots = test_scale(t, 1 << 12, 1 << 15, test_size(t, 1 << 17, 1 << 15)),
+                   pairs = slots * 8 / 10, each = pairs / 10;
     struct subject s = fixed_map(t, slots, 0.8);
     uint64_t first = 0;
     all_of(&s, TRIAL_INSERT, 0, pairs);
@@ -113,9 +113,9 @@ static void small(struct test *t)
 /* Mixed streams long enough for every thread, on a table near its load: histories are judged key by key. */
 static void streams(struct test *t)
 {
-    const uint64_t slots = 1 << 15, n = test_scale(t, 20000, 40000, 200000);
+    const uint64_t slots = 1 << 15, n = test_scale(t, 20000, 40000, test_size(t, 200000, 40000));
     struct subject s = fixed_map(t, slots, 0.9);
-    for (uint64_t round = 0; round < test_scale(t, 2, 3, 40); round++) {
+    for (uint64_t round = 0; round < test_scale(t, 2, 3, test_size(t, 40, 4)); round++) {
         subject_step(&s, TRIAL_RUN, 0, COHORT_WINNER_ANY, n, round % 2 ? RANDOM : SKEWED, slots * 7 / 10);
         subject_observe(&s);
         subject_check_table(&s);
