@@ -88,7 +88,7 @@ static void goes_round(struct test *t, struct folder *f, const cohort_sets *sets
 static void round_trips(struct test *t)
 {
     struct folder f = folder_new(t);
-    for (uint64_t round = 0; round < test_scale(t, 4, 30, 100); round++) {
+    for (uint64_t round = 0; round < test_scale(t, 4, 30, test_size(t, 100, 30)); round++) {
         int wide = (int)(round & 1);
         struct plains p = plains_draw(t, round < 2 ? 0 : test_below(t, test_size(t, 30, 8)), wide);
         cohort_sets *sets = sets_of(t, &p, (int)test_below(t, 2));
@@ -103,7 +103,7 @@ static void round_trips(struct test *t)
 static void answers(struct test *t)
 {
     struct folder f = folder_new(t);
-    for (uint64_t round = 0; round < test_scale(t, 2, 12, 40); round++) {
+    for (uint64_t round = 0; round < test_scale(t, 2, 12, test_size(t, 40, 12)); round++) {
         int wide = (int)(round & 1);
         struct plains p = plains_draw(t, 8, wide), due = plains_new(4, wide);
         cohort_sets *sets = sets_of(t, &p, 0), *mapped = NULL, *answer = NULL;
@@ -207,7 +207,7 @@ static void altered(struct test *t)
 {
     struct folder f = folder_new(t);
     for (int wide = 0; wide < 2; wide++) {
-        uint64_t bytes, step = test_scale(t, 97, t->kind == TEST_CPU ? 5 : 211, 1);
+        uint64_t bytes, step = test_scale(t, 97, t->kind == TEST_CPU ? 5 : 211, test_size(t, 1, 53));
         cohort_sets *sets = small_of_each(t, wide), *got = NULL;
         OK(t, cohort_sets_save(sets, f.file));
         cohort_sets_destroy(sets);
@@ -239,7 +239,7 @@ static void altered(struct test *t)
 static void cut(struct test *t)
 {
     struct folder f = folder_new(t);
-    uint64_t bytes, step = test_scale(t, 211, t->kind == TEST_CPU ? 7 : 307, 1);
+    uint64_t bytes, step = test_scale(t, 211, t->kind == TEST_CPU ? 7 : 307, test_size(t, 1, 101));
     cohort_sets *sets = small_of_each(t, 1), *got = NULL;
     OK(t, cohort_sets_save(sets, f.file));
     cohort_sets_destroy(sets);
@@ -292,7 +292,8 @@ static void seal(unsigned char *data)
 static void hostile(struct test *t)
 {
     struct folder f = folder_new(t);
-    uint64_t refusals = 0, rounds = test_scale(t, 200, t->kind == TEST_CPU ? 2000 : 60, 20000);
+    uint64_t refusals = 0,
+             rounds = test_scale(t, 200, t->kind == TEST_CPU ? 2000 : 60, test_size(t, 20000, 400));
     for (int wide = 0; wide < 2; wide++) {
         uint64_t bytes;
         cohort_sets *sets = small_of_each(t, wide), *got = NULL;
