@@ -66,14 +66,14 @@ static const cohort_op ops[] = {COHORT_OP_ADD, COHORT_OP_COUNT, COHORT_OP_MIN,
                                 COHORT_OP_MAX, COHORT_OP_OR,    COHORT_OP_AND};
 enum { OPS = sizeof ops / sizeof *ops };
 
-/* One key, few, as many as a block has places, more; and a map that knows some of them. */
+/* One key, few, more than a block has places, many more; and a map that knows some of them. */
 static void numbers_of_keys(struct test *t)
 {
-    const uint64_t n = batch_size(t), ranges[] = {1, 2, 10, n / 200 + 3, n / 50, n / 10, n / 2, 4 * n};
+    const uint64_t n = batch_size(t), ranges[] = {1, 2, 10, n / 200 + 3, n / 50, n / 20, n / 2, 4 * n};
     for (unsigned k = 0; k < sizeof ranges / sizeof *ranges; k++) {
         struct subject s = fixed_map(t, ranges[k] < n ? ranges[k] + 8 : n + 8, 0.8);
         for (unsigned o = 0; o < OPS; o++)
-            if (k == 3 || test_take(t, 3))
+            if (k == 3 || k == 5 || test_take(t, 3))
                 sum(&s, ops[o], n + test_below(t, 40), RANDOM, ranges[k], ranges[k] >= n || o % 2);
         subject_check_table(&s);
         subject_free(&s);
