@@ -30,7 +30,7 @@
  *
  * Failure. A failed call leaves the object as it was before.
  *
- * Memory: a group has 16 bytes a numeric aggregate, SUM and MEAN of integers 24, VAR and SD 32, strings their bytes and 16; its key twice; NUNIQUE each
+ * Memory: a group has 16 bytes a numeric aggregate, SUM and MEAN of integers 24, VAR and SD 32, strings their bytes and 24; its key twice; NUNIQUE each
  * distinct value of each group. While a frame is added, 4 bytes a row.
  *
  * GPU contexts. There are no kernels for this yet: columns are copied to the host, and the work is done there by threads. Calls wait. One
