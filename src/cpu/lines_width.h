@@ -39,14 +39,14 @@ CO_INLINE void LINES(ask)(const struct map_batch *b, struct LINES(group) * g, co
 }
 
 /* Asks for what the group's entries will look at besides their homes. */
-CO_INLINE void LINES(ask_more)(const struct map_batch *b, const struct LINES(group) * g)
+CO_INLINE void LINES(ask_more)(const struct map_batch *b, const struct LINES(group) * g, int alone)
 {
     const cohort_map_view *m = &b->view;
     for (co_u32 part = g->part; part; part &= part - 1) {
         const co_u32 i = co_first32(part);
         const co_u64 home = g->home[i], w = co_load64(LINES(word)(m, home));
         const co_u32 own = (co_u32)w & LINES_OWN, rest = (co_u32)w & LINES_REST;
-        if (LINES(match)(m, home, own, LINES(key_at)(b->keys, g->base + i), 1))
+        if (LINES(match)(m, home, own, LINES(key_at)(b->keys, g->base + i), alone))
             continue;
         if (!rest && (~w >> LINES_NAMES & LINES_OWN) == 0)
             __builtin_prefetch(LINES(word)(m, LINES(line)(m, home, LINES(window)(m) > 1)));
@@ -101,7 +101,7 @@ CO_INLINE void LINES(groups)(const struct map_batch *b, co_u64 begin, co_u64 end
         if (k < count)
             LINES(ask)(b, &group[k % 3], begin + (back ? count - 1 - k : k) * CPU_GROUP, end);
         if (k >= 1 && k <= count)
-            LINES(ask_more)(b, &group[(k - 1) % 3]);
+            LINES(ask_more)(b, &group[(k - 1) % 3], alone);
         if (k >= 2)
             LINES(do_group)(b, &group[(k - 2) % 3], back, alone, report, tally);
     }
