@@ -1,10 +1,11 @@
 /* bench.h: what the measurements share: how something is timed, the rows of figures, the table, the JSON.
  *
- * A measurement is timed by the context's own clock, several times after a warm-up; a row keeps the median, the least
- * and the greatest rate. Rows say which limit of the machine binds them, measured in the same run, and print the ratio
- * to it, and to the best figure of others where there is one: read from files (--against) or measured by the peers'
- * programs in the same run. Two rows are of the same thing if their name, width, keys, n, load, threads, place (`at`)
- * and variant agree; a row without a load or a variant (others may not have one to set) agrees with every one. */
+ * A measurement is timed by the context's own clock, several times after a warm-up; a row keeps the
+ * median, the least and the greatest rate. Rows say which limit of the machine binds them, measured in the
+ * same run, and print the ratio to it, and to the best figure of others where there is one: read from
+ * files (--against) or measured by the peers' programs in the same run. Two rows are of the same thing if
+ * their name, width, keys, n, load, threads, place (`at`) and variant agree; a row without a load or a
+ * variant (others may not have one to set) agrees with every one. */
 #ifndef COHORT_BENCH_H
 #define COHORT_BENCH_H
 
@@ -86,10 +87,11 @@ typedef struct bench {
 
 /* ---- a run: opened, measured, reported (run.c) ------------------------------------------------------------------- */
 
-/* What the report says was run: the arguments, without the files that are read and written, which mean something on this
- * machine only. */
+/* What the report says was run: the arguments, without the files that are read and written, which mean
+ * something on this machine only. */
 void bench_command_set(bench *b, const char *name, int argc, char **argv);
-/* Opens the outputs, reads --against, makes the context, measures its limits (if `limits`), prints the machine. */
+/* Opens the outputs, reads --against, makes the context, measures its limits (if `limits`), prints the
+ * machine. */
 int bench_begin(bench *b, const bench_options *options, int limits, fault *fault);
 /* Prints who the peers are, and writes the JSON and the plot. */
 int bench_end(bench *b, fault *fault);
@@ -114,15 +116,17 @@ typedef struct bench_job {
     int wall;        /* by the host's clock: work that allocates, copies and waits */
 } bench_job;
 
-/* Times the job b->runs times after a warm-up and adds `row` with its rates filled in. A failing call ends it. */
+/* Times the job b->runs times after a warm-up and adds `row` with its rates filled in. A failing call ends
+ * it. */
 int bench_measure(bench *b, const bench_row *row, const bench_job *job, fault *fault);
 
-/* The same for a measurement that times itself: `seconds` of each run, `items` in each. Sorts `seconds`. An extra figure
- * that is called "ms" becomes the median time. */
+/* The same for a measurement that times itself: `seconds` of each run, `items` in each. Sorts `seconds`.
+ * An extra figure that is called "ms" becomes the median time. */
 int bench_add_times(bench *b, const bench_row *row, double items, double *seconds, uint64_t runs,
                     fault *fault);
 
-/* A row with its name, width (may be NULL) and keys, in G/s (CPU: M/s), without load or limit, on the bench's device. */
+/* A row with its name, width (may be NULL) and keys, in G/s (CPU: M/s), without load or limit, on the
+ * bench's device. */
 bench_row bench_row_make(const bench *b, const char *experiment, const char *name, const char *width,
                          const char *keys);
 
@@ -131,8 +135,8 @@ int bench_add(bench *b, const bench_row *row, fault *fault);
 void bench_extra_set(bench_row *row, const char *name, double value);
 double bench_extra_get(const bench_row *row, const char *name); /* 0 if it is not there */
 
-/* What random accesses to a table of `bytes` are bound by: 'R', random reads, or 'C', compare-and-swaps; those of the
- * last cache if it fits in half of it. */
+/* What random accesses to a table of `bytes` are bound by: 'R', random reads, or 'C', compare-and-swaps;
+ * those of the last cache if it fits in half of it. */
 void bench_row_limit(const bench_device *d, bench_row *row, char bound, uint64_t bytes);
 
 /* One line of text for people; nothing if only JSON is asked for. */
@@ -153,11 +157,12 @@ const char *bench_row_text(char to[256], const bench_row *row);
 
 /* ---- the peers' programs (peers.c) --------------------------------------------------------------------------------- */
 
-/* Where they are: `given` (--peers), or beside this program if `usual`. *found is NULL if none is to be run. */
+/* Where they are: `given` (--peers), or beside this program if `usual`. *found is NULL if none is to be
+ * run. */
 int bench_peers_find(const bench *b, const char *given, int usual, char folder[BENCH_PATH],
                      const char **found, fault *fault);
-/* Runs each program there whose name begins with peer_, with these arguments (up to a NULL) after --experiment. Its rows go
- * among the peers. A program that fails is told of, and does not end the bench. */
+/* Runs each program there whose name begins with peer_, with these arguments (up to a NULL) after
+ * --experiment. Its rows go among the peers. A program that fails is told of, and does not end the bench. */
 int bench_peers_run(bench *b, const char *folder, const char *experiment, const char *const *arguments,
                     fault *fault);
 

@@ -92,8 +92,8 @@ static int lists_take(map_plan *plan, const map_options *o, fault *fault)
     return widths_take(plan, o->width ? o->width : "", fault);
 }
 
-/* What is measured without asking: sizes within the last cache and far beyond it, and fewer of everything on a CPU, which is
- * a hundred times slower. Called once the device is known. */
+/* What is measured without asking: sizes within the last cache and far beyond it, and fewer of everything
+ * on a CPU, which is a hundred times slower. Called once the device is known. */
 static int defaults_take(map_plan *plan, fault *fault)
 {
     int cpu = plan->b->dev.cpu, few = cpu || plan->quick;

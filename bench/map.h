@@ -57,7 +57,8 @@ int map_wanted(const map_plan *plan, const char *name);
 uint64_t map_n(const map_plan *plan, uint64_t full, uint64_t quick);
 /* A fixed map for n pairs at `load`, filled. */
 cohort_status map_open(map_bench *m, cohort_probe probe, uint32_t group);
-/* Its outcome: a fault, but where the device does not offer such a map, which is told; there is no map then. */
+/* Its outcome: a fault, but where the device does not offer such a map, which is told; there is no map
+ * then. */
 int map_opened(map_bench *m, cohort_status s, const char *doing, fault *fault);
 uint64_t map_table_bytes(const map_bench *m);
 /* How often to repeat what changes nothing, so that it takes some time. */

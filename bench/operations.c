@@ -1,8 +1,8 @@
 /* operations.c: the map's operations one by one, on data that lies in the context's memory.
  *
- * What binds: random reads of single sectors (R) for find and contains, compare-and-swaps (C) for what changes the table,
- * the copy bandwidth (B) for export; the mixed stream has both, R for its finds and C for the rest. Tables that fit in
- * half of the last cache are held against the cached limits. */
+ * What binds: random reads of single sectors (R) for find and contains, compare-and-swaps (C) for what
+ * changes the table, the copy bandwidth (B) for export; the mixed stream has both, R for its finds and C
+ * for the rest. Tables that fit in half of the last cache are held against the cached limits. */
 #include "map.h"
 
 #include <string.h>
@@ -227,8 +227,8 @@ static int measure(map_bench *m, const measurement *t, fault *fault)
     return bench_measure(m->b, &row, &job, fault);
 }
 
-/* All measurements at one width, size and load. The map is full when it is made and after an insert; what takes keys out
- * comes last. */
+/* All measurements at one width, size and load. The map is full when it is made and after an insert; what
+ * takes keys out comes last. */
 static int measure_all(map_bench *m, fault *fault)
 {
     cohort_status s = map_open(m, COHORT_PROBE_DOUBLE, 0);

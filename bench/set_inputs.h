@@ -1,5 +1,5 @@
-/* set_inputs.h: the sets of `bench set`, ours and the peers', so that all work on the same: folders of texts of integers, and
- * made ones. C and C++. */
+/* set_inputs.h: the sets of `bench set`, ours and the peers', so that all work on the same: folders of
+ * texts of integers, and made ones. C and C++. */
 #ifndef COHORT_BENCH_SET_INPUTS_H
 #define COHORT_BENCH_SET_INPUTS_H
 
@@ -12,7 +12,8 @@
 
 enum { SET_CHUNKS_SKEWED = 512, SET_LARGE = 4096 };
 
-/* The sizes of what is made: bits of dense sets; members of the set that is looked into, and lookups; unsorted integers. */
+/* The sizes of what is made: bits of dense sets; members of the set that is looked into, and lookups;
+ * unsorted integers. */
 typedef struct set_sizes {
     uint64_t dense_bits, looked_into, lookups, unsorted;
 } set_sizes;

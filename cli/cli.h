@@ -1,7 +1,8 @@
 /* What the files of the tool share: exit statuses, faults, the argument reader, and the commands.
  *
- * The tool uses the library through <cohort.h> alone. A function that can fail takes a `fault` and returns a status;
- * only main.c prints it and ends the program, so that every error is one line and leaves no half-written file. */
+ * The tool uses the library through <cohort.h> alone. A function that can fail takes a `fault` and returns
+ * a status; only main.c prints it and ends the program, so that every error is one line and leaves no
+ * half-written file. */
 #ifndef COHORT_CLI_H
 #define COHORT_CLI_H
 
@@ -61,8 +62,8 @@ typedef struct arg {
 /* What K, M or G at the end of a size multiplies by; 0 if it is none of them. */
 uint64_t size_unit(char suffix);
 
-/* Reads options ("--name VALUE" or "--name=VALUE", in any place, until "--") into `args`. What is no option is moved to
- * the front of argv, *rest of them. */
+/* Reads options ("--name VALUE" or "--name=VALUE", in any place, until "--") into `args`. What is no
+ * option is moved to the front of argv, *rest of them. */
 int args_read(arg *args, size_t n, int argc, char **argv, size_t *rest, fault *fault);
 
 /* ---- commands ------------------------------------------------------------------------------------------------ */

@@ -1,7 +1,8 @@
-/* cohort count: batches of keys from the pipeline into a map that counts, the map's pairs ranked, the ranking written.
+/* cohort count: batches of keys from the pipeline into a map that counts, the map's pairs ranked, the
+ * ranking written.
  *
- * While the caller's thread counts one batch the pipeline's threads make the next ones. Outputs are opened before the
- * work, so that a path that cannot be written is told at once. */
+ * While the caller's thread counts one batch the pipeline's threads make the next ones. Outputs are opened
+ * before the work, so that a path that cannot be written is told at once. */
 #define _XOPEN_SOURCE 700
 
 #include <stdlib.h>
@@ -74,8 +75,8 @@ static int outputs_open(job *job, fault *fault)
     return status;
 }
 
-/* How many pairs the map begins with room for: no more than there are k-mers, nor than an eighth of the free memory
- * holds at 20 bytes a pair. */
+/* How many pairs the map begins with room for: no more than there are k-mers, nor than an eighth of the
+ * free memory holds at 20 bytes a pair. */
 static uint64_t capacity_of(const count_options *options, uint64_t memory_free)
 {
     if (options->size_hint)
@@ -89,8 +90,9 @@ static uint64_t capacity_of(const count_options *options, uint64_t memory_free)
     return wanted > least ? wanted : least;
 }
 
-/* A first table that nobody asked for is a guess: where there is no memory for it, half of it is tried, and so on. What is found is halved
- * once more, since there are other things that memory is for; the map grows if it must. */
+/* A first table that nobody asked for is a guess: where there is no memory for it, half of it is tried,
+ * and so on. What is found is halved once more, since there are other things that memory is for; the map
+ * grows if it must. */
 static cohort_status map_make(job *job, cohort_map_options *map, int guessed)
 {
     const uint64_t least = 1 << 12, first = map->capacity;
@@ -160,7 +162,8 @@ static int batches_count(job *job, pipeline *pipeline, fault *fault)
     }
 }
 
-/* A GPU wants much at once. On a CPU all batches together should stay in the caches, each with enough for every thread. */
+/* A GPU wants much at once. On a CPU all batches together should stay in the caches, each with enough for
+ * every thread. */
 static size_t batch_keys(const job *job)
 {
     const size_t most = (size_t)4 << 20;

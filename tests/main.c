@@ -1,9 +1,9 @@
 /* main.c: runs the cases of a test program (test.h) on one device and says what came of them.
  *
- * A case of the table becomes one run per kind of memory and per width, as its flags ask. Each run gets a new context,
- * whose memory comes now from the library's own allocator and now from a counting one. Failures leave a run by longjmp;
- * its objects are then abandoned, so a failed run is not checked for leaks. A run that crashes or hangs ends the
- * program, by a signal's handler that names it. */
+ * A case of the table becomes one run per kind of memory and per width, as its flags ask. Each run gets a
+ * new context, whose memory comes now from the library's own allocator and now from a counting one.
+ * Failures leave a run by longjmp; its objects are then abandoned, so a failed run is not checked for
+ * leaks. A run that crashes or hangs ends the program, by a signal's handler that names it. */
 #include <setjmp.h>
 #include <signal.h>
 #include <time.h>
@@ -82,7 +82,8 @@ static void on_signal(int number)
 #    define SLOWED 1
 #endif
 
-/* On a stack of its own: the fault may be that the stack is used up. Sanitizers tell more about crashes than this. */
+/* On a stack of its own: the fault may be that the stack is used up. Sanitizers tell more about crashes
+ * than this. */
 static void catch_signals(void)
 {
     static char stack[65536];
@@ -148,9 +149,9 @@ static void close_context(struct test *t)
     test_ledger_check(t, &t->ledger);
 }
 
-/* The driver sets a GPU's primary context up for the first who asks for it and takes it down after the last, a fifth of a
- * second each time. So it is held from case to case, but for cases that make their contexts themselves: they meet a
- * GPU that nobody holds. */
+/* The driver sets a GPU's primary context up for the first who asks for it and takes it down after the
+ * last, a fifth of a second each time. So it is held from case to case, but for cases that make their
+ * contexts themselves: they meet a GPU that nobody holds. */
 static void hold_gpu(const struct test *t, int wanted)
 {
     static int held;

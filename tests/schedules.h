@@ -59,7 +59,8 @@ void table_clear(const struct shape *, void *table);
 enum slot_state table_get(const struct shape *, const void *table, uint64_t i, uint64_t *key,
                           uint64_t *value);
 
-/* The slots in which a key may be, in the order of its search: fills slots[], which has room for table_slots + 1. */
+/* The slots in which a key may be, in the order of its search: fills slots[], which has room for
+ * table_slots + 1. */
 uint64_t table_walk(const struct shape *, uint64_t key, uint64_t *slots);
 uint32_t table_home_page(const struct shape *, uint64_t key);
 uint32_t table_home_bucket(const struct shape *, uint64_t key);
@@ -71,7 +72,8 @@ int table_find(const struct shape *, const void *table, uint64_t key, uint64_t *
 int table_is_full_for(const struct shape *, const void *table, uint64_t key);
 struct co_map_counters table_count(const struct shape *, const void *table);
 
-/* 0 with a message unless every live key lies where the protocol puts it, and once, and the counters are exact. */
+/* 0 with a message unless every live key lies where the protocol puts it, and once, and the counters are
+ * exact. */
 int table_check(const struct shape *, const void *table, const struct co_map_counters *, char *text,
                 size_t bytes);
 
@@ -116,11 +118,13 @@ struct aftermath {
     } clock;
 };
 
-/* 0 with a message unless the records are legal key by key, what is left in the table agrees, and the table is in order. */
+/* 0 with a message unless the records are legal key by key, what is left in the table agrees, and the
+ * table is in order. */
 int plan_judge(const struct plan *, const struct aftermath *, char *text, size_t bytes);
 void plan_print(const struct plan *, FILE *);
 
-/* The same for operations told one by one, on the plan's keys, from the plan's table. ops has room for JUDGE_MORE more. */
+/* The same for operations told one by one, on the plan's keys, from the plan's table. ops has room for
+ * JUDGE_MORE more. */
 enum { JUDGE_MORE = 2 * LIST_KEYS };
 int judge_ops(const struct plan *, const struct aftermath *, struct history_op *ops, size_t n, char *text,
               size_t bytes);
@@ -142,10 +146,12 @@ void stage_set(struct stage *,
 int stage_run(struct stage *, const struct plan *, const struct sim_schedule *, unsigned blocks, char *text,
               size_t bytes);
 
-/* A schedule of any kind, weak memory three times out of four. `each` operations a lane: how long it will be, about. */
+/* A schedule of any kind, weak memory three times out of four. `each` operations a lane: how long it will
+ * be, about. */
 void draw_schedule(struct sim_schedule *, struct dice *, unsigned lanes, unsigned each);
 
-/* Fails the case: the story on stdout, with how to replay it, the first line in the test's message. plan NULL: none. */
+/* Fails the case: the story on stdout, with how to replay it, the first line in the test's message. plan
+ * NULL: none. */
 void report(struct test *, uint64_t seed, const struct plan *, const char *text);
 
 /* Plans of a family under schedules t->seed, t->seed + 1, .. until one fails. */
@@ -171,7 +177,8 @@ void run_messages(struct test *, cohort_width, uint64_t schedules);
 /* Tiny cases through all their schedules: every `share`th of them. */
 void run_searches(struct test *, cohort_width, unsigned share);
 
-/* Thousands of cases at once on a device's real lanes (on the simulator: with strong memory), through the context's launches. */
+/* Thousands of cases at once on a device's real lanes (on the simulator: with strong memory), through the
+ * context's launches. */
 void run_launches(struct test *, cohort_width, uint64_t launches);
 
 /* The same on the host's threads. */

@@ -1,5 +1,6 @@
-/* schedules_api.c: batches through the host API on a simulated device of its own each: growth, parts, streams and winner passes
- * of the host code on top of kernels under schedules. The oracle of the other tests judges the answers. */
+/* schedules_api.c: batches through the host API on a simulated device of its own each: growth, parts,
+ * streams and winner passes of the host code on top of kernels under schedules. The oracle of the other
+ * tests judges the answers. */
 #include <setjmp.h>
 
 #include "schedules.h"
@@ -75,8 +76,8 @@ void run_api(struct test *t, uint64_t schedules)
     t->device = device;
 }
 
-/* A map that grows only when its last slot is taken: the keys that have found no room within their reach by then are tried
- * again in a bigger table, they alone. Each is added to once. */
+/* A map that grows only when its last slot is taken: the keys that have found no room within their reach
+ * by then are tried again in a bigger table, they alone. Each is added to once. */
 void run_retries(struct test *t)
 {
     cohort_map_options options = subject_options(t);

@@ -1,6 +1,7 @@
-/* schedules_batch.c: batches. The map's own kernels do up to two warps of entries on one small table, under schedules in which
- * warps fall apart: mixed streams, batches of one operation, cooperative groups, the two passes of the winner rule. The
- * entries of a launch come in no order, so a key's history is legal if any order of its entries explains it. */
+/* schedules_batch.c: batches. The map's own kernels do up to two warps of entries on one small table,
+ * under schedules in which warps fall apart: mixed streams, batches of one operation, cooperative groups,
+ * the two passes of the winner rule. The entries of a launch come in no order, so a key's history is legal
+ * if any order of its entries explains it. */
 #include "schedules.h"
 
 #include "shape/map.h"
@@ -321,7 +322,8 @@ static void draw_batch(struct draw *d, cohort_width width, struct dice *dice)
     d->has_ledger = has_ledger(d) && dice_below(dice, 4);
 }
 
-/* One operation by both warps on very few keys: compare-and-swaps that fail, entries that are folded, additions that are noted. */
+/* One operation by both warps on very few keys: compare-and-swaps that fail, entries that are folded,
+ * additions that are noted. */
 static void draw_crowd(struct draw *d, cohort_width width, struct dice *dice)
 {
     unsigned times[LIST_KEYS] = {0}, few = 1 + (dice_below(dice, 4) != 0);
@@ -347,7 +349,8 @@ static void draw_crowd(struct draw *d, cohort_width width, struct dice *dice)
     }
 }
 
-/* The same with a table of hot keys in each block: of its warps, several turns each, which the keys that they have twice enter. */
+/* The same with a table of hot keys in each block: of its warps, several turns each, which the keys that
+ * they have twice enter. */
 static void draw_hot(struct draw *d, cohort_width width, struct dice *dice)
 {
     unsigned times[LIST_KEYS] = {0}, few = 1 + (unsigned)dice_below(dice, 4), most = TURNS * BATCH;

@@ -1,6 +1,7 @@
-/* schedules_device.c: plans on a device's real lanes. A launch does hundreds of cases at once, each on a table of its own; what
- * they have in common is the table they begin with and the keys. They are timed by the device's clock, which says of two
- * operations of different lanes which came first only if one had ended before the other began. */
+/* schedules_device.c: plans on a device's real lanes. A launch does hundreds of cases at once, each on a
+ * table of its own; what they have in common is the table they begin with and the keys. They are timed by
+ * the device's clock, which says of two operations of different lanes which came first only if one had
+ * ended before the other began. */
 #include "schedules.h"
 
 #include "cuda/device.h"

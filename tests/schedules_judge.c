@@ -1,5 +1,6 @@
-/* schedules_judge.c: is what came of a plan legal? Each key's operations must have an order that explains their results, what
- * was in the table at first, and what is in it at the end (sim/history.h); the table must be as the protocol says. */
+/* schedules_judge.c: is what came of a plan legal? Each key's operations must have an order that explains
+ * their results, what was in the table at first, and what is in it at the end (sim/history.h); the table
+ * must be as the protocol says. */
 #include "schedules_lines.h"
 
 static int only_reads(unsigned kind)

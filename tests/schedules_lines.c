@@ -1,5 +1,5 @@
-/* schedules_lines.c: tables of LINES as docs/hopscotch-protocol.md has them, written down a second time: for schedules_table.c, which does the
- * same for tables of pages and calls these where a shape says so. */
+/* schedules_lines.c: tables of LINES as docs/hopscotch-protocol.md has them, written down a second time:
+ * for schedules_table.c, which does the same for tables of pages and calls these where a shape says so. */
 #include "schedules_lines.h"
 
 struct sizes {

@@ -1,5 +1,5 @@
-/* schedules_lines.h: tables of LINES, for schedules_table.c and schedules_judge.c. The functions are those of schedules.h with `homes` in the
- * place of `table`. */
+/* schedules_lines.h: tables of LINES, for schedules_table.c and schedules_judge.c. The functions are those
+ * of schedules.h with `homes` in the place of `table`. */
 #ifndef TEST_SCHEDULES_LINES_H
 #define TEST_SCHEDULES_LINES_H
 
@@ -17,7 +17,8 @@ int homes_find(const struct shape *, const void *table, uint64_t key, uint64_t *
 int homes_check(const struct shape *, const void *table, const struct co_map_counters *, char *text,
                 size_t bytes);
 
-/* 0 with a message unless keys that no operation was about are in with their values; they may have been moved. */
+/* 0 with a message unless keys that no operation was about are in with their values; they may have been
+ * moved. */
 int homes_check_bystanders(const struct plan *, const void *table, char *text, size_t bytes);
 
 #endif

@@ -1,6 +1,6 @@
-/* schedules_message.c: messages in other memory, published through a map: written, fenced, their number put in; found, fenced,
- * read. The memory is plain, so that reading it too early is a race, which the simulator reports, and so is reading it
- * in an order that only some schedules show. */
+/* schedules_message.c: messages in other memory, published through a map: written, fenced, their number
+ * put in; found, fenced, read. The memory is plain, so that reading it too early is a race, which the
+ * simulator reports, and so is reading it in an order that only some schedules show. */
 #include "schedules.h"
 
 enum { WRITERS = 4 };

@@ -10,8 +10,8 @@
 
 const char *const family_names[] = {"mixed", "collide", "full", "wrap", "churn", "values"};
 
-/* How often an operation is drawn, by family: find insert assign erase add min max or and exchange count, then the calls
- * find contains insert assign erase. */
+/* How often an operation is drawn, by family: find insert assign erase add min max or and exchange count,
+ * then the calls find contains insert assign erase. */
 static const unsigned char weights[FAMILIES][16] = {
     {3, 3, 3, 3, 3, 1, 1, 1, 1, 2, 2, 1, 1, 1, 1, 1}, {3, 4, 2, 2, 2, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1},
     {2, 5, 2, 2, 3, 1, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1}, {3, 5, 2, 2, 2, 1, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1},

@@ -1,6 +1,7 @@
-/* schedules_relay.c: one key looked up, while its slot is emptied, filled with another key, and the value of that changed, by three lanes: in a
- * map of LINES the slot is the same, and the looker may see the old key and the newest value (docs/hopscotch-protocol.md, "Values that change in
- * their place"). All else is drawn: seeds, values, which change, what comes before and after. */
+/* schedules_relay.c: one key looked up, while its slot is emptied, filled with another key, and the value
+ * of that changed, by three lanes: in a map of LINES the slot is the same, and the looker may see the old
+ * key and the newest value (docs/hopscotch-protocol.md, "Values that change in their place"). All else is
+ * drawn: seeds, values, which change, what comes before and after. */
 #include "schedules.h"
 
 static void relay_plan(struct plan *p, cohort_width width, cohort_layout layout, struct dice *d)

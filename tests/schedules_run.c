@@ -1,8 +1,8 @@
 /* schedules_run.c: runs plans on the simulator, schedule by schedule.
  *
- * A schedule has one number, its seed, and nothing else decides it: eight in a row share a plan, which the number drawn
- * for all eight decides, and each is run under a schedule of its own. So a case with --seed S begins with schedule S of
- * any other run of it. */
+ * A schedule has one number, its seed, and nothing else decides it: eight in a row share a plan, which the
+ * number drawn for all eight decides, and each is run under a schedule of its own. So a case with --seed S
+ * begins with schedule S of any other run of it. */
 #include "schedules.h"
 
 enum { SCHEDULES_A_PLAN = 8, SEEN = 1 << 20, AROUND = 0x5a };

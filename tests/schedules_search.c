@@ -1,8 +1,8 @@
-/* schedules_search.c: tiny cases through all their schedules: two lanes, two operations each, one bucket; all combinations of
- * operations, from each state that the key's slot can be in at first. With at most two preemptions: bugs that need more
- * are rare, and the random schedules are not bounded. Memory is weak, one read may be stale, which stands for the orders
- * in which a bucket's words can be read too; where a bucket has two words only, some plans are done in strong memory with
- * these orders spelled out. */
+/* schedules_search.c: tiny cases through all their schedules: two lanes, two operations each, one bucket;
+ * all combinations of operations, from each state that the key's slot can be in at first. With at most two
+ * preemptions: bugs that need more are rare, and the random schedules are not bounded. Memory is weak, one
+ * read may be stale, which stands for the orders in which a bucket's words can be read too; where a bucket
+ * has two words only, some plans are done in strong memory with these orders spelled out. */
 #include "schedules.h"
 
 static const unsigned char kinds[] = {CO_OP_FIND,   CO_OP_INSERT, CO_OP_ERASE,
@@ -66,7 +66,8 @@ static int search_plan(struct test *t, struct stage *stage, const struct plan *p
     return legal;
 }
 
-/* Every `share`th combination, beginning with the seed's. 64/32 is the code of 64/64 with another type: a part will do. */
+/* Every `share`th combination, beginning with the seed's. 64/32 is the code of 64/64 with another type: a
+ * part will do. */
 void run_searches(struct test *t, cohort_width width, unsigned share)
 {
     share *= width == COHORT_WIDTH_64_32 ? 7 : 1;

@@ -1,5 +1,6 @@
-/* schedules_table.c: tables as docs/map-protocol.md has them, written down a second time: the tests begin with tables that
- * the code under test has not made, and check what it leaves without its help. Tables of LINES: schedules_lines.c. */
+/* schedules_table.c: tables as docs/map-protocol.md has them, written down a second time: the tests begin
+ * with tables that the code under test has not made, and check what it leaves without its help. Tables of
+ * LINES: schedules_lines.c. */
 #include "schedules_lines.h"
 
 uint64_t table_slot_bytes(const struct shape *s)
@@ -92,7 +93,8 @@ uint32_t table_home_bucket(const struct shape *s, uint64_t key)
     return (uint32_t)test_mix(key ^ s->seed) & s->mask;
 }
 
-/* The `b`th bucket of a walk through a page by pairs: this one and its partner, then in the next pair the other way round. */
+/* The `b`th bucket of a walk through a page by pairs: this one and its partner, then in the next pair the
+ * other way round. */
 static uint64_t walk_bucket(uint64_t home, uint64_t step, uint64_t b, uint64_t mask)
 {
     uint64_t pair = (home / 2 + b / 2 * step) & (mask / 2), other = b % 4 == 1 || b % 4 == 2;

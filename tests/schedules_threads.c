@@ -1,12 +1,14 @@
-/* schedules_threads.c: plans on the host's threads. A round is many cases, each on a table of its own; thread k does lane k of
- * one case after the other, and before each waits a moment for the others, so that they meet there more often than not. */
+/* schedules_threads.c: plans on the host's threads. A round is many cases, each on a table of its own;
+ * thread k does lane k of one case after the other, and before each waits a moment for the others, so that
+ * they meet there more often than not. */
 #include "schedules.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
 
-/* Nothing that comes later in the program is done before the clock is read, nothing that came before it after. */
+/* Nothing that comes later in the program is done before the clock is read, nothing that came before it
+ * after. */
 static inline co_u64 co_clock(void)
 {
     struct timespec now;

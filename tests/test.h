@@ -98,7 +98,8 @@ extern const struct test_case test_cases[]; /* the program's; a NULL name ends t
 /* A call that must give this status. */
 #define STATUS(t, call, status) test_status(t, __FILE__, __LINE__, #call, call, status)
 
-/* A call that must fail so, with a message on `on` (a context or NULL) that has the word and, unless NULL, the value in it. */
+/* A call that must fail so, with a message on `on` (a context or NULL) that has the word and, unless NULL,
+ * the value in it. */
 #define FAILS(t, on, call, status, word, value) \
     test_fails(t, __FILE__, __LINE__, #call, call, on, status, word, value)
 
@@ -117,8 +118,8 @@ int test_fails(struct test *, const char *file, int line, const char *text, coho
 /* Ends the case, which counts as skipped. */
 _Noreturn void test_skip(struct test *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* For cases that go over many combinations: whether this one is done, one of `share` by the case's random numbers; all with --ci. What is
- * left out is told, and counted among what was skipped. */
+/* For cases that go over many combinations: whether this one is done, one of `share` by the case's random
+ * numbers; all with --ci. What is left out is told, and counted among what was skipped. */
 int test_take(struct test *, uint64_t share);
 
 /* ---- contexts and memory ---------------------------------------------------------------------------------------- */
@@ -126,12 +127,13 @@ int test_take(struct test *, uint64_t share);
 /* Options for another context on the device under test. */
 cohort_context_options test_context_options(const struct test *);
 
-/* An allocator of the device's own memory that writes into `ledger` (all zero but for limit). test_ledger_check fails the
- * case unless everything has come back in the sizes in which it went. */
+/* An allocator of the device's own memory that writes into `ledger` (all zero but for limit).
+ * test_ledger_check fails the case unless everything has come back in the sizes in which it went. */
 cohort_allocator test_allocator(struct test *, struct ledger *ledger);
 void test_ledger_check(struct test *, struct ledger *);
 
-/* The GPU under test made current for calls of the driver's functions (cuda/driver.h), until test_gpu_leave. */
+/* The GPU under test made current for calls of the driver's functions (cuda/driver.h), until
+ * test_gpu_leave. */
 struct test_gpu {
     const struct cuda_driver *driver; /* NULL: it cannot be had */
     int device;
@@ -139,8 +141,9 @@ struct test_gpu {
 struct test_gpu test_gpu_enter(const struct test *);
 void test_gpu_leave(struct test_gpu);
 
-/* child.c: forks, and runs a part of the case in the child, whose failure is the case's, as is its hanging or crashing. 1: all is well.
- * A child has the threads of its own making alone, and its device is not checked for leaks. */
+/* child.c: forks, and runs a part of the case in the child, whose failure is the case's, as is its hanging
+ * or crashing. 1: all is well. A child has the threads of its own making alone, and its device is not
+ * checked for leaks. */
 int test_in_child(struct test *, void (*body)(struct test *, void *), void *arg);
 
 /* ---- random numbers --------------------------------------------------------------------------------------------- */
@@ -151,8 +154,8 @@ uint64_t test_mix(uint64_t);                    /* a bijection without a pattern
 
 /* ---- order -------------------------------------------------------------------------------------------------------- */
 
-/* Puts pairs in order of their ranks, those of one rank as they were. Counts digits: a pass over the pairs for each byte that
- * is not the same in all ranks. */
+/* Puts pairs in order of their ranks, those of one rank as they were. Counts digits: a pass over the pairs
+ * for each byte that is not the same in all ranks. */
 struct test_pair {
     uint64_t rank, index;
 };
@@ -172,9 +175,10 @@ static inline uint64_t test_size(const struct test *t, uint64_t real, uint64_t s
 
 /* ---- columns: arrays in the memory under test -------------------------------------------------------------------- */
 
-/* The case works on `data`, in host memory. column_send gives the pointer for a call to use: `data` itself, or device
- * memory with the same contents; column_fetch brings the contents back after it, and checks that nothing around them
- * was written. Columns live until the case ends. They are aligned to an element and to no more. */
+/* The case works on `data`, in host memory. column_send gives the pointer for a call to use: `data`
+ * itself, or device memory with the same contents; column_fetch brings the contents back after it, and
+ * checks that nothing around them was written. Columns live until the case ends. They are aligned to an
+ * element and to no more. */
 struct column {
     void *data;
     uint64_t count, width; /* elements and their bytes */

@@ -91,30 +91,33 @@ COHORT_API cohort_status cohort_group_create(cohort_context *context, const coho
                                              cohort_group **out);
 COHORT_API void cohort_group_destroy(cohort_group *group); /* NULL is allowed */
 
-/* Rows of a frame, in which columns are found by their names. The first frame (of 0 rows, too) fixes the columns' types: later ones must
- * agree, as keys must; strings may change their layout, and come as dictionaries or not. COHORT_RANGE: a column is
- * not there, or has another type than before; COHORT_UNSUPPORTED: the aggregate is not for its type. The frame is not held. O(rows) for each
- * key column and aggregate. */
+/* Rows of a frame, in which columns are found by their names. The first frame (of 0 rows, too) fixes the
+ * columns' types: later ones must agree, as keys must; strings may change their layout, and come as
+ * dictionaries or not. COHORT_RANGE: a column is not there, or has another type than before;
+ * COHORT_UNSUPPORTED: the aggregate is not for its type. The frame is not held. O(rows) for each key
+ * column and aggregate. */
 COHORT_API cohort_status cohort_group_add(cohort_group *group, cohort_frame *frame);
 
-/* All that `from` was given, as if it came behind all that `into` was given. `from` stays as it is. Both must have the same keys (names and
- * nulls_equal), the same aggregates of the same columns, the same `reproducible`, and one context. O(groups of `from`). */
+/* All that `from` was given, as if it came behind all that `into` was given. `from` stays as it is. Both
+ * must have the same keys (names and nulls_equal), the same aggregates of the same columns, the same
+ * `reproducible`, and one context. O(groups of `from`). */
 COHORT_API cohort_status cohort_group_merge(cohort_group *into, cohort_group *from);
 
-/* The result. flags: 0 or COHORT_SORTED. The object goes on: more may be added. COHORT_RANGE: nothing was added, so
- * the columns' types are not known. COHORT_OVERFLOW: see SUM. */
+/* The result. flags: 0 or COHORT_SORTED. The object goes on: more may be added. COHORT_RANGE: nothing was
+ * added, so the columns' types are not known. COHORT_OVERFLOW: see SUM. */
 COHORT_API cohort_status cohort_group_finish(cohort_group *group, uint32_t flags, cohort_frame **out);
 
 COHORT_API uint64_t cohort_group_count(const cohort_group *group); /* of groups; 0 of NULL */
 
 /* ---- partial results between processes ------------------------------------------------------------------------------- */
 
-/* All that the object knows as a frame, which may go by Arrow to another machine: the key columns, and for each aggregate a column of fixed
- * binaries or binaries, whose name tells aggregate, column and type. In the order of bytes of this machine. */
+/* All that the object knows as a frame, which may go by Arrow to another machine: the key columns, and for
+ * each aggregate a column of fixed binaries or binaries, whose name tells aggregate, column and type. In
+ * the order of bytes of this machine. */
 COHORT_API cohort_status cohort_group_partial(cohort_group *group, cohort_frame **out);
 
-/* cohort_group_merge of an object with the same options that cohort_group_partial was called on. COHORT_CORRUPT: the frame is not what that
- * call makes. */
+/* cohort_group_merge of an object with the same options that cohort_group_partial was called on.
+ * COHORT_CORRUPT: the frame is not what that call makes. */
 COHORT_API cohort_status cohort_group_merge_partial(cohort_group *into, cohort_frame *partial);
 
 #ifdef __cplusplus

@@ -79,8 +79,8 @@ typedef struct cohort_join_options {
         sizeof(cohort_join_options), NULL, COHORT_JOIN_AUTO, 0 \
     }
 
-/* The right side: its key columns, 1 to 4096, of less than 2^32 - 1 rows. options may be NULL. O(rows) a column, expected. The frame is not
- * needed after it. */
+/* The right side: its key columns, 1 to 4096, of less than 2^32 - 1 rows. options may be NULL. O(rows) a
+ * column, expected. The frame is not needed after it. */
 COHORT_API cohort_status cohort_join_build(cohort_frame *right, const cohort_join_options *options,
                                            cohort_join **out);
 COHORT_API void cohort_join_destroy(cohort_join *join); /* NULL is allowed */
@@ -101,9 +101,10 @@ typedef struct cohort_join_probe_options {
         }                                                                                       \
     }
 
-/* Looks the rows of `left` up. options may be NULL: an inner join. O(rows) a column, expected, whatever the number of pairs; 4 bytes a left
- * row stay with the matches. COHORT_RANGE: columns or types do not agree, or rows break `validate`, of the right, or of this very
- * left frame; the message names them. Rows whose key equals nothing break nothing. */
+/* Looks the rows of `left` up. options may be NULL: an inner join. O(rows) a column, expected, whatever
+ * the number of pairs; 4 bytes a left row stay with the matches. COHORT_RANGE: columns or types do not
+ * agree, or rows break `validate`, of the right, or of this very left frame; the message names them. Rows
+ * whose key equals nothing break nothing. */
 COHORT_API cohort_status cohort_join_probe(cohort_join *join, cohort_frame *left,
                                            cohort_join_probe_options *options, cohort_matches **out);
 COHORT_API void cohort_matches_destroy(cohort_matches *matches); /* NULL is allowed */
@@ -111,8 +112,8 @@ COHORT_API void cohort_matches_destroy(cohort_matches *matches); /* NULL is allo
 /* How many pairs there are; they may be more than 2^32. 0 of NULL. */
 COHORT_API uint64_t cohort_join_size(const cohort_matches *matches);
 
-/* A window on a sequence of pairs: [first, first + capacity), as far as they exist. A result too large for memory is read by raising `first`
- * by `written` until it is `total`. */
+/* A window on a sequence of pairs: [first, first + capacity), as far as they exist. A result too large for
+ * memory is read by raising `first` by `written` until it is `total`. */
 typedef struct cohort_join_page {
     size_t size;       /* sizeof(cohort_join_page) */
     uint32_t bytes;    /* of a row number: 8, or 4 where both sides have less than 2^32 - 1 rows */
@@ -131,8 +132,8 @@ typedef struct cohort_join_page {
 /* O(written), and a search: so a page costs the same wherever it is. */
 COHORT_API cohort_status cohort_join_pairs(cohort_matches *matches, cohort_join_page *page);
 
-/* The right rows that no probe of kind RIGHT or FULL has met so far, as pairs (null, row). On the join's own context, while no probe is
- * under way. */
+/* The right rows that no probe of kind RIGHT or FULL has met so far, as pairs (null, row). On the join's
+ * own context, while no probe is under way. */
 COHORT_API cohort_status cohort_join_finish(cohort_join *join, cohort_join_page *page);
 
 #ifdef __cplusplus

@@ -1,8 +1,9 @@
 /* cohort/multimap.h: many values a key. Built in bulk, immutable after.
  *
- * A map from each distinct key to a run of values, the runs one after the other (compressed sparse rows), so that a
- * key with ten thousand values costs no more a value than one with a single value. Widths 32/32, 64/32 and 64/64.
- * Pointers, bitmaps and threads as in map.h. The values of one key are in no particular order.
+ * A map from each distinct key to a run of values, the runs one after the other (compressed sparse rows),
+ * so that a key with ten thousand values costs no more a value than one with a single value. Widths 32/32,
+ * 64/32 and 64/64. Pointers, bitmaps and threads as in map.h. The values of one key are in no particular
+ * order.
  *
  * All calls here wait unless they say otherwise. */
 #ifndef COHORT_MULTIMAP_H
@@ -29,8 +30,8 @@ typedef struct cohort_multimap_options {
         sizeof(cohort_multimap_options), COHORT_WIDTH_64_64, 0, 0, 0 \
     }
 
-/* A multimap of n pairs (n may be 0), of which those with a 1 in `where` (NULL: all) take part. O(n). The workspace is
- * 8 bytes a distinct key's slot and, with host pointers on a GPU, the input's size. */
+/* A multimap of n pairs (n may be 0), of which those with a 1 in `where` (NULL: all) take part. O(n). The
+ * workspace is 8 bytes a distinct key's slot and, with host pointers on a GPU, the input's size. */
 COHORT_API cohort_status cohort_multimap_build(cohort_context *context,
                                                const cohort_multimap_options *options, uint64_t n,
                                                const void *keys, const void *values, const uint32_t *where,
@@ -52,11 +53,12 @@ COHORT_API cohort_status cohort_multimap_find(cohort_multimap *multimap, uint64_
 COHORT_API cohort_status cohort_multimap_count(cohort_multimap *multimap, uint64_t n, const void *keys,
                                                uint64_t *counts);
 
-/* All values of each key, query by query: the result is a sequence of rows (query index, value), those of query 0 first.
- * With `outer` a query whose key is absent gives one row, whose value is *fallback (host memory; NULL: all bits one) and
- * whose bit in `matched` is 0. The call writes rows [first, first + capacity) of the sequence as far as they exist, and
- * sets total to the length of the sequence and written to the rows written. So: capacity 0 sizes the result; a
- * second call fetches it; a result too large for memory is fetched by raising `first` by `written` until it is total. */
+/* All values of each key, query by query: the result is a sequence of rows (query index, value), those of
+ * query 0 first. With `outer` a query whose key is absent gives one row, whose value is *fallback (host
+ * memory; NULL: all bits one) and whose bit in `matched` is 0. The call writes rows [first, first +
+ * capacity) of the sequence as far as they exist, and sets total to the length of the sequence and written
+ * to the rows written. So: capacity 0 sizes the result; a second call fetches it; a result too large for
+ * memory is fetched by raising `first` by `written` until it is total. */
 typedef struct cohort_retrieve {
     size_t size;       /* sizeof(cohort_retrieve) */
     uint32_t outer;    /* 1: absent keys give a row */
@@ -81,8 +83,8 @@ typedef struct cohort_retrieve {
 COHORT_API cohort_status cohort_multimap_retrieve(cohort_multimap *multimap, uint64_t n, const void *keys,
                                                   cohort_retrieve *retrieve);
 
-/* Everything: the distinct keys (in no order), offsets[0 .. keys] and the values, those of key i at offsets[i] ..
- * offsets[i + 1]. The arrays hold what cohort_multimap_size tells. Any may be NULL. */
+/* Everything: the distinct keys (in no order), offsets[0 .. keys] and the values, those of key i at
+ * offsets[i] .. offsets[i + 1]. The arrays hold what cohort_multimap_size tells. Any may be NULL. */
 COHORT_API cohort_status cohort_multimap_export(cohort_multimap *multimap, void *keys, uint64_t *offsets,
                                                 void *values);
 

@@ -67,15 +67,14 @@ typedef struct cohort_multisplit_desc {
     uint32_t columns;   /* 0 to COHORT_COLUMNS_MOST */
     uint32_t unordered; /* 1: any order within a bucket */
     const cohort_column *column;
-    void *
-        permutation; /* permutation[j] = the index in the input of the j-th entry of the output; NULL: not wanted */
+    /* permutation[j] = the index in the input of the j-th entry of the output; NULL: not wanted */
+    void *permutation;
     uint32_t permutation_bytes; /* 4 (n <= 2^32) or 8; 0: 4 */
     cohort_split_method method;
-    uint64_t *
-        offsets; /* out: m + 1 entries; bucket b is [offsets[b], offsets[b + 1]) of the outputs; NULL: not wanted */
-    cohort_counts
-        *counts;     /* out: taken = n, hits = 0, added = entries written, failed, first_failed; NULL: not
-                              wanted */
+    /* out: m + 1 entries; bucket b is [offsets[b], offsets[b + 1]) of the outputs; NULL: not wanted */
+    uint64_t *offsets;
+    /* out: taken = n, hits = 0, added = entries written, failed, first_failed; NULL: not wanted */
+    cohort_counts *counts;
     void *workspace; /* NULL: of the pool */
     uint64_t workspace_bytes;
 } cohort_multisplit_desc;
@@ -113,12 +112,12 @@ typedef struct cohort_compact_desc {
     void *rejected;               /* NULL: not wanted */
     const cohort_column *column;  /* `out` gets the kept entries, and may be NULL; NULL with columns = 0 */
     void *const *column_rejected; /* one a column, each may be NULL; NULL: none is wanted */
-    uint64_t
-        segments; /* 0: one. Else entries [segment_offsets[s], segment_offsets[s + 1]) are segment s; they */
-    const uint64_t
-        *segment_offsets; /* cover [0, n) and do not fall (checked where they lie in host memory) */
-    uint64_t *
-        segment_kept; /* out: segments + 1 offsets into `kept`: where each segment's kept entries begin; NULL: not wanted */
+    /* 0: one. Else entries [segment_offsets[s], segment_offsets[s + 1]) are segment s; the offsets cover
+     * [0, n) and do not fall (checked where they lie in host memory). */
+    uint64_t segments;
+    const uint64_t *segment_offsets;
+    /* out: segments + 1 offsets into `kept`: where each segment's kept entries begin; NULL: not wanted */
+    uint64_t *segment_kept;
     uint64_t *total; /* out: how many were kept; NULL: not wanted */
     void *workspace;
     uint64_t workspace_bytes;
@@ -177,9 +176,10 @@ typedef struct cohort_sort_desc {
     uint64_t n;
     cohort_order order;
     uint32_t descending; /* 1: greatest first; equal keys keep their input order either way */
-    uint32_t
-        low_bit; /* only bits [low_bit, high_bit) of the key, as the order maps it to an unsigned number, are compared */
-    uint32_t high_bit; /* 0: the key's width */
+    /* Only bits [low_bit, high_bit) of the key, as the order maps it to an unsigned number, are compared;
+     * high_bit 0: the key's width. */
+    uint32_t low_bit;
+    uint32_t high_bit;
     const void *keys;
     void *keys_out;
     uint32_t columns;

@@ -61,9 +61,9 @@ typedef struct cohort_sets_source {
     cohort_form form;
     cohort_type type; /* of the collection's members: COHORT_U32 or COHORT_U64 */
     uint64_t n;
-    uint64_t
-        sets; /* of the collection. 0, but with `offsets` of rows: with `groups` the greatest of them and one more; else one, or n bitmaps or
-                      blobs */
+    /* of the collection. 0, but with `offsets` of rows: with `groups` the greatest of them and one more;
+     * else one, or n bitmaps or blobs */
+    uint64_t sets;
     const void *members;     /* of `type`; BITMAPS: the bitmaps; ROARING: the bytes, aligned to nothing */
     const void *lasts;       /* RANGES: the last member of each, not below the first */
     const uint64_t *offsets; /* in any memory */
@@ -151,20 +151,22 @@ COHORT_API cohort_status cohort_sets_get_view(const cohort_sets *sets, struct co
 /* ---- collections in files
  * ----------------------------------------------------------------------------------------------- */
 
-/* Writes a collection to a file (docs/file-format.md), under another name until it is whole. Waits. Takes memory of the
- * host as large as the collection while it works, twice that with a device's. COHORT_IO, COHORT_NO_MEMORY. */
+/* Writes a collection to a file (docs/file-format.md), under another name until it is whole. Waits. Takes
+ * memory of the host as large as the collection while it works, twice that with a device's. COHORT_IO,
+ * COHORT_NO_MEMORY. */
 COHORT_API cohort_status cohort_sets_save(const cohort_sets *sets, const char *path);
 
 /* Reads such a file. Waits. The file may be anybody's: checksums, directory and every member are judged.
  * COHORT_BAD_VERSION, COHORT_TRUNCATED, COHORT_CORRUPT, COHORT_IO, COHORT_NO_MEMORY; *out is NULL then. */
 COHORT_API cohort_status cohort_sets_load(cohort_context *context, const char *path, cohort_sets **out);
 
-/* The same without a copy: the collection is the file, mapped to be read. Header and directory are judged, which costs
- * what the directory is long; the members too if `validate` is 1, as cohort_sets_load does. With 0, members that are
- * damaged give wrong answers and never an access outside the collection. The file must stay as it is until the
- * collection is destroyed: one that is cut short meanwhile ends the process by SIGBUS where what is gone is read.
- * (A new file under the same name, as cohort_sets_save makes it, does no harm.) On a device with memory of its own this
- * is cohort_sets_load. COHORT_IO also if it is no regular file. */
+/* The same without a copy: the collection is the file, mapped to be read. Header and directory are judged,
+ * which costs what the directory is long; the members too if `validate` is 1, as cohort_sets_load does.
+ * With 0, members that are damaged give wrong answers and never an access outside the collection. The file
+ * must stay as it is until the collection is destroyed: one that is cut short meanwhile ends the process
+ * by SIGBUS where what is gone is read. (A new file under the same name, as cohort_sets_save makes it,
+ * does no harm.) On a device with memory of its own this is cohort_sets_load. COHORT_IO also if it is no
+ * regular file. */
 COHORT_API cohort_status cohort_sets_map(cohort_context *context, const char *path, uint32_t validate,
                                          cohort_sets **out);
 
@@ -220,11 +222,12 @@ typedef struct cohort_sets_query_desc {
             NULL, 0, NULL, NULL, NULL, NULL                                                              \
     }
 
-/* Answers all rows; on a GPU in one launch, whatever their sizes. COHORT_RANGE: a member that is no set; in
- * device memory it counts as empty, and cohort_wait tells of it. Costs what the chunks cost that the operands
- * share (AND), or have (OR): chunks that are absent or full cost nothing. Working sets are copied into a
- * collection first, which waits. `into` becomes the answer when it is known, or stays as it was where the call
- * fails: COHORT_FULL, its pool is too small for the answer; COHORT_RANGE, a member is not below its limit. */
+/* Answers all rows; on a GPU in one launch, whatever their sizes. COHORT_RANGE: a member that is no set;
+ * in device memory it counts as empty, and cohort_wait tells of it. Costs what the chunks cost that the
+ * operands share (AND), or have (OR): chunks that are absent or full cost nothing. Working sets are copied
+ * into a collection first, which waits. `into` becomes the answer when it is known, or stays as it was
+ * where the call fails: COHORT_FULL, its pool is too small for the answer; COHORT_RANGE, a member is not
+ * below its limit. */
 COHORT_API cohort_status cohort_sets_query(cohort_context *context, const cohort_sets_query_desc *desc);
 
 /* ---- looking into sets
@@ -272,12 +275,12 @@ COHORT_API cohort_status cohort_sets_look(const cohort_sets *sets, const cohort_
 /* ---- working sets
  * --------------------------------------------------------------------------------------------- */
 
-/* One set that changes. Its directory has two bits for each chunk of 2^16 integers: there are members; all are.
- * Chunks in between have a block of 8 KiB from the set's own pool and a cardinality; absent and full ones take no
- * block. A *flat* set is one plain bitmap of its universe, and has no pool.
+/* One set that changes. Its directory has two bits for each chunk of 2^16 integers: there are members; all
+ * are. Chunks in between have a block of 8 KiB from the set's own pool and a cardinality; absent and full
+ * ones take no block. A *flat* set is one plain bitmap of its universe, and has no pool.
  *
- * On a GPU context a working set lies in the host's memory for now: updates are put in order by the GPU and done by
- * the host, and queries copy what they work on. */
+ * On a GPU context a working set lies in the host's memory for now: updates are put in order by the GPU
+ * and done by the host, and queries copy what they work on. */
 typedef enum cohort_set_layout {
     COHORT_SET_CHOSEN = 0, /* flat with a `limit` of up to 2^24, else chunks */
     COHORT_SET_FLAT = 1,   /* with a limit of up to 2^32: limit / 8 bytes */
@@ -297,8 +300,8 @@ typedef struct cohort_set_options {
         sizeof(cohort_set_options), COHORT_U32, COHORT_SET_CHOSEN, 0, 0 \
     }
 
-/* Makes an empty set. The pool's memory is taken at once (where the system gives memory when it is first touched, it
- * costs nothing until then). COHORT_RANGE, COHORT_NO_MEMORY; *out is NULL then. */
+/* Makes an empty set. The pool's memory is taken at once (where the system gives memory when it is first
+ * touched, it costs nothing until then). COHORT_RANGE, COHORT_NO_MEMORY; *out is NULL then. */
 COHORT_API cohort_status cohort_set_create(cohort_context *context, const cohort_set_options *options,
                                            cohort_set **out);
 COHORT_API void cohort_set_destroy(cohort_set *set); /* NULL is allowed */
@@ -328,12 +331,13 @@ typedef enum cohort_set_op {
     COHORT_SET_FLIP = 3 /* what is in goes out, what is not comes in; once, however often the source has it */
 } cohort_set_op;
 
-/* Changes the set by the members of a source: integers in any order and more than once, ranges, a bitmap, Roaring's
- * bytes or another working set, as cohort_sets_build takes them. The source's type is the set's, and what it comes to is
- * one set at most. It is put in order first (cohort_sets_build), then each of its chunks is worked on by itself.
- * O(n) but for sorting, and O(chunks changed). Waits. COHORT_RANGE: a member that is not below the limit. COHORT_FULL:
- * the pool has fewer blocks left than the chunks need that come to be partly filled; blocks that the same call would give
- * back do not count. COHORT_NO_MEMORY. The set is as it was after each of these. */
+/* Changes the set by the members of a source: integers in any order and more than once, ranges, a bitmap,
+ * Roaring's bytes or another working set, as cohort_sets_build takes them. The source's type is the set's,
+ * and what it comes to is one set at most. It is put in order first (cohort_sets_build), then each of its
+ * chunks is worked on by itself. O(n) but for sorting, and O(chunks changed). Waits. COHORT_RANGE: a
+ * member that is not below the limit. COHORT_FULL: the pool has fewer blocks left than the chunks need
+ * that come to be partly filled; blocks that the same call would give back do not count. COHORT_NO_MEMORY.
+ * The set is as it was after each of these. */
 COHORT_API cohort_status cohort_set_update(cohort_set *set, cohort_set_op op,
                                            const cohort_sets_source *source);
 
@@ -343,8 +347,8 @@ COHORT_API cohort_status cohort_set_clear(cohort_set *set); /* all blocks go bac
  * not below the limit of `to`; COHORT_FULL: its pool is too small; COHORT_NO_MEMORY. It is as it was then. */
 COHORT_API cohort_status cohort_set_copy(cohort_set *to, const cohort_set *from);
 
-/* Writes the set into arrays, as cohort_sets_export does with a collection of one set: members, ranges, a bitmap or
- * Roaring's bytes. Waits. */
+/* Writes the set into arrays, as cohort_sets_export does with a collection of one set: members, ranges, a
+ * bitmap or Roaring's bytes. Waits. */
 COHORT_API cohort_status cohort_set_export(const cohort_set *set, cohort_sets_target *target);
 
 /* hit: a bitmap of n bits: is values[i], of the set's type, a member? Waits. O(1) each. */

@@ -1,9 +1,9 @@
 /* group.c: group-by: the object, what it is given, and one step of it.
  *
- * Keys are numbered by a factor; the number is the place of the group's states in arrays, one an aggregate.
- * Integers, floats and all that fits into 8 bytes have states of fixed size, which the backend folds rows into;
- * the extremes and ends of strings are texts; distinct values are numbered pairs of group and value. A step
- * first numbers keys and pairs and takes all memory; then nothing can fail. */
+ * Keys are numbered by a factor; the number is the place of the group's states in arrays, one an
+ * aggregate. Integers, floats and all that fits into 8 bytes have states of fixed size, which the backend
+ * folds rows into; the extremes and ends of strings are texts; distinct values are numbered pairs of group
+ * and value. A step first numbers keys and pairs and takes all memory; then nothing can fail. */
 #include "group.h"
 
 #include <string.h>

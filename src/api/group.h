@@ -1,7 +1,8 @@
-/* api/group.h: group-by inside the library. Everything lies in the host's memory: `host` is a context on the CPU (staged.h).
+/* api/group.h: group-by inside the library. Everything lies in the host's memory: `host` is a context on
+ * the CPU (staged.h).
  *
- * A call has two parts. The first one takes all memory that it needs and changes nothing that a caller can see; it may fail. The
- * second one folds, and cannot. */
+ * A call has two parts. The first one takes all memory that it needs and changes nothing that a caller can
+ * see; it may fail. The second one folds, and cannot. */
 #ifndef COHORT_API_GROUP_H
 #define COHORT_API_GROUP_H
 

@@ -1,5 +1,5 @@
-/* group_keys.c: distinct rows, numbered by a factor, with the rows themselves, in frames that hold no memory of who brought them, but
- * dictionaries. */
+/* group_keys.c: distinct rows, numbered by a factor, with the rows themselves, in frames that hold no
+ * memory of who brought them, but dictionaries. */
 #include "group.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
 /* group_partial.c: what a group object knows as a frame, and such a frame merged.
  *
- * Behind the keys there is a column for each aggregate. Its name is "OP|FORMAT|COLUMN". States of fixed size are fixed binaries, texts binaries, and of
- * distinct values a binary has all of a group: elements behind each other, strings each with its length in 8 bytes before it. */
+ * Behind the keys there is a column for each aggregate. Its name is "OP|FORMAT|COLUMN". States of fixed
+ * size are fixed binaries, texts binaries, and of distinct values a binary has all of a group: elements
+ * behind each other, strings each with its length in 8 bytes before it. */
 #include "group.h"
 
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* group_texts.c: a string of bytes for each group: the least, the greatest, the first or the last one.
  *
- * Rows are compared where they are. When all of a call's rows were seen, the bytes of the groups' new texts are copied behind those that
- * are there; a heap that is full is made anew with what is still somebody's text. */
+ * Rows are compared where they are. When all of a call's rows were seen, the bytes of the groups' new
+ * texts are copied behind those that are there; a heap that is full is made anew with what is still
+ * somebody's text. */
 #include "group.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* join.c: the right side of a join: its keys numbered, its rows by their numbers, and which of them no probe met. */
+/* join.c: the right side of a join: its keys numbered, its rows by their numbers, and which of them no
+ * probe met. */
 #include "join.h"
 
 #include <string.h>

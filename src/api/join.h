@@ -32,7 +32,8 @@ cohort_status join_window_open(struct join_window *, cohort_context *context, co
 /* Brings the rows to their places, tells what was written, and gives all back. */
 cohort_status join_window_close(struct join_window *, cohort_join_page *given, cohort_status s);
 
-/* Groups of rows of a frame in the host's memory, on a context of the caller's; adds: the factor learns new keys. */
+/* Groups of rows of a frame in the host's memory, on a context of the caller's; adds: the factor learns
+ * new keys. */
 cohort_status join_groups(cohort_join *, cohort_context *host, cohort_frame *keys, int adds,
                           uint32_t *groups);
 

@@ -1,7 +1,7 @@
 /* join_matches.c: the left side of a join: what its rows met, and the pairs of that, page by page.
  *
- * A probe reads the join and writes nothing in it but the marks of groups that were met, by atomic operations. Lookups work with the
- * memory and the threads of the probe's own context. */
+ * A probe reads the join and writes nothing in it but the marks of groups that were met, by atomic
+ * operations. Lookups work with the memory and the threads of the probe's own context. */
 #include <string.h>
 
 #include "join.h"

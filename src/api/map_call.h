@@ -1,5 +1,5 @@
-/* api/map_call.h: one call that takes a batch, under way: shared by map_batch.c, which does it in parts, and map_growth.c, which
- * sees to it that there is room. */
+/* api/map_call.h: one call that takes a batch, under way: shared by map_batch.c, which does it in parts,
+ * and map_growth.c, which sees to it that there is room. */
 #ifndef COHORT_API_MAP_CALL_H
 #define COHORT_API_MAP_CALL_H
 
@@ -30,8 +30,8 @@ struct call {
     uint64_t taken;             /* slots taken after the last part, at most */
 };
 
-/* The next part of a batch of which `left` entries are left: at most `most` (32 or more) of them, from the front or from the
- * back, beginning at a multiple of 32. */
+/* The next part of a batch of which `left` entries are left: at most `most` (32 or more) of them, from the
+ * front or from the back, beginning at a multiple of 32. */
 struct map_batch map_next_part(const struct call *c, uint64_t left, uint64_t most);
 
 /* Does a part and waits for it: its counts, and whether an entry found no slot. */
@@ -53,7 +53,8 @@ cohort_status map_make_room(struct call *c, uint64_t left, uint64_t *most);
 /* After the last part: grows if that brought the map above its limit. */
 cohort_status map_end_room(struct call *c);
 
-/* Tries a part's failed entries again, each time in a bigger table, until all are in or there is no memory. */
+/* Tries a part's failed entries again, each time in a bigger table, until all are in or there is no
+ * memory. */
 cohort_status map_retry(struct call *c, struct map_batch *b, struct batch_counts *part);
 
 /* Workspace for a bitmap in memory of the arguments' kind. */

@@ -1,16 +1,19 @@
-/* map_combine.c: an apply of which equal keys come often: their entries become one before they go to the map.
+/* map_combine.c: an apply of which equal keys come often: their entries become one before they go to the
+ * map.
  *
- * The backend has tables in which entries are combined (backend/map.h). What comes out of it, entries that found no room in a table
- * and, at the end, what the tables hold, goes to the map as a batch of the same operation, or of ADD where that was COUNT.
+ * The backend has tables in which entries are combined (backend/map.h). What comes out of it, entries that
+ * found no room in a table and, at the end, what the tables hold, goes to the map as a batch of the same
+ * operation, or of ADD where that was COUNT.
  *
- * Entries are combined for as long as that pays: while most of a stretch go on uncombined, the tables are emptied, some entries go to the
- * map as they are, and then a sample of those that are left tells again.
+ * Entries are combined for as long as that pays: while most of a stretch go on uncombined, the tables are
+ * emptied, some entries go to the map as they are, and then a sample of those that are left tells again.
  *
- * What became of an entry. A slot never becomes free while entries are put in, and a map that could not grow once does not grow later in
- * the same call. So once a key has found no slot it finds none, and all entries of one key share its fate, combined or not: those failed
- * whose keys are not in the map when all is done, and these are found by looking for them. One of the entries of a key that was put in
- * has added it, all others that did not fail are hits; which of them is not told, since nobody asks: a batch with a bitmap of hits is
- * not combined. */
+ * What became of an entry. A slot never becomes free while entries are put in, and a map that could not
+ * grow once does not grow later in the same call. So once a key has found no slot it finds none, and all
+ * entries of one key share its fate, combined or not: those failed whose keys are not in the map when all
+ * is done, and these are found by looking for them. One of the entries of a key that was put in has added
+ * it, all others that did not fail are hits; which of them is not told, since nobody asks: a batch with a
+ * bitmap of hits is not combined. */
 #include <string.h>
 
 #include "api/map_call.h"
@@ -21,7 +24,8 @@
 #define STRETCH     (1ull << 20) /* the longer it does the more, */
 #define AS_THEY_ARE (1ull << 22) /* or that go to the map where it does not */
 
-/* Of n entries these may go on uncombined: above the first, tables should be larger, above the second there should be none. */
+/* Of n entries these may go on uncombined: above the first, tables should be larger, above the second
+ * there should be none. */
 #define FEW(n)  ((n) / 16)
 #define MOST(n) ((n) / 4 * 3)
 
@@ -59,7 +63,8 @@ static void lay_out(struct combined *x, struct call *c, struct arena *arena)
 
 /* ---- to the map -------------------------------------------------------------------------------------------------------- */
 
-/* The bitmap is there so that none has to be found on the way, for want of which entries would not be tried. */
+/* The bitmap is there so that none has to be found on the way, for want of which entries would not be
+ * tried. */
 static cohort_status put(struct combined *x, co_u32 op, uint64_t n, const void *keys, const void *values,
                          const uint32_t *where)
 {

@@ -1,8 +1,8 @@
 /* set.c: working sets: made, changed, copied, and looked into.
  *
- * Whatever a set is changed by becomes a collection first, so that there is one way in. And one way out: exports,
- * copies and queries work on a collection that is made from the set. The state lies in the memory of a context that
- * has the backend's entries for it: the CPU's, which helps a GPU's (api/staged.h). */
+ * Whatever a set is changed by becomes a collection first, so that there is one way in. And one way out:
+ * exports, copies and queries work on a collection that is made from the set. The state lies in the memory
+ * of a context that has the backend's entries for it: the CPU's, which helps a GPU's (api/staged.h). */
 #include "api/set.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* api/set.h: what a working set is inside, and what the files of the API do with it that work on collections. */
+/* api/set.h: what a working set is inside, and what the files of the API do with it that work on
+ * collections. */
 #ifndef COHORT_API_SET_H
 #define COHORT_API_SET_H
 

@@ -1,8 +1,8 @@
 /* set_collection.c: between working sets and collections, both ways.
  *
- * Whatever a set is changed by is a collection of one set; what reads a set whole reads a collection that is made from
- * it. The state lies in the memory of a context that has the backend's entries for it (api/staged.h); there the
- * collection is made, and moved over where the set's own context is another. */
+ * Whatever a set is changed by is a collection of one set; what reads a set whole reads a collection that
+ * is made from it. The state lies in the memory of a context that has the backend's entries for it
+ * (api/staged.h); there the collection is made, and moved over where the set's own context is another. */
 #include "api/set.h"
 
 #include <stdlib.h>

@@ -53,8 +53,8 @@ cohort_status sets_assemble(struct sets_rooms *rooms, struct sets_step *step, co
 /* The same of a collection whose parts somebody else writes: its memory is taken, and its view made. */
 cohort_status sets_new(cohort_context *context, const struct sets_counts *counts, cohort_sets **out);
 
-/* Chunks found by a query or in working sets (struct sets_found), as a collection. First, when it is told what room there
- * must be: the arrays, and a collection whose pool the members go into. */
+/* Chunks found by a query or in working sets (struct sets_found), as a collection. First, when it is told
+ * what room there must be: the arrays, and a collection whose pool the members go into. */
 cohort_status sets_found_rooms(struct sets_rooms *rooms, struct sets_found *f, uint64_t rows, uint32_t wide,
                                cohort_sets **room);
 

@@ -1,5 +1,5 @@
-/* backend/group.h: what a backend does for group-by: rows folded into the states of their groups (shape/group.h), and states into states.
- * Columns and states lie in the host's memory. */
+/* backend/group.h: what a backend does for group-by: rows folded into the states of their groups
+ * (shape/group.h), and states into states. Columns and states lie in the host's memory. */
 #ifndef COHORT_BACKEND_GROUP_H
 #define COHORT_BACKEND_GROUP_H
 

@@ -1,8 +1,9 @@
 /* backend/join.h: what a backend does for joins. All arrays lie in the host's memory.
  *
- * The right side is an index: each distinct key has a number, its group, and the rows of a group stand one after the other. A left
- * row is looked up once; what is put down for it is its group, or, where no key has two rows, the right row itself. Pairs are
- * counted by blocks of left rows, so that a page finds its first pair by a search. */
+ * The right side is an index: each distinct key has a number, its group, and the rows of a group stand one
+ * after the other. A left row is looked up once; what is put down for it is its group, or, where no key
+ * has two rows, the right row itself. Pairs are counted by blocks of left rows, so that a page finds its
+ * first pair by a search. */
 #ifndef COHORT_BACKEND_JOIN_H
 #define COHORT_BACKEND_JOIN_H
 

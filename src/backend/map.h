@@ -6,9 +6,9 @@
 #include "backend/context.h"
 #include "shape/map.h"
 
-/* A batch of which entries of equal keys become one before they go to the map. What comes out are entries for a map, which combine by
- * the same operation, or by ADD where that was COUNT: what the tables held when they were emptied, and entries that found no room in one,
- * as they were. */
+/* A batch of which entries of equal keys become one before they go to the map. What comes out are entries
+ * for a map, which combine by the same operation, or by ADD where that was COUNT: what the tables held
+ * when they were emptied, and entries that found no room in one, as they were. */
 struct combine {
     co_u32 width, op; /* a cohort_width with values; ADD to COUNT */
     co_u64 n;         /* the batch, in the context's own memory: */

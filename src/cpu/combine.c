@@ -1,15 +1,17 @@
 /* cpu/combine.c: entries of equal keys become one, in a small table a thread, before they go to a map.
  *
- * Where few keys come often, as with sums by key, a map's slots are contended for by threads, and an operation by whole words on a slot
- * costs several times an addition in a table of one's own that is in the cache. So each thread has such a table (combine_width.h). An
- * entry whose key is in it, or finds room, is combined; others go on as they are. What tables hold goes on when they are emptied, at
- * the end.
+ * Where few keys come often, as with sums by key, a map's slots are contended for by threads, and an
+ * operation by whole words on a slot costs several times an addition in a table of one's own that is in
+ * the cache. So each thread has such a table (combine_width.h). An entry whose key is in it, or finds
+ * room, is combined; others go on as they are. What tables hold goes on when they are emptied, at the end.
  *
- * Whether that pays, and how large tables must be, a sample tells: of 4,096 entries drawn from all over the batch it counts keys, those
- * that came once, f1, and twice, f2. There are about d + f1^2 / (2 (f2 + 1)) keys then (Chao, Scand. J. Statist. 11, 1984; a lower bound
- * where some keys are much more frequent than others). If all of them may be held, tables are for them; if there are many more but some
- * come again and again, tables take the 16,384 keys that come first, most of which are those; else nothing is combined. That a sample
- * was wrong, or that the batch changes, shows in entries that find no room: the caller sees to that. */
+ * Whether that pays, and how large tables must be, a sample tells: of 4,096 entries drawn from all over
+ * the batch it counts keys, those that came once, f1, and twice, f2. There are about d + f1^2 / (2 (f2 +
+ * 1)) keys then (Chao, Scand. J. Statist. 11, 1984; a lower bound where some keys are much more frequent
+ * than others). If all of them may be held, tables are for them; if there are many more but some come
+ * again and again, tables take the 16,384 keys that come first, most of which are those; else nothing is
+ * combined. That a sample was wrong, or that the batch changes, shows in entries that find no room: the
+ * caller sees to that. */
 #include "combine.h"
 
 #include <string.h>

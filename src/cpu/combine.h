@@ -1,4 +1,5 @@
-/* cpu/combine.h: a small table a thread, in which entries of equal keys become one: what combine.c and its widths share. */
+/* cpu/combine.h: a small table a thread, in which entries of equal keys become one: what combine.c and its
+ * widths share. */
 #ifndef COHORT_CPU_COMBINE_H
 #define COHORT_CPU_COMBINE_H
 
@@ -22,7 +23,8 @@ struct cpu_combiner {
     co_u64 limit;   /* at most */
 };
 
-/* By width: entries begin .. end - 1 into the table; what it holds, to the batch's `out`; bytes of a table with so many homes. */
+/* By width: entries begin .. end - 1 into the table; what it holds, to the batch's `out`; bytes of a table
+ * with so many homes. */
 struct cpu_combine_loops {
     void (*entries)(struct cpu_combiner *, struct combine *, co_u64 begin, co_u64 end);
     void (*empty)(struct cpu_combiner *, struct combine *);

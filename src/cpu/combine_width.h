@@ -1,8 +1,10 @@
-/* cpu/combine_width.h: the loops of combine.c, for one width. Included once per instance; those without values have none.
+/* cpu/combine_width.h: the loops of combine.c, for one width. Included once per instance; those without
+ * values have none.
  *
- * A table is a row of slots, a key and its value side by side, with linear probing: a key's home is the upper bits of a product, and it
- * lies in one of the 32 slots from there on or nowhere. Slots are never freed, so what came in stays where it is. The key whose bits
- * are all 1 marks empty slots; its value is kept apart.
+ * A table is a row of slots, a key and its value side by side, with linear probing: a key's home is the
+ * upper bits of a product, and it lies in one of the 32 slots from there on or nowhere. Slots are never
+ * freed, so what came in stays where it is. The key whose bits are all 1 marks empty slots; its value is
+ * kept apart.
  *
  * Parameters: those of shape/map_entry.h. */
 

@@ -1,7 +1,7 @@
 /* cpu/group.c: rows folded into the states of their groups.
  *
- * A thread takes a range of groups, goes through all rows, and folds those of its groups in their order. So no state has two writers,
- * and results do not depend on the number of threads. */
+ * A thread takes a range of groups, goes through all rows, and folds those of its groups in their order.
+ * So no state has two writers, and results do not depend on the number of threads. */
 #include "backend/group.h"
 #include "keys.h"
 

@@ -1,8 +1,9 @@
 /* cpu/join.c: right rows by groups, pairs of matches, and rows that were not met.
  *
- * Groups are made by counting: how many rows each has, where they begin, and then every row to its place, in order. Pairs are counted by
- * blocks of left rows and summed up; a range of pairs finds its block by a search of the sums and its row by walking the
- * block. So each thread writes a range of the page by itself, however unlike the rows are. */
+ * Groups are made by counting: how many rows each has, where they begin, and then every row to its place,
+ * in order. Pairs are counted by blocks of left rows and summed up; a range of pairs finds its block by a
+ * search of the sums and its row by walking the block. So each thread writes a range of the page by
+ * itself, however unlike the rows are. */
 #include <string.h>
 
 #include "backend/join.h"

@@ -1,4 +1,5 @@
-/* cpu/lines.c: which maps of LINES a CPU offers, walks over all homes of a table, and the table of what it does for these maps. */
+/* cpu/lines.c: which maps of LINES a CPU offers, walks over all homes of a table, and the table of what it
+ * does for these maps. */
 #include "combine.h"
 #include "lines.h"
 

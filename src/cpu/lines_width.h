@@ -1,8 +1,10 @@
-/* cpu/lines_width.h: the loops of maps of LINES for one width. Included by lines_batch.c once per instance.
+/* cpu/lines_width.h: the loops of maps of LINES for one width. Included by lines_batch.c once per
+ * instance.
  *
- * Memory decides. A range goes by groups of 32 entries, and each entry is met three times: two groups ahead its home's line is asked for;
- * one group ahead its home is looked at, and if the key is in none of the home's own slots, the lines that the other names lead to are asked
- * for, or, where none do and the own slots are taken, the next line; then it is done. */
+ * Memory decides. A range goes by groups of 32 entries, and each entry is met three times: two groups
+ * ahead its home's line is asked for; one group ahead its home is looked at, and if the key is in none of
+ * the home's own slots, the lines that the other names lead to are asked for, or, where none do and the
+ * own slots are taken, the next line; then it is done. */
 #include "shape/lines_entry.h"
 
 /* A group of entries on their way: where it begins, and the homes. */
@@ -109,8 +111,9 @@ CO_INLINE void LINES(groups)(const struct map_batch *b, co_u64 begin, co_u64 end
 
 /* ---- finds ------------------------------------------------------------------------------------------------------------- */
 
-/* A batch of FIND has no writer beside it, so what an entry has seen of its home stays true: those that find their key there, or no name that
- * leads further, are done one group ahead; only the others are met a third time. */
+/* A batch of FIND has no writer beside it, so what an entry has seen of its home stays true: those that
+ * find their key there, or no name that leads further, are done one group ahead; only the others are met a
+ * third time. */
 struct LINES(finds) {
     struct LINES(group) group;
     co_u32 hit, later; /* entries */

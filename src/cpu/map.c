@@ -1,4 +1,5 @@
-/* cpu/map.c: which maps a CPU offers, walks over all slots of a table, and the table of what it does for maps. */
+/* cpu/map.c: which maps a CPU offers, walks over all slots of a table, and the table of what it does for
+ * maps. */
 #include "combine.h"
 #include "map.h"
 

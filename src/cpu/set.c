@@ -1,5 +1,5 @@
-/* cpu/set.c: working sets on the host's threads: the table of entries, and what only reads: lookups, and sets as
- * found chunks for a collection. */
+/* cpu/set.c: working sets on the host's threads: the table of entries, and what only reads: lookups, and
+ * sets as found chunks for a collection. */
 #include "set.h"
 
 #include <stdlib.h>

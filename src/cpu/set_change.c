@@ -1,10 +1,11 @@
 /* cpu/set_change.c: changes of a working set on the host's threads.
  *
- * The change is a set of a collection. Each of its chunks is a piece of work. First it is seen what the pieces need:
- * a block for each chunk that is absent or full and becomes partly filled, nodes of the directory. If there is not enough
- * the call fails, and nothing has been touched. Then blocks and nodes are handed out, threads work on the pieces, each
- * on a block of its own, and at last the planes and counts are brought up to date and blocks that are not needed any more
- * go back. Cardinalities are counted from what is in the block, never taken from the collection. */
+ * The change is a set of a collection. Each of its chunks is a piece of work. First it is seen what the
+ * pieces need: a block for each chunk that is absent or full and becomes partly filled, nodes of the
+ * directory. If there is not enough the call fails, and nothing has been touched. Then blocks and nodes
+ * are handed out, threads work on the pieces, each on a block of its own, and at last the planes and
+ * counts are brought up to date and blocks that are not needed any more go back. Cardinalities are counted
+ * from what is in the block, never taken from the collection. */
 #include <stdlib.h>
 #include <string.h>
 

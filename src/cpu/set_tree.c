@@ -1,5 +1,5 @@
-/* cpu/set_tree.c: the directory of a working set: a tree over the keys of chunks, 64 children a node, all nodes in
- * one array that grows. A node whose last child goes is given back; the root stays. */
+/* cpu/set_tree.c: the directory of a working set: a tree over the keys of chunks, 64 children a node, all
+ * nodes in one array that grows. A node whose last child goes is given back; the root stays. */
 #include <string.h>
 
 #include "set.h"

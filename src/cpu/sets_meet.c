@@ -1,5 +1,5 @@
-/* cpu/sets_meet.c: how many members two sets have in common, with nothing written. Of two sets that is enough to tell the size of
- * every operation: |A or B| = |A| + |B| - |A and B|, and so on. */
+/* cpu/sets_meet.c: how many members two sets have in common, with nothing written. Of two sets that is
+ * enough to tell the size of every operation: |A or B| = |A| + |B| - |A and B|, and so on. */
 #include "sets_vector.h"
 
 /* ---- two chunks

@@ -1,8 +1,8 @@
 /* cpu/sets_sweep.c: two chunks of arrays or runs, by their borders.
  *
- * A run has two borders, its first number and the one after its last; a number of an array is a run of one. Both chunks'
- * borders are gone through in order; where the operation's truth changes, a run of the answer begins or ends. Nothing
- * branches on the data but the end. */
+ * A run has two borders, its first number and the one after its last; a number of an array is a run of
+ * one. Both chunks' borders are gone through in order; where the operation's truth changes, a run of the
+ * answer begins or ends. Nothing branches on the data but the end. */
 #include "sets_sweep.h"
 
 #define END 0x20000u

@@ -10,7 +10,8 @@
 /* OR or XOR of two arrays, which may be parts of lists: ascending numbers to `to`; how many. */
 co_u32 sets_merge(co_u32 op, const struct sets_chunk *a, const struct sets_chunk *b, co_u16 *to);
 
-/* a op b, of arrays and runs: runs to `to`, with room for as many as there are entries and one more; how many. */
+/* a op b, of arrays and runs: runs to `to`, with room for as many as there are entries and one more; how
+ * many. */
 co_u32 sets_sweep(co_u32 op, const struct sets_chunk *a, const struct sets_chunk *b, co_u16 *to,
                   co_u32 *card);
 

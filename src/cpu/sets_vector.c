@@ -1,9 +1,10 @@
 /* cpu/sets_vector.c: see sets_vector.h.
  *
- * Arrays: each number of the one is compared with a block of 32 of the other at once; blocks whose last is below are
- * skipped (the "shuffling" intersections of Katsogridakis, Schlegel and Lemire compare 8 with 8; with AVX-512 one with 32 needs
- * no permutation, and skips more where one array is longer). Bitmaps: the operation, the count (VPOPCNTDQ) and the digest in
- * one pass. Members of a bitmap: a vector of numbers, compressed by 32 bits of the bitmap at a time (VBMI2). */
+ * Arrays: each number of the one is compared with a block of 32 of the other at once; blocks whose last is
+ * below are skipped (the "shuffling" intersections of Katsogridakis, Schlegel and Lemire compare 8 with 8;
+ * with AVX-512 one with 32 needs no permutation, and skips more where one array is longer). Bitmaps: the
+ * operation, the count (VPOPCNTDQ) and the digest in one pass. Members of a bitmap: a vector of numbers,
+ * compressed by 32 bits of the bitmap at a time (VBMI2). */
 #include "sets_vector.h"
 
 #if CPU_VECTORS

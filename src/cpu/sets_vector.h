@@ -1,4 +1,5 @@
-/* cpu/sets_vector.h: the inner loops of sets: arrays against arrays, bitmaps against bitmaps, plain and with AVX-512. */
+/* cpu/sets_vector.h: the inner loops of sets: arrays against arrays, bitmaps against bitmaps, plain and
+ * with AVX-512. */
 #ifndef COHORT_CPU_SETS_VECTOR_H
 #define COHORT_CPU_SETS_VECTOR_H
 

@@ -1,9 +1,10 @@
 /* cpu/table_gather.c: rows of a column by their numbers.
  *
- * A thread takes ranges of the result, and goes through them in blocks whose row numbers stay in the nearest cache. A first look at
- * a block tells whether all its numbers are rows: then the elements are fetched without any question, and the processor
- * has dozens of loads under way at a time. Only a block with rows that are to be null, or numbers that are none, is gone
- * through with care. Strings take two looks, offsets and then bytes: the bytes of a block are asked for before any is used. */
+ * A thread takes ranges of the result, and goes through them in blocks whose row numbers stay in the
+ * nearest cache. A first look at a block tells whether all its numbers are rows: then the elements are
+ * fetched without any question, and the processor has dozens of loads under way at a time. Only a block
+ * with rows that are to be null, or numbers that are none, is gone through with care. Strings take two
+ * looks, offsets and then bytes: the bytes of a block are asked for before any is used. */
 #include "table.h"
 
 #define GRAIN (1u << 16) /* rows of the result that a thread takes at a time, */
@@ -18,7 +19,8 @@ struct job {
     co_u64 nulls, first_bad, first_long;
 };
 
-/* A block of row numbers, made 64 bits wide: at[i], which is 0 where there is no row. `there`: a bit for each that is one. */
+/* A block of row numbers, made 64 bits wide: at[i], which is 0 where there is no row. `there`: a bit for
+ * each that is one. */
 struct block {
     uint64_t begin;
     uint32_t count;

@@ -54,8 +54,8 @@ struct gpu_tuning {
 
 const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsigned architecture);
 
-/* The grids of the map's batches: threads of a block and blocks a multiprocessor, at most. A row serves devices as above. Lookups
- * want more lanes than what changes the table. */
+/* The grids of the map's batches: threads of a block and blocks a multiprocessor, at most. A row serves
+ * devices as above. Lookups want more lanes than what changes the table. */
 struct map_tuning {
     const char *driver;
     unsigned architecture;
@@ -64,12 +64,13 @@ struct map_tuning {
     unsigned relaxed; /* 1: lookups by relaxed loads, to be compared */
 };
 
-/* The device's row, or what COHORT_MAP_TUNING says in the environment: the numbers after `architecture`, with commas. 0: it says
- * something else. */
+/* The device's row, or what COHORT_MAP_TUNING says in the environment: the numbers after `architecture`,
+ * with commas. 0: it says something else. */
 int map_tuning_for(const struct cuda_driver *driver, unsigned architecture, struct map_tuning *row);
 
-/* How a split by tiles is done: the instance of its kernel, and how the input is cut. A row serves devices as above, up to `buckets`
- * buckets, of entries of `widest` bytes in shared memory, and what `columns` says (shape/split_step.h). */
+/* How a split by tiles is done: the instance of its kernel, and how the input is cut. A row serves devices
+ * as above, up to `buckets` buckets, of entries of `widest` bytes in shared memory, and what `columns`
+ * says (shape/split_step.h). */
 struct split_tuning {
     const char *driver;
     unsigned architecture;
@@ -83,7 +84,8 @@ struct split_tuning {
                      * of a span, at most: of spans whose blocks are all at work at a time */
 };
 
-/* NULL: there is none for so many buckets. two: one that leaves and gathers runs. by_spans: one that has spans. */
+/* NULL: there is none for so many buckets. two: one that leaves and gathers runs. by_spans: one that has
+ * spans. */
 const struct split_tuning *split_tuning_for(const struct cuda_driver *driver, unsigned architecture,
                                             unsigned buckets, unsigned widest, unsigned kind, unsigned two,
                                             int by_spans);
@@ -166,7 +168,8 @@ int gpu_capturing(cohort_context *context);
  * items with the grid's stride. With 0 items nothing is done. */
 cohort_status gpu_launch(cohort_context *context, const char *kernel, uint64_t items, const void *args);
 
-/* The same of kernels that walk in a map's table: with the grid's two numbers spelled out, and only when the kernel before has ended. */
+/* The same of kernels that walk in a map's table: with the grid's two numbers spelled out, and only when
+ * the kernel before has ended. */
 cohort_status gpu_launch_walks(cohort_context *context, const char *kernel, uint64_t items, unsigned block,
                                unsigned blocks, const void *args);
 
@@ -177,9 +180,9 @@ cohort_status gpu_launch_grid(cohort_context *context, const char *kernel, unsig
 
 /* ---- jit.c: functions of the user's -------------------------------------------------------------------- */
 
-/* Enqueues ids[i] = the user's function of keys[i], n of them, with the state that fn->data is. The first time that a function is
- * met it is compiled: seconds. COHORT_UNSUPPORTED: no source, no compiler; COHORT_RANGE: it does not compile. With n = 0 it
- * is compiled all the same. */
+/* Enqueues ids[i] = the user's function of keys[i], n of them, with the state that fn->data is. The first
+ * time that a function is met it is compiled: seconds. COHORT_UNSUPPORTED: no source, no compiler;
+ * COHORT_RANGE: it does not compile. With n = 0 it is compiled all the same. */
 cohort_status cuda_fn_ids(cohort_context *context, const struct split_fn *fn, const cohort_fn *user,
                           uint64_t n, const void *keys, uint32_t key_bytes, co_u32 *ids);
 
@@ -195,7 +198,8 @@ cohort_status gpu_look_back(cohort_context *context, struct arena *arena, uint64
 /* How many blocks take `tiles` tiles in turn. */
 unsigned gpu_look_back_blocks(cohort_context *context, uint64_t tiles);
 
-/* The sums that other operations need: exclusive, of 64-bit words, in place. As many bytes of workspace as gpu_scan_bytes says. */
+/* The sums that other operations need: exclusive, of 64-bit words, in place. As many bytes of workspace as
+ * gpu_scan_bytes says. */
 uint64_t gpu_scan_bytes(cohort_context *context, uint64_t n);
 cohort_status gpu_scan(cohort_context *context, co_u64 *a, uint64_t n, co_u64 *workspace);
 

@@ -1,5 +1,5 @@
-/* cuda/group.c: there are no kernels for groups yet: the API brings columns to the host, where another context works on them, and never comes
- * here. */
+/* cuda/group.c: there are no kernels for groups yet: the API brings columns to the host, where another
+ * context works on them, and never comes here. */
 #include "backend/group.h"
 
 static void cuda_group_fold(cohort_context *context, const struct group_batch *b)

@@ -1,4 +1,5 @@
-/* cuda/join.c: there are no kernels for joins yet: the API brings columns to the host, where another context works on them. */
+/* cuda/join.c: there are no kernels for joins yet: the API brings columns to the host, where another
+ * context works on them. */
 #include "backend/join.h"
 
 static cohort_status none(cohort_context *context)

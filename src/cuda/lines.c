@@ -1,5 +1,6 @@
-/* cuda/lines.c: maps with the layout LINES on a GPU: which there are, walks over all homes of a table, and the table of what is done for them.
- * Batches, those in host memory too, go the same way as those of pages (map_batch.c); only the kernels are others (kernels/lines.cu). */
+/* cuda/lines.c: maps with the layout LINES on a GPU: which there are, walks over all homes of a table, and
+ * the table of what is done for them. Batches, those in host memory too, go the same way as those of pages
+ * (map_batch.c); only the kernels are others (kernels/lines.cu). */
 #include "backend/lines.h"
 
 #include "map.h"

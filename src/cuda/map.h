@@ -1,5 +1,5 @@
-/* cuda/map.h: what the files of the GPU's maps share. map_sweep.c, map_pages.c, map_sums.c and lines.c build on map_batch.c; map.c is the
- * table of all. */
+/* cuda/map.h: what the files of the GPU's maps share. map_sweep.c, map_pages.c, map_sums.c and lines.c
+ * build on map_batch.c; map.c is the table of all. */
 #ifndef COHORT_CUDA_MAP_H
 #define COHORT_CUDA_MAP_H
 
@@ -18,7 +18,8 @@ cohort_status map_launch(cohort_context *context, const char *kind, const cohort
 
 cohort_status cuda_map_batch(cohort_context *context, const struct map_batch *batch, enum memory_kind memory);
 
-/* A ledger for the batch, if it needs one; and what is in it to the map, after a batch whose outcome is `status`. */
+/* A ledger for the batch, if it needs one; and what is in it to the map, after a batch whose outcome is
+ * `status`. */
 cohort_status map_ledger_open(cohort_context *context, struct map_batch *b);
 cohort_status map_ledger_close(cohort_context *context, struct map_batch *b, cohort_status status);
 

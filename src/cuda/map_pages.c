@@ -1,7 +1,8 @@
-/* cuda/map_pages.c: a large batch by whole pages: a multisplit puts the entries in order of their page (with many pages, by digits of the
- * page's number), and each page goes through a block's shared memory. Of INSERT and ASSIGN a kernel builds the pages
- * (kernels/map_build.cu), and the ordinary kernel goes over the batch again if something was left out; of FIND a kernel looks keys up in
- * them (kernels/map_seek.cu). Or the ordinary kernel does the batch alone, as a sample of it tells (kernels/map_sample.h). Sums by key
+/* cuda/map_pages.c: a large batch by whole pages: a multisplit puts the entries in order of their page
+ * (with many pages, by digits of the page's number), and each page goes through a block's shared memory.
+ * Of INSERT and ASSIGN a kernel builds the pages (kernels/map_build.cu), and the ordinary kernel goes over
+ * the batch again if something was left out; of FIND a kernel looks keys up in them (kernels/map_seek.cu).
+ * Or the ordinary kernel does the batch alone, as a sample of it tells (kernels/map_sample.h). Sums by key
  * are map_sums.c. */
 #include <stddef.h>
 #include <stdlib.h>
@@ -27,8 +28,8 @@ cohort_status map_launch_pages(cohort_context *context, const char *kind, const 
                            (unsigned)shared, args);
 }
 
-/* More pages than the caches hold, and a share of their slots in one batch, without anything asked of single entries that pages
- * cannot tell. */
+/* More pages than the caches hold, and a share of their slots in one batch, without anything asked of
+ * single entries that pages cannot tell. */
 static int pays(cohort_context *context, const struct map_batch *b)
 {
     const struct gpu_tuning *t = gpu_of(context)->tuning;
@@ -169,9 +170,9 @@ static cohort_status lay_out(cohort_context *context, const struct map_batch *b,
 
 /* ---- advice -------------------------------------------------------------------------------------------------------------- */
 
-/* What the last sample of lookups in a table came to, which the host learns some time later. Where that sent them one by one, the next
- * lookups go so at once, without a split that gets no keys, and every other one leaves word of a sample of its own. It is a hint:
- * tables may share words. */
+/* What the last sample of lookups in a table came to, which the host learns some time later. Where that
+ * sent them one by one, the next lookups go so at once, without a split that gets no keys, and every other
+ * one leaves word of a sample of its own. It is a hint: tables may share words. */
 enum { ADVICE_WORDS = 64 };
 
 struct gpu_advice {
@@ -239,7 +240,8 @@ static cohort_status advise(cohort_context *context, const cohort_map_view *view
     return gpu_leave(context, s);
 }
 
-/* Lookups that need no sample; and those that are captured, for which the call before need not have taken workspace. */
+/* Lookups that need no sample; and those that are captured, for which the call before need not have taken
+ * workspace. */
 static cohort_status goes_alone(cohort_context *context, const struct map_batch *b, int *alone)
 {
     struct gpu_advice *a = gpu_of(context)->advice;

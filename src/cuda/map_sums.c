@@ -1,5 +1,5 @@
-/* cuda/map_sums.c: a large batch of sums by key, folded in the blocks' shared memory (kernels/map_sums.cu), or one by one, as a sample tells
- * on the device. Nothing is waited for. */
+/* cuda/map_sums.c: a large batch of sums by key, folded in the blocks' shared memory
+ * (kernels/map_sums.cu), or one by one, as a sample tells on the device. Nothing is waited for. */
 #include <stddef.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* cuda/map_sweep.c: walks over all slots of a table; and growth, page by page from the old table (kernels/map_build.cu). */
+/* cuda/map_sweep.c: walks over all slots of a table; and growth, page by page from the old table
+ * (kernels/map_build.cu). */
 #include <string.h>
 
 #include "map.h"

@@ -1,5 +1,5 @@
-/* cuda/set.c: working sets on a GPU: there are no kernels for them yet. The API keeps such sets with the context's
- * helper (api/staged.h), so none of these is called. */
+/* cuda/set.c: working sets on a GPU: there are no kernels for them yet. The API keeps such sets with the
+ * context's helper (api/staged.h), so none of these is called. */
 #include "backend/set.h"
 
 static cohort_status none(cohort_context *context)

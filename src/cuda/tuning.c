@@ -13,7 +13,8 @@
 #define KiB 1024ull
 #define MiB (1024 * KiB)
 
-/* Chunks in a warp's part of a tile of sums, blocks that take such tiles; the same of compactions and reductions. */
+/* Chunks in a warp's part of a tile of sums, blocks that take such tiles; the same of compactions and
+ * reductions. */
 #define TILES_GPU                                                                           \
     SUMS_CHUNKS_GPU, 3, COMPACT_CHUNKS_GPU, COMPACT_BLOCKS_GPU, COMPACT_BLOCKS_ORDERED_GPU, \
         REDUCE_CHUNKS_GPU, REDUCE_BLOCKS_GPU
@@ -21,7 +22,8 @@
     SUMS_CHUNKS_SIM, 2, COMPACT_CHUNKS_SIM, COMPACT_BLOCKS_SIM, COMPACT_BLOCKS_ORDERED_SIM, \
         REDUCE_CHUNKS_SIM, REDUCE_BLOCKS_SIM
 
-/* Threads of a block, entries a lane, and entries at most of each kind of pass; of fewer entries there are words of 32 bits. */
+/* Threads of a block, entries a lane, and entries at most of each kind of pass; of fewer entries there are
+ * words of 32 bits. */
 #define ANY UINT64_MAX
 #define SORT_GPU(keys, pairs)                                                                           \
     {SORT_THREADS_GPU,        SORT_THREADS_GPU,     SORT_THREADS_PAIR_GPU, SORT_THREADS_GPU,            \
@@ -39,19 +41,20 @@
          SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM},                \
         {1300, ANY, 1200, ANY, ANY, 600, 600, 300, 400, ANY, ANY}, 1500
 
-/* Repeats in a sample of 4,096 entries from which on a batch goes one by one. By Zipf's law a sample of 2^24 draws from as many keys
- * has 2 at exponent 0.5, 24 (8 to 38) at 0.65, where pages are still faster, 112 (80 to 150) at 0.75, where they are not, and 1,340 at
- * 1; of 2^26 draws 1, 10 (2 to 26), 66 (43 to 91) and 1,220. What the simulated GPU is given is hardly more than a sample, which
- * meets its entries twice. */
+/* Repeats in a sample of 4,096 entries from which on a batch goes one by one. By Zipf's law a sample of
+ * 2^24 draws from as many keys has 2 at exponent 0.5, 24 (8 to 38) at 0.65, where pages are still faster,
+ * 112 (80 to 150) at 0.75, where they are not, and 1,340 at 1; of 2^26 draws 1, 10 (2 to 26), 66 (43 to
+ * 91) and 1,220. What the simulated GPU is given is hardly more than a sample, which meets its entries
+ * twice. */
 #define REPEATS_GPU 40
 #define REPEATS_SIM 2048
 
-/* What lookups by pages cost: on an H200 2^27 keys that are absent 1.03 to 1.13 reads of a bucket each (4+4 bytes) and 1.6 to 1.8 (8+8), those
- * that are there 2.7 to 2.9 more. */
+/* What lookups by pages cost: on an H200 2^27 keys that are absent 1.03 to 1.13 reads of a bucket each
+ * (4+4 bytes) and 1.6 to 1.8 (8+8), those that are there 2.7 to 2.9 more. */
 #define SEEK {9, 14}, 20
 
-/* Sums by key. A sample of 4,096 entries has 1,470 keys that come once if there are 4,000 alike, 1,900 if 5,300; of keys by Zipf's law
- * with exponent 1, of which 2^26 may come, 2,640. */
+/* Sums by key. A sample of 4,096 entries has 1,470 keys that come once if there are 4,000 alike, 1,900 if
+ * 5,300; of keys by Zipf's law with exponent 1, of which 2^26 may come, 2,640. */
 #define SUMS_GPU {8192, 8192}, {512, 1024}, {3, 1}, 1 << 20, 4096, 1900
 #define SUMS_SIM {16, 16}, {64, 64}, {2, 1}, 128, 64, 20
 
@@ -104,9 +107,9 @@ int map_tuning_for(const struct cuda_driver *driver, unsigned architecture, stru
                       row->change_blocks && row->relaxed <= 1);
 }
 
-/* First those without columns, then by rising buckets, then by rising width: the first row that holds what is asked is taken, of the
- * newest architecture. No block's shared memory is above 99 KiB, the most that some GPUs give, but of the kinds that are fetched: where they have
- * less, tile_is_fetched says no. */
+/* First those without columns, then by rising buckets, then by rising width: the first row that holds what
+ * is asked is taken, of the newest architecture. No block's shared memory is above 99 KiB, the most that
+ * some GPUs give, but of the kinds that are fetched: where they have less, tile_is_fetched says no. */
 static const struct split_tuning splits[] = {
     /* driver arch buckets, widest, columns; bits, items, threads, spans, two, tiles */
     {"cuda", 80, 4, 4, 0, 2, 32, 384, 24, 0, 0},    {"cuda", 80, 64, 4, 0, 6, 32, 384, 24, 1, 0},
@@ -151,8 +154,8 @@ const struct split_tuning *split_tuning_for(const struct cuda_driver *driver, un
     return best;
 }
 
-/* Of splits that are one tile of one block: by kind, and the fewer entries the sooner. `two` is not used; `spans` is 0, and `tiles`, which
- * only spans have. */
+/* Of splits that are one tile of one block: by kind, and the fewer entries the sooner. `two` is not used;
+ * `spans` is 0, and `tiles`, which only spans have. */
 static const struct split_tuning alone[] = {
     /* driver arch buckets, widest, columns; bits, items, threads, spans, two, tiles */
     {"cuda", 80, 256, 4, 0, 8, 8, 1024, 0, 0, 0}, {"cuda", 80, 64, 8, 2, 6, 4, 1024, 0, 0, 0},
@@ -182,8 +185,8 @@ const struct split_tuning *split_alone_tuning_for(const struct gpu *g, uint64_t 
     return first_for(alone, sizeof alone / sizeof *alone, g, n, buckets, widest, kind);
 }
 
-/* Of splits whose tiles are all at work at a time: by kind, and the fewer entries the sooner. `spans` is how many tiles a multiprocessor
- * has. `two` is not used; `tiles` is 0. */
+/* Of splits whose tiles are all at work at a time: by kind, and the fewer entries the sooner. `spans` is
+ * how many tiles a multiprocessor has. `two` is not used; `tiles` is 0. */
 static const struct split_tuning together[] = {
     /* driver arch buckets, widest, columns; bits, items, threads, spans, two, tiles */
     {"cuda", 80, 256, 4, 0, 8, 4, 1024, 1, 0, 0},  {"cuda", 80, 256, 4, 0, 8, 16, 1024, 1, 0, 0},

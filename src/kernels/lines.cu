@@ -1,5 +1,6 @@
-/* lines.cu: the kernels of maps with the layout COHORT_LAYOUT_LINES. One lane an entry; device/lines_width.h is the protocol,
- * shape/lines_entry.h what a batch does to one entry; here is how a grid walks a batch, and all homes of a table.
+/* lines.cu: the kernels of maps with the layout COHORT_LAYOUT_LINES. One lane an entry;
+ * device/lines_width.h is the protocol, shape/lines_entry.h what a batch does to one entry; here is how a
+ * grid walks a batch, and all homes of a table.
  *
  * Batches that only look load plainly and look once: nobody changes the table in their launch. */
 #include "shape/lines.h"

@@ -31,8 +31,9 @@ CO_INLINE void LINES(batch)(const struct map_batch *b, co_u32 step, co_u32 op)
         lines_flush_warp(&b->view, &tally);
 }
 
-/* The operands of the lanes in `same` (those with this lane's key), folded in the order of the lanes into the first of them, in as many rounds as
- * their number has bits: in each, every other lane hands its fold to the one before it and is done. */
+/* The operands of the lanes in `same` (those with this lane's key), folded in the order of the lanes into
+ * the first of them, in as many rounds as their number has bits: in each, every other lane hands its fold
+ * to the one before it and is done. */
 CO_INLINE VALUE LINES(fold)(co_u32 op, VALUE v, co_u32 same)
 {
     const co_u32 before = (1u << co_lane()) - 1;
@@ -48,8 +49,9 @@ CO_INLINE VALUE LINES(fold)(co_u32 op, VALUE v, co_u32 same)
     return v;
 }
 
-/* ASSIGN, and ADD to COUNT, which have no results. Of the lanes of a warp that have one key the first goes for all, with their operands folded: a
- * key that many want is locked once a warp. The others come right after it, and so find the key there. */
+/* ASSIGN, and ADD to COUNT, which have no results. Of the lanes of a warp that have one key the first goes
+ * for all, with their operands folded: a key that many want is locked once a warp. The others come right
+ * after it, and so find the key there. */
 CO_INLINE void LINES(fold_batch)(const struct map_batch *b, co_u32 kind)
 {
     const co_u32 op = kind == CO_OP_COUNT ? (co_u32)CO_OP_ADD : kind;

@@ -38,7 +38,8 @@ CO_INLINE void LINES(claim_batch)(const struct map_batch *b)
     lines_flush_warp(&b->view, &tally);
 }
 
-/* The slot of entry i's key, and its word; NULL: the key is not in. Names do not change in this launch, values may. */
+/* The slot of entry i's key, and its word; NULL: the key is not in. Names do not change in this launch,
+ * values may. */
 CO_INLINE co_u32 *LINES(seat)(const struct map_batch *b, co_u64 i, struct LINES(slot) * s)
 {
     const KEY key = LINES(key_at)(b->keys, i);
@@ -54,7 +55,8 @@ CO_INLINE co_u32 LINES(rank)(const struct map_batch *b, co_u64 i)
     return (co_u32)(b->rank == MAP_RANK_FIRST ? b->n - i + b->rank_after : b->rank_before + i + 1);
 }
 
-/* Rank and mark are one word, so that they are raised by compare-and-swap; a rank that is no more than the word's adds nothing. */
+/* Rank and mark are one word, so that they are raised by compare-and-swap; a rank that is no more than the
+ * word's adds nothing. */
 CO_INLINE void LINES(raise)(co_u32 *word, co_u32 rank, co_u32 mark)
 {
     co_u32 seen = co_load32(word);

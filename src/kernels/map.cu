@@ -1,5 +1,5 @@
-/* map.cu: the map's kernels. One lane an entry; device/map.h is the protocol, shape/map_entry.h what a batch does to one entry;
- * here is how a grid walks a batch and what a warp reports of it. */
+/* map.cu: the map's kernels. One lane an entry; device/map.h is the protocol, shape/map_entry.h what a
+ * batch does to one entry; here is how a grid walks a batch and what a warp reports of it. */
 #include "shape/map.h"
 
 #include "map_report.h"

@@ -1,5 +1,6 @@
-/* kernels/map_report.h: what the lanes of a batch report: counts of outcomes, bits of bitmaps, the first entry that failed. The same for
- * every layout. Included by map.cu, map_sums.cu and lines.cu after the shape of theirs. */
+/* kernels/map_report.h: what the lanes of a batch report: counts of outcomes, bits of bitmaps, the first
+ * entry that failed. The same for every layout. Included by map.cu, map_sums.cu and lines.cu after the
+ * shape of theirs. */
 #ifndef KERNELS_MAP_REPORT_H
 #define KERNELS_MAP_REPORT_H
 
@@ -10,7 +11,8 @@ CO_INLINE co_u32 map_bits(co_u32 word)
     return (((word + (word >> 4)) & 0x0f0f0f0fu) * 0x01010101u) >> 24;
 }
 
-/* Adds a full warp's sum to a counter. A vote first: where a warp has few entries, sums of nothing would cost more than they do. */
+/* Adds a full warp's sum to a counter. A vote first: where a warp has few entries, sums of nothing would
+ * cost more than they do. */
 CO_INLINE void map_add_warp(co_u64 *to, co_u64 v)
 {
     if (!co_any(CO_FULL_WARP, v != 0))

@@ -1,4 +1,5 @@
-/* kernels/map_sums_width.h: the kernels of sums by key for one width with values. Included by map_sums.cu once per instance.
+/* kernels/map_sums_width.h: the kernels of sums by key for one width with values. Included by map_sums.cu
+ * once per instance.
  *
  * Parameters: those of shape/map_entry.h. */
 
@@ -180,8 +181,8 @@ CO_INLINE void MAP(sums_begin)(const struct map_sums *s, const struct MAP(sums) 
     co_block_sync();
 }
 
-/* The block together: what it has goes to the map, and that is all. Blocks begin at different places, lest all of them
- * want one key of the map at a time. */
+/* The block together: what it has goes to the map, and that is all. Blocks begin at different places, lest
+ * all of them want one key of the map at a time. */
 CO_INLINE void MAP(sums_end)(const struct map_sums *s, const struct MAP(sums) * t, struct MAP(summed) * d)
 {
     co_u32 skew = co_block() * 0x9e3779b1u;
@@ -197,7 +198,8 @@ CO_INLINE void MAP(sums_end)(const struct map_sums *s, const struct MAP(sums) * 
 
 /* ---- entries --------------------------------------------------------------------------------------------------------------- */
 
-/* Entries [begin, begin + n), the block together. A lane's entries of one key that follow each other are folded before all else. */
+/* Entries [begin, begin + n), the block together. A lane's entries of one key that follow each other are
+ * folded before all else. */
 CO_INLINE void MAP(sums_stretch)(const struct map_sums *s, const struct MAP(sums) * t, co_u64 begin, co_u32 n,
                                  struct MAP(summed) * d)
 {
@@ -283,7 +285,8 @@ CO_INLINE KEY MAP(sums_sampled)(const struct map_sums *s, co_u32 i)
     return MAP(key_at)(s->batch.keys, i * part + (random * part >> 32));
 }
 
-/* One block. Words of hashes, each in the first place from its own on that was free, and how often each has come. */
+/* One block. Words of hashes, each in the first place from its own on that was free, and how often each
+ * has come. */
 CO_KERNEL_BOUND(NAME(sample), struct map_sums, 512, 1)
 {
     CO_SHARED_DYNAMIC(co_u64, MAP(sums_shared));

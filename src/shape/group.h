@@ -34,16 +34,16 @@ struct group_word {
     co_u64 word, any;
 };
 
-/* Sums of x - shift and of its square, where the shift is the first value: a value of the data is close enough to their mean that the
- * difference of squares keeps its digits. */
+/* Sums of x - shift and of its square, where the shift is the first value: a value of the data is close
+ * enough to their mean that the difference of squares keeps its digits. */
 struct group_moments {
     double shift, sum, squares;
     co_u64 count;
 };
 
-/* A sum in bins. A value is an integer times 2^-1074; bin b has the sum of the values' digits b to the base of 2^32, with their
- * signs, in 128 bits. Kept are the bins from the highest digit of all values, `top` - 1, down: three of them. So what is in a bin depends
- * on the values alone, and not on their order. */
+/* A sum in bins. A value is an integer times 2^-1074; bin b has the sum of the values' digits b to the
+ * base of 2^32, with their signs, in 128 bits. Kept are the bins from the highest digit of all values,
+ * `top` - 1, down: three of them. So what is in a bin depends on the values alone, and not on their order. */
 #define GROUP_BINS 3
 struct group_exact {
     co_u64 low[GROUP_BINS], high[GROUP_BINS]; /* [0]: the lowest one */

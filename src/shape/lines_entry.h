@@ -1,7 +1,8 @@
-/* shape/lines_entry.h: what a batch does to one entry of a map of LINES, for one width. Included once per instance after shape/lines.h.
+/* shape/lines_entry.h: what a batch does to one entry of a map of LINES, for one width. Included once per
+ * instance after shape/lines.h.
  *
- * Parameters: those of device/lines_width.h. They stay defined; the including file undefines them (shape/lines_end.h). LINES(name), KEY
- * and VALUE are words of the including file too. */
+ * Parameters: those of device/lines_width.h. They stay defined; the including file undefines them
+ * (shape/lines_end.h). LINES(name), KEY and VALUE are words of the including file too. */
 
 #define CO_PASTE3_(a, b, c) a##b##c
 #define CO_PASTE3(a, b, c)  CO_PASTE3_(a, b, c)
@@ -33,8 +34,9 @@ CO_INLINE void LINES(put_value)(void *values, co_u64 i, VALUE v)
         co_write64((co_u64 *)values + i, v);
 }
 
-/* Entry i of the batch, whose key has this home, at `step` and `op` (constants where the caller knows them): its outcome, a CO_MAP_..., and the value that its result
- * would be. A find of a batch of its own has no writer beside it. */
+/* Entry i of the batch, whose key has this home, at `step` and `op` (constants where the caller knows
+ * them): its outcome, a CO_MAP_..., and the value that its result would be. A find of a batch of its own
+ * has no writer beside it. */
 CO_INLINE int LINES(entry)(const struct map_batch *b, co_u32 step, co_u32 op, co_u64 i, co_u64 home,
                            VALUE *value, co_lines_tally *tally, int alone)
 {
@@ -49,8 +51,8 @@ CO_INLINE int LINES(entry)(const struct map_batch *b, co_u32 step, co_u32 op, co
                      tally, alone);
 }
 
-/* Whether an entry with this outcome has a result to write: what was found, or the fallback; of an insert what the map holds
- * now; of others what was there before. */
+/* Whether an entry with this outcome has a result to write: what was found, or the fallback; of an insert
+ * what the map holds now; of others what was there before. */
 CO_INLINE int LINES(has_result)(const struct map_batch *b, co_u32 step, int outcome)
 {
     if (!CO_LINES_VALUE_BITS || !b->results)
@@ -59,7 +61,8 @@ CO_INLINE int LINES(has_result)(const struct map_batch *b, co_u32 step, int outc
            (outcome == CO_MAP_NEW && step == MAP_STEP_APPLY);
 }
 
-/* Homes that a search reads to find the key of a home's slot of this name: those of its window that names lead to, up to this one. */
+/* Homes that a search reads to find the key of a home's slot of this name: those of its window that names
+ * lead to, up to this one. */
 CO_INLINE co_u64 LINES(probe_length)(co_u32 names, co_u32 name)
 {
     const co_u32 before = names & ((2u << name) - 1);

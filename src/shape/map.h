@@ -1,9 +1,9 @@
-/* shape/map.h: the map's sizes, and what one batch hands to the code that does it. Plain C, seen by the API, by both backends
- * and by the kernels.
+/* shape/map.h: the map's sizes, and what one batch hands to the code that does it. Plain C, seen by the
+ * API, by both backends and by the kernels.
  *
- * Shape. A table is `pages` pages of (mask + 1) buckets of 32 bytes, then the two side slots, then padding to 128 bytes, then
- * the counters. Tables of one page and more are made of whole pages of 64 KiB; smaller ones are a single page of a
- * power of two of buckets, 8 at least. */
+ * Shape. A table is `pages` pages of (mask + 1) buckets of 32 bytes, then the two side slots, then padding
+ * to 128 bytes, then the counters. Tables of one page and more are made of whole pages of 64 KiB; smaller
+ * ones are a single page of a power of two of buckets, 8 at least. */
 #ifndef COHORT_SHAPE_MAP_H
 #define COHORT_SHAPE_MAP_H
 
@@ -20,7 +20,8 @@
 #define MAP_SAMPLE_WORDS 8192u  /* words of shared memory for their keys, a power of two, */
 #define MAP_SAMPLE_STEPS 65536u /* and steps of a part of the batch at which its entry may be */
 
-/* The ledger of a batch that adds to pairs of 16 bytes: entries of two words, a slot + 1 and what is to be added to it. */
+/* The ledger of a batch that adds to pairs of 16 bytes: entries of two words, a slot + 1 and what is to be
+ * added to it. */
 #define MAP_LEDGER_REACH 4u /* entries that one slot may have */
 
 #define MAP_HOT_MOST 512u /* keys that a block has in its table of keys that come again and again, at most */
@@ -30,15 +31,15 @@ enum { MAP_RANK_NONE = 0, MAP_RANK_FIRST = 1, MAP_RANK_LAST = 2 };
 #define MAP_WINNER_OLD   0x80000000u   /* the slot was taken before the batch */
 #define MAP_WINNER_BATCH 0x7fffffffull /* entries that can be ranked in one go */
 
-/* An insert keeps what came before it, an assign replaces it: so who does entries one after the other, from the first on or, where this
- * is 1, from the last on, lets the right one decide. */
+/* An insert keeps what came before it, an assign replaces it: so who does entries one after the other,
+ * from the first on or, where this is 1, from the last on, lets the right one decide. */
 static inline int map_goes_backward(co_u32 rank, co_u32 op)
 {
     return rank == (op == CO_OP_INSERT ? MAP_RANK_LAST : MAP_RANK_FIRST);
 }
 
-/* The steps that a batch can be. CLAIM, RANK and SETTLE are the passes of insert and assign under a winner rule, and GET brings the
- * results, where a backend keeps no order. */
+/* The steps that a batch can be. CLAIM, RANK and SETTLE are the passes of insert and assign under a winner
+ * rule, and GET brings the results, where a backend keeps no order. */
 enum map_step {
     MAP_STEP_APPLY = 0,
     MAP_STEP_RUN = 1,
@@ -56,7 +57,8 @@ struct map_claims {
     co_u32 *full;      /* there is no slot for it */
 };
 
-/* One batch, or a part of one that starts at entry `first_index` of the caller's. Bitmaps are whole words from entry 0. */
+/* One batch, or a part of one that starts at entry `first_index` of the caller's. Bitmaps are whole words
+ * from entry 0. */
 struct map_batch {
     cohort_map_view view;
     co_u64 n;
@@ -125,9 +127,10 @@ struct map_sample {
     co_u64 *gate;  /* written: 1 then */
 };
 
-/* Building pages in a block's shared memory, each written out whole (kernels/map_build.cu). BUILD: from pairs in order of their
- * page; SPLIT: from a table of other size. What finds no place in its page, and what lies outside its page in the old
- * table, is left out and `gate` is set to 1: the ordinary kernels then go over everything again. */
+/* Building pages in a block's shared memory, each written out whole (kernels/map_build.cu). BUILD: from
+ * pairs in order of their page; SPLIT: from a table of other size. What finds no place in its page, and
+ * what lies outside its page in the old table, is left out and `gate` is set to 1: the ordinary kernels
+ * then go over everything again. */
 struct map_build {
     cohort_map_view view;
     cohort_map_view from; /* SPLIT: the old table */
@@ -157,7 +160,8 @@ struct map_seek {
     co_u64 *gate;          /* 1: no more is done by pages */
 };
 
-/* A large batch that folds operands into the values of keys that come again and again (kernels/map_sums.cu). */
+/* A large batch that folds operands into the values of keys that come again and again
+ * (kernels/map_sums.cu). */
 struct map_sums {
     struct map_batch batch;      /* as it was given, with its ledger */
     co_u64 chunk;                /* entries in a row that a block takes */
@@ -208,7 +212,8 @@ CO_INLINE co_u64 map_table_bytes(const cohort_map_view *m)
     return map_counters_offset(m) + co_map_spread(m) * sizeof(struct co_map_counters);
 }
 
-/* A block's table of sums: the keys, then, from here on, the operands; and all of it. One place more than `places`. */
+/* A block's table of sums: the keys, then, from here on, the operands; and all of it. One place more than
+ * `places`. */
 CO_INLINE co_u32 map_sums_values_at(co_u32 places, co_u32 key_bytes)
 {
     return ((places + 1) * key_bytes + 15) & ~15u;

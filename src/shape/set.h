@@ -1,5 +1,5 @@
-/* shape/set.h: one working set in memory, and what a change of it goes down with. Plain C for the host, seen by
- * the API and the CPU backend. cohort/device/set.h says how the directory lies. */
+/* shape/set.h: one working set in memory, and what a change of it goes down with. Plain C for the host,
+ * seen by the API and the CPU backend. cohort/device/set.h says how the directory lies. */
 #ifndef COHORT_SHAPE_SET_H
 #define COHORT_SHAPE_SET_H
 

@@ -1,6 +1,5 @@
-/* history.cu: test kernels in words. list_W does each lane's list of operations on maps of one width (op_lane.h), list_lines_W
- * on those of LINES;
- * publish_W passes messages in other memory through a map. */
+/* history.cu: test kernels in words. list_W does each lane's list of operations on maps of one width
+ * (op_lane.h), list_lines_W on those of LINES; publish_W passes messages in other memory through a map. */
 #include "op_lane.h"
 
 #define LIST_KERNEL(W)                                             \
@@ -25,9 +24,10 @@ LIST_KERNEL(lines_64_0)
 LIST_KERNEL(lines_64_32)
 LIST_KERNEL(lines_64_64)
 
-/* The even lanes write a note each and put its number into the map under their key; the odd ones look for the keys of all
- * others, and read the notes that they find. The note is plain memory: it is the fences, one on each side of the map, that
- * make it safe. A note holds its number times 3 plus 1. records: what each lane read of each note; 0: it was not there. */
+/* The even lanes write a note each and put its number into the map under their key; the odd ones look for
+ * the keys of all others, and read the notes that they find. The note is plain memory: it is the fences,
+ * one on each side of the map, that make it safe. A note holds its number times 3 plus 1. records: what
+ * each lane read of each note; 0: it was not there. */
 #define PUBLISH_KERNEL(W, KEY, VALUE)                                                        \
     CO_KERNEL(publish_##W, struct list_args)                                                 \
     {                                                                                        \

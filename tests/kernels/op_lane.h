@@ -1,5 +1,5 @@
-/* op_lane.h: what a lane does with its list of operations (op_list.h): read by the kernels and by the host's threads, whose
- * co_clock and LIST_SETTLE are the includer's. */
+/* op_lane.h: what a lane does with its list of operations (op_list.h): read by the kernels and by the
+ * host's threads, whose co_clock and LIST_SETTLE are the includer's. */
 #ifndef TEST_OP_LANE_H
 #define TEST_OP_LANE_H
 
@@ -12,8 +12,8 @@
 #endif
 #include "cohort/device/lines.h"
 
-/* On a GPU a clock may be read while a load is still under way; all must have been done. Simulated words end in order, and a
- * fence would hide what it orders. */
+/* On a GPU a clock may be read while a load is still under way; all must have been done. Simulated words
+ * end in order, and a fence would hide what it orders. */
 #if defined(__CUDACC__)
 #    define LIST_SETTLE() co_fence_sc()
 #elif defined(COHORT_SIM)
@@ -28,7 +28,8 @@ CO_INLINE cohort_map_view list_view(const struct list_args *a, co_u32 number)
     return v;
 }
 
-/* list_do_NAME: one operation; *old is its old value where it tells one. list_lane_NAME: lane `lane` of case `number`. */
+/* list_do_NAME: one operation; *old is its old value where it tells one. list_lane_NAME: lane `lane` of
+ * case `number`. */
 #define LIST_WIDTH(NAME, LAYOUT, W, KEY, VALUE)                                                         \
     CO_INLINE int list_do_##NAME(const cohort_map_view *m, co_u32 kind, co_u64 key, co_u64 operand,     \
                                  co_u64 *old, co_##LAYOUT##_tally *tally)                               \

@@ -1,5 +1,6 @@
-/* test_lines.c: what maps of LINES promise beyond what all maps do: slots of erased keys are free at once, so a fixed table takes any churn; FULL
- * only where it is full; batches of several threads that mix everything; options. What is the same for every layout is in tests/map. */
+/* test_lines.c: what maps of LINES promise beyond what all maps do: slots of erased keys are free at once,
+ * so a fixed table takes any churn; FULL only where it is full; batches of several threads that mix
+ * everything; options. What is the same for every layout is in tests/map. */
 #include "subject.h"
 
 static cohort_map_stats stats_of(struct subject *s)

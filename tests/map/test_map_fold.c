@@ -1,5 +1,6 @@
-/* test_map_fold.c: sums by key in large batches, which a GPU folds in shared memory, or does one by one, as a sample tells.
- * The answers are those of any other batch, whatever way it goes and whatever finds no slot. */
+/* test_map_fold.c: sums by key in large batches, which a GPU folds in shared memory, or does one by one,
+ * as a sample tells. The answers are those of any other batch, whatever way it goes and whatever finds no
+ * slot. */
 #include "subject.h"
 
 #include "cuda/map.h"
@@ -17,7 +18,8 @@ static void lower_bar(struct test *t)
     gpu_of(t->context)->tuning = &lower;
 }
 
-/* A batch that is large enough, and asks nothing of single entries but which of them failed, and that only where `failed` says so. */
+/* A batch that is large enough, and asks nothing of single entries but which of them failed, and that only
+ * where `failed` says so. */
 static struct trial sums_trial(struct subject *s, cohort_op op, uint64_t n, int failed)
 {
     struct trial r = subject_trial(s, TRIAL_APPLY, n);
@@ -80,7 +82,8 @@ static void numbers_of_keys(struct test *t)
     }
 }
 
-/* Sorted keys, few at many entries' distance, a few with most of the entries, and after each other without a wait between. */
+/* Sorted keys, few at many entries' distance, a few with most of the entries, and after each other without
+ * a wait between. */
 static void patterns(struct test *t)
 {
     const uint64_t n = batch_size(t);

@@ -1,5 +1,6 @@
-/* test_map_full.c: maps that run out of room: fixed ones filled to the last slot, keys that all fall into one page, memory
- * that is not to be had. What went in stays, the `failed` bitmap names the rest, and nothing loops. */
+/* test_map_full.c: maps that run out of room: fixed ones filled to the last slot, keys that all fall into
+ * one page, memory that is not to be had. What went in stays, the `failed` bitmap names the rest, and
+ * nothing loops. */
 #include "subject.h"
 
 #include "cohort/device/map.h"
@@ -47,7 +48,8 @@ static cohort_map_options full_options(const struct test *t, uint64_t slots)
 
 /* ---- the last slot ------------------------------------------------------------------------------------------------------ */
 
-/* Fills a table of one page by operations of one kind; every slot is taken, then nothing new goes in, all else goes on. */
+/* Fills a table of one page by operations of one kind; every slot is taken, then nothing new goes in, all
+ * else goes on. */
 static void fill_up(struct test *t, enum trial_kind kind, cohort_winner winner, uint64_t each,
                     cohort_probe probe)
 {
@@ -170,8 +172,8 @@ static uint64_t seed_of(struct subject *s)
     return options.seed;
 }
 
-/* Keys of 64 bits whose hashes have the same high half, so that they all start in one page; and, with `together`, the same
- * low 16 bits, so that they start in one bucket of it. */
+/* Keys of 64 bits whose hashes have the same high half, so that they all start in one page; and, with
+ * `together`, the same low 16 bits, so that they start in one bucket of it. */
 static void fill_colliding(struct column *keys, uint64_t high, uint64_t seed, int together)
 {
     for (uint64_t i = 0; i < keys->count; i++) {
@@ -218,7 +220,8 @@ static void hostile_keys_growing(struct test *t)
     }
 }
 
-/* Of a fixed one they fill the pages in their reach, over the last page's end to the first; other pages stay open. */
+/* Of a fixed one they fill the pages in their reach, over the last page's end to the first; other pages
+ * stay open. */
 static void hostile_keys_fixed(struct test *t)
 {
     cohort_map_options options = full_options(t, 1);
@@ -245,8 +248,9 @@ static void hostile_keys_fixed(struct test *t)
     subject_free(&s);
 }
 
-/* A growing map well filled, then hostile keys until the eight pages in their reach are full while others are not: those left
- * over are tried again in a new table. Some keys come twice and some are in already; their hits are told all the same. */
+/* A growing map well filled, then hostile keys until the eight pages in their reach are full while others
+ * are not: those left over are tried again in a new table. Some keys come twice and some are in already;
+ * their hits are told all the same. */
 static void overflow(struct test *t, enum trial_kind kind, cohort_winner winner)
 {
     uint64_t page = 65536 / slot_bytes(t->width), n = 8 * page * 27 / 128;

@@ -1,6 +1,6 @@
-/* test_map_sums.c: applies of which keys come again and again, which a CPU combines in tables of its threads before they go to the map
- * (src/api/map_combine.c, src/cpu/combine.c). Judged by a model: what each key's value must be, and that all entries of a key have one
- * fate. */
+/* test_map_sums.c: applies of which keys come again and again, which a CPU combines in tables of its
+ * threads before they go to the map (src/api/map_combine.c, src/cpu/combine.c). Judged by a model: what
+ * each key's value must be, and that all entries of a key have one fate. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +35,8 @@ static void put(void *array, unsigned bytes, uint64_t i, uint64_t value)
         ((uint64_t *)array)[i] = value;
 }
 
-/* Numbers 0 and 1 are the keys that look like marks, 2 is 0; every sixteenth of the others shares its low bits with others. */
+/* Numbers 0 and 1 are the keys that look like marks, 2 is 0; every sixteenth of the others shares its low
+ * bits with others. */
 static uint64_t key_of(const struct test *t, uint64_t id)
 {
     uint64_t mask = key_bytes(t->width) == 4 ? UINT32_MAX : UINT64_MAX;
@@ -277,7 +278,8 @@ static void full(struct test *t)
         }
 }
 
-/* Memory that ends while the map grows: entries are named as in any batch, and those of one key all or none. */
+/* Memory that ends while the map grows: entries are named as in any batch, and those of one key all or
+ * none. */
 static void no_memory(struct test *t)
 {
     const uint64_t n = test_scale(t, 20000, 100000, 200000);

@@ -1,5 +1,6 @@
-/* test_set.c: working sets against plain sorted arrays: updates from all forms, pools that run out, queries that have
- * them for operands and for their answer. After each call a set is judged whole: members, chunks, blocks in use. */
+/* test_set.c: working sets against plain sorted arrays: updates from all forms, pools that run out,
+ * queries that have them for operands and for their answer. After each call a set is judged whole:
+ * members, chunks, blocks in use. */
 #include "cohort/device/set.h"
 #include "sets.h"
 

@@ -1,4 +1,5 @@
-/* test_sets_file.c: collections in files: round trips, and what altered, cut, foreign and hostile files get. */
+/* test_sets_file.c: collections in files: round trips, and what altered, cut, foreign and hostile files
+ * get. */
 #include "sets.h"
 
 #include <errno.h>
@@ -168,8 +169,8 @@ static int is_refusal(cohort_status status)
     return status == COHORT_CORRUPT || status == COHORT_TRUNCATED || status == COHORT_BAD_VERSION;
 }
 
-/* What a collection of wrong members does is not told, but it stays within itself (the sanitizers watch), and its calls
- * return. */
+/* What a collection of wrong members does is not told, but it stays within itself (the sanitizers watch),
+ * and its calls return. */
 static void use(struct test *t, cohort_sets *sets)
 {
     cohort_sets_info info = COHORT_SETS_INFO_INIT;
@@ -202,7 +203,8 @@ static void use(struct test *t, cohort_sets *sets)
     free(numbers);
 }
 
-/* Every byte altered in one bit: refused by whoever checks all; by who does not, refused or used without harm. */
+/* Every byte altered in one bit: refused by whoever checks all; by who does not, refused or used without
+ * harm. */
 static void altered(struct test *t)
 {
     struct folder f = folder_new(t);

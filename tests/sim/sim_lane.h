@@ -438,7 +438,8 @@ CO_INLINE co_u64 co_exchange64(co_u64 *p, co_u64 v)
 
 /* ---- shared memory and kernels --------------------------------------------------------------------------------- */
 
-/* The array belongs to the place in the program, one for each block that is alive: `site` stands for the place. */
+/* The array belongs to the place in the program, one for each block that is alive: `site` stands for the
+ * place. */
 #define CO_SHARED(T, name, n)      \
     static const char name##_site; \
     T *const name = (T *)sim_shared(&name##_site, sizeof(T) * (n))

@@ -1,4 +1,5 @@
-/* What the pieces of C in the pages of docs/ take for granted: each is compiled as the body of a function that sees these. */
+/* What the pieces of C in the pages of docs/ take for granted: each is compiled as the body of a function
+ * that sees these. */
 #include <cohort.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* test_group.c: group-by against a walk over the rows: every aggregate of every type, null rules, layouts, chunks; parts that are merged, by
- * Arrow too; sums with the same bits in any order; sums that do not fit; calls that fail. */
+/* test_group.c: group-by against a walk over the rows: every aggregate of every type, null rules, layouts,
+ * chunks; parts that are merged, by Arrow too; sums with the same bits in any order; sums that do not fit;
+ * calls that fail. */
 #include "model.h"
 
 #include <float.h>

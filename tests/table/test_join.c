@@ -1,5 +1,6 @@
-/* test_join.c: joins against loops over both tables: every kind, type, null rule, layout, chunking; pages of every size; keys that come
- * once, often, or always; shapes that rows break; and probes by several threads at once. */
+/* test_join.c: joins against loops over both tables: every kind, type, null rule, layout, chunking; pages
+ * of every size; keys that come once, often, or always; shapes that rows break; and probes by several
+ * threads at once. */
 #include <pthread.h>
 
 #include "model.h"
@@ -319,7 +320,8 @@ static void many(struct test *t)
             check_many(t, n, distinct, how);
 }
 
-/* One key in every hundredth row of both sides: more than 2^32 pairs, of which pages are read here and there. */
+/* One key in every hundredth row of both sides: more than 2^32 pairs, of which pages are read here and
+ * there. */
 static void skew(struct test *t)
 {
     const uint64_t n = test_size(t, 7000000, 0), often = n / 100;

@@ -1,5 +1,5 @@
-/* array.c: the type Array, and how arrays go out: the buffer protocol, which numpy and memoryview read, and __arrow_c_array__.
- * How they come in is in array_in.c. */
+/* array.c: the type Array, and how arrays go out: the buffer protocol, which numpy and memoryview read,
+ * and __arrow_c_array__. How they come in is in array_in.c. */
 #include "core.h"
 
 #include <stdlib.h>

@@ -262,7 +262,8 @@ static PyObject *view(PyObject *module, PyObject *const *arguments, Py_ssize_t c
     return (PyObject *)a;
 }
 
-/* concat(list of Arrays, type): (all one behind the other, where each begins and the last ends, as uint64). */
+/* concat(list of Arrays, type): (all one behind the other, where each begins and the last ends, as
+ * uint64). */
 static PyObject *concat(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;

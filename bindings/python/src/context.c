@@ -1,7 +1,7 @@
 /* context.c: contexts, their locks, objects that belong to them, and errors as exceptions.
  *
- * A context is used by one thread at a time, so each has a lock. It is taken after the GIL was released, and given back before the
- * GIL is taken again: nobody ever waits for one while holding the other. */
+ * A context is used by one thread at a time, so each has a lock. It is taken after the GIL was released,
+ * and given back before the GIL is taken again: nobody ever waits for one while holding the other. */
 #include "core.h"
 
 static PyTypeObject *context_type, *handle_type;
@@ -90,8 +90,8 @@ static void context_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-/* after_fork(): locks that threads of the parent held would never be given back in the child. The library knows which
- * contexts a call was under way on. */
+/* after_fork(): locks that threads of the parent held would never be given back in the child. The library
+ * knows which contexts a call was under way on. */
 static PyObject *after_fork(PyObject *module, PyObject *nothing)
 {
     (void)module, (void)nothing;

@@ -1,5 +1,5 @@
-/* loops.c: the few passes over arrays that the library has no call for: casts, floats made comparable by their bits, runs of
- * equal keys, numbers of distinct keys. Each is one pass, without the GIL. */
+/* loops.c: the few passes over arrays that the library has no call for: casts, floats made comparable by
+ * their bits, runs of equal keys, numbers of distinct keys. Each is one pass, without the GIL. */
 #include "core.h"
 
 void bits_to_bytes(const uint32_t *bits, uint8_t *bytes, Py_ssize_t n)
@@ -64,8 +64,8 @@ typedef bool cast_loop(const void *in, void *out, Py_ssize_t n);
 static cast_loop *const casts[COHORT_I64 + 1][COHORT_I64 + 1] = {
     {NULL}, ROW(uint8), ROW(uint16), ROW(uint32), ROW(uint64), ROW(int8), ROW(int16), ROW(int32), ROW(int64)};
 
-/* cast(array, type, argument): the same values in another type of integers, or float32 as float64; the array itself if it is of
- * the type. A value that does not fit is OverflowError. */
+/* cast(array, type, argument): the same values in another type of integers, or float32 as float64; the
+ * array itself if it is of the type. A value that does not fit is OverflowError. */
 static PyObject *cast(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
@@ -102,7 +102,8 @@ static PyObject *cast(PyObject *module, PyObject *const *arguments, Py_ssize_t c
 
 /* ---- floats ------------------------------------------------------------------------------------------------------ */
 
-/* Every NaN becomes the one positive NaN, and with `zeros` -0 becomes 0. Nothing is copied before the first that changes. */
+/* Every NaN becomes the one positive NaN, and with `zeros` -0 becomes 0. Nothing is copied before the
+ * first that changes. */
 #define CANONICAL(NAME, FLOAT, BITS, NAN_BITS, SIGN)                                                 \
     static bool NAME(const void *in, void *out, Py_ssize_t n, bool zeros)                            \
     {                                                                                                \
@@ -123,7 +124,8 @@ static PyObject *cast(PyObject *module, PyObject *const *arguments, Py_ssize_t c
 CANONICAL(canonical_32, float, uint32_t, 0x7fc00000u, 0x80000000u)
 CANONICAL(canonical_64, double, uint64_t, 0x7ff8000000000000u, 0x8000000000000000u)
 
-/* canonical(array, zeros): floats with one NaN, and with `zeros` one zero; the array itself if nothing is to be changed. */
+/* canonical(array, zeros): floats with one NaN, and with `zeros` one zero; the array itself if nothing is
+ * to be changed. */
 static PyObject *canonical(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
@@ -207,8 +209,8 @@ static PyObject *lengths(PyObject *module, PyObject *const *arguments, Py_ssize_
     Py_END_ALLOW_THREADS return (PyObject *)a;
 }
 
-/* numbers(first): first[i] is the index of the first entry that has entry i's key. Gives (the firsts in order, the number of
- * each entry's key in that order). */
+/* numbers(first): first[i] is the index of the first entry that has entry i's key. Gives (the firsts in
+ * order, the number of each entry's key in that order). */
 static PyObject *numbers(PyObject *module, PyObject *object)
 {
     (void)module;
@@ -332,7 +334,8 @@ static PyObject *opposite(PyObject *module, PyObject *object)
     Py_END_ALLOW_THREADS return (PyObject *)a;
 }
 
-/* number_runs(permutation, starts): out[permutation[j]] = r for j in run r: the number of each entry's key among the sorted. */
+/* number_runs(permutation, starts): out[permutation[j]] = r for j in run r: the number of each entry's key
+ * among the sorted. */
 static PyObject *number_runs(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;

@@ -1,4 +1,5 @@
-/* map.c: the calls of cohort/map.h. A handle of the kind "map"; its arrays are those of the map's width, which is checked. */
+/* map.c: the calls of cohort/map.h. A handle of the kind "map"; its arrays are those of the map's width,
+ * which is checked. */
 #include "core.h"
 
 static void destroy(void *map)
@@ -70,7 +71,8 @@ static PyObject *map_new(PyObject *module, PyObject *const *arguments, Py_ssize_
     return (PyObject *)h;
 }
 
-/* map_batch(map, op, keys, values or None, winner, want hits): (entries taken, hits, added, hit as booleans or None). */
+/* map_batch(map, op, keys, values or None, winner, want hits): (entries taken, hits, added, hit as
+ * booleans or None). */
 static PyObject *map_batch(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;

@@ -1,4 +1,5 @@
-/* multimap.c: the calls of cohort/multimap.h. A handle of the kind "multimap", which knows its width as its type. */
+/* multimap.c: the calls of cohort/multimap.h. A handle of the kind "multimap", which knows its width as
+ * its type. */
 #include "core.h"
 
 static void destroy(void *multimap)
@@ -134,7 +135,8 @@ static bool retrieve_once(handle *h, const array *keys, cohort_retrieve *r)
     return call_end(h->on, &o);
 }
 
-/* multimap_retrieve(multimap, keys, type of the values, want queries, want offsets): (values, queries, offsets). */
+/* multimap_retrieve(multimap, keys, type of the values, want queries, want offsets): (values, queries,
+ * offsets). */
 static PyObject *multimap_retrieve(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;

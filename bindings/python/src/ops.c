@@ -20,7 +20,8 @@ static cohort_order order_of(int type)
     }
 }
 
-/* sort(context, keys, descending, want permutation, column or None): (keys, permutation or None, column or None). */
+/* sort(context, keys, descending, want permutation, column or None): (keys, permutation or None, column or
+ * None). */
 static PyObject *sort(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
@@ -78,7 +79,8 @@ static bool ids_fit(const cohort_fn *fn, const array *keys, PyObject *data)
     return fn->kind < COHORT_FN_IDS8 || data == Py_None || same_length(keys, (array *)data, "by");
 }
 
-/* split(context, keys, buckets, kind, a, b, data, column or None, want permutation): (keys, offsets, column, permutation). */
+/* split(context, keys, buckets, kind, a, b, data, column or None, want permutation): (keys, offsets,
+ * column, permutation). */
 static PyObject *split(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;

@@ -1,5 +1,6 @@
-/* sets.c: the calls of cohort/set.h. A handle of the kind "sets" is a collection; it knows the type of its members, and arrays
- * are checked against that and against each other's lengths here. What the numbers in them may be, the library checks. */
+/* sets.c: the calls of cohort/set.h. A handle of the kind "sets" is a collection; it knows the type of its
+ * members, and arrays are checked against that and against each other's lengths here. What the numbers in
+ * them may be, the library checks. */
 #include "core.h"
 
 #include <stdlib.h>
@@ -47,7 +48,8 @@ static PyObject *known(handle *h)
     return result;
 }
 
-/* sets_build(context, form, type, sets, members, lasts, offsets, groups, blob_type): (collection, sets, type, members). */
+/* sets_build(context, form, type, sets, members, lasts, offsets, groups, blob_type): (collection, sets,
+ * type, members). */
 static PyObject *sets_build(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
@@ -112,8 +114,8 @@ static bool export_once(handle *h, cohort_sets_target *t)
     return call_end(h->on, &o);
 }
 
-/* sets_export(collection, form, which, sets, want groups, blob_type): (members, lasts, offsets, groups), of the sets `which`
- * (None: all, and `sets` of them). Lasts for ranges alone. */
+/* sets_export(collection, form, which, sets, want groups, blob_type): (members, lasts, offsets, groups),
+ * of the sets `which` (None: all, and `sets` of them). Lasts for ranges alone. */
 static PyObject *sets_export(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
@@ -300,8 +302,9 @@ static PyObject *answered(struct question *q)
     return result;
 }
 
-/* sets_query(collections, op, each, least, rows, members, offsets, arity, want counts, want any, first most, want sets):
- * (counts, any, (first members, offsets), (collection, sets, type, members)), None for what is not wanted. */
+/* sets_query(collections, op, each, least, rows, members, offsets, arity, want counts, want any, first
+ * most, want sets): (counts, any, (first members, offsets), (collection, sets, type, members)), None for
+ * what is not wanted. */
 static PyObject *sets_query(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
@@ -352,7 +355,8 @@ static int type_of_results(const handle *h, cohort_look kind)
     }
 }
 
-/* sets_look(collection, kind, n, set, which, others, values, lasts): (results, hit as booleans), None for what the kind has not. */
+/* sets_look(collection, kind, n, set, which, others, values, lasts): (results, hit as booleans), None for
+ * what the kind has not. */
 static PyObject *sets_look(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;

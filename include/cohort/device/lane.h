@@ -141,8 +141,9 @@ CO_INLINE co_sector32 co_read_sector32(const void *p)
     return s;
 }
 
-/* Walks [0, n) a warp's width at a time, warps of the grid side by side: base is the entry of lane 0, a multiple of 32.
- * All lanes of a warp make the same turns, so collectives with CO_FULL_WARP are allowed inside. */
+/* Walks [0, n) a warp's width at a time, warps of the grid side by side: base is the entry of lane 0, a
+ * multiple of 32. All lanes of a warp make the same turns, so collectives with CO_FULL_WARP are allowed
+ * inside. */
 #    define CO_EACH_WARP(base, n)                                                                  \
         for (co_u64 base = ((co_u64)co_block() * co_threads() + (co_thread() & ~31u)); base < (n); \
              base += (co_u64)co_blocks() * co_threads())

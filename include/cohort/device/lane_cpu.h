@@ -1,9 +1,9 @@
-/* lane_cpu.h: the words of lane.h for threads of the host, by the compiler's built-in atomics. There are no warps here:
- * code that runs on the host's threads uses the words on memory only.
+/* lane_cpu.h: the words of lane.h for threads of the host, by the compiler's built-in atomics. There are
+ * no warps here: code that runs on the host's threads uses the words on memory only.
  *
- * co_load128 is two loads, low half first with acquire. That is enough for pairs whose low half changes only from an
- * empty mark to a key and from there to an erased mark (device/map.h): a high half read after the key is a value that
- * the key had between the two loads. It is the one word that is not whole here. */
+ * co_load128 is two loads, low half first with acquire. That is enough for pairs whose low half changes
+ * only from an empty mark to a key and from there to an erased mark (device/map.h): a high half read after
+ * the key is a value that the key had between the two loads. It is the one word that is not whole here. */
 #ifndef COHORT_DEVICE_LANE_CPU_H
 #define COHORT_DEVICE_LANE_CPU_H
 

@@ -1,5 +1,6 @@
-/* lane_cuda.h: the words of lane.h on a GPU. Relaxed words have .gpu scope and are coherent in L2; a plain word may be
- * served by L1. Addresses are generic, so each word works on global and on shared memory alike. */
+/* lane_cuda.h: the words of lane.h on a GPU. Relaxed words have .gpu scope and are coherent in L2; a plain
+ * word may be served by L1. Addresses are generic, so each word works on global and on shared memory
+ * alike. */
 #ifndef COHORT_DEVICE_LANE_CUDA_H
 #define COHORT_DEVICE_LANE_CUDA_H
 
@@ -105,8 +106,9 @@ CO_INLINE co_u32 co_hidden_ones(void)
     asm("mov.u32 %0, %%lanemask_ge;" : "=r"(others));
     return before + others;
 }
-/* Votes bit by bit, faster than match.any for few bits; the predicates of all bits are set at once. What has to be complemented is,
- * as x * -1 + -1, by the multiplier, since the unit that does logic has the votes to do. */
+/* Votes bit by bit, faster than match.any for few bits; the predicates of all bits are set at once. What
+ * has to be complemented is, as x * -1 + -1, by the multiplier, since the unit that does logic has the
+ * votes to do. */
 CO_INLINE co_u32 co_same_bit(co_u32 v, co_u32 bit, co_u32 ones)
 {
     co_u32 same;
@@ -142,7 +144,8 @@ CO_INLINE co_u32 co_anew32(co_u32 v)
     return v;
 }
 
-/* The address in a register: the compiler would make it anew at each use, which takes a special register and its time. */
+/* The address in a register: the compiler would make it anew at each use, which takes a special register
+ * and its time. */
 CO_INLINE void *co_kept(void *shared)
 {
     co_u32 at = (co_u32)__cvta_generic_to_shared(shared);
@@ -526,8 +529,9 @@ CO_INLINE void co_bulk_copy(void *shared, const void *from, co_u32 bytes)
 #endif
 }
 
-/* Copies under way: `arrived` is an mbarrier, of which each copy is a phase. They come through the async proxy, before which the fence
- * puts what the lane has done to shared memory. Kernels that ask for them are launched on Hopper and later. */
+/* Copies under way: `arrived` is an mbarrier, of which each copy is a phase. They come through the async
+ * proxy, before which the fence puts what the lane has done to shared memory. Kernels that ask for them
+ * are launched on Hopper and later. */
 CO_INLINE void co_bulk_begin(co_u64 *arrived)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -582,7 +586,8 @@ CO_INLINE void co_bulk_prefetch(const void *p, co_u32 bytes)
 #endif
 }
 
-/* A loop over a number of turns that the compiler knows, all of them spelled out: its arrays are registers. */
+/* A loop over a number of turns that the compiler knows, all of them spelled out: its arrays are
+ * registers. */
 #define CO_EACH_ITEM(j, n) _Pragma("unroll") for (co_u32 j = 0; j < (n); j++)
 
 /* Before a loop of few turns, which would be spelled out for many. */
@@ -595,8 +600,9 @@ CO_INLINE void co_bulk_prefetch(const void *p, co_u32 bytes)
 #    define CO_LANES_MOST 2048
 #endif
 
-/* A kernel may be launched while the one before it in its stream ends (src/cuda/device.c): the next one's blocks may come as soon as all
- * of its own are there, and it touches nothing before the kernel before it is done and seen. */
+/* A kernel may be launched while the one before it in its stream ends (src/cuda/device.c): the next one's
+ * blocks may come as soon as all of its own are there, and it touches nothing before the kernel before it
+ * is done and seen. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #    define CO_AFTER() asm volatile("griddepcontrol.launch_dependents; griddepcontrol.wait;" ::: "memory")
 #else

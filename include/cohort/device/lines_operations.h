@@ -1,9 +1,10 @@
-/* cohort/device/lines_operations.h: the operations of LINES for one width: how a key is looked for, put in, changed and taken out. The second half
- * of lines_width.h, which includes it, and whose words it uses. */
+/* cohort/device/lines_operations.h: the operations of LINES for one width: how a key is looked for, put
+ * in, changed and taken out. The second half of lines_width.h, which includes it, and whose words it uses. */
 
 /* ---- looking ------------------------------------------------------------------------------------------------------------ */
 
-/* Which of the slots of a home that are told by bits have the key: bits. Alone, all are looked at side by side, for that costs least. */
+/* Which of the slots of a home that are told by bits have the key: bits. Alone, all are looked at side by
+ * side, for that costs least. */
 CO_INLINE co_u32 LINES(match)(const cohort_map_view *m, co_u64 home, co_u32 bits, KEY key, int alone)
 {
     struct LINES(slot) s = {home, 0};
@@ -110,8 +111,9 @@ CO_INLINE int LINES(change)(const cohort_map_view *m, co_u64 home, co_u64 w, str
     return 1;
 }
 
-/* A slot of the home's window for a key that is not in: its name + 1. 0: there is none. *again: one may come free. Where the home's own keys have
- * all slots there is nothing to move. While a lane waits, it goes the ways at random once in a while only. */
+/* A slot of the home's window for a key that is not in: its name + 1. 0: there is none. *again: one may
+ * come free. Where the home's own keys have all slots there is nothing to move. While a lane waits, it
+ * goes the ways at random once in a while only. */
 CO_INLINE co_u32 LINES(obtain)(const cohort_map_view *m, co_u64 home, co_u64 w, co_u32 waits, int *again,
                                co_lines_tally *tally, int alone)
 {
@@ -194,8 +196,8 @@ CO_INLINE int LINES(take)(const cohort_map_view *m, co_u64 home, KEY key, VALUE 
 
 /* ---- the operations ------------------------------------------------------------------------------------------------------ */
 
-/* Any cohort_op, by one lane among others or, `alone`, with the table to itself. HIT: the key was in, *old is the value it had just before;
- * else *old is left as it was. */
+/* Any cohort_op, by one lane among others or, `alone`, with the table to itself. HIT: the key was in, *old
+ * is the value it had just before; else *old is left as it was. */
 CO_INLINE int LINES(do)(const cohort_map_view *m, co_u64 home, co_u32 op, KEY key, VALUE operand, VALUE *old,
                         co_lines_tally *tally, int alone)
 {

@@ -145,8 +145,8 @@ CO_INLINE void LINES(set_value)(const cohort_map_view *m, struct LINES(slot) s, 
     }
 }
 
-/* A slot that is ours gets its pair. What is written comes after the claim, and what was seen by it goes along with the pair: hence the
- * fence, which is the claim's acquire and the fill's release in one. */
+/* A slot that is ours gets its pair. What is written comes after the claim, and what was seen by it goes
+ * along with the pair: hence the fence, which is the claim's acquire and the fill's release in one. */
 CO_INLINE void LINES(fill)(const cohort_map_view *m, struct LINES(slot) s, KEY key, VALUE value, int alone)
 {
     void *p = LINES(key)(m, s);
@@ -181,7 +181,8 @@ CO_INLINE int LINES(still)(const cohort_map_view *m, co_u64 home, co_u64 w, int 
     return SAME(co_load64(LINES(word)(m, home)), w);
 }
 
-/* Adds to a home's word that was w, if names and version still are, and it is not locked; 1: done. Claims in it may come and go. */
+/* Adds to a home's word that was w, if names and version still are, and it is not locked; 1: done. Claims
+ * in it may come and go. */
 CO_INLINE int LINES(commit)(const cohort_map_view *m, co_u64 home, co_u64 w, co_u64 add, int alone)
 {
     co_u64 *p = LINES(word)(m, home), expected = w & ~LOCK;
@@ -267,8 +268,8 @@ CO_INLINE void LINES(retire)(const cohort_map_view *m, struct LINES(slot) s, int
 
 /* ---- moves ------------------------------------------------------------------------------------------------------------ */
 
-/* The key under the name `from` of a home goes to the slot of the name `to`, which is ours. 1: done, and the other slot is ours. 0: it
- * was not to be had, and all is as before. */
+/* The key under the name `from` of a home goes to the slot of the name `to`, which is ours. 1: done, and
+ * the other slot is ours. 0: it was not to be had, and all is as before. */
 CO_INLINE int LINES(move)(const cohort_map_view *m, co_u64 home, co_u32 from, co_u32 to, int alone)
 {
     const struct LINES(slot) s = LINES(slot_of)(m, home, from), d = LINES(slot_of)(m, home, to);
@@ -291,7 +292,8 @@ CO_INLINE int LINES(move)(const cohort_map_view *m, co_u64 home, co_u32 from, co
     return 1;
 }
 
-/* Who has a slot: the home of the key in it, and the slot's name there; 0: no home names it now, so that some lane holds it. */
+/* Who has a slot: the home of the key in it, and the slot's name there; 0: no home names it now, so that
+ * some lane holds it. */
 CO_INLINE int LINES(owner)(const cohort_map_view *m, struct LINES(slot) s, co_u64 *home, co_u32 *name,
                            int alone)
 {
@@ -300,8 +302,9 @@ CO_INLINE int LINES(owner)(const cohort_map_view *m, struct LINES(slot) s, co_u6
     return *name && LINES(load)(m, *home, alone) >> --*name & 1;
 }
 
-/* One way at random: from a slot of the home's window to a slot of its key's window, and so on to a free slot, and then all keys on it move
- * by one, the last one first. The name of the slot that is ours then, + 1. */
+/* One way at random: from a slot of the home's window to a slot of its key's window, and so on to a free
+ * slot, and then all keys on it move by one, the last one first. The name of the slot that is ours then, +
+ * 1. */
 CO_APART co_u32 LINES(make_way)(const cohort_map_view *m, co_u64 home, co_u64 dice, co_lines_tally *tally,
                                 int alone)
 {
@@ -331,8 +334,9 @@ CO_APART co_u32 LINES(make_way)(const cohort_map_view *m, co_u64 home, co_u64 di
     }
 }
 
-/* A slot of a home's window in which there is no free one, ours after moves: its name + 1; 0: there is none. far: by the ways at random, too.
- * *held: some lane holds a slot of the window, and may give it back. */
+/* A slot of a home's window in which there is no free one, ours after moves: its name + 1; 0: there is
+ * none. far: by the ways at random, too. *held: some lane holds a slot of the window, and may give it
+ * back. */
 CO_APART co_u32 LINES(make_room)(const cohort_map_view *m, co_u64 home, int far, int *held,
                                  co_lines_tally *tally, int alone)
 {
@@ -365,7 +369,8 @@ CO_APART co_u32 LINES(make_room)(const cohort_map_view *m, co_u64 home, int far,
     return 0;
 }
 
-/* A slot that is ours goes to a key of the home that it lies in which lies elsewhere; what is ours then is free again. */
+/* A slot that is ours goes to a key of the home that it lies in which lies elsewhere; what is ours then is
+ * free again. */
 CO_INLINE void LINES(pull_home)(const cohort_map_view *m, struct LINES(slot) s, co_lines_tally *tally,
                                 int alone)
 {

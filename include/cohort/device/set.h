@@ -384,9 +384,9 @@ CO_INLINE int co_sets_next(const cohort_sets_view *v, co_u64 set, co_u64 id, co_
 #define CO_SET_VIEW_VERSION 1u
 #define CO_SET_DIGIT_BITS   6u
 
-/* A node of the directory, which is a tree over the chunks' keys, 6 bits a level. In a leaf bit i of the two
- * planes tells of one chunk: it has members; it has all. A chunk in between has a block and a cardinality. In the
- * nodes above, bit i of `some` says that there is a child. */
+/* A node of the directory, which is a tree over the chunks' keys, 6 bits a level. In a leaf bit i of the
+ * two planes tells of one chunk: it has members; it has all. A chunk in between has a block and a
+ * cardinality. In the nodes above, bit i of `some` says that there is a child. */
 struct co_set_node {
     co_u64 some, full;
     co_u32 child[64]; /* a node; in a leaf a block */
