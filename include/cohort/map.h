@@ -1,46 +1,42 @@
-/* cohort/map.h: the bulk-parallel hash map. What is said here of costs, building and erased slots is true
- * of the layout PAGES, the default; of LINES see `cohort_layout`.
+/* cohort/map.h: the bulk-parallel hash map. What is said here of costs, building and erased slots is true of the layout PAGES, the default;
+ * of LINES see `cohort_layout`.
  *
- * Open addressing in pages of 32-byte buckets, double hashing inside a page (docs/map.md). Every operation
- * takes a batch of n entries; entry i has the key keys[i] and, where the operation has one, the value
- * values[i]. Keys and values are arrays of 4- or 8-byte unsigned integers as the map's width says, aligned
- * to their size, in host or in device memory, all arrays of one call in the same kind. Every key is legal.
- * n may be 0, and may exceed 2^32. What a call writes must not overlap another of its arrays, which is not
- * checked.
+ * Open addressing in pages of 32-byte buckets, double hashing inside a page (docs/map.md). Every operation takes a
+ * batch of n entries; entry i has the key keys[i] and, where the operation has one, the value values[i]. Keys and
+ * values are arrays of 4- or 8-byte unsigned integers as the map's width says, aligned to their size, in host or in
+ * device memory, all arrays of one call in the same kind. Every key is legal. n may be 0, and may exceed 2^32. What a call
+ * writes must not overlap another of its arrays, which is not checked.
  *
- * Waiting. With device pointers, calls on a map of fixed capacity do not wait: outcomes are in `counts`
- * and `failed` (device memory) once the stream has got there, and cohort_wait returns COHORT_FULL if an
- * entry found no slot. Calls that may grow the map wait, as do calls with host pointers on a GPU. Calls
- * that only read (find, contains) never grow. Calls that do not wait can be captured in a CUDA graph once
- * one like it (size and options) has run.
+ * Waiting. With device pointers, calls on a map of fixed capacity do not wait: outcomes are in `counts` and `failed`
+ * (device memory) once the stream has got there, and cohort_wait returns COHORT_FULL if an entry found no slot.
+ * Calls that may grow the map wait, as do calls with host pointers on a GPU. Calls that only read (find, contains)
+ * never grow. Calls that do not wait can be captured in a CUDA graph once one like it (size and options) has run.
  *
  * Threads. One context, with its maps, is used by one thread at a time.
  *
- * Cost. An operation touches 1.05 buckets of 32 bytes a key on average at load 0.5, 1.2 at 0.8, 1.4 at 0.9
- * for keys that are there; 1.2, 2.3, 4.1 for keys that are not.
+ * Cost. An operation touches 1.05 buckets of 32 bytes a key on average at load 0.5, 1.2 at 0.8, 1.4 at 0.9 for keys that
+ * are there; 1.2, 2.3, 4.1 for keys that are not.
  *
- * Building. On a GPU, an insert or assign of device arrays that is large against the table (a quarter of
- * its slots, the table larger than 32 MiB) and asks for no winner, `where` or `hit` goes by whole pages,
- * put together in shared memory after a multisplit: faster than one by one, unless nearly all keys are
- * there or some come again and again, which the GPU finds out by a sample. It takes workspace of about the
- * arrays' size; without it the batch goes one by one, as does one of more than three times the table's
- * slots. A find or contains of device arrays as large goes by whole pages, too, if the map may be more
- * than five eighths full and many keys are absent, which the GPU finds out in the same way; it takes
- * workspace of a few times the keys' size. Captured ones go one by one. On a CPU of several threads a
- * batch of 32,768 entries a thread and more that puts in, changes or erases keys of a table with two pages
- * of 64 KiB a thread is split by ranges of pages, each done by one thread without atomics. The workspace,
- * the arrays' size and some more, is bounded: a slice at a time, of half as many entries as the table has
- * slots, or a million. A smaller one, of more than 8,192 entries and up to a million divided by the
- * threads, is looked through by all threads, of which each does the entries of its own pages; a room of 64
- * KiB a thread is taken for it.
+ * Building. On a GPU, an insert or assign of device arrays that is large against the table (a quarter of its slots, the table
+ * larger than 32 MiB) and asks for no winner, `where` or `hit` goes by whole pages, put together in shared memory after a
+ * multisplit: faster than one by one, unless nearly all keys are there or some come again and again, which the GPU finds out by a
+ * sample. It takes workspace of about the arrays' size; without it the batch goes one by one, as does one of more than three times the
+ * table's slots.
+ * A find or contains of device arrays as large goes by whole pages, too, if the map may be more than five eighths full and many keys
+ * are absent, which the GPU finds out in the same way; it takes workspace of a few times the keys' size. Captured
+ * ones go one by one.
+ * On a CPU of several threads a batch of 32,768 entries a thread and more that puts in, changes or erases keys of a table with two pages of
+ * 64 KiB a thread is split by ranges of pages, each done by one thread without atomics. The workspace, the arrays' size and some
+ * more, is bounded: a slice at a time, of half as many entries as the table has slots, or a million. A smaller one, of more than 8,192
+ * entries and up to a million divided by the threads, is looked through by all threads, of which each does the entries of its own pages; a
+ * room of 64 KiB a thread is taken for it.
  *
- * Sums by key. On a CPU an apply of 16,384 entries and more without `hit` and `one_by_one`, of which keys
- * come again and again, as a sample of it tells, makes one entry of those of equal keys before it goes to
- * the map, in a table of up to 4 MiB a thread. It takes workspace for these and for four million entries
- * at most; without it the batch goes as any other. What it answers is the same.
+ * Sums by key. On a CPU an apply of 16,384 entries and more without `hit` and `one_by_one`, of which keys come again and again, as a
+ * sample of it tells, makes one entry of those of equal keys before it goes to the map, in a table of up to 4 MiB a thread. It takes
+ * workspace for these and for four million entries at most; without it the batch goes as any other. What it answers is the same.
  *
- * Order. Entries of one batch are processed in no order; see `winner` for duplicates. Batches on one
- * context happen one after the other. */
+ * Order. Entries of one batch are processed in no order; see `winner` for duplicates. Batches on one context
+ * happen one after the other. */
 #ifndef COHORT_MAP_H
 #define COHORT_MAP_H
 
@@ -53,8 +49,8 @@ extern "C" {
 typedef struct cohort_map cohort_map;
 struct cohort_map_view; /* cohort/device/map.h: what a kernel of the user's own works on */
 
-/* Bits of a key and of a value, as the caller's arrays hold them. Stored in 4, 8, 8, 16 and 16 bytes a
- * slot: 64/32 is stored as 64/64, and computes on its values modulo 2^32. */
+/* Bits of a key and of a value, as the caller's arrays hold them. Stored in 4, 8, 8, 16 and 16 bytes a slot: 64/32 is
+ * stored as 64/64, and computes on its values modulo 2^32. */
 typedef enum cohort_width {
     COHORT_WIDTH_32_0 = 1,
     COHORT_WIDTH_32_32 = 2,
@@ -66,25 +62,23 @@ typedef enum cohort_width {
 /* How buckets follow each other inside a page. Linear probing is there to be compared, and for groups. */
 typedef enum cohort_probe { COHORT_PROBE_DOUBLE = 0, COHORT_PROBE_LINEAR = 1 } cohort_probe;
 
-/* How the table lies in memory. PAGES: see the head of this file. LINES: hopscotch by lines of 64 bytes
- * (docs/map.md, docs/hopscotch-protocol.md): the slot of an erased key is free again at once, so a map
- * whose keys come and go does not grow or fill up; a slot takes more memory (21.3, 16, 9.1 and 9.1 bytes
- * for 64/64, 64/32, 32/32 and 64/0). Widths 64/64, 64/32, 32/32 and 64/0, on a GPU from sm_80 on. */
+/* How the table lies in memory. PAGES: see the head of this file. LINES: hopscotch by lines of 64 bytes (docs/map.md,
+ * docs/hopscotch-protocol.md): the slot of an erased key is free again at once, so a map whose keys come and go does not grow or fill up; a
+ * slot takes more memory (21.3, 16, 9.1 and 9.1 bytes for 64/64, 64/32, 32/32 and 64/0). Widths 64/64, 64/32, 32/32 and 64/0, on a GPU from sm_80 on. */
 typedef enum cohort_layout { COHORT_LAYOUT_PAGES = 0, COHORT_LAYOUT_LINES = 1 } cohort_layout;
 
-/* Which of several entries with one key in one batch decides the value. ANY is fastest. FIRST and LAST go
- * by input order and give the same map every time; on a GPU they take 4 bytes a slot of workspace and
- * further passes, on a CPU a batch that is not split (see "Building" above) is one thread's. */
+/* Which of several entries with one key in one batch decides the value. ANY is fastest. FIRST and LAST go by input
+ * order and give the same map every time; on a GPU they take 4 bytes a slot of workspace and further passes, on a CPU a batch
+ * that is not split (see "Building" above) is one thread's. */
 typedef enum cohort_winner {
     COHORT_WINNER_ANY = 0,
     COHORT_WINNER_FIRST = 1,
     COHORT_WINNER_LAST = 2
 } cohort_winner;
 
-/* What is done to one entry. FIND to ERASE are calls of their own, ADD to COUNT are cohort_map_apply;
- * `run` mixes them all. ADD to COUNT make an absent key with the operand (COUNT: with 1); ADD and COUNT
- * wrap around; MIN and MAX are unsigned. Widths without values offer FIND, INSERT, ASSIGN (the same as
- * INSERT) and ERASE. */
+/* What is done to one entry. FIND to ERASE are calls of their own, ADD to COUNT are cohort_map_apply; `run` mixes them all. ADD to COUNT make an
+ * absent key with the operand (COUNT: with 1); ADD and COUNT wrap around; MIN and MAX are unsigned. Widths without
+ * values offer FIND, INSERT, ASSIGN (the same as INSERT) and ERASE. */
 typedef enum cohort_op {
     COHORT_OP_FIND = 0,
     COHORT_OP_INSERT = 1, /* keep: a key that is there keeps its value */
@@ -137,9 +131,8 @@ typedef struct cohort_counts {
     uint64_t first_failed; /* the least index of those, UINT64_MAX if there is none */
 } cohort_counts;
 
-/* The options of one batch; NULL means none of them. Bitmaps have one bit an entry, bit i % 32 of word i /
- * 32; a bitmap that is written is written in whole words, with zeros for entries that did not take part
- * and beyond n. */
+/* The options of one batch; NULL means none of them. Bitmaps have one bit an entry, bit i % 32 of word i / 32; a bitmap
+ * that is written is written in whole words, with zeros for entries that did not take part and beyond n. */
 typedef struct cohort_batch {
     size_t size;           /* sizeof(cohort_batch) */
     const uint32_t *where; /* entries that take part; NULL: all */
@@ -162,12 +155,10 @@ typedef struct cohort_batch {
 
 /* ---- making, sizing, ending ---------------------------------------------------------------------------------- */
 
-/* An empty map on `context`. COHORT_RANGE: capacity 0, max_load outside 0.01 to 1, a probe that is none, a
- * group that is not a power of two, a layout that is none. COHORT_UNSUPPORTED: a width that is none, or a
- * width or a group that the device does not offer (64-bit keys with values need sm_90), or not with this
- * layout; LINES with a `probe` or `group` that is not 0. COHORT_OVERFLOW: a capacity beyond the largest
- * table, 2^32 - 1 pages. COHORT_NO_MEMORY: one beyond the memory. Enqueues one fill of the table;
- * O(slots). */
+/* An empty map on `context`. COHORT_RANGE: capacity 0, max_load outside 0.01 to 1, a probe that is none, a group that is
+ * not a power of two, a layout that is none. COHORT_UNSUPPORTED: a width that is none, or a width or a group that the device does not offer (64-bit keys
+ * with values need sm_90), or not with this layout; LINES with a `probe` or `group` that is not 0. COHORT_OVERFLOW: a capacity beyond the largest table, 2^32 - 1 pages. COHORT_NO_MEMORY: one beyond
+ * the memory. Enqueues one fill of the table; O(slots). */
 COHORT_API cohort_status cohort_map_create(cohort_context *context, const cohort_map_options *options,
                                            cohort_map **out);
 COHORT_API void cohort_map_destroy(cohort_map *map); /* waits; NULL is allowed */
@@ -175,42 +166,40 @@ COHORT_API void cohort_map_destroy(cohort_map *map); /* waits; NULL is allowed *
 /* How many pairs are in: one counter, read from the device. Waits. */
 COHORT_API cohort_status cohort_map_size(cohort_map *map, uint64_t *size);
 
-/* Forgets all pairs, keeps the slots. Does not wait. O(slots). After COHORT_DEVICE_ERROR do it again
- * before anything else. */
+/* Forgets all pairs, keeps the slots. Does not wait. O(slots). After COHORT_DEVICE_ERROR do it again before anything else. */
 COHORT_API cohort_status cohort_map_clear(cohort_map *map);
 
-/* Makes room for `capacity` pairs in all without growing later; never shrinks. Waits. COHORT_UNSUPPORTED
- * on a fixed map that is too small. */
+/* Makes room for `capacity` pairs in all without growing later; never shrinks. Waits. COHORT_UNSUPPORTED on a fixed map
+ * that is too small. */
 COHORT_API cohort_status cohort_map_reserve(cohort_map *map, uint64_t capacity);
 
-/* Builds the table anew for the larger of `capacity` and the pairs in it, dropping erased slots: 0 shrinks
- * to fit. Allowed on fixed maps; a view taken before is invalid after. Waits. Needs memory for both
- * tables. */
+/* Builds the table anew for the larger of `capacity` and the pairs in it, dropping erased slots: 0 shrinks to fit. Allowed
+ * on fixed maps; a view taken before is invalid after. Waits. Needs memory for both tables. */
 COHORT_API cohort_status cohort_map_rehash(cohort_map *map, uint64_t capacity);
 
 /* A new map with the same options, seed and pairs, on the same context. */
 COHORT_API cohort_status cohort_map_copy(cohort_map *map, cohort_map **out);
 
-/* Puts every pair of `from` into `to` by INSERT, ASSIGN, or ADD to EXCHANGE (not FIND, ERASE, COUNT). Same
- * context, same width. Waits. On COHORT_FULL some are in; which is not told. */
+/* Puts every pair of `from` into `to` by INSERT, ASSIGN, or ADD to EXCHANGE (not FIND, ERASE, COUNT). Same context, same
+ * width. Waits. On COHORT_FULL some are in; which is not told. */
 COHORT_API cohort_status cohort_map_merge(cohort_map *to, cohort_map *from, cohort_op rule);
 
 /* ---- batches ------------------------------------------------------------------------------------------------- */
 
-/* Insert: puts in entries whose key is absent. Assign: also replaces the values of those present. Widths
- * without values take values = NULL. */
+/* Insert: puts in entries whose key is absent. Assign: also replaces the values of those present. Widths without values
+ * take values = NULL. */
 COHORT_API cohort_status cohort_map_insert(cohort_map *map, uint64_t n, const void *keys, const void *values,
                                            const cohort_batch *batch);
 COHORT_API cohort_status cohort_map_assign(cohort_map *map, uint64_t n, const void *keys, const void *values,
                                            const cohort_batch *batch);
 
-/* Value = op(value, operand) for ADD to COUNT, atomically entry by entry. operands may be NULL for COUNT.
- * A winner other than ANY is COHORT_UNSUPPORTED, as for erase and run. */
+/* Value = op(value, operand) for ADD to COUNT, atomically entry by entry. operands may be NULL for COUNT. A winner
+ * other than ANY is COHORT_UNSUPPORTED, as for erase and run. */
 COHORT_API cohort_status cohort_map_apply(cohort_map *map, cohort_op op, uint64_t n, const void *keys,
                                           const void *operands, const cohort_batch *batch);
 
-/* values[i] = the value of keys[i]; of an absent key: *fallback (one value, in host memory), or left as it
- * was if fallback is NULL. Never changes the map. */
+/* values[i] = the value of keys[i]; of an absent key: *fallback (one value, in host memory), or left as it was if
+ * fallback is NULL. Never changes the map. */
 COHORT_API cohort_status cohort_map_find(cohort_map *map, uint64_t n, const void *keys, void *values,
                                          const void *fallback, const cohort_batch *batch);
 
@@ -222,21 +211,20 @@ COHORT_API cohort_status cohort_map_contains(cohort_map *map, uint64_t n, const 
 COHORT_API cohort_status cohort_map_insert_and_find(cohort_map *map, uint64_t n, const void *keys,
                                                     void *values, const cohort_batch *batch);
 
-/* Takes the keys out. PAGES: their slots are not reused before the next rehash; growing maps see to that
- * by themselves. LINES: their slots are free again at once. */
+/* Takes the keys out. PAGES: their slots are not reused before the next rehash; growing maps see to that by themselves. LINES: their slots are
+ * free again at once. */
 COHORT_API cohort_status cohort_map_erase(cohort_map *map, uint64_t n, const void *keys,
                                           const cohort_batch *batch);
 
-/* A mixed stream: entry i does ops[i] (a cohort_op as a byte) to keys[i] with values[i]. results[i] = the
- * value that the key had just before (not written where it had none; may be NULL; may not be `values`).
- * The history of each key is linearizable; entries are unordered otherwise. An op code that is none fails
- * its entry (COHORT_RANGE) and does nothing. values may be NULL if no operation needs one (missing
- * operands are taken as 0). */
+/* A mixed stream: entry i does ops[i] (a cohort_op as a byte) to keys[i] with values[i]. results[i] = the value that the
+ * key had just before (not written where it had none; may be NULL; may not be `values`). The history of each key is
+ * linearizable; entries are unordered otherwise. An op code that is none fails its entry (COHORT_RANGE) and does nothing.
+ * values may be NULL if no operation needs one (missing operands are taken as 0). */
 COHORT_API cohort_status cohort_map_run(cohort_map *map, uint64_t n, const uint8_t *ops, const void *keys,
                                         const void *values, void *results, const cohort_batch *batch);
 
-/* All pairs, in no order: keys[0 .. *count), values likewise (NULL: keys only). COHORT_FULL, with *count
- * the number of pairs and nothing written, if `capacity` entries do not hold them. Waits. */
+/* All pairs, in no order: keys[0 .. *count), values likewise (NULL: keys only). COHORT_FULL, with *count the number of
+ * pairs and nothing written, if `capacity` entries do not hold them. Waits. */
 COHORT_API cohort_status cohort_map_export(cohort_map *map, uint64_t capacity, void *keys, void *values,
                                            uint64_t *count);
 
@@ -279,32 +267,28 @@ COHORT_API cohort_status cohort_map_get_stats(cohort_map *map, cohort_map_stats 
 /* The options that the map has now: capacity is what fits without growing. */
 COHORT_API cohort_status cohort_map_get_options(cohort_map *map, cohort_map_options *options);
 
-/* A view for kernels of the user's own (cohort/device/map.h; of LINES cohort/device/lines.h). It stays
- * valid until a call that rehashes: reserve, rehash, and on growing maps every call that inserts. Inside a
- * kernel the capacity is fixed. Does not wait. */
+/* A view for kernels of the user's own (cohort/device/map.h; of LINES cohort/device/lines.h). It stays valid until a call that rehashes: reserve, rehash,
+ * and on growing maps every call that inserts. Inside a kernel the capacity is fixed. Does not wait. */
 COHORT_API cohort_status cohort_map_get_view(cohort_map *map, struct cohort_map_view *view);
 
 /* ---- files --------------------------------------------------------------------------------------------------- */
 
-/* Writes options and pairs to a file, under another name first: `path` is the old file or the whole new
- * one. The other name is that of the file with ".cohort-N.tmp" behind it. A process that is killed leaves
- * it, and the next save to the same path removes it. Waits. COHORT_IO: it cannot be written;
- * COHORT_NO_MEMORY: there is no host memory for the pairs. */
+/* Writes options and pairs to a file, under another name first: `path` is the old file or the whole new one. The other name is that of the file
+ * with ".cohort-N.tmp" behind it. A process that is killed leaves it, and the next save to the same path removes it. Waits. COHORT_IO: it
+ * cannot be written; COHORT_NO_MEMORY: there is no host memory for the pairs. */
 COHORT_API cohort_status cohort_map_save(cohort_map *map, const char *path);
 
-/* Reads what save wrote, from any backend; every byte is checked. A growing map starts with what its pairs
- * need. A fixed one gets its capacity back, as the file says: a short file can ask for a large table. Who
- * loads files of strangers bounds that by the context's allocator, or takes COHORT_NO_MEMORY for an
- * answer. A fixed map that was nearly full may get a larger table and another seed: pairs that come in
- * another order do not always find a slot within reach. A device that has no groups of lanes drops
- * `group`. COHORT_IO, COHORT_TRUNCATED, COHORT_BAD_VERSION, COHORT_CORRUPT, COHORT_NO_MEMORY,
- * COHORT_UNSUPPORTED (a width that the device does not offer): *out is NULL. */
+/* Reads what save wrote, from any backend; every byte is checked. A growing map starts with what its pairs need. A fixed one gets
+ * its capacity back, as the file says: a short file can ask for a large table. Who loads files of strangers bounds that by the
+ * context's allocator, or takes COHORT_NO_MEMORY for an answer. A fixed map that was nearly full may get a larger table and
+ * another seed: pairs that come in another order do not always find a slot within reach. A device that has no groups of lanes drops `group`. COHORT_IO,
+ * COHORT_TRUNCATED, COHORT_BAD_VERSION, COHORT_CORRUPT, COHORT_NO_MEMORY, COHORT_UNSUPPORTED (a width that the device does not
+ * offer): *out is NULL. */
 COHORT_API cohort_status cohort_map_load(cohort_context *context, const char *path, cohort_map **out);
 
 /* ---- typed calls --------------------------------------------------------------------------------------------- */
 
-/* cohort_map_insert_64_64(map, n, keys, values, batch) and so on: the same calls with the arrays' types
- * spelled out. */
+/* cohort_map_insert_64_64(map, n, keys, values, batch) and so on: the same calls with the arrays' types spelled out. */
 #define COHORT_MAP_TYPED(width, key, value)                                                               \
     static inline cohort_status cohort_map_insert_##width(cohort_map *map, uint64_t n, const key *keys,   \
                                                           const value *values, const cohort_batch *batch) \

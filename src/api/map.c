@@ -78,8 +78,7 @@ uint64_t map_slots_for(const cohort_map *map, uint64_t pairs)
     return slots_at(map->options.max_load, pairs);
 }
 
-/* The slots of a table for so many pairs, for a call (NULL: the one that makes the map) that was given
- * them as `capacity`. */
+/* The slots of a table for so many pairs, for a call (NULL: the one that makes the map) that was given them as `capacity`. */
 static cohort_status slots_of_capacity(const cohort_map *map, const char *call, uint64_t pairs,
                                        uint64_t *slots)
 {
@@ -117,9 +116,8 @@ static cohort_status table_clear(cohort_map *map)
     return COHORT_OK;
 }
 
-/* Gives the map an empty table of the shape in its view. To ask what memory there is takes ten times as
- * long as to make a small table: that is done for large ones, before the system promises what it does not
- * have, and for the message. */
+/* Gives the map an empty table of the shape in its view. To ask what memory there is takes ten times as long as to make a
+ * small table: that is done for large ones, before the system promises what it does not have, and for the message. */
 static cohort_status table_make(cohort_map *map)
 {
     cohort_context_info info = COHORT_CONTEXT_INFO_INIT;

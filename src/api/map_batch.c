@@ -1,12 +1,11 @@
 /* map_batch.c: the calls that take a batch.
  *
- * A call is checked, described as a struct map_batch, and handed to the backend in parts. Most calls are
- * one part. How long the parts are that a map takes which may grow is decided in map_growth.c.
+ * A call is checked, described as a struct map_batch, and handed to the backend in parts. Most calls are one part. How long the
+ * parts are that a map takes which may grow is decided in map_growth.c.
  *
- * The winner rule needs no state across parts: within a part the ranks decide, or the order that the
- * backend keeps, and parts go through the batch in the order in which what comes later may not undo what
- * came before: an insert keeps what an earlier part put in, so FIRST goes forward and LAST backward; an
- * assign replaces it, so FIRST goes backward and LAST forward. */
+ * The winner rule needs no state across parts: within a part the ranks decide, or the order that the backend keeps, and parts
+ * go through the batch in the order in which what comes later may not undo what came before: an insert keeps what an earlier
+ * part put in, so FIRST goes forward and LAST backward; an assign replaces it, so FIRST goes backward and LAST forward. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,8 +102,7 @@ struct map_batch map_next_part(const struct call *c, uint64_t left, uint64_t mos
     return b;
 }
 
-/* Workspace of the winner rule: a word a slot, and what the passes tell each other of n entries. *memory:
- * to be given back. */
+/* Workspace of the winner rule: a word a slot, and what the passes tell each other of n entries. *memory: to be given back. */
 static cohort_status take_claims(cohort_context *context, uint64_t slots, struct map_batch *b, void **memory)
 {
     const uint64_t words = batch_bitmap_words(b->n);
@@ -118,8 +116,7 @@ static cohort_status take_claims(cohort_context *context, uint64_t slots, struct
     return context_fill(context, b->claims.contested, 0, sizeof(co_u64));
 }
 
-/* Enqueues the passes of the winner rule, and one more that reads the outcome if there are results to
- * write. */
+/* Enqueues the passes of the winner rule, and one more that reads the outcome if there are results to write. */
 static cohort_status enqueue_ranked(struct call *c, struct map_batch b)
 {
     cohort_context *context = c->map->context;
@@ -229,8 +226,7 @@ static void add_counts(struct call *c, const struct batch_counts *part)
     c->rate = part->taken ? (double)part->added / (double)part->taken : 1.0;
 }
 
-/* Growth that fails for want of memory ends growth, not the call: what fits still goes in, and the rest is
- * named. */
+/* Growth that fails for want of memory ends growth, not the call: what fits still goes in, and the rest is named. */
 static cohort_status deny(struct call *c, cohort_status s)
 {
     if (s != COHORT_NO_MEMORY || c->map->all)
@@ -266,8 +262,7 @@ static cohort_status do_part(struct call *c, struct map_batch *b)
 
 /* ---- a whole call ------------------------------------------------------------------------------------------------------- */
 
-/* Marks entries [begin, end) that took part as failed, begin a multiple of 32: there was no workspace to
- * do them with. */
+/* Marks entries [begin, end) that took part as failed, begin a multiple of 32: there was no workspace to do them with. */
 static cohort_status name_failed(struct call *c, uint64_t begin, uint64_t end)
 {
     uint32_t words[256], zeros[256] = {0};
