@@ -29,13 +29,12 @@ owner() {
     src/* | include/*)
         case $name in
         multimap*) echo multimap ;;
-        map*) echo map ;;
-        multisplit* | split* | fn* | jit* | nvrtc* | tuning*) echo multisplit ;;
+        map* | combine*) echo map ;;
+        multisplit* | split* | sums* | fn* | jit* | nvrtc* | tuning*) echo multisplit ;;
         sort*) echo sort ;;
         compact*) echo compact ;;
-        sums*) echo sums ;;
         set.* | set_* | sets* | roaring*) echo sets ;;
-        table* | join* | group* | frame* | gather* | column_flat* | arrow*) echo table ;;
+        table* | join* | group* | frame* | gather* | column* | arrow* | keys* | factor*) echo table ;;
         lines*) echo lines ;;
         context* | call* | status* | pool* | loans* | limits* | alloc* | driver*) echo context ;;
         *) echo all ;;
@@ -50,8 +49,8 @@ owner() {
 above() {
     case $1 in
     map) echo map multimap ;;
-    multisplit) echo multisplit sort compact sums multimap ;;
-    sort | compact | sums) echo "$1" table ;;
+    multisplit) echo multisplit sort compact multimap table ;;
+    sort | compact) echo "$1" table ;;
     *) echo "$1" ;;
     esac | tr ' ' '\n'
 }
