@@ -29,7 +29,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TESTS_SECONDS = 90
 BUILD_SECONDS = 1200
-MEMORY_BYTES = 12 << 30
+MEMORY_BYTES = 8 << 30
 FILE_BYTES = 2 << 30
 
 # ---- what can be changed in a text ---------------------------------------------------------------------------------
@@ -222,13 +222,22 @@ def told(text, point):
 # ---- building and testing ------------------------------------------------------------------------------------------
 
 def limits():
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
+def resident(pid):
+    """Bytes of memory that a process has, 0 if it has ended."""
+    try:
+        with open('/proc/%d/statm' % pid) as f:
+            return int(f.read().split()[1]) * resource.getpagesize()
+    except (OSError, IndexError):
+        return 0
+
+
 def run(command, seconds, log, cwd, bounded=False, until=None):
-    """Exit status, or None when the time was up. With `until`, ends early when the output has a line that begins so: status 1."""
+    """Exit status, or None when the time was up. Ends early, with status 1, when a bounded one has too much memory, and when the output
+    has what `until` looks for."""
     with open(log, 'wb') as out:
         p = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=cwd, start_new_session=True,
                              preexec_fn=limits if bounded else None)
@@ -236,9 +245,11 @@ def run(command, seconds, log, cwd, bounded=False, until=None):
         try:
             while code is None and time.time() < end:
                 try:
-                    code = p.wait(min(1, max(0.01, end - time.time())))
+                    code = p.wait(min(0.5, max(0.01, end - time.time())))
                 except subprocess.TimeoutExpired:
-                    if until and re.search(until, open(log, 'rb').read(), re.M):
+                    if bounded and resident(p.pid) > MEMORY_BYTES:
+                        code = 1
+                    elif until and re.search(until, open(log, 'rb').read(), re.M):
                         code = 1
         finally:
             if p.poll() is None:

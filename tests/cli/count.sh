@@ -256,25 +256,6 @@ interrupt HUP 129
 interrupt QUIT 131
 
 # Killed, a run leaves what is not complete; the next one with the same output removes it, but not what a run has that still goes on.
-waiting() { # FILE OPTION...: a run that has FILE, and pipe open, and waits for more input; its number in $process
-    local file=$1
-    shift
-    mkfifo pipe
-    sleep 60 >pipe &
-    holder=$!
-    "$raw" "$@" >/dev/null 2>said &
-    process=$!
-    for _ in $(seq 100); do
-        # shellcheck disable=SC2086
-        ls $file >/dev/null 2>&1 && readlink /proc/$process/fd/* 2>/dev/null | grep -q '/pipe$' && return
-        sleep 0.1
-    done
-}
-waited() { # SIGNAL
-    kill -s "$1" $process $holder
-    wait $process $holder 2>/dev/null
-    rm -f pipe
-}
 mkdir killing
 rm -f s.svg
 waiting 'killing/s.svg.*.tmp' count --device "$device" --kmer 11 --out killing/out.tsv --spectrum killing/s.svg b.fa pipe

@@ -71,6 +71,30 @@ refused() {
     fi
 }
 
+# text u32|u64 FILE: its integers, one a line.
+text() { od -An -v "-tu$((${1#u} / 8))" "-w$((${1#u} / 8))" "$2" | tr -d ' '; }
+
+# waiting FILE OPTION...: a run that has FILE, and pipe open, and waits for more input; its number in $process. waited SIGNAL ends it.
+waiting() {
+    local file=$1
+    shift
+    mkfifo pipe
+    sleep 60 >pipe &
+    holder=$!
+    "$raw" "$@" >/dev/null 2>said &
+    process=$!
+    for _ in $(seq 100); do
+        # shellcheck disable=SC2086
+        ls $file >/dev/null 2>&1 && readlink /proc/$process/fd/* 2>/dev/null | grep -q '/pipe$' && return
+        sleep 0.1
+    done
+}
+waited() {
+    kill -s "$1" $process $holder
+    wait $process $holder 2>/dev/null
+    rm -f pipe
+}
+
 # units NAME PROGRAM: the cases of a program of tests/cli, which gets an empty folder.
 units() {
     local name=$1 status counts
@@ -88,9 +112,9 @@ units() {
     rm -rf folder
 }
 
+: >before >after
 [ -x "$raw" ] || { skip "command line" "$raw was not built"; close; }
 if "$cohort" info --device cpu | grep -q ', no zlib,'; then
-    : >before >after
     printf '\037\213\010' >reads.gz
     refused "gzip without zlib" 'reads\.gz: compressed by gzip, .* no zlib' "$cohort" count --kmer 5 reads.gz
     printf 'AAAAA\t1\n' >expected

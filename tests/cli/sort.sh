@@ -1,8 +1,5 @@
 # Tests of `cohort sort`, against od and sort(1). Sourced by run.sh.
 
-# text u32|u64 FILE: its integers, one a line.
-text() { od -An -v "-tu$((${1#u} / 8))" "-w$((${1#u} / 8))" "$2" | tr -d ' '; }
-
 # sorted NAME u32|u64 IN OPTION...: what comes out is what sort(1) makes of it, and nothing is left beside it.
 sorted() {
     local name=$1 kind=$2 in=$3 order= status

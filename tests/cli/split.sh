@@ -132,5 +132,6 @@ refused "split by 17 bits" '--by bits:0:17' "$cohort" $s --buckets 65536 --by bi
 refused "split by more bits than buckets" '--by bits:0:4: its buckets are 16; --buckets 15' "$cohort" $s --buckets 15 --by bits:0:4 saved out.d
 refused "split by a range that falls" '--by range:9:3: A must not' "$cohort" $s --buckets 2 --by range:9:3 saved out.d
 refused "split by a range beyond 32 bits" '--by range:0:4294967296' "$cohort" $s --buckets 2 --by range:0:4294967296 saved out.d
+printf 12345 >odd
 refused "split of 5 bytes" 'odd: its 5 bytes are no whole number of 4-byte' "$cohort" $s --buckets 2 --by mod odd out.d
 refused "split of no file" 'IN and OUT\.d must be given, and 0 files are' "$cohort" $s --buckets 2 --by mod

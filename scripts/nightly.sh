@@ -1,0 +1,116 @@
+#!/bin/bash
+# nightly.sh [K/N]
+#
+# What .ci/run draws a part of, whole: every mutant at 20 seeds, every structure's programs through all their schedules, every fuzzer for ten
+# minutes, random mutants (scripts/mutation.py). The work is dealt out to N slices; slice K/N takes at most NIGHTLY_SECONDS (3,540), and what it
+# did not begin is what its next call begins with. What is done is noted in build/nightly/COMMIT, so a new commit begins anew.
+#
+#   --list [K/N]      the units of work, one a line, with what came of those that are done
+#   JOBS=N            parallel jobs (default: the cores)
+#   NIGHTLY_MUTATION  random mutants in all (300)
+#
+# At the end a table of the slice, and as the last line `N passed, N failed, N skipped`: skipped are those that were not begun.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+build=${BUILD:-build}
+jobs=${JOBS:-$(nproc)}
+budget=${NIGHTLY_SECONDS:-3540}
+list=''
+if [ "${1:-}" = --list ]; then
+    list=yes
+    shift
+fi
+slice=${1:-1/1}
+if ! [[ $slice =~ ^([1-9][0-9]*)/([1-9][0-9]*)$ ]] || [ "${slice%/*}" -gt "${slice#*/}" ]; then
+    echo "nightly.sh: SLICE is '$slice'; it must be K/N with K from 1 to N, such as 2/8" >&2
+    exit 2
+fi
+commit=$(git rev-parse --short=12 HEAD 2>/dev/null || echo none)
+state=build/nightly/$commit
+mkdir -p "$state"
+
+# ---- the units: KIND ARGUMENT... ----------------------------------------------------------------------------------
+# Mutants go by eights, as the tree is built once a call; random mutants by tenths.
+units() {
+    basename -s .patch tests/mutants/*.patch | xargs -n 8 echo mutants
+    for source in tests/*/test_*.c; do
+        case $source in tests/cli/* | tests/examples/*) continue ;; esac
+        echo "schedules $(basename "$source" .c)"
+    done
+    for source in tests/fuzz/fuzz_*.c; do
+        echo "fuzz $(basename "$source" .c | sed 's/^fuzz_//')"
+    done
+    for tenth in 1 2 3 4 5 6 7 8 9 10; do
+        echo "mutation $tenth/10"
+    done
+}
+
+# The file that holds what came of a unit.
+file_of() { echo "$state/$(tr ' /' '_-' <<<"$1" | cut -c 1-120)"; }
+
+mapfile -t mine < <(units | awk -v k="${slice%/*}" -v n="${slice#*/}" '(NR - 1) % n == k - 1')
+if [ -n "$list" ]; then
+    for unit in "${mine[@]}"; do
+        printf '%-9s %s\n' "$(cut -f 1 "$(file_of "$unit").done" 2>/dev/null || echo -)" "$unit"
+    done
+    exit 0
+fi
+
+# ---- one unit: its exit status -------------------------------------------------------------------------------------
+do_unit() {
+    local kind=$1 left=$2
+    shift 2
+    case $kind in
+    # shellcheck disable=SC2086
+    mutants) MUTANT_JOBS=$jobs timeout -k 10 "$left" tests/mutants/run.sh "$@" ;;
+    schedules) timeout -k 10 "$left" "$build/tests/$1" --device sim:1 --ci ;;
+    fuzz) FUZZ_ONLY=$1 timeout -k 10 "$left" scripts/fuzz.sh 1 600 ;;
+    mutation)
+        # What survives is told, and fails nothing: the score is judged by people.
+        timeout -k 10 "$left" python3 scripts/mutation.py --n $((${NIGHTLY_MUTATION:-300} * ${1%/*} / ${1#*/})) --budget $((left - 600))
+        ;;
+    esac
+}
+
+passed=0 failed=0 skipped=0 rows=()
+if ! [ -d "$build/tests" ]; then
+    echo "nightly.sh: there are no test programs in $build: make first" >&2
+    exit 2
+fi
+for unit in "${mine[@]}"; do
+    file=$(file_of "$unit")
+    left=$((budget - SECONDS))
+    if ! [ -f "$file.done" ]; then
+        if [ $left -lt 60 ]; then
+            skipped=$((skipped + 1))
+            continue
+        fi
+        begun=$SECONDS
+        # shellcheck disable=SC2086
+        do_unit ${unit%% *} $left ${unit#* } >"$file.log" 2>&1 </dev/null
+        code=$?
+        if [ $code -eq 124 ] || [ $code -eq 137 ]; then
+            # Stopped for the slice's end: it begins again, unless it had a whole slice.
+            if [ $begun -gt 60 ]; then
+                skipped=$((skipped + 1))
+                continue
+            fi
+            result=over
+        elif [ $code -eq 0 ] || [ $code -eq 77 ]; then
+            result=ok
+        else
+            result=failed
+        fi
+        printf '%s\t%s\t%s\t%s\n' $result $((SECONDS - begun)) "$(grep -vE '^ *$' "$file.log" | tail -n 1 | cut -c 1-100 | tr '\t' ' ')" \
+            "$unit" >"$file.done"
+    fi
+    IFS=$'\t' read -r result seconds last _ <"$file.done"
+    if [ "$result" = ok ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+    rows+=("$(printf '%-7s %6d  %-52s %s' "$result" "$seconds" "${unit:0:52}" "$last")")
+done
+
+printf '%-7s %6s  %-52s %s\n' result seconds unit 'last line'
+[ ${#rows[@]} -eq 0 ] || printf '%s\n' "${rows[@]}"
+printf '\nslice %s of %s, logs in %s\n' "$slice" "$commit" "$state"
+printf '%d passed, %d failed, %d skipped\n' $passed $failed $skipped
+[ $failed -eq 0 ]
