@@ -3,6 +3,8 @@
 #   BUILD=build         the build folder of `make`, `make test`, `make install`
 #   JOBS=N              parallel jobs (default: the machine's cores)
 #   PART=K/N            with `make test`: only the Kth of N parts
+#   N=60 SEED=S         with `make mutation`: how many mutants, and which (default: the commit's hash); BUDGET=SECONDS: then it stops
+#   SLICE=K/N           with `make nightly`: only the Kth of N slices
 #   ARCHS=all           GPU code for every architecture (or ARCHS="sm_80 sm_90"); else for this machine's GPU, or for one
 PREFIX ?= /usr/local
 BUILD ?= build
@@ -13,8 +15,8 @@ ARCHS ?=
 # The make that CMake calls is not told of this one.
 APART = env -u MAKELEVEL -u MAKEFLAGS -u MFLAGS
 
-.PHONY: all help configure deps demo test check-quick bench figures wheel install debug asan ubsan tsan fuzz mutants format \
-        format-check clean
+.PHONY: all help configure deps demo test check-quick bench figures wheel install debug asan ubsan tsan fuzz mutants mutation nightly \
+        format format-check clean
 
 all: configure
 	@$(APART) cmake --build $(BUILD) -j $(JOBS) --target all peers
@@ -32,6 +34,8 @@ help:
 	@echo "make install       headers, libraries, tool, manual page under PREFIX=$(PREFIX)"
 	@echo "make debug | asan | ubsan | tsan | fuzz    other builds, in build/NAME, and their tests"
 	@echo "make mutants       each known bug, put back, must be caught"
+	@echo "make mutation      random bugs, N of them (60): how many the tests catch (SEED, BUDGET; goes on where it stopped)"
+	@echo "make nightly       all that CI draws a part of, in slices of an hour (SLICE=K/N; goes on where it stopped)"
 	@echo "make format        clang-format every C and CUDA file (format-check: only tell)"
 	@echo "make clean         remove $(BUILD)"
 
@@ -79,6 +83,13 @@ fuzz:
 
 mutants: all
 	@$(APART) tests/mutants/run.sh $(BUILD)
+
+mutation:
+	@command -v python3 >/dev/null || { echo "make mutation: python3 is missing"; exit 1; }
+	@$(APART) JOBS=$(JOBS) python3 scripts/mutation.py --n $(or $(N),60) $(if $(SEED),--seed $(SEED)) $(if $(BUDGET),--budget $(BUDGET))
+
+nightly: all
+	@$(APART) BUILD=$(BUILD) JOBS=$(JOBS) scripts/nightly.sh $(or $(SLICE),1/1)
 
 format:
 	@scripts/format.sh

@@ -1,8 +1,9 @@
 #!/bin/sh
 # fuzz.sh [JOBS [SECONDS]]
 #
-# Builds the fuzzers with clang, whose warnings are errors there, and runs them, JOBS at a time, each for SECONDS (20) on its corpus, tests/fuzz/corpus/NAME. What a run
-# finds new stays in build/fuzz/found/NAME; an input that crashes, hangs or leaks is named and kept there too.
+# Builds the fuzzers with clang, whose warnings are errors there, and runs them, JOBS at a time, each for SECONDS (20) on its
+# corpus, tests/fuzz/corpus/NAME. What a run finds new stays in build/fuzz/found/NAME; an input that crashes, hangs or
+# leaks is named and kept there too. FUZZ_ONLY=NAME: only this one.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 jobs=${1:-$(nproc)}
@@ -37,7 +38,7 @@ fuzz() {
 # As many at a time as there are jobs.
 rm -f build/fuzz/found/*.told
 running=0
-for program in build/fuzz/fuzz/fuzz_*; do
+for program in build/fuzz/fuzz/fuzz_${FUZZ_ONLY:-*}; do
     [ -x "$program" ] || continue
     fuzz "$program" &
     running=$((running + 1))

@@ -1,15 +1,17 @@
 #!/bin/bash
 # nightly.sh [K/N]
 #
-# What .ci/run draws a part of, whole: every mutant at 20 seeds, every structure's programs through all their schedules, every fuzzer for ten
-# minutes, random mutants (scripts/mutation.py). The work is dealt out to N slices; slice K/N takes at most NIGHTLY_SECONDS (3,540), and what it
-# did not begin is what its next call begins with. What is done is noted in build/nightly/COMMIT, so a new commit begins anew.
+# What .ci/run draws a part of, whole: every mutant at 20 seeds, every structure's programs through all
+# their schedules, every fuzzer for ten minutes, random mutants (scripts/mutation.py). The work is dealt out
+# to N slices; slice K/N takes at most NIGHTLY_SECONDS (3,540), and what it did not begin is what its next
+# call begins with. What is done is noted in build/nightly/COMMIT, so a new commit begins anew.
 #
 #   --list [K/N]      the units of work, one a line, with what came of those that are done
 #   JOBS=N            parallel jobs (default: the cores)
 #   NIGHTLY_MUTATION  random mutants in all (300)
 #
-# At the end a table of the slice, and as the last line `N passed, N failed, N skipped`: skipped are those that were not begun.
+# At the end a table of the slice, and as the last line `N passed, N failed, N skipped`: skipped are those
+# that were not begun.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=${BUILD:-build}

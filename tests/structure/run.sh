@@ -45,6 +45,7 @@ attempt() {
 . tests/structure/install.sh
 . tests/structure/docs.sh
 . tests/structure/scripts.sh
+. tests/structure/mutation.sh
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]
