@@ -166,6 +166,10 @@ int bench_peers_find(const bench *b, const char *given, int usual, char folder[B
 int bench_peers_run(bench *b, const char *folder, const char *experiment, const char *const *arguments,
                     fault *fault);
 
+/* The same of one of them, if it is there. */
+int bench_peer_run(bench *b, const char *folder, const char *name, const char *experiment,
+                   const char *const *arguments, fault *fault);
+
 /* ---- options that are lists (lists.c) ------------------------------------------------------------------------------ */
 
 /* The next word of a list, cut at 31 letters; 0 at the end. */
@@ -222,6 +226,7 @@ int bench_map_main(int argc, char **argv, fault *fault);
 int bench_multisplit_main(int argc, char **argv, fault *fault);
 int bench_set_main(int argc, char **argv, fault *fault);
 int bench_sort_main(int argc, char **argv, fault *fault);
+int bench_table_main(int argc, char **argv, fault *fault);
 int bench_count_main(int argc, char **argv, fault *fault);
 int bench_compare_main(int argc, char **argv, fault *fault);
 int bench_show_main(int argc, char **argv, fault *fault);

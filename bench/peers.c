@@ -71,6 +71,14 @@ int bench_peers_run(bench *b, const char *folder, const char *experiment, const 
     return status;
 }
 
+int bench_peer_run(bench *b, const char *folder, const char *name, const char *experiment,
+                   const char *const *arguments, fault *fault)
+{
+    char path[PATH_MAX];
+    int fits = snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path;
+    return fits && !access(path, X_OK) ? peer_run(b, path, experiment, arguments, fault) : CLI_OK;
+}
+
 int bench_peers_find(const bench *b, const char *given, int usual, char folder[BENCH_PATH],
                      const char **found, fault *fault)
 {

@@ -4,7 +4,7 @@
 #include "../bench/bench.h"
 
 const char bench_help[] =
-    "usage: cohort bench limits | map | multisplit | sort | set | count [OPTION]...\n"
+    "usage: cohort bench limits | map | multisplit | sort | set | table | count [OPTION]...\n"
     "       cohort bench show    FILE.json... [--experiment, --name, --width LIST] [--against FILE.json]...\n"
     "                            [--plot FILE.svg]\n"
     "       cohort bench compare OLD.json NEW.json [--tolerance PERCENT]\n"
@@ -18,6 +18,7 @@ const char bench_help[] =
     "multisplit  stable partition into buckets by each method, beside rivals and peers\n"
     "sort        the radix sort; compaction, histogram, sums\n"
     "set         operations on sets, beside CRoaring, on one thread\n"
+    "table       joins and group-by on tables, from frames to a frame, beside duckdb and polars\n"
     "count       counting the k-mers of made-up reads, beside jellyfish and kmc where they are installed\n"
     "show        recorded figures as a table and as a drawing\n"
     "compare     what moved beyond the spread from OLD to NEW; exit status 1 if something got slower\n"
@@ -71,41 +72,53 @@ const char bench_help[] =
     "set:\n"
     "  --experiment NAME  real, dense, skewed, contains, build; all\n"
     "  --data DIR         of real: folders of texts, a set each\n"
+    "\n";
+
+const char bench_examples[] =
+    "table:\n"
+    "  --experiment NAME  groups, joins (these if none is named), sweep (joins by size, share of matches, "
+    "rows "
+    "a key); all\n"
+    "  --n, --k           rows (10M; 100K with --quick), and values of the few keys of groups (100,10,2)\n"
+    "  --query NAME,...   q1, q2, q3, q4, q5, q7, q10 of groups, j1 to j5 of joins\n"
+    "  --input NAME,...   plain, sorted, nulls (one of twenty)\n"
+    "  --text NAME,...    strings as dictionary, utf8\n"
     "\n"
     "count:\n"
     "  --bytes N          of FASTQ to make (default: 1G; 30M with --quick); --depth N (30), --error RATE "
     "(0.01), --seed N\n"
     "  --reads FILE       reads to count; made there if there is none, and kept\n"
-    "  --kmer K           1 to 32 (default: 21)\n";
-
-const char bench_examples[] =
+    "  --kmer K           1 to 32 (default: 21)\n"
     "\n"
     "examples:\n"
     "  cohort bench limits --device cpu --json limits.json\n"
     "  cohort bench map --n 128M --load 0.5,0.8,0.9 --width 32/32,64/64 --json map.json --plot map.svg\n"
     "  cohort bench set --device cpu --threads 1 --json set.json\n"
+    "  cohort bench table --threads 2 --n 1M --experiment groups --query q1,q10\n"
     "  cohort bench compare before.json after.json\n";
 
 static const struct bench_command {
     const char *name;
     int (*run)(int argc, char **argv, fault *fault);
 } commands[] = {
-    {"limits", bench_limits_main}, {"map", bench_map_main},         {"multisplit", bench_multisplit_main},
-    {"sort", bench_sort_main},     {"set", bench_set_main},         {"count", bench_count_main},
-    {"show", bench_show_main},     {"compare", bench_compare_main}, {"pages", bench_pages_main}};
+    {"limits", bench_limits_main}, {"map", bench_map_main},   {"multisplit", bench_multisplit_main},
+    {"sort", bench_sort_main},     {"set", bench_set_main},   {"table", bench_table_main},
+    {"count", bench_count_main},   {"show", bench_show_main}, {"compare", bench_compare_main},
+    {"pages", bench_pages_main}};
 
 int bench_main(int argc, char **argv, fault *fault)
 {
     if (!argc)
-        return fault_set(fault, CLI_BAD_INPUT,
-                         "what is to be measured? limits, map, multisplit, sort, set or count (cohort bench "
-                         "--help tells more)");
+        return fault_set(
+            fault, CLI_BAD_INPUT,
+            "what is to be measured? limits, map, multisplit, sort, set, table or count (cohort bench "
+            "--help tells more)");
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         if (!strcmp(argv[0], commands[i].name))
             return commands[i].run(argc - 1, argv + 1, fault);
-    return fault_set(
-        fault, CLI_BAD_INPUT,
-        "%s: no such measurement (limits, map, multisplit, sort, set, count, show, compare, pages; cohort "
-        "bench --help tells more)",
-        argv[0]);
+    return fault_set(fault, CLI_BAD_INPUT,
+                     "%s: no such measurement (limits, map, multisplit, sort, set, table, count, show, "
+                     "compare, pages; cohort "
+                     "bench --help tells more)",
+                     argv[0]);
 }

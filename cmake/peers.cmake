@@ -37,6 +37,9 @@ else()
     message(STATUS "Bench: the peers on a GPU are left out (no nvcc)")
 endif()
 
+# duckdb and polars are Python's: a script, which says so itself where they are missing.
+configure_file(bench/peers/peer_tables.py ${PROJECT_BINARY_DIR}/peers/peer_tables COPYONLY)
+
 include(CheckLanguage)
 check_language(CXX)
 if(NOT CMAKE_CXX_COMPILER OR COHORT_SANITIZE OR COHORT_FUZZ)

@@ -4,24 +4,6 @@
 tiny="--device $device --quick --table-bytes 1M --runs 1"
 bench() { "$cohort" bench "$@"; }
 
-# valid NAME FILE: it is JSON.
-valid() {
-    if command -v python3 >/dev/null 2>&1; then
-        judge "$1" python3 -m json.tool "$2"
-    else
-        skip "$1" "python3 is not installed"
-    fi
-}
-
-# drawing NAME FILE: it is XML whose root is closed.
-drawing() {
-    if command -v python3 >/dev/null 2>&1; then
-        judge "$1" python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$2"
-    else
-        judge "$1" grep -q '^</svg>$' "$2"
-    fi
-}
-
 refused "bench of nothing" 'limits' "$cohort" bench
 refused "bench of what is not" 'speed: no such measurement' "$cohort" bench speed
 refused "bench limits with a file" 'x: bench limits takes no files' "$cohort" bench limits x

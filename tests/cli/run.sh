@@ -8,7 +8,7 @@ set -u
 build=$(cd "${1:-build}" && pwd) || exit 2
 device=${2:-cpu}
 parts=("${@:3}")
-[ $# -gt 2 ] || parts=(count sort split set bench)
+[ $# -gt 2 ] || parts=(count sort split set bench bench_table)
 here=$(cd "$(dirname "$0")" && pwd)
 raw=$build/cohort
 work=$(mktemp -d)
@@ -93,6 +93,24 @@ waited() {
     kill -s "$1" $process $holder
     wait $process $holder 2>/dev/null
     rm -f pipe
+}
+
+# valid NAME FILE: it is JSON.
+valid() {
+    if command -v python3 >/dev/null 2>&1; then
+        judge "$1" python3 -m json.tool "$2"
+    else
+        skip "$1" "python3 is not installed"
+    fi
+}
+
+# drawing NAME FILE: it is XML whose root is closed.
+drawing() {
+    if command -v python3 >/dev/null 2>&1; then
+        judge "$1" python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$2"
+    else
+        judge "$1" grep -q '^</svg>$' "$2"
+    fi
 }
 
 # units NAME PROGRAM: the cases of a program of tests/cli, which gets an empty folder.
