@@ -450,7 +450,7 @@ int bench_table_main(int argc, char **argv, fault *fault)
         return fault_set(fault, CLI_BAD_INPUT, "%s: bench table takes no files", argv[0]);
     status = options_check(&o, &sizes, fault);
     if (!status)
-        status = bench_begin(&b, &o.common, 1, fault);
+        status = bench_begin(&b, &o.common, 0, fault);
     if (!status)
         status = all_measure(&b, &o, &sizes, fault);
     if (!status)

@@ -1,7 +1,8 @@
 /* factor.c: ids of key rows: columns of every type as words.
  *
  * Strings and values wider than 8 bytes are numbered first, each column by a table of its own. Of a dictionary the values are made
- * words once; rows are looked up among them. */
+ * words once; rows are looked up among them. Where a factor's first dictionary has no value twice, the indices are the numbers,
+ * and its values are looked at only when others come. */
 #include "factor.h"
 
 #include <string.h>
@@ -27,6 +28,7 @@ void factor_close(struct factor *f)
 {
     for (uint32_t i = 0; f->column && i < f->columns; i++) {
         f->context->backend->keys->drop(f->context, &f->column[i].leaf);
+        table_column_release(f->column[i].codes);
         free(f->column[i].format);
     }
     free(f->column);
@@ -118,18 +120,71 @@ struct keys_column factor_column_of(const struct table_column *c)
                                 .validity_bit = p->validity_bit};
 }
 
+/* A table in which the values of a dictionary that is used by its indices have these as numbers. */
+static cohort_status number_codes(cohort_context *context, const struct table_column *codes,
+                                  struct keys_table *table)
+{
+    struct keys_column values = factor_column_of(codes);
+    struct keys_batch b = {.n = codes->rows, .bytes = &values};
+    void *ids;
+    keys_table_open(table);
+    cohort_status s = pool_take(context, codes->rows * 4, &ids);
+    if (s)
+        return s;
+    b.ids = ids;
+    s = context->backend->keys->add(context, table, &b);
+    if (b.first)
+        context_release(context, b.first, b.first_room * sizeof *b.first);
+    pool_give(context, ids);
+    if (s)
+        context->backend->keys->drop(context, table);
+    return s;
+}
+
+/* The leaf knows all values from now on. */
+static cohort_status end_codes(struct look *l, struct factor_column *f)
+{
+    struct keys_table table;
+    if (!f->codes)
+        return COHORT_OK;
+    cohort_status s = number_codes(l->context, f->codes, &table);
+    if (s)
+        return s;
+    f->leaf = table;
+    table_column_release(f->codes);
+    f->codes = NULL;
+    return COHORT_OK;
+}
+
+/* Lookups change nothing in a factor: they may be several at a time. */
+static cohort_status find_bytes(struct look *l, const struct factor_column *f, struct keys_batch *b)
+{
+    const struct keys_backend *keys = l->context->backend->keys;
+    struct keys_table table;
+    if (!f->codes)
+        return keys->find(l->context, &f->leaf, b);
+    cohort_status s = number_codes(l->context, f->codes, &table);
+    if (s)
+        return s;
+    s = keys->find(l->context, &table, b);
+    keys->drop(l->context, &table);
+    return s;
+}
+
 /* A column of bytes becomes one of ids. */
 static cohort_status number_bytes(struct look *l, uint32_t c, struct keys_column *k, uint64_t n, int which)
 {
     const struct keys_backend *keys = l->context->backend->keys;
+    struct factor_column *f = &l->factor->column[c];
     struct keys_column of = *k;
     struct keys_batch b = {.n = n, .bytes = &of};
     cohort_status s = look_take(l, c, which, n * 4, &b.ids);
+    if (!s && l->adds)
+        s = end_codes(l, f);
     if (s)
         return s;
     of.skips_nulls = 1;
-    s = l->adds ? keys->add(l->context, &l->factor->column[c].leaf, &b)
-                : keys->find(l->context, &l->factor->column[c].leaf, &b);
+    s = l->adds ? keys->add(l->context, &f->leaf, &b) : find_bytes(l, f, &b);
     if (b.first)
         context_release(l->context, b.first, b.first_room * sizeof *b.first);
     k->kind = KEYS_IDS;
@@ -139,9 +194,24 @@ static cohort_status number_bytes(struct look *l, uint32_t c, struct keys_column
     return s;
 }
 
-/* The words of a dictionary's values. */
-static cohort_status translate(struct look *l, uint32_t c, const struct table_column *dictionary,
-                               struct keys_column *rows)
+/* Are the words 0, 1, 2, ...? */
+static int are_codes(const uint64_t *words, const uint8_t *states, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        if (words[i] != i || states[i])
+            return 0;
+    return 1;
+}
+
+/* Rows by their indices. */
+static void use_codes(struct keys_column *rows)
+{
+    rows->kind = KEYS_UNSIGNED;
+    rows->is_signed = 0;
+}
+
+static cohort_status translate_values(struct look *l, uint32_t c, const struct table_column *dictionary,
+                                      struct keys_column *rows)
 {
     struct keys_column values = factor_column_of(dictionary);
     uint64_t *words = NULL;
@@ -162,13 +232,40 @@ static cohort_status translate(struct look *l, uint32_t c, const struct table_co
     return s;
 }
 
+/* The words of a dictionary's rows. */
+static cohort_status translate(struct look *l, uint32_t c, struct table_column *dictionary,
+                               struct keys_column *rows)
+{
+    struct factor_column *f = &l->factor->column[c];
+    int is_text = factor_column_of(dictionary).kind >= KEYS_WIDE;
+    unsigned distinct = __atomic_load_n(&dictionary->distinct, __ATOMIC_RELAXED);
+    if (is_text && f->codes == dictionary) {
+        use_codes(rows);
+        return COHORT_OK;
+    }
+    if (is_text && l->adds && !f->codes && !f->leaf.count && distinct == TABLE_DISTINCT) {
+        f->codes = table_column_retain(dictionary);
+        use_codes(rows);
+        return COHORT_OK;
+    }
+    int is_first = is_text && l->adds && !f->codes && !f->leaf.count;
+    cohort_status s = translate_values(l, c, dictionary, rows);
+    if (s || !is_first)
+        return s;
+    int are = are_codes(rows->words, rows->states, dictionary->rows);
+    __atomic_store_n(&dictionary->distinct, are ? TABLE_DISTINCT : TABLE_REPEATS, __ATOMIC_RELAXED);
+    if (are)
+        use_codes(rows);
+    return COHORT_OK;
+}
+
 static cohort_status look_column(struct look *l, uint32_t c, const struct table_column *column)
 {
     struct keys_column *k = &l->column[c];
     *k = factor_column_of(column);
     cohort_status s = COHORT_OK;
     if (column->is_dictionary) {
-        const struct table_column *d = column->pieces ? column->dictionaries[0] : NULL;
+        struct table_column *d = column->pieces ? column->dictionaries[0] : NULL;
         k->kind = KEYS_DICTIONARY;
         k->bytes = column->index.bytes;
         k->is_signed = 0;

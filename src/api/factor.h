@@ -15,6 +15,8 @@ struct factor_column {
     char *format; /* Arrow's, of the values; NULL: no add yet */
     int nulls_equal;
     struct keys_table leaf; /* numbers strings and wide values */
+    /* A dictionary whose values have their places as numbers, though they are not in the leaf yet; else NULL. */
+    struct table_column *codes;
 };
 
 struct factor {

@@ -65,6 +65,8 @@ struct keys_slot {
 };
 
 struct keys_table {
+    uint32_t *direct; /* ids by word - low, of span + 1 words, and null's behind them; NULL: slots */
+    uint64_t low, span;
     struct keys_slot *slot;
     uint64_t capacity; /* a power of two, 0: no slots yet */
     uint64_t count;    /* of ids */

@@ -28,9 +28,13 @@ struct table_column {
     struct table_piece *piece;
     uint32_t holders;
     struct holder **holder;
+    unsigned distinct;                  /* atomic, of values of a dictionary: enum table_distinct */
     struct table_column **dictionaries; /* one a piece, retained; several pieces may have the same one */
     struct table_column_list *lists;    /* of heaps' addresses and sizes */
 };
+
+/* Whether no value of a column comes twice and none is null; found out when keys are first made of it, and kept. */
+enum table_distinct { TABLE_NOT_KNOWN, TABLE_DISTINCT, TABLE_REPEATS };
 
 struct frame_field {
     char *name;

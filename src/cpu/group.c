@@ -1,9 +1,20 @@
 /* cpu/group.c: rows folded into the states of their groups.
  *
- * A thread takes a range of groups, goes through all rows, and folds those of its groups in their order.
- * So no state has two writers, and results do not depend on the number of threads. */
+ * Rows go in blocks. The groups of a block's rows are picked once, and for each fold those whose value is not null; what is left is
+ * a loop without questions. Two ways for threads:
+ *
+ * - Few groups: each thread takes a range of rows and has a record a group of its own, in which the folds' sums stand side by
+ *   side; small integers need a word where their state has three, and where no value is null all folds count together. In
+ *   the end the records go into the states, in the order of the ranges, each thread taking a range of groups.
+ * - Many groups: a thread takes a range of groups and goes through all rows. Where groups come in the order of their first
+ *   rows most blocks have none of its groups, and are passed by.
+ *
+ * No state has two writers. But for floats' sums, which are not reproducible, results do not depend on the number of threads. */
 #include "backend/group.h"
 #include "keys.h"
+
+#define FEW_GROUPS  (1u << 15) /* whose states stay in the nearer caches */
+#define MERGE_GRAIN (1u << 12) /* groups */
 
 struct job {
     const struct group_batch *batch;
@@ -69,56 +80,132 @@ static void make_ordered(const struct keys_column *c, uint64_t *words, uint32_t 
 
 /* ---- a block of rows ----------------------------------------------------------------------------------------------------- */
 
-/* For each row of the block that belongs to one of the groups and is not null. */
-#define EACH_ROW(T, BODY)                                \
-    for (uint32_t i = 0; i < count; i++) {               \
-        if (ids[i] - low >= span || (some && states[i])) \
-            continue;                                    \
-        T *s = (T *)f->states + ids[i];                  \
-        BODY;                                            \
-    }                                                    \
+/* Rows of a block that are folded: their groups, and where they stand in the block. */
+struct picked {
+    uint32_t count;
+    int whole; /* all of the block's */
+    uint32_t group[KEYS_BLOCK];
+    uint8_t at[KEYS_BLOCK];
+};
+
+/* Those of groups low .. low + span; `span` is at most KEYS_NO_ID - low. */
+static void pick(struct picked *p, const uint32_t *ids, uint32_t count, uint32_t low, uint32_t span)
+{
+    uint32_t most = 0, least = ~0u, n = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t from = ids[i] - low;
+        most = from > most ? from : most;
+        least = from < least ? from : least;
+    }
+    p->whole = most < span;
+    p->count = p->whole ? count : 0;
+    if (p->whole)
+        memcpy(p->group, ids, count * sizeof *ids);
+    if (p->whole || least >= span)
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        p->group[n] = ids[i];
+        p->at[n] = (uint8_t)i;
+        n += ids[i] - low < span;
+    }
+    p->count = n;
+}
+
+/* The values of the picked rows that are not null, in `words`, and their groups in `to`. */
+static const uint32_t *pick_values(const struct picked *p, const struct group_fold *f, uint64_t begin,
+                                   uint32_t count, uint64_t *words, uint32_t *to, uint32_t *n)
+{
+    uint8_t states[KEYS_BLOCK];
+    int some = !f->rows && keys_load(&f->column, begin, count, words, states);
+    *n = p->count;
+    if (!some && p->whole)
+        return p->group;
+    if (!some) {
+        for (uint32_t i = 0; i < p->count; i++)
+            words[i] = words[p->at[i]];
+        return p->group;
+    }
+    *n = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        uint32_t at = p->whole ? i : p->at[i];
+        to[*n] = p->group[i];
+        words[*n] = words[at];
+        *n += !states[at];
+    }
+    return to;
+}
+
+/* For each value: s is its group's state. */
+#define EACH(T, BODY)                                                                  \
+    for (uint32_t i = 0; i < n; i++) {                                                 \
+        T *s = (T *)(void *)((char *)states + (uint64_t)(groups[i] - first) * stride); \
+        BODY;                                                                          \
+    }                                                                                  \
     break
 
-static void fold_words(const struct group_fold *f, const uint32_t *ids, const uint64_t *words,
-                       const uint8_t *states, int some, uint32_t count, uint32_t low, uint32_t span)
+/* What a fold keeps in records, besides the states of shape/group.h. */
+enum {
+    SHORT_SUM = GROUP_STATES, /* a word: integers of at most 4 bytes, whose range of rows is below 2^31 */
+    SHORT_FLOATS,             /* a sum; its count stands elsewhere, like those of the next two */
+    SHORT_MIN,                /* all ones before any */
+    SHORT_MAX
+};
+
+static void fold_values(uint32_t state, const struct keys_column *column, void *states, uint64_t stride,
+                        uint32_t first, const uint32_t *groups, const uint64_t *words, uint32_t n)
 {
-    uint64_t sign = f->column.kind == KEYS_SIGNED ? ~0ull : 0;
-    switch (f->state) {
+    uint64_t sign = column->kind == KEYS_SIGNED ? ~0ull : 0;
+    switch (state) {
     case GROUP_COUNT:
-        EACH_ROW(uint64_t, ++*s);
+        EACH(uint64_t, ++*s);
     case GROUP_SUM:
-        EACH_ROW(struct group_sum, group_sum_add(s, words[i], sign & (0 - (words[i] >> 63))); s->count++);
+        EACH(struct group_sum, group_sum_add(s, words[i], sign & (0 - (words[i] >> 63))); s->count++);
     case GROUP_FLOATS:
-        EACH_ROW(struct group_floats, s->sum += double_of(words[i]); s->count++);
+        EACH(struct group_floats, s->sum += double_of(words[i]); s->count++);
     case GROUP_EXACT:
-        EACH_ROW(struct group_exact, group_exact_add(s, words[i]));
+        EACH(struct group_exact, group_exact_add(s, words[i]));
     case GROUP_MOMENTS:
-        EACH_ROW(struct group_moments, group_moments_add(s, double_of(words[i])));
+        EACH(struct group_moments, group_moments_add(s, double_of(words[i])));
     case GROUP_MIN:
-        EACH_ROW(struct group_word, if (!s->any || words[i] < s->word) s->word = words[i]; s->any = 1);
+        EACH(struct group_word, if (!s->any || words[i] < s->word) s->word = words[i]; s->any = 1);
     case GROUP_MAX:
-        EACH_ROW(struct group_word, if (!s->any || words[i] > s->word) s->word = words[i]; s->any = 1);
+        EACH(struct group_word, if (!s->any || words[i] > s->word) s->word = words[i]; s->any = 1);
     case GROUP_FIRST:
-        EACH_ROW(struct group_word, if (!s->any) s->word = words[i]; s->any = 1);
+        EACH(struct group_word, if (!s->any) s->word = words[i]; s->any = 1);
     case GROUP_LAST:
-        EACH_ROW(struct group_word, s->word = words[i]; s->any = 1);
+        EACH(struct group_word, s->word = words[i]; s->any = 1);
+    case SHORT_SUM:
+        EACH(uint64_t, *s += words[i]);
+    case SHORT_FLOATS:
+        EACH(double, *s += double_of(words[i]));
+    case SHORT_MIN:
+        EACH(uint64_t, *s = words[i] < *s ? words[i] : *s);
+    case SHORT_MAX:
+        EACH(uint64_t, *s = words[i] > *s ? words[i] : *s);
     default:
-        EACH_ROW(uint64_t, *s |= words[i] ? 1 : 2);
+        EACH(uint64_t, *s |= words[i] ? 1 : 2);
     }
 }
 
-static void fold_block(const struct group_fold *f, const uint32_t *ids, uint64_t begin, uint32_t count,
-                       uint32_t low, uint32_t span)
+static int is_ordered(uint32_t state)
 {
-    uint64_t words[KEYS_BLOCK];
-    uint8_t states[KEYS_BLOCK];
-    int some = !f->rows && keys_load(&f->column, begin, count, words, states);
-    if (f->state == GROUP_FLOATS || f->state == GROUP_EXACT || f->state == GROUP_MOMENTS)
-        make_doubles(&f->column, words, count);
-    else if (f->state == GROUP_MIN || f->state == GROUP_MAX)
-        make_ordered(&f->column, words, count);
-    fold_words(f, ids, words, states, some, count, low, span);
+    return state == GROUP_MIN || state == GROUP_MAX || state == SHORT_MIN || state == SHORT_MAX;
 }
+
+static int is_real(uint32_t state)
+{
+    return state == GROUP_FLOATS || state == GROUP_EXACT || state == GROUP_MOMENTS || state == SHORT_FLOATS;
+}
+
+static void make_words(uint32_t state, const struct keys_column *column, uint64_t *words, uint32_t n)
+{
+    if (is_real(state))
+        make_doubles(column, words, n);
+    else if (is_ordered(state))
+        make_ordered(column, words, n);
+}
+
+/* ---- many groups: a range of them a thread ----------------------------------------------------------------------------------- */
 
 static void fold_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
@@ -126,18 +213,194 @@ static void fold_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     const struct group_batch *b = j->batch;
     uint32_t low = (uint32_t)(b->groups / j->ranges * begin);
     uint32_t high = (uint32_t)(end == j->ranges ? b->groups : b->groups / j->ranges * end);
+    struct picked p;
+    uint64_t words[KEYS_BLOCK];
+    uint32_t own[KEYS_BLOCK], n;
     (void)worker;
     for (uint64_t at = 0; at < b->n; at += KEYS_BLOCK) {
         uint32_t count = b->n - at < KEYS_BLOCK ? (uint32_t)(b->n - at) : KEYS_BLOCK;
-        for (uint32_t k = 0; k < b->folds; k++)
-            fold_block(&b->fold[k], b->ids + at, at, count, low, high - low);
+        pick(&p, b->ids + at, count, low, high - low);
+        for (uint32_t k = 0; p.count && k < b->folds; k++) {
+            const struct group_fold *f = &b->fold[k];
+            uint64_t bytes = group_state_bytes(f->state);
+            const uint32_t *groups = pick_values(&p, f, at, count, words, own, &n);
+            for (uint32_t i = 0; b->groups > FEW_GROUPS && i < n; i++)
+                __builtin_prefetch((char *)f->states + groups[i] * bytes, 1);
+            make_words(f->state, &f->column, words, n);
+            fold_values(f->state, &f->column, f->states, bytes, 0, groups, words, n);
+        }
     }
+}
+
+/* ---- few groups: records a thread --------------------------------------------------------------------------------------------- */
+
+/* Where a fold's part of a record is: state `state` at word `at`, and its count, unless the state has it, at word `count`. */
+struct part {
+    uint32_t state, at, count;
+};
+
+struct records {
+    const struct group_batch *batch;
+    struct part *part;
+    uint64_t ranges, words; /* of rows; of a record */
+    uint64_t *record;       /* ranges x groups of them */
+    int together;           /* word 0: rows, which is what columns without nulls have as counts */
+};
+
+static uint64_t *record_of(const struct records *r, uint64_t range, uint64_t group)
+{
+    return r->record + (range * r->batch->groups + group) * r->words;
+}
+
+/* What a fold needs. `own`: may its count be that of the rows? */
+static struct part part_of(const struct group_fold *f, uint64_t rows, uint32_t at, uint32_t *words)
+{
+    struct part p = {f->state, at, ~0u};
+    int nulls = f->column.validity != NULL || f->column.kind == KEYS_DICTIONARY;
+    if (f->state == GROUP_SUM && f->column.bytes <= 4 && f->column.kind != KEYS_DICTIONARY && rows < 1u << 31)
+        p.state = SHORT_SUM;
+    else if (f->state == GROUP_FLOATS)
+        p.state = SHORT_FLOATS;
+    else if (f->state == GROUP_MIN || f->state == GROUP_MAX)
+        p.state = f->state == GROUP_MIN ? SHORT_MIN : SHORT_MAX;
+    if (f->state == GROUP_COUNT) {
+        p.count = f->rows || !nulls ? 0 : at;
+        *words = p.count ? 1 : 0;
+        return p;
+    }
+    *words = p.state < GROUP_STATES ? group_state_bytes(p.state) / 8 : 1;
+    if (p.state >= GROUP_STATES) {
+        p.count = nulls ? at + 1 : 0;
+        *words += nulls;
+    }
+    return p;
+}
+
+static void fold_record_block(const struct records *r, uint64_t *record, const struct picked *p, uint64_t at,
+                              uint32_t count)
+{
+    const struct group_batch *b = r->batch;
+    uint64_t words[KEYS_BLOCK], stride = r->words * 8;
+    uint32_t own[KEYS_BLOCK], n;
+    if (r->together)
+        fold_values(GROUP_COUNT, &b->fold[0].column, record, stride, 0, p->group, NULL, p->count);
+    for (uint32_t k = 0; k < b->folds; k++) {
+        const struct group_fold *f = &b->fold[k];
+        const struct part *part = &r->part[k];
+        if (f->state == GROUP_COUNT && !part->count)
+            continue;
+        const uint32_t *groups = pick_values(p, f, at, count, words, own, &n);
+        make_words(part->state, &f->column, words, n);
+        if (part->count && part->count != ~0u)
+            fold_values(GROUP_COUNT, &f->column, record + part->count, stride, 0, groups, NULL, n);
+        if (f->state != GROUP_COUNT)
+            fold_values(part->state, &f->column, record + part->at, stride, 0, groups, words, n);
+    }
+}
+
+static void open_records(const struct records *r, uint64_t *record)
+{
+    const struct group_batch *b = r->batch;
+    memset(record, 0, b->groups * r->words * 8);
+    for (uint32_t k = 0; k < b->folds; k++)
+        for (uint64_t g = 0; r->part[k].state == SHORT_MIN && g < b->groups; g++)
+            record[g * r->words + r->part[k].at] = ~0ull;
+}
+
+static void fold_rows(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    const struct records *r = arg;
+    const struct group_batch *b = r->batch;
+    struct picked p;
+    (void)worker;
+    for (uint64_t range = begin; range < end; range++) {
+        uint64_t each = (b->n / r->ranges + KEYS_BLOCK - 1) / KEYS_BLOCK * KEYS_BLOCK;
+        uint64_t from = range * each < b->n ? range * each : b->n;
+        uint64_t stop = range + 1 == r->ranges || b->n - from < each ? b->n : from + each;
+        uint64_t *record = record_of(r, range, 0);
+        open_records(r, record);
+        for (uint64_t at = from; at < stop; at += KEYS_BLOCK) {
+            uint32_t count = stop - at < KEYS_BLOCK ? (uint32_t)(stop - at) : KEYS_BLOCK;
+            pick(&p, b->ids + at, count, 0, (uint32_t)b->groups);
+            if (p.count)
+                fold_record_block(r, record, &p, at, count);
+        }
+    }
+}
+
+/* A record's part as the state that it stands for. */
+static const void *state_of(const struct part *p, const struct keys_column *column, const uint64_t *record,
+                            uint64_t *own)
+{
+    const uint64_t *at = record + p->at;
+    uint64_t count = p->count != ~0u ? record[p->count] : 0;
+    (void)column;
+    switch (p->state) {
+    case GROUP_COUNT:
+        return record + p->count;
+    case SHORT_SUM: {
+        uint64_t high = column->kind == KEYS_SIGNED ? 0 - (*at >> 63) : 0;
+        struct group_sum sum = {*at, high, count};
+        memcpy(own, &sum, sizeof sum);
+        return own;
+    }
+    case SHORT_FLOATS: /* sum, count */
+    case SHORT_MIN:    /* word, any */
+    case SHORT_MAX:
+        own[0] = *at;
+        own[1] = p->state == SHORT_FLOATS ? count : count != 0;
+        return own;
+    default:
+        return at;
+    }
+}
+
+static void merge_records(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    const struct records *r = arg;
+    const struct group_batch *b = r->batch;
+    uint64_t own[3];
+    (void)worker;
+    for (uint64_t range = 0; range < r->ranges; range++)
+        for (uint64_t g = begin; g < end; g++)
+            for (uint32_t k = 0; k < b->folds; k++) {
+                const struct group_fold *f = &b->fold[k];
+                group_state_merge(f->state, (char *)f->states + g * group_state_bytes(f->state),
+                                  state_of(&r->part[k], &f->column, record_of(r, range, g), own));
+            }
+}
+
+/* 0: too many groups, or no memory for it. */
+static int fold_by_records(cohort_context *context, const struct group_batch *b, uint64_t ranges)
+{
+    struct records r = {.batch = b, .ranges = ranges, .words = 1, .together = 1};
+    void *memory, *parts;
+    if (!b->folds || b->groups > b->n / 8 + 1 || pool_take(context, b->folds * sizeof *r.part, &parts))
+        return 0;
+    r.part = parts;
+    for (uint32_t k = 0; k < b->folds; k++) {
+        uint32_t words;
+        r.part[k] = part_of(&b->fold[k], b->n, (uint32_t)r.words, &words);
+        r.words += words;
+    }
+    if (pool_take(context, ranges * b->groups * r.words * 8, &memory)) {
+        pool_give(context, parts);
+        return 0;
+    }
+    r.record = memory;
+    cpu_parallel(context, ranges, 1, fold_rows, &r);
+    cpu_parallel(context, b->groups, MERGE_GRAIN, merge_records, &r);
+    pool_give(context, memory);
+    pool_give(context, parts);
+    return 1;
 }
 
 static void cpu_group_fold(cohort_context *context, const struct group_batch *b)
 {
     uint64_t threads = cpu_device(context)->threads;
     struct job j = {b, b->n <= KEYS_GRAIN || b->groups < threads ? 1 : threads};
+    if (b->n > KEYS_GRAIN && fold_by_records(context, b, threads))
+        return;
     cpu_parallel(context, j.ranges, 1, fold_range, &j);
 }
 

@@ -14,14 +14,31 @@ static uint64_t sign_of(const struct keys_column *c)
     return c->is_signed ? 1ull << 63 : 0;
 }
 
+/* Plain integers of 4 bytes without nulls, which dictionaries and ids are: as fast as they are read. */
+static int range_32(const struct keys_column *c, uint64_t begin, uint64_t end, uint64_t *low, uint64_t *high)
+{
+    uint32_t turn = c->kind == KEYS_SIGNED ? 1u << 31 : 0, least = ~0u, most = 0;
+    const uint32_t *data = c->data;
+    if (c->bytes != 4 || c->validity || (c->kind != KEYS_SIGNED && c->kind != KEYS_UNSIGNED))
+        return 0;
+    for (uint64_t i = begin; i < end; i++) {
+        uint32_t v = data[i] ^ turn;
+        least = v < least ? v : least;
+        most = v > most ? v : most;
+    }
+    *low = (turn ? (uint64_t)(int64_t)(int32_t)(least ^ turn) : least) ^ sign_of(c);
+    *high = (turn ? (uint64_t)(int64_t)(int32_t)(most ^ turn) : most) ^ sign_of(c);
+    return 1;
+}
+
 static void range_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     struct range_job *j = arg;
     uint64_t words[KEYS_BLOCK], low = ~0ull, high = 0, turn = sign_of(j->column);
     uint8_t states[KEYS_BLOCK];
-    int any = 0;
+    int any = range_32(j->column, begin, end, &low, &high);
     (void)worker;
-    for (uint64_t at = begin; at < end; at += KEYS_BLOCK) {
+    for (uint64_t at = any ? end : begin; at < end; at += KEYS_BLOCK) {
         uint32_t count = end - at < KEYS_BLOCK ? (uint32_t)(end - at) : KEYS_BLOCK;
         int some = keys_load(j->column, at, count, words, states);
         for (uint32_t i = 0; i < count; i++) {
@@ -44,8 +61,8 @@ static void range_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
             break;
 }
 
-static cohort_status cpu_keys_range(cohort_context *context, const struct keys_column *column, uint64_t n,
-                                    struct keys_range *out)
+cohort_status cpu_keys_range(cohort_context *context, const struct keys_column *column, uint64_t n,
+                             struct keys_range *out)
 {
     struct range_job j = {column, ~0ull, 0, 0};
     cpu_parallel(context, n, KEYS_GRAIN, range_part, &j);
@@ -82,6 +99,9 @@ static cohort_status cpu_keys_load(cohort_context *context, const struct keys_co
 static cohort_status cpu_keys_list(cohort_context *context, const struct keys_table *t, uint64_t *words)
 {
     (void)context;
+    for (uint64_t code = 0; t->direct && code <= t->span; code++)
+        if (t->direct[code] != KEYS_NO_ID)
+            words[t->direct[code]] = t->low + code;
     for (uint64_t i = 0; i < t->capacity; i++)
         if (t->slot[i].id != KEYS_NO_ID)
             words[t->slot[i].id] = t->slot[i].key;
@@ -92,6 +112,7 @@ static cohort_status cpu_keys_list(cohort_context *context, const struct keys_ta
 
 static void cpu_keys_drop(cohort_context *context, struct keys_table *t)
 {
+    keys_direct_drop(context, t);
     if (t->slot)
         context_release(context, t->slot, t->capacity * sizeof *t->slot);
     if (t->heap)
@@ -134,6 +155,14 @@ static uint32_t find_state(const struct keys_table *t, uint8_t state)
     return state == KEYS_NULL ? t->null.id : KEYS_NO_ID;
 }
 
+/* No slots: in a table by word. */
+static void find_direct(const struct keys_table *t, uint32_t count, const uint64_t *words,
+                        const uint8_t *states, uint32_t *ids)
+{
+    for (uint32_t i = 0; i < count; i++)
+        ids[i] = !states[i] && t->direct ? keys_direct_find(t, words[i]) : find_state(t, states[i]);
+}
+
 static void find_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     const struct find_job *j = arg;
@@ -149,12 +178,16 @@ static void find_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
             keys_load_rows(j->batch->words, at, count, words, states);
         else
             keys_load_text(j->batch->bytes, at, count, texts, words, states);
-        for (uint32_t i = 0; t->capacity && i < count; i++)
+        if (!t->capacity) {
+            find_direct(t, count, words, states, ids);
+            continue;
+        }
+        for (uint32_t i = 0; i < count; i++)
             __builtin_prefetch(&t->slot[keys_home(t, words[i])]);
         for (uint32_t i = 0; i < count; i++)
-            ids[i] = states[i] || !t->capacity ? find_state(t, states[i])
-                     : j->batch->words         ? find_word(t, words[i])
-                                               : find_text(t, words[i], texts[i]);
+            ids[i] = states[i]         ? find_state(t, states[i])
+                     : j->batch->words ? find_word(t, words[i])
+                                       : find_text(t, words[i], texts[i]);
     }
 }
 

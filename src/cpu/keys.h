@@ -21,6 +21,23 @@ int keys_load_text(const struct keys_column *, uint64_t begin, uint32_t count, s
 uint64_t keys_hash_text(struct keys_text);
 
 cohort_status cpu_keys_add(cohort_context *, struct keys_table *, struct keys_batch *);
+cohort_status cpu_keys_range(cohort_context *, const struct keys_column *, uint64_t n, struct keys_range *);
+
+/* Room for `need` elements of `width` at *memory, which has `used` of them, with room to grow. */
+cohort_status keys_grow(cohort_context *, void *memory, uint64_t *room, uint64_t used, uint64_t need,
+                        uint64_t width);
+
+/* ---- keys_direct.c: a table by word ------------------------------------------------------------------------------------- */
+
+/* Whether the batch's words fit into a table by word, which is made if there are no keys yet. */
+int keys_direct_open(cohort_context *, struct keys_table *, const struct keys_batch *);
+cohort_status keys_direct_add(cohort_context *, struct keys_table *, struct keys_batch *);
+void keys_direct_drop(cohort_context *, struct keys_table *);
+
+static inline uint32_t keys_direct_find(const struct keys_table *t, uint64_t word)
+{
+    return word - t->low <= t->span ? t->direct[word - t->low] : KEYS_NO_ID;
+}
 
 static inline uint64_t keys_hash(uint64_t key)
 {

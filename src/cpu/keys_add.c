@@ -6,6 +6,8 @@
  * were seen, pending slots are numbered in the order of their first rows, by a bitmap of those rows; then the ids of rows that
  * met pending slots are written. So the numbers are the same for any threads. One thread alone numbers as it goes.
  *
+ * Words that lie close together have no slots, but a table by word: keys_direct.c.
+ *
  * Bytes of new keys are copied behind the others when the round is over; until then they are compared where they are. */
 #include "keys.h"
 
@@ -33,8 +35,8 @@ static cohort_status no_memory(cohort_context *context, uint64_t bytes)
 }
 
 /* Room for `need` elements of `width`, with room to grow. */
-static cohort_status grow(cohort_context *context, void *memory, uint64_t *room, uint64_t used, uint64_t need,
-                          uint64_t width)
+cohort_status keys_grow(cohort_context *context, void *memory, uint64_t *room, uint64_t used, uint64_t need,
+                        uint64_t width)
 {
     void *old, *made;
     if (need <= *room)
@@ -103,6 +105,30 @@ static cohort_status resize(cohort_context *context, struct keys_table *t, uint6
     }
     t->slot = r.to.slot;
     t->capacity = capacity;
+    return COHORT_OK;
+}
+
+/* From a table by word to slots. */
+static cohort_status leave_direct(cohort_context *context, struct keys_table *t)
+{
+    struct keys_table made = {.count = t->count, .null = t->null};
+    uint64_t capacity = 64;
+    while (made.count > capacity / 2)
+        capacity *= 2;
+    cohort_status s = resize(context, &made, capacity);
+    if (s)
+        return s;
+    for (uint64_t code = 0; code <= t->span; code++) {
+        uint64_t at = keys_home(&made, t->low + code);
+        if (t->direct[code] == KEYS_NO_ID)
+            continue;
+        while (made.slot[at].id != KEYS_NO_ID)
+            at = (at + 1) & (capacity - 1);
+        made.slot[at].key = t->low + code;
+        made.slot[at].id = t->direct[code];
+    }
+    keys_direct_drop(context, t);
+    *t = made;
     return COHORT_OK;
 }
 
@@ -317,9 +343,9 @@ static cohort_status room_for_text(cohort_context *context, const struct round *
         if (t->null.id != r->base + i)
             bytes += keys_text_at(r->batch->bytes, row).length;
     }
-    cohort_status s = grow(context, &t->heap, &t->heap_room, t->heap_used, bytes, 1);
+    cohort_status s = keys_grow(context, &t->heap, &t->heap_room, t->heap_used, bytes, 1);
     uint64_t used = t->start ? r->base + 1 : 0;
-    return s ? s : grow(context, &t->start, &t->start_room, used, r->base + added + 1, sizeof *t->start);
+    return s ? s : keys_grow(context, &t->start, &t->start_room, used, r->base + added + 1, sizeof *t->start);
 }
 
 static void keep_text(const struct round *r, uint64_t added)
@@ -364,7 +390,7 @@ static cohort_status one_round(cohort_context *context, struct round *r)
     struct keys_batch *b = r->batch;
     int alone = cpu_is_alone(context, r->rows, KEYS_GRAIN);
     cohort_status s =
-        grow(context, &b->first, &b->first_room, b->firsts, b->firsts + r->rows, sizeof *b->first);
+        keys_grow(context, &b->first, &b->first_room, b->firsts, b->firsts + r->rows, sizeof *b->first);
     if (s)
         return s;
     r->base = r->table->count;
@@ -418,8 +444,14 @@ cohort_status cpu_keys_add(cohort_context *context, struct keys_table *t, struct
 {
     struct round r = {.table = t, .batch = b};
     uint64_t most = b->n < ROUND ? b->n : ROUND, words = most / 64 + 1;
-    void *memory;
-    cohort_status s = pool_take(context, (most + 2 * words) * 8, &memory);
+    void *memory = NULL;
+    cohort_status s = COHORT_OK;
+    if (keys_direct_open(context, t, b))
+        return keys_direct_add(context, t, b);
+    if (t->direct)
+        s = leave_direct(context, t);
+    if (!s)
+        s = pool_take(context, (most + 2 * words) * 8, &memory);
     if (s)
         return s;
     r.where = memory;
