@@ -15,6 +15,7 @@
 #   NVCC=...       the compiler; without one kernels are skipped
 #   KERNELS=TEXT   only files of kernels whose names hold it
 #   JOBS=N         at a time
+#   RENAMED=FILE   commands of `sed -E`, a line each, that make the new name of a kernel from the one in OLD; of kernels and launches
 set -u
 cd "$(dirname "$0")/.." || exit 1
 root=$PWD jobs=${JOBS:-$(nproc)}
@@ -23,6 +24,7 @@ nvcc=${NVCC:-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)}
 work=$(mktemp -d "${TMPDIR:-/tmp}/same-kernels.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 passed=0 failed=0 skipped=0
+RENAMED=$(realpath "${RENAMED:-/dev/null}")
 
 # tree COMMIT FOLDER
 tree() {
@@ -35,6 +37,11 @@ tree() {
 }
 tree "$1" "$work/old" || exit 1
 tree "${2:-}" "$work/new" || exit 1
+
+# Names of OLD, as they are in NEW.
+renamed() {
+    sed -E -f "$RENAMED"
+}
 
 # ---- kernels -----------------------------------------------------------------------------------------------------
 compile() { # SIDE FILE ARCHITECTURE
@@ -73,25 +80,27 @@ ptx_of() { # SIDE FILE KERNEL ARCHITECTURE
         sed -E 's/(ld\.param[^[]*\[[^]+]*)(\+[0-9]+)?\]/\1]/; s/(_param_0)\[[0-9]+\]/\1/; s/(param_[0-9]+)\+[0-9]+/\1/; /^[ \t]*\/\//d'
 }
 
-same_in_ptx() { # OLD-FILE NEW-FILE KERNEL ARCHITECTURE
-    ptx_of old "$1" "$3" "$4" >"$work/old.ptx"
-    ptx_of new "$2" "$3" "$4" >"$work/new.ptx"
+same_in_ptx() { # OLD-FILE NEW-FILE OLD-KERNEL KERNEL ARCHITECTURE
+    ptx_of old "$1" "$3" "$5" | sed "s/\b$3/$4/g" >"$work/old.ptx"
+    ptx_of new "$2" "$4" "$5" >"$work/new.ptx"
     [ -s "$work/old.ptx" ] && cmp -s "$work/old.ptx" "$work/new.ptx"
 }
 
 compare_kernels() { # ARCHITECTURE
-    local arch=$1 file name code shared old_file old_code old_shared
-    kernels_of "$work/old.$arch" >"$work/old.list"
+    local arch=$1 file name code shared old_file old_code old_shared old_name
+    kernels_of "$work/old.$arch" | while read -r file name code shared; do
+        echo "$file $(renamed <<<"$name") $code $shared $name"
+    done >"$work/old.list"
     kernels_of "$work/new.$arch" >"$work/new.list"
     cut -d ' ' -f 2 "$work/old.list" | sort >"$work/old.names"
     cut -d ' ' -f 2 "$work/new.list" | sort >"$work/new.names"
     comm -23 "$work/old.names" "$work/new.names" | sed "s/^/$arch: gone: /"
     comm -13 "$work/old.names" "$work/new.names" | sed "s/^/$arch: new: /"
     while read -r file name code shared; do
-        read -r old_file _ old_code old_shared <<<"$(grep " $name " "$work/old.list")"
+        read -r old_file _ old_code old_shared old_name <<<"$(grep " $name " "$work/old.list")"
         if [ -z "$old_file" ] || [ "$old_code $old_shared" = "$code $shared" ]; then
             passed=$((passed + 1))
-        elif same_in_ptx "$old_file" "$file" "$name" "$arch"; then
+        elif same_in_ptx "$old_file" "$file" "$old_name" "$name" "$arch"; then
             echo "$arch: $name: its arguments have moved; the same otherwise"
             passed=$((passed + 1))
         else
@@ -139,6 +148,7 @@ if [ -f "$work/old/tests/context/test_launches.c" ]; then
         log_of $side >"$work/$side.out" 2>&1 || { echo "launches: $side:"; cat "$work/$side.out"; }
     done
     for seed in 1 2 3; do
+        renamed <"$work/old.$seed" >"$work/old.renamed" && mv "$work/old.renamed" "$work/old.$seed"
         if [ -s "$work/old.$seed" ] && cmp -s "$work/old.$seed" "$work/new.$seed"; then
             passed=$((passed + 1))
         else

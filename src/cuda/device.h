@@ -68,58 +68,6 @@ struct map_tuning {
  * with commas. 0: it says something else. */
 int map_tuning_for(const struct cuda_driver *driver, unsigned architecture, struct map_tuning *row);
 
-/* How a split by tiles is done: the instance of its kernel, and how the input is cut. A row serves devices
- * as above, up to `buckets` buckets, of entries of `widest` bytes in shared memory, and what `columns`
- * says (shape/split_step.h). */
-struct split_tuning {
-    const char *driver;
-    unsigned architecture;
-    unsigned buckets, widest, columns; /* SPLIT_COLUMNS does for the other kinds too */
-    unsigned bits, items, threads;     /* of the instance; the end of multisplit.cu lists them */
-    /* Spans a multiprocessor: a multiple of what it has of blocks at a time, of either launch. 0: it is not for spans. */
-    unsigned spans;
-    unsigned two; /* there are instances that leave runs in tiles, and that gather them */
-    unsigned
-        tiles; /* a multiprocessor, from which on it is worth while: of those that go on from tile to tile;
-                     * of a span, at most: of spans whose blocks are all at work at a time */
-};
-
-/* NULL: there is none for so many buckets. two: one that leaves and gathers runs. by_spans: one that has
- * spans. */
-const struct split_tuning *split_tuning_for(const struct cuda_driver *driver, unsigned architecture,
-                                            unsigned buckets, unsigned widest, unsigned kind, unsigned two,
-                                            int by_spans);
-
-struct gpu;
-
-/* The same for n entries that are one tile. NULL: they are too many, or of too many buckets. */
-const struct split_tuning *split_alone_tuning_for(const struct gpu *g, uint64_t n, unsigned buckets,
-                                                  unsigned widest, unsigned kind);
-
-/* The same for n entries whose tiles are all at work at a time. */
-const struct split_tuning *split_together_tuning_for(const struct gpu *g, uint64_t n, unsigned buckets,
-                                                     unsigned widest, unsigned kind);
-
-/* The same by spans of several such tiles. */
-const struct split_tuning *split_spans_tuning_for(const struct gpu *g, uint64_t n, unsigned buckets,
-                                                  unsigned widest, unsigned kind);
-
-/* Such tiles, or spans, a multiprocessor, of whatever kind, at most. */
-unsigned split_together_spans_most(const struct cuda_driver *driver);
-
-/* How the methods DIRECT and WARP are done. */
-struct split_warp_tuning {
-    const char *driver;
-    unsigned architecture;
-    unsigned direct_items, warp_items; /* rows in hand; kernels/split_direct.cu is compiled for these */
-    unsigned warps;                    /* a multiprocessor, that spans are made for, */
-    unsigned pieces;                   /* of so many pieces at most, each of the rows in hand */
-    unsigned blocks;                   /* a multiprocessor */
-};
-
-const struct split_warp_tuning *split_warp_tuning_for(const struct cuda_driver *driver,
-                                                      unsigned architecture);
-
 /* ---- device.c: errors, entering, launching ------------------------------------------------------------- */
 
 struct gpu_stream;
@@ -142,7 +90,7 @@ struct gpu {
     struct gpu_modules modules;
     struct gpu_stream *streaming; /* batch.c: made when first needed */
     struct gpu_user *users;       /* jit.c: functions of the user's that have been met */
-    co_u32 *told;         /* split_alone.c: what blocks of a launch tell each other; made when first needed */
+    co_u32 *told;         /* split_once.c: what blocks of a launch tell each other; made when first needed */
     unsigned told_serial; /* of the next such launch */
     struct gpu_advice *advice; /* map_build.c: what samples of lookups came to; made when first needed */
     char name[256];

@@ -62,7 +62,7 @@ static cohort_split_method best(const struct gpu *g, const struct split *s)
 {
     if (s->fn.buckets > 256)
         return COHORT_SPLIT_DIGITS;
-    if (!s->unordered && is_far(g, s) && !tile_is_fetched(g, SPLIT_FETCHED, s->fn.buckets, s->n))
+    if (!s->unordered && is_far(g, s) && !tile_is_fetched(g, SPLIT_PAIRS, s->fn.buckets, s->n))
         return COHORT_SPLIT_LOOK_BACK;
     return s->unordered && s->fn.buckets > 16 ? COHORT_SPLIT_RESERVED : COHORT_SPLIT_BLOCK;
 }

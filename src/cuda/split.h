@@ -6,6 +6,7 @@
 #include "backend/multisplit.h"
 #include "device.h"
 #include "shape/split_step.h"
+#include "split_tuning.h"
 
 static inline uint64_t at_least_one(uint64_t n)
 {
@@ -20,8 +21,8 @@ struct pass {
     co_u64 *scan;
     void *cleared; /* before the launches */
     uint64_t cleared_bytes;
-    unsigned form; /* SPLIT_FIELD and such: how the place kernel finds numbers */
-    unsigned role; /* SPLIT_WHOLE, or one of two splits */
+    enum split_form form; /* how the place kernel finds numbers */
+    int gathers;          /* its tiles are gathered from what a split IN_TILES has left */
 };
 
 /* ---- split_pass.c ------------------------------------------------------------------------------------------------------ */
@@ -56,17 +57,17 @@ cohort_status tile_plan(cohort_context *context, struct pass *p, struct arena *a
 cohort_status tile_run(cohort_context *context, const struct pass *p);
 
 /* How its kernel finds numbers: the form of its instance. LOOSE may leave ids behind, in workspace. */
-unsigned tile_numbers(struct split_step *step, struct arena *arena);
+enum split_form tile_numbers(struct split_step *step, struct arena *arena);
 
-/* What goes through a tile, as instances tell it apart: one column of 4 bytes; two; or others. */
-unsigned tile_kind(const struct pass *p);
+/* What goes through a tile. */
+enum split_payload tile_payload(const struct pass *p);
 
-/* Do keys of 4 bytes (SPLIT_FETCHED_ALONE), or pairs of 4 + 4 (SPLIT_FETCHED), go by blocks that go on from tile to tile? Not where they
- * look back, if these are not told by pages. */
-int tile_is_fetched(const struct gpu *g, unsigned kind, unsigned buckets, uint64_t n);
+/* Do keys of 4 bytes, or pairs of 4 + 4, go by blocks that go on from tile to tile? Not where they look back, if numbers are not those of
+ * pages. */
+int tile_is_fetched(const struct gpu *g, enum split_payload payload, unsigned buckets, uint64_t n);
 
-/* The instance of the kernel `what`, so many blocks of it. */
-cohort_status tile_launch(cohort_context *context, const struct pass *p, const char *what, uint64_t tiles);
+/* So many blocks of the pass's kernel. */
+cohort_status tile_launch(cohort_context *context, const struct pass *p, uint64_t blocks);
 
 /* Its last launch, where table and what tiles tell are ready. */
 cohort_status tile_place(cohort_context *context, const struct pass *p);
@@ -84,7 +85,7 @@ cohort_status split_count_into(cohort_context *context, const struct pass *p, co
 /* split_direct.c: DIRECT and WARP */
 cohort_status split_by_warps(cohort_context *context, const struct split *s, struct arena *arena);
 
-/* split_alone.c: a split of few entries, in one launch; 0: they are too many, or of another kind */
+/* split_once.c: a split of few entries, in one launch; 0: they are too many, or of another kind */
 int split_at_once(cohort_context *context, const struct split *s, struct arena *arena, cohort_status *status);
 
 /* split_tile.c: BLOCK, LOOK_BACK, RESERVED; split_digits.c: DIGITS */

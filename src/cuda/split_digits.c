@@ -63,8 +63,10 @@ static unsigned may_gather(cohort_context *context, const struct split *s, const
     unsigned low = digits->mask[0] + 1, high = ((s->fn.buckets - 1) >> digits->shift[1]) + 1;
     const struct split_tuning *t[2];
     for (int p = 0; p < 2; p++)
-        t[p] = split_tuning_for(g->driver, g->architecture, p ? high : low, others ? 8 : 4,
-                                others ? SPLIT_TWINS : SPLIT_ALONE, 1, 0);
+        t[p] = split_tuning_for(g, &(struct split_request){.way = SPLIT_IN_TILES,
+                                                           .payload = others ? SPLIT_PAIRS : SPLIT_KEYS,
+                                                           .loading = SPLIT_LOADED,
+                                                           .buckets = p ? high : low});
     return t[0] && t[0] == t[1];
 }
 
@@ -97,8 +99,8 @@ static int go_by_pages(const struct gpu *g, const struct split *s, const struct 
 {
     unsigned low = digits->mask[0] + 1, high = ((s->fn.buckets - 1) >> digits->shift[1]) + 1;
     return s->fn.kind == SPLIT_PAGE && s->fn.b == ~0u && s->keys_out && digits->many == 2 &&
-           pass_is_pair(s) && tile_is_fetched(g, SPLIT_FETCHED, low, s->n) &&
-           tile_is_fetched(g, SPLIT_FETCHED, high, s->n);
+           pass_is_pair(s) && tile_is_fetched(g, SPLIT_PAIRS, low, s->n) &&
+           tile_is_fetched(g, SPLIT_PAIRS, high, s->n);
 }
 
 /* The count, and the function that the passes go by: the caller's, or that of ids left behind. */
@@ -199,7 +201,7 @@ static cohort_status plan_passes(cohort_context *context, const struct split *s,
         step->way = p || !s->unordered ? SPLIT_BY_LOOK_BACK : SPLIT_BY_RESERVING;
         if (d->gathers) {
             step->way = p ? SPLIT_BY_LOOK_BACK : SPLIT_IN_TILES;
-            d->pass[p].role = p ? SPLIT_GATHERS : SPLIT_LEAVES;
+            d->pass[p].gathers = p == 1;
         }
         step->shift = d->bases.digits.shift[p];
         step->mask = d->bases.digits.mask[p];
@@ -230,7 +232,7 @@ static void plan_runs(struct arena *arena, struct digits *d)
 {
     struct split_step *first = &d->pass[0].step, *second = &d->pass[1].step;
     struct split_runs *r = &d->runs.runs;
-    uint64_t tile = (uint64_t)d->pass[1].tuning->items * d->pass[1].tuning->threads;
+    uint64_t tile = (uint64_t)d->pass[1].tuning->instance->items * d->pass[1].tuning->instance->threads;
     d->runs.n = second->n;
     r->runs = first->buckets * first->spans;
     r->sums = first->table;

@@ -30,7 +30,7 @@ static void plan(cohort_context *context, struct warps *w, struct arena *arena)
 {
     const struct gpu *g = gpu_of(context);
     struct split_step *step = &w->pass.step;
-    w->tuning = split_warp_tuning_for(g->driver, g->architecture);
+    w->tuning = split_warp_tuning_for(g);
     w->bits = step->fn.buckets <= 32 ? 5 : 8;
     unsigned items = w->ordered ? w->tuning->warp_items : w->tuning->direct_items;
     w->shared = WARPS_A_BLOCK(g) * split_warp_layout(step->fn.buckets, 32 * items, w->ordered ? 8 : 0).end;

@@ -23,7 +23,7 @@ static void leave_ids(struct split_step *step, struct arena *arena)
 
 /* A field of the entry, all of whose numbers are good, or not. The mask has no bits beyond the entry's end, where the last key
  * would have some too. */
-static unsigned by_field(struct split_step *step, unsigned from, co_u32 field, co_u32 ids)
+static enum split_form by_field(struct split_step *step, unsigned from, co_u32 field, co_u32 ids)
 {
     struct split_number *n = &step->number;
     unsigned bits = 8 * step->part[0].bytes;
@@ -46,7 +46,7 @@ static unsigned by_field(struct split_step *step, unsigned from, co_u32 field, c
 }
 
 /* The last bucket may have more keys than the others: it ends where they would. A shift beyond the word leaves nothing. */
-static unsigned by_ranges(struct split_step *step)
+static enum split_form by_ranges(struct split_step *step)
 {
     const struct split_fn *fn = &step->fn;
     struct split_number *n = &step->number;
@@ -62,7 +62,7 @@ static unsigned by_ranges(struct split_step *step)
     return SPLIT_RANGED;
 }
 
-static unsigned by_modulo(struct split_step *step)
+static enum split_form by_modulo(struct split_step *step)
 {
     struct split_number *n = &step->number;
     n->by = step->by;
@@ -71,7 +71,7 @@ static unsigned by_modulo(struct split_step *step)
     return SPLIT_REMAINDER;
 }
 
-static unsigned by_pages(struct split_step *step)
+static enum split_form by_pages(struct split_step *step)
 {
     struct split_number *n = &step->number;
     n->low = step->fn.a;
@@ -82,7 +82,7 @@ static unsigned by_pages(struct split_step *step)
 }
 
 /* Empty tests are never true: 0 - 1 <= 0. */
-static unsigned by_test(struct split_step *step)
+static enum split_form by_test(struct split_step *step)
 {
     const struct split_fn *fn = &step->fn;
     struct split_number *n = &step->number;
@@ -94,7 +94,7 @@ static unsigned by_test(struct split_step *step)
     return SPLIT_TEST;
 }
 
-unsigned tile_numbers(struct split_step *step, struct arena *arena)
+enum split_form tile_numbers(struct split_step *step, struct arena *arena)
 {
     const struct split_fn *fn = &step->fn;
     int narrow = step->part[0].bytes == 4 && pass_widest(step) == 4;
@@ -130,7 +130,7 @@ unsigned tile_numbers(struct split_step *step, struct arena *arena)
 static void cut(cohort_context *context, struct pass *p)
 {
     struct split_step *step = &p->step;
-    uint64_t tile = (uint64_t)p->tuning->items * p->tuning->threads,
+    uint64_t tile = (uint64_t)p->tuning->instance->items * p->tuning->instance->threads,
              tiles = step->n / tile + (step->n % tile != 0);
     uint64_t most = (uint64_t)gpu_of(context)->multiprocessors * p->tuning->spans, each = 1;
     if (step->way == SPLIT_BY_SPANS)
@@ -156,15 +156,15 @@ static void plan_table(cohort_context *context, struct pass *p, struct arena *ar
     struct split_step *step = &p->step;
     uint64_t buckets = step->buckets, entries = buckets * split_columns_of(step), begin = arena->used;
     uint64_t kept = counts_sum_up(step) ? 0 : entries;
+    enum split_loading loading = p->tuning->instance->loading;
     step->table = arena_take(arena, (entries + 1) * sizeof *step->table);
     p->cleared = arena->memory ? step->table + kept : NULL;
     if (counts_sum_up(step))
         step->done = arena_take(arena, sizeof *step->done);
-    if (split_is_ticketed(step) || p->tuning->columns >= SPLIT_FETCHED)
+    if (split_is_ticketed(step) || loading == SPLIT_FETCHED)
         step->tickets = arena_take(arena, sizeof *step->tickets);
-    if (step->way == SPLIT_BY_LOOK_BACK && p->role == SPLIT_WHOLE)
-        step->before =
-            arena_take(arena, step->spans * buckets * (p->tuning->columns == SPLIT_IN_TURN ? 4 : 8));
+    if (step->way == SPLIT_BY_LOOK_BACK && !p->gathers)
+        step->before = arena_take(arena, step->spans * buckets * (loading == SPLIT_TWO_PHASE ? 4 : 8));
     else if (step->way == SPLIT_BY_RESERVING)
         step->before = arena_take(arena, buckets * sizeof *step->before);
     else if (step->way == SPLIT_IN_TILES)
@@ -173,57 +173,66 @@ static void plan_table(cohort_context *context, struct pass *p, struct arena *ar
     p->cleared_bytes = arena->used - begin - kept * sizeof *step->table;
     if (step->way != SPLIT_BY_SPANS || step->tiles == 1)
         return;
-    step->told_words = split_words_of(step->buckets, p->tuning->bits);
+    step->told_words = split_words_of(step->buckets, p->tuning->instance->bits);
     step->told = arena_take(arena, step->spans * step->tiles * step->told_words * sizeof *step->told);
 }
 
 /* It depends on no pointer, since workspace is asked for before there are any. */
-unsigned tile_kind(const struct pass *p)
+enum split_payload tile_payload(const struct pass *p)
 {
     const struct split_step *step = &p->step;
-    if (p->form == SPLIT_LOOSE || step->part[0].bytes != 4)
-        return SPLIT_COLUMNS;
+    if (p->form == SPLIT_LOOSE || pass_widest(step) > 4)
+        return SPLIT_COLUMNS_8;
+    if (step->part[0].bytes != 4 || step->parts > 2)
+        return SPLIT_COLUMNS_4;
     if (step->parts == 1)
-        return SPLIT_ALONE;
-    return step->parts == 2 && step->part[1].bytes == 4 ? SPLIT_TWINS : SPLIT_COLUMNS;
+        return SPLIT_KEYS;
+    return step->part[1].bytes == 4 ? SPLIT_PAIRS : SPLIT_COLUMNS_4;
 }
 
 #define FETCHED_KEYS  5u /* buckets from which on keys alone are fetched, */
 #define FETCHED_PAIRS 2u /* and pairs, */
 
-int tile_is_fetched(const struct gpu *g, unsigned kind, unsigned buckets, uint64_t n)
+int tile_is_fetched(const struct gpu *g, enum split_payload payload, unsigned buckets, uint64_t n)
 {
-    const struct split_tuning *t = split_tuning_for(g->driver, g->architecture, buckets, 4, kind, 0, 1);
-    return buckets >= (kind == SPLIT_FETCHED_ALONE ? FETCHED_KEYS : FETCHED_PAIRS) && t &&
-           t->columns == kind && n >= (uint64_t)g->multiprocessors * t->items * t->threads * t->tiles &&
-           split_fetched_end(t->bits, t->items, t->threads) <= g->shared_most;
+    struct split_request request = {.way = SPLIT_BY_TABLE,
+                                    .payload = payload,
+                                    .loading = SPLIT_FETCHED,
+                                    .buckets = buckets,
+                                    .needs_spans = 1};
+    const struct split_tuning *t = split_tuning_for(g, &request);
+    const struct split_instance *i = t ? t->instance : NULL;
+    return buckets >= (payload == SPLIT_KEYS ? FETCHED_KEYS : FETCHED_PAIRS) && i &&
+           i->loading == SPLIT_FETCHED &&
+           n >= (uint64_t)g->multiprocessors * i->items * i->threads * t->least_tiles &&
+           split_instance_shared(i) <= g->shared_most;
 }
 
-/* The same, and how keys alone and pairs go. They are fetched if they are many and do not look back, or are told by pages. Other pairs go
- * in turn, but where they look back and are more than words of 32 bits can tell of. */
-static unsigned kind_of_instance(const struct gpu *g, const struct pass *p)
+/* How keys alone and pairs go. They are fetched if they are many and do not look back, or numbers are those of pages. Other pairs go in two
+ * phases, but where they look back and are more than words of 32 bits can tell of. */
+static enum split_loading loading_of(const struct gpu *g, const struct pass *p, enum split_payload payload)
 {
     const struct split_step *step = &p->step;
-    unsigned kind = tile_kind(p), fetched = kind == SPLIT_ALONE ? SPLIT_FETCHED_ALONE : SPLIT_FETCHED;
-    if (kind == SPLIT_COLUMNS || p->role != SPLIT_WHOLE)
-        return kind;
+    if (p->gathers)
+        return SPLIT_GATHERED;
+    if ((payload != SPLIT_KEYS && payload != SPLIT_PAIRS) || step->way == SPLIT_IN_TILES)
+        return SPLIT_LOADED;
     if ((step->way != SPLIT_BY_LOOK_BACK || p->form == SPLIT_PAGED) &&
-        tile_is_fetched(g, fetched, step->buckets, step->n))
-        return fetched;
-    return kind == SPLIT_ALONE || (step->way == SPLIT_BY_LOOK_BACK && step->n >= g->tuning->sort_short)
-               ? kind
-               : SPLIT_IN_TURN;
+        tile_is_fetched(g, payload, step->buckets, step->n))
+        return SPLIT_FETCHED;
+    return payload == SPLIT_KEYS || (step->way == SPLIT_BY_LOOK_BACK && step->n >= g->tuning->sort_short)
+               ? SPLIT_LOADED
+               : SPLIT_TWO_PHASE;
 }
 
 /* Keys, alone or with a payload, whose numbers the count leaves behind, as bytes: where they are fetched, these are no column. */
 static void take_numbers(const struct gpu *g, struct pass *p)
 {
     struct split_step *step = &p->step;
-    unsigned fetched = step->parts == 2 ? SPLIT_FETCHED_ALONE : SPLIT_FETCHED;
     if (p->form != SPLIT_FIELD || step->ids_bytes != 1 || step->parts < 2 || step->parts > 3 ||
-        step->part[1].bytes != 4 || (step->parts == 3 && step->part[2].bytes != 4) ||
-        p->role != SPLIT_WHOLE || step->way == SPLIT_BY_LOOK_BACK ||
-        !tile_is_fetched(g, fetched, step->buckets, step->n))
+        step->part[1].bytes != 4 || (step->parts == 3 && step->part[2].bytes != 4) || p->gathers ||
+        step->way == SPLIT_IN_TILES || step->way == SPLIT_BY_LOOK_BACK ||
+        !tile_is_fetched(g, step->parts == 2 ? SPLIT_KEYS : SPLIT_PAIRS, step->buckets, step->n))
         return;
     step->parts--;
     for (co_u32 i = 0; i < step->parts; i++)
@@ -231,18 +240,19 @@ static void take_numbers(const struct gpu *g, struct pass *p)
     p->form = SPLIT_LEFT;
 }
 
-#define LEFT_BUCKETS 256u /* of the instances for SPLIT_LEFT: where fewer counters are, bytes have no room */
-
 cohort_status tile_plan(cohort_context *context, struct pass *p, struct arena *arena)
 {
     const struct gpu *g = gpu_of(context);
     struct split_step *step = &p->step;
     p->form = tile_numbers(step, arena);
     take_numbers(g, p);
-    unsigned buckets = p->form == SPLIT_LEFT && step->buckets <= LEFT_BUCKETS ? LEFT_BUCKETS : step->buckets;
-    p->tuning =
-        split_tuning_for(g->driver, g->architecture, buckets, p->form == SPLIT_LOOSE ? 8 : pass_widest(step),
-                         kind_of_instance(g, p), p->role != SPLIT_WHOLE, step->way == SPLIT_BY_SPANS);
+    struct split_request request = {.way = step->way == SPLIT_IN_TILES ? SPLIT_IN_TILES : SPLIT_BY_TABLE,
+                                    .payload = tile_payload(p),
+                                    .buckets = step->buckets,
+                                    .forms = 1u << p->form,
+                                    .needs_spans = step->way == SPLIT_BY_SPANS};
+    request.loading = loading_of(g, p, request.payload);
+    p->tuning = split_tuning_for(g, &request);
     if (!p->tuning)
         return context_fail(context, COHORT_UNSUPPORTED, "a tile of a split does not do %u buckets",
                             step->buckets);
@@ -264,33 +274,26 @@ static cohort_status tally(cohort_context *context, const struct pass *p)
                            (step.buckets + 1) * 4, &step);
 }
 
-cohort_status tile_launch(cohort_context *context, const struct pass *p, const char *what, uint64_t tiles)
+cohort_status tile_launch(cohort_context *context, const struct pass *p, uint64_t blocks)
 {
-    static const char *const forms[] = {"field",     "loose",    "ranged", "test",
-                                        "remainder", "searched", "left",   "paged"};
-    static const char *const kinds[] = {"keys", "columns", "twins", "turns", "fetched", "fetched_alone"};
-    static const char *const roles[] = {"", "_leaves", "_gathers"};
-    const struct split_tuning *t = p->tuning;
-    unsigned shared = split_layout(t->bits, t->items, t->threads, t->widest).end;
-    char name[64];
-    snprintf(name, sizeof name, "%s_%s_%u_%u_%ux%u_%s%s", what, kinds[t->columns], t->widest, t->bits,
-             t->items, t->threads, forms[p->form], roles[p->role]);
-    if (p->step.way == SPLIT_TOGETHER && t->tiles)
-        shared = split_span_end(t->bits, t->items, t->threads, t->columns == SPLIT_IN_TURN);
-    else if (t->columns == SPLIT_IN_TURN)
-        shared += split_place_words(t->items) * t->threads * 4;
-    if (t->columns >= SPLIT_FETCHED)
-        shared = split_fetched_end(t->bits, t->items, t->threads);
-    if (p->role == SPLIT_LEAVES)
+    static const char *const forms[] = {
+        [SPLIT_FIELD] = "field",         [SPLIT_LOOSE] = "loose", [SPLIT_RANGED] = "ranged",
+        [SPLIT_REMAINDER] = "remainder", [SPLIT_TEST] = "test",   [SPLIT_SEARCHED] = "searched",
+        [SPLIT_LEFT] = "left",           [SPLIT_PAGED] = "paged"};
+    const struct split_instance *instance = p->tuning->instance;
+    unsigned shared = split_instance_shared(instance);
+    char name[80];
+    snprintf(name, sizeof name, "%s_%s", instance->kernel, forms[p->form]);
+    if (instance->way == SPLIT_IN_TILES)
         shared += p->step.runs.buckets * 4;
-    return gpu_launch_grid(context, name, (unsigned)tiles, t->threads, shared, &p->step);
+    return gpu_launch_grid(context, name, (unsigned)blocks, instance->threads, shared, &p->step);
 }
 
 cohort_status tile_place(cohort_context *context, const struct pass *p)
 {
     uint64_t tiles = p->step.spans * p->step.tiles, at_work = gpu_of(context)->multiprocessors;
-    return tile_launch(context, p, "multisplit",
-                       p->tuning->columns >= SPLIT_FETCHED && tiles > at_work ? at_work : tiles);
+    int go_on = p->tuning->instance->loading == SPLIT_FETCHED;
+    return tile_launch(context, p, go_on && tiles > at_work ? at_work : tiles);
 }
 
 static cohort_status clear(cohort_context *context, const struct pass *p)

@@ -365,107 +365,28 @@ CO_INLINE void split_place(const struct split_step *s, co_u8 *memory, struct spl
     const co_u32 size = shape.items * shape.threads;
     struct split_room r = split_room_of(s, memory, shape);
     co_u64 n = split_entries(s);
-    if (shape.role != SPLIT_LEAVES && co_block() == 0)
+    if (shape.way != SPLIT_IN_TILES && co_block() == 0)
         split_outcome(s);
-    if (shape.columns >= SPLIT_FETCHED) {
+    if (shape.loading == SPLIT_FETCHED) {
         split_fetched(s, &r, n, shape);
         return;
     }
     co_u32 stop = (co_u32)((n + size - 1) / size), tile = split_tile_of_block(s, &r);
-    if (tile < stop && shape.columns == SPLIT_IN_TURN)
+    if (tile < stop && shape.loading == SPLIT_TWO_PHASE)
         split_pairs(s, &r, n, tile, shape);
     else if (tile < stop)
         split_tile(s, &r, n, tile, shape);
 }
 
-/* The instances: keys alone or with columns, bytes of the widest, bits of a bucket's number, items, threads of a block, blocks a
- * multiprocessor, form of the function, role. */
-#define SPLIT_PLACE(what, more, widest, bits, items, threads, blocks, name, form) \
-    SPLIT_ROLE(what, more, widest, bits, items, threads, blocks, name, form, SPLIT_WHOLE)
-#define SPLIT_ROLE(what, more, widest, bits, items, threads, blocks, name, form, role)                       \
-    CO_KERNEL_BOUND(multisplit_##what##_##widest##_##bits##_##items##x##threads##_##name, struct split_step, \
-                    threads, blocks)                                                                         \
-    {                                                                                                        \
-        struct split_shape shape = {items, threads, widest, bits, form, more, 0, role};                      \
-        CO_SHARED_DYNAMIC(co_u8, memory);                                                                    \
-        split_place(args, memory, shape);                                                                    \
+#define SPLIT_KERNEL(form, way, payload, loading, bits, items, threads, blocks)                       \
+    CO_KERNEL_BOUND(multisplit_##way##_##payload##_##loading##_##bits##_##items##x##threads##_##form, \
+                    struct split_step, threads, blocks)                                               \
+    {                                                                                                 \
+        struct split_shape shape = SPLIT_SHAPE(form, way, payload, loading, bits, items, threads);    \
+        CO_SHARED_DYNAMIC(co_u8, memory);                                                             \
+        split_place(args, memory, shape);                                                             \
     }
-#define SPLIT_LEAVE_AND_GATHER(what, more, widest, bits, items, threads, blocks, name, form)        \
-    SPLIT_ROLE(what, more, widest, bits, items, threads, blocks, name##_leaves, form, SPLIT_LEAVES) \
-    SPLIT_ROLE(what, more, widest, bits, items, threads, blocks, name##_gathers, form, SPLIT_GATHERS)
-#define SPLIT_TWO(what, more, widest, bits, items, threads, blocks)                                \
-    SPLIT_LEAVE_AND_GATHER(what, more, widest, bits, items, threads, blocks, field, SPLIT_FIELD)   \
-    SPLIT_LEAVE_AND_GATHER(what, more, widest, bits, items, threads, blocks, ranged, SPLIT_RANGED) \
-    SPLIT_LEAVE_AND_GATHER(what, more, widest, bits, items, threads, blocks, remainder, SPLIT_REMAINDER)
-#define SPLIT_KEYS(bits, items, threads, blocks)                                \
-    SPLIT_PLACE(keys, 0, 4, bits, items, threads, blocks, field, SPLIT_FIELD)   \
-    SPLIT_PLACE(keys, 0, 4, bits, items, threads, blocks, ranged, SPLIT_RANGED) \
-    SPLIT_PLACE(keys, 0, 4, bits, items, threads, blocks, remainder, SPLIT_REMAINDER)
-#define SPLIT_PAIRS(bits, items, threads, blocks)                                \
-    SPLIT_PLACE(twins, 2, 8, bits, items, threads, blocks, field, SPLIT_FIELD)   \
-    SPLIT_PLACE(twins, 2, 8, bits, items, threads, blocks, ranged, SPLIT_RANGED) \
-    SPLIT_PLACE(twins, 2, 8, bits, items, threads, blocks, remainder, SPLIT_REMAINDER)
-#define SPLIT_TURNS(bits, items, threads, blocks)                                \
-    SPLIT_PLACE(turns, 3, 4, bits, items, threads, blocks, field, SPLIT_FIELD)   \
-    SPLIT_PLACE(turns, 3, 4, bits, items, threads, blocks, ranged, SPLIT_RANGED) \
-    SPLIT_PLACE(turns, 3, 4, bits, items, threads, blocks, remainder, SPLIT_REMAINDER)
-#define SPLIT_FETCH(what, more, bits, items, threads)                         \
-    SPLIT_PLACE(what, more, 4, bits, items, threads, 1, field, SPLIT_FIELD)   \
-    SPLIT_PLACE(what, more, 4, bits, items, threads, 1, ranged, SPLIT_RANGED) \
-    SPLIT_PLACE(what, more, 4, bits, items, threads, 1, remainder, SPLIT_REMAINDER)
-#define SPLIT_FETCHES(items, threads)                                    \
-    SPLIT_FETCH(fetched, 4, 8, items, threads)                           \
-    SPLIT_PLACE(fetched, 4, 4, 8, items, threads, 1, test, SPLIT_TEST)   \
-    SPLIT_PLACE(fetched, 4, 4, 8, items, threads, 1, left, SPLIT_LEFT)   \
-    SPLIT_PLACE(fetched, 4, 4, 8, items, threads, 1, paged, SPLIT_PAGED) \
-    SPLIT_FETCH(fetched_alone, 5, 6, items, threads)                     \
-    SPLIT_FETCH(fetched_alone, 5, 8, items, threads)                     \
-    SPLIT_PLACE(fetched_alone, 5, 4, 8, items, threads, 1, left, SPLIT_LEFT)
-#define SPLIT_NARROW(bits, items, threads, blocks)                                 \
-    SPLIT_PLACE(columns, 1, 4, bits, items, threads, blocks, field, SPLIT_FIELD)   \
-    SPLIT_PLACE(columns, 1, 4, bits, items, threads, blocks, ranged, SPLIT_RANGED) \
-    SPLIT_PLACE(columns, 1, 4, bits, items, threads, blocks, remainder, SPLIT_REMAINDER)
-#define SPLIT_WIDE(bits, items, threads, blocks)                                 \
-    SPLIT_PLACE(columns, 1, 8, bits, items, threads, blocks, field, SPLIT_FIELD) \
-    SPLIT_PLACE(columns, 1, 8, bits, items, threads, blocks, loose, SPLIT_LOOSE)
+#define SPLIT_KERNELS(way, payload, loading, bits, items, threads, blocks, forms, architecture) \
+    SPLIT_FORMS_##forms(SPLIT_KERNEL, way, payload, loading, bits, items, threads, blocks)
 
-#if defined(COHORT_SIM)
-SPLIT_KEYS(2, 4, 64, 1)
-SPLIT_PLACE(keys, 0, 4, 2, 4, 64, 1, test, SPLIT_TEST)
-SPLIT_KEYS(5, 4, 64, 1)
-SPLIT_PLACE(keys, 0, 4, 5, 4, 64, 1, test, SPLIT_TEST)
-SPLIT_TWO(keys, 0, 4, 5, 4, 64, 1)
-SPLIT_PAIRS(8, 3, 64, 1)
-SPLIT_TWO(twins, 2, 8, 8, 3, 64, 1)
-SPLIT_TURNS(8, 5, 64, 1)
-SPLIT_FETCHES(5, 64)
-SPLIT_PLACE(twins, 2, 8, 8, 3, 64, 1, test, SPLIT_TEST)
-SPLIT_PLACE(twins, 2, 8, 11, 3, 64, 1, field, SPLIT_FIELD)
-SPLIT_NARROW(8, 3, 64, 1)
-SPLIT_PLACE(columns, 1, 4, 8, 3, 64, 1, test, SPLIT_TEST)
-SPLIT_PLACE(columns, 1, 4, 11, 3, 64, 1, field, SPLIT_FIELD)
-SPLIT_WIDE(8, 3, 64, 1)
-SPLIT_PLACE(columns, 1, 8, 8, 3, 64, 1, test, SPLIT_TEST)
-SPLIT_WIDE(11, 3, 64, 1)
-#else
-SPLIT_KEYS(2, 32, 384, 3)
-SPLIT_PLACE(keys, 0, 4, 2, 32, 384, 3, test, SPLIT_TEST)
-SPLIT_KEYS(6, 32, 384, 3)
-SPLIT_TWO(keys, 0, 4, 6, 32, 384, 3)
-SPLIT_KEYS(8, 32, 384, 3)
-SPLIT_PLACE(keys, 0, 4, 11, 28, 256, 2, field, SPLIT_FIELD)
-SPLIT_PAIRS(6, 16, 384, 3)
-SPLIT_PLACE(twins, 2, 8, 6, 16, 384, 3, test, SPLIT_TEST)
-SPLIT_PAIRS(6, 20, 512, 2)
-SPLIT_TWO(twins, 2, 8, 6, 20, 512, 2)
-SPLIT_PAIRS(8, 27, 384, 2)
-SPLIT_TURNS(8, 24, 512, 2)
-SPLIT_TURNS(8, 26, 512, 2)
-SPLIT_FETCHES(32, 768)
-SPLIT_NARROW(8, 18, 320, 2)
-SPLIT_PLACE(columns, 1, 4, 8, 18, 320, 2, test, SPLIT_TEST)
-SPLIT_PLACE(columns, 1, 4, 11, 17, 320, 2, field, SPLIT_FIELD)
-SPLIT_WIDE(8, 14, 320, 2)
-SPLIT_PLACE(columns, 1, 8, 8, 14, 320, 2, test, SPLIT_TEST)
-SPLIT_WIDE(11, 14, 256, 2)
-#endif
+SPLIT_TABLE_INSTANCES(SPLIT_KERNELS)

@@ -38,7 +38,7 @@ CO_INLINE struct split_fetch split_fetch_of(const struct split_step *s, co_u8 *m
                                             struct split_shape shape)
 {
     struct split_layout l = split_layout(shape.bits, shape.items, shape.threads, shape.widest);
-    co_u32 bytes = shape.items * shape.threads * 4, is_alone = shape.columns == SPLIT_FETCHED_ALONE;
+    co_u32 bytes = shape.items * shape.threads * 4, is_alone = shape.payload == SPLIT_KEYS;
     struct split_fetch f;
     f.part = s->part + column;
     f.stage = (co_u32 *)(void *)(memory + (column ? split_second(l) : 0));
@@ -108,7 +108,7 @@ CO_INLINE void split_receive_numbers(const struct split_step *s, const struct sp
     if (shape.form != SPLIT_LEFT)
         return;
     int is_whole = split_is_left(n, r->tile, shape);
-    if (shape.columns == SPLIT_FETCHED_ALONE)
+    if (shape.payload == SPLIT_KEYS)
         co_block_sync(); /* for the block has not met since they were asked for */
     if (is_whole)
         co_bulk_wait(f->arrived, f->turn++);
@@ -296,7 +296,7 @@ CO_INLINE void split_fetched(const struct split_step *s, struct split_room *r, c
     split_ask_numbers(s, &numbers, n, r->tile, shape);
     co_block_sync();
     while (r->tile < stop)
-        r->tile = shape.columns == SPLIT_FETCHED_ALONE
+        r->tile = shape.payload == SPLIT_KEYS
                       ? split_fetched_alone(s, r, &keys, &numbers, n, shape)
                       : split_fetched_pairs(s, r, &keys, &payload, &numbers, n, shape);
 }

@@ -52,7 +52,7 @@ CO_INLINE void split_gather_entry(const struct split_step *s, struct split_value
                                   struct split_shape shape)
 {
     v->low[j] = co_read_stream32((const co_u32 *)s->part[0].in + at);
-    if (shape.columns == SPLIT_TWINS)
+    if (shape.payload == SPLIT_PAIRS)
         v->high[j] = co_read_stream32((const co_u32 *)s->part[1].in + at);
 }
 

@@ -9,19 +9,32 @@
 #define SPLIT_KEPT_WORDS (SPLIT_ITEMS_MOST / 4) /* of numbers that are kept */
 #define SPLIT_NO_PLACE   0xffffu
 
-/* What else there is beside a tile: others; none, BY_ITSELF; others of the same launch, TOGETHER, of which a block has one, or a span. */
-enum { SPLIT_OF_MANY = 0, SPLIT_ONLY = 1, SPLIT_ONE_EACH = 2, SPLIT_SPAN_EACH = 3 };
-
-/* What an instance of the kernels is compiled for. */
+/* What an instance of the kernels is compiled for (shape/split_instances.h). */
 struct split_shape {
+    co_u32 way, payload, loading, form;
+    co_u32 bits;           /* of a bucket's number, at most */
     co_u32 items, threads; /* rows of a warp; lanes of a block */
     co_u32 widest;         /* bytes of an entry, at most: 4 or 8 */
-    co_u32 bits;           /* of a bucket's number, at most */
-    co_u32 form;           /* of the function */
-    co_u32 columns;        /* SPLIT_ALONE, .. */
-    co_u32 whole;          /* SPLIT_OF_MANY, .. */
-    co_u32 role;           /* SPLIT_WHOLE, .. */
 };
+
+/* That of a row of the list. */
+#define SPLIT_SHAPE(form, way, payload, loading, bits, items, threads)                                     \
+    {                                                                                                      \
+        SPLIT_WAY_##way, SPLIT_PAYLOAD_##payload, SPLIT_LOADING_##loading, SPLIT_FORM_##form, bits, items, \
+            threads, SPLIT_WIDEST(SPLIT_PAYLOAD_##payload, SPLIT_LOADING_##loading)                        \
+    }
+
+/* Does a block publish to all others what it has, before any of them writes? */
+CO_INLINE int split_is_together(struct split_shape shape)
+{
+    return shape.way == SPLIT_TOGETHER || shape.way == SPLIT_SPANS_TOGETHER;
+}
+
+/* Do any columns follow the first, one after the other? */
+CO_INLINE int split_has_columns(struct split_shape shape)
+{
+    return shape.payload == SPLIT_COLUMNS_4 || shape.payload == SPLIT_COLUMNS_8;
+}
 
 /* A lane's entries of one column. `high` where the shape is wide; else it is never there. */
 struct split_values {
@@ -59,7 +72,7 @@ struct split_room {
     co_u32 stride;  /* words of a warp's counters */
     co_u32 recast;  /* bytes of stage and counters */
     co_u32 *ticket; /* the number of the next tile */
-    co_u32 rows;    /* of a warp; SPLIT_SPAN_EACH: no more than the shape's */
+    co_u32 rows;    /* of a warp; SPANS_TOGETHER: no more than the shape's */
     co_u32 tile;    /* its number among all */
     co_u32 count;   /* entries that there are */
     int wide;       /* the first column has entries of 8 bytes */
@@ -85,7 +98,7 @@ CO_INLINE struct split_room split_room_of(const struct split_step *s, co_u8 *mem
     r.stride = l.stride;
     r.recast = l.begins;
     r.rows = shape.items;
-    r.wide = shape.columns != SPLIT_TWINS && shape.widest == 8 && s->part[0].bytes == 8;
+    r.wide = shape.payload == SPLIT_COLUMNS_8 && s->part[0].bytes == 8;
     return r;
 }
 
@@ -132,13 +145,13 @@ CO_INLINE co_u32 split_end(const struct split_room *r, co_u32 b, struct split_sh
 /* Of a tile, where the shape does not tell. */
 CO_INLINE co_u32 split_rows(const struct split_room *r, struct split_shape shape)
 {
-    return shape.whole == SPLIT_SPAN_EACH ? r->rows : shape.items;
+    return shape.way == SPLIT_SPANS_TOGETHER ? r->rows : shape.items;
 }
 
 /* Has the tile no row j? Then it has none of the rows behind it. */
 CO_INLINE int split_no_row(const struct split_room *r, co_u32 j, struct split_shape shape)
 {
-    return shape.whole == SPLIT_SPAN_EACH && j % SPLIT_ROWS_STEP == 0 && j >= r->rows;
+    return shape.way == SPLIT_SPANS_TOGETHER && j % SPLIT_ROWS_STEP == 0 && j >= r->rows;
 }
 
 /* The tile's entry that is the first of this lane's; the others follow at distances of 32. */
@@ -171,7 +184,7 @@ CO_INLINE void split_load_as(const struct split_room *r, const struct split_part
     co_u32 mine = split_mine(r, shape), stride = bytes == 4 ? 4 : bytes == 8 ? part->stride : part->bytes;
     const co_u8 *at = (const co_u8 *)part->in + (first + mine) * stride;
     co_u32 each = bytes ? bytes : part->bytes;
-    if (shape.columns == SPLIT_ALONE && r->count == shape.items * shape.threads) {
+    if (shape.payload == SPLIT_KEYS && r->count == shape.items * shape.threads) {
         CO_EACH_ITEM (j, shape.items)
             split_set(v, j, split_read_as(at + j * 32 * stride, bytes, each), shape);
     } else {
@@ -210,9 +223,9 @@ CO_INLINE void split_load_twins(const struct split_room *r, const struct split_p
 CO_INLINE void split_load(const struct split_room *r, const struct split_part *part, co_u64 first,
                           co_u64 none, struct split_values *v, struct split_shape shape)
 {
-    if (shape.columns == SPLIT_TWINS)
+    if (shape.payload == SPLIT_PAIRS)
         split_load_twins(r, part, first, none, v, shape);
-    else if (shape.columns == SPLIT_ALONE)
+    else if (shape.payload == SPLIT_KEYS)
         split_load_as(r, part, first, none, v, shape.widest, shape);
     else if (!part->in)
         CO_EACH_ITEM (j, shape.items)

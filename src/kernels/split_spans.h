@@ -107,7 +107,7 @@ CO_INLINE void split_span_write(const struct split_step *s, const struct split_r
 CO_INLINE void split_span_tile(const struct split_step *s, struct split_room *r, co_u64 n, co_u32 tile,
                                struct split_shape shape)
 {
-    const co_u32 size = s->rows * shape.threads, pairs = shape.columns == SPLIT_IN_TURN;
+    const co_u32 size = s->rows * shape.threads, pairs = shape.payload == SPLIT_PAIRS;
     co_u64 first = (co_u64)tile * size;
     struct split_values v;
     r->tile = tile;

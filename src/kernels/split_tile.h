@@ -56,7 +56,7 @@ CO_INLINE void split_count_half(const struct split_room *r, co_u32 b)
  * of up to 4 buckets 16 a word, of what is fetched 4. The bits of each; 0: they are found again. */
 CO_INLINE co_u32 split_keeps(struct split_shape shape)
 {
-    return shape.form == SPLIT_FIELD ? 0 : shape.columns >= SPLIT_FETCHED ? 8 : shape.bits == 2 ? 2 : 0;
+    return shape.form == SPLIT_FIELD ? 0 : shape.loading == SPLIT_FETCHED ? 8 : shape.bits == 2 ? 2 : 0;
 }
 
 CO_INLINE void split_keep(co_u32 *kept, co_u32 j, co_u32 b, struct split_shape shape)
@@ -112,7 +112,7 @@ CO_INLINE void split_count_tile(const struct split_step *s, const struct split_r
             split_count_half(r, belongs ? b : SPLIT_BAD);
         else if (belongs)
             co_add32(r->mine + b, 1);
-        if (shape.role == SPLIT_LEAVES)
+        if (shape.way == SPLIT_IN_TILES)
             co_add32(r->next + split_number_of(&s->runs.number, split_value(v, j, shape), shape.form, 0), 1);
     }
 }
@@ -153,7 +153,7 @@ CO_INLINE void split_tell(const struct split_step *s, const struct split_room *r
 {
     co_u32 b = split_halves(shape) ? 2 * word : word;
     co_u64 at = (co_u64)r->tile * s->buckets + b;
-    if (shape.columns == SPLIT_IN_TURN)
+    if (shape.loading == SPLIT_TWO_PHASE)
         look_back_tell_short((co_u32 *)(void *)s->before, at, r->tile, sum);
     else
         look_back_tell(s->before, at, r->tile, split_halves(shape) ? sum & 0xffff : sum, 0, 0);
@@ -172,7 +172,7 @@ CO_INLINE co_u32 *split_told(const struct split_step *s, const struct split_room
 CO_INLINE void split_scan_word(const struct split_room *r, co_u32 word, co_u32 next, struct split_shape shape)
 {
     co_u32 low = 0, place = next;
-    if (shape.columns >= SPLIT_FETCHED)
+    if (shape.loading == SPLIT_FETCHED)
         co_write32(r->begins + word, next);
     if (split_halves(shape)) {
         CO_EACH_ITEM (w, shape.threads / 32)
@@ -196,7 +196,7 @@ CO_INLINE co_u32 split_scan(const struct split_step *s, const struct split_room 
         if (word < words) {
             CO_EACH_ITEM (w, shape.threads / 32)
                 sum += co_read32(r->all + w * r->stride + word);
-            if (shape.whole >= SPLIT_ONE_EACH)
+            if (split_is_together(shape))
                 split_tell_sum(s, r, word, split_there(s, r, &s->number, word, sum, shape), shape);
             else if (s->way == SPLIT_BY_LOOK_BACK)
                 split_tell(s, r, word, sum, shape);
@@ -227,9 +227,9 @@ CO_INLINE co_u32 split_scan(const struct split_step *s, const struct split_room 
 CO_INLINE void split_keep_place(co_u32 *places, co_u32 *two, co_u32 j, co_u32 place, struct split_shape shape)
 {
     *two = j % 2 ? *two | place << 16 : place;
-    if (shape.columns == SPLIT_COLUMNS || shape.columns == SPLIT_FETCHED)
+    if (split_has_columns(shape) || (shape.payload == SPLIT_PAIRS && shape.loading == SPLIT_FETCHED))
         places[j / 2] = *two;
-    else if (shape.columns == SPLIT_IN_TURN && (j % 2 || j + 1 == shape.items))
+    else if (shape.loading == SPLIT_TWO_PHASE && (j % 2 || j + 1 == shape.items))
         co_write32(places + j / 2 * shape.threads, *two);
 }
 
@@ -281,7 +281,7 @@ CO_INLINE void split_start(const struct split_room *r, co_u32 b, co_u64 table, c
 CO_INLINE co_u64 split_look_back(const struct split_step *s, const struct split_room *r, co_u32 b,
                                  co_u32 entries, struct split_shape shape)
 {
-    return shape.columns == SPLIT_IN_TURN
+    return shape.loading == SPLIT_TWO_PHASE
                ? look_back_lane_short((co_u32 *)(void *)s->before, r->tile, s->buckets, b, entries)
                : look_back_lane(s->before, r->tile, s->buckets, b, entries, 0);
 }
@@ -355,7 +355,7 @@ CO_INLINE void split_learn_together(const struct split_step *s, const struct spl
         co_u32 b = base + co_lane(), own = b < s->buckets ? co_load32(r->begins + b) : 0;
         co_u32 to = split_warp_sum_to(own), first = sum + to - own;
         if (b < s->buckets) {
-            if (shape.whole == SPLIT_SPAN_EACH)
+            if (shape.way == SPLIT_SPANS_TOGETHER)
                 co_write64(r->starts + b, first + (co_u64)co_load32(r->all + b));
             else
                 split_start(r, b, first, co_load32(r->all + b), shape);
@@ -419,7 +419,7 @@ CO_INLINE void split_fetch(const struct split_step *s, struct split_room *r, co_
     const co_u32 size = shape.items * shape.threads;
     co_u64 first = (co_u64)tile * size;
     r->count = n - first < size ? (co_u32)(n - first) : size;
-    if (shape.role == SPLIT_GATHERS)
+    if (shape.loading == SPLIT_GATHERED)
         split_gather(s, r, v, shape);
     else
         split_load(r, s->part, first, s->last_key, v, shape);
@@ -430,21 +430,21 @@ CO_INLINE co_u32 split_order(const struct split_step *s, const struct split_room
                              const struct split_values *v, co_u32 *places, struct split_shape shape)
 {
     co_u32 kept[SPLIT_KEPT_WORDS];
-    if (shape.role == SPLIT_LEAVES)
+    if (shape.way == SPLIT_IN_TILES)
         split_clear_next(s, r, shape);
     split_count_tile(s, r, v, kept, shape);
     co_u32 many = split_scan(s, r, shape);
     split_rank(s, r, v, kept, places, shape);
     co_block_sync();
-    if (shape.role == SPLIT_LEAVES) {
+    if (shape.way == SPLIT_IN_TILES) {
         split_leave_runs(s, r, shape);
         return r->count;
     }
-    if (shape.whole == SPLIT_ONE_EACH)
+    if (shape.way == SPLIT_TOGETHER)
         split_learn_together(s, r, shape);
-    else if (shape.whole)
+    else if (shape.way == SPLIT_ALONE)
         split_learn_itself(s, r, shape);
-    else if (shape.role == SPLIT_WHOLE && s->way == SPLIT_BY_SPANS)
+    else if (shape.loading != SPLIT_GATHERED && s->way == SPLIT_BY_SPANS)
         split_learn_in_span(s, r, shape);
     else
         split_learn(s, r, shape);

@@ -33,7 +33,7 @@ CO_INLINE void split_tell_all(const struct split_step *s, co_u32 span, co_u32 b,
 CO_INLINE void split_tell_sum(const struct split_step *s, const struct split_room *r, co_u32 b,
                               co_u32 entries, struct split_shape shape)
 {
-    if (shape.whole == SPLIT_ONE_EACH)
+    if (shape.way == SPLIT_TOGETHER)
         split_tell_all(s, r->tile, b, entries);
     else if (r->tile % s->tiles == 0)
         split_tell_all(s, (co_u32)co_block(), b,
@@ -43,8 +43,8 @@ CO_INLINE void split_tell_sum(const struct split_step *s, const struct split_roo
 /* Entries of a block. */
 CO_INLINE co_u64 split_each(const struct split_step *s, struct split_shape shape)
 {
-    return shape.whole == SPLIT_ONE_EACH ? shape.items * shape.threads
-                                         : (co_u64)s->tiles * s->rows * shape.threads;
+    return shape.way == SPLIT_TOGETHER ? shape.items * shape.threads
+                                       : (co_u64)s->tiles * s->rows * shape.threads;
 }
 
 CO_INLINE int split_has_told(const struct split_step *s, co_u32 word)
@@ -132,7 +132,7 @@ CO_INLINE void split_sum_all(const struct split_step *s, const struct split_room
         co_block_sync();
         for (co_u32 b = co_thread() % lanes, first = co_thread() / lanes; b < s->buckets && first < shares;
              b += shape.threads) {
-            int told = shape.whole == SPLIT_ONE_EACH && shape.bits > 6 && s->buckets > 64
+            int told = shape.way == SPLIT_TOGETHER && shape.bits > 6 && s->buckets > 64
                            ? split_sum_share(s, r, b, first, shares, SPLIT_TOGETHER_EACH)
                            : split_sum_share(s, r, b, first, shares, SPLIT_TOGETHER_FEW);
             if (!told)

@@ -49,7 +49,7 @@ CO_INLINE void split_write_tile(const struct split_step *s, const struct split_r
         co_u64 v = split_get(r, place, shape.widest);
         if (place < r->count) {
             split_store(s->part, first + place, v, 4);
-            if (shape.columns == SPLIT_TWINS)
+            if (shape.payload == SPLIT_PAIRS)
                 split_store(s->part + 1, first + place, v >> 32, 4);
         }
     }
@@ -106,7 +106,7 @@ CO_INLINE void split_write_first(const struct split_step *s, const struct split_
             if (place < many && (bytes || s->part->out))
                 split_store(s->part, co_read64(r->starts + b) + place, v, bytes);
         }
-        if (shape.columns)
+        if (shape.payload != SPLIT_KEYS)
             numbers[j / each] = j % each ? numbers[j / each] | b << j % each * split_kept_bits(shape) : b;
     }
 }
@@ -185,21 +185,21 @@ CO_INLINE void split_write_all(const struct split_step *s, const struct split_ro
                                const co_u32 *places, co_u32 many, struct split_shape shape)
 {
     co_u32 numbers[SPLIT_ITEMS_MOST / 2];
-    if (shape.columns == SPLIT_COLUMNS && s->parts > 1)
+    if (split_has_columns(shape) && s->parts > 1)
         split_load(r, s->part + 1, (co_u64)r->tile * (shape.items * shape.threads), 0, v, shape);
-    if (shape.role == SPLIT_LEAVES)
+    if (shape.way == SPLIT_IN_TILES)
         split_write_tile(s, r, shape);
-    else if (shape.columns == SPLIT_TWINS)
+    else if (shape.payload == SPLIT_PAIRS)
         split_write_twins(s, r, many, shape);
-    else if (shape.columns == SPLIT_ALONE)
+    else if (shape.payload == SPLIT_KEYS)
         split_write_keys(s, r, many, shape);
     else if (shape.widest == 8 && s->part->out && s->part->bytes == 8)
         split_write_first(s, r, numbers, many, 8, shape);
     else if (s->part->out && s->part->bytes == 4)
         split_write_first(s, r, numbers, many, 4, shape);
-    else if (shape.columns)
+    else
         split_write_first(s, r, numbers, many, 0, shape);
-    if (shape.columns == SPLIT_COLUMNS)
+    if (split_has_columns(shape))
         split_columns(s, r, v, places, numbers, many, shape);
 }
 

@@ -1,81 +1,17 @@
 /* shape/split_step.h: what one launch of a multisplit hands to its kernels, and how a block's shared memory is laid out. Plain
- * C, seen by the CUDA backend and by the kernels.
- *
- * A block puts tiles in order, as many entries as it has room for. Where a tile's entries of a bucket go it knows in one of five ways:
- *
- *   BY_SPANS      a span is up to SPLIT_TILES_MOST tiles side by side. A first launch counts each span by bucket; the counts, bucket by
- *                 bucket and in each bucket span by span, are summed up in place; then table[bucket][span] is where the span's entries
- *                 of the bucket go. A tile tells its counts, and adds up what the tiles before it in its span have told: a sum of few
- *                 words, which waits for no other sum. Of spans of one tile nothing is told
- *   BY_LOOK_BACK  the table has one number a bucket, where its entries begin; a tile learns from all tiles before it how many there
- *                 were (kernels/look_back.h)
- *   BY_RESERVING  the same table; a tile takes the next free places
- *   BY_ITSELF     there is one tile, so its own counts are all there are: one launch, no table (kernels/split_alone.cu)
- *   TOGETHER      there are no more tiles, or spans of some tiles, than blocks that run at a time: each tells its counts, and adds up
- *                 those of all (kernels/split_together.h, split_spans.h). One launch, no table
- *
- * IN_TILES is half of two splits, by the low and by the high digit of the id, that read the keys twice and not three times. The first leaves
- * each tile where it is, in order of the low digit, and says where in it each bucket's run begins and how long it is; it counts the high
- * digits. All runs of one bucket after the other, tile by tile, are what a split would have written: the second one, by look-back, gathers its
- * tiles from them (struct split_runs). Of sorted keys nearly all runs are empty: only the others are listed for it. */
+ * C, seen by the CUDA backend and by the kernels. The ways of a split are told in shape/split_instances.h. */
 #ifndef COHORT_SHAPE_SPLIT_STEP_H
 #define COHORT_SHAPE_SPLIT_STEP_H
 
 #include "shape/map.h"
 #include "shape/multisplit.h"
+#include "shape/split_instances.h"
 
 #define SPLIT_TILE_BITS     11u
 #define SPLIT_TILE_BUCKETS  (1u << SPLIT_TILE_BITS) /* that one split can do */
 #define SPLIT_WORD_BITS     8u /* of a bucket's number, up to which a warp's counter of a bucket is a word */
 #define SPLIT_TILES_MOST    8u /* of a span */
 #define SPLIT_COUNT_AT_ONCE 4  /* pieces of 16 bytes that a lane of the count has under way */
-
-/* What instances of the place kernel are for: one column, of the widest's bytes; any; two of 4 bytes, which go through a tile
- * together as words of 8; or two of 4 bytes, in turn (kernels/split_pairs.h), where words of look-back may be short; or the same by blocks that
- * go on from tile to tile (kernels/split_fetched.h); or one column by such blocks. */
-enum {
-    SPLIT_ALONE = 0,
-    SPLIT_COLUMNS = 1,
-    SPLIT_TWINS = 2,
-    SPLIT_IN_TURN = 3,
-    SPLIT_FETCHED = 4,
-    SPLIT_FETCHED_ALONE = 5
-};
-
-/* How a tile knows where its entries go. */
-enum {
-    SPLIT_BY_SPANS = 0,
-    SPLIT_BY_LOOK_BACK = 1,
-    SPLIT_BY_RESERVING = 2,
-    SPLIT_BY_ITSELF = 3,
-    SPLIT_IN_TILES = 4,
-    SPLIT_TOGETHER = 5
-};
-
-/* What an instance of the place kernel does: a split; or the first or the second of two, of which the one leaves runs in tiles and the other
- * gathers them. */
-enum { SPLIT_WHOLE = 0, SPLIT_LEAVES = 1, SPLIT_GATHERS = 2 };
-
-/* How the place kernel finds the number of an entry's bucket, without a branch. With number = id >> shift & mask throughout:
- *   FIELD    id = entry, a bit field of the key or an id, all of which are good
- *   LOOSE    id = entry >> from & field, with ids from `ids` on bad
- *   RANGED   id = clamp(key, low, high) - low over a divisor, of 4-byte keys: ranges
- *   REMAINDER id = key less its quotient's multiple of the divisor, of 4-byte keys
- *   TEST     id = (key & keep) - low <= high
- *   PAGED    id = the page of a key in a table of `high` pages with the seed `low`, of 4-byte keys with a column of 4 bytes that are fetched
- *   SEARCHED id = how many of `ids` splitters are <= key, of 4-byte keys; only of splits in one launch, up to 64 buckets
- * All other functions leave ids behind when entries are counted:
- *   LEFT     id = such a byte, of what is fetched; elsewhere ids are a column, and the number a FIELD of it */
-enum {
-    SPLIT_FIELD = 0,
-    SPLIT_LOOSE = 1,
-    SPLIT_RANGED = 2,
-    SPLIT_TEST = 3,
-    SPLIT_REMAINDER = 4,
-    SPLIT_SEARCHED = 5,
-    SPLIT_LEFT = 6,
-    SPLIT_PAGED = 7
-};
 
 struct split_number {
     co_u64 low, high, keep;

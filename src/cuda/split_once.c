@@ -1,5 +1,5 @@
-/* split_alone.c: splits of few entries, in one launch: of one tile (kernels/split_alone.cu), or of as many as are at work at a time
- * (kernels/split_together.cu), or of spans of a few such tiles (kernels/split_spans.cu).
+/* split_once.c: splits of few entries, in one launch (kernels/split_once.cu): of one tile, or of as many as are at work at a time, or of
+ * spans of a few such tiles.
  *
  * What blocks tell each other is in memory that the context keeps: launches on its stream follow one another, and each has a serial
  * of its own, so nothing is cleared between them. A launch that is recorded may be done at any time, next to others, and again and again with
@@ -42,11 +42,12 @@ static cohort_status words(cohort_context *context, struct split_step *step, uin
 }
 
 /* A tile a block; or, of so many rows that spans are even, as many as must be. */
-static void cut(const struct gpu *g, struct pass *p, int by_spans)
+static void cut(const struct gpu *g, struct pass *p)
 {
     struct split_step *step = &p->step;
-    const struct split_tuning *t = p->tuning;
-    uint64_t blocks = (uint64_t)g->multiprocessors * t->spans, most = blocks * t->items * t->threads;
+    const struct split_instance *t = p->tuning->instance;
+    int by_spans = t->way == SPLIT_SPANS_TOGETHER;
+    uint64_t blocks = (uint64_t)g->multiprocessors * p->tuning->spans, most = blocks * t->items * t->threads;
     step->tiles = by_spans ? (co_u32)at_least_one(step->n / most + (step->n % most != 0)) : 1;
     step->rows = t->items;
     if (by_spans) {
@@ -58,20 +59,17 @@ static void cut(const struct gpu *g, struct pass *p, int by_spans)
     step->spans = at_least_one(step->n / span + (step->n % span != 0));
 }
 
-static cohort_status together(cohort_context *context, struct pass *p, struct arena *arena, int by_spans)
+static cohort_status together(cohort_context *context, struct pass *p, struct arena *arena)
 {
     struct split_step *step = &p->step;
     const struct gpu *g = gpu_of(context);
-    cut(g, p, by_spans);
+    cut(g, p);
     uint64_t bytes = step->spans * step->buckets * sizeof *step->told;
     uint64_t most = (uint64_t)g->multiprocessors * split_together_spans_most(g->driver) *
                     SPLIT_TOGETHER_BUCKETS * sizeof *step->told;
-    step->way = SPLIT_TOGETHER;
     step->told = arena_take(arena, bytes);
     cohort_status status = arena->asks ? COHORT_OK : words(context, step, bytes, most);
-    return status || arena->asks
-               ? status
-               : tile_launch(context, p, by_spans ? "split_spans" : "split_together", step->spans);
+    return status || arena->asks ? status : tile_launch(context, p, step->spans);
 }
 
 /* A pass in which keys tell numbers. Splitters, which other passes leave ids for, are here as ranges are. */
@@ -105,9 +103,27 @@ static int searched(struct split_step *step)
     return 1;
 }
 
+/* The least of the three ways whose tiles hold all entries at a time. */
+static const struct split_tuning *tuning_for(const struct gpu *g, const struct pass *p)
+{
+    static const enum split_way ways[] = {SPLIT_ALONE, SPLIT_TOGETHER, SPLIT_SPANS_TOGETHER};
+    const struct split_tuning *t = NULL;
+    for (int i = 0; i < 3 && !t; i++) {
+        struct split_request request = {.way = ways[i],
+                                        .payload = tile_payload(p),
+                                        .loading = SPLIT_LOADED,
+                                        .buckets = p->step.buckets,
+                                        .forms = 1u << p->form,
+                                        .entries = p->step.n};
+        if (ways[i] == SPLIT_SPANS_TOGETHER && request.payload == SPLIT_PAIRS)
+            request.loading = SPLIT_TWO_PHASE;
+        t = split_tuning_for(g, &request);
+    }
+    return t;
+}
+
 int split_at_once(cohort_context *context, const struct split *s, struct arena *arena, cohort_status *status)
 {
-    const struct gpu *g = gpu_of(context);
     struct arena none = {.memory = NULL};
     struct pass p;
     struct split_step *step = &p.step;
@@ -115,17 +131,13 @@ int split_at_once(cohort_context *context, const struct split *s, struct arena *
     p.form = step->ids_bytes ? SPLIT_LOOSE : searched(step) ? SPLIT_SEARCHED : tile_numbers(step, &none);
     if (step->ids_bytes || p.form == SPLIT_LOOSE)
         return 0;
-    p.tuning = split_alone_tuning_for(g, s->n, step->buckets, pass_widest(step), tile_kind(&p));
-    if (p.tuning) {
-        step->way = SPLIT_BY_ITSELF;
-        *status = arena->asks ? COHORT_OK : tile_launch(context, &p, "split_alone", 1);
-        return 1;
-    }
-    p.tuning = split_together_tuning_for(g, s->n, step->buckets, pass_widest(step), tile_kind(&p));
-    int by_spans = !p.tuning;
-    if (by_spans)
-        p.tuning = split_spans_tuning_for(g, s->n, step->buckets, pass_widest(step), tile_kind(&p));
-    if (p.tuning)
-        *status = together(context, &p, arena, by_spans);
-    return p.tuning != NULL;
+    p.tuning = tuning_for(gpu_of(context), &p);
+    if (!p.tuning)
+        return 0;
+    step->way = p.tuning->instance->way;
+    if (step->way != SPLIT_ALONE)
+        *status = together(context, &p, arena);
+    else
+        *status = arena->asks ? COHORT_OK : tile_launch(context, &p, 1);
+    return 1;
 }
