@@ -13,7 +13,7 @@
  *
  * Workspace comes from the context's pool, or is the caller's: `workspace` with `workspace_bytes`, aligned to 256, in the
  * context's memory, at least as many bytes as the ..._workspace function answers for the same descriptor (else
- * COHORT_RANGE, which names both). Calls with host pointers on a GPU take the arrays' room from the pool besides.
+ * COHORT_RANGE, which names both). Calls with host pointers on a GPU take memory for the arrays from the pool besides.
  *
  * Waiting. With all pointers in device memory nothing waits, and the call can be captured in a CUDA graph once one like it
  * (options and n) has run. A pointer to host memory, `offsets` and such included, makes the call wait.
@@ -50,7 +50,7 @@ typedef enum cohort_split_method {
     COHORT_SPLIT_WARP = 2,   /* the same, keys put in order within a warp before they are stored; m <= 256 */
     COHORT_SPLIT_BLOCK = 3,  /* put in order within a block's tile; m <= 2,048 */
     COHORT_SPLIT_LOOK_BACK =
-        4, /* the same after one histogram, tiles learning from the ones before; m <= 256 */
+        4, /* the same after one histogram, tiles resolving what is before by look-back; m <= 256 */
     COHORT_SPLIT_RESERVED =
         5, /* the same, tiles reserving their ranges by atomic adds: only if `unordered`; m <= 2,048 */
     COHORT_SPLIT_DIGITS = 6 /* two stable splits by halves of the id: any m */
@@ -129,7 +129,7 @@ typedef struct cohort_compact_desc {
             NULL, NULL, NULL, 0                                                                            \
     }
 
-/* Costs one read and one write: single pass, tiles learning from the ones before. */
+/* Costs one read and one write: single pass, tiles resolving what is before by look-back. */
 COHORT_API cohort_status cohort_compact(cohort_context *context, const cohort_compact_desc *desc);
 COHORT_API cohort_status cohort_compact_workspace(cohort_context *context, const cohort_compact_desc *desc,
                                                   uint64_t *bytes);

@@ -109,7 +109,7 @@ static void lay_out(cohort_context *context, struct plan *p, const struct map_ba
     pass->array[pass->arrays++] = (struct cpu_array){b->keys, p->keys, key};
     if (has_values(b) && b->values)
         pass->array[pass->arrays++] = (struct cpu_array){b->values, p->values, value};
-    cpu_pass_room(context, pass, arena);
+    cpu_pass_arena(context, pass, arena);
 }
 
 /* ---- the split --------------------------------------------------------------------------------------------------------- */

@@ -26,7 +26,8 @@ struct making {
     co_u64 *firsts; /* a worker's first bad entry */
 };
 
-static void making_room(cohort_context *context, struct making *m, const struct split *s, struct arena *arena)
+static void making_arena(cohort_context *context, struct making *m, const struct split *s,
+                         struct arena *arena)
 {
     m->ids = (struct cpu_ids){&s->fn, s->user, s->keys, s->key_bytes, cpu_device(context)->level};
     m->buckets = s->fn.buckets;
@@ -136,7 +137,7 @@ static cohort_status cpu_multisplit_histogram(cohort_context *context, const str
 {
     struct making m = {.low = NULL};
     co_u64 bad, first;
-    making_room(context, &m, s, arena);
+    making_arena(context, &m, s, arena);
     if (arena->asks)
         return COHORT_OK;
     make_ids(context, &m, s->n, s->offsets, &bad, &first);
@@ -154,8 +155,8 @@ struct plan {
     co_u32 made, two, low_bits; /* ids are made beforehand; two passes; bits of the low half */
 };
 
-static void one_pass_room(cohort_context *context, struct plan *plan, const struct split *s,
-                          struct arena *arena)
+static void one_pass_arena(cohort_context *context, struct plan *plan, const struct split *s,
+                           struct arena *arena)
 {
     struct cpu_pass *p = &plan->pass;
     plan->offsets = arena_take(arena, 8ull * (s->fn.buckets + 1));
@@ -168,12 +169,12 @@ static void one_pass_room(cohort_context *context, struct plan *plan, const stru
     p->ids = plan->making.ids;
     p->kept = plan->making.low;
     p->offsets = s->offsets ? s->offsets : plan->offsets;
-    cpu_pass_room(context, p, arena);
+    cpu_pass_arena(context, p, arena);
 }
 
-/* The first pass into memory of the workspace, the second out of it. Both use the same room, one after the other. */
-static void two_pass_room(cohort_context *context, struct plan *plan, const struct split *s,
-                          struct arena *arena)
+/* The first pass into memory of the workspace, the second out of it. Both use the same part, one after the other. */
+static void two_pass_arena(cohort_context *context, struct plan *plan, const struct split *s,
+                           struct arena *arena)
 {
     struct cpu_pass *p = &plan->pass, *q = &plan->second;
     plan->making.low = arena_take(arena, 2 * s->n);
@@ -192,27 +193,27 @@ static void two_pass_room(cohort_context *context, struct plan *plan, const stru
     p->source = q->source = CPU_FROM_KEPT;
     p->offsets = q->offsets = plan->offsets;
     struct arena again = *arena;
-    cpu_pass_room(context, p, arena);
-    cpu_pass_room(context, q, &again);
+    cpu_pass_arena(context, p, arena);
+    cpu_pass_arena(context, q, &again);
     arena->used = again.used > arena->used ? again.used : arena->used;
 }
 
-static void plan_room(cohort_context *context, struct plan *plan, const struct split *s, struct arena *arena)
+static void plan_arena(cohort_context *context, struct plan *plan, const struct split *s, struct arena *arena)
 {
     struct cpu_pass *p = &plan->pass;
     memset(plan, 0, sizeof *plan);
     cpu_pass_arrays(p, s->keys, s->keys_out, s->key_bytes, s->column, s->columns, s->permutation,
                     s->permutation_bytes);
     p->n = s->n;
-    making_room(context, &plan->making, s, arena);
+    making_arena(context, &plan->making, s, arena);
     plan->two = s->fn.buckets > CPU_PASS_BUCKETS;
     plan->made = plan->two || cpu_ids_are_dear(&s->fn);
     while (plan->two && s->fn.buckets > 1ull << 2 * plan->low_bits)
         plan->low_bits++;
     if (plan->two)
-        two_pass_room(context, plan, s, arena);
+        two_pass_arena(context, plan, s, arena);
     else
-        one_pass_room(context, plan, s, arena);
+        one_pass_arena(context, plan, s, arena);
 }
 
 /* Bins to where each begins. */
@@ -239,7 +240,7 @@ static void split_twice(cohort_context *context, struct plan *plan, const struct
     report(s, p->bad, p->first_bad);
     q->n = s->n - p->bad;
     struct arena arena = {.memory = (char *)p->starts};
-    cpu_pass_room(context, q, &arena);
+    cpu_pass_arena(context, q, &arena);
     cpu_pass_count(context, q);
     cpu_pass_move(context, q);
 }
@@ -247,7 +248,7 @@ static void split_twice(cohort_context *context, struct plan *plan, const struct
 static cohort_status cpu_multisplit_split(cohort_context *context, const struct split *s, struct arena *arena)
 {
     struct plan plan;
-    plan_room(context, &plan, s, arena);
+    plan_arena(context, &plan, s, arena);
     if (arena->asks)
         return COHORT_OK;
     if (plan.two) {

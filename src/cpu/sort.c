@@ -58,19 +58,19 @@ static co_u64 clamp(co_u64 x, co_u64 least, co_u64 most)
 }
 
 /* Room for a pass of any number of buckets; fewer entries take less. */
-static void passes_room(cohort_context *context, struct cpu_pass *p, struct arena *arena)
+static void passes_arena(cohort_context *context, struct cpu_pass *p, struct arena *arena)
 {
     co_u64 most = arena->used;
     for (co_u32 bits = 1; bits <= FIRST_BITS; bits++) {
         struct arena again = *arena;
         p->buckets = 1u << bits;
-        cpu_pass_room(context, p, &again);
+        cpu_pass_arena(context, p, &again);
         most = again.used > most ? again.used : most;
     }
     arena->used = most;
 }
 
-static void sorter_room(cohort_context *context, struct sorter *r, const struct sort *s, struct arena *arena)
+static void sorter_arena(cohort_context *context, struct sorter *r, const struct sort *s, struct arena *arena)
 {
     co_u32 bytes = cpu_order_bytes(s->order);
     co_u64 threads = cpu_device(context)->threads;
@@ -94,7 +94,7 @@ static void sorter_room(cohort_context *context, struct sorter *r, const struct 
     r->pass.source = CPU_FROM_DIGIT;
     r->pass.ids.key_bytes = bytes;
     r->pass.offsets = r->offsets;
-    passes_room(context, &r->pass, arena);
+    passes_arena(context, &r->pass, arena);
 }
 
 static co_u64 order_mask(const struct sort *s)
@@ -325,7 +325,7 @@ static struct cpu_pass pass_of(cohort_context *context, const struct sorter *r, 
     p.buckets = buckets;
     for (co_u32 a = 0; a < p.arrays; a++)
         p.array[a].in = r->from[a] ? at(r->from[a], r->at.begin, p.array[a].bytes) : NULL;
-    cpu_pass_room(context, &p, &arena);
+    cpu_pass_arena(context, &p, &arena);
     return p;
 }
 
@@ -459,7 +459,7 @@ static void sort_all(cohort_context *context, struct sorter *r)
 static cohort_status cpu_sort_run(cohort_context *context, const struct sort *s, struct arena *arena)
 {
     struct sorter r;
-    sorter_room(context, &r, s, arena);
+    sorter_arena(context, &r, s, arena);
     if (arena->asks)
         return COHORT_OK;
     if (s->segments)

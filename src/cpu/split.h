@@ -87,7 +87,7 @@ struct cpu_pass {
     struct cpu_array array[CPU_ARRAYS_MOST];
     co_u64 *offsets;       /* out: buckets + 1 */
     co_u64 bad, first_bad; /* out: entries dropped, the least of them (~0: none) */
-    /* Set by cpu_pass_room and _move. */
+    /* Set by cpu_pass_arena and _move. */
     enum cpu_level level;
     co_u32 stride, parts, streaming, tiles, planes;
     co_u64 *starts; /* a row a part: first its counts, then where its entries go */
@@ -96,8 +96,8 @@ struct cpu_pass {
     co_u64 each;    /* bytes of a piece */
 };
 
-/* Divides the room for `pass`, of which n, buckets and the arrays' widths must be set, or only tells how much it takes. */
-void cpu_pass_room(cohort_context *context, struct cpu_pass *pass, struct arena *arena);
+/* Divides the memory for `pass`, of which n, buckets and the arrays' widths must be set, or only tells how much it takes. */
+void cpu_pass_arena(cohort_context *context, struct cpu_pass *pass, struct arena *arena);
 
 /* Counts: offsets, bad, first_bad. */
 void cpu_pass_count(cohort_context *context, struct cpu_pass *pass);
@@ -116,8 +116,8 @@ static inline char *cpu_pass_scratch(const struct cpu_pass *p, unsigned worker)
 /* Where a part begins; the part behind the last one begins at the end. */
 co_u64 cpu_part_begin(const struct cpu_pass *p, co_u64 part);
 
-/* The buckets of a chunk, in `room` or elsewhere. */
-const co_u16 *cpu_chunk_digits(const struct cpu_pass *p, co_u64 i, co_u32 count, co_u16 *room);
+/* The buckets of a chunk, in `own` or elsewhere. */
+const co_u16 *cpu_chunk_digits(const struct cpu_pass *p, co_u64 i, co_u32 count, co_u16 *own);
 
 /* Entries i to i + count of an array, in place, or as made in `numbers`. */
 const char *cpu_chunk_of(const struct cpu_pass *p, const struct cpu_array *array, co_u64 i, co_u32 count,
@@ -126,12 +126,12 @@ const char *cpu_chunk_of(const struct cpu_pass *p, const struct cpu_array *array
 /* ---- split_move.c: its second half -------------------------------------------------------------------------------- */
 
 /* Bytes that a worker needs to move the arrays. */
-co_u64 cpu_move_room(const struct cpu_pass *p);
+co_u64 cpu_move_bytes(const struct cpu_pass *p);
 
 /* ---- split_tiles.c: the same for few buckets ------------------------------------------------------------------------ */
 
 /* Bytes that a worker needs; 0: this is never for the pass. */
-co_u64 cpu_tiles_room(const struct cpu_pass *p);
+co_u64 cpu_tiles_bytes(const struct cpu_pass *p);
 
 /* Whether it can be done so, after counting. */
 int cpu_tiles_fit(const struct cpu_pass *p);

@@ -85,8 +85,8 @@ static co_u32 lines_of(const struct cpu_pass *p)
     return p->buckets <= FEW ? FEW_LINES : lines;
 }
 
-/* The same room whichever arrays share their buffers: that is not known before their outputs are. */
-static void own_room(const struct cpu_pass *p, struct arena *arena, struct own *own)
+/* The same memory whichever arrays share their buffers: that is not known before their outputs are. */
+static void own_arena(const struct cpu_pass *p, struct arena *arena, struct own *own)
 {
     const co_u64 row = p->stride;
     const co_u32 lines = lines_of(p);
@@ -120,12 +120,12 @@ static void own_room(const struct cpu_pass *p, struct arena *arena, struct own *
     }
 }
 
-co_u64 cpu_move_room(const struct cpu_pass *p)
+co_u64 cpu_move_bytes(const struct cpu_pass *p)
 {
     struct arena arena = {.memory = NULL};
     struct own own;
-    own_room(p, &arena, &own);
-    co_u64 tiles = cpu_tiles_room(p);
+    own_arena(p, &arena, &own);
+    co_u64 tiles = cpu_tiles_bytes(p);
     return tiles > arena.used ? tiles : arena.used;
 }
 
@@ -548,7 +548,7 @@ static void move_parts(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     const struct cpu_pass *p = arg;
     struct arena arena = {.memory = cpu_pass_scratch(p, worker)};
     struct own own;
-    own_room(p, &arena, &own);
+    own_arena(p, &arena, &own);
     for (co_u64 part = begin; part < end; part++)
         if (p->tiles)
             cpu_tiles_move(p, part, arena.memory);

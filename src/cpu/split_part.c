@@ -8,12 +8,12 @@ co_u64 cpu_part_begin(const struct cpu_pass *p, co_u64 part)
     return part < p->parts ? each * part : p->n;
 }
 
-const co_u16 *cpu_chunk_digits(const struct cpu_pass *p, co_u64 i, co_u32 count, co_u16 *room)
+const co_u16 *cpu_chunk_digits(const struct cpu_pass *p, co_u64 i, co_u32 count, co_u16 *own)
 {
     if (p->source == CPU_FROM_KEPT)
         return p->kept + i;
-    cpu_pass_digits(p, i, count, room);
-    return room;
+    cpu_pass_digits(p, i, count, own);
+    return own;
 }
 
 static const char *count_on(co_u64 first, co_u32 count, co_u32 bytes, co_u64 *numbers)

@@ -1,4 +1,4 @@
-/* split_pass.c: one stable pass of multisplit or of radix sort over all the context's threads: its room, and counting.
+/* split_pass.c: one stable pass of multisplit or of radix sort over all the context's threads: its memory, and counting.
  *
  * The entries are cut into parts, contiguous runs of which each is one thread's. First every part counts its entries of each bucket,
  * and the counts are scanned: now each part knows where its first entry of each bucket goes. Then the parts are taken once more, and
@@ -48,7 +48,7 @@ static co_u32 count_rows(const struct cpu_pass *p)
     return counts_two(p) ? p->buckets + 1 : LANES;
 }
 
-static void own_room(const struct cpu_pass *p, struct arena *arena, struct own *own)
+static void own_arena(const struct cpu_pass *p, struct arena *arena, struct own *own)
 {
     own->digits = arena_take(arena, 2 * CPU_CHUNK);
     own->counts = arena_take(arena, 4ull * count_rows(p) * p->stride);
@@ -64,7 +64,7 @@ static co_u32 parts_of(const struct cpu_pass *p, co_u64 threads)
     return (co_u32)(parts > few ? parts : few);
 }
 
-void cpu_pass_room(cohort_context *context, struct cpu_pass *p, struct arena *arena)
+void cpu_pass_arena(cohort_context *context, struct cpu_pass *p, struct arena *arena)
 {
     co_u64 threads = cpu_device(context)->threads;
     struct arena piece = {.memory = NULL};
@@ -75,8 +75,8 @@ void cpu_pass_room(cohort_context *context, struct cpu_pass *p, struct arena *ar
     p->planes = cpu_planes_fit(p);
     p->starts = arena_take(arena, (co_u64)p->parts * p->stride * 8);
     p->firsts = arena_take(arena, (co_u64)p->parts * 8);
-    own_room(p, &piece, &own);
-    p->each = cpu_move_room(p);
+    own_arena(p, &piece, &own);
+    p->each = cpu_move_bytes(p);
     p->each = p->each > piece.used ? p->each : piece.used;
     p->scratch = arena_take(arena, p->each * (p->parts > 1 ? threads : 1));
 }
@@ -132,11 +132,11 @@ static void count_two_chunk(const struct cpu_pass *p, const co_u16 *restrict dig
 }
 
 /* The first entry of a part that has no bucket; there is one. */
-static co_u64 first_bad(const struct cpu_pass *p, co_u64 i, co_u64 end, co_u16 *room)
+static co_u64 first_bad(const struct cpu_pass *p, co_u64 i, co_u64 end, co_u16 *own)
 {
     for (;;) {
         co_u32 count = (co_u32)least(end - i, CPU_CHUNK);
-        const co_u16 *digits = cpu_chunk_digits(p, i, count, room);
+        const co_u16 *digits = cpu_chunk_digits(p, i, count, own);
         for (co_u32 k = 0; k < count; k++)
             if (digits[k] >= p->buckets)
                 return i + k;
@@ -203,7 +203,7 @@ static void count_parts(void *arg, uint64_t begin, uint64_t end, unsigned worker
     const struct cpu_pass *p = arg;
     struct arena arena = {.memory = cpu_pass_scratch(p, worker)};
     struct own own;
-    own_room(p, &arena, &own);
+    own_arena(p, &arena, &own);
     for (co_u64 part = begin; part < end; part++)
         count_part(p, part, &own);
 }

@@ -46,7 +46,7 @@ struct own {
     co_u32 **to;   /* and where it goes */
 };
 
-static void own_room(const struct cpu_pass *p, struct arena *arena, struct own *own)
+static void own_arena(const struct cpu_pass *p, struct arena *arena, struct own *own)
 {
     own->array = p->array;
     own->digits[0] = arena_take(arena, 2 * CPU_CHUNK);
@@ -69,12 +69,12 @@ static int is_tiled(const struct cpu_pass *p)
            p->array[0].bytes == BYTES;
 }
 
-co_u64 cpu_tiles_room(const struct cpu_pass *p)
+co_u64 cpu_tiles_bytes(const struct cpu_pass *p)
 {
     struct arena arena = {.memory = NULL};
     struct own own;
     if (is_tiled(p))
-        own_room(p, &arena, &own);
+        own_arena(p, &arena, &own);
     return arena.used;
 }
 
@@ -311,7 +311,7 @@ void cpu_tiles_move(const struct cpu_pass *p, co_u64 part, char *scratch)
     co_u32 count = chunk_at(i, end), turn = 0;
     struct arena arena = {.memory = scratch};
     struct own own;
-    own_room(p, &arena, &own);
+    own_arena(p, &arena, &own);
     begin_part(p, part, &own);
     const co_u16 *digits = cpu_chunk_digits(p, i, count, own.digits[turn]);
     forms->rank(&own, digits, count, NULL, 0);
@@ -334,7 +334,7 @@ void cpu_tiles_move(const struct cpu_pass *p, co_u64 part, char *scratch)
     _mm_sfence();
 }
 #else
-co_u64 cpu_tiles_room(const struct cpu_pass *p)
+co_u64 cpu_tiles_bytes(const struct cpu_pass *p)
 {
     (void)p;
     return 0;

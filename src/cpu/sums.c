@@ -20,7 +20,7 @@ static co_u64 parts_of(const struct job *j)
     return j->n / j->part + (j->n % j->part != 0);
 }
 
-static void job_room(cohort_context *context, struct job *j, struct arena *arena)
+static void job_arena(cohort_context *context, struct job *j, struct arena *arena)
 {
     co_u64 most = (co_u64)cpu_device(context)->threads * PARTS_EACH;
     j->part = most > PARTS_EACH ? j->n / most + 1 : j->n + 1;
@@ -99,7 +99,7 @@ static cohort_status cpu_sums_scan(cohort_context *context, const struct scan *p
                     .bytes = p->bytes,
                     .inclusive = p->inclusive,
                     .op = COHORT_OP_ADD};
-    job_room(context, &j, arena);
+    job_arena(context, &j, arena);
     if (arena->asks)
         return COHORT_OK;
     co_u64 parts = parts_of(&j), before = 0;
@@ -119,7 +119,7 @@ static cohort_status cpu_sums_scan(cohort_context *context, const struct scan *p
 static cohort_status cpu_sums_reduce(cohort_context *context, const struct reduce *r, struct arena *arena)
 {
     struct job j = {.in = r->in, .n = r->n, .bytes = r->bytes, .op = r->op};
-    job_room(context, &j, arena);
+    job_arena(context, &j, arena);
     if (arena->asks)
         return COHORT_OK;
     cpu_parallel(context, j.n, j.part, reduce_range, &j);

@@ -267,8 +267,8 @@ static void release(struct gpu *g)
         gpu_users_free(g);
         gpu_modules_unload(&g->modules, g->driver);
         map_forget(g);
-        if (g->told)
-            g->driver->mem_free((uintptr_t)g->told);
+        if (g->published)
+            g->driver->mem_free((uintptr_t)g->published);
         if (g->order)
             g->driver->event_destroy(g->order);
         if (g->own)
@@ -318,7 +318,7 @@ static cuda_result attribute(struct gpu *g, int which, unsigned *value)
 /* Graphs have such launches since the driver of CUDA 12.3. */
 #define OVERLAPS_SINCE 12030
 
-static cuda_result learn(struct gpu *g)
+static cuda_result inquire(struct gpu *g)
 {
     unsigned major = 0, minor = 0, l2 = 0;
     int version = 0;
@@ -382,7 +382,7 @@ cohort_status cuda_backend_open(cohort_context *context, const cohort_context_op
     g->ordinal = ordinal;
     cuda_result r = driver->init(0);
     if (r == CUDA_OK)
-        r = learn(g);
+        r = inquire(g);
     if (r == CUDA_OK && !(g->tuning = gpu_tuning_for(driver, g->architecture))) {
         context_fail(NULL, COHORT_NO_DEVICE, "device \"%s\": %s is of architecture sm_%u; sm_80 is the least",
                      device, g->name, g->architecture);

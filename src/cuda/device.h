@@ -90,8 +90,9 @@ struct gpu {
     struct gpu_modules modules;
     struct gpu_stream *streaming; /* batch.c: made when first needed */
     struct gpu_user *users;       /* jit.c: functions of the user's that have been met */
-    co_u32 *told;         /* split_once.c: what blocks of a launch tell each other; made when first needed */
-    unsigned told_serial; /* of the next such launch */
+    co_u32
+        *published; /* split_once.c: what blocks of a launch publish to each other; made when first needed */
+    unsigned publish_serial;   /* of the next such launch */
     struct gpu_advice *advice; /* map_build.c: what samples of lookups came to; made when first needed */
     char name[256];
 };

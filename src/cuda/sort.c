@@ -81,7 +81,7 @@ static unsigned tile_of(const struct gpu *g, enum sort_kind kind)
     return g->tuning->sort_threads[kind] * g->tuning->sort_items[kind];
 }
 
-/* By blocks that go on from tile to tile, one a multiprocessor, each with two rooms. */
+/* By blocks that go on from tile to tile, one a multiprocessor, each with two stages. */
 static int is_far(enum sort_kind kind)
 {
     return kind == SORT_FAR_32 || kind == SORT_FAR_PAIR_32;

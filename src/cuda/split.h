@@ -69,7 +69,7 @@ int tile_is_fetched(const struct gpu *g, enum split_payload payload, unsigned bu
 /* So many blocks of the pass's kernel. */
 cohort_status tile_launch(cohort_context *context, const struct pass *p, uint64_t blocks);
 
-/* Its last launch, where table and what tiles tell are ready. */
+/* Its last launch, where table and what tiles publish are ready. */
 cohort_status tile_place(cohort_context *context, const struct pass *p);
 
 /* ---- split_count.c ----------------------------------------------------------------------------------------------------- */

@@ -51,12 +51,12 @@ static cohort_status launch(cohort_context *context, const struct warps *w, cons
                            step);
 }
 
-static cohort_status tally(cohort_context *context, const struct warps *w)
+static cohort_status histograms(cohort_context *context, const struct warps *w)
 {
     char name[48];
     struct split_step step = w->pass.step;
     step.part[0] = w->pass.source;
-    snprintf(name, sizeof name, "split_direct_tally_%u_%u", 8 * step.part[0].bytes, w->bits);
+    snprintf(name, sizeof name, "split_direct_histograms_%u_%u", 8 * step.part[0].bytes, w->bits);
     return launch(context, w, name, 0, &step);
 }
 
@@ -78,7 +78,7 @@ static cohort_status run(cohort_context *context, const struct warps *w)
     if (!status)
         status = context_fill(context, step->table + entries - 1, 0, sizeof *step->table);
     if (!status)
-        status = tally(context, w);
+        status = histograms(context, w);
     if (!status)
         status = gpu_scan(context, step->table, entries, w->pass.scan);
     return status ? status : place(context, w);

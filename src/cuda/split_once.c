@@ -1,7 +1,7 @@
 /* split_once.c: splits of few entries, in one launch (kernels/split_once.cu): of one tile, or of as many as are at work at a time, or of
  * spans of a few such tiles.
  *
- * What blocks tell each other is in memory that the context keeps: launches on its stream follow one another, and each has a serial
+ * What blocks publish to each other is in memory that the context keeps: launches on its stream follow one another, and each has a serial
  * of its own, so nothing is cleared between them. A launch that is recorded may be done at any time, next to others, and again and again with
  * the same serial: it has words in its workspace, and clears them. */
 #include <string.h>
@@ -15,29 +15,29 @@
 static cohort_status own_words(cohort_context *context, struct split_step *step, uint64_t bytes)
 {
     step->serial = 1;
-    return context_fill(context, step->told, 0, bytes);
+    return context_fill(context, step->published, 0, bytes);
 }
 
 static cohort_status words(cohort_context *context, struct split_step *step, uint64_t bytes, uint64_t most)
 {
     struct gpu *g = gpu_of(context);
     cohort_status status = COHORT_OK;
-    int first = !g->told;
+    int first = !g->published;
     if (gpu_capturing(context))
         return own_words(context, step, bytes);
     if (first)
-        g->told = context->backend->context->alloc(context, most);
-    if (!g->told)
+        g->published = context->backend->context->alloc(context, most);
+    if (!g->published)
         return own_words(context, step, bytes);
-    if (first || g->told_serial == SPLIT_SERIALS) { /* begins near the end, so that this is met early */
-        g->told_serial = SPLIT_SERIALS;             /* what cannot be cleared now is the next time */
-        status = context_fill(context, g->told, 0, most);
+    if (first || g->publish_serial == SPLIT_SERIALS) { /* begins near the end, so that this is met early */
+        g->publish_serial = SPLIT_SERIALS;             /* what cannot be cleared now is the next time */
+        status = context_fill(context, g->published, 0, most);
         if (status)
             return status;
-        g->told_serial = first ? SPLIT_SERIALS - 2 : 1;
+        g->publish_serial = first ? SPLIT_SERIALS - 2 : 1;
     }
-    step->told = g->told;
-    step->serial = g->told_serial++;
+    step->published = g->published;
+    step->serial = g->publish_serial++;
     return status;
 }
 
@@ -64,10 +64,10 @@ static cohort_status together(cohort_context *context, struct pass *p, struct ar
     struct split_step *step = &p->step;
     const struct gpu *g = gpu_of(context);
     cut(g, p);
-    uint64_t bytes = step->spans * step->buckets * sizeof *step->told;
+    uint64_t bytes = step->spans * step->buckets * sizeof *step->published;
     uint64_t most = (uint64_t)g->multiprocessors * split_together_spans_most(g->driver) *
-                    SPLIT_TOGETHER_BUCKETS * sizeof *step->told;
-    step->told = arena_take(arena, bytes);
+                    SPLIT_TOGETHER_BUCKETS * sizeof *step->published;
+    step->published = arena_take(arena, bytes);
     cohort_status status = arena->asks ? COHORT_OK : words(context, step, bytes, most);
     return status || arena->asks ? status : tile_launch(context, p, step->spans);
 }

@@ -173,8 +173,9 @@ static void plan_table(cohort_context *context, struct pass *p, struct arena *ar
     p->cleared_bytes = arena->used - begin - kept * sizeof *step->table;
     if (step->way != SPLIT_BY_SPANS || step->tiles == 1)
         return;
-    step->told_words = split_words_of(step->buckets, p->tuning->instance->bits);
-    step->told = arena_take(arena, step->spans * step->tiles * step->told_words * sizeof *step->told);
+    step->published_words = split_words_of(step->buckets, p->tuning->instance->bits);
+    step->published =
+        arena_take(arena, step->spans * step->tiles * step->published_words * sizeof *step->published);
 }
 
 /* It depends on no pointer, since workspace is asked for before there are any. */
@@ -264,12 +265,12 @@ cohort_status tile_plan(cohort_context *context, struct pass *p, struct arena *a
 
 /* ---- launches ---------------------------------------------------------------------------------------------------------- */
 
-static cohort_status tally(cohort_context *context, const struct pass *p)
+static cohort_status histograms(cohort_context *context, const struct pass *p)
 {
     char name[48];
     struct split_step step = p->step;
     step.part[0] = p->source;
-    snprintf(name, sizeof name, "multisplit_tally_%u", 8 * step.part[0].bytes);
+    snprintf(name, sizeof name, "multisplit_histograms_%u", 8 * step.part[0].bytes);
     return gpu_launch_grid(context, name, (unsigned)step.spans, gpu_of(context)->tuning->block,
                            (step.buckets + 1) * 4, &step);
 }
@@ -312,7 +313,7 @@ cohort_status tile_run(cohort_context *context, const struct pass *p)
     const struct split_step *step = &p->step;
     cohort_status status = clear(context, p);
     if (!status)
-        status = step->way == SPLIT_BY_SPANS ? tally(context, p)
+        status = step->way == SPLIT_BY_SPANS ? histograms(context, p)
                  : step->done                ? split_count_into(context, p, step->table)
                                              : split_count_all(context, p, step->table);
     if (!status && !step->done)

@@ -1,7 +1,7 @@
 /* compact.cu: the entries that are to be kept, in order, in one pass; and, where wanted, the others.
  *
  * A block takes tile after tile. Its lanes read keys, 16 bytes a chunk, and decide. Bits counted, warps summed up, each
- * entry knows its place among the kept ones of the tile or among the others, and goes there in shared memory; the first warp learns how
+ * entry knows its place among the kept ones of the tile or among the others, and goes there in shared memory; the first warp resolves how
  * many are kept before the tile (look_back.h), a tile later where there are keys alone. An entry's number among the rejected ones needs
  * no look-back: it is its index less the kept ones before it. Then each part is written side by side.
  *
@@ -73,8 +73,8 @@ CO_INLINE void compact_share(const struct compact_part *p, co_u32 *warps)
         co_write32(warps + co_warp(), (co_u32)(pairs * 0x0001000100010001ull >> 48));
 }
 
-/* The block's; and all others are told. */
-CO_INLINE void compact_tell(const struct compact_step *s, struct compact_part *p, const co_u32 *warps)
+/* The block's; it is published. */
+CO_INLINE void compact_publish(const struct compact_step *s, struct compact_part *p, const co_u32 *warps)
 {
     p->warp = p->kept = 0;
     for (co_u32 w = 0; w < co_threads() / 32; w++) {
@@ -83,11 +83,11 @@ CO_INLINE void compact_tell(const struct compact_step *s, struct compact_part *p
         p->kept += sum;
     }
     if (s->tickets && co_thread() == 0)
-        look_back_tell(s->words, p->tile, p->tile, p->kept, 0, 0);
+        look_back_publish(s->words, p->tile, p->tile, p->kept, 0, 0);
 }
 
-/* The first warp learns how many are kept before the tile. */
-CO_INLINE void compact_learn(const struct compact_step *s, const struct compact_part *p, co_u64 *shared)
+/* The first warp resolves how many are kept before the tile. */
+CO_INLINE void compact_resolve(const struct compact_step *s, const struct compact_part *p, co_u64 *shared)
 {
     if (co_warp())
         return;

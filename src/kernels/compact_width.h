@@ -206,8 +206,8 @@ CO_INLINE void NAME(compact_begin)(const struct compact_step *s, struct NAME(com
     co_block_sync();
 }
 
-/* Keys alone. A block's work on its tiles overlaps: while one is on its way in, the count of the one before is told and its entries go
- * to shared memory; and of the one before that it is learnt what is before it, which others have had time to tell, and it is
+/* Keys alone. A block's work on its tiles overlaps: while one is on its way in, the count of the one before is published and its entries go
+ * to shared memory; and of the one before that what is before it is resolved, which others have had time to publish, and it is
  * written. */
 CO_KERNEL_BOUND(NAME(compact), struct compact_step, COMPACT_THREADS, COMPACT_BLOCKS)
 {
@@ -233,7 +233,7 @@ CO_KERNEL_BOUND(NAME(compact), struct compact_step, COMPACT_THREADS, COMPACT_BLO
             co_write32(ticket, later);
         co_block_sync();
         if (next.part.tile < tiles) {
-            compact_tell(args, &next.part, warps);
+            compact_publish(args, &next.part, warps);
             if (args->others)
                 NAME(compact_place)(args, &next, stage + turn, 0);
             else
@@ -243,7 +243,7 @@ CO_KERNEL_BOUND(NAME(compact), struct compact_step, COMPACT_THREADS, COMPACT_BLO
         if (later < tiles)
             NAME(compact_fetch)(args, later, raw);
         if (done.tile < tiles)
-            compact_learn(args, &done, before);
+            compact_resolve(args, &done, before);
         co_block_sync();
         if (done.tile < tiles) {
             struct compact_tile t = compact_tile_of(args, done.tile, places);
@@ -254,7 +254,7 @@ CO_KERNEL_BOUND(NAME(compact), struct compact_step, COMPACT_THREADS, COMPACT_BLO
     }
 }
 
-/* With the order of entries, which takes the memory of a second tile: each is written before the next one is told. */
+/* With the order of entries, which takes the memory of a second tile: each is written before the next one is published. */
 CO_KERNEL_BOUND(NAME(compact_ordered), struct compact_step, COMPACT_THREADS, COMPACT_BLOCKS_ORDERED)
 {
     CO_SHARED(co_u32, warps, COMPACT_THREADS / 32);
@@ -274,12 +274,12 @@ CO_KERNEL_BOUND(NAME(compact_ordered), struct compact_step, COMPACT_THREADS, COM
         if (co_thread() == 0)
             co_write32(ticket, later);
         co_block_sync();
-        compact_tell(args, &l.part, warps);
+        compact_publish(args, &l.part, warps);
         NAME(compact_place)(args, &l, stage, order);
         later = co_read32(ticket);
         if (later < args->tiles)
             NAME(compact_fetch)(args, later, raw);
-        compact_learn(args, &l.part, before);
+        compact_resolve(args, &l.part, before);
         co_block_sync();
         struct compact_tile t = compact_tile_of(args, l.part.tile, places);
         NAME(compact_out)(args, &l.part, &t, stage, co_read64(before));

@@ -1,4 +1,4 @@
-/* look_back.h: what lies before a tile, learnt from the tiles before it while they are still at work. Decoupled look-back:
+/* look_back.h: what lies before a tile, resolved from the tiles before it while they are still at work. Decoupled look-back:
  * D. Merrill and M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA NVR-2016-002; for many sums at
  * a time: A. Adinets and D. Merrill, "Onesweep", 2022. docs/look-back.md has the protocol and why it ends.
  *
@@ -59,7 +59,7 @@ CO_INLINE void look_back_store(void *words, co_u64 i, co_u64 sum, co_u32 state, 
 
 /* Says what the tile's own sum is: as early as can be, since others wait for it. Place i of the words is the sum's own, of
  * this tile. Tile 0 has said all there is to say. */
-CO_INLINE void look_back_tell(void *words, co_u64 i, co_u64 tile, co_u64 own, co_u32 round, int wide)
+CO_INLINE void look_back_publish(void *words, co_u64 i, co_u64 tile, co_u64 own, co_u32 round, int wide)
 {
     look_back_store(words, i, own, tile ? LOOK_BACK_PARTIAL(round) : LOOK_BACK_TOTAL(round), wide);
 }
@@ -84,7 +84,7 @@ CO_INLINE void look_back_window(const void *words, co_u64 end, co_u32 round, int
     }
 }
 
-/* The sum over all tiles before this one, whose own has been told. By a full warp. */
+/* The sum over all tiles before this one, whose own has been published. By a full warp. */
 CO_INLINE co_u64 look_back_warp(void *words, co_u64 tile, co_u64 own, co_u32 round, int wide)
 {
     co_u64 before = 0, end = tile;
@@ -94,11 +94,11 @@ CO_INLINE co_u64 look_back_warp(void *words, co_u64 tile, co_u64 own, co_u32 rou
         co_u32 silent = 0, some = 0;
         look_back_window(words, end, round, wide, b);
         CO_EACH_ITEM (k, LOOK_BACK_WINDOW) {
-            if (!done && !silent) { /* up to a total, as far as tiles have told */
+            if (!done && !silent) { /* up to a total, as far as tiles have published */
                 silent = co_ballot(CO_FULL_WARP, b[k].state < LOOK_BACK_PARTIAL(round));
                 co_u32 total = co_ballot(CO_FULL_WARP, b[k].state == LOOK_BACK_TOTAL(round));
-                co_u32 told = silent ? (silent & (0u - silent)) - 1 : ~0u;
-                co_u32 first = total & (0u - total), used = told & (total ? first | (first - 1) : ~0u);
+                co_u32 published = silent ? (silent & (0u - silent)) - 1 : ~0u;
+                co_u32 first = total & (0u - total), used = published & (total ? first | (first - 1) : ~0u);
                 before += used >> co_lane() & 1 ? b[k].sum : 0;
                 end -= co_ones32(used);
                 done = used & first;
@@ -151,7 +151,7 @@ CO_INLINE co_u64 look_back_lane(co_u64 *words, co_u64 tile, co_u32 sums, co_u32 
 
 enum { LOOK_BACK_SHORT_PARTIAL = 1, LOOK_BACK_SHORT_TOTAL = 2 };
 
-CO_INLINE void look_back_tell_short(co_u32 *words, co_u64 i, co_u64 tile, co_u32 own)
+CO_INLINE void look_back_publish_short(co_u32 *words, co_u64 i, co_u64 tile, co_u32 own)
 {
     co_store32(words + i, own << 2 | (tile ? LOOK_BACK_SHORT_PARTIAL : LOOK_BACK_SHORT_TOTAL));
 }

@@ -1,6 +1,6 @@
 /* multisplit.cu: the kernels of a multisplit: count, and put in place.
  *
- * Count. By spans a block counts a span's entries by bucket in shared memory, and writes a column of the table (tally); else all blocks
+ * Count. By spans a block counts a span's entries by bucket in shared memory, and writes a column of the table (histograms); else all blocks
  * add what they counted to one column (count). Where a bucket function is costly the ids are left behind, as bytes or 16-bit words,
  * for the next launch to read.
  *
@@ -20,7 +20,7 @@ enum split_bins { SPLIT_BINS_WORDS, SPLIT_BINS_HALVES, SPLIT_BINS_DIGITS };
 
 /* Where the bins are halves of words: a half that comes to 2^15 gives that to the bins in memory. The block meets before it adds more
  * than 2^15 entries, so no half comes to 2^16. */
-CO_INLINE void split_tally_half(const struct split_step *s, co_u32 *bins, co_u32 b)
+CO_INLINE void split_histogram_half(const struct split_step *s, co_u32 *bins, co_u32 b)
 {
     co_u32 shift = b % 2 * 16;
     if (b == s->buckets) {
@@ -34,7 +34,7 @@ CO_INLINE void split_tally_half(const struct split_step *s, co_u32 *bins, co_u32
 }
 
 /* Each digit of the id by itself; one more bin tells of bad ids. */
-CO_INLINE void split_tally_digits(const struct split_step *s, co_u32 *bins, co_u32 id)
+CO_INLINE void split_histogram_digits(const struct split_step *s, co_u32 *bins, co_u32 id)
 {
     if (id == s->buckets)
         co_store32(bins + s->digits.many * SPLIT_DIGIT_BINS, 1);
@@ -45,15 +45,15 @@ CO_INLINE void split_tally_digits(const struct split_step *s, co_u32 *bins, co_u
 }
 
 /* Ids become numbers; bad ones that of the buckets, which has a bin of its own. */
-CO_INLINE void split_tally_ids(const struct split_step *s, co_u32 *bins, co_u32 *ids, co_u32 n,
-                               enum split_bins kind)
+CO_INLINE void split_histogram_ids(const struct split_step *s, co_u32 *bins, co_u32 *ids, co_u32 n,
+                                   enum split_bins kind)
 {
     CO_EACH_ITEM (j, n) {
         ids[j] = ids[j] < s->fn.buckets ? ids[j] >> s->shift & s->mask : s->buckets;
         if (kind == SPLIT_BINS_HALVES)
-            split_tally_half(s, bins, ids[j]);
+            split_histogram_half(s, bins, ids[j]);
         else if (kind == SPLIT_BINS_DIGITS)
-            split_tally_digits(s, bins, ids[j]);
+            split_histogram_digits(s, bins, ids[j]);
         else
             co_add32(bins + ids[j], 1);
     }
@@ -98,8 +98,8 @@ CO_INLINE co_u64 split_piece_key(co_u128 v, co_u32 j, co_u32 width)
     return width == 8 ? half : half >> j * width % 8 * 8 & ((1ull << width % 8 * 8) - 1);
 }
 
-CO_INLINE void split_tally_pieces(const struct split_step *s, co_u32 *bins, co_u64 piece, co_u32 width,
-                                  enum split_bins kind)
+CO_INLINE void split_histogram_pieces(const struct split_step *s, co_u32 *bins, co_u64 piece, co_u32 width,
+                                      enum split_bins kind)
 {
     const co_u32 each = 16 / width;
     co_u128 v[SPLIT_COUNT_AT_ONCE];
@@ -115,23 +115,23 @@ CO_INLINE void split_tally_pieces(const struct split_step *s, co_u32 *bins, co_u
                 ids[j] = (co_u32)keys[j];
         else
             split_ids(s, keys, ids, each, width == 8);
-        split_tally_ids(s, bins, ids, each, kind);
+        split_histogram_ids(s, bins, ids, each, kind);
         if (width >= 4 && s->ids_out)
             split_leave_ids(s, piece + k * co_threads(), ids, each);
     }
 }
 
 /* Whole batches of pieces, then what is left, or all where the column is not aligned, entry by entry. */
-CO_INLINE void split_tally_span(const struct split_step *s, co_u32 *bins, co_u64 first, co_u64 end,
-                                co_u32 width, enum split_bins kind)
+CO_INLINE void split_histogram_span(const struct split_step *s, co_u32 *bins, co_u64 first, co_u64 end,
+                                    co_u32 width, enum split_bins kind)
 {
     co_u64 batch = (co_u64)co_threads() * SPLIT_COUNT_AT_ONCE * 16 / width;
     if (((co_u64)s->part[0].in & 15) == 0)
         for (; first + batch <= end; first += batch)
-            split_tally_pieces(s, bins, first * width / 16 + co_thread(), width, kind);
+            split_histogram_pieces(s, bins, first * width / 16 + co_thread(), width, kind);
     for (co_u64 i = first + co_thread(); i < end; i += co_threads()) {
         co_u32 id = split_entry_id(s, i, width);
-        split_tally_ids(s, bins, &id, 1, kind);
+        split_histogram_ids(s, bins, &id, 1, kind);
         if (width >= 4 && s->ids_out)
             split_leave_id(s, i, id);
     }
@@ -155,23 +155,23 @@ CO_INLINE void split_clear_bins(co_u32 *bins, co_u32 many)
     co_block_sync();
 }
 
-/* What the span's tiles are going to tell. */
-CO_INLINE void split_clear_told(const struct split_step *s, co_u64 span)
+/* What the span's tiles are going to publish. */
+CO_INLINE void split_clear_published(const struct split_step *s, co_u64 span)
 {
-    co_u64 words = (co_u64)s->tiles * s->told_words;
+    co_u64 words = (co_u64)s->tiles * s->published_words;
     for (co_u64 i = co_thread(); i < words; i += co_threads())
-        co_write32(s->told + span * words + i, 0);
+        co_write32(s->published + span * words + i, 0);
 }
 
-CO_INLINE void split_tally(const struct split_step *s, co_u32 *bins, co_u32 width)
+CO_INLINE void split_histograms(const struct split_step *s, co_u32 *bins, co_u32 width)
 {
     co_u64 n = split_entries(s);
     for (co_u64 span = co_block(); span < s->spans; span += co_blocks()) {
         co_u64 first = span * s->span, end = first + s->span < n ? first + s->span : n;
-        if (s->told)
-            split_clear_told(s, span);
+        if (s->published)
+            split_clear_published(s, span);
         split_clear_bins(bins, s->buckets);
-        split_tally_span(s, bins, first, end, width, SPLIT_BINS_WORDS);
+        split_histogram_span(s, bins, first, end, width, SPLIT_BINS_WORDS);
         co_block_sync();
         for (co_u32 b = co_thread(); b < s->buckets; b += co_threads())
             co_write64(s->table + b * s->spans + span, co_load32(bins + b));
@@ -181,25 +181,25 @@ CO_INLINE void split_tally(const struct split_step *s, co_u32 *bins, co_u32 widt
     }
 }
 
-CO_KERNEL(multisplit_tally_8, struct split_step)
+CO_KERNEL(multisplit_histograms_8, struct split_step)
 {
     CO_SHARED_DYNAMIC(co_u32, bins);
-    split_tally(args, bins, 1);
+    split_histograms(args, bins, 1);
 }
-CO_KERNEL(multisplit_tally_16, struct split_step)
+CO_KERNEL(multisplit_histograms_16, struct split_step)
 {
     CO_SHARED_DYNAMIC(co_u32, bins);
-    split_tally(args, bins, 2);
+    split_histograms(args, bins, 2);
 }
-CO_KERNEL(multisplit_tally_32, struct split_step)
+CO_KERNEL(multisplit_histograms_32, struct split_step)
 {
     CO_SHARED_DYNAMIC(co_u32, bins);
-    split_tally(args, bins, 4);
+    split_histograms(args, bins, 4);
 }
-CO_KERNEL(multisplit_tally_64, struct split_step)
+CO_KERNEL(multisplit_histograms_64, struct split_step)
 {
     CO_SHARED_DYNAMIC(co_u32, bins);
-    split_tally(args, bins, 8);
+    split_histograms(args, bins, 8);
 }
 
 /* ---- counts alone ------------------------------------------------------------------------------------------------------ */
@@ -235,7 +235,7 @@ CO_INLINE void split_count(const struct split_step *s, co_u32 *bins, co_u32 widt
     if (first >= end)
         return;
     split_clear_bins(bins, many);
-    split_tally_span(s, bins, first, end, width, kind);
+    split_histogram_span(s, bins, first, end, width, kind);
     co_block_sync();
     for (co_u32 b = co_thread(); b < many; b += co_threads()) {
         co_u32 entries = co_load32(bins + b);
@@ -261,7 +261,7 @@ CO_INLINE void split_count_halves(const struct split_step *s, co_u32 *bins, co_u
     co_block_sync();
     for (co_u64 from = first; from < end; from += SPLIT_HALVES_AT_ONCE) {
         co_u64 to = end - from < SPLIT_HALVES_AT_ONCE ? end : from + SPLIT_HALVES_AT_ONCE;
-        split_tally_span(s, bins, from, to, width, SPLIT_BINS_HALVES);
+        split_histogram_span(s, bins, from, to, width, SPLIT_BINS_HALVES);
         co_block_sync();
     }
     for (co_u32 w = co_thread(); w < words; w += co_threads()) {
@@ -350,7 +350,7 @@ CO_KERNEL(multisplit_count_outcome, struct split_step)
 /* ---- place ------------------------------------------------------------------------------------------------------------- */
 
 /* The number of the block's tile. */
-CO_INLINE co_u32 split_tile_of_block(const struct split_step *s, const struct split_room *r)
+CO_INLINE co_u32 split_tile_of_block(const struct split_step *s, const struct split_tile *r)
 {
     if (!split_is_ticketed(s))
         return co_block();
@@ -363,7 +363,7 @@ CO_INLINE co_u32 split_tile_of_block(const struct split_step *s, const struct sp
 CO_INLINE void split_place(const struct split_step *s, co_u8 *memory, struct split_shape shape)
 {
     const co_u32 size = shape.items * shape.threads;
-    struct split_room r = split_room_of(s, memory, shape);
+    struct split_tile r = split_tile_of(s, memory, shape);
     co_u64 n = split_entries(s);
     if (shape.way != SPLIT_IN_TILES && co_block() == 0)
         split_outcome(s);
@@ -375,7 +375,7 @@ CO_INLINE void split_place(const struct split_step *s, co_u8 *memory, struct spl
     if (tile < stop && shape.loading == SPLIT_TWO_PHASE)
         split_pairs(s, &r, n, tile, shape);
     else if (tile < stop)
-        split_tile(s, &r, n, tile, shape);
+        split_do_tile(s, &r, n, tile, shape);
 }
 
 #define SPLIT_KERNEL(form, way, payload, loading, bits, items, threads, blocks)                       \

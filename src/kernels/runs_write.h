@@ -3,7 +3,7 @@
  * is written by all warps, when they have done theirs.
  *
  * Runs are short, and warps few: what counts is how many instructions a run takes. So what is the same for all lanes is found by one (a lane
- * a run, runs_tell), and left as one word of 16 bytes; and a warp's stores lie literals apart, from the begin of the run's first line on. */
+ * a run, runs_publish), and left as one word of 16 bytes; and a warp's stores lie literals apart, from the begin of the run's first line on. */
 #ifndef COHORT_KERNELS_RUNS_WRITE_H
 #define COHORT_KERNELS_RUNS_WRITE_H
 
@@ -21,7 +21,7 @@
 struct runs {
     const co_u32 *from;  /* the entries, in shared memory */
     co_u32 *to;          /* the whole output */
-    const co_u128 *runs; /* [run]: what runs_tell left */
+    const co_u128 *runs; /* [run]: what runs_publish left */
     const co_u32 *longs; /* which are long, a bit each */
     co_u32 many, count;  /* runs; entries */
 };
@@ -41,8 +41,8 @@ CO_INLINE co_u32 runs_lead(const void *to)
 
 /* The entries [begin, end) go to `start` of the output: the lane's run, of the 32 of a full warp. From `count` on there are none. Of a long
  * run the word has no end: it ends where the next one begins. */
-CO_INLINE void runs_tell(co_u128 *runs, co_u32 *longs, co_u32 run, co_u64 start, co_u32 begin, co_u32 end,
-                         co_u32 count, co_u32 lead)
+CO_INLINE void runs_publish(co_u128 *runs, co_u32 *longs, co_u32 run, co_u64 start, co_u32 begin, co_u32 end,
+                            co_u32 count, co_u32 lead)
 {
     begin = begin < count ? begin : count;
     end = end < count ? end : count;

@@ -108,7 +108,7 @@ CO_INLINE void sets_plan_tile(const struct sets_query_step *s, co_u64 tile)
     co_u64 row = tile * 32 + co_lane(), units = row < q->rows ? sets_row_units(q, row) : 0;
     co_u64 all = co_warp_sum(units), before = co_warp_before(units);
     if (co_lane() == 0)
-        look_back_tell(s->words, tile, tile, all, 0, 0);
+        look_back_publish(s->words, tile, tile, all, 0, 0);
     before += look_back_warp(s->words, tile, all, 0, 0);
     if (row < q->rows) {
         co_store64(s->prefix + row, before);

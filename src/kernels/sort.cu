@@ -6,8 +6,8 @@
  * nothing, and the others take the arrays from place to place so that the last leaves them in the output.
  *
  * Pass. A block takes a tile. Each warp counts its entries by digit in counters of its own; all warps' counts, summed up, say where
- * in the tile each warp's entries of each digit go, and are told to the tiles after (look_back.h). Then each warp
- * ranks its entries row by row, and puts them in order in shared memory; a lane a digit learns what is before the tile; and
+ * in the tile each warp's entries of each digit go, and are published to the tiles after (look_back.h). Then each warp
+ * ranks its entries row by row, and puts them in order in shared memory; a lane a digit resolves what is before the tile; and
  * the tile is written in runs of equal digits. Columns follow: each is put in order in shared memory by the places that
  * the keys got, and written as they were. Of one column of 4 bytes beside numbers of 4, sort_pair.h has the steps: what the keys got is
  * kept in shared memory, so that the column is in the keys' registers, and on its way while they are written. Few entries have
@@ -38,7 +38,7 @@ enum { SORT_I32 = 2, SORT_F32 = 3, SORT_I64 = 5, SORT_F64 = 6 }; /* of cohort_or
 #define SORT_ITEMS_MOST 32
 
 /* A block's shared memory, and its tile. */
-struct sort_room {
+struct sort_tile {
     co_u8 *stage;          /* the tile's entries of one array, in order */
     co_u32 *places;        /* of a pair: where each entry is in the tile, two a word */
     co_u64 *starts;        /* [digit]: where its entries go in the output, less where they are in the tile */
@@ -53,12 +53,12 @@ struct sort_room {
 };
 
 /* The warp's counter of a digit. In bytes it is one instruction. */
-CO_INLINE co_u32 *sort_counter(const struct sort_room *r, co_u32 digit)
+CO_INLINE co_u32 *sort_counter(const struct sort_tile *r, co_u32 digit)
 {
     return (co_u32 *)(void *)(r->stage + (r->mine + digit * 4));
 }
 
-CO_INLINE void sort_lay_out(struct sort_room *r, co_u8 *memory, co_u32 threads, co_u32 items, co_u32 wide,
+CO_INLINE void sort_lay_out(struct sort_tile *r, co_u8 *memory, co_u32 threads, co_u32 items, co_u32 wide,
                             int pair)
 {
     r->threads = threads;
@@ -76,20 +76,20 @@ CO_INLINE void sort_lay_out(struct sort_room *r, co_u8 *memory, co_u32 threads, 
 }
 
 /* By a full warp. */
-CO_INLINE void sort_clear_counters(const struct sort_room *r)
+CO_INLINE void sort_clear_counters(const struct sort_tile *r)
 {
     for (co_u32 d = co_lane(); d < SORT_DIGITS; d += 32)
         co_write32(sort_counter(r, d), 0);
 }
 
-CO_INLINE void sort_take_tile(const struct sort_step *s, struct sort_room *r, co_u32 tile)
+CO_INLINE void sort_take_tile(const struct sort_step *s, struct sort_tile *r, co_u32 tile)
 {
     r->tile = tile;
     r->first = (co_u64)tile * r->size;
     r->count = s->n - r->first < r->size ? (co_u32)(s->n - r->first) : r->size;
 }
 
-CO_INLINE void sort_begin(const struct sort_step *s, struct sort_room *r, co_u8 *memory, co_u32 threads,
+CO_INLINE void sort_begin(const struct sort_step *s, struct sort_tile *r, co_u8 *memory, co_u32 threads,
                           co_u32 items, co_u32 wide, int pair)
 {
     sort_lay_out(r, memory, threads, items, wide, pair);
@@ -117,18 +117,18 @@ CO_INLINE co_u32 *sort_words(const struct sort_step *s, co_u32 later)
     return (co_u32 *)(void *)s->words + ((co_read32(&s->plan->turn) + later) & 1) * s->half;
 }
 
-/* Who tells a word clears the one of the pass that follows: what is there is of the pass before, and done with. */
-CO_INLINE void sort_tell(const struct sort_step *s, const struct sort_room *r, co_u32 digit, co_u32 sum)
+/* Who publishes a word clears the one of the pass that follows: what is there is of the pass before, and done with. */
+CO_INLINE void sort_publish(const struct sort_step *s, const struct sort_tile *r, co_u32 digit, co_u32 sum)
 {
     co_u64 i = (co_u64)r->tile * SORT_DIGITS + digit;
     if (s->half) {
-        look_back_tell_short(sort_words(s, 0), i, r->tile, sum);
+        look_back_publish_short(sort_words(s, 0), i, r->tile, sum);
         co_store32(sort_words(s, 1) + i, 0);
     } else
-        look_back_tell(s->words, i, r->tile, sum, s->round, 0);
+        look_back_publish(s->words, i, r->tile, sum, s->round, 0);
 }
 
-CO_INLINE co_u64 sort_before(const struct sort_step *s, const struct sort_room *r, co_u32 digit)
+CO_INLINE co_u64 sort_before(const struct sort_step *s, const struct sort_tile *r, co_u32 digit)
 {
     co_u32 own = co_read32(r->sums + digit);
     return s->half ? look_back_lane_short(sort_words(s, 0), r->tile, SORT_DIGITS, digit, own)
@@ -136,7 +136,7 @@ CO_INLINE co_u64 sort_before(const struct sort_step *s, const struct sort_room *
 }
 
 /* From counts of warps to where in the tile each warp's entries of each digit go. */
-CO_INLINE void sort_scan(const struct sort_step *s, const struct sort_room *r)
+CO_INLINE void sort_scan(const struct sort_step *s, const struct sort_tile *r)
 {
     co_u32 warps = r->threads / 32;
     co_block_sync();
@@ -144,7 +144,7 @@ CO_INLINE void sort_scan(const struct sort_step *s, const struct sort_room *r)
         co_u32 digit = g * 32 + co_lane(), sum = 0;
         CO_EACH_ITEM (w, warps)
             sum += co_read32(r->counters + w * SORT_DIGITS + digit);
-        sort_tell(s, r, digit, sum);
+        sort_publish(s, r, digit, sum);
         co_u32 to = sum;
         for (co_u32 d = 1; d < 32; d <<= 1) {
             co_u32 other = co_shuffle32(CO_FULL_WARP, to, co_lane() - d);
@@ -171,7 +171,7 @@ CO_INLINE void sort_scan(const struct sort_step *s, const struct sort_room *r)
 }
 
 /* A lane a digit: what is before the tile, so where its entries go. */
-CO_INLINE void sort_learn_digits(const struct sort_step *s, const struct sort_room *r)
+CO_INLINE void sort_resolve_digits(const struct sort_step *s, const struct sort_tile *r)
 {
     for (co_u32 d = co_thread(); d < SORT_DIGITS; d += r->threads) {
         co_u64 begin = co_read64(s->base + d) - co_read32(r->begins + d);
@@ -179,9 +179,9 @@ CO_INLINE void sort_learn_digits(const struct sort_step *s, const struct sort_ro
     }
 }
 
-CO_INLINE void sort_learn(const struct sort_step *s, const struct sort_room *r)
+CO_INLINE void sort_resolve(const struct sort_step *s, const struct sort_tile *r)
 {
-    sort_learn_digits(s, r);
+    sort_resolve_digits(s, r);
     co_block_sync();
 }
 
@@ -192,7 +192,7 @@ CO_INLINE void sort_learn(const struct sort_step *s, const struct sort_room *r)
 #define WIDE 1
 #include "sort_column.h"
 
-CO_INLINE void sort_column(const struct sort_step *s, const struct sort_room *r, co_u32 a,
+CO_INLINE void sort_column(const struct sort_step *s, const struct sort_tile *r, co_u32 a,
                            const co_u32 *places, const co_u32 *digits, co_u32 items)
 {
     const co_u8 *from = (const co_u8 *)sort_from(s, a);

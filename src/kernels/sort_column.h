@@ -17,7 +17,7 @@
 #endif
 
 /* The cells of `many` rows of the lane's from row `begin` on. From nowhere come the entries' numbers. */
-CO_INLINE void NAME(sort_cells)(const struct sort_room *r, const co_u8 *from, co_u32 bytes, co_u32 stride,
+CO_INLINE void NAME(sort_cells)(const struct sort_tile *r, const co_u8 *from, co_u32 bytes, co_u32 stride,
                                 CELL *v, co_u32 begin, co_u32 many, co_u32 items)
 {
     co_u32 mine = (co_warp() * items + begin) * 32 + co_lane();
@@ -45,7 +45,7 @@ CO_INLINE void NAME(sort_cells)(const struct sort_room *r, const co_u8 *from, co
 }
 
 /* To the places that the keys got. */
-CO_INLINE void NAME(sort_arrange)(const struct sort_room *r, const co_u32 *places, const CELL *v,
+CO_INLINE void NAME(sort_arrange)(const struct sort_tile *r, const co_u32 *places, const CELL *v,
                                   co_u32 begin, co_u32 many)
 {
     CO_EACH_ITEM (j, many) {
@@ -55,7 +55,7 @@ CO_INLINE void NAME(sort_arrange)(const struct sort_room *r, const co_u32 *place
 }
 
 /* Where the keys went. */
-CO_INLINE void NAME(sort_spread)(const struct sort_room *r, const co_u32 *digits, co_u8 *to, co_u32 bytes,
+CO_INLINE void NAME(sort_spread)(const struct sort_tile *r, const co_u32 *digits, co_u8 *to, co_u32 bytes,
                                  co_u32 stride, co_u32 items)
 {
     CO_EACH_ITEM (j, items) {
@@ -74,7 +74,7 @@ CO_INLINE void NAME(sort_spread)(const struct sort_room *r, const co_u32 *digits
 }
 
 /* Half of the cells at a time, so that they fit in the registers. */
-CO_INLINE void NAME(sort_carry)(const struct sort_room *r, const co_u8 *from, co_u8 *to, co_u32 bytes,
+CO_INLINE void NAME(sort_carry)(const struct sort_tile *r, const co_u8 *from, co_u8 *to, co_u32 bytes,
                                 co_u32 stride, const co_u32 *places, const co_u32 *digits, co_u32 items)
 {
     CELL v[SORT_ITEMS_MOST / 2];

@@ -1,36 +1,36 @@
 /* sort_far.h: a pass over numbers of 4 bytes alone, or with one column of 4, of so many entries that every multiprocessor has many tiles: as
- * sort_width.h and sort_pair.h, by one large block a multiprocessor, which goes on from tile to tile. Numbers and column have room of their
+ * sort_width.h and sort_pair.h, by one large block a multiprocessor, which goes on from tile to tile. Numbers and column have a stage of their
  * own in shared memory. Each is fetched there whole by the copy engine (co_bulk_ask), put in order where it is, by way of registers, and
  * written:
  *
  *   numbers   are asked for when the numbers before are written; then they are in registers while they are ranked
  *   column    is asked for when the column before is written, and is on its way while numbers are ranked and written
  *
- * Numbers alone come to the second room, and are put in order in the first: so the next tile's are asked for as soon as these are in
+ * Numbers alone come to the second stage, and are put in order in the first: so the next tile's are asked for as soon as these are in
  * registers.
  *
- * Some warps learn what is before the tile while others rank. Runs of equal digits go out line by line (runs_write.h). Why blocks take
+ * Some warps resolve what is before the tile while others rank. Runs of equal digits go out line by line (runs_write.h). Why blocks take
  * tiles one after the other, each one ahead, and why none waits for ever: split_fetched.h, where multisplit does the same.
  *
  * What is not a whole tile, or not aligned to 16 bytes, is loaded as elsewhere. Read by sort.cu. */
 
 /* What a block keeps from tile to tile. */
 struct sort_far {
-    co_u32 *rooms[2]; /* where numbers, and the column, are put in order, */
-    co_u32 *comes[2]; /* and where they come to */
-    co_u64 *arrived;  /* the same */
-    co_u32 turns[2];  /* copies of each that have been waited for */
-    co_u128 *runs;    /* [digit]: where its entries come from and go */
-    co_u32 *longs;    /* which runs are long, a bit each */
+    co_u32 *stages[2]; /* where numbers, and the column, are put in order, */
+    co_u32 *comes[2];  /* and where they come to */
+    co_u64 *arrived;   /* the same */
+    co_u32 turns[2];   /* copies of each that have been waited for */
+    co_u128 *runs;     /* [digit]: where its entries come from and go */
+    co_u32 *longs;     /* which runs are long, a bit each */
 };
 
-CO_INLINE int sort_is_fetched(const struct sort_step *s, const struct sort_room *r, co_u32 array, co_u32 tile)
+CO_INLINE int sort_is_fetched(const struct sort_step *s, const struct sort_tile *r, co_u32 array, co_u32 tile)
 {
     const void *from = sort_from(s, array);
     return from && !((co_u64)from & 15) && (tile + 1ull) * r->size <= s->n;
 }
 
-CO_INLINE void sort_ask(const struct sort_step *s, const struct sort_room *r, const struct sort_far *f,
+CO_INLINE void sort_ask(const struct sort_step *s, const struct sort_tile *r, const struct sort_far *f,
                         co_u32 array, co_u32 tile)
 {
     if (co_thread() == 0 && sort_is_fetched(s, r, array, tile))
@@ -39,7 +39,7 @@ CO_INLINE void sort_ask(const struct sort_step *s, const struct sort_room *r, co
 }
 
 /* The lane's entries. */
-CO_INLINE void sort_receive(const struct sort_step *s, const struct sort_room *r, struct sort_far *f,
+CO_INLINE void sort_receive(const struct sort_step *s, const struct sort_tile *r, struct sort_far *f,
                             co_u32 array, co_u32 *v, co_u32 items)
 {
     if (sort_is_fetched(s, r, array, r->tile)) {
@@ -56,19 +56,20 @@ CO_INLINE void sort_receive(const struct sort_step *s, const struct sort_room *r
 }
 
 /* A lane a digit: what is before the tile, so where its entries go. */
-CO_INLINE void sort_learn_runs(const struct sort_step *s, const struct sort_room *r, const struct sort_far *f)
+CO_INLINE void sort_resolve_runs(const struct sort_step *s, const struct sort_tile *r,
+                                 const struct sort_far *f)
 {
     for (co_u32 d = co_thread(); d < SORT_DIGITS; d += r->threads) {
         co_u32 begin = co_read32(r->begins + d), end = begin + co_read32(r->sums + d);
         co_u64 start = co_read64(s->base + d) + sort_before(s, r, d);
-        runs_tell(f->runs, f->longs, d, start, begin, end, r->count, runs_lead(sort_to(s, 0)));
+        runs_publish(f->runs, f->longs, d, start, begin, end, r->count, runs_lead(sort_to(s, 0)));
     }
 }
 
-CO_INLINE void sort_write_runs(const struct sort_step *s, const struct sort_room *r, const struct sort_far *f,
+CO_INLINE void sort_write_runs(const struct sort_step *s, const struct sort_tile *r, const struct sort_far *f,
                                co_u32 array)
 {
-    struct runs runs = {f->rooms[array], (co_u32 *)sort_to(s, array), f->runs, f->longs, SORT_DIGITS,
+    struct runs runs = {f->stages[array], (co_u32 *)sort_to(s, array), f->runs, f->longs, SORT_DIGITS,
                         r->count};
     runs_write(&runs, r->threads);
 }
@@ -76,7 +77,7 @@ CO_INLINE void sort_write_runs(const struct sort_step *s, const struct sort_room
 /* Numbers become keys again, where they lie in order. */
 CO_INLINE void sort_last(const struct sort_step *s, const struct sort_far *f, co_u32 threads, co_u32 items)
 {
-    co_u32 *at = f->rooms[0] + co_thread();
+    co_u32 *at = f->stages[0] + co_thread();
     if (!s->by_keys || !co_read32(&s->plan->last) ||
         (s->order != SORT_I32 && s->order != SORT_F32 && !s->descending))
         return;
@@ -86,7 +87,7 @@ CO_INLINE void sort_last(const struct sort_step *s, const struct sort_far *f, co
 }
 
 /* The number of the block's next tile. */
-CO_INLINE co_u32 sort_far_tile(const struct sort_step *s, struct sort_room *r, struct sort_far *f,
+CO_INLINE co_u32 sort_far_tile(const struct sort_step *s, struct sort_tile *r, struct sort_far *f,
                                co_u32 tile, co_u32 items, int pair)
 {
     co_u32 v[SORT_ITEMS_MOST], places[(SORT_ITEMS_MOST + 1) / 2];
@@ -102,7 +103,7 @@ CO_INLINE co_u32 sort_far_tile(const struct sort_step *s, struct sort_room *r, s
     sort_scan(s, r);
     co_u32 next = co_read32(r->ticket);
     sort_ask(s, r, f, pair, pair ? tile : next);
-    sort_learn_runs(s, r, f);
+    sort_resolve_runs(s, r, f);
     co_warp_sync(CO_FULL_WARP);
     sort_rank_32(s, r, v, pair ? places : 0, 0, items);
     co_block_sync();
@@ -116,7 +117,7 @@ CO_INLINE co_u32 sort_far_tile(const struct sort_step *s, struct sort_room *r, s
     sort_ask(s, r, f, 0, next);
     CO_EACH_ITEM (j, items) {
         co_u32 two = co_anew32(places[j / 2]);
-        co_write32(f->rooms[1] + (j % 2 ? two >> 16 : two & 0xffff), v[j]);
+        co_write32(f->stages[1] + (j % 2 ? two >> 16 : two & 0xffff), v[j]);
     }
     co_block_sync();
     sort_write_runs(s, r, f, 1);
@@ -139,16 +140,16 @@ CO_INLINE void sort_far_block(const struct sort_step *given, co_u8 *memory, co_u
                               int pair)
 {
     struct sort_step kept = *given, *s = &kept;
-    struct sort_room r;
+    struct sort_tile r;
     struct sort_far f;
     if (!co_read32(&given->plan->active))
         return;
     f.runs = (co_u128 *)(void *)memory;
     memory += SORT_DIGITS * sizeof *f.runs;
     sort_lay_out(&r, memory, threads, items, 8, 0);
-    f.rooms[0] = (co_u32 *)(void *)memory;
-    f.rooms[1] = f.comes[1] = f.rooms[0] + r.size;
-    f.comes[0] = f.rooms[!pair];
+    f.stages[0] = (co_u32 *)(void *)memory;
+    f.stages[1] = f.comes[1] = f.stages[0] + r.size;
+    f.comes[0] = f.stages[!pair];
     f.turns[0] = f.turns[1] = 0;
     f.longs = r.ticket + 1;
     f.arrived = (co_u64 *)(void *)(f.longs + SORT_DIGITS / 32 + 1);

@@ -1,14 +1,14 @@
 /* sort_pair.h: a pass over numbers of 4 bytes with one column of 4: as sort_width.h, but numbers and column go through a stage of 4
- * bytes an entry in turn, as in split_pairs.h. A stage of the same size holds twice as many entries as one for both, so runs are longer:
+ * bytes an entry in two phases, as in split_pairs.h. A stage of the same size holds twice as many entries as one for both, so runs are longer:
  *
  *   count, scan, rank   of the numbers; where each went is left in shared memory, two places a word
- *   learn               where they go in the output; then the column is asked for, into the registers that held numbers
+ *   resolve             where they go in the output; then the column is asked for, into the registers that held numbers
  *   write numbers       the column is on its way; the digit of each place is left where counters were, four a word
  *   write column        put to the same places, and written by the same digits
  *
  * Read by sort.cu. Each lane reads its own words of places and of digits again, without conflicts. */
 
-CO_INLINE void sort_pair_arrange(const struct sort_room *r, const co_u32 *places, const co_u32 *v,
+CO_INLINE void sort_pair_arrange(const struct sort_tile *r, const co_u32 *places, const co_u32 *v,
                                  co_u32 items)
 {
     co_u32 two = 0;
@@ -18,7 +18,7 @@ CO_INLINE void sort_pair_arrange(const struct sort_room *r, const co_u32 *places
     }
 }
 
-CO_INLINE void sort_pair_write(const struct sort_room *r, co_u32 *to, const co_u32 *digits, co_u32 items)
+CO_INLINE void sort_pair_write(const struct sort_tile *r, co_u32 *to, const co_u32 *digits, co_u32 items)
 {
     co_u32 four = 0;
     to += co_anew32(co_thread());
@@ -34,7 +34,7 @@ CO_INLINE void sort_pair_write(const struct sort_room *r, co_u32 *to, const co_u
 CO_INLINE void sort_pair_tile(const struct sort_step *s, co_u8 *memory, co_u32 threads, co_u32 items)
 {
     co_u32 v[SORT_ITEMS_MOST];
-    struct sort_room r;
+    struct sort_tile r;
     if (!co_read32(&s->plan->active))
         return;
     sort_begin(s, &r, memory, threads, items, 4, 1);
@@ -43,7 +43,7 @@ CO_INLINE void sort_pair_tile(const struct sort_step *s, co_u8 *memory, co_u32 t
     sort_count_tile_32(s, &r, v, items);
     sort_scan(s, &r);
     sort_rank_32(s, &r, v, places, threads, items);
-    sort_learn(s, &r);
+    sort_resolve(s, &r);
     sort_cells_32(&r, (const co_u8 *)sort_from(s, 1), 4, 4, v, 0, items, items);
     sort_write_32(s, &r, digits, items);
     co_block_sync();

@@ -77,7 +77,7 @@ CO_KERNEL(NAME(sort_count), struct sort_count_step)
 /* ---- a pass -------------------------------------------------------------------------------------------------------------- */
 
 /* What comes from the user's array becomes numbers, and stays behind where there is nothing. */
-CO_INLINE void NAME(sort_first)(const struct sort_step *s, const struct sort_room *r, WORD *v, co_u32 items)
+CO_INLINE void NAME(sort_first)(const struct sort_step *s, const struct sort_tile *r, WORD *v, co_u32 items)
 {
     if (!s->by_keys || !co_read32(&s->plan->first))
         return;
@@ -88,7 +88,7 @@ CO_INLINE void NAME(sort_first)(const struct sort_step *s, const struct sort_roo
 }
 
 /* The lane's numbers: a row of 32 after the other of the warp's stretch. Behind the array there are only ones, which stay behind. */
-CO_INLINE void NAME(sort_fetch)(const struct sort_step *s, const struct sort_room *r, const WORD *from,
+CO_INLINE void NAME(sort_fetch)(const struct sort_step *s, const struct sort_tile *r, const WORD *from,
                                 WORD *v, co_u32 items)
 {
     const WORD *at = from + r->first + co_warp() * 32 * items + co_lane();
@@ -105,7 +105,7 @@ CO_INLINE void NAME(sort_fetch)(const struct sort_step *s, const struct sort_roo
     NAME(sort_first)(s, r, v, items);
 }
 
-CO_INLINE void NAME(sort_count_tile)(const struct sort_step *s, const struct sort_room *r, const WORD *v,
+CO_INLINE void NAME(sort_count_tile)(const struct sort_step *s, const struct sort_tile *r, const WORD *v,
                                      co_u32 items)
 {
     CO_EACH_ITEM (j, items)
@@ -125,7 +125,7 @@ CO_INLINE void NAME(sort_keep_place)(co_u32 *places, co_u32 step, co_u32 *two, c
 
 /* Counters hold where the warp's next entry of a digit goes in the tile. Lanes with the same digit are found by votes; the first of
  * them moves the counter on. The numbers go to their places; `places` keeps them, if there are columns. */
-CO_INLINE void NAME(sort_rank)(const struct sort_step *s, const struct sort_room *r, const WORD *v,
+CO_INLINE void NAME(sort_rank)(const struct sort_step *s, const struct sort_tile *r, const WORD *v,
                                co_u32 *places, co_u32 step, co_u32 items)
 {
     co_u32 before = (1u << co_lane()) - 1, two = 0;
@@ -146,7 +146,7 @@ CO_INLINE void NAME(sort_rank)(const struct sort_step *s, const struct sort_room
 
 /* Place by place, side by side. last, whole: literals, of most tiles. The lane's part of an address is added once: what is left takes
  * two instructions a place. Of a pair `digits` keeps the digits of the places, four a word. */
-CO_INLINE void NAME(sort_write_as)(const struct sort_step *s, const struct sort_room *r, co_u32 *digits,
+CO_INLINE void NAME(sort_write_as)(const struct sort_step *s, const struct sort_tile *r, co_u32 *digits,
                                    co_u32 items, int last, int whole)
 {
     WORD *to = (WORD *)sort_to(s, 0) + co_anew32(co_thread());
@@ -167,7 +167,7 @@ CO_INLINE void NAME(sort_write_as)(const struct sort_step *s, const struct sort_
     }
 }
 
-CO_INLINE void NAME(sort_write)(const struct sort_step *s, const struct sort_room *r, co_u32 *digits,
+CO_INLINE void NAME(sort_write)(const struct sort_step *s, const struct sort_tile *r, co_u32 *digits,
                                 co_u32 items)
 {
     co_u32 last = s->by_keys && co_read32(&s->plan->last);
@@ -180,7 +180,7 @@ CO_INLINE void NAME(sort_write)(const struct sort_step *s, const struct sort_roo
 }
 
 /* With any columns: `digits` keeps the digits of the places, four a word. */
-CO_INLINE void NAME(sort_write_first)(const struct sort_step *s, const struct sort_room *r, WORD *to,
+CO_INLINE void NAME(sort_write_first)(const struct sort_step *s, const struct sort_tile *r, WORD *to,
                                       co_u32 *digits, co_u32 items)
 {
     co_u32 last = s->by_keys && co_read32(&s->plan->last);
@@ -201,7 +201,7 @@ CO_INLINE void NAME(sort_tile)(const struct sort_step *s, co_u8 *memory, co_u32 
 {
     co_u32 places[(SORT_ITEMS_MOST + 1) / 2], digits[(SORT_ITEMS_MOST + 3) / 4];
     WORD v[SORT_ITEMS_MOST];
-    struct sort_room r;
+    struct sort_tile r;
     if (!co_read32(&s->plan->active))
         return;
     sort_begin(s, &r, memory, threads, items, wide, 0);
@@ -209,7 +209,7 @@ CO_INLINE void NAME(sort_tile)(const struct sort_step *s, co_u8 *memory, co_u32 
     NAME(sort_count_tile)(s, &r, v, items);
     sort_scan(s, &r);
     NAME(sort_rank)(s, &r, v, columns ? places : 0, 0, items);
-    sort_learn(s, &r);
+    sort_resolve(s, &r);
     if (columns)
         NAME(sort_write_first)(s, &r, (WORD *)sort_to(s, 0), digits, items);
     else

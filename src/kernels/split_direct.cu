@@ -79,8 +79,8 @@ CO_INLINE void direct_leave(const struct split_step *s, co_u64 i, co_u32 id)
 }
 
 /* The rows from `first` on. What is bad becomes the number of buckets; *bad is this lane's first. */
-CO_INLINE void direct_tally_rows(const struct split_step *s, co_u32 *counts, co_u64 *bad, co_u64 first,
-                                 co_u64 end, co_u32 width, int loose, struct direct_shape shape)
+CO_INLINE void direct_histogram_rows(const struct split_step *s, co_u32 *counts, co_u64 *bad, co_u64 first,
+                                     co_u64 end, co_u32 width, int loose, struct direct_shape shape)
 {
     co_u64 keys[DIRECT_ITEMS_MOST], at = first + co_lane();
     co_u32 ids[DIRECT_ITEMS_MOST];
@@ -103,7 +103,7 @@ CO_INLINE void direct_tally_rows(const struct split_step *s, co_u32 *counts, co_
     }
 }
 
-CO_INLINE void direct_tally(const struct split_step *s, co_u32 width, struct direct_shape shape)
+CO_INLINE void direct_histograms(const struct split_step *s, co_u32 width, struct direct_shape shape)
 {
     for (co_u64 span = direct_warp(); span < s->spans; span += direct_warps()) {
         co_u32 counts[DIRECT_KEPT_MOST];
@@ -111,9 +111,9 @@ CO_INLINE void direct_tally(const struct split_step *s, co_u32 width, struct dir
         CO_EACH_ITEM (k, direct_kept(shape.bits))
             counts[k] = 0;
         for (; first + shape.items * 32 <= end; first += shape.items * 32)
-            direct_tally_rows(s, counts, &bad, first, end, width, 0, shape);
+            direct_histogram_rows(s, counts, &bad, first, end, width, 0, shape);
         if (first < end)
-            direct_tally_rows(s, counts, &bad, first, end, width, 1, shape);
+            direct_histogram_rows(s, counts, &bad, first, end, width, 1, shape);
         CO_EACH_ITEM (k, direct_kept(shape.bits))
             if (k * 32 + co_lane() < s->fn.buckets)
                 co_write64(s->table + (k * 32 + co_lane()) * s->spans + span, counts[k]);
@@ -125,7 +125,7 @@ CO_INLINE void direct_tally(const struct split_step *s, co_u32 width, struct dir
 /* ---- post-scan --------------------------------------------------------------------------------------------------------- */
 
 /* A warp's memory, and what its lanes keep of the buckets that they are in charge of. */
-struct direct_room {
+struct direct_tile {
     void *slots;    /* of WARP: the rows' values of one column, in order, */
     co_u16 *owners; /* and whose they are */
     co_u32
@@ -136,12 +136,12 @@ struct direct_room {
     co_u32 slot_bytes;
 };
 
-CO_INLINE struct direct_room direct_room_of(const struct split_step *s, co_u8 *memory,
+CO_INLINE struct direct_tile direct_tile_of(const struct split_step *s, co_u8 *memory,
                                             struct direct_shape shape)
 {
     struct split_warp_layout l =
         split_warp_layout(s->fn.buckets, shape.items * 32, shape.ordered ? shape.widest : 0);
-    struct direct_room r;
+    struct direct_tile r;
     memory += co_warp() * l.end;
     r.slots = memory;
     r.mine = (co_u32 *)(memory + l.mine);
@@ -165,7 +165,7 @@ CO_INLINE co_u32 direct_same(co_u32 id, co_u32 bits)
 }
 
 /* ids[j] becomes id | rank among the rows' entries of its bucket << 16. */
-CO_INLINE void direct_rank(const struct split_step *s, const struct direct_room *r, co_u32 *ids, int loose,
+CO_INLINE void direct_rank(const struct split_step *s, const struct direct_tile *r, co_u32 *ids, int loose,
                            struct direct_shape shape)
 {
     co_u32 after = 0xfffffffeu << co_lane(), before = (1u << co_lane()) - 1;
@@ -184,7 +184,7 @@ CO_INLINE void direct_rank(const struct split_step *s, const struct direct_room 
 }
 
 /* Bases for these rows, and in `next` for the rows after. What is left out has places in the slots behind all others, and no base. */
-CO_INLINE void direct_advance(const struct split_step *s, const struct direct_room *r,
+CO_INLINE void direct_advance(const struct split_step *s, const struct direct_tile *r,
                               struct direct_shape shape)
 {
     co_u32 place = 0;
@@ -220,7 +220,7 @@ CO_INLINE void direct_load(const struct split_part *part, co_u64 *v, co_u64 firs
     }
 }
 
-CO_INLINE void direct_put(const struct direct_room *r, const struct split_part *part, co_u32 bucket,
+CO_INLINE void direct_put(const struct direct_tile *r, const struct split_part *part, co_u32 bucket,
                           co_u32 place, co_u64 v, co_u32 bytes, int loose)
 {
     co_u64 base = co_read64(r->bases + bucket);
@@ -229,7 +229,7 @@ CO_INLINE void direct_put(const struct direct_room *r, const struct split_part *
 }
 
 /* Each lane stores its own. */
-CO_INLINE void direct_store(const struct direct_room *r, const struct split_part *part, const co_u64 *v,
+CO_INLINE void direct_store(const struct direct_tile *r, const struct split_part *part, const co_u64 *v,
                             co_u32 bytes, int loose, struct direct_shape shape)
 {
     CO_EACH_ITEM (j, shape.items) {
@@ -238,8 +238,8 @@ CO_INLINE void direct_store(const struct direct_room *r, const struct split_part
     }
 }
 
-/* Puts id | rank down; of WARP id | place, and each place learns whose it is. */
-CO_INLINE void direct_put_down(const struct direct_room *r, const co_u32 *ids, struct direct_shape shape)
+/* Puts id | rank down; of WARP id | place, and each place keeps whose it is. */
+CO_INLINE void direct_put_down(const struct direct_tile *r, const co_u32 *ids, struct direct_shape shape)
 {
     CO_EACH_ITEM (j, shape.items) {
         co_u32 id = ids[j];
@@ -252,7 +252,7 @@ CO_INLINE void direct_put_down(const struct direct_room *r, const co_u32 *ids, s
 }
 
 /* Values to their places; the lanes meet before and after. */
-CO_INLINE void direct_arrange(const struct direct_room *r, co_u32 bytes, const co_u64 *v,
+CO_INLINE void direct_arrange(const struct direct_tile *r, co_u32 bytes, const co_u64 *v,
                               struct direct_shape shape)
 {
     co_warp_recast(r->slots, r->slot_bytes);
@@ -267,7 +267,7 @@ CO_INLINE void direct_arrange(const struct direct_room *r, co_u32 bytes, const c
 }
 
 /* Place by place. */
-CO_INLINE void direct_write(const struct direct_room *r, const struct split_part *part, co_u32 bytes,
+CO_INLINE void direct_write(const struct direct_tile *r, const struct split_part *part, co_u32 bytes,
                             int loose, struct direct_shape shape)
 {
     CO_EACH_ITEM (j, shape.items) {
@@ -279,7 +279,7 @@ CO_INLINE void direct_write(const struct direct_room *r, const struct split_part
 }
 
 /* One part of the rows, from where it comes to where it goes. */
-CO_INLINE void direct_move(const struct split_step *s, const struct direct_room *r, co_u32 p, co_u64 first,
+CO_INLINE void direct_move(const struct split_step *s, const struct direct_tile *r, co_u32 p, co_u64 first,
                            co_u64 end, co_u32 bytes, int loose, struct direct_shape shape)
 {
     const struct split_part *part = s->part + p;
@@ -320,7 +320,7 @@ CO_INLINE void direct_find_ids(const struct split_step *s, co_u32 *ids, co_u64 f
 #undef DIRECT_LOAD
 }
 
-CO_INLINE void direct_rows(const struct split_step *s, const struct direct_room *r, co_u64 first, co_u64 end,
+CO_INLINE void direct_rows(const struct split_step *s, const struct direct_tile *r, co_u64 first, co_u64 end,
                            int loose, struct direct_shape shape)
 {
 #define DIRECT_MOVE(bytes) direct_move(s, r, p, first, end, bytes, loose, shape)
@@ -339,7 +339,7 @@ CO_INLINE void direct_rows(const struct split_step *s, const struct direct_room 
 
 CO_INLINE void direct_place(const struct split_step *s, co_u8 *memory, struct direct_shape shape)
 {
-    struct direct_room r = direct_room_of(s, memory, shape);
+    struct direct_tile r = direct_tile_of(s, memory, shape);
     if (co_block() == 0)
         split_outcome(s);
     if (co_lane() == 0)
@@ -363,11 +363,11 @@ CO_INLINE void direct_place(const struct split_step *s, co_u8 *memory, struct di
 #    define DIRECT_ORDERED_ITEMS SPLIT_WARP_ITEMS_GPU
 #endif
 
-#define DIRECT_TALLY(width, bits)                                     \
-    CO_KERNEL(split_direct_tally_##width##_##bits, struct split_step) \
-    {                                                                 \
-        struct direct_shape shape = {DIRECT_ITEMS, 8, bits, 0};       \
-        direct_tally(args, width / 8, shape);                         \
+#define DIRECT_HISTOGRAMS(width, bits)                                     \
+    CO_KERNEL(split_direct_histograms_##width##_##bits, struct split_step) \
+    {                                                                      \
+        struct direct_shape shape = {DIRECT_ITEMS, 8, bits, 0};            \
+        direct_histograms(args, width / 8, shape);                         \
     }
 #define DIRECT_PLACE(name, ordered, items, bits, blocks)                          \
     CO_KERNEL_BOUND(split_direct_##name##_##bits, struct split_step, 256, blocks) \
@@ -377,10 +377,10 @@ CO_INLINE void direct_place(const struct split_step *s, co_u8 *memory, struct di
         direct_place(args, memory, shape);                                        \
     }
 #define DIRECT_BITS(bits)                          \
-    DIRECT_TALLY(8, bits)                          \
-    DIRECT_TALLY(16, bits)                         \
-    DIRECT_TALLY(32, bits)                         \
-    DIRECT_TALLY(64, bits)                         \
+    DIRECT_HISTOGRAMS(8, bits)                     \
+    DIRECT_HISTOGRAMS(16, bits)                    \
+    DIRECT_HISTOGRAMS(32, bits)                    \
+    DIRECT_HISTOGRAMS(64, bits)                    \
     DIRECT_PLACE(direct, 0, DIRECT_ITEMS, bits, 3) \
     DIRECT_PLACE(warp, 1, DIRECT_ORDERED_ITEMS, bits, 2)
 

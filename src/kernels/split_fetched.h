@@ -1,5 +1,5 @@
 /* split_fetched.h: keys of 4 bytes, alone or with a payload of 4, into up to 256 buckets, so many that every multiprocessor has many
- * tiles: as split_tile.h and split_pairs.h, by one large block a multiprocessor, that goes on from tile to tile. Each column has room of its
+ * tiles: as split_tile.h and split_pairs.h, by one large block a multiprocessor, that goes on from tile to tile. Each column has a stage of its
  * own in shared memory. It is fetched there whole by the copy engine (co_bulk_ask), put in order where it is, by way of registers, and
  * written:
  *
@@ -9,7 +9,7 @@
  *             Others are found from the keys when these are counted; what takes more than two instructions is then kept in registers,
  *             pages of a map too (SPLIT_PAGED), of both splits by digits of the page's number, of which the second looks back
  *
- * Keys alone come to the second room, and are put in order in the first: so the next tile's are asked for as soon as these are in registers.
+ * Keys alone come to the second stage, and are put in order in the first: so the next tile's are asked for as soon as these are in registers.
  *
  * So nobody waits for loads, which would queue behind stores, and tiles are as long as shared memory is large: long runs.
  *
@@ -63,7 +63,7 @@ CO_INLINE void split_ask(const struct split_fetch *f, co_u64 n, co_u32 tile, str
         co_bulk_ask(f->arrived, f->comes, (const co_u32 *)f->part->in + (co_u64)tile * size, size * 4);
 }
 
-CO_INLINE void split_receive(const struct split_step *s, const struct split_room *r, struct split_fetch *f,
+CO_INLINE void split_receive(const struct split_step *s, const struct split_tile *r, struct split_fetch *f,
                              co_u64 n, co_u32 *v, struct split_shape shape)
 {
     co_u64 first = (co_u64)r->tile * (shape.items * shape.threads);
@@ -79,7 +79,7 @@ CO_INLINE void split_receive(const struct split_step *s, const struct split_room
 }
 
 /* Numbers that the count has left behind come to where counters are, which nobody needs from the rank on until the next tile is counted. */
-CO_INLINE struct split_fetch split_fetch_numbers(const struct split_room *r,
+CO_INLINE struct split_fetch split_fetch_numbers(const struct split_tile *r,
                                                  const struct split_fetch *payload)
 {
     struct split_fetch f = {0, r->all, 0, payload->arrived + 1, 0};
@@ -99,7 +99,7 @@ CO_INLINE void split_ask_numbers(const struct split_step *s, const struct split_
         co_bulk_ask(f->arrived, f->comes, (const co_u8 *)s->ids_out + (co_u64)tile * size, size);
 }
 
-CO_INLINE void split_receive_numbers(const struct split_step *s, const struct split_room *r,
+CO_INLINE void split_receive_numbers(const struct split_step *s, const struct split_tile *r,
                                      struct split_fetch *f, co_u64 n, co_u32 *kept, struct split_shape shape)
 {
     const co_u32 mine = split_mine(r, shape);
@@ -127,7 +127,8 @@ CO_INLINE void split_receive_numbers(const struct split_step *s, const struct sp
 /* ---- where it goes ----------------------------------------------------------------------------------------------------- */
 
 /* What the tile is going to read of the table. */
-CO_INLINE void split_foresee(const struct split_step *s, const struct split_room *r, struct split_shape shape)
+CO_INLINE void split_prefetch(const struct split_step *s, const struct split_tile *r,
+                              struct split_shape shape)
 {
     co_u64 columns = split_columns_of(s), span = s->way == SPLIT_BY_SPANS ? r->tile / s->tiles : 0;
     for (co_u32 b = co_thread(); b < s->buckets; b += shape.threads)
@@ -135,24 +136,24 @@ CO_INLINE void split_foresee(const struct split_step *s, const struct split_room
 }
 
 /* The entries of a bucket in the tiles before this one in its span, which are few. */
-CO_INLINE co_u32 split_few_before(const struct split_step *s, const struct split_room *r, co_u32 b,
+CO_INLINE co_u32 split_few_before(const struct split_step *s, const struct split_tile *r, co_u32 b,
                                   struct split_shape shape)
 {
     co_u32 before = 0;
     for (co_u32 back = r->tile % s->tiles; back; back--) {
-        const co_u32 *at = split_told(s, r, b, shape) - (co_u64)back * s->buckets;
-        co_u32 told = co_load32(at);
-        while (!(told & SPLIT_TOLD)) {
+        const co_u32 *at = split_published(s, r, b, shape) - (co_u64)back * s->buckets;
+        co_u32 published = co_load32(at);
+        while (!(published & SPLIT_PUBLISHED)) {
             co_pause();
-            told = co_load32(at);
+            published = co_load32(at);
         }
-        before += told & ~SPLIT_TOLD;
+        before += published & ~SPLIT_PUBLISHED;
     }
     return before;
 }
 
 /* Where the tile's entries of a bucket go. */
-CO_INLINE co_u64 split_first_of(const struct split_step *s, const struct split_room *r, co_u32 b,
+CO_INLINE co_u64 split_first_of(const struct split_step *s, const struct split_tile *r, co_u32 b,
                                 co_u32 entries, struct split_shape shape)
 {
     if (s->way == SPLIT_BY_SPANS)
@@ -161,7 +162,7 @@ CO_INLINE co_u64 split_first_of(const struct split_step *s, const struct split_r
                                                                    : split_reserve(s, r, b, entries, shape));
 }
 
-CO_INLINE co_u128 *split_runs(const struct split_room *r, struct split_shape shape)
+CO_INLINE co_u128 *split_runs(const struct split_tile *r, struct split_shape shape)
 {
     co_u32 at = split_runs_begin(split_layout(shape.bits, shape.items, shape.threads, shape.widest));
     return (co_u128 *)(void *)(r->stage + at);
@@ -169,8 +170,8 @@ CO_INLINE co_u128 *split_runs(const struct split_room *r, struct split_shape sha
 
 /* Where runs go. By full warps, some of them: the others rank meanwhile. The loop asks the warp's first lane, so that the compiler sees warps
  * stay whole: ptxas 13.0 for sm_100 runs out of predicates else. */
-CO_INLINE void split_learn_runs(const struct split_step *s, const struct split_room *r,
-                                struct split_shape shape)
+CO_INLINE void split_resolve_runs(const struct split_step *s, const struct split_tile *r,
+                                  struct split_shape shape)
 {
     for (co_u32 b = co_thread(); co_shuffle32(CO_FULL_WARP, b, 0) < 1u << shape.bits; b += shape.threads) {
         co_u32 begin = 0, end = 0;
@@ -180,14 +181,14 @@ CO_INLINE void split_learn_runs(const struct split_step *s, const struct split_r
             end = b + 1 < s->buckets ? co_read32(r->begins + b + 1) : shape.items * shape.threads;
             start = split_first_of(s, r, b, end - begin, shape);
         }
-        runs_tell(split_runs(r, shape), r->groups, b, start, begin, end, r->count,
-                  runs_lead(s->part->out ? s->part->out : s->part[1].out));
+        runs_publish(split_runs(r, shape), r->groups, b, start, begin, end, r->count,
+                     runs_lead(s->part->out ? s->part->out : s->part[1].out));
     }
 }
 
 /* ---- go out ------------------------------------------------------------------------------------------------------------ */
 
-CO_INLINE void split_write_runs(const struct split_step *s, const struct split_room *r,
+CO_INLINE void split_write_runs(const struct split_step *s, const struct split_tile *r,
                                 const struct split_fetch *f, struct split_shape shape)
 {
     struct runs runs = {f->stage, (co_u32 *)f->part->out, split_runs(r, shape), r->groups, s->buckets,
@@ -208,7 +209,7 @@ CO_INLINE void split_arrange_fetched(const struct split_fetch *f, const co_u32 *
 /* ---- a block ----------------------------------------------------------------------------------------------------------- */
 
 /* One tile of keys alone; the number of the block's next. */
-CO_INLINE co_u32 split_fetched_alone(const struct split_step *s, struct split_room *r,
+CO_INLINE co_u32 split_fetched_alone(const struct split_step *s, struct split_tile *r,
                                      struct split_fetch *keys, struct split_fetch *numbers, co_u64 n,
                                      struct split_shape shape)
 {
@@ -219,7 +220,7 @@ CO_INLINE co_u32 split_fetched_alone(const struct split_step *s, struct split_ro
     r->count = left < size ? (co_u32)left : size;
     if (co_thread() == 0)
         co_write32(r->ticket, look_back_ticket(s->tickets));
-    split_foresee(s, r, shape);
+    split_prefetch(s, r, shape);
     split_receive(s, r, keys, n, v.low, shape);
     split_receive_numbers(s, r, numbers, n, kept, shape);
     split_count_tile(s, r, &v, kept, shape);
@@ -227,7 +228,7 @@ CO_INLINE co_u32 split_fetched_alone(const struct split_step *s, struct split_ro
     split_scan(s, r, shape);
     co_u32 next = co_read32(r->ticket);
     split_ask(keys, n, next, shape);
-    split_learn_runs(s, r, shape);
+    split_resolve_runs(s, r, shape);
     co_warp_sync(CO_FULL_WARP); /* those that waited and the others of their warp */
     split_rank(s, r, &v, kept, 0, shape);
     co_bulk_leave();
@@ -238,7 +239,7 @@ CO_INLINE co_u32 split_fetched_alone(const struct split_step *s, struct split_ro
 }
 
 /* One tile of pairs; the number of the block's next. */
-CO_INLINE co_u32 split_fetched_pairs(const struct split_step *s, struct split_room *r,
+CO_INLINE co_u32 split_fetched_pairs(const struct split_step *s, struct split_tile *r,
                                      struct split_fetch *keys, struct split_fetch *payload,
                                      struct split_fetch *numbers, co_u64 n, struct split_shape shape)
 {
@@ -247,7 +248,7 @@ CO_INLINE co_u32 split_fetched_pairs(const struct split_step *s, struct split_ro
     co_u32 places[SPLIT_ITEMS_MOST / 2], kept[SPLIT_KEPT_WORDS], next = 0;
     struct split_values v;
     r->count = left < size ? (co_u32)left : size;
-    split_foresee(s, r, shape);
+    split_prefetch(s, r, shape);
     split_receive(s, r, keys, n, v.low, shape);
     split_receive_numbers(s, r, numbers, n, kept, shape);
     split_count_tile(s, r, &v, kept, shape);
@@ -255,7 +256,7 @@ CO_INLINE co_u32 split_fetched_pairs(const struct split_step *s, struct split_ro
     split_ask(payload, n, r->tile, shape);
     if (co_thread() == 0)
         next = look_back_ticket(s->tickets);
-    split_learn_runs(s, r, shape);
+    split_resolve_runs(s, r, shape);
     co_warp_sync(CO_FULL_WARP); /* those that waited and the others of their warp */
     split_rank(s, r, &v, kept, places, shape);
     if (co_thread() == 0)
@@ -275,7 +276,7 @@ CO_INLINE co_u32 split_fetched_pairs(const struct split_step *s, struct split_ro
     return next;
 }
 
-CO_INLINE void split_fetched(const struct split_step *s, struct split_room *r, co_u64 n,
+CO_INLINE void split_fetched(const struct split_step *s, struct split_tile *r, co_u64 n,
                              struct split_shape shape)
 {
     const co_u32 size = shape.items * shape.threads;

@@ -61,14 +61,14 @@ CO_INLINE void split_set(struct split_values *v, co_u32 j, co_u64 value, struct 
 }
 
 /* A block's shared memory, and its tile. */
-struct split_room {
+struct split_tile {
     co_u8 *stage;   /* the tile's entries of one column, in order */
     co_u32 *all;    /* the warps' counters */
     co_u32 *mine;   /* those of this lane's warp */
     co_u32 *begins; /* [word of counters]: its entries' place in its group of 32 words */
     co_u32 *groups; /* [group]: its entries */
     co_u64 *starts; /* [bucket]: where its entries of the tile go, less their places in the tile */
-    co_u32 *next;   /* [number of the next digit]: entries, where runs are left; IN_TURN, places */
+    co_u32 *next;   /* [number of the next digit]: entries, where runs are left; TWO_PHASE, places */
     co_u32 stride;  /* words of a warp's counters */
     co_u32 recast;  /* bytes of stage and counters */
     co_u32 *ticket; /* the number of the next tile */
@@ -83,10 +83,10 @@ CO_INLINE int split_halves(struct split_shape shape)
     return shape.bits > SPLIT_WORD_BITS;
 }
 
-CO_INLINE struct split_room split_room_of(const struct split_step *s, co_u8 *memory, struct split_shape shape)
+CO_INLINE struct split_tile split_tile_of(const struct split_step *s, co_u8 *memory, struct split_shape shape)
 {
     struct split_layout l = split_layout(shape.bits, shape.items, shape.threads, shape.widest);
-    struct split_room r;
+    struct split_tile r;
     r.stage = memory;
     r.all = (co_u32 *)(void *)(memory + l.counters);
     r.mine = r.all + co_warp() * l.stride;
@@ -103,12 +103,12 @@ CO_INLINE struct split_room split_room_of(const struct split_step *s, co_u8 *mem
 }
 
 /* The block meets; stage and counters may then be used with other widths. */
-CO_INLINE void split_meet(const struct split_room *r)
+CO_INLINE void split_meet(const struct split_tile *r)
 {
     co_block_recast(r->stage, r->recast);
 }
 
-CO_INLINE void split_put(const struct split_room *r, co_u32 place, co_u64 v, co_u32 bytes)
+CO_INLINE void split_put(const struct split_tile *r, co_u32 place, co_u64 v, co_u32 bytes)
 {
     if (bytes == 8)
         co_write64((co_u64 *)(void *)r->stage + place, v);
@@ -116,7 +116,7 @@ CO_INLINE void split_put(const struct split_room *r, co_u32 place, co_u64 v, co_
         co_write32((co_u32 *)(void *)r->stage + place, (co_u32)v);
 }
 
-CO_INLINE co_u64 split_get(const struct split_room *r, co_u32 place, co_u32 bytes)
+CO_INLINE co_u64 split_get(const struct split_tile *r, co_u32 place, co_u32 bytes)
 {
     return bytes == 8 ? co_read64((const co_u64 *)(const void *)r->stage + place)
                       : co_read32((const co_u32 *)(const void *)r->stage + place);
@@ -137,25 +137,25 @@ CO_INLINE void split_set_counter(co_u32 *counters, co_u32 b, co_u32 v, struct sp
 }
 
 /* Where in the tile bucket b ends, once all warps have ranked. */
-CO_INLINE co_u32 split_end(const struct split_room *r, co_u32 b, struct split_shape shape)
+CO_INLINE co_u32 split_end(const struct split_tile *r, co_u32 b, struct split_shape shape)
 {
     return split_counter(r->all + (shape.threads / 32 - 1) * r->stride, b, shape);
 }
 
 /* Of a tile, where the shape does not tell. */
-CO_INLINE co_u32 split_rows(const struct split_room *r, struct split_shape shape)
+CO_INLINE co_u32 split_rows(const struct split_tile *r, struct split_shape shape)
 {
     return shape.way == SPLIT_SPANS_TOGETHER ? r->rows : shape.items;
 }
 
 /* Has the tile no row j? Then it has none of the rows behind it. */
-CO_INLINE int split_no_row(const struct split_room *r, co_u32 j, struct split_shape shape)
+CO_INLINE int split_no_row(const struct split_tile *r, co_u32 j, struct split_shape shape)
 {
     return shape.way == SPLIT_SPANS_TOGETHER && j % SPLIT_ROWS_STEP == 0 && j >= r->rows;
 }
 
 /* The tile's entry that is the first of this lane's; the others follow at distances of 32. */
-CO_INLINE co_u32 split_mine(const struct split_room *r, struct split_shape shape)
+CO_INLINE co_u32 split_mine(const struct split_tile *r, struct split_shape shape)
 {
     return co_warp() * 32 * split_rows(r, shape) + co_lane();
 }
@@ -178,7 +178,7 @@ CO_INLINE co_u64 split_read_as(const co_u8 *p, co_u32 bytes, co_u32 each)
 }
 
 /* `bytes` is a literal, or 0 for the rare ones, 1 and 2. Of keys alone a whole tile's load is a text of its own. */
-CO_INLINE void split_load_as(const struct split_room *r, const struct split_part *part, co_u64 first,
+CO_INLINE void split_load_as(const struct split_tile *r, const struct split_part *part, co_u64 first,
                              co_u64 none, struct split_values *v, co_u32 bytes, struct split_shape shape)
 {
     co_u32 mine = split_mine(r, shape), stride = bytes == 4 ? 4 : bytes == 8 ? part->stride : part->bytes;
@@ -195,8 +195,8 @@ CO_INLINE void split_load_as(const struct split_room *r, const struct split_part
     }
 }
 
-CO_INLINE void split_load_twins(const struct split_room *r, const struct split_part *part, co_u64 first,
-                                co_u64 none, struct split_values *v, struct split_shape shape)
+CO_INLINE void split_load_packed(const struct split_tile *r, const struct split_part *part, co_u64 first,
+                                 co_u64 none, struct split_values *v, struct split_shape shape)
 {
     co_u32 mine = split_mine(r, shape);
     const co_u32 *low = (const co_u32 *)part[0].in + first + mine;
@@ -220,11 +220,11 @@ CO_INLINE void split_load_twins(const struct split_room *r, const struct split_p
     }
 }
 
-CO_INLINE void split_load(const struct split_room *r, const struct split_part *part, co_u64 first,
+CO_INLINE void split_load(const struct split_tile *r, const struct split_part *part, co_u64 first,
                           co_u64 none, struct split_values *v, struct split_shape shape)
 {
     if (shape.payload == SPLIT_PAIRS)
-        split_load_twins(r, part, first, none, v, shape);
+        split_load_packed(r, part, first, none, v, shape);
     else if (shape.payload == SPLIT_KEYS)
         split_load_as(r, part, first, none, v, shape.widest, shape);
     else if (!part->in)

@@ -13,11 +13,11 @@
 CO_INLINE void split_once(const struct split_step *s, co_u8 *memory, struct split_shape shape)
 {
     if (shape.way == SPLIT_SPANS_TOGETHER) {
-        struct split_room r = split_span_room(s, memory, shape);
+        struct split_tile r = split_span_tile_of(s, memory, shape);
         split_span(s, &r, split_entries(s), shape);
     } else {
-        struct split_room r = split_room_of(s, memory, shape);
-        split_tile(s, &r, split_entries(s), shape.way == SPLIT_TOGETHER ? (co_u32)co_block() : 0, shape);
+        struct split_tile r = split_tile_of(s, memory, shape);
+        split_do_tile(s, &r, split_entries(s), shape.way == SPLIT_TOGETHER ? (co_u32)co_block() : 0, shape);
     }
 }
 

@@ -1,9 +1,9 @@
 /* split_pairs.h: a tile of pairs of 4 + 4 bytes, into more than 64 buckets: as split_tile.h, but keys and payload go through the stage
- * in turn, in 4 bytes an entry. A stage of the same size holds twice as many entries, so runs are longer, and a lane has few registers
+ * in two phases, in 4 bytes an entry. A stage of the same size holds twice as many entries, so runs are longer, and a lane has few registers
  * in use, since keys are gone from them when the payload comes:
  *
  *   count, scan, rank   of the keys; where each went is left in shared memory, two places a word
- *   learn               where they go in the output; then the payload is asked for, and is on its way while keys are written
+ *   resolve             where they go in the output; then the payload is asked for, and is on its way while keys are written
  *   write keys          the number of each place's bucket is left where counters were, four a word
  *   write payload       put to the same places, and written by the same numbers
  *
@@ -15,17 +15,17 @@
 #include "kernels/split_tile.h"
 
 /* This lane's words of places, and of numbers. */
-CO_INLINE co_u32 *split_pairs_places(const struct split_room *r)
+CO_INLINE co_u32 *split_pairs_places(const struct split_tile *r)
 {
     return r->next + co_thread();
 }
 
-CO_INLINE co_u32 *split_pairs_numbers(const struct split_room *r)
+CO_INLINE co_u32 *split_pairs_numbers(const struct split_tile *r)
 {
     return r->all + co_thread();
 }
 
-CO_INLINE void split_pairs_load(const struct split_room *r, const void *in, co_u64 first, co_u32 none,
+CO_INLINE void split_pairs_load(const struct split_tile *r, const void *in, co_u64 first, co_u32 none,
                                 co_u32 *v, struct split_shape shape)
 {
     co_u32 mine = split_mine(r, shape);
@@ -46,14 +46,14 @@ CO_INLINE void split_pairs_load(const struct split_room *r, const void *in, co_u
 }
 
 /* Places in the input, as a payload that is not read from anywhere. */
-CO_INLINE void split_pairs_indices(const struct split_room *r, co_u64 first, co_u32 *v,
+CO_INLINE void split_pairs_indices(const struct split_tile *r, co_u64 first, co_u32 *v,
                                    struct split_shape shape)
 {
     CO_EACH_ITEM (j, shape.items)
         v[j] = (co_u32)first + split_mine(r, shape) + j * 32;
 }
 
-CO_INLINE void split_pairs_load_payload(const struct split_step *s, const struct split_room *r, co_u64 first,
+CO_INLINE void split_pairs_load_payload(const struct split_step *s, const struct split_tile *r, co_u64 first,
                                         co_u32 *v, struct split_shape shape)
 {
     if (s->part[1].in)
@@ -62,7 +62,7 @@ CO_INLINE void split_pairs_load_payload(const struct split_step *s, const struct
         split_pairs_indices(r, first, v, shape);
 }
 
-CO_INLINE void split_pairs_write_keys(const struct split_step *s, const struct split_room *r,
+CO_INLINE void split_pairs_write_keys(const struct split_step *s, const struct split_tile *r,
                                       struct split_shape shape)
 {
     co_u32 *out = (co_u32 *)s->part->out + co_anew32(co_thread()), *numbers = split_pairs_numbers(r);
@@ -78,7 +78,7 @@ CO_INLINE void split_pairs_write_keys(const struct split_step *s, const struct s
     }
 }
 
-CO_INLINE void split_pairs_arrange(const struct split_room *r, const co_u32 *v, struct split_shape shape)
+CO_INLINE void split_pairs_arrange(const struct split_tile *r, const co_u32 *v, struct split_shape shape)
 {
     const co_u32 *places = split_pairs_places(r);
     co_u32 two = 0;
@@ -90,7 +90,7 @@ CO_INLINE void split_pairs_arrange(const struct split_room *r, const co_u32 *v, 
     }
 }
 
-CO_INLINE void split_pairs_write_payload(const struct split_step *s, const struct split_room *r,
+CO_INLINE void split_pairs_write_payload(const struct split_step *s, const struct split_tile *r,
                                          struct split_shape shape)
 {
     const co_u32 *numbers = split_pairs_numbers(r);
@@ -104,7 +104,7 @@ CO_INLINE void split_pairs_write_payload(const struct split_step *s, const struc
     }
 }
 
-CO_INLINE void split_pairs(const struct split_step *s, struct split_room *r, co_u64 n, co_u32 tile,
+CO_INLINE void split_pairs(const struct split_step *s, struct split_tile *r, co_u64 n, co_u32 tile,
                            struct split_shape shape)
 {
     const co_u32 size = shape.items * shape.threads;
@@ -118,9 +118,9 @@ CO_INLINE void split_pairs(const struct split_step *s, struct split_room *r, co_
     split_rank(s, r, &v, 0, split_pairs_places(r), shape);
     co_block_sync();
     if (s->way == SPLIT_BY_SPANS)
-        split_learn_in_span(s, r, shape);
+        split_resolve_in_span(s, r, shape);
     else
-        split_learn(s, r, shape);
+        split_resolve(s, r, shape);
     split_pairs_load_payload(s, r, first, v.low, shape);
     co_block_sync();
     split_pairs_write_keys(s, r, shape);

@@ -1,9 +1,9 @@
-/* split_spans.h: splits of 4-byte keys, alone or with a payload of 4, in one launch of blocks that are all at work at a time and tell each
- * other what they have (split_together.h), where a block has a span: some tiles side by side. It counts the keys of all, tells the
- * sums, and when it has learnt where its entries begin, it orders and writes tile after tile, and waits for nobody any more. So the keys of
+/* split_spans.h: splits of 4-byte keys, alone or with a payload of 4, in one launch of blocks that are all at work at a time and publish to each
+ * other what they have (split_together.h), where a block has a span: some tiles side by side. It counts the keys of all, publishes the
+ * sums, and when it has resolved where its entries begin, it orders and writes tile after tile, and waits for nobody any more. So the keys of
  * all its tiles but the first are read twice, the second time from the L2 for the most part.
  *
- * A tile has as many rows as make spans even, up to the shape's. Keys and payload go through the stage in turn, as in split_pairs.h; runs
+ * A tile has as many rows as make spans even, up to the shape's. Keys and payload go through the stage in two phases, as in split_pairs.h; runs
  * go out line by line (runs_write.h), by the lines of the keys' output: a payload's that begins elsewhere in a line is as right, and its
  * stores may lie in two lines. The payload is brought to the L2 while keys are put in order.
  *
@@ -17,16 +17,16 @@
 
 #define SPLIT_AHEAD 16 /* keys that a lane has under way when it counts those of later tiles */
 
-CO_INLINE struct split_room split_span_room(const struct split_step *s, co_u8 *memory,
-                                            struct split_shape shape)
+CO_INLINE struct split_tile split_span_tile_of(const struct split_step *s, co_u8 *memory,
+                                               struct split_shape shape)
 {
-    struct split_room r = split_room_of(s, memory, shape);
+    struct split_tile r = split_tile_of(s, memory, shape);
     r.next = (co_u32 *)(void *)(memory + split_span_places(shape.bits, shape.items, shape.threads));
     r.rows = s->rows;
     return r;
 }
 
-CO_INLINE co_u128 *split_span_words(const struct split_room *r, struct split_shape shape)
+CO_INLINE co_u128 *split_span_words(const struct split_tile *r, struct split_shape shape)
 {
     return (co_u128 *)(void *)(r->stage + split_span_runs(shape.bits, shape.items, shape.threads));
 }
@@ -34,7 +34,7 @@ CO_INLINE co_u128 *split_span_words(const struct split_room *r, struct split_sha
 /* ---- the tiles to come --------------------------------------------------------------------------------------------------- */
 
 /* starts[b] = the entries of bucket b in [first, end). */
-CO_INLINE void split_count_ahead(const struct split_step *s, const struct split_room *r, co_u64 first,
+CO_INLINE void split_count_ahead(const struct split_step *s, const struct split_tile *r, co_u64 first,
                                  co_u64 end, struct split_shape shape)
 {
     const co_u32 *keys = (const co_u32 *)s->part[0].in;
@@ -60,8 +60,8 @@ CO_INLINE void split_count_ahead(const struct split_step *s, const struct split_
 }
 
 /* What a tile will read of a column is brought to the L2. */
-CO_INLINE void split_foresee_column(const struct split_step *s, co_u32 column, co_u64 n, co_u32 tile,
-                                    struct split_shape shape)
+CO_INLINE void split_prefetch_column(const struct split_step *s, co_u32 column, co_u64 n, co_u32 tile,
+                                     struct split_shape shape)
 {
     const co_u32 size = s->rows * shape.threads;
     co_u64 first = (co_u64)tile * size;
@@ -73,8 +73,8 @@ CO_INLINE void split_foresee_column(const struct split_step *s, co_u32 column, c
 /* ---- a tile ------------------------------------------------------------------------------------------------------------ */
 
 /* The tile's runs, as words; and where the next tile's begin. By full warps. */
-CO_INLINE void split_tell_runs(const struct split_step *s, const struct split_room *r,
-                               struct split_shape shape)
+CO_INLINE void split_publish_runs(const struct split_step *s, const struct split_tile *r,
+                                  struct split_shape shape)
 {
     for (co_u32 b = co_thread(); co_shuffle32(CO_FULL_WARP, b, 0) < 1u << shape.bits; b += shape.threads) {
         co_u32 begin = 0, end = 0;
@@ -85,12 +85,12 @@ CO_INLINE void split_tell_runs(const struct split_step *s, const struct split_ro
             start = co_read64(r->starts + b);
             co_write64(r->starts + b, start + (end - begin));
         }
-        runs_tell(split_span_words(r, shape), r->groups, b, start, begin, end, r->count,
-                  runs_lead(s->part->out ? s->part->out : s->part[1].out));
+        runs_publish(split_span_words(r, shape), r->groups, b, start, begin, end, r->count,
+                     runs_lead(s->part->out ? s->part->out : s->part[1].out));
     }
 }
 
-CO_INLINE void split_span_write(const struct split_step *s, const struct split_room *r, co_u32 column,
+CO_INLINE void split_span_write(const struct split_step *s, const struct split_tile *r, co_u32 column,
                                 struct split_shape shape)
 {
     struct runs runs = {(co_u32 *)(void *)r->stage,
@@ -103,8 +103,8 @@ CO_INLINE void split_span_write(const struct split_step *s, const struct split_r
         runs_write(&runs, shape.threads);
 }
 
-/* The first tile of a span learns where what the block has of each bucket begins. */
-CO_INLINE void split_span_tile(const struct split_step *s, struct split_room *r, co_u64 n, co_u32 tile,
+/* The first tile of a span resolves where what the block has of each bucket begins. */
+CO_INLINE void split_span_tile(const struct split_step *s, struct split_tile *r, co_u64 n, co_u32 tile,
                                struct split_shape shape)
 {
     const co_u32 size = s->rows * shape.threads, pairs = shape.payload == SPLIT_PAIRS;
@@ -114,16 +114,16 @@ CO_INLINE void split_span_tile(const struct split_step *s, struct split_room *r,
     r->count = n - first < size ? (co_u32)(n - first) : size;
     split_pairs_load(r, s->part->in, first, (co_u32)s->last_key, v.low, shape);
     if (pairs)
-        split_foresee_column(s, 1, n, tile, shape);
+        split_prefetch_column(s, 1, n, tile, shape);
     split_count_tile(s, r, &v, 0, shape);
     split_scan(s, r, shape);
     split_rank(s, r, &v, 0, split_pairs_places(r), shape);
     co_block_sync();
     if (tile % s->tiles == 0) {
-        split_learn_together(s, r, shape);
+        split_resolve_together(s, r, shape);
         co_block_sync();
     }
-    split_tell_runs(s, r, shape);
+    split_publish_runs(s, r, shape);
     if (pairs) {
         split_pairs_load_payload(s, r, first, v.low, shape);
         co_block_sync();
@@ -137,7 +137,7 @@ CO_INLINE void split_span_tile(const struct split_step *s, struct split_room *r,
 
 /* ---- a block ----------------------------------------------------------------------------------------------------------- */
 
-CO_INLINE void split_span(const struct split_step *s, struct split_room *r, co_u64 n,
+CO_INLINE void split_span(const struct split_step *s, struct split_tile *r, co_u64 n,
                           struct split_shape shape)
 {
     const co_u64 size = s->rows * shape.threads;
@@ -145,7 +145,7 @@ CO_INLINE void split_span(const struct split_step *s, struct split_room *r, co_u
            all = (co_u32)((n + size - 1) / size);
     stop = stop < all ? stop : all;
     if (s->tiles > 1) {
-        split_foresee_column(s, 0, n, tile, shape);
+        split_prefetch_column(s, 0, n, tile, shape);
         split_count_ahead(s, r, (tile + 1) * size, stop * size < n ? stop * size : n, shape);
     }
     do

@@ -18,7 +18,7 @@
  * Left out. What lies behind the end of a tile that is not whole counts as an entry of the last bucket: so it comes to lie behind all
  * others, and is not written. An entry that has no bucket (SPLIT_LOOSE) gets no place.
  *
- * Where a bucket's entries go in the output comes from a table of spans and what the tiles before in the span have told, from all
+ * Where a bucket's entries go in the output comes from a table of spans and what the tiles before in the span have published, from all
  * tiles before, or from places taken (see shape/split_step.h); nothing else differs.
  *
  * A pass of sort (sort_width.h) is the same in its steps and shares none of this text: its numbers are keys turned over in registers, with
@@ -37,14 +37,14 @@
 /* ---- count ------------------------------------------------------------------------------------------------------------- */
 
 /* Has the lane's j-th entry a bucket? */
-CO_INLINE int split_belongs(const struct split_room *r, co_u32 number, co_u32 j, struct split_shape shape)
+CO_INLINE int split_belongs(const struct split_tile *r, co_u32 number, co_u32 j, struct split_shape shape)
 {
     return shape.form != SPLIT_LOOSE || (number != SPLIT_BAD && split_mine(r, shape) + j * 32 < r->count);
 }
 
 /* A counter that is half of a word. Additions to one address go one by one, so those lanes that have the bucket of the first lane leave
  * them to it. By a full warp. */
-CO_INLINE void split_count_half(const struct split_room *r, co_u32 b)
+CO_INLINE void split_count_half(const struct split_tile *r, co_u32 b)
 {
     co_u32 first = co_shuffle32(CO_FULL_WARP, b, 0), same = co_ballot(CO_FULL_WARP, b == first);
     co_u32 entries = b != first ? 1 : co_lane() ? 0 : co_ones32(same);
@@ -67,7 +67,7 @@ CO_INLINE void split_keep(co_u32 *kept, co_u32 j, co_u32 b, struct split_shape s
 }
 
 /* The number of the lane's j-th entry once more. */
-CO_INLINE co_u32 split_number_again(const struct split_step *s, const struct split_room *r, co_u64 value,
+CO_INLINE co_u32 split_number_again(const struct split_step *s, const struct split_tile *r, co_u64 value,
                                     const co_u32 *kept, co_u32 j, struct split_shape shape)
 {
     const co_u32 bits = split_keeps(shape);
@@ -76,7 +76,7 @@ CO_INLINE co_u32 split_number_again(const struct split_step *s, const struct spl
 }
 
 /* Of PAGED there is no last key, but a last number. */
-CO_INLINE co_u32 split_last_number(const struct split_step *s, const struct split_room *r,
+CO_INLINE co_u32 split_last_number(const struct split_step *s, const struct split_tile *r,
                                    const struct split_number *number, struct split_shape shape)
 {
     return shape.form == SPLIT_PAGED ? (co_u32)s->last_key
@@ -84,7 +84,7 @@ CO_INLINE co_u32 split_last_number(const struct split_step *s, const struct spli
 }
 
 /* The number of the lane's j-th entry, when it is counted. */
-CO_INLINE co_u32 split_number_first(const struct split_step *s, const struct split_room *r,
+CO_INLINE co_u32 split_number_first(const struct split_step *s, const struct split_tile *r,
                                     const struct split_values *v, const co_u32 *kept, co_u32 j,
                                     struct split_shape shape)
 {
@@ -95,7 +95,7 @@ CO_INLINE co_u32 split_number_first(const struct split_step *s, const struct spl
     return split_number_of(&s->number, split_value(v, j, shape), shape.form, r->wide);
 }
 
-CO_INLINE void split_count_tile(const struct split_step *s, const struct split_room *r,
+CO_INLINE void split_count_tile(const struct split_step *s, const struct split_tile *r,
                                 const struct split_values *v, co_u32 *kept, struct split_shape shape)
 {
     co_warp_recast(r->mine, r->stride * 4);
@@ -118,7 +118,7 @@ CO_INLINE void split_count_tile(const struct split_step *s, const struct split_r
 }
 
 /* Before the block counts numbers of the next digit. */
-CO_INLINE void split_clear_next(const struct split_step *s, const struct split_room *r,
+CO_INLINE void split_clear_next(const struct split_step *s, const struct split_tile *r,
                                 struct split_shape shape)
 {
     for (co_u32 b = co_thread(); b < s->runs.buckets; b += shape.threads)
@@ -138,7 +138,7 @@ CO_INLINE co_u32 split_warp_sum_to(co_u32 v)
 }
 
 /* Entries with number b, less what fills up the last tile. */
-CO_INLINE co_u32 split_there(const struct split_step *s, const struct split_room *r,
+CO_INLINE co_u32 split_there(const struct split_step *s, const struct split_tile *r,
                              const struct split_number *number, co_u32 b, co_u32 entries,
                              struct split_shape shape)
 {
@@ -148,28 +148,28 @@ CO_INLINE co_u32 split_there(const struct split_step *s, const struct split_room
 }
 
 /* Tells the tiles after this one how many entries of the buckets of a word there are. */
-CO_INLINE void split_tell(const struct split_step *s, const struct split_room *r, co_u32 word, co_u32 sum,
-                          struct split_shape shape)
+CO_INLINE void split_publish(const struct split_step *s, const struct split_tile *r, co_u32 word, co_u32 sum,
+                             struct split_shape shape)
 {
     co_u32 b = split_halves(shape) ? 2 * word : word;
     co_u64 at = (co_u64)r->tile * s->buckets + b;
     if (shape.loading == SPLIT_TWO_PHASE)
-        look_back_tell_short((co_u32 *)(void *)s->before, at, r->tile, sum);
+        look_back_publish_short((co_u32 *)(void *)s->before, at, r->tile, sum);
     else
-        look_back_tell(s->before, at, r->tile, split_halves(shape) ? sum & 0xffff : sum, 0, 0);
+        look_back_publish(s->before, at, r->tile, split_halves(shape) ? sum & 0xffff : sum, 0, 0);
     if (split_halves(shape) && b + 1 < s->buckets)
-        look_back_tell(s->before, at + 1, r->tile, sum >> 16, 0, 0);
+        look_back_publish(s->before, at + 1, r->tile, sum >> 16, 0, 0);
 }
 
 /* The same in a short span. */
-CO_INLINE co_u32 *split_told(const struct split_step *s, const struct split_room *r, co_u32 word,
-                             struct split_shape shape)
+CO_INLINE co_u32 *split_published(const struct split_step *s, const struct split_tile *r, co_u32 word,
+                                  struct split_shape shape)
 {
-    return s->told + (co_u64)r->tile * split_words_of(s->buckets, shape.bits) + word;
+    return s->published + (co_u64)r->tile * split_words_of(s->buckets, shape.bits) + word;
 }
 
 /* A word's counters become places; it begins at `next`, which FETCHED keeps. */
-CO_INLINE void split_scan_word(const struct split_room *r, co_u32 word, co_u32 next, struct split_shape shape)
+CO_INLINE void split_scan_word(const struct split_tile *r, co_u32 word, co_u32 next, struct split_shape shape)
 {
     co_u32 low = 0, place = next;
     if (shape.loading == SPLIT_FETCHED)
@@ -187,7 +187,7 @@ CO_INLINE void split_scan_word(const struct split_room *r, co_u32 word, co_u32 n
 }
 
 /* Counts become places; how many entries have one. A warp has 32 words at a time, a group. */
-CO_INLINE co_u32 split_scan(const struct split_step *s, const struct split_room *r, struct split_shape shape)
+CO_INLINE co_u32 split_scan(const struct split_step *s, const struct split_tile *r, struct split_shape shape)
 {
     co_u32 words = split_words_of(s->buckets, shape.bits), groups = (words + 31) / 32;
     split_meet(r);
@@ -197,11 +197,11 @@ CO_INLINE co_u32 split_scan(const struct split_step *s, const struct split_room 
             CO_EACH_ITEM (w, shape.threads / 32)
                 sum += co_read32(r->all + w * r->stride + word);
             if (split_is_together(shape))
-                split_tell_sum(s, r, word, split_there(s, r, &s->number, word, sum, shape), shape);
+                split_publish_sum(s, r, word, split_there(s, r, &s->number, word, sum, shape), shape);
             else if (s->way == SPLIT_BY_LOOK_BACK)
-                split_tell(s, r, word, sum, shape);
+                split_publish(s, r, word, sum, shape);
             else if (s->way == SPLIT_BY_SPANS && s->tiles > 1)
-                co_store32(split_told(s, r, word, shape), sum | SPLIT_TOLD);
+                co_store32(split_published(s, r, word, shape), sum | SPLIT_PUBLISHED);
         }
         co_u32 entries = split_halves(shape) ? (sum & 0xffff) + (sum >> 16) : sum;
         co_u32 to = split_warp_sum_to(entries);
@@ -223,7 +223,7 @@ CO_INLINE co_u32 split_scan(const struct split_step *s, const struct split_room 
 
 /* ---- rank -------------------------------------------------------------------------------------------------------------- */
 
-/* Place j of the lane's, where columns follow: two a word, `two` the last; IN_TURN in shared memory. */
+/* Place j of the lane's, where columns follow: two a word, `two` the last; TWO_PHASE in shared memory. */
 CO_INLINE void split_keep_place(co_u32 *places, co_u32 *two, co_u32 j, co_u32 place, struct split_shape shape)
 {
     *two = j % 2 ? *two | place << 16 : place;
@@ -234,7 +234,7 @@ CO_INLINE void split_keep_place(co_u32 *places, co_u32 *two, co_u32 j, co_u32 pl
 }
 
 /* Puts the first column in order. */
-CO_INLINE void split_rank(const struct split_step *s, const struct split_room *r,
+CO_INLINE void split_rank(const struct split_step *s, const struct split_tile *r,
                           const struct split_values *v, const co_u32 *kept, co_u32 *places,
                           struct split_shape shape)
 {
@@ -264,21 +264,21 @@ CO_INLINE void split_rank(const struct split_step *s, const struct split_room *r
 /* ---- where it goes ----------------------------------------------------------------------------------------------------- */
 
 /* Places that nobody else gets. What is not there, of the last tile, needs none. */
-CO_INLINE co_u64 split_reserve(const struct split_step *s, const struct split_room *r, co_u32 b,
+CO_INLINE co_u64 split_reserve(const struct split_step *s, const struct split_tile *r, co_u32 b,
                                co_u32 entries, struct split_shape shape)
 {
     entries = split_there(s, r, &s->number, b, entries, shape);
     return entries ? co_add64(s->before + b, entries) : 0;
 }
 
-CO_INLINE void split_start(const struct split_room *r, co_u32 b, co_u64 table, co_u32 before,
+CO_INLINE void split_start(const struct split_tile *r, co_u32 b, co_u64 table, co_u32 before,
                            struct split_shape shape)
 {
     co_u32 begin = b ? split_end(r, b - 1, shape) : 0;
     co_write64(r->starts + b, table + before - begin);
 }
 
-CO_INLINE co_u64 split_look_back(const struct split_step *s, const struct split_room *r, co_u32 b,
+CO_INLINE co_u64 split_look_back(const struct split_step *s, const struct split_tile *r, co_u32 b,
                                  co_u32 entries, struct split_shape shape)
 {
     return shape.loading == SPLIT_TWO_PHASE
@@ -286,7 +286,7 @@ CO_INLINE co_u64 split_look_back(const struct split_step *s, const struct split_
                : look_back_lane(s->before, r->tile, s->buckets, b, entries, 0);
 }
 
-CO_INLINE void split_learn(const struct split_step *s, const struct split_room *r, struct split_shape shape)
+CO_INLINE void split_resolve(const struct split_step *s, const struct split_tile *r, struct split_shape shape)
 {
     for (co_u32 b = co_thread(); b < s->buckets; b += shape.threads) {
         co_u32 begin = b ? split_end(r, b - 1, shape) : 0, entries = split_end(r, b, shape) - begin;
@@ -297,22 +297,22 @@ CO_INLINE void split_learn(const struct split_step *s, const struct split_room *
 }
 
 /* The entries of a word's buckets in the tiles before this one in its span; `high` of the second, where a word is of two. */
-CO_INLINE void split_span_before(const struct split_step *s, const struct split_room *r, co_u32 word,
+CO_INLINE void split_span_before(const struct split_step *s, const struct split_tile *r, co_u32 word,
                                  co_u32 *low, co_u32 *high, struct split_shape shape)
 {
-    co_u32 words = split_words_of(s->buckets, shape.bits), told[SPLIT_TILES_MOST - 1];
+    co_u32 words = split_words_of(s->buckets, shape.bits), published[SPLIT_TILES_MOST - 1];
     co_u32 back = r->tile % s->tiles;
-    const co_u32 *at = split_told(s, r, word, shape);
+    const co_u32 *at = split_published(s, r, word, shape);
     CO_EACH_ITEM (i, SPLIT_TILES_MOST - 1)
-        told[i] = i < back ? co_load32(at - (i + 1ull) * words) : SPLIT_TOLD;
+        published[i] = i < back ? co_load32(at - (i + 1ull) * words) : SPLIT_PUBLISHED;
     *low = *high = 0;
     CO_EACH_ITEM (i, SPLIT_TILES_MOST - 1) {
-        while (!(told[i] & SPLIT_TOLD)) {
+        while (!(published[i] & SPLIT_PUBLISHED)) {
             co_pause();
-            told[i] = co_load32(at - (i + 1ull) * words);
+            published[i] = co_load32(at - (i + 1ull) * words);
         }
-        *low += split_halves(shape) ? told[i] & 0xffff : told[i] & ~SPLIT_TOLD;
-        *high += (told[i] & ~SPLIT_TOLD) >> 16;
+        *low += split_halves(shape) ? published[i] & 0xffff : published[i] & ~SPLIT_PUBLISHED;
+        *high += (published[i] & ~SPLIT_PUBLISHED) >> 16;
     }
 }
 
@@ -328,8 +328,8 @@ CO_INLINE void split_all_good(const struct split_step *s, co_u64 n)
 
 /* There is no other tile: places are places in the output, and the ends of buckets the split's offsets. What stands for entries that
  * are not there is behind all others. */
-CO_INLINE void split_learn_itself(const struct split_step *s, const struct split_room *r,
-                                  struct split_shape shape)
+CO_INLINE void split_resolve_alone(const struct split_step *s, const struct split_tile *r,
+                                   struct split_shape shape)
 {
     for (co_u32 b = co_thread(); b <= s->buckets; b += shape.threads) {
         co_u32 begin = b ? split_end(r, b - 1, shape) : 0;
@@ -344,8 +344,8 @@ CO_INLINE void split_learn_itself(const struct split_step *s, const struct split
 }
 
 /* All tiles are at work: sums over them, and over those before this one. A warp sums up what buckets have. */
-CO_INLINE void split_learn_together(const struct split_step *s, const struct split_room *r,
-                                    struct split_shape shape)
+CO_INLINE void split_resolve_together(const struct split_step *s, const struct split_tile *r,
+                                      struct split_shape shape)
 {
     co_u32 sum = 0;
     split_sum_all(s, r, shape);
@@ -372,8 +372,8 @@ CO_INLINE void split_learn_together(const struct split_step *s, const struct spl
         split_all_good(s, sum);
 }
 
-CO_INLINE void split_learn_in_span(const struct split_step *s, const struct split_room *r,
-                                   struct split_shape shape)
+CO_INLINE void split_resolve_in_span(const struct split_step *s, const struct split_tile *r,
+                                     struct split_shape shape)
 {
     co_u32 span = r->tile / s->tiles;
     for (co_u32 w = co_thread(); w < split_words_of(s->buckets, shape.bits); w += shape.threads) {
@@ -389,7 +389,7 @@ CO_INLINE void split_learn_in_span(const struct split_step *s, const struct spli
 }
 
 /* The tile's runs, and its numbers of the next digit. */
-CO_INLINE void split_leave_runs(const struct split_step *s, const struct split_room *r,
+CO_INLINE void split_leave_runs(const struct split_step *s, const struct split_tile *r,
                                 struct split_shape shape)
 {
     co_u64 first = (co_u64)r->tile * (shape.items * shape.threads);
@@ -413,7 +413,7 @@ CO_INLINE void split_leave_runs(const struct split_step *s, const struct split_r
 /* ---- a tile ------------------------------------------------------------------------------------------------------------ */
 
 /* What comes in first. */
-CO_INLINE void split_fetch(const struct split_step *s, struct split_room *r, co_u64 n, co_u32 tile,
+CO_INLINE void split_fetch(const struct split_step *s, struct split_tile *r, co_u64 n, co_u32 tile,
                            struct split_values *v, struct split_shape shape)
 {
     const co_u32 size = shape.items * shape.threads;
@@ -425,8 +425,8 @@ CO_INLINE void split_fetch(const struct split_step *s, struct split_room *r, co_
         split_load(r, s->part, first, s->last_key, v, shape);
 }
 
-/* Counts, ranks, and learns where the entries go; how many there are. */
-CO_INLINE co_u32 split_order(const struct split_step *s, const struct split_room *r,
+/* Counts, ranks, and resolves where the entries go; how many there are. */
+CO_INLINE co_u32 split_order(const struct split_step *s, const struct split_tile *r,
                              const struct split_values *v, co_u32 *places, struct split_shape shape)
 {
     co_u32 kept[SPLIT_KEPT_WORDS];
@@ -441,19 +441,19 @@ CO_INLINE co_u32 split_order(const struct split_step *s, const struct split_room
         return r->count;
     }
     if (shape.way == SPLIT_TOGETHER)
-        split_learn_together(s, r, shape);
+        split_resolve_together(s, r, shape);
     else if (shape.way == SPLIT_ALONE)
-        split_learn_itself(s, r, shape);
+        split_resolve_alone(s, r, shape);
     else if (shape.loading != SPLIT_GATHERED && s->way == SPLIT_BY_SPANS)
-        split_learn_in_span(s, r, shape);
+        split_resolve_in_span(s, r, shape);
     else
-        split_learn(s, r, shape);
+        split_resolve(s, r, shape);
     co_block_sync();
     return shape.form == SPLIT_LOOSE ? many : r->count;
 }
 
-CO_INLINE void split_tile(const struct split_step *s, struct split_room *r, co_u64 n, co_u32 tile,
-                          struct split_shape shape)
+CO_INLINE void split_do_tile(const struct split_step *s, struct split_tile *r, co_u64 n, co_u32 tile,
+                             struct split_shape shape)
 {
     co_u32 places[SPLIT_ITEMS_MOST / 2];
     struct split_values v;

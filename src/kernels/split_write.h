@@ -23,8 +23,8 @@ CO_INLINE void split_store(const struct split_part *part, co_u64 to, co_u64 v, c
         co_write64((co_u64 *)(void *)(out + to * part->stride), v);
 }
 
-CO_INLINE void split_write_twins(const struct split_step *s, const struct split_room *r, co_u32 many,
-                                 struct split_shape shape)
+CO_INLINE void split_write_packed(const struct split_step *s, const struct split_tile *r, co_u32 many,
+                                  struct split_shape shape)
 {
     CO_EACH_ITEM (j, shape.items) {
         co_u32 place = j * shape.threads + co_thread();
@@ -40,7 +40,7 @@ CO_INLINE void split_write_twins(const struct split_step *s, const struct split_
 }
 
 /* A tile that stays where it is. */
-CO_INLINE void split_write_tile(const struct split_step *s, const struct split_room *r,
+CO_INLINE void split_write_tile(const struct split_step *s, const struct split_tile *r,
                                 struct split_shape shape)
 {
     co_u64 first = (co_u64)r->tile * (shape.items * shape.threads);
@@ -58,7 +58,7 @@ CO_INLINE void split_write_tile(const struct split_step *s, const struct split_r
 #define SPLIT_ENDLESS 0x7fffffff
 
 /* Into up to 4 buckets: a lane's places rise, and seldom come to the next bucket. */
-CO_INLINE void split_write_few(const struct split_step *s, const struct split_room *r, co_u32 many,
+CO_INLINE void split_write_few(const struct split_step *s, const struct split_tile *r, co_u32 many,
                                struct split_shape shape)
 {
     const co_u32 *mine = (const co_u32 *)(const void *)r->stage + co_thread();
@@ -77,7 +77,7 @@ CO_INLINE void split_write_few(const struct split_step *s, const struct split_ro
 }
 
 /* A whole tile of keys. The lane's part of an address is added once: what is left takes two instructions a place. */
-CO_INLINE void split_write_whole(const struct split_step *s, const struct split_room *r,
+CO_INLINE void split_write_whole(const struct split_step *s, const struct split_tile *r,
                                  struct split_shape shape)
 {
     co_u32 *out = (co_u32 *)s->part->out + co_anew32(co_thread());
@@ -94,7 +94,7 @@ CO_INLINE co_u32 split_kept_bits(struct split_shape shape)
     return shape.bits > 8 ? 16 : 8;
 }
 
-CO_INLINE void split_write_first(const struct split_step *s, const struct split_room *r, co_u32 *numbers,
+CO_INLINE void split_write_first(const struct split_step *s, const struct split_tile *r, co_u32 *numbers,
                                  co_u32 many, co_u32 bytes, struct split_shape shape)
 {
     co_u32 each = 32 / split_kept_bits(shape);
@@ -111,7 +111,7 @@ CO_INLINE void split_write_first(const struct split_step *s, const struct split_
     }
 }
 
-CO_INLINE void split_write_as(const struct split_room *r, const struct split_part *part,
+CO_INLINE void split_write_as(const struct split_tile *r, const struct split_part *part,
                               const co_u32 *numbers, co_u32 many, co_u32 bytes, struct split_shape shape)
 {
     co_u32 each = 32 / split_kept_bits(shape), mask = (1u << split_kept_bits(shape)) - 1;
@@ -123,7 +123,7 @@ CO_INLINE void split_write_as(const struct split_room *r, const struct split_par
     }
 }
 
-CO_INLINE void split_write(const struct split_room *r, const struct split_part *part, const co_u32 *numbers,
+CO_INLINE void split_write(const struct split_tile *r, const struct split_part *part, const co_u32 *numbers,
                            co_u32 many, struct split_shape shape)
 {
     if (part->bytes == 4)
@@ -136,7 +136,7 @@ CO_INLINE void split_write(const struct split_room *r, const struct split_part *
 
 /* ---- columns ----------------------------------------------------------------------------------------------------------- */
 
-CO_INLINE void split_arrange(const struct split_room *r, const struct split_values *v, const co_u32 *places,
+CO_INLINE void split_arrange(const struct split_tile *r, const struct split_values *v, const co_u32 *places,
                              co_u32 bytes, struct split_shape shape)
 {
     CO_EACH_ITEM (j, shape.items) {
@@ -147,7 +147,7 @@ CO_INLINE void split_arrange(const struct split_room *r, const struct split_valu
 }
 
 /* All columns but the first; v: the next one's entries, under way. */
-CO_INLINE void split_columns(const struct split_step *s, const struct split_room *r, struct split_values *v,
+CO_INLINE void split_columns(const struct split_step *s, const struct split_tile *r, struct split_values *v,
                              const co_u32 *places, const co_u32 *numbers, co_u32 many,
                              struct split_shape shape)
 {
@@ -168,7 +168,7 @@ CO_INLINE void split_columns(const struct split_step *s, const struct split_room
 /* ---- all that goes out ------------------------------------------------------------------------------------------------- */
 
 /* Of more than 64 buckets (and of pairs) a text of its own for whole tiles is no faster. */
-CO_INLINE void split_write_keys(const struct split_step *s, const struct split_room *r, co_u32 many,
+CO_INLINE void split_write_keys(const struct split_step *s, const struct split_tile *r, co_u32 many,
                                 struct split_shape shape)
 {
     if (!s->part->out)
@@ -181,7 +181,7 @@ CO_INLINE void split_write_keys(const struct split_step *s, const struct split_r
         split_write_first(s, r, 0, many, 4, shape);
 }
 
-CO_INLINE void split_write_all(const struct split_step *s, const struct split_room *r, struct split_values *v,
+CO_INLINE void split_write_all(const struct split_step *s, const struct split_tile *r, struct split_values *v,
                                const co_u32 *places, co_u32 many, struct split_shape shape)
 {
     co_u32 numbers[SPLIT_ITEMS_MOST / 2];
@@ -190,7 +190,7 @@ CO_INLINE void split_write_all(const struct split_step *s, const struct split_ro
     if (shape.way == SPLIT_IN_TILES)
         split_write_tile(s, r, shape);
     else if (shape.payload == SPLIT_PAIRS)
-        split_write_twins(s, r, many, shape);
+        split_write_packed(s, r, many, shape);
     else if (shape.payload == SPLIT_KEYS)
         split_write_keys(s, r, many, shape);
     else if (shape.widest == 8 && s->part->out && s->part->bytes == 8)

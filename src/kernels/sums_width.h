@@ -74,36 +74,36 @@ CO_INLINE void NAME(prefix_write)(const struct prefix_step *s, const struct NAME
     }
 }
 
-/* The first warp tells the tile's sum; `sums` become what is before each warp in the tile. */
-CO_INLINE co_u64 NAME(prefix_tell)(const struct prefix_step *s, co_u64 tile, co_u64 *sums)
+/* The first warp publishes the tile's sum; `sums` become what is before each warp in the tile. */
+CO_INLINE co_u64 NAME(prefix_publish)(const struct prefix_step *s, co_u64 tile, co_u64 *sums)
 {
     co_u64 own = co_lane() < co_threads() / 32 ? co_read64(sums + co_lane()) : 0;
     co_u64 warps = co_warp_before(own), all = co_shuffle64(CO_FULL_WARP, warps + own, 31);
     all = WIDE ? all : (co_u32)all;
     if (s->tickets && co_lane() == 0)
-        look_back_tell(s->words, tile, tile, all, 0, WIDE);
+        look_back_publish(s->words, tile, tile, all, 0, WIDE);
     if (co_lane() < co_threads() / 32)
         co_write64(sums + co_lane(), warps);
     return all;
 }
 
-/* What the first warp does between the barriers: tells the sum of `next`, learns what is before `done`. */
+/* What the first warp does between the barriers: publishes the sum of `next`, resolves what is before `done`. */
 CO_INLINE void NAME(prefix_talk)(const struct prefix_step *s, const struct NAME(prefix_tile) * done,
                                  co_u64 *own, const struct NAME(prefix_tile) * next, co_u64 *sums,
                                  co_u64 *before)
 {
-    co_u64 told = *own;
+    co_u64 published = *own;
     if (next->tile < s->tiles)
-        *own = NAME(prefix_tell)(s, next->tile, sums);
+        *own = NAME(prefix_publish)(s, next->tile, sums);
     if (done->tile >= s->tiles)
         return;
-    co_u64 sum = s->tickets ? look_back_warp(s->words, done->tile, told, 0, WIDE) : 0;
+    co_u64 sum = s->tickets ? look_back_warp(s->words, done->tile, published, 0, WIDE) : 0;
     if (co_lane() == 0)
         co_write64(before, sum);
 }
 
-/* A block's work on its tiles overlaps: while one is on its way in, the sum of the one before is told; and of the one before that
- * it is learnt what is before it, which others have had time to tell, and it is written. */
+/* A block's work on its tiles overlaps: while one is on its way in, the sum of the one before is published; and of the one before that
+ * what is before it is resolved, which others have had time to publish, and it is written. */
 CO_KERNEL_BOUND(NAME(sums_prefix), struct prefix_step, 256, SUMS_BLOCKS)
 {
     CO_SHARED(co_u64, sums, 2 * SUMS_WARPS); /* of two tiles */

@@ -121,28 +121,28 @@ enum split_form {
  *
  * No block's shared memory is above 99 KiB, the most that some GPUs give, but of those that are fetched and of spans. */
 #define SPLIT_TABLE_GPU(X)                                      \
-    X(table, keys, loaded, 2, 32, 384, 3, number_test, 80)                 \
-    X(table, keys, loaded, 6, 32, 384, 3, number, 80)                      \
-    X(tiles, keys, loaded, 6, 32, 384, 3, number, 80)                      \
-    X(table, keys, gathered, 6, 32, 384, 3, number, 80)                    \
-    X(table, keys, loaded, 8, 32, 384, 3, number, 80)                      \
-    X(table, keys, loaded, 11, 28, 256, 2, field, 80)                      \
-    X(table, pairs, loaded, 6, 16, 384, 3, number_test, 80)                \
-    X(table, pairs, loaded, 6, 20, 512, 2, number, 80)                     \
-    X(tiles, pairs, loaded, 6, 20, 512, 2, number, 80)                     \
-    X(table, pairs, gathered, 6, 20, 512, 2, number, 80)                   \
-    X(table, pairs, loaded, 8, 27, 384, 2, number, 80)                     \
-    X(table, pairs, two_phase, 8, 24, 512, 2, number, 80)                  \
-    X(table, pairs, two_phase, 8, 26, 512, 2, number, 80)                  \
-    X(table, pairs, fetched, 8, 32, 768, 1, number_paged, 90)              \
-    X(table, keys, fetched, 6, 32, 768, 1, number, 90)                     \
-    X(table, keys, fetched, 8, 32, 768, 1, number_left, 90)                \
-    X(table, columns_4, loaded, 8, 18, 320, 2, number_test, 80)            \
-    X(table, columns_4, loaded, 11, 17, 320, 2, field, 80)                 \
-    X(table, columns_8, loaded, 8, 14, 320, 2, loose_test, 80)             \
+    X(table, keys, loaded, 2, 32, 384, 3, number_test, 80)      \
+    X(table, keys, loaded, 6, 32, 384, 3, number, 80)           \
+    X(tiles, keys, loaded, 6, 32, 384, 3, number, 80)           \
+    X(table, keys, gathered, 6, 32, 384, 3, number, 80)         \
+    X(table, keys, loaded, 8, 32, 384, 3, number, 80)           \
+    X(table, keys, loaded, 11, 28, 256, 2, field, 80)           \
+    X(table, pairs, loaded, 6, 16, 384, 3, number_test, 80)     \
+    X(table, pairs, loaded, 6, 20, 512, 2, number, 80)          \
+    X(tiles, pairs, loaded, 6, 20, 512, 2, number, 80)          \
+    X(table, pairs, gathered, 6, 20, 512, 2, number, 80)        \
+    X(table, pairs, loaded, 8, 27, 384, 2, number, 80)          \
+    X(table, pairs, two_phase, 8, 24, 512, 2, number, 80)       \
+    X(table, pairs, two_phase, 8, 26, 512, 2, number, 80)       \
+    X(table, pairs, fetched, 8, 32, 768, 1, number_paged, 90)   \
+    X(table, keys, fetched, 6, 32, 768, 1, number, 90)          \
+    X(table, keys, fetched, 8, 32, 768, 1, number_left, 90)     \
+    X(table, columns_4, loaded, 8, 18, 320, 2, number_test, 80) \
+    X(table, columns_4, loaded, 11, 17, 320, 2, field, 80)      \
+    X(table, columns_8, loaded, 8, 14, 320, 2, loose_test, 80)  \
     X(table, columns_8, loaded, 11, 14, 256, 2, loose, 80)
 
-/* Splits in one launch. Of tiles that are all at work large blocks, one a multiprocessor: the fewer tiles there are, the less they tell each
+/* Splits in one launch. Of tiles that are all at work large blocks, one a multiprocessor: the fewer tiles there are, the less they publish to each
  * other. Few items where few will do, because a lane goes through all of its own. Of pairs into up to 32 buckets spans take less than 196
  * KiB: where a multiprocessor must give all of it, the launch behind has little of the first cache. */
 #define SPLIT_ONCE_GPU(X)                                           \

@@ -94,15 +94,15 @@ struct split_step {
     co_u32 tiles;               /* of a span */
     co_u64 *table; /* [bucket][span], of ways without spans [bucket]; and one more for the sum of all */
     co_u64 *
-        before; /* BY_LOOK_BACK: [tile][bucket] words of look_back.h, of 32 bits if IN_TURN; BY_RESERVING: [bucket] places
+        before; /* BY_LOOK_BACK: [tile][bucket] words of look_back.h, of 32 bits if TWO_PHASE; BY_RESERVING: [bucket] places
                         taken. Cleared; IN_TILES clears those of the split that follows */
     co_u32 *
-        told; /* BY_SPANS: [tile][word of counters] entries, and SPLIT_TOLD; cleared by the count. TOGETHER: [span][bucket]
+        published; /* BY_SPANS: [tile][word of counters] entries, and SPLIT_PUBLISHED; cleared by the count. TOGETHER: [span][bucket]
                         entries, and the serial; those of no launch before are the same */
-    co_u32 told_words; /* BY_SPANS: of a tile */
-    co_u32 serial;     /* TOGETHER: of the launch, from 1 on, below SPLIT_SERIALS */
-    co_u32 rows;       /* TOGETHER, by spans: of a warp, in a tile */
-    co_u32 *tickets;   /* BY_LOOK_BACK, cleared */
+    co_u32 published_words; /* BY_SPANS: of a tile */
+    co_u32 serial;          /* TOGETHER: of the launch, from 1 on, below SPLIT_SERIALS */
+    co_u32 rows;            /* TOGETHER, by spans: of a warp, in a tile */
+    co_u32 *tickets;        /* BY_LOOK_BACK, cleared */
     co_u32 *
         done; /* of a count whose last block sums the table up: blocks that are through, cleared. NULL: none does */
     co_u64 *first_bad; /* ~0, or the least index of an entry with a bad id */
@@ -154,8 +154,8 @@ CO_INLINE co_u32 split_words_of(co_u32 buckets, co_u32 bits)
     return bits > SPLIT_WORD_BITS ? (buckets + 1) / 2 : buckets;
 }
 
-/* What a tile tells of a word of counters: their sum, in which no bit is in the way, since tiles have fewer than 2^15 entries. */
-#define SPLIT_TOLD 0x80000000u
+/* What a tile publishes of a word of counters: their sum, in which no bit is in the way, since tiles have fewer than 2^15 entries. */
+#define SPLIT_PUBLISHED 0x80000000u
 
 /* TOGETHER: how many entries of a bucket a span has, in the low bits, and from there on the launch's serial. */
 #define SPLIT_SERIAL_SHIFT 20u
@@ -164,7 +164,7 @@ CO_INLINE co_u32 split_words_of(co_u32 buckets, co_u32 bits)
 /* The parts of a block's shared memory, in bytes from its beginning, where a tile's entries of one column are staged. */
 struct split_layout {
     co_u32 counters, begins, groups, ticket, starts,
-        end;       /* of one that leaves runs, counters of the next number follow; IN_TURN, places */
+        end;       /* of one that leaves runs, counters of the next number follow; TWO_PHASE, places */
     co_u32 stride; /* words of a warp's counters */
 };
 
@@ -181,7 +181,7 @@ CO_INLINE struct split_layout split_layout(co_u32 bits, co_u32 items, co_u32 thr
     return l;
 }
 
-/* IN_TURN: words of a lane for the places of its entries, which follow. */
+/* TWO_PHASE: words of a lane for the places of its entries, which follow. */
 CO_INLINE co_u32 split_place_words(co_u32 items)
 {
     return (items + 1) / 2;
