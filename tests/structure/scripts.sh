@@ -36,7 +36,7 @@ check_kernels() {
     local log=$scratch/sanitizer.log name
     rm -f "$log"
     FAKE_LOG=$log gpu_check 0 '^2 passed' --tools racecheck
-    for name in map_build map_stats sort_pass multisplit_keys multimap_rows split_direct_warp sums_prefix sssp_relax; do
+    for name in map_build map_stats sort_pass multisplit_table_keys_loaded multimap_rows split_direct_warp sums_prefix sssp_relax; do
         grep -qE -- "--kernel-name kns=$name( |\$)" "$log" || echo "compute-sanitizer is not told of $name: $(head -n 1 "$log")"
     done
     for name in map_find map_insert limits_copy multimap_find litmus; do
