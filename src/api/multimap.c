@@ -1,9 +1,10 @@
 /* multimap.c: making multimaps: build and merge. Queries are in multimap_query.c, files in multimap_file.c.
  *
- * A build goes twice over the pairs. The keys are put into a map without values, the index, which grows as it needs to and
- * is then rebuilt to fit. Each slot of it counts the values of its key; the counts are summed up, which tells where each
- * key's run of values begins; and each value goes to the next free place of its key's run. Before that the pairs are put in
- * order of their keys' pages, or all of it would be random access. Pairs may come in several parts: a merge is a build from two. */
+ * How many distinct keys there are is estimated by a sketch, and a map without values, the index, is made for so many. The pairs are put in
+ * order of their keys' pages in it, or all that follows would be random access. Then the keys are put into the index; each slot of it
+ * counts the values of its key; the counts are summed up, which tells where each key's run of values begins; and each value goes to the
+ * next free place of its key's run. An index that had to grow is rebuilt to fit before that. Pairs may come in several parts: a
+ * merge is a build from two. */
 #include "api/multimap.h"
 
 #include <stdlib.h>
@@ -15,11 +16,11 @@
 #include "backend/multisplit.h"
 #include "backend/sums.h"
 
-#define FIRST_CAPACITY 65536ull /* of the index, at most: it grows by what it meets, not by what may come */
-#define PARTS_MOST     2        /* of a build: a merge has two */
-#define ORDER_PAGES    512u     /* of an index that the caches do not hold */
-#define LEAST_LOAD     0.1      /* what a file says of it sizes the table */
-#define MOST_LOAD      0.95
+#define SKETCH_LEAST 4096ull /* pairs of which a sketch is made; fewer count as distinct */
+#define PARTS_MOST   2       /* of a build: a merge has two */
+#define ORDER_PAGES  512u    /* of an index that the caches do not hold */
+#define LEAST_LOAD   0.1     /* what a file says of it sizes the table */
+#define MOST_LOAD    0.95
 
 /* ---- building ---------------------------------------------------------------------------------------------------------- */
 
@@ -28,6 +29,7 @@ struct pairs {
     uint64_t n;
     const void *keys, *values;
     const uint32_t *where;
+    co_u32 *kept; /* the slot of each, from when the index is made; may be NULL */
 };
 
 struct multimap_step multimap_step_of(const cohort_multimap *m)
@@ -39,6 +41,12 @@ struct multimap_step multimap_step_of(const cohort_multimap *m)
     s.ends = m->ends;
     s.runs = m->runs;
     return s;
+}
+
+/* Of a map of the keys alone. */
+static co_u32 index_width(const cohort_multimap *m)
+{
+    return map_key_bytes((co_u32)m->options.width) == 4 ? COHORT_WIDTH_32_0 : COHORT_WIDTH_64_0;
 }
 
 /* A step on arrays in the context's memory. */
@@ -57,27 +65,83 @@ static cohort_status take_memory(cohort_context *context, uint64_t bytes, const 
                         (unsigned long long)bytes);
 }
 
-/* The index: the set of the keys of all parts, in a table that fits. */
-static cohort_status build_index(cohort_multimap *m, const char *call, int parts, const struct pairs *pairs)
+/* HyperLogLog's estimate, three standard deviations up; where it has a bias, as for few keys, what it has none from on. */
+static uint64_t estimate(const co_u32 *sketch)
 {
-    cohort_map_options options = COHORT_MAP_OPTIONS_INIT;
+    const double m = SKETCH_REGISTERS, least = 2.5 * m;
+    double sum = 0;
+    for (co_u32 i = 0; i < SKETCH_REGISTERS; i++) {
+        int rarest = 0;
+        while (sketch[i] >> rarest > 1)
+            rarest++;
+        sum += sketch[i] ? 1 / (double)(2ull << rarest) : 1;
+    }
+    double distinct = 0.7213 / (1 + 1.079 / m) * m * m / sum;
+    return (uint64_t)((distinct < least ? least : distinct) * 1.05);
+}
+
+/* How many distinct keys there are, about, and rather more. Waits. */
+static cohort_status count_distinct(const cohort_multimap *m, int parts, const struct pairs *pairs,
+                                    uint64_t *distinct)
+{
+    co_u32 sketch[SKETCH_REGISTERS];
+    void *memory;
     uint64_t n = 0;
     for (int i = 0; i < parts; i++)
-        n = pairs[i].n > n ? pairs[i].n : n;
-    options.width = map_key_bytes((co_u32)m->options.width) == 4 ? COHORT_WIDTH_32_0 : COHORT_WIDTH_64_0;
-    options.capacity = n < 1 ? 1 : n < FIRST_CAPACITY ? n : FIRST_CAPACITY;
+        n += pairs[i].n;
+    *distinct = n ? n : 1;
+    if (n < SKETCH_LEAST)
+        return COHORT_OK;
+    cohort_status status = pool_take(m->context, sizeof sketch, &memory);
+    if (status)
+        return status;
+    status = context_fill(m->context, memory, 0, sizeof sketch);
+    for (int i = 0; i < parts && !status; i++) {
+        struct multimap_step step = multimap_step_of(m);
+        step.index.width = index_width(m);
+        step.n = pairs[i].n;
+        step.keys = pairs[i].keys;
+        step.where = pairs[i].where;
+        step.sketch = memory;
+        status = do_step(m, &step, MULTIMAP_SKETCH);
+    }
+    if (!status)
+        status = context_copy(m->context, sketch, memory, sizeof sketch);
+    pool_give(m->context, memory);
+    uint64_t about = status ? n : estimate(sketch);
+    *distinct = about < n ? about : n;
+    return status;
+}
+
+/* The index, empty. */
+static cohort_status make_index(cohort_multimap *m, int parts, const struct pairs *pairs)
+{
+    cohort_map_options options = COHORT_MAP_OPTIONS_INIT;
+    cohort_status status = count_distinct(m, parts, pairs, &options.capacity);
+    options.width = (cohort_width)index_width(m);
     options.seed = m->options.seed;
     options.max_load = m->options.max_load;
-    cohort_status status = map_make(m->context, &options, &m->index);
+    if (!status)
+        status = map_make(m->context, &options, &m->index);
     if (status)
         return status;
     m->index->all = 1;
+    m->view = m->index->view;
+    return COHORT_OK;
+}
+
+/* The index becomes the set of the keys of all parts, in a table that fits: it has at most a quarter more slots than it would be
+ * made with for these. */
+static cohort_status fill_index(cohort_multimap *m, const char *call, int parts, const struct pairs *pairs)
+{
+    cohort_status status = COHORT_OK;
     for (int i = 0; i < parts && !status; i++)
         status = map_put(m->index, call, CO_OP_INSERT, pairs[i].n, pairs[i].keys, NULL, pairs[i].where);
     if (!status)
-        status = map_rehash(m->index, call, 0);
-    if (!status)
         status = map_size(m->index, &m->keys);
+    uint64_t fit = map_slots_for(m->index, m->keys);
+    if (!status && map_table_slots(m->index) > fit + fit / 4)
+        status = map_rehash(m->index, call, 0);
     m->view = m->index->view;
     m->options.seed = m->view.seed;
     m->options.max_load = m->index->options.max_load;
@@ -116,6 +180,7 @@ static cohort_status build_ends(cohort_multimap *m, int parts, const struct pair
         step.n = pairs[i].n;
         step.keys = pairs[i].keys;
         step.where = pairs[i].where;
+        step.kept = pairs[i].kept;
         status = do_step(m, &step, MULTIMAP_COUNT);
     }
     if (!status)
@@ -136,6 +201,7 @@ static cohort_status build_runs(cohort_multimap *m, int parts, const struct pair
         step.keys = pairs[i].keys;
         step.values = pairs[i].values;
         step.where = pairs[i].where;
+        step.kept = pairs[i].kept;
         status = do_step(m, &step, MULTIMAP_PLACE);
     }
     return status;
@@ -143,9 +209,9 @@ static cohort_status build_runs(cohort_multimap *m, int parts, const struct pair
 
 /* ---- order ------------------------------------------------------------------------------------------------------------- */
 
-/* What holds the ordered pairs, until they are placed. */
+/* What holds the ordered pairs and their slots, until they are placed. */
 struct order_memory {
-    void *columns, *workspace;
+    void *columns, *workspace, *kept;
 };
 
 /* Puts the pairs in order of their key's page in the index, by a multisplit into the pool's memory, so that counting and placing stay
@@ -190,8 +256,17 @@ static cohort_status order_by_page(cohort_multimap *m, struct pairs *pairs, stru
     return backend->multisplit->split(context, &s, &arena);
 }
 
+/* Room for the pairs' slots. Without it they are sought twice. */
+static void keep_slots(cohort_multimap *m, struct pairs *pairs, struct order_memory *memory)
+{
+    if (map_all_slots(m->index) < MULTIMAP_NOT_KEPT && pairs->n &&
+        !pool_take(m->context, pairs->n * sizeof *pairs->kept, &memory->kept))
+        pairs->kept = memory->kept;
+}
+
 static void order_end(cohort_context *context, const struct order_memory *memory)
 {
+    pool_give(context, memory->kept);
     pool_give(context, memory->workspace);
     pool_give(context, memory->columns);
 }
@@ -199,12 +274,16 @@ static void order_end(cohort_context *context, const struct order_memory *memory
 static cohort_status build_all(cohort_multimap *m, const char *call, int parts, const struct pairs *given)
 {
     struct pairs pairs[PARTS_MOST];
-    struct order_memory memory[PARTS_MOST] = {{NULL, NULL}};
-    cohort_status status = build_index(m, call, parts, given);
+    struct order_memory memory[PARTS_MOST] = {{NULL, NULL, NULL}};
+    cohort_status status = make_index(m, parts, given);
     for (int i = 0; i < parts && !status; i++) {
         pairs[i] = given[i];
         status = order_by_page(m, &pairs[i], &memory[i]);
     }
+    if (!status)
+        status = fill_index(m, call, parts, pairs);
+    for (int i = 0; i < parts && !status; i++)
+        keep_slots(m, &pairs[i], &memory[i]);
     if (!status)
         status = build_ends(m, parts, pairs);
     if (!status)
@@ -342,7 +421,7 @@ static cohort_status pairs_of(const cohort_multimap *m, struct pairs *pairs, voi
     step.n = m->slots;
     step.rows = m->values;
     step.export_keys = *workspace;
-    *pairs = (struct pairs){m->values, step.export_keys, m->runs, NULL};
+    *pairs = (struct pairs){m->values, step.export_keys, m->runs, NULL, NULL};
     return do_step(m, &step, MULTIMAP_EXPAND);
 }
 

@@ -6,28 +6,50 @@
 #include "backend/multimap.h"
 #include "cpu.h"
 
+#include <string.h>
+
 #define GROUP       32
 #define ENTRY_GRAIN 4096  /* entries that a thread takes at a time, a multiple of 32 */
 #define ROW_GRAIN   16384 /* rows, likewise */
 #define SLOT_GRAIN  4096
+#define RUNS_AHEAD  24 /* queries */
 
 struct group {
     co_u64 base;
-    co_u32 count, active; /* entries; a bit for each that takes part */
-    co_u64 slots[GROUP];  /* MULTIMAP_ABSENT where there is none, or no part is taken */
+    co_u32 count, active;    /* entries; a bit for each that takes part */
+    co_u64 slots[GROUP];     /* MULTIMAP_ABSENT where there is none, or no part is taken */
+    const void *home[GROUP]; /* of the next group's keys: their buckets, which have been asked for */
 };
 
-CO_INLINE const void *home(const struct multimap_step *s, co_u64 i, int wide)
+/* Asks for the home buckets of the entries from `base` on. */
+CO_INLINE void ask_homes(const struct multimap_step *s, co_u64 base, co_u64 end, const void **home, int wide)
 {
-    co_u64 key = multimap_get(s->keys, i, wide);
-    return wide ? co_map64_0_home(&s->index, key) : co_map32_0_home(&s->index, (co_u32)key);
+    const co_u64 count = end - base < GROUP ? end - base : GROUP;
+    for (co_u64 k = 0; k < count; k++) {
+        co_u64 key = multimap_get(s->keys, base + k, wide);
+        home[k] = wide ? co_map64_0_home(&s->index, key) : co_map32_0_home(&s->index, (co_u32)key);
+        __builtin_prefetch(home[k]);
+    }
 }
 
-CO_INLINE void prefetch_homes(const struct multimap_step *s, co_u64 base, co_u64 end, int wide)
+/* The slot of a key by a look at its home and that bucket's partner, which come in one line of memory: nobody changes the index, so a match
+ * or an empty slot there settles it. What they do not settle, and the keys that look like marks, go by the whole walk. */
+CO_INLINE co_u64 slot_near(const struct multimap_step *s, co_u64 i, const void *home, int wide)
 {
-    co_u64 to = base + GROUP < end ? base + GROUP : end;
-    for (co_u64 i = base; i < to; i++)
-        __builtin_prefetch(home(s, i, wide));
+    const co_u32 slots = wide ? 8 : 16;
+    const char *pair = (const char *)((uintptr_t)home & ~(uintptr_t)63);
+    const co_u64 key = multimap_get(s->keys, i, wide);
+    co_u32 seen = 0;
+    for (co_u32 k = 0; k < slots; k++)
+        seen |= (co_u32)(multimap_get(pair, k, wide) == key) << k;
+    const co_u64 none = wide ? ~0ull : ~0u;
+    if (key >= none - 1)
+        return multimap_slot(s, i, wide);
+    if (seen)
+        return (co_u64)(pair - (const char *)s->index.slots) / (64 / slots) + (co_u64)__builtin_ctz(seen);
+    if (multimap_get(pair, slots / 2 - 1, wide) == none || multimap_get(pair, slots - 1, wide) == none)
+        return MULTIMAP_ABSENT;
+    return multimap_slot(s, i, wide);
 }
 
 /* Seeks the keys of a group, whose home buckets, but for the first group's, were asked for while the one before was worked
@@ -35,17 +57,20 @@ CO_INLINE void prefetch_homes(const struct multimap_step *s, co_u64 base, co_u64
 CO_INLINE void seek_group(const struct multimap_step *s, co_u64 base, co_u64 end, struct group *g, int first,
                           int wide)
 {
+    const void *home[GROUP];
     g->base = base;
     g->count = end - base < GROUP ? (co_u32)(end - base) : GROUP;
     g->active = g->count < GROUP ? (1u << g->count) - 1 : ~0u;
     if (s->where)
         g->active &= s->where[base / 32];
     if (first)
-        prefetch_homes(s, base, end, wide);
+        ask_homes(s, base, end, g->home, wide);
+    for (co_u32 k = 0; k < g->count; k++)
+        home[k] = g->home[k];
     if (g->count == GROUP)
-        prefetch_homes(s, base + GROUP, end, wide);
+        ask_homes(s, base + GROUP, end, g->home, wide);
     for (co_u32 k = 0; k < g->count; k++) {
-        g->slots[k] = g->active >> k & 1 ? multimap_slot(s, base + k, wide) : MULTIMAP_ABSENT;
+        g->slots[k] = g->active >> k & 1 ? slot_near(s, base + k, home[k], wide) : MULTIMAP_ABSENT;
         if (g->slots[k] != MULTIMAP_ABSENT)
             __builtin_prefetch(s->ends + g->slots[k], 1);
     }
@@ -70,7 +95,9 @@ CO_INLINE void take_places(const struct multimap_step *s, const struct group *g,
             same++;
         if (g->slots[k] == MULTIMAP_ABSENT)
             continue;
-        co_u64 at = co_add64(s->ends + g->slots[k] + 1, same);
+        co_u64 *next = s->ends + g->slots[k] + 1, at = s->alone ? *next : co_add64(next, same);
+        if (s->alone)
+            *next += same;
         for (co_u32 j = 0; places && j < same; j++) {
             places[k + j] = at + j;
             __builtin_prefetch((char *)s->runs + (at + j) * s->value_bytes, 1);
@@ -86,13 +113,35 @@ CO_INLINE void put_values(const struct multimap_step *s, const struct group *g, 
             multimap_put(s->runs, places[k], multimap_get(s->values, g->base + k, wide), wide);
 }
 
+static void sketch_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
+{
+    int wide = map_key_bytes(s->index.width) == 8;
+    for (co_u64 i = begin; i < end; i++)
+        if (!s->where || s->where[i / 32] >> i % 32 & 1)
+            multimap_sketch(s, i, wide);
+}
+
 static void count_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
 {
     struct group g;
     for (co_u64 base = begin; base < end; base += GROUP) {
         seek(s, base, end, &g, base == begin);
         take_places(s, &g, NULL);
+        for (co_u32 k = 0; k < g.count; k++)
+            multimap_keep(s, base + k, g.slots[k]);
     }
+}
+
+/* A group's slots as COUNT has kept them. Asks for the words of `ends` of the group after it. */
+static void recall(const struct multimap_step *s, co_u64 base, co_u64 end, struct group *g)
+{
+    g->base = base;
+    g->count = end - base < GROUP ? (co_u32)(end - base) : GROUP;
+    for (co_u32 k = 0; k < g->count; k++)
+        g->slots[k] = multimap_kept(s, base + k);
+    for (co_u64 i = base + GROUP; i < base + 2 * GROUP && i < end; i++)
+        if (s->kept[i] != MULTIMAP_NOT_KEPT)
+            __builtin_prefetch(s->ends + s->kept[i] + 1, 1);
 }
 
 /* First all places of a group, then all values: an atomic addition waits for the stores before it. */
@@ -101,7 +150,10 @@ static void place_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
     struct group g;
     co_u64 places[GROUP];
     for (co_u64 base = begin; base < end; base += GROUP) {
-        seek(s, base, end, &g, base == begin);
+        if (s->kept)
+            recall(s, base, end, &g);
+        else
+            seek(s, base, end, &g, base == begin);
         take_places(s, &g, places);
         if (s->value_bytes == 8)
             put_values(s, &g, places, 1);
@@ -159,22 +211,38 @@ static void sizes_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
     }
 }
 
-/* The query of the first row by search; from there on by going along. */
+/* The rows begin .. end of query q, in which those of the range `s` begin with row `s->first`. */
+CO_INLINE void put_rows(const struct multimap_step *s, co_u64 q, co_u64 begin, co_u64 end, int wide)
+{
+    const co_u64 start = s->starts[q], from = start + (s->first + begin - s->sizes[q]);
+    const int matched = start != MULTIMAP_ABSENT;
+    for (co_u64 i = begin; s->row_queries && i < end; i++)
+        s->row_queries[i] = q;
+    for (co_u64 i = begin; s->row_values && i < end; i++)
+        multimap_put(s->row_values, i, matched ? multimap_get(s->runs, from + i - begin, wide) : s->fallback,
+                     wide);
+    for (co_u64 i = begin, to; s->row_matched && matched && i < end; i = to) {
+        to = (i / 32 + 1) * 32 < end ? (i / 32 + 1) * 32 : end;
+        s->row_matched[i / 32] |= ~0u >> (32 - (to - i)) << i % 32;
+    }
+}
+
+/* The query of the first row by search; from there on by going along. The runs of queries that come later are asked for. */
 static void rows_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
 {
     co_u64 q = run_at(s->sizes, 0, s->n, s->first + begin);
-    for (co_u64 base = begin; base < end; base += GROUP) {
-        co_u64 to = end - base < GROUP ? end : base + GROUP;
-        co_u32 word = 0;
-        for (co_u64 i = base; i < to; i++) {
-            while (s->sizes[q + 1] <= s->first + i)
-                q++;
-            co_u32 matched =
-                (co_u32)(s->value_bytes == 8 ? multimap_row(s, i, q, 1) : multimap_row(s, i, q, 0));
-            word |= matched << (i - base);
-        }
-        if (s->row_matched)
-            s->row_matched[base / 32] = word;
+    if (s->row_matched)
+        memset(s->row_matched + begin / 32, 0, ((end + 31) / 32 - begin / 32) * 4);
+    for (co_u64 i = begin; i < end; q++) {
+        const co_u64 last = s->sizes[q + 1] - s->first, to = last < end ? last : end,
+                     later = q + RUNS_AHEAD < s->n ? s->starts[q + RUNS_AHEAD] : MULTIMAP_ABSENT;
+        if (later != MULTIMAP_ABSENT && s->row_values)
+            __builtin_prefetch((const char *)s->runs + later * s->value_bytes);
+        if (s->value_bytes == 8)
+            put_rows(s, q, i, to, 1);
+        else
+            put_rows(s, q, i, to, 0);
+        i = to;
     }
 }
 
@@ -227,13 +295,18 @@ static cohort_status cpu_multimap_step(cohort_context *context, const struct mul
                                        enum multimap_step_kind kind, enum memory_kind memory)
 {
     static void (*const ranges[MULTIMAP_STEPS])(const struct multimap_step *, co_u64, co_u64) = {
-        count_range, place_range, find_range, sizes_range, rows_range, flags_range, keys_range, expand_range};
-    struct job job = {step, ranges[kind]};
+        count_range, place_range, find_range,   sizes_range, rows_range,
+        flags_range, keys_range,  expand_range, sketch_range};
+    struct multimap_step s = *step;
+    struct job job = {&s, ranges[kind]};
     (void)memory;
+    s.alone = cpu_device(context)->threads == 1;
     if (kind == MULTIMAP_ROWS || kind == MULTIMAP_EXPAND)
         cpu_parallel(context, step->rows, ROW_GRAIN, do_range, &job);
     else
-        cpu_parallel(context, step->n, kind >= MULTIMAP_FLAGS ? SLOT_GRAIN : ENTRY_GRAIN, do_range, &job);
+        cpu_parallel(context, step->n,
+                     kind == MULTIMAP_FLAGS || kind == MULTIMAP_KEYS ? SLOT_GRAIN : ENTRY_GRAIN, do_range,
+                     &job);
     return COHORT_OK;
 }
 

@@ -25,8 +25,8 @@ static cohort_status launch_tiles(cohort_context *context, const char *kernel, u
 static cohort_status launch(cohort_context *context, const struct multimap_step *s,
                             enum multimap_step_kind kind)
 {
-    static const char *const kinds[MULTIMAP_STEPS] = {"count", "place", "find", "sizes",
-                                                      "rows",  "flags", "keys", "expand"};
+    static const char *const kinds[MULTIMAP_STEPS] = {"count", "place", "find",   "sizes", "rows",
+                                                      "flags", "keys",  "expand", "sketch"};
     unsigned key = 8 * map_key_bytes(s->index.width), value = 8 * s->value_bytes;
     char name[48];
     if (kind == MULTIMAP_PLACE || kind == MULTIMAP_FIND)

@@ -41,7 +41,17 @@ CO_INLINE void multimap_count(const struct multimap_step *s, int wide_key)
         co_u64 slot = MULTIMAP_ABSENT;
         if (multimap_takes_part(s, base))
             slot = multimap_slot(s, base + co_lane(), wide_key);
+        if (base + co_lane() < s->n)
+            multimap_keep(s, base + co_lane(), slot);
         multimap_take_places(s, slot);
+    }
+}
+
+CO_INLINE void multimap_sketch_all(const struct multimap_step *s, int wide_key)
+{
+    CO_EACH_WARP (base, s->n) {
+        if (multimap_takes_part(s, base))
+            multimap_sketch(s, base + co_lane(), wide_key);
     }
 }
 
@@ -50,7 +60,7 @@ CO_INLINE void multimap_place(const struct multimap_step *s, int wide_key, int w
     CO_EACH_WARP (base, s->n) {
         co_u64 i = base + co_lane(), slot = MULTIMAP_ABSENT;
         if (multimap_takes_part(s, base))
-            slot = multimap_slot(s, i, wide_key);
+            slot = s->kept ? multimap_kept(s, i) : multimap_slot(s, i, wide_key);
         co_u64 at = multimap_take_places(s, slot);
         if (slot != MULTIMAP_ABSENT)
             multimap_put(s->runs, at, multimap_get(s->values, i, wide_value), wide_value);
@@ -177,6 +187,15 @@ CO_KERNEL(multimap_count_32, struct multimap_step)
 CO_KERNEL(multimap_count_64, struct multimap_step)
 {
     multimap_count(args, 1);
+}
+
+CO_KERNEL(multimap_sketch_32, struct multimap_step)
+{
+    multimap_sketch_all(args, 0);
+}
+CO_KERNEL(multimap_sketch_64, struct multimap_step)
+{
+    multimap_sketch_all(args, 1);
 }
 
 CO_KERNEL(multimap_place_32_32, struct multimap_step)

@@ -5,28 +5,38 @@
  * The values of the key in slot s lie in runs[ends[s] .. ends[s + 1]); ends[0] is 0, and the last word, which belongs to no
  * slot, is the number of values. While it is built, ends[s + 1] first counts the values of slot s (COUNT), then holds where
  * they start (an exclusive scan of all words but the first), and rises to where they end as they are put in their places
- * (PLACE). A key with ten thousand values costs no more a value than one with a single value: nothing walks over its run. */
+ * (PLACE). A key with ten thousand values costs no more a value than one with a single value: nothing walks over its run.
+ *
+ * How many distinct keys there will be is estimated first (SKETCH), so that the index is made at its size: a hash of each key names one of
+ * 4,096 registers, by 12 of its bits; the first bit that is set in the next 32 tells how rare such a hash is, and is set in the register.
+ * The rarest of each register are what HyperLogLog (Flajolet, Fusy, Gandouet and Meunier, 2007) counts by; it errs by 1.6 %. */
 #ifndef COHORT_SHAPE_MULTIMAP_H
 #define COHORT_SHAPE_MULTIMAP_H
 
 #include "map.h"
 #include "search.h"
 
-#define MULTIMAP_ABSENT (~0ull)
-#define MULTIMAP_TILE   2048u /* rows that a block of a GPU takes at a time: a multiple of its lanes */
+#define MULTIMAP_ABSENT   (~0ull)
+#define MULTIMAP_NOT_KEPT (~0u)
+#define MULTIMAP_TILE     2048u /* rows that a block of a GPU takes at a time: a multiple of its lanes */
 
 enum multimap_step_kind {
-    MULTIMAP_COUNT = 0, /* keys, where -> ends[slot + 1] += 1 */
-    MULTIMAP_PLACE = 1, /* keys, values, where -> values into their runs */
+    MULTIMAP_COUNT = 0, /* keys, where -> ends[slot + 1] += 1; kept */
+    MULTIMAP_PLACE = 1, /* keys or kept, values, where -> values into their runs */
     MULTIMAP_FIND = 2,  /* keys, where, fallback -> results, hit, counts */
     MULTIMAP_SIZES =
         3, /* keys -> starts[i] (MULTIMAP_ABSENT if the key is), sizes[i] (of absent keys: 1 if outer, else 0) */
-    MULTIMAP_ROWS = 4,  /* starts, sizes scanned to n + 1 offsets -> rows [first, first + rows) */
-    MULTIMAP_FLAGS = 5, /* flags[slot] = 1 where a key is, else 0 */
-    MULTIMAP_KEYS = 6,  /* flags scanned -> export_keys, export_offsets */
-    MULTIMAP_EXPAND = 7 /* export_keys[i] = the key whose run value i is in; `rows` of them */
+    MULTIMAP_ROWS = 4,   /* starts, sizes scanned to n + 1 offsets -> rows [first, first + rows) */
+    MULTIMAP_FLAGS = 5,  /* flags[slot] = 1 where a key is, else 0 */
+    MULTIMAP_KEYS = 6,   /* flags scanned -> export_keys, export_offsets */
+    MULTIMAP_EXPAND = 7, /* export_keys[i] = the key whose run value i is in; `rows` of them */
+    MULTIMAP_SKETCH = 8  /* keys, where -> sketch */
 };
-#define MULTIMAP_STEPS 8
+#define MULTIMAP_STEPS 9
+
+#define SKETCH_SEED      0x5ce7c4ull /* not the index's: keys that fall together there do not here */
+#define SKETCH_BITS      12u
+#define SKETCH_REGISTERS (1u << SKETCH_BITS)
 
 struct multimap_step {
     cohort_map_view index;
@@ -38,9 +48,12 @@ struct multimap_step {
     const co_u32 *where;
     co_u64 *ends;
     void *runs; /* the multimap's values */
+    /* The slot of each entry that COUNT has sought, so that PLACE need not; MULTIMAP_NOT_KEPT where it has none. May be NULL. */
+    co_u32 *kept;
+    co_u32 *sketch; /* SKETCH_REGISTERS words */
     co_u64 fallback;
     co_u32 has_fallback;
-    co_u32 reserved;
+    co_u32 alone; /* nobody else works at the same step */
     void *results;
     co_u32 *hit;
     struct batch_counts *counts; /* added to; may be NULL */
@@ -82,6 +95,29 @@ CO_INLINE co_u64 multimap_slot(const struct multimap_step *s, co_u64 i, int wide
     struct co_map32_0_place at;
     co_u32 key = (co_u32)multimap_get(s->keys, i, 0);
     return co_map32_0_seek(&s->index, key, CO_SEEK, 0, &at) == CO_MAP_HIT ? at.slot : MULTIMAP_ABSENT;
+}
+
+/* SKETCH, for entry i. Most registers soon have the bit of what comes, and are only read. */
+CO_INLINE void multimap_sketch(const struct multimap_step *s, co_u64 i, int wide)
+{
+    co_u64 hash = co_hash(multimap_get(s->keys, i, wide), SKETCH_SEED);
+    co_u32 *of = s->sketch + (hash & (SKETCH_REGISTERS - 1));
+    co_u32 bits = (co_u32)(hash >> SKETCH_BITS) | 1u << 31, bit = bits & (0u - bits);
+    if (!(co_read32(of) & bit))
+        co_or32(of, bit);
+}
+
+/* The slot of entry i's key, as COUNT has kept it. */
+CO_INLINE co_u64 multimap_kept(const struct multimap_step *s, co_u64 i)
+{
+    co_u32 slot = co_read32(s->kept + i);
+    return slot == MULTIMAP_NOT_KEPT ? MULTIMAP_ABSENT : slot;
+}
+
+CO_INLINE void multimap_keep(const struct multimap_step *s, co_u64 i, co_u64 slot)
+{
+    if (s->kept)
+        co_write32(s->kept + i, (co_u32)slot);
 }
 
 /* The key in a slot: 1 if there is one. */
