@@ -31,7 +31,8 @@ typedef struct cohort_multimap_options {
     }
 
 /* A multimap of n pairs (n may be 0), of which those with a 1 in `where` (NULL: all) take part. O(n). The
- * workspace is 8 bytes a distinct key's slot and, with host pointers on a GPU, the input's size. */
+ * workspace is 4 bytes a pair, 8 bytes a distinct key's slot, the pairs once more where there are many keys (without memory for the
+ * first and the last the call does without them) and, with host pointers on a GPU, the input's size. */
 COHORT_API cohort_status cohort_multimap_build(cohort_context *context,
                                                const cohort_multimap_options *options, uint64_t n,
                                                const void *keys, const void *values, const uint32_t *where,

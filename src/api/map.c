@@ -634,7 +634,7 @@ cohort_status cohort_map_merge(cohort_map *to, cohort_map *from, cohort_op rule)
     if (!s)
         s = export_own(from, keys, values, &count);
     if (!s)
-        s = map_put(to, "cohort_map_merge", (co_u32)rule, count, keys, values, NULL);
+        s = map_put(to, "cohort_map_merge", (co_u32)rule, count, keys, values, NULL, NULL);
     pool_give(context, values);
     pool_give(context, keys);
     return s;

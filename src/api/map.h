@@ -52,9 +52,15 @@ cohort_status map_size(cohort_map *map, uint64_t *pairs);
 cohort_status map_make(cohort_context *context, const cohort_map_options *options, cohort_map **out);
 void map_end(cohort_map *map); /* waits; NULL is allowed */
 
-/* INSERT, ASSIGN, or ADD to EXCHANGE of a batch in the context's memory, for the call `name`. Waits. where may be NULL. */
+/* INSERT, ASSIGN, or ADD to EXCHANGE of a batch in the context's memory, for the call `name`. Waits. where and counts may be NULL. */
 cohort_status map_put(cohort_map *map, const char *name, co_u32 op, uint64_t n, const void *keys,
-                      const void *values, const uint32_t *where);
+                      const void *values, const uint32_t *where, struct batch_counts *counts);
+
+/* FIND of a batch in the context's memory, for the call `name`. Waits. `fallback`, NULL for none, points to one value. where, hit and counts
+ * may be NULL. */
+cohort_status map_get(cohort_map *map, const char *name, uint64_t n, const void *keys, void *values,
+                      const void *fallback, const uint32_t *where, uint32_t *hit,
+                      struct batch_counts *counts);
 
 /* A new table for the larger of `capacity` and the pairs in the map, for the call `name`. Waits. */
 cohort_status map_rehash(cohort_map *map, const char *name, uint64_t capacity);

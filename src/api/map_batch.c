@@ -409,15 +409,45 @@ static struct call call_of(cohort_map *map, const char *name, co_u32 step, co_u3
     return c;
 }
 
+/* Work on arrays in the context's memory, which has been checked. */
+static cohort_status work_inside(struct call *c, struct batch_counts *counts)
+{
+    c->waits = 1;
+    c->memory = c->map->context->backend->own_memory;
+    cohort_status s = work(c);
+    if (counts)
+        *counts = c->counts;
+    return s;
+}
+
 cohort_status map_put(cohort_map *map, const char *name, co_u32 op, uint64_t n, const void *keys,
-                      const void *values, const uint32_t *where)
+                      const void *values, const uint32_t *where, struct batch_counts *counts)
 {
     struct call c = call_of(map, name, MAP_STEP_APPLY, op, n, keys);
     c.batch.values = values;
     c.batch.where = where;
-    c.waits = 1;
-    c.memory = map->context->backend->own_memory;
-    return work(&c);
+    return work_inside(&c, counts);
+}
+
+/* The low bytes of a little-endian word. */
+static void take_fallback(struct call *c, const void *fallback)
+{
+    const unsigned bytes = map_value_bytes(c->map->view.width);
+    if (!fallback || !bytes)
+        return;
+    c->batch.has_fallback = 1;
+    memcpy(&c->batch.fallback, fallback, bytes);
+}
+
+cohort_status map_get(cohort_map *map, const char *name, uint64_t n, const void *keys, void *values,
+                      const void *fallback, const uint32_t *where, uint32_t *hit, struct batch_counts *counts)
+{
+    struct call c = call_of(map, name, MAP_STEP_APPLY, CO_OP_FIND, n, keys);
+    take_fallback(&c, fallback);
+    c.batch.results = values;
+    c.batch.where = where;
+    c.batch.hit = hit;
+    return work_inside(&c, counts);
 }
 
 cohort_status cohort_map_insert(cohort_map *map, uint64_t n, const void *keys, const void *values,
@@ -464,12 +494,8 @@ cohort_status cohort_map_find(cohort_map *map, uint64_t n, const void *keys, voi
     CALL_ON(map);
     REQUIRE_MAP(map, "cohort_map_find");
     struct call c = call_of(map, "cohort_map_find", MAP_STEP_APPLY, CO_OP_FIND, n, keys);
-    unsigned bytes = map_value_bytes(map->view.width);
-    if (fallback && bytes) { /* the low bytes of a little-endian word */
-        c.batch.has_fallback = 1;
-        memcpy(&c.batch.fallback, fallback, bytes);
-    }
-    c.batch.results = bytes ? values : NULL;
+    take_fallback(&c, fallback);
+    c.batch.results = map_value_bytes(map->view.width) ? values : NULL;
     return perform(&c, batch, 1, 0);
 }
 

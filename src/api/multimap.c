@@ -4,7 +4,10 @@
  * order of their keys' pages in it, or all that follows would be random access. Then the keys are put into the index; each slot of it
  * counts the values of its key; the counts are summed up, which tells where each key's run of values begins; and each value goes to the
  * next free place of its key's run. An index that had to grow is rebuilt to fit before that. Pairs may come in several parts: a
- * merge is a build from two. */
+ * merge is a build from two.
+ *
+ * On a CPU, where the sketch says that all keys may be distinct, the pairs are put into a map of keys and values first. If no key was in
+ * already, that map is the multimap. */
 #include "api/multimap.h"
 
 #include <stdlib.h>
@@ -14,11 +17,11 @@
 #include "api/map.h"
 #include "api/options.h"
 #include "backend/multisplit.h"
-#include "backend/sums.h"
 
 #define SKETCH_LEAST 4096ull /* pairs of which a sketch is made; fewer count as distinct */
 #define PARTS_MOST   2       /* of a build: a merge has two */
-#define ORDER_PAGES  512u    /* of an index that the caches do not hold */
+#define ORDER_PAGES  512u    /* of an index that a GPU's caches do not hold, */
+#define NEAR_PAGES   32u     /* and that a core's own do not */
 #define LEAST_LOAD   0.1     /* what a file says of it sizes the table */
 #define MOST_LOAD    0.95
 
@@ -32,28 +35,10 @@ struct pairs {
     co_u32 *kept; /* the slot of each, from when the index is made; may be NULL */
 };
 
-struct multimap_step multimap_step_of(const cohort_multimap *m)
-{
-    struct multimap_step s;
-    memset(&s, 0, sizeof s);
-    s.index = m->view;
-    s.value_bytes = map_value_bytes((co_u32)m->options.width);
-    s.ends = m->ends;
-    s.runs = m->runs;
-    return s;
-}
-
 /* Of a map of the keys alone. */
 static co_u32 index_width(const cohort_multimap *m)
 {
     return map_key_bytes((co_u32)m->options.width) == 4 ? COHORT_WIDTH_32_0 : COHORT_WIDTH_64_0;
-}
-
-/* A step on arrays in the context's memory. */
-static cohort_status do_step(const cohort_multimap *m, const struct multimap_step *step,
-                             enum multimap_step_kind kind)
-{
-    return m->context->backend->multimap->step(m->context, step, kind, m->context->backend->own_memory);
 }
 
 static cohort_status take_memory(cohort_context *context, uint64_t bytes, const char *what, void **out)
@@ -80,15 +65,12 @@ static uint64_t estimate(const co_u32 *sketch)
     return (uint64_t)((distinct < least ? least : distinct) * 1.05);
 }
 
-/* How many distinct keys there are, about, and rather more. Waits. */
-static cohort_status count_distinct(const cohort_multimap *m, int parts, const struct pairs *pairs,
-                                    uint64_t *distinct)
+/* How many distinct keys there are, about, and rather more, but not more than the n pairs. Waits. */
+static cohort_status count_distinct(const cohort_multimap *m, uint64_t n, int parts,
+                                    const struct pairs *pairs, uint64_t *distinct)
 {
     co_u32 sketch[SKETCH_REGISTERS];
     void *memory;
-    uint64_t n = 0;
-    for (int i = 0; i < parts; i++)
-        n += pairs[i].n;
     *distinct = n ? n : 1;
     if (n < SKETCH_LEAST)
         return COHORT_OK;
@@ -103,7 +85,7 @@ static cohort_status count_distinct(const cohort_multimap *m, int parts, const s
         step.keys = pairs[i].keys;
         step.where = pairs[i].where;
         step.sketch = memory;
-        status = do_step(m, &step, MULTIMAP_SKETCH);
+        status = multimap_do(m, &step, MULTIMAP_SKETCH);
     }
     if (!status)
         status = context_copy(m->context, sketch, memory, sizeof sketch);
@@ -114,20 +96,53 @@ static cohort_status count_distinct(const cohort_multimap *m, int parts, const s
 }
 
 /* The index, empty. */
-static cohort_status make_index(cohort_multimap *m, int parts, const struct pairs *pairs)
+static cohort_status make_index(cohort_multimap *m, co_u32 width, uint64_t capacity)
 {
     cohort_map_options options = COHORT_MAP_OPTIONS_INIT;
-    cohort_status status = count_distinct(m, parts, pairs, &options.capacity);
-    options.width = (cohort_width)index_width(m);
+    options.width = (cohort_width)width;
+    options.capacity = capacity;
     options.seed = m->options.seed;
     options.max_load = m->options.max_load;
-    if (!status)
-        status = map_make(m->context, &options, &m->index);
+    cohort_status status = map_make(m->context, &options, &m->index);
     if (status)
         return status;
     m->index->all = 1;
     m->view = m->index->view;
     return COHORT_OK;
+}
+
+/* What of the index callers are told. */
+static void take_index(cohort_multimap *m)
+{
+    m->view = m->index->view;
+    m->slots = map_slots(&m->view) + MAP_SIDE_SLOTS;
+    m->options.seed = m->view.seed;
+    m->options.max_load = m->index->options.max_load;
+}
+
+/* Builds a map of the pairs, if all keys are distinct: m->single says so. Else there is no index when it returns. */
+static cohort_status build_single(cohort_multimap *m, const char *call, uint64_t capacity, int parts,
+                                  const struct pairs *pairs)
+{
+    cohort_status status = make_index(m, (co_u32)m->options.width, capacity);
+    int distinct = 1;
+    for (int i = 0; i < parts && !status && distinct; i++) {
+        struct batch_counts counts;
+        const struct pairs *p = &pairs[i];
+        status = map_put(m->index, call, CO_OP_INSERT, p->n, p->keys, p->values, p->where, &counts);
+        distinct = !status && counts.added == counts.taken;
+        m->values += status ? 0 : counts.added;
+    }
+    m->single = !status && distinct;
+    if (m->single) {
+        m->keys = m->values;
+        take_index(m);
+        return COHORT_OK;
+    }
+    map_end(m->index);
+    m->index = NULL;
+    m->values = 0;
+    return status;
 }
 
 /* The index becomes the set of the keys of all parts, in a table that fits: it has at most a quarter more slots than it would be
@@ -136,31 +151,13 @@ static cohort_status fill_index(cohort_multimap *m, const char *call, int parts,
 {
     cohort_status status = COHORT_OK;
     for (int i = 0; i < parts && !status; i++)
-        status = map_put(m->index, call, CO_OP_INSERT, pairs[i].n, pairs[i].keys, NULL, pairs[i].where);
+        status = map_put(m->index, call, CO_OP_INSERT, pairs[i].n, pairs[i].keys, NULL, pairs[i].where, NULL);
     if (!status)
         status = map_size(m->index, &m->keys);
     uint64_t fit = map_slots_for(m->index, m->keys);
     if (!status && map_table_slots(m->index) > fit + fit / 4)
         status = map_rehash(m->index, call, 0);
-    m->view = m->index->view;
-    m->options.seed = m->view.seed;
-    m->options.max_load = m->index->options.max_load;
-    return status;
-}
-
-cohort_status multimap_scan(cohort_context *context, co_u64 *a, uint64_t n)
-{
-    const struct sums_backend *sums = context->backend->sums;
-    const struct scan scan = {.n = n, .bytes = sizeof *a, .in = a, .out = a};
-    struct arena arena = {.asks = 1};
-    void *memory = NULL;
-    cohort_status status = sums->scan(context, &scan, &arena);
-    if (!status && arena.used)
-        status = pool_take(context, arena.used, &memory);
-    arena = (struct arena){.memory = memory};
-    if (!status)
-        status = sums->scan(context, &scan, &arena);
-    pool_give(context, memory);
+    take_index(m);
     return status;
 }
 
@@ -168,7 +165,6 @@ cohort_status multimap_scan(cohort_context *context, co_u64 *a, uint64_t n)
 static cohort_status build_ends(cohort_multimap *m, int parts, const struct pairs *pairs)
 {
     void *ends;
-    m->slots = map_slots(&m->view) + MAP_SIDE_SLOTS;
     m->ends_bytes = (m->slots + 2) * sizeof *m->ends;
     cohort_status status = take_memory(m->context, m->ends_bytes, "table of runs", &ends);
     if (status)
@@ -181,7 +177,7 @@ static cohort_status build_ends(cohort_multimap *m, int parts, const struct pair
         step.keys = pairs[i].keys;
         step.where = pairs[i].where;
         step.kept = pairs[i].kept;
-        status = do_step(m, &step, MULTIMAP_COUNT);
+        status = multimap_do(m, &step, MULTIMAP_COUNT);
     }
     if (!status)
         status = multimap_scan(m->context, m->ends + 1, m->slots + 1);
@@ -202,7 +198,7 @@ static cohort_status build_runs(cohort_multimap *m, int parts, const struct pair
         step.values = pairs[i].values;
         step.where = pairs[i].where;
         step.kept = pairs[i].kept;
-        status = do_step(m, &step, MULTIMAP_PLACE);
+        status = multimap_do(m, &step, MULTIMAP_PLACE);
     }
     return status;
 }
@@ -224,7 +220,8 @@ static cohort_status order_by_page(cohort_multimap *m, struct pairs *pairs, stru
     uint64_t n = pairs->n, pages = m->view.pages;
     struct split s;
     memset(&s, 0, sizeof s);
-    if (pages < ORDER_PAGES || n < pages || pairs->where)
+    const uint64_t least = backend->own_memory == MEMORY_HOST ? NEAR_PAGES : ORDER_PAGES;
+    if (pages < least || n < pages || pairs->where)
         return COHORT_OK;
     while ((pages - 1) >> s.fn.by.after >= SPLIT_BUCKETS_MOST)
         s.fn.by.after++;
@@ -271,11 +268,12 @@ static void order_end(cohort_context *context, const struct order_memory *memory
     pool_give(context, memory->columns);
 }
 
-static cohort_status build_all(cohort_multimap *m, const char *call, int parts, const struct pairs *given)
+static cohort_status build_runs_of(cohort_multimap *m, const char *call, uint64_t distinct, int parts,
+                                   const struct pairs *given)
 {
     struct pairs pairs[PARTS_MOST];
     struct order_memory memory[PARTS_MOST] = {{NULL, NULL, NULL}};
-    cohort_status status = make_index(m, parts, given);
+    cohort_status status = make_index(m, index_width(m), distinct);
     for (int i = 0; i < parts && !status; i++) {
         pairs[i] = given[i];
         status = order_by_page(m, &pairs[i], &memory[i]);
@@ -291,6 +289,17 @@ static cohort_status build_all(cohort_multimap *m, const char *call, int parts, 
     for (int i = 0; i < parts; i++)
         order_end(m->context, &memory[i]);
     return status;
+}
+
+static cohort_status build_all(cohort_multimap *m, const char *call, int parts, const struct pairs *pairs)
+{
+    uint64_t n = 0, distinct;
+    for (int i = 0; i < parts; i++)
+        n += pairs[i].n;
+    cohort_status status = count_distinct(m, n, parts, pairs, &distinct);
+    if (!status && distinct >= n && m->context->backend->own_memory == MEMORY_HOST)
+        status = build_single(m, call, distinct, parts, pairs);
+    return status || m->single ? status : build_runs_of(m, call, distinct, parts, pairs);
 }
 
 static void end(cohort_multimap *m)
@@ -412,17 +421,24 @@ cohort_status cohort_multimap_get_options(cohort_multimap *m, cohort_multimap_op
 }
 
 /* The pairs of a multimap: its values, and for each the key that it belongs to, in workspace. */
-static cohort_status pairs_of(const cohort_multimap *m, struct pairs *pairs, void **workspace)
+static cohort_status pairs_of(cohort_multimap *m, struct pairs *pairs, void **workspace)
 {
     struct multimap_step step = multimap_step_of(m);
-    cohort_status status = pool_take(m->context, m->values * map_key_bytes(m->view.width), workspace);
+    const uint64_t key_bytes = (m->values * map_key_bytes(m->view.width) + 7) & ~7ull,
+                   value_bytes = m->single ? m->values * step.value_bytes : 0;
+    cohort_status status = pool_take(m->context, key_bytes + value_bytes, workspace);
     if (status)
         return status;
+    *pairs = (struct pairs){m->values, *workspace, m->runs, NULL, NULL};
+    if (m->single) {
+        void *values = (char *)*workspace + key_bytes;
+        pairs->values = values;
+        return multimap_all(m, *workspace, NULL, values);
+    }
     step.n = m->slots;
     step.rows = m->values;
     step.export_keys = *workspace;
-    *pairs = (struct pairs){m->values, step.export_keys, m->runs, NULL, NULL};
-    return do_step(m, &step, MULTIMAP_EXPAND);
+    return multimap_do(m, &step, MULTIMAP_EXPAND);
 }
 
 cohort_status cohort_multimap_merge(cohort_multimap *a, cohort_multimap *b, cohort_multimap **out)

@@ -1,10 +1,11 @@
-/* multimap_query.c: find, count, retrieve and export.
+/* multimap_query.c: find, count and retrieve.
  *
  * Columns of queries and of rows go to the backend as the caller gave them: what lies in host memory is streamed through a GPU. What has
  * to be looked at as a whole (offsets, all keys) is workspace in the context's memory first.
  *
  * A retrieval looks each key up and notes where its run begins and how long it is; the lengths are summed up to the offsets
- * of the queries' rows; then each row asked for finds the query that it belongs to. */
+ * of the queries' rows; then each row asked for finds the query that it belongs to. Of a single multimap (api/multimap.h) the lookup is that of a
+ * map, and what is noted is the value itself. */
 #include "api/multimap.h"
 
 #include <string.h>
@@ -42,9 +43,19 @@ static cohort_status do_step(const cohort_multimap *m, const struct multimap_ste
 
 /* ---- find -------------------------------------------------------------------------------------------------------------- */
 
-/* The call's counts are made in the context's memory. Waits. */
-static cohort_status find(cohort_multimap *m, struct multimap_step *step, const cohort_batch *batch,
+/* The counts come to the context's memory. */
+static cohort_status look(cohort_multimap *m, const char *call, const struct multimap_step *s,
                           enum memory_kind memory)
+{
+    if (!m->single)
+        return do_step(m, s, MULTIMAP_FIND, memory);
+    return map_get(m->index, call, s->n, s->keys, s->results, s->has_fallback ? &s->fallback : NULL, s->where,
+                   s->hit, s->counts);
+}
+
+/* The call's counts are made in the context's memory. Waits. */
+static cohort_status find(cohort_multimap *m, const char *call, struct multimap_step *step,
+                          const cohort_batch *batch, enum memory_kind memory)
 {
     static const struct batch_counts none = {0, 0, 0, 0, ~0ull};
     cohort_context *context = m->context;
@@ -52,7 +63,7 @@ static cohort_status find(cohort_multimap *m, struct multimap_step *step, const 
     step->counts = &context->outcome->counts;
     cohort_status status = context_copy(context, step->counts, &none, sizeof none);
     if (!status && step->n)
-        status = do_step(m, step, MULTIMAP_FIND, memory);
+        status = look(m, call, step, memory);
     if (!status && batch->failed && step->n) { /* a find cannot fail */
         if (memory == MEMORY_HOST)
             memset(batch->failed, 0, bitmap_bytes);
@@ -115,10 +126,29 @@ cohort_status cohort_multimap_find(cohort_multimap *m, uint64_t n, const void *k
     step.hit = batch.hit;
     step.has_fallback = fallback != NULL;
     step.fallback = value_of(fallback, step.value_bytes);
-    return find(m, &step, &batch, memory);
+    return find(m, call, &step, &batch, memory);
 }
 
 /* ---- count ------------------------------------------------------------------------------------------------------------- */
+
+/* Of each query how many values it has, and where they are. `found`, of a single multimap alone, is room for a bit a query. */
+static cohort_status find_runs(cohort_multimap *m, const char *call, struct multimap_step *step,
+                               co_u32 *found, enum memory_kind memory)
+{
+    if (!step->n)
+        return COHORT_OK;
+    if (!m->single)
+        return do_step(m, step, MULTIMAP_SIZES, memory);
+    step->found = found;
+    cohort_status status = map_get(m->index, call, step->n, step->keys, step->starts,
+                                   step->outer ? &step->fallback : NULL, NULL, found, NULL);
+    return status ? status : multimap_do(m, step, MULTIMAP_SIZES);
+}
+
+static cohort_status take_found(cohort_multimap *m, uint64_t n, void **found)
+{
+    return m->single ? pool_take(m->context, batch_bitmap_words(n + 1) * sizeof(co_u32), found) : COHORT_OK;
+}
 
 cohort_status cohort_multimap_count(cohort_multimap *m, uint64_t n, const void *keys, uint64_t *counts)
 {
@@ -126,6 +156,7 @@ cohort_status cohort_multimap_count(cohort_multimap *m, uint64_t n, const void *
     static const char call[] = "cohort_multimap_count";
     struct batch b;
     enum memory_kind memory;
+    void *found = NULL;
     if (!m)
         return context_fail(NULL, COHORT_NULL, "%s: multimap is NULL", call);
     batch_open(&b, m->context, call);
@@ -138,17 +169,22 @@ cohort_status cohort_multimap_count(cohort_multimap *m, uint64_t n, const void *
     step.n = n;
     step.keys = keys;
     step.sizes = (co_u64 *)counts;
-    if (n)
-        status = do_step(m, &step, MULTIMAP_SIZES, memory);
+    status = take_found(m, n, &found);
+    if (!status)
+        status = find_runs(m, call, &step, found, memory);
+    pool_give(m->context, found);
     return status ? status : context_wait(m->context);
 }
 
 /* ---- retrieve ---------------------------------------------------------------------------------------------------------- */
 
+/* What a retrieval takes from the pool: starts, sizes, found. */
+#define ROOMS 3
+
 /* Where each query's run begins and which row is its first, in workspace: step->starts and step->sizes; the latter in the caller's
  * offsets, if those are in the context's memory. To be given back by retrieve_end. */
 static cohort_status retrieve_begin(cohort_multimap *m, struct multimap_step *step, uint64_t *offsets,
-                                    void *workspace[2])
+                                    void *workspace[ROOMS])
 {
     cohort_context *context = m->context;
     cohort_status status = pool_take(context, step->n ? step->n * sizeof *step->starts : 1, &workspace[0]);
@@ -158,24 +194,24 @@ static cohort_status retrieve_begin(cohort_multimap *m, struct multimap_step *st
         step->sizes = workspace[1];
     }
     step->starts = workspace[0];
-    return status;
+    return status ? status : take_found(m, step->n, &workspace[2]);
 }
 
-static void retrieve_end(cohort_multimap *m, void *const workspace[2])
+static void retrieve_end(cohort_multimap *m, void *const workspace[ROOMS])
 {
-    pool_give(m->context, workspace[0]);
-    pool_give(m->context, workspace[1]);
+    for (int i = 0; i < ROOMS; i++)
+        pool_give(m->context, workspace[i]);
 }
 
 /* The runs of the queries; `total` rows. Waits. */
-static cohort_status retrieve_runs(cohort_multimap *m, const struct multimap_step *step,
-                                   enum memory_kind memory, uint64_t *offsets, uint64_t *total)
+static cohort_status retrieve_runs(cohort_multimap *m, const char *call, struct multimap_step *step,
+                                   void *found, enum memory_kind memory, uint64_t *offsets, uint64_t *total)
 {
     cohort_context *context = m->context;
     const uint64_t n = step->n;
     cohort_status status = context_fill(context, step->sizes + n, 0, sizeof *step->sizes);
-    if (!status && n)
-        status = do_step(m, step, MULTIMAP_SIZES, memory);
+    if (!status)
+        status = find_runs(m, call, step, found, memory);
     if (!status)
         status = multimap_scan(context, step->sizes, n + 1);
     if (!status && offsets && (co_u64 *)offsets != step->sizes)
@@ -185,15 +221,15 @@ static cohort_status retrieve_runs(cohort_multimap *m, const struct multimap_ste
     return status;
 }
 
-static cohort_status retrieve(cohort_multimap *m, struct multimap_step *step, cohort_retrieve *r,
-                              enum memory_kind memory)
+static cohort_status retrieve(cohort_multimap *m, const char *call, struct multimap_step *step,
+                              cohort_retrieve *r, enum memory_kind memory)
 {
-    void *workspace[2] = {NULL, NULL};
+    void *workspace[ROOMS] = {NULL, NULL, NULL};
     uint64_t total = 0;
     const int across = memory != m->context->backend->own_memory;
     cohort_status status = retrieve_begin(m, step, across ? NULL : r->offsets, workspace);
     if (!status)
-        status = retrieve_runs(m, step, memory, r->offsets, &total);
+        status = retrieve_runs(m, call, step, workspace[2], memory, r->offsets, &total);
     if (!status && r->first < total)
         step->rows = total - r->first < r->capacity ? total - r->first : r->capacity;
     if (!status && step->rows && (r->queries || r->values || r->matched))
@@ -250,64 +286,8 @@ cohort_status cohort_multimap_retrieve(cohort_multimap *m, uint64_t n, const voi
     step.row_queries = (co_u64 *)r.queries;
     step.row_values = r.values;
     step.row_matched = r.matched;
-    status = retrieve(m, &step, &r, memory);
+    status = retrieve(m, call, &step, &r, memory);
     if (!status)
         options_return(given, given->size, sizeof r, &r);
     return status;
-}
-
-/* ---- export ------------------------------------------------------------------------------------------------------------ */
-
-/* The distinct keys in the order of their slots, which is the order of their runs, and where these begin. In the context's memory. */
-static cohort_status export_keys(cohort_multimap *m, void *keys, uint64_t *offsets)
-{
-    cohort_context *context = m->context;
-    const enum memory_kind own = context->backend->own_memory;
-    struct multimap_step step = multimap_step_of(m);
-    void *flags;
-    cohort_status status = pool_take(context, m->slots * sizeof *step.flags, &flags);
-    if (status)
-        return status;
-    step.n = m->slots;
-    step.flags = flags;
-    step.export_keys = keys;
-    step.export_offsets = (co_u64 *)offsets;
-    status = do_step(m, &step, MULTIMAP_FLAGS, own);
-    if (!status)
-        status = multimap_scan(context, step.flags, m->slots);
-    if (!status)
-        status = do_step(m, &step, MULTIMAP_KEYS, own);
-    if (!status && offsets)
-        status = context_copy(context, offsets + m->keys, &m->values, sizeof m->values);
-    pool_give(context, flags);
-    return status;
-}
-
-cohort_status cohort_multimap_export(cohort_multimap *m, void *keys, uint64_t *offsets, void *values)
-{
-    CALL_ON(m);
-    static const char call[] = "cohort_multimap_export";
-    const unsigned maybe = BATCH_OUT | BATCH_OPTIONAL;
-    void *own_keys;
-    uint64_t *own_offsets;
-    struct batch b;
-    if (!m)
-        return context_fail(NULL, COHORT_NULL, "%s: multimap is NULL", call);
-    const uint64_t value_bytes = map_value_bytes((co_u32)m->options.width);
-    batch_open(&b, m->context, call);
-    batch_array(&b, "keys", maybe, keys, m->keys, map_key_bytes(m->view.width), &own_keys);
-    batch_array(&b, "offsets", maybe, offsets, m->keys + 1, sizeof *offsets, &own_offsets);
-    batch_array(&b, "values", maybe, values, m->values, value_bytes, NULL);
-    cohort_status status = batch_check_memory(&b);
-    if (status)
-        return status;
-    if (keys || offsets) {
-        status = batch_begin(&b);
-        if (!status)
-            status = export_keys(m, own_keys, own_offsets);
-        status = batch_end(&b, status, NULL);
-    }
-    if (!status && values && m->values)
-        status = context_copy(m->context, values, m->runs, m->values * value_bytes);
-    return status ? status : context_wait(m->context);
 }

@@ -5,6 +5,7 @@
  * once for 32 entries. */
 #include "backend/multimap.h"
 #include "cpu.h"
+#include "multimap.h"
 
 #include <string.h>
 
@@ -298,7 +299,8 @@ static cohort_status cpu_multimap_step(cohort_context *context, const struct mul
         count_range, place_range, find_range,   sizes_range, rows_range,
         flags_range, keys_range,  expand_range, sketch_range};
     struct multimap_step s = *step;
-    struct job job = {&s, ranges[kind]};
+    const int single = multimap_is_single(&s) && cpu_multimap_single[kind];
+    struct job job = {&s, single ? cpu_multimap_single[kind] : ranges[kind]};
     (void)memory;
     s.alone = cpu_device(context)->threads == 1;
     if (kind == MULTIMAP_ROWS || kind == MULTIMAP_EXPAND)

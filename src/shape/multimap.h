@@ -7,6 +7,8 @@
  * they start (an exclusive scan of all words but the first), and rises to where they end as they are put in their places
  * (PLACE). A key with ten thousand values costs no more a value than one with a single value: nothing walks over its run.
  *
+ * Where all keys are distinct a CPU has neither runs nor `ends`: the index is a map of the keys with their values (a single multimap).
+ *
  * How many distinct keys there will be is estimated first (SKETCH), so that the index is made at its size: a hash of each key names one of
  * 4,096 registers, by 12 of its bits; the first bit that is set in the next 32 tells how rare such a hash is, and is set in the register.
  * The rarest of each register are what HyperLogLog (Flajolet, Fusy, Gandouet and Meunier, 2007) counts by; it errs by 1.6 %. */
@@ -66,7 +68,16 @@ struct multimap_step {
     co_u64 *flags;
     void *export_keys;
     co_u64 *export_offsets;
+    /* Of a single multimap, by a lookup before SIZES and ROWS: which queries' keys are there, and, for ROWS, the values to answer, those of
+     * absent keys included, in `starts`, value_bytes each. KEYS writes the values, too. */
+    const co_u32 *found;
+    void *export_values;
 };
+
+CO_INLINE int multimap_is_single(const struct multimap_step *s)
+{
+    return map_value_bytes(s->index.width) != 0;
+}
 
 /* ---- one entry ---------------------------------------------------------------------------------------------------
  * `wide` says that keys (or values) have 8 bytes, not 4. Callers pass constants. */
@@ -103,7 +114,7 @@ CO_INLINE void multimap_sketch(const struct multimap_step *s, co_u64 i, int wide
     co_u64 hash = co_hash(multimap_get(s->keys, i, wide), SKETCH_SEED);
     co_u32 *of = s->sketch + (hash & (SKETCH_REGISTERS - 1));
     co_u32 bits = (co_u32)(hash >> SKETCH_BITS) | 1u << 31, bit = bits & (0u - bits);
-    if (!(co_read32(of) & bit))
+    if (!(co_load32(of) & bit))
         co_or32(of, bit);
 }
 

@@ -569,30 +569,62 @@ static void scans(struct test *t)
     scan(t);
 }
 
-/* So many keys that the pairs are put in order of the index's pages first. */
-static void many_pages(struct test *t)
+/* So many keys that the pairs are put in order of the index's pages first; `fold` pairs a key. */
+static void many_keys(struct test *t, uint64_t n, uint64_t fold)
 {
-    const uint64_t n = 4400003;
-    struct column *keys = column_new(t, n, 8), *values = column_new(t, n, 8), *got = column_new(t, n, 8);
+    struct column *mark = t->columns;
+    struct column *keys = column_new(t, n, 8), *values = column_new(t, n, 8), *got = column_new(t, n, 8),
+                  *sizes = column_new(t, n, 8);
     cohort_multimap_options options = COHORT_MULTIMAP_OPTIONS_INIT;
     cohort_multimap *multimap;
     uint64_t distinct, all, at = 0;
     for (uint64_t i = 0; i < n; i++) {
-        column_put(keys, i, test_mix(i));
+        column_put(keys, i, test_mix(i / fold));
         column_put(values, i, i * 3);
     }
     OK(t, cohort_multimap_build(t->context, &options, n, column_send(keys), column_send(values), NULL,
                                 &multimap));
     OK(t, cohort_multimap_size(multimap, &distinct, &all));
-    EQUAL(t, distinct, n);
+    EQUAL(t, distinct, (n + fold - 1) / fold);
     EQUAL(t, all, n);
     OK(t, cohort_multimap_find(multimap, n, column_send(keys), column_send(got), NULL, NULL));
+    OK(t, cohort_multimap_count(multimap, n, column_send(keys), column_send(sizes)));
     OK(t, cohort_wait(t->context));
     column_fetch(got);
-    while (at < n && column_get(got, at) == at * 3)
+    column_fetch(sizes);
+    while (at < n && column_get(got, at) % 3 == 0 && column_get(got, at) / 3 / fold == at / fold &&
+           column_get(sizes, at) == (at / fold * fold + fold > n ? n - at / fold * fold : fold))
         at++;
     EQUAL(t, at, n);
     cohort_multimap_destroy(multimap);
+    column_drop(t, mark);
+}
+
+static void many_pages(struct test *t)
+{
+    many_keys(t, 4400003, 1);
+    many_keys(t, 2200003, 4);
+}
+
+/* Pairs enough for a sketch, of keys that are distinct, distinct but for the last one, and few. */
+static void sketched(struct test *t)
+{
+    for (unsigned w = 0; w < 3; w++)
+        for (unsigned kind = 0; kind < 3; kind++) {
+            struct column *mark = t->columns;
+            struct data d = {.width = widths[w], .n = 4100 + test_below(t, 300)};
+            d.keys = column_new(t, d.n, key_bytes(d.width));
+            d.values = column_new(t, d.n, value_bytes(d.width));
+            fill_values(t, d.values);
+            for (uint64_t i = 0; i < d.n; i++)
+                column_put(d.keys, i, UINT64_MAX - (kind == 2 ? i % 50 : kind == 1 && i == d.n - 1 ? 9 : i));
+            data_index(t, &d);
+            cohort_multimap *m = build(t, &d);
+            check_all(t, m, &d, 40);
+            cohort_multimap_destroy(m);
+            free(d.pairs);
+            column_drop(t, mark);
+        }
 }
 
 const struct test_case test_cases[] = {
@@ -605,6 +637,7 @@ const struct test_case test_cases[] = {
     {"ten_thousandfold", ten_thousandfold, TEST_EACH_MEMORY},
     {"absent_queries", absent_queries, TEST_EACH_MEMORY},
     {"partial_outputs", partial_outputs, TEST_EACH_MEMORY},
+    {"sketched", sketched, TEST_EACH_MEMORY},
     {"merge", merge, TEST_EACH_MEMORY},
     {"scans", scans, TEST_EACH_MEMORY},
     {"many_pages", many_pages, TEST_ON_CPU | TEST_ON_CUDA | TEST_EACH_MEMORY},

@@ -1,0 +1,58 @@
+/* multimap_export.c: all of a multimap as arrays. Which slots hold a key is noted, these notes are summed up, and each slot's key goes to the
+ * place that the sum before it says. */
+#include "api/batch.h"
+#include "api/map.h"
+#include "api/multimap.h"
+
+cohort_status multimap_all(cohort_multimap *m, void *keys, uint64_t *offsets, void *values)
+{
+    cohort_context *context = m->context;
+    struct multimap_step step = multimap_step_of(m);
+    void *flags;
+    cohort_status status = pool_take(context, m->slots * sizeof *step.flags, &flags);
+    if (status)
+        return status;
+    step.n = m->slots;
+    step.flags = flags;
+    step.export_keys = keys;
+    step.export_offsets = (co_u64 *)offsets;
+    step.export_values = values;
+    status = multimap_do(m, &step, MULTIMAP_FLAGS);
+    if (!status)
+        status = multimap_scan(context, step.flags, m->slots);
+    if (!status)
+        status = multimap_do(m, &step, MULTIMAP_KEYS);
+    if (!status && offsets)
+        status = context_copy(context, offsets + m->keys, &m->values, sizeof m->values);
+    pool_give(context, flags);
+    return status;
+}
+
+cohort_status cohort_multimap_export(cohort_multimap *m, void *keys, uint64_t *offsets, void *values)
+{
+    CALL_ON(m);
+    static const char call[] = "cohort_multimap_export";
+    const unsigned maybe = BATCH_OUT | BATCH_OPTIONAL;
+    void *own_keys, *own_values;
+    uint64_t *own_offsets;
+    struct batch b;
+    if (!m)
+        return context_fail(NULL, COHORT_NULL, "%s: multimap is NULL", call);
+    const uint64_t value_bytes = map_value_bytes((co_u32)m->options.width);
+    batch_open(&b, m->context, call);
+    batch_array(&b, "keys", maybe, keys, m->keys, map_key_bytes(m->view.width), &own_keys);
+    batch_array(&b, "offsets", maybe, offsets, m->keys + 1, sizeof *offsets, &own_offsets);
+    batch_array(&b, "values", maybe, values, m->values, value_bytes, &own_values);
+    cohort_status status = batch_check_memory(&b);
+    if (status)
+        return status;
+    if (keys || offsets || (m->single && values)) {
+        status = batch_begin(&b);
+        if (!status)
+            status = multimap_all(m, own_keys, own_offsets, own_values);
+        status = batch_end(&b, status, NULL);
+    }
+    if (!status && values && m->values && !m->single)
+        status = context_copy(m->context, values, m->runs, m->values * value_bytes);
+    return status ? status : context_wait(m->context);
+}
