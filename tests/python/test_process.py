@@ -3,6 +3,7 @@
 import concurrent.futures
 import gc
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -136,7 +137,17 @@ def test_no_references_leak():
         s, t = lc.Sets.from_pairs(a % 7, a), lc.Set([1, 2])
         s.query("xor", [[0, 1]], want=("sets", "counts", "any", "first")), s & t, s.to_roaring(), list(s), t <= t
         lc.MultiMap(a % 9, a).retrieve([1, 2]), s.contains([1]), s.min(), s.to_ranges()
+        t = lc.Table({"k": ["a", "b", None], "v": a[:3], "d": pa.array(["x", "y", "x"]).dictionary_encode()})
+        t.join(t, "k", how="full"), t.group_by("k").agg(x=("v", "sum"), n="size"), lc.join_size(t, t, "v"), repr(t["k"])
+        pa.table(t), pa.array(t["k"]), pa.schema(t), t._repr_html_(), t.take([0, -1])[1:], pickle.loads(pickle.dumps(t)), lc.Table(pa.table(t))
+        lc.unique(t["k"], True, True, True), lc.factorize(["a", None]), lc.value_counts(t["d"]), lc.index_in(["a"], t["k"]), lc.is_in(["a"], ["b"])
         for wrong in (
+            lambda: t["z"],
+            lambda: t.join(t, left_on="k", right_on="v"),
+            lambda: t.take([99]),
+            lambda: t.group_by("k").agg(x=("d", "mean")),
+            lambda: lc.Column(["a", 1]),
+            lambda: lc.Table(pa.table({"x": [[1]]})),
             lambda: lc.sort("x"),
             lambda: m[-1],
             lambda: lc.compact(a, a),

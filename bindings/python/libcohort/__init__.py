@@ -1,4 +1,4 @@
-"""libcohort: bulk parallel maps, bitmap sets, sorting and partition of integers and floats, on CPUs and GPUs, without copies.
+"""libcohort: bulk parallel maps, bitmap sets, joins, groups, sorting and partition, on CPUs and GPUs, without copies.
 
 Arrays come in by the buffer protocol (numpy, array, memoryview) or by Arrow's C interfaces (pyarrow, polars, pandas, duckdb).
 A numpy array in gives numpy arrays out; else answers are `libcohort.Array`, which all of these take without a copy.
@@ -33,36 +33,45 @@ from ._functions import (
     unique,
     value_counts,
 )
+from ._group import GroupBy, group_by
+from ._join import join, join_size
 from ._map import Map
 from ._multimap import MultiMap
 from ._sets import Sets
 from ._set import Set
+from ._table import Column, Table
 
 __version__ = version()
 
 __all__ = [
     "ArgumentError",
     "Array",
+    "Column",
     "DeviceError",
     "Error",
     "FileError",
     "FormatError",
     "FullError",
+    "GroupBy",
     "Map",
     "MultiMap",
     "OutOfMemoryError",
     "Partition",
     "Set",
     "Sets",
+    "Table",
     "UnsupportedError",
     "argsort",
     "compact",
     "device",
     "factorize",
+    "group_by",
     "histogram",
     "index_in",
     "info",
     "is_in",
+    "join",
+    "join_size",
     "limits",
     "partition",
     "sort",

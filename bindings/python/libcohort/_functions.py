@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from . import _core
+from . import _core, _keys
 from ._arrays import BOOL, BYTES, F32, I8, I32, I64, NAMES, U32, common, give_out, narrowed, storage, stored, take_in
 from ._context import current
+from ._table import take_any
 
 # cohort_width, cohort_op and cohort_winner
 WIDTH_32_0, WIDTH_32_32, WIDTH_64_0, WIDTH_64_32, WIDTH_64_64 = 1, 2, 3, 4, 5
@@ -61,8 +62,8 @@ def unique(
 ) -> Any:
     """The distinct elements, and on request where each occurs first, which one each element is, and how often each occurs.
 
-    As `numpy.unique`. With `sorted=False` the elements are in no order, or in the order of their first occurrence if
-    `return_index` or `return_inverse` is asked for. All NaNs are one element.
+    As `numpy.unique`, also for strings, columns with nulls (which are last) and rows of tables. With `sorted=False` the elements are
+    in no order, or in the order of their first occurrence if `return_index` or `return_inverse` is asked for. All NaNs are one element.
 
     >>> import libcohort
     >>> libcohort.unique([3, 1, 3, 2]).tolist()
@@ -71,7 +72,9 @@ def unique(
     >>> counts.tolist()
     [1, 1, 2]
     """
-    given, numpy = take_in(a, "a")
+    given, numpy = take_any(a, "a")
+    if type(given) is not _core.Array:
+        return _keys.unique(given, numpy, return_index, return_inverse, return_counts, sorted)
     keys = stored(given, "a")
     first = return_index or return_inverse
     if first and (not sorted or _repeats(keys)):
@@ -155,14 +158,16 @@ def _first_index(keys: _core.Array) -> _core.Array:
 def factorize(values: Any) -> tuple[Any, Any]:
     """(codes, uniques): the distinct values in the order in which they occur, and which of them each element is.
 
-    As `pandas.factorize`.
+    As `pandas.factorize`: strings, dates and others too; a null has the code -1.
 
     >>> import libcohort
     >>> codes, uniques = libcohort.factorize([30, 10, 30])
     >>> codes.tolist(), uniques.tolist()
     ([0, 1, 0], [30, 10])
     """
-    given, numpy = take_in(values, "values")
+    given, numpy = take_any(values, "values")
+    if type(given) is not _core.Array:
+        return _keys.factorize(given, numpy)
     keys = stored(given, "values")
     index, codes = _core.numbers(_first_index(keys))
     return give_out(codes, numpy), give_out(narrowed(_core.take(keys, index), given._code), numpy)
@@ -177,7 +182,9 @@ def value_counts(values: Any, *, sort: bool = True) -> tuple[Any, Any]:
     >>> values.tolist(), counts.tolist()
     ([7, 5], [2, 1])
     """
-    given, numpy = take_in(values, "values")
+    given, numpy = take_any(values, "values")
+    if type(given) is not _core.Array:
+        return _keys.value_counts(given, numpy, sort)
     keys, _, _, many = _unique_by_sort(stored(given, "values"), False, False, True)
     if sort:
         many, _, keys = _core.sort(current(), many, True, False, keys)
@@ -201,8 +208,10 @@ def is_in(element: Any, test_elements: Any, *, invert: bool = False) -> Any:
     >>> libcohort.is_in([1, 2, 3], [3, 1]).tolist()
     [True, False, True]
     """
-    a, numpy = take_in(element, "element")
-    b, numpy_too = take_in(test_elements, "test_elements")
+    a, numpy = take_any(element, "element")
+    b, numpy_too = take_any(test_elements, "test_elements")
+    if type(a) is not _core.Array or type(b) is not _core.Array:
+        return _keys.is_in(a, b, invert, numpy or numpy_too, ("element", "test_elements"))
     a, b = _alike(a, b, ("element", "test_elements"))
     map = _core.map_new(current(), WIDTH_64_0 if BYTES[b._code] == 8 else WIDTH_32_0, max(len(b), 1))
     _core.map_batch(map, INSERT, b, None, ANY, False)
@@ -219,8 +228,10 @@ def index_in(values: Any, value_set: Any) -> Any:
     >>> libcohort.index_in([20, 7], [10, 20, 20]).tolist()
     [1, -1]
     """
-    a, numpy = take_in(values, "values")
-    b, numpy_too = take_in(value_set, "value_set")
+    a, numpy = take_any(values, "values")
+    b, numpy_too = take_any(value_set, "value_set")
+    if type(a) is not _core.Array or type(b) is not _core.Array:
+        return _keys.index_in(a, b, numpy or numpy_too, ("values", "value_set"))
     a, b = _alike(a, b, ("values", "value_set"))
     wide = BYTES[b._code] == 8
     map = _core.map_new(current(), WIDTH_64_64 if wide else WIDTH_32_32, max(len(b), 1))

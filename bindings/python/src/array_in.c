@@ -81,7 +81,7 @@ static array *from_buffer(PyObject *object, const char *argument)
 /* ---- in: Arrow --------------------------------------------------------------------------------------------------- */
 
 /* Times are the integers that they are stored as. */
-static int type_of_arrow(const char *format)
+int type_of_arrow(const char *format)
 {
     for (int t = 1; t < TYPES; ++t)
         if (!strcmp(format, type_arrow(t)))
@@ -96,17 +96,21 @@ static bool bit(const uint8_t *bits, int64_t i)
     return bits[i >> 3] >> (i & 7) & 1;
 }
 
-static int check_nulls(const struct ArrowArray *from, const char *argument)
+int64_t arrow_nulls(const struct ArrowArray *from)
 {
     const uint8_t *validity = from->n_buffers ? from->buffers[0] : NULL;
     int64_t nulls = from->null_count;
-    if (!validity || !nulls)
-        return 0;
-    if (nulls < 0) {
-        nulls = 0;
-        for (int64_t i = 0; i < from->length; ++i)
-            nulls += !bit(validity, from->offset + i);
-    }
+    if (!validity || nulls >= 0)
+        return validity ? nulls : 0;
+    nulls = 0;
+    for (int64_t i = 0; i < from->length; ++i)
+        nulls += !bit(validity, from->offset + i);
+    return nulls;
+}
+
+static int check_nulls(const struct ArrowArray *from, const char *argument)
+{
+    int64_t nulls = arrow_nulls(from);
     if (nulls)
         PyErr_Format(PyExc_ValueError, "%s: %lld of %lld rows are null: fill or drop them first", argument,
                      (long long)nulls, (long long)from->length);
@@ -114,7 +118,7 @@ static int check_nulls(const struct ArrowArray *from, const char *argument)
 }
 
 /* Takes `from` over, in success and in failure. */
-static array *from_arrow(struct ArrowArray *from, int type, const char *argument)
+array *from_arrow(struct ArrowArray *from, int type, const char *argument)
 {
     array *a = NULL;
     if (check_nulls(from, argument))
@@ -170,7 +174,7 @@ static array *from_arrow_array(PyObject *pair, const char *argument)
 }
 
 /* Puts the arrays of `chunks` one behind the other. */
-static array *join_chunks(PyObject *chunks, int type)
+array *join_chunks(PyObject *chunks, int type)
 {
     Py_ssize_t n = 0, count = PyList_Size(chunks), at = 0;
     if (count == 1) {
@@ -190,7 +194,7 @@ static array *join_chunks(PyObject *chunks, int type)
     return a;
 }
 
-static array *stream_failed(struct ArrowArrayStream *stream, const char *argument)
+array *stream_failed(struct ArrowArrayStream *stream, const char *argument)
 {
     const char *why = stream->get_last_error(stream);
     PyErr_Format(PyExc_OSError, "%s: the stream reports: %s", argument,

@@ -196,7 +196,10 @@ static void handle_dealloc(PyObject *self)
 {
     handle *h = (handle *)self;
     PyTypeObject *type = Py_TYPE(self);
-    if (h->object) {
+    if (h->object && h->unlocked) {
+        Py_BEGIN_ALLOW_THREADS h->destroy(h->object);
+        Py_END_ALLOW_THREADS
+    } else if (h->object) {
         outcome o;
         call_begin(h->on, &o);
         h->destroy(h->object);

@@ -2,8 +2,8 @@
  *
  * The module is a thin layer: it takes arrays in, releases the GIL, makes one call of the library, and
  * gives arrays out. What the Python names mean is decided in the Python files of the package. Each
- * structure of the library is touched in one file here: context.c, ops.c, map.c, multimap.c, sets.c. Only
- * CPython's limited API (3.11) is used. */
+ * structure of the library is touched in one file here: context.c, ops.c, map.c, multimap.c, sets.c, and frames in
+ * the three table files. Only CPython's limited API (3.11) is used. */
 #ifndef LIBCOHORT_CORE_H
 #define LIBCOHORT_CORE_H
 
@@ -46,7 +46,8 @@ typedef struct handle {
     void *object;
     void (*destroy)(void *);
     const char *kind;
-    int type; /* of a collection's members */
+    int type;      /* of a collection's members */
+    bool unlocked; /* may be destroyed at any time by any thread */
 } handle;
 
 /* What a call of the library answered; the message is copied while the context is locked. */
@@ -75,6 +76,12 @@ int array_ready(PyObject *module);
 extern PyMethodDef array_functions[];
 
 /* ---- array_in.c */
+int type_of_arrow(const char *format);               /* 0: none; times are integers */
+int64_t arrow_nulls(const struct ArrowArray *array); /* how many rows are null */
+array *from_arrow(struct ArrowArray *from, int type,
+                  const char *argument);      /* takes it over, in failure too */
+array *join_chunks(PyObject *list, int type); /* of Arrays, one behind the other */
+array *stream_failed(struct ArrowArrayStream *stream, const char *argument); /* NULL */
 extern PyMethodDef array_in_functions[];
 
 /* ---- loops.c */
@@ -91,6 +98,17 @@ handle *handle_of(PyObject *object, const char *kind);
 PyObject *path_of(PyObject *object); /* the bytes of a path, a new reference */
 int context_ready(PyObject *module);
 extern PyMethodDef context_functions[];
+
+/* ---- table.c, table_out.c */
+handle *frame_of(PyObject *object);
+handle *frame_new(context *on); /* an empty handle for what a call makes */
+bool export_frame(handle *h, bool column, struct ArrowSchema *schema, struct ArrowArray *array);
+
+/* ---- table_in.c, table.c, table_out.c, table_pickle.c */
+extern PyMethodDef table_pickle_functions[];
+extern PyMethodDef table_in_functions[];
+extern PyMethodDef table_functions[];
+extern PyMethodDef table_out_functions[];
 
 /* ---- ops.c, map.c, multimap.c, sets.c */
 extern PyMethodDef ops_functions[];

@@ -361,7 +361,65 @@ static PyObject *number_runs(PyObject *module, PyObject *const *arguments, Py_ss
     Py_END_ALLOW_THREADS return (PyObject *)a;
 }
 
+/* rows_of_either(left, right, n): the left row, or n + the right row where the left is all ones; int64. */
+static PyObject *rows_of_either(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(3, 3)
+    array *left = array_of_bytes(arguments[0], "left", 4, 8), *right = array_of(arguments[1], "right");
+    int64_t n = right ? PyLong_AsLongLong(arguments[2]) : -1;
+    if (!left || !right || PyErr_Occurred() || !same_length(left, right, "right"))
+        return NULL;
+    if (left->type != right->type)
+        return PyErr_Format(PyExc_TypeError, "left and right must be of one type");
+    array *a = array_new(COHORT_I64, left->n);
+    if (!a)
+        return NULL;
+    int64_t *to = a->data;
+    const uint32_t *l32 = left->data, *r32 = right->data;
+    const int64_t *l64 = left->data, *r64 = right->data;
+    bool small = left->stride == 4;
+    Py_BEGIN_ALLOW_THREADS for (Py_ssize_t i = 0; i < a->n; ++i)
+    {
+        bool none = small ? l32[i] == UINT32_MAX : l64[i] == -1;
+        to[i] = none ? n + (small ? (int64_t)r32[i] : r64[i]) : small ? (int64_t)l32[i] : l64[i];
+    }
+    Py_END_ALLOW_THREADS return (PyObject *)a;
+}
+
+/* first_rows(numbers as int64, how many there are): (where each number is first, how often it is there). */
+static PyObject *first_rows(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(2, 2)
+    array *numbers = array_of(arguments[0], "numbers");
+    Py_ssize_t m = numbers ? PyLong_AsSsize_t(arguments[1]) : -1, bad = -1;
+    if (!numbers || PyErr_Occurred())
+        return NULL;
+    if (numbers->type != COHORT_I64)
+        return PyErr_Format(PyExc_TypeError, "numbers: must be of type int64");
+    array *first = array_new(COHORT_I64, m), *many = first ? array_new(COHORT_I64, m) : NULL;
+    PyObject *pair = NULL;
+    if (many) {
+        const int64_t *number = numbers->data;
+        int64_t *f = first->data, *c = many->data;
+        Py_BEGIN_ALLOW_THREADS memset(c, 0, (size_t)m * 8);
+        for (Py_ssize_t i = 0; i < numbers->n && bad < 0; ++i)
+            if (number[i] < 0 || number[i] >= m)
+                bad = i;
+            else if (!c[number[i]]++)
+                f[number[i]] = i;
+        Py_END_ALLOW_THREADS if (bad < 0) pair = PyTuple_Pack(2, first, many);
+        else PyErr_Format(PyExc_IndexError, "numbers[%zd]: is not below %zd", bad, m);
+    }
+    DROP(first);
+    DROP(many);
+    return pair;
+}
+
 PyMethodDef loop_functions[] = {FAST(iota),
+                                FAST(rows_of_either),
+                                FAST(first_rows),
                                 FAST(cast),
                                 FAST(canonical),
                                 {"runs", runs, METH_O, NULL},

@@ -1,0 +1,80 @@
+"""The functions of distinct values where strings, nulls or several columns come in: on frames."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _core
+from ._arrays import BYTES, F32, F64, I8, U64, Array, give_out
+from ._table import Column, Table, _wrap, column_out, frame_of, on_context
+
+# Arrow's format of each type of Array.
+_FORMATS = ["", "C", "S", "I", "L", "c", "s", "i", "l", "f", "g", "b"]
+
+
+def unique(frame: _core.Handle, numpy: Any, index: bool, inverse: bool, counts: bool, sorted: bool) -> Any:
+    if not index and not inverse and not counts:
+        return column_out(_core.frame_unique(frame, sorted), numpy)
+    codes, keys = _core.frame_factorize(frame, True, True)
+    first, many = _firsts(codes, len_of(keys))
+    if sorted:
+        ordered = _core.frame_unique(keys, True)
+        order = _core.frame_index_in(ordered, keys, True)  # rank -> number
+        rank = _core.number_runs(order, _core.iota(len(order), 8))
+        codes, keys = _core.take(rank, codes), ordered
+        first, many = _core.take(first, order), _core.take(many, order)
+    out = [column_out(keys, numpy)]
+    for wanted, part in ((index, first), (inverse, codes), (counts, many)):
+        if wanted:
+            out.append(give_out(part, numpy))
+    return tuple(out)
+
+
+def len_of(frame: _core.Handle) -> int:
+    return _core.frame_info(frame)[0]
+
+
+def _firsts(codes: _core.Array, distinct: int) -> tuple[_core.Array, _core.Array]:
+    """Where each of the numbers 0 .. distinct occurs first, and how often it occurs."""
+    return _core.first_rows(codes, distinct)
+
+
+def factorize(frame: _core.Handle, numpy: Any) -> tuple[Any, Any]:
+    """As pandas: null has no number."""
+    codes, keys = _core.frame_factorize(frame, False, True)
+    return give_out(codes, numpy), column_out(keys, numpy)
+
+
+def value_counts(frame: _core.Handle, numpy: Any, sort: bool) -> tuple[Any, Any]:
+    counted = _wrap(Table, _core.frame_value_counts(frame, not sort))
+    n = len(counted._info)
+    keys = _core.frame_select(counted._handle, list(range(n - 1)), counted.names[:-1])
+    counts = _core.frame_in(keys.context, _wrap(Column, _core.frame_select(counted._handle, [n - 1], [""])), "counts", False)
+    assert isinstance(counts, Array)
+    return column_out(keys, numpy), give_out(_core.retype(counts, 8), numpy)
+
+
+def alike(a: Any, b: Any, names: tuple[str, str]) -> tuple[_core.Handle, _core.Handle]:
+    """Two frames of one context; where one side is plain numbers it takes the other's type if it can."""
+    a, b = _as(a, b, names[0]), _as(b, a, names[1])
+    return a, on_context(b, a.context)
+
+
+def _as(values: Any, other: Any, argument: str) -> _core.Handle:
+    if not isinstance(values, Array):
+        assert isinstance(values, _core.Handle)
+        return values
+    columns = [] if isinstance(other, Array) else _core.frame_info(other)[1]
+    if len(columns) == 1 and columns[0][1] in _FORMATS[1:11]:
+        code = _FORMATS.index(columns[0][1])
+        values = _core.cast(values, code, argument)
+    return frame_of(values, argument)
+
+
+def is_in(a: Any, b: Any, invert: bool, numpy: Any, names: tuple[str, str]) -> Any:
+    hit = _core.frame_is_in(*alike(a, b, names), True)
+    return give_out(_core.opposite(hit) if invert else hit, numpy)
+
+
+def index_in(a: Any, b: Any, numpy: Any, names: tuple[str, str]) -> Any:
+    return give_out(_core.frame_index_in(*alike(a, b, names), True), numpy)
