@@ -120,6 +120,9 @@ typedef struct bench_job {
  * it. */
 int bench_measure(bench *b, const bench_row *row, const bench_job *job, fault *fault);
 
+/* The first half of it: the seconds of each run, in their order. */
+int bench_time(bench *b, const bench_row *row, const bench_job *job, double *seconds, fault *fault);
+
 /* The same for a measurement that times itself: `seconds` of each run, `items` in each. Sorts `seconds`.
  * An extra figure that is called "ms" becomes the median time. */
 int bench_add_times(bench *b, const bench_row *row, double items, double *seconds, uint64_t runs,
@@ -223,6 +226,7 @@ int bench_plot_write(const bench_rows *rows, const bench_rows *peers, const char
 
 int bench_limits_main(int argc, char **argv, fault *fault);
 int bench_map_main(int argc, char **argv, fault *fault);
+int bench_hopscotch_main(int argc, char **argv, fault *fault);
 int bench_multisplit_main(int argc, char **argv, fault *fault);
 int bench_set_main(int argc, char **argv, fault *fault);
 int bench_sort_main(int argc, char **argv, fault *fault);

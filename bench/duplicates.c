@@ -4,52 +4,21 @@
  * A batch of n entries has n / m keys that occur m times each, in scattered places; or draws from n keys, rank r with
  * probability proportional to r^-s. The table has room for all the keys that may occur, at load 0.5. */
 #include "map.h"
+#include "zipf.h"
 
-#include <math.h>
 #include <string.h>
 
-/* ---- Zipf's law: rejection-inversion (Hoermann and Derflinger, 1996) ------------------------------------------------- */
+/* ---- the keys ---------------------------------------------------------------------------------------------------------- */
 
 typedef struct zipf {
-    uint64_t n;
-    double s, low, high; /* the integral of x^-s at the ends */
+    bench_zipf law;
     unsigned key_bytes;
 } zipf;
-
-/* The integral of x^-s, and its inverse; both exact where s is near 1, too. */
-static double zipf_integral(double s, double x)
-{
-    double l = log(x), e = (1 - s) * l;
-    return fabs(e) < 1e-9 ? l : expm1(e) / (1 - s);
-}
-
-static double zipf_inverse(double s, double y)
-{
-    double t = y * (1 - s);
-    return fabs(t) < 1e-9 ? exp(y) : exp(log1p(fmax(t, -1 + 1e-15)) / (1 - s));
-}
-
-static zipf zipf_make(uint64_t n, double s, unsigned key_bytes)
-{
-    return (zipf){n, s, zipf_integral(s, 1.5) - 1, zipf_integral(s, (double)n + 0.5), key_bytes};
-}
-
-/* Entry i has its own stream of random numbers, so that any thread can make it. */
-static uint64_t zipf_rank(const zipf *z, uint64_t i)
-{
-    for (uint64_t draw = 0;; draw++) {
-        double u = (double)(bench_mix_64(bench_mix_64(i + 1) + draw * 0x9e3779b97f4a7c15ull) >> 11) * 0x1p-53;
-        double y = z->high + u * (z->low - z->high), x = zipf_inverse(z->s, y);
-        double k = floor(fmin(fmax(x + 0.5, 1), (double)z->n));
-        if (y >= zipf_integral(z->s, k + 0.5) - pow(k, -z->s))
-            return (uint64_t)k - 1;
-    }
-}
 
 static uint64_t entry_zipf(const void *arg, uint64_t i)
 {
     const zipf *z = arg;
-    return bench_key(zipf_rank(z, i), z->key_bytes);
+    return bench_key(bench_zipf_rank(&z->law, i), z->key_bytes);
 }
 
 /* Entry i of n: key i / m of a scattered visit. */
@@ -144,7 +113,7 @@ static int uniform_measure(map_bench *m, uint64_t times, fault *fault)
 
 static int zipf_measure(map_bench *m, double exponent, fault *fault)
 {
-    zipf z = zipf_make(m->c.n, exponent, m->width->key);
+    zipf z = {bench_zipf_make(m->c.n, exponent), m->width->key};
     cohort_status s = column_make(&m->b->dev, &m->c.keys, m->c.n, m->width->key, entry_zipf, &z);
     if (s)
         return bench_fault(m->b, s, "bench map: a column by Zipf's law", fault);

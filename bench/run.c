@@ -240,9 +240,9 @@ static cohort_status time_once(bench *b, const bench_job *job, double *seconds)
     return s;
 }
 
-int bench_measure(bench *b, const bench_row *row, const bench_job *job, fault *fault)
+int bench_time(bench *b, const bench_row *row, const bench_job *job, double *seconds, fault *fault)
 {
-    double seconds[BENCH_RUNS_MOST], warm;
+    double warm;
     cohort_status s = time_once(b, job, &warm);
     for (size_t i = 0; i < b->runs && !s; i++)
         s = time_once(b, job, &seconds[i]);
@@ -250,7 +250,16 @@ int bench_measure(bench *b, const bench_row *row, const bench_job *job, fault *f
         char doing[256];
         return bench_fault(b, s, bench_row_text(doing, row), fault);
     }
-    return bench_add_times(b, row, job->items * (job->repeat ? job->repeat : 1), seconds, b->runs, fault);
+    return CLI_OK;
+}
+
+int bench_measure(bench *b, const bench_row *row, const bench_job *job, fault *fault)
+{
+    double seconds[BENCH_RUNS_MOST];
+    int status = bench_time(b, row, job, seconds, fault);
+    return status ? status
+                  : bench_add_times(b, row, job->items * (job->repeat ? job->repeat : 1), seconds, b->runs,
+                                    fault);
 }
 
 int bench_add_times(bench *b, const bench_row *row, double items, double *seconds, uint64_t runs,

@@ -4,7 +4,7 @@
 #include "../bench/bench.h"
 
 const char bench_help[] =
-    "usage: cohort bench limits | map | multisplit | sort | set | table | count [OPTION]...\n"
+    "usage: cohort bench limits | map | hopscotch | multisplit | sort | set | table | count [OPTION]...\n"
     "       cohort bench show    FILE.json... [--experiment, --name, --width LIST] [--against FILE.json]...\n"
     "                            [--plot FILE.svg]\n"
     "       cohort bench compare OLD.json NEW.json [--tolerance PERCENT]\n"
@@ -15,6 +15,7 @@ const char bench_help[] =
     "random\n"
     "            reads and compare-and-swaps, the same from the last cache, and the link to a GPU\n"
     "map         the operations of the hash map, beside the limit that binds each and the best of its peers\n"
+    "hopscotch   maps of LINES under mixed operations, beside pages and concurrent maps of others\n"
     "multisplit  stable partition into buckets by each method, beside rivals and peers\n"
     "sort        the radix sort; compaction, histogram, sums\n"
     "set         operations on sets, beside CRoaring, on one thread\n"
@@ -53,6 +54,17 @@ const char bench_help[] =
     "  --layout NAME      pages or lines\n"
     "  --peers DIR        where the peers' programs are (default, of a CPU: peers beside this one); 'none'\n"
     "\n"
+    "hopscotch:\n"
+    "  --experiment NAME  ranges (mixed streams on 100 to 100,000 keys; if none is named), sizes (2^20 to "
+    "2^26\n"
+    "                     operations), loads, zipf, threads, ageing; all\n"
+    "  --n, --load        operations of sizes, pairs of the others; pairs / slots\n"
+    "  --width KV         32/32, 64/64\n"
+    "  --layout NAME      lines or pages (default: both)\n"
+    "  --peers DIR        as of map\n"
+    "\n";
+
+const char bench_examples[] =
     "multisplit and sort:\n"
     "  --experiment NAME  of multisplit: methods (each method and rival against the number of buckets), "
     "inputs "
@@ -72,9 +84,7 @@ const char bench_help[] =
     "set:\n"
     "  --experiment NAME  real, dense, skewed, contains, build; all\n"
     "  --data DIR         of real: folders of texts, a set each\n"
-    "\n";
-
-const char bench_examples[] =
+    "\n"
     "table:\n"
     "  --experiment NAME  groups, joins (these if none is named), sweep (joins by size, share of matches, "
     "rows "
@@ -101,24 +111,25 @@ static const struct bench_command {
     const char *name;
     int (*run)(int argc, char **argv, fault *fault);
 } commands[] = {
-    {"limits", bench_limits_main}, {"map", bench_map_main},   {"multisplit", bench_multisplit_main},
-    {"sort", bench_sort_main},     {"set", bench_set_main},   {"table", bench_table_main},
-    {"count", bench_count_main},   {"show", bench_show_main}, {"compare", bench_compare_main},
-    {"pages", bench_pages_main}};
+    {"limits", bench_limits_main},         {"map", bench_map_main},     {"hopscotch", bench_hopscotch_main},
+    {"multisplit", bench_multisplit_main}, {"sort", bench_sort_main},   {"set", bench_set_main},
+    {"table", bench_table_main},           {"count", bench_count_main}, {"show", bench_show_main},
+    {"compare", bench_compare_main},       {"pages", bench_pages_main}};
 
 int bench_main(int argc, char **argv, fault *fault)
 {
     if (!argc)
-        return fault_set(
-            fault, CLI_BAD_INPUT,
-            "what is to be measured? limits, map, multisplit, sort, set, table or count (cohort bench "
-            "--help tells more)");
+        return fault_set(fault, CLI_BAD_INPUT,
+                         "what is to be measured? limits, map, hopscotch, multisplit, sort, set, table or "
+                         "count (cohort bench "
+                         "--help tells more)");
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         if (!strcmp(argv[0], commands[i].name))
             return commands[i].run(argc - 1, argv + 1, fault);
-    return fault_set(fault, CLI_BAD_INPUT,
-                     "%s: no such measurement (limits, map, multisplit, sort, set, table, count, show, "
-                     "compare, pages; cohort "
-                     "bench --help tells more)",
-                     argv[0]);
+    return fault_set(
+        fault, CLI_BAD_INPUT,
+        "%s: no such measurement (limits, map, hopscotch, multisplit, sort, set, table, count, show, "
+        "compare, pages; cohort "
+        "bench --help tells more)",
+        argv[0]);
 }

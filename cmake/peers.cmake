@@ -71,6 +71,22 @@ cohort_peer(absl absl::flat_hash_map libabsl-dev)
 cohort_peer(boost Boost::headers libboost1.81-dev)
 cohort_peer(tbb TBB::tbb libtbb-dev)
 
+# libcuckoo is headers alone; liburcu is two libraries, without a package for CMake.
+find_path(cuckoo_include libcuckoo/cuckoohash_map.hh)
+find_path(urcu_include urcu/rculfhash.h)
+find_library(urcu_library urcu-qsbr)
+find_library(urcu_tables_library urcu-cds)
+mark_as_advanced(cuckoo_include urcu_include urcu_library urcu_tables_library)
+if(cuckoo_include)
+    add_library(cuckoo_headers INTERFACE)
+endif()
+if(urcu_include AND urcu_library AND urcu_tables_library)
+    add_library(urcu_tables INTERFACE)
+    target_link_libraries(urcu_tables INTERFACE ${urcu_library} ${urcu_tables_library})
+endif()
+cohort_peer(cuckoo cuckoo_headers libcuckoo-dev)
+cohort_peer(urcu urcu_tables liburcu-dev)
+
 # CRoaring, from its two files (scripts/deps.sh --bench): -DCOHORT_CROARING=DIR, or where that script puts them.
 if(DEFINED ENV{XDG_CACHE_HOME})
     set(croaring_cache $ENV{XDG_CACHE_HOME}/cohort/croaring)

@@ -27,6 +27,8 @@ demo|glob /usr/share/doc/bowtie2/examples/reads/*|bowtie2-examples|holds the seq
 bench|file /usr/include/absl/container/flat_hash_map.h|libabsl-dev|holds a map to be measured beside ours
 bench|file /usr/include/boost/unordered/unordered_flat_map.hpp|libboost1.81-dev|holds a map to be measured beside ours
 bench|file /usr/include/tbb/concurrent_hash_map.h|libtbb-dev|holds maps to be measured beside ours
+bench|file /usr/include/libcuckoo/cuckoohash_map.hh|libcuckoo-dev|holds a map to be measured beside ours
+bench|glob /usr/include/*/urcu/rculfhash.h|liburcu-dev|holds a map to be measured beside ours
 bench|command kmc|kmc|counts k-mers, to be measured beside ours
 ci|command clang|clang|is the second compiler, and builds the fuzzers
 ci|glob /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a|libclang-rt-14-dev|run time of the fuzzers

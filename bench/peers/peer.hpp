@@ -24,7 +24,9 @@ namespace peer
 
 struct Options {
     std::string experiment = "map", width = "64/64", device = "cpu", input = "uniform";
-    std::uint64_t n = 1 << 20, runs = 3;
+    std::string rows = "fm"; // of mixes: f finds, m mixed streams
+    std::uint64_t n = 1 << 20, runs = 3, range = 1 << 20, room = 1 << 20;
+    double exponent = 0;
     unsigned threads = 1;
 };
 
@@ -47,6 +49,14 @@ inline Options options_read(int argc, char **argv)
             o.device = value;
         else if (name == "--input")
             o.input = value;
+        else if (name == "--rows")
+            o.rows = value;
+        else if (name == "--range")
+            o.range = std::strtoull(argv[i + 1], nullptr, 10);
+        else if (name == "--room")
+            o.room = std::strtoull(argv[i + 1], nullptr, 10);
+        else if (name == "--exponent")
+            o.exponent = std::strtod(argv[i + 1], nullptr);
         else if (name != "--buckets" && name != "--data" && name != "--quick") {
             std::fprintf(stderr, "%s: no such option\n", argv[i]);
             std::exit(2);

@@ -8,7 +8,7 @@ set -u
 build=$(cd "${1:-build}" && pwd) || exit 2
 device=${2:-cpu}
 parts=("${@:3}")
-[ $# -gt 2 ] || parts=(count sort split set bench bench_table)
+[ $# -gt 2 ] || parts=(count sort split set bench bench_table bench_hopscotch)
 here=$(cd "$(dirname "$0")" && pwd)
 raw=$build/cohort
 work=$(mktemp -d)

@@ -1,0 +1,198 @@
+/* hopscotch.c: `cohort bench hopscotch`: maps of LINES beside pages and beside concurrent maps of others,
+ * in which experiments, at which sizes, loads and numbers of threads. */
+#include "hopscotch.h"
+
+#include <string.h>
+
+typedef int (*hop_experiment)(const hop_plan *plan, fault *fault);
+
+/* ---- the experiments ----------------------------------------------------------------------------------- */
+
+/* 100,000 operations on few keys and on many, by 30 runs. */
+static int ranges(const hop_plan *plan, fault *fault)
+{
+    static const uint64_t range[] = {100, 1000, 10000, 100000};
+    const uint64_t runs = plan->b->runs;
+    int status = CLI_OK;
+    if (!plan->runs_given && !plan->quick)
+        plan->b->runs = 30;
+    for (size_t i = 0; i < sizeof range / sizeof *range && !status; i++) {
+        hop_setting s = {"ranges", "key range", (double)range[i], 100000, range[i], BENCH_NO_LOAD, 0, 0, 1};
+        status = hop_measure(plan, &s, fault);
+    }
+    plan->b->runs = runs;
+    return status;
+}
+
+/* As many operations as keys in the range. */
+static int sizes(const hop_plan *plan, fault *fault)
+{
+    static const uint64_t usual[] = {20, 22, 24, 26};
+    int status = CLI_OK;
+    for (size_t i = 0; i < (plan->n_count ? plan->n_count : 4) && !status; i++) {
+        const uint64_t n = plan->n_count ? plan->n[i] : plan->quick ? 1000u << i : UINT64_C(1) << usual[i];
+        hop_setting s = {"sizes", "", 0, n, 2 * ((n + 1) / 2), BENCH_NO_LOAD, 0, 0, 1};
+        status = hop_measure(plan, &s, fault);
+    }
+    return status;
+}
+
+/* n pairs, of the other experiments. */
+static uint64_t pairs_of(const hop_plan *plan)
+{
+    return plan->n_count ? plan->n[0] : plan->quick ? 10000 : 1u << 22;
+}
+
+static int loads(const hop_plan *plan, fault *fault)
+{
+    static const double usual[] = {0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95};
+    const uint64_t n = pairs_of(plan);
+    int status = CLI_OK;
+    for (size_t i = 0; i < (plan->load_count ? plan->load_count : 7) && !status; i++) {
+        hop_setting s = {"loads", "", 0, n, 2 * n, plan->load_count ? plan->load[i] : usual[i], 0, 1, 1};
+        status = hop_measure(plan, &s, fault);
+    }
+    return status;
+}
+
+static double load_of(const hop_plan *plan)
+{
+    return plan->load_count ? plan->load[0] : 0.8;
+}
+
+static int zipf(const hop_plan *plan, fault *fault)
+{
+    static const double exponent[] = {0, 0.4, 0.8, 0.99, 1.2};
+    const uint64_t n = pairs_of(plan);
+    int status = CLI_OK;
+    for (size_t i = 0; i < sizeof exponent / sizeof *exponent && !status; i++) {
+        hop_setting s = {"zipf", "exponent", exponent[i], n, 2 * n, load_of(plan), exponent[i], 1, 1};
+        status = hop_measure(plan, &s, fault);
+    }
+    return status;
+}
+
+static int threads_measure(const hop_plan *plan, uint64_t threads, fault *fault)
+{
+    bench *b = plan->b;
+    const bench_device all = b->dev;
+    const uint64_t n = pairs_of(plan);
+    int status = bench_device_open(&b->dev, "cpu", threads, 1, all.limits.table_bytes, fault);
+    hop_setting s = {"threads", "", 0, n, 2 * n, load_of(plan), 0, 1, 1};
+    if (!status)
+        status = hop_measure(plan, &s, fault);
+    bench_device_close(&b->dev);
+    b->dev = all;
+    return status;
+}
+
+/* Each number of threads beside limits of as many. */
+static int threads(const hop_plan *plan, fault *fault)
+{
+    const uint64_t most = plan->b->dev.info.threads;
+    int status = CLI_OK;
+    if (!plan->b->dev.cpu)
+        bench_say(plan->b, "threads: this experiment is the CPU's (--device cpu)");
+    for (uint64_t t = 1; plan->b->dev.cpu && t <= most && !status;
+         t = t < most && 2 * t > most ? most : 2 * t)
+        status = threads_measure(plan, t, fault);
+    return status;
+}
+
+/* Few keys change in many rounds, and many in fewer. */
+static int ageing(const hop_plan *plan, fault *fault)
+{
+    const uint64_t n = plan->n_count ? plan->n[0] : plan->quick ? 10000 : 1u << 20;
+    if (!plan->b->dev.cpu) {
+        bench_say(plan->b, "ageing: this experiment is the CPU's (--device cpu)");
+        return CLI_OK;
+    }
+    int status =
+        hop_age(plan, n, plan->load_count ? plan->load[0] : 0.85, 0.01, plan->quick ? 100 : 1000, fault);
+    return status
+               ? status
+               : hop_age(plan, n, plan->load_count ? plan->load[0] : 0.8, 0.1, plan->quick ? 40 : 400, fault);
+}
+
+static const hop_experiment experiments[] = {ranges, sizes, loads, zipf, threads, ageing};
+static const char *const names[] = {"ranges", "sizes", "loads", "zipf", "threads", "ageing", "all"};
+enum { EXPERIMENTS = sizeof experiments / sizeof *experiments };
+
+/* ---- the command --------------------------------------------------------------------------------------- */
+
+typedef struct hop_options {
+    bench_options common;
+    const char *n, *load, *width, *experiment, *peers, *layout;
+} hop_options;
+
+static int width_take(hop_plan *plan, const char *name, fault *fault)
+{
+    plan->width = bench_width(COHORT_WIDTH_64_64);
+    if (name)
+        plan->width = NULL;
+    for (size_t i = 0; i < WIDTHS && name; i++)
+        if (!strcmp(name, bench_widths[i].name) && bench_widths[i].value == bench_widths[i].key)
+            plan->width = &bench_widths[i];
+    return plan->width ? CLI_OK : fault_set(fault, CLI_BAD_INPUT, "--width %s: must be 32/32 or 64/64", name);
+}
+
+static int options_take(hop_plan *plan, const hop_options *o, fault *fault)
+{
+    unsigned chosen[EXPERIMENTS + 1];
+    size_t count;
+    if (o->layout && strcmp(o->layout, "lines") && strcmp(o->layout, "pages"))
+        return fault_set(fault, CLI_BAD_INPUT, "--layout %s: must be lines or pages", o->layout);
+    plan->lines = !o->layout || !strcmp(o->layout, "lines");
+    plan->pages = !o->layout || !strcmp(o->layout, "pages");
+    plan->quick = o->common.quick;
+    plan->runs_given = o->common.runs != 0;
+    if (o->experiment &&
+        bench_names_take("--experiment", o->experiment, names, EXPERIMENTS + 1, chosen, &count, fault))
+        return fault->status;
+    if (bench_wholes_take("--n", o->n ? o->n : "", 1, 1u << 30, plan->n, HOP_SIZES, &plan->n_count, fault) ||
+        bench_numbers_take("--load", o->load ? o->load : "", 0.01, 1, plan->load, HOP_LOADS,
+                           &plan->load_count, fault))
+        return fault->status;
+    return width_take(plan, o->width, fault);
+}
+
+static int experiments_run(hop_plan *plan, const hop_options *o, fault *fault)
+{
+    char folder[BENCH_PATH];
+    int status = bench_peers_find(plan->b, o->peers, plan->b->dev.cpu, folder, &plan->peers, fault);
+    for (int i = 0; i < EXPERIMENTS && !status; i++)
+        if (o->experiment ? bench_listed(o->experiment, names[i]) || bench_listed(o->experiment, "all")
+                          : i == 0)
+            status = experiments[i](plan, fault);
+    return status;
+}
+
+int bench_hopscotch_main(int argc, char **argv, fault *fault)
+{
+    hop_options o = {0};
+    bench b = {0};
+    hop_plan plan = {.b = &b};
+    arg args[] = {BENCH_ARGS(o.common),
+                  {"--n", ARG_TEXT, &o.n, 0, 0, 0},
+                  {"--load", ARG_TEXT, &o.load, 0, 0, 0},
+                  {"--width", ARG_TEXT, &o.width, 0, 0, 0},
+                  {"--layout", ARG_TEXT, &o.layout, 0, 0, 0},
+                  {"--experiment", ARG_TEXT, &o.experiment, 0, 0, 0},
+                  {"--peers", ARG_TEXT, &o.peers, 0, 0, 0}};
+    size_t rest;
+    bench_command_set(&b, "hopscotch", argc, argv);
+    int status = args_read(args, sizeof args / sizeof args[0], argc, argv, &rest, fault);
+    if (status)
+        return status;
+    if (rest)
+        return fault_set(fault, CLI_BAD_INPUT, "%s: bench hopscotch takes no files", argv[0]);
+    status = options_take(&plan, &o, fault);
+    if (!status)
+        status = bench_begin(&b, &o.common, 1, fault);
+    if (!status)
+        status = experiments_run(&plan, &o, fault);
+    if (!status)
+        status = bench_end(&b, fault);
+    bench_close(&b);
+    return status;
+}

@@ -1,0 +1,39 @@
+# Tests of `cohort bench hopscotch`: that every experiment runs at tiny sizes with right answers (a wrong one ends it), and what it refuses.
+# Sourced by run.sh.
+
+hopscotch() { "$cohort" bench hopscotch --device "$device" --table-bytes 1M --runs 1 "$@"; }
+
+units "the check of mixed streams" test_bench_mix
+hopscotch --quick --experiment all --n 3000 --peers none --json hop.json --plot hop.svg >printed 2>said
+judge "bench hopscotch: exit status 0, nothing on standard error" test $? -eq 0 -a ! -s said
+for row in "mix 20/20/60 lines +64/64 +half there, key range 100 " "mix 40/40/20 pages +64/64 +half there, key range 100000 " \
+    "mix find lines .*none there, exponent 1.2 " "mix find pages .* 0.95 "; do
+    judge "bench hopscotch: $row" grep -qE "^$row" printed
+done
+valid "bench hopscotch --json is JSON" hop.json
+drawing "bench hopscotch --plot is XML" hop.svg
+if [ "$device" = cpu ]; then
+    judge "bench hopscotch: lines never refuse in ageing" bash -c '! grep -q "^lines at load .*: refused" printed'
+    judge "bench hopscotch: rows of ageing" test "$(grep -c '^age changes lines ' printed)" -ge 6
+fi
+hopscotch --experiment loads --n 500 --load 0.7 --width 32/32 --layout lines --peers none >printed 2>said
+judge "bench hopscotch --layout" test $? -eq 0 -a "$(grep -c '^mix .* lines ' printed)" -eq 4 -a "$(grep -c ' pages ' printed)" -eq 0
+hopscotch --experiment sizes --n 1,700 --layout lines --peers none >printed 2>said
+judge "bench hopscotch: one operation" test $? -eq 0 -a "$(grep -c '^mix ' printed)" -eq 4
+if [ "$device" = cpu ] && ! "$cohort" info --device cpu | grep -q ', no jansson;'; then
+    mkdir -p nobody
+    hopscotch --experiment loads --n 500 --load 0.7 --layout lines --peers nobody >printed 2>said
+    judge "bench hopscotch without peers: a line each" test $? -eq 0 -a "$(grep -c '^no figures of peer_.*scripts/deps.sh --bench' printed)" -eq 3
+    rmdir nobody
+    if [ -d "$build/peers" ] && ls "$build"/peers/peer_[ctu]* >/dev/null 2>&1; then
+        hopscotch --experiment loads --n 5000 --load 0.7 --layout lines --peers "$build/peers" >printed 2>said
+        judge "bench hopscotch beside peers" test $? -eq 0 -a "$(grep -c '^mix .* lines .* [0-9.]* [tl]' printed)" -eq 4
+        judge "bench hopscotch: peers' answers are right" bash -c '! grep -q "^peer left out" printed'
+    else
+        skip "bench hopscotch beside peers" "none is built"
+    fi
+fi
+refused "bench hopscotch with a file" 'x: bench hopscotch takes no files' "$cohort" bench hopscotch x
+refused "bench hopscotch --layout" '--layout rows: must be lines or pages' "$cohort" bench hopscotch --layout rows
+refused "bench hopscotch --width" '--width 64/0: must be 32/32 or 64/64' "$cohort" bench hopscotch --width 64/0
+refused "bench hopscotch --experiment" '--experiment spin: must be ranges, sizes, loads, zipf, threads, ageing or all' "$cohort" bench hopscotch --experiment spin
