@@ -155,3 +155,86 @@ def test_large():
     assert (m[keys] == keys * 3).all()
     assert m.erase(keys[:100_000]) == 100_000
     assert (m.contains(keys) == (np.arange(300_000) >= 100_000)).all()
+
+
+# ---- layout="lines" and mixed streams
+
+
+@hypothesis.settings(max_examples=60, deadline=None)
+@hypothesis.given(
+    st.lists(
+        st.lists(st.tuples(st.sampled_from(sorted(lc.Map.OPS)), st.integers(0, 30), st.integers(0, 2**40)), max_size=12, unique_by=lambda e: e[1]),
+        max_size=8,
+    ),
+    st.sampled_from(["pages", "lines"]),
+    st.sampled_from(["uint64", "uint32"]),
+)
+def test_run_is_one_operation_a_key_after_another(batches, layout, key):
+    m, d = lc.Map(key_type=key, value_type="uint64", layout=layout), {}
+    rules = {
+        "assign": lambda old, v: v, "exchange": lambda old, v: v, "insert": lambda old, v: v if old is None else old,
+        "add": lambda old, v: v + (old or 0), "count": lambda old, v: 1 + (old or 0), "min": lambda old, v: v if old is None else min(old, v),
+        "max": lambda old, v: max(old or 0, v), "or": lambda old, v: v | (old or 0), "and": lambda old, v: v if old is None else old & v,
+    }  # fmt: skip
+    for batch in batches:
+        ops, keys, values = [list(x) for x in zip(*batch)] or [[], [], []] if batch else ([], [], [])
+        before, there = m.run(ops, np.array(keys, key), values, default=7)
+        assert there.tolist() == [k in d for k in keys]
+        assert before.tolist() == [d.get(k, 7) for k in keys]
+        for op, k, v in batch:
+            if op == "erase":
+                d.pop(k, None)
+            elif op != "find":
+                d[k] = rules[op](d.get(k), v)
+    assert dict(zip(*(x.tolist() for x in m.items()))) == d
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("value", [None, "uint8", "int64", "float64"])
+def test_lines(key, value, tmp_path):
+    keys = np.arange(100).astype(key)
+    values = None if value is None else keys.astype(value)
+    m = lc.Map(keys, values, layout="lines")
+    for again in (m, m.copy(), pickle.loads(pickle.dumps(m))):
+        assert len(again) == 100 and again.layout == "lines" and "layout='lines'" in repr(again)
+        assert again.contains(keys).all() and again.erase(keys[:50]) == 50 and len(again) == 50
+        assert again.insert(keys, values) == 50
+    m.save(tmp_path / "m")
+    stored = {"uint8": "int32", "int16": "int32"}
+    wide = {k: (stored.get(t, t) if t else None) for k, t in (("key", key), ("value", value))}
+    if value is None and key not in ("uint64", "int64", "float64"):
+        wide["key"] = "int64"  # lines have no maps of keys of 32 bits only
+    if value == "int64" and wide["key"] in ("int32", "uint32"):
+        wide["key"] = "int64"
+    loaded = lc.Map.load(tmp_path / "m", key_type=wide["key"], value_type=wide["value"])
+    assert loaded.layout == "lines" and len(loaded) == 100
+
+
+def test_keys_that_come_and_go_do_not_grow_a_map_of_lines():
+    m = lc.Map(key_type="int64", capacity=2000, layout="lines")
+    for i in range(200):
+        at = np.arange(1000) + 1000 * i
+        m.insert(at, at)
+        assert m.erase(at) == 1000
+    assert len(m) == 0
+
+
+def test_run_that_is_wrong():
+    m, keys_only = lc.Map([1], [2]), lc.Map([1])
+    before, there = keys_only.run(["find", "erase", "insert"], [1, 2, 3])
+    assert before is None and there.tolist() == [True, False, False] and len(keys_only) == 2
+    assert m.run("count", [1, 1, 9])[1].tolist().count(True) == 2 and m[1] == 4
+    assert m.run(np.array([3], "uint8"), np.array([1]))[0].tolist() == [4]
+    for wrong, error in (
+        (lambda: m.run("jump", [1]), ValueError),
+        (lambda: m.run(["find"], [1, 2]), ValueError),
+        (lambda: m.run([99], [1]), ValueError),
+        (lambda: m.run("max", [1], [1]), TypeError),
+        (lambda: lc.Map([1], [1.5]).run("add", [1], [1]), TypeError),
+        (lambda: keys_only.run("count", [1]), TypeError),
+        (lambda: keys_only.run("insert", [1], [1]), TypeError),
+        (lambda: m.run("assign", [1, 2], [1]), ValueError),
+        (lambda: lc.Map(layout="heap"), ValueError),
+    ):
+        with pytest.raises(error):
+            wrong()

@@ -106,7 +106,7 @@ def _unique_by_sort(keys: _core.Array, index: bool, inverse: bool, counts: bool)
 
 
 def _unique_by_map(keys: _core.Array, sorted: bool) -> _Parts:
-    map = _core.map_new(current(), WIDTH_64_0 if BYTES[keys._code] == 8 else WIDTH_32_0, 1024)
+    map = _core.map_new(current(), WIDTH_64_0 if BYTES[keys._code] == 8 else WIDTH_32_0, 1024, 0)
     _core.map_batch(map, INSERT, keys, None, ANY, False)
     values, _ = _core.map_items(map, keys._code, 0)
     if sorted:
@@ -147,7 +147,7 @@ def _index_map(keys: _core.Array) -> tuple[_core.Handle, _core.Array]:
         keys = _core.cast(keys, I64, "a") if not wide else keys
         wide = True
     width = (WIDTH_64_32 if wide else WIDTH_32_32) if short else WIDTH_64_64
-    return _core.map_new(current(), width, 1024), _core.iota(len(keys), U32 if short else I64)
+    return _core.map_new(current(), width, 1024, 0), _core.iota(len(keys), U32 if short else I64)
 
 
 def _first_index(keys: _core.Array) -> _core.Array:
@@ -213,7 +213,7 @@ def is_in(element: Any, test_elements: Any, *, invert: bool = False) -> Any:
     if type(a) is not _core.Array or type(b) is not _core.Array:
         return _keys.is_in(a, b, invert, numpy or numpy_too, ("element", "test_elements"))
     a, b = _alike(a, b, ("element", "test_elements"))
-    map = _core.map_new(current(), WIDTH_64_0 if BYTES[b._code] == 8 else WIDTH_32_0, max(len(b), 1))
+    map = _core.map_new(current(), WIDTH_64_0 if BYTES[b._code] == 8 else WIDTH_32_0, max(len(b), 1), 0)
     _core.map_batch(map, INSERT, b, None, ANY, False)
     hit = _core.map_batch(map, FIND, a, None, ANY, True)[3]
     if invert:
@@ -234,7 +234,7 @@ def index_in(values: Any, value_set: Any) -> Any:
         return _keys.index_in(a, b, numpy or numpy_too, ("values", "value_set"))
     a, b = _alike(a, b, ("values", "value_set"))
     wide = BYTES[b._code] == 8
-    map = _core.map_new(current(), WIDTH_64_64 if wide else WIDTH_32_32, max(len(b), 1))
+    map = _core.map_new(current(), WIDTH_64_64 if wide else WIDTH_32_32, max(len(b), 1), 0)
     _core.map_batch(map, INSERT, b, _core.iota(len(b), I64 if wide else U32), FIRST, False)
     kind = I64 if wide else I32
     missing = _core.cast(take_in([-1], "")[0], kind, "")

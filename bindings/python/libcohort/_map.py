@@ -6,7 +6,7 @@ import os
 from typing import Any, Iterator
 
 from . import _core
-from ._arrays import BYTES, CODES, F32, F64, I32, I64, NAMES, U32, U64, give_out, narrowed, storage, stored, take_in, take_in_as
+from ._arrays import BYTES, CODES, F32, F64, I32, I64, NAMES, U8, U32, U64, give_out, narrowed, storage, stored, take_in, take_in_as
 from ._context import current
 from ._functions import (
     ADD,
@@ -24,6 +24,11 @@ from ._functions import (
     WIDTH_64_64,
 )
 
+# cohort_op
+OPS = {
+    "find": 0, "insert": 1, "assign": 2, "erase": 3, "add": 4, "min": 5, "max": 6, "or": 7, "and": 8, "exchange": 9, "count": 10
+}  # fmt: skip
+_LAYOUTS = {"pages": 0, "lines": 1}
 _RULES = {"insert": INSERT, "assign": ASSIGN, "add": ADD}
 
 
@@ -46,6 +51,9 @@ class Map:
     take 8 bytes a slot, others 16. Where a key comes several times in one batch, the last one counts for `assign` and for making the map, any for
     `insert`.
 
+    `layout="lines"` is for maps whose keys come and go: the slot of an erased key is free again at once, so that the map does not
+    grow; it takes a little more memory a key.
+
     It may be used by several threads, one after the other. It stays on the device that it was made on.
 
     >>> import libcohort
@@ -58,13 +66,16 @@ class Map:
     libcohort.Map(3 pairs, int64 -> int64)
     """
 
-    __slots__ = ("_handle", "_key", "_value", "_key_stored", "_value_stored", "_numpy", "__weakref__")
+    __slots__ = ("_handle", "_key", "_value", "_key_stored", "_value_stored", "_lines", "_numpy", "__weakref__")
+
+    OPS = OPS
 
     _handle: _core.Handle
     _key: int
     _value: int
     _key_stored: int
     _value_stored: int
+    _lines: bool
     _numpy: Any
 
     def __init__(
@@ -75,6 +86,7 @@ class Map:
         key_type: str | None = None,
         value_type: str | None = None,
         capacity: int = 0,
+        layout: str = "pages",
     ) -> None:
         if keys is None and values is not None:
             raise TypeError("values: there are no keys for them")
@@ -94,20 +106,24 @@ class Map:
             value = _code(value_type, "value_type")
         if value and keys is not None and values is None:
             raise TypeError("values: a map of the value_type needs them")
-        self._set_types(key, value)
+        if layout not in _LAYOUTS:
+            raise ValueError(f"layout: must be pages or lines, not {layout!r}")
+        self._set_types(key, value, layout == "lines")
         self._numpy = numpy
         room = max(capacity, len(keys) if keys is not None else 0, 16)
-        self._handle = _core.map_new(current(), self._width(), room)
+        self._handle = _core.map_new(current(), self._width(), room, _LAYOUTS[layout])
         if keys is not None:
             self._put(ASSIGN, keys, values, LAST)
 
-    def _set_types(self, key: int, value: int) -> None:
-        self._key, self._value = key, value
+    def _set_types(self, key: int, value: int, lines: bool) -> None:
+        self._key, self._value, self._lines = key, value, lines
         self._key_stored = storage(key)
         self._value_stored = storage(value) if value else 0
         if value and BYTES[self._value_stored] == 8 and BYTES[self._key_stored] == 4:
             if key == F32:
                 raise TypeError("keys: of float32 with values of 8 bytes are not supported; make them float64")
+            self._key_stored = U64 if self._key_stored == U32 else I64
+        if lines and not value and BYTES[self._key_stored] == 4 and key != F32:  # lines have no such width
             self._key_stored = U64 if self._key_stored == U32 else I64
 
     def _width(self) -> int:
@@ -214,6 +230,49 @@ class Map:
             keys, values = other._items()
             {"insert": self.insert, "assign": self.assign, "add": self.add}[rule](keys, values)
 
+    def run(self, ops: Any, keys: Any, values: Any = None, *, default: Any = 0) -> tuple[Any, Any]:
+        """A mixed stream: does ops[i] to keys[i] with values[i]. (What each key had just before, `default` where it had nothing;
+        whether it was there.) The first is None in a map without values.
+
+        Operations are find, insert (a key that is there keeps its value), assign, erase, add, min, max, or, and, exchange, count: a name
+        for all, a list of names, or an array of their numbers in `Map.OPS`. Entries with different keys are done in any order; the operations on one key are
+        done one after the other, in some order. min and max are of unsigned values.
+
+        >>> import libcohort
+        >>> m = libcohort.Map([1, 2], [10, 20], layout="lines")
+        >>> before, there = m.run(["find", "erase", "assign"], [1, 2, 3], [0, 0, 30])
+        >>> before.tolist(), there.tolist(), m[3], 2 in m
+        ([10, 20, 0], [True, True, False], 30, False)
+        """
+        keys, numpy = self._keys(keys)
+        codes = self._ops(ops, len(keys))
+        operands = None if values is None else self._values(values, len(keys))
+        if values is not None:
+            self._need_values()
+        fallback = self._one(default, "default") if self._value else None
+        before, hit = _core.map_run(self._handle, codes, keys, operands, self._value_stored, fallback)
+        out = None if before is None else give_out(narrowed(before, self._value), numpy)
+        return out, give_out(hit, numpy)
+
+    def _ops(self, ops: Any, n: int) -> _core.Array:
+        try:
+            if isinstance(ops, str):
+                ops = bytes([OPS[ops]]) * n
+            elif not hasattr(ops, "__array_interface__") and len(ops) and isinstance(ops[0], str):
+                ops = bytes([OPS[name] for name in ops])
+        except KeyError as error:
+            raise ValueError(f"ops: must be of {', '.join(OPS)}, not {error}") from None
+        codes = _core.cast(take_in(ops, "ops")[0], U8, "ops")
+        used = set(bytes(memoryview(codes)))
+        unsigned = self._value in (U32, U64)
+        wide = self._value not in (F32, F64) and BYTES[self._value] >= 4
+        for name, code in OPS.items():
+            needs = unsigned if name in ("min", "max") else wide if code >= OPS["add"] and name != "exchange" else True
+            if code in used and not needs:
+                what = "unsigned integers" if name in ("min", "max") else "integers"
+                raise TypeError(f"ops: {name} is for {what} of 32 or 64 bits, not {NAMES[self._value] or 'keys only'}")
+        return codes
+
     # ---- out
 
     def get(self, keys: Any, default: Any = 0) -> Any:
@@ -304,7 +363,7 @@ class Map:
     def copy(self) -> Map:
         """Another map with the same pairs."""
         other = Map.__new__(Map)
-        other._set_types(self._key, self._value)
+        other._set_types(self._key, self._value, self._lines)
         other._numpy = self._numpy
         other._handle = _core.map_copy(self._handle)
         return other
@@ -315,7 +374,8 @@ class Map:
         return self.copy()
 
     def __reduce__(self) -> Any:
-        return _restore, (*self._items(), NAMES[self._key], NAMES[self._value] or None, self._numpy is not None)
+        names = NAMES[self._key], NAMES[self._value] or None
+        return _restore, (*self._items(), *names, self._numpy is not None, self.layout)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the pairs to a file, which is there whole or not at all. The file knows the widths, not the types."""
@@ -339,22 +399,27 @@ class Map:
         key = _code(key_type, "key_type") if key_type is not None else key
         value = _code(value_type, "value_type") if value_type is not None else value
         map = cls.__new__(cls)
-        map._set_types(key, value)
+        map._set_types(key, value, bool(_core.map_layout(handle)))
         map._numpy = None
         if map._width() != width:
             raise ValueError(f"{os.fspath(path)}: does not hold pairs of {NAMES[key]} and {NAMES[value] or 'nothing'}")
         map._handle = handle
         return map
 
+    @property
+    def layout(self) -> str:
+        """How its slots lie: pages or lines."""
+        return "lines" if self._lines else "pages"
+
     def __repr__(self) -> str:
-        n = len(self)
+        n, lines = len(self), ", layout='lines'" * self._lines
         if not self._value:
-            return f"libcohort.Map({n} key{'s' * (n != 1)}, {NAMES[self._key]})"
-        return f"libcohort.Map({n} pair{'s' * (n != 1)}, {NAMES[self._key]} -> {NAMES[self._value]})"
+            return f"libcohort.Map({n} key{'s' * (n != 1)}, {NAMES[self._key]}{lines})"
+        return f"libcohort.Map({n} pair{'s' * (n != 1)}, {NAMES[self._key]} -> {NAMES[self._value]}{lines})"
 
 
-def _restore(keys: _core.Array, values: Any, key_type: str, value_type: str | None, numpy: bool) -> Map:
-    map = Map(keys, values, key_type=key_type, value_type=value_type)
+def _restore(keys: _core.Array, values: Any, key_type: str, value_type: str | None, numpy: bool, layout: str) -> Map:
+    map = Map(keys, values, key_type=key_type, value_type=value_type, layout=layout)
     if numpy:
         import sys
 

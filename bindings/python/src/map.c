@@ -51,15 +51,16 @@ static array *values_of(PyObject *object, cohort_width width, const array *keys,
     return values;
 }
 
-/* map_new(context, width, capacity) */
+/* map_new(context, width, capacity, layout) */
 static PyObject *map_new(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
-    ARGUMENTS(3, 3)
+    ARGUMENTS(4, 4)
     context *on = context_of(arguments[0]);
     cohort_map_options options = COHORT_MAP_OPTIONS_INIT;
     options.width = on ? (cohort_width)PyLong_AsLong(arguments[1]) : 0;
     options.capacity = on ? PyLong_AsUnsignedLongLong(arguments[2]) : 0;
+    options.layout = on ? (cohort_layout)PyLong_AsLong(arguments[3]) : 0;
     handle *h = PyErr_Occurred() ? NULL : handle_new(on, "map", destroy);
     if (!h)
         return NULL;
@@ -183,6 +184,63 @@ static PyObject *map_put_and_find(PyObject *module, PyObject *const *arguments, 
     if (!call_end(h->on, &o))
         Py_CLEAR(out);
     return (PyObject *)out;
+}
+
+/* map_run(map, ops, keys, values or None, type of the results, bits of the fallback): what each key had just
+ * before its operation, and whether it had something. */
+static PyObject *map_run(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(6, 6)
+    cohort_width width;
+    handle *h = map_of(arguments[0], &width);
+    array *ops = h ? array_of_bytes(arguments[1], "ops", 1, 1) : NULL;
+    array *keys = ops ? keys_of(arguments[2], width) : NULL;
+    array *values = keys ? values_of(arguments[3], width, keys, false) : NULL;
+    bool failed = false;
+    array *fallback = keys ? optional(arguments[5], "default", &failed) : NULL;
+    long type = keys ? PyLong_AsLong(arguments[4]) : -1;
+    size_t bytes = keys ? value_bytes(width) : 0;
+    if (!keys || failed || PyErr_Occurred() || !same_length(keys, ops, "ops"))
+        return NULL;
+    if (bytes && (type < 1 || type >= TYPES || type_bytes((int)type) != bytes || !fallback ||
+                  type_bytes(fallback->type) != bytes || fallback->n != 1))
+        return PyErr_Format(PyExc_ValueError, "default: is not one value of the map's width");
+    array *results = bytes ? array_new((int)type, keys->n) : NULL;
+    array *bits = array_new(COHORT_U32, keys->n / 32 + 1), *hit = array_new(TYPE_BOOL, keys->n);
+    PyObject *pair = NULL;
+    if (!PyErr_Occurred()) {
+        cohort_batch batch = COHORT_BATCH_INIT;
+        batch.hit = bits->data;
+        outcome o;
+        call_begin(h->on, &o);
+        for (Py_ssize_t i = 0; results && i < keys->n; ++i)
+            memcpy((char *)results->data + (size_t)i * bytes, fallback->data, bytes);
+        o.status = cohort_map_run(h->object, (uint64_t)keys->n, ops->data, keys->data, DATA(values),
+                                  DATA(results), &batch);
+        if (o.status == COHORT_OK)
+            bits_to_bytes(bits->data, hit->data, keys->n);
+        if (call_end(h->on, &o))
+            pair = PyTuple_Pack(2, or_none(results), hit);
+    }
+    DROP(results);
+    DROP(bits);
+    DROP(hit);
+    return pair;
+}
+
+/* map_layout(map): 0 of pages, 1 of lines. */
+static PyObject *map_layout(PyObject *module, PyObject *object)
+{
+    (void)module;
+    handle *h = handle_of(object, "map");
+    if (!h)
+        return NULL;
+    cohort_map_options options = COHORT_MAP_OPTIONS_INIT;
+    outcome o;
+    call_begin(h->on, &o);
+    o.status = cohort_map_get_options(h->object, &options);
+    return call_end(h->on, &o) ? PyLong_FromLong(options.layout) : NULL;
 }
 
 /* map_items(map, type of the keys, type of the values or 0): (keys, values or None). */
@@ -332,6 +390,8 @@ PyMethodDef map_functions[] = {FAST(map_new),
                                FAST(map_find),
                                FAST(map_put_and_find),
                                FAST(map_items),
+                               FAST(map_run),
+                               {"map_layout", map_layout, METH_O, NULL},
                                {"map_size", map_size, METH_O, NULL},
                                {"map_clear", map_clear, METH_O, NULL},
                                {"map_copy", map_copy, METH_O, NULL},
