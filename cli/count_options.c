@@ -10,7 +10,6 @@
 
 #include "count_options.h"
 #include "input.h"
-#include "kmer.h"
 #include "place.h"
 #include "spectrum.h"
 
@@ -122,7 +121,7 @@ int count_options_read(count_options *options, int argc, char **argv, fault *fau
     options->top = UINT64_MAX;
     options->min = 1;
     arg args[] = {
-        {"--kmer", ARG_NUMBER, &options->k, 1, KMER_MAX, 0},
+        {"--kmer", ARG_NUMBER, &options->k, 1, COHORT_KMER_MOST, 0},
         {"--canonical", ARG_FLAG, &options->canonical, 0, 0, 0},
         {"--u32", ARG_FLAG, &options->u32, 0, 0, 0},
         {"--u64", ARG_FLAG, &options->u64, 0, 0, 0},

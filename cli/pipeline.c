@@ -13,9 +13,7 @@
 #include <time.h>
 
 #include "input.h"
-#include "kmer.h"
 #include "pipeline.h"
-#include "sequence.h"
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #    error "integers are read in place, which needs a little-endian machine"
@@ -105,7 +103,7 @@ static int next_batch(pipeline *pipeline, stack *to)
 /* Like next_batch, and begins the new text with the last k - 1 bytes of the old. */
 static int next_text(pipeline *pipeline)
 {
-    uint8_t overlap[KMER_MAX];
+    uint8_t overlap[COHORT_KMER_MOST];
     size_t n = 0;
     batch *old = pipeline->filling;
     if (old) {
@@ -161,12 +159,18 @@ static int report(pipeline *pipeline, uint64_t bytes, double read, double parsed
     return !stop;
 }
 
-static int read_sequences(pipeline *pipeline, input *input, fault *fault)
+/* What the reader of sequences says. */
+static int fault_reads(cohort_status status, fault *fault)
 {
-    sequence_sink sink = {on_letters, on_end, pipeline};
-    sequence_parser parser;
+    return status ? fault_set(fault, status == COHORT_CORRUPT ? CLI_BAD_INPUT : CLI_FAILED, "%s",
+                              cohort_message(NULL))
+                  : CLI_OK;
+}
+
+/* All of a file but its end; *go: it is to be read to its end. */
+static int feed_sequences(pipeline *pipeline, input *input, cohort_reads *reads, int *go, fault *fault)
+{
     uint64_t before = 0;
-    sequence_begin(&parser, input_name(input), sink);
     for (;;) {
         size_t n;
         double start = seconds_now();
@@ -174,14 +178,29 @@ static int read_sequences(pipeline *pipeline, input *input, fault *fault)
             return fault->status;
         double read = seconds_now();
         if (!n)
-            return sequence_finish(&parser, fault);
-        if (sequence_feed(&parser, pipeline->piece, n, fault))
+            return CLI_OK;
+        if (fault_reads(cohort_reads_feed(reads, pipeline->piece, n), fault))
             return fault->status;
         uint64_t consumed = input_consumed(input);
-        if (!report(pipeline, consumed - before, read - start, seconds_now() - read))
+        *go = report(pipeline, consumed - before, read - start, seconds_now() - read);
+        if (!*go)
             return CLI_OK;
         before = consumed;
     }
+}
+
+static int read_sequences(pipeline *pipeline, input *input, fault *fault)
+{
+    const cohort_reads_sink sink = {on_letters, on_end, pipeline};
+    cohort_reads *reads;
+    int go = 1;
+    if (fault_reads(cohort_reads_create(input_name(input), &sink, &reads), fault))
+        return fault->status;
+    int status = feed_sequences(pipeline, input, reads, &go, fault);
+    if (!status && go)
+        status = fault_reads(cohort_reads_finish(reads), fault);
+    cohort_reads_destroy(reads);
+    return status;
 }
 
 /* Integers of 8 bytes are read into their place, those of 4 bytes as text that an extractor widens. A batch is handed
@@ -263,8 +282,9 @@ static void extract(const pipeline_options *options, batch *batch)
                 (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
         }
     } else {
-        kmer_encode(batch->text, batch->text_n);
-        batch->n = kmer_extract(batch->text, batch->text_n, options->k, options->canonical, batch->keys);
+        cohort_kmer_encode(batch->text, batch->text_n);
+        batch->n =
+            cohort_kmer_extract(batch->text, batch->text_n, options->k, options->canonical, batch->keys);
     }
 }
 

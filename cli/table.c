@@ -13,7 +13,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "kmer.h"
 #include "progress.h"
 #include "table.h"
 
@@ -82,7 +81,7 @@ static char *lines_make(const part *part, unsigned k, size_t first, size_t n, ch
         n -= lines;
         for (const uint64_t *end = key + lines; key < end; key++) {
             if (k)
-                kmer_letters(to, *key, k);
+                cohort_kmer_letters(to, *key, k);
             to += k ? k : text_digits(to, *key);
             memcpy(to, tail, sizeof tail);
             to += tail_n;
@@ -166,7 +165,7 @@ static void *writer_run(void *argument)
 
 static int buffers_make(table *table)
 {
-    size_t line = (table->k ? KMER_MAX + 4 : 20) + 22;
+    size_t line = (table->k ? COHORT_KMER_MOST + 4 : 20) + 22;
     for (unsigned i = 0; i < table->buffers_n; i++)
         if (!(table->buffers[i].text = malloc(CHUNK * line + TAIL_BYTES)))
             return 0;

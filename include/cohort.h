@@ -9,6 +9,7 @@
 #include "cohort/group.h"
 #include "cohort/join.h"
 #include "cohort/keys.h"
+#include "cohort/kmer.h"
 #include "cohort/map.h"
 #include "cohort/multimap.h"
 #include "cohort/multisplit.h"

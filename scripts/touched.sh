@@ -36,6 +36,7 @@ owner() {
         set.* | set_* | sets* | roaring*) echo sets ;;
         table* | join* | group* | frame* | gather* | column* | arrow* | keys* | factor*) echo table ;;
         lines*) echo lines ;;
+        kmer* | reads*) echo kmer ;;
         context* | call* | status* | pool* | loans* | limits* | alloc* | driver*) echo context ;;
         *) echo all ;;
         esac
@@ -48,7 +49,7 @@ owner() {
 # What stands on a structure.
 above() {
     case $1 in
-    map) echo map multimap ;;
+    map) echo map multimap kmer ;;
     multisplit) echo multisplit sort compact multimap table ;;
     sort | compact) echo "$1" table ;;
     *) echo "$1" ;;

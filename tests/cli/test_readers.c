@@ -1,5 +1,4 @@
-/* Unit tests of the tool's readers: sequences, gzip, k-mers, and of the ranking. The sequence parser is fed every text
- * in pieces of every size, which must make no difference. Ends with a line 'N passed, N failed, N skipped'. */
+/* Unit tests of the tool's reader of gzip and of the ranking. Ends with a line 'N passed, N failed, N skipped'. */
 #define _XOPEN_SOURCE 700
 
 #include <stdlib.h>
@@ -10,10 +9,8 @@
 
 #include "device_ranking.h"
 #include "input.h"
-#include "kmer.h"
 #include "output.h"
 #include "ranking.h"
-#include "sequence.h"
 #include "spectrum.h"
 
 static unsigned passed, failed;
@@ -25,134 +22,6 @@ static void judge(int good, const char *group, const char *name)
     failed += good == 0;
     if (!good)
         printf("FAIL %s: %s\n", group, name);
-}
-
-/* ---- sequences ----------------------------------------------------------------------------------------------- */
-
-typedef struct collected {
-    char text[4096]; /* letters, and '|' where a sequence ends */
-    size_t n;
-} collected;
-
-static void on_letters(void *user, const char *letters, size_t n)
-{
-    collected *all = user;
-    if (all->n + n < sizeof all->text) {
-        memcpy(all->text + all->n, letters, n);
-        all->n += n;
-    }
-}
-
-static void on_end(void *user)
-{
-    on_letters(user, "|", 1);
-}
-
-/* Each piece is fed from memory of just its size, so that reading past it is seen by a sanitizer. */
-static int parse(const char *text, size_t n, size_t piece, collected *all, fault *fault)
-{
-    sequence_parser parser;
-    all->n = 0;
-    fault->status = 0;
-    sequence_begin(&parser, "f", (sequence_sink){on_letters, on_end, all});
-    int status = 0;
-    for (size_t i = 0; i < n && !status; i += piece) {
-        size_t part = n - i < piece ? n - i : piece;
-        char *copy = malloc(part);
-        memcpy(copy, text + i, part);
-        status = sequence_feed(&parser, copy, part, fault);
-        free(copy);
-    }
-    return status ? status : sequence_finish(&parser, fault);
-}
-
-static void test_sequences(void)
-{
-    static const struct {
-        const char *text, *letters;
-    } cases[] = {
-        {"", ""},
-        {"\n\r\n  \n", ""},
-        {">a\nACGT\n", "ACGT|"},
-        {">a\nACGT", "ACGT|"},
-        {">a\r\nAC\r\n\r\nGT\r\n", "ACGT|"},
-        {">a", "|"},
-        {">a\n>b\n", "||"},
-        {"\n\n>a >x @y\nAC\nGT\n>b\nnN\n\nTT\n", "ACGT|nNTT|"},
-        {">a\nA\rC\n", "AC|"},
-        {">a\nAC\r\r\n", "AC|"},
-        {">a\rAC\rGT\r>b\rT\r", "ACGT|T|"},
-        {">a\rAC\r\rGT", "ACGT|"},
-        {"\r\r>a\rAC\r", "AC|"},
-        {"@a\rAC\rGT\r+\rII\rII\r@b\rA\r+\r@\r", "ACGT|A|"},
-        {"@a\rAC\r+\r@\r\r+", "AC|"},
-        {">a\rAC\n>b\r\nGT\r", "AC|GT|"},
-        {">a\n;ACGT\nAC\n;\n; GGG\r\nGT\n", "ACGT|"},
-        {">a\nA@C+G;\n", "A@C+G;|"},
-        {"@a\nACGT\n+\nIIII\n", "ACGT|"},
-        {"@a\nACGT\n+a\nIIII", "ACGT|"},
-        {"@a\r\nACGT\r\n+\r\nIIII\r\n", "ACGT|"},
-        {"@a\r\nACGT\r\n+\r\nIIII\r", "ACGT|"},
-        {"@a\nAC\nGT\n+\n@I\n+I\n@b\nTT\n+\n@@\n", "ACGT|TT|"},
-        {"@a\nACGT\n+\n>+\n\n@I\n\n\n@b\nT\n+\n+\n", "ACGT|T|"},
-        {"@a\n\n+\n\n@b\nA\n+\nI\n", "|A|"},
-        {"@a\n+\n@b\n+\n", "||"},
-    };
-    static collected all;
-    static fault fault;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        size_t n = strlen(cases[i].text);
-        int good = 1;
-        for (size_t piece = 1; piece <= n + 1; piece++) {
-            good &= !parse(cases[i].text, n, piece, &all, &fault);
-            good &= all.n == strlen(cases[i].letters) && !memcmp(all.text, cases[i].letters, all.n);
-        }
-        judge(good, "sequence", cases[i].text);
-    }
-}
-
-static void test_sequence_faults(void)
-{
-    static const struct {
-        const char *text, *message; /* how the message begins */
-    } cases[] = {
-        {"ACGT\n", "f:1: neither FASTA nor FASTQ"},
-        {"\n\n x\n", "f:3: neither"},
-        {"\x1f\x8b\x08", "f:1: neither"},
-        {"@a", "f:1: the file ends in the FASTQ record of line 1"},
-        {"@a\nACGT\n", "f:3: the file ends in the FASTQ record of line 1: its quality is missing"},
-        {"@a\nACGT\n+\n", "f:4: the file ends in the FASTQ record of line 1: its quality is missing"},
-        {"@a\nACGT\n+\nIII\n", "f:5: the FASTQ record of line 1 has 4 letters but 3 quality values"},
-        {"@a\nACGT\n+\nIIIII\n", "f:4: the FASTQ record of line 1 has 4 letters but 5 quality values"},
-        {"@a\nACGT\n+\nIII\n@bc\nACGT\n+\nIIII\n",
-         "f:5: the FASTQ record of line 1 has 4 letters but 6 quality"},
-        {"@a\nACGT\n@b\nACGT\n+\nIIII\n",
-         "f:3: the FASTQ record of line 1 has no quality: '+' expected, '@' found"},
-        {"@a\nA\n+\nI\n>b\nA\n", "f:5: '@' expected after the FASTQ record of line 1, '>' found"},
-        {"@a\rA\r\n+\n\rI\r>b\n", "f:6: '@' expected after the FASTQ record of line 1, '>' found"},
-        {">a\nTTTT\n@r\nACGT\n+\nAAAA\n", "f:3: '@' begins a line in the FASTA record of line 1"},
-        {">a\r>b\r@r\rACGT\r+\rAAAA\r", "f:3: '@' begins a line in the FASTA record of line 2"},
-        {">a\nACGT\n+\nAAAA\n", "f:3: '+' begins a line in the FASTA record of line 1"},
-        {";a\nACGT\n", "f:1: neither FASTA nor FASTQ"},
-        {"@a\nA\n+\nI\n\n  \x01", "f:6: '@' expected after the FASTQ record of line 1, 0x01 found"},
-    };
-    static collected all;
-    static fault fault;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        size_t n = strlen(cases[i].text);
-        int good = 1;
-        /* A quality that is too long is told where that is seen, which depends on the pieces only within the line. */
-        for (size_t piece = n; piece <= n + 1; piece++) {
-            good &= parse(cases[i].text, n, piece, &all, &fault) == CLI_BAD_INPUT;
-            good &= !strncmp(fault.text, cases[i].message, strlen(cases[i].message));
-        }
-        for (size_t piece = 1; piece < n; piece++)
-            good &= parse(cases[i].text, n, piece, &all, &fault) == CLI_BAD_INPUT &&
-                    !strncmp(fault.text, "f:", 2);
-        judge(good, "sequence fault", cases[i].message);
-        if (!good)
-            printf("     said: %s\n", fault.text);
-    }
 }
 
 /* ---- gzip ---------------------------------------------------------------------------------------------------- */
@@ -274,65 +143,6 @@ static void test_plain(void)
     judge(good && strstr(fault.text, "compressed by xz"), "plain", "an xz file");
 }
 
-/* ---- k-mers -------------------------------------------------------------------------------------------------- */
-
-static uint64_t word_of(const char *text, unsigned k, int reverse)
-{
-    uint64_t word = 0;
-    for (unsigned i = 0; i < k; i++) {
-        const char *found = strchr("ACGT", reverse ? text[k - 1 - i] : text[i]);
-        uint64_t code = (uint64_t)(found - "ACGT");
-        word = word * 4 + (reverse ? 3 - code : code);
-    }
-    return word;
-}
-
-static void test_kmers(void)
-{
-    enum { N = 3000 };
-    static char text[N + 1], upper[N + 1];
-    static uint64_t out[N];
-    unsigned state = 1;
-    for (size_t i = 0; i < N; i++) {
-        state = state * 1103515245 + 12345;
-        text[i] = state >> 16 & 63 ? "ACGTacgt"[state >> 24 & 7] : "Nn\n\r-U@\xc1"[state >> 24 & 7];
-        upper[i] = text[i] >= 'a' ? (char)(text[i] - 32) : text[i];
-    }
-    for (unsigned k = 1; k <= KMER_MAX; k++) {
-        for (int canonical = 0; canonical < 2; canonical++) {
-            static uint8_t codes[N];
-            size_t made = 0;
-            memcpy(codes, text, N);
-            kmer_encode(codes, N);
-            size_t n = kmer_extract(codes, N, k, canonical, out);
-            int good = 1;
-            for (size_t i = 0; i + k <= N; i++) {
-                if (strspn(upper + i, "ACGT") < k)
-                    continue;
-                uint64_t word = word_of(upper + i, k, 0), turned = word_of(upper + i, k, 1);
-                char letters[KMER_MAX + 4];
-                kmer_letters(letters, word, k);
-                good &= made < n && out[made] == (canonical && turned < word ? turned : word);
-                good &= !memcmp(letters, upper + i, k);
-                made++;
-            }
-            char name[32];
-            snprintf(name, sizeof name, "k %u%s", k, canonical ? ", canonical" : "");
-            judge(good && made == n, "k-mers", name);
-        }
-    }
-    uint8_t every[256];
-    int good = 1;
-    for (unsigned i = 0; i < 256; i++)
-        every[i] = (uint8_t)i;
-    kmer_encode(every, 256);
-    for (unsigned i = 0; i < 256; i++) {
-        const char *found = i ? strchr("ACGTacgt", (int)i) : NULL;
-        good &= every[i] == (found ? (found - "ACGTacgt") % 4 : KMER_BREAK);
-    }
-    judge(good, "k-mers", "the codes of all bytes");
-}
-
 /* ---- ranking ------------------------------------------------------------------------------------------------- */
 
 typedef struct pair {
@@ -431,7 +241,7 @@ static char *text_of(const pair *pairs, size_t n, unsigned k, uint64_t min, uint
     char *text = malloc(n * 64 + 64), *to = text;
     for (size_t i = 0; i < n && i < top && pairs[i].count >= min; i++) {
         if (k)
-            kmer_letters(to, pairs[i].key, k);
+            cohort_kmer_letters(to, pairs[i].key, k);
         to += k ? k : (unsigned)sprintf(to, "%llu", (unsigned long long)pairs[i].key);
         to += sprintf(to, "\t%llu\n", (unsigned long long)pairs[i].count);
     }
@@ -616,11 +426,8 @@ int main(int argc, char **argv)
     if (argc != 2)
         return 2;
     folder = argv[1];
-    test_sequences();
-    test_sequence_faults();
     test_gzip();
     test_plain();
-    test_kmers();
     test_ranking();
     test_device_ranking();
     test_outputs();

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../cli/kmer.h"
-#include "../../cli/sequence.h"
+#include <cohort.h>
 
 typedef struct letters {
     uint8_t *text;
@@ -28,15 +27,20 @@ static void on_end(void *user)
     on_letters(user, "\n", 1);
 }
 
-static int parse(const uint8_t *text, size_t n, size_t piece, letters *all, fault *fault)
+static cohort_status parse(const uint8_t *text, size_t n, size_t piece, letters *all)
 {
-    sequence_parser parser;
+    const cohort_reads_sink sink = {on_letters, on_end, all};
+    cohort_reads *reads;
     all->n = 0;
-    sequence_begin(&parser, "fuzz", (sequence_sink){on_letters, on_end, all});
-    for (size_t i = 0; i < n; i += piece)
-        if (sequence_feed(&parser, (const char *)text + i, n - i < piece ? n - i : piece, fault))
-            return fault->status;
-    return sequence_finish(&parser, fault);
+    if (cohort_reads_create("fuzz", &sink, &reads))
+        abort();
+    cohort_status status = COHORT_OK;
+    for (size_t i = 0; i < n && !status; i += piece)
+        status = cohort_reads_feed(reads, (const char *)text + i, n - i < piece ? n - i : piece);
+    if (!status)
+        status = cohort_reads_finish(reads);
+    cohort_reads_destroy(reads);
+    return status;
 }
 
 /* The k-mer that begins at `codes`, or 0 in *good if a break is in it. */
@@ -45,7 +49,7 @@ static uint64_t kmer_at(const uint8_t *codes, unsigned k, int canonical, int *go
     uint64_t word = 0, turned = 0;
     *good = 1;
     for (unsigned i = 0; i < k; i++) {
-        if (codes[i] >= KMER_BREAK)
+        if (codes[i] >= COHORT_KMER_BREAK)
             *good = 0;
         word = word << 2 | codes[i];
         turned |= (uint64_t)(3 - (codes[i] & 3)) << 2 * i;
@@ -58,17 +62,17 @@ static void check_kmers(letters *all, unsigned k, int canonical)
     uint64_t *kmers = malloc((all->n + 1) * sizeof *kmers);
     if (!kmers)
         return;
-    kmer_encode(all->text, all->n);
-    size_t n = kmer_extract(all->text, all->n, k, canonical, kmers), at = 0;
+    cohort_kmer_encode(all->text, all->n);
+    size_t n = cohort_kmer_extract(all->text, all->n, k, canonical, kmers), at = 0;
     for (size_t i = 0; i + k <= all->n; i++) {
         int good;
         uint64_t kmer = kmer_at(all->text + i, k, canonical, &good);
         if (!good)
             continue;
-        char word[KMER_MAX + 4];
+        char word[COHORT_KMER_MOST + 4];
         if (at >= n || kmers[at++] != kmer)
             abort();
-        kmer_letters(word, kmer, k);
+        cohort_kmer_letters(word, kmer, k);
         if (strspn(word, "ACGT") < k)
             abort();
     }
@@ -83,24 +87,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     if (n < 2)
         return 0;
-    unsigned k = 1 + data[0] % KMER_MAX;
+    unsigned k = 1 + data[0] % COHORT_KMER_MOST;
     size_t piece = 1 + data[1] % 40;
     int canonical = data[0] >> 7;
     data += 2;
     n -= 2;
     /* Each end takes the place of a header's first byte or of a plus, but for one at the end of the file. */
     letters pieces = {malloc(n + 1), 0, n + 1}, whole = {malloc(n + 1), 0, n + 1};
-    static fault fault;
     if (pieces.text && whole.text) {
-        int status = parse(data, n, piece, &pieces, &fault);
-        int again = parse(data, n, n + 1, &whole, &fault);
+        cohort_status status = parse(data, n, piece, &pieces);
+        cohort_status again = parse(data, n, n + 1, &whole);
         if (status != again)
             abort();
-        if (status == CLI_OK) {
+        if (status == COHORT_OK) {
             if (pieces.n != whole.n || memcmp(pieces.text, whole.text, whole.n))
                 abort();
             check_kmers(&whole, k, canonical);
-        } else if (strncmp(fault.text, "fuzz:", 5)) {
+        } else if (strncmp(cohort_message(NULL), "fuzz:", 5)) {
             abort();
         }
     }

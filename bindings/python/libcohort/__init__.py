@@ -35,6 +35,7 @@ from ._functions import (
 )
 from ._group import GroupBy, group_by
 from ._join import join, join_size
+from ._kmers import Kmers, count_kmers
 from ._map import Map
 from ._multimap import MultiMap
 from ._sets import Sets
@@ -53,6 +54,7 @@ __all__ = [
     "FormatError",
     "FullError",
     "GroupBy",
+    "Kmers",
     "Map",
     "MultiMap",
     "OutOfMemoryError",
@@ -63,6 +65,7 @@ __all__ = [
     "UnsupportedError",
     "argsort",
     "compact",
+    "count_kmers",
     "device",
     "factorize",
     "group_by",

@@ -110,11 +110,12 @@ extern PyMethodDef table_in_functions[];
 extern PyMethodDef table_functions[];
 extern PyMethodDef table_out_functions[];
 
-/* ---- ops.c, map.c, multimap.c, sets.c */
+/* ---- ops.c, map.c, multimap.c, sets.c, kmers.c */
 extern PyMethodDef ops_functions[];
 extern PyMethodDef map_functions[];
 extern PyMethodDef multimap_functions[];
 extern PyMethodDef sets_functions[];
+extern PyMethodDef kmers_functions[];
 
 #define ARGUMENTS(least, most)                                               \
     if (count < (least) || count > (most)) {                                 \

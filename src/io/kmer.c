@@ -1,13 +1,15 @@
-/* The text is first turned into codes, sixteen bytes at a time, for the letters' bits tell their codes; then the stretches
+/* kmer.c: k-mers out of text.
+ *
+ * The text is first turned into codes, sixteen bytes at a time, for the letters' bits tell their codes; then the stretches
  * between breaks are found by memchr, so that the loop over the k-mers of a stretch has no branch.
  *
  * That loop keeps the last 32 letters in two words: `word` with the last letter lowest, whose low 2k bits are the k-mer
  * that ends there, and `turned` with the last letter's complement highest, whose high 2k bits are the reverse
  * complement of the same k-mer. Four letters at a time are put together by two multiplications; shifted into the two
  * words by one to four letters they give four k-mers, which vector instructions make at once where there is AVX2. */
-#include <string.h>
+#include "io/kmer.h"
 
-#include "kmer.h"
+#include <string.h>
 
 /* ---- codes --------------------------------------------------------------------------------------------------- */
 
@@ -24,7 +26,7 @@ static size_t encode_blocks(uint8_t *text, size_t n)
         letter &= 0xdf;
         letters good = (letters)(letter == 'A') | (letters)(letter == 'C');
         good |= (letters)(letter == 'G') | (letters)(letter == 'T');
-        letter = (((letter >> 1) ^ (letter >> 2)) & 3 & good) | (KMER_BREAK & ~good);
+        letter = (((letter >> 1) ^ (letter >> 2)) & 3 & good) | (COHORT_KMER_BREAK & ~good);
         memcpy(text + i, &letter, sizeof letter);
     }
     return i;
@@ -50,7 +52,7 @@ static uint8_t code_of(uint8_t letter)
     case 'T':
         return 3;
     default:
-        return KMER_BREAK;
+        return COHORT_KMER_BREAK;
     }
 }
 
@@ -172,7 +174,7 @@ size_t kmer_extract(const uint8_t *codes, size_t n, unsigned k, int canonical, u
 #endif
     size_t made = 0;
     for (const uint8_t *end = codes + n; codes < end;) {
-        const uint8_t *stop = memchr(codes, KMER_BREAK, (size_t)(end - codes));
+        const uint8_t *stop = memchr(codes, COHORT_KMER_BREAK, (size_t)(end - codes));
         if (!stop)
             stop = end;
         size_t length = (size_t)(stop - codes);

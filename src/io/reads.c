@@ -1,4 +1,4 @@
-/* A state machine over lines. What a line is follows from the section that it stands in and its first byte, so the
+/* reads.c: FASTA and FASTQ, as a state machine over lines. What a line is follows from the section that it stands in and its first byte, so the
  * rest of it is found by memchr and passed over or handed on as a whole. A line may be spread over any number of
  * pieces.
  *
@@ -16,14 +16,18 @@
  *
  * A line ends at a newline, a carriage return, or both in this order. A newline that comes right after a carriage return is passed over
  * as the next line begins, for which it may be in the next piece. */
+#include "io/reads.h"
+
+#include <stdio.h>
 #include <string.h>
 
-#include "sequence.h"
+#include "core/context.h"
 
-void sequence_begin(sequence_parser *parser, const char *name, sequence_sink sink)
+void reads_begin(cohort_reads *parser, cohort_context *context, const char *name, cohort_reads_sink sink)
 {
     memset(parser, 0, sizeof *parser);
-    parser->name = name;
+    parser->context = context;
+    snprintf(parser->name, sizeof parser->name, "%s", name);
     parser->sink = sink;
     parser->line_number = 1;
 }
@@ -37,27 +41,27 @@ static const char *byte_name(char to[8], char byte)
     return to;
 }
 
-static int fault_header(const sequence_parser *parser, char byte, fault *fault)
+static cohort_status fault_header(const cohort_reads *parser, char byte)
 {
     char found[8];
     byte_name(found, byte);
     unsigned long long line = parser->line_number;
     if (!parser->format)
-        return fault_set(fault, CLI_BAD_INPUT,
-                         "%s:%llu: neither FASTA nor FASTQ: '>' or '@' expected, %s found", parser->name,
-                         line, found);
-    return fault_set(fault, CLI_BAD_INPUT,
-                     "%s:%llu: '@' expected after the FASTQ record of line %llu, %s found", parser->name,
-                     line, (unsigned long long)parser->record_line, found);
+        return context_fail(parser->context, COHORT_CORRUPT,
+                            "%s:%llu: neither FASTA nor FASTQ: '>' or '@' expected, %s found", parser->name,
+                            line, found);
+    return context_fail(parser->context, COHORT_CORRUPT,
+                        "%s:%llu: '@' expected after the FASTQ record of line %llu, %s found", parser->name,
+                        line, (unsigned long long)parser->record_line, found);
 }
 
-static int fault_quality(const sequence_parser *parser, fault *fault)
+static cohort_status fault_quality(const cohort_reads *parser)
 {
-    return fault_set(fault, CLI_BAD_INPUT,
-                     "%s:%llu: the FASTQ record of line %llu has %llu letters but %llu quality values",
-                     parser->name, (unsigned long long)parser->line_number,
-                     (unsigned long long)parser->record_line, (unsigned long long)parser->letters,
-                     (unsigned long long)parser->qualities);
+    return context_fail(parser->context, COHORT_CORRUPT,
+                        "%s:%llu: the FASTQ record of line %llu has %llu letters but %llu quality values",
+                        parser->name, (unsigned long long)parser->line_number,
+                        (unsigned long long)parser->record_line, (unsigned long long)parser->letters,
+                        (unsigned long long)parser->qualities);
 }
 
 static int is_space(char byte)
@@ -65,7 +69,7 @@ static int is_space(char byte)
     return byte == '\n' || byte == '\r' || byte == ' ' || byte == '\t';
 }
 
-static void record_begin(sequence_parser *parser)
+static void record_begin(cohort_reads *parser)
 {
     parser->line = LINE_HEADER;
     parser->record_line = parser->line_number;
@@ -73,19 +77,19 @@ static void record_begin(sequence_parser *parser)
 }
 
 /* `byte` is the first of a line: sets what kind of line it is. */
-static int line_begin(sequence_parser *parser, char byte, fault *fault)
+static cohort_status line_begin(cohort_reads *parser, char byte)
 {
     if (parser->section == SECTION_QUALITY) {
         parser->line = LINE_QUALITY;
     } else if (parser->section == SECTION_BETWEEN) {
         if (is_space(byte)) {
             parser->line = LINE_BLANK;
-            return CLI_OK;
+            return COHORT_OK;
         }
         if (!parser->format && (byte == '>' || byte == '@'))
             parser->format = byte;
         if (byte != parser->format)
-            return fault_header(parser, byte, fault);
+            return fault_header(parser, byte);
         record_begin(parser);
     } else if (parser->format == '>' && byte == '>') {
         parser->sink.end(parser->sink.user);
@@ -93,27 +97,28 @@ static int line_begin(sequence_parser *parser, char byte, fault *fault)
     } else if (parser->format == '>' && byte == ';') {
         parser->line = LINE_COMMENT;
     } else if (parser->format == '>' && (byte == '@' || byte == '+')) {
-        return fault_set(fault, CLI_BAD_INPUT,
-                         "%s:%llu: '%c' begins a line in the FASTA record of line %llu: a file is FASTA or "
-                         "FASTQ, not both",
-                         parser->name, (unsigned long long)parser->line_number, byte,
-                         (unsigned long long)parser->record_line);
+        return context_fail(
+            parser->context, COHORT_CORRUPT,
+            "%s:%llu: '%c' begins a line in the FASTA record of line %llu: a file is FASTA or "
+            "FASTQ, not both",
+            parser->name, (unsigned long long)parser->line_number, byte,
+            (unsigned long long)parser->record_line);
     } else if (parser->format == '@' && byte == '+') {
         parser->sink.end(parser->sink.user);
         parser->line = LINE_PLUS;
     } else if (parser->format == '@' && (byte == '@' || byte == '>')) {
-        return fault_set(fault, CLI_BAD_INPUT,
-                         "%s:%llu: the FASTQ record of line %llu has no quality: '+' expected, '%c' found",
-                         parser->name, (unsigned long long)parser->line_number,
-                         (unsigned long long)parser->record_line, byte);
+        return context_fail(parser->context, COHORT_CORRUPT,
+                            "%s:%llu: the FASTQ record of line %llu has no quality: '+' expected, '%c' found",
+                            parser->name, (unsigned long long)parser->line_number,
+                            (unsigned long long)parser->record_line, byte);
     } else {
         parser->line = LINE_LETTERS;
     }
-    return CLI_OK;
+    return COHORT_OK;
 }
 
 /* `n` more bytes of the line, without its end. */
-static int line_take(sequence_parser *parser, const char *bytes, size_t n, fault *fault)
+static cohort_status line_take(cohort_reads *parser, const char *bytes, size_t n)
 {
     switch (parser->line) {
     case LINE_LETTERS:
@@ -123,20 +128,20 @@ static int line_take(sequence_parser *parser, const char *bytes, size_t n, fault
     case LINE_QUALITY:
         parser->qualities += n;
         if (parser->qualities > parser->letters)
-            return fault_quality(parser, fault);
+            return fault_quality(parser);
         break;
     case LINE_BLANK:
         for (size_t i = 0; i < n; i++)
             if (!is_space(bytes[i]))
-                return fault_header(parser, bytes[i], fault);
+                return fault_header(parser, bytes[i]);
         break;
     default:
         break;
     }
-    return CLI_OK;
+    return COHORT_OK;
 }
 
-static void line_end(sequence_parser *parser)
+static void line_end(cohort_reads *parser)
 {
     if (parser->line == LINE_HEADER)
         parser->section = SECTION_LETTERS;
@@ -160,18 +165,18 @@ static const char *line_stop(const char *bytes, const char *end, const char **ne
     return back ? back : *newline;
 }
 
-int sequence_feed(sequence_parser *parser, const char *bytes, size_t n, fault *fault)
+cohort_status reads_feed(cohort_reads *parser, const char *bytes, size_t n)
 {
     const char *end = bytes + n, *newline = NULL;
     if (n && parser->returned && *bytes == '\n')
         bytes++;
     parser->returned &= !n;
     while (bytes < end) {
-        if (parser->line == LINE_NONE && line_begin(parser, *bytes, fault))
-            return fault->status;
+        if (parser->line == LINE_NONE && line_begin(parser, *bytes))
+            return COHORT_CORRUPT;
         const char *stop = line_stop(bytes, end, &newline);
-        if (stop > bytes && line_take(parser, bytes, (size_t)(stop - bytes), fault))
-            return fault->status;
+        if (stop > bytes && line_take(parser, bytes, (size_t)(stop - bytes)))
+            return COHORT_CORRUPT;
         bytes = stop;
         if (stop == end)
             break;
@@ -182,21 +187,21 @@ int sequence_feed(sequence_parser *parser, const char *bytes, size_t n, fault *f
         if (*stop == '\r' && bytes < end && *bytes == '\n')
             bytes++;
     }
-    return CLI_OK;
+    return COHORT_OK;
 }
 
-int sequence_finish(sequence_parser *parser, fault *fault)
+cohort_status reads_finish(cohort_reads *parser)
 {
     if (parser->line != LINE_NONE)
         line_end(parser);
     if (parser->format == '>')
         parser->sink.end(parser->sink.user);
     if (parser->format != '@' || parser->section == SECTION_BETWEEN)
-        return CLI_OK;
+        return COHORT_OK;
     if (parser->section == SECTION_QUALITY && parser->qualities)
-        return fault_quality(parser, fault);
-    return fault_set(fault, CLI_BAD_INPUT,
-                     "%s:%llu: the file ends in the FASTQ record of line %llu: its quality is missing",
-                     parser->name, (unsigned long long)parser->line_number,
-                     (unsigned long long)parser->record_line);
+        return fault_quality(parser);
+    return context_fail(parser->context, COHORT_CORRUPT,
+                        "%s:%llu: the file ends in the FASTQ record of line %llu: its quality is missing",
+                        parser->name, (unsigned long long)parser->line_number,
+                        (unsigned long long)parser->record_line);
 }
