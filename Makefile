@@ -15,7 +15,7 @@ ARCHS ?=
 # The make that CMake calls is not told of this one.
 APART = env -u MAKELEVEL -u MAKEFLAGS -u MFLAGS
 
-.PHONY: all help configure deps demo test check-quick bench figures wheel install debug asan ubsan tsan fuzz mutants mutation nightly \
+.PHONY: all help configure deps demo demo-python test check-quick bench figures wheel install debug asan ubsan tsan fuzz mutants mutation nightly \
         format format-check clean
 
 all: configure
@@ -24,6 +24,7 @@ all: configure
 help:
 	@echo "make               build $(BUILD)/cohort and $(BUILD)/libcohort.so"
 	@echo "make demo          count k-mers of real reads, checked against jellyfish; the quick table (installs what is missing)"
+	@echo "make demo-python   three examples of the Python package, with pictures (builds the wheel; numpy comes from PyPI)"
 	@echo "make ARCHS=all     GPU code for every architecture, as make install has it; else for this machine's GPU, or for one"
 	@echo "make test          every test on every device that is here (installs what is missing; PART=K/N: a part)"
 	@echo "make check-quick   the two-minute form, for people at work"
@@ -51,6 +52,9 @@ demo: deps
 	@BUILD=$(BUILD) ARCHS="$(ARCHS)" scripts/configure.sh --tool $(CMAKE_ARGS)
 	@$(APART) cmake --build $(BUILD) -j $(JOBS) --target cohort_cli cpu_peers
 	@$(APART) examples/demo.sh $(BUILD)
+
+demo-python: wheel
+	@$(APART) examples/demo-python.sh $(BUILD)
 
 test:
 	@$(APART) BUILD=$(BUILD) JOBS=$(JOBS) PART=$(PART) ARCHS="$(ARCHS)" scripts/test.sh

@@ -142,3 +142,71 @@ def test_read_only():
     assert lc.sort(a).flags.writeable
     assert memoryview(_core.view(a, "a")).readonly
     assert not memoryview(lc.sort(a)).readonly
+
+
+# ---- DLPack
+
+
+class Tensor:
+    """A double of torch's: DLPack and nothing else."""
+
+    def __init__(self, array, device=(1, 0)):
+        self.array, self.device = array, device
+
+    def __dlpack__(self, **wishes):
+        return self.array.__dlpack__(**wishes)
+
+    def __dlpack_device__(self):
+        return self.device
+
+
+@pytest.mark.parametrize("type", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64", "bool"])
+def test_dlpack(type):
+    a = np.array([3, 1, 0, 1], type)
+    assert _core.dlpack_in(a.__dlpack__(), "a")._address == address(a)
+    got = lc.unique(Tensor(a))
+    assert isinstance(got, lc.Array) and got.type == type and got.tolist() == np.unique(a).tolist()
+    out = np.from_dlpack(got)
+    assert out.dtype == a.dtype and out.tolist() == got.tolist() and address(out) == got._address
+    assert lc.unique(Tensor(a[::2])).tolist() == np.unique(a[::2]).tolist()
+    assert len(_core.dlpack_in(a[:0].__dlpack__(), "a")) == 0
+
+
+def test_dlpack_lifetimes():
+    watch = []
+
+    class Watched(np.ndarray):
+        pass
+
+    a = np.arange(1000).view(Watched)
+    watch = weakref.ref(a)
+    v = _core.dlpack_in(np.ndarray.__dlpack__(a), "a")
+    del a
+    gc.collect()
+    assert v[1:].tolist() == list(range(1, 1000)) and watch() is not None
+    del v
+    gc.collect()
+    assert watch() is None
+    out = np.from_dlpack(lc.sort(list(range(500, 0, -1))))
+    gc.collect()
+    assert out.tolist() == list(range(1, 501))
+    lc.sort([1]).__dlpack__()  # a capsule that nobody takes
+    capsule = lc.sort([1]).__dlpack__()
+    assert _core.dlpack_in(capsule, "a").tolist() == [1]
+    with pytest.raises(ValueError):
+        _core.dlpack_in(capsule, "a")
+
+
+def test_what_dlpack_refuses():
+    with pytest.raises(ValueError, match="a: has 2 dimensions"):
+        lc.sort(Tensor(np.zeros((2, 2))))
+    with pytest.raises(TypeError, match="bits are not supported"):
+        lc.sort(Tensor(np.zeros(2, complex)))
+    with pytest.raises(BufferError):
+        _core.view(b"abc", "a").__dlpack__()
+
+    class Gpu:
+        __cuda_array_interface__ = {"shape": (3,), "typestr": "<i8", "data": (4096, False), "version": 3}
+
+    with pytest.raises(lc.UnsupportedError, match="a: lies in a GPU's memory .*Gpu"):
+        lc.sort(Gpu())

@@ -1,6 +1,6 @@
 """What comes in and what goes out.
 
-In: anything with the buffer protocol or Arrow's C interfaces, without a copy where its elements are one behind the other; lists of
+In: anything with the buffer protocol, DLPack or Arrow's C interfaces, without a copy where its elements are one behind the other; lists of
 numbers are copied. Out: numpy arrays if one came in, else `libcohort.Array`.
 """
 
@@ -11,6 +11,7 @@ import sys
 from typing import Any
 
 from . import _core
+from ._errors import UnsupportedError
 
 Array = _core.Array
 
@@ -32,7 +33,19 @@ def take_in(values: Any, argument: str) -> tuple[_core.Array, Any]:
         return _core.view(values, argument), numpy
     if kind is list or kind is tuple or kind is range:
         return _core.view(_of_list(values, argument), argument), None
+    if hasattr(values, "__cuda_array_interface__"):
+        raise UnsupportedError(f"{argument}: lies in a GPU's memory ({kind.__module__}.{kind.__name__}); bring it to the host first")
+    if hasattr(values, "__dlpack__") and not hasattr(values, "__arrow_c_array__") and not _is_buffer(values):
+        return _core.dlpack_in(values.__dlpack__(), argument), None
     return _core.view(values, argument), None
+
+
+def _is_buffer(values: Any) -> bool:
+    try:
+        memoryview(values)
+    except TypeError:
+        return False
+    return True
 
 
 def _of_list(values: Any, argument: str) -> _array.array[Any]:

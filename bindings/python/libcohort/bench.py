@@ -17,10 +17,13 @@ from typing import Any, Callable, Iterator
 
 import libcohort as lc
 
+from ._bench_table import group_cases, join_cases, string_cases
+
 Case = tuple[str, str, dict[str, Callable[[], Any]], Callable[[Any], Any]]
 PEERS = ("numpy", "pandas", "polars", "pyarrow", "duckdb", "pyroaring")
 COLOURS = {
     "libcohort": "#1b6ca8",
+    "libcohort on polars' views": "#5b9bd0",
     "numpy": "#8a8a8a",
     "pandas": "#c08a2d",
     "polars": "#4f9d69",
@@ -239,7 +242,12 @@ def run(rows: list[int], types: list[str], only: list[str], runs: int) -> Iterat
         for dtype in types:
             for distinct in (1000, n):
                 kind = f"{dtype}, {'1,000' if distinct == 1000 else 'many'} distinct"
-                yield from measure(column_cases(n, dtype, distinct, mods), n, kind, only, runs)
+                cases = string_cases(n, distinct, mods) if dtype == "string" else column_cases(n, dtype, distinct, mods)
+                yield from measure(cases, n, kind, only, runs)
+        for distinct in (1000, max(n // 10, 1)):
+            kind = f"int64, {'1,000' if distinct == 1000 else 'many'} distinct"
+            yield from measure(join_cases(n, distinct, mods), n, kind, only, runs)
+            yield from measure(group_cases(n, distinct, mods), n, kind, only, runs)
         yield from measure(set_cases(n, mods), n, "uint32", only, runs)
 
 
@@ -286,7 +294,7 @@ def main(arguments: list[str] | None = None) -> None:
     about_it = (__doc__ or "").split("\n\n")[0]
     parser = argparse.ArgumentParser(prog="python -m libcohort.bench", description=about_it)
     parser.add_argument("--rows", default="1e6,1e7", help="numbers of rows, with commas between")
-    parser.add_argument("--types", default="int32,int64", help="numpy's names of types of keys")
+    parser.add_argument("--types", default="int32,int64,float64,string", help="numpy's names of types of keys, and string")
     parser.add_argument("--only", default="", help="operations whose names contain one of these")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--json", help="a file for the figures")
@@ -298,7 +306,7 @@ def main(arguments: list[str] | None = None) -> None:
     print("beside", ", ".join(f"{n} {v}" for n, v in versions.items()), "- millions of rows a second")
     records = []
     rows = [int(float(x)) for x in given.rows.split(",")]
-    for record in run(rows, given.types.split(","), [o for o in given.only.split(",") if o], given.runs):
+    for record in run(rows, [t for t in given.types.split(",") if t], [o for o in given.only.split(",") if o], given.runs):
         records.append(record)
         print(row_text(record), flush=True)
     about = {"libcohort": lc.__version__, **versions, "python": platform.python_version(), **lc.info()}

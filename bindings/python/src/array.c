@@ -444,7 +444,21 @@ static PyObject *get_address(PyObject *self, void *nothing)
     return PyLong_FromVoidPtr(((array *)self)->data);
 }
 
+static PyObject *dlpack(PyObject *self, PyObject *arguments, PyObject *named)
+{
+    (void)arguments, (void)named; /* a stream is for GPUs, a version and a copy are wishes */
+    return dlpack_out(NULL, self);
+}
+static PyObject *dlpack_device(PyObject *self, PyObject *nothing)
+{
+    (void)self, (void)nothing;
+    return Py_BuildValue("ii", 1, 0);
+}
+
 static PyMethodDef methods[] = {
+    {"__dlpack__", (PyCFunction)(void (*)(void))dlpack, METH_VARARGS | METH_KEYWORDS,
+     "DLPack: the array, without a copy."},
+    {"__dlpack_device__", dlpack_device, METH_NOARGS, "DLPack: the host's memory."},
     {"tolist", to_list, METH_NOARGS, "The elements as a list of Python's numbers."},
     {"__arrow_c_schema__", arrow_schema, METH_NOARGS, "Arrow's C data interface: the type."},
     {"__arrow_c_array__", (PyCFunction)(void (*)(void))arrow_array, METH_VARARGS | METH_KEYWORDS,

@@ -28,7 +28,7 @@ typedef struct array {
     int type;
     bool readonly;
     void *block;             /* its own memory */
-    PyObject *base;          /* an Array that has the memory */
+    PyObject *base;          /* an Array, or a tensor's capsule, that has the memory */
     Py_buffer view;          /* .obj NULL: none */
     struct ArrowArray arrow; /* .release NULL: none */
 } array;
@@ -74,6 +74,10 @@ bool same_length(const array *a, const array *b,
 PyObject *or_none(array *a);
 int array_ready(PyObject *module);
 extern PyMethodDef array_functions[];
+
+/* ---- dlpack.c */
+PyObject *dlpack_out(PyObject *module, PyObject *array);
+extern PyMethodDef dlpack_functions[];
 
 /* ---- array_in.c */
 int type_of_arrow(const char *format);               /* 0: none; times are integers */
