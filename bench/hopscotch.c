@@ -114,9 +114,9 @@ static int ageing(const hop_plan *plan, fault *fault)
                : hop_age(plan, n, plan->load_count ? plan->load[0] : 0.8, 0.1, plan->quick ? 40 : 400, fault);
 }
 
-static const hop_experiment experiments[] = {ranges, sizes, loads, zipf, threads, ageing};
-static const char *const names[] = {"ranges", "sizes", "loads", "zipf", "threads", "ageing", "all"};
-enum { EXPERIMENTS = sizeof experiments / sizeof *experiments };
+static const hop_experiment experiments[] = {hop_static, ranges, sizes, loads, zipf, threads, ageing};
+static const char *const names[] = {"static", "ranges", "sizes", "loads", "zipf", "threads", "ageing", "all"};
+enum { EXPERIMENTS = sizeof experiments / sizeof *experiments, USUAL = 2 };
 
 /* ---- the command --------------------------------------------------------------------------------------- */
 
@@ -162,7 +162,7 @@ static int experiments_run(hop_plan *plan, const hop_options *o, fault *fault)
     int status = bench_peers_find(plan->b, o->peers, plan->b->dev.cpu, folder, &plan->peers, fault);
     for (int i = 0; i < EXPERIMENTS && !status; i++)
         if (o->experiment ? bench_listed(o->experiment, names[i]) || bench_listed(o->experiment, "all")
-                          : i == 0)
+                          : i < USUAL)
             status = experiments[i](plan, fault);
     return status;
 }

@@ -25,7 +25,7 @@ typedef struct hop_setting {
     const char *experiment, *at_name;
     double at;
     uint64_t n, range; /* operations, and keys of which half are in */
-    /* Of that half in a table of LINES, which is fixed; BENCH_NO_LOAD: growing maps with room for the range. */
+    /* Of that half in its table; BENCH_NO_LOAD: there is room for all of the range. LINES are fixed, pages grow. */
     double load;
     double exponent;  /* of Zipf's law; 0: uniform */
     int finds, mixes; /* which rows */
@@ -37,7 +37,10 @@ int hop_measure(const hop_plan *plan, const hop_setting *setting, fault *fault);
 /* Rounds that each replace a share of the keys: a fixed table of LINES at `load`, and pages. */
 int hop_age(const hop_plan *plan, uint64_t pairs, double load, double share, uint64_t rounds, fault *fault);
 
-/* A map of the layout for `pairs` at `load` (or growing, with that capacity). */
+/* Tables that are built once and then read, beside linear, quadratic and cuckoo tables, at memory use 0.8. */
+int hop_static(const hop_plan *plan, fault *fault);
+
+/* A map of the layout for `pairs` at `load`: LINES are fixed, pages grow. */
 cohort_status hop_open(const hop_plan *plan, cohort_layout layout, uint64_t pairs, double load,
                        cohort_map **map);
 const char *hop_layout_name(cohort_layout layout);

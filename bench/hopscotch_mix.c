@@ -205,7 +205,7 @@ cohort_status hop_open(const hop_plan *plan, cohort_layout layout, uint64_t pair
     o.capacity = pairs;
     if (load >= 0)
         o.max_load = load;
-    o.fixed = load >= 0 && layout == COHORT_LAYOUT_LINES;
+    o.fixed = layout == COHORT_LAYOUT_LINES;
     return cohort_map_create(plan->b->dev.context, &o, map);
 }
 

@@ -1,10 +1,11 @@
-/* cpu/lines_batch.c: a batch on the host's threads, entry by entry. The protocol is device/lines_width.h; a lane is a thread. The loops are
- * lines_width.h. */
+/* cpu/lines_batch.c: a batch on the host's threads, entry by entry. The protocol is device/lines_width.h;
+ * a lane is a thread. The loops are lines_width.h. */
 #include "lines.h"
 
 #include <string.h>
 
 #define GRAIN 8192 /* entries that a thread takes at a time: a multiple of 32 */
+#define SMALL 4    /* a table that is small is at most this part of the last cache */
 
 #define CO_LINES_FILE "cpu/lines_width.h"
 #include "cohort/device/lines_instances.h"
@@ -41,12 +42,22 @@ static void batch_range(void *arg, uint64_t begin, uint64_t end, unsigned worker
     }
 }
 
-/* One thread does it where the order of the entries counts. */
+/* Whether a batch of changes is one thread's, though there are two: in the cache the atomics of two cost
+ * more than the second thread brings, and so do the lines that go to and fro. */
+static int is_small(cohort_context *context, const struct map_batch *batch)
+{
+    const int reads =
+        batch->step == MAP_STEP_GET || (batch->step == MAP_STEP_APPLY && batch->op == CO_OP_FIND);
+    return !reads && cpu_device(context)->threads == 2 &&
+           batch->view.pages * (uint64_t)CO_LINES_HOME_BYTES <= cpu_device(context)->cache_bytes / SMALL;
+}
+
+/* One thread does it where the order of the entries counts, too. */
 cohort_status cpu_lines_batch(cohort_context *context, const struct map_batch *batch, enum memory_kind memory)
 {
     struct batch_job job = {*batch, cpu_is_alone(context, batch->n, GRAIN)};
     (void)memory;
-    job.alone |= batch->rank != MAP_RANK_NONE;
+    job.alone |= batch->rank != MAP_RANK_NONE || is_small(context, batch);
     if (job.alone)
         batch_range(&job, 0, batch->n, 0);
     else

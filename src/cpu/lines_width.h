@@ -109,7 +109,7 @@ CO_INLINE void LINES(groups)(const struct map_batch *b, co_u64 begin, co_u64 end
     }
 }
 
-/* ---- finds ------------------------------------------------------------------------------------------------------------- */
+/* ---- finds --------------------------------------------------------------------------------------------- */
 
 /* A batch of FIND has no writer beside it, so what an entry has seen of its home stays true: those that
  * find their key there, or no name that leads further, are done one group ahead; only the others are met a
@@ -183,7 +183,139 @@ static __attribute__((noinline)) void LINES(find_groups)(const struct map_batch 
     }
 }
 
-/* ---- the batch ---------------------------------------------------------------------------------------------------------- */
+/* ---- mixed streams ------------------------------------------------------------------------------------- */
+
+/* The entries of a stream come in no order, so those of a group are done by kind, which the processor
+ * foresees: finds when their homes are looked at (those whose key is not there once more, one group later),
+ * then erases, then what puts in. */
+struct LINES(stream) {
+    struct LINES(group) group;
+    co_u32 finds, erases; /* entries */
+    co_u32 hit, later;    /* finds: done, and to be done */
+};
+
+/* Asks for the part of a column that has entries from `i` on: so many columns and random lines are too
+ * much for the processor to foresee. */
+CO_INLINE void LINES(ask_column)(const void *column, co_u64 i, co_u32 bytes)
+{
+    for (co_u32 at = 0; column && at < CPU_GROUP * bytes; at += 64)
+        __builtin_prefetch((const char *)column + i * bytes + at);
+}
+
+CO_INLINE void LINES(ask_stream)(const struct map_batch *b, struct LINES(stream) * s, co_u64 base, co_u64 end)
+{
+    s->finds = s->erases = 0;
+    LINES(ask)(b, &s->group, base, end);
+    LINES(ask_column)(b->keys, base + CPU_GROUP, sizeof(KEY));
+    LINES(ask_column)(CO_LINES_VALUE_BITS ? b->values : NULL, base, sizeof(VALUE));
+    LINES(ask_column)(CO_LINES_VALUE_BITS ? b->results : NULL, base, sizeof(VALUE));
+    for (co_u32 i = 0; i < CPU_GROUP && base + i < end; i++) {
+        const co_u32 op = co_read8(b->ops + base + i);
+        s->finds |= (co_u32)(op == CO_OP_FIND) << i;
+        s->erases |= (co_u32)(op == CO_OP_ERASE) << i;
+    }
+    s->finds &= s->group.part;
+    s->erases &= s->group.part;
+}
+
+/* Which of a home's own slots have the key, named or not: bits. */
+CO_INLINE co_u32 LINES(equal)(const cohort_map_view *m, co_u64 home, KEY key, int alone)
+{
+    struct LINES(slot) s = {home, 0};
+    co_u32 same = 0;
+    for (s.at = 0; s.at < CO_LINES_SLOTS; s.at++)
+        same |= (co_u32)(LINES(get_key)(m, s, alone) == key) << s.at;
+    return same;
+}
+
+/* Finds at their homes, without a branch on what is there. */
+CO_INLINE void LINES(stream_finds)(const struct map_batch *b, struct LINES(stream) * s, int alone)
+{
+    const cohort_map_view *m = &b->view;
+    s->hit = s->later = 0;
+    for (co_u32 part = s->finds; part; part &= part - 1) {
+        const co_u32 i = co_first32(part);
+        const co_u64 home = s->group.home[i], at = s->group.base + i, w = LINES(load)(m, home, alone);
+        const co_u32 same = LINES(equal)(m, home, LINES(key_at)(b->keys, at), alone) & (co_u32)w & LINES_OWN;
+        const struct LINES(slot) slot = {home, co_first32(same + !same)};
+        const VALUE value = LINES(get_value)(m, slot, alone);
+        const co_u32 still = (co_u32)LINES(still)(m, home, w, alone), hit = still & (same != 0);
+        LINES(put_value)(b->results, at, hit ? value : LINES(value_at)(b->results, at));
+        s->hit |= hit << i;
+        s->later |= (~hit & ((((co_u32)w & LINES_REST) != 0) | !still)) << i;
+    }
+    for (co_u32 later = s->later; later; later &= later - 1) {
+        const co_u64 home = s->group.home[co_first32(later)];
+        LINES(ask_lines)(m, home, (co_u32)co_load64(LINES(word)(m, home)) & LINES_REST);
+    }
+}
+
+/* Asks for what the changes will look at besides their homes: the lines that names lead to, of an erase whose
+ * key is at home that of the key which will be pulled there, and the next line where all slots are taken. */
+CO_INLINE void LINES(ask_changes)(const struct map_batch *b, const struct LINES(stream) * s, int alone)
+{
+    const cohort_map_view *m = &b->view;
+    for (co_u32 part = s->group.part & ~s->finds; part; part &= part - 1) {
+        const co_u32 i = co_first32(part);
+        const co_u64 home = s->group.home[i], w = co_load64(LINES(word)(m, home));
+        const co_u32 rest = (co_u32)w & LINES_REST, erases = s->erases >> i & 1,
+                     same = LINES(equal)(m, home, LINES(key_at)(b->keys, s->group.base + i), alone) &
+                            (co_u32)w & LINES_OWN,
+                     last = rest ? 1u << (31 - __builtin_clz(rest)) : 0;
+        LINES(ask_lines)(m, home, !same ? rest : erases ? last : 0);
+        if (!same && !erases && (~w >> LINES_NAMES & LINES_OWN) == 0)
+            __builtin_prefetch(LINES(word)(m, LINES(line)(m, home, LINES(window)(m) > 1)));
+    }
+}
+
+/* Entries of a group by one op, or each by its own (CO_OPS). */
+CO_INLINE void LINES(do_some)(const struct map_batch *b, const struct LINES(group) * g, co_u32 part,
+                              co_u32 op, int alone, struct cpu_report *report, co_lines_tally *tally)
+{
+    for (; part; part &= part - 1) {
+        const co_u32 i = co_first32(part);
+        const co_u64 at = g->base + i;
+        VALUE value = 0;
+        const int r = LINES(do)(&b->view, g->home[i], op == CO_OPS ? co_read8(b->ops + at) : op,
+                                LINES(key_at)(b->keys, at), op == CO_OPS ? LINES(value_at)(b->values, at) : 0,
+                                &value, tally, alone);
+        LINES(settled)(b, report, at, r, value);
+    }
+}
+
+CO_INLINE void LINES(do_stream)(const struct map_batch *b, const struct LINES(stream) * s, int alone,
+                                struct cpu_report *report, co_lines_tally *tally)
+{
+    const struct LINES(group) *g = &s->group;
+    if (b->hit)
+        b->hit[g->base / 32] = b->join ? b->hit[g->base / 32] | s->hit : s->hit;
+    if (b->failed)
+        b->failed[g->base / 32] = 0;
+    report->taken += (co_u32)__builtin_popcount(g->part);
+    report->hits += (co_u32)__builtin_popcount(s->hit);
+    LINES(do_some)(b, g, s->later, CO_OP_FIND, alone, report, tally);
+    LINES(do_some)(b, g, s->erases, CO_OP_ERASE, alone, report, tally);
+    LINES(do_some)(b, g, g->part & ~(s->finds | s->erases), CO_OPS, alone, report, tally);
+}
+
+CO_INLINE void LINES(streams)(const struct map_batch *b, co_u64 begin, co_u64 end, int alone,
+                              struct cpu_report *report, co_lines_tally *tally)
+{
+    const co_u64 count = (end - begin + CPU_GROUP - 1) / CPU_GROUP;
+    struct LINES(stream) stream[3];
+    for (co_u64 k = 0; k < count + 2; k++) {
+        if (k < count)
+            LINES(ask_stream)(b, &stream[k % 3], begin + k * CPU_GROUP, end);
+        if (k >= 1 && k <= count) {
+            LINES(stream_finds)(b, &stream[(k - 1) % 3], alone);
+            LINES(ask_changes)(b, &stream[(k - 1) % 3], alone);
+        }
+        if (k >= 2)
+            LINES(do_stream)(b, &stream[(k - 2) % 3], alone, report, tally);
+    }
+}
+
+/* ---- the batch ----------------------------------------------------------------------------------------- */
 
 /* An own function each: so the compiler makes them for what is known of `alone`. */
 static __attribute__((noinline)) void LINES(groups_alone)(const struct map_batch *b, co_u64 begin, co_u64 end,
@@ -199,18 +331,36 @@ static __attribute__((noinline)) void LINES(groups_together)(const struct map_ba
     LINES(groups)(b, begin, end, 0, report, tally);
 }
 
+static __attribute__((noinline)) void LINES(streams_alone)(const struct map_batch *b, co_u64 begin,
+                                                           co_u64 end, struct cpu_report *report,
+                                                           co_lines_tally *tally)
+{
+    LINES(streams)(b, begin, end, 1, report, tally);
+}
+
+static __attribute__((noinline)) void LINES(streams_together)(const struct map_batch *b, co_u64 begin,
+                                                              co_u64 end, struct cpu_report *report,
+                                                              co_lines_tally *tally)
+{
+    LINES(streams)(b, begin, end, 0, report, tally);
+}
+
 static void LINES(batch)(const struct map_batch *b, co_u64 begin, co_u64 end, int alone,
                          struct cpu_report *report, co_lines_tally *tally)
 {
     if (b->step == MAP_STEP_APPLY && b->op == CO_OP_FIND)
         LINES(find_groups)(b, begin, end, report);
+    else if (b->step == MAP_STEP_RUN && alone)
+        LINES(streams_alone)(b, begin, end, report, tally);
+    else if (b->step == MAP_STEP_RUN)
+        LINES(streams_together)(b, begin, end, report, tally);
     else if (alone)
         LINES(groups_alone)(b, begin, end, report, tally);
     else
         LINES(groups_together)(b, begin, end, report, tally);
 }
 
-/* ---- sweeps ---------------------------------------------------------------------------------------------------------- */
+/* ---- sweeps -------------------------------------------------------------------------------------------- */
 
 static void LINES(export)(const struct map_sweep *s, co_u64 begin, co_u64 end)
 {

@@ -16,6 +16,10 @@ if [ "$device" = cpu ]; then
     judge "bench hopscotch: lines never refuse in ageing" bash -c '! grep -q "^lines at load .*: refused" printed'
     judge "bench hopscotch: rows of ageing" test "$(grep -c '^age changes lines ' printed)" -ge 6
 fi
+for rival in lines pages linear quadratic cuckoo; do
+    [ "$device" = cpu ] || break
+    judge "bench hopscotch: static, $rival" test "$(grep -cE "^static (build|retrieve) $rival " printed)" -eq 8
+done
 hopscotch --experiment loads --n 500 --load 0.7 --width 32/32 --layout lines --peers none >printed 2>said
 judge "bench hopscotch --layout" test $? -eq 0 -a "$(grep -c '^mix .* lines ' printed)" -eq 4 -a "$(grep -c ' pages ' printed)" -eq 0
 hopscotch --experiment sizes --n 1,700 --layout lines --peers none >printed 2>said
@@ -36,4 +40,4 @@ fi
 refused "bench hopscotch with a file" 'x: bench hopscotch takes no files' "$cohort" bench hopscotch x
 refused "bench hopscotch --layout" '--layout rows: must be lines or pages' "$cohort" bench hopscotch --layout rows
 refused "bench hopscotch --width" '--width 64/0: must be 32/32 or 64/64' "$cohort" bench hopscotch --width 64/0
-refused "bench hopscotch --experiment" '--experiment spin: must be ranges, sizes, loads, zipf, threads, ageing or all' "$cohort" bench hopscotch --experiment spin
+refused "bench hopscotch --experiment" '--experiment spin: must be static, ranges, sizes, loads, zipf, threads, ageing or all' "$cohort" bench hopscotch --experiment spin
