@@ -20,11 +20,12 @@ struct job {
 };
 
 /* A block of row numbers, made 64 bits wide: at[i], which is 0 where there is no row. `there`: a bit for
- * each that is one. */
+ * each that is one. Where all are rows and lie there in 32 bits, `narrow` says where, and `at` may be left out. */
 struct block {
     uint64_t begin;
     uint32_t count;
     int whole; /* all are rows */
+    const uint32_t *narrow;
     uint64_t at[BLOCK];
     uint64_t there[BLOCK / 64];
 };
@@ -50,25 +51,47 @@ static void sort_out(struct job *j, struct block *b)
     }
 }
 
-static void read_block(struct job *j, struct block *b, uint64_t begin, uint64_t end)
+/* Four at a time, or each comparison would wait for the one before. */
+static uint32_t greatest(const uint32_t *rows, uint32_t count)
 {
-    uint64_t most = 0;
+    uint32_t most[4] = {0, 0, 0, 0}, i = 0;
+    for (; i + 4 <= count; i += 4)
+        for (uint32_t k = 0; k < 4; k++)
+            most[k] = rows[i + k] > most[k] ? rows[i + k] : most[k];
+    for (; i < count; i++)
+        most[0] = rows[i] > most[0] ? rows[i] : most[0];
+    most[0] = most[1] > most[0] ? most[1] : most[0];
+    most[2] = most[3] > most[2] ? most[3] : most[2];
+    return most[2] > most[0] ? most[2] : most[0];
+}
+
+static void widen(struct block *b, const uint32_t *rows)
+{
+    for (uint32_t i = 0; i < b->count; i++)
+        b->at[i] = rows[i];
+}
+
+/* needs: `at` is needed even if all are rows. */
+static void read_block(struct job *j, struct block *b, uint64_t begin, uint64_t end, int needs)
+{
     b->begin = begin;
     b->count = end - begin < BLOCK ? (uint32_t)(end - begin) : BLOCK;
+    b->narrow = NULL;
     if (j->g->number_bytes == 4) {
         const uint32_t *rows = (const uint32_t *)j->g->rows + begin;
-        for (uint32_t i = 0; i < b->count; i++) {
-            b->at[i] = rows[i];
-            most = rows[i] > most ? rows[i] : most;
-        }
+        b->whole = greatest(rows, b->count) < j->total;
+        b->narrow = b->whole ? rows : NULL;
+        if (needs || !b->whole)
+            widen(b, rows);
     } else {
         const uint64_t *rows = (const uint64_t *)j->g->rows + begin;
+        uint64_t most = 0;
         for (uint32_t i = 0; i < b->count; i++) {
             b->at[i] = rows[i];
             most = rows[i] > most ? rows[i] : most;
         }
+        b->whole = most < j->total;
     }
-    b->whole = most < j->total;
     if (!b->whole)
         sort_out(j, b);
 }
@@ -102,12 +125,18 @@ static uint64_t put_validity(const struct job *j, const struct block *b)
 
 /* ---- elements -------------------------------------------------------------------------------------------------------------- */
 
-#define FETCH(T)                                \
-    do {                                        \
-        const T *from = j->piece->data;         \
-        T *to = (T *)j->g->data + b->begin;     \
-        for (uint32_t i = 0; i < b->count; i++) \
-            to[i] = from[b->at[i]];             \
+#define FETCH_BY(T, NUMBERS)                \
+    for (uint32_t i = 0; i < b->count; i++) \
+        to[i] = from[(NUMBERS)[i]];
+
+#define FETCH(T)                            \
+    do {                                    \
+        const T *from = j->piece->data;     \
+        T *to = (T *)j->g->data + b->begin; \
+        if (b->narrow)                      \
+            FETCH_BY(T, b->narrow)          \
+        else                                \
+            FETCH_BY(T, b->at)              \
     } while (0)
 
 struct pair {
@@ -135,7 +164,7 @@ static void put_elements(const struct job *j, const struct block *b)
     default:
         for (uint32_t i = 0; i < b->count; i++)
             memcpy((char *)j->g->data + (b->begin + i) * j->bytes,
-                   (const char *)j->piece->data + b->at[i] * j->bytes, j->bytes);
+                   (const char *)j->piece->data + (b->narrow ? b->narrow[i] : b->at[i]) * j->bytes, j->bytes);
     }
 }
 
@@ -213,12 +242,17 @@ static void put_nothing(const struct job *j, const struct block *b)
         memset((char *)j->g->data + b->begin * j->bytes, 0, (uint64_t)b->count * j->bytes);
 }
 
+static int has_elements(const struct table_column *c)
+{
+    return c->is_dictionary || c->type.layout == TABLE_FIXED;
+}
+
 static void put_block(struct job *j, const struct block *b)
 {
     const struct table_column *c = j->g->column;
     if (!j->total)
         put_nothing(j, b);
-    else if (c->is_dictionary || c->type.layout == TABLE_FIXED)
+    else if (has_elements(c))
         put_elements(j, b);
     else if (c->type.layout == TABLE_BITS)
         put_bits(j, b);
@@ -233,9 +267,10 @@ static void gather_range(void *arg, uint64_t begin, uint64_t end, unsigned worke
     struct job *j = arg;
     struct block b;
     uint64_t nulls = 0;
+    const int needs = !has_elements(j->g->column) || j->piece->validity != NULL;
     (void)worker;
     for (uint64_t i = begin; i < end; i += BLOCK) {
-        read_block(j, &b, i, end);
+        read_block(j, &b, i, end, needs);
         put_block(j, &b);
         if (j->g->validity)
             nulls += put_validity(j, &b);
