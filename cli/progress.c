@@ -95,10 +95,11 @@ void progress_clear(void)
         line_drawn = 0;
 }
 
-static void from_library(void *user, const char *what, uint64_t done, uint64_t total)
+static int from_library(void *user, const char *what, uint64_t done, uint64_t total)
 {
     (void)user;
     progress_items(what, done, total);
+    return 0;
 }
 
 const cohort_progress progress_library = {from_library, NULL};

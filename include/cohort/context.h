@@ -24,7 +24,7 @@
  *
  * Errors. Functions return a status and leave a message on the context that names the argument and the value.
  * A failed call leaves every object as it was, with three exceptions. After COHORT_FULL and COHORT_NO_MEMORY of a map, what went
- * in stays in. After COHORT_RANGE of cohort_map_run for an op code that is none, the other entries are done. After
+ * in stays in, and so after COHORT_CANCELLED. After COHORT_RANGE of cohort_map_run for an op code that is none, the other entries are done. After
  * COHORT_DEVICE_ERROR a batch on a map may be done in part, and a clear is to be done again. The library never exits, prints or aborts
  * on what a caller can cause. */
 #ifndef COHORT_CONTEXT_H
@@ -66,7 +66,8 @@ typedef enum cohort_status {
     COHORT_IO = 12,           /* a file cannot be opened, read, or written; the message carries the reason */
     COHORT_TRUNCATED = 13,    /* a file ends before what it announces */
     COHORT_BAD_VERSION = 14,  /* a file of another kind, or of a version this library does not read */
-    COHORT_CORRUPT = 15       /* a file whose contents contradict themselves or their checksum */
+    COHORT_CORRUPT = 15,      /* a file whose contents contradict themselves or their checksum */
+    COHORT_CANCELLED = 16     /* the caller's progress function ended the call */
 } cohort_status;
 
 typedef struct cohort_context cohort_context;
@@ -81,9 +82,11 @@ typedef struct cohort_allocator {
 } cohort_allocator;
 
 /* Told how far long work is: `done` of `total` units (0: not known) of `what`. Called from the thread that uses the
- * context, a few times a second at most; it must not call the library. All zero: nobody is told. */
+ * context, a few times a second at most; it must not call the library. What it returns: 0, or anything else to end the call with
+ * COHORT_CANCELLED, unless the work is done. Calls that tell are batches of maps that wait, and cohort_limits_measure; others end by
+ * themselves. All zero: nobody is told. */
 typedef struct cohort_progress {
-    void (*call)(void *user, const char *what, uint64_t done, uint64_t total);
+    int (*call)(void *user, const char *what, uint64_t done, uint64_t total);
     void *user;
 } cohort_progress;
 

@@ -290,12 +290,19 @@ static cohort_status name_failed(struct call *c, uint64_t begin, uint64_t end)
     return s;
 }
 
+/* Lookups lose nothing by going in parts, between which they can be ended. */
+static int looks_and_tells(const struct call *c)
+{
+    return c->map->context->progress.call && c->batch.step == MAP_STEP_APPLY && c->batch.op == CO_OP_FIND;
+}
+
 cohort_status map_do_parts(struct call *c)
 {
     cohort_status s = COHORT_OK;
     for (uint64_t left = c->batch.n; left && !s;) {
         uint64_t most = c->winner != COHORT_WINNER_ANY ? WINNER_ENTRIES
                         : c->grows                     ? PART_ENTRIES
+                        : looks_and_tells(c)           ? TOLD_ENTRIES
                                                        : UINT64_MAX;
         if (c->grows)
             s = deny(c, map_make_room(c, left, &most));
@@ -307,8 +314,8 @@ cohort_status map_do_parts(struct call *c)
             return goes_backward(c) ? name_failed(c, 0, left) : name_failed(c, c->batch.n - left, c->batch.n);
         left -= b.n;
         c->last = b.n;
-        if (!c->quiet)
-            context_progress(c->map->context, c->name, c->batch.n - left, c->batch.n);
+        if (!c->quiet && !s)
+            s = context_progress(c->map->context, c->name, c->batch.n - left, c->batch.n);
     }
     return s ? s : map_end_room(c);
 }

@@ -107,6 +107,12 @@ static cohort_status put_as_they_are(struct combined *x, uint64_t begin, uint64_
 
 /* ---- the batch --------------------------------------------------------------------------------------------------------- */
 
+/* The first of two outcomes that is a failure. */
+static cohort_status more_wrong(cohort_status a, cohort_status b)
+{
+    return a ? a : b;
+}
+
 /* Combines the entries from *begin on for as long as it pays. */
 static cohort_status combine_on(struct combined *x, uint64_t *begin)
 {
@@ -124,9 +130,10 @@ static cohort_status combine_on(struct combined *x, uint64_t *begin)
             worth = w->out - before < MOST(n);
         if (!s && w->room - w->out < w->room / 4 + 32)
             s = put_out(x);
-        context_progress(context, x->c->name, *begin, w->n);
+        if (!s)
+            s = context_progress(context, x->c->name, *begin, w->n);
     }
-    return s ? s : put_tables(x);
+    return s && s != COHORT_CANCELLED ? s : more_wrong(s, put_tables(x));
 }
 
 static cohort_status do_all(struct combined *x)
@@ -141,7 +148,8 @@ static cohort_status do_all(struct combined *x)
             s = put_as_they_are(x, begin, some);
             begin += some;
             pays = begin < n && x->by->pays(context, &x->work, begin);
-            context_progress(context, x->c->name, begin, n);
+            if (!s)
+                s = context_progress(context, x->c->name, begin, n);
         }
     }
     return s;

@@ -46,6 +46,7 @@ const char *cohort_status_name(cohort_status status)
         [COHORT_TRUNCATED] = "COHORT_TRUNCATED",
         [COHORT_BAD_VERSION] = "COHORT_BAD_VERSION",
         [COHORT_CORRUPT] = "COHORT_CORRUPT",
+        [COHORT_CANCELLED] = "COHORT_CANCELLED",
     };
     unsigned number = (unsigned)status;
     return number < sizeof names / sizeof names[0] ? names[number] : "unknown status";

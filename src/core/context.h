@@ -56,7 +56,8 @@ void context_release(cohort_context *context, void *memory, uint64_t bytes);
 cohort_status context_fail(cohort_context *context, cohort_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Tells the caller's progress callback, if there is one and the last time was not just now. done == total ends the work. */
-void context_progress(cohort_context *context, const char *what, uint64_t done, uint64_t total);
+/* Tells the caller's progress callback, if there is one and the last time was not just now. done == total ends the work. COHORT_CANCELLED:
+ * the caller wants the call to end, whose work is not done. */
+cohort_status context_progress(cohort_context *context, const char *what, uint64_t done, uint64_t total);
 
 #endif

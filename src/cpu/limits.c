@@ -160,7 +160,7 @@ static uint64_t cached_bytes(cohort_context *context, uint64_t table_bytes)
     return half < table_bytes ? half : table_bytes;
 }
 
-static void measure(cohort_context *context, co_u64 *table, void *other, cohort_limits *limits)
+static cohort_status measure(cohort_context *context, co_u64 *table, void *other, cohort_limits *limits)
 {
     uint64_t bytes = limits->table_bytes, near = cached_bytes(context, bytes);
     struct {
@@ -179,11 +179,13 @@ static void measure(cohort_context *context, co_u64 *table, void *other, cohort_
     cpu_parallel(context, bytes / 8, GRAIN, fill_words, &a);
     limits->copy_bytes = copy_rate(context, other, table, bytes);
     for (uint64_t i = 0; i < count; i++) {
-        context_progress(context, "limits", i, count);
+        cohort_status s = context_progress(context, "limits", i, count);
+        if (s)
+            return s;
         a.places = steps[i].places;
         *steps[i].out = rate(context, &a, steps[i].work);
     }
-    context_progress(context, "limits", count, count);
+    return context_progress(context, "limits", count, count);
 }
 
 static cohort_status cpu_limits_measure(cohort_context *context, cohort_limits *limits)
@@ -196,7 +198,7 @@ static cohort_status cpu_limits_measure(cohort_context *context, cohort_limits *
     status = system_take(context, limits->table_bytes, &other);
     if (!status) {
         limits->link_to_device = limits->link_from_device = limits->link_both = 0;
-        measure(context, table, other, limits);
+        status = measure(context, table, other, limits);
         context_release(context, other, limits->table_bytes);
     }
     context_release(context, table, limits->table_bytes);

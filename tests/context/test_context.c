@@ -206,12 +206,12 @@ static void names(struct test *t)
     CHECK(t, !strcmp(cohort_version(), version));
     CHECK(t, !strcmp(cohort_status_name(COHORT_OK), "COHORT_OK"));
     CHECK(t, !strcmp(cohort_status_name(COHORT_CORRUPT), "COHORT_CORRUPT"));
-    for (int i = COHORT_OK; i <= COHORT_CORRUPT; i++) {
+    for (int i = COHORT_OK; i <= COHORT_CANCELLED; i++) {
         CHECK(t, !strncmp(cohort_status_name((cohort_status)i), "COHORT_", 7));
         for (int j = COHORT_OK; j < i; j++)
             CHECK(t, strcmp(cohort_status_name((cohort_status)i), cohort_status_name((cohort_status)j)));
     }
-    CHECK(t, !strcmp(cohort_status_name((cohort_status)(COHORT_CORRUPT + 1)), "unknown status"));
+    CHECK(t, !strcmp(cohort_status_name((cohort_status)(COHORT_CANCELLED + 1)), "unknown status"));
     CHECK(t, !strcmp(cohort_status_name((cohort_status)99), "unknown status"));
     CHECK(t, !strcmp(cohort_status_name((cohort_status)-1), "unknown status"));
 }
@@ -344,12 +344,12 @@ static void sets_streams(struct test *t)
 /* ---- progress ------------------------------------------------------------------------------------------------------- */
 
 struct told {
-    int calls, wrong;
+    int calls, wrong, stop; /* stop: from which call on work is to end; 0: never */
     uint64_t done, total;
     char what[32];
 };
 
-static void tell(void *user, const char *what, uint64_t done, uint64_t total)
+static int tell(void *user, const char *what, uint64_t done, uint64_t total)
 {
     struct told *told = user;
     told->wrong += told->calls && done < told->done;
@@ -357,6 +357,7 @@ static void tell(void *user, const char *what, uint64_t done, uint64_t total)
     told->done = done;
     told->total = total;
     snprintf(told->what, sizeof told->what, "%s", what);
+    return told->stop && told->calls >= told->stop;
 }
 
 static void tells_progress(struct test *t)
@@ -375,6 +376,106 @@ static void tells_progress(struct test *t)
     for (uint64_t i = 0; i < 1000; i++) /* short works that follow each other closely */
         context_progress(context, "counting", 1, 1);
     CHECKF(t, told.calls - calls <= 4, "%d calls", told.calls - calls);
+    cohort_context_destroy(context);
+}
+
+/* Work that is done is not ended; work that is not, is, and the next can be. */
+static void is_ended(struct test *t)
+{
+    cohort_context_options options = test_context_options(t);
+    struct told told = {.stop = 1};
+    cohort_context *context;
+    options.progress = (cohort_progress){tell, &told};
+    OK(t, cohort_context_create(&context, &options));
+    for (int i = 0; i < 3; i++) {
+        FAILS(t, context, context_progress(context, "counting", 5, 9), COHORT_CANCELLED, "counting",
+              "5 of 9");
+        EQUAL(t, told.calls, i + 1);
+    }
+    OK(t, context_progress(context, "counting", 9, 9));
+    cohort_limits limits = COHORT_LIMITS_INIT;
+    limits.table_bytes = 1 << 16;
+    if (t->kind == TEST_CPU)
+        FAILS(t, context, cohort_limits_measure(context, &limits), COHORT_CANCELLED, "limits", "0 of 5");
+    told.stop = 0;
+    OK(t, cohort_limits_measure(context, &limits));
+    cohort_context_destroy(context);
+}
+
+/* What went in before a batch was ended stays in, the map is whole, and the same batch can be done again. */
+static void ends_batches(struct test *t)
+{
+    cohort_context_options options = test_context_options(t);
+    struct told told = {0};
+    cohort_context *context;
+    options.progress = (cohort_progress){tell, &told};
+    OK(t, cohort_context_create(&context, &options));
+    const uint64_t n = test_size(t, 300000, 4000);
+    uint64_t *keys = malloc(n * 8), *found = malloc(n * 8), size = 0, in = 0, none = ~0ull;
+    for (uint64_t i = 0; i < n; i++)
+        keys[i] = test_mix(i);
+    for (int apply = 0; apply < 2; apply++) {
+        cohort_map_options o = COHORT_MAP_OPTIONS_INIT;
+        cohort_map *map = NULL;
+        o.capacity = 32;
+        OK(t, cohort_map_create(context, &o, &map));
+        struct timespec pause = {0, 400000000};
+        nanosleep(&pause, NULL); /* the last time was not just now */
+        told.stop = 1;
+        told.calls = 0;
+        cohort_status s = apply ? cohort_map_apply(map, COHORT_OP_ADD, n, keys, keys, NULL)
+                                : cohort_map_insert(map, n, keys, keys, NULL);
+        told.stop = 0;
+        OK(t, cohort_map_size(map, &size));
+        REQUIREF(t, s == COHORT_CANCELLED && size < n, "%s, %llu of %llu are in", cohort_status_name(s),
+                 (unsigned long long)size, (unsigned long long)n);
+        OK(t, cohort_map_find(map, n, keys, found, &none, NULL));
+        in = 0;
+        for (uint64_t i = 0; i < n; i++) {
+            in += found[i] != none;
+            REQUIRE(t, found[i] == none || found[i] == keys[i]);
+        }
+        EQUAL(t, in, size);
+        OK(t, cohort_map_insert(map, n, keys, keys, NULL));
+        OK(t, cohort_map_size(map, &size));
+        EQUAL(t, size, n);
+        cohort_map_destroy(map);
+    }
+    free(keys);
+    free(found);
+    cohort_context_destroy(context);
+}
+
+/* Of sums by key on a CPU what was told as done is in: what was combined on the way is put before the end. */
+static void ends_sums(struct test *t)
+{
+    enum { KEYS = 100 };
+    cohort_context_options options = test_context_options(t);
+    struct told told = {.stop = 1};
+    cohort_context *context;
+    options.progress = (cohort_progress){tell, &told};
+    OK(t, cohort_context_create(&context, &options));
+    const uint64_t n = (uint64_t)3 << 22;
+    uint64_t *keys = malloc(n * 8), counts[KEYS] = {0}, asked[KEYS], none = 0, total = 0;
+    for (uint64_t i = 0; i < n; i++)
+        keys[i] = test_mix(i) % KEYS;
+    for (uint64_t i = 0; i < KEYS; i++)
+        asked[i] = i;
+    cohort_map_options o = COHORT_MAP_OPTIONS_INIT;
+    cohort_map *map = NULL;
+    o.capacity = 1000;
+    OK(t, cohort_map_create(context, &o, &map));
+    FAILS(t, context, cohort_map_apply(map, COHORT_OP_COUNT, n, keys, NULL, NULL), COHORT_CANCELLED,
+          "cohort_map_apply", NULL);
+    told.stop = 0;
+    uint64_t done = told.done;
+    OK(t, cohort_map_find(map, KEYS, asked, counts, &none, NULL));
+    for (uint64_t i = 0; i < KEYS; i++)
+        total += counts[i];
+    CHECKF(t, done && done < n && total == done, "%llu of %llu were told as done, and %llu are in",
+           (unsigned long long)done, (unsigned long long)n, (unsigned long long)total);
+    free(keys);
+    cohort_map_destroy(map);
     cohort_context_destroy(context);
 }
 
@@ -456,6 +557,9 @@ const struct test_case test_cases[] = {
     {"tells deferred failures once", tells_deferred_failures_once, 0},
     {"sets streams", sets_streams, 0},
     {"tells progress", tells_progress, 0},
+    {"is ended", is_ended, 0},
+    {"ends batches", ends_batches, 0},
+    {"ends sums", ends_sums, TEST_ON_CPU},
     {"times", times, 0},
     {"refuses bad limits", refuses_bad_limits, 0},
     {"measures limits", measures_limits, 0},

@@ -191,3 +191,62 @@ def test_threads_end():
         t = threading.Thread(target=lambda: lc.sort([3, 1]))
         t.start()
         t.join()
+
+
+# ---- progress, and ends before the end
+
+
+def test_progress_of_a_device():
+    told = []
+    with lc.device("cpu", threads=1, progress=lambda *what: told.append(what)):
+        m = lc.Map(capacity=16)
+        m.insert(np.arange(400_000), np.arange(400_000))
+    assert told and all(w == "cohort_map_insert" and 0 < d <= t == 400_000 for w, d, t in told)
+
+
+def test_what_a_progress_function_raises_ends_the_call():
+    lc_objects = []
+
+    def enough(what, done, total):
+        lc_objects.clear()  # objects of the context are let go inside
+        raise RuntimeError(f"enough of {what}")
+
+    with lc.device("cpu", threads=1, progress=enough):
+        lc_objects += [lc.Map(key_type="int64", capacity=16), lc.Table({"a": [1]})]
+        m = lc.Map(capacity=16)
+        keys = np.arange(400_000)
+        with pytest.raises(RuntimeError, match="enough of cohort_map_insert"):
+            m.insert(keys, keys)
+        assert not lc_objects
+        some = len(m)
+        assert 0 < some < 400_000
+
+
+def test_ctrl_c_ends_a_batch():
+    text = (
+        "import libcohort as lc, numpy as np, threading, os, signal\n"
+        "m = lc.Map(key_type='int64', value_type='int64', capacity=16)\n"
+        "keys = np.arange(40_000_000)\n"
+        "threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+        "try:\n"
+        "    for i in range(100): m.insert(keys + i, keys)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('ended', len(m) < 40_000_000)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=120)
+    assert done.stdout.split()[:1] == ["ended"], done.stderr
+
+
+def test_a_bar_on_a_terminal():
+    import pty
+
+    text = (
+        "import libcohort as lc\n"
+        "with lc.device('cpu', progress=True):\n"
+        "    m = lc.Map(capacity=16)\n"
+        "    m.insert(list(range(300000)), list(range(300000)))\n"
+    )
+    main, child = pty.openpty()
+    subprocess.run([sys.executable, "-c", text], stderr=child, check=True)
+    assert b"map_insert [" in os.read(main, 4000)
+    os.close(main), os.close(child)

@@ -12,6 +12,7 @@ from ._context import device, info, limits
 from ._core import Array, version
 from ._errors import (
     ArgumentError,
+    CancelledError,
     DeviceError,
     Error,
     FileError,
@@ -47,6 +48,7 @@ __version__ = version()
 __all__ = [
     "ArgumentError",
     "Array",
+    "CancelledError",
     "Column",
     "DeviceError",
     "Error",

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from . import _core
+from ._progress import Bar
 
 
 class _Current(threading.local):
@@ -32,7 +33,7 @@ def current() -> _core.Context:
     """The thread's context: of the innermost `device`, else one of the defaults."""
     context = _current.context
     if context is None:
-        context = _current.context = _core.context_new(None, 0)
+        context = _current.context = _core.context_new(None, 0, None)
     return context
 
 
@@ -40,7 +41,8 @@ class device:
     """Chooses the device and the number of threads of all calls in a `with` block of this thread.
 
     `name` is "cpu", "cuda", "cuda:N", or None for a usable GPU, else the CPU. `threads` are CPU threads; 0 means one for
-    each core. An object stays on the device that it was made on.
+    each core. An object stays on the device that it was made on. `progress=True` draws a bar during long batches of maps; a function
+    in its place is called with (what, done, total), and what it raises ends the call. It must not use the library.
 
     >>> import libcohort
     >>> with libcohort.device("cpu", threads=1):
@@ -48,8 +50,9 @@ class device:
     1
     """
 
-    def __init__(self, name: str | None = None, *, threads: int = 0) -> None:
-        self._context = _core.context_new(name, threads)
+    def __init__(self, name: str | None = None, *, threads: int = 0, progress: Any = False) -> None:
+        self._bar = Bar(progress) if progress else None
+        self._context = _core.context_new(name, threads, self._bar.tell if self._bar else None)
         self._before: list[tuple[_core.Context | None, bool]] = []
 
     def __enter__(self) -> device:
@@ -61,6 +64,8 @@ class device:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         _current.context, _current.chosen = self._before.pop()
+        if self._bar:
+            self._bar.clear()
 
     def __repr__(self) -> str:
         about = _core.context_info(self._context)

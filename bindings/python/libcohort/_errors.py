@@ -35,7 +35,11 @@ class FormatError(Error, ValueError):
     """A file is cut off, of another kind, or contradicts itself."""
 
 
-# In the order of cohort_status, from COHORT_OK to COHORT_CORRUPT.
+class CancelledError(Error):
+    """The call was ended before its work was done."""
+
+
+# In the order of cohort_status, from COHORT_OK to COHORT_CANCELLED.
 _core.set_exceptions(
     [
         Error,
@@ -54,5 +58,6 @@ _core.set_exceptions(
         FormatError,
         FormatError,
         FormatError,
+        CancelledError,
     ]
 )

@@ -4,6 +4,8 @@
  * and given back before the GIL is taken again: nobody ever waits for one while holding the other. */
 #include "core.h"
 
+#include <stdlib.h>
+
 static PyTypeObject *context_type, *handle_type;
 static context *contexts;    /* all that live, under the GIL */
 static PyObject *exceptions; /* a list, one for each status */
@@ -14,6 +16,58 @@ static PyObject *raise_status(cohort_status status, const char *message)
     if (class)
         PyErr_SetString(class, message && *message ? message : cohort_status_name(status));
     return NULL;
+}
+
+/* ---- progress ------------------------------------------------------------------------------------------------ */
+
+/* An object that was let go inside a callback, by the collector of garbage say: it is destroyed when the call has ended. */
+struct later {
+    struct later *next;
+    void *object;
+    void (*destroy)(void *);
+};
+
+/* Told by the library, in the thread that called it, a few times a second. Ctrl-C's handler runs here, and what it raises ends the
+ * call, as does what the caller's function raises. The exception stays with the thread until the call has ended. */
+static int told(void *user, const char *what, uint64_t done, uint64_t total)
+{
+    context *on = user;
+    PyGILState_STATE state = PyGILState_Ensure();
+    on->inside = PyThread_get_thread_ident();
+    bool failed = PyErr_CheckSignals() != 0;
+    if (!failed && on->tell) {
+        PyObject *answer = PyObject_CallFunction(on->tell, "sKK", what, done, total);
+        failed = !answer;
+        DROP(answer);
+    }
+    on->inside = 0;
+    on->stopped |= failed;
+    PyGILState_Release(state);
+    return failed;
+}
+
+/* With the lock held, without the GIL. */
+static void destroy_later(context *on)
+{
+    while (on->later) {
+        struct later *l = on->later;
+        on->later = l->next;
+        l->destroy(l->object);
+        free(l);
+    }
+}
+
+/* Whether this thread is in a callback of the context; then the object is put aside (or, without memory, lost). */
+static bool put_aside(context *on, void *object, void (*destroy)(void *))
+{
+    if (!on->inside || on->inside != PyThread_get_thread_ident())
+        return false;
+    struct later *l = malloc(sizeof *l);
+    if (l) {
+        *l = (struct later){on->later, object, destroy};
+        on->later = l;
+    }
+    return true;
 }
 
 void call_begin(context *on, outcome *o)
@@ -27,8 +81,13 @@ PyObject *call_end(context *on, outcome *o)
 {
     if (o->status != COHORT_OK)
         PyOS_snprintf(o->message, sizeof o->message, "%s", cohort_message(on->c));
+    destroy_later(on);
+    bool stopped = on->stopped;
+    on->stopped = false;
     PyThread_release_lock(on->lock);
     PyEval_RestoreThread(o->thread);
+    if (stopped && PyErr_Occurred())
+        return NULL; /* what ended the call, or came as it was done */
     return o->status == COHORT_OK ? Py_None : raise_status(o->status, o->message);
 }
 
@@ -40,11 +99,11 @@ context *context_of(PyObject *object)
     return NULL;
 }
 
-/* context_new(device or None, threads) */
+/* context_new(device or None, threads, function of (what, done, total) or None) */
 static PyObject *context_new(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
-    ARGUMENTS(2, 2)
+    ARGUMENTS(3, 3)
     cohort_context_options options = COHORT_CONTEXT_OPTIONS_INIT;
     if (arguments[0] != Py_None && !(options.device = PyUnicode_AsUTF8AndSize(arguments[0], NULL)))
         return NULL;
@@ -55,6 +114,8 @@ static PyObject *context_new(PyObject *module, PyObject *const *arguments, Py_ss
     context *on = (context *)alloc(context_type, 0);
     if (!on)
         return NULL;
+    on->tell = arguments[2] == Py_None ? NULL : KEPT(arguments[2]);
+    options.progress = (cohort_progress){told, on};
     outcome o;
     o.thread = PyEval_SaveThread();
     o.status = cohort_context_create(&on->c, &options);
@@ -83,6 +144,7 @@ static void context_dealloc(PyObject *self)
     if (on->next)
         on->next->before = on->before;
     cohort_context_destroy(on->c);
+    DROP(on->tell);
     if (on->lock)
         PyThread_free_lock(on->lock);
     freefunc f = (freefunc)PyType_GetSlot(type, Py_tp_free);
@@ -155,7 +217,7 @@ static PyObject *context_limits(PyObject *module, PyObject *const *arguments, Py
 static PyObject *set_exceptions(PyObject *module, PyObject *list)
 {
     (void)module;
-    if (!PyList_Check(list) || PyList_Size(list) != COHORT_CORRUPT + 1) {
+    if (!PyList_Check(list) || PyList_Size(list) != COHORT_CANCELLED + 1) {
         PyErr_SetString(PyExc_ValueError, "a class for each status is due");
         return NULL;
     }
@@ -196,7 +258,9 @@ static void handle_dealloc(PyObject *self)
 {
     handle *h = (handle *)self;
     PyTypeObject *type = Py_TYPE(self);
-    if (h->object && h->unlocked) {
+    if (h->object && put_aside(h->on, h->object, h->destroy)) {
+        h->object = NULL;
+    } else if (h->object && h->unlocked) {
         Py_BEGIN_ALLOW_THREADS h->destroy(h->object);
         Py_END_ALLOW_THREADS
     } else if (h->object) {

@@ -33,10 +33,16 @@ typedef struct array {
     struct ArrowArray arrow; /* .release NULL: none */
 } array;
 
+struct later;
+
 /* A context, and the lock that lets one thread in at a time. */
 typedef struct context {
     PyObject_HEAD cohort_context *c;
     PyThread_type_lock lock;
+    unsigned long inside; /* the thread that is in a progress callback, which has the lock; 0: none */
+    struct later *later;  /* objects that were let go there */
+    PyObject *tell;       /* a function of (what, done, total), or NULL */
+    bool stopped;         /* it, or Ctrl-C, has set an exception, with which the call ends */
     struct context *next, *before;
 } context;
 
