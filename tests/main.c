@@ -300,7 +300,7 @@ static uint64_t each_run(const struct options *o, struct totals *totals,
             run.width = c->flags & TEST_EACH_WIDTH ? (cohort_width)(1 + width) : COHORT_WIDTH_64_64;
             run.layout = i % 2 ? COHORT_LAYOUT_LINES : COHORT_LAYOUT_PAGES;
             name_run(&run);
-            if ((run.layout && !(c->flags & TEST_EACH_LAYOUT)) || !has_layout(run.width, run.layout) ||
+            if ((run.layout && !(c->flags & TEST_EACH_LAYOUT)) ||
                 (run.memory == TEST_DEVICE && (!(c->flags & TEST_EACH_MEMORY) || kind == TEST_CPU)) ||
                 (width && !(c->flags & TEST_EACH_WIDTH)) ||
                 (c->flags & TEST_VALUES && !value_bytes(run.width)) ||

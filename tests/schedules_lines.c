@@ -4,11 +4,13 @@
 
 struct sizes {
     uint64_t slots, near, far; /* slots of a home; homes of a window */
+    uint64_t bytes;            /* of a home */
 };
 
 static struct sizes sizes_of(const struct shape *s)
 {
-    static const struct sizes all[] = {{0, 0, 0}, {0, 0, 0}, {7, 2, 2}, {7, 2, 2}, {4, 4, 3}, {3, 5, 5}};
+    static const struct sizes all[] = {{0, 0, 0, 0},  {6, 2, 3, 32}, {7, 2, 2, 64},
+                                       {7, 2, 2, 64}, {4, 4, 3, 64}, {3, 5, 5, 64}};
     return all[s->width];
 }
 
@@ -30,16 +32,16 @@ uint64_t homes_home(const struct shape *s, uint64_t key)
 
 /* ---- words -------------------------------------------------------------------------------------------------------------- */
 
-static uint64_t word_get(const void *table, uint64_t home)
+static uint64_t word_get(const struct shape *s, const void *table, uint64_t home)
 {
     uint64_t w;
-    memcpy(&w, (const char *)table + home * 64, 8);
+    memcpy(&w, (const char *)table + home * sizes_of(s).bytes, 8);
     return w;
 }
 
-static void word_set(void *table, uint64_t home, uint64_t w)
+static void word_set(const struct shape *s, void *table, uint64_t home, uint64_t w)
 {
-    memcpy((char *)table + home * 64, &w, 8);
+    memcpy((char *)table + home * sizes_of(s).bytes, &w, 8);
 }
 
 static uint64_t all_names(const struct shape *s)
@@ -61,13 +63,14 @@ static uint64_t version_bit(const struct shape *s)
 static uint64_t key_place(const struct shape *s, uint64_t slot)
 {
     uint64_t each = sizes_of(s).slots;
-    return slot / each * 64 + 8 + slot % each * key_bytes(s->width);
+    return slot / each * sizes_of(s).bytes + 8 + slot % each * key_bytes(s->width);
 }
 
 static uint64_t value_place(const struct shape *s, uint64_t slot)
 {
     uint64_t each = sizes_of(s).slots;
-    return slot / each * 64 + 8 + each * key_bytes(s->width) + slot % each * value_bytes(s->width);
+    return slot / each * sizes_of(s).bytes + 8 + each * key_bytes(s->width) +
+           slot % each * value_bytes(s->width);
 }
 
 /* ---- windows ------------------------------------------------------------------------------------------------------------ */
@@ -98,13 +101,14 @@ enum slot_state homes_get(const struct shape *s, const void *table, uint64_t i, 
     *key = *value = 0;
     memcpy(key, (const char *)table + key_place(s, i), key_bytes(s->width));
     memcpy(value, (const char *)table + value_place(s, i), value_bytes(s->width));
-    return word_get(table, i / sizes_of(s).slots) & claim_bit(s, i) ? SLOT_LIVE : SLOT_EMPTY;
+    return word_get(s, table, i / sizes_of(s).slots) & claim_bit(s, i) ? SLOT_LIVE : SLOT_EMPTY;
 }
 
 /* The name of a key, which its home names; -1: it is not in. */
 static int name_of(const struct shape *s, const void *table, uint64_t key, uint64_t *slot)
 {
-    uint64_t slots[PLAN_SLOTS], n = homes_walk(s, key, slots), w = word_get(table, homes_home(s, key)), k, v;
+    uint64_t slots[PLAN_SLOTS], n = homes_walk(s, key, slots), w = word_get(s, table, homes_home(s, key)), k,
+                                v;
     for (uint64_t i = 0; i < n; i++) {
         homes_get(s, table, slots[i], &k, &v);
         *slot = slots[i];
@@ -119,14 +123,14 @@ int homes_put(const struct shape *s, void *table, uint64_t key, uint64_t value)
     uint64_t slots[PLAN_SLOTS], n = homes_walk(s, key, slots), home = homes_home(s, key), i = 0, at;
     value &= value_mask(s->width);
     if (name_of(s, table, key, &at) < 0) {
-        while (i < n && word_get(table, slots[i] / sizes_of(s).slots) & claim_bit(s, slots[i]))
+        while (i < n && word_get(s, table, slots[i] / sizes_of(s).slots) & claim_bit(s, slots[i]))
             i++;
         if (i == n)
             return 0;
         at = slots[i];
         uint64_t lies_in = at / sizes_of(s).slots;
-        word_set(table, lies_in, word_get(table, lies_in) | claim_bit(s, at));
-        word_set(table, home, (word_get(table, home) | UINT64_C(1) << i) + version_bit(s));
+        word_set(s, table, lies_in, word_get(s, table, lies_in) | claim_bit(s, at));
+        word_set(s, table, home, (word_get(s, table, home) | UINT64_C(1) << i) + version_bit(s));
     }
     memcpy((char *)table + key_place(s, at), &key, key_bytes(s->width));
     memcpy((char *)table + value_place(s, at), &value, value_bytes(s->width));
@@ -139,9 +143,9 @@ int homes_erase(const struct shape *s, void *table, uint64_t key)
     int name = name_of(s, table, key, &at);
     if (name < 0)
         return 0;
-    word_set(table, home, (word_get(table, home) & ~(UINT64_C(1) << name)) + version_bit(s));
+    word_set(s, table, home, (word_get(s, table, home) & ~(UINT64_C(1) << name)) + version_bit(s));
     uint64_t lies_in = at / sizes_of(s).slots;
-    word_set(table, lies_in, word_get(table, lies_in) & ~claim_bit(s, at));
+    word_set(s, table, lies_in, word_get(s, table, lies_in) & ~claim_bit(s, at));
     return 1;
 }
 
@@ -174,7 +178,7 @@ int homes_check(const struct shape *s, const void *table, const struct co_map_co
     for (uint64_t i = 0; i < homes_table_slots(s); i++) {
         const char *wrong = wrong_slot(s, table, i);
         homes_get(s, table, i, &key, &value);
-        live += word_get(table, i / sizes_of(s).slots) & claim_bit(s, i) ? 1 : 0;
+        live += word_get(s, table, i / sizes_of(s).slots) & claim_bit(s, i) ? 1 : 0;
         if (!wrong)
             continue;
         snprintf(text, bytes, "slot %llu, with key %#llx, %s", (unsigned long long)i, (unsigned long long)key,
@@ -182,7 +186,7 @@ int homes_check(const struct shape *s, const void *table, const struct co_map_co
         return 0;
     }
     for (uint64_t home = 0; home < s->pages; home++) {
-        uint64_t w = word_get(table, home);
+        uint64_t w = word_get(s, table, home);
         named += (uint64_t)__builtin_popcountll(w & ((UINT64_C(1) << all_names(s)) - 1));
         if (w >> (all_names(s) + sizes_of(s).slots) & 1) {
             snprintf(text, bytes, "home %llu is locked", (unsigned long long)home);

@@ -28,12 +28,12 @@ static void count_homes(struct lines_seen *p, uint32_t names, uint32_t name, uin
     p->histogram[length < COHORT_PROBE_BINS ? length - 1 : COHORT_PROBE_BINS - 1]++;
 }
 
-#define DEFINE_LINES(width, KEY, VALUE, SLOTS, WINDOW)                                                       \
+#define DEFINE_LINES(width, KEY, VALUE, SLOTS, WINDOW, HOME)                                                 \
     static void lines_##width(struct test *t, const cohort_map_view *v, const struct oracle *o,              \
                               struct lines_seen *p)                                                          \
     {                                                                                                        \
         for (uint64_t home = 0; home < v->pages; home++) {                                                   \
-            uint64_t w = *(const uint64_t *)(const void *)((const char *)v->slots + 64 * home);              \
+            uint64_t w = *(const uint64_t *)(const void *)((const char *)v->slots + HOME * home);            \
             p->claims += (uint64_t)__builtin_popcountll(w >> (SLOTS * WINDOW) & ((1u << SLOTS) - 1));        \
             p->locks += w >> (SLOTS * WINDOW + SLOTS) & 1;                                                   \
             uint32_t names = co_lines##width##_names(v, home);                                               \
@@ -60,16 +60,17 @@ static void count_homes(struct lines_seen *p, uint32_t names, uint32_t name, uin
         }                                                                                                    \
     }
 
-DEFINE_LINES(32_32, co_u32, co_u32, 7, 4)
-DEFINE_LINES(64_0, co_u64, co_u32, 7, 4)
-DEFINE_LINES(64_32, co_u64, co_u32, 4, 7)
-DEFINE_LINES(64_64, co_u64, co_u64, 3, 10)
+DEFINE_LINES(32_0, co_u32, co_u32, 6, 5, 32)
+DEFINE_LINES(32_32, co_u32, co_u32, 7, 4, 64)
+DEFINE_LINES(64_0, co_u64, co_u32, 7, 4, 64)
+DEFINE_LINES(64_32, co_u64, co_u32, 4, 7, 64)
+DEFINE_LINES(64_64, co_u64, co_u64, 3, 10, 64)
 
 static void check_lines(struct subject *s)
 {
     struct test *t = s->t;
     void (*const walks[])(struct test *, const cohort_map_view *, const struct oracle *,
-                          struct lines_seen *) = {NULL,       NULL,        lines_32_32,
+                          struct lines_seen *) = {NULL,       lines_32_0,  lines_32_32,
                                                   lines_64_0, lines_64_32, lines_64_64};
     struct lines_seen p = {0};
     struct co_map_counters counters;
@@ -79,8 +80,9 @@ static void check_lines(struct subject *s)
     EQUAL(t, v.version, CO_LINES_VIEW_VERSION);
     EQUAL(t, v.width, s->width);
     OK(t, cohort_copy(t->context, &counters, v.counters, sizeof counters));
-    void *homes = aligned_alloc(128, (64 * (uint64_t)v.pages + 127) / 128 * 128);
-    OK(t, cohort_copy(t->context, homes, v.slots, 64 * (uint64_t)v.pages));
+    const uint64_t home_bytes = s->width == COHORT_WIDTH_32_0 ? 32 : 64;
+    void *homes = aligned_alloc(128, (home_bytes * v.pages + 127) / 128 * 128);
+    OK(t, cohort_copy(t->context, homes, v.slots, home_bytes * v.pages));
     v.slots = homes;
     p.named = calloc(v.pages, 7);
     walks[s->width](t, &v, s->oracle, &p);
@@ -95,10 +97,10 @@ static void check_lines(struct subject *s)
     EQUAL(t, stats.pairs, p.pairs);
     EQUAL(t, stats.erased, 0);
     EQUAL(t, stats.pages, v.pages);
-    EQUAL(t, stats.page_bytes, 64);
+    EQUAL(t, stats.page_bytes, home_bytes);
     EQUAL(t, stats.seed, v.seed);
     CHECK(t, stats.load == (double)p.pairs / (double)stats.slots);
-    CHECK(t, stats.table_bytes >= 64 * stats.pages);
+    CHECK(t, stats.table_bytes >= home_bytes * stats.pages);
     for (int i = 0; i < COHORT_PROBE_BINS; i++)
         EQUAL(t, stats.probe_histogram[i], p.histogram[i]);
     EQUAL(t, stats.probe_max, p.most_homes);

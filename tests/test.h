@@ -241,10 +241,4 @@ static inline uint64_t value_mask(cohort_width w)
 }
 const char *width_name(cohort_width);
 
-/* Are there maps of this layout? */
-static inline int has_layout(cohort_width w, cohort_layout layout)
-{
-    return layout == COHORT_LAYOUT_PAGES || w != COHORT_WIDTH_32_0;
-}
-
 #endif

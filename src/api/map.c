@@ -524,7 +524,8 @@ cohort_status cohort_map_get_stats(cohort_map *map, cohort_map_stats *stats)
     out.pairs = c.taken - c.erased;
     out.erased = c.erased;
     out.table_bytes = map->table_bytes;
-    out.page_bytes = has_lines(map) ? CO_LINES_HOME_BYTES : (map->view.mask + 1ull) * MAP_BUCKET_BYTES;
+    out.page_bytes =
+        has_lines(map) ? lines_home_bytes(map->view.width) : (map->view.mask + 1ull) * MAP_BUCKET_BYTES;
     out.pages = map->view.pages;
     out.seed = map->view.seed;
     out.load = (double)c.taken / (double)out.slots;

@@ -11,6 +11,7 @@
 #include "cohort/device/lines_instances.h"
 
 static const struct cpu_lines_loops loops[] = {
+    [COHORT_WIDTH_32_0] = {co_lines32_0_batch, co_lines32_0_sweep},
     [COHORT_WIDTH_32_32] = {co_lines32_32_batch, co_lines32_32_sweep},
     [COHORT_WIDTH_64_0] = {co_lines64_0_batch, co_lines64_0_sweep},
     [COHORT_WIDTH_64_32] = {co_lines64_32_batch, co_lines64_32_sweep},
@@ -49,7 +50,8 @@ static int is_small(cohort_context *context, const struct map_batch *batch)
     const int reads =
         batch->step == MAP_STEP_GET || (batch->step == MAP_STEP_APPLY && batch->op == CO_OP_FIND);
     return !reads && cpu_device(context)->threads == 2 &&
-           batch->view.pages * (uint64_t)CO_LINES_HOME_BYTES <= cpu_device(context)->cache_bytes / SMALL;
+           batch->view.pages * lines_home_bytes(batch->view.width) <=
+               cpu_device(context)->cache_bytes / SMALL;
 }
 
 /* One thread does it where the order of the entries counts, too. */

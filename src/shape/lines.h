@@ -1,7 +1,7 @@
 /* shape/lines.h: the sizes of a map with the layout COHORT_LAYOUT_LINES. What a batch or a sweep hands down is shape/map.h's; `pages` of its view
  * are homes, mask and reach are 0.
  *
- * Shape. A table is homes of 64 bytes, then padding to 128 bytes, then one struct of counters. A free table is all zeros. */
+ * Shape. A table is homes of 64 bytes, or 32, then padding to 128 bytes, then one struct of counters. A free table is all zeros. */
 #ifndef COHORT_SHAPE_LINES_H
 #define COHORT_SHAPE_LINES_H
 
@@ -12,6 +12,8 @@
 CO_INLINE co_u32 lines_home_slots(co_u32 width)
 {
     switch (width) {
+    case 1: /* 32/0 */
+        return 6;
     case 2: /* 32/32 */
     case 3: /* 64/0 */
         return 7;
@@ -24,6 +26,12 @@ CO_INLINE co_u32 lines_home_slots(co_u32 width)
     }
 }
 
+/* Bytes of a home. */
+CO_INLINE co_u64 lines_home_bytes(co_u32 width)
+{
+    return width == 1 ? 32 : 64;
+}
+
 CO_INLINE co_u64 lines_slots(const cohort_map_view *m)
 {
     return (co_u64)m->pages * lines_home_slots(m->width);
@@ -31,7 +39,7 @@ CO_INLINE co_u64 lines_slots(const cohort_map_view *m)
 
 CO_INLINE co_u64 lines_counters_offset(const cohort_map_view *m)
 {
-    return (m->pages * CO_LINES_HOME_BYTES + 127) & ~127ull;
+    return (m->pages * lines_home_bytes(m->width) + 127) & ~127ull;
 }
 
 CO_INLINE co_u64 lines_table_bytes(const cohort_map_view *m)

@@ -82,6 +82,7 @@ LIST_WIDTH(64_0, map, 64_0, co_u64, co_u64)
 LIST_WIDTH(64_32, map, 64_32, co_u64, co_u32)
 LIST_WIDTH(64_64, map, 64_64, co_u64, co_u64)
 
+LIST_WIDTH(lines_32_0, lines, 32_0, co_u32, co_u32)
 LIST_WIDTH(lines_32_32, lines, 32_32, co_u32, co_u32)
 LIST_WIDTH(lines_64_0, lines, 64_0, co_u64, co_u32)
 LIST_WIDTH(lines_64_32, lines, 64_32, co_u64, co_u32)

@@ -17,8 +17,6 @@ static struct subject fixed_map(struct test *t, uint64_t slots, double load)
     options.fixed = 1;
     options.max_load = load;
     options.capacity = (uint64_t)((double)slots * load);
-    if (!has_layout(t->width, COHORT_LAYOUT_LINES))
-        test_skip(t, "no such maps of this width");
     struct subject s = subject_new(t, &options);
     s.blind = 1;
     return s;
@@ -155,13 +153,6 @@ static void options(struct test *t)
         o.group = group;
         o.width = COHORT_WIDTH_32_32;
         create_fails(t, &o, COHORT_UNSUPPORTED, "options.group", group == 1 ? text : NULL);
-    }
-    o = good;
-    o.width = COHORT_WIDTH_32_0;
-    create_fails(t, &o, COHORT_UNSUPPORTED, "options.width", "1");
-    if (!has_layout(COHORT_WIDTH_64_64, COHORT_LAYOUT_LINES)) {
-        create_fails(t, &good, COHORT_UNSUPPORTED, "COHORT_LAYOUT_LINES", NULL);
-        return;
     }
     OK(t, cohort_map_create(t->context, &good, &map));
     OK(t, cohort_map_get_options(map, &has));

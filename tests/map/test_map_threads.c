@@ -74,6 +74,7 @@ DEFINE_FACE(map, 32_32, co_u32, co_u32)
 DEFINE_FACE(map, 64_0, co_u64, co_u64)
 DEFINE_FACE(map, 64_32, co_u64, co_u32)
 DEFINE_FACE(map, 64_64, co_u64, co_u64)
+DEFINE_FACE(lines, 32_0, co_u32, co_u32)
 DEFINE_FACE(lines, 32_32, co_u32, co_u32)
 DEFINE_FACE(lines, 64_0, co_u64, co_u32)
 DEFINE_FACE(lines, 64_32, co_u64, co_u32)
@@ -81,7 +82,7 @@ DEFINE_FACE(lines, 64_64, co_u64, co_u64)
 
 static const struct face faces[][6] = {
     {{0}, FACE(map, 32_0), FACE(map, 32_32), FACE(map, 64_0), FACE(map, 64_32), FACE(map, 64_64)},
-    {{0}, {0}, FACE(lines, 32_32), FACE(lines, 64_0), FACE(lines, 64_32), FACE(lines, 64_64)}};
+    {{0}, FACE(lines, 32_0), FACE(lines, 32_32), FACE(lines, 64_0), FACE(lines, 64_32), FACE(lines, 64_64)}};
 
 /* ---- threads ------------------------------------------------------------------------------------------------------------ */
 

@@ -6,3 +6,4 @@
 #undef CO_LINES_SLOTS
 #undef CO_LINES_NEAR
 #undef CO_LINES_FAR
+#undef CO_LINES_HOME

@@ -8,7 +8,7 @@
  *   CO_LINES_VALUE         co_u32 or co_u64 (for sets: a type that is never stored)
  *   CO_LINES_VALUE_BITS    0, 32, 64
  *   CO_LINES_SLOTS         of a home
- *   CO_LINES_NEAR, _FAR    homes of a window
+ *   CO_LINES_NEAR, _FAR    homes of a window; CO_LINES_HOME: bytes of a home
  *
  * `alone` says that no other lane is at work on the table: then words are plain, and nothing is validated or locked. */
 
@@ -95,7 +95,7 @@ CO_INLINE co_u32 LINES(name_of)(const cohort_map_view *m, co_u64 home, struct LI
 
 CO_INLINE co_u64 *LINES(word)(const cohort_map_view *m, co_u64 home)
 {
-    return (co_u64 *)(void *)((char *)m->slots + home * CO_LINES_HOME_BYTES);
+    return (co_u64 *)(void *)((char *)m->slots + home * CO_LINES_HOME);
 }
 CO_INLINE KEY *LINES(key)(const cohort_map_view *m, struct LINES(slot) s)
 {
