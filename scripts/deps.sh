@@ -69,7 +69,8 @@ names() {
 }
 
 # CRoaring of today is no Debian package; its two files are in the source package of PyPI's pyroaring. bench_croaring: fetches them, or
-# says in one line why not.
+# says in one line why not. Only pyroaring itself is wanted as a source; what pip builds its metadata with may come built (with ':all:'
+# Cython would be compiled first, which takes minutes).
 croaring=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/cohort/croaring
 bench_croaring() {
     case $wanted in *bench*) ;; *) return ;; esac
@@ -79,7 +80,7 @@ bench_croaring() {
         return
     fi
     fetched=$(mktemp -d)
-    if timeout 120 python3 -m pip download -q --no-deps --no-binary :all: -d "$fetched" pyroaring==1.2.0 >/dev/null 2>&1 &&
+    if timeout 300 python3 -m pip download -q --no-deps --no-binary pyroaring -d "$fetched" pyroaring==1.2.0 >/dev/null 2>&1 &&
         tar -xzf "$fetched"/pyroaring-*.tar.gz -C "$fetched" && mkdir -p "$croaring" &&
         cp "$fetched"/pyroaring-*/pyroaring/roaring.h "$fetched"/pyroaring-*/pyroaring/roaring.c "$croaring"; then
         echo "deps: CRoaring, which is measured beside our sets, is in $croaring"
