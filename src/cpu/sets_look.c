@@ -1,7 +1,164 @@
-/* cpu/sets_look.c: questions to collections, by the host's threads. */
+/* cpu/sets_look.c: questions to collections, by the host's threads.
+ *
+ * Whether something is a member is asked most, and mostly at random, so that each question would wait for
+ * memory four times in a row: for the set's word, its record, the chunk's place, its entries. So 32 questions
+ * go through these steps together, and each step asks for the memory of the next one. In an array the
+ * search begins where the number would be if members lay evenly: 32 entries there are compared at once. */
 #include "sets.h"
 
-#define GRAIN 1024 /* questions that a thread takes at a time, a multiple of 32 */
+#define GRAIN    1024 /* questions that a thread takes at a time, a multiple of TOGETHER */
+#define TOGETHER 32u  /* as many as a word of `hit` has bits */
+#define WINDOW   32u  /* entries of an array that are compared at once */
+#define WINDOWS  4u   /* that a search goes through before it halves what is left */
+
+/* ---- membership
+ * ----------------------------------------------------------------------------------------------- */
+
+/* The first of the entries that are compared at once; there are as many. */
+static co_u32 window_of(co_u32 entries, co_u32 low16)
+{
+    co_u32 guess = (co_u32)((co_u64)entries * low16 >> CO_CHUNK_BITS);
+    co_u32 from = guess > WINDOW / 2 ? guess - WINDOW / 2 : 0;
+    return from < entries - WINDOW ? from : entries - WINDOW;
+}
+
+/* By halves, without a branch that depends on what is read. */
+static int halves_have(const co_u16 *at, co_u32 entries, co_u32 low16)
+{
+    while (entries > 1) {
+        co_u32 half = entries / 2;
+        at += at[half] <= low16 ? half : 0;
+        entries -= half;
+    }
+    return entries && *at == low16;
+}
+
+static int window_has(const co_u16 *at, co_u32 low16)
+{
+    co_u16 some = 0;
+    for (co_u32 i = 0; i < WINDOW; i++)
+        some |= (co_u16)(at[i] == (co_u16)low16);
+    return some;
+}
+
+static int array_has(const co_u16 *at, co_u32 entries, co_u32 low16)
+{
+    if (entries <= WINDOW)
+        return halves_have(at, entries, low16);
+    co_u32 from = window_of(entries, low16), to = from + WINDOW;
+    for (co_u32 i = 0; i < WINDOWS; i++) {
+        if (from && low16 < at[from]) { /* before this window */
+            to = from;
+            from = from > WINDOW ? from - WINDOW : 0;
+        } else if (to < entries && low16 > at[to - 1]) { /* behind it */
+            from = to < entries - WINDOW ? to : entries - WINDOW;
+            to = from + WINDOW;
+        } else {
+            return window_has(at + from, low16);
+        }
+    }
+    return halves_have(at, entries, low16);
+}
+
+/* A question under way. */
+struct question {
+    struct co_sets_set set;
+    co_u64 id, place; /* place: of large sets; first the chunk's number in the directory */
+};
+
+/* The set, and of a large one the chunk's number. */
+static void find_chunk(const cohort_sets_view *v, struct question *k)
+{
+    if (!k->set.large) {
+        __builtin_prefetch((const char *)v->lists + (k->set.first + k->set.n / 2) * (v->wide ? 8 : 4));
+        return;
+    }
+    k->place = co_sets_chunk(v, &k->set, k->id >> CO_CHUNK_BITS);
+    if (k->place != CO_SETS_NONE)
+        __builtin_prefetch(v->places + k->place);
+}
+
+/* The chunk's place; its entries are asked for. */
+static void find_entries(const cohort_sets_view *v, struct question *k)
+{
+    if (!k->set.large || k->place == CO_SETS_NONE)
+        return;
+    co_u32 low16 = (co_u32)k->id & (CO_CHUNK_IDS - 1), entries;
+    k->place = v->places[k->place];
+    const co_u16 *at = co_place_at(v, k->place);
+    entries = co_place_entries(k->place);
+    if (co_place_kind(k->place) == CO_CHUNK_BITMAP) {
+        __builtin_prefetch(at + low16 / 16);
+    } else if (co_place_kind(k->place) == CO_CHUNK_ARRAY && entries > WINDOW) {
+        co_u32 from = window_of(entries, low16);
+        __builtin_prefetch(at + from);
+        __builtin_prefetch(at + from + WINDOW - 1);
+    } else {
+        __builtin_prefetch(at);
+    }
+}
+
+static int answer(const cohort_sets_view *v, const struct question *k)
+{
+    co_u32 low16 = (co_u32)k->id & (CO_CHUNK_IDS - 1);
+    if (!k->set.large) {
+        co_u64 i = co_sets_list_lower(v, &k->set, k->id);
+        return i < k->set.n && co_sets_listed(v, k->set.first + i) == k->id;
+    }
+    if (k->place == CO_SETS_NONE)
+        return 0;
+    if (co_place_kind(k->place) == CO_CHUNK_ARRAY)
+        return array_has(co_place_at(v, k->place), co_place_entries(k->place), low16);
+    return co_chunk_contains(v, k->place, low16);
+}
+
+/* Sets of `n` questions from `base` on, opened. */
+static void open_sets(const struct sets_look *q, struct question *k, co_u64 base, co_u32 n)
+{
+    const cohort_sets_view *v = &q->view;
+    for (co_u32 i = 0; i < n; i++) {
+        co_u64 set = q->which[base + i];
+        if (set >= v->sets)
+            co_min64(q->first_bad, base + i);
+        else
+            __builtin_prefetch(v->words + set);
+    }
+    for (co_u32 i = 0; i < n; i++) {
+        co_u64 set = q->which[base + i], word = set < v->sets ? v->words[set] : 0;
+        if (word & CO_SETS_LARGE)
+            __builtin_prefetch(v->large + (word & ~CO_SETS_LARGE));
+    }
+    for (co_u32 i = 0; i < n; i++)
+        k[i].set = co_sets_open(v, q->which[base + i]);
+}
+
+static void contains_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    const struct sets_look *q = arg;
+    const cohort_sets_view *v = &q->view;
+    struct question k[TOGETHER];
+    (void)worker;
+    if (!q->which)
+        for (co_u32 i = 0; i < TOGETHER; i++)
+            k[i].set = co_sets_open(v, q->set);
+    for (co_u64 base = begin; base < end; base += TOGETHER) {
+        co_u32 n = end - base < TOGETHER ? (co_u32)(end - base) : TOGETHER, word = 0;
+        if (q->which)
+            open_sets(q, k, base, n);
+        for (co_u32 i = 0; i < n; i++) {
+            k[i].id = sets_value(q, q->values, base + i);
+            find_chunk(v, &k[i]);
+        }
+        for (co_u32 i = 0; i < n; i++)
+            find_entries(v, &k[i]);
+        for (co_u32 i = 0; i < n; i++)
+            word |= (co_u32)answer(v, &k[i]) << i;
+        q->hit[base / TOGETHER] = word;
+    }
+}
+
+/* ---- all others
+ * ----------------------------------------------------------------------------------------------- */
 
 static void look_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
@@ -19,6 +176,6 @@ static void look_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 cohort_status cpu_sets_look(cohort_context *context, const struct sets_look *look)
 {
     struct sets_look q = *look;
-    cpu_parallel(context, q.n, GRAIN, look_range, &q);
+    cpu_parallel(context, q.n, GRAIN, q.kind == SETS_LOOK_CONTAINS ? contains_range : look_range, &q);
     return COHORT_OK;
 }
