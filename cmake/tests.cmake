@@ -123,6 +123,19 @@ foreach(device sim:1 cuda cpu)
         endif()
     endforeach()
 endforeach()
+# Before sm_90 pairs of 128 bits change by halves: what tests maps, on two such GPUs, with the widths that are such pairs.
+foreach(architecture 80 86)
+    foreach(width 64_32 64_64)
+        foreach(name map map_full map_table map_build map_errors map_files map_fold)
+            cohort_add_test(${name} sim${architecture}_${width} ${program_seconds} $<TARGET_FILE:test_${name}>
+                --device sim:1,arch=${architecture} --filter ${width} --quick)
+        endforeach()
+        foreach(case api halves)
+            cohort_add_test(schedules_${case} sim${architecture}_${width} ${program_seconds} $<TARGET_FILE:test_schedules>
+                --device sim:1,arch=${architecture} --filter ${case}/${width})
+        endforeach()
+    endforeach()
+endforeach()
 foreach(suite structure cli examples python)
     if(COHORT_SANITIZE AND suite STREQUAL "structure")
         continue() # it judges what is installed, and no sanitizer's run time is

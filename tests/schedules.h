@@ -166,6 +166,9 @@ void run_winners(struct test *, cohort_width, uint64_t schedules);
 
 /* Batches through the host API, each few on a device of their own. */
 void run_api(struct test *, uint64_t schedules);
+void run_halves(
+    struct test *,
+    uint64_t schedules); /* batches of few keys, mostly of apply, on a device by its architecture */
 void run_retries(struct test *);
 
 /* A slot that goes from key to key. */

@@ -211,10 +211,36 @@ static void check_statuses(struct subject *s, const struct trial *r, cohort_stat
     REQUIRE(t, !cohort_wait(t->context));
 }
 
+int subject_runs(struct test *t)
+{
+    cohort_context_info info = COHORT_CONTEXT_INFO_INIT;
+    OK(t, cohort_context_get_info(t->context, &info));
+    return (t->layout == COHORT_LAYOUT_LINES ? info.lines_widths : info.map_run_widths) >> t->width & 1;
+}
+
+enum trial_kind subject_kind(struct test *t, enum trial_kind kind)
+{
+    return kind == TRIAL_RUN && !subject_runs(t) ? TRIAL_ASSIGN : kind;
+}
+
+/* The call says what it does not do, and what does, and leaves all as it was. */
+static void refused(struct subject *s, struct trial *r)
+{
+    struct test *t = s->t;
+    struct input kept[] = {keep(r->results), keep(r->hit), keep(r->failed), keep(r->counts)};
+    FAILS(t, t->context, call(s, r), COHORT_UNSUPPORTED, "options.width", "COHORT_LAYOUT_LINES");
+    for (int i = 0; i < 4; i++)
+        check_kept(s, &kept[i], "results");
+}
+
 void subject_do(struct subject *s, struct trial *r)
 {
     struct test *t = s->t;
     char message[300] = "";
+    if (r->kind == TRIAL_RUN && r->n && !subject_runs(t)) {
+        refused(s, r);
+        return;
+    }
     r->may_fail = s->fixed || s->scarce;
     if (r->kind == TRIAL_INSERT_AND_FIND && r->results)
         memcpy(r->results->data, r->values->data, r->values->count * r->values->width);

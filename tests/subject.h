@@ -31,6 +31,12 @@ struct subject subject_of(struct test *, cohort_map *, struct oracle *);
  * left to the case. Its columns live until column_drop. */
 struct trial subject_trial(struct subject *, enum trial_kind, uint64_t n);
 
+/* Is cohort_map_run offered with the test's width and layout? Where it is not, subject_do sees to it that it is refused. */
+int subject_runs(struct test *);
+
+/* The kind, or ASSIGN for RUN where that is not offered. */
+enum trial_kind subject_kind(struct test *, enum trial_kind);
+
 /* Does the batch and has it judged: statuses, answers, the inputs untouched, and then all pairs of the map. */
 void subject_do(struct subject *, struct trial *);
 

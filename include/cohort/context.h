@@ -148,11 +148,15 @@ typedef struct cohort_context_info {
     uint64_t pool_bytes;   /* workspace that the context holds at present, in use or not */
     uint64_t architecture; /* 90 for sm_90; 0 on a CPU */
     uint64_t l2_bytes;     /* the last cache level's size, 0 if not known */
+    /* which maps there are on it: bit w of each for a cohort_width w (cohort/map.h): */
+    uint64_t map_widths;     /* of COHORT_LAYOUT_PAGES: every call but cohort_map_run */
+    uint64_t map_run_widths; /* cohort_map_run, and changes by kernels of the user's own, as well */
+    uint64_t lines_widths;   /* of COHORT_LAYOUT_LINES: all calls */
 } cohort_context_info;
 
-#define COHORT_CONTEXT_INFO_INIT                                  \
-    {                                                             \
-        sizeof(cohort_context_info), NULL, NULL, 0, 0, 0, 0, 0, 0 \
+#define COHORT_CONTEXT_INFO_INIT                                           \
+    {                                                                      \
+        sizeof(cohort_context_info), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
     }
 
 COHORT_API cohort_status cohort_context_get_info(cohort_context *context, cohort_context_info *info);

@@ -156,8 +156,8 @@ typedef struct cohort_batch {
 /* ---- making, sizing, ending ---------------------------------------------------------------------------------- */
 
 /* An empty map on `context`. COHORT_RANGE: capacity 0, max_load outside 0.01 to 1, a probe that is none, a group that is
- * not a power of two, a layout that is none. COHORT_UNSUPPORTED: a width that is none, or a width or a group that the device does not offer (64-bit keys
- * with values need sm_90), or not with this layout; LINES with a `probe` or `group` that is not 0. COHORT_OVERFLOW: a capacity beyond the largest table, 2^32 - 1 pages. COHORT_NO_MEMORY: one beyond
+ * not a power of two, a layout that is none. COHORT_UNSUPPORTED: a width that is none, or a width or a group that the device does not offer, or
+ * not with this layout; LINES with a `probe` or `group` that is not 0. COHORT_OVERFLOW: a capacity beyond the largest table, 2^32 - 1 pages. COHORT_NO_MEMORY: one beyond
  * the memory. Enqueues one fill of the table; O(slots). */
 COHORT_API cohort_status cohort_map_create(cohort_context *context, const cohort_map_options *options,
                                            cohort_map **out);
@@ -219,7 +219,8 @@ COHORT_API cohort_status cohort_map_erase(cohort_map *map, uint64_t n, const voi
 /* A mixed stream: entry i does ops[i] (a cohort_op as a byte) to keys[i] with values[i]. results[i] = the value that the
  * key had just before (not written where it had none; may be NULL; may not be `values`). The history of each key is
  * linearizable; entries are unordered otherwise. An op code that is none fails its entry (COHORT_RANGE) and does nothing.
- * values may be NULL if no operation needs one (missing operands are taken as 0). */
+ * values may be NULL if no operation needs one (missing operands are taken as 0). COHORT_UNSUPPORTED: 64-bit keys with values and PAGES on a GPU
+ * before sm_90; LINES offer it there. */
 COHORT_API cohort_status cohort_map_run(cohort_map *map, uint64_t n, const uint8_t *ops, const void *keys,
                                         const void *values, void *results, const cohort_batch *batch);
 
@@ -267,7 +268,8 @@ COHORT_API cohort_status cohort_map_get_stats(cohort_map *map, cohort_map_stats 
 /* The options that the map has now: capacity is what fits without growing. */
 COHORT_API cohort_status cohort_map_get_options(cohort_map *map, cohort_map_options *options);
 
-/* A view for kernels of the user's own (cohort/device/map.h; of LINES cohort/device/lines.h). It stays valid until a call that rehashes: reserve, rehash,
+/* A view for kernels of the user's own (cohort/device/map.h; of LINES cohort/device/lines.h). On GPUs before sm_90 those only look up in
+ * maps of 64-bit keys with values and PAGES; in LINES they change as well. It stays valid until a call that rehashes: reserve, rehash,
  * and on growing maps every call that inserts. Inside a kernel the capacity is fixed. Does not wait. */
 COHORT_API cohort_status cohort_map_get_view(cohort_map *map, struct cohort_map_view *view);
 

@@ -1,4 +1,5 @@
 /* context.c: making, asking and ending contexts, waiting, time, progress. */
+#include "api/map.h"
 #include "options.h"
 
 #include <stddef.h>
@@ -144,6 +145,17 @@ void cohort_context_destroy(cohort_context *context)
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
 
+/* Which maps there are on the context's device. */
+static void maps_of(cohort_context *context, cohort_context_info *info)
+{
+    const struct map_backend *pages = context->backend->map, *lines = &context->backend->lines->map;
+    for (co_u32 w = COHORT_WIDTH_32_0; w <= COHORT_WIDTH_64_64; w++) {
+        info->map_widths |= (uint64_t)(pages->offers(context, w, 0) != 0) << w;
+        info->map_run_widths |= (uint64_t)(map_backend_runs(context, pages, (cohort_width)w) != 0) << w;
+        info->lines_widths |= (uint64_t)(lines->offers(context, w, 0) != 0) << w;
+    }
+}
+
 cohort_status cohort_context_get_info(cohort_context *context, cohort_context_info *info)
 {
     CALL(context);
@@ -156,6 +168,8 @@ cohort_status cohort_context_get_info(cohort_context *context, cohort_context_in
         status = context->backend->context->info(context, &copy);
     if (status)
         return status;
+    copy.map_widths = copy.map_run_widths = copy.lines_widths = 0;
+    maps_of(context, &copy);
     copy.pool_bytes = context->pool.bytes + loans_idle_bytes(context);
     options_return(info, info->size, sizeof copy, &copy);
     return COHORT_OK;

@@ -28,6 +28,12 @@ const struct map_backend *map_backend_of(const cohort_map *map)
     return has_lines(map) ? &backend->lines->map : backend->map;
 }
 
+int map_backend_runs(cohort_context *context, const struct map_backend *backend, cohort_width width)
+{
+    return backend->offers(context, (co_u32)width, 0) &&
+           (!backend->runs || backend->runs(context, (co_u32)width));
+}
+
 uint64_t map_table_slots(const cohort_map *map)
 {
     return has_lines(map) ? lines_slots(&map->view) : map_slots(&map->view);

@@ -19,6 +19,9 @@ struct cohort_map {
 /* What the backend does for maps of this layout. */
 const struct map_backend *map_backend_of(const cohort_map *map);
 
+/* Does this device do cohort_map_run on maps of this width and layout? */
+int map_backend_runs(cohort_context *context, const struct map_backend *backend, cohort_width width);
+
 /* Slots of the table; without side slots, which only a table of pages has, and with them. */
 uint64_t map_table_slots(const cohort_map *map);
 uint64_t map_all_slots(const cohort_map *map);

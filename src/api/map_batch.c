@@ -390,12 +390,27 @@ static cohort_status work(struct call *c)
     return do_enqueueing(c);
 }
 
+/* Before sm_90 pairs of 128 bits do not do operations of all kinds at once. */
+static cohort_status check_runs(struct call *c)
+{
+    const cohort_map *map = c->map;
+    if (c->batch.step != MAP_STEP_RUN || !c->batch.n ||
+        map_backend_runs(map->context, map_backend_of(map), map->options.width))
+        return COHORT_OK;
+    return context_fail(map->context, COHORT_UNSUPPORTED,
+                        "%s: with options.width %d this device (backend %s) offers it for options.layout "
+                        "COHORT_LAYOUT_LINES, not for COHORT_LAYOUT_PAGES",
+                        c->name, (int)map->options.width, map->context->backend->name);
+}
+
 static cohort_status perform(struct call *c, const cohort_batch *batch, int values_optional,
                              int results_optional)
 {
     cohort_status s = check_batch(c, batch);
     if (!s)
         s = check_arguments(c, values_optional, results_optional);
+    if (!s)
+        s = check_runs(c);
     return s ? s : work(c);
 }
 

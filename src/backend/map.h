@@ -37,6 +37,7 @@ struct combine_ways {
 struct map_backend {
     int keeps_order; /* 1: batch and pages heed the rank of an INSERT or ASSIGN; 0: the steps CLAIM and SETTLE do */
     int (*offers)(cohort_context *, co_u32 width, co_u32 group);
+    int (*runs)(cohort_context *, co_u32 width); /* offers the step RUN, too; NULL: with every width */
     /* One batch. `memory` is the kind of keys, values, results, ops, where, hit, failed, and of batch->counts. HOST on a
      * device that is not the host: streams the columns through, waits, and leaves the counts in batch->counts on the
      * host; everything else is the context's memory. */

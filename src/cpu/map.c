@@ -9,6 +9,11 @@ static int cpu_map_offers(cohort_context *context, co_u32 width, co_u32 group)
     return width >= COHORT_WIDTH_32_0 && width <= COHORT_WIDTH_64_64 && group <= 1;
 }
 
+static int cpu_map_runs(cohort_context *context, co_u32 width)
+{
+    return cpu_map_offers(context, width, 0);
+}
+
 struct sweep_job {
     const struct map_sweep *sweep;
     enum map_sweep_kind kind;
@@ -38,6 +43,7 @@ static cohort_status cpu_map_sweep(cohort_context *context, const struct map_swe
 const struct map_backend cpu_map_backend = {
     .keeps_order = 1,
     .offers = cpu_map_offers,
+    .runs = cpu_map_runs,
     .batch = cpu_map_batch,
     .pages = cpu_map_pages,
     .sweep = cpu_map_sweep,

@@ -16,6 +16,9 @@ const char *map_kernel_name(char name[MAP_NAME_BYTES], const char *kind,
 cohort_status map_launch(cohort_context *context, const char *kind, const cohort_map_view *view, co_u64 items,
                          const void *args);
 
+/* Do slots of this width change by halves, key and value each for itself? Before sm_90 no compare-and-swap is as wide as they are. */
+int map_has_halves(const struct gpu *g, co_u32 width);
+
 cohort_status cuda_map_batch(cohort_context *context, const struct map_batch *batch, enum memory_kind memory);
 
 /* A ledger for the batch, if it needs one; and what is in it to the map, after a batch whose outcome is

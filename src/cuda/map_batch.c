@@ -72,7 +72,7 @@ static unsigned change_blocks(cohort_context *context, struct map_batch *b, cons
 /* Lookups that add up nothing may have as many warps as they like: the others add to a few words when they end. Behind a gate there are
  * fewer blocks, for each costs time if it is shut, too. */
 #define GATED_LOOK_BLOCKS 256u
-static cohort_status launch_batch(cohort_context *context, const struct map_batch *batch)
+static cohort_status launch_once(cohort_context *context, const struct map_batch *batch)
 {
     const struct map_tuning *t = &gpu_of(context)->maps;
     struct map_batch b = *batch;
@@ -85,6 +85,36 @@ static cohort_status launch_batch(cohort_context *context, const struct map_batc
     return gpu_launch_walks(context, name, b.n, looks ? t->look_block : t->change_block, blocks, &b);
 }
 
+/* ---- pairs in halves ------------------------------------------------------------------------------------ */
+
+int map_has_halves(const struct gpu *g, co_u32 width)
+{
+    return map_slot_bytes(width) == 16 && g->architecture < 90;
+}
+
+/* Where a key that was put in has its value only when the launch has ended, what depends on values is a launch of its own, after an INSERT of
+ * the keys, which also has all to say of the entries. Where an operand may count twice the keys come with their operands, else
+ * with 0. */
+static cohort_status launch_batch(cohort_context *context, const struct map_batch *batch)
+{
+    struct map_batch keys = *batch, values = *batch;
+    const int sums = batch->op == CO_OP_ADD || batch->op == CO_OP_COUNT,
+              combines = batch->op >= CO_OP_ADD && batch->op != CO_OP_EXCHANGE,
+              finds = batch->op == CO_OP_INSERT && batch->results;
+    if (is_of_lines(&batch->view) || !map_has_halves(gpu_of(context), batch->view.width) ||
+        batch->step != MAP_STEP_APPLY || !(combines || finds))
+        return launch_once(context, batch);
+    keys.op = CO_OP_INSERT;
+    keys.results = NULL;
+    keys.values = sums ? NULL : batch->values;
+    values.counts = NULL;
+    values.hit = values.failed = NULL;
+    if (finds)
+        values.step = MAP_STEP_GET;
+    cohort_status status = launch_once(context, &keys);
+    return status ? status : launch_once(context, &values);
+}
+
 /* ---- the ledger ---------------------------------------------------------------------------------------- */
 
 /* Additions to pairs of 16 bytes go by compare-and-swap, which fails the more the more lanes want one slot.
@@ -95,7 +125,8 @@ cohort_status map_ledger_open(cohort_context *context, struct map_batch *b)
     const struct gpu_tuning *tuning = gpu_of(context)->tuning;
     void *memory;
     int adds = b->step == MAP_STEP_APPLY && (b->op == CO_OP_ADD || b->op == CO_OP_COUNT);
-    if (!adds || is_of_lines(&b->view) || map_slot_bytes(b->view.width) < 16 || b->n < tuning->ledger_batch)
+    if (!adds || is_of_lines(&b->view) || map_slot_bytes(b->view.width) < 16 ||
+        map_has_halves(gpu_of(context), b->view.width) || b->n < tuning->ledger_batch)
         return COHORT_OK;
     cohort_status status = pool_take(context, tuning->ledger * 16, &memory);
     if (status)

@@ -13,7 +13,8 @@ int map_is_sums(cohort_context *context, const struct map_batch *b)
 {
     return b->step == MAP_STEP_APPLY && b->op >= CO_OP_ADD && b->op != CO_OP_EXCHANGE && b->group <= 1 &&
            !b->where && !b->hit && !b->results && map_value_bytes(b->view.width) &&
-           (b->values || b->op == CO_OP_COUNT) && b->n >= gpu_of(context)->tuning->sums_batch;
+           !map_has_halves(gpu_of(context), b->view.width) && (b->values || b->op == CO_OP_COUNT) &&
+           b->n >= gpu_of(context)->tuning->sums_batch;
 }
 
 static unsigned wide(const struct map_batch *b)

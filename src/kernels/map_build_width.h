@@ -56,7 +56,7 @@ CO_INLINE int MAP(belongs)(const struct map_build *b, const struct MAP(source) *
 CO_INLINE void MAP(build_side)(const struct map_build *b, KEY key, VALUE value, struct MAP(built) * d)
 {
     VALUE old;
-    int r = MAP(apply)(&b->view, b->replace ? CO_OP_ASSIGN : CO_OP_INSERT, key, value, &old, &d->tally);
+    int r = MAP(perform)(&b->view, b->replace ? CO_OP_ASSIGN : CO_OP_INSERT, key, value, &old, &d->tally);
     d->side += r == CO_MAP_NEW;
 }
 

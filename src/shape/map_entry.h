@@ -132,12 +132,13 @@ CO_INLINE int MAP(entry)(const struct map_batch *b, co_u32 step, co_u32 op, co_u
     VALUE operand = MAP(value_at)(b->values, i);
     *value = operand;
     if (step == MAP_STEP_APPLY && op == CO_OP_INSERT)
-        return MAP(insert_quiet)(&b->view, key, value, tally);
+        return MAP(put)(&b->view, key, value, tally);
     if (step == MAP_STEP_APPLY && op == CO_OP_COUNT)
         return MAP(alone)(b, CO_OP_ADD, key, 1, tally);
     if (step == MAP_STEP_APPLY && op != CO_OP_ERASE)
         return MAP(alone)(b, op, key, operand, tally);
-    return MAP(apply)(&b->view, step == MAP_STEP_RUN ? co_read8(b->ops + i) : op, key, operand, value, tally);
+    return MAP(perform)(&b->view, step == MAP_STEP_RUN ? co_read8(b->ops + i) : op, key, operand, value,
+                        tally);
 }
 
 /* Whether an entry with this outcome has a result to write: what was found, or the fallback; of an insert what the map holds
@@ -157,7 +158,7 @@ CO_INLINE int MAP(absorb)(const struct map_sweep *s, co_u64 slot, co_map_tally *
     VALUE value, old;
     if (!MAP(pair)(&s->view, slot, &key, &value))
         return CO_MAP_MISS;
-    return MAP(apply)(&s->into, s->op, key, value, &old, tally);
+    return MAP(perform)(&s->into, s->op, key, value, &old, tally);
 }
 
 /* Buckets that a search reads to find the key in `slot` (a live one), and the slots that it passes on the way. */

@@ -157,8 +157,6 @@ static void maps(struct test *t, struct arrays *a)
             o.width = (cohort_width)width;
             o.fixed = 1;
             o.capacity = large ? 500ull * 65536 / slot[width] : N;
-            if (width >= COHORT_WIDTH_64_32 && stand_in.architecture < 90)
-                continue; /* slots of 16 bytes are for Hopper and later */
             OK(t, cohort_map_create(t->context, &o, &map));
             for (int winner = 0; winner <= 2; winner++) {
                 batch.winner = (cohort_winner)winner;

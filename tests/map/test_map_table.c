@@ -92,7 +92,7 @@ static void keeps_to_capacity(struct test *t)
     const double loads[] = {0, 0.5, 0.93, 1};
     uint64_t count = value_bytes(t->width) ? 5 : 4, all = test_size(t, count * (t->quick ? 1 : 4), 3);
     for (uint64_t i = 0; i < all; i++) {
-        enum trial_kind kind = kinds[t->kind == TEST_SIM ? test_below(t, count) : i % count];
+        enum trial_kind kind = subject_kind(t, kinds[t->kind == TEST_SIM ? test_below(t, count) : i % count]);
         cohort_winner winner = kind == TRIAL_INSERT || kind == TRIAL_ASSIGN || kind == TRIAL_INSERT_AND_FIND
                                    ? (cohort_winner)test_below(t, 3)
                                    : COHORT_WINNER_ANY;

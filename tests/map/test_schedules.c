@@ -67,6 +67,11 @@ static void api(struct test *t)
     run_api(t, budget(t, 200));
 }
 
+static void halves(struct test *t)
+{
+    run_halves(t, budget(t, 2500));
+}
+
 static void retries(struct test *t)
 {
     run_retries(t);
@@ -106,6 +111,7 @@ const struct test_case test_cases[] = {
     {"hot", hot, SIM | WIDTHS},
     {"exhaustive", exhaustive, SIM | WIDTHS | TEST_EACH_LAYOUT},
     {"api", api, SIM | WIDTHS | TEST_EACH_LAYOUT},
+    {"halves", halves, SIM | WIDTHS | TEST_VALUES},
     {"launches", launches, TEST_ON_SIM | TEST_ON_CUDA | TEST_NO_CONTEXT | WIDTHS | TEST_EACH_LAYOUT},
     {"threads", threads, TEST_ON_CPU | TEST_NO_CONTEXT | WIDTHS | TEST_EACH_LAYOUT},
     {"retries", retries, TEST_ON_CPU | TEST_ON_CUDA},

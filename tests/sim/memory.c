@@ -513,11 +513,16 @@ co_u64 sim_atomic(enum sim_atomic_op op, void *p, co_u32 bytes, co_u64 operand, 
     return old;
 }
 
+int sim_has_cas128(void)
+{
+    return !sim.launch.schedule.architecture || sim.launch.schedule.architecture >= 90;
+}
+
 co_u128 sim_cas128(void *p, co_u128 expected, co_u128 desired)
 {
     uint32_t number;
     schedule_step("co_cas128", p, 16, 1);
-    if (sim.launch.schedule.architecture && sim.launch.schedule.architecture < 90)
+    if (!sim_has_cas128())
         sim_fail("needs sm_90, the device is sm_%u", sim.launch.schedule.architecture);
     struct location *l = atomic_read(p, 16, &number);
     co_u128 old = get(l);

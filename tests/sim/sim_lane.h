@@ -40,6 +40,7 @@ void sim_store128(void *p, co_u128 v);
 void sim_fence(int sc);
 co_u64 sim_atomic(enum sim_atomic_op op, void *p, co_u32 bytes, co_u64 operand, co_u64 expected);
 co_u128 sim_cas128(void *p, co_u128 expected, co_u128 desired);
+int sim_has_cas128(void); /* as of the architecture of the schedule */
 void *sim_shared(const void *site, co_u64 bytes);
 void *sim_shared_dynamic(void);
 void sim_bulk_copy(void *shared, const void *from, co_u32 bytes);
@@ -374,6 +375,10 @@ CO_INLINE co_u32 co_cas32(co_u32 *p, co_u32 expected, co_u32 desired)
 CO_INLINE co_u64 co_cas64(co_u64 *p, co_u64 expected, co_u64 desired)
 {
     return sim_atomic(SIM_CAS, p, 8, desired, expected);
+}
+CO_INLINE int co_has_cas128(void)
+{
+    return sim_has_cas128();
 }
 CO_INLINE co_u128 co_cas128(co_u128 *p, co_u128 expected, co_u128 desired)
 {

@@ -28,7 +28,8 @@
  *            co_load_shared32/64(p), co_store_shared32/64(p, v): the same of the block's own shared memory, which the compiler must see
  * Ordered    co_load_acquire32/64, co_store_release32/64; co_fence() (acquire and release), co_fence_sc()
  * Atomics    co_cas32/64/128(p, expected, desired) and co_add, co_min, co_max, co_or, co_and, co_xor, co_exchange 32/64(p, v):
- *            relaxed, all return the old value; co_cas128 needs sm_90
+ *            relaxed, all return the old value; co_cas128 needs
+ *            sm_90; co_has_cas128(): 1 where it is there, known when code is compiled
  * Shared     CO_SHARED(T, name, n): an array of the block's; CO_SHARED_DYNAMIC(T, name): the launch's; plain and relaxed
  *            words and atomics work on it; co_kept(p): p, to be kept in a register;
  *            co_bulk_copy(shared, from, bytes): the whole block copies, and meets;

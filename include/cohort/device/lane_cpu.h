@@ -149,6 +149,10 @@ CO_INLINE co_u128 co_load128(const co_u128 *p)
 }
 
 /* cmpxchg16b on x86-64 (-mcx16), inline; the __atomic form would call libatomic. */
+CO_INLINE int co_has_cas128(void)
+{
+    return 1;
+}
 CO_INLINE co_u128 co_cas128(co_u128 *p, co_u128 expected, co_u128 desired)
 {
     union {

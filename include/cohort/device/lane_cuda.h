@@ -415,6 +415,15 @@ CO_INLINE co_u64 co_cas64(co_u64 *p, co_u64 expected, co_u64 desired)
     return atomicCAS(p, expected, desired);
 }
 
+CO_INLINE int co_has_cas128(void)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    return 1;
+#else
+    return 0;
+#endif
+}
+
 /* sm_90 and later. Code for older machines contains a trap in its place; the host never launches it there. */
 CO_INLINE co_u128 co_cas128(co_u128 *p, co_u128 expected, co_u128 desired)
 {

@@ -15,6 +15,9 @@
  * CO_MAP_FULL. A view is void once a host call has rehashed the map (cohort/map.h says which do); one whose `version` is not
  * CO_MAP_VIEW_VERSION was made by another version of the library.
  *
+ * On a GPU before sm_90 the widths 64_32 and 64_64 offer find and contains, while no host call changes the map; what changes a map
+ * answers CO_MAP_BAD there. Maps with COHORT_LAYOUT_LINES (cohort/device/lines.h) offer all of it from sm_80 on.
+ *
  * The algorithm (docs/map-protocol.md has the proof). A slot goes empty -> key -> erased, each step by one compare-and-swap on
  * the whole slot, and never back. A key's walk visits slots in an order that depends on nothing but the key, and an insert
  * takes the first slot of that walk which is empty at the moment of its compare-and-swap, having seen every slot
@@ -60,7 +63,7 @@ enum {
     CO_MAP_HIT = 1,  /* it was */
     CO_MAP_NEW = 2,  /* it was not, and now is */
     CO_MAP_FULL = 3, /* it was not, and there is no slot for it */
-    CO_MAP_BAD = 4   /* the operation is none */
+    CO_MAP_BAD = 4   /* the operation is none, or not offered on this device */
 };
 
 /* How a seek goes: past other lanes' changes, with the right to put the key in, or through a map that nobody changes; or with that
@@ -120,6 +123,52 @@ CO_INLINE void co_map_flush(const cohort_map_view *m, co_map_tally *tally)
     if (tally->erased)
         co_add64(&co_map_counters_here(m)->erased, (co_u64)(long long)(int)tally->erased);
     tally->taken = tally->erased = 0;
+}
+
+/* ---- pairs of 128 bits ------------------------------------------------------------------------------------------ */
+/* Where no compare-and-swap is as wide (before sm_90) they are read and changed by halves, key and value: whoever has changed the key's half
+ * sets the value's. So in a launch that puts keys in no value may be read (docs/map-protocol.md, "Pairs in halves"). */
+
+CO_INLINE co_sector128 co_pairs_of(const co_u64 *words)
+{
+    co_sector128 s;
+    s.w[0] = co_make128(words[0], words[1]);
+    s.w[1] = co_make128(words[2], words[3]);
+    return s;
+}
+
+CO_INLINE co_u128 co_load_pair(const co_u128 *p)
+{
+    return co_has_cas128() ? co_load128(p) : co_make128(co_load64(&p->lo), co_load64(&p->hi));
+}
+
+CO_INLINE co_sector128 co_load_pairs(const void *p)
+{
+    if (co_has_cas128())
+        return co_load_sector128(p);
+    const co_sector64 words = co_load_sector64(p);
+    return co_pairs_of(words.w);
+}
+
+CO_INLINE co_sector128 co_glance_pairs(const void *p)
+{
+    if (co_has_cas128())
+        return co_glance_sector128(p);
+    const co_sector64 words = co_glance_sector64(p);
+    return co_pairs_of(words.w);
+}
+
+/* From `expected` to `desired`, whose keys differ: what was there, with the same key only if it is changed now. */
+CO_INLINE co_u128 co_swap_pair(co_u128 *p, co_u128 expected, co_u128 desired)
+{
+    if (co_has_cas128())
+        return co_cas128(p, expected, desired);
+    co_u64 seen = co_cas64(&p->lo, expected.lo, desired.lo);
+    if (seen != expected.lo)
+        return co_make128(seen, 0);
+    if (desired.hi != expected.hi)
+        co_store64(&p->hi, desired.hi);
+    return expected;
 }
 
 #define CO_MAP_FILE "map_width.h"

@@ -19,13 +19,13 @@
 
 #if CO_MAP_SLOT_BITS == 128
 #    define WORD           co_u128
-#    define LOAD(p)        co_load128(p)
-#    define CAS(p, e, d)   co_cas128(p, e, d)
+#    define LOAD(p)        co_load_pair(p)
+#    define CAS(p, e, d)   co_swap_pair(p, e, d)
 #    define SAME(a, b)     co_same128(a, b)
 #    define SECTOR         co_sector128
-#    define LOAD_SECTOR(p) co_load_sector128(p)
+#    define LOAD_SECTOR(p) co_load_pairs(p)
 #    define READ_SECTOR(p) co_read_sector128(p)
-#    define GLANCE_AT(p)   co_glance_sector128(p)
+#    define GLANCE_AT(p)   co_glance_pairs(p)
 #    define KEY_OF(w)      ((w).lo)
 #    define VALUE_OF(w)    ((CO_MAP_VALUE)(w).hi)
 #    define PAIR(key, v)   co_make128((key), (co_u64)(v))
@@ -214,6 +214,31 @@ CO_INLINE CO_MAP_VALUE MAP(combine)(co_u32 op, CO_MAP_VALUE old, CO_MAP_VALUE op
     }
 }
 
+#if CO_MAP_SLOT_BITS == 128
+/* The same where pairs change by halves, to a key whose value nobody reads in this launch and nobody erases. Of a value of 32 bits a sum may
+ * carry into what is above it, which nobody looks at. */
+CO_INLINE void MAP(change_half)(const cohort_map_view *m, co_u64 slot, co_u32 op, CO_MAP_VALUE operand)
+{
+    co_u64 *half = &MAP(slot)(m, slot)->hi;
+    if (op == CO_OP_ASSIGN || op == CO_OP_EXCHANGE) {
+        co_store64(half, operand);
+        return;
+    }
+    if (op == CO_OP_ADD || op == CO_OP_COUNT) {
+        co_add64(half, op == CO_OP_COUNT ? 1 : operand);
+        return;
+    }
+    co_u64 before = co_load64(half);
+    for (;;) {
+        CO_MAP_VALUE next = MAP(combine)(op, (CO_MAP_VALUE)before, operand);
+        co_u64 seen = next == (CO_MAP_VALUE)before ? before : co_cas64(half, before, next);
+        if (seen == before)
+            return;
+        before = seen;
+    }
+}
+#endif
+
 /* Sets the slot's value to op(value, operand), *old to the value before; 0, and *old as it was, if the key was erased
  * meanwhile. */
 CO_INLINE int MAP(change)(const cohort_map_view *m, struct MAP_STRUCT(place) * at, co_u32 op,
@@ -226,6 +251,12 @@ CO_INLINE int MAP(change)(const cohort_map_view *m, struct MAP_STRUCT(place) * a
         if (KEY_OF(at->word) != at->key)
             return 0;
         *old = VALUE_OF(at->word);
+        return 1;
+    }
+#elif CO_MAP_SLOT_BITS == 128
+    if (!co_has_cas128()) {
+        *old = VALUE_OF(at->word);
+        MAP(change_half)(m, at->slot, op, operand);
         return 1;
     }
 #endif
@@ -253,6 +284,11 @@ CO_INLINE int MAP(change_alone)(const cohort_map_view *m, struct MAP_STRUCT(plac
         at->word = co_add64(MAP(slot)(m, at->slot), (co_u64)operand << 32);
         return KEY_OF(at->word) ==
                at->key; /* it is; and the word that comes back keeps readers from running ahead */
+    }
+#elif CO_MAP_SLOT_BITS == 128
+    if (!co_has_cas128()) {
+        MAP(change_half)(m, at->slot, op, operand);
+        return 1;
     }
 #endif
     WORD next = PAIR(at->key, MAP(combine)(op, VALUE_OF(at->word), operand));
@@ -312,9 +348,10 @@ CO_INLINE int MAP(take)(const cohort_map_view *m, CO_MAP_KEY key, CO_MAP_VALUE *
     return CO_MAP_MISS;
 }
 
-/* Any cohort_op. HIT: the key was in, *old is the value it had just before; else *old is left as it was. */
-CO_INLINE int MAP(apply)(const cohort_map_view *m, co_u32 op, CO_MAP_KEY key, CO_MAP_VALUE operand,
-                         CO_MAP_VALUE *old, co_map_tally *tally)
+/* Any cohort_op, in a launch in which pairs that change by halves are owed what docs/map-protocol.md says. HIT: the key was in, *old
+ * is the value it had just before; else *old is left as it was. */
+CO_INLINE int MAP(perform)(const cohort_map_view *m, co_u32 op, CO_MAP_KEY key, CO_MAP_VALUE operand,
+                           CO_MAP_VALUE *old, co_map_tally *tally)
 {
     if (op == CO_OP_FIND)
         return MAP(find)(m, key, old);
@@ -338,6 +375,15 @@ CO_INLINE int MAP(apply)(const cohort_map_view *m, co_u32 op, CO_MAP_KEY key, CO
     }
 }
 
+/* The same in any launch; BAD where pairs change by halves. */
+CO_INLINE int MAP(apply)(const cohort_map_view *m, co_u32 op, CO_MAP_KEY key, CO_MAP_VALUE operand,
+                         CO_MAP_VALUE *old, co_map_tally *tally)
+{
+    if (CO_MAP_SLOT_BITS == 128 && !co_has_cas128() && op != CO_OP_FIND)
+        return CO_MAP_BAD;
+    return MAP(perform)(m, op, key, operand, old, tally);
+}
+
 /* The pair in a slot (the two side slots follow the table's): 1 if it is live. */
 CO_INLINE int MAP(pair)(const cohort_map_view *m, co_u64 slot, CO_MAP_KEY *key, CO_MAP_VALUE *value)
 {
@@ -355,9 +401,8 @@ CO_INLINE int MAP(insert)(const cohort_map_view *m, CO_MAP_KEY key, CO_MAP_VALUE
     return MAP(apply)(m, CO_OP_INSERT, key, value, &old, tally);
 }
 
-/* The same in a launch in which nobody erases: faster where plain loads are. HIT: *value is the one that it keeps. */
-CO_INLINE int MAP(insert_quiet)(const cohort_map_view *m, CO_MAP_KEY key, CO_MAP_VALUE *value,
-                                co_map_tally *tally)
+/* The same in a launch in which nobody erases, and in which, where pairs change by halves, nobody looks at *value. */
+CO_INLINE int MAP(put)(const cohort_map_view *m, CO_MAP_KEY key, CO_MAP_VALUE *value, co_map_tally *tally)
 {
     struct MAP_STRUCT(place) at;
     int r = MAP(seek)(m, key, CO_SEEK_PUT, *value, &at);
@@ -366,6 +411,13 @@ CO_INLINE int MAP(insert_quiet)(const cohort_map_view *m, CO_MAP_KEY key, CO_MAP
     if (r == CO_MAP_HIT)
         *value = VALUE_OF(at.word);
     return r;
+}
+
+/* insert in a launch in which nobody erases: faster where plain loads are. HIT: *value is the one that it keeps. */
+CO_INLINE int MAP(insert_quiet)(const cohort_map_view *m, CO_MAP_KEY key, CO_MAP_VALUE *value,
+                                co_map_tally *tally)
+{
+    return CO_MAP_SLOT_BITS == 128 && !co_has_cas128() ? CO_MAP_BAD : MAP(put)(m, key, value, tally);
 }
 
 /* HIT: its value was replaced; NEW; FULL. */
@@ -379,7 +431,7 @@ CO_INLINE int MAP(assign)(const cohort_map_view *m, CO_MAP_KEY key, CO_MAP_VALUE
 CO_INLINE int MAP(erase)(const cohort_map_view *m, CO_MAP_KEY key, co_map_tally *tally)
 {
     CO_MAP_VALUE old;
-    return MAP(take)(m, key, &old, tally);
+    return MAP(apply)(m, CO_OP_ERASE, key, 0, &old, tally);
 }
 
 #undef MAP
