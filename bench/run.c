@@ -37,7 +37,7 @@ int bench_device_open(bench_device *d, const char *device, uint64_t threads, int
     d->info = info;
     d->limits = none;
     d->limits.table_bytes = table_bytes;
-    int status = context_open(&d->context, device, threads, NULL, fault);
+    int status = context_open(&d->context, device, threads, NULL, 0, fault);
     if (status)
         return status;
     cohort_status s = cohort_context_get_info(d->context, &d->info);

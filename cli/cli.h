@@ -83,9 +83,10 @@ extern const char
 /* ---- small things -------------------------------------------------------------------------------------------- */
 
 /* A context on `device` (NULL: auto) with `threads` (0: the library's choice). A device that is not there is
- * CLI_BAD_INPUT and names --device. */
+ * CLI_BAD_INPUT and names --device. Where auto decides, a line on standard error says which it took and why; it takes none that lacks a map
+ * of `widths` (bits of cohort_context_info.map_widths). */
 int context_open(cohort_context **out, const char *device, uint64_t threads, const cohort_progress *progress,
-                 fault *fault);
+                 uint64_t widths, fault *fault);
 
 double seconds_now(void);
 

@@ -37,8 +37,8 @@ static const char *without_device(const char *message, const char *device)
     return n < (int)sizeof front && !strncmp(message, front, (size_t)n) ? message + n : message;
 }
 
-int context_open(cohort_context **out, const char *device, uint64_t threads, const cohort_progress *progress,
-                 fault *fault)
+static int context_of(cohort_context **out, const char *device, uint64_t threads,
+                      const cohort_progress *progress, fault *fault)
 {
     cohort_context_options options = COHORT_CONTEXT_OPTIONS_INIT;
     options.device = device;
@@ -54,6 +54,46 @@ int context_open(cohort_context **out, const char *device, uint64_t threads, con
         return fault_set(fault, bad ? CLI_BAD_INPUT : CLI_FAILED, "%s", message);
     return fault_set(fault, bad ? CLI_BAD_INPUT : CLI_FAILED, "--device %s: %s", device ? device : "auto",
                      without_device(message, device));
+}
+
+static int is_auto(const char *device)
+{
+    return !device || !strcmp(device, "auto");
+}
+
+/* Why auto took the CPU: no GPU, or one that lacks something. */
+static const char *why_cpu(int lacks)
+{
+    uint64_t gpus = 0;
+    if (lacks)
+        return "the GPU does not offer the map that this takes";
+    if (cohort_device_count(&gpus) || gpus)
+        return "no GPU can be used";
+    return *cohort_message(NULL) ? cohort_message(NULL) : "no GPU";
+}
+
+int context_open(cohort_context **out, const char *device, uint64_t threads, const cohort_progress *progress,
+                 uint64_t widths, fault *fault)
+{
+    const char *set = getenv("COHORT_DEVICE");
+    int lacks = 0, status = context_of(out, device, threads, progress, fault);
+    if (status || !is_auto(device) || (set && *set && strcmp(set, "auto")))
+        return status;
+    cohort_context_info info = COHORT_CONTEXT_INFO_INIT;
+    cohort_status asked = cohort_context_get_info(*out, &info);
+    if (!asked && (info.map_widths & widths) != widths) {
+        lacks = 1;
+        cohort_context_destroy(*out);
+        status = context_of(out, "cpu", threads, progress, fault);
+        if (status)
+            return status;
+        asked = cohort_context_get_info(*out, &info);
+    }
+    if (asked)
+        return fault_library(fault, asked, *out, "cannot ask the device");
+    fprintf(stderr, "device: %s (auto: %s)\n", info.device,
+            strcmp(info.backend, "cpu") ? "the first GPU that can be used" : why_cpu(lacks));
+    return CLI_OK;
 }
 
 double seconds_now(void)

@@ -111,7 +111,8 @@ static cohort_status map_make(job *job, cohort_map_options *map, int guessed)
 static int map_open(job *job, fault *fault)
 {
     const count_options *options = &job->options;
-    if (context_open(&job->context, options->device, options->threads, &progress_library, fault))
+    if (context_open(&job->context, options->device, options->threads, &progress_library,
+                     1u << COHORT_WIDTH_64_64, fault))
         return fault->status;
     cohort_context_info info = COHORT_CONTEXT_INFO_INIT;
     cohort_status status = cohort_context_get_info(job->context, &info);

@@ -61,7 +61,7 @@ static int device_print(const char *name, fault *fault)
 {
     cohort_context *context;
     char text[TEXT_NUMBER_BYTES];
-    int status = context_open(&context, name, 0, NULL, fault);
+    int status = context_open(&context, name, 0, NULL, 0, fault);
     if (status)
         return status;
     cohort_context_info info = COHORT_CONTEXT_INFO_INIT;

@@ -361,7 +361,7 @@ int set_main(int argc, char **argv, fault *fault)
     memset(&job, 0, sizeof job);
     int status = options_read(&job, argc, argv, fault);
     if (!status)
-        status = context_open(&job.context, job.device, job.threads, NULL, fault);
+        status = context_open(&job.context, job.device, job.threads, NULL, 0, fault);
     outputs_guard_signals();
     if (!status)
         status = job.info ? tell(&job, fault) : operate(&job, fault);

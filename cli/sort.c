@@ -369,7 +369,7 @@ int sort_main(int argc, char **argv, fault *fault)
     if (!status)
         status = numbers_differ(&job.in, job.out_path, "OUT", fault);
     if (!status)
-        status = context_open(&job.context, job.device, job.threads, NULL, fault);
+        status = context_open(&job.context, job.device, job.threads, NULL, 0, fault);
     if (!status)
         status = rooms_take(&job, fault);
     outputs_guard_signals();

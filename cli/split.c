@@ -209,7 +209,7 @@ int split_main(int argc, char **argv, fault *fault)
     if (!status)
         status = numbers_open(&job.in, job.in_path, job.width, fault);
     if (!status)
-        status = context_open(&job.context, job.device, job.threads, NULL, fault);
+        status = context_open(&job.context, job.device, job.threads, NULL, 0, fault);
     if (!status)
         status = rooms_take(&job, fault);
     outputs_guard_signals();

@@ -66,6 +66,14 @@ for said in '' '--device auto'; do
     refused "COHORT_DEVICE=cuda:999 $said" '^cohort count: COHORT_DEVICE: device "cuda:999"' \
         env COHORT_DEVICE=cuda:999 "$cohort" count $said --kmer 5 b.fa
 done
+for given in '' '--device auto' 'COHORT_DEVICE=auto'; do
+    # shellcheck disable=SC2086
+    env ${given##--*} "$cohort" count ${given##COHORT*} --kmer 21 --canonical a.fq >printed 2>said
+    judge "auto says which device it took and why: ${given:-by default}" grep -qxE 'device: .+ \(auto: .+\)' said
+    judge "and nothing else: ${given:-by default}" test "$(wc -l <said)" -eq 1 -a "$(cmp printed expected)" = ''
+done
+COHORT_DEVICE=$device "$cohort" count --kmer 21 --canonical a.fq 2>said >/dev/null
+judge "a device that is named is not told" test ! -s said
 COHORT_DEVICE=cuda:999 count --kmer 21 --canonical a.fq >printed
 judge "what --device says holds, whatever COHORT_DEVICE says" cmp printed expected
 $naive count 21 canonical a.fq b.fa a.fq >expected
