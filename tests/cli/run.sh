@@ -63,7 +63,7 @@ refused() {
     "$@" >printed 2>said </dev/null
     status=$?
     ls -A >after
-    if [ $status -eq 2 ] && [ ! -s printed ] && [ "$(wc -l <said)" -eq 1 ] && grep -qE -- "$pattern" said &&
+    if [ $status -eq 2 ] && [ ! -s printed ] && [ "$(grep -vc "^device: " said)" -eq 1 ] && grep -qE -- "$pattern" said &&
         cmp -s before after; then
         pass "refused: $name"
     else
