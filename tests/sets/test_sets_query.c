@@ -324,7 +324,7 @@ static void look(struct test *t, struct look *l, cohort_look kind)
     if (l->results && !number)
         memset(l->results->data, 0x5c, l->n * bytes);
     for (uint64_t i = 0; i < l->n; i++) {
-        uint64_t s = test_below(t, l->p.n);
+        uint64_t s = test_below(t, 2) ? test_below(t, l->p.n) : 0;
         const struct plain *p = &l->p.at[s];
         column_put(l->which, i, s);
         if (valued)
@@ -368,6 +368,10 @@ static void looks(struct test *t)
 {
     for (uint64_t round = 0; round < test_scale(t, 2, test_size(t, 20, 3), test_size(t, 100, 10)); round++) {
         struct look l = {.p = plains_draw(t, 1 + test_below(t, 12), (int)test_below(t, 2))};
+        do { /* one has a bitmap in any case */
+            plain_free(&l.p.at[0]);
+            l.p.at[0] = plain_draw(t, SHAPE_DENSE, l.p.wide);
+        } while (l.p.at[0].n < 5000);
         l.sets = sets_of(t, &l.p, 0);
         l.n = test_below(t, test_size(t, 3000, 150));
         for (cohort_look kind = COHORT_LOOK_CONTAINS; kind <= COHORT_LOOK_MAX; kind++)
