@@ -102,6 +102,8 @@ struct cohort_group {
     struct group_aggregate *aggregate;
 };
 
+/* ---- group_step.c ------------------------------------------------------------------------------------------------------------- */
+
 extern const char *const group_op_names[];
 
 /* What an aggregate does with a call's rows. */

@@ -1,237 +1,17 @@
-/* map.c: making, sizing, copying and ending maps. Batches are in map_batch.c, files in map_file.c. */
-#include "api/map.h"
+/* map.c: making, sizing, copying and ending maps. Batches are in map_batch.c, tables in map_table.c, files in map_file.c. */
+#include "api/map_table.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <time.h>
 
 #include "api/batch.h"
 #include "api/options.h"
 
-#define DEFAULT_SEED     0x9e3779b97f4a7c15ull
 #define DEFAULT_MAX_LOAD 0.8
 #define ROOMY_LOAD       0.5 /* of a table that is made for a capacity, where nobody asked for a denser one */
 #define LEAST_MAX_LOAD   0.01
-#define LARGE_TABLE      (64ull << 20) /* bytes from which on a table is compared with the device's memory */
-
-/* ---- sizes ------------------------------------------------------------------------------------------------------------ */
-
-static int has_lines(const cohort_map *map)
-{
-    return map->options.layout == COHORT_LAYOUT_LINES;
-}
-
-const struct map_backend *map_backend_of(const cohort_map *map)
-{
-    const struct backend *backend = map->context->backend;
-    return has_lines(map) ? &backend->lines->map : backend->map;
-}
-
-int map_backend_runs(cohort_context *context, const struct map_backend *backend, cohort_width width)
-{
-    return backend->offers(context, (co_u32)width, 0) &&
-           (!backend->runs || backend->runs(context, (co_u32)width));
-}
-
-uint64_t map_table_slots(const cohort_map *map)
-{
-    return has_lines(map) ? lines_slots(&map->view) : map_slots(&map->view);
-}
-
-uint64_t map_all_slots(const cohort_map *map)
-{
-    return has_lines(map) ? lines_slots(&map->view) : map_slots(&map->view) + MAP_SIDE_SLOTS;
-}
-
-/* The slots of the largest table. */
-static uint64_t slots_most(const cohort_map *map)
-{
-    return has_lines(map) ? lines_slots_most(map->view.width) : map_slots_most(map->view.width);
-}
-
-/* Gives the view the sizes of a table of at least so many slots; 0: there is none. */
-static int shape_of(cohort_map *map, uint64_t slots)
-{
-    return has_lines(map) ? lines_shape(&map->view, slots) : map_shape(&map->view, slots);
-}
-
-static uint64_t counters_offset(const cohort_map *map)
-{
-    return has_lines(map) ? lines_counters_offset(&map->view) : map_counters_offset(&map->view);
-}
-
-static uint64_t table_bytes(const cohort_map *map)
-{
-    return has_lines(map) ? lines_table_bytes(&map->view) : map_table_bytes(&map->view);
-}
-
-static uint64_t slots_at(double load, uint64_t pairs)
-{
-    pairs = pairs ? pairs : 1;
-    if (load == 1.0)
-        return pairs;
-    if ((double)pairs / load >= 9e18)
-        return 0;
-    uint64_t slots = (uint64_t)((double)pairs / load);
-    while ((uint64_t)((double)slots * load) < pairs)
-        slots += slots / 4503599627370496ull + 1; /* the division rounded down, or doubles are too coarse */
-    return slots;
-}
-
-uint64_t map_slots_for(const cohort_map *map, uint64_t pairs)
-{
-    return slots_at(map->options.max_load, pairs);
-}
-
-/* The slots of a table for so many pairs, for a call (NULL: the one that makes the map) that was given them as `capacity`. */
-static cohort_status slots_of_capacity(const cohort_map *map, const char *call, uint64_t pairs,
-                                       uint64_t *slots)
-{
-    *slots = map_slots_for(map, pairs);
-    if (*slots && *slots <= slots_most(map))
-        return COHORT_OK;
-    return context_fail(map->context, COHORT_OVERFLOW,
-                        "%s%s is %llu; the largest table of this width has %llu slots", call ? call : "",
-                        call ? ": capacity" : "options.capacity", (unsigned long long)pairs,
-                        (unsigned long long)slots_most(map));
-}
-
-uint64_t map_limit(const cohort_map *map)
-{
-    return (uint64_t)((double)map_table_slots(map) * map->options.max_load);
-}
-
-uint64_t map_more_slots(uint64_t slots)
-{
-    return slots / 16 >= UINT64_MAX - slots ? 0 : slots + slots / 16 + 1;
-}
-
-/* ---- tables ----------------------------------------------------------------------------------------------------------- */
-
-static cohort_status table_clear(cohort_map *map)
-{
-    uint64_t slots = counters_offset(map), counters = table_bytes(map) - slots;
-    cohort_status s = context_fill(map->context, map->table, has_lines(map) ? 0 : 0xff, slots);
-    if (!s)
-        s = context_fill(map->context, (char *)map->table + slots, 0, counters);
-    if (s)
-        return s;
-    map->fresh = !map->viewed;
-    map->most = 0;
-    return COHORT_OK;
-}
-
-/* Gives the map an empty table of the shape in its view. To ask what memory there is takes ten times as long as to make a
- * small table: that is done for large ones, before the system promises what it does not have, and for the message. */
-static cohort_status table_make(cohort_map *map)
-{
-    cohort_context_info info = COHORT_CONTEXT_INFO_INIT;
-    cohort_status s = COHORT_OK;
-    map->table_bytes = table_bytes(map);
-    info.memory_bytes = UINT64_MAX;
-    if (map->table_bytes >= LARGE_TABLE)
-        s = map->context->backend->context->info(map->context, &info);
-    if (s)
-        return s;
-    map->table = map->table_bytes <= info.memory_bytes ? context_alloc(map->context, map->table_bytes) : NULL;
-    if (!map->table && map->table_bytes < LARGE_TABLE)
-        s = map->context->backend->context->info(map->context, &info);
-    if (s)
-        return s;
-    if (!map->table)
-        return context_fail(
-            map->context, COHORT_NO_MEMORY,
-            "no memory for a table of %llu slots (%llu bytes); the device has %llu bytes, %llu of them free",
-            (unsigned long long)map_table_slots(map), (unsigned long long)map->table_bytes,
-            (unsigned long long)info.memory_bytes, (unsigned long long)info.memory_free);
-    map->view.slots = map->table;
-    map->view.counters = (struct co_map_counters *)(void *)((char *)map->table + counters_offset(map));
-    s = table_clear(map);
-    if (s)
-        context_release(map->context, map->table, map->table_bytes);
-    return s;
-}
-
-cohort_status map_counters(cohort_map *map, struct co_map_counters *counters)
-{
-    struct co_map_counters all[CO_MAP_SPREAD];
-    co_u32 spread = has_lines(map) ? 1 : co_map_spread(&map->view);
-    cohort_status s = context_copy(map->context, all, map->view.counters, spread * sizeof *all);
-    memset(counters, 0, sizeof *counters);
-    for (co_u32 i = 0; i < spread && !s; i++) {
-        counters->taken += all[i].taken;
-        counters->erased += all[i].erased;
-        counters->displaced += all[i].displaced;
-        counters->pulled += all[i].pulled;
-        counters->retried += all[i].retried;
-    }
-    if (!s)
-        map->most = counters->taken;
-    return s;
-}
-
-/* Puts all pairs of `from` into `to`, an empty map; *full says whether some found no slot. Waits. */
-static cohort_status table_absorb(cohort_map *to, cohort_map *from, int *full)
-{
-    cohort_context *context = to->context;
-    struct batch_deferred *now = &context->outcome->now, seen;
-    struct map_sweep sweep;
-    memset(&sweep, 0, sizeof sweep);
-    sweep.view = from->view;
-    sweep.slots = map_all_slots(from);
-    sweep.into = to->view;
-    sweep.op = CO_OP_INSERT;
-    sweep.deferred = now;
-    sweep.fresh = from->view.seed == to->view.seed;
-    to->fresh = 0;
-    to->most = from->viewed ? UINT64_MAX : from->most;
-    cohort_status s = context_fill(context, now, 0xff, sizeof *now);
-    if (!s)
-        s = map_backend_of(to)->sweep(context, &sweep, MAP_SWEEP_ABSORB);
-    if (!s)
-        s = context_copy(context, &seen, now, sizeof seen);
-    *full = !s && seen.first_full != ~0ull;
-    return s;
-}
-
-cohort_status map_rebuild(cohort_map *map, uint64_t slots, uint64_t seed)
-{
-    cohort_map made = *map;
-    made.viewed = 0;
-    for (int full = 1; full;) {
-        made.view.seed = seed;
-        if (!slots || !shape_of(&made, slots))
-            return context_fail(map->context, COHORT_NO_MEMORY, "a table of %llu slots is beyond the largest",
-                                (unsigned long long)slots);
-        cohort_status s = table_make(&made);
-        if (s)
-            return s;
-        s = table_absorb(&made, map, &full);
-        if (s || full)
-            context_release(map->context, made.table, made.table_bytes);
-        if (s)
-            return s;
-        slots = map_more_slots(map_table_slots(&made));
-        seed = co_hash(seed, DEFAULT_SEED);
-    }
-    context_release(map->context, map->table, map->table_bytes);
-    *map = made;
-    return COHORT_OK;
-}
 
 /* ---- making and ending ------------------------------------------------------------------------------------------------ */
-
-uint64_t map_random_seed(void)
-{
-    uint64_t seed;
-    if (getrandom(&seed, sizeof seed, 0) != sizeof seed) {
-        struct timespec t;
-        clock_gettime(CLOCK_REALTIME, &t);
-        seed = co_hash((uint64_t)t.tv_nsec ^ (uint64_t)(uintptr_t)&seed, (uint64_t)t.tv_sec);
-    }
-    return seed;
-}
 
 /* Of what a layout other than PAGES asks for. */
 static cohort_status check_lines(cohort_context *context, const cohort_map_options *o)
@@ -298,29 +78,29 @@ static void take_options(cohort_map *map, const cohort_map_options *o)
     map->options.size = sizeof map->options;
     if (o->max_load == 0.0)
         map->options.max_load = DEFAULT_MAX_LOAD;
-    map->view.version = has_lines(map) ? CO_LINES_VIEW_VERSION : CO_MAP_VIEW_VERSION;
+    map->view.version = map_has_lines(map) ? CO_LINES_VIEW_VERSION : CO_MAP_VIEW_VERSION;
     map->view.width = (co_u32)o->width;
     map->view.linear = o->probe == COHORT_PROBE_LINEAR;
-    map->view.seed = o->seed == COHORT_SEED_RANDOM ? map_random_seed() : o->seed ? o->seed : DEFAULT_SEED;
+    map->view.seed = o->seed == COHORT_SEED_RANDOM ? map_random_seed() : o->seed ? o->seed : MAP_DEFAULT_SEED;
 }
 
 /* In a cache of the CPU's a walk in a table at load 0.8 costs twice one at 0.5. */
 static int is_roomy(const cohort_map *map, const cohort_map_options *o)
 {
-    return o->max_load == 0.0 && !has_lines(map) && map->context->backend->own_memory == MEMORY_HOST;
+    return o->max_load == 0.0 && !map_has_lines(map) && map->context->backend->own_memory == MEMORY_HOST;
 }
 
 static cohort_status table_of(cohort_map *map, uint64_t slots)
 {
-    shape_of(map, slots);
-    return table_make(map);
+    map_table_shape(map, slots);
+    return map_table_make(map);
 }
 
 /* A table with more room than the capacity needs; 0: there is no memory for that. */
 static int table_roomy(cohort_map *map, uint64_t capacity)
 {
-    const uint64_t slots = slots_at(ROOMY_LOAD, capacity);
-    return slots && slots <= slots_most(map) && table_of(map, slots) == COHORT_OK;
+    const uint64_t slots = map_table_slots_at(ROOMY_LOAD, capacity);
+    return slots && slots <= map_table_most(map) && table_of(map, slots) == COHORT_OK;
 }
 
 cohort_status map_make(cohort_context *context, const cohort_map_options *o, cohort_map **out)
@@ -331,7 +111,7 @@ cohort_status map_make(cohort_context *context, const cohort_map_options *o, coh
         return context_fail(context, COHORT_NO_MEMORY, "no memory for a map's description");
     map->context = context;
     take_options(map, o);
-    cohort_status s = slots_of_capacity(map, NULL, o->capacity, &slots);
+    cohort_status s = map_table_capacity(map, NULL, o->capacity, &slots);
     if (!s)
         s = is_roomy(map, o) && table_roomy(map, o->capacity) ? COHORT_OK : table_of(map, slots);
     if (s)
@@ -389,7 +169,7 @@ cohort_status cohort_map_copy(cohort_map *map, cohort_map **out)
         return context_fail(map->context, COHORT_NO_MEMORY, "no memory for a map's description");
     *made = *map;
     made->viewed = 0;
-    cohort_status s = table_make(made);
+    cohort_status s = map_table_make(made);
     made->fresh = map->fresh;
     made->most = map->viewed ? UINT64_MAX : map->most;
     if (!s) {
@@ -427,7 +207,7 @@ cohort_status cohort_map_clear(cohort_map *map)
 {
     CALL_ON(map);
     REQUIRE_MAP(map, "cohort_map_clear");
-    return table_clear(map);
+    return map_table_clear(map);
 }
 
 cohort_status cohort_map_reserve(cohort_map *map, uint64_t capacity)
@@ -443,7 +223,7 @@ cohort_status cohort_map_reserve(cohort_map *map, uint64_t capacity)
                             "cohort_map_reserve: capacity %llu on a fixed map for %llu; rehash it instead",
                             (unsigned long long)capacity, (unsigned long long)map_limit(map));
     uint64_t slots, now = map_table_slots(map);
-    s = slots_of_capacity(map, "cohort_map_reserve", capacity, &slots);
+    s = map_table_capacity(map, "cohort_map_reserve", capacity, &slots);
     return s ? s : map_rebuild(map, slots > now ? slots : now, map->view.seed);
 }
 
@@ -452,7 +232,7 @@ cohort_status map_rehash(cohort_map *map, const char *name, uint64_t capacity)
     uint64_t pairs, slots;
     cohort_status s = map_size(map, &pairs);
     if (!s)
-        s = slots_of_capacity(map, name, pairs > capacity ? pairs : capacity, &slots);
+        s = map_table_capacity(map, name, pairs > capacity ? pairs : capacity, &slots);
     return s ? s : map_rebuild(map, slots, map->view.seed);
 }
 
@@ -531,7 +311,7 @@ cohort_status cohort_map_get_stats(cohort_map *map, cohort_map_stats *stats)
     out.erased = c.erased;
     out.table_bytes = map->table_bytes;
     out.page_bytes =
-        has_lines(map) ? lines_home_bytes(map->view.width) : (map->view.mask + 1ull) * MAP_BUCKET_BYTES;
+        map_has_lines(map) ? lines_home_bytes(map->view.width) : (map->view.mask + 1ull) * MAP_BUCKET_BYTES;
     out.pages = map->view.pages;
     out.seed = map->view.seed;
     out.load = (double)c.taken / (double)out.slots;

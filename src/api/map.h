@@ -16,11 +16,10 @@ struct cohort_map {
     int all; /* a batch of which not all goes in is of no use: without memory to grow the call ends at once */
 };
 
+/* ---- map_table.c ---- */
+
 /* What the backend does for maps of this layout. */
 const struct map_backend *map_backend_of(const cohort_map *map);
-
-/* Does this device do cohort_map_run on maps of this width and layout? */
-int map_backend_runs(cohort_context *context, const struct map_backend *backend, cohort_width width);
 
 /* Slots of the table; without side slots, which only a table of pages has, and with them. */
 uint64_t map_table_slots(const cohort_map *map);
@@ -45,6 +44,8 @@ cohort_status map_counters(cohort_map *map, struct co_map_counters *counters);
 /* A new table of at least `slots` slots with the pairs of the old one, which it replaces. Waits. On failure the map is as it
  * was. */
 cohort_status map_rebuild(cohort_map *map, uint64_t slots, uint64_t seed);
+
+/* ---- map.c ---- */
 
 /* The counters as a number of pairs: what is live. Waits. */
 cohort_status map_size(cohort_map *map, uint64_t *pairs);

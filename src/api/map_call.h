@@ -1,5 +1,6 @@
-/* api/map_call.h: one call that takes a batch, under way: shared by map_batch.c, which does it in parts,
- * and map_growth.c, which sees to it that there is room. */
+/* api/map_call.h: one call that takes a batch, under way. It goes down: map_batch.c checks and describes it,
+ * map_combine.c may make one entry of those with equal keys, map_growth.c takes it apart so that each part has
+ * room, map_part.c hands a part to the backend. */
 #ifndef COHORT_API_MAP_CALL_H
 #define COHORT_API_MAP_CALL_H
 
@@ -31,16 +32,6 @@ struct call {
     uint64_t taken;             /* slots taken after the last part, at most */
 };
 
-/* The next part of a batch of which `left` entries are left: at most `most` (32 or more) of them, from the
- * front or from the back, beginning at a multiple of 32. */
-struct map_batch map_next_part(const struct call *c, uint64_t left, uint64_t most);
-
-/* Does a part and waits for it: its counts, and whether an entry found no slot. */
-cohort_status map_attempt(struct call *c, struct map_batch *b, struct batch_counts *got, int *full);
-
-/* All parts of a call that waits. */
-cohort_status map_do_parts(struct call *c);
-
 /* ---- map_combine.c: an apply whose equal keys become one entry before they go to the map ---- */
 
 /* Does that to all entries, as map_do_parts, if it pays: *done. */
@@ -48,18 +39,21 @@ cohort_status map_combine(struct call *c, int *done);
 
 /* ---- map_growth.c ---- */
 
-/* Lessens *most to how many of the `left` entries fit; grows first if the map holds more than it may. */
-cohort_status map_make_room(struct call *c, uint64_t left, uint64_t *most);
+/* All parts of a call that waits. */
+cohort_status map_do_parts(struct call *c);
 
-/* After the last part: grows if that brought the map above its limit. */
-cohort_status map_end_room(struct call *c);
+/* ---- map_part.c ---- */
 
-/* Tries a part's failed entries again, each time in a bigger table, until all are in or there is no
- * memory. */
-cohort_status map_retry(struct call *c, struct map_batch *b, struct batch_counts *part);
+/* The next part of a batch of which `left` entries are left: at most `most` (32 or more) of them, from the
+ * front or from the back, beginning at a multiple of 32. */
+struct map_batch map_next_part(const struct call *c, uint64_t left, uint64_t most);
 
-/* Workspace for a bitmap in memory of the arguments' kind. */
-cohort_status map_take_bits(struct call *c, uint64_t n, uint32_t **bits);
-void map_give_bits(struct call *c, uint32_t *bits);
+/* Does a part and waits for it: its counts, and whether an entry found no slot. */
+cohort_status map_attempt(struct call *c, struct map_batch *b, struct batch_counts *got, int *full);
+
+/* Enqueues a part. */
+cohort_status map_enqueue(struct call *c, const struct map_batch *b);
+
+int map_part_is_backward(const struct call *c); /* do parts go from the back to the front? */
 
 #endif

@@ -1,4 +1,4 @@
-/* map_growth.c: room for what a batch puts in.
+/* map_growth.c: a call that waits, in parts, and room for what they put in.
  *
  * A map grows when it holds more than its limit, not because a batch might bring it there: most entries of a batch may be keys that
  * are in already. So a part of a batch is as large as surely fits, were every entry a new key: up to the limit and a little
@@ -13,6 +13,7 @@
 #include "api/map_call.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define LOOK_TIMES 4
 
@@ -45,7 +46,8 @@ static cohort_status count_absent(struct call *c, uint64_t left, uint64_t look, 
     return s;
 }
 
-cohort_status map_make_room(struct call *c, uint64_t left, uint64_t *most)
+/* Lessens *most to how many of the `left` entries fit; grows first if the map holds more than it may. */
+static cohort_status make_room(struct call *c, uint64_t left, uint64_t *most)
 {
     struct co_map_counters now;
     cohort_status s = map_counters(c->map, &now);
@@ -76,7 +78,8 @@ cohort_status map_make_room(struct call *c, uint64_t left, uint64_t *most)
     return s;
 }
 
-cohort_status map_end_room(struct call *c)
+/* After the last part: grows if that brought the map above its limit. */
+static cohort_status end_room(struct call *c)
 {
     struct co_map_counters now;
     if (!c->grows || c->taken <= map_limit(c->map))
@@ -108,7 +111,8 @@ static cohort_status grow_after_overflow(struct call *c)
     return s;
 }
 
-cohort_status map_take_bits(struct call *c, uint64_t n, uint32_t **bits)
+/* Workspace for a bitmap in memory of the arguments' kind. */
+static cohort_status take_bits(struct call *c, uint64_t n, uint32_t **bits)
 {
     cohort_context *context = c->map->context;
     void *memory = NULL;
@@ -122,7 +126,7 @@ cohort_status map_take_bits(struct call *c, uint64_t n, uint32_t **bits)
     return s;
 }
 
-void map_give_bits(struct call *c, uint32_t *bits)
+static void give_bits(struct call *c, uint32_t *bits)
 {
     if (c->memory == c->map->context->backend->own_memory)
         pool_give(c->map->context, bits);
@@ -130,10 +134,12 @@ void map_give_bits(struct call *c, uint32_t *bits)
         free(bits);
 }
 
-cohort_status map_retry(struct call *c, struct map_batch *b, struct batch_counts *part)
+/* Tries a part's failed entries again, each time in a bigger table, until all are in or there is no
+ * memory. */
+static cohort_status retry(struct call *c, struct map_batch *b, struct batch_counts *part)
 {
     uint32_t *where;
-    cohort_status s = map_take_bits(c, b->n, &where);
+    cohort_status s = take_bits(c, b->n, &where);
     b->where = where;
     b->join = 1;
     for (int full = 1; !s && full;) {
@@ -152,6 +158,113 @@ cohort_status map_retry(struct call *c, struct map_batch *b, struct batch_counts
         part->failed = got.failed;
         part->first_failed = got.first_failed;
     }
-    map_give_bits(c, where);
+    give_bits(c, where);
     return s;
+}
+
+/* ---- parts --- */
+
+static void add_counts(struct call *c, const struct batch_counts *part)
+{
+    c->counts.taken += part->taken;
+    c->counts.hits += part->hits;
+    c->counts.added += part->added;
+    c->counts.failed += part->failed;
+    if (part->first_failed < c->counts.first_failed)
+        c->counts.first_failed = part->first_failed;
+    c->taken += part->added;
+    c->rate = part->taken ? (double)part->added / (double)part->taken : 1.0;
+}
+
+/* Growth that fails for want of memory ends growth, not the call: what fits still goes in, and the rest is named. */
+static cohort_status deny(struct call *c, cohort_status s)
+{
+    if (s != COHORT_NO_MEMORY || c->map->all)
+        return s;
+    c->grows = 0;
+    c->denied = 1;
+    return COHORT_OK;
+}
+
+/* A part of a call that waits. */
+static cohort_status do_part(struct call *c, struct map_batch *b)
+{
+    struct batch_counts part;
+    uint32_t *bits = NULL;
+    int full;
+    cohort_status s = COHORT_OK;
+    if (c->grows && !b->failed) {
+        s = take_bits(c, b->n, &bits);
+        b->failed = bits;
+    }
+    if (!s)
+        s = map_attempt(c, b, &part, &full);
+    if (!s) {
+        if (full && c->grows)
+            s = retry(c, b, &part);
+        add_counts(c, &part);
+        c->grows &= !c->refused;
+        s = deny(c, s);
+    }
+    give_bits(c, bits);
+    return s;
+}
+
+/* Marks entries [begin, end) that took part as failed, begin a multiple of 32: there was no workspace to do them with. */
+static cohort_status name_failed(struct call *c, uint64_t begin, uint64_t end)
+{
+    uint32_t words[256], zeros[256] = {0};
+    cohort_status s = COHORT_OK;
+    for (uint64_t i = begin; i < end && !s; i += 32 * 256) {
+        uint64_t n = end - i < 32 * 256 ? end - i : 32 * 256, bytes = batch_bitmap_words(n) * 4;
+        memset(words, 0xff, sizeof words);
+        if (c->batch.where)
+            s = context_copy(c->map->context, words, c->batch.where + i / 32, bytes);
+        if (n % 32)
+            words[n / 32] &= (1u << n % 32) - 1;
+        for (uint64_t k = 0; k < bytes / 4; k++)
+            for (uint32_t w = words[k]; w; w &= w - 1) {
+                uint64_t entry = i + 32 * k + (uint64_t)__builtin_ctz(w);
+                c->counts.first_failed = entry < c->counts.first_failed ? entry : c->counts.first_failed;
+                c->counts.failed++;
+                c->counts.taken++;
+            }
+        if (!s && c->batch.failed)
+            s = context_copy(c->map->context, c->batch.failed + i / 32, words, bytes);
+        if (!s && c->batch.hit)
+            s = context_copy(c->map->context, c->batch.hit + i / 32, zeros, bytes);
+    }
+    c->denied = 1;
+    return s;
+}
+
+/* Lookups lose nothing by going in parts, between which they can be ended. */
+static int looks_and_tells(const struct call *c)
+{
+    return c->map->context->progress.call && c->batch.step == MAP_STEP_APPLY && c->batch.op == CO_OP_FIND;
+}
+
+cohort_status map_do_parts(struct call *c)
+{
+    cohort_status s = COHORT_OK;
+    for (uint64_t left = c->batch.n; left && !s;) {
+        uint64_t most = c->winner != COHORT_WINNER_ANY ? WINNER_ENTRIES
+                        : c->grows                     ? PART_ENTRIES
+                        : looks_and_tells(c)           ? TOLD_ENTRIES
+                                                       : UINT64_MAX;
+        if (c->grows)
+            s = deny(c, make_room(c, left, &most));
+        if (s)
+            break;
+        struct map_batch b = map_next_part(c, left, most);
+        s = do_part(c, &b);
+        if (s == COHORT_NO_MEMORY && !c->map->all)
+            return map_part_is_backward(c) ? name_failed(c, 0, left)
+                                           : name_failed(c, c->batch.n - left, c->batch.n);
+        left -= b.n;
+        c->last = b.n;
+        if (!c->quiet && !s)
+            s = context_progress(c->map->context, c->name, c->batch.n - left, c->batch.n);
+    }
+    return s ? s : end_room(c);
 }

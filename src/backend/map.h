@@ -50,4 +50,10 @@ struct map_backend {
     const struct combine_ways *combine;
 };
 
+/* Does this device do cohort_map_run on maps of this width and layout? */
+static inline int map_backend_runs(cohort_context *context, const struct map_backend *backend, co_u32 width)
+{
+    return backend->offers(context, width, 0) && (!backend->runs || backend->runs(context, width));
+}
+
 #endif

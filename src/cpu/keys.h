@@ -23,6 +23,10 @@ uint64_t keys_hash_text(struct keys_text);
 cohort_status cpu_keys_add(cohort_context *, struct keys_table *, struct keys_batch *);
 cohort_status cpu_keys_range(cohort_context *, const struct keys_column *, uint64_t n, struct keys_range *);
 
+/* ---- keys_grow.c ---- */
+
+cohort_status keys_no_memory(cohort_context *, uint64_t bytes);
+
 /* Room for `need` elements of `width` at *memory, which has `used` of them, with room to grow. */
 cohort_status keys_grow(cohort_context *, void *memory, uint64_t *room, uint64_t used, uint64_t need,
                         uint64_t width);

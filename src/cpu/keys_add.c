@@ -26,34 +26,6 @@ struct round {
     uint64_t claimed;   /* atomic: is any slot pending? */
 };
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------- */
-
-static cohort_status no_memory(cohort_context *context, uint64_t bytes)
-{
-    return context_fail(context, COHORT_NO_MEMORY, "no memory for %llu bytes of keys",
-                        (unsigned long long)bytes);
-}
-
-/* Room for `need` elements of `width`, with room to grow. */
-cohort_status keys_grow(cohort_context *context, void *memory, uint64_t *room, uint64_t used, uint64_t need,
-                        uint64_t width)
-{
-    void *old, *made;
-    if (need <= *room)
-        return COHORT_OK;
-    uint64_t more = need + need / 2 + 64;
-    memcpy(&old, memory, sizeof old);
-    if (more > INT64_MAX / width || !(made = context_alloc(context, more * width)))
-        return no_memory(context, more * width);
-    if (used)
-        memcpy(made, old, used * width);
-    if (old)
-        context_release(context, old, *room * width);
-    memcpy(memory, &made, sizeof made);
-    *room = more;
-    return COHORT_OK;
-}
-
 /* ---- the table's size --------------------------------------------------------------------------------------------------- */
 
 struct rehash {
@@ -97,7 +69,7 @@ static cohort_status resize(cohort_context *context, struct keys_table *t, uint6
     r.to.capacity = capacity;
     r.to.slot = context_alloc(context, capacity * sizeof *t->slot);
     if (!r.to.slot)
-        return no_memory(context, capacity * sizeof *t->slot);
+        return keys_no_memory(context, capacity * sizeof *t->slot);
     cpu_parallel(context, capacity, KEYS_GRAIN, clear_part, r.to.slot);
     if (t->capacity) {
         cpu_parallel(context, t->capacity, KEYS_GRAIN, rehash_part, &r);

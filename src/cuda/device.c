@@ -109,3 +109,16 @@ cohort_status gpu_launch(cohort_context *context, const char *kernel, uint64_t i
     const struct gpu_tuning *tuning = gpu_of(context)->tuning;
     return launch_items(context, kernel, EARLY, items, tuning->block, tuning->blocks, args);
 }
+
+cohort_status gpu_launch_warps(cohort_context *context, const char *kernel, uint64_t items,
+                               unsigned shared_bytes, const void *args)
+{
+    const struct gpu *g = gpu_of(context);
+    unsigned warps = g->tuning->block / 32;
+    uint64_t blocks = items / warps + (items % warps != 0);
+    uint64_t most = (uint64_t)g->multiprocessors * g->tuning->blocks;
+    if (!items)
+        return COHORT_OK;
+    return gpu_launch_grid(context, kernel, (unsigned)(blocks < most ? blocks : most), g->tuning->block,
+                           warps * shared_bytes, args);
+}

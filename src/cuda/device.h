@@ -127,6 +127,10 @@ cohort_status gpu_launch_walks(cohort_context *context, const char *kernel, uint
 cohort_status gpu_launch_grid(cohort_context *context, const char *kernel, unsigned blocks, unsigned block,
                               unsigned shared_bytes, const void *args);
 
+/* The same with a warp for each of the items, and so many bytes of shared memory a warp. */
+cohort_status gpu_launch_warps(cohort_context *context, const char *kernel, uint64_t items,
+                               unsigned shared_bytes, const void *args);
+
 /* ---- jit.c: functions of the user's -------------------------------------------------------------------- */
 
 /* Enqueues ids[i] = the user's function of keys[i], n of them, with the state that fn->data is. The first

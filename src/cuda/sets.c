@@ -2,19 +2,6 @@
  * writing out or looking. */
 #include "sets.h"
 
-cohort_status gpu_launch_warps(cohort_context *context, const char *kernel, uint64_t items,
-                               unsigned shared_bytes, const void *args)
-{
-    const struct gpu *g = gpu_of(context);
-    unsigned warps = g->tuning->block / 32;
-    uint64_t blocks = items / warps + (items % warps != 0);
-    uint64_t most = (uint64_t)g->multiprocessors * g->tuning->blocks;
-    if (!items)
-        return COHORT_OK;
-    return gpu_launch_grid(context, kernel, (unsigned)(blocks < most ? blocks : most), g->tuning->block,
-                           warps * shared_bytes, args);
-}
-
 /* What a kernel has for each item: a lane or a warp, which may have a bitmap. */
 enum lanes { LANE, WARP, WARP_BITMAP, ONE_WARP };
 

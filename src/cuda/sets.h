@@ -5,10 +5,6 @@
 #include "backend/sets.h"
 #include "device.h"
 
-/* Enqueues a kernel with a warp for each of the items, and so many bytes of shared memory a warp. */
-cohort_status gpu_launch_warps(cohort_context *context, const char *kernel, uint64_t items,
-                               unsigned shared_bytes, const void *args);
-
 cohort_status cuda_sets_step(cohort_context *context, const struct sets_step *step, enum sets_step_kind kind);
 cohort_status cuda_sets_take(cohort_context *context, const struct sets_take *take, enum sets_take_kind kind);
 cohort_status cuda_sets_look(cohort_context *context, const struct sets_look *look);

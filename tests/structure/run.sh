@@ -41,6 +41,7 @@ attempt() {
 }
 
 . tests/structure/layers.sh
+. tests/structure/calls.sh
 . tests/structure/library.sh
 . tests/structure/install.sh
 . tests/structure/docs.sh

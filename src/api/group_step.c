@@ -1,0 +1,201 @@
+/* group_step.c: one step of a group-by: what all that adds rows or states has in common. It first numbers keys and pairs and takes all memory;
+ * then nothing can fail. The columns' types become known with the first step. */
+#include "group.h"
+
+#include <string.h>
+
+const char *const group_op_names[] = {"",    "rows", "count", "sum",  "mean", "min", "max",
+                                      "var", "sd",   "first", "last", "any",  "all", "nunique"};
+
+static cohort_status no_memory(cohort_context *context)
+{
+    return context_fail(context, COHORT_NO_MEMORY, "no host memory for groups");
+}
+
+/* ---- types ------------------------------------------------------------------------------------------------------------------- */
+
+/* How an aggregate of a type is kept. 0: it is not for this type. */
+static int choose(const cohort_group *g, struct group_aggregate *a)
+{
+    int is_float = a->type.number == TABLE_FLOAT,
+        is_text = a->type.bytes > 8 || a->type.number == TABLE_BYTES;
+    int is_number = a->type.sums && !is_text;
+    a->way = GROUP_BY_STATE;
+    switch (a->op) {
+    case COHORT_AGGREGATE_ROWS:
+    case COHORT_AGGREGATE_COUNT:
+        a->state = GROUP_COUNT;
+        return 1;
+    case COHORT_AGGREGATE_SUM:
+    case COHORT_AGGREGATE_MEAN:
+        a->state = !is_float ? GROUP_SUM : g->reproducible ? GROUP_EXACT : GROUP_FLOATS;
+        return is_number;
+    case COHORT_AGGREGATE_VAR:
+    case COHORT_AGGREGATE_SD:
+        a->state = GROUP_MOMENTS;
+        return is_number;
+    case COHORT_AGGREGATE_ANY:
+    case COHORT_AGGREGATE_ALL:
+        a->state = GROUP_TRUTH;
+        return is_number && !is_float;
+    case COHORT_AGGREGATE_NUNIQUE:
+        a->way = GROUP_BY_KEYS;
+        return 1;
+    default:
+        a->way = is_text ? GROUP_BY_TEXT : GROUP_BY_STATE;
+        a->state = a->op == COHORT_AGGREGATE_MIN     ? GROUP_MIN
+                   : a->op == COHORT_AGGREGATE_MAX   ? GROUP_MAX
+                   : a->op == COHORT_AGGREGATE_FIRST ? GROUP_FIRST
+                                                     : GROUP_LAST;
+        return 1;
+    }
+}
+
+cohort_status group_type(cohort_group *g, const char *call, uint32_t i, const char *format)
+{
+    struct group_aggregate *a = &g->aggregate[i];
+    if (!format)
+        return choose(g, a) ? COHORT_OK : COHORT_UNSUPPORTED; /* ROWS */
+    if (a->format && !table_types_agree(a->format, format))
+        return context_fail(g->host, COHORT_RANGE, "%s: %s of column '%.100s' (%.40s): before it was %.40s",
+                            call, group_op_names[a->op], a->column, format, a->format);
+    if (a->format)
+        return COHORT_OK;
+    table_type_parse(format, &a->type);
+    if (!choose(g, a))
+        return context_fail(g->host, COHORT_UNSUPPORTED,
+                            "%s: %s of column '%.100s' (%.40s): not for this type", call,
+                            group_op_names[a->op], a->column, format);
+    a->format = strdup(format);
+    return a->format ? COHORT_OK : no_memory(g->host);
+}
+
+/* After a call that failed: types of a first frame are not known. */
+void group_types_forget(cohort_group *g)
+{
+    for (uint32_t i = 0; !g->typed && i < g->aggregates; i++) {
+        struct group_aggregate *a = &g->aggregate[i];
+        if (a->states)
+            context_release(g->host, a->states, a->room * group_state_bytes(a->state));
+        a->states = NULL;
+        a->room = 0;
+        free(a->format);
+        a->format = NULL;
+    }
+}
+
+/* ---- a step ------------------------------------------------------------------------------------------------------------------ */
+
+cohort_status group_step_open(struct group_step *st, cohort_group *g, const char *call, cohort_frame *keys)
+{
+    *st = (struct group_step){.group = g, .call = call, .keys = keys, .rows = keys->rows};
+    st->part = calloc(g->aggregates + 1u, sizeof *st->part);
+    if (!st->part)
+        return no_memory(g->host);
+    cohort_status s = pool_take(g->host, keys->rows * 4, &st->ids);
+    return s ? s : group_keys_add(&g->of, call, keys, st->ids, &st->of);
+}
+
+static cohort_status reserve_states(cohort_group *g, struct group_aggregate *a, uint64_t groups)
+{
+    uint64_t bytes = group_state_bytes(a->state), more = groups + groups / 2 + 16;
+    if (groups <= a->room)
+        return COHORT_OK;
+    char *states = context_alloc(g->host, more * bytes);
+    if (!states)
+        return context_fail(g->host, COHORT_NO_MEMORY, "no host memory for the states of %llu groups",
+                            (unsigned long long)groups);
+    if (a->room)
+        memcpy(states, a->states, g->of.count * bytes);
+    memset(states + g->of.count * bytes, 0, (more - g->of.count) * bytes);
+    if (a->room)
+        context_release(g->host, a->states, a->room * bytes);
+    a->states = states;
+    a->room = more;
+    return COHORT_OK;
+}
+
+cohort_status group_part_pairs(struct group_step *st, uint32_t i, struct table_column *column, uint64_t n,
+                               const uint32_t *ids)
+{
+    cohort_group *g = st->group;
+    struct group_part *p = &st->part[i];
+    cohort_array array = {"group", COHORT_U32, 0, ids, NULL};
+    cohort_frame *groups = NULL, *pairs = NULL;
+    uint8_t *valid = calloc(n / 8 + 1, 1);
+    if (!valid) {
+        table_column_release(column);
+        return no_memory(g->host);
+    }
+    for (uint64_t k = 0; k < n; k++)
+        valid[k / 8] |= (uint8_t)((ids[k] != KEYS_NO_ID) << (k & 7));
+    array.validity = valid;
+    cohort_status s = cohort_frame_create(g->host, n, 1, &array, &groups);
+    free(valid);
+    if (!s && !(pairs = frame_new(g->host, n, 2)))
+        s = COHORT_NO_MEMORY;
+    if (!s)
+        s = frame_put(pairs, 0, "group", table_column_retain(groups->field[0].column));
+    if (!s)
+        s = frame_put(pairs, 1, g->aggregate[i].column, column);
+    else
+        table_column_release(column);
+    cohort_frame_release(groups);
+    if (!s)
+        s = pool_take(g->host, n * 4, &p->pair_ids);
+    p->pairs = pairs;
+    return s ? s : group_keys_add(&g->aggregate[i].distinct, st->call, pairs, p->pair_ids, &p->distinct);
+}
+
+cohort_status group_step_ready(struct group_step *st)
+{
+    cohort_group *g = st->group;
+    cohort_status s = COHORT_OK;
+    for (uint32_t i = 0; !s && i < g->aggregates; i++) {
+        struct group_aggregate *a = &g->aggregate[i];
+        struct group_part *p = &st->part[i];
+        if (a->way == GROUP_BY_STATE)
+            s = reserve_states(g, a, st->of.count);
+        else if (a->way == GROUP_BY_TEXT)
+            s = group_texts_reserve(g->host, &a->texts, st->of.count, g->of.count);
+        if (!s && a->way == GROUP_BY_TEXT)
+            s = group_texts_look(g->host, &a->texts, a->op, a->format[0] == 'd', &p->values, st->rows,
+                                 st->ids, g->of.count, &p->texts);
+    }
+    return s;
+}
+
+static void keep_step(struct group_step *st)
+{
+    cohort_group *g = st->group;
+    for (uint32_t i = 0; i < g->aggregates; i++) {
+        struct group_aggregate *a = &g->aggregate[i];
+        if (a->way == GROUP_BY_TEXT)
+            group_texts_keep(&a->texts, &st->part[i].values, &st->part[i].texts);
+        else if (a->way == GROUP_BY_KEYS)
+            group_keys_keep(&a->distinct, &st->part[i].distinct);
+    }
+    group_keys_keep(&g->of, &st->of);
+    g->typed = 1;
+}
+
+void group_step_close(struct group_step *st, int keep)
+{
+    cohort_group *g = st->group;
+    if (keep)
+        keep_step(st);
+    for (uint32_t i = 0; st->part && i < g->aggregates; i++) {
+        struct group_part *p = &st->part[i];
+        group_texts_forget(g->host, &g->aggregate[i].texts, &p->texts);
+        group_keys_forget(&g->aggregate[i].distinct, &p->distinct);
+        cohort_frame_release(p->pairs);
+        pool_give(g->host, p->pair_ids);
+        table_column_release(p->column);
+    }
+    group_keys_forget(&g->of, &st->of);
+    pool_give(g->host, st->ids);
+    cohort_frame_release(st->keys);
+    free(st->part);
+    if (!keep)
+        group_types_forget(g);
+}

@@ -1,0 +1,27 @@
+/* api/map_table.h: what map.c asks of tables, beside what api/map.h offers to all. */
+#ifndef COHORT_API_MAP_TABLE_H
+#define COHORT_API_MAP_TABLE_H
+
+#include "api/map.h"
+
+#define MAP_DEFAULT_SEED 0x9e3779b97f4a7c15ull
+
+int map_has_lines(const cohort_map *map);
+
+/* The slots of the largest table. */
+uint64_t map_table_most(const cohort_map *map);
+
+/* Slots that hold `pairs` pairs, one at least, at such a load; 0 if that is beyond 64 bits. */
+uint64_t map_table_slots_at(double load, uint64_t pairs);
+
+/* The slots of a table for so many pairs, for a call (NULL: the one that makes the map) that was given them as `capacity`. */
+cohort_status map_table_capacity(const cohort_map *map, const char *call, uint64_t pairs, uint64_t *slots);
+
+/* Gives the view the sizes of a table of at least so many slots; 0: there is none. */
+int map_table_shape(cohort_map *map, uint64_t slots);
+
+/* Gives the map an empty table of the shape in its view. */
+cohort_status map_table_make(cohort_map *map);
+cohort_status map_table_clear(cohort_map *map);
+
+#endif
