@@ -1,5 +1,5 @@
 /* context.c: making, asking and ending contexts, waiting, time, progress. */
-#include "api/map.h"
+#include "backend/lines.h"
 #include "options.h"
 
 #include <stddef.h>
