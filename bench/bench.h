@@ -85,7 +85,7 @@ typedef struct bench {
     output *json, *plot;
 } bench;
 
-/* ---- a run: opened, measured, reported (run.c) ------------------------------------------------------------------- */
+/* ---- a run: opened, measured, reported (run.c) --------------------------------------------------------- */
 
 /* What the report says was run: the arguments, without the files that are read and written, which mean
  * something on this machine only. */
@@ -103,7 +103,7 @@ int bench_device_open(bench_device *d, const char *device, uint64_t threads, int
                       fault *fault);
 void bench_device_close(bench_device *d);
 
-/* ---- timing (run.c) ---------------------------------------------------------------------------------------------- */
+/* ---- timing (run.c) ------------------------------------------------------------------------------------ */
 
 typedef cohort_status (*bench_work)(void *arg);
 
@@ -148,7 +148,7 @@ void bench_say(const bench *b, const char *format, ...) CLI_PRINTF(2, 3);
 /* Every ordinary fault of the library in a bench. */
 int bench_fault(const bench *b, cohort_status status, const char *doing, fault *fault);
 
-/* ---- rows (rows.c) ----------------------------------------------------------------------------------------------- */
+/* ---- rows (rows.c) ------------------------------------------------------------------------------------- */
 
 int bench_rows_add(bench_rows *rows, const bench_row *row, fault *fault);
 void bench_rows_free(bench_rows *rows);
@@ -158,7 +158,7 @@ int bench_row_same(const bench_row *a, const bench_row *b);
 /* "map find 32/32, all there, n = 1,048,576, load 0.5" */
 const char *bench_row_text(char to[256], const bench_row *row);
 
-/* ---- the peers' programs (peers.c) --------------------------------------------------------------------------------- */
+/* ---- the peers' programs (peers.c) --------------------------------------------------------------------- */
 
 /* Where they are: `given` (--peers), or beside this program if `usual`. *found is NULL if none is to be
  * run. */
@@ -173,7 +173,7 @@ int bench_peers_run(bench *b, const char *folder, const char *experiment, const 
 int bench_peer_run(bench *b, const char *folder, const char *name, const char *experiment,
                    const char *const *arguments, fault *fault);
 
-/* ---- options that are lists (lists.c) ------------------------------------------------------------------------------ */
+/* ---- options that are lists (lists.c) ------------------------------------------------------------------ */
 
 /* The next word of a list, cut at 31 letters; 0 at the end. */
 int bench_list_next(const char **list, char word[32]);
@@ -188,7 +188,7 @@ int bench_wholes_take(const char *option, const char *list, double least, double
 int bench_names_take(const char *option, const char *list, const char *const *names, size_t names_count,
                      unsigned *out, size_t *count, fault *fault);
 
-/* ---- the table (table.c) ----------------------------------------------------------------------------------------- */
+/* ---- the table (table.c) ------------------------------------------------------------------------------- */
 
 typedef struct bench_limit {
     const char *name, *key, *unit;
@@ -200,7 +200,7 @@ void bench_print_heading(void);
 void bench_print_row(const bench_row *row, const bench_row *best);
 void bench_print_peers(const bench_rows *rows, const bench_rows *peers);
 
-/* ---- JSON (json.c, results.c) ------------------------------------------------------------------------------------ */
+/* ---- JSON (json.c, results.c) -------------------------------------------------------------------------- */
 
 int bench_write_json(const bench *b, output *file, fault *fault);
 
@@ -216,13 +216,13 @@ int bench_results_parse(bench_results *results, const char *text, size_t bytes, 
                         fault *fault);
 int bench_results_possible(void);
 
-/* ---- drawings (plot.c) ------------------------------------------------------------------------------------------- */
+/* ---- drawings (plot.c) --------------------------------------------------------------------------------- */
 
 /* The rows and, beside them, those of the peers that are of the same things. */
 int bench_plot_write(const bench_rows *rows, const bench_rows *peers, const char *under, output *file,
                      fault *fault);
 
-/* ---- the measurements -------------------------------------------------------------------------------------------- */
+/* ---- the measurements ---------------------------------------------------------------------------------- */
 
 int bench_limits_main(int argc, char **argv, fault *fault);
 int bench_map_main(int argc, char **argv, fault *fault);

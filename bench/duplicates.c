@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* ---- the keys ---------------------------------------------------------------------------------------------------------- */
+/* ---- the keys ------------------------------------------------------------------------------------------ */
 
 typedef struct zipf {
     bench_zipf law;
@@ -33,7 +33,7 @@ static uint64_t entry_uniform(const void *arg, uint64_t i)
     return bench_key(bench_other(i, u->plan.n, u->plan.step) % u->distinct, u->plan.key_bytes);
 }
 
-/* ---- the operations --------------------------------------------------------------------------------------------------- */
+/* ---- the operations ------------------------------------------------------------------------------------ */
 
 static cohort_status work_assign(void *arg)
 {
@@ -152,7 +152,7 @@ int map_duplicates(const map_plan *plan, fault *fault)
     return status;
 }
 
-/* ---- the multimap ------------------------------------------------------------------------------------------------------ */
+/* ---- the multimap -------------------------------------------------------------------------------------- */
 
 typedef struct multi_bench {
     map_bench m;

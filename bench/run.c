@@ -26,7 +26,7 @@ void bench_say(const bench *b, const char *format, ...)
     fflush(stdout);
 }
 
-/* ---- opening and closing ------------------------------------------------------------------------------------------- */
+/* ---- opening and closing ------------------------------------------------------------------------------- */
 
 int bench_device_open(bench_device *d, const char *device, uint64_t threads, int limits, uint64_t table_bytes,
                       fault *fault)
@@ -145,7 +145,7 @@ void bench_close(bench *b)
     bench_rows_free(&b->peers);
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------------------------------------- */
 
 bench_row bench_row_make(const bench *b, const char *experiment, const char *name, const char *width,
                          const char *keys)
@@ -203,7 +203,7 @@ int bench_add(bench *b, const bench_row *row, fault *fault)
     return bench_rows_add(*r.peer ? &b->peers : &b->rows, &r, fault);
 }
 
-/* ---- timing -------------------------------------------------------------------------------------------------------- */
+/* ---- timing -------------------------------------------------------------------------------------------- */
 
 static int by_number(const void *a, const void *b)
 {

@@ -71,8 +71,8 @@ typedef struct cohort_kmers_options {
     size_t size; /* sizeof(cohort_kmers_options) */
     uint32_t k;  /* 1 to 32 */
     uint32_t canonical;
-    uint64_t
-        capacity; /* distinct k-mers that fit without growing; 0: 2^20, or all there are if that is less */
+    /* Distinct k-mers that fit without growing; 0: 2^20, or all there are if that is less. */
+    uint64_t capacity;
 } cohort_kmers_options;
 
 #define COHORT_KMERS_OPTIONS_INIT              \

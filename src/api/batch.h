@@ -35,8 +35,8 @@ struct batch_array {
     uint32_t align;
     int from; /* OUT: the input that it may be; -1: none */
     enum batch_written written;
-    void *
-        own; /* where the pointer for the backend goes: a pointer to a pointer. NULL: the array is left where it is */
+    /* Where the pointer for the backend goes: a pointer to a pointer. NULL: the array is left where it is. */
+    void *own;
     enum memory_kind kind;
     int in_place; /* IN: an output is this very array */
     void *copy;   /* what takes its place */

@@ -82,8 +82,8 @@ struct keys_batch {
     const struct keys_words *words; /* or, if NULL, */
     const struct keys_column *bytes;
     uint32_t *ids; /* n of them; rows without one: KEYS_NO_ID */
-    uint64_t
-        *first; /* add: the first rows of new ids, in their order; from the context's allocator, or NULL */
+    /* Add: the first rows of new ids, in their order; from the context's allocator, or NULL. */
+    uint64_t *first;
     uint64_t firsts, first_room;
 };
 

@@ -15,8 +15,8 @@ struct cpu_device {
     int asks_no_driver;    /* of pointers: after a fork libcuda is another process's */
     enum cpu_level level;  /* of the vectors that may be used */
     uint64_t cache_bytes;  /* of the last cache level, 0 if not known */
-    uint64_t
-        most_looks; /* at a batch's entries, of all threads, when each goes through the whole batch (map_share.c) */
+    /* At a batch's entries, of all threads, when each goes through the whole batch (map_share.c). */
+    uint64_t most_looks;
     char name[64]; /* the processor's */
     /* libcuda's function if it is in this process, and how often libraries had come and gone when it was looked for. */
     int (*pointer_attribute)(void *value, int attribute, unsigned long long pointer);
