@@ -160,7 +160,7 @@ void test_gpu_leave(struct test_gpu g)
 static void *device_memory(const struct test *t, size_t bytes)
 {
     if (t->kind == TEST_CPU) /* a sanitizer's malloc ends the program rather than return NULL */
-        return bytes >> 40 ? NULL : aligned_alloc(64, (bytes + 63) & ~(size_t)63);
+        return bytes >> 40 ? NULL : aligned_alloc(256, (bytes + 255) & ~(size_t)255);
     cuda_pointer p = 0;
     struct test_gpu g = test_gpu_enter(t);
     if (!g.driver)
@@ -184,10 +184,13 @@ static void give_back(const struct test *t, void *memory)
     }
 }
 
-static void *ledger_alloc(void *user, size_t bytes)
+static void *ledger_alloc(void *user, size_t bytes, size_t alignment, void *stream)
 {
     struct ledger *l = user;
     l->calls++;
+    l->stream = stream;
+    if (alignment != 256)
+        l->complaint = "memory asked for with another alignment than 256";
     if (l->limit && (bytes > l->limit || l->bytes > l->limit - bytes))
         return NULL;
     struct ledger_block *b = malloc(sizeof *b);
@@ -203,9 +206,12 @@ static void *ledger_alloc(void *user, size_t bytes)
     return memory;
 }
 
-static void ledger_free(void *user, void *memory, size_t bytes)
+static void ledger_free(void *user, void *memory, size_t bytes, size_t alignment, void *stream)
 {
     struct ledger *l = user;
+    l->stream = stream;
+    if (alignment != 256)
+        l->complaint = "memory given back with another alignment than 256";
     struct ledger_block **at = &l->blocks;
     while (*at && (*at)->memory != memory)
         at = &(*at)->next;

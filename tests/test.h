@@ -33,6 +33,7 @@ struct ledger {
     struct ledger_block *blocks;
     uint64_t bytes, most_bytes, calls;
     uint64_t limit;        /* bytes beyond which there is no memory; 0: none */
+    void *stream;          /* that the last call told */
     const char *complaint; /* what was done wrong, NULL if nothing was */
     struct test *test;
 };

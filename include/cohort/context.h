@@ -72,14 +72,19 @@ typedef enum cohort_status {
 
 typedef struct cohort_context cohort_context;
 
-/* Where the context's memory comes from: tables, workspace, and cohort_alloc. On a GPU context `alloc` returns
- * device memory, on a CPU context host memory aligned to 64 bytes; NULL means that there is none. Called from the
- * thread that uses the context. All zero: the library's own. */
+/* Where the context's memory comes from: tables, workspace, results, and cohort_alloc. On a GPU context `alloc` returns
+ * device memory, on a CPU context host memory, aligned to `alignment`, a power of two (256 today); NULL means that there is none.
+ * `stream` is the stream (CUstream) that the context's work is enqueued on at that time: the memory is used in its order, and by the
+ * host only after a wait for it. When `free` is called, that work is done. On a CPU context it is NULL. Called from the thread that
+ * uses the context. All zero: the library's own. */
 typedef struct cohort_allocator {
-    void *(*alloc)(void *user, size_t bytes);
-    void (*free)(void *user, void *memory, size_t bytes);
+    void *(*alloc)(void *user, size_t bytes, size_t alignment, void *stream);
+    void (*free)(void *user, void *memory, size_t bytes, size_t alignment, void *stream);
     void *user;
 } cohort_allocator;
+
+/* No stream that a driver knows: the context has one of its own. */
+#define COHORT_STREAM_OWN ((void *)UINTPTR_MAX)
 
 /* Told how far long work is: `done` of `total` units (0: not known) of `what`. Called from the thread that uses the
  * context, a few times a second at most; it must not call the library. What it returns: 0, or anything else to end the call with
@@ -95,17 +100,19 @@ typedef struct cohort_context_options {
     const char *device; /* NULL or "auto": a usable GPU, else the CPU (the environment's COHORT_DEVICE
                                  overrides what auto means); "cpu"; "cuda" or "cuda:N" */
     uint64_t threads;   /* CPU threads; 0: one a core that this process may run on; at most 1,024 */
-    void *stream;       /* a CUstream (cudaStream_t); NULL: one of the context's own */
+    /* COHORT_STREAM_OWN, or a CUstream (cudaStream_t): 0 is one as well, the legacy default stream. Of a CPU context COHORT_STREAM_OWN or 0 */
+    void *stream;
     cohort_allocator alloc;
     cohort_progress progress;
+    /* What the context holds at a time at most, 0: as much as there is: tables, the pool of workspace, results, and cohort_alloc. A call that
+     * needs more is COHORT_NO_MEMORY, after idle workspace has gone back. On a GPU the device's memory is meant, without what a context has
+     * once for all (a few megabytes) and the host's buffers */
+    uint64_t memory_bytes;
 } cohort_context_options;
 
-#define COHORT_CONTEXT_OPTIONS_INIT                                        \
-    {                                                                      \
-        sizeof(cohort_context_options), NULL, 0, NULL, {NULL, NULL, NULL}, \
-        {                                                                  \
-            NULL, NULL                                                     \
-        }                                                                  \
+#define COHORT_CONTEXT_OPTIONS_INIT                                                                      \
+    {                                                                                                    \
+        sizeof(cohort_context_options), NULL, 0, COHORT_STREAM_OWN, {NULL, NULL, NULL}, {NULL, NULL}, 0, \
     }
 
 /* Makes a context. `options` may be NULL: all defaults. On failure *out is NULL and cohort_message(NULL) tells why.
@@ -119,8 +126,8 @@ COHORT_API cohort_status cohort_context_create(cohort_context **out, const cohor
  * wait: see "Fork" above. */
 COHORT_API void cohort_context_destroy(cohort_context *context);
 
-/* From now on work is enqueued on `stream` (a CUstream; NULL: the context's own), after what was enqueued before.
- * Does not wait. COHORT_UNSUPPORTED on a CPU context unless `stream` is NULL. */
+/* From now on work is enqueued on `stream` (a CUstream, which may be 0, the legacy default stream; COHORT_STREAM_OWN: the context's own),
+ * after what was enqueued before. Does not wait. COHORT_UNSUPPORTED on a CPU context unless `stream` is COHORT_STREAM_OWN or 0. */
 COHORT_API cohort_status cohort_set_stream(cohort_context *context, void *stream);
 
 /* Waits until the context's work is done, and returns (once) the first deferred error of the calls since the last
@@ -144,7 +151,7 @@ typedef struct cohort_context_info {
     const char *device;    /* "NVIDIA H200", or the processor's name */
     uint64_t threads;      /* CPU threads; on a GPU: multiprocessors */
     uint64_t memory_bytes; /* all of the device's memory (CPU: of the machine) */
-    uint64_t memory_free;  /* what is free now */
+    uint64_t memory_free;  /* what is free now, within the context's bound */
     uint64_t pool_bytes;   /* workspace that the context holds at present, in use or not */
     uint64_t architecture; /* 90 for sm_90; 0 on a CPU */
     uint64_t l2_bytes;     /* the last cache level's size, 0 if not known */
@@ -152,11 +159,12 @@ typedef struct cohort_context_info {
     uint64_t map_widths;     /* of COHORT_LAYOUT_PAGES: every call but cohort_map_run */
     uint64_t map_run_widths; /* cohort_map_run, and changes by kernels of the user's own, as well */
     uint64_t lines_widths;   /* of COHORT_LAYOUT_LINES: all calls */
+    uint64_t memory_held;    /* what counts against `memory_bytes` of the options, idle workspace included */
 } cohort_context_info;
 
-#define COHORT_CONTEXT_INFO_INIT                                           \
-    {                                                                      \
-        sizeof(cohort_context_info), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
+#define COHORT_CONTEXT_INFO_INIT                                              \
+    {                                                                         \
+        sizeof(cohort_context_info), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
     }
 
 COHORT_API cohort_status cohort_context_get_info(cohort_context *context, cohort_context_info *info);

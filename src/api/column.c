@@ -95,12 +95,6 @@ void table_column_hold(struct table_column *column, struct holder *holder)
     column->holder[column->holders++] = holder;
 }
 
-uint32_t table_column_element(const struct table_column *column)
-{
-    const struct table_type *type = column->is_dictionary ? &column->index : &column->type;
-    return type->layout == TABLE_VIEWS ? (uint32_t)sizeof(struct table_view) : type->bytes;
-}
-
 /* ---- slices ---------------------------------------------------------------------------------------------------- */
 
 /* Rows from `skip` on of a piece. Offsets have a row more than others, and bits no address. */

@@ -1,4 +1,4 @@
-/* context.c: making, asking and ending contexts, waiting, time, progress. */
+/* context.c: making, asking and ending contexts, waiting, time. */
 #include "backend/lines.h"
 #include "options.h"
 
@@ -6,10 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#define THREADS_MOST    1024
-#define PROGRESS_PERIOD 250000000ull /* nanoseconds */
+#define THREADS_MOST 1024
 
 struct cohort_timer {
     cohort_context *context;
@@ -87,19 +85,10 @@ static void end(cohort_context *context)
     cohort_context_destroy(context->helper);
     context->helper = NULL;
     if (loans_lends(context)) /* what is released later must not meet a stream that is gone */
-        context->backend->context->set_stream(context, NULL);
+        context->backend->context->set_stream(context, COHORT_STREAM_OWN);
     owned_destroy(context);
     pool_destroy(context);
-    if (!loans_close(context))
-        context_end(context);
-}
-
-void context_end(cohort_context *context)
-{
-    context->backend->context->close(context);
-    pthread_mutex_destroy(&context->loans.mutex);
-    free(context->log);
-    free(context);
+    loans_close(context);
 }
 
 cohort_status cohort_context_create(cohort_context **out, const cohort_context_options *options)
@@ -115,6 +104,7 @@ cohort_status cohort_context_create(cohort_context **out, const cohort_context_o
     if (!context)
         return context_fail(NULL, COHORT_NO_MEMORY, "no memory for a context");
     context->allocator = copy.alloc;
+    context->memory.most = copy.memory_bytes ? copy.memory_bytes : UINT64_MAX;
     context->progress = copy.progress;
     loans_open(context);
     status = open_backend(context, &copy);
@@ -171,6 +161,9 @@ cohort_status cohort_context_get_info(cohort_context *context, cohort_context_in
     copy.map_widths = copy.map_run_widths = copy.lines_widths = 0;
     maps_of(context, &copy);
     copy.pool_bytes = context->pool.bytes + loans_idle_bytes(context);
+    copy.memory_held = context->memory.held;
+    if (copy.memory_free > context->memory.most - context->memory.held)
+        copy.memory_free = context->memory.most - context->memory.held;
     options_return(info, info->size, sizeof copy, &copy);
     return COHORT_OK;
 }
@@ -234,28 +227,6 @@ cohort_status cohort_wait(cohort_context *context)
         return context_fail(NULL, COHORT_NULL, "context is NULL");
     cohort_status status = context_wait(context);
     return status ? status : deferred_failure(context);
-}
-
-/* ---- progress ---------------------------------------------------------------------------------------------------- */
-
-cohort_status context_progress(cohort_context *context, const char *what, uint64_t done, uint64_t total)
-{
-    struct timespec t;
-    if (!context->progress.call)
-        return COHORT_OK;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    uint64_t now = (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
-    int end = total && done == total;
-    if (context->told && now - context->told < PROGRESS_PERIOD && !(end && context->telling))
-        return COHORT_OK;
-    context->told = now;
-    context->telling = !end;
-    if (!context->progress.call(context->progress.user, what, done, total) || end)
-        return COHORT_OK;
-    context->told = context->telling = 0;
-    return context_fail(context, COHORT_CANCELLED,
-                        "%s: ended by the caller's progress function, %llu of %llu done", what,
-                        (unsigned long long)done, (unsigned long long)total);
 }
 
 /* ---- time --------------------------------------------------------------------------------------------- */

@@ -20,7 +20,8 @@ static cohort_status limits_table(cohort_context *context, cohort_limits *limits
     cohort_status status = context->backend->context->info(context, &info);
     if (status)
         return status;
-    uint64_t quarter = info.memory_free / 4;
+    uint64_t left = context->memory.most - context->memory.held;
+    uint64_t quarter = (info.memory_free < left ? info.memory_free : left) / 4;
     limits->table_bytes = quarter > 1ull << 31 ? 1ull << 31 : quarter;
     if (limits->table_bytes < LEAST_TABLE_BYTES)
         limits->table_bytes = LEAST_TABLE_BYTES;

@@ -1,10 +1,10 @@
-/* sets_build.c: collections from arrays: members, ranges, bitmaps. Blobs are in sets_build_roaring.c.
+/* sets_build.c: collections from arrays: members, ranges, bitmaps. What the caller gives comes by way of sets_source.c.
  *
  * Members. Each gets its set put before it; if they are not in order they are sorted; duplicates go. Then
  * chunks begin where the bits from 16 on or the set change. Ranges are put in order in the same way and
  * united; what of a range is in one chunk is a piece, and chunks are made of pieces as they are of members.
  * Of bitmaps a piece is what lies in one chunk. The rest is the same for all: shape/sets.h. */
-#include "api/set.h"
+#include "api/sets.h"
 
 #include "backend/sort.h"
 
@@ -30,46 +30,6 @@ struct findings {
 
 /* ---- checks
  * -------------------------------------------------------------------------------------------------------------- */
-
-static cohort_status check_numbers(const struct batch *b, cohort_sets_source *d)
-{
-    if ((int)d->form < COHORT_FORM_MEMBERS || (int)d->form > COHORT_FORM_WORKING)
-        return batch_fail(b, COHORT_RANGE, "source.form is %d; there are %d to %d", (int)d->form,
-                          COHORT_FORM_MEMBERS, COHORT_FORM_WORKING);
-    cohort_status status = sets_check_type(b->context, b->call, "source.type", d->type);
-    if (!status && !d->group_type)
-        d->group_type = COHORT_U32;
-    if (!status && d->groups)
-        status = sets_check_type(b->context, b->call, "source.group_type", d->group_type);
-    if (!status && d->sets > SETS_MOST)
-        status = batch_fail(b, COHORT_OVERFLOW, "source.sets is %llu; a collection has at most %llu",
-                            (unsigned long long)d->sets, (unsigned long long)SETS_MOST);
-    return status ? status : batch_check_n(b, d->n);
-}
-
-/* What a form has no use for must not be given. */
-static cohort_status check_unused(const struct batch *b, const cohort_sets_source *d)
-{
-    const struct {
-        const char *name;
-        int given, used;
-    } fields[] = {
-        {"lasts", d->lasts != NULL, d->form == COHORT_FORM_RANGES},
-        {"offsets", d->offsets != NULL, d->form != COHORT_FORM_BITMAPS && d->form != COHORT_FORM_WORKING},
-        {"groups", d->groups != NULL, d->form != COHORT_FORM_BITMAPS && d->form != COHORT_FORM_WORKING},
-        {"bases", d->bases != NULL, d->form == COHORT_FORM_ROARING},
-        {"blob_type", d->blob_type != 0, d->form == COHORT_FORM_ROARING},
-        {"bits", d->bits != 0, d->form == COHORT_FORM_BITMAPS},
-        {"stride", d->stride != 0, d->form == COHORT_FORM_BITMAPS},
-    };
-    for (unsigned i = 0; i < sizeof fields / sizeof fields[0]; i++)
-        if (fields[i].given && !fields[i].used)
-            return batch_fail(b, COHORT_RANGE, "source.%s is given, which form %d has no use for",
-                              fields[i].name, (int)d->form);
-    if (d->groups && d->offsets && d->form != COHORT_FORM_ROARING)
-        return batch_fail(b, COHORT_RANGE, "source.groups and source.offsets are both given");
-    return COHORT_OK;
-}
 
 static cohort_status check_bitmaps(const struct batch *b, cohort_sets_source *d)
 {
@@ -548,17 +508,12 @@ static cohort_status build(struct build *k, cohort_sets **out)
     return status;
 }
 
-/* Reads the source: the numbers checked, the arrays listed. */
+/* Reads the source, whose numbers are checked: the arrays listed. */
 static cohort_status build_of(struct build *k, cohort_context *context)
 {
     cohort_sets_source *d = &k->source;
     struct sets_step *s = &k->step;
     struct batch *b = &k->batch;
-    cohort_status status = check_numbers(b, d);
-    if (!status)
-        status = check_unused(b, d);
-    if (status || d->form == COHORT_FORM_ROARING || d->form == COHORT_FORM_WORKING)
-        return status;
     memset(s, 0, sizeof *s);
     b->step = s;
     k->rooms = sets_rooms_begin(context);
@@ -567,7 +522,7 @@ static cohort_status build_of(struct build *k, cohort_context *context)
     s->wide = d->type == COHORT_U64;
     s->n = d->n;
     s->group_bytes = sets_member_bytes(d->group_type);
-    status = list_arrays(k);
+    cohort_status status = list_arrays(k);
     s->sets = d->form == COHORT_FORM_BITMAPS ? d->n : d->sets ? d->sets : !d->offsets;
     if (d->sets > 1 && !k->rows && d->form != COHORT_FORM_BITMAPS && !status)
         status = batch_fail(b, COHORT_RANGE, "source.sets is %llu with neither groups nor offsets",
@@ -578,25 +533,12 @@ static cohort_status build_of(struct build *k, cohort_context *context)
     return status;
 }
 
-cohort_status cohort_sets_build(cohort_context *context, const cohort_sets_source *source, cohort_sets **out)
+cohort_status sets_build_arrays(cohort_context *context, const cohort_sets_source *source, cohort_sets **out)
 {
-    CALL(context);
     struct build k;
-    if (out)
-        *out = NULL;
-    if (!context || !source || !out)
-        return context_fail(context, COHORT_NULL, "cohort_sets_build: %s is NULL",
-                            !context  ? "context"
-                            : !source ? "source"
-                                      : "out");
-    cohort_status status =
-        batch_desc(&k.batch, context, "cohort_sets_build", source, sizeof k.source, &k.source);
-    if (!status)
-        status = build_of(&k, context);
-    if (!status && k.source.form == COHORT_FORM_ROARING)
-        return sets_build_roaring(context, &k.source, out);
-    if (!status && k.source.form == COHORT_FORM_WORKING)
-        return set_build(context, &k.source, out);
+    k.source = *source;
+    batch_open(&k.batch, context, "cohort_sets_build");
+    cohort_status status = build_of(&k, context);
     if (!status)
         status = batch_check(&k.batch);
     if (!status)

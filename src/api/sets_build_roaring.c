@@ -520,7 +520,7 @@ static cohort_status move_ranges(struct blobs *b, cohort_sets *apart, cohort_set
     from.group_type = COHORT_U64;
     if (!status && !b->sets)
         return context_fail(b->context, COHORT_RANGE, "%s: source.sets is 0", call);
-    return status ? status : cohort_sets_build(b->context, &from, out);
+    return status ? status : sets_build_arrays(b->context, &from, out);
 }
 
 static cohort_status build(struct blobs *b, cohort_sets **out)

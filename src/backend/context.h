@@ -10,7 +10,8 @@ struct context_backend {
     cohort_status (*inherit)(cohort_context *);
     void (*close)(cohort_context *); /* waits; frees context->device */
     cohort_status (*info)(cohort_context *, cohort_context_info *);
-    cohort_status (*set_stream)(cohort_context *, void *stream);
+    cohort_status (*set_stream)(cohort_context *, void *stream); /* or COHORT_STREAM_OWN */
+    void *(*stream)(cohort_context *);       /* that work is enqueued on now; NULL where there are none */
     cohort_status (*wait)(cohort_context *); /* for the device alone: the API reads the deferred failures */
     /* HOST: memory that only the host uses (pinned too); DEVICE: what kernels may be given; BAD: neither here. */
     enum memory_kind (*memory_kind)(cohort_context *, const void *);
@@ -31,6 +32,11 @@ struct context_backend {
 static inline cohort_status context_wait(cohort_context *context)
 {
     return context->backend->context->wait(context);
+}
+
+static inline void *context_stream(cohort_context *context)
+{
+    return context->backend->context->stream(context);
 }
 
 static inline enum memory_kind context_memory_kind(cohort_context *context, const void *memory)

@@ -73,7 +73,11 @@ int table_column_heaps(struct table_column *column, struct table_piece *p, uint3
 struct holder *holder_block(uint64_t bytes, void **memory);
 
 /* Bytes of an element: of an index, of a fixed type; views 16; else 0. */
-uint32_t table_column_element(const struct table_column *column);
+static inline uint32_t table_column_element(const struct table_column *column)
+{
+    const struct table_type *type = column->is_dictionary ? &column->index : &column->type;
+    return type->layout == TABLE_VIEWS ? (uint32_t)sizeof(struct table_view) : type->bytes;
+}
 
 /* Tells "column 'name' (format)" for messages. */
 #define COLUMN_TEXT 200

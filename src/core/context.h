@@ -4,7 +4,9 @@
 
 #include "cohort/context.h"
 #include "core/loans.h"
+#include "core/memory.h"
 #include "core/pool.h"
+#include "core/take.h"
 #include "shape/batch.h"
 
 struct backend;
@@ -22,11 +24,11 @@ struct cohort_context {
     void *device;               /* the backend's own state */
     cohort_allocator allocator; /* all zero: the backend's */
     cohort_progress progress;
+    struct memory memory;
     struct pool pool;
     struct loans loans;
     struct outcome *outcome; /* in the context's memory: see below */
     void *owned;             /* what cohort_alloc gave out: a tree (tsearch) */
-    void *shifted;           /* what the caller's allocator gave with too little alignment: a tree */
     char *log; /* of the compiler, of the last function of the user's that it refused; malloc, or NULL */
     cohort_context *helper; /* on the CPU: does what the device has no kernels for (api/staged.c); or NULL */
     uint64_t told;          /* when progress was told last, in nanoseconds */
@@ -47,10 +49,6 @@ struct outcome {
     struct batch_deferred deferred; /* of calls that do not wait, until cohort_wait; */
     struct batch_deferred ids;      /* the same of functions of keys: first_bad alone */
 };
-
-/* The system's memory, or the caller's allocator's: tables and the pool's blocks. NULL: none; no message. */
-void *context_alloc(cohort_context *context, uint64_t bytes);
-void context_release(cohort_context *context, void *memory, uint64_t bytes);
 
 /* Writes the message and returns the status. context may be NULL: the thread's message. */
 cohort_status context_fail(cohort_context *context, cohort_status status, const char *format, ...)

@@ -54,8 +54,11 @@ void loans_open(cohort_context *context);
 /* In a process that got the context by a fork: a lock that another thread held is nobody's here. */
 void loans_inherit(cohort_context *context);
 
-/* At least `bytes` (0 is allowed) aligned to 256. COHORT_NO_MEMORY leaves a message. */
-cohort_status loan_take(cohort_context *context, uint64_t bytes, struct buffer **out);
+/* The parts of loan_take (core/take.h): the size of the buffer for so many bytes; an idle buffer that serves, lent, or NULL, and then what
+ * has been idle for too long is gone; and a new one, lent. */
+uint64_t loans_size(uint64_t bytes);
+struct buffer *loans_find(cohort_context *context, uint64_t room);
+void loans_put(cohort_context *context, struct buffer *buffer);
 
 /* Gives idle buffers back to the system. By the context's thread. Tells how many bytes. */
 uint64_t loans_trim(cohort_context *context);
@@ -63,10 +66,7 @@ uint64_t loans_trim(cohort_context *context);
 uint64_t loans_idle_bytes(cohort_context *context);
 int loans_lends(cohort_context *context); /* is a buffer out? */
 
-/* The context goes: idle buffers go back. 1: some are still lent, and the last of them calls context_end. */
-int loans_close(cohort_context *context);
-
-/* context.c: closes the backend and frees the context. */
-void context_end(cohort_context *context);
+/* The context goes: idle buffers go back, and the context is closed and freed, now or when the last buffer that is lent comes back. */
+void loans_close(cohort_context *context);
 
 #endif

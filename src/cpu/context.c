@@ -259,12 +259,24 @@ static cohort_status cpu_context_info(cohort_context *context, cohort_context_in
     return COHORT_OK;
 }
 
+/* There is no stream to mean: 0, which nobody has set, is as good as the context's own. */
+static int means_a_stream(const void *stream)
+{
+    return stream && stream != COHORT_STREAM_OWN;
+}
+
 static cohort_status cpu_context_set_stream(cohort_context *context, void *stream)
 {
-    if (stream)
+    if (means_a_stream(stream))
         return context_fail(context, COHORT_UNSUPPORTED, "stream is %p: a CPU context has no streams",
                             stream);
     return COHORT_OK;
+}
+
+static void *cpu_context_stream(cohort_context *context)
+{
+    (void)context;
+    return NULL;
 }
 
 static cohort_status cpu_context_wait(cohort_context *context)
@@ -278,6 +290,7 @@ const struct context_backend cpu_context_backend = {
     .close = cpu_context_close,
     .info = cpu_context_info,
     .set_stream = cpu_context_set_stream,
+    .stream = cpu_context_stream,
     .wait = cpu_context_wait,
     .memory_kind = cpu_context_memory_kind,
     .alloc = cpu_context_alloc,
@@ -296,7 +309,7 @@ static const struct backend cpu_backend = {
 
 cohort_status cpu_backend_open(cohort_context *context, const cohort_context_options *options)
 {
-    if (options->stream)
+    if (means_a_stream(options->stream))
         return context_fail(NULL, COHORT_UNSUPPORTED, "options->stream is %p: a CPU context has no streams",
                             options->stream);
     enum cpu_level level;

@@ -39,11 +39,16 @@ static cohort_status switch_stream(cohort_context *context, cuda_stream to)
 static cohort_status cuda_context_set_stream(cohort_context *context, void *stream)
 {
     struct gpu *g = gpu_of(context);
-    cuda_stream to = stream ? (cuda_stream)stream : g->own;
+    cuda_stream to = stream == COHORT_STREAM_OWN ? g->own : (cuda_stream)stream;
     if (to == g->stream)
         return COHORT_OK;
     cohort_status status = gpu_enter(context);
     return status ? status : gpu_leave(context, switch_stream(context, to));
+}
+
+static void *cuda_context_stream(cohort_context *context)
+{
+    return (void *)gpu_of(context)->stream;
 }
 
 /* With the device current. */
@@ -261,7 +266,7 @@ static void release(struct gpu *g)
 {
     cuda_context popped;
     if (g->primary && g->driver->context_push(g->primary) == CUDA_OK) {
-        if (g->stream)
+        if (g->own) /* else `stream` is none yet */
             g->driver->stream_synchronize(g->stream);
         gpu_stream_free(g);
         gpu_users_free(g);
@@ -291,6 +296,7 @@ const struct context_backend cuda_context_backend = {
     .close = cuda_context_close,
     .info = cuda_context_info,
     .set_stream = cuda_context_set_stream,
+    .stream = cuda_context_stream,
     .wait = cuda_context_wait,
     .memory_kind = cuda_context_memory_kind,
     .alloc = cuda_context_alloc,
@@ -362,7 +368,7 @@ static cuda_result begin(struct gpu *g, void *stream)
     r = g->driver->stream_create(&g->own, CUDA_STREAM_NON_BLOCKING);
     if (r == CUDA_OK)
         r = g->driver->event_create(&g->order, CUDA_EVENT_NO_TIMING);
-    g->stream = stream ? (cuda_stream)stream : g->own;
+    g->stream = stream == COHORT_STREAM_OWN ? g->own : (cuda_stream)stream;
     g->driver->context_pop(&popped);
     return r;
 }

@@ -336,6 +336,7 @@ static void sets_streams(struct test *t)
     cohort_context_options options = test_context_options(t);
     FAILS(t, NULL, cohort_set_stream(NULL, NULL), COHORT_NULL, "context", NULL);
     OK(t, cohort_set_stream(t->context, NULL));
+    OK(t, cohort_set_stream(t->context, COHORT_STREAM_OWN));
     OK(t, cohort_wait(t->context));
     if (t->kind != TEST_CPU)
         return;

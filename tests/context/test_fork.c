@@ -287,7 +287,7 @@ static void lost_body(struct test *t, void *arg)
 }
 
 /* Called in the middle of a call. */
-static void *fork_and_alloc(void *user, size_t bytes)
+static void *fork_and_alloc(void *user, size_t bytes, size_t alignment, void *stream)
 {
     struct forking_allocator *f = user;
     if (f->armed) {
@@ -295,13 +295,13 @@ static void *fork_and_alloc(void *user, size_t bytes)
         f->children++;
         test_in_child(f->test, lost_body, f->things);
     }
-    return f->allocator.alloc(f->allocator.user, bytes);
+    return f->allocator.alloc(f->allocator.user, bytes, alignment, stream);
 }
 
-static void free_as_ever(void *user, void *memory, size_t bytes)
+static void free_as_ever(void *user, void *memory, size_t bytes, size_t alignment, void *stream)
 {
     struct forking_allocator *f = user;
-    f->allocator.free(f->allocator.user, memory, bytes);
+    f->allocator.free(f->allocator.user, memory, bytes, alignment, stream);
 }
 
 static void in_the_middle_of_a_call(struct test *t)

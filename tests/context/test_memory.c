@@ -2,6 +2,10 @@
 #include "test.h"
 #include "backend/context.h"
 #include "cpu/cpu.h"
+#include "cuda/driver.h"
+#include "core/loans.h"
+
+#include <pthread.h>
 
 /* ---- memory --------------------------------------------------------------------------------------------------------- */
 
@@ -210,16 +214,16 @@ struct failing {
     uint64_t calls, fail_at;
 };
 
-static void *failing_alloc(void *user, size_t bytes)
+static void *failing_alloc(void *user, size_t bytes, size_t alignment, void *stream)
 {
     struct failing *f = user;
-    return f->calls++ == f->fail_at ? NULL : f->inner.alloc(f->inner.user, bytes);
+    return f->calls++ == f->fail_at ? NULL : f->inner.alloc(f->inner.user, bytes, alignment, stream);
 }
 
-static void failing_free(void *user, void *memory, size_t bytes)
+static void failing_free(void *user, void *memory, size_t bytes, size_t alignment, void *stream)
 {
     struct failing *f = user;
-    f->inner.free(f->inner.user, memory, bytes);
+    f->inner.free(f->inner.user, memory, bytes, alignment, stream);
 }
 
 /* Makes a context, allocates, takes workspace, frees; whatever call fails, nothing leaks and nothing breaks. */
@@ -263,52 +267,54 @@ static void survives_a_failing_allocator(struct test *t)
     CHECK(t, !status && fail_at >= 4);
 }
 
-/* An allocator whose memory is aligned to 64 bytes and no more. */
-static void *skewed_alloc(void *user, size_t bytes)
+/* An allocator whose memory is aligned to 64 bytes, from one of its calls on. */
+static void *skewed_alloc(void *user, size_t bytes, size_t alignment, void *stream)
 {
-    char *memory = failing_alloc(user, bytes + 256);
-    return memory ? memory + 64 : NULL;
+    struct failing *f = user;
+    char *memory = f->inner.alloc(f->inner.user, bytes + 256, alignment, stream);
+    return memory && f->calls++ >= f->fail_at ? memory + 64 : memory;
 }
 
-static void skewed_free(void *user, void *memory, size_t bytes)
+static void skewed_free(void *user, void *memory, size_t bytes, size_t alignment, void *stream)
 {
-    failing_free(user, (char *)memory - 64, bytes + 256);
+    failing_free(user, (void *)((uintptr_t)memory & ~(uintptr_t)255), bytes + 256, alignment, stream);
 }
 
-static void aligns_the_callers_memory(struct test *t)
+static void refuses_an_allocator_that_does_not_align(struct test *t)
 {
-    for (uint64_t fail_at = 0; fail_at < 12; fail_at++) {
+    for (uint64_t skew_from = 0; skew_from < 3; skew_from++) {
         cohort_context_options options = test_context_options(t);
         struct ledger ledger = {0};
-        struct failing failing = {test_allocator(t, &ledger), 0, fail_at < 11 ? fail_at : UINT64_MAX};
-        cohort_context *context;
-        void *a, *b;
+        struct failing failing = {test_allocator(t, &ledger), 0, skew_from};
+        cohort_context *context = NULL;
+        void *a = NULL, *b = NULL;
         options.alloc = (cohort_allocator){skewed_alloc, skewed_free, &failing};
-        if (!cohort_context_create(&context, &options)) {
-            if (!cohort_alloc(context, 1000, &a)) {
-                CHECK(t, (uintptr_t)a % 256 == 0);
-                OK(t, cohort_fill(context, a, 7, 1000));
-                if (!cohort_alloc(context, 300000, &b)) {
-                    CHECK(t, (uintptr_t)b % 256 == 0);
-                    OK(t, cohort_copy(context, b, a, 1000));
-                }
-                OK(t, cohort_free(context, a));
-            }
+        if (!skew_from) {
+            FAILS(t, NULL, cohort_context_create(&context, &options), COHORT_BAD_POINTER, "alloc.alloc",
+                  "256");
+        } else {
+            OK(t, cohort_context_create(&context, &options));
+            if (skew_from == 2)
+                OK(t, cohort_alloc(context, 1000, &a));
+            FAILS(t, context, cohort_alloc(context, 1000, &b), COHORT_BAD_POINTER, "alloc.alloc", "256");
             cohort_context_destroy(context);
         }
         test_ledger_check(t, &ledger);
     }
 }
 
-static void *host_alloc(void *user, size_t bytes)
+static void *host_alloc(void *user, size_t bytes, size_t alignment, void *stream)
 {
     ++*(int *)user;
-    return aligned_alloc(256, (bytes + 255) / 256 * 256);
+    (void)stream;
+    return aligned_alloc(alignment, (bytes + 255) / 256 * 256);
 }
 
-static void host_free(void *user, void *memory, size_t bytes)
+static void host_free(void *user, void *memory, size_t bytes, size_t alignment, void *stream)
 {
     (void)bytes;
+    (void)alignment;
+    (void)stream;
     --*(int *)user;
     free(memory);
 }
@@ -323,6 +329,179 @@ static void refuses_an_allocator_of_host_memory(struct test *t)
     FAILS(t, NULL, cohort_context_create(&context, &options), COHORT_BAD_POINTER, "alloc.alloc", NULL);
     CHECK(t, !context);
     EQUAL(t, live, 0);
+}
+
+/* Handle 0 is a stream, the legacy default one; the context's own has another handle. */
+static void tells_the_allocator_the_stream(struct test *t)
+{
+    cohort_context_options options = test_context_options(t);
+    struct ledger ledger = {0};
+    cohort_context *context;
+    cuda_stream stream;
+    void *memory;
+    struct test_gpu g = test_gpu_enter(t);
+    REQUIRE(t, g.driver && !g.driver->stream_create(&stream, CUDA_STREAM_NON_BLOCKING));
+    void *const turn[] = {NULL, stream, COHORT_STREAM_OWN};
+    for (int i = 0; i < 3; i++) {
+        options.alloc = test_allocator(t, &ledger);
+        options.stream = turn[i];
+        ledger.stream = t; /* which is none */
+        OK(t, cohort_context_create(&context, &options));
+        void *own = ledger.stream;
+        CHECK(t, i == 2 ? own && own != COHORT_STREAM_OWN && own != t : own == turn[i]);
+        for (int k = 0; k < 3; k++) {
+            OK(t, cohort_set_stream(context, turn[k]));
+            OK(t, cohort_alloc(context, 100, &memory));
+            CHECK(t, k == 2 || ledger.stream == turn[k]);
+            CHECK(t,
+                  k != 2 || (ledger.stream && ledger.stream != stream && ledger.stream != COHORT_STREAM_OWN));
+            OK(t, cohort_fill(context, memory, 1, 100));
+            OK(t, cohort_free(context, memory));
+            CHECK(t, k == 2 || ledger.stream == turn[k]);
+        }
+        cohort_context_destroy(context);
+        test_ledger_check(t, &ledger);
+    }
+    CHECK(t, !g.driver->stream_destroy(stream));
+    test_gpu_leave(g);
+}
+
+/* ---- the caller's bound --------------------------------------------------------------------------------------------- */
+
+static uint64_t held(struct test *t, cohort_context *context)
+{
+    cohort_context_info info = COHORT_CONTEXT_INFO_INIT;
+    OK(t, cohort_context_get_info(context, &info));
+    return info.memory_held;
+}
+
+/* What the allocator has given is what is held, and never more than the bound, whoever takes it. */
+static void bounds_all_memory(struct test *t)
+{
+    enum { BOUND = 200000 };
+    cohort_context_options options = test_context_options(t);
+    struct ledger ledger = {0};
+    cohort_context *context;
+    void *workspace, *memory;
+    options.alloc = test_allocator(t, &ledger);
+    options.memory_bytes = BOUND;
+    OK(t, cohort_context_create(&context, &options));
+    EQUAL(t, held(t, context), ledger.bytes);
+    uint64_t left = BOUND - ledger.bytes;
+    FAILS(t, context, cohort_alloc(context, left + 1, &memory), COHORT_NO_MEMORY, "memory_bytes is 200000",
+          NULL);
+    OK(t, cohort_alloc(context, left, &memory)); /* to the last byte */
+    EQUAL(t, held(t, context), BOUND);
+    FAILS(t, context, pool_take(context, 1, &workspace), COHORT_NO_MEMORY, "memory_bytes", "200000");
+    OK(t, cohort_free(context, memory));
+    OK(t, pool_take(context, 120000, &workspace));
+    pool_give(context, workspace);
+    OK(t, cohort_alloc(context, 150000, &memory)); /* idle workspace has gone back */
+    EQUAL(t, held(t, context), ledger.bytes);
+    OK(t, cohort_free(context, memory));
+    CHECK(t, ledger.most_bytes <= BOUND);
+    cohort_context_destroy(context);
+    test_ledger_check(t, &ledger);
+    options.memory_bytes = 1;
+    FAILS(t, NULL, cohort_context_create(&context, &options), COHORT_NO_MEMORY, "memory_bytes", "1");
+    test_ledger_check(t, &ledger);
+}
+
+/* A map that may not grow any further says so, and has lost nothing. */
+static void bounds_a_growing_map(struct test *t)
+{
+    enum { BOUND = 1 << 20, BATCH = 1000 };
+    cohort_context_options options = test_context_options(t);
+    cohort_map_options wanted = COHORT_MAP_OPTIONS_INIT;
+    struct ledger ledger = {0};
+    cohort_context *context;
+    cohort_map *map;
+    uint64_t keys[BATCH], values[BATCH], n = 0, size, fallback = UINT64_MAX;
+    cohort_status status = COHORT_OK;
+    options.alloc = test_allocator(t, &ledger);
+    options.memory_bytes = BOUND;
+    OK(t, cohort_context_create(&context, &options));
+    wanted.capacity = BATCH;
+    OK(t, cohort_map_create(context, &wanted, &map));
+    for (int batch = 0; batch < 200 && !status; batch++) {
+        for (uint64_t i = 0; i < BATCH; i++)
+            keys[i] = test_mix(values[i] = n + i);
+        status = cohort_map_insert(map, BATCH, keys, values, NULL);
+        n += status ? 0 : BATCH;
+    }
+    STATUS(t, status, COHORT_NO_MEMORY);
+    CHECK(t, strstr(cohort_message(context), "memory") && ledger.most_bytes <= BOUND && n >= 10000);
+    OK(t, cohort_map_size(map, &size));
+    CHECKF(t, size >= n && size < n + BATCH, "%llu pairs after %llu", (unsigned long long)size,
+           (unsigned long long)n);
+    for (uint64_t first = 0; first < n; first += BATCH) {
+        for (uint64_t i = 0; i < BATCH; i++)
+            keys[i] = test_mix(first + i);
+        OK(t, cohort_map_find(map, BATCH, keys, values, &fallback, NULL));
+        for (uint64_t i = 0; i < BATCH; i++)
+            CHECK(t, values[i] == first + i);
+    }
+    cohort_map_destroy(map);
+    cohort_context_destroy(context);
+    test_ledger_check(t, &ledger);
+}
+
+/* ---- results that outlive the context -------------------------------------------------------------------------------- */
+
+/* An allocator under whose `free` another thread gives a result back, once. */
+struct handing {
+    cohort_allocator inner;
+    struct buffer *buffer;
+};
+
+static void *handing_alloc(void *user, size_t bytes, size_t alignment, void *stream)
+{
+    struct handing *h = user;
+    return h->inner.alloc(h->inner.user, bytes, alignment, stream);
+}
+
+static void *give_buffer(void *buffer)
+{
+    holder_release(&((struct buffer *)buffer)->holder);
+    return NULL;
+}
+
+static void handing_free(void *user, void *memory, size_t bytes, size_t alignment, void *stream)
+{
+    struct handing *h = user;
+    struct buffer *buffer = h->buffer;
+    pthread_t thread;
+    h->buffer = NULL;
+    if (buffer && !pthread_create(&thread, NULL, give_buffer, buffer))
+        pthread_join(thread, NULL);
+    h->inner.free(h->inner.user, memory, bytes, alignment, stream);
+}
+
+/* A result comes back while the context, which goes, gives others to the system: nothing stays behind. */
+static void results_come_back_while_the_context_goes(struct test *t)
+{
+    for (int late = 0; late < 2; late++) {
+        cohort_context_options options = test_context_options(t);
+        struct ledger ledger = {0};
+        struct handing handing = {test_allocator(t, &ledger), NULL};
+        cohort_context *context;
+        struct buffer *idle, *out, *last = NULL;
+        options.alloc = (cohort_allocator){handing_alloc, handing_free, &handing};
+        OK(t, cohort_context_create(&context, &options));
+        OK(t, cohort_trim(context));
+        OK(t, loan_take(context, 1000, &idle));
+        OK(t, loan_take(context, 3000, &out));
+        if (late)
+            OK(t, loan_take(context, 9000, &last));
+        holder_release(&idle->holder);
+        pool_destroy(context); /* so that the idle buffer is what is given back first */
+        handing.buffer = out;
+        cohort_context_destroy(context);
+        CHECK(t, !handing.buffer);
+        if (late)
+            holder_release(&last->holder);
+        test_ledger_check(t, &ledger);
+    }
 }
 
 /* ---- workspace ------------------------------------------------------------------------------------------------------ */
@@ -439,9 +618,14 @@ const struct test_case test_cases[] = {
     {"knows memory of a GPU", knows_memory_of_a_gpu, TEST_ON_CUDA},
     {"uses the caller's allocator", uses_the_callers_allocator, TEST_NO_CONTEXT},
     {"survives a failing allocator", survives_a_failing_allocator, TEST_NO_CONTEXT},
-    {"aligns the caller's memory", aligns_the_callers_memory, TEST_NO_CONTEXT},
+    {"refuses an allocator that does not align", refuses_an_allocator_that_does_not_align, TEST_NO_CONTEXT},
+    {"tells the allocator the stream", tells_the_allocator_the_stream,
+     TEST_NO_CONTEXT | TEST_ON_SIM | TEST_ON_CUDA},
+    {"bounds all memory", bounds_all_memory, TEST_NO_CONTEXT},
+    {"bounds a growing map", bounds_a_growing_map, TEST_NO_CONTEXT},
     {"refuses an allocator of host memory", refuses_an_allocator_of_host_memory,
      TEST_NO_CONTEXT | TEST_ON_SIM | TEST_ON_CUDA},
+    {"results come back while the context goes", results_come_back_while_the_context_goes, TEST_NO_CONTEXT},
     {"reuses workspace", reuses_workspace, 0},
     {"rounds workspace little", rounds_workspace_little, 0},
     {"endless workspaces", endless_workspaces, 0},

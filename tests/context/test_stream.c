@@ -170,7 +170,7 @@ static void graphs(struct test *t)
     struct works w = works_new(t);
     capture(t, g.driver, stream, &w);
     OK(t, cohort_free(t->context, w.workspace));
-    OK(t, cohort_set_stream(t->context, NULL));
+    OK(t, cohort_set_stream(t->context, COHORT_STREAM_OWN));
     CHECK(t, !g.driver->stream_destroy(stream));
     test_gpu_leave(g);
 }

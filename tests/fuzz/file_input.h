@@ -18,19 +18,22 @@
 
 static uint64_t memory_out;
 
-static void *limited_alloc(void *user, size_t bytes)
+static void *limited_alloc(void *user, size_t bytes, size_t alignment, void *stream)
 {
     (void)user;
+    (void)stream;
     if (bytes > MEMORY_LIMIT - memory_out)
         return NULL;
-    void *memory = aligned_alloc(256, (bytes + 255) & ~(size_t)255);
+    void *memory = aligned_alloc(alignment, (bytes + alignment - 1) & ~(alignment - 1));
     memory_out += memory ? bytes : 0;
     return memory;
 }
 
-static void limited_free(void *user, void *memory, size_t bytes)
+static void limited_free(void *user, void *memory, size_t bytes, size_t alignment, void *stream)
 {
     (void)user;
+    (void)alignment;
+    (void)stream;
     memory_out -= bytes;
     free(memory);
 }

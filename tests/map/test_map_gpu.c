@@ -102,12 +102,14 @@ static void streams(struct test *t)
         oracle_put(s.oracle, nth_key(i), 60);
     }
     const void *k = column_send(keys), *v = column_send(ones);
+    void *const turn[] = {stream[0], stream[1], COHORT_STREAM_OWN,
+                          NULL}; /* the last is the legacy default stream */
     for (int i = 0; i < 60; i++) {
-        OK(t, cohort_set_stream(t->context, i % 3 == 2 ? NULL : stream[i % 3]));
+        OK(t, cohort_set_stream(t->context, turn[i % 4]));
         OK(t, cohort_map_apply(s.map, COHORT_OP_ADD, N, k, v, NULL));
     }
     OK(t, cohort_wait(t->context));
-    OK(t, cohort_set_stream(t->context, NULL));
+    OK(t, cohort_set_stream(t->context, COHORT_STREAM_OWN));
     subject_observe(&s);
     subject_free(&s);
     CHECK(t, !g.driver->stream_destroy(stream[0]) && !g.driver->stream_destroy(stream[1]));
@@ -185,7 +187,7 @@ static void graphs(struct test *t)
     refuse_capture(t, g, stream);
     subject_observe(&s);
     subject_free(&s);
-    OK(t, cohort_set_stream(t->context, NULL));
+    OK(t, cohort_set_stream(t->context, COHORT_STREAM_OWN));
     CHECK(t, !g.driver->stream_destroy(stream));
     test_gpu_leave(g);
 }

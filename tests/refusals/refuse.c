@@ -122,16 +122,16 @@ int refusable_rename(const char *from, const char *to)
 
 /* ---- the caller's allocator ------------------------------------------------------------------------------------------------ */
 
-static void *asked_alloc(void *user, size_t bytes)
+static void *asked_alloc(void *user, size_t bytes, size_t alignment, void *stream)
 {
     cohort_allocator *inner = user;
-    return refuse(REFUSE_ALLOCATOR) ? NULL : inner->alloc(inner->user, bytes);
+    return refuse(REFUSE_ALLOCATOR) ? NULL : inner->alloc(inner->user, bytes, alignment, stream);
 }
 
-static void asked_free(void *user, void *memory, size_t bytes)
+static void asked_free(void *user, void *memory, size_t bytes, size_t alignment, void *stream)
 {
     cohort_allocator *inner = user;
-    inner->free(inner->user, memory, bytes);
+    inner->free(inner->user, memory, bytes, alignment, stream);
 }
 
 /* ---- the driver -------------------------------------------------------------------------------------------------------------- */

@@ -13,12 +13,12 @@ layer() {
 }
 
 # below LAYER: the layers that it may include. api and the backends meet at src/backend and nowhere else; src/core is what both sides hold in
-# common: the context, its pool.
+# common: the context, its memory, which knows the backend's table for contexts.
 below() {
     case $1 in
     public) echo public ;;
     device) echo device ;;
-    core) echo core shape public ;;
+    core) echo core backend shape public ;;
     backend) echo backend core shape public ;;
     api) echo api backend core io shape public ;;
     io) echo io core public ;;

@@ -1,4 +1,4 @@
-/* loans.c: buffers of results. Requests are rounded up so that results of much the same size share them; the smallest idle buffer
+/* loans.c: buffers of results. What is lacking is taken by take.c. Requests are rounded up so that results of much the same size share them; the smallest idle buffer
  * that holds a request and is not a quarter larger is taken. What is idle beyond what was ever lent at a time goes back to the
  * system when something is asked for the next time. */
 #include "core/loans.h"
@@ -20,7 +20,7 @@ void loans_inherit(cohort_context *context)
     pthread_mutex_init(&context->loans.mutex, NULL);
 }
 
-static uint64_t room_for(uint64_t bytes)
+uint64_t loans_size(uint64_t bytes)
 {
     uint64_t step = LEAST;
     while (step < bytes / 32 && step < 1ull << 58)
@@ -76,6 +76,15 @@ static uint64_t forget_all(cohort_context *context, struct buffer *list)
     return bytes;
 }
 
+/* The backend goes, and the context with it. */
+static void end_context(cohort_context *context)
+{
+    context->backend->context->close(context);
+    pthread_mutex_destroy(&context->loans.mutex);
+    free(context->log);
+    free(context);
+}
+
 static void end_buffer(struct holder *holder)
 {
     struct buffer *b = (struct buffer *)(void *)holder;
@@ -96,7 +105,7 @@ static void end_buffer(struct holder *holder)
     }
     pthread_mutex_unlock(&loans->mutex);
     if (last)
-        context_end(context);
+        end_context(context);
 }
 
 static void lend(struct loans *loans, struct buffer *b)
@@ -106,28 +115,9 @@ static void lend(struct loans *loans, struct buffer *b)
     loans->most_bytes = loans->out_bytes > loans->most_bytes ? loans->out_bytes : loans->most_bytes;
 }
 
-static cohort_status make(cohort_context *context, uint64_t room, struct buffer **out)
-{
-    struct buffer *b = calloc(1, sizeof *b);
-    if (!b)
-        return context_fail(context, COHORT_NO_MEMORY, "no host memory for a buffer's record");
-    cohort_status status = system_take(context, room, &b->memory);
-    if (status) {
-        free(b);
-        return status;
-    }
-    b->room = room;
-    b->context = context;
-    b->holder.end = end_buffer;
-    *out = b;
-    return COHORT_OK;
-}
-
-cohort_status loan_take(cohort_context *context, uint64_t bytes, struct buffer **out)
+struct buffer *loans_find(cohort_context *context, uint64_t room)
 {
     struct loans *loans = &context->loans;
-    uint64_t room = room_for(bytes);
-    *out = NULL;
     pthread_mutex_lock(&loans->mutex);
     struct buffer *b = find_idle(loans, room);
     struct buffer *surplus = b ? NULL : take_idle(loans, loans->most_bytes);
@@ -135,18 +125,16 @@ cohort_status loan_take(cohort_context *context, uint64_t bytes, struct buffer *
         lend(loans, b);
     pthread_mutex_unlock(&loans->mutex);
     forget_all(context, surplus);
-    if (!b) {
-        cohort_status status = make(context, room, &b);
-        if (status)
-            return status;
-        pthread_mutex_lock(&loans->mutex);
-        lend(loans, b);
-        pthread_mutex_unlock(&loans->mutex);
-    }
-    b->bytes = bytes;
-    b->holder.count = 1;
-    *out = b;
-    return COHORT_OK;
+    return b;
+}
+
+void loans_put(cohort_context *context, struct buffer *b)
+{
+    b->context = context;
+    b->holder.end = end_buffer;
+    pthread_mutex_lock(&context->loans.mutex);
+    lend(&context->loans, b);
+    pthread_mutex_unlock(&context->loans.mutex);
 }
 
 uint64_t loans_trim(cohort_context *context)
@@ -174,13 +162,23 @@ int loans_lends(cohort_context *context)
     return lends;
 }
 
-int loans_close(cohort_context *context)
+/* Takes what is idle; if nothing is, the loans are closed under the same lock, and the last one to come back ends the context. */
+static struct buffer *drain(struct loans *loans, int *lends)
 {
-    struct loans *loans = &context->loans;
-    loans_trim(context);
     pthread_mutex_lock(&loans->mutex);
-    loans->closed = 1;
-    int left = loans->out != 0;
+    struct buffer *idle = take_idle(loans, 0);
+    loans->closed = !idle;
+    *lends = loans->out != 0;
     pthread_mutex_unlock(&loans->mutex);
-    return left;
+    return idle;
+}
+
+void loans_close(cohort_context *context)
+{
+    struct buffer *idle;
+    int lends;
+    while ((idle = drain(&context->loans, &lends)))
+        forget_all(context, idle);
+    if (!lends)
+        end_context(context);
 }
