@@ -218,18 +218,25 @@ static inline __attribute__((always_inline)) void look_part(struct round *r, uin
     uint64_t words[KEYS_BLOCK];
     struct keys_text texts[KEYS_BLOCK];
     uint8_t states[KEYS_BLOCK];
+    uint64_t homes[KEYS_BLOCK];
     const struct keys_words *w = r->batch->words;
+    const struct keys_slot *slot = r->table->slot;
     for (uint64_t at = begin; at < end; at += KEYS_BLOCK) {
         uint32_t count = end - at < KEYS_BLOCK ? (uint32_t)(end - at) : KEYS_BLOCK;
         if (w)
             keys_load_rows(w, r->begin + at, count, words, states);
         else
             keys_load_text(r->batch->bytes, r->begin + at, count, texts, words, states);
-        for (uint32_t i = 0; i < count; i++)
-            __builtin_prefetch(&r->table->slot[keys_home(r->table, words[i])], 1);
         for (uint32_t i = 0; i < count; i++) {
-            uint32_t row = (uint32_t)(at + i);
-            if (states[i] == KEYS_NONE)
+            homes[i] = keys_home(r->table, words[i]);
+            __builtin_prefetch(&slot[homes[i]], 1);
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t row = (uint32_t)(at + i), id = __atomic_load_n(&slot[homes[i]].id, __ATOMIC_RELAXED);
+            /* Most rows of few keys: a word that an earlier round has numbered, in its home. */
+            if (w && !states[i] && id < r->base && slot[homes[i]].key == words[i])
+                r->batch->ids[r->begin + row] = id;
+            else if (states[i] == KEYS_NONE)
                 r->batch->ids[r->begin + row] = KEYS_NO_ID;
             else if (states[i])
                 note(r, seek_null(r, row, alone), row, alone);

@@ -46,15 +46,39 @@ static int range_of(cohort_context *context, const struct keys_batch *b, uint64_
     return 1;
 }
 
-/* A table of twice as many entries as there are rows, and not many more, is worth it. */
+/* What a table by word may span: twice as many entries as there are rows, and not many more, are worth it. */
+static uint64_t most_span(const struct keys_batch *b)
+{
+    return 2 * b->n + 4096 < MOST_SPAN ? 2 * b->n + 4096 : MOST_SPAN;
+}
+
+/* Some rows tell it at once of words that lie all over: the others are not read for it. */
+static int is_scattered(const struct keys_batch *b)
+{
+    uint64_t words[KEYS_BLOCK], turn, low = ~0ull, high = 0;
+    uint8_t states[KEYS_BLOCK];
+    if (b->words->base || b->n <= KEYS_BLOCK)
+        return 0;
+    turn = b->words->column->is_signed ? 1ull << 63 : 0;
+    keys_load(b->words->column, 0, KEYS_BLOCK, words, states);
+    for (uint32_t i = 0; i < KEYS_BLOCK; i++) {
+        uint64_t v = words[i] ^ turn;
+        low = !states[i] && v < low ? v : low;
+        high = !states[i] && v > high ? v : high;
+    }
+    return low < high && high - low > most_span(b);
+}
+
 int keys_direct_open(cohort_context *context, struct keys_table *t, const struct keys_batch *b)
 {
     uint64_t low, span;
-    if (!b->words || t->capacity || (t->count && !t->direct) || !range_of(context, b, &low, &span))
+    if (!b->words || t->capacity || (t->count && !t->direct))
+        return 0;
+    if ((!t->direct && is_scattered(b)) || !range_of(context, b, &low, &span))
         return 0;
     if (t->direct && low - t->low <= t->span && span <= t->span - (low - t->low))
         return 1;
-    if (t->count || span > 2 * b->n + 4096 || span > MOST_SPAN)
+    if (t->count || span > most_span(b))
         return 0;
     uint32_t *made = context_alloc(context, (span + 2) * sizeof *made);
     if (!made)

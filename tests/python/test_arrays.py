@@ -45,7 +45,9 @@ def test_what_is_strided_or_misaligned():
     assert lc.sort(np.zeros(0)[::2]).tolist() == []
 
 
-@pytest.mark.parametrize("type", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float", "double"])
+@pytest.mark.parametrize(
+    "type", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float", "double"]
+)
 def test_arrow(type):
     values = [5, 3, 5, 1, 0, 9]
     p = pa.array(values, type)
@@ -70,7 +72,12 @@ def test_arrow_that_is_refused():
     with pytest.raises(ValueError, match="a: 1 of 2 rows are null"):
         lc.sort(pa.array([1, None]))
     assert lc.sort(pa.array([None, 2, 1])[1:]).tolist() == [1, 2]
-    for wrong in (pa.array(["x"]), pa.array(["x"]).dictionary_encode(), pa.array([[1]]), pa.table({"x": [1]})):
+    for wrong in (
+        pa.array(["x"]),
+        pa.array(["x"]).dictionary_encode(),
+        pa.array([[1]]),
+        pa.table({"x": [1]}),
+    ):
         with pytest.raises(TypeError, match="a: an Arrow array of the format"):
             lc.sort(wrong)
 
@@ -122,7 +129,14 @@ def test_a_producer_is_let_go():
 
 def test_array_as_a_sequence():
     a = lc.sort([4, 3, 2, 1])
-    assert (len(a), a[0], a[-1], list(a), a[1:3].tolist(), a[::-1].tolist()) == (4, 1, 4, [1, 2, 3, 4], [2, 3], [4, 3, 2, 1])
+    assert (len(a), a[0], a[-1], list(a), a[1:3].tolist(), a[::-1].tolist()) == (
+        4,
+        1,
+        4,
+        [1, 2, 3, 4],
+        [2, 3],
+        [4, 3, 2, 1],
+    )
     with pytest.raises(IndexError):
         a[4]
     with pytest.raises(TypeError):
@@ -160,7 +174,10 @@ class Tensor:
         return self.device
 
 
-@pytest.mark.parametrize("type", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64", "bool"])
+@pytest.mark.parametrize(
+    "type",
+    ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64", "bool"],
+)
 def test_dlpack(type):
     a = np.array([3, 1, 0, 1], type)
     assert _core.dlpack_in(a.__dlpack__(), "a")._address == address(a)

@@ -24,11 +24,19 @@ FOLDER = pathlib.Path(__file__).resolve().parents[2] / "examples" / "python"
 def test_example(tmp_path, name, arguments, said):
     picture = tmp_path / "picture.svg"
     command = [sys.executable, str(FOLDER / f"{name}.py"), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "SPECTRUM_SVG": str(picture)})
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, "SPECTRUM_SVG": str(picture)}
+    )
     assert done.returncode == 0 and said in done.stdout, done.stderr
     if name == "spectrum":
         assert len(xml.parse(picture).getroot().findall("{*}rect")) > 20
 
 
 def test_all_are_run():
-    assert {p.stem for p in FOLDER.glob("*.py")} == {"unique", "tables", "spectrum", "inverted_index", "permissions"}
+    assert {p.stem for p in FOLDER.glob("*.py")} == {
+        "unique",
+        "tables",
+        "spectrum",
+        "inverted_index",
+        "permissions",
+    }

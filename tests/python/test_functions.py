@@ -19,7 +19,11 @@ SETTINGS = hypothesis.settings(max_examples=40, deadline=None)
 def numbers(dtype, n, distinct=300, seed=1):
     rng = np.random.default_rng(seed + n)
     info = np.iinfo(dtype) if np.dtype(dtype).kind in "iu" else None
-    pool = rng.integers(info.min, info.max, distinct, dtype, endpoint=True) if info else rng.normal(size=distinct)
+    pool = (
+        rng.integers(info.min, info.max, distinct, dtype, endpoint=True)
+        if info
+        else rng.normal(size=distinct)
+    )
     return pool.astype(dtype)[rng.integers(0, distinct, n)]
 
 
@@ -55,7 +59,9 @@ def test_against_numpy(dtype, n):
     first = {x: i for i, x in reversed(list(enumerate(b.tolist())))}
     same(lc.index_in(a, b), np.array([first.get(x, -1) for x in a.tolist()], "int64"))
     values, counts = lc.value_counts(a)
-    assert dict(zip(values.tolist(), counts.tolist())) == dict(zip(*(x.tolist() for x in np.unique(a, return_counts=True))))
+    assert dict(zip(values.tolist(), counts.tolist())) == dict(
+        zip(*(x.tolist() for x in np.unique(a, return_counts=True)))
+    )
     assert (np.diff(counts) <= 0).all()
     mask = numbers("uint8", n) > 100
     same(lc.compact(a, mask), a[mask])
@@ -77,7 +83,10 @@ def test_partition(dtype, n):
     same(np.sort(hashed.keys), np.sort(a))
     same(np.diff(hashed.offsets), lc.histogram(a, 16))
     if np.dtype(dtype).kind == "u":
-        same(lc.histogram(a, 5, by="modulo"), np.bincount((a % dtype_number(dtype, 5)).astype("int64"), minlength=5))
+        same(
+            lc.histogram(a, 5, by="modulo"),
+            np.bincount((a % dtype_number(dtype, 5)).astype("int64"), minlength=5),
+        )
         splitters = np.unique(a)[:50]
         at = np.searchsorted(splitters, a, side="right")
         same(lc.histogram(a, splitters=splitters), np.bincount(at, minlength=len(splitters) + 1))
@@ -99,9 +108,10 @@ def test_special_floats(dtype):
     assert np.isnan(lc.sort(a)[-1000:]).all() and lc.sort(a)[0] == -np.inf
     same(lc.unique(a), np.unique(a))
     same(lc.argsort(a), np.argsort(a, kind="stable"))
-    assert lc.is_in(a, np.array([np.nan, -0.0], dtype)).tolist() == [True] * 4 + [False] * 4 + lc.is_in(
-        a[8:], np.array([np.nan, 0.0], dtype)
-    ).tolist()
+    assert (
+        lc.is_in(a, np.array([np.nan, -0.0], dtype)).tolist()
+        == [True] * 4 + [False] * 4 + lc.is_in(a[8:], np.array([np.nan, 0.0], dtype)).tolist()
+    )
 
 
 @SETTINGS
@@ -128,7 +138,9 @@ def test_types_that_have_none_in_common(a, b):
 
 
 def test_types_that_have_one_in_common():
-    same(lc.is_in(np.array([-1, 255, 3], "int16"), np.array([255, 3], "uint8")), np.array([False, True, True]))
+    same(
+        lc.is_in(np.array([-1, 255, 3], "int16"), np.array([255, 3], "uint8")), np.array([False, True, True])
+    )
     same(lc.is_in(np.array([2**40, 3], "int64"), np.array([3], "int32")), np.array([False, True]))
     same(lc.is_in(np.array([0.5], "float32"), np.array([0.5], "float64")), np.array([True]))
 
@@ -156,7 +168,17 @@ OF_STRINGS = (lc.unique, lc.factorize, lc.value_counts)
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize(
-    "wrong", [None, 7, "text", object(), np.array(["a", "b", "c"]), np.zeros(3, complex), np.zeros(3, ">i8"), np.array([1, "b", None], object)]
+    "wrong",
+    [
+        None,
+        7,
+        "text",
+        object(),
+        np.array(["a", "b", "c"]),
+        np.zeros(3, complex),
+        np.zeros(3, ">i8"),
+        np.array([1, "b", None], object),
+    ],
 )
 def test_wrong_types(function, wrong):
     if wrong is None and function is lc.Map:
@@ -198,7 +220,7 @@ def test_without_numpy_in():
 
 
 @pytest.mark.parametrize("dtype", ["int32", "uint64", "float64"])
-@pytest.mark.parametrize("distinct", [1, 700, 150_000, 10_000_000])
+@pytest.mark.parametrize("distinct", [1, 700, 5000, 30_000, 150_000, 10_000_000])
 def test_unique_of_many(dtype, distinct):
     a = numbers(dtype, 200_000, distinct)
     for got, expected in zip(lc.unique(a, True, True, True), np.unique(a, True, True, True), strict=True):
@@ -212,4 +234,20 @@ def test_unique_of_many(dtype, distinct):
     values, counts = lc.value_counts(a)
     order = np.lexsort((values, -counts))
     same(values[order], values)
+    for got, expected in zip(lc.value_counts(a, sort=False), np.unique(a, return_counts=True), strict=True):
+        same(got, expected)
+    codes, uniques = lc.factorize(a)
+    assert (np.diff(np.unique(codes, return_index=True)[1]) > 0).all()
+    same(uniques[codes], a)
     same(lc.unique(a[::-1], return_counts=True)[1], np.unique(a, return_counts=True)[1])
+
+
+def test_few_floats_have_one_zero_and_one_nan():
+    pool = np.array([0.0, -0.0, np.nan, -np.nan, 1.5, -np.inf])
+    a = pool[np.random.default_rng(3).integers(0, 6, 10_000)]
+    values, counts = lc.value_counts(a, sort=False)
+    np.testing.assert_array_equal(values, [-np.inf, 0, 1.5, np.nan])
+    assert not np.signbit(values[1]) and counts.sum() == len(a) and counts[3] == np.isnan(a).sum()
+    codes, uniques = lc.factorize(a)
+    np.testing.assert_array_equal(uniques[codes], a)
+    assert len(uniques) == 4 and len(lc.unique(a)) == 4 and len(lc.unique(a, sorted=False)) == 4

@@ -29,11 +29,16 @@ def counted(reads, k, canonical):
 
 def some_reads(n=40, seed=5):
     r = random.Random(seed)
-    return ["".join(r.choices("ACGTNacgt", [9, 9, 9, 9, 1, 1, 1, 1, 1], k=r.randrange(0, 120))) for _ in range(n)]
+    return [
+        "".join(r.choices("ACGTNacgt", [9, 9, 9, 9, 1, 1, 1, 1, 1], k=r.randrange(0, 120))) for _ in range(n)
+    ]
 
 
 def write(path, reads, form):
-    text = "".join(f">r{i}\n{r}\n" if form != "fastq" else f"@r{i}\n{r}\n+\n{'I' * len(r)}\n" for i, r in enumerate(reads))
+    text = "".join(
+        f">r{i}\n{r}\n" if form != "fastq" else f"@r{i}\n{r}\n+\n{'I' * len(r)}\n"
+        for i, r in enumerate(reads)
+    )
     path.write_bytes(gzip.compress(text.encode()) if form == "gz" else text.encode())
     return path
 

@@ -83,7 +83,13 @@ def test_keys_alone():
     assert (len(m), 3 in m, 5 in m, sorted(m)) == (2, True, False, [3, 4])
     assert m.items()[1] is None
     assert m.insert([5]) == 1
-    for wrong in (lambda: m[3], lambda: m.get([3]), lambda: m.values(), lambda: m.add([3]), lambda: m.insert([1], [2])):
+    for wrong in (
+        lambda: m[3],
+        lambda: m.get([3]),
+        lambda: m.values(),
+        lambda: m.add([3]),
+        lambda: m.insert([1], [2]),
+    ):
         with pytest.raises(TypeError):
             wrong()
 
@@ -163,7 +169,11 @@ def test_large():
 @hypothesis.settings(max_examples=60, deadline=None)
 @hypothesis.given(
     st.lists(
-        st.lists(st.tuples(st.sampled_from(sorted(lc.Map.OPS)), st.integers(0, 30), st.integers(0, 2**40)), max_size=12, unique_by=lambda e: e[1]),
+        st.lists(
+            st.tuples(st.sampled_from(sorted(lc.Map.OPS)), st.integers(0, 30), st.integers(0, 2**40)),
+            max_size=12,
+            unique_by=lambda e: e[1],
+        ),
         max_size=8,
     ),
     st.sampled_from(["pages", "lines"]),
@@ -172,9 +182,10 @@ def test_large():
 def test_run_is_one_operation_a_key_after_another(batches, layout, key):
     m, d = lc.Map(key_type=key, value_type="uint64", layout=layout), {}
     rules = {
-        "assign": lambda old, v: v, "exchange": lambda old, v: v, "insert": lambda old, v: v if old is None else old,
-        "add": lambda old, v: v + (old or 0), "count": lambda old, v: 1 + (old or 0), "min": lambda old, v: v if old is None else min(old, v),
-        "max": lambda old, v: max(old or 0, v), "or": lambda old, v: v | (old or 0), "and": lambda old, v: v if old is None else old & v,
+        "assign": lambda old, v: v, "exchange": lambda old, v: v, "insert": lambda old, v: v if old is None
+        else old, "add": lambda old, v: v + (old or 0), "count": lambda old, v: 1 + (old or 0), "min": lambda
+        old, v: v if old is None else min(old, v), "max": lambda old, v: max(old or 0, v), "or": lambda old,
+        v: v | (old or 0), "and": lambda old, v: v if old is None else old & v,
     }  # fmt: skip
     for batch in batches:
         ops, keys, values = [list(x) for x in zip(*batch)] or [[], [], []] if batch else ([], [], [])

@@ -23,6 +23,7 @@ def test_versions_agree():
 
 def test_device():
     before = lc.info()["threads"]
+    assert lc.info()["map_widths"] and lc.info()["map_run_widths"] and lc.info()["lines_widths"]
     with lc.device("cpu", threads=1) as one:
         assert lc.info()["threads"] == 1
         m = lc.Map([1], [2])
@@ -133,14 +134,46 @@ def test_no_references_leak():
         m = lc.Map(a, a)
         m[5], m.get(a), m.items(), m.contains(a)
         lc.unique(a, True, True, True), lc.argsort(p), pa.array(lc.sort(p)), lc.partition(a, 5, values=a)
-        lc.histogram(a, 5), lc.compact(a, a > 5), lc.is_in(a, a), lc.index_in(a, a), lc.value_counts(p), lc.factorize(a)
+        (
+            lc.histogram(a, 5),
+            lc.compact(a, a > 5),
+            lc.is_in(a, a),
+            lc.index_in(a, a),
+            lc.value_counts(p),
+            lc.factorize(a),
+        )
         s, t = lc.Sets.from_pairs(a % 7, a), lc.Set([1, 2])
-        s.query("xor", [[0, 1]], want=("sets", "counts", "any", "first")), s & t, s.to_roaring(), list(s), t <= t
+        (
+            s.query("xor", [[0, 1]], want=("sets", "counts", "any", "first")),
+            s & t,
+            s.to_roaring(),
+            list(s),
+            t <= t,
+        )
         lc.MultiMap(a % 9, a).retrieve([1, 2]), s.contains([1]), s.min(), s.to_ranges()
         t = lc.Table({"k": ["a", "b", None], "v": a[:3], "d": pa.array(["x", "y", "x"]).dictionary_encode()})
-        t.join(t, "k", how="full"), t.group_by("k").agg(x=("v", "sum"), n="size"), lc.join_size(t, t, "v"), repr(t["k"])
-        pa.table(t), pa.array(t["k"]), pa.schema(t), t._repr_html_(), t.take([0, -1])[1:], pickle.loads(pickle.dumps(t)), lc.Table(pa.table(t))
-        lc.unique(t["k"], True, True, True), lc.factorize(["a", None]), lc.value_counts(t["d"]), lc.index_in(["a"], t["k"]), lc.is_in(["a"], ["b"])
+        (
+            t.join(t, "k", how="full"),
+            t.group_by("k").agg(x=("v", "sum"), n="size"),
+            lc.join_size(t, t, "v"),
+            repr(t["k"]),
+        )
+        (
+            pa.table(t),
+            pa.array(t["k"]),
+            pa.schema(t),
+            t._repr_html_(),
+            t.take([0, -1])[1:],
+            pickle.loads(pickle.dumps(t)),
+            lc.Table(pa.table(t)),
+        )
+        (
+            lc.unique(t["k"], True, True, True),
+            lc.factorize(["a", None]),
+            lc.value_counts(t["d"]),
+            lc.index_in(["a"], t["k"]),
+            lc.is_in(["a"], ["b"]),
+        )
         for wrong in (
             lambda: t["z"],
             lambda: t.join(t, left_on="k", right_on="v"),
@@ -183,7 +216,9 @@ def test_numpy_is_not_needed():
         "assert lc.unique([2, 1, 2], return_counts=True)[1].tolist() == [1, 2]; print(lc.info()['backend'])"
     )
     # `None` in sys.modules is no module: what looks for numpy there must not take it for one.
-    assert subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout.strip() in ("cpu", "cuda")
+    assert subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, check=True
+    ).stdout.strip() in ("cpu", "cuda")
 
 
 def test_threads_end():

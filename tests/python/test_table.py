@@ -31,7 +31,9 @@ OTHERS = {
     "date64": pa.array([datetime.date(2024, 2, 29), None], pa.date64()),
     "time[us]": pa.array([datetime.time(1, 2, 3, 4), None]),
     "timestamp[us]": pa.array([datetime.datetime(1960, 5, 1, 12, 0, 0, 7), None]),
-    "timestamp[ms, UTC]": pa.array([datetime.datetime(2030, 5, 1, tzinfo=datetime.timezone.utc), None], pa.timestamp("ms", "UTC")),
+    "timestamp[ms, UTC]": pa.array(
+        [datetime.datetime(2030, 5, 1, tzinfo=datetime.timezone.utc), None], pa.timestamp("ms", "UTC")
+    ),
     "duration[s]": pa.array([datetime.timedelta(days=-2), None], pa.duration("s")),
     "decimal(9, 2)": pa.array([decimal.Decimal("1.50"), None, decimal.Decimal("-7.25")], pa.decimal128(9, 2)),
     "binary(3)": pa.array([b"abc", None, b"xyz"], pa.binary(3)),
@@ -136,14 +138,31 @@ def test_nothing_is_copied():
 
 def test_every_library_comes_in_and_takes_out():
     rows = {"k": ["a", None, "b"], "v": [1, 2, 3]}
-    for source in (pa.table(rows), pl.DataFrame(rows), pd.DataFrame(rows), rows, pa.record_batch(rows), lc.Table(rows)):
+    for source in (
+        pa.table(rows),
+        pl.DataFrame(rows),
+        pd.DataFrame(rows),
+        rows,
+        pa.record_batch(rows),
+        lc.Table(rows),
+    ):
         t = lc.Table(source)
         assert t.to_pydict() == rows and t.shape == (3, 2)
         assert pa.table(t).to_pydict() == rows and pl.DataFrame(t).to_dict(as_series=False) == rows
-        assert pd.DataFrame.from_arrow(t)["v"].tolist() == [1, 2, 3] if hasattr(pd.DataFrame, "from_arrow") else True
-    assert lc.Column(pl.Series(["x", None])).tolist() == ["x", None] == pl.Series(lc.Column(["x", None])).to_list()
+        assert (
+            pd.DataFrame.from_arrow(t)["v"].tolist() == [1, 2, 3]
+            if hasattr(pd.DataFrame, "from_arrow")
+            else True
+        )
+    assert (
+        lc.Column(pl.Series(["x", None])).tolist()
+        == ["x", None]
+        == pl.Series(lc.Column(["x", None])).to_list()
+    )
     assert pa.schema(lc.Table(rows)).names == ["k", "v"]
-    reader = pa.RecordBatchReader.from_batches(pa.schema({"x": pa.int64()}), [pa.record_batch({"x": [1]}), pa.record_batch({"x": [2]})])
+    reader = pa.RecordBatchReader.from_batches(
+        pa.schema({"x": pa.int64()}), [pa.record_batch({"x": [1]}), pa.record_batch({"x": [2]})]
+    )
     t = lc.Table(reader)
     assert t.to_pydict() == {"x": [1, 2]} and pa.table(t)["x"].num_chunks == 2
     with pytest.raises((ValueError, OSError, TypeError)):
@@ -213,7 +232,9 @@ def test_html_is_escaped_and_long_tables_are_cut():
 
 
 def test_pickling():
-    t = lc.Table({"s": pa.array(TEXTS).dictionary_encode(), "v": strings(pa.string_view()), "n": [1, None, 3, 4, 5, 6]})
+    t = lc.Table(
+        {"s": pa.array(TEXTS).dictionary_encode(), "v": strings(pa.string_view()), "n": [1, None, 3, 4, 5, 6]}
+    )
     for other in (pickle.loads(pickle.dumps(t)), pickle.loads(pickle.dumps(t[1:4])), copy.deepcopy(t)):
         assert other.types == t.types
         assert other.to_pydict() == (t if len(other) == 6 else t[1:4]).to_pydict()
@@ -221,9 +242,10 @@ def test_pickling():
     from libcohort import _core
 
     for wrong in (
-        (), ("U", 2, 3, 0, None, b"", b"", None), ("l", 2, 3, 0, None, b"1234", None, None), ("l", 2, 1, 1, b"", b"12345678", None, None),
-        ("q", 2, 0, 0, None, b"", None, None), ("U", 2, 1, 0, None, b"", b"\0" * 8 + b"\x7f" + b"\0" * 7, None),
-        ("i", 2, 1, 0, None, b"\5\0\0\0", None, ("l", 2, 1, 0, None, b"12345678", None, None)),
+        (), ("U", 2, 3, 0, None, b"", b"", None), ("l", 2, 3, 0, None, b"1234", None, None), ("l", 2, 1, 1,
+        b"", b"12345678", None, None), ("q", 2, 0, 0, None, b"", None, None), ("U", 2, 1, 0, None, b"", b"\0"
+        * 8 + b"\x7f" + b"\0" * 7, None), ("i", 2, 1, 0, None, b"\5\0\0\0", None, ("l", 2, 1, 0, None,
+        b"12345678", None, None)),
     ):  # fmt: skip
         with pytest.raises((TypeError, ValueError)):
             _core.frame_of_parts(lc.Table({"a": [1]})._handle.context, wrong)
@@ -236,7 +258,9 @@ def joined(left, right, how, nulls_equal):
     """[(left row, right row)], None for none."""
 
     def equal(x, y):
-        return all((a is None and b is None and nulls_equal) or (a is not None and a == b) for a, b in zip(x, y))
+        return all(
+            (a is None and b is None and nulls_equal) or (a is not None and a == b) for a, b in zip(x, y)
+        )
 
     met = [(i, j) for i, x in enumerate(left) for j, y in enumerate(right) if equal(x, y)]
     lonely = [i for i in range(len(left)) if i not in {i for i, _ in met}]
@@ -249,15 +273,28 @@ def joined(left, right, how, nulls_equal):
     return met
 
 
-KEYS = st.lists(st.tuples(st.sampled_from(["a", "b", "long enough not to be inline", None]), st.sampled_from([1, 2, None])), max_size=9)
+KEYS = st.lists(
+    st.tuples(
+        st.sampled_from(["a", "b", "long enough not to be inline", None]), st.sampled_from([1, 2, None])
+    ),
+    max_size=9,
+)
 
 
 @SETTINGS
-@hypothesis.given(KEYS, KEYS, st.sampled_from(["inner", "left", "right", "full", "semi", "anti"]), st.booleans(), st.sampled_from(STRINGS[:3]))
+@hypothesis.given(
+    KEYS,
+    KEYS,
+    st.sampled_from(["inner", "left", "right", "full", "semi", "anti"]),
+    st.booleans(),
+    st.sampled_from(STRINGS[:3]),
+)
 def test_join(left, right, how, nulls_equal, type):
     def table(rows, name, type):
         keys = {"s": pa.array([s for s, _ in rows], type), "i": pa.array([i for _, i in rows], "int32")}
-        return pa.table({**keys, name: pa.array(range(len(rows)), "int64"), "both": pa.array(range(len(rows)), "int64")})
+        return pa.table(
+            {**keys, name: pa.array(range(len(rows)), "int64"), "both": pa.array(range(len(rows)), "int64")}
+        )
 
     a, b = table(left, "x", pa.string()), table(right, "y", type)
     got = lc.join(a, b, ["s", "i"], how=how, nulls_equal=nulls_equal)
@@ -299,10 +336,16 @@ def test_join_of_other_names_and_wrong_ones():
 
 @SETTINGS
 @hypothesis.given(
-    st.lists(st.tuples(st.sampled_from(["a", "b", None]), st.sampled_from([-5, 0, 7, 2**40, None])), max_size=30), st.booleans(), st.booleans()
+    st.lists(
+        st.tuples(st.sampled_from(["a", "b", None]), st.sampled_from([-5, 0, 7, 2**40, None])), max_size=30
+    ),
+    st.booleans(),
+    st.booleans(),
 )
 def test_group_by(rows, sort, dropna):
-    t = lc.Table({"k": pa.array([k for k, _ in rows], "string"), "v": pa.array([v for _, v in rows], "int64")})
+    t = lc.Table(
+        {"k": pa.array([k for k, _ in rows], "string"), "v": pa.array([v for _, v in rows], "int64")}
+    )
     groups = {}
     for k, v in rows:
         if not (dropna and k is None):
@@ -311,7 +354,10 @@ def test_group_by(rows, sort, dropna):
     out = (
         lc.group_by(t, "k", sort=sort, dropna=dropna)
         .agg(
-            {"v": ["sum", "mean", "min", "max", "first", "last", "any", "all", "nunique", "count"]}, rows="size", s=("v", "std"), longest=("k", "max")
+            {"v": ["sum", "mean", "min", "max", "first", "last", "any", "all", "nunique", "count"]},
+            rows="size",
+            s=("v", "std"),
+            longest=("k", "max"),
         )
         .to_pydict()
     )
@@ -319,8 +365,8 @@ def test_group_by(rows, sort, dropna):
     assert out["k"] == keys == out["longest"]
     assert out["rows"] == [len(groups[k]) for k in keys] and out["v_count"] == [len(v) for v in there]
     for name, function in (
-        ("sum", sum), ("mean", lambda v: sum(v) / len(v)), ("min", min), ("max", max), ("first", lambda v: v[0]), ("last", lambda v: v[-1]),
-        ("any", any), ("all", all),
+        ("sum", sum), ("mean", lambda v: sum(v) / len(v)), ("min", min), ("max", max), ("first", lambda v:
+        v[0]), ("last", lambda v: v[-1]), ("any", any), ("all", all),
     ):  # fmt: skip
         assert out["v_" + name] == [function(v) if v else None for v in there], name
     assert out["v_nunique"] == [len(set(v)) for v in there]
@@ -330,7 +376,13 @@ def test_group_by(rows, sort, dropna):
 
 def test_group_by_of_many_rows_is_that_of_pandas():
     rng = np.random.default_rng(3)
-    d = pd.DataFrame({"k": rng.integers(0, 500, 100_000), "s": rng.choice(["x", "y", "zz"], 100_000), "v": rng.normal(size=100_000)})
+    d = pd.DataFrame(
+        {
+            "k": rng.integers(0, 500, 100_000),
+            "s": rng.choice(["x", "y", "zz"], 100_000),
+            "v": rng.normal(size=100_000),
+        }
+    )
     got = lc.group_by(d, "k", "s", sort=True, reproducible=True).agg(m=("v", "mean"), n="size")
     want = d.groupby(["k", "s"]).agg(m=("v", "mean"), n=("v", "size")).reset_index()
     assert got["k"].tolist() == want["k"].tolist() and got["s"].tolist() == want["s"].tolist()
@@ -350,7 +402,10 @@ def test_groups_that_are_wrong():
         (lambda: t.group_by("k").agg(x=("v", "middle")), ValueError),
         (lambda: t.group_by("k").agg(x="sum"), TypeError),
         (lambda: t.group_by("v").agg(x=("k", "sum")), lc.UnsupportedError),
-        (lambda: lc.group_by({"k": [1], "v": [2**63 - 1]}, "k").agg(x=("v", "sum"), y=("q", "sum")), KeyError),
+        (
+            lambda: lc.group_by({"k": [1], "v": [2**63 - 1]}, "k").agg(x=("v", "sum"), y=("q", "sum")),
+            KeyError,
+        ),
         (lambda: lc.group_by({"k": [1, 1], "v": [2**63 - 1] * 2}, "k").agg(x=("v", "sum")), ValueError),
     ):
         with pytest.raises(error):

@@ -1,7 +1,9 @@
-"""libcohort: bulk parallel maps, bitmap sets, joins, groups, sorting and partition, on CPUs and GPUs, without copies.
+"""libcohort: bulk parallel maps, bitmap sets, joins, groups, sorting and partition, on CPUs and GPUs, without
+copies.
 
-Arrays come in by the buffer protocol (numpy, array, memoryview) or by Arrow's C interfaces (pyarrow, polars, pandas, duckdb).
-A numpy array in gives numpy arrays out; else answers are `libcohort.Array`, which all of these take without a copy.
+Arrays come in by the buffer protocol (numpy, array, memoryview) or by Arrow's C interfaces (pyarrow, polars,
+pandas, duckdb). A numpy array in gives numpy arrays out; else answers are `libcohort.Array`, which all of
+these take without a copy.
 
 >>> import libcohort
 >>> libcohort.unique([3, 1, 3]).tolist()

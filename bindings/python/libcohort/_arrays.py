@@ -1,7 +1,7 @@
 """What comes in and what goes out.
 
-In: anything with the buffer protocol, DLPack or Arrow's C interfaces, without a copy where its elements are one behind the other; lists of
-numbers are copied. Out: numpy arrays if one came in, else `libcohort.Array`.
+In: anything with the buffer protocol, DLPack or Arrow's C interfaces, without a copy where its elements are
+one behind the other; lists of numbers are copied. Out: numpy arrays if one came in, else `libcohort.Array`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,20 @@ from ._errors import UnsupportedError
 Array = _core.Array
 
 U8, U16, U32, U64, I8, I16, I32, I64, F32, F64, BOOL = range(1, 12)
-NAMES = ("", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float32", "float64", "bool")
+NAMES = (
+    "",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float32",
+    "float64",
+    "bool",
+)
 BYTES = (0, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 1)
 CODES = {name: code for code, name in enumerate(NAMES) if name}
 
@@ -34,7 +47,10 @@ def take_in(values: Any, argument: str) -> tuple[_core.Array, Any]:
     if kind is list or kind is tuple or kind is range:
         return _core.view(_of_list(values, argument), argument), None
     if hasattr(values, "__cuda_array_interface__"):
-        raise UnsupportedError(f"{argument}: lies in a GPU's memory ({kind.__module__}.{kind.__name__}); bring it to the host first")
+        raise UnsupportedError(
+            f"{argument}: lies in a GPU's memory ({kind.__module__}.{kind.__name__}); "
+            "bring it to the host first"
+        )
     if hasattr(values, "__dlpack__") and not hasattr(values, "__arrow_c_array__") and not _is_buffer(values):
         return _core.dlpack_in(values.__dlpack__(), argument), None
     return _core.view(values, argument), None
@@ -86,7 +102,8 @@ def storage(code: int) -> int:
 
 
 def stored(values: _core.Array, argument: str) -> _core.Array:
-    """The values in 4 or 8 bytes each, floats with one NaN and one zero: keys that can be compared by their bits."""
+    """The values in 4 or 8 bytes each, floats with one NaN and one zero: keys that can be compared by their
+    bits."""
     code = values._code
     if code == F32 or code == F64:
         return _core.canonical(values, True)

@@ -23,7 +23,8 @@ def _forms(columns: dict[str, Any], mods: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sums(names: tuple[str, ...]) -> Callable[[Any], Any]:
-    """How many rows a result has, and the sum of each column: one number for each, whatever the order of rows."""
+    """How many rows a result has, and the sum of each column: one number for each, whatever the order of
+    rows."""
     import numpy
 
     def of(result: Any) -> list[int]:
@@ -61,28 +62,41 @@ def group_cases(rows: int, distinct: int, mods: dict[str, Any]) -> Iterator[Case
     import numpy
 
     rng = numpy.random.default_rng(4)
-    columns = {"k": rng.integers(0, 2**62, distinct)[rng.integers(0, distinct, rows)], "v": rng.integers(0, 1000, rows)}
+    columns = {
+        "k": rng.integers(0, 2**62, distinct)[rng.integers(0, distinct, rows)],
+        "v": rng.integers(0, 1000, rows),
+    }
     a = _forms(columns, mods)
-    options: Options = {"libcohort": lambda: a["libcohort"].group_by("k").agg(s=("v", "sum"), n="size", m=("v", "max"))}
+    options: Options = {
+        "libcohort": lambda: a["libcohort"].group_by("k").agg(s=("v", "sum"), n="size", m=("v", "max"))
+    }
     if "pandas" in a:
         options["pandas"] = lambda: (
-            a["pandas"].groupby("k", sort=False).agg(s=("v", "sum"), n=("v", "size"), m=("v", "max")).reset_index()
+            a["pandas"]
+            .groupby("k", sort=False)
+            .agg(s=("v", "sum"), n=("v", "size"), m=("v", "max"))
+            .reset_index()
         )
     if "polars" in a:
         c = mods["polars"].col
         options["polars"] = lambda: (
-            a["polars"].group_by("k").agg(c("v").sum().alias("s"), c("v").len().alias("n"), c("v").max().alias("m"))
+            a["polars"]
+            .group_by("k")
+            .agg(c("v").sum().alias("s"), c("v").len().alias("n"), c("v").max().alias("m"))
         )
     if "pyarrow" in a:
         options["pyarrow"] = lambda: (
-            a["pyarrow"].group_by("k").aggregate([("v", "sum"), ("v", "count"), ("v", "max")]).rename_columns(list("ksnm"))
+            a["pyarrow"]
+            .group_by("k")
+            .aggregate([("v", "sum"), ("v", "count"), ("v", "max")])
+            .rename_columns(list("ksnm"))
         )
     if "duckdb" in mods:
         db = mods["duckdb"].connect()
         db.register("t", a.get("pyarrow", a.get("pandas")))
-        options["duckdb"] = lambda: (
-            db.sql("SELECT k, sum(v)::BIGINT s, count(*) n, max(v) m FROM t GROUP BY k").fetchnumpy()
-        )
+        options["duckdb"] = lambda: db.sql(
+            "SELECT k, sum(v)::BIGINT s, count(*) n, max(v) m FROM t GROUP BY k"
+        ).fetchnumpy()
     yield "group_by", "sum, size, max", options, _sums(("k", "s", "n", "m"))
 
 
@@ -93,7 +107,9 @@ def string_cases(rows: int, distinct: int, mods: dict[str, Any]) -> Iterator[Cas
     if "pyarrow" not in mods:
         return
     arrow, rng = mods["pyarrow"], numpy.random.default_rng(5)
-    pool = arrow.array([f"{x:x}"[: 4 + x % 20] + f"-{i}" for i, x in enumerate(rng.integers(0, 2**62, distinct).tolist())])
+    pool = arrow.array(
+        [f"{x:x}"[: 4 + x % 20] + f"-{i}" for i, x in enumerate(rng.integers(0, 2**62, distinct).tolist())]
+    )
     a = pool.take(arrow.array(rng.integers(0, distinct, rows)))
     some = pool[: min(1000, distinct)]
     compute = __import__("pyarrow.compute").compute

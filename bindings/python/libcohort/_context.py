@@ -20,7 +20,8 @@ _current = _Current()
 
 
 def _after_fork() -> None:
-    """In a child: a call of another thread may have been under way on this thread's context, so it gets another."""
+    """In a child: a call of another thread may have been under way on this thread's context, so it gets
+    another."""
     _core.after_fork()
     if not _current.chosen:
         _current.context = None
@@ -40,9 +41,10 @@ def current() -> _core.Context:
 class device:
     """Chooses the device and the number of threads of all calls in a `with` block of this thread.
 
-    `name` is "cpu", "cuda", "cuda:N", or None for a usable GPU, else the CPU. `threads` are CPU threads; 0 means one for
-    each core. An object stays on the device that it was made on. `progress=True` draws a bar during long batches of maps; a function
-    in its place is called with (what, done, total), and what it raises ends the call. It must not use the library.
+    `name` is "cpu", "cuda", "cuda:N", or None for a usable GPU, else the CPU. `threads` are CPU threads; 0
+    means one for each core. An object stays on the device that it was made on. `progress=True` draws a bar
+    during long batches of maps; a function in its place is called with (what, done, total), and what it
+    raises ends the call. It must not use the library.
 
     >>> import libcohort
     >>> with libcohort.device("cpu", threads=1):
@@ -83,7 +85,8 @@ def info() -> dict[str, Any]:
 
 
 def limits(table_bytes: int = 0) -> dict[str, float]:
-    """What this machine can do at most, measured now: rates a second of copies and of random accesses to a table.
+    """What this machine can do at most, measured now: rates a second of copies and of random accesses to a
+    table.
 
     Takes some seconds. `table_bytes` is the size of the table, 0 for 2 GiB or a quarter of the free memory.
 

@@ -1,13 +1,29 @@
-"""Functions of arrays: each is one call of the library, sometimes two, and names what numpy and pandas name alike."""
+"""Functions of arrays: each is one call of the library, sometimes two, and names what numpy and pandas name
+alike."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 from . import _core, _keys
-from ._arrays import BOOL, BYTES, F32, I8, I32, I64, NAMES, U32, common, give_out, narrowed, storage, stored, take_in
+from ._arrays import (
+    BOOL,
+    BYTES,
+    F32,
+    I8,
+    I32,
+    I64,
+    NAMES,
+    U32,
+    common,
+    give_out,
+    narrowed,
+    storage,
+    stored,
+    take_in,
+)
 from ._context import current
-from ._table import take_any
+from ._table import frame_of, take_any
 
 # cohort_width, cohort_op and cohort_winner
 WIDTH_32_0, WIDTH_32_32, WIDTH_64_0, WIDTH_64_32, WIDTH_64_64 = 1, 2, 3, 4, 5
@@ -16,10 +32,15 @@ ANY, FIRST, LAST = 0, 1, 2
 
 # Up to so many entries sorting is faster than a map, whatever they are; and the size of a sample.
 _FEW = 2048
+# Repetitions in a sample of _FEW from which on there are few distinct keys: about 260,000, whose map stays in
+# a core's cache; 16,000, which the library's tables of keys count faster than sorting does; 1,300, which they
+# also tell apart faster than a map.
+_SOME_REPEAT, _COUNTED, _VERY_FEW = 8, 128, 1024
 
 
 class Partition(NamedTuple):
-    """What `partition` answers. Bucket b is `keys[offsets[b]:offsets[b + 1]]`; the others are None if not asked for."""
+    """What `partition` answers. Bucket b is `keys[offsets[b]:offsets[b + 1]]`; the others are None if not
+    asked for."""
 
     keys: Any
     offsets: Any
@@ -36,13 +57,16 @@ def sort(a: Any, *, descending: bool = False) -> Any:
     """
     keys, numpy = take_in(a, "a")
     code = keys._code
-    keys = _core.canonical(keys, False) if code >= F32 and code != BOOL else _core.cast(keys, storage(code), "a")
+    keys = (
+        _core.canonical(keys, False) if code >= F32 and code != BOOL else _core.cast(keys, storage(code), "a")
+    )
     out = _core.sort(current(), keys, descending, False, None)[0]
     return give_out(narrowed(out, code), numpy)
 
 
 def argsort(a: Any, *, descending: bool = False) -> Any:
-    """The indices that sort `a`, as `numpy.argsort(a, kind="stable")`: equal elements keep their order, also if descending.
+    """The indices that sort `a`, as `numpy.argsort(a, kind="stable")`: equal elements keep their order, also
+    if descending.
 
     >>> import libcohort
     >>> libcohort.argsort([30, 10, 20]).tolist()
@@ -60,10 +84,12 @@ def unique(
     *,
     sorted: bool = True,
 ) -> Any:
-    """The distinct elements, and on request where each occurs first, which one each element is, and how often each occurs.
+    """The distinct elements, and on request where each occurs first, which one each element is, and how often
+    each occurs.
 
-    As `numpy.unique`, also for strings, columns with nulls (which are last) and rows of tables. With `sorted=False` the elements are
-    in no order, or in the order of their first occurrence if `return_index` or `return_inverse` is asked for. All NaNs are one element.
+    As `numpy.unique`, also for strings, columns with nulls (which are last) and rows of tables. With
+    `sorted=False` the elements are in no order, or in the order of their first occurrence if `return_index`
+    or `return_inverse` is asked for. All NaNs are one element.
 
     >>> import libcohort
     >>> libcohort.unique([3, 1, 3, 2]).tolist()
@@ -77,10 +103,15 @@ def unique(
         return _keys.unique(given, numpy, return_index, return_inverse, return_counts, sorted)
     keys = stored(given, "a")
     first = return_index or return_inverse
-    if first and (not sorted or _repeats(keys)):
-        parts = _unique_by_numbers(keys, return_inverse, return_counts, sorted)
-    elif first or return_counts or not _repeats(keys):
+    repeats = _repeats(keys)
+    if repeats >= _SOME_REPEAT and (first or return_counts):
+        parts = _unique_by_keys(keys, sorted)
+    elif first and not sorted:
+        parts = _unique_by_numbers(keys, return_counts)
+    elif first or return_counts or repeats < _SOME_REPEAT:
         parts = _unique_by_sort(keys, first, return_inverse, return_counts)
+    elif repeats >= _VERY_FEW:
+        parts = _keys.plain(_core.frame_unique(frame_of(keys, "a"), sorted), keys._code), None, None, None
     else:
         parts = _unique_by_map(keys, sorted)
     values, index, inverse, counts = parts
@@ -114,29 +145,34 @@ def _unique_by_map(keys: _core.Array, sorted: bool) -> _Parts:
     return values, None, None, None
 
 
-def _repeats(keys: _core.Array) -> bool:
-    """Whether a map of the distinct keys stays in a core's cache, by a sample: one of 2,048 keys has eight that are there before
-    if there are about 260,000 distinct ones. With more of them sorting is faster, as for arrays that are short."""
+def _repeats(keys: _core.Array) -> int:
+    """How many keys of a sample of 2,048 are there before; 0 for arrays that are short. With d distinct ones,
+    equally frequent, about 2,048^2 / 2d while that is small: eight for d = 260,000."""
     if len(keys) <= _FEW:
-        return False
+        return 0
     sample = keys[:: len(keys) // _FEW]
     distinct, _ = _core.runs(_core.sort(current(), sample, False, False, None)[0])
-    return len(sample) - len(distinct) >= 8
+    return len(sample) - len(distinct)
 
 
-def _unique_by_numbers(keys: _core.Array, inverse: bool, counts: bool, sorted: bool) -> _Parts:
-    """A map from each key to its first index tells the distinct keys in the order in which they occur, and each entry's number."""
-    index, codes = _core.numbers(_first_index(keys))
-    values = _core.take(keys, index)
+def _unique_by_keys(keys: _core.Array, sorted: bool) -> _Parts:
+    """Few distinct keys: the library's numbers of them, in the order in which they occur."""
+    codes, frame = _core.frame_factorize(frame_of(keys, "a"), False, True)
+    values = _keys.plain(frame, keys._code)
+    index, counts = _core.first_rows(codes, len(values))
     if sorted:
         values, order, index = _core.sort(current(), values, False, True, index)
-        if inverse or counts:
-            rank = _core.number_runs(order, _core.iota(len(order), I64))
-            codes = _core.take(rank, codes)
-    many = None
-    if counts:
-        many = _unique_by_sort(codes, False, False, True)[3]
-    return values, index, codes, many
+        rank = _core.number_runs(order, _core.iota(len(order), I64))
+        codes, counts = _core.take(rank, codes), _core.take(counts, order)
+    return values, index, codes, counts
+
+
+def _unique_by_numbers(keys: _core.Array, counts: bool) -> _Parts:
+    """Many, in the order in which they occur: a map from each key to its first index tells that, and each
+    entry's number."""
+    index, codes = _core.numbers(_first_index(keys))
+    many = _core.first_rows(codes, len(index))[1] if counts else None
+    return _core.take(keys, index), index, codes, many
 
 
 def _index_map(keys: _core.Array) -> tuple[_core.Handle, _core.Array]:
@@ -156,7 +192,8 @@ def _first_index(keys: _core.Array) -> _core.Array:
 
 
 def factorize(values: Any) -> tuple[Any, Any]:
-    """(codes, uniques): the distinct values in the order in which they occur, and which of them each element is.
+    """(codes, uniques): the distinct values in the order in which they occur, and which of them each element
+    is.
 
     As `pandas.factorize`: strings, dates and others too; a null has the code -1.
 
@@ -169,13 +206,18 @@ def factorize(values: Any) -> tuple[Any, Any]:
     if type(given) is not _core.Array:
         return _keys.factorize(given, numpy)
     keys = stored(given, "values")
-    index, codes = _core.numbers(_first_index(keys))
-    return give_out(codes, numpy), give_out(narrowed(_core.take(keys, index), given._code), numpy)
+    if _repeats(keys) >= _SOME_REPEAT:
+        codes, frame = _core.frame_factorize(frame_of(keys, "values"), False, True)
+        distinct = _keys.plain(frame, keys._code)
+    else:
+        index, codes = _core.numbers(_first_index(keys))
+        distinct = _core.take(keys, index)
+    return give_out(codes, numpy), give_out(narrowed(distinct, given._code), numpy)
 
 
 def value_counts(values: Any, *, sort: bool = True) -> tuple[Any, Any]:
-    """(distinct values, how often each occurs), the most frequent first, equally frequent ones in ascending order; with
-    `sort=False` all in ascending order.
+    """(distinct values, how often each occurs), the most frequent first, equally frequent ones in ascending
+    order; with `sort=False` all in ascending order.
 
     >>> import libcohort
     >>> values, counts = libcohort.value_counts([7, 5, 7])
@@ -185,7 +227,11 @@ def value_counts(values: Any, *, sort: bool = True) -> tuple[Any, Any]:
     given, numpy = take_any(values, "values")
     if type(given) is not _core.Array:
         return _keys.value_counts(given, numpy, sort)
-    keys, _, _, many = _unique_by_sort(stored(given, "values"), False, False, True)
+    keys = stored(given, "values")
+    if _repeats(keys) >= _COUNTED:
+        keys, many = _keys.counted(frame_of(keys, "values"), keys._code)
+    else:
+        keys, _, _, many = _unique_by_sort(keys, False, False, True)
     if sort:
         many, _, keys = _core.sort(current(), many, True, False, keys)
     return give_out(narrowed(keys, given._code), numpy), give_out(many, numpy)
@@ -195,7 +241,9 @@ def _alike(a: _core.Array, b: _core.Array, names: tuple[str, str]) -> tuple[_cor
     """Both arrays as keys of one type."""
     code = common(a._code, b._code)
     if not code:
-        raise TypeError(f"{names[0]} is of type {a.type} and {names[1]} of {b.type}: there is no type for both")
+        raise TypeError(
+            f"{names[0]} is of type {a.type} and {names[1]} of {b.type}: there is no type for both"
+        )
     a = _core.cast(a, code, names[0]) if code != BOOL else a
     b = _core.cast(b, code, names[1]) if code != BOOL else b
     return stored(a, names[0]), stored(b, names[1])
@@ -246,7 +294,9 @@ _KINDS = {"hash": 2, "modulo": 3}
 _RANGES, _SPLITTERS, _IDS = 4, 5, {1: 11, 2: 12, 4: 13}
 
 
-def _function(keys: _core.Array, buckets: int | None, by: Any, range: tuple[int, int] | None, splitters: Any) -> Any:
+def _function(
+    keys: _core.Array, buckets: int | None, by: Any, range: tuple[int, int] | None, splitters: Any
+) -> Any:
     """(buckets, kind, a, b, data) of what chooses a bucket."""
     if sum(x is not None for x in (by, range, splitters)) > 1:
         raise TypeError("by, range and splitters exclude each other")
@@ -261,7 +311,9 @@ def _function(keys: _core.Array, buckets: int | None, by: Any, range: tuple[int,
     if range is not None:
         least, most = range
         if signed and (least < 0 or keys._code >= F32):
-            raise TypeError(f"range: keys must be integers that are not negative, not {keys.type} from {least}")
+            raise TypeError(
+                f"range: keys must be integers that are not negative, not {keys.type} from {least}"
+            )
         return buckets, _RANGES, least, most, None
     if by is None or isinstance(by, str):
         kind = _KINDS.get(by or "hash")
@@ -284,11 +336,12 @@ def partition(
     values: Any = None,
     return_index: bool = False,
 ) -> Partition:
-    """Puts keys, and values with them, in order of a bucket each; within a bucket they keep their order (a stable multisplit).
+    """Puts keys, and values with them, in order of a bucket each; within a bucket they keep their order (a
+    stable multisplit).
 
-    The bucket is a hash of the key (`by="hash"`, the default), the key's bits as an unsigned number modulo `buckets`
-    (`by="modulo"`), `by[i]` where `by` is an array, the one of `buckets` equal parts of `range` = (least, most), or how many of the sorted
-    `splitters` are at most the key. At most 65,536 buckets.
+    The bucket is a hash of the key (`by="hash"`, the default), the key's bits as an unsigned number modulo
+    `buckets` (`by="modulo"`), `by[i]` where `by` is an array, the one of `buckets` equal parts of `range` =
+    (least, most), or how many of the sorted `splitters` are at most the key. At most 65,536 buckets.
 
     >>> import libcohort
     >>> p = libcohort.partition([5, 2, 7, 4], 2, by="modulo")

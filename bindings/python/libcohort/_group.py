@@ -9,8 +9,8 @@ from ._table import Table, _wrap
 
 # cohort_aggregate_op, under the names of pandas and polars
 _OPS = {
-    "size": 1, "len": 1, "count": 2, "sum": 3, "mean": 4, "min": 5, "max": 6, "var": 7, "std": 8, "first": 9, "last": 10,
-    "any": 11, "all": 12, "nunique": 13, "n_unique": 13,
+    "size": 1, "len": 1, "count": 2, "sum": 3, "mean": 4, "min": 5, "max": 6, "var": 7, "std": 8, "first": 9,
+    "last": 10, "any": 11, "all": 12, "nunique": 13, "n_unique": 13,
 }  # fmt: skip
 
 _Aggregate = tuple[int, str | None, str]
@@ -40,7 +40,9 @@ class GroupBy:
 
     __slots__ = ("_table", "_keys", "_sort", "_dropna", "_reproducible")
 
-    def __init__(self, table: Table, keys: Sequence[str], sort: bool, dropna: bool, reproducible: bool) -> None:
+    def __init__(
+        self, table: Table, keys: Sequence[str], sort: bool, dropna: bool, reproducible: bool
+    ) -> None:
         self._table, self._keys = table, [str(k) for k in keys]
         self._sort, self._dropna, self._reproducible = sort, dropna, reproducible
         if not keys:
@@ -49,11 +51,11 @@ class GroupBy:
             table._at(key)
 
     def agg(self, columns: Mapping[str, Any] | None = None, /, **named: Any) -> Table:
-        """A row for each group: its keys, then what is asked for, as `name=(column, aggregate)` or, as in pandas,
-        `{column: aggregate or list of them}`, which are called column_aggregate.
+        """A row for each group: its keys, then what is asked for, as `name=(column, aggregate)` or, as in
+        pandas, `{column: aggregate or list of them}`, which are called column_aggregate.
 
-        Aggregates are size (of no column), count, sum, mean, min, max, var, std, first, last, any, all and nunique. They
-        leave nulls out; a group without any value has null.
+        Aggregates are size (of no column), count, sum, mean, min, max, var, std, first, last, any, all and
+        nunique. They leave nulls out; a group without any value has null.
 
         >>> import libcohort
         >>> t = libcohort.Table({"k": ["a", "b", "a"], "v": [1, 2, 5]})
@@ -65,7 +67,9 @@ class GroupBy:
         wanted: list[_Aggregate] = []
         for column, aggregates in (columns or {}).items():
             for aggregate in [aggregates] if isinstance(aggregates, str) else aggregates:
-                wanted.append((_op(aggregate), None if _op(aggregate) == 1 else column, f"{column}_{aggregate}"))
+                wanted.append(
+                    (_op(aggregate), None if _op(aggregate) == 1 else column, f"{column}_{aggregate}")
+                )
         wanted += [_named(name, what) for name, what in named.items()]
         for _, wanted_column, _ in wanted:
             if wanted_column is not None:
@@ -93,12 +97,13 @@ def group_by(
 ) -> GroupBy:
     """The groups of a table's rows that have the same keys: `group_by(table, "k").agg(total=("v", "sum"))`.
 
-    Groups come in the order of their first rows, or of their keys with `sort=True`. Null is a key like others, or rows with a null key
-    are left out with `dropna=True`. `reproducible=True` makes sums and means of floats the same bits for any number of
-    threads and any order of rows.
+    Groups come in the order of their first rows, or of their keys with `sort=True`. Null is a key like
+    others, or rows with a null key are left out with `dropna=True`. `reproducible=True` makes sums and means
+    of floats the same bits for any number of threads and any order of rows.
 
     >>> import libcohort
-    >>> libcohort.group_by({"k": [2, 1, 2], "v": [0.5, 1.0, 1.5]}, "k", sort=True).agg(mean=("v", "mean")).to_pydict()
+    >>> table = {"k": [2, 1, 2], "v": [0.5, 1.0, 1.5]}
+    >>> libcohort.group_by(table, "k", sort=True).agg(mean=("v", "mean")).to_pydict()
     {'k': [1, 2], 'mean': [1.0, 1.0]}
     """
     table = table if isinstance(table, Table) else Table(table)

@@ -29,14 +29,18 @@ def _names(keys: Any) -> list[str]:
 class _Sides:
     """Both tables on this thread's context, and their keys."""
 
-    def __init__(self, left: Any, right: Any, on: Any, left_on: Any, right_on: Any, how: str, validate: str) -> None:
+    def __init__(
+        self, left: Any, right: Any, on: Any, left_on: Any, right_on: Any, how: str, validate: str
+    ) -> None:
         self.left, self.right = _table(left, "left"), _table(right, "right")
         if (on is None) == (left_on is None and right_on is None) or (left_on is None) != (right_on is None):
             raise TypeError("on, or both left_on and right_on, must be given")
         self.left_on = _names(left_on if on is None else on)
         self.right_on = _names(right_on if on is None else on)
         if not self.left_on or len(self.left_on) != len(self.right_on):
-            raise ValueError(f"{len(self.left_on)} keys of the left are compared with {len(self.right_on)} of the right")
+            raise ValueError(
+                f"{len(self.left_on)} keys of the left are compared with {len(self.right_on)} of the right"
+            )
         if how not in _KINDS:
             raise ValueError(f"how: must be one of {', '.join(_KINDS)}, not {how!r}")
         if validate not in _SHAPES:
@@ -64,12 +68,14 @@ def join(
     nulls_equal: bool = False,
     validate: str = "m:m",
 ) -> Table:
-    """The rows of two tables that have the same key side by side: `how` is inner, left, right, full (or outer), semi or anti.
+    """The rows of two tables that have the same key side by side: `how` is inner, left, right, full (or
+    outer), semi or anti.
 
-    Keys are columns of every type, named by `on`, or by `left_on` and `right_on`. The result has the left columns, then the
-    right ones but the keys; a name that is there already gets the suffix. Where a full or a right join has no left row, the
-    key columns have the right row's keys. Rows come in the order of the left's, then those that only the right has. A null is
-    equal to nothing unless `nulls_equal`. `validate` ("1:1", "1:m", "m:1") makes an error of keys that come twice where they must not.
+    Keys are columns of every type, named by `on`, or by `left_on` and `right_on`. The result has the left
+    columns, then the right ones but the keys; a name that is there already gets the suffix. Where a full or a
+    right join has no left row, the key columns have the right row's keys. Rows come in the order of the
+    left's, then those that only the right has. A null is equal to nothing unless `nulls_equal`. `validate`
+    ("1:1", "1:m", "m:1") makes an error of keys that come twice where they must not.
 
     >>> import libcohort
     >>> towns = libcohort.Table({"id": [1, 2], "town": ["Rome", "Oslo"]})
@@ -92,8 +98,11 @@ def join(
     return _wrap(Table, out)  # type: ignore[no-any-return]
 
 
-def _with_keys(sides: _Sides, out: _core.Handle, left_rows: _core.Array, right_rows: _core.Array) -> _core.Handle:
-    """The rows with keys that are the right row's where there is no left row: both sides' keys one behind the other, gathered."""
+def _with_keys(
+    sides: _Sides, out: _core.Handle, left_rows: _core.Array, right_rows: _core.Array
+) -> _core.Handle:
+    """The rows with keys that are the right row's where there is no left row: both sides' keys one behind the
+    other, gathered."""
     n = len(sides.left)
     part = {}
     both = _core.rows_of_either(left_rows, right_rows, n)

@@ -45,13 +45,30 @@ def factorize(frame: _core.Handle, numpy: Any) -> tuple[Any, Any]:
     return give_out(codes, numpy), column_out(keys, numpy)
 
 
+def plain(column: _core.Handle, code: int) -> Array:
+    """A frame of one column of numbers without nulls as an Array of this type."""
+    values = _core.frame_in(column.context, _wrap(Column, column), "values", False)
+    assert isinstance(values, Array)
+    return _core.retype(values, code)
+
+
+def _split_counts(counted: _core.Handle) -> tuple[_core.Handle, Array]:
+    """What the library counted: the keys' columns, and the last one, of counts, as int64."""
+    names = [column[0] for column in _core.frame_info(counted)[1]]
+    n = len(names) - 1
+    keys = _core.frame_select(counted, list(range(n)), names[:n])
+    return keys, plain(_core.frame_select(counted, [n], [""]), 8)
+
+
+def counted(frame: _core.Handle, code: int) -> tuple[Array, Array]:
+    """Distinct numbers in ascending order, and how often each occurs."""
+    keys, counts = _split_counts(_core.frame_value_counts(frame, True))
+    return plain(keys, code), counts
+
+
 def value_counts(frame: _core.Handle, numpy: Any, sort: bool) -> tuple[Any, Any]:
-    counted = _wrap(Table, _core.frame_value_counts(frame, not sort))
-    n = len(counted._info)
-    keys = _core.frame_select(counted._handle, list(range(n - 1)), counted.names[:-1])
-    counts = _core.frame_in(keys.context, _wrap(Column, _core.frame_select(counted._handle, [n - 1], [""])), "counts", False)
-    assert isinstance(counts, Array)
-    return column_out(keys, numpy), give_out(_core.retype(counts, 8), numpy)
+    keys, counts = _split_counts(_core.frame_value_counts(frame, not sort))
+    return column_out(keys, numpy), give_out(counts, numpy)
 
 
 def alike(a: Any, b: Any, names: tuple[str, str]) -> tuple[_core.Handle, _core.Handle]:

@@ -17,8 +17,9 @@ Path = Union[str, "os.PathLike[str]"]
 
 
 class Kmers:
-    """K-mers and how often each occurs: what `count_kmers` answers. `words` are numbers of two bits a letter (A 0, C 1, G 2,
-    T 3, the first letter highest) in ascending order, `counts` how often each occurs; both are arrays.
+    """K-mers and how often each occurs: what `count_kmers` answers. `words` are numbers of two bits a letter
+    (A 0, C 1, G 2, T 3, the first letter highest) in ascending order, `counts` how often each occurs; both
+    are arrays.
     """
 
     __slots__ = ("k", "canonical", "words", "counts", "total", "sequences")
@@ -49,14 +50,19 @@ class Kmers:
         return Kmers, (self.k, self.canonical, self.words, self.counts, self.total, self.sequences)
 
     def __repr__(self) -> str:
-        return f"libcohort.Kmers({len(self)} distinct of {self.total} {'canonical ' * self.canonical}{self.k}-mers)"
+        words = f"{'canonical ' * self.canonical}{self.k}-mers"
+        return f"libcohort.Kmers({len(self)} distinct of {self.total} {words})"
 
 
-def count_kmers(files: Path | Iterable[Path], k: int, canonical: bool = False, *, progress: Any = False) -> Kmers:
-    """How often each word of k letters (1 to 32) occurs in FASTA or FASTQ files, which may be compressed by gzip.
+def count_kmers(
+    files: Path | Iterable[Path], k: int, canonical: bool = False, *, progress: Any = False
+) -> Kmers:
+    """How often each word of k letters (1 to 32) occurs in FASTA or FASTQ files, which may be compressed by
+    gzip.
 
-    `canonical` counts a word and its reverse complement as one. Letters other than ACGT break a word. `progress=True` draws a bar; a function is
-    called with the bytes read and the bytes there are. Ctrl-C ends it.
+    `canonical` counts a word and its reverse complement as one. Letters other than ACGT break a word.
+    `progress=True` draws a bar; a function is called with the bytes read and the bytes there are. Ctrl-C ends
+    it.
 
     >>> import libcohort, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "reads.fa")

@@ -6,7 +6,24 @@ import os
 from typing import Any, Iterator
 
 from . import _core
-from ._arrays import BYTES, CODES, F32, F64, I32, I64, NAMES, U8, U32, U64, give_out, narrowed, storage, stored, take_in, take_in_as
+from ._arrays import (
+    BYTES,
+    CODES,
+    F32,
+    F64,
+    I32,
+    I64,
+    NAMES,
+    U8,
+    U32,
+    U64,
+    give_out,
+    narrowed,
+    storage,
+    stored,
+    take_in,
+    take_in_as,
+)
 from ._context import current
 from ._functions import (
     ADD,
@@ -26,7 +43,8 @@ from ._functions import (
 
 # cohort_op
 OPS = {
-    "find": 0, "insert": 1, "assign": 2, "erase": 3, "add": 4, "min": 5, "max": 6, "or": 7, "and": 8, "exchange": 9, "count": 10
+    "find": 0, "insert": 1, "assign": 2, "erase": 3, "add": 4, "min": 5, "max": 6, "or": 7, "and": 8,
+    "exchange": 9, "count": 10
 }  # fmt: skip
 _LAYOUTS = {"pages": 0, "lines": 1}
 _RULES = {"insert": INSERT, "assign": ASSIGN, "add": ADD}
@@ -44,15 +62,16 @@ def _is_one(key: Any) -> bool:
 
 
 class Map:
-    """A hash map for whole arrays at once. Keys are integers or floats, values numbers of 4 or 8 bytes, or there are none.
+    """A hash map for whole arrays at once. Keys are integers or floats, values numbers of 4 or 8 bytes, or
+    there are none.
 
-    The types are those of the arrays that it is made of, or `key_type` and `value_type` ("int64", "float32" and so on; a map made of
-    neither is one from int64 to int64, and without values if only keys are given). Keys of 32 bits and less with values of 32 bits and less
-    take 8 bytes a slot, others 16. Where a key comes several times in one batch, the last one counts for `assign` and for making the map, any for
-    `insert`.
+    The types are those of the arrays that it is made of, or `key_type` and `value_type` ("int64", "float32"
+    and so on; a map made of neither is one from int64 to int64, and without values if only keys are given).
+    Keys of 32 bits and less with values of 32 bits and less take 8 bytes a slot, others 16. Where a key comes
+    several times in one batch, the last one counts for `assign` and for making the map, any for `insert`.
 
-    `layout="lines"` is for maps whose keys come and go: the slot of an erased key is free again at once, so that the map does not
-    grow; it takes a little more memory a key.
+    `layout="lines"` is for maps whose keys come and go: the slot of an erased key is free again at once, so
+    that the map does not grow; it takes a little more memory a key.
 
     It may be used by several threads, one after the other. It stays on the device that it was made on.
 
@@ -66,7 +85,16 @@ class Map:
     libcohort.Map(3 pairs, int64 -> int64)
     """
 
-    __slots__ = ("_handle", "_key", "_value", "_key_stored", "_value_stored", "_lines", "_numpy", "__weakref__")
+    __slots__ = (
+        "_handle",
+        "_key",
+        "_value",
+        "_key_stored",
+        "_value_stored",
+        "_lines",
+        "_numpy",
+        "__weakref__",
+    )
 
     OPS = OPS
 
@@ -121,7 +149,9 @@ class Map:
         self._value_stored = storage(value) if value else 0
         if value and BYTES[self._value_stored] == 8 and BYTES[self._key_stored] == 4:
             if key == F32:
-                raise TypeError("keys: of float32 with values of 8 bytes are not supported; make them float64")
+                raise TypeError(
+                    "keys: of float32 with values of 8 bytes are not supported; make them float64"
+                )
             self._key_stored = U64 if self._key_stored == U32 else I64
         if lines and not value and BYTES[self._key_stored] == 4 and key != F32:  # lines have no such width
             self._key_stored = U64 if self._key_stored == U32 else I64
@@ -182,7 +212,8 @@ class Map:
         return self._put(ASSIGN, keys, values, LAST)
 
     def add(self, keys: Any, values: Any = None) -> int:
-        """Adds a value (1 without) to that of each key, which is 0 for keys that were not there; wraps around. How many were new.
+        """Adds a value (1 without) to that of each key, which is 0 for keys that were not there; wraps
+        around. How many were new.
 
         >>> import libcohort
         >>> m = libcohort.Map()
@@ -231,12 +262,13 @@ class Map:
             {"insert": self.insert, "assign": self.assign, "add": self.add}[rule](keys, values)
 
     def run(self, ops: Any, keys: Any, values: Any = None, *, default: Any = 0) -> tuple[Any, Any]:
-        """A mixed stream: does ops[i] to keys[i] with values[i]. (What each key had just before, `default` where it had nothing;
-        whether it was there.) The first is None in a map without values.
+        """A mixed stream: does ops[i] to keys[i] with values[i]. (What each key had just before, `default`
+        where it had nothing; whether it was there.) The first is None in a map without values.
 
-        Operations are find, insert (a key that is there keeps its value), assign, erase, add, min, max, or, and, exchange, count: a name
-        for all, a list of names, or an array of their numbers in `Map.OPS`. Entries with different keys are done in any order; the operations on one key are
-        done one after the other, in some order. min and max are of unsigned values.
+        Operations are find, insert (a key that is there keeps its value), assign, erase, add, min, max, or,
+        and, exchange, count: a name for all, a list of names, or an array of their numbers in `Map.OPS`.
+        Entries with different keys are done in any order; the operations on one key are done one after the
+        other, in some order. min and max are of unsigned values.
 
         >>> import libcohort
         >>> m = libcohort.Map([1, 2], [10, 20], layout="lines")
@@ -267,10 +299,18 @@ class Map:
         unsigned = self._value in (U32, U64)
         wide = self._value not in (F32, F64) and BYTES[self._value] >= 4
         for name, code in OPS.items():
-            needs = unsigned if name in ("min", "max") else wide if code >= OPS["add"] and name != "exchange" else True
+            needs = (
+                unsigned
+                if name in ("min", "max")
+                else wide
+                if code >= OPS["add"] and name != "exchange"
+                else True
+            )
             if code in used and not needs:
                 what = "unsigned integers" if name in ("min", "max") else "integers"
-                raise TypeError(f"ops: {name} is for {what} of 32 or 64 bits, not {NAMES[self._value] or 'keys only'}")
+                raise TypeError(
+                    f"ops: {name} is for {what} of 32 or 64 bits, not {NAMES[self._value] or 'keys only'}"
+                )
         return codes
 
     # ---- out
@@ -378,7 +418,8 @@ class Map:
         return _restore, (*self._items(), *names, self._numpy is not None, self.layout)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the pairs to a file, which is there whole or not at all. The file knows the widths, not the types."""
+        """Writes the pairs to a file, which is there whole or not at all. The file knows the widths, not the
+        types."""
         _core.map_save(self._handle, path)
 
     @classmethod
@@ -402,7 +443,9 @@ class Map:
         map._set_types(key, value, bool(_core.map_layout(handle)))
         map._numpy = None
         if map._width() != width:
-            raise ValueError(f"{os.fspath(path)}: does not hold pairs of {NAMES[key]} and {NAMES[value] or 'nothing'}")
+            raise ValueError(
+                f"{os.fspath(path)}: does not hold pairs of {NAMES[key]} and {NAMES[value] or 'nothing'}"
+            )
         map._handle = handle
         return map
 
@@ -418,7 +461,9 @@ class Map:
         return f"libcohort.Map({n} pair{'s' * (n != 1)}, {NAMES[self._key]} -> {NAMES[self._value]}{lines})"
 
 
-def _restore(keys: _core.Array, values: Any, key_type: str, value_type: str | None, numpy: bool, layout: str) -> Map:
+def _restore(
+    keys: _core.Array, values: Any, key_type: str, value_type: str | None, numpy: bool, layout: str
+) -> Map:
     map = Map(keys, values, key_type=key_type, value_type=value_type, layout=layout)
     if numpy:
         import sys

@@ -59,7 +59,8 @@ class Progress:
         self._next = 0.0
 
     def tell(self, done: int) -> None:
-        """May be called often: what comes less than a tenth of a second after the last is not told, but the end."""
+        """May be called often: what comes less than a tenth of a second after the last is not told, but the
+        end."""
         now = time.monotonic()
         if now < self._next and done < self._total:
             return

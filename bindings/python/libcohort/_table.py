@@ -1,4 +1,5 @@
-"""Table and Column: columns of every type that Arrow has flat ones of, with nulls, in and out without copies."""
+"""Table and Column: columns of every type that Arrow has flat ones of, with nulls, in and out without
+copies."""
 
 from __future__ import annotations
 
@@ -18,10 +19,11 @@ if TYPE_CHECKING:
 _Info = tuple[str, str, int, int, int]
 
 _FORMATS = {
-    "n": "null", "b": "bool", "c": "int8", "C": "uint8", "s": "int16", "S": "uint16", "i": "int32", "I": "uint32", "l": "int64",
-    "L": "uint64", "e": "float16", "f": "float32", "g": "float64", "u": "string", "U": "string", "vu": "string", "z": "binary",
-    "Z": "binary", "vz": "binary", "tdD": "date", "tdm": "date64", "tts": "time[s]", "ttm": "time[ms]", "ttu": "time[us]",
-    "ttn": "time[ns]", "tDs": "duration[s]", "tDm": "duration[ms]", "tDu": "duration[us]", "tDn": "duration[ns]",
+    "n": "null", "b": "bool", "c": "int8", "C": "uint8", "s": "int16", "S": "uint16", "i": "int32", "I":
+    "uint32", "l": "int64", "L": "uint64", "e": "float16", "f": "float32", "g": "float64", "u": "string", "U":
+    "string", "vu": "string", "z": "binary", "Z": "binary", "vz": "binary", "tdD": "date", "tdm": "date64",
+    "tts": "time[s]", "ttm": "time[ms]", "ttu": "time[us]", "ttn": "time[ns]", "tDs": "duration[s]", "tDm":
+    "duration[ms]", "tDu": "duration[us]", "tDn": "duration[ns]",
 }  # fmt: skip
 _UNITS = {"s": "s", "m": "ms", "u": "us", "n": "ns"}
 _MICROSECONDS = {"s": 1_000_000, "m": 1000, "u": 1}
@@ -40,7 +42,8 @@ def _type(format: str, index_bytes: int) -> str:
 
 
 def _as_python(format: str, value: Any) -> Any:
-    """Dates, times and decimals from the integers and bytes that they are stored as. Nanoseconds stay integers."""
+    """Dates, times and decimals from the integers and bytes that they are stored as. Nanoseconds stay
+    integers."""
     if value is None:
         return None
     if format.startswith("d:"):
@@ -95,7 +98,9 @@ def _of_numpy(values: Any, argument: str, numpy: Any) -> _core.Handle:
     if values.dtype.kind in "mM":
         values = values.view(numpy.int64)
         return frame_of(take_in(values, argument)[0], argument)
-    return _core.frame_of_list(current(), [None if v is None or v != v else v for v in values.tolist()], argument)
+    return _core.frame_of_list(
+        current(), [None if v is None or v != v else v for v in values.tolist()], argument
+    )
 
 
 def take_any(values: Any, argument: str) -> tuple[Any, Any]:
@@ -113,7 +118,9 @@ def take_any(values: Any, argument: str) -> tuple[Any, Any]:
         if values.dtype.kind in "OUST":
             return _of_numpy(values, argument, numpy), numpy
         return take_in(values, argument)
-    if kind is not _core.Array and (hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__")):
+    if kind is not _core.Array and (
+        hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__")
+    ):
         return _core.frame_in(current(), values, argument, False), None
     return take_in(values, argument)
 
@@ -272,8 +279,9 @@ class Column(_Frame):
 
 
 class Table(_Frame):
-    """Columns of equal length under names: made of a dictionary of columns, or of anything with Arrow's protocols, such as a
-    table of pyarrow, a frame of polars or pandas, a relation of duckdb. Nothing is copied, and it does not change.
+    """Columns of equal length under names: made of a dictionary of columns, or of anything with Arrow's
+    protocols, such as a table of pyarrow, a frame of polars or pandas, a relation of duckdb. Nothing is
+    copied, and it does not change.
 
     >>> import libcohort
     >>> t = libcohort.Table({"city": ["Rome", "Oslo", None], "n": [3, 1, 2]})
@@ -328,7 +336,8 @@ class Table(_Frame):
 
     def rename(self, names: Mapping[str, str]) -> Table:
         """The same with other names for some columns."""
-        return _wrap(Table, self._pick(self.names, [names.get(n, n) for n in self.names]))  # type: ignore[no-any-return]
+        picked = self._pick(self.names, [names.get(n, n) for n in self.names])
+        return _wrap(Table, picked)  # type: ignore[no-any-return]
 
     def with_columns(self, columns: Mapping[str, Any]) -> Table:
         """The same with more columns, which replace those of the same name.
@@ -371,7 +380,9 @@ class Table(_Frame):
 
         return join(self, right, on, **options)
 
-    def group_by(self, *keys: str, sort: bool = False, dropna: bool = False, reproducible: bool = False) -> GroupBy:
+    def group_by(
+        self, *keys: str, sort: bool = False, dropna: bool = False, reproducible: bool = False
+    ) -> GroupBy:
         """`libcohort.group_by(self, ...)`."""
         from ._group import GroupBy
 
@@ -386,12 +397,17 @@ class Table(_Frame):
 
     def _repr_html_(self) -> str:
         shown = self if self._rows <= 10 else self.head(10)
-        columns = [[_cell(v) for v in _list(_core.frame_select(shown._handle, [i], [""]))] for i in range(len(self._info))]
+        columns = [
+            [_cell(v) for v in _list(_core.frame_select(shown._handle, [i], [""]))]
+            for i in range(len(self._info))
+        ]
         head = "".join(
             f"<th>{html.escape(name)}<br><small>{html.escape(_type(format, index))}</small></th>"
             for name, format, _, index, _ in self._info
         )
-        rows = "".join("<tr>" + "".join(f"<td>{html.escape(v)}</td>" for v in row) + "</tr>" for row in zip(*columns))
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(v)}</td>" for v in row) + "</tr>" for row in zip(*columns)
+        )
         more = f"<p>{len(shown)} of {self._rows} rows</p>" if len(shown) < self._rows else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
 
@@ -407,7 +423,8 @@ def _of_columns(columns: Mapping[str, Any]) -> _core.Handle:
         frame = _core.frame_select(frame, [0], [str(name)])
         if made is not None and _core.frame_info(made)[0] != _core.frame_info(frame)[0]:
             raise ValueError(
-                f"{name}: has {_core.frame_info(frame)[0]} rows, and those before it have {_core.frame_info(made)[0]}"
+                f"{name}: has {_core.frame_info(frame)[0]} rows, "
+                f"and those before it have {_core.frame_info(made)[0]}"
             )
         made = frame if made is None else _core.frame_beside(made, frame, "")
     if made is None:

@@ -1,9 +1,10 @@
-"""python -m libcohort.bench: this package beside numpy, pandas, polars, pyarrow, duckdb and pyroaring, whichever are installed.
+"""python -m libcohort.bench: this package beside numpy, pandas, polars, pyarrow, duckdb and pyroaring,
+whichever are installed.
 
     python -m libcohort.bench --rows 1e6,1e7 --only unique,is_in --json out.json --svg out.svg
 
-Each case runs with all cores, `--runs` times, and the best time counts; answers are compared with ours, and one that is
-different is told as such. Rates are millions of rows a second. numpy is needed.
+Each case runs with all cores, `--runs` times, and the best time counts; answers are compared with ours, and
+one that is different is told as such. Rates are millions of rows a second. numpy is needed.
 """
 
 from __future__ import annotations
@@ -93,43 +94,95 @@ class Data:
 
 def _sorting(d: Data, f: dict[str, Any], np: Any) -> Iterator[Case]:
     a = d.a
-    yield "sort", "", _given({
-        "libcohort": lambda: lc.sort(a),
-        "numpy": lambda: np.sort(a),
-        "polars": lambda: f["polars"].sort(),
-    }, f), _same
-    yield "argsort", "", _given({
-        "libcohort": lambda: lc.argsort(a),
-        "numpy": lambda: np.argsort(a, kind="stable"),
-        "pyarrow": lambda: d.mods["pyarrow"].compute.array_sort_indices(f["pyarrow"]),
-    }, f), lambda r: a[np.asarray(r)]
+    yield (
+        "sort",
+        "",
+        _given(
+            {
+                "libcohort": lambda: lc.sort(a),
+                "numpy": lambda: np.sort(a),
+                "polars": lambda: f["polars"].sort(),
+            },
+            f,
+        ),
+        _same,
+    )
+    yield (
+        "argsort",
+        "",
+        _given(
+            {
+                "libcohort": lambda: lc.argsort(a),
+                "numpy": lambda: np.argsort(a, kind="stable"),
+                "pyarrow": lambda: d.mods["pyarrow"].compute.array_sort_indices(f["pyarrow"]),
+            },
+            f,
+        ),
+        lambda r: a[np.asarray(r)],
+    )
 
 
 def _distinct(d: Data, f: dict[str, Any], np: Any) -> Iterator[Case]:
     a, db = d.a, d.mods.get("duckdb", None)
-    yield "unique", "sorted", _given({
-        "libcohort": lambda: lc.unique(a),
-        "numpy": lambda: np.unique(a),
-        "polars": lambda: f["polars"].unique().sort(),
-    }, f), _same
-    yield "unique", "in no order", _given({
-        "libcohort": lambda: lc.unique(a, sorted=False),
-        "pandas": lambda: f["pandas"].unique(),
-        "polars": lambda: f["polars"].unique(),
-        "pyarrow": lambda: f["pyarrow"].unique(),
-        "duckdb": lambda: d.mods["duckdb"].sql("SELECT DISTINCT a FROM a_table").fetchnumpy()["a"],
-    }, f, db, a), _sorted
-    yield "factorize", "", _given({
-        "libcohort": lambda: lc.factorize(a)[0],
-        "pandas": lambda: d.mods["pandas"].factorize(a)[0],
-        "pyarrow": lambda: f["pyarrow"].dictionary_encode().indices,
-    }, f), _same
-    yield "value_counts", "", _given({
-        "libcohort": lambda: lc.value_counts(a),
-        "numpy": lambda: np.unique(a, return_counts=True),
-        "pandas": lambda: (lambda s: (s.index.to_numpy(), s.to_numpy()))(f["pandas"].value_counts()),
-        "polars": lambda: (lambda t: (t.to_series(0), t.to_series(1)))(f["polars"].value_counts(sort=True)),
-    }, f), _counted
+    yield (
+        "unique",
+        "sorted",
+        _given(
+            {
+                "libcohort": lambda: lc.unique(a),
+                "numpy": lambda: np.unique(a),
+                "polars": lambda: f["polars"].unique().sort(),
+            },
+            f,
+        ),
+        _same,
+    )
+    yield (
+        "unique",
+        "in no order",
+        _given(
+            {
+                "libcohort": lambda: lc.unique(a, sorted=False),
+                "pandas": lambda: f["pandas"].unique(),
+                "polars": lambda: f["polars"].unique(),
+                "pyarrow": lambda: f["pyarrow"].unique(),
+                "duckdb": lambda: d.mods["duckdb"].sql("SELECT DISTINCT a FROM a_table").fetchnumpy()["a"],
+            },
+            f,
+            db,
+            a,
+        ),
+        _sorted,
+    )
+    yield (
+        "factorize",
+        "",
+        _given(
+            {
+                "libcohort": lambda: lc.factorize(a)[0],
+                "pandas": lambda: d.mods["pandas"].factorize(a)[0],
+                "pyarrow": lambda: f["pyarrow"].dictionary_encode().indices,
+            },
+            f,
+        ),
+        _same,
+    )
+    yield (
+        "value_counts",
+        "",
+        _given(
+            {
+                "libcohort": lambda: lc.value_counts(a),
+                "numpy": lambda: np.unique(a, return_counts=True),
+                "pandas": lambda: (lambda s: (s.index.to_numpy(), s.to_numpy()))(f["pandas"].value_counts()),
+                "polars": lambda: (lambda t: (t.to_series(0), t.to_series(1)))(
+                    f["polars"].value_counts(sort=True)
+                ),
+            },
+            f,
+        ),
+        _counted,
+    )
 
 
 def _looking(d: Data, f: dict[str, Any], np: Any) -> Iterator[Case]:
@@ -148,11 +201,21 @@ def _looking(d: Data, f: dict[str, Any], np: Any) -> Iterator[Case]:
 
         yield "is_in", name, _given(options(), f), lambda r: np.asarray(r, dtype=bool)
         if name[0] == "1":
-            yield "index_in", name, _given({
-                "libcohort": lambda: lc.index_in(a, b),
-                "pandas": lambda: mods["pandas"].Index(b).get_indexer(f["pandas"]),
-                "pyarrow": lambda: mods["pyarrow"].compute.index_in(f["pyarrow"], both["pyarrow"]).fill_null(-1),
-            }, f), _same
+            yield (
+                "index_in",
+                name,
+                _given(
+                    {
+                        "libcohort": lambda: lc.index_in(a, b),
+                        "pandas": lambda: mods["pandas"].Index(b).get_indexer(f["pandas"]),
+                        "pyarrow": lambda: (
+                            mods["pyarrow"].compute.index_in(f["pyarrow"], both["pyarrow"]).fill_null(-1)
+                        ),
+                    },
+                    f,
+                ),
+                _same,
+            )
 
 
 def _given(
@@ -180,7 +243,8 @@ def column_cases(rows: int, dtype: str, distinct: int, mods: dict[str, Any]) -> 
 
 
 def set_cases(rows: int, mods: dict[str, Any]) -> Iterator[Case]:
-    """Two sets of `rows` members in a space of eight times as many; and a thousand intersections of a thousand sets."""
+    """Two sets of `rows` members in a space of eight times as many; and a thousand intersections of a
+    thousand sets."""
     import numpy as np
 
     rng = np.random.default_rng(2)
@@ -205,14 +269,18 @@ def set_cases(rows: int, mods: dict[str, Any]) -> Iterator[Case]:
     n = 1000
     parts = [np.unique(rng.integers(0, rows, max(rows // 100, 1))).astype("uint32") for _ in range(n)]
     all, pairs = lc.Sets(parts), rng.integers(0, n, (n, 2))
-    many: dict[str, Callable[[], Any]] = {"libcohort": lambda: all.query("and", pairs, want="counts").tolist()}
+    many: dict[str, Callable[[], Any]] = {
+        "libcohort": lambda: all.query("and", pairs, want="counts").tolist()
+    }
     if roaring:
         maps = [roaring.BitMap(p) for p in parts]
         many["pyroaring"] = lambda: [maps[i].intersection_cardinality(maps[j]) for i, j in pairs.tolist()]
     yield "sets: sizes of 1,000 ands", "1,000 sets", many, _same
 
 
-def measure(cases: Iterator[Case], rows: int, kind: str, only: list[str], runs: int) -> Iterator[dict[str, Any]]:
+def measure(
+    cases: Iterator[Case], rows: int, kind: str, only: list[str], runs: int
+) -> Iterator[dict[str, Any]]:
     import numpy
 
     for name, variant, options, canonical in cases:
@@ -242,7 +310,11 @@ def run(rows: list[int], types: list[str], only: list[str], runs: int) -> Iterat
         for dtype in types:
             for distinct in (1000, n):
                 kind = f"{dtype}, {'1,000' if distinct == 1000 else 'many'} distinct"
-                cases = string_cases(n, distinct, mods) if dtype == "string" else column_cases(n, dtype, distinct, mods)
+                cases = (
+                    string_cases(n, distinct, mods)
+                    if dtype == "string"
+                    else column_cases(n, dtype, distinct, mods)
+                )
                 yield from measure(cases, n, kind, only, runs)
         for distinct in (1000, max(n // 10, 1)):
             kind = f"int64, {'1,000' if distinct == 1000 else 'many'} distinct"
@@ -259,7 +331,8 @@ def row_text(record: dict[str, Any]) -> str:
 
 
 def svg(records: list[dict[str, Any]]) -> str:
-    """Bars of the times relative to ours, one group a record, on a logarithmic scale: to the right is slower."""
+    """Bars of the times relative to ours, one group a record, on a logarithmic scale: to the right is
+    slower."""
     from math import log10
 
     left, width, bar, gap, y = 330, 620, 11, 12, 50
@@ -282,7 +355,8 @@ def svg(records: list[dict[str, Any]]) -> str:
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 130}" height="{y}" '
         'font-family="sans-serif" font-size="10">\n'
-        f'<text x="8" y="20" font-size="13">Time relative to libcohort {lc.__version__} (the line), logarithmic; '
+        f'<text x="8" y="20" font-size="13">Time relative to libcohort {lc.__version__} (the line), '
+        "logarithmic; "
         "figures: millions of rows a second</text>\n"
         f'<line x1="{zero:.1f}" y1="34" x2="{zero:.1f}" y2="{y - 8}" stroke="#333"/>\n'
     )
@@ -294,7 +368,9 @@ def main(arguments: list[str] | None = None) -> None:
     about_it = (__doc__ or "").split("\n\n")[0]
     parser = argparse.ArgumentParser(prog="python -m libcohort.bench", description=about_it)
     parser.add_argument("--rows", default="1e6,1e7", help="numbers of rows, with commas between")
-    parser.add_argument("--types", default="int32,int64,float64,string", help="numpy's names of types of keys, and string")
+    parser.add_argument(
+        "--types", default="int32,int64,float64,string", help="numpy's names of types of keys, and string"
+    )
     parser.add_argument("--only", default="", help="operations whose names contain one of these")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--json", help="a file for the figures")
@@ -306,7 +382,9 @@ def main(arguments: list[str] | None = None) -> None:
     print("beside", ", ".join(f"{n} {v}" for n, v in versions.items()), "- millions of rows a second")
     records = []
     rows = [int(float(x)) for x in given.rows.split(",")]
-    for record in run(rows, [t for t in given.types.split(",") if t], [o for o in given.only.split(",") if o], given.runs):
+    for record in run(
+        rows, [t for t in given.types.split(",") if t], [o for o in given.only.split(",") if o], given.runs
+    ):
         records.append(record)
         print(row_text(record), flush=True)
     about = {"libcohort": lc.__version__, **versions, "python": platform.python_version(), **lc.info()}

@@ -158,6 +158,20 @@ static uint8_t *flags_of(const handle *h, int value)
     return flags;
 }
 
+/* Ids of 4 bytes in the upper half of the memory of their codes become codes. Code i ends where id i + 1 begins at the latest, so
+ * a block that is copied first may be written over. */
+static void widen_ids(int64_t *codes, Py_ssize_t n)
+{
+    const uint32_t *ids = (const uint32_t *)(const void *)codes + n;
+    uint32_t block[1024];
+    for (Py_ssize_t at = 0; at < n; at += 1024) {
+        Py_ssize_t count = n - at < 1024 ? n - at : 1024;
+        memcpy(block, ids + at, (size_t)count * 4);
+        for (Py_ssize_t i = 0; i < count; ++i)
+            codes[at + i] = block[i] == COHORT_NO_ID ? -1 : (int64_t)block[i];
+    }
+}
+
 /* frame_factorize(frame, nulls are values, want keys): (numbers as int64, -1 for none; frame of the keys or None). */
 static PyObject *frame_factorize(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
@@ -167,22 +181,19 @@ static PyObject *frame_factorize(PyObject *module, PyObject *const *arguments, P
     int nulls = PyObject_IsTrue(arguments[1]), want = PyObject_IsTrue(arguments[2]);
     uint8_t *flags = h ? flags_of(h, nulls) : NULL;
     Py_ssize_t n = h ? (Py_ssize_t)cohort_frame_rows(h->object) : 0;
-    array *ids = flags ? array_new(COHORT_U32, n) : NULL, *codes = ids ? array_new(COHORT_I64, n) : NULL;
+    array *codes = flags ? array_new(COHORT_I64, n) : NULL;
     handle *keys = codes ? frame_new(h->on) : NULL;
     PyObject *result = NULL;
     if (keys) {
         outcome o;
         call_begin(h->on, &o);
-        o.status =
-            cohort_factorize(h->object, flags, ids->data, want ? (cohort_frame **)&keys->object : NULL);
-        const uint32_t *from = ids->data;
-        int64_t *to = codes->data;
-        for (Py_ssize_t i = 0; o.status == COHORT_OK && i < n; ++i)
-            to[i] = from[i] == COHORT_NO_ID ? -1 : (int64_t)from[i];
+        o.status = cohort_factorize(h->object, flags, (uint32_t *)codes->data + n,
+                                    want ? (cohort_frame **)&keys->object : NULL);
+        if (o.status == COHORT_OK)
+            widen_ids(codes->data, n);
         if (call_end(h->on, &o))
             result = PyTuple_Pack(2, codes, want ? (PyObject *)keys : Py_None);
     }
-    DROP(ids);
     DROP(codes);
     DROP(keys);
     free(flags);
