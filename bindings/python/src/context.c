@@ -185,11 +185,11 @@ static PyObject *context_info(PyObject *module, PyObject *object)
     o.status = cohort_context_get_info(on->c, &i);
     if (!call_end(on, &o))
         return NULL;
-    return Py_BuildValue("{s:s,s:s,s:s,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "version", cohort_version(), "backend",
-                         i.backend, "device", i.device, "threads", i.threads, "memory_bytes", i.memory_bytes,
-                         "memory_free", i.memory_free, "pool_bytes", i.pool_bytes, "architecture",
-                         i.architecture, "l2_bytes", i.l2_bytes, "map_widths", (uint64_t)i.map_widths,
-                         "map_run_widths", (uint64_t)i.map_run_widths, "lines_widths",
+    return Py_BuildValue("{s:s,s:s,s:s,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "version", cohort_version(),
+                         "backend", i.backend, "device", i.device, "threads", i.threads, "memory_bytes",
+                         i.memory_bytes, "memory_free", i.memory_free, "pool_bytes", i.pool_bytes,
+                         "architecture", i.architecture, "l2_bytes", i.l2_bytes, "map_widths",
+                         (uint64_t)i.map_widths, "map_run_widths", (uint64_t)i.map_run_widths, "lines_widths",
                          (uint64_t)i.lines_widths);
 }
 
