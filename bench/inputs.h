@@ -7,7 +7,16 @@
  *   skewed    nine keys of ten in one bucket, at random places, the rest uniform
  *   binomial  the bucket is the number of heads in m - 1 throws of a coin
  *   equal     one key
- *   sorted    rising keys */
+ *   sorted    rising keys, spread over all that there are
+ *
+ * Patterns are small numbers as tables have them. Their bucket is the key modulo m: the lowest bits where m is a power of two.
+ *
+ *   ascending, descending         0 to n - 1, and back
+ *   stride-16, stride-256         the multiples of 16, of 256
+ *   values-100, values-1000000    at random one of so many
+ *   cycle-1000                    0 to 999, again and again
+ *   steps-64                      each number 64 times, one after the other
+ *   nearly-sorted                 ascending, but one of 100 is at random below n */
 #ifndef COHORT_BENCH_INPUTS_H
 #define COHORT_BENCH_INPUTS_H
 
@@ -21,10 +30,23 @@ typedef enum bench_input {
     INPUT_BINOMIAL,
     INPUT_EQUAL,
     INPUT_SORTED,
+    INPUT_ASCENDING, /* from here on patterns */
+    INPUT_DESCENDING,
+    INPUT_STRIDE_16,
+    INPUT_STRIDE_256,
+    INPUT_VALUES_100,
+    INPUT_VALUES_1000000,
+    INPUT_CYCLE_1000,
+    INPUT_STEPS_64,
+    INPUT_NEARLY_SORTED,
     INPUTS
 } bench_input;
 
-static const char *const bench_input_names[INPUTS] = {"uniform", "skewed", "binomial", "equal", "sorted"};
+#define BENCH_PATTERNS \
+    "ascending,descending,stride-16,stride-256,values-100,values-1000000,cycle-1000,steps-64,nearly-sorted"
+static const char *const bench_input_names[INPUTS] = {
+    "uniform",   "skewed",     "binomial",   "equal",          "sorted",     "ascending", "descending",
+    "stride-16", "stride-256", "values-100", "values-1000000", "cycle-1000", "steps-64",  "nearly-sorted"};
 
 enum { BENCH_LAW = 65536 };
 
@@ -46,9 +68,48 @@ BENCH_INLINE uint32_t bench_bucket(uint64_t key, unsigned key_bytes, uint64_t bu
     return (uint32_t)((key_bytes == 8 ? key >> 32 : key) / bench_range(buckets));
 }
 
+BENCH_INLINE int bench_is_pattern(bench_input input)
+{
+    return input >= INPUT_ASCENDING;
+}
+
+BENCH_INLINE uint32_t bench_keys_bucket(const bench_keys *k, uint64_t key)
+{
+    return bench_is_pattern(k->input) ? (uint32_t)(key % k->buckets)
+                                      : bench_bucket(key, k->key_bytes, k->buckets);
+}
+
+BENCH_INLINE uint64_t bench_pattern_key(const bench_keys *k, uint64_t i, uint64_t random)
+{
+    switch (k->input) {
+    case INPUT_DESCENDING:
+        return k->n - 1 - i;
+    case INPUT_STRIDE_16:
+        return i * 16;
+    case INPUT_STRIDE_256:
+        return i * 256;
+    case INPUT_VALUES_100:
+        return random % 100;
+    case INPUT_VALUES_1000000:
+        return random % 1000000;
+    case INPUT_CYCLE_1000:
+        return i % 1000;
+    case INPUT_STEPS_64:
+        return i / 64;
+    case INPUT_NEARLY_SORTED:
+        return random % 100 ? i : (random >> 16) % k->n;
+    default:
+        return i;
+    }
+}
+
 BENCH_INLINE uint64_t bench_input_key(const bench_keys *k, uint64_t i)
 {
     uint64_t random = bench_mix_64(i + 0x2545f491), upper, range;
+    if (bench_is_pattern(k->input)) {
+        upper = bench_pattern_key(k, i, random);
+        return k->key_bytes == 8 ? upper : (uint32_t)upper;
+    }
     switch (k->input) {
     case INPUT_UNIFORM:
         return bench_key(i, k->key_bytes);

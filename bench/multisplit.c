@@ -187,10 +187,12 @@ static const struct experiment {
      "uniform,skewed,binomial,equal,sorted", "auto", 1, 0},
     {"sizes", "1048576,2097152,4194304,8388608,16777216,33554432,67108864,134217728,268435456,536870912",
      "65536,1048576,16777216", "2,32,256,2048,65536", "32/0,32/32", "uniform", "auto", 1, 0},
+    {"patterns", "268435456", "16777216", "2,8,32,256,1000,2048,65536", "32/0,32/32",
+     "uniform," BENCH_PATTERNS, "auto", 0, 0},
     {"functions", "268435456", "16777216", "32,256", "32/0,64/0", "uniform", "auto", 0, 0}};
 enum { EXPERIMENTS = sizeof experiments / sizeof *experiments };
-static const char *const experiment_names[EXPERIMENTS + 1] = {"methods", "inputs", "sizes", "functions",
-                                                              "all"};
+static const char *const experiment_names[EXPERIMENTS + 1] = {"methods",  "inputs",    "sizes",
+                                                              "patterns", "functions", "all"};
 
 typedef struct split_options {
     bench_options common;
@@ -233,7 +235,10 @@ static int measure_input(const split_plan *p, split_data *s, bench_input input, 
         status = split_fill(s, input, p->buckets[m], fault);
         if (!status && p->rivals)
             status = split_rivals(s, p->experiment, fault);
-        if (!status && !strcmp(p->experiment, "functions")) {
+        if (!status && !strcmp(p->experiment, "functions") && bench_is_pattern(input))
+            status = fault_set(fault, CLI_BAD_INPUT, "--input %s: functions takes no patterns",
+                               bench_input_names[input]);
+        else if (!status && !strcmp(p->experiment, "functions")) {
             status = measure_functions(s, fault);
             continue;
         }

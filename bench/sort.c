@@ -1,5 +1,5 @@
-/* sort.c: `cohort bench sort`: the radix sort, and with --experiment primitives the calls that it and others are made of:
- * compaction, histogram, prefix sums, sums. What binds all of them is the memory: B over the bytes that must be read and written. */
+/* sort.c: `cohort bench sort`: the radix sort, on random keys and on the patterns that tables have; and with --experiment primitives
+ * the calls that it and others are made of: compaction, histogram, prefix sums, sums. What binds all of them is the memory: B over the bytes that must be read and written. */
 #include "split.h"
 
 #include <stdlib.h>
@@ -249,23 +249,29 @@ typedef struct sort_plan {
     unsigned width[SPLIT_WIDTHS], input[INPUTS];
 } sort_plan;
 
-static const char *const experiment_names[] = {"sort", "primitives", "all"};
+enum { SORT, PRIMITIVES, PATTERNS, EXPERIMENTS };
+static const char *const experiment_names[] = {"sort", "primitives", "patterns", "all"};
 
-static int plan_take(sort_plan *p, const sort_options *o, int primitives, int cpu, fault *fault)
+static int plan_take(sort_plan *p, const sort_options *o, int experiment, int cpu, fault *fault)
 {
     const char *many = cpu ? "65536,1048576,16777216"
                            : "1048576,2097152,4194304,8388608,16777216,33554432,67108864,134217728,"
                              "268435456,536870912";
+    const char *few = cpu ? "16777216" : "1048576,16777216,134217728";
     const char *one = cpu ? "16777216" : "268435456", *quick = cpu ? "262144" : "16777216";
-    const char *n = o->n ? o->n : o->common.quick ? quick : primitives ? one : many;
-    const char *width = primitives ? "32/0,64/0,32/32" : "32/0,32/32,64/0,64/64";
+    const char *sizes[EXPERIMENTS] = {many, one, few};
+    const char *n = o->n ? o->n : o->common.quick ? quick : sizes[experiment];
+    const char *width = experiment == PRIMITIVES ? "32/0,64/0,32/32"
+                        : experiment == PATTERNS ? "32/0,32/32,64/0,64/32"
+                                                 : "32/0,32/32,64/0,64/64";
+    const char *input = experiment == PATTERNS ? "uniform," BENCH_PATTERNS : "uniform";
     return bench_wholes_take("--n", n, 1, 1e12, p->n, SPLIT_SIZES, &p->n_count, fault) ||
                    bench_wholes_take("--buckets", o->buckets ? o->buckets : "2,256,2048,65536", 1,
                                      COHORT_BUCKETS_MOST, p->buckets, SPLIT_BUCKETS, &p->bucket_count,
                                      fault) ||
                    bench_names_take("--width", o->width ? o->width : width, split_width_names, SPLIT_WIDTHS,
                                     p->width, &p->width_count, fault) ||
-                   bench_names_take("--input", o->input ? o->input : "uniform", bench_input_names, INPUTS,
+                   bench_names_take("--input", o->input ? o->input : input, bench_input_names, INPUTS,
                                     p->input, &p->input_count, fault)
                ? fault->status
                : CLI_OK;
@@ -309,16 +315,16 @@ static int size_measure(const sort_plan *p, const split_width *w, uint64_t n, in
     return status;
 }
 
-static int experiment_measure(bench *b, const sort_options *o, int primitives, fault *fault)
+static int experiment_measure(bench *b, const sort_options *o, int experiment, fault *fault)
 {
     char folder[BENCH_PATH];
     sort_plan p = {.b = b};
     int status = bench_peers_find(b, o->peers, 1, folder, &p.peers, fault);
     if (!status)
-        status = plan_take(&p, o, primitives, b->dev.cpu, fault);
+        status = plan_take(&p, o, experiment, b->dev.cpu, fault);
     for (size_t w = 0; w < p.width_count && !status; w++)
         for (size_t i = 0; i < p.n_count && !status; i++)
-            status = size_measure(&p, &split_widths[p.width[w]], p.n[i], primitives, fault);
+            status = size_measure(&p, &split_widths[p.width[w]], p.n[i], experiment == PRIMITIVES, fault);
     return status;
 }
 
@@ -326,10 +332,10 @@ static int experiment_measure(bench *b, const sort_options *o, int primitives, f
 static int options_check(const sort_options *o, fault *fault)
 {
     sort_plan p = {0};
-    unsigned chosen[3];
+    unsigned chosen[EXPERIMENTS + 1];
     size_t count;
-    if (o->experiment &&
-        bench_names_take("--experiment", o->experiment, experiment_names, 3, chosen, &count, fault))
+    if (o->experiment && bench_names_take("--experiment", o->experiment, experiment_names, EXPERIMENTS + 1,
+                                          chosen, &count, fault))
         return fault->status;
     if (plan_take(&p, o, 0, 0, fault))
         return fault->status;
@@ -361,12 +367,11 @@ int bench_sort_main(int argc, char **argv, fault *fault)
     status = options_check(&o, fault);
     if (!status)
         status = bench_begin(&b, &o.common, 1, fault);
-    for (int primitives = 0; primitives < 2 && !status; primitives++) {
-        const char *name = experiment_names[primitives];
-        if (o.experiment ? bench_listed(o.experiment, name) || bench_listed(o.experiment, "all")
-                         : !primitives)
-            status = experiment_measure(&b, &o, primitives, fault);
-    }
+    for (int e = 0; e < EXPERIMENTS && !status; e++)
+        if (o.experiment
+                ? bench_listed(o.experiment, experiment_names[e]) || bench_listed(o.experiment, "all")
+                : e == SORT)
+            status = experiment_measure(&b, &o, e, fault);
     if (!status)
         status = bench_end(&b, fault);
     bench_close(&b);

@@ -47,6 +47,8 @@ cohort_fn split_fn(const split_data *s)
     unsigned log = 0, bits = 8 * s->width->key;
     while (m >> log > 1)
         log++;
+    if (bench_is_pattern(s->input.input))
+        return m & (m - 1) ? cohort_fn_modulo() : cohort_fn_bits(0, log);
     if (!(m & (m - 1)))
         return cohort_fn_bits(log ? bits - log : 0, log);
     return cohort_fn_delta(0, s->width->key == 8 ? range << 32 : range);
@@ -55,7 +57,7 @@ cohort_fn split_fn(const split_data *s)
 uint32_t split_range(const void *data, uint64_t key)
 {
     const split_data *s = data;
-    return bench_bucket(key, s->width->key, s->input.buckets);
+    return bench_keys_bucket(&s->input, key);
 }
 
 /* ---- entries ------------------------------------------------------------------------------------------------------------ */
@@ -136,7 +138,7 @@ static void count_share(void *user, unsigned share, unsigned shares)
     uint64_t sum = 0;
     for (uint64_t i = first; i < last; i++) {
         uint64_t key = bench_input_key(c->keys, i);
-        c->counts[share][bench_bucket(key, c->keys->key_bytes, c->keys->buckets)]++;
+        c->counts[share][bench_keys_bucket(c->keys, key)]++;
         sum += key;
     }
     c->sums[share] = sum;

@@ -44,7 +44,8 @@ void split_close(split_data *s);
 /* Makes the keys of this input, unless they are there, and counts them in `buckets` ranges. */
 int split_fill(split_data *s, bench_input input, uint64_t buckets, fault *fault);
 
-/* The bucket function of inputs.h: ranges of keys, the topmost bits where the number of buckets is a power of two. */
+/* The bucket function of inputs.h: ranges of keys, the topmost bits where the number of buckets is a power of two; of patterns the key
+ * modulo that number. */
 cohort_fn split_fn(const split_data *s);
 /* The same on the host: the bucket of a key. `data` is a split_data. */
 uint32_t split_range(const void *data, uint64_t key);

@@ -52,13 +52,11 @@ template <class K, class V> struct Pair {
     V value;
 };
 
-template <class K> __global__ void labels_make(std::uint64_t n, std::uint64_t buckets, const K *keys, std::uint16_t *labels)
+template <class K> __global__ void labels_make(bench_keys of, const K *keys, std::uint16_t *labels)
 {
-    std::uint64_t range = bench_range(buckets), step = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
-    for (std::uint64_t i = blockIdx.x * static_cast<std::uint64_t>(blockDim.x) + threadIdx.x; i < n; i += step) {
-        std::uint32_t upper = static_cast<std::uint32_t>(sizeof(K) == 8 ? static_cast<std::uint64_t>(keys[i]) >> 32 : keys[i]);
-        labels[i] = static_cast<std::uint16_t>(upper / static_cast<std::uint32_t>(range));
-    }
+    std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
+    for (std::uint64_t i = blockIdx.x * static_cast<std::uint64_t>(blockDim.x) + threadIdx.x; i < of.n; i += step)
+        labels[i] = static_cast<std::uint16_t>(bench_keys_bucket(&of, keys[i]));
 }
 
 template <class K> struct Below {
@@ -89,7 +87,7 @@ template <class K, class V> struct Split {
 
     void by_bits(bench_input input, std::uint64_t m)
     {
-        int high = 8 * sizeof(K), low = high - log2_of(m);
+        int low = bench_is_pattern(input) ? 0 : 8 * sizeof(K) - log2_of(m), high = low + log2_of(m);
         row(input, m, measured(o, [&](void *work, std::size_t &bytes) {
                 if constexpr (pairs)
                     return cub::DeviceRadixSort::SortPairs(work, bytes, keys.data(), keys_out.data(), values.data(),
@@ -103,13 +101,14 @@ template <class K, class V> struct Split {
     void by_labels(bench_input input, std::uint64_t m)
     {
         Array<std::uint16_t> labels(o.n), labels_out(o.n);
+        bench_keys of = {input, sizeof(K), o.n, m, nullptr};
         if constexpr (pairs && sizeof(V) > 8)
             return;
         else if constexpr (pairs) {
             Array<Pair<K, V>> packed(o.n), packed_out(o.n);
             row(input, m, measured(o, [&](void *work, std::size_t &bytes) {
                     if (work)
-                        labels_make<<<4096, 256>>>(o.n, m, keys.data(), labels.data());
+                        labels_make<<<4096, 256>>>(of, keys.data(), labels.data());
                     return cub::DeviceRadixSort::SortPairs(work, bytes, labels.data(), labels_out.data(), packed.data(),
                                                            packed_out.data(), o.n, 0, log2_of(m));
                 }),
@@ -117,7 +116,7 @@ template <class K, class V> struct Split {
         } else
             row(input, m, measured(o, [&](void *work, std::size_t &bytes) {
                     if (work)
-                        labels_make<<<4096, 256>>>(o.n, m, keys.data(), labels.data());
+                        labels_make<<<4096, 256>>>(of, keys.data(), labels.data());
                     return cub::DeviceRadixSort::SortPairs(work, bytes, labels.data(), labels_out.data(), keys.data(),
                                                            keys_out.data(), o.n, 0, log2_of(m));
                 }),
@@ -148,7 +147,7 @@ template <class K, class V> struct Split {
                 std::uint64_t m = o.buckets[i];
                 if (!i || input == INPUT_BINOMIAL)
                     keys_fill(keys, o.n, input, m);
-                if (m == 2)
+                if (m == 2 && !bench_is_pattern(input))
                     partition(input);
                 if ((m & (m - 1)) == 0)
                     by_bits(input, m);

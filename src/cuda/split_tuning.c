@@ -170,7 +170,7 @@ static uint64_t entries_at_once(const struct gpu *g, const struct split_tuning *
 
 unsigned split_instance_shared(const struct split_instance *i)
 {
-    unsigned end = split_layout(i->bits, i->items, i->threads, i->widest).end;
+    unsigned end = split_layout(i->bits, i->items, i->threads, i->widest, 0).end;
     if (i->way == SPLIT_SPANS_TOGETHER)
         return split_span_end(i->bits, i->items, i->threads, i->payload == SPLIT_PAIRS);
     if (i->loading == SPLIT_FETCHED)

@@ -3,7 +3,11 @@
  * is written by all warps, when they have done theirs.
  *
  * Runs are short, and warps few: what counts is how many instructions a run takes. So what is the same for all lanes is found by one (a lane
- * a run, runs_publish), and left as one word of 16 bytes; and a warp's stores lie literals apart, from the begin of the run's first line on. */
+ * a run, runs_publish), and left as one word of 16 bytes; and a warp's stores lie literals apart, from the begin of the run's first line on.
+ *
+ * Pads. Entries come to their runs one a lane. Rising keys are in 32 runs then, each as long as the others: where runs lie side by
+ * side, and their length is a multiple of 32, all lanes write to one bank of shared memory. So runs may be padded: some words stay
+ * free before each, as many as spread runs that are any power of two apart over the banks. */
 #ifndef COHORT_KERNELS_RUNS_WRITE_H
 #define COHORT_KERNELS_RUNS_WRITE_H
 
@@ -24,6 +28,7 @@ struct runs {
     const co_u128 *runs; /* [run]: what runs_publish left */
     const co_u32 *longs; /* which are long, a bit each */
     co_u32 many, count;  /* runs; entries */
+    co_u32 is_padded;
 };
 
 /* Of a run, from where its first line begins in the output on: that place, also in shared memory, and the run's own begin and end. Places
@@ -33,23 +38,29 @@ struct run {
     co_u32 from, begin, end;
 };
 
+/* Words that stay free before a run of those that are padded, and all of them. */
+CO_INLINE co_u32 runs_pad(co_u32 run)
+{
+    return run + run / 16;
+}
+
 /* Entries before the output in its first line. */
 CO_INLINE co_u32 runs_lead(const void *to)
 {
     return (co_u32)(co_u64)to / 4 % 32;
 }
 
-/* The entries [begin, end) go to `start` of the output: the lane's run, of the 32 of a full warp. From `count` on there are none. Of a long
- * run the word has no end: it ends where the next one begins. */
+/* The entries [begin, end) go to `start` of the output: the lane's run, of the 32 of a full warp. From `count` on there are none. They lie
+ * `pad` words further on. Of a long run the word has no end: it ends where the next one begins, less pads. */
 CO_INLINE void runs_publish(co_u128 *runs, co_u32 *longs, co_u32 run, co_u64 start, co_u32 begin, co_u32 end,
-                            co_u32 count, co_u32 lead)
+                            co_u32 pad, co_u32 count, co_u32 lead)
 {
     begin = begin < count ? begin : count;
     end = end < count ? end : count;
     co_u32 before = ((co_u32)start + lead) % 32, is_long = end - begin > RUNS_LONG,
            all_long = co_ballot(CO_FULL_WARP, is_long);
     co_u32 bounds = before | (is_long ? 0 : before + (end - begin)) << 16;
-    co_write128(runs + run, co_make128(start - before, (begin - before) | (co_u64)bounds << 32));
+    co_write128(runs + run, co_make128(start - before, (begin + pad - before) | (co_u64)bounds << 32));
     if (co_lane() == 0)
         co_write32(longs + run / 32, all_long);
 }
@@ -82,10 +93,10 @@ CO_INLINE void runs_write_more(const struct runs *r, const struct run *one, co_u
 CO_INLINE void runs_write_long(const struct runs *r, co_u32 run, co_u32 warps)
 {
     struct run one = runs_read(r, run), next;
-    co_u32 end = r->count;
+    co_u32 end = r->count + (r->is_padded ? runs_pad(run) : 0);
     if (run + 1 < r->many) {
         next = runs_read(r, run + 1);
-        end = next.from + next.begin;
+        end = next.from + next.begin - (r->is_padded ? runs_pad(run + 1) - runs_pad(run) : 0);
     }
     one.end = end - one.from;
     if (co_warp() == 0)

@@ -58,13 +58,14 @@ CO_INLINE co_u32 *sort_counter(const struct sort_tile *r, co_u32 digit)
     return (co_u32 *)(void *)(r->stage + (r->mine + digit * 4));
 }
 
+/* With so many words more an entry of the stage as are `pads`. */
 CO_INLINE void sort_lay_out(struct sort_tile *r, co_u8 *memory, co_u32 threads, co_u32 items, co_u32 wide,
-                            int pair)
+                            co_u32 pads, int pair)
 {
     r->threads = threads;
     r->size = threads * items;
     r->stage = memory;
-    r->stage_bytes = r->size * wide;
+    r->stage_bytes = (r->size + pads) * wide;
     r->places = (co_u32 *)(void *)(memory + r->stage_bytes);
     r->starts = (co_u64 *)(void *)(r->places + (pair ? (items + 1) / 2 * threads : 0));
     r->counters = (co_u32 *)(void *)(r->starts + SORT_DIGITS);
@@ -92,7 +93,7 @@ CO_INLINE void sort_take_tile(const struct sort_step *s, struct sort_tile *r, co
 CO_INLINE void sort_begin(const struct sort_step *s, struct sort_tile *r, co_u8 *memory, co_u32 threads,
                           co_u32 items, co_u32 wide, int pair)
 {
-    sort_lay_out(r, memory, threads, items, wide, pair);
+    sort_lay_out(r, memory, threads, items, wide, 0, pair);
     sort_clear_counters(r);
     if (co_thread() == 0)
         co_write32(r->ticket, look_back_ticket(s->tickets));
@@ -135,8 +136,8 @@ CO_INLINE co_u64 sort_before(const struct sort_step *s, const struct sort_tile *
                    : look_back_lane(s->words, r->tile, SORT_DIGITS, digit, own, s->round);
 }
 
-/* From counts of warps to where in the tile each warp's entries of each digit go. */
-CO_INLINE void sort_scan(const struct sort_step *s, const struct sort_tile *r)
+/* From counts of warps to where in the tile each warp's entries of each digit go; is_padded: with the pads of runs_write.h. */
+CO_INLINE void sort_scan(const struct sort_step *s, const struct sort_tile *r, int is_padded)
 {
     co_u32 warps = r->threads / 32;
     co_block_sync();
@@ -161,6 +162,7 @@ CO_INLINE void sort_scan(const struct sort_step *s, const struct sort_tile *r)
         CO_EACH_ITEM (i, SORT_DIGITS / 32)
             next += i < g ? co_read32(r->groups + i) : 0;
         co_write32(r->begins + digit, next);
+        next += is_padded ? runs_pad(digit) : 0;
         CO_EACH_ITEM (w, warps) {
             co_u32 many = co_read32(r->counters + w * SORT_DIGITS + digit);
             co_write32(r->counters + w * SORT_DIGITS + digit, next);

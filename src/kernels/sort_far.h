@@ -9,7 +9,8 @@
  * Numbers alone come to the second stage, and are put in order in the first: so the next tile's are asked for as soon as these are in
  * registers.
  *
- * Some warps resolve what is before the tile while others rank. Runs of equal digits go out line by line (runs_write.h). Why blocks take
+ * Some warps resolve what is before the tile while others rank. Runs of equal digits lie padded in the stage, and go out line by line
+ * (runs_write.h). Why blocks take
  * tiles one after the other, each one ahead, and why none waits for ever: split_fetched.h, where multisplit does the same.
  *
  * What is not a whole tile, or not aligned to 16 bytes, is loaded as elsewhere. Read by sort.cu. */
@@ -55,34 +56,47 @@ CO_INLINE void sort_receive(const struct sort_step *s, const struct sort_tile *r
     }
 }
 
-/* A lane a digit: what is before the tile, so where its entries go. */
+/* Do numbers become other keys here, which are not those numbers? */
+CO_INLINE int sort_is_turned(const struct sort_step *s)
+{
+    return s->by_keys && co_read32(&s->plan->last) &&
+           (s->order == SORT_I32 || s->order == SORT_F32 || s->descending);
+}
+
+/* A lane a digit: what is before the tile, so where its entries go. Pads that sort_last is going to read are written. */
 CO_INLINE void sort_resolve_runs(const struct sort_step *s, const struct sort_tile *r,
                                  const struct sort_far *f)
 {
     for (co_u32 d = co_thread(); d < SORT_DIGITS; d += r->threads) {
         co_u32 begin = co_read32(r->begins + d), end = begin + co_read32(r->sums + d);
         co_u64 start = co_read64(s->base + d) + sort_before(s, r, d);
-        runs_publish(f->runs, f->longs, d, start, begin, end, r->count, runs_lead(sort_to(s, 0)));
+        for (co_u32 pad = d ? runs_pad(d - 1) : 0; sort_is_turned(s) && pad < runs_pad(d); pad++)
+            co_write32(f->stages[0] + begin + pad, 0);
+        runs_publish(f->runs, f->longs, d, start, begin, end, runs_pad(d), r->count,
+                     runs_lead(sort_to(s, 0)));
     }
 }
 
 CO_INLINE void sort_write_runs(const struct sort_step *s, const struct sort_tile *r, const struct sort_far *f,
                                co_u32 array)
 {
-    struct runs runs = {f->stages[array], (co_u32 *)sort_to(s, array), f->runs, f->longs, SORT_DIGITS,
-                        r->count};
+    struct runs runs = {
+        f->stages[array], (co_u32 *)sort_to(s, array), f->runs, f->longs, SORT_DIGITS, r->count, 1};
     runs_write(&runs, r->threads);
 }
 
-/* Numbers become keys again, where they lie in order. */
+/* Numbers become keys again, where they lie in order, and pads something. */
 CO_INLINE void sort_last(const struct sort_step *s, const struct sort_far *f, co_u32 threads, co_u32 items)
 {
     co_u32 *at = f->stages[0] + co_thread();
-    if (!s->by_keys || !co_read32(&s->plan->last) ||
-        (s->order != SORT_I32 && s->order != SORT_F32 && !s->descending))
+    if (!sort_is_turned(s))
         return;
     CO_EACH_ITEM (j, items)
         co_write32(at + j * threads, sort_key_32(s->order, s->descending, co_read32(at + j * threads)));
+    for (co_u32 i = co_thread(); i < runs_pad(SORT_DIGITS - 1); i += threads) {
+        co_u32 *last = f->stages[0] + items * threads + i;
+        co_write32(last, sort_key_32(s->order, s->descending, co_read32(last)));
+    }
     co_block_sync();
 }
 
@@ -100,7 +114,7 @@ CO_INLINE co_u32 sort_far_tile(const struct sort_step *s, struct sort_tile *r, s
     sort_count_tile_32(s, r, v, items);
     if (!pair)
         co_bulk_leave();
-    sort_scan(s, r);
+    sort_scan(s, r, 1);
     co_u32 next = co_read32(r->ticket);
     sort_ask(s, r, f, pair, pair ? tile : next);
     sort_resolve_runs(s, r, f);
@@ -146,9 +160,9 @@ CO_INLINE void sort_far_block(const struct sort_step *given, co_u8 *memory, co_u
         return;
     f.runs = (co_u128 *)(void *)memory;
     memory += SORT_DIGITS * sizeof *f.runs;
-    sort_lay_out(&r, memory, threads, items, 8, 0);
+    sort_lay_out(&r, memory, threads, items, 8, SORT_FAR_PADS, 0);
     f.stages[0] = (co_u32 *)(void *)memory;
-    f.stages[1] = f.comes[1] = f.stages[0] + r.size;
+    f.stages[1] = f.comes[1] = f.stages[0] + (r.size + SORT_FAR_PADS);
     f.comes[0] = f.stages[!pair];
     f.turns[0] = f.turns[1] = 0;
     f.longs = r.ticket + 1;

@@ -41,7 +41,7 @@ CO_INLINE void sort_pair_tile(const struct sort_step *s, co_u8 *memory, co_u32 t
     co_u32 *places = r.places + co_thread(), *digits = r.counters + co_thread();
     sort_fetch_32(s, &r, (const co_u32 *)sort_from(s, 0), v, items);
     sort_count_tile_32(s, &r, v, items);
-    sort_scan(s, &r);
+    sort_scan(s, &r, 0);
     sort_rank_32(s, &r, v, places, threads, items);
     sort_resolve(s, &r);
     sort_cells_32(&r, (const co_u8 *)sort_from(s, 1), 4, 4, v, 0, items, items);

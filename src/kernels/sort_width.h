@@ -207,7 +207,7 @@ CO_INLINE void NAME(sort_tile)(const struct sort_step *s, co_u8 *memory, co_u32 
     sort_begin(s, &r, memory, threads, items, wide, 0);
     NAME(sort_fetch)(s, &r, (const WORD *)sort_from(s, 0), v, items);
     NAME(sort_count_tile)(s, &r, v, items);
-    sort_scan(s, &r);
+    sort_scan(s, &r, 0);
     NAME(sort_rank)(s, &r, v, columns ? places : 0, 0, items);
     sort_resolve(s, &r);
     if (columns)

@@ -13,7 +13,7 @@
  *
  * So nobody waits for loads, which would queue behind stores, and tiles are as long as shared memory is large: long runs.
  *
- * A run goes out by one warp, line by line of the output; one that is much longer than others by all.
+ * Runs lie padded in the stage (runs_write.h). A run goes out by one warp, line by line of the output; one that is much longer than others by all.
  *
  * Blocks take tiles one after the other, each one ahead. What tiles that lie side by side write is then written at nearly the same time, so
  * that the sectors that they share meet in L2; with tiles given out beforehand blocks drift apart, and the same kernel took 1.3 times as
@@ -37,8 +37,9 @@ struct split_fetch {
 CO_INLINE struct split_fetch split_fetch_of(const struct split_step *s, co_u8 *memory, co_u32 column,
                                             struct split_shape shape)
 {
-    struct split_layout l = split_layout(shape.bits, shape.items, shape.threads, shape.widest);
-    co_u32 bytes = shape.items * shape.threads * 4, is_alone = shape.payload == SPLIT_KEYS;
+    struct split_layout l = split_layout_of(shape);
+    co_u32 bytes = shape.items * shape.threads * 4 + split_pads(shape.bits),
+           is_alone = shape.payload == SPLIT_KEYS;
     struct split_fetch f;
     f.part = s->part + column;
     f.stage = (co_u32 *)(void *)(memory + (column ? split_second(l) : 0));
@@ -164,7 +165,7 @@ CO_INLINE co_u64 split_first_of(const struct split_step *s, const struct split_t
 
 CO_INLINE co_u128 *split_runs(const struct split_tile *r, struct split_shape shape)
 {
-    co_u32 at = split_runs_begin(split_layout(shape.bits, shape.items, shape.threads, shape.widest));
+    co_u32 at = split_runs_begin(split_layout_of(shape));
     return (co_u128 *)(void *)(r->stage + at);
 }
 
@@ -181,7 +182,7 @@ CO_INLINE void split_resolve_runs(const struct split_step *s, const struct split
             end = b + 1 < s->buckets ? co_read32(r->begins + b + 1) : shape.items * shape.threads;
             start = split_first_of(s, r, b, end - begin, shape);
         }
-        runs_publish(split_runs(r, shape), r->groups, b, start, begin, end, r->count,
+        runs_publish(split_runs(r, shape), r->groups, b, start, begin, end, runs_pad(b), r->count,
                      runs_lead(s->part->out ? s->part->out : s->part[1].out));
     }
 }
@@ -191,8 +192,8 @@ CO_INLINE void split_resolve_runs(const struct split_step *s, const struct split
 CO_INLINE void split_write_runs(const struct split_step *s, const struct split_tile *r,
                                 const struct split_fetch *f, struct split_shape shape)
 {
-    struct runs runs = {f->stage, (co_u32 *)f->part->out, split_runs(r, shape), r->groups, s->buckets,
-                        r->count};
+    struct runs runs = {
+        f->stage, (co_u32 *)f->part->out, split_runs(r, shape), r->groups, s->buckets, r->count, 1};
     if (runs.to)
         runs_write(&runs, shape.threads);
 }

@@ -83,9 +83,15 @@ CO_INLINE int split_halves(struct split_shape shape)
     return shape.bits > SPLIT_WORD_BITS;
 }
 
+CO_INLINE struct split_layout split_layout_of(struct split_shape shape)
+{
+    return split_layout(shape.bits, shape.items, shape.threads, shape.widest,
+                        shape.loading == SPLIT_FETCHED ? split_pads(shape.bits) : 0);
+}
+
 CO_INLINE struct split_tile split_tile_of(const struct split_step *s, co_u8 *memory, struct split_shape shape)
 {
-    struct split_layout l = split_layout(shape.bits, shape.items, shape.threads, shape.widest);
+    struct split_layout l = split_layout_of(shape);
     struct split_tile r;
     r.stage = memory;
     r.all = (co_u32 *)(void *)(memory + l.counters);

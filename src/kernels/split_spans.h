@@ -85,7 +85,7 @@ CO_INLINE void split_publish_runs(const struct split_step *s, const struct split
             start = co_read64(r->starts + b);
             co_write64(r->starts + b, start + (end - begin));
         }
-        runs_publish(split_span_words(r, shape), r->groups, b, start, begin, end, r->count,
+        runs_publish(split_span_words(r, shape), r->groups, b, start, begin, end, 0, r->count,
                      runs_lead(s->part->out ? s->part->out : s->part[1].out));
     }
 }
@@ -98,7 +98,8 @@ CO_INLINE void split_span_write(const struct split_step *s, const struct split_t
                         split_span_words(r, shape),
                         r->groups,
                         s->buckets,
-                        r->count};
+                        r->count,
+                        0};
     if (runs.to)
         runs_write(&runs, shape.threads);
 }

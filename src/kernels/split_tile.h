@@ -30,6 +30,7 @@
 #define COHORT_KERNELS_SPLIT_TILE_H
 
 #include "kernels/look_back.h"
+#include "kernels/runs_write.h"
 #include "kernels/split_gather.h"
 #include "kernels/split_together.h"
 #include "kernels/split_write.h"
@@ -172,8 +173,10 @@ CO_INLINE co_u32 *split_published(const struct split_step *s, const struct split
 CO_INLINE void split_scan_word(const struct split_tile *r, co_u32 word, co_u32 next, struct split_shape shape)
 {
     co_u32 low = 0, place = next;
-    if (shape.loading == SPLIT_FETCHED)
+    if (shape.loading == SPLIT_FETCHED) {
         co_write32(r->begins + word, next);
+        place += runs_pad(word);
+    }
     if (split_halves(shape)) {
         CO_EACH_ITEM (w, shape.threads / 32)
             low += co_read32(r->all + w * r->stride + word) & 0xffff;

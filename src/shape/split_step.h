@@ -168,11 +168,19 @@ struct split_layout {
     co_u32 stride; /* words of a warp's counters */
 };
 
-CO_INLINE struct split_layout split_layout(co_u32 bits, co_u32 items, co_u32 threads, co_u32 widest)
+/* FETCHED: bytes that pads of runs (kernels/runs_write.h) take behind the entries of a stage, a multiple of 16. */
+CO_INLINE co_u32 split_pads(co_u32 bits)
+{
+    return ((1u << bits) + (1u << bits) / 16 + 3) / 4 * 16;
+}
+
+/* pads: bytes behind the stage. */
+CO_INLINE struct split_layout split_layout(co_u32 bits, co_u32 items, co_u32 threads, co_u32 widest,
+                                           co_u32 pads)
 {
     struct split_layout l;
     l.stride = bits > SPLIT_WORD_BITS ? 1u << (bits - 1) : 1u << bits;
-    l.counters = items * threads * widest;
+    l.counters = items * threads * widest + pads;
     l.begins = l.counters + threads / 32 * l.stride * 4;
     l.groups = l.begins + l.stride * 4;
     l.ticket = l.groups + 32 * 4;
@@ -198,7 +206,7 @@ CO_INLINE co_u32 split_place_words(co_u32 items)
  * places. */
 CO_INLINE co_u32 split_span_runs(co_u32 bits, co_u32 items, co_u32 threads)
 {
-    return (split_layout(bits, items, threads, 4).end + 15) / 16 * 16;
+    return (split_layout(bits, items, threads, 4, 0).end + 15) / 16 * 16;
 }
 
 CO_INLINE co_u32 split_span_places(co_u32 bits, co_u32 items, co_u32 threads)
@@ -225,7 +233,8 @@ CO_INLINE co_u32 split_second(struct split_layout l)
 
 CO_INLINE co_u32 split_fetched_end(co_u32 bits, co_u32 items, co_u32 threads)
 {
-    return split_second(split_layout(bits, items, threads, 4)) + items * threads * 4 + 24;
+    co_u32 pads = split_pads(bits);
+    return split_second(split_layout(bits, items, threads, 4, pads)) + items * threads * 4 + pads + 24;
 }
 
 #endif
