@@ -229,14 +229,14 @@ drawing "the drawing of the sort is XML" inputs.svg
 refused "multisplit with a file" 'x: bench multisplit takes no files' "$cohort" bench multisplit x
 refused "--buckets 0" '--buckets 0: must be a whole number from 1 to 65536' "$cohort" bench multisplit --buckets 0
 refused "--buckets 65537" '--buckets 65537: must be' "$cohort" bench multisplit --buckets 2,65537
-refused "--input of none" '--input odd: must be uniform, skewed, binomial, equal or sorted' "$cohort" bench multisplit --input odd
+refused "--input of none" '--input odd: must be uniform, skewed, binomial, equal, sorted, ascending, descending, stride-16, stride-256, values-100, values-1000000, cycle-1000, steps-64 or nearly-sorted' "$cohort" bench multisplit --input odd
 refused "--method of none" '--method fast: must be auto, ' "$cohort" bench multisplit --method fast
 refused "--width of neither" '--width 32/48: must be 32/0, ' "$cohort" bench multisplit --width 32/48
 refused "--experiment of multisplit" '--experiment map: must be methods, ' "$cohort" bench multisplit --experiment map
 refused "--n beyond its payload" '--n 5000000000: at most 4294967296 with --width 32/32' "$cohort" bench multisplit \
     --n 5000000000 --width 32/32
 refused "sort with a file" 'x: bench sort takes no files' "$cohort" bench sort x
-refused "--experiment of sort" '--experiment methods: must be sort, primitives or all' "$cohort" bench sort --experiment methods
+refused "--experiment of sort" '--experiment methods: must be sort, primitives, patterns or all' "$cohort" bench sort --experiment methods
 
 # ---- count ---------------------------------------------------------------------------------------------------------------
 bench count $tiny --bytes 200K --reads reads.fq --kmer 15 --json count.json --plot count.svg >printed 2>said
