@@ -1,49 +1,39 @@
-/* set.c: `cohort bench set`: operations on sets, beside CRoaring on the same sets (bench/peers/peer_croaring.cpp).
+/* set.c: `cohort bench set`: operations on sets, beside CRoaring on the same sets (bench/peers/peer_croaring.cpp),
+ * and beside plain loops, std::set_intersection and boost::dynamic_bitset (bench/peers/peer_bits.cpp).
  *
  * real      folders of texts (--data): each set and the next one, by each operation, as a collection and as counts; all united;
- *           opened from Roaring's bytes
+ *           all pairs, as counts; opened from Roaring's bytes
  * dense     two sets of half of 2^32 (quick: 2^28) integers: and
  * skewed    two sets of arrays, 4,096 members a chunk and as many to a sixty-fourth of that
- * contains  lookups at random, every second a hit
+ * contains  lookups at random, every second a hit: in one set of arrays, in one of bitmaps, in 100,000 sets
  * build     from integers in no order
+ * small     one batch of 1 to 100,000 pairs of small sets
+ * density   two sets drawn evenly from 10 million, 1/2 to 1/1,000,000 of them: and; and with its members written out
  *
- * Each figure of ours is one call on the whole batch, what it makes is given back in it, as a peer does. */
+ * Each figure of ours is one call on the whole batch, what it makes is given back in it, as a peer does. Arrays are in the
+ * context's memory, but Roaring's bytes. */
 #define _DEFAULT_SOURCE
 #define _XOPEN_SOURCE 700
 
-#include "bench.h"
-#include "set_inputs.h"
+#include "set.h"
+#include "set_texts.h"
 
 #include <math.h>
 
-enum { EXPERIMENTS = 5 };
-static const char *const experiment_names[EXPERIMENTS + 1] = {"real",     "dense", "skewed",
-                                                              "contains", "build", "all"};
+enum { EXPERIMENTS = 7 };
+static const char *const experiment_names[EXPERIMENTS + 1] = {"real",  "dense", "skewed",  "contains",
+                                                              "build", "small", "density", "all"};
 
 typedef struct set_options {
     bench_options common;
     const char *experiment, *peers, *data;
 } set_options;
 
-typedef struct set_bench {
-    bench *b;
-    set_sizes sizes;
-    const char *data;
-} set_bench;
-
-/* What a job works on. */
-typedef struct set_work {
-    cohort_context *context;
-    cohort_sets *sets;
-    cohort_sets_query_desc query;
-    cohort_sets_look_desc look;
-    cohort_sets_source source;
-    int makes; /* a collection; else counts */
-} set_work;
-
 static const char *const op_names[] = {"", "and", "or", "andnot", "xor"};
 
-static cohort_status work_query(void *arg)
+/* ---- jobs ----------------------------------------------------------------------------------------------- */
+
+cohort_status set_work_query(void *arg)
 {
     set_work *w = arg;
     cohort_sets *made = NULL;
@@ -53,7 +43,19 @@ static cohort_status work_query(void *arg)
     return status;
 }
 
-static cohort_status work_build(void *arg)
+cohort_status set_work_export(void *arg)
+{
+    set_work *w = arg;
+    cohort_sets *made = NULL;
+    w->query.result = &made;
+    cohort_status status = cohort_sets_query(w->context, &w->query);
+    if (!status)
+        status = cohort_sets_export(made, &w->target);
+    cohort_sets_destroy(made);
+    return status;
+}
+
+cohort_status set_work_build(void *arg)
 {
     set_work *w = arg;
     cohort_sets *made = NULL;
@@ -62,66 +64,164 @@ static cohort_status work_build(void *arg)
     return status;
 }
 
-static cohort_status work_look(void *arg)
+cohort_status set_work_look(void *arg)
 {
     set_work *w = arg;
     return cohort_sets_look(w->sets, &w->look);
 }
 
-static bench_row row_of(const set_bench *s, const char *experiment, const char *name, const char *keys,
-                        uint64_t n)
+bench_row set_row(const set_bench *s, const char *experiment, const char *name, const char *keys, uint64_t n)
 {
     bench_row row = bench_row_make(s->b, experiment, name, "32", keys);
     row.n = n;
     return row;
 }
 
-static int measure(const set_bench *s, bench_row *row, bench_work work, set_work *w, double items,
-                   unsigned repeat, fault *fault)
+int set_measure(const set_bench *s, bench_row *row, bench_work work, set_work *w, double items,
+                unsigned repeat, int wall, fault *fault)
 {
-    bench_job job = {NULL, work, w, items, repeat, 1};
+    bench_job job = {NULL, work, w, items, repeat, wall};
     w->context = s->b->dev.context;
     return bench_measure(s->b, row, &job, fault);
 }
 
-static int no_memory(fault *fault, uint64_t bytes)
+/* ---- memory --------------------------------------------------------------------------------------------- */
+
+int set_no_memory(fault *fault, uint64_t bytes)
 {
     return fault_set(fault, CLI_FAILED, "bench set: no memory for %llu bytes", (unsigned long long)bytes);
 }
 
-/* Each set and the next one, or all in one row; as a collection and as counts. */
-static int measure_op(const set_bench *s, const char *experiment, const char *keys, cohort_sets *sets,
-                      cohort_sets_op op, uint64_t rows, uint64_t arity, double items, const bench_row *like,
-                      fault *fault)
+void *set_room(const set_bench *s, uint64_t bytes)
 {
-    uint64_t *members = malloc(rows * arity * sizeof *members), *counts = malloc(rows * sizeof *counts);
-    set_work w = {.query = COHORT_SETS_QUERY_INIT};
-    int status = members && counts ? CLI_OK : no_memory(fault, rows * arity * 8);
-    for (uint64_t i = 0; i < rows * arity && !status; i++)
-        members[i] = i / arity + i % arity;
-    w.query.op = op;
-    w.query.collections = &sets;
-    w.query.collections_count = 1;
-    w.query.rows = rows;
-    w.query.arity = arity;
-    w.query.members = members;
-    for (w.makes = 0; w.makes < 2 && !status; w.makes++) {
-        char name[40];
-        snprintf(name, sizeof name, "set %s%s%s", op_names[op], arity > 2 ? " many" : "",
-                 w.makes ? "" : " count");
-        bench_row row = row_of(s, experiment, name, keys, rows);
-        w.query.counts = w.makes ? NULL : counts;
-        if (like) {
-            row.scale = like->scale;
-            snprintf(row.unit, sizeof row.unit, "%s", like->unit);
-            row.limit = like->limit / (w.makes ? 1.5 : 1); /* a third more is written */
-            snprintf(row.limit_name, sizeof row.limit_name, "B/%s", w.makes ? "0.375" : "0.25");
-        }
-        status = measure(s, &row, work_query, &w, items, items > 1e6 ? 1 : 5, fault);
+    void *room = NULL;
+    if (s->b->dev.cpu)
+        return malloc(bytes ? bytes : 1);
+    return cohort_alloc(s->b->dev.context, bytes ? bytes : 1, &room) ? NULL : room;
+}
+
+void set_give(const set_bench *s, void *array)
+{
+    if (s->b->dev.cpu)
+        free(array);
+    else
+        cohort_free(s->b->dev.context, array);
+}
+
+int set_placed(const set_bench *s, void *array, uint64_t bytes)
+{
+    void *host, *own = NULL;
+    memcpy(&host, array, sizeof host);
+    if (s->b->dev.cpu || !host)
+        return host != NULL;
+    own = set_room(s, bytes);
+    if (own && cohort_copy(s->b->dev.context, own, host, bytes)) {
+        set_give(s, own);
+        own = NULL;
     }
-    free(members);
-    free(counts);
+    free(host);
+    memcpy(array, &own, sizeof own);
+    return own != NULL;
+}
+
+/* ---- queries -------------------------------------------------------------------------------------------- */
+
+int set_measure_query(const set_bench *s, set_asked *a, fault *fault)
+{
+    set_work w = {.query = COHORT_SETS_QUERY_INIT};
+    uint64_t *counts = set_room(s, a->rows * sizeof *counts);
+    int status = a->members && counts && set_placed(s, &a->members, a->rows * a->arity * 8)
+                     ? CLI_OK
+                     : set_no_memory(fault, a->rows * a->arity * 8);
+    w.query.op = a->op;
+    w.query.collections = &a->sets;
+    w.query.collections_count = 1;
+    w.query.rows = a->rows;
+    w.query.arity = a->arity;
+    w.query.members = a->members;
+    for (w.makes = !a->counts; w.makes <= a->makes && !status; w.makes++) {
+        char name[40];
+        snprintf(name, sizeof name, "set %s%s%s", op_names[a->op], a->suffix ? a->suffix : "",
+                 w.makes ? "" : " count");
+        bench_row row = set_row(s, a->experiment, name, a->keys, a->rows);
+        w.query.counts = w.makes ? NULL : counts;
+        if (a->like) {
+            row.scale = a->like->scale;
+            snprintf(row.unit, sizeof row.unit, "%s", a->like->unit);
+            row.limit = a->like->limit / (w.makes ? 1.5 : 1); /* a third more is written */
+            if (row.limit)
+                snprintf(row.limit_name, sizeof row.limit_name, "B/%s", w.makes ? "0.375" : "0.25");
+        }
+        status = set_measure(s, &row, set_work_query, &w, a->items, a->repeat, w.makes, fault);
+    }
+    set_give(s, a->members);
+    set_give(s, counts);
     return status;
+}
+
+int set_measure_neighbours(const set_bench *s, const char *experiment, const char *keys, cohort_sets *sets,
+                           cohort_sets_op op, uint64_t rows, double items, const bench_row *like,
+                           fault *fault)
+{
+    set_asked a = {.experiment = experiment,
+                   .keys = keys,
+                   .sets = sets,
+                   .op = op,
+                   .rows = rows,
+                   .arity = 2,
+                   .items = items,
+                   .repeat = items > 1e6 && s->b->dev.cpu ? 1 : 5,
+                   .counts = 1,
+                   .makes = 1,
+                   .like = like};
+    a.members = malloc(rows * 2 * sizeof *a.members);
+    for (uint64_t i = 0; i < 2 * rows && a.members; i++)
+        a.members[i] = i / 2 + i % 2;
+    return set_measure_query(s, &a, fault);
+}
+
+/* All in one row. */
+static int measure_many(const set_bench *s, const char *keys, cohort_sets *sets, uint64_t n, fault *fault)
+{
+    set_asked a = {.experiment = "real",
+                   .keys = keys,
+                   .suffix = " many",
+                   .sets = sets,
+                   .op = COHORT_SETS_OR,
+                   .rows = 1,
+                   .arity = n,
+                   .items = 1,
+                   .repeat = 5,
+                   .counts = 1,
+                   .makes = 1};
+    a.members = malloc(n * sizeof *a.members);
+    for (uint64_t i = 0; i < n && a.members; i++)
+        a.members[i] = i;
+    return set_measure_query(s, &a, fault);
+}
+
+/* All pairs of the sets, as counts. */
+static int measure_all_pairs(const set_bench *s, const char *keys, cohort_sets *sets, uint64_t n,
+                             fault *fault)
+{
+    set_asked a = {.experiment = "real",
+                   .keys = keys,
+                   .suffix = " all pairs",
+                   .sets = sets,
+                   .op = COHORT_SETS_AND,
+                   .rows = n * (n - 1) / 2,
+                   .arity = 2,
+                   .items = (double)(n * (n - 1) / 2),
+                   .repeat = 1,
+                   .counts = 1};
+    uint64_t at = 0;
+    a.members = malloc(n * (n - 1) * sizeof *a.members);
+    for (uint64_t i = 0; i < n && a.members; i++)
+        for (uint64_t k = i + 1; k < n; k++, at += 2) {
+            a.members[at] = i;
+            a.members[at + 1] = k;
+        }
+    return set_measure_query(s, &a, fault);
 }
 
 /* ---- folders of texts ---------------------------------------------------------------------------------------------------- */
@@ -131,7 +231,7 @@ static int measure_open(const set_bench *s, const char *name, cohort_sets *sets,
 {
     cohort_sets_target target = COHORT_SETS_TARGET_INIT;
     set_work w = {.source = COHORT_SETS_SOURCE_INIT};
-    uint64_t *offsets = malloc((n + 1) * sizeof *offsets);
+    uint64_t *offsets = malloc((n + 1) * sizeof *offsets); /* the host reads the bytes */
     void *bytes = NULL;
     target.form = COHORT_FORM_ROARING;
     cohort_status status = offsets ? cohort_sets_export(sets, &target) : COHORT_NO_MEMORY;
@@ -144,9 +244,9 @@ static int measure_open(const set_bench *s, const char *name, cohort_sets *sets,
     w.source.n = n;
     w.source.members = bytes;
     w.source.offsets = offsets;
-    bench_row row = row_of(s, "real", "set open", name, n);
+    bench_row row = set_row(s, "real", "set open", name, n);
     int code = status ? bench_fault(s->b, status, "bench set: Roaring's bytes", fault)
-                      : measure(s, &row, work_build, &w, (double)n, 5, fault);
+                      : set_measure(s, &row, set_work_build, &w, (double)n, 5, 1, fault);
     free(bytes);
     free(offsets);
     return code;
@@ -167,9 +267,12 @@ static int folder_measure(const set_bench *s, const char *name, fault *fault)
     cohort_status made = cohort_sets_build(s->b->dev.context, &source, &sets);
     int status = made ? bench_fault(s->b, made, "bench set: a collection", fault) : CLI_OK;
     for (cohort_sets_op op = COHORT_SETS_AND; op <= COHORT_SETS_XOR && !status; op++)
-        status = measure_op(s, "real", name, sets, op, t.sets - 1, 2, (double)(t.sets - 1), NULL, fault);
+        status =
+            set_measure_neighbours(s, "real", name, sets, op, t.sets - 1, (double)(t.sets - 1), NULL, fault);
     if (!status)
-        status = measure_op(s, "real", name, sets, COHORT_SETS_OR, 1, t.sets, 1, NULL, fault);
+        status = measure_many(s, name, sets, t.sets, fault);
+    if (!status)
+        status = measure_all_pairs(s, name, sets, t.sets, fault);
     if (!status)
         status = measure_open(s, name, sets, t.sets, fault);
     cohort_sets_destroy(sets);
@@ -185,7 +288,7 @@ static void sum_up(const bench *b)
     for (size_t i = 0; i < b->rows.count; i++) {
         const bench_row *row = &b->rows.row[i], *best = bench_rows_best(&b->peers, row);
         if (strcmp(row->experiment, "real") || !best || strstr(row->name, "many") ||
-            strstr(row->name, "open"))
+            strstr(row->name, "all pairs") || strstr(row->name, "open"))
             continue;
         double ratio = row->median / best->median;
         sum += log(ratio);
@@ -215,126 +318,13 @@ static int real_measure(const set_bench *s, fault *fault)
     return status;
 }
 
-/* ---- made sets ---------------------------------------------------------------------------------------------------------- */
-
-static int dense_measure(const set_bench *s, fault *fault)
-{
-    uint64_t bits = s->sizes.dense_bits, words = bits / 64, *bitmaps = malloc(2 * words * 8);
-    cohort_sets_source source = COHORT_SETS_SOURCE_INIT;
-    cohort_sets *sets = NULL;
-    bench_row like = {.scale = 1e-9, .unit = "Gb/s", .limit = s->b->dev.limits.copy_bytes / 0.25};
-    if (!bitmaps)
-        return no_memory(fault, 2 * words * 8);
-    for (uint64_t i = 0; i < 2 * words; i++)
-        bitmaps[i] = set_dense_word(i / words, i % words);
-    source.form = COHORT_FORM_BITMAPS;
-    source.n = 2;
-    source.bits = bits;
-    source.members = bitmaps;
-    cohort_status made = cohort_sets_build(s->b->dev.context, &source, &sets);
-    free(bitmaps);
-    int status =
-        made ? bench_fault(s->b, made, "bench set: dense sets", fault)
-             : measure_op(s, "dense", "half of all", sets, COHORT_SETS_AND, 1, 2, (double)bits, &like, fault);
-    cohort_sets_destroy(sets);
-    return status;
-}
-
-static int skew_measure(const set_bench *s, uint64_t skew, fault *fault)
-{
-    uint64_t small = SET_LARGE / skew, n = SET_CHUNKS_SKEWED * (SET_LARGE + small), at = 0;
-    uint64_t offsets[3] = {0, SET_CHUNKS_SKEWED * SET_LARGE, n};
-    uint32_t *members = malloc(n * sizeof *members);
-    cohort_sets_source source = COHORT_SETS_SOURCE_INIT;
-    cohort_sets *sets = NULL;
-    char keys[40];
-    if (!members)
-        return no_memory(fault, n * 4);
-    for (uint64_t set = 0; set < 2; set++)
-        for (uint64_t i = 0, count = set ? small : SET_LARGE; i < SET_CHUNKS_SKEWED * count; i++)
-            members[at++] = set_spread_member(set, i / count, count, i % count);
-    source.n = n;
-    source.sets = 2;
-    source.members = members;
-    source.offsets = offsets;
-    cohort_status made = cohort_sets_build(s->b->dev.context, &source, &sets);
-    int status = made ? bench_fault(s->b, made, "bench set: skewed sets", fault) : CLI_OK;
-    snprintf(keys, sizeof keys, "arrays 1:%llu", (unsigned long long)skew);
-    if (!status)
-        status = measure_op(s, "skewed", keys, sets, COHORT_SETS_AND, 1, 2, (double)n, NULL, fault);
-    for (cohort_sets_op op = COHORT_SETS_OR; skew == 1 && op <= COHORT_SETS_XOR && !status; op++)
-        status = measure_op(s, "skewed", keys, sets, op, 1, 2, (double)n, NULL, fault);
-    cohort_sets_destroy(sets);
-    free(members);
-    return status;
-}
-
-static int contains_measure(const set_bench *s, fault *fault)
-{
-    uint64_t n = s->sizes.looked_into, lookups = s->sizes.lookups, step = bench_step(n);
-    uint32_t *members = malloc(n * sizeof *members), *values = malloc(lookups * sizeof *values);
-    uint8_t *hit = malloc((lookups + 31) / 32 * 4);
-    set_work w = {.source = COHORT_SETS_SOURCE_INIT, .look = COHORT_SETS_LOOK_INIT};
-    int status = members && values && hit ? CLI_OK : no_memory(fault, (n + lookups) * 4);
-    for (uint64_t i = 0; i < n && !status; i++)
-        members[i] = (uint32_t)bench_key(i, 4);
-    for (uint64_t i = 0; i < lookups && !status; i++)
-        values[i] = set_lookup(i, n, step);
-    w.source.n = n;
-    w.source.members = members;
-    cohort_status made = status ? COHORT_OK : cohort_sets_build(s->b->dev.context, &w.source, &w.sets);
-    if (made)
-        status = bench_fault(s->b, made, "bench set: the set that is looked into", fault);
-    w.look.n = lookups;
-    w.look.values = values;
-    w.look.hit = hit;
-    bench_row row = row_of(s, "contains", "set contains", "half there", lookups);
-    bench_row_limit(&s->b->dev, &row, 'R', n * 2);
-    if (!status)
-        status = measure(s, &row, work_look, &w, (double)lookups, 1, fault);
-    cohort_sets_destroy(w.sets);
-    free(members);
-    free(values);
-    free(hit);
-    return status;
-}
-
-static int build_measure(const set_bench *s, fault *fault)
-{
-    uint64_t n = s->sizes.unsorted;
-    uint32_t *members = malloc(n * sizeof *members);
-    set_work w = {.source = COHORT_SETS_SOURCE_INIT};
-    if (!members)
-        return no_memory(fault, n * 4);
-    for (uint64_t i = 0; i < n; i++)
-        members[i] = (uint32_t)bench_key(i, 4);
-    w.source.n = n;
-    w.source.members = members;
-    bench_row row = row_of(s, "build", "set build", "in no order", n);
-    int status = measure(s, &row, work_build, &w, (double)n, 1, fault);
-    free(members);
-    return status;
-}
-
 /* ---- the command ---------------------------------------------------------------------------------------------------------- */
 
 static int experiment_measure(const set_bench *s, int which, fault *fault)
 {
-    int status = CLI_OK;
-    switch (which) {
-    case 0:
-        return real_measure(s, fault);
-    case 1:
-        return dense_measure(s, fault);
-    case 2:
-        for (uint64_t skew = 1; skew <= 64 && !status; skew *= skew == 1 ? 8 : 2)
-            status = skew_measure(s, skew, fault);
-        return status;
-    case 3:
-        return contains_measure(s, fault);
-    default:
-        return build_measure(s, fault);
-    }
+    static const set_experiment experiments[EXPERIMENTS] = {
+        real_measure, set_dense, set_skewed, set_contains, set_built, set_small, set_densities};
+    return experiments[which](s, fault);
 }
 
 /* The peers run before, each experiment by itself. */
@@ -348,7 +338,9 @@ static int experiments_run(bench *b, const set_options *o, fault *fault)
     for (int i = 0; i < EXPERIMENTS && !status; i++) {
         const char *name = experiment_names[i];
         const char *arguments[] = {
-            "--runs", runs, "--quick", o->common.quick ? "1" : "0", o->data ? "--data" : NULL, o->data, NULL};
+            "--device", b->dev.cpu ? "cpu" : "cuda",           "--runs", runs,
+            "--quick",  o->common.quick ? "1" : "0",           o->data ? "--data" : NULL,
+            o->data,    NULL};
         size_t before = b->peers.count;
         if (o->experiment && !bench_listed(o->experiment, name) && !bench_listed(o->experiment, "all"))
             continue;

@@ -1,16 +1,16 @@
-/* set_inputs.h: the sets of `bench set`, ours and the peers', so that all work on the same: folders of
- * texts of integers, and made ones. C and C++. */
+/* set_inputs.h: the made sets of `bench set`, ours and the peers', so that all work on the same. C and C++. */
 #ifndef COHORT_BENCH_SET_INPUTS_H
 #define COHORT_BENCH_SET_INPUTS_H
-
-#include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "keys.h"
 
 enum { SET_CHUNKS_SKEWED = 512, SET_LARGE = 4096 };
+enum { SET_MANY = 100000, SET_MANY_EACH = 1000, SET_MANY_UNIVERSE = 1 << 24 };
+enum { SET_SMALL = 10000, SET_SMALL_MOST = 200, SET_SMALL_BATCH = 100000 };
+enum { SET_UNIVERSE = 10000000, SET_DENSITIES = 7 };
+
+/* One of so many. */
+static const uint64_t set_densities_each[SET_DENSITIES] = {2, 10, 100, 1000, 10000, 100000, 1000000};
 
 /* The sizes of what is made: bits of dense sets; members of the set that is looked into, and lookups;
  * unsorted integers. */
@@ -47,71 +47,48 @@ BENCH_INLINE uint32_t set_lookup(uint64_t i, uint64_t n, uint64_t step)
     return (uint32_t)bench_key(bench_other(i % n, n, step) + (i & 1 ? n : 0), 4);
 }
 
-/* ---- texts ----------------------------------------------------------------------------------------------------------- */
-
-/* A folder of texts, a set each, in the order of their names. */
-typedef struct set_texts {
-    char name[64];
-    uint64_t sets, members, room;
-    uint64_t *offsets; /* sets + 1 */
-    uint32_t *member;
-} set_texts;
-
-static inline void set_texts_free(set_texts *t)
+/* A value that is asked for in dense sets. */
+BENCH_INLINE uint64_t set_dense_lookup(uint64_t i, uint64_t bits)
 {
-    free(t->offsets);
-    free(t->member);
-    memset(t, 0, sizeof *t);
+    return bench_mix_64(i + 0x77777) % bits;
 }
 
-static inline int set_text_read(set_texts *t, const char *path)
+/* Member i of one of many sets, ascending; the set and the value of a lookup, every second a hit. */
+BENCH_INLINE uint32_t set_many_member(uint64_t set, uint64_t i)
 {
-    FILE *file = fopen(path, "r");
-    unsigned value;
-    int got = 1;
-    while (file && (got = fscanf(file, "%u%*[, \r\n\t]", &value)) == 1) {
-        if (t->members == t->room) {
-            uint64_t room = t->room ? 2 * t->room : 65536;
-            uint32_t *more = (uint32_t *)realloc(t->member, room * sizeof *more);
-            if (!more)
-                break;
-            t->member = more;
-            t->room = room;
-        }
-        t->member[t->members++] = value;
-    }
-    if (file)
-        fclose(file);
-    return file && got == EOF;
+    uint64_t each = SET_MANY_UNIVERSE / SET_MANY_EACH;
+    return (uint32_t)(i * each + bench_mix_64(set << 20 ^ i) % each);
+}
+BENCH_INLINE uint64_t set_many_which(uint64_t i)
+{
+    return bench_mix_64(i) % SET_MANY;
+}
+BENCH_INLINE uint32_t set_many_lookup(uint64_t i)
+{
+    uint64_t draw = bench_mix_64(~i);
+    return i & 1 ? (uint32_t)(draw % SET_MANY_UNIVERSE)
+                 : set_many_member(set_many_which(i), draw % SET_MANY_EACH);
 }
 
-static inline int set_is_name(const struct dirent *entry)
+/* A small set, ascending: 1 to SET_SMALL_MOST members below 2^20. How many. */
+static inline uint64_t set_small_fill(uint64_t set, uint32_t *to)
 {
-    return entry->d_name[0] != '.';
+    uint64_t n = 1 + bench_mix_64(set) % SET_SMALL_MOST, each = (1 << 20) / n;
+    for (uint64_t i = 0; i < n; i++)
+        to[i] = (uint32_t)(i * each + bench_mix_64(set << 32 ^ i) % each);
+    return n;
 }
 
-/* 0: it is no such folder, or there is no memory. */
-static inline int set_texts_read(set_texts *t, const char *folder, const char *name)
+/* Operand i of a batch: two a row. */
+BENCH_INLINE uint64_t set_small_operand(uint64_t i)
 {
-    struct dirent **names = NULL;
-    char path[4096];
-    memset(t, 0, sizeof *t);
-    snprintf(t->name, sizeof t->name, "%.63s", name);
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    int found = scandir(path, &names, set_is_name, alphasort), right = found > 0;
-    t->offsets = (uint64_t *)calloc(found > 0 ? (size_t)found + 1 : 1, sizeof *t->offsets);
-    for (int i = 0; i < found; i++) {
-        right = right && t->offsets &&
-                snprintf(path, sizeof path, "%s/%s/%s", folder, name, names[i]->d_name) < 4096 &&
-                set_text_read(t, path);
-        if (right)
-            t->offsets[++t->sets] = t->members;
-        free(names[i]);
-    }
-    free(names);
-    if (!right)
-        set_texts_free(t);
-    return right;
+    return bench_mix_64(i * 3 + 1) % SET_SMALL;
+}
+
+/* Member i of set 0 or 1, ascending: one in each piece of `each`. */
+BENCH_INLINE uint32_t set_even_member(uint64_t set, uint64_t each, uint64_t i)
+{
+    return (uint32_t)(i * each + bench_mix_64(set << 40 ^ i) % each);
 }
 
 #endif

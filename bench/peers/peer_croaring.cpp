@@ -2,6 +2,7 @@
 #include "peer.hpp"
 
 #include "../set_inputs.h"
+#include "../set_texts.h"
 #include <roaring.h>
 
 #include <cstring>

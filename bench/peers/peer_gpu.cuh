@@ -66,7 +66,7 @@ inline Options options_read(int argc, char **argv)
                 for (int input = 0; input < INPUTS; input++)
                     if (word == bench_input_names[input])
                         o.inputs.push_back(static_cast<bench_input>(input));
-        } else if (name != "--threads") {
+        } else if (name != "--threads" && name != "--data" && name != "--quick") {
             std::fprintf(stderr, "%s: no such option\n", argv[i]);
             std::exit(2);
         }
@@ -161,12 +161,12 @@ class Report
   public:
     Report() { std::printf("{\"rows\": ["); }
     ~Report() { std::printf("\n]}\n"); }
-    // `at` is what the row's place is called, "" if it has none.
+    // `at` is what the row's place is called, "" if it has none. items: of one run, if they are not n.
     void add(const Options &o, const char *name, const std::string &width, const char *keys, const char *at_name, double at,
-             const std::vector<double> &seconds, const char *peer, const std::string &version)
+             const std::vector<double> &seconds, const char *peer, const std::string &version, double items = 0)
     {
         std::size_t runs = seconds.size();
-        double n = static_cast<double>(o.n);
+        double n = items > 0 ? items : static_cast<double>(o.n);
         char place[96] = "";
         if (*at_name)
             std::snprintf(place, sizeof place, "\"at_name\": \"%s\", \"at\": %g, ", at_name, at);

@@ -144,23 +144,50 @@ void cohort_sets_destroy(cohort_sets *sets)
 /* ---- putting together
  * ---------------------------------------------------------------------------------------------------- */
 
+#define CHOICES 4u
+#define FEW     63u
+
+/* The sums of few sets, by the host: less is waited than for a device's. */
+static cohort_status sum_few(cohort_context *context, co_u64 *sums, co_u64 sets, co_u64 totals[CHOICES])
+{
+    co_u64 own[CHOICES * (FEW + 1)];
+    co_u64 bytes = CHOICES * (sets + 1) * sizeof *own;
+    cohort_status status = context_copy(context, own, sums, bytes);
+    for (unsigned i = 0; i < CHOICES && !status; i++) {
+        co_u64 *at = own + i * (sets + 1), sum = 0;
+        for (co_u64 k = 0; k <= sets; k++) {
+            co_u64 one = k < sets ? at[k] : 0;
+            at[k] = sum;
+            sum += one;
+        }
+        totals[i] = sum;
+    }
+    return status ? status : context_copy(context, sums, own, bytes);
+}
+
 /* The sums over sets, and what they come to. */
 static cohort_status choose(struct sets_rooms *rooms, struct sets_step *s)
 {
     cohort_context *context = rooms->context;
     struct sets_counts *n = &s->counts;
-    co_u64 **const sums[] = {&s->listed, &s->kept, &s->large, &s->pairs};
-    co_u64 *const totals[] = {&n->listed, &n->chunks, &n->large, &n->pairs};
-    cohort_status status = COHORT_OK;
-    for (int i = 0; i < 4 && !status; i++)
-        status = sets_room(rooms, s->sets + 1, sizeof(co_u64), sums[i]);
+    co_u64 **const sums[CHOICES] = {&s->listed, &s->kept, &s->large, &s->pairs};
+    co_u64 *all = NULL, totals[CHOICES] = {0, 0, 0, 0};
+    cohort_status status = sets_room(rooms, s->sets + 1, CHOICES * sizeof *all, &all);
+    for (unsigned i = 0; i < CHOICES && !status; i++)
+        *sums[i] = all + i * (s->sets + 1);
     if (!status)
         status = sets_do(context, s, SETS_CHOOSE, s->sets);
-    for (int i = 0; i < 4 && !status; i++) {
+    if (!status && s->sets <= FEW)
+        status = sum_few(context, all, s->sets, totals);
+    for (unsigned i = 0; s->sets > FEW && i < CHOICES && !status; i++) {
         uint64_t total = 0;
         status = sets_sum(context, *sums[i], s->sets, &total);
-        *totals[i] = total;
+        totals[i] = total;
     }
+    n->listed = totals[0];
+    n->chunks = totals[1];
+    n->large = totals[2];
+    n->pairs = totals[3];
     return status;
 }
 

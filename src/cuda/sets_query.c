@@ -2,13 +2,14 @@
  * wanted there is a second.
  *
  * A collection for an answer. The rows' keys are found first: a unit tells its row and its key, unless
- * another one has it; sorted, they are the answer's chunks in order. A warp makes each, and takes as much of
- * the pool as it comes to. What was found is then moved together; the members stay where they are. */
+ * another one has it, at its place in the order of rows and keys, which it finds by its ranks in all of the
+ * row's operands. A warp makes each chunk, and takes as much of the pool as it comes to. What was found is
+ * then moved together; the members stay where they are. The host waits twice: to take memory by what there
+ * may be, and for what was found. */
 #include "sets.h"
 
 #include <string.h>
 
-#include "backend/sort.h"
 #include "backend/sums.h"
 
 /* Warps that work with a bitmap each in shared memory. */
@@ -98,16 +99,11 @@ static void end(struct finding *f)
         pool_give(f->context, f->taken[--f->count]);
 }
 
-static cohort_status read64(cohort_context *context, uint64_t *to, const co_u64 *from)
-{
-    return context_copy(context, to, from, sizeof *to);
-}
-
 static cohort_status ask_rooms(struct finding *f)
 {
-    uint64_t bounds[3] = {0, 0, 0};
+    uint64_t bounds[4] = {0, 0, 0, 0};
     struct sets_query_step *s = &f->step;
-    cohort_status status = room(f, 3, 8, &s->bounds);
+    cohort_status status = room(f, 4, 8, &s->bounds);
     if (!status)
         status = context_fill(f->context, s->bounds, 0, sizeof bounds);
     if (!status)
@@ -117,42 +113,8 @@ static cohort_status ask_rooms(struct finding *f)
     f->found->chunks = bounds[0];
     f->found->units = bounds[1];
     f->found->listed = bounds[2];
+    f->found->work = bounds[3];
     return status;
-}
-
-/* Sorts keys with a column, into new rooms. */
-static cohort_status sort_by(struct finding *f, co_u64 **keys, co_u64 **column, unsigned bits)
-{
-    struct sort sort;
-    struct arena asked = {.asks = 1}, given = {NULL, 0, 0};
-    memset(&sort, 0, sizeof sort);
-    sort.n = f->step.units;
-    sort.order = COHORT_ORDER_U64;
-    sort.high_bit = bits;
-    sort.keys = *keys;
-    sort.columns = 1;
-    sort.column[0].in = *column;
-    sort.column[0].bytes = 8;
-    cohort_status status = room(f, sort.n, 8, &sort.keys_out);
-    if (!status)
-        status = room(f, sort.n, 8, &sort.column[0].out);
-    if (!status)
-        status = cuda_sort_backend.run(f->context, &sort, &asked);
-    if (!status)
-        status = room(f, asked.used, 1, &given.memory);
-    if (!status)
-        status = cuda_sort_backend.run(f->context, &sort, &given);
-    *keys = sort.keys_out;
-    *column = sort.column[0].out;
-    return status;
-}
-
-static unsigned bits_of(uint64_t most)
-{
-    unsigned bits = 1;
-    while (bits < 64 && most >> bits)
-        bits++;
-    return bits;
 }
 
 /* Units by row and key, in order. */
@@ -160,7 +122,6 @@ static cohort_status find_keys(struct finding *f)
 {
     struct sets_query_step *s = &f->step;
     struct arena asked = {.asks = 1}, given = {NULL, 0, 0};
-    uint64_t units = 0;
     cohort_status status = plan_rooms(f->context, s, &asked);
     if (!status)
         status = room(f, asked.used, 1, &given.memory);
@@ -170,20 +131,12 @@ static cohort_status find_keys(struct finding *f)
         status = context_fill(f->context, s->prefix, 0, sizeof *s->prefix);
     if (!status)
         status = launch(f->context, "sets_query", warps_for(f->context, &s->q), s);
+    s->units = f->found->work;
     if (!status)
-        status = read64(f->context, &units, s->prefix + s->q.rows);
-    s->units = units;
+        status = room(f, s->units, 8, &s->unit_rows);
     if (!status)
-        status = room(f, units, 8, &s->unit_rows);
-    if (!status)
-        status = room(f, units, 8, &s->unit_keys);
-    if (!status)
-        status = gpu_launch_warps(f->context, "sets_query_keys", units, 0, s);
-    if (!status && units)
-        status = sort_by(f, &s->unit_keys, &s->unit_rows, s->q.wide ? 48 : 16);
-    if (!status && units)
-        status = sort_by(f, &s->unit_rows, &s->unit_keys, bits_of(s->q.rows));
-    return status;
+        status = room(f, s->units, 8, &s->unit_keys);
+    return status ? status : gpu_launch_warps(f->context, "sets_query_keys", s->units, 0, s);
 }
 
 static cohort_status make_chunks(struct finding *f)
@@ -195,7 +148,8 @@ static cohort_status make_chunks(struct finding *f)
     if (!status)
         status = room(f, s->units, 8, &s->digests);
     if (!status)
-        status = room(f, 1, 8, &s->cursor);
+        status = room(f, s->units + 2, 8, &s->prefix);
+    s->cursor = s->prefix + s->units + 1; /* behind the sums, so that both are read at once */
     if (!status)
         status = context_fill(f->context, s->cursor, 0, 8);
     s->pool = f->found->pool;
@@ -219,11 +173,9 @@ static cohort_status gather(struct finding *f)
                                  .keys_out = found->keys,
                                  .places_out = found->places,
                                  .digests_out = found->digests};
-    uint64_t chunks = 0, units = 0, workspace_bytes = gpu_scan_bytes(f->context, s->units + 1);
+    uint64_t ends[2] = {0, 0}; /* chunks, and units of the pool */
     void *workspace = NULL;
-    cohort_status status = room(f, s->units + 1, 8, &s->prefix);
-    if (!status)
-        status = room(f, workspace_bytes, 1, &workspace);
+    cohort_status status = room(f, gpu_scan_bytes(f->context, s->units + 1), 1, &workspace);
     if (!status)
         status = gpu_launch(f->context, "sets_query_flags", s->units + 1, s);
     if (!status)
@@ -233,11 +185,9 @@ static cohort_status gather(struct finding *f)
         status =
             gpu_launch(f->context, "sets_query_gather", s->units > s->q.rows ? s->units : s->q.rows + 1, &g);
     if (!status)
-        status = read64(f->context, &chunks, s->prefix + s->units);
-    if (!status)
-        status = read64(f->context, &units, s->cursor);
-    found->chunks = chunks;
-    found->units = units;
+        status = context_copy(f->context, ends, s->prefix + s->units, sizeof ends);
+    found->chunks = ends[0];
+    found->units = ends[1];
     return status;
 }
 

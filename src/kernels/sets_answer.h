@@ -14,6 +14,7 @@ enum { SETS_ANSWER_NONE, SETS_ANSWER_PASSED, SETS_ANSWER_ENTRIES, SETS_ANSWER_BI
 struct sets_answer {
     co_u32 form;
     co_u32 card;
+    co_u32 wide; /* BITS: the bitmap is written as words of 128 bits, and nobody has met since */
     struct sets_op op; /* PASSED, ENTRIES */
 };
 
@@ -150,8 +151,14 @@ CO_INLINE void sets_row_bits(struct sets_row *r, co_u32 op, co_u32 *bits)
     }
 }
 
-/* Of two bitmaps, past shared memory: how many are in both. */
-CO_INLINE co_u32 sets_both_bitmaps(const struct sets_op *a, const struct sets_op *b)
+CO_INLINE co_u64 sets_bits_word64(co_u32 op, co_u64 old, co_u64 v)
+{
+    return op == SETS_AND ? old & v : op == SETS_OR ? old | v : op == SETS_ANDNOT ? old & ~v : old ^ v;
+}
+
+/* Two bitmaps, put together: how many bits that gives. They are read straight from memory, and go to `to`
+ * unless it is NULL; lane l has words l, l + 32, ... */
+CO_INLINE co_u32 sets_two_bitmaps(co_u32 op, const struct sets_op *a, const struct sets_op *b, co_u128 *to)
 {
     const co_u128 *x = (const co_u128 *)a->at, *y = (const co_u128 *)b->at;
     co_u32 card = 0;
@@ -161,8 +168,13 @@ CO_INLINE co_u32 sets_both_bitmaps(const struct sets_op *a, const struct sets_op
             v[j] = co_read128(x + base + j * 32 + co_lane());
             w[j] = co_read128(y + base + j * 32 + co_lane());
         }
-        CO_EACH_ITEM (j, 4)
-            card += co_ones64(v[j].lo & w[j].lo) + co_ones64(v[j].hi & w[j].hi);
+        CO_EACH_ITEM (j, 4) {
+            v[j].lo = sets_bits_word64(op, v[j].lo, w[j].lo);
+            v[j].hi = sets_bits_word64(op, v[j].hi, w[j].hi);
+            card += co_ones64(v[j].lo) + co_ones64(v[j].hi);
+            if (to)
+                co_write128(to + base + j * 32 + co_lane(), v[j]);
+        }
     }
     return (co_u32)co_warp_sum(card);
 }
@@ -252,13 +264,35 @@ CO_INLINE void sets_row_at_least(struct sets_row *r, co_u64 least, co_u32 *bits,
 
 CO_INLINE struct sets_answer sets_no_answer(void)
 {
-    struct sets_answer a = {SETS_ANSWER_NONE, 0, {0, SETS_OP_NONE, 0, 0}};
+    struct sets_answer a = {SETS_ANSWER_NONE, 0, 0, {0, SETS_OP_NONE, 0, 0}};
     return a;
+}
+
+/* Of a row of two bitmaps. count: its number of members is all that is wanted. */
+CO_INLINE struct sets_answer sets_of_two_bitmaps(co_u32 op, const struct sets_op *x, const struct sets_op *y,
+                                                 co_u32 *bits, int count)
+{
+    struct sets_answer a = sets_no_answer();
+    if (!count)
+        co_warp_recast(bits, CO_CHUNK_BYTES);
+    a.card = sets_two_bitmaps(op, x, y, count ? 0 : (co_u128 *)(void *)bits);
+    a.form = a.card ? SETS_ANSWER_BITS : SETS_ANSWER_NONE;
+    a.wide = !count;
+    return a;
+}
+
+/* Makes the bitmap one of words of 32 bits again, which all lanes may read. */
+CO_INLINE void sets_answer_narrow(struct sets_answer *a, co_u32 *bits)
+{
+    if (a->wide)
+        co_warp_recast(bits, CO_CHUNK_BYTES);
+    a->wide = 0;
 }
 
 CO_INLINE struct sets_answer sets_passed(const struct sets_op *o)
 {
-    struct sets_answer a = {SETS_ANSWER_PASSED, 0, {0, SETS_OP_NONE, 0, 0}};
+    struct sets_answer a = sets_no_answer();
+    a.form = SETS_ANSWER_PASSED;
     a.card = o->card;
     a.op = *o;
     return a;
@@ -272,7 +306,6 @@ CO_INLINE struct sets_answer sets_of_entries(struct sets_row *r, co_u64 driver, 
     return a;
 }
 
-/* count: that alone is wanted. */
 CO_INLINE struct sets_answer sets_of_bits(co_u32 *bits)
 {
     struct sets_answer a = sets_no_answer();
@@ -285,9 +318,8 @@ CO_INLINE struct sets_answer sets_of_bits(co_u32 *bits)
 CO_INLINE struct sets_answer sets_and(struct sets_row *r, const struct sets_survey *s, co_u32 *bits,
                                       int count)
 {
-    struct sets_answer a = sets_no_answer();
     if (s->present < r->n)
-        return a;
+        return sets_no_answer();
     if (s->driver != ~0ull)
         return sets_of_entries(r, s->driver, 1, bits);
     if (s->full + 1 >= r->n) { /* all but one are full, or all */
@@ -296,13 +328,10 @@ CO_INLINE struct sets_answer sets_and(struct sets_row *r, const struct sets_surv
             o = sets_row_op(r, k);
         return sets_passed(&o);
     }
-    if (count && r->n == 2) {
+    if (r->n == 2) {
         struct sets_op x = sets_row_op(r, 0), y = sets_row_op(r, 1);
-        if (x.kind == CO_CHUNK_BITMAP && y.kind == CO_CHUNK_BITMAP) {
-            a.card = sets_both_bitmaps(&x, &y);
-            a.form = a.card ? SETS_ANSWER_BITS : SETS_ANSWER_NONE;
-            return a;
-        }
+        if (x.kind == CO_CHUNK_BITMAP && y.kind == CO_CHUNK_BITMAP)
+            return sets_of_two_bitmaps(SETS_AND, &x, &y, bits, count);
     }
     sets_row_bits(r, SETS_AND, bits);
     return sets_of_bits(bits);
@@ -353,6 +382,11 @@ CO_INLINE struct sets_answer sets_row_answer(struct sets_row *r, co_u32 *bits, i
         return sets_count_two(r, &s, op, bits);
     if (op == SETS_ANDNOT && sets_op_is_array(&first))
         return sets_of_entries(r, 0, 0, bits);
+    if (r->n == 2 && op != SETS_AT_LEAST) {
+        struct sets_op x = sets_row_op(r, 0), y = sets_row_op(r, 1);
+        if (x.kind == CO_CHUNK_BITMAP && y.kind == CO_CHUNK_BITMAP)
+            return sets_of_two_bitmaps(op, &x, &y, bits, 0);
+    }
     if (op == SETS_AT_LEAST)
         sets_row_at_least(r, least, bits, bits + CO_CHUNK_WORDS);
     else

@@ -74,6 +74,8 @@ CO_INLINE co_u32 sets_op_entry(const struct sets_op *o, co_u32 i)
 CO_INLINE co_u32 sets_op_lower(const struct sets_op *o, co_u32 low16)
 {
     co_u32 low = 0, high = o->entries;
+    if (o->kind == CO_CHUNK_ARRAY)
+        return co_chunk_array_lower((const co_u16 *)o->at, o->entries, low16);
     while (low < high) {
         co_u32 middle = (low + high) / 2;
         if (sets_op_entry(o, middle) < low16)

@@ -54,27 +54,28 @@ CO_INLINE int sets_unit_key(const struct sets_query *q, co_u64 number, co_u64 un
     return !unit || co_sets_listed(v, s.first + unit - 1) >> CO_CHUNK_BITS != *key;
 }
 
-/* Unit `unit` of the row: its operand and its key; 0 if it is none. By a warp. */
-CO_INLINE int sets_find_unit(const struct sets_query *q, co_u64 row, co_u64 unit, co_u64 *operand,
+/* A unit of the row: its operand, of which *unit becomes the number, and its key; 0 if it is none. By a
+ * warp. */
+CO_INLINE int sets_find_unit(const struct sets_query *q, co_u64 row, co_u64 *unit, co_u64 *operand,
                              co_u64 *key)
 {
     co_u64 n = sets_row_arity(q, row), units;
     if (q->op == SETS_AND || q->op == SETS_ANDNOT) {
         *operand = sets_driver(q, row, n, &units);
-        return sets_unit_key(q, sets_row_member(q, row, *operand), unit, key);
+        return sets_unit_key(q, sets_row_member(q, row, *operand), *unit, key);
     }
     for (co_u64 base = 0;; base += 32) {
         co_u64 k = base + co_lane(), own = k < n ? sets_operand_units(q, sets_row_member(q, row, k)) : 0;
         co_u64 before = co_warp_before(own), all = co_warp_sum(own);
-        if (unit >= all) {
-            unit -= all;
+        if (*unit >= all) {
+            *unit -= all;
             continue;
         }
-        co_u32 mine = co_ballot(CO_FULL_WARP, before <= unit && unit < before + own);
+        co_u32 mine = co_ballot(CO_FULL_WARP, before <= *unit && *unit < before + own);
         co_u32 lane = co_ones32((mine & (0u - mine)) - 1);
         *operand = base + lane;
-        unit -= co_shuffle64(CO_FULL_WARP, before, lane);
-        return sets_unit_key(q, sets_row_member(q, row, *operand), unit, key);
+        *unit -= co_shuffle64(CO_FULL_WARP, before, lane);
+        return sets_unit_key(q, sets_row_member(q, row, *operand), *unit, key);
     }
 }
 
@@ -277,6 +278,8 @@ CO_INLINE void sets_found_bitmap(const struct sets_query_step *s, co_u64 u, cons
         co_u128 v;
         if (a->form == SETS_ANSWER_PASSED) {
             v = co_read128((const co_u128 *)a->op.at + i);
+        } else if (a->wide) { /* the lane's own */
+            v = co_read128((const co_u128 *)(const void *)bits + i);
         } else {
             v.lo = co_load32(bits + 4 * i) | (co_u64)co_load32(bits + 4 * i + 1) << 32;
             v.hi = co_load32(bits + 4 * i + 2) | (co_u64)co_load32(bits + 4 * i + 3) << 32;
@@ -305,9 +308,10 @@ CO_INLINE void sets_found_runs(const struct sets_query_step *s, co_u64 u, const 
     sets_found_put(s, u, CO_CHUNK_RUNS, a->op.entries, unit, a->card, sets_warp_unite64(digest));
 }
 
-CO_INLINE void sets_found(const struct sets_query_step *s, co_u64 u, const struct sets_answer *a,
-                          const co_u32 *bits)
+CO_INLINE void sets_found(const struct sets_query_step *s, co_u64 u, struct sets_answer *a, co_u32 *bits)
 {
+    if (a->card <= SETS_ARRAY_MOST)
+        sets_answer_narrow(a, bits);
     if (!a->card)
         sets_found_put(s, u, CO_CHUNK_FULL, 0, 0, 0, 0);
     else if (a->card == CO_CHUNK_IDS)
@@ -329,7 +333,7 @@ CO_INLINE void sets_do_unit(const struct sets_query_step *s, co_u64 row, co_u64 
     const struct sets_query *q = &s->q;
     struct sets_row r;
     co_u64 operand, key;
-    if (sets_is_known(q, row) || !sets_find_unit(q, row, unit, &operand, &key))
+    if (sets_is_known(q, row) || !sets_find_unit(q, row, &unit, &operand, &key))
         return;
     sets_row_open(&r, q, row, key);
     if (q->op != SETS_AND && q->op != SETS_ANDNOT && sets_is_found_before(&r, operand))
@@ -390,6 +394,7 @@ CO_INLINE void sets_first_members(const struct sets_query *q, co_u64 row, co_u32
         struct sets_row r;
         sets_row_open(&r, q, row, least);
         struct sets_answer a = sets_row_answer(&r, bits, 0);
+        sets_answer_narrow(&a, bits);
         struct sets_out o;
         o.to = q->first_out;
         o.at = row * q->first_most + told;
@@ -432,44 +437,87 @@ CO_KERNEL(sets_query_first, struct sets_query_step)
 /* ---- a collection for an answer: bounds, keys, chunks
  * ------------------------------------------------------------------------------ */
 
-/* Of all rows' answers the chunks, the units of the pool and the members of lists there may be. By lanes. */
+/* Of all rows' answers the chunks, the units of the pool and the members of lists there may be; and their
+ * units of work. By lanes. */
 CO_KERNEL(sets_query_bounds, struct sets_query_step)
 {
-    co_u64 chunks = 0, units = 0, listed = 0;
+    co_u64 chunks = 0, units = 0, listed = 0, work = 0;
     SETS_EACH_LANE(row, args->q.rows)
     {
         struct sets_bound b = sets_row_bound(&args->q, row);
         chunks += b.chunks;
         units += sets_units_most(&b);
         listed += b.members < SETS_LIST_MOST ? b.members : SETS_LIST_MOST;
+        work += sets_row_units(&args->q, row);
     }
     chunks = co_warp_sum(chunks);
     units = co_warp_sum(units);
     listed = co_warp_sum(listed);
-    if (co_lane() == 0 && chunks) {
+    work = co_warp_sum(work);
+    if (co_lane() == 0 && work) {
         co_add64(args->bounds, chunks);
         co_add64(args->bounds + 1, units);
         co_add64(args->bounds + 2, listed);
+        co_add64(args->bounds + 3, work);
     }
 }
 
-/* The rows and keys of units; of one that is none, or whose key another one has, the row is the number of
- * rows. */
+/* Of an operand the units below the key, and those with it. */
+CO_INLINE void sets_units_below(const struct sets_query *q, co_u64 number, co_u64 key, co_u64 *below,
+                                co_u64 *with)
+{
+    co_u32 c = 0, present;
+    while (c + 1 < q->collections && number >= q->first[c + 1])
+        c++;
+    const cohort_sets_view *v = &q->view[c];
+    struct co_sets_set s = co_sets_open(v, number - q->first[c]);
+    if (s.large) {
+        *below = co_sets_lower(v, &s, key, &present);
+        *with = present;
+        return;
+    }
+    co_u64 end, last = (key << CO_CHUNK_BITS) + (CO_CHUNK_IDS - 1);
+    *below = co_sets_list_lower(v, &s, key << CO_CHUNK_BITS);
+    end = co_sets_list_lower(v, &s, last);
+    if (end < s.n && co_sets_listed(v, s.first + end) == last)
+        end++;
+    *with = end - *below;
+}
+
+/* The place of a unit among those of its row, which have their order by key and then by operand: those of all
+ * operands that are below, those of operands before that have the key, and of its own those before. The unit
+ * counts for its key if no operand before has it. By a warp. */
+CO_INLINE co_u64 sets_unit_place(const struct sets_query *q, co_u64 row, co_u64 operand, co_u64 own,
+                                 co_u64 key, int *is_first)
+{
+    co_u64 n = sets_row_arity(q, row), before = 0, same = 0;
+    for (co_u64 k = co_lane(); k < n; k += 32) {
+        co_u64 below, with;
+        sets_units_below(q, sets_row_member(q, row, k), key, &below, &with);
+        before += k == operand ? own : below;
+        same += k < operand ? with : 0;
+    }
+    same = co_warp_sum(same);
+    *is_first = !same;
+    return co_warp_sum(before) + same;
+}
+
+/* The rows and keys of units, in the order of the answer's chunks. Of AND and ANDNOT that is the driver's;
+ * else each unit finds its place. Of one that is none, or whose key another one has, the key is none. */
 CO_KERNEL(sets_query_keys, struct sets_query_step)
 {
     const struct sets_query *q = &args->q;
     SETS_EACH_WARP(u, args->units)
     {
-        co_u64 row = run_at(args->prefix, 0, q->rows, u), operand, key = 0;
-        struct sets_row r;
-        int is_one = sets_find_unit(q, row, u - co_read64(args->prefix + row), &operand, &key);
-        if (is_one && q->op != SETS_AND && q->op != SETS_ANDNOT) {
-            sets_row_open(&r, q, row, key);
-            is_one = !sets_is_found_before(&r, operand);
-        }
+        co_u64 row = run_at(args->prefix, 0, q->rows, u), first = co_read64(args->prefix + row);
+        co_u64 unit = u - first, place = u, operand, key = 0;
+        int is_one = sets_find_unit(q, row, &unit, &operand, &key), is_first = 1;
+        if (q->op != SETS_AND && q->op != SETS_ANDNOT)
+            place = first + sets_unit_place(q, row, operand, unit, key, &is_first);
         if (co_lane() == 0) {
-            co_write64(args->unit_rows + u, is_one ? row : q->rows);
-            co_write64(args->unit_keys + u, key);
+            co_write64(args->unit_rows + u, row);
+            if (place < args->units)
+                co_write64(args->unit_keys + place, is_one && is_first ? key : SETS_NO_KEY);
         }
     }
 }
@@ -482,14 +530,15 @@ CO_KERNEL(sets_query_found, struct sets_query_step)
     {
         co_u64 row = co_read64(args->unit_rows + u);
         struct sets_row r;
+        co_u64 key = co_read64(args->unit_keys + u);
         struct sets_answer a = sets_no_answer();
-        if (row < args->q.rows) {
-            sets_row_open(&r, &args->q, row, co_read64(args->unit_keys + u));
+        if (key != SETS_NO_KEY) {
+            sets_row_open(&r, &args->q, row, key);
             a = sets_row_answer(&r, bits, 0);
         }
         sets_found(args, u, &a, bits);
-        if (row < args->q.rows)
-            sets_tell_row(&args->q, row, a.card);
+        sets_tell_row(&args->q, row, a.card);
+        sets_answer_narrow(&a, bits);
         co_warp_sync(CO_FULL_WARP);
     }
 }

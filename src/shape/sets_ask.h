@@ -210,6 +210,7 @@ struct sets_found {
     void *pool;
     co_u64 chunks, units; /* room; then what was found, and the end of what was written */
     co_u64 listed;        /* room: members of rows that may become lists */
+    co_u64 work;          /* units of work, which a GPU tells itself */
 };
 
 struct sets_query {
@@ -283,8 +284,11 @@ struct sets_query_step {
     void *pool;
     co_u64 *cursor; /* units of the pool so far */
     co_u64 pool_units;
-    co_u64 *bounds; /* of all rows: chunks, units and members of lists, at most */
+    /* of all rows: chunks, units and members of lists, at most; and units of work */
+    co_u64 *bounds;
 };
+
+#define SETS_NO_KEY (~0ull) /* of a unit without an answer */
 
 /* What a set comes to, or a row's answer, at most. */
 struct sets_bound {

@@ -206,10 +206,26 @@ CO_INLINE co_u64 co_sets_list_lower(const cohort_sets_view *v, const struct co_s
 /* ---- inside a chunk
  * ------------------------------------------------------------------------------------------------ */
 
-/* How many entries of the array are below. */
+/* How many entries of the array are below. Numbers that lie evenly stand near where the number's share of
+ * 2^16 says: the search begins there, goes on in steps that double, and halves what lies between. So it reads
+ * one or two sectors of most arrays, and of none more than twice what halving alone would. */
 CO_INLINE co_u32 co_chunk_array_lower(const co_u16 *at, co_u32 entries, co_u32 low16)
 {
-    co_u32 low = 0, high = entries;
+    co_u32 low = 0, high = entries, guess = entries * low16 >> CO_CHUNK_BITS, step = 8;
+    if (!entries)
+        return 0;
+    guess = guess < entries ? guess : entries - 1;
+    if (co_read16(at + guess) < low16) {
+        low = guess + 1;
+        for (; low + step < entries && co_read16(at + low + step) < low16; step *= 2)
+            low += step + 1;
+        high = low + step < entries ? low + step : entries;
+    } else {
+        high = guess;
+        for (; high > step && co_read16(at + high - step - 1) >= low16; step *= 2)
+            high -= step + 1;
+        low = high > step ? high - step : 0;
+    }
     while (low < high) {
         co_u32 middle = (low + high) / 2;
         if (co_read16(at + middle) < low16)

@@ -1,0 +1,75 @@
+/* set.h: what the files of `bench set` share: the context's arrays, collections, rows of figures. */
+#ifndef COHORT_BENCH_SET_H
+#define COHORT_BENCH_SET_H
+
+#include "columns.h"
+#include "set_inputs.h"
+
+typedef struct set_bench {
+    bench *b;
+    set_sizes sizes;
+    const char *data;
+} set_bench;
+
+/* What a job works on. */
+typedef struct set_work {
+    cohort_context *context;
+    cohort_sets *sets;
+    cohort_sets_query_desc query;
+    cohort_sets_look_desc look;
+    cohort_sets_source source;
+    cohort_sets_target target;
+    int makes; /* a collection; else counts */
+} set_work;
+
+cohort_status set_work_query(void *arg);
+cohort_status set_work_export(void *arg); /* a query, and its members */
+cohort_status set_work_build(void *arg);
+cohort_status set_work_look(void *arg);
+
+bench_row set_row(const set_bench *s, const char *experiment, const char *name, const char *keys, uint64_t n);
+
+/* wall: the work waits by itself. */
+int set_measure(const set_bench *s, bench_row *row, bench_work work, set_work *w, double items,
+                unsigned repeat, int wall, fault *fault);
+
+int set_no_memory(fault *fault, uint64_t bytes);
+
+/* *array, the host's, is given back, and becomes one of the same bytes in the context's memory: on a CPU it
+ * stays. 0: no memory, *array is NULL. */
+int set_placed(const set_bench *s, void *array, uint64_t bytes);
+void *set_room(const set_bench *s, uint64_t bytes); /* in the context's memory; NULL: none */
+void set_give(const set_bench *s, void *array);
+
+/* A query of rows of `arity` sets each, as counts and as a collection: members is row after row, the host's, and
+ * given back. `like`: the unit and the limit of the rows. */
+typedef struct set_asked {
+    const char *experiment, *keys, *suffix;
+    cohort_sets *sets;
+    cohort_sets_op op;
+    uint64_t rows, arity;
+    uint64_t *members;
+    double items;
+    unsigned repeat;
+    int counts, makes; /* which of the two */
+    const bench_row *like;
+} set_asked;
+int set_measure_query(const set_bench *s, set_asked *asked, fault *fault);
+
+/* Each set and the next one, by this operation. */
+int set_measure_neighbours(const set_bench *s, const char *experiment, const char *keys, cohort_sets *sets,
+                           cohort_sets_op op, uint64_t rows, double items, const bench_row *like,
+                           fault *fault);
+
+/* An experiment: measures its rows. */
+typedef int (*set_experiment)(const set_bench *s, fault *fault);
+
+/* set_made.c, set_small.c */
+int set_dense(const set_bench *s, fault *fault);
+int set_skewed(const set_bench *s, fault *fault);
+int set_contains(const set_bench *s, fault *fault);
+int set_built(const set_bench *s, fault *fault);
+int set_small(const set_bench *s, fault *fault);
+int set_densities(const set_bench *s, fault *fault);
+
+#endif
