@@ -337,10 +337,15 @@ static int experiments_run(bench *b, const set_options *o, fault *fault)
     snprintf(runs, sizeof runs, "%llu", (unsigned long long)b->runs);
     for (int i = 0; i < EXPERIMENTS && !status; i++) {
         const char *name = experiment_names[i];
-        const char *arguments[] = {
-            "--device", b->dev.cpu ? "cpu" : "cuda",           "--runs", runs,
-            "--quick",  o->common.quick ? "1" : "0",           o->data ? "--data" : NULL,
-            o->data,    NULL};
+        const char *arguments[] = {"--device",
+                                   b->dev.cpu ? "cpu" : "cuda",
+                                   "--runs",
+                                   runs,
+                                   "--quick",
+                                   o->common.quick ? "1" : "0",
+                                   o->data ? "--data" : NULL,
+                                   o->data,
+                                   NULL};
         size_t before = b->peers.count;
         if (o->experiment && !bench_listed(o->experiment, name) && !bench_listed(o->experiment, "all"))
             continue;

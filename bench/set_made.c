@@ -186,8 +186,9 @@ static int measure_many_sets(const set_bench *s, uint64_t lookups, fault *fault)
     source.n = n;
     source.sets = SET_MANY;
     int status = collect(s, &source, n * sizeof *members, members, offsets, &sets, fault);
-    return status ? status
-                  : measure_lookups(s, "100,000 sets", sets, lookups, n * 4, many_lookup_entry, NULL, 1, fault);
+    return status
+               ? status
+               : measure_lookups(s, "100,000 sets", sets, lookups, n * 4, many_lookup_entry, NULL, 1, fault);
 }
 
 int set_contains(const set_bench *s, fault *fault)

@@ -14,7 +14,7 @@ enum { SETS_ANSWER_NONE, SETS_ANSWER_PASSED, SETS_ANSWER_ENTRIES, SETS_ANSWER_BI
 struct sets_answer {
     co_u32 form;
     co_u32 card;
-    co_u32 wide; /* BITS: the bitmap is written as words of 128 bits, and nobody has met since */
+    co_u32 wide;       /* BITS: the bitmap is written as words of 128 bits, and nobody has met since */
     struct sets_op op; /* PASSED, ENTRIES */
 };
 
