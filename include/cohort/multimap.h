@@ -92,6 +92,10 @@ COHORT_API cohort_status cohort_multimap_export(cohort_multimap *multimap, void 
 /* A new multimap that holds the pairs of both, which stay. Same context, same width; the options of `a`. */
 COHORT_API cohort_status cohort_multimap_merge(cohort_multimap *a, cohort_multimap *b, cohort_multimap **out);
 
+/* As cohort_map_reader: the multimap looked up by way of another context of the same device, by several threads at once. */
+COHORT_API cohort_status cohort_multimap_reader(cohort_multimap *multimap, cohort_context *context,
+                                                cohort_multimap **out);
+
 /* As cohort_map_save and cohort_map_load. */
 COHORT_API cohort_status cohort_multimap_save(cohort_multimap *multimap, const char *path);
 COHORT_API cohort_status cohort_multimap_load(cohort_context *context, const char *path,

@@ -144,7 +144,8 @@ void map_end(cohort_map *map)
     if (!map)
         return;
     context_wait(map->context);
-    context_release(map->context, map->table, map->table_bytes);
+    if (!map->reader)
+        context_release(map->context, map->table, map->table_bytes);
     free(map);
 }
 
@@ -168,7 +169,7 @@ cohort_status cohort_map_copy(cohort_map *map, cohort_map **out)
     if (!made)
         return context_fail(map->context, COHORT_NO_MEMORY, "no memory for a map's description");
     *made = *map;
-    made->viewed = 0;
+    made->viewed = made->reader = 0;
     cohort_status s = map_table_make(made);
     made->fresh = map->fresh;
     made->most = map->viewed ? UINT64_MAX : map->most;
@@ -206,7 +207,7 @@ cohort_status cohort_map_size(cohort_map *map, uint64_t *size)
 cohort_status cohort_map_clear(cohort_map *map)
 {
     CALL_ON(map);
-    REQUIRE_MAP(map, "cohort_map_clear");
+    REQUIRE_CHANGES(map, "cohort_map_clear");
     return map_table_clear(map);
 }
 
@@ -214,7 +215,7 @@ cohort_status cohort_map_reserve(cohort_map *map, uint64_t capacity)
 {
     CALL_ON(map);
     struct co_map_counters c;
-    REQUIRE_MAP(map, "cohort_map_reserve");
+    REQUIRE_CHANGES(map, "cohort_map_reserve");
     cohort_status s = map_counters(map, &c);
     if (s || capacity <= map_limit(map) - (c.erased < map_limit(map) ? c.erased : map_limit(map)))
         return s;
@@ -239,7 +240,7 @@ cohort_status map_rehash(cohort_map *map, const char *name, uint64_t capacity)
 cohort_status cohort_map_rehash(cohort_map *map, uint64_t capacity)
 {
     CALL_ON(map);
-    REQUIRE_MAP(map, "cohort_map_rehash");
+    REQUIRE_CHANGES(map, "cohort_map_rehash");
     return map_rehash(map, "cohort_map_rehash", capacity);
 }
 
@@ -399,6 +400,7 @@ cohort_status cohort_map_merge(cohort_map *to, cohort_map *from, cohort_op rule)
                             : from ? from->context
                                    : NULL,
                             COHORT_NULL, "cohort_map_merge: %s is NULL", to ? "from" : "to");
+    REQUIRE_CHANGES(to, "cohort_map_merge");
     cohort_context *context = to->context;
     if (from->context != context)
         return context_fail(context, COHORT_OTHER_CONTEXT,

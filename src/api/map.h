@@ -13,6 +13,7 @@ struct cohort_map {
     int fresh;     /* nothing has been put in since the table was made or cleared */
     int viewed;    /* a kernel of the caller's may put something in at any time */
     uint64_t most; /* slots that are taken, at most, if it is not viewed */
+    int reader;    /* the table is another map's, which is to be read alone */
     int all; /* a batch of which not all goes in is of no use: without memory to grow the call ends at once */
 };
 
@@ -69,11 +70,31 @@ cohort_status map_get(cohort_map *map, const char *name, uint64_t n, const void 
 /* A new table for the larger of `capacity` and the pairs in the map, for the call `name`. Waits. */
 cohort_status map_rehash(cohort_map *map, const char *name, uint64_t capacity);
 
+/* ---- map_reader.c ---- */
+
+/* Fails: what is asked for would change a map by its reader. */
+cohort_status map_is_reader(const cohort_map *map, const char *call);
+
+/* The map's table read by way of another context, which has been checked. */
+cohort_status map_reader(cohort_map *map, cohort_context *context, cohort_map **out);
+
+/* Can it read what the other has in its memory? `call` is told if not. Waits for the other's work. */
+cohort_status map_check_reader(cohort_context *context, cohort_context *other, const void *memory,
+                               const char *call);
+
 /* What a call cannot do without. */
 #define REQUIRE_MAP(map, call)                                            \
     do {                                                                  \
         if (!(map))                                                       \
             return context_fail(NULL, COHORT_NULL, call ": map is NULL"); \
+    } while (0)
+
+/* The same of a call that changes the map. */
+#define REQUIRE_CHANGES(map, call)           \
+    do {                                     \
+        REQUIRE_MAP(map, call);              \
+        if ((map)->reader)                   \
+            return map_is_reader(map, call); \
     } while (0)
 
 #define REQUIRE(context, pointer, call)                                               \

@@ -158,6 +158,8 @@ static cohort_status check_runs(struct call *c)
 static cohort_status perform(struct call *c, const cohort_batch *batch, int values_optional,
                              int results_optional)
 {
+    if (c->map->reader && (c->batch.step != MAP_STEP_APPLY || c->batch.op != CO_OP_FIND))
+        return map_is_reader(c->map, c->name);
     cohort_status s = check_batch(c, batch);
     if (!s)
         s = check_arguments(c, values_optional, results_optional);

@@ -305,9 +305,9 @@ static cohort_status build_all(cohort_multimap *m, const char *call, int parts, 
 static void end(cohort_multimap *m)
 {
     context_wait(m->context);
-    if (m->ends)
+    if (m->ends && !m->reader)
         context_release(m->context, m->ends, m->ends_bytes);
-    if (m->runs)
+    if (m->runs && !m->reader)
         context_release(m->context, m->runs, m->runs_bytes);
     map_end(m->index);
     free(m);

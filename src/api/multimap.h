@@ -15,6 +15,7 @@ struct cohort_multimap {
     co_u64 *ends;                    /* slots + 2 words: shape/multimap.h */
     void *runs;
     uint64_t ends_bytes, runs_bytes;
+    int reader; /* ends, runs and the index's table are another multimap's */
     int single; /* all keys are distinct, and there are neither ends nor runs */
 };
 

@@ -1,0 +1,92 @@
+/* map_reader.c: maps and multimaps that are looked up by way of a context other than their own.
+ *
+ * A reader is a map whose table is another's: the same view on another context of the same device. Lookups never write to a table, so
+ * readers and the map itself may look up at once, each context in a thread of its own, while nobody changes the map. */
+#include "api/map.h"
+#include "api/options.h"
+
+#include <stdlib.h>
+
+#include "api/multimap.h"
+
+cohort_status map_is_reader(const cohort_map *map, const char *call)
+{
+    return context_fail(map->context, COHORT_UNSUPPORTED,
+                        "%s: map is a reader of another map, which cannot be changed by it", call);
+}
+
+cohort_status map_check_reader(cohort_context *context, cohort_context *other, const void *memory,
+                               const char *call)
+{
+    if (other->backend != context->backend ||
+        (memory && context_memory_kind(context, memory) != context->backend->own_memory))
+        return context_fail(context, COHORT_UNSUPPORTED,
+                            "%s: context is on another device than what it is to read", call);
+    return context_wait(other);
+}
+
+cohort_status map_reader(cohort_map *map, cohort_context *context, cohort_map **out)
+{
+    cohort_map *made = malloc(sizeof *made);
+    if (!made)
+        return context_fail(context, COHORT_NO_MEMORY, "no memory for a reader's description");
+    *made = *map;
+    made->context = context;
+    made->reader = 1;
+    *out = made;
+    return COHORT_OK;
+}
+
+/* What both calls refuse. */
+static cohort_status check(const char *call, const char *name, const void *object, cohort_context *context,
+                           const void *out)
+{
+    if (object && context && out)
+        return COHORT_OK;
+    return context_fail(context, COHORT_NULL, "%s: %s is NULL", call,
+                        !object    ? name
+                        : !context ? "context"
+                                   : "out");
+}
+
+cohort_status cohort_map_reader(cohort_map *map, cohort_context *context, cohort_map **out)
+{
+    static const char call[] = "cohort_map_reader";
+    if (out)
+        *out = NULL;
+    CALL(context);
+    cohort_status s = check(call, "map", map, context, out);
+    if (!s)
+        s = map_check_reader(context, map->context, map->table, call);
+    return s ? s : map_reader(map, context, out);
+}
+
+static cohort_status multimap_reader(cohort_multimap *m, cohort_context *context, cohort_multimap **out)
+{
+    cohort_multimap *made = malloc(sizeof *made);
+    if (!made)
+        return context_fail(context, COHORT_NO_MEMORY, "no memory for a reader's description");
+    *made = *m;
+    made->context = context;
+    made->reader = 1;
+    cohort_status s = m->index ? map_reader(m->index, context, &made->index) : COHORT_OK;
+    if (s)
+        free(made);
+    else
+        *out = made;
+    return s;
+}
+
+cohort_status cohort_multimap_reader(cohort_multimap *multimap, cohort_context *context,
+                                     cohort_multimap **out)
+{
+    static const char call[] = "cohort_multimap_reader";
+    if (out)
+        *out = NULL;
+    CALL(context);
+    cohort_status s = check(call, "multimap", multimap, context, out);
+    if (!s)
+        s = map_check_reader(context, multimap->context,
+                             multimap->index ? multimap->index->table : multimap->ends, call);
+    return s ? s : multimap_reader(multimap, context, out);
+}
