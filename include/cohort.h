@@ -13,6 +13,7 @@
 #include "cohort/map.h"
 #include "cohort/multimap.h"
 #include "cohort/multisplit.h"
+#include "cohort/plain.h"
 #include "cohort/set.h"
 #include "cohort/table.h"
 #include "cohort/type.h"
