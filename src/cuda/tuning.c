@@ -13,31 +13,37 @@
 
 /* Chunks in a warp's part of a tile of sums, blocks that take such tiles; the same of compactions and
  * reductions. */
-#define TILES_GPU                                                                           \
-    SUMS_CHUNKS_GPU, 3, COMPACT_CHUNKS_GPU, COMPACT_BLOCKS_GPU, COMPACT_BLOCKS_ORDERED_GPU, \
-        REDUCE_CHUNKS_GPU, REDUCE_BLOCKS_GPU
-#define TILES_SIM                                                                           \
-    SUMS_CHUNKS_SIM, 2, COMPACT_CHUNKS_SIM, COMPACT_BLOCKS_SIM, COMPACT_BLOCKS_ORDERED_SIM, \
-        REDUCE_CHUNKS_SIM, REDUCE_BLOCKS_SIM
+#define TILES_GPU                                                                               \
+    .chunks = SUMS_CHUNKS_GPU, .tile_blocks = 3, .compact_chunks = COMPACT_CHUNKS_GPU,          \
+    .compact_blocks = COMPACT_BLOCKS_GPU, .compact_blocks_ordered = COMPACT_BLOCKS_ORDERED_GPU, \
+    .reduce_chunks = REDUCE_CHUNKS_GPU, .reduce_blocks = REDUCE_BLOCKS_GPU
+#define TILES_SIM                                                                               \
+    .chunks = SUMS_CHUNKS_SIM, .tile_blocks = 2, .compact_chunks = COMPACT_CHUNKS_SIM,          \
+    .compact_blocks = COMPACT_BLOCKS_SIM, .compact_blocks_ordered = COMPACT_BLOCKS_ORDERED_SIM, \
+    .reduce_chunks = REDUCE_CHUNKS_SIM, .reduce_blocks = REDUCE_BLOCKS_SIM
 
 /* Threads of a block, entries a lane, and entries at most of each kind of pass; of fewer entries there are
  * words of 32 bits. */
 #define ANY UINT64_MAX
-#define SORT_GPU(keys, pairs)                                                                           \
-    {SORT_THREADS_GPU,        SORT_THREADS_GPU,     SORT_THREADS_PAIR_GPU, SORT_THREADS_GPU,            \
-     SORT_THREADS_GPU,        SORT_THREADS_FEW_GPU, SORT_THREADS_FEW_GPU,  SORT_THREADS_FEWEST_GPU,     \
-     SORT_THREADS_FEWEST_GPU, SORT_THREADS_FAR_GPU, SORT_THREADS_FAR_GPU},                              \
-        {SORT_ITEMS_32_GPU,         SORT_ITEMS_64_GPU,  SORT_ITEMS_PAIR_GPU, SORT_ITEMS_COLUMNS_32_GPU, \
-         SORT_ITEMS_COLUMNS_64_GPU, SORT_ITEMS_FEW_GPU, SORT_ITEMS_FEW_GPU,  SORT_ITEMS_FEWEST_GPU,     \
-         SORT_ITEMS_FEWEST_GPU,     SORT_ITEMS_FAR_GPU, SORT_ITEMS_FAR_GPU},                            \
-        {keys, ANY, pairs, ANY, ANY, 1 << 22, 1 << 22, 1 << 19, 1 << 20, ANY, ANY}, 1ull << 30
-#define SORT_SIM                                                                                         \
-    {SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM,                             \
-     SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM,                             \
-     SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM},                                              \
-        {SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM, \
-         SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM},                \
-        {1300, ANY, 1200, ANY, ANY, 600, 600, 300, 400, ANY, ANY}, 1500
+#define SORT_GPU(keys, pairs)                                                                   \
+    .sort_threads = {SORT_THREADS_GPU,     SORT_THREADS_GPU,        SORT_THREADS_PAIR_GPU,      \
+                     SORT_THREADS_GPU,     SORT_THREADS_GPU,        SORT_THREADS_FEW_GPU,       \
+                     SORT_THREADS_FEW_GPU, SORT_THREADS_FEWEST_GPU, SORT_THREADS_FEWEST_GPU,    \
+                     SORT_THREADS_FAR_GPU, SORT_THREADS_FAR_GPU},                               \
+    .sort_items = {SORT_ITEMS_32_GPU,         SORT_ITEMS_64_GPU,         SORT_ITEMS_PAIR_GPU,   \
+                   SORT_ITEMS_COLUMNS_32_GPU, SORT_ITEMS_COLUMNS_64_GPU, SORT_ITEMS_FEW_GPU,    \
+                   SORT_ITEMS_FEW_GPU,        SORT_ITEMS_FEWEST_GPU,     SORT_ITEMS_FEWEST_GPU, \
+                   SORT_ITEMS_FAR_GPU,        SORT_ITEMS_FAR_GPU},                              \
+    .sort_most = {keys, ANY, pairs, ANY, ANY, 1 << 22, 1 << 22, 1 << 19, 1 << 20, ANY, ANY},    \
+    .sort_short = 1ull << 30
+#define SORT_SIM                                                                             \
+    .sort_threads = {SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM, \
+                     SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM, \
+                     SORT_THREADS_SIM, SORT_THREADS_SIM, SORT_THREADS_SIM},                  \
+    .sort_items = {SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM,           \
+                   SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM,           \
+                   SORT_ITEMS_SIM, SORT_ITEMS_SIM, SORT_ITEMS_SIM},                          \
+    .sort_most = {1300, ANY, 1200, ANY, ANY, 600, 600, 300, 400, ANY, ANY}, .sort_short = 1500
 
 /* Repeats in a sample of 4,096 entries from which on a batch goes one by one. By Zipf's law a sample of
  * 2^24 draws from as many keys has 2 at exponent 0.5, 24 (8 to 38) at 0.65, where pages are still faster,
@@ -49,25 +55,91 @@
 
 /* What lookups by pages cost: on an H200 2^27 keys that are absent 1.03 to 1.13 reads of a bucket each
  * (4+4 bytes) and 1.6 to 1.8 (8+8), those that are there 2.7 to 2.9 more. */
-#define SEEK {9, 14}, 20
+#define SEEK .seek_dear = {9, 14}, .seek_found = 20
 
 /* Sums by key. A sample of 4,096 entries has 1,470 keys that come once if there are 4,000 alike, 1,900 if
  * 5,300; of keys by Zipf's law with exponent 1, of which 2^26 may come, 2,640. */
-#define SUMS_GPU {8192, 8192}, {512, 1024}, {3, 1}, 1 << 20, 4096, 1900
-#define SUMS_SIM {16, 16}, {64, 64}, {2, 1}, 128, 64, 20
+#define SUMS_GPU                                                                                            \
+    .sums_places = {8192, 8192}, .sums_threads = {512, 1024}, .sums_blocks = {3, 1}, .sums_batch = 1 << 20, \
+    .sums_sample = 4096, .sums_singles = 1900
+#define SUMS_SIM                                                                                 \
+    .sums_places = {16, 16}, .sums_threads = {64, 64}, .sums_blocks = {2, 1}, .sums_batch = 128, \
+    .sums_sample = 64, .sums_singles = 20
 
 /* The simulated GPU has small blocks and chunks, so that small cases have several of each. */
 static const struct gpu_tuning rows[] = {
-    /* driver arch block blocks chunk, least, threads, accesses, link, tiles, build, sort, ledger, its batch, hot keys, turns,
-     * least blocks */
-    {"cuda",    80,        256, 128, 16 * MiB, 1 * MiB,     4,    1ull << 27,
-     128 * MiB, TILES_GPU, 512, 2,   512,      REPEATS_GPU, SEEK, SORT_GPU(ANY, ANY),
-     65536,     1 << 14,   512, 8,   32,       SUMS_GPU},
-    {"cuda",    90,        256, 128, 16 * MiB, 1 * MiB,     4,    1ull << 28,
-     128 * MiB, TILES_GPU, 512, 3,   512,      REPEATS_GPU, SEEK, SORT_GPU(1 << 26, 1 << 23),
-     65536,     1 << 14,   512, 8,   32,       SUMS_GPU},
-    {"sim", 0,  64,          4,    2 * KiB,  2 * KiB, 1,      1ull << 10, 64 * KiB, TILES_SIM, 2,
-     1,     64, REPEATS_SIM, SEEK, SORT_SIM, 8,       1 << 6, 4,          2,        1,         SUMS_SIM},
+    {
+        .driver = "cuda",
+        .architecture = 80,
+        .block = 256,  /* threads */
+        .blocks = 128, /* a multiprocessor */
+        .chunk_bytes = 16 * MiB,
+        .least_chunk = 1 * MiB, /* bytes */
+        .copy_threads = 4,
+        .limit_accesses = 1ull << 27,
+        .link_bytes = 128 * MiB,
+        TILES_GPU,
+        .build_pages = 512, /* of the table */
+        .build_blocks = 2,  /* a multiprocessor */
+        .build_threads = 512,
+        .build_repeats = REPEATS_GPU, /* entries of the sample */
+        SEEK,
+        SORT_GPU(ANY, ANY),
+        .ledger = 65536,         /* entries */
+        .ledger_batch = 1 << 14, /* entries */
+        .hot = 512,              /* places */
+        .change_turns = 8,       /* of a block */
+        .change_least = 32,      /* blocks a multiprocessor */
+        SUMS_GPU,
+    },
+    {
+        .driver = "cuda",
+        .architecture = 90,
+        .block = 256,  /* threads */
+        .blocks = 128, /* a multiprocessor */
+        .chunk_bytes = 16 * MiB,
+        .least_chunk = 1 * MiB, /* bytes */
+        .copy_threads = 4,
+        .limit_accesses = 1ull << 28,
+        .link_bytes = 128 * MiB,
+        TILES_GPU,
+        .build_pages = 512, /* of the table */
+        .build_blocks = 3,  /* a multiprocessor */
+        .build_threads = 512,
+        .build_repeats = REPEATS_GPU, /* entries of the sample */
+        SEEK,
+        SORT_GPU(1 << 26, 1 << 23),
+        .ledger = 65536,         /* entries */
+        .ledger_batch = 1 << 14, /* entries */
+        .hot = 512,              /* places */
+        .change_turns = 8,       /* of a block */
+        .change_least = 32,      /* blocks a multiprocessor */
+        SUMS_GPU,
+    },
+    {
+        .driver = "sim",
+        .architecture = 0,
+        .block = 64, /* threads */
+        .blocks = 4, /* a multiprocessor */
+        .chunk_bytes = 2 * KiB,
+        .least_chunk = 2 * KiB, /* bytes */
+        .copy_threads = 1,
+        .limit_accesses = 1ull << 10,
+        .link_bytes = 64 * KiB,
+        TILES_SIM,
+        .build_pages = 2,  /* of the table */
+        .build_blocks = 1, /* a multiprocessor */
+        .build_threads = 64,
+        .build_repeats = REPEATS_SIM, /* entries of the sample */
+        SEEK,
+        SORT_SIM,
+        .ledger = 8,            /* entries */
+        .ledger_batch = 1 << 6, /* entries */
+        .hot = 4,               /* places */
+        .change_turns = 2,      /* of a block */
+        .change_least = 1,      /* blocks a multiprocessor */
+        SUMS_SIM,
+    },
 };
 
 const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsigned architecture)
@@ -81,10 +153,28 @@ const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsign
 
 /* `cohort bench map --tune` prints these rows. */
 static const struct map_tuning maps[] = {
-    /* driver arch; lookups: block, blocks; changes: block, blocks; relaxed loads */
-    {"cuda", 80, 256, 128, 256, 128, 0},
-    {"cuda", 90, 128, 1048576, 256, 512, 0},
-    {"sim", 0, 64, 5, 64, 4, 0},
+    /* blocks: threads of one; how many a multiprocessor, at most */
+    {.driver = "cuda",
+     .architecture = 80,
+     .look_block = 256,
+     .look_blocks = 128,
+     .change_block = 256,
+     .change_blocks = 128,
+     .relaxed = 0},
+    {.driver = "cuda",
+     .architecture = 90,
+     .look_block = 128,
+     .look_blocks = 1048576,
+     .change_block = 256,
+     .change_blocks = 512,
+     .relaxed = 0},
+    {.driver = "sim",
+     .architecture = 0,
+     .look_block = 64,
+     .look_blocks = 5,
+     .change_block = 64,
+     .change_blocks = 4,
+     .relaxed = 0},
 };
 
 static int is_block(unsigned threads)
