@@ -42,6 +42,7 @@ struct shape {
     cohort_width width;
     uint32_t pages, mask, reach, linear; /* of LINES: pages are homes, the others 0 */
     uint32_t lines;                      /* 1: COHORT_LAYOUT_LINES, 0: _PAGES */
+    uint32_t far; /* buckets from home on from which there is a filter; 0: there is none */
     uint64_t seed;
 };
 
@@ -51,7 +52,7 @@ enum { SIDE_SLOTS = 2 };
 uint64_t table_slot_bytes(const struct shape *);
 uint64_t table_slots(const struct shape *); /* without side slots */
 uint64_t table_side_slots(const struct shape *);
-uint64_t table_bytes(const struct shape *); /* with them */
+uint64_t table_bytes(const struct shape *); /* with them, and with the filter that follows them */
 uint64_t table_empty_key(const struct shape *);
 void table_clear(const struct shape *, void *table);
 

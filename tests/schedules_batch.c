@@ -377,6 +377,7 @@ static void draw_group(struct draw *d, cohort_width width, struct dice *dice)
     draw_table(d, width, dice);
     if (!d->plan.shape.linear) { /* what lies in the table lies where double hashing put it */
         d->plan.shape.linear = 1;
+        d->plan.shape.far = 0;
         table_clear(&d->plan.shape, d->plan.table);
         for (unsigned i = 0; i < 2; i++)
             table_put(&d->plan.shape, d->plan.table, dice_next(dice) & 0x7fffffff, 5);

@@ -60,6 +60,8 @@ static struct shape draw_shape(cohort_width width, enum family family, struct di
         s.pages = 2 + (uint32_t)dice_below(d, 2);
         s.reach = 2;
     }
+    if (!s.linear) /* without a throw of these dice */
+        s.far = (uint32_t)(test_mix(d->state) % 4) % (s.mask ? 3 : 2);
     return s;
 }
 
@@ -186,9 +188,9 @@ void plan_args(const struct plan *p, struct list_args *args)
 
 uint64_t plan_hash(const struct plan *p)
 {
-    uint64_t h = p->shape.seed ^
-                 ((uint64_t)p->shape.width << 40 | (uint64_t)p->shape.pages << 32 |
-                  (uint64_t)p->shape.mask << 16 | p->shape.linear << 8 | p->shape.lines << 9 | p->lanes);
+    uint64_t h = p->shape.seed ^ ((uint64_t)p->shape.width << 40 | (uint64_t)p->shape.pages << 32 |
+                                  (uint64_t)p->shape.mask << 16 | p->shape.far << 10 | p->shape.linear << 8 |
+                                  p->shape.lines << 9 | p->lanes);
     for (unsigned i = 0; i < p->key_count; i++)
         h = test_mix(h + p->keys[i] + 1);
     for (unsigned i = 0; i < p->lanes * p->each; i++)

@@ -20,11 +20,22 @@ uint64_t table_side_slots(const struct shape *s)
     return s->lines ? 0 : SIDE_SLOTS;
 }
 
+/* Where the filter begins, and its words a page. */
+static uint64_t filter_at(const struct shape *s)
+{
+    return (table_slots(s) + SIDE_SLOTS) * table_slot_bytes(s);
+}
+
+static uint64_t filter_words(const struct shape *s)
+{
+    return s->mask < 7 ? 1 : (s->mask + UINT64_C(1)) / 8;
+}
+
 uint64_t table_bytes(const struct shape *s)
 {
     if (s->lines)
         return s->pages * UINT64_C(64);
-    return (table_slots(s) + SIDE_SLOTS) * table_slot_bytes(s);
+    return filter_at(s) + (s->far ? s->pages * filter_words(s) * 8 : 0);
 }
 
 uint64_t table_empty_key(const struct shape *s)
@@ -34,7 +45,9 @@ uint64_t table_empty_key(const struct shape *s)
 
 void table_clear(const struct shape *s, void *table)
 {
-    memset(table, s->lines ? 0 : 0xff, table_bytes(s));
+    memset(table, 0, table_bytes(s));
+    if (!s->lines)
+        memset(table, 0xff, filter_at(s));
 }
 
 /* ---- one slot -------------------------------------------------------------------------------------------------------- */
@@ -126,12 +139,59 @@ uint64_t table_walk(const struct shape *s, uint64_t key, uint64_t *slots)
     return n;
 }
 
-/* Its place in the walk, or the first that is free if `free`; -1: there is none. */
-static int64_t seek(const struct shape *s, const void *table, uint64_t key, int free)
+/* ---- the filter ---------------------------------------------------------------------------------------------------------- */
+
+/* A key's word, and its bits in it: four, of which those that are bit 63 do not count, by parts of its hash times
+ * an odd number. */
+static unsigned char *filter_word(const struct shape *s, const void *table, uint64_t key, uint64_t *bits)
 {
-    uint64_t slots[PLAN_SLOTS], n = table_walk(s, key, slots), k, v;
+    uint64_t x = test_mix(key ^ s->seed) * 0x9e3779b97f4a7c15u;
+    *bits = 0;
+    for (int i = 0; i < 4; i++)
+        *bits |= (UINT64_C(1) << (x >> (58 - 6 * i) & 63)) & INT64_MAX;
+    return (unsigned char *)(uintptr_t)table + filter_at(s) +
+           8 * (table_home_page(s, key) * filter_words(s) + (x >> 32) % filter_words(s));
+}
+
+static void filter_note(const struct shape *s, void *table, uint64_t key)
+{
+    uint64_t bits, word;
+    unsigned char *at = filter_word(s, table, key, &bits);
+    memcpy(&word, at, 8);
+    word |= bits;
+    memcpy(at, &word, 8);
+}
+
+static int filter_knows(const struct shape *s, const void *table, uint64_t key)
+{
+    uint64_t bits, word;
+    memcpy(&word, filter_word(s, table, key, &bits), 8);
+    return (word & bits) == bits;
+}
+
+/* Does a page's filter say that all slots within reach are taken, and is one not? */
+static int filter_lies(const struct shape *s, const void *table, uint64_t page)
+{
+    uint64_t slots = table_slots(s) / s->pages, word, key, value;
+    int open = 0, says = 0;
+    for (uint64_t i = 0; i < s->reach * slots; i++)
+        open |= table_get(s, table, (page * slots + i) % table_slots(s), &key, &value) == SLOT_EMPTY;
+    for (uint64_t i = 0; i < filter_words(s) && s->far; i++) {
+        memcpy(&word, (const char *)table + filter_at(s) + 8 * (page * filter_words(s) + i), 8);
+        says |= word >> 63 != 0;
+    }
+    return open && says;
+}
+
+/* ---- one key -------------------------------------------------------------------------------------------------------------- */
+
+/* Its place in the walk, or the first that is free if `free`; -1: there is none. *far: it is far from home. */
+static int64_t seek(const struct shape *s, const void *table, uint64_t key, int free, int *far)
+{
+    uint64_t slots[PLAN_SLOTS], n = table_walk(s, key, slots), k, v, words = 32 / table_slot_bytes(s);
     for (uint64_t i = 0; i < n; i++) {
         enum slot_state state = table_get(s, table, slots[i], &k, &v);
+        *far = s->far && i / words >= s->far;
         if (state == SLOT_LIVE && k == key)
             return (int64_t)slots[i];
         if (state == SLOT_EMPTY || (state == SLOT_ERASED && slots[i] >= table_slots(s)))
@@ -144,7 +204,10 @@ int table_put(const struct shape *s, void *table, uint64_t key, uint64_t value)
 {
     if (s->lines)
         return homes_put(s, table, key, value);
-    int64_t at = seek(s, table, key, 1);
+    int far = 0;
+    int64_t at = seek(s, table, key, 1, &far);
+    if (far && at >= 0)
+        filter_note(s, table, key);
     if (at >= 0)
         write_slot(s, table, (uint64_t)at, (uint64_t)at < table_slots(s) ? key : 0, value);
     return at >= 0;
@@ -154,7 +217,8 @@ int table_erase(const struct shape *s, void *table, uint64_t key)
 {
     if (s->lines)
         return homes_erase(s, table, key);
-    int64_t at = seek(s, table, key, 0);
+    int far;
+    int64_t at = seek(s, table, key, 0, &far);
     if (at >= 0)
         write_slot(s, table, (uint64_t)at, table_empty_key(s) - 1, 0);
     return at >= 0;
@@ -164,7 +228,8 @@ int table_find(const struct shape *s, const void *table, uint64_t key, uint64_t 
 {
     if (s->lines)
         return homes_find(s, table, key, value);
-    int64_t at = seek(s, table, key, 0);
+    int far;
+    int64_t at = seek(s, table, key, 0, &far);
     uint64_t k;
     if (at >= 0)
         table_get(s, table, (uint64_t)at, &k, value);
@@ -201,11 +266,25 @@ int table_check(const struct shape *s, const void *table, const struct co_map_co
         return homes_check(s, table, counters, text, bytes);
     struct co_map_counters due = table_count(s, table);
     uint64_t key, value;
+    for (uint64_t page = 0; page < s->pages; page++)
+        if (filter_lies(s, table, page)) {
+            snprintf(text, bytes,
+                     "the filter of page %llu says that all within reach is taken, and a slot is not",
+                     (unsigned long long)page);
+            return 0;
+        }
     for (uint64_t i = 0; i < table_slots(s) + table_side_slots(s); i++) {
+        int far = 0;
         if (table_get(s, table, i, &key, &value) != SLOT_LIVE)
             continue;
-        if (seek(s, table, key, 0) == (int64_t)i)
+        if (seek(s, table, key, 0, &far) == (int64_t)i && (!far || filter_knows(s, table, key)))
             continue;
+        if (far && !filter_knows(s, table, key)) {
+            snprintf(text, bytes,
+                     "key %#llx lies far from home in slot %llu, and the filter does not know it",
+                     (unsigned long long)key, (unsigned long long)i);
+            return 0;
+        }
         snprintf(
             text, bytes,
             "key %#llx is live in slot %llu, which its search does not come to: it is live twice, or in a "
@@ -231,6 +310,8 @@ cohort_map_view table_view(const struct shape *s, void *table, struct co_map_cou
                          .pages = s->pages,
                          .mask = s->mask,
                          .reach = s->reach,
-                         .linear = s->linear};
+                         .linear = s->linear,
+                         .far = s->far,
+                         .filter = s->far ? (co_u64 *)(void *)((char *)table + filter_at(s)) : NULL};
     return v;
 }

@@ -76,10 +76,13 @@ static cohort_map_view host_view(struct subject *s)
     OK(t, cohort_map_get_view(s->map, &v));
     EQUAL(t, v.version, CO_MAP_VIEW_VERSION);
     EQUAL(t, v.width, s->width);
-    uint64_t bytes = (co_map_buckets(&v) * 32 + 63) / 32 * 32;
-    void *slots = aligned_alloc(128, (bytes + 127) / 128 * 128);
+    uint64_t bytes = (co_map_buckets(&v) * 32 + 63) / 32 * 32,
+             filter = v.far ? (uint64_t)v.pages * co_map_far_words(v.mask) * 8 : 0;
+    char *slots = aligned_alloc(128, (bytes + filter + 127) / 128 * 128);
     OK(t, cohort_copy(t->context, slots, v.slots, bytes));
+    OK(t, cohort_copy(t->context, slots + bytes, v.filter, filter));
     v.slots = slots;
+    v.filter = (co_u64 *)(void *)(slots + bytes);
     return v;
 }
 

@@ -15,7 +15,16 @@
  * Threads. One context, with its maps, is used by one thread at a time.
  *
  * Cost. An operation touches 1.05 buckets of 32 bytes a key on average at load 0.5, 1.2 at 0.8, 1.4 at 0.9 for keys that
- * are there; 1.2, 2.3, 4.1 for keys that are not.
+ * are there; 1.2, 2.3, 4.1 for keys that are not. A fixed map, and one with max_load above 0.9, has a filter of
+ * 1/32 of its slots' bytes that ends what goes in vain: up to load 1 a key that is not there costs 16 buckets and
+ * a word at most, but for one in some thousands, and so does an insert that is refused, once another from the same
+ * page has been. What is put into the last slots looks long for them. (With linear probing there is no filter.)
+ *
+ * Churn. Slots of erased keys stay taken until the table is made anew, which growing maps do by themselves and
+ * fixed ones do not: there each key that comes anew takes a slot for good, and when none is left it is refused,
+ * however few pairs are live. Lookups and refusals stay cheap by the filter, inserts become dear as the last slots
+ * go. Whoever lets keys come and go in a fixed map calls cohort_map_rehash in time (`erased` of the statistics
+ * tells), or takes the layout LINES.
  *
  * Building. On a GPU, an insert or assign of device arrays that is large against the table (a quarter of its slots, the table
  * larger than 32 MiB) and asks for no winner, `where` or `hit` goes by whole pages, put together in shared memory after a
@@ -225,7 +234,8 @@ COHORT_API cohort_status cohort_map_erase(cohort_map *map, uint64_t n, const voi
                                           const cohort_batch *batch);
 
 /* A mixed stream: entry i does ops[i] (a cohort_op as a byte) to keys[i] with values[i]. results[i] = the value that the
- * key had just before (not written where it had none; may be NULL; may not be `values`). The history of each key is
+ * key had just before (not written where it had none; may be NULL; may not be `values`). On a fixed map of
+ * PAGES each erase leaves a slot that no other key gets before a rehash (see "Churn" above). The history of each key is
  * linearizable; entries are unordered otherwise. An op code that is none fails its entry (COHORT_RANGE) and does nothing.
  * values may be NULL if no operation needs one (missing operands are taken as 0). COHORT_UNSUPPORTED: 64-bit keys with values and PAGES on a GPU
  * before sm_90; LINES offer it there. */

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #define LARGE_TABLE (64ull << 20) /* bytes from which on a table is compared with the device's memory */
+#define FILTER_LOAD 0.9           /* greatest load of a growing map whose walks are short without a filter */
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------------ */
 
@@ -35,9 +36,22 @@ uint64_t map_table_most(const cohort_map *map)
     return map_has_lines(map) ? lines_slots_most(map->view.width) : map_slots_most(map->view.width);
 }
 
+/* Can slots become few? Then walks that find nothing are bounded by a filter (device/map_far.h), which linear
+ * probing would fill: its walks are far ones. */
+static int wants_filter(const cohort_map *map)
+{
+    const cohort_map_options *o = &map->options;
+    return o->probe == COHORT_PROBE_DOUBLE && (o->fixed || o->max_load > FILTER_LOAD);
+}
+
 int map_table_shape(cohort_map *map, uint64_t slots)
 {
-    return map_has_lines(map) ? lines_shape(&map->view, slots) : map_shape(&map->view, slots);
+    if (map_has_lines(map))
+        return lines_shape(&map->view, slots);
+    if (!map_shape(&map->view, slots))
+        return 0;
+    map->view.far = wants_filter(map) ? co_map_far_from(map->view.mask) : 0;
+    return 1;
 }
 
 static uint64_t counters_offset(const cohort_map *map)
@@ -93,10 +107,10 @@ uint64_t map_more_slots(uint64_t slots)
 
 cohort_status map_table_clear(cohort_map *map)
 {
-    uint64_t slots = counters_offset(map), counters = table_bytes(map) - slots;
+    uint64_t slots = counters_offset(map), others = table_bytes(map) - slots;
     cohort_status s = context_fill(map->context, map->table, map_has_lines(map) ? 0 : 0xff, slots);
     if (!s)
-        s = context_fill(map->context, (char *)map->table + slots, 0, counters);
+        s = context_fill(map->context, (char *)map->table + slots, 0, others);
     if (s)
         return s;
     map->fresh = !map->viewed;
@@ -129,6 +143,9 @@ cohort_status map_table_make(cohort_map *map)
             (unsigned long long)info.memory_bytes, (unsigned long long)info.memory_free);
     map->view.slots = map->table;
     map->view.counters = (struct co_map_counters *)(void *)((char *)map->table + counters_offset(map));
+    map->view.filter = NULL;
+    if (map->view.far)
+        map->view.filter = (co_u64 *)(void *)((char *)map->table + map_filter_offset(&map->view));
     s = map_table_clear(map);
     if (s)
         context_release(map->context, map->table, map->table_bytes);

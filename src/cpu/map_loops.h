@@ -95,6 +95,8 @@ struct cpu_range {
     co_u64 within;  /* the bits of an offset that are inside a page */
     unsigned shift; /* a page has 1 << shift buckets */
     co_u64 stretch; /* of a walk, in buckets, less 1 */
+    co_u64 far;     /* buckets from home on from which the filter knows a key; ~0: there is none */
+    co_u64 ask;     /* buckets seen from which on MAP(leave) looks there, or has it fetched */
     struct cpu_list list;
 };
 

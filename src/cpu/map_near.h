@@ -217,6 +217,20 @@ static __attribute__((noinline)) co_u32 MAP(near_again)(struct cpu_range *c, co_
     return tail;
 }
 
+/* Those of the list are now far from home: how many the filter may know. */
+static __attribute__((noinline)) co_u32 MAP(near_far)(const struct cpu_range *c, co_u64 begin,
+                                                      struct cpu_near *near, co_u32 count)
+{
+    const cohort_map_view *m = &c->b->view;
+    co_u32 tail = 0;
+    for (co_u32 k = 0; k < count; k++) {
+        const co_u32 i = near->list[k];
+        near->list[tail] = i;
+        tail += !MAP(far_settles)(m, MAP(key_at)(c->b->keys, begin + i), 0);
+    }
+    return tail;
+}
+
 static __attribute__((noinline)) void MAP(find_in_cache)(struct cpu_range *c, co_u64 begin)
 {
     const cohort_map_view *m = &c->b->view;
@@ -226,8 +240,10 @@ static __attribute__((noinline)) void MAP(find_in_cache)(struct cpu_range *c, co
     for (co_u64 end; begin < c->end; begin = end) {
         end = c->end - begin < CPU_NEAR_SPAN ? c->end : begin + CPU_NEAR_SPAN;
         count = MAP(near_first)(c, begin, end, &near);
-        for (co_u32 round = 1; count && round < rounds; round++)
-            count = MAP(near_again)(c, begin, &near, count, round);
+        for (co_u32 round = 1; count && round < rounds; round++) {
+            count = round == c->far / 2 ? MAP(near_far)(c, begin, &near, count) : count;
+            count = count ? MAP(near_again)(c, begin, &near, count, round) : 0;
+        }
         for (co_u32 k = 0; m->pages > 1 && k < count; k++)
             MAP(end_by_protocol)(c, begin + near.list[k]);
     }

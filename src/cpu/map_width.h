@@ -127,12 +127,39 @@ static __attribute__((noinline)) int MAP(turn)(struct cpu_range *c, co_u64 entry
     return 1;
 }
 
+/* Does the filter (device/map_far.h) say that there is no more to see? */
+CO_INLINE int MAP(far_settles)(const cohort_map_view *m, KEY key, int puts)
+{
+    return co_map_far_settles(m->filter, m->pages, m->mask, key ^ m->seed, puts);
+}
+
+/* An entry has seen so many buckets: its word of the filter is asked for a look before it is wanted. 1: there
+ * is no more to see. */
+static __attribute__((noinline)) int MAP(far_off)(struct cpu_range *c, co_u64 entry, co_u64 seen)
+{
+    const struct map_batch *b = c->b;
+    const cohort_map_view *m = &b->view;
+    const KEY key = MAP(key_at)(b->keys, entry);
+    const co_u32 op = b->step == MAP_STEP_RUN ? b->ops[entry] : b->op;
+    if (seen < c->far)
+        __builtin_prefetch(co_map_far_word(m->filter, m->pages, m->mask, co_hash(key, m->seed)));
+    if (seen != c->far || !MAP(far_settles)(m, key, op != CO_OP_FIND && op != CO_OP_ERASE))
+        return 0;
+    if (c->kind == CPU_PUT)
+        MAP(settled)(c, entry, CO_MAP_FULL, 0);
+    if (c->kind == CPU_OTHER)
+        MAP(end_by_protocol)(c, entry);
+    return 1; /* a miss has been told */
+}
+
 /* An entry has seen a number of buckets, `bucket` the last of them: asks for the next one, and puts it at the list's end. */
 CO_INLINE void MAP(leave)(struct cpu_range *c, co_u64 entry, co_u64 bucket, co_u64 step, co_u64 seen)
 {
     struct cpu_list *l = &c->list;
     co_u32 at = l->tail % CPU_LATER;
     bucket = cpu_next(c->within, bucket, step, seen);
+    if (__builtin_expect(seen >= c->ask, 0) && MAP(far_off)(c, entry, seen))
+        return;
     if (__builtin_expect(!(seen & c->stretch), 0) && !MAP(turn)(c, entry, step, seen, &bucket))
         return;
     __builtin_prefetch((const char *)c->b->view.slots + bucket);
@@ -373,8 +400,15 @@ static void MAP(other_group)(struct cpu_range *c, struct cpu_group *g)
     }
 }
 
-/* An entry of the list looks at its bucket. */
-CO_INLINE int MAP(change_one)(struct cpu_range *c, co_u64 i, char *bucket, VALUE *value)
+/* A key's bits are set before it can be seen far from home. */
+static void MAP(note_far)(const cohort_map_view *m, KEY key)
+{
+    co_map_far_note(m->filter, m->pages, m->mask, key ^ m->seed);
+    co_fence();
+}
+
+/* An entry of the list looks at its bucket, `far` from home or not. */
+CO_INLINE int MAP(change_one)(struct cpu_range *c, co_u64 i, char *bucket, int far, VALUE *value)
 {
     const struct map_batch *b = c->b;
     const KEY key = MAP(key_at)(b->keys, i);
@@ -383,10 +417,17 @@ CO_INLINE int MAP(change_one)(struct cpu_range *c, co_u64 i, char *bucket, VALUE
     if (c->kind == CPU_OTHER)
         return MAP(settles)(bucket, key) ? MAP(by_protocol)(c, i, value) : CPU_GO_ON;
     *value = MAP(value_at)(b->values, i);
-    if (!c->alone)
+    if (!c->alone) {
+        if (__builtin_expect(far, 0) && MAP(settles)(bucket, key))
+            MAP(note_far)(&b->view, key);
         return MAP(put_in)(&b->view, b->op, bucket, key, *value, value);
-    if (c->kind == CPU_PUT)
-        return MAP(put_alone)(b->op, b->results != NULL, c->pairs, bucket, key, *value, value);
+    }
+    if (c->kind == CPU_PUT) {
+        int r = MAP(put_alone)(b->op, b->results != NULL, c->pairs, bucket, key, *value, value);
+        if (__builtin_expect(far, 0) && r == CO_MAP_NEW)
+            MAP(note_far)(&b->view, key);
+        return r;
+    }
     hit = MAP(take_alone)(bucket, c->pairs, key, aside, &none);
     c->report->tally.erased += hit;
     return none ? CPU_GO_ON : hit ? CO_MAP_HIT : CO_MAP_MISS;
@@ -400,7 +441,8 @@ static __attribute__((noinline)) void MAP(change_again)(struct cpu_range *c, co_
         co_u32 at = l->head++ % CPU_LATER;
         co_u64 i = l->entry[at];
         VALUE value = 0;
-        int r = MAP(change_one)(c, i, (char *)c->b->view.slots + l->bucket[at], &value);
+        int r =
+            MAP(change_one)(c, i, (char *)c->b->view.slots + l->bucket[at], l->seen[at] >= c->far, &value);
         if (r == CPU_GO_ON) {
             MAP(leave_looked)(c, i, l->bucket[at], l->step[at], l->seen[at]);
             continue;
@@ -545,6 +587,8 @@ static void MAP(batch)(const struct map_batch *b, co_u64 begin, co_u64 end, int 
     c.within = b->view.mask * MAP_BUCKET_BYTES;
     c.shift = (unsigned)__builtin_popcount(b->view.mask);
     c.stretch = co_walk_stretch(b->view.mask, WORDS) - 1;
+    c.far = b->view.far ? b->view.far : ~0ull;
+    c.ask = b->view.far > 2 ? b->view.far - 2 : c.far;
     c.list.head = c.list.tail = 0;
     MAP(choose)(&c);
 #if IN_REGISTERS

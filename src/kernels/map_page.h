@@ -17,6 +17,9 @@
  * its walk when all others are at home. In a page that was not empty, or in which keys come again and again, every pair goes its walk
  * (page_seek): most have no use for a slot at home.
  *
+ * A key that comes to lie far from home has its bits set in the table's filter (device/map_far.h), which the end
+ * of the launch makes known.
+ *
  * Behind the page are the counts, of bucket b and of the one half a page further in one word, then the list: how many there are, which
  * may be more than have room, and their numbers.
  *
@@ -228,6 +231,8 @@ CO_INLINE int MAP(page_put)(KEY *page, const cohort_map_view *m, co_u64 hash, KE
                 continue;
             if (there == PAGE_NONE || replace)
                 MAP(page_give)(at + 1, value, replace);
+            if (there == PAGE_NONE && m->far - 1 < w.seen)
+                co_map_far_note(m->filter, m->pages, m->mask, key ^ m->seed);
             return there == PAGE_NONE ? CO_MAP_NEW : CO_MAP_HIT;
         }
         co_walk_on(&w, PAGE_BUCKETS - 1);
@@ -275,6 +280,8 @@ CO_INLINE int MAP(page_seek)(KEY *page, const cohort_map_view *m, co_u64 hash, K
             continue;
         if (there == PAGE_NONE || replace)
             MAP(page_give)(at + 1, value, 1); /* it is read, in vain, with its key */
+        if (there == PAGE_NONE && m->far - 1 < w.seen)
+            co_map_far_note(m->filter, m->pages, m->mask, key ^ m->seed);
         return there == PAGE_NONE ? CO_MAP_NEW : CO_MAP_HIT;
     }
     return CO_MAP_FULL;

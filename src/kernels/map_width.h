@@ -127,7 +127,7 @@ CO_KERNEL_BOUND(NAME(assign), struct map_batch, 256, FOLD_BLOCKS)
 {
     MAP(fold_batch)(args, CO_OP_ASSIGN);
 }
-CO_KERNEL(NAME(erase), struct map_batch)
+CO_KERNEL_BOUND(NAME(erase), struct map_batch, 256, 5)
 {
     MAP(batch)(args, MAP_STEP_APPLY, CO_OP_ERASE);
 }
@@ -144,15 +144,15 @@ CO_KERNEL(NAME(ledger), struct map_batch)
     }
 }
 #endif
-CO_KERNEL(NAME(run), struct map_batch)
+CO_KERNEL_BOUND(NAME(run), struct map_batch, 256, 4)
 {
     MAP(batch)(args, MAP_STEP_RUN, 0);
 }
-CO_KERNEL(NAME(claim), struct map_batch)
+CO_KERNEL_BOUND(NAME(claim), struct map_batch, 256, 6)
 {
     MAP(claim_batch)(args);
 }
-CO_KERNEL(NAME(rank), struct map_batch)
+CO_KERNEL_BOUND(NAME(rank), struct map_batch, 256, 6)
 {
     MAP(rank_batch)(args);
 }
@@ -160,7 +160,7 @@ CO_KERNEL(NAME(settle), struct map_batch)
 {
     MAP(settle_batch)(args);
 }
-CO_KERNEL(NAME(get), struct map_batch)
+CO_KERNEL_BOUND(NAME(get), struct map_batch, 256, 6)
 {
     MAP(batch)(args, MAP_STEP_GET, CO_OP_FIND);
 }
@@ -189,7 +189,7 @@ CO_KERNEL(NAME(export), struct map_sweep)
 }
 
 /* Every pair of `view` goes into `into`: rehash, growth, merge. */
-CO_KERNEL(NAME(absorb), struct map_sweep)
+CO_KERNEL_BOUND(NAME(absorb), struct map_sweep, 256, 5)
 {
     co_map_tally tally = {0, 0};
     co_u64 full = ~0ull;

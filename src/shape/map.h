@@ -2,8 +2,9 @@
  * API, by both backends and by the kernels.
  *
  * Shape. A table is `pages` pages of (mask + 1) buckets of 32 bytes, then the two side slots, then padding
- * to 128 bytes, then the counters. Tables of one page and more are made of whole pages of 64 KiB; smaller
- * ones are a single page of a power of two of buckets, 8 at least. */
+ * to 128 bytes, then the counters, then, where there is a filter (device/map_far.h), its words. Tables of one
+ * page and more are made of whole pages of 64 KiB; smaller ones are a single page of a power of two of buckets,
+ * 8 at least. */
 #ifndef COHORT_SHAPE_MAP_H
 #define COHORT_SHAPE_MAP_H
 
@@ -206,10 +207,16 @@ CO_INLINE co_u64 map_counters_offset(const cohort_map_view *m)
     return (end + 127) & ~127ull;
 }
 
-/* All of a table's memory: slots, side slots, counters. */
-CO_INLINE co_u64 map_table_bytes(const cohort_map_view *m)
+CO_INLINE co_u64 map_filter_offset(const cohort_map_view *m)
 {
     return map_counters_offset(m) + co_map_spread(m) * sizeof(struct co_map_counters);
+}
+
+/* All of a table's memory: slots, side slots, counters, filter. */
+CO_INLINE co_u64 map_table_bytes(const cohort_map_view *m)
+{
+    return map_filter_offset(m) +
+           (m->far ? (co_u64)m->pages * co_map_far_words(m->mask) * sizeof(co_u64) : 0);
 }
 
 /* A block's table of sums: the keys, then, from here on, the operands; and all of it. One place more than

@@ -24,6 +24,8 @@ CO_INLINE cohort_map_view list_view(const struct list_args *a, co_u32 number)
 {
     cohort_map_view v = a->view;
     v.slots = (char *)v.slots + number * a->table_step;
+    if (v.far)
+        v.filter = (co_u64 *)(void *)((char *)v.filter + number * a->table_step);
     v.counters = (struct co_map_counters *)(void *)((char *)v.counters + number * a->counters_step);
     return v;
 }

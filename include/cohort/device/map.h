@@ -23,13 +23,14 @@
  * takes the first slot of that walk which is empty at the moment of its compare-and-swap, having seen every slot
  * before it taken by something else. Since no slot becomes empty again, the key can be nowhere further on; so a key is live
  * in one slot at most, and the first empty slot proves absence. The two keys whose patterns mark empty and
- * erased live in two side slots after the table, whose key field says 0 when live; those are reused. */
+ * erased live in two side slots after the table, whose key field says 0 when live; those are reused.
+ * Where slots may become few a filter tells of keys that are nowhere far from home (map_far.h). */
 #ifndef COHORT_DEVICE_MAP_H
 #define COHORT_DEVICE_MAP_H
 
 #include "hash.h"
 
-#define CO_MAP_VIEW_VERSION 3u
+#define CO_MAP_VIEW_VERSION 4u
 
 /* What is known of the pairs without a walk; on a line of its own. Additions to one address wait for each other, so tables of some
  * size have several, and their sums count. */
@@ -51,6 +52,9 @@ typedef struct cohort_map_view {
     co_u32 mask;   /* buckets of a page - 1 */
     co_u32 reach;  /* pages that a key may lie in, from its own on */
     co_u32 linear; /* 1: linear probing */
+    co_u32 far;    /* buckets from home on from which `filter` knows a key (map_far.h); 0: there is none */
+    co_u32 reserved;
+    co_u64 *filter; /* co_map_far_words of each page */
 } cohort_map_view;
 
 /* Slots taken and erased by one lane since the last flush. */
@@ -95,6 +99,8 @@ CO_INLINE co_u64 co_map_walk_bucket(const cohort_map_view *m, const struct co_wa
 {
     return (co_u64)w->page * (m->mask + 1) + w->bucket;
 }
+
+#include "map_far.h"
 
 /* How many counters a table has: a power of two. */
 #define CO_MAP_SPREAD         128u

@@ -161,6 +161,7 @@ CO_INLINE int MAP(look_or_take)(const cohort_map_view *m, co_u64 first, CO_MAP_K
 CO_INLINE int MAP(seek)(const cohort_map_view *m, CO_MAP_KEY key, int mode, CO_MAP_VALUE value,
                         struct MAP_STRUCT(place) * at)
 {
+    const int puts = mode == CO_SEEK_INSERT || mode == CO_SEEK_PUT;
     at->reused = 0;
     if (key >= ERASED_KEY)
         return MAP(seek_side)(m, key, mode, value, at);
@@ -168,10 +169,10 @@ CO_INLINE int MAP(seek)(const cohort_map_view *m, CO_MAP_KEY key, int mode, CO_M
     at->slot = 0;
     at->word = EMPTY_WORD;
     struct co_walk w = MAP(walk)(m, key);
-    do {
+    for (;;) {
         co_u64 first = co_map_walk_bucket(m, &w) * WORDS;
         int r;
-        if (mode == CO_SEEK_INSERT || mode == CO_SEEK_PUT) {
+        if (puts) {
             r = MAP(look_or_take)(m, first, key, value, mode == CO_SEEK_PUT, at);
         } else {
             const void *bucket = MAP(slot)(m, first);
@@ -180,8 +181,14 @@ CO_INLINE int MAP(seek)(const cohort_map_view *m, CO_MAP_KEY key, int mode, CO_M
         }
         if (r != CO_MAP_FULL)
             return r;
-    } while (co_walk_next(&w, m->pages, m->mask, m->reach, WORDS));
-    return mode == CO_SEEK_INSERT || mode == CO_SEEK_PUT ? CO_MAP_FULL : CO_MAP_MISS;
+        if (!co_walk_next(&w, m->pages, m->mask, m->reach, WORDS))
+            break;
+        if (w.seen == m->far && co_map_far_ends(m->filter, m->pages, m->mask, key ^ m->seed, puts))
+            return puts ? CO_MAP_FULL : CO_MAP_MISS;
+    }
+    if (puts && m->far)
+        co_map_far_fill(m->filter, m->pages, m->mask, key ^ m->seed);
+    return puts ? CO_MAP_FULL : CO_MAP_MISS;
 }
 
 CO_INLINE void MAP(tally)(const struct MAP_STRUCT(place) * at, co_map_tally *tally)
