@@ -1,4 +1,4 @@
-/* cohort/multimap.h: many values a key. Built in bulk, immutable after.
+/* cohort/multimap.h: many values a key. Built in bulk, and inserted into in bulk.
  *
  * A map from each distinct key to a run of values, the runs one after the other (compressed sparse rows),
  * so that a key with ten thousand values costs no more a value than one with a single value. Widths 32/32,
@@ -16,6 +16,7 @@ extern "C" {
 #endif
 
 typedef struct cohort_multimap cohort_multimap;
+struct cohort_multimap_view; /* cohort/device/multimap.h: what a kernel of the user's own looks up in */
 
 typedef struct cohort_multimap_options {
     size_t size;        /* sizeof(cohort_multimap_options) */
@@ -38,6 +39,18 @@ COHORT_API cohort_status cohort_multimap_build(cohort_context *context,
                                                const void *keys, const void *values, const uint32_t *where,
                                                cohort_multimap **out);
 COHORT_API void cohort_multimap_destroy(cohort_multimap *multimap); /* NULL is allowed */
+
+/* Adds n pairs, of which those with a 1 in `where` (NULL: all) take part. They become a level of their own, together with levels that have less
+ * than twice as many values: there are at most 16, lookups go through all of them, and each pair is built anew at most a logarithm of times. The
+ * first insert into a multimap whose keys are all distinct may build it anew once. The workspace is that of a build, and 8 to 16 bytes a
+ * pair of the levels taken in. A call that fails leaves the pairs as they were. Not while another call works on the multimap. */
+COHORT_API cohort_status cohort_multimap_insert(cohort_multimap *multimap, uint64_t n, const void *keys,
+                                                const void *values, const uint32_t *where);
+
+/* A view for kernels of the user's own, void once the multimap is inserted into, exported or saved after an insert, or destroyed. The first one of a multimap whose keys are all
+ * distinct may build it anew, and waits then. */
+COHORT_API cohort_status cohort_multimap_get_view(cohort_multimap *multimap,
+                                                  struct cohort_multimap_view *view);
 
 /* Distinct keys, and values in all. Do not wait: both are known on the host. Either may be NULL. */
 COHORT_API cohort_status cohort_multimap_size(cohort_multimap *multimap, uint64_t *keys, uint64_t *values);
@@ -85,7 +98,8 @@ COHORT_API cohort_status cohort_multimap_retrieve(cohort_multimap *multimap, uin
                                                   cohort_retrieve *retrieve);
 
 /* Everything: the distinct keys (in no order), offsets[0 .. keys] and the values, those of key i at
- * offsets[i] .. offsets[i + 1]. The arrays hold what cohort_multimap_size tells. Any may be NULL. */
+ * offsets[i] .. offsets[i + 1]. The arrays hold what cohort_multimap_size tells. Any may be NULL. What several calls give fits
+ * together, as long as nothing is inserted. The first export or save after inserts puts all levels together, as a merge does, and views are void. */
 COHORT_API cohort_status cohort_multimap_export(cohort_multimap *multimap, void *keys, uint64_t *offsets,
                                                 void *values);
 

@@ -61,6 +61,7 @@ cohort_status cohort_map_reader(cohort_map *map, cohort_context *context, cohort
     return s ? s : map_reader(map, context, out);
 }
 
+/* All levels of it. */
 static cohort_status multimap_reader(cohort_multimap *m, cohort_context *context, cohort_multimap **out)
 {
     cohort_multimap *made = malloc(sizeof *made);
@@ -69,9 +70,13 @@ static cohort_status multimap_reader(cohort_multimap *m, cohort_context *context
     *made = *m;
     made->context = context;
     made->reader = 1;
+    made->index = NULL;
+    made->next = NULL;
     cohort_status s = m->index ? map_reader(m->index, context, &made->index) : COHORT_OK;
+    if (!s && m->next)
+        s = multimap_reader(m->next, context, &made->next);
     if (s)
-        free(made);
+        multimap_end(made);
     else
         *out = made;
     return s;

@@ -1,10 +1,10 @@
-/* multimap.c: making multimaps: build and merge. Queries are in multimap_query.c, files in multimap_file.c.
+/* multimap.c: making multimaps of pairs. Inserts and merges are in multimap_levels.c, queries in multimap_query.c, files in multimap_file.c.
  *
  * How many distinct keys there are is estimated by a sketch, and a map without values, the index, is made for so many. The pairs are put in
  * order of their keys' pages in it, or all that follows would be random access. Then the keys are put into the index; each slot of it
  * counts the values of its key; the counts are summed up, which tells where each key's run of values begins; and each value goes to the
- * next free place of its key's run. An index that had to grow is rebuilt to fit before that. Pairs may come in several parts: a
- * merge is a build from two.
+ * next free place of its key's run. An index that had to grow is rebuilt to fit before that. Pairs may come in several parts, as
+ * those of a merge do.
  *
  * On a CPU, where the sketch says that all keys may be distinct, the pairs are put into a map of keys and values first. If no key was in
  * already, that map is the multimap. */
@@ -19,21 +19,12 @@
 #include "backend/multisplit.h"
 
 #define SKETCH_LEAST 4096ull /* pairs of which a sketch is made; fewer count as distinct */
-#define PARTS_MOST   2       /* of a build: a merge has two */
 #define ORDER_PAGES  512u    /* of an index that a GPU's caches do not hold, */
 #define NEAR_PAGES   32u     /* and that a core's own do not */
 #define LEAST_LOAD   0.1     /* what a file says of it sizes the table */
 #define MOST_LOAD    0.95
 
 /* ---- building ---------------------------------------------------------------------------------------------------------- */
-
-/* Pairs in the context's memory. */
-struct pairs {
-    uint64_t n;
-    const void *keys, *values;
-    const uint32_t *where;
-    co_u32 *kept; /* the slot of each, from when the index is made; may be NULL */
-};
 
 /* Of a map of the keys alone. */
 static co_u32 index_width(const cohort_multimap *m)
@@ -67,7 +58,7 @@ static uint64_t estimate(const co_u32 *sketch)
 
 /* How many distinct keys there are, about, and rather more, but not more than the n pairs. Waits. */
 static cohort_status count_distinct(const cohort_multimap *m, uint64_t n, int parts,
-                                    const struct pairs *pairs, uint64_t *distinct)
+                                    const struct multimap_pairs *pairs, uint64_t *distinct)
 {
     co_u32 sketch[SKETCH_REGISTERS];
     void *memory;
@@ -122,13 +113,13 @@ static void take_index(cohort_multimap *m)
 
 /* Builds a map of the pairs, if all keys are distinct: m->single says so. Else there is no index when it returns. */
 static cohort_status build_single(cohort_multimap *m, const char *call, uint64_t capacity, int parts,
-                                  const struct pairs *pairs)
+                                  const struct multimap_pairs *pairs)
 {
     cohort_status status = make_index(m, (co_u32)m->options.width, capacity);
     int distinct = 1;
     for (int i = 0; i < parts && !status && distinct; i++) {
         struct batch_counts counts;
-        const struct pairs *p = &pairs[i];
+        const struct multimap_pairs *p = &pairs[i];
         status = map_put(m->index, call, CO_OP_INSERT, p->n, p->keys, p->values, p->where, &counts);
         distinct = !status && counts.added == counts.taken;
         m->values += status ? 0 : counts.added;
@@ -147,7 +138,8 @@ static cohort_status build_single(cohort_multimap *m, const char *call, uint64_t
 
 /* The index becomes the set of the keys of all parts, in a table that fits: it has at most a quarter more slots than it would be
  * made with for these. */
-static cohort_status fill_index(cohort_multimap *m, const char *call, int parts, const struct pairs *pairs)
+static cohort_status fill_index(cohort_multimap *m, const char *call, int parts,
+                                const struct multimap_pairs *pairs)
 {
     cohort_status status = COHORT_OK;
     for (int i = 0; i < parts && !status; i++)
@@ -162,7 +154,7 @@ static cohort_status fill_index(cohort_multimap *m, const char *call, int parts,
 }
 
 /* Counts, and what they sum up to: where the runs begin, and how many values there are. Waits. */
-static cohort_status build_ends(cohort_multimap *m, int parts, const struct pairs *pairs)
+static cohort_status build_ends(cohort_multimap *m, int parts, const struct multimap_pairs *pairs)
 {
     void *ends;
     m->ends_bytes = (m->slots + 2) * sizeof *m->ends;
@@ -186,7 +178,7 @@ static cohort_status build_ends(cohort_multimap *m, int parts, const struct pair
     return status;
 }
 
-static cohort_status build_runs(cohort_multimap *m, int parts, const struct pairs *pairs)
+static cohort_status build_runs(cohort_multimap *m, int parts, const struct multimap_pairs *pairs)
 {
     uint64_t bytes = m->values * map_value_bytes((co_u32)m->options.width);
     m->runs_bytes = bytes ? bytes : 1;
@@ -212,7 +204,8 @@ struct order_memory {
 
 /* Puts the pairs in order of their key's page in the index, by a multisplit into the pool's memory, so that counting and placing stay
  * among slots, sums and runs that the caches hold. Small tables, selections and want of workspace leave them as they are. */
-static cohort_status order_by_page(cohort_multimap *m, struct pairs *pairs, struct order_memory *memory)
+static cohort_status order_by_page(cohort_multimap *m, struct multimap_pairs *pairs,
+                                   struct order_memory *memory)
 {
     cohort_context *context = m->context;
     const struct backend *backend = context->backend;
@@ -254,7 +247,7 @@ static cohort_status order_by_page(cohort_multimap *m, struct pairs *pairs, stru
 }
 
 /* Room for the pairs' slots. Without it they are sought twice. */
-static void keep_slots(cohort_multimap *m, struct pairs *pairs, struct order_memory *memory)
+static void keep_slots(cohort_multimap *m, struct multimap_pairs *pairs, struct order_memory *memory)
 {
     if (map_all_slots(m->index) < MULTIMAP_NOT_KEPT && pairs->n &&
         !pool_take(m->context, pairs->n * sizeof *pairs->kept, &memory->kept))
@@ -269,10 +262,10 @@ static void order_end(cohort_context *context, const struct order_memory *memory
 }
 
 static cohort_status build_runs_of(cohort_multimap *m, const char *call, uint64_t distinct, int parts,
-                                   const struct pairs *given)
+                                   const struct multimap_pairs *given)
 {
-    struct pairs pairs[PARTS_MOST];
-    struct order_memory memory[PARTS_MOST] = {{NULL, NULL, NULL}};
+    struct multimap_pairs pairs[MULTIMAP_PARTS];
+    struct order_memory memory[MULTIMAP_PARTS] = {{NULL, NULL, NULL}};
     cohort_status status = make_index(m, index_width(m), distinct);
     for (int i = 0; i < parts && !status; i++) {
         pairs[i] = given[i];
@@ -291,31 +284,36 @@ static cohort_status build_runs_of(cohort_multimap *m, const char *call, uint64_
     return status;
 }
 
-static cohort_status build_all(cohort_multimap *m, const char *call, int parts, const struct pairs *pairs)
+static cohort_status build_all(cohort_multimap *m, const char *call, int may_be_single, int parts,
+                               const struct multimap_pairs *pairs)
 {
     uint64_t n = 0, distinct;
     for (int i = 0; i < parts; i++)
         n += pairs[i].n;
     cohort_status status = count_distinct(m, n, parts, pairs, &distinct);
-    if (!status && distinct >= n && m->context->backend->own_memory == MEMORY_HOST)
+    if (!status && may_be_single && distinct >= n && m->context->backend->own_memory == MEMORY_HOST)
         status = build_single(m, call, distinct, parts, pairs);
     return status || m->single ? status : build_runs_of(m, call, distinct, parts, pairs);
 }
 
-static void end(cohort_multimap *m)
+void multimap_end(cohort_multimap *m)
 {
-    context_wait(m->context);
-    if (m->ends && !m->reader)
-        context_release(m->context, m->ends, m->ends_bytes);
-    if (m->runs && !m->reader)
-        context_release(m->context, m->runs, m->runs_bytes);
-    map_end(m->index);
-    free(m);
+    if (m)
+        context_wait(m->context);
+    for (cohort_multimap *next; m; m = next) {
+        next = m->next;
+        if (m->ends && !m->reader)
+            context_release(m->context, m->ends, m->ends_bytes);
+        if (m->runs && !m->reader)
+            context_release(m->context, m->runs, m->runs_bytes);
+        map_end(m->index);
+        free(m);
+    }
 }
 
-/* Waits: with the pairs the caller may do as he likes when it returns. */
-static cohort_status build(cohort_context *context, const char *call, const cohort_multimap_options *options,
-                           int parts, const struct pairs *pairs, cohort_multimap **out)
+cohort_status multimap_build(cohort_context *context, const char *call,
+                             const cohort_multimap_options *options, int may_be_single, int parts,
+                             const struct multimap_pairs *pairs, cohort_multimap **out)
 {
     cohort_multimap *m = calloc(1, sizeof *m);
     if (!m)
@@ -323,12 +321,14 @@ static cohort_status build(cohort_context *context, const char *call, const coho
     m->context = context;
     m->options = *options;
     m->options.size = sizeof m->options;
-    cohort_status status = build_all(m, call, parts, pairs);
+    cohort_status status = build_all(m, call, may_be_single, parts, pairs);
     cohort_status waited = context_wait(context);
     if (!status)
         status = waited;
+    m->all_keys = m->keys;
+    m->all_values = m->values;
     if (status)
-        end(m);
+        multimap_end(m);
     else
         *out = m;
     return status;
@@ -358,7 +358,7 @@ cohort_status cohort_multimap_build(cohort_context *context, const cohort_multim
 {
     static const char call[] = "cohort_multimap_build";
     cohort_multimap_options o;
-    struct pairs pairs = {.n = n};
+    struct multimap_pairs pairs = {.n = n};
     struct batch b;
     if (out)
         *out = NULL;
@@ -382,7 +382,7 @@ cohort_status cohort_multimap_build(cohort_context *context, const cohort_multim
         return status;
     status = batch_begin(&b);
     if (!status)
-        status = build(context, call, &o, 1, &pairs, out);
+        status = multimap_build(context, call, &o, 1, 1, &pairs, out);
     return batch_end(&b, status, NULL);
 }
 
@@ -391,7 +391,7 @@ void cohort_multimap_destroy(cohort_multimap *m)
     if (!m)
         return;
     CALL_TO_END(m->context);
-    end(m);
+    multimap_end(m);
 }
 
 cohort_status cohort_multimap_size(cohort_multimap *m, uint64_t *keys, uint64_t *values)
@@ -399,10 +399,12 @@ cohort_status cohort_multimap_size(cohort_multimap *m, uint64_t *keys, uint64_t 
     CALL_ON(m);
     if (!m)
         return context_fail(NULL, COHORT_NULL, "cohort_multimap_size: multimap is NULL");
+    while (m->next)
+        m = m->next;
     if (keys)
-        *keys = m->keys;
+        *keys = m->all_keys;
     if (values)
-        *values = m->values;
+        *values = m->all_values;
     return COHORT_OK;
 }
 
@@ -417,58 +419,5 @@ cohort_status cohort_multimap_get_options(cohort_multimap *m, cohort_multimap_op
         options_check(m->context, "options", options, options->size, sizeof o, sizeof o, &o);
     if (!status)
         options_return(options, options->size, sizeof o, &m->options);
-    return status;
-}
-
-/* The pairs of a multimap: its values, and for each the key that it belongs to, in workspace. */
-static cohort_status pairs_of(cohort_multimap *m, struct pairs *pairs, void **workspace)
-{
-    struct multimap_step step = multimap_step_of(m);
-    const uint64_t key_bytes = (m->values * map_key_bytes(m->view.width) + 7) & ~7ull,
-                   value_bytes = m->single ? m->values * step.value_bytes : 0;
-    cohort_status status = pool_take(m->context, key_bytes + value_bytes, workspace);
-    if (status)
-        return status;
-    *pairs = (struct pairs){m->values, *workspace, m->runs, NULL, NULL};
-    if (m->single) {
-        void *values = (char *)*workspace + key_bytes;
-        pairs->values = values;
-        return multimap_all(m, *workspace, NULL, values);
-    }
-    step.n = m->slots;
-    step.rows = m->values;
-    step.export_keys = *workspace;
-    return multimap_do(m, &step, MULTIMAP_EXPAND);
-}
-
-cohort_status cohort_multimap_merge(cohort_multimap *a, cohort_multimap *b, cohort_multimap **out)
-{
-    struct pairs pairs[2];
-    void *workspace[2] = {NULL, NULL};
-    if (out)
-        *out = NULL;
-    CALL_ON(a);
-    if (!a || !b || !out)
-        return context_fail(a   ? a->context
-                            : b ? b->context
-                                : NULL,
-                            COHORT_NULL, "cohort_multimap_merge: %s is NULL",
-                            !a   ? "a"
-                            : !b ? "b"
-                                 : "out");
-    cohort_context *context = a->context;
-    if (b->context != context)
-        return context_fail(context, COHORT_OTHER_CONTEXT,
-                            "cohort_multimap_merge: b belongs to another context than a");
-    if (a->options.width != b->options.width)
-        return context_fail(context, COHORT_RANGE, "cohort_multimap_merge: b has width %d, a has width %d",
-                            (int)b->options.width, (int)a->options.width);
-    cohort_status status = pairs_of(a, &pairs[0], &workspace[0]);
-    if (!status)
-        status = pairs_of(b, &pairs[1], &workspace[1]);
-    if (!status)
-        status = build(context, "cohort_multimap_merge", &a->options, 2, pairs, out);
-    pool_give(context, workspace[0]);
-    pool_give(context, workspace[1]);
     return status;
 }

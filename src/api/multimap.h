@@ -5,6 +5,7 @@
 #include "backend/map.h"
 #include "backend/multimap.h"
 
+/* A level; the first one is the multimap that callers have. */
 struct cohort_multimap {
     cohort_context *context;
     cohort_multimap_options options; /* with the seed and the load that the index has */
@@ -12,12 +13,32 @@ struct cohort_multimap {
     cohort_map_view view;            /* its */
     uint64_t slots;                  /* its, side slots included */
     uint64_t keys, values;           /* how many */
-    co_u64 *ends;                    /* slots + 2 words: shape/multimap.h */
+    uint64_t all_keys, all_values;   /* the same, of this level and those before it together: each key once */
+    cohort_multimap *next; /* the next level, which has at most half the values of this one; or NULL */
+    co_u64 *ends;          /* slots + 2 words: shape/multimap.h */
     void *runs;
     uint64_t ends_bytes, runs_bytes;
-    int reader; /* ends, runs and the index's table are another multimap's */
-    int single; /* all keys are distinct, and there are neither ends nor runs */
+    int reader; /* ends, runs and the index\'s table are another multimap\'s */
+    int single; /* all keys are distinct, and there are neither ends nor runs; then there is one level */
 };
+
+#define MULTIMAP_PARTS (2 * MULTIMAP_LEVELS) /* of a build, at most: a merge has all levels of two */
+
+/* Pairs in the context's memory. */
+struct multimap_pairs {
+    uint64_t n;
+    const void *keys, *values;
+    const uint32_t *where;
+    co_u32 *kept; /* the slot of each, from when the index is made; may be NULL */
+};
+
+/* A multimap of all parts, of one level; of single ones only if that may be. Waits: with the pairs the caller may do as he likes when it
+ * returns. */
+cohort_status multimap_build(cohort_context *context, const char *call,
+                             const cohort_multimap_options *options, int may_be_single, int parts,
+                             const struct multimap_pairs *pairs, cohort_multimap **out);
+cohort_status multimap_fold(cohort_multimap *multimap, const char *call); /* makes one level of all */
+void multimap_end(cohort_multimap *multimap);                             /* all levels; NULL is allowed */
 
 /* A step of this multimap's, with all that does not depend on the call filled in. */
 struct multimap_step multimap_step_of(const cohort_multimap *multimap);
@@ -26,7 +47,13 @@ struct multimap_step multimap_step_of(const cohort_multimap *multimap);
 cohort_status multimap_do(const cohort_multimap *multimap, const struct multimap_step *step,
                           enum multimap_step_kind kind);
 
-/* The distinct keys in the order of their slots, which is the order of their runs, and where these begin; of a single multimap the values,
+/* The same on each level from `m` to the one before `end`, which may be NULL. Only the last one has the fallback. */
+cohort_status multimap_each(const cohort_multimap *m, const cohort_multimap *end,
+                            const struct multimap_step *step, enum multimap_step_kind kind,
+                            enum memory_kind memory);
+co_u32 multimap_levels(const cohort_multimap *m, const cohort_multimap *end); /* how many that are */
+
+/* The distinct keys of a level in the order of their slots, which is the order of their runs, and where these begin; of a single multimap the values,
  * too. In the context's memory; each may be NULL. */
 cohort_status multimap_all(cohort_multimap *multimap, void *keys, uint64_t *offsets, void *values);
 

@@ -16,16 +16,14 @@ cohort_status cohort_multimap_save(cohort_multimap *m, const char *path)
                             m ? "path" : "multimap");
     memset(&file, 0, sizeof file);
     file.options = m->options;
-    file.keys_count = m->keys;
-    file.values_count = m->values;
-    file.keys = malloc(m->keys * map_key_bytes(m->view.width) + 1);
-    file.offsets = malloc((m->keys + 1) * sizeof *file.offsets);
-    file.values = malloc(m->values * map_value_bytes((co_u32)m->options.width) + 1);
-    cohort_status status = COHORT_OK;
+    cohort_status status = cohort_multimap_size(m, &file.keys_count, &file.values_count);
+    file.keys = malloc(file.keys_count * map_key_bytes(m->view.width) + 1);
+    file.offsets = malloc((file.keys_count + 1) * sizeof *file.offsets);
+    file.values = malloc(file.values_count * map_value_bytes((co_u32)m->options.width) + 1);
     if (!file.keys || !file.offsets || !file.values)
         status =
             context_fail(m->context, COHORT_NO_MEMORY, "no host memory to save %llu keys and %llu values",
-                         (unsigned long long)m->keys, (unsigned long long)m->values);
+                         (unsigned long long)file.keys_count, (unsigned long long)file.values_count);
     if (!status)
         status = cohort_multimap_export(m, file.keys, file.offsets, file.values);
     if (!status)

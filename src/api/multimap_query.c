@@ -5,9 +5,11 @@
  *
  * A retrieval looks each key up and notes where its run begins and how long it is; the lengths are summed up to the offsets
  * of the queries' rows; then each row asked for finds the query that it belongs to. Of a single multimap (api/multimap.h) the lookup is that of a
- * map, and what is noted is the value itself. */
+ * map, and what is noted is the value itself. Of one with several levels each key is looked up in all of them, and the rows of a query are those of
+ * the first level, then of the second, and so on. */
 #include "api/multimap.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/batch.h"
@@ -35,22 +37,48 @@ static cohort_status check(struct batch *b, uint64_t n, enum memory_kind *memory
     return status;
 }
 
-static cohort_status do_step(const cohort_multimap *m, const struct multimap_step *step,
-                             enum multimap_step_kind kind, enum memory_kind memory)
-{
-    return m->context->backend->multimap->step(m->context, step, kind, memory);
-}
-
 /* ---- find -------------------------------------------------------------------------------------------------------------- */
 
-/* The counts come to the context's memory. */
+/* The counts come to the context's memory. With several levels `hit` is needed. */
 static cohort_status look(cohort_multimap *m, const char *call, const struct multimap_step *s,
                           enum memory_kind memory)
 {
     if (!m->single)
-        return do_step(m, s, MULTIMAP_FIND, memory);
+        return multimap_each(m, NULL, s, MULTIMAP_FIND, memory);
     return map_get(m->index, call, s->n, s->keys, s->results, s->has_fallback ? &s->fallback : NULL, s->where,
                    s->hit, s->counts);
+}
+
+/* What is found, for several levels that nobody else wants to know it of: memory of the kind of the columns, which find_end gives back. */
+static cohort_status find_begin(cohort_multimap *m, struct multimap_step *step, enum memory_kind memory,
+                                void **pooled, void **own)
+{
+    const uint64_t bytes = batch_bitmap_words(step->n) * 4;
+    if (step->hit || !m->next)
+        return COHORT_OK;
+    if (memory == m->context->backend->own_memory) {
+        cohort_status status = pool_take(m->context, bytes, pooled);
+        step->hit = *pooled;
+        return status;
+    }
+    step->hit = *own = malloc(bytes);
+    return *own ? COHORT_OK
+                : context_fail(m->context, COHORT_NO_MEMORY, "no host memory for the hits of %llu keys",
+                               (unsigned long long)step->n);
+}
+
+static cohort_status find_all(cohort_multimap *m, const char *call, struct multimap_step *step,
+                              enum memory_kind memory)
+{
+    void *pooled = NULL, *own = NULL;
+    cohort_status status = find_begin(m, step, memory, &pooled, &own);
+    if (!status)
+        status = look(m, call, step, memory);
+    if (own && !status)
+        status = context_wait(m->context);
+    pool_give(m->context, pooled);
+    free(own);
+    return status;
 }
 
 /* The call's counts are made in the context's memory. Waits. */
@@ -63,7 +91,7 @@ static cohort_status find(cohort_multimap *m, const char *call, struct multimap_
     step->counts = &context->outcome->counts;
     cohort_status status = context_copy(context, step->counts, &none, sizeof none);
     if (!status && step->n)
-        status = look(m, call, step, memory);
+        status = find_all(m, call, step, memory);
     if (!status && batch->failed && step->n) { /* a find cannot fail */
         if (memory == MEMORY_HOST)
             memset(batch->failed, 0, bitmap_bytes);
@@ -138,7 +166,7 @@ static cohort_status find_runs(cohort_multimap *m, const char *call, struct mult
     if (!step->n)
         return COHORT_OK;
     if (!m->single)
-        return do_step(m, step, MULTIMAP_SIZES, memory);
+        return multimap_each(m, NULL, step, MULTIMAP_SIZES, memory);
     step->found = found;
     cohort_status status = map_get(m->index, call, step->n, step->keys, step->starts,
                                    step->outer ? &step->fallback : NULL, NULL, found, NULL);
@@ -178,23 +206,25 @@ cohort_status cohort_multimap_count(cohort_multimap *m, uint64_t n, const void *
 
 /* ---- retrieve ---------------------------------------------------------------------------------------------------------- */
 
-/* What a retrieval takes from the pool: starts, sizes, found. */
-#define ROOMS 3
+/* What a retrieval takes from the pool. */
+enum { STARTS, ENDS, FOUND, OFFSETS, ROOMS };
 
-/* Where each query's run begins and which row is its first, in workspace: step->starts and step->sizes; the latter in the caller's
- * offsets, if those are in the context's memory. To be given back by retrieve_end. */
+/* Where each query's run begins and which row is its first, in workspace: step->starts and step->sizes, a word for each level. To be given
+ * back by retrieve_end. Where there is one level the sizes are in `offsets`, if these are in the context's memory (else NULL). */
 static cohort_status retrieve_begin(cohort_multimap *m, struct multimap_step *step, uint64_t *offsets,
                                     void *workspace[ROOMS])
 {
     cohort_context *context = m->context;
-    cohort_status status = pool_take(context, step->n ? step->n * sizeof *step->starts : 1, &workspace[0]);
+    const uint64_t entries = step->n * step->levels;
+    cohort_status status =
+        pool_take(context, entries ? entries * sizeof *step->starts : 1, &workspace[STARTS]);
     step->sizes = (co_u64 *)offsets;
     if (!status && !offsets) {
-        status = pool_take(context, (step->n + 1) * sizeof *step->sizes, &workspace[1]);
-        step->sizes = workspace[1];
+        status = pool_take(context, (entries + 1) * sizeof *step->sizes, &workspace[ENDS]);
+        step->sizes = workspace[ENDS];
     }
-    step->starts = workspace[0];
-    return status ? status : take_found(m, step->n, &workspace[2]);
+    step->starts = workspace[STARTS];
+    return status ? status : take_found(m, step->n, &workspace[FOUND]);
 }
 
 static void retrieve_end(cohort_multimap *m, void *const workspace[ROOMS])
@@ -203,37 +233,75 @@ static void retrieve_end(cohort_multimap *m, void *const workspace[ROOMS])
         pool_give(m->context, workspace[i]);
 }
 
-/* The runs of the queries; `total` rows. Waits. */
-static cohort_status retrieve_runs(cohort_multimap *m, const char *call, struct multimap_step *step,
-                                   void *found, enum memory_kind memory, uint64_t *offsets, uint64_t *total)
+/* The queries' own offsets, of all that there are. */
+static cohort_status give_offsets(cohort_multimap *m, const struct multimap_step *step,
+                                  enum memory_kind memory, void **workspace, uint64_t *offsets)
 {
     cohort_context *context = m->context;
-    const uint64_t n = step->n;
-    cohort_status status = context_fill(context, step->sizes + n, 0, sizeof *step->sizes);
+    struct multimap_step s = *step;
+    const uint64_t bytes = (step->n + 1) * sizeof *offsets;
+    cohort_status status = COHORT_OK;
+    if (!offsets || (co_u64 *)offsets == step->sizes)
+        return COHORT_OK;
+    if (step->levels == 1)
+        return context_copy(context, offsets, step->sizes, bytes);
+    s.n = step->n + 1;
+    s.offsets = (co_u64 *)offsets;
+    if (memory != context->backend->own_memory) {
+        status = pool_take(context, bytes, workspace);
+        s.offsets = *workspace;
+    }
+    if (!status)
+        status = multimap_do(m, &s, MULTIMAP_OFFSETS);
+    if (!status && *workspace)
+        status = context_copy(context, offsets, *workspace, bytes);
+    return status;
+}
+
+/* The runs of the queries; `total` rows. Waits. */
+static cohort_status retrieve_runs(cohort_multimap *m, const char *call, struct multimap_step *step,
+                                   void *found, enum memory_kind memory, uint64_t *total)
+{
+    cohort_context *context = m->context;
+    const uint64_t entries = step->n * step->levels;
+    cohort_status status = context_fill(context, step->sizes + entries, 0, sizeof *step->sizes);
     if (!status)
         status = find_runs(m, call, step, found, memory);
     if (!status)
-        status = multimap_scan(context, step->sizes, n + 1);
-    if (!status && offsets && (co_u64 *)offsets != step->sizes)
-        status = context_copy(context, offsets, step->sizes, (n + 1) * sizeof *step->sizes);
+        status = multimap_scan(context, step->sizes, entries + 1);
     if (!status)
-        status = context_copy(context, total, step->sizes + n, sizeof *total);
+        status = context_copy(context, total, step->sizes + entries, sizeof *total);
     return status;
+}
+
+/* The rows asked for, of entries: a query and a level. */
+static cohort_status retrieve_rows(const cohort_multimap *m, const struct multimap_step *step,
+                                   enum memory_kind memory)
+{
+    struct multimap_step s = *step;
+    co_u32 level = 0;
+    s.n = step->n * step->levels;
+    for (const cohort_multimap *l = m; l; l = l->next)
+        s.level_runs[level++] = l->runs;
+    return m->context->backend->multimap->step(m->context, &s, MULTIMAP_ROWS, memory);
 }
 
 static cohort_status retrieve(cohort_multimap *m, const char *call, struct multimap_step *step,
                               cohort_retrieve *r, enum memory_kind memory)
 {
-    void *workspace[ROOMS] = {NULL, NULL, NULL};
+    void *workspace[ROOMS] = {NULL, NULL, NULL, NULL};
     uint64_t total = 0;
     const int across = memory != m->context->backend->own_memory;
-    cohort_status status = retrieve_begin(m, step, across ? NULL : r->offsets, workspace);
+    step->levels = multimap_levels(m, NULL);
+    cohort_status status = retrieve_begin(m, step, across || m->next ? NULL : r->offsets, workspace);
     if (!status)
-        status = retrieve_runs(m, call, step, workspace[2], memory, r->offsets, &total);
+        status = retrieve_runs(m, call, step, workspace[FOUND], memory, &total);
+    if (!status)
+        status = give_offsets(m, step, memory, &workspace[OFFSETS], r->offsets);
     if (!status && r->first < total)
         step->rows = total - r->first < r->capacity ? total - r->first : r->capacity;
     if (!status && step->rows && (r->queries || r->values || r->matched))
-        status = do_step(m, step, MULTIMAP_ROWS, memory);
+        status = retrieve_rows(m, step, memory);
     retrieve_end(m, workspace);
     r->total = total;
     r->written = step->rows;

@@ -10,6 +10,7 @@ struct multimap_step multimap_step_of(const cohort_multimap *m)
     struct multimap_step s;
     memset(&s, 0, sizeof s);
     s.index = m->view;
+    s.levels = 1;
     s.value_bytes = map_value_bytes((co_u32)m->options.width);
     s.ends = m->ends;
     s.runs = m->runs;
@@ -20,6 +21,31 @@ cohort_status multimap_do(const cohort_multimap *m, const struct multimap_step *
                           enum multimap_step_kind kind)
 {
     return m->context->backend->multimap->step(m->context, step, kind, m->context->backend->own_memory);
+}
+
+cohort_status multimap_each(const cohort_multimap *m, const cohort_multimap *end,
+                            const struct multimap_step *step, enum multimap_step_kind kind,
+                            enum memory_kind memory)
+{
+    struct multimap_step s = *step;
+    cohort_status status = COHORT_OK;
+    s.levels = multimap_levels(m, end);
+    for (const cohort_multimap *level = m; level != end && !status; level = level->next, s.level++) {
+        s.index = level->view;
+        s.ends = level->ends;
+        s.runs = level->runs;
+        s.has_fallback = step->has_fallback && s.level + 1 == s.levels;
+        status = m->context->backend->multimap->step(m->context, &s, kind, memory);
+    }
+    return status;
+}
+
+co_u32 multimap_levels(const cohort_multimap *m, const cohort_multimap *end)
+{
+    co_u32 levels = 0;
+    for (; m != end; m = m->next)
+        levels++;
+    return levels;
 }
 
 cohort_status multimap_scan(cohort_context *context, co_u64 *a, uint64_t n)

@@ -64,6 +64,8 @@ CO_INLINE void seek_group(const struct multimap_step *s, co_u64 base, co_u64 end
     g->active = g->count < GROUP ? (1u << g->count) - 1 : ~0u;
     if (s->where)
         g->active &= s->where[base / 32];
+    if (s->level && s->hit)
+        g->active &= ~s->hit[base / 32];
     if (first)
         ask_homes(s, base, end, g->home, wide);
     for (co_u32 k = 0; k < g->count; k++)
@@ -192,8 +194,8 @@ static void find_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
             if (g.active >> k & 1)
                 put_found(s, base + k, starts[k], wide);
         if (s->hit)
-            s->hit[base / 32] = hit;
-        taken += (co_u64)__builtin_popcount(g.active);
+            s->hit[base / 32] = s->level ? s->hit[base / 32] | hit : hit;
+        taken += s->level ? 0 : (co_u64)__builtin_popcount(g.active);
         hits += (co_u64)__builtin_popcount(hit);
     }
     if (s->counts) {
@@ -212,15 +214,17 @@ static void sizes_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
     }
 }
 
-/* The rows begin .. end of query q, in which those of the range `s` begin with row `s->first`. */
+/* The rows begin .. end of entry q, in which those of the range `s` begin with row `s->first`. */
 CO_INLINE void put_rows(const struct multimap_step *s, co_u64 q, co_u64 begin, co_u64 end, int wide)
 {
     const co_u64 start = s->starts[q], from = start + (s->first + begin - s->sizes[q]);
     const int matched = start != MULTIMAP_ABSENT;
+    const co_u64 query = multimap_query(s, q);
+    const void *runs = multimap_runs(s, q);
     for (co_u64 i = begin; s->row_queries && i < end; i++)
-        s->row_queries[i] = q;
+        s->row_queries[i] = query;
     for (co_u64 i = begin; s->row_values && i < end; i++)
-        multimap_put(s->row_values, i, matched ? multimap_get(s->runs, from + i - begin, wide) : s->fallback,
+        multimap_put(s->row_values, i, matched ? multimap_get(runs, from + i - begin, wide) : s->fallback,
                      wide);
     for (co_u64 i = begin, to; s->row_matched && matched && i < end; i = to) {
         to = (i / 32 + 1) * 32 < end ? (i / 32 + 1) * 32 : end;
@@ -228,7 +232,7 @@ CO_INLINE void put_rows(const struct multimap_step *s, co_u64 q, co_u64 begin, c
     }
 }
 
-/* The query of the first row by search; from there on by going along. The runs of queries that come later are asked for. */
+/* The entry of the first row by search; from there on by going along. The runs of entries that come later are asked for. */
 static void rows_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
 {
     co_u64 q = run_at(s->sizes, 0, s->n, s->first + begin);
@@ -238,13 +242,19 @@ static void rows_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
         const co_u64 last = s->sizes[q + 1] - s->first, to = last < end ? last : end,
                      later = q + RUNS_AHEAD < s->n ? s->starts[q + RUNS_AHEAD] : MULTIMAP_ABSENT;
         if (later != MULTIMAP_ABSENT && s->row_values)
-            __builtin_prefetch((const char *)s->runs + later * s->value_bytes);
+            __builtin_prefetch((const char *)multimap_runs(s, q + RUNS_AHEAD) + later * s->value_bytes);
         if (s->value_bytes == 8)
             put_rows(s, q, i, to, 1);
         else
             put_rows(s, q, i, to, 0);
         i = to;
     }
+}
+
+static void offsets_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
+{
+    for (co_u64 i = begin; i < end; i++)
+        s->offsets[i] = s->sizes[i * s->levels];
 }
 
 /* ---- slots ---------------------------------------------------------------------------------------------------------- */
@@ -296,8 +306,8 @@ static cohort_status cpu_multimap_step(cohort_context *context, const struct mul
                                        enum multimap_step_kind kind, enum memory_kind memory)
 {
     static void (*const ranges[MULTIMAP_STEPS])(const struct multimap_step *, co_u64, co_u64) = {
-        count_range, place_range, find_range,   sizes_range, rows_range,
-        flags_range, keys_range,  expand_range, sketch_range};
+        count_range, place_range, find_range,   sizes_range,  rows_range,
+        flags_range, keys_range,  expand_range, sketch_range, offsets_range};
     struct multimap_step s = *step;
     const int single = multimap_is_single(&s) && cpu_multimap_single[kind];
     struct job job = {&s, single ? cpu_multimap_single[kind] : ranges[kind]};

@@ -25,12 +25,14 @@ static cohort_status launch_tiles(cohort_context *context, const char *kernel, u
 static cohort_status launch(cohort_context *context, const struct multimap_step *s,
                             enum multimap_step_kind kind)
 {
-    static const char *const kinds[MULTIMAP_STEPS] = {"count", "place", "find",   "sizes", "rows",
-                                                      "flags", "keys",  "expand", "sketch"};
+    static const char *const kinds[MULTIMAP_STEPS] = {"count", "place", "find",   "sizes",  "rows",
+                                                      "flags", "keys",  "expand", "sketch", "offsets"};
     unsigned key = 8 * map_key_bytes(s->index.width), value = 8 * s->value_bytes;
     char name[48];
     if (kind == MULTIMAP_PLACE || kind == MULTIMAP_FIND)
         snprintf(name, sizeof name, "multimap_%s_%u_%u", kinds[kind], key, value);
+    else if (kind == MULTIMAP_OFFSETS)
+        snprintf(name, sizeof name, "multimap_offsets");
     else
         snprintf(name, sizeof name, "multimap_%s_%u", kinds[kind], kind == MULTIMAP_ROWS ? value : key);
     if (kind != MULTIMAP_ROWS && kind != MULTIMAP_EXPAND)
@@ -50,16 +52,17 @@ struct streamed {
     enum multimap_step_kind kind;
 };
 
-/* Keys that are not in, and entries that do not take part, leave their results as they were. */
+/* Keys that are not in, and entries that do not take part, leave their results as they were; so do those that an earlier level has. */
 static void columns_of(const struct multimap_step *s, enum multimap_step_kind kind, struct stream_column *c)
 {
-    int finds = kind == MULTIMAP_FIND, all_written = s->has_fallback && !s->where;
+    int finds = kind == MULTIMAP_FIND, all_written = s->has_fallback && !s->where && !s->level;
+    const unsigned added = s->level ? STREAM_IN | STREAM_OUT : STREAM_OUT;
     c[KEYS] = stream_column(s->keys, 8 * map_key_bytes(s->index.width), STREAM_IN);
     c[WHERE] = stream_column(finds ? s->where : NULL, 1, STREAM_IN);
     c[RESULTS] = stream_column(finds ? s->results : NULL, 8 * s->value_bytes,
                                all_written ? STREAM_OUT : STREAM_IN | STREAM_OUT);
-    c[HIT] = stream_column(finds ? s->hit : NULL, 1, STREAM_OUT);
-    c[SIZES] = stream_column(finds || s->starts ? NULL : s->sizes, 64, STREAM_OUT);
+    c[HIT] = stream_column(finds ? s->hit : NULL, 1, added);
+    c[SIZES] = stream_column(finds || s->starts ? NULL : s->sizes, 64, added);
 }
 
 static cohort_status launch_chunk(cohort_context *context, void *user, uint64_t first, uint64_t n,
@@ -72,8 +75,8 @@ static cohort_status launch_chunk(cohort_context *context, void *user, uint64_t 
     s.where = c[WHERE];
     s.results = c[RESULTS];
     s.hit = c[HIT];
-    s.sizes = s.starts ? s.sizes + first : c[SIZES];
-    s.starts = s.starts ? s.starts + first : NULL;
+    s.sizes = s.starts ? s.sizes + first * s.levels : c[SIZES];
+    s.starts = s.starts ? s.starts + first * s.levels : NULL;
     return launch(context, &s, whole->kind);
 }
 

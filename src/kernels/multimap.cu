@@ -74,7 +74,8 @@ CO_INLINE void multimap_find(const struct multimap_step *s, int wide_key, int wi
     co_u64 taken = 0, hits = 0;
     CO_EACH_WARP (base, s->n) {
         co_u64 i = base + co_lane(), slot = MULTIMAP_ABSENT;
-        int active = multimap_takes_part(s, base);
+        const co_u32 earlier = s->level && s->hit ? co_read32(s->hit + base / 32) : 0;
+        int active = multimap_takes_part(s, base) && !(earlier >> co_lane() & 1);
         if (active)
             slot = multimap_slot(s, i, wide_key);
         if (slot != MULTIMAP_ABSENT)
@@ -84,15 +85,15 @@ CO_INLINE void multimap_find(const struct multimap_step *s, int wide_key, int wi
             multimap_put(s->results, i, s->fallback, wide_value);
         co_u32 found = co_ballot(CO_FULL_WARP, slot != MULTIMAP_ABSENT);
         if (s->hit && co_lane() == 0)
-            co_write32(s->hit + base / 32, found);
-        taken += active ? 1 : 0;
+            co_write32(s->hit + base / 32, found | earlier);
+        taken += active && !s->level ? 1 : 0;
         hits += slot != MULTIMAP_ABSENT ? 1 : 0;
     }
     if (!s->counts)
         return;
     taken = co_warp_sum(taken);
     hits = co_warp_sum(hits);
-    if (co_lane() == 0 && taken) {
+    if (co_lane() == 0 && (taken || hits)) {
         co_add64(&s->counts->taken, taken);
         co_add64(&s->counts->hits, hits);
     }
@@ -104,6 +105,15 @@ CO_INLINE void multimap_sizes(const struct multimap_step *s, int wide_key)
         co_u64 i = base + co_lane();
         if (i < s->n)
             multimap_size(s, i, multimap_slot(s, i, wide_key));
+    }
+}
+
+CO_INLINE void multimap_offsets_all(const struct multimap_step *s)
+{
+    CO_EACH_WARP (base, s->n) {
+        const co_u64 i = base + co_lane();
+        if (i < s->n)
+            co_write64(s->offsets + i, co_read64(s->sizes + i * s->levels));
     }
 }
 
@@ -231,6 +241,11 @@ CO_KERNEL(multimap_sizes_32, struct multimap_step)
 CO_KERNEL(multimap_sizes_64, struct multimap_step)
 {
     multimap_sizes(args, 1);
+}
+
+CO_KERNEL(multimap_offsets, struct multimap_step)
+{
+    multimap_offsets_all(args);
 }
 
 CO_KERNEL(multimap_rows_32, struct multimap_step)

@@ -9,16 +9,22 @@
  *
  * Where all keys are distinct a CPU has neither runs nor `ends`: the index is a map of the keys with their values (a single multimap).
  *
+ * A multimap that was inserted into is a row of such levels, none of them single, and a lookup goes through all, a step a level. FIND
+ * leaves alone what an earlier level has answered, which `hit` tells. SIZES gives each query a word for each level, side by side, so
+ * that ROWS finds the rows of query q and level l as those of entry q * levels + l, and OFFSETS takes the queries' own out of them.
+ *
  * How many distinct keys there will be is estimated first (SKETCH), so that the index is made at its size: a hash of each key names one of
  * 4,096 registers, by 12 of its bits; the first bit that is set in the next 32 tells how rare such a hash is, and is set in the register.
  * The rarest of each register are what HyperLogLog (Flajolet, Fusy, Gandouet and Meunier, 2007) counts by; it errs by 1.6 %. */
 #ifndef COHORT_SHAPE_MULTIMAP_H
 #define COHORT_SHAPE_MULTIMAP_H
 
+#include "cohort/device/multimap.h"
 #include "map.h"
 #include "search.h"
 
 #define MULTIMAP_ABSENT   (~0ull)
+#define MULTIMAP_LEVELS   CO_MULTIMAP_LEVELS
 #define MULTIMAP_NOT_KEPT (~0u)
 #define MULTIMAP_TILE     2048u /* rows that a block of a GPU takes at a time: a multiple of its lanes */
 
@@ -27,14 +33,16 @@ enum multimap_step_kind {
     MULTIMAP_PLACE = 1, /* keys or kept, values, where -> values into their runs */
     MULTIMAP_FIND = 2,  /* keys, where, fallback -> results, hit, counts */
     MULTIMAP_SIZES =
-        3, /* keys -> starts[i] (MULTIMAP_ABSENT if the key is), sizes[i] (of absent keys: 1 if outer, else 0) */
+        3, /* keys -> starts[i] (MULTIMAP_ABSENT if the key is), sizes[i] (of absent keys: 1 if outer, else 0); without starts the
+              later levels add to sizes[i] */
     MULTIMAP_ROWS = 4,   /* starts, sizes scanned to n + 1 offsets -> rows [first, first + rows) */
     MULTIMAP_FLAGS = 5,  /* flags[slot] = 1 where a key is, else 0 */
     MULTIMAP_KEYS = 6,   /* flags scanned -> export_keys, export_offsets */
     MULTIMAP_EXPAND = 7, /* export_keys[i] = the key whose run value i is in; `rows` of them */
-    MULTIMAP_SKETCH = 8  /* keys, where -> sketch */
+    MULTIMAP_SKETCH = 8, /* keys, where -> sketch */
+    MULTIMAP_OFFSETS = 9 /* offsets[i] = sizes[i * levels], n of them */
 };
-#define MULTIMAP_STEPS 9
+#define MULTIMAP_STEPS 10
 
 #define SKETCH_SEED      0x5ce7c4ull /* not the index's: keys that fall together there do not here */
 #define SKETCH_BITS      12u
@@ -44,12 +52,15 @@ struct multimap_step {
     cohort_map_view index;
     co_u32 value_bytes; /* 4 or 8 */
     co_u32 outer;
-    co_u64 n; /* entries; slots for FLAGS, KEYS and EXPAND */
+    co_u32 level, levels; /* which of how many, 1 at least */
+    co_u64 n;             /* entries; slots for FLAGS, KEYS and EXPAND; of ROWS n * levels */
     const void *keys;
     const void *values; /* PLACE: the caller's */
     const co_u32 *where;
     co_u64 *ends;
-    void *runs; /* the multimap's values */
+    void *runs;                              /* the multimap's values */
+    const void *level_runs[MULTIMAP_LEVELS]; /* ROWS of several levels: theirs */
+    co_u64 *offsets;
     /* The slot of each entry that COUNT has sought, so that PLACE need not; MULTIMAP_NOT_KEPT where it has none. May be NULL. */
     co_u32 *kept;
     co_u32 *sketch; /* SKETCH_REGISTERS words */
@@ -60,7 +71,7 @@ struct multimap_step {
     co_u32 *hit;
     struct batch_counts *counts; /* added to; may be NULL */
     co_u64 *starts;
-    co_u64 *sizes; /* n + 1 words; SIZES writes n */
+    co_u64 *sizes; /* n * levels + 1 words; SIZES writes all but the last */
     co_u64 first, rows;
     co_u64 *row_queries;
     void *row_values;
@@ -98,14 +109,8 @@ CO_INLINE void multimap_put(void *to, co_u64 i, co_u64 v, int wide)
 /* The slot of entry i's key, or MULTIMAP_ABSENT. */
 CO_INLINE co_u64 multimap_slot(const struct multimap_step *s, co_u64 i, int wide)
 {
-    if (wide) {
-        struct co_map64_0_place at;
-        co_u64 key = multimap_get(s->keys, i, 1);
-        return co_map64_0_seek(&s->index, key, CO_SEEK, 0, &at) == CO_MAP_HIT ? at.slot : MULTIMAP_ABSENT;
-    }
-    struct co_map32_0_place at;
-    co_u32 key = (co_u32)multimap_get(s->keys, i, 0);
-    return co_map32_0_seek(&s->index, key, CO_SEEK, 0, &at) == CO_MAP_HIT ? at.slot : MULTIMAP_ABSENT;
+    return wide ? co_multimap64_slot(&s->index, multimap_get(s->keys, i, 1))
+                : co_multimap32_slot(&s->index, (co_u32)multimap_get(s->keys, i, 0));
 }
 
 /* SKETCH, for entry i. Most registers soon have the bit of what comes, and are only read. */
@@ -144,26 +149,53 @@ CO_INLINE int multimap_key(const struct multimap_step *s, co_u64 slot, co_u64 *k
     return live;
 }
 
-/* SIZES, for entry i. */
-CO_INLINE void multimap_size(const struct multimap_step *s, co_u64 i, co_u64 slot)
+/* Is the key of query i, which this level has not, in none of the levels before? */
+CO_INLINE int multimap_in_none(const struct multimap_step *s, co_u64 i)
 {
-    int absent = slot == MULTIMAP_ABSENT;
-    co_u64 start = absent ? MULTIMAP_ABSENT : co_read64(s->ends + slot);
-    if (s->starts)
-        co_write64(s->starts + i, start);
-    co_write64(s->sizes + i, absent ? s->outer : co_read64(s->ends + slot + 1) - start);
+    for (co_u32 level = 0; level < s->level; level++)
+        if (co_read64(s->starts + i * s->levels + level) != MULTIMAP_ABSENT)
+            return 0;
+    return 1;
 }
 
-/* ROWS, for row i of those asked for, which is one of query q: 1 if it is a value of the multimap. */
+/* SIZES, for entry i. The row of a key that is in no level is the last level's. */
+CO_INLINE void multimap_size(const struct multimap_step *s, co_u64 i, co_u64 slot)
+{
+    const int absent = slot == MULTIMAP_ABSENT;
+    const co_u64 start = absent ? MULTIMAP_ABSENT : co_read64(s->ends + slot);
+    co_u64 size = absent ? 0 : co_read64(s->ends + slot + 1) - start;
+    if (!s->starts) {
+        co_write64(s->sizes + i, size + (s->level ? co_read64(s->sizes + i) : 0));
+        return;
+    }
+    if (absent && s->outer && s->level + 1 == s->levels && multimap_in_none(s, i))
+        size = 1;
+    co_write64(s->starts + i * s->levels + s->level, start);
+    co_write64(s->sizes + i * s->levels + s->level, size);
+}
+
+/* The query that entry q of ROWS is of, and the values of its level. */
+CO_INLINE co_u64 multimap_query(const struct multimap_step *s, co_u64 q)
+{
+    return s->levels > 1 ? q / s->levels : q;
+}
+
+CO_INLINE const void *multimap_runs(const struct multimap_step *s, co_u64 q)
+{
+    return s->levels > 1 ? s->level_runs[q % s->levels] : s->runs;
+}
+
+/* ROWS, for row i of those asked for, which is one of entry q: 1 if it is a value of the multimap. */
 CO_INLINE int multimap_row(const struct multimap_step *s, co_u64 i, co_u64 q, int wide)
 {
     co_u64 start = co_read64(s->starts + q);
     int matched = start != MULTIMAP_ABSENT;
     if (s->row_queries)
-        co_write64(s->row_queries + i, q);
+        co_write64(s->row_queries + i, multimap_query(s, q));
     if (s->row_values) {
         co_u64 at = start + (s->first + i - co_read64(s->sizes + q));
-        multimap_put(s->row_values, i, matched ? multimap_get(s->runs, at, wide) : s->fallback, wide);
+        multimap_put(s->row_values, i, matched ? multimap_get(multimap_runs(s, q), at, wide) : s->fallback,
+                     wide);
     }
     return matched;
 }

@@ -384,7 +384,7 @@ static void whole_maps(struct test *t)
 
 /* ---- multimaps ---------------------------------------------------------------------------------------------------------------------- */
 
-enum { BUILD, FIND, COUNT, RETRIEVE, EXPORT_ALL, JOIN, SAVE_ROWS, LOAD_ROWS };
+enum { BUILD, FIND, COUNT, RETRIEVE, EXPORT_ALL, JOIN, INSERT_ROWS, SAVE_ROWS, LOAD_ROWS };
 #define ROWS 600 /* pairs (i / 3, i) */
 
 static cohort_status build(struct test *t, struct scene *s, cohort_multimap **out)
@@ -439,6 +439,8 @@ static cohort_status act_rows(struct test *t, struct scene *s)
         return cohort_multimap_export(s->multimap, s->at[2], s->at[4], s->at[3]);
     case JOIN:
         return cohort_multimap_merge(s->multimap, s->second, &s->third);
+    case INSERT_ROWS:
+        return cohort_multimap_insert(s->multimap, ROWS, s->at[0], s->at[1], NULL);
     case SAVE_ROWS:
         return cohort_multimap_save(s->multimap, s->path);
     default:
@@ -469,7 +471,7 @@ static void check_rows(struct test *t, struct scene *s, cohort_status status)
 {
     int what = refuse_deed->what, makes = what == BUILD || what == JOIN || what == LOAD_ROWS;
     if (s->multimap)
-        check_multimap(t, s->multimap, 1);
+        check_multimap(t, s->multimap, what == INSERT_ROWS && !status ? 2 : 1);
     CHECK(t, (makes && !status) == (s->third != NULL));
     if (s->third)
         check_multimap(t, s->third, what == JOIN ? 2 : 1);
@@ -503,9 +505,9 @@ static void check_rows(struct test *t, struct scene *s, cohort_status status)
 
 static void multimaps(struct test *t)
 {
-    static const struct deed deeds[] = {MULTIMAP(BUILD),     MULTIMAP(FIND),       MULTIMAP(COUNT),
-                                        MULTIMAP(RETRIEVE),  MULTIMAP(EXPORT_ALL), MULTIMAP(JOIN),
-                                        MULTIMAP(SAVE_ROWS), MULTIMAP(LOAD_ROWS)};
+    static const struct deed deeds[] = {MULTIMAP(BUILD),       MULTIMAP(FIND),       MULTIMAP(COUNT),
+                                        MULTIMAP(RETRIEVE),    MULTIMAP(EXPORT_ALL), MULTIMAP(JOIN),
+                                        MULTIMAP(INSERT_ROWS), MULTIMAP(SAVE_ROWS),  MULTIMAP(LOAD_ROWS)};
     EACH(t, deeds);
 }
 
