@@ -37,6 +37,8 @@ void check_count(struct test *t, cohort_multimap *m, const struct data *d, struc
 void check_find(struct test *t, cohort_multimap *m, const struct data *d, struct column *queries);
 void check_retrieve(struct test *t, cohort_multimap *m, const struct data *d, struct column *queries,
                     int outer);
+void check_lookups(struct test *t, cohort_multimap *m, const struct data *d,
+                   uint64_t queries); /* all but exports, which make one level of all */
 void check_all(struct test *t, cohort_multimap *m, const struct data *d, uint64_t queries);
 
 #endif
