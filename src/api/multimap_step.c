@@ -63,3 +63,28 @@ cohort_status multimap_scan(cohort_context *context, co_u64 *a, uint64_t n)
     pool_give(context, memory);
     return status;
 }
+
+/* Which slots hold a key is noted, these notes are summed up, and each slot's key goes to the place that the sum before it says. */
+cohort_status multimap_all(cohort_multimap *m, void *keys, uint64_t *offsets, void *values)
+{
+    cohort_context *context = m->context;
+    struct multimap_step step = multimap_step_of(m);
+    void *flags;
+    cohort_status status = pool_take(context, m->slots * sizeof *step.flags, &flags);
+    if (status)
+        return status;
+    step.n = m->slots;
+    step.flags = flags;
+    step.export_keys = keys;
+    step.export_offsets = (co_u64 *)offsets;
+    step.export_values = values;
+    status = multimap_do(m, &step, MULTIMAP_FLAGS);
+    if (!status)
+        status = multimap_scan(context, step.flags, m->slots);
+    if (!status)
+        status = multimap_do(m, &step, MULTIMAP_KEYS);
+    if (!status && offsets)
+        status = context_copy(context, offsets + m->keys, &m->values, sizeof m->values);
+    pool_give(context, flags);
+    return status;
+}

@@ -1,6 +1,7 @@
 /* What the pieces of C in the pages of docs/ take for granted: each is compiled as the body of a function
  * that sees these. */
 #include <cohort.h>
+#include <cohort/device/multimap.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,8 @@ extern uint32_t *hit;
 extern cohort_frame *sales, *prices, *shops;
 
 /* docs/multimap.md */
+extern cohort_multimap_view view;
+extern co_u64 key, sum;
 extern uint64_t queries;
 extern uint64_t *wanted;
 extern cohort_retrieve rows;
