@@ -73,6 +73,19 @@ foreach(source ${test_programs})
         ENABLE_EXPORTS ON) # for what the simulated GPU compiles
 endforeach()
 
+# Keys of bytes that collide by design: of their hash two bits are left. NAME_colliding in ctest.
+set(colliding keys join group)
+foreach(name ${colliding})
+    cohort_test_folder(table shared)
+    add_executable(test_${name}_colliding tests/table/test_${name}.c src/cpu/keys_load.c ${shared}
+        $<TARGET_OBJECTS:cohort_test_support> $<TARGET_OBJECTS:cohort_sim>)
+    target_include_directories(test_${name}_colliding PRIVATE tests/table ${test_includes})
+    target_compile_definitions(test_${name}_colliding PRIVATE KEYS_HASH_BITS=3 TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
+    target_link_libraries(test_${name}_colliding PRIVATE cohort_flags cohort_internal m)
+    set_target_properties(test_${name}_colliding PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests
+        ENABLE_EXPORTS ON)
+endforeach()
+
 # Programs of the tool's tests, tests/cli/NAME.c: each a main of its own, with the tool's parts at hand.
 file(GLOB cli_programs CONFIGURE_DEPENDS tests/cli/*.c)
 if(NOT ZLIB_FOUND)
@@ -122,6 +135,11 @@ foreach(device sim:1 cuda cpu)
             set_property(TEST ${name}.cuda PROPERTY RESOURCE_LOCK gpu) # its memory is not shared out
         endif()
     endforeach()
+endforeach()
+foreach(name ${colliding})
+    cohort_add_test(${name}_colliding cpu ${program_seconds} $<TARGET_FILE:test_${name}_colliding> --device cpu --quick)
+    set_property(TEST ${name}_colliding.cpu PROPERTY LABELS cpu table)
+    set_property(TEST ${name}_colliding.cpu PROPERTY ENVIRONMENT COHORT_TEST_STRUCTURE=table)
 endforeach()
 # Before sm_90 pairs of 128 bits change by halves: what tests maps, on two such GPUs, with the widths that are such pairs.
 foreach(architecture 80 86)

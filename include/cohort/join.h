@@ -24,6 +24,10 @@
  * Order. Pairs come in the order of left rows, those of one left row in the order of right rows; finish in that of right
  * rows. Both are the same for any number of threads.
  *
+ * Memory. Besides columns and what comes out, for keys of up to 8 bytes: DENSE takes at most 25 bytes a right row; FACTOR 46 bytes a distinct
+ * right key, half of that or less where the table just fits, and up to 6 MiB for a round of rows; a left row 4 bytes. So two sides
+ * of equal size (of 350,000 rows or more) take at most 2 x (key bytes + 8) bytes a row of both. Keys of bytes are held once more.
+ *
  * Threads. A join is read only after it was built: any number of threads may probe it at the same time, each with left frames of a context
  * of its own. Matches belong to the context of the left frame. Joins and matches live in the host's memory; on a GPU context
  * columns are copied there and pairs back, as keys are. Destroy matches before their join, and both before their contexts. All

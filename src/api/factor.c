@@ -125,7 +125,7 @@ static cohort_status number_codes(cohort_context *context, const struct table_co
                                   struct keys_table *table)
 {
     struct keys_column values = factor_column_of(codes);
-    struct keys_batch b = {.n = codes->rows, .bytes = &values};
+    struct keys_batch b = {.n = codes->rows, .bytes = &values, .passing = 1};
     void *ids;
     keys_table_open(table);
     cohort_status s = pool_take(context, codes->rows * 4, &ids);
@@ -177,7 +177,7 @@ static cohort_status number_bytes(struct look *l, uint32_t c, struct keys_column
     const struct keys_backend *keys = l->context->backend->keys;
     struct factor_column *f = &l->factor->column[c];
     struct keys_column of = *k;
-    struct keys_batch b = {.n = n, .bytes = &of};
+    struct keys_batch b = {.n = n, .bytes = &of, .passing = 1};
     cohort_status s = look_take(l, c, which, n * 4, &b.ids);
     if (!s && l->adds)
         s = end_codes(l, f);

@@ -63,7 +63,7 @@ static cohort_status no_memory(cohort_context *context)
 static cohort_status add_rows(cohort_context *context, struct keys_table *t, const struct keys_words *words,
                               uint64_t n, uint32_t *ids, struct factor_rows *first)
 {
-    struct keys_batch b = {.n = n, .words = words, .ids = ids};
+    struct keys_batch b = {.n = n, .words = words, .ids = ids, .passing = !first};
     cohort_status s = context->backend->keys->add(context, t, &b);
     if (first && !s)
         *first = (struct factor_rows){b.first, b.firsts, b.first_room};

@@ -82,9 +82,11 @@ struct keys_batch {
     const struct keys_words *words; /* or, if NULL, */
     const struct keys_column *bytes;
     uint32_t *ids; /* n of them; rows without one: KEYS_NO_ID */
-    /* Add: the first rows of new ids, in their order; from the context's allocator, or NULL. */
+    /* Add: the first rows of new ids, in their order; from the context's allocator, or NULL. Passing: nobody wants them, and what is there
+     * at the end are those of the last round. */
     uint64_t *first;
     uint64_t firsts, first_room;
+    int passing;
 };
 
 struct keys_range {

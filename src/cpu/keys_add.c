@@ -390,7 +390,7 @@ static cohort_status one_round(cohort_context *context, struct round *r)
         }
         keep_text(r, added);
     }
-    b->firsts += added;
+    b->firsts += b->passing ? 0 : added;
     r->table->count += added;
     return COHORT_OK;
 }

@@ -206,7 +206,7 @@ static cohort_status one_round(cohort_context *context, struct direct *d)
     cpu_parallel(context, d->rows, KEYS_GRAIN, answer_part, d);
     t->null.id = t->direct[t->span + 1];
     t->count += sum;
-    b->firsts += sum;
+    b->firsts += b->passing ? 0 : sum;
     return COHORT_OK;
 }
 

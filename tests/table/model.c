@@ -301,3 +301,11 @@ void model_same(struct test *t, const struct model *a, const struct model *b)
                      (unsigned long long)y.length);
         }
 }
+
+cohort_frame *keys_frame(struct test *t, cohort_context *context, uint64_t n, const uint64_t *keys)
+{
+    cohort_array array = {"key", COHORT_U64, 0, keys, NULL};
+    cohort_frame *frame = NULL;
+    OK(t, cohort_frame_create(context, n, 1, &array, &frame));
+    return frame;
+}

@@ -80,4 +80,7 @@ int cell_same(const char *format, struct cell a, struct cell b);
 int cell_order(const char *format, struct cell a,
                struct cell b); /* -1, 0, 1; as numbers or as bytes; nulls last */
 
+/* One column of 64-bit keys. */
+cohort_frame *keys_frame(struct test *t, cohort_context *context, uint64_t n, const uint64_t *keys);
+
 #endif

@@ -1,6 +1,5 @@
 /* test_join.c: joins against loops over both tables: every kind, type, null rule, layout, chunking; pages
- * of every size; keys that come once, often, or always; shapes that rows break; and probes by several
- * threads at once. */
+ * of every size; keys that come once, often, or always; and probes by several threads at once. */
 #include <pthread.h>
 
 #include "model.h"
@@ -235,14 +234,6 @@ static void every_kind(struct test *t)
 
 /* ---- many rows, by the arithmetic of their keys ------------------------------------------------------------------------------------- */
 
-static cohort_frame *frame_of(struct test *t, cohort_context *context, uint64_t n, const uint64_t *keys)
-{
-    cohort_array array = {"key", COHORT_U64, 0, keys, NULL};
-    cohort_frame *frame = NULL;
-    OK(t, cohort_frame_create(context, n, 1, &array, &frame));
-    return frame;
-}
-
 /* Right rows in the order of their keys: `order` by counting, those of key k at start[k]. */
 struct known {
     uint64_t distinct, *start, *row;
@@ -288,12 +279,12 @@ static void check_many(struct test *t, uint64_t n, uint64_t distinct, int how)
             pairs_add(&due, i, k.row[at]);
     for (uint64_t i = 0; i < n; i++)
         made[i] = spread(right[i], how);
-    cohort_frame *frame = frame_of(t, t->context, n, made);
+    cohort_frame *frame = keys_frame(t, t->context, n, made);
     OK(t, cohort_join_build(frame, NULL, &join));
     cohort_frame_release(frame);
     for (uint64_t i = 0; i < n; i++)
         made[i] = spread(left[i], how);
-    frame = frame_of(t, t->context, n, made);
+    frame = keys_frame(t, t->context, n, made);
     OK(t, cohort_join_probe(join, frame, NULL, &m));
     cohort_frame_release(frame);
     uint64_t total = 0;
@@ -334,7 +325,7 @@ static void skew(struct test *t)
         abort();
     for (uint64_t i = 0; i < n; i++)
         keys[i] = i % 100 == 99 ? UINT64_MAX : i * 977;
-    cohort_frame *frame = frame_of(t, t->context, n, keys);
+    cohort_frame *frame = keys_frame(t, t->context, n, keys);
     OK(t, cohort_join_build(frame, NULL, &join));
     OK(t, cohort_join_probe(join, frame, NULL, &m));
     const uint64_t total = often * often + n - often;
@@ -467,7 +458,7 @@ static void threads(struct test *t)
         abort();
     for (uint64_t i = 0; i < PROBERS * n; i++)
         keys[i] = 2 * i;
-    cohort_frame *frame = frame_of(t, t->context, PROBERS * n, keys);
+    cohort_frame *frame = keys_frame(t, t->context, PROBERS * n, keys);
     OK(t, cohort_join_build(frame, NULL, &join));
     cohort_frame_release(frame);
     for (uint64_t i = 0; i < PROBERS * n; i++)
@@ -488,175 +479,9 @@ static void threads(struct test *t)
     free(keys);
 }
 
-/* ---- shapes ---------------------------------------------------------------------------------------------------------------------------- */
-
-static void shapes(struct test *t)
-{
-    uint64_t once[] = {5, 6, 7, 8}, twice[] = {9, 6, 7, 6, 7};
-    cohort_frame *one = frame_of(t, t->context, 4, once), *two = frame_of(t, t->context, 5, twice);
-    for (int shape = 0; shape < 4; shape++)
-        for (int sides = 0; sides < 4; sides++) {
-            cohort_join *join = NULL;
-            cohort_matches *m = NULL;
-            cohort_join_probe_options o = COHORT_JOIN_PROBE_OPTIONS_INIT;
-            int left_bad = sides & 1 && (shape == COHORT_JOIN_ONE_TO_ONE || shape == COHORT_JOIN_ONE_TO_MANY);
-            int right_bad =
-                sides & 2 && (shape == COHORT_JOIN_ONE_TO_ONE || shape == COHORT_JOIN_MANY_TO_ONE);
-            o.validate = (cohort_join_shape)shape;
-            OK(t, cohort_join_build(sides & 2 ? two : one, NULL, &join));
-            cohort_status s = cohort_join_probe(join, sides & 1 ? two : one, &o, &m);
-            EQUAL(t, s, left_bad || right_bad ? COHORT_RANGE : COHORT_OK);
-            EQUAL(t, m != NULL, s == COHORT_OK);
-            EQUAL(t, o.repeated_right[0], right_bad ? 1 : COHORT_NO_ROW);
-            EQUAL(t, o.repeated_right[1], right_bad ? 3 : COHORT_NO_ROW);
-            EQUAL(t, o.repeated_left[1], left_bad && !right_bad ? 3 : COHORT_NO_ROW);
-            if (s)
-                CHECK(t, strstr(cohort_message(t->context), "rows 1 and 3") != NULL);
-            cohort_matches_destroy(m);
-            cohort_join_destroy(join);
-        }
-    cohort_frame_release(one);
-    cohort_frame_release(two);
-}
-
-/* Two nulls that equal nothing break no shape; two that are values do. */
-static void shapes_of_nulls(struct test *t)
-{
-    uint64_t values[] = {1, 0, 2, 0};
-    uint8_t valid = 5, equal = 1;
-    cohort_array array = {"key", COHORT_U64, 0, values, &valid};
-    cohort_frame *frame = NULL;
-    OK(t, cohort_frame_create(t->context, 4, 1, &array, &frame));
-    for (int nulls_equal = 0; nulls_equal < 2; nulls_equal++) {
-        cohort_join *join = NULL;
-        cohort_matches *m = NULL;
-        cohort_join_options options = COHORT_JOIN_OPTIONS_INIT;
-        cohort_join_probe_options o = COHORT_JOIN_PROBE_OPTIONS_INIT;
-        options.nulls_equal = nulls_equal ? &equal : NULL;
-        OK(t, cohort_join_build(frame, &options, &join));
-        o.validate = COHORT_JOIN_ONE_TO_ONE;
-        EQUAL(t, cohort_join_probe(join, frame, &o, &m), nulls_equal ? COHORT_RANGE : COHORT_OK);
-        EQUAL(t, cohort_join_size(m), nulls_equal ? 0 : 2);
-        cohort_matches_destroy(m);
-        cohort_join_destroy(join);
-    }
-    cohort_frame_release(frame);
-}
-
-/* ---- what is refused ------------------------------------------------------------------------------------------------------------------ */
-
-static void refuses(struct test *t)
-{
-    cohort_context *on = t->context;
-    uint32_t values[3] = {3, 1, 3};
-    uint64_t wide[3] = {3, 1, 3}, rows[16];
-    cohort_array one = {"a", COHORT_U32, 0, values, NULL}, other = {"b", COHORT_U64, 0, wide, NULL};
-    float real[3] = {1, 2, 3};
-    cohort_array floats = {"c", COHORT_F32, 0, real, NULL};
-    cohort_frame *a = NULL, *b = NULL, *c = NULL, *none = NULL;
-    cohort_join *join = NULL, *no_join = NULL;
-    cohort_matches *m = NULL, *no_matches = NULL;
-    cohort_join_options options = COHORT_JOIN_OPTIONS_INIT;
-    cohort_join_probe_options probe = COHORT_JOIN_PROBE_OPTIONS_INIT;
-    cohort_join_page page = COHORT_JOIN_PAGE_INIT;
-    OK(t, cohort_frame_create(on, 3, 1, &one, &a));
-    OK(t, cohort_frame_create(on, 3, 1, &other, &b));
-    OK(t, cohort_frame_create(on, 3, 1, &floats, &c));
-    OK(t, cohort_frame_create(on, 3, 0, NULL, &none));
-    FAILS(t, on, cohort_join_build(none, NULL, &join), COHORT_RANGE, "columns", "0");
-    FAILS(t, NULL, cohort_join_build(NULL, NULL, &join), COHORT_NULL, "right", NULL);
-    FAILS(t, on, cohort_join_build(a, NULL, NULL), COHORT_NULL, "out", NULL);
-    options.method = (cohort_join_method)77;
-    FAILS(t, on, cohort_join_build(a, &options, &join), COHORT_RANGE, "method", "77");
-    options.method = COHORT_JOIN_AUTO;
-    options.method = COHORT_JOIN_DENSE;
-    FAILS(t, on, cohort_join_build(c, &options, &join), COHORT_UNSUPPORTED, "DENSE", "1");
-    options.method = COHORT_JOIN_AUTO;
-    options.size = 3;
-    FAILS(t, on, cohort_join_build(a, &options, &join), COHORT_BAD_STRUCT, "size", "3");
-    OK(t, cohort_join_build(a, NULL, &join));
-    FAILS(t, on, cohort_join_probe(join, b, NULL, &no_matches), COHORT_RANGE, "'b'", "L");
-    FAILS(t, on, cohort_join_probe(join, none, NULL, &no_matches), COHORT_RANGE, "left", "0");
-    FAILS(t, on, cohort_join_probe(NULL, a, NULL, &no_matches), COHORT_NULL, "join", NULL);
-    FAILS(t, NULL, cohort_join_probe(join, NULL, NULL, &no_matches), COHORT_NULL, "left", NULL);
-    probe.kind = (cohort_join_kind)6;
-    FAILS(t, on, cohort_join_probe(join, a, &probe, &no_matches), COHORT_RANGE, "kind", "6");
-    probe.kind = COHORT_JOIN_INNER;
-    probe.validate = (cohort_join_shape)9;
-    FAILS(t, on, cohort_join_probe(join, a, &probe, &no_matches), COHORT_RANGE, "validate", "9");
-    OK(t, cohort_join_probe(join, a, NULL, &m));
-    page.capacity = 16;
-    page.left = rows;
-    page.bytes = 5;
-    FAILS(t, on, cohort_join_pairs(m, &page), COHORT_RANGE, "bytes", "5");
-    page.bytes = 8;
-    FAILS(t, on, cohort_join_pairs(m, NULL), COHORT_NULL, "page", NULL);
-    FAILS(t, NULL, cohort_join_pairs(NULL, &page), COHORT_NULL, "matches", NULL);
-    FAILS(t, NULL, cohort_join_finish(NULL, &page), COHORT_NULL, "join", NULL);
-    page.left = (char *)rows + 1;
-    FAILS(t, on, cohort_join_pairs(m, &page), COHORT_BAD_POINTER, "page.left", NULL);
-    page.left = rows;
-    page.first = 1000;
-    OK(t, cohort_join_pairs(m, &page));
-    EQUAL(t, page.written, 0);
-    EQUAL(t, page.total, 5);
-    cohort_matches_destroy(m);
-    cohort_matches_destroy(NULL);
-    cohort_join_destroy(join);
-    cohort_join_destroy(no_join);
-    EQUAL(t, cohort_join_size(NULL), 0);
-    cohort_frame_release(a);
-    cohort_frame_release(b);
-    cohort_frame_release(c);
-    cohort_frame_release(none);
-}
-
-/* An allocation fails at the k-th place: the join is there or it is not. */
-static void no_memory(struct test *t)
-{
-    uint64_t keys[3000];
-    for (uint64_t i = 0; i < 3000; i++)
-        keys[i] = test_mix(i % 1100);
-    cohort_frame *frame = frame_of(t, t->context, 3000, keys);
-    for (uint64_t limit = 1, whole = 0; !whole; limit += 1 + limit / 6) {
-        struct ledger ledger = {.limit = limit};
-        cohort_context_options options = test_context_options(t);
-        cohort_context *context = NULL;
-        cohort_frame *own = NULL;
-        cohort_join *join = NULL;
-        cohort_matches *m = NULL;
-        cohort_join_page page = COHORT_JOIN_PAGE_INIT;
-        cohort_array array = {"key", COHORT_U64, 0, keys, NULL};
-        options.alloc = test_allocator(t, &ledger);
-        if (!cohort_context_create(&context, &options)) {
-            cohort_status s = cohort_frame_create(context, 3000, 1, &array, &own);
-            if (!s)
-                s = cohort_join_build(own, NULL, &join);
-            CHECK(t, !s == (join != NULL));
-            if (!s)
-                s = cohort_join_probe(join, frame, NULL, &m);
-            if (!s)
-                s = cohort_join_finish(join, &page);
-            CHECK(t, s == COHORT_OK || s == COHORT_NO_MEMORY);
-            whole = s == COHORT_OK;
-            CHECK(t, s || (page.total == 3000 && cohort_join_size(m) == 800 * 9 + 300 * 4));
-            cohort_matches_destroy(m);
-            cohort_join_destroy(join);
-            cohort_frame_release(own);
-            cohort_context_destroy(context);
-        }
-        test_ledger_check(t, &ledger);
-    }
-    cohort_frame_release(frame);
-}
-
 const struct test_case test_cases[] = {{"every_kind", every_kind, TEST_EACH_MEMORY},
                                        {"many", many, 0},
                                        {"skew", skew, TEST_ON_CPU | TEST_SLOW},
                                        {"gathered", gathered, TEST_EACH_MEMORY},
                                        {"threads", threads, TEST_ON_CPU},
-                                       {"shapes", shapes, 0},
-                                       {"shapes_of_nulls", shapes_of_nulls, 0},
-                                       {"refuses", refuses, 0},
-                                       {"no_memory", no_memory, TEST_ON_CPU},
                                        {NULL, NULL, 0}};

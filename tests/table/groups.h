@@ -1,0 +1,49 @@
+/* groups.h: groups to test group-by with: tables and aggregates at random, and a walk over all rows that tells what is due. */
+#ifndef TEST_TABLE_GROUPS_H
+#define TEST_TABLE_GROUPS_H
+
+#include "model.h"
+
+#define FRAMES 4
+
+__extension__ typedef __int128 wide;
+__extension__ typedef unsigned __int128 wide_bits;
+
+struct plan {
+    uint32_t keys, values, aggregates;
+    int reproducible, skips;
+    const char *key[8];
+    uint8_t nulls_equal[8];
+    cohort_aggregate aggregate[64];
+    uint32_t column[64]; /* of the model; ROWS: 0 */
+    char name[16][16];
+    const char *format[16];
+    uint32_t frames;
+    struct model model[FRAMES];
+    cohort_frame *frame[FRAMES];
+};
+
+struct row {
+    const struct model *model;
+    uint64_t row;
+};
+
+struct due {
+    uint64_t groups, rows;
+    struct row *first; /* of each group */
+    struct row *row;   /* all that belong to some */
+    uint64_t *group;   /* theirs */
+};
+
+int is_float(const char *f);
+void add_aggregates(struct test *t, struct plan *p);
+void plan_open(struct test *t, struct plan *p, uint64_t rows, uint64_t distinct);
+void plan_close(struct plan *p);
+cohort_group *group_of(struct test *t, cohort_context *context, const struct plan *p);
+void walk(const struct plan *p, struct due *d);
+void due_close(struct due *d);
+int overflows(const struct plan *p, const struct due *d);
+void check_result(struct test *t, const struct plan *p, const struct due *d, const struct model *m);
+int same_keys(const struct plan *p, struct row a, struct row b);
+
+#endif

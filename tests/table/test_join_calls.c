@@ -1,0 +1,233 @@
+/* test_join_calls.c: joins whose calls are refused: shapes that rows break, what is no argument, memory that ends; and how much memory a
+ * join takes. */
+#include "model.h"
+
+/* ---- shapes ---------------------------------------------------------------------------------------------------------------------------- */
+
+static void shapes(struct test *t)
+{
+    uint64_t once[] = {5, 6, 7, 8}, twice[] = {9, 6, 7, 6, 7};
+    cohort_frame *one = keys_frame(t, t->context, 4, once), *two = keys_frame(t, t->context, 5, twice);
+    for (int shape = 0; shape < 4; shape++)
+        for (int sides = 0; sides < 4; sides++) {
+            cohort_join *join = NULL;
+            cohort_matches *m = NULL;
+            cohort_join_probe_options o = COHORT_JOIN_PROBE_OPTIONS_INIT;
+            int left_bad = sides & 1 && (shape == COHORT_JOIN_ONE_TO_ONE || shape == COHORT_JOIN_ONE_TO_MANY);
+            int right_bad =
+                sides & 2 && (shape == COHORT_JOIN_ONE_TO_ONE || shape == COHORT_JOIN_MANY_TO_ONE);
+            o.validate = (cohort_join_shape)shape;
+            OK(t, cohort_join_build(sides & 2 ? two : one, NULL, &join));
+            cohort_status s = cohort_join_probe(join, sides & 1 ? two : one, &o, &m);
+            EQUAL(t, s, left_bad || right_bad ? COHORT_RANGE : COHORT_OK);
+            EQUAL(t, m != NULL, s == COHORT_OK);
+            EQUAL(t, o.repeated_right[0], right_bad ? 1 : COHORT_NO_ROW);
+            EQUAL(t, o.repeated_right[1], right_bad ? 3 : COHORT_NO_ROW);
+            EQUAL(t, o.repeated_left[1], left_bad && !right_bad ? 3 : COHORT_NO_ROW);
+            if (s)
+                CHECK(t, strstr(cohort_message(t->context), "rows 1 and 3") != NULL);
+            cohort_matches_destroy(m);
+            cohort_join_destroy(join);
+        }
+    cohort_frame_release(one);
+    cohort_frame_release(two);
+}
+
+/* Two nulls that equal nothing break no shape; two that are values do. */
+static void shapes_of_nulls(struct test *t)
+{
+    uint64_t values[] = {1, 0, 2, 0};
+    uint8_t valid = 5, equal = 1;
+    cohort_array array = {"key", COHORT_U64, 0, values, &valid};
+    cohort_frame *frame = NULL;
+    OK(t, cohort_frame_create(t->context, 4, 1, &array, &frame));
+    for (int nulls_equal = 0; nulls_equal < 2; nulls_equal++) {
+        cohort_join *join = NULL;
+        cohort_matches *m = NULL;
+        cohort_join_options options = COHORT_JOIN_OPTIONS_INIT;
+        cohort_join_probe_options o = COHORT_JOIN_PROBE_OPTIONS_INIT;
+        options.nulls_equal = nulls_equal ? &equal : NULL;
+        OK(t, cohort_join_build(frame, &options, &join));
+        o.validate = COHORT_JOIN_ONE_TO_ONE;
+        EQUAL(t, cohort_join_probe(join, frame, &o, &m), nulls_equal ? COHORT_RANGE : COHORT_OK);
+        EQUAL(t, cohort_join_size(m), nulls_equal ? 0 : 2);
+        cohort_matches_destroy(m);
+        cohort_join_destroy(join);
+    }
+    cohort_frame_release(frame);
+}
+
+/* ---- what is refused ------------------------------------------------------------------------------------------------------------------ */
+
+static void refuses(struct test *t)
+{
+    cohort_context *on = t->context;
+    uint32_t values[3] = {3, 1, 3};
+    uint64_t wide[3] = {3, 1, 3}, rows[16];
+    cohort_array one = {"a", COHORT_U32, 0, values, NULL}, other = {"b", COHORT_U64, 0, wide, NULL};
+    float real[3] = {1, 2, 3};
+    cohort_array floats = {"c", COHORT_F32, 0, real, NULL};
+    cohort_frame *a = NULL, *b = NULL, *c = NULL, *none = NULL;
+    cohort_join *join = NULL, *no_join = NULL;
+    cohort_matches *m = NULL, *no_matches = NULL;
+    cohort_join_options options = COHORT_JOIN_OPTIONS_INIT;
+    cohort_join_probe_options probe = COHORT_JOIN_PROBE_OPTIONS_INIT;
+    cohort_join_page page = COHORT_JOIN_PAGE_INIT;
+    OK(t, cohort_frame_create(on, 3, 1, &one, &a));
+    OK(t, cohort_frame_create(on, 3, 1, &other, &b));
+    OK(t, cohort_frame_create(on, 3, 1, &floats, &c));
+    OK(t, cohort_frame_create(on, 3, 0, NULL, &none));
+    FAILS(t, on, cohort_join_build(none, NULL, &join), COHORT_RANGE, "columns", "0");
+    FAILS(t, NULL, cohort_join_build(NULL, NULL, &join), COHORT_NULL, "right", NULL);
+    FAILS(t, on, cohort_join_build(a, NULL, NULL), COHORT_NULL, "out", NULL);
+    options.method = (cohort_join_method)77;
+    FAILS(t, on, cohort_join_build(a, &options, &join), COHORT_RANGE, "method", "77");
+    options.method = COHORT_JOIN_AUTO;
+    options.method = COHORT_JOIN_DENSE;
+    FAILS(t, on, cohort_join_build(c, &options, &join), COHORT_UNSUPPORTED, "DENSE", "1");
+    options.method = COHORT_JOIN_AUTO;
+    options.size = 3;
+    FAILS(t, on, cohort_join_build(a, &options, &join), COHORT_BAD_STRUCT, "size", "3");
+    OK(t, cohort_join_build(a, NULL, &join));
+    FAILS(t, on, cohort_join_probe(join, b, NULL, &no_matches), COHORT_RANGE, "'b'", "L");
+    FAILS(t, on, cohort_join_probe(join, none, NULL, &no_matches), COHORT_RANGE, "left", "0");
+    FAILS(t, on, cohort_join_probe(NULL, a, NULL, &no_matches), COHORT_NULL, "join", NULL);
+    FAILS(t, NULL, cohort_join_probe(join, NULL, NULL, &no_matches), COHORT_NULL, "left", NULL);
+    probe.kind = (cohort_join_kind)6;
+    FAILS(t, on, cohort_join_probe(join, a, &probe, &no_matches), COHORT_RANGE, "kind", "6");
+    probe.kind = COHORT_JOIN_INNER;
+    probe.validate = (cohort_join_shape)9;
+    FAILS(t, on, cohort_join_probe(join, a, &probe, &no_matches), COHORT_RANGE, "validate", "9");
+    OK(t, cohort_join_probe(join, a, NULL, &m));
+    page.capacity = 16;
+    page.left = rows;
+    page.bytes = 5;
+    FAILS(t, on, cohort_join_pairs(m, &page), COHORT_RANGE, "bytes", "5");
+    page.bytes = 8;
+    FAILS(t, on, cohort_join_pairs(m, NULL), COHORT_NULL, "page", NULL);
+    FAILS(t, NULL, cohort_join_pairs(NULL, &page), COHORT_NULL, "matches", NULL);
+    FAILS(t, NULL, cohort_join_finish(NULL, &page), COHORT_NULL, "join", NULL);
+    page.left = (char *)rows + 1;
+    FAILS(t, on, cohort_join_pairs(m, &page), COHORT_BAD_POINTER, "page.left", NULL);
+    page.left = rows;
+    page.first = 1000;
+    OK(t, cohort_join_pairs(m, &page));
+    EQUAL(t, page.written, 0);
+    EQUAL(t, page.total, 5);
+    cohort_matches_destroy(m);
+    cohort_matches_destroy(NULL);
+    cohort_join_destroy(join);
+    cohort_join_destroy(no_join);
+    EQUAL(t, cohort_join_size(NULL), 0);
+    cohort_frame_release(a);
+    cohort_frame_release(b);
+    cohort_frame_release(c);
+    cohort_frame_release(none);
+}
+
+/* An allocation fails at the k-th place: the join is there or it is not. */
+static void no_memory(struct test *t)
+{
+    uint64_t keys[3000];
+    for (uint64_t i = 0; i < 3000; i++)
+        keys[i] = test_mix(i % 1100);
+    cohort_frame *frame = keys_frame(t, t->context, 3000, keys);
+    for (uint64_t limit = 1, whole = 0; !whole; limit += 1 + limit / 6) {
+        struct ledger ledger = {.limit = limit};
+        cohort_context_options options = test_context_options(t);
+        cohort_context *context = NULL;
+        cohort_frame *own = NULL;
+        cohort_join *join = NULL;
+        cohort_matches *m = NULL;
+        cohort_join_page page = COHORT_JOIN_PAGE_INIT;
+        cohort_array array = {"key", COHORT_U64, 0, keys, NULL};
+        options.alloc = test_allocator(t, &ledger);
+        if (!cohort_context_create(&context, &options)) {
+            cohort_status s = cohort_frame_create(context, 3000, 1, &array, &own);
+            if (!s)
+                s = cohort_join_build(own, NULL, &join);
+            CHECK(t, !s == (join != NULL));
+            if (!s)
+                s = cohort_join_probe(join, frame, NULL, &m);
+            if (!s)
+                s = cohort_join_finish(join, &page);
+            CHECK(t, s == COHORT_OK || s == COHORT_NO_MEMORY);
+            whole = s == COHORT_OK;
+            CHECK(t, s || (page.total == 3000 && cohort_join_size(m) == 800 * 9 + 300 * 4));
+            cohort_matches_destroy(m);
+            cohort_join_destroy(join);
+            cohort_frame_release(own);
+            cohort_context_destroy(context);
+        }
+        test_ledger_check(t, &ledger);
+    }
+    cohort_frame_release(frame);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------------- */
+
+struct taken {
+    uint64_t build, probe; /* the most that was there at a time, besides the keys themselves */
+};
+
+/* n keys on either side, whose places in order of value are `step` apart. */
+static struct taken memory_of(struct test *t, uint64_t n, uint64_t step, cohort_join_method method)
+{
+    struct ledger ledger = {0};
+    struct taken taken;
+    cohort_context_options options = test_context_options(t);
+    cohort_join_options how = COHORT_JOIN_OPTIONS_INIT;
+    cohort_context *context = NULL;
+    cohort_join *join = NULL;
+    cohort_matches *m = NULL;
+    uint64_t *keys = malloc(n * 8);
+    if (!keys)
+        abort();
+    for (uint64_t i = 0; i < n; i++)
+        keys[i] = step ? i * step : test_mix(i);
+    options.alloc = test_allocator(t, &ledger);
+    how.method = method;
+    OK(t, cohort_context_create(&context, &options));
+    cohort_frame *frame = keys_frame(t, context, n, keys);
+    const uint64_t before = ledger.bytes;
+    ledger.most_bytes = 0;
+    REQUIREF(t, !cohort_join_build(frame, &how, &join), "%s", cohort_message(context));
+    taken.build = ledger.most_bytes - before;
+    ledger.most_bytes = ledger.bytes;
+    REQUIREF(t, !cohort_join_probe(join, frame, NULL, &m), "%s", cohort_message(context));
+    taken.probe = ledger.most_bytes - before;
+    EQUAL(t, cohort_join_size(m), n);
+    cohort_matches_destroy(m);
+    cohort_join_destroy(join);
+    cohort_frame_release(frame);
+    cohort_context_destroy(context);
+    test_ledger_check(t, &ledger);
+    free(keys);
+    return taken;
+}
+
+/* What join.h says; the bytes that do not depend on the rows are those of a round of keys. */
+static void memory(struct test *t)
+{
+    const uint64_t round = 6u << 20;
+    for (uint64_t n = 150000; n < test_scale(t, 700000, 3000000, 6000000); n += n / 3)
+        for (int way = 0; way < 2; way++) {
+            const struct taken taken =
+                memory_of(t, n, way ? 0 : 4, way ? COHORT_JOIN_FACTOR : COHORT_JOIN_AUTO);
+            const uint64_t most = taken.build > taken.probe ? taken.build : taken.probe;
+            CHECKF(t, taken.build <= (way ? 46 * n + round : 25 * n + 65536),
+                   "%s, %llu rows: %llu bytes to build", way ? "FACTOR" : "DENSE", (unsigned long long)n,
+                   (unsigned long long)taken.build);
+            CHECKF(t, taken.probe <= (way ? 46 * n + round : 25 * n + 65536),
+                   "%s, %llu rows: %llu bytes to probe", way ? "FACTOR" : "DENSE", (unsigned long long)n,
+                   (unsigned long long)taken.probe);
+            CHECK(t, n < 350000 || most <= 2 * (8 + 8) * (n + n));
+        }
+}
+
+const struct test_case test_cases[] = {{"shapes", shapes, 0},
+                                       {"shapes_of_nulls", shapes_of_nulls, 0},
+                                       {"refuses", refuses, 0},
+                                       {"no_memory", no_memory, TEST_ON_CPU},
+                                       {"memory", memory, TEST_ON_CPU | TEST_NO_CONTEXT},
+                                       {NULL, NULL, 0}};
