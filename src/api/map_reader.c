@@ -61,6 +61,16 @@ cohort_status cohort_map_reader(cohort_map *map, cohort_context *context, cohort
     return s ? s : map_reader(map, context, out);
 }
 
+/* Readers that nobody has seen own their descriptions alone. */
+static void forget(cohort_multimap *m)
+{
+    for (cohort_multimap *next; m; m = next) {
+        next = m->next;
+        free(m->index);
+        free(m);
+    }
+}
+
 /* All levels of it. */
 static cohort_status multimap_reader(cohort_multimap *m, cohort_context *context, cohort_multimap **out)
 {
@@ -76,7 +86,7 @@ static cohort_status multimap_reader(cohort_multimap *m, cohort_context *context
     if (!s && m->next)
         s = multimap_reader(m->next, context, &made->next);
     if (s)
-        multimap_end(made);
+        forget(made);
     else
         *out = made;
     return s;
