@@ -116,9 +116,14 @@ static void add_up(uint64_t *a, uint64_t n)
 static cohort_status cpu_join_count(cohort_context *context, struct join_probe *p)
 {
     p->before[0] = 0;
-    cpu_parallel(context, p->n, ROW_GRAIN, count_part, p);
-    add_up(p->before, join_blocks(p->n) + 1);
-    return COHORT_OK;
+    cohort_status s = COHORT_OK;
+    if (p->marks) /* they last: a probe that is ended leaves none */
+        cpu_parallel(context, p->n, ROW_GRAIN, count_part, p);
+    else
+        s = cpu_parallel_told(context, "join", p->n, ROW_GRAIN, count_part, p);
+    if (!s)
+        add_up(p->before, join_blocks(p->n) + 1);
+    return s;
 }
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------------------ */
@@ -176,8 +181,7 @@ static void pairs_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 
 static cohort_status cpu_join_pairs(cohort_context *context, const struct join_page *page)
 {
-    cpu_parallel(context, page->count, PAIR_GRAIN, pairs_part, (void *)(uintptr_t)page);
-    return COHORT_OK;
+    return cpu_parallel_told(context, "join", page->count, PAIR_GRAIN, pairs_part, (void *)(uintptr_t)page);
 }
 
 /* ---- right rows that were not met ----------------------------------------------------------------------------------------- */

@@ -30,6 +30,5 @@ cohort_status cpu_join_dense(cohort_context *context, const struct keys_column *
                              const struct join_range *range, uint32_t *groups)
 {
     struct dense_job j = {column, range, groups};
-    cpu_parallel(context, n, KEYS_GRAIN, dense_part, &j);
-    return COHORT_OK;
+    return cpu_parallel_told(context, "join", n, KEYS_GRAIN, dense_part, &j);
 }

@@ -125,8 +125,7 @@ static void find_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 static cohort_status cpu_keys_find(cohort_context *context, const struct keys_table *t, struct keys_batch *b)
 {
     struct find_job j = {t, b};
-    cpu_parallel(context, b->n, KEYS_GRAIN, find_part, &j);
-    return COHORT_OK;
+    return cpu_parallel_told(context, "keys", b->n, KEYS_GRAIN, find_part, &j);
 }
 
 /* ---- what is done with ids ------------------------------------------------------------------------------------------------ */

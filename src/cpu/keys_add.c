@@ -415,6 +415,8 @@ static cohort_status rounds(cohort_context *context, struct round *r, uint64_t n
         if (!s)
             s = one_round(context, r);
         added = r->table->count - before;
+        if (!s && n > ROUND)
+            s = context_progress(context, "keys", at + rows, n);
     }
     return s;
 }

@@ -190,14 +190,15 @@ static cohort_status one_round(cohort_context *context, struct direct *d)
     struct keys_batch *b = d->batch;
     uint64_t sum = 0, words = (d->rows + 63) / 64;
     memset(d->is_first, 0, words * 8);
-    cpu_parallel(context, d->rows, KEYS_GRAIN, look_part, d);
-    cpu_parallel(context, t->span + 2, CODE_GRAIN, mark_part, d);
-    for (uint64_t word = 0; word < words; word++) {
+    cohort_status s = cpu_parallel_told(context, "keys", d->rows, KEYS_GRAIN, look_part, d);
+    if (!s)
+        cpu_parallel(context, t->span + 2, CODE_GRAIN, mark_part, d);
+    for (uint64_t word = 0; !s && word < words; word++) {
         d->rank[word] = sum;
         sum += (unsigned)__builtin_popcountll(d->is_first[word]);
     }
-    cohort_status s =
-        keys_grow(context, &b->first, &b->first_room, b->firsts, b->firsts + sum, sizeof *b->first);
+    if (!s)
+        s = keys_grow(context, &b->first, &b->first_room, b->firsts, b->firsts + sum, sizeof *b->first);
     if (s) {
         unmark(t);
         return s;

@@ -23,6 +23,7 @@
 #define MERGED        64u     /* by merging */
 #define WIDE_DIGIT    4096u   /* from so many on digits of 11 bits, else of 8 */
 #define RANGE_GRAIN   4096u
+#define TOLD          (1u << 18) /* fewer entries are sorted to the end */
 #define VARYING_GRAIN 65536u
 #define KEYS          256u /* keys put in order's numbers at a time */
 
@@ -48,8 +49,9 @@ struct sorter {
     /* What is sorted piece by piece: piece k is [bounds[k], bounds[k + 1]). */
     const co_u64 *bounds;
     co_u64 pieces;
-    struct range *large; /* those that are too large for one thread */
-    co_u64 larges;       /* atomic */
+    struct range *large;  /* those that are too large for one thread */
+    co_u64 larges;        /* atomic */
+    cohort_status status; /* COHORT_CANCELLED: the caller wants an end; what is left to do is left */
 };
 
 static co_u64 clamp(co_u64 x, co_u64 least, co_u64 most)
@@ -314,6 +316,14 @@ static int next_digit(co_u64 *varying, struct cpu_digit *digit)
     return 1;
 }
 
+/* Before a pass over many entries: whether the caller wants an end. */
+static int is_ended(cohort_context *context, struct sorter *r)
+{
+    if (!r->status && r->at.end - r->at.begin > TOLD)
+        r->status = context_progress(context, "sort", r->at.begin, r->s->n);
+    return r->status != COHORT_OK;
+}
+
 /* A pass over entries r->at.begin to r->at.end, from one set of arrays to another. */
 static struct cpu_pass pass_of(cohort_context *context, const struct sorter *r, co_u32 buckets)
 {
@@ -355,7 +365,7 @@ static void sort_together(cohort_context *context, struct sorter *r, co_u64 vary
         cpu_pass_copy(context, &p);
         pass_done(&p);
     }
-    while (next_digit(&varying, &p.digit)) {
+    while (!is_ended(context, r) && next_digit(&varying, &p.digit)) {
         pass_into(r, &p, --left % 2);
         cpu_pass_count(context, &p);
         cpu_pass_move(context, &p);
@@ -398,8 +408,8 @@ static void sort_pieces(cohort_context *context, struct sorter *r, const co_u64 
 {
     r->bounds = bounds;
     r->pieces = pieces;
-    cpu_parallel(context, r->s->n, RANGE_GRAIN, sort_small, r);
-    for (co_u64 i = 0; i < r->larges; i++) {
+    r->status = cpu_parallel_told(context, "sort", r->s->n, RANGE_GRAIN, sort_small, r);
+    for (co_u64 i = 0; !r->status && i < r->larges; i++) {
         r->at = r->large[i];
         sort_together(context, r, varying_bits(context, r));
     }
@@ -448,8 +458,10 @@ static void sort_all(cohort_context *context, struct sorter *r)
         sort_together(context, r, varying);
         return;
     }
+    if (is_ended(context, r))
+        return;
     cpu_pass_move(context, &p);
-    if (top - bits == lowest)
+    if (top - bits == lowest || is_ended(context, r))
         return;
     for (co_u32 a = 0; a < p.arrays; a++)
         r->from[a] = r->other[a];
@@ -468,7 +480,7 @@ static cohort_status cpu_sort_run(cohort_context *context, const struct sort *s,
         sort_all(context, &r);
     else if (s->n)
         sort_local(&r, 0, (co_u32)s->n, 0);
-    return COHORT_OK;
+    return r.status;
 }
 
 const struct sort_backend cpu_sort_backend = {

@@ -289,9 +289,9 @@ cohort_status cpu_table_gather(cohort_context *context, struct table_gather *g)
                     .first_long = NONE};
     j.bytes = c->is_dictionary || c->type.layout <= TABLE_FIXED ? table_column_element(c)
                                                                 : (uint32_t)sizeof(struct table_view);
-    cpu_parallel(context, g->n, GRAIN, gather_range, &j);
+    cohort_status s = cpu_parallel_told(context, "gather", g->n, GRAIN, gather_range, &j);
     g->nulls = j.nulls;
     g->first_bad = j.first_bad;
     g->first_long = j.first_long;
-    return COHORT_OK;
+    return s;
 }

@@ -17,6 +17,7 @@
 
 #define PIECES_A_WORKER 16
 #define SPINS           2000
+#define TOLD            (1u << 18) /* less work is not told of: it ends at once */
 
 struct worker {
     struct cpu_pool *pool;
@@ -29,6 +30,10 @@ struct job {
     void *arg;
     uint64_t n, piece, pieces;
     uint64_t next; /* atomic: the first unclaimed piece */
+    /* Of work that is told: the caller alone looks at these. */
+    cohort_context *context; /* NULL: nobody is told */
+    const char *what;
+    cohort_status status;
 };
 
 struct cpu_pool {
@@ -46,6 +51,17 @@ struct cpu_pool {
     struct worker workers[];
 };
 
+/* The caller, who is worker 0, has done a piece. If the work is to be ended, no piece is given out any more. */
+static void tell(struct job *job)
+{
+    uint64_t next = __atomic_load_n(&job->next, __ATOMIC_RELAXED);
+    if (next >= job->pieces || job->status)
+        return;
+    job->status = context_progress(job->context, job->what, next * job->piece, job->n);
+    if (job->status)
+        __atomic_store_n(&job->next, job->pieces, __ATOMIC_RELAXED);
+}
+
 static void do_pieces(struct job *job, unsigned worker)
 {
     for (;;) {
@@ -55,6 +71,8 @@ static void do_pieces(struct job *job, unsigned worker)
         uint64_t begin = i * job->piece;
         uint64_t end = i + 1 == job->pieces ? job->n : begin + job->piece;
         job->work(job->arg, begin, end, worker);
+        if (!worker && job->context)
+            tell(job);
     }
 }
 
@@ -189,6 +207,16 @@ static void run_job(struct cpu_pool *pool, const struct job *job)
     close_job(pool);
 }
 
+static struct job job_of(cohort_context *context, uint64_t n, uint64_t grain,
+                         void (*work)(void *, uint64_t, uint64_t, unsigned), void *arg)
+{
+    uint64_t grains = n / grain + (n % grain != 0);
+    uint64_t each = grains / ((uint64_t)cpu_device(context)->threads * PIECES_A_WORKER);
+    struct job job = {.work = work, .arg = arg, .n = n, .piece = grain * (each ? each : 1)};
+    job.pieces = n / job.piece + (n % job.piece != 0);
+    return job;
+}
+
 void cpu_parallel(cohort_context *context, uint64_t n, uint64_t grain,
                   void (*work)(void *arg, uint64_t begin, uint64_t end, unsigned worker), void *arg)
 {
@@ -199,9 +227,27 @@ void cpu_parallel(cohort_context *context, uint64_t n, uint64_t grain,
         work(arg, 0, n, 0);
         return;
     }
-    uint64_t grains = n / grain + (n % grain != 0);
-    uint64_t each = grains / ((uint64_t)device->threads * PIECES_A_WORKER);
-    struct job job = {.work = work, .arg = arg, .n = n, .piece = grain * (each ? each : 1)};
-    job.pieces = n / job.piece + (n % job.piece != 0);
+    struct job job = job_of(context, n, grain, work, arg);
     run_job(device->pool, &job);
+}
+
+cohort_status cpu_parallel_told(cohort_context *context, const char *what, uint64_t n, uint64_t grain,
+                                void (*work)(void *arg, uint64_t begin, uint64_t end, unsigned worker),
+                                void *arg)
+{
+    struct cpu_pool *pool = cpu_device(context)->pool;
+    if (n <= TOLD || !context->progress.call) {
+        cpu_parallel(context, n, grain, work, arg);
+        return COHORT_OK;
+    }
+    struct job own = job_of(context, n, grain, work, arg), *job = &own;
+    own.context = context;
+    own.what = what;
+    if (pool) {
+        run_job(pool, job);
+        job = &pool->job;
+    } else {
+        do_pieces(job, 0);
+    }
+    return job->status ? job->status : context_progress(context, what, n, n);
 }

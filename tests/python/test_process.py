@@ -257,6 +257,32 @@ def test_what_a_progress_function_raises_ends_the_call():
         assert 0 < some < 400_000
 
 
+@pytest.mark.parametrize("what", ["sort", "unique", "join", "group"])
+def test_what_ends_sorts_joins_and_groups(what):
+    a = np.random.default_rng(4).integers(0, 2**62, 2_000_000)
+    stop = False
+
+    def enough(*_):
+        if stop:
+            raise KeyboardInterrupt
+
+    with lc.device("cpu", threads=2, progress=enough):
+        t = lc.Table({"k": a})
+        calls = {
+            "sort": lambda: lc.sort(a),
+            "unique": lambda: lc.unique(t["k"], sorted=False),
+            "join": lambda: lc.join(t, t, "k"),
+            "group": lambda: lc.group_by(t, "k").agg(n="size"),
+        }
+        for _ in range(2):
+            time.sleep(0.3)  # the last time that it was told is not just now
+            stop = True
+            with pytest.raises(KeyboardInterrupt):
+                calls[what]()
+            stop = False
+            assert len(calls[what]()) >= len(np.unique(a))
+
+
 def test_ctrl_c_ends_a_batch():
     text = (
         "import libcohort as lc, numpy as np, threading, os, signal\n"

@@ -1,0 +1,265 @@
+/* test_ended.c: sorts, factors, joins, groups and gathers on a CPU, ended by the caller's progress function at the first time it is told,
+ * the second, and so on, until one comes to its end. After each the objects are what they were, and the same call again is right. */
+#include "model.h"
+
+#include "core/context.h"
+
+#define MOST_ENDS 4096
+
+struct ending {
+    cohort_context *context;
+    uint64_t calls, stop; /* stop: 0: never */
+};
+
+/* As if a long time had gone by since the last time. */
+static int end_at(void *user, const char *what, uint64_t done, uint64_t total)
+{
+    struct ending *e = user;
+    (void)what, (void)done, (void)total;
+    e->context->told = 0;
+    return ++e->calls == e->stop;
+}
+
+struct world {
+    struct test *t;
+    struct ending ending;
+    cohort_context *context;
+    uint64_t n;
+    uint64_t *keys, *sorted;
+    cohort_frame *frame;
+    cohort_join *join;
+    cohort_group *group;
+    uint64_t distinct;
+};
+
+static void world_open(struct world *w, struct test *t, uint64_t keys)
+{
+    cohort_context_options options = test_context_options(t);
+    memset(w, 0, sizeof *w);
+    w->t = t;
+    w->n = 900000;
+    w->distinct = keys;
+    options.progress = (cohort_progress){end_at, &w->ending};
+    OK(t, cohort_context_create(&w->context, &options));
+    w->ending.context = w->context;
+    w->keys = malloc(w->n * 8);
+    w->sorted = malloc(w->n * 8);
+    for (uint64_t i = 0; i < w->n; i++)
+        w->keys[i] = keys ? test_mix(test_mix(i) % keys) : test_mix(i) % 5000;
+    cohort_array array = {"k", COHORT_U64, 0, w->keys, NULL};
+    OK(t, cohort_frame_create(w->context, w->n, 1, &array, &w->frame));
+}
+
+static void world_close(struct world *w)
+{
+    cohort_join_destroy(w->join);
+    cohort_group_destroy(w->group);
+    cohort_frame_release(w->frame);
+    cohort_context_destroy(w->context);
+    free(w->keys);
+    free(w->sorted);
+}
+
+/* Ends `work` at every time that it tells, and lets it go to its end after each; some end there must be. */
+static void end_everywhere(struct world *w, cohort_status (*work)(struct world *))
+{
+    struct test *t = w->t;
+    uint64_t ends = 0;
+    for (cohort_status s = COHORT_CANCELLED; s == COHORT_CANCELLED && ends < MOST_ENDS; ends++) {
+        w->ending.calls = 0;
+        w->ending.stop = ends + 1;
+        w->context->told = 0;
+        s = work(w);
+        REQUIREF(t, s == COHORT_OK || s == COHORT_CANCELLED, "%s", cohort_status_name(s));
+        w->ending.stop = 0;
+        if (s)
+            OK(t, work(w));
+    }
+    CHECKF(t, ends > 1 && ends < MOST_ENDS, "ended %llu times", (unsigned long long)ends - 1);
+}
+
+/* ---- sorts ------------------------------------------------------------------------------------------------------------------ */
+
+static cohort_status sort_once(struct world *w)
+{
+    cohort_sort_desc d = COHORT_SORT_INIT;
+    d.n = w->n;
+    d.order = COHORT_ORDER_U64;
+    d.keys = w->keys;
+    d.keys_out = w->sorted;
+    cohort_status s = cohort_sort(w->context, &d);
+    for (uint64_t i = 1; !s && i < w->n; i++)
+        REQUIRE(w->t, w->sorted[i - 1] <= w->sorted[i]);
+    return s;
+}
+
+static void sorts(struct test *t)
+{
+    const uint64_t distinct[] = {~0ull, 3, 0};
+    for (int i = 0; i < 3; i++) {
+        struct world w;
+        world_open(&w, t, distinct[i]);
+        end_everywhere(&w, sort_once);
+        world_close(&w);
+    }
+}
+
+/* ---- keys ------------------------------------------------------------------------------------------------------------------- */
+
+static cohort_status factorize_once(struct world *w)
+{
+    uint32_t *ids = malloc(w->n * 4), next = 0;
+    uint64_t *first = malloc(w->n * 8);
+    cohort_status s = cohort_factorize(w->frame, NULL, ids, NULL);
+    for (uint64_t i = 0; !s && i < w->n; i++) {
+        if (ids[i] == next)
+            first[next++] = i;
+        REQUIRE(w->t, ids[i] < next && w->keys[first[ids[i]]] == w->keys[i]);
+    }
+    free(ids);
+    free(first);
+    return s;
+}
+
+static cohort_status index_once(struct world *w)
+{
+    uint64_t *rows = malloc(w->n * 8);
+    cohort_status s = cohort_index_in(w->frame, w->frame, NULL, 8, rows);
+    for (uint64_t i = 0; !s && i < w->n; i++)
+        REQUIRE(w->t, rows[i] <= i && w->keys[rows[i]] == w->keys[i]);
+    free(rows);
+    return s;
+}
+
+static void keys(struct test *t)
+{
+    const uint64_t distinct[] = {~0ull, 1000, 0};
+    for (int i = 0; i < 3; i++) {
+        struct world w;
+        world_open(&w, t, distinct[i]);
+        end_everywhere(&w, factorize_once);
+        end_everywhere(&w, index_once);
+        world_close(&w);
+    }
+}
+
+/* ---- joins ------------------------------------------------------------------------------------------------------------------ */
+
+/* Each left row meets itself; no row of the right is left, however often a probe was ended. */
+static cohort_status probe_once(struct world *w)
+{
+    cohort_matches *matches = NULL;
+    cohort_join_page page = COHORT_JOIN_PAGE_INIT, rest = COHORT_JOIN_PAGE_INIT;
+    cohort_join_probe_options options = COHORT_JOIN_PROBE_OPTIONS_INIT;
+    cohort_frame *half = NULL;
+    uint64_t *left = malloc(w->n * 8), *right = malloc(w->n * 8), n = w->n / 2;
+    options.kind = COHORT_JOIN_FULL;
+    cohort_status s = w->join ? COHORT_OK : cohort_join_build(w->frame, NULL, &w->join);
+    if (!s)
+        s = cohort_join_finish(w->join, &rest);
+    uint64_t unmet = rest.total;
+    if (!s)
+        s = cohort_frame_slice(w->frame, 0, n, &half);
+    if (!s)
+        s = cohort_join_probe(w->join, half, &options, &matches);
+    if (s && w->join) { /* what was ended has met nothing */
+        w->ending.stop = 0;
+        OK(w->t, cohort_join_finish(w->join, &rest));
+        EQUAL(w->t, rest.total, unmet);
+    }
+    page.bytes = 8;
+    page.capacity = w->n;
+    page.left = left;
+    page.right = right;
+    if (!s)
+        s = cohort_join_pairs(matches, &page);
+    if (!s)
+        EQUAL(w->t, page.total, n);
+    for (uint64_t i = 0; !s && i < n; i++)
+        REQUIRE(w->t, left[i] == i && w->keys[right[i]] == w->keys[i]);
+    cohort_matches_destroy(matches);
+    cohort_frame_release(half);
+    cohort_join_destroy(w->join);
+    w->join = NULL;
+    free(left);
+    free(right);
+    return s;
+}
+
+static cohort_status gather_once(struct world *w)
+{
+    cohort_frame *out = NULL;
+    for (uint64_t i = 0; i < w->n; i++)
+        w->sorted[i] = w->n - 1 - i;
+    cohort_status s = cohort_gather(w->frame, w->n, 8, w->sorted, &out);
+    CHECK(w->t, !s == (out != NULL));
+    cohort_frame_release(out);
+    return s;
+}
+
+static void joins(struct test *t)
+{
+    struct world w;
+    world_open(&w, t, ~0ull);
+    end_everywhere(&w, probe_once);
+    end_everywhere(&w, gather_once);
+    world_close(&w);
+}
+
+/* ---- groups ----------------------------------------------------------------------------------------------------------------- */
+
+/* Some rows, then all: what was ended has added nothing, and can be added again. */
+static cohort_status group_once(struct world *w)
+{
+    const char *const names[] = {"k"};
+    const cohort_aggregate rows = {COHORT_AGGREGATE_ROWS, 0, NULL, "n"};
+    cohort_group_options options = COHORT_GROUP_OPTIONS_INIT;
+    options.keys = options.aggregates = 1;
+    options.key = names;
+    options.aggregate = &rows;
+    cohort_frame *out = NULL, *part = NULL;
+    struct model m;
+    uint64_t sum = 0;
+    OK(w->t, cohort_group_create(w->context, &options, &w->group));
+    OK(w->t, cohort_frame_slice(w->frame, 0, 100, &part));
+    OK(w->t, cohort_group_add(w->group, part));
+    cohort_frame_release(part);
+    cohort_status s = cohort_group_add(w->group, w->frame);
+    w->ending.stop = 0;
+    EQUAL(w->t, s ? cohort_group_count(w->group) <= 100 : 1, 1);
+    if (s)
+        OK(w->t, cohort_group_add(w->group, w->frame));
+    OK(w->t, cohort_group_finish(w->group, 0, &out));
+    model_of_frame(w->t, &m, out);
+    for (uint64_t i = 0; i < m.rows; i++) {
+        uint64_t count;
+        memcpy(&count, m.column[1].cell[i].bytes, 8);
+        sum += count;
+        CHECK(w->t, count);
+    }
+    EQUAL(w->t, sum, w->n + 100);
+    model_close(&m);
+    cohort_frame_release(out);
+    cohort_group_destroy(w->group);
+    w->group = NULL;
+    return s;
+}
+
+static void groups(struct test *t)
+{
+    const uint64_t distinct[] = {3000, 0};
+    for (int i = 0; i < 2; i++) {
+        struct world w;
+        world_open(&w, t, distinct[i]);
+        end_everywhere(&w, group_once);
+        world_close(&w);
+    }
+}
+
+const struct test_case test_cases[] = {
+    {"sorts", sorts, TEST_ON_CPU},
+    {"keys", keys, TEST_ON_CPU},
+    {"joins", joins, TEST_ON_CPU},
+    {"groups", groups, TEST_ON_CPU},
+    {NULL, NULL, 0},
+};
