@@ -67,6 +67,24 @@ cd "$here" || exit 1
 source=$(cd - >/dev/null && pwd)
 check "an environment with nothing else runs the examples in the docstrings" \
     empty/bin/python "$source/tests/python/doctests.py"
+if [ ! -x "$here/audits/bin/abi3audit" ]; then
+    rm -rf "$here/audits"
+    { "$python" -m venv "$here/audits" && timeout 120 "$here/audits/bin/pip" install --disable-pip-version-check \
+        -q --retries 0 --timeout 15 -r "$source/tests/python/audits.txt"; } >"$log" 2>&1 || rm -rf "$here/audits"
+fi
+# audited: the wheel needs no younger system than manylinux_2_34.
+audited() {
+    audits/bin/auditwheel show wheel/*.whl | grep -oE 'manylinux_2_[0-9]+' | sort -t _ -k 3 -n | tail -n 1 |
+        grep -E '_([0-9]|[12][0-9]|3[0-4])$'
+}
+if [ -x "$here/audits/bin/abi3audit" ]; then
+    check "auditwheel finds nothing younger than manylinux_2_34" audited
+    check "abi3audit finds nothing outside of the stable ABI" audits/bin/abi3audit --strict wheel/*.whl
+else
+    echo "note python: auditwheel and abi3audit cannot be installed; they are left out"
+fi
+command -v python3.14t >/dev/null ||
+    echo "note python: no free-threaded Python 3.14 is here; cp314t is neither built nor tested"
 check "mypy --strict has nothing to say" venv/bin/mypy --strict --python-version 3.11 "$source/bindings/python/libcohort"
 COHORT_DEVICE=cpu timeout 300 venv/bin/python -m pytest -q -p no:cacheprovider -p no:warnings "$source/tests/python" >pytest.log 2>&1
 code=$?
