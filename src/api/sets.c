@@ -307,7 +307,7 @@ cohort_status sets_found_end(struct sets_rooms *rooms, cohort_status status, str
         status = sets_sum(rooms->context, s.sums, s.found, NULL);
     if (!status)
         status = sets_assemble(rooms, &s, room, out);
-    if (!status)
+    if (!status && s.counts.listed) /* chunks lie there already */
         status = sets_do(rooms->context, &s, SETS_MEMBERS, s.found);
     if (*out != room)
         cohort_sets_destroy(room);

@@ -29,13 +29,13 @@ static struct cpu_answer full(void)
     return a;
 }
 
-static struct cpu_answer array_of(const co_u16 *at, co_u32 n)
+static struct cpu_answer array_of(const struct cpu_scratch *s, const co_u16 *at, co_u32 n)
 {
     struct cpu_answer a = empty();
     a.chunk.at = at;
     a.chunk.kind = CO_CHUNK_ARRAY;
     a.chunk.entries = a.chunk.card = n;
-    a.chunk.digest = sets_chunk_digest(&a.chunk);
+    a.chunk.digest = s->vectors->digest(at, n);
     a.own = 1;
     return a;
 }
@@ -49,7 +49,9 @@ static struct cpu_answer bitmap_measured(struct cpu_scratch *s, struct sets_meas
     if (m.card == CO_CHUNK_IDS)
         return full();
     if (m.card <= SETS_ARRAY_MOST) {
-        a = array_of(s->array, 0);
+        a.chunk.at = s->array;
+        a.chunk.kind = CO_CHUNK_ARRAY;
+        a.own = 1;
         a.chunk.entries = a.chunk.card = s->vectors->members(s->words, m.digest, s->array);
     } else {
         a.chunk.at = s->words;
@@ -153,11 +155,39 @@ static struct cpu_answer runs_answer(struct cpu_scratch *s, co_u32 runs, co_u32 
     return a; /* never a bitmap: so few runs take less */
 }
 
+/* An array, or part of a list, as numbers of 16 bits. */
+static const co_u16 *numbers_of(const struct sets_chunk *c, co_u16 *room)
+{
+    if (c->kind == CO_CHUNK_ARRAY)
+        return c->at;
+    sets_chunk_members(c, room);
+    return room;
+}
+
+/* OR or XOR of two arrays: more than an array may hold becomes a bitmap. */
+static struct cpu_answer merged(co_u32 op, const struct sets_chunk *chunks, struct cpu_scratch *s)
+{
+    const co_u16 *x = numbers_of(&chunks[0], s->listed), *y = numbers_of(&chunks[1], s->runs);
+    co_u32 n = s->vectors->merge(op, x, chunks[0].entries, y, chunks[1].entries, s->array);
+    if (n <= SETS_ARRAY_MOST)
+        return n ? array_of(s, s->array, n) : empty();
+    struct cpu_answer a = empty();
+    a.chunk.digest = s->vectors->digest(s->array, n);
+    memset(s->words, 0, sizeof s->words);
+    for (co_u32 i = 0; i < n; i++)
+        s->words[s->array[i] / 64] |= 1ull << s->array[i] % 64;
+    a.chunk.at = s->words;
+    a.chunk.kind = CO_CHUNK_BITMAP;
+    a.chunk.card = n;
+    a.own = 1;
+    return a;
+}
+
 /* Two short chunks, by their entries: 0 if they are not such. */
 static int by_entries(co_u32 op, const struct sets_chunk *chunks, co_u32 count, struct cpu_scratch *s,
                       struct cpu_answer *a)
 {
-    co_u32 entries, card, runs;
+    co_u32 entries, card = 0, runs;
     if (count != 2)
         return 0;
     for (co_u32 i = 0; i < 2; i++)
@@ -166,10 +196,7 @@ static int by_entries(co_u32 op, const struct sets_chunk *chunks, co_u32 count, 
     entries = chunks[0].entries + chunks[1].entries;
     if (sets_chunk_is_array(&chunks[0]) && sets_chunk_is_array(&chunks[1]) &&
         (op == SETS_OR || op == SETS_XOR)) {
-        if (entries > SETS_MERGE_MOST)
-            return 0;
-        card = sets_merge(op, &chunks[0], &chunks[1], s->array);
-        *a = card ? array_of(s->array, card) : empty();
+        *a = merged(op, chunks, s);
         return 1;
     }
     if (entries > SETS_SWEEP_MOST)
@@ -206,7 +233,7 @@ static struct cpu_answer by_filter(struct sets_chunk *first, const struct sets_c
         n = filter(s, at, n, &others[i], keep, s->array);
         at = s->array;
     }
-    return n ? array_of(s->array, n) : empty();
+    return n ? array_of(s, s->array, n) : empty();
 }
 
 static void sort_by_card(struct sets_chunk *chunks, co_u32 count)

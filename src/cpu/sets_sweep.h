@@ -5,10 +5,6 @@
 #include "sets_combine.h"
 
 #define SETS_SWEEP_MOST 256u /* entries of both */
-#define SETS_MERGE_MOST 512u
-
-/* OR or XOR of two arrays, which may be parts of lists: ascending numbers to `to`; how many. */
-co_u32 sets_merge(co_u32 op, const struct sets_chunk *a, const struct sets_chunk *b, co_u16 *to);
 
 /* a op b, of arrays and runs: runs to `to`, with room for as many as there are entries and one more; how
  * many. */

@@ -4,7 +4,12 @@
  * below are skipped (the "shuffling" intersections of Katsogridakis, Schlegel and Lemire compare 8 with 8;
  * with AVX-512 one with 32 needs no permutation, and skips more where one array is longer). Bitmaps: the
  * operation, the count (VPOPCNTDQ) and the digest in one pass. Members of a bitmap: a vector of numbers,
- * compressed by 32 bits of the bitmap at a time (VBMI2). */
+ * compressed by 32 bits of the bitmap at a time (VBMI2).
+ *
+ * OR and XOR of arrays: 32 numbers of each are merged by a bitonic network (Batcher); the lower 32 are next
+ * in order, the upper ones are merged with the next 32 of the array whose next number is less. Numbers in
+ * both arrays come out side by side: OR keeps what differs from the number before, XOR what differs from
+ * both neighbours. Behind an array's end stand greatest numbers, which come last and are not counted. */
 #include "sets_vector.h"
 
 #if CPU_VECTORS
@@ -54,7 +59,33 @@ static co_u32 members_plain(const co_u64 *words, co_u64 digest, co_u16 *to)
     return sets_bitmap_array(words, to, CO_CHUNK_IDS);
 }
 
-static const struct sets_vectors plain = {filter_plain, words_plain, members_plain};
+static co_u32 merge_plain(co_u32 op, const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, co_u16 *to)
+{
+    co_u32 i = 0, j = 0, k = 0, both = op == SETS_OR;
+    while (i < n && j < m) {
+        co_u16 x = a[i], y = b[j];
+        to[k] = x < y ? x : y;
+        i += x <= y;
+        j += y <= x;
+        k += both | (x != y);
+    }
+    while (i < n)
+        to[k++] = a[i++];
+    while (j < m)
+        to[k++] = b[j++];
+    return k;
+}
+
+static co_u64 digest_plain(const co_u16 *a, co_u32 n)
+{
+    co_u64 digest = 0;
+    for (co_u32 i = 0; i < n; i++)
+        digest |= 1ull << (a[i] >> 10);
+    return digest;
+}
+
+static const struct sets_vectors plain = {filter_plain, words_plain, members_plain, merge_plain,
+                                          digest_plain};
 
 /* ---- AVX-512
  * ----------------------------------------------------------------------------------------------------------- */
@@ -169,7 +200,98 @@ AVX512 static co_u32 members_512(const co_u64 *words, co_u64 digest, co_u16 *to)
     return n;
 }
 
-static const struct sets_vectors vectors_512 = {filter_512, words_512, members_512};
+/* A bitonic sequence of 32, in order: halves by halves, the lesser of each two to the lower place. */
+AVX512 static inline __m512i in_order(__m512i v)
+{
+    __m512i w = _mm512_shuffle_i64x2(v, v, 0x4e);
+    v = _mm512_mask_max_epu16(_mm512_min_epu16(v, w), 0xffff0000, v, w);
+    w = _mm512_shuffle_i64x2(v, v, 0xb1);
+    v = _mm512_mask_max_epu16(_mm512_min_epu16(v, w), 0xff00ff00, v, w);
+    w = _mm512_shuffle_epi32(v, 0x4e);
+    v = _mm512_mask_max_epu16(_mm512_min_epu16(v, w), 0xf0f0f0f0, v, w);
+    w = _mm512_shuffle_epi32(v, 0xb1);
+    v = _mm512_mask_max_epu16(_mm512_min_epu16(v, w), 0xcccccccc, v, w);
+    w = _mm512_rol_epi32(v, 16);
+    return _mm512_mask_max_epu16(_mm512_min_epu16(v, w), 0xaaaaaaaa, v, w);
+}
+
+/* The next 32 of an array, greatest numbers behind its end. */
+AVX512 static inline __m512i next_block(const co_u16 *a, co_u32 n, co_u32 *at)
+{
+    co_u32 left = n - *at, take = left < 32 ? left : 32;
+    __mmask32 there = take == 32 ? ~0u : (1u << take) - 1;
+    __m512i v = _mm512_mask_loadu_epi16(_mm512_set1_epi16(-1), there, a + *at);
+    *at += take;
+    return v;
+}
+
+/* The places of neighbours: the number before, and the one after, among two vectors. */
+static const co_u16 places_before[32] = {63, 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14,
+                                         15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30};
+static const co_u16 places_after[32] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16,
+                                        17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
+static const co_u16 places_back[32] = {31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,
+                                       15, 14, 13, 12, 11, 10, 9,  8,  7,  6,  5,  4,  3,  2,  1,  0};
+
+/* Numbers [at, at + 32) of `total` in order: those that are kept, given the 32 before and the 32 after. */
+AVX512 static inline co_u32 put_merged(int both, __m512i before, __m512i v, __m512i after, co_u32 at,
+                                       co_u32 total, co_u16 *to)
+{
+    co_u32 left = total - at;
+    __mmask32 kept = left < 32 ? (1u << left) - 1 : ~0u;
+    __m512i other = _mm512_permutex2var_epi16(v, _mm512_loadu_si512(places_before), before);
+    kept &= _mm512_cmpneq_epi16_mask(v, other) | (at ? 0 : 1);
+    if (!both) {
+        other = _mm512_permutex2var_epi16(v, _mm512_loadu_si512(places_after), after);
+        kept &= _mm512_cmpneq_epi16_mask(v, other) | (left <= 32 ? 1u << (left - 1) : 0);
+    }
+    _mm512_storeu_si512(to, _mm512_maskz_compress_epi16(kept, v));
+    return (co_u32)__builtin_popcount(kept);
+}
+
+AVX512 static inline co_u32 merge_any(int both, const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m,
+                                      co_u16 *to)
+{
+    const __m512i back = _mm512_loadu_si512(places_back);
+    co_u32 i = 0, j = 0, k = 0, total = n + m, at = 0;
+    __m512i upper = next_block(a, n, &i), next = next_block(b, m, &j), before = upper, v = upper;
+    for (co_u32 done = 0; done < total + 32; done += 32) { /* a turn later each is put down */
+        __m512i turned = _mm512_permutexvar_epi16(back, next);
+        __m512i lower = in_order(_mm512_min_epu16(upper, turned));
+        upper = in_order(_mm512_max_epu16(upper, turned));
+        if (done) {
+            k += put_merged(both, before, v, lower, at, total, to + k);
+            at += 32;
+        }
+        before = v;
+        v = lower;
+        co_u32 x = i < n ? a[i] : 0x10000, y = j < m ? b[j] : 0x10000;
+        if (x < y)
+            next = next_block(a, n, &i);
+        else
+            next = next_block(b, m, &j);
+    }
+    return k;
+}
+
+AVX512 static co_u32 merge_512(co_u32 op, const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, co_u16 *to)
+{
+    return op == SETS_OR ? merge_any(1, a, n, b, m, to) : merge_any(0, a, n, b, m, to);
+}
+
+AVX512 static co_u64 digest_512(const co_u16 *a, co_u32 n)
+{
+    __m512i all = _mm512_setzero_si512();
+    const __m512i one = _mm512_set1_epi64(1);
+    for (co_u32 i = 0; i < n; i += 8) {
+        __mmask8 there = n - i >= 8 ? 0xff : (__mmask8)((1u << (n - i)) - 1);
+        __m512i v = _mm512_cvtepu16_epi64(_mm_maskz_loadu_epi16(there, a + i));
+        all = _mm512_or_si512(all, _mm512_maskz_sllv_epi64(there, one, _mm512_srli_epi64(v, 10)));
+    }
+    return (co_u64)_mm512_reduce_or_epi64(all);
+}
+
+static const struct sets_vectors vectors_512 = {filter_512, words_512, members_512, merge_512, digest_512};
 #endif
 
 const struct sets_vectors *sets_vectors_of(enum cpu_level level)

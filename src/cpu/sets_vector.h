@@ -5,7 +5,7 @@
 
 #include "sets.h"
 
-#define SETS_VECTOR_ROOM 64u /* numbers that may be written behind an array that `members` makes */
+#define SETS_VECTOR_ROOM 64u /* numbers that may be written behind an array that `members` or `merge` makes */
 
 struct sets_vectors {
     /* Those of a that are in b (keep 1) or not (0): their number, and in order to `to`, which may be a, or NULL. Both arrays
@@ -15,6 +15,9 @@ struct sets_vectors {
     struct sets_measure (*words)(co_u64 *to, const co_u64 *a, const co_u64 *b, co_u32 op);
     /* The members of a bitmap with this digest as an array; their number. */
     co_u32 (*members)(const co_u64 *words, co_u64 digest, co_u16 *to);
+    /* a OR b, or XOR, of two arrays, neither empty, to `to`, which has room for both; how many. */
+    co_u32 (*merge)(co_u32 op, const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, co_u16 *to);
+    co_u64 (*digest)(const co_u16 *a, co_u32 n); /* of an array */
 };
 
 const struct sets_vectors *sets_vectors_of(enum cpu_level level);

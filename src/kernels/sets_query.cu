@@ -504,16 +504,32 @@ CO_INLINE co_u64 sets_unit_place(const struct sets_query *q, co_u64 row, co_u64 
 
 /* The rows and keys of units, in the order of the answer's chunks. Of AND and ANDNOT that is the driver's;
  * else each unit finds its place. Of one that is none, or whose key another one has, the key is none. */
+CO_INLINE void sets_driver_keys(const struct sets_query_step *s)
+{
+    const struct sets_query *q = &s->q;
+    SETS_EACH_LANE(u, s->units)
+    {
+        co_u64 row = run_at(s->prefix, 0, q->rows, u), unit = u - co_read64(s->prefix + row), units, key = 0;
+        co_u64 driver = sets_driver(q, row, sets_row_arity(q, row), &units);
+        int is_one = sets_unit_key(q, sets_row_member(q, row, driver), unit, &key);
+        co_write64(s->unit_rows + u, row);
+        co_write64(s->unit_keys + u, is_one ? key : SETS_NO_KEY);
+    }
+}
+
 CO_KERNEL(sets_query_keys, struct sets_query_step)
 {
     const struct sets_query *q = &args->q;
+    if (q->op == SETS_AND || q->op == SETS_ANDNOT) {
+        sets_driver_keys(args);
+        return;
+    }
     SETS_EACH_WARP(u, args->units)
     {
         co_u64 row = run_at(args->prefix, 0, q->rows, u), first = co_read64(args->prefix + row);
-        co_u64 unit = u - first, place = u, operand, key = 0;
-        int is_one = sets_find_unit(q, row, &unit, &operand, &key), is_first = 1;
-        if (q->op != SETS_AND && q->op != SETS_ANDNOT)
-            place = first + sets_unit_place(q, row, operand, unit, key, &is_first);
+        co_u64 unit = u - first, operand, key = 0;
+        int is_one = sets_find_unit(q, row, &unit, &operand, &key), is_first;
+        co_u64 place = first + sets_unit_place(q, row, operand, unit, key, &is_first);
         if (co_lane() == 0) {
             co_write64(args->unit_rows + u, row);
             if (place < args->units)

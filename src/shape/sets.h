@@ -474,8 +474,12 @@ CO_INLINE void sets_pair(const struct sets_step *s, co_u64 p)
         else
             high = middle;
     }
-    for (co_u64 c = low; c < end && co_read64(s->keys + c) >> 6 == word; c++)
-        bits |= 1ull << (co_read64(s->keys + c) & 63);
+    for (co_u64 c = low, more = 1; c < end && more; c += 8) /* eight reads wait together */
+        for (co_u64 j = 0; j < 8; j++) {
+            co_u64 key = c + j < end ? co_read64(s->keys + c + j) : ~0ull;
+            more = key >> 6 == word;
+            bits |= more << (key & 63);
+        }
     co_write64((co_u64 *)s->view.index + 2 * p, bits);
     co_write64((co_u64 *)s->view.index + 2 * p + 1, low - first);
 }
