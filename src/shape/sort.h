@@ -73,9 +73,9 @@ struct sort_plan {
     co_u32 first, last; /* of the passes over keys: keys become unsigned numbers, or what they were */
 };
 
-/* Of many: pads of a stage's runs (kernels/runs_write.h), a multiple of 16 bytes; words of runs, and which are long; what says that copies
+/* Of many: pads of a stage's runs (kernels/runs_write.h), a multiple of 128 bytes; words of runs, and which are long; what says that copies
  * have come; and the plan. */
-#define SORT_FAR_PADS 272u
+#define SORT_FAR_PADS 288u
 #define SORT_FAR_BYTES                                                          \
     (2 * SORT_FAR_PADS * 4 + SORT_DIGITS * 16 + SORT_DIGITS / 32 * 4 + 4 + 16 + \
      (co_u32)sizeof(struct sort_plan))

@@ -168,10 +168,10 @@ struct split_layout {
     co_u32 stride; /* words of a warp's counters */
 };
 
-/* FETCHED: bytes that pads of runs (kernels/runs_write.h) take behind the entries of a stage, a multiple of 16. */
+/* FETCHED: bytes that pads of runs (kernels/runs_write.h) take behind the entries of a stage, a multiple of 128. */
 CO_INLINE co_u32 split_pads(co_u32 bits)
 {
-    return ((1u << bits) + (1u << bits) / 16 + 3) / 4 * 16;
+    return ((1u << bits) + (1u << bits) / 16 + 31) / 32 * 128;
 }
 
 /* pads: bytes behind the stage. */
