@@ -50,6 +50,7 @@ struct gpu_tuning {
      * multiprocessor. Entries of a batch at least, and of a sample; keys that come once in it at most if they are few. */
     unsigned sums_places[2], sums_threads[2], sums_blocks[2];
     unsigned sums_batch, sums_sample, sums_singles;
+    unsigned sums_split, sums_parts; /* entries of a batch, at least, that go by parts, and parts, at most */
 };
 
 const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsigned architecture);

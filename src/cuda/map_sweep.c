@@ -44,5 +44,6 @@ cohort_status cuda_map_sweep(cohort_context *context, const struct map_sweep *s,
     static const char *const kinds[] = {"export", "absorb", "stats", "mark"};
     if (kind == MAP_SWEEP_ABSORB && goes_by_pages(context, s))
         return absorb_pages(context, s);
-    return map_launch(context, kinds[kind], &s->view, s->slots, s);
+    const uint64_t each = kind == MAP_SWEEP_EXPORT ? MAP_EXPORT_BYTES / map_slot_bytes(s->view.width) : 1;
+    return map_launch(context, kinds[kind], &s->view, (s->slots + each - 1) / each, s);
 }

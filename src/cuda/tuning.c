@@ -58,13 +58,14 @@
 #define SEEK .seek_dear = {9, 14}, .seek_found = 20
 
 /* Sums by key. A sample of 4,096 entries has 1,470 keys that come once if there are 4,000 alike, 1,900 if
- * 5,300; of keys by Zipf's law with exponent 1, of which 2^26 may come, 2,640. */
-#define SUMS_GPU                                                                                            \
-    .sums_places = {8192, 8192}, .sums_threads = {512, 1024}, .sums_blocks = {3, 1}, .sums_batch = 1 << 20, \
-    .sums_sample = 4096, .sums_singles = 1900
+ * 5,300; of keys by Zipf's law with exponent 1, of which 10^4, 10^5, 2^26 may come, 1,100, 1,730, 2,640. */
+#define SUMS_GPU                                                                             \
+    .sums_places = {27648, 13824}, .sums_threads = {1024, 1024}, .sums_blocks = {1, 1},      \
+    .sums_batch = 1 << 20, .sums_sample = 4096, .sums_singles = 1500, .sums_split = 1 << 21, \
+    .sums_parts = 1 << 14
 #define SUMS_SIM                                                                                 \
-    .sums_places = {16, 16}, .sums_threads = {64, 64}, .sums_blocks = {2, 1}, .sums_batch = 128, \
-    .sums_sample = 64, .sums_singles = 20
+    .sums_places = {18, 20}, .sums_threads = {64, 64}, .sums_blocks = {2, 1}, .sums_batch = 128, \
+    .sums_sample = 64, .sums_singles = 20, .sums_split = 256, .sums_parts = 300
 
 /* The simulated GPU has small blocks and chunks, so that small cases have several of each. */
 static const struct gpu_tuning rows[] = {

@@ -165,28 +165,70 @@ CO_KERNEL_BOUND(NAME(get), struct map_batch, 256, 6)
     MAP(batch)(args, MAP_STEP_GET, CO_OP_FIND);
 }
 
-/* All pairs, packed: each block counts its live slots of a stretch, takes that many places, and fills them. */
-CO_KERNEL(NAME(export), struct map_sweep)
+/* ---- export ------------------------------------------------------------------------------------------------------------------ */
+
+#define EXPORT_EACH (MAP_EXPORT_BYTES * 8 / CO_MAP_SLOT_BITS)
+
+/* Where a warp's pairs go, of which it has `mine`: behind those of the block's warps before it, for all of which one lane takes places.
+ * The block together; `counts` has a word a warp, `at` one. */
+CO_INLINE co_u64 MAP(export_places)(const struct map_sweep *s, co_u32 mine, co_u32 *counts, co_u64 *at)
 {
-    CO_EACH_WARP (base, args->slots) {
-        co_u64 slot = base + co_lane();
-        KEY key = 0;
-        VALUE value = 0;
-        int live = slot < args->slots && MAP(pair)(&args->view, slot, &key, &value);
-        co_u32 all = co_ballot(CO_FULL_WARP, live);
-        co_u64 at = 0;
-        if (co_lane() == 0 && all)
-            at = co_add64(args->cursor, map_bits(all));
-        at = co_shuffle64(CO_FULL_WARP, at, 0) + map_bits(all & ((1u << co_lane()) - 1));
-        if (!live)
+    co_u32 before = 0, all = 0;
+    if (co_lane() == 0)
+        co_write32(counts + co_warp(), mine);
+    co_block_sync();
+    for (co_u32 w = 0; w < co_threads() / 32; w++) {
+        co_u32 there = co_read32(counts + w);
+        before += w < co_warp() ? there : 0;
+        all += there;
+    }
+    if (co_thread() == 0)
+        co_write64(at, all ? co_add64(s->cursor, all) : 0);
+    co_block_sync();
+    return co_read64(at) + before;
+}
+
+CO_INLINE void MAP(export_tile)(const struct map_sweep *s, co_u64 first, co_u32 *counts, co_u64 *shared_at)
+{
+    KEY keys[EXPORT_EACH];
+    VALUE values[EXPORT_EACH];
+    co_u32 live[EXPORT_EACH], mine = 0;
+    const co_u64 last = s->slots - 1;
+    first += co_warp() * (32 * EXPORT_EACH) + co_lane();
+    CO_EACH_ITEM (j, EXPORT_EACH) {
+        co_u64 slot = first + 32 * j, there = slot < last ? slot : last;
+        live[j] = (co_u32)MAP(pair)(&s->view, there, &keys[j], &values[j]) & (co_u32)(slot == there);
+    }
+    CO_EACH_ITEM (j, EXPORT_EACH) {
+        live[j] = co_ballot(CO_FULL_WARP, (int)live[j]);
+        mine += co_ones32(live[j]);
+    }
+    co_u64 at = MAP(export_places)(s, mine, counts, shared_at);
+    CO_EACH_ITEM (j, EXPORT_EACH) {
+        co_u64 to = at + co_ones32(live[j] & ((1u << co_lane()) - 1));
+        at += co_ones32(live[j]);
+        if (!(live[j] >> co_lane() & 1))
             continue;
         if (sizeof(KEY) == 4)
-            co_write32((co_u32 *)args->keys + at, (co_u32)key);
+            co_write32((co_u32 *)s->keys + to, (co_u32)keys[j]);
         else
-            co_write64((co_u64 *)args->keys + at, key);
-        MAP(put_value)(args->values, at, value);
+            co_write64((co_u64 *)s->keys + to, keys[j]);
+        MAP(put_value)(s->values, to, values[j]);
     }
 }
+
+/* All pairs, packed. A block has a tile of slots, some a lane, in its registers, and takes places for all that are live in it at once: one
+ * counter that each warp adds to for itself would bind. */
+CO_KERNEL(NAME(export), struct map_sweep)
+{
+    CO_SHARED(co_u32, counts, 8);
+    CO_SHARED(co_u64, at, 1);
+    const co_u64 tile = (co_u64)co_threads() * EXPORT_EACH;
+    for (co_u64 first = co_block() * tile; first < args->slots; first += co_blocks() * tile)
+        MAP(export_tile)(args, first, counts, at);
+}
+
+#undef EXPORT_EACH
 
 /* Every pair of `view` goes into `into`: rehash, growth, merge. */
 CO_KERNEL_BOUND(NAME(absorb), struct map_sweep, 256, 5)

@@ -16,6 +16,7 @@
 #define MAP_BUILD_BYTES  76800ull /* of shared memory, to build a page in */
 #define MAP_LEAST_MASK   7u       /* buckets - 1 of the smallest table */
 #define MAP_REACH        8u       /* pages in which a key may lie */
+#define MAP_EXPORT_BYTES 64u      /* of slots that a lane looks at at once, when all pairs are taken out */
 #define MAP_SIDE_SLOTS   2u
 #define MAP_SAMPLE       4096u  /* entries of a batch by which it is judged, */
 #define MAP_SAMPLE_WORDS 8192u  /* words of shared memory for their keys, a power of two, */
@@ -165,12 +166,15 @@ struct map_seek {
  * (kernels/map_sums.cu). */
 struct map_sums {
     struct map_batch batch;      /* as it was given, with its ledger */
+    const void *keys, *values;   /* of the batch in order of their parts, if there are parts */
+    const co_u64 *offsets;       /* parts + 1: where each part's entries begin */
     co_u64 chunk;                /* entries in a row that a block takes */
-    co_u32 places;               /* of a block's table, a power of two */
-    co_u32 shift;                /* of a key's mixed 32 bits: what is left is a place */
+    co_u32 parts;                /* 0: none */
+    co_u32 places;               /* of a block's table */
     co_u32 sample;               /* entries of the sample, and */
     co_u32 singles;              /* how many keys come once in it, at most, if they are few */
-    co_u64 *alone;               /* a gate, written by the sample: 1 if entries go one by one */
+    co_u64 *share;               /* how many entries go by parts: all or none. Written by the sample, */
+    co_u64 *alone;               /* as is a gate: 1 if entries go one by one */
     co_u64 *full;                /* a gate: 1 if some key found no slot */
     struct batch_counts *counts; /* of this batch: added, failed and first_failed are added to */
 };

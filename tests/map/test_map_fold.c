@@ -14,7 +14,7 @@ static void lower_bar(struct test *t)
     const struct gpu *g = gpu_of(t->context);
     lower = *gpu_tuning_for(g->driver, g->architecture);
     if (t->kind == TEST_CUDA)
-        lower.sums_batch = 1 << 14;
+        lower.sums_batch = lower.sums_split = 1 << 14;
     gpu_of(t->context)->tuning = &lower;
 }
 
