@@ -62,6 +62,7 @@ parts_of() {
     case $2.$1 in
     none.map | none.map_build | none.map_table | none.multisplit | none.sort) echo 4 ;;
     none.*) echo 1 ;;
+    *.lines) echo 8 ;;
     *.multisplit) echo 28 ;;
     *.map) echo 16 ;;
     *.map_build | *.map_table | *.map_full | *.sort | *.map_errors) echo 8 ;;

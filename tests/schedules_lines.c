@@ -9,8 +9,8 @@ struct sizes {
 
 static struct sizes sizes_of(const struct shape *s)
 {
-    static const struct sizes all[] = {{0, 0, 0, 0},  {6, 2, 3, 32}, {7, 2, 2, 64},
-                                       {7, 2, 2, 64}, {4, 4, 3, 64}, {3, 5, 5, 64}};
+    static const struct sizes all[] = {{0, 0, 0, 0},  {6, 2, 3, 32}, {3, 5, 5, 32},
+                                       {3, 5, 5, 32}, {4, 4, 3, 64}, {3, 5, 5, 64}};
     return all[s->width];
 }
 

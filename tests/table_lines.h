@@ -61,8 +61,8 @@ static void count_homes(struct lines_seen *p, uint32_t names, uint32_t name, uin
     }
 
 DEFINE_LINES(32_0, co_u32, co_u32, 6, 5, 32)
-DEFINE_LINES(32_32, co_u32, co_u32, 7, 4, 64)
-DEFINE_LINES(64_0, co_u64, co_u32, 7, 4, 64)
+DEFINE_LINES(32_32, co_u32, co_u32, 3, 10, 32)
+DEFINE_LINES(64_0, co_u64, co_u32, 3, 10, 32)
 DEFINE_LINES(64_32, co_u64, co_u32, 4, 7, 64)
 DEFINE_LINES(64_64, co_u64, co_u64, 3, 10, 64)
 
@@ -80,7 +80,7 @@ static void check_lines(struct subject *s)
     EQUAL(t, v.version, CO_LINES_VIEW_VERSION);
     EQUAL(t, v.width, s->width);
     OK(t, cohort_copy(t->context, &counters, v.counters, sizeof counters));
-    const uint64_t home_bytes = s->width == COHORT_WIDTH_32_0 ? 32 : 64;
+    const uint64_t home_bytes = s->width <= COHORT_WIDTH_64_0 ? 32 : 64;
     void *homes = aligned_alloc(128, (home_bytes * v.pages + 127) / 128 * 128);
     OK(t, cohort_copy(t->context, homes, v.slots, home_bytes * v.pages));
     v.slots = homes;

@@ -71,9 +71,10 @@ typedef enum cohort_width {
 /* How buckets follow each other inside a page. Linear probing is there to be compared, and for groups. */
 typedef enum cohort_probe { COHORT_PROBE_DOUBLE = 0, COHORT_PROBE_LINEAR = 1 } cohort_probe;
 
-/* How the table lies in memory. PAGES: see the head of this file. LINES: hopscotch by lines of 64 bytes (docs/map.md,
- * docs/hopscotch-protocol.md): the slot of an erased key is free again at once, so a map whose keys come and go does not grow or fill up; a
- * slot takes more memory (21.3, 16, 9.1 and 9.1 bytes for 64/64, 64/32, 32/32 and 64/0). Widths 64/64, 64/32, 32/32 and 64/0, on a GPU from sm_80 on. */
+/* How the table lies in memory. PAGES: see the head of this file. LINES: hopscotch by lines of 64 or 32 bytes
+ * (docs/map.md, docs/hopscotch-protocol.md): the slot of an erased key is free again at once, so a map whose
+ * keys come and go does not grow or fill up; a slot takes more memory (21.3, 16, 10.7, 10.7 and 5.3 bytes for
+ * 64/64, 64/32, 32/32, 64/0 and 32/0). On a GPU from sm_80 on. */
 typedef enum cohort_layout { COHORT_LAYOUT_PAGES = 0, COHORT_LAYOUT_LINES = 1 } cohort_layout;
 
 /* Which of several entries with one key in one batch decides the value. ANY is fastest. FIRST and LAST go by input

@@ -15,5 +15,9 @@ CO_INLINE void lines_flush_warp(const cohort_map_view *m, const co_lines_tally *
     map_add_warp(&m->counters->retried, tally->retried);
 }
 
+/* Blocks of a stream of mixed operations on one multiprocessor: more lanes that wait outweigh what they keep
+ * in memory for want of registers. */
+#define LINES_RUN_BLOCKS 5
+
 #define CO_LINES_FILE "kernels/lines_width.h"
 #include "cohort/device/lines_instances.h"

@@ -73,7 +73,7 @@ CO_INLINE void LINES(fold_batch)(const struct map_batch *b, co_u32 kind)
         else if (several)
             operand = LINES(fold)(op, operand, same);
         if (first == 1u << co_lane())
-            r = LINES(put)(&b->view, LINES(home)(&b->view, key), op, key, operand, &old, &tally, 0);
+            r = LINES(do)(&b->view, LINES(home)(&b->view, key), op, key, operand, &old, &tally, 0);
         co_warp_sync(CO_FULL_WARP);
         if (several) {
             const int lead = (int)co_shuffle32(CO_FULL_WARP, (co_u32)r, first ? map_bits(first - 1) : 0);
@@ -105,7 +105,7 @@ CO_KERNEL(NAME(apply), struct map_batch)
 {
     LINES(fold_batch)(args, args->op);
 }
-CO_KERNEL(NAME(run), struct map_batch)
+CO_KERNEL_BOUND(NAME(run), struct map_batch, 256, LINES_RUN_BLOCKS)
 {
     LINES(batch)(args, MAP_STEP_RUN, 0);
 }

@@ -21,8 +21,8 @@ CO_INLINE void LINES(claim_batch)(const struct map_batch *b)
         if (map_takes_part(b, base, i)) {
             const KEY key = LINES(key_at)(b->keys, i);
             VALUE old;
-            r = LINES(put)(&b->view, LINES(home)(&b->view, key), CO_OP_INSERT, key,
-                           LINES(value_at)(b->values, i), &old, &tally, 0);
+            r = LINES(do)(&b->view, LINES(home)(&b->view, key), CO_OP_INSERT, key,
+                          LINES(value_at)(b->values, i), &old, &tally, 0);
             contest |= r != CO_MAP_NEW;
         }
         co_warp_sync(CO_FULL_WARP);

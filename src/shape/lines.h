@@ -16,7 +16,7 @@ CO_INLINE co_u32 lines_home_slots(co_u32 width)
         return 6;
     case 2: /* 32/32 */
     case 3: /* 64/0 */
-        return 7;
+        return 3;
     case 4: /* 64/32 */
         return 4;
     case 5: /* 64/64 */
@@ -29,7 +29,7 @@ CO_INLINE co_u32 lines_home_slots(co_u32 width)
 /* Bytes of a home. */
 CO_INLINE co_u64 lines_home_bytes(co_u32 width)
 {
-    return width == 1 ? 32 : 64;
+    return width <= 3 ? 32 : 64;
 }
 
 CO_INLINE co_u64 lines_slots(const cohort_map_view *m)

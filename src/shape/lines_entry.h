@@ -43,7 +43,7 @@ CO_INLINE int LINES(entry)(const struct map_batch *b, co_u32 step, co_u32 op, co
     const KEY key = LINES(key_at)(b->keys, i);
     if (step == MAP_STEP_GET || (step == MAP_STEP_APPLY && op == CO_OP_FIND)) {
         *value = (VALUE)b->fallback;
-        return LINES(look)(&b->view, home, key, value, tally, 1);
+        return LINES(do)(&b->view, home, CO_OP_FIND, key, 0, value, tally, 1);
     }
     const VALUE operand = LINES(value_at)(b->values, i);
     *value = operand;

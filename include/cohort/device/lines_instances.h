@@ -15,20 +15,20 @@
 #define CO_LINES_KEY        co_u32
 #define CO_LINES_VALUE      co_u32
 #define CO_LINES_VALUE_BITS 32
-#define CO_LINES_SLOTS      7u
-#define CO_LINES_NEAR       2u
-#define CO_LINES_FAR        2u
-#define CO_LINES_HOME       64u
+#define CO_LINES_SLOTS      3u
+#define CO_LINES_NEAR       5u
+#define CO_LINES_FAR        5u
+#define CO_LINES_HOME       32u
 #include CO_LINES_FILE
 
 #define CO_LINES_SUFFIX     64_0
 #define CO_LINES_KEY        co_u64
 #define CO_LINES_VALUE      co_u32
 #define CO_LINES_VALUE_BITS 0
-#define CO_LINES_SLOTS      7u
-#define CO_LINES_NEAR       2u
-#define CO_LINES_FAR        2u
-#define CO_LINES_HOME       64u
+#define CO_LINES_SLOTS      3u
+#define CO_LINES_NEAR       5u
+#define CO_LINES_FAR        5u
+#define CO_LINES_HOME       32u
 #include CO_LINES_FILE
 
 #define CO_LINES_SUFFIX     64_32

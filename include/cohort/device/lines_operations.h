@@ -3,15 +3,14 @@
 
 /* ---- looking ------------------------------------------------------------------------------------------------------------ */
 
-/* Which of the slots of a home that are told by bits have the key: bits. Alone, all are looked at side by
- * side, for that costs least. */
+/* Which of the slots of a home that are told by bits have the key: bits. All are looked at side by side,
+ * for that costs least. */
 CO_INLINE co_u32 LINES(match)(const cohort_map_view *m, co_u64 home, co_u32 bits, KEY key, int alone)
 {
     struct LINES(slot) s = {home, 0};
     co_u32 same = 0;
     for (s.at = 0; s.at < CO_LINES_SLOTS; s.at++)
-        if (alone || bits >> s.at & 1)
-            same |= (co_u32)(LINES(get_key)(m, s, alone) == key) << s.at;
+        same |= (co_u32)(LINES(get_key)(m, s, alone) == key) << s.at;
     return same & bits;
 }
 
@@ -35,27 +34,6 @@ CO_INLINE co_u32 LINES(scan)(const cohort_map_view *m, co_u64 home, co_u64 w, KE
         s->home = LINES(line)(m, home, line);
     }
     return 0;
-}
-
-/* `home`, here and below, is the key's. HIT: *value is the key's; else it is left as it was. quiet: nobody changes the map meanwhile. */
-CO_INLINE int LINES(look)(const cohort_map_view *m, co_u64 home, KEY key, VALUE *value, co_lines_tally *tally,
-                          int quiet)
-{
-    for (;; tally->retried++) {
-        const co_u64 w = LINES(load)(m, home, quiet);
-        struct LINES(slot) s;
-        VALUE seen = 0;
-        if (!(w & NAMES))
-            return CO_MAP_MISS;
-        const co_u32 name = LINES(scan)(m, home, w, key, &s, quiet);
-        if (name)
-            seen = LINES(get_value)(m, s, quiet);
-        if (!LINES(still)(m, home, w, quiet))
-            continue;
-        if (name)
-            *value = seen;
-        return name ? CO_MAP_HIT : CO_MAP_MISS;
-    }
 }
 
 /* ---- changing ------------------------------------------------------------------------------------------------------------ */
@@ -93,15 +71,11 @@ CO_INLINE void LINES(give_way)(co_u64 w)
 CO_INLINE int LINES(change)(const cohort_map_view *m, co_u64 home, co_u64 w, struct LINES(slot) s, co_u32 op,
                             VALUE operand, VALUE *old, int alone)
 {
-    VALUE before = LINES(get_value)(m, s, alone);
-    if (!CO_LINES_VALUE_BITS || op == CO_OP_INSERT || LINES(combine)(op, before, operand) == before) {
-        if (!LINES(still)(m, home, w, alone))
-            return 0;
-        *old = before;
-        return 1;
-    }
-    if (!LINES(lock)(m, home, w, alone))
+    VALUE before = *old;
+    if (!LINES(lock)(m, home, w, alone)) {
+        LINES(give_way)(w);
         return 0;
+    }
     if (!alone)
         before = LINES(get_value)(m, s, 0);
     *old = before; /* the store carries what filled the slot, by the lock's fence */
@@ -112,8 +86,9 @@ CO_INLINE int LINES(change)(const cohort_map_view *m, co_u64 home, co_u64 w, str
 }
 
 /* A slot of the home's window for a key that is not in: its name + 1. 0: there is none. *again: one may
- * come free. Where the home's own keys have all slots there is nothing to move. While a lane waits, it
- * goes the ways at random once in a while only. */
+ * come free. Where the home's own keys have all slots there is nothing to move. Others who put in the same
+ * key may hold all slots for a moment: so a lane looks again before it moves what is there; and while it
+ * waits, it goes the ways at random once in a while only. */
 CO_INLINE co_u32 LINES(obtain)(const cohort_map_view *m, co_u64 home, co_u64 w, co_u32 waits, int *again,
                                co_lines_tally *tally, int alone)
 {
@@ -121,93 +96,102 @@ CO_INLINE co_u32 LINES(obtain)(const cohort_map_view *m, co_u64 home, co_u64 w, 
     *again = 0;
     if (((co_u32)w & NAMES) == (1u << slots) - 1)
         return 0;
-    const co_u32 got = LINES(claim)(m, home, alone);
-    return got ? got : LINES(make_room)(m, home, waits % 16 == 0, again, tally, alone);
+    const co_u32 got = LINES(claim)(m, home, w, alone);
+    if (got)
+        return got;
+    *again = 1;
+    return !alone && !waits ? 0 : LINES(make_room)(m, home, w, alone || waits % 16 == 1, again, tally, alone);
 }
 
-/* INSERT, ASSIGN, ADD to COUNT. HIT: the key was in, *old is the value that it had just before; NEW; FULL. */
-CO_INLINE int LINES(put)(const cohort_map_view *m, co_u64 home, co_u32 op, KEY key, VALUE operand, VALUE *old,
-                         co_lines_tally *tally, int alone)
+/* Puts in a key that a scan of w has not found: NEW or FULL; AGAIN: look again, and what was claimed is kept. */
+CO_INLINE int LINES(enter)(const cohort_map_view *m, co_u64 home, co_u64 w, KEY key, VALUE value,
+                           co_u32 *mine, co_u32 *waits, co_lines_tally *tally, int alone)
 {
-    co_u32 mine = 0, waits = 0;
-    for (;; tally->retried++) {
-        const co_u64 w = LINES(load)(m, home, alone);
-        struct LINES(slot) s;
-        if (LINES(scan)(m, home, w, key, &s, alone)) {
-            if (!LINES(change)(m, home, w, s, op, operand, old, alone)) {
-                LINES(give_way)(w);
-                continue;
-            }
-            if (mine)
-                LINES(retire)(m, LINES(slot_of)(m, home, mine - 1), alone);
-            return CO_MAP_HIT;
+    if (!*mine) {
+        int held;
+        *mine = LINES(obtain)(m, home, w, *waits, &held, tally, alone);
+        if (!*mine) {
+            if (!LINES(still)(m, home, w, alone))
+                return AGAIN;
+            if (alone || !held || (*waits)++ == CO_LINES_WAITS)
+                return CO_MAP_FULL;
+            co_pause();
+            return AGAIN;
         }
-        if (!mine) {
-            int again;
-            mine = LINES(obtain)(m, home, w, waits, &again, tally, alone);
-            if (!mine) {
-                if (!LINES(still)(m, home, w, alone))
-                    continue;
-                if (alone || !again || waits++ == CO_LINES_WAITS)
-                    return CO_MAP_FULL;
-                co_pause();
-                continue;
-            }
-            LINES(fill)
-            (m, LINES(slot_of)(m, home, mine - 1), key, op == CO_OP_COUNT ? (VALUE)1 : operand, alone);
-            if (!alone)
-                co_fence();
-        }
-        if (LINES(commit)(m, home, w, (1ull << (mine - 1)) + VERSION, alone)) {
-            tally->added++;
-            return CO_MAP_NEW;
-        }
-        LINES(give_way)(w);
-    }
-}
-
-/* HIT: the key was in, *old is the value that it had, and it is no more; MISS. */
-CO_INLINE int LINES(take)(const cohort_map_view *m, co_u64 home, KEY key, VALUE *old, co_lines_tally *tally,
-                          int alone)
-{
-    for (;; tally->retried++) {
-        const co_u64 w = LINES(load)(m, home, alone);
-        struct LINES(slot) s;
-        if (!(w & NAMES))
-            return CO_MAP_MISS;
-        const co_u32 name = LINES(scan)(m, home, w, key, &s, alone);
-        if (!name) {
-            if (LINES(still)(m, home, w, alone))
-                return CO_MAP_MISS;
-            continue;
-        }
-        if (!LINES(commit)(m, home, w, VERSION - (1ull << (name - 1)), alone)) {
-            LINES(give_way)(w);
-            continue;
-        }
+        LINES(fill)(m, LINES(slot_of)(m, home, *mine - 1), key, value, alone);
         if (!alone)
             co_fence();
-        *old = LINES(get_value)(m, s, alone);
-        tally->erased++;
-        LINES(pull_home)(m, s, tally, alone);
-        return CO_MAP_HIT;
     }
+    if (LINES(commit)(m, home, w, (1ull << (*mine - 1)) + VERSION, alone)) {
+        tally->added++;
+        return CO_MAP_NEW;
+    }
+    LINES(give_way)(w);
+    return AGAIN;
+}
+
+/* Takes out the key that a scan of w has found in `s`, under this name: HIT, and *old is its value; AGAIN: look again. */
+CO_INLINE int LINES(leave)(const cohort_map_view *m, co_u64 home, co_u64 w, co_u32 name, struct LINES(slot) s,
+                           VALUE *old, co_lines_tally *tally, int alone)
+{
+    if (!LINES(commit)(m, home, w, VERSION - (1ull << (name - 1)), alone)) {
+        LINES(give_way)(w);
+        return AGAIN;
+    }
+    if (!alone)
+        co_fence();
+    *old = LINES(get_value)(m, s, alone);
+    tally->erased++;
+    LINES(pull_home)(m, s, tally, alone);
+    return CO_MAP_HIT;
 }
 
 /* ---- the operations ------------------------------------------------------------------------------------------------------ */
 
-/* Any cohort_op, by one lane among others or, `alone`, with the table to itself. HIT: the key was in, *old
- * is the value it had just before; else *old is left as it was. */
+/* Is an operation done when its key was looked for, and was there with the value `seen`, or was not? */
+CO_INLINE int LINES(only_looks)(co_u32 op, int there, VALUE seen, VALUE operand)
+{
+    if (op == CO_OP_FIND || op == CO_OP_ERASE)
+        return op == CO_OP_FIND || !there;
+    return there && (!CO_LINES_VALUE_BITS || op == CO_OP_INSERT || LINES(combine)(op, seen, operand) == seen);
+}
+
+/* Any cohort_op, by one lane among others or, `alone`, with the table to itself. `home` is the key's. HIT: the key was in, *old
+ * is the value it had just before; else *old is left as it was.
+ *
+ * All kinds of operations look first, and that in the same steps: lanes of a warp go through them
+ * together. */
 CO_INLINE int LINES(do)(const cohort_map_view *m, co_u64 home, co_u32 op, KEY key, VALUE operand, VALUE *old,
                         co_lines_tally *tally, int alone)
 {
-    if (op == CO_OP_FIND)
-        return LINES(look)(m, home, key, old, tally, alone);
-    if (op == CO_OP_ERASE)
-        return LINES(take)(m, home, key, old, tally, alone);
-    if (op >= (CO_LINES_VALUE_BITS ? CO_OPS : CO_OP_ERASE))
+    co_u32 mine = 0, waits = 0;
+    if (op != CO_OP_ERASE && op >= (CO_LINES_VALUE_BITS ? CO_OPS : CO_OP_ERASE))
         return CO_MAP_BAD;
-    return LINES(put)(m, home, op, key, operand, old, tally, alone);
+    for (;; tally->retried++) {
+        const co_u64 w = LINES(load)(m, home, alone);
+        struct LINES(slot) s;
+        const co_u32 name = LINES(scan)(m, home, w, key, &s, alone);
+        VALUE seen = 0;
+        int r;
+        if (name && op != CO_OP_ERASE)
+            seen = LINES(get_value)(m, s, alone);
+        if (LINES(only_looks)(op, name != 0, seen, operand))
+            r = !(w & NAMES) || LINES(still)(m, home, w, alone) ? name ? CO_MAP_HIT : CO_MAP_MISS : AGAIN;
+        else if (op == CO_OP_ERASE)
+            r = LINES(leave)(m, home, w, name, s, &seen, tally, alone);
+        else if (name)
+            r = LINES(change)(m, home, w, s, op, operand, &seen, alone) ? CO_MAP_HIT : AGAIN;
+        else
+            r = LINES(enter)(m, home, w, key, op == CO_OP_COUNT ? (VALUE)1 : operand, &mine, &waits, tally,
+                             alone);
+        if (r == AGAIN)
+            continue;
+        if (mine && r == CO_MAP_HIT)
+            LINES(retire)(m, LINES(slot_of)(m, home, mine - 1), alone);
+        if (r == CO_MAP_HIT)
+            *old = seen;
+        return r;
+    }
 }
 
 CO_INLINE int LINES(apply)(const cohort_map_view *m, co_u32 op, KEY key, VALUE operand, VALUE *old,
@@ -220,14 +204,14 @@ CO_INLINE int LINES(apply)(const cohort_map_view *m, co_u32 op, KEY key, VALUE o
 CO_INLINE int LINES(find)(const cohort_map_view *m, KEY key, VALUE *value)
 {
     co_lines_tally none = {0, 0, 0, 0, 0};
-    return LINES(look)(m, LINES(home)(m, key), key, value, &none, 0);
+    return LINES(do)(m, LINES(home)(m, key), CO_OP_FIND, key, 0, value, &none, 0);
 }
 
 /* find in a launch in which no lane changes the map. */
 CO_INLINE int LINES(find_quiet)(const cohort_map_view *m, KEY key, VALUE *value)
 {
     co_lines_tally none = {0, 0, 0, 0, 0};
-    return LINES(look)(m, LINES(home)(m, key), key, value, &none, 1);
+    return LINES(do)(m, LINES(home)(m, key), CO_OP_FIND, key, 0, value, &none, 1);
 }
 
 CO_INLINE int LINES(contains)(const cohort_map_view *m, KEY key)
@@ -240,21 +224,21 @@ CO_INLINE int LINES(contains)(const cohort_map_view *m, KEY key)
 CO_INLINE int LINES(insert)(const cohort_map_view *m, KEY key, VALUE value, co_lines_tally *tally)
 {
     VALUE old;
-    return LINES(put)(m, LINES(home)(m, key), CO_OP_INSERT, key, value, &old, tally, 0);
+    return LINES(do)(m, LINES(home)(m, key), CO_OP_INSERT, key, value, &old, tally, 0);
 }
 
 /* HIT: its value was replaced; NEW; FULL. */
 CO_INLINE int LINES(assign)(const cohort_map_view *m, KEY key, VALUE value, co_lines_tally *tally)
 {
     VALUE old;
-    return LINES(put)(m, LINES(home)(m, key), CO_OP_ASSIGN, key, value, &old, tally, 0);
+    return LINES(do)(m, LINES(home)(m, key), CO_OP_ASSIGN, key, value, &old, tally, 0);
 }
 
 /* HIT: it was in, and is no more; MISS. */
 CO_INLINE int LINES(erase)(const cohort_map_view *m, KEY key, co_lines_tally *tally)
 {
     VALUE old;
-    return LINES(take)(m, LINES(home)(m, key), key, &old, tally, 0);
+    return LINES(do)(m, LINES(home)(m, key), CO_OP_ERASE, key, 0, &old, tally, 0);
 }
 
 /* The names of a home, and the pair under one of them, in a launch in which no lane changes the map. */

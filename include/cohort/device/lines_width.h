@@ -26,6 +26,7 @@
 #define CLAIMS     ((co_u64)OWN_NAMES << ALL_NAMES)
 #define LOCK       (1ull << (ALL_NAMES + CO_LINES_SLOTS))
 #define VERSION    (LOCK << 1) /* from there to the word's end */
+#define AGAIN      (-1)        /* what an operation comes to: look again, beside the outcomes CO_MAP_... */
 #define SAME(v, w) ((((v) ^ (w)) & ~(CLAIMS | LOCK)) == 0)
 
 /* ---- where things are ------------------------------------------------------------------------------------------------ */
@@ -224,10 +225,10 @@ CO_INLINE void LINES(unlock)(const cohort_map_view *m, co_u64 home, co_u64 add, 
 
 /* ---- slots: free, claimed, named ------------------------------------------------------------------------------------- */
 
-/* A free slot of one home, ours now: its number + 1; 0: there is none. */
-CO_INLINE co_u32 LINES(claim_in)(const cohort_map_view *m, co_u64 home, int alone)
+/* A free slot of one home, whose word was w lately, ours now: its number + 1; 0: there is none. */
+CO_INLINE co_u32 LINES(claim_in)(const cohort_map_view *m, co_u64 home, co_u64 w, int alone)
 {
-    co_u64 *p = LINES(word)(m, home), w = alone ? co_read64(p) : co_load64(p);
+    co_u64 *p = LINES(word)(m, home);
     for (;;) {
         const co_u32 free = ~(co_u32)(w >> ALL_NAMES) & OWN_NAMES;
         if (!free)
@@ -243,12 +244,19 @@ CO_INLINE co_u32 LINES(claim_in)(const cohort_map_view *m, co_u64 home, int alon
     }
 }
 
-/* A free slot of a home's window, ours now: its name + 1; 0: there is none. */
-CO_INLINE co_u32 LINES(claim)(const cohort_map_view *m, co_u64 home, int alone)
+/* A home's word, for its claims. */
+CO_INLINE co_u64 LINES(glimpse)(const cohort_map_view *m, co_u64 home, int alone)
+{
+    return alone ? co_read64(LINES(word)(m, home)) : co_load64(LINES(word)(m, home));
+}
+
+/* A free slot of the window of a home whose word was w lately, ours now: its name + 1; 0: there is none. */
+CO_INLINE co_u32 LINES(claim)(const cohort_map_view *m, co_u64 home, co_u64 w, int alone)
 {
     const co_u32 lines = LINES(window)(m);
     for (co_u32 i = 0; i < lines; i++) {
-        const co_u32 got = LINES(claim_in)(m, LINES(line)(m, home, i), alone);
+        const co_u64 at = LINES(line)(m, home, i);
+        const co_u32 got = LINES(claim_in)(m, at, i ? LINES(glimpse)(m, at, alone) : w, alone);
         if (got)
             return i * CO_LINES_SLOTS + got;
     }
@@ -317,7 +325,7 @@ CO_APART co_u32 LINES(make_way)(const cohort_map_view *m, co_u64 home, co_u64 di
     for (;; n++) {
         if (n == CO_LINES_MOVES || !LINES(owner)(m, s, &homes[n], &from[n], alone))
             return 0;
-        const co_u32 got = LINES(claim)(m, homes[n], alone);
+        const co_u32 got = LINES(claim)(m, homes[n], LINES(glimpse)(m, homes[n], alone), alone);
         to[n] = got ? got - 1 : (co_u32)(dice >> 16 * ((n + 1) % 4) & 0xffff) * names >> 16;
         s = LINES(slot_of)(m, homes[n], to[n]);
         if (got)
@@ -337,12 +345,14 @@ CO_APART co_u32 LINES(make_way)(const cohort_map_view *m, co_u64 home, co_u64 di
 /* A slot of a home's window in which there is no free one, ours after moves: its name + 1; 0: there is
  * none. far: by the ways at random, too. *held: some lane holds a slot of the window, and may give it
  * back. */
-CO_APART co_u32 LINES(make_room)(const cohort_map_view *m, co_u64 home, int far, int *held,
+CO_APART co_u32 LINES(make_room)(const cohort_map_view *m, co_u64 home, co_u64 w, int far, int *held,
                                  co_lines_tally *tally, int alone)
 {
     const co_u32 names = LINES(window)(m) * CO_LINES_SLOTS;
     *held = 0;
     for (co_u32 i = 0; i < names; i++) {
+        if (w >> i & 1)
+            continue; /* a key of the home's own */
         const struct LINES(slot) s = LINES(slot_of)(m, home, i);
         co_u64 g;
         co_u32 from;
@@ -350,7 +360,7 @@ CO_APART co_u32 LINES(make_room)(const cohort_map_view *m, co_u64 home, int far,
             *held = 1;
             continue;
         }
-        const co_u32 to = g == home ? 0 : LINES(claim)(m, g, alone);
+        const co_u32 to = g == home ? 0 : LINES(claim)(m, g, LINES(glimpse)(m, g, alone), alone);
         if (!to)
             continue;
         if (LINES(move)(m, g, from, to - 1, alone)) {
@@ -374,7 +384,7 @@ CO_APART co_u32 LINES(make_room)(const cohort_map_view *m, co_u64 home, int far,
 CO_INLINE void LINES(pull_home)(const cohort_map_view *m, struct LINES(slot) s, co_lines_tally *tally,
                                 int alone)
 {
-    const co_u64 w = alone ? co_read64(LINES(word)(m, s.home)) : co_load64(LINES(word)(m, s.home));
+    const co_u64 w = LINES(glimpse)(m, s.home, alone);
     co_u32 away = (co_u32)w & NAMES & ~OWN_NAMES, last = 0;
     if (away) {
         while (away) { /* the last one: it lies furthest */
@@ -403,6 +413,7 @@ CO_INLINE void LINES(pull_home)(const cohort_map_view *m, struct LINES(slot) s, 
 #undef LOCK
 #undef VERSION
 #undef SAME
+#undef AGAIN
 #undef CO_LINES_PASTE
 #undef CO_LINES_PASTE_
 #include "lines_end.h"
