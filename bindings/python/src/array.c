@@ -220,18 +220,40 @@ static void drop_array(PyObject *capsule)
     free(array);
 }
 
-static PyObject *schema_capsule(int type)
+static PyObject *capsule_of_schema(struct ArrowSchema *schema)
+{
+    PyObject *capsule = PyCapsule_New(schema, "arrow_schema", drop_schema);
+    if (!capsule) {
+        schema->release(schema);
+        free(schema);
+    }
+    return capsule;
+}
+
+PyObject *arrow_pair(struct ArrowSchema *schema, struct ArrowArray *array)
+{
+    PyObject *first = capsule_of_schema(schema), *second = PyCapsule_New(array, "arrow_array", drop_array);
+    PyObject *pair = first && second ? PyTuple_Pack(2, first, second) : NULL;
+    if (!second) {
+        array->release(array);
+        free(array);
+    }
+    DROP(first);
+    DROP(second);
+    return pair;
+}
+
+static struct ArrowSchema *export_schema(int type)
 {
     struct ArrowSchema *schema = calloc(1, sizeof *schema);
-    if (!schema)
-        return PyErr_NoMemory();
+    if (!schema) {
+        PyErr_NoMemory();
+        return NULL;
+    }
     schema->format = types[type].arrow;
     schema->name = "";
     schema->release = release_schema;
-    PyObject *capsule = PyCapsule_New(schema, "arrow_schema", drop_schema);
-    if (!capsule)
-        free(schema);
-    return capsule;
+    return schema;
 }
 
 static struct ArrowArray *export_array(array *a)
@@ -262,7 +284,8 @@ static struct ArrowArray *export_array(array *a)
 static PyObject *arrow_schema(PyObject *self, PyObject *nothing)
 {
     (void)nothing;
-    return schema_capsule(((array *)self)->type);
+    struct ArrowSchema *schema = export_schema(((array *)self)->type);
+    return schema ? capsule_of_schema(schema) : NULL;
 }
 
 static PyObject *arrow_array(PyObject *self, PyObject *arguments, PyObject *named)
@@ -271,17 +294,11 @@ static PyObject *arrow_array(PyObject *self, PyObject *arguments, PyObject *name
     PyObject *requested = NULL; /* a wish, which need not be granted */
     if (!PyArg_ParseTupleAndKeywords(arguments, named, "|O", names, &requested))
         return NULL;
-    PyObject *schema = schema_capsule(((array *)self)->type);
+    struct ArrowSchema *schema = export_schema(((array *)self)->type);
     struct ArrowArray *out = schema ? export_array((array *)self) : NULL;
-    PyObject *capsule = out ? PyCapsule_New(out, "arrow_array", drop_array) : NULL;
-    PyObject *pair = capsule ? PyTuple_Pack(2, schema, capsule) : NULL;
-    if (out && !capsule) {
-        out->release(out);
-        free(out);
-    }
-    DROP(schema);
-    DROP(capsule);
-    return pair;
+    if (!out)
+        free(schema); /* which holds nothing */
+    return out ? arrow_pair(schema, out) : NULL;
 }
 
 static Py_ssize_t array_length(PyObject *self)

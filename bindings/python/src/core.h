@@ -78,6 +78,8 @@ array *optional(PyObject *object, const char *argument, bool *failed); /* NULL f
 bool same_length(const array *a, const array *b,
                  const char *argument); /* sets the exception; b may be NULL */
 PyObject *or_none(array *a);
+PyObject *arrow_pair(struct ArrowSchema *schema,
+                     struct ArrowArray *array); /* two capsules; takes both over, which malloc gave */
 int array_ready(PyObject *module);
 extern PyMethodDef array_functions[];
 

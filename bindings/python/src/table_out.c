@@ -6,20 +6,6 @@
 
 /* ---- Arrow ------------------------------------------------------------------------------------------------ */
 
-static void drop_schema(PyObject *capsule)
-{
-    struct ArrowSchema *schema = PyCapsule_GetPointer(capsule, "arrow_schema");
-    if (schema->release)
-        schema->release(schema);
-    free(schema);
-}
-static void drop_array(PyObject *capsule)
-{
-    struct ArrowArray *array = PyCapsule_GetPointer(capsule, "arrow_array");
-    if (array->release)
-        array->release(array);
-    free(array);
-}
 static void drop_stream(PyObject *capsule)
 {
     struct ArrowArrayStream *stream = PyCapsule_GetPointer(capsule, "arrow_array_stream");
@@ -77,28 +63,17 @@ static PyObject *frame_export(PyObject *module, PyObject *const *arguments, Py_s
         return NULL;
     struct ArrowSchema *schema = calloc(1, sizeof *schema);
     struct ArrowArray *array = calloc(1, sizeof *array);
-    PyObject *first = NULL, *second = NULL, *pair = NULL;
-    bool good = schema && array;
-    if (!good)
-        PyErr_NoMemory();
-    good = good && export_frame(h, column, schema, array);
-    if (good && (first = PyCapsule_New(schema, "arrow_schema", drop_schema)))
-        second = PyCapsule_New(array, "arrow_array", drop_array);
-    if (second)
-        pair = PyTuple_Pack(2, first, second);
-    if (!first) {
-        if (schema && schema->release)
-            schema->release(schema);
+    if (!schema || !array) {
         free(schema);
-    }
-    if (!second) {
-        if (array && array->release)
-            array->release(array);
         free(array);
+        return PyErr_NoMemory();
     }
-    DROP(first);
-    DROP(second);
-    return pair;
+    if (!export_frame(h, column, schema, array)) {
+        free(schema);
+        free(array);
+        return NULL;
+    }
+    return arrow_pair(schema, array);
 }
 
 /* A stream of a column, over that of its frame. */
