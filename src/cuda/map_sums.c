@@ -10,7 +10,7 @@
 #include "backend/multisplit.h"
 #include "map.h"
 
-#define CHUNK_LEAST 256u /* entries that a block takes in a row, at least, and turns of each block, about */
+#define CHUNK_LEAST 512u /* entries that a block takes in a row, at least, and turns of each block, about */
 #define TURNS       4u
 #define REST_BLOCKS 16u /* blocks a multiprocessor that look whether some keys found no slot */
 
