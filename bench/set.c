@@ -1,5 +1,5 @@
 /* set.c: `cohort bench set`: operations on sets, beside CRoaring on the same sets (bench/peers/peer_croaring.cpp),
- * and beside plain loops, std::set_intersection and boost::dynamic_bitset (bench/peers/peer_bits.cpp).
+ * and on a GPU beside a plain kernel (bench/peers/peer_words.cu).
  *
  * real      folders of texts (--data): each set and the next one, by each operation, as a collection and as counts; all united;
  *           all pairs, as counts; opened from Roaring's bytes
