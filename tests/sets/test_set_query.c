@@ -138,6 +138,10 @@ static void query_arguments(struct test *t)
     d.rows = 1;
     d.working_count = 9;
     FAILS(t, t->context, cohort_sets_query(t->context, &d), COHORT_RANGE, "desc.working_count", "9");
+    d.working_count = 1;
+    d.into = NULL;
+    d.each = 1;
+    FAILS(t, t->context, cohort_sets_query(t->context, &d), COHORT_RANGE, "desc.each", "1");
     working_close(&s);
     working_close(&wide);
 }
