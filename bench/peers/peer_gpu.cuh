@@ -4,6 +4,7 @@
 #define COHORT_BENCH_PEER_GPU_CUH
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
