@@ -50,7 +50,9 @@ struct gpu_tuning {
      * multiprocessor. Entries of a batch at least, and of a sample; keys that come once in it at most if they are few. */
     unsigned sums_places[2], sums_threads[2], sums_blocks[2];
     unsigned sums_batch, sums_sample, sums_singles;
-    unsigned sums_split, sums_parts; /* entries of a batch, at least, that go by parts, and parts, at most */
+    /* Entries of a batch, at least, that go by parts, and parts, at most; and entries for four slots of the table,
+     * at least: keys that hardly repeat are quicker one by one, and a sample does not see it. */
+    unsigned sums_split, sums_parts, sums_quarters;
 };
 
 const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsigned architecture);

@@ -50,7 +50,7 @@ static co_u32 parts_of(const struct gpu *g, const struct map_batch *b, co_u32 pl
     const struct gpu_tuning *t = g->tuning;
     uint64_t slots = map_slots(&b->view), keys = b->n < slots ? b->n : slots, each = places / 4,
              parts = keys / each + 1;
-    if (slots <= places || b->n < slots / 4 || b->n < t->sums_split)
+    if (slots <= places || b->n < slots / 4 * t->sums_quarters || b->n < t->sums_split)
         return 0;
     if (parts > 256 && keys <= 128ull * places)
         parts = 256;

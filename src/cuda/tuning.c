@@ -62,10 +62,10 @@
 #define SUMS_GPU                                                                             \
     .sums_places = {27648, 13824}, .sums_threads = {1024, 1024}, .sums_blocks = {1, 1},      \
     .sums_batch = 1 << 20, .sums_sample = 4096, .sums_singles = 1500, .sums_split = 1 << 21, \
-    .sums_parts = 1 << 14
+    .sums_parts = 1 << 14, .sums_quarters = 16
 #define SUMS_SIM                                                                                 \
     .sums_places = {18, 20}, .sums_threads = {64, 64}, .sums_blocks = {2, 1}, .sums_batch = 128, \
-    .sums_sample = 64, .sums_singles = 20, .sums_split = 256, .sums_parts = 300
+    .sums_sample = 64, .sums_singles = 20, .sums_split = 256, .sums_parts = 300, .sums_quarters = 1
 
 /* The simulated GPU has small blocks and chunks, so that small cases have several of each. */
 static const struct gpu_tuning rows[] = {

@@ -1,5 +1,4 @@
-/* cohort/device/map_far.h: what a map of fixed capacity knows of keys that lie far from home. Included by
- * map.h, never alone.
+/* cohort/device/map_far.h: what a map of fixed capacity knows of keys that lie far from home.
  *
  * In a table with few empty slots a walk that no slot settles is long, and looks for what mostly is not
  * there. So such a table has a filter: words of 64 bits, a byte a bucket, in which a key that lies `far`
@@ -14,6 +13,8 @@
  * Why no answer is wrong by this is said in docs/map-protocol.md, "Far from home". */
 #ifndef COHORT_DEVICE_MAP_FAR_H
 #define COHORT_DEVICE_MAP_FAR_H
+
+#include "hash.h"
 
 #define CO_MAP_FAR    16u          /* buckets; less in tables of less than 64 */
 #define CO_MAP_FILLED (1ull << 63) /* all slots within reach of the page are taken, for good */
