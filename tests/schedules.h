@@ -90,6 +90,7 @@ extern const char *const family_names[];
 struct plan {
     struct shape shape;
     unsigned key_count, operand_count, lanes, each;
+    int one_home; /* LINES: all keys are of the first one's home */
     uint64_t keys[LIST_KEYS], operands[LIST_OPERANDS];
     uint64_t ops[PLAN_LANES * PLAN_EACH];         /* LIST_OP */
     _Alignas(32) unsigned char table[PLAN_TABLE]; /* as it is at first */

@@ -75,14 +75,19 @@ static int is_key(const struct plan *p, uint64_t key)
     return 0;
 }
 
+/* With the first of the keys. */
+static int is_at_home(const struct plan *p, uint64_t key)
+{
+    return table_home_bucket(&p->shape, key) == table_home_bucket(&p->shape, p->keys[0]);
+}
+
 static int suits(const struct plan *p, enum family family, uint64_t key)
 {
     if (is_key(p, key) || key >= table_empty_key(&p->shape) - 1)
         return 0;
     if (family == FAMILY_WRAP)
         return table_home_page(&p->shape, key) == p->shape.pages - 1;
-    return family != FAMILY_COLLIDE || !p->key_count ||
-           table_home_bucket(&p->shape, key) == table_home_bucket(&p->shape, p->keys[0]);
+    return (family != FAMILY_COLLIDE && !p->one_home) || !p->key_count || is_at_home(p, key);
 }
 
 static void draw_keys(struct plan *p, enum family family, struct dice *d)
@@ -107,7 +112,7 @@ static void put_fillers(struct plan *p, struct dice *d, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
         uint64_t key = dice_next(d) & table_empty_key(&p->shape);
-        if (is_key(p, key) || key >= table_empty_key(&p->shape) - 1)
+        if (is_key(p, key) || key >= table_empty_key(&p->shape) - 1 || (p->one_home && !is_at_home(p, key)))
             continue;
         table_put(&p->shape, p->table, key, dice_next(d));
         if (dice_below(d, 8) == 0)
@@ -134,7 +139,7 @@ static void draw_table(struct plan *p, enum family family, struct dice *d)
             table_put(&p->shape, p->table, p->keys[i], 1);
             table_erase(&p->shape, p->table, p->keys[i]);
         }
-        if (choice == 4 || choice == 5 || choice == 6)
+        if (choice == 4 || choice == 5 || choice == 6 || (p->one_home && choice < 3))
             table_put(&p->shape, p->table, p->keys[i], dice_below(d, 100));
     }
     if (family == FAMILY_FULL || (family == FAMILY_WRAP && dice_below(d, 2)))
@@ -167,7 +172,12 @@ void plan_draw_ops(struct plan *p, enum family family, struct dice *d)
 void plan_draw(struct plan *p, cohort_width width, cohort_layout layout, enum family family, struct dice *d)
 {
     const int lines = layout == COHORT_LAYOUT_LINES;
-    plan_shape(p, lines ? draw_lines(width, family, d) : draw_shape(width, family, d));
+    struct shape shape = lines ? draw_lines(width, family, d) : draw_shape(width, family, d);
+    /* Without a throw of these dice. Keys of one home move from one to another of the homes that there are. */
+    const int one_home = lines && family == FAMILY_FULL && test_mix(d->state) % 8;
+    shape.pages += one_home && shape.pages == 1;
+    plan_shape(p, shape);
+    p->one_home = one_home;
     draw_keys(p, family, d);
     draw_table(p, family, d);
     draw_operands(p, d);
