@@ -67,55 +67,30 @@
     .sums_places = {18, 20}, .sums_threads = {64, 64}, .sums_blocks = {2, 1}, .sums_batch = 128, \
     .sums_sample = 64, .sums_singles = 20, .sums_split = 256, .sums_parts = 300, .sums_quarters = 1
 
+/* What all GPUs have. */
+#define ROW_GPU                                                                                              \
+    .driver = "cuda", .block = 256 /* threads */, .blocks = 128 /* a multiprocessor */,                      \
+    .chunk_bytes = 16 * MiB, .least_chunk = 1 * MiB /* bytes */, .copy_threads = 4, .link_bytes = 128 * MiB, \
+    TILES_GPU, .build_pages = 512 /* of the table */, .build_threads = 512,                                  \
+    .build_repeats = REPEATS_GPU /* entries of the sample */, SEEK, .ledger = 65536 /* entries */,           \
+    .ledger_batch = 1 << 14 /* entries */, .hot = 512 /* places */, .change_turns = 8 /* of a block */,      \
+    .change_least = 32 /* blocks a multiprocessor */, SUMS_GPU
+
 /* The simulated GPU has small blocks and chunks, so that small cases have several of each. */
 static const struct gpu_tuning rows[] = {
     {
-        .driver = "cuda",
+        ROW_GPU,
         .architecture = 80,
-        .block = 256,  /* threads */
-        .blocks = 128, /* a multiprocessor */
-        .chunk_bytes = 16 * MiB,
-        .least_chunk = 1 * MiB, /* bytes */
-        .copy_threads = 4,
         .limit_accesses = 1ull << 27,
-        .link_bytes = 128 * MiB,
-        TILES_GPU,
-        .build_pages = 512, /* of the table */
-        .build_blocks = 2,  /* a multiprocessor */
-        .build_threads = 512,
-        .build_repeats = REPEATS_GPU, /* entries of the sample */
-        SEEK,
+        .build_blocks = 2, /* a multiprocessor */
         SORT_GPU(ANY, ANY),
-        .ledger = 65536,         /* entries */
-        .ledger_batch = 1 << 14, /* entries */
-        .hot = 512,              /* places */
-        .change_turns = 8,       /* of a block */
-        .change_least = 32,      /* blocks a multiprocessor */
-        SUMS_GPU,
     },
     {
-        .driver = "cuda",
+        ROW_GPU,
         .architecture = 90,
-        .block = 256,  /* threads */
-        .blocks = 128, /* a multiprocessor */
-        .chunk_bytes = 16 * MiB,
-        .least_chunk = 1 * MiB, /* bytes */
-        .copy_threads = 4,
         .limit_accesses = 1ull << 28,
-        .link_bytes = 128 * MiB,
-        TILES_GPU,
-        .build_pages = 512, /* of the table */
-        .build_blocks = 3,  /* a multiprocessor */
-        .build_threads = 512,
-        .build_repeats = REPEATS_GPU, /* entries of the sample */
-        SEEK,
+        .build_blocks = 3, /* a multiprocessor */
         SORT_GPU(1 << 26, 1 << 23),
-        .ledger = 65536,         /* entries */
-        .ledger_batch = 1 << 14, /* entries */
-        .hot = 512,              /* places */
-        .change_turns = 8,       /* of a block */
-        .change_least = 32,      /* blocks a multiprocessor */
-        SUMS_GPU,
     },
     {
         .driver = "sim",

@@ -32,15 +32,6 @@ static int allowed(cohort_aggregate_op op, const char *format)
     }
 }
 
-static const char *another_layout(struct test *t, const char *format)
-{
-    static const char *const texts[] = {"u", "U", "vu"}, *const binaries[] = {"z", "Z", "vz"};
-    char kind = format[0] == 'v' ? format[1] : format[0];
-    if (kind == 'u' || kind == 'U')
-        return texts[test_below(t, 3)];
-    return kind == 'z' || kind == 'Z' ? binaries[test_below(t, 3)] : format;
-}
-
 void add_aggregates(struct test *t, struct plan *p)
 {
     p->aggregate[p->aggregates++] = (cohort_aggregate){COHORT_AGGREGATE_ROWS, 0, NULL, NULL};
@@ -89,7 +80,7 @@ void plan_open(struct test *t, struct plan *p, uint64_t rows, uint64_t distinct)
         model_open(&p->model[i], plan.rows, p->keys + p->values);
         for (uint32_t c = 0; c < p->keys + p->values; c++) {
             plan.wild = wild || (c < p->keys && test_below(t, 2));
-            model_fill(t, &p->model[i], c, p->name[c], another_layout(t, p->format[c]), &plan);
+            model_fill(t, &p->model[i], c, p->name[c], model_another_layout(t, p->format[c]), &plan);
         }
         suit_device(t, &p->model[i]);
         p->frame[i] = model_frame(t, &p->model[i], t->context);

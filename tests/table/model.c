@@ -11,6 +11,15 @@ const char *const model_formats[] = {"b",    "c",   "C",   "s",    "S",    "i", 
                                      "w:1",  "w:3", "w:8", "w:16", "w:21", "u",       "U",
                                      "vu",   "z",   "Z",   "vz",   NULL};
 
+const char *model_another_layout(struct test *t, const char *format)
+{
+    static const char *const texts[] = {"u", "U", "vu"}, *const binaries[] = {"z", "Z", "vz"};
+    char kind = format[0] == 'v' ? format[1] : format[0];
+    if (kind == 'u' || kind == 'U')
+        return texts[test_below(t, 3)];
+    return kind == 'z' || kind == 'Z' ? binaries[test_below(t, 3)] : format;
+}
+
 struct model_block {
     struct model_block *next;
     uint64_t used, room;

@@ -30,6 +30,9 @@ struct model {
 /* Every type that frames have, a NULL behind them. */
 extern const char *const model_formats[];
 
+/* Strings, or bytes, in one of their layouts, drawn; other types as they are. */
+const char *model_another_layout(struct test *, const char *format);
+
 /* How random tables look. */
 struct model_plan {
     uint64_t rows, distinct; /* values of a column come from so many */

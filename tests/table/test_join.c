@@ -131,15 +131,6 @@ struct sides {
     uint8_t nulls_equal[64];
 };
 
-static const char *another_layout(struct test *t, const char *format)
-{
-    static const char *const texts[] = {"u", "U", "vu"}, *const binaries[] = {"z", "Z", "vz"};
-    char kind = format[0] == 'v' ? format[1] : format[0];
-    if (kind == 'u' || kind == 'U')
-        return texts[test_below(t, 3)];
-    return kind == 'z' || kind == 'Z' ? binaries[test_below(t, 3)] : format;
-}
-
 static void sides_fill(struct test *t, struct model *m, uint32_t columns, const char *const *format,
                        struct model_plan plan)
 {
@@ -150,7 +141,7 @@ static void sides_fill(struct test *t, struct model *m, uint32_t columns, const 
     for (uint32_t c = 0; c < columns; c++) {
         char name[16];
         snprintf(name, sizeof name, "k%u", c);
-        model_fill(t, m, c, name, another_layout(t, format[c]), &plan);
+        model_fill(t, m, c, name, model_another_layout(t, format[c]), &plan);
     }
     suit_device(t, m);
 }

@@ -77,15 +77,6 @@ struct batches {
     uint8_t nulls_equal[64];
 };
 
-static const char *another_layout(struct test *t, const char *format)
-{
-    static const char *const texts[] = {"u", "U", "vu"}, *const binaries[] = {"z", "Z", "vz"};
-    char kind = format[0] == 'v' ? format[1] : format[0];
-    if (kind == 'u' || kind == 'U')
-        return texts[test_below(t, 3)];
-    return kind == 'z' || kind == 'Z' ? binaries[test_below(t, 3)] : format;
-}
-
 static void batches_open(struct test *t, struct batches *b, uint32_t columns, uint64_t rows,
                          uint64_t distinct)
 {
@@ -108,7 +99,7 @@ static void batches_open(struct test *t, struct batches *b, uint32_t columns, ui
         for (uint32_t c = 0; c < columns; c++) {
             char name[16];
             snprintf(name, sizeof name, "k%u", c);
-            model_fill(t, &b->model[i], c, name, another_layout(t, format[c]), &plan);
+            model_fill(t, &b->model[i], c, name, model_another_layout(t, format[c]), &plan);
         }
         suit_device(t, &b->model[i]);
         b->frame[i] = model_frame(t, &b->model[i], t->context);
