@@ -1,8 +1,9 @@
-/* duplicates.c: batches in which keys occur more than once: each key equally often, or by Zipf's law; and the multimap,
- * from one value a key to ten thousand.
+/* duplicates.c: batches in which keys occur more than once: each key equally often, or by Zipf's law; and the
+ * multimap, from one value a key to ten thousand.
  *
- * A batch of n entries has n / m keys that occur m times each, in scattered places; or draws from n keys, rank r with
- * probability proportional to r^-s. The table has room for all the keys that may occur, at load 0.5. */
+ * A batch of n entries has n / m keys that occur m times each, in scattered places; or draws from n keys,
+ * rank r with probability proportional to r^-s. The table has room for all the keys that may occur, at load
+ * 0.5. */
 #include "map.h"
 #include "zipf.h"
 

@@ -1,7 +1,7 @@
 /* inputs.h: keys for multisplits and sorts, ours and the peers', so that all work on the same.
  *
- * What decides is a key's upper 32 bits: m buckets are the ranges of ceil(2^32 / m) of them, which are the topmost bits where m is a
- * power of two. A key of 8 bytes has random lower bits. Inputs:
+ * What decides is a key's upper 32 bits: m buckets are the ranges of ceil(2^32 / m) of them, which are the
+ * topmost bits where m is a power of two. A key of 8 bytes has random lower bits. Inputs:
  *
  *   uniform   random and, with 4 bytes, distinct keys
  *   skewed    nine keys of ten in one bucket, at random places, the rest uniform
@@ -9,7 +9,8 @@
  *   equal     one key
  *   sorted    rising keys, spread over all that there are
  *
- * Patterns are small numbers as tables have them. Their bucket is the key modulo m: the lowest bits where m is a power of two.
+ * Patterns are small numbers as tables have them. Their bucket is the key modulo m: the lowest bits where m
+ * is a power of two.
  *
  *   ascending, descending         0 to n - 1, and back
  *   stride-16, stride-256         the multiples of 16, of 256

@@ -14,7 +14,7 @@ static const struct experiment {
     {"loads", map_loads, 0},           {"batches", map_batches, 0},   {"sums", map_sums, 0}};
 enum { EXPERIMENTS = sizeof experiments / sizeof *experiments };
 
-/* ---- options --------------------------------------------------------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------------------------------------- */
 
 static int widths_take(map_plan *plan, const char *list, fault *fault)
 {
@@ -55,7 +55,7 @@ static int asked_for(const struct experiment *e, const char *list)
     return list ? bench_listed(list, e->name) || bench_listed(list, "all") : e->usual;
 }
 
-/* ---- the command -------------------------------------------------------------------------------------------------------- */
+/* ---- the command --------------------------------------------------------------------------------------- */
 
 typedef struct map_options {
     bench_options common;

@@ -1,18 +1,18 @@
-/* multisplit.c: `cohort bench multisplit`: an experiment is a choice of methods, inputs, sizes and numbers of buckets, and
- * measures all of their combinations.
+/* multisplit.c: `cohort bench multisplit`: an experiment is a choice of methods, inputs, sizes and numbers of
+ * buckets, and measures all of their combinations.
  *
  * methods    every way to do it against the number of buckets, beside the paper's rivals and the peers
  * inputs     the library's choice on keys that are not spread evenly
  * sizes      the same against n
  * functions  the same with each kind of bucket function
  *
- * What binds is the memory: keys are read twice and written once, payloads read once and written once, 3 K + 2 V bytes an
- * entry; B / (3 K + 2 V) stands beside every row. */
+ * What binds is the memory: keys are read twice and written once, payloads read once and written once, 3 K +
+ * 2 V bytes an entry; B / (3 K + 2 V) stands beside every row. */
 #include "split.h"
 
 #include <string.h>
 
-/* ---- ways to do it -------------------------------------------------------------------------------------------------------- */
+/* ---- ways to do it ------------------------------------------------------------------------------------- */
 
 static const struct method {
     const char *name;
@@ -43,7 +43,7 @@ static cohort_multisplit_desc desc_of(const split_data *s, const struct method *
     return d;
 }
 
-/* ---- one row ---------------------------------------------------------------------------------------------------------------- */
+/* ---- one row ------------------------------------------------------------------------------------------- */
 
 typedef struct split_work {
     cohort_context *context;
@@ -101,7 +101,7 @@ static int measure_method(split_data *s, const char *experiment, const struct me
     return measure(s, &row, &work, split_range, s, fault);
 }
 
-/* ---- functions ---------------------------------------------------------------------------------------------------------------- */
+/* ---- functions ----------------------------------------------------------------------------------------- */
 
 COHORT_DEFINE_FN(bench_user_32, uint32_t, { return (key >> 16) * *(const uint32_t *)state >> 16; })
 COHORT_DEFINE_FN(bench_user_64, uint64_t, { return (uint32_t)(key >> 48) * *(const uint32_t *)state >> 16; })
@@ -134,7 +134,8 @@ static uint64_t entry_id(const void *data, uint64_t i)
     return split_range(s, bench_input_key(&s->input, i));
 }
 
-/* All of these put keys where the ranges do, where m is a power of two up to 65,536; what they cost differs. */
+/* All of these put keys where the ranges do, where m is a power of two up to 65,536; what they cost
+ * differs. */
 static cohort_status functions_make(functions *f, split_data *s)
 {
     uint64_t m = s->input.buckets, range = bench_range(m),
@@ -175,7 +176,7 @@ static int measure_functions(split_data *s, fault *fault)
     return status;
 }
 
-/* ---- experiments ---------------------------------------------------------------------------------------------------------------- */
+/* ---- experiments --------------------------------------------------------------------------------------- */
 
 static const struct experiment {
     const char *name, *n, *cpu_n, *buckets, *width, *input, *method;

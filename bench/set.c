@@ -1,17 +1,17 @@
-/* set.c: `cohort bench set`: operations on sets, beside CRoaring on the same sets (bench/peers/peer_croaring.cpp),
- * and on a GPU beside a plain kernel (bench/peers/peer_words.cu).
+/* set.c: `cohort bench set`: operations on sets, beside CRoaring on the same sets
+ * (bench/peers/peer_croaring.cpp), and on a GPU beside a plain kernel (bench/peers/peer_words.cu).
  *
- * real      folders of texts (--data): each set and the next one, by each operation, as a collection and as counts; all united;
+ * real folders of texts (--data): each set and the next one, by each operation, as a collection and as
+ * counts; all united;
  *           all pairs, as counts; opened from Roaring's bytes
- * dense     two sets of half of 2^32 (quick: 2^28) integers: and
- * skewed    two sets of arrays, 4,096 members a chunk and as many to a sixty-fourth of that
- * contains  lookups at random, every second a hit: in one set of arrays, in one of bitmaps, in 100,000 sets
- * build     from integers in no order
- * small     one batch of 1 to 100,000 pairs of small sets
- * density   two sets drawn evenly from 10 million, 1/2 to 1/1,000,000 of them: and; and with its members written out
+ * dense two sets of half of 2^32 (quick: 2^28) integers: and skewed two sets of arrays, 4,096 members a chunk
+ * and as many to a sixty-fourth of that contains lookups at random, every second a hit: in one set of arrays,
+ * in one of bitmaps, in 100,000 sets build from integers in no order small one batch of 1 to 100,000 pairs of
+ * small sets density two sets drawn evenly from 10 million, 1/2 to 1/1,000,000 of them: and; and with its
+ * members written out
  *
- * Each figure of ours is one call on the whole batch, what it makes is given back in it, as a peer does. Arrays are in the
- * context's memory, but Roaring's bytes. */
+ * Each figure of ours is one call on the whole batch, what it makes is given back in it, as a peer does.
+ * Arrays are in the context's memory, but Roaring's bytes. */
 #define _DEFAULT_SOURCE
 #define _XOPEN_SOURCE 700
 
@@ -31,7 +31,7 @@ typedef struct set_options {
 
 static const char *const op_names[] = {"", "and", "or", "andnot", "xor"};
 
-/* ---- jobs ----------------------------------------------------------------------------------------------- */
+/* ---- jobs ---------------------------------------------------------------------------------------------- */
 
 cohort_status set_work_query(void *arg)
 {
@@ -85,7 +85,7 @@ int set_measure(const set_bench *s, bench_row *row, bench_work work, set_work *w
     return bench_measure(s->b, row, &job, fault);
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------------------- */
 
 int set_no_memory(fault *fault, uint64_t bytes)
 {
@@ -124,7 +124,7 @@ int set_placed(const set_bench *s, void *array, uint64_t bytes)
     return own != NULL;
 }
 
-/* ---- queries -------------------------------------------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------------------------------------- */
 
 int set_measure_query(const set_bench *s, set_asked *a, fault *fault)
 {
@@ -224,7 +224,7 @@ static int measure_all_pairs(const set_bench *s, const char *keys, cohort_sets *
     return set_measure_query(s, &a, fault);
 }
 
-/* ---- folders of texts ---------------------------------------------------------------------------------------------------- */
+/* ---- folders of texts ---------------------------------------------------------------------------------- */
 
 /* The sets' Roaring bytes, opened all at once. */
 static int measure_open(const set_bench *s, const char *name, cohort_sets *sets, uint64_t n, fault *fault)
@@ -318,7 +318,7 @@ static int real_measure(const set_bench *s, fault *fault)
     return status;
 }
 
-/* ---- the command ---------------------------------------------------------------------------------------------------------- */
+/* ---- the command --------------------------------------------------------------------------------------- */
 
 static int experiment_measure(const set_bench *s, int which, fault *fault)
 {

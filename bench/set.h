@@ -41,8 +41,8 @@ int set_placed(const set_bench *s, void *array, uint64_t bytes);
 void *set_room(const set_bench *s, uint64_t bytes); /* in the context's memory; NULL: none */
 void set_give(const set_bench *s, void *array);
 
-/* A query of rows of `arity` sets each, as counts and as a collection: members is row after row, the host's, and
- * given back. `like`: the unit and the limit of the rows. */
+/* A query of rows of `arity` sets each, as counts and as a collection: members is row after row, the host's,
+ * and given back. `like`: the unit and the limit of the rows. */
 typedef struct set_asked {
     const char *experiment, *keys, *suffix;
     cohort_sets *sets;

@@ -1,4 +1,5 @@
-/* set_inputs.h: the made sets of `bench set`, ours and the peers', so that all work on the same. C and C++. */
+/* set_inputs.h: the made sets of `bench set`, ours and the peers', so that all work on the same. C and
+ * C++. */
 #ifndef COHORT_BENCH_SET_INPUTS_H
 #define COHORT_BENCH_SET_INPUTS_H
 

@@ -21,7 +21,7 @@ static int collect(const set_bench *s, cohort_sets_source *source, uint64_t byte
     return status;
 }
 
-/* ---- dense ---------------------------------------------------------------------------------------------- */
+/* ---- dense --------------------------------------------------------------------------------------------- */
 
 static uint64_t dense_entry(const void *arg, uint64_t i)
 {
@@ -54,7 +54,7 @@ int set_dense(const set_bench *s, fault *fault)
     return status;
 }
 
-/* ---- skewed --------------------------------------------------------------------------------------------- */
+/* ---- skewed -------------------------------------------------------------------------------------------- */
 
 static int skew_measure(const set_bench *s, uint64_t skew, fault *fault)
 {
@@ -91,7 +91,7 @@ int set_skewed(const set_bench *s, fault *fault)
     return status;
 }
 
-/* ---- lookups -------------------------------------------------------------------------------------------- */
+/* ---- lookups ------------------------------------------------------------------------------------------- */
 
 static uint64_t key_entry(const void *arg, uint64_t i)
 {
@@ -200,7 +200,7 @@ int set_contains(const set_bench *s, fault *fault)
     return status ? status : measure_many_sets(s, (larger ? 10 : 1) * s->sizes.lookups, fault);
 }
 
-/* ---- builds --------------------------------------------------------------------------------------------- */
+/* ---- builds -------------------------------------------------------------------------------------------- */
 
 int set_built(const set_bench *s, fault *fault)
 {

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* ---- batches of small operations ------------------------------------------------------------------------ */
+/* ---- batches of small operations ----------------------------------------------------------------------- */
 
 static int small_sets(const set_bench *s, cohort_sets **sets, fault *fault)
 {
@@ -54,7 +54,7 @@ int set_small(const set_bench *s, fault *fault)
     return status;
 }
 
-/* ---- densities ------------------------------------------------------------------------------------------ */
+/* ---- densities ----------------------------------------------------------------------------------------- */
 
 static int density_measure(const set_bench *s, uint64_t each, fault *fault)
 {

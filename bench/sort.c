@@ -1,5 +1,6 @@
-/* sort.c: `cohort bench sort`: the radix sort, on random keys and on the patterns that tables have; and with --experiment primitives
- * the calls that it and others are made of: compaction, histogram, prefix sums, sums. What binds all of them is the memory: B over the bytes that must be read and written. */
+/* sort.c: `cohort bench sort`: the radix sort, on random keys and on the patterns that tables have; and with
+ * --experiment primitives the calls that it and others are made of: compaction, histogram, prefix sums, sums.
+ * What binds all of them is the memory: B over the bytes that must be read and written. */
 #include "split.h"
 
 #include <stdlib.h>
@@ -12,7 +13,8 @@ typedef struct sort_work {
     cohort_histogram_desc histogram;
 } sort_work;
 
-/* The first call shows whether there is such a thing on this device; its result has been checked by `check`. */
+/* The first call shows whether there is such a thing on this device; its result has been checked by
+ * `check`. */
 typedef int (*sort_check)(const sort_work *w, const bench_row *row, fault *fault);
 
 static int measure(sort_work *w, const bench_row *row, bench_work work, sort_check check, fault *fault)
@@ -47,7 +49,7 @@ static int number_take(const sort_work *w, const bench_row *row, uint64_t *out, 
     return status ? bench_fault(w->s->b, status, bench_row_text(text, row), fault) : CLI_OK;
 }
 
-/* ---- sort ------------------------------------------------------------------------------------------------------------------ */
+/* ---- sort ---------------------------------------------------------------------------------------------- */
 
 static cohort_status work_sort(void *arg)
 {
@@ -76,7 +78,7 @@ static int measure_sort(split_data *s, fault *fault)
     return measure(&w, &row, work_sort, check_sort, fault);
 }
 
-/* ---- compaction: a percentage of uniform keys is kept ---------------------------------------------------------------------- */
+/* ---- compaction: a percentage of uniform keys is kept -------------------------------------------------- */
 
 static cohort_status work_compact(void *arg)
 {
@@ -123,7 +125,7 @@ static int measure_compact(split_data *s, unsigned percent, fault *fault)
     return measure(&w, &row, work_compact, check_compact, fault);
 }
 
-/* ---- histogram ------------------------------------------------------------------------------------------------------------- */
+/* ---- histogram ----------------------------------------------------------------------------------------- */
 
 static cohort_status work_histogram(void *arg)
 {
@@ -162,7 +164,7 @@ static int measure_histogram(split_data *s, bench_input input, uint64_t buckets,
     return measure(&w, &row, work_histogram, check_histogram, fault);
 }
 
-/* ---- sums ------------------------------------------------------------------------------------------------------------------ */
+/* ---- sums ---------------------------------------------------------------------------------------------- */
 
 static cohort_status work_scan(void *arg)
 {
@@ -186,7 +188,8 @@ static int check_reduce(const sort_work *w, const bench_row *row, fault *fault)
 
 enum { PART = 4096 };
 
-/* Each of `n` sums follows from the one before, the first of all from nothing; *sum becomes the one after them. */
+/* Each of `n` sums follows from the one before, the first of all from nothing; *sum becomes the one after
+ * them. */
 static int scan_part(const sort_work *w, const bench_row *row, uint64_t first, uint64_t n, uint64_t *sum,
                      fault *fault)
 {
@@ -208,7 +211,8 @@ static int scan_part(const sort_work *w, const bench_row *row, uint64_t first, u
     return CLI_OK;
 }
 
-/* At 64 places each sum must follow from the one before; at the beginning from nothing, and at the end it must be that of all. */
+/* At 64 places each sum must follow from the one before; at the beginning from nothing, and at the end it
+ * must be that of all. */
 static int check_scan(const sort_work *w, const bench_row *row, fault *fault)
 {
     uint64_t n = w->s->n, size = n < PART ? n : PART, sum = 0, all = w->s->key_sum;
@@ -234,7 +238,7 @@ static int measure_sums(split_data *s, fault *fault)
     return status ? status : measure(&w, &reduce, work_reduce, check_reduce, fault);
 }
 
-/* ---- the command ----------------------------------------------------------------------------------------------------------- */
+/* ---- the command --------------------------------------------------------------------------------------- */
 
 typedef struct sort_options {
     bench_options common;

@@ -1,8 +1,10 @@
-/* split.h: what `cohort bench multisplit` and `cohort bench sort` share: entries made of an input, and checks of results.
+/* split.h: what `cohort bench multisplit` and `cohort bench sort` share: entries made of an input, and checks
+ * of results.
  *
- * Every row's result is checked once, before it is timed. Payload columns hold the entry's index in the input, so that an
- * entry's key can be told from it. Small results are checked entry by entry, large ones at 64 places, and by the sums of
- * their columns; all offsets, histograms and totals are compared with what the host counts. */
+ * Every row's result is checked once, before it is timed. Payload columns hold the entry's index in the
+ * input, so that an entry's key can be told from it. Small results are checked entry by entry, large ones at
+ * 64 places, and by the sums of their columns; all offsets, histograms and totals are compared with what the
+ * host counts. */
 #ifndef COHORT_BENCH_SPLIT_H
 #define COHORT_BENCH_SPLIT_H
 
@@ -44,13 +46,13 @@ void split_close(split_data *s);
 /* Makes the keys of this input, unless they are there, and counts them in `buckets` ranges. */
 int split_fill(split_data *s, bench_input input, uint64_t buckets, fault *fault);
 
-/* The bucket function of inputs.h: ranges of keys, the topmost bits where the number of buckets is a power of two; of patterns the key
- * modulo that number. */
+/* The bucket function of inputs.h: ranges of keys, the topmost bits where the number of buckets is a power of
+ * two; of patterns the key modulo that number. */
 cohort_fn split_fn(const split_data *s);
 /* The same on the host: the bucket of a key. `data` is a split_data. */
 uint32_t split_range(const void *data, uint64_t key);
 
-/* ---- checks (split_check.c) -------------------------------------------------------------------------------------------- */
+/* ---- checks (split_check.c) ---------------------------------------------------------------------------- */
 
 /* What must hold of keys_out and column[].out. */
 typedef struct split_claim {
@@ -70,7 +72,7 @@ int split_check(const split_data *s, const split_claim *claim, const bench_row *
 int split_check_offsets(const split_data *s, const uint64_t *device, const uint64_t *expected, uint64_t count,
                         const bench_row *row, fault *fault);
 
-/* ---- multisplit -------------------------------------------------------------------------------------------------------- */
+/* ---- multisplit ---------------------------------------------------------------------------------------- */
 
 typedef struct split_plan {
     bench *b;

@@ -1,8 +1,9 @@
-/* sums.c: sums by key: a batch of additions, or of counts, against the number of distinct keys, from one to a hundred million.
+/* sums.c: sums by key: a batch of additions, or of counts, against the number of distinct keys, from one to a
+ * hundred million.
  *
- * Keys are equally often, in scattered places, or by Zipf's law with exponent 1. A fixed map is made for just so many keys
- * and cleared before each run; a growing one is made anew, for one key, before each. When a row has been measured the map must have as
- * many pairs as there are keys (by Zipf's law no more). */
+ * Keys are equally often, in scattered places, or by Zipf's law with exponent 1. A fixed map is made for just
+ * so many keys and cleared before each run; a growing one is made anew, for one key, before each. When a row
+ * has been measured the map must have as many pairs as there are keys (by Zipf's law no more). */
 #include "map.h"
 #include "zipf.h"
 

@@ -1,19 +1,21 @@
 #!/bin/bash
 # gpu-check.sh [OPTION]...
 #
-# The checks that only a GPU can make: every test program on it, and compute-sanitizer's memcheck and racecheck over them. Programs
-# are cut into parts, a few of which run side by side, each bounded in time; the table at the end tells what came of each part. In
-# order: racecheck of test_map, memcheck of test_context and test_memory, all programs by themselves, racecheck of what works in shared memory,
-# memcheck of the same, then the rest under both tools. What has not ended when the budget is used up is listed as skipped.
-# Exit status 1 if something failed, 77 if there is no GPU.
+# The checks that only a GPU can make: every test program on it, and compute-sanitizer's memcheck and
+# racecheck over them. Programs are cut into parts, a few of which run side by side, each bounded in time; the
+# table at the end tells what came of each part. In order: racecheck of test_map, memcheck of test_context and
+# test_memory, all programs by themselves, racecheck of what works in shared memory, memcheck of the same,
+# then the rest under both tools. What has not ended when the budget is used up is listed as skipped. Exit
+# status 1 if something failed, 77 if there is no GPU.
 #
-# Processes that share a GPU take turns on it: sixteen of them each take many times as long as four. Parts are small, so that a
-# part that is cut off takes little with it.
+# Processes that share a GPU take turns on it: sixteen of them each take many times as long as four. Parts are
+# small, so that a part that is cut off takes little with it.
 #
-# racecheck looks for hazards in shared memory and in nothing else, so it is told to look only at kernels that use some: the rest
-# then run at full speed, which is three quarters of the time of test_map's. Which ones those are is read from the preprocessed
-# kernels: those in whose bodies, or in bodies of functions that they call, an array is __shared__. Numbers of bits and tiles are
-# cut off the names, which makes more kernels of them, not fewer. Without a C preprocessor all kernels are looked at.
+# racecheck looks for hazards in shared memory and in nothing else, so it is told to look only at kernels that
+# use some: the rest then run at full speed, which is three quarters of the time of test_map's. Which ones
+# those are is read from the preprocessed kernels: those in whose bodies, or in bodies of functions that they
+# call, an array is __shared__. Numbers of bits and tiles are cut off the names, which makes more kernels of
+# them, not fewer. Without a C preprocessor all kernels are looked at.
 #
 #   --build DIR       where the test programs are (default: build)
 #   --programs LIST   such as map,sort (default: all)
@@ -30,8 +32,8 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
-# Parts run when their line comes; * stands for every program, in as many parts as the last lines say. A line for a program and
-# tool that an earlier line had is left out.
+# Parts run when their line comes; * stands for every program, in as many parts as the last lines say. A line
+# for a program and tool that an earlier line had is left out.
 plan='
 map racecheck
 context memcheck
@@ -76,7 +78,8 @@ shared_kernels() {
     local source
     for source in src/kernels/*.cu tests/*/*.cu; do
         ${CC:-cc} -E -P -x c -D__CUDACC__ -I include -I src "$source" | sed -e 's/"[^"]*"//g' -e 's/[{}]/\n&\n/g' | awk '
-            # What stands before a brace that is in no other is a head; a function has its name before its last parentheses.
+            # What stands before a brace that is in no other is a head; a function has its name before its
+            # last parentheses.
             function name_of(head, at, open) {
                 sub(/[ \t]+$/, "", head)
                 if (head !~ /\)$/)

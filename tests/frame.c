@@ -4,7 +4,7 @@
 #include "test.h"
 #include "cuda/driver.h"
 
-/* ---- verdicts ------------------------------------------------------------------------------------------------------- */
+/* ---- verdicts ------------------------------------------------------------------------------------------ */
 
 static void note(struct test *t, const char *file, int line, const char *format, va_list arguments)
 {
@@ -82,7 +82,7 @@ int test_fails(struct test *t, const char *file, int line, const char *text, coh
     return 1;
 }
 
-/* ---- random numbers: xoshiro256** (Blackman and Vigna), seeded by splitmix64 ---------------------------------------- */
+/* ---- random numbers: xoshiro256** (Blackman and Vigna), seeded by splitmix64 --------------------------- */
 
 uint64_t test_mix(uint64_t x)
 {
@@ -122,7 +122,7 @@ int test_take(struct test *t, uint64_t share)
     return 0;
 }
 
-/* ---- contexts and counted memory ------------------------------------------------------------------------------------ */
+/* ---- contexts and counted memory ----------------------------------------------------------------------- */
 
 cohort_context_options test_context_options(const struct test *t)
 {
@@ -240,7 +240,7 @@ void test_ledger_check(struct test *t, struct ledger *l)
     CHECKF(t, !l->blocks, "%llu bytes of the context's memory have leaked", (unsigned long long)l->bytes);
 }
 
-/* ---- order ------------------------------------------------------------------------------------------------------------ */
+/* ---- order --------------------------------------------------------------------------------------------- */
 
 static void order_by_byte(const struct test_pair *from, struct test_pair *to, uint64_t n, unsigned shift,
                           uint64_t next[256])
@@ -278,7 +278,7 @@ void test_order(struct test_pair *pairs, uint64_t n)
     free(counts);
 }
 
-/* ---- columns ---------------------------------------------------------------------------------------------------------- */
+/* ---- columns ------------------------------------------------------------------------------------------- */
 
 #define GUARD_BYTE 0xa5
 #define GUARD      64 /* bytes before the data, and behind it where nobody else watches */
@@ -292,8 +292,8 @@ void test_order(struct test_pair *pairs, uint64_t n)
 #    define WATCHED 1
 #endif
 
-/* The address sanitizer and the simulator catch what goes beyond the end themselves, reads too. (A column without elements
- * needs a byte to point to.) */
+/* The address sanitizer and the simulator catch what goes beyond the end themselves, reads too. (A column
+ * without elements needs a byte to point to.) */
 static uint64_t guard_after(const struct column *c)
 {
 #ifdef WATCHED

@@ -1,9 +1,10 @@
 /* schedules.h: small concurrent cases on one map, and what must hold of each whatever the schedule was.
  *
- *   schedules_table.c    tables as the protocol has them (docs/map-protocol.md), put together and looked through by code of
- *                        the tests' own
+ *   schedules_table.c    tables as the protocol has them (docs/map-protocol.md), put together and looked
+ *                        through by code of the tests' own
  *   schedules_lines.c    the same of LINES (docs/hopscotch-protocol.md)
- *   schedules_plan.c     plans: a table to begin with and a list of operations for each lane, drawn at random by family
+ *   schedules_plan.c     plans: a table to begin with and a list of operations for each lane, drawn at random
+ *                        by family
  *   schedules_judge.c    is what came of a plan legal?
  *   schedules_run.c      runs plans on the simulator, schedule by schedule
  *   schedules_search.c   tiny plans through all schedules
@@ -22,7 +23,7 @@
 #include "sim/history.h"
 #include "sim/sim.h"
 
-/* ---- random numbers that depend on one seed ---------------------------------------------------------------------- */
+/* ---- random numbers that depend on one seed ------------------------------------------------------------ */
 
 struct dice {
     uint64_t state;
@@ -36,7 +37,7 @@ static inline uint64_t dice_below(struct dice *d, uint64_t n)
     return (dice_next(d) >> 32) * n >> 32;
 }
 
-/* ---- tables -------------------------------------------------------------------------------------------------------- */
+/* ---- tables -------------------------------------------------------------------------------------------- */
 
 struct shape {
     cohort_width width;
@@ -80,7 +81,7 @@ int table_check(const struct shape *, const void *table, const struct co_map_cou
 
 cohort_map_view table_view(const struct shape *, void *table, struct co_map_counters *);
 
-/* ---- plans ---------------------------------------------------------------------------------------------------------- */
+/* ---- plans --------------------------------------------------------------------------------------------- */
 
 enum { PLAN_LANES = 6, PLAN_EACH = 4, PLAN_TABLE = 1024, PLAN_SLOTS = 256 };
 
@@ -106,7 +107,7 @@ const char *plan_kernel(const struct shape *); /* that does lists on such tables
 void plan_args(const struct plan *,
                struct list_args *); /* keys, operands, each, lanes; nothing that lies elsewhere */
 
-/* ---- verdicts -------------------------------------------------------------------------------------------------------- */
+/* ---- verdicts ------------------------------------------------------------------------------------------ */
 
 /* What has come of a plan. */
 struct aftermath {
@@ -131,7 +132,7 @@ enum { JUDGE_MORE = 2 * LIST_KEYS };
 int judge_ops(const struct plan *, const struct aftermath *, struct history_op *ops, size_t n, char *text,
               size_t bytes);
 
-/* ---- on the simulator -------------------------------------------------------------------------------------------------- */
+/* ---- on the simulator ---------------------------------------------------------------------------------- */
 
 /* Memory of the simulated device for one plan after the other. */
 struct stage {

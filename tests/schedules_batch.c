@@ -68,7 +68,7 @@ static uint64_t masked(const struct draw *d, uint64_t value)
     return value & value_mask(d->plan.shape.width);
 }
 
-/* ---- drawing --------------------------------------------------------------------------------------------------------- */
+/* ---- drawing ------------------------------------------------------------------------------------------- */
 
 /* More keys than a plan has: batches are long. */
 static void draw_more_keys(struct plan *p, struct dice *dice, unsigned count)
@@ -110,7 +110,7 @@ static void draw_table(struct draw *d, cohort_width width, struct dice *dice)
     d->blocks = 1 + (unsigned)dice_below(dice, 2);
 }
 
-/* ---- a launch -------------------------------------------------------------------------------------------------------- */
+/* ---- a launch ------------------------------------------------------------------------------------------ */
 
 static void put(void *to, unsigned i, uint64_t value, uint64_t bytes)
 {
@@ -183,7 +183,7 @@ static int launch(const char *kind, const struct draw *d, const void *args, stru
     return 0;
 }
 
-/* ---- verdicts -------------------------------------------------------------------------------------------------------- */
+/* ---- verdicts ------------------------------------------------------------------------------------------ */
 
 struct counted {
     uint64_t taken, hits, added, failed, first_failed;
@@ -288,7 +288,7 @@ static void print_draw(const struct draw *d, FILE *out)
     fprintf(out, "\n");
 }
 
-/* ---- streams and batches of one operation ---------------------------------------------------------------------------- */
+/* ---- streams and batches of one operation -------------------------------------------------------------- */
 
 static const char *kind_of(const struct draw *d)
 {
@@ -437,7 +437,7 @@ void run_groups(struct test *t, uint64_t schedules)
     run_drawn(t, COHORT_WIDTH_32_32, schedules, draw_group);
 }
 
-/* ---- the winner rule -------------------------------------------------------------------------------------------------- */
+/* ---- the winner rule ----------------------------------------------------------------------------------- */
 
 /* Insert or assign by FIRST or LAST: the outcome is one, whatever the schedule. */
 static int check_winners(const struct batch_stage *s, const struct draw *d, int first, char *text,

@@ -30,7 +30,7 @@ uint64_t homes_home(const struct shape *s, uint64_t key)
     return (test_mix(key ^ s->seed) >> 32) * s->pages >> 32;
 }
 
-/* ---- words -------------------------------------------------------------------------------------------------------------- */
+/* ---- words --------------------------------------------------------------------------------------------- */
 
 static uint64_t word_get(const struct shape *s, const void *table, uint64_t home)
 {
@@ -73,7 +73,7 @@ static uint64_t value_place(const struct shape *s, uint64_t slot)
            slot % each * value_bytes(s->width);
 }
 
-/* ---- windows ------------------------------------------------------------------------------------------------------------ */
+/* ---- windows ------------------------------------------------------------------------------------------- */
 
 /* The slots of a home's window, by their names. */
 static uint64_t window_of(const struct shape *s, uint64_t home, uint64_t *slots)
@@ -158,7 +158,7 @@ int homes_find(const struct shape *s, const void *table, uint64_t key, uint64_t 
     return 1;
 }
 
-/* ---- the whole table ---------------------------------------------------------------------------------------------------- */
+/* ---- the whole table ----------------------------------------------------------------------------------- */
 
 /* A slot that is claimed has a key, whose home names it, and no other slot with that key. */
 static const char *wrong_slot(const struct shape *s, const void *table, uint64_t slot)

@@ -65,7 +65,7 @@ static struct shape draw_shape(cohort_width width, enum family family, struct di
     return s;
 }
 
-/* ---- keys ------------------------------------------------------------------------------------------------------------ */
+/* ---- keys ---------------------------------------------------------------------------------------------- */
 
 static int is_key(const struct plan *p, uint64_t key)
 {
@@ -106,7 +106,7 @@ static void draw_keys(struct plan *p, enum family family, struct dice *d)
     }
 }
 
-/* ---- the table at first ------------------------------------------------------------------------------------------------ */
+/* ---- the table at first -------------------------------------------------------------------------------- */
 
 static void put_fillers(struct plan *p, struct dice *d, uint64_t count)
 {
@@ -149,7 +149,7 @@ static void draw_table(struct plan *p, enum family family, struct dice *d)
     p->counters = table_count(&p->shape, p->table);
 }
 
-/* ---- operations ---------------------------------------------------------------------------------------------------------- */
+/* ---- operations ---------------------------------------------------------------------------------------- */
 
 static void draw_operands(struct plan *p, struct dice *d)
 {
@@ -173,7 +173,8 @@ void plan_draw(struct plan *p, cohort_width width, cohort_layout layout, enum fa
 {
     const int lines = layout == COHORT_LAYOUT_LINES;
     struct shape shape = lines ? draw_lines(width, family, d) : draw_shape(width, family, d);
-    /* Without a throw of these dice. Keys of one home move from one to another of the homes that there are. */
+    /* Without a throw of these dice. Keys of one home move from one to another of the homes that there
+     * are. */
     const int one_home = lines && family == FAMILY_FULL && test_mix(d->state) % 8;
     shape.pages += one_home && shape.pages == 1;
     plan_shape(p, shape);
@@ -210,7 +211,7 @@ uint64_t plan_hash(const struct plan *p)
     return h;
 }
 
-/* ---- for people ---------------------------------------------------------------------------------------------------------- */
+/* ---- for people ---------------------------------------------------------------------------------------- */
 
 static const char *kind_name(unsigned kind)
 {

@@ -50,7 +50,7 @@ void table_clear(const struct shape *s, void *table)
         memset(table, 0xff, filter_at(s));
 }
 
-/* ---- one slot -------------------------------------------------------------------------------------------------------- */
+/* ---- one slot ------------------------------------------------------------------------------------------ */
 
 /* The key field and the value field as they lie there. */
 static void read_slot(const struct shape *s, const void *table, uint64_t i, uint64_t *key, uint64_t *value)
@@ -90,7 +90,7 @@ enum slot_state table_get(const struct shape *s, const void *table, uint64_t i, 
     return SLOT_LIVE;
 }
 
-/* ---- where a key may be ------------------------------------------------------------------------------------------------ */
+/* ---- where a key may be -------------------------------------------------------------------------------- */
 
 uint32_t table_home_page(const struct shape *s, uint64_t key)
 {
@@ -139,10 +139,10 @@ uint64_t table_walk(const struct shape *s, uint64_t key, uint64_t *slots)
     return n;
 }
 
-/* ---- the filter ---------------------------------------------------------------------------------------------------------- */
+/* ---- the filter ---------------------------------------------------------------------------------------- */
 
-/* A key's word, and its bits in it: four, of which those that are bit 63 do not count, by parts of its hash times
- * an odd number. */
+/* A key's word, and its bits in it: four, of which those that are bit 63 do not count, by parts of its hash
+ * times an odd number. */
 static unsigned char *filter_word(const struct shape *s, const void *table, uint64_t key, uint64_t *bits)
 {
     uint64_t x = test_mix(key ^ s->seed) * 0x9e3779b97f4a7c15u;
@@ -183,9 +183,10 @@ static int filter_lies(const struct shape *s, const void *table, uint64_t page)
     return open && says;
 }
 
-/* ---- one key -------------------------------------------------------------------------------------------------------------- */
+/* ---- one key ------------------------------------------------------------------------------------------- */
 
-/* Its place in the walk, or the first that is free if `free`; -1: there is none. *far: it is far from home. */
+/* Its place in the walk, or the first that is free if `free`; -1: there is none. *far: it is far from
+ * home. */
 static int64_t seek(const struct shape *s, const void *table, uint64_t key, int free, int *far)
 {
     uint64_t slots[PLAN_SLOTS], n = table_walk(s, key, slots), k, v, words = 32 / table_slot_bytes(s);
@@ -245,7 +246,7 @@ int table_is_full_for(const struct shape *s, const void *table, uint64_t key)
     return s->lines || key < table_empty_key(s) - 1;
 }
 
-/* ---- the whole table ---------------------------------------------------------------------------------------------------- */
+/* ---- the whole table ----------------------------------------------------------------------------------- */
 
 struct co_map_counters table_count(const struct shape *s, const void *table)
 {

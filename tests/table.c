@@ -1,5 +1,6 @@
-/* table.c: a map's table, looked at from outside: copied to the host through its view (cohort/device/map.h), where the
- * same functions that kernels use walk over it. A table of LINES is gone through home by home: table_lines.h. */
+/* table.c: a map's table, looked at from outside: copied to the host through its view (cohort/device/map.h),
+ * where the same functions that kernels use walk over it. A table of LINES is gone through home by home:
+ * table_lines.h. */
 #include "table_lines.h"
 
 struct probes {

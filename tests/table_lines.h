@@ -1,5 +1,5 @@
-/* table_lines.h: a table of LINES, looked at from outside (docs/hopscotch-protocol.md): each key once, in a slot that its home names; each slot
- * claimed if, and only if, it is named; no lock. Part of table.c. */
+/* table_lines.h: a table of LINES, looked at from outside (docs/hopscotch-protocol.md): each key once, in a
+ * slot that its home names; each slot claimed if, and only if, it is named; no lock. Part of table.c. */
 #ifndef TEST_TABLE_LINES_H
 #define TEST_TABLE_LINES_H
 

@@ -1,16 +1,19 @@
 /* test.h: the frame that every test program stands in.
  *
- * A program is tests/STRUCTURE/test_NAME.c with a table of its cases; main.c runs them on the device asked for:
+ * A program is tests/STRUCTURE/test_NAME.c with a table of its cases; main.c runs them on the device asked
+ * for:
  *
  *     static void grows(struct test *t) { ... OK(t, cohort_map_create(t->context, &options, &map)); ... }
  *     const struct test_case test_cases[] = {{"grows", grows, TEST_EACH_MEMORY}, {NULL, NULL, 0}};
  *
- *     test_NAME [--device cpu | sim:SEED | cuda] [--quick | --ci] [--filter TEXT] [--seed N] [--list] [--part K/N]
+ *     test_NAME [--device cpu | sim:SEED | cuda] [--quick | --ci] [--filter TEXT] [--seed N] [--list] [--part
+ *     K/N]
  *         [--stop]
  *
- * A case is a function of the test alone: its context is new, its random numbers depend on the seed and on its name.
- * It fails by CHECK (goes on) or REQUIRE (leaves the case); it ends in a leak check: all that the context's memory
- * gave out has come back. Exit status: 0, 1 if a case failed, 77 if the device is not there. */
+ * A case is a function of the test alone: its context is new, its random numbers depend on the seed and on
+ * its name. It fails by CHECK (goes on) or REQUIRE (leaves the case); it ends in a leak check: all that the
+ * context's memory gave out has come back. Exit status: 0, 1 if a case failed, 77 if the device is not
+ * there. */
 #ifndef TEST_H
 #define TEST_H
 
@@ -81,7 +84,7 @@ struct test_case {
 
 extern const struct test_case test_cases[]; /* the program's; a NULL name ends them */
 
-/* ---- saying what must hold -------------------------------------------------------------------------------------- */
+/* ---- saying what must hold ----------------------------------------------------------------------------- */
 
 #define CHECK(t, condition)   ((condition) ? 1 : test_fail(t, __FILE__, __LINE__, "%s", #condition))
 #define REQUIRE(t, condition) ((condition) ? (void)0 : test_leave(t, __FILE__, __LINE__, "%s", #condition))
@@ -123,7 +126,7 @@ _Noreturn void test_skip(struct test *, const char *format, ...) __attribute__((
  * numbers; all with --ci. What is left out is told, and counted among what was skipped. */
 int test_take(struct test *, uint64_t share);
 
-/* ---- contexts and memory ---------------------------------------------------------------------------------------- */
+/* ---- contexts and memory ------------------------------------------------------------------------------- */
 
 /* Options for another context on the device under test. */
 cohort_context_options test_context_options(const struct test *);
@@ -147,13 +150,13 @@ void test_gpu_leave(struct test_gpu);
  * checked for leaks. */
 int test_in_child(struct test *, void (*body)(struct test *, void *), void *arg);
 
-/* ---- random numbers --------------------------------------------------------------------------------------------- */
+/* ---- random numbers ------------------------------------------------------------------------------------ */
 
 uint64_t test_random(struct test *);
 uint64_t test_below(struct test *, uint64_t n); /* in [0, n), n > 0 */
 uint64_t test_mix(uint64_t);                    /* a bijection without a pattern */
 
-/* ---- order -------------------------------------------------------------------------------------------------------- */
+/* ---- order --------------------------------------------------------------------------------------------- */
 
 /* Puts pairs in order of their ranks, those of one rank as they were. Counts digits: a pass over the pairs
  * for each byte that is not the same in all ranks. */
@@ -174,7 +177,7 @@ static inline uint64_t test_size(const struct test *t, uint64_t real, uint64_t s
     return t->kind == TEST_SIM ? sim : real;
 }
 
-/* ---- columns: arrays in the memory under test -------------------------------------------------------------------- */
+/* ---- columns: arrays in the memory under test ---------------------------------------------------------- */
 
 /* The case works on `data`, in host memory. column_send gives the pointer for a call to use: `data`
  * itself, or device memory with the same contents; column_fetch brings the contents back after it, and
@@ -222,7 +225,7 @@ static inline void bitmap_set(struct column *c, uint64_t i, int bit)
     *word = bit ? *word | mask : *word & ~mask;
 }
 
-/* ---- widths ------------------------------------------------------------------------------------------------------- */
+/* ---- widths -------------------------------------------------------------------------------------------- */
 
 static inline uint64_t key_bytes(cohort_width w)
 {

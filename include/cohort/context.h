@@ -2,32 +2,35 @@
  *
  * A context is where work happens: one GPU and a stream of it, or a number of CPU threads. Every object
  * belongs to the context it was made on, and knows it. Contexts are independent of each other; one context
- * (with all its objects) is used by one thread at a time. Several threads look up in one map by readers, each on a context of its own
- * (cohort_map_reader, cohort_multimap_reader).
+ * (with all its objects) is used by one thread at a time. Several threads look up in one map by readers, each
+ * on a context of its own (cohort_map_reader, cohort_multimap_reader).
  *
  * Memory. "The context's memory" is the GPU's on a GPU context and the host's on a CPU context. Data pointers
  * of a call may be host memory or device memory, all of one call the same kind; the call finds out which.
- * Managed memory counts as device memory. Host pointers on a GPU context: the call copies the data to the device
- * and back, batches of maps in chunks, and returns when it is done. A device pointer on a CPU context is
- * COHORT_BAD_POINTER where that can be known.
+ * Managed memory counts as device memory. Host pointers on a GPU context: the call copies the data to the
+ * device and back, batches of maps in chunks, and returns when it is done. A device pointer on a CPU context
+ * is COHORT_BAD_POINTER where that can be known.
  *
  * Waiting. Each function says whether it waits. One that does not has enqueued its work on the context's
  * stream; its arguments must stay valid until that work is done. On a CPU context every call is done when it
  * returns, and cohort_wait returns at once.
  *
- * Fork. A child process gets copies of its parent's contexts and objects. On a CPU they can be used: the first call on a context
- * starts threads of the child's own. On a GPU every call is COHORT_UNSUPPORTED. Contexts and objects can be destroyed on both: that frees
- * this process's memory, and on a GPU calls neither the driver nor a caller's allocator. If a call was under way on a context when
- * the process was forked, by another thread or around a callback, the context is lost to the child: every call on it is
- * COHORT_UNSUPPORTED, and destroying it or its objects does nothing. Do not return from a callback in a child that was forked in it.
- * The parent notices nothing. A child may make new contexts; CUDA works there only if the parent had not used it. Forks are noticed by
- * pthread_atfork, so not those of vfork, posix_spawn or a bare clone, after which a program may only call exec anyway.
+ * Fork. A child process gets copies of its parent's contexts and objects. On a CPU they can be used: the
+ * first call on a context starts threads of the child's own. On a GPU every call is COHORT_UNSUPPORTED.
+ * Contexts and objects can be destroyed on both: that frees this process's memory, and on a GPU calls neither
+ * the driver nor a caller's allocator. If a call was under way on a context when the process was forked, by
+ * another thread or around a callback, the context is lost to the child: every call on it is
+ * COHORT_UNSUPPORTED, and destroying it or its objects does nothing. Do not return from a callback in a child
+ * that was forked in it. The parent notices nothing. A child may make new contexts; CUDA works there only if
+ * the parent had not used it. Forks are noticed by pthread_atfork, so not those of vfork, posix_spawn or a
+ * bare clone, after which a program may only call exec anyway.
  *
  * Errors. Functions return a status and leave a message on the context that names the argument and the value.
- * A failed call leaves every object as it was, with three exceptions. After COHORT_FULL and COHORT_NO_MEMORY of a map, what went
- * in stays in, and so after COHORT_CANCELLED. After COHORT_RANGE of cohort_map_run for an op code that is none, the other entries are done. After
- * COHORT_DEVICE_ERROR a batch on a map may be done in part, and a clear is to be done again. The library never exits, prints or aborts
- * on what a caller can cause. */
+ * A failed call leaves every object as it was, with three exceptions. After COHORT_FULL and COHORT_NO_MEMORY
+ * of a map, what went in stays in, and so after COHORT_CANCELLED. After COHORT_RANGE of cohort_map_run for an
+ * op code that is none, the other entries are done. After COHORT_DEVICE_ERROR a batch on a map may be done in
+ * part, and a clear is to be done again. The library never exits, prints or aborts on what a caller can
+ * cause. */
 #ifndef COHORT_CONTEXT_H
 #define COHORT_CONTEXT_H
 
@@ -73,11 +76,12 @@ typedef enum cohort_status {
 
 typedef struct cohort_context cohort_context;
 
-/* Where the context's memory comes from: tables, workspace, results, and cohort_alloc. On a GPU context `alloc` returns
- * device memory, on a CPU context host memory, aligned to `alignment`, a power of two (256 today); NULL means that there is none.
- * `stream` is the stream (CUstream) that the context's work is enqueued on at that time: the memory is used in its order, and by the
- * host only after a wait for it. When `free` is called, that work is done. On a CPU context it is NULL. Called from the thread that
- * uses the context. All zero: the library's own. */
+/* Where the context's memory comes from: tables, workspace, results, and cohort_alloc. On a GPU context
+ * `alloc` returns device memory, on a CPU context host memory, aligned to `alignment`, a power of two (256
+ * today); NULL means that there is none. `stream` is the stream (CUstream) that the context's work is
+ * enqueued on at that time: the memory is used in its order, and by the host only after a wait for it. When
+ * `free` is called, that work is done. On a CPU context it is NULL. Called from the thread that uses the
+ * context. All zero: the library's own. */
 typedef struct cohort_allocator {
     void *(*alloc)(void *user, size_t bytes, size_t alignment, void *stream);
     void (*free)(void *user, void *memory, size_t bytes, size_t alignment, void *stream);
@@ -87,11 +91,12 @@ typedef struct cohort_allocator {
 /* No stream that a driver knows: the context has one of its own. */
 #define COHORT_STREAM_OWN ((void *)UINTPTR_MAX)
 
-/* Told how far long work is: `done` of `total` units (0: not known) of `what`. Called from the thread that uses the
- * context, a few times a second at most; it must not call the library. What it returns: 0, or anything else to end the call with
- * COHORT_CANCELLED, unless the work is done. Calls that tell are batches of maps that wait, cohort_limits_measure,
- * k-mers, and on a CPU sorts, factors, joins, groups and gathers of many rows, of each pass by itself; after their end what they would
- * have written is not defined, and objects are as after COHORT_NO_MEMORY. Others end by themselves. All zero: nobody is told. */
+/* Told how far long work is: `done` of `total` units (0: not known) of `what`. Called from the thread that
+ * uses the context, a few times a second at most; it must not call the library. What it returns: 0, or
+ * anything else to end the call with COHORT_CANCELLED, unless the work is done. Calls that tell are batches
+ * of maps that wait, cohort_limits_measure, k-mers, and on a CPU sorts, factors, joins, groups and gathers of
+ * many rows, of each pass by itself; after their end what they would have written is not defined, and objects
+ * are as after COHORT_NO_MEMORY. Others end by themselves. All zero: nobody is told. */
 typedef struct cohort_progress {
     int (*call)(void *user, const char *what, uint64_t done, uint64_t total);
     void *user;
@@ -102,13 +107,15 @@ typedef struct cohort_context_options {
     const char *device; /* NULL or "auto": a usable GPU, else the CPU (the environment's COHORT_DEVICE
                                  overrides what auto means); "cpu"; "cuda" or "cuda:N" */
     uint64_t threads;   /* CPU threads; 0: one a core that this process may run on; at most 1,024 */
-    /* COHORT_STREAM_OWN, or a CUstream (cudaStream_t): 0 is one as well, the legacy default stream. Of a CPU context COHORT_STREAM_OWN or 0 */
+    /* COHORT_STREAM_OWN, or a CUstream (cudaStream_t): 0 is one as well, the legacy default stream. Of a CPU
+     * context COHORT_STREAM_OWN or 0 */
     void *stream;
     cohort_allocator alloc;
     cohort_progress progress;
-    /* What the context holds at a time at most, 0: as much as there is: tables, the pool of workspace, results, and cohort_alloc. A call that
-     * needs more is COHORT_NO_MEMORY, after idle workspace has gone back. On a GPU the device's memory is meant, without what a context has
-     * once for all (a few megabytes) and the host's buffers */
+    /* What the context holds at a time at most, 0: as much as there is: tables, the pool of workspace,
+     * results, and cohort_alloc. A call that needs more is COHORT_NO_MEMORY, after idle workspace has gone
+     * back. On a GPU the device's memory is meant, without what a context has once for all (a few megabytes)
+     * and the host's buffers */
     uint64_t memory_bytes;
 } cohort_context_options;
 
@@ -117,27 +124,30 @@ typedef struct cohort_context_options {
         sizeof(cohort_context_options), NULL, 0, COHORT_STREAM_OWN, {NULL, NULL, NULL}, {NULL, NULL}, 0, \
     }
 
-/* Makes a context. `options` may be NULL: all defaults. On failure *out is NULL and cohort_message(NULL) tells why.
- * COHORT_NO_DEVICE names the device that is not there; COHORT_RANGE a number of the options, or COHORT_CPU (of a CPU) or
- * COHORT_MAP_TUNING (of a GPU) in the environment, that says nothing known. Thread-safe. Costs a GPU's context start the first time
- * (about 0.3 s); after that, microseconds. Uses the device's primary context, so memory and streams are shared with
- * the CUDA runtime, PyTorch and CuPy in the same process. */
+/* Makes a context. `options` may be NULL: all defaults. On failure *out is NULL and cohort_message(NULL)
+ * tells why. COHORT_NO_DEVICE names the device that is not there; COHORT_RANGE a number of the options, or
+ * COHORT_CPU (of a CPU) or COHORT_MAP_TUNING (of a GPU) in the environment, that says nothing known.
+ * Thread-safe. Costs a GPU's context start the first time (about 0.3 s); after that, microseconds. Uses the
+ * device's primary context, so memory and streams are shared with the CUDA runtime, PyTorch and CuPy in the
+ * same process. */
 COHORT_API cohort_status cohort_context_create(cohort_context **out, const cohort_context_options *options);
 
-/* Waits for the context's work and frees it with its pool. Destroy its objects first. NULL is allowed. In a forked process it does not
- * wait: see "Fork" above. */
+/* Waits for the context's work and frees it with its pool. Destroy its objects first. NULL is allowed. In a
+ * forked process it does not wait: see "Fork" above. */
 COHORT_API void cohort_context_destroy(cohort_context *context);
 
-/* From now on work is enqueued on `stream` (a CUstream, which may be 0, the legacy default stream; COHORT_STREAM_OWN: the context's own),
- * after what was enqueued before. Does not wait. COHORT_UNSUPPORTED on a CPU context unless `stream` is COHORT_STREAM_OWN or 0. */
+/* From now on work is enqueued on `stream` (a CUstream, which may be 0, the legacy default stream;
+ * COHORT_STREAM_OWN: the context's own), after what was enqueued before. Does not wait. COHORT_UNSUPPORTED on
+ * a CPU context unless `stream` is COHORT_STREAM_OWN or 0. */
 COHORT_API cohort_status cohort_set_stream(cohort_context *context, void *stream);
 
-/* Waits until the context's work is done, and returns (once) the first deferred error of the calls since the last
- * cohort_wait: COHORT_FULL of a fixed map, COHORT_RANGE of bad data in device memory, COHORT_DEVICE_ERROR. */
+/* Waits until the context's work is done, and returns (once) the first deferred error of the calls since the
+ * last cohort_wait: COHORT_FULL of a fixed map, COHORT_RANGE of bad data in device memory,
+ * COHORT_DEVICE_ERROR. */
 COHORT_API cohort_status cohort_wait(cohort_context *context);
 
-/* The message of the last failed call on `context` ("" if none failed); with NULL, of this thread's last failed call
- * that had no context. Valid until the next failed call. Never NULL. */
+/* The message of the last failed call on `context` ("" if none failed); with NULL, of this thread's last
+ * failed call that had no context. Valid until the next failed call. Never NULL. */
 COHORT_API const char *cohort_message(const cohort_context *context);
 
 /* "COHORT_FULL" and so on; "unknown status" for a number that is none. */
@@ -171,19 +181,20 @@ typedef struct cohort_context_info {
 
 COHORT_API cohort_status cohort_context_get_info(cohort_context *context, cohort_context_info *info);
 
-/* How many GPUs are usable: *count. COHORT_OK with 0 when there is no driver; cohort_message(NULL) then says in one
- * line why there is none. Thread-safe. */
+/* How many GPUs are usable: *count. COHORT_OK with 0 when there is no driver; cohort_message(NULL) then says
+ * in one line why there is none. Thread-safe. */
 COHORT_API cohort_status cohort_device_count(uint64_t *count);
 
-/* ---- memory -------------------------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------------------- */
 
-/* `bytes` (> 0) of the context's memory, aligned to 256 bytes, not initialised. May wait on a GPU. Free it with
- * cohort_free on the same context, which does so in stream order: work enqueued before may still use it. */
+/* `bytes` (> 0) of the context's memory, aligned to 256 bytes, not initialised. May wait on a GPU. Free it
+ * with cohort_free on the same context, which does so in stream order: work enqueued before may still use
+ * it. */
 COHORT_API cohort_status cohort_alloc(cohort_context *context, uint64_t bytes, void **out);
 COHORT_API cohort_status cohort_free(cohort_context *context, void *memory); /* NULL is allowed */
 
-/* Copies between any two kinds of memory that the context can use. Waits if one side is host memory; between device
- * pointers it is enqueued. The ranges must not overlap. */
+/* Copies between any two kinds of memory that the context can use. Waits if one side is host memory; between
+ * device pointers it is enqueued. The ranges must not overlap. */
 COHORT_API cohort_status cohort_copy(cohort_context *context, void *to, const void *from, uint64_t bytes);
 
 /* Sets every byte. Does not wait with device memory. */
@@ -192,18 +203,18 @@ COHORT_API cohort_status cohort_fill(cohort_context *context, void *memory, int 
 /* Gives unused workspace back to the system. Waits. */
 COHORT_API cohort_status cohort_trim(cohort_context *context);
 
-/* ---- time and limits ----------------------------------------------------------------------------------------- */
+/* ---- time and limits ----------------------------------------------------------------------------------- */
 
-/* Seconds of the work enqueued between start and stop, by the device's own clock on a GPU. `stop` waits; on a timer that was
- * never started it is COHORT_RANGE. */
+/* Seconds of the work enqueued between start and stop, by the device's own clock on a GPU. `stop` waits; on a
+ * timer that was never started it is COHORT_RANGE. */
 typedef struct cohort_timer cohort_timer;
 COHORT_API cohort_status cohort_timer_create(cohort_context *context, cohort_timer **out);
 COHORT_API void cohort_timer_destroy(cohort_timer *timer); /* NULL is allowed */
 COHORT_API cohort_status cohort_timer_start(cohort_timer *timer);
 COHORT_API cohort_status cohort_timer_stop(cohort_timer *timer, double *seconds);
 
-/* What this machine can do at most, measured now; medians of several runs on data that is not zeros. Rates are per
- * second. 0 where a limit does not apply to the backend. */
+/* What this machine can do at most, measured now; medians of several runs on data that is not zeros. Rates
+ * are per second. 0 where a limit does not apply to the backend. */
 typedef struct cohort_limits {
     size_t size;            /* in: sizeof(cohort_limits) */
     uint64_t table_bytes;   /* in: the size of the table for random access, at least 64 KiB (0: 2 GiB, or a

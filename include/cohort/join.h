@@ -1,13 +1,15 @@
 /* cohort/join.h: joins: which rows of two frames have the same key, as pairs of row numbers.
  *
  *     cohort_join_build(orders_keys, NULL, &join);               the right side, once
- *     cohort_join_probe(join, lines_keys, NULL, &matches);       the left side; as often as there are batches of it
+ *     cohort_join_probe(join, lines_keys, NULL, &matches);       the left side; as often as there are batches
+ *                                                                of it
  *     cohort_join_size(matches)                                  how many pairs
  *     cohort_join_pairs(matches, &page);                         some of them
  *     cohort_gather(lines, page.written, 8, page.left, &out);    and the columns that they stand for
  *
- * Keys are rows of frames, of as many columns on either side, as in keys.h: which types agree, how floats, strings and dictionaries compare.
- * nulls_equal says, column by column, whether a null is a value like others, equal to itself, or equal to nothing, as in SQL.
+ * Keys are rows of frames, of as many columns on either side, as in keys.h: which types agree, how floats,
+ * strings and dictionaries compare. nulls_equal says, column by column, whether a null is a value like
+ * others, equal to itself, or equal to nothing, as in SQL.
  *
  * Kinds. What the pairs of a probe are, (left row, right row):
  *
@@ -18,20 +20,21 @@
  *     SEMI    (left row, first right row) for each left row that has one
  *     ANTI    (left row, null) for each left row that has none
  *
- * null is a row number of all ones, which cohort_gather makes a row of nulls. Rows whose key has a null that equals nothing match nothing:
- * they come in LEFT, ANTI, FULL, and in finish.
+ * null is a row number of all ones, which cohort_gather makes a row of nulls. Rows whose key has a null that
+ * equals nothing match nothing: they come in LEFT, ANTI, FULL, and in finish.
  *
- * Order. Pairs come in the order of left rows, those of one left row in the order of right rows; finish in that of right
- * rows. Both are the same for any number of threads.
+ * Order. Pairs come in the order of left rows, those of one left row in the order of right rows; finish in
+ * that of right rows. Both are the same for any number of threads.
  *
- * Memory. Besides columns and what comes out, for keys of up to 8 bytes: DENSE takes at most 25 bytes a right row; FACTOR 46 bytes a distinct
- * right key, half of that or less where the table just fits, and up to 6 MiB for a round of rows; a left row 4 bytes. So two sides
- * of equal size (of 350,000 rows or more) take at most 2 x (key bytes + 8) bytes a row of both. Keys of bytes are held once more.
+ * Memory. Besides columns and what comes out, for keys of up to 8 bytes: DENSE takes at most 25 bytes a right
+ * row; FACTOR 46 bytes a distinct right key, half of that or less where the table just fits, and up to 6 MiB
+ * for a round of rows; a left row 4 bytes. So two sides of equal size (of 350,000 rows or more) take at most
+ * 2 x (key bytes + 8) bytes a row of both. Keys of bytes are held once more.
  *
- * Threads. A join is read only after it was built: any number of threads may probe it at the same time, each with left frames of a context
- * of its own. Matches belong to the context of the left frame. Joins and matches live in the host's memory; on a GPU context
- * columns are copied there and pairs back, as keys are. Destroy matches before their join, and both before their contexts. All
- * calls here wait. */
+ * Threads. A join is read only after it was built: any number of threads may probe it at the same time, each
+ * with left frames of a context of its own. Matches belong to the context of the left frame. Joins and
+ * matches live in the host's memory; on a GPU context columns are copied there and pairs back, as keys are.
+ * Destroy matches before their join, and both before their contexts. All calls here wait. */
 #ifndef COHORT_JOIN_H
 #define COHORT_JOIN_H
 
@@ -93,7 +96,8 @@ typedef struct cohort_join_probe_options {
     size_t size; /* sizeof(cohort_join_probe_options) */
     cohort_join_kind kind;
     cohort_join_shape validate;
-    /* out: where `validate` is broken, two rows of one side that have the same key, the later one second; else COHORT_NO_ROW */
+    /* out: where `validate` is broken, two rows of one side that have the same key, the later one second;
+     * else COHORT_NO_ROW */
     uint64_t repeated_left[2], repeated_right[2];
 } cohort_join_probe_options;
 

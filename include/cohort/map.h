@@ -1,48 +1,51 @@
-/* cohort/map.h: the bulk-parallel hash map. What is said here of costs, building and erased slots is true of the layout PAGES, the default;
- * of LINES see `cohort_layout`.
+/* cohort/map.h: the bulk-parallel hash map. What is said here of costs, building and erased slots is true of
+ * the layout PAGES, the default; of LINES see `cohort_layout`.
  *
- * Open addressing in pages of 32-byte buckets, double hashing inside a page (docs/map.md). Every operation takes a
- * batch of n entries; entry i has the key keys[i] and, where the operation has one, the value values[i]. Keys and
- * values are arrays of 4- or 8-byte unsigned integers as the map's width says, aligned to their size, in host or in
- * device memory, all arrays of one call in the same kind. Every key is legal. n may be 0, and may exceed 2^32. What a call
- * writes must not overlap another of its arrays, which is not checked.
+ * Open addressing in pages of 32-byte buckets, double hashing inside a page (docs/map.md). Every operation
+ * takes a batch of n entries; entry i has the key keys[i] and, where the operation has one, the value
+ * values[i]. Keys and values are arrays of 4- or 8-byte unsigned integers as the map's width says, aligned to
+ * their size, in host or in device memory, all arrays of one call in the same kind. Every key is legal. n may
+ * be 0, and may exceed 2^32. What a call writes must not overlap another of its arrays, which is not checked.
  *
- * Waiting. With device pointers, calls on a map of fixed capacity do not wait: outcomes are in `counts` and `failed`
- * (device memory) once the stream has got there, and cohort_wait returns COHORT_FULL if an entry found no slot.
- * Calls that may grow the map wait, as do calls with host pointers on a GPU. Calls that only read (find, contains)
- * never grow. Calls that do not wait can be captured in a CUDA graph once one like it (size and options) has run.
+ * Waiting. With device pointers, calls on a map of fixed capacity do not wait: outcomes are in `counts` and
+ * `failed` (device memory) once the stream has got there, and cohort_wait returns COHORT_FULL if an entry
+ * found no slot. Calls that may grow the map wait, as do calls with host pointers on a GPU. Calls that only
+ * read (find, contains) never grow. Calls that do not wait can be captured in a CUDA graph once one like it
+ * (size and options) has run.
  *
  * Threads. One context, with its maps, is used by one thread at a time.
  *
- * Cost. An operation touches 1.05 buckets of 32 bytes a key on average at load 0.5, 1.2 at 0.8, 1.4 at 0.9 for keys that
- * are there; 1.2, 2.3, 4.1 for keys that are not. A fixed map, and one with max_load above 0.9, has a filter of
- * 1/32 of its slots' bytes that ends what goes in vain: up to load 1 a key that is not there costs 16 buckets and
- * a word at most, but for one in some thousands, and so does an insert that is refused, once another from the same
- * page has been. What is put into the last slots looks long for them. (With linear probing there is no filter.)
+ * Cost. An operation touches 1.05 buckets of 32 bytes a key on average at load 0.5, 1.2 at 0.8, 1.4 at 0.9
+ * for keys that are there; 1.2, 2.3, 4.1 for keys that are not. A fixed map, and one with max_load above 0.9,
+ * has a filter of 1/32 of its slots' bytes that ends what goes in vain: up to load 1 a key that is not there
+ * costs 16 buckets and a word at most, but for one in some thousands, and so does an insert that is refused,
+ * once another from the same page has been. What is put into the last slots looks long for them. (With linear
+ * probing there is no filter.)
  *
- * Churn. Slots of erased keys stay taken until the table is made anew, which growing maps do by themselves and
- * fixed ones do not: there each key that comes anew takes a slot for good, and when none is left it is refused,
- * however few pairs are live. Lookups and refusals stay cheap by the filter, inserts become dear as the last slots
- * go. Whoever lets keys come and go in a fixed map calls cohort_map_rehash in time (`erased` of the statistics
- * tells), or takes the layout LINES.
+ * Churn. Slots of erased keys stay taken until the table is made anew, which growing maps do by themselves
+ * and fixed ones do not: there each key that comes anew takes a slot for good, and when none is left it is
+ * refused, however few pairs are live. Lookups and refusals stay cheap by the filter, inserts become dear as
+ * the last slots go. Whoever lets keys come and go in a fixed map calls cohort_map_rehash in time (`erased`
+ * of the statistics tells), or takes the layout LINES.
  *
- * Building. On a GPU, an insert or assign of device arrays that is large against the table (a quarter of its slots, the table
- * larger than 32 MiB) and asks for no winner, `where` or `hit` goes by whole pages, put together in shared memory after a
- * multisplit: faster than one by one, unless nearly all keys are there or some come again and again, which the GPU finds out by a
- * sample. It takes workspace of about the arrays' size; without it the batch goes one by one, as does one of more than three times the
- * table's slots.
- * A find or contains of device arrays as large goes by whole pages, too, if the map may be more than five eighths full and many keys
- * are absent, which the GPU finds out in the same way; it takes workspace of a few times the keys' size. Captured
- * ones go one by one.
- * On a CPU of several threads a batch of 32,768 entries a thread and more that puts in, changes or erases keys of a table with two pages of
- * 64 KiB a thread is split by ranges of pages, each done by one thread without atomics. The workspace, the arrays' size and some
- * more, is bounded: a slice at a time, of half as many entries as the table has slots, or a million. A smaller one, of more than 8,192
- * entries and up to a million divided by the threads, is looked through by all threads, of which each does the entries of its own pages; a
- * room of 64 KiB a thread is taken for it.
+ * Building. On a GPU, an insert or assign of device arrays that is large against the table (a quarter of its
+ * slots, the table larger than 32 MiB) and asks for no winner, `where` or `hit` goes by whole pages, put
+ * together in shared memory after a multisplit: faster than one by one, unless nearly all keys are there or
+ * some come again and again, which the GPU finds out by a sample. It takes workspace of about the arrays'
+ * size; without it the batch goes one by one, as does one of more than three times the table's slots. A find
+ * or contains of device arrays as large goes by whole pages, too, if the map may be more than five eighths
+ * full and many keys are absent, which the GPU finds out in the same way; it takes workspace of a few times
+ * the keys' size. Captured ones go one by one. On a CPU of several threads a batch of 32,768 entries a thread
+ * and more that puts in, changes or erases keys of a table with two pages of 64 KiB a thread is split by
+ * ranges of pages, each done by one thread without atomics. The workspace, the arrays' size and some more, is
+ * bounded: a slice at a time, of half as many entries as the table has slots, or a million. A smaller one, of
+ * more than 8,192 entries and up to a million divided by the threads, is looked through by all threads, of
+ * which each does the entries of its own pages; a room of 64 KiB a thread is taken for it.
  *
- * Sums by key. On a CPU an apply of 16,384 entries and more without `hit` and `one_by_one`, of which keys come again and again, as a
- * sample of it tells, makes one entry of those of equal keys before it goes to the map, in a table of up to 4 MiB a thread. It takes
- * workspace for these and for four million entries at most; without it the batch goes as any other. What it answers is the same.
+ * Sums by key. On a CPU an apply of 16,384 entries and more without `hit` and `one_by_one`, of which keys
+ * come again and again, as a sample of it tells, makes one entry of those of equal keys before it goes to the
+ * map, in a table of up to 4 MiB a thread. It takes workspace for these and for four million entries at most;
+ * without it the batch goes as any other. What it answers is the same.
  *
  * Order. Entries of one batch are processed in no order; see `winner` for duplicates. Batches on one context
  * happen one after the other. */
@@ -58,8 +61,8 @@ extern "C" {
 typedef struct cohort_map cohort_map;
 struct cohort_map_view; /* cohort/device/map.h: what a kernel of the user's own works on */
 
-/* Bits of a key and of a value, as the caller's arrays hold them. Stored in 4, 8, 8, 16 and 16 bytes a slot: 64/32 is
- * stored as 64/64, and computes on its values modulo 2^32. */
+/* Bits of a key and of a value, as the caller's arrays hold them. Stored in 4, 8, 8, 16 and 16 bytes a slot:
+ * 64/32 is stored as 64/64, and computes on its values modulo 2^32. */
 typedef enum cohort_width {
     COHORT_WIDTH_32_0 = 1,
     COHORT_WIDTH_32_32 = 2,
@@ -77,18 +80,19 @@ typedef enum cohort_probe { COHORT_PROBE_DOUBLE = 0, COHORT_PROBE_LINEAR = 1 } c
  * 64/64, 64/32, 32/32, 64/0 and 32/0). On a GPU from sm_80 on. */
 typedef enum cohort_layout { COHORT_LAYOUT_PAGES = 0, COHORT_LAYOUT_LINES = 1 } cohort_layout;
 
-/* Which of several entries with one key in one batch decides the value. ANY is fastest. FIRST and LAST go by input
- * order and give the same map every time; on a GPU they take 4 bytes a slot of workspace and further passes, on a CPU a batch
- * that is not split (see "Building" above) is one thread's. */
+/* Which of several entries with one key in one batch decides the value. ANY is fastest. FIRST and LAST go by
+ * input order and give the same map every time; on a GPU they take 4 bytes a slot of workspace and further
+ * passes, on a CPU a batch that is not split (see "Building" above) is one thread's. */
 typedef enum cohort_winner {
     COHORT_WINNER_ANY = 0,
     COHORT_WINNER_FIRST = 1,
     COHORT_WINNER_LAST = 2
 } cohort_winner;
 
-/* What is done to one entry. FIND to ERASE are calls of their own, ADD to COUNT are cohort_map_apply; `run` mixes them all. ADD to COUNT make an
- * absent key with the operand (COUNT: with 1); ADD and COUNT wrap around; MIN and MAX are unsigned. Widths without
- * values offer FIND, INSERT, ASSIGN (the same as INSERT) and ERASE. */
+/* What is done to one entry. FIND to ERASE are calls of their own, ADD to COUNT are cohort_map_apply; `run`
+ * mixes them all. ADD to COUNT make an absent key with the operand (COUNT: with 1); ADD and COUNT wrap
+ * around; MIN and MAX are unsigned. Widths without values offer FIND, INSERT, ASSIGN (the same as INSERT) and
+ * ERASE. */
 typedef enum cohort_op {
     COHORT_OP_FIND = 0,
     COHORT_OP_INSERT = 1, /* keep: a key that is there keeps its value */
@@ -109,18 +113,19 @@ typedef struct cohort_map_options {
     size_t size; /* sizeof(cohort_map_options) */
     cohort_width width;
     cohort_probe probe;
-    /* pairs that fit without growing, at least 1; the map gets capacity / max_load slots, rounded up to whole pages of
-     * 64 KiB, or to a power of two below one page; on a CPU, with layout PAGES and max_load 0, capacity / 0.5 slots if there is memory
-     * for those: a walk at load 0.8 costs twice one at 0.5 there. Who wants it dense says max_load = 0.8 */
+    /* pairs that fit without growing, at least 1; the map gets capacity / max_load slots, rounded up to whole
+     * pages of 64 KiB, or to a power of two below one page; on a CPU, with layout PAGES and max_load 0,
+     * capacity / 0.5 slots if there is memory for those: a walk at load 0.8 costs twice one at 0.5 there. Who
+     * wants it dense says max_load = 0.8 */
     uint64_t capacity;
     /* of the hash; 0: the same at every run; COHORT_SEED_RANDOM: drawn now, for whoever faces hostile keys */
     uint64_t seed;
-    /* taken slots / slots above which a growing map grows; 0: 0.8; from 0.01 to 1. At 1 the last keys of a fixed map may
-     * find no slot within reach (8 pages) */
+    /* taken slots / slots above which a growing map grows; 0: 0.8; from 0.01 to 1. At 1 the last keys of a
+     * fixed map may find no slot within reach (8 pages) */
     double max_load;
     uint32_t fixed; /* 1: never grow, answer COHORT_FULL */
-    /* lanes of a GPU that work on one key in find, contains and insert: 0 or 1, 2, 4, 8, 16, 32. Above 1: only width
-     * 32/32, linear probing, on a GPU */
+    /* lanes of a GPU that work on one key in find, contains and insert: 0 or 1, 2, 4, 8, 16, 32. Above 1:
+     * only width 32/32, linear probing, on a GPU */
     uint32_t group;
     cohort_layout layout; /* LINES: `probe` and `group` must be 0 */
     uint32_t reserved;    /* 0 */
@@ -141,16 +146,18 @@ typedef struct cohort_counts {
     uint64_t first_failed; /* the least index of those, UINT64_MAX if there is none */
 } cohort_counts;
 
-/* The options of one batch; NULL means none of them. Bitmaps have one bit an entry, bit i % 32 of word i / 32; a bitmap
- * that is written is written in whole words, with zeros for entries that did not take part and beyond n. */
+/* The options of one batch; NULL means none of them. Bitmaps have one bit an entry, bit i % 32 of word i /
+ * 32; a bitmap that is written is written in whole words, with zeros for entries that did not take part and
+ * beyond n. */
 typedef struct cohort_batch {
     size_t size;           /* sizeof(cohort_batch) */
     const uint32_t *where; /* entries that take part; NULL: all */
-    /* out: the key was in the map before this entry's own operation. Of several entries that put in one new key exactly
-     * one gets 0; of an insert it is the winner */
+    /* out: the key was in the map before this entry's own operation. Of several entries that put in one new
+     * key exactly one gets 0; of an insert it is the winner */
     uint32_t *hit;
-    /* out: the entry found no slot (only fixed maps), or was not done for want of memory: with COHORT_NO_MEMORY `counts`
-     * and `failed` tell which entries those are (by winner FIRST or LAST some of their keys may be in nevertheless) */
+    /* out: the entry found no slot (only fixed maps), or was not done for want of memory: with
+     * COHORT_NO_MEMORY `counts` and `failed` tell which entries those are (by winner FIRST or LAST some of
+     * their keys may be in nevertheless) */
     uint32_t *failed;
     cohort_counts *counts; /* out */
     /* for insert, assign and insert_and_find; of other calls COHORT_UNSUPPORTED unless ANY */
@@ -163,12 +170,13 @@ typedef struct cohort_batch {
         sizeof(cohort_batch), NULL, NULL, NULL, NULL, COHORT_WINNER_ANY, 0 \
     }
 
-/* ---- making, sizing, ending ---------------------------------------------------------------------------------- */
+/* ---- making, sizing, ending ---------------------------------------------------------------------------- */
 
-/* An empty map on `context`. COHORT_RANGE: capacity 0, max_load outside 0.01 to 1, a probe that is none, a group that is
- * not a power of two, a layout that is none. COHORT_UNSUPPORTED: a width that is none, or a width or a group that the device does not offer, or
- * not with this layout; LINES with a `probe` or `group` that is not 0. COHORT_OVERFLOW: a capacity beyond the largest table, 2^32 - 1 pages. COHORT_NO_MEMORY: one beyond
- * the memory. Enqueues one fill of the table; O(slots). */
+/* An empty map on `context`. COHORT_RANGE: capacity 0, max_load outside 0.01 to 1, a probe that is none, a
+ * group that is not a power of two, a layout that is none. COHORT_UNSUPPORTED: a width that is none, or a
+ * width or a group that the device does not offer, or not with this layout; LINES with a `probe` or `group`
+ * that is not 0. COHORT_OVERFLOW: a capacity beyond the largest table, 2^32 - 1 pages. COHORT_NO_MEMORY: one
+ * beyond the memory. Enqueues one fill of the table; O(slots). */
 COHORT_API cohort_status cohort_map_create(cohort_context *context, const cohort_map_options *options,
                                            cohort_map **out);
 COHORT_API void cohort_map_destroy(cohort_map *map); /* waits; NULL is allowed */
@@ -176,48 +184,50 @@ COHORT_API void cohort_map_destroy(cohort_map *map); /* waits; NULL is allowed *
 /* How many pairs are in: one counter, read from the device. Waits. */
 COHORT_API cohort_status cohort_map_size(cohort_map *map, uint64_t *size);
 
-/* Forgets all pairs, keeps the slots. Does not wait. O(slots). After COHORT_DEVICE_ERROR do it again before anything else. */
+/* Forgets all pairs, keeps the slots. Does not wait. O(slots). After COHORT_DEVICE_ERROR do it again before
+ * anything else. */
 COHORT_API cohort_status cohort_map_clear(cohort_map *map);
 
-/* Makes room for `capacity` pairs in all without growing later; never shrinks. Waits. COHORT_UNSUPPORTED on a fixed map
- * that is too small. */
+/* Makes room for `capacity` pairs in all without growing later; never shrinks. Waits. COHORT_UNSUPPORTED on a
+ * fixed map that is too small. */
 COHORT_API cohort_status cohort_map_reserve(cohort_map *map, uint64_t capacity);
 
-/* Builds the table anew for the larger of `capacity` and the pairs in it, dropping erased slots: 0 shrinks to fit. Allowed
- * on fixed maps; a view taken before is invalid after. Waits. Needs memory for both tables. */
+/* Builds the table anew for the larger of `capacity` and the pairs in it, dropping erased slots: 0 shrinks to
+ * fit. Allowed on fixed maps; a view taken before is invalid after. Waits. Needs memory for both tables. */
 COHORT_API cohort_status cohort_map_rehash(cohort_map *map, uint64_t capacity);
 
 /* A new map with the same options, seed and pairs, on the same context. */
 COHORT_API cohort_status cohort_map_copy(cohort_map *map, cohort_map **out);
 
-/* A map that is read by way of another context of the same device: *out has the pairs of `map`, in the same memory, and belongs to `context`.
- * So several threads, each with a context of its own, can look up in one map at once, while none changes it: as long as there are readers,
- * `map` may be looked up in and no more, and it must outlive them. A reader offers find, contains, size, export, copy (which makes a map of
- * its context's own), the options, statistics, views to look up by, and saving; what would change it is COHORT_UNSUPPORTED. Waits for
- * the work on `map`. To be called by the thread that uses `map` or while no thread does. O(1). COHORT_UNSUPPORTED: another device.
- * End it by cohort_map_destroy. */
+/* A map that is read by way of another context of the same device: *out has the pairs of `map`, in the same
+ * memory, and belongs to `context`. So several threads, each with a context of its own, can look up in one
+ * map at once, while none changes it: as long as there are readers, `map` may be looked up in and no more,
+ * and it must outlive them. A reader offers find, contains, size, export, copy (which makes a map of its
+ * context's own), the options, statistics, views to look up by, and saving; what would change it is
+ * COHORT_UNSUPPORTED. Waits for the work on `map`. To be called by the thread that uses `map` or while no
+ * thread does. O(1). COHORT_UNSUPPORTED: another device. End it by cohort_map_destroy. */
 COHORT_API cohort_status cohort_map_reader(cohort_map *map, cohort_context *context, cohort_map **out);
 
-/* Puts every pair of `from` into `to` by INSERT, ASSIGN, or ADD to EXCHANGE (not FIND, ERASE, COUNT). Same context, same
- * width. Waits. On COHORT_FULL some are in; which is not told. */
+/* Puts every pair of `from` into `to` by INSERT, ASSIGN, or ADD to EXCHANGE (not FIND, ERASE, COUNT). Same
+ * context, same width. Waits. On COHORT_FULL some are in; which is not told. */
 COHORT_API cohort_status cohort_map_merge(cohort_map *to, cohort_map *from, cohort_op rule);
 
-/* ---- batches ------------------------------------------------------------------------------------------------- */
+/* ---- batches ------------------------------------------------------------------------------------------- */
 
-/* Insert: puts in entries whose key is absent. Assign: also replaces the values of those present. Widths without values
- * take values = NULL. */
+/* Insert: puts in entries whose key is absent. Assign: also replaces the values of those present. Widths
+ * without values take values = NULL. */
 COHORT_API cohort_status cohort_map_insert(cohort_map *map, uint64_t n, const void *keys, const void *values,
                                            const cohort_batch *batch);
 COHORT_API cohort_status cohort_map_assign(cohort_map *map, uint64_t n, const void *keys, const void *values,
                                            const cohort_batch *batch);
 
-/* Value = op(value, operand) for ADD to COUNT, atomically entry by entry. operands may be NULL for COUNT. A winner
- * other than ANY is COHORT_UNSUPPORTED, as for erase and run. */
+/* Value = op(value, operand) for ADD to COUNT, atomically entry by entry. operands may be NULL for COUNT. A
+ * winner other than ANY is COHORT_UNSUPPORTED, as for erase and run. */
 COHORT_API cohort_status cohort_map_apply(cohort_map *map, cohort_op op, uint64_t n, const void *keys,
                                           const void *operands, const cohort_batch *batch);
 
-/* values[i] = the value of keys[i]; of an absent key: *fallback (one value, in host memory), or left as it was if
- * fallback is NULL. Never changes the map. */
+/* values[i] = the value of keys[i]; of an absent key: *fallback (one value, in host memory), or left as it
+ * was if fallback is NULL. Never changes the map. */
 COHORT_API cohort_status cohort_map_find(cohort_map *map, uint64_t n, const void *keys, void *values,
                                          const void *fallback, const cohort_batch *batch);
 
@@ -229,26 +239,27 @@ COHORT_API cohort_status cohort_map_contains(cohort_map *map, uint64_t n, const 
 COHORT_API cohort_status cohort_map_insert_and_find(cohort_map *map, uint64_t n, const void *keys,
                                                     void *values, const cohort_batch *batch);
 
-/* Takes the keys out. PAGES: their slots are not reused before the next rehash; growing maps see to that by themselves. LINES: their slots are
- * free again at once. */
+/* Takes the keys out. PAGES: their slots are not reused before the next rehash; growing maps see to that by
+ * themselves. LINES: their slots are free again at once. */
 COHORT_API cohort_status cohort_map_erase(cohort_map *map, uint64_t n, const void *keys,
                                           const cohort_batch *batch);
 
-/* A mixed stream: entry i does ops[i] (a cohort_op as a byte) to keys[i] with values[i]. results[i] = the value that the
- * key had just before (not written where it had none; may be NULL; may not be `values`). On a fixed map of
- * PAGES each erase leaves a slot that no other key gets before a rehash (see "Churn" above). The history of each key is
- * linearizable; entries are unordered otherwise. An op code that is none fails its entry (COHORT_RANGE) and does nothing.
- * values may be NULL if no operation needs one (missing operands are taken as 0). COHORT_UNSUPPORTED: 64-bit keys with values and PAGES on a GPU
- * before sm_90; LINES offer it there. */
+/* A mixed stream: entry i does ops[i] (a cohort_op as a byte) to keys[i] with values[i]. results[i] = the
+ * value that the key had just before (not written where it had none; may be NULL; may not be `values`). On a
+ * fixed map of PAGES each erase leaves a slot that no other key gets before a rehash (see "Churn" above). The
+ * history of each key is linearizable; entries are unordered otherwise. An op code that is none fails its
+ * entry (COHORT_RANGE) and does nothing. values may be NULL if no operation needs one (missing operands are
+ * taken as 0). COHORT_UNSUPPORTED: 64-bit keys with values and PAGES on a GPU before sm_90; LINES offer it
+ * there. */
 COHORT_API cohort_status cohort_map_run(cohort_map *map, uint64_t n, const uint8_t *ops, const void *keys,
                                         const void *values, void *results, const cohort_batch *batch);
 
-/* All pairs, in no order: keys[0 .. *count), values likewise (NULL: keys only). COHORT_FULL, with *count the number of
- * pairs and nothing written, if `capacity` entries do not hold them. Waits. */
+/* All pairs, in no order: keys[0 .. *count), values likewise (NULL: keys only). COHORT_FULL, with *count the
+ * number of pairs and nothing written, if `capacity` entries do not hold them. Waits. */
 COHORT_API cohort_status cohort_map_export(cohort_map *map, uint64_t capacity, void *keys, void *values,
                                            uint64_t *count);
 
-/* ---- what it looks like inside ------------------------------------------------------------------------------- */
+/* ---- what it looks like inside ------------------------------------------------------------------------- */
 
 #define COHORT_PROBE_BINS 32
 
@@ -266,11 +277,13 @@ typedef struct cohort_map_stats {
     uint64_t probe_max;
     /* [i]: keys with probe length i + 1; the last bin also holds all longer */
     uint64_t probe_histogram[COHORT_PROBE_BINS];
-    /* SimpleGPUHashTable's measure, for linear probing: slots between a key's first slot and the slot that it is in */
+    /* SimpleGPUHashTable's measure, for linear probing: slots between a key's first slot and the slot that it
+     * is in */
     double slot_mean;
     uint64_t slot_max;
 
-    /* Of LINES, since the table was made, cleared or rebuilt. Its `pages` are homes, `page_bytes` a home's, a probe is a home that is read. */
+    /* Of LINES, since the table was made, cleared or rebuilt. Its `pages` are homes, `page_bytes` a home's, a
+     * probe is a home that is read. */
     uint64_t displaced;   /* keys that were moved to make room for others */
     uint64_t pulled_home; /* keys that were moved into their own home, when a slot there became free */
     uint64_t retries; /* looks at a home that were repeated, because another thread changed it meanwhile */
@@ -287,29 +300,33 @@ COHORT_API cohort_status cohort_map_get_stats(cohort_map *map, cohort_map_stats 
 /* The options that the map has now: capacity is what fits without growing. */
 COHORT_API cohort_status cohort_map_get_options(cohort_map *map, cohort_map_options *options);
 
-/* A view for kernels of the user's own (cohort/device/map.h; of LINES cohort/device/lines.h). On GPUs before sm_90 those only look up in
- * maps of 64-bit keys with values and PAGES; in LINES they change as well. It stays valid until a call that rehashes: reserve, rehash,
- * and on growing maps every call that inserts. Inside a kernel the capacity is fixed. Does not wait. */
+/* A view for kernels of the user's own (cohort/device/map.h; of LINES cohort/device/lines.h). On GPUs before
+ * sm_90 those only look up in maps of 64-bit keys with values and PAGES; in LINES they change as well. It
+ * stays valid until a call that rehashes: reserve, rehash, and on growing maps every call that inserts.
+ * Inside a kernel the capacity is fixed. Does not wait. */
 COHORT_API cohort_status cohort_map_get_view(cohort_map *map, struct cohort_map_view *view);
 
-/* ---- files --------------------------------------------------------------------------------------------------- */
+/* ---- files --------------------------------------------------------------------------------------------- */
 
-/* Writes options and pairs to a file, under another name first: `path` is the old file or the whole new one. The other name is that of the file
- * with ".cohort-N.tmp" behind it. A process that is killed leaves it, and the next save to the same path removes it. Waits. COHORT_IO: it
- * cannot be written; COHORT_NO_MEMORY: there is no host memory for the pairs. */
+/* Writes options and pairs to a file, under another name first: `path` is the old file or the whole new one.
+ * The other name is that of the file with ".cohort-N.tmp" behind it. A process that is killed leaves it, and
+ * the next save to the same path removes it. Waits. COHORT_IO: it cannot be written; COHORT_NO_MEMORY: there
+ * is no host memory for the pairs. */
 COHORT_API cohort_status cohort_map_save(cohort_map *map, const char *path);
 
-/* Reads what save wrote, from any backend; every byte is checked. A growing map starts with what its pairs need. A fixed one gets
- * its capacity back, as the file says: a short file can ask for a large table. Who loads files of strangers bounds that by the
- * context's allocator, or takes COHORT_NO_MEMORY for an answer. A fixed map that was nearly full may get a larger table and
- * another seed: pairs that come in another order do not always find a slot within reach. A device that has no groups of lanes drops `group`. COHORT_IO,
- * COHORT_TRUNCATED, COHORT_BAD_VERSION, COHORT_CORRUPT, COHORT_NO_MEMORY, COHORT_UNSUPPORTED (a width that the device does not
- * offer): *out is NULL. */
+/* Reads what save wrote, from any backend; every byte is checked. A growing map starts with what its pairs
+ * need. A fixed one gets its capacity back, as the file says: a short file can ask for a large table. Who
+ * loads files of strangers bounds that by the context's allocator, or takes COHORT_NO_MEMORY for an answer. A
+ * fixed map that was nearly full may get a larger table and another seed: pairs that come in another order do
+ * not always find a slot within reach. A device that has no groups of lanes drops `group`. COHORT_IO,
+ * COHORT_TRUNCATED, COHORT_BAD_VERSION, COHORT_CORRUPT, COHORT_NO_MEMORY, COHORT_UNSUPPORTED (a width that
+ * the device does not offer): *out is NULL. */
 COHORT_API cohort_status cohort_map_load(cohort_context *context, const char *path, cohort_map **out);
 
-/* ---- typed calls --------------------------------------------------------------------------------------------- */
+/* ---- typed calls --------------------------------------------------------------------------------------- */
 
-/* cohort_map_insert_64_64(map, n, keys, values, batch) and so on: the same calls with the arrays' types spelled out. */
+/* cohort_map_insert_64_64(map, n, keys, values, batch) and so on: the same calls with the arrays' types
+ * spelled out. */
 #define COHORT_MAP_TYPED(width, key, value)                                                               \
     static inline cohort_status cohort_map_insert_##width(cohort_map *map, uint64_t n, const key *keys,   \
                                                           const value *values, const cohort_batch *batch) \

@@ -32,23 +32,27 @@ typedef struct cohort_multimap_options {
     }
 
 /* A multimap of n pairs (n may be 0), of which those with a 1 in `where` (NULL: all) take part. O(n). The
- * workspace is 4 bytes a pair, 8 bytes a distinct key's slot, the pairs once more where there are many keys (without memory for the
- * first and the last the call does without them) and, with host pointers on a GPU, the input's size. */
+ * workspace is 4 bytes a pair, 8 bytes a distinct key's slot, the pairs once more where there are many keys
+ * (without memory for the first and the last the call does without them) and, with host pointers on a GPU,
+ * the input's size. */
 COHORT_API cohort_status cohort_multimap_build(cohort_context *context,
                                                const cohort_multimap_options *options, uint64_t n,
                                                const void *keys, const void *values, const uint32_t *where,
                                                cohort_multimap **out);
 COHORT_API void cohort_multimap_destroy(cohort_multimap *multimap); /* NULL is allowed */
 
-/* Adds n pairs, of which those with a 1 in `where` (NULL: all) take part. They become a level of their own, together with levels that have less
- * than twice as many values: there are at most 16, lookups go through all of them, and each pair is built anew at most a logarithm of times. The
- * first insert into a multimap whose keys are all distinct may build it anew once. The workspace is that of a build, and 8 to 16 bytes a
- * pair of the levels taken in. A call that fails leaves the pairs as they were. Not while another call works on the multimap. */
+/* Adds n pairs, of which those with a 1 in `where` (NULL: all) take part. They become a level of their own,
+ * together with levels that have less than twice as many values: there are at most 16, lookups go through all
+ * of them, and each pair is built anew at most a logarithm of times. The first insert into a multimap whose
+ * keys are all distinct may build it anew once. The workspace is that of a build, and 8 to 16 bytes a pair of
+ * the levels taken in. A call that fails leaves the pairs as they were. Not while another call works on the
+ * multimap. */
 COHORT_API cohort_status cohort_multimap_insert(cohort_multimap *multimap, uint64_t n, const void *keys,
                                                 const void *values, const uint32_t *where);
 
-/* A view for kernels of the user's own, void once the multimap is inserted into, exported or saved after an insert, or destroyed. The first one of a multimap whose keys are all
- * distinct may build it anew, and waits then. */
+/* A view for kernels of the user's own, void once the multimap is inserted into, exported or saved after an
+ * insert, or destroyed. The first one of a multimap whose keys are all distinct may build it anew, and waits
+ * then. */
 COHORT_API cohort_status cohort_multimap_get_view(cohort_multimap *multimap,
                                                   struct cohort_multimap_view *view);
 
@@ -98,15 +102,17 @@ COHORT_API cohort_status cohort_multimap_retrieve(cohort_multimap *multimap, uin
                                                   cohort_retrieve *retrieve);
 
 /* Everything: the distinct keys (in no order), offsets[0 .. keys] and the values, those of key i at
- * offsets[i] .. offsets[i + 1]. The arrays hold what cohort_multimap_size tells. Any may be NULL. What several calls give fits
- * together, as long as nothing is inserted. The first export or save after inserts puts all levels together, as a merge does, and views are void. */
+ * offsets[i] .. offsets[i + 1]. The arrays hold what cohort_multimap_size tells. Any may be NULL. What
+ * several calls give fits together, as long as nothing is inserted. The first export or save after inserts
+ * puts all levels together, as a merge does, and views are void. */
 COHORT_API cohort_status cohort_multimap_export(cohort_multimap *multimap, void *keys, uint64_t *offsets,
                                                 void *values);
 
 /* A new multimap that holds the pairs of both, which stay. Same context, same width; the options of `a`. */
 COHORT_API cohort_status cohort_multimap_merge(cohort_multimap *a, cohort_multimap *b, cohort_multimap **out);
 
-/* As cohort_map_reader: the multimap looked up by way of another context of the same device, by several threads at once. */
+/* As cohort_map_reader: the multimap looked up by way of another context of the same device, by several
+ * threads at once. */
 COHORT_API cohort_status cohort_multimap_reader(cohort_multimap *multimap, cohort_context *context,
                                                 cohort_multimap **out);
 

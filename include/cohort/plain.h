@@ -1,5 +1,6 @@
-/* cohort/plain.h: what is a macro or inline in the other headers, as functions of the library, for languages that have no use for these:
- * the defaults of structs and the makers of cohort_fn. From C the macros and inline functions say the same in fewer words. */
+/* cohort/plain.h: what is a macro or inline in the other headers, as functions of the library, for languages
+ * that have no use for these: the defaults of structs and the makers of cohort_fn. From C the macros and
+ * inline functions say the same in fewer words. */
 #ifndef COHORT_PLAIN_H
 #define COHORT_PLAIN_H
 

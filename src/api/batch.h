@@ -1,10 +1,11 @@
-/* api/batch.h: the arrays of one call on a batch: their checks, where they are worked on, and what becomes of the outcome; shared by all
- * structures.
+/* api/batch.h: the arrays of one call on a batch: their checks, where they are worked on, and what becomes of
+ * the outcome; shared by all structures.
  *
- * A call lists its arrays with batch_array, in the order in which they are to be found wanting. batch_check judges them. A call whose backend
- * takes arrays in any memory (maps) goes on with the caller's pointers from there. For the others batch_begin makes each array ready in the
- * context's memory and fills in the pointer that the backend gets; after the backend's work batch_end brings results back, gives
- * all workspace back and says what failed. */
+ * A call lists its arrays with batch_array, in the order in which they are to be found wanting. batch_check
+ * judges them. A call whose backend takes arrays in any memory (maps) goes on with the caller's pointers from
+ * there. For the others batch_begin makes each array ready in the context's memory and fills in the pointer
+ * that the backend gets; after the backend's work batch_end brings results back, gives all workspace back and
+ * says what failed. */
 #ifndef COHORT_API_BATCH_H
 #define COHORT_API_BATCH_H
 
@@ -61,7 +62,8 @@ struct batch {
 
 void batch_open(struct batch *, cohort_context *context, const char *call);
 
-/* The same for a call with a descriptor, which is copied; `size` is its first member. Fails if one is NULL, or the size none. */
+/* The same for a call with a descriptor, which is copied; `size` is its first member. Fails if one is NULL,
+ * or the size none. */
 cohort_status batch_desc(struct batch *, cohort_context *context, const char *call, const void *desc,
                          size_t known, void *copy);
 
@@ -94,7 +96,8 @@ cohort_status batch_check_permutation(const struct batch *, uint64_t n, const vo
 cohort_status batch_columns(struct batch *, uint64_t n, uint32_t columns, const cohort_column *column,
                             struct batch_column *own, enum batch_written written, unsigned flags);
 
-/* segment_offsets: s + 1 of them. After batch_check, batch_check_segments looks at them where they lie in host memory. */
+/* segment_offsets: s + 1 of them. After batch_check, batch_check_segments looks at them where they lie in
+ * host memory. */
 cohort_status batch_segments(struct batch *, uint64_t segments, const uint64_t *offsets, const co_u64 **own);
 cohort_status batch_check_segments(const struct batch *, uint64_t n, uint64_t segments,
                                    const uint64_t *offsets);
@@ -108,13 +111,16 @@ cohort_status batch_check_memory(struct batch *);
 /* The same, and whether they overlap. */
 cohort_status batch_check(struct batch *);
 
-/* What a ..._workspace function answers: for the backend, and for inputs that are copied since outputs take their place. */
+/* What a ..._workspace function answers: for the backend, and for inputs that are copied since outputs take
+ * their place. */
 cohort_status batch_need(struct batch *, uint64_t *bytes);
 
-/* After the checks: takes workspace, stages inputs, fills in the step. On failure batch_end is due all the same. */
+/* After the checks: takes workspace, stages inputs, fills in the step. On failure batch_end is due all the
+ * same. */
 cohort_status batch_begin(struct batch *);
 
-/* `written` has the numbers of entries by enum batch_written, BATCH_ALL left out; NULL: all. Gives the status of the whole call. */
+/* `written` has the numbers of entries by enum batch_written, BATCH_ALL left out; NULL: all. Gives the status
+ * of the whole call. */
 cohort_status batch_end(struct batch *, cohort_status status, const uint64_t *written);
 
 #endif

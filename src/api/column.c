@@ -95,7 +95,7 @@ void table_column_hold(struct table_column *column, struct holder *holder)
     column->holder[column->holders++] = holder;
 }
 
-/* ---- slices ---------------------------------------------------------------------------------------------------- */
+/* ---- slices -------------------------------------------------------------------------------------------- */
 
 /* Rows from `skip` on of a piece. Offsets have a row more than others, and bits no address. */
 static struct table_piece cut(const struct table_column *column, const struct table_piece *from,

@@ -15,7 +15,7 @@ struct cohort_timer {
     int started;
 };
 
-/* ---- making and ending ------------------------------------------------------------------------------------------- */
+/* ---- making and ending --------------------------------------------------------------------------------- */
 
 static cohort_status check_options(const cohort_context_options *options, cohort_context_options *copy)
 {
@@ -133,7 +133,7 @@ void cohort_context_destroy(cohort_context *context)
     end(context);
 }
 
-/* ---- asking ------------------------------------------------------------------------------------------------------ */
+/* ---- asking -------------------------------------------------------------------------------------------- */
 
 /* Which maps there are on the context's device. */
 static void maps_of(cohort_context *context, cohort_context_info *info)
@@ -176,7 +176,7 @@ cohort_status cohort_device_count(uint64_t *count)
     return COHORT_OK;
 }
 
-/* ---- streams and waiting ----------------------------------------------------------------------------------------- */
+/* ---- streams and waiting ------------------------------------------------------------------------------- */
 
 cohort_status cohort_set_stream(cohort_context *context, void *stream)
 {

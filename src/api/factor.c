@@ -1,8 +1,8 @@
 /* factor.c: ids of key rows: columns of every type as words.
  *
- * Strings and values wider than 8 bytes are numbered first, each column by a table of its own. Of a dictionary the values are made
- * words once; rows are looked up among them. Where a factor's first dictionary has no value twice, the indices are the numbers,
- * and its values are looked at only when others come. */
+ * Strings and values wider than 8 bytes are numbered first, each column by a table of its own. Of a
+ * dictionary the values are made words once; rows are looked up among them. Where a factor's first dictionary
+ * has no value twice, the indices are the numbers, and its values are looked at only when others come. */
 #include "factor.h"
 
 #include <string.h>
@@ -59,7 +59,7 @@ cohort_status factor_check(const struct factor *f, const char *call, const char 
     return COHORT_OK;
 }
 
-/* ---- a column as words ---------------------------------------------------------------------------------------------------- */
+/* ---- a column as words --------------------------------------------------------------------------------- */
 
 /* What an add or a find works with, column by column. */
 struct look {
@@ -306,7 +306,7 @@ static cohort_status look_open(struct look *l, struct factor *f, const cohort_fr
     return s;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------------------------------------- */
 
 static cohort_status fix_types(struct factor *f, const cohort_frame *keys)
 {

@@ -1,8 +1,9 @@
 /* factor_node.c: rows of several columns of words as ids.
  *
- * A node is a table of words. One column is its word by itself. Several are packed: a column has as many bits as its range needs. If
- * a later batch widens a range, the words that the table has are packed anew. Where 64 bits are not enough, the node becomes a pair:
- * two nodes number the halves of the columns, and the word is both numbers. */
+ * A node is a table of words. One column is its word by itself. Several are packed: a column has as many bits
+ * as its range needs. If a later batch widens a range, the words that the table has are packed anew. Where 64
+ * bits are not enough, the node becomes a pair: two nodes number the halves of the columns, and the word is
+ * both numbers. */
 #include "factor.h"
 
 #include <string.h>
@@ -72,7 +73,7 @@ static cohort_status add_rows(cohort_context *context, struct keys_table *t, con
     return s;
 }
 
-/* ---- packing ---------------------------------------------------------------------------------------------------------------- */
+/* ---- packing ------------------------------------------------------------------------------------------- */
 
 static uint32_t bits_of(uint64_t span)
 {
@@ -209,7 +210,7 @@ static cohort_status repack(cohort_context *context, struct factor_node *node,
     return COHORT_OK;
 }
 
-/* ---- pairs ------------------------------------------------------------------------------------------------------------------ */
+/* ---- pairs --------------------------------------------------------------------------------------------- */
 
 static const uint64_t pair_base[2] = {0, 0}, pair_span[2] = {KEYS_MOST_IDS, KEYS_MOST_IDS};
 static const uint32_t pair_shift[2] = {0, 32};
@@ -322,7 +323,7 @@ static cohort_status split(cohort_context *context, struct factor_node *node,
     return COHORT_OK;
 }
 
-/* ---- a batch ------------------------------------------------------------------------------------------------------------------ */
+/* ---- a batch ------------------------------------------------------------------------------------------- */
 
 /* Makes the layout wide enough for a batch. */
 static cohort_status fit(cohort_context *context, struct factor_node *node, const struct keys_column *column,

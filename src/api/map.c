@@ -1,4 +1,5 @@
-/* map.c: making, sizing, copying and ending maps. Batches are in map_batch.c, tables in map_table.c, files in map_file.c. */
+/* map.c: making, sizing, copying and ending maps. Batches are in map_batch.c, tables in map_table.c, files in
+ * map_file.c. */
 #include "api/map_table.h"
 
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #define ROOMY_LOAD       0.5 /* of a table that is made for a capacity, where nobody asked for a denser one */
 #define LEAST_MAX_LOAD   0.01
 
-/* ---- making and ending ------------------------------------------------------------------------------------------------ */
+/* ---- making and ending --------------------------------------------------------------------------------- */
 
 /* Of what a layout other than PAGES asks for. */
 static cohort_status check_lines(cohort_context *context, const cohort_map_options *o)
@@ -185,7 +186,7 @@ cohort_status cohort_map_copy(cohort_map *map, cohort_map **out)
     return s;
 }
 
-/* ---- sizing ------------------------------------------------------------------------------------------------------------ */
+/* ---- sizing -------------------------------------------------------------------------------------------- */
 
 cohort_status map_size(cohort_map *map, uint64_t *pairs)
 {
@@ -244,7 +245,7 @@ cohort_status cohort_map_rehash(cohort_map *map, uint64_t capacity)
     return map_rehash(map, "cohort_map_rehash", capacity);
 }
 
-/* ---- looking inside ---------------------------------------------------------------------------------------------------- */
+/* ---- looking inside ------------------------------------------------------------------------------------ */
 
 cohort_status cohort_map_get_options(cohort_map *map, cohort_map_options *options)
 {
@@ -329,7 +330,7 @@ cohort_status cohort_map_get_stats(cohort_map *map, cohort_map_stats *stats)
     return COHORT_OK;
 }
 
-/* ---- all pairs --------------------------------------------------------------------------------------------------------- */
+/* ---- all pairs ----------------------------------------------------------------------------------------- */
 
 /* Into memory of the context. Waits. */
 static cohort_status export_own(cohort_map *map, void *keys, void *values, uint64_t *count)

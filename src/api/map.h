@@ -17,7 +17,7 @@ struct cohort_map {
     int all; /* a batch of which not all goes in is of no use: without memory to grow the call ends at once */
 };
 
-/* ---- map_table.c ---- */
+/* ---- map_table.c --------------------------------------------------------------------------------------- */
 
 /* What the backend does for maps of this layout. */
 const struct map_backend *map_backend_of(const cohort_map *map);
@@ -32,8 +32,9 @@ uint64_t map_slots_for(const cohort_map *map, uint64_t pairs);
 /* Slots, taken or not, that may be taken before the map must grow. */
 uint64_t map_limit(const cohort_map *map);
 
-/* The slots of the table to try next, where not all pairs found a slot in one of `slots`: a sixteenth more, which is enough for keys
- * that fall together by chance. Against keys that do so by design the next table gets another seed, too. 0: beyond 64 bits. */
+/* The slots of the table to try next, where not all pairs found a slot in one of `slots`: a sixteenth more,
+ * which is enough for keys that fall together by chance. Against keys that do so by design the next table
+ * gets another seed, too. 0: beyond 64 bits. */
 uint64_t map_more_slots(uint64_t slots);
 
 /* For hashes of which nobody shall know. */
@@ -42,27 +43,28 @@ uint64_t map_random_seed(void);
 /* Reads the counters. Waits. */
 cohort_status map_counters(cohort_map *map, struct co_map_counters *counters);
 
-/* A new table of at least `slots` slots with the pairs of the old one, which it replaces. Waits. On failure the map is as it
- * was. */
+/* A new table of at least `slots` slots with the pairs of the old one, which it replaces. Waits. On failure
+ * the map is as it was. */
 cohort_status map_rebuild(cohort_map *map, uint64_t slots, uint64_t seed);
 
-/* ---- map.c ---- */
+/* ---- map.c --------------------------------------------------------------------------------------------- */
 
 /* The counters as a number of pairs: what is live. Waits. */
 cohort_status map_size(cohort_map *map, uint64_t *pairs);
 
-/* ---- what other structures are made of: what lies under the public functions, for arguments that have been checked. An error speaks in
- * the name of the call. ---- */
+/* ---- what other structures are made of: what lies under the public functions, for arguments that have been
+ * checked. An error speaks in the name of the call. ---- */
 
 cohort_status map_make(cohort_context *context, const cohort_map_options *options, cohort_map **out);
 void map_end(cohort_map *map); /* waits; NULL is allowed */
 
-/* INSERT, ASSIGN, or ADD to EXCHANGE of a batch in the context's memory, for the call `name`. Waits. where and counts may be NULL. */
+/* INSERT, ASSIGN, or ADD to EXCHANGE of a batch in the context's memory, for the call `name`. Waits. where
+ * and counts may be NULL. */
 cohort_status map_put(cohort_map *map, const char *name, co_u32 op, uint64_t n, const void *keys,
                       const void *values, const uint32_t *where, struct batch_counts *counts);
 
-/* FIND of a batch in the context's memory, for the call `name`. Waits. `fallback`, NULL for none, points to one value. where, hit and counts
- * may be NULL. */
+/* FIND of a batch in the context's memory, for the call `name`. Waits. `fallback`, NULL for none, points to
+ * one value. where, hit and counts may be NULL. */
 cohort_status map_get(cohort_map *map, const char *name, uint64_t n, const void *keys, void *values,
                       const void *fallback, const uint32_t *where, uint32_t *hit,
                       struct batch_counts *counts);
@@ -70,7 +72,7 @@ cohort_status map_get(cohort_map *map, const char *name, uint64_t n, const void 
 /* A new table for the larger of `capacity` and the pairs in the map, for the call `name`. Waits. */
 cohort_status map_rehash(cohort_map *map, const char *name, uint64_t capacity);
 
-/* ---- map_reader.c ---- */
+/* ---- map_reader.c -------------------------------------------------------------------------------------- */
 
 /* Fails: what is asked for would change a map by its reader. */
 cohort_status map_is_reader(const cohort_map *map, const char *call);

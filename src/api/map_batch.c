@@ -1,14 +1,15 @@
 /* map_batch.c: the calls that take a batch.
  *
- * A call is checked and described as a struct map_batch, which goes to the backend in parts (map_part.c). Most calls are one part. How
- * long the parts are that a map takes which may grow is decided in map_growth.c. */
+ * A call is checked and described as a struct map_batch, which goes to the backend in parts (map_part.c).
+ * Most calls are one part. How long the parts are that a map takes which may grow is decided in
+ * map_growth.c. */
 #include <string.h>
 
 #include "api/batch.h"
 #include "api/map_call.h"
 #include "api/options.h"
 
-/* ---- checks ------------------------------------------------------------------------------------------------------------ */
+/* ---- checks -------------------------------------------------------------------------------------------- */
 
 static cohort_status check_batch(struct call *c, const cohort_batch *batch)
 {
@@ -70,7 +71,7 @@ static cohort_status check_arguments(struct call *c, int values_optional, int re
     return s;
 }
 
-/* ---- a whole call ------------------------------------------------------------------------------------------------------- */
+/* ---- a whole call -------------------------------------------------------------------------------------- */
 
 static cohort_status do_waiting(struct call *c)
 {
@@ -168,7 +169,7 @@ static cohort_status perform(struct call *c, const cohort_batch *batch, int valu
     return s ? s : work(c);
 }
 
-/* ---- the calls ---------------------------------------------------------------------------------------------------------- */
+/* ---- the calls ----------------------------------------------------------------------------------------- */
 
 static struct call call_of(cohort_map *map, const char *name, co_u32 step, co_u32 op, uint64_t n,
                            const void *keys)

@@ -1,7 +1,8 @@
 /* map_reader.c: maps and multimaps that are looked up by way of a context other than their own.
  *
- * A reader is a map whose table is another's: the same view on another context of the same device. Lookups never write to a table, so
- * readers and the map itself may look up at once, each context in a thread of its own, while nobody changes the map. */
+ * A reader is a map whose table is another's: the same view on another context of the same device. Lookups
+ * never write to a table, so readers and the map itself may look up at once, each context in a thread of its
+ * own, while nobody changes the map. */
 #include "api/map.h"
 #include "api/options.h"
 

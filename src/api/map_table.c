@@ -1,4 +1,5 @@
-/* map_table.c: the table of a map: how large it is to be, making and emptying it, its counters, and a larger one with the same pairs. */
+/* map_table.c: the table of a map: how large it is to be, making and emptying it, its counters, and a larger
+ * one with the same pairs. */
 #include "api/map_table.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@
 #define LARGE_TABLE (64ull << 20) /* bytes from which on a table is compared with the device's memory */
 #define FILTER_LOAD 0.9           /* greatest load of a growing map whose walks are short without a filter */
 
-/* ---- sizes ------------------------------------------------------------------------------------------------------------ */
+/* ---- sizes --------------------------------------------------------------------------------------------- */
 
 int map_has_lines(const cohort_map *map)
 {
@@ -103,7 +104,7 @@ uint64_t map_more_slots(uint64_t slots)
     return slots / 16 >= UINT64_MAX - slots ? 0 : slots + slots / 16 + 1;
 }
 
-/* ---- tables ----------------------------------------------------------------------------------------------------------- */
+/* ---- tables -------------------------------------------------------------------------------------------- */
 
 cohort_status map_table_clear(cohort_map *map)
 {
@@ -118,8 +119,8 @@ cohort_status map_table_clear(cohort_map *map)
     return COHORT_OK;
 }
 
-/* To ask what memory there is takes ten times as long as to make a
- * small table: that is done for large ones, before the system promises what it does not have, and for the message. */
+/* To ask what memory there is takes ten times as long as to make a small table: that is done for large ones,
+ * before the system promises what it does not have, and for the message. */
 cohort_status map_table_make(cohort_map *map)
 {
     cohort_context_info info = COHORT_CONTEXT_INFO_INIT;

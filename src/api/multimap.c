@@ -1,13 +1,15 @@
-/* multimap.c: making multimaps of pairs. Inserts and merges are in multimap_levels.c, queries in multimap_query.c, files in multimap_file.c.
+/* multimap.c: making multimaps of pairs. Inserts and merges are in multimap_levels.c, queries in
+ * multimap_query.c, files in multimap_file.c.
  *
- * How many distinct keys there are is estimated by a sketch, and a map without values, the index, is made for so many. The pairs are put in
- * order of their keys' pages in it, or all that follows would be random access. Then the keys are put into the index; each slot of it
- * counts the values of its key; the counts are summed up, which tells where each key's run of values begins; and each value goes to the
- * next free place of its key's run. An index that had to grow is rebuilt to fit before that. Pairs may come in several parts, as
+ * How many distinct keys there are is estimated by a sketch, and a map without values, the index, is made for
+ * so many. The pairs are put in order of their keys' pages in it, or all that follows would be random access.
+ * Then the keys are put into the index; each slot of it counts the values of its key; the counts are summed
+ * up, which tells where each key's run of values begins; and each value goes to the next free place of its
+ * key's run. An index that had to grow is rebuilt to fit before that. Pairs may come in several parts, as
  * those of a merge do.
  *
- * On a CPU, where the sketch says that all keys may be distinct, the pairs are put into a map of keys and values first. If no key was in
- * already, that map is the multimap. */
+ * On a CPU, where the sketch says that all keys may be distinct, the pairs are put into a map of keys and
+ * values first. If no key was in already, that map is the multimap. */
 #include "api/multimap.h"
 
 #include <stdlib.h>
@@ -24,7 +26,7 @@
 #define LEAST_LOAD   0.1     /* what a file says of it sizes the table */
 #define MOST_LOAD    0.95
 
-/* ---- building ---------------------------------------------------------------------------------------------------------- */
+/* ---- building ------------------------------------------------------------------------------------------ */
 
 /* Of a map of the keys alone. */
 static co_u32 index_width(const cohort_multimap *m)
@@ -41,7 +43,8 @@ static cohort_status take_memory(cohort_context *context, uint64_t bytes, const 
                         (unsigned long long)bytes);
 }
 
-/* HyperLogLog's estimate, three standard deviations up; where it has a bias, as for few keys, what it has none from on. */
+/* HyperLogLog's estimate, three standard deviations up; where it has a bias, as for few keys, what it has
+ * none from on. */
 static uint64_t estimate(const co_u32 *sketch)
 {
     const double m = SKETCH_REGISTERS, least = 2.5 * m;
@@ -111,7 +114,8 @@ static void take_index(cohort_multimap *m)
     m->options.max_load = m->index->options.max_load;
 }
 
-/* Builds a map of the pairs, if all keys are distinct: m->single says so. Else there is no index when it returns. */
+/* Builds a map of the pairs, if all keys are distinct: m->single says so. Else there is no index when it
+ * returns. */
 static cohort_status build_single(cohort_multimap *m, const char *call, uint64_t capacity, int parts,
                                   const struct multimap_pairs *pairs)
 {
@@ -136,8 +140,8 @@ static cohort_status build_single(cohort_multimap *m, const char *call, uint64_t
     return status;
 }
 
-/* The index becomes the set of the keys of all parts, in a table that fits: it has at most a quarter more slots than it would be
- * made with for these. */
+/* The index becomes the set of the keys of all parts, in a table that fits: it has at most a quarter more
+ * slots than it would be made with for these. */
 static cohort_status fill_index(cohort_multimap *m, const char *call, int parts,
                                 const struct multimap_pairs *pairs)
 {
@@ -195,15 +199,16 @@ static cohort_status build_runs(cohort_multimap *m, int parts, const struct mult
     return status;
 }
 
-/* ---- order ------------------------------------------------------------------------------------------------------------- */
+/* ---- order --------------------------------------------------------------------------------------------- */
 
 /* What holds the ordered pairs and their slots, until they are placed. */
 struct order_memory {
     void *columns, *workspace, *kept;
 };
 
-/* Puts the pairs in order of their key's page in the index, by a multisplit into the pool's memory, so that counting and placing stay
- * among slots, sums and runs that the caches hold. Small tables, selections and want of workspace leave them as they are. */
+/* Puts the pairs in order of their key's page in the index, by a multisplit into the pool's memory, so that
+ * counting and placing stay among slots, sums and runs that the caches hold. Small tables, selections and
+ * want of workspace leave them as they are. */
 static cohort_status order_by_page(cohort_multimap *m, struct multimap_pairs *pairs,
                                    struct order_memory *memory)
 {
@@ -334,7 +339,7 @@ cohort_status multimap_build(cohort_context *context, const char *call,
     return status;
 }
 
-/* ---- the calls --------------------------------------------------------------------------------------------------------- */
+/* ---- the calls ----------------------------------------------------------------------------------------- */
 
 static cohort_status check_options(cohort_context *context, const cohort_multimap_options *o)
 {

@@ -32,8 +32,8 @@ struct multimap_pairs {
     co_u32 *kept; /* the slot of each, from when the index is made; may be NULL */
 };
 
-/* A multimap of all parts, of one level; of single ones only if that may be. Waits: with the pairs the caller may do as he likes when it
- * returns. */
+/* A multimap of all parts, of one level; of single ones only if that may be. Waits: with the pairs the caller
+ * may do as he likes when it returns. */
 cohort_status multimap_build(cohort_context *context, const char *call,
                              const cohort_multimap_options *options, int may_be_single, int parts,
                              const struct multimap_pairs *pairs, cohort_multimap **out);
@@ -47,14 +47,15 @@ struct multimap_step multimap_step_of(const cohort_multimap *multimap);
 cohort_status multimap_do(const cohort_multimap *multimap, const struct multimap_step *step,
                           enum multimap_step_kind kind);
 
-/* The same on each level from `m` to the one before `end`, which may be NULL. Only the last one has the fallback. */
+/* The same on each level from `m` to the one before `end`, which may be NULL. Only the last one has the
+ * fallback. */
 cohort_status multimap_each(const cohort_multimap *m, const cohort_multimap *end,
                             const struct multimap_step *step, enum multimap_step_kind kind,
                             enum memory_kind memory);
 co_u32 multimap_levels(const cohort_multimap *m, const cohort_multimap *end); /* how many that are */
 
-/* The distinct keys of a level in the order of their slots, which is the order of their runs, and where these begin; of a single multimap the values,
- * too. In the context's memory; each may be NULL. */
+/* The distinct keys of a level in the order of their slots, which is the order of their runs, and where these
+ * begin; of a single multimap the values, too. In the context's memory; each may be NULL. */
 cohort_status multimap_all(cohort_multimap *multimap, void *keys, uint64_t *offsets, void *values);
 
 /* a[i] = the sum of a[0 .. i - 1], in place, n entries of the context's memory. */

@@ -1,13 +1,15 @@
 /* multimap_levels.c: multimaps that grow: insert, merge, and the view of all levels.
  *
- * What is inserted becomes a level, a multimap of its own. A level that has less than twice the values of what comes after it is taken into that,
- * by a build from the pairs of both. So each level has at least twice the values of the next, and a pair is built again only when what
- * came after it is at least half as much as its level: at most a logarithm of times (the logarithmic method of Bentley and Saxe, 1980).
+ * What is inserted becomes a level, a multimap of its own. A level that has less than twice the values of
+ * what comes after it is taken into that, by a build from the pairs of both. So each level has at least twice
+ * the values of the next, and a pair is built again only when what came after it is at least half as much as
+ * its level: at most a logarithm of times (the logarithmic method of Bentley and Saxe, 1980).
  *
- * Exports, and so files, are of one level, or what several calls give would not fit together; they make one of all for good.
+ * Exports, and so files, are of one level, or what several calls give would not fit together; they make one
+ * of all for good.
  *
- * Levels are made aside, and put in their place when nothing can fail any more. A single multimap (multimap.c) is made anew with runs when it
- * gets a second level or a view. */
+ * Levels are made aside, and put in their place when nothing can fail any more. A single multimap
+ * (multimap.c) is made anew with runs when it gets a second level or a view. */
 #include "api/multimap.h"
 
 #include "api/batch.h"
@@ -15,7 +17,7 @@
 
 #define LEVEL_LEAST 256u /* values: a smaller level is taken into the next in any case */
 
-/* ---- pairs of levels ----------------------------------------------------------------------------------------------------- */
+/* ---- pairs of levels ----------------------------------------------------------------------------------- */
 
 struct parts {
     int count;
@@ -59,7 +61,7 @@ static void parts_end(cohort_context *context, struct parts *p)
         pool_give(context, p->workspace[i]);
 }
 
-/* ---- levels -------------------------------------------------------------------------------------------------------------- */
+/* ---- levels -------------------------------------------------------------------------------------------- */
 
 /* `m`, which the caller has, becomes `made`, and what it was ends with it. */
 static void become(cohort_multimap *m, cohort_multimap *made)
@@ -172,7 +174,7 @@ static cohort_status insert(cohort_multimap *m, const char *call, const struct m
     return status ? status : put_level(m, call, first, made);
 }
 
-/* ---- the calls ----------------------------------------------------------------------------------------------------------- */
+/* ---- the calls ----------------------------------------------------------------------------------------- */
 
 cohort_status cohort_multimap_insert(cohort_multimap *m, uint64_t n, const void *keys, const void *values,
                                      const uint32_t *where)

@@ -1,12 +1,14 @@
 /* multimap_query.c: find, count and retrieve.
  *
- * Columns of queries and of rows go to the backend as the caller gave them: what lies in host memory is streamed through a GPU. What has
- * to be looked at as a whole (offsets, all keys) is workspace in the context's memory first.
+ * Columns of queries and of rows go to the backend as the caller gave them: what lies in host memory is
+ * streamed through a GPU. What has to be looked at as a whole (offsets, all keys) is workspace in the
+ * context's memory first.
  *
- * A retrieval looks each key up and notes where its run begins and how long it is; the lengths are summed up to the offsets
- * of the queries' rows; then each row asked for finds the query that it belongs to. Of a single multimap (api/multimap.h) the lookup is that of a
- * map, and what is noted is the value itself. Of one with several levels each key is looked up in all of them, and the rows of a query are those of
- * the first level, then of the second, and so on. */
+ * A retrieval looks each key up and notes where its run begins and how long it is; the lengths are summed up
+ * to the offsets of the queries' rows; then each row asked for finds the query that it belongs to. Of a
+ * single multimap (api/multimap.h) the lookup is that of a map, and what is noted is the value itself. Of one
+ * with several levels each key is looked up in all of them, and the rows of a query are those of the first
+ * level, then of the second, and so on. */
 #include "api/multimap.h"
 
 #include <stdlib.h>
@@ -37,7 +39,7 @@ static cohort_status check(struct batch *b, uint64_t n, enum memory_kind *memory
     return status;
 }
 
-/* ---- find -------------------------------------------------------------------------------------------------------------- */
+/* ---- find ---------------------------------------------------------------------------------------------- */
 
 /* The counts come to the context's memory. With several levels `hit` is needed. */
 static cohort_status look(cohort_multimap *m, const char *call, const struct multimap_step *s,
@@ -49,7 +51,8 @@ static cohort_status look(cohort_multimap *m, const char *call, const struct mul
                    s->hit, s->counts);
 }
 
-/* What is found, for several levels that nobody else wants to know it of: memory of the kind of the columns, which find_end gives back. */
+/* What is found, for several levels that nobody else wants to know it of: memory of the kind of the columns,
+ * which find_end gives back. */
 static cohort_status find_begin(cohort_multimap *m, struct multimap_step *step, enum memory_kind memory,
                                 void **pooled, void **own)
 {
@@ -157,9 +160,10 @@ cohort_status cohort_multimap_find(cohort_multimap *m, uint64_t n, const void *k
     return find(m, call, &step, &batch, memory);
 }
 
-/* ---- count ------------------------------------------------------------------------------------------------------------- */
+/* ---- count --------------------------------------------------------------------------------------------- */
 
-/* Of each query how many values it has, and where they are. `found`, of a single multimap alone, is room for a bit a query. */
+/* Of each query how many values it has, and where they are. `found`, of a single multimap alone, is room for
+ * a bit a query. */
 static cohort_status find_runs(cohort_multimap *m, const char *call, struct multimap_step *step,
                                co_u32 *found, enum memory_kind memory)
 {
@@ -204,13 +208,14 @@ cohort_status cohort_multimap_count(cohort_multimap *m, uint64_t n, const void *
     return status ? status : context_wait(m->context);
 }
 
-/* ---- retrieve ---------------------------------------------------------------------------------------------------------- */
+/* ---- retrieve ------------------------------------------------------------------------------------------ */
 
 /* What a retrieval takes from the pool. */
 enum { STARTS, ENDS, FOUND, OFFSETS, ROOMS };
 
-/* Where each query's run begins and which row is its first, in workspace: step->starts and step->sizes, a word for each level. To be given
- * back by retrieve_end. Where there is one level the sizes are in `offsets`, if these are in the context's memory (else NULL). */
+/* Where each query's run begins and which row is its first, in workspace: step->starts and step->sizes, a
+ * word for each level. To be given back by retrieve_end. Where there is one level the sizes are in `offsets`,
+ * if these are in the context's memory (else NULL). */
 static cohort_status retrieve_begin(cohort_multimap *m, struct multimap_step *step, uint64_t *offsets,
                                     void *workspace[ROOMS])
 {

@@ -64,7 +64,8 @@ cohort_status multimap_scan(cohort_context *context, co_u64 *a, uint64_t n)
     return status;
 }
 
-/* Which slots hold a key is noted, these notes are summed up, and each slot's key goes to the place that the sum before it says. */
+/* Which slots hold a key is noted, these notes are summed up, and each slot's key goes to the place that the
+ * sum before it says. */
 cohort_status multimap_all(cohort_multimap *m, void *keys, uint64_t *offsets, void *values)
 {
     cohort_context *context = m->context;

@@ -9,9 +9,7 @@
 #include "backend/sums.h"
 #include "io/sets_file.h"
 
-/* ---- workspace
- * ---------------------------------------------------------------------------------------------------------
- * */
+/* ---- workspace ----------------------------------------------------------------------------------------- */
 
 struct sets_rooms sets_rooms_begin(cohort_context *context)
 {
@@ -50,8 +48,7 @@ cohort_status sets_room(struct sets_rooms *rooms, uint64_t entries, uint64_t uni
     return status;
 }
 
-/* ---- steps
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- steps --------------------------------------------------------------------------------------------- */
 
 cohort_status sets_check_type(cohort_context *context, const char *call, const char *name, cohort_type type)
 {
@@ -90,8 +87,7 @@ cohort_status sets_sum(cohort_context *context, co_u64 *a, uint64_t n, uint64_t 
     return status || !total ? status : sets_read(context, total, a + n);
 }
 
-/* ---- collections
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- collections --------------------------------------------------------------------------------------- */
 
 static cohort_status too_large(cohort_context *context, const struct sets_counts *n)
 {
@@ -141,8 +137,7 @@ void cohort_sets_destroy(cohort_sets *sets)
     free(sets);
 }
 
-/* ---- putting together
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- putting together ---------------------------------------------------------------------------------- */
 
 #define CHOICES 4u
 #define FEW     63u
@@ -258,8 +253,7 @@ cohort_status sets_assemble(struct sets_rooms *rooms, struct sets_step *s, cohor
     return status;
 }
 
-/* ---- found chunks
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- found chunks -------------------------------------------------------------------------------------- */
 
 cohort_status sets_found_rooms(struct sets_rooms *rooms, struct sets_found *f, uint64_t rows, uint32_t wide,
                                cohort_sets **room)
@@ -314,8 +308,7 @@ cohort_status sets_found_end(struct sets_rooms *rooms, cohort_status status, str
     return status;
 }
 
-/* ---- what is known
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- what is known ------------------------------------------------------------------------------------- */
 
 cohort_status sets_host_view(const cohort_sets *sets, cohort_sets_view *view, void **copy)
 {

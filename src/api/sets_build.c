@@ -1,4 +1,5 @@
-/* sets_build.c: collections from arrays: members, ranges, bitmaps. What the caller gives comes by way of sets_source.c.
+/* sets_build.c: collections from arrays: members, ranges, bitmaps. What the caller gives comes by way of
+ * sets_source.c.
  *
  * Members. Each gets its set put before it; if they are not in order they are sorted; duplicates go. Then
  * chunks begin where the bits from 16 on or the set change. Ranges are put in order in the same way and
@@ -28,8 +29,7 @@ struct findings {
     co_u32 disorder, reserved;
 };
 
-/* ---- checks
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- checks -------------------------------------------------------------------------------------------- */
 
 static cohort_status check_bitmaps(const struct batch *b, cohort_sets_source *d)
 {
@@ -118,8 +118,7 @@ static cohort_status check_offsets(const struct build *k)
     return status;
 }
 
-/* ---- entries: each with its set
- * -------------------------------------------------------------------------------------------- */
+/* ---- entries: each with its set ---- */
 
 static cohort_status read_findings(const struct build *k, const struct findings *at, struct findings *f)
 {
@@ -196,8 +195,7 @@ static cohort_status own(struct build *k, struct findings *at)
     return status ? status : check_groups(k, &f);
 }
 
-/* ---- order
- * ------------------------------------------------------------------------------------------------------------------ */
+/* ---- order --------------------------------------------------------------------------------------------- */
 
 static unsigned bits_of(uint64_t below)
 {
@@ -274,8 +272,7 @@ static cohort_status sort_entries(struct build *k)
     return status;
 }
 
-/* ---- flags, and what they come to
- * ------------------------------------------------------------------------------------------- */
+/* ---- flags, and what they come to ---- */
 
 static cohort_status flag_rooms(struct build *k, uint64_t items)
 {
@@ -373,8 +370,7 @@ static cohort_status drop_duplicates(struct build *k)
     return status;
 }
 
-/* ---- ranges
- * ----------------------------------------------------------------------------------------------------------------- */
+/* ---- ranges -------------------------------------------------------------------------------------------- */
 
 /* In order, and those of one set that meet or overlap united. */
 static cohort_status unite(struct build *k)
@@ -428,8 +424,7 @@ static cohort_status cut(struct build *k, uint64_t *items)
     return status ? status : sets_sum(k->rooms.context, s->pieces, s->n, items);
 }
 
-/* ---- found chunks
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- found chunks -------------------------------------------------------------------------------------- */
 
 /* Items that are pieces, flagged; and their chunks. */
 static cohort_status find_pieces(struct build *k, uint64_t items, struct findings *at)
@@ -489,8 +484,7 @@ static cohort_status measure(struct build *k)
     return status;
 }
 
-/* ---- the call
- * ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the call ------------------------------------------------------------------------------------------ */
 
 static cohort_status build(struct build *k, cohort_sets **out)
 {

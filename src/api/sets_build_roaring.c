@@ -38,8 +38,7 @@ static cohort_status no_memory(const struct blobs *b)
                         call, (unsigned long long)b->n);
 }
 
-/* ---- arrays
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- arrays -------------------------------------------------------------------------------------------- */
 
 static cohort_status host_room(struct blobs *b, uint64_t entries, uint64_t unit, void *out)
 {
@@ -172,8 +171,7 @@ static void close_blobs(struct blobs *b)
     free(b->ends);
 }
 
-/* ---- containers
- * ----------------------------------------------------------------------------------------------------------------- */
+/* ---- containers ---------------------------------------------------------------------------------------- */
 
 /* The greatest member of a container. */
 static uint64_t last_of(const struct roaring_container *c)
@@ -223,8 +221,7 @@ static cohort_status read_blobs(struct blobs *b)
     return status;
 }
 
-/* ---- a collection of them, on the host
- * -------------------------------------------------------------------------------------------- */
+/* ---- a collection of them, on the host ---- */
 
 /* What the steps work on, in one piece of malloc. */
 struct plan {
@@ -430,9 +427,7 @@ static cohort_status put_together(const struct blobs *b, cohort_sets **out)
     return status;
 }
 
-/* ---- what is more than that
- * ----------------------------------------------------------------------------------------------------------
- * */
+/* ---- what is more than that ---------------------------------------------------------------------------- */
 
 /* The same blobs, each a set of its own, and as they are. */
 static cohort_status put_apart(const struct blobs *b, int bases, cohort_sets **out)

@@ -1,5 +1,6 @@
-/* sets_source.c: collections from what the caller gives: its numbers are checked here, and its form says who builds: from arrays
- * sets_build.c, from Roaring blobs sets_build_roaring.c, from sets that change set_collection.c. */
+/* sets_source.c: collections from what the caller gives: its numbers are checked here, and its form says who
+ * builds: from arrays sets_build.c, from Roaring blobs sets_build_roaring.c, from sets that change
+ * set_collection.c. */
 #include "api/set.h"
 
 static cohort_status check_numbers(const struct batch *b, cohort_sets_source *d)

@@ -5,15 +5,17 @@
 #include "backend/backend.h"
 
 struct context_backend {
-    /* In a process that got the context by a fork, before any other entry: makes it usable here, or fails with COHORT_UNSUPPORTED, each time,
-     * and sees to it that wait, free, timer_destroy and close touch nothing but this process's memory. */
+    /* In a process that got the context by a fork, before any other entry: makes it usable here, or fails
+     * with COHORT_UNSUPPORTED, each time, and sees to it that wait, free, timer_destroy and close touch
+     * nothing but this process's memory. */
     cohort_status (*inherit)(cohort_context *);
     void (*close)(cohort_context *); /* waits; frees context->device */
     cohort_status (*info)(cohort_context *, cohort_context_info *);
     cohort_status (*set_stream)(cohort_context *, void *stream); /* or COHORT_STREAM_OWN */
     void *(*stream)(cohort_context *);       /* that work is enqueued on now; NULL where there are none */
     cohort_status (*wait)(cohort_context *); /* for the device alone: the API reads the deferred failures */
-    /* HOST: memory that only the host uses (pinned too); DEVICE: what kernels may be given; BAD: neither here. */
+    /* HOST: memory that only the host uses (pinned too); DEVICE: what kernels may be given; BAD: neither
+     * here. */
     enum memory_kind (*memory_kind)(cohort_context *, const void *);
     void *(*alloc)(cohort_context *, uint64_t bytes); /* the system's; NULL: none. Aligned to 256. May wait */
     void (*free)(cohort_context *, void *,

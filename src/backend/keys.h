@@ -1,8 +1,9 @@
 /* backend/keys.h: what a backend does with key columns: their ranges, and tables that number distinct keys.
  *
- * A key is a word of 64 bits or a string of bytes. Words are made of columns while they are read: the bits of one column, or the codes
- * of several, each counted from the least value of its column, null as code 0. Columns lie in the host's memory, in one piece.
- * A table gives the distinct keys that it was shown the numbers 0, 1, 2, ... in the order of their first rows. */
+ * A key is a word of 64 bits or a string of bytes. Words are made of columns while they are read: the bits of
+ * one column, or the codes of several, each counted from the least value of its column, null as code 0.
+ * Columns lie in the host's memory, in one piece. A table gives the distinct keys that it was shown the
+ * numbers 0, 1, 2, ... in the order of their first rows. */
 #ifndef COHORT_BACKEND_KEYS_H
 #define COHORT_BACKEND_KEYS_H
 
@@ -50,7 +51,8 @@ struct keys_column {
 struct keys_words {
     uint32_t columns;
     const struct keys_column *column;
-    /* code = value - base + 1 <= span + 1, shifted; NULL: the word is the value of the only column, and null is beside the words */
+    /* code = value - base + 1 <= span + 1, shifted; NULL: the word is the value of the only column, and null
+     * is beside the words */
     const uint64_t *base, *span;
     const uint32_t *shift;
     uint32_t skips; /* further columns, whose nulls alone are asked for */
@@ -82,8 +84,8 @@ struct keys_batch {
     const struct keys_words *words; /* or, if NULL, */
     const struct keys_column *bytes;
     uint32_t *ids; /* n of them; rows without one: KEYS_NO_ID */
-    /* Add: the first rows of new ids, in their order; from the context's allocator, or NULL. Passing: nobody wants them, and what is there
-     * at the end are those of the last round. */
+    /* Add: the first rows of new ids, in their order; from the context's allocator, or NULL. Passing: nobody
+     * wants them, and what is there at the end are those of the last round. */
     uint64_t *first;
     uint64_t firsts, first_room;
     int passing;
@@ -97,7 +99,8 @@ struct keys_range {
 struct keys_backend {
     cohort_status (*range)(cohort_context *, const struct keys_column *, uint64_t n, struct keys_range *);
 
-    /* COHORT_NO_MEMORY and COHORT_OVERFLOW: some keys may be in. `first` is to be given back in either case. */
+    /* COHORT_NO_MEMORY and COHORT_OVERFLOW: some keys may be in. `first` is to be given back in either
+     * case. */
     cohort_status (*add)(cohort_context *, struct keys_table *, struct keys_batch *);
     cohort_status (*find)(cohort_context *, const struct keys_table *, struct keys_batch *);
 

@@ -1,7 +1,8 @@
 /* column.h: what frames and columns are inside. Seen by the API and by both backends.
  *
- * A column is counted and immutable once it is in a frame: its pieces, what they lie in (holders), its type. Several frames may
- * have it, under names of their own. Releasing one needs no context and no lock, so any thread may. */
+ * A column is counted and immutable once it is in a frame: its pieces, what they lie in (holders), its type.
+ * Several frames may have it, under names of their own. Releasing one needs no context and no lock, so any
+ * thread may. */
 #ifndef COHORT_COLUMN_H
 #define COHORT_COLUMN_H
 
@@ -33,7 +34,8 @@ struct table_column {
     struct table_column_list *lists;    /* of heaps' addresses and sizes */
 };
 
-/* Whether no value of a column comes twice and none is null; found out when keys are first made of it, and kept. */
+/* Whether no value of a column comes twice and none is null; found out when keys are first made of it, and
+ * kept. */
 enum table_distinct { TABLE_NOT_KNOWN, TABLE_DISTINCT, TABLE_REPEATS };
 
 struct frame_field {
@@ -49,7 +51,7 @@ struct cohort_frame {
     struct frame_field field[];
 };
 
-/* ---- api/column.c ---------------------------------------------------------------------------------------------- */
+/* ---- api/column.c -------------------------------------------------------------------------------------- */
 
 /* A column of so many pieces and at most so many holders, all zero. NULL: no memory. */
 struct table_column *table_column_new(uint32_t pieces, uint32_t holders);
@@ -83,15 +85,16 @@ static inline uint32_t table_column_element(const struct table_column *column)
 #define COLUMN_TEXT 200
 const char *table_column_text(char text[COLUMN_TEXT], const char *name, const struct table_column *column);
 
-/* ---- api/frame_type.c ------------------------------------------------------------------------------------------- */
+/* ---- api/frame_type.c ---------------------------------------------------------------------------------- */
 
 /* What Arrow's format says; 0: it is none that frames have. */
 int table_type_parse(const char *format, struct table_type *type);
 
-/* Can the two be compared for equality? The same type; strings in whatever layout; timestamps of whatever time zones. */
+/* Can the two be compared for equality? The same type; strings in whatever layout; timestamps of whatever
+ * time zones. */
 int table_types_agree(const char *a, const char *b);
 
-/* ---- api/frame.c ------------------------------------------------------------------------------------------------ */
+/* ---- api/frame.c --------------------------------------------------------------------------------------- */
 
 /* A frame without columns in its fields yet. NULL: no memory, message left. */
 cohort_frame *frame_new(cohort_context *context, uint64_t rows, uint32_t columns);

@@ -41,7 +41,8 @@ struct cohort_context {
     cohort_context *next, *previous; /* the contexts of this process */
 };
 
-/* What the context's work leaves to be asked for. Made with everything 0 but the first_... of `deferred`, which are ~0. */
+/* What the context's work leaves to be asked for. Made with everything 0 but the first_... of `deferred`,
+ * which are ~0. */
 struct outcome {
     struct batch_counts counts; /* of a call that waits; reset before each use, as are the next two */
     struct batch_deferred now;
@@ -54,8 +55,8 @@ struct outcome {
 cohort_status context_fail(cohort_context *context, cohort_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Tells the caller's progress callback, if there is one and the last time was not just now. done == total ends the work. COHORT_CANCELLED:
- * the caller wants the call to end, whose work is not done. */
+/* Tells the caller's progress callback, if there is one and the last time was not just now. done == total
+ * ends the work. COHORT_CANCELLED: the caller wants the call to end, whose work is not done. */
 cohort_status context_progress(cohort_context *context, const char *what, uint64_t done, uint64_t total);
 
 #endif

@@ -1,6 +1,7 @@
-/* loans.c: buffers of results. What is lacking is taken by take.c. Requests are rounded up so that results of much the same size share them; the smallest idle buffer
- * that holds a request and is not a quarter larger is taken. What is idle beyond what was ever lent at a time goes back to the
- * system when something is asked for the next time. */
+/* loans.c: buffers of results. What is lacking is taken by take.c. Requests are rounded up so that results of
+ * much the same size share them; the smallest idle buffer that holds a request and is not a quarter larger is
+ * taken. What is idle beyond what was ever lent at a time goes back to the system when something is asked for
+ * the next time. */
 #include "core/loans.h"
 
 #include <stdlib.h>
@@ -162,7 +163,8 @@ int loans_lends(cohort_context *context)
     return lends;
 }
 
-/* Takes what is idle; if nothing is, the loans are closed under the same lock, and the last one to come back ends the context. */
+/* Takes what is idle; if nothing is, the loans are closed under the same lock, and the last one to come back
+ * ends the context. */
 static struct buffer *drain(struct loans *loans, int *lends)
 {
     pthread_mutex_lock(&loans->mutex);

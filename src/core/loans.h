@@ -1,9 +1,10 @@
 /* loans.h: memory of results, which outlives calls and contexts.
  *
- * What a call returns as a frame, or hands to somebody else as an Arrow array, may be released by any thread, long after the
- * context is gone. So such memory is lent in buffers that know their context, and a context that is destroyed while buffers are out
- * stays behind, closed, until the last one comes back. What comes back is kept to be lent again, since fresh pages cost more than
- * what is written to them; only the context's own thread asks the allocator and gives back to it, while there is one. */
+ * What a call returns as a frame, or hands to somebody else as an Arrow array, may be released by any thread,
+ * long after the context is gone. So such memory is lent in buffers that know their context, and a context
+ * that is destroyed while buffers are out stays behind, closed, until the last one comes back. What comes
+ * back is kept to be lent again, since fresh pages cost more than what is written to them; only the context's
+ * own thread asks the allocator and gives back to it, while there is one. */
 #ifndef COHORT_LOANS_H
 #define COHORT_LOANS_H
 
@@ -54,8 +55,8 @@ void loans_open(cohort_context *context);
 /* In a process that got the context by a fork: a lock that another thread held is nobody's here. */
 void loans_inherit(cohort_context *context);
 
-/* The parts of loan_take (core/take.h): the size of the buffer for so many bytes; an idle buffer that serves, lent, or NULL, and then what
- * has been idle for too long is gone; and a new one, lent. */
+/* The parts of loan_take (core/take.h): the size of the buffer for so many bytes; an idle buffer that serves,
+ * lent, or NULL, and then what has been idle for too long is gone; and a new one, lent. */
 uint64_t loans_size(uint64_t bytes);
 struct buffer *loans_find(cohort_context *context, uint64_t room);
 void loans_put(cohort_context *context, struct buffer *buffer);
@@ -66,7 +67,8 @@ uint64_t loans_trim(cohort_context *context);
 uint64_t loans_idle_bytes(cohort_context *context);
 int loans_lends(cohort_context *context); /* is a buffer out? */
 
-/* The context goes: idle buffers go back, and the context is closed and freed, now or when the last buffer that is lent comes back. */
+/* The context goes: idle buffers go back, and the context is closed and freed, now or when the last buffer
+ * that is lent comes back. */
 void loans_close(cohort_context *context);
 
 #endif

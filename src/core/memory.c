@@ -1,4 +1,5 @@
-/* memory.c: the system's memory, or the caller's allocator's. What is held is counted, and never exceeds the caller's bound. */
+/* memory.c: the system's memory, or the caller's allocator's. What is held is counted, and never exceeds the
+ * caller's bound. */
 #include "core/memory.h"
 
 #include "backend/context.h"
@@ -15,7 +16,8 @@ void *memory_try(cohort_context *context, uint64_t bytes)
     return memory;
 }
 
-/* A barred context is of a device that is not to be touched: memory of it stays with the process that was forked. */
+/* A barred context is of a device that is not to be touched: memory of it stays with the process that was
+ * forked. */
 static void give_to_caller(cohort_context *context, void *memory, uint64_t bytes)
 {
     const cohort_allocator *a = &context->allocator;

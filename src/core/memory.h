@@ -1,4 +1,5 @@
-/* memory.h: the context's memory, from the system or from the caller's allocator, within the bound that the caller has set. */
+/* memory.h: the context's memory, from the system or from the caller's allocator, within the bound that the
+ * caller has set. */
 #ifndef COHORT_MEMORY_H
 #define COHORT_MEMORY_H
 
@@ -17,7 +18,8 @@ struct memory {
 /* `bytes` that are not initialised. NULL: the bound, the system or the allocator says no; no message. */
 void *memory_try(cohort_context *context, uint64_t bytes);
 
-/* NULL is allowed. Waits if the memory is a caller's allocator's: that may hand it to somebody else at once. */
+/* NULL is allowed. Waits if the memory is a caller's allocator's: that may hand it to somebody else at
+ * once. */
 void context_release(cohort_context *context, void *memory, uint64_t bytes);
 
 #endif

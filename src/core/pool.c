@@ -1,8 +1,9 @@
 /* pool.c: workspace that is used again. What the pool lacks is taken by take.c.
  *
- * A request is rounded up to a power of two or one of the fifteen steps between it and the next, so that requests of much
- * the same size share blocks and at most a sixteenth is wasted. It takes the smallest idle block that holds it and is
- * not more than twice as large (small blocks: up to 64 KiB), so that a small request does not tie up a large block. */
+ * A request is rounded up to a power of two or one of the fifteen steps between it and the next, so that
+ * requests of much the same size share blocks and at most a sixteenth is wasted. It takes the smallest idle
+ * block that holds it and is not more than twice as large (small blocks: up to 64 KiB), so that a small
+ * request does not tie up a large block. */
 #include "backend/context.h"
 
 #include <stdlib.h>

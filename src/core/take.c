@@ -1,4 +1,5 @@
-/* take.c: taking memory, for tables, workspace and results. The only place that knows of all who keep some. */
+/* take.c: taking memory, for tables, workspace and results. The only place that knows of all who keep
+ * some. */
 #include "core/take.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* take.h: memory for a context's work. Where there is none left, what lies idle in the pool and among the loans goes back, and it is tried
- * again. Each of these leaves a message if it fails. */
+/* take.h: memory for a context's work. Where there is none left, what lies idle in the pool and among the
+ * loans goes back, and it is tried again. Each of these leaves a message if it fails. */
 #ifndef COHORT_TAKE_H
 #define COHORT_TAKE_H
 

@@ -1,9 +1,9 @@
 /* cpu/context.c: the CPU as a device: opening it, its memory, its clock.
  *
- * Memory below a few megabytes is malloc's. Larger pieces are mapped, begin at a multiple of 2 MiB and ask for huge pages:
- * random access to a large table otherwise pays a miss of the address cache each time, and touching it first a page fault
- * every 4 KiB. Filling and copying large ranges is shared by all threads in pieces of whole huge pages, so that the first touch
- * of a table is too. */
+ * Memory below a few megabytes is malloc's. Larger pieces are mapped, begin at a multiple of 2 MiB and ask
+ * for huge pages: random access to a large table otherwise pays a miss of the address cache each time, and
+ * touching it first a page fault every 4 KiB. Filling and copying large ranges is shared by all threads in
+ * pieces of whole huge pages, so that the first touch of a table is too. */
 #define _GNU_SOURCE /* dl_iterate_phdr, RTLD_NOLOAD */
 #include "map.h"
 #include "system.h"
@@ -27,9 +27,10 @@
 #define ALIGNMENT  256ull
 #define CACHE_LINE 64
 
-/* ---- the caller's GPU memory --------------------------------------------------------------------------------------- */
+/* ---- the caller's GPU memory --------------------------------------------------------------------------- */
 
-/* Asks libcuda about a pointer if this process has loaded it, and never loads it. Managed memory is usable here. */
+/* Asks libcuda about a pointer if this process has loaded it, and never loads it. Managed memory is usable
+ * here. */
 typedef int (*pointer_attribute)(void *value, int attribute, unsigned long long pointer);
 #define POINTER_MEMORY_TYPE 2
 #define POINTER_IS_MANAGED  8
@@ -70,14 +71,15 @@ static enum memory_kind cpu_context_memory_kind(cohort_context *context, const v
     return !ask(&managed, POINTER_IS_MANAGED, address) && (managed & 1) ? MEMORY_HOST : MEMORY_DEVICE;
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------------------- */
 
 static uint64_t round_up(uint64_t bytes, uint64_t to)
 {
     return (bytes + to - 1) / to * to;
 }
 
-/* `bytes`, a multiple of huge pages, at a multiple of them: maps one more and gives back what lies before and after. */
+/* `bytes`, a multiple of huge pages, at a multiple of them: maps one more and gives back what lies before and
+ * after. */
 static void *map_pages(uint64_t bytes)
 {
     char *all = mmap(NULL, bytes + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -127,7 +129,8 @@ struct transfer {
     int streaming;
 };
 
-/* Past the caches: a copy that does not fit in them would read every line of `to` before it writes it. `to` is aligned. */
+/* Past the caches: a copy that does not fit in them would read every line of `to` before it writes it. `to`
+ * is aligned. */
 static void stream_lines(char *to, const char *from, uint64_t bytes)
 {
 #if defined(__x86_64__)
@@ -195,7 +198,7 @@ static cohort_status cpu_context_fill(cohort_context *context, void *memory, int
     return COHORT_OK;
 }
 
-/* ---- time ---------------------------------------------------------------------------------------------------------- */
+/* ---- time ---------------------------------------------------------------------------------------------- */
 
 static cohort_status cpu_context_timer_create(cohort_context *context, void **timer)
 {
@@ -226,7 +229,7 @@ static cohort_status cpu_context_timer_stop(cohort_context *context, void *timer
     return COHORT_OK;
 }
 
-/* ---- the context --------------------------------------------------------------------------------------------------- */
+/* ---- the context --------------------------------------------------------------------------------------- */
 
 static void cpu_context_close(cohort_context *context)
 {
@@ -235,7 +238,8 @@ static void cpu_context_close(cohort_context *context)
     free(device);
 }
 
-/* The workers stayed behind: new ones start at the first job. Without memory for them the calling thread does all. */
+/* The workers stayed behind: new ones start at the first job. Without memory for them the calling thread does
+ * all. */
 static cohort_status cpu_context_inherit(cohort_context *context)
 {
     struct cpu_device *device = cpu_device(context);

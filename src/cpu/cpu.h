@@ -18,7 +18,8 @@ struct cpu_device {
     /* At a batch's entries, of all threads, when each goes through the whole batch (map_share.c). */
     uint64_t most_looks;
     char name[64]; /* the processor's */
-    /* libcuda's function if it is in this process, and how often libraries had come and gone when it was looked for. */
+    /* libcuda's function if it is in this process, and how often libraries had come and gone when it was
+     * looked for. */
     int (*pointer_attribute)(void *value, int attribute, unsigned long long pointer);
     unsigned long long loads;
 };
@@ -28,26 +29,26 @@ static inline struct cpu_device *cpu_device(cohort_context *context)
     return context->device;
 }
 
-/* ---- threads.c ----------------------------------------------------------------------------------------------- */
+/* ---- threads.c ----------------------------------------------------------------------------------------- */
 
-/* A pool of `threads` workers, of which the caller of cpu_pool_run is number 0; 2 at least. The others start at the
- * first run. NULL: no memory. */
+/* A pool of `threads` workers, of which the caller of cpu_pool_run is number 0; 2 at least. The others start
+ * at the first run. NULL: no memory. */
 struct cpu_pool *cpu_pool_create(unsigned threads);
 void cpu_pool_destroy(struct cpu_pool *pool); /* NULL is allowed */
 
 /* Frees a pool whose workers are another process's, and touches nothing of theirs. NULL is allowed. */
 void cpu_pool_forget(struct cpu_pool *pool);
 
-/* Calls work(arg, begin, end, worker) on ranges that make up [0, n), several at once, and returns when all are done. Each
- * `begin` is a multiple of `grain` (> 0), each range one or more whole grains, the last one excepted. worker, below the
- * device's `threads`, is a different number in each call under way. With one thread, or one grain of work, there is one
- * call, in the caller's thread. What was written before is seen inside, what is written inside is seen after. `work`
- * may not call cpu_parallel. */
+/* Calls work(arg, begin, end, worker) on ranges that make up [0, n), several at once, and returns when all
+ * are done. Each `begin` is a multiple of `grain` (> 0), each range one or more whole grains, the last one
+ * excepted. worker, below the device's `threads`, is a different number in each call under way. With one
+ * thread, or one grain of work, there is one call, in the caller's thread. What was written before is seen
+ * inside, what is written inside is seen after. `work` may not call cpu_parallel. */
 void cpu_parallel(cohort_context *context, uint64_t n, uint64_t grain,
                   void (*work)(void *arg, uint64_t begin, uint64_t end, unsigned worker), void *arg);
 
-/* The same for long work, which the caller's progress function is told of, and may end: COHORT_CANCELLED, and some ranges were
- * not done. With one thread there are several calls, one behind the other. */
+/* The same for long work, which the caller's progress function is told of, and may end: COHORT_CANCELLED, and
+ * some ranges were not done. With one thread there are several calls, one behind the other. */
 cohort_status cpu_parallel_told(cohort_context *context, const char *what, uint64_t n, uint64_t grain,
                                 void (*work)(void *arg, uint64_t begin, uint64_t end, unsigned worker),
                                 void *arg);

@@ -13,7 +13,7 @@
 #define PAIR_GRAIN (1u << 14)
 #define ROW_GRAIN  (1u << 13) /* a multiple of JOIN_BLOCK and of JOIN_SPAN */
 
-/* ---- right rows by groups ------------------------------------------------------------------------------------------------ */
+/* ---- right rows by groups ------------------------------------------------------------------------------ */
 
 /* start[g + 1] = rows of group g. */
 static void count_groups(const uint32_t *groups, struct join_index *x)
@@ -61,7 +61,7 @@ static cohort_status cpu_join_group(cohort_context *context, const uint32_t *gro
     return COHORT_OK;
 }
 
-/* ---- left rows ------------------------------------------------------------------------------------------------------------- */
+/* ---- left rows ----------------------------------------------------------------------------------------- */
 
 /* How many right rows `at` stands for. */
 static inline uint64_t length_of(const struct join_index *x, uint32_t at)
@@ -126,7 +126,7 @@ static cohort_status cpu_join_count(cohort_context *context, struct join_probe *
     return s;
 }
 
-/* ---- pairs ------------------------------------------------------------------------------------------------------------------ */
+/* ---- pairs --------------------------------------------------------------------------------------------- */
 
 /* The last of n blocks that begins at `wanted` or before; before[n] > wanted. */
 static uint64_t block_of(const uint64_t *before, uint64_t n, uint64_t wanted)
@@ -184,7 +184,7 @@ static cohort_status cpu_join_pairs(cohort_context *context, const struct join_p
     return cpu_parallel_told(context, "join", page->count, PAIR_GRAIN, pairs_part, (void *)(uintptr_t)page);
 }
 
-/* ---- right rows that were not met ----------------------------------------------------------------------------------------- */
+/* ---- right rows that were not met ---------------------------------------------------------------------- */
 
 static void set_row(struct join_rest *r, uint64_t row)
 {

@@ -1,7 +1,7 @@
 /* cpu/keys.c: lookups in tables of keys, and what else is done once over all rows. */
 #include "keys.h"
 
-/* ---- words ------------------------------------------------------------------------------------------------------------------ */
+/* ---- words --------------------------------------------------------------------------------------------- */
 
 struct load_job {
     const struct keys_column *column;
@@ -53,7 +53,7 @@ static void cpu_keys_drop(cohort_context *context, struct keys_table *t)
     keys_table_open(t);
 }
 
-/* ---- lookups ---------------------------------------------------------------------------------------------------------------- */
+/* ---- lookups ------------------------------------------------------------------------------------------- */
 
 struct find_job {
     const struct keys_table *table;
@@ -128,7 +128,7 @@ static cohort_status cpu_keys_find(cohort_context *context, const struct keys_ta
     return cpu_parallel_told(context, "keys", b->n, KEYS_GRAIN, find_part, &j);
 }
 
-/* ---- what is done with ids ------------------------------------------------------------------------------------------------ */
+/* ---- what is done with ids ----------------------------------------------------------------------------- */
 
 struct rows_job {
     const uint32_t *ids;

@@ -1,14 +1,16 @@
 /* cpu/keys_add.c: numbering distinct keys.
  *
- * Rows are taken in rounds, small enough that what a round touches is still in the caches at its end, and that the table cannot
- * become fuller than three quarters. In a round threads look keys up in blocks, whose slots are asked for before any is used. An
- * absent key claims its slot: BUSY while key and row are written, then PENDING with the least row that had it. After all rows
- * were seen, pending slots are numbered in the order of their first rows, by a bitmap of those rows; then the ids of rows that
- * met pending slots are written. So the numbers are the same for any threads. One thread alone numbers as it goes.
+ * Rows are taken in rounds, small enough that what a round touches is still in the caches at its end, and
+ * that the table cannot become fuller than three quarters. In a round threads look keys up in blocks, whose
+ * slots are asked for before any is used. An absent key claims its slot: BUSY while key and row are written,
+ * then PENDING with the least row that had it. After all rows were seen, pending slots are numbered in the
+ * order of their first rows, by a bitmap of those rows; then the ids of rows that met pending slots are
+ * written. So the numbers are the same for any threads. One thread alone numbers as it goes.
  *
  * Words that lie close together have no slots, but a table by word: keys_direct.c.
  *
- * Bytes of new keys are copied behind the others when the round is over; until then they are compared where they are. */
+ * Bytes of new keys are copied behind the others when the round is over; until then they are compared where
+ * they are. */
 #include "keys.h"
 
 #define ROUND   (1ull << 18) /* rows */
@@ -26,7 +28,7 @@ struct round {
     uint64_t claimed;   /* atomic: is any slot pending? */
 };
 
-/* ---- the table's size --------------------------------------------------------------------------------------------------- */
+/* ---- the table's size ---------------------------------------------------------------------------------- */
 
 struct rehash {
     const struct keys_table *from;
@@ -104,7 +106,8 @@ static cohort_status leave_direct(cohort_context *context, struct keys_table *t)
     return COHORT_OK;
 }
 
-/* Room for a round of `rows`, whose keys may all be new, and for what the rows after it are likely to bring: `expected`. */
+/* Room for a round of `rows`, whose keys may all be new, and for what the rows after it are likely to bring:
+ * `expected`. */
 static cohort_status make_room(cohort_context *context, struct keys_table *t, uint64_t rows,
                                uint64_t expected)
 {
@@ -119,7 +122,7 @@ static cohort_status make_room(cohort_context *context, struct keys_table *t, ui
     return s;
 }
 
-/* ---- a row -------------------------------------------------------------------------------------------------------------- */
+/* ---- a row --------------------------------------------------------------------------------------------- */
 
 static void lower(uint32_t *at, uint32_t row)
 {
@@ -210,7 +213,7 @@ static inline __attribute__((always_inline)) void note(struct round *r, const st
     r->where[row] = s == &r->table->null ? r->table->capacity : (uint64_t)(s - r->table->slot);
 }
 
-/* ---- a round ------------------------------------------------------------------------------------------------------------ */
+/* ---- a round ------------------------------------------------------------------------------------------- */
 
 static inline __attribute__((always_inline)) void look_part(struct round *r, uint64_t begin, uint64_t end,
                                                             int alone)
@@ -311,7 +314,7 @@ static uint64_t number(cohort_context *context, struct round *r)
     return sum;
 }
 
-/* ---- bytes of new keys -------------------------------------------------------------------------------------------------- */
+/* ---- bytes of new keys --------------------------------------------------------------------------------- */
 
 static cohort_status room_for_text(cohort_context *context, const struct round *r, uint64_t added)
 {
@@ -362,7 +365,7 @@ static void undo(struct round *r)
     }
 }
 
-/* ---- all ---------------------------------------------------------------------------------------------------------------- */
+/* ---- all ----------------------------------------------------------------------------------------------- */
 
 static cohort_status one_round(cohort_context *context, struct round *r)
 {

@@ -1,9 +1,9 @@
 /* cpu/keys_direct.c: numbering keys whose words lie close together: a table by the word itself.
  *
- * An entry is the key's id, or MARK and the first row of the batch that had the key, or NONE. One look at all rows lowers
- * entries to the first rows; ids are less than any mark, so they stay. A bitmap of the marked rows then tells how many first
- * rows lie before each: that is the order of ids. A second look turns words into ids. With few keys the table is only read,
- * so threads do not meet in it.
+ * An entry is the key's id, or MARK and the first row of the batch that had the key, or NONE. One look at all
+ * rows lowers entries to the first rows; ids are less than any mark, so they stay. A bitmap of the marked
+ * rows then tells how many first rows lie before each: that is the order of ids. A second look turns words
+ * into ids. With few keys the table is only read, so threads do not meet in it.
  *
  * A table whose keys are no longer close together goes over to slots (keys_add.c). */
 #include "keys.h"
@@ -22,7 +22,7 @@ struct direct {
     uint64_t *rank;       /* by its words: first rows before */
 };
 
-/* ---- which keys ------------------------------------------------------------------------------------------------------------ */
+/* ---- which keys ---------------------------------------------------------------------------------------- */
 
 /* The least word, and how far the greatest is from it; 0: not to be told. */
 static int range_of(cohort_context *context, const struct keys_batch *b, uint64_t *low, uint64_t *span)
@@ -99,7 +99,7 @@ void keys_direct_drop(cohort_context *context, struct keys_table *t)
     t->low = t->span = 0;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------------------ */
+/* ---- rows ---------------------------------------------------------------------------------------------- */
 
 static inline void lower(uint32_t *at, uint32_t row)
 {
@@ -144,7 +144,7 @@ static void answer_part(void *arg, uint64_t begin, uint64_t end, unsigned worker
         ids[i] = ids[i] == KEYS_NO_ID ? KEYS_NO_ID : direct[ids[i]];
 }
 
-/* ---- new keys -------------------------------------------------------------------------------------------------------------- */
+/* ---- new keys ------------------------------------------------------------------------------------------ */
 
 static inline int is_mark(uint32_t entry)
 {

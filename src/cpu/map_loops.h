@@ -1,7 +1,9 @@
-/* cpu/map_loops.h: the map's loops on the host's threads. Included by map_plain.c, map_avx2.c and map_avx512.c, which say by
- * CPU_LEVEL (0, 2, 512) for which processors the compiler makes them, and by CPU_LOOPS what the table of them is called.
+/* cpu/map_loops.h: the map's loops on the host's threads. Included by map_plain.c, map_avx2.c and
+ * map_avx512.c, which say by CPU_LEVEL (0, 2, 512) for which processors the compiler makes them, and by
+ * CPU_LOOPS what the table of them is called.
  *
- * Here is what the widths have in common; the loops are map_width.h, how a thread looks at a bucket is map_bucket.h. */
+ * Here is what the widths have in common; the loops are map_width.h, how a thread looks at a bucket is
+ * map_bucket.h. */
 #include <string.h>
 
 #include "map.h"
@@ -22,8 +24,8 @@ typedef co_u64 __attribute__((may_alias)) cpu_u64;
 /* Beside the outcomes CO_MAP_...: this bucket does not settle it. */
 #define CPU_GO_ON 5
 
-/* Where a walk ends that goes through four slots, by what is seen of them, two bits each: 16 times the slot, and 1 if it holds the key. 256
- * further on: it begins at the third of them and goes round. */
+/* Where a walk ends that goes through four slots, by what is seen of them, two bits each: 16 times the slot,
+ * and 1 if it holds the key. 256 further on: it begins at the third of them and goes round. */
 #if CPU_LEVEL >= 2
 #    define CPU_TURNED(any, turn)          (((any) >> 4 * (turn) | (any) << 4 * (turn)) & 255)
 #    define CPU_FIRST(any)                 ((any)&3 ? 0 : (any)&12 ? 1 : (any)&48 ? 2 : 3)
@@ -57,7 +59,8 @@ struct cpu_starts {
     co_u64 home[CPU_GROUP], hash[CPU_GROUP];
 };
 
-/* Entries that are left over, round and round: which, their next bucket, their steps, how many buckets they have seen. */
+/* Entries that are left over, round and round: which, their next bucket, their steps, how many buckets they
+ * have seen. */
 #define CPU_LATER 128u /* whole groups, a power of two, above three of them */
 struct cpu_list {
     co_u32 head, tail; /* modulo CPU_LATER */
@@ -70,8 +73,8 @@ struct cpu_near {
     CO_ALIGN(64) co_u32 list[CPU_NEAR_SPAN + CPU_GROUP];
 };
 
-/* A group: where it is, its keys, those of it that take part, where it and the next one look; then who was there, and who is not
- * settled. */
+/* A group: where it is, its keys, those of it that take part, where it and the next one look; then who was
+ * there, and who is not settled. */
 struct cpu_group {
     co_u64 base;
     const void *keys;
@@ -120,7 +123,8 @@ CO_INLINE __m512i cpu_page(__m512i hash, __m512i pages, __m128i shift)
 }
 #endif
 
-/* homes of a group, by its hashes. A product of halves is one instruction, which the compiler does not see. */
+/* homes of a group, by its hashes. A product of halves is one instruction, which the compiler does not
+ * see. */
 CO_INLINE void cpu_homes(struct cpu_starts *restrict starts, co_u32 pages, co_u64 mask, unsigned shift)
 {
 #if CPU_LEVEL >= 512
@@ -249,8 +253,8 @@ CO_INLINE co_u32 cpu_inside(const struct cpu_starts *starts, co_u64 first, co_u6
     return bits;
 }
 
-/* Those of CPU_GROUP values, or of the numbers from `first` on, whose bit is set, side by side; as many as these are may be written behind
- * them. */
+/* Those of CPU_GROUP values, or of the numbers from `first` on, whose bit is set, side by side; as many as
+ * these are may be written behind them. */
 CO_INLINE void cpu_take_32(co_u32 *to, const co_u32 *values, co_u32 bits)
 {
 #if CPU_LEVEL >= 512
@@ -294,7 +298,7 @@ CO_INLINE void cpu_take_indices(co_u32 *to, co_u32 first, co_u32 bits)
 #endif
 }
 
-/* ---- what is reported ------------------------------------------------------------------------------------------------ */
+/* ---- what is reported ---------------------------------------------------------------------------------- */
 
 static void cpu_report_failure(struct cpu_report *r, co_u64 index, int outcome)
 {

@@ -1,21 +1,26 @@
-/* cpu/map_near.h: a search in a table that is in a core's own cache, with AVX-512, for one width with values. Included by map_width.h.
+/* cpu/map_near.h: a search in a table that is in a core's own cache, with AVX-512, for one width with values.
+ * Included by map_width.h.
  *
- * There instructions bind, and branches that nobody can foresee. So nothing is asked for ahead, and nothing depends on who is there:
+ * There instructions bind, and branches that nobody can foresee. So nothing is asked for ahead, and nothing
+ * depends on who is there:
  *
- * 1. Of eight keys (sixteen, if slots have 8 bytes) the slots of their homes' pairs are turned about in registers until a vector has slot
+ * 1. Of eight keys (sixteen, if slots have 8 bytes) the slots of their homes' pairs are turned about in
+ *    registers until a vector has slot
  *    s of each of them. A comparison a slot tells who is there, a move under that mask takes its value.
- * 2. What is not settled, a key in seven at most if half the slots are taken, is put side by side in a list of indices. When the span is
+ * 2. What is not settled, a key in seven at most if half the slots are taken, is put side by side in a list
+ *    of indices. When the span is
  *    through, those look at their next pairs in the same way, 32 at a time, and so on until none is left.
  *
- * A walk's place is computed from the key and the number of pairs seen. In a table of one page it goes through all pairs in one row;
- * in one of several what would leave its page goes by the protocol's own functions.
+ * A walk's place is computed from the key and the number of pairs seen. In a table of one page it goes
+ * through all pairs in one row; in one of several what would leave its page goes by the protocol's own
+ * functions.
  *
  * Parameters: those of shape/map_entry.h. */
 
 #define AT_ONCE (CO_MAP_SLOT_BITS == 128 ? 8 : 16) /* keys */
 
-/* Where the keys of a group look when they have seen `round` pairs: so many steps from home. 1 if one of the keys is none of the
- * buckets'. */
+/* Where the keys of a group look when they have seen `round` pairs: so many steps from home. 1 if one of the
+ * keys is none of the buckets'. */
 CO_INLINE unsigned MAP(near_homes)(const struct cpu_range *c, const KEY *keys, co_u32 round, co_u32 *home)
 {
     const cohort_map_view *m = &c->b->view;
@@ -115,7 +120,8 @@ CO_INLINE co_u32 MAP(near_look)(const char *slots, const KEY *keys, const co_u32
 }
 #endif
 
-/* A group looks at its pairs: who of `part` is there. Their values go to `to`, and if there is a fallback, that to where the others' would. */
+/* A group looks at its pairs: who of `part` is there. Their values go to `to`, and if there is a fallback,
+ * that to where the others' would. */
 CO_INLINE co_u32 MAP(near_group)(const struct map_batch *b, const KEY *keys, const co_u32 *home, co_u32 part,
                                  VALUE *to, co_u32 *open)
 {

@@ -1,34 +1,42 @@
 /* cpu/map_width.h: a batch on the host's threads, for one width. Included by map_loops.h once per instance.
  *
- * A random access to memory takes as long as a few hundred instructions, and a core can have a dozen of them under way; so
- * a thread must know where it will look long before it does. It takes its range a group of 32 entries at a time, a word of
- * every bitmap:
+ * A random access to memory takes as long as a few hundred instructions, and a core can have a dozen of them
+ * under way; so a thread must know where it will look long before it does. It takes its range a group of 32
+ * entries at a time, a word of every bitmap:
  *
  * 1. Where the walks of the next group begin is computed, by vector instructions where there are some.
- * 2. For each entry of this group the home of an entry of the next is asked for (prefetched), and its own, which has come
- *    by now, is looked at: without branches where it can be, since what is there is a coin toss. A search looks at the
+ * 2. For each entry of this group the home of an entry of the next is asked for (prefetched), and its own,
+ *    which has come
+ *    by now, is looked at: without branches where it can be, since what is there is a coin toss. A search
+ *    looks at the
  *    bucket's partner at once, which lies beside it.
- * 3. Those that are not settled ask for their next bucket and go on a list. Once there is a group of them, it looks at the
+ * 3. Those that are not settled ask for their next bucket and go on a list. Once there is a group of them, it
+ *    looks at the
  *    buckets that have come, and those that still are not settled ask again and go to the list's end.
  *
- * (A search in a table that is in the cache is map_near.h's, where the processor has AVX-512: there is nothing to look ahead for.)
+ * (A search in a table that is in the cache is map_near.h's, where the processor has AVX-512: there is
+ * nothing to look ahead for.)
  *
- * So no look waits for memory but the last ones of a range, and long walks stay apart from the loop that does most of
- * the work. Entries of a batch are in no order; those that come later add their bits to the bitmaps' words.
+ * So no look waits for memory but the last ones of a range, and long walks stay apart from the loop that does
+ * most of the work. Entries of a batch are in no order; those that come later add their bits to the bitmaps'
+ * words.
  *
- * What one thread does alone changes the table by plain stores. Mixed streams, and erasing by several threads, are done by
- * the protocol's own functions (shape/map_entry.h) once the bucket has come that settles them.
+ * What one thread does alone changes the table by plain stores. Mixed streams, and erasing by several
+ * threads, are done by the protocol's own functions (shape/map_entry.h) once the bucket has come that settles
+ * them.
  *
- * The winner rule is the order in which one thread alone does what it puts in: forward or backward (map_goes_backward). Entries of
- * one key take the same walk, whose buckets, once seen to be full, stay so; and the list is a queue that goes round, each entry a step
- * further in each round. So none of them overtakes another: they come to the bucket that settles them in the order of their first looks.
+ * The winner rule is the order in which one thread alone does what it puts in: forward or backward
+ * (map_goes_backward). Entries of one key take the same walk, whose buckets, once seen to be full, stay so;
+ * and the list is a queue that goes round, each entry a step further in each round. So none of them overtakes
+ * another: they come to the bucket that settles them in the order of their first looks.
  *
  * Parameters: those of shape/map_entry.h. */
 
 #include "shape/map_entry.h"
 #include "cpu/map_bucket.h"
 
-/* Where the walks of the group begin whose keys these are; 1 if one of the keys is none of the buckets'. A page has 1 << shift buckets. */
+/* Where the walks of the group begin whose keys these are; 1 if one of the keys is none of the buckets'. A
+ * page has 1 << shift buckets. */
 static __attribute__((noinline)) int MAP(starts)(const cohort_map_view *view, unsigned shift,
                                                  const KEY *restrict keys, struct cpu_starts *restrict starts)
 {
@@ -42,8 +50,8 @@ static __attribute__((noinline)) int MAP(starts)(const cohort_map_view *view, un
     return greatest >= ERASED_KEY;
 }
 
-/* The keys of the group at `from`. Where the range ends in it they are in `room`, and then the last one again and again, so
- * that there is something to look at. */
+/* The keys of the group at `from`. Where the range ends in it they are in `room`, and then the last one again
+ * and again, so that there is something to look at. */
 static __attribute__((noinline)) const KEY *MAP(last_keys)(const KEY *keys, co_u64 count, KEY *room)
 {
     for (co_u64 k = 0; k < CPU_GROUP; k++)
@@ -57,7 +65,7 @@ CO_INLINE const KEY *MAP(group_keys)(const struct map_batch *b, co_u64 from, co_
     return end - from >= CPU_GROUP ? keys : MAP(last_keys)(keys, end - from, room);
 }
 
-/* ---- entries apart from their group ------------------------------------------------------------------------------------ */
+/* ---- entries apart from their group -------------------------------------------------------------------- */
 
 /* Tells what has become of an entry whose group's words of the bitmaps are written. */
 CO_INLINE void MAP(settled)(struct cpu_range *c, co_u64 i, int r, VALUE value)
@@ -104,10 +112,10 @@ static __attribute__((noinline)) co_u32 MAP(side_keys)(struct cpu_range *c, co_u
     return rest;
 }
 
-/* ---- the list of what is left over -------------------------------------------------------------------------------------- */
+/* ---- the list of what is left over --------------------------------------------------------------------- */
 
-/* An entry has seen a stretch of its walk: 1 if there is another. Else it is over; or an owner leaves it out, who may not go into other
- * pages. */
+/* An entry has seen a stretch of its walk: 1 if there is another. Else it is over; or an owner leaves it out,
+ * who may not go into other pages. */
 static __attribute__((noinline)) int MAP(turn)(struct cpu_range *c, co_u64 entry, co_u64 step, co_u64 seen,
                                                co_u64 *bucket)
 {
@@ -152,7 +160,8 @@ static __attribute__((noinline)) int MAP(far_off)(struct cpu_range *c, co_u64 en
     return 1; /* a miss has been told */
 }
 
-/* An entry has seen a number of buckets, `bucket` the last of them: asks for the next one, and puts it at the list's end. */
+/* An entry has seen a number of buckets, `bucket` the last of them: asks for the next one, and puts it at the
+ * list's end. */
 CO_INLINE void MAP(leave)(struct cpu_range *c, co_u64 entry, co_u64 bucket, co_u64 step, co_u64 seen)
 {
     struct cpu_list *l = &c->list;
@@ -188,7 +197,7 @@ CO_INLINE void MAP(leave_group)(struct cpu_range *c, co_u64 base, co_u32 left,
     }
 }
 
-/* ---- FIND ---------------------------------------------------------------------------------------------------- */
+/* ---- FIND ---------------------------------------------------------------------------------------------- */
 
 /* Values to where they are wanted: to the hits, and if there is a fallback to all of `part`. */
 CO_INLINE void MAP(hand_out)(const struct map_batch *b, co_u64 base, co_u32 part, co_u32 hits, VALUE *values)
@@ -206,8 +215,9 @@ CO_INLINE void MAP(hand_out)(const struct map_batch *b, co_u64 base, co_u32 part
         cpu_put_64((void *)results, (void *)values, part);
 }
 
-/* A group looks for its keys, each in one bucket, or in the pair of that: who is there, and where there is room so that the key is
- * nowhere else. While it looks it asks for the buckets `ahead`, if that is not NULL. */
+/* A group looks for its keys, each in one bucket, or in the pair of that: who is there, and where there is
+ * room so that the key is nowhere else. While it looks it asks for the buckets `ahead`, if that is not
+ * NULL. */
 CO_INLINE co_u32 MAP(look_at)(const char *slots, const KEY *keys, const co_u64 *buckets, const co_u64 *ahead,
                               int pairs, VALUE *values, co_u32 *open)
 {
@@ -278,7 +288,7 @@ static __attribute__((noinline)) void MAP(find_again)(struct cpu_range *c, co_u3
 #    include "cpu/map_near.h"
 #endif
 
-/* ---- what changes the table ----------------------------------------------------------------------------------------------- */
+/* ---- what changes the table ---------------------------------------------------------------------------- */
 
 /* INSERT, ASSIGN, apply, among threads. */
 CO_INLINE void MAP(put_group)(struct cpu_range *c, struct cpu_group *g, co_u32 op)
@@ -452,7 +462,7 @@ static __attribute__((noinline)) void MAP(change_again)(struct cpu_range *c, co_
     }
 }
 
-/* ---- a range --------------------------------------------------------------------------------------------------------- */
+/* ---- a range ------------------------------------------------------------------------------------------- */
 
 /* The loops that there are: the compiler knows what they do. */
 #define GROUP(name, call)                                             \
@@ -514,7 +524,8 @@ static void MAP(choose)(struct cpu_range *c)
         c->group = c->alone ? MAP(apply_alone) : MAP(apply_together);
 }
 
-/* Entries look a group at a time, so that the buckets of the last of them have time to come; all of them at the end. */
+/* Entries look a group at a time, so that the buckets of the last of them have time to come; all of them at
+ * the end. */
 CO_INLINE void MAP(look_at_list)(struct cpu_range *c, co_u32 least)
 {
     for (co_u32 waiting; (waiting = c->list.tail - c->list.head) >= least;) {

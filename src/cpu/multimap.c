@@ -1,8 +1,8 @@
 /* cpu/multimap.c: multimaps on the host's threads. shape/multimap.h says how a multimap lies in memory.
  *
- * A thread takes its entries 32 at a time, a word of every bitmap: it asks the memory for the home buckets of the next 32, seeks
- * these 32 and asks for what comes next (the runs' ends, the values), then does the work. So the memory's latency is paid
- * once for 32 entries. */
+ * A thread takes its entries 32 at a time, a word of every bitmap: it asks the memory for the home buckets of
+ * the next 32, seeks these 32 and asks for what comes next (the runs' ends, the values), then does the work.
+ * So the memory's latency is paid once for 32 entries. */
 #include "backend/multimap.h"
 #include "cpu.h"
 #include "multimap.h"
@@ -33,8 +33,9 @@ CO_INLINE void ask_homes(const struct multimap_step *s, co_u64 base, co_u64 end,
     }
 }
 
-/* The slot of a key by a look at its home and that bucket's partner, which come in one line of memory: nobody changes the index, so a match
- * or an empty slot there settles it. What they do not settle, and the keys that look like marks, go by the whole walk. */
+/* The slot of a key by a look at its home and that bucket's partner, which come in one line of memory: nobody
+ * changes the index, so a match or an empty slot there settles it. What they do not settle, and the keys that
+ * look like marks, go by the whole walk. */
 CO_INLINE co_u64 slot_near(const struct multimap_step *s, co_u64 i, const void *home, int wide)
 {
     const co_u32 slots = wide ? 8 : 16;
@@ -53,8 +54,8 @@ CO_INLINE co_u64 slot_near(const struct multimap_step *s, co_u64 i, const void *
     return multimap_slot(s, i, wide);
 }
 
-/* Seeks the keys of a group, whose home buckets, but for the first group's, were asked for while the one before was worked
- * on. Asks for its words of `ends`. */
+/* Seeks the keys of a group, whose home buckets, but for the first group's, were asked for while the one
+ * before was worked on. Asks for its words of `ends`. */
 CO_INLINE void seek_group(const struct multimap_step *s, co_u64 base, co_u64 end, struct group *g, int first,
                           int wide)
 {
@@ -87,7 +88,7 @@ static void seek(const struct multimap_step *s, co_u64 base, co_u64 end, struct 
         seek_group(s, base, end, g, first, 0);
 }
 
-/* ---- building ------------------------------------------------------------------------------------------------------- */
+/* ---- building ------------------------------------------------------------------------------------------ */
 
 /* The places of a group's entries: those of one key in a row take theirs together. */
 CO_INLINE void take_places(const struct multimap_step *s, const struct group *g, co_u64 *places)
@@ -165,7 +166,7 @@ static void place_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
     }
 }
 
-/* ---- queries -------------------------------------------------------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------------------------------------- */
 
 static void put_found(const struct multimap_step *s, co_u64 i, co_u64 start, int wide)
 {
@@ -232,7 +233,8 @@ CO_INLINE void put_rows(const struct multimap_step *s, co_u64 q, co_u64 begin, c
     }
 }
 
-/* The entry of the first row by search; from there on by going along. The runs of entries that come later are asked for. */
+/* The entry of the first row by search; from there on by going along. The runs of entries that come later are
+ * asked for. */
 static void rows_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
 {
     co_u64 q = run_at(s->sizes, 0, s->n, s->first + begin);
@@ -257,7 +259,7 @@ static void offsets_range(const struct multimap_step *s, co_u64 begin, co_u64 en
         s->offsets[i] = s->sizes[i * s->levels];
 }
 
-/* ---- slots ---------------------------------------------------------------------------------------------------------- */
+/* ---- slots --------------------------------------------------------------------------------------------- */
 
 static void flags_range(const struct multimap_step *s, co_u64 begin, co_u64 end)
 {
@@ -288,7 +290,7 @@ static void expand_range(const struct multimap_step *s, co_u64 begin, co_u64 end
     }
 }
 
-/* ---- the entries of the backend's table -------------------------------------------------------------------------------- */
+/* ---- the entries of the backend's table ---------------------------------------------------------------- */
 
 struct job {
     const struct multimap_step *step;

@@ -24,8 +24,7 @@ static co_u32 truth(co_u32 op)
     return op == SETS_AND ? 8 : op == SETS_OR ? 14 : op == SETS_ANDNOT ? 4 : 6;
 }
 
-/* ---- from run to run
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- from run to run ----------------------------------------------------------------------------------- */
 
 /* The runs of an answer so far: the last of them is still open. */
 struct open_run {

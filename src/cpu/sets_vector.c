@@ -16,8 +16,7 @@
 #    include <immintrin.h>
 #endif
 
-/* ---- plain
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- plain --------------------------------------------------------------------------------------------- */
 
 static co_u32 filter_plain(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep, co_u16 *to)
 {
@@ -87,8 +86,7 @@ static co_u64 digest_plain(const co_u16 *a, co_u32 n)
 static const struct sets_vectors plain = {filter_plain, words_plain, members_plain, merge_plain,
                                           digest_plain};
 
-/* ---- AVX-512
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- AVX-512 ------------------------------------------------------------------------------------------- */
 
 #if CPU_VECTORS
 #    define AVX512      \

@@ -8,10 +8,11 @@
 #define SETS_VECTOR_ROOM 64u /* numbers that may be written behind an array that `members` or `merge` makes */
 
 struct sets_vectors {
-    /* Those of a that are in b (keep 1) or not (0): their number, and in order to `to`, which may be a, or NULL. Both arrays
-     * ascend. Costs a turn for each of a, and one for each 32 of b. */
+    /* Those of a that are in b (keep 1) or not (0): their number, and in order to `to`, which may be a, or
+     * NULL. Both arrays ascend. Costs a turn for each of a, and one for each 32 of b. */
     co_u32 (*filter)(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep, co_u16 *to);
-    /* to = a op b, op by enum sets_op_kind; to may be a, or NULL: only what it comes to, the runs left out. */
+    /* to = a op b, op by enum sets_op_kind; to may be a, or NULL: only what it comes to, the runs left
+     * out. */
     struct sets_measure (*words)(co_u64 *to, const co_u64 *a, const co_u64 *b, co_u32 op);
     /* The members of a bitmap with this digest as an array; their number. */
     co_u32 (*members)(const co_u64 *words, co_u64 digest, co_u16 *to);

@@ -1,14 +1,15 @@
 /* cpu/sort.c: radix sort on the host's threads.
  *
- * All threads together split a large array by its most significant digit, of up to 11 bits, and then each sorts buckets by
- * itself, which fit in its cache. A bucket that does not, since some values are frequent, is sorted by all threads from the least
- * significant digit up, by passes of 8 bits; and so is the whole array if that is true of much of it. Both are the stable pass of
- * split_pass.c. Segments are shared out as buckets are, by the place of their first entry, so that many small ones and a few large ones
- * go alike.
+ * All threads together split a large array by its most significant digit, of up to 11 bits, and then each
+ * sorts buckets by itself, which fit in its cache. A bucket that does not, since some values are frequent, is
+ * sorted by all threads from the least significant digit up, by passes of 8 bits; and so is the whole array
+ * if that is true of much of it. Both are the stable pass of split_pass.c. Segments are shared out as buckets
+ * are, by the place of their first entry, so that many small ones and a few large ones go alike.
  *
- * What one thread sorts becomes 64-bit items, whose order is that of the keys: the keys themselves where nothing else is moved, and
- * else 32 bits of the key and the entry's index, along which the arrays are gathered; 64-bit keys take a round for either half.
- * Few items are sorted by insertion and merging, many by digits. Bits that are the same in all keys are found first and left out. */
+ * What one thread sorts becomes 64-bit items, whose order is that of the keys: the keys themselves where
+ * nothing else is moved, and else 32 bits of the key and the entry's index, along which the arrays are
+ * gathered; 64-bit keys take a round for either half. Few items are sorted by insertion and merging, many by
+ * digits. Bits that are the same in all keys are found first and left out. */
 #include "backend/sort.h"
 #include "split.h"
 
@@ -110,7 +111,7 @@ static co_u32 top_bit(co_u64 x)
     return 63 - (co_u32)__builtin_clzll(x);
 }
 
-/* ---- items: stable by the bits of `mask` ---------------------------------------------------------------------------- */
+/* ---- items: stable by the bits of `mask` --------------------------------------------------------------- */
 
 static void by_insertion(co_u64 *items, co_u32 n, co_u64 mask)
 {
@@ -190,7 +191,7 @@ static co_u64 *sort_items(co_u64 *items, co_u64 *other, co_u32 n, co_u64 mask)
     return by_merging(items, other, n, mask);
 }
 
-/* ---- by one thread -------------------------------------------------------------------------------------------------- */
+/* ---- by one thread ------------------------------------------------------------------------------------- */
 
 static const void *at(const void *array, co_u64 i, co_u32 bytes)
 {
@@ -278,7 +279,7 @@ static void sort_local(const struct sorter *r, co_u64 begin, co_u32 n, unsigned 
         gather(r->from[k], &r->pass.array[k], begin, a, n);
 }
 
-/* ---- by all threads: from the least significant digit ------------------------------------------------------------------ */
+/* ---- by all threads: from the least significant digit -------------------------------------------------- */
 
 static void find_varying(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
@@ -353,7 +354,8 @@ static void pass_done(struct cpu_pass *p)
         p->array[a].in = p->array[a].out;
 }
 
-/* The passes go to and fro between `other` and the output and end there; so what comes from `other` may have to be copied first. */
+/* The passes go to and fro between `other` and the output and end there; so what comes from `other` may have
+ * to be copied first. */
 static void sort_together(cohort_context *context, struct sorter *r, co_u64 varying)
 {
     struct cpu_pass p = pass_of(context, r, 1u << DIGIT_BITS);
@@ -373,7 +375,7 @@ static void sort_together(cohort_context *context, struct sorter *r, co_u64 vary
     }
 }
 
-/* ---- pieces --------------------------------------------------------------------------------------------------------- */
+/* ---- pieces -------------------------------------------------------------------------------------------- */
 
 /* The first piece that begins at i or after. */
 static co_u64 piece_from(const struct sorter *r, co_u64 i)
@@ -415,7 +417,7 @@ static void sort_pieces(cohort_context *context, struct sorter *r, const co_u64 
     }
 }
 
-/* ---- by all threads: the most significant digit first ------------------------------------------------------------------ */
+/* ---- by all threads: the most significant digit first -------------------------------------------------- */
 
 /* Whether buckets that are too large for one thread have no more than an eighth of all entries. */
 static int mostly_small(const struct sorter *r, co_u32 buckets)
@@ -428,7 +430,8 @@ static int mostly_small(const struct sorter *r, co_u32 buckets)
     return sum <= r->s->n / 8;
 }
 
-/* Bits of the first digit of `width`: as buckets of the right size need, and more if that saves a digit of what is left. */
+/* Bits of the first digit of `width`: as buckets of the right size need, and more if that saves a digit of
+ * what is left. */
 static co_u32 first_bits(co_u64 n, co_u32 width)
 {
     co_u32 bits = (co_u32)clamp(top_bit(n / FIRST_BUCKET | 1) + 1, 1, FIRST_BITS);

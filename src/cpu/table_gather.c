@@ -19,8 +19,8 @@ struct job {
     co_u64 nulls, first_bad, first_long;
 };
 
-/* A block of row numbers, made 64 bits wide: at[i], which is 0 where there is no row. `there`: a bit for
- * each that is one. Where all are rows and lie there in 32 bits, `narrow` says where, and `at` may be left out. */
+/* A block of row numbers, made 64 bits wide: at[i], which is 0 where there is no row. `there`: a bit for each
+ * that is one. Where all are rows and lie there in 32 bits, `narrow` says where, and `at` may be left out. */
 struct block {
     uint64_t begin;
     uint32_t count;
@@ -96,7 +96,7 @@ static void read_block(struct job *j, struct block *b, uint64_t begin, uint64_t 
         sort_out(j, b);
 }
 
-/* ---- validity ------------------------------------------------------------------------------------------------------------ */
+/* ---- validity ------------------------------------------------------------------------------------------ */
 
 static uint64_t valid_word(const struct job *j, const struct block *b, uint32_t word, uint32_t count)
 {
@@ -123,7 +123,7 @@ static uint64_t put_validity(const struct job *j, const struct block *b)
     return b->count - ones;
 }
 
-/* ---- elements -------------------------------------------------------------------------------------------------------------- */
+/* ---- elements ------------------------------------------------------------------------------------------ */
 
 #define FETCH_BY(T, NUMBERS)                \
     for (uint32_t i = 0; i < b->count; i++) \
@@ -179,7 +179,7 @@ static void put_bits(const struct job *j, const struct block *b)
     }
 }
 
-/* ---- strings ------------------------------------------------------------------------------------------------------------------ */
+/* ---- strings ------------------------------------------------------------------------------------------- */
 
 static void put_views(const struct job *j, const struct block *b)
 {
@@ -232,7 +232,7 @@ static void put_strings(struct job *j, const struct block *b)
         to[i] = view_of(j, b->begin + i, p->data, from[i], length[i]);
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- all ----------------------------------------------------------------------------------------------- */
 
 static void put_nothing(const struct job *j, const struct block *b)
 {

@@ -1,13 +1,14 @@
 /* threads.c: the workers of a CPU context.
  *
- * One job at a time. The caller posts it, works on it as worker 0, closes it when no piece is left unclaimed, and waits for
- * the workers that are still inside. A worker that wakes up after that finds the job closed and goes back to sleep, so a
- * short job never waits for sleepers. Pieces are claimed by one atomic addition each; there are about sixteen a worker, so that
- * a slow core does not hold up the rest.
+ * One job at a time. The caller posts it, works on it as worker 0, closes it when no piece is left unclaimed,
+ * and waits for the workers that are still inside. A worker that wakes up after that finds the job closed and
+ * goes back to sleep, so a short job never waits for sleepers. Pieces are claimed by one atomic addition
+ * each; there are about sixteen a worker, so that a slow core does not hold up the rest.
  *
- * Joining and leaving take the pool's mutex, which orders memory between the caller and the workers: what the caller
- * wrote before is seen inside, what a worker wrote is seen by the caller after it left. A worker spins for a moment on the
- * job's number before it sleeps, since jobs often follow each other closely; not where workers outnumber cores. */
+ * Joining and leaving take the pool's mutex, which orders memory between the caller and the workers: what the
+ * caller wrote before is seen inside, what a worker wrote is seen by the caller after it left. A worker spins
+ * for a moment on the job's number before it sleeps, since jobs often follow each other closely; not where
+ * workers outnumber cores. */
 #include "cpu.h"
 #include "system.h"
 
@@ -51,7 +52,8 @@ struct cpu_pool {
     struct worker workers[];
 };
 
-/* The caller, who is worker 0, has done a piece. If the work is to be ended, no piece is given out any more. */
+/* The caller, who is worker 0, has done a piece. If the work is to be ended, no piece is given out any
+ * more. */
 static void tell(struct job *job)
 {
     uint64_t next = __atomic_load_n(&job->next, __ATOMIC_RELAXED);
@@ -128,8 +130,8 @@ struct cpu_pool *cpu_pool_create(unsigned threads)
     return pool;
 }
 
-/* Starts the workers, with all signals blocked: those are for the program's own threads. A system that gives fewer
- * threads than asked for makes things slower, not wrong. */
+/* Starts the workers, with all signals blocked: those are for the program's own threads. A system that gives
+ * fewer threads than asked for makes things slower, not wrong. */
 static void start_workers(struct cpu_pool *pool)
 {
     sigset_t all, old;

@@ -34,8 +34,8 @@ struct gpu_tuning {
     unsigned build_blocks;  /* blocks a multiprocessor that have a page each in shared memory, */
     unsigned build_threads; /* and threads of such a block; kernels are compiled for at most 512 */
     unsigned build_repeats; /* entries of a sample whose key came before it, from which on no page is built */
-    /* What a lookup by pages costs, in eighths of a bucket's read, by slots of up to 8 bytes and of 16; and how much more if it finds its
-     * key. */
+    /* What a lookup by pages costs, in eighths of a bucket's read, by slots of up to 8 bytes and of 16; and
+     * how much more if it finds its key. */
     unsigned seek_dear[2], seek_found;
     unsigned sort_threads[11]; /* of a block, of each sort_kind of shape/sort.h, */
     unsigned sort_items[11];   /* entries a lane, */
@@ -46,12 +46,13 @@ struct gpu_tuning {
     unsigned hot;              /* places of a block's table of hot keys, a power of two */
     unsigned change_turns;     /* that a block of a batch that changes a map has, at least, */
     unsigned change_least;     /* if so many blocks a multiprocessor have them */
-    /* Sums by key (kernels/map_sums.cu), of slots of up to 8 bytes and of 16: places of a block's table, threads of a block, blocks a
-     * multiprocessor. Entries of a batch at least, and of a sample; keys that come once in it at most if they are few. */
+    /* Sums by key (kernels/map_sums.cu), of slots of up to 8 bytes and of 16: places of a block's table,
+     * threads of a block, blocks a multiprocessor. Entries of a batch at least, and of a sample; keys that
+     * come once in it at most if they are few. */
     unsigned sums_places[2], sums_threads[2], sums_blocks[2];
     unsigned sums_batch, sums_sample, sums_singles;
-    /* Entries of a batch, at least, that go by parts, and parts, at most; and entries for four slots of the table,
-     * at least: keys that hardly repeat are quicker one by one, and a sample does not see it. */
+    /* Entries of a batch, at least, that go by parts, and parts, at most; and entries for four slots of the
+     * table, at least: keys that hardly repeat are quicker one by one, and a sample does not see it. */
     unsigned sums_split, sums_parts, sums_quarters;
 };
 
@@ -162,7 +163,7 @@ cohort_status gpu_scan(cohort_context *context, co_u64 *a, uint64_t n, co_u64 *w
 /* The same with the workspace cleared already. */
 cohort_status gpu_scan_cleared(cohort_context *context, co_u64 *a, uint64_t n, co_u64 *workspace);
 
-/* ---- context_inherit.c ---------------------------------------------------------------------------------- */
+/* ---- context_inherit.c --------------------------------------------------------------------------------- */
 
 cohort_status cuda_context_inherit(cohort_context *context);
 

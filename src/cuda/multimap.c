@@ -52,7 +52,8 @@ struct streamed {
     enum multimap_step_kind kind;
 };
 
-/* Keys that are not in, and entries that do not take part, leave their results as they were; so do those that an earlier level has. */
+/* Keys that are not in, and entries that do not take part, leave their results as they were; so do those that
+ * an earlier level has. */
 static void columns_of(const struct multimap_step *s, enum multimap_step_kind kind, struct stream_column *c)
 {
     int finds = kind == MULTIMAP_FIND, all_written = s->has_fallback && !s->where && !s->level;

@@ -20,8 +20,7 @@ static cohort_status launch(cohort_context *context, const char *kernel, uint64_
     return gpu_launch_warps(context, kernel, items, bitmaps * CO_CHUNK_BYTES, s);
 }
 
-/* ---- a plan
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- a plan -------------------------------------------------------------------------------------------- */
 
 static void describe(struct sets_query_step *s, const struct sets_query *q, unsigned phases)
 {
@@ -66,8 +65,7 @@ static cohort_status run(cohort_context *context, const struct sets_query *q, st
     return status;
 }
 
-/* ---- a collection
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- a collection -------------------------------------------------------------------------------------- */
 
 #define ROOMS 24
 

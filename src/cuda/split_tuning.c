@@ -1,11 +1,12 @@
-/* split_tuning.c: the tuning of multisplit, as data: of the instances that are compiled which one is taken, and when. */
+/* split_tuning.c: the tuning of multisplit, as data: of the instances that are compiled which one is taken,
+ * and when. */
 #include "split_tuning.h"
 
 #include <string.h>
 
 #include "shape/split_direct.h"
 
-/* ---- instances --------------------------------------------------------------------------------------------------------- */
+/* ---- instances ----------------------------------------------------------------------------------------- */
 
 #define PLACE_OF(machine, way, payload, loading, bits, items, threads) \
     machine##_##way##_##payload##_##loading##_##bits##_##items##x##threads
@@ -50,10 +51,11 @@ static const struct split_instance instances[] = {
 #define SIM(way, payload, loading, bits, items, threads) \
     .driver = "sim", .instance = &instances[PLACE_OF(sim, way, payload, loading, bits, items, threads)]
 
-/* ---- the table --------------------------------------------------------------------------------------------------------- */
+/* ---- the table ----------------------------------------------------------------------------------------- */
 
-/* By rising buckets, and of splits in one launch the fewer entries the sooner: the first row that holds what is asked is taken, of the newest
- * architecture. A row with another loading than it was asked for, or with columns in place of keys and pairs, is better than none. */
+/* By rising buckets, and of splits in one launch the fewer entries the sooner: the first row that holds what
+ * is asked is taken, of the newest architecture. A row with another loading than it was asked for, or with
+ * columns in place of keys and pairs, is better than none. */
 static const struct split_tuning rows[] = {
     {GPU(table, keys, loaded, 2, 32, 384), .buckets = 4, .spans = 24},
     {GPU(table, keys, loaded, 6, 32, 384), .buckets = 64, .spans = 24},
@@ -132,7 +134,7 @@ static const struct split_tuning rows[] = {
     {SIM(spans, pairs, two_phase, 8, 6, 64), .buckets = 256, .spans = 2, .span_tiles = 3},
 };
 
-/* ---- the choice -------------------------------------------------------------------------------------------------------- */
+/* ---- the choice ---------------------------------------------------------------------------------------- */
 
 /* Does the loading of a row do for the one that is asked for? */
 static int loads_for(enum split_loading own, enum split_loading asked)
@@ -178,7 +180,8 @@ unsigned split_instance_shared(const struct split_instance *i)
     return i->loading == SPLIT_TWO_PHASE ? end + split_place_words(i->items) * i->threads * 4 : end;
 }
 
-/* Of splits in one launch the block's shared memory must be there; of others split_tile.c asks where it may not be. */
+/* Of splits in one launch the block's shared memory must be there; of others split_tile.c asks where it may
+ * not be. */
 static int serves(const struct gpu *g, const struct split_tuning *t, const struct split_request *q)
 {
     const struct split_instance *i = t->instance;
@@ -213,7 +216,7 @@ unsigned split_together_spans_most(const struct cuda_driver *driver)
     return most;
 }
 
-/* ---- DIRECT and WARP ---------------------------------------------------------------------------------------------------- */
+/* ---- DIRECT and WARP ----------------------------------------------------------------------------------- */
 
 static const struct split_warp_tuning warps[] = {
     {.driver = "cuda",

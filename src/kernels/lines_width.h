@@ -126,7 +126,7 @@ CO_KERNEL(NAME(get), struct map_batch)
     LINES(batch)(args, MAP_STEP_GET, CO_OP_FIND);
 }
 
-/* ---- sweeps: one lane a home --------------------------------------------------------------------------------------------- */
+/* ---- sweeps: one lane a home --------------------------------------------------------------------------- */
 
 /* All pairs, packed: each warp counts those of its homes, takes that many places, and fills them. */
 CO_KERNEL(NAME(export), struct map_sweep)

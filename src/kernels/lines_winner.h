@@ -1,12 +1,16 @@
-/* kernels/lines_winner.h: the winner rule's passes on a GPU for maps of LINES, for one width. Included by lines_width.h.
+/* kernels/lines_winner.h: the winner rule's passes on a GPU for maps of LINES, for one width. Included by
+ * lines_width.h.
  *
  * Keys move while others are put in, so slots get their words when all are in.
  *
- * CLAIM   every entry puts its key in. Who did is noted in a bit, who found no slot in another; and whether somebody found a key there, or no
+ * CLAIM every entry puts its key in. Who did is noted in a bit, who found no slot in another; and whether
+ * somebody found a key there, or no
  *         slot: else all is settled, since every entry has a key of its own.
- * RANK    if there was: each entry raises the word of its key's slot to its rank. Who put the key in marks the word as new. Entries that found no
+ * RANK if there was: each entry raises the word of its key's slot to its rank. Who put the key in marks the
+ * word as new. Entries that found no
  *         slot look, too: another one with that key may have found one.
- * SETTLE  tells what has become of each entry. Whose rank the word has has won, and writes its value, but for an insert of a key that was in
+ * SETTLE tells what has become of each entry. Whose rank the word has has won, and writes its value, but for
+ * an insert of a key that was in
  *         before the batch. */
 
 #define LINES_WINNER_NEW 0x80000000u /* the key came in with this batch */

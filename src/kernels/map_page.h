@@ -1,27 +1,29 @@
-/* kernels/map_page.h: a page of a table in a block's shared memory, for one width: reading it in, taking slots in it, writing it
- * out. Included once per instance after shape/map_entry.h, whose words it uses.
+/* kernels/map_page.h: a page of a table in a block's shared memory, for one width: reading it in, taking
+ * slots in it, writing it out. Included once per instance after shape/map_entry.h, whose words it uses.
  *
- * A page is 64 KiB, in shared memory as in the table. While a block has a page in its shared memory nobody else may use the page. A
- * slot is one word or two, each as wide as a key: whoever takes a key's word by a compare-and-swap writes the value's, and nobody
- * reads that before the page is complete. Empty slots are all ones, their values too.
+ * A page is 64 KiB, in shared memory as in the table. While a block has a page in its shared memory nobody
+ * else may use the page. A slot is one word or two, each as wide as a key: whoever takes a key's word by a
+ * compare-and-swap writes the value's, and nobody reads that before the page is complete. Empty slots are all
+ * ones, their values too.
  *
- * A pair that goes its walk by itself keeps its warp waiting if the walk is long. So in a page that was empty nearly all come in at
- * once first, then the others:
+ * A pair that goes its walk by itself keeps its warp waiting if the walk is long. So in a page that was empty
+ * nearly all come in at once first, then the others:
  *
- *   page_take     counts the pairs of each bucket. The first to come have the bucket's free slots, by the count; the others are put
- *                 on a list.
- *   page_settle   one key may have several slots of its bucket then. All but one are freed, and those behind move up.
+ *   page_take     counts the pairs of each bucket. The first to come have the bucket's free slots, by the
+ *                 count; the others are put on a list.
+ *   page_settle   one key may have several slots of its bucket then. All but one are freed, and those behind
+ *                 move up.
  *   page_put      a pair from the list goes its walk.
  *
- * After that each key lies in the first bucket of its walk that had room for it: a pair on the list found its home full, and goes
- * its walk when all others are at home. In a page that was not empty, or in which keys come again and again, every pair goes its walk
- * (page_seek): most have no use for a slot at home.
+ * After that each key lies in the first bucket of its walk that had room for it: a pair on the list found its
+ * home full, and goes its walk when all others are at home. In a page that was not empty, or in which keys
+ * come again and again, every pair goes its walk (page_seek): most have no use for a slot at home.
  *
- * A key that comes to lie far from home has its bits set in the table's filter (device/map_far.h), which the end
- * of the launch makes known.
+ * A key that comes to lie far from home has its bits set in the table's filter (device/map_far.h), which the
+ * end of the launch makes known.
  *
- * Behind the page are the counts, of bucket b and of the one half a page further in one word, then the list: how many there are, which
- * may be more than have room, and their numbers.
+ * Behind the page are the counts, of bucket b and of the one half a page further in one word, then the list:
+ * how many there are, which may be more than have room, and their numbers.
  *
  * Parameters: those of shape/map_entry.h. */
 
@@ -40,7 +42,7 @@
 #define CO_EACH_UNIT(i)  for (co_u32 i = co_thread(); i < MAP_PAGE_BYTES / 16; i += co_threads())
 #define CO_EACH_COUNT(i) for (co_u32 i = co_thread(); i < PAGE_BUCKETS / 2; i += co_threads())
 
-/* ---- words of shared memory ---------------------------------------------------------------------------------------------- */
+/* ---- words of shared memory ---------------------------------------------------------------------------- */
 
 CO_INLINE KEY MAP(page_cas)(KEY *at, KEY desired)
 {
@@ -61,7 +63,8 @@ CO_INLINE void MAP(page_set)(KEY *at, KEY word)
         co_write64((co_u64 *)at, (co_u64)word);
 }
 
-/* Several lanes may replace one value, in any order: by exchanges, so that the race checker sees what is meant. */
+/* Several lanes may replace one value, in any order: by exchanges, so that the race checker sees what is
+ * meant. */
 CO_INLINE void MAP(page_give)(KEY *at, VALUE value, int replace)
 {
     if (!CO_MAP_VALUE_BITS)
@@ -93,7 +96,7 @@ CO_INLINE void MAP(page_write)(KEY *at, KEY key, VALUE value)
 #endif
 }
 
-/* ---- slots of the table ---------------------------------------------------------------------------------------------------- */
+/* ---- slots of the table -------------------------------------------------------------------------------- */
 
 /* The key and the value in a slot, both in words as wide as a key. */
 CO_INLINE KEY MAP(page_slot_read)(const cohort_map_view *m, co_u64 slot, VALUE *value)
@@ -112,7 +115,7 @@ CO_INLINE KEY MAP(page_slot_read)(const cohort_map_view *m, co_u64 slot, VALUE *
 #endif
 }
 
-/* ---- counts ------------------------------------------------------------------------------------------------------------------ */
+/* ---- counts -------------------------------------------------------------------------------------------- */
 
 /* How far the count of a bucket is from its word's end. */
 CO_INLINE co_u32 MAP(page_shift)(co_u32 bucket)
@@ -153,7 +156,8 @@ CO_INLINE int MAP(page_take)(KEY *page, co_u64 hash, KEY key, VALUE value)
     return 1;
 }
 
-/* Of the pairs of a bucket that have one key the first stays, with `replace` the last one's value: how many pairs there are then. */
+/* Of the pairs of a bucket that have one key the first stays, with `replace` the last one's value: how many
+ * pairs there are then. */
 CO_INLINE co_u32 MAP(page_drop)(KEY *page, co_u32 bucket, co_u32 taken, int replace)
 {
     co_u32 kept = 0;
@@ -212,12 +216,12 @@ CO_INLINE co_u64 MAP(page_settle)(KEY *page, int replace)
     return freed;
 }
 
-/* ---- the page ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the page ------------------------------------------------------------------------------------------ */
 
-/* Puts a pair into the page by the walk of the protocol: NEW; HIT (and with `replace` the value is the new one); FULL: there is no
- * slot for it in the first stretch of its walk, which leads into another page then, by whoever may go there. Slots that were
- * counted do not change any more, and are their home's keys: they are looked at at home alone. Of the others a compare-and-swap
- * looks and takes at once. */
+/* Puts a pair into the page by the walk of the protocol: NEW; HIT (and with `replace` the value is the new
+ * one); FULL: there is no slot for it in the first stretch of its walk, which leads into another page then,
+ * by whoever may go there. Slots that were counted do not change any more, and are their home's keys: they
+ * are looked at at home alone. Of the others a compare-and-swap looks and takes at once. */
 CO_INLINE int MAP(page_put)(KEY *page, const cohort_map_view *m, co_u64 hash, KEY key, VALUE value,
                             int replace)
 {
@@ -253,8 +257,8 @@ CO_INLINE void MAP(page_look)(KEY *page, co_u32 bucket, KEY *keys)
         keys[j] = (KEY)s.w[j * PAGE_WORDS];
 }
 
-/* The same as page_put in a page of which nothing is counted: the first slot of a bucket that is empty or has the key decides. If another
- * lane takes it first, the bucket is looked at again. */
+/* The same as page_put in a page of which nothing is counted: the first slot of a bucket that is empty or has
+ * the key decides. If another lane takes it first, the bucket is looked at again. */
 CO_INLINE int MAP(page_seek)(KEY *page, const cohort_map_view *m, co_u64 hash, KEY key, VALUE value,
                              int replace)
 {
@@ -287,8 +291,8 @@ CO_INLINE int MAP(page_seek)(KEY *page, const cohort_map_view *m, co_u64 hash, K
     return CO_MAP_FULL;
 }
 
-/* The block together: the page as it is in the table, empty if that is known, and then all counts are 0. Where another page has ended
- * before, each lane overwrites what it has read itself. */
+/* The block together: the page as it is in the table, empty if that is known, and then all counts are 0.
+ * Where another page has ended before, each lane overwrites what it has read itself. */
 CO_INLINE void MAP(page_begin)(KEY *page, const cohort_map_view *m, co_u32 number, int fresh)
 {
     const co_u128 *table = (const co_u128 *)m->slots + (co_u64)number * (MAP_PAGE_BYTES / 16);

@@ -35,8 +35,9 @@ CO_INLINE void MAP(batch)(const struct map_batch *b, co_u32 step, co_u32 op)
         map_flush_warp(&b->view, &tally);
 }
 
-/* The operands of the lanes in `same` (those with this lane's key), folded in the order of the lanes into the first of them, in
- * as many rounds as their number has bits: in each, every other lane hands its fold to the one before it and is done. */
+/* The operands of the lanes in `same` (those with this lane's key), folded in the order of the lanes into the
+ * first of them, in as many rounds as their number has bits: in each, every other lane hands its fold to the
+ * one before it and is done. */
 CO_INLINE VALUE MAP(fold)(co_u32 op, VALUE v, co_u32 same)
 {
     co_u32 before = (1u << co_lane()) - 1, behind = same & ~before & ~(1u << co_lane()),
@@ -64,9 +65,9 @@ CO_INLINE int MAP(fold_entry)(const struct map_batch *b, const struct MAP(hot) *
     return r;
 }
 
-/* ASSIGN, and ADD to COUNT. Of the lanes of a warp that have one key the first goes for all, with their operands folded: one
- * access to a slot that many want. The others come right after it, and so find the key there. Keys that come again and again have
- * their operands folded by the whole block. */
+/* ASSIGN, and ADD to COUNT. Of the lanes of a warp that have one key the first goes for all, with their
+ * operands folded: one access to a slot that many want. The others come right after it, and so find the key
+ * there. Keys that come again and again have their operands folded by the whole block. */
 CO_INLINE void MAP(fold_batch)(const struct map_batch *b, co_u32 kind)
 {
     CO_SHARED(KEY, hot_keys, MAP_HOT_MOST);
@@ -165,12 +166,12 @@ CO_KERNEL_BOUND(NAME(get), struct map_batch, 256, 6)
     MAP(batch)(args, MAP_STEP_GET, CO_OP_FIND);
 }
 
-/* ---- export ------------------------------------------------------------------------------------------------------------------ */
+/* ---- export -------------------------------------------------------------------------------------------- */
 
 #define EXPORT_EACH (MAP_EXPORT_BYTES * 8 / CO_MAP_SLOT_BITS)
 
-/* Where a warp's pairs go, of which it has `mine`: behind those of the block's warps before it, for all of which one lane takes places.
- * The block together; `counts` has a word a warp, `at` one. */
+/* Where a warp's pairs go, of which it has `mine`: behind those of the block's warps before it, for all of
+ * which one lane takes places. The block together; `counts` has a word a warp, `at` one. */
 CO_INLINE co_u64 MAP(export_places)(const struct map_sweep *s, co_u32 mine, co_u32 *counts, co_u64 *at)
 {
     co_u32 before = 0, all = 0;
@@ -217,8 +218,8 @@ CO_INLINE void MAP(export_tile)(const struct map_sweep *s, co_u64 first, co_u32 
     }
 }
 
-/* All pairs, packed. A block has a tile of slots, some a lane, in its registers, and takes places for all that are live in it at once: one
- * counter that each warp adds to for itself would bind. */
+/* All pairs, packed. A block has a tile of slots, some a lane, in its registers, and takes places for all
+ * that are live in it at once: one counter that each warp adds to for itself would bind. */
 CO_KERNEL(NAME(export), struct map_sweep)
 {
     CO_SHARED(co_u32, counts, 8);

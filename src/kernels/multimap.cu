@@ -1,15 +1,15 @@
-/* multimap.cu: the multimap's kernels. shape/multimap.h says how a multimap lies in memory and what is done to one entry;
- * here is how a grid walks entries, slots and rows.
+/* multimap.cu: the multimap's kernels. shape/multimap.h says how a multimap lies in memory and what is done
+ * to one entry; here is how a grid walks entries, slots and rows.
  *
- * Many entries of one key. In COUNT and PLACE the lanes of a warp whose keys share a slot add up first and one of them
- * goes to memory for all, so that a key that everybody has costs one atomic a warp.
+ * Many entries of one key. In COUNT and PLACE the lanes of a warp whose keys share a slot add up first and
+ * one of them goes to memory for all, so that a key that everybody has costs one atomic a warp.
  *
- * Rows. The result of a retrieval is cut into tiles of rows, whoever they belong to: one lane finds the query of the tile's
- * first row by binary search over the offsets, another that of its last, and each lane that of its rows between the two. So a
- * query with a million values and a million queries with one cost the same. */
+ * Rows. The result of a retrieval is cut into tiles of rows, whoever they belong to: one lane finds the query
+ * of the tile's first row by binary search over the offsets, another that of its last, and each lane that of
+ * its rows between the two. So a query with a million values and a million queries with one cost the same. */
 #include "shape/multimap.h"
 
-/* ---- lanes of one slot --------------------------------------------------------------------------------------------- */
+/* ---- lanes of one slot --------------------------------------------------------------------------------- */
 
 CO_INLINE co_u32 multimap_bits(co_u32 word)
 {
@@ -67,7 +67,7 @@ CO_INLINE void multimap_place(const struct multimap_step *s, int wide_key, int w
     }
 }
 
-/* ---- queries ------------------------------------------------------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------------------------------------- */
 
 CO_INLINE void multimap_find(const struct multimap_step *s, int wide_key, int wide_value)
 {
@@ -154,7 +154,7 @@ CO_INLINE void multimap_rows(const struct multimap_step *s, co_u64 *shared, int 
     }
 }
 
-/* ---- slots --------------------------------------------------------------------------------------------------------- */
+/* ---- slots --------------------------------------------------------------------------------------------- */
 
 CO_INLINE void multimap_flags(const struct multimap_step *s, int wide_key)
 {
@@ -188,7 +188,7 @@ CO_INLINE void multimap_expand(const struct multimap_step *s, co_u64 *shared, in
     }
 }
 
-/* ---- the instances: bits of the key, of the value, or of both -------------------------------------------------------- */
+/* ---- the instances: bits of the key, of the value, or of both ------------------------------------------ */
 
 CO_KERNEL(multimap_count_32, struct multimap_step)
 {

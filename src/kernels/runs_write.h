@@ -1,13 +1,16 @@
-/* runs_write.h: how a block writes runs of entries of 4 bytes that lie side by side in its shared memory, each to a place of its own: a run
- * goes out by one warp, line by line of the output, so that no store lies in two lines or two runs. A run that is much longer than others
- * is written by all warps, when they have done theirs.
+/* runs_write.h: how a block writes runs of entries of 4 bytes that lie side by side in its shared memory,
+ * each to a place of its own: a run goes out by one warp, line by line of the output, so that no store lies
+ * in two lines or two runs. A run that is much longer than others is written by all warps, when they have
+ * done theirs.
  *
- * Runs are short, and warps few: what counts is how many instructions a run takes. So what is the same for all lanes is found by one (a lane
- * a run, runs_publish), and left as one word of 16 bytes; and a warp's stores lie literals apart, from the begin of the run's first line on.
+ * Runs are short, and warps few: what counts is how many instructions a run takes. So what is the same for
+ * all lanes is found by one (a lane a run, runs_publish), and left as one word of 16 bytes; and a warp's
+ * stores lie literals apart, from the begin of the run's first line on.
  *
- * Pads. Entries come to their runs one a lane. Rising keys are in 32 runs then, each as long as the others: where runs lie side by
- * side, and their length is a multiple of 32, all lanes write to one bank of shared memory. So runs may be padded: some words stay
- * free before each, as many as spread runs that are any power of two apart over the banks. */
+ * Pads. Entries come to their runs one a lane. Rising keys are in 32 runs then, each as long as the others:
+ * where runs lie side by side, and their length is a multiple of 32, all lanes write to one bank of shared
+ * memory. So runs may be padded: some words stay free before each, as many as spread runs that are any power
+ * of two apart over the banks. */
 #ifndef COHORT_KERNELS_RUNS_WRITE_H
 #define COHORT_KERNELS_RUNS_WRITE_H
 
@@ -31,8 +34,8 @@ struct runs {
     co_u32 is_padded;
 };
 
-/* Of a run, from where its first line begins in the output on: that place, also in shared memory, and the run's own begin and end. Places
- * may lie before the arrays. */
+/* Of a run, from where its first line begins in the output on: that place, also in shared memory, and the
+ * run's own begin and end. Places may lie before the arrays. */
 struct run {
     co_u64 line;
     co_u32 from, begin, end;
@@ -50,8 +53,9 @@ CO_INLINE co_u32 runs_lead(const void *to)
     return (co_u32)(co_u64)to / 4 % 32;
 }
 
-/* The entries [begin, end) go to `start` of the output: the lane's run, of the 32 of a full warp. From `count` on there are none. They lie
- * `pad` words further on. Of a long run the word has no end: it ends where the next one begins, less pads. */
+/* The entries [begin, end) go to `start` of the output: the lane's run, of the 32 of a full warp. From
+ * `count` on there are none. They lie `pad` words further on. Of a long run the word has no end: it ends
+ * where the next one begins, less pads. */
 CO_INLINE void runs_publish(co_u128 *runs, co_u32 *longs, co_u32 run, co_u64 start, co_u32 begin, co_u32 end,
                             co_u32 pad, co_u32 count, co_u32 lead)
 {

@@ -43,8 +43,7 @@ CO_INLINE void sets_row_turn(struct sets_row *r, co_u64 group)
 
 #define SETS_EACH_GROUP(g, r) for (co_u64 g = 0; g * 32 < (r)->n; g++)
 
-/* ---- what there is
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- what there is ------------------------------------------------------------------------------------- */
 
 struct sets_survey {
     co_u64 present, full; /* operands that have the key; whose chunk is full */
@@ -81,8 +80,7 @@ CO_INLINE struct sets_op sets_row_op(struct sets_row *r, co_u64 k)
     return sets_op_from(&r->mine, (co_u32)k % 32);
 }
 
-/* ---- entries of one operand
- * ---------------------------------------------------------------------------------------------- */
+/* ---- entries of one operand ---------------------------------------------------------------------------- */
 
 /* Keeps of the driver's entries those that are in all others (keep 1) or in none (0): kept[i / 32] bit i %
  * 32. Their number. */
@@ -120,8 +118,7 @@ CO_INLINE co_u32 sets_entries_kept(struct sets_row *r, co_u64 driver, int keep, 
     return left;
 }
 
-/* ---- bits
- * ------------------------------------------------------------------------------------------------------------------ */
+/* ---- bits ---------------------------------------------------------------------------------------------- */
 
 CO_INLINE co_u32 sets_bits_card(const co_u32 *bits, co_u64 *digest)
 {
@@ -179,9 +176,7 @@ CO_INLINE co_u32 sets_two_bitmaps(co_u32 op, const struct sets_op *a, const stru
     return (co_u32)co_warp_sum(card);
 }
 
-/* ---- counts by planes
- * ---------------------------------------------------------------------------------------------------------
- * */
+/* ---- counts by planes ---------------------------------------------------------------------------------- */
 
 /* What of the operand lies in words [first, first + n) of the chunk, into `part`. */
 CO_INLINE void sets_part_load(co_u32 *part, co_u32 first, co_u32 n, const struct sets_op *o)
@@ -259,8 +254,7 @@ CO_INLINE void sets_row_at_least(struct sets_row *r, co_u64 least, co_u32 *bits,
     }
 }
 
-/* ---- the answer
- * ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the answer ---------------------------------------------------------------------------------------- */
 
 CO_INLINE struct sets_answer sets_no_answer(void)
 {

@@ -112,8 +112,7 @@ CO_INLINE int sets_op_contains(const struct sets_op *o, co_u32 low16)
     }
 }
 
-/* ---- into a bitmap in shared memory: 2,048 words, by a warp that meets before and after
- * --------------------------------- */
+/* ---- into a bitmap in shared memory: 2,048 words, by a warp that meets before and after ---- */
 
 CO_INLINE void sets_bits_change(co_u32 *bits, co_u32 word, co_u32 op, co_u32 mask)
 {

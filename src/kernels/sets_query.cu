@@ -3,8 +3,7 @@
 #include "look_back.h"
 #include "sets_answer.h"
 
-/* ---- units
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- units --------------------------------------------------------------------------------------------- */
 
 /* Which operand's chunks make the row's units: of AND the one that has the fewest. */
 CO_INLINE co_u64 sets_driver(const struct sets_query *q, co_u64 row, co_u64 n, co_u64 *units)
@@ -100,8 +99,7 @@ CO_INLINE void sets_row_open(struct sets_row *r, const struct sets_query *q, co_
     sets_row_group(r, 0);
 }
 
-/* ---- the plan
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- the plan ------------------------------------------------------------------------------------------ */
 
 CO_INLINE void sets_plan_tile(const struct sets_query_step *s, co_u64 tile)
 {
@@ -152,8 +150,7 @@ CO_INLINE void sets_await_plan(const struct sets_query_step *s)
     co_warp_sync(CO_FULL_WARP);
 }
 
-/* ---- what becomes of an answer
- * ------------------------------------------------------------------------------------------------ */
+/* ---- what becomes of an answer ---- */
 
 CO_INLINE void sets_tell_row(const struct sets_query *q, co_u64 row, co_u32 card)
 {
@@ -225,8 +222,7 @@ CO_INLINE co_u32 sets_answer_numbers(const struct sets_answer *a, const co_u32 *
     return sets_warp_members(&c, o);
 }
 
-/* ---- a collection
- * --------------------------------------------------------------------------------------------------------------- */
+/* ---- a collection -------------------------------------------------------------------------------------- */
 
 /* Room in the pool, for all of the warp. */
 CO_INLINE co_u64 sets_pool_take(const struct sets_query_step *s, co_u32 units)
@@ -324,8 +320,7 @@ CO_INLINE void sets_found(const struct sets_query_step *s, co_u64 u, struct sets
         sets_found_bitmap(s, u, a, bits);
 }
 
-/* ---- work
- * ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- work ---------------------------------------------------------------------------------------------- */
 
 /* A unit of the rows: its answer, to where it is wanted. */
 CO_INLINE void sets_do_unit(const struct sets_query_step *s, co_u64 row, co_u64 unit, co_u32 *bits)
@@ -434,8 +429,7 @@ CO_KERNEL(sets_query_first, struct sets_query_step)
     sets_first_members(&args->q, row, sets_room_of_warp(&args->q, room));
 }
 
-/* ---- a collection for an answer: bounds, keys, chunks
- * ------------------------------------------------------------------------------ */
+/* ---- a collection for an answer: bounds, keys, chunks ---- */
 
 /* Of all rows' answers the chunks, the units of the pool and the members of lists there may be; and their
  * units of work. By lanes. */

@@ -1,19 +1,24 @@
-/* sort.cu: least-significant-digit radix sort, a digit of 8 bits a pass: A. Adinets and D. Merrill, "Onesweep", 2022.
+/* sort.cu: least-significant-digit radix sort, a digit of 8 bits a pass: A. Adinets and D. Merrill,
+ * "Onesweep", 2022.
  *
  * Count. One read of the keys counts the digits of all passes.
  *
- * Plan. One block sums the counts up: where each digit's entries begin. A pass whose digit is the same for all entries does
- * nothing, and the others take the arrays from place to place so that the last leaves them in the output.
+ * Plan. One block sums the counts up: where each digit's entries begin. A pass whose digit is the same for
+ * all entries does nothing, and the others take the arrays from place to place so that the last leaves them
+ * in the output.
  *
- * Pass. A block takes a tile. Each warp counts its entries by digit in counters of its own; all warps' counts, summed up, say where
- * in the tile each warp's entries of each digit go, and are published to the tiles after (look_back.h). Then each warp
- * ranks its entries row by row, and puts them in order in shared memory; a lane a digit resolves what is before the tile; and
- * the tile is written in runs of equal digits. Columns follow: each is put in order in shared memory by the places that
- * the keys got, and written as they were. Of one column of 4 bytes beside numbers of 4, sort_pair.h has the steps: what the keys got is
- * kept in shared memory, so that the column is in the keys' registers, and on its way while they are written. Few entries have
- * smaller tiles, so that every multiprocessor gets some; many have blocks that go on from tile to tile (sort_far.h).
+ * Pass. A block takes a tile. Each warp counts its entries by digit in counters of its own; all warps'
+ * counts, summed up, say where in the tile each warp's entries of each digit go, and are published to the
+ * tiles after (look_back.h). Then each warp ranks its entries row by row, and puts them in order in shared
+ * memory; a lane a digit resolves what is before the tile; and the tile is written in runs of equal digits.
+ * Columns follow: each is put in order in shared memory by the places that the keys got, and written as they
+ * were. Of one column of 4 bytes beside numbers of 4, sort_pair.h has the steps: what the keys got is kept in
+ * shared memory, so that the column is in the keys' registers, and on its way while they are written. Few
+ * entries have smaller tiles, so that every multiprocessor gets some; many have blocks that go on from tile
+ * to tile (sort_far.h).
  *
- * Segments. Each entry gets the number of its segment, as a column; after the passes over keys there are passes over that. */
+ * Segments. Each entry gets the number of its segment, as a column; after the passes over keys there are
+ * passes over that. */
 #include "look_back.h"
 #include "runs_write.h"
 #include "shape/sort.h"
@@ -118,7 +123,8 @@ CO_INLINE co_u32 *sort_words(const struct sort_step *s, co_u32 later)
     return (co_u32 *)(void *)s->words + ((co_read32(&s->plan->turn) + later) & 1) * s->half;
 }
 
-/* Who publishes a word clears the one of the pass that follows: what is there is of the pass before, and done with. */
+/* Who publishes a word clears the one of the pass that follows: what is there is of the pass before, and done
+ * with. */
 CO_INLINE void sort_publish(const struct sort_step *s, const struct sort_tile *r, co_u32 digit, co_u32 sum)
 {
     co_u64 i = (co_u64)r->tile * SORT_DIGITS + digit;
@@ -136,7 +142,8 @@ CO_INLINE co_u64 sort_before(const struct sort_step *s, const struct sort_tile *
                    : look_back_lane(s->words, r->tile, SORT_DIGITS, digit, own, s->round);
 }
 
-/* From counts of warps to where in the tile each warp's entries of each digit go; is_padded: with the pads of runs_write.h. */
+/* From counts of warps to where in the tile each warp's entries of each digit go; is_padded: with the pads of
+ * runs_write.h. */
 CO_INLINE void sort_scan(const struct sort_step *s, const struct sort_tile *r, int is_padded)
 {
     co_u32 warps = r->threads / 32;
@@ -187,7 +194,7 @@ CO_INLINE void sort_resolve(const struct sort_step *s, const struct sort_tile *r
     co_block_sync();
 }
 
-/* ---- columns --------------------------------------------------------------------------------------------------------- */
+/* ---- columns ------------------------------------------------------------------------------------------- */
 
 #define WIDE 0
 #include "sort_column.h"
@@ -206,7 +213,7 @@ CO_INLINE void sort_column(const struct sort_step *s, const struct sort_tile *r,
         sort_carry_64(r, from ? from + half : 0, to + half, 8, bytes, places, digits, items);
 }
 
-/* ---- the plan -------------------------------------------------------------------------------------------------------- */
+/* ---- the plan ------------------------------------------------------------------------------------------ */
 
 /* Counts become begins. Whether the digit is the same for all. By a full warp. */
 CO_INLINE int sort_sum_up(const struct sort_plan_step *s, co_u64 *bins)
@@ -258,7 +265,7 @@ CO_KERNEL(sort_plan, struct sort_plan_step)
     }
 }
 
-/* ---- segments -------------------------------------------------------------------------------------------------------- */
+/* ---- segments ------------------------------------------------------------------------------------------ */
 
 CO_KERNEL(sort_segments, struct sort_segments_step)
 {

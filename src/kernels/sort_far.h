@@ -1,17 +1,19 @@
-/* sort_far.h: a pass over numbers of 4 bytes alone, or with one column of 4, of so many entries that every multiprocessor has many tiles: as
- * sort_width.h and sort_pair.h, by one large block a multiprocessor, which goes on from tile to tile. Numbers and column have a stage of their
- * own in shared memory. Each is fetched there whole by the copy engine (co_bulk_ask), put in order where it is, by way of registers, and
- * written:
+/* sort_far.h: a pass over numbers of 4 bytes alone, or with one column of 4, of so many entries that every
+ * multiprocessor has many tiles: as sort_width.h and sort_pair.h, by one large block a multiprocessor, which
+ * goes on from tile to tile. Numbers and column have a stage of their own in shared memory. Each is fetched
+ * there whole by the copy engine (co_bulk_ask), put in order where it is, by way of registers, and written:
  *
- *   numbers   are asked for when the numbers before are written; then they are in registers while they are ranked
- *   column    is asked for when the column before is written, and is on its way while numbers are ranked and written
+ *   numbers   are asked for when the numbers before are written; then they are in registers while they are
+ *             ranked
+ *   column    is asked for when the column before is written, and is on its way while numbers are ranked and
+ *             written
  *
- * Numbers alone come to the second stage, and are put in order in the first: so the next tile's are asked for as soon as these are in
- * registers.
+ * Numbers alone come to the second stage, and are put in order in the first: so the next tile's are asked for
+ * as soon as these are in registers.
  *
- * Some warps resolve what is before the tile while others rank. Runs of equal digits lie padded in the stage, and go out line by line
- * (runs_write.h). Why blocks take
- * tiles one after the other, each one ahead, and why none waits for ever: split_fetched.h, where multisplit does the same.
+ * Some warps resolve what is before the tile while others rank. Runs of equal digits lie padded in the stage,
+ * and go out line by line (runs_write.h). Why blocks take tiles one after the other, each one ahead, and why
+ * none waits for ever: split_fetched.h, where multisplit does the same.
  *
  * What is not a whole tile, or not aligned to 16 bytes, is loaded as elsewhere. Read by sort.cu. */
 
@@ -63,7 +65,8 @@ CO_INLINE int sort_is_turned(const struct sort_step *s)
            (s->order == SORT_I32 || s->order == SORT_F32 || s->descending);
 }
 
-/* A lane a digit: what is before the tile, so where its entries go. Pads that sort_last is going to read are written. */
+/* A lane a digit: what is before the tile, so where its entries go. Pads that sort_last is going to read are
+ * written. */
 CO_INLINE void sort_resolve_runs(const struct sort_step *s, const struct sort_tile *r,
                                  const struct sort_far *f)
 {

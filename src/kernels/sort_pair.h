@@ -1,9 +1,12 @@
-/* sort_pair.h: a pass over numbers of 4 bytes with one column of 4: as sort_width.h, but numbers and column go through a stage of 4
- * bytes an entry in two phases, as in split_pairs.h. A stage of the same size holds twice as many entries as one for both, so runs are longer:
+/* sort_pair.h: a pass over numbers of 4 bytes with one column of 4: as sort_width.h, but numbers and column
+ * go through a stage of 4 bytes an entry in two phases, as in split_pairs.h. A stage of the same size holds
+ * twice as many entries as one for both, so runs are longer:
  *
  *   count, scan, rank   of the numbers; where each went is left in shared memory, two places a word
- *   resolve             where they go in the output; then the column is asked for, into the registers that held numbers
- *   write numbers       the column is on its way; the digit of each place is left where counters were, four a word
+ *   resolve             where they go in the output; then the column is asked for, into the registers that
+ *                       held numbers
+ *   write numbers       the column is on its way; the digit of each place is left where counters were, four a
+ *                       word
  *   write column        put to the same places, and written by the same digits
  *
  * Read by sort.cu. Each lane reads its own words of places and of digits again, without conflicts. */

@@ -1,5 +1,5 @@
-/* sort_width.h: sorting by arrays of one width. Read by sort.cu once for each; the parameter is that of chunk_width.h, and
- * SORT_ITEMS and SORT_ITEMS_COLUMNS. */
+/* sort_width.h: sorting by arrays of one width. Read by sort.cu once for each; the parameter is that of
+ * chunk_width.h, and SORT_ITEMS and SORT_ITEMS_COLUMNS. */
 #include "chunk_width.h"
 
 /* Floats: all bits of negative ones are turned over, of others the sign. */
@@ -29,7 +29,7 @@ CO_INLINE co_u32 NAME(sort_digit)(WORD number, co_u32 shift, co_u32 mask)
     return (co_u32)(number >> shift) & mask;
 }
 
-/* ---- how many entries have each digit, of all passes ------------------------------------------------------------------- */
+/* ---- how many entries have each digit, of all passes --------------------------------------------------- */
 
 /* A digit of each pass of a chunk's entries. all: all of them are there. */
 CO_INLINE void NAME(sort_count_chunk)(const struct sort_count_step *s, co_u32 *bins, co_u128 raw,
@@ -74,7 +74,7 @@ CO_KERNEL(NAME(sort_count), struct sort_count_step)
     }
 }
 
-/* ---- a pass -------------------------------------------------------------------------------------------------------------- */
+/* ---- a pass -------------------------------------------------------------------------------------------- */
 
 /* What comes from the user's array becomes numbers, and stays behind where there is nothing. */
 CO_INLINE void NAME(sort_first)(const struct sort_step *s, const struct sort_tile *r, WORD *v, co_u32 items)
@@ -87,7 +87,8 @@ CO_INLINE void NAME(sort_first)(const struct sort_step *s, const struct sort_til
     }
 }
 
-/* The lane's numbers: a row of 32 after the other of the warp's stretch. Behind the array there are only ones, which stay behind. */
+/* The lane's numbers: a row of 32 after the other of the warp's stretch. Behind the array there are only
+ * ones, which stay behind. */
 CO_INLINE void NAME(sort_fetch)(const struct sort_step *s, const struct sort_tile *r, const WORD *from,
                                 WORD *v, co_u32 items)
 {
@@ -123,8 +124,9 @@ CO_INLINE void NAME(sort_keep_place)(co_u32 *places, co_u32 step, co_u32 *two, c
         co_write32(places + j / 2 * step, *two);
 }
 
-/* Counters hold where the warp's next entry of a digit goes in the tile. Lanes with the same digit are found by votes; the first of
- * them moves the counter on. The numbers go to their places; `places` keeps them, if there are columns. */
+/* Counters hold where the warp's next entry of a digit goes in the tile. Lanes with the same digit are found
+ * by votes; the first of them moves the counter on. The numbers go to their places; `places` keeps them, if
+ * there are columns. */
 CO_INLINE void NAME(sort_rank)(const struct sort_step *s, const struct sort_tile *r, const WORD *v,
                                co_u32 *places, co_u32 step, co_u32 items)
 {
@@ -144,8 +146,9 @@ CO_INLINE void NAME(sort_rank)(const struct sort_step *s, const struct sort_tile
     }
 }
 
-/* Place by place, side by side. last, whole: literals, of most tiles. The lane's part of an address is added once: what is left takes
- * two instructions a place. Of a pair `digits` keeps the digits of the places, four a word. */
+/* Place by place, side by side. last, whole: literals, of most tiles. The lane's part of an address is added
+ * once: what is left takes two instructions a place. Of a pair `digits` keeps the digits of the places, four
+ * a word. */
 CO_INLINE void NAME(sort_write_as)(const struct sort_step *s, const struct sort_tile *r, co_u32 *digits,
                                    co_u32 items, int last, int whole)
 {

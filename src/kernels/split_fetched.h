@@ -1,23 +1,30 @@
-/* split_fetched.h: keys of 4 bytes, alone or with a payload of 4, into up to 256 buckets, so many that every multiprocessor has many
- * tiles: as split_tile.h and split_pairs.h, by one large block a multiprocessor, that goes on from tile to tile. Each column has a stage of its
- * own in shared memory. It is fetched there whole by the copy engine (co_bulk_ask), put in order where it is, by way of registers, and
- * written:
+/* split_fetched.h: keys of 4 bytes, alone or with a payload of 4, into up to 256 buckets, so many that every
+ * multiprocessor has many tiles: as split_tile.h and split_pairs.h, by one large block a multiprocessor, that
+ * goes on from tile to tile. Each column has a stage of its own in shared memory. It is fetched there whole
+ * by the copy engine (co_bulk_ask), put in order where it is, by way of registers, and written:
  *
- *   keys      are asked for when the keys before are written; then they are in registers while their places are found
- *   payload   is asked for when the payload before is written, and is on its way while keys are ranked and written
- *   numbers   of buckets, where the launch before has left them behind (SPLIT_LEFT), are asked for with the keys, to where counters are.
- *             Others are found from the keys when these are counted; what takes more than two instructions is then kept in registers,
- *             pages of a map too (SPLIT_PAGED), of both splits by digits of the page's number, of which the second looks back
+ *   keys      are asked for when the keys before are written; then they are in registers while their places
+ *             are found
+ *   payload   is asked for when the payload before is written, and is on its way while keys are ranked and
+ *             written
+ *   numbers   of buckets, where the launch before has left them behind (SPLIT_LEFT), are asked for with the
+ *             keys, to where counters are. Others are found from the keys when these are counted; what takes
+ *             more than two instructions is then kept in registers, pages of a map too (SPLIT_PAGED), of both
+ *             splits by digits of the page's number, of which the second looks back
  *
- * Keys alone come to the second stage, and are put in order in the first: so the next tile's are asked for as soon as these are in registers.
+ * Keys alone come to the second stage, and are put in order in the first: so the next tile's are asked for as
+ * soon as these are in registers.
  *
- * So nobody waits for loads, which would queue behind stores, and tiles are as long as shared memory is large: long runs.
+ * So nobody waits for loads, which would queue behind stores, and tiles are as long as shared memory is
+ * large: long runs.
  *
- * Runs lie padded in the stage (runs_write.h). A run goes out by one warp, line by line of the output; one that is much longer than others by all.
+ * Runs lie padded in the stage (runs_write.h). A run goes out by one warp, line by line of the output; one
+ * that is much longer than others by all.
  *
- * Blocks take tiles one after the other, each one ahead. What tiles that lie side by side write is then written at nearly the same time, so
- * that the sectors that they share meet in L2; with tiles given out beforehand blocks drift apart, and the same kernel took 1.3 times as
- * long. A tile waits for those before it, in its span or all: blocks do theirs in rising order, so the lowest that is not done waits for none.
+ * Blocks take tiles one after the other, each one ahead. What tiles that lie side by side write is then
+ * written at nearly the same time, so that the sectors that they share meet in L2; with tiles given out
+ * beforehand blocks drift apart, and the same kernel took 1.3 times as long. A tile waits for those before
+ * it, in its span or all: blocks do theirs in rising order, so the lowest that is not done waits for none.
  *
  * What is not whole lines of a tile, or not aligned to 16 bytes, is loaded as elsewhere. */
 #ifndef COHORT_KERNELS_SPLIT_FETCHED_H
@@ -26,7 +33,8 @@
 #include "kernels/runs_write.h"
 #include "kernels/split_pairs.h"
 
-/* A column of a block: where it comes to, where it is put in order, and how many copies have been waited for. */
+/* A column of a block: where it comes to, where it is put in order, and how many copies have been waited
+ * for. */
 struct split_fetch {
     const struct split_part *part;
     co_u32 *comes, *stage;
@@ -49,7 +57,7 @@ CO_INLINE struct split_fetch split_fetch_of(const struct split_step *s, co_u8 *m
     return f;
 }
 
-/* ---- come in ----------------------------------------------------------------------------------------------------------- */
+/* ---- come in ------------------------------------------------------------------------------------------- */
 
 /* Does the copy engine fetch the column of this tile? */
 CO_INLINE int split_is_fetched(const struct split_fetch *f, co_u64 n, co_u32 tile, struct split_shape shape)
@@ -79,7 +87,8 @@ CO_INLINE void split_receive(const struct split_step *s, const struct split_tile
     }
 }
 
-/* Numbers that the count has left behind come to where counters are, which nobody needs from the rank on until the next tile is counted. */
+/* Numbers that the count has left behind come to where counters are, which nobody needs from the rank on
+ * until the next tile is counted. */
 CO_INLINE struct split_fetch split_fetch_numbers(const struct split_tile *r,
                                                  const struct split_fetch *payload)
 {
@@ -125,7 +134,7 @@ CO_INLINE void split_receive_numbers(const struct split_step *s, const struct sp
     split_meet(r);
 }
 
-/* ---- where it goes ----------------------------------------------------------------------------------------------------- */
+/* ---- where it goes ------------------------------------------------------------------------------------- */
 
 /* What the tile is going to read of the table. */
 CO_INLINE void split_prefetch(const struct split_step *s, const struct split_tile *r,
@@ -169,8 +178,8 @@ CO_INLINE co_u128 *split_runs(const struct split_tile *r, struct split_shape sha
     return (co_u128 *)(void *)(r->stage + at);
 }
 
-/* Where runs go. By full warps, some of them: the others rank meanwhile. The loop asks the warp's first lane, so that the compiler sees warps
- * stay whole: ptxas 13.0 for sm_100 runs out of predicates else. */
+/* Where runs go. By full warps, some of them: the others rank meanwhile. The loop asks the warp's first lane,
+ * so that the compiler sees warps stay whole: ptxas 13.0 for sm_100 runs out of predicates else. */
 CO_INLINE void split_resolve_runs(const struct split_step *s, const struct split_tile *r,
                                   struct split_shape shape)
 {
@@ -187,7 +196,7 @@ CO_INLINE void split_resolve_runs(const struct split_step *s, const struct split
     }
 }
 
-/* ---- go out ------------------------------------------------------------------------------------------------------------ */
+/* ---- go out -------------------------------------------------------------------------------------------- */
 
 CO_INLINE void split_write_runs(const struct split_step *s, const struct split_tile *r,
                                 const struct split_fetch *f, struct split_shape shape)
@@ -207,7 +216,7 @@ CO_INLINE void split_arrange_fetched(const struct split_fetch *f, const co_u32 *
     }
 }
 
-/* ---- a block ----------------------------------------------------------------------------------------------------------- */
+/* ---- a block ------------------------------------------------------------------------------------------- */
 
 /* One tile of keys alone; the number of the block's next. */
 CO_INLINE co_u32 split_fetched_alone(const struct split_step *s, struct split_tile *r,

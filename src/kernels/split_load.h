@@ -1,5 +1,5 @@
-/* split_load.h: what a block holds of a tile, in registers and in shared memory, and how it is loaded. Shapes are literals where these
- * functions are used: loops over items are spelled out, and arrays are registers. */
+/* split_load.h: what a block holds of a tile, in registers and in shared memory, and how it is loaded. Shapes
+ * are literals where these functions are used: loops over items are spelled out, and arrays are registers. */
 #ifndef COHORT_KERNELS_SPLIT_LOAD_H
 #define COHORT_KERNELS_SPLIT_LOAD_H
 
@@ -166,7 +166,7 @@ CO_INLINE co_u32 split_mine(const struct split_tile *r, struct split_shape shape
     return co_warp() * 32 * split_rows(r, shape) + co_lane();
 }
 
-/* ---- load -------------------------------------------------------------------------------------------------------------- */
+/* ---- load ---------------------------------------------------------------------------------------------- */
 
 CO_INLINE co_u64 split_read(const co_u8 *p, co_u32 bytes)
 {
@@ -183,7 +183,8 @@ CO_INLINE co_u64 split_read_as(const co_u8 *p, co_u32 bytes, co_u32 each)
     return each == 1 ? split_read(p, 1) : split_read(p, 2);
 }
 
-/* `bytes` is a literal, or 0 for the rare ones, 1 and 2. Of keys alone a whole tile's load is a text of its own. */
+/* `bytes` is a literal, or 0 for the rare ones, 1 and 2. Of keys alone a whole tile's load is a text of its
+ * own. */
 CO_INLINE void split_load_as(const struct split_tile *r, const struct split_part *part, co_u64 first,
                              co_u64 none, struct split_values *v, co_u32 bytes, struct split_shape shape)
 {

@@ -1,14 +1,17 @@
-/* split_spans.h: splits of 4-byte keys, alone or with a payload of 4, in one launch of blocks that are all at work at a time and publish to each
- * other what they have (split_together.h), where a block has a span: some tiles side by side. It counts the keys of all, publishes the
- * sums, and when it has resolved where its entries begin, it orders and writes tile after tile, and waits for nobody any more. So the keys of
- * all its tiles but the first are read twice, the second time from the L2 for the most part.
+/* split_spans.h: splits of 4-byte keys, alone or with a payload of 4, in one launch of blocks that are all at
+ * work at a time and publish to each other what they have (split_together.h), where a block has a span: some
+ * tiles side by side. It counts the keys of all, publishes the sums, and when it has resolved where its
+ * entries begin, it orders and writes tile after tile, and waits for nobody any more. So the keys of all its
+ * tiles but the first are read twice, the second time from the L2 for the most part.
  *
- * A tile has as many rows as make spans even, up to the shape's. Keys and payload go through the stage in two phases, as in split_pairs.h; runs
- * go out line by line (runs_write.h), by the lines of the keys' output: a payload's that begins elsewhere in a line is as right, and its
- * stores may lie in two lines. The payload is brought to the L2 while keys are put in order.
+ * A tile has as many rows as make spans even, up to the shape's. Keys and payload go through the stage in two
+ * phases, as in split_pairs.h; runs go out line by line (runs_write.h), by the lines of the keys' output: a
+ * payload's that begins elsewhere in a line is as right, and its stores may lie in two lines. The payload is
+ * brought to the L2 while keys are put in order.
  *
- * Of pairs into up to 32 buckets a block's shared memory is less than 196 KiB: where a multiprocessor must give all of it, the launch behind has
- * little of the first cache, and shortest paths were slower than without. */
+ * Of pairs into up to 32 buckets a block's shared memory is less than 196 KiB: where a multiprocessor must
+ * give all of it, the launch behind has little of the first cache, and shortest paths were slower than
+ * without. */
 #ifndef COHORT_KERNELS_SPLIT_SPANS_H
 #define COHORT_KERNELS_SPLIT_SPANS_H
 
@@ -31,7 +34,7 @@ CO_INLINE co_u128 *split_span_words(const struct split_tile *r, struct split_sha
     return (co_u128 *)(void *)(r->stage + split_span_runs(shape.bits, shape.items, shape.threads));
 }
 
-/* ---- the tiles to come --------------------------------------------------------------------------------------------------- */
+/* ---- the tiles to come --------------------------------------------------------------------------------- */
 
 /* starts[b] = the entries of bucket b in [first, end). */
 CO_INLINE void split_count_ahead(const struct split_step *s, const struct split_tile *r, co_u64 first,
@@ -70,7 +73,7 @@ CO_INLINE void split_prefetch_column(const struct split_step *s, co_u32 column, 
                          4 * (n - first < size ? (co_u32)(n - first) : size));
 }
 
-/* ---- a tile ------------------------------------------------------------------------------------------------------------ */
+/* ---- a tile -------------------------------------------------------------------------------------------- */
 
 /* The tile's runs, as words; and where the next tile's begin. By full warps. */
 CO_INLINE void split_publish_runs(const struct split_step *s, const struct split_tile *r,
@@ -136,7 +139,7 @@ CO_INLINE void split_span_tile(const struct split_step *s, struct split_tile *r,
     split_span_write(s, r, pairs, shape);
 }
 
-/* ---- a block ----------------------------------------------------------------------------------------------------------- */
+/* ---- a block ------------------------------------------------------------------------------------------- */
 
 CO_INLINE void split_span(const struct split_step *s, struct split_tile *r, co_u64 n,
                           struct split_shape shape)

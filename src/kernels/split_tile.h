@@ -1,31 +1,35 @@
 /* split_tile.h: how a block puts a tile of entries in order of their buckets, stably, and writes it out.
  *
- * A tile is `items` rows of 32 entries a warp: entry j * 32 + lane of a warp is the lane's j-th, so every column is read in whole
- * lines, whatever it is aligned to. What a bucket's number comes from, keys or ids, is the first column. The steps:
+ * A tile is `items` rows of 32 entries a warp: entry j * 32 + lane of a warp is the lane's j-th, so every
+ * column is read in whole lines, whatever it is aligned to. What a bucket's number comes from, keys or ids,
+ * is the first column. The steps:
  *
  *   count     each warp its entries by bucket, in counters of its own in shared memory
- *   scan      over the warps' counters of a bucket, and over the buckets: where in the tile each warp's entries of each bucket go.
- *             Up to 256 buckets a counter is a word, else half of one
- *   rank      row by row: the lanes that have an entry of the same bucket are found by votes, one a bit; counter and rank among them are
- *             the entry's place, where it is put at once, and the first of them moves the counter on
- *   write     place by place, side by side: the number, computed again, says where its bucket's entries go; out it goes
- *             (split_write.h, which has the columns that follow, too)
+ *   scan      over the warps' counters of a bucket, and over the buckets: where in the tile each warp's
+ *             entries of each bucket go. Up to 256 buckets a counter is a word, else half of one
+ *   rank      row by row: the lanes that have an entry of the same bucket are found by votes, one a bit;
+ *             counter and rank among them are the entry's place, where it is put at once, and the first of
+ *             them moves the counter on
+ *   write     place by place, side by side: the number, computed again, says where its bucket's entries go;
+ *             out it goes (split_write.h, which has the columns that follow, too)
  *
- * So only the entries themselves are kept in registers over the scan, and none over the rank. A block has one tile: one that loads its
- * next tile while it writes one was slower, since the loads of what comes wait with the stores. Where the copy engine fetches tiles, blocks
- * go on from one to the next (split_fetched.h).
+ * So only the entries themselves are kept in registers over the scan, and none over the rank. A block has one
+ * tile: one that loads its next tile while it writes one was slower, since the loads of what comes wait with
+ * the stores. Where the copy engine fetches tiles, blocks go on from one to the next (split_fetched.h).
  *
- * Left out. What lies behind the end of a tile that is not whole counts as an entry of the last bucket: so it comes to lie behind all
- * others, and is not written. An entry that has no bucket (SPLIT_LOOSE) gets no place.
+ * Left out. What lies behind the end of a tile that is not whole counts as an entry of the last bucket: so it
+ * comes to lie behind all others, and is not written. An entry that has no bucket (SPLIT_LOOSE) gets no
+ * place.
  *
- * Where a bucket's entries go in the output comes from a table of spans and what the tiles before in the span have published, from all
- * tiles before, or from places taken (see shape/split_step.h); nothing else differs.
+ * Where a bucket's entries go in the output comes from a table of spans and what the tiles before in the span
+ * have published, from all tiles before, or from places taken (see shape/split_step.h); nothing else differs.
  *
- * A pass of sort (sort_width.h) is the same in its steps and shares none of this text: its numbers are keys turned over in registers, with
- * 256 digits always, one column a width, and a plan in device memory that says where the arrays are. Each text is shorter than one that
- * would be both.
+ * A pass of sort (sort_width.h) is the same in its steps and shares none of this text: its numbers are keys
+ * turned over in registers, with 256 digits always, one column a width, and a plan in device memory that says
+ * where the arrays are. Each text is shorter than one that would be both.
  *
- * Shapes are literals where these functions are used: loops over items are spelled out, and arrays are registers. */
+ * Shapes are literals where these functions are used: loops over items are spelled out, and arrays are
+ * registers. */
 #ifndef COHORT_KERNELS_SPLIT_TILE_H
 #define COHORT_KERNELS_SPLIT_TILE_H
 
@@ -35,7 +39,7 @@
 #include "kernels/split_together.h"
 #include "kernels/split_write.h"
 
-/* ---- count ------------------------------------------------------------------------------------------------------------- */
+/* ---- count --------------------------------------------------------------------------------------------- */
 
 /* Has the lane's j-th entry a bucket? */
 CO_INLINE int split_belongs(const struct split_tile *r, co_u32 number, co_u32 j, struct split_shape shape)
@@ -43,8 +47,8 @@ CO_INLINE int split_belongs(const struct split_tile *r, co_u32 number, co_u32 j,
     return shape.form != SPLIT_LOOSE || (number != SPLIT_BAD && split_mine(r, shape) + j * 32 < r->count);
 }
 
-/* A counter that is half of a word. Additions to one address go one by one, so those lanes that have the bucket of the first lane leave
- * them to it. By a full warp. */
+/* A counter that is half of a word. Additions to one address go one by one, so those lanes that have the
+ * bucket of the first lane leave them to it. By a full warp. */
 CO_INLINE void split_count_half(const struct split_tile *r, co_u32 b)
 {
     co_u32 first = co_shuffle32(CO_FULL_WARP, b, 0), same = co_ballot(CO_FULL_WARP, b == first);
@@ -53,8 +57,9 @@ CO_INLINE void split_count_half(const struct split_tile *r, co_u32 b)
         co_add32(r->mine + b / 2, entries << b % 2 * 16);
 }
 
-/* Numbers that take more than two instructions are found once, and kept from the count to the rank, where a lane has registers for that:
- * of up to 4 buckets 16 a word, of what is fetched 4. The bits of each; 0: they are found again. */
+/* Numbers that take more than two instructions are found once, and kept from the count to the rank, where a
+ * lane has registers for that: of up to 4 buckets 16 a word, of what is fetched 4. The bits of each; 0: they
+ * are found again. */
 CO_INLINE co_u32 split_keeps(struct split_shape shape)
 {
     return shape.form == SPLIT_FIELD ? 0 : shape.loading == SPLIT_FETCHED ? 8 : shape.bits == 2 ? 2 : 0;
@@ -127,7 +132,7 @@ CO_INLINE void split_clear_next(const struct split_step *s, const struct split_t
     co_block_sync();
 }
 
-/* ---- scan -------------------------------------------------------------------------------------------------------------- */
+/* ---- scan ---------------------------------------------------------------------------------------------- */
 
 CO_INLINE co_u32 split_warp_sum_to(co_u32 v)
 {
@@ -224,7 +229,7 @@ CO_INLINE co_u32 split_scan(const struct split_step *s, const struct split_tile 
     return co_shuffle32(CO_FULL_WARP, to, 31);
 }
 
-/* ---- rank -------------------------------------------------------------------------------------------------------------- */
+/* ---- rank ---------------------------------------------------------------------------------------------- */
 
 /* Place j of the lane's, where columns follow: two a word, `two` the last; TWO_PHASE in shared memory. */
 CO_INLINE void split_keep_place(co_u32 *places, co_u32 *two, co_u32 j, co_u32 place, struct split_shape shape)
@@ -264,7 +269,7 @@ CO_INLINE void split_rank(const struct split_step *s, const struct split_tile *r
     }
 }
 
-/* ---- where it goes ----------------------------------------------------------------------------------------------------- */
+/* ---- where it goes ------------------------------------------------------------------------------------- */
 
 /* Places that nobody else gets. What is not there, of the last tile, needs none. */
 CO_INLINE co_u64 split_reserve(const struct split_step *s, const struct split_tile *r, co_u32 b,
@@ -299,7 +304,8 @@ CO_INLINE void split_resolve(const struct split_step *s, const struct split_tile
     }
 }
 
-/* The entries of a word's buckets in the tiles before this one in its span; `high` of the second, where a word is of two. */
+/* The entries of a word's buckets in the tiles before this one in its span; `high` of the second, where a
+ * word is of two. */
 CO_INLINE void split_span_before(const struct split_step *s, const struct split_tile *r, co_u32 word,
                                  co_u32 *low, co_u32 *high, struct split_shape shape)
 {
@@ -329,8 +335,8 @@ CO_INLINE void split_all_good(const struct split_step *s, co_u64 n)
     co_write64(&s->counts->first_failed, ~0ull);
 }
 
-/* There is no other tile: places are places in the output, and the ends of buckets the split's offsets. What stands for entries that
- * are not there is behind all others. */
+/* There is no other tile: places are places in the output, and the ends of buckets the split's offsets. What
+ * stands for entries that are not there is behind all others. */
 CO_INLINE void split_resolve_alone(const struct split_step *s, const struct split_tile *r,
                                    struct split_shape shape)
 {
@@ -413,7 +419,7 @@ CO_INLINE void split_leave_runs(const struct split_step *s, const struct split_t
         co_write64(s->table + s->buckets * s->spans, 0);
 }
 
-/* ---- a tile ------------------------------------------------------------------------------------------------------------ */
+/* ---- a tile -------------------------------------------------------------------------------------------- */
 
 /* What comes in first. */
 CO_INLINE void split_fetch(const struct split_step *s, struct split_tile *r, co_u64 n, co_u32 tile,

@@ -1,7 +1,8 @@
-/* shape/lines.h: the sizes of a map with the layout COHORT_LAYOUT_LINES. What a batch or a sweep hands down is shape/map.h's; `pages` of its view
- * are homes, mask and reach are 0.
+/* shape/lines.h: the sizes of a map with the layout COHORT_LAYOUT_LINES. What a batch or a sweep hands down
+ * is shape/map.h's; `pages` of its view are homes, mask and reach are 0.
  *
- * Shape. A table is homes of 64 bytes, or 32, then padding to 128 bytes, then one struct of counters. A free table is all zeros. */
+ * Shape. A table is homes of 64 bytes, or 32, then padding to 128 bytes, then one struct of counters. A free
+ * table is all zeros. */
 #ifndef COHORT_SHAPE_LINES_H
 #define COHORT_SHAPE_LINES_H
 

@@ -1,10 +1,10 @@
 /* shape/map.h: the map's sizes, and what one batch hands to the code that does it. Plain C, seen by the
  * API, by both backends and by the kernels.
  *
- * Shape. A table is `pages` pages of (mask + 1) buckets of 32 bytes, then the two side slots, then padding
- * to 128 bytes, then the counters, then, where there is a filter (device/map_far.h), its words. Tables of one
- * page and more are made of whole pages of 64 KiB; smaller ones are a single page of a power of two of buckets,
- * 8 at least. */
+ * Shape. A table is `pages` pages of (mask + 1) buckets of 32 bytes, then the two side slots, then padding to
+ * 128 bytes, then the counters, then, where there is a filter (device/map_far.h), its words. Tables of one
+ * page and more are made of whole pages of 64 KiB; smaller ones are a single page of a power of two of
+ * buckets, 8 at least. */
 #ifndef COHORT_SHAPE_MAP_H
 #define COHORT_SHAPE_MAP_H
 
@@ -185,7 +185,7 @@ struct map_probes {
     co_u64 histogram[MAP_PROBE_BINS];
 };
 
-/* ---- sizes, by width (a cohort_width) ------------------------------------------------------------------------------- */
+/* ---- sizes, by width (a cohort_width) ------------------------------------------------------------------ */
 
 CO_INLINE co_u32 map_key_bytes(co_u32 width)
 {

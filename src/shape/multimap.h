@@ -1,21 +1,25 @@
-/* shape/multimap.h: what one step of a multimap's work hands to the code that does it, and what a step does to one entry.
- * Plain C, seen by the API, by both backends and by the kernels.
+/* shape/multimap.h: what one step of a multimap's work hands to the code that does it, and what a step does
+ * to one entry. Plain C, seen by the API, by both backends and by the kernels.
  *
- * A multimap is a set of its keys (a map of width 32/0 or 64/0, the index), an array `ends` of slots + 2 words, and the values.
- * The values of the key in slot s lie in runs[ends[s] .. ends[s + 1]); ends[0] is 0, and the last word, which belongs to no
- * slot, is the number of values. While it is built, ends[s + 1] first counts the values of slot s (COUNT), then holds where
- * they start (an exclusive scan of all words but the first), and rises to where they end as they are put in their places
- * (PLACE). A key with ten thousand values costs no more a value than one with a single value: nothing walks over its run.
+ * A multimap is a set of its keys (a map of width 32/0 or 64/0, the index), an array `ends` of slots + 2
+ * words, and the values. The values of the key in slot s lie in runs[ends[s] .. ends[s + 1]); ends[0] is 0,
+ * and the last word, which belongs to no slot, is the number of values. While it is built, ends[s + 1] first
+ * counts the values of slot s (COUNT), then holds where they start (an exclusive scan of all words but the
+ * first), and rises to where they end as they are put in their places (PLACE). A key with ten thousand values
+ * costs no more a value than one with a single value: nothing walks over its run.
  *
- * Where all keys are distinct a CPU has neither runs nor `ends`: the index is a map of the keys with their values (a single multimap).
+ * Where all keys are distinct a CPU has neither runs nor `ends`: the index is a map of the keys with their
+ * values (a single multimap).
  *
- * A multimap that was inserted into is a row of such levels, none of them single, and a lookup goes through all, a step a level. FIND
- * leaves alone what an earlier level has answered, which `hit` tells. SIZES gives each query a word for each level, side by side, so
- * that ROWS finds the rows of query q and level l as those of entry q * levels + l, and OFFSETS takes the queries' own out of them.
+ * A multimap that was inserted into is a row of such levels, none of them single, and a lookup goes through
+ * all, a step a level. FIND leaves alone what an earlier level has answered, which `hit` tells. SIZES gives
+ * each query a word for each level, side by side, so that ROWS finds the rows of query q and level l as those
+ * of entry q * levels + l, and OFFSETS takes the queries' own out of them.
  *
- * How many distinct keys there will be is estimated first (SKETCH), so that the index is made at its size: a hash of each key names one of
- * 4,096 registers, by 12 of its bits; the first bit that is set in the next 32 tells how rare such a hash is, and is set in the register.
- * The rarest of each register are what HyperLogLog (Flajolet, Fusy, Gandouet and Meunier, 2007) counts by; it errs by 1.6 %. */
+ * How many distinct keys there will be is estimated first (SKETCH), so that the index is made at its size: a
+ * hash of each key names one of 4,096 registers, by 12 of its bits; the first bit that is set in the next 32
+ * tells how rare such a hash is, and is set in the register. The rarest of each register are what HyperLogLog
+ * (Flajolet, Fusy, Gandouet and Meunier, 2007) counts by; it errs by 1.6 %. */
 #ifndef COHORT_SHAPE_MULTIMAP_H
 #define COHORT_SHAPE_MULTIMAP_H
 
@@ -61,7 +65,8 @@ struct multimap_step {
     void *runs;                              /* the multimap's values */
     const void *level_runs[MULTIMAP_LEVELS]; /* ROWS of several levels: theirs */
     co_u64 *offsets;
-    /* The slot of each entry that COUNT has sought, so that PLACE need not; MULTIMAP_NOT_KEPT where it has none. May be NULL. */
+    /* The slot of each entry that COUNT has sought, so that PLACE need not; MULTIMAP_NOT_KEPT where it has
+     * none. May be NULL. */
     co_u32 *kept;
     co_u32 *sketch; /* SKETCH_REGISTERS words */
     co_u64 fallback;
@@ -79,8 +84,9 @@ struct multimap_step {
     co_u64 *flags;
     void *export_keys;
     co_u64 *export_offsets;
-    /* Of a single multimap, by a lookup before SIZES and ROWS: which queries' keys are there, and, for ROWS, the values to answer, those of
-     * absent keys included, in `starts`, value_bytes each. KEYS writes the values, too. */
+    /* Of a single multimap, by a lookup before SIZES and ROWS: which queries' keys are there, and, for ROWS,
+     * the values to answer, those of absent keys included, in `starts`, value_bytes each. KEYS writes the
+     * values, too. */
     const co_u32 *found;
     void *export_values;
 };
@@ -90,8 +96,9 @@ CO_INLINE int multimap_is_single(const struct multimap_step *s)
     return map_value_bytes(s->index.width) != 0;
 }
 
-/* ---- one entry ---------------------------------------------------------------------------------------------------
- * `wide` says that keys (or values) have 8 bytes, not 4. Callers pass constants. */
+/* ---- one entry ----------------------------------------------------------------------------------------- */
+
+/* `wide` says that keys (or values) have 8 bytes, not 4. Callers pass constants. */
 
 CO_INLINE co_u64 multimap_get(const void *from, co_u64 i, int wide)
 {

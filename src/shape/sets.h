@@ -20,8 +20,7 @@
 #include "cohort/device/set.h"
 #include "search.h"
 
-/* ---- a collection's memory
- * ---------------------------------------------------------------------------------------- */
+/* ---- a collection's memory ----------------------------------------------------------------------------- */
 
 struct sets_counts {
     co_u64 sets, large, pairs, chunks, listed, units;
@@ -96,8 +95,7 @@ CO_INLINE void sets_view(const struct sets_counts *n, void *memory, void *pool, 
     v->pool = pool ? (char *)pool : at + offset[SETS_PART_POOL];
 }
 
-/* ---- choices
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- choices ------------------------------------------------------------------------------------------- */
 
 #define SETS_ARRAY_MOST 4096u /* entries of an array; Roaring's number */
 #define SETS_RUNS_MOST  2047u /* as follows from sets_kind */
@@ -135,8 +133,7 @@ CO_INLINE co_u64 sets_pairs(co_u64 chunks, co_u64 first, co_u64 last)
     return pairs <= chunks * (SETS_INDEX_EACH / 64) ? pairs : 0;
 }
 
-/* ---- the steps
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- the steps ----------------------------------------------------------------------------------------- */
 
 #define SETS_REACH_TILE 1024u /* ranges that a warp takes at a time */
 

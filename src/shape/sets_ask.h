@@ -10,8 +10,7 @@
 
 #include "sets.h"
 
-/* ---- writing out
- * --------------------------------------------------------------------------------------------------- */
+/* ---- writing out --------------------------------------------------------------------------------------- */
 
 enum sets_take_kind {
     SETS_TAKE_SIZES, /* an asked set: its jobs and its entries */
@@ -104,8 +103,7 @@ CO_INLINE int sets_chunk_goes_on(const cohort_sets_view *v, co_u64 chunk)
            sets_chunk_has_end(v, chunk + 1, 0);
 }
 
-/* ---- looking
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- looking ------------------------------------------------------------------------------------------- */
 
 enum sets_look_kind { /* as cohort_look; those of pairs of sets are queries */
                       SETS_LOOK_CONTAINS = 1,
@@ -193,9 +191,7 @@ CO_INLINE int sets_look_one(const struct sets_look *q, co_u64 i)
     return hit;
 }
 
-/* ---- queries
- * ---------------------------------------------------------------------------------------------------------
- * */
+/* ---- queries ------------------------------------------------------------------------------------------- */
 
 enum sets_op_kind { SETS_AND = 1, SETS_OR = 2, SETS_ANDNOT = 3, SETS_XOR = 4, SETS_AT_LEAST = 5 };
 

@@ -1,8 +1,8 @@
 /* shape/sort.h: what the kernels of a sort are told. Plain C, seen by the CUDA backend and by the kernels.
  *
- * Arrays go through passes together, a digit of the first of them a pass: from where they came (`in`) or one of two places (`out`,
- * `other`) to another of the two. A plan, made on the device, says which passes are needed at all, and where each
- * takes the arrays from and to, so that the last leaves them in `out`. */
+ * Arrays go through passes together, a digit of the first of them a pass: from where they came (`in`) or one
+ * of two places (`out`, `other`) to another of the two. A plan, made on the device, says which passes are
+ * needed at all, and where each takes the arrays from and to, so that the last leaves them in `out`. */
 #ifndef COHORT_SHAPE_SORT_H
 #define COHORT_SHAPE_SORT_H
 
@@ -14,8 +14,8 @@
 #define SORT_PASSES     12u /* at most: 8 of keys, 4 of segments */
 #define SORT_ARRAYS     19u /* keys, columns, permutation, segments */
 
-/* The passes: of numbers of 4 and 8 bytes alone, of 4 with one column of 4, of either with any columns; of few and of fewest numbers of 4,
- * alone and with one column of 4, and so of many. */
+/* The passes: of numbers of 4 and 8 bytes alone, of 4 with one column of 4, of either with any columns; of
+ * few and of fewest numbers of 4, alone and with one column of 4, and so of many. */
 enum sort_kind {
     SORT_KEYS_32,
     SORT_KEYS_64,
@@ -51,7 +51,8 @@ enum sort_kind {
 #define SORT_BLOCKS_PAIR          2
 #define SORT_BLOCKS_FEW           2
 
-/* Of a count: chunks of 16 bytes that a lane asks for at a time, turns that a block takes at least, and blocks a multiprocessor, at most. */
+/* Of a count: chunks of 16 bytes that a lane asks for at a time, turns that a block takes at least, and
+ * blocks a multiprocessor, at most. */
 #define SORT_CHUNKS 2u
 #define SORT_TURNS  2u
 #define SORT_COUNTS 16u
@@ -73,8 +74,8 @@ struct sort_plan {
     co_u32 first, last; /* of the passes over keys: keys become unsigned numbers, or what they were */
 };
 
-/* Of many: pads of a stage's runs (kernels/runs_write.h), a multiple of 128 bytes; words of runs, and which are long; what says that copies
- * have come; and the plan. */
+/* Of many: pads of a stage's runs (kernels/runs_write.h), a multiple of 128 bytes; words of runs, and which
+ * are long; what says that copies have come; and the plan. */
 #define SORT_FAR_PADS 288u
 #define SORT_FAR_BYTES                                                          \
     (2 * SORT_FAR_PADS * 4 + SORT_DIGITS * 16 + SORT_DIGITS / 32 * 4 + 4 + 16 + \

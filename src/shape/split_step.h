@@ -1,5 +1,6 @@
-/* shape/split_step.h: what one launch of a multisplit hands to its kernels, and how a block's shared memory is laid out. Plain
- * C, seen by the CUDA backend and by the kernels. The ways of a split are told in shape/split_instances.h. */
+/* shape/split_step.h: what one launch of a multisplit hands to its kernels, and how a block's shared memory
+ * is laid out. Plain C, seen by the CUDA backend and by the kernels. The ways of a split are told in
+ * shape/split_instances.h. */
 #ifndef COHORT_SHAPE_SPLIT_STEP_H
 #define COHORT_SHAPE_SPLIT_STEP_H
 
@@ -154,21 +155,25 @@ CO_INLINE co_u32 split_words_of(co_u32 buckets, co_u32 bits)
     return bits > SPLIT_WORD_BITS ? (buckets + 1) / 2 : buckets;
 }
 
-/* What a tile publishes of a word of counters: their sum, in which no bit is in the way, since tiles have fewer than 2^15 entries. */
+/* What a tile publishes of a word of counters: their sum, in which no bit is in the way, since tiles have
+ * fewer than 2^15 entries. */
 #define SPLIT_PUBLISHED 0x80000000u
 
-/* TOGETHER: how many entries of a bucket a span has, in the low bits, and from there on the launch's serial. */
+/* TOGETHER: how many entries of a bucket a span has, in the low bits, and from there on the launch's
+ * serial. */
 #define SPLIT_SERIAL_SHIFT 20u
 #define SPLIT_SERIALS      (1u << (32 - SPLIT_SERIAL_SHIFT))
 
-/* The parts of a block's shared memory, in bytes from its beginning, where a tile's entries of one column are staged. */
+/* The parts of a block's shared memory, in bytes from its beginning, where a tile's entries of one column are
+ * staged. */
 struct split_layout {
     co_u32 counters, begins, groups, ticket, starts,
         end;       /* of one that leaves runs, counters of the next number follow; TWO_PHASE, places */
     co_u32 stride; /* words of a warp's counters */
 };
 
-/* FETCHED: bytes that pads of runs (kernels/runs_write.h) take behind the entries of a stage, a multiple of 128. */
+/* FETCHED: bytes that pads of runs (kernels/runs_write.h) take behind the entries of a stage, a multiple of
+ * 128. */
 CO_INLINE co_u32 split_pads(co_u32 bits)
 {
     return ((1u << bits) + (1u << bits) / 16 + 31) / 32 * 128;
@@ -202,8 +207,8 @@ CO_INLINE co_u32 split_place_words(co_u32 items)
 #    define SPLIT_ROWS_STEP 4u
 #endif
 
-/* TOGETHER, by spans: behind a tile's layout words of 16 bytes of runs, one for each number that the bits can tell; then, of pairs,
- * places. */
+/* TOGETHER, by spans: behind a tile's layout words of 16 bytes of runs, one for each number that the bits can
+ * tell; then, of pairs, places. */
 CO_INLINE co_u32 split_span_runs(co_u32 bits, co_u32 items, co_u32 threads)
 {
     return (split_layout(bits, items, threads, 4, 0).end + 15) / 16 * 16;
@@ -219,8 +224,9 @@ CO_INLINE co_u32 split_span_end(co_u32 bits, co_u32 items, co_u32 threads, int p
     return split_span_places(bits, items, threads) + (pairs ? split_place_words(items) * threads * 4 : 0);
 }
 
-/* FETCHED: where words of 16 bytes of runs are, in place of starts; then the second column's entries, or where those of one alone come to;
- * and behind them what says that a column has come, three words: of keys, payload, and numbers that were left behind. */
+/* FETCHED: where words of 16 bytes of runs are, in place of starts; then the second column's entries, or
+ * where those of one alone come to; and behind them what says that a column has come, three words: of keys,
+ * payload, and numbers that were left behind. */
 CO_INLINE co_u32 split_runs_begin(struct split_layout l)
 {
     return (l.starts + 15) / 16 * 16;

@@ -1,4 +1,5 @@
-/* test_context.c: contexts, option structs, messages, deferred failures, streams, progress, timers, limits. */
+/* test_context.c: contexts, option structs, messages, deferred failures, streams, progress, timers,
+ * limits. */
 #include <math.h>
 #include <pthread.h>
 #include <time.h>
@@ -6,7 +7,7 @@
 #include "test.h"
 #include "api/options.h"
 
-/* ---- making contexts ------------------------------------------------------------------------------------------------ */
+/* ---- making contexts ----------------------------------------------------------------------------------- */
 
 static void makes(struct test *t)
 {
@@ -199,7 +200,7 @@ static void makes_in_many_threads(struct test *t)
     }
 }
 
-/* ---- names, messages, structs --------------------------------------------------------------------------------------- */
+/* ---- names, messages, structs -------------------------------------------------------------------------- */
 
 static void names(struct test *t)
 {
@@ -308,7 +309,7 @@ static void tells_about_itself(struct test *t)
     CHECK(t, count || *cohort_message(NULL));
 }
 
-/* ---- waiting and streams -------------------------------------------------------------------------------------------- */
+/* ---- waiting and streams ------------------------------------------------------------------------------- */
 
 static void put_down(struct test *t, uint64_t first_full, uint64_t first_bad)
 {
@@ -345,7 +346,7 @@ static void sets_streams(struct test *t)
     refuses(t, &options, COHORT_UNSUPPORTED, "stream", NULL);
 }
 
-/* ---- progress ------------------------------------------------------------------------------------------------------- */
+/* ---- progress ------------------------------------------------------------------------------------------ */
 
 struct told {
     int calls, wrong, stop; /* stop: from which call on work is to end; 0: never */
@@ -483,7 +484,7 @@ static void ends_sums(struct test *t)
     cohort_context_destroy(context);
 }
 
-/* ---- time and limits ------------------------------------------------------------------------------------------------ */
+/* ---- time and limits ----------------------------------------------------------------------------------- */
 
 static void times(struct test *t)
 {

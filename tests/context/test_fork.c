@@ -1,5 +1,6 @@
-/* test_fork.c: contexts in a process that got them by a fork. On a CPU they go on, with workers of the child's own; on a GPU they can be
- * destroyed, without a call of the driver's, and that is all. A context with a call under way is lost to the child. */
+/* test_fork.c: contexts in a process that got them by a fork. On a CPU they go on, with workers of the
+ * child's own; on a GPU they can be destroyed, without a call of the driver's, and that is all. A context
+ * with a call under way is lost to the child. */
 #include <pthread.h>
 #include <unistd.h>
 
@@ -108,9 +109,10 @@ static void use_in_child(struct test *t, struct things *x)
         cohort_wait(x->context);
 }
 
-/* ---- every call ----------------------------------------------------------------------------------------------------- */
+/* ---- every call ---------------------------------------------------------------------------------------- */
 
-/* Each call that a context or an object takes, in the order of the headers, with arguments that it would refuse. */
+/* Each call that a context or an object takes, in the order of the headers, with arguments that it would
+ * refuse. */
 static void refused(struct test *t, struct things *x)
 {
     cohort_context *c = x->context;
@@ -174,7 +176,7 @@ static void refused(struct test *t, struct things *x)
     FAILS(t, c, cohort_reduce(c, COHORT_OP_ADD, 0, 0, NULL, NULL), due, "forked", NULL);
 }
 
-/* ---- one thread ----------------------------------------------------------------------------------------------------- */
+/* ---- one thread ---------------------------------------------------------------------------------------- */
 
 static cuda_result dies(void)
 {
@@ -265,7 +267,7 @@ static void makes_new_ones(struct test *t)
     end(t, &x);
 }
 
-/* ---- calls under way ------------------------------------------------------------------------------------------------ */
+/* ---- calls under way ----------------------------------------------------------------------------------- */
 
 struct forking_allocator {
     cohort_allocator allocator;
@@ -319,7 +321,7 @@ static void in_the_middle_of_a_call(struct test *t)
     end(t, &x);
 }
 
-/* ---- under load ----------------------------------------------------------------------------------------------------- */
+/* ---- under load ---------------------------------------------------------------------------------------- */
 
 #define BUSY 3
 
@@ -410,9 +412,10 @@ static void under_load(struct test *t)
     free(l);
 }
 
-/* ---- other handlers of forks ---------------------------------------------------------------------------------------- */
+/* ---- other handlers of forks --------------------------------------------------------------------------- */
 
-/* Registered before the library registers its own: called after it before a fork, and before it in the child. */
+/* Registered before the library registers its own: called after it before a fork, and before it in the
+ * child. */
 static struct things *handled;
 static cohort_status before_status, child_status;
 

@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-/* ---- memory --------------------------------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------------------- */
 
 static void allocates(struct test *t)
 {
@@ -187,7 +187,7 @@ static void knows_memory_of_a_gpu(struct test *t)
     cohort_context_destroy(cpu);
 }
 
-/* ---- the caller's allocator ----------------------------------------------------------------------------------------- */
+/* ---- the caller's allocator ---------------------------------------------------------------------------- */
 
 static void uses_the_callers_allocator(struct test *t)
 {
@@ -226,7 +226,8 @@ static void failing_free(void *user, void *memory, size_t bytes, size_t alignmen
     f->inner.free(f->inner.user, memory, bytes, alignment, stream);
 }
 
-/* Makes a context, allocates, takes workspace, frees; whatever call fails, nothing leaks and nothing breaks. */
+/* Makes a context, allocates, takes workspace, frees; whatever call fails, nothing leaks and nothing
+ * breaks. */
 static cohort_status some_work(struct test *t, const cohort_context_options *options)
 {
     cohort_context *context;
@@ -366,7 +367,7 @@ static void tells_the_allocator_the_stream(struct test *t)
     test_gpu_leave(g);
 }
 
-/* ---- the caller's bound --------------------------------------------------------------------------------------------- */
+/* ---- the caller's bound -------------------------------------------------------------------------------- */
 
 static uint64_t held(struct test *t, cohort_context *context)
 {
@@ -446,7 +447,7 @@ static void bounds_a_growing_map(struct test *t)
     test_ledger_check(t, &ledger);
 }
 
-/* ---- results that outlive the context -------------------------------------------------------------------------------- */
+/* ---- results that outlive the context ------------------------------------------------------------------ */
 
 /* An allocator under whose `free` another thread gives a result back, once. */
 struct handing {
@@ -504,7 +505,7 @@ static void results_come_back_while_the_context_goes(struct test *t)
     }
 }
 
-/* ---- workspace ------------------------------------------------------------------------------------------------------ */
+/* ---- workspace ----------------------------------------------------------------------------------------- */
 
 static void reuses_workspace(struct test *t)
 {
@@ -572,8 +573,8 @@ static void gives_way(struct test *t)
     test_ledger_check(t, &ledger);
 }
 
-/* A call on n entries with columns like this one, in place: what it takes is no less than `each` bytes an entry, or more than there can
- * be. */
+/* A call on n entries with columns like this one, in place: what it takes is no less than `each` bytes an
+ * entry, or more than there can be. */
 static void endless_workspace(struct test *t, uint64_t n, uint32_t columns, uint32_t bytes)
 {
     static _Alignas(16) uint64_t memory[2]; /* looked at by nobody */
@@ -598,7 +599,8 @@ static void endless_workspace(struct test *t, uint64_t n, uint32_t columns, uint
            (unsigned long long)n, columns, bytes, (unsigned long long)split, (unsigned long long)sort);
 }
 
-/* For more entries than there can be memory for more than there can be is asked, and not what 64 bits leave of it. */
+/* For more entries than there can be memory for more than there can be is asked, and not what 64 bits leave
+ * of it. */
 static void endless_workspaces(struct test *t)
 {
     for (uint32_t columns = 0; columns <= COHORT_COLUMNS_MOST; columns++)

@@ -1,4 +1,5 @@
-/* test_plain.c: the initialisers of structs and the makers of cohort_fn as functions say what the macros and inline functions say. */
+/* test_plain.c: the initialisers of structs and the makers of cohort_fn as functions say what the macros and
+ * inline functions say. */
 #include "test.h"
 
 #include "cohort/plain.h"

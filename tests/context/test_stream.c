@@ -1,8 +1,9 @@
-/* test_stream.c: splits, histograms, compactions, sorts, sums in a stream: captured into a graph, and what a wait tells. */
+/* test_stream.c: splits, histograms, compactions, sorts, sums in a stream: captured into a graph, and what a
+ * wait tells. */
 #include "cuda/device.h"
 #include "test.h"
 
-/* ---- graphs ---------------------------------------------------------------------------------------------------------------- */
+/* ---- graphs -------------------------------------------------------------------------------------------- */
 
 #define N 100003
 #define M 64
@@ -175,7 +176,7 @@ static void graphs(struct test *t)
     test_gpu_leave(g);
 }
 
-/* ---- waiting --------------------------------------------------------------------------------------------------------------- */
+/* ---- waiting ------------------------------------------------------------------------------------------- */
 
 /* Bad ids of calls that do not wait come out at cohort_wait, once, with the first of all. */
 static void deferred(struct test *t)

@@ -1,5 +1,5 @@
-/* file_input.h: what the fuzzers of the library's own files share. Each input is loaded twice: as it is, and with its
- * checksums made right, so that what lies behind them is reached too. */
+/* file_input.h: what the fuzzers of the library's own files share. Each input is loaded twice: as it is, and
+ * with its checksums made right, so that what lies behind them is reached too. */
 #ifndef FUZZ_FILE_INPUT_H
 #define FUZZ_FILE_INPUT_H
 

@@ -1,4 +1,5 @@
-/* test_map_gpu.c: what maps owe to programs that use the driver's own things: memory of other kinds, streams, graphs. */
+/* test_map_gpu.c: what maps owe to programs that use the driver's own things: memory of other kinds, streams,
+ * graphs. */
 #include "subject.h"
 
 #include "cohort/device/map.h"
@@ -86,7 +87,8 @@ static void pinned_memory(struct test *t)
     test_gpu_leave(g);
 }
 
-/* Batches on the caller's stream, on another of theirs, and on the context's own again come one after the other. */
+/* Batches on the caller's stream, on another of theirs, and on the context's own again come one after the
+ * other. */
 static void streams(struct test *t)
 {
     struct test_gpu g = test_gpu_enter(t);
@@ -193,7 +195,8 @@ static void graphs(struct test *t)
 }
 
 #define GPU (TEST_ON_SIM | TEST_ON_CUDA)
-/* A table that has many counters, to which many blocks add: their sum is the size, whoever put a key in and whoever took it out. */
+/* A table that has many counters, to which many blocks add: their sum is the size, whoever put a key in and
+ * whoever took it out. */
 static void counters(struct test *t)
 {
     cohort_map_options options = subject_options(t);

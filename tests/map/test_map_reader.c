@@ -1,4 +1,5 @@
-/* test_map_reader.c: maps and multimaps that several threads look up in at once, each by a reader on a context of its own. */
+/* test_map_reader.c: maps and multimaps that several threads look up in at once, each by a reader on a
+ * context of its own. */
 #include "test.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* pairs.c: pairs of keys and values as a sorted list, and every call of a multimap against it. */
 #include "pairs.h"
 
-/* ---- the oracle: the pairs, sorted ------------------------------------------------------------------------------------ */
+/* ---- the oracle: the pairs, sorted --------------------------------------------------------------------- */
 
 static int by_pair(const void *a, const void *b)
 {
@@ -66,7 +66,7 @@ int has_pair(const struct data *d, uint64_t key, uint64_t value)
     return bsearch(&pair, d->pairs, d->count, sizeof pair, by_pair) != NULL;
 }
 
-/* ---- what is asked ------------------------------------------------------------------------------------------------------ */
+/* ---- what is asked ------------------------------------------------------------------------------------- */
 
 cohort_multimap *build_of(struct test *t, const struct data *d)
 {
@@ -201,7 +201,7 @@ void check_find(struct test *t, cohort_multimap *m, const struct data *d, struct
         EQUAL(t, column_get(counts, i), due[i]);
 }
 
-/* ---- retrieval ---------------------------------------------------------------------------------------------------------- */
+/* ---- retrieval ----------------------------------------------------------------------------------------- */
 
 /* The whole result of a retrieval, row by row. */
 struct rows {

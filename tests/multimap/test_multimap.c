@@ -1,12 +1,12 @@
-/* test_multimap.c: every call of cohort/multimap.h against a sorted list of the pairs: on each width, with host and with device
- * pointers, for keys of all kinds. Files are in test_files.c, bad input in
+/* test_multimap.c: every call of cohort/multimap.h against a sorted list of the pairs: on each width, with
+ * host and with device pointers, for keys of all kinds. Files are in test_files.c, bad input in
  * test_multimap_errors.c. */
 #include "backend/context.h"
 #include "pairs.h"
 
 static const cohort_width widths[] = {COHORT_WIDTH_32_32, COHORT_WIDTH_64_32, COHORT_WIDTH_64_64};
 
-/* ---- cases: all of it, for keys of a kind -------------------------------------------------------------------------------- */
+/* ---- cases: all of it, for keys of a kind -------------------------------------------------------------- */
 
 static void try_keys(struct test *t, cohort_width width, uint64_t n, enum pattern pattern, uint64_t range,
                      uint64_t queries)
@@ -130,7 +130,7 @@ static void partial_outputs(struct test *t)
     free(d.pairs);
 }
 
-/* ---- merge ---------------------------------------------------------------------------------------------------------------- */
+/* ---- merge --------------------------------------------------------------------------------------------- */
 
 static void merge(struct test *t)
 {
@@ -161,7 +161,7 @@ static void merge(struct test *t)
         }
 }
 
-/* ---- the scan, by itself --------------------------------------------------------------------------------------------------- */
+/* ---- the scan, by itself ------------------------------------------------------------------------------- */
 
 /* Sums around the sizes of tiles and of tiles of tiles; big numbers wrap around. */
 static void scan(struct test *t)

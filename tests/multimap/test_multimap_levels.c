@@ -1,5 +1,6 @@
-/* test_multimap_levels.c: multimaps that are inserted into, against the sorted list of all pairs: batches that grow, shrink, repeat keys of
- * others or bring none; their files, merges and exports; memory that ends; and lookups by the device header. */
+/* test_multimap_levels.c: multimaps that are inserted into, against the sorted list of all pairs: batches
+ * that grow, shrink, repeat keys of others or bring none; their files, merges and exports; memory that ends;
+ * and lookups by the device header. */
 #include "cuda/device.h"
 #include "pairs.h"
 #include "view.h"
@@ -8,7 +9,7 @@
 
 static const cohort_width widths[] = {COHORT_WIDTH_32_32, COHORT_WIDTH_64_32, COHORT_WIDTH_64_64};
 
-/* ---- batches ----------------------------------------------------------------------------------------------------------- */
+/* ---- batches ------------------------------------------------------------------------------------------- */
 
 static void add(struct test *t, cohort_multimap *m, struct data *all, uint64_t n, enum pattern pattern,
                 uint64_t range)
@@ -82,7 +83,7 @@ static void equal_batches(struct test *t)
     batches(t, widths[test_below(t, 3)], sizes, 12, RANDOM);
 }
 
-/* ---- how many levels there are ----------------------------------------------------------------------------------------- */
+/* ---- how many levels there are ------------------------------------------------------------------------- */
 
 /* Distinct keys, which on a CPU make a single multimap; then halves. */
 static void levels(struct test *t)
@@ -114,7 +115,7 @@ static void levels(struct test *t)
     cohort_multimap_destroy(m);
 }
 
-/* ---- files, merges ----------------------------------------------------------------------------------------------------- */
+/* ---- files, merges ------------------------------------------------------------------------------------- */
 
 static void elsewhere(struct test *t)
 {
@@ -146,7 +147,7 @@ static void elsewhere(struct test *t)
     }
 }
 
-/* ---- the device header -------------------------------------------------------------------------------------------------- */
+/* ---- the device header --------------------------------------------------------------------------------- */
 
 static void *room(struct test *t, uint64_t bytes)
 {
@@ -207,7 +208,7 @@ static void views(struct test *t)
         }
 }
 
-/* ---- what is refused ---------------------------------------------------------------------------------------------------- */
+/* ---- what is refused ----------------------------------------------------------------------------------- */
 
 static void refuses(struct test *t)
 {

@@ -1,4 +1,5 @@
-/* view.h: a lookup by the device header: what a lane of view.cu, or a loop of the host's, does with one key. */
+/* view.h: a lookup by the device header: what a lane of view.cu, or a loop of the host's, does with one
+ * key. */
 #ifndef TEST_MULTIMAP_VIEW_H
 #define TEST_MULTIMAP_VIEW_H
 

@@ -1,9 +1,10 @@
 #!/bin/bash
 # run.sh BUILD
 #
-# Tests of the Python package: a wheel around the build's libcohort.a, in a virtual environment of its own with the packages of
-# requirements.txt, then pytest, the doctests and mypy. The environment stays in the build folder for the next run. Where there is
-# no Python 3.11 with venv, or PyPI cannot be reached, one line says so and all is skipped. The last line is `N passed, N failed, N skipped`.
+# Tests of the Python package: a wheel around the build's libcohort.a, in a virtual environment of its own
+# with the packages of requirements.txt, then pytest, the doctests and mypy. The environment stays in the
+# build folder for the next run. Where there is no Python 3.11 with venv, or PyPI cannot be reached, one line
+# says so and all is skipped. The last line is `N passed, N failed, N skipped`.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=$(cd "${1:?which build folder}" && pwd) || exit 2

@@ -1,5 +1,5 @@
-/* refuse.c: see refuse.h. The library asks from several threads, so the count is atomic. What the library frees it frees by libc's own
- * free. */
+/* refuse.c: see refuse.h. The library asks from several threads, so the count is atomic. What the library
+ * frees it frees by libc's own free. */
 #include "refuse.h"
 
 #include <errno.h>
@@ -17,7 +17,8 @@ extern const struct cuda_driver *sim_open(const char *rest, const char **why) __
 
 extern unsigned sim_leaks(FILE *out) __attribute__((weak));
 
-/* Every request is tried up to this one, then fewer and fewer; of simulated devices, which are slow, fewer still. */
+/* Every request is tried up to this one, then fewer and fewer; of simulated devices, which are slow, fewer
+ * still. */
 #define EACH_UP_TO     10
 #define EACH_UP_TO_SIM 3
 
@@ -41,7 +42,7 @@ static int refuse(enum refusal kind)
     return 1;
 }
 
-/* ---- what the library asks libc for ----------------------------------------------------------------------------------- */
+/* ---- what the library asks libc for -------------------------------------------------------------------- */
 
 void *refusable_malloc(size_t bytes);
 void *refusable_calloc(size_t n, size_t bytes);
@@ -120,7 +121,7 @@ int refusable_rename(const char *from, const char *to)
     return refuse(REFUSE_FILE) ? -1 : rename(from, to);
 }
 
-/* ---- the caller's allocator ------------------------------------------------------------------------------------------------ */
+/* ---- the caller's allocator ---------------------------------------------------------------------------- */
 
 static void *asked_alloc(void *user, size_t bytes, size_t alignment, void *stream)
 {
@@ -134,7 +135,7 @@ static void asked_free(void *user, void *memory, size_t bytes, size_t alignment,
     inner->free(inner->user, memory, bytes, alignment, stream);
 }
 
-/* ---- the driver -------------------------------------------------------------------------------------------------------------- */
+/* ---- the driver ---------------------------------------------------------------------------------------- */
 
 static const struct cuda_driver *under;
 
@@ -197,7 +198,7 @@ static const struct cuda_driver *open_refusing(const char *rest, const char **wh
     return &driver;
 }
 
-/* ---- one deed ------------------------------------------------------------------------------------------------------------------ */
+/* ---- one deed ------------------------------------------------------------------------------------------ */
 
 static const char *const names[REFUSALS] = {
     "nothing",       "the caller's memory", "host memory", "a thread", "a file's call",
@@ -308,7 +309,8 @@ static int tried(struct test *t, const struct deed *deed, enum refusal kind, uin
     return refused;
 }
 
-/* 1: a request was refused; 0: it made fewer. What fails leaves by longjmp; it is caught here to tell where. */
+/* 1: a request was refused; 0: it made fewer. What fails leaves by longjmp; it is caught here to tell
+ * where. */
 static int attempt(struct test *t, const struct deed *deed, enum refusal kind, uint64_t at, int on)
 {
     jmp_buf leave;

@@ -1,6 +1,6 @@
-/* test_refusals.c: maps and multimaps that are refused memory, threads, files, launches, copies at every place where they ask
- * (refuse.h). What a batch leaves behind is judged key by key: each has the value that it had or the one that it was to get, and
- * `failed` tells which. */
+/* test_refusals.c: maps and multimaps that are refused memory, threads, files, launches, copies at every
+ * place where they ask (refuse.h). What a batch leaves behind is judged key by key: each has the value that
+ * it had or the one that it was to get, and `failed` tells which. */
 #include "refuse.h"
 
 #include <signal.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- batches on maps --------------------------------------------------------------------------------------------------- */
+/* ---- batches on maps ----------------------------------------------------------------------------------- */
 
 #define IN    200 /* keys of the map before the batch: 1 .. IN */
 #define FIRST 101 /* of the batch's keys, which are FIRST .. FIRST + s->n - 1 */
@@ -165,8 +165,8 @@ static void check_results(struct test *t, struct scene *s)
     }
 }
 
-/* Each key has its old value or the new one. Of no memory: the bits tell which entries were not done, or nothing at all was. Those
- * are done when the batch is done again. */
+/* Each key has its old value or the new one. Of no memory: the bits tell which entries were not done, or
+ * nothing at all was. Those are done when the batch is done again. */
 static void check_batch(struct test *t, struct scene *s, cohort_status status)
 {
     uint64_t values[LAST + 1], undone = 0, changed = 0, told = 0;
@@ -235,7 +235,7 @@ static void fixed_batches(struct test *t)
     EACH(t, deeds);
 }
 
-/* ---- maps as a whole --------------------------------------------------------------------------------------------------------- */
+/* ---- maps as a whole ----------------------------------------------------------------------------------- */
 
 enum { CREATE, RESERVE, REHASH, COPY, MERGE, CLEAR, SIZE, STATS, EXPORT, SAVE, SAVE_OVER, LOAD };
 
@@ -382,7 +382,7 @@ static void whole_maps(struct test *t)
     EACH(t, deeds);
 }
 
-/* ---- multimaps ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- multimaps ----------------------------------------------------------------------------------------- */
 
 enum { BUILD, FIND, COUNT, RETRIEVE, EXPORT_ALL, JOIN, INSERT_ROWS, SAVE_ROWS, LOAD_ROWS };
 #define ROWS 600 /* pairs (i / 3, i) */
@@ -511,9 +511,10 @@ static void multimaps(struct test *t)
     EACH(t, deeds);
 }
 
-/* ---- files that may not grow --------------------------------------------------------------------------------------------------------- */
+/* ---- files that may not grow --------------------------------------------------------------------------- */
 
-/* With every limit of a file's size up to that of the file: an error, the old file as it was, nothing beside it. */
+/* With every limit of a file's size up to that of the file: an error, the old file as it was, nothing beside
+ * it. */
 static void limited_files(struct test *t)
 {
     cohort_context_options options = test_context_options(t);

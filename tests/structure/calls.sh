@@ -1,7 +1,8 @@
 # Which file of the library calls which, read from its objects: no circles. Sourced by run.sh, after layers.sh.
 objects=$build/CMakeFiles/cohort_objects.dir
 
-# Every use of a name that another file defines, FROM TO NAME a line. Objects of files that are gone may still lie there.
+# Every use of a name that another file defines, FROM TO NAME a line. Objects of files that are gone may still
+# lie there.
 arrows() {
     (cd "$objects" && find src -name '*.c.o') | sort | while read -r object; do
         [ ! -f "${object%.o}" ] || (cd "$objects" && nm -A "$object" 2>/dev/null)

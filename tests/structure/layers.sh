@@ -12,8 +12,9 @@ layer() {
     esac
 }
 
-# below LAYER: the layers that it may include. api and the backends meet at src/backend and nowhere else; src/core is what both sides hold in
-# common: the context, its memory, which knows the backend's table for contexts.
+# below LAYER: the layers that it may include. api and the backends meet at src/backend and nowhere else;
+# src/core is what both sides hold in common: the context, its memory, which knows the backend's table for
+# contexts.
 below() {
     case $1 in
     public) echo public ;;
@@ -91,7 +92,8 @@ report "no question about the platform above src/backend" \
         src/api src/io src/core src/backend include/cohort.h include/cohort/*.h cli bench --include='*.[ch]' 2>/dev/null |
         grep -v '^bench/peers/')"
 
-# A structure has a file of its name at the border and in every backend; if a part of it has one in the API and in one backend, then in both.
+# A structure has a file of its name at the border and in every backend; if a part of it has one in the API
+# and in one backend, then in both.
 structures=$(sed -nE 's/^ *X\(([a-z_]+)\).*/\1/p' src/backend/backend.h)
 report "the same name in every layer" "$(
     for structure in $structures; do
@@ -105,7 +107,8 @@ report "the same name in every layer" "$(
         done
     done | sort -u)"
 
-# Every backend has every entry of every structure's table, and the entry E of the table of X is cpu_X_E, in cpu/X.c or cpu/X_E.c.
+# Every backend has every entry of every structure's table, and the entry E of the table of X is cpu_X_E, in
+# cpu/X.c or cpu/X_E.c.
 check_entries() {
     local header structure entry backend file
     for header in src/backend/*.h; do
@@ -128,7 +131,8 @@ report "every entry of a table stands in the file of its name" "$(check_entries)
 sources() {
     find include src cli bench tests examples \( -name '*.[ch]' -o -name '*.cu' -o -name '*.sh' \) -print
 }
-# What a fork does to contexts rests on this (src/api/call.c). These have no context, or none yet, or may come from any thread.
+# What a fork does to contexts rests on this (src/api/call.c). These have no context, or none yet, or may come
+# from any thread.
 report "every public function begins as a call" "$(
     awk '
         /^(cohort_status|void|const char \*) ?cohort_[a-z_0-9]*\(/ {

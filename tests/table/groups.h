@@ -1,4 +1,5 @@
-/* groups.h: groups to test group-by with: tables and aggregates at random, and a walk over all rows that tells what is due. */
+/* groups.h: groups to test group-by with: tables and aggregates at random, and a walk over all rows that
+ * tells what is due. */
 #ifndef TEST_TABLE_GROUPS_H
 #define TEST_TABLE_GROUPS_H
 

@@ -71,7 +71,7 @@ const unsigned char *model_bytes(struct model *m, const void *bytes, uint64_t le
     return to;
 }
 
-/* ---- values ---------------------------------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------------------------------------- */
 
 static struct cell whole(struct model *m, const void *bytes, uint64_t length)
 {
@@ -223,7 +223,7 @@ void model_random(struct test *t, struct model *m, uint32_t columns, const struc
     }
 }
 
-/* ---- comparing ---------------------------------------------------------------------------------------------------------------- */
+/* ---- comparing ----------------------------------------------------------------------------------------- */
 
 static double half_value(const unsigned char *bytes)
 {

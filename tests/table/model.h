@@ -1,8 +1,9 @@
-/* tests/table/model.h: tables as the tests see them: every value as its bytes, nothing packed, nothing shared with the library.
+/* tests/table/model.h: tables as the tests see them: every value as its bytes, nothing packed, nothing shared
+ * with the library.
  *
- * A model becomes Arrow structs in whatever form Arrow allows (any offset, any first bit, any split into chunks, every layout of
- * strings, dictionaries with repeats and nulls), each buffer of exactly the size that it must have, so that a sanitizer sees what is
- * read beyond. And Arrow structs become models. */
+ * A model becomes Arrow structs in whatever form Arrow allows (any offset, any first bit, any split into
+ * chunks, every layout of strings, dictionaries with repeats and nulls), each buffer of exactly the size that
+ * it must have, so that a sanitizer sees what is read beyond. And Arrow structs become models. */
 #ifndef TABLE_MODEL_H
 #define TABLE_MODEL_H
 
@@ -56,7 +57,7 @@ void model_fill(struct test *, struct model *, uint32_t column, const char *name
 /* Random columns of random types. */
 void model_random(struct test *, struct model *, uint32_t columns, const struct model_plan *);
 
-/* ---- to Arrow and back -------------------------------------------------------------------------------------------- */
+/* ---- to Arrow and back --------------------------------------------------------------------------------- */
 
 /* Arrays of models that are not released yet. */
 extern int model_alive;
@@ -75,7 +76,8 @@ cohort_frame *model_frame(struct test *, const struct model *, cohort_context *)
 void model_read(struct test *, struct model *, const struct ArrowSchema *, const struct ArrowArray *);
 void model_of_frame(struct test *, struct model *, cohort_frame *);
 
-/* The same rows in the same order: same values, whatever the layout. `canonical`: NaNs are one, and so are zeros. */
+/* The same rows in the same order: same values, whatever the layout. `canonical`: NaNs are one, and so are
+ * zeros. */
 void model_same(struct test *, const struct model *a, const struct model *b);
 
 /* A column's value as keys are compared: NaN is NaN, 0 is -0. */

@@ -1,5 +1,6 @@
-/* test_ended.c: sorts, factors, joins, groups and gathers on a CPU, ended by the caller's progress function at the first time it is told,
- * the second, and so on, until one comes to its end. After each the objects are what they were, and the same call again is right. */
+/* test_ended.c: sorts, factors, joins, groups and gathers on a CPU, ended by the caller's progress function
+ * at the first time it is told, the second, and so on, until one comes to its end. After each the objects are
+ * what they were, and the same call again is right. */
 #include "model.h"
 
 #include "core/context.h"
@@ -67,9 +68,9 @@ static void world_close(struct world *w)
     free(w->sorted);
 }
 
-/* Ends `work` at every time that it tells, until it tells no more, and lets it go to its end after each. A pass
- * that is done when it tells is not ended: the work goes on. With one thread there must be a time to end it at;
- * with several the others may do all before the caller looks. */
+/* Ends `work` at every time that it tells, until it tells no more, and lets it go to its end after each. A
+ * pass that is done when it tells is not ended: the work goes on. With one thread there must be a time to end
+ * it at; with several the others may do all before the caller looks. */
 static void end_everywhere(struct world *w, cohort_status (*work)(struct world *))
 {
     struct test *t = w->t;
@@ -89,7 +90,7 @@ static void end_everywhere(struct world *w, cohort_status (*work)(struct world *
     CHECKF(t, (ends || w->threads > 1) && stop < MOST_ENDS, "ended %llu times", (unsigned long long)ends);
 }
 
-/* ---- sorts ------------------------------------------------------------------------------------------------------------------ */
+/* ---- sorts --------------------------------------------------------------------------------------------- */
 
 static cohort_status sort_once(struct world *w)
 {
@@ -115,7 +116,7 @@ static void sorts(struct test *t)
     }
 }
 
-/* ---- keys ------------------------------------------------------------------------------------------------------------------- */
+/* ---- keys ---------------------------------------------------------------------------------------------- */
 
 static cohort_status factorize_once(struct world *w)
 {
@@ -154,7 +155,7 @@ static void keys(struct test *t)
     }
 }
 
-/* ---- joins ------------------------------------------------------------------------------------------------------------------ */
+/* ---- joins --------------------------------------------------------------------------------------------- */
 
 /* Each left row meets itself; no row of the right is left, however often a probe was ended. */
 static cohort_status probe_once(struct world *w)
@@ -220,7 +221,7 @@ static void joins(struct test *t)
     }
 }
 
-/* ---- groups ----------------------------------------------------------------------------------------------------------------- */
+/* ---- groups -------------------------------------------------------------------------------------------- */
 
 /* Some rows, then all: what was ended has added nothing, and can be added again. */
 static cohort_status group_once(struct world *w)

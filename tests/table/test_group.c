@@ -8,7 +8,7 @@
 
 #define ROUNDS 50
 
-/* ---- the whole ----------------------------------------------------------------------------------------------------------------- */
+/* ---- the whole ----------------------------------------------------------------------------------------- */
 
 static cohort_frame *result(struct test *t, const struct plan *p, cohort_group *g, uint32_t flags,
                             int overflow)
@@ -54,7 +54,7 @@ static void wholes(struct test *t)
     EQUAL(t, model_alive, 0);
 }
 
-/* ---- parts --------------------------------------------------------------------------------------------------------------------- */
+/* ---- parts --------------------------------------------------------------------------------------------- */
 
 /* By Arrow there and back. */
 static void send_partial(struct test *t, cohort_group *into, cohort_group *from)
@@ -161,7 +161,7 @@ static void sorted(struct test *t)
     }
 }
 
-/* ---- many rows ----------------------------------------------------------------------------------------------------------------- */
+/* ---- many rows ----------------------------------------------------------------------------------------- */
 
 static cohort_group *simple(struct test *t, cohort_context *context, uint32_t aggregates,
                             const cohort_aggregate *a, uint32_t reproducible)
@@ -245,7 +245,7 @@ static void many(struct test *t)
     }
 }
 
-/* ---- the same bits ------------------------------------------------------------------------------------------------------------- */
+/* ---- the same bits ------------------------------------------------------------------------------------- */
 
 /* A sum of integers times 2^-30 below 2^90: exact in 128 bits. */
 static double exact_sum(const double *v, const uint32_t *key, uint32_t k, uint64_t n)
@@ -322,7 +322,7 @@ static void reproducible(struct test *t)
     }
 }
 
-/* ---- what is refused ----------------------------------------------------------------------------------------------------------- */
+/* ---- what is refused ----------------------------------------------------------------------------------- */
 
 static void overflow(struct test *t)
 {

@@ -15,7 +15,7 @@ static void suit_device(const struct test *t, struct model *m)
             strcpy(m->column[i].index, "i");
 }
 
-/* ---- the oracle: every row against every row ------------------------------------------------------------------------------- */
+/* ---- the oracle: every row against every row ----------------------------------------------------------- */
 
 struct pairs {
     uint64_t count, room;
@@ -84,7 +84,7 @@ static struct pairs naive_rest(uint64_t rows, const uint8_t *met)
     return p;
 }
 
-/* ---- pages ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- pages --------------------------------------------------------------------------------------------- */
 
 /* Reads all pairs of `from` (or, if NULL, of the join's rest) in pages of this size. */
 static void check_pages(struct test *t, cohort_join *join, cohort_matches *from, const struct pairs *due,
@@ -123,7 +123,7 @@ static void check_pages(struct test *t, cohort_join *join, cohort_matches *from,
     column_drop(t, NULL);
 }
 
-/* ---- tables ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- tables -------------------------------------------------------------------------------------------- */
 
 struct sides {
     struct model left, right;
@@ -172,7 +172,7 @@ static void sides_close(struct sides *s)
     model_close(&s->right);
 }
 
-/* ---- every kind ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- every kind ---------------------------------------------------------------------------------------- */
 
 static uint64_t check_kind(struct test *t, cohort_join *join, struct sides *s, const uint8_t *nulls_equal,
                            int kind, uint8_t *met)
@@ -223,7 +223,7 @@ static void every_kind(struct test *t)
     EQUAL(t, model_alive, 0);
 }
 
-/* ---- many rows, by the arithmetic of their keys ------------------------------------------------------------------------------------- */
+/* ---- many rows, by the arithmetic of their keys -------------------------------------------------------- */
 
 /* Right rows in the order of their keys: `order` by counting, those of key k at start[k]. */
 struct known {
@@ -347,7 +347,7 @@ static void skew(struct test *t)
     free(right);
 }
 
-/* ---- rows as frames ---------------------------------------------------------------------------------------------------------------- */
+/* ---- rows as frames ------------------------------------------------------------------------------------ */
 
 /* What gathers make of an outer join's pairs has the same keys on both sides, or nulls on one. */
 static void gathered(struct test *t)
@@ -393,7 +393,7 @@ static void gathered(struct test *t)
     }
 }
 
-/* ---- threads ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- threads ------------------------------------------------------------------------------------------- */
 
 struct prober {
     pthread_t thread;

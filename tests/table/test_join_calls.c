@@ -1,8 +1,8 @@
-/* test_join_calls.c: joins whose calls are refused: shapes that rows break, what is no argument, memory that ends; and how much memory a
- * join takes. */
+/* test_join_calls.c: joins whose calls are refused: shapes that rows break, what is no argument, memory that
+ * ends; and how much memory a join takes. */
 #include "model.h"
 
-/* ---- shapes ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- shapes -------------------------------------------------------------------------------------------- */
 
 static void shapes(struct test *t)
 {
@@ -57,7 +57,7 @@ static void shapes_of_nulls(struct test *t)
     cohort_frame_release(frame);
 }
 
-/* ---- what is refused ------------------------------------------------------------------------------------------------------------------ */
+/* ---- what is refused ----------------------------------------------------------------------------------- */
 
 static void refuses(struct test *t)
 {
@@ -164,7 +164,7 @@ static void no_memory(struct test *t)
     cohort_frame_release(frame);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------------------- */
 
 struct taken {
     uint64_t build, probe; /* the most that was there at a time, besides the keys themselves */

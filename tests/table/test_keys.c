@@ -1,5 +1,6 @@
-/* test_keys.c: rows of keys as numbers: factors, distinct keys in and out of order, counts, members; every type, null rule, layout,
- * chunking; ranges that widen from batch to batch; and many rows for several threads. */
+/* test_keys.c: rows of keys as numbers: factors, distinct keys in and out of order, counts, members; every
+ * type, null rule, layout, chunking; ranges that widen from batch to batch; and many rows for several
+ * threads. */
 #include "model.h"
 
 #define ROUNDS 60
@@ -11,7 +12,7 @@ static void suit_device(const struct test *t, struct model *m)
             strcpy(m->column[i].index, "i");
 }
 
-/* ---- the oracle: keys one by one ---------------------------------------------------------------------------------------- */
+/* ---- the oracle: keys one by one ----------------------------------------------------------------------- */
 
 static int same_keys(const struct model *a, uint64_t i, const struct model *b, uint64_t j)
 {
@@ -65,7 +66,7 @@ static uint32_t known_add(struct known *k, const struct model *m, uint64_t row, 
     return (uint32_t)k->count++;
 }
 
-/* ---- tables ------------------------------------------------------------------------------------------------------------------ */
+/* ---- tables -------------------------------------------------------------------------------------------- */
 
 #define BATCHES 4
 
@@ -119,7 +120,7 @@ static uint32_t *ids_of(struct column *c)
     return c->data;
 }
 
-/* ---- factors ------------------------------------------------------------------------------------------------------------------ */
+/* ---- factors ------------------------------------------------------------------------------------------- */
 
 static void check_factor(struct test *t, struct batches *b, const uint8_t *nulls_equal)
 {
@@ -198,7 +199,7 @@ static void many(struct test *t)
     }
 }
 
-/* ---- distinct keys -------------------------------------------------------------------------------------------------------------- */
+/* ---- distinct keys ------------------------------------------------------------------------------------- */
 
 static int compare_rows(const struct model *m, uint64_t i, uint64_t j)
 {
@@ -262,7 +263,7 @@ static void distinct(struct test *t)
     EQUAL(t, model_alive, 0);
 }
 
-/* ---- members -------------------------------------------------------------------------------------------------------------------- */
+/* ---- members ------------------------------------------------------------------------------------------- */
 
 static void members(struct test *t)
 {
@@ -292,7 +293,7 @@ static void members(struct test *t)
     }
 }
 
-/* ---- what is refused -------------------------------------------------------------------------------------------------------------- */
+/* ---- what is refused ----------------------------------------------------------------------------------- */
 
 static void refuses(struct test *t)
 {

@@ -156,7 +156,7 @@ static PyObject *retype(PyObject *module, PyObject *const *arguments, Py_ssize_t
     return (PyObject *)a;
 }
 
-/* ---- out --------------------------------------------------------------------------------------------------------- */
+/* ---- out ----------------------------------------------------------------------------------------------- */
 
 static int get_buffer(PyObject *self, Py_buffer *out, int flags)
 {

@@ -18,17 +18,19 @@ static PyObject *raise_status(cohort_status status, const char *message)
     return NULL;
 }
 
-/* ---- progress ------------------------------------------------------------------------------------------------ */
+/* ---- progress ------------------------------------------------------------------------------------------ */
 
-/* An object that was let go inside a callback, by the collector of garbage say: it is destroyed when the call has ended. */
+/* An object that was let go inside a callback, by the collector of garbage say: it is destroyed when the call
+ * has ended. */
 struct later {
     struct later *next;
     void *object;
     void (*destroy)(void *);
 };
 
-/* Told by the library, in the thread that called it, a few times a second. Ctrl-C's handler runs here, and what it raises ends the
- * call, as does what the caller's function raises. The exception stays with the thread until the call has ended. */
+/* Told by the library, in the thread that called it, a few times a second. Ctrl-C's handler runs here, and
+ * what it raises ends the call, as does what the caller's function raises. The exception stays with the
+ * thread until the call has ended. */
 static int told(void *user, const char *what, uint64_t done, uint64_t total)
 {
     context *on = user;
@@ -57,7 +59,8 @@ static void destroy_later(context *on)
     }
 }
 
-/* Whether this thread is in a callback of the context; then the object is put aside (or, without memory, lost). */
+/* Whether this thread is in a callback of the context; then the object is put aside (or, without memory,
+ * lost). */
 static bool put_aside(context *on, void *object, void (*destroy)(void *))
 {
     if (!on->inside || on->inside != PyThread_get_thread_ident())
@@ -228,7 +231,7 @@ static PyObject *set_exceptions(PyObject *module, PyObject *list)
     Py_RETURN_NONE;
 }
 
-/* ---- objects ----------------------------------------------------------------------------------------------------- */
+/* ---- objects ------------------------------------------------------------------------------------------- */
 
 handle *handle_new(context *on, const char *kind, void (*destroy)(void *))
 {

@@ -1,9 +1,9 @@
 /* core.h: what the files of the extension module libcohort._core share.
  *
- * The module is a thin layer: it takes arrays in, releases the GIL, makes one call of the library, and
- * gives arrays out. What the Python names mean is decided in the Python files of the package. Each
- * structure of the library is touched in one file here: context.c, ops.c, map.c, multimap.c, sets.c, and frames in
- * the three table files. Only CPython's limited API (3.11) is used. */
+ * The module is a thin layer: it takes arrays in, releases the GIL, makes one call of the library, and gives
+ * arrays out. What the Python names mean is decided in the Python files of the package. Each structure of the
+ * library is touched in one file here: context.c, ops.c, map.c, multimap.c, sets.c, and frames in the three
+ * table files. Only CPython's limited API (3.11) is used. */
 #ifndef LIBCOHORT_CORE_H
 #define LIBCOHORT_CORE_H
 

@@ -144,7 +144,7 @@ static PyObject *frame_gather(PyObject *module, PyObject *const *arguments, Py_s
     return made(out, &o);
 }
 
-/* ---- keys ------------------------------------------------------------------------------------------------ */
+/* ---- keys ---------------------------------------------------------------------------------------------- */
 
 /* A flag a column, all `value`. */
 static uint8_t *flags_of(const handle *h, int value)
@@ -158,8 +158,8 @@ static uint8_t *flags_of(const handle *h, int value)
     return flags;
 }
 
-/* Ids of 4 bytes in the upper half of the memory of their codes become codes. Code i ends where id i + 1 begins at the latest, so
- * a block that is copied first may be written over. */
+/* Ids of 4 bytes in the upper half of the memory of their codes become codes. Code i ends where id i + 1
+ * begins at the latest, so a block that is copied first may be written over. */
 static void widen_ids(int64_t *codes, Py_ssize_t n)
 {
     const uint32_t *ids = (const uint32_t *)(const void *)codes + n;
@@ -172,7 +172,8 @@ static void widen_ids(int64_t *codes, Py_ssize_t n)
     }
 }
 
-/* frame_factorize(frame, nulls are values, want keys): (numbers as int64, -1 for none; frame of the keys or None). */
+/* frame_factorize(frame, nulls are values, want keys): (numbers as int64, -1 for none; frame of the keys or
+ * None). */
 static PyObject *frame_factorize(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
@@ -271,7 +272,7 @@ static PyObject *frame_is_in(PyObject *module, PyObject *const *arguments, Py_ss
     return (PyObject *)hit;
 }
 
-/* ---- joins ----------------------------------------------------------------------------------------------- */
+/* ---- joins --------------------------------------------------------------------------------------------- */
 
 /* The pairs of a probe, then those of finish, into columns of row numbers. */
 struct pairs {
@@ -316,8 +317,9 @@ static cohort_status fetch(struct pairs *p, array *left, array *right)
     return cohort_join_finish(p->join, &page);
 }
 
-/* join_rows(left keys, right keys, kind, shape, nulls are equal, want pairs): (number of pairs, left rows, right rows);
- * rows of 4 bytes where they fit, all ones for none; right rows are None for semi and anti joins. */
+/* join_rows(left keys, right keys, kind, shape, nulls are equal, want pairs): (number of pairs, left rows,
+ * right rows); rows of 4 bytes where they fit, all ones for none; right rows are None for semi and anti
+ * joins. */
 static PyObject *join_rows(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
@@ -367,7 +369,7 @@ static PyObject *join_rows(PyObject *module, PyObject *const *arguments, Py_ssiz
     return result;
 }
 
-/* ---- groups ---------------------------------------------------------------------------------------------- */
+/* ---- groups -------------------------------------------------------------------------------------------- */
 
 /* A tuple (op, column or None, name) as an aggregate. */
 static bool aggregate_of(PyObject *tuple, cohort_aggregate *a)

@@ -1,5 +1,6 @@
-/* cohort/device/lines.h: the map with the layout COHORT_LAYOUT_LINES inside kernels and threads: find, contains, insert, assign, apply,
- * erase, by single lanes. Names and outcomes are those of cohort/device/map.h, with `lines` in the place of `map`:
+/* cohort/device/lines.h: the map with the layout COHORT_LAYOUT_LINES inside kernels and threads: find,
+ * contains, insert, assign, apply, erase, by single lanes. Names and outcomes are those of
+ * cohort/device/map.h, with `lines` in the place of `map`:
  *
  *     co_lines_tally tally = {0, 0, 0, 0, 0};
  *     co_u64 value;
@@ -7,16 +8,17 @@
  *     if (co_lines64_64_insert(&view, key, value, &tally) == CO_MAP_FULL) ...
  *     co_lines_flush(&view, &tally);        // once, at the end: keeps cohort_map_size right
  *
- * The view is cohort_map_get_view's of a map of this layout; its `version` is CO_LINES_VIEW_VERSION. It stays valid until the table grows.
+ * The view is cohort_map_get_view's of a map of this layout; its `version` is CO_LINES_VIEW_VERSION. It stays
+ * valid until the table grows.
  *
- * Order. The operations on one key are linearizable, in any mixture, and a slot whose key was erased is free at once. Capacity is fixed
- * while a view is in use: an insert can answer CO_MAP_FULL, which changes nothing, and may do so while others hold slots that they
- * will give back.
+ * Order. The operations on one key are linearizable, in any mixture, and a slot whose key was erased is free
+ * at once. Capacity is fixed while a view is in use: an insert can answer CO_MAP_FULL, which changes nothing,
+ * and may do so while others hold slots that they will give back.
  *
- * The algorithm and its proof are docs/hopscotch-protocol.md. A table is an array of homes of 64 bytes, in the
- * widths 32/0, 32/32 and 64/0 of 32: a word, then the keys of its slots, then their values. The word's low
- * bits name the slots of the home's window that hold its keys; then come claim bits of the home's own slots, a
- * lock bit, and a version, which fills the word up. */
+ * The algorithm and its proof are docs/hopscotch-protocol.md. A table is an array of homes of 64 bytes, in
+ * the widths 32/0, 32/32 and 64/0 of 32: a word, then the keys of its slots, then their values. The word's
+ * low bits name the slots of the home's window that hold its keys; then come claim bits of the home's own
+ * slots, a lock bit, and a version, which fills the word up. */
 #ifndef COHORT_DEVICE_LINES_H
 #define COHORT_DEVICE_LINES_H
 

@@ -1,5 +1,6 @@
-/* cohort/device/lines_instances.h: the widths that there are, in one place. Includes CO_LINES_FILE once for each, with the parameters
- * that device/lines_width.h describes; the file undefines them. Define CO_LINES_FILE before, as a string. */
+/* cohort/device/lines_instances.h: the widths that there are, in one place. Includes CO_LINES_FILE once for
+ * each, with the parameters that device/lines_width.h describes; the file undefines them. Define
+ * CO_LINES_FILE before, as a string. */
 
 #define CO_LINES_SUFFIX     32_0
 #define CO_LINES_KEY        co_u32

@@ -1,7 +1,7 @@
 /* cohort/device/lines_operations.h: the operations of LINES for one width: how a key is looked for, put
  * in, changed and taken out. The second half of lines_width.h, which includes it, and whose words it uses. */
 
-/* ---- looking ------------------------------------------------------------------------------------------------------------ */
+/* ---- looking ------------------------------------------------------------------------------------------- */
 
 /* Which of the slots of a home that are told by bits have the key: bits. All are looked at side by side,
  * for that costs least. */
@@ -36,7 +36,7 @@ CO_INLINE co_u32 LINES(scan)(const cohort_map_view *m, co_u64 home, co_u64 w, KE
     return 0;
 }
 
-/* ---- changing ------------------------------------------------------------------------------------------------------------ */
+/* ---- changing ------------------------------------------------------------------------------------------ */
 
 CO_INLINE VALUE LINES(combine)(co_u32 op, VALUE old, VALUE operand)
 {
@@ -103,7 +103,8 @@ CO_INLINE co_u32 LINES(obtain)(const cohort_map_view *m, co_u64 home, co_u64 w, 
     return !alone && !waits ? 0 : LINES(make_room)(m, home, w, alone || waits % 16 == 1, again, tally, alone);
 }
 
-/* Puts in a key that a scan of w has not found: NEW or FULL; AGAIN: look again, and what was claimed is kept. */
+/* Puts in a key that a scan of w has not found: NEW or FULL; AGAIN: look again, and what was claimed is
+ * kept. */
 CO_INLINE int LINES(enter)(const cohort_map_view *m, co_u64 home, co_u64 w, KEY key, VALUE value,
                            co_u32 *mine, co_u32 *waits, co_lines_tally *tally, int alone)
 {
@@ -130,7 +131,8 @@ CO_INLINE int LINES(enter)(const cohort_map_view *m, co_u64 home, co_u64 w, KEY 
     return AGAIN;
 }
 
-/* Takes out the key that a scan of w has found in `s`, under this name: HIT, and *old is its value; AGAIN: look again. */
+/* Takes out the key that a scan of w has found in `s`, under this name: HIT, and *old is its value; AGAIN:
+ * look again. */
 CO_INLINE int LINES(leave)(const cohort_map_view *m, co_u64 home, co_u64 w, co_u32 name, struct LINES(slot) s,
                            VALUE *old, co_lines_tally *tally, int alone)
 {
@@ -146,7 +148,7 @@ CO_INLINE int LINES(leave)(const cohort_map_view *m, co_u64 home, co_u64 w, co_u
     return CO_MAP_HIT;
 }
 
-/* ---- the operations ------------------------------------------------------------------------------------------------------ */
+/* ---- the operations ------------------------------------------------------------------------------------ */
 
 /* Is an operation done when its key was looked for, and was there with the value `seen`, or was not? */
 CO_INLINE int LINES(only_looks)(co_u32 op, int there, VALUE seen, VALUE operand)
@@ -156,8 +158,8 @@ CO_INLINE int LINES(only_looks)(co_u32 op, int there, VALUE seen, VALUE operand)
     return there && (!CO_LINES_VALUE_BITS || op == CO_OP_INSERT || LINES(combine)(op, seen, operand) == seen);
 }
 
-/* Any cohort_op, by one lane among others or, `alone`, with the table to itself. `home` is the key's. HIT: the key was in, *old
- * is the value it had just before; else *old is left as it was.
+/* Any cohort_op, by one lane among others or, `alone`, with the table to itself. `home` is the key's. HIT:
+ * the key was in, *old is the value it had just before; else *old is left as it was.
  *
  * All kinds of operations look first, and that in the same steps: lanes of a warp go through them
  * together. */

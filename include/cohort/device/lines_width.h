@@ -1,6 +1,6 @@
-/* cohort/device/lines_width.h: the protocol of LINES for one width: words, slots and moves, and at its end the operations
- * (lines_operations.h). Included by lines.h once per instance, never alone. The steps are those of the pseudo code in docs/hopscotch-protocol.md,
- * and have its names.
+/* cohort/device/lines_width.h: the protocol of LINES for one width: words, slots and moves, and at its end
+ * the operations (lines_operations.h). Included by lines.h once per instance, never alone. The steps are
+ * those of the pseudo code in docs/hopscotch-protocol.md, and have its names.
  *
  * Parameters (undefined again at the end):
  *   CO_LINES_SUFFIX        of the names: 64_64 gives co_lines64_64_find
@@ -10,7 +10,8 @@
  *   CO_LINES_SLOTS         of a home
  *   CO_LINES_NEAR, _FAR    homes of a window; CO_LINES_HOME: bytes of a home
  *
- * `alone` says that no other lane is at work on the table: then words are plain, and nothing is validated or locked. */
+ * `alone` says that no other lane is at work on the table: then words are plain, and nothing is validated or
+ * locked. */
 
 #define CO_LINES_PASTE_(a, b, c) a##b##c
 #define CO_LINES_PASTE(a, b, c)  CO_LINES_PASTE_(a, b, c)
@@ -29,7 +30,7 @@
 #define AGAIN      (-1)        /* what an operation comes to: look again, beside the outcomes CO_MAP_... */
 #define SAME(v, w) ((((v) ^ (w)) & ~(CLAIMS | LOCK)) == 0)
 
-/* ---- where things are ------------------------------------------------------------------------------------------------ */
+/* ---- where things are ---------------------------------------------------------------------------------- */
 
 CO_INLINE co_u64 LINES(home)(const cohort_map_view *m, KEY key)
 {
@@ -107,7 +108,7 @@ CO_INLINE VALUE *LINES(value)(const cohort_map_view *m, struct LINES(slot) s)
     return (VALUE *)(void *)((KEY *)(void *)(LINES(word)(m, s.home) + 1) + CO_LINES_SLOTS) + s.at;
 }
 
-/* ---- words ----------------------------------------------------------------------------------------------------------------- */
+/* ---- words --------------------------------------------------------------------------------------------- */
 
 CO_INLINE KEY LINES(get_key)(const cohort_map_view *m, struct LINES(slot) s, int alone)
 {
@@ -223,7 +224,7 @@ CO_INLINE void LINES(unlock)(const cohort_map_view *m, co_u64 home, co_u64 add, 
     co_add64(p, add - LOCK);
 }
 
-/* ---- slots: free, claimed, named ------------------------------------------------------------------------------------- */
+/* ---- slots: free, claimed, named ----------------------------------------------------------------------- */
 
 /* A free slot of one home, whose word was w lately, ours now: its number + 1; 0: there is none. */
 CO_INLINE co_u32 LINES(claim_in)(const cohort_map_view *m, co_u64 home, co_u64 w, int alone)
@@ -274,7 +275,7 @@ CO_INLINE void LINES(retire)(const cohort_map_view *m, struct LINES(slot) s, int
     co_and64(p, ~CLAIM(s.at));
 }
 
-/* ---- moves ------------------------------------------------------------------------------------------------------------ */
+/* ---- moves --------------------------------------------------------------------------------------------- */
 
 /* The key under the name `from` of a home goes to the slot of the name `to`, which is ours. 1: done, and
  * the other slot is ours. 0: it was not to be had, and all is as before. */

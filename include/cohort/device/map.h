@@ -10,21 +10,23 @@
  *
  * The same text works in the host's threads on a CPU context's map.
  *
- * Order. The operations on one key are linearizable. They are relaxed: to publish other memory through a map, use
- * co_fence() before the insert and after the find that hits. Capacity is fixed inside a kernel: an insert can answer
- * CO_MAP_FULL. A view is void once a host call has rehashed the map (cohort/map.h says which do); one whose `version` is not
- * CO_MAP_VIEW_VERSION was made by another version of the library.
+ * Order. The operations on one key are linearizable. They are relaxed: to publish other memory through a map,
+ * use co_fence() before the insert and after the find that hits. Capacity is fixed inside a kernel: an insert
+ * can answer CO_MAP_FULL. A view is void once a host call has rehashed the map (cohort/map.h says which do);
+ * one whose `version` is not CO_MAP_VIEW_VERSION was made by another version of the library.
  *
- * On a GPU before sm_90 the widths 64_32 and 64_64 offer find and contains, while no host call changes the map; what changes a map
- * answers CO_MAP_BAD there. Maps with COHORT_LAYOUT_LINES (cohort/device/lines.h) offer all of it from sm_80 on.
+ * On a GPU before sm_90 the widths 64_32 and 64_64 offer find and contains, while no host call changes the
+ * map; what changes a map answers CO_MAP_BAD there. Maps with COHORT_LAYOUT_LINES (cohort/device/lines.h)
+ * offer all of it from sm_80 on.
  *
- * The algorithm (docs/map-protocol.md has the proof). A slot goes empty -> key -> erased, each step by one compare-and-swap on
- * the whole slot, and never back. A key's walk visits slots in an order that depends on nothing but the key, and an insert
- * takes the first slot of that walk which is empty at the moment of its compare-and-swap, having seen every slot
- * before it taken by something else. Since no slot becomes empty again, the key can be nowhere further on; so a key is live
- * in one slot at most, and the first empty slot proves absence. The two keys whose patterns mark empty and
- * erased live in two side slots after the table, whose key field says 0 when live; those are reused.
- * Where slots may become few a filter tells of keys that are nowhere far from home (map_far.h). */
+ * The algorithm (docs/map-protocol.md has the proof). A slot goes empty -> key -> erased, each step by one
+ * compare-and-swap on the whole slot, and never back. A key's walk visits slots in an order that depends on
+ * nothing but the key, and an insert takes the first slot of that walk which is empty at the moment of its
+ * compare-and-swap, having seen every slot before it taken by something else. Since no slot becomes empty
+ * again, the key can be nowhere further on; so a key is live in one slot at most, and the first empty slot
+ * proves absence. The two keys whose patterns mark empty and erased live in two side slots after the table,
+ * whose key field says 0 when live; those are reused. Where slots may become few a filter tells of keys that
+ * are nowhere far from home (map_far.h). */
 #ifndef COHORT_DEVICE_MAP_H
 #define COHORT_DEVICE_MAP_H
 
@@ -32,13 +34,14 @@
 
 #define CO_MAP_VIEW_VERSION 4u
 
-/* What is known of the pairs without a walk; on a line of its own. Additions to one address wait for each other, so tables of some
- * size have several, and their sums count. */
+/* What is known of the pairs without a walk; on a line of its own. Additions to one address wait for each
+ * other, so tables of some size have several, and their sums count. */
 struct CO_ALIGN(128) co_map_counters {
     co_u64 taken;  /* slots that are not empty */
     co_u64 erased; /* of those, slots whose key was erased */
 
-    /* of LINES alone (cohort/device/lines.h): keys moved to make room, moved into their own home, looks that were repeated */
+    /* of LINES alone (cohort/device/lines.h): keys moved to make room, moved into their own home, looks that
+     * were repeated */
     co_u64 displaced, pulled, retried;
 };
 
@@ -70,8 +73,9 @@ enum {
     CO_MAP_BAD = 4   /* the operation is none, or not offered on this device */
 };
 
-/* How a seek goes: past other lanes' changes, with the right to put the key in, or through a map that nobody changes; or with that
- * right in a launch in which nobody erases, so that it may look at what was there earlier in the launch. */
+/* How a seek goes: past other lanes' changes, with the right to put the key in, or through a map that nobody
+ * changes; or with that right in a launch in which nobody erases, so that it may look at what was there
+ * earlier in the launch. */
 enum { CO_SEEK = 0, CO_SEEK_INSERT = 1, CO_SEEK_QUIET = 2, CO_SEEK_PUT = 3 };
 
 /* Operations of apply, the same numbers as cohort_op. */
@@ -121,7 +125,8 @@ CO_INLINE struct co_map_counters *co_map_counters_here(const cohort_map_view *m)
 #endif
 }
 
-/* Adds what the lane has tallied to the map's counters. The erased tally may be negative (a side slot reused). */
+/* Adds what the lane has tallied to the map's counters. The erased tally may be negative (a side slot
+ * reused). */
 CO_INLINE void co_map_flush(const cohort_map_view *m, co_map_tally *tally)
 {
     if (tally->taken)
@@ -131,9 +136,10 @@ CO_INLINE void co_map_flush(const cohort_map_view *m, co_map_tally *tally)
     tally->taken = tally->erased = 0;
 }
 
-/* ---- pairs of 128 bits ------------------------------------------------------------------------------------------ */
-/* Where no compare-and-swap is as wide (before sm_90) they are read and changed by halves, key and value: whoever has changed the key's half
- * sets the value's. So in a launch that puts keys in no value may be read (docs/map-protocol.md, "Pairs in halves"). */
+/* ---- pairs of 128 bits --------------------------------------------------------------------------------- */
+/* Where no compare-and-swap is as wide (before sm_90) they are read and changed by halves, key and value:
+ * whoever has changed the key's half sets the value's. So in a launch that puts keys in no value may be read
+ * (docs/map-protocol.md, "Pairs in halves"). */
 
 CO_INLINE co_sector128 co_pairs_of(const co_u64 *words)
 {
@@ -164,7 +170,8 @@ CO_INLINE co_sector128 co_glance_pairs(const void *p)
     return co_pairs_of(words.w);
 }
 
-/* From `expected` to `desired`, whose keys differ: what was there, with the same key only if it is changed now. */
+/* From `expected` to `desired`, whose keys differ: what was there, with the same key only if it is changed
+ * now. */
 CO_INLINE co_u128 co_swap_pair(co_u128 *p, co_u128 expected, co_u128 desired)
 {
     if (co_has_cas128())

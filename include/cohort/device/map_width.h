@@ -1,11 +1,13 @@
-/* cohort/device/map_width.h: the map's protocol for one width. Included by map.h once per instance, never alone.
+/* cohort/device/map_width.h: the map's protocol for one width. Included by map.h once per instance, never
+ * alone.
  *
  * Parameters (undefined again at the end):
  *   CO_MAP_SUFFIX      of the names: 32_32 gives co_map32_32_find
  *   CO_MAP_KEY         co_u32 or co_u64
  *   CO_MAP_VALUE       co_u32 or co_u64 (for sets: a type that is never stored)
  *   CO_MAP_VALUE_BITS  0, 32, 64
- *   CO_MAP_SLOT_BITS   32, 64, 128: the word that changes in one compare-and-swap; a bucket is 32 bytes of them */
+ *   CO_MAP_SLOT_BITS   32, 64, 128: the word that changes in one compare-and-swap; a bucket is 32 bytes of
+ *                      them */
 
 #define CO_PASTE3_(a, b, c) a##b##c
 #define CO_PASTE3(a, b, c)  CO_PASTE3_(a, b, c)
@@ -15,7 +17,7 @@
 #define EMPTY_KEY           ((CO_MAP_KEY) ~(CO_MAP_KEY)0)
 #define ERASED_KEY          ((CO_MAP_KEY)(EMPTY_KEY - 1))
 
-/* ---- the slot: how a pair lies in a word ------------------------------------------------------------------------ */
+/* ---- the slot: how a pair lies in a word --------------------------------------------------------------- */
 
 #if CO_MAP_SLOT_BITS == 128
 #    define WORD           co_u128
@@ -80,7 +82,7 @@ CO_INLINE const void *MAP(home)(const cohort_map_view *m, CO_MAP_KEY key)
     return MAP(slot)(m, co_map_walk_bucket(m, &w) * WORDS);
 }
 
-/* ---- seek: find a key, or the slot where it goes ------------------------------------------------------------------ */
+/* ---- seek: find a key, or the slot where it goes ------------------------------------------------------- */
 
 /* The keys whose patterns mark empty and erased. Both halves of the protocol in one slot, with reuse. */
 CO_INLINE int MAP(seek_side)(const cohort_map_view *m, CO_MAP_KEY key, int mode, CO_MAP_VALUE value,
@@ -104,10 +106,10 @@ CO_INLINE int MAP(seek_side)(const cohort_map_view *m, CO_MAP_KEY key, int mode,
     }
 }
 
-/* The key's slot in a bucket that was read, without branches, for lanes that only look: the first slot that settles the matter
- * does, a match or an empty one, as if they had been looked at one by one. A match behind it must not count: a lane that has
- * acted on it may still read an older word in front of it, in which the key is live. HIT, MISS, or FULL: go on to the next
- * bucket. */
+/* The key's slot in a bucket that was read, without branches, for lanes that only look: the first slot that
+ * settles the matter does, a match or an empty one, as if they had been looked at one by one. A match behind
+ * it must not count: a lane that has acted on it may still read an older word in front of it, in which the
+ * key is live. HIT, MISS, or FULL: go on to the next bucket. */
 CO_INLINE int MAP(look)(const SECTOR *s, co_u64 first, CO_MAP_KEY key, struct MAP_STRUCT(place) * at)
 {
     int outcome = CO_MAP_FULL;
@@ -134,9 +136,9 @@ CO_INLINE int MAP(look_for_room)(const SECTOR *s, co_u64 first, CO_MAP_KEY key, 
     return outcome;
 }
 
-/* Takes that slot; if another lane was there first, the bucket is looked at once more. It is read in one go: half of it asked for
- * when the other half has come costs more than both asked for at once. With `glance` the first look may be at an old bucket: then
- * the compare-and-swap fails, and the second look is not. */
+/* Takes that slot; if another lane was there first, the bucket is looked at once more. It is read in one go:
+ * half of it asked for when the other half has come costs more than both asked for at once. With `glance` the
+ * first look may be at an old bucket: then the compare-and-swap fails, and the second look is not. */
 CO_INLINE int MAP(look_or_take)(const cohort_map_view *m, co_u64 first, CO_MAP_KEY key, CO_MAP_VALUE value,
                                 int glance, struct MAP_STRUCT(place) * at)
 {
@@ -156,8 +158,9 @@ CO_INLINE int MAP(look_or_take)(const cohort_map_view *m, co_u64 first, CO_MAP_K
     }
 }
 
-/* HIT: the key is live in at->slot, whose word was at->word. Otherwise MISS; or, with CO_SEEK_INSERT, NEW or FULL. Lock-free:
- * a compare-and-swap fails only because another lane took that slot, and the walk is finite. */
+/* HIT: the key is live in at->slot, whose word was at->word. Otherwise MISS; or, with CO_SEEK_INSERT, NEW or
+ * FULL. Lock-free: a compare-and-swap fails only because another lane took that slot, and the walk is
+ * finite. */
 CO_INLINE int MAP(seek)(const cohort_map_view *m, CO_MAP_KEY key, int mode, CO_MAP_VALUE value,
                         struct MAP_STRUCT(place) * at)
 {
@@ -199,7 +202,7 @@ CO_INLINE void MAP(tally)(const struct MAP_STRUCT(place) * at, co_map_tally *tal
         tally->taken++;
 }
 
-/* ---- change: a live slot's value ------------------------------------------------------------------------------- */
+/* ---- change: a live slot's value ----------------------------------------------------------------------- */
 
 CO_INLINE CO_MAP_VALUE MAP(combine)(co_u32 op, CO_MAP_VALUE old, CO_MAP_VALUE operand)
 {
@@ -222,8 +225,8 @@ CO_INLINE CO_MAP_VALUE MAP(combine)(co_u32 op, CO_MAP_VALUE old, CO_MAP_VALUE op
 }
 
 #if CO_MAP_SLOT_BITS == 128
-/* The same where pairs change by halves, to a key whose value nobody reads in this launch and nobody erases. Of a value of 32 bits a sum may
- * carry into what is above it, which nobody looks at. */
+/* The same where pairs change by halves, to a key whose value nobody reads in this launch and nobody erases.
+ * Of a value of 32 bits a sum may carry into what is above it, which nobody looks at. */
 CO_INLINE void MAP(change_half)(const cohort_map_view *m, co_u64 slot, co_u32 op, CO_MAP_VALUE operand)
 {
     co_u64 *half = &MAP(slot)(m, slot)->hi;
@@ -246,13 +249,14 @@ CO_INLINE void MAP(change_half)(const cohort_map_view *m, co_u64 slot, co_u32 op
 }
 #endif
 
-/* Sets the slot's value to op(value, operand), *old to the value before; 0, and *old as it was, if the key was erased
- * meanwhile. */
+/* Sets the slot's value to op(value, operand), *old to the value before; 0, and *old as it was, if the key
+ * was erased meanwhile. */
 CO_INLINE int MAP(change)(const cohort_map_view *m, struct MAP_STRUCT(place) * at, co_u32 op,
                           CO_MAP_VALUE operand, CO_MAP_VALUE *old)
 {
 #if CO_MAP_SLOT_BITS == 64 && CO_MAP_VALUE_BITS == 32
-    /* One addition to the whole word. On a slot that was erased meanwhile it changes a value that nobody reads. */
+    /* One addition to the whole word. On a slot that was erased meanwhile it changes a value that nobody
+     * reads. */
     if (op == CO_OP_ADD || op == CO_OP_COUNT) {
         at->word = co_add64(MAP(slot)(m, at->slot), (co_u64)(op == CO_OP_COUNT ? 1 : operand) << 32);
         if (KEY_OF(at->word) != at->key)
@@ -281,8 +285,9 @@ CO_INLINE int MAP(change)(const cohort_map_view *m, struct MAP_STRUCT(place) * a
     }
 }
 
-/* One try at the same in a launch in which no lane erases and no old values are asked for: 1 if the change has been made, or
- * need not be: an assign that was too late came just before the one that was quicker. 0: at->word is what was there instead. */
+/* One try at the same in a launch in which no lane erases and no old values are asked for: 1 if the change
+ * has been made, or need not be: an assign that was too late came just before the one that was quicker. 0:
+ * at->word is what was there instead. */
 CO_INLINE int MAP(change_alone)(const cohort_map_view *m, struct MAP_STRUCT(place) * at, co_u32 op,
                                 CO_MAP_VALUE operand)
 {
@@ -305,7 +310,7 @@ CO_INLINE int MAP(change_alone)(const cohort_map_view *m, struct MAP_STRUCT(plac
     return done;
 }
 
-/* ---- the operations ---------------------------------------------------------------------------------------------- */
+/* ---- the operations ------------------------------------------------------------------------------------ */
 
 /* HIT: *value is the key's; else it is left as it was. */
 CO_INLINE int MAP(find)(const cohort_map_view *m, CO_MAP_KEY key, CO_MAP_VALUE *value)
@@ -333,8 +338,8 @@ CO_INLINE int MAP(contains)(const cohort_map_view *m, CO_MAP_KEY key)
     return MAP(seek)(m, key, CO_SEEK, 0, &at);
 }
 
-/* HIT: the key was in, *old is the value it had. If another lane erases it first it may have been put in again further
- * on, so the search begins anew. */
+/* HIT: the key was in, *old is the value it had. If another lane erases it first it may have been put in
+ * again further on, so the search begins anew. */
 CO_INLINE int MAP(take)(const cohort_map_view *m, CO_MAP_KEY key, CO_MAP_VALUE *old, co_map_tally *tally)
 {
     struct MAP_STRUCT(place) at;
@@ -355,8 +360,8 @@ CO_INLINE int MAP(take)(const cohort_map_view *m, CO_MAP_KEY key, CO_MAP_VALUE *
     return CO_MAP_MISS;
 }
 
-/* Any cohort_op, in a launch in which pairs that change by halves are owed what docs/map-protocol.md says. HIT: the key was in, *old
- * is the value it had just before; else *old is left as it was. */
+/* Any cohort_op, in a launch in which pairs that change by halves are owed what docs/map-protocol.md says.
+ * HIT: the key was in, *old is the value it had just before; else *old is left as it was. */
 CO_INLINE int MAP(perform)(const cohort_map_view *m, co_u32 op, CO_MAP_KEY key, CO_MAP_VALUE operand,
                            CO_MAP_VALUE *old, co_map_tally *tally)
 {
@@ -408,7 +413,8 @@ CO_INLINE int MAP(insert)(const cohort_map_view *m, CO_MAP_KEY key, CO_MAP_VALUE
     return MAP(apply)(m, CO_OP_INSERT, key, value, &old, tally);
 }
 
-/* The same in a launch in which nobody erases, and in which, where pairs change by halves, nobody looks at *value. */
+/* The same in a launch in which nobody erases, and in which, where pairs change by halves, nobody looks at
+ * *value. */
 CO_INLINE int MAP(put)(const cohort_map_view *m, CO_MAP_KEY key, CO_MAP_VALUE *value, co_map_tally *tally)
 {
     struct MAP_STRUCT(place) at;
@@ -420,7 +426,8 @@ CO_INLINE int MAP(put)(const cohort_map_view *m, CO_MAP_KEY key, CO_MAP_VALUE *v
     return r;
 }
 
-/* insert in a launch in which nobody erases: faster where plain loads are. HIT: *value is the one that it keeps. */
+/* insert in a launch in which nobody erases: faster where plain loads are. HIT: *value is the one that it
+ * keeps. */
 CO_INLINE int MAP(insert_quiet)(const cohort_map_view *m, CO_MAP_KEY key, CO_MAP_VALUE *value,
                                 co_map_tally *tally)
 {

@@ -1,7 +1,7 @@
 /* cohort/device/multimap.h: lookups in multimaps inside kernels, by single lanes.
  *
- * Get a view from cohort_multimap_get_view, and pass it to a kernel by value. A multimap that was inserted into has several levels,
- * each with a run of the key's values or none:
+ * Get a view from cohort_multimap_get_view, and pass it to a kernel by value. A multimap that was inserted
+ * into has several levels, each with a run of the key's values or none:
  *
  *     for (co_u32 level = 0; level < view.levels; level++) {
  *         struct co_multimap_run run = co_multimap64_run(&view, level, key);
@@ -9,10 +9,10 @@
  *             sum += co_multimap_value32(&view, level, i);
  *     }
  *
- * The name has the bits of the key (32, 64) and of the value (32, 64); those of another width than the multimap's answer as if the key were
- * absent. The same text works in the host's threads on a CPU context's multimap. Nothing here writes, so lookups go on beside each other and beside
- * host calls that look up. A view is void once the multimap is inserted into or
- * destroyed, or exported or saved after an insert.
+ * The name has the bits of the key (32, 64) and of the value (32, 64); those of another width than the
+ * multimap's answer as if the key were absent. The same text works in the host's threads on a CPU context's
+ * multimap. Nothing here writes, so lookups go on beside each other and beside host calls that look up. A
+ * view is void once the multimap is inserted into or destroyed, or exported or saved after an insert.
  *
  * How it lies in memory: docs/multimap.md. */
 #ifndef COHORT_DEVICE_MULTIMAP_H

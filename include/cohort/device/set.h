@@ -1,4 +1,5 @@
-/* cohort/device/set.h: sets inside kernels: looking into a collection, or into a working set, by single lanes.
+/* cohort/device/set.h: sets inside kernels: looking into a collection, or into a working set, by single
+ * lanes.
  *
  * Get a view from cohort_sets_get_view, pass it to a kernel by value, and ask:
  *
@@ -64,8 +65,7 @@ typedef struct cohort_sets_view {
     const void *pool;
 } cohort_sets_view;
 
-/* ---- small things
- * ------------------------------------------------------------------------------------------------ */
+/* ---- small things -------------------------------------------------------------------------------------- */
 
 CO_INLINE co_u32 co_ones64(co_u64 v)
 {
@@ -119,8 +119,7 @@ CO_INLINE co_u32 co_place_units(co_u32 kind, co_u32 entries)
                                      : 0;
 }
 
-/* ---- a set opened
- * -------------------------------------------------------------------------------------------------- */
+/* ---- a set opened -------------------------------------------------------------------------------------- */
 
 /* A list has entries [first, first + n), else chunks. A set that is none has a list of none. */
 struct co_sets_set {
@@ -203,8 +202,7 @@ CO_INLINE co_u64 co_sets_list_lower(const cohort_sets_view *v, const struct co_s
     return low;
 }
 
-/* ---- inside a chunk
- * ------------------------------------------------------------------------------------------------ */
+/* ---- inside a chunk ------------------------------------------------------------------------------------ */
 
 /* How many entries of the array are below. Numbers that lie evenly stand near where the number's share of
  * 2^16 says: the search begins there, goes on in steps that double, and halves what lies between. So it reads
@@ -335,8 +333,7 @@ CO_INLINE co_u32 co_chunk_select(const cohort_sets_view *v, co_u64 place, co_u32
     }
 }
 
-/* ---- a set's members
- * ------------------------------------------------------------------------------------------------ */
+/* ---- a set's members ----------------------------------------------------------------------------------- */
 
 CO_INLINE int co_sets_contains(const cohort_sets_view *v, co_u64 set, co_u64 id)
 {
@@ -394,8 +391,7 @@ CO_INLINE int co_sets_next(const cohort_sets_view *v, co_u64 set, co_u64 id, co_
     return co_sets_select(v, set, co_sets_rank(v, set, id), next);
 }
 
-/* ---- a working set
- * ------------------------------------------------------------------------------------------------ */
+/* ---- a working set ------------------------------------------------------------------------------------- */
 
 #define CO_SET_VIEW_VERSION 1u
 #define CO_SET_DIGIT_BITS   6u
