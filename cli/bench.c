@@ -90,7 +90,7 @@ const char bench_examples[] =
     "                     nor the rivals\n"
     "\n"
     "set:\n"
-    "  --experiment NAME  real, dense, skewed, contains, build; all\n"
+    "  --experiment NAME  real, dense, skewed, contains, build, small (batches of small sets), density; all\n"
     "  --data DIR         of real: folders of texts, a set each\n"
     "\n"
     "table:\n"

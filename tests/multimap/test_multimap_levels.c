@@ -208,6 +208,42 @@ static void views(struct test *t)
         }
 }
 
+/* ---- readers -------------------------------------------------------------------------------------------- */
+
+/* A reader on a context of its own sees all levels, and refuses a batch. */
+static void readers(struct test *t)
+{
+    for (unsigned w = 0; w < 3; w++) {
+        cohort_context_options options = test_context_options(t);
+        cohort_context *own = t->context, *other = NULL;
+        cohort_multimap *reader = NULL;
+        struct column *mark = t->columns;
+        struct data d = data_new(t, widths[w], 3000, RANDOM, 900);
+        cohort_multimap *m = build_of(t, &d);
+        add(t, m, &d, 700, FEW, 40);
+        add(t, m, &d, 200, EDGES, 40);
+        const unsigned levels = levels_of(t, m);
+        OK(t, cohort_context_create(&other, &options));
+        OK(t, cohort_multimap_reader(m, other, &reader));
+        struct column *between = t->columns;
+        t->context = other;
+        EQUAL(t, levels_of(t, reader), levels);
+        check_lookups(t, reader, &d, 200);
+        uint64_t key = 1;
+        FAILS(t, other, cohort_multimap_insert(reader, 1, &key, &key, NULL), COHORT_UNSUPPORTED, "reader",
+              NULL);
+        column_drop(t, between);
+        cohort_multimap_destroy(reader);
+        cohort_context_destroy(other);
+        t->context = own;
+        CHECK(t, levels > 1);
+        check_lookups(t, m, &d, 60);
+        cohort_multimap_destroy(m);
+        free(d.pairs);
+        column_drop(t, mark);
+    }
+}
+
 /* ---- what is refused ----------------------------------------------------------------------------------- */
 
 static void refuses(struct test *t)
@@ -273,6 +309,7 @@ const struct test_case test_cases[] = {
     {"levels", levels, TEST_EACH_MEMORY},
     {"elsewhere", elsewhere, TEST_EACH_MEMORY},
     {"views", views, 0},
+    {"readers", readers, 0},
     {"refuses", refuses, 0},
     {"no_memory", no_memory, TEST_ON_CPU},
     {NULL, NULL, 0},
