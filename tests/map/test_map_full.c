@@ -4,6 +4,7 @@
 #include "subject.h"
 
 #include "cohort/device/map.h"
+#include "sim/sim.h"
 
 static uint64_t slot_bytes(cohort_width width)
 {
@@ -151,6 +152,53 @@ static void deferred(struct test *t)
     for (uint64_t i = 0; i < n; i++)
         in += (uint64_t)bitmap_get(hit, i);
     EQUAL(t, in, slots);
+    subject_free(&s);
+}
+
+/* ---- what goes in vain --------------------------------------------------------------------------------- */
+
+/* Sectors that the simulated GPU touches a key, of n keys from `first` on which are not there and are looked
+ * for, or put in,of which `due` are refused. */
+static double sectors(struct subject *s, enum trial_kind kind, uint64_t first, uint64_t n, uint64_t due)
+{
+    const uint64_t before = sim_sectors();
+    if (kind == TRIAL_INSERT)
+        EQUAL(s->t, put_in(s, kind, COHORT_WINNER_ANY, first, n, 1), due);
+    else {
+        struct column *mark = s->t->columns;
+        struct trial r = subject_trial(s, kind, n);
+        for (uint64_t i = 0; i < n; i++)
+            column_put(r.keys, i, first + i);
+        subject_do(s, &r);
+        column_drop(s->t, mark);
+    }
+    return (double)(sim_sectors() - before) / (double)n;
+}
+
+/* Up to the last slot keys that are not there cost at most ten times the sectors of load 0.8, and so do
+ * refused inserts. */
+static void cheap_in_vain(struct test *t)
+{
+    const double loads[] = {0.8, 0.97, 0.99, 1};
+    const uint64_t absent = 5000000, n = 2000;
+    cohort_map_options options = full_options(t, length(t, 12000, 4096));
+    struct subject s = subject_new(t, &options);
+    const uint64_t slots = slots_in(&s);
+    uint64_t in = 0;
+    double usual = 0;
+    for (int i = 0; i < 4; i++) {
+        const uint64_t more = (uint64_t)((double)slots * loads[i]) - in;
+        EQUAL(t, put_in(&s, TRIAL_INSERT, COHORT_WINNER_ANY, in, more, 1), 0);
+        in += more;
+        const double now = sectors(&s, TRIAL_CONTAINS, absent, n, 0);
+        usual = i ? usual : now;
+        CHECKF(t, now <= 10 * usual, "%.1f sectors an absent key at load %.2f, %.1f at 0.80", now, loads[i],
+               usual);
+    }
+    put_in(&s, TRIAL_INSERT, COHORT_WINNER_ANY, absent - 400, 400, 1); /* each page has refused one */
+    const double refused = sectors(&s, TRIAL_INSERT, absent, n, n);
+    CHECKF(t, refused <= 10 * usual, "%.1f sectors a refused insert, %.1f an absent key at load 0.80",
+           refused, usual);
     subject_free(&s);
 }
 
@@ -375,6 +423,7 @@ const struct test_case test_cases[] = {
     {"run_on_full", run_on_full, ALL},
     {"capacity_is_kept", capacity_is_kept, ALL},
     {"deferred", deferred, ALL},
+    {"cheap_in_vain", cheap_in_vain, TEST_EACH_WIDTH | TEST_ON_SIM},
     {"hash_is_inverted", hash_is_inverted, 0},
     {"hostile_keys_growing", hostile_keys_growing, TEST_EACH_LAYOUT | ALL | TEST_WIDE_KEYS},
     {"hostile_keys_fixed", hostile_keys_fixed, ALL | TEST_WIDE_KEYS},

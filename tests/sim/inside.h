@@ -57,6 +57,7 @@ struct lane {
     uint64_t steps, operation_began;
     const char *word; /* the word it is in, for messages */
     const void *address;
+    uint64_t sector; /* touched last */
     uint32_t bytes;
     uint64_t result; /* of a collective */
     struct warp *warp;
@@ -156,7 +157,7 @@ struct sim {
     uint64_t steps, step_limit;
     struct sim_counts counts;
     char message[2048];
-    uint64_t failures;
+    uint64_t failures, sectors;
 
     struct lane **ready;
     uint32_t ready_count, stalled_count;

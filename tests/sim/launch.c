@@ -208,6 +208,10 @@ struct sim_counts sim_counts(void)
 {
     return sim.counts;
 }
+uint64_t sim_sectors(void)
+{
+    return sim.sectors;
+}
 
 /* ---- lanes and blocks ------------------------------------------------------------------------------------------ */
 

@@ -322,6 +322,10 @@ void schedule_step(const char *word, const void *address, uint32_t bytes, int st
     struct lane *lane = sim.lane;
     if (SIM_UNLIKELY(!lane))
         sim_host_error("a word outside of any launch");
+    if (address && lane->sector != (uintptr_t)address / 32) {
+        lane->sector = (uintptr_t)address / 32;
+        sim.sectors++;
+    }
     lane->word = word;
     lane->address = address;
     lane->bytes = bytes;

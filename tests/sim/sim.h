@@ -76,6 +76,10 @@ struct sim_counts {
 };
 struct sim_counts sim_counts(void);
 
+/* Sectors that words of all launches so far have touched: aligned ranges of 32 bytes, of any memory. Words of
+ * one lane that touch the same one, one after the other, count once. */
+uint64_t sim_sectors(void);
+
 /* Whether what a lane had done at its co_clock() `a` happened before the co_clock() `b`, of the same launch: by the order
  * of one lane's program, by barriers, or by release and acquire. Needs schedule.clocks. */
 int sim_happened_before(uint64_t a, uint64_t b);
