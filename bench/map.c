@@ -7,11 +7,19 @@ static const struct experiment {
     const char *name;
     map_experiment measure;
     int usual; /* measured when none is named */
-} experiments[] = {
-    {"operations", map_operations, 1}, {"threads", map_threads, 1},   {"headline", map_headline, 1},
-    {"duplicates", map_duplicates, 1}, {"multimap", map_multimap, 1}, {"groups", map_groups, 0},
-    {"sweep", map_sweep, 0},           {"deletes", map_deletes, 0},   {"host", map_host, 0},
-    {"loads", map_loads, 0},           {"batches", map_batches, 0},   {"sums", map_sums, 0}};
+} experiments[] = {{"operations", map_operations, 1},
+                   {"threads", map_threads, 1},
+                   {"headline", map_headline, 1},
+                   {"duplicates", map_duplicates, 1},
+                   {"multimap", map_multimap, 1},
+                   {"groups", map_groups, 0},
+                   {"sweep", map_sweep, 0},
+                   {"deletes", map_deletes, 0},
+                   {"host", map_host, 0},
+                   {"loads", map_loads, 0},
+                   {"batches", map_batches, 0},
+                   {"sums", map_sums, 0},
+                   {"full", map_full, 0}};
 enum { EXPERIMENTS = sizeof experiments / sizeof *experiments };
 
 /* ---- options ------------------------------------------------------------------------------------------- */
@@ -43,8 +51,7 @@ static int experiment_check(const char *list, fault *fault)
         if (i == EXPERIMENTS && strcmp(word, "all"))
             return fault_set(fault, CLI_BAD_INPUT,
                              "--experiment %s: must be operations, threads, headline, duplicates, multimap, "
-                             "groups, sweep, "
-                             "deletes, host, loads, batches, sums or all",
+                             "groups, sweep, deletes, host, loads, batches, sums, full or all",
                              word);
     }
     return CLI_OK;

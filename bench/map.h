@@ -37,6 +37,7 @@ int map_host(const map_plan *plan, fault *fault);
 int map_loads(const map_plan *plan, fault *fault);
 int map_batches(const map_plan *plan, fault *fault);
 int map_sums(const map_plan *plan, fault *fault);
+int map_full(const map_plan *plan, fault *fault);
 int map_tune(const map_plan *plan, fault *fault);
 
 /* A fixed map and the columns that it is worked with. */

@@ -27,7 +27,7 @@ drawing "bench map --plot is XML" map.svg
 bench map $tiny --n 5000 --experiment all --width 32/32,64/64 --load 0.5 --peers none --json all.json --plot all.svg \
     >printed 2>said
 judge "bench map --experiment all" test $? -eq 0 -a ! -s said
-for name in operations headline duplicates multimap groups sweep deletes host batches; do
+for name in operations headline duplicates multimap groups sweep deletes host batches sums full; do
     judge "experiment $name" grep -q "\"experiment\": \"$name\"" all.json
 done
 judge "the sweep tells probe lengths" grep -qE '"probe_mean": [0-9.]+, "probe_max": [0-9]+' all.json

@@ -42,6 +42,15 @@ fi
 # A mutant is touched if its patch has changed, or a structure that its program tests or that its patch is about is touched.
 draw=${MUTANT_SAMPLE:-$(date +%s)}
 sampled=''
+
+# The names in an order that the draw makes, by the numbers of cksum.
+shuffled() {
+    local name
+    for name in "$@"; do
+        echo "$(cksum <<<"$draw $name" | cut -d ' ' -f 1) $name"
+    done | sort -n | cut -d ' ' -f 2
+}
+
 choose() {
     local name program structures touched changed first=() others=() all
     touched=$(scripts/touched.sh)
@@ -60,10 +69,9 @@ choose() {
         fi
     done
     all=${#others[@]}
-    # The numbers of cksum order the others, another way for each draw.
-    mapfile -t others < <(for name in ${others[@]+"${others[@]}"}; do
-        echo "$(cksum <<<"$draw $name" | cut -d ' ' -f 1) $name"
-    done | sort -n | head -n $(((all * percent + 99) / 100)) | cut -d ' ' -f 2)
+    # What is touched comes in the order of the draw, too: where time is up before all were tried, it is other ones each time.
+    mapfile -t first < <(shuffled ${first[@]+"${first[@]}"})
+    mapfile -t others < <(shuffled ${others[@]+"${others[@]}"} | head -n $(((all * percent + 99) / 100)))
     sampled="sampled: ${#first[@]} mutants of what is touched, and ${#others[@]} of $all others (MUTANT_SAMPLE=$draw)"
     names=(${first[@]+"${first[@]}"} ${others[@]+"${others[@]}"})
     must=${#first[@]}
