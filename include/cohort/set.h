@@ -279,8 +279,9 @@ COHORT_API cohort_status cohort_sets_look(const cohort_sets *sets, const cohort_
  * are. Chunks in between have a block of 8 KiB from the set's own pool and a cardinality; absent and full
  * ones take no block. A *flat* set is one plain bitmap of its universe, and has no pool.
  *
- * On a GPU context a working set lies in the host's memory for now: updates are put in order by the GPU
- * and done by the host, and queries copy what they work on. */
+ * On a GPU context blocks and bitmaps lie in the device's memory, and its kernels work on them. The directory
+ * is in the host's memory, so an update copies some 100 bytes for each chunk that it touches from one to the
+ * other, and no members. */
 typedef enum cohort_set_layout {
     COHORT_SET_CHOSEN = 0, /* flat with a `limit` of up to 2^24, else chunks */
     COHORT_SET_FLAT = 1,   /* with a limit of up to 2^32: limit / 8 bytes */
@@ -300,8 +301,8 @@ typedef struct cohort_set_options {
         sizeof(cohort_set_options), COHORT_U32, COHORT_SET_CHOSEN, 0, 0 \
     }
 
-/* Makes an empty set. The pool's memory is taken at once (where the system gives memory when it is first
- * touched, it costs nothing until then). COHORT_RANGE, COHORT_NO_MEMORY; *out is NULL then. */
+/* Makes an empty set. The pool's memory is taken at once, on a GPU context the device's (where the system
+ * gives memory when it is first touched, it costs nothing until then). COHORT_RANGE, COHORT_NO_MEMORY; *out is NULL then. */
 COHORT_API cohort_status cohort_set_create(cohort_context *context, const cohort_set_options *options,
                                            cohort_set **out);
 COHORT_API void cohort_set_destroy(cohort_set *set); /* NULL is allowed */
@@ -351,12 +352,14 @@ COHORT_API cohort_status cohort_set_copy(cohort_set *to, const cohort_set *from)
  * bitmap or Roaring's bytes. Waits. */
 COHORT_API cohort_status cohort_set_export(const cohort_set *set, cohort_sets_target *target);
 
-/* hit: a bitmap of n bits: is values[i], of the set's type, a member? Waits. O(1) each. */
+/* hit: a bitmap of n bits: is values[i], of the set's type, a member? Waits. O(1) each, and on a GPU context
+ * the copy that cohort_set_get_view makes. */
 COHORT_API cohort_status cohort_set_contains(const cohort_set *set, uint64_t n, const void *values,
                                              uint8_t *hit);
 
-/* A view for code of the user's own (cohort/device/set.h), valid until the set is changed or destroyed.
- * COHORT_UNSUPPORTED on a GPU context. */
+/* A view for code of the user's own (cohort/device/set.h), valid until the set is changed or destroyed. On a
+ * GPU context it is for kernels: the first one after a change copies the directory to the device, and waits.
+ * COHORT_NO_MEMORY. O(1), or O(directory). */
 COHORT_API cohort_status cohort_set_get_view(const cohort_set *set, struct cohort_set_view *view);
 
 #ifdef __cplusplus

@@ -1,15 +1,13 @@
 /* set.c: working sets: made, changed, copied, and looked into.
  *
  * Whatever a set is changed by becomes a collection first, so that there is one way in. And one way out:
- * exports, copies and queries work on a collection that is made from the set. The state lies in the memory
- * of a context that has the backend's entries for it: the CPU's, which helps a GPU's (api/staged.h). */
+ * exports, copies and queries work on a collection that is made from the set. */
 #include "api/set.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/options.h"
-#include "api/staged.h"
 
 /* ---- making
  * --------------------------------------------------------------------------------------------------------------- */
@@ -49,38 +47,38 @@ static uint64_t chunks_of(uint64_t limit)
     return limit ? (limit - 1) / CO_CHUNK_IDS + 1 : 1ull << (64 - CO_CHUNK_BITS);
 }
 
+static uint64_t node_bytes(uint64_t nodes)
+{
+    return nodes * sizeof(struct co_set_node);
+}
+
 static void give_memory(cohort_set *set)
 {
     struct set_state *s = &set->state;
     if (s->blocks)
-        context_release(set->host, s->blocks, set->block_bytes);
-    if (s->spare)
-        context_release(set->host, s->spare, set->spare_bytes);
-    if (s->nodes)
-        context_release(set->host, s->nodes, s->node_room * sizeof *s->nodes);
+        context_release(set->context, s->blocks, set->block_bytes);
+    if (set->copy)
+        context_release(set->context, set->copy, node_bytes(set->copy_room));
+    free(s->spare);
+    free(s->nodes);
 }
 
 static cohort_status take_memory(cohort_set *set, uint64_t chunks)
 {
     struct set_state *s = &set->state;
-    void *blocks = NULL, *spare = NULL, *nodes = NULL;
+    void *blocks = NULL;
     set->block_bytes = (s->view.flat ? chunks : s->room) * CO_CHUNK_BYTES;
-    set->spare_bytes = s->room * sizeof *s->spare;
-    cohort_status status = system_take(set->host, set->block_bytes, &blocks);
+    s->nodes = calloc(SET_NODES_LEAST, sizeof *s->nodes);
+    s->spare = malloc((s->room + 1) * sizeof *s->spare);
+    if (!s->nodes || !s->spare)
+        return context_fail(set->context, COHORT_NO_MEMORY, "no memory for a working set's directory");
+    cohort_status status = system_take(set->context, set->block_bytes, &blocks);
     s->blocks = blocks;
-    if (!status && set->spare_bytes)
-        status = system_take(set->host, set->spare_bytes, &spare);
-    s->spare = spare;
-    if (!status)
-        status = system_take(set->host, SET_NODES_LEAST * sizeof *s->nodes, &nodes);
-    s->nodes = nodes;
-    s->node_room = SET_NODES_LEAST;
     if (!status && s->view.flat)
-        status = context_fill(set->host, blocks, 0, set->block_bytes);
-    if (!status)
-        status = context_fill(set->host, nodes, 0, sizeof *s->nodes);
+        status = context_fill(set->context, blocks, 0, set->block_bytes);
     s->view.blocks = blocks;
-    s->view.nodes = nodes;
+    s->view.nodes = s->nodes;
+    s->node_room = SET_NODES_LEAST;
     s->nodes_used = 1;
     return status;
 }
@@ -89,7 +87,6 @@ cohort_status cohort_set_create(cohort_context *context, const cohort_set_option
 {
     CALL(context);
     cohort_set_options o;
-    cohort_context *host;
     if (out)
         *out = NULL;
     if (!context || !options || !out)
@@ -100,8 +97,6 @@ cohort_status cohort_set_create(cohort_context *context, const cohort_set_option
     cohort_status status = options_check(context, "options", options, options->size, sizeof o, sizeof o, &o);
     if (!status)
         status = check_options(context, &o);
-    if (!status)
-        status = staged_open(context, &host);
     if (status)
         return status;
     cohort_set *set = calloc(1, sizeof *set);
@@ -110,7 +105,7 @@ cohort_status cohort_set_create(cohort_context *context, const cohort_set_option
     uint64_t chunks = chunks_of(o.limit);
     struct set_state *s = &set->state;
     set->context = context;
-    set->host = host;
+    set->copy_is_old = 1;
     set->layout = o.layout;
     s->view.version = CO_SET_VIEW_VERSION;
     s->view.wide = o.type == COHORT_U64;
@@ -119,7 +114,7 @@ cohort_status cohort_set_create(cohort_context *context, const cohort_set_option
     for (s->view.levels = 1; (chunks - 1) >> (CO_SET_DIGIT_BITS * s->view.levels);)
         s->view.levels++;
     s->room = s->view.flat ? 0 : o.blocks ? o.blocks : chunks < 65536 ? chunks : 65536;
-    status = staged_status(context, host, take_memory(set, chunks));
+    status = take_memory(set, chunks);
     if (status) {
         give_memory(set);
         free(set);
@@ -175,13 +170,9 @@ cohort_status cohort_set_update(cohort_set *set, cohort_set_op op, const cohort_
 cohort_status cohort_set_clear(cohort_set *set)
 {
     CALL_ON(set);
-    cohort_context *host;
     if (!set)
         return context_fail(NULL, COHORT_NULL, "cohort_set_clear: set is NULL");
-    cohort_status status = staged_open(set->context, &host);
-    if (!status)
-        host->backend->set->clear(host, &set->state);
-    return status;
+    return set_empty(set);
 }
 
 cohort_status cohort_set_copy(cohort_set *to, const cohort_set *from)
@@ -227,21 +218,29 @@ static cohort_status enter_look(cohort_context *context, const void *step, struc
     return arena->asks ? COHORT_OK : context->backend->set->look(context, step);
 }
 
-/* Where the set does not lie in the context's memory: by a collection. */
-static cohort_status look_copied(const cohort_set *set, uint64_t n, const void *values, uint8_t *hit)
+/* The set for whoever works in the context's memory: a device gets its own copy of the directory. */
+static cohort_status view_of(cohort_set *set, cohort_set_view *view)
 {
-    cohort_sets_look_desc d = COHORT_SETS_LOOK_INIT;
-    cohort_set *const source = (cohort_set *)(uintptr_t)set;
-    cohort_sets *sets = NULL;
-    d.n = n;
-    d.values = values;
-    d.hit = hit;
-    cohort_status status = set_collection(set->context, &source, 1, &sets);
-    if (!status)
-        status = cohort_sets_look(sets, &d);
-    if (!status)
-        status = context_wait(set->context);
-    cohort_sets_destroy(sets);
+    struct set_state *s = &set->state;
+    void *memory = NULL;
+    cohort_status status = COHORT_OK;
+    *view = s->view;
+    if (set->context->backend->own_memory == MEMORY_HOST)
+        return COHORT_OK;
+    if (set->copy_room < s->nodes_used) {
+        status = system_take(set->context, node_bytes(s->node_room), &memory);
+        if (status)
+            return status;
+        if (set->copy)
+            context_release(set->context, set->copy, node_bytes(set->copy_room));
+        set->copy = memory;
+        set->copy_room = s->node_room;
+        set->copy_is_old = 1;
+    }
+    if (set->copy_is_old)
+        status = context_copy(set->context, set->copy, s->nodes, node_bytes(s->nodes_used));
+    set->copy_is_old = status != COHORT_OK;
+    view->nodes = set->copy;
     return status;
 }
 
@@ -253,7 +252,7 @@ cohort_status cohort_set_contains(const cohort_set *set, uint64_t n, const void 
     if (!set)
         return context_fail(NULL, COHORT_NULL, "cohort_set_contains: set is NULL");
     memset(&look, 0, sizeof look);
-    look.view = set->state.view;
+    look.view.wide = set->state.view.wide;
     look.n = n;
     batch_open(&b, set->context, "cohort_set_contains");
     b.enter = enter_look;
@@ -266,9 +265,9 @@ cohort_status cohort_set_contains(const cohort_set *set, uint64_t n, const void 
     status = batch_check(&b);
     if (status)
         return status;
-    if (set->host != set->context)
-        return look_copied(set, n, values, hit);
-    status = batch_begin(&b);
+    status = view_of((cohort_set *)(uintptr_t)set, &look.view);
+    if (!status)
+        status = batch_begin(&b);
     if (!status)
         status = b.enter(set->context, &look, &b.arena);
     return batch_end(&b, status, NULL);
@@ -293,7 +292,7 @@ cohort_status cohort_set_get_info(const cohort_set *set, cohort_set_info *info)
     i.full = s->full;
     i.blocks = s->room;
     i.blocks_used = s->fresh - s->spares;
-    i.bytes = set->block_bytes + set->spare_bytes + s->node_room * sizeof *s->nodes;
+    i.bytes = set->block_bytes + s->room * sizeof *s->spare + node_bytes(s->node_room + set->copy_room);
     options_return(info, info->size, sizeof i, &i);
     return COHORT_OK;
 }
@@ -304,9 +303,5 @@ cohort_status cohort_set_get_view(const cohort_set *set, struct cohort_set_view 
     if (!set || !view)
         return context_fail(set ? set->context : NULL, COHORT_NULL, "cohort_set_get_view: %s is NULL",
                             set ? "view" : "set");
-    if (set->host != set->context)
-        return context_fail(set->context, COHORT_UNSUPPORTED,
-                            "cohort_set_get_view: a GPU's working set lies in the host's memory");
-    *view = set->state.view;
-    return COHORT_OK;
+    return view_of((cohort_set *)(uintptr_t)set, view);
 }

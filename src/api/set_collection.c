@@ -1,92 +1,145 @@
-/* set_collection.c: between working sets and collections, both ways.
+/* set_collection.c: from working sets to collections.
  *
- * Whatever a set is changed by is a collection of one set; what reads a set whole reads a collection that
- * is made from it. The state lies in the memory of a context that has the backend's entries for it
- * (api/staged.h); there the collection is made, and moved over where the set's own context is another. */
+ * Whatever a set is changed by is a collection of one set (set_change.c); what reads a set whole reads a
+ * collection that is made from it. The host lists the chunks by the directory, the backend measures their
+ * blocks, the host gives each a place in the pool, and the backend writes them. */
 #include "api/set.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/staged.h"
+/* The chunks of all sets, in the host's memory. */
+struct chunks {
+    cohort_context *context;
+    struct sets_found *found;
+    uint64_t n;       /* sets */
+    uint64_t *first;  /* n + 1: of each set in */
+    uint64_t *keys;   /* of each chunk, */
+    uint64_t *places; /* what it comes to, */
+    uint64_t *words;  /* and its block's address; 0: it is full */
+};
 
-/* A collection of the helper's in the context's memory. */
-static cohort_status move_over(cohort_context *context, const cohort_sets *from, cohort_sets **out)
+/* Units of the pool that a chunk of so many members takes, at most. */
+static uint64_t units_most(co_u32 card)
 {
-    co_u64 offset[SETS_PARTS + 1];
-    sets_layout(&from->counts, offset);
-    cohort_status status = sets_new(context, &from->counts, out);
-    if (!status)
-        status = context_copy(context, (*out)->memory, from->view.words, offset[SETS_PART_POOL]);
-    if (!status && from->counts.units)
-        status =
-            context_copy(context, (*out)->pool, from->view.pool, from->counts.units * CO_PLACE_UNIT_BYTES);
-    if (status) {
-        cohort_sets_destroy(*out);
-        *out = NULL;
-    }
-    return status;
+    return card <= SETS_ARRAY_MOST ? (card + 7) / 8 : CO_CHUNK_BYTES / CO_PLACE_UNIT_BYTES + 3;
 }
 
-/* The collection, in the memory of the host's context. */
-static cohort_status gather(cohort_context *host, const struct set_state *const *states, uint64_t n,
-                            cohort_sets **out)
+/* Chunks of a set from entry `at` of the arrays on; without arrays only what they may take. */
+static uint64_t list_chunks(const struct set_state *s, struct chunks *c, uint64_t at)
 {
-    struct sets_rooms rooms = sets_rooms_begin(host);
-    struct sets_found f;
-    cohort_sets *room = NULL;
-    const struct set_gather step = {states, n, &f};
-    memset(&f, 0, sizeof f);
-    cohort_status status = host->backend->set->gather(host, &step);
-    uint32_t wide = n ? states[0]->view.wide : 0;
-    if (!status)
-        status = sets_found_rooms(&rooms, &f, n, wide, &room);
-    if (!status)
-        status = host->backend->set->gather(host, &step);
-    status = sets_found_end(&rooms, status, &f, n, wide, room, out);
-    sets_rooms_end(&rooms);
-    if (status) {
-        cohort_sets_destroy(*out);
-        *out = NULL;
+    co_u64 key = 0;
+    for (co_u32 leaf; (leaf = set_next_leaf(s, key, &key)) != SET_NONE; key = (key | 63) + 1) {
+        const struct co_set_node *node = &s->nodes[leaf];
+        for (co_u64 some = node->some; some; some &= some - 1, at++) {
+            co_u32 i = co_low64(some);
+            int full = (int)(node->full >> i & 1);
+            if (!c->words) {
+                c->found->units += full ? 0 : units_most(node->card[i]);
+                continue;
+            }
+            c->keys[at] = (key & ~63ull) | i;
+            c->words[at] = full ? 0 : (uintptr_t)(s->blocks + (co_u64)node->child[i] * CO_CHUNK_WORDS);
+        }
     }
-    return status;
+    return at;
+}
+
+/* What there must be room for. */
+static void ask_room(struct chunks *c, cohort_set *const *sets)
+{
+    struct sets_found *f = c->found;
+    for (uint64_t i = 0; i < c->n; i++) {
+        uint64_t members = sets[i]->state.members;
+        f->chunks = list_chunks(&sets[i]->state, c, f->chunks);
+        f->listed += members < SETS_LIST_MOST ? members : SETS_LIST_MOST;
+    }
+}
+
+static cohort_status list_all(struct chunks *c, cohort_set *const *sets)
+{
+    uint64_t chunks = c->found->chunks, at = 0;
+    c->first = malloc((c->n + 1 + 3 * chunks) * sizeof *c->first);
+    if (!c->first)
+        return context_fail(c->context, COHORT_NO_MEMORY, "no memory for a list of %llu chunks",
+                            (unsigned long long)chunks);
+    c->keys = c->first + c->n + 1;
+    c->places = c->keys + chunks;
+    c->words = c->places + chunks;
+    for (uint64_t i = 0; i < c->n; i++) {
+        c->first[i] = at;
+        at = list_chunks(&sets[i]->state, c, at);
+    }
+    c->first[c->n] = at;
+    return COHORT_OK;
+}
+
+/* Where each chunk's members go in the pool. */
+static void place_all(struct chunks *c)
+{
+    uint64_t unit = 0;
+    for (uint64_t i = 0; i < c->found->chunks; i++) {
+        co_u32 kind = co_place_kind(c->places[i]);
+        if (kind == CO_CHUNK_BITMAP)
+            unit = (unit + 3) & ~3ull;
+        c->places[i] |= unit << CO_PLACE_UNIT;
+        unit += co_place_units(kind, co_place_entries(c->places[i]));
+    }
+    c->found->units = unit;
+}
+
+/* The chunks, into the found ones' arrays and pool. */
+static cohort_status put_all(struct chunks *c, struct sets_rooms *rooms)
+{
+    struct sets_found *f = c->found;
+    cohort_context *context = c->context;
+    const struct set_backend *backend = context->backend->set;
+    uint64_t bytes = f->chunks * sizeof *c->keys;
+    co_u64 *words = NULL;
+    cohort_status status = context_copy(context, f->row_first, c->first, (c->n + 1) * sizeof *c->first);
+    if (!status)
+        status = sets_room(rooms, f->chunks, sizeof *words, &words);
+    if (status || !f->chunks) {
+        f->units = 0;
+        return status;
+    }
+    struct set_chunks step = {f->chunks, words, f->cards, f->places, f->digests, f->pool};
+    status = context_copy(context, f->keys, c->keys, bytes);
+    if (!status)
+        status = context_copy(context, words, c->words, bytes);
+    if (!status)
+        status = backend->measure(context, &step);
+    if (!status)
+        status = context_copy(context, c->places, f->places, bytes);
+    if (status)
+        return status;
+    place_all(c);
+    status = context_copy(context, f->places, c->places, bytes);
+    return status ? status : backend->write(context, &step);
 }
 
 cohort_status set_collection(cohort_context *context, cohort_set *const *sets, uint64_t n, cohort_sets **out)
 {
-    cohort_context *host;
-    cohort_sets *made = NULL;
+    struct sets_rooms rooms = sets_rooms_begin(context);
+    struct sets_found f;
+    struct chunks c = {.context = context, .found = &f, .n = n};
+    cohort_sets *room = NULL;
+    uint32_t wide = n ? sets[0]->state.view.wide : 0;
     *out = NULL;
-    const struct set_state **states = malloc((n + 1) * sizeof *states);
-    if (!states)
-        return context_fail(context, COHORT_NO_MEMORY, "no memory for a list of %llu sets",
-                            (unsigned long long)n);
-    for (uint64_t i = 0; i < n; i++)
-        states[i] = &sets[i]->state;
-    cohort_status status = staged_open(context, &host);
+    memset(&f, 0, sizeof f);
+    ask_room(&c, sets);
+    cohort_status status = list_all(&c, sets);
     if (!status)
-        status = staged_status(context, host, gather(host, states, n, &made));
-    free(states);
-    if (status || host == context) {
-        *out = made;
-        return status;
+        status = sets_found_rooms(&rooms, &f, n, wide, &room);
+    if (!status)
+        status = put_all(&c, &rooms);
+    status = sets_found_end(&rooms, status, &f, n, wide, room, out);
+    sets_rooms_end(&rooms);
+    free(c.first);
+    if (status) {
+        cohort_sets_destroy(*out);
+        *out = NULL;
     }
-    status = move_over(context, made, out);
-    cohort_sets_destroy(made);
-    return status;
-}
-
-cohort_status set_change(cohort_set *set, const char *call, enum set_change_kind kind, const cohort_sets *by)
-{
-    cohort_context *host;
-    struct set_change change = {call, &set->state, kind, by->view};
-    void *copy = NULL;
-    cohort_status status = staged_open(set->context, &host);
-    if (!status)
-        status = sets_host_view(by, &change.view, &copy);
-    if (!status)
-        status = staged_status(set->context, host, host->backend->set->change(host, &change));
-    free(copy);
     return status;
 }
 

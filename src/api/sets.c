@@ -310,10 +310,12 @@ cohort_status sets_found_end(struct sets_rooms *rooms, cohort_status status, str
 
 /* ---- what is known ------------------------------------------------------------------------------------- */
 
-cohort_status sets_host_view(const cohort_sets *sets, cohort_sets_view *view, void **copy)
+static cohort_status host_view(const cohort_sets *sets, int members, cohort_sets_view *view, void **copy)
 {
     const struct backend *backend = sets->context->backend;
-    co_u64 bytes = sets->view.bytes;
+    co_u64 offset[SETS_PARTS + 1];
+    sets_layout(&sets->counts, offset);
+    co_u64 bytes = members ? sets->view.bytes : offset[SETS_PART_POOL];
     *copy = NULL;
     *view = sets->view;
     if (backend->own_memory == MEMORY_HOST)
@@ -323,10 +325,8 @@ cohort_status sets_host_view(const cohort_sets *sets, cohort_sets_view *view, vo
         return context_fail(sets->context, COHORT_NO_MEMORY, "no memory of the host for %llu bytes of sets",
                             (unsigned long long)bytes);
     sets_view(&sets->counts, *copy, NULL, view);
-    co_u64 offset[SETS_PARTS + 1];
-    sets_layout(&sets->counts, offset);
     cohort_status status = context_copy(sets->context, *copy, sets->view.words, offset[SETS_PART_POOL]);
-    if (!status)
+    if (!status && members)
         status = context_copy(sets->context, (char *)*copy + offset[SETS_PART_POOL], sets->view.pool,
                               bytes - offset[SETS_PART_POOL]);
     if (status) {
@@ -334,6 +334,16 @@ cohort_status sets_host_view(const cohort_sets *sets, cohort_sets_view *view, vo
         *copy = NULL;
     }
     return status;
+}
+
+cohort_status sets_host_view(const cohort_sets *sets, cohort_sets_view *view, void **copy)
+{
+    return host_view(sets, 1, view, copy);
+}
+
+cohort_status sets_host_directory(const cohort_sets *sets, cohort_sets_view *view, void **copy)
+{
+    return host_view(sets, 0, view, copy);
 }
 
 #define PLACES_AT_ONCE 4096u

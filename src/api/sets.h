@@ -75,6 +75,9 @@ cohort_status sets_read(cohort_context *context, uint64_t *to, const co_u64 *fro
 /* The host's copy of a collection, to read: of a context whose memory is the host's the collection itself. */
 cohort_status sets_host_view(const cohort_sets *sets, cohort_sets_view *view, void **copy); /* free(*copy) */
 
+/* The same without the pool. */
+cohort_status sets_host_directory(const cohort_sets *sets, cohort_sets_view *view, void **copy);
+
 /* sets_build.c: of a source whose numbers are checked, as is the next. */
 cohort_status sets_build_arrays(cohort_context *context, const cohort_sets_source *source, cohort_sets **out);
 

@@ -1,39 +1,31 @@
-/* cuda/set.c: working sets on a GPU: there are no kernels for them yet. The API keeps such sets with the
- * context's helper (api/staged.h), so none of these is called. */
+/* cuda/set.c: working sets on a GPU: the table of entries. A warp has a chunk. */
 #include "backend/set.h"
 
-static cohort_status none(cohort_context *context)
+#include "device.h"
+
+static cohort_status cuda_set_work(cohort_context *context, const struct set_work *work)
 {
-    return context_fail(context, COHORT_UNSUPPORTED, "a GPU has no kernels for working sets yet");
+    return gpu_launch_warps(context, "set_work", work->items, 0, work);
 }
 
-static cohort_status cuda_set_change(cohort_context *context, const struct set_change *change)
+static cohort_status cuda_set_measure(cohort_context *context, const struct set_chunks *chunks)
 {
-    (void)change;
-    return none(context);
+    return gpu_launch_warps(context, "set_measure", chunks->items, 0, chunks);
 }
 
-static void cuda_set_clear(cohort_context *context, struct set_state *state)
+static cohort_status cuda_set_write(cohort_context *context, const struct set_chunks *chunks)
 {
-    (void)context;
-    (void)state;
-}
-
-static cohort_status cuda_set_gather(cohort_context *context, const struct set_gather *gather)
-{
-    (void)gather;
-    return none(context);
+    return gpu_launch_warps(context, "set_write", chunks->items, 0, chunks);
 }
 
 static cohort_status cuda_set_look(cohort_context *context, const struct set_look *look)
 {
-    (void)look;
-    return none(context);
+    return gpu_launch(context, "set_look", look->n, look);
 }
 
 const struct set_backend cuda_set_backend = {
-    .change = cuda_set_change,
-    .clear = cuda_set_clear,
-    .gather = cuda_set_gather,
+    .work = cuda_set_work,
+    .measure = cuda_set_measure,
+    .write = cuda_set_write,
     .look = cuda_set_look,
 };

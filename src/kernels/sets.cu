@@ -234,19 +234,9 @@ CO_INLINE struct sets_words sets_words_of_piece(const struct sets_step *s, co_u6
 
 CO_INLINE void sets_measure_bits(const struct sets_step *s, co_u64 c)
 {
-    co_u64 piece = co_read64(s->at + c), digest = 0;
+    co_u64 piece = co_read64(s->at + c), digest;
     struct sets_words w = sets_words_of_piece(s, piece);
-    co_u32 card = 0, runs = 0, last = 0;
-    SETS_EACH_TURN(j)
-    {
-        co_u32 word = sets_word_of(&w, j * 32 + co_lane());
-        card += co_ones32(word);
-        runs += co_ones32(sets_warp_begins(word, last));
-        last = co_shuffle32(CO_FULL_WARP, word, 31) >> 31;
-        digest |= co_any(CO_FULL_WARP, word != 0) ? 1ull << j : 0;
-    }
-    card = (co_u32)co_warp_sum(card);
-    runs = (co_u32)co_warp_sum(runs);
+    co_u32 runs, card = sets_warp_words_measure(&w, &runs, &digest);
     sets_put_found(s, c, piece % s->row_chunks, card, runs, digest);
 }
 
@@ -363,7 +353,7 @@ CO_INLINE void sets_put_bitmap(const struct sets_step *s, co_u64 c, co_u32 *to, 
 CO_INLINE void sets_put_runs(const struct sets_step *s, co_u64 c, co_u16 *to, co_u32 runs)
 {
     co_u64 first = co_read64(s->at + c), end = co_read64(s->at + c + 1);
-    co_u32 begun = 0, last = 0;
+    co_u32 begun = 0;
     if (s->item == SETS_RANGES) {
         for (co_u32 r = co_lane(); r < runs; r += 32) {
             struct sets_piece p = sets_piece_of(s, sets_piece_range(s, first + r), first + r);
@@ -374,43 +364,21 @@ CO_INLINE void sets_put_runs(const struct sets_step *s, co_u64 c, co_u16 *to, co
     }
     if (s->item == SETS_BITS) {
         struct sets_words w = sets_words_of_piece(s, first);
-        co_u32 word = sets_word_of(&w, co_lane());
-        SETS_EACH_TURN(j)
-        {
-            co_u32 following = j + 1 < CO_CHUNK_WORDS / 32 ? sets_word_of(&w, (j + 1) * 32 + co_lane()) : 0;
-            co_u32 next = co_shuffle32(CO_FULL_WARP, following, 0) & 1;
-            co_u32 begins = sets_warp_begins(word, last), ends = sets_warp_ends(word, next);
-            co_u32 own = co_ones32(begins), before = begun + (co_u32)co_warp_before(own);
-            co_u32 at = (j * 32 + co_lane()) * 32, k = before;
-            for (co_u32 rest = begins; rest; rest &= rest - 1)
-                co_write16(to + 2 * k++, (co_u16)(at + co_ones32((rest & (0u - rest)) - 1)));
-            for (co_u32 rest = ends; rest; rest &= rest - 1) {
-                co_u32 bit = rest & (0u - rest);
-                k = before + co_ones32(begins & (bit | (bit - 1))) - 1;
-                co_write16(to + 2 * k + 1, (co_u16)(at + co_ones32(bit - 1)));
-            }
-            begun += (co_u32)co_warp_sum(own);
-            last = co_shuffle32(CO_FULL_WARP, word, 31) >> 31;
-            word = following;
-        }
-    } else {
-        for (co_u64 base = first; base < end; base += 32) {
-            co_u64 i = base + co_lane(), member = i < end ? sets_member(s, i) : 0;
-            int begins = i < end && (i == first || sets_member(s, i - 1) + 1 != member);
-            int stops = i < end && (i + 1 == end || member + 1 != sets_member(s, i + 1));
-            co_u32 all = co_ballot(CO_FULL_WARP, begins), k = begun + co_ones32(all & sets_lanes_before());
-            if (begins)
-                co_write16(to + 2 * k, (co_u16)member);
-            if (stops)
-                co_write16(to + 2 * (begins ? k : k - 1) + 1, (co_u16)member);
-            begun += co_ones32(all);
-        }
+        sets_warp_words_runs(&w, to, runs);
+        return;
     }
-    co_warp_sync(CO_FULL_WARP);
-    for (co_u32 r = co_lane(); r < runs; r += 32) {
-        co_u16 *pair = to + 2 * r;
-        co_write16(pair + 1, (co_u16)(co_read16(pair + 1) - co_read16(pair)));
+    for (co_u64 base = first; base < end; base += 32) {
+        co_u64 i = base + co_lane(), member = i < end ? sets_member(s, i) : 0;
+        int begins = i < end && (i == first || sets_member(s, i - 1) + 1 != member);
+        int stops = i < end && (i + 1 == end || member + 1 != sets_member(s, i + 1));
+        co_u32 all = co_ballot(CO_FULL_WARP, begins), k = begun + co_ones32(all & sets_lanes_before());
+        if (begins)
+            co_write16(to + 2 * k, (co_u16)member);
+        if (stops)
+            co_write16(to + 2 * (begins ? k : k - 1) + 1, (co_u16)member);
+        begun += co_ones32(all);
     }
+    sets_warp_runs_end(to, runs);
 }
 
 CO_INLINE void sets_put_chunk(const struct sets_step *s, co_u64 c, co_u32 *bits)

@@ -120,20 +120,6 @@ CO_INLINE co_u32 sets_entries_kept(struct sets_row *r, co_u64 driver, int keep, 
 
 /* ---- bits ---------------------------------------------------------------------------------------------- */
 
-CO_INLINE co_u32 sets_bits_card(const co_u32 *bits, co_u64 *digest)
-{
-    co_u32 card = 0;
-    co_u64 all = 0;
-    SETS_EACH_TURN(j)
-    {
-        co_u32 word = co_load32(bits + j * 32 + co_lane());
-        card += co_ones32(word);
-        all |= co_any(CO_FULL_WARP, word != 0) ? 1ull << j : 0;
-    }
-    *digest = all;
-    return (co_u32)co_warp_sum(card);
-}
-
 /* All operands into the bitmap, one after the other. */
 CO_INLINE void sets_row_bits(struct sets_row *r, co_u32 op, co_u32 *bits)
 {

@@ -112,7 +112,7 @@ CO_INLINE int sets_op_contains(const struct sets_op *o, co_u32 low16)
     }
 }
 
-/* ---- into a bitmap in shared memory: 2,048 words, by a warp that meets before and after ---- */
+/* ---- into a bitmap: 2,048 words, by a warp that meets before and after and has them to itself ---- */
 
 CO_INLINE void sets_bits_change(co_u32 *bits, co_u32 word, co_u32 op, co_u32 mask)
 {
@@ -184,6 +184,20 @@ CO_INLINE void sets_bits_apply(co_u32 *bits, co_u32 op, const struct sets_op *o)
         }
     }
     co_warp_sync(CO_FULL_WARP);
+}
+
+CO_INLINE co_u32 sets_bits_card(const co_u32 *bits, co_u64 *digest)
+{
+    co_u32 card = 0;
+    co_u64 all = 0;
+    SETS_EACH_TURN(j)
+    {
+        co_u32 word = co_load32(bits + j * 32 + co_lane());
+        card += co_ones32(word);
+        all |= co_any(CO_FULL_WARP, word != 0) ? 1ull << j : 0;
+    }
+    *digest = all;
+    return (co_u32)co_warp_sum(card);
 }
 
 #endif

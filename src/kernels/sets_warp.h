@@ -105,6 +105,59 @@ CO_INLINE co_u32 sets_warp_ends(co_u32 word, co_u32 next)
     return word & ~(word >> 1 | (co_lane() < 31 ? after : next) << 31);
 }
 
+/* Members; *runs: of them; and the digest. */
+CO_INLINE co_u32 sets_warp_words_measure(const struct sets_words *w, co_u32 *runs, co_u64 *digest)
+{
+    co_u32 card = 0, begun = 0, last = 0;
+    co_u64 all = 0;
+    SETS_EACH_TURN(j)
+    {
+        co_u32 word = sets_word_of(w, j * 32 + co_lane());
+        card += co_ones32(word);
+        begun += co_ones32(sets_warp_begins(word, last));
+        last = co_shuffle32(CO_FULL_WARP, word, 31) >> 31;
+        all |= co_any(CO_FULL_WARP, word != 0) ? 1ull << j : 0;
+    }
+    *runs = (co_u32)co_warp_sum(begun);
+    *digest = all;
+    return (co_u32)co_warp_sum(card);
+}
+
+/* Runs as pairs of a start and the last number become those of a start and a length less one. */
+CO_INLINE void sets_warp_runs_end(co_u16 *to, co_u32 runs)
+{
+    co_warp_sync(CO_FULL_WARP);
+    for (co_u32 r = co_lane(); r < runs; r += 32) {
+        co_u16 *pair = to + 2 * r;
+        co_write16(pair + 1, (co_u16)(co_read16(pair + 1) - co_read16(pair)));
+    }
+}
+
+/* The runs of a bitmap that has so many. */
+CO_INLINE void sets_warp_words_runs(const struct sets_words *w, co_u16 *to, co_u32 runs)
+{
+    co_u32 begun = 0, last = 0, word = sets_word_of(w, co_lane());
+    SETS_EACH_TURN(j)
+    {
+        co_u32 following = j + 1 < CO_CHUNK_WORDS / 32 ? sets_word_of(w, (j + 1) * 32 + co_lane()) : 0;
+        co_u32 next = co_shuffle32(CO_FULL_WARP, following, 0) & 1;
+        co_u32 begins = sets_warp_begins(word, last), ends = sets_warp_ends(word, next);
+        co_u32 own = co_ones32(begins), before = begun + (co_u32)co_warp_before(own);
+        co_u32 at = (j * 32 + co_lane()) * 32, k = before;
+        for (co_u32 rest = begins; rest; rest &= rest - 1)
+            co_write16(to + 2 * k++, (co_u16)(at + co_ones32((rest & (0u - rest)) - 1)));
+        for (co_u32 rest = ends; rest; rest &= rest - 1) {
+            co_u32 bit = rest & (0u - rest);
+            k = before + co_ones32(begins & (bit | (bit - 1))) - 1;
+            co_write16(to + 2 * k + 1, (co_u16)(at + co_ones32(bit - 1)));
+        }
+        begun += (co_u32)co_warp_sum(own);
+        last = co_shuffle32(CO_FULL_WARP, word, 31) >> 31;
+        word = following;
+    }
+    sets_warp_runs_end(to, runs);
+}
+
 /* ---- ranges
  * ------------------------------------------------------------------------------------------------------------ */
 

@@ -1,43 +1,43 @@
-/* shape/set.h: one working set in memory, and what a change of it goes down with. Plain C for the host,
- * seen by the API and the CPU backend. cohort/device/set.h says how the directory lies. */
+/* shape/set.h: working sets: what is done to their blocks, all at once. Plain C, seen by the API, by both
+ * backends and by the kernels. cohort/device/set.h says how the directory lies; the API keeps it in the
+ * host's memory (api/set.h), and knows from it which blocks there are. */
 #ifndef COHORT_SHAPE_SET_H
 #define COHORT_SHAPE_SET_H
 
 #include "sets_ask.h"
 
-#define SET_BLOCKS_MOST 0xfffffffeull /* blocks, and nodes, have numbers of 32 bits */
-#define SET_NODES_LEAST 16u
+#define SET_NONE 0xffffffffu /* no block, no node */
 
-struct set_state {
-    cohort_set_view view;
-    struct co_set_node *nodes; /* of the context's memory; number 0 is the root */
-    co_u64 node_room, nodes_used;
-    co_u64 free_nodes; /* among those used, in a list by child[0] that begins at */
-    co_u32 free_node;
-    co_u32 reserved;
-    co_u64 *blocks; /* SETS_CHUNK_WORDS words each; flat: block k is chunk k */
-    co_u64 room;    /* blocks; flat: 0 */
-    co_u64 fresh;   /* those from here on have never been handed out */
-    co_u32 *spare;  /* others that are free, a stack */
-    co_u64 spares;
-    co_u64 members, chunks, full;
-};
-
+/* SETS_OR, SETS_ANDNOT and SETS_XOR do the first three to a chunk. ASSIGN: the set becomes what it is given. */
 enum set_change_kind { SET_ADD = 1, SET_REMOVE = 2, SET_FLIP = 3, SET_ASSIGN = 4 };
 
-/* The state becomes what it and set 0 of a collection in the host's memory come to. ASSIGN: that set. */
-struct set_change {
-    const char *call; /* for messages */
-    struct set_state *state;
-    enum set_change_kind kind;
-    cohort_sets_view view;
+/* What a block holds before it is changed: its members, or whatever was left there. */
+enum set_fill { SET_AS_IS = 0, SET_ZEROS = 1, SET_ONES = 2 };
+
+/* One chunk of a change. No two have the same block. */
+struct set_piece {
+    const void *at; /* the chunk that the set is changed by (shape/sets_chunk.h), with */
+    co_u32 kind, entries;
+    co_u32 block;         /* SET_NONE: nothing is to be done */
+    co_u32 fill;          /* a set_fill */
+    co_u32 before, after; /* members; the last is told */
 };
 
-/* Working sets as found chunks (sets_ask.h), a row each. */
-struct set_gather {
-    const struct set_state *const *state;
-    co_u64 n;
-    struct sets_found *found;
+struct set_work {
+    co_u64 items;
+    struct set_piece *piece;
+    co_u32 *blocks; /* CO_CHUNK_WORDS each */
+    co_u32 kind;    /* ADD, REMOVE or FLIP */
+    co_u32 reserved;
+};
+
+/* Chunks of working sets on their way into a collection: first each is measured, its place without a unit;
+ * then, when places have units, its members are written. */
+struct set_chunks {
+    co_u64 items;
+    const co_u64 *words; /* the address of each one's block; 0: it is full */
+    co_u64 *cards, *places, *digests;
+    void *pool;
 };
 
 struct set_look {

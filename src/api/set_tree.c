@@ -1,8 +1,9 @@
-/* cpu/set_tree.c: the directory of a working set: a tree over the keys of chunks, 64 children a node, all
+/* set_tree.c: the directory of a working set: a tree over the keys of chunks, 64 children a node, all
  * nodes in one array that grows. A node whose last child goes is given back; the root stays. */
-#include <string.h>
+#include "api/set.h"
 
-#include "set.h"
+#include <stdlib.h>
+#include <string.h>
 
 static co_u32 digit_of(co_u64 key, co_u32 level)
 {
@@ -75,11 +76,11 @@ cohort_status set_reserve(cohort_context *context, struct set_state *s, co_u64 n
         return context_fail(context, COHORT_NO_MEMORY, "a working set's directory cannot have %llu nodes",
                             (unsigned long long)due);
     room = room < SET_BLOCKS_MOST ? room : SET_BLOCKS_MOST;
-    cohort_status status = system_take(context, room * sizeof *s->nodes, &memory);
-    if (status)
-        return status;
-    memcpy(memory, s->nodes, s->nodes_used * sizeof *s->nodes);
-    context_release(context, s->nodes, s->node_room * sizeof *s->nodes);
+    memory = realloc(s->nodes, room * sizeof *s->nodes);
+    if (!memory)
+        return context_fail(context, COHORT_NO_MEMORY,
+                            "no memory for %llu nodes of a working set's directory",
+                            (unsigned long long)room);
     s->view.nodes = s->nodes = memory;
     s->node_room = room;
     return COHORT_OK;
@@ -130,15 +131,28 @@ co_u32 set_next_leaf(const struct set_state *s, co_u64 key, co_u64 *first)
     return next_below(s, 0, s->view.levels, key, first);
 }
 
-void set_empty(struct set_state *s)
+/* A leaf's blocks from the first with members to the last. */
+static cohort_status clear_leaf(cohort_set *set, co_u64 key, co_u64 some)
 {
+    co_u64 first = key | co_low64(some), last = key | (63u - (co_u32)__builtin_clzll(some));
+    return context_fill(set->context, set->state.blocks + first * CO_CHUNK_WORDS, 0,
+                        (last - first + 1) * CO_CHUNK_BYTES);
+}
+
+cohort_status set_empty(cohort_set *set)
+{
+    struct set_state *s = &set->state;
+    cohort_status status = COHORT_OK;
     co_u64 key = 0;
-    for (co_u32 leaf; s->view.flat && (leaf = set_next_leaf(s, key, &key)) != SET_NONE; key = (key | 63) + 1)
-        for (co_u64 some = s->nodes[leaf].some; some; some &= some - 1)
-            memset(s->blocks + ((key & ~63ull) | (co_u32)__builtin_ctzll(some)) * SETS_CHUNK_WORDS, 0,
-                   CO_CHUNK_BYTES);
+    for (co_u32 leaf; s->view.flat && !status && (leaf = set_next_leaf(s, key, &key)) != SET_NONE;
+         key = (key | 63) + 1)
+        status = clear_leaf(set, key & ~63ull, s->nodes[leaf].some);
+    if (status)
+        return status;
     memset(&s->nodes[0], 0, sizeof s->nodes[0]);
     s->nodes_used = 1;
     s->free_nodes = s->fresh = s->spares = 0;
     s->members = s->chunks = s->full = 0;
+    set->copy_is_old = 1;
+    return COHORT_OK;
 }
