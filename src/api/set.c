@@ -172,7 +172,8 @@ cohort_status cohort_set_clear(cohort_set *set)
     CALL_ON(set);
     if (!set)
         return context_fail(NULL, COHORT_NULL, "cohort_set_clear: set is NULL");
-    return set_empty(set);
+    cohort_status status = context_wait(set->context);
+    return status ? status : set_empty(set);
 }
 
 cohort_status cohort_set_copy(cohort_set *to, const cohort_set *from)

@@ -205,15 +205,17 @@ static void hand_out(struct changing *c)
 
 /* ---- work ---------------------------------------------------------------------------------------------- */
 
-/* By way of `room`, which the backend can read. */
+/* room: where the backend can read the pieces; it may be where they are. */
 static cohort_status work(const struct changing *c, struct set_piece *room)
 {
     struct set_work s = {c->pieces, room, c->state->blocks, (co_u32)c->kind, 0};
     co_u64 bytes = c->pieces * sizeof *room;
-    cohort_status status = context_copy(c->context, room, c->piece, bytes);
+    cohort_status status = COHORT_OK;
+    if (room != c->piece)
+        status = context_copy(c->context, room, c->piece, bytes);
     if (!status)
         status = c->context->backend->set->work(c->context, &s);
-    return status ? status : context_copy(c->context, c->piece, room, bytes);
+    return status || room == c->piece ? status : context_copy(c->context, c->piece, room, bytes);
 }
 
 /* ---- the directory again ------------------------------------------------------------------------------- */
@@ -254,7 +256,8 @@ static void settle_all(struct changing *c)
 
 /* ---- the call ------------------------------------------------------------------------------------------ */
 
-/* Sees whether it can be done; room: memory of the context for the pieces. */
+/* Sees whether it can be done; room: memory of the context for the pieces, or where they are if it is the
+ * host's. */
 static cohort_status prepare(struct changing *c, struct sets_rooms *rooms, struct set_piece **room)
 {
     struct co_sets_set s = co_sets_open(&c->view, 0);
@@ -266,7 +269,8 @@ static cohort_status prepare(struct changing *c, struct sets_rooms *rooms, struc
                             (unsigned long long)c->pieces);
     list_pieces(c, &s);
     cohort_status status = check_pieces(c);
-    if (!status)
+    *room = c->piece;
+    if (!status && c->context->backend->own_memory != MEMORY_HOST)
         status = sets_room(rooms, c->pieces, sizeof **room, room);
     if (status)
         return status;

@@ -28,16 +28,35 @@ CO_INLINE co_u32 set_change_each(co_u32 *bits, co_u32 kind, const struct sets_op
     return (co_u32)co_warp_sum(more);
 }
 
+/* A whole bitmap: both are gone through once. The members afterwards. */
+CO_INLINE co_u32 set_change_bitmap(co_u32 *bits, co_u32 op, co_u32 fill, const struct sets_op *o)
+{
+    const co_u32 *with = (const co_u32 *)o->at;
+    co_u32 card = 0;
+    SETS_EACH_TURN(j)
+    {
+        co_u32 w = j * 32 + co_lane(), old = fill == SET_ONES ? ~0u : 0;
+        if (fill == SET_AS_IS)
+            old = co_load32(bits + w);
+        old = sets_bits_word(op, old, co_read32(with + w));
+        co_store32(bits + w, old);
+        card += co_ones32(old);
+    }
+    return (co_u32)co_warp_sum(card);
+}
+
 CO_INLINE void set_change_piece(const struct set_work *s, struct set_piece *p, co_u32 block)
 {
     struct sets_op o = set_piece_op(p);
     co_u32 *bits = s->blocks + (co_u64)block * CO_CHUNK_WORDS, fill = co_read32(&p->fill), after;
     co_u32 op = s->kind == SET_ADD ? SETS_OR : s->kind == SET_REMOVE ? SETS_ANDNOT : SETS_XOR;
     co_u64 digest;
-    if (fill != SET_AS_IS)
+    if (fill != SET_AS_IS && o.kind != CO_CHUNK_BITMAP)
         sets_bits_fill(bits, fill == SET_ONES ? ~0u : 0);
     if (sets_op_is_array(&o)) {
         after = co_read32(&p->before) + set_change_each(bits, s->kind, &o);
+    } else if (o.kind == CO_CHUNK_BITMAP) {
+        after = set_change_bitmap(bits, op, fill, &o);
     } else {
         sets_bits_apply(bits, op, &o);
         after = sets_bits_card(bits, &digest);
