@@ -7,7 +7,6 @@
  * go on from there as ranges; blobs of one group unite by a query. */
 #include "api/sets.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -210,10 +209,8 @@ static cohort_status read_blobs(struct blobs *b)
     if (!b->ends)
         return no_memory(b);
     for (uint64_t i = 0; i < b->n && !status; i++) {
-        char name[64];
-        snprintf(name, sizeof name, "%s: blob %llu", call, (unsigned long long)i);
-        status = roaring_read(b->context, name, b->bytes + b->offsets[i], b->offsets[i + 1] - b->offsets[i],
-                              b->blob_wide, &b->list);
+        status = roaring_read(b->context, "cohort_sets_build: blob", i, b->bytes + b->offsets[i],
+                              b->offsets[i + 1] - b->offsets[i], b->blob_wide, &b->list);
         b->ends[i + 1] = b->list.count;
         if (!status)
             status = check_base(b, i);
@@ -301,8 +298,9 @@ static void choose(struct sets_step *s)
         sums[i][s->sets] = 0;
         sum_up(sums[i], s->sets + 1);
     }
-    for (co_u64 c = 0; c < s->found; c++)
-        sets_units(s, c);
+    for (co_u64 i = 0; i < s->sets; i++)
+        for (co_u64 c = s->set_first[i]; c < s->set_first[i + 1]; c++)
+            sets_found_units(s, sets_is_kept(s, i), c);
     s->units[s->found] = s->bitmaps[s->found] = 0;
     sum_up(s->units, s->found + 1);
     sum_up(s->bitmaps, s->found + 1);
@@ -371,7 +369,7 @@ static void put_listed(const struct sets_step *s, co_u64 c, const struct roaring
     }
 }
 
-/* The entries of all chunks, and with them the digests. */
+/* The entries of all chunks, and with them the digests and the directory. */
 static void put_members(const struct blobs *b, struct sets_step *s)
 {
     for (co_u64 set = 0; set < s->sets; set++)
@@ -387,6 +385,7 @@ static void put_members(const struct blobs *b, struct sets_step *s)
             if (chunk.kind != CO_CHUNK_FULL)
                 put_entries(container, chunk.kind, (co_u16 *)(void *)to);
             s->found_digests[c] = sets_chunk_digest(&chunk);
+            sets_found_entry(s, set, c);
         }
 }
 
@@ -413,8 +412,6 @@ static cohort_status put_together(const struct blobs *b, cohort_sets **out)
     }
     sets_view(&s->counts, image, NULL, &s->view);
     put_members(b, s);
-    for (co_u64 c = 0; c < s->found; c++)
-        sets_entry(s, c);
     for (co_u64 i = 0; i <= s->sets; i++)
         sets_word(s, i);
     for (co_u64 i = 0; i < s->counts.pairs; i++)

@@ -22,10 +22,10 @@ struct roaring_list {
     uint64_t count, room;
 };
 
-/* Adds the containers of a blob to the list. wide: it is of the 64-bit format. Fails with "NAME: byte B:
- * ...", COHORT_TRUNCATED or COHORT_CORRUPT, or COHORT_NO_MEMORY. */
-cohort_status roaring_read(cohort_context *context, const char *name, const void *bytes, uint64_t n, int wide,
-                           struct roaring_list *list);
+/* Adds the containers of a blob to the list. wide: it is of the 64-bit format. Fails with "NAME NUMBER:
+ * byte B: ...", COHORT_TRUNCATED or COHORT_CORRUPT, or COHORT_NO_MEMORY. */
+cohort_status roaring_read(cohort_context *context, const char *name, uint64_t number, const void *bytes,
+                           uint64_t n, int wide, struct roaring_list *list);
 
 /* Of which kind a container is, whichever takes least, and a run's only if it takes less. */
 enum roaring_kind roaring_choose(uint32_t card, uint32_t runs);

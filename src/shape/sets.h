@@ -395,14 +395,19 @@ CO_INLINE int sets_is_kept(const struct sets_step *s, co_u64 i)
     return co_read64(s->large + i + 1) != co_read64(s->large + i);
 }
 
-/* UNITS, for a found chunk. */
-CO_INLINE void sets_units(const struct sets_step *s, co_u64 c)
+/* UNITS, for a found chunk, of a set whose chunks are kept or are not. */
+CO_INLINE void sets_found_units(const struct sets_step *s, int kept, co_u64 c)
 {
     co_u64 place = co_read64(s->found_places + c);
-    int kept = sets_is_kept(s, sets_found_owner(s, c)), bitmap = co_place_kind(place) == CO_CHUNK_BITMAP;
+    int bitmap = co_place_kind(place) == CO_CHUNK_BITMAP;
     co_write64(s->units + c,
                kept && !bitmap ? co_place_units(co_place_kind(place), co_place_entries(place)) : 0);
     co_write64(s->bitmaps + c, kept && bitmap ? 1 : 0);
+}
+
+CO_INLINE void sets_units(const struct sets_step *s, co_u64 c)
+{
+    sets_found_units(s, sets_is_kept(s, sets_found_owner(s, c)), c);
 }
 
 /* Where a found chunk's members go. */
@@ -413,13 +418,11 @@ CO_INLINE co_u64 sets_unit(const struct sets_step *s, co_u64 c, co_u64 place)
                : co_read64(s->units + c);
 }
 
-/* DIRECTORY, for a found chunk. With `units` the unit of its place is given by the sums, else it is in the
- * place already. */
-CO_INLINE void sets_entry(const struct sets_step *s, co_u64 c)
+/* DIRECTORY, for a found chunk of this set, whose chunks are kept. With `units` the unit of its place is given
+ * by the sums, else it is in the place already. */
+CO_INLINE void sets_found_entry(const struct sets_step *s, co_u64 owner, co_u64 c)
 {
-    co_u64 owner = sets_found_owner(s, c), sum = co_read64(s->sums + c);
-    if (!sets_is_kept(s, owner))
-        return;
+    co_u64 sum = co_read64(s->sums + c);
     co_u64 d = co_read64(s->kept + owner) + c - co_read64(s->set_first + owner);
     co_u64 place = co_read64(s->found_places + c), key = co_read64(s->keys + c);
     if (s->units)
@@ -432,6 +435,13 @@ CO_INLINE void sets_entry(const struct sets_step *s, co_u64 c)
     co_write64((co_u64 *)s->view.places + d, place);
     co_write64((co_u64 *)s->view.before + d, sum - co_read64(s->listed + owner));
     co_write64((co_u64 *)s->view.digests + d, co_read64(s->found_digests + c));
+}
+
+CO_INLINE void sets_entry(const struct sets_step *s, co_u64 c)
+{
+    co_u64 owner = sets_found_owner(s, c);
+    if (sets_is_kept(s, owner))
+        sets_found_entry(s, owner, c);
 }
 
 /* WORDS, for a set; and for i = sets the last word of `before`. */

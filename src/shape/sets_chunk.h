@@ -198,7 +198,36 @@ CO_INLINE void sets_pad(co_u16 *at, co_u32 numbers)
 /* The digest of numbers from the first to the last. */
 CO_INLINE co_u64 sets_digest_between(co_u32 first, co_u32 last)
 {
-    return (~0ull << (first >> 10)) & (~0ull >> (63 - (last >> 10)));
+    return (2ull << (last >> 10)) - (1ull << (first >> 10));
+}
+
+/* The digest of an array. Its members ascend: if of eight the first and the last are in the same 1,024 or in
+ * two side by side, so are all between, and two bits tell of the eight. */
+CO_INLINE co_u64 sets_array_digest(const co_u16 *at, co_u32 n)
+{
+    co_u64 digest = 0;
+    co_u32 i = 0;
+    for (; i + 8 <= n; i += 8) {
+        co_u32 first = at[i] >> 10, last = at[i + 7] >> 10;
+        digest |= 1ull << first | 1ull << last;
+        for (co_u32 k = 1; last > first + 1 && k < 7; k++)
+            digest |= 1ull << (at[i + k] >> 10);
+    }
+    for (; i < n; i++)
+        digest |= 1ull << (at[i] >> 10);
+    return digest;
+}
+
+CO_INLINE co_u64 sets_bitmap_digest(const co_u64 *words)
+{
+    co_u64 digest = 0;
+    for (co_u32 i = 0; i < 64; i++) {
+        co_u64 some = 0;
+        for (co_u32 k = 0; k < 16; k++)
+            some |= words[16 * i + k];
+        digest |= (co_u64)(some != 0) << i;
+    }
+    return digest;
 }
 
 CO_INLINE co_u64 sets_chunk_digest(const struct sets_chunk *c)
@@ -207,10 +236,11 @@ CO_INLINE co_u64 sets_chunk_digest(const struct sets_chunk *c)
     co_u64 digest = 0;
     if (c->kind == CO_CHUNK_FULL)
         return ~0ull;
+    if (c->kind == CO_CHUNK_ARRAY)
+        return sets_array_digest(at, c->entries);
     if (c->kind == CO_CHUNK_BITMAP)
-        for (co_u32 i = 0; i < SETS_CHUNK_WORDS; i++)
-            digest |= (co_u64)(((const co_u64 *)c->at)[i] != 0) << i / 16;
-    else if (c->kind == CO_CHUNK_RUNS)
+        return sets_bitmap_digest((const co_u64 *)c->at);
+    if (c->kind == CO_CHUNK_RUNS)
         for (co_u32 i = 0; i < c->entries; i++)
             digest |= sets_digest_between(at[2 * i], co_chunk_run_last(at, i));
     else

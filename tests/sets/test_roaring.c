@@ -368,6 +368,29 @@ static void refused(struct test *t)
     STATUS(t, feed(t, bitmap, sizeof bitmap, COHORT_U32), COHORT_CORRUPT);
 }
 
+/* Arrays of any length, with two equal members at any place, below and above 2^15. */
+static void equal_neighbours(struct test *t)
+{
+    static const unsigned lengths[] = {1, 2, 16, 17, 18, 33, 47, 70};
+    unsigned char blob[16 + 2 * 70] = {0x3a, 0x30, 0, 0, 1, 0, 0, 0, 5, 0, 0, 0, 16, 0, 0, 0};
+    for (unsigned l = 0; l < sizeof lengths / sizeof lengths[0]; l++) {
+        unsigned n = lengths[l];
+        blob[10] = (unsigned char)(n - 1);
+        for (unsigned k = 0; k < n; k++) {
+            blob[16 + 2 * k] = (unsigned char)(0x7fc0 + 3 * k);
+            blob[17 + 2 * k] = (unsigned char)((0x7fc0 + 3 * k) >> 8);
+        }
+        OK(t, feed(t, blob, 16 + 2 * n, COHORT_U32));
+        for (unsigned k = 1; k < n; k++) {
+            unsigned char old[2];
+            memcpy(old, blob + 16 + 2 * k, 2);
+            memcpy(blob + 16 + 2 * k, blob + 14 + 2 * k, 2);
+            REQUIREF(t, feed(t, blob, 16 + 2 * n, COHORT_U32) == COHORT_CORRUPT, "%u of %u", k, n);
+            memcpy(blob + 16 + 2 * k, old, 2);
+        }
+    }
+}
+
 /* A member that its base takes beyond the type. */
 static void beyond(struct test *t)
 {
@@ -479,6 +502,7 @@ const struct test_case test_cases[] = {
     {"moved", moved, TEST_EACH_MEMORY},
     {"cut_and_altered", cut_and_altered, 0},
     {"refused", refused, 0},
+    {"equal_neighbours", equal_neighbours, 0},
     {"beyond", beyond, TEST_EACH_MEMORY},
     {"vectors", vectors, 0},
     {NULL, NULL, 0},

@@ -100,6 +100,24 @@ static void round_trips(struct test *t)
     folder_end(t, &f);
 }
 
+/* Arrays whose members come eight by eight, of which some are in the middle one of three 1,024s: what a build
+ * says of their digests is what a reader finds. */
+static void three_blocks(struct test *t)
+{
+    static const uint64_t eight[8] = {0, 2, 1024, 1026, 1028, 1030, 2048, 2050};
+    struct folder f = folder_new(t);
+    struct plains p = plains_new(1, 0);
+    uint64_t members[16 * 16 * 8];
+    for (unsigned i = 0; i < 16 * 16 * 8; i++)
+        members[i] = i / 8 * 4096 + eight[i % 8];
+    p.at[0] = plain_of(members, 16 * 16 * 8);
+    cohort_sets *sets = sets_of(t, &p, 0);
+    goes_round(t, &f, sets, &p);
+    cohort_sets_destroy(sets);
+    plains_free(&p);
+    folder_end(t, &f);
+}
+
 /* Answers of queries have their members in places with gaps between them; and operands can be mapped. */
 static void answers(struct test *t)
 {
@@ -356,6 +374,7 @@ static void arguments(struct test *t)
 
 const struct test_case test_cases[] = {
     {"round trips", round_trips, TEST_EACH_MEMORY},
+    {"three blocks", three_blocks, 0},
     {"answers", answers, 0},
     {"altered", altered, 0},
     {"cut", cut, 0},
