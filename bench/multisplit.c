@@ -30,13 +30,13 @@ static cohort_multisplit_desc desc_of(const split_data *s, const struct method *
 {
     cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
     d.n = s->n;
-    d.key_bytes = s->width->key;
+    d.type = s->width->key == 8 ? COHORT_U64 : COHORT_U32;
     d.buckets = (uint32_t)s->input.buckets;
     d.fn = split_fn(s);
     d.keys = s->keys;
     d.keys_out = s->keys_out;
-    d.columns = s->width->columns;
-    d.column = s->width->columns ? s->column : NULL;
+    d.payloads = s->width->columns;
+    d.payload = s->width->columns ? s->column : NULL;
     d.method = method->method;
     d.unordered = method->unordered;
     d.offsets = s->offsets;

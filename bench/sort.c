@@ -69,11 +69,11 @@ static int measure_sort(split_data *s, fault *fault)
     bench_row row = split_row(s, "sort", "sort", key + 2.0 * key * entry);
     cohort_sort_desc d = COHORT_SORT_INIT;
     d.n = s->n;
-    d.order = key == 8 ? COHORT_ORDER_U64 : COHORT_ORDER_U32;
+    d.type = key == 8 ? COHORT_U64 : COHORT_U32;
     d.keys = s->keys;
     d.keys_out = s->keys_out;
-    d.columns = s->width->columns;
-    d.column = d.columns ? s->column : NULL;
+    d.payloads = s->width->columns;
+    d.payload = d.payloads ? s->column : NULL;
     sort_work w = {.s = s, .sort = d};
     return measure(&w, &row, work_sort, check_sort, fault);
 }
@@ -114,12 +114,12 @@ static int measure_compact(split_data *s, unsigned percent, fault *fault)
     snprintf(row.at_name, sizeof row.at_name, "percent kept");
     row.at = percent;
     d.n = s->n;
-    d.key_bytes = s->width->key;
+    d.type = s->width->key == 8 ? COHORT_U64 : COHORT_U32;
     d.fn = cohort_fn_between(0, (s->width->key == 8 ? end << 32 : end) - 1);
     d.keys = s->keys;
     d.kept = s->keys_out;
-    d.columns = s->width->columns;
-    d.column = d.columns ? s->column : NULL;
+    d.payloads = s->width->columns;
+    d.payload = d.payloads ? s->column : NULL;
     d.total = s->offsets;
     sort_work w = {.s = s, .compact = d};
     return measure(&w, &row, work_compact, check_compact, fault);
@@ -155,7 +155,7 @@ static int measure_histogram(split_data *s, bench_input input, uint64_t buckets,
     snprintf(row.at_name, sizeof row.at_name, "buckets");
     row.at = (double)buckets;
     d.n = s->n;
-    d.key_bytes = s->width->key;
+    d.type = s->width->key == 8 ? COHORT_U64 : COHORT_U32;
     d.buckets = (uint32_t)buckets;
     d.fn = split_fn(s);
     d.keys = s->keys;
@@ -169,13 +169,15 @@ static int measure_histogram(split_data *s, bench_input input, uint64_t buckets,
 static cohort_status work_scan(void *arg)
 {
     const split_data *s = ((const sort_work *)arg)->s;
-    return cohort_scan(s->b->dev.context, s->n, s->width->key, s->keys, s->keys_out, 0);
+    return cohort_scan(s->b->dev.context, s->n, s->width->key == 8 ? COHORT_U64 : COHORT_U32, s->keys,
+                       s->keys_out, 0);
 }
 
 static cohort_status work_reduce(void *arg)
 {
     const split_data *s = ((const sort_work *)arg)->s;
-    return cohort_reduce(s->b->dev.context, COHORT_OP_ADD, s->n, s->width->key, s->keys, s->offsets);
+    return cohort_reduce(s->b->dev.context, COHORT_OP_ADD, s->n, s->width->key == 8 ? COHORT_U64 : COHORT_U32,
+                         s->keys, s->offsets);
 }
 
 static int check_reduce(const sort_work *w, const bench_row *row, fault *fault)

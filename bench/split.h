@@ -33,7 +33,7 @@ typedef struct split_data {
     bench_keys input; /* what `keys` hold now */
     uint16_t law[BENCH_LAW];
     void *keys, *keys_out;
-    cohort_column column[SPLIT_COLUMNS];
+    cohort_payload column[SPLIT_COLUMNS];
     uint64_t *offsets; /* device: COHORT_BUCKETS_MOST + 1 */
     uint64_t
         *counted; /* host: the keys in each of input.buckets, by the host's count; then where they begin */

@@ -87,11 +87,13 @@ static cohort_status sums_take(window *w)
     const split_data *s = w->s;
     cohort_context *context = s->b->dev.context;
     uint64_t sum = 0, expected = s->key_sum;
-    cohort_status status = cohort_reduce(context, COHORT_OP_ADD, s->n, s->width->key, s->keys_out, &sum);
+    cohort_status status = cohort_reduce(context, COHORT_OP_ADD, s->n,
+                                         s->width->key == 8 ? COHORT_U64 : COHORT_U32, s->keys_out, &sum);
     if (!status && sum != expected)
         snprintf(w->wrong, sizeof w->wrong, "the sum of the keys is another");
     for (unsigned k = 0; k < s->width->columns && !status && !*w->wrong; k++) {
-        status = cohort_reduce(context, COHORT_OP_ADD, s->n, s->width->column, s->column[k].out, &sum);
+        status = cohort_reduce(context, COHORT_OP_ADD, s->n, s->width->column == 8 ? COHORT_U64 : COHORT_U32,
+                               s->column[k].out, &sum);
         if (!status && sum != s->column_sum)
             snprintf(w->wrong, sizeof w->wrong, "the sum of payload column %u is another", k);
     }

@@ -17,7 +17,7 @@ typedef struct rival {
     unsigned rounds; /* bits that name m buckets */
     void *labels, *labels_out;
     void *spare;
-    cohort_column spare_column[SPLIT_COLUMNS];
+    cohort_payload spare_column[SPLIT_COLUMNS];
 } rival;
 
 /* Round r of the recursive split goes from one of two places to the other, such that the last one ends in keys_out. */
@@ -25,21 +25,21 @@ static cohort_status split_round(const rival *r, unsigned round)
 {
     const split_data *s = r->s;
     cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
-    cohort_column column[SPLIT_COLUMNS];
+    cohort_payload column[SPLIT_COLUMNS];
     int to_spare = (r->rounds - 1 - round) % 2 != 0;
     for (unsigned c = 0; c < s->width->columns; c++) {
         void *end = s->column[c].out, *spare = r->spare_column[c].out;
         const void *from = !round ? s->column[c].in : to_spare ? end : spare;
-        column[c] = (cohort_column){from, to_spare ? spare : end, s->width->column};
+        column[c] = (cohort_payload){from, to_spare ? spare : end, s->width->column};
     }
     d.n = s->n;
-    d.key_bytes = s->width->key;
+    d.type = s->width->key == 8 ? COHORT_U64 : COHORT_U32;
     d.buckets = 2;
     d.fn = cohort_fn_bits(8 * s->width->key - r->rounds + round, 1);
     d.keys = !round ? s->keys : to_spare ? s->keys_out : r->spare;
     d.keys_out = to_spare ? r->spare : s->keys_out;
-    d.columns = s->width->columns;
-    d.column = d.columns ? column : NULL;
+    d.payloads = s->width->columns;
+    d.payload = d.payloads ? column : NULL;
     return cohort_multisplit(s->b->dev.context, &d);
 }
 
@@ -57,15 +57,15 @@ static cohort_status work_labels(void *arg)
     const rival *r = arg;
     const split_data *s = r->s;
     cohort_sort_desc d = COHORT_SORT_INIT;
-    cohort_column column[SPLIT_COLUMNS + 1] = {{s->keys, s->keys_out, s->width->key}};
+    cohort_payload column[SPLIT_COLUMNS + 1] = {{s->keys, s->keys_out, s->width->key}};
     memcpy(column + 1, s->column, sizeof s->column);
     d.n = s->n;
-    d.order = COHORT_ORDER_U32;
+    d.type = COHORT_U32;
     d.high_bit = r->rounds;
     d.keys = r->labels;
     d.keys_out = r->labels_out;
-    d.columns = 1 + s->width->columns;
-    d.column = column;
+    d.payloads = 1 + s->width->columns;
+    d.payload = column;
     return cohort_sort(s->b->dev.context, &d);
 }
 

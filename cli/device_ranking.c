@@ -56,16 +56,16 @@ static unsigned bits_of(uint64_t number)
 static cohort_status pairs_sort(cohort_context *context, uint64_t n, int descending, unsigned bits,
                                 const void *keys, const void *values, void *keys_out, void *values_out)
 {
-    cohort_column column = {values, values_out, 8};
+    cohort_payload column = {values, values_out, 8};
     cohort_sort_desc sort = COHORT_SORT_INIT;
     sort.n = n;
-    sort.order = COHORT_ORDER_U64;
+    sort.type = COHORT_U64;
     sort.descending = descending != 0;
     sort.high_bit = bits;
     sort.keys = keys;
     sort.keys_out = keys_out;
-    sort.columns = 1;
-    sort.column = &column;
+    sort.payloads = 1;
+    sort.payload = &column;
     return cohort_sort(context, &sort);
 }
 
@@ -78,7 +78,7 @@ cohort_status device_ranking_sort(device_ranking *ranking, unsigned key_bits)
         return COHORT_OK;
     cohort_status status = pair_alloc(context, ranking->n, &keys, &counts);
     if (!status)
-        status = cohort_reduce(context, COHORT_OP_MAX, ranking->n, 8, ranking->counts, &greatest);
+        status = cohort_reduce(context, COHORT_OP_MAX, ranking->n, COHORT_U64, ranking->counts, &greatest);
     if (!status)
         status = pairs_sort(context, ranking->n, 0, key_bits, ranking->keys, ranking->counts, keys, counts);
     if (!status)

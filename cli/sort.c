@@ -93,7 +93,7 @@ static int array_sort(job *job, uint64_t n, const void *from, void *to, int desc
 {
     cohort_sort_desc desc = COHORT_SORT_INIT;
     desc.n = n;
-    desc.order = job->width == 4 ? COHORT_ORDER_U32 : COHORT_ORDER_U64;
+    desc.type = job->width == 4 ? COHORT_U32 : COHORT_U64;
     desc.descending = (uint32_t)descending;
     desc.keys = from;
     desc.keys_out = to;
@@ -184,7 +184,7 @@ static int chunk_split(job *job, uint64_t n, const void *splitters, uint64_t cou
 {
     cohort_multisplit_desc desc = COHORT_MULTISPLIT_INIT;
     desc.n = n;
-    desc.key_bytes = (uint32_t)job->width;
+    desc.type = (uint32_t)job->width == 8 ? COHORT_U64 : COHORT_U32;
     desc.buckets = (uint32_t)count + 1;
     desc.fn = cohort_fn_splitters(splitters, count);
     desc.keys = job->a;

@@ -165,7 +165,7 @@ static int chunk_split(job *job, uint64_t n, fault *fault)
 {
     cohort_multisplit_desc desc = COHORT_MULTISPLIT_INIT;
     desc.n = n;
-    desc.key_bytes = (uint32_t)job->width;
+    desc.type = (uint32_t)job->width == 8 ? COHORT_U64 : COHORT_U32;
     desc.buckets = (uint32_t)job->buckets;
     desc.fn = job->fn;
     desc.keys = job->a;

@@ -11,15 +11,15 @@ int main(void)
           value_out[12];
     uint64_t offsets[5]; /* bucket b is [offsets[b], offsets[b + 1]) of the outputs */
     cohort_context *context = NULL;
-    cohort_column column = {value, value_out, sizeof value[0]};
+    cohort_payload column = {value, value_out, sizeof value[0]};
     cohort_multisplit_desc desc = COHORT_MULTISPLIT_INIT;
     desc.n = 12;
     desc.buckets = 4;
     desc.fn = cohort_fn_modulo();
     desc.keys = sensor;
     desc.keys_out = sensor_out;
-    desc.columns = 1;
-    desc.column = &column;
+    desc.payloads = 1;
+    desc.payload = &column;
     desc.offsets = offsets;
     if (cohort_context_create(&context, NULL) || cohort_multisplit(context, &desc)) {
         fprintf(stderr, "%s\n", cohort_message(context));

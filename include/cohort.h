@@ -4,17 +4,22 @@
 #ifndef COHORT_H
 #define COHORT_H
 
+#include "cohort/compact.h"
 #include "cohort/context.h"
 #include "cohort/fn.h"
 #include "cohort/group.h"
+#include "cohort/histogram.h"
 #include "cohort/join.h"
 #include "cohort/keys.h"
 #include "cohort/kmer.h"
 #include "cohort/map.h"
 #include "cohort/multimap.h"
 #include "cohort/multisplit.h"
+#include "cohort/payload.h"
 #include "cohort/plain.h"
 #include "cohort/set.h"
+#include "cohort/sort.h"
+#include "cohort/sums.h"
 #include "cohort/table.h"
 #include "cohort/type.h"
 

@@ -30,7 +30,7 @@ owner() {
         case $name in
         multimap*) echo multimap ;;
         map* | combine*) echo map ;;
-        multisplit* | split* | sums* | fn* | jit* | nvrtc* | tuning*) echo multisplit ;;
+        multisplit* | histogram* | payload* | split* | sums* | fn* | jit* | nvrtc* | tuning*) echo multisplit ;;
         sort*) echo sort ;;
         compact*) echo compact ;;
         set.* | set_* | sets* | roaring*) echo sets ;;

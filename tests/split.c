@@ -140,8 +140,8 @@ struct split_work {
     const struct split_plan *p;
     const struct split_model *model;
     struct column *keys, *keys_out, *permutation, *offsets, *counts, *workspace;
-    struct column *in[COHORT_COLUMNS_MOST], *out[COHORT_COLUMNS_MOST];
-    void *keys_before, *in_before[COHORT_COLUMNS_MOST];
+    struct column *in[COHORT_PAYLOADS_MOST], *out[COHORT_PAYLOADS_MOST];
+    void *keys_before, *in_before[COHORT_PAYLOADS_MOST];
     uint64_t *ids;   /* of the entries */
     uint64_t *begin; /* m + 1 */
     uint64_t *order; /* the entry that each place gets if order is kept */
@@ -228,15 +228,15 @@ static cohort_status call(struct split_work *w)
 {
     const struct split_plan *p = w->p;
     cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
-    cohort_column columns[COHORT_COLUMNS_MOST];
+    cohort_payload columns[COHORT_PAYLOADS_MOST];
     d.n = p->n;
-    d.key_bytes = p->key_bytes;
+    d.type = p->key_bytes == 8 ? COHORT_U64 : COHORT_U32;
     d.buckets = (uint32_t)p->m;
     d.fn = w->model->fn;
     d.keys = column_send(w->keys);
     d.keys_out = w->keys_out == w->keys ? (void *)(uintptr_t)d.keys : column_pointer(w->keys_out);
-    d.columns = p->columns;
-    d.column = p->columns ? columns : NULL;
+    d.payloads = p->columns;
+    d.payload = p->columns ? columns : NULL;
     for (unsigned c = 0; c < p->columns; c++) {
         columns[c].in = column_send(w->in[c]);
         columns[c].out = w->out[c] == w->in[c] ? (void *)(uintptr_t)columns[c].in : column_send(w->out[c]);

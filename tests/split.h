@@ -66,7 +66,7 @@ struct split_plan {
     enum key_pattern pattern;
     int bad_ids;
     unsigned columns;
-    unsigned char width[COHORT_COLUMNS_MOST];
+    unsigned char width[COHORT_PAYLOADS_MOST];
     int keys_out;
     unsigned permutation_bytes; /* 0: none */
     enum split_where offsets, counts;

@@ -161,15 +161,15 @@ static uint32_t buckets_of(const search *s)
 static cohort_status split_pool(search *s, int to, uint64_t at, uint64_t n, uint64_t *need)
 {
     cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
-    cohort_column nodes = {s->pool[!to].nodes + at, s->pool[to].nodes, 4};
+    cohort_payload nodes = {s->pool[!to].nodes + at, s->pool[to].nodes, 4};
     d.n = n;
     d.buckets = buckets_of(s);
     d.fn = s->plan.resident && !s->fixed ? cohort_fn_splitters(s->splitters, d.buckets - 1)
                                          : cohort_fn_delta(s->base, s->plan.delta);
     d.keys = s->pool[!to].keys + at;
     d.keys_out = s->pool[to].keys;
-    d.columns = 1;
-    d.column = &nodes;
+    d.payloads = 1;
+    d.payload = &nodes;
     d.unordered = 1;
     d.offsets = s->offsets;
     d.workspace = s->plan.resident ? s->workspace : NULL;
@@ -196,13 +196,13 @@ static cohort_status sort_pool(search *s, int to, uint64_t at, uint64_t n, uint6
         d.high_bit = highest_bit(s);
         d.high_bit = d.high_bit > d.low_bit ? d.high_bit : d.low_bit + 1;
     }
-    cohort_column nodes = {s->pool[!to].nodes + at, s->pool[to].nodes, 4};
+    cohort_payload nodes = {s->pool[!to].nodes + at, s->pool[to].nodes, 4};
     d.n = n;
-    d.order = COHORT_ORDER_U32;
+    d.type = COHORT_U32;
     d.keys = s->pool[!to].keys + at;
     d.keys_out = s->pool[to].keys;
-    d.columns = 1;
-    d.column = &nodes;
+    d.payloads = 1;
+    d.payload = &nodes;
     d.workspace = s->plan.resident ? s->workspace : NULL;
     d.workspace_bytes = s->plan.resident ? s->workspace_bytes : 0;
     return need ? cohort_sort_workspace(s->m->context, &d, need) : cohort_sort(s->m->context, &d);

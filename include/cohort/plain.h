@@ -4,15 +4,18 @@
 #ifndef COHORT_PLAIN_H
 #define COHORT_PLAIN_H
 
+#include "cohort/compact.h"
 #include "cohort/context.h"
 #include "cohort/fn.h"
 #include "cohort/group.h"
+#include "cohort/histogram.h"
 #include "cohort/join.h"
 #include "cohort/kmer.h"
 #include "cohort/map.h"
 #include "cohort/multimap.h"
 #include "cohort/multisplit.h"
 #include "cohort/set.h"
+#include "cohort/sort.h"
 #include "cohort/table.h"
 
 #ifdef __cplusplus

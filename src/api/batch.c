@@ -98,26 +98,39 @@ void batch_workspace(struct batch *b, void *workspace, uint64_t bytes)
     b->workspace_bytes = workspace ? bytes : 0;
 }
 
-cohort_status batch_columns(struct batch *b, uint64_t n, uint32_t columns, const cohort_column *column,
+cohort_status batch_check_type(const struct batch *b, const char *name, cohort_type type, uint32_t types,
+                               const char *allowed, uint32_t *bytes)
+{
+    static const unsigned char each[] = {0, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8};
+    if ((int)type < COHORT_U8 || (int)type > COHORT_F64)
+        return batch_fail(b, COHORT_RANGE, "%s is %d; there are %d (COHORT_U8) to %d (COHORT_F64)", name,
+                          (int)type, COHORT_U8, COHORT_F64);
+    if (!(types & BATCH_TYPE(type)))
+        return batch_fail(b, COHORT_UNSUPPORTED, "%s is %d; it must be %s", name, (int)type, allowed);
+    *bytes = each[type];
+    return COHORT_OK;
+}
+
+cohort_status batch_columns(struct batch *b, uint64_t n, uint32_t columns, const cohort_payload *column,
                             struct batch_column *own, enum batch_written written, unsigned flags)
 {
-    if (columns > COHORT_COLUMNS_MOST)
-        return batch_fail(b, COHORT_RANGE, "desc.columns is %u; there are at most %u", columns,
-                          COHORT_COLUMNS_MOST);
+    if (columns > COHORT_PAYLOADS_MOST)
+        return batch_fail(b, COHORT_RANGE, "desc.payloads is %u; there are at most %u", columns,
+                          COHORT_PAYLOADS_MOST);
     if (columns && !column)
-        return batch_fail(b, COHORT_NULL, "desc.column is NULL with desc.columns = %u", columns);
+        return batch_fail(b, COHORT_NULL, "desc.payload is NULL with desc.payloads = %u", columns);
     for (uint32_t i = 0; i < columns; i++) {
         uint32_t bytes = column[i].bytes;
         if (!bytes || bytes > 16 || (bytes & (bytes - 1)))
-            return batch_fail(b, COHORT_RANGE, "desc.column[%u].bytes is %u; it must be 1, 2, 4, 8 or 16", i,
+            return batch_fail(b, COHORT_RANGE, "desc.payload[%u].bytes is %u; it must be 1, 2, 4, 8 or 16", i,
                               bytes);
         own[i].bytes = bytes;
         struct batch_array *in =
-            batch_array(b, "desc.column[%d].in", BATCH_IN, column[i].in, n, bytes, &own[i].in);
+            batch_array(b, "desc.payload[%d].in", BATCH_IN, column[i].in, n, bytes, &own[i].in);
         in->number = (int)i;
         int from = batch_last(b);
         struct batch_array *out =
-            batch_array(b, "desc.column[%d].out", BATCH_OUT | flags, column[i].out, n, bytes, &own[i].out);
+            batch_array(b, "desc.payload[%d].out", BATCH_OUT | flags, column[i].out, n, bytes, &own[i].out);
         out->number = (int)i;
         out->from = from;
         out->written = written;

@@ -92,8 +92,15 @@ cohort_status batch_check_n(const struct batch *, uint64_t n);
 cohort_status batch_check_permutation(const struct batch *, uint64_t n, const void *permutation,
                                       uint32_t *bytes);
 
-/* A call's columns. */
-cohort_status batch_columns(struct batch *, uint64_t n, uint32_t columns, const cohort_column *column,
+/* The bytes of a type. A type that is none is COHORT_RANGE, one that is not in the set `types` COHORT_UNSUPPORTED;
+ * `allowed` names those of the set. */
+#define BATCH_TYPE(type) (1u << (type))
+#define BATCH_TYPE_KEYS  (BATCH_TYPE(COHORT_U32) | BATCH_TYPE(COHORT_U64))
+cohort_status batch_check_type(const struct batch *, const char *name, cohort_type type, uint32_t types,
+                               const char *allowed, uint32_t *bytes);
+
+/* A call's payloads. */
+cohort_status batch_columns(struct batch *, uint64_t n, uint32_t columns, const cohort_payload *column,
                             struct batch_column *own, enum batch_written written, unsigned flags);
 
 /* segment_offsets: s + 1 of them. After batch_check, batch_check_segments looks at them where they lie in

@@ -3,6 +3,7 @@
 
 #include "api/fn.h"
 #include "backend/compact.h"
+#include "cohort/compact.h"
 
 struct compaction {
     cohort_compact_desc desc;
@@ -19,7 +20,7 @@ static cohort_status enter(cohort_context *context, const void *step, struct are
 static cohort_status check_choice(struct batch *b, const cohort_compact_desc *d, struct compact *c)
 {
     if (!d->where)
-        return fn_check(b, &d->fn, d->n, d->key_bytes, 0, &c->fn, &c->user);
+        return fn_check(b, &d->fn, d->n, c->key_bytes, 0, &c->fn, &c->user);
     if (d->fn.kind)
         return batch_fail(b, COHORT_RANGE, "desc.fn.kind is %d; it must be 0 where desc.where is given",
                           (int)d->fn.kind);
@@ -31,12 +32,12 @@ static void list_keys(struct batch *b, const cohort_compact_desc *d, struct comp
 {
     struct batch_array *a;
     const unsigned flags = BATCH_OUT | BATCH_OPTIONAL | BATCH_PARTLY;
-    batch_array(b, "desc.keys", BATCH_IN, d->keys, d->n, d->key_bytes, &c->keys);
+    batch_array(b, "desc.keys", BATCH_IN, d->keys, d->n, c->key_bytes, &c->keys);
     int keys = batch_last(b);
-    a = batch_array(b, "desc.kept", flags, d->kept, d->n, d->key_bytes, &c->kept);
+    a = batch_array(b, "desc.kept", flags, d->kept, d->n, c->key_bytes, &c->kept);
     a->from = keys;
     a->written = BATCH_SOME;
-    a = batch_array(b, "desc.rejected", flags, d->rejected, d->n, d->key_bytes, &c->rejected);
+    a = batch_array(b, "desc.rejected", flags, d->rejected, d->n, c->key_bytes, &c->rejected);
     a->from = keys;
     a->written = BATCH_REST;
 }
@@ -45,11 +46,11 @@ static cohort_status list_columns(struct batch *b, const cohort_compact_desc *d,
 {
     int first = b->count;
     cohort_status status =
-        batch_columns(b, d->n, d->columns, d->column, c->column, BATCH_SOME, BATCH_OPTIONAL | BATCH_PARTLY);
-    for (uint32_t i = 0; !status && d->column_rejected && i < d->columns; i++) {
+        batch_columns(b, d->n, d->payloads, d->payload, c->column, BATCH_SOME, BATCH_OPTIONAL | BATCH_PARTLY);
+    for (uint32_t i = 0; !status && d->payload_rejected && i < d->payloads; i++) {
         struct batch_array *a =
-            batch_array(b, "desc.column_rejected[%d]", BATCH_OUT | BATCH_OPTIONAL | BATCH_PARTLY,
-                        d->column_rejected[i], d->n, d->column[i].bytes, &c->column_rejected[i]);
+            batch_array(b, "desc.payload_rejected[%d]", BATCH_OUT | BATCH_OPTIONAL | BATCH_PARTLY,
+                        d->payload_rejected[i], d->n, d->payload[i].bytes, &c->column_rejected[i]);
         a->number = (int)i;
         a->from = first + 2 * (int)i;
         a->written = BATCH_REST;
@@ -67,15 +68,18 @@ static cohort_status compact_of(struct compaction *k, cohort_context *context, c
     cohort_status status = batch_desc(b, context, call, desc, sizeof *d, d);
     if (status || (status = batch_check_n(b, d->n)))
         return status;
-    if (d->key_bytes != 4 && d->key_bytes != 8)
-        return batch_fail(b, COHORT_RANGE, "desc.key_bytes is %u; it must be 4 or 8", d->key_bytes);
+    uint32_t key_bytes;
+    status =
+        batch_check_type(b, "desc.type", d->type, BATCH_TYPE_KEYS, "COHORT_U32 or COHORT_U64", &key_bytes);
+    if (status)
+        return status;
     memset(c, 0, sizeof *c);
     b->enter = enter;
     b->step = c;
     b->step_bad = &c->deferred;
     c->n = d->n;
-    c->key_bytes = d->key_bytes;
-    c->columns = d->columns;
+    c->key_bytes = key_bytes;
+    c->columns = d->payloads;
     c->segments = d->segments;
     list_keys(b, d, c);
     status = check_choice(b, d, c);
@@ -120,7 +124,7 @@ cohort_status cohort_compact(cohort_context *context, const cohort_compact_desc 
     if (!status)
         status = batch_check(&k.batch);
     if (!status && !k.desc.where)
-        status = fn_check_data(&k.batch, &k.desc.fn, k.desc.key_bytes);
+        status = fn_check_data(&k.batch, &k.desc.fn, k.compact.key_bytes);
     if (!status)
         status = batch_check_segments(&k.batch, k.desc.n, k.desc.segments, k.desc.segment_offsets);
     return status ? status : compact_run(&k);

@@ -1,18 +1,20 @@
 /* multisplit.c: checks of a multisplit and a histogram, and the one call of the backend. */
-#include "cohort/multisplit.h"
-
 #include <string.h>
 
 #include "api/fn.h"
 #include "backend/multisplit.h"
+#include "cohort/histogram.h"
+#include "cohort/multisplit.h"
 
-static cohort_status check_keys(const struct batch *b, uint64_t n, uint32_t key_bytes, uint32_t buckets)
+static cohort_status check_keys(const struct batch *b, uint64_t n, cohort_type type, uint32_t buckets,
+                                uint32_t *key_bytes)
 {
     cohort_status status = batch_check_n(b, n);
+    if (!status)
+        status =
+            batch_check_type(b, "desc.type", type, BATCH_TYPE_KEYS, "COHORT_U32 or COHORT_U64", key_bytes);
     if (status)
         return status;
-    if (key_bytes != 4 && key_bytes != 8)
-        return batch_fail(b, COHORT_RANGE, "desc.key_bytes is %u; it must be 4 or 8", key_bytes);
     if (!buckets || buckets > COHORT_BUCKETS_MOST)
         return batch_fail(b, COHORT_RANGE, "desc.buckets is %u; it must be from 1 to %u", buckets,
                           COHORT_BUCKETS_MOST);
@@ -32,9 +34,9 @@ static cohort_status enter_split(cohort_context *context, const void *step, stru
     return context->backend->multisplit->split(context, step, arena);
 }
 
-static cohort_status check_numbers(const struct batch *b, cohort_multisplit_desc *d)
+static cohort_status check_numbers(const struct batch *b, cohort_multisplit_desc *d, uint32_t *key_bytes)
 {
-    cohort_status status = check_keys(b, d->n, d->key_bytes, d->buckets);
+    cohort_status status = check_keys(b, d->n, d->type, d->buckets, key_bytes);
     if (status)
         return status;
     if (d->unordered > 1)
@@ -69,27 +71,28 @@ static cohort_status multisplit_of(struct multisplit *m, cohort_context *context
     cohort_multisplit_desc *d = &m->desc;
     struct split *s = &m->split;
     struct batch *b = &m->batch;
+    uint32_t key_bytes;
     cohort_status status = batch_desc(b, context, call, desc, sizeof *d, d);
-    if (status || (status = check_numbers(b, d)))
+    if (status || (status = check_numbers(b, d, &key_bytes)))
         return status;
     memset(s, 0, sizeof *s);
     b->enter = enter_split;
     b->step = s;
     b->step_bad = &s->deferred;
     s->n = d->n;
-    s->key_bytes = d->key_bytes;
+    s->key_bytes = key_bytes;
     s->method = (co_u32)d->method;
     s->unordered = d->unordered;
-    s->columns = d->columns;
+    s->columns = d->payloads;
     s->permutation_bytes = d->permutation_bytes;
-    batch_array(b, "desc.keys", BATCH_IN, d->keys, d->n, d->key_bytes, &s->keys);
+    batch_array(b, "desc.keys", BATCH_IN, d->keys, d->n, key_bytes, &s->keys);
     struct batch_array *out = batch_array(b, "desc.keys_out", BATCH_OUT | BATCH_OPTIONAL, d->keys_out, d->n,
-                                          d->key_bytes, &s->keys_out);
+                                          key_bytes, &s->keys_out);
     out->from = 0;
     out->written = BATCH_SOME;
-    status = fn_check(b, &d->fn, d->n, d->key_bytes, d->buckets, &s->fn, &s->user);
+    status = fn_check(b, &d->fn, d->n, key_bytes, d->buckets, &s->fn, &s->user);
     if (!status)
-        status = batch_columns(b, d->n, d->columns, d->column, s->column, BATCH_SOME, 0);
+        status = batch_columns(b, d->n, d->payloads, d->payload, s->column, BATCH_SOME, 0);
     if (!status)
         list_outputs(b, d, s);
     return status;
@@ -122,7 +125,7 @@ cohort_status cohort_multisplit(cohort_context *context, const cohort_multisplit
     if (!status)
         status = batch_check(&m.batch);
     if (!status)
-        status = fn_check_data(&m.batch, &m.desc.fn, m.desc.key_bytes);
+        status = fn_check_data(&m.batch, &m.desc.fn, m.split.key_bytes);
     return status ? status : multisplit_run(&m);
 }
 
@@ -158,17 +161,18 @@ static cohort_status histogram_of(struct histogram *h, cohort_context *context, 
     cohort_histogram_desc *d = &h->desc;
     struct split *s = &h->split;
     struct batch *b = &h->batch;
+    uint32_t key_bytes;
     cohort_status status = batch_desc(b, context, call, desc, sizeof *d, d);
-    if (status || (status = check_keys(b, d->n, d->key_bytes, d->buckets)))
+    if (status || (status = check_keys(b, d->n, d->type, d->buckets, &key_bytes)))
         return status;
     memset(s, 0, sizeof *s);
     b->enter = enter_histogram;
     b->step = s;
     b->step_bad = &s->deferred;
     s->n = d->n;
-    s->key_bytes = d->key_bytes;
-    batch_array(b, "desc.keys", BATCH_IN, d->keys, d->n, d->key_bytes, &s->keys);
-    status = fn_check(b, &d->fn, d->n, d->key_bytes, d->buckets, &s->fn, &s->user);
+    s->key_bytes = key_bytes;
+    batch_array(b, "desc.keys", BATCH_IN, d->keys, d->n, key_bytes, &s->keys);
+    status = fn_check(b, &d->fn, d->n, key_bytes, d->buckets, &s->fn, &s->user);
     if (status)
         return status;
     batch_array(b, "desc.bins", BATCH_OUT | BATCH_EITHER, d->bins, d->buckets, 8, &s->offsets);
@@ -187,7 +191,7 @@ cohort_status cohort_histogram(cohort_context *context, const cohort_histogram_d
     if (!status)
         status = batch_check(&h.batch);
     if (!status)
-        status = fn_check_data(&h.batch, &h.desc.fn, h.desc.key_bytes);
+        status = fn_check_data(&h.batch, &h.desc.fn, h.split.key_bytes);
     if (status)
         return status;
     status = batch_begin(&h.batch);

@@ -217,7 +217,7 @@ static cohort_status sort_by(struct build *k, void **keys, unsigned key_bytes, u
     struct arena arena = {.asks = 1}, given = {NULL, 0, 0};
     memset(&sort, 0, sizeof sort);
     sort.n = k->step.n;
-    sort.order = key_bytes == 8 ? COHORT_ORDER_U64 : COHORT_ORDER_U32;
+    sort.order = key_bytes == 8 ? SORT_U64 : SORT_U32;
     sort.high_bit = high_bit ? high_bit : 1;
     sort.keys = *keys;
     cohort_status status = sets_room(rooms, sort.n, key_bytes, &sort.keys_out);

@@ -3,6 +3,7 @@
 
 #include "api/batch.h"
 #include "backend/sort.h"
+#include "cohort/sort.h"
 
 struct sorting {
     cohort_sort_desc desc;
@@ -15,22 +16,32 @@ static cohort_status enter(cohort_context *context, const void *step, struct are
     return context->backend->sort->run(context, step, arena);
 }
 
-static uint32_t key_bytes_of(cohort_order order)
+/* What a backend calls a type's order; 0: it has none. */
+static const co_u32 orders[COHORT_F64 + 1] = {
+    [COHORT_U32] = SORT_U32, [COHORT_I32] = SORT_I32, [COHORT_F32] = SORT_F32,
+    [COHORT_U64] = SORT_U64, [COHORT_I64] = SORT_I64, [COHORT_F64] = SORT_F64,
+};
+
+static cohort_status check_type(const struct batch *b, cohort_type type, uint32_t *key_bytes)
 {
-    return order <= COHORT_ORDER_F32 ? 4 : 8;
+    uint32_t types = 0;
+    for (uint32_t i = 0; i <= COHORT_F64; i++)
+        types |= orders[i] ? BATCH_TYPE(i) : 0;
+    return batch_check_type(b, "desc.type", type, types,
+                            "COHORT_U32, COHORT_U64, COHORT_I32, COHORT_I64, COHORT_F32 or COHORT_F64",
+                            key_bytes);
 }
 
-static cohort_status check_numbers(const struct batch *b, cohort_sort_desc *d)
+static cohort_status check_numbers(const struct batch *b, cohort_sort_desc *d, uint32_t *key_bytes)
 {
     cohort_status status = batch_check_n(b, d->n);
+    if (!status)
+        status = check_type(b, d->type, key_bytes);
     if (status)
         return status;
-    if ((int)d->order < COHORT_ORDER_U32 || (int)d->order > COHORT_ORDER_F64)
-        return batch_fail(b, COHORT_RANGE, "desc.order is %d; there are %d to %d", (int)d->order,
-                          COHORT_ORDER_U32, COHORT_ORDER_F64);
     if (d->descending > 1)
         return batch_fail(b, COHORT_RANGE, "desc.descending is %u; it must be 0 or 1", d->descending);
-    uint32_t bits = 8 * key_bytes_of(d->order);
+    uint32_t bits = 8 * *key_bytes;
     if (d->high_bit > bits)
         return batch_fail(b, COHORT_RANGE, "desc.high_bit is %u; keys have %u bits", d->high_bit, bits);
     if (!d->high_bit)
@@ -47,24 +58,24 @@ static cohort_status sort_of(struct sorting *g, cohort_context *context, const c
     cohort_sort_desc *d = &g->desc;
     struct sort *s = &g->sort;
     struct batch *b = &g->batch;
+    uint32_t key_bytes;
     cohort_status status = batch_desc(b, context, call, desc, sizeof *d, d);
-    if (status || (status = check_numbers(b, d)))
+    if (status || (status = check_numbers(b, d, &key_bytes)))
         return status;
     memset(s, 0, sizeof *s);
     b->enter = enter;
     b->step = s;
     s->n = d->n;
-    s->order = (co_u32)d->order;
+    s->order = orders[d->type];
     s->descending = d->descending;
     s->low_bit = d->low_bit;
     s->high_bit = d->high_bit;
-    s->columns = d->columns;
+    s->columns = d->payloads;
     s->permutation_bytes = d->permutation_bytes;
     s->segments = d->segments;
-    uint32_t key_bytes = key_bytes_of(d->order);
     batch_array(b, "desc.keys", BATCH_IN, d->keys, d->n, key_bytes, &s->keys);
     batch_array(b, "desc.keys_out", BATCH_OUT, d->keys_out, d->n, key_bytes, &s->keys_out)->from = 0;
-    status = batch_columns(b, d->n, d->columns, d->column, s->column, BATCH_ALL, 0);
+    status = batch_columns(b, d->n, d->payloads, d->payload, s->column, BATCH_ALL, 0);
     if (!status)
         status = batch_segments(b, d->segments, d->segment_offsets, &s->segment_offsets);
     if (status)

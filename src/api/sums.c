@@ -3,16 +3,24 @@
 
 #include "api/batch.h"
 #include "backend/sums.h"
+#include "cohort/sums.h"
+
+enum {
+    WHOLE = BATCH_TYPE(COHORT_U32) | BATCH_TYPE(COHORT_U64) | BATCH_TYPE(COHORT_I32) | BATCH_TYPE(COHORT_I64),
+    FLOATS = BATCH_TYPE(COHORT_F32) | BATCH_TYPE(COHORT_F64)
+};
+static const char whole_names[] = "COHORT_U32, COHORT_U64, COHORT_I32 or COHORT_I64";
 
 static cohort_status begin(struct batch *b, cohort_context *context, const char *call, uint64_t n,
-                           uint32_t bytes)
+                           cohort_type type, int floats, uint32_t *bytes)
 {
     if (!context)
         return context_fail(NULL, COHORT_NULL, "%s: context is NULL", call);
     batch_open(b, context, call);
-    if (bytes != 4 && bytes != 8)
-        return batch_fail(b, COHORT_RANGE, "bytes is %u; it must be 4 or 8", bytes);
-    return batch_check_n(b, n);
+    cohort_status status =
+        floats ? batch_check_type(b, "type", type, WHOLE | FLOATS, "one of 4 or 8 bytes", bytes)
+               : batch_check_type(b, "type", type, WHOLE, whole_names, bytes);
+    return status ? status : batch_check_n(b, n);
 }
 
 static cohort_status run(struct batch *b)
@@ -40,13 +48,14 @@ static cohort_status enter_reduce(cohort_context *context, const void *step, str
     return context->backend->sums->reduce(context, step, arena);
 }
 
-cohort_status cohort_scan(cohort_context *context, uint64_t n, uint32_t bytes, const void *in, void *out,
+cohort_status cohort_scan(cohort_context *context, uint64_t n, cohort_type type, const void *in, void *out,
                           int inclusive)
 {
     CALL(context);
     struct batch b;
     struct scan p;
-    cohort_status status = begin(&b, context, "cohort_scan", n, bytes);
+    uint32_t bytes;
+    cohort_status status = begin(&b, context, "cohort_scan", n, type, 0, &bytes);
     if (status)
         return status;
     if (inclusive != 0 && inclusive != 1)
@@ -66,13 +75,14 @@ cohort_status cohort_scan(cohort_context *context, uint64_t n, uint32_t bytes, c
     return run(&b);
 }
 
-cohort_status cohort_reduce(cohort_context *context, cohort_op op, uint64_t n, uint32_t bytes, const void *in,
-                            uint64_t *out)
+cohort_status cohort_reduce(cohort_context *context, cohort_op op, uint64_t n, cohort_type type,
+                            const void *in, void *out)
 {
     CALL(context);
     struct batch b;
     struct reduce r;
-    cohort_status status = begin(&b, context, "cohort_reduce", n, bytes);
+    uint32_t bytes;
+    cohort_status status = begin(&b, context, "cohort_reduce", n, type, op != COHORT_OP_ADD, &bytes);
     if (status)
         return status;
     if (op != COHORT_OP_ADD && op != COHORT_OP_MIN && op != COHORT_OP_MAX)
@@ -82,6 +92,7 @@ cohort_status cohort_reduce(cohort_context *context, cohort_op op, uint64_t n, u
     r.n = n;
     r.bytes = bytes;
     r.op = (co_u32)op;
+    r.kind = type >= COHORT_F32 ? REDUCE_FLOAT : type >= COHORT_I8 ? REDUCE_SIGNED : REDUCE_UNSIGNED;
     b.enter = enter_reduce;
     b.step = &r;
     batch_array(&b, "in", BATCH_IN, in, n, bytes, &r.in);

@@ -5,10 +5,11 @@
 #include "core/arena.h"
 #include "backend/context.h"
 #include "shape/multisplit.h"
+#include "shape/sort.h"
 
 struct sort {
     co_u64 n;
-    co_u32 order; /* a cohort_order */
+    co_u32 order; /* a SORT_.. of shape/sort.h */
     co_u32 descending;
     co_u32 low_bit, high_bit; /* high_bit not 0 */
     const void *keys;

@@ -4,6 +4,7 @@
 
 #include "core/arena.h"
 #include "backend/context.h"
+#include "shape/sums.h"
 
 /* out[i] = in[0] + .. + in[i - 1], and in[i] too if inclusive; out may be in. */
 struct scan {
@@ -17,9 +18,10 @@ struct scan {
 struct reduce {
     co_u64 n;
     co_u32 bytes;
-    co_u32 op; /* ADD, MIN or MAX */
+    co_u32 op;   /* ADD, MIN or MAX */
+    co_u32 kind; /* of numbers, a REDUCE_.. of shape/sums.h */
     const void *in;
-    co_u64 *out;
+    co_u64 *out; /* gets what reduce_result makes of it */
 };
 
 struct sums_backend {

@@ -5,6 +5,7 @@
  * with halves of the width, which vectors have. The search among splitters goes level by level for sixteen keys at once and
  * takes no branch that depends on a key. */
 #include "split.h"
+#include "shape/sort.h"
 
 #if defined(__x86_64__)
 #    define AVX2 __attribute__((target("avx2")))
@@ -223,21 +224,21 @@ CO_INLINE void ids_of(const struct cpu_ids *f, co_u64 first, co_u32 count, co_u3
 
 co_u32 cpu_order_bytes(co_u32 order)
 {
-    return order < COHORT_ORDER_U64 ? 4 : 8;
+    return order < SORT_U64 ? 4 : 8;
 }
 
 /* A float's order is that of its bits: of a negative one all are turned, of the others the sign. */
 CO_INLINE co_u64 order64(co_u64 key, co_u32 order, co_u64 turn)
 {
     co_u64 sign = 1ull << 63, negative = (co_u64)((long long)key >> 63);
-    key ^= order == COHORT_ORDER_F64 ? negative | sign : order == COHORT_ORDER_I64 ? sign : 0;
+    key ^= order == SORT_F64 ? negative | sign : order == SORT_I64 ? sign : 0;
     return key ^ turn;
 }
 
 CO_INLINE co_u32 order32(co_u32 key, co_u32 order, co_u32 turn)
 {
     co_u32 sign = 1u << 31, negative = (co_u32)((int)key >> 31);
-    key ^= order == COHORT_ORDER_F32 ? negative | sign : order == COHORT_ORDER_I32 ? sign : 0;
+    key ^= order == SORT_F32 ? negative | sign : order == SORT_I32 ? sign : 0;
     return key ^ turn;
 }
 
@@ -247,7 +248,7 @@ CO_INLINE void digits_in(const struct cpu_digit *d, co_u32 order, const void *ke
     const co_u32 *restrict k32 = keys, turn = d->descending ? ~0u : 0, shift = d->shift & 31;
     const co_u64 *restrict k64 = keys;
     co_u64 turn64 = d->descending ? ~0ull : 0;
-    if (order >= COHORT_ORDER_U64)
+    if (order >= SORT_U64)
         for (co_u32 i = 0; i < n; i++)
             to[i] = (co_u16)((co_u32)(order64(k64[i], order, turn64) >> d->shift) & d->mask);
     else
@@ -258,23 +259,23 @@ CO_INLINE void digits_in(const struct cpu_digit *d, co_u32 order, const void *ke
 CO_INLINE void digits_of(const struct cpu_digit *d, const void *keys, co_u32 n, co_u16 *to)
 {
     switch (d->order) {
-    case COHORT_ORDER_U32:
-        digits_in(d, COHORT_ORDER_U32, keys, n, to);
+    case SORT_U32:
+        digits_in(d, SORT_U32, keys, n, to);
         return;
-    case COHORT_ORDER_I32:
-        digits_in(d, COHORT_ORDER_I32, keys, n, to);
+    case SORT_I32:
+        digits_in(d, SORT_I32, keys, n, to);
         return;
-    case COHORT_ORDER_F32:
-        digits_in(d, COHORT_ORDER_F32, keys, n, to);
+    case SORT_F32:
+        digits_in(d, SORT_F32, keys, n, to);
         return;
-    case COHORT_ORDER_U64:
-        digits_in(d, COHORT_ORDER_U64, keys, n, to);
+    case SORT_U64:
+        digits_in(d, SORT_U64, keys, n, to);
         return;
-    case COHORT_ORDER_I64:
-        digits_in(d, COHORT_ORDER_I64, keys, n, to);
+    case SORT_I64:
+        digits_in(d, SORT_I64, keys, n, to);
         return;
     default:
-        digits_in(d, COHORT_ORDER_F64, keys, n, to);
+        digits_in(d, SORT_F64, keys, n, to);
     }
 }
 
@@ -282,7 +283,7 @@ void cpu_order_keys(const struct cpu_digit *d, const void *keys, co_u64 first, c
 {
     const co_u32 *k32 = (const co_u32 *)keys + first;
     const co_u64 *k64 = (const co_u64 *)keys + first;
-    if (d->order >= COHORT_ORDER_U64)
+    if (d->order >= SORT_U64)
         for (co_u32 i = 0; i < count; i++)
             to[i] = order64(k64[i], d->order, d->descending ? ~0ull : 0);
     else
@@ -294,13 +295,13 @@ void cpu_order_back(const struct cpu_digit *d, const co_u64 *numbers, co_u32 cou
 {
     co_u32 *restrict k32 = to, turn = d->descending ? ~0u : 0, sign = 1u << 31;
     co_u64 *restrict k64 = to, turn64 = d->descending ? ~0ull : 0, sign64 = 1ull << 63;
-    int is_float = d->order == COHORT_ORDER_F32 || d->order == COHORT_ORDER_F64;
-    int is_signed = d->order == COHORT_ORDER_I32 || d->order == COHORT_ORDER_I64;
-    for (co_u32 i = 0; d->order >= COHORT_ORDER_U64 && i < count; i++) {
+    int is_float = d->order == SORT_F32 || d->order == SORT_F64;
+    int is_signed = d->order == SORT_I32 || d->order == SORT_I64;
+    for (co_u32 i = 0; d->order >= SORT_U64 && i < count; i++) {
         co_u64 x = numbers[i] ^ turn64;
         k64[i] = is_signed || (is_float && x & sign64) ? x ^ sign64 : is_float ? ~x : x;
     }
-    for (co_u32 i = 0; d->order < COHORT_ORDER_U64 && i < count; i++) {
+    for (co_u32 i = 0; d->order < SORT_U64 && i < count; i++) {
         co_u32 x = (co_u32)numbers[i] ^ turn;
         k32[i] = is_signed || (is_float && x & sign) ? x ^ sign : is_float ? ~x : x;
     }
@@ -323,7 +324,7 @@ struct cpu_bits cpu_pass_bits(const struct cpu_pass *p)
         fn->a < 8 * p->ids.key_bytes)
         return (struct cpu_bits){p->ids.keys, p->ids.key_bytes, (co_u32)fn->a, (co_u32)fn->b};
     if (p->source == CPU_FROM_DIGIT && !d->descending && d->mask < p->buckets &&
-        (d->order == COHORT_ORDER_U32 || d->order == COHORT_ORDER_U64))
+        (d->order == SORT_U32 || d->order == SORT_U64))
         return (struct cpu_bits){p->ids.keys, cpu_order_bytes(d->order), d->shift, d->mask};
     return (struct cpu_bits){NULL, 0, 0, 0};
 }

@@ -1,5 +1,5 @@
-/* cpu/sums.c: prefix sums and reductions on the host's threads: every part's sum, then, for prefix sums, the parts' sums
- * scanned and every part once more. */
+/* cpu/sums.c: prefix sums and reductions on the host's threads: every part's sum, then, for prefix sums, the
+ * parts' sums scanned and every part once more. */
 #include "core/arena.h"
 #include "backend/sums.h"
 #include "cpu.h"
@@ -10,9 +10,9 @@
 struct job {
     const void *in;
     void *out;
-    co_u64 n, part; /* entries of a part, the last one excepted */
-    co_u64 *sums;   /* a part's */
-    co_u32 bytes, op, inclusive;
+    co_u64 n, part;                    /* entries of a part, the last one excepted */
+    co_u64 *sums;                      /* a part's */
+    co_u32 bytes, op, kind, inclusive; /* op, kind: a REDUCE_.. */
 };
 
 static co_u64 parts_of(const struct job *j)
@@ -28,31 +28,43 @@ static void job_arena(cohort_context *context, struct job *j, struct arena *aren
     j->sums = arena_take(arena, 8 * (parts_of(j) + 1));
 }
 
-/* Sums are modulo 2^64, and so right modulo 2^32 too. */
-CO_INLINE co_u64 reduce_part(const void *in, co_u64 begin, co_u64 end, co_u32 op, int wide)
+/* Sums are modulo 2^64, and so right modulo 2^32 too. `op` and `kind` are known where this is called, so that
+ * each has a loop of its own. */
+CO_INLINE co_u64 reduce_wide(const co_u64 *restrict a, co_u64 begin, co_u64 end, co_u32 op, co_u32 kind)
 {
-    const co_u32 *restrict a32 = in;
-    const co_u64 *restrict a64 = in;
-    co_u64 sum = 0, least = ~0ull, most = 0;
-    co_u32 least32 = ~0u, most32 = 0;
+    co_u64 all = op == REDUCE_MIN ? ~0ull : 0;
     for (co_u64 i = begin; i < end; i++) {
-        if (op == COHORT_OP_ADD)
-            sum += wide ? a64[i] : a32[i];
-        else if (op == COHORT_OP_MIN && wide)
-            least = a64[i] < least ? a64[i] : least;
-        else if (op == COHORT_OP_MIN)
-            least32 = a32[i] < least32 ? a32[i] : least32;
-        else if (wide)
-            most = a64[i] > most ? a64[i] : most;
-        else
-            most32 = a32[i] > most32 ? a32[i] : most32;
+        co_u64 v = reduce_entry64(op, kind, a[i]);
+        all = op == REDUCE_ADD ? all + v : (op == REDUCE_MIN) == (v < all) ? v : all;
     }
-    return op == COHORT_OP_ADD ? sum : op == COHORT_OP_MIN ? (wide ? least : least32) : wide ? most : most32;
+    return all;
+}
+
+CO_INLINE co_u64 reduce_narrow(const co_u32 *restrict a, co_u64 begin, co_u64 end, co_u32 op, co_u32 kind)
+{
+    co_u64 sum = 0;
+    co_u32 all = op == REDUCE_MIN ? ~0u : 0;
+    for (co_u64 i = begin; i < end; i++) {
+        co_u32 v = reduce_key32(kind, a[i]);
+        if (op == REDUCE_ADD)
+            sum += reduce_entry32(op, kind, a[i]);
+        else
+            all = (op == REDUCE_MIN) == (v < all) ? v : all;
+    }
+    return op == REDUCE_ADD ? sum : all;
+}
+
+CO_INLINE co_u64 reduce_kind(const struct job *j, co_u64 begin, co_u64 end, co_u32 op, co_u32 kind)
+{
+    return j->bytes == 8 ? reduce_wide(j->in, begin, end, op, kind)
+                         : reduce_narrow(j->in, begin, end, op, kind);
 }
 
 CO_INLINE co_u64 reduce_op(const struct job *j, co_u64 begin, co_u64 end, co_u32 op)
 {
-    return j->bytes == 8 ? reduce_part(j->in, begin, end, op, 1) : reduce_part(j->in, begin, end, op, 0);
+    return j->kind == REDUCE_UNSIGNED ? reduce_kind(j, begin, end, op, REDUCE_UNSIGNED)
+           : j->kind == REDUCE_SIGNED ? reduce_kind(j, begin, end, op, REDUCE_SIGNED)
+                                      : reduce_kind(j, begin, end, op, REDUCE_FLOAT);
 }
 
 static void reduce_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
@@ -61,9 +73,9 @@ static void reduce_range(void *arg, uint64_t begin, uint64_t end, unsigned worke
     (void)worker;
     for (co_u64 from = begin, to; from < end; from = to) {
         to = end - from < j->part ? end : from + j->part;
-        j->sums[from / j->part] = j->op == COHORT_OP_ADD   ? reduce_op(j, from, to, COHORT_OP_ADD)
-                                  : j->op == COHORT_OP_MIN ? reduce_op(j, from, to, COHORT_OP_MIN)
-                                                           : reduce_op(j, from, to, COHORT_OP_MAX);
+        j->sums[from / j->part] = j->op == REDUCE_ADD   ? reduce_op(j, from, to, REDUCE_ADD)
+                                  : j->op == REDUCE_MIN ? reduce_op(j, from, to, REDUCE_MIN)
+                                                        : reduce_op(j, from, to, REDUCE_MAX);
     }
 }
 
@@ -98,7 +110,7 @@ static cohort_status cpu_sums_scan(cohort_context *context, const struct scan *p
                     .n = p->n,
                     .bytes = p->bytes,
                     .inclusive = p->inclusive,
-                    .op = COHORT_OP_ADD};
+                    .op = REDUCE_ADD};
     job_arena(context, &j, arena);
     if (arena->asks)
         return COHORT_OK;
@@ -118,17 +130,14 @@ static cohort_status cpu_sums_scan(cohort_context *context, const struct scan *p
 
 static cohort_status cpu_sums_reduce(cohort_context *context, const struct reduce *r, struct arena *arena)
 {
-    struct job j = {.in = r->in, .n = r->n, .bytes = r->bytes, .op = r->op};
+    co_u32 op = r->op == COHORT_OP_MIN ? REDUCE_MIN : r->op == COHORT_OP_MAX ? REDUCE_MAX : REDUCE_ADD;
+    struct job j = {.in = r->in, .n = r->n, .bytes = r->bytes, .op = op, .kind = r->kind};
     job_arena(context, &j, arena);
     if (arena->asks)
         return COHORT_OK;
     cpu_parallel(context, j.n, j.part, reduce_range, &j);
-    co_u64 all = r->op == COHORT_OP_MIN ? ~0ull : 0;
-    for (co_u64 i = 0; i < parts_of(&j); i++)
-        all = r->op == COHORT_OP_ADD   ? all + j.sums[i]
-              : r->op == COHORT_OP_MIN ? (j.sums[i] < all ? j.sums[i] : all)
-                                       : (j.sums[i] > all ? j.sums[i] : all);
-    *r->out = all;
+    co_u64 all = reduce_wide(j.sums, 0, parts_of(&j), op, REDUCE_UNSIGNED);
+    *r->out = op == REDUCE_ADD ? all : reduce_result(r->kind, r->bytes == 8, all);
     return COHORT_OK;
 }
 

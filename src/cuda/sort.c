@@ -151,7 +151,7 @@ static void make_plan(cohort_context *context, struct plan *p, struct arena *are
 {
     memset(p, 0, sizeof *p);
     p->n = s->n;
-    p->key_bytes = s->order <= COHORT_ORDER_F32 ? 4 : 8;
+    p->key_bytes = s->order <= SORT_F32 ? 4 : 8;
     passes(p, s);
     arrays(p, arena, s);
     uint64_t tiles = most_tiles(gpu_of(context), p);

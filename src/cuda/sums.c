@@ -93,7 +93,8 @@ cohort_status gpu_scan_cleared(cohort_context *context, co_u64 *a, uint64_t n, c
 
 static cohort_status cuda_sums_reduce(cohort_context *context, const struct reduce *r, struct arena *arena)
 {
-    struct reduce_step s = {r->in, r->n, lead_of(r->in, r->bytes), REDUCE_ADD, 0, r->out};
+    struct reduce_step s = {r->in, r->n,  lead_of(r->in, r->bytes), REDUCE_ADD, r->kind, r->bytes == 8,
+                            0,     r->out};
     if (arena->asks)
         return COHORT_OK;
     s.op = r->op == COHORT_OP_MIN ? REDUCE_MIN : r->op == COHORT_OP_MAX ? REDUCE_MAX : REDUCE_ADD;
@@ -104,10 +105,12 @@ static cohort_status cuda_sums_reduce(cohort_context *context, const struct redu
     uint64_t turn = (uint64_t)tuning->block * tuning->reduce_chunks * (16 / r->bytes);
     uint64_t turns = r->n ? (r->n + s.lead) / turn + 1 : 0;
     uint64_t most = (uint64_t)gpu_of(context)->multiprocessors * tuning->reduce_blocks;
-    if (!turns)
-        return COHORT_OK;
-    return gpu_launch_grid(context, r->bytes == 8 ? "sums_reduce_64" : "sums_reduce_32",
-                           (unsigned)(turns < most ? turns : most), tuning->block, 0, &s);
+    if (turns)
+        status = gpu_launch_grid(context, r->bytes == 8 ? "sums_reduce_64" : "sums_reduce_32",
+                                 (unsigned)(turns < most ? turns : most), tuning->block, 0, &s);
+    if (status || s.op == REDUCE_ADD || s.kind == REDUCE_UNSIGNED)
+        return status;
+    return gpu_launch_grid(context, "sums_reduce_result", 1, 1, 0, &s);
 }
 
 const struct sums_backend cuda_sums_backend = {

@@ -23,8 +23,6 @@
 #include "runs_write.h"
 #include "shape/sort.h"
 
-enum { SORT_I32 = 2, SORT_F32 = 3, SORT_I64 = 5, SORT_F64 = 6 }; /* of cohort_order */
-
 #ifdef COHORT_SIM
 #    define SORT_THREADS        SORT_THREADS_SIM
 #    define SORT_THREADS_PAIR   SORT_THREADS_SIM

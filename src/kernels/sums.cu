@@ -73,7 +73,16 @@ CO_INLINE void reduce_block(const struct reduce_step *s, co_u64 v, co_u64 *warps
         co_max64(s->out, v);
 }
 
-#define WIDE 0
+/* Of signed numbers and floats the key becomes the number that it stands for. One thread. */
+CO_KERNEL(sums_reduce_result, struct reduce_step)
+{
+    co_write64(args->out, reduce_result(args->kind, args->wide, co_read64(args->out)));
+}
+
+#define WIDE         0
+#define REDUCE_ENTRY reduce_entry32
 #include "sums_width.h"
-#define WIDE 1
+#undef REDUCE_ENTRY
+#define WIDE         1
+#define REDUCE_ENTRY reduce_entry64
 #include "sums_width.h"

@@ -152,7 +152,7 @@ CO_INLINE co_u64 NAME(reduce_chunk)(const struct reduce_step *s, co_u64 most, co
     NAME(chunk_entries)(raw, v);
     CO_EACH_ITEM (k, EACH) {
         if (all || place + k - s->lead < s->n)
-            most = reduce_two(s->op, most, v[k]);
+            most = reduce_two(s->op, most, REDUCE_ENTRY(s->op, s->kind, v[k]));
     }
     return most;
 }

@@ -81,10 +81,13 @@ struct sort_plan {
     (2 * SORT_FAR_PADS * 4 + SORT_DIGITS * 16 + SORT_DIGITS / 32 * 4 + 4 + 16 + \
      (co_u32)sizeof(struct sort_plan))
 
+/* What the bits of a key mean. The 32-bit ones come first. */
+enum { SORT_U32 = 1, SORT_I32 = 2, SORT_F32 = 3, SORT_U64 = 4, SORT_I64 = 5, SORT_F64 = 6 };
+
 struct sort_step {
     co_u64 n;
     co_u32 arrays;
-    co_u32 order, descending; /* of keys, a cohort_order */
+    co_u32 order, descending; /* of keys, a SORT_.. of above */
     co_u32 by_keys;           /* array 0 is the keys */
     co_u32 shift, mask;       /* the digit: number >> shift & mask */
     co_u32 shift_again;       /* the same: what is read twice need not be kept in registers */

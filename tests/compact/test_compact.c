@@ -1,14 +1,14 @@
 /* test_compact.c: compactions, prefix sums and reductions, against a walk in order. */
 #include "split.h"
 
-/* ---- compactions --------------------------------------------------------------------------------------------------------- */
+/* ---- compactions --------------------------------------------------------------------------------------- */
 
 struct compact_plan {
     uint64_t n, segments;
     unsigned key_bytes, columns;
     cohort_fn_kind kind; /* 0: a bitmap */
     enum key_pattern pattern;
-    unsigned char width[COHORT_COLUMNS_MOST];
+    unsigned char width[COHORT_PAYLOADS_MOST];
     int kept, rejected, column_kept, column_rejected; /* wanted? */
     int total, segment_kept, exact, in_place, workspace, bad_ids;
 };
@@ -18,8 +18,8 @@ struct compact_work {
     const struct compact_plan *p;
     struct split_model model;
     struct column *keys, *where, *kept, *rejected, *segments, *segment_kept, *total;
-    struct column *in[COHORT_COLUMNS_MOST], *out[COHORT_COLUMNS_MOST], *out_rejected[COHORT_COLUMNS_MOST];
-    void *keys_before, *in_before[COHORT_COLUMNS_MOST];
+    struct column *in[COHORT_PAYLOADS_MOST], *out[COHORT_PAYLOADS_MOST], *out_rejected[COHORT_PAYLOADS_MOST];
+    void *keys_before, *in_before[COHORT_PAYLOADS_MOST];
     unsigned char *keep; /* of each entry */
     uint64_t kept_count, first_bad;
     char text[200];
@@ -120,11 +120,11 @@ static cohort_status call(struct compact_work *w)
 {
     const struct compact_plan *p = w->p;
     cohort_compact_desc d = COHORT_COMPACT_INIT;
-    cohort_column columns[COHORT_COLUMNS_MOST];
-    void *rejected[COHORT_COLUMNS_MOST], *memory = NULL;
+    cohort_payload columns[COHORT_PAYLOADS_MOST];
+    void *rejected[COHORT_PAYLOADS_MOST], *memory = NULL;
     d.n = p->n;
-    d.key_bytes = p->key_bytes;
-    d.columns = p->columns;
+    d.type = p->key_bytes == 8 ? COHORT_U64 : COHORT_U32;
+    d.payloads = p->columns;
     if (p->kind)
         d.fn = w->model.fn;
     else
@@ -138,8 +138,8 @@ static cohort_status call(struct compact_work *w)
         columns[c].bytes = p->width[c];
         rejected[c] = pointer(w, w->out_rejected[c], w->in[c], columns[c].in);
     }
-    d.column = p->columns ? columns : NULL;
-    d.column_rejected = p->column_rejected ? rejected : NULL;
+    d.payload = p->columns ? columns : NULL;
+    d.payload_rejected = p->column_rejected ? rejected : NULL;
     d.segments = p->segments;
     d.segment_offsets = column_pointer(w->segments);
     d.segment_kept = column_pointer(w->segment_kept);
@@ -393,7 +393,7 @@ static void large(struct test *t)
     }
 }
 
-/* ---- sums ---------------------------------------------------------------------------------------------------------------- */
+/* ---- sums ---------------------------------------------------------------------------------------------- */
 
 static void fill_numbers(struct test *t, struct column *c)
 {
@@ -404,11 +404,14 @@ static void fill_numbers(struct test *t, struct column *c)
 
 static void scan_do(struct test *t, uint64_t n, unsigned bytes, int inclusive, int in_place)
 {
+    /* of signed numbers the sums' bits are the same */
+    const cohort_type types[2][2] = {{COHORT_U32, COHORT_I32}, {COHORT_U64, COHORT_I64}};
+    const cohort_type type = types[bytes == 8][test_below(t, 2)];
     struct column *mark = t->columns, *in = column_new(t, n, bytes);
     struct column *out = in_place ? in : column_new(t, n, bytes);
     fill_numbers(t, in);
     void *before = snapshot(t, in), *from = column_send(in), *to = in_place ? from : column_send(out);
-    cohort_status status = cohort_scan(t->context, n, bytes, from, to, inclusive);
+    cohort_status status = cohort_scan(t->context, n, type, from, to, inclusive);
     OK(t, status);
     OK(t, cohort_wait(t->context));
     column_fetch(out);
@@ -439,33 +442,125 @@ static void scans(struct test *t)
         scan_do(t, test_below(t, most), i % 2 ? 4 : 8, (int)(i / 2 % 2), (int)(i / 4 % 2));
 }
 
-static void reduce_do(struct test *t, cohort_op op, uint64_t n, unsigned bytes)
+/* Bits, as small unsigned numbers, as numbers of both signs with the edges of integers and floats among them,
+ * or as ordinary floats. */
+static void fill_bits(struct test *t, struct column *c, unsigned pattern)
 {
+    const uint64_t top = c->width == 4 ? 1ull << 31 : 1ull << 63,
+                   infinite = c->width == 4 ? 0x7f800000 : 0x7ffull << 52;
+    const uint64_t edges[] = {0,           1,           2, top, top | 1, top - 1, infinite, infinite | top,
+                              2 * top - 1, infinite + 7};
+    for (uint64_t i = 0; i < c->count; i++) {
+        double d = ((double)test_below(t, 2000003) - 1000001) / 977;
+        float f = (float)d;
+        uint32_t narrow;
+        uint64_t wide;
+        memcpy(&narrow, &f, 4);
+        memcpy(&wide, &d, 8);
+        column_put(c, i,
+                   pattern == 0    ? test_random(t)
+                   : pattern == 1  ? edges[test_below(t, 10)]
+                   : pattern == 2  ? edges[test_below(t, 5)]
+                   : c->width == 4 ? narrow
+                                   : wide);
+    }
+}
+
+static int is_float(cohort_type type)
+{
+    return type == COHORT_F32 || type == COHORT_F64;
+}
+
+/* A number in an order of signed 64 bits: unsigned ones less 2^63; negative floats by their magnitude,
+ * turned. */
+static int64_t ranked(cohort_type type, uint64_t bits)
+{
+    int64_t wide = type == COHORT_I32 || type == COHORT_F32 ? (int32_t)(uint32_t)bits : (int64_t)bits;
+    if (type == COHORT_U32 || type == COHORT_U64)
+        return (int64_t)(bits - (1ull << 63));
+    return !is_float(type) || wide >= 0 ? wide
+           : type == COHORT_F32         ? INT32_MIN - wide - 1
+                                        : INT64_MIN - wide - 1;
+}
+
+/* What stands for that number in the answer. */
+static uint64_t answer_of(cohort_type type, uint64_t bits)
+{
+    float f;
+    uint32_t narrow = (uint32_t)bits;
+    if (type == COHORT_I32)
+        return (uint64_t)(int64_t)(int32_t)narrow;
+    if (type != COHORT_F32)
+        return bits;
+    memcpy(&f, &narrow, 4);
+    double d = f;
+    memcpy(&bits, &d, 8);
+    return bits;
+}
+
+static uint64_t answer_of_none(cohort_op op, cohort_type type)
+{
+    const int most = op == COHORT_OP_MAX;
+    switch (type) {
+    case COHORT_I32:
+        return most ? (uint64_t)INT32_MIN : INT32_MAX;
+    case COHORT_I64:
+        return most ? (uint64_t)INT64_MIN : INT64_MAX;
+    case COHORT_F32:
+        return (most ? 1ull << 63 : 0) | 0x7ffull << 52 | 0x7fffffull << 29;
+    case COHORT_F64:
+        return most ? UINT64_MAX : INT64_MAX;
+    default:
+        return most ? 0 : UINT64_MAX;
+    }
+}
+
+static uint64_t reduced(cohort_op op, cohort_type type, const struct column *in)
+{
+    uint64_t sum = 0, best = 0;
+    for (uint64_t i = 0; i < in->count; i++) {
+        uint64_t v = column_get(in, i);
+        sum += type == COHORT_I32 ? (uint64_t)(int64_t)(int32_t)(uint32_t)v : v;
+        if (!i || (op == COHORT_OP_MIN ? ranked(type, v) < ranked(type, best)
+                                       : ranked(type, v) > ranked(type, best)))
+            best = v;
+    }
+    return op == COHORT_OP_ADD ? sum : in->count ? answer_of(type, best) : answer_of_none(op, type);
+}
+
+static void reduce_do(struct test *t, cohort_op op, uint64_t n, cohort_type type, unsigned pattern)
+{
+    const unsigned bytes = type == COHORT_U32 || type == COHORT_I32 || type == COHORT_F32 ? 4 : 8;
     struct column *mark = t->columns, *in = column_new(t, n, bytes),
                   *out = column_new_in(t, any_memory(t), 1, 8);
-    fill_numbers(t, in);
-    cohort_status status = cohort_reduce(t->context, op, n, bytes, column_send(in), column_send(out));
-    OK(t, status);
+    fill_bits(t, in, pattern);
+    OK(t, cohort_reduce(t->context, op, n, type, column_send(in), column_send(out)));
     OK(t, cohort_wait(t->context));
     column_fetch(out);
-    uint64_t due = op == COHORT_OP_MIN ? UINT64_MAX : 0;
-    for (uint64_t i = 0; i < n; i++) {
-        uint64_t v = column_get(in, i);
-        due = op == COHORT_OP_ADD ? due + v : op == COHORT_OP_MIN ? (v < due ? v : due) : v > due ? v : due;
-    }
-    REQUIREF(t, column_get(out, 0) == due, "op %d of %llu numbers of %u bytes is %llu, not %llu", (int)op,
-             (unsigned long long)n, bytes, (unsigned long long)column_get(out, 0), (unsigned long long)due);
+    uint64_t due = reduced(op, type, in), got = column_get(out, 0);
+    /* a conversion by the processor may set a bit of a NaN that says that it is a quiet one */
+    int both_nan = is_float(type) && (due << 1) > (0x7ffull << 53) && (got << 1) > (0x7ffull << 53);
+    REQUIREF(t, got == due || (both_nan && (got >> 63) == (due >> 63)),
+             "op %d of %llu numbers of type %d (pattern %u) is %llx, not %llx", (int)op,
+             (unsigned long long)n, (int)type, pattern, (unsigned long long)got, (unsigned long long)due);
     column_drop(t, mark);
 }
 
 static void reductions(struct test *t)
 {
+    static const cohort_type types[] = {COHORT_U32, COHORT_U64, COHORT_I32,
+                                        COHORT_I64, COHORT_F32, COHORT_F64};
     const uint64_t most = test_size(t, 1 << 18, 5000);
     for (cohort_op op = COHORT_OP_ADD; op <= COHORT_OP_MAX; op++)
-        for (unsigned bytes = 4; bytes <= 8; bytes += 4) {
+        for (unsigned i = 0; i < sizeof types / sizeof *types; i++) {
+            if (op == COHORT_OP_ADD && is_float(types[i]))
+                continue;
             for (uint64_t n = 0; n <= most; n = n < 4 ? n + 1 : 2 * n)
-                reduce_do(t, op, n + test_below(t, 3), bytes);
-            reduce_do(t, op, 0, bytes);
+                reduce_do(t, op, n + test_below(t, 3), types[i], (unsigned)test_below(t, 4));
+            for (unsigned pattern = 0; pattern < 4; pattern++) {
+                reduce_do(t, op, 0, types[i], pattern);
+                reduce_do(t, op, 1 + test_below(t, 9), types[i], pattern);
+            }
         }
 }
 

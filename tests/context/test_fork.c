@@ -87,7 +87,7 @@ static void use(struct test *t, struct things *x)
     OK(t, cohort_map_insert(x->map, n, keys, x->values, NULL));
     OK(t, cohort_map_size(x->map, &size));
     EQUAL(t, size, 2 * n);
-    sort.order = COHORT_ORDER_U64;
+    sort.type = COHORT_U64;
     sort.n = n;
     sort.keys = keys;
     sort.keys_out = found;
@@ -172,8 +172,8 @@ static void refused(struct test *t, struct things *x)
     FAILS(t, c, cohort_compact_workspace(c, NULL, NULL), due, "forked", NULL);
     FAILS(t, c, cohort_sort(c, NULL), due, "forked", NULL);
     FAILS(t, c, cohort_sort_workspace(c, NULL, NULL), due, "forked", NULL);
-    FAILS(t, c, cohort_scan(c, 0, 0, NULL, NULL, 0), due, "forked", NULL);
-    FAILS(t, c, cohort_reduce(c, COHORT_OP_ADD, 0, 0, NULL, NULL), due, "forked", NULL);
+    FAILS(t, c, cohort_scan(c, 0, COHORT_U32, NULL, NULL, 0), due, "forked", NULL);
+    FAILS(t, c, cohort_reduce(c, COHORT_OP_ADD, 0, COHORT_U32, NULL, NULL), due, "forked", NULL);
 }
 
 /* ---- one thread ---------------------------------------------------------------------------------------- */

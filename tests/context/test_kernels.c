@@ -54,13 +54,13 @@ static void split_all(struct test *t, struct arrays *a, cohort_multisplit_desc *
     for (unsigned i = 0; i < sizeof buckets / sizeof *buckets; i++)
         for (int method = 0; method <= COHORT_SPLIT_DIGITS; method++)
             for (unsigned w = 0; w < sizeof widths / sizeof *widths; w++) {
-                cohort_column column = {a->in[1], a->out[1], widths[w]};
+                cohort_payload column = {a->in[1], a->out[1], widths[w]};
                 d->buckets = buckets[i];
                 d->fn = fn_of(a, kind, buckets[i]);
                 d->method = (cohort_split_method)method;
                 d->unordered = method == COHORT_SPLIT_RESERVED;
-                d->columns = widths[w] != 0;
-                d->column = widths[w] ? &column : NULL;
+                d->payloads = widths[w] != 0;
+                d->payload = widths[w] ? &column : NULL;
                 d->permutation = w == 1 ? a->out[2] : NULL;
                 judge(t, cohort_multisplit(t->context, d), split_kind_name(kind), buckets[i],
                       (uint64_t)method, widths[w]);
@@ -74,7 +74,7 @@ static void splits(struct test *t, struct arrays *a)
             cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
             cohort_histogram_desc h = COHORT_HISTOGRAM_INIT;
             d.n = h.n = N;
-            d.key_bytes = h.key_bytes = key_bytes;
+            d.type = h.type = key_bytes == 8 ? COHORT_U64 : COHORT_U32;
             d.keys = h.keys = a->in[0];
             d.keys_out = a->out[0];
             d.offsets = h.bins = a->offsets;
@@ -119,28 +119,31 @@ static void splits_by_page(struct test *t, struct arrays *a)
     }
 }
 
+static const cohort_type sorted_types[] = {COHORT_U32, COHORT_I32, COHORT_F32,
+                                           COHORT_U64, COHORT_I64, COHORT_F64};
+
 static void sorts(struct test *t, struct arrays *a)
 {
-    for (int order = COHORT_ORDER_U32; order <= COHORT_ORDER_F64; order++)
+    for (int order = 0; order < 6; order++)
         for (unsigned w = 0; w < sizeof widths / sizeof *widths; w++) {
             cohort_sort_desc d = COHORT_SORT_INIT;
             cohort_compact_desc c = COHORT_COMPACT_INIT;
-            cohort_column column = {a->in[1], a->out[1], widths[w]};
+            cohort_payload column = {a->in[1], a->out[1], widths[w]};
             d.n = c.n = N;
-            d.order = (cohort_order)order;
+            d.type = sorted_types[order];
             d.keys = c.keys = a->in[0];
             d.keys_out = c.kept = a->out[0];
-            d.columns = c.columns = widths[w] != 0;
-            d.column = c.column = widths[w] ? &column : NULL;
-            c.key_bytes = order < COHORT_ORDER_U64 ? 4 : 8;
+            d.payloads = c.payloads = widths[w] != 0;
+            d.payload = c.payload = widths[w] ? &column : NULL;
+            c.type = order < 3 ? COHORT_U32 : COHORT_U64;
             c.fn = fn_of(a, COHORT_FN_BETWEEN, 2);
             c.total = a->offsets;
             judge(t, cohort_sort(t->context, &d), "sort", (uint64_t)order, widths[w], 0);
-            judge(t, cohort_compact(t->context, &c), "compact", c.key_bytes, widths[w], 0);
-            judge(t, cohort_scan(t->context, N, c.key_bytes, a->in[0], a->out[0], order & 1), "scan",
-                  c.key_bytes, 0, 0);
-            judge(t, cohort_reduce(t->context, COHORT_OP_ADD, N, c.key_bytes, a->in[0], a->offsets), "reduce",
-                  c.key_bytes, 0, 0);
+            judge(t, cohort_compact(t->context, &c), "compact", order < 3 ? 4 : 8, widths[w], 0);
+            judge(t, cohort_scan(t->context, N, c.type, a->in[0], a->out[0], order & 1), "scan",
+                  order < 3 ? 4 : 8, 0, 0);
+            judge(t, cohort_reduce(t->context, COHORT_OP_ADD, N, c.type, a->in[0], a->offsets), "reduce",
+                  order < 3 ? 4 : 8, 0, 0);
         }
 }
 

@@ -124,7 +124,7 @@ static cohort_fn draw_fn(struct calls *c, uint64_t m, unsigned key_bytes)
     return fn;
 }
 
-static uint32_t draw_columns(struct calls *c, cohort_column *column)
+static uint32_t draw_columns(struct calls *c, cohort_payload *column)
 {
     uint32_t columns = (uint32_t)(one_in(c, 2) ? 0 : one_in(c, 2) ? 1 : below(c, 5));
     for (uint32_t i = 0; i < columns; i++) {
@@ -149,19 +149,27 @@ static uint32_t draw_columns(struct calls *c, cohort_column *column)
         }                                                                                     \
     } while (0)
 
+static const cohort_type sorted_types[] = {COHORT_U32, COHORT_I32, COHORT_F32,
+                                           COHORT_U64, COHORT_I64, COHORT_F64};
+
+static uint32_t bytes_of(cohort_type type)
+{
+    return type == COHORT_U64 || type == COHORT_I64 || type == COHORT_F64 ? 8 : 4;
+}
+
 static void call_multisplit(struct calls *c)
 {
     cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
-    cohort_column column[4];
+    cohort_payload column[4];
     d.n = entries(c);
-    d.key_bytes = one_in(c, 3) ? 8 : 4;
+    d.type = one_in(c, 3) ? COHORT_U64 : COHORT_U32;
     d.buckets = (uint32_t)size_up_to(c, one_in(c, 4) ? COHORT_BUCKETS_MOST : 300);
     d.buckets += !d.buckets;
-    d.fn = draw_fn(c, d.buckets, d.key_bytes);
+    d.fn = draw_fn(c, d.buckets, bytes_of(d.type));
     d.keys = array(c, 0);
     d.keys_out = one_in(c, 8) ? NULL : one_in(c, 8) ? array(c, 0) : array(c, 1);
-    d.columns = draw_columns(c, column);
-    d.column = column;
+    d.payloads = draw_columns(c, column);
+    d.payload = column;
     d.unordered = one_in(c, 3);
     d.permutation = one_in(c, 4) ? array(c, 2) : NULL;
     d.permutation_bytes = d.n >> 32 || one_in(c, 4) ? 8 : 4;
@@ -172,9 +180,9 @@ static void call_multisplit(struct calls *c)
     d.counts = one_in(c, 4) && !c->on_host ? array(c, 14) : NULL;
     note(
         "multisplit n %llu, %u bytes, m %u, kind %d, method %d%s, keys %d, columns %u (%u), permutation %u\n",
-        (unsigned long long)d.n, d.key_bytes, d.buckets, (int)d.fn.kind, (int)d.method,
-        d.unordered ? ", unordered" : "", d.keys_out ? 1 + (d.keys_out == d.keys) : 0, d.columns,
-        d.columns ? column[0].bytes : 0, d.permutation ? d.permutation_bytes : 0);
+        (unsigned long long)d.n, bytes_of(d.type), d.buckets, (int)d.fn.kind, (int)d.method,
+        d.unordered ? ", unordered" : "", d.keys_out ? 1 + (d.keys_out == d.keys) : 0, d.payloads,
+        d.payloads ? column[0].bytes : 0, d.permutation ? d.permutation_bytes : 0);
     WORKSPACE(c, cohort_multisplit, d);
     judge(c, cohort_multisplit(c->t->context, &d));
 }
@@ -183,14 +191,14 @@ static void call_histogram(struct calls *c)
 {
     cohort_histogram_desc d = COHORT_HISTOGRAM_INIT;
     d.n = entries(c);
-    d.key_bytes = one_in(c, 2) ? 8 : 4;
+    d.type = one_in(c, 2) ? COHORT_U64 : COHORT_U32;
     d.buckets = (uint32_t)size_up_to(c, COHORT_BUCKETS_MOST);
     d.buckets += !d.buckets;
-    d.fn = draw_fn(c, d.buckets, d.key_bytes);
+    d.fn = draw_fn(c, d.buckets, bytes_of(d.type));
     d.keys = array(c, 0);
     d.bins = array(c, 1);
     d.counts = c->on_host ? NULL : maybe(c, 2);
-    note("histogram n %llu, %u bytes, m %u, kind %d\n", (unsigned long long)d.n, d.key_bytes, d.buckets,
+    note("histogram n %llu, %u bytes, m %u, kind %d\n", (unsigned long long)d.n, bytes_of(d.type), d.buckets,
          (int)d.fn.kind);
     WORKSPACE(c, cohort_histogram, d);
     judge(c, cohort_histogram(c->t->context, &d));
@@ -199,19 +207,19 @@ static void call_histogram(struct calls *c)
 static void call_sort(struct calls *c)
 {
     cohort_sort_desc d = COHORT_SORT_INIT;
-    cohort_column column[4];
+    cohort_payload column[4];
     d.n = entries(c);
-    d.order = (cohort_order)(1 + below(c, 6));
+    d.type = sorted_types[below(c, 6)];
     d.descending = one_in(c, 3);
-    unsigned bits = d.order <= COHORT_ORDER_F32 ? 32 : 64;
+    unsigned bits = 8 * bytes_of(d.type);
     if (one_in(c, 3)) {
         d.low_bit = (uint32_t)below(c, bits);
         d.high_bit = d.low_bit + 1 + (uint32_t)below(c, bits - d.low_bit);
     }
     d.keys = array(c, 0);
     d.keys_out = one_in(c, 6) ? array(c, 0) : array(c, 1);
-    d.columns = draw_columns(c, column);
-    d.column = column;
+    d.payloads = draw_columns(c, column);
+    d.payload = column;
     d.permutation = one_in(c, 4) ? array(c, 2) : NULL;
     d.permutation_bytes = d.n >> 32 || one_in(c, 4) ? 8 : 4;
     if (one_in(c, 4) && !c->on_host) {
@@ -219,8 +227,8 @@ static void call_sort(struct calls *c)
         d.segment_offsets = array(c, 3);
     }
     note("sort n %llu, order %d, bits %u to %u, columns %u (%u), permutation %u, segments %llu\n",
-         (unsigned long long)d.n, (int)d.order, d.low_bit, d.high_bit, d.columns,
-         d.columns ? column[0].bytes : 0, d.permutation ? d.permutation_bytes : 0,
+         (unsigned long long)d.n, (int)d.type, d.low_bit, d.high_bit, d.payloads,
+         d.payloads ? column[0].bytes : 0, d.permutation ? d.permutation_bytes : 0,
          (unsigned long long)d.segments);
     WORKSPACE(c, cohort_sort, d);
     judge(c, cohort_sort(c->t->context, &d));
@@ -229,21 +237,21 @@ static void call_sort(struct calls *c)
 static void call_compact(struct calls *c)
 {
     cohort_compact_desc d = COHORT_COMPACT_INIT;
-    cohort_column column[4];
+    cohort_payload column[4];
     void *rejected[4] = {NULL, NULL, NULL, NULL};
     d.n = entries(c);
-    d.key_bytes = one_in(c, 2) ? 8 : 4;
+    d.type = one_in(c, 2) ? COHORT_U64 : COHORT_U32;
     d.keys = array(c, 0);
     d.kept = maybe(c, 1);
     d.rejected = maybe(c, 2);
     if (one_in(c, 3))
         d.where = array(c, 3);
     else
-        d.fn = draw_fn(c, 0, d.key_bytes);
-    d.columns = draw_columns(c, column);
-    d.column = column;
+        d.fn = draw_fn(c, 0, bytes_of(d.type));
+    d.payloads = draw_columns(c, column);
+    d.payload = column;
     if (one_in(c, 4))
-        d.column_rejected = rejected;
+        d.payload_rejected = rejected;
     if (one_in(c, 4) && !c->on_host) {
         d.segments = size_up_to(c, 1ull << 24);
         d.segment_offsets = array(c, 13);
@@ -251,8 +259,8 @@ static void call_compact(struct calls *c)
     }
     d.total = one_in(c, 2) && !c->on_host ? array(c, 17) : NULL;
     note("compact n %llu, %u bytes, kind %d, kept %d, rejected %d, columns %u (%u), segments %llu\n",
-         (unsigned long long)d.n, d.key_bytes, (int)d.fn.kind, d.kept != NULL, d.rejected != NULL, d.columns,
-         d.columns ? column[0].bytes : 0, (unsigned long long)d.segments);
+         (unsigned long long)d.n, bytes_of(d.type), (int)d.fn.kind, d.kept != NULL, d.rejected != NULL,
+         d.payloads, d.payloads ? column[0].bytes : 0, (unsigned long long)d.segments);
     WORKSPACE(c, cohort_compact, d);
     judge(c, cohort_compact(c->t->context, &d));
 }
@@ -261,13 +269,14 @@ static void call_sums(struct calls *c)
 {
     static const cohort_op ops[] = {COHORT_OP_ADD, COHORT_OP_MIN, COHORT_OP_MAX};
     uint64_t n = entries(c);
-    uint32_t bytes = one_in(c, 2) ? 8 : 4;
+    cohort_type type = one_in(c, 2) ? COHORT_U64 : COHORT_U32;
     int inclusive = one_in(c, 2);
-    note("scan n %llu, %u bytes%s\n", (unsigned long long)n, bytes, inclusive ? ", inclusive" : "");
-    judge(c, cohort_scan(c->t->context, n, bytes, array(c, 0), array(c, (unsigned)below(c, 2)), inclusive));
+    note("scan n %llu, %u bytes%s\n", (unsigned long long)n, bytes_of(type), inclusive ? ", inclusive" : "");
+    judge(c, cohort_scan(c->t->context, n, type, array(c, 0), array(c, (unsigned)below(c, 2)), inclusive));
     cohort_op op = ops[below(c, 3)];
-    note("reduce n %llu, %u bytes, op %d\n", (unsigned long long)n, bytes, (int)op);
-    judge(c, cohort_reduce(c->t->context, op, n, bytes, array(c, 0), array(c, 1)));
+    type = op == COHORT_OP_ADD ? type : sorted_types[below(c, 6)];
+    note("reduce n %llu, type %d, op %d\n", (unsigned long long)n, (int)type, (int)op);
+    judge(c, cohort_reduce(c->t->context, op, n, type, array(c, 0), array(c, 1)));
 }
 
 /* ---- maps ------------------------------------------------------------------------------------------------------------------- */

@@ -578,16 +578,16 @@ static void gives_way(struct test *t)
 static void endless_workspace(struct test *t, uint64_t n, uint32_t columns, uint32_t bytes)
 {
     static _Alignas(16) uint64_t memory[2]; /* looked at by nobody */
-    cohort_column column[COHORT_COLUMNS_MOST];
+    cohort_payload column[COHORT_PAYLOADS_MOST];
     cohort_multisplit_desc m = COHORT_MULTISPLIT_INIT;
     cohort_sort_desc s = COHORT_SORT_INIT;
     uint64_t each = 4 + (uint64_t)columns * bytes, least = n < (1ull << 62) / each ? n * each : 1ull << 62;
     uint64_t split = 0, sort = 0;
     for (uint32_t c = 0; c < columns; c++)
-        column[c] = (cohort_column){memory, memory, bytes};
+        column[c] = (cohort_payload){memory, memory, bytes};
     m.n = s.n = n;
-    m.columns = s.columns = columns;
-    m.column = s.column = column;
+    m.payloads = s.payloads = columns;
+    m.payload = s.payload = column;
     m.keys = m.keys_out = s.keys_out = memory;
     s.keys = memory;
     m.buckets = 65536;
@@ -603,7 +603,7 @@ static void endless_workspace(struct test *t, uint64_t n, uint32_t columns, uint
  * of it. */
 static void endless_workspaces(struct test *t)
 {
-    for (uint32_t columns = 0; columns <= COHORT_COLUMNS_MOST; columns++)
+    for (uint32_t columns = 0; columns <= COHORT_PAYLOADS_MOST; columns++)
         for (uint32_t bytes = 1; bytes <= 16; bytes *= 2) {
             endless_workspace(t, 1ull << 58, columns, bytes);
             endless_workspace(t, UINT64_MAX / 16, columns, bytes);

@@ -54,9 +54,9 @@ static cohort_status do_all(struct test *t, struct works *w)
     if (!status)
         status = cohort_sort(c, &s);
     if (!status)
-        status = cohort_scan(c, N, 4, d.keys, w->sums->device_block + w->sums->before, 0);
+        status = cohort_scan(c, N, COHORT_U32, d.keys, w->sums->device_block + w->sums->before, 0);
     if (!status)
-        status = cohort_reduce(c, COHORT_OP_MAX, N, 4, d.keys,
+        status = cohort_reduce(c, COHORT_OP_MAX, N, COHORT_U32, d.keys,
                                (uint64_t *)(void *)(w->greatest->device_block + w->greatest->before));
     return status;
 }

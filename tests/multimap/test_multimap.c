@@ -177,7 +177,7 @@ static void scan(struct test *t)
         for (uint64_t i = 0; i < n; i++)
             column_put(numbers, i, was[i] = test_random(t) >> bits);
         co_u64 *own = column_send(numbers);
-        OK(t, cohort_scan(t->context, n, sizeof *own, own, own, 0));
+        OK(t, cohort_scan(t->context, n, COHORT_U64, own, own, 0));
         OK(t, context_wait(t->context));
         column_fetch(numbers);
         for (uint64_t i = 0; i < n; sum += was[i++])

@@ -82,7 +82,7 @@ static void patterns(struct test *t)
 /* 0 to 16 columns of all widths, and the permutation. */
 static void columns(struct test *t)
 {
-    for (unsigned count = 0; count <= COHORT_COLUMNS_MOST; count++)
+    for (unsigned count = 0; count <= COHORT_PAYLOADS_MOST; count++)
         for (unsigned permutation = 0; permutation <= 8; permutation += 4) {
             struct split_plan p = split_plan(test_size(t, 5003, 401), 1 + test_below(t, 80));
             p.key_bytes = test_below(t, 2) ? 4 : 8;
@@ -350,7 +350,7 @@ static void histogram_of(struct test *t, enum key_pattern pattern, cohort_fn_kin
     REQUIRE(t, due);
     cohort_histogram_desc d = COHORT_HISTOGRAM_INIT;
     d.n = n;
-    d.key_bytes = key_bytes;
+    d.type = key_bytes == 8 ? COHORT_U64 : COHORT_U32;
     d.buckets = (uint32_t)m;
     d.fn = model.fn;
     d.keys = column_send(keys);

@@ -121,7 +121,7 @@ static void far_split(struct test *t, const uint32_t *keys)
 {
     char *in = repeated(t, FAR_N), *out = repeated(t, FAR_N);
     uint64_t offsets[3];
-    cohort_column column = {in, out, 1};
+    cohort_payload column = {in, out, 1};
     cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
     for (int i = 0; i < 5; i++)
         in[(1ull << 32) + i] = (char)('a' + i);
@@ -129,8 +129,8 @@ static void far_split(struct test *t, const uint32_t *keys)
     d.buckets = 2;
     d.fn = cohort_fn_bits(31, 1);
     d.keys = keys;
-    d.columns = 1;
-    d.column = &column;
+    d.payloads = 1;
+    d.payload = &column;
     d.offsets = offsets;
     OK(t, cohort_multisplit(t->context, &d));
     EQUAL(t, offsets[1], 1ull << 32);

@@ -7,7 +7,7 @@
 /* Arrays of a call, and what they were filled with. */
 struct arrays {
     struct column *keys, *out, *in[2], *to[2], *permutation, *offsets, *counts;
-    cohort_column column[2];
+    cohort_payload column[2];
 };
 
 static struct arrays arrays_new(struct test *t)
@@ -20,7 +20,7 @@ static struct arrays arrays_new(struct test *t)
         a.to[c] = column_new(t, N, 8);
         payload_fill(a.in[c], (unsigned)c);
         memset(a.to[c]->data, 0x5c, N * 8);
-        a.column[c] = (cohort_column){column_send(a.in[c]), column_send(a.to[c]), 8};
+        a.column[c] = (cohort_payload){column_send(a.in[c]), column_send(a.to[c]), 8};
     }
     a.permutation = column_new(t, N, 4);
     a.offsets = column_new(t, 65537, 8);
@@ -65,8 +65,8 @@ static cohort_multisplit_desc split_desc(struct arrays *a)
     d.fn = cohort_fn_modulo();
     d.keys = column_send(a->keys);
     d.keys_out = column_send(a->out);
-    d.columns = 2;
-    d.column = a->column;
+    d.payloads = 2;
+    d.payload = a->column;
     d.permutation = column_send(a->permutation);
     d.offsets = column_send(a->offsets);
     d.counts = column_send(a->counts);
@@ -85,7 +85,7 @@ static void multisplit_numbers(struct test *t)
 {
     struct arrays a = arrays_new(t);
     cohort_multisplit_desc good = split_desc(&a), d;
-    cohort_column column[2] = {a.column[0], a.column[1]};
+    cohort_payload column[2] = {a.column[0], a.column[1]};
     uint64_t bytes = 7;
     FAILS(t, NULL, cohort_multisplit(NULL, &good), COHORT_NULL, "context", NULL);
     FAILS(t, t->context, cohort_multisplit(t->context, NULL), COHORT_NULL, "desc", NULL);
@@ -96,24 +96,25 @@ static void multisplit_numbers(struct test *t)
     BAD(d.buckets = 0, COHORT_RANGE, "buckets", "0");
     BAD(d.buckets = 65537, COHORT_RANGE, "buckets", "65537");
     BAD(d.buckets = UINT32_MAX, COHORT_RANGE, "buckets", "4294967295");
-    BAD(d.key_bytes = 0, COHORT_RANGE, "key_bytes", "0");
-    BAD(d.key_bytes = 16, COHORT_RANGE, "key_bytes", "16");
+    BAD(d.type = (cohort_type)0, COHORT_RANGE, "desc.type", "0");
+    BAD(d.type = COHORT_I32, COHORT_UNSUPPORTED, "desc.type", "7");
+    BAD(d.type = (cohort_type)11, COHORT_RANGE, "desc.type", "11");
     BAD(d.unordered = 2, COHORT_RANGE, "unordered", "2");
     BAD(d.method = (cohort_split_method)7, COHORT_RANGE, "method", "7");
     BAD(d.method = (cohort_split_method)-1, COHORT_RANGE, "method", "-1");
     BAD(d.permutation_bytes = 2, COHORT_RANGE, "permutation_bytes", "2");
     BAD(d.method = COHORT_SPLIT_RESERVED, COHORT_UNSUPPORTED, "RESERVED", "desc.unordered is 0");
     BAD(d.n = (1ull << 32) + 1, COHORT_RANGE, "permutation_bytes", "4294967297");
-    BAD(d.columns = 17, COHORT_RANGE, "columns", "17");
-    BAD(d.column = NULL, COHORT_NULL, "desc.column", "2");
+    BAD(d.payloads = 17, COHORT_RANGE, "payloads", "17");
+    BAD(d.payload = NULL, COHORT_NULL, "desc.payload", "2");
     d = good;
-    d.column = column;
+    d.payload = column;
     for (uint32_t i = 0; i < 6; i++) {
         const uint32_t wrong[] = {0, 3, 5, 12, 32, UINT32_MAX};
         char number[16];
         column[1].bytes = wrong[i];
         snprintf(number, sizeof number, "%u", wrong[i]);
-        FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_RANGE, "column[1].bytes", number);
+        FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_RANGE, "payload[1].bytes", number);
     }
     FAILS(t, t->context, cohort_multisplit_workspace(t->context, &good, NULL), COHORT_NULL, "bytes", NULL);
     FAILS(t, NULL, cohort_multisplit_workspace(NULL, &good, &bytes), COHORT_NULL, "context", NULL);
@@ -129,7 +130,7 @@ static void multisplit_pointers(struct test *t)
 {
     struct arrays a = arrays_new(t);
     cohort_multisplit_desc good = split_desc(&a), d;
-    cohort_column column[2] = {a.column[0], a.column[1]};
+    cohort_payload column[2] = {a.column[0], a.column[1]};
     BAD(d.keys = NULL, COHORT_NULL, "desc.keys", "50");
     BAD(d.keys = (const char *)d.keys + 2, COHORT_BAD_POINTER, "desc.keys", "4 bytes");
     BAD(d.keys_out = (char *)d.keys_out + 1, COHORT_BAD_POINTER, "desc.keys_out", "4 bytes");
@@ -139,14 +140,14 @@ static void multisplit_pointers(struct test *t)
     BAD(d.counts = (cohort_counts *)(void *)((char *)d.counts + 4), COHORT_BAD_POINTER, "desc.counts",
         "8 bytes");
     d = good;
-    d.column = column;
+    d.payload = column;
     column[1].in = NULL;
-    FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_NULL, "desc.column[1].in", "50");
+    FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_NULL, "desc.payload[1].in", "50");
     column[1] = a.column[1];
     column[1].out = NULL;
-    FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_NULL, "desc.column[1].out", "50");
+    FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_NULL, "desc.payload[1].out", "50");
     column[1].out = (char *)a.column[1].out + 4;
-    FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_BAD_POINTER, "desc.column[1].out",
+    FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_BAD_POINTER, "desc.payload[1].out",
           "8 bytes");
     BAD(d.keys = (const void *)(UINTPTR_MAX - 63), COHORT_OVERFLOW, "desc.keys", "200");
     arrays_unharmed(t, &a);
@@ -156,27 +157,27 @@ static void multisplit_overlaps(struct test *t)
 {
     struct arrays a = arrays_new(t);
     cohort_multisplit_desc good = split_desc(&a), d;
-    cohort_column column[2] = {a.column[0], a.column[1]};
+    cohort_payload column[2] = {a.column[0], a.column[1]};
     char *keys = (char *)(uintptr_t)good.keys;
     BAD(d.keys_out = keys + 4, COHORT_RANGE, "desc.keys_out", "desc.keys");
     BAD(d.keys_out = keys - 4, COHORT_RANGE, "desc.keys_out", "desc.keys");
     BAD(d.keys_out = keys + 4 * (N - 1), COHORT_RANGE, "desc.keys_out", "desc.keys");
     BAD(d.permutation = keys, COHORT_RANGE, "desc.permutation", "desc.keys");
     BAD(d.permutation = d.keys_out, COHORT_RANGE, "desc.permutation", "desc.keys_out");
-    BAD(d.offsets = column[0].out, COHORT_RANGE, "desc.offsets", "desc.column[0].out");
+    BAD(d.offsets = column[0].out, COHORT_RANGE, "desc.offsets", "desc.payload[0].out");
     BAD(d.counts = (cohort_counts *)(void *)d.offsets, COHORT_RANGE, "desc.counts", "desc.offsets");
     d = good;
-    d.column = column;
+    d.payload = column;
     column[1].out = column[0].out;
-    FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_RANGE, "desc.column[1].out",
-          "desc.column[0].out");
+    FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_RANGE, "desc.payload[1].out",
+          "desc.payload[0].out");
     column[1].out = (void *)(uintptr_t)column[0].in;
-    FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_RANGE, "desc.column[1].out",
-          "desc.column[0].in");
+    FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_RANGE, "desc.payload[1].out",
+          "desc.payload[0].in");
     column[1] =
-        (cohort_column){column[0].in, (void *)(uintptr_t)column[0].in, 8}; /* its own, and another's */
-    FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_RANGE, "desc.column[1].out",
-          "desc.column[0].in");
+        (cohort_payload){column[0].in, (void *)(uintptr_t)column[0].in, 8}; /* its own, and another's */
+    FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_RANGE, "desc.payload[1].out",
+          "desc.payload[0].in");
     BAD((d.fn = cohort_fn_ids32(d.keys_out)), COHORT_RANGE, "desc.keys_out", "desc.fn.data");
     BAD((d.fn = cohort_fn_ids32(d.keys), d.keys_out = keys), COHORT_RANGE, "desc.keys_out", "desc.fn.data");
     arrays_unharmed(t, &a);
@@ -218,16 +219,16 @@ static void mixed_memory(struct test *t)
         return;
     struct arrays a = arrays_new(t);
     cohort_multisplit_desc good = split_desc(&a), d;
-    cohort_column column[2] = {a.column[0], a.column[1]};
+    cohort_payload column[2] = {a.column[0], a.column[1]};
     uint8_t ids[N] = {0};
     BAD(d.keys_out = a.out->data, COHORT_BAD_POINTER, "desc.keys_out", "host");
     BAD(d.keys = a.keys->data, COHORT_BAD_POINTER, "desc.keys_out", "device");
     BAD(d.permutation = a.permutation->data, COHORT_BAD_POINTER, "desc.permutation", "host");
     BAD(d.fn = cohort_fn_ids8(ids), COHORT_BAD_POINTER, "desc.fn.data", "host");
     d = good;
-    d.column = column;
+    d.payload = column;
     column[1].in = a.in[1]->data;
-    FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_BAD_POINTER, "desc.column[1].in", "host");
+    FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_BAD_POINTER, "desc.payload[1].in", "host");
     arrays_unharmed(t, &a);
 }
 
@@ -262,8 +263,8 @@ static void functions(struct test *t)
     BAD(d.fn = cohort_fn_splitters(NULL, 7), COHORT_NULL, "desc.fn.data", "7");
     BAD(d.fn = cohort_fn_splitters((const char *)sorted + 1, 7), COHORT_BAD_POINTER, "desc.fn.data",
         "4 bytes");
-    BAD((d.fn = cohort_fn_splitters(wide, 7), d.key_bytes = 8, d.keys = a.column[0].in,
-         d.keys_out = a.column[0].out, d.columns = 0),
+    BAD((d.fn = cohort_fn_splitters(wide, 7), d.type = COHORT_U64, d.keys = a.column[0].in,
+         d.keys_out = a.column[0].out, d.payloads = 0),
         COHORT_RANGE, "desc.fn.data[3]", "4");
     BAD(d.fn = cohort_fn_table8(NULL, 3), COHORT_NULL, "desc.fn.data", "3");
     BAD(d.fn = cohort_fn_table8((const uint8_t *)table, UINT64_MAX), COHORT_OVERFLOW, "desc.fn.count",
@@ -342,7 +343,7 @@ static void histograms(struct test *t)
     BAD(cohort_histogram, d.n = UINT64_MAX, COHORT_OVERFLOW, "n", "18446744073709551615");
     BAD(cohort_histogram, d.buckets = 0, COHORT_RANGE, "buckets", "0");
     BAD(cohort_histogram, d.buckets = 65537, COHORT_RANGE, "buckets", "65537");
-    BAD(cohort_histogram, d.key_bytes = 2, COHORT_RANGE, "key_bytes", "2");
+    BAD(cohort_histogram, d.type = COHORT_U16, COHORT_UNSUPPORTED, "desc.type", "2");
     BAD(cohort_histogram, d.fn.kind = (cohort_fn_kind)0, COHORT_RANGE, "desc.fn.kind", "0");
     BAD(cohort_histogram, d.keys = NULL, COHORT_NULL, "desc.keys", "50");
     BAD(cohort_histogram, d.bins = NULL, COHORT_NULL, "desc.bins", "8");
@@ -371,8 +372,8 @@ static void compactions(struct test *t)
     good.keys = column_send(a.keys);
     good.kept = column_send(a.out);
     good.rejected = column_send(a.permutation);
-    good.columns = 2;
-    good.column = a.column;
+    good.payloads = 2;
+    good.payload = a.column;
     good.total = column_send(a.counts);
     FAILS(t, NULL, cohort_compact(NULL, &good), COHORT_NULL, "context", NULL);
     FAILS(t, t->context, cohort_compact(t->context, NULL), COHORT_NULL, "desc", NULL);
@@ -380,8 +381,8 @@ static void compactions(struct test *t)
     FAILS(t, t->context, cohort_compact_workspace(t->context, NULL, &bytes), COHORT_NULL, "desc", NULL);
     BAD(cohort_compact, d.size = 1, COHORT_BAD_STRUCT, "desc", "1");
     BAD(cohort_compact, d.n = UINT64_MAX, COHORT_OVERFLOW, "n", "18446744073709551615");
-    BAD(cohort_compact, d.key_bytes = 1, COHORT_RANGE, "key_bytes", "1");
-    BAD(cohort_compact, d.columns = 99, COHORT_RANGE, "columns", "99");
+    BAD(cohort_compact, d.type = COHORT_U8, COHORT_UNSUPPORTED, "desc.type", "1");
+    BAD(cohort_compact, d.payloads = 99, COHORT_RANGE, "payloads", "99");
     BAD(cohort_compact, d.fn = cohort_fn_modulo(), COHORT_RANGE, "desc.fn.kind", "3");
     BAD(cohort_compact, d.fn = cohort_fn_hash(1), COHORT_RANGE, "desc.fn.kind", "2");
     BAD(cohort_compact, d.fn = cohort_fn_ranges(1, 2), COHORT_RANGE, "desc.fn.kind", "4");
@@ -395,8 +396,8 @@ static void compactions(struct test *t)
     BAD(cohort_compact, d.keys = NULL, COHORT_NULL, "desc.keys", "50");
     BAD(cohort_compact, d.kept = (char *)(uintptr_t)d.keys + 8, COHORT_RANGE, "desc.kept", "desc.keys");
     BAD(cohort_compact, d.rejected = d.kept, COHORT_RANGE, "desc.rejected", "desc.kept");
-    BAD(cohort_compact, d.column_rejected = rejected, COHORT_RANGE, "desc.column_rejected[0]",
-        "desc.column[0].out");
+    BAD(cohort_compact, d.payload_rejected = rejected, COHORT_RANGE, "desc.payload_rejected[0]",
+        "desc.payload[0].out");
     BAD(cohort_compact, d.segments = 3, COHORT_NULL, "desc.segment_offsets", "4");
     BAD(cohort_compact, (d.segments = UINT64_MAX, d.segment_offsets = falling), COHORT_OVERFLOW,
         "desc.segments", "18446744073709551615");
@@ -429,8 +430,8 @@ static void sorts(struct test *t)
     good.n = N;
     good.keys = column_send(a.keys);
     good.keys_out = column_send(a.out);
-    good.columns = 2;
-    good.column = a.column;
+    good.payloads = 2;
+    good.payload = a.column;
     good.permutation = column_send(a.permutation);
     FAILS(t, NULL, cohort_sort(NULL, &good), COHORT_NULL, "context", NULL);
     FAILS(t, t->context, cohort_sort(t->context, NULL), COHORT_NULL, "desc", NULL);
@@ -438,23 +439,24 @@ static void sorts(struct test *t)
     FAILS(t, t->context, cohort_sort_workspace(t->context, NULL, &bytes), COHORT_NULL, "desc", NULL);
     BAD(cohort_sort, d.size = 1, COHORT_BAD_STRUCT, "desc", "1");
     BAD(cohort_sort, d.n = UINT64_MAX, COHORT_OVERFLOW, "n", "18446744073709551615");
-    BAD(cohort_sort, d.order = (cohort_order)0, COHORT_RANGE, "order", "0");
-    BAD(cohort_sort, d.order = (cohort_order)7, COHORT_RANGE, "order", "7");
+    BAD(cohort_sort, d.type = (cohort_type)0, COHORT_RANGE, "desc.type", "0");
+    BAD(cohort_sort, d.type = (cohort_type)11, COHORT_RANGE, "desc.type", "11");
+    BAD(cohort_sort, d.type = COHORT_I16, COHORT_UNSUPPORTED, "desc.type", "6");
     BAD(cohort_sort, d.descending = 2, COHORT_RANGE, "descending", "2");
     BAD(cohort_sort, d.high_bit = 33, COHORT_RANGE, "high_bit", "33");
     BAD(cohort_sort, d.low_bit = 32, COHORT_RANGE, "low_bit", "32");
     BAD(cohort_sort, (d.low_bit = 9, d.high_bit = 9), COHORT_RANGE, "low_bit", "9");
     BAD(cohort_sort, d.permutation_bytes = 16, COHORT_RANGE, "permutation_bytes", "16");
     BAD(cohort_sort, d.n = (1ull << 32) + 1, COHORT_RANGE, "permutation_bytes", "4294967297");
-    BAD(cohort_sort, d.columns = 17, COHORT_RANGE, "columns", "17");
-    BAD(cohort_sort, d.column = NULL, COHORT_NULL, "desc.column", "2");
+    BAD(cohort_sort, d.payloads = 17, COHORT_RANGE, "payloads", "17");
+    BAD(cohort_sort, d.payload = NULL, COHORT_NULL, "desc.payload", "2");
     BAD(cohort_sort, d.keys = NULL, COHORT_NULL, "desc.keys", "50");
     BAD(cohort_sort, d.keys_out = NULL, COHORT_NULL, "desc.keys_out", "50");
     BAD(cohort_sort, d.keys_out = (char *)(uintptr_t)d.keys + 4, COHORT_RANGE, "desc.keys_out", "desc.keys");
     BAD(cohort_sort, d.permutation = d.keys_out, COHORT_RANGE, "desc.permutation", "desc.keys_out");
     BAD(cohort_sort, d.keys = (const char *)d.keys + 2, COHORT_BAD_POINTER, "desc.keys", "4 bytes");
     BAD(cohort_sort, d.keys_out = (char *)d.keys_out + 1, COHORT_BAD_POINTER, "desc.keys_out", "4 bytes");
-    BAD(cohort_sort, (d.order = COHORT_ORDER_F64, d.keys = (char *)a.column[0].out + 4), COHORT_BAD_POINTER,
+    BAD(cohort_sort, (d.type = COHORT_F64, d.keys = (char *)a.column[0].out + 4), COHORT_BAD_POINTER,
         "desc.keys", "8 bytes");
     BAD(cohort_sort, d.permutation = (char *)d.permutation + 2, COHORT_BAD_POINTER, "desc.permutation",
         "4 bytes");
@@ -477,26 +479,26 @@ static void sums(struct test *t)
     struct arrays a = arrays_new(t);
     char *in = column_send(a.in[0]), *out = column_send(a.to[0]);
     cohort_context *c = t->context;
-    FAILS(t, NULL, cohort_scan(NULL, N, 8, in, out, 0), COHORT_NULL, "context", NULL);
-    FAILS(t, c, cohort_scan(c, N, 2, in, out, 0), COHORT_RANGE, "bytes", "2");
-    FAILS(t, c, cohort_scan(c, UINT64_MAX, 8, in, out, 0), COHORT_OVERFLOW, "n", "18446744073709551615");
-    FAILS(t, c, cohort_scan(c, N, 8, in, out, 2), COHORT_RANGE, "inclusive", "2");
-    FAILS(t, c, cohort_scan(c, N, 8, NULL, out, 0), COHORT_NULL, "in", "50");
-    FAILS(t, c, cohort_scan(c, N, 8, in, NULL, 0), COHORT_NULL, "out", "50");
-    FAILS(t, c, cohort_scan(c, N, 8, in + 4, out, 0), COHORT_BAD_POINTER, "in", "8 bytes");
-    FAILS(t, c, cohort_scan(c, N, 8, in, in + 8, 0), COHORT_RANGE, "out", "overlaps in");
-    FAILS(t, NULL, cohort_reduce(NULL, COHORT_OP_ADD, N, 8, in, (uint64_t *)(void *)out), COHORT_NULL,
-          "context", NULL);
-    FAILS(t, c, cohort_reduce(c, COHORT_OP_OR, N, 8, in, (uint64_t *)(void *)out), COHORT_RANGE, "op", "7");
-    FAILS(t, c, cohort_reduce(c, COHORT_OP_ADD, N, 16, in, (uint64_t *)(void *)out), COHORT_RANGE, "bytes",
-          "16");
-    FAILS(t, c, cohort_reduce(c, COHORT_OP_ADD, UINT64_MAX, 8, in, (uint64_t *)(void *)out), COHORT_OVERFLOW,
-          "n", "18446744073709551615");
-    FAILS(t, c, cohort_reduce(c, COHORT_OP_ADD, N, 8, NULL, (uint64_t *)(void *)out), COHORT_NULL, "in",
-          "50");
-    FAILS(t, c, cohort_reduce(c, COHORT_OP_ADD, N, 8, in, NULL), COHORT_NULL, "out", NULL);
-    FAILS(t, c, cohort_reduce(c, COHORT_OP_ADD, N, 8, in, (uint64_t *)(void *)in), COHORT_RANGE, "out",
-          "overlaps in");
+    FAILS(t, NULL, cohort_scan(NULL, N, COHORT_U64, in, out, 0), COHORT_NULL, "context", NULL);
+    FAILS(t, c, cohort_scan(c, N, COHORT_U16, in, out, 0), COHORT_UNSUPPORTED, "type", "2");
+    FAILS(t, c, cohort_scan(c, UINT64_MAX, COHORT_U64, in, out, 0), COHORT_OVERFLOW, "n",
+          "18446744073709551615");
+    FAILS(t, c, cohort_scan(c, N, COHORT_U64, in, out, 2), COHORT_RANGE, "inclusive", "2");
+    FAILS(t, c, cohort_scan(c, N, COHORT_U64, NULL, out, 0), COHORT_NULL, "in", "50");
+    FAILS(t, c, cohort_scan(c, N, COHORT_U64, in, NULL, 0), COHORT_NULL, "out", "50");
+    FAILS(t, c, cohort_scan(c, N, COHORT_U64, in + 4, out, 0), COHORT_BAD_POINTER, "in", "8 bytes");
+    FAILS(t, c, cohort_scan(c, N, COHORT_U64, in, in + 8, 0), COHORT_RANGE, "out", "overlaps in");
+    FAILS(t, NULL, cohort_reduce(NULL, COHORT_OP_ADD, N, COHORT_U64, in, out), COHORT_NULL, "context", NULL);
+    FAILS(t, c, cohort_reduce(c, COHORT_OP_OR, N, COHORT_U64, in, out), COHORT_RANGE, "op", "7");
+    FAILS(t, c, cohort_reduce(c, COHORT_OP_ADD, N, (cohort_type)16, in, out), COHORT_RANGE, "type", "16");
+    FAILS(t, c, cohort_reduce(c, COHORT_OP_MIN, N, COHORT_I8, in, out), COHORT_UNSUPPORTED, "type", "5");
+    FAILS(t, c, cohort_reduce(c, COHORT_OP_ADD, N, COHORT_F64, in, out), COHORT_UNSUPPORTED, "type", "10");
+    FAILS(t, c, cohort_scan(c, N, COHORT_F32, in, out, 0), COHORT_UNSUPPORTED, "type", "9");
+    FAILS(t, c, cohort_reduce(c, COHORT_OP_ADD, UINT64_MAX, COHORT_U64, in, out), COHORT_OVERFLOW, "n",
+          "18446744073709551615");
+    FAILS(t, c, cohort_reduce(c, COHORT_OP_ADD, N, COHORT_U64, NULL, out), COHORT_NULL, "in", "50");
+    FAILS(t, c, cohort_reduce(c, COHORT_OP_ADD, N, COHORT_U64, in, NULL), COHORT_NULL, "out", NULL);
+    FAILS(t, c, cohort_reduce(c, COHORT_OP_ADD, N, COHORT_U64, in, in), COHORT_RANGE, "out", "overlaps in");
     arrays_unharmed(t, &a);
 }
 
@@ -565,8 +567,8 @@ static void nothing_to_do(struct test *t)
     OK(t, cohort_histogram(t->context, &h));
     OK(t, cohort_compact(t->context, &k));
     OK(t, cohort_sort(t->context, &s));
-    OK(t, cohort_scan(t->context, 0, 4, NULL, NULL, 0));
-    OK(t, cohort_reduce(t->context, COHORT_OP_MIN, 0, 4, NULL, column_send(least)));
+    OK(t, cohort_scan(t->context, 0, COHORT_U32, NULL, NULL, 0));
+    OK(t, cohort_reduce(t->context, COHORT_OP_MIN, 0, COHORT_U32, NULL, column_send(least)));
     OK(t, cohort_wait(t->context));
     struct column *const all[] = {offsets, bins, counts, total, least};
     for (int i = 0; i < 5; i++)

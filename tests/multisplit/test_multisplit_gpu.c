@@ -39,7 +39,8 @@ static void few_tiles_of_sums(struct test *t)
     const unsigned bytes = test_below(t, 2) ? 4 : 8;
     struct column *mark = t->columns, *in = few_numbers(t, bytes), *out = column_new(t, in->count, bytes);
     uint64_t sum = 0;
-    OK(t, cohort_scan(t->context, in->count, bytes, column_send(in), column_send(out), 1));
+    OK(t, cohort_scan(t->context, in->count, bytes == 8 ? COHORT_U64 : COHORT_U32, column_send(in),
+                      column_send(out), 1));
     OK(t, cohort_wait(t->context));
     column_fetch(out);
     for (uint64_t i = 0; i < in->count; i++) {
@@ -58,9 +59,9 @@ static void few_tiles_of_compaction(struct test *t)
     struct column *beside = column_new(t, in->count, 4);
     uint64_t kept = 0, rest = 0, bound = test_below(t, 1000);
     cohort_compact_desc d = COHORT_COMPACT_INIT;
-    cohort_column column = {column_send(in), column_send(beside), 4};
-    d.columns = (uint32_t)test_below(t, 2); /* the keys once more */
-    d.column = d.columns ? &column : NULL;
+    cohort_payload column = {column_send(in), column_send(beside), 4};
+    d.payloads = (uint32_t)test_below(t, 2); /* the keys once more */
+    d.payload = d.payloads ? &column : NULL;
     d.n = in->count;
     d.fn = cohort_fn_between(0, bound);
     d.keys = column.in;
@@ -75,7 +76,7 @@ static void few_tiles_of_compaction(struct test *t)
     column_fetch(total);
     for (uint64_t i = 0; i < in->count; i++) {
         int keep = column_get(in, i) <= bound;
-        REQUIREF(t, !keep || !d.columns || column_get(beside, kept) == column_get(in, i),
+        REQUIREF(t, !keep || !d.payloads || column_get(beside, kept) == column_get(in, i),
                  "column[%llu] is not of entry %llu", (unsigned long long)kept, (unsigned long long)i);
         uint64_t at = keep ? kept++ : rest++;
         REQUIREF(t, column_get(keep ? out : rejected, at) == column_get(in, i),

@@ -148,7 +148,7 @@ static void huge_parted(struct test *t, const void *keys, const void *values, st
 {
     uint64_t buckets = 1ull << out.bits, window = WINDOW >> out.bits / 2;
     cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
-    cohort_column column = {values, NULL, 4};
+    cohort_payload column = {values, NULL, 4};
     out.offsets = malloc((buckets + 1) * sizeof *out.offsets);
     REQUIRE(t, out.offsets);
     out.keys = huge_alloc(t, HUGE_N * out.key_bytes);
@@ -157,12 +157,12 @@ static void huge_parted(struct test *t, const void *keys, const void *values, st
     d.n = HUGE_N;
     d.buckets = (uint32_t)buckets;
     d.fn = cohort_fn_bits(32 - out.bits, out.bits);
-    d.key_bytes = out.key_bytes;
+    d.type = out.key_bytes == 8 ? COHORT_U64 : COHORT_U32;
     d.unordered = (uint32_t)out.unordered;
     d.keys = keys;
     d.keys_out = out.keys;
-    d.column = &column;
-    d.columns = values != NULL;
+    d.payload = &column;
+    d.payloads = values != NULL;
     d.offsets = out.offsets;
     OK(t, cohort_multisplit(t->context, &d));
     for (uint64_t b = 0; b <= buckets; b++)
@@ -263,11 +263,11 @@ static void *huge_keys(struct test *t)
     CHECK(t, (uint32_t)(inverse(STEP) * STEP) == 1); /* so each key is there once in 2^32 */
     void *keys = huge_alloc(t, HUGE_N * 4);
     OK(t, cohort_fill(t->context, keys, 1, HUGE_N * 4));
-    OK(t, cohort_scan(t->context, HUGE_N, 4, keys, keys, 1));
+    OK(t, cohort_scan(t->context, HUGE_N, COHORT_U32, keys, keys, 1));
     OK(t, cohort_copy(t->context, last, (char *)keys + (HUGE_N - 5) * 4, sizeof last));
     for (uint64_t i = 0; i < 5; i++)
         EQUAL(t, last[i], huge_key(HUGE_N - 5 + i));
-    OK(t, cohort_reduce(t->context, COHORT_OP_MAX, HUGE_N, 4, keys, &greatest));
+    OK(t, cohort_reduce(t->context, COHORT_OP_MAX, HUGE_N, COHORT_U32, keys, &greatest));
     EQUAL(t, greatest, UINT32_MAX);
     return keys;
 }
@@ -293,14 +293,14 @@ static void many_buckets(struct test *t)
                                           {11, 8, 0, NULL, NULL, NULL}};
     void *keys = huge_keys(t), *values = huge_alloc(t, HUGE_N * 4), *wide;
     OK(t, cohort_fill(t->context, values, 1, HUGE_N * 4));
-    OK(t, cohort_scan(t->context, HUGE_N, 4, values, values, 0));
+    OK(t, cohort_scan(t->context, HUGE_N, COHORT_U32, values, values, 0));
     for (int i = 0; i < 3; i++)
         huge_parted(t, keys, values, cases[i]);
     OK(t, cohort_free(t->context, values));
     OK(t, cohort_free(t->context, keys));
     wide = huge_alloc(t, HUGE_N * 8);
     OK(t, cohort_fill(t->context, wide, 1, HUGE_N * 8));
-    OK(t, cohort_scan(t->context, HUGE_N, 8, wide, wide, 1));
+    OK(t, cohort_scan(t->context, HUGE_N, COHORT_U64, wide, wide, 1));
     huge_parted(t, wide, NULL, cases[3]);
     OK(t, cohort_free(t->context, wide));
 }

@@ -154,7 +154,7 @@ static void check_compact(struct test *t, struct scene *s, cohort_status status)
 
 static cohort_status act_scan(struct test *t, struct scene *s)
 {
-    return cohort_scan(t->context, N, 4, s->at[IN], s->at[OUT], 0);
+    return cohort_scan(t->context, N, COHORT_U32, s->at[IN], s->at[OUT], 0);
 }
 
 static void check_scan(struct test *t, struct scene *s, cohort_status status)
@@ -167,7 +167,7 @@ static void check_scan(struct test *t, struct scene *s, cohort_status status)
 
 static cohort_status act_reduce(struct test *t, struct scene *s)
 {
-    return cohort_reduce(t->context, COHORT_OP_MAX, N, 4, s->at[IN], s->at[BINS]);
+    return cohort_reduce(t->context, COHORT_OP_MAX, N, COHORT_U32, s->at[IN], s->at[BINS]);
 }
 
 static void check_reduce(struct test *t, struct scene *s, cohort_status status)

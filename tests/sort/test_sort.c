@@ -3,12 +3,12 @@
 
 struct sort_plan {
     uint64_t n;
-    cohort_order order;
+    cohort_type order;
     enum key_pattern pattern;
     uint64_t range; /* of the keys; 0: all */
     int descending;
     unsigned low_bit, high_bit, columns, permutation_bytes;
-    unsigned char width[COHORT_COLUMNS_MOST];
+    unsigned char width[COHORT_PAYLOADS_MOST];
     uint64_t segments;
     int in_place, workspace;
 };
@@ -18,21 +18,25 @@ struct sort_work {
     const struct sort_plan *p;
     unsigned key_bytes;
     struct column *keys, *keys_out, *permutation, *segments;
-    struct column *in[COHORT_COLUMNS_MOST], *out[COHORT_COLUMNS_MOST];
-    void *keys_before, *in_before[COHORT_COLUMNS_MOST];
+    struct column *in[COHORT_PAYLOADS_MOST], *out[COHORT_PAYLOADS_MOST];
+    void *keys_before, *in_before[COHORT_PAYLOADS_MOST];
     uint64_t *order; /* the entry for each place */
     char text[200];
 };
 
-static struct sort_plan sort_plan(uint64_t n, cohort_order order)
+/* Those of 4 bytes first. */
+static const cohort_type sorted_types[] = {COHORT_U32, COHORT_I32, COHORT_F32,
+                                           COHORT_U64, COHORT_I64, COHORT_F64};
+
+static struct sort_plan sort_plan(uint64_t n, cohort_type order)
 {
     struct sort_plan p = {.n = n, .order = order};
     return p;
 }
 
-static unsigned order_bytes(cohort_order order)
+static unsigned order_bytes(cohort_type order)
 {
-    return order <= COHORT_ORDER_F32 ? 4 : 8;
+    return order == COHORT_U32 || order == COHORT_I32 || order == COHORT_F32 ? 4 : 8;
 }
 
 static const char *describe(struct sort_work *w)
@@ -55,9 +59,9 @@ static uint64_t rank_of(const struct sort_plan *p, uint64_t key)
     const uint64_t bits = 8 * order_bytes(p->order), sign = 1ull << (bits - 1), all = sign | (sign - 1);
     const unsigned high = p->high_bit ? p->high_bit : (unsigned)bits;
     uint64_t rank = key;
-    if (p->order == COHORT_ORDER_I32 || p->order == COHORT_ORDER_I64)
+    if (p->order == COHORT_I32 || p->order == COHORT_I64)
         rank = key >= sign ? key - sign : key + sign;
-    if (p->order == COHORT_ORDER_F32 || p->order == COHORT_ORDER_F64)
+    if (p->order == COHORT_F32 || p->order == COHORT_F64)
         rank = key & sign ? all - key : key + sign;
     rank >>= p->low_bit;
     if (high - p->low_bit < 64)
@@ -112,7 +116,7 @@ static uint64_t special_float(struct test *t, unsigned bytes)
 static void put_keys(struct test *t, const struct sort_plan *p, struct column *keys)
 {
     split_keys(t, keys, p->pattern, p->range);
-    if (p->order != COHORT_ORDER_F32 && p->order != COHORT_ORDER_F64)
+    if (p->order != COHORT_F32 && p->order != COHORT_F64)
         return;
     for (uint64_t i = 0; i < keys->count; i++)
         if (test_below(t, 4) == 0)
@@ -141,17 +145,17 @@ static cohort_status call(struct sort_work *w)
 {
     const struct sort_plan *p = w->p;
     cohort_sort_desc d = COHORT_SORT_INIT;
-    cohort_column columns[COHORT_COLUMNS_MOST];
+    cohort_payload columns[COHORT_PAYLOADS_MOST];
     void *memory = NULL;
     d.n = p->n;
-    d.order = p->order;
+    d.type = p->order;
     d.descending = (uint32_t)p->descending;
     d.low_bit = p->low_bit;
     d.high_bit = p->high_bit;
     d.keys = column_send(w->keys);
     d.keys_out = w->keys_out == w->keys ? (void *)(uintptr_t)d.keys : column_send(w->keys_out);
-    d.columns = p->columns;
-    d.column = columns;
+    d.payloads = p->columns;
+    d.payload = columns;
     for (unsigned c = 0; c < p->columns; c++) {
         columns[c].in = column_send(w->in[c]);
         columns[c].out = w->out[c] == w->in[c] ? (void *)(uintptr_t)columns[c].in : column_send(w->out[c]);
@@ -248,10 +252,10 @@ static void sort_do(struct test *t, const struct sort_plan *p)
 
 static void orders(struct test *t)
 {
-    for (cohort_order order = COHORT_ORDER_U32; order <= COHORT_ORDER_F64; order++)
+    for (unsigned type = 0; type < sizeof sorted_types / sizeof *sorted_types; type++)
         for (int descending = 0; descending <= 1; descending++)
             for (enum key_pattern pattern = KEYS_RANDOM; pattern < KEY_PATTERNS; pattern++) {
-                struct sort_plan p = sort_plan(test_size(t, 20011, 701), order);
+                struct sort_plan p = sort_plan(test_size(t, 20011, 701), sorted_types[type]);
                 if (!test_take(t, test_size(t, 1, t->quick ? 6 : 3)))
                     continue;
                 p.descending = descending;
@@ -266,7 +270,7 @@ static void sizes(struct test *t)
 {
     for (uint64_t n = 0; n <= test_size(t, 1 << 17, 2100); n = n < 4 ? n + 1 : 2 * n)
         for (uint64_t off = n > 3 ? UINT64_MAX : 0; off + 1 < 3; off++) { /* 2^k - 1, 2^k, 2^k + 1 */
-            struct sort_plan p = sort_plan(n + off, test_below(t, 2) ? COHORT_ORDER_U32 : COHORT_ORDER_U64);
+            struct sort_plan p = sort_plan(n + off, test_below(t, 2) ? COHORT_U32 : COHORT_U64);
             p.columns = (unsigned)test_below(t, 3);
             p.width[0] = 4;
             p.width[1] = 8;
@@ -280,7 +284,7 @@ static void many(struct test *t)
 {
     for (unsigned columns = 0; columns < 2; columns++) {
         struct sort_plan p =
-            sort_plan(t->kind == TEST_CPU ? 5003 : test_size(t, (1 << 22) + 1001, 1300), COHORT_ORDER_U32);
+            sort_plan(t->kind == TEST_CPU ? 5003 : test_size(t, (1 << 22) + 1001, 1300), COHORT_U32);
         p.columns = columns;
         p.width[0] = 4;
         sort_do(t, &p);
@@ -298,7 +302,7 @@ static void far(struct test *t)
             uint64_t most = i == 0 && kind == 2 && !t->quick ? 1 << 26 : 9 << 20; /* keys alone go so above */
             struct sort_plan p =
                 sort_plan(t->kind == TEST_CPU ? 5003 : test_size(t, most + 1001, 1301 + 400 * i),
-                          (cohort_order)(COHORT_ORDER_U32 + test_below(t, 3)));
+                          sorted_types[test_below(t, 3)]);
             p.pattern = patterns[i];
             p.descending = (int)test_below(t, 2);
             p.segments = kind == 1 ? 700 : 0;
@@ -312,8 +316,8 @@ static void far(struct test *t)
 static void bit_ranges(struct test *t)
 {
     for (uint64_t i = test_scale(t, 20, 60, 400); i > 0; i--) {
-        struct sort_plan p = sort_plan(test_below(t, test_size(t, 9000, 500)),
-                                       (cohort_order)(1 + test_below(t, COHORT_ORDER_F64)));
+        struct sort_plan p =
+            sort_plan(test_below(t, test_size(t, 9000, 500)), sorted_types[test_below(t, 6)]);
         unsigned bits = 8 * order_bytes(p.order);
         p.high_bit = 1 + (unsigned)test_below(t, bits);
         p.low_bit = (unsigned)test_below(t, p.high_bit);
@@ -327,8 +331,8 @@ static void bit_ranges(struct test *t)
 static void segments(struct test *t)
 {
     for (uint64_t i = test_scale(t, 15, 40, 400); i > 0; i--) {
-        struct sort_plan p = sort_plan(test_below(t, test_size(t, 30000, 900)),
-                                       (cohort_order)(1 + test_below(t, COHORT_ORDER_F64)));
+        struct sort_plan p =
+            sort_plan(test_below(t, test_size(t, 30000, 900)), sorted_types[test_below(t, 6)]);
         const uint64_t counts[] = {1, 2, 3, 10, 100, 1 + p.n / 3, 2 * p.n + 1};
         p.segments = counts[test_below(t, 7)];
         p.pattern = (enum key_pattern)test_below(t, KEY_PATTERNS);
@@ -345,12 +349,12 @@ static void segments(struct test *t)
 
 static void columns(struct test *t)
 {
-    for (unsigned count = 0; count <= COHORT_COLUMNS_MOST; count++)
+    for (unsigned count = 0; count <= COHORT_PAYLOADS_MOST; count++)
         for (unsigned permutation = 0; permutation <= 8; permutation += 4) {
             if (!test_take(t, t->kind == TEST_SIM && t->quick && count > 3 ? 4 : 1))
                 continue;
             struct sort_plan p =
-                sort_plan(test_size(t, 5003, 301), test_below(t, 2) ? COHORT_ORDER_U32 : COHORT_ORDER_U64);
+                sort_plan(test_size(t, 5003, 301), test_below(t, 2) ? COHORT_U32 : COHORT_U64);
             p.range = 1 + test_below(t, 1000);
             p.columns = count;
             for (unsigned c = 0; c < count; c++)
@@ -364,8 +368,8 @@ static void columns(struct test *t)
 static void anything(struct test *t)
 {
     for (uint64_t i = test_scale(t, 30, 150, 1000) / (t->kind == TEST_SIM ? 3 : 1); i > 0; i--) {
-        struct sort_plan p = sort_plan(test_below(t, test_size(t, 1 << 16, 1200)),
-                                       (cohort_order)(1 + test_below(t, COHORT_ORDER_F64)));
+        struct sort_plan p =
+            sort_plan(test_below(t, test_size(t, 1 << 16, 1200)), sorted_types[test_below(t, 6)]);
         p.pattern = (enum key_pattern)test_below(t, KEY_PATTERNS);
         p.range = test_below(t, 2) ? 0 : 1 + test_below(t, 100);
         p.descending = (int)test_below(t, 2);
@@ -386,7 +390,7 @@ static void anything(struct test *t)
 
 static void large(struct test *t)
 {
-    for (cohort_order order = COHORT_ORDER_U32; order <= COHORT_ORDER_U64; order += 3)
+    for (cohort_type order = COHORT_U32; order <= COHORT_U64; order++)
         for (unsigned columns = 0; columns <= 1; columns++) {
             struct sort_plan p = sort_plan(test_size(t,
                                                      t->kind != TEST_CUDA ? 1000003

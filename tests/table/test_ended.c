@@ -96,7 +96,7 @@ static cohort_status sort_once(struct world *w)
 {
     cohort_sort_desc d = COHORT_SORT_INIT;
     d.n = w->n;
-    d.order = COHORT_ORDER_U64;
+    d.type = COHORT_U64;
     d.keys = w->keys;
     d.keys_out = w->sorted;
     cohort_status s = cohort_sort(w->context, &d);

@@ -1,24 +1,5 @@
-/* ops.c: the calls of cohort/multisplit.h: sort, multisplit, histogram, compaction. */
+/* ops.c: the calls of cohort/sort.h, multisplit.h, histogram.h, compact.h. */
 #include "core.h"
-
-/* order_of(type): the order of a type of 4 or 8 bytes. */
-static cohort_order order_of(int type)
-{
-    switch (type) {
-    case COHORT_U32:
-        return COHORT_ORDER_U32;
-    case COHORT_I32:
-        return COHORT_ORDER_I32;
-    case COHORT_F32:
-        return COHORT_ORDER_F32;
-    case COHORT_I64:
-        return COHORT_ORDER_I64;
-    case COHORT_F64:
-        return COHORT_ORDER_F64;
-    default:
-        return COHORT_ORDER_U64;
-    }
-}
 
 /* sort(context, keys, descending, want permutation, column or None): (keys, permutation or None, column or
  * None). */
@@ -38,15 +19,15 @@ static PyObject *sort(PyObject *module, PyObject *const *arguments, Py_ssize_t c
     array *column_out = column ? array_new(column->type, keys->n) : NULL;
     PyObject *result = NULL;
     if (!PyErr_Occurred()) {
-        cohort_column c = {DATA(column), DATA(column_out), column ? (uint32_t)type_bytes(column->type) : 0};
+        cohort_payload c = {DATA(column), DATA(column_out), column ? (uint32_t)type_bytes(column->type) : 0};
         cohort_sort_desc d = COHORT_SORT_INIT;
         d.n = (uint64_t)keys->n;
-        d.order = order_of(keys->type);
+        d.type = (cohort_type)keys->type;
         d.descending = (uint32_t)descending;
         d.keys = keys->data;
         d.keys_out = DATA(keys_out);
-        d.columns = column != NULL;
-        d.column = column ? &c : NULL;
+        d.payloads = column != NULL;
+        d.payload = column ? &c : NULL;
         d.permutation = DATA(permutation);
         d.permutation_bytes = 8;
         outcome o;
@@ -102,16 +83,16 @@ static PyObject *split(PyObject *module, PyObject *const *arguments, Py_ssize_t 
     array *permutation = want_permutation ? array_new(COHORT_I64, keys->n) : NULL;
     PyObject *result = NULL;
     if (!PyErr_Occurred()) {
-        cohort_column c = {DATA(column), DATA(column_out), column ? (uint32_t)type_bytes(column->type) : 0};
+        cohort_payload c = {DATA(column), DATA(column_out), column ? (uint32_t)type_bytes(column->type) : 0};
         cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
         d.n = (uint64_t)keys->n;
-        d.key_bytes = (uint32_t)type_bytes(keys->type);
+        d.type = type_bytes(keys->type) == 8 ? COHORT_U64 : COHORT_U32;
         d.buckets = buckets;
         d.fn = fn;
         d.keys = keys->data;
         d.keys_out = keys_out->data;
-        d.columns = column != NULL;
-        d.column = column ? &c : NULL;
+        d.payloads = column != NULL;
+        d.payload = column ? &c : NULL;
         d.permutation = DATA(permutation);
         d.permutation_bytes = 8;
         d.offsets = offsets->data;
@@ -145,7 +126,7 @@ static PyObject *histogram(PyObject *module, PyObject *const *arguments, Py_ssiz
         return NULL;
     cohort_histogram_desc d = COHORT_HISTOGRAM_INIT;
     d.n = (uint64_t)keys->n;
-    d.key_bytes = (uint32_t)type_bytes(keys->type);
+    d.type = type_bytes(keys->type) == 8 ? COHORT_U64 : COHORT_U32;
     d.buckets = buckets;
     d.fn = fn;
     d.keys = keys->data;
@@ -174,7 +155,7 @@ static PyObject *compact(PyObject *module, PyObject *const *arguments, Py_ssize_
     uint64_t total = 0;
     cohort_compact_desc d = COHORT_COMPACT_INIT;
     d.n = (uint64_t)keys->n;
-    d.key_bytes = (uint32_t)type_bytes(keys->type);
+    d.type = type_bytes(keys->type) == 8 ? COHORT_U64 : COHORT_U32;
     d.fn = cohort_fn_ids8(mask->data);
     d.keys = keys->data;
     d.kept = kept->data;

@@ -1,0 +1,52 @@
+/* cohort/compact.h: the entries that a function or a bitmap picks, in order. Arrays, workspace and waiting:
+ * cohort/payload.h. */
+#ifndef COHORT_COMPACT_H
+#define COHORT_COMPACT_H
+
+#include "fn.h"
+#include "payload.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Keeps entries whose function is not 0, in input order; the others go, in input order, to `rejected` where
+ * that is wanted. */
+typedef struct cohort_compact_desc {
+    size_t size; /* sizeof(cohort_compact_desc) */
+    uint64_t n;
+    cohort_type type; /* of the keys: COHORT_U32 or COHORT_U64 */
+    uint32_t payloads;
+    cohort_fn fn;          /* any kind but HASH, MODULO, RANGES, DELTA, which need a number of buckets */
+    const uint32_t *where; /* a bitmap in fn's place: kept where the bit is 1 (fn.kind 0); NULL: fn */
+    const void *keys;
+    void *kept;                    /* room for as many as are kept (n always do); NULL: not wanted */
+    void *rejected;                /* NULL: not wanted */
+    const cohort_payload *payload; /* `out` gets the kept entries, and may be NULL; NULL with payloads = 0 */
+    void *const *payload_rejected; /* one a payload, each may be NULL; NULL: none is wanted */
+    /* 0: one. Else entries [segment_offsets[s], segment_offsets[s + 1]) are segment s; the offsets cover
+     * [0, n) and do not fall (checked where they lie in host memory). */
+    uint64_t segments;
+    const uint64_t *segment_offsets;
+    /* out: segments + 1 offsets into `kept`: where each segment's kept entries begin; NULL: not wanted */
+    uint64_t *segment_kept;
+    uint64_t *total; /* out: how many were kept; NULL: not wanted */
+    void *workspace;
+    uint64_t workspace_bytes;
+} cohort_compact_desc;
+
+#define COHORT_COMPACT_INIT                                                                                \
+    {                                                                                                      \
+        sizeof(cohort_compact_desc), 0, COHORT_U32, 0, COHORT_FN_INIT, NULL, NULL, NULL, NULL, NULL, NULL, \
+            0, NULL, NULL, NULL, NULL, 0                                                                   \
+    }
+
+/* Costs one read and one write: single pass, tiles resolving what is before by look-back. */
+COHORT_API cohort_status cohort_compact(cohort_context *context, const cohort_compact_desc *desc);
+COHORT_API cohort_status cohort_compact_workspace(cohort_context *context, const cohort_compact_desc *desc,
+                                                  uint64_t *bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
