@@ -102,6 +102,25 @@ typedef struct cohort_progress {
     void *user;
 } cohort_progress;
 
+/* Where an object is saved to, beside paths: `write` is given the bytes in order, n at a time (1 to 4 MiB),
+ * and takes all of them. It returns 0, or anything else to end the call with COHORT_IO, whose message says
+ * which byte that was; what it has taken until then is no whole file. Called from the thread that saves; it
+ * must not call the library. */
+typedef struct cohort_output {
+    int (*write)(void *user, const void *bytes, size_t n);
+    void *user;
+} cohort_output;
+
+/* Where an object is loaded from, beside paths: `read` puts up to `room` of the next bytes (1 to 4 MiB) to
+ * `into` and their number to *got, which may be any from 1 on; 0: there are no more, and the call is
+ * COHORT_TRUNCATED. It returns 0, or anything else to end the call with COHORT_IO, whose message says which
+ * byte that was; so does a number above `room`. No byte behind the object's last one is asked for, so that
+ * several may follow each other. Called from the thread that loads; it must not call the library. */
+typedef struct cohort_input {
+    int (*read)(void *user, void *into, size_t room, size_t *got);
+    void *user;
+} cohort_input;
+
 typedef struct cohort_context_options {
     size_t size;        /* sizeof(cohort_context_options) */
     const char *device; /* NULL or "auto": a usable GPU, else the CPU (the environment's COHORT_DEVICE

@@ -323,6 +323,11 @@ COHORT_API cohort_status cohort_map_save(cohort_map *map, const char *path);
  * the device does not offer): *out is NULL. */
 COHORT_API cohort_status cohort_map_load(cohort_context *context, const char *path, cohort_map **out);
 
+/* The same by functions of the caller's, of the same bytes. Wait. COHORT_IO: a function failed. */
+COHORT_API cohort_status cohort_map_save_to(cohort_map *map, const cohort_output *output);
+COHORT_API cohort_status cohort_map_load_from(cohort_context *context, const cohort_input *input,
+                                              cohort_map **out);
+
 /* ---- typed calls --------------------------------------------------------------------------------------- */
 
 /* cohort_map_insert_64_64(map, n, keys, values, batch) and so on: the same calls with the arrays' types

@@ -116,10 +116,13 @@ COHORT_API cohort_status cohort_multimap_merge(cohort_multimap *a, cohort_multim
 COHORT_API cohort_status cohort_multimap_reader(cohort_multimap *multimap, cohort_context *context,
                                                 cohort_multimap **out);
 
-/* As cohort_map_save and cohort_map_load. */
+/* As cohort_map_save, cohort_map_load, cohort_map_save_to and cohort_map_load_from. */
 COHORT_API cohort_status cohort_multimap_save(cohort_multimap *multimap, const char *path);
 COHORT_API cohort_status cohort_multimap_load(cohort_context *context, const char *path,
                                               cohort_multimap **out);
+COHORT_API cohort_status cohort_multimap_save_to(cohort_multimap *multimap, const cohort_output *output);
+COHORT_API cohort_status cohort_multimap_load_from(cohort_context *context, const cohort_input *input,
+                                                   cohort_multimap **out);
 
 #ifdef __cplusplus
 }

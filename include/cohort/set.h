@@ -160,6 +160,11 @@ COHORT_API cohort_status cohort_sets_save(const cohort_sets *sets, const char *p
  * COHORT_BAD_VERSION, COHORT_TRUNCATED, COHORT_CORRUPT, COHORT_IO, COHORT_NO_MEMORY; *out is NULL then. */
 COHORT_API cohort_status cohort_sets_load(cohort_context *context, const char *path, cohort_sets **out);
 
+/* The same by functions of the caller's (context.h), of the same bytes. Wait. COHORT_IO: one has failed. */
+COHORT_API cohort_status cohort_sets_save_to(const cohort_sets *sets, const cohort_output *output);
+COHORT_API cohort_status cohort_sets_load_from(cohort_context *context, const cohort_input *input,
+                                               cohort_sets **out);
+
 /* The same without a copy: the collection is the file, mapped to be read. Header and directory are judged,
  * which costs what the directory is long; the members too if `validate` is 1, as cohort_sets_load does.
  * With 0, members that are damaged give wrong answers and never an access outside the collection. The file

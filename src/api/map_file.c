@@ -6,14 +6,12 @@
 
 #include "api/call.h"
 #include "api/map.h"
+#include "api/stream.h"
 
-cohort_status cohort_map_save(cohort_map *map, const char *path)
+static cohort_status save(cohort_map *map, const struct file_stream *to)
 {
-    CALL_ON(map);
     struct co_map_counters c;
     struct map_file file;
-    REQUIRE_MAP(map, "cohort_map_save");
-    REQUIRE(map->context, path, "cohort_map_save");
     cohort_status s = map_counters(map, &c);
     if (s)
         return s;
@@ -30,16 +28,34 @@ cohort_status cohort_map_save(cohort_map *map, const char *path)
     if (!s)
         s = cohort_map_export(map, pairs, file.keys, file.values, &file.pairs);
     if (!s)
-        s = map_file_write(map->context, path, &file);
+        s = map_file_write(map->context, to, &file);
     free(file.keys);
     free(file.values);
     return s;
 }
 
+cohort_status cohort_map_save(cohort_map *map, const char *path)
+{
+    CALL_ON(map);
+    const struct file_stream to = stream_path(path);
+    cohort_status s =
+        stream_check_save(map ? map->context : NULL, "cohort_map_save", "map", map, "path", &to);
+    return s ? s : save(map, &to);
+}
+
+cohort_status cohort_map_save_to(cohort_map *map, const cohort_output *output)
+{
+    CALL_ON(map);
+    const struct file_stream to = stream_output(output);
+    cohort_status s =
+        stream_check_save(map ? map->context : NULL, "cohort_map_save_to", "map", map, "output", &to);
+    return s ? s : save(map, &to);
+}
+
 /* A map with the options of a file; a growing one with room for its pairs, since what a file says of room to grow does not size an
  * allocation. Lanes a key are a matter of speed alone: a device that has no groups does without. */
-static cohort_status create_from_file(cohort_context *context, const char *path, const struct map_file *file,
-                                      cohort_map **out)
+static cohort_status create_from_file(cohort_context *context, const struct file_stream *from,
+                                      const struct map_file *file, cohort_map **out)
 {
     cohort_map_options o = file->options;
     if (!o.fixed)
@@ -48,20 +64,20 @@ static cohort_status create_from_file(cohort_context *context, const char *path,
         o.group = 0;
     cohort_status s = cohort_map_create(context, &o, out);
     if (s == COHORT_RANGE || s == COHORT_OVERFLOW) /* no map has such options, so none was saved */
-        s = context_fail(context, COHORT_CORRUPT, "path '%.256s': %s", path, cohort_message(context));
+        s = file_fail(context, COHORT_CORRUPT, from, "%s", cohort_message(context));
     return s;
 }
 
 /* All pairs of a file into its map. A fixed map that was nearly full may have no slot for some of them now: each key takes the first free
  * slot within its reach, and so the order in which keys come decides whether the last ones still find one. Then the map gets a larger
  * table with another seed, until all are in. */
-static cohort_status insert_from_file(cohort_map *map, const char *path, const struct map_file *file)
+static cohort_status insert_from_file(cohort_map *map, const struct file_stream *from,
+                                      const struct map_file *file)
 {
     const uint64_t most = map_all_slots(map);
     if (file->options.fixed && file->pairs > most)
-        return context_fail(map->context, COHORT_CORRUPT,
-                            "path '%.256s': %llu pairs in a fixed map of %llu slots", path,
-                            (unsigned long long)file->pairs, (unsigned long long)most);
+        return file_fail(map->context, COHORT_CORRUPT, from, "%llu pairs in a fixed map of %llu slots",
+                         (unsigned long long)file->pairs, (unsigned long long)most);
     cohort_status s = cohort_map_insert(map, file->pairs, file->keys, file->values, NULL);
     while (s == COHORT_FULL) {
         s = map_rebuild(map, map_more_slots(map_table_slots(map)), co_hash(map->view.seed, map->view.seed));
@@ -72,36 +88,29 @@ static cohort_status insert_from_file(cohort_map *map, const char *path, const s
 }
 
 /* Every key of a file is there once. */
-static cohort_status check_from_file(cohort_map *map, const char *path, const struct map_file *file)
+static cohort_status check_from_file(cohort_map *map, const struct file_stream *from,
+                                     const struct map_file *file)
 {
     uint64_t size = 0;
     cohort_status s = cohort_map_size(map, &size);
     if (s || size == file->pairs)
         return s;
-    return context_fail(map->context, COHORT_CORRUPT, "path '%.256s': %llu pairs have only %llu keys", path,
-                        (unsigned long long)file->pairs, (unsigned long long)size);
+    return file_fail(map->context, COHORT_CORRUPT, from, "%llu pairs have only %llu keys",
+                     (unsigned long long)file->pairs, (unsigned long long)size);
 }
 
-cohort_status cohort_map_load(cohort_context *context, const char *path, cohort_map **out)
+static cohort_status load(cohort_context *context, const struct file_stream *from, cohort_map **out)
 {
     struct map_file file;
     cohort_map *map = NULL;
-    if (out)
-        *out = NULL;
-    CALL(context);
-    if (!context || !path || !out)
-        return context_fail(context, COHORT_NULL, "cohort_map_load: %s is NULL",
-                            !context ? "context"
-                            : !path  ? "path"
-                                     : "out");
-    cohort_status s = map_file_read(context, path, &file);
+    cohort_status s = map_file_read(context, from, &file);
     if (s)
         return s;
-    s = create_from_file(context, path, &file, &map);
+    s = create_from_file(context, from, &file, &map);
     if (!s)
-        s = insert_from_file(map, path, &file);
+        s = insert_from_file(map, from, &file);
     if (!s)
-        s = check_from_file(map, path, &file);
+        s = check_from_file(map, from, &file);
     free(file.keys);
     free(file.values);
     if (s)
@@ -109,4 +118,24 @@ cohort_status cohort_map_load(cohort_context *context, const char *path, cohort_
     else
         *out = map;
     return s;
+}
+
+cohort_status cohort_map_load(cohort_context *context, const char *path, cohort_map **out)
+{
+    if (out)
+        *out = NULL;
+    CALL(context);
+    const struct file_stream from = stream_path(path);
+    cohort_status s = stream_check_load(context, "cohort_map_load", "path", &from, out);
+    return s ? s : load(context, &from, out);
+}
+
+cohort_status cohort_map_load_from(cohort_context *context, const cohort_input *input, cohort_map **out)
+{
+    if (out)
+        *out = NULL;
+    CALL(context);
+    const struct file_stream from = stream_input(input);
+    cohort_status s = stream_check_load(context, "cohort_map_load_from", "input", &from, out);
+    return s ? s : load(context, &from, out);
 }

@@ -6,14 +6,11 @@
 
 #include "api/call.h"
 #include "api/multimap.h"
+#include "api/stream.h"
 
-cohort_status cohort_multimap_save(cohort_multimap *m, const char *path)
+static cohort_status save(cohort_multimap *m, const struct file_stream *to)
 {
-    CALL_ON(m);
     struct multimap_file file;
-    if (!m || !path)
-        return context_fail(m ? m->context : NULL, COHORT_NULL, "cohort_multimap_save: %s is NULL",
-                            m ? "path" : "multimap");
     memset(&file, 0, sizeof file);
     file.options = m->options;
     cohort_status status = cohort_multimap_size(m, &file.keys_count, &file.values_count);
@@ -27,9 +24,27 @@ cohort_status cohort_multimap_save(cohort_multimap *m, const char *path)
     if (!status)
         status = cohort_multimap_export(m, file.keys, file.offsets, file.values);
     if (!status)
-        status = multimap_file_write(m->context, path, &file);
+        status = multimap_file_write(m->context, to, &file);
     multimap_file_free(&file);
     return status;
+}
+
+cohort_status cohort_multimap_save(cohort_multimap *m, const char *path)
+{
+    CALL_ON(m);
+    const struct file_stream to = stream_path(path);
+    cohort_status status =
+        stream_check_save(m ? m->context : NULL, "cohort_multimap_save", "multimap", m, "path", &to);
+    return status ? status : save(m, &to);
+}
+
+cohort_status cohort_multimap_save_to(cohort_multimap *m, const cohort_output *output)
+{
+    CALL_ON(m);
+    const struct file_stream to = stream_output(output);
+    cohort_status status =
+        stream_check_save(m ? m->context : NULL, "cohort_multimap_save_to", "multimap", m, "output", &to);
+    return status ? status : save(m, &to);
 }
 
 /* For each value its key: what a build takes. NULL: no memory. */
@@ -43,31 +58,23 @@ static void *expand_keys(const struct multimap_file *file)
     return keys;
 }
 
-cohort_status cohort_multimap_load(cohort_context *context, const char *path, cohort_multimap **out)
+static cohort_status load(cohort_context *context, const struct file_stream *from, cohort_multimap **out)
 {
     struct multimap_file file;
     cohort_multimap *m = NULL;
-    if (out)
-        *out = NULL;
-    CALL(context);
-    if (!context || !path || !out)
-        return context_fail(context, COHORT_NULL, "cohort_multimap_load: %s is NULL",
-                            !context ? "context"
-                            : !path  ? "path"
-                                     : "out");
-    cohort_status status = multimap_file_read(context, path, &file);
+    cohort_status status = multimap_file_read(context, from, &file);
     if (status)
         return status;
     void *keys = expand_keys(&file);
     if (!keys)
-        status = context_fail(context, COHORT_NO_MEMORY, "path '%.256s': no host memory for %llu pairs", path,
-                              (unsigned long long)file.values_count);
+        status = file_fail(context, COHORT_NO_MEMORY, from, "no host memory for %llu pairs",
+                           (unsigned long long)file.values_count);
     if (!status)
         status =
             cohort_multimap_build(context, &file.options, file.values_count, keys, file.values, NULL, &m);
     if (!status && m->keys != file.keys_count)
-        status = context_fail(context, COHORT_CORRUPT, "path '%.256s': of %llu keys only %llu are distinct",
-                              path, (unsigned long long)file.keys_count, (unsigned long long)m->keys);
+        status = file_fail(context, COHORT_CORRUPT, from, "of %llu keys only %llu are distinct",
+                           (unsigned long long)file.keys_count, (unsigned long long)m->keys);
     free(keys);
     multimap_file_free(&file);
     if (status)
@@ -75,4 +82,25 @@ cohort_status cohort_multimap_load(cohort_context *context, const char *path, co
     else
         *out = m;
     return status;
+}
+
+cohort_status cohort_multimap_load(cohort_context *context, const char *path, cohort_multimap **out)
+{
+    if (out)
+        *out = NULL;
+    CALL(context);
+    const struct file_stream from = stream_path(path);
+    cohort_status status = stream_check_load(context, "cohort_multimap_load", "path", &from, out);
+    return status ? status : load(context, &from, out);
+}
+
+cohort_status cohort_multimap_load_from(cohort_context *context, const cohort_input *input,
+                                        cohort_multimap **out)
+{
+    if (out)
+        *out = NULL;
+    CALL(context);
+    const struct file_stream from = stream_input(input);
+    cohort_status status = stream_check_load(context, "cohort_multimap_load_from", "input", &from, out);
+    return status ? status : load(context, &from, out);
 }

@@ -11,10 +11,11 @@
 
 enum { SETS, LARGE, PAIRS, CHUNKS, LISTED, UNITS, WIDE, OFFSETS };
 
-static cohort_status corrupt(cohort_context *context, const char *path, const char *what, co_u64 i)
+static cohort_status corrupt(cohort_context *context, const struct file_stream *from, const char *what,
+                             co_u64 i)
 {
-    return context_fail(context, COHORT_CORRUPT, "path '%.256s': %s %llu is not what it must be", path, what,
-                        (unsigned long long)i);
+    return file_fail(context, COHORT_CORRUPT, from, "%s %llu is not what it must be", what,
+                     (unsigned long long)i);
 }
 
 /* ---- numbers --------------------------------------------------------------------------------------------------- */
@@ -30,15 +31,15 @@ void sets_file_numbers(const struct sets_counts *n, uint64_t numbers[SETS_FILE_N
         numbers[OFFSETS + i] = offset[i];
 }
 
-cohort_status sets_check_numbers(cohort_context *context, const char *path, const struct sets_file *file,
-                                 struct sets_counts *out)
+cohort_status sets_check_numbers(cohort_context *context, const struct file_stream *from,
+                                 const struct sets_file *file, struct sets_counts *out)
 {
     const uint64_t *n = file->numbers;
     uint64_t due[SETS_FILE_NUMBERS];
     memset(out, 0, sizeof *out);
     for (int i = 0; i < OFFSETS; i++)
         if (n[i] > (i == WIDE ? 1 : SETS_MOST))
-            return corrupt(context, path, "number", (co_u64)i);
+            return corrupt(context, from, "number", (co_u64)i);
     out->sets = n[SETS];
     out->large = n[LARGE];
     out->pairs = n[PAIRS];
@@ -49,15 +50,14 @@ cohort_status sets_check_numbers(cohort_context *context, const char *path, cons
     sets_file_numbers(out, due);
     for (co_u64 i = OFFSETS; i < SETS_FILE_NUMBERS; i++)
         if (n[i] != due[i])
-            return corrupt(context, path, "number", i);
+            return corrupt(context, from, "number", i);
     uint64_t lists = due[OFFSETS + SETS_PART_LISTS], end = due[OFFSETS + SETS_PARTS];
     if (file->directory_bytes == lists && file->members_bytes == end - lists)
         return COHORT_OK;
-    return context_fail(context, COHORT_CORRUPT,
-                        "path '%.256s': %llu and %llu bytes of directory and members, not %llu and %llu",
-                        path, (unsigned long long)file->directory_bytes,
-                        (unsigned long long)file->members_bytes, (unsigned long long)lists,
-                        (unsigned long long)(end - lists));
+    return file_fail(context, COHORT_CORRUPT, from,
+                     "%llu and %llu bytes of directory and members, not %llu and %llu",
+                     (unsigned long long)file->directory_bytes, (unsigned long long)file->members_bytes,
+                     (unsigned long long)lists, (unsigned long long)(end - lists));
 }
 
 /* ---- the directory --------------------------------------------------------------------------------------------- */
@@ -127,21 +127,20 @@ static int chunk_is_right(const cohort_sets_view *v, const struct sets_counts *n
            co_place_units(kind, entries) <= n->units - unit;
 }
 
-cohort_status sets_check_directory(cohort_context *context, const char *path, const cohort_sets_view *v,
-                                   const struct sets_counts *n)
+cohort_status sets_check_directory(cohort_context *context, const struct file_stream *from,
+                                   const cohort_sets_view *v, const struct sets_counts *n)
 {
     struct taken t = {0, 0, 0, 0};
     for (co_u64 s = 0; s < n->sets; s++)
         if (!word_is_right(v, n, s, &t))
-            return corrupt(context, path, "the directory's entry of set", s);
+            return corrupt(context, from, "the directory's entry of set", s);
     if (t.large != n->large || t.pairs != n->pairs || t.chunks != n->chunks || t.listed != n->listed)
-        return context_fail(context, COHORT_CORRUPT, "path '%.256s': the directory has more than its sets",
-                            path);
+        return file_fail(context, COHORT_CORRUPT, from, "the directory has more than its sets");
     if (v->before[0])
-        return corrupt(context, path, "the count before chunk", 0);
+        return corrupt(context, from, "the count before chunk", 0);
     for (co_u64 c = 0; c < n->chunks; c++)
         if (!chunk_is_right(v, n, c))
-            return corrupt(context, path, "the directory's entry of chunk", c);
+            return corrupt(context, from, "the directory's entry of chunk", c);
     return COHORT_OK;
 }
 
@@ -194,17 +193,18 @@ static int members_are_right(const struct sets_chunk *c)
     return fits && sets_chunk_digest(c) == c->digest;
 }
 
-cohort_status sets_check_members(cohort_context *context, const char *path, const cohort_sets_view *v)
+cohort_status sets_check_members(cohort_context *context, const struct file_stream *from,
+                                 const cohort_sets_view *v)
 {
     for (co_u64 s = 0; s < v->sets; s++) {
         const struct co_sets_set set = co_sets_open(v, s);
         if (!set.large && !list_is_right(v, &set))
-            return corrupt(context, path, "the list of set", s);
+            return corrupt(context, from, "the list of set", s);
     }
     for (co_u64 c = 0; c < v->chunks; c++) {
         const struct sets_chunk chunk = sets_chunk_of(v, c);
         if (!members_are_right(&chunk))
-            return corrupt(context, path, "the members of chunk", c);
+            return corrupt(context, from, "the members of chunk", c);
     }
     return COHORT_OK;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/sets_check.h"
+#include "api/stream.h"
 #include "shape/sets_chunk.h"
 
 /* ---- saving ---------------------------------------------------------------------------------------------------- */
@@ -33,15 +34,11 @@ static void put_parts(const cohort_sets_view *from, const struct sets_counts *n,
     }
 }
 
-cohort_status cohort_sets_save(const cohort_sets *sets, const char *path)
+static cohort_status save(const cohort_sets *sets, const char *call, const struct file_stream *stream)
 {
-    CALL_ON(sets);
     cohort_sets_view from, to;
     struct sets_file file;
     void *copy = NULL, *memory = NULL;
-    if (!sets || !path)
-        return context_fail(sets ? sets->context : NULL, COHORT_NULL, "cohort_sets_save: %s is NULL",
-                            sets ? "path" : "sets");
     cohort_status status = sets_host_view(sets, &from, &copy);
     if (status)
         return status;
@@ -55,15 +52,32 @@ cohort_status cohort_sets_save(const cohort_sets *sets, const char *path)
         file.members = to.lists;
         file.directory_bytes = (uint64_t)((const char *)to.lists - (const char *)memory);
         file.members_bytes = from.bytes - file.directory_bytes;
-        status = sets_file_write(sets->context, path, &file);
+        status = sets_file_write(sets->context, stream, &file);
     } else {
-        status = context_fail(sets->context, COHORT_NO_MEMORY,
-                              "cohort_sets_save: no memory of the host for %llu bytes",
-                              (unsigned long long)from.bytes);
+        status = context_fail(sets->context, COHORT_NO_MEMORY, "%s: no memory of the host for %llu bytes",
+                              call, (unsigned long long)from.bytes);
     }
     free(memory);
     free(copy);
     return status;
+}
+
+cohort_status cohort_sets_save(const cohort_sets *sets, const char *path)
+{
+    static const char call[] = "cohort_sets_save";
+    CALL_ON(sets);
+    const struct file_stream to = stream_path(path);
+    cohort_status status = stream_check_save(sets ? sets->context : NULL, call, "sets", sets, "path", &to);
+    return status ? status : save(sets, call, &to);
+}
+
+cohort_status cohort_sets_save_to(const cohort_sets *sets, const cohort_output *output)
+{
+    static const char call[] = "cohort_sets_save_to";
+    CALL_ON(sets);
+    const struct file_stream to = stream_output(output);
+    cohort_status status = stream_check_save(sets ? sets->context : NULL, call, "sets", sets, "output", &to);
+    return status ? status : save(sets, call, &to);
 }
 
 /* ---- loading and mapping --------------------------------------------------------------------------------------- */
@@ -79,40 +93,28 @@ static void view_of(const struct sets_file *file, const struct sets_counts *coun
     view->pool = file->members ? lists + offset[SETS_PART_POOL] - offset[SETS_PART_LISTS] : lists;
 }
 
-static cohort_status check_all(cohort_context *context, const char *path, const struct sets_file *file,
-                               int members, struct sets_counts *counts, cohort_sets_view *view)
+static cohort_status check_all(cohort_context *context, const struct file_stream *from,
+                               const struct sets_file *file, int members, struct sets_counts *counts,
+                               cohort_sets_view *view)
 {
-    cohort_status status = sets_check_numbers(context, path, file, counts);
+    cohort_status status = sets_check_numbers(context, from, file, counts);
     if (status)
         return status;
     view_of(file, counts, view);
-    status = sets_check_directory(context, path, view, counts);
-    return status || !members ? status : sets_check_members(context, path, view);
+    status = sets_check_directory(context, from, view, counts);
+    return status || !members ? status : sets_check_members(context, from, view);
 }
 
-static cohort_status check_arguments(const char *call, cohort_context *context, const char *path,
-                                     cohort_sets **out)
-{
-    if (out)
-        *out = NULL;
-    if (context && path && out)
-        return COHORT_OK;
-    return context_fail(context, COHORT_NULL, "%s: %s is NULL", call,
-                        !context ? "context"
-                        : !path  ? "path"
-                                 : "out");
-}
-
-static cohort_status load(cohort_context *context, const char *path, cohort_sets **out)
+static cohort_status load(cohort_context *context, const struct file_stream *from, cohort_sets **out)
 {
     struct sets_file file;
     struct sets_counts counts;
     cohort_sets_view view;
     cohort_sets *sets = NULL;
-    cohort_status status = sets_file_read(context, path, &file);
+    cohort_status status = sets_file_read(context, from, &file);
     if (status)
         return status;
-    status = check_all(context, path, &file, 1, &counts, &view);
+    status = check_all(context, from, &file, 1, &counts, &view);
     if (!status)
         status = sets_new(context, &counts, &sets);
     if (!status)
@@ -133,19 +135,31 @@ cohort_status cohort_sets_load(cohort_context *context, const char *path, cohort
     if (out)
         *out = NULL;
     CALL(context);
-    cohort_status status = check_arguments("cohort_sets_load", context, path, out);
-    return status ? status : load(context, path, out);
+    const struct file_stream from = stream_path(path);
+    cohort_status status = stream_check_load(context, "cohort_sets_load", "path", &from, out);
+    return status ? status : load(context, &from, out);
 }
 
-static cohort_status map(cohort_context *context, const char *path, int validate, cohort_sets **out)
+cohort_status cohort_sets_load_from(cohort_context *context, const cohort_input *input, cohort_sets **out)
+{
+    if (out)
+        *out = NULL;
+    CALL(context);
+    const struct file_stream from = stream_input(input);
+    cohort_status status = stream_check_load(context, "cohort_sets_load_from", "input", &from, out);
+    return status ? status : load(context, &from, out);
+}
+
+static cohort_status map(cohort_context *context, const struct file_stream *from, int validate,
+                         cohort_sets **out)
 {
     struct sets_file file;
     struct sets_counts counts;
     cohort_sets_view view;
-    cohort_status status = sets_file_map(context, path, validate, &file);
+    cohort_status status = sets_file_map(context, from, validate, &file);
     if (status)
         return status;
-    status = check_all(context, path, &file, validate, &counts, &view);
+    status = check_all(context, from, &file, validate, &counts, &view);
     cohort_sets *sets = status ? NULL : calloc(1, sizeof *sets);
     if (!status && !sets)
         status = context_fail(context, COHORT_NO_MEMORY, "no memory for a collection's description");
@@ -168,12 +182,13 @@ cohort_status cohort_sets_map(cohort_context *context, const char *path, uint32_
     if (out)
         *out = NULL;
     CALL(context);
-    cohort_status status = check_arguments("cohort_sets_map", context, path, out);
+    const struct file_stream from = stream_path(path);
+    cohort_status status = stream_check_load(context, "cohort_sets_map", "path", &from, out);
     if (!status && validate > 1)
         status = context_fail(context, COHORT_RANGE, "cohort_sets_map: validate is %u; it must be 0 or 1",
                               validate);
     if (status)
         return status;
-    return context->backend->own_memory == MEMORY_HOST ? map(context, path, (int)validate, out)
-                                                       : load(context, path, out);
+    return context->backend->own_memory == MEMORY_HOST ? map(context, &from, (int)validate, out)
+                                                       : load(context, &from, out);
 }

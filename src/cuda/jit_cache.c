@@ -80,12 +80,13 @@ int jit_cache_read(const char *key, struct jit_image *image)
 {
     struct file_reader f;
     char path[4096], message[sizeof((cohort_context *)0)->message];
+    const struct file_stream from = {path, NULL, NULL};
     int good = 0;
     image->data = NULL;
     if (!path_of(key, 0, path, sizeof path))
         return 0;
     keep_message(message, sizeof message);
-    if (!file_open(&f, NULL, path, FILE_FUNCTION, SECTIONS)) {
+    if (!file_open(&f, NULL, &from, FILE_FUNCTION, SECTIONS)) {
         good = read_sections(&f, key, image);
         file_close(&f);
     }
@@ -97,9 +98,10 @@ void jit_cache_write(const char *key, const struct jit_image *image)
 {
     const struct file_section sections[SECTIONS] = {{key, strlen(key)}, {image->data, image->bytes}};
     char path[4096], message[sizeof((cohort_context *)0)->message];
+    const struct file_stream to = {path, NULL, NULL};
     if (!path_of(key, 1, path, sizeof path))
         return;
     keep_message(message, sizeof message);
-    file_write(NULL, path, FILE_FUNCTION, SECTIONS, sections);
+    file_write(NULL, &to, FILE_FUNCTION, SECTIONS, sections);
     context_fail(NULL, COHORT_OK, "%s", message);
 }

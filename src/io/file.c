@@ -88,11 +88,23 @@ static uint64_t padding(uint64_t bytes)
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
+cohort_status file_fail(cohort_context *context, cohort_status status, const struct file_stream *stream,
+                        const char *format, ...)
+{
+    char what[320];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(what, sizeof what, format, list);
+    va_end(list);
+    if (!stream->path)
+        return context_fail(context, status, "%s: %s", stream->output ? "output" : "input", what);
+    return context_fail(context, status, "path '%.256s': %s", stream->path, what);
+}
+
 static cohort_status fail_at(const struct file_reader *f, cohort_status status, uint64_t place,
                              const char *what)
 {
-    return context_fail(f->context, status, "path '%.256s': byte %llu: %s", f->path,
-                        (unsigned long long)place, what);
+    return file_fail(f->context, status, f->from, "byte %llu: %s", (unsigned long long)place, what);
 }
 
 static cohort_status fail_errno(cohort_context *context, const char *path, const char *doing)
@@ -121,22 +133,39 @@ cohort_status file_corrupt(struct file_reader *f, unsigned section, const char *
 
 /* ---- writing ------------------------------------------------------------------------------------------------------ */
 
-static int write_all(int descriptor, const void *data, uint64_t bytes)
+struct file_writer {
+    int descriptor; /* -1: by the function */
+    const cohort_output *output;
+    uint64_t place;
+};
+
+/* Some of the bytes, one at least: how many; a function takes all it is given. -1: it failed. */
+static ssize_t write_some(const struct file_writer *w, const void *data, size_t bytes)
+{
+    if (w->descriptor < 0)
+        return w->output->write(w->output->user, data, bytes) ? -1 : (ssize_t)bytes;
+    ssize_t n;
+    do
+        n = write(w->descriptor, data, bytes);
+    while (n < 0 && errno == EINTR);
+    return n ? n : -1;
+}
+
+static int write_all(struct file_writer *w, const void *data, uint64_t bytes)
 {
     const unsigned char *p = data;
     while (bytes) {
-        ssize_t n = write(descriptor, p, bytes < PIECE ? bytes : PIECE);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
+        ssize_t n = write_some(w, p, bytes < PIECE ? bytes : PIECE);
+        if (n < 0)
             return 0;
         p += n;
+        w->place += (uint64_t)n;
         bytes -= (uint64_t)n;
     }
     return 1;
 }
 
-static int write_contents(int descriptor, enum file_kind kind, unsigned count,
+static int write_contents(struct file_writer *w, enum file_kind kind, unsigned count,
                           const struct file_section *sections)
 {
     static const unsigned char zeros[8];
@@ -151,13 +180,13 @@ static int write_contents(int descriptor, enum file_kind kind, unsigned count,
                  sum_bytes(sum_begin(sections[i].bytes), sections[i].data, sections[i].bytes));
     }
     file_put(head + length, sum_bytes(sum_begin(length), head, length));
-    if (!write_all(descriptor, head, length + 8))
+    if (!write_all(w, head, length + 8))
         return 0;
     for (unsigned i = 0; i < count; i++)
-        if (!write_all(descriptor, sections[i].data, sections[i].bytes) ||
-            !write_all(descriptor, zeros, padding(sections[i].bytes)))
+        if (!write_all(w, sections[i].data, sections[i].bytes) ||
+            !write_all(w, zeros, padding(sections[i].bytes)))
             return 0;
-    return fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP;
+    return w->descriptor < 0 || fsync(w->descriptor) == 0 || errno == EINVAL || errno == ENOTSUP;
 }
 
 /* ---- a file that is not complete yet -----------------------------------------------------------------------------
@@ -227,13 +256,14 @@ static cohort_status replace(cohort_context *context, const char *path, const ch
 {
     char *name = NULL;
     int descriptor = create_beside(target, old, &name), lock = -1;
+    struct file_writer w = {descriptor, NULL, 0};
     cohort_status status = COHORT_OK;
     if (descriptor < 0) {
         status = fail_errno(context, path, "cannot create a file beside it");
         free(name);
         return status;
     }
-    if (!write_contents(descriptor, kind, count, sections))
+    if (!write_contents(&w, kind, count, sections))
         status = fail_errno(context, path, "cannot write");
     lock = fcntl(descriptor, F_DUPFD_CLOEXEC, 0); /* until the file has its own name */
     if (close(descriptor) != 0 && !status)
@@ -248,12 +278,10 @@ static cohort_status replace(cohort_context *context, const char *path, const ch
     return status;
 }
 
-cohort_status file_write(cohort_context *context, const char *path, enum file_kind kind, unsigned count,
-                         const struct file_section *sections)
+static cohort_status write_path(cohort_context *context, const char *path, enum file_kind kind,
+                                unsigned count, const struct file_section *sections)
 {
     struct stat old;
-    if (!path)
-        return context_fail(context, COHORT_NULL, "path is NULL");
     int there = stat(path, &old) == 0;
     if (there && !S_ISREG(old.st_mode))
         return context_fail(context, COHORT_IO, "path '%.256s': is %s", path,
@@ -268,23 +296,56 @@ cohort_status file_write(cohort_context *context, const char *path, enum file_ki
     return status;
 }
 
+cohort_status file_write(cohort_context *context, const struct file_stream *to, enum file_kind kind,
+                         unsigned count, const struct file_section *sections)
+{
+    struct file_writer w = {-1, to->output, 0};
+    if (to->path)
+        return write_path(context, to->path, kind, count, sections);
+    if (!write_contents(&w, kind, count, sections))
+        return file_fail(context, COHORT_IO, to, "byte %llu: the function that writes failed",
+                         (unsigned long long)w.place);
+    return COHORT_OK;
+}
+
 /* ---- reading ------------------------------------------------------------------------------------------------------ */
+
+/* Up to `bytes` more of the file; *got = 0: it ends here. */
+static cohort_status read_some(struct file_reader *f, void *into, size_t bytes, size_t *got)
+{
+    *got = 0;
+    if (f->descriptor < 0) {
+        const cohort_input *input = f->from->input;
+        if (input->read(input->user, into, bytes, got))
+            return fail_at(f, COHORT_IO, f->place, "the function that reads failed");
+        if (*got > bytes)
+            return fail_at(f, COHORT_IO, f->place, "the function that reads gave more than was asked for");
+        return COHORT_OK;
+    }
+    ssize_t n;
+    do
+        n = read(f->descriptor, into, bytes);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return fail_errno(f->context, f->from->path, "cannot read");
+    *got = (size_t)n;
+    return COHORT_OK;
+}
 
 /* Exactly `bytes` more of the file. */
 static cohort_status read_bytes(struct file_reader *f, void *into, uint64_t bytes)
 {
     unsigned char *p = into;
     while (bytes) {
-        ssize_t n = read(f->descriptor, p, bytes < PIECE ? bytes : PIECE);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return fail_errno(f->context, f->path, "cannot read");
+        size_t n;
+        cohort_status status = read_some(f, p, bytes < PIECE ? bytes : PIECE, &n);
+        if (status)
+            return status;
         if (n == 0)
             return fail_at(f, COHORT_TRUNCATED, f->place, "the file ends here, before what it announces");
         p += n;
-        f->place += (uint64_t)n;
-        bytes -= (uint64_t)n;
+        f->place += n;
+        bytes -= n;
     }
     return COHORT_OK;
 }
@@ -323,9 +384,8 @@ static cohort_status read_table(struct file_reader *f, unsigned char *head, uint
     uint64_t length = HEAD_BYTES + table_bytes(count) - 8;
     uint64_t kinds = file_get(head + 8) >> 32, sections = file_get(head + 16);
     if (kinds != kind)
-        return context_fail(f->context, COHORT_BAD_VERSION,
-                            "path '%.256s': byte 12: a file of kind %llu, not %u", f->path,
-                            (unsigned long long)kinds, kind);
+        return file_fail(f->context, COHORT_BAD_VERSION, f->from, "byte 12: a file of kind %llu, not %u",
+                         (unsigned long long)kinds, kind);
     if (sections != count)
         return fail_at(f, COHORT_CORRUPT, 16, "a wrong number of sections");
     cohort_status status = read_bytes(f, head + HEAD_BYTES, table_bytes(count));
@@ -345,9 +405,9 @@ static cohort_status read_head(struct file_reader *f, uint32_t kind, unsigned co
 {
     unsigned char head[HEAD_BYTES + 16 * FILE_SECTIONS + 8];
     struct stat info;
-    if (fstat(f->descriptor, &info) == 0) {
+    if (f->descriptor >= 0 && fstat(f->descriptor, &info) == 0) {
         if (S_ISDIR(info.st_mode))
-            return context_fail(f->context, COHORT_IO, "path '%.256s': is a directory", f->path);
+            return file_fail(f->context, COHORT_IO, f->from, "is a directory");
         if (S_ISREG(info.st_mode))
             f->size = (uint64_t)info.st_size;
     }
@@ -358,26 +418,24 @@ static cohort_status read_head(struct file_reader *f, uint32_t kind, unsigned co
         return status;
     uint64_t version = file_get(head + 8) & 0xffffffffu;
     if (version != FILE_VERSION)
-        return context_fail(f->context, COHORT_BAD_VERSION, "path '%.256s': byte 8: version %llu, not %u",
-                            f->path, (unsigned long long)version, FILE_VERSION);
+        return file_fail(f->context, COHORT_BAD_VERSION, f->from, "byte 8: version %llu, not %u",
+                         (unsigned long long)version, FILE_VERSION);
     return read_table(f, head, kind, count);
 }
 
-cohort_status file_open(struct file_reader *f, cohort_context *context, const char *path, enum file_kind kind,
-                        unsigned count)
+cohort_status file_open(struct file_reader *f, cohort_context *context, const struct file_stream *from,
+                        enum file_kind kind, unsigned count)
 {
     memset(f, 0, sizeof *f);
     f->context = context;
-    f->path = path;
+    f->from = from;
     f->size = UINT64_MAX;
     f->descriptor = -1;
-    if (!path)
-        return context_fail(context, COHORT_NULL, "path is NULL");
-    do
-        f->descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    while (f->descriptor < 0 && errno == EINTR);
-    if (f->descriptor < 0)
-        return fail_errno(context, path, "cannot open");
+    while (from->path && f->descriptor < 0) {
+        f->descriptor = open(from->path, O_RDONLY | O_CLOEXEC);
+        if (f->descriptor < 0 && errno != EINTR)
+            return fail_errno(context, from->path, "cannot open");
+    }
     cohort_status status = read_head(f, kind, count);
     if (status)
         file_close(f);
@@ -420,9 +478,8 @@ cohort_status file_read(struct file_reader *f, void **out)
         void *more = room <= SIZE_MAX ? realloc(data, room) : NULL;
         if (!more) {
             free(data);
-            return context_fail(f->context, COHORT_NO_MEMORY,
-                                "path '%.256s': no memory for a section of %llu bytes", f->path,
-                                (unsigned long long)bytes);
+            return file_fail(f->context, COHORT_NO_MEMORY, f->from, "no memory for a section of %llu bytes",
+                             (unsigned long long)bytes);
         }
         data = more;
         status = read_bytes(f, data + filled, room - filled);
@@ -443,14 +500,13 @@ cohort_status file_map(struct file_reader *f, void **out)
     uint64_t end = file_place(f, f->count);
     *out = NULL;
     if (f->size == UINT64_MAX)
-        return context_fail(f->context, COHORT_IO,
-                            "path '%.256s': is not a regular file, which alone can be mapped", f->path);
+        return file_fail(f->context, COHORT_IO, f->from, "is not a regular file, which alone can be mapped");
     if (f->size > end)
         return fail_at(f, COHORT_CORRUPT, end, "the file goes on after its end");
     void *at = f->size <= SIZE_MAX ? mmap(NULL, (size_t)f->size, PROT_READ, MAP_PRIVATE, f->descriptor, 0)
                                    : MAP_FAILED;
     if (at == MAP_FAILED)
-        return fail_errno(f->context, f->path, "cannot map");
+        return fail_errno(f->context, f->from->path, "cannot map");
     *out = at;
     return COHORT_OK;
 }
@@ -470,12 +526,10 @@ cohort_status file_check_mapped(struct file_reader *f, unsigned section, const v
 cohort_status file_end(struct file_reader *f)
 {
     unsigned char byte;
-    ssize_t n;
-    do
-        n = read(f->descriptor, &byte, 1);
-    while (n < 0 && errno == EINTR);
-    if (n < 0)
-        return fail_errno(f->context, f->path, "cannot read");
+    size_t n = 0;
+    cohort_status status = f->descriptor < 0 ? COHORT_OK : read_some(f, &byte, 1, &n);
+    if (status)
+        return status;
     return n ? fail_at(f, COHORT_CORRUPT, f->place, "the file goes on after its end") : COHORT_OK;
 }
 

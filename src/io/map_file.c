@@ -3,7 +3,6 @@
 #include "io/map_file.h"
 
 #include "core/context.h"
-#include "io/file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +23,8 @@ static uint64_t value_bytes(cohort_width width)
                                                                         : 0;
 }
 
-cohort_status map_file_write(cohort_context *context, const char *path, const struct map_file *map)
+cohort_status map_file_write(cohort_context *context, const struct file_stream *to,
+                             const struct map_file *map)
 {
     const cohort_map_options *o = &map->options;
     uint64_t load;
@@ -35,7 +35,7 @@ cohort_status map_file_write(cohort_context *context, const char *path, const st
     const struct file_section sections[3] = {{numbers, fields * sizeof *numbers},
                                              {map->keys, map->pairs * key_bytes(o->width)},
                                              {map->values, map->pairs * value_bytes(o->width)}};
-    return file_write(context, path, FILE_MAP, 3, sections);
+    return file_write(context, to, FILE_MAP, 3, sections);
 }
 
 /* The options, each within what a map may have. */
@@ -90,12 +90,12 @@ static cohort_status read_map(struct file_reader *f, struct map_file *out)
     return status ? status : file_end(f);
 }
 
-cohort_status map_file_read(cohort_context *context, const char *path, struct map_file *out)
+cohort_status map_file_read(cohort_context *context, const struct file_stream *from, struct map_file *out)
 {
     struct file_reader f;
     memset(out, 0, sizeof *out);
     out->options.size = sizeof out->options;
-    cohort_status status = file_open(&f, context, path, FILE_MAP, 3);
+    cohort_status status = file_open(&f, context, from, FILE_MAP, 3);
     if (status)
         return status;
     status = read_map(&f, out);

@@ -2,6 +2,8 @@
 #ifndef COHORT_IO_MAP_FILE_H
 #define COHORT_IO_MAP_FILE_H
 
+#include "io/file.h"
+
 #include "cohort/map.h"
 
 /* What a file holds of a map, in host memory. `options.capacity` is what the map held without growing. */
@@ -12,11 +14,12 @@ struct map_file {
     void *values; /* NULL for widths without values */
 };
 
-/* Writes a whole new file at `path`, under another name first. COHORT_NULL, COHORT_IO. */
-cohort_status map_file_write(cohort_context *context, const char *path, const struct map_file *map);
+/* Writes one (file_write). COHORT_IO. */
+cohort_status map_file_write(cohort_context *context, const struct file_stream *to,
+                             const struct map_file *map);
 
 /* Reads one. Everything is checked except whether a key occurs twice, which only a table can tell. On success the caller
  * frees keys and values with free() (NULL if there are none); on failure there is nothing to free. */
-cohort_status map_file_read(cohort_context *context, const char *path, struct map_file *out);
+cohort_status map_file_read(cohort_context *context, const struct file_stream *from, struct map_file *out);
 
 #endif

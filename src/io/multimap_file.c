@@ -3,7 +3,6 @@
 #include "io/multimap_file.h"
 
 #include "core/context.h"
-#include "io/file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +20,8 @@ static uint64_t value_bytes(cohort_width width)
     return width == COHORT_WIDTH_64_64 ? 8 : 4;
 }
 
-cohort_status multimap_file_write(cohort_context *context, const char *path, const struct multimap_file *m)
+cohort_status multimap_file_write(cohort_context *context, const struct file_stream *to,
+                                  const struct multimap_file *m)
 {
     uint64_t load;
     memcpy(&load, &m->options.max_load, 8);
@@ -31,7 +31,7 @@ cohort_status multimap_file_write(cohort_context *context, const char *path, con
                                              {m->keys, m->keys_count * key_bytes(m->options.width)},
                                              {m->offsets, (m->keys_count + 1) * 8},
                                              {m->values, m->values_count * value_bytes(m->options.width)}};
-    return file_write(context, path, FILE_MULTIMAP, 4, sections);
+    return file_write(context, to, FILE_MULTIMAP, 4, sections);
 }
 
 static cohort_status read_options(struct file_reader *f, struct multimap_file *out)
@@ -93,12 +93,13 @@ static cohort_status read_multimap(struct file_reader *f, struct multimap_file *
     return status ? status : file_end(f);
 }
 
-cohort_status multimap_file_read(cohort_context *context, const char *path, struct multimap_file *out)
+cohort_status multimap_file_read(cohort_context *context, const struct file_stream *from,
+                                 struct multimap_file *out)
 {
     struct file_reader f;
     memset(out, 0, sizeof *out);
     out->options.size = sizeof out->options;
-    cohort_status status = file_open(&f, context, path, FILE_MULTIMAP, 4);
+    cohort_status status = file_open(&f, context, from, FILE_MULTIMAP, 4);
     if (status)
         return status;
     status = read_multimap(&f, out);

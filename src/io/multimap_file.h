@@ -2,6 +2,8 @@
 #ifndef COHORT_IO_MULTIMAP_FILE_H
 #define COHORT_IO_MULTIMAP_FILE_H
 
+#include "io/file.h"
+
 #include "cohort/multimap.h"
 
 /* What a file holds of a multimap, in host memory: the values of keys[i] are values[offsets[i] .. offsets[i + 1]). */
@@ -13,13 +15,14 @@ struct multimap_file {
     void *values;
 };
 
-/* Writes a whole new file at `path`, under another name first. COHORT_NULL, COHORT_IO. */
-cohort_status multimap_file_write(cohort_context *context, const char *path,
+/* Writes one (file_write). COHORT_IO. */
+cohort_status multimap_file_write(cohort_context *context, const struct file_stream *to,
                                   const struct multimap_file *multimap);
 
 /* Reads one. Checked: everything, apart from whether a key occurs twice. Offsets rise strictly from 0 to values_count. On
  * success the caller frees the arrays with multimap_file_free; on failure there is nothing to free. */
-cohort_status multimap_file_read(cohort_context *context, const char *path, struct multimap_file *out);
+cohort_status multimap_file_read(cohort_context *context, const struct file_stream *from,
+                                 struct multimap_file *out);
 void multimap_file_free(struct multimap_file *multimap);
 
 #endif

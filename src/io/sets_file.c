@@ -3,25 +3,25 @@
 #include "io/sets_file.h"
 
 #include "core/context.h"
-#include "io/file.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-cohort_status sets_file_write(cohort_context *context, const char *path, const struct sets_file *file)
+cohort_status sets_file_write(cohort_context *context, const struct file_stream *to,
+                              const struct sets_file *file)
 {
     const struct file_section sections[3] = {{file->numbers, sizeof file->numbers},
                                              {file->directory, file->directory_bytes},
                                              {file->members, file->members_bytes}};
-    return file_write(context, path, FILE_SETS, 3, sections);
+    return file_write(context, to, FILE_SETS, 3, sections);
 }
 
-static cohort_status begin(struct file_reader *f, cohort_context *context, const char *path,
+static cohort_status begin(struct file_reader *f, cohort_context *context, const struct file_stream *from,
                            struct sets_file *out)
 {
     memset(out, 0, sizeof *out);
-    cohort_status status = file_open(f, context, path, FILE_SETS, 3);
+    cohort_status status = file_open(f, context, from, FILE_SETS, 3);
     if (status)
         return status;
     status = file_read_options(f, SETS_FILE_NUMBERS, out->numbers);
@@ -32,11 +32,11 @@ static cohort_status begin(struct file_reader *f, cohort_context *context, const
     return status;
 }
 
-cohort_status sets_file_read(cohort_context *context, const char *path, struct sets_file *out)
+cohort_status sets_file_read(cohort_context *context, const struct file_stream *from, struct sets_file *out)
 {
     struct file_reader f;
     void *directory = NULL, *members = NULL;
-    cohort_status status = begin(&f, context, path, out);
+    cohort_status status = begin(&f, context, from, out);
     if (status)
         return status;
     status = file_read(&f, &directory);
@@ -52,10 +52,11 @@ cohort_status sets_file_read(cohort_context *context, const char *path, struct s
     return status;
 }
 
-cohort_status sets_file_map(cohort_context *context, const char *path, int validate, struct sets_file *out)
+cohort_status sets_file_map(cohort_context *context, const struct file_stream *from, int validate,
+                            struct sets_file *out)
 {
     struct file_reader f;
-    cohort_status status = begin(&f, context, path, out);
+    cohort_status status = begin(&f, context, from, out);
     if (status)
         return status;
     status = file_map(&f, &out->mapped);

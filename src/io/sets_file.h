@@ -3,7 +3,7 @@
 #ifndef COHORT_IO_SETS_FILE_H
 #define COHORT_IO_SETS_FILE_H
 
-#include "cohort/context.h"
+#include "io/file.h"
 
 #define SETS_FILE_NUMBERS 22u /* so many that the sections behind them begin at byte 256 */
 
@@ -15,14 +15,16 @@ struct sets_file {
     uint64_t mapped_bytes;
 };
 
-/* Writes a whole new file at `path`, under another name first. COHORT_NULL, COHORT_IO. */
-cohort_status sets_file_write(cohort_context *context, const char *path, const struct sets_file *file);
+/* Writes one (file_write). COHORT_IO. */
+cohort_status sets_file_write(cohort_context *context, const struct file_stream *to,
+                              const struct sets_file *file);
 
 /* Reads one. Of its contents nothing but the checksums is judged. */
-cohort_status sets_file_read(cohort_context *context, const char *path, struct sets_file *out);
+cohort_status sets_file_read(cohort_context *context, const struct file_stream *from, struct sets_file *out);
 
 /* Maps one, which is a regular file. The checksum of the members is judged if `validate`. */
-cohort_status sets_file_map(cohort_context *context, const char *path, int validate, struct sets_file *out);
+cohort_status sets_file_map(cohort_context *context, const struct file_stream *from, int validate,
+                            struct sets_file *out);
 
 void sets_file_free(struct sets_file *file);
 void sets_file_unmap(void *mapped, uint64_t bytes);

@@ -154,6 +154,7 @@ static void refused(struct test *t, struct things *x)
     FAILS(t, c, cohort_map_get_view(m, NULL), due, "forked", NULL);
     FAILS(t, c, cohort_map_save(m, NULL), due, "forked", NULL);
     FAILS(t, c, cohort_map_load(c, NULL, NULL), due, "forked", NULL);
+    FAILS(t, c, cohort_map_load_from(c, NULL, NULL), due, "forked", NULL);
     FAILS(t, c, cohort_multimap_build(c, NULL, 0, NULL, NULL, NULL, NULL), due, "forked", NULL);
     FAILS(t, c, cohort_multimap_size(mm, NULL, NULL), due, "forked", NULL);
     FAILS(t, c, cohort_multimap_get_options(mm, NULL), due, "forked", NULL);
@@ -164,6 +165,7 @@ static void refused(struct test *t, struct things *x)
     FAILS(t, c, cohort_multimap_merge(mm, NULL, NULL), due, "forked", NULL);
     FAILS(t, c, cohort_multimap_save(mm, NULL), due, "forked", NULL);
     FAILS(t, c, cohort_multimap_load(c, NULL, NULL), due, "forked", NULL);
+    FAILS(t, c, cohort_multimap_load_from(c, NULL, NULL), due, "forked", NULL);
     FAILS(t, c, cohort_multisplit(c, NULL), due, "forked", NULL);
     FAILS(t, c, cohort_multisplit_workspace(c, NULL, NULL), due, "forked", NULL);
     FAILS(t, c, cohort_histogram(c, NULL), due, "forked", NULL);

@@ -335,7 +335,7 @@ static void hostile_multimap(struct test *t, const char *path, unsigned field, u
         offsets[field - 7] = value;
     const struct file_section sections[4] = {
         {options, sizeof options}, {keys, sizeof keys}, {offsets, sizeof offsets}, {values, sizeof values}};
-    OK(t, file_write(t->context, path, FILE_MULTIMAP, 4, sections));
+    OK(t, file_write(t->context, &(struct file_stream){path, NULL, NULL}, FILE_MULTIMAP, 4, sections));
 }
 
 static void hostile_multimaps(struct test *t)
@@ -390,7 +390,7 @@ static void hostile_map(struct test *t, const char *path, unsigned field, uint64
         keys[field - 8] = value;
     const struct file_section sections[3] = {
         {options, sizeof options}, {keys, sizeof keys}, {values, sizeof values}};
-    OK(t, file_write(t->context, path, FILE_MAP, 3, sections));
+    OK(t, file_write(t->context, &(struct file_stream){path, NULL, NULL}, FILE_MAP, 3, sections));
 }
 
 static void hostile_maps(struct test *t)
@@ -436,10 +436,10 @@ static void hostile_capacities(struct test *t)
     struct folder f = folder_new(t);
     uint64_t options[8] = {COHORT_WIDTH_64_64, 0, UINT64_MAX, 7, bits_of(0.8), 1, 0, 0};
     const struct file_section sections[3] = {{options, sizeof options}, {NULL, 0}, {NULL, 0}};
-    OK(t, file_write(t->context, f.file, FILE_MAP, 3, sections));
+    OK(t, file_write(t->context, &(struct file_stream){f.file, NULL, NULL}, FILE_MAP, 3, sections));
     refuses(t, &map_kind, f.file, COHORT_CORRUPT, "capacity");
     options[2] = UINT64_C(1) << 42;
-    OK(t, file_write(t->context, f.file, FILE_MAP, 3, sections));
+    OK(t, file_write(t->context, &(struct file_stream){f.file, NULL, NULL}, FILE_MAP, 3, sections));
     cohort_map *map = (cohort_map *)t;
     FAILS(t, t->context, cohort_map_load(t->context, f.file, &map), COHORT_NO_MEMORY, "slots", NULL);
     CHECK(t, !map);
