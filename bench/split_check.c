@@ -1,4 +1,5 @@
-/* split_check.c: is what came out right? Windows of the output are brought to the host: all of a small one, 64 of a large one. */
+/* split_check.c: is what came out right? Windows of the output are brought to the host: all of a small one,
+ * 64 of a large one. */
 #include "split.h"
 
 #include <stdlib.h>

@@ -1,13 +1,14 @@
 /* split_rivals.c: what a multisplit is held against.
  *
- * Rivals of Ashkiani et al., "GPU Multisplit", over the library's own calls, so that they are at their best on this machine:
+ * Rivals of Ashkiani et al., "GPU Multisplit", over the library's own calls, so that they are at their best on
+ * this machine:
  *
  * recursive split    a stable two-way split by each bit of the bucket's number, the lowest first
- * reduced-bit sort   labels computed beforehand (that is not in the time) are sorted by as many bits as name m buckets, with keys
- *                    and payloads along
+ * reduced-bit sort   labels computed beforehand (that is not in the time) are sorted by as many bits as name
+ *                    m buckets, with keys and payloads along
  *
- * The third, randomised insertion, needs a kernel of its own: bench/peers/peer_insertion.cu. Programs of bench/peers are
- * run for the inputs and numbers of buckets that they have not been run for. */
+ * The third, randomised insertion, needs a kernel of its own: bench/peers/peer_insertion.cu. Programs of
+ * bench/peers are run for the inputs and numbers of buckets that they have not been run for. */
 #include "split.h"
 
 #include <string.h>
@@ -144,7 +145,7 @@ int split_rivals(split_data *s, const char *experiment, fault *fault)
     return status ? status : measure_reduced(&r, experiment, fault);
 }
 
-/* ---- programs -------------------------------------------------------------------------------------------------------------- */
+/* ---- programs ------------------------------------------------------------------------------------------ */
 
 static int been_run(const bench *b, const split_width *w, uint64_t n, const char *input, double buckets,
                     const char *name)

@@ -1,5 +1,6 @@
-/* Two radix sorts, both stable: by the key, and then by the count, the greatest first. Only bits that can differ are looked at: those
- * of a k-mer, and those of the greatest count. A part's equal counts stand together, so its runs are found by doubling steps. */
+/* Two radix sorts, both stable: by the key, and then by the count, the greatest first. Only bits that can
+ * differ are looked at: those of a k-mer, and those of the greatest count. A part's equal counts stand
+ * together, so its runs are found by doubling steps. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,7 +116,7 @@ cohort_status device_ranking_copy(device_ranking *ranking, uint64_t *keys, uint6
                   : cohort_copy(ranking->context, counts, ranking->counts, ranking->n * sizeof *counts);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
 /* Pairs on the host: those that are being copied, and those that are being made into text. */
 typedef struct host_part {

@@ -1,12 +1,13 @@
 /* cohort sort: integers of a file in order, also of files far larger than memory.
  *
- * A part is a range of values with all its numbers, and the whole file is the first. A part that fits in memory is read, sorted and
- * written. A larger one is split: splitters between values are taken from a sample of it, its numbers go through memory chunk
- * by chunk, each chunk is put in order of its buckets by cohort_multisplit, and what it has of each bucket is
- * appended to the bucket's region of a temporary file (spill.h). Every bucket is a part again, and when all are written their regions are
- * cut off. A value that is frequent gets a bucket of its own, which
- * needs no sorting and no memory however large it is; so each split makes ranges strictly smaller, and it ends whatever the input.
- * Parts are taken in the order of their values: the output is written once, from its beginning to its end. */
+ * A part is a range of values with all its numbers, and the whole file is the first. A part that fits in
+ * memory is read, sorted and written. A larger one is split: splitters between values are taken from a sample
+ * of it, its numbers go through memory chunk by chunk, each chunk is put in order of its buckets by
+ * cohort_multisplit, and what it has of each bucket is appended to the bucket's region of a temporary file
+ * (spill.h). Every bucket is a part again, and when all are written their regions are cut off. A value that
+ * is frequent gets a bucket of its own, which needs no sorting and no memory however large it is; so each
+ * split makes ranges strictly smaller, and it ends whatever the input. Parts are taken in the order of their
+ * values: the output is written once, from its beginning to its end. */
 #define _XOPEN_SOURCE 700
 
 #include <stdlib.h>
@@ -87,7 +88,7 @@ static void workspace_bound(const job *job)
         cohort_trim(job->context);
 }
 
-/* ---- small parts ------------------------------------------------------------------------------------------------- */
+/* ---- small parts --------------------------------------------------------------------------------------- */
 
 static int array_sort(job *job, uint64_t n, const void *from, void *to, int descending, fault *fault)
 {
@@ -138,9 +139,10 @@ static int part_repeat(job *job, const part *part, uint64_t total, fault *fault)
     return CLI_OK;
 }
 
-/* ---- large parts -------------------------------------------------------------------------------------------------- */
+/* ---- large parts --------------------------------------------------------------------------------------- */
 
-/* A sample in order, at evenly spread places, each moved at random so that no pattern of the file fools it. */
+/* A sample in order, at evenly spread places, each moved at random so that no pattern of the file
+ * fools it. */
 static int sample(job *job, const region *from, uint64_t samples, fault *fault)
 {
     uint64_t random = from->n;
@@ -161,8 +163,8 @@ static uint64_t add_splitter(const job *job, void *splitters, uint64_t n, const 
     return n + 1;
 }
 
-/* From the sample in b: values between the buckets, at least one; a value that takes more than a bucket's share stands
- * alone between two. */
+/* From the sample in b: values between the buckets, at least one; a value that takes more than a bucket's
+ * share stands alone between two. */
 static uint64_t choose_splitters(const job *job, const part *part, uint64_t samples, uint64_t buckets,
                                  void *splitters)
 {
@@ -283,7 +285,7 @@ static int part_emit(job *job, const part *part, uint64_t total, fault *fault)
                                             : part_divide(job, part, total, fault);
 }
 
-/* ---- the command ---------------------------------------------------------------------------------------------------- */
+/* ---- the command --------------------------------------------------------------------------------------- */
 
 /* All of a stream; what does not fit in memory goes to the temporary file, and then everything does. */
 static int stream_read(job *job, uint64_t *n, fault *fault)

@@ -1,7 +1,7 @@
 /* cohort split: the integers of a file, each in the file of its bucket, in their order.
  *
- * They go through memory chunk by chunk; cohort_multisplit puts a chunk in order of the buckets, and each bucket's run is appended to its
- * file. */
+ * They go through memory chunk by chunk; cohort_multisplit puts a chunk in order of the buckets, and each
+ * bucket's run is appended to its file. */
 #define _XOPEN_SOURCE 700
 
 #include <stdlib.h>

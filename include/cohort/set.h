@@ -307,7 +307,8 @@ typedef struct cohort_set_options {
     }
 
 /* Makes an empty set. The pool's memory is taken at once, on a GPU context the device's (where the system
- * gives memory when it is first touched, it costs nothing until then). COHORT_RANGE, COHORT_NO_MEMORY; *out is NULL then. */
+ * gives memory when it is first touched, it costs nothing until then). COHORT_RANGE, COHORT_NO_MEMORY; *out
+ * is NULL then. */
 COHORT_API cohort_status cohort_set_create(cohort_context *context, const cohort_set_options *options,
                                            cohort_set **out);
 COHORT_API void cohort_set_destroy(cohort_set *set); /* NULL is allowed */
@@ -349,8 +350,9 @@ COHORT_API cohort_status cohort_set_update(cohort_set *set, cohort_set_op op,
 
 COHORT_API cohort_status cohort_set_clear(cohort_set *set); /* all blocks go back to the pool */
 
-/* `to` becomes what `from` is. Same context and type; limits, layouts and pools may differ. COHORT_RANGE: a member is
- * not below the limit of `to`; COHORT_FULL: its pool is too small; COHORT_NO_MEMORY. It is as it was then. */
+/* `to` becomes what `from` is. Same context and type; limits, layouts and pools may differ. COHORT_RANGE: a
+ * member is not below the limit of `to`; COHORT_FULL: its pool is too small; COHORT_NO_MEMORY. It is as it
+ * was then. */
 COHORT_API cohort_status cohort_set_copy(cohort_set *to, const cohort_set *from);
 
 /* Writes the set into arrays, as cohort_sets_export does with a collection of one set: members, ranges, a

@@ -92,10 +92,12 @@ cohort_status batch_check_n(const struct batch *, uint64_t n);
 cohort_status batch_check_permutation(const struct batch *, uint64_t n, const void *permutation,
                                       uint32_t *bytes);
 
-/* The bytes of a type. A type that is none is COHORT_RANGE, one that is not in the set `types` COHORT_UNSUPPORTED;
- * `allowed` names those of the set. */
+/* The bytes of a type. A type that is none is COHORT_RANGE, one that is not in the set `types`
+ * COHORT_UNSUPPORTED; `allowed` names those of the set. */
 #define BATCH_TYPE(type) (1u << (type))
 #define BATCH_TYPE_KEYS  (BATCH_TYPE(COHORT_U32) | BATCH_TYPE(COHORT_U64))
+#define BATCH_TYPE_WHOLE (BATCH_TYPE_KEYS | BATCH_TYPE(COHORT_I32) | BATCH_TYPE(COHORT_I64))
+#define BATCH_TYPE_ALL   (BATCH_TYPE_WHOLE | BATCH_TYPE(COHORT_F32) | BATCH_TYPE(COHORT_F64))
 cohort_status batch_check_type(const struct batch *, const char *name, cohort_type type, uint32_t types,
                                const char *allowed, uint32_t *bytes);
 

@@ -16,27 +16,17 @@ static cohort_status enter(cohort_context *context, const void *step, struct are
     return context->backend->sort->run(context, step, arena);
 }
 
-/* What a backend calls a type's order; 0: it has none. */
+/* What a backend calls a type's order. */
 static const co_u32 orders[COHORT_F64 + 1] = {
     [COHORT_U32] = SORT_U32, [COHORT_I32] = SORT_I32, [COHORT_F32] = SORT_F32,
     [COHORT_U64] = SORT_U64, [COHORT_I64] = SORT_I64, [COHORT_F64] = SORT_F64,
 };
 
-static cohort_status check_type(const struct batch *b, cohort_type type, uint32_t *key_bytes)
-{
-    uint32_t types = 0;
-    for (uint32_t i = 0; i <= COHORT_F64; i++)
-        types |= orders[i] ? BATCH_TYPE(i) : 0;
-    return batch_check_type(b, "desc.type", type, types,
-                            "COHORT_U32, COHORT_U64, COHORT_I32, COHORT_I64, COHORT_F32 or COHORT_F64",
-                            key_bytes);
-}
-
 static cohort_status check_numbers(const struct batch *b, cohort_sort_desc *d, uint32_t *key_bytes)
 {
     cohort_status status = batch_check_n(b, d->n);
     if (!status)
-        status = check_type(b, d->type, key_bytes);
+        status = batch_check_type(b, "desc.type", d->type, BATCH_TYPE_ALL, "one of 4 or 8 bytes", key_bytes);
     if (status)
         return status;
     if (d->descending > 1)

@@ -5,10 +5,6 @@
 #include "backend/sums.h"
 #include "cohort/sums.h"
 
-enum {
-    WHOLE = BATCH_TYPE(COHORT_U32) | BATCH_TYPE(COHORT_U64) | BATCH_TYPE(COHORT_I32) | BATCH_TYPE(COHORT_I64),
-    FLOATS = BATCH_TYPE(COHORT_F32) | BATCH_TYPE(COHORT_F64)
-};
 static const char whole_names[] = "COHORT_U32, COHORT_U64, COHORT_I32 or COHORT_I64";
 
 static cohort_status begin(struct batch *b, cohort_context *context, const char *call, uint64_t n,
@@ -18,8 +14,8 @@ static cohort_status begin(struct batch *b, cohort_context *context, const char 
         return context_fail(NULL, COHORT_NULL, "%s: context is NULL", call);
     batch_open(b, context, call);
     cohort_status status =
-        floats ? batch_check_type(b, "type", type, WHOLE | FLOATS, "one of 4 or 8 bytes", bytes)
-               : batch_check_type(b, "type", type, WHOLE, whole_names, bytes);
+        floats ? batch_check_type(b, "type", type, BATCH_TYPE_ALL, "one of 4 or 8 bytes", bytes)
+               : batch_check_type(b, "type", type, BATCH_TYPE_WHOLE, whole_names, bytes);
     return status ? status : batch_check_n(b, n);
 }
 
