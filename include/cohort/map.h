@@ -323,7 +323,27 @@ COHORT_API cohort_status cohort_map_save(cohort_map *map, const char *path);
  * the device does not offer): *out is NULL. */
 COHORT_API cohort_status cohort_map_load(cohort_context *context, const char *path, cohort_map **out);
 
-/* The same by functions of the caller's, of the same bytes. Wait. COHORT_IO: a function failed. */
+/* Writes the table itself to a file that cohort_map_map maps: `table_bytes` of the statistics and 256 bytes
+ * more, erased slots among them (cohort_map_rehash takes them out before). Written under another name first, as
+ * by cohort_map_save. Waits. On a GPU the host needs memory for all of it. COHORT_UNSUPPORTED: a map of LINES.
+ * COHORT_IO, COHORT_NO_MEMORY. O(slots). */
+COHORT_API cohort_status cohort_map_save_table(cohort_map *map, const char *path);
+
+/* Opens a file to be read alone. On a CPU a file of a table is mapped: nothing is built, its memory is the
+ * system's cache of the file, which all processes that map it share, and belongs to the map until
+ * cohort_map_destroy. On a GPU the table is copied there. A file of pairs, which cohort_map_save wrote, is
+ * loaded. What is opened offers what a reader does (cohort_map_reader): find, contains, size, export, copy
+ * (which makes a map that can be changed), the options, statistics, views to look up by, readers, and saving;
+ * what would change it is COHORT_UNSUPPORTED, and the message names the call. Every byte is checked at once,
+ * and that each pair lies where a search finds it, so a file of strangers is safe to open. It must not be
+ * changed or cut afterwards, which is for its owner to prevent: to save to the same path is no such change,
+ * since that gives the name to a new file. Waits. COHORT_IO (also: no regular file), COHORT_TRUNCATED,
+ * COHORT_BAD_VERSION (also: of another version of tables), COHORT_CORRUPT, COHORT_NO_MEMORY,
+ * COHORT_UNSUPPORTED (a width that the device does not offer): *out is NULL. O(bytes). */
+COHORT_API cohort_status cohort_map_map(cohort_context *context, const char *path, cohort_map **out);
+
+/* Pairs by functions of the caller's, of the same bytes as in a file of pairs. Wait. COHORT_IO: a function
+ * failed. */
 COHORT_API cohort_status cohort_map_save_to(cohort_map *map, const cohort_output *output);
 COHORT_API cohort_status cohort_map_load_from(cohort_context *context, const cohort_input *input,
                                               cohort_map **out);

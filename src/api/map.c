@@ -7,6 +7,7 @@
 
 #include "api/batch.h"
 #include "api/options.h"
+#include "io/memory_file.h"
 
 #define DEFAULT_MAX_LOAD 0.8
 #define ROOMY_LOAD       0.5 /* of a table that is made for a capacity, where nobody asked for a denser one */
@@ -36,7 +37,7 @@ static cohort_status check_lines(cohort_context *context, const cohort_map_optio
     return COHORT_OK;
 }
 
-static cohort_status check_options(cohort_context *context, const cohort_map_options *o)
+cohort_status map_check_options(cohort_context *context, const cohort_map_options *o)
 {
     if (o->width < COHORT_WIDTH_32_0 || o->width > COHORT_WIDTH_64_64)
         return context_fail(context, COHORT_UNSUPPORTED,
@@ -104,14 +105,24 @@ static int table_roomy(cohort_map *map, uint64_t capacity)
     return slots && slots <= map_table_most(map) && table_of(map, slots) == COHORT_OK;
 }
 
+cohort_map *map_describe(cohort_context *context, const cohort_map_options *o)
+{
+    cohort_map *map = calloc(1, sizeof *map);
+    if (!map) {
+        context_fail(context, COHORT_NO_MEMORY, "no memory for a map's description");
+        return NULL;
+    }
+    map->context = context;
+    take_options(map, o);
+    return map;
+}
+
 cohort_status map_make(cohort_context *context, const cohort_map_options *o, cohort_map **out)
 {
     uint64_t slots;
-    cohort_map *map = calloc(1, sizeof *map);
+    cohort_map *map = map_describe(context, o);
     if (!map)
-        return context_fail(context, COHORT_NO_MEMORY, "no memory for a map's description");
-    map->context = context;
-    take_options(map, o);
+        return COHORT_NO_MEMORY;
     cohort_status s = map_table_capacity(map, NULL, o->capacity, &slots);
     if (!s)
         s = is_roomy(map, o) && table_roomy(map, o->capacity) ? COHORT_OK : table_of(map, slots);
@@ -136,7 +147,7 @@ cohort_status cohort_map_create(cohort_context *context, const cohort_map_option
     cohort_status s = options_check(context, "options", options, options->size, sizeof o,
                                     offsetof(cohort_map_options, layout), &o);
     if (!s)
-        s = check_options(context, &o);
+        s = map_check_options(context, &o);
     return s ? s : map_make(context, &o, out);
 }
 
@@ -145,7 +156,9 @@ void map_end(cohort_map *map)
     if (!map)
         return;
     context_wait(map->context);
-    if (!map->reader)
+    if (map->mapped)
+        memory_file_unmap(map->mapped, map->mapped_bytes);
+    else if (map->reader != MAP_READS_OTHER)
         context_release(map->context, map->table, map->table_bytes);
     free(map);
 }
@@ -170,7 +183,9 @@ cohort_status cohort_map_copy(cohort_map *map, cohort_map **out)
     if (!made)
         return context_fail(map->context, COHORT_NO_MEMORY, "no memory for a map's description");
     *made = *map;
-    made->viewed = made->reader = 0;
+    made->viewed = 0;
+    made->reader = MAP_CHANGES;
+    made->mapped = NULL;
     cohort_status s = map_table_make(made);
     made->fresh = map->fresh;
     made->most = map->viewed ? UINT64_MAX : map->most;

@@ -4,6 +4,10 @@
 
 #include "backend/lines.h"
 
+/* Who may change a map: whoever has it; nobody by way of it, since its table is another map's; nobody, since
+ * it is a file's. */
+enum map_reader_kind { MAP_CHANGES = 0, MAP_READS_OTHER, MAP_READS_FILE };
+
 struct cohort_map {
     cohort_context *context;
     cohort_map_options options; /* as made, with the defaults filled in */
@@ -13,7 +17,9 @@ struct cohort_map {
     int fresh;     /* nothing has been put in since the table was made or cleared */
     int viewed;    /* a kernel of the caller's may put something in at any time */
     uint64_t most; /* slots that are taken, at most, if it is not viewed */
-    int reader;    /* the table is another map's, which is to be read alone */
+    enum map_reader_kind reader;
+    void *mapped; /* the file that the table lies in; NULL: none */
+    uint64_t mapped_bytes;
     int all; /* a batch of which not all goes in is of no use: without memory to grow the call ends at once */
 };
 
@@ -56,6 +62,13 @@ cohort_status map_size(cohort_map *map, uint64_t *pairs);
  * checked. An error speaks in the name of the call. ---- */
 
 cohort_status map_make(cohort_context *context, const cohort_map_options *options, cohort_map **out);
+
+/* A map without a table: what is known of it by its options. The caller gives it one, or frees it. NULL, with
+ * the message: COHORT_NO_MEMORY. */
+cohort_map *map_describe(cohort_context *context, const cohort_map_options *options);
+
+/* Are there maps with such options on this device? */
+cohort_status map_check_options(cohort_context *context, const cohort_map_options *options);
 void map_end(cohort_map *map); /* waits; NULL is allowed */
 
 /* INSERT, ASSIGN, or ADD to EXCHANGE of a batch in the context's memory, for the call `name`. Waits. where
@@ -74,7 +87,7 @@ cohort_status map_rehash(cohort_map *map, const char *name, uint64_t capacity);
 
 /* ---- map_reader.c -------------------------------------------------------------------------------------- */
 
-/* Fails: what is asked for would change a map by its reader. */
+/* Fails: what is asked for would change a map that is to be read alone. */
 cohort_status map_is_reader(const cohort_map *map, const char *call);
 
 /* The map's table read by way of another context, which has been checked. */

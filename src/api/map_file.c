@@ -99,7 +99,7 @@ static cohort_status check_from_file(cohort_map *map, const struct file_stream *
                      (unsigned long long)file->pairs, (unsigned long long)size);
 }
 
-static cohort_status load(cohort_context *context, const struct file_stream *from, cohort_map **out)
+cohort_status map_load(cohort_context *context, const struct file_stream *from, cohort_map **out)
 {
     struct map_file file;
     cohort_map *map = NULL;
@@ -127,7 +127,7 @@ cohort_status cohort_map_load(cohort_context *context, const char *path, cohort_
     CALL(context);
     const struct file_stream from = stream_path(path);
     cohort_status s = stream_check_load(context, "cohort_map_load", "path", &from, out);
-    return s ? s : load(context, &from, out);
+    return s ? s : map_load(context, &from, out);
 }
 
 cohort_status cohort_map_load_from(cohort_context *context, const cohort_input *input, cohort_map **out)
@@ -137,5 +137,5 @@ cohort_status cohort_map_load_from(cohort_context *context, const cohort_input *
     CALL(context);
     const struct file_stream from = stream_input(input);
     cohort_status s = stream_check_load(context, "cohort_map_load_from", "input", &from, out);
-    return s ? s : load(context, &from, out);
+    return s ? s : map_load(context, &from, out);
 }

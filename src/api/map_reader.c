@@ -13,7 +13,10 @@
 cohort_status map_is_reader(const cohort_map *map, const char *call)
 {
     return context_fail(map->context, COHORT_UNSUPPORTED,
-                        "%s: map is a reader of another map, which cannot be changed by it", call);
+                        map->reader == MAP_READS_FILE
+                            ? "%s: map was opened by cohort_map_map, to be read alone; a copy can be changed"
+                            : "%s: map is a reader of another map, which cannot be changed by it",
+                        call);
 }
 
 cohort_status map_check_reader(cohort_context *context, cohort_context *other, const void *memory,
@@ -33,7 +36,8 @@ cohort_status map_reader(cohort_map *map, cohort_context *context, cohort_map **
         return context_fail(context, COHORT_NO_MEMORY, "no memory for a reader's description");
     *made = *map;
     made->context = context;
-    made->reader = 1;
+    made->reader = MAP_READS_OTHER;
+    made->mapped = NULL;
     *out = made;
     return COHORT_OK;
 }

@@ -55,12 +55,12 @@ int map_table_shape(cohort_map *map, uint64_t slots)
     return 1;
 }
 
-static uint64_t counters_offset(const cohort_map *map)
+uint64_t map_table_counters_offset(const cohort_map *map)
 {
     return map_has_lines(map) ? lines_counters_offset(&map->view) : map_counters_offset(&map->view);
 }
 
-static uint64_t table_bytes(const cohort_map *map)
+uint64_t map_table_all_bytes(const cohort_map *map)
 {
     return map_has_lines(map) ? lines_table_bytes(&map->view) : map_table_bytes(&map->view);
 }
@@ -108,7 +108,7 @@ uint64_t map_more_slots(uint64_t slots)
 
 cohort_status map_table_clear(cohort_map *map)
 {
-    uint64_t slots = counters_offset(map), others = table_bytes(map) - slots;
+    uint64_t slots = map_table_counters_offset(map), others = map_table_all_bytes(map) - slots;
     cohort_status s = context_fill(map->context, map->table, map_has_lines(map) ? 0 : 0xff, slots);
     if (!s)
         s = context_fill(map->context, (char *)map->table + slots, 0, others);
@@ -119,13 +119,23 @@ cohort_status map_table_clear(cohort_map *map)
     return COHORT_OK;
 }
 
+void map_table_place(cohort_map *map)
+{
+    map->view.slots = map->table;
+    map->view.counters =
+        (struct co_map_counters *)(void *)((char *)map->table + map_table_counters_offset(map));
+    map->view.filter = NULL;
+    if (map->view.far)
+        map->view.filter = (co_u64 *)(void *)((char *)map->table + map_filter_offset(&map->view));
+}
+
 /* To ask what memory there is takes ten times as long as to make a small table: that is done for large ones,
  * before the system promises what it does not have, and for the message. */
 cohort_status map_table_make(cohort_map *map)
 {
     cohort_context_info info = COHORT_CONTEXT_INFO_INIT;
     cohort_status s = COHORT_OK;
-    map->table_bytes = table_bytes(map);
+    map->table_bytes = map_table_all_bytes(map);
     info.memory_bytes = UINT64_MAX;
     if (map->table_bytes >= LARGE_TABLE)
         s = map->context->backend->context->info(map->context, &info);
@@ -142,11 +152,7 @@ cohort_status map_table_make(cohort_map *map)
             "no memory for a table of %llu slots (%llu bytes); the device has %llu bytes, %llu of them free",
             (unsigned long long)map_table_slots(map), (unsigned long long)map->table_bytes,
             (unsigned long long)info.memory_bytes, (unsigned long long)info.memory_free);
-    map->view.slots = map->table;
-    map->view.counters = (struct co_map_counters *)(void *)((char *)map->table + counters_offset(map));
-    map->view.filter = NULL;
-    if (map->view.far)
-        map->view.filter = (co_u64 *)(void *)((char *)map->table + map_filter_offset(&map->view));
+    map_table_place(map);
     s = map_table_clear(map);
     if (s)
         context_release(map->context, map->table, map->table_bytes);

@@ -3,6 +3,7 @@
 #define COHORT_API_MAP_TABLE_H
 
 #include "api/map.h"
+#include "io/file.h"
 
 #define MAP_DEFAULT_SEED 0x9e3779b97f4a7c15ull
 
@@ -20,8 +21,24 @@ cohort_status map_table_capacity(const cohort_map *map, const char *call, uint64
 /* Gives the view the sizes of a table of at least so many slots; 0: there is none. */
 int map_table_shape(cohort_map *map, uint64_t slots);
 
+/* Bytes of the table in the view before its counters, and all of them. */
+uint64_t map_table_counters_offset(const cohort_map *map);
+uint64_t map_table_all_bytes(const cohort_map *map);
+
+/* Lets the view point into the map's table, whose shape it has. */
+void map_table_place(cohort_map *map);
+
 /* Gives the map an empty table of the shape in its view. */
 cohort_status map_table_make(cohort_map *map);
 cohort_status map_table_clear(cohort_map *map);
+
+/* ---- map_file.c, map_check.c: files -------------------------------------------------------------------- */
+
+/* A map of the pairs of a file. */
+cohort_status map_load(cohort_context *context, const struct file_stream *from, cohort_map **out);
+
+/* The map's table, which lies in the host's memory, is one that a map may have. COHORT_CORRUPT, with the path.
+ * O(slots). */
+cohort_status map_check_table(const cohort_map *map, const struct file_stream *from);
 
 #endif

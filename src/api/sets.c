@@ -7,7 +7,7 @@
 
 #include "api/options.h"
 #include "backend/sums.h"
-#include "io/sets_file.h"
+#include "io/memory_file.h"
 
 /* ---- workspace ----------------------------------------------------------------------------------------- */
 
@@ -133,7 +133,7 @@ void cohort_sets_destroy(cohort_sets *sets)
     if (sets->memory)
         pool_give(sets->context, sets->memory);
     if (sets->mapped)
-        sets_file_unmap(sets->mapped, sets->mapped_bytes);
+        memory_file_unmap(sets->mapped, sets->mapped_bytes);
     free(sets);
 }
 

@@ -20,22 +20,22 @@ static cohort_status corrupt(cohort_context *context, const struct file_stream *
 
 /* ---- numbers --------------------------------------------------------------------------------------------------- */
 
-void sets_file_numbers(const struct sets_counts *n, uint64_t numbers[SETS_FILE_NUMBERS])
+void sets_file_numbers(const struct sets_counts *n, uint64_t numbers[MEMORY_FILE_NUMBERS])
 {
     co_u64 offset[SETS_PARTS + 1];
     const uint64_t counts[OFFSETS] = {n->sets, n->large, n->pairs, n->chunks, n->listed, n->units, n->wide};
     sets_layout(n, offset);
-    memset(numbers, 0, SETS_FILE_NUMBERS * sizeof *numbers);
+    memset(numbers, 0, MEMORY_FILE_NUMBERS * sizeof *numbers);
     memcpy(numbers, counts, sizeof counts);
     for (int i = 0; i <= SETS_PARTS; i++)
         numbers[OFFSETS + i] = offset[i];
 }
 
 cohort_status sets_check_numbers(cohort_context *context, const struct file_stream *from,
-                                 const struct sets_file *file, struct sets_counts *out)
+                                 const struct memory_file *file, struct sets_counts *out)
 {
     const uint64_t *n = file->numbers;
-    uint64_t due[SETS_FILE_NUMBERS];
+    uint64_t due[MEMORY_FILE_NUMBERS];
     memset(out, 0, sizeof *out);
     for (int i = 0; i < OFFSETS; i++)
         if (n[i] > (i == WIDE ? 1 : SETS_MOST))
@@ -48,15 +48,15 @@ cohort_status sets_check_numbers(cohort_context *context, const struct file_stre
     out->units = n[UNITS];
     out->wide = (co_u32)n[WIDE];
     sets_file_numbers(out, due);
-    for (co_u64 i = OFFSETS; i < SETS_FILE_NUMBERS; i++)
+    for (co_u64 i = OFFSETS; i < MEMORY_FILE_NUMBERS; i++)
         if (n[i] != due[i])
             return corrupt(context, from, "number", i);
     uint64_t lists = due[OFFSETS + SETS_PART_LISTS], end = due[OFFSETS + SETS_PARTS];
-    if (file->directory_bytes == lists && file->members_bytes == end - lists)
+    if (file->bytes[0] == lists && file->bytes[1] == end - lists)
         return COHORT_OK;
     return file_fail(context, COHORT_CORRUPT, from,
                      "%llu and %llu bytes of directory and members, not %llu and %llu",
-                     (unsigned long long)file->directory_bytes, (unsigned long long)file->members_bytes,
+                     (unsigned long long)file->bytes[0], (unsigned long long)file->bytes[1],
                      (unsigned long long)lists, (unsigned long long)(end - lists));
 }
 

@@ -1,5 +1,5 @@
 /* sets_file.c: collections of sets to files and back: saved, loaded, and mapped. */
-#include "io/sets_file.h"
+#include "io/memory_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static void put_parts(const cohort_sets_view *from, const struct sets_counts *n,
 static cohort_status save(const cohort_sets *sets, const char *call, const struct file_stream *stream)
 {
     cohort_sets_view from, to;
-    struct sets_file file;
+    struct memory_file file;
     void *copy = NULL, *memory = NULL;
     cohort_status status = sets_host_view(sets, &from, &copy);
     if (status)
@@ -48,11 +48,11 @@ static cohort_status save(const cohort_sets *sets, const char *call, const struc
         sets_file_numbers(&sets->counts, file.numbers);
         sets_view(&sets->counts, memory, NULL, &to);
         put_parts(&from, &sets->counts, &to);
-        file.directory = memory;
-        file.members = to.lists;
-        file.directory_bytes = (uint64_t)((const char *)to.lists - (const char *)memory);
-        file.members_bytes = from.bytes - file.directory_bytes;
-        status = sets_file_write(sets->context, stream, &file);
+        file.parts[0] = memory;
+        file.parts[1] = to.lists;
+        file.bytes[0] = (uint64_t)((const char *)to.lists - (const char *)memory);
+        file.bytes[1] = from.bytes - file.bytes[0];
+        status = memory_file_write(sets->context, stream, FILE_SETS, &file);
     } else {
         status = context_fail(sets->context, COHORT_NO_MEMORY, "%s: no memory of the host for %llu bytes",
                               call, (unsigned long long)from.bytes);
@@ -83,18 +83,18 @@ cohort_status cohort_sets_save_to(const cohort_sets *sets, const cohort_output *
 /* ---- loading and mapping --------------------------------------------------------------------------------------- */
 
 /* The view of what a file holds: directory and members may lie apart. */
-static void view_of(const struct sets_file *file, const struct sets_counts *counts, cohort_sets_view *view)
+static void view_of(const struct memory_file *file, const struct sets_counts *counts, cohort_sets_view *view)
 {
     co_u64 offset[SETS_PARTS + 1];
     sets_layout(counts, offset);
-    sets_view(counts, (void *)file->directory, NULL, view);
-    const char *lists = file->members ? file->members : file->directory;
+    sets_view(counts, (void *)file->parts[0], NULL, view);
+    const char *lists = file->parts[1] ? file->parts[1] : file->parts[0];
     view->lists = lists;
-    view->pool = file->members ? lists + offset[SETS_PART_POOL] - offset[SETS_PART_LISTS] : lists;
+    view->pool = file->parts[1] ? lists + offset[SETS_PART_POOL] - offset[SETS_PART_LISTS] : lists;
 }
 
 static cohort_status check_all(cohort_context *context, const struct file_stream *from,
-                               const struct sets_file *file, int members, struct sets_counts *counts,
+                               const struct memory_file *file, int members, struct sets_counts *counts,
                                cohort_sets_view *view)
 {
     cohort_status status = sets_check_numbers(context, from, file, counts);
@@ -107,22 +107,21 @@ static cohort_status check_all(cohort_context *context, const struct file_stream
 
 static cohort_status load(cohort_context *context, const struct file_stream *from, cohort_sets **out)
 {
-    struct sets_file file;
+    struct memory_file file;
     struct sets_counts counts;
     cohort_sets_view view;
     cohort_sets *sets = NULL;
-    cohort_status status = sets_file_read(context, from, &file);
+    cohort_status status = memory_file_read(context, from, FILE_SETS, &file);
     if (status)
         return status;
     status = check_all(context, from, &file, 1, &counts, &view);
     if (!status)
         status = sets_new(context, &counts, &sets);
     if (!status)
-        status = context_copy(context, sets->memory, file.directory, file.directory_bytes);
-    if (!status && file.members_bytes)
-        status = context_copy(context, (char *)sets->memory + file.directory_bytes, file.members,
-                              file.members_bytes);
-    sets_file_free(&file);
+        status = context_copy(context, sets->memory, file.parts[0], file.bytes[0]);
+    if (!status && file.bytes[1])
+        status = context_copy(context, (char *)sets->memory + file.bytes[0], file.parts[1], file.bytes[1]);
+    memory_file_free(&file);
     if (status)
         cohort_sets_destroy(sets);
     else
@@ -153,10 +152,10 @@ cohort_status cohort_sets_load_from(cohort_context *context, const cohort_input 
 static cohort_status map(cohort_context *context, const struct file_stream *from, int validate,
                          cohort_sets **out)
 {
-    struct sets_file file;
+    struct memory_file file;
     struct sets_counts counts;
     cohort_sets_view view;
-    cohort_status status = sets_file_map(context, from, validate, &file);
+    cohort_status status = memory_file_map(context, from, FILE_SETS, validate, &file);
     if (status)
         return status;
     status = check_all(context, from, &file, validate, &counts, &view);
@@ -164,7 +163,7 @@ static cohort_status map(cohort_context *context, const struct file_stream *from
     if (!status && !sets)
         status = context_fail(context, COHORT_NO_MEMORY, "no memory for a collection's description");
     if (status) {
-        sets_file_free(&file);
+        memory_file_free(&file);
         return status;
     }
     sets->context = context;

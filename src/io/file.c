@@ -113,6 +113,11 @@ static cohort_status fail_errno(cohort_context *context, const char *path, const
                         path, doing, strerror(errno));
 }
 
+static cohort_status fail_irregular(const struct file_reader *f)
+{
+    return file_fail(f->context, COHORT_IO, f->from, "is not a regular file, which alone can be mapped");
+}
+
 uint64_t file_place(const struct file_reader *f, unsigned section)
 {
     uint64_t place = HEAD_BYTES + table_bytes(f->count);
@@ -401,9 +406,9 @@ static cohort_status read_table(struct file_reader *f, unsigned char *head, uint
     return check_lengths(f);
 }
 
-static cohort_status read_head(struct file_reader *f, uint32_t kind, unsigned count)
+/* Magic, version, kind and number of sections. */
+static cohort_status read_head(struct file_reader *f, unsigned char *head)
 {
-    unsigned char head[HEAD_BYTES + 16 * FILE_SECTIONS + 8];
     struct stat info;
     if (f->descriptor >= 0 && fstat(f->descriptor, &info) == 0) {
         if (S_ISDIR(info.st_mode))
@@ -420,11 +425,12 @@ static cohort_status read_head(struct file_reader *f, uint32_t kind, unsigned co
     if (version != FILE_VERSION)
         return file_fail(f->context, COHORT_BAD_VERSION, f->from, "byte 8: version %llu, not %u",
                          (unsigned long long)version, FILE_VERSION);
-    return read_table(f, head, kind, count);
+    return COHORT_OK;
 }
 
-cohort_status file_open(struct file_reader *f, cohort_context *context, const struct file_stream *from,
-                        enum file_kind kind, unsigned count)
+/* Up to the head; closed if that fails. */
+static cohort_status begin(struct file_reader *f, cohort_context *context, const struct file_stream *from,
+                           unsigned char *head)
 {
     memset(f, 0, sizeof *f);
     f->context = context;
@@ -436,9 +442,36 @@ cohort_status file_open(struct file_reader *f, cohort_context *context, const st
         if (f->descriptor < 0 && errno != EINTR)
             return fail_errno(context, from->path, "cannot open");
     }
-    cohort_status status = read_head(f, kind, count);
+    cohort_status status = read_head(f, head);
     if (status)
         file_close(f);
+    return status;
+}
+
+cohort_status file_open(struct file_reader *f, cohort_context *context, const struct file_stream *from,
+                        enum file_kind kind, unsigned count)
+{
+    unsigned char head[HEAD_BYTES + 16 * FILE_SECTIONS + 8];
+    cohort_status status = begin(f, context, from, head);
+    if (status)
+        return status;
+    status = read_table(f, head, kind, count);
+    if (status)
+        file_close(f);
+    return status;
+}
+
+cohort_status file_kind_of(cohort_context *context, const struct file_stream *from, uint32_t *kind)
+{
+    struct file_reader f;
+    unsigned char head[HEAD_BYTES];
+    cohort_status status = begin(&f, context, from, head);
+    if (status)
+        return status;
+    *kind = (uint32_t)(file_get(head + 8) >> 32);
+    if (f.size == UINT64_MAX)
+        status = fail_irregular(&f);
+    file_close(&f);
     return status;
 }
 
@@ -500,7 +533,7 @@ cohort_status file_map(struct file_reader *f, void **out)
     uint64_t end = file_place(f, f->count);
     *out = NULL;
     if (f->size == UINT64_MAX)
-        return file_fail(f->context, COHORT_IO, f->from, "is not a regular file, which alone can be mapped");
+        return fail_irregular(f);
     if (f->size > end)
         return fail_at(f, COHORT_CORRUPT, end, "the file goes on after its end");
     void *at = f->size <= SIZE_MAX ? mmap(NULL, (size_t)f->size, PROT_READ, MAP_PRIVATE, f->descriptor, 0)

@@ -8,7 +8,7 @@
 
 #include "cohort/context.h"
 
-enum file_kind { FILE_MAP = 1, FILE_MULTIMAP = 2, FILE_FUNCTION = 3, FILE_SETS = 4 };
+enum file_kind { FILE_MAP = 1, FILE_MULTIMAP = 2, FILE_FUNCTION = 3, FILE_SETS = 4, FILE_TABLE = 5 };
 
 #define FILE_SECTIONS 4 /* at most */
 
@@ -44,6 +44,9 @@ struct file_reader {
 /* Opens a file of this kind that has `count` sections, and reads all their lengths. `from` must stay. */
 cohort_status file_open(struct file_reader *, cohort_context *context, const struct file_stream *from,
                         enum file_kind kind, unsigned count);
+
+/* The kind of a regular file, which need be none of file_kind. Nothing but the head is judged. */
+cohort_status file_kind_of(cohort_context *context, const struct file_stream *from, uint32_t *kind);
 
 /* Section 0, read first: the options, so many numbers. */
 cohort_status file_read_options(struct file_reader *, unsigned count, uint64_t *numbers);

@@ -2,7 +2,7 @@
  * 0 on, and at last the two that look like marks; the value of key i is i + 1, of a multimap's key i the values are i and i + 1000000 as
  * often as i % 3 says.
  *
- *     write FOLDER         map-W.bin of each width W, multimap-W.bin of each that has values */
+ *     write FOLDER         map-W.bin and table-W.bin of each width W, multimap-W.bin of each that has values */
 #include <cohort.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static void must(cohort_status status, const cohort_context *context)
     exit(1);
 }
 
-static void write_map(cohort_context *context, unsigned w, const char *path)
+static void write_map(cohort_context *context, unsigned w, const char *path, const char *table)
 {
     cohort_map_options options = COHORT_MAP_OPTIONS_INIT;
     uint64_t keys[PAIRS], values[PAIRS];
@@ -59,6 +59,7 @@ static void write_map(cohort_context *context, unsigned w, const char *path)
     }
     must(cohort_map_insert(map, PAIRS, keys, widths[w].value_bytes ? values : NULL, NULL), context);
     must(cohort_map_save(map, path), context);
+    must(cohort_map_save_table(map, table), context);
     cohort_map_destroy(map);
 }
 
@@ -83,14 +84,15 @@ int main(int argc, char **argv)
 {
     cohort_context_options options = COHORT_CONTEXT_OPTIONS_INIT;
     cohort_context *context;
-    char path[4096];
+    char path[4096], table[4096];
     if (argc != 2)
         return 2;
     options.device = "cpu";
     must(cohort_context_create(&context, &options), NULL);
     for (unsigned w = 0; w < sizeof widths / sizeof *widths; w++) {
         snprintf(path, sizeof path, "%s/map-%s.bin", argv[1], widths[w].name);
-        write_map(context, w, path);
+        snprintf(table, sizeof table, "%s/table-%s.bin", argv[1], widths[w].name);
+        write_map(context, w, path, table);
         snprintf(path, sizeof path, "%s/multimap-%s.bin", argv[1], widths[w].name);
         if (widths[w].value_bytes)
             write_multimap(context, w, path);
