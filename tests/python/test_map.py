@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import subprocess
+import sys
 
 import hypothesis
 import numpy as np
@@ -152,6 +154,38 @@ def test_files(tmp_path):
     path.write_bytes(path.read_bytes()[:-3])
     with pytest.raises(lc.FormatError):
         lc.Map.load(path)
+
+
+@pytest.mark.parametrize("table", [False, True])
+def test_mapped_files(tmp_path, table):
+    path = tmp_path / "map"
+    keys = np.arange(10_000, dtype="int64")
+    lc.Map(keys, keys * 3).save(path, mmap=table)
+    m = lc.Map.load(path, mmap=True)
+    assert len(m) == 10_000 and (m.get(keys) == keys * 3).all() and 10_000 not in m
+    for change in (lambda: m.insert([1], [2]), lambda: m.assign([1], [2]), lambda: m.erase([1]), m.clear):
+        with pytest.raises(NotImplementedError, match="cohort_map_map"):
+            change()
+    other = m.copy()
+    other.insert([-1], [7])
+    assert other[-1] == 7 and len(other) == 10_001 and len(m) == 10_000
+    other.save(path, mmap=True)  # a new file: what is mapped stays as it was
+    assert (m.get(keys) == keys * 3).all()
+    child = f"import libcohort; print(libcohort.Map.load({str(path)!r}, mmap=True)[-1])"
+    assert subprocess.run([sys.executable, "-c", child], capture_output=True, text=True).stdout == "7\n"
+    with pytest.raises(lc.FormatError, match="kind 5"):
+        lc.Map.load(path)
+    path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(lc.FormatError):
+        lc.Map.load(path, mmap=True)
+
+
+def test_tables_of_lines_have_no_files(tmp_path):
+    m = lc.Map([1], [2], layout="lines")
+    with pytest.raises(NotImplementedError, match="LINES"):
+        m.save(tmp_path / "map", mmap=True)
+    m.save(tmp_path / "map")
+    assert lc.Map.load(tmp_path / "map", mmap=True)[1] == 2
 
 
 def test_large():

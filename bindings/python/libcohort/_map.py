@@ -417,24 +417,35 @@ class Map:
         names = NAMES[self._key], NAMES[self._value] or None
         return _restore, (*self._items(), *names, self._numpy is not None, self.layout)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, mmap: bool = False) -> None:
         """Writes the pairs to a file, which is there whole or not at all. The file knows the widths, not the
-        types."""
-        _core.map_save(self._handle, path)
+        types. With `mmap` it holds the table as it lies in memory, for `load(path, mmap=True)`, and is as
+        large; maps with `layout="lines"` have no such files."""
+        _core.map_save(self._handle, path, mmap)
 
     @classmethod
     def load(
-        cls, path: str | os.PathLike[str], *, key_type: str | None = None, value_type: str | None = None
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        key_type: str | None = None,
+        value_type: str | None = None,
+        mmap: bool = False,
     ) -> Map:
         """Reads a file of `save`, or of the C library. The types are signed integers if they are not given.
+        With `mmap` the map is to be read alone (`copy()` can be changed), and a file of `save(path,
+        mmap=True)` is mapped, and shared with other processes that map it; it must stay as it is.
 
         >>> import libcohort, os, tempfile
         >>> path = os.path.join(tempfile.mkdtemp(), "pairs")
         >>> libcohort.Map([1], [-5]).save(path)
         >>> libcohort.Map.load(path)[1]
         -5
+        >>> libcohort.Map([1], [-5]).save(path, mmap=True)
+        >>> libcohort.Map.load(path, mmap=True)[1]
+        -5
         """
-        handle, width = _core.map_load(current(), path)
+        handle, width = _core.map_load(current(), path, mmap)
         key = I32 if width in (WIDTH_32_0, WIDTH_32_32) else I64
         value = {WIDTH_32_32: I32, WIDTH_64_32: I32, WIDTH_64_64: I64}.get(width, 0)
         key = _code(key_type, "key_type") if key_type is not None else key

@@ -343,38 +343,42 @@ static PyObject *map_merge(PyObject *module, PyObject *const *arguments, Py_ssiz
     return Py_XNewRef(call_end(to->on, &o));
 }
 
+/* map_save(map, path, table) */
 static PyObject *map_save(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
-    ARGUMENTS(2, 2)
+    ARGUMENTS(3, 3)
     handle *h = handle_of(arguments[0], "map");
     PyObject *path = h ? path_of(arguments[1]) : NULL;
+    int table = PyObject_IsTrue(arguments[2]);
     if (!path)
         return NULL;
     char *name = PyBytes_AsString(path);
     outcome o;
     call_begin(h->on, &o);
-    o.status = cohort_map_save(h->object, name);
+    o.status = table ? cohort_map_save_table(h->object, name) : cohort_map_save(h->object, name);
     PyObject *done = Py_XNewRef(call_end(h->on, &o));
     Py_DECREF(path);
     return done;
 }
 
-/* map_load(context, path): (map, width). */
+/* map_load(context, path, map): (map, width). */
 static PyObject *map_load(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
-    ARGUMENTS(2, 2)
+    ARGUMENTS(3, 3)
     context *on = context_of(arguments[0]);
     PyObject *path = on ? path_of(arguments[1]) : NULL;
     handle *h = path ? handle_new(on, "map", destroy) : NULL;
+    int map = PyObject_IsTrue(arguments[2]);
     PyObject *result = NULL;
     if (h) {
         char *name = PyBytes_AsString(path);
         cohort_map_options options = COHORT_MAP_OPTIONS_INIT;
         outcome o;
         call_begin(on, &o);
-        o.status = cohort_map_load(on->c, name, (cohort_map **)&h->object);
+        o.status = map ? cohort_map_map(on->c, name, (cohort_map **)&h->object)
+                       : cohort_map_load(on->c, name, (cohort_map **)&h->object);
         if (o.status == COHORT_OK)
             o.status = cohort_map_get_options(h->object, &options);
         if (call_end(on, &o))
