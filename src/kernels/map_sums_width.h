@@ -68,7 +68,7 @@ CO_INLINE co_u32 MAP(sums_place)(const struct map_sums *s, const struct MAP(sums
 {
     if (key == SUMS_NONE) {
         if (MAP(sums_key)(t, s->places) == SUMS_NONE)
-            MAP(sums_set_key)(t, s->places, 0);
+            MAP(sums_take)(t, s->places, 0); /* several lanes may: what they leave is the same */
         return s->places;
     }
     CO_ROLLED
