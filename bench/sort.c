@@ -169,8 +169,8 @@ static int measure_histogram(split_data *s, bench_input input, uint64_t buckets,
 static cohort_status work_scan(void *arg)
 {
     const split_data *s = ((const sort_work *)arg)->s;
-    return cohort_scan(s->b->dev.context, s->n, s->width->key == 8 ? COHORT_U64 : COHORT_U32, s->keys,
-                       s->keys_out, 0);
+    return cohort_scan(s->b->dev.context, s->n, s->width->key == 8 ? COHORT_U64 : COHORT_U32, 0, s->keys,
+                       s->keys_out);
 }
 
 static cohort_status work_reduce(void *arg)

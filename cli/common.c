@@ -45,7 +45,7 @@ static int context_of(cohort_context **out, const char *device, uint64_t threads
     options.threads = threads;
     if (progress)
         options.progress = *progress;
-    cohort_status status = cohort_context_create(out, &options);
+    cohort_status status = cohort_context_create(&options, out);
     if (status == COHORT_OK)
         return CLI_OK;
     int bad = status == COHORT_NO_DEVICE || status == COHORT_RANGE;

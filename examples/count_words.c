@@ -141,7 +141,7 @@ int main(int argc, char **argv)
     cohort_map *where = NULL, *counts = NULL;
     cohort_map_options options = COHORT_MAP_OPTIONS_INIT; /* 64-bit keys and values */
     options.capacity = 1000;                              /* to begin with: the maps grow */
-    must(NULL, cohort_context_create(&context, NULL));
+    must(NULL, cohort_context_create(NULL, &context));
     must(context, cohort_map_create(context, &options, &where));
     must(context, cohort_map_create(context, &options, &counts));
     check_keys(context, where, &text);

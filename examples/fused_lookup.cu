@@ -111,7 +111,7 @@ int main(void)
     cohort_context_options options = COHORT_CONTEXT_OPTIONS_INIT;
     options.device = "cuda:0";
     options.stream = stream;
-    must(NULL, cohort_context_create(&context, &options));
+    must(NULL, cohort_context_create(&options, &context));
 
     cohort_map *prices = fixed_map(context, PRODUCTS), *unknown = fixed_map(context, PRODUCTS);
     fill_prices(context, prices);

@@ -87,7 +87,7 @@ int main(void)
     cohort_context *context = NULL;
     cohort_context_options options = COHORT_CONTEXT_OPTIONS_INIT;
     options.device = "cpu";
-    must(NULL, cohort_context_create(&context, &options));
+    must(NULL, cohort_context_create(&options, &context));
     cohort_map *prices = fixed_map(context), *unknown = fixed_map(context);
     fill_prices(context, prices);
     must(context, cohort_map_get_view(prices, &sales.prices));

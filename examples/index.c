@@ -297,7 +297,7 @@ int main(int argc, char **argv)
     read_file(&x, argv[1]);
     find_packages(&x);
     find_pairs(&x);
-    must(NULL, cohort_context_create(&context, NULL));
+    must(NULL, cohort_context_create(NULL, &context));
     cohort_sets *sets = build(context, &x);
     uint64_t n = (uint64_t)argc - 2;
     struct answers answers = ask(context, sets, &x, argv + 2, n);

@@ -187,7 +187,7 @@ int main(int argc, char **argv)
     struct table left = read_table(argv[1], argv[2]), right = read_table(argv[3], argv[4]);
 
     cohort_context *context = NULL;
-    must(NULL, cohort_context_create(&context, NULL));
+    must(NULL, cohort_context_create(NULL, &context));
     cohort_multimap *multimap = index_of(context, &right);
     printf("%s,%s\n", left.header, right.header);
     uint64_t count = print_rows(context, multimap, &left, &right, outer);

@@ -21,7 +21,7 @@ int main(void)
     desc.payloads = 1;
     desc.payload = &column;
     desc.offsets = offsets;
-    if (cohort_context_create(&context, NULL) || cohort_multisplit(context, &desc)) {
+    if (cohort_context_create(NULL, &context) || cohort_multisplit(context, &desc)) {
         fprintf(stderr, "%s\n", cohort_message(context));
         return 1;
     }

@@ -132,7 +132,7 @@ static void open_context(struct test *t, unsigned flags)
     options.threads = threads[test_below(t, 4)];
     if (test_below(t, 2) || flags & TEST_COUNTED)
         options.alloc = test_allocator(t, &t->ledger);
-    cohort_status status = cohort_context_create(&t->context, &options);
+    cohort_status status = cohort_context_create(&options, &t->context);
     REQUIREF(t, !status, "cohort_context_create: %s: %s", cohort_status_name(status), cohort_message(NULL));
     t->pool = pool_bytes(t);
 }
@@ -402,7 +402,7 @@ static int device_is_there(const struct options *o)
     cohort_context_options options = COHORT_CONTEXT_OPTIONS_INIT;
     cohort_context_info info = COHORT_CONTEXT_INFO_INIT;
     options.device = o->device;
-    if (cohort_context_create(&context, &options) || cohort_context_get_info(context, &info)) {
+    if (cohort_context_create(&options, &context) || cohort_context_get_info(context, &info)) {
         printf("skip: %s\n", cohort_message(NULL));
         return 0;
     }

@@ -59,7 +59,7 @@ static void crowded_batches(struct test *t)
 static void one_context(struct test *t, void (*batches)(struct test *))
 {
     cohort_context_options options = test_context_options(t);
-    cohort_status status = cohort_context_create(&t->context, &options);
+    cohort_status status = cohort_context_create(&options, &t->context);
     REQUIREF(t, !status, "cohort_context_create: %s", cohort_message(NULL));
     batches(t);
     column_drop(t, NULL);

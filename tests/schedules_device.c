@@ -129,7 +129,7 @@ void run_launches(struct test *t, cohort_width width, uint64_t launches)
     int simulated = t->kind == TEST_SIM;
     snprintf(device, sizeof device, "%s%s", t->device, simulated ? ",memory=strong" : "");
     options.device = device;
-    cohort_status status = cohort_context_create(&t->context, &options);
+    cohort_status status = cohort_context_create(&options, &t->context);
     REQUIREF(t, !status, "cohort_context_create: %s", cohort_message(NULL));
     OK(t, cohort_context_get_info(t->context, &info));
     if (t->layout == COHORT_LAYOUT_PAGES && info.architecture < 90 && value_bytes(width) &&

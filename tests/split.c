@@ -69,12 +69,18 @@ struct split_plan split_plan(uint64_t n, uint64_t m)
     return p;
 }
 
+/* Buckets in all: of each segment m. */
+static uint64_t split_cells(const struct split_plan *p)
+{
+    return (p->segments ? p->segments : 1) * p->m;
+}
+
 int split_offered(const struct test *t, const struct split_plan *p)
 {
-    static const uint64_t most[] = {65536, 256, 256, 2048, 256, 2048, 65536};
+    static const uint64_t most[] = {UINT64_MAX, 256, 256, 2048, 256, 2048, UINT64_MAX};
     if (p->method == COHORT_SPLIT_RESERVED && !p->unordered)
         return 0;
-    return t->kind == TEST_CPU || p->m <= most[p->method];
+    return t->kind == TEST_CPU || split_cells(p) <= most[p->method];
 }
 
 static uint64_t some_buckets(struct test *t)
@@ -107,6 +113,13 @@ static uint64_t some_n(struct test *t, uint64_t most)
     }
 }
 
+/* Sometimes as many as there may be, which the tables of a CPU's threads must hold. */
+static uint64_t some_segments(struct test *t, uint64_t m)
+{
+    uint64_t most = COHORT_SEGMENT_BUCKETS_MOST / m, few = t->kind == TEST_CPU ? 3000 : 70;
+    return 1 + test_below(t, most < few ? most : few);
+}
+
 struct split_plan split_random_plan(struct test *t, uint64_t most_n)
 {
     struct split_plan p = split_plan(some_n(t, most_n), some_buckets(t));
@@ -120,6 +133,8 @@ struct split_plan split_random_plan(struct test *t, uint64_t most_n)
         p.width[c] = (unsigned char)(1u << test_below(t, 5));
     p.keys_out = test_below(t, 8) != 0;
     p.permutation_bytes = test_below(t, 3) ? 0 : test_below(t, 2) ? 4 : 8;
+    p.rank_bytes = test_below(t, 3) ? 0 : test_below(t, 2) ? 4 : 8;
+    p.segments = test_below(t, 3) ? 0 : test_below(t, 2) ? 1 + test_below(t, 4) : some_segments(t, p.m);
     p.offsets = (enum split_where)test_below(t, 3);
     p.counts = test_below(t, 2) ? SPLIT_NOT : (enum split_where)test_below(t, 3);
     p.unordered = test_below(t, 3) == 0;
@@ -139,24 +154,26 @@ struct split_work {
     struct test *t;
     const struct split_plan *p;
     const struct split_model *model;
-    struct column *keys, *keys_out, *permutation, *offsets, *counts, *workspace;
+    struct column *keys, *keys_out, *permutation, *rank, *segment_offsets, *offsets, *counts;
     struct column *in[COHORT_PAYLOADS_MOST], *out[COHORT_PAYLOADS_MOST];
     void *keys_before, *in_before[COHORT_PAYLOADS_MOST];
-    uint64_t *ids;   /* of the entries */
-    uint64_t *begin; /* m + 1 */
+    uint64_t cells;  /* buckets in all, of each segment m */
+    uint64_t *ids;   /* of the entries: segment * m + bucket */
+    uint64_t *begin; /* cells + 1 */
     uint64_t *order; /* the entry that each place gets if order is kept */
     uint64_t bad, first_bad;
-    char text[240];
+    char text[320];
 };
 
 static const char *describe(struct split_work *w)
 {
     const struct split_plan *p = w->p;
     snprintf(w->text, sizeof w->text,
-             "n %llu, m %llu, %u-byte keys (pattern %d), %s, method %d, %u columns%s%s%s%s%s%s%s, offsets "
-             "%d, counts %d",
-             (unsigned long long)p->n, (unsigned long long)p->m, p->key_bytes, (int)p->pattern,
-             split_kind_name(w->model->fn.kind), (int)p->method, p->columns, p->keys_out ? "" : ", no keys",
+             "n %llu, %llu segments, ranks of %u bytes, m %llu, %u-byte keys (pattern %d), %s, method %d, %u "
+             "columns%s%s%s%s%s%s%s, offsets %d, counts %d",
+             (unsigned long long)p->n, (unsigned long long)p->segments, p->rank_bytes,
+             (unsigned long long)p->m, p->key_bytes, (int)p->pattern, split_kind_name(w->model->fn.kind),
+             (int)p->method, p->columns, p->keys_out ? "" : ", no keys",
              p->permutation_bytes == 4   ? ", permutation of 4"
              : p->permutation_bytes == 8 ? ", permutation of 8"
                                          : "",
@@ -166,17 +183,46 @@ static const char *describe(struct split_work *w)
     return w->text;
 }
 
+static int compare(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Segments that begin anywhere, some of them empty. */
+static void make_segments(struct split_work *w)
+{
+    const struct split_plan *p = w->p;
+    struct test *t = w->t;
+    w->cells = split_cells(p);
+    if (!p->segments)
+        return;
+    w->segment_offsets = column_new_in(
+        t, t->kind == TEST_CPU ? TEST_HOST : (enum test_memory)test_below(t, 2), p->segments + 1, 8);
+    uint64_t *offsets = w->segment_offsets->data;
+    offsets[0] = 0;
+    for (uint64_t s = 1; s < p->segments; s++)
+        offsets[s] = test_below(t, p->n + 1);
+    qsort(offsets + 1, p->segments - 1, 8, compare);
+    offsets[p->segments] = p->n;
+}
+
 /* What a walk in order gives. */
 static void foresee(struct split_work *w)
 {
-    uint64_t n = w->p->n, m = w->p->m;
+    uint64_t n = w->p->n, m = w->cells, segment = 0;
     w->ids = malloc(n * 8 + 1);
     w->order = malloc(n * 8 + 1);
     w->begin = calloc(m + 2, 8);
     REQUIRE(w->t, w->ids && w->order && w->begin);
     w->first_bad = UINT64_MAX;
     for (uint64_t i = 0; i < n; i++) {
-        uint64_t id = w->ids[i] = split_model_id(w->model, column_get(w->keys, i), i);
+        uint64_t id = split_model_id(w->model, column_get(w->keys, i), i);
+        while (w->segment_offsets && column_get(w->segment_offsets, segment + 1) <= i)
+            segment++;
+        if (id != SPLIT_NO_ID)
+            id += segment * w->p->m;
+        w->ids[i] = id;
         if (id != SPLIT_NO_ID) {
             w->begin[id + 1]++;
         } else if (w->bad++ == 0) {
@@ -220,7 +266,9 @@ static void make_arrays(struct split_work *w)
     }
     if (p->permutation_bytes)
         w->permutation = output(t, SPLIT_HERE, p->n, p->permutation_bytes);
-    w->offsets = output(t, p->offsets, p->m + 1, 8);
+    if (p->rank_bytes)
+        w->rank = output(t, SPLIT_HERE, p->n, p->rank_bytes);
+    w->offsets = output(t, p->offsets, w->cells + 1, 8);
     w->counts = output(t, p->counts, 5, 8);
 }
 
@@ -244,6 +292,10 @@ static cohort_status call(struct split_work *w)
     }
     d.permutation = column_pointer(w->permutation);
     d.permutation_bytes = p->permutation_bytes;
+    d.rank = column_pointer(w->rank);
+    d.rank_bytes = p->rank_bytes;
+    d.segments = p->segments;
+    d.segment_offsets = w->segment_offsets ? column_send(w->segment_offsets) : NULL;
     d.unordered = (uint32_t)p->unordered;
     d.method = p->method;
     d.offsets = column_pointer(w->offsets);
@@ -273,8 +325,8 @@ static cohort_status call(struct split_work *w)
 
 static void fetch(struct split_work *w)
 {
-    struct column *all[] = {w->keys, w->keys_out, w->permutation, w->offsets, w->counts};
-    for (int i = 0; i < 5; i++)
+    struct column *all[] = {w->keys, w->keys_out, w->permutation, w->rank, w->offsets, w->counts};
+    for (int i = 0; i < 6; i++)
         if (all[i])
             column_fetch(all[i]);
     for (unsigned c = 0; c < w->p->columns; c++) {
@@ -297,6 +349,9 @@ static void check_place(struct split_work *w, uint64_t at, uint64_t i)
         REQUIREF(t, column_get(w->permutation, at) == i, "permutation[%llu] is %llu, not %llu: %s",
                  (unsigned long long)at, (unsigned long long)column_get(w->permutation, at),
                  (unsigned long long)i, describe(w));
+    if (w->rank)
+        REQUIREF(t, column_get(w->rank, i) == at, "rank[%llu] is %llu, not %llu: %s", (unsigned long long)i,
+                 (unsigned long long)column_get(w->rank, i), (unsigned long long)at, describe(w));
     for (unsigned c = 0; c < w->p->columns; c++)
         REQUIREF(t, payload_is(w->out[c], at, c, i),
                  "column[%u] of %u bytes at %llu is not that of entry %llu: %s", c, w->p->width[c],
@@ -305,27 +360,21 @@ static void check_place(struct split_work *w, uint64_t at, uint64_t i)
 
 static void check_stable(struct split_work *w)
 {
-    for (uint64_t at = 0; at < w->begin[w->p->m]; at++)
+    for (uint64_t at = 0; at < w->begin[w->cells]; at++)
         check_place(w, at, w->order[at]);
-}
-
-static int compare(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
 }
 
 /* Nothing tells the entries but their keys: bucket by bucket they are the same ones. */
 static void check_keys_alone(struct split_work *w)
 {
-    uint64_t total = w->begin[w->p->m], *got = malloc(total * 8 + 1), *due = malloc(total * 8 + 1);
+    uint64_t total = w->begin[w->cells], *got = malloc(total * 8 + 1), *due = malloc(total * 8 + 1);
     REQUIRE(w->t, got && due);
     for (uint64_t i = 0; i < total; i++) {
         got[i] = column_get(w->keys_out, i);
         due[i] = w->p->key_bytes == 4 ? ((uint32_t *)w->keys_before)[w->order[i]]
                                       : ((uint64_t *)w->keys_before)[w->order[i]];
     }
-    for (uint64_t b = 0; b < w->p->m; b++) {
+    for (uint64_t b = 0; b < w->cells; b++) {
         qsort(got + w->begin[b], w->begin[b + 1] - w->begin[b], 8, compare);
         qsort(due + w->begin[b], w->begin[b + 1] - w->begin[b], 8, compare);
     }
@@ -342,26 +391,42 @@ static void check_unordered(struct split_work *w)
     unsigned teller = 0;
     while (teller < p->columns && p->width[teller] < 4)
         teller++;
-    if (!w->permutation && teller == p->columns) {
+    if (!w->permutation && !w->rank && teller == p->columns) {
         if (w->keys_out)
             check_keys_alone(w);
         return;
     }
     unsigned char *seen = calloc(p->n + 1, 1);
-    REQUIRE(w->t, seen);
-    uint64_t b = 0;
-    for (uint64_t at = 0; at < w->begin[p->m]; at++) {
+    uint64_t b = 0, *place = calloc(p->n + 1, 8); /* which entry says that it is there */
+    REQUIRE(w->t, seen && place);
+    for (uint64_t i = 0; w->rank && i < p->n; i++)
+        if (column_get(w->rank, i) < p->n)
+            place[column_get(w->rank, i)] = i;
+    for (uint64_t at = 0; at < w->begin[w->cells]; at++) {
         while (at >= w->begin[b + 1])
             b++;
-        uint64_t i =
-            w->permutation ? column_get(w->permutation, at) : payload_index(w->out[teller], at, teller);
+        uint64_t i = w->permutation ? column_get(w->permutation, at)
+                     : w->rank      ? place[at]
+                                    : payload_index(w->out[teller], at, teller);
         REQUIREF(w->t, i < p->n && !seen[i] && w->ids[i] == b,
                  "entry %llu is at %llu: wrong bucket, or twice: %s", (unsigned long long)i,
                  (unsigned long long)at, describe(w));
         seen[i] = 1;
         check_place(w, at, i);
     }
+    free(place);
     free(seen);
+}
+
+/* Entries that are left out have no place. */
+static void check_left_out(struct split_work *w)
+{
+    uint64_t none = w->p->rank_bytes == 4 ? UINT32_MAX : UINT64_MAX;
+    for (uint64_t i = 0; w->rank && i < w->p->n; i++)
+        if (w->ids[i] == SPLIT_NO_ID)
+            REQUIREF(w->t, column_get(w->rank, i) == none,
+                     "rank[%llu] is %llu, of an entry that is left out: %s", (unsigned long long)i,
+                     (unsigned long long)column_get(w->rank, i), describe(w));
 }
 
 /* Inputs are as they were, and so are outputs behind what was due (from 0 if nothing was done). */
@@ -392,11 +457,11 @@ static void check_rest(struct split_work *w, uint64_t written)
 
 static void check_offsets(struct split_work *w)
 {
-    for (uint64_t b = 0; w->offsets && b <= w->p->m; b++)
+    for (uint64_t b = 0; w->offsets && b <= w->cells; b++)
         REQUIREF(w->t, column_get(w->offsets, b) == w->begin[b], "offsets[%llu] is %llu, not %llu: %s",
                  (unsigned long long)b, (unsigned long long)column_get(w->offsets, b),
                  (unsigned long long)w->begin[b], describe(w));
-    uint64_t due[] = {w->p->n, 0, w->begin[w->p->m], w->bad, w->first_bad};
+    uint64_t due[] = {w->p->n, 0, w->begin[w->cells], w->bad, w->first_bad};
     for (uint64_t i = 0; w->counts && i < 5; i++)
         REQUIREF(w->t, column_get(w->counts, i) == due[i], "word %llu of counts is %llu, not %llu: %s",
                  (unsigned long long)i, (unsigned long long)column_get(w->counts, i),
@@ -425,6 +490,7 @@ void split_do_with(struct test *t, const struct split_plan *p, struct column *ke
                    const struct split_model *model)
 {
     struct split_work w = {.t = t, .p = p, .model = model, .keys = keys};
+    make_segments(&w);
     foresee(&w);
     make_arrays(&w);
     cohort_status called = call(&w);
@@ -445,7 +511,8 @@ void split_do_with(struct test *t, const struct split_plan *p, struct column *ke
             check_unordered(&w);
         else
             check_stable(&w);
-        check_rest(&w, w.begin[p->m]);
+        check_left_out(&w);
+        check_rest(&w, w.begin[w.cells]);
         check_offsets(&w);
     }
     free(w.keys_before);

@@ -69,6 +69,8 @@ struct split_plan {
     unsigned char width[COHORT_PAYLOADS_MOST];
     int keys_out;
     unsigned permutation_bytes; /* 0: none */
+    unsigned rank_bytes;        /* 0: none */
+    uint64_t segments;          /* 0: none */
     enum split_where offsets, counts;
     int unordered;
     cohort_split_method method;

@@ -12,7 +12,7 @@ int main(void)
     cohort_map *map = NULL;
     cohort_map_options options = COHORT_MAP_OPTIONS_INIT; /* 64-bit keys and values */
     options.capacity = 10;
-    if (cohort_context_create(&context, NULL) || cohort_map_create(context, &options, &map) ||
+    if (cohort_context_create(NULL, &context) || cohort_map_create(context, &options, &map) ||
         cohort_map_apply(map, COHORT_OP_COUNT, 1000, numbers, NULL, NULL) ||
         cohort_map_find(map, 3, asked, counts, &none, NULL)) {
         fprintf(stderr, "%s\n", cohort_message(context));

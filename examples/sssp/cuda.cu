@@ -254,7 +254,7 @@ int cuda_open(machine *m, const char *device, char why[256])
     snprintf(name, sizeof name, "cuda:%d", number);
     options.device = name;
     options.stream = g->stream;
-    if (cohort_context_create(&g->context, &options)) {
+    if (cohort_context_create(&options, &g->context)) {
         snprintf(why, 256, "%.200s", cohort_message(NULL));
         return -1;
     }

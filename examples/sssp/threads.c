@@ -68,7 +68,7 @@ int threads_open(machine *m, unsigned threads, char why[256])
     *m = (machine){NULL, "CPU", t, relax, fetch, NULL, close_team};
     options.device = "cpu";
     options.threads = threads;
-    if (!t || cohort_context_create(&t->context, &options) || cohort_context_get_info(t->context, &info)) {
+    if (!t || cohort_context_create(&options, &t->context) || cohort_context_get_info(t->context, &info)) {
         snprintf(why, 256, "%.200s", t ? cohort_message(NULL) : "no memory");
         return -1;
     }

@@ -149,7 +149,7 @@ typedef struct cohort_context_options {
  * Thread-safe. Costs a GPU's context start the first time (about 0.3 s); after that, microseconds. Uses the
  * device's primary context, so memory and streams are shared with the CUDA runtime, PyTorch and CuPy in the
  * same process. */
-COHORT_API cohort_status cohort_context_create(cohort_context **out, const cohort_context_options *options);
+COHORT_API cohort_status cohort_context_create(const cohort_context_options *options, cohort_context **out);
 
 /* Waits for the context's work and frees it with its pool. Destroy its objects first. NULL is allowed. In a
  * forked process it does not wait: see "Fork" above. */

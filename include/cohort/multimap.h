@@ -104,12 +104,12 @@ COHORT_API cohort_status cohort_multimap_retrieve(cohort_multimap *multimap, uin
 /* Everything: the distinct keys (in no order), offsets[0 .. keys] and the values, those of key i at
  * offsets[i] .. offsets[i + 1]. The arrays hold what cohort_multimap_size tells. Any may be NULL. What
  * several calls give fits together, as long as nothing is inserted. The first export or save after inserts
- * puts all levels together, as a merge does, and views are void. */
+ * puts all levels together, as cohort_multimap_union does, and views are void. */
 COHORT_API cohort_status cohort_multimap_export(cohort_multimap *multimap, void *keys, uint64_t *offsets,
                                                 void *values);
 
 /* A new multimap that holds the pairs of both, which stay. Same context, same width; the options of `a`. */
-COHORT_API cohort_status cohort_multimap_merge(cohort_multimap *a, cohort_multimap *b, cohort_multimap **out);
+COHORT_API cohort_status cohort_multimap_union(cohort_multimap *a, cohort_multimap *b, cohort_multimap **out);
 
 /* As cohort_map_reader: the multimap looked up by way of another context of the same device, by several
  * threads at once. */

@@ -21,6 +21,8 @@ extern "C" {
 #endif
 
 #define COHORT_BUCKETS_MOST 65536u
+/* Segments times buckets, at most. */
+#define COHORT_SEGMENT_BUCKETS_MOST (1u << 22)
 
 /* How it is done. All give the same answer, apart from the order inside buckets of those that are unordered.
  * A method that cannot do what is asked is COHORT_UNSUPPORTED. A CPU takes every name, with any m, and does
@@ -52,7 +54,16 @@ typedef struct cohort_multisplit_desc {
     void *permutation;
     uint32_t permutation_bytes; /* 4 (n <= 2^32) or 8; 0: 4 */
     cohort_split_method method;
-    /* out: m + 1 entries; bucket b is [offsets[b], offsets[b + 1]) of the outputs; NULL: not wanted */
+    /* rank[i] = where in the output the i-th entry of the input is, the inverse of the permutation; all ones of an
+     * entry that is left out; NULL: not wanted */
+    void *rank;
+    uint32_t rank_bytes; /* 4 (n < 2^32) or 8; 0: 4 */
+    uint32_t reserved;   /* 0 */
+    /* Each segment is split by itself, and segments stay in order; 0: one segment, all n entries */
+    uint64_t segments;
+    const uint64_t *segment_offsets; /* segments + 1 entries that do not fall, the first 0, the last n */
+    /* out: m + 1 entries; bucket b is [offsets[b], offsets[b + 1]) of the outputs; NULL: not wanted. With segments:
+     * segments * m + 1 entries; bucket b of segment s is the one with number s * m + b */
     uint64_t *offsets;
     /* out: taken = n, hits = 0, added = entries written, failed, first_failed; NULL: not wanted */
     cohort_counts *counts;
@@ -63,13 +74,18 @@ typedef struct cohort_multisplit_desc {
 #define COHORT_MULTISPLIT_INIT                                                                             \
     {                                                                                                      \
         sizeof(cohort_multisplit_desc), 0, COHORT_U32, 0, COHORT_FN_INIT, NULL, NULL, 0, 0, NULL, NULL, 0, \
-            COHORT_SPLIT_AUTO, NULL, NULL, NULL, 0                                                         \
+            COHORT_SPLIT_AUTO, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, 0                                    \
     }
 
 /* Splits. Costs, with 4-byte keys: the keys are read twice and written once (12 bytes), 8-byte pairs 20; m
- * above 2,048 twice that. COHORT_RANGE: buckets, type, payloads, their bytes, overlap, a kind or a method
+ * above 2,048 twice that. Segments are a part of the bucket's number: one more pass writes 4 bytes an entry
+ * beforehand, and what is said of m above is true of segments * m. Ranks cost a permutation and a write of each rank at
+ * a random place. Workspace: 4 bytes an entry for segments, and the permutation for ranks, if it is not asked
+ * for. COHORT_RANGE: buckets, type, payloads, their bytes, overlap, a kind or a method
  * that is none, n above 2^32 with a 4-byte permutation, splitters that are not sorted (found where they lie
- * in host memory), their count not m - 1. COHORT_UNSUPPORTED: the method; USER without host function or
+ * in host memory), their count not m - 1; n of 2^32 or more with 4-byte ranks; segment offsets that fall, do not begin with 0 or do
+ * not end with n (found where they lie in host memory). COHORT_UNSUPPORTED: the method; segments * m above
+ * COHORT_SEGMENT_BUCKETS_MOST; USER without host function or
  * without source, NVRTC not found; a source that does not compile is COHORT_RANGE with the compiler's log in
  * the message. */
 COHORT_API cohort_status cohort_multisplit(cohort_context *context, const cohort_multisplit_desc *desc);

@@ -14,8 +14,8 @@ extern "C" {
  * _U64 or _I64, of both arrays. `out` may be `in`. Decoupled look-back (Merrill and Garland): one read and
  * one write. Waits with host pointers only. COHORT_RANGE: a type that is none, `inclusive` neither 0 nor 1;
  * COHORT_UNSUPPORTED: other types. */
-COHORT_API cohort_status cohort_scan(cohort_context *context, uint64_t n, cohort_type type, const void *in,
-                                     void *out, int inclusive);
+COHORT_API cohort_status cohort_scan(cohort_context *context, uint64_t n, cohort_type type, int inclusive,
+                                     const void *in, void *out);
 
 /* *out = the sum, the least or the greatest (COHORT_OP_ADD, _MIN, _MAX) of n numbers. `type`: COHORT_U32 or
  * _U64, and *out is a uint64_t; COHORT_I32 or _I64, and *out is an int64_t; for MIN and MAX also COHORT_F32

@@ -91,7 +91,7 @@ static void end(cohort_context *context)
     loans_close(context);
 }
 
-cohort_status cohort_context_create(cohort_context **out, const cohort_context_options *options)
+cohort_status cohort_context_create(const cohort_context_options *options, cohort_context **out)
 {
     cohort_context_options copy;
     if (!out)

@@ -171,13 +171,13 @@ void cohort_map_destroy(cohort_map *map)
     map_end(map);
 }
 
-cohort_status cohort_map_copy(cohort_map *map, cohort_map **out)
+cohort_status cohort_map_clone(cohort_map *map, cohort_map **out)
 {
     if (out)
         *out = NULL;
     CALL_ON(map);
     if (!map || !out)
-        return context_fail(map ? map->context : NULL, COHORT_NULL, "cohort_map_copy: %s is NULL",
+        return context_fail(map ? map->context : NULL, COHORT_NULL, "cohort_map_clone: %s is NULL",
                             map ? "out" : "map");
     cohort_map *made = malloc(sizeof *made);
     if (!made)
@@ -405,41 +405,41 @@ cohort_status cohort_map_export(cohort_map *map, uint64_t capacity, void *keys, 
 }
 
 /* By way of workspace and a batch, which knows how to grow and how to go on after it. */
-cohort_status cohort_map_merge(cohort_map *to, cohort_map *from, cohort_op rule)
+cohort_status cohort_map_merge(cohort_map *into, cohort_map *from, cohort_op rule)
 {
-    CALL_ON(to);
+    CALL_ON(into);
     struct co_map_counters c;
     void *keys = NULL, *values = NULL;
     uint64_t count = 0;
-    if (!to || !from)
-        return context_fail(to     ? to->context
+    if (!into || !from)
+        return context_fail(into   ? into->context
                             : from ? from->context
                                    : NULL,
-                            COHORT_NULL, "cohort_map_merge: %s is NULL", to ? "from" : "to");
-    REQUIRE_CHANGES(to, "cohort_map_merge");
-    cohort_context *context = to->context;
+                            COHORT_NULL, "cohort_map_merge: %s is NULL", into ? "from" : "into");
+    REQUIRE_CHANGES(into, "cohort_map_merge");
+    cohort_context *context = into->context;
     if (from->context != context)
         return context_fail(context, COHORT_OTHER_CONTEXT,
-                            "cohort_map_merge: `from` belongs to another context than `to`");
-    if (to == from || to->view.width != from->view.width)
+                            "cohort_map_merge: `from` belongs to another context than `into`");
+    if (into == from || into->view.width != from->view.width)
         return context_fail(context, COHORT_RANGE, "cohort_map_merge: `from` %s",
-                            to == from ? "is `to` itself" : "has another width than `to`");
-    int last = map_value_bytes(to->view.width) ? COHORT_OP_EXCHANGE : COHORT_OP_ASSIGN;
+                            into == from ? "is `into` itself" : "has another width than `into`");
+    int last = map_value_bytes(into->view.width) ? COHORT_OP_EXCHANGE : COHORT_OP_ASSIGN;
     if ((int)rule < COHORT_OP_INSERT || rule == COHORT_OP_ERASE || (int)rule > last)
         return context_fail(context, COHORT_RANGE,
                             "cohort_map_merge: rule is %d, which does not merge maps of this width",
                             (int)rule);
     cohort_status s = map_counters(from, &c);
-    uint64_t pairs = c.taken - c.erased, value_bytes = map_value_bytes(to->view.width);
+    uint64_t pairs = c.taken - c.erased, value_bytes = map_value_bytes(into->view.width);
     if (s || !pairs)
         return s;
-    s = pool_take(context, pairs * map_key_bytes(to->view.width), &keys);
+    s = pool_take(context, pairs * map_key_bytes(into->view.width), &keys);
     if (!s && value_bytes)
         s = pool_take(context, pairs * value_bytes, &values);
     if (!s)
         s = export_own(from, keys, values, &count);
     if (!s)
-        s = map_put(to, "cohort_map_merge", (co_u32)rule, count, keys, values, NULL, NULL);
+        s = map_put(into, "cohort_map_merge", (co_u32)rule, count, keys, values, NULL, NULL);
     pool_give(context, values);
     pool_give(context, keys);
     return s;

@@ -224,9 +224,9 @@ cohort_status multimap_fold(cohort_multimap *m, const char *call)
     return status;
 }
 
-cohort_status cohort_multimap_merge(cohort_multimap *a, cohort_multimap *b, cohort_multimap **out)
+cohort_status cohort_multimap_union(cohort_multimap *a, cohort_multimap *b, cohort_multimap **out)
 {
-    static const char call[] = "cohort_multimap_merge";
+    static const char call[] = "cohort_multimap_union";
     if (out)
         *out = NULL;
     CALL_ON(a);

@@ -34,6 +34,20 @@ static cohort_status enter_split(cohort_context *context, const void *step, stru
     return context->backend->multisplit->split(context, step, arena);
 }
 
+static cohort_status check_rank(const struct batch *b, cohort_multisplit_desc *d)
+{
+    if (!d->rank_bytes)
+        d->rank_bytes = 4;
+    if (d->rank_bytes != 4 && d->rank_bytes != 8)
+        return batch_fail(b, COHORT_RANGE, "desc.rank_bytes is %u; it must be 4 or 8", d->rank_bytes);
+    if (d->rank && d->rank_bytes == 4 && d->n >= 1ull << 32)
+        return batch_fail(b, COHORT_RANGE, "desc.rank_bytes is 4; ranks of n = %llu entries need 8",
+                          (unsigned long long)d->n);
+    if (d->reserved)
+        return batch_fail(b, COHORT_RANGE, "desc.reserved is %u; it must be 0", d->reserved);
+    return batch_check_permutation(b, d->n, d->permutation, &d->permutation_bytes);
+}
+
 static cohort_status check_numbers(const struct batch *b, cohort_multisplit_desc *d, uint32_t *key_bytes)
 {
     cohort_status status = check_keys(b, d->n, d->type, d->buckets, key_bytes);
@@ -48,17 +62,28 @@ static cohort_status check_numbers(const struct batch *b, cohort_multisplit_desc
         return batch_fail(b, COHORT_UNSUPPORTED,
                           "desc.method is %d (RESERVED), which keeps no order; desc.unordered is 0",
                           (int)d->method);
-    return batch_check_permutation(b, d->n, d->permutation, &d->permutation_bytes);
+    return check_rank(b, d);
+}
+
+/* With segments the bucket's number is segment * buckets + bucket. */
+static cohort_status check_cells(const struct batch *b, const cohort_multisplit_desc *d)
+{
+    if (d->segments > COHORT_SEGMENT_BUCKETS_MOST / d->buckets)
+        return batch_fail(b, COHORT_UNSUPPORTED,
+                          "desc.segments is %llu with desc.buckets = %u; the product may be %u at most",
+                          (unsigned long long)d->segments, d->buckets, COHORT_SEGMENT_BUCKETS_MOST);
+    return COHORT_OK;
 }
 
 static void list_outputs(struct batch *b, const cohort_multisplit_desc *d, struct split *s)
 {
     struct batch_array *a;
     const unsigned flags = BATCH_OUT | BATCH_OPTIONAL;
+    const uint64_t cells = (d->segments ? d->segments : 1) * d->buckets;
     batch_array(b, "desc.permutation", flags, d->permutation, d->n, d->permutation_bytes, &s->permutation)
         ->written = BATCH_SOME;
-    batch_array(b, "desc.offsets", flags | BATCH_EITHER, d->offsets, (uint64_t)d->buckets + 1, 8,
-                &s->offsets);
+    batch_array(b, "desc.rank", flags, d->rank, d->n, d->rank_bytes, &s->rank);
+    batch_array(b, "desc.offsets", flags | BATCH_EITHER, d->offsets, cells + 1, 8, &s->offsets);
     a = batch_array(b, "desc.counts", flags | BATCH_EITHER, d->counts, 1, sizeof *d->counts, &s->counts);
     a->align = 8;
     batch_workspace(b, d->workspace, d->workspace_bytes);
@@ -85,6 +110,8 @@ static cohort_status multisplit_of(struct multisplit *m, cohort_context *context
     s->unordered = d->unordered;
     s->columns = d->payloads;
     s->permutation_bytes = d->permutation_bytes;
+    s->rank_bytes = d->rank_bytes;
+    s->segments = d->segments;
     batch_array(b, "desc.keys", BATCH_IN, d->keys, d->n, key_bytes, &s->keys);
     struct batch_array *out = batch_array(b, "desc.keys_out", BATCH_OUT | BATCH_OPTIONAL, d->keys_out, d->n,
                                           key_bytes, &s->keys_out);
@@ -93,6 +120,10 @@ static cohort_status multisplit_of(struct multisplit *m, cohort_context *context
     status = fn_check(b, &d->fn, d->n, key_bytes, d->buckets, &s->fn, &s->user);
     if (!status)
         status = batch_columns(b, d->n, d->payloads, d->payload, s->column, BATCH_SOME, 0);
+    if (!status)
+        status = check_cells(b, d);
+    if (!status)
+        status = batch_segments(b, d->segments, d->segment_offsets, &s->segment_offsets);
     if (!status)
         list_outputs(b, d, s);
     return status;
@@ -126,6 +157,8 @@ cohort_status cohort_multisplit(cohort_context *context, const cohort_multisplit
         status = batch_check(&m.batch);
     if (!status)
         status = fn_check_data(&m.batch, &m.desc.fn, m.split.key_bytes);
+    if (!status)
+        status = batch_check_segments(&m.batch, m.desc.n, m.desc.segments, m.desc.segment_offsets);
     return status ? status : multisplit_run(&m);
 }
 

@@ -16,7 +16,7 @@ cohort_status staged_open(cohort_context *context, cohort_context **host)
     if (!context->helper) {
         cohort_context_options options = COHORT_CONTEXT_OPTIONS_INIT;
         options.device = "cpu";
-        cohort_status s = cohort_context_create(&context->helper, &options);
+        cohort_status s = cohort_context_create(&options, &context->helper);
         if (s)
             return context_fail(context, s, "%s", cohort_message(NULL));
     }

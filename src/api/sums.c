@@ -44,8 +44,8 @@ static cohort_status enter_reduce(cohort_context *context, const void *step, str
     return context->backend->sums->reduce(context, step, arena);
 }
 
-cohort_status cohort_scan(cohort_context *context, uint64_t n, cohort_type type, const void *in, void *out,
-                          int inclusive)
+cohort_status cohort_scan(cohort_context *context, uint64_t n, cohort_type type, int inclusive,
+                          const void *in, void *out)
 {
     CALL(context);
     struct batch b;

@@ -21,9 +21,12 @@ struct split {
     void *keys_out; /* may be NULL, as may what follows unless it says otherwise */
     struct batch_column column[BATCH_COLUMNS_MOST];
     void *permutation;
-    co_u32 permutation_bytes;
-    co_u64 *offsets;                 /* m + 1; of a histogram: m bins, not NULL */
-    struct batch_counts *counts;     /* written, not added to */
+    co_u32 permutation_bytes, rank_bytes;
+    void *rank;
+    co_u64 segments; /* 0: none; a histogram has none */
+    const co_u64 *segment_offsets;
+    co_u64 *offsets;             /* m + 1, with segments segments * m + 1; of a histogram: m bins, not NULL */
+    struct batch_counts *counts; /* written, not added to */
     struct batch_deferred *deferred; /* first_bad; never NULL */
 };
 

@@ -145,6 +145,82 @@ static cohort_status cpu_multisplit_histogram(cohort_context *context, const str
     return COHORT_OK;
 }
 
+/* ---- segments and ranks --------------------------------------------------------------------------------------------- */
+
+struct numbering {
+    struct cpu_ids ids; /* of the caller's function */
+    co_u64 segments;
+    const co_u64 *offsets;
+    co_u32 buckets;
+    co_u32 *out;
+};
+
+/* Ids that have the segment's number in them: segment * m + the function's id. */
+static void number_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    const struct numbering *m = arg;
+    co_u64 low = 0, high = m->segments;
+    (void)worker;
+    while (high - low > 1) { /* the last segment that begins at `begin` or before */
+        co_u64 middle = low + (high - low) / 2;
+        if (m->offsets[middle] <= begin)
+            low = middle;
+        else
+            high = middle;
+    }
+    for (co_u64 i = begin, n; i < end; i += n) {
+        n = end - i < CPU_IDS ? end - i : CPU_IDS;
+        co_u32 *ids = m->out + i;
+        cpu_ids(&m->ids, i, (co_u32)n, ids);
+        for (co_u64 k = 0; k < n; k++) {
+            while (m->offsets[low + 1] <= i + k)
+                low++;
+            ids[k] = ids[k] < m->buckets ? (co_u32)low * m->buckets + ids[k] : ~0u;
+        }
+    }
+}
+
+/* From here on there are no segments. */
+static void segment_ids(cohort_context *context, struct split *s, struct arena *arena)
+{
+    if (!s->segments)
+        return;
+    struct split_fn own = s->fn;
+    struct numbering m = {.ids = {&own, s->user, s->keys, s->key_bytes, cpu_device(context)->level},
+                          .segments = s->segments,
+                          .offsets = s->segment_offsets,
+                          .buckets = own.buckets,
+                          .out = arena_take(arena, 4 * s->n)};
+    if (!arena->asks)
+        cpu_parallel(context, s->n, GRAIN, number_range, &m);
+    s->fn = (struct split_fn){
+        .kind = SPLIT_IDS32, .buckets = (co_u32)s->segments * own.buckets, .by.divisor = 1, .data = m.out};
+    s->user = NULL;
+    s->segments = 0;
+}
+
+/* Places [begin, end) of the output give their entries their ranks. */
+static void rank_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    const struct split *s = arg;
+    (void)worker;
+    for (co_u64 j = begin; j < end; j++) {
+        co_u64 i = s->permutation_bytes == 8 ? ((const co_u64 *)s->permutation)[j]
+                                             : ((const co_u32 *)s->permutation)[j];
+        if (s->rank_bytes == 8)
+            ((co_u64 *)s->rank)[i] = j;
+        else
+            ((co_u32 *)s->rank)[i] = (co_u32)j;
+    }
+}
+
+static void ranks(cohort_context *context, struct split *s, co_u64 bad)
+{
+    if (bad)
+        memset(s->rank, 0xff, s->n * s->rank_bytes);
+    cpu_parallel(context, s->n - bad, GRAIN, rank_range, s);
+}
+
 /* ---- split ---------------------------------------------------------------------------------------------------------- */
 
 struct plan {
@@ -245,21 +321,31 @@ static void split_twice(cohort_context *context, struct plan *plan, const struct
     cpu_pass_move(context, q);
 }
 
-static cohort_status cpu_multisplit_split(cohort_context *context, const struct split *s, struct arena *arena)
+static cohort_status cpu_multisplit_split(cohort_context *context, const struct split *given,
+                                          struct arena *arena)
 {
+    struct split s = *given;
     struct plan plan;
-    plan_arena(context, &plan, s, arena);
+    segment_ids(context, &s, arena);
+    if (s.rank && !s.permutation) {
+        s.permutation_bytes = s.n >> 32 ? 8 : 4;
+        void *own = arena_take(arena, s.n * s.permutation_bytes);
+        s.permutation = arena->asks ? s.rank : own; /* there is one, wherever it will be */
+    }
+    plan_arena(context, &plan, &s, arena);
     if (arena->asks)
         return COHORT_OK;
     if (plan.two) {
-        split_twice(context, &plan, s);
+        split_twice(context, &plan, &s);
     } else {
         if (plan.made)
-            make_ids(context, &plan.making, s->n, NULL, NULL, NULL);
+            make_ids(context, &plan.making, s.n, NULL, NULL, NULL);
         cpu_pass_count(context, &plan.pass);
         cpu_pass_move(context, &plan.pass);
-        report(s, plan.pass.bad, plan.pass.first_bad);
+        report(&s, plan.pass.bad, plan.pass.first_bad);
     }
+    if (s.rank)
+        ranks(context, &s, plan.pass.bad);
     return COHORT_OK;
 }
 

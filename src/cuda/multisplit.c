@@ -95,12 +95,64 @@ static cohort_status own_ids(cohort_context *context, struct split *s, struct ar
     return status;
 }
 
+/* With segments: ids that have the segment's number in them, in workspace; from there on there are no segments. */
+static cohort_status segment_ids(cohort_context *context, struct split *s, struct arena *arena)
+{
+    if (!s->segments)
+        return COHORT_OK;
+    struct split_segments_step step = {s->n,  s->segments, s->segment_offsets,
+                                       s->fn, s->keys,     arena_take(arena, at_least_one(s->n) * 4)};
+    cohort_status status = COHORT_OK;
+    if (!arena->asks && s->n)
+        status = gpu_launch(context, s->key_bytes == 8 ? "multisplit_segments_64" : "multisplit_segments_32",
+                            s->n, &step);
+    s->fn = (struct split_fn){.kind = SPLIT_IDS32,
+                              .buckets = (co_u32)s->segments * s->fn.buckets,
+                              .by.divisor = 1,
+                              .data = step.ids};
+    s->segments = 0;
+    return status;
+}
+
+/* What ranks are made from, in workspace where the caller has none of it: the permutation, and, if ids can be bad,
+ * the offsets, of which the last is the number of entries that are written. */
+static void rank_sources(struct split *s, struct arena *arena)
+{
+    if (!s->rank)
+        return;
+    if (!s->permutation) {
+        s->permutation_bytes = s->n >> 32 ? 8 : 4;
+        void *own = arena_take(arena, at_least_one(s->n) * s->permutation_bytes);
+        s->permutation = arena->asks ? s->rank : own; /* there is one, wherever it will be */
+    }
+    if (!s->offsets && split_can_fail(&s->fn)) {
+        void *own = arena_take(arena, 8ull * (s->fn.buckets + 1ull));
+        s->offsets = arena->asks ? s->rank : own;
+    }
+}
+
+static cohort_status ranks(cohort_context *context, const struct split *s)
+{
+    int some = split_can_fail(&s->fn);
+    struct split_rank_step step = {
+        s->n,         some ? s->offsets + s->fn.buckets : NULL, s->permutation, s->rank, s->permutation_bytes,
+        s->rank_bytes};
+    cohort_status status = some ? context_fill(context, s->rank, 0xff, s->n * s->rank_bytes) : COHORT_OK;
+    return status ? status : gpu_launch(context, "multisplit_rank", s->n, &step);
+}
+
 static cohort_status cuda_multisplit_split(cohort_context *context, const struct split *given,
                                            struct arena *arena)
 {
     struct split s = *given;
     cohort_status status = own_ids(context, &s, arena);
-    return status ? status : choose(context, &s, arena);
+    if (!status)
+        status = segment_ids(context, &s, arena);
+    if (status)
+        return status;
+    rank_sources(&s, arena);
+    status = choose(context, &s, arena);
+    return status || arena->asks || !s.rank || !s.n ? status : ranks(context, &s);
 }
 
 static cohort_status cuda_multisplit_histogram(cohort_context *context, const struct split *given,

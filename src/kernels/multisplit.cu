@@ -390,3 +390,49 @@ CO_INLINE void split_place(const struct split_step *s, co_u8 *memory, struct spl
     SPLIT_FORMS_##forms(SPLIT_KERNEL, way, payload, loading, bits, items, threads, blocks)
 
 SPLIT_TABLE_INSTANCES(SPLIT_KERNELS)
+
+/* ---- segments and ranks ------------------------------------------------------------------------------------------------ */
+
+CO_INLINE void split_number_segments(const struct split_segments_step *s, int wide)
+{
+    CO_EACH_WARP (base, s->n) {
+        co_u64 i = base + co_lane(), low = 0, high = s->segments;
+        if (i >= s->n)
+            continue;
+        while (high - low > 1) { /* the last segment that begins at i or before */
+            co_u64 middle = low + (high - low) / 2;
+            if (co_read64(s->offsets + middle) <= i)
+                low = middle;
+            else
+                high = middle;
+        }
+        co_u64 key = wide ? co_read64((const co_u64 *)s->keys + i) : co_read32((const co_u32 *)s->keys + i);
+        co_u32 id = split_id(&s->fn, key, i, wide);
+        co_write32(s->ids + i, id < s->fn.buckets ? (co_u32)low * s->fn.buckets + id : ~0u);
+    }
+}
+
+CO_KERNEL(multisplit_segments_32, struct split_segments_step)
+{
+    split_number_segments(args, 0);
+}
+CO_KERNEL(multisplit_segments_64, struct split_segments_step)
+{
+    split_number_segments(args, 1);
+}
+
+CO_KERNEL(multisplit_rank, struct split_rank_step)
+{
+    co_u64 written = args->written ? co_read64(args->written) : args->n;
+    CO_EACH_WARP (base, written) {
+        co_u64 j = base + co_lane();
+        if (j >= written)
+            continue;
+        co_u64 i = args->permutation_bytes == 8 ? co_read64((const co_u64 *)args->permutation + j)
+                                                : co_read32((const co_u32 *)args->permutation + j);
+        if (args->rank_bytes == 8)
+            co_write64((co_u64 *)args->rank + i, j);
+        else
+            co_write32((co_u32 *)args->rank + i, (co_u32)j);
+    }
+}

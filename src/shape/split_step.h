@@ -116,6 +116,24 @@ struct split_step {
     struct batch_deferred *deferred;
 };
 
+/* Ids of entries in segments: segment * m + the function's id; all ones where that id is bad. */
+struct split_segments_step {
+    co_u64 n, segments;
+    const co_u64 *offsets; /* segments + 1 */
+    struct split_fn fn;
+    const void *keys;
+    co_u32 *ids; /* out */
+};
+
+/* rank[permutation[j]] = j for the first *written places, or for all n. */
+struct split_rank_step {
+    co_u64 n;
+    const co_u64 *written; /* NULL: n */
+    const void *permutation;
+    void *rank;
+    co_u32 permutation_bytes, rank_bytes;
+};
+
 /* From counts to where each digit's entries begin. */
 struct split_bases_step {
     struct split_digits digits;

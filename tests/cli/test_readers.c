@@ -328,7 +328,7 @@ static void test_device_ranking(void)
     cohort_context *context = NULL;
     options.device = "cpu";
     options.threads = 2;
-    int made = !cohort_context_create(&context, &options);
+    int made = !cohort_context_create(&options, &context);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t n = cases[i].n;
         pair *pairs = malloc((n + 1) * sizeof *pairs);

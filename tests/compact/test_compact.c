@@ -411,7 +411,7 @@ static void scan_do(struct test *t, uint64_t n, unsigned bytes, int inclusive, i
     struct column *out = in_place ? in : column_new(t, n, bytes);
     fill_numbers(t, in);
     void *before = snapshot(t, in), *from = column_send(in), *to = in_place ? from : column_send(out);
-    cohort_status status = cohort_scan(t->context, n, type, from, to, inclusive);
+    cohort_status status = cohort_scan(t->context, n, type, inclusive, from, to);
     OK(t, status);
     OK(t, cohort_wait(t->context));
     column_fetch(out);

@@ -14,8 +14,8 @@ static void makes(struct test *t)
     cohort_context_options options = test_context_options(t);
     cohort_context_info info = COHORT_CONTEXT_INFO_INIT;
     cohort_context *a, *b;
-    OK(t, cohort_context_create(&a, &options));
-    OK(t, cohort_context_create(&b, &options));
+    OK(t, cohort_context_create(&options, &a));
+    OK(t, cohort_context_create(&options, &b));
     CHECK(t, a != b);
     CHECK(t, !strcmp(cohort_message(a), ""));
     OK(t, cohort_context_get_info(a, &info));
@@ -38,7 +38,7 @@ static void makes(struct test *t)
 static void makes_with_defaults(struct test *t)
 {
     cohort_context *context;
-    OK(t, cohort_context_create(&context, NULL));
+    OK(t, cohort_context_create(NULL, &context));
     OK(t, cohort_wait(context));
     cohort_context_destroy(context);
 }
@@ -48,7 +48,7 @@ static void refuses(struct test *t, const cohort_context_options *options, cohor
                     const char *word, const char *value)
 {
     cohort_context *context = (cohort_context *)(uintptr_t)64;
-    FAILS(t, NULL, cohort_context_create(&context, options), due, word, value);
+    FAILS(t, NULL, cohort_context_create(options, &context), due, word, value);
     CHECK(t, !context);
 }
 
@@ -56,7 +56,7 @@ static void refuses_bad_options(struct test *t)
 {
     cohort_context_options options = test_context_options(t);
     struct ledger ledger = {0};
-    FAILS(t, NULL, cohort_context_create(NULL, &options), COHORT_NULL, "out", NULL);
+    FAILS(t, NULL, cohort_context_create(&options, NULL), COHORT_NULL, "out", NULL);
     options.threads = 1025;
     refuses(t, &options, COHORT_RANGE, "threads", "1025");
     options.threads = UINT64_MAX;
@@ -103,7 +103,7 @@ static void makes_on(struct test *t, const char *device, const char *backend)
     cohort_context_info info = COHORT_CONTEXT_INFO_INIT;
     cohort_context *context;
     options.device = device;
-    OK(t, cohort_context_create(&context, &options));
+    OK(t, cohort_context_create(&options, &context));
     OK(t, cohort_context_get_info(context, &info));
     CHECKF(t, !backend || !strcmp(info.backend, backend), "device %s gives backend %s", device, info.backend);
     cohort_context_destroy(context);
@@ -176,7 +176,7 @@ static void *make_many(void *arg)
         cohort_context *context;
         void *memory;
         options.threads = 1 + i % 3;
-        if (cohort_context_create(&context, &options))
+        if (cohort_context_create(&options, &context))
             return (void *)"cohort_context_create failed";
         if (cohort_alloc(context, 1000, &memory) || cohort_fill(context, memory, i, 1000) ||
             cohort_wait(context))
@@ -372,7 +372,7 @@ static void tells_progress(struct test *t)
     cohort_context *context;
     context_progress(t->context, "nobody", 1, 2);
     options.progress = (cohort_progress){tell, &told};
-    OK(t, cohort_context_create(&context, &options));
+    OK(t, cohort_context_create(&options, &context));
     for (uint64_t i = 0; i <= 100000; i++)
         context_progress(context, "counting", i, 100000);
     CHECKF(t, told.calls >= 2 && told.calls <= 100, "%d calls", told.calls);
@@ -391,7 +391,7 @@ static void is_ended(struct test *t)
     struct told told = {.stop = 1};
     cohort_context *context;
     options.progress = (cohort_progress){tell, &told};
-    OK(t, cohort_context_create(&context, &options));
+    OK(t, cohort_context_create(&options, &context));
     for (int i = 0; i < 3; i++) {
         FAILS(t, context, context_progress(context, "counting", 5, 9), COHORT_CANCELLED, "counting",
               "5 of 9");
@@ -414,7 +414,7 @@ static void ends_batches(struct test *t)
     struct told told = {0};
     cohort_context *context;
     options.progress = (cohort_progress){tell, &told};
-    OK(t, cohort_context_create(&context, &options));
+    OK(t, cohort_context_create(&options, &context));
     const uint64_t n = test_size(t, 300000, 4000);
     uint64_t *keys = malloc(n * 8), *found = malloc(n * 8), size = 0, in = 0, none = ~0ull;
     for (uint64_t i = 0; i < n; i++)
@@ -459,7 +459,7 @@ static void ends_sums(struct test *t)
     struct told told = {.stop = 1};
     cohort_context *context;
     options.progress = (cohort_progress){tell, &told};
-    OK(t, cohort_context_create(&context, &options));
+    OK(t, cohort_context_create(&options, &context));
     const uint64_t n = (uint64_t)3 << 22;
     uint64_t *keys = malloc(n * 8), counts[KEYS] = {0}, asked[KEYS], none = 0, total = 0;
     for (uint64_t i = 0; i < n; i++)

@@ -36,7 +36,7 @@ static void make(struct test *t, struct things *x, uint64_t threads, uint64_t n,
     options.threads = threads;
     if (counted)
         options.alloc = test_allocator(t, &x->ledger);
-    OK(t, cohort_context_create(&x->context, &options));
+    OK(t, cohort_context_create(&options, &x->context));
     map.capacity = 1;
     x->n = n;
     x->keys = malloc(n * 8);
@@ -138,7 +138,7 @@ static void refused(struct test *t, struct things *x)
     FAILS(t, c, cohort_map_clear(m), due, "forked", NULL);
     FAILS(t, c, cohort_map_reserve(m, 0), due, "forked", NULL);
     FAILS(t, c, cohort_map_rehash(m, 0), due, "forked", NULL);
-    FAILS(t, c, cohort_map_copy(m, NULL), due, "forked", NULL);
+    FAILS(t, c, cohort_map_clone(m, NULL), due, "forked", NULL);
     FAILS(t, c, cohort_map_merge(m, NULL, COHORT_OP_FIND), due, "forked", NULL);
     FAILS(t, c, cohort_map_insert(m, 0, NULL, NULL, NULL), due, "forked", NULL);
     FAILS(t, c, cohort_map_assign(m, 0, NULL, NULL, NULL), due, "forked", NULL);
@@ -162,7 +162,7 @@ static void refused(struct test *t, struct things *x)
     FAILS(t, c, cohort_multimap_count(mm, 0, NULL, NULL), due, "forked", NULL);
     FAILS(t, c, cohort_multimap_retrieve(mm, 0, NULL, NULL), due, "forked", NULL);
     FAILS(t, c, cohort_multimap_export(mm, NULL, NULL, NULL), due, "forked", NULL);
-    FAILS(t, c, cohort_multimap_merge(mm, NULL, NULL), due, "forked", NULL);
+    FAILS(t, c, cohort_multimap_union(mm, NULL, NULL), due, "forked", NULL);
     FAILS(t, c, cohort_multimap_save(mm, NULL), due, "forked", NULL);
     FAILS(t, c, cohort_multimap_load(c, NULL, NULL), due, "forked", NULL);
     FAILS(t, c, cohort_multimap_load_from(c, NULL, NULL), due, "forked", NULL);
@@ -174,7 +174,7 @@ static void refused(struct test *t, struct things *x)
     FAILS(t, c, cohort_compact_workspace(c, NULL, NULL), due, "forked", NULL);
     FAILS(t, c, cohort_sort(c, NULL), due, "forked", NULL);
     FAILS(t, c, cohort_sort_workspace(c, NULL, NULL), due, "forked", NULL);
-    FAILS(t, c, cohort_scan(c, 0, COHORT_U32, NULL, NULL, 0), due, "forked", NULL);
+    FAILS(t, c, cohort_scan(c, 0, COHORT_U32, 0, NULL, NULL), due, "forked", NULL);
     FAILS(t, c, cohort_reduce(c, COHORT_OP_ADD, 0, COHORT_U32, NULL, NULL), due, "forked", NULL);
 }
 

@@ -140,7 +140,7 @@ static void sorts(struct test *t, struct arrays *a)
             c.total = a->offsets;
             judge(t, cohort_sort(t->context, &d), "sort", (uint64_t)order, widths[w], 0);
             judge(t, cohort_compact(t->context, &c), "compact", order < 3 ? 4 : 8, widths[w], 0);
-            judge(t, cohort_scan(t->context, N, c.type, a->in[0], a->out[0], order & 1), "scan",
+            judge(t, cohort_scan(t->context, N, c.type, order & 1, a->in[0], a->out[0]), "scan",
                   order < 3 ? 4 : 8, 0, 0);
             judge(t, cohort_reduce(t->context, COHORT_OP_ADD, N, c.type, a->in[0], a->offsets), "reduce",
                   order < 3 ? 4 : 8, 0, 0);
@@ -186,7 +186,7 @@ static void run_on(struct test *t, unsigned architecture)
     struct arrays a;
     stand_in.architecture = architecture;
     options.device = "stand-in";
-    OK(t, cohort_context_create(&t->context, &options));
+    OK(t, cohort_context_create(&options, &t->context));
     for (int i = 0; i < 4; i++) {
         OK(t, cohort_alloc(t->context, 16 << 20, &a.in[i]));
         OK(t, cohort_alloc(t->context, 16 << 20, &a.out[i]));

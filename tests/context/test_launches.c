@@ -272,7 +272,7 @@ static void call_sums(struct calls *c)
     cohort_type type = one_in(c, 2) ? COHORT_U64 : COHORT_U32;
     int inclusive = one_in(c, 2);
     note("scan n %llu, %u bytes%s\n", (unsigned long long)n, bytes_of(type), inclusive ? ", inclusive" : "");
-    judge(c, cohort_scan(c->t->context, n, type, array(c, 0), array(c, (unsigned)below(c, 2)), inclusive));
+    judge(c, cohort_scan(c->t->context, n, type, inclusive, array(c, 0), array(c, (unsigned)below(c, 2))));
     cohort_op op = ops[below(c, 3)];
     type = op == COHORT_OP_ADD ? type : sorted_types[below(c, 6)];
     note("reduce n %llu, type %d, op %d\n", (unsigned long long)n, (int)type, (int)op);
@@ -396,7 +396,7 @@ static void call_multimap(struct calls *c)
     if (one_in(c, 3))
         judge(c, cohort_multimap_export(m, array(c, 0), array(c, 1), array(c, 2)));
     if (one_in(c, 4))
-        judge(c, cohort_multimap_merge(m, m, &both));
+        judge(c, cohort_multimap_union(m, m, &both));
     cohort_multimap_destroy(both);
     cohort_multimap_destroy(m);
 }
@@ -412,10 +412,10 @@ static void run_on(struct test *t, unsigned architecture)
     struct calls c = {.t = t};
     stand_in.architecture = architecture;
     options.device = "stand-in";
-    OK(t, cohort_context_create(&t->context, &options));
+    OK(t, cohort_context_create(&options, &t->context));
     options.device = "cpu";
     options.threads = architecture % 3 + 1;
-    OK(t, cohort_context_create(&c.cpu, &options));
+    OK(t, cohort_context_create(&options, &c.cpu));
     for (int i = 0; i < 20; i++) {
         void *device;
         OK(t, cohort_alloc(t->context, PLACE, &device));

@@ -47,7 +47,7 @@ static void refuses_bad_allocations(struct test *t)
     FAILS(t, t->context, cohort_free(t->context, memory), COHORT_BAD_POINTER, "memory", NULL); /* twice */
     FAILS(t, t->context, cohort_free(t->context, &local), COHORT_BAD_POINTER, "memory", NULL);
     FAILS(t, NULL, cohort_free(NULL, &local), COHORT_NULL, "context", NULL);
-    OK(t, cohort_context_create(&other, &options));
+    OK(t, cohort_context_create(&options, &other));
     OK(t, cohort_alloc(other, 100, &foreign));
     FAILS(t, t->context, cohort_free(t->context, foreign), COHORT_BAD_POINTER, "memory", NULL);
     OK(t, cohort_free(other, foreign));
@@ -178,7 +178,7 @@ static void knows_memory_of_a_gpu(struct test *t)
     char host[64];
     void *memory;
     options.device = "cpu";
-    OK(t, cohort_context_create(&cpu, &options));
+    OK(t, cohort_context_create(&options, &cpu));
     OK(t, cohort_alloc(t->context, 64, &memory));
     FAILS(t, cpu, cohort_copy(cpu, host, memory, 64), COHORT_BAD_POINTER, "from", NULL);
     FAILS(t, cpu, cohort_copy(cpu, memory, host, 64), COHORT_BAD_POINTER, "to", NULL);
@@ -196,7 +196,7 @@ static void uses_the_callers_allocator(struct test *t)
     cohort_context *context;
     void *memory[3];
     options.alloc = test_allocator(t, &ledger);
-    OK(t, cohort_context_create(&context, &options));
+    OK(t, cohort_context_create(&options, &context));
     for (int i = 0; i < 3; i++) {
         OK(t, cohort_alloc(context, 1000, &memory[i]));
         CHECK(t, (uintptr_t)memory[i] % 256 == 0);
@@ -232,7 +232,7 @@ static cohort_status some_work(struct test *t, const cohort_context_options *opt
 {
     cohort_context *context;
     void *a, *b, *workspace;
-    cohort_status status = cohort_context_create(&context, options);
+    cohort_status status = cohort_context_create(options, &context);
     if (status) {
         CHECK(t, !context && strstr(cohort_message(NULL), "memory"));
         return status;
@@ -291,10 +291,10 @@ static void refuses_an_allocator_that_does_not_align(struct test *t)
         void *a = NULL, *b = NULL;
         options.alloc = (cohort_allocator){skewed_alloc, skewed_free, &failing};
         if (!skew_from) {
-            FAILS(t, NULL, cohort_context_create(&context, &options), COHORT_BAD_POINTER, "alloc.alloc",
+            FAILS(t, NULL, cohort_context_create(&options, &context), COHORT_BAD_POINTER, "alloc.alloc",
                   "256");
         } else {
-            OK(t, cohort_context_create(&context, &options));
+            OK(t, cohort_context_create(&options, &context));
             if (skew_from == 2)
                 OK(t, cohort_alloc(context, 1000, &a));
             FAILS(t, context, cohort_alloc(context, 1000, &b), COHORT_BAD_POINTER, "alloc.alloc", "256");
@@ -327,7 +327,7 @@ static void refuses_an_allocator_of_host_memory(struct test *t)
     cohort_context *context = NULL;
     int live = 0;
     options.alloc = (cohort_allocator){host_alloc, host_free, &live};
-    FAILS(t, NULL, cohort_context_create(&context, &options), COHORT_BAD_POINTER, "alloc.alloc", NULL);
+    FAILS(t, NULL, cohort_context_create(&options, &context), COHORT_BAD_POINTER, "alloc.alloc", NULL);
     CHECK(t, !context);
     EQUAL(t, live, 0);
 }
@@ -347,7 +347,7 @@ static void tells_the_allocator_the_stream(struct test *t)
         options.alloc = test_allocator(t, &ledger);
         options.stream = turn[i];
         ledger.stream = t; /* which is none */
-        OK(t, cohort_context_create(&context, &options));
+        OK(t, cohort_context_create(&options, &context));
         void *own = ledger.stream;
         CHECK(t, i == 2 ? own && own != COHORT_STREAM_OWN && own != t : own == turn[i]);
         for (int k = 0; k < 3; k++) {
@@ -386,7 +386,7 @@ static void bounds_all_memory(struct test *t)
     void *workspace, *memory;
     options.alloc = test_allocator(t, &ledger);
     options.memory_bytes = BOUND;
-    OK(t, cohort_context_create(&context, &options));
+    OK(t, cohort_context_create(&options, &context));
     EQUAL(t, held(t, context), ledger.bytes);
     uint64_t left = BOUND - ledger.bytes;
     FAILS(t, context, cohort_alloc(context, left + 1, &memory), COHORT_NO_MEMORY, "memory_bytes is 200000",
@@ -404,7 +404,7 @@ static void bounds_all_memory(struct test *t)
     cohort_context_destroy(context);
     test_ledger_check(t, &ledger);
     options.memory_bytes = 1;
-    FAILS(t, NULL, cohort_context_create(&context, &options), COHORT_NO_MEMORY, "memory_bytes", "1");
+    FAILS(t, NULL, cohort_context_create(&options, &context), COHORT_NO_MEMORY, "memory_bytes", "1");
     test_ledger_check(t, &ledger);
 }
 
@@ -421,7 +421,7 @@ static void bounds_a_growing_map(struct test *t)
     cohort_status status = COHORT_OK;
     options.alloc = test_allocator(t, &ledger);
     options.memory_bytes = BOUND;
-    OK(t, cohort_context_create(&context, &options));
+    OK(t, cohort_context_create(&options, &context));
     wanted.capacity = BATCH;
     OK(t, cohort_map_create(context, &wanted, &map));
     for (int batch = 0; batch < 200 && !status; batch++) {
@@ -488,7 +488,7 @@ static void results_come_back_while_the_context_goes(struct test *t)
         cohort_context *context;
         struct buffer *idle, *out, *last = NULL;
         options.alloc = (cohort_allocator){handing_alloc, handing_free, &handing};
-        OK(t, cohort_context_create(&context, &options));
+        OK(t, cohort_context_create(&options, &context));
         OK(t, cohort_trim(context));
         OK(t, loan_take(context, 1000, &idle));
         OK(t, loan_take(context, 3000, &out));
@@ -561,7 +561,7 @@ static void gives_way(struct test *t)
     cohort_context *context;
     void *workspace, *memory;
     options.alloc = test_allocator(t, &ledger);
-    OK(t, cohort_context_create(&context, &options));
+    OK(t, cohort_context_create(&options, &context));
     REQUIRE(t, !pool_take(context, 60000, &workspace));
     FAILS(t, context, cohort_alloc(context, 60000, &memory), COHORT_NO_MEMORY, "bytes", "60000");
     pool_give(context, workspace);

@@ -54,7 +54,7 @@ static cohort_status do_all(struct test *t, struct works *w)
     if (!status)
         status = cohort_sort(c, &s);
     if (!status)
-        status = cohort_scan(c, N, COHORT_U32, d.keys, w->sums->device_block + w->sums->before, 0);
+        status = cohort_scan(c, N, COHORT_U32, 0, d.keys, w->sums->device_block + w->sums->before);
     if (!status)
         status = cohort_reduce(c, COHORT_OP_MAX, N, COHORT_U32, d.keys,
                                (uint64_t *)(void *)(w->greatest->device_block + w->greatest->before));

@@ -31,7 +31,7 @@ static cohort_context *with_threads(struct test *t, uint64_t threads)
     cohort_context_options options = test_context_options(t);
     cohort_context *context;
     options.threads = threads;
-    OK(t, cohort_context_create(&context, &options));
+    OK(t, cohort_context_create(&options, &context));
     return context;
 }
 

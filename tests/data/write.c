@@ -88,7 +88,7 @@ int main(int argc, char **argv)
     if (argc != 2)
         return 2;
     options.device = "cpu";
-    must(cohort_context_create(&context, &options), NULL);
+    must(cohort_context_create(&options, &context), NULL);
     for (unsigned w = 0; w < sizeof widths / sizeof *widths; w++) {
         snprintf(path, sizeof path, "%s/map-%s.bin", argv[1], widths[w].name);
         snprintf(table, sizeof table, "%s/table-%s.bin", argv[1], widths[w].name);

@@ -118,7 +118,7 @@ static void use_mapped(struct test *t, const struct folder *f, struct subject *s
         subject_step(back, TRIAL_CONTAINS, 0, COHORT_WINNER_ANY, n, EDGES, n + 1);
     }
     cohort_map *copy = NULL, *reader = NULL;
-    OK(t, cohort_map_copy(back->map, &copy));
+    OK(t, cohort_map_clone(back->map, &copy));
     struct subject changed = subject_of(t, copy, oracle_copy(back->oracle));
     changed.fixed = s->fixed;
     subject_step(&changed, TRIAL_INSERT, 0, COHORT_WINNER_ANY, n, SEQUENTIAL, 1);
@@ -209,7 +209,7 @@ static void refuses_changes(struct test *t, cohort_map *map)
     FAILS(t, c, cohort_map_clear(map), COHORT_UNSUPPORTED, word, "cohort_map_clear");
     FAILS(t, c, cohort_map_reserve(map, 1 << 20), COHORT_UNSUPPORTED, word, "cohort_map_reserve");
     FAILS(t, c, cohort_map_rehash(map, 0), COHORT_UNSUPPORTED, word, "cohort_map_rehash");
-    OK(t, cohort_map_copy(map, &copy));
+    OK(t, cohort_map_clone(map, &copy));
     FAILS(t, c, cohort_map_merge(map, copy, COHORT_OP_INSERT), COHORT_UNSUPPORTED, word, "cohort_map_merge");
     OK(t, cohort_map_clear(copy));
     OK(t, cohort_map_merge(copy, map, COHORT_OP_INSERT));

@@ -46,7 +46,7 @@ static cohort_context *fuzz_context(void)
     options.threads = 1;
     options.alloc.alloc = limited_alloc;
     options.alloc.free = limited_free;
-    if (!context && cohort_context_create(&context, &options))
+    if (!context && cohort_context_create(&options, &context))
         abort();
     return context;
 }

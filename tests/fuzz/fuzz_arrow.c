@@ -251,7 +251,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     cohort_frame *frame = NULL;
     options.device = "cpu";
     options.threads = 1;
-    if (!context && cohort_context_create(&context, &options))
+    if (!context && cohort_context_create(&options, &context))
         abort();
     owned.count = 0;
     int columns = 1 + (int)(take(&in) % 2);

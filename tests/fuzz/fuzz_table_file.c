@@ -35,7 +35,7 @@ static void change(cohort_map *map, cohort_width width)
     cohort_map *copy = NULL;
     for (unsigned i = 0; i < 64; i++)
         keys[i] = i * 0x9e3779b97f4a7c15u;
-    if (cohort_map_insert(map, 64, keys, keys, NULL) != COHORT_UNSUPPORTED || cohort_map_copy(map, &copy))
+    if (cohort_map_insert(map, 64, keys, keys, NULL) != COHORT_UNSUPPORTED || cohort_map_clone(map, &copy))
         return;
     const void *values = has_values(width) ? keys : NULL;
     cohort_status status = cohort_map_insert(copy, 64, keys, values, NULL);

@@ -12,7 +12,7 @@ static void open_level(struct test *t, const char *level, uint64_t threads)
     cohort_context_options options = test_context_options(t);
     options.threads = threads;
     setenv("COHORT_CPU", level, 1);
-    cohort_status status = cohort_context_create(&t->context, &options);
+    cohort_status status = cohort_context_create(&options, &t->context);
     unsetenv("COHORT_CPU");
     REQUIREF(t, !status, "cohort_context_create: %s", cohort_message(NULL));
 }

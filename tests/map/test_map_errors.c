@@ -119,7 +119,7 @@ static void null_objects(struct test *t)
     CHECK(t, !made);
     BAD(cohort_map_create(t->context, &options, NULL), COHORT_NULL, "out", NULL);
     BAD(cohort_map_size(map, NULL), COHORT_NULL, "size", NULL);
-    BAD(cohort_map_copy(map, NULL), COHORT_NULL, "out", NULL);
+    BAD(cohort_map_clone(map, NULL), COHORT_NULL, "out", NULL);
     BAD(cohort_map_merge(map, NULL, COHORT_OP_INSERT), COHORT_NULL, "from", NULL);
     BAD(cohort_map_get_stats(map, NULL), COHORT_NULL, "stats", NULL);
     BAD(cohort_map_get_options(map, NULL), COHORT_NULL, "options", NULL);
@@ -130,7 +130,7 @@ static void null_objects(struct test *t)
                                    cohort_map_clear(NULL),
                                    cohort_map_reserve(NULL, 1),
                                    cohort_map_rehash(NULL, 1),
-                                   cohort_map_copy(NULL, &made),
+                                   cohort_map_clone(NULL, &made),
                                    cohort_map_merge(NULL, map, COHORT_OP_INSERT),
                                    cohort_map_insert(NULL, N, g.k, g.v, NULL),
                                    cohort_map_assign(NULL, N, g.k, g.v, NULL),
@@ -271,7 +271,7 @@ static void bad_enumerators(struct test *t)
     struct stage g = stage_new(t, (int)test_below(t, 2));
     cohort_map *map = g.s.map, *other;
     cohort_batch batch = COHORT_BATCH_INIT;
-    OK(t, cohort_map_copy(map, &other));
+    OK(t, cohort_map_clone(map, &other));
     batch.winner = (cohort_winner)3;
     BAD(cohort_map_insert(map, N, g.k, g.v, &batch), COHORT_RANGE, "winner", "3");
     BAD(cohort_map_assign(map, N, g.k, g.v, &batch), COHORT_RANGE, "winner", "3");
@@ -436,7 +436,7 @@ static void other_context(struct test *t)
     cohort_context_options options = test_context_options(t);
     cohort_map_options map_options = subject_options(t);
     cohort_map *theirs;
-    REQUIRE(t, !cohort_context_create(&other, &options));
+    REQUIRE(t, !cohort_context_create(&options, &other));
     REQUIRE(t, !cohort_map_create(other, &map_options, &theirs));
     BAD(cohort_map_merge(g.s.map, theirs, COHORT_OP_INSERT), COHORT_OTHER_CONTEXT, "from", NULL);
     cohort_map_destroy(theirs);

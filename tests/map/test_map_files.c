@@ -189,7 +189,7 @@ static void across_backends(struct test *t)
     cohort_context *cpu, *own = t->context;
     cohort_context_options options = COHORT_CONTEXT_OPTIONS_INIT;
     options.device = "cpu";
-    REQUIRE(t, !cohort_context_create(&cpu, &options));
+    REQUIRE(t, !cohort_context_create(&options, &cpu));
     for (int way = 0; way < 2; way++) {
         cohort_map *made;
         t->context = way ? own : cpu;
@@ -235,7 +235,7 @@ static void groups(struct test *t)
     cohort_map_options grouped = subject_options(t), has = COHORT_MAP_OPTIONS_INIT;
     cohort_map *made;
     options.device = "cpu";
-    REQUIRE(t, !cohort_context_create(&cpu, &options));
+    REQUIRE(t, !cohort_context_create(&options, &cpu));
     grouped.width = COHORT_WIDTH_32_32;
     grouped.probe = COHORT_PROBE_LINEAR;
     grouped.group = t->kind == TEST_CPU ? 0 : 4;

@@ -407,7 +407,7 @@ static void no_memory_to_copy(struct test *t)
     struct subject s = subject_new(t, &options);
     subject_fill(&s, 0, n);
     forbid_growth(t, &s);
-    STATUS(t, cohort_map_copy(s.map, &made), COHORT_NO_MEMORY);
+    STATUS(t, cohort_map_clone(s.map, &made), COHORT_NO_MEMORY);
     CHECK(t, !made);
     STATUS(t, cohort_map_reserve(s.map, 100 * n), COHORT_NO_MEMORY);
     STATUS(t, cohort_map_rehash(s.map, 8 * n), COHORT_NO_MEMORY);

@@ -74,7 +74,7 @@ static struct ranges open_ranges(struct test *t, uint64_t threads, uint64_t page
     cohort_context_options context = test_context_options(t);
     cohort_map_options options = subject_options(t);
     context.threads = threads;
-    OK(t, cohort_context_create(&t->context, &context));
+    OK(t, cohort_context_create(&context, &t->context));
     cpu_device(t->context)->most_looks = 0; /* by ranges even if there are few */
     options.fixed = fixed;
     options.max_load = load;

@@ -64,7 +64,7 @@ static cohort_context *another(struct test *t, uint64_t threads)
     cohort_context_options options = test_context_options(t);
     cohort_context *context;
     options.threads = t->kind == TEST_CPU ? threads : 0;
-    OK(t, cohort_context_create(&context, &options));
+    OK(t, cohort_context_create(&options, &context));
     return context;
 }
 
@@ -86,7 +86,7 @@ static void refuses_changes(struct test *t, cohort_map *reader, cohort_map *map)
     STATUS(t, cohort_map_clear(reader), COHORT_UNSUPPORTED);
     STATUS(t, cohort_map_reserve(reader, 1 << 20), COHORT_UNSUPPORTED);
     STATUS(t, cohort_map_rehash(reader, 0), COHORT_UNSUPPORTED);
-    OK(t, cohort_map_copy(reader, &copy));
+    OK(t, cohort_map_clone(reader, &copy));
     STATUS(t, cohort_map_merge(reader, copy, COHORT_OP_INSERT), COHORT_UNSUPPORTED);
     key = test_mix(1ull << 40);
     OK(t, cohort_map_insert(copy, 1, &key, &value, NULL)); /* which is a map of its own */
@@ -190,7 +190,7 @@ static void refuses(struct test *t)
         cohort_context_options cpu = COHORT_CONTEXT_OPTIONS_INIT;
         cohort_context *other;
         cpu.device = "cpu";
-        OK(t, cohort_context_create(&other, &cpu));
+        OK(t, cohort_context_create(&cpu, &other));
         FAILS(t, other, cohort_map_reader(map, other, &reader), COHORT_UNSUPPORTED, "another device", NULL);
         cohort_context_destroy(other);
     }

@@ -237,7 +237,7 @@ static void open_threads(struct test *t, uint64_t threads)
     cohort_context_options options = test_context_options(t);
     cohort_context_destroy(t->context);
     options.threads = threads;
-    OK(t, cohort_context_create(&t->context, &options));
+    OK(t, cohort_context_create(&options, &t->context));
 }
 
 /* Maps that grow, from nothing and with room; all operations and laws, one after the other on one map. */

@@ -240,7 +240,7 @@ static void copies(struct test *t)
         subject_step(&s, TRIAL_INSERT, 0, COHORT_WINNER_ANY, 800, RANDOM, 700);
         subject_step(&s, TRIAL_INSERT, 0, COHORT_WINNER_ANY, 16, EDGES, 1);
         subject_step(&s, TRIAL_ERASE, 0, COHORT_WINNER_ANY, 300, RANDOM, 700);
-        OK(t, cohort_map_copy(s.map, &made));
+        OK(t, cohort_map_clone(s.map, &made));
         struct subject copy = subject_of(t, made, oracle_copy(s.oracle));
         subject_observe(&copy);
         subject_check_table(&copy);

@@ -142,11 +142,11 @@ static void merge(struct test *t)
             struct data b = data_new(t, widths[w], i == 1 ? 0 : large / 2, i == 2 ? EDGES : SKEWED, large);
             struct data both = joined(t, &a, &b);
             cohort_multimap *x = build_of(t, &a), *y = build_of(t, &b), *z = NULL, *twice = NULL;
-            OK(t, cohort_multimap_merge(x, y, &z));
+            OK(t, cohort_multimap_union(x, y, &z));
             check_all(t, z, &both, 50);
             check_sizes(t, x, &a);
             check_sizes(t, y, &b);
-            OK(t, cohort_multimap_merge(y, y, &twice));
+            OK(t, cohort_multimap_union(y, y, &twice));
             struct data doubled = joined(t, &b, &b);
             check_all(t, twice, &doubled, 20);
             cohort_multimap_destroy(x);
@@ -177,7 +177,7 @@ static void scan(struct test *t)
         for (uint64_t i = 0; i < n; i++)
             column_put(numbers, i, was[i] = test_random(t) >> bits);
         co_u64 *own = column_send(numbers);
-        OK(t, cohort_scan(t->context, n, COHORT_U64, own, own, 0));
+        OK(t, cohort_scan(t->context, n, COHORT_U64, 0, own, own));
         OK(t, context_wait(t->context));
         column_fetch(numbers);
         for (uint64_t i = 0; i < n; sum += was[i++])

@@ -181,14 +181,14 @@ static void bad_merge(struct test *t)
     cohort_multimap_options options = COHORT_MULTIMAP_OPTIONS_INIT;
     cohort_context_options other = test_context_options(t);
     cohort_context *stranger = NULL;
-    FAILS(t, t->context, cohort_multimap_merge(x, NULL, &z), COHORT_NULL, "b is NULL", NULL);
+    FAILS(t, t->context, cohort_multimap_union(x, NULL, &z), COHORT_NULL, "b is NULL", NULL);
     CHECK(t, z == NULL);
-    FAILS(t, t->context, cohort_multimap_merge(NULL, x, &z), COHORT_NULL, "a is NULL", NULL);
-    FAILS(t, t->context, cohort_multimap_merge(x, x, NULL), COHORT_NULL, "out", NULL);
-    FAILS(t, t->context, cohort_multimap_merge(x, y, &z), COHORT_RANGE, "width", "4");
-    OK(t, cohort_context_create(&stranger, &other));
+    FAILS(t, t->context, cohort_multimap_union(NULL, x, &z), COHORT_NULL, "a is NULL", NULL);
+    FAILS(t, t->context, cohort_multimap_union(x, x, NULL), COHORT_NULL, "out", NULL);
+    FAILS(t, t->context, cohort_multimap_union(x, y, &z), COHORT_RANGE, "width", "4");
+    OK(t, cohort_context_create(&other, &stranger));
     OK(t, cohort_multimap_build(stranger, &options, 0, NULL, NULL, NULL, &foreign));
-    FAILS(t, t->context, cohort_multimap_merge(x, foreign, &z), COHORT_OTHER_CONTEXT, "b belongs", NULL);
+    FAILS(t, t->context, cohort_multimap_union(x, foreign, &z), COHORT_OTHER_CONTEXT, "b belongs", NULL);
     cohort_multimap_destroy(foreign);
     cohort_context_destroy(stranger);
     FAILS(t, NULL, cohort_multimap_size(NULL, NULL, NULL), COHORT_NULL, "multimap", NULL);
@@ -207,7 +207,7 @@ static void out_of_memory(struct test *t)
     cohort_multimap_options o = COHORT_MULTIMAP_OPTIONS_INIT;
     cohort_context *context = NULL;
     options.alloc = test_allocator(t, &ledger);
-    OK(t, cohort_context_create(&context, &options));
+    OK(t, cohort_context_create(&options, &context));
     uint64_t n = 3000, *pairs = malloc(n * 8), base = ledger.bytes;
     REQUIRE(t, pairs);
     for (uint64_t i = 0; i < n; i++)

@@ -127,7 +127,7 @@ static void elsewhere(struct test *t)
         add(t, x, &a, 600, SKEWED, 400);
         add(t, y, &b, 300, RANDOM, 400);
         struct data both = joined(t, &a, &b);
-        OK(t, cohort_multimap_merge(x, y, &z));
+        OK(t, cohort_multimap_union(x, y, &z));
         check_all(t, z, &both, 30);
         snprintf(path, sizeof path, "%.200s/cohort-levels-%ld-%u",
                  getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (long)getpid(), w);
@@ -223,7 +223,7 @@ static void readers(struct test *t)
         add(t, m, &d, 700, FEW, 40);
         add(t, m, &d, 200, EDGES, 40);
         const unsigned levels = levels_of(t, m);
-        OK(t, cohort_context_create(&other, &options));
+        OK(t, cohort_context_create(&options, &other));
         OK(t, cohort_multimap_reader(m, other, &reader));
         struct column *between = t->columns;
         t->context = other;
@@ -282,7 +282,7 @@ static void no_memory(struct test *t)
         cohort_multimap *m = NULL;
         uint64_t known = 0, values = 0;
         options.alloc = test_allocator(t, &ledger);
-        REQUIRE(t, !cohort_context_create(&context, &options));
+        REQUIRE(t, !cohort_context_create(&options, &context));
         REQUIRE(t, !cohort_multimap_build(context, &how, 2000, keys, keys, NULL, &m));
         ledger.limit = ledger.bytes + (bytes = step * 256);
         cohort_status s = cohort_multimap_insert(m, 1000, keys + 2000, keys + 2000, NULL);

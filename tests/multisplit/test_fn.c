@@ -192,7 +192,7 @@ static void check_in_new_context(struct test *t, uint64_t compilations)
     cohort_context_options options = test_context_options(t);
     cohort_context *context;
     struct modulus state = {7, 1};
-    OK(t, cohort_context_create(&context, &options));
+    OK(t, cohort_context_create(&options, &context));
     const struct cuda_driver *before = gpu_of(context)->driver;
     counted = *before;
     real_compiler = counted.compile;

@@ -335,6 +335,56 @@ static void large(struct test *t)
         }
 }
 
+/* ---- segments and ranks ------------------------------------------------------------------------------------------------ */
+
+/* Few and many segments, so that the buckets of all are some, more than one pass does, and as many as there may be. */
+static void segments(struct test *t)
+{
+    static const struct {
+        uint64_t n, segments, m;
+    } cases[] = {{0, 3, 5},       {1, 1, 1},       {1, 4, 2},          {2, 7, 65536},    {999, 5, 3},
+                 {4097, 64, 32},  {5000, 683, 3},  {3000, 1, 65536},   {3001, 2, 65536}, {20011, 5000, 17},
+                 {777, 65536, 2}, {3000, 2048, 2}, {1500, 4194304, 1}, {2500, 64, 65536}};
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (unsigned form = 0; form < 4; form++) {
+            struct split_plan p = split_plan(cases[i].n, cases[i].m);
+            uint64_t cells = cases[i].segments * cases[i].m;
+            if (t->kind == TEST_SIM && cells > (form ? 1u << 18 : 1u << 20)) /* the simulator's watchdog */
+                continue;
+            p.segments = cases[i].segments;
+            p.kind = form == 0   ? COHORT_FN_HASH
+                     : form == 1 ? COHORT_FN_IDS16
+                     : form == 2 ? COHORT_FN_USER
+                                 : COHORT_FN_MODULO;
+            p.bad_ids = form == 1 || form == 2;
+            p.key_bytes = form % 2 ? 8 : 4;
+            p.rank_bytes = form == 3 ? 8 : 4;
+            p.columns = form % 2;
+            p.width[0] = 8;
+            p.permutation_bytes = form == 2 ? 8 : 0;
+            p.offsets = form == 3 ? SPLIT_NOT : SPLIT_HERE;
+            p.workspace = form == 1;
+            split_do(t, &p);
+        }
+}
+
+/* Ranks without anything else: neither keys nor a permutation nor offsets are asked for. */
+static void ranks_alone(struct test *t)
+{
+    static const uint64_t n[] = {0, 1, 2, 31, 33, 4095, 4097, 20011};
+    for (unsigned i = 0; i < sizeof n / sizeof *n; i++)
+        for (unsigned form = 0; form < 4; form++) {
+            struct split_plan p = split_plan(n[i], form == 3 ? 3000 : 13);
+            p.kind = form % 2 ? COHORT_FN_IDS32 : COHORT_FN_MODULO;
+            p.bad_ids = form % 2;
+            p.keys_out = 0;
+            p.offsets = SPLIT_NOT;
+            p.rank_bytes = form < 2 ? 4 : 8;
+            p.unordered = form == 2;
+            split_do(t, &p);
+        }
+}
+
 /* ---- histograms ---------------------------------------------------------------------------------------------------------- */
 
 static void histogram_of(struct test *t, enum key_pattern pattern, cohort_fn_kind kind, uint64_t n,
@@ -417,6 +467,8 @@ static void histograms(struct test *t)
 }
 
 const struct test_case test_cases[] = {
+    {"segments", segments, TEST_EACH_MEMORY},
+    {"ranks_alone", ranks_alone, TEST_EACH_MEMORY},
     {"functions", functions, TEST_EACH_MEMORY},
     {"methods", methods, TEST_EACH_MEMORY},
     {"sizes", sizes, TEST_EACH_MEMORY},

@@ -15,7 +15,7 @@ static void each_level(struct test *t, void (*run)(struct test *, unsigned level
     for (unsigned i = 0; i < 3; i++)
         for (options.threads = 1; options.threads <= 3; options.threads += 2) {
             setenv("COHORT_CPU", levels[i], 1);
-            cohort_status status = cohort_context_create(&t->context, &options);
+            cohort_status status = cohort_context_create(&options, &t->context);
             unsetenv("COHORT_CPU");
             REQUIREF(t, !status, "cohort_context_create: %s", cohort_message(NULL));
             run(t, i);

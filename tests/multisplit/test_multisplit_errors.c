@@ -232,6 +232,34 @@ static void mixed_memory(struct test *t)
     arrays_unharmed(t, &a);
 }
 
+/* ---- segments and ranks --------------------------------------------------------------------------------------------------- */
+
+static void segments_and_ranks(struct test *t)
+{
+    struct arrays a = arrays_new(t);
+    cohort_multisplit_desc good = split_desc(&a), d;
+    struct column *rank = column_new(t, N, 8);
+    const uint64_t offsets[] = {0, 20, N}, falling[] = {0, 30, 20, N}, late[] = {1, 20, N},
+                   short_of_n[] = {0, 20, N - 1};
+    good.rank = column_send(rank);
+    good.rank_bytes = 8;
+    good.segments = 2;
+    good.segment_offsets = offsets;
+    BAD(d.rank_bytes = 3, COHORT_RANGE, "desc.rank_bytes", "3");
+    BAD(d.reserved = 7, COHORT_RANGE, "desc.reserved", "7");
+    BAD(d.rank = (char *)d.rank + 4, COHORT_BAD_POINTER, "desc.rank", "8 bytes");
+    BAD((d.rank = (void *)(uintptr_t)d.keys, d.rank_bytes = 4), COHORT_RANGE, "desc.rank", "desc.keys");
+    BAD((d.rank = d.permutation, d.rank_bytes = 4), COHORT_RANGE, "desc.rank", "desc.permutation");
+    BAD((d.rank_bytes = 4, d.n = 1ull << 32), COHORT_RANGE, "desc.rank_bytes", "4294967296");
+    BAD(d.segments = COHORT_SEGMENT_BUCKETS_MOST, COHORT_UNSUPPORTED, "desc.segments", "4194304");
+    BAD(d.segments = UINT64_MAX, COHORT_UNSUPPORTED, "desc.segments", "18446744073709551615");
+    BAD(d.segment_offsets = NULL, COHORT_NULL, "desc.segment_offsets", NULL);
+    BAD(d.segment_offsets = late, COHORT_RANGE, "desc.segment_offsets[0]", "1");
+    BAD((d.segment_offsets = falling, d.segments = 3), COHORT_RANGE, "desc.segment_offsets[2]", "20");
+    BAD(d.segment_offsets = short_of_n, COHORT_RANGE, "desc.segment_offsets[2]", "49");
+    arrays_unharmed(t, &a);
+}
+
 /* ---- functions ------------------------------------------------------------------------------------------------------------- */
 
 static void nothing(uint64_t n, const void *keys, uint32_t key_bytes, const void *state, uint32_t *ids)
@@ -479,21 +507,21 @@ static void sums(struct test *t)
     struct arrays a = arrays_new(t);
     char *in = column_send(a.in[0]), *out = column_send(a.to[0]);
     cohort_context *c = t->context;
-    FAILS(t, NULL, cohort_scan(NULL, N, COHORT_U64, in, out, 0), COHORT_NULL, "context", NULL);
-    FAILS(t, c, cohort_scan(c, N, COHORT_U16, in, out, 0), COHORT_UNSUPPORTED, "type", "2");
-    FAILS(t, c, cohort_scan(c, UINT64_MAX, COHORT_U64, in, out, 0), COHORT_OVERFLOW, "n",
+    FAILS(t, NULL, cohort_scan(NULL, N, COHORT_U64, 0, in, out), COHORT_NULL, "context", NULL);
+    FAILS(t, c, cohort_scan(c, N, COHORT_U16, 0, in, out), COHORT_UNSUPPORTED, "type", "2");
+    FAILS(t, c, cohort_scan(c, UINT64_MAX, COHORT_U64, 0, in, out), COHORT_OVERFLOW, "n",
           "18446744073709551615");
-    FAILS(t, c, cohort_scan(c, N, COHORT_U64, in, out, 2), COHORT_RANGE, "inclusive", "2");
-    FAILS(t, c, cohort_scan(c, N, COHORT_U64, NULL, out, 0), COHORT_NULL, "in", "50");
-    FAILS(t, c, cohort_scan(c, N, COHORT_U64, in, NULL, 0), COHORT_NULL, "out", "50");
-    FAILS(t, c, cohort_scan(c, N, COHORT_U64, in + 4, out, 0), COHORT_BAD_POINTER, "in", "8 bytes");
-    FAILS(t, c, cohort_scan(c, N, COHORT_U64, in, in + 8, 0), COHORT_RANGE, "out", "overlaps in");
+    FAILS(t, c, cohort_scan(c, N, COHORT_U64, 2, in, out), COHORT_RANGE, "inclusive", "2");
+    FAILS(t, c, cohort_scan(c, N, COHORT_U64, 0, NULL, out), COHORT_NULL, "in", "50");
+    FAILS(t, c, cohort_scan(c, N, COHORT_U64, 0, in, NULL), COHORT_NULL, "out", "50");
+    FAILS(t, c, cohort_scan(c, N, COHORT_U64, 0, in + 4, out), COHORT_BAD_POINTER, "in", "8 bytes");
+    FAILS(t, c, cohort_scan(c, N, COHORT_U64, 0, in, in + 8), COHORT_RANGE, "out", "overlaps in");
     FAILS(t, NULL, cohort_reduce(NULL, COHORT_OP_ADD, N, COHORT_U64, in, out), COHORT_NULL, "context", NULL);
     FAILS(t, c, cohort_reduce(c, COHORT_OP_OR, N, COHORT_U64, in, out), COHORT_RANGE, "op", "7");
     FAILS(t, c, cohort_reduce(c, COHORT_OP_ADD, N, (cohort_type)16, in, out), COHORT_RANGE, "type", "16");
     FAILS(t, c, cohort_reduce(c, COHORT_OP_MIN, N, COHORT_I8, in, out), COHORT_UNSUPPORTED, "type", "5");
     FAILS(t, c, cohort_reduce(c, COHORT_OP_ADD, N, COHORT_F64, in, out), COHORT_UNSUPPORTED, "type", "10");
-    FAILS(t, c, cohort_scan(c, N, COHORT_F32, in, out, 0), COHORT_UNSUPPORTED, "type", "9");
+    FAILS(t, c, cohort_scan(c, N, COHORT_F32, 0, in, out), COHORT_UNSUPPORTED, "type", "9");
     FAILS(t, c, cohort_reduce(c, COHORT_OP_ADD, UINT64_MAX, COHORT_U64, in, out), COHORT_OVERFLOW, "n",
           "18446744073709551615");
     FAILS(t, c, cohort_reduce(c, COHORT_OP_ADD, N, COHORT_U64, NULL, out), COHORT_NULL, "in", "50");
@@ -511,7 +539,7 @@ static void out_of_memory(struct test *t)
     cohort_context_options options = test_context_options(t);
     cohort_context *context = NULL;
     options.alloc = test_allocator(t, &ledger);
-    OK(t, cohort_context_create(&context, &options));
+    OK(t, cohort_context_create(&options, &context));
     uint64_t n = 3000, base = ledger.bytes, failures = 0, offsets[10];
     uint32_t *keys = malloc(n * 4);
     REQUIRE(t, keys);
@@ -567,7 +595,7 @@ static void nothing_to_do(struct test *t)
     OK(t, cohort_histogram(t->context, &h));
     OK(t, cohort_compact(t->context, &k));
     OK(t, cohort_sort(t->context, &s));
-    OK(t, cohort_scan(t->context, 0, COHORT_U32, NULL, NULL, 0));
+    OK(t, cohort_scan(t->context, 0, COHORT_U32, 0, NULL, NULL));
     OK(t, cohort_reduce(t->context, COHORT_OP_MIN, 0, COHORT_U32, NULL, column_send(least)));
     OK(t, cohort_wait(t->context));
     struct column *const all[] = {offsets, bins, counts, total, least};
@@ -586,6 +614,7 @@ static void nothing_to_do(struct test *t)
 }
 
 const struct test_case test_cases[] = {
+    {"segments_and_ranks", segments_and_ranks, TEST_EACH_MEMORY},
     {"multisplit_numbers", multisplit_numbers, TEST_EACH_MEMORY},
     {"multisplit_pointers", multisplit_pointers, TEST_EACH_MEMORY},
     {"multisplit_overlaps", multisplit_overlaps, TEST_EACH_MEMORY},

@@ -39,8 +39,8 @@ static void few_tiles_of_sums(struct test *t)
     const unsigned bytes = test_below(t, 2) ? 4 : 8;
     struct column *mark = t->columns, *in = few_numbers(t, bytes), *out = column_new(t, in->count, bytes);
     uint64_t sum = 0;
-    OK(t, cohort_scan(t->context, in->count, bytes == 8 ? COHORT_U64 : COHORT_U32, column_send(in),
-                      column_send(out), 1));
+    OK(t, cohort_scan(t->context, in->count, bytes == 8 ? COHORT_U64 : COHORT_U32, 1, column_send(in),
+                      column_send(out)));
     OK(t, cohort_wait(t->context));
     column_fetch(out);
     for (uint64_t i = 0; i < in->count; i++) {
@@ -123,7 +123,7 @@ static void one_context(struct test *t, uint64_t seed, void (*work)(struct test 
     for (int i = 0; i < 4; i++)
         t->random[i] = test_mix(x += 0x9e3779b97f4a7c15u);
     cohort_context_options options = test_context_options(t);
-    cohort_status status = cohort_context_create(&t->context, &options);
+    cohort_status status = cohort_context_create(&options, &t->context);
     REQUIREF(t, !status, "cohort_context_create: %s", cohort_message(NULL));
     t->memory = TEST_DEVICE;
     work(t);

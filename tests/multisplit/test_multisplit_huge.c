@@ -263,7 +263,7 @@ static void *huge_keys(struct test *t)
     CHECK(t, (uint32_t)(inverse(STEP) * STEP) == 1); /* so each key is there once in 2^32 */
     void *keys = huge_alloc(t, HUGE_N * 4);
     OK(t, cohort_fill(t->context, keys, 1, HUGE_N * 4));
-    OK(t, cohort_scan(t->context, HUGE_N, COHORT_U32, keys, keys, 1));
+    OK(t, cohort_scan(t->context, HUGE_N, COHORT_U32, 1, keys, keys));
     OK(t, cohort_copy(t->context, last, (char *)keys + (HUGE_N - 5) * 4, sizeof last));
     for (uint64_t i = 0; i < 5; i++)
         EQUAL(t, last[i], huge_key(HUGE_N - 5 + i));
@@ -293,14 +293,14 @@ static void many_buckets(struct test *t)
                                           {11, 8, 0, NULL, NULL, NULL}};
     void *keys = huge_keys(t), *values = huge_alloc(t, HUGE_N * 4), *wide;
     OK(t, cohort_fill(t->context, values, 1, HUGE_N * 4));
-    OK(t, cohort_scan(t->context, HUGE_N, COHORT_U32, values, values, 0));
+    OK(t, cohort_scan(t->context, HUGE_N, COHORT_U32, 0, values, values));
     for (int i = 0; i < 3; i++)
         huge_parted(t, keys, values, cases[i]);
     OK(t, cohort_free(t->context, values));
     OK(t, cohort_free(t->context, keys));
     wide = huge_alloc(t, HUGE_N * 8);
     OK(t, cohort_fill(t->context, wide, 1, HUGE_N * 8));
-    OK(t, cohort_scan(t->context, HUGE_N, COHORT_U64, wide, wide, 1));
+    OK(t, cohort_scan(t->context, HUGE_N, COHORT_U64, 1, wide, wide));
     huge_parted(t, wide, NULL, cases[3]);
     OK(t, cohort_free(t->context, wide));
 }

@@ -278,7 +278,7 @@ static int tried(struct test *t, const struct deed *deed, enum refusal kind, uin
     options.threads = 2;
     if (kind == REFUSE_ALLOCATOR)
         options.alloc = (cohort_allocator){asked_alloc, asked_free, &inner};
-    OK(t, cohort_context_create(&t->context, &options));
+    OK(t, cohort_context_create(&options, &t->context));
     deed->begin(t, &s);
     scene_send(&s);
     OK(t, cohort_wait(t->context));

@@ -282,7 +282,7 @@ static cohort_status act_map(struct test *t, struct scene *s)
     case REHASH:
         return cohort_map_rehash(s->map, 3000);
     case COPY:
-        return cohort_map_copy(s->map, &s->made);
+        return cohort_map_clone(s->map, &s->made);
     case MERGE:
         return cohort_map_merge(s->map, s->other, COHORT_OP_ASSIGN);
     case CLEAR:
@@ -438,7 +438,7 @@ static cohort_status act_rows(struct test *t, struct scene *s)
     case EXPORT_ALL:
         return cohort_multimap_export(s->multimap, s->at[2], s->at[4], s->at[3]);
     case JOIN:
-        return cohort_multimap_merge(s->multimap, s->second, &s->third);
+        return cohort_multimap_union(s->multimap, s->second, &s->third);
     case INSERT_ROWS:
         return cohort_multimap_insert(s->multimap, ROWS, s->at[0], s->at[1], NULL);
     case SAVE_ROWS:
@@ -521,7 +521,7 @@ static void limited_files(struct test *t)
     struct scene s = {0};
     struct stat whole;
     struct rlimit old, less;
-    OK(t, cohort_context_create(&t->context, &options));
+    OK(t, cohort_context_create(&options, &t->context));
     static const struct deed over = {"save", NULL, NULL, NULL, NULL, SAVE_OVER};
     refuse_deed = &over;
     begin_map(t, &s);

@@ -154,7 +154,7 @@ static void check_compact(struct test *t, struct scene *s, cohort_status status)
 
 static cohort_status act_scan(struct test *t, struct scene *s)
 {
-    return cohort_scan(t->context, N, COHORT_U32, s->at[IN], s->at[OUT], 0);
+    return cohort_scan(t->context, N, COHORT_U32, 0, s->at[IN], s->at[OUT]);
 }
 
 static void check_scan(struct test *t, struct scene *s, cohort_status status)
@@ -261,7 +261,7 @@ static cohort_status act_context(struct test *t, struct scene *s)
     cohort_context_options options = test_context_options(t);
     cohort_context *made = NULL;
     (void)s;
-    cohort_status status = cohort_context_create(&made, &options);
+    cohort_status status = cohort_context_create(&options, &made);
     CHECK(t, !status == (made != NULL));
     CHECK(t, !status || cohort_message(NULL)[0]);
     cohort_context_destroy(made);

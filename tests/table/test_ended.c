@@ -44,7 +44,7 @@ static void world_open(struct world *w, struct test *t, uint64_t threads, uint64
     w->distinct = keys;
     options.progress = (cohort_progress){end_at, &w->ending};
     options.threads = w->threads = threads;
-    OK(t, cohort_context_create(&w->context, &options));
+    OK(t, cohort_context_create(&options, &w->context));
     w->ending.context = w->context;
     w->keys = malloc(w->n * 8);
     w->sorted = malloc(w->n * 8);

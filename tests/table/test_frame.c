@@ -240,7 +240,7 @@ static void devices(struct test *t)
     struct ledger ledger = {0};
     uint64_t rows[40];
     options.alloc = test_allocator(t, &ledger);
-    OK(t, cohort_context_create(&other, &options));
+    OK(t, cohort_context_create(&options, &other));
     model_open(&m, 100, 3);
     model_fill(t, &m, 0, "a", "l", &plan);
     model_fill(t, &m, 1, "b", "b", &plan);
@@ -288,7 +288,7 @@ static void outlives(struct test *t)
     cohort_context *context = NULL;
     const uint32_t rows[] = {2, 0, 1, UINT32_MAX};
     options.alloc = test_allocator(t, &ledger);
-    OK(t, cohort_context_create(&context, &options));
+    OK(t, cohort_context_create(&options, &context));
     struct model m, back, part;
     struct model_plan plan = {.rows = 3, .distinct = 3, .wild = 1, .dictionaries = 2};
     struct ArrowSchema schema;
@@ -539,7 +539,7 @@ static void no_memory(struct test *t)
         struct ArrowArrayStream stream;
         int whole = 0;
         options.alloc = test_allocator(t, &ledger);
-        if (!cohort_context_create(&context, &options)) {
+        if (!cohort_context_create(&options, &context)) {
             model_random(t, &m, 3, &plan);
             model_stream(t, &m, &stream);
             cohort_status s = cohort_frame_import_stream(context, &stream, &frame);

@@ -284,7 +284,7 @@ static void reproducible(struct test *t)
             cohort_context *context = t->context;
             options.threads = (unsigned)way + 1;
             if (t->kind == TEST_CPU)
-                OK(t, cohort_context_create(&context, &options));
+                OK(t, cohort_context_create(&options, &context));
             cohort_frame *all = two_columns(t, context, n, key, COHORT_F64, value), *out = NULL;
             cohort_group *g = simple(t, context, 2, a, 1), *h = simple(t, context, 2, a, 1);
             for (uint64_t at = 0, step; at < n; at += step) {
@@ -416,7 +416,7 @@ static void no_memory(struct test *t)
         struct model m;
         int whole = 0;
         options.alloc = test_allocator(t, &ledger);
-        if (!cohort_context_create(&context, &options)) {
+        if (!cohort_context_create(&options, &context)) {
             memset(&p, 0, sizeof p);
             p.keys = 2, p.values = 2, p.frames = 3;
             p.format[0] = "vu", p.format[1] = "l", p.format[2] = "i", p.format[3] = "u";

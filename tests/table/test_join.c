@@ -411,7 +411,7 @@ static void *prober_main(void *arg)
     cohort_join_probe_options options = COHORT_JOIN_PROBE_OPTIONS_INIT;
     cohort_context *context = NULL;
     options.kind = COHORT_JOIN_RIGHT;
-    p->bad = cohort_context_create(&context, &context_options) != COHORT_OK;
+    p->bad = cohort_context_create(&context_options, &context) != COHORT_OK;
     for (int round = 0; !p->bad && round < 5; round++) {
         cohort_array array = {"key", COHORT_U64, 0, p->keys, NULL};
         cohort_join_page page = COHORT_JOIN_PAGE_INIT;

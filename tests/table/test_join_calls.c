@@ -142,7 +142,7 @@ static void no_memory(struct test *t)
         cohort_join_page page = COHORT_JOIN_PAGE_INIT;
         cohort_array array = {"key", COHORT_U64, 0, keys, NULL};
         options.alloc = test_allocator(t, &ledger);
-        if (!cohort_context_create(&context, &options)) {
+        if (!cohort_context_create(&options, &context)) {
             cohort_status s = cohort_frame_create(context, 3000, 1, &array, &own);
             if (!s)
                 s = cohort_join_build(own, NULL, &join);
@@ -187,7 +187,7 @@ static struct taken memory_of(struct test *t, uint64_t n, uint64_t step, cohort_
         keys[i] = step ? i * step : test_mix(i);
     options.alloc = test_allocator(t, &ledger);
     how.method = method;
-    OK(t, cohort_context_create(&context, &options));
+    OK(t, cohort_context_create(&options, &context));
     cohort_frame *frame = keys_frame(t, context, n, keys);
     const uint64_t before = ledger.bytes;
     ledger.most_bytes = 0;

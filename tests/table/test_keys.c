@@ -342,7 +342,7 @@ static void no_memory(struct test *t)
         uint32_t *ids = calloc(plan.rows, 4), *again = calloc(plan.rows, 4);
         int whole = 0;
         options.alloc = test_allocator(t, &ledger);
-        if (!cohort_context_create(&context, &options)) {
+        if (!cohort_context_create(&options, &context)) {
             model_open(&m, plan.rows, 2);
             model_fill(t, &m, 0, "a", "vu", &plan);
             model_fill(t, &m, 1, "b", "l", &plan);

@@ -405,7 +405,7 @@ class Map:
         other = Map.__new__(Map)
         other._set_types(self._key, self._value, self._lines)
         other._numpy = self._numpy
-        other._handle = _core.map_copy(self._handle)
+        other._handle = _core.map_clone(self._handle)
         return other
 
     __copy__ = copy

@@ -181,11 +181,11 @@ class MultiMap:
 
     # ---- more
 
-    def merge(self, other: MultiMap) -> MultiMap:
+    def union(self, other: MultiMap) -> MultiMap:
         """A new multimap with the pairs of both, which are of the same types.
 
         >>> import libcohort
-        >>> libcohort.MultiMap([1], [5]).merge(libcohort.MultiMap([1, 2], [6, 7])).count([1, 2]).tolist()
+        >>> libcohort.MultiMap([1], [5]).union(libcohort.MultiMap([1, 2], [6, 7])).count([1, 2]).tolist()
         [2, 1]
         """
         if not isinstance(other, MultiMap) or (other._key, other._value) != (self._key, self._value):
@@ -193,7 +193,7 @@ class MultiMap:
         b = other._handle
         if b.context is not self._handle.context:
             b = other._built(self._handle.context)
-        return self._like(_core.multimap_merge(self._handle, b))
+        return self._like(_core.multimap_union(self._handle, b))
 
     def _like(self, handle: _core.Handle) -> MultiMap:
         m = MultiMap.__new__(MultiMap)

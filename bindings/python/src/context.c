@@ -121,7 +121,7 @@ static PyObject *context_new(PyObject *module, PyObject *const *arguments, Py_ss
     options.progress = (cohort_progress){told, on};
     outcome o;
     o.thread = PyEval_SaveThread();
-    o.status = cohort_context_create(&on->c, &options);
+    o.status = cohort_context_create(&options, &on->c);
     if (o.status != COHORT_OK)
         PyOS_snprintf(o.message, sizeof o.message, "%s", cohort_message(NULL));
     PyEval_RestoreThread(o.thread);

@@ -314,7 +314,7 @@ static PyObject *map_clear(PyObject *module, PyObject *object)
     return Py_XNewRef(call_end(h->on, &o));
 }
 
-static PyObject *map_copy(PyObject *module, PyObject *object)
+static PyObject *map_clone(PyObject *module, PyObject *object)
 {
     (void)module;
     handle *h = handle_of(object, "map"), *copy = h ? handle_new(h->on, "map", destroy) : NULL;
@@ -322,7 +322,7 @@ static PyObject *map_copy(PyObject *module, PyObject *object)
         return NULL;
     outcome o;
     call_begin(h->on, &o);
-    o.status = cohort_map_copy(h->object, (cohort_map **)&copy->object);
+    o.status = cohort_map_clone(h->object, (cohort_map **)&copy->object);
     if (!call_end(h->on, &o))
         Py_CLEAR(copy);
     return (PyObject *)copy;
@@ -398,7 +398,7 @@ PyMethodDef map_functions[] = {FAST(map_new),
                                {"map_layout", map_layout, METH_O, NULL},
                                {"map_size", map_size, METH_O, NULL},
                                {"map_clear", map_clear, METH_O, NULL},
-                               {"map_copy", map_copy, METH_O, NULL},
+                               {"map_clone", map_clone, METH_O, NULL},
                                FAST(map_merge),
                                FAST(map_save),
                                FAST(map_load),

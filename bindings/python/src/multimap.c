@@ -196,8 +196,8 @@ static PyObject *multimap_items(PyObject *module, PyObject *const *arguments, Py
     return result;
 }
 
-/* multimap_merge(a, b): a new one with the pairs of both, which are on one context. */
-static PyObject *multimap_merge(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+/* multimap_union(a, b): a new one with the pairs of both, which are on one context. */
+static PyObject *multimap_union(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
     ARGUMENTS(2, 2)
@@ -208,7 +208,7 @@ static PyObject *multimap_merge(PyObject *module, PyObject *const *arguments, Py
     h->type = a->type;
     outcome o;
     call_begin(a->on, &o);
-    o.status = cohort_multimap_merge(a->object, b->object, (cohort_multimap **)&h->object);
+    o.status = cohort_multimap_union(a->object, b->object, (cohort_multimap **)&h->object);
     if (!call_end(a->on, &o))
         Py_CLEAR(h);
     return (PyObject *)h;
@@ -261,5 +261,5 @@ static PyObject *multimap_load(PyObject *module, PyObject *const *arguments, Py_
 PyMethodDef multimap_functions[] = {FAST(multimap_build),    {"multimap_size", multimap_size, METH_O, NULL},
                                     FAST(multimap_count),    FAST(multimap_find),
                                     FAST(multimap_retrieve), FAST(multimap_items),
-                                    FAST(multimap_merge),    FAST(multimap_save),
+                                    FAST(multimap_union),    FAST(multimap_save),
                                     FAST(multimap_load),     {NULL, NULL, 0, NULL}};
