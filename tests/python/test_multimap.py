@@ -46,7 +46,7 @@ def test_types(key, value, tmp_path):
     assert repr(again) == repr(m) and isinstance(again.keys(), np.ndarray) and copy.copy(m) is m
     m.save(tmp_path / "m")
     check(lc.MultiMap.load(tmp_path / "m", key_type=key, value_type=value), d)
-    both = m.merge(lc.MultiMap(keys[:2], values[:2]))
+    both = m.union(lc.MultiMap(keys[:2], values[:2]))
     check(both, as_dict(keys.tolist() + [1, 2], values.tolist() + [5, 6]))
 
 
@@ -88,7 +88,7 @@ def test_what_is_not_there(tmp_path):
     with pytest.raises(TypeError, match="float64"):
         lc.MultiMap(np.array([1], "float32"), [1])
     with pytest.raises(TypeError, match="same types"):
-        m.merge(lc.MultiMap([1], [2]))
+        m.union(lc.MultiMap([1], [2]))
     with pytest.raises(OSError, match="nowhere"):
         lc.MultiMap.load(tmp_path / "nowhere")
     m.save(tmp_path / "m")
@@ -102,7 +102,7 @@ def test_what_is_not_there(tmp_path):
 def test_other_contexts():
     with lc.device("cpu", threads=1):
         m = lc.MultiMap([1, 2], [3, 4])
-    assert sorted(lc.MultiMap([1], [5]).merge(m)[1].tolist()) == [3, 5]
+    assert sorted(lc.MultiMap([1], [5]).union(m)[1].tolist()) == [3, 5]
 
 
 def test_large():
