@@ -20,6 +20,29 @@ set_source_files_properties(tests/sim/jit.c PROPERTIES
 target_include_directories(cohort_sim PRIVATE ${test_includes})
 target_link_libraries(cohort_sim PRIVATE cohort_flags)
 
+# libcohort_sim.a, for tests/python: the library, the simulator and tests/python/sim.c, joined to one object as
+# libcohort.a is.
+set_target_properties(cohort_sim PROPERTIES POSITION_INDEPENDENT_CODE ON)
+if(NOT COHORT_SANITIZE)
+    add_library(cohort_sim_python OBJECT tests/python/sim.c)
+    set_target_properties(cohort_sim_python PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_include_directories(cohort_sim_python PRIVATE ${test_includes})
+    target_link_libraries(cohort_sim_python PRIVATE cohort_flags)
+    set(sim_parts cohort_objects cohort_sim cohort_sim_python)
+    list(TRANSFORM sim_parts REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE sim_objects)
+    set(sim_object ${PROJECT_BINARY_DIR}/cohort_sim.o)
+    add_custom_command(
+        OUTPUT ${sim_object}
+        COMMAND ${CMAKE_LINKER} -r -o ${sim_object} ${sim_objects}
+        COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${sim_object}
+        DEPENDS ${sim_parts} ${sim_objects}
+        COMMENT "Joining the objects of libcohort_sim.a"
+        COMMAND_EXPAND_LISTS VERBATIM)
+    set_source_files_properties(${sim_object} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+    add_library(cohort_sim_static STATIC ${sim_object})
+    set_target_properties(cohort_sim_static PROPERTIES OUTPUT_NAME cohort_sim LINKER_LANGUAGE C)
+endif()
+
 add_library(cohort_test_support OBJECT ${test_support} ${test_fatbins})
 target_include_directories(cohort_test_support PRIVATE ${test_includes})
 target_link_libraries(cohort_test_support PRIVATE cohort_flags)

@@ -45,6 +45,15 @@ failed() {
 rm -rf "$here/wheel"
 PATH="$here/venv/bin:$PATH" "$here/venv/bin/pip" wheel --disable-pip-version-check -q --no-deps --no-build-isolation -w "$here/wheel" \
     -C cmake.define.COHORT_LIBRARY="$build/libcohort.a" bindings/python >"$log" 2>&1 || failed "the wheel is built" "$log"
+# The same with the simulated GPU inside, for test_gpu.py: beside the environments, never installed.
+if [ -f "$build/libcohort_sim.a" ]; then
+    rm -rf "$here/sim" "$here/sim-wheel"
+    PATH="$here/venv/bin:$PATH" "$here/venv/bin/pip" wheel --disable-pip-version-check -q --no-deps \
+        --no-build-isolation -w "$here/sim-wheel" -C cmake.define.COHORT_LIBRARY="$build/libcohort_sim.a" \
+        -C cmake.define.COHORT_EXPORT=ON bindings/python >"$log" 2>&1 &&
+        "$here/venv/bin/pip" install --disable-pip-version-check -q --no-index --no-deps \
+            --target "$here/sim" "$here"/sim-wheel/*.whl >>"$log" 2>&1 || failed "the wheel with the simulated GPU is built" "$log"
+fi
 for environment in venv empty; do
     "$here/$environment/bin/pip" install --disable-pip-version-check -q --no-index --no-deps --force-reinstall "$here"/wheel/*.whl \
         >"$log" 2>&1 || failed "the wheel is installed" "$log"
@@ -87,14 +96,29 @@ fi
 command -v python3.14t >/dev/null ||
     echo "note python: no free-threaded Python 3.14 is here; cp314t is neither built nor tested"
 check "mypy --strict has nothing to say" venv/bin/mypy --strict --python-version 3.11 "$source/bindings/python/libcohort"
-COHORT_DEVICE=cpu timeout 300 venv/bin/python -m pytest -q -p no:cacheprovider -p no:warnings "$source/tests/python" >pytest.log 2>&1
-code=$?
-[ $code -eq 0 ] || tail -n 60 pytest.log
-# count WORD: the number before it in pytest's closing line
+# count WORD LOG: the number before it in pytest's closing line
 count() {
-    tail -n 1 pytest.log | grep -oE "[0-9]+ $1" | cut -d ' ' -f 1 | grep . || echo 0
+    tail -n 1 "$2" | grep -oE "[0-9]+ $1" | cut -d ' ' -f 1 | grep . || echo 0
 }
-passed=$((passed + $(count passed))) bad=$((bad + $(count failed) + $(count errors?)))
-[ $code -eq 0 ] || [ $bad -gt 0 ] || bad=1
-echo "$passed passed, $bad failed, $(count skipped) skipped"
+# pytests LOG ARGUMENT...: adds to passed, bad and skipped
+skipped=0
+pytests() {
+    local log=$1
+    shift
+    COHORT_DEVICE=cpu timeout 300 venv/bin/python -m pytest -q -p no:cacheprovider -p no:warnings "$@" \
+        >"$log" 2>&1
+    local code=$? failures
+    [ $code -eq 0 ] || tail -n 60 "$log"
+    failures=$(($(count failed "$log") + $(count errors? "$log")))
+    [ $code -eq 0 ] || [ $failures -gt 0 ] || failures=1
+    passed=$((passed + $(count passed "$log"))) bad=$((bad + failures))
+    skipped=$((skipped + $(count skipped "$log")))
+}
+pytests pytest.log --ignore="$source/tests/python/test_gpu.py" "$source/tests/python"
+if [ -d sim ]; then
+    PYTHONPATH=$here/sim pytests gpu.log "$source/tests/python/test_gpu.py"
+else
+    echo "note python: libcohort_sim.a is not built; test_gpu.py is left out"
+fi
+echo "$passed passed, $bad failed, $skipped skipped"
 [ $bad -eq 0 ]

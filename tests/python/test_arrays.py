@@ -36,6 +36,24 @@ def test_nothing_is_copied_on_the_way_out():
     assert np.asarray(a).flags.writeable
 
 
+def test_memory_of_the_host():
+    a = lc.sort([3, 1, 2])
+    assert a.device == "cpu" and a.__dlpack_device__() == (1, 0)
+    assert not hasattr(a, "__cuda_array_interface__")
+    assert lc.to_host(a) is a and lc.to_device(a) is a
+    out = a.__dlpack__(stream=None, dl_device=(1, 0))
+    assert _core.dlpack_in(out, "a", None).tolist() == [1, 2, 3]
+    with pytest.raises(BufferError, match=r"dl_device: \(2, 0\) is not where"):
+        a.__dlpack__(dl_device=(2, 0))
+    pair = a.__arrow_c_device_array__()
+    assert _core.arrow_place(pair) == (1, -1)
+    assert _core.arrow_device_in(pair, "a", None)._address == a._address
+    with pytest.raises(TypeError, match="stream: a stream or its number"):
+        lc.device("cpu", stream="0")
+    with pytest.raises(lc.UnsupportedError):
+        lc.device("cpu", stream=77)
+
+
 def test_what_is_strided_or_misaligned():
     a = np.frombuffer(b"x" + np.arange(5, dtype="int64").tobytes(), "int64", offset=1)
     assert not a.flags.aligned
@@ -180,13 +198,13 @@ class Tensor:
 )
 def test_dlpack(type):
     a = np.array([3, 1, 0, 1], type)
-    assert _core.dlpack_in(a.__dlpack__(), "a")._address == address(a)
+    assert _core.dlpack_in(a.__dlpack__(), "a", None)._address == address(a)
     got = lc.unique(Tensor(a))
     assert isinstance(got, lc.Array) and got.type == type and got.tolist() == np.unique(a).tolist()
     out = np.from_dlpack(got)
     assert out.dtype == a.dtype and out.tolist() == got.tolist() and address(out) == got._address
     assert lc.unique(Tensor(a[::2])).tolist() == np.unique(a[::2]).tolist()
-    assert len(_core.dlpack_in(a[:0].__dlpack__(), "a")) == 0
+    assert len(_core.dlpack_in(a[:0].__dlpack__(), "a", None)) == 0
 
 
 def test_dlpack_lifetimes():
@@ -197,7 +215,7 @@ def test_dlpack_lifetimes():
 
     a = np.arange(1000).view(Watched)
     watch = weakref.ref(a)
-    v = _core.dlpack_in(np.ndarray.__dlpack__(a), "a")
+    v = _core.dlpack_in(np.ndarray.__dlpack__(a), "a", None)
     del a
     gc.collect()
     assert v[1:].tolist() == list(range(1, 1000)) and watch() is not None
@@ -209,9 +227,9 @@ def test_dlpack_lifetimes():
     assert out.tolist() == list(range(1, 501))
     lc.sort([1]).__dlpack__()  # a capsule that nobody takes
     capsule = lc.sort([1]).__dlpack__()
-    assert _core.dlpack_in(capsule, "a").tolist() == [1]
+    assert _core.dlpack_in(capsule, "a", None).tolist() == [1]
     with pytest.raises(ValueError):
-        _core.dlpack_in(capsule, "a")
+        _core.dlpack_in(capsule, "a", None)
 
 
 def test_what_dlpack_refuses():
@@ -225,5 +243,9 @@ def test_what_dlpack_refuses():
     class Gpu:
         __cuda_array_interface__ = {"shape": (3,), "typestr": "<i8", "data": (4096, False), "version": 3}
 
-    with pytest.raises(lc.UnsupportedError, match="a: lies in a GPU's memory .*Gpu"):
+    with pytest.raises(lc.UnsupportedError, match="a: lies in .* a GPU .*Gpu.*cannot be used here"):
         lc.sort(Gpu())
+    with lc.device("cpu"), pytest.raises(lc.ArgumentError, match="a: lies .*, and calls here run on the CPU"):
+        lc.sort(Gpu())
+    with pytest.raises(lc.UnsupportedError, match="keys: lies .* which this call does not take"):
+        lc.MultiMap(Gpu(), [1, 2, 3])

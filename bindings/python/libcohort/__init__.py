@@ -3,7 +3,7 @@ copies.
 
 Arrays come in by the buffer protocol (numpy, array, memoryview) or by Arrow's C interfaces (pyarrow, polars,
 pandas, duckdb). A numpy array in gives numpy arrays out; else answers are `libcohort.Array`, which all of
-these take without a copy.
+these take without a copy. Arrays in a GPU's memory (DLPack, CUDA's array interface) are answered there.
 
 >>> import libcohort
 >>> libcohort.unique([3, 1, 3]).tolist()
@@ -36,6 +36,7 @@ from ._functions import (
     unique,
     value_counts,
 )
+from ._gpu import to_device, to_host
 from ._group import GroupBy, group_by
 from ._join import join, join_size
 from ._kmers import Kmers, count_kmers
@@ -82,6 +83,8 @@ __all__ = [
     "limits",
     "partition",
     "sort",
+    "to_device",
+    "to_host",
     "unique",
     "value_counts",
 ]

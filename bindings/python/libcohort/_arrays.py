@@ -1,7 +1,8 @@
 """What comes in and what goes out.
 
-In: anything with the buffer protocol, DLPack or Arrow's C interfaces, without a copy where its elements are
-one behind the other; lists of numbers are copied. Out: numpy arrays if one came in, else `libcohort.Array`.
+In: anything with the buffer protocol, DLPack, CUDA's array interface or Arrow's C interfaces, without a copy
+where its elements are one behind the other; lists of numbers are copied. Out: numpy arrays if one came in,
+else `libcohort.Array`.
 """
 
 from __future__ import annotations
@@ -10,8 +11,7 @@ import array as _array
 import sys
 from typing import Any
 
-from . import _core
-from ._errors import UnsupportedError
+from . import _core, _gpu
 
 Array = _core.Array
 
@@ -34,10 +34,13 @@ BYTES = (0, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 1)
 CODES = {name: code for code, name in enumerate(NAMES) if name}
 
 
-def take_in(values: Any, argument: str) -> tuple[_core.Array, Any]:
-    """The Array of `values`, and what makes the answers: None, or the numpy that it came from."""
+def take_in(values: Any, argument: str, where: _gpu.Where = False) -> tuple[_core.Array, Any]:
+    """The Array of `values`, and what makes the answers: None, or the numpy that it came from. `where` says
+    whether they may lie in a GPU's memory."""
     kind = type(values)
     if kind is Array:
+        if values._gpu is not None:
+            _gpu.context_of(values, argument, values._gpu, where)
         return values, None
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(values, numpy.ndarray):
@@ -46,13 +49,11 @@ def take_in(values: Any, argument: str) -> tuple[_core.Array, Any]:
         return _core.view(values, argument), numpy
     if kind is list or kind is tuple or kind is range:
         return _core.view(_of_list(values, argument), argument), None
-    if hasattr(values, "__cuda_array_interface__"):
-        raise UnsupportedError(
-            f"{argument}: lies in a GPU's memory ({kind.__module__}.{kind.__name__}); "
-            "bring it to the host first"
-        )
+    device = _gpu.take(values, argument, where)
+    if device is not None:
+        return device, None
     if hasattr(values, "__dlpack__") and not hasattr(values, "__arrow_c_array__") and not _is_buffer(values):
-        return _core.dlpack_in(values.__dlpack__(), argument), None
+        return _core.dlpack_in(values.__dlpack__(), argument, None), None
     return _core.view(values, argument), None
 
 
@@ -78,14 +79,16 @@ def _of_list(values: Any, argument: str) -> _array.array[Any]:
         raise TypeError(f"{argument}: a list of numbers is due") from None
 
 
-def take_in_as(values: Any, code: int, argument: str) -> tuple[_core.Array, Any]:
+def take_in_as(
+    values: Any, code: int, argument: str, where: _gpu.Where = False
+) -> tuple[_core.Array, Any]:
     """The same as values of a type: integers in a list may be floats."""
     if (code == F32 or code == F64) and isinstance(values, (list, tuple, range)):
         try:
             values = _array.array("f" if code == F32 else "d", values)
         except TypeError:
             raise TypeError(f"{argument}: a list of numbers is due") from None
-    array, numpy = take_in(values, argument)
+    array, numpy = take_in(values, argument, where)
     return _core.cast(array, code, argument), numpy
 
 

@@ -11,9 +11,15 @@ from . import _core
 from ._progress import Bar
 
 
+_GPU = "cuda:{}"  # the device of a number
+
+
 class _Current(threading.local):
     context: _core.Context | None = None
     chosen = False  # by `device`
+
+    def __init__(self) -> None:
+        self.gpus: dict[int, _core.Context] = {}  # for arrays that lie there, where nothing was chosen
 
 
 _current = _Current()
@@ -23,6 +29,7 @@ def _after_fork() -> None:
     """In a child: a call of another thread may have been under way on this thread's context, so it gets
     another."""
     _core.after_fork()
+    _current.gpus = {}
     if not _current.chosen:
         _current.context = None
 
@@ -34,8 +41,39 @@ def current() -> _core.Context:
     """The thread's context: of the innermost `device`, else one of the defaults."""
     context = _current.context
     if context is None:
-        context = _current.context = _core.context_new(None, 0, None)
+        context = _current.context = _core.context_new(None, 0, None, None)
     return context
+
+
+def chosen() -> _core.Context | None:
+    """The context of the innermost `device`."""
+    return _current.context if _current.chosen else None
+
+
+def of_gpu(ordinal: int | None) -> _core.Context:
+    """The thread's context on a GPU, None being any: the current one if that is there, else one of the
+    defaults."""
+    context = current()
+    number = _core.context_gpu(context)[0]
+    if number >= 0 and (ordinal is None or ordinal == number):
+        return context
+    wanted = ordinal or 0
+    if wanted not in _current.gpus:
+        _current.gpus[wanted] = _core.context_new(_GPU.format(wanted), 0, None, None)
+    return _current.gpus[wanted]
+
+
+def _number(stream: Any) -> int | None:
+    """A stream's handle: a number, or what torch, cupy or CUDA's own bindings have for a stream."""
+    if stream is None or isinstance(stream, int):
+        return stream
+    if hasattr(stream, "__cuda_stream__"):
+        about = stream.__cuda_stream__
+        return int((about() if callable(about) else about)[1])
+    for name in ("cuda_stream", "ptr"):
+        if hasattr(stream, name):
+            return int(getattr(stream, name))
+    raise TypeError(f"stream: a stream or its number is due, not {type(stream).__name__}")
 
 
 class device:
@@ -46,15 +84,23 @@ class device:
     during long batches of maps; a function in its place is called with (what, done, total), and what it
     raises ends the call. It must not use the library.
 
+    On a GPU `stream` is the stream that calls enqueue their work on: torch's, cupy's, what has
+    `__cuda_stream__`, or its number (0 and 1: the legacy default stream). It must live as long as this object
+    and what was made on it. Without one there is a stream of the context's own. Calls return when their work
+    is done.
+
     >>> import libcohort
     >>> with libcohort.device("cpu", threads=1):
     ...     libcohort.info()["threads"]
     1
     """
 
-    def __init__(self, name: str | None = None, *, threads: int = 0, progress: Any = False) -> None:
+    def __init__(
+        self, name: str | None = None, *, threads: int = 0, progress: Any = False, stream: Any = None
+    ) -> None:
         self._bar = Bar(progress) if progress else None
-        self._context = _core.context_new(name, threads, self._bar.tell if self._bar else None)
+        tell = self._bar.tell if self._bar else None
+        self._context = _core.context_new(name, threads, tell, _number(stream))
         self._before: list[tuple[_core.Context | None, bool]] = []
 
     def __enter__(self) -> device:

@@ -23,6 +23,7 @@ from ._arrays import (
     take_in,
 )
 from ._context import current
+from ._gpu import beside, context_for, together
 from ._table import frame_of, take_any
 
 # cohort_width, cohort_op and cohort_winner
@@ -55,12 +56,12 @@ def sort(a: Any, *, descending: bool = False) -> Any:
     >>> libcohort.sort([3, -1, 2])
     libcohort.Array([-1, 2, 3], type='int64')
     """
-    keys, numpy = take_in(a, "a")
+    keys, numpy = take_in(a, "a", True)
     code = keys._code
     keys = (
         _core.canonical(keys, False) if code >= F32 and code != BOOL else _core.cast(keys, storage(code), "a")
     )
-    out = _core.sort(current(), keys, descending, False, None)[0]
+    out = _core.sort(context_for(keys), keys, descending, False, None)[0]
     return give_out(narrowed(out, code), numpy)
 
 
@@ -72,8 +73,9 @@ def argsort(a: Any, *, descending: bool = False) -> Any:
     >>> libcohort.argsort([30, 10, 20]).tolist()
     [1, 2, 0]
     """
-    keys, numpy = take_in(a, "a")
-    return give_out(_core.sort(current(), stored(keys, "a"), descending, True, None)[1], numpy)
+    given, numpy = take_in(a, "a", True)
+    keys = stored(given, "a")
+    return give_out(_core.sort(context_for(keys), keys, descending, True, None)[1], numpy)
 
 
 def unique(
@@ -98,7 +100,7 @@ def unique(
     >>> counts.tolist()
     [1, 1, 2]
     """
-    given, numpy = take_any(a, "a")
+    given, numpy = take_any(a, "a", True)
     if type(given) is not _core.Array:
         return _keys.unique(given, numpy, return_index, return_inverse, return_counts, sorted)
     keys = stored(given, "a")
@@ -126,7 +128,7 @@ _Parts = tuple[_core.Array, Any, Any, Any]
 
 
 def _unique_by_sort(keys: _core.Array, index: bool, inverse: bool, counts: bool) -> _Parts:
-    ordered, permutation, _ = _core.sort(current(), keys, False, index, None)
+    ordered, permutation, _ = _core.sort(context_for(keys), keys, False, index, None)
     values, starts = _core.runs(ordered)
     return (
         values,
@@ -137,18 +139,20 @@ def _unique_by_sort(keys: _core.Array, index: bool, inverse: bool, counts: bool)
 
 
 def _unique_by_map(keys: _core.Array, sorted: bool) -> _Parts:
-    map = _core.map_new(current(), WIDTH_64_0 if BYTES[keys._code] == 8 else WIDTH_32_0, 1024, 0)
+    on = context_for(keys)
+    map = _core.map_new(on, WIDTH_64_0 if BYTES[keys._code] == 8 else WIDTH_32_0, 1024, 0)
     _core.map_batch(map, INSERT, keys, None, ANY, False)
-    values, _ = _core.map_items(map, keys._code, 0)
+    values, _ = _core.map_items(map, keys._code, 0, keys._gpu is not None)
     if sorted:
-        values = _core.sort(current(), values, False, False, None)[0]
+        values = _core.sort(on, values, False, False, None)[0]
     return values, None, None, None
 
 
 def _repeats(keys: _core.Array) -> int:
     """How many keys of a sample of 2,048 are there before; 0 for arrays that are short. With d distinct ones,
-    equally frequent, about 2,048^2 / 2d while that is small: eight for d = 260,000."""
-    if len(keys) <= _FEW:
+    equally frequent, about 2,048^2 / 2d while that is small: eight for d = 260,000. In a
+    GPU's memory no sample is taken."""
+    if len(keys) <= _FEW or keys._gpu is not None:
         return 0
     sample = keys[:: len(keys) // _FEW]
     distinct, _ = _core.runs(_core.sort(current(), sample, False, False, None)[0])
@@ -183,7 +187,10 @@ def _index_map(keys: _core.Array) -> tuple[_core.Handle, _core.Array]:
         keys = _core.cast(keys, I64, "a") if not wide else keys
         wide = True
     width = (WIDTH_64_32 if wide else WIDTH_32_32) if short else WIDTH_64_64
-    return _core.map_new(current(), width, 1024, 0), _core.iota(len(keys), U32 if short else I64)
+    iota = _core.iota(len(keys), U32 if short else I64)
+    on = context_for(keys)
+    index = _core.to_device(on, iota) if keys._gpu is not None else iota
+    return _core.map_new(on, width, 1024, 0), index
 
 
 def _first_index(keys: _core.Array) -> _core.Array:
@@ -202,7 +209,7 @@ def factorize(values: Any) -> tuple[Any, Any]:
     >>> codes.tolist(), uniques.tolist()
     ([0, 1, 0], [30, 10])
     """
-    given, numpy = take_any(values, "values")
+    given, numpy = take_any(values, "values", True)
     if type(given) is not _core.Array:
         return _keys.factorize(given, numpy)
     keys = stored(given, "values")
@@ -224,7 +231,7 @@ def value_counts(values: Any, *, sort: bool = True) -> tuple[Any, Any]:
     >>> values.tolist(), counts.tolist()
     ([7, 5], [2, 1])
     """
-    given, numpy = take_any(values, "values")
+    given, numpy = take_any(values, "values", True)
     if type(given) is not _core.Array:
         return _keys.value_counts(given, numpy, sort)
     keys = stored(given, "values")
@@ -233,7 +240,7 @@ def value_counts(values: Any, *, sort: bool = True) -> tuple[Any, Any]:
     else:
         keys, _, _, many = _unique_by_sort(keys, False, False, True)
     if sort:
-        many, _, keys = _core.sort(current(), many, True, False, keys)
+        many, _, keys = _core.sort(context_for(keys), many, True, False, keys)
     return give_out(narrowed(keys, given._code), numpy), give_out(many, numpy)
 
 
@@ -256,12 +263,13 @@ def is_in(element: Any, test_elements: Any, *, invert: bool = False) -> Any:
     >>> libcohort.is_in([1, 2, 3], [3, 1]).tolist()
     [True, False, True]
     """
-    a, numpy = take_any(element, "element")
-    b, numpy_too = take_any(test_elements, "test_elements")
+    a, numpy = take_any(element, "element", True)
+    b, numpy_too = take_any(test_elements, "test_elements", True)
     if type(a) is not _core.Array or type(b) is not _core.Array:
         return _keys.is_in(a, b, invert, numpy or numpy_too, ("element", "test_elements"))
-    a, b = _alike(a, b, ("element", "test_elements"))
-    map = _core.map_new(current(), WIDTH_64_0 if BYTES[b._code] == 8 else WIDTH_32_0, max(len(b), 1), 0)
+    names = ("element", "test_elements")
+    a, b, on = together(*_alike(a, b, names), (element, test_elements), names)
+    map = _core.map_new(on, WIDTH_64_0 if BYTES[b._code] == 8 else WIDTH_32_0, max(len(b), 1), 0)
     _core.map_batch(map, INSERT, b, None, ANY, False)
     hit = _core.map_batch(map, FIND, a, None, ANY, True)[3]
     if invert:
@@ -276,14 +284,18 @@ def index_in(values: Any, value_set: Any) -> Any:
     >>> libcohort.index_in([20, 7], [10, 20, 20]).tolist()
     [1, -1]
     """
-    a, numpy = take_any(values, "values")
-    b, numpy_too = take_any(value_set, "value_set")
+    a, numpy = take_any(values, "values", True)
+    b, numpy_too = take_any(value_set, "value_set", True)
     if type(a) is not _core.Array or type(b) is not _core.Array:
         return _keys.index_in(a, b, numpy or numpy_too, ("values", "value_set"))
-    a, b = _alike(a, b, ("values", "value_set"))
+    names = ("values", "value_set")
+    a, b, on = together(*_alike(a, b, names), (values, value_set), names)
     wide = BYTES[b._code] == 8
-    map = _core.map_new(current(), WIDTH_64_64 if wide else WIDTH_32_32, max(len(b), 1), 0)
-    _core.map_batch(map, INSERT, b, _core.iota(len(b), I64 if wide else U32), FIRST, False)
+    map = _core.map_new(on, WIDTH_64_64 if wide else WIDTH_32_32, max(len(b), 1), 0)
+    index = _core.iota(len(b), I64 if wide else U32)
+    if b._gpu is not None:
+        index = _core.to_device(on, index)
+    _core.map_batch(map, INSERT, b, index, FIRST, False)
     kind = I64 if wide else I32
     missing = _core.cast(take_in([-1], "")[0], kind, "")
     return give_out(_core.cast(_core.map_find(map, a, kind, missing)[0], I64, "values"), numpy or numpy_too)
@@ -302,7 +314,7 @@ def _function(
         raise TypeError("by, range and splitters exclude each other")
     signed = I8 <= keys._code and keys._code != BOOL
     if splitters is not None:
-        data, _ = take_in(splitters, "splitters")
+        data = beside(keys, take_in(splitters, "splitters", True)[0], splitters, ("keys", "splitters"))
         if signed:
             raise TypeError(f"splitters: keys must be unsigned integers, not {keys.type}")
         return len(data) + 1, _SPLITTERS, 0, 0, _core.cast(data, storage(keys._code), "splitters")
@@ -320,7 +332,7 @@ def _function(
         if kind is None:
             raise ValueError(f"by: must be 'hash', 'modulo' or an array of bucket numbers, not {by!r}")
         return buckets, kind, 0, 0, None
-    data, _ = take_in(by, "by")
+    data = beside(keys, take_in(by, "by", True)[0], by, ("keys", "by"))
     if BYTES[data._code] == 8 or I8 <= data._code != BOOL:
         data = _core.cast(data, U32, "by")
     return buckets, _IDS[BYTES[data._code]], 0, 0, data
@@ -348,12 +360,14 @@ def partition(
     >>> p.keys.tolist(), p.offsets.tolist()
     ([2, 4, 5, 7], [0, 2, 4])
     """
-    given, numpy = take_in(keys, "keys")
+    given, numpy = take_in(keys, "keys", True)
     buckets, kind, a, b, data = _function(given, buckets, by, range, splitters)
-    column = take_in(values, "values")[0] if values is not None else None
+    column = None
+    if values is not None:
+        column = beside(given, take_in(values, "values", True)[0], values, ("keys", "values"))
     wide = _core.cast(given, storage(given._code), "keys")
     out, offsets, column, index = _core.split(
-        current(), wide, buckets, kind, a, b, data, column, return_index
+        context_for(wide), wide, buckets, kind, a, b, data, column, return_index
     )
     return Partition(
         give_out(narrowed(out, given._code), numpy),
@@ -377,10 +391,10 @@ def histogram(
     >>> libcohort.histogram([1, 5, 9], 2, range=(0, 9)).tolist()
     [1, 2]
     """
-    given, numpy = take_in(keys, "keys")
+    given, numpy = take_in(keys, "keys", True)
     buckets, kind, a, b, data = _function(given, buckets, by, range, splitters)
     wide = _core.cast(given, storage(given._code), "keys")
-    return give_out(_core.histogram(current(), wide, buckets, kind, a, b, data), numpy)
+    return give_out(_core.histogram(context_for(wide), wide, buckets, kind, a, b, data), numpy)
 
 
 def compact(values: Any, mask: Any) -> Any:
@@ -390,9 +404,9 @@ def compact(values: Any, mask: Any) -> Any:
     >>> libcohort.compact([4, 5, 6], libcohort.is_in([4, 5, 6], [5])).tolist()
     [5]
     """
-    given, numpy = take_in(values, "values")
-    chosen, _ = take_in(mask, "mask")
+    given, numpy = take_in(values, "values", True)
+    chosen = beside(given, take_in(mask, "mask", True)[0], mask, ("values", "mask"))
     if chosen._code != BOOL:
         raise TypeError(f"mask: must be of type bool, not {NAMES[chosen._code]}")
     wide = _core.cast(given, storage(given._code), "values")
-    return give_out(narrowed(_core.compact(current(), wide, chosen), given._code), numpy)
+    return give_out(narrowed(_core.compact(context_for(wide), wide, chosen), given._code), numpy)

@@ -25,6 +25,7 @@ from ._arrays import (
     take_in_as,
 )
 from ._context import current
+from ._gpu import beside, context_for
 from ._functions import (
     ADD,
     ANY,
@@ -46,6 +47,8 @@ OPS = {
     "find": 0, "insert": 1, "assign": 2, "erase": 3, "add": 4, "min": 5, "max": 6, "or": 7, "and": 8,
     "exchange": 9, "count": 10
 }  # fmt: skip
+# Whoever has one of these has numbers.
+_ARRAYS = ("array_interface", "cuda_array_interface", "dlpack", "arrow_c_device_array")
 _LAYOUTS = {"pages": 0, "lines": 1}
 _RULES = {"insert": INSERT, "assign": ASSIGN, "add": ADD}
 
@@ -73,7 +76,9 @@ class Map:
     `layout="lines"` is for maps whose keys come and go: the slot of an erased key is free again at once, so
     that the map does not grow; it takes a little more memory a key.
 
-    It may be used by several threads, one after the other. It stays on the device that it was made on.
+    It may be used by several threads, one after the other. It stays on the device that it was made on. A map
+    made of arrays in a GPU's memory is on that GPU, and gives its pairs out there; keys of a batch may lie
+    there, and the answers then do, or in the host's memory.
 
     >>> import libcohort
     >>> m = libcohort.Map([10, 20, 30], [1, 2, 3])
@@ -93,6 +98,7 @@ class Map:
         "_value_stored",
         "_lines",
         "_numpy",
+        "_gpu",
         "__weakref__",
     )
 
@@ -105,6 +111,7 @@ class Map:
     _value_stored: int
     _lines: bool
     _numpy: Any
+    _gpu: bool
 
     def __init__(
         self,
@@ -122,10 +129,12 @@ class Map:
         key = I64
         value = 0 if keys is not None and value_type is None else I64
         if keys is not None:
-            keys, numpy = take_in(keys, "keys")
+            keys, numpy = take_in(keys, "keys", True)
             key = keys._code
         if values is not None:
-            values, numpy_too = take_in(values, "values")
+            given = values
+            values, numpy_too = take_in(values, "values", True)
+            values = beside(keys, values, given, ("keys", "values"))
             numpy = numpy or numpy_too
             value = values._code
         if key_type is not None:
@@ -139,7 +148,9 @@ class Map:
         self._set_types(key, value, layout == "lines")
         self._numpy = numpy
         room = max(capacity, len(keys) if keys is not None else 0, 16)
-        self._handle = _core.map_new(current(), self._width(), room, _LAYOUTS[layout])
+        on = current() if keys is None else context_for(keys)
+        self._gpu = keys is not None and keys._gpu is not None
+        self._handle = _core.map_new(on, self._width(), room, _LAYOUTS[layout])
         if keys is not None:
             self._put(ASSIGN, keys, values, LAST)
 
@@ -167,13 +178,17 @@ class Map:
     # ---- in
 
     def _keys(self, keys: Any) -> tuple[_core.Array, Any]:
-        keys, numpy = take_in_as(keys, self._key, "keys")
+        keys, numpy = take_in_as(keys, self._key, "keys", self._handle.context)
         return _core.cast(stored(keys, "keys"), self._key_stored, "keys"), numpy
 
-    def _values(self, values: Any, n: int) -> _core.Array:
+    def _values(self, values: Any, keys: _core.Array) -> _core.Array:
         if _is_one(values):
-            return _core.repeat(self._one(values, "values"), n)
-        return _core.cast(take_in_as(values, self._value, "values")[0], self._value_stored, "values")
+            return self._beside(keys, _core.repeat(self._one(values, "values"), len(keys)), 0, "values")
+        array, _ = take_in_as(values, self._value, "values", self._handle.context)
+        return _core.cast(self._beside(keys, array, values, "values"), self._value_stored, "values")
+
+    def _beside(self, keys: _core.Array, array: _core.Array, given: Any, argument: str) -> _core.Array:
+        return beside(keys, array, given, ("keys", argument), self._handle.context)
 
     def _one(self, value: Any, argument: str) -> _core.Array:
         """An Array of one value of the map's."""
@@ -189,7 +204,7 @@ class Map:
         elif self._value and op != COUNT:
             raise TypeError("values: the map's keys need them")
         keys, _ = self._keys(keys)
-        values = self._values(values, len(keys)) if values is not None else None
+        values = self._values(values, keys) if values is not None else None
         return int(_core.map_batch(self._handle, op, keys, values, winner, False)[2])
 
     def insert(self, keys: Any, values: Any = None) -> int:
@@ -258,7 +273,7 @@ class Map:
         if same and rule != "add" and other._handle.context is self._handle.context:
             _core.map_merge(self._handle, other._handle, _RULES[rule])
         else:
-            keys, values = other._items()
+            keys, values = (None if a is None else _core.to_host(a) for a in other._items())
             {"insert": self.insert, "assign": self.assign, "add": self.add}[rule](keys, values)
 
     def run(self, ops: Any, keys: Any, values: Any = None, *, default: Any = 0) -> tuple[Any, Any]:
@@ -277,8 +292,8 @@ class Map:
         ([10, 20, 0], [True, True, False], 30, False)
         """
         keys, numpy = self._keys(keys)
-        codes = self._ops(ops, len(keys))
-        operands = None if values is None else self._values(values, len(keys))
+        codes = self._beside(keys, *self._ops(ops, len(keys)), "ops")
+        operands = None if values is None else self._values(values, keys)
         if values is not None:
             self._need_values()
         fallback = self._one(default, "default") if self._value else None
@@ -286,16 +301,19 @@ class Map:
         out = None if before is None else give_out(narrowed(before, self._value), numpy)
         return out, give_out(hit, numpy)
 
-    def _ops(self, ops: Any, n: int) -> _core.Array:
+    def _ops(self, ops: Any, n: int) -> tuple[_core.Array, Any]:
+        """Their numbers, and what they were made of."""
+        given = ops
+        array = any(hasattr(ops, f"__{name}__") for name in _ARRAYS)
         try:
             if isinstance(ops, str):
-                ops = bytes([OPS[ops]]) * n
-            elif not hasattr(ops, "__array_interface__") and len(ops) and isinstance(ops[0], str):
+                ops, given = bytes([OPS[ops]]) * n, []
+            elif not array and len(ops) and isinstance(ops[0], str):
                 ops = bytes([OPS[name] for name in ops])
         except KeyError as error:
             raise ValueError(f"ops: must be of {', '.join(OPS)}, not {error}") from None
-        codes = _core.cast(take_in(ops, "ops")[0], U8, "ops")
-        used = set(bytes(memoryview(codes)))
+        codes = _core.cast(take_in(ops, "ops", self._handle.context)[0], U8, "ops")
+        used = set(bytes(memoryview(_core.to_host(codes))))
         unsigned = self._value in (U32, U64)
         wide = self._value not in (F32, F64) and BYTES[self._value] >= 4
         for name, code in OPS.items():
@@ -311,7 +329,7 @@ class Map:
                 raise TypeError(
                     f"ops: {name} is for {what} of 32 or 64 bits, not {NAMES[self._value] or 'keys only'}"
                 )
-        return codes
+        return codes, given
 
     # ---- out
 
@@ -375,7 +393,7 @@ class Map:
         return iter(self._items()[0].tolist())
 
     def _items(self) -> tuple[_core.Array, _core.Array | None]:
-        keys, values = _core.map_items(self._handle, self._key_stored, self._value_stored)
+        keys, values = _core.map_items(self._handle, self._key_stored, self._value_stored, self._gpu)
         return narrowed(keys, self._key), None if values is None else narrowed(values, self._value)
 
     def items(self) -> tuple[Any, Any]:
@@ -405,6 +423,7 @@ class Map:
         other = Map.__new__(Map)
         other._set_types(self._key, self._value, self._lines)
         other._numpy = self._numpy
+        other._gpu = self._gpu
         other._handle = _core.map_clone(self._handle)
         return other
 
@@ -453,6 +472,7 @@ class Map:
         map = cls.__new__(cls)
         map._set_types(key, value, bool(_core.map_layout(handle)))
         map._numpy = None
+        map._gpu = False
         if map._width() != width:
             raise ValueError(
                 f"{os.fspath(path)}: does not hold pairs of {NAMES[key]} and {NAMES[value] or 'nothing'}"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
 from . import _core
 from ._arrays import I64, take_in
 from ._context import current
+from ._gpu import Where
 
 if TYPE_CHECKING:
     from ._group import GroupBy
@@ -87,6 +88,8 @@ def frame_of(values: Any, argument: str) -> _core.Handle:
         return _of_numpy(values, argument, numpy)
     if not hasattr(values, "__arrow_c_stream__") and not hasattr(values, "__arrow_c_array__"):
         values = take_in(values, argument)[0]
+    elif kind is _core.Array:
+        values = take_in(values, argument)[0]  # not in a GPU's memory
     frame = _core.frame_in(current(), values, argument, True)
     assert isinstance(frame, _core.Handle)
     return frame
@@ -103,8 +106,9 @@ def _of_numpy(values: Any, argument: str, numpy: Any) -> _core.Handle:
     )
 
 
-def take_any(values: Any, argument: str) -> tuple[Any, Any]:
-    """An Array of plain numbers without nulls, else a frame; and the numpy that it came from or None."""
+def take_any(values: Any, argument: str, where: Where = False) -> tuple[Any, Any]:
+    """An Array of plain numbers without nulls, else a frame; and the numpy that it came from or None. `where`
+    as of `take_in`."""
     if isinstance(values, (Table, Column)):
         return values._handle, None
     kind = type(values)
@@ -118,11 +122,10 @@ def take_any(values: Any, argument: str) -> tuple[Any, Any]:
         if values.dtype.kind in "OUST":
             return _of_numpy(values, argument, numpy), numpy
         return take_in(values, argument)
-    if kind is not _core.Array and (
-        hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__")
-    ):
+    arrow = hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__")
+    if kind is not _core.Array and arrow and getattr(values, "is_cpu", True):
         return _core.frame_in(current(), values, argument, False), None
-    return take_in(values, argument)
+    return take_in(values, argument, where)
 
 
 def column_out(handle: _core.Handle, numpy: Any) -> Any:

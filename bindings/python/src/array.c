@@ -1,5 +1,6 @@
-/* array.c: the type Array, and how arrays go out: the buffer protocol, which numpy and memoryview read,
- * and __arrow_c_array__. How they come in is in array_in.c. */
+/* array.c: the type Array, and the buffer protocol, which numpy and memoryview read. How arrays come in is in
+ * array_in.c, how else they go out in array_out.c and dlpack.c, what is different in a GPU's memory in
+ * device.c. */
 #include "core.h"
 
 #include <stdlib.h>
@@ -81,7 +82,11 @@ static void array_dealloc(PyObject *self)
 {
     array *a = (array *)self;
     PyTypeObject *type = Py_TYPE(self);
-    free(a->block);
+    if (a->block && a->on)
+        context_free(a->on, a->block);
+    else
+        free(a->block);
+    DROP(a->on);
     DROP(a->base);
     if (a->view.obj)
         PyBuffer_Release(&a->view);
@@ -152,6 +157,7 @@ static PyObject *retype(PyObject *module, PyObject *const *arguments, Py_ssize_t
         a->data = from->data;
         a->readonly = from->readonly;
         a->base = KEPT(from);
+        a->on = from->on ? (context *)KEPT(from->on) : NULL;
     }
     return (PyObject *)a;
 }
@@ -162,6 +168,8 @@ static int get_buffer(PyObject *self, Py_buffer *out, int flags)
 {
     array *a = (array *)self;
     out->obj = NULL;
+    if (in_gpu(a, "__dlpack__ or __cuda_array_interface__"))
+        return -1;
     if ((flags & PyBUF_WRITABLE) && a->readonly) {
         PyErr_SetString(PyExc_BufferError, "the array is read-only");
         return -1;
@@ -181,126 +189,6 @@ static int get_buffer(PyObject *self, Py_buffer *out, int flags)
     return 0;
 }
 
-/* What an exported Arrow array holds on to. */
-struct exported {
-    const void *buffers[2];
-    PyObject *owner;
-    void *bits; /* booleans are bits there */
-};
-
-static void release_array(struct ArrowArray *array)
-{
-    struct exported *e = array->private_data;
-    array->release = NULL;
-    if (e->owner && Py_IsInitialized()) {
-        PyGILState_STATE state = PyGILState_Ensure();
-        Py_DECREF(e->owner);
-        PyGILState_Release(state);
-    }
-    free(e->bits);
-    free(e);
-}
-static void release_schema(struct ArrowSchema *schema)
-{
-    schema->release = NULL;
-}
-
-static void drop_schema(PyObject *capsule)
-{
-    struct ArrowSchema *schema = PyCapsule_GetPointer(capsule, "arrow_schema");
-    if (schema->release)
-        schema->release(schema);
-    free(schema);
-}
-static void drop_array(PyObject *capsule)
-{
-    struct ArrowArray *array = PyCapsule_GetPointer(capsule, "arrow_array");
-    if (array->release)
-        array->release(array);
-    free(array);
-}
-
-static PyObject *capsule_of_schema(struct ArrowSchema *schema)
-{
-    PyObject *capsule = PyCapsule_New(schema, "arrow_schema", drop_schema);
-    if (!capsule) {
-        schema->release(schema);
-        free(schema);
-    }
-    return capsule;
-}
-
-PyObject *arrow_pair(struct ArrowSchema *schema, struct ArrowArray *array)
-{
-    PyObject *first = capsule_of_schema(schema), *second = PyCapsule_New(array, "arrow_array", drop_array);
-    PyObject *pair = first && second ? PyTuple_Pack(2, first, second) : NULL;
-    if (!second) {
-        array->release(array);
-        free(array);
-    }
-    DROP(first);
-    DROP(second);
-    return pair;
-}
-
-static struct ArrowSchema *export_schema(int type)
-{
-    struct ArrowSchema *schema = calloc(1, sizeof *schema);
-    if (!schema) {
-        PyErr_NoMemory();
-        return NULL;
-    }
-    schema->format = types[type].arrow;
-    schema->name = "";
-    schema->release = release_schema;
-    return schema;
-}
-
-static struct ArrowArray *export_array(array *a)
-{
-    struct ArrowArray *out = calloc(1, sizeof *out);
-    struct exported *e = calloc(1, sizeof *e);
-    if (out && e && a->type == TYPE_BOOL) {
-        uint8_t *bits = e->bits = calloc((size_t)a->n / 8 + 1, 1);
-        for (Py_ssize_t i = 0; bits && i < a->n; ++i)
-            bits[i >> 3] |= (uint8_t)((((const uint8_t *)a->data)[i] != 0) << (i & 7));
-    }
-    if (!out || !e || (a->type == TYPE_BOOL && !e->bits)) {
-        free(out);
-        free(e);
-        PyErr_NoMemory();
-        return NULL;
-    }
-    e->owner = e->bits ? NULL : KEPT((PyObject *)a);
-    e->buffers[1] = e->bits ? e->bits : a->data;
-    out->length = a->n;
-    out->n_buffers = 2;
-    out->buffers = e->buffers;
-    out->private_data = e;
-    out->release = release_array;
-    return out;
-}
-
-static PyObject *arrow_schema(PyObject *self, PyObject *nothing)
-{
-    (void)nothing;
-    struct ArrowSchema *schema = export_schema(((array *)self)->type);
-    return schema ? capsule_of_schema(schema) : NULL;
-}
-
-static PyObject *arrow_array(PyObject *self, PyObject *arguments, PyObject *named)
-{
-    static char *names[] = {"requested_schema", NULL};
-    PyObject *requested = NULL; /* a wish, which need not be granted */
-    if (!PyArg_ParseTupleAndKeywords(arguments, named, "|O", names, &requested))
-        return NULL;
-    struct ArrowSchema *schema = export_schema(((array *)self)->type);
-    struct ArrowArray *out = schema ? export_array((array *)self) : NULL;
-    if (!out)
-        free(schema); /* which holds nothing */
-    return out ? arrow_pair(schema, out) : NULL;
-}
-
 static Py_ssize_t array_length(PyObject *self)
 {
     return ((array *)self)->n;
@@ -313,43 +201,61 @@ static PyObject *element(PyObject *self, Py_ssize_t i)
         PyErr_SetString(PyExc_IndexError, "array index out of range");
         return NULL;
     }
+    uint64_t word;
+    const void *at = &word;
+    if (!copy_element(a, i, &word))
+        return NULL;
     switch (a->type) {
     case COHORT_U8:
-        return PyLong_FromLong(((const uint8_t *)a->data)[i]);
+        return PyLong_FromLong(*(const uint8_t *)at);
     case COHORT_U16:
-        return PyLong_FromLong(((const uint16_t *)a->data)[i]);
+        return PyLong_FromLong(*(const uint16_t *)at);
     case COHORT_U32:
-        return PyLong_FromUnsignedLong(((const uint32_t *)a->data)[i]);
+        return PyLong_FromUnsignedLong(*(const uint32_t *)at);
     case COHORT_U64:
-        return PyLong_FromUnsignedLongLong(((const uint64_t *)a->data)[i]);
+        return PyLong_FromUnsignedLongLong(*(const uint64_t *)at);
     case COHORT_I8:
-        return PyLong_FromLong(((const int8_t *)a->data)[i]);
+        return PyLong_FromLong(*(const int8_t *)at);
     case COHORT_I16:
-        return PyLong_FromLong(((const int16_t *)a->data)[i]);
+        return PyLong_FromLong(*(const int16_t *)at);
     case COHORT_I32:
-        return PyLong_FromLong(((const int32_t *)a->data)[i]);
+        return PyLong_FromLong(*(const int32_t *)at);
     case COHORT_I64:
-        return PyLong_FromLongLong(((const int64_t *)a->data)[i]);
+        return PyLong_FromLongLong(*(const int64_t *)at);
     case COHORT_F32:
-        return PyFloat_FromDouble(((const float *)a->data)[i]);
+        return PyFloat_FromDouble(*(const float *)at);
     case COHORT_F64:
-        return PyFloat_FromDouble(((const double *)a->data)[i]);
+        return PyFloat_FromDouble(*(const double *)at);
     default:
-        return PyBool_FromLong(((const uint8_t *)a->data)[i]);
+        return PyBool_FromLong(*(const uint8_t *)at);
     }
 }
 
 static PyObject *to_list(PyObject *self, PyObject *nothing)
 {
     (void)nothing;
-    Py_ssize_t n = ((array *)self)->n;
-    PyObject *list = PyList_New(n);
-    for (Py_ssize_t i = 0; list && i < n; ++i) {
-        PyObject *item = element(self, i);
+    array *host = array_to_host((array *)self);
+    PyObject *list = host ? PyList_New(host->n) : NULL;
+    for (Py_ssize_t i = 0; list && i < host->n; ++i) {
+        PyObject *item = element((PyObject *)host, i);
         if (!item || PyList_SetItem(list, i, item))
             Py_CLEAR(list);
     }
+    DROP(host);
     return list;
+}
+
+static PyObject *array_subscript(PyObject *self, PyObject *index);
+
+/* A slice with a step of an array in a GPU's memory, by way of the host. */
+static PyObject *device_slice(array *from, PyObject *slice)
+{
+    array *host = array_to_host(from);
+    array *part = host ? (array *)array_subscript((PyObject *)host, slice) : NULL;
+    array *a = part ? array_to_device(from->on, part) : NULL;
+    DROP(host);
+    DROP(part);
+    return (PyObject *)a;
 }
 
 static PyObject *array_subscript(PyObject *self, PyObject *index)
@@ -359,6 +265,8 @@ static PyObject *array_subscript(PyObject *self, PyObject *index)
         if (PySlice_Unpack(index, &first, &last, &step))
             return NULL;
         n = PySlice_AdjustIndices(n, &first, &last, step);
+        if (step != 1 && ((array *)self)->on)
+            return device_slice((array *)self, index);
         array *from = (array *)self, *a = step == 1 ? array_empty(from->type, n) : array_new(from->type, n);
         if (!a)
             return NULL;
@@ -367,6 +275,7 @@ static PyObject *array_subscript(PyObject *self, PyObject *index)
             a->data = data;
             a->readonly = from->readonly;
             a->base = KEPT(self);
+            a->on = from->on ? (context *)KEPT(from->on) : NULL;
         }
         for (Py_ssize_t i = 0; step != 1 && i < n; ++i)
             memcpy((char *)a->data + from->stride * i, data + from->stride * step * i, (size_t)from->stride);
@@ -399,23 +308,27 @@ static PyObject *array_repr(PyObject *self)
         DROP(text);
     }
     PyObject *comma = PyUnicode_FromString(", "), *text = list && comma ? PyUnicode_Join(comma, list) : NULL;
-    PyObject *result = NULL;
-    if (text && a->n > 12)
-        result = PyUnicode_FromFormat("libcohort.Array([%U], type='%s', length=%zd)", text,
-                                      type_name(a->type), a->n);
-    else if (text)
-        result = PyUnicode_FromFormat("libcohort.Array([%U], type='%s')", text, type_name(a->type));
+    char more[64] = "", where[32] = "";
+    if (a->n > 12)
+        PyOS_snprintf(more, sizeof more, ", length=%lld", (long long)a->n);
+    if (a->on)
+        PyOS_snprintf(where, sizeof where, ", device='cuda:%d'", a->on->ordinal);
+    PyObject *result = text ? PyUnicode_FromFormat("libcohort.Array([%U], type='%s'%s%s)", text,
+                                                   type_name(a->type), more, where)
+                            : NULL;
     DROP(list);
     DROP(comma);
     DROP(text);
     return result;
 }
 
-/* Pickled as its bytes: restore(type, bytes). */
+/* Pickled as its bytes: restore(type, bytes). Of a GPU's memory it becomes one of the host's. */
 static PyObject *array_reduce(PyObject *self, PyObject *nothing)
 {
     (void)nothing;
-    const array *a = (array *)self;
+    array *a = array_to_host((array *)self);
+    if (!a)
+        return NULL;
     PyObject *module = PyImport_ImportModule("libcohort._core");
     PyObject *function = module ? PyObject_GetAttrString(module, "restore") : NULL;
     PyObject *bytes = PyBytes_FromStringAndSize(a->data, a->n * a->stride);
@@ -423,6 +336,7 @@ static PyObject *array_reduce(PyObject *self, PyObject *nothing)
     DROP(module);
     DROP(function);
     DROP(bytes);
+    DROP(a);
     return result;
 }
 
@@ -461,37 +375,48 @@ static PyObject *get_address(PyObject *self, void *nothing)
     return PyLong_FromVoidPtr(((array *)self)->data);
 }
 
-static PyObject *dlpack(PyObject *self, PyObject *arguments, PyObject *named)
+static PyObject *get_device(PyObject *self, void *nothing)
 {
-    (void)arguments, (void)named; /* a stream is for GPUs, a version and a copy are wishes */
-    return dlpack_out(NULL, self);
+    (void)nothing;
+    const array *a = (array *)self;
+    return a->on ? PyUnicode_FromFormat("cuda:%d", a->on->ordinal) : PyUnicode_FromString("cpu");
 }
-static PyObject *dlpack_device(PyObject *self, PyObject *nothing)
+static PyObject *get_gpu(PyObject *self, void *nothing)
 {
-    (void)self, (void)nothing;
-    return Py_BuildValue("ii", 1, 0);
+    (void)nothing;
+    const array *a = (array *)self;
+    return a->on ? PyLong_FromLong(a->on->ordinal) : KEPT(Py_None);
 }
 
 static PyMethodDef methods[] = {
     {"__dlpack__", (PyCFunction)(void (*)(void))dlpack, METH_VARARGS | METH_KEYWORDS,
      "DLPack: the array, without a copy."},
-    {"__dlpack_device__", dlpack_device, METH_NOARGS, "DLPack: the host's memory."},
+    {"__dlpack_device__", dlpack_device, METH_NOARGS, "DLPack: the kind of memory, and which GPU's."},
     {"tolist", to_list, METH_NOARGS, "The elements as a list of Python's numbers."},
     {"__arrow_c_schema__", arrow_schema, METH_NOARGS, "Arrow's C data interface: the type."},
     {"__arrow_c_array__", (PyCFunction)(void (*)(void))arrow_array, METH_VARARGS | METH_KEYWORDS,
      "Arrow's C data interface: the array, without a copy (booleans are packed)."},
+    {"__arrow_c_device_array__", (PyCFunction)(void (*)(void))arrow_device_array,
+     METH_VARARGS | METH_KEYWORDS,
+     "Arrow's C device data interface: the array, without a copy (booleans are packed)."},
     {"__reduce__", array_reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL}};
 static PyGetSetDef attributes[] = {
     {"type", get_type, NULL, "The elements' type, named as numpy names it: 'int64', 'float32', 'bool'.",
      NULL},
     {"_code", get_code, NULL, NULL, NULL},
+    {"device", get_device, NULL, "Where it lies: 'cpu', the host's memory, or 'cuda:0' and so on.", NULL},
+    {"__cuda_array_interface__", cuda_interface, NULL,
+     "CUDA's array interface, of an array in a GPU's memory.", NULL},
+    {"_gpu", get_gpu, NULL, NULL, NULL},
     {"_address", get_address, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 static PyType_Slot slots[] = {
     {Py_tp_doc,
-     "Numbers of one type in a row, in host memory: what functions answer where no numpy array was given.\n\n"
-     "numpy.asarray(a), memoryview(a) and pyarrow.array(a) use its memory without a copy."},
+     "Numbers of one type in a row: what functions answer where no numpy array was given.\n\n"
+     "In the host's memory numpy.asarray(a), memoryview(a) and pyarrow.array(a) use it without a copy; in a "
+     "GPU's\n"
+     "(see `device`) torch.from_dlpack(a), cupy.asarray(a) and whatever knows one of these protocols do."},
     {Py_tp_dealloc, array_dealloc},
     {Py_tp_repr, array_repr},
     {Py_tp_methods, methods},

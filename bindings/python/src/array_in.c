@@ -173,6 +173,107 @@ static array *from_arrow_array(PyObject *pair, const char *argument)
     return type ? from_arrow(from, type, argument) : NULL; /* the capsule releases what is not taken */
 }
 
+/* ---- in: Arrow's device interface ---------------------------------------------------------------------- */
+
+static void let_go_schema(struct ArrowSchema *schema)
+{
+    schema->release = NULL;
+}
+static void let_go_array(struct ArrowArray *array)
+{
+    array->release = NULL;
+}
+
+/* Booleans, a bit each, as bytes, by way of the host. `pair` has the memory. */
+static PyObject *bits_of_gpu(context *on, const char *data, int64_t offset, int64_t n, PyObject *pair)
+{
+    Py_ssize_t bytes = data ? (Py_ssize_t)((offset % 8 + n + 7) / 8) : 0;
+    array *bits =
+        array_of_gpu(on, (void *)(uintptr_t)(data ? data + offset / 8 : NULL), bytes, COHORT_U8, true, pair);
+    array *host = bits ? array_to_host(bits) : NULL,
+          *flags = host ? array_new(TYPE_BOOL, data ? n : 0) : NULL;
+    for (Py_ssize_t i = 0; flags && i < flags->n; ++i)
+        ((uint8_t *)flags->data)[i] = bit(host->data, offset % 8 + i);
+    array *a = flags ? array_to_device(on, flags) : NULL;
+    DROP(bits);
+    DROP(host);
+    DROP(flags);
+    return (PyObject *)a;
+}
+
+static struct ArrowDeviceArray *device_array_of(PyObject *pair, struct ArrowSchema **schema)
+{
+    PyObject *first = PyTuple_Check(pair) && PyTuple_Size(pair) == 2 ? PyTuple_GetItem(pair, 0) : NULL;
+    *schema = first ? PyCapsule_GetPointer(first, "arrow_schema") : NULL;
+    if (*schema)
+        return PyCapsule_GetPointer(PyTuple_GetItem(pair, 1), "arrow_device_array");
+    if (!PyErr_Occurred())
+        PyErr_SetString(PyExc_TypeError, "__arrow_c_device_array__ gave no pair of capsules");
+    return NULL;
+}
+
+/* arrow_place(pair): (the kind of memory, which GPU's), as __dlpack_device__ has them. */
+static PyObject *arrow_place(PyObject *module, PyObject *pair)
+{
+    (void)module;
+    struct ArrowSchema *schema;
+    struct ArrowDeviceArray *from = device_array_of(pair, &schema);
+    return from ? Py_BuildValue("iL", (int)from->device_type, (long long)from->device_id) : NULL;
+}
+
+/* The context's work from now on comes after the event: an import of an array without rows has the library
+ * wait. */
+static bool wait_for(context *on, const struct ArrowDeviceArray *from)
+{
+    if (!from->sync_event)
+        return true;
+    const void *buffers[2] = {NULL, NULL};
+    struct ArrowSchema schema = {.format = "l", .name = "", .release = let_go_schema};
+    struct ArrowDeviceArray none = {.array = {.n_buffers = 2, .buffers = buffers, .release = let_go_array},
+                                    .device_id = from->device_id,
+                                    .device_type = from->device_type,
+                                    .sync_event = from->sync_event};
+    cohort_frame *frame = NULL;
+    outcome o;
+    call_begin(on, &o);
+    o.status = cohort_frame_import_device(on->c, &schema, &none, &frame);
+    cohort_frame_release(frame);
+    return call_end(on, &o);
+}
+
+/* arrow_device_in(pair, argument, context): an Array of memory of the context's GPU, or of the host's with
+ * None. */
+static PyObject *arrow_device_in(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(3, 3)
+    const char *argument = PyUnicode_AsUTF8AndSize(arguments[1], NULL);
+    context *on = argument && arguments[2] != Py_None ? context_of(arguments[2]) : NULL;
+    struct ArrowSchema *schema = NULL;
+    struct ArrowDeviceArray *from = PyErr_Occurred() ? NULL : device_array_of(arguments[0], &schema);
+    int type = from ? type_of_schema(schema, argument) : 0;
+    if (!type)
+        return NULL;
+    if (!on)
+        return (PyObject *)from_arrow(&from->array, type, argument);
+    if (from->array.n_buffers > 1 && from->array.buffers[0] && from->array.null_count)
+        return PyErr_Format(PyExc_ValueError,
+                            "%s: has nulls, or does not say that it has none: fill or drop them first",
+                            argument);
+    if (!wait_for(on, from))
+        return NULL;
+    const char *data = from->array.n_buffers > 1 ? from->array.buffers[1] : NULL;
+    int64_t n = from->array.length, offset = from->array.offset;
+    size_t bytes = type_bytes(type);
+    if (type == TYPE_BOOL)
+        return bits_of_gpu(on, data, offset, n, arguments[0]);
+    data += data ? bytes * (size_t)offset : 0;
+    if ((uintptr_t)data % bytes)
+        return PyErr_Format(PyExc_ValueError, "%s: is not aligned", argument);
+    return (PyObject *)array_of_gpu(on, (void *)(uintptr_t)data, data ? (Py_ssize_t)n : 0, type, true,
+                                    arguments[0]);
+}
+
 /* Puts the arrays of `chunks` one behind the other. */
 array *join_chunks(PyObject *chunks, int type)
 {
@@ -299,4 +400,8 @@ static PyObject *concat(PyObject *module, PyObject *const *arguments, Py_ssize_t
     return pair;
 }
 
-PyMethodDef array_in_functions[] = {FAST(view), FAST(concat), {NULL, NULL, 0, NULL}};
+PyMethodDef array_in_functions[] = {FAST(view),
+                                    FAST(concat),
+                                    {"arrow_place", arrow_place, METH_O, NULL},
+                                    FAST(arrow_device_in),
+                                    {NULL, NULL, 0, NULL}};

@@ -76,12 +76,15 @@ static bool put_aside(context *on, void *object, void (*destroy)(void *))
 void call_begin(context *on, outcome *o)
 {
     o->status = COHORT_OK;
+    o->wait = false;
     o->thread = PyEval_SaveThread();
     PyThread_acquire_lock(on->lock, WAIT_LOCK);
 }
 
 PyObject *call_end(context *on, outcome *o)
 {
+    if (o->wait && o->status == COHORT_OK)
+        o->status = cohort_wait(on->c);
     if (o->status != COHORT_OK)
         PyOS_snprintf(o->message, sizeof o->message, "%s", cohort_message(on->c));
     destroy_later(on);
@@ -102,15 +105,31 @@ context *context_of(PyObject *object)
     return NULL;
 }
 
-/* context_new(device or None, threads, function of (what, done, total) or None) */
+void *stream_of(PyObject *number)
+{
+    void *stream = PyLong_AsVoidPtr(number);
+    return stream == (void *)1 ? NULL : stream;
+}
+
+/* Of the GPU that a device's name means. */
+static int ordinal_of(const char *device)
+{
+    if (!device || !strcmp(device, "auto"))
+        device = getenv("COHORT_DEVICE");
+    return device && !strncmp(device, "cuda:", 5) ? atoi(device + 5) : 0;
+}
+
+/* context_new(device or None, threads, function of (what, done, total) or None, stream or None) */
 static PyObject *context_new(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
-    ARGUMENTS(3, 3)
+    ARGUMENTS(4, 4)
     cohort_context_options options = COHORT_CONTEXT_OPTIONS_INIT;
     if (arguments[0] != Py_None && !(options.device = PyUnicode_AsUTF8AndSize(arguments[0], NULL)))
         return NULL;
     options.threads = PyLong_AsUnsignedLongLong(arguments[1]);
+    if (arguments[3] != Py_None)
+        options.stream = stream_of(arguments[3]);
     if (PyErr_Occurred())
         return NULL;
     allocfunc alloc = (allocfunc)PyType_GetSlot(context_type, Py_tp_alloc);
@@ -118,12 +137,17 @@ static PyObject *context_new(PyObject *module, PyObject *const *arguments, Py_ss
     if (!on)
         return NULL;
     on->tell = arguments[2] == Py_None ? NULL : KEPT(arguments[2]);
+    on->stream = options.stream;
     options.progress = (cohort_progress){told, on};
+    cohort_context_info info = COHORT_CONTEXT_INFO_INIT;
     outcome o;
     o.thread = PyEval_SaveThread();
     o.status = cohort_context_create(&options, &on->c);
+    if (o.status == COHORT_OK)
+        o.status = cohort_context_get_info(on->c, &info);
+    on->ordinal = info.backend && !strcmp(info.backend, "cuda") ? ordinal_of(options.device) : -1;
     if (o.status != COHORT_OK)
-        PyOS_snprintf(o.message, sizeof o.message, "%s", cohort_message(NULL));
+        PyOS_snprintf(o.message, sizeof o.message, "%s", cohort_message(on->c));
     PyEval_RestoreThread(o.thread);
     if (o.status == COHORT_OK && (on->lock = PyThread_allocate_lock())) {
         on->next = contexts;
@@ -169,6 +193,18 @@ static PyObject *after_fork(PyObject *module, PyObject *nothing)
     Py_RETURN_NONE;
 }
 
+/* context_gpu(context): (number of the GPU or -1, the caller's stream or None). */
+static PyObject *context_gpu(PyObject *module, PyObject *object)
+{
+    (void)module;
+    context *on = context_of(object);
+    if (!on)
+        return NULL;
+    if (on->stream == COHORT_STREAM_OWN)
+        return Py_BuildValue("iO", on->ordinal, Py_None);
+    return Py_BuildValue("iK", on->ordinal, (unsigned long long)(uintptr_t)on->stream);
+}
+
 static PyObject *version(PyObject *module, PyObject *nothing)
 {
     (void)module, (void)nothing;
@@ -188,12 +224,12 @@ static PyObject *context_info(PyObject *module, PyObject *object)
     o.status = cohort_context_get_info(on->c, &i);
     if (!call_end(on, &o))
         return NULL;
-    return Py_BuildValue("{s:s,s:s,s:s,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "version", cohort_version(),
+    return Py_BuildValue("{s:s,s:s,s:s,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "version", cohort_version(),
                          "backend", i.backend, "device", i.device, "threads", i.threads, "memory_bytes",
                          i.memory_bytes, "memory_free", i.memory_free, "pool_bytes", i.pool_bytes,
                          "architecture", i.architecture, "l2_bytes", i.l2_bytes, "map_widths",
                          (uint64_t)i.map_widths, "map_run_widths", (uint64_t)i.map_run_widths, "lines_widths",
-                         (uint64_t)i.lines_widths);
+                         (uint64_t)i.lines_widths, "memory_held", i.memory_held);
 }
 
 /* context_limits(context, table_bytes): a dict. */
@@ -229,6 +265,36 @@ static PyObject *set_exceptions(PyObject *module, PyObject *list)
     DROP(exceptions);
     exceptions = KEPT(list);
     Py_RETURN_NONE;
+}
+
+/* ---- memory -------------------------------------------------------------------------------------------- */
+
+/* What is put aside of an array that was let go inside a callback. */
+struct block {
+    cohort_context *c;
+    void *memory;
+};
+static void free_block(void *object)
+{
+    struct block *b = object;
+    cohort_free(b->c, b->memory);
+    free(b);
+}
+
+void context_free(context *on, void *memory)
+{
+    if (on->inside && on->inside == PyThread_get_thread_ident()) {
+        struct block *b = malloc(sizeof *b);
+        if (b) {
+            *b = (struct block){on->c, memory};
+            put_aside(on, b, free_block);
+        }
+        return;
+    }
+    outcome o;
+    call_begin(on, &o);
+    cohort_free(on->c, memory);
+    call_end(on, &o);
 }
 
 /* ---- objects ------------------------------------------------------------------------------------------- */
@@ -300,6 +366,7 @@ PyMethodDef context_functions[] = {FAST(context_new),
                                    {"version", version, METH_NOARGS, NULL},
                                    {"after_fork", after_fork, METH_NOARGS, NULL},
                                    {"context_info", context_info, METH_O, NULL},
+                                   {"context_gpu", context_gpu, METH_O, NULL},
                                    FAST(context_limits),
                                    {"set_exceptions", set_exceptions, METH_O, NULL},
                                    {NULL, NULL, 0, NULL}};

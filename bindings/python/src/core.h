@@ -19,6 +19,8 @@
 /* A boolean of one byte: beside the library's types, for masks. */
 enum { TYPE_BOOL = 11, TYPES = 12 };
 
+typedef struct context context;
+
 /* One-dimensional numbers: memory of its own, or borrowed of a buffer's or an Arrow array's owner, or of
  * another Array. */
 typedef struct array {
@@ -28,6 +30,7 @@ typedef struct array {
     int type;
     bool readonly;
     void *block;             /* its own memory */
+    context *on;             /* that of the GPU whose memory it is; NULL: the host's */
     PyObject *base;          /* an Array, or a tensor's capsule, that has the memory */
     Py_buffer view;          /* .obj NULL: none */
     struct ArrowArray arrow; /* .release NULL: none */
@@ -36,15 +39,17 @@ typedef struct array {
 struct later;
 
 /* A context, and the lock that lets one thread in at a time. */
-typedef struct context {
+struct context {
     PyObject_HEAD cohort_context *c;
     PyThread_type_lock lock;
     unsigned long inside; /* the thread that is in a progress callback, which has the lock; 0: none */
     struct later *later;  /* objects that were let go there */
     PyObject *tell;       /* a function of (what, done, total), or NULL */
     bool stopped;         /* it, or Ctrl-C, has set an exception, with which the call ends */
+    int ordinal;          /* of the GPU; -1: a CPU's */
+    void *stream;         /* that its work is enqueued on */
     struct context *next, *before;
-} context;
+};
 
 /* An object of the library, which belongs to a context. */
 typedef struct handle {
@@ -59,6 +64,7 @@ typedef struct handle {
 /* What a call of the library answered; the message is copied while the context is locked. */
 typedef struct outcome {
     cohort_status status;
+    bool wait; /* the call's work is to be done when it ends */
     PyThreadState *thread;
     char message[1024];
 } outcome;
@@ -78,14 +84,40 @@ array *optional(PyObject *object, const char *argument, bool *failed); /* NULL f
 bool same_length(const array *a, const array *b,
                  const char *argument); /* sets the exception; b may be NULL */
 PyObject *or_none(array *a);
-PyObject *arrow_pair(struct ArrowSchema *schema,
-                     struct ArrowArray *array); /* two capsules; takes both over, which malloc gave */
 int array_ready(PyObject *module);
 extern PyMethodDef array_functions[];
 
-/* ---- dlpack.c */
-PyObject *dlpack_out(PyObject *module, PyObject *array);
+/* ---- array_out.c, dlpack.c: methods of Array */
+PyObject *arrow_schema(PyObject *self, PyObject *nothing);
+PyObject *arrow_array(PyObject *self, PyObject *arguments, PyObject *named);
+PyObject *arrow_device_array(PyObject *self, PyObject *arguments, PyObject *named);
+PyObject *cuda_interface(PyObject *self, void *nothing);
+PyObject *dlpack(PyObject *self, PyObject *arguments, PyObject *named);
+PyObject *dlpack_device(PyObject *self, PyObject *nothing);
+PyObject *arrow_pair(struct ArrowSchema *schema,
+                     struct ArrowArray *array); /* two capsules; takes both over, which malloc gave */
 extern PyMethodDef dlpack_functions[];
+
+/* ---- device.c: `on` NULL, or a CPU's, means the host's memory */
+typedef PyObject *fast(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+array *array_on(context *on, int type, Py_ssize_t n); /* not initialised */
+array *array_of_gpu(context *on, void *data, Py_ssize_t n, int type, bool readonly, PyObject *owner);
+array *array_to_host(array *a); /* itself where it is there; a new reference */
+array *array_to_device(context *on, array *a);
+bool settled(array *a);                           /* its context's work is done; else the exception is set */
+bool in_gpu(const array *a, const char *instead); /* sets the exception if so */
+bool copy_element(const array *a, Py_ssize_t i, void *to);
+cohort_status spread_bits(context *on, const array *bits, array *hit); /* to a boolean each */
+context *gpu_among(PyObject *const *arguments, Py_ssize_t count); /* of the first array in a GPU's memory */
+PyObject *by_host(context *on, fast *function, PyObject *const *arguments, Py_ssize_t count);
+extern PyMethodDef device_functions[];
+/* In a pass over arrays: what lies in a GPU's memory is copied to the host, and the answer back. */
+#define BY_HOST(function)                                    \
+    {                                                        \
+        context *gpu = gpu_among(arguments, count);          \
+        if (gpu)                                             \
+            return by_host(gpu, function, arguments, count); \
+    }
 
 /* ---- array_in.c */
 int type_of_arrow(const char *format);               /* 0: none; times are integers */
@@ -102,6 +134,8 @@ void bits_to_bytes(const uint32_t *bits, uint8_t *bytes, Py_ssize_t n);
 
 /* ---- context.c */
 context *context_of(PyObject *object);
+void *stream_of(PyObject *number);            /* as DLPack numbers them: 1 is the legacy default one */
+void context_free(context *on, void *memory); /* of cohort_alloc */
 void call_begin(context *on, outcome *o);
 PyObject *call_end(context *on,
                    outcome *o); /* Py_None (borrowed) if all is well; NULL with the exception set */

@@ -1,5 +1,6 @@
-/* loops.c: the few passes over arrays that the library has no call for: casts, floats made comparable by
- * their bits, runs of equal keys, numbers of distinct keys. Each is one pass, without the GIL. */
+/* loops.c: the few passes over arrays that the library has no call for: casts, floats made comparable by their
+ * bits, runs of equal keys, numbers of distinct keys. Each is one pass, without the GIL. Arrays in a GPU's
+ * memory go through the host's (BY_HOST in core.h). */
 #include "core.h"
 
 void bits_to_bytes(const uint32_t *bits, uint8_t *bytes, Py_ssize_t n)
@@ -77,6 +78,7 @@ static PyObject *cast(PyObject *module, PyObject *const *arguments, Py_ssize_t c
         return NULL;
     if (from->type == type)
         return KEPT(from);
+    BY_HOST(cast)
     int source = from->type == TYPE_BOOL ? COHORT_U8 : from->type;
     bool widen = source == COHORT_F32 && type == COHORT_F64;
     if (type < 1 || type >= TYPES || (!widen && (source > COHORT_I64 || type > COHORT_I64))) {
@@ -136,6 +138,7 @@ static PyObject *canonical(PyObject *module, PyObject *const *arguments, Py_ssiz
         return NULL;
     if (from->type != COHORT_F32 && from->type != COHORT_F64)
         return KEPT(from);
+    BY_HOST(canonical)
     bool (*loop)(const void *, void *, Py_ssize_t, bool) =
         from->type == COHORT_F32 ? canonical_32 : canonical_64;
     bool differs;
@@ -173,10 +176,12 @@ RUNS(32)
 RUNS(64)
 
 /* runs(sorted keys): (distinct keys, where the run of each begins). */
-static PyObject *runs(PyObject *module, PyObject *object)
+static PyObject *runs(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
-    array *keys = array_of_bytes(object, "keys", 4, 8);
+    ARGUMENTS(1, 1)
+    BY_HOST(runs)
+    array *keys = array_of_bytes(arguments[0], "keys", 4, 8);
     if (!keys)
         return NULL;
     array *to = array_new(keys->type, keys->n), *starts = array_new(COHORT_I64, keys->n);
@@ -197,6 +202,7 @@ static PyObject *lengths(PyObject *module, PyObject *const *arguments, Py_ssize_
 {
     (void)module;
     ARGUMENTS(2, 2)
+    BY_HOST(lengths)
     array *starts = array_of(arguments[0], "starts");
     int64_t n = starts ? PyLong_AsLongLong(arguments[1]) : 0;
     array *a = PyErr_Occurred() ? NULL : array_new(COHORT_I64, starts->n);
@@ -211,10 +217,12 @@ static PyObject *lengths(PyObject *module, PyObject *const *arguments, Py_ssize_
 
 /* numbers(first): first[i] is the index of the first entry that has entry i's key. Gives (the firsts in
  * order, the number of each entry's key in that order). */
-static PyObject *numbers(PyObject *module, PyObject *object)
+static PyObject *numbers(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
-    array *first = array_of(object, "first");
+    ARGUMENTS(1, 1)
+    BY_HOST(numbers)
+    array *first = array_of(arguments[0], "first");
     if (!first || (first->type != COHORT_I64 && first->type != COHORT_U32)) {
         if (first)
             PyErr_SetString(PyExc_TypeError, "first: must be of type int64 or uint32");
@@ -246,6 +254,7 @@ static PyObject *take(PyObject *module, PyObject *const *arguments, Py_ssize_t c
 {
     (void)module;
     ARGUMENTS(2, 2)
+    BY_HOST(take)
     array *values = array_of_bytes(arguments[0], "values", 4, 8), *index = array_of(arguments[1], "index");
     if (!values || !index)
         return NULL;
@@ -282,6 +291,7 @@ static PyObject *repeat(PyObject *module, PyObject *const *arguments, Py_ssize_t
 {
     (void)module;
     ARGUMENTS(2, 2)
+    BY_HOST(repeat)
     array *one = array_of_bytes(arguments[0], "one", 4, 8);
     Py_ssize_t n = one ? PyLong_AsSsize_t(arguments[1]) : -1;
     if (!one || PyErr_Occurred())
@@ -299,6 +309,7 @@ static PyObject *spread(PyObject *module, PyObject *const *arguments, Py_ssize_t
 {
     (void)module;
     ARGUMENTS(2, 2)
+    BY_HOST(spread)
     array *keys = array_of_bytes(arguments[0], "keys", 4, 8), *offsets = array_of(arguments[1], "offsets");
     if (!keys || !offsets)
         return NULL;
@@ -323,10 +334,13 @@ static PyObject *spread(PyObject *module, PyObject *const *arguments, Py_ssize_t
 }
 
 /* opposite(mask): not of each. */
-static PyObject *opposite(PyObject *module, PyObject *object)
+static PyObject *opposite(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
-    array *mask = array_of_bytes(object, "mask", 1, 1), *a = mask ? array_new(TYPE_BOOL, mask->n) : NULL;
+    ARGUMENTS(1, 1)
+    BY_HOST(opposite)
+    array *mask = array_of_bytes(arguments[0], "mask", 1, 1),
+          *a = mask ? array_new(TYPE_BOOL, mask->n) : NULL;
     if (!a)
         return NULL;
     Py_BEGIN_ALLOW_THREADS for (Py_ssize_t i = 0; i < a->n; ++i)((uint8_t *)a->data)[i] =
@@ -340,6 +354,7 @@ static PyObject *number_runs(PyObject *module, PyObject *const *arguments, Py_ss
 {
     (void)module;
     ARGUMENTS(2, 2)
+    BY_HOST(number_runs)
     array *permutation = array_of(arguments[0], "permutation"), *starts = array_of(arguments[1], "starts");
     if (!permutation || !starts)
         return NULL;
@@ -366,6 +381,7 @@ static PyObject *rows_of_either(PyObject *module, PyObject *const *arguments, Py
 {
     (void)module;
     ARGUMENTS(3, 3)
+    BY_HOST(rows_of_either)
     array *left = array_of_bytes(arguments[0], "left", 4, 8), *right = array_of(arguments[1], "right");
     int64_t n = right ? PyLong_AsLongLong(arguments[2]) : -1;
     if (!left || !right || PyErr_Occurred() || !same_length(left, right, "right"))
@@ -392,6 +408,7 @@ static PyObject *first_rows(PyObject *module, PyObject *const *arguments, Py_ssi
 {
     (void)module;
     ARGUMENTS(2, 2)
+    BY_HOST(first_rows)
     array *numbers = array_of(arguments[0], "numbers");
     Py_ssize_t m = numbers ? PyLong_AsSsize_t(arguments[1]) : -1, bad = -1;
     if (!numbers || PyErr_Occurred())
@@ -417,17 +434,7 @@ static PyObject *first_rows(PyObject *module, PyObject *const *arguments, Py_ssi
     return pair;
 }
 
-PyMethodDef loop_functions[] = {FAST(iota),
-                                FAST(rows_of_either),
-                                FAST(first_rows),
-                                FAST(cast),
-                                FAST(canonical),
-                                {"runs", runs, METH_O, NULL},
-                                FAST(lengths),
-                                {"numbers", numbers, METH_O, NULL},
-                                FAST(take),
-                                FAST(number_runs),
-                                {"opposite", opposite, METH_O, NULL},
-                                FAST(repeat),
-                                FAST(spread),
-                                {NULL, NULL, 0, NULL}};
+PyMethodDef loop_functions[] = {FAST(iota),      FAST(rows_of_either), FAST(first_rows), FAST(cast),
+                                FAST(canonical), FAST(runs),           FAST(lengths),    FAST(numbers),
+                                FAST(take),      FAST(number_runs),    FAST(opposite),   FAST(repeat),
+                                FAST(spread),    {NULL, NULL, 0, NULL}};

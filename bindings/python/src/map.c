@@ -32,6 +32,24 @@ static handle *map_of(PyObject *object, cohort_width *width)
     return call_end(h->on, &o) ? h : NULL;
 }
 
+/* Where what a batch with these keys writes is due. */
+static context *memory_of(handle *h, const array *keys)
+{
+    return keys->on ? h->on : NULL;
+}
+
+/* Room for a batch's counts, which lie where its arrays do: NULL for the host's memory. */
+static array *counts_in(context *at)
+{
+    return at ? array_on(at, COHORT_U64, sizeof(cohort_counts) / 8) : NULL;
+}
+
+/* With the context's lock held. */
+static cohort_status read_counts(handle *h, const array *counted, cohort_counts *counts)
+{
+    return counted ? cohort_copy(h->on->c, counts, counted->data, sizeof *counts) : COHORT_OK;
+}
+
 static array *keys_of(PyObject *object, cohort_width width)
 {
     return array_of_bytes(object, "keys", key_bytes(width), key_bytes(width));
@@ -88,18 +106,21 @@ static PyObject *map_batch(PyObject *module, PyObject *const *arguments, Py_ssiz
                         : NULL;
     if (!keys || PyErr_Occurred())
         return NULL;
-    array *bits = want_hits ? array_new(COHORT_U32, keys->n / 32 + 1) : NULL;
-    array *hit = want_hits ? array_new(TYPE_BOOL, keys->n) : NULL;
+    context *at = memory_of(h, keys);
+    array *bits = want_hits ? array_on(at, COHORT_U32, keys->n / 32 + 1) : NULL;
+    array *hit = want_hits && bits ? array_on(at, TYPE_BOOL, keys->n) : NULL;
+    array *counted = PyErr_Occurred() ? NULL : counts_in(at);
     PyObject *result = NULL;
     if (!PyErr_Occurred()) {
         cohort_counts counts = {0, 0, 0, 0, 0};
         cohort_batch batch = COHORT_BATCH_INIT;
         batch.hit = DATA(bits);
-        batch.counts = &counts;
+        batch.counts = counted ? counted->data : &counts;
         batch.winner = (cohort_winner)winner;
         uint64_t n = (uint64_t)keys->n;
         outcome o;
         call_begin(h->on, &o);
+        o.wait = keys->on;
         switch (op) {
         case COHORT_OP_FIND:
             o.status = cohort_map_contains(h->object, n, keys->data, DATA(bits), &batch);
@@ -116,14 +137,17 @@ static PyObject *map_batch(PyObject *module, PyObject *const *arguments, Py_ssiz
         default:
             o.status = cohort_map_apply(h->object, (cohort_op)op, n, keys->data, DATA(values), &batch);
         }
+        if (o.status == COHORT_OK)
+            o.status = read_counts(h, counted, &counts);
         if (o.status == COHORT_OK && hit)
-            bits_to_bytes(bits->data, hit->data, keys->n);
+            o.status = spread_bits(h->on, bits, hit);
         if (call_end(h->on, &o))
             result = Py_BuildValue("KKKO", counts.taken, counts.hits, counts.added,
                                    hit ? (PyObject *)hit : Py_None);
     }
     DROP(bits);
     DROP(hit);
+    DROP(counted);
     return result;
 }
 
@@ -144,17 +168,26 @@ static PyObject *map_find(PyObject *module, PyObject *const *arguments, Py_ssize
         PyErr_SetString(PyExc_ValueError, "default: is not one value of the map's width");
         return NULL;
     }
-    array *values = array_new((int)type, keys->n);
+    array *values = array_on(memory_of(h, keys), (int)type, keys->n);
     if (!values)
         return NULL;
+    array *counted = counts_in(values->on);
+    if (PyErr_Occurred()) {
+        Py_DECREF(values);
+        return NULL;
+    }
     cohort_counts counts = {0, 0, 0, 0, 0};
     cohort_batch batch = COHORT_BATCH_INIT;
-    batch.counts = &counts;
+    batch.counts = counted ? counted->data : &counts;
     outcome o;
     call_begin(h->on, &o);
+    o.wait = keys->on;
     o.status =
         cohort_map_find(h->object, (uint64_t)keys->n, keys->data, values->data, fallback->data, &batch);
+    if (o.status == COHORT_OK)
+        o.status = read_counts(h, counted, &counts);
     PyObject *result = call_end(h->on, &o) ? Py_BuildValue("OK", values, counts.hits) : NULL;
+    DROP(counted);
     Py_DECREF(values);
     return result;
 }
@@ -171,19 +204,37 @@ static PyObject *map_put_and_find(PyObject *module, PyObject *const *arguments, 
     long winner = values ? PyLong_AsLong(arguments[3]) : 0;
     if (!values || PyErr_Occurred())
         return NULL;
-    array *out = array_new(values->type, keys->n);
+    array *out = array_on(memory_of(h, keys), values->type, keys->n);
     if (!out)
         return NULL;
     cohort_batch batch = COHORT_BATCH_INIT;
     batch.winner = (cohort_winner)winner;
     outcome o;
     call_begin(h->on, &o);
-    if (keys->n)
-        memcpy(out->data, values->data, (size_t)keys->n * type_bytes(values->type));
-    o.status = cohort_map_insert_and_find(h->object, (uint64_t)keys->n, keys->data, out->data, &batch);
+    o.wait = keys->on;
+    uint64_t bytes = (uint64_t)keys->n * type_bytes(values->type);
+    if (bytes && keys->on)
+        o.status = cohort_copy(h->on->c, out->data, values->data, bytes);
+    else if (bytes)
+        memcpy(out->data, values->data, bytes);
+    if (o.status == COHORT_OK)
+        o.status = cohort_map_insert_and_find(h->object, (uint64_t)keys->n, keys->data, out->data, &batch);
     if (!call_end(h->on, &o))
         Py_CLEAR(out);
     return (PyObject *)out;
+}
+
+/* The results of a mixed stream before it runs: the fallback each. */
+static array *results_of(context *on, int type, Py_ssize_t n, const array *fallback)
+{
+    array *host = array_new(type, n);
+    for (Py_ssize_t i = 0; host && i < n; ++i)
+        memcpy((char *)host->data + i * host->stride, fallback->data, (size_t)host->stride);
+    if (!host || !on)
+        return host;
+    array *results = array_to_device(on, host);
+    Py_DECREF(host);
+    return results;
 }
 
 /* map_run(map, ops, keys, values or None, type of the results, bits of the fallback): what each key had just
@@ -206,20 +257,21 @@ static PyObject *map_run(PyObject *module, PyObject *const *arguments, Py_ssize_
     if (bytes && (type < 1 || type >= TYPES || type_bytes((int)type) != bytes || !fallback ||
                   type_bytes(fallback->type) != bytes || fallback->n != 1))
         return PyErr_Format(PyExc_ValueError, "default: is not one value of the map's width");
-    array *results = bytes ? array_new((int)type, keys->n) : NULL;
-    array *bits = array_new(COHORT_U32, keys->n / 32 + 1), *hit = array_new(TYPE_BOOL, keys->n);
+    context *at = memory_of(h, keys);
+    array *results = bytes ? results_of(at, (int)type, keys->n, fallback) : NULL;
+    array *bits = PyErr_Occurred() ? NULL : array_on(at, COHORT_U32, keys->n / 32 + 1);
+    array *hit = bits ? array_on(at, TYPE_BOOL, keys->n) : NULL;
     PyObject *pair = NULL;
     if (!PyErr_Occurred()) {
         cohort_batch batch = COHORT_BATCH_INIT;
         batch.hit = bits->data;
         outcome o;
         call_begin(h->on, &o);
-        for (Py_ssize_t i = 0; results && i < keys->n; ++i)
-            memcpy((char *)results->data + (size_t)i * bytes, fallback->data, bytes);
+        o.wait = keys->on;
         o.status = cohort_map_run(h->object, (uint64_t)keys->n, ops->data, keys->data, DATA(values),
                                   DATA(results), &batch);
         if (o.status == COHORT_OK)
-            bits_to_bytes(bits->data, hit->data, keys->n);
+            o.status = spread_bits(h->on, bits, hit);
         if (call_end(h->on, &o))
             pair = PyTuple_Pack(2, or_none(results), hit);
     }
@@ -243,13 +295,14 @@ static PyObject *map_layout(PyObject *module, PyObject *object)
     return call_end(h->on, &o) ? PyLong_FromLong(options.layout) : NULL;
 }
 
-/* map_items(map, type of the keys, type of the values or 0): (keys, values or None). */
+/* map_items(map, type of the keys, type of the values or 0, in its GPU's memory): (keys, values or None). */
 static PyObject *map_items(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
-    ARGUMENTS(3, 3)
+    ARGUMENTS(4, 4)
     cohort_width width;
     handle *h = map_of(arguments[0], &width);
+    context *at = h && PyObject_IsTrue(arguments[3]) ? h->on : NULL;
     long key_type = h ? PyLong_AsLong(arguments[1]) : 0, value_type = h ? PyLong_AsLong(arguments[2]) : 0;
     if (!h || PyErr_Occurred())
         return NULL;
@@ -266,12 +319,13 @@ static PyObject *map_items(PyObject *module, PyObject *const *arguments, Py_ssiz
         o.status = cohort_map_size(h->object, &size);
         if (!call_end(h->on, &o))
             return NULL;
-        array *keys = array_new((int)key_type, (Py_ssize_t)size);
-        array *values = value_type ? array_new((int)value_type, (Py_ssize_t)size) : NULL;
+        array *keys = array_on(at, (int)key_type, (Py_ssize_t)size);
+        array *values = value_type && keys ? array_on(at, (int)value_type, (Py_ssize_t)size) : NULL;
         PyObject *pair = NULL;
         bool grown = false;
         if (!PyErr_Occurred()) {
             call_begin(h->on, &o);
+            o.wait = at;
             o.status = cohort_map_export(h->object, size, keys->data, DATA(values), &got);
             grown = o.status == COHORT_FULL; /* by another thread, in between */
             if (call_end(h->on, &o)) {

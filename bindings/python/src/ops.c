@@ -1,6 +1,12 @@
 /* ops.c: the calls of cohort/sort.h, multisplit.h, histogram.h, compact.h. */
 #include "core.h"
 
+/* Where the results of a call with these keys are due. */
+static context *memory_of(context *on, const array *keys)
+{
+    return keys->on ? on : NULL;
+}
+
 /* sort(context, keys, descending, want permutation, column or None): (keys, permutation or None, column or
  * None). */
 static PyObject *sort(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
@@ -14,9 +20,10 @@ static PyObject *sort(PyObject *module, PyObject *const *arguments, Py_ssize_t c
     array *column = optional(arguments[4], "values", &failed);
     if (!keys || failed || !same_length(keys, column, "values"))
         return NULL;
-    array *keys_out = array_new(keys->type, keys->n);
-    array *permutation = want_permutation ? array_new(COHORT_I64, keys->n) : NULL;
-    array *column_out = column ? array_new(column->type, keys->n) : NULL;
+    context *at = memory_of(on, keys);
+    array *keys_out = array_on(at, keys->type, keys->n);
+    array *permutation = want_permutation && keys_out ? array_on(at, COHORT_I64, keys->n) : NULL;
+    array *column_out = column && keys_out ? array_on(at, column->type, keys->n) : NULL;
     PyObject *result = NULL;
     if (!PyErr_Occurred()) {
         cohort_payload c = {DATA(column), DATA(column_out), column ? (uint32_t)type_bytes(column->type) : 0};
@@ -32,6 +39,7 @@ static PyObject *sort(PyObject *module, PyObject *const *arguments, Py_ssize_t c
         d.permutation_bytes = 8;
         outcome o;
         call_begin(on, &o);
+        o.wait = keys->on;
         o.status = cohort_sort(on->c, &d);
         if (call_end(on, &o))
             result = PyTuple_Pack(3, keys_out, or_none(permutation), or_none(column_out));
@@ -77,10 +85,11 @@ static PyObject *split(PyObject *module, PyObject *const *arguments, Py_ssize_t 
         !ids_fit(&fn, keys, arguments[6]) || !same_length(keys, column, "values"))
         return NULL;
     uint32_t buckets = m > COHORT_BUCKETS_MOST ? COHORT_BUCKETS_MOST + 1 : (uint32_t)m;
-    array *keys_out = array_new(keys->type, keys->n),
-          *offsets = array_new(COHORT_I64, (Py_ssize_t)buckets + 1);
-    array *column_out = column ? array_new(column->type, keys->n) : NULL;
-    array *permutation = want_permutation ? array_new(COHORT_I64, keys->n) : NULL;
+    context *at = memory_of(on, keys);
+    array *keys_out = array_on(at, keys->type, keys->n);
+    array *offsets = keys_out ? array_on(at, COHORT_I64, (Py_ssize_t)buckets + 1) : NULL;
+    array *column_out = column && offsets ? array_on(at, column->type, keys->n) : NULL;
+    array *permutation = want_permutation && offsets ? array_on(at, COHORT_I64, keys->n) : NULL;
     PyObject *result = NULL;
     if (!PyErr_Occurred()) {
         cohort_payload c = {DATA(column), DATA(column_out), column ? (uint32_t)type_bytes(column->type) : 0};
@@ -98,6 +107,7 @@ static PyObject *split(PyObject *module, PyObject *const *arguments, Py_ssize_t 
         d.offsets = offsets->data;
         outcome o;
         call_begin(on, &o);
+        o.wait = keys->on;
         o.status = cohort_multisplit(on->c, &d);
         if (call_end(on, &o))
             result = PyTuple_Pack(4, keys_out, offsets, or_none(column_out), or_none(permutation));
@@ -121,7 +131,7 @@ static PyObject *histogram(PyObject *module, PyObject *const *arguments, Py_ssiz
     if (!keys || PyErr_Occurred() || !fn_of(arguments + 3, &fn) || !ids_fit(&fn, keys, arguments[6]))
         return NULL;
     uint32_t buckets = m > COHORT_BUCKETS_MOST ? COHORT_BUCKETS_MOST + 1 : (uint32_t)m;
-    array *bins = array_new(COHORT_I64, (Py_ssize_t)buckets);
+    array *bins = array_on(memory_of(on, keys), COHORT_I64, (Py_ssize_t)buckets);
     if (!bins)
         return NULL;
     cohort_histogram_desc d = COHORT_HISTOGRAM_INIT;
@@ -133,6 +143,7 @@ static PyObject *histogram(PyObject *module, PyObject *const *arguments, Py_ssiz
     d.bins = bins->data;
     outcome o;
     call_begin(on, &o);
+    o.wait = keys->on;
     o.status = cohort_histogram(on->c, &d);
     if (!call_end(on, &o))
         Py_CLEAR(bins);
@@ -149,7 +160,7 @@ static PyObject *compact(PyObject *module, PyObject *const *arguments, Py_ssize_
     array *mask = keys ? array_of_bytes(arguments[2], "mask", 1, 1) : NULL;
     if (!mask || !same_length(keys, mask, "mask"))
         return NULL;
-    array *kept = array_new(keys->type, keys->n);
+    array *kept = array_on(memory_of(on, keys), keys->type, keys->n);
     if (!kept)
         return NULL;
     uint64_t total = 0;
@@ -162,6 +173,7 @@ static PyObject *compact(PyObject *module, PyObject *const *arguments, Py_ssize_
     d.total = &total;
     outcome o;
     call_begin(on, &o);
+    o.wait = keys->on;
     o.status = cohort_compact(on->c, &d);
     if (!call_end(on, &o))
         Py_CLEAR(kept);
