@@ -216,32 +216,21 @@ static cohort_status order_by_page(cohort_multimap *m, struct multimap_pairs *pa
     const struct backend *backend = context->backend;
     struct arena arena = {.asks = 1};
     uint64_t n = pairs->n, pages = m->view.pages;
-    struct split s;
-    memset(&s, 0, sizeof s);
+    uint32_t key_bytes = map_key_bytes((co_u32)m->options.width), after = 0;
+    uint32_t value_bytes = map_value_bytes((co_u32)m->options.width);
     const uint64_t least = backend->own_memory == MEMORY_HOST ? NEAR_PAGES : ORDER_PAGES;
     if (pages < least || n < pages || pairs->where)
         return COHORT_OK;
-    while ((pages - 1) >> s.fn.by.after >= SPLIT_BUCKETS_MOST)
-        s.fn.by.after++;
-    s.n = n;
-    s.unordered = 1;
-    s.key_bytes = map_key_bytes((co_u32)m->options.width);
-    s.fn.kind = SPLIT_PAGE;
-    s.fn.buckets = (co_u32)((pages - 1) >> s.fn.by.after) + 1;
-    s.fn.a = m->view.seed;
-    s.fn.b = UINT32_MAX;
-    s.fn.count = pages;
-    s.fn.by.divisor = 1;
-    s.keys = pairs->keys;
-    s.columns = 1;
-    s.column[0].in = pairs->values;
-    s.column[0].bytes = map_value_bytes((co_u32)m->options.width);
-    s.deferred = &context->outcome->now;
-    uint64_t keys = (n * s.key_bytes + 255) & ~255ull;
-    if (pool_take(context, keys + n * s.column[0].bytes, &memory->columns))
+    while ((pages - 1) >> after >= SPLIT_BUCKETS_MOST)
+        after++;
+    uint64_t keys = (n * key_bytes + 255) & ~255ull;
+    if (pool_take(context, keys + n * value_bytes, &memory->columns))
         return COHORT_OK;
+    struct split s = split_by_pages(n, key_bytes, m->view.seed, pages, after);
+    s.keys = pairs->keys;
     s.keys_out = memory->columns;
-    s.column[0].out = (char *)memory->columns + keys;
+    split_carry(&s, pairs->values, (char *)memory->columns + keys, value_bytes);
+    s.deferred = &context->outcome->now;
     cohort_status status = backend->multisplit->split(context, &s, &arena);
     if (status || pool_take(context, arena.used, &memory->workspace))
         return status;

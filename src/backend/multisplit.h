@@ -3,6 +3,8 @@
 #ifndef COHORT_BACKEND_MULTISPLIT_H
 #define COHORT_BACKEND_MULTISPLIT_H
 
+#include <string.h>
+
 #include "core/arena.h"
 #include "backend/context.h"
 #include "shape/batch.h"
@@ -29,6 +31,37 @@ struct split {
     struct batch_counts *counts; /* written, not added to */
     struct batch_deferred *deferred; /* first_bad; never NULL */
 };
+
+/* Puts n keys in order of their pages in a table of `pages` with `seed`: 2^after pages are one bucket, and the
+ * entries of a bucket come in any order. What is split and where it goes are the caller's to fill in. */
+static inline struct split split_by_pages(uint64_t n, uint32_t key_bytes, uint64_t seed, uint64_t pages,
+                                          uint32_t after)
+{
+    struct split s;
+    memset(&s, 0, sizeof s);
+    s.n = n;
+    s.key_bytes = key_bytes;
+    s.unordered = 1;
+    s.fn.kind = SPLIT_PAGE;
+    s.fn.a = seed;
+    s.fn.b = UINT32_MAX;
+    s.fn.count = pages;
+    s.fn.by.divisor = 1;
+    s.fn.by.after = after;
+    s.fn.buckets = (uint32_t)((pages - 1) >> after) + 1;
+    return s;
+}
+
+/* A column of values that goes along; none if they have no bytes. */
+static inline void split_carry(struct split *s, const void *in, void *out, uint32_t bytes)
+{
+    if (!bytes)
+        return;
+    s->column[s->columns].in = in;
+    s->column[s->columns].out = out;
+    s->column[s->columns].bytes = bytes;
+    s->columns++;
+}
 
 struct multisplit_backend {
     cohort_status (*split)(cohort_context *, const struct split *, struct arena *);

@@ -58,17 +58,7 @@ struct plan {
 static struct split split_of(const struct map_batch *b, const struct plan *p)
 {
     void *some = (void *)(uintptr_t)b->keys;
-    struct split s;
-    memset(&s, 0, sizeof s);
-    s.n = b->n;
-    s.key_bytes = map_key_bytes(b->view.width);
-    s.fn.kind = SPLIT_PAGE;
-    s.fn.a = b->view.seed;
-    s.fn.count = b->view.pages;
-    s.fn.by.divisor = 1;
-    s.fn.b = ~0u;
-    s.fn.buckets = (co_u32)b->view.pages;
-    s.unordered = 1;
+    struct split s = split_by_pages(b->n, map_key_bytes(b->view.width), b->view.seed, b->view.pages, 0);
     s.n_at = p->sample.share ? p->sample.share : &b->n;
     s.offsets = p->offsets;
     s.keys = b->keys;
@@ -77,11 +67,8 @@ static struct split split_of(const struct map_batch *b, const struct plan *p)
     if (b->op == CO_OP_FIND) {
         s.permutation = p->values ? p->values : some;
         s.permutation_bytes = b->n >> 32 ? 8 : 4;
-    } else if (b->values && map_value_bytes(b->view.width)) {
-        s.columns = 1;
-        s.column[0].in = b->values;
-        s.column[0].out = p->values ? p->values : some;
-        s.column[0].bytes = map_value_bytes(b->view.width);
+    } else if (b->values) {
+        split_carry(&s, b->values, p->values ? p->values : some, map_value_bytes(b->view.width));
     }
     return s;
 }

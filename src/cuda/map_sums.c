@@ -99,28 +99,16 @@ struct plan {
 static struct split split_of(const struct map_sums *s, struct batch_deferred *nobody)
 {
     void *some = (void *)(uintptr_t)s->batch.keys;
-    struct split split;
-    memset(&split, 0, sizeof split);
-    split.n = s->batch.n;
-    split.key_bytes = map_key_bytes(s->batch.view.width);
-    split.fn.kind = SPLIT_PAGE;
-    split.fn.a = s->batch.view.seed;
-    split.fn.count = s->parts;
-    split.fn.by.divisor = 1;
-    split.fn.b = ~0u;
-    split.fn.buckets = s->parts;
-    split.unordered = 1;
+    const cohort_map_view *view = &s->batch.view;
+    struct split split = split_by_pages(s->batch.n, map_key_bytes(view->width), view->seed, s->parts, 0);
     split.n_at = s->share ? s->share : &s->batch.n;
     split.offsets = (co_u64 *)(uintptr_t)s->offsets;
     split.keys = s->batch.keys;
     split.keys_out = s->keys ? (void *)(uintptr_t)s->keys : some;
     split.deferred = nobody;
-    if (s->batch.op != CO_OP_COUNT) {
-        split.columns = 1;
-        split.column[0].in = s->batch.values;
-        split.column[0].out = s->values ? (void *)(uintptr_t)s->values : some;
-        split.column[0].bytes = map_value_bytes(s->batch.view.width);
-    }
+    if (s->batch.op != CO_OP_COUNT)
+        split_carry(&split, s->batch.values, s->values ? (void *)(uintptr_t)s->values : some,
+                    map_value_bytes(view->width));
     return split;
 }
 

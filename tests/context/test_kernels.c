@@ -93,18 +93,10 @@ static void splits_by_page(struct test *t, struct arrays *a)
     for (unsigned i = 0; i < 2 * (sizeof pages / sizeof *pages); i++) {
         uint64_t count = pages[i / 2];
         struct arena asks = {.asks = 1}, arena = {.memory = a->in[3]};
-        struct split s;
-        memset(&s, 0, sizeof s);
-        while ((count - 1) >> s.fn.by.after >= SPLIT_BUCKETS_MOST)
-            s.fn.by.after++;
-        s.n = i % 2 ? 600000 : N;
-        s.unordered = 1;
-        s.key_bytes = 4 + 4 * (i & 1);
-        s.fn.kind = SPLIT_PAGE;
-        s.fn.buckets = (co_u32)((count - 1) >> s.fn.by.after) + 1;
-        s.fn.b = UINT32_MAX;
-        s.fn.count = count;
-        s.fn.by.divisor = 1;
+        uint32_t after = 0;
+        while ((count - 1) >> after >= SPLIT_BUCKETS_MOST)
+            after++;
+        struct split s = split_by_pages(i % 2 ? 600000 : N, 4 + 4 * (i & 1), 0, count, after);
         s.keys = a->in[0];
         s.columns = 1;
         s.column[0].in = a->in[1];

@@ -428,16 +428,11 @@ static void split_pages(struct test *t, unsigned bytes, uint32_t pages, uint64_t
     struct column *mark = t->columns, *keys = column_new(t, n, bytes);
     struct column *out = column_new(t, keys->count, bytes), *places = column_new(t, keys->count, 4);
     struct column *offsets = column_new(t, pages + 1ull, 8);
-    struct split s;
     struct arena arena = {.asks = 1};
     void *memory;
-    memset(&s, 0, sizeof s);
     split_keys(t, keys, (enum key_pattern)test_below(t, KEY_PATTERNS), 0);
-    s.n = keys->count;
+    struct split s = split_by_pages(keys->count, bytes, test_random(t), pages, 0);
     s.unordered = test_below(t, 2) == 0;
-    s.key_bytes = bytes;
-    s.fn = (struct split_fn){
-        .kind = SPLIT_PAGE, .buckets = pages, .a = test_random(t), .b = ~0u, .by.divisor = 1, .count = pages};
     s.keys = column_send(keys);
     s.keys_out = column_send(out);
     s.permutation = column_send(places);
