@@ -32,7 +32,7 @@ static cohort_multisplit_desc desc_of(const split_data *s, const struct method *
     d.n = s->n;
     d.type = s->width->key == 8 ? COHORT_U64 : COHORT_U32;
     d.buckets = (uint32_t)s->input.buckets;
-    d.fn = split_fn(s);
+    d.fn = &s->fn;
     d.keys = s->keys;
     d.keys_out = s->keys_out;
     d.payloads = s->width->columns;
@@ -144,7 +144,7 @@ static cohort_status functions_make(functions *f, split_data *s)
     if (!status)
         status = column_make(&s->b->dev, &f->ids, s->n, 4, entry_id, s);
     f->m = (uint32_t)m;
-    function_add(f, "bits", split_fn(s));
+    function_add(f, "bits", s->fn);
     function_add(f, "ranges", cohort_fn_ranges(0, most));
     function_add(f, "delta", cohort_fn_delta(0, s->width->key == 8 ? range << 32 : range));
     function_add(f, "splitters", cohort_fn_splitters(f->splitters, m - 1));
@@ -168,7 +168,7 @@ static int measure_functions(split_data *s, fault *fault)
     for (size_t i = 0; i < f.count && !status; i++) {
         bench_row row = method_row(s, "functions", "multisplit by", f.name[i]);
         split_work work = {s->b->dev.context, desc_of(s, &methods[0])};
-        work.desc.fn = f.fn[i];
+        work.desc.fn = &f.fn[i];
         status = measure(s, &row, &work, split_range, s, fault);
     }
     cohort_free(s->b->dev.context, f.splitters);

@@ -88,7 +88,7 @@ static cohort_status work_compact(void *arg)
 
 static uint32_t is_dropped(const void *desc, uint64_t key)
 {
-    return key > ((const cohort_compact_desc *)desc)->fn.b;
+    return key > ((const cohort_compact_desc *)desc)->fn->b;
 }
 
 static int check_compact(const sort_work *w, const bench_row *row, fault *fault)
@@ -115,7 +115,8 @@ static int measure_compact(split_data *s, unsigned percent, fault *fault)
     row.at = percent;
     d.n = s->n;
     d.type = s->width->key == 8 ? COHORT_U64 : COHORT_U32;
-    d.fn = cohort_fn_between(0, (s->width->key == 8 ? end << 32 : end) - 1);
+    const cohort_fn fn = cohort_fn_between(0, (s->width->key == 8 ? end << 32 : end) - 1);
+    d.fn = &fn;
     d.keys = s->keys;
     d.kept = s->keys_out;
     d.payloads = s->width->columns;
@@ -157,7 +158,7 @@ static int measure_histogram(split_data *s, bench_input input, uint64_t buckets,
     d.n = s->n;
     d.type = s->width->key == 8 ? COHORT_U64 : COHORT_U32;
     d.buckets = (uint32_t)buckets;
-    d.fn = split_fn(s);
+    d.fn = &s->fn;
     d.keys = s->keys;
     d.bins = s->offsets;
     sort_work w = {.s = s, .histogram = d};

@@ -41,7 +41,7 @@ bench_row split_row(const split_data *s, const char *experiment, const char *nam
     return row;
 }
 
-cohort_fn split_fn(const split_data *s)
+static cohort_fn split_fn(const split_data *s)
 {
     uint64_t m = s->input.buckets, range = bench_range(m);
     unsigned log = 0, bits = 8 * s->width->key;
@@ -183,6 +183,7 @@ int split_fill(split_data *s, bench_input input, uint64_t buckets, fault *fault)
     if (input == INPUT_BINOMIAL && !same)
         bench_binomial(s->law, buckets);
     s->input = (bench_keys){input, s->width->key, s->n, buckets, s->law};
+    s->fn = split_fn(s);
     if (!same) {
         void *made = NULL;
         cohort_free(context, s->keys);

@@ -31,6 +31,9 @@ typedef struct split_data {
     const split_width *width;
     uint64_t n;
     bench_keys input; /* what `keys` hold now */
+    /* Of the buckets of inputs.h: ranges of keys, the topmost bits where their number is a power of two; of
+     * patterns the key modulo that number. */
+    cohort_fn fn;
     uint16_t law[BENCH_LAW];
     void *keys, *keys_out;
     cohort_payload column[SPLIT_COLUMNS];
@@ -46,10 +49,7 @@ void split_close(split_data *s);
 /* Makes the keys of this input, unless they are there, and counts them in `buckets` ranges. */
 int split_fill(split_data *s, bench_input input, uint64_t buckets, fault *fault);
 
-/* The bucket function of inputs.h: ranges of keys, the topmost bits where the number of buckets is a power of
- * two; of patterns the key modulo that number. */
-cohort_fn split_fn(const split_data *s);
-/* The same on the host: the bucket of a key. `data` is a split_data. */
+/* The function of the buckets on the host: the bucket of a key. `data` is a split_data. */
 uint32_t split_range(const void *data, uint64_t key);
 
 /* ---- checks (split_check.c) ---------------------------------------------------------------------------- */

@@ -36,7 +36,8 @@ static cohort_status split_round(const rival *r, unsigned round)
     d.n = s->n;
     d.type = s->width->key == 8 ? COHORT_U64 : COHORT_U32;
     d.buckets = 2;
-    d.fn = cohort_fn_bits(8 * s->width->key - r->rounds + round, 1);
+    const cohort_fn fn = cohort_fn_bits(8 * s->width->key - r->rounds + round, 1);
+    d.fn = &fn;
     d.keys = !round ? s->keys : to_spare ? s->keys_out : r->spare;
     d.keys_out = to_spare ? r->spare : s->keys_out;
     d.payloads = s->width->columns;

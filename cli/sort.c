@@ -188,7 +188,8 @@ static int chunk_split(job *job, uint64_t n, const void *splitters, uint64_t cou
     desc.n = n;
     desc.type = (uint32_t)job->width == 8 ? COHORT_U64 : COHORT_U32;
     desc.buckets = (uint32_t)count + 1;
-    desc.fn = cohort_fn_splitters(splitters, count);
+    const cohort_fn fn = cohort_fn_splitters(splitters, count);
+    desc.fn = &fn;
     desc.keys = job->a;
     desc.keys_out = job->b;
     desc.unordered = 1;

@@ -167,7 +167,7 @@ static int chunk_split(job *job, uint64_t n, fault *fault)
     desc.n = n;
     desc.type = (uint32_t)job->width == 8 ? COHORT_U64 : COHORT_U32;
     desc.buckets = (uint32_t)job->buckets;
-    desc.fn = job->fn;
+    desc.fn = &job->fn;
     desc.keys = job->a;
     desc.keys_out = job->b;
     desc.offsets = job->offsets;

@@ -15,7 +15,8 @@ int main(void)
     cohort_multisplit_desc desc = COHORT_MULTISPLIT_INIT;
     desc.n = 12;
     desc.buckets = 4;
-    desc.fn = cohort_fn_modulo();
+    const cohort_fn fn = cohort_fn_modulo();
+    desc.fn = &fn;
     desc.keys = sensor;
     desc.keys_out = sensor_out;
     desc.payloads = 1;

@@ -280,7 +280,7 @@ static cohort_status call(struct split_work *w)
     d.n = p->n;
     d.type = p->key_bytes == 8 ? COHORT_U64 : COHORT_U32;
     d.buckets = (uint32_t)p->m;
-    d.fn = w->model->fn;
+    d.fn = &w->model->fn;
     d.keys = column_send(w->keys);
     d.keys_out = w->keys_out == w->keys ? (void *)(uintptr_t)d.keys : column_pointer(w->keys_out);
     d.payloads = p->columns;

@@ -8,10 +8,10 @@ __extension__ typedef unsigned __int128 wide;
 
 const char *split_kind_name(cohort_fn_kind kind)
 {
-    const char *const names[] = {"none",      "bits",   "hash",    "modulo", "ranges",
-                                 "splitters", "table8", "table16", "delta",  "between",
-                                 "masked",    "ids8",   "ids16",   "ids32",  "user"};
-    return (unsigned)kind <= COHORT_FN_USER ? names[kind] : "?";
+    const char *const names[] = {"none",   "bits",    "hash",  "modulo",  "ranges", "splitters",
+                                 "table8", "table16", "delta", "between", "masked", "ids8",
+                                 "ids16",  "ids32",   "user",  "member"};
+    return (unsigned)kind <= COHORT_FN_MEMBER ? names[kind] : "?";
 }
 
 /* ---- keys ---------------------------------------------------------------------------------------------------------------- */

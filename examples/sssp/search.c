@@ -164,8 +164,9 @@ static cohort_status split_pool(search *s, int to, uint64_t at, uint64_t n, uint
     cohort_payload nodes = {s->pool[!to].nodes + at, s->pool[to].nodes, 4};
     d.n = n;
     d.buckets = buckets_of(s);
-    d.fn = s->plan.resident && !s->fixed ? cohort_fn_splitters(s->splitters, d.buckets - 1)
-                                         : cohort_fn_delta(s->base, s->plan.delta);
+    const cohort_fn fn = s->plan.resident && !s->fixed ? cohort_fn_splitters(s->splitters, d.buckets - 1)
+                                                       : cohort_fn_delta(s->base, s->plan.delta);
+    d.fn = &fn;
     d.keys = s->pool[!to].keys + at;
     d.keys_out = s->pool[to].keys;
     d.payloads = 1;

@@ -17,8 +17,9 @@ typedef struct cohort_compact_desc {
     uint64_t n;
     cohort_type type; /* of the keys: COHORT_U32 or COHORT_U64 */
     uint32_t payloads;
-    cohort_fn fn;          /* any kind but HASH, MODULO, RANGES, DELTA, which need a number of buckets */
-    const uint32_t *where; /* a bitmap in fn's place: kept where the bit is 1 (fn.kind 0); NULL: fn */
+    /* any kind but HASH, MODULO, RANGES, DELTA, which need a number of buckets; NULL: `where` */
+    const cohort_fn *fn;
+    const uint32_t *where; /* a bitmap in fn's place: kept where the bit is 1; NULL: fn */
     const void *keys;
     void *kept;                    /* room for as many as are kept (n always do); NULL: not wanted */
     void *rejected;                /* NULL: not wanted */
@@ -35,10 +36,10 @@ typedef struct cohort_compact_desc {
     uint64_t workspace_bytes;
 } cohort_compact_desc;
 
-#define COHORT_COMPACT_INIT                                                                                \
-    {                                                                                                      \
-        sizeof(cohort_compact_desc), 0, COHORT_U32, 0, COHORT_FN_INIT, NULL, NULL, NULL, NULL, NULL, NULL, \
-            0, NULL, NULL, NULL, NULL, 0                                                                   \
+#define COHORT_COMPACT_INIT                                                                               \
+    {                                                                                                     \
+        sizeof(cohort_compact_desc), 0, COHORT_U32, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, \
+            NULL, NULL, NULL, 0                                                                           \
     }
 
 /* Costs one read and one write: single pass, tiles resolving what is before by look-back. */

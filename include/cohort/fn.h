@@ -5,8 +5,11 @@
  * function over a batch of keys, and the same as C source for the GPU, compiled there by NVRTC when it is first
  * used. COHORT_DEFINE_FN makes both from one text.
  *
+ * Calls take a pointer to the struct, and read it before they return.
+ *
  * `data` (splitters, a table, a state) may lie in host or in device memory, whatever the keys are in; from host memory
- * it is copied at the call. IDS is the exception: ids go with the keys, in the same kind of memory. */
+ * it is copied at the call. IDS is the exception: ids go with the keys, in the same kind of memory. The collection of
+ * MEMBER is one of the same context; a key beyond what its members can be is in none of its sets. */
 #ifndef COHORT_FN_H
 #define COHORT_FN_H
 
@@ -33,7 +36,8 @@ typedef enum cohort_fn_kind {
     COHORT_FN_IDS8 = 11,   /* data[i] for the i-th key: ids already computed, n bytes */
     COHORT_FN_IDS16 = 12,  /* ... n 16-bit words */
     COHORT_FN_IDS32 = 13,  /* ... n 32-bit words */
-    COHORT_FN_USER = 14
+    COHORT_FN_USER = 14,
+    COHORT_FN_MEMBER = 15 /* predicate: 1 if key is a member of set a of the collection `data`, else 0 */
 } cohort_fn_kind;
 
 /* ids[i] = the function of keys[i] for i in [0, n); keys are uint32_t or uint64_t as key_bytes says. Called from several
@@ -45,9 +49,10 @@ typedef struct cohort_fn {
     size_t size; /* sizeof(cohort_fn) */
     cohort_fn_kind kind;
     uint32_t reserved;
-    uint64_t a, b;       /* numbers, as the kind says */
-    const void *data;    /* splitters (of the keys' width), table, ids; the state of USER, or NULL */
-    uint64_t count;      /* entries of `data`; bytes of the state of USER. IDS: not used */
+    uint64_t a, b; /* numbers, as the kind says */
+    const void
+        *data; /* splitters (of the keys' width), table, ids, a cohort_sets; the state of USER, or NULL */
+    uint64_t count;      /* entries of `data`; bytes of the state of USER. IDS, MEMBER: not used */
     cohort_fn_host host; /* USER; NULL: COHORT_UNSUPPORTED on a CPU */
     const char *name;    /* USER: the function's name in `source`, a C identifier */
     const char *
@@ -120,6 +125,11 @@ static inline cohort_fn cohort_fn_ids32(const uint32_t *ids)
 {
     return cohort_fn_make(COHORT_FN_IDS32, 0, 0, ids, 0);
 }
+struct cohort_sets;
+static inline cohort_fn cohort_fn_member(const struct cohort_sets *sets, uint64_t set)
+{
+    return cohort_fn_make(COHORT_FN_MEMBER, set, 0, sets, 0);
+}
 
 /* Defines the function `name` of one key for host and GPU from one text:
  *
@@ -127,6 +137,7 @@ static inline cohort_fn cohort_fn_ids32(const uint32_t *ids)
  *     ...
  *     uint32_t ten = 10;
  *     cohort_fn f = COHORT_FN(last_digit, &ten, sizeof ten);
+ *     desc.fn = &f;
  *
  * KEY is uint32_t or uint64_t and must be the width of the keys it is used on (another width is COHORT_RANGE). The body maps
  * one key; it sees `key` and `state`. */

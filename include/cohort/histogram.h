@@ -17,7 +17,7 @@ typedef struct cohort_histogram_desc {
     uint64_t n;
     cohort_type type; /* of the keys: COHORT_U32 or COHORT_U64 */
     uint32_t buckets; /* m, 1 to COHORT_BUCKETS_MOST */
-    cohort_fn fn;
+    const cohort_fn *fn;
     const void *keys;
     uint64_t *bins;        /* out: m counts */
     cohort_counts *counts; /* out, as of a multisplit; NULL: not wanted */
@@ -25,9 +25,9 @@ typedef struct cohort_histogram_desc {
     uint64_t workspace_bytes;
 } cohort_histogram_desc;
 
-#define COHORT_HISTOGRAM_INIT                                                                      \
-    {                                                                                              \
-        sizeof(cohort_histogram_desc), 0, COHORT_U32, 0, COHORT_FN_INIT, NULL, NULL, NULL, NULL, 0 \
+#define COHORT_HISTOGRAM_INIT                                                            \
+    {                                                                                    \
+        sizeof(cohort_histogram_desc), 0, COHORT_U32, 0, NULL, NULL, NULL, NULL, NULL, 0 \
     }
 
 /* bins[b] = the number of keys in bucket b. Costs one read of the keys. */

@@ -44,7 +44,7 @@ typedef struct cohort_multisplit_desc {
     uint64_t n;
     cohort_type type; /* of the keys: COHORT_U32 or COHORT_U64 */
     uint32_t buckets; /* m, 1 to COHORT_BUCKETS_MOST */
-    cohort_fn fn;
+    const cohort_fn *fn;
     const void *keys;
     void *keys_out;     /* NULL: keys are not written */
     uint32_t payloads;  /* 0 to COHORT_PAYLOADS_MOST */
@@ -71,10 +71,10 @@ typedef struct cohort_multisplit_desc {
     uint64_t workspace_bytes;
 } cohort_multisplit_desc;
 
-#define COHORT_MULTISPLIT_INIT                                                                             \
-    {                                                                                                      \
-        sizeof(cohort_multisplit_desc), 0, COHORT_U32, 0, COHORT_FN_INIT, NULL, NULL, 0, 0, NULL, NULL, 0, \
-            COHORT_SPLIT_AUTO, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, 0                                    \
+#define COHORT_MULTISPLIT_INIT                                                                   \
+    {                                                                                            \
+        sizeof(cohort_multisplit_desc), 0, COHORT_U32, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, 0, \
+            COHORT_SPLIT_AUTO, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, 0                          \
     }
 
 /* Splits. Costs, with 4-byte keys: the keys are read twice and written once (12 bytes), 8-byte pairs 20; m

@@ -64,6 +64,7 @@ COHORT_API void cohort_fn_set_masked(cohort_fn *out, uint64_t mask, uint64_t val
 COHORT_API void cohort_fn_set_ids8(cohort_fn *out, const uint8_t *ids);
 COHORT_API void cohort_fn_set_ids16(cohort_fn *out, const uint16_t *ids);
 COHORT_API void cohort_fn_set_ids32(cohort_fn *out, const uint32_t *ids);
+COHORT_API void cohort_fn_set_member(cohort_fn *out, const cohort_sets *sets, uint64_t set);
 COHORT_API void cohort_fn_set_user(cohort_fn *out, cohort_fn_host host, const char *name, const char *source,
                                    uint64_t key_bytes, const void *state, uint64_t state_bytes);
 

@@ -7,6 +7,7 @@
 
 struct compaction {
     cohort_compact_desc desc;
+    cohort_fn fn;
     struct batch batch;
     struct compact compact;
 };
@@ -17,13 +18,16 @@ static cohort_status enter(cohort_context *context, const void *step, struct are
 }
 
 /* What says which entries are kept. */
-static cohort_status check_choice(struct batch *b, const cohort_compact_desc *d, struct compact *c)
+static cohort_status check_choice(struct compaction *k)
 {
+    const cohort_compact_desc *d = &k->desc;
+    struct compact *c = &k->compact;
+    struct batch *b = &k->batch;
     if (!d->where)
-        return fn_check(b, &d->fn, d->n, c->key_bytes, 0, &c->fn, &c->user);
-    if (d->fn.kind)
-        return batch_fail(b, COHORT_RANGE, "desc.fn.kind is %d; it must be 0 where desc.where is given",
-                          (int)d->fn.kind);
+        return fn_check(b, d->fn, &k->fn, d->n, c->key_bytes, 0, &c->fn, &c->source);
+    if (d->fn)
+        return batch_fail(b, COHORT_RANGE, "desc.fn is %p; it must be NULL where desc.where is given",
+                          (const void *)d->fn);
     batch_array(b, "desc.where", BATCH_IN, d->where, batch_bitmap_words(d->n), 4, &c->where);
     return COHORT_OK;
 }
@@ -82,7 +86,7 @@ static cohort_status compact_of(struct compaction *k, cohort_context *context, c
     c->columns = d->payloads;
     c->segments = d->segments;
     list_keys(b, d, c);
-    status = check_choice(b, d, c);
+    status = check_choice(k);
     if (!status)
         status = list_columns(b, d, c);
     if (!status)
@@ -124,7 +128,7 @@ cohort_status cohort_compact(cohort_context *context, const cohort_compact_desc 
     if (!status)
         status = batch_check(&k.batch);
     if (!status && !k.desc.where)
-        status = fn_check_data(&k.batch, &k.desc.fn, k.compact.key_bytes);
+        status = fn_check_data(&k.batch, &k.fn, k.compact.key_bytes);
     if (!status)
         status = batch_check_segments(&k.batch, k.desc.n, k.desc.segments, k.desc.segment_offsets);
     return status ? status : compact_run(&k);

@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "api/fn.h"
+#include "api/options.h"
+#include "api/sets.h"
 
 #define BITS_MOST      16u    /* of BITS */
 #define SPLITTERS_MOST 65535u /* of a predicate */
@@ -10,10 +12,10 @@
 static cohort_status check_bits(const struct batch *b, const cohort_fn *fn, uint32_t key_bytes)
 {
     if (fn->a >= 8 * key_bytes)
-        return batch_fail(b, COHORT_RANGE, "desc.fn.a, the lowest bit, is %llu; keys have %u bits",
+        return batch_fail(b, COHORT_RANGE, "desc.fn->a, the lowest bit, is %llu; keys have %u bits",
                           (unsigned long long)fn->a, 8 * key_bytes);
     if (fn->b > BITS_MOST)
-        return batch_fail(b, COHORT_RANGE, "desc.fn.b, the number of bits, is %llu; there are at most %u",
+        return batch_fail(b, COHORT_RANGE, "desc.fn->b, the number of bits, is %llu; there are at most %u",
                           (unsigned long long)fn->b, BITS_MOST);
     return COHORT_OK;
 }
@@ -27,28 +29,28 @@ static cohort_status check_numbers(const struct batch *b, const cohort_fn *fn, u
     case COHORT_FN_RANGES:
         if (fn->a > fn->b)
             return batch_fail(b, COHORT_RANGE,
-                              "desc.fn.a, the least key, is %llu, and desc.fn.b, the greatest, %llu",
+                              "desc.fn->a, the least key, is %llu, and desc.fn->b, the greatest, %llu",
                               (unsigned long long)fn->a, (unsigned long long)fn->b);
         return COHORT_OK;
     case COHORT_FN_SPLITTERS:
         if (buckets && fn->count != buckets - 1)
             return batch_fail(b, COHORT_RANGE,
-                              "desc.fn.count is %llu; %u buckets have %u splitters between them",
+                              "desc.fn->count is %llu; %u buckets have %u splitters between them",
                               (unsigned long long)fn->count, buckets, buckets - 1);
         if (fn->count > SPLITTERS_MOST)
-            return batch_fail(b, COHORT_RANGE, "desc.fn.count is %llu; there are at most %u splitters",
+            return batch_fail(b, COHORT_RANGE, "desc.fn->count is %llu; there are at most %u splitters",
                               (unsigned long long)fn->count, SPLITTERS_MOST);
         return COHORT_OK;
     case COHORT_FN_DELTA:
         if (!fn->b)
-            return batch_fail(b, COHORT_RANGE, "desc.fn.b, the width of a bucket, is 0");
+            return batch_fail(b, COHORT_RANGE, "desc.fn->b, the width of a bucket, is 0");
         return COHORT_OK;
     case COHORT_FN_TABLE8:
     case COHORT_FN_TABLE16:
     case COHORT_FN_USER:
         if (fn->count > UINT64_MAX / 16)
             return batch_fail(b, COHORT_OVERFLOW,
-                              "desc.fn.count is %llu; so much does not fit in 64 bits of bytes",
+                              "desc.fn->count is %llu; so much does not fit in 64 bits of bytes",
                               (unsigned long long)fn->count);
         return COHORT_OK;
     default:
@@ -67,35 +69,46 @@ static cohort_status check_user(const struct batch *b, const cohort_fn *fn, uint
 {
     if (fn->b && fn->b != key_bytes)
         return batch_fail(b, COHORT_RANGE,
-                          "desc.fn.b is %llu, the bytes of the keys that this function is for; "
+                          "desc.fn->b is %llu, the bytes of the keys that this function is for; "
                           "desc.key_bytes is %u",
                           (unsigned long long)fn->b, key_bytes);
     if (!fn->host && !fn->source)
-        return batch_fail(b, COHORT_NULL, "desc.fn.host and desc.fn.source are NULL");
+        return batch_fail(b, COHORT_NULL, "desc.fn->host and desc.fn->source are NULL");
     if (b->context->backend->compiles ? !fn->source : !fn->host)
-        return batch_fail(b, COHORT_UNSUPPORTED, "desc.fn.%s is NULL, and the %s backend needs it",
+        return batch_fail(b, COHORT_UNSUPPORTED, "desc.fn->%s is NULL, and the %s backend needs it",
                           fn->source ? "host" : "source", b->context->backend->name);
     if (fn->source && !fn->name)
-        return batch_fail(b, COHORT_NULL, "desc.fn.name is NULL with a source");
+        return batch_fail(b, COHORT_NULL, "desc.fn->name is NULL with a source");
     if (fn->source && !is_identifier(fn->name))
-        return batch_fail(b, COHORT_RANGE, "desc.fn.name is \"%.100s\", which is no identifier of C",
+        return batch_fail(b, COHORT_RANGE, "desc.fn->name is \"%.100s\", which is no identifier of C",
                           fn->name);
+    return COHORT_OK;
+}
+
+static cohort_status check_member(const struct batch *b, const cohort_fn *fn)
+{
+    const cohort_sets *sets = fn->data;
+    if (!sets)
+        return batch_fail(b, COHORT_NULL, "desc.fn->data is NULL; it must be a collection of sets");
+    if (sets->context != b->context)
+        return batch_fail(b, COHORT_OTHER_CONTEXT, "desc.fn->data is a collection of another context");
+    if (fn->a >= sets->view.sets)
+        return batch_fail(b, COHORT_RANGE, "desc.fn->a, the set, is %llu; the collection has %llu sets",
+                          (unsigned long long)fn->a, (unsigned long long)sets->view.sets);
     return COHORT_OK;
 }
 
 static cohort_status check_kind(const struct batch *b, const cohort_fn *fn, uint32_t buckets)
 {
-    if (fn->size != sizeof *fn)
-        return batch_fail(b, COHORT_BAD_STRUCT, "desc.fn.size is %zu; it must be %zu", fn->size, sizeof *fn);
-    if ((int)fn->kind < COHORT_FN_BITS || (int)fn->kind > COHORT_FN_USER)
-        return batch_fail(b, COHORT_RANGE, "desc.fn.kind is %d; there are %d to %d", (int)fn->kind,
-                          COHORT_FN_BITS, COHORT_FN_USER);
+    if ((int)fn->kind < COHORT_FN_BITS || (int)fn->kind > COHORT_FN_MEMBER)
+        return batch_fail(b, COHORT_RANGE, "desc.fn->kind is %d; there are %d to %d", (int)fn->kind,
+                          COHORT_FN_BITS, COHORT_FN_MEMBER);
     if (fn->reserved)
-        return batch_fail(b, COHORT_RANGE, "desc.fn.reserved is %u; it must be 0", fn->reserved);
+        return batch_fail(b, COHORT_RANGE, "desc.fn->reserved is %u; it must be 0", fn->reserved);
     int needs_buckets = fn->kind == COHORT_FN_HASH || fn->kind == COHORT_FN_MODULO ||
                         fn->kind == COHORT_FN_RANGES || fn->kind == COHORT_FN_DELTA;
     if (!buckets && needs_buckets)
-        return batch_fail(b, COHORT_RANGE, "desc.fn.kind is %d, which needs a number of buckets",
+        return batch_fail(b, COHORT_RANGE, "desc.fn->kind is %d, which needs a number of buckets",
                           (int)fn->kind);
     return COHORT_OK;
 }
@@ -106,25 +119,25 @@ static void add_data(struct batch *b, const cohort_fn *fn, uint64_t n, uint32_t 
     unsigned any = BATCH_IN | BATCH_EITHER;
     switch (fn->kind) {
     case COHORT_FN_SPLITTERS:
-        batch_array(b, "desc.fn.data", any, fn->data, fn->count, key_bytes, own);
+        batch_array(b, "desc.fn->data", any, fn->data, fn->count, key_bytes, own);
         break;
     case COHORT_FN_TABLE8:
-        batch_array(b, "desc.fn.data", any, fn->data, fn->count, 1, own);
+        batch_array(b, "desc.fn->data", any, fn->data, fn->count, 1, own);
         break;
     case COHORT_FN_TABLE16:
-        batch_array(b, "desc.fn.data", any, fn->data, fn->count, 2, own);
+        batch_array(b, "desc.fn->data", any, fn->data, fn->count, 2, own);
         break;
     case COHORT_FN_IDS8:
-        batch_array(b, "desc.fn.data", BATCH_IN, fn->data, n, 1, own);
+        batch_array(b, "desc.fn->data", BATCH_IN, fn->data, n, 1, own);
         break;
     case COHORT_FN_IDS16:
-        batch_array(b, "desc.fn.data", BATCH_IN, fn->data, n, 2, own);
+        batch_array(b, "desc.fn->data", BATCH_IN, fn->data, n, 2, own);
         break;
     case COHORT_FN_IDS32:
-        batch_array(b, "desc.fn.data", BATCH_IN, fn->data, n, 4, own);
+        batch_array(b, "desc.fn->data", BATCH_IN, fn->data, n, 4, own);
         break;
     case COHORT_FN_USER:
-        batch_array(b, "desc.fn.data", any, fn->data, fn->count, 1, own);
+        batch_array(b, "desc.fn->data", any, fn->data, fn->count, 1, own);
         break;
     default:
         break;
@@ -173,19 +186,26 @@ static void narrow(struct split_fn *f, uint32_t key_bytes)
     }
 }
 
-cohort_status fn_check(struct batch *b, const cohort_fn *fn, uint64_t n, uint32_t key_bytes, uint32_t buckets,
-                       struct split_fn *out, const cohort_fn **user)
+cohort_status fn_check(struct batch *b, const cohort_fn *given, cohort_fn *fn, uint64_t n, uint32_t key_bytes,
+                       uint32_t buckets, struct split_fn *out, struct split_source *source)
 {
-    cohort_status status = check_kind(b, fn, buckets);
+    cohort_status status =
+        given ? options_check(b->context, "desc.fn", given, given->size, sizeof *fn, sizeof *fn, fn)
+              : batch_fail(b, COHORT_NULL, "desc.fn is NULL");
+    if (!status)
+        status = check_kind(b, fn, buckets);
     if (!status)
         status = check_numbers(b, fn, key_bytes, buckets);
     if (!status && fn->kind == COHORT_FN_USER)
         status = check_user(b, fn, key_bytes);
+    if (!status && fn->kind == COHORT_FN_MEMBER)
+        status = check_member(b, fn);
     if (status)
         return status;
     fill(fn, buckets, out);
     narrow(out, key_bytes);
-    *user = fn->kind == COHORT_FN_USER ? fn : NULL;
+    source->user = fn->kind == COHORT_FN_USER ? fn : NULL;
+    source->sets = fn->kind == COHORT_FN_MEMBER ? &((const cohort_sets *)fn->data)->view : NULL;
     add_data(b, fn, n, key_bytes, &out->data);
     return COHORT_OK;
 }
@@ -201,7 +221,7 @@ cohort_status fn_check_data(const struct batch *b, const cohort_fn *fn, uint32_t
         co_u64 next = key_bytes == 4 ? ((const uint32_t *)fn->data)[i] : ((const uint64_t *)fn->data)[i];
         if (next < one)
             return batch_fail(b, COHORT_RANGE,
-                              "desc.fn.data[%llu] is %llu, less than the splitter before it, %llu",
+                              "desc.fn->data[%llu] is %llu, less than the splitter before it, %llu",
                               (unsigned long long)i, (unsigned long long)next, (unsigned long long)one);
     }
     return COHORT_OK;

@@ -25,6 +25,7 @@ static cohort_status check_keys(const struct batch *b, uint64_t n, cohort_type t
 
 struct multisplit {
     cohort_multisplit_desc desc;
+    cohort_fn fn;
     struct batch batch;
     struct split split;
 };
@@ -117,7 +118,7 @@ static cohort_status multisplit_of(struct multisplit *m, cohort_context *context
                                           key_bytes, &s->keys_out);
     out->from = 0;
     out->written = BATCH_SOME;
-    status = fn_check(b, &d->fn, d->n, key_bytes, d->buckets, &s->fn, &s->user);
+    status = fn_check(b, d->fn, &m->fn, d->n, key_bytes, d->buckets, &s->fn, &s->source);
     if (!status)
         status = batch_columns(b, d->n, d->payloads, d->payload, s->column, BATCH_SOME, 0);
     if (!status)
@@ -156,7 +157,7 @@ cohort_status cohort_multisplit(cohort_context *context, const cohort_multisplit
     if (!status)
         status = batch_check(&m.batch);
     if (!status)
-        status = fn_check_data(&m.batch, &m.desc.fn, m.split.key_bytes);
+        status = fn_check_data(&m.batch, &m.fn, m.split.key_bytes);
     if (!status)
         status = batch_check_segments(&m.batch, m.desc.n, m.desc.segments, m.desc.segment_offsets);
     return status ? status : multisplit_run(&m);
@@ -179,6 +180,7 @@ cohort_status cohort_multisplit_workspace(cohort_context *context, const cohort_
 
 struct histogram {
     cohort_histogram_desc desc;
+    cohort_fn fn;
     struct batch batch;
     struct split split;
 };
@@ -205,7 +207,7 @@ static cohort_status histogram_of(struct histogram *h, cohort_context *context, 
     s->n = d->n;
     s->key_bytes = key_bytes;
     batch_array(b, "desc.keys", BATCH_IN, d->keys, d->n, key_bytes, &s->keys);
-    status = fn_check(b, &d->fn, d->n, key_bytes, d->buckets, &s->fn, &s->user);
+    status = fn_check(b, d->fn, &h->fn, d->n, key_bytes, d->buckets, &s->fn, &s->source);
     if (status)
         return status;
     batch_array(b, "desc.bins", BATCH_OUT | BATCH_EITHER, d->bins, d->buckets, 8, &s->offsets);
@@ -224,7 +226,7 @@ cohort_status cohort_histogram(cohort_context *context, const cohort_histogram_d
     if (!status)
         status = batch_check(&h.batch);
     if (!status)
-        status = fn_check_data(&h.batch, &h.desc.fn, h.split.key_bytes);
+        status = fn_check_data(&h.batch, &h.fn, h.split.key_bytes);
     if (status)
         return status;
     status = batch_begin(&h.batch);

@@ -100,6 +100,11 @@ void cohort_fn_set_ids32(cohort_fn *out, const uint32_t *ids)
     *out = cohort_fn_ids32(ids);
 }
 
+void cohort_fn_set_member(cohort_fn *out, const cohort_sets *sets, uint64_t set)
+{
+    *out = cohort_fn_member(sets, set);
+}
+
 void cohort_fn_set_user(cohort_fn *out, cohort_fn_host host, const char *name, const char *source,
                         uint64_t key_bytes, const void *state, uint64_t state_bytes)
 {

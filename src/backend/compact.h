@@ -12,7 +12,7 @@ struct compact {
     co_u32 key_bytes;
     co_u32 columns;
     struct split_fn fn; /* kept: id not 0; buckets is SPLIT_BAD; kind 0: where */
-    const cohort_fn *user;
+    struct split_source source;
     const co_u32 *where;
     const void *keys;
     void *kept, *rejected;

@@ -17,8 +17,8 @@ struct split {
     co_u32 method; /* a cohort_split_method */
     co_u32 unordered;
     co_u32 columns;
-    struct split_fn fn;    /* USER: the data is the state, in the context's memory */
-    const cohort_fn *user; /* of USER, else NULL */
+    struct split_fn fn; /* USER: the data is the state, in the context's memory */
+    struct split_source source;
     const void *keys;
     void *keys_out; /* may be NULL, as may what follows unless it says otherwise */
     struct batch_column column[BATCH_COLUMNS_MOST];

@@ -197,7 +197,7 @@ static void place_segments(void *arg, uint64_t begin, uint64_t end, unsigned wor
 static cohort_status cpu_compact_run(cohort_context *context, const struct compact *c, struct arena *arena)
 {
     struct job j = {.c = c,
-                    .ids = {&c->fn, c->user, c->keys, c->key_bytes, cpu_device(context)->level},
+                    .ids = {&c->fn, &c->source, c->keys, c->key_bytes, cpu_device(context)->level},
                     .first_bad = ~0ull};
     co_u64 blocks = blocks_of(c->n);
     j.before = arena_take(arena, 8 * (blocks + 1));

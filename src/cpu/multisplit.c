@@ -29,7 +29,7 @@ struct making {
 static void making_arena(cohort_context *context, struct making *m, const struct split *s,
                          struct arena *arena)
 {
-    m->ids = (struct cpu_ids){&s->fn, s->user, s->keys, s->key_bytes, cpu_device(context)->level};
+    m->ids = (struct cpu_ids){&s->fn, &s->source, s->keys, s->key_bytes, cpu_device(context)->level};
     m->buckets = s->fn.buckets;
     m->threads = cpu_device(context)->threads;
     m->lanes = m->buckets <= LANED ? LANES : 1;
@@ -186,7 +186,7 @@ static void segment_ids(cohort_context *context, struct split *s, struct arena *
     if (!s->segments)
         return;
     struct split_fn own = s->fn;
-    struct numbering m = {.ids = {&own, s->user, s->keys, s->key_bytes, cpu_device(context)->level},
+    struct numbering m = {.ids = {&own, &s->source, s->keys, s->key_bytes, cpu_device(context)->level},
                           .segments = s->segments,
                           .offsets = s->segment_offsets,
                           .buckets = own.buckets,
@@ -195,7 +195,6 @@ static void segment_ids(cohort_context *context, struct split *s, struct arena *
         cpu_parallel(context, s->n, GRAIN, number_range, &m);
     s->fn = (struct split_fn){
         .kind = SPLIT_IDS32, .buckets = (co_u32)s->segments * own.buckets, .by.divisor = 1, .data = m.out};
-    s->user = NULL;
     s->segments = 0;
 }
 

@@ -12,6 +12,11 @@
 cohort_status cpu_sets_step(cohort_context *context, const struct sets_step *step, enum sets_step_kind kind);
 cohort_status cpu_sets_take(cohort_context *context, const struct sets_take *take, enum sets_take_kind kind);
 cohort_status cpu_sets_look(cohort_context *context, const struct sets_look *look);
+
+/* ids[i] = 1 if keys[i] is a member of the set, else 0. */
+void cpu_sets_member_ids(const cohort_sets_view *view, co_u64 set, co_u32 count, const void *keys,
+                         co_u32 key_bytes, co_u32 *ids);
+
 cohort_status cpu_sets_query(cohort_context *context, const struct sets_query *query, struct arena *arena);
 
 #endif

@@ -132,6 +132,15 @@ static void open_sets(const struct sets_look *q, struct question *k, co_u64 base
         k[i].set = co_sets_open(v, q->which[base + i]);
 }
 
+/* Where the answers of n questions, whose sets and ids are known, will be read. */
+static void find(const cohort_sets_view *v, struct question *k, co_u32 n)
+{
+    for (co_u32 i = 0; i < n; i++)
+        find_chunk(v, &k[i]);
+    for (co_u32 i = 0; i < n; i++)
+        find_entries(v, &k[i]);
+}
+
 static void contains_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     const struct sets_look *q = arg;
@@ -145,15 +154,33 @@ static void contains_range(void *arg, uint64_t begin, uint64_t end, unsigned wor
         co_u32 n = end - base < TOGETHER ? (co_u32)(end - base) : TOGETHER, word = 0;
         if (q->which)
             open_sets(q, k, base, n);
-        for (co_u32 i = 0; i < n; i++) {
-            k[i].id = sets_value(q, q->values, base + i);
-            find_chunk(v, &k[i]);
-        }
         for (co_u32 i = 0; i < n; i++)
-            find_entries(v, &k[i]);
+            k[i].id = sets_value(q, q->values, base + i);
+        find(v, k, n);
         for (co_u32 i = 0; i < n; i++)
             word |= (co_u32)answer(v, &k[i]) << i;
         q->hit[base / TOGETHER] = word;
+    }
+}
+
+/* A key that no member can be is asked for as 0, and its answer is not taken. */
+void cpu_sets_member_ids(const cohort_sets_view *view, co_u64 set, co_u32 count, const void *keys,
+                         co_u32 key_bytes, co_u32 *ids)
+{
+    const struct sets_member_ids m = {.keys = keys, .key_bytes = key_bytes};
+    const co_u64 most = view->wide ? UINT64_MAX : UINT32_MAX;
+    struct question k[TOGETHER];
+    for (co_u32 i = 0; i < TOGETHER; i++)
+        k[i].set = co_sets_open(view, set);
+    for (co_u32 base = 0; base < count; base += TOGETHER) {
+        co_u32 n = count - base < TOGETHER ? count - base : TOGETHER;
+        for (co_u32 i = 0; i < n; i++) {
+            co_u64 key = sets_member_key(&m, base + i);
+            k[i].id = key <= most ? key : 0;
+        }
+        find(view, k, n);
+        for (co_u32 i = 0; i < n; i++)
+            ids[base + i] = (co_u32)(sets_member_key(&m, base + i) <= most && answer(view, &k[i]));
     }
 }
 

@@ -14,7 +14,7 @@
 /* A function and the keys that it is of. */
 struct cpu_ids {
     const struct split_fn *fn;
-    const cohort_fn *user; /* of USER */
+    const struct split_source *source; /* of USER and MEMBER */
     const void *keys;
     co_u32 key_bytes;
     enum cpu_level level;

@@ -4,6 +4,7 @@
  * every processor has, once for AVX2, and what a pass asks for once for AVX-512. Division by the same 32-bit number is a multiplication, as in shape/multisplit.h but
  * with halves of the width, which vectors have. The search among splitters goes level by level for sixteen keys at once and
  * takes no branch that depends on a key. */
+#include "sets.h"
 #include "split.h"
 #include "shape/sort.h"
 
@@ -391,13 +392,16 @@ static void pass_digits_plain(const struct cpu_pass *p, co_u64 first, co_u32 cou
 
 int cpu_ids_are_dear(const struct split_fn *fn)
 {
-    return fn->kind == SPLIT_USER || fn->kind == SPLIT_SPLITTERS || fn->kind == SPLIT_HASH;
+    return split_is_made(fn) || fn->kind == SPLIT_SPLITTERS || fn->kind == SPLIT_HASH;
 }
 
 void cpu_ids(const struct cpu_ids *f, co_u64 first, co_u32 count, co_u32 *ids)
 {
+    const char *keys = (const char *)f->keys + first * f->key_bytes;
     if (f->fn->kind == SPLIT_USER)
-        f->user->host(count, (const char *)f->keys + first * f->key_bytes, f->key_bytes, f->fn->data, ids);
+        f->source->user->host(count, keys, f->key_bytes, f->fn->data, ids);
+    else if (f->fn->kind == SPLIT_MEMBER)
+        cpu_sets_member_ids(f->source->sets, f->fn->a, count, keys, f->key_bytes, ids);
     else
         (f->level >= CPU_AVX2 ? ids_avx2 : ids_plain)(f, first, count, ids);
 }

@@ -60,18 +60,6 @@ static void describe(struct compact_step *s, const struct compact *c)
     memcpy(s->column_rejected, c->column_rejected, sizeof s->column_rejected);
 }
 
-/* The user's function makes ids first. */
-static cohort_status make_ids(cohort_context *context, const struct compact *c, struct compact_step *s,
-                              struct arena *arena)
-{
-    if (c->fn.kind != SPLIT_USER)
-        return COHORT_OK;
-    co_u32 *ids = arena_take(arena, c->n * sizeof *ids);
-    s->fn.kind = SPLIT_IDS32;
-    s->fn.data = ids;
-    return arena->asks ? COHORT_OK : cuda_fn_ids(context, &c->fn, c->user, c->n, c->keys, c->key_bytes, ids);
-}
-
 /* Blocks have two tiles in shared memory, or one and the order of its entries. */
 static cohort_status launch(cohort_context *context, const struct compact *c, const struct compact_step *s)
 {
@@ -91,7 +79,7 @@ static cohort_status cuda_compact_run(cohort_context *context, const struct comp
 {
     struct compact_step s;
     describe(&s, c);
-    cohort_status status = make_ids(context, c, &s, arena);
+    cohort_status status = cuda_fn_make_ids(context, &s.fn, &c->source, c->n, c->keys, c->key_bytes, arena);
     s.tiles = tiles_of(context, c->n + (arena->asks ? 16 / c->key_bytes - 1 : s.lead), c->key_bytes);
     if (!status && s.tiles > 1)
         status = gpu_look_back(context, arena, s.tiles * 8, &s.words, &s.tickets);

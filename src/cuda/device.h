@@ -140,11 +140,19 @@ cohort_status gpu_launch_warps(cohort_context *context, const char *kernel, uint
 /* Enqueues ids[i] = the user's function of keys[i], n of them, with the state that fn->data is. The first
  * time that a function is met it is compiled: seconds. COHORT_UNSUPPORTED: no source, no compiler;
  * COHORT_RANGE: it does not compile. With n = 0 it is compiled all the same. */
-cohort_status cuda_fn_ids(cohort_context *context, const struct split_fn *fn, const cohort_fn *user,
-                          uint64_t n, const void *keys, uint32_t key_bytes, co_u32 *ids);
+cohort_status gpu_user_ids(cohort_context *context, const struct split_fn *fn, const cohort_fn *user,
+                           uint64_t n, const void *keys, uint32_t key_bytes, co_u32 *ids);
 
 /* With the device current. */
 void gpu_users_free(struct gpu *g);
+
+/* ---- fn.c: ids that are made beforehand ------------------------------------------------------------------ */
+
+/* Of USER and MEMBER, in workspace: `fn` becomes IDS32 of them. Other kinds stay as they are. Fails as
+ * gpu_user_ids does. */
+cohort_status cuda_fn_make_ids(cohort_context *context, struct split_fn *fn,
+                               const struct split_source *source, uint64_t n, const void *keys,
+                               uint32_t key_bytes, struct arena *arena);
 
 /* ---- sums.c: the memory of a look-back (kernels/look_back.h) ------------------------------------------ */
 

@@ -93,7 +93,7 @@ static cohort_status refused(cohort_context *context, const cohort_fn *fn, char 
 {
     free(context->log);
     context->log = log;
-    return context_fail(context, COHORT_RANGE, "desc.fn.source of %.64s does not compile: %s", fn->name,
+    return context_fail(context, COHORT_RANGE, "desc.fn->source of %.64s does not compile: %s", fn->name,
                         log && *log ? log : "the compiler does not say why");
 }
 
@@ -151,7 +151,7 @@ static cohort_status build(cohort_context *context, const cohort_fn *fn, const s
     cohort_status status = compile(context, fn, p, &image);
     if (status)
         return status;
-    status = gpu_check(context, load(g, p, &image, u), "loading what was compiled of desc.fn.source");
+    status = gpu_check(context, load(g, p, &image, u), "loading what was compiled of desc.fn->source");
     if (!status)
         jit_cache_write(p->key, &image);
     free(image.data);
@@ -227,14 +227,14 @@ static cohort_status launch(cohort_context *context, const struct gpu_user *u,
     return gpu_check(context, r, "the function of desc.fn");
 }
 
-cohort_status cuda_fn_ids(cohort_context *context, const struct split_fn *fn, const cohort_fn *user,
-                          uint64_t n, const void *keys, uint32_t key_bytes, co_u32 *ids)
+cohort_status gpu_user_ids(cohort_context *context, const struct split_fn *fn, const cohort_fn *user,
+                           uint64_t n, const void *keys, uint32_t key_bytes, co_u32 *ids)
 {
     struct fn_user_args args = {n, keys, fn->data, ids};
     struct gpu_user *u = NULL;
     if (!user->source)
         return context_fail(context, COHORT_UNSUPPORTED,
-                            "desc.fn.source is NULL, and a GPU has no use for a host's "
+                            "desc.fn->source is NULL, and a GPU has no use for a host's "
                             "function");
     cohort_status status = gpu_enter(context);
     if (status)

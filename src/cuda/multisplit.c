@@ -1,6 +1,6 @@
 /* multisplit.c: which method does a multisplit, and the histogram. A method is a file of its own: split_direct.c, split_tile.c,
- * split_digits.c; what they count with is in split_count.c. A user's function is a launch of its own that writes ids, which from there on
- * are ids like others. Everything that a launch depends on is known from n and the descriptor, so nothing waits. */
+ * split_digits.c; what they count with is in split_count.c. A user's function and membership are a launch of their own that writes ids, which
+ * from there on are ids like others. Everything that a launch depends on is known from n and the descriptor, so nothing waits. */
 #include <string.h>
 
 #include "shape/split_direct.h"
@@ -81,18 +81,10 @@ static cohort_status choose(cohort_context *context, const struct split *s, stru
     return m->split(context, s, arena);
 }
 
-/* The ids of a user's function, in workspace; from there on they are ids like others. */
-static cohort_status own_ids(cohort_context *context, struct split *s, struct arena *arena)
+/* Ids that are made beforehand, in workspace; from there on they are ids like others. */
+static cohort_status made_ids(cohort_context *context, struct split *s, struct arena *arena)
 {
-    if (!s->user)
-        return COHORT_OK;
-    co_u32 *ids = arena_take(arena, at_least_one(s->n) * sizeof *ids);
-    cohort_status status =
-        arena->asks ? COHORT_OK : cuda_fn_ids(context, &s->fn, s->user, s->n, s->keys, s->key_bytes, ids);
-    s->fn.kind = SPLIT_IDS32;
-    s->fn.data = ids;
-    s->user = NULL;
-    return status;
+    return cuda_fn_make_ids(context, &s->fn, &s->source, s->n, s->keys, s->key_bytes, arena);
 }
 
 /* With segments: ids that have the segment's number in them, in workspace; from there on there are no segments. */
@@ -145,7 +137,7 @@ static cohort_status cuda_multisplit_split(cohort_context *context, const struct
                                            struct arena *arena)
 {
     struct split s = *given;
-    cohort_status status = own_ids(context, &s, arena);
+    cohort_status status = made_ids(context, &s, arena);
     if (!status)
         status = segment_ids(context, &s, arena);
     if (status)
@@ -159,7 +151,7 @@ static cohort_status cuda_multisplit_histogram(cohort_context *context, const st
                                                struct arena *arena)
 {
     struct split s = *given;
-    cohort_status status = own_ids(context, &s, arena);
+    cohort_status status = made_ids(context, &s, arena);
     co_u64 *first_bad = arena_take(arena, sizeof *first_bad);
     return status || arena->asks ? status : count(context, &s, s.offsets, first_bad);
 }

@@ -11,3 +11,14 @@ CO_KERNEL(sets_look, struct sets_look)
             co_write32(args->hit + base / 32, word);
     }
 }
+
+/* Which keys are members of one set, as ids of a split. */
+CO_KERNEL(sets_member_ids, struct sets_member_ids)
+{
+    CO_EACH_WARP (base, args->n) {
+        co_u64 i = base + co_lane();
+        if (i < args->n)
+            co_write32(args->ids + i,
+                       (co_u32)sets_is_member(&args->view, args->set, sets_member_key(args, i)));
+    }
+}

@@ -28,9 +28,11 @@ enum split_kind {
     SPLIT_IDS16 = 12,
     SPLIT_IDS32 = 13,
     SPLIT_USER = 14,
-    SPLIT_PAGE =
-        15, /* the library's own: a map's page (a: seed, count: pages), shifted right by `by.after`, masked by b */
-    SPLIT_PAGE_ANEW = 16 /* the same where the kernels that place entries find it, and not the count */
+    SPLIT_MEMBER = 15,
+    /* The library's own: a map's page (a: seed, count: pages), shifted right by `by.after`, masked by b; */
+    SPLIT_PAGE = 64,
+    /* the same where the kernels that place entries find it, and not the count. */
+    SPLIT_PAGE_ANEW = 65
 };
 
 /* n / divisor as (t + ((n - t) >> before)) >> after with t the high word of magic * n. */
@@ -48,6 +50,17 @@ struct split_fn {
     const void *data; /* in the context's memory */
     co_u64 count;
 };
+
+/* What the ids of USER and MEMBER come from, which no kernel of a split computes: backends make them beforehand. */
+struct split_source {
+    const struct cohort_fn *user;        /* of USER, else NULL */
+    const struct cohort_sets_view *sets; /* of MEMBER, else NULL; the set is number fn.a */
+};
+
+CO_INLINE int split_is_made(const struct split_fn *f)
+{
+    return f->kind == SPLIT_USER || f->kind == SPLIT_MEMBER;
+}
 
 __extension__ typedef unsigned __int128 split_wide;
 
@@ -193,6 +206,7 @@ CO_INLINE int split_can_fail(const struct split_fn *f)
         return 1;
     case SPLIT_BETWEEN:
     case SPLIT_MASKED:
+    case SPLIT_MEMBER:
         return f->buckets < 2;
     default:
         return 0;

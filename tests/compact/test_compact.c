@@ -126,7 +126,7 @@ static cohort_status call(struct compact_work *w)
     d.type = p->key_bytes == 8 ? COHORT_U64 : COHORT_U32;
     d.payloads = p->columns;
     if (p->kind)
-        d.fn = w->model.fn;
+        d.fn = &w->model.fn;
     else
         d.where = column_send(w->where);
     d.keys = column_send(w->keys);
@@ -312,7 +312,7 @@ static void user(struct test *t)
     struct column *mark = t->columns, *keys = column_new(t, 1, 4);
     struct split_model model = split_model(t, COHORT_FN_USER, 0, keys, 0);
     d.n = 1;
-    d.fn = model.fn;
+    d.fn = &model.fn;
     d.keys = column_send(keys);
     cohort_status status = cohort_compact(t->context, &d);
     column_drop(t, mark);

@@ -55,8 +55,9 @@ static void split_all(struct test *t, struct arrays *a, cohort_multisplit_desc *
         for (int method = 0; method <= COHORT_SPLIT_DIGITS; method++)
             for (unsigned w = 0; w < sizeof widths / sizeof *widths; w++) {
                 cohort_payload column = {a->in[1], a->out[1], widths[w]};
+                const cohort_fn fn = fn_of(a, kind, buckets[i]);
                 d->buckets = buckets[i];
-                d->fn = fn_of(a, kind, buckets[i]);
+                d->fn = &fn;
                 d->method = (cohort_split_method)method;
                 d->unordered = method == COHORT_SPLIT_RESERVED;
                 d->payloads = widths[w] != 0;
@@ -80,7 +81,8 @@ static void splits(struct test *t, struct arrays *a)
             d.offsets = h.bins = a->offsets;
             split_all(t, a, &d, kind);
             for (h.buckets = 1; h.buckets <= 65536; h.buckets *= 4) {
-                h.fn = fn_of(a, kind, h.buckets);
+                const cohort_fn fn = fn_of(a, kind, h.buckets);
+                h.fn = &fn;
                 judge(t, cohort_histogram(t->context, &h), "histogram", (uint64_t)kind, h.buckets, key_bytes);
             }
         }
@@ -128,7 +130,8 @@ static void sorts(struct test *t, struct arrays *a)
             d.payloads = c.payloads = widths[w] != 0;
             d.payload = c.payload = widths[w] ? &column : NULL;
             c.type = order < 3 ? COHORT_U32 : COHORT_U64;
-            c.fn = fn_of(a, COHORT_FN_BETWEEN, 2);
+            const cohort_fn fn = fn_of(a, COHORT_FN_BETWEEN, 2);
+            c.fn = &fn;
             c.total = a->offsets;
             judge(t, cohort_sort(t->context, &d), "sort", (uint64_t)order, widths[w], 0);
             judge(t, cohort_compact(t->context, &c), "compact", order < 3 ? 4 : 8, widths[w], 0);

@@ -165,7 +165,8 @@ static void call_multisplit(struct calls *c)
     d.type = one_in(c, 3) ? COHORT_U64 : COHORT_U32;
     d.buckets = (uint32_t)size_up_to(c, one_in(c, 4) ? COHORT_BUCKETS_MOST : 300);
     d.buckets += !d.buckets;
-    d.fn = draw_fn(c, d.buckets, bytes_of(d.type));
+    const cohort_fn fn = draw_fn(c, d.buckets, bytes_of(d.type));
+    d.fn = &fn;
     d.keys = array(c, 0);
     d.keys_out = one_in(c, 8) ? NULL : one_in(c, 8) ? array(c, 0) : array(c, 1);
     d.payloads = draw_columns(c, column);
@@ -180,7 +181,7 @@ static void call_multisplit(struct calls *c)
     d.counts = one_in(c, 4) && !c->on_host ? array(c, 14) : NULL;
     note(
         "multisplit n %llu, %u bytes, m %u, kind %d, method %d%s, keys %d, columns %u (%u), permutation %u\n",
-        (unsigned long long)d.n, bytes_of(d.type), d.buckets, (int)d.fn.kind, (int)d.method,
+        (unsigned long long)d.n, bytes_of(d.type), d.buckets, (int)fn.kind, (int)d.method,
         d.unordered ? ", unordered" : "", d.keys_out ? 1 + (d.keys_out == d.keys) : 0, d.payloads,
         d.payloads ? column[0].bytes : 0, d.permutation ? d.permutation_bytes : 0);
     WORKSPACE(c, cohort_multisplit, d);
@@ -194,12 +195,13 @@ static void call_histogram(struct calls *c)
     d.type = one_in(c, 2) ? COHORT_U64 : COHORT_U32;
     d.buckets = (uint32_t)size_up_to(c, COHORT_BUCKETS_MOST);
     d.buckets += !d.buckets;
-    d.fn = draw_fn(c, d.buckets, bytes_of(d.type));
+    const cohort_fn fn = draw_fn(c, d.buckets, bytes_of(d.type));
+    d.fn = &fn;
     d.keys = array(c, 0);
     d.bins = array(c, 1);
     d.counts = c->on_host ? NULL : maybe(c, 2);
     note("histogram n %llu, %u bytes, m %u, kind %d\n", (unsigned long long)d.n, bytes_of(d.type), d.buckets,
-         (int)d.fn.kind);
+         (int)fn.kind);
     WORKSPACE(c, cohort_histogram, d);
     judge(c, cohort_histogram(c->t->context, &d));
 }
@@ -239,6 +241,7 @@ static void call_compact(struct calls *c)
     cohort_compact_desc d = COHORT_COMPACT_INIT;
     cohort_payload column[4];
     void *rejected[4] = {NULL, NULL, NULL, NULL};
+    cohort_fn fn = COHORT_FN_INIT;
     d.n = entries(c);
     d.type = one_in(c, 2) ? COHORT_U64 : COHORT_U32;
     d.keys = array(c, 0);
@@ -247,7 +250,8 @@ static void call_compact(struct calls *c)
     if (one_in(c, 3))
         d.where = array(c, 3);
     else
-        d.fn = draw_fn(c, 0, bytes_of(d.type));
+        fn = draw_fn(c, 0, bytes_of(d.type));
+    d.fn = d.where ? NULL : &fn;
     d.payloads = draw_columns(c, column);
     d.payload = column;
     if (one_in(c, 4))
@@ -259,7 +263,7 @@ static void call_compact(struct calls *c)
     }
     d.total = one_in(c, 2) && !c->on_host ? array(c, 17) : NULL;
     note("compact n %llu, %u bytes, kind %d, kept %d, rejected %d, columns %u (%u), segments %llu\n",
-         (unsigned long long)d.n, bytes_of(d.type), (int)d.fn.kind, d.kept != NULL, d.rejected != NULL,
+         (unsigned long long)d.n, bytes_of(d.type), (int)fn.kind, d.kept != NULL, d.rejected != NULL,
          d.payloads, d.payloads ? column[0].bytes : 0, (unsigned long long)d.segments);
     WORKSPACE(c, cohort_compact, d);
     judge(c, cohort_compact(c->t->context, &d));

@@ -591,7 +591,8 @@ static void endless_workspace(struct test *t, uint64_t n, uint32_t columns, uint
     m.keys = m.keys_out = s.keys_out = memory;
     s.keys = memory;
     m.buckets = 65536;
-    m.fn = cohort_fn_hash(1);
+    const cohort_fn fn = cohort_fn_hash(1);
+    m.fn = &fn;
     OK(t, cohort_multisplit_workspace(t->context, &m, &split));
     OK(t, cohort_sort_workspace(t->context, &s, &sort));
     CHECKF(t, split >= least && sort >= least,

@@ -86,6 +86,9 @@ static void functions(struct test *t)
     due = cohort_fn_between(7, 8);
     cohort_fn_set_between(&got, 7, 8);
     CHECK(t, !memcmp(&due, &got, sizeof due));
+    due = cohort_fn_member((const cohort_sets *)(const void *)state, 3);
+    cohort_fn_set_member(&got, (const cohort_sets *)(const void *)state, 3);
+    CHECK(t, !memcmp(&due, &got, sizeof due));
     due = cohort_fn_masked(255, 17);
     cohort_fn_set_masked(&got, 255, 17);
     CHECK(t, !memcmp(&due, &got, sizeof due));

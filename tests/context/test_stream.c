@@ -17,10 +17,12 @@ struct works {
 
 static cohort_multisplit_desc split_of(struct works *w)
 {
+    static cohort_fn fn;
     cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
+    fn = cohort_fn_bits(0, 6);
     d.n = N;
     d.buckets = M;
-    d.fn = cohort_fn_bits(0, 6);
+    d.fn = &fn;
     d.keys = w->keys->device_block + w->keys->before;
     d.keys_out = w->split->device_block + w->split->before;
     d.offsets = (uint64_t *)(void *)(w->offsets->device_block + w->offsets->before);
@@ -42,7 +44,8 @@ static cohort_status do_all(struct test *t, struct works *w)
     h.fn = d.fn;
     h.keys = k.keys = s.keys = d.keys;
     h.bins = (uint64_t *)(void *)(w->bins->device_block + w->bins->before);
-    k.fn = cohort_fn_between(0, 1u << 31);
+    const cohort_fn half = cohort_fn_between(0, 1u << 31);
+    k.fn = &half;
     k.kept = w->kept->device_block + w->kept->before;
     k.total = (uint64_t *)(void *)(w->total->device_block + w->total->before);
     s.keys_out = w->sorted->device_block + w->sorted->before;
@@ -189,7 +192,8 @@ static void deferred(struct test *t)
         column_put(keys, i, i >= 60 ? 4 + i % 3 : i % 4);
     d.n = h.n = 100;
     d.buckets = h.buckets = 4;
-    d.fn = h.fn = cohort_fn_bits(0, 3);
+    const cohort_fn fn = cohort_fn_bits(0, 3);
+    d.fn = h.fn = &fn;
     d.keys = h.keys = column_send(keys);
     d.keys_out = column_send(out);
     h.bins = column_send(bins);

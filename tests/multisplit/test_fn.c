@@ -103,7 +103,7 @@ static cohort_status ids_of(struct test *t, cohort_context *where, const cohort_
     const void *k = column_send(keys);
     void *out = column_send(ids);
     OK(t, cohort_wait(t->context));
-    cohort_status status = cuda_fn_ids(where, &f, fn, keys->count, k, (uint32_t)keys->width, out);
+    cohort_status status = gpu_user_ids(where, &f, fn, keys->count, k, (uint32_t)keys->width, out);
     cohort_status waited = cohort_wait(where);
     if (state)
         OK(t, cohort_free(where, state));
@@ -250,7 +250,7 @@ static void refused(struct test *t)
     CHECK(t, !strcmp(cohort_fn_log(NULL), ""));
     fn.source = "COHORT_FN_DEVICE uint32_t stateless(uint32_t key, const void *state)\n{\n    return "
                 "nonsense(key;\n}\n";
-    FAILS(t, c, ids_of(t, c, &fn, keys, ids), COHORT_RANGE, "fn.source", "does not compile");
+    FAILS(t, c, ids_of(t, c, &fn, keys, ids), COHORT_RANGE, "fn->source", "does not compile");
     CHECKF(t, strstr(cohort_fn_log(c), "error"), "the log is \"%.300s\"", cohort_fn_log(c));
     CHECKF(t, strstr(cohort_fn_log(c), "stateless:3") || strstr(cohort_fn_log(c), "stateless(3)"),
            "the log does not tell the line: \"%.300s\"", cohort_fn_log(c));
@@ -258,7 +258,7 @@ static void refused(struct test *t)
     FAILS(t, c, ids_of(t, c, &fn, keys, ids), COHORT_RANGE, "stateless", NULL);
     CHECK(t, strstr(cohort_fn_log(c), "stateless"));
     fn.source = NULL;
-    FAILS(t, c, ids_of(t, c, &fn, keys, ids), COHORT_UNSUPPORTED, "fn.source", "NULL");
+    FAILS(t, c, ids_of(t, c, &fn, keys, ids), COHORT_UNSUPPORTED, "fn->source", "NULL");
     EQUAL(t, each_file(&cache, NULL), 0);
     check_ids(t, c, COHORT_FN(stateless, NULL, 0), 4, 10);
     cache_end(&cache);
@@ -309,7 +309,8 @@ static void no_compiler(struct test *t)
     memcpy(untouched, out, sizeof out);
     d.n = 10;
     d.buckets = 2;
-    d.fn = COHORT_FN(stateless, NULL, 0);
+    const cohort_fn fn = COHORT_FN(stateless, NULL, 0);
+    d.fn = &fn;
     d.keys = keys;
     d.keys_out = out;
     for (int i = 0; i < 2; i++)

@@ -123,7 +123,7 @@ static void user(struct test *t)
     uint64_t bins[4];
     h.n = 1;
     h.buckets = 4;
-    h.fn = model.fn;
+    h.fn = &model.fn;
     h.keys = column_send(keys);
     h.bins = bins;
     if (cohort_histogram(t->context, &h) == COHORT_UNSUPPORTED) {
@@ -402,7 +402,7 @@ static void histogram_of(struct test *t, enum key_pattern pattern, cohort_fn_kin
     d.n = n;
     d.type = key_bytes == 8 ? COHORT_U64 : COHORT_U32;
     d.buckets = (uint32_t)m;
-    d.fn = model.fn;
+    d.fn = &model.fn;
     d.keys = column_send(keys);
     d.bins = column_send(bins);
     d.counts = column_send(counts);

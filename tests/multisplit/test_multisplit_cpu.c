@@ -127,7 +127,8 @@ static void far_split(struct test *t, const uint32_t *keys)
         in[(1ull << 32) + i] = (char)('a' + i);
     d.n = FAR_N;
     d.buckets = 2;
-    d.fn = cohort_fn_bits(31, 1);
+    const cohort_fn fn = cohort_fn_bits(31, 1);
+    d.fn = &fn;
     d.keys = keys;
     d.payloads = 1;
     d.payload = &column;
@@ -147,7 +148,8 @@ static void far_histogram(struct test *t, const uint32_t *keys)
     uint64_t bins[2];
     h.n = FAR_N;
     h.buckets = 2;
-    h.fn = cohort_fn_bits(30, 2);
+    const cohort_fn fn = cohort_fn_bits(30, 2);
+    h.fn = &fn;
     h.keys = keys;
     h.bins = bins;
     h.counts = &counts;

@@ -57,12 +57,16 @@ static void arrays_unharmed(struct test *t, const struct arrays *a)
         EQUAL(t, column_get(a->keys, i), i * 7 % 31);
 }
 
+/* The function of the descriptors, which a call with a bad one changes, and what it is again after that. */
+static cohort_fn fn, good_fn;
+
 static cohort_multisplit_desc split_desc(struct arrays *a)
 {
     cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
+    fn = good_fn = cohort_fn_modulo();
     d.n = N;
     d.buckets = 8;
-    d.fn = cohort_fn_modulo();
+    d.fn = &fn;
     d.keys = column_send(a->keys);
     d.keys_out = column_send(a->out);
     d.payloads = 2;
@@ -79,6 +83,7 @@ static cohort_multisplit_desc split_desc(struct arrays *a)
         d = good;                                                                     \
         change;                                                                       \
         FAILS(t, t->context, cohort_multisplit(t->context, &d), status, word, value); \
+        fn = good_fn;                                                                 \
     } while (0)
 
 static void multisplit_numbers(struct test *t)
@@ -178,8 +183,8 @@ static void multisplit_overlaps(struct test *t)
         (cohort_payload){column[0].in, (void *)(uintptr_t)column[0].in, 8}; /* its own, and another's */
     FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_RANGE, "desc.payload[1].out",
           "desc.payload[0].in");
-    BAD((d.fn = cohort_fn_ids32(d.keys_out)), COHORT_RANGE, "desc.keys_out", "desc.fn.data");
-    BAD((d.fn = cohort_fn_ids32(d.keys), d.keys_out = keys), COHORT_RANGE, "desc.keys_out", "desc.fn.data");
+    BAD((fn = cohort_fn_ids32(d.keys_out)), COHORT_RANGE, "desc.keys_out", "desc.fn->data");
+    BAD((fn = cohort_fn_ids32(d.keys), d.keys_out = keys), COHORT_RANGE, "desc.keys_out", "desc.fn->data");
     arrays_unharmed(t, &a);
 }
 
@@ -224,7 +229,7 @@ static void mixed_memory(struct test *t)
     BAD(d.keys_out = a.out->data, COHORT_BAD_POINTER, "desc.keys_out", "host");
     BAD(d.keys = a.keys->data, COHORT_BAD_POINTER, "desc.keys_out", "device");
     BAD(d.permutation = a.permutation->data, COHORT_BAD_POINTER, "desc.permutation", "host");
-    BAD(d.fn = cohort_fn_ids8(ids), COHORT_BAD_POINTER, "desc.fn.data", "host");
+    BAD(fn = cohort_fn_ids8(ids), COHORT_BAD_POINTER, "desc.fn->data", "host");
     d = good;
     d.payload = column;
     column[1].in = a.in[1]->data;
@@ -276,32 +281,33 @@ static void functions(struct test *t)
     const uint32_t unsorted[7] = {1, 2, 3, 9, 8, 10, 11}, sorted[7] = {1, 2, 2, 3, 4, 5, 6};
     const uint64_t wide[7] = {1, 2, 1ull << 40, 4, 5, 6, 7};
     const uint16_t table[9] = {0};
-    BAD(d.fn.size = 0, COHORT_BAD_STRUCT, "desc.fn.size", "0");
-    BAD(d.fn.size = sizeof d.fn + 8, COHORT_BAD_STRUCT, "desc.fn.size", NULL);
-    BAD(d.fn.kind = (cohort_fn_kind)0, COHORT_RANGE, "desc.fn.kind", "0");
-    BAD(d.fn.kind = (cohort_fn_kind)15, COHORT_RANGE, "desc.fn.kind", "15");
-    BAD(d.fn.reserved = 5, COHORT_RANGE, "desc.fn.reserved", "5");
-    BAD(d.fn = cohort_fn_bits(32, 3), COHORT_RANGE, "desc.fn.a", "32");
-    BAD(d.fn = cohort_fn_bits(0, 17), COHORT_RANGE, "desc.fn.b", "17");
-    BAD(d.fn = cohort_fn_ranges(9, 8), COHORT_RANGE, "desc.fn.a", "9");
-    BAD(d.fn = cohort_fn_delta(3, 0), COHORT_RANGE, "desc.fn.b", "0");
-    BAD(d.fn = cohort_fn_splitters(sorted, 6), COHORT_RANGE, "desc.fn.count", "6");
-    BAD(d.fn = cohort_fn_splitters(sorted, 8), COHORT_RANGE, "desc.fn.count", "8");
-    BAD(d.fn = cohort_fn_splitters(unsorted, 7), COHORT_RANGE, "desc.fn.data[4]", "8");
-    BAD(d.fn = cohort_fn_splitters(NULL, 7), COHORT_NULL, "desc.fn.data", "7");
-    BAD(d.fn = cohort_fn_splitters((const char *)sorted + 1, 7), COHORT_BAD_POINTER, "desc.fn.data",
+    BAD(d.fn = NULL, COHORT_NULL, "desc.fn", NULL);
+    BAD(fn.size = 0, COHORT_BAD_STRUCT, "desc.fn", "0");
+    BAD(fn.size = sizeof fn - 8, COHORT_BAD_STRUCT, "desc.fn", NULL);
+    BAD(fn.kind = (cohort_fn_kind)0, COHORT_RANGE, "desc.fn->kind", "0");
+    BAD(fn.kind = (cohort_fn_kind)16, COHORT_RANGE, "desc.fn->kind", "16");
+    BAD(fn.reserved = 5, COHORT_RANGE, "desc.fn->reserved", "5");
+    BAD(fn = cohort_fn_bits(32, 3), COHORT_RANGE, "desc.fn->a", "32");
+    BAD(fn = cohort_fn_bits(0, 17), COHORT_RANGE, "desc.fn->b", "17");
+    BAD(fn = cohort_fn_ranges(9, 8), COHORT_RANGE, "desc.fn->a", "9");
+    BAD(fn = cohort_fn_delta(3, 0), COHORT_RANGE, "desc.fn->b", "0");
+    BAD(fn = cohort_fn_splitters(sorted, 6), COHORT_RANGE, "desc.fn->count", "6");
+    BAD(fn = cohort_fn_splitters(sorted, 8), COHORT_RANGE, "desc.fn->count", "8");
+    BAD(fn = cohort_fn_splitters(unsorted, 7), COHORT_RANGE, "desc.fn->data[4]", "8");
+    BAD(fn = cohort_fn_splitters(NULL, 7), COHORT_NULL, "desc.fn->data", "7");
+    BAD(fn = cohort_fn_splitters((const char *)sorted + 1, 7), COHORT_BAD_POINTER, "desc.fn->data",
         "4 bytes");
-    BAD((d.fn = cohort_fn_splitters(wide, 7), d.type = COHORT_U64, d.keys = a.column[0].in,
+    BAD((fn = cohort_fn_splitters(wide, 7), d.type = COHORT_U64, d.keys = a.column[0].in,
          d.keys_out = a.column[0].out, d.payloads = 0),
-        COHORT_RANGE, "desc.fn.data[3]", "4");
-    BAD(d.fn = cohort_fn_table8(NULL, 3), COHORT_NULL, "desc.fn.data", "3");
-    BAD(d.fn = cohort_fn_table8((const uint8_t *)table, UINT64_MAX), COHORT_OVERFLOW, "desc.fn.count",
+        COHORT_RANGE, "desc.fn->data[3]", "4");
+    BAD(fn = cohort_fn_table8(NULL, 3), COHORT_NULL, "desc.fn->data", "3");
+    BAD(fn = cohort_fn_table8((const uint8_t *)table, UINT64_MAX), COHORT_OVERFLOW, "desc.fn->count",
         "18446744073709551615");
-    BAD(d.fn = cohort_fn_table16((const uint16_t *)(const void *)((const char *)table + 1), 3),
-        COHORT_BAD_POINTER, "desc.fn.data", "2 bytes");
-    BAD(d.fn = cohort_fn_ids8(NULL), COHORT_NULL, "desc.fn.data", "50");
-    BAD(d.fn = cohort_fn_ids16(NULL), COHORT_NULL, "desc.fn.data", "50");
-    BAD(d.fn = cohort_fn_ids32(NULL), COHORT_NULL, "desc.fn.data", "50");
+    BAD(fn = cohort_fn_table16((const uint16_t *)(const void *)((const char *)table + 1), 3),
+        COHORT_BAD_POINTER, "desc.fn->data", "2 bytes");
+    BAD(fn = cohort_fn_ids8(NULL), COHORT_NULL, "desc.fn->data", "50");
+    BAD(fn = cohort_fn_ids16(NULL), COHORT_NULL, "desc.fn->data", "50");
+    BAD(fn = cohort_fn_ids32(NULL), COHORT_NULL, "desc.fn->data", "50");
     arrays_unharmed(t, &a);
 }
 
@@ -309,20 +315,21 @@ static void user_functions(struct test *t)
 {
     struct arrays a = arrays_new(t);
     cohort_multisplit_desc good = split_desc(&a), d;
-    good.fn = (cohort_fn){.size = sizeof good.fn, .kind = COHORT_FN_USER, .host = nothing, .name = "nothing"};
-    good.fn.source = "COHORT_FN_DEVICE uint32_t nothing(uint32_t key, const void *state) { return 0; }";
-    BAD(d.fn.b = 8, COHORT_RANGE, "desc.fn.b", "8");
-    BAD((d.fn.host = NULL, d.fn.source = NULL), COHORT_NULL, "desc.fn.host", "desc.fn.source");
-    BAD(d.fn.name = NULL, COHORT_NULL, "desc.fn.name", NULL);
-    BAD(d.fn.name = "", COHORT_RANGE, "desc.fn.name", NULL);
-    BAD(d.fn.name = "two words", COHORT_RANGE, "desc.fn.name", "two words");
-    BAD(d.fn.name = "9lives", COHORT_RANGE, "desc.fn.name", "9lives");
-    BAD(d.fn.count = 4, COHORT_NULL, "desc.fn.data", "4");
-    BAD(d.fn.count = UINT64_MAX, COHORT_OVERFLOW, "desc.fn.count", "18446744073709551615");
+    good_fn = (cohort_fn){.size = sizeof fn, .kind = COHORT_FN_USER, .host = nothing, .name = "nothing"};
+    good_fn.source = "COHORT_FN_DEVICE uint32_t nothing(uint32_t key, const void *state) { return 0; }";
+    fn = good_fn;
+    BAD(fn.b = 8, COHORT_RANGE, "desc.fn->b", "8");
+    BAD((fn.host = NULL, fn.source = NULL), COHORT_NULL, "desc.fn->host", "desc.fn->source");
+    BAD(fn.name = NULL, COHORT_NULL, "desc.fn->name", NULL);
+    BAD(fn.name = "", COHORT_RANGE, "desc.fn->name", NULL);
+    BAD(fn.name = "two words", COHORT_RANGE, "desc.fn->name", "two words");
+    BAD(fn.name = "9lives", COHORT_RANGE, "desc.fn->name", "9lives");
+    BAD(fn.count = 4, COHORT_NULL, "desc.fn->data", "4");
+    BAD(fn.count = UINT64_MAX, COHORT_OVERFLOW, "desc.fn->count", "18446744073709551615");
     if (t->kind == TEST_CPU)
-        BAD(d.fn.host = NULL, COHORT_UNSUPPORTED, "host", NULL);
+        BAD(fn.host = NULL, COHORT_UNSUPPORTED, "host", NULL);
     else
-        BAD(d.fn.source = NULL, COHORT_UNSUPPORTED, "source", NULL);
+        BAD(fn.source = NULL, COHORT_UNSUPPORTED, "source", NULL);
     arrays_unharmed(t, &a);
 }
 
@@ -334,6 +341,7 @@ static void user_functions(struct test *t)
         d = good;                                                        \
         change;                                                          \
         FAILS(t, t->context, call(t->context, &d), status, word, value); \
+        fn = good_fn;                                                    \
     } while (0)
 
 /* Of one byte too few, and at a place that is none. */
@@ -359,7 +367,8 @@ static void histograms(struct test *t)
     uint64_t bytes;
     good.n = N;
     good.buckets = 8;
-    good.fn = cohort_fn_modulo();
+    fn = good_fn = cohort_fn_modulo();
+    good.fn = &fn;
     good.keys = column_send(a.keys);
     good.bins = column_send(a.offsets);
     good.counts = column_send(a.counts);
@@ -372,7 +381,7 @@ static void histograms(struct test *t)
     BAD(cohort_histogram, d.buckets = 0, COHORT_RANGE, "buckets", "0");
     BAD(cohort_histogram, d.buckets = 65537, COHORT_RANGE, "buckets", "65537");
     BAD(cohort_histogram, d.type = COHORT_U16, COHORT_UNSUPPORTED, "desc.type", "2");
-    BAD(cohort_histogram, d.fn.kind = (cohort_fn_kind)0, COHORT_RANGE, "desc.fn.kind", "0");
+    BAD(cohort_histogram, fn.kind = (cohort_fn_kind)0, COHORT_RANGE, "desc.fn->kind", "0");
     BAD(cohort_histogram, d.keys = NULL, COHORT_NULL, "desc.keys", "50");
     BAD(cohort_histogram, d.bins = NULL, COHORT_NULL, "desc.bins", "8");
     BAD(cohort_histogram, d.bins = (uint64_t *)(void *)((char *)d.bins + 4), COHORT_BAD_POINTER, "desc.bins",
@@ -396,7 +405,8 @@ static void compactions(struct test *t)
     void *rejected[2] = {a.column[0].out, NULL};
     uint64_t bytes;
     good.n = N;
-    good.fn = cohort_fn_between(3, 9);
+    fn = good_fn = cohort_fn_between(3, 9);
+    good.fn = &fn;
     good.keys = column_send(a.keys);
     good.kept = column_send(a.out);
     good.rejected = column_send(a.permutation);
@@ -411,15 +421,15 @@ static void compactions(struct test *t)
     BAD(cohort_compact, d.n = UINT64_MAX, COHORT_OVERFLOW, "n", "18446744073709551615");
     BAD(cohort_compact, d.type = COHORT_U8, COHORT_UNSUPPORTED, "desc.type", "1");
     BAD(cohort_compact, d.payloads = 99, COHORT_RANGE, "payloads", "99");
-    BAD(cohort_compact, d.fn = cohort_fn_modulo(), COHORT_RANGE, "desc.fn.kind", "3");
-    BAD(cohort_compact, d.fn = cohort_fn_hash(1), COHORT_RANGE, "desc.fn.kind", "2");
-    BAD(cohort_compact, d.fn = cohort_fn_ranges(1, 2), COHORT_RANGE, "desc.fn.kind", "4");
-    BAD(cohort_compact, d.fn = cohort_fn_delta(1, 2), COHORT_RANGE, "desc.fn.kind", "8");
-    BAD(cohort_compact, d.where = d.keys, COHORT_RANGE, "desc.fn.kind", "9");
-    BAD(cohort_compact, (d.fn.kind = (cohort_fn_kind)0), COHORT_RANGE, "desc.fn.kind", "0");
-    BAD(cohort_compact, (d.fn = cohort_fn_splitters(falling, 65536)), COHORT_RANGE, "desc.fn.count", "65536");
-    BAD(cohort_compact,
-        (d.fn.kind = (cohort_fn_kind)0, d.where = (const uint32_t *)(const void *)((const char *)d.keys + 2)),
+    BAD(cohort_compact, fn = cohort_fn_modulo(), COHORT_RANGE, "desc.fn->kind", "3");
+    BAD(cohort_compact, fn = cohort_fn_hash(1), COHORT_RANGE, "desc.fn->kind", "2");
+    BAD(cohort_compact, fn = cohort_fn_ranges(1, 2), COHORT_RANGE, "desc.fn->kind", "4");
+    BAD(cohort_compact, fn = cohort_fn_delta(1, 2), COHORT_RANGE, "desc.fn->kind", "8");
+    BAD(cohort_compact, d.where = d.keys, COHORT_RANGE, "desc.fn", "desc.where");
+    BAD(cohort_compact, d.fn = NULL, COHORT_NULL, "desc.fn", NULL);
+    BAD(cohort_compact, (fn.kind = (cohort_fn_kind)0), COHORT_RANGE, "desc.fn->kind", "0");
+    BAD(cohort_compact, (fn = cohort_fn_splitters(falling, 65536)), COHORT_RANGE, "desc.fn->count", "65536");
+    BAD(cohort_compact, (d.fn = NULL, d.where = (const uint32_t *)(const void *)((const char *)d.keys + 2)),
         COHORT_BAD_POINTER, "desc.where", "4 bytes");
     BAD(cohort_compact, d.keys = NULL, COHORT_NULL, "desc.keys", "50");
     BAD(cohort_compact, d.kept = (char *)(uintptr_t)d.keys + 8, COHORT_RANGE, "desc.kept", "desc.keys");
@@ -541,13 +551,14 @@ static void out_of_memory(struct test *t)
     options.alloc = test_allocator(t, &ledger);
     OK(t, cohort_context_create(&options, &context));
     uint64_t n = 3000, base = ledger.bytes, failures = 0, offsets[10];
+    const cohort_fn ninths = cohort_fn_modulo();
     uint32_t *keys = malloc(n * 4);
     REQUIRE(t, keys);
     for (uint64_t limit = base + 1; limit < base + 400000; limit += limit / 6) {
         cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
         d.n = n;
         d.buckets = 9;
-        d.fn = cohort_fn_modulo();
+        d.fn = &ninths;
         d.keys = d.keys_out = keys;
         d.offsets = offsets;
         for (uint64_t i = 0; i < n; i++)
@@ -585,8 +596,9 @@ static void nothing_to_do(struct test *t)
     memset(bins->data, 0x5c, 40);
     memset(total->data, 0x5c, 8);
     d.buckets = h.buckets = 4;
-    d.fn = h.fn = cohort_fn_modulo();
-    k.fn = cohort_fn_between(1, 2);
+    const cohort_fn modulo = cohort_fn_modulo(), between = cohort_fn_between(1, 2);
+    d.fn = h.fn = &modulo;
+    k.fn = &between;
     d.offsets = column_send(offsets);
     d.counts = column_send(counts);
     h.bins = column_send(bins);

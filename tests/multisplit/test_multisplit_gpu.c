@@ -63,7 +63,8 @@ static void few_tiles_of_compaction(struct test *t)
     d.payloads = (uint32_t)test_below(t, 2); /* the keys once more */
     d.payload = d.payloads ? &column : NULL;
     d.n = in->count;
-    d.fn = cohort_fn_between(0, bound);
+    const cohort_fn fn = cohort_fn_between(0, bound);
+    d.fn = &fn;
     d.keys = column.in;
     d.kept = column_send(out);
     d.rejected = column_send(rejected);
@@ -368,8 +369,9 @@ static void many_bins(struct test *t)
         }
         d.n = in->count;
         d.buckets = m[i];
-        d.fn = cohort_fn_ids32(column_send(in));
-        d.keys = d.fn.data;
+        const cohort_fn fn = cohort_fn_ids32(column_send(in));
+        d.fn = &fn;
+        d.keys = fn.data;
         d.bins = column_send(bins);
         cohort_status status = cohort_histogram(t->context, &d), waited = cohort_wait(t->context);
         cohort_status right = due[m[i]] ? COHORT_RANGE : COHORT_OK;

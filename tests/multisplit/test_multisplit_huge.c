@@ -71,7 +71,8 @@ static void huge_split(struct test *t, const void *keys)
     cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
     d.n = HUGE_N;
     d.buckets = 2;
-    d.fn = cohort_fn_bits(31, 1);
+    const cohort_fn fn = cohort_fn_bits(31, 1);
+    d.fn = &fn;
     d.keys = keys;
     d.keys_out = out;
     d.permutation = permutation;
@@ -156,7 +157,8 @@ static void huge_parted(struct test *t, const void *keys, const void *values, st
     column.out = out.values;
     d.n = HUGE_N;
     d.buckets = (uint32_t)buckets;
-    d.fn = cohort_fn_bits(32 - out.bits, out.bits);
+    const cohort_fn fn = cohort_fn_bits(32 - out.bits, out.bits);
+    d.fn = &fn;
     d.type = out.key_bytes == 8 ? COHORT_U64 : COHORT_U32;
     d.unordered = (uint32_t)out.unordered;
     d.keys = keys;
@@ -184,7 +186,8 @@ static void huge_histogram(struct test *t, const void *keys)
     cohort_histogram_desc h = COHORT_HISTOGRAM_INIT;
     h.n = HUGE_N;
     h.buckets = 256;
-    h.fn = cohort_fn_bits(24, 8);
+    const cohort_fn fn = cohort_fn_bits(24, 8);
+    h.fn = &fn;
     h.keys = keys;
     h.bins = bins;
     OK(t, cohort_histogram(t->context, &h));
@@ -200,7 +203,8 @@ static void huge_compact(struct test *t, const void *keys)
     uint32_t some[1024];
     cohort_compact_desc k = COHORT_COMPACT_INIT;
     k.n = HUGE_N;
-    k.fn = cohort_fn_masked(1u << 31, 0);
+    const cohort_fn fn = cohort_fn_masked(1u << 31, 0);
+    k.fn = &fn;
     k.keys = keys;
     k.kept = kept;
     k.rejected = rejected;

@@ -41,7 +41,8 @@ static cohort_status act_split(struct test *t, struct scene *s)
     cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
     d.n = N;
     d.buckets = (uint32_t)refuse_deed->what;
-    d.fn = cohort_fn_modulo();
+    const cohort_fn fn = cohort_fn_modulo();
+    d.fn = &fn;
     d.keys = s->at[IN];
     d.keys_out = s->at[OUT];
     d.permutation = s->at[ROOM];
@@ -71,7 +72,8 @@ static cohort_status act_histogram(struct test *t, struct scene *s)
     cohort_histogram_desc d = COHORT_HISTOGRAM_INIT;
     d.n = N;
     d.buckets = (uint32_t)refuse_deed->what;
-    d.fn = cohort_fn_modulo();
+    const cohort_fn fn = cohort_fn_modulo();
+    d.fn = &fn;
     d.keys = s->at[IN];
     d.bins = s->at[BINS];
     return cohort_histogram(t->context, &d);
@@ -129,7 +131,8 @@ static cohort_status act_compact(struct test *t, struct scene *s)
 {
     cohort_compact_desc d = COHORT_COMPACT_INIT;
     d.n = N;
-    d.fn = cohort_fn_between(1000, 3000);
+    const cohort_fn fn = cohort_fn_between(1000, 3000);
+    d.fn = &fn;
     d.keys = s->at[IN];
     d.kept = s->at[OUT];
     d.rejected = s->at[ROOM];

@@ -69,9 +69,10 @@ int main()
     cohort_compact_desc compact = COHORT_COMPACT_INIT;
     cohort_histogram_desc histogram = COHORT_HISTOGRAM_INIT;
     cohort_sort_desc sort = COHORT_SORT_INIT;
-    split.fn = COHORT_FN(last_digit, NULL, 0);
+    cohort_fn fn = COHORT_FN(last_digit, NULL, 0), none = COHORT_FN_INIT;
+    split.fn = &fn;
     return context.size && info.size && limits.size && map.size && batch.size && stats.size && multimap.size && retrieve.size &&
-                   split.size && compact.size && histogram.size && sort.size && split.fn.size ? 0 : 1;
+                   split.size && compact.size && histogram.size && sort.size && split.fn->size && none.size ? 0 : 1;
 }
 END
 initialisers="the headers and their initialisers are C++ too"

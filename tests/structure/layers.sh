@@ -84,6 +84,8 @@ check_include_loops() {
 }
 report "no header includes itself by way of others" "$(check_include_loops)"
 
+report "no two kernels have one name" \
+    "$(grep -ohE 'CO_KERNEL[A-Z_]*\([a-z][a-z0-9_]*,' src/kernels/*.cu | sort | uniq -d)"
 report "kernels include nothing of the system's" \
     "$(grep -nE '^[ \t]*#[ \t]*include[ \t]*<' src/kernels/* src/shape/* 2>/dev/null)"
 

@@ -97,7 +97,7 @@ static PyObject *split(PyObject *module, PyObject *const *arguments, Py_ssize_t 
         d.n = (uint64_t)keys->n;
         d.type = type_bytes(keys->type) == 8 ? COHORT_U64 : COHORT_U32;
         d.buckets = buckets;
-        d.fn = fn;
+        d.fn = &fn;
         d.keys = keys->data;
         d.keys_out = keys_out->data;
         d.payloads = column != NULL;
@@ -138,7 +138,7 @@ static PyObject *histogram(PyObject *module, PyObject *const *arguments, Py_ssiz
     d.n = (uint64_t)keys->n;
     d.type = type_bytes(keys->type) == 8 ? COHORT_U64 : COHORT_U32;
     d.buckets = buckets;
-    d.fn = fn;
+    d.fn = &fn;
     d.keys = keys->data;
     d.bins = bins->data;
     outcome o;
@@ -167,7 +167,8 @@ static PyObject *compact(PyObject *module, PyObject *const *arguments, Py_ssize_
     cohort_compact_desc d = COHORT_COMPACT_INIT;
     d.n = (uint64_t)keys->n;
     d.type = type_bytes(keys->type) == 8 ? COHORT_U64 : COHORT_U32;
-    d.fn = cohort_fn_ids8(mask->data);
+    const cohort_fn fn = cohort_fn_ids8(mask->data);
+    d.fn = &fn;
     d.keys = keys->data;
     d.kept = kept->data;
     d.total = &total;
