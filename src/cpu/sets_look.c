@@ -163,24 +163,20 @@ static void contains_range(void *arg, uint64_t begin, uint64_t end, unsigned wor
     }
 }
 
-/* A key that no member can be is asked for as 0, and its answer is not taken. */
 void cpu_sets_member_ids(const cohort_sets_view *view, co_u64 set, co_u32 count, const void *keys,
                          co_u32 key_bytes, co_u32 *ids)
 {
     const struct sets_member_ids m = {.keys = keys, .key_bytes = key_bytes};
-    const co_u64 most = view->wide ? UINT64_MAX : UINT32_MAX;
     struct question k[TOGETHER];
     for (co_u32 i = 0; i < TOGETHER; i++)
         k[i].set = co_sets_open(view, set);
     for (co_u32 base = 0; base < count; base += TOGETHER) {
         co_u32 n = count - base < TOGETHER ? count - base : TOGETHER;
-        for (co_u32 i = 0; i < n; i++) {
-            co_u64 key = sets_member_key(&m, base + i);
-            k[i].id = key <= most ? key : 0;
-        }
+        for (co_u32 i = 0; i < n; i++)
+            k[i].id = sets_member_key(&m, base + i);
         find(view, k, n);
         for (co_u32 i = 0; i < n; i++)
-            ids[base + i] = (co_u32)(sets_member_key(&m, base + i) <= most && answer(view, &k[i]));
+            ids[base + i] = (co_u32)answer(view, &k[i]);
     }
 }
 

@@ -19,6 +19,6 @@ CO_KERNEL(sets_member_ids, struct sets_member_ids)
         co_u64 i = base + co_lane();
         if (i < args->n)
             co_write32(args->ids + i,
-                       (co_u32)sets_is_member(&args->view, args->set, sets_member_key(args, i)));
+                       (co_u32)co_sets_contains(&args->view, args->set, sets_member_key(args, i)));
     }
 }

@@ -147,12 +147,6 @@ CO_INLINE co_u64 sets_member_key(const struct sets_member_ids *m, co_u64 i)
                              : co_read32((const co_u32 *)m->keys + i);
 }
 
-/* Members of a narrow collection have 32 bits; no greater key is one. */
-CO_INLINE int sets_is_member(const cohort_sets_view *v, co_u64 set, co_u64 key)
-{
-    return (v->wide || !(key >> 32)) && co_sets_contains(v, set, key);
-}
-
 /* Members from the first to the last. */
 CO_INLINE co_u64 sets_between(const struct sets_look *q, co_u64 set, co_u64 first, co_u64 last)
 {

@@ -335,6 +335,7 @@ CO_INLINE co_u32 co_chunk_select(const cohort_sets_view *v, co_u64 place, co_u32
 
 /* ---- a set's members ----------------------------------------------------------------------------------- */
 
+/* An id with more bits than members have is none. */
 CO_INLINE int co_sets_contains(const cohort_sets_view *v, co_u64 set, co_u64 id)
 {
     struct co_sets_set s = co_sets_open(v, set);
