@@ -104,21 +104,20 @@ static co_u32 filter(const struct cpu_scratch *s, const co_u16 *from, co_u32 n,
     }
 }
 
-/* The scratch's bitmap, changed by an array's members: what it holds then is measured later. */
-static void apply_array(co_u64 *words, co_u32 op, const struct sets_chunk *c)
+/* An array, or part of a list, as numbers of 16 bits. */
+static const co_u16 *numbers_of(const struct sets_chunk *c, co_u16 *room)
 {
-    for (co_u32 i = 0; i < c->entries; i++) {
-        co_u16 v = sets_chunk_entry(c, i);
-        co_u64 bit = 1ull << v % 64, old = words[v / 64];
-        words[v / 64] = op == SETS_OR ? old | bit : op == SETS_XOR ? old ^ bit : old & ~bit;
-    }
+    if (c->kind == CO_CHUNK_ARRAY)
+        return c->at;
+    sets_chunk_members(c, room);
+    return room;
 }
 
-/* words = words op the other chunk. */
+/* words = words op the other chunk. What the words hold then is measured later. */
 static void apply(struct cpu_scratch *s, co_u32 op, const struct sets_chunk *other)
 {
     if (sets_chunk_is_array(other) && op != SETS_AND) {
-        apply_array(s->words, op, other);
+        s->vectors->change(s->words, op, numbers_of(other, s->listed), other->entries);
         return;
     }
     if (other->kind == CO_CHUNK_RUNS && op == SETS_OR) {
@@ -153,15 +152,6 @@ static struct cpu_answer runs_answer(struct cpu_scratch *s, co_u32 runs, co_u32 
         a.chunk.at = s->array;
     }
     return a; /* never a bitmap: so few runs take less */
-}
-
-/* An array, or part of a list, as numbers of 16 bits. */
-static const co_u16 *numbers_of(const struct sets_chunk *c, co_u16 *room)
-{
-    if (c->kind == CO_CHUNK_ARRAY)
-        return c->at;
-    sets_chunk_members(c, room);
-    return room;
 }
 
 /* OR or XOR of two arrays: more than an array may hold becomes a bitmap. */
@@ -258,6 +248,20 @@ static struct cpu_answer and_chunks(struct sets_chunk *chunks, co_u32 count, str
     return by_bitmap(SETS_AND, chunks, count, s);
 }
 
+/* Bitmaps first: once they fill the chunk, nothing else matters. */
+static struct cpu_answer or_many(const struct sets_chunk *chunks, co_u32 count, struct cpu_scratch *s)
+{
+    memset(s->words, 0, sizeof s->words);
+    for (co_u32 i = 0; i < count; i++)
+        if (chunks[i].kind == CO_CHUNK_BITMAP &&
+            s->vectors->words(s->words, s->words, chunks[i].at, SETS_OR).card == CO_CHUNK_IDS)
+            return full();
+    for (co_u32 i = 0; i < count; i++)
+        if (chunks[i].kind != CO_CHUNK_BITMAP)
+            apply(s, SETS_OR, &chunks[i]);
+    return bitmap_answer(s);
+}
+
 static struct cpu_answer or_chunks(const struct sets_chunk *chunks, co_u32 count, struct cpu_scratch *s)
 {
     if (count == 1)
@@ -265,7 +269,7 @@ static struct cpu_answer or_chunks(const struct sets_chunk *chunks, co_u32 count
     for (co_u32 i = 0; i < count; i++)
         if (chunks[i].kind == CO_CHUNK_FULL)
             return full();
-    return by_bitmap(SETS_OR, chunks, count, s);
+    return count == 2 ? by_bitmap(SETS_OR, chunks, count, s) : or_many(chunks, count, s);
 }
 
 static struct cpu_answer andnot_chunks(struct sets_chunk *chunks, co_u32 count, struct cpu_scratch *s)

@@ -3,8 +3,8 @@
  * Arrays: each number of the one is compared with a block of 32 of the other at once; blocks whose last is
  * below are skipped (the "shuffling" intersections of Katsogridakis, Schlegel and Lemire compare 8 with 8;
  * with AVX-512 one with 32 needs no permutation, and skips more where one array is longer). Bitmaps: the
- * operation, the count (VPOPCNTDQ) and the digest in one pass. Members of a bitmap: a vector of numbers,
- * compressed by 32 bits of the bitmap at a time (VBMI2).
+ * operation, the count (VPOPCNTDQ) and the digest in one pass. Members of a bitmap: a vector of 64 numbers,
+ * compressed by a word of the bitmap at a time (VBMI2).
  *
  * OR and XOR of arrays: 32 numbers of each are merged by a bitonic network (Batcher); the lower 32 are next
  * in order, the upper ones are merged with the next 32 of the array whose next number is less. Numbers in
@@ -83,8 +83,41 @@ static co_u64 digest_plain(const co_u16 *a, co_u32 n)
     return digest;
 }
 
-static const struct sets_vectors plain = {filter_plain, words_plain, members_plain, merge_plain,
-                                          digest_plain};
+CO_INLINE void change_one(co_u64 *words, co_u32 op, co_u32 v)
+{
+    co_u64 bit = 1ull << v % 64, *word = words + v / 64;
+    *word = op == SETS_OR ? *word | bit : op == SETS_XOR ? *word ^ bit : *word & ~bit;
+}
+
+/* From four places of the array on at a time: members side by side often share a word, and each would wait
+ * for what the one before it has written. */
+CO_INLINE void change_any(co_u64 *words, co_u32 op, const co_u16 *a, co_u32 n)
+{
+    const co_u32 part = n / 4;
+    for (co_u32 i = 0; i < part; i++)
+        for (co_u32 k = 0; k < 4; k++)
+            change_one(words, op, a[k * part + i]);
+    for (co_u32 i = 4 * part; i < n; i++)
+        change_one(words, op, a[i]);
+}
+
+CO_INLINE void change_by(co_u64 *words, co_u32 op, const co_u16 *a, co_u32 n)
+{
+    if (op == SETS_OR)
+        change_any(words, SETS_OR, a, n);
+    else if (op == SETS_XOR)
+        change_any(words, SETS_XOR, a, n);
+    else
+        change_any(words, SETS_ANDNOT, a, n);
+}
+
+static void change_plain(co_u64 *words, co_u32 op, const co_u16 *a, co_u32 n)
+{
+    change_by(words, op, a, n);
+}
+
+static const struct sets_vectors plain = {filter_plain, words_plain,  members_plain,
+                                          merge_plain,  digest_plain, change_plain};
 
 /* ---- AVX-512 ------------------------------------------------------------------------------------------- */
 
@@ -180,20 +213,31 @@ AVX512 static struct sets_measure words_512(co_u64 *to, const co_u64 *a, const c
     }
 }
 
+static const unsigned char places_in_word[64] = {
+    0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+    22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
+    44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+
+/* Words of no bits are passed over; of the others the places of their bits are compressed, as bytes. */
 AVX512 static co_u32 members_512(const co_u64 *words, co_u64 digest, co_u16 *to)
 {
-    static const co_u16 numbers[32] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
-                                       16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
-    const __m512i base = _mm512_loadu_si512(numbers);
+    const __m512i places = _mm512_loadu_si512(places_in_word);
     co_u32 n = 0;
     for (; digest; digest &= digest - 1) {
-        co_u32 first = (co_u32)__builtin_ctzll(digest) * 16;
-        for (co_u32 i = first; i < first + 16; i++)
-            for (co_u64 w = words[i], at = i * 64ull; w; w >>= 32, at += 32) {
-                __m512i v = _mm512_add_epi16(base, _mm512_set1_epi16((short)at));
-                _mm512_storeu_si512(to + n, _mm512_maskz_compress_epi16((__mmask32)w, v));
-                n += (co_u32)__builtin_popcount((unsigned)w);
-            }
+        const co_u32 first = (co_u32)__builtin_ctzll(digest) * 16;
+        __m512i x = _mm512_loadu_si512(words + first), y = _mm512_loadu_si512(words + first + 8);
+        co_u32 some = _mm512_test_epi64_mask(x, x) | (co_u32)_mm512_test_epi64_mask(y, y) << 8;
+        for (; some; some &= some - 1) {
+            co_u32 i = first + (co_u32)__builtin_ctz(some), ones = (co_u32)__builtin_popcountll(words[i]);
+            __m512i at = _mm512_set1_epi16((short)(i * 64));
+            __m512i v = _mm512_maskz_compress_epi8(words[i], places);
+            _mm512_storeu_si512(to + n,
+                                _mm512_add_epi16(at, _mm512_cvtepu8_epi16(_mm512_castsi512_si256(v))));
+            if (ones > 32)
+                _mm512_storeu_si512(
+                    to + n + 32, _mm512_add_epi16(at, _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(v, 1))));
+            n += ones;
+        }
     }
     return n;
 }
@@ -289,7 +333,13 @@ AVX512 static co_u64 digest_512(const co_u16 *a, co_u32 n)
     return (co_u64)_mm512_reduce_or_epi64(all);
 }
 
-static const struct sets_vectors vectors_512 = {filter_512, words_512, members_512, merge_512, digest_512};
+AVX512 static void change_512(co_u64 *words, co_u32 op, const co_u16 *a, co_u32 n)
+{
+    change_by(words, op, a, n);
+}
+
+static const struct sets_vectors vectors_512 = {filter_512, words_512,  members_512,
+                                                merge_512,  digest_512, change_512};
 #endif
 
 const struct sets_vectors *sets_vectors_of(enum cpu_level level)

@@ -19,6 +19,8 @@ struct sets_vectors {
     /* a OR b, or XOR, of two arrays, neither empty, to `to`, which has room for both; how many. */
     co_u32 (*merge)(co_u32 op, const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, co_u16 *to);
     co_u64 (*digest)(const co_u16 *a, co_u32 n); /* of an array */
+    /* words = words op the array's members; op is not AND. */
+    void (*change)(co_u64 *words, co_u32 op, const co_u16 *a, co_u32 n);
 };
 
 const struct sets_vectors *sets_vectors_of(enum cpu_level level);

@@ -162,22 +162,29 @@ static void end(struct ask *a, cohort_sets *result)
     column_drop(a->t, NULL);
 }
 
+/* Rows about the sets that are drawn already. */
+static void ask_about(struct ask *a, uint64_t rows)
+{
+    struct test *t = a->t;
+    cohort_sets *result = NULL;
+    draw_op(a);
+    draw_rows(a, rows);
+    draw_wishes(a);
+    foresee(a);
+    a->desc.result = test_below(t, 2) ? &result : NULL;
+    OK(t, cohort_sets_query(t->context, &a->desc));
+    if (!a->desc.result)
+        OK(t, cohort_wait(t->context));
+    REQUIRE(t, (result != NULL) == (a->desc.result != NULL));
+    judge(a, result);
+    end(a, result);
+}
+
 static void ask(struct test *t, uint64_t sets, uint64_t rows)
 {
     struct ask a = {.t = t, .desc = COHORT_SETS_QUERY_INIT};
-    cohort_sets *result = NULL;
     draw_sets(&a, sets);
-    draw_op(&a);
-    draw_rows(&a, rows);
-    draw_wishes(&a);
-    foresee(&a);
-    a.desc.result = test_below(t, 2) ? &result : NULL;
-    OK(t, cohort_sets_query(t->context, &a.desc));
-    if (!a.desc.result)
-        OK(t, cohort_wait(t->context));
-    REQUIRE(t, (result != NULL) == (a.desc.result != NULL));
-    judge(&a, result);
-    end(&a, result);
+    ask_about(&a, rows);
 }
 
 static void queries(struct test *t)
@@ -192,6 +199,43 @@ static void batches(struct test *t)
     uint64_t rounds = test_scale(t, 2, test_size(t, 15, 3), test_size(t, 60, 6));
     for (uint64_t round = 0; round < rounds; round++)
         ask(t, 40, test_size(t, 1200, 120));
+}
+
+/* A set that is one chunk: numbers close together or spread, few or many, or in runs; or every second number,
+ * of which two fill the chunk, but in some words, which are full or empty. */
+static struct plain draw_chunk(struct test *t, uint64_t key)
+{
+    uint64_t *at = malloc(65536 * sizeof *at), n = 0, kind = test_below(t, 5), step = kind < 2 ? 3 : 40;
+    uint64_t most = kind == 0 ? 9 : kind == 1 ? 4096 : 3000, turn = test_below(t, 2), odd = test_below(t, 90);
+    REQUIRE(t, at);
+    most = 1 + test_below(t, most);
+    for (uint64_t v = test_below(t, 3000); kind < 4 && n < most && v < 65536;) {
+        at[n++] = key << 16 | v;
+        v += kind < 3 ? 1 + test_below(t, step) : test_below(t, 40) ? 1 : 2 + test_below(t, 200);
+    }
+    for (uint64_t v = 0; kind == 4 && v < 65536; v++)
+        if (v / 64 % 61 == odd ? turn : v % 2 == turn)
+            at[n++] = key << 16 | v;
+    struct plain p = plain_of(at, n);
+    free(at);
+    return p;
+}
+
+/* Many operands in the same few chunks, which meet in every way. */
+static void chunks(struct test *t)
+{
+    uint64_t rounds = test_scale(t, 4, test_size(t, 120, 20), test_size(t, 600, 60));
+    for (uint64_t round = 0; round < rounds; round++) {
+        struct ask a = {.t = t, .desc = COHORT_SETS_QUERY_INIT};
+        a.p[0] = plains_new(4 + test_below(t, 12), (int)test_below(t, 2));
+        for (uint64_t i = 0; i < a.p[0].n; i++)
+            a.p[0].at[i] = draw_chunk(t, 7 + test_below(t, 16) / 15);
+        a.sets[0] = sets_of(t, &a.p[0], 0);
+        a.count = a.p[0].n;
+        a.desc.collections = a.sets;
+        a.desc.collections_count = 1;
+        ask_about(&a, 12);
+    }
 }
 
 /* ---- laws
@@ -435,6 +479,7 @@ static void look_at_pairs(struct test *t)
 const struct test_case test_cases[] = {
     {"queries", queries, TEST_EACH_MEMORY},
     {"batches", batches, TEST_EACH_MEMORY},
+    {"chunks", chunks, TEST_EACH_MEMORY},
     {"laws", laws, TEST_EACH_MEMORY},
     {"looks", looks, TEST_EACH_MEMORY},
     {"look_at_pairs", look_at_pairs, TEST_EACH_MEMORY},
