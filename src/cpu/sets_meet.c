@@ -89,10 +89,25 @@ co_u32 sets_chunks_meet(const struct sets_vectors *v, const struct sets_chunk *a
 /* ---- two sets
  * ---------------------------------------------------------------------------------------------------------- */
 
+/* A short list in a long one. */
+static co_u64 lists_meet_skewed(const cohort_sets_view *v, const struct co_sets_set *a,
+                                const cohort_sets_view *w, const struct co_sets_set *b)
+{
+    co_u64 sum = 0, j = b->first, end = b->first + b->n;
+    for (co_u64 i = a->first; i < a->first + a->n && j < end; i++) {
+        co_u64 id = co_sets_listed(v, i);
+        j = sets_list_seek(w, j, end, id);
+        sum += j < end && co_sets_listed(w, j) == id;
+    }
+    return sum;
+}
+
 static co_u64 lists_meet(const cohort_sets_view *v, const struct co_sets_set *a, const cohort_sets_view *w,
                          const struct co_sets_set *b)
 {
     co_u64 sum = 0, i = a->first, j = b->first, a_end = a->first + a->n, b_end = b->first + b->n;
+    if (a->n > 8 * b->n || b->n > 8 * a->n)
+        return a->n < b->n ? lists_meet_skewed(v, a, w, b) : lists_meet_skewed(w, b, v, a);
     while (i < a_end && j < b_end) {
         co_u64 x = co_sets_listed(v, i), y = co_sets_listed(w, j);
         sum += x == y;
@@ -119,18 +134,6 @@ static co_u64 list_meets(const cohort_sets_view *v, const struct co_sets_set *li
     return sum;
 }
 
-/* The first chunk from `at` on whose key is not below: some steps, then a jump. */
-CO_INLINE co_u64 seek(const cohort_sets_view *v, const struct co_sets_set *s, co_u64 at, co_u64 key)
-{
-    co_u64 end = s->first + s->n, near = end - at > 8 ? at + 8 : end;
-    co_u32 present;
-    while (at < near && co_sets_key(v, at) < key)
-        at++;
-    if (at == near && at < end && co_sets_key(v, at) < key)
-        at = s->first + co_sets_lower(v, s, key, &present);
-    return at;
-}
-
 co_u64 sets_meet(const struct sets_vectors *vectors, const cohort_sets_view *v, const struct co_sets_set *a,
                  const cohort_sets_view *w, const struct co_sets_set *b)
 {
@@ -144,9 +147,9 @@ co_u64 sets_meet(const struct sets_vectors *vectors, const cohort_sets_view *v, 
     while (i < a_end && j < b_end) {
         co_u64 x = co_sets_key(v, i), y = co_sets_key(w, j);
         if (x < y) {
-            i = seek(v, a, i + 1, y);
+            i = sets_seek(v, a, i, y);
         } else if (y < x) {
-            j = seek(w, b, j + 1, x);
+            j = sets_seek(w, b, j, x);
         } else {
             struct sets_chunk c = sets_chunk_of(v, i++), d = sets_chunk_of(w, j++);
             sum += sets_chunks_meet(vectors, &c, &d);

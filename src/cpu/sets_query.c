@@ -76,13 +76,11 @@ static void step(struct operand *o)
 /* To the first key that is not below. */
 static void seek(struct operand *o, co_u64 key)
 {
-    co_u32 present;
-    if (o->at < o->end && o->key < key && o->set.large) {
-        o->at = o->set.first + co_sets_lower(o->view, &o->set, key, &present);
-        read_key(o);
-    }
-    while (o->at < o->end && o->key < key)
-        step(o);
+    if (o->at == o->end || o->key >= key)
+        return;
+    o->at = o->set.large ? sets_seek(o->view, &o->set, o->at, key)
+                         : sets_list_seek(o->view, o->at, o->end, key << CO_CHUNK_BITS);
+    read_key(o);
 }
 
 static struct sets_chunk chunk_of(const struct operand *o)
@@ -284,17 +282,20 @@ struct piece {
 struct plan {
     const struct sets_query *q;
     const struct sets_vectors *vectors;
-    co_u64 arity; /* the most of a row */
+    co_u64 arity;  /* the most of a row */
+    co_u64 listed; /* members of rows that may become lists, at most */
     co_u32 pieces;
     struct piece piece[PIECES_MOST + 1];
     co_u64 chunks[PIECES_MOST], units[PIECES_MOST]; /* out: the ends of what was written */
     int failed;
 };
 
-/* Equal parts of the rows; with a collection for the answer also their room. */
+/* Equal parts of the rows; with a collection for the answer also their room. That of a single piece is told
+ * once: when it is worked on, it is all there is. */
 static void make_plan(struct plan *p, const struct sets_query *q, unsigned threads)
 {
     co_u64 most = threads > 1 ? PIECES_MOST : 1, each = q->rows / most + 1;
+    int given = q->found && q->found->pool && most == 1;
     memset(p, 0, sizeof *p);
     p->q = q;
     each = (each + ROW_GRAIN - 1) / ROW_GRAIN * ROW_GRAIN;
@@ -306,23 +307,18 @@ static void make_plan(struct plan *p, const struct sets_query *q, unsigned threa
         for (co_u64 r = row; r < piece->row_end; r++) {
             co_u64 arity = sets_row_arity(q, r);
             p->arity = arity > p->arity ? arity : p->arity;
-            if (!q->found)
+            if (!q->found || given)
                 continue;
             struct sets_bound b = sets_row_bound(q, r);
             piece[1].chunk += b.chunks;
             piece[1].unit += sets_units_most(&b);
+            p->listed += b.members < SETS_LIST_MOST ? b.members : SETS_LIST_MOST;
         }
     }
-}
-
-static co_u64 listed_most(const struct sets_query *q)
-{
-    co_u64 sum = 0;
-    for (co_u64 r = 0; r < q->rows; r++) {
-        struct sets_bound b = sets_row_bound(q, r);
-        sum += b.members < SETS_LIST_MOST ? b.members : SETS_LIST_MOST;
+    if (given) {
+        p->piece[p->pieces].chunk = q->found->chunks;
+        p->piece[p->pieces].unit = q->found->units;
     }
-    return sum;
 }
 
 /* ---- work
@@ -397,7 +393,7 @@ cohort_status cpu_sets_query(cohort_context *context, const struct sets_query *q
     if (q->found && !q->found->pool) {
         q->found->chunks = p->piece[p->pieces].chunk;
         q->found->units = p->piece[p->pieces].unit;
-        q->found->listed = listed_most(q);
+        q->found->listed = p->listed;
         free(p);
         return COHORT_OK;
     }

@@ -240,9 +240,11 @@ static void list_members(const struct sets_step *s, co_u64 c, co_u64 k)
     co_u16 low[CO_CHUNK_IDS];
     if (s->item == SETS_PLACED) {
         struct sets_chunk chunk = placed_chunk(s, c);
-        co_u32 n = sets_chunk_members(&chunk, low);
+        int array = chunk.kind == CO_CHUNK_ARRAY;
+        co_u32 n = array ? chunk.entries : sets_chunk_members(&chunk, low);
+        const co_u16 *at = array ? chunk.at : low;
         for (co_u32 i = 0; i < n; i++)
-            put_listed(s, k++, key | low[i]);
+            put_listed(s, k++, key | at[i]);
         return;
     }
     if (s->item == SETS_BITS) {
@@ -335,11 +337,21 @@ static void put_bits(const struct sets_step *s, co_u64 c, co_u32 kind, co_u16 *t
         sets_pad(to, 2 * sets_bitmap_runs(words, to, SETS_RUNS_MOST));
 }
 
+/* The set that found chunk c belongs to: `owner` or one behind it. */
+CO_INLINE co_u64 owner_from(const struct sets_step *s, co_u64 owner, co_u64 c)
+{
+    while (c >= s->set_first[owner + 1])
+        owner++;
+    return owner;
+}
+
 static void members_range(const struct sets_step *s, co_u64 begin, co_u64 end)
 {
+    co_u64 owner = sets_found_owner(s, begin);
     for (co_u64 c = begin; c < end; c++) {
-        co_u64 owner = sets_found_owner(s, c), place = s->found_places[c];
+        co_u64 place = s->found_places[c];
         co_u32 kind = co_place_kind(place);
+        owner = owner_from(s, owner, c);
         if (!sets_is_kept(s, owner)) {
             list_members(s, c, s->listed[owner] + s->sums[c] - s->sums[s->set_first[owner]]);
             continue;
@@ -369,9 +381,18 @@ static void members_range(const struct sets_step *s, co_u64 begin, co_u64 end)
 EACH(firsts_range, sets_first)
 EACH(choose_range, sets_choose)
 EACH(units_range, sets_units)
-EACH(directory_range, sets_entry)
 EACH(words_range, sets_word)
 EACH(index_range, sets_pair)
+
+static void directory_range(const struct sets_step *s, co_u64 begin, co_u64 end)
+{
+    co_u64 owner = sets_found_owner(s, begin);
+    for (co_u64 c = begin; c < end; c++) {
+        owner = owner_from(s, owner, c);
+        if (sets_is_kept(s, owner))
+            sets_found_entry(s, owner, c);
+    }
+}
 
 /* ---- the entry of the table
  * ---------------------------------------------------------------------------------------------------- */

@@ -25,6 +25,33 @@ struct sets_vectors {
 
 const struct sets_vectors *sets_vectors_of(enum cpu_level level);
 
+/* ---- steps through a set ------------------------------------------------------------------------------- */
+
+#define SETS_NEAR 8u /* so many are looked at one by one, then the search is by halves, or by the index */
+
+/* The first chunk from `at` on whose key is not below; that at `at` is. */
+CO_INLINE co_u64 sets_seek(const cohort_sets_view *v, const struct co_sets_set *s, co_u64 at, co_u64 key)
+{
+    co_u64 end = s->first + s->n, near = end - at > SETS_NEAR ? at + SETS_NEAR : end;
+    co_u32 present;
+    do
+        at++;
+    while (at < near && co_sets_key(v, at) < key);
+    return at == near && at < end ? s->first + co_sets_lower(v, s, key, &present) : at;
+}
+
+/* The first entry of a list from `at` on, and before `end`, that is not below. */
+CO_INLINE co_u64 sets_list_seek(const cohort_sets_view *v, co_u64 at, co_u64 end, co_u64 id)
+{
+    co_u64 near = end - at > SETS_NEAR ? at + SETS_NEAR : end;
+    while (at < near && co_sets_listed(v, at) < id)
+        at++;
+    struct co_sets_set rest = {at, end - at, 0, 0, 0, 0};
+    return at == near ? at + co_sets_list_lower(v, &rest, id) : at;
+}
+
+/* ---- two sets ------------------------------------------------------------------------------------------ */
+
 /* Members of two chunks of the directory in common. */
 co_u32 sets_chunks_meet(const struct sets_vectors *, const struct sets_chunk *a, const struct sets_chunk *b);
 

@@ -277,6 +277,19 @@ static void of_a_pair(struct test *t, cohort_sets *sets, uint64_t x, uint64_t y,
     OK(t, cohort_sets_query(t->context, &d));
 }
 
+/* A list of many chunks, and some of its members, the last among them. */
+static void draw_lists(struct test *t, struct plain *many, struct plain *few)
+{
+    uint64_t at[600], some[600], n = 100 + test_below(t, 500), k = 0, each = 9 + test_below(t, 40);
+    for (uint64_t i = 0; i < n; i++) {
+        at[i] = i * 70000 + test_below(t, 70000);
+        if ((n - 1 - i) % each == 0)
+            some[k++] = at[i];
+    }
+    *many = plain_of(at, n);
+    *few = plain_of(some, k);
+}
+
 /* What must hold of any two sets, whatever they are. */
 static void laws(struct test *t)
 {
@@ -287,10 +300,14 @@ static void laws(struct test *t)
         p.at[0] = plain_draw(t, SHAPE_FULL, p.wide);
         p.at[1] = plain_copy(&p.at[0]);
         p.at[1].n -= 1 + test_below(t, 60000);
+        plain_free(&p.at[2]);
+        plain_free(&p.at[3]);
+        draw_lists(t, &p.at[2], &p.at[3]);
         cohort_sets *sets = sets_of(t, &p, 0), *both_of_them = NULL;
         of_a_pair(t, sets, 1, 0, &both_of_them);
         sets_judge(t, both_of_them, &(struct plains){&p.at[1], 1, p.wide}, "a part of a full chunk");
         cohort_sets_destroy(both_of_them);
+        EQUAL(t, count_of(t, sets, COHORT_SETS_AND, 2, 3), p.at[3].n);
         for (int i = 0; i < 6; i++) {
             uint64_t x = test_below(t, p.n), y = test_below(t, p.n),
                      both = count_of(t, sets, COHORT_SETS_AND, x, y);
