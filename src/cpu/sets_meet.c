@@ -46,14 +46,26 @@ static co_u32 bits_between(const co_u64 *words, co_u32 first, co_u32 last)
 
 static co_u32 runs_runs(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m)
 {
-    co_u32 sum = 0;
-    for (co_u32 i = 0, j = 0; i < n && j < m;) {
-        co_u32 first = a[2 * i] > b[2 * j] ? a[2 * i] : b[2 * j];
-        co_u32 end_a = co_chunk_run_last(a, i), end_b = co_chunk_run_last(b, j);
-        co_u32 last = end_a < end_b ? end_a : end_b;
-        sum += first <= last ? last - first + 1 : 0;
-        i += end_a <= end_b;
-        j += end_b <= end_a;
+    co_u32 sum = 0, i = 0, j = 0;
+    while (i < n && j < m) {
+        co_u32 first_a = a[2 * i], last_a = co_chunk_run_last(a, i);
+        co_u32 first_b = b[2 * j], last_b = co_chunk_run_last(b, j);
+        if (last_a < first_b) {
+            i++;
+            continue;
+        }
+        if (last_b < first_a) {
+            j++;
+            continue;
+        }
+        co_u32 first = first_a > first_b ? first_a : first_b;
+        if (last_a < last_b) {
+            sum += last_a - first + 1;
+            i++;
+        } else {
+            sum += last_b - first + 1;
+            j++;
+        }
     }
     return sum;
 }
