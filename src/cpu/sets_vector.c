@@ -2,9 +2,10 @@
  *
  * Arrays: each number of the one is compared with a block of 32 of the other at once; blocks whose last is
  * below are skipped (the "shuffling" intersections of Katsogridakis, Schlegel and Lemire compare 8 with 8;
- * with AVX-512 one with 32 needs no permutation, and skips more where one array is longer). Bitmaps: the
- * operation, the count (VPOPCNTDQ) and the digest in one pass. Members of a bitmap: a vector of 64 numbers,
- * compressed by a word of the bitmap at a time (VBMI2).
+ * with AVX-512 one with 32 needs no permutation, and skips more where one array is longer). Of arrays of
+ * like lengths a block's hits are put together over all numbers that may be in it, and looked at once.
+ * Bitmaps: the operation, the count (VPOPCNTDQ) and the digest in one pass. Members of a bitmap: a vector of
+ * 64 numbers, compressed by a word of the bitmap at a time (VBMI2).
  *
  * OR and XOR of arrays: 32 numbers of each are merged by a bitonic network (Batcher); the lower 32 are next
  * in order, the upper ones are merged with the next 32 of the array whose next number is less. Numbers in
@@ -143,8 +144,9 @@ AVX512 static inline struct block block_at(const co_u16 *b, co_u32 m, co_u32 at)
     return k;
 }
 
-AVX512 static inline co_u32 filter_any(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep,
-                                       co_u16 *to)
+/* Those of a that are in b, or are not: the turns are the numbers of a. */
+AVX512 static inline co_u32 singles_any(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep,
+                                        co_u16 *to)
 {
     co_u32 kept = 0, i = 0;
     if (m) {
@@ -169,11 +171,66 @@ AVX512 static inline co_u32 filter_any(const co_u16 *a, co_u32 n, const co_u16 *
     return kept;
 }
 
-AVX512 static co_u32 filter_512(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep, co_u16 *to)
+AVX512 static co_u32 singles_512(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep, co_u16 *to)
 {
     if (!to)
-        return keep ? filter_any(a, n, b, m, 1, NULL) : filter_any(a, n, b, m, 0, NULL);
-    return keep ? filter_any(a, n, b, m, 1, to) : filter_any(a, n, b, m, 0, to);
+        return keep ? singles_any(a, n, b, m, 1, NULL) : singles_any(a, n, b, m, 0, NULL);
+    return keep ? singles_any(a, n, b, m, 1, to) : singles_any(a, n, b, m, 0, to);
+}
+
+AVX512 static inline __mmask32 eight_of(__m512i v, const co_u16 *y)
+{
+    __mmask32 hit = 0;
+    for (co_u32 i = 0; i < 8; i++)
+        hit |= _mm512_cmpeq_epi16_mask(v, _mm512_set1_epi16((short)y[i]));
+    return hit;
+}
+
+/* Those of x that are in y, or are not: the turns are blocks of x, and all of y that is not above a block's
+ * last is compared with the block. `to` may be either array. */
+AVX512 static inline co_u32 blocks_any(const co_u16 *x, co_u32 n, const co_u16 *y, co_u32 m, int keep,
+                                       co_u16 *to)
+{
+    co_u32 kept = 0, j = 0;
+    for (co_u32 at = 0; at < n; at += 32) {
+        struct block k = block_at(x, n, at);
+        __mmask32 hit = 0;
+        co_u32 below = 32;
+        while (below == 32 && m - j >= 32) {
+            __m512i w = _mm512_loadu_si512(y + j), last = _mm512_set1_epi16((short)k.last);
+            below = (co_u32)__builtin_popcount(_mm512_cmple_epu16_mask(w, last));
+            for (co_u32 i = 0; i < below; i += 8)
+                hit |= eight_of(k.v, y + j + i);
+            j += below;
+        }
+        for (; below == 32 && j < m && y[j] <= k.last; j++)
+            hit |= _mm512_cmpeq_epi16_mask(k.v, _mm512_set1_epi16((short)y[j]));
+        hit = (keep ? hit : ~hit) & k.there;
+        co_u32 ones = (co_u32)__builtin_popcount(hit);
+        if (to)
+            _mm512_mask_storeu_epi16(to + kept, (__mmask32)((1ull << ones) - 1),
+                                     _mm512_maskz_compress_epi16(hit, k.v));
+        kept += ones;
+    }
+    return kept;
+}
+
+AVX512 static co_u32 blocks_512(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep, co_u16 *to)
+{
+    if (!to)
+        return keep ? blocks_any(a, n, b, m, 1, NULL) : blocks_any(a, n, b, m, 0, NULL);
+    return keep ? blocks_any(a, n, b, m, 1, to) : blocks_any(a, n, b, m, 0, to);
+}
+
+#    define BLOCKS_SKEW 4u /* where lengths differ more, the numbers of the short array are the turns */
+
+/* What both have is found from either side. */
+AVX512 static co_u32 filter_512(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep, co_u16 *to)
+{
+    int skewed = m > BLOCKS_SKEW * n || (keep && n > BLOCKS_SKEW * m);
+    if (keep && skewed == (m < n))
+        return skewed ? singles_512(b, m, a, n, 1, to) : blocks_512(b, m, a, n, 1, to);
+    return skewed ? singles_512(a, n, b, m, keep, to) : blocks_512(a, n, b, m, keep, to);
 }
 
 AVX512 static inline struct sets_measure words_any(co_u64 *to, const co_u64 *a, const co_u64 *b, co_u32 op)

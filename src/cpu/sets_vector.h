@@ -9,7 +9,7 @@
 
 struct sets_vectors {
     /* Those of a that are in b (keep 1) or not (0): their number, and in order to `to`, which may be a, or
-     * NULL. Both arrays ascend. Costs a turn for each of a, and one for each 32 of b. */
+     * NULL. Both arrays ascend. Costs a turn for each of the one array, and one for each 32 of the other. */
     co_u32 (*filter)(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep, co_u16 *to);
     /* to = a op b, op by enum sets_op_kind; to may be a, or NULL: only what it comes to, the runs left
      * out. */
