@@ -22,7 +22,7 @@ struct operand {
     const cohort_sets_view *view;
     struct co_sets_set set;
     co_u64 at, end; /* chunk or list entry */
-    co_u64 key;     /* of what is at `at` */
+    co_u64 key;     /* of what is at `at`; at the end SETS_NO_KEY, which is above all */
 };
 
 struct row_state {
@@ -36,25 +36,28 @@ struct row_state {
 
 static void read_key(struct operand *o)
 {
-    if (o->at == o->end)
-        return;
-    o->key = o->set.large ? co_sets_key(o->view, o->at) : co_sets_listed(o->view, o->at) >> CO_CHUNK_BITS;
+    o->key = o->at == o->end ? SETS_NO_KEY
+             : o->set.large  ? co_sets_key(o->view, o->at)
+                             : co_sets_listed(o->view, o->at) >> CO_CHUNK_BITS;
 }
 
-static void place_operand(const struct sets_query *q, co_u64 number, struct operand *o)
+/* The set with this number, and the collection that it is of. A number that is none is taken for an empty set
+ * of the last. */
+CO_INLINE struct co_sets_set set_of(const struct sets_query *q, co_u64 number, const cohort_sets_view **view)
 {
-    co_u32 c = 0; /* a number that is none is taken for an empty set of the last */
+    co_u32 c = 0;
     while (c + 1 < q->collections && number >= q->first[c + 1])
         c++;
-    o->view = &q->view[c];
-    o->set = co_sets_open(o->view, number - q->first[c]);
+    *view = &q->view[c];
+    return co_sets_open(*view, number - q->first[c]);
 }
 
 static void open_operand(const struct sets_query *q, co_u64 number, struct operand *o)
 {
-    place_operand(q, number, o);
-    o->at = o->set.first;
-    o->end = o->set.first + o->set.n;
+    struct co_sets_set set = set_of(q, number, &o->view);
+    o->set = set;
+    o->at = set.first;
+    o->end = set.first + set.n;
     read_key(o);
 }
 
@@ -76,7 +79,7 @@ static void step(struct operand *o)
 /* To the first key that is not below. */
 static void seek(struct operand *o, co_u64 key)
 {
-    if (o->at == o->end || o->key >= key)
+    if (o->key >= key)
         return;
     o->at = o->set.large ? sets_seek(o->view, &o->set, o->at, key)
                          : sets_list_seek(o->view, o->at, o->end, key << CO_CHUNK_BITS);
@@ -174,32 +177,23 @@ static void put_answer(const struct row_state *r, co_u64 row, struct tally *t, s
 static int meet(struct row_state *r, co_u64 *key)
 {
     co_u64 same = 0;
-    if (!r->n || r->operands[0].at == r->operands[0].end)
-        return 0;
-    *key = r->operands[0].key;
-    for (co_u64 k = 0; same < r->n; k = k + 1 == r->n ? 0 : k + 1) {
+    *key = r->n ? r->operands[0].key : SETS_NO_KEY;
+    for (co_u64 k = 0; same < r->n && *key != SETS_NO_KEY; k = k + 1 == r->n ? 0 : k + 1) {
         struct operand *o = &r->operands[k];
         seek(o, *key);
-        if (o->at == o->end)
-            return 0;
         same = o->key == *key ? same + 1 : 1;
         *key = o->key;
     }
-    return 1;
+    return *key != SETS_NO_KEY;
 }
 
 /* The others: to the least key that one has, of ANDNOT that the first has. */
 static int least(const struct row_state *r, co_u64 *key)
 {
-    int any = 0;
-    for (co_u64 k = 0; k < (r->q->op == SETS_ANDNOT && r->n ? 1 : r->n); k++) {
-        const struct operand *o = &r->operands[k];
-        if (o->at < o->end && (!any || o->key < *key)) {
-            *key = o->key;
-            any = 1;
-        }
-    }
-    return any;
+    *key = SETS_NO_KEY;
+    for (co_u64 k = 0; k < (r->q->op == SETS_ANDNOT && r->n ? 1 : r->n); k++)
+        *key = r->operands[k].key < *key ? r->operands[k].key : *key;
+    return *key != SETS_NO_KEY;
 }
 
 /* The chunks with this key; operands go on behind it. */
@@ -209,7 +203,7 @@ static co_u32 gather(struct row_state *r, co_u64 key)
     for (co_u64 k = 0; k < r->n; k++) {
         struct operand *o = &r->operands[k];
         seek(o, key);
-        if (o->at == o->end || o->key != key)
+        if (o->key != key)
             continue;
         r->chunks[count++] = chunk_of(o);
         step(o);
@@ -228,16 +222,17 @@ static int is_of_meeting(const struct row_state *r, co_u64 row)
 static void do_meeting(const struct row_state *r, co_u64 row)
 {
     const struct sets_query *q = r->q;
-    struct operand o[2];
+    const cohort_sets_view *view[2];
+    struct co_sets_set set[2];
     co_u64 size[2];
     for (co_u32 k = 0; k < 2; k++) {
         co_u64 number = sets_row_member(q, row, k);
         if (number >= q->first[SETS_OPERANDS_MOST])
             co_min64(q->first_bad, row);
-        place_operand(q, number, &o[k]);
-        size[k] = co_sets_size(o[k].view, &o[k].set);
+        set[k] = set_of(q, number, &view[k]);
+        size[k] = co_sets_size(view[k], &set[k]);
     }
-    co_u64 both = sets_meet(r->vectors, o[0].view, &o[0].set, o[1].view, &o[1].set);
+    co_u64 both = sets_meet(r->vectors, view[0], &set[0], view[1], &set[1]);
     q->counts[row] = q->op == SETS_AND      ? both
                      : q->op == SETS_OR     ? size[0] + size[1] - both
                      : q->op == SETS_ANDNOT ? size[0] - both
@@ -366,11 +361,11 @@ static void gather_found(struct plan *p)
     struct sets_found *f = p->q->found;
     co_u64 to = 0, units = 0;
     for (co_u32 i = 0; i < p->pieces; i++) {
-        co_u64 from = p->piece[i].chunk, n = p->chunks[i] - from;
-        memmove(f->cards + to, f->cards + from, n * sizeof *f->cards);
-        memmove(f->keys + to, f->keys + from, n * sizeof *f->keys);
-        memmove(f->places + to, f->places + from, n * sizeof *f->places);
-        memmove(f->digests + to, f->digests + from, n * sizeof *f->digests);
+        co_u64 from = p->piece[i].chunk, n = p->chunks[i] - from, moved = from == to ? 0 : n;
+        memmove(f->cards + to, f->cards + from, moved * sizeof *f->cards);
+        memmove(f->keys + to, f->keys + from, moved * sizeof *f->keys);
+        memmove(f->places + to, f->places + from, moved * sizeof *f->places);
+        memmove(f->digests + to, f->digests + from, moved * sizeof *f->digests);
         for (co_u64 row = p->piece[i].row; row < p->piece[i].row_end; row++)
             f->row_first[row] -= from - to;
         to += n;
