@@ -162,13 +162,11 @@ static void end(struct ask *a, cohort_sets *result)
     column_drop(a->t, NULL);
 }
 
-/* Rows about the sets that are drawn already. */
-static void ask_about(struct ask *a, uint64_t rows)
+/* With sets, operation and rows drawn already. */
+static void ask_rows(struct ask *a)
 {
     struct test *t = a->t;
     cohort_sets *result = NULL;
-    draw_op(a);
-    draw_rows(a, rows);
     draw_wishes(a);
     foresee(a);
     a->desc.result = test_below(t, 2) ? &result : NULL;
@@ -184,7 +182,9 @@ static void ask(struct test *t, uint64_t sets, uint64_t rows)
 {
     struct ask a = {.t = t, .desc = COHORT_SETS_QUERY_INIT};
     draw_sets(&a, sets);
-    ask_about(&a, rows);
+    draw_op(&a);
+    draw_rows(&a, rows);
+    ask_rows(&a);
 }
 
 static void queries(struct test *t)
@@ -205,10 +205,11 @@ static void batches(struct test *t)
  * of which two fill the chunk, but in some words, which are full or empty. */
 static struct plain draw_chunk(struct test *t, uint64_t key)
 {
-    uint64_t *at = malloc(65536 * sizeof *at), n = 0, kind = test_below(t, 5), step = kind < 2 ? 3 : 40;
+    uint64_t *at = malloc(65536 * sizeof *at), n = 0, kind = test_below(t, 7), step = kind < 2 ? 3 : 40;
     uint64_t most = kind == 0 ? 9 : kind == 1 ? 4096 : 3000, turn = test_below(t, 2), odd = test_below(t, 90);
     REQUIRE(t, at);
     most = 1 + test_below(t, most);
+    kind = kind > 4 ? 3 : kind; /* runs */
     for (uint64_t v = test_below(t, 3000); kind < 4 && n < most && v < 65536;) {
         at[n++] = key << 16 | v;
         v += kind < 3 ? 1 + test_below(t, step) : test_below(t, 40) ? 1 : 2 + test_below(t, 200);
@@ -221,20 +222,45 @@ static struct plain draw_chunk(struct test *t, uint64_t key)
     return p;
 }
 
+static void draw_chunks(struct ask *a, uint64_t n)
+{
+    a->p[0] = plains_new(n, (int)test_below(a->t, 2));
+    for (uint64_t i = 0; i < n; i++)
+        a->p[0].at[i] = draw_chunk(a->t, 7 + test_below(a->t, 16) / 15);
+    a->sets[0] = sets_of(a->t, &a->p[0], 0);
+    a->count = n;
+    a->desc.collections = a->sets;
+    a->desc.collections_count = 1;
+}
+
 /* Many operands in the same few chunks, which meet in every way. */
 static void chunks(struct test *t)
 {
-    uint64_t rounds = test_scale(t, 4, test_size(t, 120, 20), test_size(t, 600, 60));
+    uint64_t rounds = test_scale(t, 4, test_size(t, 80, 16), test_size(t, 400, 50));
     for (uint64_t round = 0; round < rounds; round++) {
         struct ask a = {.t = t, .desc = COHORT_SETS_QUERY_INIT};
-        a.p[0] = plains_new(4 + test_below(t, 12), (int)test_below(t, 2));
-        for (uint64_t i = 0; i < a.p[0].n; i++)
-            a.p[0].at[i] = draw_chunk(t, 7 + test_below(t, 16) / 15);
-        a.sets[0] = sets_of(t, &a.p[0], 0);
-        a.count = a.p[0].n;
-        a.desc.collections = a.sets;
-        a.desc.collections_count = 1;
-        ask_about(&a, 12);
+        draw_chunks(&a, 4 + test_below(t, 12));
+        draw_op(&a);
+        draw_rows(&a, 12);
+        ask_rows(&a);
+    }
+}
+
+/* Every two of some, by each operation. */
+static void pairs(struct test *t)
+{
+    uint64_t rounds = test_scale(t, 8, test_size(t, 20, 6), test_size(t, 100, 12)), n = 4;
+    for (uint64_t round = 0; round < 4 * rounds; round++) {
+        struct ask a = {.t = t, .desc = COHORT_SETS_QUERY_INIT};
+        draw_chunks(&a, n);
+        a.desc.op = (cohort_sets_op)(COHORT_SETS_AND + round % 4);
+        a.desc.rows = n * n;
+        a.desc.arity = 2;
+        a.members = column_new(t, 2 * n * n, 8);
+        for (uint64_t i = 0; i < 2 * n * n; i++)
+            column_put(a.members, i, i % 2 ? i / 2 % n : i / 2 / n);
+        a.desc.members = column_send(a.members);
+        ask_rows(&a);
     }
 }
 
@@ -497,6 +523,7 @@ const struct test_case test_cases[] = {
     {"queries", queries, TEST_EACH_MEMORY},
     {"batches", batches, TEST_EACH_MEMORY},
     {"chunks", chunks, TEST_EACH_MEMORY},
+    {"pairs", pairs, TEST_EACH_MEMORY},
     {"laws", laws, TEST_EACH_MEMORY},
     {"looks", looks, TEST_EACH_MEMORY},
     {"look_at_pairs", look_at_pairs, TEST_EACH_MEMORY},
