@@ -99,6 +99,54 @@ def test_types_of_other_sizes():
     same(_gpu.take(mask, "mask", True), np.array([0, 1, 1, 0, 0, 1, 0, 1, 1], bool))
 
 
+@pytest.mark.parametrize("type, bits", [("f4", "u4"), ("f8", "u8")])
+def test_floats_that_are_equal_and_differ_in_bits(type, bits):
+    a = np.array([1.5, -0.0, np.nan, 0.0, -np.inf, -np.nan, np.inf, 1.5, 0, 0], type)
+    exponent = a[6:7].view(bits)[0]
+    a.view(bits)[8:] = exponent + 1, np.iinfo(bits).max >> 1  # NaNs: a signalling one, the last one
+    for drop in range(len(a)):
+        b = np.delete(a, drop)
+        with np.errstate(invalid="ignore"):
+            for down in (False, True):
+                got, due = (lc.sort(x, descending=down) for x in (Torch(b), b))
+                assert str(got.tolist()) == str(due.tolist())
+            assert lc.argsort(Cupy(b)).tolist() == lc.argsort(b).tolist()
+            parts = (lc.unique(x, True, True, True) for x in (Cupy(b), b))
+            for got, due in zip(*parts, strict=True):
+                assert got.device == "cuda:0" and str(got.tolist()) == str(due.tolist())
+            assert lc.is_in(Cupy(b), Torch(a)).tolist() == [True] * len(b)
+    m = lc.Map(Cupy(a), Cupy(np.arange(10, dtype="i4")))
+    assert m.get(Torch(a[[1, 2, 5, 8]])).tolist() == m.get(a[[1, 2, 5, 8]]).tolist() == [3, 9, 9, 9]
+
+
+def same_elements(got, due):
+    """In any order."""
+    assert got.device == "cuda:0" and sorted(got.tolist()) == sorted(due.tolist())
+
+
+@pytest.mark.parametrize("type", ["i4", "u4", "i8", "u8"])
+@pytest.mark.parametrize("n", [2, 70, 300])
+def test_distinct_in_the_order_in_which_they_occur(type, n):
+    a = some(type, n)
+    due, first, counts = np.unique(a, True, return_counts=True)
+    order = np.argsort(first)
+    values, index, inverse, many = lc.unique(Cupy(a), True, True, True, sorted=False)
+    same(values, due[order])
+    same(index, first[order])
+    same(many, counts[order])
+    assert due[order][inverse.tolist()].tolist() == a.tolist()
+    codes, distinct = lc.factorize(Torch(a) if type[0] == "i" else Cupy(a))
+    same(distinct, due[order])
+    same(codes, inverse.tolist())
+    values, many = lc.unique(Cupy(a), return_counts=True, sorted=False)
+    same_elements(values, due)
+    assert [counts[due == v][0] for v in values.tolist()] == many.tolist()
+    values, many = lc.value_counts(Cupy(a))
+    frequent = np.argsort(-counts, kind="stable")
+    same(values, due[frequent])
+    same(many, counts[frequent])
+
+
 @pytest.mark.parametrize("n", [0, 1, 2, 31, 32, 33])
 def test_short_arrays(n):
     a = some("i8", max(n, 2))[:n]

@@ -106,7 +106,9 @@ def unique(
     keys = stored(given, "a")
     first = return_index or return_inverse
     repeats = _repeats(keys)
-    if repeats >= _SOME_REPEAT and (first or return_counts):
+    if keys._gpu is not None:
+        parts = _unique_on_gpu(keys, return_index, return_inverse, return_counts, sorted)
+    elif repeats >= _SOME_REPEAT and (first or return_counts):
         parts = _unique_by_keys(keys, sorted)
     elif first and not sorted:
         parts = _unique_by_numbers(keys, return_counts)
@@ -140,12 +142,59 @@ def _unique_by_sort(keys: _core.Array, index: bool, inverse: bool, counts: bool)
 
 def _unique_by_map(keys: _core.Array, sorted: bool) -> _Parts:
     on = context_for(keys)
-    map = _core.map_new(on, WIDTH_64_0 if BYTES[keys._code] == 8 else WIDTH_32_0, 1024, 0)
+    room = 1024 if keys._gpu is None else max(len(keys), 1)
+    map = _core.map_new(on, WIDTH_64_0 if BYTES[keys._code] == 8 else WIDTH_32_0, room, 0)
     _core.map_batch(map, INSERT, keys, None, ANY, False)
     values, _ = _core.map_items(map, keys._code, 0, keys._gpu is not None)
     if sorted:
         values = _core.sort(on, values, False, False, None)[0]
     return values, None, None, None
+
+
+def _unique_on_gpu(keys: _core.Array, index: bool, inverse: bool, counts: bool, sorted: bool) -> _Parts:
+    """By maps alone, so that nothing leaves the GPU but, of keys of 4 bytes, numbers that are to be widened."""
+    if not index and not inverse:
+        values, firsts, inverses = _unique_by_map(keys, sorted)[0], None, None
+    else:
+        on = context_for(keys)
+        wide = BYTES[keys._code] == 8
+        number = I64 if wide else U32
+        map = _core.map_new(on, WIDTH_64_64 if wide else WIDTH_32_32, max(len(keys), 1), 0)
+        _core.map_batch(map, INSERT, keys, _core.iota(len(keys), number, on), FIRST, False)
+        values, firsts = _core.map_items(map, keys._code, number, True)
+        if sorted:
+            values, _, firsts = _core.sort(on, values, False, False, firsts)
+        else:
+            firsts, _, values = _core.sort(on, firsts, False, False, values)
+        inverses = _look_up(values, _core.iota(len(values), number, on), keys) if inverse else None
+    return (
+        values,
+        None if firsts is None else _core.cast(firsts, I64, "a"),
+        inverses,
+        _occurrences(keys, values) if counts else None,
+    )
+
+
+def _look_up(keys: _core.Array, numbers: _core.Array, asked: _core.Array) -> _core.Array:
+    """The numbers, as int64, that go with the keys that are asked for, which are all there."""
+    wide = BYTES[keys._code] == 8
+    map = _core.map_new(context_for(keys), WIDTH_64_64 if wide else WIDTH_32_32, max(len(keys), 1), 0)
+    _core.map_batch(map, INSERT, keys, numbers, ANY, False)
+    return _found(map, asked)
+
+
+def _occurrences(keys: _core.Array, distinct: _core.Array) -> _core.Array:
+    """How often each of the distinct keys is there."""
+    wide = BYTES[keys._code] == 8
+    map = _core.map_new(context_for(keys), WIDTH_64_64 if wide else WIDTH_32_32, max(len(distinct), 1), 0)
+    _core.map_batch(map, COUNT, keys, None, ANY, False)
+    return _found(map, distinct)
+
+
+def _found(map: _core.Handle, keys: _core.Array) -> _core.Array:
+    number = I64 if BYTES[keys._code] == 8 else U32
+    none = _core.cast(take_in([0], "")[0], number, "")
+    return _core.cast(_core.map_find(map, keys, number, none)[0], I64, "values")
 
 
 def _repeats(keys: _core.Array) -> int:
@@ -187,10 +236,10 @@ def _index_map(keys: _core.Array) -> tuple[_core.Handle, _core.Array]:
         keys = _core.cast(keys, I64, "a") if not wide else keys
         wide = True
     width = (WIDTH_64_32 if wide else WIDTH_32_32) if short else WIDTH_64_64
-    iota = _core.iota(len(keys), U32 if short else I64)
-    on = context_for(keys)
-    index = _core.to_device(on, iota) if keys._gpu is not None else iota
-    return _core.map_new(on, width, 1024, 0), index
+    on, index = context_for(keys), U32 if short else I64
+    if keys._gpu is not None:
+        return _core.map_new(on, width, max(len(keys), 1), 0), _core.iota(len(keys), index, on)
+    return _core.map_new(on, width, 1024, 0), _core.iota(len(keys), index)
 
 
 def _first_index(keys: _core.Array) -> _core.Array:
@@ -213,7 +262,9 @@ def factorize(values: Any) -> tuple[Any, Any]:
     if type(given) is not _core.Array:
         return _keys.factorize(given, numpy)
     keys = stored(given, "values")
-    if _repeats(keys) >= _SOME_REPEAT:
+    if keys._gpu is not None:
+        distinct, _, codes, _ = _unique_on_gpu(keys, False, True, False, False)
+    elif _repeats(keys) >= _SOME_REPEAT:
         codes, frame = _core.frame_factorize(frame_of(keys, "values"), False, True)
         distinct = _keys.plain(frame, keys._code)
     else:
@@ -235,7 +286,9 @@ def value_counts(values: Any, *, sort: bool = True) -> tuple[Any, Any]:
     if type(given) is not _core.Array:
         return _keys.value_counts(given, numpy, sort)
     keys = stored(given, "values")
-    if _repeats(keys) >= _COUNTED:
+    if keys._gpu is not None:
+        keys, _, _, many = _unique_on_gpu(keys, False, False, True, True)
+    elif _repeats(keys) >= _COUNTED:
         keys, many = _keys.counted(frame_of(keys, "values"), keys._code)
     else:
         keys, _, _, many = _unique_by_sort(keys, False, False, True)
@@ -292,9 +345,7 @@ def index_in(values: Any, value_set: Any) -> Any:
     a, b, on = together(*_alike(a, b, names), (values, value_set), names)
     wide = BYTES[b._code] == 8
     map = _core.map_new(on, WIDTH_64_64 if wide else WIDTH_32_32, max(len(b), 1), 0)
-    index = _core.iota(len(b), I64 if wide else U32)
-    if b._gpu is not None:
-        index = _core.to_device(on, index)
+    index = _core.iota(len(b), I64 if wide else U32, *([] if b._gpu is None else [on]))
     _core.map_batch(map, INSERT, b, index, FIRST, False)
     kind = I64 if wide else I32
     missing = _core.cast(take_in([-1], "")[0], kind, "")

@@ -104,7 +104,9 @@ array *array_on(context *on, int type, Py_ssize_t n); /* not initialised */
 array *array_of_gpu(context *on, void *data, Py_ssize_t n, int type, bool readonly, PyObject *owner);
 array *array_to_host(array *a); /* itself where it is there; a new reference */
 array *array_to_device(context *on, array *a);
-bool settled(array *a);                           /* its context's work is done; else the exception is set */
+bool settled(array *a); /* its context's work is done; else the exception is set */
+array *iota_on(context *on, int type, Py_ssize_t n); /* `on` is a GPU's */
+int differs_on(const array *a, bool zeros);
 bool in_gpu(const array *a, const char *instead); /* sets the exception if so */
 bool copy_element(const array *a, Py_ssize_t i, void *to);
 cohort_status spread_bits(context *on, const array *bits, array *hit); /* to a boolean each */

@@ -170,6 +170,61 @@ cohort_status spread_bits(context *on, const array *bits, array *hit)
     return status;
 }
 
+/* 0, 1, .. n - 1: how a split into one bucket moves its entries. */
+array *iota_on(context *on, int type, Py_ssize_t n)
+{
+    array *keys = array_on(on, COHORT_U32, n), *a = keys ? array_on(on, type, n) : NULL;
+    if (a) {
+        cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
+        d.n = (uint64_t)n;
+        d.buckets = 1;
+        const cohort_fn one = cohort_fn_modulo();
+        d.fn = &one;
+        d.keys = keys->data;
+        d.permutation = a->data;
+        d.permutation_bytes = (uint32_t)type_bytes(type);
+        outcome o;
+        call_begin(on, &o);
+        o.wait = true;
+        if (n)
+            o.status = cohort_fill(on->c, keys->data, 0, (uint64_t)n * 4);
+        if (n && o.status == COHORT_OK)
+            o.status = cohort_multisplit(on->c, &d);
+        if (!call_end(on, &o))
+            Py_CLEAR(a);
+    }
+    DROP(keys);
+    return a;
+}
+
+/* Whether floats of a GPU's memory have NaNs of more bits than one and, with `zeros`, negative zeros; without
+ * it negative NaNs count alone, which a sort would put first. -1: the exception is set. */
+int differs_on(const array *a, bool zeros)
+{
+    static const uint32_t bounds_32[] = {0x7f800001, 0x7fc00000, 0x7fc00001,
+                                         0x80000000, 0x80000001, 0xff800001};
+    static const uint64_t bounds_64[] = {0x7ff0000000000001, 0x7ff8000000000000, 0x7ff8000000000001,
+                                         0x8000000000000000, 0x8000000000000001, 0xfff0000000000001};
+    enum { BOUNDS = 6 };
+    uint64_t bins[BOUNDS + 1] = {0};
+    bool wide = a->stride == 8;
+    cohort_histogram_desc d = COHORT_HISTOGRAM_INIT;
+    d.n = (uint64_t)a->n;
+    d.type = wide ? COHORT_U64 : COHORT_U32;
+    d.buckets = BOUNDS + 1;
+    const cohort_fn fn = cohort_fn_splitters(wide ? (const void *)bounds_64 : bounds_32, BOUNDS);
+    d.fn = &fn;
+    d.keys = a->data;
+    d.bins = bins;
+    outcome o;
+    call_begin(a->on, &o);
+    o.wait = true;
+    o.status = cohort_histogram(a->on->c, &d);
+    if (!call_end(a->on, &o))
+        return -1;
+    return bins[6] || (zeros && (bins[1] || bins[3] || bins[4]));
+}
+
 /* ---- for Python ---------------------------------------------------------------------------------------- */
 
 /* to_host(array) */

@@ -9,15 +9,18 @@ void bits_to_bytes(const uint32_t *bits, uint8_t *bytes, Py_ssize_t n)
         bytes[i] = bits[i >> 5] >> (i & 31) & 1;
 }
 
-/* iota(n, type): 0, 1, .. n - 1. */
+/* iota(n, type, context): 0, 1, .. n - 1, in the memory of the context's GPU or of the host. */
 static PyObject *iota(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
-    ARGUMENTS(2, 2)
+    ARGUMENTS(2, 3)
     Py_ssize_t n = PyLong_AsSsize_t(arguments[0]);
     long type = PyLong_AsLong(arguments[1]);
+    context *on = count > 2 ? context_of(arguments[2]) : NULL;
     if (PyErr_Occurred())
         return NULL;
+    if (on && on->ordinal >= 0)
+        return (PyObject *)iota_on(on, type == COHORT_U32 ? COHORT_U32 : COHORT_I64, n);
     array *a = array_new(type == COHORT_U32 ? COHORT_U32 : COHORT_I64, n);
     if (!a)
         return NULL;
@@ -138,6 +141,9 @@ static PyObject *canonical(PyObject *module, PyObject *const *arguments, Py_ssiz
         return NULL;
     if (from->type != COHORT_F32 && from->type != COHORT_F64)
         return KEPT(from);
+    int differing = from->on ? differs_on(from, zeros) : 1;
+    if (differing <= 0)
+        return differing ? NULL : KEPT(from);
     BY_HOST(canonical)
     bool (*loop)(const void *, void *, Py_ssize_t, bool) =
         from->type == COHORT_F32 ? canonical_32 : canonical_64;
