@@ -99,7 +99,7 @@ int split_open(split_data *s, bench *b, const split_width *w, uint64_t n, fault 
     for (unsigned c = 0; c < w->columns && !status; c++) {
         void *in = NULL;
         status = column_make(&b->dev, &in, n, w->column, entry_index, NULL);
-        s->column[c] = (cohort_payload){in, NULL, w->column};
+        s->column[c] = (cohort_payload){in, NULL, w->column, 0};
         if (!status)
             status = cohort_alloc(context, (n + 1) * w->column, &s->column[c].out);
     }

@@ -31,7 +31,7 @@ static cohort_status split_round(const rival *r, unsigned round)
     for (unsigned c = 0; c < s->width->columns; c++) {
         void *end = s->column[c].out, *spare = r->spare_column[c].out;
         const void *from = !round ? s->column[c].in : to_spare ? end : spare;
-        column[c] = (cohort_payload){from, to_spare ? spare : end, s->width->column};
+        column[c] = (cohort_payload){from, to_spare ? spare : end, s->width->column, 0};
     }
     d.n = s->n;
     d.type = s->width->key == 8 ? COHORT_U64 : COHORT_U32;
@@ -59,7 +59,7 @@ static cohort_status work_labels(void *arg)
     const rival *r = arg;
     const split_data *s = r->s;
     cohort_sort_desc d = COHORT_SORT_INIT;
-    cohort_payload column[SPLIT_COLUMNS + 1] = {{s->keys, s->keys_out, s->width->key}};
+    cohort_payload column[SPLIT_COLUMNS + 1] = {{s->keys, s->keys_out, s->width->key, 0}};
     memcpy(column + 1, s->column, sizeof s->column);
     d.n = s->n;
     d.type = COHORT_U32;

@@ -57,7 +57,7 @@ static unsigned bits_of(uint64_t number)
 static cohort_status pairs_sort(cohort_context *context, uint64_t n, int descending, unsigned bits,
                                 const void *keys, const void *values, void *keys_out, void *values_out)
 {
-    cohort_payload column = {values, values_out, 8};
+    cohort_payload column = {values, values_out, 8, 0};
     cohort_sort_desc sort = COHORT_SORT_INIT;
     sort.n = n;
     sort.type = COHORT_U64;

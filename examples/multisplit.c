@@ -11,7 +11,7 @@ int main(void)
           value_out[12];
     uint64_t offsets[5]; /* bucket b is [offsets[b], offsets[b + 1]) of the outputs */
     cohort_context *context = NULL;
-    cohort_payload column = {value, value_out, sizeof value[0]};
+    cohort_payload column = {value, value_out, sizeof value[0], 0};
     cohort_multisplit_desc desc = COHORT_MULTISPLIT_INIT;
     desc.n = 12;
     desc.buckets = 4;

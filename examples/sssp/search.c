@@ -161,7 +161,7 @@ static uint32_t buckets_of(const search *s)
 static cohort_status split_pool(search *s, int to, uint64_t at, uint64_t n, uint64_t *need)
 {
     cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
-    cohort_payload nodes = {s->pool[!to].nodes + at, s->pool[to].nodes, 4};
+    cohort_payload nodes = {s->pool[!to].nodes + at, s->pool[to].nodes, 4, 0};
     d.n = n;
     d.buckets = buckets_of(s);
     const cohort_fn fn = s->plan.resident && !s->fixed ? cohort_fn_splitters(s->splitters, d.buckets - 1)
@@ -197,7 +197,7 @@ static cohort_status sort_pool(search *s, int to, uint64_t at, uint64_t n, uint6
         d.high_bit = highest_bit(s);
         d.high_bit = d.high_bit > d.low_bit ? d.high_bit : d.low_bit + 1;
     }
-    cohort_payload nodes = {s->pool[!to].nodes + at, s->pool[to].nodes, 4};
+    cohort_payload nodes = {s->pool[!to].nodes + at, s->pool[to].nodes, 4, 0};
     d.n = n;
     d.type = COHORT_U32;
     d.keys = s->pool[!to].keys + at;

@@ -1,8 +1,9 @@
-/* cohort/arrow.h: Arrow's C data interface, C stream interface and C device interface, as their specifications give them
- * (https://arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html, CDeviceDataInterface.html).
+/* cohort/arrow.h: Arrow's C data interface, C stream interface and C device interface, as their
+ * specifications give them (https://arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html,
+ * CDeviceDataInterface.html).
  *
- * Every library that speaks Arrow declares these structs behind the same guards, so that they may be included in any order.
- * They are a binary interface: they do not change. */
+ * Every library that speaks Arrow declares these structs behind the same guards, so that they may be included
+ * in any order. They are a binary interface: they do not change. */
 #ifndef COHORT_ARROW_H
 #define COHORT_ARROW_H
 
@@ -35,7 +36,8 @@ struct ArrowSchema {
 /* Its data. */
 struct ArrowArray {
     int64_t length;
-    int64_t null_count; /* -1: not known */
+    /* -1: not known */
+    int64_t null_count;
     int64_t offset;
     int64_t n_buffers;
     int64_t n_children;
@@ -51,8 +53,8 @@ struct ArrowArray {
 #ifndef ARROW_C_STREAM_INTERFACE
 #    define ARROW_C_STREAM_INTERFACE
 
-/* Arrays of one type, one after the other. The functions return 0 or an errno; the stream has ended where get_next gives an
- * array whose release is NULL. */
+/* Arrays of one type, one after the other. The functions return 0 or an errno; the stream has ended where
+ * get_next gives an array whose release is NULL. */
 struct ArrowArrayStream {
     int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *out);
     int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *out);
@@ -82,8 +84,8 @@ typedef int32_t ArrowDeviceType;
 #    define ARROW_DEVICE_WEBGPU       15
 #    define ARROW_DEVICE_HEXAGON      16
 
-/* An array whose buffers are in a device's memory. sync_event, if not NULL, points to an event (of CUDA: a cudaEvent_t) to be
- * waited for before they are read. */
+/* An array whose buffers are in a device's memory. sync_event, if not NULL, points to an event (of CUDA: a
+ * cudaEvent_t) to be waited for before they are read. */
 struct ArrowDeviceArray {
     struct ArrowArray array;
     int64_t device_id;

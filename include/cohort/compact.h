@@ -13,25 +13,33 @@ extern "C" {
 /* Keeps entries whose function is not 0, in input order; the others go, in input order, to `rejected` where
  * that is wanted. */
 typedef struct cohort_compact_desc {
-    size_t size; /* sizeof(cohort_compact_desc) */
+    /* sizeof(cohort_compact_desc) */
+    size_t size;
     uint64_t n;
-    cohort_type type; /* of the keys: COHORT_U32 or COHORT_U64 */
+    /* of the keys: COHORT_U32 or COHORT_U64 */
+    cohort_type type;
     uint32_t payloads;
     /* any kind but HASH, MODULO, RANGES, DELTA, which need a number of buckets; NULL: `where` */
     const cohort_fn *fn;
-    const uint32_t *where; /* a bitmap in fn's place: kept where the bit is 1; NULL: fn */
+    /* a bitmap in fn's place: kept where the bit is 1; NULL: fn */
+    const uint32_t *where;
     const void *keys;
-    void *kept;                    /* room for as many as are kept (n always do); NULL: not wanted */
-    void *rejected;                /* NULL: not wanted */
-    const cohort_payload *payload; /* `out` gets the kept entries, and may be NULL; NULL with payloads = 0 */
-    void *const *payload_rejected; /* one a payload, each may be NULL; NULL: none is wanted */
+    /* room for as many as are kept (n always do); NULL: not wanted */
+    void *kept;
+    /* NULL: not wanted */
+    void *rejected;
+    /* `out` gets the kept entries, and may be NULL; NULL with payloads = 0 */
+    const cohort_payload *payload;
+    /* one a payload, each may be NULL; NULL: none is wanted */
+    void *const *payload_rejected;
     /* 0: one. Else entries [segment_offsets[s], segment_offsets[s + 1]) are segment s; the offsets cover
      * [0, n) and do not fall (checked where they lie in host memory). */
     uint64_t segments;
     const uint64_t *segment_offsets;
     /* out: segments + 1 offsets into `kept`: where each segment's kept entries begin; NULL: not wanted */
     uint64_t *segment_kept;
-    uint64_t *total; /* out: how many were kept; NULL: not wanted */
+    /* out: how many were kept; NULL: not wanted */
+    uint64_t *total;
     void *workspace;
     uint64_t workspace_bytes;
 } cohort_compact_desc;

@@ -56,22 +56,38 @@ extern "C" {
 
 typedef enum cohort_status {
     COHORT_OK = 0,
-    COHORT_NULL = 1,          /* a pointer is NULL where data is due */
-    COHORT_RANGE = 2,         /* a number or an enumerator is outside what the argument may be */
-    COHORT_OVERFLOW = 3,      /* a product of sizes does not fit in 64 bits */
-    COHORT_BAD_STRUCT = 4,    /* an option struct's `size` is too small, or its unknown tail is not zero */
-    COHORT_OTHER_CONTEXT = 5, /* objects of different contexts in one call */
-    COHORT_BAD_POINTER = 6,   /* memory that the context cannot use, or kinds of memory mixed in one call */
-    COHORT_UNSUPPORTED = 7,   /* this backend or this device does not offer the operation */
-    COHORT_NO_DEVICE = 8,     /* the device asked for is not there, or cannot be used */
-    COHORT_NO_MEMORY = 9,     /* an allocation failed */
-    COHORT_FULL = 10,         /* a fixed capacity, or a caller's buffer, is too small for all that was due */
-    COHORT_DEVICE_ERROR = 11, /* the driver reported an error; the message carries its name */
-    COHORT_IO = 12,           /* a file cannot be opened, read, or written; the message carries the reason */
-    COHORT_TRUNCATED = 13,    /* a file ends before what it announces */
-    COHORT_BAD_VERSION = 14,  /* a file of another kind, or of a version this library does not read */
-    COHORT_CORRUPT = 15,      /* a file whose contents contradict themselves or their checksum */
-    COHORT_CANCELLED = 16     /* the caller's progress function ended the call */
+    /* a pointer is NULL where data is due */
+    COHORT_NULL = 1,
+    /* a number or an enumerator is outside what the argument may be */
+    COHORT_RANGE = 2,
+    /* a product of sizes does not fit in 64 bits */
+    COHORT_OVERFLOW = 3,
+    /* an option struct's `size` is too small, or its unknown tail is not zero */
+    COHORT_BAD_STRUCT = 4,
+    /* objects of different contexts in one call */
+    COHORT_OTHER_CONTEXT = 5,
+    /* memory that the context cannot use, or kinds of memory mixed in one call */
+    COHORT_BAD_POINTER = 6,
+    /* this backend or this device does not offer the operation */
+    COHORT_UNSUPPORTED = 7,
+    /* the device asked for is not there, or cannot be used */
+    COHORT_NO_DEVICE = 8,
+    /* an allocation failed */
+    COHORT_NO_MEMORY = 9,
+    /* a fixed capacity, or a caller's buffer, is too small for all that was due */
+    COHORT_FULL = 10,
+    /* the driver reported an error; the message carries its name */
+    COHORT_DEVICE_ERROR = 11,
+    /* a file cannot be opened, read, or written; the message carries the reason */
+    COHORT_IO = 12,
+    /* a file ends before what it announces */
+    COHORT_TRUNCATED = 13,
+    /* a file of another kind, or of a version this library does not read */
+    COHORT_BAD_VERSION = 14,
+    /* a file whose contents contradict themselves or their checksum */
+    COHORT_CORRUPT = 15,
+    /* the caller's progress function ended the call */
+    COHORT_CANCELLED = 16
 } cohort_status;
 
 typedef struct cohort_context cohort_context;
@@ -88,6 +104,11 @@ typedef struct cohort_allocator {
     void *user;
 } cohort_allocator;
 
+#define COHORT_ALLOCATOR_INIT \
+    {                         \
+        NULL, NULL, NULL      \
+    }
+
 /* No stream that a driver knows: the context has one of its own. */
 #define COHORT_STREAM_OWN ((void *)UINTPTR_MAX)
 
@@ -102,6 +123,11 @@ typedef struct cohort_progress {
     void *user;
 } cohort_progress;
 
+#define COHORT_PROGRESS_INIT \
+    {                        \
+        NULL, NULL           \
+    }
+
 /* Where an object is saved to, beside paths: `write` is given the bytes in order, n at a time (1 to 4 MiB),
  * and takes all of them. It returns 0, or anything else to end the call with COHORT_IO, whose message says
  * which byte that was; what it has taken until then is no whole file. Called from the thread that saves; it
@@ -110,6 +136,11 @@ typedef struct cohort_output {
     int (*write)(void *user, const void *bytes, size_t n);
     void *user;
 } cohort_output;
+
+#define COHORT_OUTPUT_INIT \
+    {                      \
+        NULL, NULL         \
+    }
 
 /* Where an object is loaded from, beside paths: `read` puts up to `room` of the next bytes (1 to 4 MiB) to
  * `into` and their number to *got, which may be any from 1 on; 0: there are no more, and the call is
@@ -121,11 +152,19 @@ typedef struct cohort_input {
     void *user;
 } cohort_input;
 
+#define COHORT_INPUT_INIT \
+    {                     \
+        NULL, NULL        \
+    }
+
 typedef struct cohort_context_options {
-    size_t size;        /* sizeof(cohort_context_options) */
-    const char *device; /* NULL or "auto": a usable GPU, else the CPU (the environment's COHORT_DEVICE
-                                 overrides what auto means); "cpu"; "cuda" or "cuda:N" */
-    uint64_t threads;   /* CPU threads; 0: one a core that this process may run on; at most 1,024 */
+    /* sizeof(cohort_context_options) */
+    size_t size;
+    /* NULL or "auto": a usable GPU, else the CPU (the environment's COHORT_DEVICE overrides what auto
+     * means); "cpu"; "cuda" or "cuda:N" */
+    const char *device;
+    /* CPU threads; 0: one a core that this process may run on; at most 1,024 */
+    uint64_t threads;
     /* COHORT_STREAM_OWN, or a CUstream (cudaStream_t): 0 is one as well, the legacy default stream. Of a CPU
      * context COHORT_STREAM_OWN or 0 */
     void *stream;
@@ -177,20 +216,33 @@ COHORT_API const char *cohort_version(void);
 
 /* What a context runs on. */
 typedef struct cohort_context_info {
-    size_t size;           /* in: sizeof(cohort_context_info) */
-    const char *backend;   /* "cpu" or "cuda"; lives as long as the context, as does `device` */
-    const char *device;    /* "NVIDIA H200", or the processor's name */
-    uint64_t threads;      /* CPU threads; on a GPU: multiprocessors */
-    uint64_t memory_bytes; /* all of the device's memory (CPU: of the machine) */
-    uint64_t memory_free;  /* what is free now, within the context's bound */
-    uint64_t pool_bytes;   /* workspace that the context holds at present, in use or not */
-    uint64_t architecture; /* 90 for sm_90; 0 on a CPU */
-    uint64_t l2_bytes;     /* the last cache level's size, 0 if not known */
+    /* in: sizeof(cohort_context_info) */
+    size_t size;
+    /* "cpu" or "cuda"; lives as long as the context, as does `device` */
+    const char *backend;
+    /* "NVIDIA H200", or the processor's name */
+    const char *device;
+    /* CPU threads; on a GPU: multiprocessors */
+    uint64_t threads;
+    /* all of the device's memory (CPU: of the machine) */
+    uint64_t memory_bytes;
+    /* what is free now, within the context's bound */
+    uint64_t memory_free;
+    /* workspace that the context holds at present, in use or not */
+    uint64_t pool_bytes;
+    /* 90 for sm_90; 0 on a CPU */
+    uint64_t architecture;
+    /* the last cache level's size, 0 if not known */
+    uint64_t l2_bytes;
     /* which maps there are on it: bit w of each for a cohort_width w (cohort/map.h): */
-    uint64_t map_widths;     /* of COHORT_LAYOUT_PAGES: every call but cohort_map_run */
-    uint64_t map_run_widths; /* cohort_map_run, and changes by kernels of the user's own, as well */
-    uint64_t lines_widths;   /* of COHORT_LAYOUT_LINES: all calls */
-    uint64_t memory_held;    /* what counts against `memory_bytes` of the options, idle workspace included */
+    /* of COHORT_LAYOUT_PAGES: every call but cohort_map_run */
+    uint64_t map_widths;
+    /* cohort_map_run, and changes by kernels of the user's own, as well */
+    uint64_t map_run_widths;
+    /* of COHORT_LAYOUT_LINES: all calls */
+    uint64_t lines_widths;
+    /* what counts against `memory_bytes` of the options, idle workspace included */
+    uint64_t memory_held;
 } cohort_context_info;
 
 #define COHORT_CONTEXT_INFO_INIT                                              \
@@ -210,7 +262,8 @@ COHORT_API cohort_status cohort_device_count(uint64_t *count);
  * with cohort_free on the same context, which does so in stream order: work enqueued before may still use
  * it. */
 COHORT_API cohort_status cohort_alloc(cohort_context *context, uint64_t bytes, void **out);
-COHORT_API cohort_status cohort_free(cohort_context *context, void *memory); /* NULL is allowed */
+/* NULL is allowed. */
+COHORT_API cohort_status cohort_free(cohort_context *context, void *memory);
 
 /* Copies between any two kinds of memory that the context can use. Waits if one side is host memory; between
  * device pointers it is enqueued. The ranges must not overlap. */
@@ -228,25 +281,35 @@ COHORT_API cohort_status cohort_trim(cohort_context *context);
  * timer that was never started it is COHORT_RANGE. */
 typedef struct cohort_timer cohort_timer;
 COHORT_API cohort_status cohort_timer_create(cohort_context *context, cohort_timer **out);
-COHORT_API void cohort_timer_destroy(cohort_timer *timer); /* NULL is allowed */
+/* NULL is allowed. */
+COHORT_API void cohort_timer_destroy(cohort_timer *timer);
 COHORT_API cohort_status cohort_timer_start(cohort_timer *timer);
 COHORT_API cohort_status cohort_timer_stop(cohort_timer *timer, double *seconds);
 
 /* What this machine can do at most, measured now; medians of several runs on data that is not zeros. Rates
  * are per second. 0 where a limit does not apply to the backend. */
 typedef struct cohort_limits {
-    size_t size;            /* in: sizeof(cohort_limits) */
-    uint64_t table_bytes;   /* in: the size of the table for random access, at least 64 KiB (0: 2 GiB, or a
-                                  quarter of the free memory if that is less); out: the size used */
-    double copy_bytes;      /* B: bytes read plus bytes written by a copy */
-    double random_reads_32; /* R: random 32-byte sectors read from the table */
-    double random_reads_8;  /* random 8-byte words read (the GUPS of the field, reads only) */
-    double random_cas_8;    /* C: random 8-byte compare-and-swaps on the table */
-    double cached_reads_32; /* the same from a table that fits in half of the last cache level */
+    /* in: sizeof(cohort_limits) */
+    size_t size;
+    /* in: the size of the table for random access, at least 64 KiB (0: 2 GiB, or a quarter of the free
+     * memory if that is less); out: the size used */
+    uint64_t table_bytes;
+    /* B: bytes read plus bytes written by a copy */
+    double copy_bytes;
+    /* R: random 32-byte sectors read from the table */
+    double random_reads_32;
+    /* random 8-byte words read (the GUPS of the field, reads only) */
+    double random_reads_8;
+    /* C: random 8-byte compare-and-swaps on the table */
+    double random_cas_8;
+    /* the same from a table that fits in half of the last cache level */
+    double cached_reads_32;
     double cached_cas_8;
-    double link_to_device; /* bytes a second from pinned host memory to the device */
+    /* bytes a second from pinned host memory to the device */
+    double link_to_device;
     double link_from_device;
-    double link_both; /* both directions at once, bytes added up */
+    /* both directions at once, bytes added up */
+    double link_both;
 } cohort_limits;
 
 #define COHORT_LIMITS_INIT                                  \

@@ -1,12 +1,12 @@
 /* cohort/group.h: group-by on frames: sums, means, extremes and others of columns, for each distinct key.
  *
- * A group object is told once which columns are keys and what is wanted of which columns. Frames are added, as many as there are; objects
- * that saw other frames are merged into it, from other machines too, by an Arrow form; and a frame comes out: a row a group, the
- * key columns, then a column an aggregate.
+ * A group object is told once which columns are keys and what is wanted of which columns. Frames are added,
+ * as many as there are; objects that saw other frames are merged into it, from other machines too, by an
+ * Arrow form; and a frame comes out: a row a group, the key columns, then a column an aggregate.
  *
- * Keys are those of keys.h: columns of every type, NaN equal to NaN, 0 to -0; null is a value like others, or rows with a null are left
- * out, as nulls_equal says. Groups come in the order of their first rows (of frames in the order of adds, of merges behind those), or
- * sorted.
+ * Keys are those of keys.h: columns of every type, NaN equal to NaN, 0 to -0; null is a value like others, or
+ * rows with a null are left out, as nulls_equal says. Groups come in the order of their first rows (of frames
+ * in the order of adds, of merges behind those), or sorted.
  *
  * Nulls of aggregated columns are skipped. Where a group has no value, the result is null; counts are 0.
  *
@@ -21,20 +21,22 @@
  *   ANY ALL        bool, integers (not 0)              bool
  *   NUNIQUE        all                                 distinct values, u64; NaNs are one, and so are 0 and -0
  *
- * Reproducible. Sums of floats depend on the order of additions, which threads do not keep. With `reproducible` SUM and MEAN of floats have the
- * same bits for any threads, frames, chunks, devices and order of merges: each value is cut at fixed powers of 2^32 into integers, which
- * are added exactly; those more than 64 bits below the greatest value of the group are left out. The error is at most n * 2^-64 of
- * that value, which is below that of a plain sum. It costs 64 bytes a group instead of 16, and some time. (Demmel, Nguyen:
- * "Parallel Reproducible Summation", IEEE Trans. Computers 64, 2015, with integers for its bins.) Sums of integers, and all
- * else but VAR and SD of floats, are always the same.
+ * Reproducible. Sums of floats depend on the order of additions, which threads do not keep. With
+ * `reproducible` SUM and MEAN of floats have the same bits for any threads, frames, chunks, devices and order
+ * of merges: each value is cut at fixed powers of 2^32 into integers, which are added exactly; those more
+ * than 64 bits below the greatest value of the group are left out. The error is at most n * 2^-64 of that
+ * value, which is below that of a plain sum. It costs 64 bytes a group instead of 16, and some time. (Demmel,
+ * Nguyen: "Parallel Reproducible Summation", IEEE Trans. Computers 64, 2015, with integers for its bins.)
+ * Sums of integers, and all else but VAR and SD of floats, are always the same.
  *
  * Failure. A failed call leaves the object as it was before.
  *
- * Memory: a group has 16 bytes a numeric aggregate, SUM and MEAN of integers 24, VAR and SD 32, strings their bytes and 24; its key twice; NUNIQUE each
- * distinct value of each group. While a frame is added, 4 bytes a row.
+ * Memory: a group has 16 bytes a numeric aggregate, SUM and MEAN of integers 24, VAR and SD 32, strings their
+ * bytes and 24; its key twice; NUNIQUE each distinct value of each group. While a frame is added, 4 bytes a
+ * row.
  *
- * GPU contexts. There are no kernels for this yet: columns are copied to the host, and the work is done there by threads. Calls wait. One
- * thread at a time, as for all that belongs to a context. */
+ * GPU contexts. There are no kernels for this yet: columns are copied to the host, and the work is done there
+ * by threads. Calls wait. One thread at a time, as for all that belongs to a context. */
 #ifndef COHORT_GROUP_H
 #define COHORT_GROUP_H
 
@@ -65,20 +67,35 @@ typedef enum cohort_aggregate_op {
 
 typedef struct cohort_aggregate {
     cohort_aggregate_op op;
-    uint32_t reserved;  /* 0 */
-    const char *column; /* ROWS: NULL */
-    const char *name;   /* of the result's column; NULL: "v_sum" for a SUM of v and so on, "rows" */
+    /* 0 */
+    uint32_t reserved;
+    /* ROWS: NULL */
+    const char *column;
+    /* of the result's column; NULL: "v_sum" for a SUM of v and so on, "rows" */
+    const char *name;
 } cohort_aggregate;
 
+#define COHORT_AGGREGATE_INIT                 \
+    {                                         \
+        (cohort_aggregate_op)0, 0, NULL, NULL \
+    }
+
 typedef struct cohort_group_options {
-    size_t size;                /* sizeof(cohort_group_options) */
-    uint32_t keys;              /* 1 to 4096 */
-    uint32_t aggregates;        /* 0 to 4096 */
-    const char *const *key;     /* names of columns */
-    const uint8_t *nulls_equal; /* by key, as in keys.h; NULL: null is a value in all */
+    /* sizeof(cohort_group_options) */
+    size_t size;
+    /* 1 to 4096 */
+    uint32_t keys;
+    /* 0 to 4096 */
+    uint32_t aggregates;
+    /* names of columns */
+    const char *const *key;
+    /* by key, as in keys.h; NULL: null is a value in all */
+    const uint8_t *nulls_equal;
     const cohort_aggregate *aggregate;
-    uint32_t reproducible; /* 1: see above */
-    uint32_t reserved;     /* 0 */
+    /* 1: see above */
+    uint32_t reproducible;
+    /* 0 */
+    uint32_t reserved;
 } cohort_group_options;
 
 #define COHORT_GROUP_OPTIONS_INIT                                  \
@@ -89,7 +106,8 @@ typedef struct cohort_group_options {
 /* Belongs to the context, and is to be destroyed before it. All that the options point to is copied. */
 COHORT_API cohort_status cohort_group_create(cohort_context *context, const cohort_group_options *options,
                                              cohort_group **out);
-COHORT_API void cohort_group_destroy(cohort_group *group); /* NULL is allowed */
+/* NULL is allowed. */
+COHORT_API void cohort_group_destroy(cohort_group *group);
 
 /* Rows of a frame, in which columns are found by their names. The first frame (of 0 rows, too) fixes the
  * columns' types: later ones must agree, as keys must; strings may change their layout, and come as
@@ -107,9 +125,10 @@ COHORT_API cohort_status cohort_group_merge(cohort_group *into, cohort_group *fr
  * added, so the columns' types are not known. COHORT_OVERFLOW: see SUM. */
 COHORT_API cohort_status cohort_group_finish(cohort_group *group, uint32_t flags, cohort_frame **out);
 
-COHORT_API uint64_t cohort_group_count(const cohort_group *group); /* of groups; 0 of NULL */
+/* Of groups; 0 of NULL. */
+COHORT_API uint64_t cohort_group_count(const cohort_group *group);
 
-/* ---- partial results between processes ------------------------------------------------------------------------------- */
+/* ---- partial results between processes ----------------------------------------------------------------- */
 
 /* All that the object knows as a frame, which may go by Arrow to another machine: the key columns, and for
  * each aggregate a column of fixed binaries or binaries, whose name tells aggregate, column and type. In

@@ -13,14 +13,19 @@ extern "C" {
 #endif
 
 typedef struct cohort_histogram_desc {
-    size_t size; /* sizeof(cohort_histogram_desc) */
+    /* sizeof(cohort_histogram_desc) */
+    size_t size;
     uint64_t n;
-    cohort_type type; /* of the keys: COHORT_U32 or COHORT_U64 */
-    uint32_t buckets; /* m, 1 to COHORT_BUCKETS_MOST */
+    /* of the keys: COHORT_U32 or COHORT_U64 */
+    cohort_type type;
+    /* m, 1 to COHORT_BUCKETS_MOST */
+    uint32_t buckets;
     const cohort_fn *fn;
     const void *keys;
-    uint64_t *bins;        /* out: m counts */
-    cohort_counts *counts; /* out, as of a multisplit; NULL: not wanted */
+    /* out: m counts */
+    uint64_t *bins;
+    /* out, as of a multisplit; NULL: not wanted */
+    cohort_counts *counts;
     void *workspace;
     uint64_t workspace_bytes;
 } cohort_histogram_desc;

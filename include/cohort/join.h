@@ -68,17 +68,22 @@ typedef enum cohort_join_shape {
 
 /* How right rows are found. */
 typedef enum cohort_join_method {
-    COHORT_JOIN_AUTO = 0, /* DENSE where that takes at most 16 bytes a right row (and 4 KiB), else FACTOR */
-    COHORT_JOIN_DENSE =
-        1, /* one column of integers, dates, times: a table by value; else COHORT_UNSUPPORTED */
-    COHORT_JOIN_FACTOR = 3 /* ids of keys, then the rows of each id: any columns */
+    /* DENSE where that takes at most 16 bytes a right row (and 4 KiB), else FACTOR */
+    COHORT_JOIN_AUTO = 0,
+    /* one column of integers, dates, times: a table by value; else COHORT_UNSUPPORTED */
+    COHORT_JOIN_DENSE = 1,
+    /* ids of keys, then the rows of each id: any columns */
+    COHORT_JOIN_FACTOR = 3
 } cohort_join_method;
 
 typedef struct cohort_join_options {
-    size_t size;                /* sizeof(cohort_join_options) */
-    const uint8_t *nulls_equal; /* by key column; NULL: all 0 */
+    /* sizeof(cohort_join_options) */
+    size_t size;
+    /* by key column; NULL: all 0 */
+    const uint8_t *nulls_equal;
     cohort_join_method method;
-    uint32_t reserved; /* 0 */
+    /* 0 */
+    uint32_t reserved;
 } cohort_join_options;
 
 #define COHORT_JOIN_OPTIONS_INIT                               \
@@ -90,10 +95,12 @@ typedef struct cohort_join_options {
  * column, expected. The frame is not needed after it. */
 COHORT_API cohort_status cohort_join_build(cohort_frame *right, const cohort_join_options *options,
                                            cohort_join **out);
-COHORT_API void cohort_join_destroy(cohort_join *join); /* NULL is allowed */
+/* NULL is allowed. */
+COHORT_API void cohort_join_destroy(cohort_join *join);
 
 typedef struct cohort_join_probe_options {
-    size_t size; /* sizeof(cohort_join_probe_options) */
+    /* sizeof(cohort_join_probe_options) */
+    size_t size;
     cohort_join_kind kind;
     cohort_join_shape validate;
     /* out: where `validate` is broken, two rows of one side that have the same key, the later one second;
@@ -115,7 +122,8 @@ typedef struct cohort_join_probe_options {
  * whose key equals nothing break nothing. */
 COHORT_API cohort_status cohort_join_probe(cohort_join *join, cohort_frame *left,
                                            cohort_join_probe_options *options, cohort_matches **out);
-COHORT_API void cohort_matches_destroy(cohort_matches *matches); /* NULL is allowed */
+/* NULL is allowed. */
+COHORT_API void cohort_matches_destroy(cohort_matches *matches);
 
 /* How many pairs there are; they may be more than 2^32. 0 of NULL. */
 COHORT_API uint64_t cohort_join_size(const cohort_matches *matches);
@@ -123,13 +131,17 @@ COHORT_API uint64_t cohort_join_size(const cohort_matches *matches);
 /* A window on a sequence of pairs: [first, first + capacity), as far as they exist. A result too large for
  * memory is read by raising `first` by `written` until it is `total`. */
 typedef struct cohort_join_page {
-    size_t size;       /* sizeof(cohort_join_page) */
-    uint32_t bytes;    /* of a row number: 8, or 4 where both sides have less than 2^32 - 1 rows */
-    uint32_t reserved; /* 0 */
+    /* sizeof(cohort_join_page) */
+    size_t size;
+    /* of a row number: 8, or 4 where both sides have less than 2^32 - 1 rows */
+    uint32_t bytes;
+    /* 0 */
+    uint32_t reserved;
     uint64_t first, capacity;
     void *left,
         *right; /* out, host memory or the context's; NULL: not wanted. Room for `capacity`, or as many as there are */
-    uint64_t total, written; /* out: pairs of the whole sequence, and of this page */
+    /* out: pairs of the whole sequence, and of this page */
+    uint64_t total, written;
 } cohort_join_page;
 
 #define COHORT_JOIN_PAGE_INIT                                  \

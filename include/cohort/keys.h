@@ -1,25 +1,29 @@
-/* cohort/keys.h: rows of key columns as numbers, and what follows from that: factorize, unique, counts, membership.
+/* cohort/keys.h: rows of key columns as numbers, and what follows from that: factorize, unique, counts,
+ * membership.
  *
- * A key is a row of a frame: the values of all its columns. Two keys are equal if all values are. Floats: a NaN equals every NaN,
- * and 0 equals -0. Strings and binaries are compared as bytes, in whatever layout they are, dictionaries by their values. Decimals must have
- * the same scale, timestamps the same unit; both with or both without a time zone. Other types must be the same on both sides:
- * COHORT_RANGE names columns and types if they are not.
+ * A key is a row of a frame: the values of all its columns. Two keys are equal if all values are. Floats: a
+ * NaN equals every NaN, and 0 equals -0. Strings and binaries are compared as bytes, in whatever layout they
+ * are, dictionaries by their values. Decimals must have the same scale, timestamps the same unit; both with
+ * or both without a time zone. Other types must be the same on both sides: COHORT_RANGE names columns and
+ * types if they are not.
  *
- * Nulls. nulls_equal says, column by column, whether null is a value like others, equal to itself (1), or equal to nothing (0): a row
- * with such a null has no id, COHORT_NO_ID. Where nulls_equal is NULL, null is a value in all columns.
+ * Nulls. nulls_equal says, column by column, whether null is a value like others, equal to itself (1), or
+ * equal to nothing (0): a row with such a null has no id, COHORT_NO_ID. Where nulls_equal is NULL, null is a
+ * value in all columns.
  *
- * Ids are 0, 1, 2, ... in the order of the keys' first rows, the same for any number of threads. 2^32 - 2^19 of them
- * always fit; beyond, COHORT_OVERFLOW.
+ * Ids are 0, 1, 2, ... in the order of the keys' first rows, the same for any number of threads. 2^32 - 2^19
+ * of them always fit; beyond, COHORT_OVERFLOW.
  *
- * Method. A column of up to 8 bytes is keys by its bits. Several columns are packed into 64 bits, each counted from its least
- * value, null as one more code; if that is too wide, halves of the columns are numbered first, and pairs of numbers are the keys.
- * Strings and wider values are numbered by a hash of 64 bits and the comparison of their bytes.
+ * Method. A column of up to 8 bytes is keys by its bits. Several columns are packed into 64 bits, each
+ * counted from its least value, null as one more code; if that is too wide, halves of the columns are
+ * numbered first, and pairs of numbers are the keys. Strings and wider values are numbered by a hash of 64
+ * bits and the comparison of their bytes.
  *
- * GPU contexts. There are no kernels for this yet: columns are copied to the host, the work is done there by threads, and
- * results are copied back. Calls wait.
+ * GPU contexts. There are no kernels for this yet: columns are copied to the host, the work is done there by
+ * threads, and results are copied back. Calls wait.
  *
- * Cost: O(rows) a column, expected; memory beside results at most 4 bytes a row and column, and 64 bytes a distinct key and
- * column, and its bytes. One thread at a time, as for all that belongs to a context. */
+ * Cost: O(rows) a column, expected; memory beside results at most 4 bytes a row and column, and 64 bytes a
+ * distinct key and column, and its bytes. One thread at a time, as for all that belongs to a context. */
 #ifndef COHORT_KEYS_H
 #define COHORT_KEYS_H
 
@@ -31,7 +35,7 @@ extern "C" {
 
 #define COHORT_NO_ID 0xffffffffu
 
-/* ---- a factor: ids that last ---------------------------------------------------------------------------------------- */
+/* ---- a factor: ids that last --------------------------------------------------------------------------- */
 
 /* Knows all keys that were added to it. Belongs to the context, and is to be destroyed before it. */
 typedef struct cohort_factor cohort_factor;
@@ -39,37 +43,41 @@ typedef struct cohort_factor cohort_factor;
 /* For keys of `columns` columns, 1 to 4096. nulls_equal[columns] is copied; NULL: all 1. */
 COHORT_API cohort_status cohort_factor_create(cohort_context *context, uint32_t columns,
                                               const uint8_t *nulls_equal, cohort_factor **out);
-COHORT_API void cohort_factor_destroy(cohort_factor *factor); /* NULL is allowed */
+/* NULL is allowed. */
+COHORT_API void cohort_factor_destroy(cohort_factor *factor);
 
-/* ids[i] = the id of row i of `keys`, a new one if its key is new. The first add fixes the types. ids may be NULL; host or the context's
- * memory. COHORT_NO_MEMORY, COHORT_OVERFLOW: the keys of some rows may be in, and the factor goes on. */
+/* ids[i] = the id of row i of `keys`, a new one if its key is new. The first add fixes the types. ids may be
+ * NULL; host or the context's memory. COHORT_NO_MEMORY, COHORT_OVERFLOW: the keys of some rows may be in, and
+ * the factor goes on. */
 COHORT_API cohort_status cohort_factor_add(cohort_factor *factor, cohort_frame *keys, uint32_t *ids);
 
 /* The same without adding: COHORT_NO_ID for keys that were never added. */
 COHORT_API cohort_status cohort_factor_find(cohort_factor *factor, cohort_frame *keys, uint32_t *ids);
 
-COHORT_API uint64_t cohort_factor_count(const cohort_factor *factor); /* of ids; 0 of NULL */
+/* Of ids; 0 of NULL. */
+COHORT_API uint64_t cohort_factor_count(const cohort_factor *factor);
 
-/* ---- columns --------------------------------------------------------------------------------------------------------- */
+/* ---- columns ------------------------------------------------------------------------------------------- */
 
 /* ids[i] = the id of row i; *values, unless out is NULL, a frame whose row k is the key of id k. */
 COHORT_API cohort_status cohort_factorize(cohort_frame *keys, const uint8_t *nulls_equal, uint32_t *ids,
                                           cohort_frame **values);
 
 enum {
-    COHORT_SORTED =
-        1 /* in ascending order, column by column, the first one first; NaN behind all numbers, null behind
-                         all values; without it: in the order of first rows, counts in descending order */
+    /* in ascending order, column by column, the first one first; NaN behind all numbers, null behind all
+     * values; without it: in the order of first rows, counts in descending order */
+    COHORT_SORTED = 1
 };
 
 /* The distinct keys. flags: 0 or COHORT_SORTED. */
 COHORT_API cohort_status cohort_unique(cohort_frame *keys, uint32_t flags, cohort_frame **out);
 
-/* The distinct keys and a column `count` (u64), how many rows have them, the most frequent key first and among equals the one that came
- * first; with COHORT_SORTED in order of the keys. */
+/* The distinct keys and a column `count` (u64), how many rows have them, the most frequent key first and
+ * among equals the one that came first; with COHORT_SORTED in order of the keys. */
 COHORT_API cohort_status cohort_value_counts(cohort_frame *keys, uint32_t flags, cohort_frame **out);
 
-/* rows[i] = the first row of `values` that equals row i of `keys`, of 4 or 8 bytes each; all ones: none. What cohort_gather takes. */
+/* rows[i] = the first row of `values` that equals row i of `keys`, of 4 or 8 bytes each; all ones: none. What
+ * cohort_gather takes. */
 COHORT_API cohort_status cohort_index_in(cohort_frame *keys, cohort_frame *values, const uint8_t *nulls_equal,
                                          uint32_t bytes, void *rows);
 

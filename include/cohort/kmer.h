@@ -53,13 +53,19 @@ typedef struct cohort_reads_sink {
     void *user;
 } cohort_reads_sink;
 
+#define COHORT_READS_SINK_INIT \
+    {                          \
+        NULL, NULL, NULL       \
+    }
+
 typedef struct cohort_reads cohort_reads;
 
 /* A reader of one file; `name` is what messages call it, and is copied. It has no context: messages are the
  * thread's, cohort_message(NULL). */
 COHORT_API cohort_status cohort_reads_create(const char *name, const cohort_reads_sink *sink,
                                              cohort_reads **out);
-COHORT_API void cohort_reads_destroy(cohort_reads *reads); /* NULL is allowed */
+/* NULL is allowed. */
+COHORT_API void cohort_reads_destroy(cohort_reads *reads);
 
 /* The next n bytes of the file. After COHORT_CORRUPT the reader can only be destroyed. */
 COHORT_API cohort_status cohort_reads_feed(cohort_reads *reads, const char *bytes, size_t n);
@@ -72,8 +78,10 @@ COHORT_API cohort_status cohort_reads_finish(cohort_reads *reads);
 typedef struct cohort_kmers cohort_kmers;
 
 typedef struct cohort_kmers_options {
-    size_t size; /* sizeof(cohort_kmers_options) */
-    uint32_t k;  /* 1 to 32 */
+    /* sizeof(cohort_kmers_options) */
+    size_t size;
+    /* 1 to 32 */
+    uint32_t k;
     uint32_t canonical;
     /* Distinct k-mers that fit without growing; 0: 2^20, or all there are if that is less. */
     uint64_t capacity;
@@ -87,7 +95,8 @@ typedef struct cohort_kmers_options {
 /* Belongs to the context, as does its map. Takes 36 MB of the host's memory, and a map of width 64/64. */
 COHORT_API cohort_status cohort_kmers_create(cohort_context *context, const cohort_kmers_options *options,
                                              cohort_kmers **out);
-COHORT_API void cohort_kmers_destroy(cohort_kmers *kmers); /* with its map; NULL is allowed */
+/* With its map; NULL is allowed. */
+COHORT_API void cohort_kmers_destroy(cohort_kmers *kmers);
 
 /* A file begins, whose bytes follow. What was fed of a file that was begun and not ended is counted as far as
  * it came. */
@@ -104,9 +113,10 @@ COHORT_API cohort_status cohort_kmers_end(cohort_kmers *kmers);
  * NULL. */
 COHORT_API cohort_map *cohort_kmers_map(cohort_kmers *kmers);
 
-COHORT_API uint64_t
-cohort_kmers_total(const cohort_kmers *kmers); /* k-mers counted; 0 of NULL, like the next */
-COHORT_API uint64_t cohort_kmers_sequences(const cohort_kmers *kmers); /* that ended */
+/* K-mers counted; 0 of NULL, like the next. */
+COHORT_API uint64_t cohort_kmers_total(const cohort_kmers *kmers);
+/* That ended. */
+COHORT_API uint64_t cohort_kmers_sequences(const cohort_kmers *kmers);
 
 #ifdef __cplusplus
 }

@@ -59,7 +59,8 @@ extern "C" {
 #endif
 
 typedef struct cohort_map cohort_map;
-struct cohort_map_view; /* cohort/device/map.h: what a kernel of the user's own works on */
+/* Cohort/device/map.h: what a kernel of the user's own works on. */
+struct cohort_map_view;
 
 /* Bits of a key and of a value, as the caller's arrays hold them. Stored in 4, 8, 8, 16 and 16 bytes a slot:
  * 64/32 is stored as 64/64, and computes on its values modulo 2^32. */
@@ -95,22 +96,27 @@ typedef enum cohort_winner {
  * ERASE. */
 typedef enum cohort_op {
     COHORT_OP_FIND = 0,
-    COHORT_OP_INSERT = 1, /* keep: a key that is there keeps its value */
-    COHORT_OP_ASSIGN = 2, /* replace */
+    /* keep: a key that is there keeps its value */
+    COHORT_OP_INSERT = 1,
+    /* replace */
+    COHORT_OP_ASSIGN = 2,
     COHORT_OP_ERASE = 3,
     COHORT_OP_ADD = 4,
     COHORT_OP_MIN = 5,
     COHORT_OP_MAX = 6,
     COHORT_OP_OR = 7,
     COHORT_OP_AND = 8,
-    COHORT_OP_EXCHANGE = 9, /* as ASSIGN; in `run` the result is the old value, as for all of these */
-    COHORT_OP_COUNT = 10    /* add 1; takes no operand */
+    /* as ASSIGN; in `run` the result is the old value, as for all of these */
+    COHORT_OP_EXCHANGE = 9,
+    /* add 1; takes no operand */
+    COHORT_OP_COUNT = 10
 } cohort_op;
 
 #define COHORT_SEED_RANDOM UINT64_MAX
 
 typedef struct cohort_map_options {
-    size_t size; /* sizeof(cohort_map_options) */
+    /* sizeof(cohort_map_options) */
+    size_t size;
     cohort_width width;
     cohort_probe probe;
     /* pairs that fit without growing, at least 1; the map gets capacity / max_load slots, rounded up to whole
@@ -123,12 +129,15 @@ typedef struct cohort_map_options {
     /* taken slots / slots above which a growing map grows; 0: 0.8; from 0.01 to 1. At 1 the last keys of a
      * fixed map may find no slot within reach (8 pages) */
     double max_load;
-    uint32_t fixed; /* 1: never grow, answer COHORT_FULL */
+    /* 1: never grow, answer COHORT_FULL */
+    uint32_t fixed;
     /* lanes of a GPU that work on one key in find, contains and insert: 0 or 1, 2, 4, 8, 16, 32. Above 1:
      * only width 32/32, linear probing, on a GPU */
     uint32_t group;
-    cohort_layout layout; /* LINES: `probe` and `group` must be 0 */
-    uint32_t reserved;    /* 0 */
+    /* LINES: `probe` and `group` must be 0 */
+    cohort_layout layout;
+    /* 0 */
+    uint32_t reserved;
 } cohort_map_options;
 
 #define COHORT_MAP_OPTIONS_INIT                                                             \
@@ -139,19 +148,36 @@ typedef struct cohort_map_options {
 
 /* What became of the entries of a batch. In the same kind of memory as the keys. */
 typedef struct cohort_counts {
-    uint64_t taken;        /* entries that took part (all, or those whose bit of `where` is 1) */
-    uint64_t hits;         /* whose key was in the map before their own operation */
-    uint64_t added;        /* that put their key in */
-    uint64_t failed;       /* that found no slot, or had an op code that is none */
-    uint64_t first_failed; /* the least index of those, UINT64_MAX if there is none */
+    /* entries that took part (all, or those whose bit of `where` is 1) */
+    uint64_t taken;
+    /* whose key was in the map before their own operation */
+    uint64_t hits;
+    /* that put their key in */
+    uint64_t added;
+    /* that found no slot, or had an op code that is none */
+    uint64_t failed;
+    /* the least index of those, UINT64_MAX if there is none */
+    uint64_t first_failed;
+    /* not written: room for what later versions count */
+    uint64_t reserved[3];
 } cohort_counts;
+
+#define COHORT_COUNTS_INIT \
+    {                      \
+        0, 0, 0, 0, 0,     \
+        {                  \
+            0, 0, 0        \
+        }                  \
+    }
 
 /* The options of one batch; NULL means none of them. Bitmaps have one bit an entry, bit i % 32 of word i /
  * 32; a bitmap that is written is written in whole words, with zeros for entries that did not take part and
  * beyond n. */
 typedef struct cohort_batch {
-    size_t size;           /* sizeof(cohort_batch) */
-    const uint32_t *where; /* entries that take part; NULL: all */
+    /* sizeof(cohort_batch) */
+    size_t size;
+    /* entries that take part; NULL: all */
+    const uint32_t *where;
     /* out: the key was in the map before this entry's own operation. Of several entries that put in one new
      * key exactly one gets 0; of an insert it is the winner */
     uint32_t *hit;
@@ -159,10 +185,12 @@ typedef struct cohort_batch {
      * COHORT_NO_MEMORY `counts` and `failed` tell which entries those are (by winner FIRST or LAST some of
      * their keys may be in nevertheless) */
     uint32_t *failed;
-    cohort_counts *counts; /* out */
+    /* out */
+    cohort_counts *counts;
     /* for insert, assign and insert_and_find; of other calls COHORT_UNSUPPORTED unless ANY */
     cohort_winner winner;
-    uint32_t one_by_one; /* 1: never by whole pages (see "Building" above): no workspace is taken for it */
+    /* 1: never by whole pages (see "Building" above): no workspace is taken for it */
+    uint32_t one_by_one;
 } cohort_batch;
 
 #define COHORT_BATCH_INIT                                                  \
@@ -179,7 +207,8 @@ typedef struct cohort_batch {
  * beyond the memory. Enqueues one fill of the table; O(slots). */
 COHORT_API cohort_status cohort_map_create(cohort_context *context, const cohort_map_options *options,
                                            cohort_map **out);
-COHORT_API void cohort_map_destroy(cohort_map *map); /* waits; NULL is allowed */
+/* Waits; NULL is allowed. */
+COHORT_API void cohort_map_destroy(cohort_map *map);
 
 /* How many pairs are in: one counter, read from the device. Waits. */
 COHORT_API cohort_status cohort_map_size(cohort_map *map, uint64_t *size);
@@ -264,16 +293,22 @@ COHORT_API cohort_status cohort_map_export(cohort_map *map, uint64_t capacity, v
 #define COHORT_PROBE_BINS 32
 
 typedef struct cohort_map_stats {
-    size_t size;     /* in: sizeof(cohort_map_stats) */
-    uint64_t slots;  /* all */
-    uint64_t pairs;  /* live */
-    uint64_t erased; /* slots that a rehash would win back */
+    /* in: sizeof(cohort_map_stats) */
+    size_t size;
+    /* all */
+    uint64_t slots;
+    /* live */
+    uint64_t pairs;
+    /* slots that a rehash would win back */
+    uint64_t erased;
     uint64_t table_bytes;
     uint64_t page_bytes;
     uint64_t pages;
     uint64_t seed;
-    double load;       /* taken slots (live or erased) / slots */
-    double probe_mean; /* probe length: buckets read to find a key that is in, 1 at best */
+    /* taken slots (live or erased) / slots */
+    double load;
+    /* probe length: buckets read to find a key that is in, 1 at best */
+    double probe_mean;
     uint64_t probe_max;
     /* [i]: keys with probe length i + 1; the last bin also holds all longer */
     uint64_t probe_histogram[COHORT_PROBE_BINS];
@@ -284,9 +319,12 @@ typedef struct cohort_map_stats {
 
     /* Of LINES, since the table was made, cleared or rebuilt. Its `pages` are homes, `page_bytes` a home's, a
      * probe is a home that is read. */
-    uint64_t displaced;   /* keys that were moved to make room for others */
-    uint64_t pulled_home; /* keys that were moved into their own home, when a slot there became free */
-    uint64_t retries; /* looks at a home that were repeated, because another thread changed it meanwhile */
+    /* keys that were moved to make room for others */
+    uint64_t displaced;
+    /* keys that were moved into their own home, when a slot there became free */
+    uint64_t pulled_home;
+    /* looks at a home that were repeated, because another thread changed it meanwhile */
+    uint64_t retries;
 } cohort_map_stats;
 
 #define COHORT_MAP_STATS_INIT                                                      \
@@ -324,9 +362,9 @@ COHORT_API cohort_status cohort_map_save(cohort_map *map, const char *path);
 COHORT_API cohort_status cohort_map_load(cohort_context *context, const char *path, cohort_map **out);
 
 /* Writes the table itself to a file that cohort_map_map maps: `table_bytes` of the statistics and 256 bytes
- * more, erased slots among them (cohort_map_rehash takes them out before). Written under another name first, as
- * by cohort_map_save. Waits. On a GPU the host needs memory for all of it. COHORT_UNSUPPORTED: a map of LINES.
- * COHORT_IO, COHORT_NO_MEMORY. O(slots). */
+ * more, erased slots among them (cohort_map_rehash takes them out before). Written under another name first,
+ * as by cohort_map_save. Waits. On a GPU the host needs memory for all of it. COHORT_UNSUPPORTED: a map of
+ * LINES. COHORT_IO, COHORT_NO_MEMORY. O(slots). */
 COHORT_API cohort_status cohort_map_save_table(cohort_map *map, const char *path);
 
 /* Opens a file to be read alone. On a CPU a file of a table is mapped: nothing is built, its memory is the

@@ -16,14 +16,20 @@ extern "C" {
 #endif
 
 typedef struct cohort_multimap cohort_multimap;
-struct cohort_multimap_view; /* cohort/device/multimap.h: what a kernel of the user's own looks up in */
+/* Cohort/device/multimap.h: what a kernel of the user's own looks up in. */
+struct cohort_multimap_view;
 
 typedef struct cohort_multimap_options {
-    size_t size;        /* sizeof(cohort_multimap_options) */
-    cohort_width width; /* 32/32, 64/32 or 64/64 */
-    uint32_t reserved;  /* 0 */
-    uint64_t seed;      /* as in cohort_map_options */
-    double max_load;    /* of the table of keys; 0: 0.8; else 0.1 to 0.95 */
+    /* sizeof(cohort_multimap_options) */
+    size_t size;
+    /* 32/32, 64/32 or 64/64 */
+    cohort_width width;
+    /* 0 */
+    uint32_t reserved;
+    /* as in cohort_map_options */
+    uint64_t seed;
+    /* of the table of keys; 0: 0.8; else 0.1 to 0.95 */
+    double max_load;
 } cohort_multimap_options;
 
 #define COHORT_MULTIMAP_OPTIONS_INIT                                 \
@@ -39,7 +45,8 @@ COHORT_API cohort_status cohort_multimap_build(cohort_context *context,
                                                const cohort_multimap_options *options, uint64_t n,
                                                const void *keys, const void *values, const uint32_t *where,
                                                cohort_multimap **out);
-COHORT_API void cohort_multimap_destroy(cohort_multimap *multimap); /* NULL is allowed */
+/* NULL is allowed. */
+COHORT_API void cohort_multimap_destroy(cohort_multimap *multimap);
 
 /* Adds n pairs, of which those with a 1 in `where` (NULL: all) take part. They become a level of their own,
  * together with levels that have less than twice as many values: there are at most 16, lookups go through all
@@ -78,19 +85,27 @@ COHORT_API cohort_status cohort_multimap_count(cohort_multimap *multimap, uint64
  * to the rows written. So: capacity 0 sizes the result; a second call fetches it; a result too large for
  * memory is fetched by raising `first` by `written` until it is total. */
 typedef struct cohort_retrieve {
-    size_t size;       /* sizeof(cohort_retrieve) */
-    uint32_t outer;    /* 1: absent keys give a row */
-    uint32_t reserved; /* 0 */
+    /* sizeof(cohort_retrieve) */
+    size_t size;
+    /* 1: absent keys give a row */
+    uint32_t outer;
+    /* 0 */
+    uint32_t reserved;
     const void *fallback;
     uint64_t first;
     uint64_t capacity;
-    uint64_t *queries; /* out, `capacity` entries; may be NULL. Memory as the keys', like the next three */
-    void *values;      /* out, `capacity` entries; may be NULL */
-    uint32_t *matched; /* out, one bit a row; may be NULL */
+    /* out, `capacity` entries; may be NULL. Memory as the keys', like the next three */
+    uint64_t *queries;
+    /* out, `capacity` entries; may be NULL */
+    void *values;
+    /* out, one bit a row; may be NULL */
+    uint32_t *matched;
     /* out, n + 1 entries: row offsets[i] is the first of query i, offsets[n] the total; may be NULL */
     uint64_t *offsets;
-    uint64_t total;   /* out */
-    uint64_t written; /* out */
+    /* out */
+    uint64_t total;
+    /* out */
+    uint64_t written;
 } cohort_retrieve;
 
 #define COHORT_RETRIEVE_INIT                                                    \

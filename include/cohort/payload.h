@@ -38,7 +38,14 @@ typedef struct cohort_payload {
     void *out;
     /* 1, 2, 4, 8 or 16 */
     uint32_t bytes;
+    /* 0 */
+    uint32_t reserved;
 } cohort_payload;
+
+#define COHORT_PAYLOAD_INIT \
+    {                       \
+        NULL, NULL, 0, 0    \
+    }
 
 #ifdef __cplusplus
 }

@@ -49,6 +49,15 @@ COHORT_API void cohort_join_options_init(cohort_join_options *out);
 COHORT_API void cohort_join_probe_options_init(cohort_join_probe_options *out);
 COHORT_API void cohort_join_page_init(cohort_join_page *out);
 COHORT_API void cohort_kmers_options_init(cohort_kmers_options *out);
+COHORT_API void cohort_allocator_init(cohort_allocator *out);
+COHORT_API void cohort_progress_init(cohort_progress *out);
+COHORT_API void cohort_output_init(cohort_output *out);
+COHORT_API void cohort_input_init(cohort_input *out);
+COHORT_API void cohort_counts_init(cohort_counts *out);
+COHORT_API void cohort_payload_init(cohort_payload *out);
+COHORT_API void cohort_array_init(cohort_array *out);
+COHORT_API void cohort_aggregate_init(cohort_aggregate *out);
+COHORT_API void cohort_reads_sink_init(cohort_reads_sink *out);
 
 /* cohort_fn_set_X(&fn, ...): what cohort_fn_X(...) returns. */
 COHORT_API void cohort_fn_set_bits(cohort_fn *out, uint32_t low, uint32_t bits);

@@ -32,7 +32,8 @@ extern "C" {
 
 typedef struct cohort_set cohort_set;
 typedef struct cohort_sets cohort_sets;
-struct cohort_sets_view; /* cohort/device/set.h: what kernels of the user's own work on */
+/* Cohort/device/set.h: what kernels of the user's own work on. */
+struct cohort_sets_view;
 struct cohort_set_view;
 
 /* ---- making collections, and taking them apart
@@ -40,11 +41,16 @@ struct cohort_set_view;
 
 /* How sets lie in arrays. */
 typedef enum cohort_form {
-    COHORT_FORM_MEMBERS = 1, /* integers */
-    COHORT_FORM_RANGES = 2,  /* ranges of integers, the first and the last of each */
-    COHORT_FORM_BITMAPS = 3, /* a bitmap a set: bit i says whether i is a member */
-    COHORT_FORM_ROARING = 4, /* Roaring's portable format, a blob of bytes a set */
-    COHORT_FORM_WORKING = 5  /* working sets; to build from alone */
+    /* integers */
+    COHORT_FORM_MEMBERS = 1,
+    /* ranges of integers, the first and the last of each */
+    COHORT_FORM_RANGES = 2,
+    /* a bitmap a set: bit i says whether i is a member */
+    COHORT_FORM_BITMAPS = 3,
+    /* Roaring's portable format, a blob of bytes a set */
+    COHORT_FORM_ROARING = 4,
+    /* working sets; to build from alone */
+    COHORT_FORM_WORKING = 5
 } cohort_form;
 
 /* What a collection is built from.
@@ -57,22 +63,31 @@ typedef enum cohort_form {
  * WORKING has n working sets, each of which gives a set: `members` is an array of cohort_set pointers in host
  * memory. */
 typedef struct cohort_sets_source {
-    size_t size; /* sizeof(cohort_sets_source) */
+    /* sizeof(cohort_sets_source) */
+    size_t size;
     cohort_form form;
-    cohort_type type; /* of the collection's members: COHORT_U32 or COHORT_U64 */
+    /* of the collection's members: COHORT_U32 or COHORT_U64 */
+    cohort_type type;
     uint64_t n;
     /* of the collection. 0, but with `offsets` of rows: with `groups` the greatest of them and one more;
      * else one, or n bitmaps or blobs */
     uint64_t sets;
-    const void *members;     /* of `type`; BITMAPS: the bitmaps; ROARING: the bytes, aligned to nothing */
-    const void *lasts;       /* RANGES: the last member of each, not below the first */
-    const uint64_t *offsets; /* in any memory */
+    /* of `type`; BITMAPS: the bitmaps; ROARING: the bytes, aligned to nothing */
+    const void *members;
+    /* RANGES: the last member of each, not below the first */
+    const void *lasts;
+    /* in any memory */
+    const uint64_t *offsets;
     const void *groups;
-    cohort_type group_type; /* of groups: COHORT_U32 or COHORT_U64; 0: COHORT_U32 */
+    /* of groups: COHORT_U32 or COHORT_U64; 0: COHORT_U32 */
+    cohort_type group_type;
     cohort_type
-        blob_type; /* ROARING: which of the two formats the blobs have, 32-bit or 64-bit; 0: that of `type` */
-    const uint64_t *bases; /* ROARING; NULL: 0 */
-    uint64_t bits, stride; /* BITMAPS; a stride of 0: the least, (bits + 31) / 32 * 4; else a multiple of 4 */
+        /* ROARING: which of the two formats the blobs have, 32-bit or 64-bit; 0: that of `type` */
+        blob_type;
+    /* ROARING; NULL: 0 */
+    const uint64_t *bases;
+    /* BITMAPS; a stride of 0: the least, (bits + 31) / 32 * 4; else a multiple of 4 */
+    uint64_t bits, stride;
 } cohort_sets_source;
 
 #define COHORT_SETS_SOURCE_INIT                                                                    \
@@ -88,7 +103,8 @@ typedef struct cohort_sets_source {
  * tells which blob and which byte. *out is NULL then. */
 COHORT_API cohort_status cohort_sets_build(cohort_context *context, const cohort_sets_source *source,
                                            cohort_sets **out);
-COHORT_API void cohort_sets_destroy(cohort_sets *sets); /* NULL is allowed. Does not wait */
+/* NULL is allowed. Does not wait. */
+COHORT_API void cohort_sets_destroy(cohort_sets *sets);
 
 /* Where the sets of a collection are to go.
  *
@@ -97,20 +113,29 @@ COHORT_API void cohort_sets_destroy(cohort_sets *sets); /* NULL is allowed. Does
  * that entry e belongs to. BITMAPS: set i begins `stride` bytes after the one before, and members from `bits`
  * on are left out. */
 typedef struct cohort_sets_target {
-    size_t size; /* sizeof(cohort_sets_target) */
+    /* sizeof(cohort_sets_target) */
+    size_t size;
     cohort_form form;
-    cohort_type group_type; /* as in cohort_sets_source */
+    /* as in cohort_sets_source */
+    cohort_type group_type;
     cohort_type blob_type;
-    uint32_t reserved;     /* 0 */
-    uint64_t n;            /* sets; not read if `which` is NULL */
-    const uint64_t *which; /* in any memory */
-    uint64_t capacity;     /* entries (ROARING: bytes; BITMAPS: not read) that the arrays hold */
-    void *members;         /* of the collection's type */
+    /* 0 */
+    uint32_t reserved;
+    /* sets; not read if `which` is NULL */
+    uint64_t n;
+    /* in any memory */
+    const uint64_t *which;
+    /* entries (ROARING: bytes; BITMAPS: not read) that the arrays hold */
+    uint64_t capacity;
+    /* of the collection's type */
+    void *members;
     void *lasts;
-    uint64_t *offsets; /* n + 1; in any memory */
+    /* n + 1; in any memory */
+    uint64_t *offsets;
     void *groups;
     uint64_t bits, stride;
-    uint64_t total; /* out: entries (bytes) in all */
+    /* out: entries (bytes) in all */
+    uint64_t total;
 } cohort_sets_target;
 
 #define COHORT_SETS_TARGET_INIT                                                                         \
@@ -126,16 +151,22 @@ typedef struct cohort_sets_target {
 COHORT_API cohort_status cohort_sets_export(const cohort_sets *sets, cohort_sets_target *target);
 
 typedef struct cohort_sets_info {
-    size_t size; /* in: sizeof(cohort_sets_info) */
+    /* in: sizeof(cohort_sets_info) */
+    size_t size;
     cohort_type type;
     uint32_t reserved;
     uint64_t sets;
-    uint64_t members; /* of all sets */
-    uint64_t lists;   /* sets that are plain lists, */
-    uint64_t listed;  /* and their members */
-    uint64_t chunks;  /* of the other sets; of them: */
+    /* of all sets */
+    uint64_t members;
+    /* sets that are plain lists, */
+    uint64_t lists;
+    /* and their members */
+    uint64_t listed;
+    /* of the other sets; of them: */
+    uint64_t chunks;
     uint64_t arrays, bitmaps, runs, full;
-    uint64_t bytes; /* of memory */
+    /* of memory */
+    uint64_t bytes;
 } cohort_sets_info;
 
 #define COHORT_SETS_INFO_INIT                                                     \
@@ -181,11 +212,16 @@ COHORT_API cohort_status cohort_sets_map(cohort_context *context, const char *pa
 /* What a row's answer is made of its members, which are sets. A row without sets is empty. A set may be in a
  * row twice. */
 typedef enum cohort_sets_op {
-    COHORT_SETS_AND = 1,     /* in all of them */
-    COHORT_SETS_OR = 2,      /* in one of them */
-    COHORT_SETS_ANDNOT = 3,  /* in the first and in none of the others */
-    COHORT_SETS_XOR = 4,     /* in an odd number of them */
-    COHORT_SETS_AT_LEAST = 5 /* in `least` of them or more */
+    /* in all of them */
+    COHORT_SETS_AND = 1,
+    /* in one of them */
+    COHORT_SETS_OR = 2,
+    /* in the first and in none of the others */
+    COHORT_SETS_ANDNOT = 3,
+    /* in an odd number of them */
+    COHORT_SETS_XOR = 4,
+    /* in `least` of them or more */
+    COHORT_SETS_AT_LEAST = 5
 } cohort_sets_op;
 
 #define COHORT_QUERY_SETS_MOST 8u /* collections, and working sets, of one query */
@@ -201,24 +237,34 @@ typedef enum cohort_sets_op {
  * What is wanted is not NULL. Of `into` there is at most one, and one row: the working set becomes the
  * answer. It may be one of the operands. */
 typedef struct cohort_sets_query_desc {
-    size_t size; /* sizeof(cohort_sets_query_desc) */
+    /* sizeof(cohort_sets_query_desc) */
+    size_t size;
     cohort_sets_op op;
     uint32_t each;
-    uint64_t least;                  /* of AT_LEAST: 1 or more */
-    cohort_sets *const *collections; /* an array of pointers, in host memory, as the next one */
+    /* of AT_LEAST: 1 or more */
+    uint64_t least;
+    /* an array of pointers, in host memory, as the next one */
+    cohort_sets *const *collections;
     cohort_set *const *working;
     uint32_t collections_count, working_count;
     uint64_t rows;
     const uint64_t *members;
     const uint64_t *offsets;
     uint64_t arity;
-    uint64_t *counts;    /* out: members of each row's answer */
-    uint8_t *any;        /* out: a bitmap of rows: is there a member? An answer is left at the first */
-    uint64_t first_most; /* the first so many members */
-    void *first; /* out: of the type; row r's begin at first_most * r; what is behind them is not written */
-    uint64_t *first_counts; /* out: how many they are */
-    cohort_set *into;       /* out */
-    cohort_sets **result;   /* out, in host memory: a collection with a set a row. Such a call waits */
+    /* out: members of each row's answer */
+    uint64_t *counts;
+    /* out: a bitmap of rows: is there a member? An answer is left at the first */
+    uint8_t *any;
+    /* the first so many members */
+    uint64_t first_most;
+    /* out: of the type; row r's begin at first_most * r; what is behind them is not written */
+    void *first;
+    /* out: how many they are */
+    uint64_t *first_counts;
+    /* out */
+    cohort_set *into;
+    /* out, in host memory: a collection with a set a row. Such a call waits */
+    cohort_sets **result;
 } cohort_sets_query_desc;
 
 #define COHORT_SETS_QUERY_INIT                                                                           \
@@ -239,33 +285,47 @@ COHORT_API cohort_status cohort_sets_query(cohort_context *context, const cohort
  * ------------------------------------------------------------------------------------------- */
 
 typedef enum cohort_look {
-    COHORT_LOOK_CONTAINS = 1, /* hit: is values[i] a member? */
-    COHORT_LOOK_RANK = 2,     /* results (uint64_t): members below values[i] */
-    COHORT_LOOK_SELECT =
-        3, /* results (members): the member whose rank is values[i] (uint64_t); hit: there is one */
-    COHORT_LOOK_NEXT = 4,   /* results (members): the least that is not below values[i]; hit: there is one */
-    COHORT_LOOK_COUNT = 5,  /* results (uint64_t): members from values[i] to lasts[i]; without values: all */
-    COHORT_LOOK_MIN = 6,    /* results (members): the least; hit: there is one */
-    COHORT_LOOK_MAX = 7,    /* the greatest */
-    COHORT_LOOK_EQUAL = 8,  /* hit: are sets which[i] and others[i] the same? */
-    COHORT_LOOK_SUBSET = 9, /* hit: is which[i] a part of others[i]? */
-    COHORT_LOOK_INTERSECTS = 10 /* hit: have they a member in common? */
+    /* hit: is values[i] a member? */
+    COHORT_LOOK_CONTAINS = 1,
+    /* results (uint64_t): members below values[i] */
+    COHORT_LOOK_RANK = 2,
+    /* results (members): the member whose rank is values[i] (uint64_t); hit: there is one */
+    COHORT_LOOK_SELECT = 3,
+    /* results (members): the least that is not below values[i]; hit: there is one */
+    COHORT_LOOK_NEXT = 4,
+    /* results (uint64_t): members from values[i] to lasts[i]; without values: all */
+    COHORT_LOOK_COUNT = 5,
+    /* results (members): the least; hit: there is one */
+    COHORT_LOOK_MIN = 6,
+    /* the greatest */
+    COHORT_LOOK_MAX = 7,
+    /* hit: are sets which[i] and others[i] the same? */
+    COHORT_LOOK_EQUAL = 8,
+    /* hit: is which[i] a part of others[i]? */
+    COHORT_LOOK_SUBSET = 9,
+    /* hit: have they a member in common? */
+    COHORT_LOOK_INTERSECTS = 10
 } cohort_look;
 
 /* n questions: question i asks set which[i] (NULL: set `set`). Fields that the kind does not name are NULL.
  * Where `hit` is 0, a result that is a member is not written. */
 typedef struct cohort_sets_look_desc {
-    size_t size; /* sizeof(cohort_sets_look_desc) */
+    /* sizeof(cohort_sets_look_desc) */
+    size_t size;
     cohort_look kind;
-    uint32_t reserved; /* 0 */
+    /* 0 */
+    uint32_t reserved;
     uint64_t n;
     uint64_t set;
     const uint64_t *which;
     const uint64_t *others;
-    const void *values; /* of the collection's type; SELECT: uint64_t */
+    /* of the collection's type; SELECT: uint64_t */
+    const void *values;
     const void *lasts;
-    void *results; /* may be NULL where there is `hit` */
-    uint8_t *hit;  /* may be NULL where there are results */
+    /* may be NULL where there is `hit` */
+    void *results;
+    /* may be NULL where there are results */
+    uint8_t *hit;
 } cohort_sets_look_desc;
 
 #define COHORT_SETS_LOOK_INIT                                                                            \
@@ -288,17 +348,23 @@ COHORT_API cohort_status cohort_sets_look(const cohort_sets *sets, const cohort_
  * is in the host's memory, so an update copies some 100 bytes for each chunk that it touches from one to the
  * other, and no members. */
 typedef enum cohort_set_layout {
-    COHORT_SET_CHOSEN = 0, /* flat with a `limit` of up to 2^24, else chunks */
-    COHORT_SET_FLAT = 1,   /* with a limit of up to 2^32: limit / 8 bytes */
+    /* flat with a `limit` of up to 2^24, else chunks */
+    COHORT_SET_CHOSEN = 0,
+    /* with a limit of up to 2^32: limit / 8 bytes */
+    COHORT_SET_FLAT = 1,
     COHORT_SET_CHUNKS = 2
 } cohort_set_layout;
 
 typedef struct cohort_set_options {
-    size_t size;      /* sizeof(cohort_set_options) */
-    cohort_type type; /* of members: COHORT_U32 or COHORT_U64 */
+    /* sizeof(cohort_set_options) */
+    size_t size;
+    /* of members: COHORT_U32 or COHORT_U64 */
+    cohort_type type;
     cohort_set_layout layout;
-    uint64_t limit;  /* members are below; 0: all of the type */
-    uint64_t blocks; /* of the pool, 8 KiB each; 0: one for each chunk below the limit, 65,536 at most */
+    /* members are below; 0: all of the type */
+    uint64_t limit;
+    /* of the pool, 8 KiB each; 0: one for each chunk below the limit, 65,536 at most */
+    uint64_t blocks;
 } cohort_set_options;
 
 #define COHORT_SET_OPTIONS_INIT                                         \
@@ -311,17 +377,24 @@ typedef struct cohort_set_options {
  * is NULL then. */
 COHORT_API cohort_status cohort_set_create(cohort_context *context, const cohort_set_options *options,
                                            cohort_set **out);
-COHORT_API void cohort_set_destroy(cohort_set *set); /* NULL is allowed */
+/* NULL is allowed. */
+COHORT_API void cohort_set_destroy(cohort_set *set);
 
 typedef struct cohort_set_info {
-    size_t size; /* in: sizeof(cohort_set_info) */
+    /* in: sizeof(cohort_set_info) */
+    size_t size;
     cohort_type type;
-    cohort_set_layout layout; /* FLAT or CHUNKS */
-    uint64_t limit;           /* 0: 2^64 */
+    /* FLAT or CHUNKS */
+    cohort_set_layout layout;
+    /* 0: 2^64 */
+    uint64_t limit;
     uint64_t members;
-    uint64_t chunks, full;        /* with members; with all */
-    uint64_t blocks, blocks_used; /* of the pool */
-    uint64_t bytes;               /* of memory, all blocks counted */
+    /* with members; with all */
+    uint64_t chunks, full;
+    /* of the pool */
+    uint64_t blocks, blocks_used;
+    /* of memory, all blocks counted */
+    uint64_t bytes;
 } cohort_set_info;
 
 #define COHORT_SET_INFO_INIT                                                            \
@@ -335,7 +408,8 @@ COHORT_API cohort_status cohort_set_get_info(const cohort_set *set, cohort_set_i
 typedef enum cohort_set_op {
     COHORT_SET_ADD = 1,
     COHORT_SET_REMOVE = 2,
-    COHORT_SET_FLIP = 3 /* what is in goes out, what is not comes in; once, however often the source has it */
+    /* what is in goes out, what is not comes in; once, however often the source has it */
+    COHORT_SET_FLIP = 3
 } cohort_set_op;
 
 /* Changes the set by the members of a source: integers in any order and more than once, ranges, a bitmap,
@@ -348,7 +422,8 @@ typedef enum cohort_set_op {
 COHORT_API cohort_status cohort_set_update(cohort_set *set, cohort_set_op op,
                                            const cohort_sets_source *source);
 
-COHORT_API cohort_status cohort_set_clear(cohort_set *set); /* all blocks go back to the pool */
+/* All blocks go back to the pool. */
+COHORT_API cohort_status cohort_set_clear(cohort_set *set);
 
 /* `to` becomes what `from` is. Same context and type; limits, layouts and pools may differ. COHORT_RANGE: a
  * member is not below the limit of `to`; COHORT_FULL: its pool is too small; COHORT_NO_MEMORY. It is as it

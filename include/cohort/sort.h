@@ -10,12 +10,14 @@ extern "C" {
 #endif
 
 typedef struct cohort_sort_desc {
-    size_t size; /* sizeof(cohort_sort_desc) */
+    /* sizeof(cohort_sort_desc) */
+    size_t size;
     uint64_t n;
     /* of the keys: COHORT_U32, _I32, _F32, _U64, _I64 or _F64. Floats are in IEEE 754's total order: -NaN,
      * -inf .. -0, +0 .. inf, NaN. */
     cohort_type type;
-    uint32_t descending; /* 1: greatest first; equal keys keep their input order either way */
+    /* 1: greatest first; equal keys keep their input order either way */
+    uint32_t descending;
     /* Only bits [low_bit, high_bit) of the key, as the type maps it to an unsigned number, are compared;
      * high_bit 0: the key's width. */
     uint32_t low_bit;
@@ -23,11 +25,15 @@ typedef struct cohort_sort_desc {
     const void *keys;
     void *keys_out;
     uint32_t payloads;
-    uint32_t permutation_bytes; /* 4 (n <= 2^32) or 8; 0: 4 */
+    /* 4 (n <= 2^32) or 8; 0: 4 */
+    uint32_t permutation_bytes;
     const cohort_payload *payload;
-    void *permutation;               /* as of multisplit; NULL: not wanted */
-    uint64_t segments;               /* 0: one. Else each segment is sorted by itself, */
-    const uint64_t *segment_offsets; /* as of compact */
+    /* as of multisplit; NULL: not wanted */
+    void *permutation;
+    /* 0: one. Else each segment is sorted by itself, */
+    uint64_t segments;
+    /* as of compact */
+    const uint64_t *segment_offsets;
     void *workspace;
     uint64_t workspace_bytes;
 } cohort_sort_desc;

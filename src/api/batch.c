@@ -124,6 +124,9 @@ cohort_status batch_columns(struct batch *b, uint64_t n, uint32_t columns, const
         if (!bytes || bytes > 16 || (bytes & (bytes - 1)))
             return batch_fail(b, COHORT_RANGE, "desc.payload[%u].bytes is %u; it must be 1, 2, 4, 8 or 16", i,
                               bytes);
+        if (column[i].reserved)
+            return batch_fail(b, COHORT_RANGE, "desc.payload[%u].reserved is %u; it must be 0", i,
+                              column[i].reserved);
         own[i].bytes = bytes;
         struct batch_array *in =
             batch_array(b, "desc.payload[%d].in", BATCH_IN, column[i].in, n, bytes, &own[i].in);

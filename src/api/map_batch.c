@@ -61,7 +61,7 @@ static cohort_status check_arguments(struct call *c, int values_optional, int re
     batch_bitmap(&b, "batch.where", in | maybe, m->where, m->n, NULL);
     batch_bitmap(&b, "batch.hit", out | maybe, m->hit, m->n, NULL);
     batch_bitmap(&b, "batch.failed", out | maybe, m->failed, m->n, NULL);
-    batch_array(&b, "batch.counts", out | maybe, c->options.counts, m->n ? 1 : 0, sizeof *c->options.counts,
+    batch_array(&b, "batch.counts", out | maybe, c->options.counts, m->n ? 1 : 0, sizeof(struct batch_counts),
                 NULL)
         ->align = 8;
     cohort_status s = batch_check_n(&b, m->n);
@@ -108,7 +108,7 @@ static cohort_status conclude(struct call *c, cohort_status s)
     if (s)
         return s;
     if (c->options.counts) {
-        cohort_status copied = context_copy(context, c->options.counts, &c->counts, sizeof(cohort_counts));
+        cohort_status copied = context_copy(context, c->options.counts, &c->counts, sizeof c->counts);
         if (copied)
             return copied;
     }

@@ -85,7 +85,8 @@ static void list_outputs(struct batch *b, const cohort_multisplit_desc *d, struc
         ->written = BATCH_SOME;
     batch_array(b, "desc.rank", flags, d->rank, d->n, d->rank_bytes, &s->rank);
     batch_array(b, "desc.offsets", flags | BATCH_EITHER, d->offsets, cells + 1, 8, &s->offsets);
-    a = batch_array(b, "desc.counts", flags | BATCH_EITHER, d->counts, 1, sizeof *d->counts, &s->counts);
+    a = batch_array(b, "desc.counts", flags | BATCH_EITHER, d->counts, 1, sizeof(struct batch_counts),
+                    &s->counts);
     a->align = 8;
     batch_workspace(b, d->workspace, d->workspace_bytes);
 }
@@ -212,7 +213,7 @@ static cohort_status histogram_of(struct histogram *h, cohort_context *context, 
         return status;
     batch_array(b, "desc.bins", BATCH_OUT | BATCH_EITHER, d->bins, d->buckets, 8, &s->offsets);
     struct batch_array *a = batch_array(b, "desc.counts", BATCH_OUT | BATCH_OPTIONAL | BATCH_EITHER,
-                                        d->counts, 1, sizeof *d->counts, &s->counts);
+                                        d->counts, 1, sizeof(struct batch_counts), &s->counts);
     a->align = 8;
     batch_workspace(b, d->workspace, d->workspace_bytes);
     return COHORT_OK;

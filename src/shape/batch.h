@@ -4,7 +4,7 @@
 
 #include "cohort/device/lane.h"
 
-/* What became of a batch, in device memory on a GPU. The same as cohort_counts. */
+/* What became of a batch, in device memory on a GPU. What cohort_counts begins with. */
 struct batch_counts {
     co_u64 taken, hits, added, failed, first_failed;
 };

@@ -54,7 +54,7 @@ static void split_all(struct test *t, struct arrays *a, cohort_multisplit_desc *
     for (unsigned i = 0; i < sizeof buckets / sizeof *buckets; i++)
         for (int method = 0; method <= COHORT_SPLIT_DIGITS; method++)
             for (unsigned w = 0; w < sizeof widths / sizeof *widths; w++) {
-                cohort_payload column = {a->in[1], a->out[1], widths[w]};
+                cohort_payload column = {a->in[1], a->out[1], widths[w], 0};
                 const cohort_fn fn = fn_of(a, kind, buckets[i]);
                 d->buckets = buckets[i];
                 d->fn = &fn;
@@ -122,7 +122,7 @@ static void sorts(struct test *t, struct arrays *a)
         for (unsigned w = 0; w < sizeof widths / sizeof *widths; w++) {
             cohort_sort_desc d = COHORT_SORT_INIT;
             cohort_compact_desc c = COHORT_COMPACT_INIT;
-            cohort_payload column = {a->in[1], a->out[1], widths[w]};
+            cohort_payload column = {a->in[1], a->out[1], widths[w], 0};
             d.n = c.n = N;
             d.type = sorted_types[order];
             d.keys = c.keys = a->in[0];

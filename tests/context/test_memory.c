@@ -584,7 +584,7 @@ static void endless_workspace(struct test *t, uint64_t n, uint32_t columns, uint
     uint64_t each = 4 + (uint64_t)columns * bytes, least = n < (1ull << 62) / each ? n * each : 1ull << 62;
     uint64_t split = 0, sort = 0;
     for (uint32_t c = 0; c < columns; c++)
-        column[c] = (cohort_payload){memory, memory, bytes};
+        column[c] = (cohort_payload){memory, memory, bytes, 0};
     m.n = s.n = n;
     m.payloads = s.payloads = columns;
     m.payload = s.payload = column;

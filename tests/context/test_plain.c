@@ -41,6 +41,15 @@ static void structs(struct test *t)
     SAME(cohort_join_probe_options, COHORT_JOIN_PROBE_OPTIONS_INIT);
     SAME(cohort_join_page, COHORT_JOIN_PAGE_INIT);
     SAME(cohort_kmers_options, COHORT_KMERS_OPTIONS_INIT);
+    SAME(cohort_allocator, COHORT_ALLOCATOR_INIT);
+    SAME(cohort_progress, COHORT_PROGRESS_INIT);
+    SAME(cohort_output, COHORT_OUTPUT_INIT);
+    SAME(cohort_input, COHORT_INPUT_INIT);
+    SAME(cohort_counts, COHORT_COUNTS_INIT);
+    SAME(cohort_payload, COHORT_PAYLOAD_INIT);
+    SAME(cohort_array, COHORT_ARRAY_INIT);
+    SAME(cohort_aggregate, COHORT_AGGREGATE_INIT);
+    SAME(cohort_reads_sink, COHORT_READS_SINK_INIT);
 }
 
 static void host(uint64_t n, const void *keys, uint32_t key_bytes, const void *state, uint32_t *ids)

@@ -152,7 +152,8 @@ static void judge(struct sums *s, const struct entries *e, cohort_op op, const c
 {
     struct test *t = s->t;
     const uint64_t mask = value_bytes(t->width) == 4 ? UINT32_MAX : UINT64_MAX;
-    cohort_counts due = {0, 0, 0, 0, UINT64_MAX};
+    cohort_counts due = COHORT_COUNTS_INIT;
+    due.first_failed = UINT64_MAX;
     uint64_t *value = calloc(s->ids, 8), wrong = 0, bits = 0;
     uint32_t *hit = calloc(s->ids / 32 + 1, 4);
     REQUIRE(t, value && hit);

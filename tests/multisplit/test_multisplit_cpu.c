@@ -121,7 +121,7 @@ static void far_split(struct test *t, const uint32_t *keys)
 {
     char *in = repeated(t, FAR_N), *out = repeated(t, FAR_N);
     uint64_t offsets[3];
-    cohort_payload column = {in, out, 1};
+    cohort_payload column = {in, out, 1, 0};
     cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
     for (int i = 0; i < 5; i++)
         in[(1ull << 32) + i] = (char)('a' + i);

@@ -20,7 +20,7 @@ static struct arrays arrays_new(struct test *t)
         a.to[c] = column_new(t, N, 8);
         payload_fill(a.in[c], (unsigned)c);
         memset(a.to[c]->data, 0x5c, N * 8);
-        a.column[c] = (cohort_payload){column_send(a.in[c]), column_send(a.to[c]), 8};
+        a.column[c] = (cohort_payload){column_send(a.in[c]), column_send(a.to[c]), 8, 0};
     }
     a.permutation = column_new(t, N, 4);
     a.offsets = column_new(t, 65537, 8);
@@ -149,6 +149,9 @@ static void multisplit_pointers(struct test *t)
     column[1].in = NULL;
     FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_NULL, "desc.payload[1].in", "50");
     column[1] = a.column[1];
+    column[1].reserved = 3;
+    FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_RANGE, "desc.payload[1].reserved", "3");
+    column[1].reserved = 0;
     column[1].out = NULL;
     FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_NULL, "desc.payload[1].out", "50");
     column[1].out = (char *)a.column[1].out + 4;
@@ -180,7 +183,7 @@ static void multisplit_overlaps(struct test *t)
     FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_RANGE, "desc.payload[1].out",
           "desc.payload[0].in");
     column[1] =
-        (cohort_payload){column[0].in, (void *)(uintptr_t)column[0].in, 8}; /* its own, and another's */
+        (cohort_payload){column[0].in, (void *)(uintptr_t)column[0].in, 8, 0}; /* its own, and another's */
     FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_RANGE, "desc.payload[1].out",
           "desc.payload[0].in");
     BAD((fn = cohort_fn_ids32(d.keys_out)), COHORT_RANGE, "desc.keys_out", "desc.fn->data");

@@ -59,7 +59,7 @@ static void few_tiles_of_compaction(struct test *t)
     struct column *beside = column_new(t, in->count, 4);
     uint64_t kept = 0, rest = 0, bound = test_below(t, 1000);
     cohort_compact_desc d = COHORT_COMPACT_INIT;
-    cohort_payload column = {column_send(in), column_send(beside), 4};
+    cohort_payload column = {column_send(in), column_send(beside), 4, 0};
     d.payloads = (uint32_t)test_below(t, 2); /* the keys once more */
     d.payload = d.payloads ? &column : NULL;
     d.n = in->count;

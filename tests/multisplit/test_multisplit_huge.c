@@ -149,7 +149,7 @@ static void huge_parted(struct test *t, const void *keys, const void *values, st
 {
     uint64_t buckets = 1ull << out.bits, window = WINDOW >> out.bits / 2;
     cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
-    cohort_payload column = {values, NULL, 4};
+    cohort_payload column = {values, NULL, 4, 0};
     out.offsets = malloc((buckets + 1) * sizeof *out.offsets);
     REQUIRE(t, out.offsets);
     out.keys = huge_alloc(t, HUGE_N * out.key_bytes);

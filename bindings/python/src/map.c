@@ -112,7 +112,7 @@ static PyObject *map_batch(PyObject *module, PyObject *const *arguments, Py_ssiz
     array *counted = PyErr_Occurred() ? NULL : counts_in(at);
     PyObject *result = NULL;
     if (!PyErr_Occurred()) {
-        cohort_counts counts = {0, 0, 0, 0, 0};
+        cohort_counts counts = COHORT_COUNTS_INIT;
         cohort_batch batch = COHORT_BATCH_INIT;
         batch.hit = DATA(bits);
         batch.counts = counted ? counted->data : &counts;
@@ -176,7 +176,7 @@ static PyObject *map_find(PyObject *module, PyObject *const *arguments, Py_ssize
         Py_DECREF(values);
         return NULL;
     }
-    cohort_counts counts = {0, 0, 0, 0, 0};
+    cohort_counts counts = COHORT_COUNTS_INIT;
     cohort_batch batch = COHORT_BATCH_INIT;
     batch.counts = counted ? counted->data : &counts;
     outcome o;

@@ -26,7 +26,8 @@ static PyObject *sort(PyObject *module, PyObject *const *arguments, Py_ssize_t c
     array *column_out = column && keys_out ? array_on(at, column->type, keys->n) : NULL;
     PyObject *result = NULL;
     if (!PyErr_Occurred()) {
-        cohort_payload c = {DATA(column), DATA(column_out), column ? (uint32_t)type_bytes(column->type) : 0};
+        cohort_payload c = {DATA(column), DATA(column_out), column ? (uint32_t)type_bytes(column->type) : 0,
+                            0};
         cohort_sort_desc d = COHORT_SORT_INIT;
         d.n = (uint64_t)keys->n;
         d.type = (cohort_type)keys->type;
@@ -92,7 +93,8 @@ static PyObject *split(PyObject *module, PyObject *const *arguments, Py_ssize_t 
     array *permutation = want_permutation && offsets ? array_on(at, COHORT_I64, keys->n) : NULL;
     PyObject *result = NULL;
     if (!PyErr_Occurred()) {
-        cohort_payload c = {DATA(column), DATA(column_out), column ? (uint32_t)type_bytes(column->type) : 0};
+        cohort_payload c = {DATA(column), DATA(column_out), column ? (uint32_t)type_bytes(column->type) : 0,
+                            0};
         cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
         d.n = (uint64_t)keys->n;
         d.type = type_bytes(keys->type) == 8 ? COHORT_U64 : COHORT_U32;
