@@ -136,6 +136,7 @@ static cohort_status call(struct compact_work *w)
         columns[c].in = column_send(w->in[c]);
         columns[c].out = pointer(w, w->out[c], w->in[c], columns[c].in);
         columns[c].bytes = p->width[c];
+        columns[c].reserved = 0;
         rejected[c] = pointer(w, w->out_rejected[c], w->in[c], columns[c].in);
     }
     d.payload = p->columns ? columns : NULL;

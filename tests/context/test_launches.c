@@ -131,6 +131,7 @@ static uint32_t draw_columns(struct calls *c, cohort_payload *column)
         column[i].in = array(c, 4 + 2 * i);
         column[i].out = array(c, 5 + 2 * i);
         column[i].bytes = one_in(c, 2) ? 4 : 1u << below(c, 5);
+        column[i].reserved = 0;
     }
     return columns;
 }

@@ -160,6 +160,7 @@ static cohort_status call(struct sort_work *w)
         columns[c].in = column_send(w->in[c]);
         columns[c].out = w->out[c] == w->in[c] ? (void *)(uintptr_t)columns[c].in : column_send(w->out[c]);
         columns[c].bytes = p->width[c];
+        columns[c].reserved = 0;
     }
     d.permutation = column_pointer(w->permutation);
     d.permutation_bytes = p->permutation_bytes;
