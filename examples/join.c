@@ -1,201 +1,180 @@
-/* join [--outer] LEFT.csv COLUMN RIGHT.csv COLUMN: joins two tables on a column of numbers in each.
+/* join [--KIND] LEFT.csv COLUMNS RIGHT.csv COLUMNS: joins two tables on the columns named, and prints CSV.
  *
- * A hash join in three calls. The right table's keys, with the numbers of their rows, become a multimap (build); each row of
- * the left table asks it for all rows with its key (retrieve), in pieces, so that a result of any size needs little memory.
- * With --outer, left rows without a match are given too, with nothing beside them. A row is a line; its columns are parted
- * by commas, the first line names them. Runs on a GPU if there is one, else on the CPU (COHORT_DEVICE decides). */
-#include <cohort.h>
-#include <errno.h>
+ *     cd examples/data
+ *     join --left flights.csv origin,day,hour weather.csv origin,day,hour
+ *
+ * gives each flight from New York with the weather at its airport in its hour, as SQL's
+ *
+ *     SELECT * FROM flights LEFT JOIN weather USING (origin, day, hour)
+ *
+ * KIND is inner (if none is given), left, right, full, semi or anti. There are as many key columns on either
+ * side, parted by commas; numbers and texts; a null (an empty field) equals nothing.
+ *
+ * The algorithm. The rows of the right table's key columns get numbers, equal rows the same one, in a hash
+ * table (cohort_join_build). Each left row is looked up in it (cohort_join_probe): then it is known how many
+ * pairs of rows there are. They are read a page at a time (cohort_join_pairs), so that a result of any size
+ * needs little memory; a page is two arrays of row numbers, and cohort_gather makes columns of them. A right
+ * or full join ends with the right rows that no left row met (cohort_join_finish).
+ *
+ * Files are read and written by join/csv.c, which shows how to make frames by Arrow's C interface. Runs on a
+ * GPU's context if there is a GPU, else on the CPU's (COHORT_DEVICE decides). */
+#include "join/csv.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PIECE 4 /* rows of the result at a time; a real program would take a million */
+#define PAGE     64 /* pairs at a time; a real program would take a million */
+#define KEY_MOST 16
 
-struct table {
-    const char *path;
-    char *text;
-    char *header;
-    char **rows; /* lines, ended by 0 */
-    uint64_t *keys;
-    uint64_t count;
+struct key {
+    const char *columns[KEY_MOST];
+    uint32_t count;
 };
 
-static void fail(const char *what, const char *why)
+static const char *const kinds[] = {"--inner", "--left", "--right", "--full", "--semi", "--anti"};
+
+void fail(const char *what, const char *why)
 {
     fprintf(stderr, "join: %s: %s\n", what, why);
     exit(1);
 }
 
-static void must(cohort_context *context, cohort_status status)
+void must(cohort_context *context, cohort_status status)
 {
     if (status)
         fail(cohort_status_name(status), cohort_message(context));
 }
 
-static void *room(uint64_t entries, size_t bytes)
+void *room(uint64_t entries, size_t bytes)
 {
     void *memory = calloc(entries + 1, bytes);
     if (!memory)
-        fail("table", "too large for this machine's memory");
+        fail("tables", "too large for this machine's memory");
     return memory;
 }
 
-static char *read_file(const char *path)
+static _Noreturn void usage(void)
 {
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        fail(path, strerror(errno));
-    size_t size = 0, capacity = 4096;
-    char *text = room(capacity, 1);
-    for (size_t got = 1; got > 0;) {
-        got = fread(text + size, 1, capacity - size, file);
-        size += got;
-        if (size == capacity) {
-            text = realloc(text, (capacity *= 2) + 1);
-            if (!text)
-                fail(path, "too large for this machine's memory");
-        }
+    fprintf(stderr, "usage: join [--inner|--left|--right|--full|--semi|--anti] "
+                    "LEFT.csv COLUMN,... RIGHT.csv COLUMN,...\n");
+    exit(2);
+}
+
+/* The kind that an option names. */
+static cohort_join_kind kind_of(const char *option)
+{
+    for (int i = 0; i < (int)(sizeof kinds / sizeof *kinds); i++)
+        if (strcmp(option, kinds[i]) == 0)
+            return (cohort_join_kind)i; /* in the order of the header */
+    usage();
+}
+
+/* Cuts names at their commas. */
+static struct key key_of(char *names)
+{
+    struct key key = {{NULL}, 0};
+    for (char *name = strtok(names, ","); name; name = strtok(NULL, ",")) {
+        if (key.count == KEY_MOST)
+            fail(name, "is one key column too many");
+        key.columns[key.count++] = name;
     }
-    if (ferror(file))
-        fail(path, strerror(errno));
-    text[size] = 0;
-    fclose(file);
-    return text;
+    return key;
 }
 
-/* Where column `index` of a row begins; NULL if the row has fewer. */
-static const char *column_of(const char *row, uint64_t index)
+/* The frame of a table's key columns: it shares them, nothing is copied. */
+static cohort_frame *pick(cohort_context *context, cohort_frame *table, const struct key *key)
 {
-    for (; index > 0 && row; index--)
-        row = (row = strchr(row, ',')) ? row + 1 : NULL;
-    return row;
+    cohort_frame *picked;
+    must(context, cohort_frame_pick(table, key->count, key->columns, &picked));
+    return picked;
 }
 
-static uint64_t column_named(const struct table *table, const char *name)
+/* The columns that a page's pairs stand for: both tables', or the left one's alone. A row number of all ones
+ * is a row of nulls. The caller's to release. */
+static cohort_frame *columns_of(cohort_context *context, const cohort_join_page *page, cohort_frame *left,
+                                cohort_frame *right)
 {
-    size_t length = strlen(name);
-    const char *at;
-    for (uint64_t i = 0; (at = column_of(table->header, i)); i++)
-        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == 0))
-            return i;
-    fail(table->path, "has no such column");
-    return 0;
+    cohort_frame *some_left, *some_right, *both;
+    must(context, cohort_gather(left, page->written, 8, page->left, &some_left));
+    if (!right)
+        return some_left;
+    must(context, cohort_gather(right, page->written, 8, page->right, &some_right));
+    must(context, cohort_frame_beside(some_left, some_right, NULL, &both)); /* hour, ..., hour_right */
+    cohort_frame_release(some_left);
+    cohort_frame_release(some_right);
+    return both;
 }
 
-/* Takes the next line off the text: NULL at its end. */
-static char *next_line(char **text)
+static void print_page(cohort_context *context, const cohort_join_page *page, cohort_frame *left,
+                       cohort_frame *right, int names)
 {
-    char *line = *text, *end = strchr(line, '\n');
-    if (*line == 0)
-        return NULL;
-    *text = end ? end + 1 : line + strlen(line);
-    if (end)
-        *end = 0;
-    return line;
+    cohort_frame *result = columns_of(context, page, left, right);
+    if (names)
+        csv_print_names(context, result);
+    csv_print_rows(context, result);
+    cohort_frame_release(result);
 }
 
-static struct table read_table(const char *path, const char *key)
+/* Prints all rows of the join. Returns how many there are. */
+static uint64_t print_join(cohort_context *context, cohort_join *join, cohort_join_kind kind,
+                           cohort_frame *left, cohort_frame *left_keys, cohort_frame *right)
 {
-    struct table table = {path, read_file(path), NULL, NULL, NULL, 0};
-    uint64_t lines = 0;
-    for (const char *c = table.text; *c; c++)
-        lines += *c == '\n';
-    char *rest = table.text, *row;
-    table.header = next_line(&rest);
-    if (!table.header)
-        fail(path, "is empty");
-    uint64_t column = column_named(&table, key);
-    table.rows = room(lines, sizeof *table.rows);
-    table.keys = room(lines, sizeof *table.keys);
-    while ((row = next_line(&rest))) {
-        const char *field = column_of(row, column);
-        char *end = NULL;
-        errno = 0;
-        if (field)
-            table.keys[table.count] = strtoull(field, &end, 10);
-        if (!field || end == field || (*end != 0 && *end != ',') || errno)
-            fail(path, "a row has no number in the column");
-        table.rows[table.count++] = row;
-    }
-    return table;
-}
+    uint64_t left_rows[PAGE], right_rows[PAGE], count;
+    cohort_matches *matches;
+    cohort_join_probe_options options = COHORT_JOIN_PROBE_OPTIONS_INIT;
+    options.kind = kind;
+    must(context, cohort_join_probe(join, left_keys, &options, &matches));
 
-/* A row of empty columns. */
-static char *blank_row(const struct table *table)
-{
-    char *row = room(strlen(table->header), 1), *end = row;
-    for (const char *c = table->header; *c; c++)
-        if (*c == ',')
-            *end++ = ',';
-    return row;
-}
-
-static void free_table(struct table *table)
-{
-    free(table->text);
-    free(table->rows);
-    free(table->keys);
-}
-
-static cohort_multimap *index_of(cohort_context *context, const struct table *table)
-{
-    cohort_multimap_options options = COHORT_MULTIMAP_OPTIONS_INIT; /* 64-bit keys and values */
-    cohort_multimap *multimap = NULL;
-    uint64_t *numbers = room(table->count, sizeof *numbers);
-    for (uint64_t i = 0; i < table->count; i++)
-        numbers[i] = i;
-    must(context,
-         cohort_multimap_build(context, &options, table->count, table->keys, numbers, NULL, &multimap));
-    free(numbers);
-    return multimap;
-}
-
-/* Prints the rows of the result, a piece at a time. Returns how many there are. */
-static uint64_t print_rows(cohort_context *context, cohort_multimap *multimap, const struct table *left,
-                           const struct table *right, int outer)
-{
-    uint64_t queries[PIECE], values[PIECE];
-    uint32_t matched[(PIECE + 31) / 32];
-    cohort_retrieve rows = COHORT_RETRIEVE_INIT;
-    rows.outer = outer ? 1 : 0;
-    rows.capacity = PIECE;
-    rows.queries = queries;
-    rows.values = values;
-    rows.matched = matched;
-    char *nothing = blank_row(right);
+    cohort_join_page page = COHORT_JOIN_PAGE_INIT;
+    page.capacity = PAGE;
+    page.left = left_rows;
+    page.right = right_rows;
     do {
-        must(context, cohort_multimap_retrieve(multimap, left->count, left->keys, &rows));
-        for (uint64_t i = 0; i < rows.written; i++) {
-            int match = matched[i / 32] >> i % 32 & 1;
-            printf("%s,%s\n", left->rows[queries[i]], match ? right->rows[values[i]] : nothing);
-        }
-        rows.first += rows.written;
-    } while (rows.first < rows.total);
-    free(nothing);
-    return rows.total;
+        must(context, cohort_join_pairs(matches, &page));
+        print_page(context, &page, left, right, page.first == 0);
+        page.first += page.written;
+    } while (page.first < page.total);
+    count = page.total;
+
+    page.first = page.total = 0;
+    if (kind == COHORT_JOIN_RIGHT || kind == COHORT_JOIN_FULL)
+        do {
+            must(context, cohort_join_finish(join, &page));
+            print_page(context, &page, left, right, 0);
+            page.first += page.written;
+        } while (page.first < page.total);
+    cohort_matches_destroy(matches);
+    return count + page.total;
 }
 
 int main(int argc, char **argv)
 {
-    int outer = argc > 1 && strcmp(argv[1], "--outer") == 0;
-    if (argc != 5 + outer) {
-        fprintf(stderr, "usage: join [--outer] LEFT.csv COLUMN RIGHT.csv COLUMN\n");
-        return 2;
+    cohort_join_kind kind = COHORT_JOIN_INNER;
+    if (argc > 1 && argv[1][0] == '-') {
+        kind = kind_of(argv[1]);
+        argc--;
+        argv++;
     }
-    argv += outer;
-    struct table left = read_table(argv[1], argv[2]), right = read_table(argv[3], argv[4]);
+    if (argc != 5)
+        usage();
+    struct key left_key = key_of(argv[2]), right_key = key_of(argv[4]);
 
     cohort_context *context = NULL;
     must(NULL, cohort_context_create(NULL, &context));
-    cohort_multimap *multimap = index_of(context, &right);
-    printf("%s,%s\n", left.header, right.header);
-    uint64_t count = print_rows(context, multimap, &left, &right, outer);
+    cohort_frame *left = csv_read(context, argv[1]), *left_keys = pick(context, left, &left_key);
+    cohort_frame *right = csv_read(context, argv[3]), *right_keys = pick(context, right, &right_key);
+    cohort_join *join;
+    must(context, cohort_join_build(right_keys, NULL, &join));
+    int left_alone = kind == COHORT_JOIN_SEMI || kind == COHORT_JOIN_ANTI;
+    uint64_t count = print_join(context, join, kind, left, left_keys, left_alone ? NULL : right);
     fprintf(stderr, "%llu rows\n", (unsigned long long)count);
 
-    cohort_multimap_destroy(multimap);
+    cohort_join_destroy(join);
+    cohort_frame_release(left_keys);
+    cohort_frame_release(right_keys);
+    cohort_frame_release(left);
+    cohort_frame_release(right);
     cohort_context_destroy(context);
-    free_table(&left);
-    free_table(&right);
     return 0;
 }
