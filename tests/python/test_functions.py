@@ -92,6 +92,47 @@ def test_partition(dtype, n):
         same(lc.histogram(a, splitters=splitters), np.bincount(at, minlength=len(splitters) + 1))
 
 
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("dtype", [*TYPES, "bool"])
+def test_ranks_and_segments(dtype, n):
+    a = numbers("uint8", n).astype("bool") if dtype == "bool" else numbers(dtype, n)
+    ids = np.arange(n) % 5
+    bounds = np.array([0, 0, n // 3, n // 3, n])
+    # bucket b of segment s is the one with the number s * 5 + b
+    cell = np.repeat(np.arange(4), np.diff(bounds)) * 5 + ids
+    order = np.argsort(cell, kind="stable")
+    p = lc.partition(a, 5, by=ids, values=a, segments=bounds, return_index=True, return_rank=True)
+    same(p.keys, a[order])
+    same(p.values, a[order])
+    same(p.index, order)
+    same(p.rank, np.argsort(order))
+    same(p.offsets, np.searchsorted(cell[order], np.arange(21)))
+    p = lc.partition(a, 9, return_rank=True)
+    assert p.index is p.values is None
+    same(p.keys[p.rank], a)
+    strided = lc.partition(a[::2], 9, return_rank=True)
+    same(strided.keys[strided.rank], a[::2])
+    one = lc.partition(a, 9, segments=[0, n])
+    same(one.keys, p.keys)
+    same(one.offsets, p.offsets)
+
+
+def test_segments_of_any_kind():
+    a = np.arange(10, dtype="uint32")
+    for bounds in ([0, 4, 10], np.array([0, 4, 10], "uint8"), np.array([0, 9, 4, 9, 10])[::2]):
+        p = lc.partition(a, 2, by="modulo", segments=bounds)
+        same(p.keys, np.array([0, 2, 1, 3, 4, 6, 8, 5, 7, 9], "u4"))
+    none = lc.partition(a[:0], 3, segments=[0], return_rank=True)
+    assert none.offsets.tolist() == [0] and len(none.keys) == len(none.rank) == 0
+    for bounds in ([0], [], [0, 11], [1, 10], [0, 5, 3, 10], [-1, 10], [0.0, 10.0], [5]):
+        with pytest.raises((ValueError, OverflowError, TypeError), match="segment"):
+            lc.partition(a, 3, segments=bounds)
+    with pytest.raises(lc.UnsupportedError, match="4194304"):
+        lc.partition(a, 65536, segments=[0] * 100 + [10])
+    with pytest.raises(ValueError, match="segment"):
+        lc.partition(a[:0], 3, segments=[5])
+
+
 def dtype_number(dtype, x):
     return np.dtype(dtype).type(x)
 

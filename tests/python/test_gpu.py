@@ -204,6 +204,46 @@ def test_partition_histogram_compact():
     same(lc.compact(Torch(a), Cupy(np.array([True, False] * 35))), a[::2])
 
 
+@pytest.mark.parametrize("type", ["i4", "u4", "i8", "u8", "i2"])
+def test_ranks_and_segments(type):
+    a, bounds = some(type), np.array([0, 20, 20, 70])
+    ids = (np.arange(70) % 3).astype("u4")
+    cell = np.repeat(np.arange(3), np.diff(bounds)) * 3 + ids
+    order = np.argsort(cell, kind="stable")
+    for segments in (bounds.tolist(), bounds, Cupy(bounds.astype("u8"))):
+        p = lc.partition(Cupy(a), 3, by=Torch(ids), segments=segments, return_index=True, return_rank=True)
+        same(p.keys, a[order])
+        same(p.index, order)
+        same(p.rank, np.argsort(order))
+        same(p.offsets, np.searchsorted(cell[order], np.arange(10)))
+    host = lc.partition(a, 3, by=ids, segments=bounds, return_rank=True)
+    assert host.rank.tolist() == np.argsort(order).tolist() and isinstance(host.rank, np.ndarray)
+
+
+@pytest.mark.parametrize("type", ["i4", "u4", "i8", "u8", "i2"])
+@pytest.mark.parametrize("of", ["uint32", "uint64"])
+def test_membership(of, type):
+    """Of sets of this context, of another, and of keys in the host's memory."""
+    a = some(type)
+    members = np.array([1, 3, 39, np.iinfo("u4").max] + [2**64 - 1] * (of == "uint64"), "u8")
+    with lc.device("cpu"):
+        there = lc.Sets([[7], members], type=of)
+    hit = np.array([x in set(members.tolist()) for x in a.tolist()])
+    for s in (lc.Set(members, type=of), there[1]):
+        for Kind in KINDS if type != "i2" else [Cupy, Torch]:
+            same(s.filter(Kind(a)), a[hit])
+        same(lc.compact(Cupy(a), s), a[hit])
+        same(lc.histogram(Cupy(a), by=s), [70 - hit.sum(), hit.sum()])
+        p = lc.partition(Cupy(a), by=s, values=Torch(np.arange(70)), return_rank=True)
+        order = np.argsort(hit, kind="stable")
+        same(p.keys, a[order])
+        same(p.values, order)
+        same(p.rank, np.argsort(order))
+        got = s.filter(a)
+        assert isinstance(got, np.ndarray) and got.tolist() == a[hit].tolist()
+    same(there.filter(Cupy(a), 0), a[a == 7])
+
+
 def test_map():
     keys, values = np.arange(40, dtype="i8"), np.arange(100, 140, dtype="i8")
     m = lc.Map(Cupy(keys), Torch(values))

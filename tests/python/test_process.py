@@ -137,6 +137,7 @@ def test_no_references_leak():
         (
             lc.histogram(a, 5),
             lc.compact(a, a > 5),
+            lc.partition(a, 5, segments=[0, 9, 3_000], return_rank=True),
             lc.is_in(a, a),
             lc.index_in(a, a),
             lc.value_counts(p),
@@ -146,6 +147,8 @@ def test_no_references_leak():
         (
             s.query("xor", [[0, 1]], want=("sets", "counts", "any", "first")),
             s & t,
+            t.filter(a),
+            lc.partition(a, by=t),
             s.to_roaring(),
             list(s),
             t <= t,
@@ -184,6 +187,8 @@ def test_no_references_leak():
             lambda: lc.sort("x"),
             lambda: m[-1],
             lambda: lc.compact(a, a),
+            lambda: lc.compact(a * 0.5, lc.Set([1])),
+            lambda: lc.partition(a, 3, segments=[0, 5]),
             lambda: lc.sort(pa.array([1, None])),
             lambda: s.query("and", [[9]]),
             lambda: lc.Set.from_roaring(b"x"),

@@ -240,6 +240,63 @@ def dtype_of(dtype, x):
     return np.dtype(dtype).type(x)
 
 
+def keys_beside(members, dtype, n, seed=2):
+    """Members, their neighbours and the ends of the type, in any order."""
+    rng, ends = np.random.default_rng(seed), np.iinfo(dtype)
+    near = [members[:500], members[:500] + np.uint64(1), rng.integers(0, 70_000, 500).astype("u8")]
+    pool = np.concatenate([np.concatenate(near).astype(dtype), np.array([ends.min, ends.max, 0], dtype)])
+    return pool[rng.integers(0, len(pool), n)]
+
+
+@pytest.mark.parametrize("dtype", [*"bBhHiIqQ"])
+@pytest.mark.parametrize("type", TYPES)
+def test_filter(type, dtype):
+    """By numpy's isin on Python's integers, which know no width."""
+    sets = lc.Sets(shapes(type), type=type)
+    for i, members in enumerate(shapes(type)):
+        a = keys_beside(members.astype("u8"), dtype, 2_000)
+        is_member = set(members.tolist()).__contains__
+        hit = np.array([is_member(x) for x in a.tolist()])
+        got = sets.filter(a, i)
+        assert got.dtype == a.dtype and got.tolist() == a[hit].tolist()
+        assert sets[i].filter(a[::3]).tolist() == a[::3][hit[::3]].tolist()
+        assert lc.compact(a, sets[i]).tolist() == a[hit].tolist()
+        assert lc.histogram(a, by=sets[i]).tolist() == [2_000 - hit.sum(), hit.sum()]
+        p = lc.partition(a, by=sets[i], values=np.arange(2_000), return_rank=True)
+        order = np.argsort(hit, kind="stable")
+        assert p.keys.tolist() == a[order].tolist() and p.values.tolist() == order.tolist()
+        assert p.rank[order].tolist() == list(range(2_000))
+        assert p.offsets.tolist() == [0, 2_000 - hit.sum(), 2_000]
+        segmented = lc.partition(a, 3, by=sets[i], segments=[0, 700, 2_000])
+        assert segmented.keys[:700].tolist() == a[:700][np.argsort(hit[:700], kind="stable")].tolist()
+
+
+def test_what_is_filtered():
+    s = lc.Set([3, 5, 2**63, 2**64 - 1])
+    assert s.filter([5, -1, 3, 9, 3, -(2**63)]).tolist() == [5, 3, 3]
+    assert s.filter([2**64 - 1, 5, 2**63]).tolist() == [2**64 - 1, 5, 2**63]
+    assert s.filter([]).tolist() == [] and lc.Set().filter([1, -1]).tolist() == []
+    assert lc.Set([1]).filter(np.array([True, False, True])).tolist() == [True, True]
+    assert s.filter(pa.array([5, 6, 3], "int16")).tolist() == [5, 3]
+    assert isinstance(lc.Set(np.array([5])).filter([5]), np.ndarray)
+    assert isinstance(s.filter([5]), lc.Array) and isinstance(s.filter(np.array([5])), np.ndarray)
+    a = lc.Sets([[1], [2], [3]])
+    assert a.filter([3, 1, 2, 3], -1).tolist() == [3, 3] and a[1].filter(a[1]).tolist() == [2]
+    with lc.device("cpu", threads=1):  # on the set's own context
+        assert s.filter([5, 7]).tolist() == [5] and lc.histogram([5, 7], by=s).tolist() == [1, 1]
+    for wrong in (1.5, -0.0):
+        with pytest.raises(TypeError, match="integers"):
+            s.filter([wrong])
+    with pytest.raises(TypeError, match="keys: must be integers"):
+        lc.partition(np.zeros(3), by=s)
+    with pytest.raises(TypeError, match="exclude"):
+        lc.histogram([5], 2, by=s, range=(0, 9))
+    with pytest.raises(lc.ArgumentError):
+        lc.partition([5], 1, by=s)
+    with pytest.raises(IndexError, match="set 3"):
+        a.filter([1], 3)
+
+
 def test_a_set_is_an_array_too():
     s = lc.Set(np.array([9, 1, 5], "uint32"))
     assert np.asarray(s).tolist() == [1, 5, 9] and np.asarray(s).dtype == "uint32"

@@ -86,14 +86,16 @@ def split(
     kind: int,
     a: int,
     b: int,
-    data: Array | None,
+    data: Array | Handle | None,
     column: Array | None,
     want_permutation: bool,
+    want_rank: bool,
+    segments: Array | None,
 ) -> Any: ...
 def histogram(
-    context: Context, keys: Array, buckets: int, kind: int, a: int, b: int, data: Array | None
+    context: Context, keys: Array, buckets: int, kind: int, a: int, b: int, data: Array | Handle | None
 ) -> Array: ...
-def compact(context: Context, keys: Array, mask: Array) -> Array: ...
+def compact(context: Context, keys: Array, mask: Array | Handle, set: int) -> Array: ...
 def map_new(context: Context, width: int, capacity: int, layout: int) -> Handle: ...
 def map_batch(
     map: Handle, op: int, keys: Array, values: Array | None, winner: int, want_hits: bool

@@ -15,6 +15,7 @@ from ._arrays import (
     I64,
     NAMES,
     U32,
+    U64,
     common,
     give_out,
     narrowed,
@@ -24,6 +25,7 @@ from ._arrays import (
 )
 from ._context import current
 from ._gpu import beside, context_for, together
+from ._set import Set
 from ._table import frame_of, take_any
 
 # cohort_width, cohort_op and cohort_winner
@@ -40,13 +42,15 @@ _SOME_REPEAT, _COUNTED, _VERY_FEW = 8, 128, 1024
 
 
 class Partition(NamedTuple):
-    """What `partition` answers. Bucket b is `keys[offsets[b]:offsets[b + 1]]`; the others are None if not
-    asked for."""
+    """What `partition` answers. Bucket b is `keys[offsets[b]:offsets[b + 1]]`; with segments, bucket b of
+    segment s has the number s * buckets + b. Entry j of `keys` was entry `index[j]` of the input, and entry i
+    of the input is now entry `rank[i]`. What is not asked for is None."""
 
     keys: Any
     offsets: Any
     values: Any
     index: Any
+    rank: Any
 
 
 def sort(a: Any, *, descending: bool = False) -> Any:
@@ -354,12 +358,35 @@ def index_in(values: Any, value_set: Any) -> Any:
 
 # cohort_fn_kind
 _KINDS = {"hash": 2, "modulo": 3}
-_RANGES, _SPLITTERS, _IDS = 4, 5, {1: 11, 2: 12, 4: 13}
+_RANGES, _SPLITTERS, _IDS, _MEMBER = 4, 5, {1: 11, 2: 12, 4: 13}, 15
+
+
+class _Chooser(NamedTuple):
+    """What chooses a bucket, as arguments of the library, and where it is called with which keys."""
+
+    on: _core.Context
+    keys: _core.Array
+    buckets: int
+    kind: int
+    a: int
+    b: int
+    data: _core.Array | _core.Handle | None
+
+
+def _chooser(
+    keys: _core.Array, buckets: int | None, by: Any, range: tuple[int, int] | None, splitters: Any
+) -> _Chooser:
+    if isinstance(by, Set) and range is None and splitters is None:
+        wide, on, sets, number = by._chooses(keys, "keys")
+        return _Chooser(on, wide, 2 if buckets is None else buckets, _MEMBER, number, 0, sets)
+    function = _function(keys, buckets, by, range, splitters)
+    wide = _core.cast(keys, storage(keys._code), "keys")
+    return _Chooser(context_for(wide), wide, *function)
 
 
 def _function(
     keys: _core.Array, buckets: int | None, by: Any, range: tuple[int, int] | None, splitters: Any
-) -> Any:
+) -> tuple[int, int, int, int, _core.Array | None]:
     """(buckets, kind, a, b, data) of what chooses a bucket."""
     if sum(x is not None for x in (by, range, splitters)) > 1:
         raise TypeError("by, range and splitters exclude each other")
@@ -381,7 +408,7 @@ def _function(
     if by is None or isinstance(by, str):
         kind = _KINDS.get(by or "hash")
         if kind is None:
-            raise ValueError(f"by: must be 'hash', 'modulo' or an array of bucket numbers, not {by!r}")
+            raise ValueError(f"by: must be 'hash', 'modulo', an array of bucket numbers or a Set, not {by!r}")
         return buckets, kind, 0, 0, None
     data = beside(keys, take_in(by, "by", True)[0], by, ("keys", "by"))
     if BYTES[data._code] == 8 or I8 <= data._code != BOOL:
@@ -397,35 +424,42 @@ def partition(
     range: tuple[int, int] | None = None,
     splitters: Any = None,
     values: Any = None,
+    segments: Any = None,
     return_index: bool = False,
+    return_rank: bool = False,
 ) -> Partition:
     """Puts keys, and values with them, in order of a bucket each; within a bucket they keep their order (a
     stable multisplit).
 
     The bucket is a hash of the key (`by="hash"`, the default), the key's bits as an unsigned number modulo
-    `buckets` (`by="modulo"`), `by[i]` where `by` is an array, the one of `buckets` equal parts of `range` =
-    (least, most), or how many of the sorted `splitters` are at most the key. At most 65,536 buckets.
+    `buckets` (`by="modulo"`), `by[i]` where `by` is an array, 1 for the members of `by` and 0 for other keys
+    where it is a `Set`, the one of `buckets` equal parts of `range` = (least, most), or how many of the sorted
+    `splitters` are at most the key. At most 65,536 buckets.
+
+    With `segments`, offsets that begin with 0 and end with the number of keys, the keys from `segments[s]` to
+    `segments[s + 1]` are put in order by themselves. At most 4,194,304 segments times buckets.
 
     >>> import libcohort
-    >>> p = libcohort.partition([5, 2, 7, 4], 2, by="modulo")
+    >>> p = libcohort.partition([5, 2, 7, 4], 2, by="modulo", return_rank=True)
+    >>> p.keys.tolist(), p.offsets.tolist(), p.rank.tolist()
+    ([2, 4, 5, 7], [0, 2, 4], [2, 0, 3, 1])
+    >>> p = libcohort.partition([5, 2, 7, 4], 2, by="modulo", segments=[0, 3, 4])
     >>> p.keys.tolist(), p.offsets.tolist()
-    ([2, 4, 5, 7], [0, 2, 4])
+    ([2, 5, 7, 4], [0, 1, 3, 4, 4])
+    >>> libcohort.partition([5, 2, 7, 4], by=libcohort.Set([4, 5])).keys.tolist()
+    [2, 7, 5, 4]
     """
     given, numpy = take_in(keys, "keys", True)
-    buckets, kind, a, b, data = _function(given, buckets, by, range, splitters)
-    column = None
+    chooser = _chooser(given, buckets, by, range, splitters)
+    column = bounds = None
     if values is not None:
         column = beside(given, take_in(values, "values", True)[0], values, ("keys", "values"))
-    wide = _core.cast(given, storage(given._code), "keys")
-    out, offsets, column, index = _core.split(
-        context_for(wide), wide, buckets, kind, a, b, data, column, return_index
-    )
-    return Partition(
-        give_out(narrowed(out, given._code), numpy),
-        give_out(offsets, numpy),
-        None if column is None else give_out(column, numpy),
-        None if index is None else give_out(index, numpy),
-    )
+    if segments is not None:
+        bounds = _core.cast(take_in(segments, "segments", True)[0], U64, "segments")
+    none = bounds is not None and len(bounds) == 1 and bounds[0] == len(given) == 0  # not one segment
+    out, offsets, *others = _core.split(*chooser, column, return_index, return_rank, None if none else bounds)
+    parts = (narrowed(out, given._code), offsets[:1] if none else offsets, *others)
+    return Partition(*(None if part is None else give_out(part, numpy) for part in parts))
 
 
 def histogram(
@@ -443,21 +477,24 @@ def histogram(
     [1, 2]
     """
     given, numpy = take_in(keys, "keys", True)
-    buckets, kind, a, b, data = _function(given, buckets, by, range, splitters)
-    wide = _core.cast(given, storage(given._code), "keys")
-    return give_out(_core.histogram(context_for(wide), wide, buckets, kind, a, b, data), numpy)
+    return give_out(_core.histogram(*_chooser(given, buckets, by, range, splitters)), numpy)
 
 
 def compact(values: Any, mask: Any) -> Any:
-    """The values where the mask, of booleans, is true: `values[mask]` of numpy.
+    """The values where the mask, of booleans, is true: `values[mask]` of numpy. A `Set` in the mask's place
+    keeps its members, as `Set.filter`.
 
     >>> import libcohort
     >>> libcohort.compact([4, 5, 6], libcohort.is_in([4, 5, 6], [5])).tolist()
     [5]
+    >>> libcohort.compact([6, 5, 4], libcohort.Set([4, 6])).tolist()
+    [6, 4]
     """
+    if isinstance(mask, Set):
+        return mask.filter(values)
     given, numpy = take_in(values, "values", True)
     chosen = beside(given, take_in(mask, "mask", True)[0], mask, ("values", "mask"))
     if chosen._code != BOOL:
         raise TypeError(f"mask: must be of type bool, not {NAMES[chosen._code]}")
     wide = _core.cast(given, storage(given._code), "values")
-    return give_out(narrowed(_core.compact(context_for(wide), wide, chosen), given._code), numpy)
+    return give_out(narrowed(_core.compact(context_for(wide), wide, chosen, 0), given._code), numpy)

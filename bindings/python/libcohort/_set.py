@@ -7,8 +7,9 @@ from typing import Any, Iterator
 
 from . import _collection as c
 from . import _core, _sets
-from ._arrays import BOOL, I64, U32
+from ._arrays import BOOL, BYTES, F32, I8, I64, NAMES, U32, give_out, narrowed, storage, take_in
 from ._context import current
+from ._gpu import context_for
 
 
 class Set:
@@ -39,7 +40,7 @@ class Set:
         given, numpy = c.integers(members, "members")
         if given._code == BOOL:
             n = len(given)
-            given = _core.compact(current(), _core.iota(n, U32 if n <= 1 << 32 else I64), given)
+            given = _core.compact(current(), _core.iota(n, U32 if n <= 1 << 32 else I64), given, 0)
         code = c.type_code(type, c.natural(given._code))
         of = c.build(c.MEMBERS, code, _core.cast(given, code, "members"), sets=1)
         self._in = _sets.Sets._wrap(of, numpy)
@@ -129,6 +130,41 @@ class Set:
         [True, False]
         """
         return self._in.contains(values, self._at)
+
+    def filter(self, values: Any) -> Any:
+        """The values that are members, in their order and as often as they are there. A value that cannot be
+        a member, being negative or too large, is none.
+
+        >>> import libcohort
+        >>> libcohort.Set([1, 3]).filter([3, -1, 2, 1, 3]).tolist()
+        [3, 1, 3]
+        """
+        given, numpy = take_in(values, "values", True)
+        wide, on, sets, number = self._chooses(given, "values")
+        kept = narrowed(_core.compact(on, wide, sets, number), given._code)
+        return give_out(kept, numpy) if given._gpu is not None else self._in._out(kept, numpy)
+
+    def _chooses(
+        self, keys: _core.Array, argument: str
+    ) -> tuple[_core.Array, _core.Context, _core.Handle, int]:
+        """For a function of keys: the keys in the width that the library takes, a context of their memory,
+        and there the collection and the set that has those of them that are members."""
+        if keys._code >= F32 and keys._code != BOOL:
+            raise TypeError(f"{argument}: must be integers to be members of a set, not {NAMES[keys._code]}")
+        of, number, code = self._in._of, self._at, storage(keys._code)
+        on = of.handle.context if keys._gpu is None else context_for(keys)
+        # The bits of a negative key are no member.
+        most = (1 << (8 * BYTES[code] - 1)) - 1
+        beyond = code >= I8 and not self._is_below(most)
+        if beyond or of.handle.context is not on:
+            members = self._members()
+            members = members[: self.rank(most + 1)] if beyond else members
+            of, number = c.build(c.MEMBERS, of.type, members, sets=1, context=on), 0
+        return _core.cast(keys, code, argument), on, of.handle, number
+
+    def _is_below(self, most: int) -> bool:
+        greatest, found = self._in._of.look(c.MAX, 1, self._at)
+        return not found[0] or bool(greatest[0] <= most)
 
     def rank(self, values: Any) -> Any:
         """How many members are below the value, or below each of an array of them."""

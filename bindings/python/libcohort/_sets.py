@@ -263,6 +263,16 @@ class Sets:
         _, hit, numpy = self._look(c.CONTAINS, values, which)
         return self._out(hit, numpy)
 
+    def filter(self, values: Any, which: int = 0) -> Any:
+        """The values that are members of set `which`, in their order and as often as they are there: as
+        `Set.filter`.
+
+        >>> import libcohort
+        >>> libcohort.Sets([[1, 2], [3, 5]]).filter([5, 2, 3, 3], 1).tolist()
+        [5, 3, 3]
+        """
+        return _set.Set._wrap(self, self._number(which)).filter(values)
+
     def rank(self, values: Any, which: Any = 0) -> Any:
         """How many members of set `which` are below each value.
 

@@ -51,12 +51,19 @@ static PyObject *sort(PyObject *module, PyObject *const *arguments, Py_ssize_t c
     return result;
 }
 
-/* fn_of(kind, a, b, data): a function of keys. */
-static bool fn_of(PyObject *const *arguments, cohort_fn *fn)
+/* fn_of(on, {kind, a, b, data}): a function of keys. The data of MEMBER are a handle of sets. */
+static bool fn_of(const context *on, PyObject *const *arguments, cohort_fn *fn)
 {
     bool failed = false;
     long kind = PyLong_AsLong(arguments[0]);
     uint64_t a = PyLong_AsUnsignedLongLongMask(arguments[1]), b = PyLong_AsUnsignedLongLongMask(arguments[2]);
+    if (kind == COHORT_FN_MEMBER) {
+        handle *sets = handle_of(arguments[3], "sets");
+        if (sets && sets->on != on)
+            PyErr_SetString(PyExc_ValueError, "by: a collection of another context");
+        *fn = cohort_fn_member(sets ? sets->object : NULL, a);
+        return !PyErr_Occurred();
+    }
     array *data = optional(arguments[3], "by", &failed);
     if (failed || PyErr_Occurred())
         return false;
@@ -66,58 +73,96 @@ static bool fn_of(PyObject *const *arguments, cohort_fn *fn)
 
 static bool ids_fit(const cohort_fn *fn, const array *keys, PyObject *data)
 {
-    return fn->kind < COHORT_FN_IDS8 || data == Py_None || same_length(keys, (array *)data, "by");
+    bool ids = fn->kind >= COHORT_FN_IDS8 && fn->kind <= COHORT_FN_IDS32;
+    return !ids || data == Py_None || same_length(keys, (array *)data, "by");
 }
 
-/* split(context, keys, buckets, kind, a, b, data, column or None, want permutation): (keys, offsets,
- * column, permutation). */
+/* The arrays that a split fills. */
+struct parts {
+    array *keys, *offsets, *column, *permutation, *rank;
+};
+
+/* Room for what is wanted of a split into this many buckets, in the memory of `at`. */
+static bool make_parts(struct parts *p, context *at, const array *keys, const array *column, uint64_t buckets,
+                       bool permutation, bool rank)
+{
+    p->keys = array_on(at, keys->type, keys->n);
+    p->offsets = p->keys ? array_on(at, COHORT_I64, (Py_ssize_t)buckets + 1) : NULL;
+    p->column = column && p->offsets ? array_on(at, column->type, keys->n) : NULL;
+    p->permutation = permutation && !PyErr_Occurred() ? array_on(at, COHORT_I64, keys->n) : NULL;
+    p->rank = rank && !PyErr_Occurred() ? array_on(at, COHORT_I64, keys->n) : NULL;
+    return !PyErr_Occurred();
+}
+
+static void drop_parts(struct parts *p)
+{
+    DROP(p->keys);
+    DROP(p->offsets);
+    DROP(p->column);
+    DROP(p->permutation);
+    DROP(p->rank);
+}
+
+/* segments_of(object): offsets of segments, uint64, or NULL for None. Whether they fall, the library checks. */
+static array *segments_of(PyObject *object, bool *failed)
+{
+    array *a = optional(object, "segments", failed);
+    if (a && (a->type != COHORT_U64 || a->n < 2)) {
+        PyErr_Format(PyExc_ValueError, "segments: two or more offsets of type uint64 are due, not %zd of %s",
+                     a->n, type_name(a->type));
+        *failed = true;
+    }
+    return a;
+}
+
+/* split(context, keys, buckets, kind, a, b, data, column or None, want permutation, want rank, segments or
+ * None): (keys, offsets, column, permutation, rank). */
 static PyObject *split(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
-    ARGUMENTS(9, 9)
+    ARGUMENTS(11, 11)
     bool failed = false;
     cohort_fn fn;
     context *on = context_of(arguments[0]);
     array *keys = on ? array_of_bytes(arguments[1], "keys", 4, 8) : NULL;
     unsigned long m = keys ? PyLong_AsUnsignedLong(arguments[2]) : 0;
     array *column = optional(arguments[7], "values", &failed);
-    int want_permutation = PyObject_IsTrue(arguments[8]);
-    if (!keys || failed || PyErr_Occurred() || !fn_of(arguments + 3, &fn) ||
+    int want_permutation = PyObject_IsTrue(arguments[8]), want_rank = PyObject_IsTrue(arguments[9]);
+    array *segments = failed ? NULL : segments_of(arguments[10], &failed);
+    if (!keys || failed || PyErr_Occurred() || !fn_of(on, arguments + 3, &fn) ||
         !ids_fit(&fn, keys, arguments[6]) || !same_length(keys, column, "values"))
         return NULL;
-    uint32_t buckets = m > COHORT_BUCKETS_MOST ? COHORT_BUCKETS_MOST + 1 : (uint32_t)m;
-    context *at = memory_of(on, keys);
-    array *keys_out = array_on(at, keys->type, keys->n);
-    array *offsets = keys_out ? array_on(at, COHORT_I64, (Py_ssize_t)buckets + 1) : NULL;
-    array *column_out = column && offsets ? array_on(at, column->type, keys->n) : NULL;
-    array *permutation = want_permutation && offsets ? array_on(at, COHORT_I64, keys->n) : NULL;
+    cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
+    d.buckets = m > COHORT_BUCKETS_MOST ? COHORT_BUCKETS_MOST + 1 : (uint32_t)m;
+    d.segments = segments ? (uint64_t)segments->n - 1 : 0;
+    uint64_t cells = d.segments ? d.segments * d.buckets : d.buckets;
+    /* more are refused */
+    cells = cells > COHORT_SEGMENT_BUCKETS_MOST ? COHORT_SEGMENT_BUCKETS_MOST + 1 : cells;
+    struct parts p = {NULL, NULL, NULL, NULL, NULL};
     PyObject *result = NULL;
-    if (!PyErr_Occurred()) {
-        cohort_payload c = {DATA(column), DATA(column_out), column ? (uint32_t)type_bytes(column->type) : 0,
-                            0};
-        cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
+    if (make_parts(&p, memory_of(on, keys), keys, column, cells, want_permutation, want_rank)) {
+        cohort_payload c = {DATA(column), DATA(p.column), column ? (uint32_t)type_bytes(column->type) : 0, 0};
         d.n = (uint64_t)keys->n;
         d.type = type_bytes(keys->type) == 8 ? COHORT_U64 : COHORT_U32;
-        d.buckets = buckets;
         d.fn = &fn;
         d.keys = keys->data;
-        d.keys_out = keys_out->data;
+        d.keys_out = p.keys->data;
         d.payloads = column != NULL;
         d.payload = column ? &c : NULL;
-        d.permutation = DATA(permutation);
-        d.permutation_bytes = 8;
-        d.offsets = offsets->data;
+        d.permutation = DATA(p.permutation);
+        d.rank = DATA(p.rank);
+        d.permutation_bytes = d.rank_bytes = 8;
+        d.segment_offsets = DATA(segments);
+        d.offsets = p.offsets->data;
         outcome o;
         call_begin(on, &o);
         o.wait = keys->on;
         o.status = cohort_multisplit(on->c, &d);
         if (call_end(on, &o))
-            result = PyTuple_Pack(4, keys_out, offsets, or_none(column_out), or_none(permutation));
+            result = PyTuple_Pack(5, p.keys, p.offsets, or_none(p.column), or_none(p.permutation),
+                                  or_none(p.rank));
     }
-    DROP(keys_out);
-    DROP(offsets);
-    DROP(column_out);
-    DROP(permutation);
+    drop_parts(&p);
     return result;
 }
 
@@ -130,7 +175,7 @@ static PyObject *histogram(PyObject *module, PyObject *const *arguments, Py_ssiz
     context *on = context_of(arguments[0]);
     array *keys = on ? array_of_bytes(arguments[1], "keys", 4, 8) : NULL;
     unsigned long m = keys ? PyLong_AsUnsignedLong(arguments[2]) : 0;
-    if (!keys || PyErr_Occurred() || !fn_of(arguments + 3, &fn) || !ids_fit(&fn, keys, arguments[6]))
+    if (!keys || PyErr_Occurred() || !fn_of(on, arguments + 3, &fn) || !ids_fit(&fn, keys, arguments[6]))
         return NULL;
     uint32_t buckets = m > COHORT_BUCKETS_MOST ? COHORT_BUCKETS_MOST + 1 : (uint32_t)m;
     array *bins = array_on(memory_of(on, keys), COHORT_I64, (Py_ssize_t)buckets);
@@ -152,15 +197,32 @@ static PyObject *histogram(PyObject *module, PyObject *const *arguments, Py_ssiz
     return (PyObject *)bins;
 }
 
-/* compact(context, keys, mask): the keys where the mask, a byte each, is not 0. */
+/* chooser_of(on, keys, {object, set}): what keeps a key, a mask of a byte each or membership in a set. */
+static bool chooser_of(const context *on, const array *keys, PyObject *const *arguments, cohort_fn *fn)
+{
+    if (is_array(arguments[0])) {
+        array *mask = array_of_bytes(arguments[0], "mask", 1, 1);
+        *fn = cohort_fn_ids8(mask ? mask->data : NULL);
+        return mask && same_length(keys, mask, "mask");
+    }
+    handle *sets = handle_of(arguments[0], "sets");
+    uint64_t set = sets ? PyLong_AsUnsignedLongLong(arguments[1]) : 0;
+    if (sets && sets->on != on)
+        PyErr_SetString(PyExc_ValueError, "mask: a collection of another context");
+    *fn = cohort_fn_member(sets ? sets->object : NULL, set);
+    return !PyErr_Occurred();
+}
+
+/* compact(context, keys, mask, 0): the keys where the mask is not 0. compact(context, keys, collection, set):
+ * those that are members. */
 static PyObject *compact(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
-    ARGUMENTS(3, 3)
+    ARGUMENTS(4, 4)
+    cohort_fn fn;
     context *on = context_of(arguments[0]);
     array *keys = on ? array_of_bytes(arguments[1], "values", 4, 8) : NULL;
-    array *mask = keys ? array_of_bytes(arguments[2], "mask", 1, 1) : NULL;
-    if (!mask || !same_length(keys, mask, "mask"))
+    if (!keys || !chooser_of(on, keys, arguments + 2, &fn))
         return NULL;
     array *kept = array_on(memory_of(on, keys), keys->type, keys->n);
     if (!kept)
@@ -169,7 +231,6 @@ static PyObject *compact(PyObject *module, PyObject *const *arguments, Py_ssize_
     cohort_compact_desc d = COHORT_COMPACT_INIT;
     d.n = (uint64_t)keys->n;
     d.type = type_bytes(keys->type) == 8 ? COHORT_U64 : COHORT_U32;
-    const cohort_fn fn = cohort_fn_ids8(mask->data);
     d.fn = &fn;
     d.keys = keys->data;
     d.kept = kept->data;
