@@ -42,6 +42,7 @@ attempt() {
 
 . tests/structure/layers.sh
 . tests/structure/calls.sh
+. tests/structure/walks.sh
 . tests/structure/library.sh
 . tests/structure/install.sh
 . tests/structure/docs.sh
