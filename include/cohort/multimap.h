@@ -135,6 +135,22 @@ COHORT_API cohort_status cohort_multimap_reader(cohort_multimap *multimap, cohor
 COHORT_API cohort_status cohort_multimap_save(cohort_multimap *multimap, const char *path);
 COHORT_API cohort_status cohort_multimap_load(cohort_context *context, const char *path,
                                               cohort_multimap **out);
+
+/* Writes the multimap as it lies in memory, the table of its keys and their runs of values, to a file that
+ * cohort_multimap_map maps. As cohort_map_save_table. One that has several levels, or whose keys are all
+ * distinct, is built anew for the file, in memory of as many bytes, and stays as it was. Waits.
+ * O(slots + values). */
+COHORT_API cohort_status cohort_multimap_save_table(cohort_multimap *multimap, const char *path);
+
+/* Opens a file to be read alone, as cohort_map_map does: one of cohort_multimap_save_table on a CPU where it
+ * is mapped, on a GPU as a copy in its memory; one of cohort_multimap_save by loading it. Everything is
+ * checked at once: the table as a map's, and that each key's run of values lies where it must. What is opened
+ * offers find, count, retrieve, size, export, the options, views, readers, saving, and being part of a union,
+ * which can be changed; an insert is COHORT_UNSUPPORTED. The same errors, and the same about the file, which
+ * must not be changed or cut. O(bytes). */
+COHORT_API cohort_status cohort_multimap_map(cohort_context *context, const char *path,
+                                             cohort_multimap **out);
+
 COHORT_API cohort_status cohort_multimap_save_to(cohort_multimap *multimap, const cohort_output *output);
 COHORT_API cohort_status cohort_multimap_load_from(cohort_context *context, const cohort_input *input,
                                                    cohort_multimap **out);

@@ -13,16 +13,17 @@
 
 #define TABLE_VERSION 1u /* of hash, walk and slots: who changes where a key lies changes this */
 
-enum { VERSION, LAYOUT, WIDTH, PROBE, SLOTS, SEED, MAX_LOAD, FIXED, GROUP, FILTER, FIELDS };
-static const char *const names[FIELDS] = {"version", "layout",   "width", "probe", "slots",
-                                          "seed",    "max_load", "fixed", "group", "filter"};
+enum { VERSION, LAYOUT, WIDTH, PROBE, SLOTS, SEED, MAX_LOAD, FIXED, GROUP, FILTER };
+static const char *const names[MAP_TABLE_NUMBERS] = {"version", "layout",   "width", "probe", "slots",
+                                                     "seed",    "max_load", "fixed", "group", "filter"};
 
 /* ---- saving -------------------------------------------------------------------------------------------- */
 
-static void put_numbers(const cohort_map *map, uint64_t v[MEMORY_FILE_NUMBERS])
+static void put_numbers(const cohort_map *map, uint64_t *v)
 {
     const cohort_map_options *o = &map->options;
     v[VERSION] = TABLE_VERSION;
+    v[LAYOUT] = o->layout;
     v[WIDTH] = o->width;
     v[PROBE] = o->probe;
     v[SLOTS] = map_table_slots(map);
@@ -33,30 +34,41 @@ static void put_numbers(const cohort_map *map, uint64_t v[MEMORY_FILE_NUMBERS])
     v[FILTER] = map->view.far != 0;
 }
 
+cohort_status map_on_host(cohort_context *context, const char *call, const void *memory, uint64_t bytes,
+                          const void **host, void **copy)
+{
+    *host = memory;
+    if (context->backend->own_memory == MEMORY_HOST)
+        return COHORT_OK;
+    *host = *copy = bytes <= SIZE_MAX ? malloc((size_t)bytes) : NULL;
+    if (!*copy)
+        return context_fail(context, COHORT_NO_MEMORY, "%s: no host memory for a table of %llu bytes", call,
+                            (unsigned long long)bytes);
+    return context_copy(context, *copy, memory, bytes);
+}
+
+cohort_status map_table_to_file(const cohort_map *map, const char *call, struct memory_file *file,
+                                void **copy)
+{
+    const void *table;
+    cohort_status s = map_on_host(map->context, call, map->table, map->table_bytes, &table, copy);
+    put_numbers(map, file->numbers);
+    file->bytes[0] = map_table_counters_offset(map);
+    file->bytes[1] = map->table_bytes - file->bytes[0];
+    file->parts[0] = table;
+    file->parts[1] = (const char *)table + file->bytes[0];
+    return s;
+}
+
 static cohort_status save(cohort_map *map, const char *call, const struct file_stream *to)
 {
-    cohort_context *context = map->context;
-    struct memory_file file;
+    struct memory_file file = {{0}, {0}, {NULL}, 0, NULL, 0};
     void *copy = NULL;
-    const char *table = map->table;
-    cohort_status s = context_wait(context);
-    if (s)
-        return s;
-    if (context->backend->own_memory != MEMORY_HOST) {
-        table = copy = map->table_bytes <= SIZE_MAX ? malloc((size_t)map->table_bytes) : NULL;
-        if (!copy)
-            return context_fail(context, COHORT_NO_MEMORY, "%s: no host memory for a table of %llu bytes",
-                                call, (unsigned long long)map->table_bytes);
-        s = context_copy(context, copy, map->table, map->table_bytes);
-    }
-    memset(&file, 0, sizeof file);
-    put_numbers(map, file.numbers);
-    file.bytes[0] = map_table_counters_offset(map);
-    file.bytes[1] = map->table_bytes - file.bytes[0];
-    file.parts[0] = table;
-    file.parts[1] = table + file.bytes[0];
+    cohort_status s = context_wait(map->context);
     if (!s)
-        s = memory_file_write(context, to, FILE_TABLE, &file);
+        s = map_table_to_file(map, call, &file, &copy);
+    if (!s)
+        s = memory_file_write(map->context, to, FILE_TABLE, &file);
     free(copy);
     return s;
 }
@@ -77,16 +89,17 @@ cohort_status cohort_map_save_table(cohort_map *map, const char *path)
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
-/* The numbers, each within what it may be. */
-static cohort_status read_numbers(cohort_context *context, const struct file_stream *from, const uint64_t *v,
-                                  cohort_map_options *o)
+/* The numbers, each within what it may be; of them `used` are not reserved. */
+static cohort_status read_numbers(cohort_context *context, const struct file_stream *from,
+                                  const struct memory_file *file, unsigned used, cohort_map_options *o)
 {
+    const uint64_t *v = file->numbers;
     if (v[VERSION] != TABLE_VERSION)
         return file_fail(context, COHORT_BAD_VERSION, from, "a table of version %llu, not %u",
                          (unsigned long long)v[VERSION], TABLE_VERSION);
     memcpy(&o->max_load, &v[MAX_LOAD], 8);
     const int width = v[WIDTH] >= COHORT_WIDTH_32_0 && v[WIDTH] <= COHORT_WIDTH_64_64;
-    const int good[FIELDS] = {
+    const int good[MAP_TABLE_NUMBERS] = {
         [VERSION] = 1,
         [LAYOUT] = v[LAYOUT] == COHORT_LAYOUT_PAGES,
         [WIDTH] = width,
@@ -98,17 +111,16 @@ static cohort_status read_numbers(cohort_context *context, const struct file_str
         [GROUP] = v[GROUP] <= 32,
         [FILTER] = v[FILTER] <= (v[PROBE] == COHORT_PROBE_DOUBLE),
     };
-    for (int i = 0; i < (int)MEMORY_FILE_NUMBERS; i++)
-        if (i < FIELDS ? !good[i] : v[i] != 0)
-            return file_fail(context, COHORT_CORRUPT, from, "the number %d (%s) is 0x%llx", i,
-                             i < FIELDS ? names[i] : "reserved", (unsigned long long)v[i]);
+    for (unsigned i = 0; i < MAP_TABLE_NUMBERS; i++)
+        if (!good[i])
+            return memory_file_bad(context, from, file, i, names[i]);
     o->width = (cohort_width)v[WIDTH];
     o->probe = (cohort_probe)v[PROBE];
     o->capacity = v[SLOTS];
     o->seed = v[SEED];
     o->fixed = (uint32_t)v[FIXED];
     o->group = (uint32_t)v[GROUP];
-    return COHORT_OK;
+    return memory_file_reserved(context, from, file, used);
 }
 
 /* Sets the map's shape, by which the parts must have so many bytes. */
@@ -133,16 +145,17 @@ static cohort_status take_shape(cohort_map *map, const struct file_stream *from,
 }
 
 /* The table where it is mapped, or on a device of other memory a copy of it there. */
-static cohort_status take_table(cohort_map *map, const struct file_stream *from,
-                                const struct memory_file *file)
+static cohort_status take_table(cohort_map *map, const struct file_stream *from, struct memory_file *file)
 {
     map->table = (void *)file->parts[0];
     map_table_place(map);
     cohort_status s = map_check_table(map, from);
-    if (s || map->context->backend->own_memory == MEMORY_HOST) {
-        map->mapped = file->mapped;
-        map->mapped_bytes = file->mapped_bytes;
+    if (s)
         return s;
+    if (map->context->backend->own_memory == MEMORY_HOST) {
+        map->mapped_bytes = file->mapped_bytes;
+        map->mapped = memory_file_give(file);
+        return COHORT_OK;
     }
     s = map_table_make(map);
     if (s)
@@ -155,10 +168,10 @@ static cohort_status take_table(cohort_map *map, const struct file_stream *from,
 
 /* A map of the numbers' options, without a table. */
 static cohort_status describe(cohort_context *context, const struct file_stream *from,
-                              const struct memory_file *file, cohort_map **out)
+                              const struct memory_file *file, unsigned used, cohort_map **out)
 {
     cohort_map_options o = COHORT_MAP_OPTIONS_INIT;
-    cohort_status s = read_numbers(context, from, file->numbers, &o);
+    cohort_status s = read_numbers(context, from, file, used, &o);
     if (s)
         return s;
     /* A device that has no groups of lanes does without. */
@@ -174,28 +187,35 @@ static cohort_status describe(cohort_context *context, const struct file_stream 
     return *out ? COHORT_OK : COHORT_NO_MEMORY;
 }
 
-static cohort_status open_table(cohort_context *context, const struct file_stream *from, cohort_map **out)
+cohort_status map_table_from_file(cohort_context *context, const struct file_stream *from,
+                                  struct memory_file *file, unsigned used, cohort_map **out)
 {
-    struct memory_file file;
     cohort_map *map = NULL;
-    cohort_status s = memory_file_map(context, from, FILE_TABLE, 1, &file);
-    if (s)
-        return s;
-    s = describe(context, from, &file, &map);
+    cohort_status s = describe(context, from, file, used, &map);
     if (!s)
-        s = take_shape(map, from, &file);
+        s = take_shape(map, from, file);
     if (!s)
-        s = take_table(map, from, &file);
-    if (s || !map->mapped)
-        memory_file_free(&file);
+        s = take_table(map, from, file);
     if (s) {
         free(map);
         return s;
     }
     map->fresh = 0;
     map->most = UINT64_MAX;
+    map->reader = MAP_READS_FILE;
     *out = map;
     return COHORT_OK;
+}
+
+static cohort_status open_table(cohort_context *context, const struct file_stream *from, cohort_map **out)
+{
+    struct memory_file file;
+    cohort_status s = memory_file_map(context, from, FILE_TABLE, 1, &file);
+    if (s)
+        return s;
+    s = map_table_from_file(context, from, &file, MAP_TABLE_NUMBERS, out);
+    memory_file_free(&file);
+    return s;
 }
 
 cohort_status cohort_map_map(cohort_context *context, const char *path, cohort_map **out)

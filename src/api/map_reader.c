@@ -84,7 +84,7 @@ static cohort_status multimap_reader(cohort_multimap *m, cohort_context *context
         return context_fail(context, COHORT_NO_MEMORY, "no memory for a reader's description");
     *made = *m;
     made->context = context;
-    made->reader = 1;
+    made->reader = MAP_READS_OTHER;
     made->index = NULL;
     made->next = NULL;
     cohort_status s = m->index ? map_reader(m->index, context, &made->index) : COHORT_OK;

@@ -3,7 +3,7 @@
 #define COHORT_API_MAP_TABLE_H
 
 #include "api/map.h"
-#include "io/file.h"
+#include "io/memory_file.h"
 
 #define MAP_DEFAULT_SEED 0x9e3779b97f4a7c15ull
 
@@ -31,6 +31,24 @@ void map_table_place(cohort_map *map);
 /* Gives the map an empty table of the shape in its view. */
 cohort_status map_table_make(cohort_map *map);
 cohort_status map_table_clear(cohort_map *map);
+
+/* ---- map_mapped.c: tables in files, of maps and of what has a map in it -------------------------------- */
+
+#define MAP_TABLE_NUMBERS 10u /* of a file's are the table's; what follows is the structure's own */
+
+/* Memory of the context where files take it from: itself, or a copy, which the caller frees (NULL: none). The
+ * call is told if there is no memory. */
+cohort_status map_on_host(cohort_context *context, const char *call, const void *memory, uint64_t bytes,
+                          const void **host, void **copy);
+
+/* The first numbers and the first two parts of a file, by map_on_host. */
+cohort_status map_table_to_file(const cohort_map *map, const char *call, struct memory_file *file,
+                                void **copy);
+
+/* A map to be read alone whose table is in these numbers and parts of a mapped file, judged whole; of the
+ * numbers the first `used` have a meaning. On a CPU the mapping is the map's from now on. */
+cohort_status map_table_from_file(cohort_context *context, const struct file_stream *from,
+                                  struct memory_file *file, unsigned used, cohort_map **out);
 
 /* ---- map_file.c, map_check.c: files -------------------------------------------------------------------- */
 

@@ -34,7 +34,7 @@ static co_u32 index_width(const cohort_multimap *m)
     return map_key_bytes((co_u32)m->options.width) == 4 ? COHORT_WIDTH_32_0 : COHORT_WIDTH_64_0;
 }
 
-static cohort_status take_memory(cohort_context *context, uint64_t bytes, const char *what, void **out)
+cohort_status multimap_take_memory(cohort_context *context, uint64_t bytes, const char *what, void **out)
 {
     *out = context_alloc(context, bytes);
     if (*out)
@@ -105,8 +105,7 @@ static cohort_status make_index(cohort_multimap *m, co_u32 width, uint64_t capac
     return COHORT_OK;
 }
 
-/* What of the index callers are told. */
-static void take_index(cohort_multimap *m)
+void multimap_take_index(cohort_multimap *m)
 {
     m->view = m->index->view;
     m->slots = map_slots(&m->view) + MAP_SIDE_SLOTS;
@@ -131,7 +130,7 @@ static cohort_status build_single(cohort_multimap *m, const char *call, uint64_t
     m->single = !status && distinct;
     if (m->single) {
         m->keys = m->values;
-        take_index(m);
+        multimap_take_index(m);
         return COHORT_OK;
     }
     map_end(m->index);
@@ -153,7 +152,7 @@ static cohort_status fill_index(cohort_multimap *m, const char *call, int parts,
     uint64_t fit = map_slots_for(m->index, m->keys);
     if (!status && map_table_slots(m->index) > fit + fit / 4)
         status = map_rehash(m->index, call, 0);
-    take_index(m);
+    multimap_take_index(m);
     return status;
 }
 
@@ -162,7 +161,7 @@ static cohort_status build_ends(cohort_multimap *m, int parts, const struct mult
 {
     void *ends;
     m->ends_bytes = (m->slots + 2) * sizeof *m->ends;
-    cohort_status status = take_memory(m->context, m->ends_bytes, "table of runs", &ends);
+    cohort_status status = multimap_take_memory(m->context, m->ends_bytes, "table of runs", &ends);
     if (status)
         return status;
     m->ends = ends;
@@ -186,7 +185,7 @@ static cohort_status build_runs(cohort_multimap *m, int parts, const struct mult
 {
     uint64_t bytes = m->values * map_value_bytes((co_u32)m->options.width);
     m->runs_bytes = bytes ? bytes : 1;
-    cohort_status status = take_memory(m->context, m->runs_bytes, "values", &m->runs);
+    cohort_status status = multimap_take_memory(m->context, m->runs_bytes, "values", &m->runs);
     for (int i = 0; i < parts && !status; i++) {
         struct multimap_step step = multimap_step_of(m);
         step.n = pairs[i].n;
@@ -296,9 +295,10 @@ void multimap_end(cohort_multimap *m)
         context_wait(m->context);
     for (cohort_multimap *next; m; m = next) {
         next = m->next;
-        if (m->ends && !m->reader)
+        const int owns = m->reader != MAP_READS_OTHER && !(m->index && m->index->mapped);
+        if (m->ends && owns)
             context_release(m->context, m->ends, m->ends_bytes);
-        if (m->runs && !m->reader)
+        if (m->runs && owns)
             context_release(m->context, m->runs, m->runs_bytes);
         map_end(m->index);
         free(m);
@@ -330,6 +330,11 @@ cohort_status multimap_build(cohort_context *context, const char *call,
 
 /* ---- the calls ----------------------------------------------------------------------------------------- */
 
+int multimap_is_load(double load)
+{
+    return load >= LEAST_LOAD && load <= MOST_LOAD;
+}
+
 static cohort_status check_options(cohort_context *context, const cohort_multimap_options *o)
 {
     if (o->width != COHORT_WIDTH_32_32 && o->width != COHORT_WIDTH_64_32 && o->width != COHORT_WIDTH_64_64)
@@ -339,7 +344,7 @@ static cohort_status check_options(cohort_context *context, const cohort_multima
     if (o->reserved)
         return context_fail(context, COHORT_RANGE, "options.reserved is %u; it must be 0",
                             (unsigned)o->reserved);
-    if (o->max_load != 0.0 && !(o->max_load >= LEAST_LOAD && o->max_load <= MOST_LOAD))
+    if (o->max_load != 0.0 && !multimap_is_load(o->max_load))
         return context_fail(context, COHORT_RANGE,
                             "options.max_load is %g; it must be from %g to %g, or 0 for 0.8", o->max_load,
                             LEAST_LOAD, MOST_LOAD);

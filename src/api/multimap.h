@@ -2,8 +2,10 @@
 #ifndef COHORT_API_MULTIMAP_H
 #define COHORT_API_MULTIMAP_H
 
+#include "api/map.h"
 #include "backend/map.h"
 #include "backend/multimap.h"
+#include "io/file.h"
 
 /* A level; the first one is the multimap that callers have. */
 struct cohort_multimap {
@@ -18,7 +20,7 @@ struct cohort_multimap {
     co_u64 *ends;          /* slots + 2 words: shape/multimap.h */
     void *runs;
     uint64_t ends_bytes, runs_bytes;
-    int reader; /* ends, runs and the index\'s table are another multimap\'s */
+    enum map_reader_kind reader; /* of a file's that is mapped, ends and runs lie in the index's mapping */
     int single; /* all keys are distinct, and there are neither ends nor runs; then there is one level */
 };
 
@@ -39,6 +41,21 @@ cohort_status multimap_build(cohort_context *context, const char *call,
                              const struct multimap_pairs *pairs, cohort_multimap **out);
 cohort_status multimap_fold(cohort_multimap *multimap, const char *call); /* makes one level of all */
 void multimap_end(cohort_multimap *multimap);                             /* all levels; NULL is allowed */
+
+/* A multimap of all its pairs that has one level, with runs: itself, or else a new one, for the caller to
+ * end. */
+cohort_status multimap_with_runs(cohort_multimap *multimap, const char *call, cohort_multimap **out);
+
+/* A multimap of the pairs of a file. */
+cohort_status multimap_load(cohort_context *context, const struct file_stream *from, cohort_multimap **out);
+
+/* Lets it have what callers are told of its index. */
+void multimap_take_index(cohort_multimap *multimap);
+
+cohort_status multimap_take_memory(cohort_context *context, uint64_t bytes, const char *what, void **out);
+
+/* Is there such a load? */
+int multimap_is_load(double load);
 
 /* A step of this multimap's, with all that does not depend on the call filled in. */
 struct multimap_step multimap_step_of(const cohort_multimap *multimap);

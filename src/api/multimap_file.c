@@ -58,7 +58,7 @@ static void *expand_keys(const struct multimap_file *file)
     return keys;
 }
 
-static cohort_status load(cohort_context *context, const struct file_stream *from, cohort_multimap **out)
+cohort_status multimap_load(cohort_context *context, const struct file_stream *from, cohort_multimap **out)
 {
     struct multimap_file file;
     cohort_multimap *m = NULL;
@@ -91,7 +91,7 @@ cohort_status cohort_multimap_load(cohort_context *context, const char *path, co
     CALL(context);
     const struct file_stream from = stream_path(path);
     cohort_status status = stream_check_load(context, "cohort_multimap_load", "path", &from, out);
-    return status ? status : load(context, &from, out);
+    return status ? status : multimap_load(context, &from, out);
 }
 
 cohort_status cohort_multimap_load_from(cohort_context *context, const cohort_input *input,
@@ -102,5 +102,5 @@ cohort_status cohort_multimap_load_from(cohort_context *context, const cohort_in
     CALL(context);
     const struct file_stream from = stream_input(input);
     cohort_status status = stream_check_load(context, "cohort_multimap_load_from", "input", &from, out);
-    return status ? status : load(context, &from, out);
+    return status ? status : multimap_load(context, &from, out);
 }

@@ -63,27 +63,37 @@ static void parts_end(cohort_context *context, struct parts *p)
 
 /* ---- levels -------------------------------------------------------------------------------------------- */
 
-/* `m`, which the caller has, becomes `made`, and what it was ends with it. */
+/* `m`, which the caller has, becomes `made`, and what it was ends with it. What was opened to be read alone
+ * stays so. */
 static void become(cohort_multimap *m, cohort_multimap *made)
 {
     const cohort_multimap old = *m;
     *m = *made;
     *made = old;
+    if (old.reader == MAP_READS_FILE)
+        m->reader = MAP_READS_FILE;
     multimap_end(made);
+}
+
+cohort_status multimap_with_runs(cohort_multimap *m, const char *call, cohort_multimap **out)
+{
+    struct parts p = {0};
+    *out = m;
+    if (!m->single && !m->next)
+        return COHORT_OK;
+    cohort_status status = parts_add(&p, m);
+    if (!status)
+        status = multimap_build(m->context, call, &m->options, 0, p.count, p.pairs, out);
+    parts_end(m->context, &p);
+    return status;
 }
 
 /* A single multimap gets runs. */
 static cohort_status settle(cohort_multimap *m, const char *call)
 {
-    struct parts p = {0};
     cohort_multimap *made = NULL;
-    if (!m->single)
-        return COHORT_OK;
-    cohort_status status = parts_add(&p, m);
-    if (!status)
-        status = multimap_build(m->context, call, &m->options, 0, p.count, p.pairs, &made);
-    parts_end(m->context, &p);
-    if (!status)
+    cohort_status status = m->single ? multimap_with_runs(m, call, &made) : COHORT_OK;
+    if (!status && made)
         become(m, made);
     return status;
 }
@@ -186,8 +196,12 @@ cohort_status cohort_multimap_insert(cohort_multimap *m, uint64_t n, const void 
     if (!m)
         return context_fail(NULL, COHORT_NULL, "%s: multimap is NULL", call);
     if (m->reader)
-        return context_fail(m->context, COHORT_UNSUPPORTED,
-                            "%s: multimap is a reader of another one, which cannot be changed by it", call);
+        return context_fail(
+            m->context, COHORT_UNSUPPORTED,
+            m->reader == MAP_READS_FILE
+                ? "%s: multimap was opened by cohort_multimap_map, to be read alone; a union can be changed"
+                : "%s: multimap is a reader of another one, which cannot be changed by it",
+            call);
     batch_open(&b, m->context, call);
     batch_array(&b, "keys", BATCH_IN, keys, n, map_key_bytes(m->view.width), &pairs.keys);
     batch_array(&b, "values", BATCH_IN, values, n, map_value_bytes((co_u32)m->options.width), &pairs.values);

@@ -8,9 +8,16 @@
 
 #include "cohort/context.h"
 
-enum file_kind { FILE_MAP = 1, FILE_MULTIMAP = 2, FILE_FUNCTION = 3, FILE_SETS = 4, FILE_TABLE = 5 };
+enum file_kind {
+    FILE_MAP = 1,
+    FILE_MULTIMAP = 2,
+    FILE_FUNCTION = 3,
+    FILE_SETS = 4,
+    FILE_TABLE = 5,
+    FILE_MULTIMAP_TABLE = 6
+};
 
-#define FILE_SECTIONS 4 /* at most */
+#define FILE_SECTIONS 5 /* at most */
 
 struct file_section {
     const void *data;

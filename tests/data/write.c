@@ -2,7 +2,8 @@
  * 0 on, and at last the two that look like marks; the value of key i is i + 1, of a multimap's key i the values are i and i + 1000000 as
  * often as i % 3 says.
  *
- *     write FOLDER         map-W.bin and table-W.bin of each width W, multimap-W.bin of each that has values */
+ *     write FOLDER         map-W.bin and table-W.bin of each width W, multimap-W.bin and
+ *                      multimap-table-W.bin of each that has values */
 #include <cohort.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -63,7 +64,7 @@ static void write_map(cohort_context *context, unsigned w, const char *path, con
     cohort_map_destroy(map);
 }
 
-static void write_multimap(cohort_context *context, unsigned w, const char *path)
+static void write_multimap(cohort_context *context, unsigned w, const char *path, const char *table)
 {
     cohort_multimap_options options = COHORT_MULTIMAP_OPTIONS_INIT;
     uint64_t keys[4 * PAIRS], values[4 * PAIRS], n = 0;
@@ -77,6 +78,7 @@ static void write_multimap(cohort_context *context, unsigned w, const char *path
         }
     must(cohort_multimap_build(context, &options, n, keys, values, NULL, &multimap), context);
     must(cohort_multimap_save(multimap, path), context);
+    must(cohort_multimap_save_table(multimap, table), context);
     cohort_multimap_destroy(multimap);
 }
 
@@ -94,8 +96,9 @@ int main(int argc, char **argv)
         snprintf(table, sizeof table, "%s/table-%s.bin", argv[1], widths[w].name);
         write_map(context, w, path, table);
         snprintf(path, sizeof path, "%s/multimap-%s.bin", argv[1], widths[w].name);
+        snprintf(table, sizeof table, "%s/multimap-table-%s.bin", argv[1], widths[w].name);
         if (widths[w].value_bytes)
-            write_multimap(context, w, path);
+            write_multimap(context, w, path, table);
     }
     cohort_context_destroy(context);
     return 0;

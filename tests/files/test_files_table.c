@@ -1,62 +1,12 @@
 /* test_files_table.c: tables of maps in files, and maps that are opened where their file is mapped: what they
  * answer, what they refuse, and what altered, cut, foreign and hostile files get. */
-#include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/file.h"
+#include "file.h"
 #include "subject.h"
-
-/* ---- files --------------------------------------------------------------------------------------------- */
-
-struct folder {
-    char path[128], file[160], other[160];
-};
-
-static struct folder folder_new(struct test *t)
-{
-    struct folder f;
-    const char *base = getenv("TMPDIR");
-    snprintf(f.path, sizeof f.path, "%.90s/cohort-test-XXXXXX", base && *base ? base : "/tmp");
-    REQUIRE(t, mkdtemp(f.path));
-    snprintf(f.file, sizeof f.file, "%s/file", f.path);
-    snprintf(f.other, sizeof f.other, "%s/other", f.path);
-    return f;
-}
-
-/* Fails the case if anything but the two files is in it. */
-static void folder_end(struct test *t, struct folder *f)
-{
-    unlink(f->file);
-    unlink(f->other);
-    CHECKF(t, rmdir(f->path) == 0, "%s: %s", f->path, strerror(errno));
-}
-
-struct bytes {
-    unsigned char *data;
-    uint64_t count;
-};
-
-static struct bytes contents(struct test *t, const char *path)
-{
-    struct stat info;
-    FILE *file = fopen(path, "rb");
-    REQUIRE(t, file && !fstat(fileno(file), &info));
-    struct bytes b = {malloc((size_t)info.st_size + 1), (uint64_t)info.st_size};
-    REQUIRE(t, b.data && fread(b.data, 1, b.count, file) == b.count);
-    fclose(file);
-    return b;
-}
-
-static void write_file(struct test *t, const char *path, const void *data, uint64_t bytes)
-{
-    FILE *file = fopen(path, "wb");
-    REQUIRE(t, file);
-    REQUIRE(t, fwrite(data, 1, bytes, file) == bytes);
-    REQUIRE(t, fclose(file) == 0);
-}
 
 /* The mapping fails so, names the file and, unless NULL, the word. */
 static int refuses(struct test *t, const char *path, cohort_status due, const char *word)
@@ -320,36 +270,13 @@ static void damaged(struct test *t)
 enum { SECTIONS = 3, HEADER = 24 + 16 * SECTIONS, NUMBERS = HEADER + 8, TABLE = NUMBERS + 22 * 8 };
 enum { VERSION, LAYOUT, WIDTH, PROBE, SLOTS, SEED, MAX_LOAD, FIXED, GROUP, FILTER, FIELDS };
 
-/* The checksum of docs/file-format.md. */
-static uint64_t checksum(const unsigned char *data, uint64_t bytes)
-{
-    uint64_t sum = bytes ^ 0x636f686f7274u;
-    for (uint64_t i = 0; i < bytes; i += 8) {
-        sum = (sum ^ file_get(data + i)) * 0x9e3779b97f4a7c15u;
-        sum ^= sum >> 32;
-    }
-    return sum;
-}
-
-static void seal(struct test *t, const char *path, struct bytes *b)
-{
-    uint64_t place = NUMBERS;
-    for (unsigned i = 0; i < SECTIONS; i++) {
-        const uint64_t bytes = file_get(b->data + 24 + 16 * i);
-        file_put(b->data + 24 + 16 * i + 8, checksum(b->data + place, bytes));
-        place += bytes;
-    }
-    file_put(b->data + HEADER, checksum(b->data, HEADER));
-    write_file(t, path, b->data, b->count);
-}
-
 static void hostile_number(struct test *t, const struct folder *f, struct bytes *b, unsigned field,
                            uint64_t value, cohort_status due, const char *word)
 {
     unsigned char *at = b->data + NUMBERS + 8 * field;
     const uint64_t was = file_get(at);
     file_put(at, value);
-    seal(t, f->file, b);
+    seal(t, f->file, b, SECTIONS);
     refuses(t, f->file, due, word);
     file_put(at, was);
 }
@@ -408,7 +335,7 @@ static void hostile_numbers(struct test *t)
         if (w != (unsigned)t->width && !(w >= COHORT_WIDTH_64_32 && t->width >= COHORT_WIDTH_64_32))
             hostile_number(t, &f, &b, WIDTH, w, COHORT_CORRUPT, NULL);
     hostile_number(t, &f, &b, GROUP, t->width == COHORT_WIDTH_32_32 ? 5 : 2, COHORT_CORRUPT, "group");
-    seal(t, f.file, &b);
+    seal(t, f.file, &b, SECTIONS);
     cohort_map *map;
     OK(t, cohort_map_map(t->context, f.file, &map)); /* and as it was it opens */
     cohort_map_destroy(map);
@@ -424,7 +351,7 @@ static void hostile_bytes(struct test *t, const struct folder *f, struct bytes *
     REQUIRE(t, count <= sizeof was && at + count <= b->count);
     memcpy(was, b->data + at, count);
     memcpy(b->data + at, bytes, count);
-    seal(t, f->file, b);
+    seal(t, f->file, b, SECTIONS);
     refuses(t, f->file, COHORT_CORRUPT, word);
     memcpy(b->data + at, was, count);
 }
@@ -500,7 +427,7 @@ static void hostile_filter(struct test *t)
     struct bytes b = contents(t, f.file);
     const uint64_t first = file_get(b.data + 24 + 16), second = file_get(b.data + 24 + 32);
     memset(b.data + TABLE + first + 128, 0, second - 128);
-    seal(t, f.file, &b);
+    seal(t, f.file, &b, SECTIONS);
     refuses(t, f.file, COHORT_CORRUPT, "slot");
     free(b.data);
     subject_free(&s);

@@ -3,6 +3,8 @@
 import collections
 import copy
 import pickle
+import subprocess
+import sys
 
 import hypothesis
 import numpy as np
@@ -97,6 +99,29 @@ def test_what_is_not_there(tmp_path):
     empty = lc.MultiMap([], [])
     assert (len(empty), list(empty), empty.retrieve([1])[1].tolist()) == (0, [], [])
     assert empty.count([]).tolist() == [] and empty.count([4]).tolist() == [0]
+
+
+@pytest.mark.parametrize("table", [False, True])
+@pytest.mark.parametrize("each", [1, 3])
+def test_mapped_files(tmp_path, table, each):
+    path = tmp_path / "m"
+    keys = np.arange(10_000, dtype="int64") // each
+    lc.MultiMap(keys, keys * 3).save(path, mmap=table)
+    m = lc.MultiMap.load(path, mmap=True)
+    assert len(m) == 10_000 and (m.count(keys[:9000]) == each).all() and -1 not in m
+    index, values = m.retrieve(np.array([5, 12_345, 7]))
+    assert index.tolist() == [0] * each + [2] * each and values.tolist() == [15] * each + [21] * each
+    both = m.union(lc.MultiMap([5], [8]))
+    both.save(path, mmap=True)  # a new file: what is mapped stays as it was
+    assert sorted(both[5].tolist()) == [8] + [15] * each and m[5].tolist() == [15] * each
+    child = f"import libcohort; print(len(libcohort.MultiMap.load({str(path)!r}, mmap=True)[5]))"
+    out = subprocess.run([sys.executable, "-c", child], capture_output=True, text=True).stdout
+    assert out == f"{each + 1}\n"
+    with pytest.raises(lc.FormatError, match="kind 6"):
+        lc.MultiMap.load(path)
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(lc.FormatError):
+        lc.MultiMap.load(path, mmap=True)
 
 
 def test_other_contexts():

@@ -220,25 +220,36 @@ class MultiMap:
         types = NAMES[self._key], NAMES[self._value]
         return _restore, (keys, offsets, values, *types, self._numpy is not None)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, mmap: bool = False) -> None:
         """Writes the pairs to a file, which is there whole or not at all. The file knows the widths, not the
-        types.
+        types. With `mmap` it holds the multimap as it lies in memory, for `load(path, mmap=True)`, and is as
+        large.
         """
-        _core.multimap_save(self._handle, path)
+        _core.multimap_save(self._handle, path, mmap)
 
     @classmethod
     def load(
-        cls, path: str | os.PathLike[str], *, key_type: str | None = None, value_type: str | None = None
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        key_type: str | None = None,
+        value_type: str | None = None,
+        mmap: bool = False,
     ) -> MultiMap:
         """Reads a file of `save`, or of the C library. The types are signed integers if they are not given.
+        With `mmap` a file of `save(path, mmap=True)` is mapped, and shared with other processes that map it;
+        it must stay as it is.
 
         >>> import libcohort, os, tempfile
         >>> path = os.path.join(tempfile.mkdtemp(), "pairs")
         >>> libcohort.MultiMap([1, 1], [-5, -6]).save(path)
         >>> sorted(libcohort.MultiMap.load(path)[1])
         [-6, -5]
+        >>> libcohort.MultiMap([1, 1], [-5, -6]).save(path, mmap=True)
+        >>> sorted(libcohort.MultiMap.load(path, mmap=True)[1])
+        [-6, -5]
         """
-        handle, width = _core.multimap_load(current(), path)
+        handle, width = _core.multimap_load(current(), path, mmap)
         key = _code(key_type, "key_type") if key_type is not None else I32 if width == WIDTH_32_32 else I64
         value = I64 if width == WIDTH_64_64 else I32
         value = _code(value_type, "value_type") if value_type is not None else value

@@ -214,38 +214,42 @@ static PyObject *multimap_union(PyObject *module, PyObject *const *arguments, Py
     return (PyObject *)h;
 }
 
+/* multimap_save(multimap, path, table) */
 static PyObject *multimap_save(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
-    ARGUMENTS(2, 2)
+    ARGUMENTS(3, 3)
     handle *h = handle_of(arguments[0], "multimap");
     PyObject *path = h ? path_of(arguments[1]) : NULL;
+    int table = PyObject_IsTrue(arguments[2]);
     if (!path)
         return NULL;
     char *name = PyBytes_AsString(path);
     outcome o;
     call_begin(h->on, &o);
-    o.status = cohort_multimap_save(h->object, name);
+    o.status = table ? cohort_multimap_save_table(h->object, name) : cohort_multimap_save(h->object, name);
     PyObject *done = Py_XNewRef(call_end(h->on, &o));
     Py_DECREF(path);
     return done;
 }
 
-/* multimap_load(context, path): (multimap, width). */
+/* multimap_load(context, path, map): (multimap, width). */
 static PyObject *multimap_load(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
-    ARGUMENTS(2, 2)
+    ARGUMENTS(3, 3)
     context *on = context_of(arguments[0]);
     PyObject *path = on ? path_of(arguments[1]) : NULL;
     handle *h = path ? handle_new(on, "multimap", destroy) : NULL;
+    int map = PyObject_IsTrue(arguments[2]);
     PyObject *result = NULL;
     if (h) {
         char *name = PyBytes_AsString(path);
         cohort_multimap_options options = COHORT_MULTIMAP_OPTIONS_INIT;
         outcome o;
         call_begin(on, &o);
-        o.status = cohort_multimap_load(on->c, name, (cohort_multimap **)&h->object);
+        o.status = map ? cohort_multimap_map(on->c, name, (cohort_multimap **)&h->object)
+                       : cohort_multimap_load(on->c, name, (cohort_multimap **)&h->object);
         if (o.status == COHORT_OK)
             o.status = cohort_multimap_get_options(h->object, &options);
         if (call_end(on, &o)) {
