@@ -363,8 +363,8 @@ COHORT_API cohort_status cohort_map_load(cohort_context *context, const char *pa
 
 /* Writes the table itself to a file that cohort_map_map maps: `table_bytes` of the statistics and 256 bytes
  * more, erased slots among them (cohort_map_rehash takes them out before). Written under another name first,
- * as by cohort_map_save. Waits. On a GPU the host needs memory for all of it. COHORT_UNSUPPORTED: a map of
- * LINES. COHORT_IO, COHORT_NO_MEMORY. O(slots). */
+ * as by cohort_map_save. Waits. On a GPU the host needs memory for all of it. COHORT_IO, COHORT_NO_MEMORY.
+ * O(slots). */
 COHORT_API cohort_status cohort_map_save_table(cohort_map *map, const char *path);
 
 /* Opens a file to be read alone. On a CPU a file of a table is mapped: nothing is built, its memory is the

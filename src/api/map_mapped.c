@@ -79,11 +79,6 @@ cohort_status cohort_map_save_table(cohort_map *map, const char *path)
     CALL_ON(map);
     const struct file_stream to = stream_path(path);
     cohort_status s = stream_check_save(map ? map->context : NULL, call, "map", map, "path", &to);
-    if (!s && map_has_lines(map))
-        s = context_fail(map->context, COHORT_UNSUPPORTED,
-                         "%s: map has COHORT_LAYOUT_LINES, whose table is not saved; cohort_map_save saves "
-                         "its pairs",
-                         call);
     return s ? s : save(map, call, &to);
 }
 
@@ -98,22 +93,27 @@ static cohort_status read_numbers(cohort_context *context, const struct file_str
         return file_fail(context, COHORT_BAD_VERSION, from, "a table of version %llu, not %u",
                          (unsigned long long)v[VERSION], TABLE_VERSION);
     memcpy(&o->max_load, &v[MAX_LOAD], 8);
-    const int width = v[WIDTH] >= COHORT_WIDTH_32_0 && v[WIDTH] <= COHORT_WIDTH_64_64;
+    const int width = v[WIDTH] >= COHORT_WIDTH_32_0 && v[WIDTH] <= COHORT_WIDTH_64_64,
+              lines = v[LAYOUT] == COHORT_LAYOUT_LINES;
+    const uint64_t most = !width  ? 0
+                          : lines ? lines_slots_most((co_u32)v[WIDTH])
+                                  : map_slots_most((co_u32)v[WIDTH]);
     const int good[MAP_TABLE_NUMBERS] = {
         [VERSION] = 1,
-        [LAYOUT] = v[LAYOUT] == COHORT_LAYOUT_PAGES,
+        [LAYOUT] = lines || v[LAYOUT] == COHORT_LAYOUT_PAGES,
         [WIDTH] = width,
-        [PROBE] = v[PROBE] <= COHORT_PROBE_LINEAR,
-        [SLOTS] = v[SLOTS] >= 1 && width && v[SLOTS] <= map_slots_most((co_u32)v[WIDTH]),
+        [PROBE] = v[PROBE] <= (lines ? COHORT_PROBE_DOUBLE : COHORT_PROBE_LINEAR),
+        [SLOTS] = v[SLOTS] >= 1 && v[SLOTS] <= most,
         [SEED] = 1,
         [MAX_LOAD] = o->max_load > 0 && o->max_load <= 1,
         [FIXED] = v[FIXED] <= 1,
-        [GROUP] = v[GROUP] <= 32,
-        [FILTER] = v[FILTER] <= (v[PROBE] == COHORT_PROBE_DOUBLE),
+        [GROUP] = v[GROUP] <= (lines ? 0 : 32),
+        [FILTER] = v[FILTER] <= (!lines && v[PROBE] == COHORT_PROBE_DOUBLE),
     };
     for (unsigned i = 0; i < MAP_TABLE_NUMBERS; i++)
         if (!good[i])
             return memory_file_bad(context, from, file, i, names[i]);
+    o->layout = (cohort_layout)v[LAYOUT];
     o->width = (cohort_width)v[WIDTH];
     o->probe = (cohort_probe)v[PROBE];
     o->capacity = v[SLOTS];

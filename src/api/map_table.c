@@ -65,6 +65,11 @@ uint64_t map_table_all_bytes(const cohort_map *map)
     return map_has_lines(map) ? lines_table_bytes(&map->view) : map_table_bytes(&map->view);
 }
 
+co_u32 map_table_spread(const cohort_map *map)
+{
+    return map_has_lines(map) ? 1 : co_map_spread(&map->view);
+}
+
 uint64_t map_table_slots_at(double load, uint64_t pairs)
 {
     pairs = pairs ? pairs : 1;
@@ -162,7 +167,7 @@ cohort_status map_table_make(cohort_map *map)
 cohort_status map_counters(cohort_map *map, struct co_map_counters *counters)
 {
     struct co_map_counters all[CO_MAP_SPREAD];
-    co_u32 spread = map_has_lines(map) ? 1 : co_map_spread(&map->view);
+    const co_u32 spread = map_table_spread(map);
     cohort_status s = context_copy(map->context, all, map->view.counters, spread * sizeof *all);
     memset(counters, 0, sizeof *counters);
     for (co_u32 i = 0; i < spread && !s; i++) {

@@ -25,6 +25,9 @@ int map_table_shape(cohort_map *map, uint64_t slots);
 uint64_t map_table_counters_offset(const cohort_map *map);
 uint64_t map_table_all_bytes(const cohort_map *map);
 
+/* How many structs of counters it has. */
+co_u32 map_table_spread(const cohort_map *map);
+
 /* Lets the view point into the map's table, whose shape it has. */
 void map_table_place(cohort_map *map);
 

@@ -69,7 +69,8 @@ cohort_status cohort_multimap_save_table(cohort_multimap *m, const char *path)
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
-/* The index has the options that multimaps give theirs. What looks keys up relies on the order of probing. */
+/* The index has the options that multimaps give theirs. What looks keys up relies on the layout and on the
+ * order of probing. */
 static cohort_status check_index(cohort_multimap *m, const struct file_stream *from,
                                  const struct memory_file *file)
 {
@@ -79,7 +80,8 @@ static cohort_status check_index(cohort_multimap *m, const struct file_stream *f
         return memory_file_bad(m->context, from, file, WIDTH, "width");
     m->options.width = (cohort_width)width;
     const cohort_width due = width == COHORT_WIDTH_32_32 ? COHORT_WIDTH_32_0 : COHORT_WIDTH_64_0;
-    if (o->width == due && o->probe == COHORT_PROBE_DOUBLE && !o->fixed && multimap_is_load(o->max_load))
+    if (o->width == due && o->layout == COHORT_LAYOUT_PAGES && o->probe == COHORT_PROBE_DOUBLE && !o->fixed &&
+        multimap_is_load(o->max_load))
         return COHORT_OK;
     return file_fail(m->context, COHORT_CORRUPT, from, "a table such as no multimap's keys have");
 }

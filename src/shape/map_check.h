@@ -4,9 +4,9 @@
 
 #include "shape/map.h"
 
-/* Slots, as in co_map_counters. */
+/* Slots, as in co_map_counters; of LINES also those that are claimed. */
 struct map_check {
-    co_u64 taken, erased;
+    co_u64 taken, erased, claimed;
 };
 
 #define CO_MAP_FILE "shape/map_check_width.h"

@@ -2,8 +2,8 @@
  * 0 on, and at last the two that look like marks; the value of key i is i + 1, of a multimap's key i the values are i and i + 1000000 as
  * often as i % 3 says.
  *
- *     write FOLDER         map-W.bin and table-W.bin of each width W, multimap-W.bin and
- *                      multimap-table-W.bin of each that has values */
+ *     write FOLDER         map-W.bin and table-W.bin of each width W, map-lines-W.bin and table-lines-W.bin
+ *                      of the layout LINES, multimap-W.bin and multimap-table-W.bin of each that has values */
 #include <cohort.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -41,12 +41,14 @@ static void must(cohort_status status, const cohort_context *context)
     exit(1);
 }
 
-static void write_map(cohort_context *context, unsigned w, const char *path, const char *table)
+static void write_map(cohort_context *context, unsigned w, cohort_layout layout, const char *path,
+                      const char *table)
 {
     cohort_map_options options = COHORT_MAP_OPTIONS_INIT;
     uint64_t keys[PAIRS], values[PAIRS];
     cohort_map *map;
     options.width = widths[w].width;
+    options.layout = layout;
     options.capacity = 5;
     options.seed = 77;
     options.max_load = 0.7;
@@ -94,7 +96,10 @@ int main(int argc, char **argv)
     for (unsigned w = 0; w < sizeof widths / sizeof *widths; w++) {
         snprintf(path, sizeof path, "%s/map-%s.bin", argv[1], widths[w].name);
         snprintf(table, sizeof table, "%s/table-%s.bin", argv[1], widths[w].name);
-        write_map(context, w, path, table);
+        write_map(context, w, COHORT_LAYOUT_PAGES, path, table);
+        snprintf(path, sizeof path, "%s/map-lines-%s.bin", argv[1], widths[w].name);
+        snprintf(table, sizeof table, "%s/table-lines-%s.bin", argv[1], widths[w].name);
+        write_map(context, w, COHORT_LAYOUT_LINES, path, table);
         snprintf(path, sizeof path, "%s/multimap-%s.bin", argv[1], widths[w].name);
         snprintf(table, sizeof table, "%s/multimap-table-%s.bin", argv[1], widths[w].name);
         if (widths[w].value_bytes)

@@ -266,7 +266,8 @@ static void hostile_numbers(struct test *t)
         uint64_t value;
         const char *word;
     } cases[] = {
-        {LAYOUT, 1, "layout"},
+        {LAYOUT, 1, NULL},
+        {LAYOUT, 2, "layout"},
         {TABLE_WIDTH, 6, "width"},
         {TABLE_WIDTH, (uint64_t)t->width, NULL},
         {TABLE_WIDTH, t->width == COHORT_WIDTH_32_32 ? COHORT_WIDTH_64_0 : COHORT_WIDTH_32_0, NULL},
@@ -379,6 +380,37 @@ static void moved_ends(struct test *t)
     folder_end(t, &f);
 }
 
+/* A table of LINES, which is one of a map's and none of a multimap's. */
+static void table_of_lines(struct test *t)
+{
+    struct folder f = folder_new(t);
+    cohort_map_options options = COHORT_MAP_OPTIONS_INIT;
+    cohort_map *map = NULL;
+    options.width = t->width == COHORT_WIDTH_32_32 ? COHORT_WIDTH_32_0 : COHORT_WIDTH_64_0;
+    options.layout = COHORT_LAYOUT_LINES;
+    options.capacity = 5;
+    OK(t, cohort_map_create(t->context, &options, &map));
+    OK(t, cohort_map_save_table(map, f.file));
+    cohort_map_destroy(map);
+    const struct bytes from = contents(t, f.file);
+    struct bytes b = {calloc(1, from.count + 64), from.count + 8};
+    REQUIRE(t, b.data);
+    memcpy(b.data, from.data, 24 + 16 * 3);
+    memcpy(b.data + NUMBERS, from.data + 24 + 16 * 3 + 8, 8 * WIDTH);
+    memcpy(b.data + PARTS, from.data + PARTS, from.count - PARTS);
+    file_put(b.data + 8, 1 | (uint64_t)FILE_MULTIMAP_TABLE << 32);
+    file_put(b.data + 16, SECTIONS);
+    file_put(b.data + 24, 8 * RESERVED);
+    file_put(b.data + 24 + 16 * 3, 8);
+    file_put(b.data + 24 + 16 * 4, 0);
+    file_put(b.data + NUMBERS + 8 * WIDTH, (uint64_t)t->width);
+    seal(t, f.file, &b, SECTIONS);
+    refuses(t, f.file, COHORT_CORRUPT, "keys");
+    free(from.data);
+    free(b.data);
+    folder_end(t, &f);
+}
+
 /* ---- names, other files, and memory -------------------------------------------------------------------- */
 
 static void names_and_places(struct test *t)
@@ -456,6 +488,7 @@ const struct test_case test_cases[] = {
     {"hostile_numbers", hostile_numbers, WIDTHS},
     {"hostile_ends", hostile_ends, WIDTHS},
     {"moved_ends", moved_ends, WIDTHS},
+    {"table_of_lines", table_of_lines, WIDTHS},
     {"names_and_places", names_and_places, 0},
     {"no_memory", no_memory, WIDTHS | TEST_COUNTED},
     {NULL, NULL, 0},

@@ -157,12 +157,13 @@ def test_files(tmp_path):
 
 
 @pytest.mark.parametrize("table", [False, True])
-def test_mapped_files(tmp_path, table):
+@pytest.mark.parametrize("layout", ["pages", "lines"])
+def test_mapped_files(tmp_path, table, layout):
     path = tmp_path / "map"
     keys = np.arange(10_000, dtype="int64")
-    lc.Map(keys, keys * 3).save(path, mmap=table)
+    lc.Map(keys, keys * 3, layout=layout).save(path, mmap=table)
     m = lc.Map.load(path, mmap=True)
-    assert len(m) == 10_000 and (m.get(keys) == keys * 3).all() and 10_000 not in m
+    assert m.layout == layout and len(m) == 10_000 and (m.get(keys) == keys * 3).all() and 10_000 not in m
     for change in (lambda: m.insert([1], [2]), lambda: m.assign([1], [2]), lambda: m.erase([1]), m.clear):
         with pytest.raises(NotImplementedError, match="cohort_map_map"):
             change()
@@ -178,14 +179,6 @@ def test_mapped_files(tmp_path, table):
     path.write_bytes(path.read_bytes()[:-3])
     with pytest.raises(lc.FormatError):
         lc.Map.load(path, mmap=True)
-
-
-def test_tables_of_lines_have_no_files(tmp_path):
-    m = lc.Map([1], [2], layout="lines")
-    with pytest.raises(NotImplementedError, match="LINES"):
-        m.save(tmp_path / "map", mmap=True)
-    m.save(tmp_path / "map")
-    assert lc.Map.load(tmp_path / "map", mmap=True)[1] == 2
 
 
 def test_large():

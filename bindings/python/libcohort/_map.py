@@ -439,7 +439,7 @@ class Map:
     def save(self, path: str | os.PathLike[str], *, mmap: bool = False) -> None:
         """Writes the pairs to a file, which is there whole or not at all. The file knows the widths, not the
         types. With `mmap` it holds the table as it lies in memory, for `load(path, mmap=True)`, and is as
-        large; maps with `layout="lines"` have no such files."""
+        large."""
         _core.map_save(self._handle, path, mmap)
 
     @classmethod
