@@ -1,14 +1,16 @@
-# shellcheck shell=bash disable=SC2154 The walks of `keys` in docs/adding-an-operation.md, step by step
-# against the tree: every file is there, every step is a call that the code makes, and no file of a walk leads
-# back to one before it. Sourced by run.sh, after calls.sh, whose arrows it reads.
+# shellcheck shell=bash disable=SC2154
+#
+# The walks of `keys` in docs/adding-an-operation.md, step by step against the tree: every file is there, each
+# step is a call that the code makes, and no file of a walk leads back to one before it. Sourced by run.sh,
+# after calls.sh, whose arrows it reads.
 walks_page=docs/adding-an-operation.md
 
 # What leads from file to file, FROM TO a line:
 #
-#   a call      the use of a name that another file's object defines (calls.sh) a table     of a backend: who
-#   uses that of X, `backend->X->` or a `struct X_backend *`, gets to src/cpu/X.c
-#               and src/cuda/X.c, which have the tables, and to the files of the functions in them, cpu_X_..
-#               and cuda_X_..; from below the border to the same backend only
+#   a call      the use of a name that another file's object defines (calls.sh)
+#   a table     of a backend: who uses that of X, `backend->X->` or a `struct X_backend *`, gets to
+#               src/cpu/X.c and src/cuda/X.c, which have the tables, and to the files of the functions in
+#               them, cpu_X_.. and cuda_X_..; from below the border to the same backend only
 #   a kernel    by its name: who calls gpu_launch.., and has all words of a kernel's name in its texts or in
 #               those of files that it calls, gets to the kernel's file
 #   an include  of a header, whose text is the loop or the kernel
