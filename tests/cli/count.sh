@@ -238,7 +238,7 @@ interrupt() {
     echo old >out.tsv
     rm -f s.svg pipe
     mkfifo pipe
-    sleep 60 >pipe &
+    $plainly sleep 60 >pipe &
     local holder=$!
     # A background job of a script ignores SIGINT; a job-controlled one does not.
     set -m
@@ -262,6 +262,25 @@ interrupt INT 130
 interrupt TERM 143
 interrupt HUP 129
 interrupt QUIT 131
+
+# nohup: what is ignored when the tool begins it does not take up.
+mkdir ignoring
+mkfifo pipe
+$plainly sleep 60 >pipe &
+holder=$!
+(trap '' HUP && exec "$raw" count --device "$device" --kmer 11 --out ignoring/out.tsv b.fa pipe 2>said) &
+process=$!
+for _ in $(seq 100); do
+    ls ignoring/out.tsv.*.tmp >/dev/null 2>&1 && break
+    sleep 0.1
+done
+kill -s HUP $process
+sleep 0.2
+kill $holder
+wait $process
+judge "a HUP that is ignored ends nothing" test $? -eq 0 -a "$(ls ignoring)" = out.tsv
+wait $holder 2>/dev/null
+rm -rf pipe ignoring
 
 # Killed, a run leaves what is not complete; the next one with the same output removes it, but not what a run has that still goes on.
 mkdir killing

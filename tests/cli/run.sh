@@ -17,7 +17,10 @@ trap 'rm -rf "$work" "$tools"' EXIT
 cd "$work" || exit 2
 # A run that hangs is one case's failure, exit status 124, and not that of all that come after it.
 cohort=$tools/cohort
-printf '#!/bin/sh\nexec timeout --foreground -k 5 %s "%s" "$@"\n' "${CASE_SECONDS:-120}" "$raw" >"$cohort"
+# Signals are as at a terminal: what a parent ignores (nohup, the background of a script) its children ignore too.
+plainly='env --default-signal=HUP,INT,QUIT,PIPE,TERM'
+$plainly true 2>/dev/null || plainly=''
+printf '#!/bin/sh\nexec %s timeout --foreground -k 5 %s "%s" "$@"\n' "$plainly" "${CASE_SECONDS:-120}" "$raw" >"$cohort"
 chmod 755 "$tools" "$cohort"
 export LC_ALL=C TMPDIR=$work
 unset COHORT_DEVICE
@@ -79,9 +82,9 @@ waiting() {
     local file=$1
     shift
     mkfifo pipe
-    sleep 60 >pipe &
+    $plainly sleep 60 >pipe &
     holder=$!
-    "$raw" "$@" >/dev/null 2>said &
+    $plainly "$raw" "$@" >/dev/null 2>said &
     process=$!
     for _ in $(seq 100); do
         # shellcheck disable=SC2086

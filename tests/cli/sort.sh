@@ -82,7 +82,7 @@ fi
 
 # A signal in the middle: the input waits.
 mkfifo pipe
-sleep 60 >pipe &
+$plainly sleep 60 >pipe &
 holder=$!
 echo old >sorting/out
 set -m

@@ -78,7 +78,7 @@ judge "split to a disk that is full half way: exit status 1, nothing left" test 
 judge "and a line that says so" grep -qE 'OUT\.d splitting/out\.d/[012]: cannot write: File too large' split.said
 
 mkfifo pipe
-sleep 60 >pipe &
+$plainly sleep 60 >pipe &
 holder=$!
 set -m
 "$cohort" split --u64 --device "$device" --buckets 3 --by mod pipe splitting/out.d 2>said &

@@ -293,6 +293,7 @@ def test_ctrl_c_ends_a_batch():
         "import libcohort as lc, numpy as np, threading, os, signal\n"
         "m = lc.Map(key_type='int64', value_type='int64', capacity=16)\n"
         "keys = np.arange(40_000_000)\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a parent may ignore it
         "threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
         "try:\n"
         "    for i in range(100): m.insert(keys + i, keys)\n"
