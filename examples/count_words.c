@@ -1,9 +1,10 @@
 /* count_words FILE [TOP]: how many different words a text has, and the most frequent ones.
  *
- * A word is a run of ASCII letters, digits and bytes above 127, in lower case. Words become 64-bit keys by a hash. So that
- * two words with one hash cannot pass for one, a first map remembers where each key's word stands first in the text, and
- * every word is compared with the one there: insert_and_find with the winner rule FIRST answers that for all words in one
- * call. A second map counts. Runs on a GPU if there is one, else on the CPU (COHORT_DEVICE=cpu or cuda:N decides). */
+ * A word is a run of ASCII letters, digits and bytes above 127, in lower case. Words become 64-bit keys by a
+ * hash. So that two words with one hash cannot pass for one, a first map remembers where each key's word
+ * stands first in the text, and every word is compared with the one there: insert_and_find with the winner
+ * rule FIRST answers that for all words in one call. A second map counts. Runs on a GPU if there is one, else
+ * on the CPU (COHORT_DEVICE=cpu or cuda:N decides). */
 #include <cohort.h>
 #include <ctype.h>
 #include <stdio.h>
@@ -84,7 +85,8 @@ static void split(struct text *text)
     }
 }
 
-/* firsts[i] becomes the start of the first word in the text with the key of word i, which must be that word. */
+/* firsts[i] becomes the start of the first word in the text with the key of word i, which must be that
+ * word. */
 static void check_keys(cohort_context *context, cohort_map *where, const struct text *text)
 {
     uint64_t *firsts = room(text->words, sizeof *firsts);

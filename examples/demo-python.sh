@@ -1,9 +1,10 @@
 #!/bin/sh
 # demo-python.sh [BUILD]
 #
-# Three examples of the Python package, with pictures: replacing numpy's unique and isin, tables beside SQL, the spectrum of
-# k-mers. The wheel of BUILD (default: build) is installed in an environment of its own, BUILD/demo-python, with numpy of PyPI,
-# and with pandas, polars and pyarrow for a drawing of all of them, if they can be had.
+# Three examples of the Python package, with pictures: replacing numpy's unique and isin, tables beside SQL,
+# the spectrum of k-mers. The wheel of BUILD (default: build) is installed in an environment of its own,
+# BUILD/demo-python, with numpy of PyPI, and with pandas, polars and pyarrow for a drawing of all of them, if
+# they can be had.
 set -eu
 build=${1:-build}
 here=$build/demo-python

@@ -1,10 +1,11 @@
 #!/bin/sh
 # demo.sh [BUILD]
 #
-# Counts the 21-mers of real sequencing reads (of the lambda phage, from Debian's bowtie2-examples) with BUILD/cohort
-# (default: build), compares every line with what jellyfish counts, and shows the most frequent ones and the spectrum;
-# then a table of how fast the map is here, beside the peers that were built. What it makes stays in BUILD/demo.
-# COHORT_DEVICE in the environment decides where it counts, as everywhere. Exit status 1 if the counts differ.
+# Counts the 21-mers of real sequencing reads (of the lambda phage, from Debian's bowtie2-examples) with
+# BUILD/cohort (default: build), compares every line with what jellyfish counts, and shows the most frequent
+# ones and the spectrum; then a table of how fast the map is here, beside the peers that were built. What it
+# makes stays in BUILD/demo. COHORT_DEVICE in the environment decides where it counts, as everywhere. Exit
+# status 1 if the counts differ.
 set -eu
 build=${1:-build}
 cohort=$build/cohort
@@ -44,7 +45,7 @@ grouped() {
 
 [ -x "$cohort" ] || fail "$cohort is not there; 'make' builds it"
 
-# ---- the reads -----------------------------------------------------------------------------------------------------
+# ---- the reads ---------------------------------------------------------------------------------------------
 reads=$(dpkg -L bowtie2-examples 2>/dev/null | grep '/reads_1\.fq\.gz$' || true)
 reads=${reads:-/usr/share/doc/bowtie2/examples/reads/reads_1.fq.gz}
 folder=${reads%/*}
@@ -60,14 +61,14 @@ for file in "$@"; do
     printf '  %s  %s bytes\n' "$file" "$(grouped "$(wc -c <"$file")")"
 done
 
-# ---- count ---------------------------------------------------------------------------------------------------------
+# ---- count -------------------------------------------------------------------------------------------------
 title "Count their $k-mers, a k-mer and its reverse complement as one"
 timed "$cohort" count --kmer $k --canonical --stats --out "$made/kmers.tsv" \
     --spectrum "$made/spectrum.svg" --spectrum "$made/spectrum.txt" "$@" 2>&1
 distinct=$(grouped "$(wc -l <"$made/kmers.tsv")")
 echo "  $distinct distinct $k-mers in $seconds s, in $made/kmers.tsv"
 
-# ---- compare -------------------------------------------------------------------------------------------------------
+# ---- compare -----------------------------------------------------------------------------------------------
 title "The same with jellyfish"
 if command -v jellyfish >/dev/null 2>&1; then
     gzip -dc "$@" >"$made/reads.fq"
@@ -81,7 +82,7 @@ else
     echo "  jellyfish is not installed ('apt-get install jellyfish'), so there is nothing to compare with"
 fi
 
-# ---- look ----------------------------------------------------------------------------------------------------------
+# ---- look --------------------------------------------------------------------------------------------------
 title "The ten most frequent"
 head -n 10 "$made/kmers.tsv" | sed 's/^/  /'
 
@@ -92,7 +93,7 @@ cat <<END
   Drawn: $made/spectrum.svg
 END
 
-# ---- sets ----------------------------------------------------------------------------------------------------------
+# ---- sets --------------------------------------------------------------------------------------------------
 # The packages that this machine knows, numbered; those whose descriptions name a word are a set.
 packages=$made/packages.txt
 cat /var/lib/apt/lists/*_Packages /var/lib/dpkg/status 2>/dev/null | grep '^Description:' | sort -u >"$packages" || true
@@ -110,7 +111,7 @@ if [ -s "$packages" ]; then
     "$cohort" set info "$made/library.roaring" "$made/python.ids" | sed 's/^/  /'
 fi
 
-# ---- measure -------------------------------------------------------------------------------------------------------
+# ---- measure -----------------------------------------------------------------------------------------------
 title "How fast this machine does it, beside the limits of its memory and other maps (M or G of keys a second)"
 timeout 15 "$cohort" bench map --quick --experiment operations --only 'map find,map insert,map apply add' --load 0.5 \
     --width 64/64 || echo "  the quick table did not end within 15 s"

@@ -1,8 +1,8 @@
 /* fused_lookup: a lookup in a map as part of a kernel of one's own.
  *
- * The map is made and filled by the host's calls, then goes into the kernel as a view, by value (cohort_map_get_view). The
- * kernel runs on the context's stream, so it comes after the calls before it and before those after it without any waiting.
- * Built by nvcc against the installed library:
+ * The map is made and filled by the host's calls, then goes into the kernel as a view, by value
+ * (cohort_map_get_view). The kernel runs on the context's stream, so it comes after the calls before it and
+ * before those after it without any waiting. Built by nvcc against the installed library:
  *
  *     nvcc -O3 -arch=sm_90 fused_lookup.cu $(pkg-config --cflags --libs cohort) -o fused_lookup
  *
@@ -15,7 +15,8 @@
 
 #define THREADS 256
 
-/* Each lane takes rows with the grid's stride, and adds up what they bring in; a warp adds to the sum once. */
+/* Each lane takes rows with the grid's stride, and adds up what they bring in; a warp adds to the sum
+ * once. */
 __global__ void total(struct sales s)
 {
     co_map_tally tally = {0, 0};
@@ -46,7 +47,8 @@ static void must_cuda(cudaError_t error)
     }
 }
 
-/* A map 32/32 of fixed capacity: it never moves, so that a view of it stays valid, and no call on it waits. */
+/* A map 32/32 of fixed capacity: it never moves, so that a view of it stays valid, and no call on it
+ * waits. */
 static cohort_map *fixed_map(cohort_context *context, uint64_t capacity)
 {
     cohort_map *map = NULL;

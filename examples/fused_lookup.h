@@ -1,9 +1,10 @@
-/* fused_lookup.h: the work on one row, the same text for a GPU's kernel (fused_lookup.cu) and for the host's threads
- * (fused_lookup_cpu.c).
+/* fused_lookup.h: the work on one row, the same text for a GPU's kernel (fused_lookup.cu) and for the host's
+ * threads (fused_lookup_cpu.c).
  *
- * Rows are sales: a product and a quantity. Prices are in a map. Looking all prices up in one call and multiplying
- * after would write every price to memory and read it back; here the lookup is part of the loop that uses it. Products that
- * the price list lacks are counted in a second map, on the way: lookups and updates mix freely. */
+ * Rows are sales: a product and a quantity. Prices are in a map. Looking all prices up in one call and
+ * multiplying after would write every price to memory and read it back; here the lookup is part of the loop
+ * that uses it. Products that the price list lacks are counted in a second map, on the way: lookups and
+ * updates mix freely. */
 #ifndef FUSED_LOOKUP_H
 #define FUSED_LOOKUP_H
 

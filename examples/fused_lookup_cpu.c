@@ -1,8 +1,8 @@
 /* fused_lookup_cpu: a lookup in a map as part of a loop of one's own, on the host's threads.
  *
- * The device header is plain C: what fused_lookup.cu does in a kernel on a GPU context's map, this program does in threads
- * of its own on a CPU context's map, with the same text (fused_lookup.h). On x86-64 maps with 16-byte pairs need -mcx16
- * where the header is used; this one has 8-byte pairs. */
+ * The device header is plain C: what fused_lookup.cu does in a kernel on a GPU context's map, this program
+ * does in threads of its own on a CPU context's map, with the same text (fused_lookup.h). On x86-64 maps with
+ * 16-byte pairs need -mcx16 where the header is used; this one has 8-byte pairs. */
 #include <cohort.h>
 #include <pthread.h>
 #include <stdio.h>

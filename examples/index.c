@@ -1,9 +1,10 @@
 /* index FILE QUERY...: which packages' descriptions have all words of a query, by an inverted index.
  *
- * FILE is an index of Debian packages: /var/lib/dpkg/status, or what `apt-cache dumpavail` prints. A QUERY is one argument of
- * words. Each word of the descriptions is a set, of the numbers of the packages that have it: one collection, built from
- * pairs (word, package) in one call. All queries are one batch: a row of sets each, AND, with the number of answers and the
- * first three. Then every answer is compared with a linear scan of the descriptions.
+ * FILE is an index of Debian packages: /var/lib/dpkg/status, or what `apt-cache dumpavail` prints. A QUERY is
+ * one argument of words. Each word of the descriptions is a set, of the numbers of the packages that have it:
+ * one collection, built from pairs (word, package) in one call. All queries are one batch: a row of sets
+ * each, AND, with the number of answers and the first three. Then every answer is compared with a linear scan
+ * of the descriptions.
  *
  *     index /var/lib/dpkg/status 'python library' 'gnu compiler'
  *
@@ -193,7 +194,7 @@ static uint64_t *rows_of(const struct index *x, char **queries, uint64_t n, uint
     return members;
 }
 
-/* ---- the linear scan ------------------------------------------------------------------------------------------- */
+/* ---- the linear scan ----------------------------------------------------------------------------------- */
 
 static int has_word(const struct package *p, const char *wanted)
 {
@@ -229,7 +230,7 @@ static int is_right(const struct index *x, const char *query, uint64_t count, co
     return found == count;
 }
 
-/* ---- the batch ------------------------------------------------------------------------------------------------- */
+/* ---- the batch ----------------------------------------------------------------------------------------- */
 
 struct answers {
     uint64_t *counts, *firsts;

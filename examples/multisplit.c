@@ -1,5 +1,5 @@
-/* multisplit: twelve readings, each a sensor's number and a value, put in order of the sensor modulo 4: one call. Runs on a GPU if
- * there is one, else on the CPU (COHORT_DEVICE=cpu or cuda:N decides). */
+/* multisplit: twelve readings, each a sensor's number and a value, put in order of the sensor modulo 4: one
+ * call. Runs on a GPU if there is one, else on the CPU (COHORT_DEVICE=cpu or cuda:N decides). */
 #include <cohort.h>
 #include <inttypes.h>
 #include <stdio.h>

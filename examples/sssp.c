@@ -1,13 +1,14 @@
-/* sssp: shortest paths from one node of a graph, by delta-stepping over a multisplit, beside the same over a radix sort and
- * beside Bellman and Ford's method.
+/* sssp: shortest paths from one node of a graph, by delta-stepping over a multisplit, beside the same over a
+ * radix sort and beside Bellman and Ford's method.
  *
  *     sssp --rmat 24                       a made-up network of 2^24 edges
  *     sssp --grid 2048                     a made-up road map of 2048 x 2048 crossings
  *     sssp --graph roads.gr --check        a file: lines FROM TO [WEIGHT], or DIMACS
  *
- * Its parts: sssp/graph.c graphs and the slow way, search.c the rounds over the library's calls, relax.h and listed.h what a
- * round does (the same text for GPU and CPU), cuda.cu and threads.c who does it. Every result is proved: no edge makes a
- * distance less, and each distance is explained by an edge. --check also compares it with Dijkstra's. */
+ * Its parts: sssp/graph.c graphs and the slow way, search.c the rounds over the library's calls, relax.h and
+ * listed.h what a round does (the same text for GPU and CPU), cuda.cu and threads.c who does it. Every result
+ * is proved: no edge makes a distance less, and each distance is explained by an edge. --check also compares
+ * it with Dijkstra's. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <cohort.h>
@@ -113,7 +114,7 @@ static options options_read(int argc, char **argv)
     return o;
 }
 
-/* ---- the graph and the machine ------------------------------------------------------------------------------------------ */
+/* ---- the graph and the machine ------------------------------------------------------------------------- */
 
 static unsigned cores(void)
 {
@@ -169,7 +170,8 @@ static void machine_open(machine *m, const options *o)
         fail(1, "--device cpu", why);
 }
 
-/* The fewer edges a node has, the wider, so that there is enough to do in a round; as measured, a power of two. */
+/* The fewer edges a node has, the wider, so that there is enough to do in a round; as measured, a power of
+ * two. */
 static uint32_t delta_of(const graph *g)
 {
     double degree = (double)g->edges / g->nodes, wide = 64.0 * g->heaviest / (degree * degree + 1);
@@ -179,7 +181,7 @@ static uint32_t delta_of(const graph *g)
     return delta;
 }
 
-/* ---- searches ------------------------------------------------------------------------------------------------------------- */
+/* ---- searches ------------------------------------------------------------------------------------------ */
 
 static int by_time(const void *a, const void *b)
 {

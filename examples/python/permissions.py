@@ -1,4 +1,5 @@
-"""Vector search under permissions: only documents that one of the user's groups may see, by sets, before distances are taken."""
+"""Vector search under permissions: only documents that one of the user's groups may see, by sets, before
+distances are taken."""
 
 import numpy as np
 

@@ -1,5 +1,6 @@
-/* cuda.cu: the rounds of a search on a GPU: the kernels of relax.h on the context's stream, so that they come between the library's
- * calls without anybody waiting; and a whole search as one CUDA graph with a loop in it. */
+/* cuda.cu: the rounds of a search on a GPU: the kernels of relax.h on the context's stream, so that they come
+ * between the library's calls without anybody waiting; and a whole search as one CUDA graph with a loop in
+ * it. */
 #include <cohort.h>
 #include <cuda_runtime.h>
 #include <stdio.h>
@@ -73,7 +74,8 @@ static int relax(void *self, const struct sssp_relax *given)
     return cudaGetLastError() ? -1 : 0;
 }
 
-/* The host looks until it has been told, which is sooner than the stream's end is known; a stream that ends without is a failure. */
+/* The host looks until it has been told, which is sooner than the stream's end is known; a stream that ends
+ * without is a failure. */
 static int wait_told(const struct gpu *g)
 {
     const unsigned *serial = &g->state->serial;
@@ -98,11 +100,12 @@ static int fetch(void *self, struct sssp_state *to, const struct sssp_state *fro
     return 0;
 }
 
-/* ---- a loop on the device ---------------------------------------------------------------------------------------------- */
+/* ---- a loop on the device ------------------------------------------------------------------------------ */
 
 #if CUDART_VERSION >= 12080
 
-/* Chooses the next rounds, or none, and kills what they would find beyond the pool's entries, where no round has done so. */
+/* Chooses the next rounds, or none, and kills what they would find beyond the pool's entries, where no round
+ * has done so. */
 __global__ void choose(cudaGraphConditionalHandle loop, cudaGraphConditionalHandle rounds,
                        struct sssp_sizes z)
 {
@@ -119,7 +122,8 @@ __global__ void choose(cudaGraphConditionalHandle loop, cudaGraphConditionalHand
         keys[from] = SSSP_FAR;
 }
 
-/* A node that is bodies, of which one is done, or one again and again; `after` another node, if there is one. */
+/* A node that is bodies, of which one is done, or one again and again; `after` another node, if there is
+ * one. */
 static cudaGraph_t *conditional(cudaGraph_t graph, cudaGraphNode_t *after, cudaGraphConditionalHandle handle,
                                 cudaGraphConditionalNodeType type, unsigned bodies)
 {
@@ -196,7 +200,7 @@ static int repeat(void *self, int (*work)(void *, unsigned), void *arg, const st
 #    define repeat NULL /* a graph's choice came with CUDA 12.8 */
 #endif
 
-/* ---- opening ------------------------------------------------------------------------------------------------------------ */
+/* ---- opening ------------------------------------------------------------------------------------------- */
 
 static void close_gpu(void *self)
 {

@@ -1,5 +1,5 @@
-/* graph.c: graphs made up by all threads: an edge is a function of its number, so it is made twice, once to count how many leave
- * each node, once to be put in its place. */
+/* graph.c: graphs made up by all threads: an edge is a function of its number, so it is made twice, once to
+ * count how many leave each node, once to be put in its place. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "graph.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- threads ------------------------------------------------------------------------------------------------------------ */
+/* ---- threads ------------------------------------------------------------------------------------------- */
 
 enum { TEAM = 256 };
 
@@ -44,7 +44,7 @@ void team_run(unsigned shares, void (*work)(void *arg, unsigned share, unsigned 
             member_run(&members[i]);
 }
 
-/* ---- making ------------------------------------------------------------------------------------------------------------- */
+/* ---- making -------------------------------------------------------------------------------------------- */
 
 typedef struct list {
     uint32_t from, to, weight; /* weight 0: there is no such edge */
@@ -172,7 +172,7 @@ int graph_grid(graph *g, uint32_t side, uint32_t heaviest, unsigned threads, cha
     return make(&m, side * side, threads, why);
 }
 
-/* ---- renumbering -------------------------------------------------------------------------------------------------------- */
+/* ---- renumbering --------------------------------------------------------------------------------------- */
 
 #define FEW_BITS 3u /* nodes that fewer than 2^FEW_BITS edges lead to are alike, but those of none */
 #define CLASSES  (34u - FEW_BITS)
@@ -191,7 +191,8 @@ static void count_share(void *arg, unsigned share, unsigned shares)
         __atomic_fetch_add(&m->into[(uint32_t)m->from->edge[e]], 1, __ATOMIC_RELAXED);
 }
 
-/* The classes in which nodes are numbered: in each twice as many edges may lead to a node as in the next, and none in the last. */
+/* The classes in which nodes are numbered: in each twice as many edges may lead to a node as in the next, and
+ * none in the last. */
 static unsigned class_of(uint32_t edges)
 {
     unsigned above = edges > 0;
@@ -265,7 +266,7 @@ uint32_t graph_hub(const graph *g)
     return hub;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
 typedef struct reading {
     list *edge;
@@ -373,9 +374,10 @@ int graph_read(graph *g, const char *path, char why[256])
     return failed ? -1 : 0;
 }
 
-/* ---- distances, the slow way -------------------------------------------------------------------------------------------- */
+/* ---- distances, the slow way --------------------------------------------------------------------------- */
 
-/* A heap of distance << 32 | node, the least at its root. A node may be in it several times; all but its least are stale. */
+/* A heap of distance << 32 | node, the least at its root. A node may be in it several times; all but its
+ * least are stale. */
 typedef struct heap {
     uint64_t *at;
     size_t count, room;

@@ -1,9 +1,11 @@
-/* listed.h: the two launches of a round of a graph whose nodes have many edges: the frontier's nodes are listed with their edges end to
- * end, then each warp follows as many edges as any other. A part of relax.h, for GPUs. */
+/* listed.h: the two launches of a round of a graph whose nodes have many edges: the frontier's nodes are
+ * listed with their edges end to end, then each warp follows as many edges as any other. A part of relax.h,
+ * for GPUs. */
 #ifndef SSSP_LISTED_H
 #define SSSP_LISTED_H
 
-/* A node of the frontier, and its distance; where its edges begin; how many are those of the nodes before it in the list. */
+/* A node of the frontier, and its distance; where its edges begin; how many are those of the nodes before it
+ * in the list. */
 struct sssp_listed {
     co_u32 distance, node, first, before;
 };
@@ -60,7 +62,8 @@ CO_INLINE void sssp_list_part(const struct sssp_relax *r, co_u64 base, co_u64 en
     }
 }
 
-/* Is the round one in which distances are kept in shared memory, as far as is known before the frontier is listed? */
+/* Is the round one in which distances are kept in shared memory, as far as is known before the frontier is
+ * listed? */
 CO_INLINE int sssp_is_large(co_u64 end)
 {
     return end >= SSSP_MANY_EDGES / 64;
@@ -131,7 +134,8 @@ CO_INLINE co_u32 sssp_relax_share(const struct sssp_relax *r, struct sssp_near n
     return held;
 }
 
-/* Where a warp's next part of the list begins: each has its first one, the rest go to those that come for more. */
+/* Where a warp's next part of the list begins: each has its first one, the rest go to those that come for
+ * more. */
 CO_INLINE co_u64 sssp_next(const struct sssp_relax *r, co_u64 warps, co_u64 part)
 {
     co_u64 taken = 0;
@@ -140,7 +144,8 @@ CO_INLINE co_u64 sssp_next(const struct sssp_relax *r, co_u64 warps, co_u64 part
     return warps * part + co_shuffle64(CO_FULL_WARP, taken, 0);
 }
 
-/* The list in parts, about `turns` a warp: those whose nodes have been brought nearer are soon through. The last block settles the round. */
+/* The list in parts, about `turns` a warp: those whose nodes have been brought nearer are soon through. The
+ * last block settles the round. */
 CO_INLINE void sssp_relax_listed(const struct sssp_relax *r, struct sssp_near near, co_u64 *queue,
                                  co_u32 turns)
 {
@@ -175,7 +180,8 @@ CO_KERNEL_BOUND(sssp_relax_list, struct sssp_relax, 32 * SSSP_WARPS, 5)
         sssp_relax_listed(args, none, queues + co_warp() * SSSP_QUEUE, 1);
 }
 
-/* One block a multiprocessor. Its shared memory: SSSP_QUEUE entries of each warp, and what is kept of the hot nodes. */
+/* One block a multiprocessor. Its shared memory: SSSP_QUEUE entries of each warp, and what is kept of the hot
+ * nodes. */
 CO_KERNEL_BOUND(sssp_relax_hot, struct sssp_relax, 1024, 1)
 {
     CO_SHARED_DYNAMIC(co_u64, queues);

@@ -1,20 +1,23 @@
-/* relax.h: one round of a shortest-path search, in the words of cohort/device/lane.h: the same text for a GPU (cuda.cu), for
- * the host's threads (threads.c) and for the simulated GPU of the tests.
+/* relax.h: one round of a shortest-path search, in the words of cohort/device/lane.h: the same text for a GPU
+ * (cuda.cu), for the host's threads (threads.c) and for the simulated GPU of the tests.
  *
- * The pool holds entries, each a node and a distance at which it was reached. An entry is stale, and does nothing, if the node
- * has been reached at less since. A round takes the frontier, the entries at the front of the pool with the least distances,
- * and looks at every edge that leaves their nodes: where that makes the target's distance less (an atomic minimum), the
- * target goes into the pool. A distance is put in once, by whoever made it the least, so nothing is done twice.
+ * The pool holds entries, each a node and a distance at which it was reached. An entry is stale, and does
+ * nothing, if the node has been reached at less since. A round takes the frontier, the entries at the front
+ * of the pool with the least distances, and looks at every edge that leaves their nodes: where that makes the
+ * target's distance less (an atomic minimum), the target goes into the pool. A distance is put in once, by
+ * whoever made it the least, so nothing is done twice.
  *
- * On a GPU a warp takes 32 entries, lays their edges end to end, and looks at a few times 32 of them at a time. What a warp finds
- * goes into a queue in shared memory first. If nodes of the graph have many edges, a round is two launches: the first lists the
- * frontier's nodes with their edges end to end, the second gives each warp as many of these edges as any other. The last
- * block settles the round.
+ * On a GPU a warp takes 32 entries, lays their edges end to end, and looks at a few times 32 of them at a
+ * time. What a warp finds goes into a queue in shared memory first. If nodes of the graph have many edges, a
+ * round is two launches: the first lists the frontier's nodes with their edges end to end, the second gives
+ * each warp as many of these edges as any other. The last block settles the round.
  *
- * Most edges lead to few nodes, which have the first numbers. If there are many nodes, the blocks of the second launch keep distances of these
- * hot ones in shared memory, rounded down to one of four, as the first launch told them, and most edges need to look no farther. What is kept
- * may be out of date, and then is too great: it is of a distance at which the node was reached, and no distance ever becomes greater. There a
- * warp takes its share of the edges in parts, when it comes for them: many nodes have been brought nearer by then, and take no time. */
+ * Most edges lead to few nodes, which have the first numbers. If there are many nodes, the blocks of the
+ * second launch keep distances of these hot ones in shared memory, rounded down to one of four, as the first
+ * launch told them, and most edges need to look no farther. What is kept may be out of date, and then is too
+ * great: it is of a distance at which the node was reached, and no distance ever becomes greater. There a
+ * warp takes its share of the edges in parts, when it comes for them: many nodes have been brought nearer by
+ * then, and take no time. */
 #ifndef SSSP_RELAX_H
 #define SSSP_RELAX_H
 
@@ -78,7 +81,8 @@ struct sssp_state {
 /* Why a search is given up: entries were lost; or all live entries are in the bucket of the dead. */
 enum { SSSP_FULL = 1, SSSP_BEYOND = 2 };
 
-/* What a resident search is made of: rounds of either turn, of several sizes, each a few times the one before. */
+/* What a resident search is made of: rounds of either turn, of several sizes, each a few times the one
+ * before. */
 struct sssp_sizes {
     struct sssp_state *state;
     co_u32 *keys[2]; /* of the pools; NULL: none are dead */
@@ -100,9 +104,10 @@ struct sssp_relax {
     const co_u64 *edge;  /* target, and the weight in the upper half */
     co_u32 *distance;    /* of each node */
 
-    /* The pool: entry i is nodes[i], reached at keys[i]; n of them, dead ones too. Of a resident search n is a size: rounds whose
-     * entries reach beyond it do nothing. The frontier is the first bucket that is not empty; with offsets NULL the pool is
-     * sorted, and the frontier those as near as its first, in steps of delta (0: all). */
+    /* The pool: entry i is nodes[i], reached at keys[i]; n of them, dead ones too. Of a resident search n is
+     * a size: rounds whose entries reach beyond it do nothing. The frontier is the first bucket that is not
+     * empty; with offsets NULL the pool is sorted, and the frontier those as near as its first, in steps of
+     * delta (0: all). */
     co_u32 *keys, *nodes;
     co_u64 n;
     const co_u64 *offsets; /* of the pool's buckets */
@@ -118,13 +123,14 @@ struct sssp_relax {
     co_u32 *near;     /* sssp_steps of the first `hot` nodes, 16 to a word, when the frontier was listed */
     co_u32 hot, step; /* a multiple of 64; a step is 2^step wide */
 
-    /* A resident search: nobody on the host reads between rounds. The frontier dies where it lies, the dead go to the last bucket. The
-     * buckets' bounds stay, or `buckets` - 1 of them move on in memory. */
+    /* A resident search: nobody on the host reads between rounds. The frontier dies where it lies, the dead
+     * go to the last bucket. The buckets' bounds stay, or `buckets` - 1 of them move on in memory. */
     co_u32 resident;
     co_u32 *splitters; /* NULL: they stay */
 };
 
-/* Follows an edge from a node at distance d. Is its target nearer now? Then entry is the target, and its distance above. */
+/* Follows an edge from a node at distance d. Is its target nearer now? Then entry is the target, and its
+ * distance above. */
 CO_INLINE int sssp_follow(const struct sssp_relax *r, co_u32 d, co_u64 edge, co_u64 *entry)
 {
     co_u32 target = (co_u32)edge, beyond = d + (co_u32)(edge >> 32);
@@ -299,7 +305,7 @@ CO_INLINE void sssp_settle(const struct sssp_relax *r, co_u64 end, co_u32 bucket
 
 #if !defined(CO_HAS_WARPS)
 
-/* ---- the host's threads ------------------------------------------------------------------------------------------------- */
+/* ---- the host's threads -------------------------------------------------------------------------------- */
 
 #    define SSSP_QUEUE 512u
 
@@ -332,7 +338,7 @@ CO_INLINE void sssp_relax_part(const struct sssp_relax *r, co_u64 from, co_u64 t
 
 #else
 
-/* ---- a GPU -------------------------------------------------------------------------------------------------------------- */
+/* ---- a GPU --------------------------------------------------------------------------------------------- */
 
 #    define SSSP_WARPS 8u
 #    define SSSP_QUEUE 128u /* a warp's entries on their way */
@@ -372,7 +378,8 @@ CO_INLINE co_u32 sssp_push(const struct sssp_relax *r, co_u64 *queue, co_u32 hel
     return held;
 }
 
-/* How far the first nodes were when the frontier was listed, in the block's shared memory: sssp_steps, 16 nodes to a word. */
+/* How far the first nodes were when the frontier was listed, in the block's shared memory: sssp_steps, 16
+ * nodes to a word. */
 struct sssp_near {
     const co_u32 *steps;
     co_u32 nodes, base;
@@ -392,8 +399,9 @@ CO_INLINE int sssp_may_gain(const struct sssp_relax *r, struct sssp_near near, c
     return sssp_steps(r, beyond) <= steps;
 }
 
-/* Several edges a lane, from nodes at distances d; FAR: there is none. All targets are looked at before the first is changed, and all that
- * are nearer now are changed before the first goes into the queue, so that the loads are under way together, and the atomics are. */
+/* Several edges a lane, from nodes at distances d; FAR: there is none. All targets are looked at before the
+ * first is changed, and all that are nearer now are changed before the first goes into the queue, so that the
+ * loads are under way together, and the atomics are. */
 CO_INLINE co_u32 sssp_follow_all(const struct sssp_relax *r, struct sssp_near near, co_u64 *queue,
                                  co_u32 held, const co_u32 *d, const co_u64 *edge)
 {
@@ -433,7 +441,8 @@ struct sssp_row {
     co_u32 all;         /* edges of the row */
 };
 
-/* Lane l's `edges` edges are from `first` on. The first lanes get the nodes with edges; to the rest no edge of the row belongs. */
+/* Lane l's `edges` edges are from `first` on. The first lanes get the nodes with edges; to the rest no edge
+ * of the row belongs. */
 CO_INLINE struct sssp_row sssp_row(co_u32 node, co_u32 d, co_u32 first, co_u32 edges)
 {
     co_u32 have = co_ballot(CO_FULL_WARP, edges != 0), from = sssp_nth(have, co_lane());
@@ -450,9 +459,9 @@ CO_INLINE struct sssp_row sssp_row(co_u32 node, co_u32 d, co_u32 first, co_u32 e
     return row;
 }
 
-/* The edges of 32 nodes end to end. Which node an edge is of, is how many begin up to it: a bit for each of 32 edges that is a node's
- * first. Once a node has been brought nearer meanwhile, what is left of its edges is left to the next round; that is told while the
- * edges are under way. */
+/* The edges of 32 nodes end to end. Which node an edge is of, is how many begin up to it: a bit for each of
+ * 32 edges that is a node's first. Once a node has been brought nearer meanwhile, what is left of its edges
+ * is left to the next round; that is told while the edges are under way. */
 CO_INLINE co_u32 sssp_warp_edges(const struct sssp_relax *r, struct sssp_near near, co_u64 *queue,
                                  co_u32 held, co_u32 node, co_u32 d, co_u32 first, co_u32 edges)
 {

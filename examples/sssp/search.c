@@ -1,21 +1,24 @@
 /* search.c: the rounds of a search.
  *
- * Entries, nodes with the distances at which they were reached, are in one array, the pool. A round puts the pool in order, into
- * another array; takes the nearest entries off its front, the frontier; and follows the edges of these, which adds new
- * entries at its end. What is left between becomes the next pool where it is.
+ * Entries, nodes with the distances at which they were reached, are in one array, the pool. A round puts the
+ * pool in order, into another array; takes the nearest entries off its front, the frontier; and follows the
+ * edges of these, which adds new entries at its end. What is left between becomes the next pool where it is.
  *
- * multisplit  the pool is split into buckets `delta` wide, from the least distance that may be in it: the frontier is the first that
- *             is not empty. What is beyond the last bucket waits in it
- * sort        the pool is sorted by distance: the frontier is what lies in the same step of `delta` as the first entry
- * steps       the pool is sorted by the number of the step alone, the distance without its low bits: as many passes fewer
+ * multisplit  the pool is split into buckets `delta` wide, from the least distance that may be in it: the
+ *             frontier is the first that is not empty. What is beyond the last bucket waits in it
+ * sort        the pool is sorted by distance: the frontier is what lies in the same step of `delta` as the
+ *             first entry
+ * steps       the pool is sorted by the number of the step alone, the distance without its low bits: as many
+ *             passes fewer
  * none        the frontier is all of the pool: Bellman and Ford's method, with the nodes that changed
  *
- * The library takes sizes as numbers, so either the host learns after each round how many entries the next pool has; or (resident)
- * rounds go over arrays of a few sizes, 4,096 entries and each twice the one before, in which what lies behind the pool's entries is dead
- * and has the farthest distance there is. Then buckets are numbered from distance 0 on, if as many as there are
- * come as far as the farthest node; else their bounds are splitters in memory and move on. The device chooses the rounds of the least
- * size that will do, two at a time (if the first has left more than that, the second does nothing), and nobody waits until the end. That
- * pays where pools are small and rounds many. */
+ * The library takes sizes as numbers, so either the host learns after each round how many entries the next
+ * pool has; or (resident) rounds go over arrays of a few sizes, 4,096 entries and each twice the one before,
+ * in which what lies behind the pool's entries is dead and has the farthest distance there is. Then buckets
+ * are numbered from distance 0 on, if as many as there are come as far as the farthest node; else their
+ * bounds are splitters in memory and move on. The device chooses the rounds of the least size that will do,
+ * two at a time (if the first has left more than that, the second does nothing), and nobody waits until the
+ * end. That pays where pools are small and rounds many. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "search.h"
@@ -56,7 +59,7 @@ static int library(const search *s, cohort_status status, const char *doing, cha
     return status ? -1 : 0;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------------------- */
 
 static cohort_status place(search *s, void **out, uint64_t bytes, const void *from)
 {
@@ -147,9 +150,10 @@ int search_distances(search *s, uint32_t *distance, char why[256])
                    "the distances", why);
 }
 
-/* ---- rounds ------------------------------------------------------------------------------------------------------------- */
+/* ---- rounds -------------------------------------------------------------------------------------------- */
 
-/* No more than have entries, and one for the dead: nothing lies farther from the least distance than an edge beyond its bucket. */
+/* No more than have entries, and one for the dead: nothing lies farther from the least distance than an edge
+ * beyond its bucket. */
 static uint32_t buckets_of(const search *s)
 {
     uint64_t enough = (uint64_t)s->g->heaviest / s->plan.delta + 3;
@@ -178,7 +182,8 @@ static cohort_status split_pool(search *s, int to, uint64_t at, uint64_t n, uint
     return need ? cohort_multisplit_workspace(s->m->context, &d, need) : cohort_multisplit(s->m->context, &d);
 }
 
-/* Bits of what no distance in the pool reaches: all were put in from nodes of this step or of one before it. */
+/* Bits of what no distance in the pool reaches: all were put in from nodes of this step or of one before
+ * it. */
 static uint32_t highest_bit(const search *s)
 {
     uint64_t beyond = s->base + s->plan.delta + s->g->heaviest;
@@ -297,7 +302,7 @@ static cohort_status begin(search *s)
     return status ? status : cohort_wait(context);
 }
 
-/* ---- the host between rounds -------------------------------------------------------------------------------------------- */
+/* ---- the host between rounds --------------------------------------------------------------------------- */
 
 static double now(void)
 {
@@ -343,7 +348,7 @@ static int rounds_run(search *s, search_result *result)
     return 0;
 }
 
-/* ---- resident ----------------------------------------------------------------------------------------------------------- */
+/* ---- resident ------------------------------------------------------------------------------------------ */
 
 /* Two rounds, there and back. */
 static int two_rounds(void *arg, unsigned which)
@@ -354,7 +359,8 @@ static int two_rounds(void *arg, unsigned which)
     return round_enqueue(s, !turn, 0, n) || round_enqueue(s, turn, 0, n) ? -1 : 0;
 }
 
-/* The next rounds, and before them what they would find beyond the pool's entries is killed, where no round has done so. */
+/* The next rounds, and before them what they would find beyond the pool's entries is killed, where no round
+ * has done so. */
 static int next_rounds(search *s, const struct sssp_state *state)
 {
     unsigned which = sssp_choose(&s->sizes, state->reach, state->turn);
@@ -412,7 +418,8 @@ static cohort_status resident_make(search *s)
     return status;
 }
 
-/* All rounds once in vain: what the library makes when it is called so for the first time, it has then made. */
+/* All rounds once in vain: what the library makes when it is called so for the first time, it has then
+ * made. */
 static int resident_run(search *s, search_result *result)
 {
     struct sssp_state state;
@@ -434,7 +441,7 @@ static int resident_run(search *s, search_result *result)
     return (int)state.full;
 }
 
-/* ---- a search ----------------------------------------------------------------------------------------------------------- */
+/* ---- a search ------------------------------------------------------------------------------------------ */
 
 /* What did not do: a pool is doubled; buckets that stay become such as move. */
 static int enlarge(search *s, int why_not, char why[256])

@@ -1,5 +1,6 @@
-/* search.h: shortest paths from one node to all others, by delta-stepping (Meyer and Sanders, 2003) as on GPUs (Davidson, Baxter, Garland,
- * Owens, 2014), with a multisplit where those sorted; by the same with a radix sort; and by Bellman and Ford's method. */
+/* search.h: shortest paths from one node to all others, by delta-stepping (Meyer and Sanders, 2003) as on
+ * GPUs (Davidson, Baxter, Garland, Owens, 2014), with a multisplit where those sorted; by the same with a
+ * radix sort; and by Bellman and Ford's method. */
 #ifndef SSSP_SEARCH_H
 #define SSSP_SEARCH_H
 
@@ -20,8 +21,9 @@ typedef struct machine {
     int (*relax)(void *self, const struct sssp_relax *round);
     /* Waits, and brings the state to the host. */
     int (*fetch)(void *self, struct sssp_state *to, const struct sssp_state *from);
-    /* Does `work`, which enqueues the rounds that sssp_choose has named, again and again while state->more, without the host between,
-     * and before it kills what lies between the pool's entries and the end of its size; tells how long it took. NULL: it cannot. */
+    /* Does `work`, which enqueues the rounds that sssp_choose has named, again and again while state->more,
+     * without the host between, and before it kills what lies between the pool's entries and the end of its
+     * size; tells how long it took. NULL: it cannot. */
     int (*repeat)(void *self, int (*work)(void *arg, unsigned which), void *arg,
                   const struct sssp_sizes *sizes, double *seconds);
     void (*close)(void *self);
@@ -34,7 +36,8 @@ int cuda_open(machine *m, const char *device, char why[256]); /* cuda.cu; only i
 typedef enum bucketing {
     BUCKETING_MULTISPLIT,
     BUCKETING_SORT,
-    BUCKETING_STEPS, /* delta a power of two, not resident: among entries of the last step the dead would be lost */
+    /* delta a power of two, not resident: among entries of the last step the dead would be lost */
+    BUCKETING_STEPS,
     BUCKETING_NONE,
     BUCKETINGS
 } bucketing;

@@ -10,16 +10,17 @@
  *
  * Nulls of aggregated columns are skipped. Where a group has no value, the result is null; counts are 0.
  *
- *   aggregate      columns                             result
- *   ROWS           none                                rows, u64
- *   COUNT          all                                 rows that are not null, u64
- *   SUM            integers, bool, floats              i64, u64 (of unsigned and bool), f64. Integers: exact, or COHORT_OVERFLOW by
- *                                                      cohort_group_finish, which names the column and the group
- *   MEAN VAR SD    integers, bool, floats              f64. VAR and SD of a sample (n - 1; null of one value)
- *   MIN MAX        all                                 the column's type; NaN is above all numbers; strings as bytes
- *   FIRST LAST     all                                 the column's type: of the first or last row that is not null
- *   ANY ALL        bool, integers (not 0)              bool
- *   NUNIQUE        all                                 distinct values, u64; NaNs are one, and so are 0 and -0
+ *   aggregate      columns                  result
+ *   ROWS           none                     rows, u64
+ *   COUNT          all                      rows that are not null, u64
+ *   SUM            integers, bool, floats   i64, u64 (of unsigned and bool), f64. Integers: exact, or
+ *                                           COHORT_OVERFLOW by cohort_group_finish, which names the column
+ *                                           and the group
+ *   MEAN VAR SD    integers, bool, floats   f64. VAR and SD of a sample (n - 1; null of one value)
+ *   MIN MAX        all                      the column's type; NaN is above all numbers; strings as bytes
+ *   FIRST LAST     all                      the column's type: of the first or last row that is not null
+ *   ANY ALL        bool, integers (not 0)   bool
+ *   NUNIQUE        all                      distinct values, u64; NaNs are one, and so are 0 and -0
  *
  * Reproducible. Sums of floats depend on the order of additions, which threads do not keep. With
  * `reproducible` SUM and MEAN of floats have the same bits for any threads, frames, chunks, devices and order

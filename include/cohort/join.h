@@ -138,8 +138,8 @@ typedef struct cohort_join_page {
     /* 0 */
     uint32_t reserved;
     uint64_t first, capacity;
-    void *left,
-        *right; /* out, host memory or the context's; NULL: not wanted. Room for `capacity`, or as many as there are */
+    /* out, host memory or the context's; NULL: not wanted. Room for `capacity`, or as many as there are */
+    void *left, *right;
     /* out: pairs of the whole sequence, and of this page */
     uint64_t total, written;
 } cohort_join_page;

@@ -151,5 +151,13 @@ report "every public function begins as a call" "$(
 report "no file is longer than 900 lines" \
     "$(sources | xargs wc -l | awk '$1 > 900 && $2 != "total" { print $2 ": " $1 " lines" }')"
 
+# Fields of one declaration on two lines: `void *left,` and below it `*right;`.
+check_width() {
+    find include examples -name '*.[ch]' -o -name '*.cu' -path 'examples/*' | sort | xargs awk '
+        length($0) > 110 { print FILENAME ":" FNR ": " length($0) " columns" }
+        /^    (const |struct |unsigned )*[a-z_0-9]+ \**[a-z_0-9]+,$/ { print FILENAME ":" FNR ": a torn declaration" }'
+}
+report "headers and examples have lines of 110 columns at most, and no torn declarations" "$(check_width)"
+
 report "nothing is marked as unfinished" \
     "$(sources | grep -v '^tests/structure/' | xargs grep -nE '\b(TODO|FIXME|XXX)\b')"

@@ -1,5 +1,6 @@
-/* cohort/device/fn.h: what the source of a user's function (COHORT_FN_USER of cohort/fn.h) may use on a GPU: integers by
- * their usual names, co_hash, COHORT_FN_DEVICE. It stands before the source when that is compiled. */
+/* cohort/device/fn.h: what the source of a user's function (COHORT_FN_USER of cohort/fn.h) may use on a GPU:
+ * integers by their usual names, co_hash, COHORT_FN_DEVICE. It stands before the source when that is
+ * compiled. */
 #ifndef COHORT_DEVICE_FN_H
 #define COHORT_DEVICE_FN_H
 

@@ -1,16 +1,18 @@
 /* cohort/device/hash.h: the hash of keys, and where a key's search begins and goes.
  *
- * The hash is a bijective 64-bit finaliser (the second variant of MurmurHash3's, with D. Stafford's constants "Mix13") of
- * key ^ seed. Its high 32 bits choose the page by multiply-shift, the low bits the home bucket inside it, bits from 16 on
- * the step.
+ * The hash is a bijective 64-bit finaliser (the second variant of MurmurHash3's, with D. Stafford's constants
+ * "Mix13") of key ^ seed. Its high 32 bits choose the page by multiply-shift, the low bits the home bucket
+ * inside it, bits from 16 on the step.
  *
- * A walk goes by pairs of buckets, which are 64 bytes in a row: it sees one bucket, then its partner, which has come with it out of
- * memory into the cache, and then goes on to another pair. Pairs of a page are a power of two and the step from pair to pair is odd, so
- * every bucket of a page is met once. (With linear probing it goes from bucket to bucket.)
+ * A walk goes by pairs of buckets, which are 64 bytes in a row: it sees one bucket, then its partner, which
+ * has come with it out of memory into the cache, and then goes on to another pair. Pairs of a page are a
+ * power of two and the step from pair to pair is odd, so every bucket of a page is met once. (With linear
+ * probing it goes from bucket to bucket.)
  *
- * It goes in two rounds. In the first it sees a sixteenth of the buckets of its own page (an eighth, if a bucket has but two slots), then of each page
- * after it that is within reach; in the second, in the same order, the others. So a page that is full costs a walk 128 buckets instead
- * of 2,048, and yet every bucket within reach is met, each once. */
+ * It goes in two rounds. In the first it sees a sixteenth of the buckets of its own page (an eighth, if a
+ * bucket has but two slots), then of each page after it that is within reach; in the second, in the same
+ * order, the others. So a page that is full costs a walk 128 buckets instead of 2,048, and yet every bucket
+ * within reach is met, each once. */
 #ifndef COHORT_DEVICE_HASH_H
 #define COHORT_DEVICE_HASH_H
 
@@ -64,15 +66,17 @@ CO_INLINE void co_walk_on(struct co_walk *w, co_u32 mask)
     w->seen++;
 }
 
-/* The bucket of a page that a walk sees after `from` others, `bucket`: the one that it sees after `to` others. */
+/* The bucket of a page that a walk sees after `from` others, `bucket`: the one that it sees after `to`
+ * others. */
 CO_INLINE co_u32 co_walk_shift(co_u32 bucket, co_u32 step, co_u32 from, co_u32 to, co_u32 mask)
 {
     co_u32 pairs = ~step & 1, changes = pairs & ((from + 1) >> 1 ^ (to + 1) >> 1);
     return ((bucket + ((to >> pairs) - (from >> pairs)) * step) & mask) ^ changes;
 }
 
-/* Where a stretch may have been seen, and the walk stands on the bucket after it: on to the next page, if this one is done with for
- * now; 0 if there is none. All from `seen`: a division, rarely, instead of registers all the time. */
+/* Where a stretch may have been seen, and the walk stands on the bucket after it: on to the next page, if
+ * this one is done with for now; 0 if there is none. All from `seen`: a division, rarely, instead of
+ * registers all the time. */
 CO_INLINE int co_walk_turn(struct co_walk *w, co_u32 pages, co_u32 mask, co_u32 reach, co_u32 slots)
 {
     mask = co_anew32(mask);

@@ -8,7 +8,7 @@
 #define CO_APART     static __device__ __noinline__
 #define CO_HAS_WARPS 1
 
-/* ---- who ----------------------------------------------------------------------------------------------------- */
+/* ---- who ----------------------------------------------------------------------------------------------- */
 
 CO_INLINE co_u32 co_lane(void)
 {
@@ -46,7 +46,7 @@ CO_INLINE co_u64 co_clock(void)
     return t;
 }
 
-/* ---- together ------------------------------------------------------------------------------------------------ */
+/* ---- together ------------------------------------------------------------------------------------------ */
 
 CO_INLINE co_u32 co_ballot(co_u32 mask, int p)
 {
@@ -153,7 +153,7 @@ CO_INLINE void *co_kept(void *shared)
     return __cvta_shared_to_generic(at);
 }
 
-/* ---- plain --------------------------------------------------------------------------------------------------- */
+/* ---- plain --------------------------------------------------------------------------------------------- */
 
 CO_INLINE co_u8 co_read8(const co_u8 *p)
 {
@@ -241,7 +241,7 @@ CO_INLINE void co_write_stream128(co_u128 *p, co_u128 v)
     __stcs((ulonglong2 *)p, make_ulonglong2(v.lo, v.hi));
 }
 
-/* ---- relaxed and ordered ------------------------------------------------------------------------------------- */
+/* ---- relaxed and ordered ------------------------------------------------------------------------------- */
 
 #define CO_LOAD(name, bits, reg, order)                                                         \
     CO_INLINE co_u##bits name(const co_u##bits *p)                                              \
@@ -404,7 +404,7 @@ CO_INLINE void co_fence_sc(void)
     asm volatile("fence.sc.gpu;" ::: "memory");
 }
 
-/* ---- atomics ------------------------------------------------------------------------------------------------- */
+/* ---- atomics ------------------------------------------------------------------------------------------- */
 
 CO_INLINE co_u32 co_cas32(co_u32 *p, co_u32 expected, co_u32 desired)
 {
@@ -499,7 +499,7 @@ CO_INLINE co_u64 co_exchange64(co_u64 *p, co_u64 v)
     return atomicExch(p, v);
 }
 
-/* ---- shared memory and kernels ------------------------------------------------------------------------------- */
+/* ---- shared memory and kernels ------------------------------------------------------------------------- */
 
 #define CO_SHARED(T, name, n)      __shared__ T name[n]
 #define CO_SHARED_DYNAMIC(T, name) extern __shared__ __align__(128) T name[]

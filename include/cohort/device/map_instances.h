@@ -1,5 +1,6 @@
-/* cohort/device/map_instances.h: the widths that there are, in one place. Includes CO_MAP_FILE once for each, with the parameters
- * that device/map_width.h describes; the file undefines them. Define CO_MAP_FILE before, as a string. */
+/* cohort/device/map_instances.h: the widths that there are, in one place. Includes CO_MAP_FILE once for each,
+ * with the parameters that device/map_width.h describes; the file undefines them. Define CO_MAP_FILE before,
+ * as a string. */
 
 #define CO_MAP_SUFFIX     32_0
 #define CO_MAP_KEY        co_u32
