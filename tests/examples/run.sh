@@ -121,11 +121,12 @@ naive_join() {
 }
 
 # joins NAME LEFT KEYS RIGHT KEYS: the example against the loop, in every kind.
+join=$build/examples/join
 joins() {
     local name=$1 kind
     shift
     for kind in $kinds; do
-        prints "$kind join of $name, $device" "$(naive_join "$kind" "$@")" "$build/examples/join" "--$kind" "$@"
+        prints "$kind join of $name, $device" "$(naive_join "$kind" "$@")" "$join" "--$kind" "$@"
     done
 }
 
@@ -133,7 +134,7 @@ joins() {
 join_refuses() {
     local name=$1 pattern=$2 status
     shift 2
-    "$build/examples/join" "$@" >"$scratch/printed" 2>"$scratch/said" </dev/null
+    "$join" "$@" >"$scratch/printed" 2>"$scratch/said" </dev/null
     status=$?
     if [ $status -eq 1 ] && [ ! -s "$scratch/printed" ] && grep -q -- "$pattern" "$scratch/said"; then
         echo "ok   join refuses $name"
@@ -177,6 +178,27 @@ for device in $devices; do
     prints "shortest paths in a network, $device" "$nets" "$build/examples/sssp" --rmat 16 --brief --runs 1
 done
 unset COHORT_DEVICE
+
+# The join's frames in the memory of the simulated GPU, where the library with that is built.
+if [ -f "$build/libcohort_sim.a" ]; then
+    join=$scratch/join
+    if ${CC:-cc} -std=c11 -I include -I examples -o "$join" examples/join.c examples/join/csv.c \
+        "$build/libcohort_sim.a" -lpthread -ldl -lm -rdynamic >"$scratch/said" 2>&1; then
+        device=sim:1
+        export COHORT_DEVICE=$device
+        joins "flights and weather by three columns" examples/data/flights.csv origin,day,hour \
+            examples/data/weather.csv origin,day,hour
+        joins "tables with empty fields" "$scratch/left.csv" a,b "$scratch/right.csv" b,c
+        unset COHORT_DEVICE
+    else
+        echo "FAIL the join with the simulated GPU is built: $(head -n 3 "$scratch/said")"
+        failed=$((failed + 1))
+    fi
+    join=$build/examples/join
+else
+    echo "SKIP the join on the simulated GPU: libcohort_sim.a is not built"
+    skipped=$((skipped + 1))
+fi
 join_refuses "a column that is not there" 'nobody' "$scratch/left.csv" nobody "$scratch/right.csv" b
 join_refuses "a text against a number" COHORT_RANGE "$scratch/left.csv" a "$scratch/right.csv" c
 join_refuses "two columns against one" COHORT_RANGE "$scratch/left.csv" a,b "$scratch/right.csv" b
