@@ -20,6 +20,14 @@ int keys_load_text(const struct keys_column *, uint64_t begin, uint32_t count, s
                    uint64_t *hashes, uint8_t *states);
 uint64_t keys_hash_text(struct keys_text);
 
+/* The words of rows where they lie, if they need no change and none is null; else NULL. */
+static inline const uint64_t *keys_words_in_place(const struct keys_words *w, uint64_t begin)
+{
+    const struct keys_column *c = w->column;
+    int is_word = c->bytes == 8 && (c->kind == KEYS_UNSIGNED || c->kind == KEYS_SIGNED);
+    return !w->base && is_word && !c->validity ? (const uint64_t *)c->data + begin : NULL;
+}
+
 cohort_status cpu_keys_add(cohort_context *, struct keys_table *, struct keys_batch *);
 cohort_status cpu_keys_range(cohort_context *, const struct keys_column *, uint64_t n, struct keys_range *);
 
@@ -42,6 +50,37 @@ static inline uint32_t keys_direct_find(const struct keys_table *t, uint64_t wor
 {
     return word - t->low <= t->span ? t->direct[word - t->low] : KEYS_NO_ID;
 }
+
+/* ---- keys_front.c: few words that have their numbers ---- */
+
+#define KEYS_UNSEEN (KEYS_NO_ID - 3) /* in the place of an id: the row is still to be numbered */
+
+struct keys_front {
+    uint64_t *word; /* buckets */
+    uint32_t *id;   /* KEYS_UNSEEN: nothing is there */
+    uint64_t factor;
+    uint32_t shift, null;
+    uint64_t *key; /* all keys and their ids, while it is made */
+    uint32_t *number;
+    uint16_t *unseen; /* of a step, by blocks */
+    void *memory;
+    uint64_t knows, step; /* ids; rows of the next step */
+    int pause, is_hopeless;
+};
+
+/* Makes a front, all zero at first, know the table's keys. 0: there is none for the next step. */
+int keys_front_open(cohort_context *, struct keys_front *, const struct keys_table *);
+void keys_front_close(cohort_context *, struct keys_front *);
+
+/* Ids of a step's rows. */
+void keys_front_look(cohort_context *, const struct keys_front *, const struct keys_batch *, uint64_t begin,
+                     uint64_t rows);
+
+/* How many of the step's rows from `begin`, a multiple of KEYS_BLOCK, are unseen. */
+uint64_t keys_front_unseen(const struct keys_front *, uint64_t begin, uint64_t rows);
+
+/* How long the next step may be, after one in which so many rows were unseen. */
+void keys_front_heed(struct keys_front *, uint64_t rows, uint64_t unseen);
 
 static inline uint64_t keys_hash(uint64_t key)
 {

@@ -7,6 +7,9 @@
  * order of their first rows, by a bitmap of those rows; then the ids of rows that met pending slots are
  * written. So the numbers are the same for any threads. One thread alone numbers as it goes.
  *
+ * Rows of few words are looked up in a front first (keys_front.c); what it does not know is done in rounds,
+ * which leave the other rows out.
+ *
  * Words that lie close together have no slots, but a table by word: keys_direct.c.
  *
  * Bytes of new keys are copied behind the others when the round is over; until then they are compared where
@@ -21,11 +24,13 @@ struct round {
     struct keys_table *table;
     struct keys_batch *batch;
     uint64_t begin, rows;
-    uint64_t base;      /* ids before it */
-    uint64_t *where;    /* by row: its slot, if that is pending; the table's capacity: null's */
-    uint64_t *is_first; /* a bitmap of rows */
-    uint64_t *rank;     /* by its words: first rows before */
-    uint64_t claimed;   /* atomic: is any slot pending? */
+    uint64_t most;          /* rows that may bring new keys */
+    const uint16_t *unseen; /* of a front, by blocks; NULL: all rows are to be done */
+    uint64_t base;          /* ids before it */
+    uint64_t *where;        /* by row: its slot, if that is pending; the table's capacity: null's */
+    uint64_t *is_first;     /* a bitmap of rows */
+    uint64_t *rank;         /* by its words: first rows before */
+    uint64_t claimed;       /* atomic: is any slot pending? */
 };
 
 /* ---- the table's size ---------------------------------------------------------------------------------- */
@@ -226,6 +231,8 @@ static inline __attribute__((always_inline)) void look_part(struct round *r, uin
     const struct keys_slot *slot = r->table->slot;
     for (uint64_t at = begin; at < end; at += KEYS_BLOCK) {
         uint32_t count = end - at < KEYS_BLOCK ? (uint32_t)(end - at) : KEYS_BLOCK;
+        if (r->unseen && !r->unseen[at / KEYS_BLOCK])
+            continue;
         if (w)
             keys_load_rows(w, r->begin + at, count, words, states);
         else
@@ -236,6 +243,8 @@ static inline __attribute__((always_inline)) void look_part(struct round *r, uin
         }
         for (uint32_t i = 0; i < count; i++) {
             uint32_t row = (uint32_t)(at + i), id = __atomic_load_n(&slot[homes[i]].id, __ATOMIC_RELAXED);
+            if (r->unseen && r->batch->ids[r->begin + row] != KEYS_UNSEEN)
+                continue;
             /* Most rows of few keys: a word that an earlier round has numbered, in its home. */
             if (w && !states[i] && id < r->base && slot[homes[i]].key == words[i])
                 r->batch->ids[r->begin + row] = id;
@@ -372,7 +381,7 @@ static cohort_status one_round(cohort_context *context, struct round *r)
     struct keys_batch *b = r->batch;
     int alone = cpu_is_alone(context, r->rows, KEYS_GRAIN);
     cohort_status s =
-        keys_grow(context, &b->first, &b->first_room, b->firsts, b->firsts + r->rows, sizeof *b->first);
+        keys_grow(context, &b->first, &b->first_room, b->firsts, b->firsts + r->most, sizeof *b->first);
     if (s)
         return s;
     r->base = r->table->count;
@@ -398,29 +407,60 @@ static cohort_status one_round(cohort_context *context, struct round *r)
     return COHORT_OK;
 }
 
-static cohort_status rounds(cohort_context *context, struct round *r, uint64_t n)
+/* Numbers rows `at` to `at + rows`, or those of them that are unseen: at most `most`. */
+static cohort_status add_rows(cohort_context *context, struct round *r, uint64_t at, uint64_t rows,
+                              uint64_t most, uint64_t expected)
+{
+    if (r->table->count + most > KEYS_MOST_IDS)
+        return context_fail(context, COHORT_OVERFLOW, "more than %llu distinct keys",
+                            (unsigned long long)KEYS_MOST_IDS);
+    r->begin = at;
+    r->rows = rows;
+    r->most = most;
+    cohort_status s = make_room(context, r->table, most, expected);
+    return s ? s : one_round(context, r);
+}
+
+/* A step behind a front. */
+static cohort_status add_unseen(cohort_context *context, struct round *r, struct keys_front *f, uint64_t at,
+                                uint64_t rows, uint64_t expected)
 {
     cohort_status s = COHORT_OK;
-    uint64_t added = 0;
+    uint64_t unseen = 0;
+    keys_front_look(context, f, r->batch, at, rows);
+    for (uint64_t part = 0; !s && part < rows; part += ROUND) {
+        uint64_t count = rows - part < ROUND ? rows - part : ROUND;
+        uint64_t most = keys_front_unseen(f, part, count);
+        r->unseen = f->unseen + part / KEYS_BLOCK;
+        if (most)
+            s = add_rows(context, r, at + part, count, most, expected);
+        unseen += most;
+    }
+    r->unseen = NULL;
+    keys_front_heed(f, rows, unseen);
+    return s;
+}
+
+static cohort_status rounds(cohort_context *context, struct round *r, uint64_t n)
+{
+    struct keys_front front = {0};
+    cohort_status s = COHORT_OK;
+    uint64_t added = 0, last = 1;
     for (uint64_t at = 0, rows; !s && at < n; at += rows) {
         uint64_t left = n - at, before = r->table->count;
-        /* As many as the last round brought, row by row; the first round tells what is to be expected. */
-        uint64_t expected = at ? (uint64_t)((double)added / (double)r->rows * (double)left) : 0;
-        rows = left < ROUND ? left : ROUND;
-        if (!at && rows > ROUND / 8 && left > rows)
-            rows = ROUND / 8;
-        if (r->table->count + rows > KEYS_MOST_IDS)
-            return context_fail(context, COHORT_OVERFLOW, "more than %llu distinct keys",
-                                (unsigned long long)KEYS_MOST_IDS);
-        s = make_room(context, r->table, rows, expected);
-        r->begin = at;
-        r->rows = rows;
-        if (!s)
-            s = one_round(context, r);
+        /* As many as the last step brought, row by row; the first one tells what is to be expected. */
+        uint64_t expected = (uint64_t)((double)added / (double)last * (double)left);
+        int is_known = r->batch->words && at && keys_front_open(context, &front, r->table);
+        rows = is_known ? front.step : !at && left > ROUND ? ROUND / 8 : ROUND;
+        rows = left < rows ? left : rows;
+        s = is_known ? add_unseen(context, r, &front, at, rows, expected)
+                     : add_rows(context, r, at, rows, rows, expected);
         added = r->table->count - before;
+        last = rows;
         if (!s && n > ROUND)
             s = context_progress(context, "keys", at + rows, n);
     }
+    keys_front_close(context, &front);
     return s;
 }
 
