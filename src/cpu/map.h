@@ -64,6 +64,17 @@ struct cpu_map_loops {
 };
 extern const struct cpu_map_loops cpu_map_plain, cpu_map_avx2, cpu_map_avx512;
 
+/* For a pass over a batch by ranges of pages (cpu_pass.make): the ranges of entries begin .. end - 1, `none` of
+ * those that `where` leaves out. arg: a cpu_ranges. */
+struct cpu_ranges {
+    const struct map_batch *batch;
+    const struct cpu_map_loops *loops;
+    unsigned shift;
+    co_u16 none;
+    co_u16 *range;
+};
+void cpu_map_ranges(const void *arg, co_u64 begin, co_u64 end);
+
 /* ---- map_pages.c --------------------------------------------------------------------------------------------- */
 
 cohort_status cpu_map_pages(cohort_context *context, const struct map_batch *batch, int fresh,

@@ -51,6 +51,16 @@ void cpu_map_report(const struct map_batch *b, struct cpu_report *r)
     co_min64(&b->counts->first_failed, r->first_full < r->first_bad ? r->first_full : r->first_bad);
 }
 
+void cpu_map_ranges(const void *arg, co_u64 begin, co_u64 end)
+{
+    const struct cpu_ranges *r = arg;
+    const co_u32 *where = r->batch->where;
+    r->loops->ranges[r->batch->view.width](r->batch, begin, end, r->shift, r->range);
+    for (co_u64 i = begin; i < end && where; i++)
+        if (!(where[i / 32] >> i % 32 & 1))
+            r->range[i] = r->none;
+}
+
 struct batch_job {
     struct map_batch batch;
     const struct cpu_map_loops *loops;

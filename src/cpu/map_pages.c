@@ -112,17 +112,6 @@ static void lay_out(cohort_context *context, struct plan *p, const struct map_ba
     cpu_pass_arena(context, pass, arena);
 }
 
-/* ---- the split --------------------------------------------------------------------------------------------------------- */
-
-static void make_ranges(const void *arg, co_u64 begin, co_u64 end)
-{
-    const struct plan *p = arg;
-    p->loops->ranges[p->batch.view.width](&p->batch, begin, end, p->shift, p->range);
-    for (co_u64 i = begin; i < end && p->batch.where; i++)
-        if (!(p->batch.where[i / 32] >> i % 32 & 1))
-            p->range[i] = (co_u16)p->pass.buckets;
-}
-
 /* ---- the ranges -------------------------------------------------------------------------------------------------------- */
 
 /* A range as a batch of its own: 0 if it is empty. */
@@ -238,8 +227,9 @@ static void bring_back(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 static void do_slice(cohort_context *context, struct plan *p)
 {
     struct map_batch *b = &p->batch;
-    p->pass.make = make_ranges;
-    p->pass.arg = p;
+    const struct cpu_ranges ranges = {b, p->loops, p->shift, (co_u16)p->pass.buckets, p->range};
+    p->pass.make = cpu_map_ranges;
+    p->pass.arg = &ranges;
     cpu_pass_count(context, &p->pass);
     cpu_pass_move(context, &p->pass);
     cpu_parallel(context, p->pass.buckets, 1, do_ranges, p);
