@@ -1,9 +1,11 @@
-/* keys_order.c: rows in order. A column's values are made ranks, words whose order as unsigned numbers is that of the values;
- * strings, binaries and decimals are compared where they are. Rows are sorted by merging. */
+/* keys_order.c: rows in order. A column's values are made ranks, words whose order as unsigned numbers is that of
+ * the values; strings, binaries and decimals are compared where they are. Rows of words are sorted column by
+ * column from the last, by the library's own stable sort of numbers; others by merging, on one thread. */
 #include "keys_order.h"
 
 #include <string.h>
 
+#include "cohort/sort.h"
 #include "factor.h"
 
 struct keys_rank {
@@ -154,15 +156,12 @@ int keys_rank_compare(const struct keys_rank *r, uint64_t a, uint64_t b)
 /* ---- sorting ---------------------------------------------------------------------------------------------------------------- */
 
 struct sorting {
-    struct keys_rank **rank; /* or, if NULL, */
+    struct keys_rank **rank;
     uint32_t columns;
-    const uint64_t *counts; /* descending */
 };
 
 static int compare(const struct sorting *s, uint64_t a, uint64_t b)
 {
-    if (!s->rank)
-        return (s->counts[a] < s->counts[b]) - (s->counts[a] > s->counts[b]);
     for (uint32_t i = 0; i < s->columns; i++) {
         int order = keys_rank_compare(s->rank[i], a, b);
         if (order)
@@ -179,7 +178,7 @@ static void merge(const struct sorting *s, const uint64_t *from, uint64_t *to, u
         to[i] = b >= right || (a < middle && compare(s, from[a], from[b]) <= 0) ? from[a++] : from[b++];
 }
 
-static cohort_status sort(cohort_context *context, const struct sorting *s, uint64_t n, uint64_t *order)
+static cohort_status merge_sort(cohort_context *context, const struct sorting *s, uint64_t n, uint64_t *order)
 {
     uint64_t *other = malloc((n + 1) * 8), *from = order, *to = other;
     if (!other)
@@ -200,6 +199,59 @@ static cohort_status sort(cohort_context *context, const struct sorting *s, uint
     return COHORT_OK;
 }
 
+/* Rows in the order of their words, which go along. */
+static cohort_status sort_by(cohort_context *context, uint64_t n, uint64_t *words, uint32_t descending,
+                             uint64_t *order)
+{
+    cohort_payload rows = {order, order, 8, 0};
+    cohort_sort_desc d = COHORT_SORT_INIT;
+    d.n = n;
+    d.type = COHORT_U64;
+    d.descending = descending;
+    d.keys = d.keys_out = words;
+    d.payloads = 1;
+    d.payload = &rows;
+    return cohort_sort(context, &d);
+}
+
+/* Rows of null, which were sorted as one word, go behind the others; `other` has room for all. */
+static void nulls_last(const struct keys_rank *r, uint64_t n, uint64_t *order, uint64_t *other)
+{
+    uint64_t nulls = 0, values = 0;
+    for (uint64_t i = 0; i < n; i++)
+        if (r->null[order[i]])
+            other[nulls++] = order[i];
+        else
+            order[values++] = order[i];
+    if (nulls)
+        memcpy(order + values, other, nulls * 8);
+}
+
+/* Every column has words. */
+static cohort_status sort_words(cohort_context *context, const struct sorting *s, uint64_t n, uint64_t *order)
+{
+    uint64_t *words = malloc((n + 1) * 8);
+    cohort_status status = words ? COHORT_OK : no_memory(context, n);
+    for (uint32_t c = s->columns; !status && c > 0; c--) {
+        const struct keys_rank *r = s->rank[c - 1];
+        for (uint64_t i = 0; i < n; i++)
+            words[i] = r->null[order[i]] ? 0 : r->words[r->index ? r->index[order[i]] : order[i]];
+        status = sort_by(context, n, words, 0, order);
+        if (!status)
+            nulls_last(r, n, order, words);
+    }
+    free(words);
+    return status;
+}
+
+static int have_words(const struct sorting *s)
+{
+    for (uint32_t i = 0; i < s->columns; i++)
+        if (!s->rank[i]->words)
+            return 0;
+    return 1;
+}
+
 cohort_status keys_order(cohort_frame *frame, uint64_t *order)
 {
     struct keys_rank **rank = calloc(frame->columns + 1, sizeof *rank);
@@ -210,9 +262,9 @@ cohort_status keys_order(cohort_frame *frame, uint64_t *order)
         if (!s)
             s = keys_rank_open(frame->context, flat[i], &rank[i]);
     }
-    struct sorting by = {rank, frame->columns, NULL};
+    struct sorting by = {rank, frame->columns};
     if (!s)
-        s = sort(frame->context, &by, frame->rows, order);
+        s = (have_words(&by) ? sort_words : merge_sort)(frame->context, &by, frame->rows, order);
     for (uint32_t i = 0; rank && flat && i < frame->columns; i++) {
         keys_rank_close(rank[i]);
         table_column_release(flat[i]);
@@ -224,6 +276,11 @@ cohort_status keys_order(cohort_frame *frame, uint64_t *order)
 
 cohort_status keys_order_counts(cohort_context *context, uint64_t n, const uint64_t *counts, uint64_t *order)
 {
-    struct sorting by = {NULL, 0, counts};
-    return sort(context, &by, n, order);
+    uint64_t *copy = malloc((n + 1) * 8);
+    if (!copy)
+        return no_memory(context, n);
+    memcpy(copy, counts, n * 8);
+    cohort_status s = sort_by(context, n, copy, 1, order);
+    free(copy);
+    return s;
 }

@@ -380,6 +380,24 @@ static void distinct(struct test *t)
     EQUAL(t, model_alive, 0);
 }
 
+/* Nulls of the first column are one, whatever lies in their places; the second column decides. */
+static void null_order(struct test *t)
+{
+    const uint32_t a[] = {9, 8, 1, 7}, b[] = {1, 2, 4, 3}, due[] = {2, 0, 1, 3};
+    const uint8_t valid[] = {1u << 2};
+    cohort_array arrays[] = {{"a", COHORT_U32, 0, a, valid}, {"b", COHORT_U32, 0, b, NULL}};
+    cohort_frame *frame = NULL, *sorted = NULL;
+    struct column *rows = column_new(t, 4, 4);
+    OK(t, cohort_frame_create(t->context, 4, 2, arrays, &frame));
+    OK(t, cohort_unique(frame, COHORT_SORTED, &sorted));
+    OK(t, cohort_index_in(sorted, frame, NULL, 4, column_send(rows)));
+    column_fetch(rows);
+    CHECK(t, !memcmp(rows->data, due, sizeof due));
+    cohort_frame_release(frame);
+    cohort_frame_release(sorted);
+    column_drop(t, NULL);
+}
+
 /* ---- members ------------------------------------------------------------------------------------------- */
 
 static void members(struct test *t)
@@ -487,6 +505,7 @@ const struct test_case test_cases[] = {{"factors", factors, TEST_EACH_MEMORY},
                                        {"many", many, 0},
                                        {"few", few, 0},
                                        {"distinct", distinct, 0},
+                                       {"null_order", null_order, 0},
                                        {"members", members, TEST_EACH_MEMORY},
                                        {"refuses", refuses, 0},
                                        {"no_memory", no_memory, TEST_ON_CPU},
