@@ -33,7 +33,7 @@ typedef struct columns {
     uint64_t n;
     unsigned key_bytes;
     void *keys, *queries, *absent, *half, *values, *results, *spare, *ops;
-    uint32_t *hit;
+    uint8_t *hit;
 } columns;
 cohort_status columns_make(const bench_device *d, columns *c, uint64_t n, unsigned key_bytes);
 void columns_free(const bench_device *d, columns *c);

@@ -22,7 +22,7 @@ typedef struct age {
     uint64_t *alive;              /* their indices */
     uint64_t *stamp;              /* the round in which a place of `alive` was drawn, + 1 */
     unsigned char *erase, *insert, *values, *ask, *results;
-    uint32_t *hit;
+    uint8_t *hit;
     int refused; /* a round was refused: the table is full */
 } age;
 

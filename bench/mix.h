@@ -60,16 +60,16 @@ typedef struct mix_key {
 } mix_key;
 
 typedef struct mix_answers {
-    const uint32_t *hit;   /* bit i: the key was in just before operation i */
-    const void *values;    /* of a find that hits; of value_bytes */
-    const uint32_t *after; /* bit k: the key of index k is in at the end */
-    uint64_t size;         /* keys in at the end */
+    const uint8_t *hit;   /* bit i: the key was in just before operation i */
+    const void *values;   /* of a find that hits; of value_bytes */
+    const uint8_t *after; /* bit k: the key of index k is in at the end */
+    uint64_t size;        /* keys in at the end */
     unsigned value_bytes;
 } mix_answers;
 
-static inline int mix_bit(const uint32_t *bits, uint64_t i)
+static inline int mix_bit(const uint8_t *bits, uint64_t i)
 {
-    return (int)(bits[i / 32] >> (i % 32) & 1);
+    return bits[i / 8] >> (i % 8) & 1;
 }
 
 /* Is the value of find i that of its key? */

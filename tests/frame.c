@@ -308,12 +308,13 @@ static uint64_t column_bytes(const struct column *c)
     return c->before + c->count * c->width + guard_after(c);
 }
 
-struct column *column_new_in(struct test *t, enum test_memory memory, uint64_t count, uint64_t width)
+static struct column *column_after(struct test *t, enum test_memory memory, uint64_t count, uint64_t width,
+                                   uint64_t before)
 {
     struct column *c = calloc(1, sizeof *c);
     REQUIRE(t, c);
     *c = (struct column){.count = count, .width = width, .test = t, .next = t->columns};
-    c->before = GUARD + width * test_below(t, 4);
+    c->before = before;
     t->columns = c;
     c->host_block = malloc(column_bytes(c));
     REQUIRE(t, c->host_block);
@@ -327,9 +328,51 @@ struct column *column_new_in(struct test *t, enum test_memory memory, uint64_t c
     return c;
 }
 
+struct column *column_new_in(struct test *t, enum test_memory memory, uint64_t count, uint64_t width)
+{
+    return column_after(t, memory, count, width, GUARD + width * test_below(t, 4));
+}
+
 struct column *column_new(struct test *t, uint64_t count, uint64_t width)
 {
     return column_new_in(t, t->memory, count, width);
+}
+
+static struct column *bitmap_from(struct test *t, uint64_t n, uint64_t before, uint64_t bit)
+{
+    const uint64_t bytes = (bit + n % 8 + 7) / 8 + n / 8;
+    struct column *c = column_after(t, t->memory, n ? bytes : 0, 1, before);
+    c->bit = bit;
+    c->bits = n;
+    return c;
+}
+
+struct column *bitmap_new(struct test *t, uint64_t n)
+{
+    const int words = test_below(t, 2) != 0;
+    return bitmap_from(t, n, GUARD + (words ? 0 : test_below(t, 4)), words ? 0 : test_below(t, 75));
+}
+
+struct column *bitmap_at_byte(struct test *t, uint64_t n)
+{
+    return bitmap_from(t, n, GUARD + test_below(t, 4), 0);
+}
+
+void bitmap_soil(struct column *c)
+{
+    memset(c->data, 0xff, c->count);
+}
+
+void bitmap_edges(const struct column *c)
+{
+    const unsigned char *data = c->data;
+    const uint64_t end = c->bit + c->bits, last = (end + 7) / 8 * 8;
+    for (uint64_t i = 0; i < c->count * 8; i++)
+        REQUIREF(c->test,
+                 (i >= c->bit && i < end) ||
+                     (data[i / 8] >> i % 8 & 1) == (!c->bits || i < c->bit || i >= last),
+                 "bit %llu is %d, of a bitmap of bits %llu to %llu", (unsigned long long)i,
+                 data[i / 8] >> i % 8 & 1, (unsigned long long)c->bit, (unsigned long long)end);
 }
 
 void *column_send(struct column *c)

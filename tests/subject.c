@@ -107,8 +107,8 @@ struct trial subject_trial(struct subject *s, enum trial_kind kind, uint64_t n)
     }
     if (kind == TRIAL_RUN)
         trial.ops = column_new(t, n, 1);
-    trial.hit = column_new(t, bitmap_words(n), 4);
-    trial.failed = column_new(t, bitmap_words(n), 4);
+    trial.hit = bitmap_new(t, n);
+    trial.failed = bitmap_new(t, n);
     trial.counts = column_new(t, 5, 8);
     return trial;
 }
@@ -157,8 +157,11 @@ static cohort_status call(struct subject *s, struct trial *r)
                            : value_bytes(s->width) == 8 ? (void *)&fallback8
                                                         : (void *)&fallback4;
     batch.where = column_pointer(r->where);
+    batch.where_offset = bitmap_offset(r->where);
     batch.hit = column_pointer(r->hit);
+    batch.hit_offset = bitmap_offset(r->hit);
     batch.failed = column_pointer(r->failed);
+    batch.failed_offset = bitmap_offset(r->failed);
     batch.counts = column_pointer(r->counts);
     batch.winner = r->winner;
     const cohort_batch *b = r->where || r->hit || r->failed || r->counts || r->winner ? &batch : NULL;
@@ -172,7 +175,7 @@ static cohort_status call(struct subject *s, struct trial *r)
     case TRIAL_FIND:
         return cohort_map_find(s->map, r->n, keys, results, fallback, b);
     case TRIAL_CONTAINS: {
-        uint32_t *hit = batch.hit;
+        uint8_t *hit = batch.hit;
         if (test_below(s->t, 2))
             batch.hit = NULL;
         return cohort_map_contains(s->map, r->n, keys, hit, b);
@@ -245,9 +248,9 @@ void subject_do(struct subject *s, struct trial *r)
     if (r->kind == TRIAL_INSERT_AND_FIND && r->results)
         memcpy(r->results->data, r->values->data, r->values->count * r->values->width);
     if (r->hit)
-        memset(r->hit->data, 0xff, r->hit->count * 4);
+        bitmap_soil(r->hit);
     if (r->failed)
-        memset(r->failed->data, 0xff, r->failed->count * 4);
+        bitmap_soil(r->failed);
     struct input inputs[] = {keep(r->keys), keep(r->values), keep(r->ops), keep(r->where)};
     if (r->results)
         r->before = copy_column(t, r->results);
@@ -259,6 +262,9 @@ void subject_do(struct subject *s, struct trial *r)
     for (int i = 0; i < 4; i++)
         if (outputs[i])
             column_fetch(outputs[i]);
+    for (int i = 1; i < 3; i++)
+        if (outputs[i])
+            bitmap_edges(outputs[i]);
     const char *const names[] = {"keys", "values", "ops", "where"};
     for (int i = 0; i < 4; i++)
         check_kept(s, &inputs[i], names[i]);
@@ -329,7 +335,7 @@ void subject_step(struct subject *s, enum trial_kind kind, cohort_op op, cohort_
                    value_bytes(s->width) ? test_below(t, COHORT_OP_COUNT + 1)
                                          : test_below(t, COHORT_OP_ERASE + 1));
     if (test_below(t, 2)) {
-        r.where = column_new(t, bitmap_words(n), 4);
+        r.where = bitmap_new(t, n);
         fill_bits(t, r.where, n);
     }
     subject_do(s, &r);

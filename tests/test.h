@@ -190,6 +190,7 @@ struct column {
     struct column *next;
     unsigned char *host_block, *device_block; /* with what lies around the data */
     uint64_t before;                          /* bytes */
+    uint64_t bit, bits; /* of a bitmap: the number of its first, and how many there are */
 };
 
 struct column *column_new(struct test *, uint64_t count, uint64_t width);
@@ -210,19 +211,30 @@ static inline void *column_pointer(struct column *c)
 uint64_t column_get(const struct column *, uint64_t i);
 void column_put(struct column *, uint64_t i, uint64_t value);
 
-/* A bitmap of n bits is a column of bitmap_words(n) 4-byte words. */
+/* A bitmap is a column of just the bytes that its bits are in; bitmap_new's begins at any bit of any address, often at a word's,
+ * bitmap_at_byte's at any address. bitmap_soil sets all that is in these bytes to ones, and bitmap_edges checks that those before
+ * the bitmap still are, and that those behind its last bit, in the same byte, have become zeros. */
+struct column *bitmap_new(struct test *, uint64_t n);
+struct column *bitmap_at_byte(struct test *, uint64_t n);
+void bitmap_soil(struct column *);
+void bitmap_edges(const struct column *);
+
+static inline uint64_t bitmap_offset(const struct column *c)
+{
+    return c ? c->bit : 0;
+}
 static inline uint64_t bitmap_words(uint64_t n)
 {
     return n / 32 + (n % 32 != 0);
 }
 static inline int bitmap_get(const struct column *c, uint64_t i)
 {
-    return ((uint32_t *)c->data)[i / 32] >> (i % 32) & 1;
+    return ((uint8_t *)c->data)[(c->bit + i) / 8] >> (c->bit + i) % 8 & 1;
 }
 static inline void bitmap_set(struct column *c, uint64_t i, int bit)
 {
-    uint32_t *word = (uint32_t *)c->data + i / 32, mask = UINT32_C(1) << (i % 32);
-    *word = bit ? *word | mask : *word & ~mask;
+    uint8_t *byte = (uint8_t *)c->data + (c->bit + i) / 8, mask = (uint8_t)(1u << (c->bit + i) % 8);
+    *byte = (uint8_t)(bit ? *byte | mask : *byte & ~mask);
 }
 
 /* ---- widths -------------------------------------------------------------------------------------------- */

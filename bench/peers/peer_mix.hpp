@@ -52,14 +52,14 @@ template <class K, class V> struct Stream {
 template <class Map, class K, class V>
 const char *mix_wrong(const Options &o, const Stream<K, V> &s, Map &map)
 {
-    std::vector<std::uint32_t> hit(o.n / 32 + 1), after(o.range / 32 + 1);
+    std::vector<std::uint8_t> hit(o.n / 8 + 1), after(o.range / 8 + 1);
     std::uint64_t size = 0;
     typename Map::Thread here;
     for (std::uint64_t i = 0; i < o.n; i++)
-        hit[i / 32] |= static_cast<std::uint32_t>(s.hit[i]) << (i % 32);
+        hit[i / 8] = static_cast<std::uint8_t>(hit[i / 8] | s.hit[i] << (i % 8));
     for (std::uint64_t k = 0; k < o.range; k++) {
-        std::uint32_t in = map.contains(static_cast<K>(bench_key(k, sizeof(K))));
-        after[k / 32] |= in << (k % 32);
+        unsigned in = map.contains(static_cast<K>(bench_key(k, sizeof(K))));
+        after[k / 8] = static_cast<std::uint8_t>(after[k / 8] | in << (k % 8));
         size += in;
     }
     mix_answers answers = {hit.data(), s.result.data(), after.data(), size, sizeof(V)};

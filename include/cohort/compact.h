@@ -21,8 +21,11 @@ typedef struct cohort_compact_desc {
     uint32_t payloads;
     /* any kind but HASH, MODULO, RANGES, DELTA, which need a number of buckets; NULL: `where` */
     const cohort_fn *fn;
-    /* a bitmap in fn's place: kept where the bit is 1; NULL: fn */
-    const uint32_t *where;
+    /* a bitmap in fn's place, as in cohort/map.h: kept where the bit is 1; NULL: fn. One that is not at a
+     * multiple of 4 bytes and 32 bits takes workspace for a copy */
+    const uint8_t *where;
+    /* the bit of entry 0 */
+    uint64_t where_offset;
     const void *keys;
     /* room for as many as are kept (n always do); NULL: not wanted */
     void *kept;
@@ -44,10 +47,10 @@ typedef struct cohort_compact_desc {
     uint64_t workspace_bytes;
 } cohort_compact_desc;
 
-#define COHORT_COMPACT_INIT                                                                               \
-    {                                                                                                     \
-        sizeof(cohort_compact_desc), 0, COHORT_U32, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, \
-            NULL, NULL, NULL, 0                                                                           \
+#define COHORT_COMPACT_INIT                                                                                  \
+    {                                                                                                        \
+        sizeof(cohort_compact_desc), 0, COHORT_U32, 0, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, \
+            NULL, NULL, NULL, 0                                                                              \
     }
 
 /* Costs one read and one write: single pass, tiles resolving what is before by look-back. */

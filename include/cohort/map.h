@@ -7,6 +7,14 @@
  * their size, in host or in device memory, all arrays of one call in the same kind. Every key is legal. n may
  * be 0, and may exceed 2^32. What a call writes must not overlap another of its arrays, which is not checked.
  *
+ * Bitmaps are Arrow's: bytes, the least significant bit first, at any address. Where a struct has an
+ * offset beside a bitmap, of any number of bits, entry i has bit offset + i, else bit i. Nothing is read
+ * or written before the byte that has the first entry's bit and behind the one that has the last entry's.
+ * Of a bitmap that is written the bits before the first entry's stay as they are, and those behind the
+ * last entry's, in the same byte, become 0: what goes into one bitmap by several calls goes in ascending
+ * order. A bitmap at a multiple of 4 bytes with an offset of a multiple of 32 bits is fastest: of another
+ * one a copy is made, and on a CPU if n is no multiple of 32, which takes workspace of n / 8 bytes.
+ *
  * Waiting. With device pointers, calls on a map of fixed capacity do not wait: outcomes are in `counts` and
  * `failed` (device memory) once the stream has got there, and cohort_wait returns COHORT_FULL if an entry
  * found no slot. Calls that may grow the map wait, as do calls with host pointers on a GPU. Calls that only
@@ -170,21 +178,24 @@ typedef struct cohort_counts {
         }                  \
     }
 
-/* The options of one batch; NULL means none of them. Bitmaps have one bit an entry, bit i % 32 of word i /
- * 32; a bitmap that is written is written in whole words, with zeros for entries that did not take part and
- * beyond n. */
+/* The options of one batch; NULL means none of them. Bitmaps have one bit an entry (see "Bitmaps" above); one
+ * that is written has zeros for entries that did not take part. */
 typedef struct cohort_batch {
     /* sizeof(cohort_batch) */
     size_t size;
     /* entries that take part; NULL: all */
-    const uint32_t *where;
+    const uint8_t *where;
+    /* the bit of entry 0 */
+    uint64_t where_offset;
     /* out: the key was in the map before this entry's own operation. Of several entries that put in one new
      * key exactly one gets 0; of an insert it is the winner */
-    uint32_t *hit;
+    uint8_t *hit;
+    uint64_t hit_offset;
     /* out: the entry found no slot (only fixed maps), or was not done for want of memory: with
      * COHORT_NO_MEMORY `counts` and `failed` tell which entries those are (by winner FIRST or LAST some of
      * their keys may be in nevertheless) */
-    uint32_t *failed;
+    uint8_t *failed;
+    uint64_t failed_offset;
     /* out */
     cohort_counts *counts;
     /* for insert, assign and insert_and_find; of other calls COHORT_UNSUPPORTED unless ANY */
@@ -193,9 +204,9 @@ typedef struct cohort_batch {
     uint32_t one_by_one;
 } cohort_batch;
 
-#define COHORT_BATCH_INIT                                                  \
-    {                                                                      \
-        sizeof(cohort_batch), NULL, NULL, NULL, NULL, COHORT_WINNER_ANY, 0 \
+#define COHORT_BATCH_INIT                                                           \
+    {                                                                               \
+        sizeof(cohort_batch), NULL, 0, NULL, 0, NULL, 0, NULL, COHORT_WINNER_ANY, 0 \
     }
 
 /* ---- making, sizing, ending ---------------------------------------------------------------------------- */
@@ -260,8 +271,8 @@ COHORT_API cohort_status cohort_map_apply(cohort_map *map, cohort_op op, uint64_
 COHORT_API cohort_status cohort_map_find(cohort_map *map, uint64_t n, const void *keys, void *values,
                                          const void *fallback, const cohort_batch *batch);
 
-/* Which keys are in: bit i of `hit`. A `hit` in the batch must be NULL or the same. */
-COHORT_API cohort_status cohort_map_contains(cohort_map *map, uint64_t n, const void *keys, uint32_t *hit,
+/* Which keys are in: bit batch->hit_offset + i of `hit`. A `hit` in the batch must be NULL or the same. */
+COHORT_API cohort_status cohort_map_contains(cohort_map *map, uint64_t n, const void *keys, uint8_t *hit,
                                              const cohort_batch *batch);
 
 /* Insert, and values[i] = the value that the map holds after the batch. Entries that failed keep theirs. */

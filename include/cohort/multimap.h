@@ -43,7 +43,7 @@ typedef struct cohort_multimap_options {
  * the input's size. */
 COHORT_API cohort_status cohort_multimap_build(cohort_context *context,
                                                const cohort_multimap_options *options, uint64_t n,
-                                               const void *keys, const void *values, const uint32_t *where,
+                                               const void *keys, const void *values, const uint8_t *where,
                                                cohort_multimap **out);
 /* NULL is allowed. */
 COHORT_API void cohort_multimap_destroy(cohort_multimap *multimap);
@@ -55,7 +55,7 @@ COHORT_API void cohort_multimap_destroy(cohort_multimap *multimap);
  * the levels taken in. A call that fails leaves the pairs as they were. Not while another call works on the
  * multimap. */
 COHORT_API cohort_status cohort_multimap_insert(cohort_multimap *multimap, uint64_t n, const void *keys,
-                                                const void *values, const uint32_t *where);
+                                                const void *values, const uint8_t *where);
 
 /* A view for kernels of the user's own, void once the multimap is inserted into, exported or saved after an
  * insert, or destroyed. The first one of a multimap whose keys are all distinct may build it anew, and waits
@@ -98,8 +98,10 @@ typedef struct cohort_retrieve {
     uint64_t *queries;
     /* out, `capacity` entries; may be NULL */
     void *values;
-    /* out, one bit a row; may be NULL */
-    uint32_t *matched;
+    /* out, one bit a row written; may be NULL */
+    uint8_t *matched;
+    /* the bit of the first of them */
+    uint64_t matched_offset;
     /* out, n + 1 entries: row offsets[i] is the first of query i, offsets[n] the total; may be NULL */
     uint64_t *offsets;
     /* out */
@@ -108,9 +110,9 @@ typedef struct cohort_retrieve {
     uint64_t written;
 } cohort_retrieve;
 
-#define COHORT_RETRIEVE_INIT                                                    \
-    {                                                                           \
-        sizeof(cohort_retrieve), 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, 0 \
+#define COHORT_RETRIEVE_INIT                                                       \
+    {                                                                              \
+        sizeof(cohort_retrieve), 0, 0, NULL, 0, 0, NULL, NULL, NULL, 0, NULL, 0, 0 \
     }
 
 COHORT_API cohort_status cohort_multimap_retrieve(cohort_multimap *multimap, uint64_t n, const void *keys,

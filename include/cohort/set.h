@@ -9,11 +9,12 @@
  * Members are arrays of COHORT_U32 or COHORT_U64, in any order, duplicates allowed. Every value is legal,
  * 2^64 - 1 too. What the library writes is in ascending order and without duplicates.
  *
- * Pointers. Arrays are aligned to their entries, in host or in device memory. All arrays of one call are in
- * the same kind of memory, unless a field says otherwise. What a call writes must not overlap another of its
- * arrays. Bitmaps are bytes, the least significant bit first, as in Arrow. They are aligned to 4 bytes, and
- * the library writes whole words of 4 bytes, with zeros behind the last bit: a map's `hit` and a compaction's
- * `where` are such bitmaps.
+ * Pointers. Arrays are aligned to their entries, in host or in device memory. All arrays of one call are
+ * in the same kind of memory, unless a field says otherwise. What a call writes must not overlap another
+ * of its arrays. Bitmaps of answers (`any`, `hit`) are as in cohort/map.h: a map's `hit` and a
+ * compaction's `where` are such bitmaps. Bitmaps that are sets (COHORT_FORM_BITMAPS) are bytes, the least
+ * significant bit first, too. They are aligned to 4 bytes, and read and written in whole words of 4
+ * bytes, with zeros behind the last bit.
  *
  * Waiting. Calls that make a collection wait: their size depends on the data. So do all calls that work on a
  * cohort_set. Queries of collections whose answers are counts, `any` or `first`, and looks have fixed room.
@@ -255,6 +256,8 @@ typedef struct cohort_sets_query_desc {
     uint64_t *counts;
     /* out: a bitmap of rows: is there a member? An answer is left at the first */
     uint8_t *any;
+    /* the bit of row 0 */
+    uint64_t any_offset;
     /* the first so many members */
     uint64_t first_most;
     /* out: of the type; row r's begin at first_most * r; what is behind them is not written */
@@ -270,7 +273,7 @@ typedef struct cohort_sets_query_desc {
 #define COHORT_SETS_QUERY_INIT                                                                           \
     {                                                                                                    \
         sizeof(cohort_sets_query_desc), COHORT_SETS_AND, 0, 0, NULL, NULL, 0, 0, 0, NULL, NULL, 0, NULL, \
-            NULL, 0, NULL, NULL, NULL, NULL                                                              \
+            NULL, 0, 0, NULL, NULL, NULL, NULL                                                           \
     }
 
 /* Answers all rows; on a GPU in one launch, whatever their sizes. COHORT_RANGE: a member that is no set;
@@ -326,11 +329,13 @@ typedef struct cohort_sets_look_desc {
     void *results;
     /* may be NULL where there are results */
     uint8_t *hit;
+    /* the bit of question 0 */
+    uint64_t hit_offset;
 } cohort_sets_look_desc;
 
-#define COHORT_SETS_LOOK_INIT                                                                            \
-    {                                                                                                    \
-        sizeof(cohort_sets_look_desc), COHORT_LOOK_CONTAINS, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL \
+#define COHORT_SETS_LOOK_INIT                                                                               \
+    {                                                                                                       \
+        sizeof(cohort_sets_look_desc), COHORT_LOOK_CONTAINS, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0 \
     }
 
 /* Answers n questions. A set that the collection has not is COHORT_RANGE; in device memory cohort_wait tells,

@@ -2,7 +2,8 @@
  *
  * An input that lies in another memory than the context's is copied to workspace first; an output likewise gets room there
  * and goes back when the work is done, as far as it was written. An input that an output will overwrite in place is
- * copied aside in the context's memory, and the work reads the copy: so what is not written of the output stays as it was. */
+ * copied aside in the context's memory, and the work reads the copy: so what is not written of the output stays as it was.
+ * Bitmaps go to the backend as words (api/bits.h), for which workspace is taken where they are not such. */
 #include "api/batch.h"
 
 #include <stdarg.h>
@@ -27,7 +28,7 @@ struct batch_array *batch_array(struct batch *b, const char *name, unsigned flag
                                 uint64_t entries, uint64_t unit, void *own)
 {
     struct batch_array *a = &b->array[b->count++];
-    memset(a, 0, sizeof *a);
+    memset(a, 0, offsetof(struct batch_array, bits));
     a->name = name;
     a->flags = flags;
     a->at = at;
@@ -40,9 +41,14 @@ struct batch_array *batch_array(struct batch *b, const char *name, unsigned flag
 }
 
 struct batch_array *batch_bitmap(struct batch *b, const char *name, unsigned flags, const void *at,
-                                 uint64_t n, void *own)
+                                 uint64_t offset, uint64_t n, void *own)
 {
-    return batch_array(b, name, flags, at, batch_bitmap_words(n), 4, own);
+    const char *first = at ? (const char *)at + offset / 8 : NULL;
+    struct batch_array *a = batch_array(b, name, flags, first, bits_bytes(offset % 8, n), 1, own);
+    a->n = n;
+    a->bit = offset % 8;
+    a->bits_flags = flags & BATCH_OUT ? BITS_OUT : 0;
+    return a;
 }
 
 cohort_status batch_fail(const struct batch *b, cohort_status status, const char *format, ...)
@@ -198,7 +204,7 @@ static cohort_status check_pointer(struct batch *b, struct batch_array *a)
     if (!a->at) {
         if (a->entries && !(a->flags & BATCH_OPTIONAL))
             return batch_fail(b, COHORT_NULL, "%s is NULL with %llu entries", name_of(a).text,
-                              (unsigned long long)a->entries);
+                              (unsigned long long)(a->n ? a->n : a->entries));
         return COHORT_OK;
     }
     if (a->align && at % a->align)
@@ -280,10 +286,18 @@ cohort_status batch_check(struct batch *b)
 
 /* ---- staging ----------------------------------------------------------------------------------------------------------- */
 
-/* Marks the inputs that outputs take the place of, and says how many bytes they are. */
-static uint64_t find_in_place(struct batch *b)
+/* The bytes of the words that a bitmap goes to the backend as; 0: its own, or it is no bitmap. */
+static uint64_t words_of(const struct batch_array *a)
+{
+    return a->own && a->n ? bits_room(a->at, a->bit, a->n, a->bits_flags) : 0;
+}
+
+/* Marks the inputs that outputs take the place of, and says how many bytes they and the words of bitmaps are. */
+static uint64_t find_copies(struct batch *b)
 {
     uint64_t sum = 0;
+    for (int i = 0; i < b->count; i++)
+        sum = arena_with(sum, words_of(&b->array[i]));
     for (int i = 0; i < b->count; i++) {
         struct batch_array *from = &b->array[b->array[i].from < 0 ? i : b->array[i].from];
         if (!is_in_place(b, &b->array[i]) || from->in_place)
@@ -295,13 +309,13 @@ static uint64_t find_in_place(struct batch *b)
 }
 
 /* The backend decides by the pointers that the caller gave, so that the answer does not depend on where arrays are staged. */
-static cohort_status ask(struct batch *b, uint64_t *need, uint64_t *in_place)
+static cohort_status ask(struct batch *b, uint64_t *need, uint64_t *copies)
 {
     for (int i = 0; i < b->count; i++)
         if (b->array[i].own)
             memcpy(b->array[i].own, &b->array[i].at, sizeof b->array[i].at);
     struct arena arena = {.asks = 1};
-    *in_place = find_in_place(b);
+    *copies = find_copies(b);
     cohort_status status = b->enter ? b->enter(b->context, b->step, &arena) : COHORT_OK;
     *need = arena.used;
     return status;
@@ -309,15 +323,42 @@ static cohort_status ask(struct batch *b, uint64_t *need, uint64_t *in_place)
 
 cohort_status batch_need(struct batch *b, uint64_t *bytes)
 {
-    uint64_t need, in_place;
-    cohort_status status = ask(b, &need, &in_place);
-    *bytes = status ? 0 : arena_with(need, in_place);
+    uint64_t need, copies;
+    cohort_status status = ask(b, &need, &copies);
+    *bytes = status ? 0 : arena_with(need, copies);
     return status;
 }
 
-/* Makes an array ready in the context's memory; *workspace is what is left of it for copies in place. */
+/* Of a bitmap that lies elsewhere and is written the bits before its first one come, which are in the same byte. */
+static cohort_status stage_bits(struct batch *b, struct batch_array *a, char **workspace)
+{
+    const enum memory_kind memory = b->context->backend->own_memory;
+    const uint64_t bytes = words_of(a);
+    const void *at = a->at;
+    cohort_status status = COHORT_OK;
+    if (a->kind != memory) {
+        const uint64_t come = a->flags & BATCH_IN ? bytes_of(a) : a->bit != 0;
+        status = pool_take(b->context, bytes_of(a), &a->copy);
+        at = a->copy;
+        if (!status && come)
+            status = context_copy(b->context, a->copy, a->at, come);
+    }
+    if (status)
+        return status;
+    status =
+        bits_open(&a->bits, b->context, memory, at, a->bit, a->n, a->bits_flags, bytes ? *workspace : NULL);
+    a->opened = 1;
+    if (bytes)
+        *workspace += arena_with(0, bytes);
+    memcpy(a->own, &a->bits.words, sizeof a->bits.words);
+    return status;
+}
+
+/* Makes an array ready in the context's memory; *workspace is what is left of it for copies in it. */
 static cohort_status stage(struct batch *b, struct batch_array *a, char **workspace)
 {
+    if (a->own && a->at && a->n)
+        return stage_bits(b, a, workspace);
     const struct backend *backend = b->context->backend;
     const void *own = a->at;
     cohort_status status = COHORT_OK;
@@ -355,10 +396,10 @@ static cohort_status take_workspace(struct batch *b, uint64_t bytes)
 cohort_status batch_begin(struct batch *b)
 {
     struct outcome *outcome = b->context->outcome;
-    uint64_t need, in_place;
-    cohort_status status = ask(b, &need, &in_place);
+    uint64_t need, copies;
+    cohort_status status = ask(b, &need, &copies);
     if (!status)
-        status = take_workspace(b, need + in_place);
+        status = take_workspace(b, need + copies);
     if (status)
         return status;
     char *rest = b->arena.memory ? b->arena.memory + need : NULL;
@@ -372,8 +413,11 @@ cohort_status batch_begin(struct batch *b)
     return status;
 }
 
-static cohort_status bring_back(const struct batch *b, const struct batch_array *a, const uint64_t *written)
+static cohort_status bring_back(const struct batch *b, struct batch_array *a, const uint64_t *written)
 {
+    cohort_status status = a->opened ? bits_close(&a->bits, COHORT_OK, 1) : COHORT_OK;
+    if (status)
+        return status;
     if (!a->copy || !(a->flags & BATCH_OUT))
         return COHORT_OK;
     uint64_t entries = a->written == BATCH_ALL || !written ? a->entries : written[a->written];

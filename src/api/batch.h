@@ -9,6 +9,7 @@
 #ifndef COHORT_API_BATCH_H
 #define COHORT_API_BATCH_H
 
+#include "api/bits.h"
 #include "api/call.h"
 #include "core/arena.h"
 #include "backend/context.h"
@@ -41,6 +42,11 @@ struct batch_array {
     enum memory_kind kind;
     int in_place; /* IN: an output is this very array */
     void *copy;   /* what takes its place */
+    /* Of a bitmap: its entries, 0 for other arrays, and as what it goes to the backend; `at` is the first byte. */
+    uint64_t n;
+    unsigned bit, bits_flags;
+    int opened;
+    struct bits bits; /* the last member: only touched where it is opened */
 };
 
 struct batch {
@@ -81,9 +87,10 @@ static inline int batch_last(const struct batch *b)
 cohort_status batch_fail(const struct batch *, cohort_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* A bitmap with a bit for each of n entries. */
-struct batch_array *batch_bitmap(struct batch *, const char *name, unsigned flags, const void *at, uint64_t n,
-                                 void *own);
+/* A bitmap with a bit for each of n entries, from bit `offset` on. `own` gets a pointer to words that are
+ * aligned; the caller fills in bits_flags if whole ones are needed. */
+struct batch_array *batch_bitmap(struct batch *, const char *name, unsigned flags, const void *at,
+                                 uint64_t offset, uint64_t n, void *own);
 
 /* n entries of 16 bytes fit in 64 bits. */
 cohort_status batch_check_n(const struct batch *, uint64_t n);

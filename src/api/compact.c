@@ -28,7 +28,7 @@ static cohort_status check_choice(struct compaction *k)
     if (d->fn)
         return batch_fail(b, COHORT_RANGE, "desc.fn is %p; it must be NULL where desc.where is given",
                           (const void *)d->fn);
-    batch_array(b, "desc.where", BATCH_IN, d->where, batch_bitmap_words(d->n), 4, &c->where);
+    batch_bitmap(b, "desc.where", BATCH_IN, d->where, d->where_offset, d->n, &c->where);
     return COHORT_OK;
 }
 

@@ -37,9 +37,6 @@ static cohort_status check_batch(struct call *c, const cohort_batch *batch)
     c->batch.rank = c->winner == COHORT_WINNER_FIRST  ? MAP_RANK_FIRST
                     : c->winner == COHORT_WINNER_LAST ? MAP_RANK_LAST
                                                       : MAP_RANK_NONE;
-    c->batch.where = c->options.where;
-    c->batch.hit = c->options.hit;
-    c->batch.failed = c->options.failed;
     return COHORT_OK;
 }
 
@@ -47,6 +44,7 @@ static cohort_status check_batch(struct call *c, const cohort_batch *batch)
 static cohort_status check_arguments(struct call *c, int values_optional, int results_optional)
 {
     const struct map_batch *m = &c->batch;
+    const cohort_batch *o = &c->options;
     const unsigned key = map_key_bytes(m->view.width), value = map_value_bytes(m->view.width);
     const int runs = m->step == MAP_STEP_RUN, applies = m->step == MAP_STEP_APPLY && m->op >= CO_OP_ADD;
     const unsigned in = BATCH_IN, out = BATCH_OUT, maybe = BATCH_OPTIONAL;
@@ -58,9 +56,9 @@ static cohort_status check_arguments(struct call *c, int values_optional, int re
     batch_array(&b, runs ? "results" : "values", results_optional || !value ? out | maybe : out, m->results,
                 m->n, value, NULL);
     batch_array(&b, "ops", runs ? in : in | maybe, m->ops, m->n, 1, NULL);
-    batch_bitmap(&b, "batch.where", in | maybe, m->where, m->n, NULL);
-    batch_bitmap(&b, "batch.hit", out | maybe, m->hit, m->n, NULL);
-    batch_bitmap(&b, "batch.failed", out | maybe, m->failed, m->n, NULL);
+    batch_bitmap(&b, "batch.where", in | maybe, o->where, o->where_offset, m->n, NULL);
+    batch_bitmap(&b, "batch.hit", out | maybe, o->hit, o->hit_offset, m->n, NULL);
+    batch_bitmap(&b, "batch.failed", out | maybe, o->failed, o->failed_offset, m->n, NULL);
     batch_array(&b, "batch.counts", out | maybe, c->options.counts, m->n ? 1 : 0, sizeof(struct batch_counts),
                 NULL)
         ->align = 8;
@@ -143,6 +141,32 @@ static cohort_status work(struct call *c)
     return do_enqueueing(c);
 }
 
+/* The same on the caller's bitmaps, as words. */
+static cohort_status work_on_bitmaps(struct call *c)
+{
+    cohort_context *context = c->map->context;
+    const cohort_batch *o = &c->options;
+    const unsigned flags = bits_of_maps(context);
+    const uint64_t n = c->batch.n;
+    struct bits where, hit, failed;
+    memset(&hit, 0, sizeof hit);
+    memset(&failed, 0, sizeof failed);
+    cohort_status s = bits_open(&where, context, c->memory, o->where, o->where_offset, n, flags, NULL);
+    if (!s)
+        s = bits_open(&hit, context, c->memory, o->hit, o->hit_offset, n, flags | BITS_OUT, NULL);
+    if (!s)
+        s = bits_open(&failed, context, c->memory, o->failed, o->failed_offset, n, flags | BITS_OUT, NULL);
+    c->batch.where = where.words;
+    c->batch.hit = hit.words;
+    c->batch.failed = failed.words;
+    if (!s)
+        s = work(c);
+    const int written = !s || c->counts.failed; /* which conclude fails for */
+    s = bits_close(&failed, s, written);
+    s = bits_close(&hit, s, written);
+    return bits_close(&where, s, 0);
+}
+
 /* Before sm_90 pairs of 128 bits do not do operations of all kinds at once. */
 static cohort_status check_runs(struct call *c)
 {
@@ -166,7 +190,7 @@ static cohort_status perform(struct call *c, const cohort_batch *batch, int valu
         s = check_arguments(c, values_optional, results_optional);
     if (!s)
         s = check_runs(c);
-    return s ? s : work(c);
+    return s ? s : work_on_bitmaps(c);
 }
 
 /* ---- the calls ----------------------------------------------------------------------------------------- */
@@ -276,7 +300,7 @@ cohort_status cohort_map_find(cohort_map *map, uint64_t n, const void *keys, voi
     return perform(&c, batch, 1, 0);
 }
 
-cohort_status cohort_map_contains(cohort_map *map, uint64_t n, const void *keys, uint32_t *hit,
+cohort_status cohort_map_contains(cohort_map *map, uint64_t n, const void *keys, uint8_t *hit,
                                   const cohort_batch *batch)
 {
     CALL_ON(map);

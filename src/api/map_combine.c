@@ -182,8 +182,8 @@ static cohort_status find_failed(struct combined *x)
         c->counts.failed += (unsigned)__builtin_popcount(failed);
         if (failed && c->counts.first_failed == ~0ull)
             c->counts.first_failed = 32 * w + (unsigned)__builtin_ctz(failed);
-        if (c->options.failed)
-            c->options.failed[w] = failed;
+        if (c->batch.failed)
+            c->batch.failed[w] = failed;
     }
     return s;
 }
@@ -198,8 +198,8 @@ static cohort_status tell(struct combined *x)
     c->counts.added = x->rest.counts.added;
     if (x->rest.counts.failed)
         s = find_failed(x);
-    else if (c->options.failed)
-        memset(c->options.failed, 0, 4 * words);
+    else if (c->batch.failed)
+        memset(c->batch.failed, 0, 4 * words);
     c->counts.hits = c->counts.taken - c->counts.added - c->counts.failed;
     c->denied = x->rest.denied;
     c->refused = x->rest.refused;

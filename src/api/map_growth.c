@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shape/bits.h"
+
 #define LOOK_TIMES 4
 
 /* A bigger table for `left` more entries, as far as they can be foreseen; or one of the same size, if enough is erased. */
@@ -112,7 +114,7 @@ static cohort_status grow_after_overflow(struct call *c)
 }
 
 /* Workspace for a bitmap in memory of the arguments' kind. */
-static cohort_status take_bits(struct call *c, uint64_t n, uint32_t **bits)
+static cohort_status take_bits(struct call *c, uint64_t n, co_u32 **bits)
 {
     cohort_context *context = c->map->context;
     void *memory = NULL;
@@ -126,7 +128,7 @@ static cohort_status take_bits(struct call *c, uint64_t n, uint32_t **bits)
     return s;
 }
 
-static void give_bits(struct call *c, uint32_t *bits)
+static void give_bits(struct call *c, co_u32 *bits)
 {
     if (c->memory == c->map->context->backend->own_memory)
         pool_give(c->map->context, bits);
@@ -138,7 +140,7 @@ static void give_bits(struct call *c, uint32_t *bits)
  * memory. */
 static cohort_status retry(struct call *c, struct map_batch *b, struct batch_counts *part)
 {
-    uint32_t *where;
+    co_u32 *where;
     cohort_status s = take_bits(c, b->n, &where);
     b->where = where;
     b->join = 1;
@@ -148,7 +150,7 @@ static cohort_status retry(struct call *c, struct map_batch *b, struct batch_cou
         if (c->refused)
             break;
         if (!s)
-            s = context_copy(c->map->context, where, b->failed, batch_bitmap_words(b->n) * 4);
+            s = context_copy(c->map->context, where, b->failed, bits_bytes(0, b->n));
         if (s)
             break;
         b->view = c->map->view;
@@ -190,7 +192,7 @@ static cohort_status deny(struct call *c, cohort_status s)
 static cohort_status do_part(struct call *c, struct map_batch *b)
 {
     struct batch_counts part;
-    uint32_t *bits = NULL;
+    co_u32 *bits = NULL;
     int full;
     cohort_status s = COHORT_OK;
     if (c->grows && !b->failed) {
@@ -216,13 +218,13 @@ static cohort_status name_failed(struct call *c, uint64_t begin, uint64_t end)
     uint32_t words[256], zeros[256] = {0};
     cohort_status s = COHORT_OK;
     for (uint64_t i = begin; i < end && !s; i += 32 * 256) {
-        uint64_t n = end - i < 32 * 256 ? end - i : 32 * 256, bytes = batch_bitmap_words(n) * 4;
+        uint64_t n = end - i < 32 * 256 ? end - i : 32 * 256, bytes = bits_bytes(0, n);
         memset(words, 0xff, sizeof words);
         if (c->batch.where)
             s = context_copy(c->map->context, words, c->batch.where + i / 32, bytes);
         if (n % 32)
             words[n / 32] &= (1u << n % 32) - 1;
-        for (uint64_t k = 0; k < bytes / 4; k++)
+        for (uint64_t k = 0; k < batch_bitmap_words(n); k++)
             for (uint32_t w = words[k]; w; w &= w - 1) {
                 uint64_t entry = i + 32 * k + (uint64_t)__builtin_ctz(w);
                 c->counts.first_failed = entry < c->counts.first_failed ? entry : c->counts.first_failed;

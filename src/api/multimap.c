@@ -352,7 +352,7 @@ static cohort_status check_options(cohort_context *context, const cohort_multima
 }
 
 cohort_status cohort_multimap_build(cohort_context *context, const cohort_multimap_options *options,
-                                    uint64_t n, const void *keys, const void *values, const uint32_t *where,
+                                    uint64_t n, const void *keys, const void *values, const uint8_t *where,
                                     cohort_multimap **out)
 {
     static const char call[] = "cohort_multimap_build";
@@ -373,7 +373,8 @@ cohort_status cohort_multimap_build(cohort_context *context, const cohort_multim
     batch_open(&b, context, call);
     batch_array(&b, "keys", BATCH_IN, keys, n, map_key_bytes((co_u32)o.width), &pairs.keys);
     batch_array(&b, "values", BATCH_IN, values, n, map_value_bytes((co_u32)o.width), &pairs.values);
-    batch_bitmap(&b, "where", BATCH_IN | BATCH_OPTIONAL, where, n, &pairs.where);
+    batch_bitmap(&b, "where", BATCH_IN | BATCH_OPTIONAL, where, 0, n, &pairs.where)->bits_flags =
+        bits_of_maps(context);
     status = batch_check_n(&b, n);
     if (!status)
         status = batch_check_memory(&b);

@@ -187,7 +187,7 @@ static cohort_status insert(cohort_multimap *m, const char *call, const struct m
 /* ---- the calls ----------------------------------------------------------------------------------------- */
 
 cohort_status cohort_multimap_insert(cohort_multimap *m, uint64_t n, const void *keys, const void *values,
-                                     const uint32_t *where)
+                                     const uint8_t *where)
 {
     CALL_ON(m);
     static const char call[] = "cohort_multimap_insert";
@@ -205,7 +205,8 @@ cohort_status cohort_multimap_insert(cohort_multimap *m, uint64_t n, const void 
     batch_open(&b, m->context, call);
     batch_array(&b, "keys", BATCH_IN, keys, n, map_key_bytes(m->view.width), &pairs.keys);
     batch_array(&b, "values", BATCH_IN, values, n, map_value_bytes((co_u32)m->options.width), &pairs.values);
-    batch_bitmap(&b, "where", BATCH_IN | BATCH_OPTIONAL, where, n, &pairs.where);
+    batch_bitmap(&b, "where", BATCH_IN | BATCH_OPTIONAL, where, 0, n, &pairs.where)->bits_flags =
+        bits_of_maps(m->context);
     cohort_status status = batch_check_n(&b, n);
     if (!status)
         status = batch_check_memory(&b);

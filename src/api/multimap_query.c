@@ -90,20 +90,34 @@ static cohort_status find(cohort_multimap *m, const char *call, struct multimap_
 {
     static const struct batch_counts none = {0, 0, 0, 0, ~0ull};
     cohort_context *context = m->context;
-    const uint64_t bitmap_bytes = batch_bitmap_words(step->n) * 4;
     step->counts = &context->outcome->counts;
     cohort_status status = context_copy(context, step->counts, &none, sizeof none);
     if (!status && step->n)
         status = find_all(m, call, step, memory);
-    if (!status && batch->failed && step->n) { /* a find cannot fail */
-        if (memory == MEMORY_HOST)
-            memset(batch->failed, 0, bitmap_bytes);
-        else
-            status = context_fill(context, batch->failed, 0, bitmap_bytes);
-    }
+    if (!status && batch->failed && step->n) /* a find cannot fail */
+        status = bits_clear(context, memory, batch->failed, batch->failed_offset, step->n);
     if (!status && batch->counts)
         status = context_copy(context, batch->counts, step->counts, sizeof none);
     return status ? status : context_wait(context);
+}
+
+/* The same on the caller's bitmaps, as words. */
+static cohort_status find_on_bitmaps(cohort_multimap *m, const char *call, struct multimap_step *step,
+                                     const cohort_batch *o, enum memory_kind memory)
+{
+    cohort_context *context = m->context;
+    const unsigned flags = bits_of_maps(context);
+    struct bits where, hit;
+    memset(&hit, 0, sizeof hit);
+    cohort_status s = bits_open(&where, context, memory, o->where, o->where_offset, step->n, flags, NULL);
+    if (!s)
+        s = bits_open(&hit, context, memory, o->hit, o->hit_offset, step->n, flags | BITS_OUT, NULL);
+    step->where = where.words;
+    step->hit = hit.words;
+    if (!s)
+        s = find(m, call, step, o, memory);
+    s = bits_close(&hit, s, !s);
+    return bits_close(&where, s, 0);
 }
 
 static cohort_status check_batch(cohort_context *context, const char *call, const cohort_batch *given,
@@ -143,21 +157,19 @@ cohort_status cohort_multimap_find(cohort_multimap *m, uint64_t n, const void *k
     batch_open(&b, m->context, call);
     batch_array(&b, "keys", BATCH_IN, keys, n, map_key_bytes(m->view.width), NULL);
     batch_array(&b, "values", BATCH_OUT, values, n, step.value_bytes, NULL);
-    batch_bitmap(&b, "batch.where", BATCH_IN | BATCH_OPTIONAL, batch.where, n, NULL);
-    batch_bitmap(&b, "batch.hit", maybe, batch.hit, n, NULL);
-    batch_bitmap(&b, "batch.failed", maybe, batch.failed, n, NULL);
+    batch_bitmap(&b, "batch.where", BATCH_IN | BATCH_OPTIONAL, batch.where, batch.where_offset, n, NULL);
+    batch_bitmap(&b, "batch.hit", maybe, batch.hit, batch.hit_offset, n, NULL);
+    batch_bitmap(&b, "batch.failed", maybe, batch.failed, batch.failed_offset, n, NULL);
     batch_array(&b, "batch.counts", maybe, batch.counts, 1, sizeof *batch.counts, NULL)->align = 8;
     status = check(&b, n, &memory);
     if (status)
         return status;
     step.n = n;
     step.keys = keys;
-    step.where = batch.where;
     step.results = values;
-    step.hit = batch.hit;
     step.has_fallback = fallback != NULL;
     step.fallback = value_of(fallback, step.value_bytes);
-    return find(m, call, &step, &batch, memory);
+    return find_on_bitmaps(m, call, &step, &batch, memory);
 }
 
 /* ---- count --------------------------------------------------------------------------------------------- */
@@ -281,14 +293,20 @@ static cohort_status retrieve_runs(cohort_multimap *m, const char *call, struct 
 
 /* The rows asked for, of entries: a query and a level. */
 static cohort_status retrieve_rows(const cohort_multimap *m, const struct multimap_step *step,
-                                   enum memory_kind memory)
+                                   const cohort_retrieve *r, enum memory_kind memory)
 {
     struct multimap_step s = *step;
+    struct bits matched;
     co_u32 level = 0;
     s.n = step->n * step->levels;
     for (const cohort_multimap *l = m; l; l = l->next)
         s.level_runs[level++] = l->runs;
-    return m->context->backend->multimap->step(m->context, &s, MULTIMAP_ROWS, memory);
+    cohort_status status = bits_open(&matched, m->context, memory, r->matched, r->matched_offset, s.rows,
+                                     bits_of_maps(m->context) | BITS_OUT, NULL);
+    s.row_matched = matched.words;
+    if (!status)
+        status = m->context->backend->multimap->step(m->context, &s, MULTIMAP_ROWS, memory);
+    return bits_close(&matched, status, !status);
 }
 
 static cohort_status retrieve(cohort_multimap *m, const char *call, struct multimap_step *step,
@@ -306,7 +324,7 @@ static cohort_status retrieve(cohort_multimap *m, const char *call, struct multi
     if (!status && r->first < total)
         step->rows = total - r->first < r->capacity ? total - r->first : r->capacity;
     if (!status && step->rows && (r->queries || r->values || r->matched))
-        status = retrieve_rows(m, step, memory);
+        status = retrieve_rows(m, step, r, memory);
     retrieve_end(m, workspace);
     r->total = total;
     r->written = step->rows;
@@ -347,7 +365,7 @@ cohort_status cohort_multimap_retrieve(cohort_multimap *m, uint64_t n, const voi
     batch_array(&b, "retrieve.offsets", maybe, r.offsets, n + 1, sizeof *r.offsets, NULL);
     batch_array(&b, "retrieve.queries", maybe, r.queries, some, sizeof *r.queries, NULL);
     batch_array(&b, "retrieve.values", maybe, r.values, some, step.value_bytes, NULL);
-    batch_bitmap(&b, "retrieve.matched", maybe, r.matched, some, NULL);
+    batch_bitmap(&b, "retrieve.matched", maybe, r.matched, r.matched_offset, some, NULL);
     status = check(&b, n, &memory);
     if (status)
         return status;
@@ -358,7 +376,6 @@ cohort_status cohort_multimap_retrieve(cohort_multimap *m, uint64_t n, const voi
     step.first = r.first;
     step.row_queries = (co_u64 *)r.queries;
     step.row_values = r.values;
-    step.row_matched = r.matched;
     status = retrieve(m, call, &step, &r, memory);
     if (!status)
         options_return(given, given->size, sizeof r, &r);

@@ -262,7 +262,7 @@ cohort_status cohort_set_contains(const cohort_set *set, uint64_t n, const void 
     if (status)
         return status;
     batch_array(&b, "values", BATCH_IN, values, n, look.view.wide ? 8 : 4, &look.values);
-    batch_bitmap(&b, "hit", BATCH_OUT, hit, n, &look.hit);
+    batch_bitmap(&b, "hit", BATCH_OUT, hit, 0, n, &look.hit);
     status = batch_check(&b);
     if (status)
         return status;

@@ -90,7 +90,7 @@ static void list_arrays(struct looking *k)
         batch_array(b, "desc.results", BATCH_OUT | optional | (gives_a_number(kind) ? 0 : BATCH_IN),
                     d->results, d->n, gives_a_number(kind) ? 8 : bytes, &q->results);
     if (!gives_a_number(kind))
-        batch_array(b, "desc.hit", BATCH_OUT | optional, d->hit, batch_bitmap_words(d->n), 4, &q->hit);
+        batch_bitmap(b, "desc.hit", BATCH_OUT | optional, d->hit, d->hit_offset, d->n, &q->hit);
 }
 
 /* ---- the call
@@ -125,6 +125,7 @@ static cohort_status run_pairs(struct looking *k)
         b->array[i].own = i == b->count - 1   ? (void *)&q->any
                           : i == b->count - 2 ? (void *)&q->others
                                               : (void *)&q->which;
+    b->array[b->count - 1].bits_flags |= BITS_WHOLE;
     cohort_status status = batch_begin(b);
     if (!status) {
         q->first_bad = &k->bad->first_bad;

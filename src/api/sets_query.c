@@ -195,7 +195,7 @@ static cohort_status list_arrays(struct querying *k)
     if (d->offsets && d->rows)
         batch_array(b, "desc.offsets", BATCH_IN, d->offsets, d->rows + 1, 8, &q->offsets);
     batch_array(b, "desc.counts", out, d->counts, d->rows, 8, &q->counts);
-    batch_array(b, "desc.any", out, d->any, batch_bitmap_words(d->rows), 4, &q->any);
+    batch_bitmap(b, "desc.any", out, d->any, d->any_offset, d->rows, &q->any)->bits_flags |= BITS_WHOLE;
     batch_array(b, "desc.first", out | BATCH_IN, d->first, d->rows * d->first_most, q->wide ? 8 : 4,
                 &q->first_out);
     batch_array(b, "desc.first_counts", out, d->first_counts, d->rows, 8, &q->first_counts);

@@ -36,9 +36,11 @@ struct table_backend {
 
     cohort_status (*gather)(cohort_context *, struct table_gather *);
 
-    /* Copies n bits (from NULL: ones) to where there are zeros, in a bitmap of whole 8-byte words. */
+    /* Copies n bits (from NULL: ones), from any bit of any address to any bit of any address, as shape/bits.h says. */
     cohort_status (*copy_bits)(cohort_context *, void *to, co_u64 to_bit, const void *from, co_u64 from_bit,
                                co_u64 n);
+    /* The same, of zeros. */
+    cohort_status (*clear_bits)(cohort_context *, void *to, co_u64 to_bit, co_u64 n);
 
     /* to[i] = from[i] + add, of indices; `to` has 1, 2, 4 or 8 bytes an index. Indices of null rows may be anything. */
     cohort_status (*rebase)(cohort_context *, void *to, co_u32 to_bytes, const void *from,

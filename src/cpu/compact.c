@@ -5,6 +5,7 @@
  * without a branch an entry, and each array is gathered along these lists. A segment's first kept entry is the number of ones
  * before it: its block's sum and a count of bits. */
 #include "backend/compact.h"
+#include "shape/bits.h"
 #include "split.h"
 
 #include <string.h>
@@ -21,10 +22,10 @@ struct wide {
 struct job {
     const struct compact *c;
     struct cpu_ids ids;
-    const co_u32 *bits; /* whole words */
-    co_u32 *made;       /* the same where it is ours */
-    co_u64 *before;     /* a block's kept entries, then those before it; one more at the end */
-    co_u64 first_bad;   /* atomic minimum */
+    const co_u32 *bits;
+    co_u32 *made;     /* the same where it is ours */
+    co_u64 *before;   /* a block's kept entries, then those before it; one more at the end */
+    co_u64 first_bad; /* atomic minimum */
 };
 
 static co_u64 blocks_of(co_u64 n)
@@ -41,8 +42,7 @@ static co_u32 count_of(const struct job *j, co_u64 block)
 /* Word w of the bitmap, zeros beyond n. */
 static co_u32 word_at(const struct job *j, co_u64 w)
 {
-    co_u64 left = j->c->n - w * 32;
-    return left < 32 ? j->bits[w] & ((1u << left) - 1) : j->bits[w];
+    return bits_word(j->bits, w * 32, j->c->n);
 }
 
 static void find_bad(struct job *j, const co_u32 *ids, co_u32 n, co_u64 first)
@@ -183,7 +183,7 @@ static co_u64 kept_before(const struct job *j, co_u64 i)
     co_u64 sum = j->before[i / BLOCK], w = i / BLOCK * WORDS;
     for (; w < i / 32; w++)
         sum += (co_u64)__builtin_popcount(j->bits[w]);
-    return i % 32 ? sum + (co_u64)__builtin_popcount(j->bits[w] & ((1u << i % 32) - 1)) : sum;
+    return i % 32 ? sum + (co_u64)__builtin_popcount(word_at(j, w) & ((1u << i % 32) - 1)) : sum;
 }
 
 static void place_segments(void *arg, uint64_t begin, uint64_t end, unsigned worker)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cpu.h"
+#include "shape/bits.h"
 #include "shape/sets_chunk.h"
 
 #define LOOK_GRAIN  4096 /* a multiple of 32 */
@@ -130,7 +131,7 @@ static void look_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
         for (uint64_t i = base; i < end && i < base + 32; i++)
             word |= (co_u32)co_set_contains(&q->view, sets_number(q->values, i, (int)q->view.wide))
                     << (i - base);
-        q->hit[base / 32] = word;
+        bits_put_word(q->hit, base, q->n, word);
     }
 }
 

@@ -5,6 +5,7 @@
  * go through these steps together, and each step asks for the memory of the next one. In an array the
  * search begins where the number would be if members lay evenly: 32 entries there are compared at once. */
 #include "sets.h"
+#include "shape/bits.h"
 
 #define GRAIN    1024 /* questions that a thread takes at a time, a multiple of TOGETHER */
 #define TOGETHER 32u  /* as many as a word of `hit` has bits */
@@ -159,7 +160,7 @@ static void contains_range(void *arg, uint64_t begin, uint64_t end, unsigned wor
         find(v, k, n);
         for (co_u32 i = 0; i < n; i++)
             word |= (co_u32)answer(v, &k[i]) << i;
-        q->hit[base / TOGETHER] = word;
+        bits_put_word(q->hit, base, q->n, word);
     }
 }
 
@@ -192,7 +193,7 @@ static void look_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
         for (co_u64 i = base; i < end && i < base + 32; i++)
             word |= (co_u32)sets_look_one(q, i) << (i - base);
         if (q->hit)
-            q->hit[base / 32] = word;
+            bits_put_word(q->hit, base, q->n, word);
     }
 }
 

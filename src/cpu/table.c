@@ -1,6 +1,7 @@
 /* cpu/table.c: columns on the host's threads: counting nulls, checking what came from outside, copying bits and indices. */
 #include "table.h"
 
+#include "shape/bits.h"
 #include "shape/table_check.h"
 
 #define GRAIN (1u << 16) /* rows that a thread takes at a time; a multiple of 64 */
@@ -34,44 +35,58 @@ static cohort_status cpu_table_nulls(cohort_context *context, const struct table
     return COHORT_OK;
 }
 
-/* Whole words of `to` are written by one thread each: the first and the last part of one by itself. */
+/* Words of 8 bytes of `to`, counted from its address, are written by one thread each. */
 struct bits_job {
     uint8_t *to;
     uint64_t to_bit, from_bit, n;
-    const uint8_t *from;
+    const uint8_t *from; /* NULL: all are as those of `fill` */
+    uint64_t fill;
 };
 
-static void copy_words(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+static void put_bits(uint8_t *to, uint64_t at, unsigned count, uint64_t bits)
 {
-    const struct bits_job *j = arg;
-    (void)worker;
-    for (uint64_t w = begin; w < end;
-         w++) { /* the 64 bits of a word of `to`, as far as they are of the copy */
-        uint64_t first = w * 64 < j->to_bit ? j->to_bit : w * 64;
-        uint64_t last = w * 64 + 64 < j->to_bit + j->n ? w * 64 + 64 : j->to_bit + j->n;
-        unsigned count = (unsigned)(last - first);
-        uint64_t bits = j->from      ? cpu_bits(j->from, j->from_bit + first - j->to_bit, count)
-                        : count < 64 ? (1ull << count) - 1
-                                     : ~0ull;
-        uint64_t word;
-        memcpy(&word, j->to + w * 8, 8);
-        word |= bits << (first - w * 64);
-        memcpy(j->to + w * 8, &word, 8);
+    if (count == 64) {
+        memcpy(to + at / 8, &bits, 8);
+        return;
     }
+    bits_put(to, at, count < 32 ? count : 32, (co_u32)bits);
+    if (count > 32)
+        bits_put(to, at + 32, count - 32, (co_u32)(bits >> 32));
 }
 
+/* Word by word, as far as a word is of the copy. */
 static void copy_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     const struct bits_job *j = arg;
-    copy_words(arg, begin + j->to_bit / 64, end + j->to_bit / 64, worker);
+    const uint64_t all = j->to_bit + j->n;
+    (void)worker;
+    for (uint64_t w = begin + j->to_bit / 64; w < end + j->to_bit / 64; w++) {
+        uint64_t first = w * 64 < j->to_bit ? j->to_bit : w * 64,
+                 last = w * 64 + 64 < all ? w * 64 + 64 : all;
+        unsigned count = (unsigned)(last - first);
+        put_bits(j->to, first, count,
+                 j->from ? cpu_bits(j->from, j->from_bit + first - j->to_bit, count) : j->fill);
+    }
+}
+
+static void all_bits(cohort_context *context, struct bits_job *j)
+{
+    if (j->n)
+        cpu_parallel(context, (j->to_bit + j->n - 1) / 64 - j->to_bit / 64 + 1, GRAIN / 64, copy_range, j);
 }
 
 static cohort_status cpu_table_copy_bits(cohort_context *context, void *to, co_u64 to_bit, const void *from,
                                          co_u64 from_bit, co_u64 n)
 {
-    struct bits_job j = {to, to_bit, from_bit, n, from};
-    if (n)
-        cpu_parallel(context, (to_bit + n - 1) / 64 - to_bit / 64 + 1, GRAIN / 64, copy_range, &j);
+    struct bits_job j = {to, to_bit, from_bit, n, from, ~0ull};
+    all_bits(context, &j);
+    return COHORT_OK;
+}
+
+static cohort_status cpu_table_clear_bits(cohort_context *context, void *to, co_u64 to_bit, co_u64 n)
+{
+    struct bits_job j = {to, to_bit, 0, n, NULL, 0};
+    all_bits(context, &j);
     return COHORT_OK;
 }
 
@@ -180,5 +195,6 @@ const struct table_backend cpu_table_backend = {
     .check = cpu_table_check,
     .gather = cpu_table_gather,
     .copy_bits = cpu_table_copy_bits,
+    .clear_bits = cpu_table_clear_bits,
     .rebase = cpu_table_rebase,
 };

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shape/bits.h"
 #include "team.h"
 
 #define SLOTS 3
@@ -141,7 +142,7 @@ static cohort_status pin(struct run *run)
 
 static uint64_t column_bytes(const struct stream_column *c, uint64_t n)
 {
-    return c->bits == 1 ? (n / 32 + (n % 32 != 0)) * 4 : n * (c->bits / 8);
+    return c->bits == 1 ? bits_bytes(0, n) : n * (c->bits / 8);
 }
 
 static int is_pinned(const struct gpu *g, const void *memory)

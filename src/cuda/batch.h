@@ -9,7 +9,7 @@ enum { STREAM_IN = 1, STREAM_OUT = 2 };
 /* One array of the caller's. With both directions, what the kernels leave alone comes back as it was. */
 struct stream_column {
     void *host;    /* NULL: a column that is absent */
-    unsigned bits; /* of an entry: 1 (a bitmap, in whole words of 32) or a multiple of 8 */
+    unsigned bits; /* of an entry: 1 (a bitmap, aligned to words of 32) or a multiple of 8 */
     unsigned flow; /* STREAM_IN, STREAM_OUT, or both */
 };
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "backend/multisplit.h"
+#include "backend/table.h"
 #include "map.h"
 
 #define CAP_FILL   4 /* entries of one page that are put in at most, in slots of a page; */
@@ -52,6 +53,7 @@ struct plan {
     struct batch_deferred *nobody;
     co_u64 *offsets;
     void *keys, *values; /* values of puts; of lookups where each was in the batch */
+    co_u32 *hit; /* of lookups, which set bits in words, if not all words are whole in the batch; NULL */
 };
 
 /* Where workspace is only counted, there is some array for each that will be. */
@@ -117,6 +119,7 @@ static struct map_seek seek_of(const struct map_batch *b, const struct plan *p)
     struct map_seek m;
     memset(&m, 0, sizeof m);
     m.batch = *b;
+    m.batch.hit = p->hit ? p->hit : b->hit;
     m.keys = p->keys;
     m.indices = p->values;
     m.index_bytes = p->split.permutation_bytes;
@@ -147,6 +150,7 @@ static cohort_status lay_out(cohort_context *context, const struct map_batch *b,
     p->offsets = arena_take(arena, (b->view.pages + 1ull) * sizeof *p->offsets);
     p->keys = arena_take(arena, b->n * map_key_bytes(b->view.width));
     p->values = value ? arena_take(arena, b->n * value) : NULL;
+    p->hit = b->hit && b->n % 32 ? arena_take(arena, batch_bitmap_words(b->n) * 4) : NULL;
     p->split = split_of(b, p);
     p->of_split = *arena;
     p->build = build_of(b, p);
@@ -250,7 +254,7 @@ static cohort_status goes_alone(cohort_context *context, const struct map_batch 
 static cohort_status put_in_order(cohort_context *context, const struct map_batch *b, struct plan *p)
 {
     cohort_status s =
-        b->failed ? context_fill(context, b->failed, 0, batch_bitmap_words(b->n) * 4) : COHORT_OK;
+        b->failed ? context->backend->table->clear_bits(context, b->failed, 0, b->n) : COHORT_OK;
     if (!s)
         s = launch_sample(context, &p->sample);
     return s ? s : split(context, &p->split, &p->of_split);
@@ -296,7 +300,9 @@ static cohort_status seek(cohort_context *context, const struct map_batch *b, st
         s = advise(context, &b->view, p->sample.gate);
     if (!s)
         s = map_launch_pages(context, "seek_pages", &b->view, 0, &p->seek);
-    return s ? s : behind_gate(context, b, p, b->counts);
+    if (!s)
+        s = behind_gate(context, &p->seek.batch, p, b->counts);
+    return s || !p->hit ? s : context->backend->table->copy_bits(context, b->hit, 0, p->hit, 0, b->n);
 }
 
 cohort_status cuda_map_pages(cohort_context *context, const struct map_batch *b, int fresh,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "backend/multisplit.h"
+#include "backend/table.h"
 #include "map.h"
 
 #define CHUNK_LEAST 512u /* entries that a block takes in a row, at least, and turns of each block, about */
@@ -160,7 +161,7 @@ static cohort_status clear(cohort_context *context, const struct map_sums *s)
     if (!status)
         status = context_fill(context, &s->counts->first_failed, 0xff, sizeof(co_u64));
     if (!status && b->failed)
-        status = context_fill(context, b->failed, 0, batch_bitmap_words(b->n) * 4);
+        status = context->backend->table->clear_bits(context, b->failed, 0, b->n);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "device.h"
+#include "shape/bits.h"
 #include "shape/table_step.h"
 #include "table.h"
 
@@ -67,12 +68,28 @@ static cohort_status cuda_table_check(cohort_context *context, const struct tabl
 
 /* ---- copies ------------------------------------------------------------------------------------------------------- */
 
+/* From the word on that has the first bit. */
+static cohort_status launch_bits(cohort_context *context, void *to, co_u64 to_bit, struct table_bits *b)
+{
+    const uintptr_t at = (uintptr_t)to + to_bit / 8, word = at & ~(uintptr_t)3;
+    b->to = (co_u32 *)word;
+    b->to_bit = (at - word) * 8 + to_bit % 8;
+    return b->n ? gpu_launch(context, "table_copy_bits", (b->to_bit + b->n - 1) / 32 + 1, b) : COHORT_OK;
+}
+
 static cohort_status cuda_table_copy_bits(cohort_context *context, void *to, co_u64 to_bit, const void *from,
                                           co_u64 from_bit, co_u64 n)
 {
-    struct table_bits b = {to, to_bit, from, from_bit, n};
-    return n ? gpu_launch(context, "table_copy_bits", (to_bit + n - 1) / 32 - to_bit / 32 + 1, &b)
-             : COHORT_OK;
+    struct table_bits b = {.from = from, .from_bit = from_bit, .n = n, .fill = ~0u};
+    return launch_bits(context, to, to_bit, &b);
+}
+
+static cohort_status cuda_table_clear_bits(cohort_context *context, void *to, co_u64 to_bit, co_u64 n)
+{
+    struct table_bits b = {.n = n};
+    if (to_bit % 8 == 0)
+        return context_fill(context, (co_u8 *)to + to_bit / 8, 0, bits_bytes(0, n));
+    return launch_bits(context, to, to_bit, &b);
 }
 
 static cohort_status cuda_table_rebase(cohort_context *context, void *to, co_u32 to_bytes, const void *from,
@@ -174,5 +191,6 @@ const struct table_backend cuda_table_backend = {
     .check = cuda_table_check,
     .gather = cuda_table_gather,
     .copy_bits = cuda_table_copy_bits,
+    .clear_bits = cuda_table_clear_bits,
     .rebase = cuda_table_rebase,
 };

@@ -11,6 +11,7 @@
  * Segments. The kept entries before a segment's begin are those before the tile and those whose place in the tile is less: a
  * binary search in `order`. */
 #include "look_back.h"
+#include "shape/bits.h"
 #include "shape/compact.h"
 
 #ifdef COHORT_SIM

@@ -43,7 +43,7 @@ CO_INLINE co_u32 NAME(compact_where)(const struct compact_step *s, co_u64 first,
         co_u64 i = first + c * 32 * EACH - s->lead; /* far beyond n for what lies before the array */
         CO_EACH_ITEM (k, EACH) {
             if (valid >> COMPACT_BIT(c, k) & 1)
-                bits |= (co_read32(s->where + (i + k) / 32) >> ((i + k) & 31) & 1) << COMPACT_BIT(c, k);
+                bits |= bits_get((const co_u8 *)s->where, i + k, 1) << COMPACT_BIT(c, k);
         }
     }
     return bits;

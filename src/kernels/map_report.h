@@ -4,6 +4,8 @@
 #ifndef KERNELS_MAP_REPORT_H
 #define KERNELS_MAP_REPORT_H
 
+#include "shape/bits.h"
+
 CO_INLINE co_u32 map_bits(co_u32 word)
 {
     word -= (word >> 1) & 0x55555555u;
@@ -48,7 +50,7 @@ CO_INLINE int map_takes_part(const struct map_batch *b, co_u64 base, co_u64 i)
 {
     if (i >= b->n)
         return 0;
-    return b->where ? co_read32(b->where + base / 32) >> co_lane() & 1 : 1;
+    return b->where ? bits_word(b->where, base, b->n) >> co_lane() & 1 : 1;
 }
 
 /* One warp's 32 outcomes: their words of the bitmaps, the lane's counts. */
@@ -61,12 +63,12 @@ CO_INLINE void map_report_warp(const struct map_batch *b, co_u32 step, co_u64 ba
     if (b->hit) {
         co_u32 word = co_ballot(CO_FULL_WARP, hit);
         if (co_lane() == 0)
-            co_write32(b->hit + base / 32, b->join ? co_read32(b->hit + base / 32) | word : word);
+            bits_put_word(b->hit, base, b->n, b->join ? bits_word(b->hit, base, b->n) | word : word);
     }
     if (b->failed) {
         co_u32 word = co_ballot(CO_FULL_WARP, failed);
         if (co_lane() == 0)
-            co_write32(b->failed + base / 32, word);
+            bits_put_word(b->failed, base, b->n, word);
     }
     r->taken += active ? 1 : 0;
     r->hits += hit ? 1 : 0;

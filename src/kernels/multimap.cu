@@ -7,6 +7,7 @@
  * Rows. The result of a retrieval is cut into tiles of rows, whoever they belong to: one lane finds the query
  * of the tile's first row by binary search over the offsets, another that of its last, and each lane that of
  * its rows between the two. So a query with a million values and a million queries with one cost the same. */
+#include "shape/bits.h"
 #include "shape/multimap.h"
 
 /* ---- lanes of one slot --------------------------------------------------------------------------------- */
@@ -22,7 +23,7 @@ CO_INLINE int multimap_takes_part(const struct multimap_step *s, co_u64 base)
 {
     if (base + co_lane() >= s->n)
         return 0;
-    return s->where ? co_read32(s->where + base / 32) >> co_lane() & 1 : 1;
+    return s->where ? bits_word(s->where, base, s->n) >> co_lane() & 1 : 1;
 }
 
 /* Adds to ends[slot + 1] for each lane that has a slot; this lane's share of the places taken. */
@@ -74,7 +75,7 @@ CO_INLINE void multimap_find(const struct multimap_step *s, int wide_key, int wi
     co_u64 taken = 0, hits = 0;
     CO_EACH_WARP (base, s->n) {
         co_u64 i = base + co_lane(), slot = MULTIMAP_ABSENT;
-        const co_u32 earlier = s->level && s->hit ? co_read32(s->hit + base / 32) : 0;
+        const co_u32 earlier = s->level && s->hit ? bits_word(s->hit, base, s->n) : 0;
         int active = multimap_takes_part(s, base) && !(earlier >> co_lane() & 1);
         if (active)
             slot = multimap_slot(s, i, wide_key);
@@ -85,7 +86,7 @@ CO_INLINE void multimap_find(const struct multimap_step *s, int wide_key, int wi
             multimap_put(s->results, i, s->fallback, wide_value);
         co_u32 found = co_ballot(CO_FULL_WARP, slot != MULTIMAP_ABSENT);
         if (s->hit && co_lane() == 0)
-            co_write32(s->hit + base / 32, found | earlier);
+            bits_put_word(s->hit, base, s->n, found | earlier);
         taken += active && !s->level ? 1 : 0;
         hits += slot != MULTIMAP_ABSENT ? 1 : 0;
     }
@@ -148,7 +149,7 @@ CO_INLINE void multimap_rows(const struct multimap_step *s, co_u64 *shared, int 
                     multimap_row(s, first + j, run_at(s->sizes, low, high, s->first + first + j), wide_value);
             co_u32 word = co_ballot(CO_FULL_WARP, matched);
             if (s->row_matched && co_lane() == 0)
-                co_write32(s->row_matched + (first + j) / 32, word);
+                bits_put_word(s->row_matched, first + j, s->rows, word);
         }
         co_block_sync();
     }

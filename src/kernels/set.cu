@@ -1,6 +1,7 @@
 /* set.cu: working sets (shape/set.h): a warp a chunk. Blocks are read and written as words of 32 bits; no two
  * warps of a launch have the same one. */
 #include "sets_operand.h"
+#include "shape/bits.h"
 #include "shape/set.h"
 
 /* ---- changes ------------------------------------------------------------------------------------------- */
@@ -134,6 +135,6 @@ CO_KERNEL(set_look, struct set_look)
             i < args->n && co_set_contains(&args->view, sets_number(args->values, i, (int)args->view.wide));
         co_u32 word = co_ballot(CO_FULL_WARP, hit);
         if (co_lane() == 0)
-            co_write32(args->hit + base / 32, word);
+            bits_put_word(args->hit, base, args->n, word);
     }
 }

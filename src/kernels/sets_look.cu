@@ -1,5 +1,6 @@
 /* sets_look.cu: questions to collections: a lane each. */
 #include "sets_warp.h"
+#include "shape/bits.h"
 
 CO_KERNEL(sets_look, struct sets_look)
 {
@@ -8,7 +9,7 @@ CO_KERNEL(sets_look, struct sets_look)
         int hit = i < args->n && sets_look_one(args, i);
         co_u32 word = co_ballot(CO_FULL_WARP, hit);
         if (args->hit && co_lane() == 0)
-            co_write32(args->hit + base / 32, word);
+            bits_put_word(args->hit, base, args->n, word);
     }
 }
 

@@ -1,5 +1,6 @@
 /* table.cu: columns on a GPU: counting nulls, checking indices, copying bits and indices, fetching rows by their numbers. A lane an
  * entry, a warp on 32, whose bits are one word of a bitmap. */
+#include "shape/bits.h"
 #include "shape/table_step.h"
 
 CO_INLINE co_u64 table_number(const void *numbers, co_u32 bytes, co_u64 i)
@@ -45,23 +46,22 @@ CO_KERNEL(table_check_index, struct table_look)
     }
 }
 
-/* A lane a word of `to`. */
+/* A lane a word of `to`, which begins with bit 0 to 31 of the first. */
 CO_KERNEL(table_copy_bits, struct table_bits)
 {
-    const co_u64 first = args->to_bit / 32, words = (args->to_bit + args->n - 1) / 32 - first + 1;
+    const co_u64 end = args->to_bit + args->n, words = (end - 1) / 32 + 1;
     CO_EACH_WARP (base, words) {
         co_u64 w = base + co_lane();
         if (w >= words)
             continue;
-        co_u64 place = (first + w) * 32;
-        co_u32 word = co_read32(args->to + first + w);
-        for (co_u32 k = 0; k < 32; k++) {
-            co_u64 at = place + k - args->to_bit;
-            if (place + k >= args->to_bit && at < args->n &&
-                (!args->from || table_bit(args->from, args->from_bit + at)))
-                word |= 1u << k;
-        }
-        co_write32(args->to + first + w, word);
+        co_u64 first = w ? w * 32 : args->to_bit, last = w * 32 + 32 < end ? w * 32 + 32 : end;
+        co_u32 count = (co_u32)(last - first), word = args->fill;
+        if (args->from)
+            word = bits_get(args->from, args->from_bit + first - args->to_bit, count);
+        if (count == 32)
+            co_write32(args->to + w, word);
+        else
+            bits_put((co_u8 *)args->to, first, count, word);
     }
 }
 

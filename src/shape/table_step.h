@@ -21,13 +21,15 @@ struct table_look {
     struct table_found *found;
 };
 
-/* Bits of `from` (NULL: ones) to where there are zeros. */
+/* Bits of `from`; NULL: all are as those of `fill`. */
 struct table_bits {
     co_u32 *to;
     co_u64 to_bit;
     const co_u8 *from;
     co_u64 from_bit;
     co_u64 n;
+    co_u32 fill;
+    co_u32 reserved;
 };
 
 struct table_rebase {

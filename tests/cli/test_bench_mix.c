@@ -8,7 +8,7 @@
 enum { N = 4000, RANGE = 200 };
 
 static unsigned passed, failed;
-static uint32_t hit[N / 32 + 1], after[RANGE / 32 + 1];
+static uint8_t hit[N / 8 + 1], after[RANGE / 8 + 1];
 static uint64_t values[N];
 static mix m;
 static mix_answers a = {hit, values, after, 0, 8};
@@ -21,9 +21,9 @@ static void judge(int good, const char *name)
         printf("FAIL %s\n", name);
 }
 
-static void flip(uint32_t *bits, uint64_t i)
+static void flip(uint8_t *bits, uint64_t i)
 {
-    bits[i / 32] ^= 1u << (i % 32);
+    bits[i / 8] ^= (uint8_t)(1u << (i % 8));
 }
 
 /* The answers of one who does operation by operation. */

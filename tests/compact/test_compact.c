@@ -128,7 +128,7 @@ static cohort_status call(struct compact_work *w)
     if (p->kind)
         d.fn = &w->model.fn;
     else
-        d.where = column_send(w->where);
+        d.where = column_send(w->where), d.where_offset = bitmap_offset(w->where);
     d.keys = column_send(w->keys);
     d.kept = pointer(w, w->kept, w->keys, d.keys);
     d.rejected = pointer(w, w->rejected, w->keys, d.keys);
@@ -251,9 +251,9 @@ static void compact_do(struct test *t, const struct compact_plan *p)
     if (p->kind) {
         w.model = split_model(t, p->kind, 0, w.keys, p->bad_ids);
     } else {
-        w.where = column_new(t, bitmap_words(p->n), 4);
+        w.where = bitmap_new(t, p->n);
         uint64_t of = 1 + test_below(t, 20), turned = test_below(t, 2);
-        memset(w.where->data, 0xff, w.where->count * 4); /* bits beyond n say nothing */
+        bitmap_soil(w.where);
         for (uint64_t i = 0; i < p->n; i++)
             bitmap_set(w.where, i, (test_below(t, of) == 0) != turned);
     }

@@ -11,7 +11,7 @@ static void check(cohort_map *map, cohort_width width, uint64_t size)
 {
     uint64_t count, bytes = (size + 1) * 8;
     unsigned char *keys = calloc(1, bytes), *values = calloc(1, bytes), *found = calloc(1, bytes);
-    uint32_t *hit = calloc(size / 32 + 1, 4);
+    uint8_t *hit = calloc(size / 8 + 1, 1);
     void *to = has_values(width) ? values : NULL;
     cohort_batch batch = COHORT_BATCH_INIT;
     batch.hit = hit;
@@ -20,7 +20,7 @@ static void check(cohort_map *map, cohort_width width, uint64_t size)
     if (cohort_map_find(map, size, keys, to ? found : NULL, NULL, &batch) || memcmp(values, found, bytes))
         abort();
     for (uint64_t i = 0; i < size; i++)
-        if (!(hit[i / 32] >> i % 32 & 1))
+        if (!(hit[i / 8] >> i % 8 & 1))
             abort();
     free(hit);
     free(found);

@@ -26,7 +26,7 @@ static uint64_t nth_value(uint64_t i)
 }
 
 /* Inserts N pairs, finds twice as many keys, all with these arrays of 2 N entries, and compares. */
-static void insert_and_look(struct test *t, uint64_t *keys, uint64_t *values, uint32_t *hit)
+static void insert_and_look(struct test *t, uint64_t *keys, uint64_t *values, uint8_t *hit)
 {
     struct subject s = fixed_map(t);
     cohort_batch batch = COHORT_BATCH_INIT;
@@ -44,7 +44,7 @@ static void insert_and_look(struct test *t, uint64_t *keys, uint64_t *values, ui
     OK(t, cohort_wait(t->context));
     for (uint64_t i = 0; i < 2 * N; i++) {
         EQUAL(t, values[i], i < N ? nth_value(i) : 77);
-        EQUAL(t, hit[i / 32] >> (i % 32) & 1, i < N);
+        EQUAL(t, hit[i / 8] >> (i % 8) & 1, i < N);
     }
     subject_observe(&s);
     subject_free(&s);
@@ -59,8 +59,7 @@ static void managed_memory(struct test *t)
     REQUIRE(t, !g.driver->mem_alloc_managed(&keys, 2 * N * 8, 1) &&
                    !g.driver->mem_alloc_managed(&values, 2 * N * 8, 1) &&
                    !g.driver->mem_alloc_managed(&hit, N / 2, 1));
-    insert_and_look(t, (uint64_t *)(uintptr_t)keys, (uint64_t *)(uintptr_t)values,
-                    (uint32_t *)(uintptr_t)hit);
+    insert_and_look(t, (uint64_t *)(uintptr_t)keys, (uint64_t *)(uintptr_t)values, (uint8_t *)(uintptr_t)hit);
 
     struct subject s = fixed_map(t);
     uint64_t pageable[N] = {0};

@@ -29,7 +29,7 @@ struct ranges {
 struct batch {
     uint64_t n, *id;
     void *keys, *values;
-    uint32_t *where, *hit, *failed;
+    uint8_t *where, *hit, *failed;
 };
 
 enum what { INSERT, ASSIGN, INSERT_AND_FIND, APPLY, ERASE, WHATS };
@@ -109,17 +109,17 @@ static struct batch batch_new(struct test *t, uint64_t n, int fails)
     b.id = calloc(n, 8);
     b.keys = calloc(n, 8);
     b.values = calloc(n, 8);
-    b.where = test_below(t, 3) ? NULL : calloc(n / 32 + 1, 4);
-    b.hit = test_below(t, 3) ? calloc(n / 32 + 1, 4) : NULL;
-    b.failed = fails || test_below(t, 3) ? calloc(n / 32 + 1, 4) : NULL;
+    b.where = test_below(t, 3) ? NULL : calloc(n / 8 + 1, 1);
+    b.hit = test_below(t, 3) ? calloc(n / 8 + 1, 1) : NULL;
+    b.failed = fails || test_below(t, 3) ? calloc(n / 8 + 1, 1) : NULL;
     REQUIRE(t, b.id && b.keys && b.values);
-    for (uint64_t i = 0; i <= n / 32; i++) {
+    for (uint64_t i = 0; i <= n / 8; i++) {
         if (b.where)
-            b.where[i] = (uint32_t)test_random(t) | (uint32_t)test_random(t);
+            b.where[i] = (uint8_t)(test_random(t) | test_random(t));
         if (b.hit)
-            b.hit[i] = (uint32_t)test_random(t);
+            b.hit[i] = (uint8_t)test_random(t);
         if (b.failed)
-            b.failed[i] = (uint32_t)test_random(t);
+            b.failed[i] = (uint8_t)test_random(t);
     }
     return b;
 }
@@ -134,9 +134,9 @@ static void batch_free(struct batch *b)
     free(b->failed);
 }
 
-static int bit(const uint32_t *bits, uint64_t i)
+static int bit(const uint8_t *bits, uint64_t i)
 {
-    return bits && bits[i / 32] >> i % 32 & 1;
+    return bits && bits[i / 8] >> i % 8 & 1;
 }
 
 static uint64_t applied(cohort_op op, uint64_t old, uint64_t operand)
@@ -229,13 +229,13 @@ static void look(struct ranges *r)
     struct test *t = r->t;
     struct batch b = batch_new(t, r->ids, 0);
     uint64_t live = 0, size;
-    uint32_t *hit = calloc(r->ids / 32 + 1, 4);
+    uint8_t *hit = calloc(r->ids / 8 + 1, 1);
     unsigned bytes = value_bytes(t->width);
-    uint32_t *where = calloc(r->ids / 32 + 1, 4);
+    uint8_t *where = calloc(r->ids / 8 + 1, 1);
     for (uint64_t i = 0, absent = 0; i < r->ids; i++) {
         put(b.keys, key_bytes(t->width), i, key_of(t, i));
         if (r->of[i].live || absent++ < 40)
-            where[i / 32] |= 1u << i % 32;
+            where[i / 8] |= (uint8_t)(1u << i % 8);
     }
     cohort_batch options = COHORT_BATCH_INIT;
     options.where = where;

@@ -19,7 +19,7 @@ enum law { ONE, FEW_KEYS, SOME, MANY, LAW_SKEWED, MANY_THEN_FEW, FEW_THEN_MANY, 
 struct entries {
     uint64_t n, *id;
     void *keys, *operands;
-    uint32_t *where, *failed;
+    uint8_t *where, *failed;
 };
 
 static uint64_t get(const void *array, unsigned bytes, uint64_t i)
@@ -100,12 +100,12 @@ static struct entries entries_new(struct test *t, enum law law, cohort_op op, ui
     e.id = calloc(n, sizeof *e.id);
     e.keys = calloc(n, 8);
     e.operands = calloc(n, 8);
-    e.where = where ? calloc(n / 32 + 1, 4) : NULL;
-    e.failed = calloc(n / 32 + 2, 4);
+    e.where = where ? calloc(n / 8 + 1, 1) : NULL;
+    e.failed = calloc(n / 8 + 2, 1);
     REQUIRE(t, e.id && e.keys && e.operands && e.failed && (e.where || !where));
-    memset(e.failed, 0xa5, 4 * (n / 32 + 2));
-    for (uint64_t i = 0; where && i <= n / 32; i++)
-        e.where[i] = (uint32_t)test_random(t) | (uint32_t)test_random(t);
+    memset(e.failed, 0xa5, n / 8 + 2);
+    for (uint64_t i = 0; where && i <= n / 8; i++)
+        e.where[i] = (uint8_t)(test_random(t) | test_random(t));
     uint64_t salt = test_random(t);
     for (uint64_t i = 0; i < n; i++) {
         e.id[i] = id_alone(t, id_of(t, law, i, n, ids));
@@ -124,13 +124,13 @@ static void entries_free(struct entries *e)
     free(e->failed);
 }
 
-static int bit(const uint32_t *bits, uint64_t i)
+static int bit(const uint8_t *bits, uint64_t i)
 {
-    return bits[i / 32] >> i % 32 & 1;
+    return bits[i / 8] >> i % 8 & 1;
 }
 
 /* What is in the map now, by number. */
-static void look(struct sums *s, uint64_t *value, uint32_t *hit)
+static void look(struct sums *s, uint64_t *value, uint8_t *hit)
 {
     struct test *t = s->t;
     const unsigned key = key_bytes(t->width), bytes = value_bytes(t->width);
@@ -155,7 +155,7 @@ static void judge(struct sums *s, const struct entries *e, cohort_op op, const c
     cohort_counts due = COHORT_COUNTS_INIT;
     due.first_failed = UINT64_MAX;
     uint64_t *value = calloc(s->ids, 8), wrong = 0, bits = 0;
-    uint32_t *hit = calloc(s->ids / 32 + 1, 4);
+    uint8_t *hit = calloc(s->ids / 8 + 1, 1);
     REQUIRE(t, value && hit);
     look(s, value, hit);
     for (uint64_t i = 0; i < e->n; i++) {
@@ -181,8 +181,8 @@ static void judge(struct sums *s, const struct entries *e, cohort_op op, const c
                  (s->live[id] != bit(hit, id) || (s->live[id] && value[id] != s->value[id]));
     EQUAL(t, wrong, 0);
     EQUAL(t, bits, 0);
-    EQUAL(t, e->n % 32 ? e->failed[e->n / 32] >> e->n % 32 : 0, 0);
-    EQUAL(t, e->failed[(e->n + 31) / 32], 0xa5a5a5a5u);
+    EQUAL(t, e->n % 8 ? e->failed[e->n / 8] >> e->n % 8 : 0, 0);
+    EQUAL(t, e->failed[(e->n + 7) / 8], 0xa5);
     EQUAL(t, c->taken, due.taken);
     EQUAL(t, c->hits, due.hits);
     EQUAL(t, c->added, due.added);

@@ -31,7 +31,7 @@ struct data data_new(struct test *t, cohort_width width, uint64_t n, enum patter
     fill_keys(t, d.keys, pattern, range);
     fill_values(t, d.values);
     if (n && test_below(t, 2)) {
-        d.where = column_new(t, bitmap_words(n), 4);
+        d.where = bitmap_at_byte(t, n);
         fill_bits(t, d.where, n);
     }
     data_index(t, &d);
@@ -160,20 +160,22 @@ void check_find(struct test *t, cohort_multimap *m, const struct data *d, struct
     uint64_t n = queries->count, fallback = test_random(t) & value_mask(d->width), taken = 0, hits = 0;
     uint64_t dirt = 0x5a5a5a5a5a5a5a5au & value_mask(d->width);
     int with_fallback = (int)test_below(t, 2);
-    struct column *values = column_new(t, n, value_bytes(d->width)),
-                  *where = column_new(t, bitmap_words(n), 4);
-    struct column *hit = column_new(t, bitmap_words(n), 4), *failed = column_new(t, bitmap_words(n), 4);
+    struct column *values = column_new(t, n, value_bytes(d->width)), *where = bitmap_new(t, n);
+    struct column *hit = bitmap_new(t, n), *failed = bitmap_new(t, n);
     struct column *counts = column_new(t, 5, 8);
     cohort_batch batch = COHORT_BATCH_INIT;
     fill_bits(t, where, n);
     soil(values);
-    soil(hit);
-    soil(failed);
+    bitmap_soil(hit);
+    bitmap_soil(failed);
     soil(counts);
     if (test_below(t, 2))
         batch.where = column_send(where);
+    batch.where_offset = bitmap_offset(where);
     batch.hit = column_send(hit);
+    batch.hit_offset = bitmap_offset(hit);
     batch.failed = column_send(failed);
+    batch.failed_offset = bitmap_offset(failed);
     batch.counts = column_send(counts);
     OK(t, cohort_multimap_find(m, n, column_send(queries), column_send(values),
                                with_fallback ? &fallback : NULL, &batch));
@@ -192,10 +194,10 @@ void check_find(struct test *t, cohort_multimap *m, const struct data *d, struct
         else
             EQUAL(t, value, active && with_fallback ? fallback : dirt);
     }
-    for (uint64_t i = 0; i < 32 * bitmap_words(n); i++) {
+    for (uint64_t i = 0; i < n; i++)
         CHECK(t, !bitmap_get(failed, i));
-        CHECK(t, i < n || !bitmap_get(hit, i));
-    }
+    bitmap_edges(hit);
+    bitmap_edges(failed);
     const uint64_t due[5] = {taken, hits, 0, 0, UINT64_MAX};
     for (uint64_t i = 0; i < 5; i++)
         EQUAL(t, column_get(counts, i), due[i]);
@@ -234,10 +236,11 @@ static void fetch_rows(struct test *t, cohort_multimap *m, const struct data *d,
     struct column *mark = t->columns;
     struct column *row_queries = column_new(t, capacity, 8),
                   *values = column_new(t, capacity, value_bytes(d->width));
-    struct column *matched = column_new(t, bitmap_words(capacity), 4);
+    struct column *matched = bitmap_new(t, capacity);
     cohort_retrieve r = COHORT_RETRIEVE_INIT;
     soil(row_queries);
     soil(values);
+    bitmap_soil(matched);
     r.outer = (uint32_t)outer;
     r.fallback = fallback;
     r.first = first;
@@ -245,6 +248,7 @@ static void fetch_rows(struct test *t, cohort_multimap *m, const struct data *d,
     r.queries = column_send(row_queries);
     r.values = column_send(values);
     r.matched = column_send(matched);
+    r.matched_offset = bitmap_offset(matched);
     OK(t, cohort_multimap_retrieve(m, queries->count, column_send(queries), &r));
     column_fetch(row_queries);
     column_fetch(values);
@@ -260,8 +264,8 @@ static void fetch_rows(struct test *t, cohort_multimap *m, const struct data *d,
         out->values[first + i] = column_get(values, i);
         out->matched[first + i] = (unsigned char)bitmap_get(matched, i);
     }
-    for (uint64_t i = r.written; i < (r.written ? 32 * bitmap_words(r.written) : 0); i++)
-        CHECK(t, !bitmap_get(matched, i));
+    matched->bits = r.written;
+    bitmap_edges(matched);
     for (uint64_t i = r.written; i < capacity; i++) /* rows beyond the end are left alone */
         CHECK(t, column_get(row_queries, i) == 0x5a5a5a5a5a5a5a5au);
     column_drop(t, mark);

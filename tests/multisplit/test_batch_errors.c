@@ -102,8 +102,6 @@ static void compactions(struct test *t)
     BAD(cohort_compact, d.fn = NULL, COHORT_NULL, "desc.fn", NULL);
     BAD(cohort_compact, (fn.kind = (cohort_fn_kind)0), COHORT_RANGE, "desc.fn->kind", "0");
     BAD(cohort_compact, (fn = cohort_fn_splitters(falling, 65536)), COHORT_RANGE, "desc.fn->count", "65536");
-    BAD(cohort_compact, (d.fn = NULL, d.where = (const uint32_t *)(const void *)((const char *)d.keys + 2)),
-        COHORT_BAD_POINTER, "desc.where", "4 bytes");
     BAD(cohort_compact, d.keys = NULL, COHORT_NULL, "desc.keys", "50");
     BAD(cohort_compact, d.kept = (char *)(uintptr_t)d.keys + 8, COHORT_RANGE, "desc.kept", "desc.keys");
     BAD(cohort_compact, d.rejected = d.kept, COHORT_RANGE, "desc.rejected", "desc.kept");

@@ -91,9 +91,9 @@ static void begin_batch(struct test *t, struct scene *s)
     s->c[VALUES] = column_new(t, s->n, 8);
     s->c[RESULTS] = column_new(t, s->n, 8);
     s->c[OPS] = column_new(t, s->n, 1);
-    s->c[FAILED] = column_new(t, bitmap_words(s->n), 4);
-    s->c[HIT] = column_new(t, bitmap_words(s->n), 4);
-    s->c[WHERE] = column_new(t, bitmap_words(s->n), 4);
+    s->c[FAILED] = bitmap_new(t, s->n);
+    s->c[HIT] = bitmap_new(t, s->n);
+    s->c[WHERE] = bitmap_new(t, s->n);
     s->c[COUNTS] = column_new(t, 5, 8);
     for (uint64_t i = 0; i < s->n; i++) {
         column_put(s->c[KEYS], i, FIRST + i);
@@ -101,7 +101,7 @@ static void begin_batch(struct test *t, struct scene *s)
         column_put(s->c[OPS], i, COHORT_OP_ASSIGN);
         bitmap_set(s->c[WHERE], i, 1);
     }
-    memset(s->c[FAILED]->data, 0, s->c[FAILED]->count * 4);
+    memset(s->c[FAILED]->data, 0, s->c[FAILED]->count);
     memset(s->c[COUNTS]->data, 0, 40);
 }
 
@@ -113,7 +113,10 @@ static cohort_status act_batch(struct test *t, struct scene *s)
     void *keys = s->at[KEYS], *values = s->at[VALUES], *results = s->at[RESULTS];
     const uint8_t *ops = s->at[OPS];
     b.where = s->at[WHERE];
+    b.where_offset = bitmap_offset(s->c[WHERE]);
     b.failed = s->at[FAILED];
+    b.failed_offset = bitmap_offset(s->c[FAILED]);
+    b.hit_offset = bitmap_offset(s->c[HIT]);
     b.counts = s->at[COUNTS];
     if (refuse_deed->what & WINNER)
         b.winner = COHORT_WINNER_FIRST;

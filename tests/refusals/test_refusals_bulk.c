@@ -332,7 +332,7 @@ static void begin_sets(struct test *t, struct scene *s)
     s->c[2] = column_new(t, 20 * ENTRIES, 4); /* out */
     s->c[3] = column_new(t, ENTRIES, 8);
     s->c[4] = column_new(t, ENTRIES, 8); /* sets asked */
-    s->c[5] = column_new(t, bitmap_words(ENTRIES), 4);
+    s->c[5] = bitmap_at_byte(t, ENTRIES);
     for (uint64_t i = 0; i < ENTRIES; i++) {
         column_put(s->c[0], i, member(i));
         column_put(s->c[1], i, i % SETS);

@@ -106,14 +106,16 @@ static void ask_contains(struct working *s)
 {
     struct test *t = s->t;
     uint64_t n = test_below(t, 500), most = s->wide ? UINT64_MAX : UINT32_MAX;
-    struct column *values = column_new(t, n, s->wide ? 8 : 4), *hit = column_new(t, bitmap_words(n), 4);
+    struct column *values = column_new(t, n, s->wide ? 8 : 4), *hit = bitmap_at_byte(t, n);
     cohort_set_view view;
     for (uint64_t i = 0; i < n; i++) {
         uint64_t near = s->due.n ? s->due.at[test_below(t, s->due.n)] + test_below(t, 3) - 1 : 0;
         column_put(values, i, (test_below(t, 5) ? near : test_random(t)) & most);
     }
+    bitmap_soil(hit);
     OK(t, cohort_set_contains(s->set, n, column_send(values), column_send(hit)));
     column_fetch(hit);
+    bitmap_edges(hit);
     OK(t, cohort_set_get_view(s->set, &view));
     REQUIRE(t, view.wide == (co_u32)s->wide && view.limit == s->limit && view.nodes && view.blocks);
     for (uint64_t i = 0; i < n; i++) {

@@ -11,7 +11,7 @@ extern cohort_map *map, *other;
 extern cohort_multimap *orders;
 extern cohort_status status;
 extern uint64_t n, *keys, *values, count;
-extern uint32_t *hit;
+extern uint8_t *hit;
 
 /* docs/table.md */
 extern cohort_frame *sales, *prices, *shops;

@@ -132,7 +132,7 @@ extern PyMethodDef array_in_functions[];
 
 /* ---- loops.c */
 extern PyMethodDef loop_functions[];
-void bits_to_bytes(const uint32_t *bits, uint8_t *bytes, Py_ssize_t n);
+void bits_to_bytes(const uint8_t *bits, uint8_t *bytes, Py_ssize_t n);
 
 /* ---- context.c */
 context *context_of(PyObject *object);

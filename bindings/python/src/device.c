@@ -154,18 +154,16 @@ cohort_status spread_bits(context *on, const array *bits, array *hit)
         return COHORT_OK;
     }
     enum { ENTRIES = 1 << 20 };
-    uint32_t *words = malloc(ENTRIES / 8);
-    uint8_t *bytes = malloc(ENTRIES);
-    cohort_status status = words && bytes ? COHORT_OK : COHORT_NO_MEMORY;
+    uint8_t *some = malloc(ENTRIES / 8), *bytes = malloc(ENTRIES);
+    cohort_status status = some && bytes ? COHORT_OK : COHORT_NO_MEMORY;
     for (Py_ssize_t i = 0; !status && i < hit->n; i += ENTRIES) {
         Py_ssize_t n = hit->n - i < ENTRIES ? hit->n - i : ENTRIES;
-        status =
-            cohort_copy(on->c, words, (const uint32_t *)bits->data + i / 32, (uint64_t)(n + 31) / 32 * 4);
-        bits_to_bytes(words, bytes, n);
+        status = cohort_copy(on->c, some, (const uint8_t *)bits->data + i / 8, (uint64_t)(n + 7) / 8);
+        bits_to_bytes(some, bytes, n);
         if (!status)
             status = cohort_copy(on->c, (uint8_t *)hit->data + i, bytes, (uint64_t)n);
     }
-    free(words);
+    free(some);
     free(bytes);
     return status;
 }

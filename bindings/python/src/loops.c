@@ -3,10 +3,10 @@
  * memory go through the host's (BY_HOST in core.h). */
 #include "core.h"
 
-void bits_to_bytes(const uint32_t *bits, uint8_t *bytes, Py_ssize_t n)
+void bits_to_bytes(const uint8_t *bits, uint8_t *bytes, Py_ssize_t n)
 {
     for (Py_ssize_t i = 0; i < n; ++i)
-        bytes[i] = bits[i >> 5] >> (i & 31) & 1;
+        bytes[i] = bits[i >> 3] >> (i & 7) & 1;
 }
 
 /* iota(n, type, context): 0, 1, .. n - 1, in the memory of the context's GPU or of the host. */
