@@ -76,6 +76,11 @@ void map_end(cohort_map *map); /* waits; NULL is allowed */
 cohort_status map_put(cohort_map *map, const char *name, co_u32 op, uint64_t n, const void *keys,
                       const void *values, const uint32_t *where, struct batch_counts *counts);
 
+/* INSERT of keys alone, into a table that was made for them: as many as it was made for are new, more or less. In
+ * one pass where that is so; the map grows where it is not. Waits. where may be NULL. */
+cohort_status map_fill(cohort_map *map, const char *name, uint64_t n, const void *keys,
+                       const uint32_t *where);
+
 /* FIND of a batch in the context's memory, for the call `name`. Waits. `fallback`, NULL for none, points to
  * one value. where, hit and counts may be NULL. */
 cohort_status map_get(cohort_map *map, const char *name, uint64_t n, const void *keys, void *values,

@@ -230,6 +230,14 @@ cohort_status map_put(cohort_map *map, const char *name, co_u32 op, uint64_t n, 
     return work_inside(&c, counts);
 }
 
+cohort_status map_fill(cohort_map *map, const char *name, uint64_t n, const void *keys, const uint32_t *where)
+{
+    struct call c = call_of(map, name, MAP_STEP_APPLY, CO_OP_INSERT, n, keys);
+    c.batch.where = where;
+    c.foreseen = 1;
+    return work_inside(&c, NULL);
+}
+
 /* The low bytes of a little-endian word. */
 static void take_fallback(struct call *c, const void *fallback)
 {

@@ -18,6 +18,7 @@ struct call {
     cohort_batch options;
     cohort_winner winner;
     int grows;                  /* it puts keys in, and the map may grow for them */
+    int foreseen;               /* the table was made for all that the call puts in */
     int waits;                  /* also where it need not */
     int combines;               /* entries of equal keys may become one */
     int quiet;                  /* a part of another call, which tells of its progress */

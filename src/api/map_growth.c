@@ -6,7 +6,8 @@
  * Where few of the entries before were new, a longer part is looked at first: the keys that are not in the map are
  * counted by a find, and if no more than fit are absent the whole part is done. Parts grow at most four times at each look, and a
  * look that fails is followed by one of a quarter, so looking takes a bounded share of the work whatever the keys.
- * A map that is above its limit grows before the next part, or when the call ends.
+ * A map that is above its limit grows before the next part, or when the call ends. Where the table was made for what
+ * comes (a multimap's index, by a sketch), nothing is looked at and no part is short.
  *
  * Entries that found no slot all the same (a page had more keys than its reach holds) are tried again after growth, named by
  * the `failed` bitmap. */
@@ -53,7 +54,10 @@ static cohort_status make_room(struct call *c, uint64_t left, uint64_t *most)
 {
     struct co_map_counters now;
     cohort_status s = map_counters(c->map, &now);
-    if (!s && now.taken > map_limit(c->map)) {
+    c->taken = s ? 0 : now.taken;
+    if (s || c->foreseen)
+        return s;
+    if (now.taken > map_limit(c->map)) {
         s = grow(c, &now, left);
         if (!s)
             s = map_counters(c->map, &now);
@@ -65,7 +69,6 @@ static cohort_status make_room(struct call *c, uint64_t left, uint64_t *most)
     uint64_t fit = limit + over > now.taken ? limit + over - now.taken : 0, sure = fit < 32 ? 32 : fit;
     uint64_t look = left < *most ? left : *most;
     look = look < LOOK_TIMES * c->last ? look : LOOK_TIMES * c->last;
-    c->taken = now.taken;
     if (sure >= left || sure >= *most)
         return COHORT_OK;
     *most = sure;

@@ -146,7 +146,7 @@ static cohort_status fill_index(cohort_multimap *m, const char *call, int parts,
 {
     cohort_status status = COHORT_OK;
     for (int i = 0; i < parts && !status; i++)
-        status = map_put(m->index, call, CO_OP_INSERT, pairs[i].n, pairs[i].keys, NULL, pairs[i].where, NULL);
+        status = map_fill(m->index, call, pairs[i].n, pairs[i].keys, pairs[i].where);
     if (!status)
         status = map_size(m->index, &m->keys);
     uint64_t fit = map_slots_for(m->index, m->keys);

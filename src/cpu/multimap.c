@@ -122,7 +122,7 @@ static void sketch_range(const struct multimap_step *s, co_u64 begin, co_u64 end
     int wide = map_key_bytes(s->index.width) == 8;
     for (co_u64 i = begin; i < end; i++)
         if (!s->where || s->where[i / 32] >> i % 32 & 1)
-            multimap_sketch(s, i, wide);
+            multimap_sketch(s, s->sketch, i, wide);
 }
 
 static void count_range(const struct multimap_step *s, co_u64 begin, co_u64 end)

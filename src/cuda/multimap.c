@@ -7,6 +7,9 @@
 
 #include <stdio.h>
 
+/* Blocks of a multiprocessor that make a sketch. */
+#define SKETCH_BLOCKS 8
+
 /* Blocks for `tiles` tiles of work, of which a block takes one at a time. */
 static unsigned blocks_for(cohort_context *context, uint64_t tiles)
 {
@@ -22,6 +25,15 @@ static cohort_status launch_tiles(cohort_context *context, const char *kernel, u
                            args);
 }
 
+/* Few blocks, since each of them begins and ends with all registers. */
+static cohort_status launch_sketch(cohort_context *context, const char *kernel, const struct multimap_step *s)
+{
+    uint64_t most = SKETCH_BLOCKS * (uint64_t)gpu_of(context)->multiprocessors;
+    uint64_t all = s->n / SKETCH_REGISTERS + 1;
+    return gpu_launch_grid(context, kernel, (unsigned)(all < most ? all : most),
+                           gpu_of(context)->tuning->block, 0, s);
+}
+
 static cohort_status launch(cohort_context *context, const struct multimap_step *s,
                             enum multimap_step_kind kind)
 {
@@ -35,6 +47,8 @@ static cohort_status launch(cohort_context *context, const struct multimap_step 
         snprintf(name, sizeof name, "multimap_offsets");
     else
         snprintf(name, sizeof name, "multimap_%s_%u", kinds[kind], kind == MULTIMAP_ROWS ? value : key);
+    if (kind == MULTIMAP_SKETCH)
+        return launch_sketch(context, name, s);
     if (kind != MULTIMAP_ROWS && kind != MULTIMAP_EXPAND)
         return gpu_launch(context, name, s->n, s);
     if (!s->rows)

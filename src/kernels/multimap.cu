@@ -48,11 +48,21 @@ CO_INLINE void multimap_count(const struct multimap_step *s, int wide_key)
     }
 }
 
-CO_INLINE void multimap_sketch_all(const struct multimap_step *s, int wide_key)
+/* A block has a sketch of its own, in shared memory, which it adds to that of all at the end. */
+CO_INLINE void multimap_sketch_all(const struct multimap_step *s, co_u32 *own, int wide_key)
 {
+    for (co_u32 i = co_thread(); i < SKETCH_REGISTERS; i += co_threads())
+        co_write32(own + i, 0);
+    co_block_sync();
     CO_EACH_WARP (base, s->n) {
         if (multimap_takes_part(s, base))
-            multimap_sketch(s, base + co_lane(), wide_key);
+            multimap_sketch(s, own, base + co_lane(), wide_key);
+    }
+    co_block_sync();
+    for (co_u32 i = co_thread(); i < SKETCH_REGISTERS; i += co_threads()) {
+        co_u32 bits = co_read32(own + i);
+        if (bits & ~co_load32(s->sketch + i))
+            co_or32(s->sketch + i, bits);
     }
 }
 
@@ -202,11 +212,13 @@ CO_KERNEL(multimap_count_64, struct multimap_step)
 
 CO_KERNEL(multimap_sketch_32, struct multimap_step)
 {
-    multimap_sketch_all(args, 0);
+    CO_SHARED(co_u32, own, SKETCH_REGISTERS);
+    multimap_sketch_all(args, own, 0);
 }
 CO_KERNEL(multimap_sketch_64, struct multimap_step)
 {
-    multimap_sketch_all(args, 1);
+    CO_SHARED(co_u32, own, SKETCH_REGISTERS);
+    multimap_sketch_all(args, own, 1);
 }
 
 CO_KERNEL(multimap_place_32_32, struct multimap_step)

@@ -121,10 +121,10 @@ CO_INLINE co_u64 multimap_slot(const struct multimap_step *s, co_u64 i, int wide
 }
 
 /* SKETCH, for entry i. Most registers soon have the bit of what comes, and are only read. */
-CO_INLINE void multimap_sketch(const struct multimap_step *s, co_u64 i, int wide)
+CO_INLINE void multimap_sketch(const struct multimap_step *s, co_u32 *sketch, co_u64 i, int wide)
 {
     co_u64 hash = co_hash(multimap_get(s->keys, i, wide), SKETCH_SEED);
-    co_u32 *of = s->sketch + (hash & (SKETCH_REGISTERS - 1));
+    co_u32 *of = sketch + (hash & (SKETCH_REGISTERS - 1));
     co_u32 bits = (co_u32)(hash >> SKETCH_BITS) | 1u << 31, bit = bits & (0u - bits);
     if (!(co_load32(of) & bit))
         co_or32(of, bit);

@@ -3,6 +3,7 @@
  * test_multimap_errors.c. */
 #include "backend/context.h"
 #include "pairs.h"
+#include "shape/multimap.h"
 
 static const cohort_width widths[] = {COHORT_WIDTH_32_32, COHORT_WIDTH_64_32, COHORT_WIDTH_64_64};
 
@@ -254,6 +255,26 @@ static void sketched(struct test *t)
         }
 }
 
+/* Keys that the sketch takes for some 10,000, all of them in four of its registers, while there are thousands more. The
+ * index is too small for them at first. */
+static void misled(struct test *t)
+{
+    struct data d = {.width = widths[test_below(t, 3)], .n = 21000 + test_below(t, 300)};
+    d.keys = column_new(t, d.n, key_bytes(d.width));
+    d.values = column_new(t, d.n, value_bytes(d.width));
+    fill_values(t, d.values);
+    uint64_t key = test_random(t) >> 40;
+    for (uint64_t i = 0; i < d.n; key++)
+        if ((co_hash(key, SKETCH_SEED) & (SKETCH_REGISTERS - 1)) < 4)
+            column_put(d.keys, i++, key);
+    data_index(t, &d);
+    cohort_multimap *m = build_of(t, &d);
+    check_all(t, m, &d, 40);
+    cohort_multimap_destroy(m);
+    free(d.pairs);
+    column_drop(t, NULL);
+}
+
 const struct test_case test_cases[] = {
     {"sequential_keys", sequential_keys, TEST_EACH_MEMORY},
     {"random_keys", random_keys, TEST_EACH_MEMORY},
@@ -265,6 +286,7 @@ const struct test_case test_cases[] = {
     {"absent_queries", absent_queries, TEST_EACH_MEMORY},
     {"partial_outputs", partial_outputs, TEST_EACH_MEMORY},
     {"sketched", sketched, TEST_EACH_MEMORY},
+    {"misled", misled, TEST_EACH_MEMORY},
     {"merge", merge, TEST_EACH_MEMORY},
     {"scans", scans, TEST_EACH_MEMORY},
     {"many_pages", many_pages, TEST_ON_CPU | TEST_ON_CUDA | TEST_EACH_MEMORY},
