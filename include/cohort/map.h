@@ -36,24 +36,10 @@
  * the last slots go. Whoever lets keys come and go in a fixed map calls cohort_map_rehash in time (`erased`
  * of the statistics tells), or takes the layout LINES.
  *
- * Building. On a GPU, an insert or assign of device arrays that is large against the table (a quarter of its
- * slots, the table larger than 32 MiB) and asks for no winner, `where` or `hit` goes by whole pages, put
- * together in shared memory after a multisplit: faster than one by one, unless nearly all keys are there or
- * some come again and again, which the GPU finds out by a sample. It takes workspace of about the arrays'
- * size; without it the batch goes one by one, as does one of more than three times the table's slots. A find
- * or contains of device arrays as large goes by whole pages, too, if the map may be more than five eighths
- * full and many keys are absent, which the GPU finds out in the same way; it takes workspace of a few times
- * the keys' size. Captured ones go one by one. On a CPU of several threads a batch of 32,768 entries a thread
- * and more that puts in, changes or erases keys of a table with two pages of 64 KiB a thread is split by
- * ranges of pages, each done by one thread without atomics. The workspace, the arrays' size and some more, is
- * bounded: a slice at a time, of half as many entries as the table has slots, or a million. A smaller one, of
- * more than 8,192 entries and up to a million divided by the threads, is looked through by all threads, of
- * which each does the entries of its own pages; a room of 64 KiB a thread is taken for it.
- *
- * Sums by key. On a CPU an apply of 16,384 entries and more without `hit` and `one_by_one`, of which keys
- * come again and again, as a sample of it tells, makes one entry of those of equal keys before it goes to the
- * map, in a table of up to 4 MiB a thread. It takes workspace for these and for four million entries at most;
- * without it the batch goes as any other. What it answers is the same.
+ * Workspace. Large batches take workspace from the context's pool, about as much as their arrays: to go by
+ * whole pages of the table, by ranges of pages a thread, or to make one entry of those of equal keys. When
+ * that happens docs/map.md tells ("Large batches"). Without workspace, and where `one_by_one` is set, the
+ * entries go one by one. The answers are the same.
  *
  * Order. Entries of one batch are processed in no order; see `winner` for duplicates. Batches on one context
  * happen one after the other. */
