@@ -82,7 +82,7 @@ static void round_trip(struct test *t)
         cohort_map_options options = subject_options(t);
         uint64_t n = i == 0   ? 0
                      : i == 1 ? 1
-                     : i == 9 ? test_scale(t, 9000, 60000, 200000)
+                     : i == 9 ? test_size(t, test_scale(t, 9000, 60000, 200000), 9000)
                               : 50 + test_below(t, 1500);
         options.fixed = i & 1;
         options.probe = subject_probe(t, i & 2 ? COHORT_PROBE_LINEAR : COHORT_PROBE_DOUBLE);
