@@ -80,9 +80,10 @@ static void round_trip(struct test *t)
     for (unsigned i = 0; i < 10; i++) {
         struct folder f = folder_new(t);
         cohort_map_options options = subject_options(t);
+        uint64_t simulated = options.layout == COHORT_LAYOUT_LINES ? 2000 : 9000;
         uint64_t n = i == 0   ? 0
                      : i == 1 ? 1
-                     : i == 9 ? test_size(t, test_scale(t, 9000, 60000, 200000), 9000)
+                     : i == 9 ? test_size(t, test_scale(t, 9000, 60000, 200000), simulated)
                               : 50 + test_below(t, 1500);
         options.fixed = i & 1;
         options.probe = subject_probe(t, i & 2 ? COHORT_PROBE_LINEAR : COHORT_PROBE_DOUBLE);

@@ -93,7 +93,9 @@ static void round_trip(struct test *t)
     static const uint64_t ranges[] = {1, 7, 300, UINT64_MAX};
     for (unsigned i = 0; i < 9; i++) {
         struct column *mark = t->columns;
-        const uint64_t n = i < 2 ? i : i == 8 ? test_scale(t, 9000, 60000, 200000) : 1 + test_below(t, 1500);
+        const uint64_t n = i < 2    ? i
+                           : i == 8 ? test_size(t, test_scale(t, 9000, 60000, 200000), 9000)
+                                    : 1 + test_below(t, 1500);
         struct data d = data_new(t, t->width, n, i & 1 ? RANDOM : EDGES, ranges[i % 4]);
         cohort_multimap *m = build_of(t, &d);
         save_and_map(t, m, &d);
