@@ -508,7 +508,7 @@ static void check_old_map(struct test *t, cohort_map *map, unsigned w)
                           value_bytes(options.width) ? column_send(values) : NULL, NULL, &batch));
     OK(t, cohort_wait(t->context));
     column_fetch(hit);
-    EQUAL(t, *(uint32_t *)hit->data, (1u << OLD_PAIRS) - 1);
+    EQUAL(t, *(uint32_t *)hit->data & 0xffffff, (1u << OLD_PAIRS) - 1); /* in three bytes */
     if (value_bytes(options.width))
         column_fetch(values);
     for (uint64_t i = 0; value_bytes(options.width) && i < OLD_PAIRS; i++)
