@@ -94,6 +94,8 @@ cohort_status bits_open(struct bits *b, cohort_context *context, enum memory_kin
 cohort_status bits_close(struct bits *b, cohort_status status, int written)
 {
     cohort_status s = COHORT_OK;
+    if (!b->context)
+        return status;
     if (written && b->n && b->flags & BITS_OUT && (void *)b->words != (void *)b->at)
         s = copy(b, b->at, b->bit, (const co_u8 *)b->words, 0);
     pool_give(b->context, b->pooled);

@@ -36,7 +36,8 @@ uint64_t bits_room(const void *at, uint64_t offset, uint64_t n, unsigned flags);
 cohort_status bits_open(struct bits *, cohort_context *context, enum memory_kind memory, const void *at,
                         uint64_t offset, uint64_t n, unsigned flags, void *room);
 
-/* Ends: what was written is copied back, if it was: all of it or nothing. Returns the first failure. */
+/* Ends: what was written is copied back, if it was: all of it or nothing. Returns the first failure. What was
+ * never opened, all zeros, needs nothing. */
 cohort_status bits_close(struct bits *, cohort_status status, int written);
 
 /* n zeros. */
