@@ -1,9 +1,10 @@
 /* batch.c: the arrays of a call on a batch.
  *
- * An input that lies in another memory than the context's is copied to workspace first; an output likewise gets room there
- * and goes back when the work is done, as far as it was written. An input that an output will overwrite in place is
- * copied aside in the context's memory, and the work reads the copy: so what is not written of the output stays as it was.
- * Bitmaps go to the backend as words (api/bits.h), for which workspace is taken where they are not such. */
+ * An input that lies in another memory than the context's is copied to workspace first. An output likewise
+ * gets room there, and goes back when the work is done, as far as it was written. An input that an output
+ * will overwrite in place is copied aside in the context's memory, and the work reads the copy: so what is
+ * not written of the output stays as it was. Bitmaps go to the backend as words (api/bits.h); where a
+ * bitmap is not made of aligned words, workspace is taken for a copy that is. */
 #include "api/batch.h"
 
 #include <stdarg.h>
@@ -28,7 +29,7 @@ struct batch_array *batch_array(struct batch *b, const char *name, unsigned flag
                                 uint64_t entries, uint64_t unit, void *own)
 {
     struct batch_array *a = &b->array[b->count++];
-    memset(a, 0, offsetof(struct batch_array, bits));
+    memset(a, 0, sizeof *a);
     a->name = name;
     a->flags = flags;
     a->at = at;
@@ -61,7 +62,7 @@ cohort_status batch_fail(const struct batch *b, cohort_status status, const char
     return context_fail(b->context, status, "%s: %s", b->call, text);
 }
 
-/* ---- what all calls have ----------------------------------------------------------------------------------------------- */
+/* ---- what all calls have ------------------------------------------------------------------------------- */
 
 cohort_status batch_check_n(const struct batch *b, uint64_t n)
 {
@@ -179,7 +180,7 @@ cohort_status batch_check_segments(const struct batch *b, uint64_t n, uint64_t s
     return COHORT_OK;
 }
 
-/* ---- checks ------------------------------------------------------------------------------------------------------------ */
+/* ---- checks -------------------------------------------------------------------------------------------- */
 
 struct name {
     char text[48];
@@ -284,7 +285,7 @@ cohort_status batch_check(struct batch *b)
     return status ? status : check_overlap(b);
 }
 
-/* ---- staging ----------------------------------------------------------------------------------------------------------- */
+/* ---- staging ------------------------------------------------------------------------------------------- */
 
 /* The bytes of the words that a bitmap goes to the backend as; 0: its own, or it is no bitmap. */
 static uint64_t words_of(const struct batch_array *a)
@@ -292,7 +293,8 @@ static uint64_t words_of(const struct batch_array *a)
     return a->own && a->n ? bits_room(a->at, a->bit, a->n, a->bits_flags) : 0;
 }
 
-/* Marks the inputs that outputs take the place of, and says how many bytes they and the words of bitmaps are. */
+/* Marks the inputs that outputs take the place of, and says how many bytes they and the words of bitmaps
+ * are. */
 static uint64_t find_copies(struct batch *b)
 {
     uint64_t sum = 0;
@@ -308,7 +310,8 @@ static uint64_t find_copies(struct batch *b)
     return sum;
 }
 
-/* The backend decides by the pointers that the caller gave, so that the answer does not depend on where arrays are staged. */
+/* The backend decides by the pointers that the caller gave, so that the answer does not depend on where
+ * arrays are staged. */
 static cohort_status ask(struct batch *b, uint64_t *need, uint64_t *copies)
 {
     for (int i = 0; i < b->count; i++)
@@ -329,7 +332,8 @@ cohort_status batch_need(struct batch *b, uint64_t *bytes)
     return status;
 }
 
-/* Of a bitmap that lies elsewhere and is written the bits before its first one come, which are in the same byte. */
+/* Of a bitmap that lies elsewhere and is written, the bits before its first one, in the same byte, are
+ * fetched. */
 static cohort_status stage_bits(struct batch *b, struct batch_array *a, char **workspace)
 {
     const enum memory_kind memory = b->context->backend->own_memory;
@@ -347,7 +351,6 @@ static cohort_status stage_bits(struct batch *b, struct batch_array *a, char **w
         return status;
     status =
         bits_open(&a->bits, b->context, memory, at, a->bit, a->n, a->bits_flags, bytes ? *workspace : NULL);
-    a->opened = 1;
     if (bytes)
         *workspace += arena_with(0, bytes);
     memcpy(a->own, &a->bits.words, sizeof a->bits.words);
@@ -415,7 +418,7 @@ cohort_status batch_begin(struct batch *b)
 
 static cohort_status bring_back(const struct batch *b, struct batch_array *a, const uint64_t *written)
 {
-    cohort_status status = a->opened ? bits_close(&a->bits, COHORT_OK, 1) : COHORT_OK;
+    cohort_status status = bits_close(&a->bits, COHORT_OK, 1);
     if (status)
         return status;
     if (!a->copy || !(a->flags & BATCH_OUT))

@@ -45,8 +45,7 @@ struct batch_array {
     /* Of a bitmap: its entries, 0 for other arrays, and as what it goes to the backend; `at` is the first byte. */
     uint64_t n;
     unsigned bit, bits_flags;
-    int opened;
-    struct bits bits; /* the last member: only touched where it is opened */
+    struct bits bits;
 };
 
 struct batch {

@@ -1,5 +1,5 @@
-/* bits.c: callers' bitmaps as words, and copies of them. In the context's memory the backend copies; host memory of a GPU context
- * is copied here, before it goes through the device and when it has come back. */
+/* bits.c: callers' bitmaps as words, and copies of them. In the context's memory the backend copies. Host
+ * memory of a GPU context is copied here, before it goes through the device and when it has come back. */
 #include "api/bits.h"
 
 #include <stdlib.h>

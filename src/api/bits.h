@@ -1,8 +1,9 @@
 /* api/bits.h: a caller's bitmap as words.
  *
- * The caller's begins at any bit of any address. The layers below work on words of 32 bits that are aligned, the first of which has
- * entries 0 to 31. A bitmap that is so goes down as it is; of another one a copy does, made before the work, and copied
- * back after it if the work writes to it. Copies are in stream order, and go by shape/bits.h. */
+ * A caller's bitmap begins at any bit of any address. The layers below work on aligned words of 32 bits;
+ * the first word has entries 0 to 31. A bitmap of that form goes down as it is. Of another one a copy goes
+ * down: it is made before the work, and copied back after it if the work writes to it. Copies are in stream
+ * order, and are made as shape/bits.h says. */
 #ifndef COHORT_API_BITS_H
 #define COHORT_API_BITS_H
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "cohort/sort.h"
+#include "api/sort.h"
 #include "factor.h"
 
 struct keys_rank {
@@ -211,7 +211,7 @@ static cohort_status sort_by(cohort_context *context, uint64_t n, uint64_t *word
     d.keys = d.keys_out = words;
     d.payloads = 1;
     d.payload = &rows;
-    return cohort_sort(context, &d);
+    return sort_for(context, "the order of rows", &d);
 }
 
 /* Rows of null, which were sorted as one word, go behind the others; `other` has room for all. */

@@ -76,8 +76,8 @@ void map_end(cohort_map *map); /* waits; NULL is allowed */
 cohort_status map_put(cohort_map *map, const char *name, co_u32 op, uint64_t n, const void *keys,
                       const void *values, const uint32_t *where, struct batch_counts *counts);
 
-/* INSERT of keys alone, into a table that was made for them: as many as it was made for are new, more or less. In
- * one pass where that is so; the map grows where it is not. Waits. where may be NULL. */
+/* INSERT of keys alone into a table that was made for them, so that about as many are new as it has room for.
+ * In one pass where that is so; else the map grows. Waits. where may be NULL. */
 cohort_status map_fill(cohort_map *map, const char *name, uint64_t n, const void *keys,
                        const uint32_t *where);
 

@@ -6,8 +6,8 @@
  * Where few of the entries before were new, a longer part is looked at first: the keys that are not in the map are
  * counted by a find, and if no more than fit are absent the whole part is done. Parts grow at most four times at each look, and a
  * look that fails is followed by one of a quarter, so looking takes a bounded share of the work whatever the keys.
- * A map that is above its limit grows before the next part, or when the call ends. Where the table was made for what
- * comes (a multimap's index, by a sketch), nothing is looked at and no part is short.
+ * A map that is above its limit grows before the next part, or when the call ends. Where the table was made for
+ * what comes (a multimap's index, by a sketch), nothing is looked at beforehand and no part is short.
  *
  * Entries that found no slot all the same (a page had more keys than its reach holds) are tried again after growth, named by
  * the `failed` bitmap. */

@@ -110,23 +110,20 @@ static cohort_status check_ends(cohort_multimap *m, const struct file_stream *fr
 {
     const co_u64 *ends = file->parts[ENDS];
     const int wide = m->options.width != COHORT_WIDTH_32_32;
-    struct multimap_step step = {.index = m->view};
     cohort_map host = *m->index;
     host.table = (void *)file->parts[0];
     map_table_place(&host);
-    step.index = host.view;
-    int good = ends[0] == 0;
-    for (uint64_t slot = 0; slot < m->slots && good; slot++) {
+    const struct multimap_step step = {.index = host.view};
+    for (uint64_t slot = 0; slot < m->slots; slot++) {
         co_u64 key;
         const int live = multimap_key(&step, slot, &key, wide);
-        good = live ? ends[slot + 1] > ends[slot] : ends[slot + 1] == ends[slot];
         m->keys += (uint64_t)live;
-        if (!good)
+        if (live ? ends[slot + 1] <= ends[slot] : ends[slot + 1] != ends[slot])
             return file_fail(m->context, COHORT_CORRUPT, from, "the run of slot %llu goes from %llu to %llu",
                              (unsigned long long)slot, (unsigned long long)ends[slot],
                              (unsigned long long)ends[slot + 1]);
     }
-    if (good && ends[m->slots] == m->values && ends[m->slots + 1] == m->values)
+    if (ends[0] == 0 && ends[m->slots] == m->values && ends[m->slots + 1] == m->values)
         return COHORT_OK;
     return file_fail(m->context, COHORT_CORRUPT, from, "the runs go from %llu to %llu and %llu, not %llu",
                      (unsigned long long)ends[0], (unsigned long long)ends[m->slots],

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "api/batch.h"
+#include "api/sort.h"
 #include "backend/sort.h"
-#include "cohort/sort.h"
 
 struct sorting {
     cohort_sort_desc desc;
@@ -76,11 +76,10 @@ static cohort_status sort_of(struct sorting *g, cohort_context *context, const c
     return COHORT_OK;
 }
 
-cohort_status cohort_sort(cohort_context *context, const cohort_sort_desc *desc)
+cohort_status sort_for(cohort_context *context, const char *call, const cohort_sort_desc *desc)
 {
-    CALL(context);
     struct sorting g;
-    cohort_status status = sort_of(&g, context, "cohort_sort", desc);
+    cohort_status status = sort_of(&g, context, call, desc);
     if (!status)
         status = batch_check(&g.batch);
     if (!status)
@@ -91,6 +90,12 @@ cohort_status cohort_sort(cohort_context *context, const cohort_sort_desc *desc)
     if (!status)
         status = g.batch.enter(context, &g.sort, &g.batch.arena);
     return batch_end(&g.batch, status, NULL);
+}
+
+cohort_status cohort_sort(cohort_context *context, const cohort_sort_desc *desc)
+{
+    CALL(context);
+    return sort_for(context, "cohort_sort", desc);
 }
 
 cohort_status cohort_sort_workspace(cohort_context *context, const cohort_sort_desc *desc, uint64_t *bytes)

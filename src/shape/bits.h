@@ -1,8 +1,9 @@
-/* shape/bits.h: bitmaps: bytes, the least significant bit first, which begin at any bit of any address. Plain C, seen by the API,
- * by both backends and by the kernels.
+/* shape/bits.h: bitmaps: bytes, the least significant bit first, which begin at any bit of any address.
+ * Plain C, seen by the API, by both backends and by the kernels.
  *
- * No byte is read or written that has none of the bits. Of what is written the bits before the first one, in its byte, stay as they
- * are, and those behind the last one, in its byte, become 0: so a byte is read only where a bitmap begins inside it. */
+ * No byte is read or written that has none of the bits. Where a bitmap is written, the bits before its
+ * first one, in the same byte, stay as they are; those behind its last one, in the same byte, become 0. So
+ * a byte is read before it is written only where a bitmap begins inside it. */
 #ifndef COHORT_SHAPE_BITS_H
 #define COHORT_SHAPE_BITS_H
 
