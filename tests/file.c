@@ -42,6 +42,26 @@ void write_file(struct test *t, const char *path, const void *data, uint64_t byt
     REQUIRE(t, fclose(file) == 0);
 }
 
+void damage_each(struct test *t, const char *path, struct bytes *b, enum file_kind other,
+                 refuses_file *refuses)
+{
+    for (uint64_t cut = b->count; cut-- && !t->failures;) {
+        write_file(t, path, b->data, cut);
+        refuses(t, path, COHORT_TRUNCATED, "byte");
+    }
+    for (uint64_t i = 0; i < b->count && !t->failures; i++) {
+        const unsigned char was = b->data[i];
+        b->data[i] ^= (unsigned char)(1u << test_below(t, 8));
+        write_file(t, path, b->data, b->count);
+        const int is_other = i == 12 && b->data[i] == other;
+        refuses(t, path, i < 16 && !is_other ? COHORT_BAD_VERSION : COHORT_CORRUPT, "byte");
+        b->data[i] = was;
+    }
+    b->data[b->count] = 0;
+    write_file(t, path, b->data, b->count + 1);
+    refuses(t, path, COHORT_CORRUPT, "after its end");
+}
+
 static uint64_t checksum(const unsigned char *data, uint64_t bytes)
 {
     uint64_t sum = bytes ^ 0x636f686f7274u;

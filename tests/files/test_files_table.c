@@ -185,21 +185,7 @@ static void damaged(struct test *t)
         struct folder f = folder_new(t);
         struct bytes b = sample(t, &f, fixed);
         CHECK(t, b.count > 256 && b.count < 1000);
-        for (uint64_t cut = b.count; cut-- && !t->failures;) {
-            write_file(t, f.file, b.data, cut);
-            refuses(t, f.file, COHORT_TRUNCATED, "byte");
-        }
-        for (uint64_t i = 0; i < b.count && !t->failures; i++) {
-            const unsigned char was = b.data[i];
-            b.data[i] ^= (unsigned char)(1u << test_below(t, 8));
-            write_file(t, f.file, b.data, b.count);
-            const int pairs = i == 12 && b.data[i] == FILE_MAP; /* a file of these would be opened, too */
-            refuses(t, f.file, i < 16 && !pairs ? COHORT_BAD_VERSION : COHORT_CORRUPT, "byte");
-            b.data[i] = was;
-        }
-        b.data[b.count] = 0;
-        write_file(t, f.file, b.data, b.count + 1);
-        refuses(t, f.file, COHORT_CORRUPT, "after its end");
+        damage_each(t, f.file, &b, FILE_MAP, refuses);
         free(b.data);
         folder_end(t, &f);
     }

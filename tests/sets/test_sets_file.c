@@ -1,65 +1,18 @@
 /* test_sets_file.c: collections in files: round trips, and what altered, cut, foreign and hostile files
  * get. */
+#include "file.h"
 #include "sets.h"
 
-#include <errno.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-/* ---- files ----------------------------------------------------------------------------------------------------- */
-
-struct folder {
-    char path[128], file[160], other[160];
-};
-
-static struct folder folder_new(struct test *t)
-{
-    struct folder f;
-    const char *base = getenv("TMPDIR");
-    snprintf(f.path, sizeof f.path, "%.90s/cohort-test-XXXXXX", base && *base ? base : "/tmp");
-    REQUIRE(t, mkdtemp(f.path));
-    snprintf(f.file, sizeof f.file, "%s/file", f.path);
-    snprintf(f.other, sizeof f.other, "%s/other", f.path);
-    return f;
-}
-
-/* Fails the case if anything but the two files is in it. */
-static void folder_end(struct test *t, struct folder *f)
-{
-    unlink(f->file);
-    unlink(f->other);
-    CHECKF(t, rmdir(f->path) == 0, "%s: %s", f->path, strerror(errno));
-}
-
-static unsigned char *contents(struct test *t, const char *path, uint64_t *bytes)
-{
-    FILE *file = fopen(path, "rb");
-    REQUIRE(t, file);
-    REQUIRE(t, fseek(file, 0, SEEK_END) == 0);
-    *bytes = (uint64_t)ftell(file);
-    rewind(file);
-    unsigned char *data = malloc(*bytes + 1);
-    REQUIRE(t, data && fread(data, 1, *bytes, file) == *bytes);
-    fclose(file);
-    return data;
-}
-
-static void write_file(struct test *t, const char *path, const void *data, uint64_t bytes)
-{
-    FILE *file = fopen(path, "wb");
-    REQUIRE(t, file);
-    REQUIRE(t, fwrite(data, 1, bytes, file) == bytes);
-    REQUIRE(t, fclose(file) == 0);
-}
 
 static void same_files(struct test *t, const char *a, const char *b)
 {
-    uint64_t n, m;
-    unsigned char *x = contents(t, a, &n), *y = contents(t, b, &m);
-    CHECKF(t, n == m && !memcmp(x, y, n), "another file of %llu bytes, not of %llu", (unsigned long long)m,
-           (unsigned long long)n);
-    free(x);
-    free(y);
+    struct bytes x = contents(t, a), y = contents(t, b);
+    CHECKF(t, x.count == y.count && !memcmp(x.data, y.data, x.count),
+           "another file of %llu bytes, not of %llu", (unsigned long long)y.count,
+           (unsigned long long)x.count);
+    free(x.data);
+    free(y.data);
 }
 
 /* ---- three ways in --------------------------------------------------------------------------------------------- */
@@ -227,11 +180,13 @@ static void altered(struct test *t)
 {
     struct folder f = folder_new(t);
     for (int wide = 0; wide < 2; wide++) {
-        uint64_t bytes, step = test_scale(t, 97, t->kind == TEST_CPU ? 5 : 211, test_size(t, 1, 53));
+        uint64_t step = test_scale(t, 97, t->kind == TEST_CPU ? 5 : 211, test_size(t, 1, 53));
         cohort_sets *sets = small_of_each(t, wide), *got = NULL;
         OK(t, cohort_sets_save(sets, f.file));
         cohort_sets_destroy(sets);
-        unsigned char *data = contents(t, f.file, &bytes);
+        struct bytes b = contents(t, f.file);
+        unsigned char *data = b.data;
+        const uint64_t bytes = b.count;
         for (uint64_t at = test_below(t, step); at < bytes; at += step) {
             unsigned char bit = (unsigned char)(1u << test_below(t, 8));
             data[at] ^= bit;
@@ -259,11 +214,13 @@ static void altered(struct test *t)
 static void cut(struct test *t)
 {
     struct folder f = folder_new(t);
-    uint64_t bytes, step = test_scale(t, 211, t->kind == TEST_CPU ? 7 : 307, test_size(t, 1, 101));
+    uint64_t step = test_scale(t, 211, t->kind == TEST_CPU ? 7 : 307, test_size(t, 1, 101));
     cohort_sets *sets = small_of_each(t, 1), *got = NULL;
     OK(t, cohort_sets_save(sets, f.file));
     cohort_sets_destroy(sets);
-    unsigned char *data = contents(t, f.file, &bytes);
+    struct bytes b = contents(t, f.file);
+    unsigned char *data = b.data;
+    const uint64_t bytes = b.count;
     for (uint64_t n = test_below(t, step); n < bytes; n += step) {
         write_file(t, f.file, data, n);
         for (int way = LOAD; way < WAYS; way++) {
@@ -284,30 +241,6 @@ static void cut(struct test *t)
 
 /* ---- hostile files --------------------------------------------------------------------------------------------- */
 
-static uint64_t sum_of(const unsigned char *data, uint64_t bytes)
-{
-    uint64_t sum = bytes ^ 0x636f686f7274u, word;
-    for (uint64_t i = 0; i < bytes; i += 8) {
-        memcpy(&word, data + i, 8);
-        sum = (sum ^ word) * 0x9e3779b97f4a7c15u;
-        sum ^= sum >> 32;
-    }
-    return sum;
-}
-
-/* Right checksums, by the lengths that are announced; all are multiples of 8. */
-static void seal(unsigned char *data)
-{
-    uint64_t place = 80, bytes, sum;
-    for (int i = 0; i < 3; i++, place += bytes) {
-        memcpy(&bytes, data + 24 + 16 * i, 8);
-        sum = sum_of(data + place, bytes);
-        memcpy(data + 32 + 16 * i, &sum, 8);
-    }
-    sum = sum_of(data, 72);
-    memcpy(data + 72, &sum, 8);
-}
-
 /* Checksums that are right over bytes that are not: refused, or a collection that is what its file says. */
 static void hostile(struct test *t)
 {
@@ -315,19 +248,17 @@ static void hostile(struct test *t)
     uint64_t refusals = 0,
              rounds = test_scale(t, 200, t->kind == TEST_CPU ? 2000 : 60, test_size(t, 20000, 400));
     for (int wide = 0; wide < 2; wide++) {
-        uint64_t bytes;
         cohort_sets *sets = small_of_each(t, wide), *got = NULL;
         OK(t, cohort_sets_save(sets, f.file));
         cohort_sets_destroy(sets);
-        unsigned char *good = contents(t, f.file, &bytes), *data = malloc(bytes);
-        REQUIRE(t, data);
+        struct bytes good = contents(t, f.file), b = {malloc(good.count + 1), good.count};
+        REQUIRE(t, b.data);
         for (uint64_t round = 0; round < rounds; round++) {
-            memcpy(data, good, bytes);
-            for (uint64_t n = 1 + test_below(t, 3); n;
-                 n--) /* half of them in the numbers and the directory */
-                data[80 + test_below(t, test_below(t, 2) ? 1400 : bytes - 80)] ^= 1u << test_below(t, 8);
-            seal(data);
-            write_file(t, f.file, data, bytes);
+            memcpy(b.data, good.data, good.count);
+            /* half of them in the numbers and the directory */
+            for (uint64_t n = 1 + test_below(t, 3); n; n--)
+                b.data[80 + test_below(t, test_below(t, 2) ? 1400 : b.count - 80)] ^= 1u << test_below(t, 8);
+            seal(t, f.file, &b, 3);
             cohort_status loaded = cohort_sets_load(t->context, f.file, &got);
             REQUIREF(t, loaded ? is_refusal(loaded) && !got : got != NULL, "%s: %s",
                      cohort_status_name(loaded), cohort_message(t->context));
@@ -342,8 +273,8 @@ static void hostile(struct test *t)
                 use(t, got);
             cohort_sets_destroy(got);
         }
-        free(good);
-        free(data);
+        free(good.data);
+        free(b.data);
     }
     CHECKF(t, refusals > rounds, "only %llu of %llu were refused", (unsigned long long)refusals,
            (unsigned long long)(2 * rounds));
