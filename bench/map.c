@@ -16,6 +16,7 @@ static const struct experiment {
                    {"sweep", map_sweep, 0},
                    {"deletes", map_deletes, 0},
                    {"host", map_host, 0},
+                   {"readers", map_readers, 0},
                    {"loads", map_loads, 0},
                    {"batches", map_batches, 0},
                    {"sums", map_sums, 0},
@@ -51,7 +52,7 @@ static int experiment_check(const char *list, fault *fault)
         if (i == EXPERIMENTS && strcmp(word, "all"))
             return fault_set(fault, CLI_BAD_INPUT,
                              "--experiment %s: must be operations, threads, headline, duplicates, multimap, "
-                             "groups, sweep, deletes, host, loads, batches, sums, full or all",
+                             "groups, sweep, deletes, host, readers, loads, batches, sums, full or all",
                              word);
     }
     return CLI_OK;

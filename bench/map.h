@@ -27,6 +27,7 @@ typedef int (*map_experiment)(const map_plan *plan, fault *fault);
 
 int map_operations(const map_plan *plan, fault *fault);
 int map_threads(const map_plan *plan, fault *fault);
+int map_readers(const map_plan *plan, fault *fault);
 int map_headline(const map_plan *plan, fault *fault);
 int map_groups(const map_plan *plan, fault *fault);
 int map_duplicates(const map_plan *plan, fault *fault);

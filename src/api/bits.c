@@ -2,6 +2,7 @@
  * memory of a GPU context is copied here, before it goes through the device and when it has come back. */
 #include "api/bits.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +35,7 @@ static int by_backend(const struct bits *b)
 static cohort_status copy(const struct bits *b, co_u8 *to, uint64_t to_bit, const co_u8 *from,
                           uint64_t from_bit)
 {
-    if (by_backend(b))
+    if (by_backend(b) && b->words != b->few)
         return b->context->backend->table->copy_bits(b->context, to, to_bit, from, from_bit, b->n);
     host_copy(to, to_bit, from, from_bit, b->n);
     return COHORT_OK;
@@ -58,7 +59,9 @@ uint64_t bits_room(const void *at, uint64_t offset, uint64_t n, unsigned flags)
 static cohort_status take(struct bits *b, uint64_t bytes, void *room)
 {
     cohort_status s = COHORT_OK;
-    if (!room && by_backend(b)) {
+    if (!room && b->memory == MEMORY_HOST && bytes <= sizeof b->few) {
+        room = b->few;
+    } else if (!room && by_backend(b)) {
         s = pool_take(b->context, bytes, &b->pooled);
         room = b->pooled;
     } else if (!room) {
@@ -75,7 +78,7 @@ cohort_status bits_open(struct bits *b, cohort_context *context, enum memory_kin
                         uint64_t offset, uint64_t n, unsigned flags, void *room)
 {
     const uint64_t bytes = bits_room(at, offset, n, flags);
-    memset(b, 0, sizeof *b);
+    memset(b, 0, offsetof(struct bits, few));
     b->context = context;
     b->memory = memory;
     b->flags = flags;
@@ -100,7 +103,7 @@ cohort_status bits_close(struct bits *b, cohort_status status, int written)
         s = copy(b, b->at, b->bit, (const co_u8 *)b->words, 0);
     pool_give(b->context, b->pooled);
     free(b->own);
-    memset(b, 0, sizeof *b);
+    memset(b, 0, offsetof(struct bits, few));
     return status ? status : s;
 }
 

@@ -12,7 +12,8 @@
 
 enum {
     BITS_OUT = 1,
-    BITS_WHOLE = 2 /* what works on it reads and writes whole words, also the last one */
+    BITS_WHOLE = 2, /* what works on it reads and writes whole words, also the last one */
+    BITS_FEW = 256
 };
 
 struct bits {
@@ -24,6 +25,7 @@ struct bits {
     unsigned flags;
     co_u32 *words; /* what to work on, in memory of the same kind; NULL: there is no bitmap */
     void *pooled, *own;
+    co_u32 few[BITS_FEW / 32]; /* the copy of so few in host memory: a call on ten entries takes nothing */
 };
 
 /* What the code below maps and multimaps asks for: a CPU's loops take whole words. */
@@ -33,7 +35,8 @@ unsigned bits_of_maps(const cohort_context *context);
 uint64_t bits_room(const void *at, uint64_t offset, uint64_t n, unsigned flags);
 
 /* Begins. `room`: for the copy, in the context's memory; NULL: the pool has some, or malloc for host memory
- * on a GPU. After a failure bits_close is due all the same. */
+ * on a GPU, or the struct, which stays where it is until bits_close. After a failure bits_close is due all
+ * the same. */
 cohort_status bits_open(struct bits *, cohort_context *context, enum memory_kind memory, const void *at,
                         uint64_t offset, uint64_t n, unsigned flags, void *room);
 

@@ -81,10 +81,10 @@ cohort_status map_put(cohort_map *map, const char *name, co_u32 op, uint64_t n, 
 cohort_status map_fill(cohort_map *map, const char *name, uint64_t n, const void *keys,
                        const uint32_t *where);
 
-/* FIND of a batch in the context's memory, for the call `name`. Waits. `fallback`, NULL for none, points to
- * one value. where, hit and counts may be NULL. */
+/* FIND of a batch in memory of one kind, for the call `name`. Waits. `fallback`, NULL for none, points to one
+ * value; `counts` is the host's. values, where, hit and counts may be NULL. */
 cohort_status map_get(cohort_map *map, const char *name, uint64_t n, const void *keys, void *values,
-                      const void *fallback, const uint32_t *where, uint32_t *hit,
+                      const void *fallback, const uint32_t *where, uint32_t *hit, enum memory_kind memory,
                       struct batch_counts *counts);
 
 /* A new table for the larger of `capacity` and the pairs in the map, for the call `name`. Waits. */

@@ -210,11 +210,11 @@ static struct call call_of(cohort_map *map, const char *name, co_u32 step, co_u3
     return c;
 }
 
-/* Work on arrays in the context's memory, which has been checked. */
-static cohort_status work_inside(struct call *c, struct batch_counts *counts)
+/* Work on arrays that have been checked. */
+static cohort_status work_inside(struct call *c, enum memory_kind memory, struct batch_counts *counts)
 {
     c->waits = 1;
-    c->memory = c->map->context->backend->own_memory;
+    c->memory = memory;
     cohort_status s = work(c);
     if (counts)
         *counts = c->counts;
@@ -227,7 +227,7 @@ cohort_status map_put(cohort_map *map, const char *name, co_u32 op, uint64_t n, 
     struct call c = call_of(map, name, MAP_STEP_APPLY, op, n, keys);
     c.batch.values = values;
     c.batch.where = where;
-    return work_inside(&c, counts);
+    return work_inside(&c, map->context->backend->own_memory, counts);
 }
 
 cohort_status map_fill(cohort_map *map, const char *name, uint64_t n, const void *keys, const uint32_t *where)
@@ -235,7 +235,7 @@ cohort_status map_fill(cohort_map *map, const char *name, uint64_t n, const void
     struct call c = call_of(map, name, MAP_STEP_APPLY, CO_OP_INSERT, n, keys);
     c.batch.where = where;
     c.foreseen = 1;
-    return work_inside(&c, NULL);
+    return work_inside(&c, map->context->backend->own_memory, NULL);
 }
 
 /* The low bytes of a little-endian word. */
@@ -249,14 +249,15 @@ static void take_fallback(struct call *c, const void *fallback)
 }
 
 cohort_status map_get(cohort_map *map, const char *name, uint64_t n, const void *keys, void *values,
-                      const void *fallback, const uint32_t *where, uint32_t *hit, struct batch_counts *counts)
+                      const void *fallback, const uint32_t *where, uint32_t *hit, enum memory_kind memory,
+                      struct batch_counts *counts)
 {
     struct call c = call_of(map, name, MAP_STEP_APPLY, CO_OP_FIND, n, keys);
     take_fallback(&c, fallback);
     c.batch.results = values;
     c.batch.where = where;
     c.batch.hit = hit;
-    return work_inside(&c, counts);
+    return work_inside(&c, memory, counts);
 }
 
 cohort_status cohort_map_insert(cohort_map *map, uint64_t n, const void *keys, const void *values,

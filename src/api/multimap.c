@@ -8,8 +8,8 @@
  * key's run. An index that had to grow is rebuilt to fit before that. Pairs may come in several parts, as
  * those of a merge do.
  *
- * On a CPU, where the sketch says that all keys may be distinct, the pairs are put into a map of keys and
- * values first. If no key was in already, that map is the multimap. */
+ * Where the sketch says that all keys may be distinct, the pairs are put into a map of keys and values first.
+ * If no key was in already, that map is the multimap. */
 #include "api/multimap.h"
 
 #include <stdlib.h>
@@ -284,7 +284,7 @@ static cohort_status build_all(cohort_multimap *m, const char *call, int may_be_
     for (int i = 0; i < parts; i++)
         n += pairs[i].n;
     cohort_status status = count_distinct(m, n, parts, pairs, &distinct);
-    if (!status && may_be_single && distinct >= n && m->context->backend->own_memory == MEMORY_HOST)
+    if (!status && may_be_single && distinct >= n)
         status = build_single(m, call, distinct, parts, pairs);
     return status || m->single ? status : build_runs_of(m, call, distinct, parts, pairs);
 }

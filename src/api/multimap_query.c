@@ -45,10 +45,12 @@ static cohort_status check(struct batch *b, uint64_t n, enum memory_kind *memory
 static cohort_status look(cohort_multimap *m, const char *call, const struct multimap_step *s,
                           enum memory_kind memory)
 {
+    struct batch_counts counts;
     if (!m->single)
         return multimap_each(m, NULL, s, MULTIMAP_FIND, memory);
-    return map_get(m->index, call, s->n, s->keys, s->results, s->has_fallback ? &s->fallback : NULL, s->where,
-                   s->hit, s->counts);
+    cohort_status status = map_get(m->index, call, s->n, s->keys, s->results,
+                                   s->has_fallback ? &s->fallback : NULL, s->where, s->hit, memory, &counts);
+    return status ? status : context_copy(m->context, s->counts, &counts, sizeof counts);
 }
 
 /* What is found, for several levels that nobody else wants to know it of: memory of the kind of the columns,
@@ -175,7 +177,7 @@ cohort_status cohort_multimap_find(cohort_multimap *m, uint64_t n, const void *k
 /* ---- count --------------------------------------------------------------------------------------------- */
 
 /* Of each query how many values it has, and where they are. `found`, of a single multimap alone, is room for
- * a bit a query. */
+ * a bit a query; then the keys are in the context's memory. */
 static cohort_status find_runs(cohort_multimap *m, const char *call, struct multimap_step *step,
                                co_u32 *found, enum memory_kind memory)
 {
@@ -184,8 +186,9 @@ static cohort_status find_runs(cohort_multimap *m, const char *call, struct mult
     if (!m->single)
         return multimap_each(m, NULL, step, MULTIMAP_SIZES, memory);
     step->found = found;
-    cohort_status status = map_get(m->index, call, step->n, step->keys, step->starts,
-                                   step->outer ? &step->fallback : NULL, NULL, found, NULL);
+    cohort_status status =
+        map_get(m->index, call, step->n, step->keys, step->starts, step->outer ? &step->fallback : NULL, NULL,
+                found, m->context->backend->own_memory, NULL);
     return status ? status : multimap_do(m, step, MULTIMAP_SIZES);
 }
 
@@ -194,13 +197,41 @@ static cohort_status take_found(cohort_multimap *m, uint64_t n, void **found)
     return m->single ? pool_take(m->context, batch_bitmap_words(n + 1) * sizeof(co_u32), found) : COHORT_OK;
 }
 
+/* Counts of a single multimap on a device, of keys in the host's memory: a bit each comes back. */
+static cohort_status count_across(cohort_multimap *m, const char *call, const struct multimap_step *step)
+{
+    co_u32 *found = malloc(batch_bitmap_words(step->n + 1) * sizeof *found);
+    if (!found)
+        return context_fail(m->context, COHORT_NO_MEMORY, "no host memory for the hits of %llu keys",
+                            (unsigned long long)step->n);
+    cohort_status status = step->n ? map_get(m->index, call, step->n, step->keys, NULL, NULL, NULL, found,
+                                             MEMORY_HOST, NULL)
+                                   : COHORT_OK;
+    for (uint64_t i = 0; i < step->n && !status; i++)
+        step->sizes[i] = found[i / 32] >> i % 32 & 1;
+    free(found);
+    return status;
+}
+
+static cohort_status count(cohort_multimap *m, const char *call, struct multimap_step *step,
+                           enum memory_kind memory)
+{
+    void *found = NULL;
+    if (m->single && memory != m->context->backend->own_memory)
+        return count_across(m, call, step);
+    cohort_status status = take_found(m, step->n, &found);
+    if (!status)
+        status = find_runs(m, call, step, found, memory);
+    pool_give(m->context, found);
+    return status;
+}
+
 cohort_status cohort_multimap_count(cohort_multimap *m, uint64_t n, const void *keys, uint64_t *counts)
 {
     CALL_ON(m);
     static const char call[] = "cohort_multimap_count";
     struct batch b;
     enum memory_kind memory;
-    void *found = NULL;
     if (!m)
         return context_fail(NULL, COHORT_NULL, "%s: multimap is NULL", call);
     batch_open(&b, m->context, call);
@@ -213,17 +244,14 @@ cohort_status cohort_multimap_count(cohort_multimap *m, uint64_t n, const void *
     step.n = n;
     step.keys = keys;
     step.sizes = (co_u64 *)counts;
-    status = take_found(m, n, &found);
-    if (!status)
-        status = find_runs(m, call, &step, found, memory);
-    pool_give(m->context, found);
+    status = count(m, call, &step, memory);
     return status ? status : context_wait(m->context);
 }
 
 /* ---- retrieve ------------------------------------------------------------------------------------------ */
 
 /* What a retrieval takes from the pool. */
-enum { STARTS, ENDS, FOUND, OFFSETS, ROOMS };
+enum { STARTS, ENDS, FOUND, OFFSETS, KEYS, ROOMS };
 
 /* Where each query's run begins and which row is its first, in workspace: step->starts and step->sizes, a
  * word for each level. To be given back by retrieve_end. Where there is one level the sizes are in `offsets`,
@@ -275,15 +303,31 @@ static cohort_status give_offsets(cohort_multimap *m, const struct multimap_step
     return status;
 }
 
+/* The keys of a single multimap's queries, in the context's memory. */
+static cohort_status bring_keys(cohort_multimap *m, struct multimap_step *step, enum memory_kind memory,
+                                void **keys)
+{
+    const uint64_t bytes = step->n * map_key_bytes(m->view.width);
+    if (!m->single || memory == m->context->backend->own_memory || !bytes)
+        return COHORT_OK;
+    cohort_status status = pool_take(m->context, bytes, keys);
+    if (!status)
+        status = context_copy(m->context, *keys, step->keys, bytes);
+    step->keys = *keys;
+    return status;
+}
+
 /* The runs of the queries; `total` rows. Waits. */
 static cohort_status retrieve_runs(cohort_multimap *m, const char *call, struct multimap_step *step,
-                                   void *found, enum memory_kind memory, uint64_t *total)
+                                   void *workspace[ROOMS], enum memory_kind memory, uint64_t *total)
 {
     cohort_context *context = m->context;
     const uint64_t entries = step->n * step->levels;
     cohort_status status = context_fill(context, step->sizes + entries, 0, sizeof *step->sizes);
     if (!status)
-        status = find_runs(m, call, step, found, memory);
+        status = bring_keys(m, step, memory, &workspace[KEYS]);
+    if (!status)
+        status = find_runs(m, call, step, workspace[FOUND], memory);
     if (!status)
         status = multimap_scan(context, step->sizes, entries + 1);
     if (!status)
@@ -312,13 +356,13 @@ static cohort_status retrieve_rows(const cohort_multimap *m, const struct multim
 static cohort_status retrieve(cohort_multimap *m, const char *call, struct multimap_step *step,
                               cohort_retrieve *r, enum memory_kind memory)
 {
-    void *workspace[ROOMS] = {NULL, NULL, NULL, NULL};
+    void *workspace[ROOMS] = {NULL, NULL, NULL, NULL, NULL};
     uint64_t total = 0;
     const int across = memory != m->context->backend->own_memory;
     step->levels = multimap_levels(m, NULL);
     cohort_status status = retrieve_begin(m, step, across || m->next ? NULL : r->offsets, workspace);
     if (!status)
-        status = retrieve_runs(m, call, step, workspace[FOUND], memory, &total);
+        status = retrieve_runs(m, call, step, workspace, memory, &total);
     if (!status)
         status = give_offsets(m, step, memory, &workspace[OFFSETS], r->offsets);
     if (!status && r->first < total)

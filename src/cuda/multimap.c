@@ -1,6 +1,7 @@
 /* multimap.c: which kernel does a step of a multimap's work.
  *
- * A kernel's name is the step and the bits of what it depends on: of the keys, of the values, or of both. */
+ * A kernel's name is the step and the bits of what it depends on: of the keys, of the values, or of both. A
+ * single multimap has kernels of its own where it needs any. */
 #include "backend/multimap.h"
 #include "batch.h"
 #include "device.h"
@@ -34,19 +35,41 @@ static cohort_status launch_sketch(cohort_context *context, const char *kernel, 
                            gpu_of(context)->tuning->block, 0, s);
 }
 
+/* By what the instances of a kernel differ. */
+enum { ALIKE = 0, BY_KEY = 1, BY_VALUE = 2, BY_BOTH = 3 };
+
+struct kernel {
+    const char *name;
+    unsigned by;
+};
+
+static const struct kernel kernels[MULTIMAP_STEPS] = {
+    [MULTIMAP_COUNT] = {"count", BY_KEY},   [MULTIMAP_PLACE] = {"place", BY_BOTH},
+    [MULTIMAP_FIND] = {"find", BY_BOTH},    [MULTIMAP_SIZES] = {"sizes", BY_KEY},
+    [MULTIMAP_ROWS] = {"rows", BY_VALUE},   [MULTIMAP_FLAGS] = {"flags", BY_KEY},
+    [MULTIMAP_KEYS] = {"keys", BY_KEY},     [MULTIMAP_EXPAND] = {"expand", BY_KEY},
+    [MULTIMAP_SKETCH] = {"sketch", BY_KEY}, [MULTIMAP_OFFSETS] = {"offsets", ALIKE}};
+
+static const struct kernel single_kernels[MULTIMAP_STEPS] = {
+    [MULTIMAP_SIZES] = {"single_sizes", ALIKE},
+    [MULTIMAP_ROWS] = {"single_rows", BY_VALUE},
+    [MULTIMAP_FLAGS] = {"single_flags", BY_BOTH},
+    [MULTIMAP_KEYS] = {"single_keys", BY_BOTH},
+};
+
 static cohort_status launch(cohort_context *context, const struct multimap_step *s,
                             enum multimap_step_kind kind)
 {
-    static const char *const kinds[MULTIMAP_STEPS] = {"count", "place", "find",   "sizes",  "rows",
-                                                      "flags", "keys",  "expand", "sketch", "offsets"};
-    unsigned key = 8 * map_key_bytes(s->index.width), value = 8 * s->value_bytes;
+    const int single = multimap_is_single(s) && single_kernels[kind].name;
+    const struct kernel *k = single ? &single_kernels[kind] : &kernels[kind];
+    const unsigned key = 8 * map_key_bytes(s->index.width), value = 8 * s->value_bytes;
     char name[48];
-    if (kind == MULTIMAP_PLACE || kind == MULTIMAP_FIND)
-        snprintf(name, sizeof name, "multimap_%s_%u_%u", kinds[kind], key, value);
-    else if (kind == MULTIMAP_OFFSETS)
-        snprintf(name, sizeof name, "multimap_offsets");
+    if (k->by == BY_BOTH)
+        snprintf(name, sizeof name, "multimap_%s_%u_%u", k->name, key, value);
+    else if (k->by == ALIKE)
+        snprintf(name, sizeof name, "multimap_%s", k->name);
     else
-        snprintf(name, sizeof name, "multimap_%s_%u", kinds[kind], kind == MULTIMAP_ROWS ? value : key);
+        snprintf(name, sizeof name, "multimap_%s_%u", k->name, k->by == BY_KEY ? key : value);
     if (kind == MULTIMAP_SKETCH)
         return launch_sketch(context, name, s);
     if (kind != MULTIMAP_ROWS && kind != MULTIMAP_EXPAND)

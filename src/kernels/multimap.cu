@@ -6,7 +6,8 @@
  *
  * Rows. The result of a retrieval is cut into tiles of rows, whoever they belong to: one lane finds the query
  * of the tile's first row by binary search over the offsets, another that of its last, and each lane that of
- * its rows between the two. So a query with a million values and a million queries with one cost the same. */
+ * its rows between the two. So a query with a million values and a million queries with one cost the same. Of
+ * a single multimap a query has one row or none, and lanes take queries. */
 #include "shape/bits.h"
 #include "shape/multimap.h"
 
@@ -199,6 +200,66 @@ CO_INLINE void multimap_expand(const struct multimap_step *s, co_u64 *shared, in
     }
 }
 
+/* ---- a single multimap --------------------------------------------------------------------------------- */
+
+/* Whether the lookup has found the key of query q: it has written the bytes that hold a query's bit. */
+CO_INLINE co_u32 multimap_found(const struct multimap_step *s, co_u64 q)
+{
+    return bits_word(s->found, q & ~31ull, s->n) >> q % 32 & 1;
+}
+
+CO_INLINE void multimap_single_sizes_all(const struct multimap_step *s)
+{
+    CO_EACH_WARP (base, s->n) {
+        const co_u64 i = base + co_lane();
+        if (i < s->n)
+            co_write64(s->sizes + i, multimap_found(s, i) ? 1 : s->outer);
+    }
+}
+
+/* A query has one row or none, so lanes take queries, from that of the first row asked for to that of the last,
+ * and nothing is sought for a row. With `outer` row i is query i's. */
+CO_INLINE void multimap_single_rows(const struct multimap_step *s, co_u64 *shared, int wide_value)
+{
+    multimap_tile_runs(s->sizes, s->n, s->first, s->rows, shared);
+    const co_u64 low = co_read64(shared), count = co_read64(shared + 1) + 1 - low;
+    CO_EACH_WARP (base, count) {
+        const co_u64 q = low + base + co_lane();
+        if (base + co_lane() < count && (s->outer || multimap_found(s, q))) {
+            const co_u64 row = co_read64(s->sizes + q) - s->first;
+            if (row < s->rows)
+                multimap_single_row(s, row, q, wide_value);
+        }
+    }
+    if (!s->row_matched)
+        return;
+    CO_EACH_WARP (base, s->rows) {
+        const co_u64 i = base + co_lane();
+        const int matched = i < s->rows && (!s->outer || multimap_found(s, s->first + i));
+        const co_u32 word = co_ballot(CO_FULL_WARP, matched);
+        if (co_lane() == 0)
+            bits_put_word(s->row_matched, base, s->rows, word);
+    }
+}
+
+CO_INLINE void multimap_single_flags(const struct multimap_step *s, int wide_key, int wide_value)
+{
+    CO_EACH_WARP (base, s->n) {
+        co_u64 slot = base + co_lane(), key, value;
+        if (slot < s->n)
+            co_write64(s->flags + slot,
+                       multimap_pair(s, slot, &key, &value, wide_key, wide_value) ? 1 : 0);
+    }
+}
+
+CO_INLINE void multimap_single_keys(const struct multimap_step *s, int wide_key, int wide_value)
+{
+    CO_EACH_WARP (base, s->n) {
+        if (base + co_lane() < s->n)
+            multimap_export_pair(s, base + co_lane(), wide_key, wide_value);
+    }
+}
+
 /* ---- the instances: bits of the key, of the value, or of both ------------------------------------------ */
 
 CO_KERNEL(multimap_count_32, struct multimap_step)
@@ -301,4 +362,46 @@ CO_KERNEL(multimap_expand_64, struct multimap_step)
 {
     CO_SHARED(co_u64, runs, 2);
     multimap_expand(args, runs, 1);
+}
+
+CO_KERNEL(multimap_single_sizes, struct multimap_step)
+{
+    multimap_single_sizes_all(args);
+}
+
+CO_KERNEL(multimap_single_rows_32, struct multimap_step)
+{
+    CO_SHARED(co_u64, runs, 2);
+    multimap_single_rows(args, runs, 0);
+}
+CO_KERNEL(multimap_single_rows_64, struct multimap_step)
+{
+    CO_SHARED(co_u64, runs, 2);
+    multimap_single_rows(args, runs, 1);
+}
+
+CO_KERNEL(multimap_single_flags_32_32, struct multimap_step)
+{
+    multimap_single_flags(args, 0, 0);
+}
+CO_KERNEL(multimap_single_flags_64_32, struct multimap_step)
+{
+    multimap_single_flags(args, 1, 0);
+}
+CO_KERNEL(multimap_single_flags_64_64, struct multimap_step)
+{
+    multimap_single_flags(args, 1, 1);
+}
+
+CO_KERNEL(multimap_single_keys_32_32, struct multimap_step)
+{
+    multimap_single_keys(args, 0, 0);
+}
+CO_KERNEL(multimap_single_keys_64_32, struct multimap_step)
+{
+    multimap_single_keys(args, 1, 0);
+}
+CO_KERNEL(multimap_single_keys_64_64, struct multimap_step)
+{
+    multimap_single_keys(args, 1, 1);
 }

@@ -8,7 +8,7 @@
  * first), and rises to where they end as they are put in their places (PLACE). A key with ten thousand values
  * costs no more a value than one with a single value: nothing walks over its run.
  *
- * Where all keys are distinct a CPU has neither runs nor `ends`: the index is a map of the keys with their
+ * Where all keys are distinct there are neither runs nor `ends`: the index is a map of the keys with their
  * values (a single multimap).
  *
  * A multimap that was inserted into is a row of such levels, none of them single, and a lookup goes through
@@ -218,6 +218,51 @@ CO_INLINE void multimap_export(const struct multimap_step *s, co_u64 slot, int w
         multimap_put(s->export_keys, at, key, wide);
     if (s->export_offsets)
         co_write64(s->export_offsets + at, co_read64(s->ends + slot));
+}
+
+/* ---- one entry of a single multimap -------------------------------------------------------------------- */
+
+/* Row i of those asked for, which is query q's. The values lie in the place of `starts`, where the lookup has
+ * put them: they are read in the order of the queries, and not from the table again. */
+CO_INLINE void multimap_single_row(const struct multimap_step *s, co_u64 i, co_u64 q, int wide)
+{
+    if (s->row_queries)
+        co_write64(s->row_queries + i, q);
+    if (s->row_values)
+        multimap_put(s->row_values, i, multimap_get(s->starts, q, wide), wide);
+}
+
+/* The pair in a slot: 1 if there is one. Of four bytes a key and eight a value there are none. */
+CO_INLINE int multimap_pair(const struct multimap_step *s, co_u64 slot, co_u64 *key, co_u64 *value,
+                            int wide_key, int wide_value)
+{
+    co_u32 narrow = 0, few = 0;
+    int live;
+    if (wide_value)
+        return co_map64_64_pair(&s->index, slot, key, value);
+    if (wide_key) {
+        live = co_map64_32_pair(&s->index, slot, key, &narrow);
+    } else {
+        live = co_map32_32_pair(&s->index, slot, &few, &narrow);
+        *key = few;
+    }
+    *value = narrow;
+    return live;
+}
+
+/* KEYS, for a slot. */
+CO_INLINE void multimap_export_pair(const struct multimap_step *s, co_u64 slot, int wide_key, int wide_value)
+{
+    co_u64 key, value;
+    if (!multimap_pair(s, slot, &key, &value, wide_key, wide_value))
+        return;
+    const co_u64 at = co_read64(s->flags + slot);
+    if (s->export_keys)
+        multimap_put(s->export_keys, at, key, wide_key);
+    if (s->export_values)
+        multimap_put(s->export_values, at, value, wide_value);
+    if (s->export_offsets)
+        co_write64(s->export_offsets + at, at);
 }
 
 #endif

@@ -27,12 +27,13 @@ drawing "bench map --plot is XML" map.svg
 bench map $tiny --n 5000 --experiment all --width 32/32,64/64 --load 0.5 --peers none --json all.json --plot all.svg \
     >printed 2>said
 judge "bench map --experiment all" test $? -eq 0 -a ! -s said
-for name in operations headline duplicates multimap groups sweep deletes host batches sums full; do
+for name in operations headline duplicates multimap groups sweep deletes host readers batches sums full; do
     judge "experiment $name" grep -q "\"experiment\": \"$name\"" all.json
 done
 judge "the sweep tells probe lengths" grep -qE '"probe_mean": [0-9.]+, "probe_max": [0-9]+' all.json
 judge "the sweep ends at load 0.94" grep -qE '^sweep insert .* 0\.94 ' printed
 judge "multimap: 10,000 values a key" grep -qE '^multimap retrieve .* 10000 ' printed
+judge "readers tell their gain" grep -qE '^multimap readers find .* gain [0-9.]+, gain of R [0-9.]+$' printed
 drawing "all experiments drawn" all.svg
 bench map $tiny --n 2000 --load 0.5 --width 32/32 --only 'map find,erase' --peers none --experiment operations >printed
 judge "--only" test "$(grep -cE '^map (find|erase) ' printed)" -eq 4 -a "$(grep -c '^map ' printed)" -eq 4
