@@ -16,9 +16,10 @@
  * needs little memory; a page is two arrays of row numbers, and cohort_gather makes columns of them. A right
  * or full join ends with the right rows that no left row met (cohort_join_finish).
  *
- * Files are read and written by join/csv.c, which shows how to make frames by Arrow's C interface. Runs on a
- * GPU's context if there is a GPU, else on the CPU's (COHORT_DEVICE decides). */
-#include "join/csv.h"
+ * Files are read and written by join/table.c, with libcsv (Debian: libcsv-dev); it shows how to make frames
+ * by Arrow's C interface. Runs on a GPU's context if there is a GPU, else on the CPU's (COHORT_DEVICE
+ * decides). */
+#include "join/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,8 +112,8 @@ static void print_page(cohort_context *context, const cohort_join_page *page, co
 {
     cohort_frame *result = columns_of(context, page, left, right);
     if (names)
-        csv_print_names(context, result);
-    csv_print_rows(context, result);
+        table_print_names(context, result);
+    table_print_rows(context, result);
     cohort_frame_release(result);
 }
 
@@ -162,8 +163,8 @@ int main(int argc, char **argv)
 
     cohort_context *context = NULL;
     must(NULL, cohort_context_create(NULL, &context));
-    cohort_frame *left = csv_read(context, argv[1]), *left_keys = pick(context, left, &left_key);
-    cohort_frame *right = csv_read(context, argv[3]), *right_keys = pick(context, right, &right_key);
+    cohort_frame *left = table_read(context, argv[1]), *left_keys = pick(context, left, &left_key);
+    cohort_frame *right = table_read(context, argv[3]), *right_keys = pick(context, right, &right_key);
     cohort_join *join;
     must(context, cohort_join_build(right_keys, NULL, &join));
     int left_alone = kind == COHORT_JOIN_SEMI || kind == COHORT_JOIN_ANTI;

@@ -22,6 +22,7 @@ test|command g++|g++|compiles the public headers as C++ in a test
 test|command pkg-config|pkg-config|builds the installed-library example in a test
 test|command nm|binutils|lists the exported symbols in a test
 test|command patch|patch|applies the patches of a page and of the mutants in tests
+demo|file /usr/include/csv.h|libcsv-dev|reads the files of the example of joins
 demo|command jellyfish|jellyfish|counts the same k-mers, to compare with
 demo|glob /usr/share/doc/bowtie2/examples/reads/*|bowtie2-examples|holds the sequencing reads of the demo
 bench|file /usr/include/absl/container/flat_hash_map.h|libabsl-dev|holds a map to be measured beside ours

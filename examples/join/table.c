@@ -1,116 +1,137 @@
-/* csv.c: CSV to Arrow's arrays, and back.
+/* table.c: CSV to Arrow's arrays, and back.
  *
- * Reading: the whole file's text is taken apart in place (RFC 4180: fields parted by commas, in quotes if
- * they hold a comma, a quote or a line's end; a quote in quotes is doubled). Then the fields of each column
+ * Reading: libcsv takes the file apart, in its strict mode: fields parted by commas, in quotes if they hold a
+ * comma, a quote or a line's end; a quote in quotes is doubled (RFC 4180). Then the fields of each column
  * become an ArrowArray, all of them the children of one struct array, and cohort_frame_import takes that
  * over: when the last frame that shares a column lets go, the array's `release` below is called.
  *
  * A text column is a dictionary: its distinct texts once, in order, and for each row an index into them. They
  * are found by sorting the fields. */
-#include "csv.h"
+#include "table.h"
 
+#include <csv.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct csv {
+struct table {
     const char *path;
-    char *text;
     char **fields; /* row after row, the names first; NULL: an empty field */
     uint64_t count, capacity, columns, rows;
+    /* While the file is read: the line, from 1; the one that its row began on; that row's fields so far; and
+     * what ended the row before. */
+    uint64_t line, begin, here;
+    int end;
 };
 
 /* ---- the file ------------------------------------------------------------------------------------------ */
 
-static char *read_file(const char *path)
+/* Ends the program, saying where and why: the column's number, and its name once the first row is read. */
+static _Noreturn void fail_at(const struct table *t, uint64_t line, uint64_t column, const char *why)
 {
+    char where[640];
+    const char *name = column < t->columns ? t->fields[column] : NULL;
+    snprintf(where, sizeof where, "%.400s, line %" PRIu64 ", column %" PRIu64 "%s%.100s", t->path, line,
+             column + 1, name ? " " : "", name ? name : "");
+    fail(where, why);
+}
+
+/* libcsv calls it at a field's end. The bytes are the parser's, and change; none: an empty field. */
+static void add_field(void *text, size_t bytes, void *table)
+{
+    struct table *t = table;
+    if (text && memchr(text, 0, bytes))
+        fail_at(t, t->line, t->here, "has a byte of 0 in it");
+    if (t->count == t->capacity) {
+        t->capacity = t->capacity ? 2 * t->capacity : 64;
+        t->fields = realloc(t->fields, t->capacity * sizeof *t->fields);
+        if (!t->fields)
+            fail(t->path, "too large for this machine's memory");
+    }
+    t->fields[t->count++] = text ? memcpy(room(bytes, 1), text, bytes) : NULL; /* room adds a 0 */
+    t->here++;
+}
+
+/* libcsv calls it at each row's end: CR, LF, or -1 for the end of the file. A line with nothing on it is a
+ * row of one empty field. */
+static void end_row(int end, void *table)
+{
+    struct table *t = table;
+    int is_second = end == CSV_LF && t->end == CSV_CR && !t->here; /* of CR and LF, which are one end */
+    t->end = end;
+    if (is_second)
+        return;
+    if (!t->here)
+        add_field(NULL, 0, t);
+    if (!t->columns)
+        t->columns = t->here;
+    if (t->here < t->columns)
+        fail_at(t, t->begin, t->here, "the row has fewer fields than the first");
+    if (t->here > t->columns)
+        fail_at(t, t->begin, t->columns, "the row has more fields than the first");
+    t->here = 0;
+    t->begin = t->line + 1;
+}
+
+/* Spaces and tabs are left where they are. */
+static int is_space(unsigned char letter)
+{
+    (void)letter;
+    return 0;
+}
+
+/* Part of one line. */
+static void parse(struct table *t, struct csv_parser *parser, const char *text, size_t bytes)
+{
+    if (csv_parse(parser, text, bytes, add_field, end_row, t) == bytes)
+        return;
+    if (csv_error(parser) != CSV_EPARSE)
+        fail(t->path, csv_strerror(csv_error(parser)));
+    fail_at(t, t->line, t->here, "a quote in a field without quotes, or more behind the closing quote");
+}
+
+static struct table take_apart(const char *path)
+{
+    struct table t = {.path = path, .line = 1, .begin = 1};
+    struct csv_parser parser;
+    char block[4096];
     FILE *file = fopen(path, "rb");
     if (!file)
         fail(path, strerror(errno));
-    size_t size = 0, capacity = 4096;
-    char *text = room(capacity, 1);
-    for (size_t got = 1; got > 0;) {
-        got = fread(text + size, 1, capacity - size, file);
-        size += got;
-        if (size == capacity && !(text = realloc(text, (capacity *= 2) + 1)))
-            fail(path, "too large for this machine's memory");
-    }
+    if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_EMPTY_IS_NULL | CSV_REPALL_NL))
+        fail(path, "the parser does not start");
+    csv_set_space_func(&parser, is_space);
+    for (size_t got; (got = fread(block, 1, sizeof block, file)) > 0;)
+        for (size_t at = 0, bytes; at < got; at += bytes) {
+            const char *end = memchr(block + at, '\n', got - at);
+            bytes = end ? (size_t)(end - block) + 1 - at : got - at;
+            parse(&t, &parser, block + at, bytes);
+            t.line += end != NULL;
+        }
     if (ferror(file))
         fail(path, strerror(errno));
-    text[size] = 0;
-    if (strlen(text) != size)
-        fail(path, "has a byte of 0 in it");
     fclose(file);
-    return text;
-}
-
-static void add_field(struct csv *csv, char *field)
-{
-    if (csv->count == csv->capacity) {
-        csv->capacity = csv->capacity ? 2 * csv->capacity : 64;
-        csv->fields = realloc(csv->fields, csv->capacity * sizeof *csv->fields);
-        if (!csv->fields)
-            fail(csv->path, "too large for this machine's memory");
-    }
-    csv->fields[csv->count++] = field;
-}
-
-/* Copies what is in quotes to `to`, which is at most where it is now, and goes on behind the closing one. */
-static char *unquote(const struct csv *csv, char *from, char **to)
-{
-    for (int closed = 0; !closed;) {
-        if (*from == 0)
-            fail(csv->path, "a quote is not closed");
-        closed = from[0] == '"' && from[1] != '"';
-        from += *from == '"';
-        if (!closed)
-            *(*to)++ = *from++;
-    }
-    return from;
-}
-
-/* Takes a field off the text. Returns what stood behind it: ',', '\n', or 0 at the text's end. */
-static char take_field(struct csv *csv, char **text)
-{
-    char *field = *text, *from = field, *to = field;
-    int quoted = *field == '"';
-    if (quoted)
-        from = unquote(csv, field + 1, &to);
-    else
-        to = from += strcspn(from, ",\r\n");
-    from += *from == '\r';
-    char end = *from;
-    if (end && end != ',' && end != '\n')
-        fail(csv->path, "a field goes on behind its closing quote, or has a carriage return in it");
-    *text = from + (end != 0);
-    *to = 0;
-    add_field(csv, quoted || to > field ? field : NULL);
-    return end;
-}
-
-static struct csv take_apart(const char *path)
-{
-    struct csv csv = {.path = path, .text = read_file(path)};
-    for (char *rest = csv.text; *rest;) {
-        uint64_t before = csv.count;
-        while (take_field(&csv, &rest) == ',')
-            continue;
-        if (csv.columns == 0)
-            csv.columns = csv.count;
-        else if (csv.count - before != csv.columns)
-            fail(path, "a row has more or fewer fields than the first");
-    }
-    if (csv.columns == 0)
+    if (csv_fini(&parser, add_field, end_row, &t))
+        fail_at(&t, t.begin, t.here, "a quote is not closed");
+    csv_free(&parser);
+    if (!t.columns)
         fail(path, "is empty");
-    csv.rows = csv.count / csv.columns - 1;
-    return csv;
+    t.rows = t.count / t.columns - 1;
+    return t;
 }
 
-static const char *field_of(const struct csv *csv, uint64_t row, uint64_t column)
+static void forget(struct table *t)
 {
-    return csv->fields[(row + 1) * csv->columns + column];
+    for (uint64_t i = 0; i < t->count; i++)
+        free(t->fields[i]);
+    free(t->fields);
+}
+
+static const char *field_of(const struct table *t, uint64_t row, uint64_t column)
+{
+    return t->fields[(row + 1) * t->columns + column];
 }
 
 /* ---- columns as Arrow's arrays ------------------------------------------------------------------------- */
@@ -167,12 +188,12 @@ static void start(struct ArrowSchema *schema, struct ArrowArray *array, const ch
 }
 
 /* The bitmap of fields that are not empty. */
-static void set_validity(const struct csv *csv, uint64_t column, struct ArrowArray *array)
+static void set_validity(const struct table *t, uint64_t column, struct ArrowArray *array)
 {
-    uint8_t *bits = room(csv->rows / 8 + 1, 1);
-    for (uint64_t i = 0; i < csv->rows; i++) {
-        bits[i / 8] |= (uint8_t)(!!field_of(csv, i, column) << i % 8);
-        array->null_count += !field_of(csv, i, column);
+    uint8_t *bits = room(t->rows / 8 + 1, 1);
+    for (uint64_t i = 0; i < t->rows; i++) {
+        bits[i / 8] |= (uint8_t)(!!field_of(t, i, column) << i % 8);
+        array->null_count += !field_of(t, i, column);
     }
     array->buffers[0] = bits;
 }
@@ -187,11 +208,11 @@ static int is_number(const char *field, int64_t *number)
 }
 
 /* The numbers of a column, or NULL if one of its fields is none. */
-static int64_t *numbers_of(const struct csv *csv, uint64_t column)
+static int64_t *numbers_of(const struct table *t, uint64_t column)
 {
-    int64_t *numbers = room(csv->rows, sizeof *numbers);
-    for (uint64_t i = 0; i < csv->rows; i++) {
-        const char *field = field_of(csv, i, column);
+    int64_t *numbers = room(t->rows, sizeof *numbers);
+    for (uint64_t i = 0; i < t->rows; i++) {
+        const char *field = field_of(t, i, column);
         if (field && !is_number(field, &numbers[i])) {
             free(numbers);
             return NULL;
@@ -211,18 +232,18 @@ static int by_text(const void *a, const void *b)
 }
 
 /* indices[row] = which of the distinct texts a row has; these become array->dictionary. */
-static void make_dictionary(const struct csv *csv, uint64_t column, struct ArrowSchema *schema,
+static void make_dictionary(const struct table *t, uint64_t column, struct ArrowSchema *schema,
                             struct ArrowArray *array, int32_t *indices)
 {
-    struct place *places = room(csv->rows, sizeof *places);
+    struct place *places = room(t->rows, sizeof *places);
     uint64_t n = 0, bytes = 0, distinct = 0;
-    for (uint64_t i = 0; i < csv->rows; i++)
-        if (field_of(csv, i, column))
-            bytes += strlen((places[n++] = (struct place){field_of(csv, i, column), i}).text);
+    for (uint64_t i = 0; i < t->rows; i++)
+        if (field_of(t, i, column))
+            bytes += strlen((places[n++] = (struct place){field_of(t, i, column), i}).text);
     qsort(places, n, sizeof *places, by_text);
-    if (bytes > INT32_MAX || csv->rows > INT32_MAX)
-        fail(csv->path, "has too much text for 32-bit offsets");
-    int32_t *offsets = room(csv->rows + 1, sizeof *offsets);
+    if (bytes > INT32_MAX || t->rows > INT32_MAX)
+        fail(t->path, "has too much text for 32-bit offsets");
+    int32_t *offsets = room(t->rows + 1, sizeof *offsets);
     char *texts = room(bytes, 1);
     for (uint64_t i = 0; i < n; i++) {
         if (i == 0 || by_text(&places[i - 1], &places[i])) {
@@ -241,31 +262,30 @@ static void make_dictionary(const struct csv *csv, uint64_t column, struct Arrow
     array->dictionary->buffers[2] = texts;
 }
 
-static void make_column(const struct csv *csv, uint64_t column, struct ArrowSchema *schema,
+static void make_column(const struct table *t, uint64_t column, struct ArrowSchema *schema,
                         struct ArrowArray *array)
 {
-    const char *name = csv->fields[column] ? csv->fields[column] : "";
-    int64_t *numbers = numbers_of(csv, column);
-    start(schema, array, numbers ? "l" : "i", name, csv->rows, 2, 0);
-    set_validity(csv, column, array);
-    array->buffers[1] = numbers ? (void *)numbers : room(csv->rows, sizeof(int32_t));
+    const char *name = t->fields[column] ? t->fields[column] : "";
+    int64_t *numbers = numbers_of(t, column);
+    start(schema, array, numbers ? "l" : "i", name, t->rows, 2, 0);
+    set_validity(t, column, array);
+    array->buffers[1] = numbers ? (void *)numbers : room(t->rows, sizeof(int32_t));
     if (!numbers)
-        make_dictionary(csv, column, schema, array, (int32_t *)array->buffers[1]);
+        make_dictionary(t, column, schema, array, (int32_t *)array->buffers[1]);
 }
 
-cohort_frame *csv_read(cohort_context *context, const char *path)
+cohort_frame *table_read(cohort_context *context, const char *path)
 {
-    struct csv csv = take_apart(path);
+    struct table t = take_apart(path);
     struct ArrowSchema schema;
     struct ArrowArray array;
-    start(&schema, &array, "+s", "", csv.rows, 1, (int64_t)csv.columns);
-    for (uint64_t i = 0; i < csv.columns; i++) {
+    start(&schema, &array, "+s", "", t.rows, 1, (int64_t)t.columns);
+    for (uint64_t i = 0; i < t.columns; i++) {
         schema.children[i] = room(1, sizeof *schema.children[i]);
         array.children[i] = room(1, sizeof *array.children[i]);
-        make_column(&csv, i, schema.children[i], array.children[i]);
+        make_column(&t, i, schema.children[i], array.children[i]);
     }
-    free(csv.fields);
-    free(csv.text);
+    forget(&t);
     cohort_frame *frame;
     must(context, cohort_frame_import(context, &schema, &array, &frame));
     return frame;
@@ -273,20 +293,16 @@ cohort_frame *csv_read(cohort_context *context, const char *path)
 
 /* ---- and back ------------------------------------------------------------------------------------------ */
 
+/* In quotes if it must be; without them an empty text would be a null. */
 static void print_text(const char *text, size_t bytes)
 {
     int quotes = bytes == 0;
     for (size_t i = 0; i < bytes; i++)
         quotes |= strchr("\",\r\n", text[i]) != NULL;
     if (quotes)
-        putchar('"');
-    for (size_t i = 0; i < bytes; i++) {
-        if (text[i] == '"')
-            putchar('"');
-        putchar(text[i]);
-    }
-    if (quotes)
-        putchar('"');
+        csv_fwrite(stdout, text, bytes);
+    else
+        fwrite(text, 1, bytes, stdout);
 }
 
 static void print_value(const struct ArrowArray *array, int64_t row)
@@ -305,7 +321,7 @@ static void print_value(const struct ArrowArray *array, int64_t row)
     print_text(texts + offsets[text], (size_t)(offsets[text + 1] - offsets[text]));
 }
 
-void csv_print_names(cohort_context *context, cohort_frame *frame)
+void table_print_names(cohort_context *context, cohort_frame *frame)
 {
     for (uint32_t i = 0; i < cohort_frame_columns(frame); i++) {
         cohort_column_info column = COHORT_COLUMN_INFO_INIT;
@@ -317,7 +333,7 @@ void csv_print_names(cohort_context *context, cohort_frame *frame)
     putchar('\n');
 }
 
-void csv_print_rows(cohort_context *context, cohort_frame *frame)
+void table_print_rows(cohort_context *context, cohort_frame *frame)
 {
     struct ArrowSchema schema;
     struct ArrowArray array;
