@@ -204,9 +204,9 @@ static cohort_status count_across(cohort_multimap *m, const char *call, const st
     if (!found)
         return context_fail(m->context, COHORT_NO_MEMORY, "no host memory for the hits of %llu keys",
                             (unsigned long long)step->n);
-    cohort_status status = step->n ? map_get(m->index, call, step->n, step->keys, NULL, NULL, NULL, found,
-                                             MEMORY_HOST, NULL)
-                                   : COHORT_OK;
+    cohort_status status =
+        step->n ? map_get(m->index, call, step->n, step->keys, NULL, NULL, NULL, found, MEMORY_HOST, NULL)
+                : COHORT_OK;
     for (uint64_t i = 0; i < step->n && !status; i++)
         step->sizes[i] = found[i / 32] >> i % 32 & 1;
     free(found);

@@ -247,8 +247,7 @@ CO_INLINE void multimap_single_flags(const struct multimap_step *s, int wide_key
     CO_EACH_WARP (base, s->n) {
         co_u64 slot = base + co_lane(), key, value;
         if (slot < s->n)
-            co_write64(s->flags + slot,
-                       multimap_pair(s, slot, &key, &value, wide_key, wide_value) ? 1 : 0);
+            co_write64(s->flags + slot, multimap_pair(s, slot, &key, &value, wide_key, wide_value) ? 1 : 0);
     }
 }
 
