@@ -214,5 +214,6 @@ const struct keys_backend cpu_keys_backend = {
     .list = cpu_keys_list,
     .rows = cpu_keys_rows,
     .count = cpu_keys_count,
+    .members = cpu_keys_members,
     .drop = cpu_keys_drop,
 };

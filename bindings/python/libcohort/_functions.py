@@ -33,6 +33,8 @@ WIDTH_32_0, WIDTH_32_32, WIDTH_64_0, WIDTH_64_32, WIDTH_64_64 = 1, 2, 3, 4, 5
 FIND, INSERT, ASSIGN, ERASE, ADD, COUNT = 0, 1, 2, 3, 4, 10
 ANY, FIRST, LAST = 0, 1, 2
 
+# Up to so many pairs of a key and a value comparing each is faster than a table.
+_PAIRS = 1024
 # Up to so many entries sorting is faster than a map, whatever they are; and the size of a sample.
 _FEW = 2048
 # Repetitions in a sample of _FEW from which on there are few distinct keys: about 260,000, whose map stays in
@@ -79,7 +81,7 @@ def argsort(a: Any, *, descending: bool = False) -> Any:
     """
     given, numpy = take_in(a, "a", True)
     keys = stored(given, "a")
-    return give_out(_core.sort(context_for(keys), keys, descending, True, None)[1], numpy)
+    return give_out(_core.sort(context_for(keys), keys, descending, True, None, False)[1], numpy)
 
 
 def unique(
@@ -247,6 +249,8 @@ def _index_map(keys: _core.Array) -> tuple[_core.Handle, _core.Array]:
 
 
 def _first_index(keys: _core.Array) -> _core.Array:
+    if keys._gpu is None and len(keys) ** 2 <= _PAIRS:
+        return _core.among(keys, keys, True)
     map, index = _index_map(keys)
     return _core.map_put_and_find(map, keys, index, FIRST)
 
@@ -302,15 +306,27 @@ def value_counts(values: Any, *, sort: bool = True) -> tuple[Any, Any]:
 
 
 def _alike(a: _core.Array, b: _core.Array, names: tuple[str, str]) -> tuple[_core.Array, _core.Array]:
-    """Both arrays as keys of one type."""
+    """Both arrays in one type."""
+    if a._code == b._code:
+        return a, b
     code = common(a._code, b._code)
     if not code:
         raise TypeError(
             f"{names[0]} is of type {a.type} and {names[1]} of {b.type}: there is no type for both"
         )
-    a = _core.cast(a, code, names[0]) if code != BOOL else a
-    b = _core.cast(b, code, names[1]) if code != BOOL else b
-    return stored(a, names[0]), stored(b, names[1])
+    return _core.cast(a, code, names[0]), _core.cast(b, code, names[1])
+
+
+def _few(a: _core.Array, b: _core.Array) -> bool:
+    """Whether it is best to compare each with each."""
+    return a._gpu is None and b._gpu is None and len(a) * len(b) <= _PAIRS
+
+
+def _many(a: _core.Array, b: _core.Array) -> bool:
+    """Whether it pays to make frames of both, which the library looks up without a map, on a CPU."""
+    if a._gpu is not None or b._gpu is not None or max(len(a), len(b)) <= _FEW:
+        return False
+    return _core.context_gpu(current())[0] < 0
 
 
 def is_in(element: Any, test_elements: Any, *, invert: bool = False) -> Any:
@@ -325,7 +341,14 @@ def is_in(element: Any, test_elements: Any, *, invert: bool = False) -> Any:
     if type(a) is not _core.Array or type(b) is not _core.Array:
         return _keys.is_in(a, b, invert, numpy or numpy_too, ("element", "test_elements"))
     names = ("element", "test_elements")
-    a, b, on = together(*_alike(a, b, names), (element, test_elements), names)
+    a, b = _alike(a, b, names)
+    if _many(a, b):
+        return _keys.is_in(a, b, invert, numpy or numpy_too, names)
+    a, b = stored(a, names[0]), stored(b, names[1])
+    if _few(a, b):
+        hit = _core.among(a, b, False)
+        return give_out(_core.opposite(hit) if invert else hit, numpy or numpy_too)
+    a, b, on = together(a, b, (element, test_elements), names)
     map = _core.map_new(on, WIDTH_64_0 if BYTES[b._code] == 8 else WIDTH_32_0, max(len(b), 1), 0)
     _core.map_batch(map, INSERT, b, None, ANY, False)
     hit = _core.map_batch(map, FIND, a, None, ANY, True)[3]
@@ -346,7 +369,13 @@ def index_in(values: Any, value_set: Any) -> Any:
     if type(a) is not _core.Array or type(b) is not _core.Array:
         return _keys.index_in(a, b, numpy or numpy_too, ("values", "value_set"))
     names = ("values", "value_set")
-    a, b, on = together(*_alike(a, b, names), (values, value_set), names)
+    a, b = _alike(a, b, names)
+    if _many(a, b):
+        return _keys.index_in(a, b, numpy or numpy_too, names)
+    a, b = stored(a, names[0]), stored(b, names[1])
+    if _few(a, b):
+        return give_out(_core.among(a, b, True), numpy or numpy_too)
+    a, b, on = together(a, b, (values, value_set), names)
     wide = BYTES[b._code] == 8
     map = _core.map_new(on, WIDTH_64_64 if wide else WIDTH_32_32, max(len(b), 1), 0)
     index = _core.iota(len(b), I64 if wide else U32, *([] if b._gpu is None else [on]))
