@@ -121,7 +121,9 @@ class Torch(Memory):
 class Cudf(Memory):
     """By Arrow's device interface: the consumer waits for an event. Booleans are bits."""
 
-    formats = {"i4": b"i", "u4": b"I", "i8": b"l", "u8": b"L", "f8": b"g", "u1": b"C", "b1": b"b"}
+    formats = {
+        "i4": b"i", "u4": b"I", "i8": b"l", "u8": b"L", "f8": b"g", "u1": b"C", "b1": b"b", "i2": b"s", "f4": b"f"
+    }  # fmt: skip
     kind, offset, nulls, length, format = 2, 0, 0, None, None
     validity = None
 
