@@ -408,16 +408,16 @@ def _chooser(
     if isinstance(by, Set) and range is None and splitters is None:
         wide, on, sets, number = by._chooses(keys, "keys")
         return _Chooser(on, wide, 2 if buckets is None else buckets, _MEMBER, number, 0, sets)
-    function = _function(keys, buckets, by, range, splitters)
-    wide = _core.cast(keys, storage(keys._code), "keys")
-    return _Chooser(context_for(wide), wide, *function)
+    many, kind, a, b, data = _function(keys, buckets, by, range, splitters)
+    wide = keys if BYTES[keys._code] >= 4 else _core.cast(keys, storage(keys._code), "keys")
+    return _Chooser(context_for(wide), wide, many, kind, a, b, data)
 
 
 def _function(
     keys: _core.Array, buckets: int | None, by: Any, range: tuple[int, int] | None, splitters: Any
 ) -> tuple[int, int, int, int, _core.Array | None]:
     """(buckets, kind, a, b, data) of what chooses a bucket."""
-    if sum(x is not None for x in (by, range, splitters)) > 1:
+    if (by is not None) + (range is not None) + (splitters is not None) > 1:
         raise TypeError("by, range and splitters exclude each other")
     signed = I8 <= keys._code and keys._code != BOOL
     if splitters is not None:
@@ -486,9 +486,19 @@ def partition(
     if segments is not None:
         bounds = _core.cast(take_in(segments, "segments", True)[0], U64, "segments")
     none = bounds is not None and len(bounds) == 1 and bounds[0] == len(given) == 0  # not one segment
-    out, offsets, *others = _core.split(*chooser, column, return_index, return_rank, None if none else bounds)
-    parts = (narrowed(out, given._code), offsets[:1] if none else offsets, *others)
-    return Partition(*(None if part is None else give_out(part, numpy) for part in parts))
+    parts = _core.split(*chooser, column, return_index, return_rank, None if none else bounds)
+    out, offsets, column, index, rank = parts
+    out = narrowed(out, given._code)
+    offsets = offsets[:1] if none else offsets
+    if numpy is None:
+        return Partition(out, offsets, column, index, rank)
+    return Partition(
+        numpy.asarray(out),
+        numpy.asarray(offsets),
+        column if column is None else numpy.asarray(column),
+        index if index is None else numpy.asarray(index),
+        rank if rank is None else numpy.asarray(rank),
+    )
 
 
 def histogram(

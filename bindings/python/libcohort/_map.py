@@ -316,32 +316,34 @@ class Map:
     def _ops(self, ops: Any, n: int) -> tuple[_core.Array, Any]:
         """Their numbers, and what they were made of."""
         given = ops
-        array = any(hasattr(ops, f"__{name}__") for name in _ARRAYS)
         try:
             if isinstance(ops, str):
-                ops, given = bytes([OPS[ops]]) * n, []
-            elif not array and len(ops) and isinstance(ops[0], str):
+                self._allow((OPS[ops],))
+                return _core.view(bytes((OPS[ops],)) * n, "ops"), []
+            array = any(hasattr(ops, f"__{name}__") for name in _ARRAYS)
+            if not array and len(ops) and isinstance(ops[0], str):
                 ops = bytes([OPS[name] for name in ops])
         except KeyError as error:
             raise ValueError(f"ops: must be of {', '.join(OPS)}, not {error}") from None
         codes = _core.cast(take_in(ops, "ops", self._handle.context)[0], U8, "ops")
-        used = set(bytes(memoryview(_core.to_host(codes))))
-        unsigned = self._value in (U32, U64)
-        wide = self._value not in (F32, F64) and BYTES[self._value] >= 4
-        for name, code in OPS.items():
-            needs = (
-                unsigned
-                if name in ("min", "max")
-                else wide
-                if code >= OPS["add"] and name != "exchange"
-                else True
-            )
-            if code in used and not needs:
-                what = "unsigned integers" if name in ("min", "max") else "integers"
-                raise TypeError(
-                    f"ops: {name} is for {what} of 32 or 64 bits, not {NAMES[self._value] or 'keys only'}"
-                )
+        self._allow(set(bytes(memoryview(_core.to_host(codes)))))
         return codes, given
+
+    def _allow(self, codes: Any) -> None:
+        """min and max are for unsigned integers of 32 or 64 bits, sums and bits for integers of these."""
+        wide = self._value not in (F32, F64) and BYTES[self._value] >= 4
+        for code in codes:
+            extreme = code == OPS["min"] or code == OPS["max"]
+            if extreme and self._value not in (U32, U64):
+                raise self._not_for(code, "unsigned integers")
+            if not wide and OPS["add"] <= code <= OPS["count"] and code != OPS["exchange"]:
+                raise self._not_for(code, "integers")
+
+    def _not_for(self, code: int, what: str) -> TypeError:
+        name = next(name for name, number in OPS.items() if number == code)
+        return TypeError(
+            f"ops: {name} is for {what} of 32 or 64 bits, not {NAMES[self._value] or 'keys only'}"
+        )
 
     # ---- out
 
