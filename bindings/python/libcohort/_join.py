@@ -101,8 +101,8 @@ def join(
 
 
 def _keys_of_either(sides: _Sides, left_rows: _core.Array, right_rows: _core.Array) -> dict[str, Column]:
-    """The keys of each row, those of the right row where there is no left row: both sides' keys one behind the
-    other, gathered."""
+    """The keys of each row, those of the right row where there is no left row: both sides' keys one behind
+    the other, gathered."""
     both = _core.rows_of_either(left_rows, right_rows, len(sides.left.table))
     keys: dict[str, Column] = {}
     for ours, theirs in zip(sides.left.names, sides.right.names):

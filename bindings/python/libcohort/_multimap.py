@@ -21,8 +21,8 @@ class MultiMap:
 
     Keys are integers or floats, values numbers; the types are those of the arrays, or `key_type` and
     `value_type`. Without values the values are the keys' indices. The values of one key are in no particular
-    order. One made of arrays in a GPU's memory is on that GPU, and keys that it is asked for may lie there, as
-    those of a `Map`.
+    order. One made of arrays in a GPU's memory is on that GPU, and keys that it is asked for may lie there,
+    as those of a `Map`.
 
     >>> import libcohort
     >>> m = libcohort.MultiMap([7, 5, 7], [70, 50, 71])
