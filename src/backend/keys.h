@@ -70,7 +70,7 @@ struct keys_table {
     uint32_t *direct; /* ids by word - low, of span + 1 words, and null's behind them; NULL: slots */
     uint64_t low, span;
     struct keys_slot *slot;
-    uint64_t capacity; /* a power of two, 0: no slots yet */
+    uint64_t capacity; /* of slots, a third more than keys at least; 0: no slots yet */
     uint64_t count;    /* of ids */
     struct keys_slot null;
     /* Of bytes: key i is heap[start[i] .. start[i + 1]). */
