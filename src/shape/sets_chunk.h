@@ -201,18 +201,30 @@ CO_INLINE co_u64 sets_digest_between(co_u32 first, co_u32 last)
     return (2ull << (last >> 10)) - (1ull << (first >> 10));
 }
 
-/* The digest of an array. Its members ascend: if of eight the first and the last are in the same 1,024 or in
- * two side by side, so are all between, and two bits tell of the eight. */
+/* The digest of eight members that ascend: if the first and the last are in the same 1,024 or in two side by
+ * side, so are all between, and two bits tell of the eight. */
+CO_INLINE co_u64 sets_eight_digest(const co_u16 *at)
+{
+    co_u32 first = at[0] >> 10, last = at[7] >> 10;
+    co_u64 digest = 1ull << first | 1ull << last;
+    for (co_u32 k = 1; last > first + 1 && k < 7; k++)
+        digest |= 1ull << (at[k] >> 10);
+    return digest;
+}
+
+/* The digest of an array: likewise of 32 at a time, where members lie close together. */
 CO_INLINE co_u64 sets_array_digest(const co_u16 *at, co_u32 n)
 {
     co_u64 digest = 0;
     co_u32 i = 0;
-    for (; i + 8 <= n; i += 8) {
-        co_u32 first = at[i] >> 10, last = at[i + 7] >> 10;
+    for (; i + 32 <= n; i += 32) {
+        co_u32 first = at[i] >> 10, last = at[i + 31] >> 10;
         digest |= 1ull << first | 1ull << last;
-        for (co_u32 k = 1; last > first + 1 && k < 7; k++)
-            digest |= 1ull << (at[i + k] >> 10);
+        for (co_u32 k = 0; last > first + 1 && k < 32; k += 8)
+            digest |= sets_eight_digest(at + i + k);
     }
+    for (; i + 8 <= n; i += 8)
+        digest |= sets_eight_digest(at + i);
     for (; i < n; i++)
         digest |= 1ull << (at[i] >> 10);
     return digest;

@@ -267,6 +267,46 @@ static void pairs(struct test *t)
     }
 }
 
+/* So many chunks that threads share a row, each of a few numbers that sets have in common or have not. The
+ * first chunk has an array of thousands, or a few dozens of its numbers and as many others. */
+static struct plain draw_large(struct test *t, uint64_t set)
+{
+    uint64_t at[11000], n = 0, most = test_size(t, 3000, 300);
+    uint64_t chunks = test_size(t, 180, 12) + test_below(t, test_size(t, 300, 6));
+    for (uint64_t v = set % 2 ? 700 : 3; v < 65536 && n < most; n++) {
+        at[n] = v;
+        v += set % 2 ? 1300 + 7 * test_below(t, 90) : 7 * (1 + test_below(t, 4));
+    }
+    for (uint64_t key = 1; key < chunks; key++)
+        for (uint64_t v = test_below(t, 5) ? 0 : 16; v < 16; v++)
+            if (test_below(t, 2))
+                at[n++] = key << 16 | v << 2;
+    return plain_of(at, n);
+}
+
+static void large(struct test *t)
+{
+    uint64_t rounds = test_scale(t, 12, test_size(t, 40, 6), test_size(t, 200, 20));
+    for (uint64_t round = 0; round < rounds; round++) {
+        struct ask a = {.t = t, .desc = COHORT_SETS_QUERY_INIT};
+        a.p[0] = plains_new(5, (int)test_below(t, 2));
+        for (uint64_t i = 0; i < 5; i++)
+            a.p[0].at[i] = i < 4 ? draw_large(t, i) : plain_draw(t, SHAPE_FEW, a.p[0].wide);
+        a.sets[0] = sets_of(t, &a.p[0], 0);
+        a.count = 5;
+        a.desc.collections = a.sets;
+        a.desc.collections_count = 1;
+        a.desc.op = (cohort_sets_op)(COHORT_SETS_AND + round % 4);
+        a.desc.rows = 4;
+        a.desc.arity = 2 + round / 4 % 2;
+        a.members = column_new(t, 4 * a.desc.arity, 8);
+        for (uint64_t i = 0; i < 4 * a.desc.arity; i++)
+            column_put(a.members, i, (i + i / a.desc.arity) % (round % 3 ? 4 : 5));
+        a.desc.members = column_send(a.members);
+        ask_rows(&a);
+    }
+}
+
 /* ---- laws
  * ------------------------------------------------------------------------------------------------------------------- */
 
@@ -531,6 +571,7 @@ const struct test_case test_cases[] = {
     {"batches", batches, TEST_EACH_MEMORY},
     {"chunks", chunks, TEST_EACH_MEMORY},
     {"pairs", pairs, TEST_EACH_MEMORY},
+    {"large", large, TEST_EACH_MEMORY},
     {"laws", laws, TEST_EACH_MEMORY},
     {"looks", looks, TEST_EACH_MEMORY},
     {"look_at_pairs", look_at_pairs, TEST_EACH_MEMORY},
