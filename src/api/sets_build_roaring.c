@@ -364,19 +364,26 @@ static void put_entries(const struct roaring_container *c, co_u32 kind, co_u16 *
     }
 }
 
+static void put_id(const struct sets_step *s, co_u64 at, co_u64 id)
+{
+    if (s->wide)
+        ((co_u64 *)(uintptr_t)s->view.lists)[at] = id;
+    else
+        ((co_u32 *)(uintptr_t)s->view.lists)[at] = (co_u32)id;
+}
+
 /* To their list. Of a bitmap that is none of so few members there is no list. */
 static void put_listed(const struct sets_step *s, co_u64 c, const struct roaring_container *container,
                        co_u64 at)
 {
-    co_u16 low[SETS_LIST_MOST];
-    co_u32 n = members_of(container, low);
-    for (co_u32 i = 0; i < n; i++) {
-        co_u64 id = s->keys[c] << CO_CHUNK_BITS | low[i];
-        if (s->wide)
-            ((co_u64 *)(uintptr_t)s->view.lists)[at + i] = id;
+    const co_u64 key = s->keys[c] << CO_CHUNK_BITS;
+    const unsigned char *p = container->at;
+    for (co_u32 i = 0; i < container->entries; i++)
+        if (container->kind == ROARING_ARRAY)
+            put_id(s, at++, key | get16(p + 2 * i));
         else
-            ((co_u32 *)(uintptr_t)s->view.lists)[at + i] = (co_u32)id;
-    }
+            for (co_u32 v = get16(p + 4 * i), last = v + get16(p + 4 * i + 2); v <= last; v++)
+                put_id(s, at++, key | v);
 }
 
 /* The entries of all chunks, judged, and with them the digests and the directory. */
@@ -401,7 +408,8 @@ static cohort_status put_members(const struct blobs *b, struct sets_step *s)
             struct sets_chunk chunk = {to, co_place_kind(place), co_place_entries(place), container->card, 0};
             if (chunk.kind != CO_CHUNK_FULL)
                 put_entries(container, chunk.kind, (co_u16 *)(void *)to);
-            s->found_digests[c] = sets_chunk_digest(&chunk);
+            s->found_digests[c] =
+                container->kind == ROARING_RUNS ? container->digest : sets_chunk_digest(&chunk);
             sets_found_entry(s, set, c);
         }
     return COHORT_OK;

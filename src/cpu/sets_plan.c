@@ -35,6 +35,17 @@ struct co_sets_set sets_part_of(const cohort_sets_view *v, struct co_sets_set se
 
 /* ---- room ---------------------------------------------------------------------------------------------- */
 
+/* What a row comes to, at most. */
+static struct sets_bound row_bound(const struct sets_query *q, co_u64 row)
+{
+    struct sets_bound b = {0, 0, 0, 0};
+    struct sets_two_lists l;
+    if ((q->op != SETS_AND && q->op != SETS_ANDNOT) || !sets_are_two_lists(q, row, &l))
+        return sets_row_bound(q, row);
+    b.members = b.chunks = q->op == SETS_AND && l.n[1] < l.n[0] ? l.n[1] : l.n[0];
+    return b;
+}
+
 /* What a part of a row comes to, at most. */
 static struct sets_bound part_bound(const struct sets_query *q, const struct sets_piece_of_rows *p)
 {
@@ -78,7 +89,7 @@ static void end_piece(struct sets_plan *p, int rooms)
         p->arity = arity > p->arity ? arity : p->arity;
     }
     for (co_u64 r = piece->row; r < piece->row_end && rooms; r++) {
-        struct sets_bound b = sets_piece_is_whole(piece) ? sets_row_bound(q, r) : part_bound(q, piece);
+        struct sets_bound b = sets_piece_is_whole(piece) ? row_bound(q, r) : part_bound(q, piece);
         piece[1].chunk += b.chunks;
         piece[1].unit += sets_units_most(&b);
         if (!piece->from) /* of a row that is cut once */

@@ -43,6 +43,29 @@ CO_INLINE struct co_sets_set sets_of_row(const struct sets_query *q, co_u64 numb
     return co_sets_open(*view, number - q->first[c]);
 }
 
+/* Two lists of members of 32 bits, known by their words alone. */
+struct sets_two_lists {
+    const co_u32 *at[2];
+    co_u64 n[2];
+};
+
+/* The row is of such two, of the query's one collection. */
+CO_INLINE int sets_are_two_lists(const struct sets_query *q, co_u64 row, struct sets_two_lists *l)
+{
+    if (q->wide || q->collections != 1 || sets_row_arity(q, row) != 2)
+        return 0;
+    const cohort_sets_view *v = &q->view[0];
+    co_u64 first = sets_row_member(q, row, 0), second = sets_row_member(q, row, 1);
+    if (first >= v->sets || second >= v->sets)
+        return 0;
+    co_u64 a = co_read64(v->words + first), b = co_read64(v->words + second);
+    l->n[0] = a >> CO_SETS_LIST_COUNT;
+    l->n[1] = b >> CO_SETS_LIST_COUNT;
+    l->at[0] = (const co_u32 *)v->lists + (a & ((1ull << CO_SETS_LIST_COUNT) - 1));
+    l->at[1] = (const co_u32 *)v->lists + (b & ((1ull << CO_SETS_LIST_COUNT) - 1));
+    return !((a | b) & CO_SETS_LARGE);
+}
+
 CO_INLINE int sets_piece_is_whole(const struct sets_piece_of_rows *p)
 {
     return !p->from && p->limit == SETS_NO_KEY;

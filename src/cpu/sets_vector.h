@@ -59,29 +59,6 @@ CO_INLINE co_u64 sets_list_seek(const cohort_sets_view *v, co_u64 at, co_u64 end
 /* Members of two chunks of the directory in common. */
 co_u32 sets_chunks_meet(const struct sets_vectors *, const struct sets_chunk *a, const struct sets_chunk *b);
 
-/* Two lists of members of 32 bits, known by their words alone. */
-struct sets_two_lists {
-    const co_u32 *at[2];
-    co_u64 n[2];
-};
-
-/* The row is of such two, of the query's one collection. */
-CO_INLINE int sets_are_two_lists(const struct sets_query *q, co_u64 row, struct sets_two_lists *l)
-{
-    if (q->wide || q->collections != 1 || sets_row_arity(q, row) != 2)
-        return 0;
-    const cohort_sets_view *v = &q->view[0];
-    co_u64 first = sets_row_member(q, row, 0), second = sets_row_member(q, row, 1);
-    if (first >= v->sets || second >= v->sets)
-        return 0;
-    co_u64 a = co_read64(v->words + first), b = co_read64(v->words + second);
-    l->n[0] = a >> CO_SETS_LIST_COUNT;
-    l->n[1] = b >> CO_SETS_LIST_COUNT;
-    l->at[0] = (const co_u32 *)v->lists + (a & ((1ull << CO_SETS_LIST_COUNT) - 1));
-    l->at[1] = (const co_u32 *)v->lists + (b & ((1ull << CO_SETS_LIST_COUNT) - 1));
-    return !((a | b) & CO_SETS_LARGE);
-}
-
 /* Most rows of small sets are over as soon as this is read. */
 CO_INLINE int sets_lists_lie_apart(const struct sets_two_lists *l)
 {

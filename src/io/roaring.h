@@ -13,6 +13,7 @@ enum roaring_kind { ROARING_ARRAY, ROARING_BITMAP, ROARING_RUNS };
 struct roaring_container {
     uint64_t key;
     uint32_t kind, entries, card; /* entries: of an array, or runs. card: 1 to 65,536 */
+    uint64_t digest;              /* of runs: bit b says that there are members from 1,024 b on */
     const unsigned char *
         /* entries, the low byte first: 16-bit numbers, pairs of start and length less one, or 64-bit words */
         at;

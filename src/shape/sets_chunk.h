@@ -230,6 +230,19 @@ CO_INLINE co_u64 sets_array_digest(const co_u16 *at, co_u32 n)
     return digest;
 }
 
+/* The digest of runs: few go beyond two 1,024s side by side. */
+CO_INLINE co_u64 sets_runs_digest(const co_u16 *at, co_u32 n)
+{
+    co_u64 digest = 0;
+    for (co_u32 i = 0; i < n; i++) {
+        co_u32 first = at[2 * i], last = co_chunk_run_last(at, i);
+        digest |= 1ull << (first >> 10) | 1ull << (last >> 10);
+        if ((last >> 10) > (first >> 10) + 1)
+            digest |= sets_digest_between(first, last);
+    }
+    return digest;
+}
+
 CO_INLINE co_u64 sets_bitmap_digest(const co_u64 *words)
 {
     co_u64 digest = 0;
@@ -253,11 +266,9 @@ CO_INLINE co_u64 sets_chunk_digest(const struct sets_chunk *c)
     if (c->kind == CO_CHUNK_BITMAP)
         return sets_bitmap_digest((const co_u64 *)c->at);
     if (c->kind == CO_CHUNK_RUNS)
-        for (co_u32 i = 0; i < c->entries; i++)
-            digest |= sets_digest_between(at[2 * i], co_chunk_run_last(at, i));
-    else
-        for (co_u32 i = 0; i < c->entries; i++)
-            digest |= 1ull << (sets_chunk_entry(c, i) >> 10);
+        return sets_runs_digest(at, c->entries);
+    for (co_u32 i = 0; i < c->entries; i++)
+        digest |= 1ull << (sets_chunk_entry(c, i) >> 10);
     return digest;
 }
 

@@ -432,7 +432,7 @@ static const uint64_t sizes[] = {0, 1, 7, 8, 9, 31, 32, 33, 63, 64, 77, 255, 100
 static void all(struct test *t, void (*call)(struct draw *))
 {
     const uint64_t of = sizeof offsets / sizeof *offsets;
-    for (uint64_t times = 0; times < test_scale(t, 2, 4, 8); times++)
+    for (uint64_t times = 0; times < test_scale(t, test_size(t, 4, 2), 4, 8); times++)
         for (uint64_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
             const uint64_t at[3] = {offsets[test_below(t, of)], offsets[test_below(t, of)],
                                     offsets[test_below(t, of)]};

@@ -165,20 +165,25 @@ static void end(struct ask *a, cohort_sets *result)
     column_drop(a->t, NULL);
 }
 
-/* With sets, operation and rows drawn already. */
-static void ask_rows(struct ask *a)
+/* With sets, operation, rows and wishes drawn already. */
+static void ask_wishes(struct ask *a, int collection)
 {
     struct test *t = a->t;
     cohort_sets *result = NULL;
-    draw_wishes(a);
     foresee(a);
-    a->desc.result = test_below(t, 2) ? &result : NULL;
+    a->desc.result = collection ? &result : NULL;
     OK(t, cohort_sets_query(t->context, &a->desc));
     if (!a->desc.result)
         OK(t, cohort_wait(t->context));
     REQUIRE(t, (result != NULL) == (a->desc.result != NULL));
     judge(a, result);
     end(a, result);
+}
+
+static void ask_rows(struct ask *a)
+{
+    draw_wishes(a);
+    ask_wishes(a, (int)test_below(a->t, 2));
 }
 
 static void ask(struct test *t, uint64_t sets, uint64_t rows)
@@ -284,9 +289,9 @@ static struct plain draw_large(struct test *t, uint64_t set)
     return plain_of(at, n);
 }
 
-static void large(struct test *t)
+static void large_rounds(struct test *t)
 {
-    uint64_t rounds = test_scale(t, 12, test_size(t, 40, 6), test_size(t, 200, 20));
+    uint64_t rounds = test_scale(t, test_size(t, 16, 4), test_size(t, 48, 8), test_size(t, 192, 16));
     for (uint64_t round = 0; round < rounds; round++) {
         struct ask a = {.t = t, .desc = COHORT_SETS_QUERY_INIT};
         a.p[0] = plains_new(5, (int)test_below(t, 2));
@@ -296,15 +301,35 @@ static void large(struct test *t)
         a.count = 5;
         a.desc.collections = a.sets;
         a.desc.collections_count = 1;
-        a.desc.op = (cohort_sets_op)(COHORT_SETS_AND + round % 4);
+        a.desc.op = (cohort_sets_op)(COHORT_SETS_AND + round / 4 % 4);
         a.desc.rows = 4;
-        a.desc.arity = 2 + round / 4 % 2;
+        a.desc.arity = 2 + round / 2 % 2;
         a.members = column_new(t, 4 * a.desc.arity, 8);
         for (uint64_t i = 0; i < 4 * a.desc.arity; i++)
             column_put(a.members, i, (i + i / a.desc.arity) % (round % 3 ? 4 : 5));
         a.desc.members = column_send(a.members);
-        ask_rows(&a);
+        if (round % 4 > 1) {
+            ask_rows(&a);
+            continue;
+        }
+        a.counts = column_new(t, a.desc.rows, 8);
+        a.desc.counts = column_pointer(a.counts);
+        ask_wishes(&a, round % 4);
     }
+}
+
+/* On a CPU with threads enough to share a row. */
+static void large(struct test *t)
+{
+    cohort_context *given = t->context;
+    cohort_context_options options = test_context_options(t);
+    options.threads = 2 + test_below(t, 3);
+    if (t->kind == TEST_CPU)
+        OK(t, cohort_context_create(&options, &t->context));
+    large_rounds(t);
+    if (t->kind == TEST_CPU)
+        cohort_context_destroy(t->context);
+    t->context = given;
 }
 
 /* ---- laws
@@ -347,9 +372,9 @@ static void of_a_pair(struct test *t, cohort_sets *sets, uint64_t x, uint64_t y,
 }
 
 /* A list of many chunks, and some of its members, the last among them. */
-static void draw_lists(struct test *t, struct plain *many, struct plain *few)
+static void draw_lists(struct test *t, struct plain *many, struct plain *few, uint64_t each)
 {
-    uint64_t at[600], some[600], n = 100 + test_below(t, 500), k = 0, each = 9 + test_below(t, 40);
+    uint64_t at[600], some[600], n = 100 + test_below(t, 500), k = 0;
     for (uint64_t i = 0; i < n; i++) {
         at[i] = i * 70000 + test_below(t, 70000);
         if ((n - 1 - i) % each == 0)
@@ -362,8 +387,9 @@ static void draw_lists(struct test *t, struct plain *many, struct plain *few)
 /* What must hold of any two sets, whatever they are. */
 static void laws(struct test *t)
 {
-    for (uint64_t round = 0; round < test_scale(t, 3, test_size(t, 30, 3), test_size(t, 100, 8)); round++) {
-        struct plains p = plains_draw(t, 6, (int)test_below(t, 2));
+    uint64_t rounds = test_scale(t, test_size(t, 8, 3), test_size(t, 30, 3), test_size(t, 100, 8));
+    for (uint64_t round = 0; round < rounds; round++) {
+        struct plains p = plains_draw(t, 6, (int)(round / 2 % 2));
         plain_free(&p.at[0]); /* a full chunk, and another set in the same one */
         plain_free(&p.at[1]);
         p.at[0] = plain_draw(t, SHAPE_FULL, p.wide);
@@ -371,7 +397,7 @@ static void laws(struct test *t)
         p.at[1].n -= 1 + test_below(t, 60000);
         plain_free(&p.at[2]);
         plain_free(&p.at[3]);
-        draw_lists(t, &p.at[2], &p.at[3]);
+        draw_lists(t, &p.at[2], &p.at[3], round % 2 ? 9 + test_below(t, 40) : 1 + test_below(t, 5));
         cohort_sets *sets = sets_of(t, &p, 0), *both_of_them = NULL;
         of_a_pair(t, sets, 1, 0, &both_of_them);
         sets_judge(t, both_of_them, &(struct plains){&p.at[1], 1, p.wide}, "a part of a full chunk");
