@@ -9,6 +9,7 @@
  * in one of bitmaps, in 100,000 sets build from integers in no order small one batch of 1 to 100,000 pairs of
  * small sets density two sets drawn evenly from 10 million, 1/2 to 1/1,000,000 of them: and; and with its
  * members written out
+ * threads dense sets and lookups in them by 1, 2, 4, ... threads, each held against the limits of as many
  *
  * Each figure of ours is one call on the whole batch, what it makes is given back in it, as a peer does.
  * Arrays are in the context's memory, but Roaring's bytes. */
@@ -20,9 +21,9 @@
 
 #include <math.h>
 
-enum { EXPERIMENTS = 7 };
-static const char *const experiment_names[EXPERIMENTS + 1] = {"real",  "dense", "skewed",  "contains",
-                                                              "build", "small", "density", "all"};
+enum { EXPERIMENTS = 8 };
+static const char *const experiment_names[EXPERIMENTS + 1] = {
+    "real", "dense", "skewed", "contains", "build", "small", "density", "threads", "all"};
 
 typedef struct set_options {
     bench_options common;
@@ -323,14 +324,14 @@ static int real_measure(const set_bench *s, fault *fault)
 static int experiment_measure(const set_bench *s, int which, fault *fault)
 {
     static const set_experiment experiments[EXPERIMENTS] = {
-        real_measure, set_dense, set_skewed, set_contains, set_built, set_small, set_densities};
+        real_measure, set_dense, set_skewed, set_contains, set_built, set_small, set_densities, set_threads};
     return experiments[which](s, fault);
 }
 
 /* The peers run before, each experiment by itself. */
 static int experiments_run(bench *b, const set_options *o, fault *fault)
 {
-    set_bench s = {b, set_sizes_of(o->common.quick), o->data};
+    set_bench s = {b, set_sizes_of(o->common.quick), o->data, NULL};
     char folder[BENCH_PATH], runs[32], experiment[32];
     const char *peers;
     int status = bench_peers_find(b, o->peers, b->dev.cpu, folder, &peers, fault);
@@ -349,11 +350,12 @@ static int experiments_run(bench *b, const set_options *o, fault *fault)
         size_t before = b->peers.count;
         if (o->experiment && !bench_listed(o->experiment, name) && !bench_listed(o->experiment, "all"))
             continue;
+        s.experiment = name;
         snprintf(experiment, sizeof experiment, "set %s", name);
         if (peers && (i || o->data))
             status = bench_peers_run(b, peers, experiment, arguments, fault);
-        if (peers && !status && b->peers.count == before && (i || o->data))
-            bench_say(b, "%s: no CRoaring (scripts/deps.sh --bench, and a new build)", name);
+        if (peers && !status && b->peers.count == before && (i || o->data) && strcmp(name, "threads"))
+            bench_say(b, "%s: no peer (CRoaring: scripts/deps.sh --bench, and a new build)", name);
         if (!status)
             status = experiment_measure(&s, i, fault);
     }

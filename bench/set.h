@@ -8,7 +8,7 @@
 typedef struct set_bench {
     bench *b;
     set_sizes sizes;
-    const char *data;
+    const char *data, *experiment; /* experiment: of the rows that several have */
 } set_bench;
 
 /* What a job works on. */
@@ -64,12 +64,14 @@ int set_measure_neighbours(const set_bench *s, const char *experiment, const cha
 /* An experiment: measures its rows. */
 typedef int (*set_experiment)(const set_bench *s, fault *fault);
 
-/* set_made.c, set_small.c */
+/* set_made.c, set_small.c, set_threads.c */
 int set_dense(const set_bench *s, fault *fault);
+int set_dense_lookups(const set_bench *s, fault *fault); /* those of `contains` in bitmaps */
 int set_skewed(const set_bench *s, fault *fault);
 int set_contains(const set_bench *s, fault *fault);
 int set_built(const set_bench *s, fault *fault);
 int set_small(const set_bench *s, fault *fault);
 int set_densities(const set_bench *s, fault *fault);
+int set_threads(const set_bench *s, fault *fault);
 
 #endif

@@ -48,7 +48,7 @@ int set_dense(const set_bench *s, fault *fault)
     cohort_sets *sets = NULL;
     int status = dense_sets(s, 2, &sets, fault);
     if (!status)
-        status = set_measure_neighbours(s, "dense", "half of all", sets, COHORT_SETS_AND, 1,
+        status = set_measure_neighbours(s, s->experiment, "half of all", sets, COHORT_SETS_AND, 1,
                                         (double)s->sizes.dense_bits, &like, fault);
     cohort_sets_destroy(sets);
     return status;
@@ -142,7 +142,7 @@ static int measure_lookups(const set_bench *s, const char *keys, cohort_sets *se
     w.look.values = values;
     w.look.which = which;
     w.look.hit = hit;
-    bench_row row = set_row(s, "contains", "set contains", keys, lookups);
+    bench_row row = set_row(s, s->experiment, "set contains", keys, lookups);
     bench_row_limit(d, &row, 'R', bytes);
     int status = made ? bench_fault(s->b, made, "bench set: lookups", fault)
                       : set_measure(s, &row, set_work_look, &w, (double)lookups, 1, 0, fault);
@@ -153,10 +153,25 @@ static int measure_lookups(const set_bench *s, const char *keys, cohort_sets *se
     return status;
 }
 
+static int measure_dense(const set_bench *s, uint64_t lookups, fault *fault)
+{
+    uint64_t bits = s->sizes.dense_bits;
+    cohort_sets *sets = NULL;
+    int status = dense_sets(s, 1, &sets, fault);
+    return status ? status
+                  : measure_lookups(s, "half of all", sets, lookups, bits / 8, dense_lookup_entry, &bits, 0,
+                                    fault);
+}
+
+int set_dense_lookups(const set_bench *s, fault *fault)
+{
+    return measure_dense(s, s->sizes.lookups, fault);
+}
+
 /* The lookups of a batch: a GPU has a larger one too. */
 static int measure_sizes(const set_bench *s, uint64_t lookups, fault *fault)
 {
-    uint64_t n = s->sizes.looked_into, of_arrays[2] = {n, bench_step(n)}, bits = s->sizes.dense_bits;
+    uint64_t n = s->sizes.looked_into, of_arrays[2] = {n, bench_step(n)};
     cohort_sets_source source = COHORT_SETS_SOURCE_INIT;
     cohort_sets *sets = NULL;
     uint32_t *members = malloc(n * sizeof *members);
@@ -166,11 +181,7 @@ static int measure_sizes(const set_bench *s, uint64_t lookups, fault *fault)
     int status = collect(s, &source, n * sizeof *members, members, NULL, &sets, fault);
     if (!status)
         status = measure_lookups(s, "half there", sets, lookups, n * 2, lookup_entry, of_arrays, 0, fault);
-    if (!status)
-        status = dense_sets(s, 1, &sets, fault);
-    return status ? status
-                  : measure_lookups(s, "half of all", sets, lookups, bits / 8, dense_lookup_entry, &bits, 0,
-                                    fault);
+    return status ? status : measure_dense(s, lookups, fault);
 }
 
 static int measure_many_sets(const set_bench *s, uint64_t lookups, fault *fault)

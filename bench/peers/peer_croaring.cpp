@@ -153,6 +153,30 @@ void skewed(Run &r)
     }
 }
 
+// The talk's: sets drawn evenly; and with the members written out.
+void density(Run &r)
+{
+    for (std::uint64_t each : set_densities_each) {
+        std::uint64_t n = SET_UNIVERSE / each;
+        std::vector<Set *> sets;
+        std::vector<std::uint32_t> members(n), out(n);
+        for (std::uint64_t s = 0; s < 2; s++) {
+            for (std::uint64_t i = 0; i < n; i++)
+                members[i] = set_even_member(s, each, i);
+            sets.push_back(roaring_bitmap_of_ptr(n, members.data()));
+        }
+        std::string keys = "1/" + std::to_string(each) + " of 10,000,000";
+        double items = static_cast<double>(2 * n);
+        measure_ops(r, sets, keys, items, 0, 1);
+        r.measure("set and export", keys, 1, items, items > 1e6 ? 1 : 5, [&] {
+            Set *both = roaring_bitmap_and(sets[0], sets[1]);
+            roaring_bitmap_to_uint32_array(both, out.data());
+            roaring_bitmap_free(both);
+        });
+        free_all(sets);
+    }
+}
+
 void contains(Run &r, const set_sizes &sizes)
 {
     std::uint64_t n = sizes.looked_into, step = bench_step(n);
@@ -209,6 +233,8 @@ int main(int argc, char **argv)
         skewed(r);
     else if (name == "set contains")
         contains(r, sizes);
+    else if (name == "set density")
+        density(r);
     else if (name == "set build")
         build(r, sizes);
 }

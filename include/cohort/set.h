@@ -12,9 +12,9 @@
  * Pointers. Arrays are aligned to their entries, in host or in device memory. All arrays of one call are
  * in the same kind of memory, unless a field says otherwise. What a call writes must not overlap another
  * of its arrays. Bitmaps of answers (`any`, `hit`) are as in cohort/map.h: a map's `hit` and a
- * compaction's `where` are such bitmaps. Bitmaps that are sets (COHORT_FORM_BITMAPS) are bytes, the least
- * significant bit first, too. They are aligned to 4 bytes, and read and written in whole words of 4
- * bytes, with zeros behind the last bit.
+ * compaction's `where` are such bitmaps. So are bitmaps that are sets (COHORT_FORM_BITMAPS): bytes, the least
+ * significant bit first, which begin at any bit of any address. Nothing beyond the byte of the last bit is
+ * read or written. What lies between the bitmaps of several sets is not read, and written as zeros.
  *
  * Waiting. Calls that make a collection wait: their size depends on the data. So do all calls that work on a
  * cohort_set. Queries of collections whose answers are counts, `any` or `first`, and looks have fixed room.
@@ -58,7 +58,8 @@ typedef enum cohort_form {
  *
  * MEMBERS and RANGES have n entries. With `groups`, entry i belongs to set groups[i]: pairs in any order.
  * With `offsets`, set s has the entries offsets[s] to offsets[s + 1]: rows. With neither they are one set.
- * BITMAPS has n bitmaps of `bits` bits, each `stride` bytes after the one before: one bitmap a set.
+ * BITMAPS has n bitmaps of `bits` bits, the first from bit `bits_offset` of `members` on, each `stride` bytes
+ * after the one before: one bitmap a set.
  * ROARING has n blobs: blob b is the bytes offsets[b] to offsets[b + 1] of `members`, and goes to set
  * groups[b] (NULL: to set b). Blobs of one group unite. bases[b] is added to every member of blob b.
  * WORKING has n working sets, each of which gives a set: `members` is an array of cohort_set pointers in host
@@ -89,12 +90,14 @@ typedef struct cohort_sets_source {
     const uint64_t *bases;
     /* BITMAPS; a stride of 0: the least, (bits + 31) / 32 * 4; else a multiple of 4 */
     uint64_t bits, stride;
+    /* BITMAPS: the bit of `members` that is the first, any */
+    uint64_t bits_offset;
 } cohort_sets_source;
 
 #define COHORT_SETS_SOURCE_INIT                                                                    \
     {                                                                                              \
         sizeof(cohort_sets_source), COHORT_FORM_MEMBERS, COHORT_U32, 0, 0, NULL, NULL, NULL, NULL, \
-            (cohort_type)0, (cohort_type)0, NULL, 0, 0                                             \
+            (cohort_type)0, (cohort_type)0, NULL, 0, 0, 0                                          \
     }
 
 /* Builds a collection. Waits. O(n) but for the sorting of what is not sorted yet: integers by radix sort
@@ -111,8 +114,8 @@ COHORT_API void cohort_sets_destroy(cohort_sets *sets);
  *
  * Sets which[0 .. n) are written one after the other; NULL: all sets. Arrays that are NULL are not written.
  * offsets[i] is the first entry (ROARING: byte) of the i-th of them, offsets[n] the total; groups[e] is the i
- * that entry e belongs to. BITMAPS: set i begins `stride` bytes after the one before, and members from `bits`
- * on are left out. */
+ * that entry e belongs to. BITMAPS: set 0 begins at bit `bits_offset` of `members`, set i `stride` bytes
+ * after the one before, and members from `bits` on are left out. Bits before the first stay as they are. */
 typedef struct cohort_sets_target {
     /* sizeof(cohort_sets_target) */
     size_t size;
@@ -134,7 +137,7 @@ typedef struct cohort_sets_target {
     /* n + 1; in any memory */
     uint64_t *offsets;
     void *groups;
-    uint64_t bits, stride;
+    uint64_t bits, stride, bits_offset;
     /* out: entries (bytes) in all */
     uint64_t total;
 } cohort_sets_target;
@@ -142,7 +145,7 @@ typedef struct cohort_sets_target {
 #define COHORT_SETS_TARGET_INIT                                                                         \
     {                                                                                                   \
         sizeof(cohort_sets_target), COHORT_FORM_MEMBERS, (cohort_type)0, (cohort_type)0, 0, 0, NULL, 0, \
-            NULL, NULL, NULL, NULL, 0, 0, 0                                                             \
+            NULL, NULL, NULL, NULL, 0, 0, 0, 0                                                          \
     }
 
 /* Writes sets into arrays. Waits. `total` is told in any case. COHORT_FULL if `capacity` is less and an array

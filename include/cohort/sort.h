@@ -23,6 +23,7 @@ typedef struct cohort_sort_desc {
     uint32_t low_bit;
     uint32_t high_bit;
     const void *keys;
+    /* NULL: not wanted; then payloads or a permutation must be */
     void *keys_out;
     uint32_t payloads;
     /* 4 (n <= 2^32) or 8; 0: 4 */
@@ -44,8 +45,9 @@ typedef struct cohort_sort_desc {
     }
 
 /* Least-significant-digit radix sort (Adinets and Merrill, "Onesweep"): stable; one read for the histograms
- * of all digits, then one read and write a digit of 8 bits. Workspace: the arrays once more. COHORT_RANGE: a
- * type that is none; COHORT_UNSUPPORTED: a type of 1 or 2 bytes; 2^32 segments or more, on a GPU. */
+ * of all digits, then one read and write a digit of 8 bits. Workspace: the arrays once more, and the keys
+ * twice if keys_out is NULL. COHORT_RANGE: a type that is none; COHORT_NULL: keys_out is NULL and nothing
+ * else is wanted; COHORT_UNSUPPORTED: a type of 1 or 2 bytes; 2^32 segments or more, on a GPU. */
 COHORT_API cohort_status cohort_sort(cohort_context *context, const cohort_sort_desc *desc);
 COHORT_API cohort_status cohort_sort_workspace(cohort_context *context, const cohort_sort_desc *desc,
                                                uint64_t *bytes);

@@ -74,6 +74,16 @@ static cohort_status take(struct bits *b, uint64_t bytes, void *room)
     return s;
 }
 
+/* What the copy does not write of the last word. */
+static cohort_status clear_last(const struct bits *b)
+{
+    co_u32 *last = b->words + batch_bitmap_words(b->n) - 1;
+    if (by_backend(b))
+        return context_fill(b->context, last, 0, sizeof *last);
+    *last = 0;
+    return COHORT_OK;
+}
+
 cohort_status bits_open(struct bits *b, cohort_context *context, enum memory_kind memory, const void *at,
                         uint64_t offset, uint64_t n, unsigned flags, void *room)
 {
@@ -91,6 +101,8 @@ cohort_status bits_open(struct bits *b, cohort_context *context, enum memory_kin
     if (!bytes)
         return COHORT_OK;
     cohort_status s = take(b, bytes, room);
+    if (!s && flags & BITS_WHOLE && !(flags & BITS_OUT) && n % 32)
+        s = clear_last(b);
     return s || flags & BITS_OUT ? s : copy(b, (co_u8 *)b->words, 0, b->at, b->bit);
 }
 

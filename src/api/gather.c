@@ -104,12 +104,25 @@ static cohort_status judge(cohort_context *context, const char *name, const stru
     return COHORT_OK;
 }
 
-static cohort_status fill(cohort_context *context, const char *name, struct table_column *to,
-                          const struct table_column *from, struct table_gather *g)
+/* A column that is fetched, until it is kept. */
+struct fetched {
+    const char *name;
+    struct table_column *from, *to; /* from: in one piece */
+};
+
+/* Takes the memory of a column of g->n rows. Fails or not, fetched_end is due. */
+static cohort_status prepare(cohort_context *context, struct fetched *f, struct table_column *column,
+                             struct table_gather *g)
 {
     void *validity = NULL;
+    cohort_status s = table_column_flat(context, column, &f->from);
+    if (s)
+        return s;
+    const struct table_column *from = f->from;
     int bits = !from->is_dictionary && from->type.layout == TABLE_BITS;
-    cohort_status s = COHORT_OK;
+    struct table_column *to = f->to = table_column_like(from, 1, from->holders + 2);
+    if (!to)
+        return no_memory(context);
     if (from->is_dictionary) {
         to->dictionaries[0] = from->dictionaries[0] ? table_column_retain(from->dictionaries[0]) : NULL;
         to->piece[0].dictionary = to->dictionaries[0];
@@ -122,34 +135,58 @@ static cohort_status fill(cohort_context *context, const char *name, struct tabl
         s = take(context, to, (g->n + 63) / 64 * 8, &validity);
     g->validity = validity;
     g->column = from;
-    if (!s)
-        s = context->backend->table->gather(context, g);
-    if (!s)
-        s = judge(context, name, g);
+    return s;
+}
+
+static cohort_status keep(cohort_context *context, struct fetched *f, const struct table_gather *g)
+{
+    struct table_column *to = f->to;
     to->rows = to->piece[0].rows = g->n;
     to->nulls = to->piece[0].nulls = g->nulls;
     to->piece[0].data = g->data;
     to->piece[0].validity = g->nulls ? g->validity : NULL;
+    return judge(context, f->name, g);
+}
+
+static void fetched_end(struct fetched *f)
+{
+    table_column_release(f->from);
+    table_column_release(f->to);
+}
+
+/* out[i] becomes the rows of column[i]. */
+static cohort_status fetch(cohort_context *context, uint32_t columns, const char *const *name,
+                           struct table_column *const *column, const struct table_gather *what,
+                           struct table_column **out)
+{
+    struct fetched *f = calloc(columns + 1u, sizeof *f);
+    struct table_gather *g = calloc(columns + 1u, sizeof *g);
+    cohort_status s = f && g ? COHORT_OK : no_memory(context);
+    for (uint32_t i = 0; !s && i < columns; i++) {
+        f[i].name = name[i];
+        g[i] = *what;
+        s = prepare(context, &f[i], column[i], &g[i]);
+    }
+    if (!s)
+        s = context->backend->table->gather(context, g, columns);
+    for (uint32_t i = 0; !s && i < columns; i++)
+        s = keep(context, &f[i], &g[i]);
+    for (uint32_t i = 0; f && i < columns; i++) {
+        out[i] = s ? NULL : f[i].to;
+        f[i].to = s ? f[i].to : NULL;
+        fetched_end(&f[i]);
+    }
+    free(f);
+    free(g);
     return s;
 }
 
 cohort_status table_column_gather(cohort_context *context, const char *name, struct table_column *column,
                                   uint64_t n, uint32_t bytes, const void *rows, struct table_column **out)
 {
-    struct table_gather g = {.n = n, .rows = rows, .number_bytes = bytes};
-    struct table_column *flat;
+    const struct table_gather what = {.n = n, .rows = rows, .number_bytes = bytes};
     *out = NULL;
-    cohort_status s = table_column_flat(context, column, &flat);
-    if (s)
-        return s;
-    struct table_column *to = table_column_like(flat, 1, flat->holders + 2);
-    s = to ? fill(context, name, to, flat, &g) : no_memory(context);
-    table_column_release(flat);
-    if (s)
-        table_column_release(to);
-    else
-        *out = to;
-    return s;
+    return fetch(context, 1, &name, &column, &what, out);
 }
 
 /* ---- the call ----------------------------------------------------------------------------------------------------------------- */
@@ -157,17 +194,29 @@ cohort_status table_column_gather(cohort_context *context, const char *name, str
 cohort_status frame_gather(cohort_frame *frame, uint64_t n, uint32_t bytes, const void *rows,
                            cohort_frame **out)
 {
-    cohort_status s = COHORT_OK;
-    cohort_frame *made = frame_new(frame->context, n, frame->columns);
-    if (!made)
-        return COHORT_NO_MEMORY;
-    for (uint32_t i = 0; !s && i < frame->columns; i++) {
-        struct table_column *column = NULL;
-        s = table_column_gather(frame->context, frame->field[i].name, frame->field[i].column, n, bytes, rows,
-                                &column);
-        if (!s)
-            s = frame_put(made, i, frame->field[i].name, column);
+    const struct table_gather what = {.n = n, .rows = rows, .number_bytes = bytes};
+    uint32_t columns = frame->columns;
+    const char **name = calloc(columns + 1u, sizeof *name);
+    struct table_column **column = calloc(2 * (size_t)columns + 1, sizeof *column);
+    cohort_frame *made = frame_new(frame->context, n, columns);
+    cohort_status s = made ? COHORT_OK : COHORT_NO_MEMORY;
+    if (!s && (!name || !column))
+        s = no_memory(frame->context);
+    for (uint32_t i = 0; !s && i < columns; i++) {
+        name[i] = frame->field[i].name;
+        column[i] = frame->field[i].column;
     }
+    struct table_column **got = column + columns;
+    if (!s)
+        s = fetch(frame->context, columns, name, column, &what, got);
+    for (uint32_t i = 0; !s && i < columns; i++) {
+        s = frame_put(made, i, name[i], got[i]);
+        got[i] = NULL;
+    }
+    for (uint32_t i = 0; column && i < columns; i++)
+        table_column_release(got[i]);
+    free(name);
+    free(column);
     if (s)
         cohort_frame_release(made);
     else

@@ -7,8 +7,6 @@
 #include "keys_order.h"
 #include "staged.h"
 
-__extension__ typedef __int128 wide;
-
 /* ---- columns ----------------------------------------------------------------------------------------------------------------- */
 
 static cohort_status room(cohort_context *host, struct table_column *c, uint64_t bytes, void **memory)
@@ -18,9 +16,8 @@ static cohort_status room(cohort_context *host, struct table_column *c, uint64_t
     if (s)
         return s;
     table_column_hold(c, &b->holder);
-    memset(b->memory, 0, bytes);
     *memory = b->memory;
-    return COHORT_OK;
+    return context_fill(host, b->memory, 0, bytes);
 }
 
 /* With room for data of `bytes` and for validity, which is all null. */
@@ -99,173 +96,7 @@ cohort_status group_texts_column(cohort_group *g, const struct group_aggregate *
     return COHORT_OK;
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------------------------------------- */
-
-static double sqrt_of(double x)
-{
-    if (!(x > 0) || x > 1.7976931348623157e308)
-        return x > 0 || x == 0 || x != x ? x : x - x; /* below 0: rounding */
-    uint64_t bits;
-    int scaled = x < 0x1p-1000;
-    x *= scaled ? 0x1p108 : 1;
-    memcpy(&bits, &x, 8);
-    bits = (bits >> 1) + (1023ull << 51);
-    double r;
-    memcpy(&r, &bits, 8);
-    for (int i = 0; i < 5; i++) /* each step of Newton's doubles the digits */
-        r = 0.5 * (r + x / r);
-    return scaled ? r * 0x1p-54 : r;
-}
-
-static double power_of_2(int e)
-{
-    double d;
-    uint64_t bits = e >= -1022 ? (uint64_t)(e + 1023) << 52 : 1ull << (e + 1074);
-    memcpy(&d, &bits, 8);
-    return d;
-}
-
-/* m * 2^e, m < 2^54, exact or infinite. */
-static double scale(uint64_t m, int e)
-{
-    double d = (double)m;
-    if (!m)
-        return 0;
-    for (; e > 1000; e -= 1000)
-        d *= power_of_2(1000);
-    return d * power_of_2(e); /* e >= -1074 */
-}
-
-/* The bins together, rounded once, to the nearest, ties to even. */
-static double exact_value(const struct group_exact *x)
-{
-    uint64_t limb[4] = {0, 0, 0, 0};
-    if (x->special)
-        return x->special == 1   ? power_of_2(1023) * 4
-               : x->special == 2 ? -power_of_2(1023) * 4
-                                 : __builtin_nan("");
-    for (int b = 0; b < GROUP_BINS; b++) { /* 2^(32 b) times a number of 128 bits */
-        uint64_t sign = 0 - (x->high[b] >> 63), part[4] = {x->low[b], x->high[b], sign, sign}, carry = 0;
-        for (int i = 3; i >= 0; i--) {
-            int up = 32 * b / 64, shift = 32 * b % 64;
-            uint64_t v = i >= up ? part[i - up] << shift : 0;
-            if (shift && i > up)
-                v |= part[i - up - 1] >> (64 - shift);
-            part[i] = v;
-        }
-        for (int i = 0; i < 4; i++) {
-            uint64_t sum = limb[i] + part[i], more = sum < limb[i];
-            limb[i] = sum + carry;
-            carry = more | (limb[i] < sum);
-        }
-    }
-    int negative = (int)(limb[3] >> 63), top = -1;
-    for (uint64_t i = 0, carry = 1; negative && i < 4; i++) {
-        limb[i] = ~limb[i] + carry;
-        carry = carry && !limb[i];
-    }
-    for (int i = 0; i < 4; i++)
-        if (limb[i])
-            top = 64 * i + 63 - __builtin_clzll(limb[i]);
-    if (top < 0)
-        return 0;
-    int unit = 32 * ((int)x->top - GROUP_BINS) - 1074, drop = top - 52;
-    if (drop < -1074 - unit)
-        drop = -1074 - unit;
-    uint64_t m = 0;
-    int half = 0, rest = 0;
-    for (int i = top; i >= 0; i--) {
-        int bit = (int)(limb[i / 64] >> (i & 63) & 1);
-        if (i >= drop)
-            m = 2 * m + (uint64_t)bit;
-        else if (i == drop - 1)
-            half = bit;
-        else
-            rest |= bit;
-    }
-    if (drop < 0) {
-        m <<= -drop;
-    } else if (half && (rest || (m & 1)))
-        m++;
-    double d = scale(m, unit + drop);
-    return negative ? -d : d;
-}
-
-/* ---- a state as a value ------------------------------------------------------------------------------------------------------- */
-
-static wide sum_value(const struct group_sum *s)
-{
-    __extension__ typedef unsigned __int128 bits;
-    return (wide)((bits)s->high << 64 | s->low);
-}
-
-static uint64_t bits_of(double d)
-{
-    uint64_t bits;
-    memcpy(&bits, &d, 8);
-    return bits;
-}
-
-/* What make_ordered of cpu/group.c did, undone. */
-static uint64_t unordered(const struct table_type *type, uint64_t word)
-{
-    uint64_t sign = type->bytes ? 1ull << (8 * type->bytes - 1) : 0;
-    if (type->number == TABLE_SIGNED)
-        return word ^ 1ull << 63;
-    if (type->number == TABLE_FLOAT)
-        return word & sign ? word & (sign - 1) : (sign - 1 - word) | sign;
-    return word;
-}
-
-static double variance(const struct group_moments *m)
-{
-    double n = (double)m->count, squares = m->squares - m->sum * m->sum / n;
-    return (squares < 0 ? 0 : squares) / (n - 1);
-}
-
-/* 0: null; -1: an overflow. */
-static int value_of(const struct group_aggregate *a, const void *state, uint64_t *word)
-{
-    const struct group_sum *sum = state;
-    const struct group_floats *floats = state;
-    const struct group_exact *exact = state;
-    const struct group_moments *moments = state;
-    const struct group_word *w = state;
-    uint64_t bits = *(const uint64_t *)state;
-    int mean = a->op == COHORT_AGGREGATE_MEAN;
-    switch (a->state) {
-    case GROUP_SUM:
-        *word = mean ? bits_of((double)sum_value(sum) / (double)sum->count) : sum->low;
-        if (mean || !sum->count)
-            return sum->count != 0;
-        return (a->type.number == TABLE_SIGNED ? sum->high == 0 - (sum->low >> 63) : !sum->high) ? 1 : -1;
-    case GROUP_FLOATS:
-        *word = bits_of(mean ? floats->sum / (double)floats->count : floats->sum);
-        return floats->count != 0;
-    case GROUP_EXACT:
-        *word = bits_of(mean ? exact_value(exact) / (double)exact->count : exact_value(exact));
-        return exact->count != 0;
-    case GROUP_MOMENTS:
-        if (moments->count < 2)
-            return 0;
-        *word = bits_of(a->op == COHORT_AGGREGATE_SD ? sqrt_of(variance(moments)) : variance(moments));
-        return 1;
-    case GROUP_MIN:
-    case GROUP_MAX:
-        *word = unordered(&a->type, w->word);
-        return w->any != 0;
-    case GROUP_FIRST:
-    case GROUP_LAST:
-        *word = w->word;
-        return w->any != 0;
-    case GROUP_TRUTH:
-        *word = a->op == COHORT_AGGREGATE_ANY ? bits & 1 : !(bits & 2);
-        return bits != 0;
-    default:
-        *word = bits;
-        return 1;
-    }
-}
+/* ---- formats --------------------------------------------------------------------------------------------------------------- */
 
 static const char *result_format(const struct group_aggregate *a)
 {
@@ -368,34 +199,52 @@ static cohort_status count_pairs(cohort_group *g, struct group_aggregate *a, str
     return s;
 }
 
-static void put_word(struct table_column *c, uint64_t row, uint64_t word)
+static enum group_form form_of(const struct group_aggregate *a)
 {
-    char *data = (char *)(uintptr_t)c->piece[0].data;
-    if (c->type.layout == TABLE_BITS)
-        data[row / 8] = (char)(data[row / 8] | (char)(word << (row & 7)));
-    else
-        memcpy(data + row * c->type.bytes, &word, c->type.bytes);
+    switch (a->op) {
+    case COHORT_AGGREGATE_MEAN:
+        return GROUP_AS_MEAN;
+    case COHORT_AGGREGATE_SD:
+        return GROUP_AS_ROOT;
+    case COHORT_AGGREGATE_ALL:
+        return GROUP_AS_ALL;
+    default:
+        return GROUP_AS_IT_IS;
+    }
+}
+
+static cohort_status state_values(cohort_group *g, const struct group_aggregate *a, cohort_frame *keys,
+                                  struct table_column *c)
+{
+    struct group_values v = {.state = a->state,
+                             .form = form_of(a),
+                             .kind = a->type.number == TABLE_SIGNED  ? KEYS_SIGNED
+                                     : a->type.number == TABLE_FLOAT ? KEYS_FLOAT
+                                                                     : KEYS_UNSIGNED,
+                             .bytes = a->type.bytes,
+                             .n = g->of.count,
+                             .states = a->states,
+                             .width = c->type.layout == TABLE_BITS ? 0 : c->type.bytes,
+                             .data = (void *)(uintptr_t)c->piece[0].data,
+                             .validity = (uint64_t *)(uintptr_t)c->piece[0].validity,
+                             .overflow = ~0ull};
+    g->host->backend->group->values(g->host, &v);
+    c->nulls = c->piece[0].nulls = v.nulls;
+    return v.overflow == ~0ull ? COHORT_OK : overflow(g, a, keys, v.overflow);
 }
 
 static cohort_status aggregate_column(cohort_group *g, struct group_aggregate *a, cohort_frame *keys,
                                       struct table_column **out)
 {
-    uint64_t n = g->of.count, bytes = group_state_bytes(a->state), word = 0;
+    uint64_t n = g->of.count;
     const char *format = result_format(a);
     if (a->way == GROUP_BY_TEXT)
         return group_texts_column(g, a, format, out);
     cohort_status s = group_column(g->host, format, n, (n + 1) * 8, out);
     if (!s && a->way == GROUP_BY_KEYS)
         s = count_pairs(g, a, *out);
-    for (uint64_t i = 0; !s && a->way == GROUP_BY_STATE && i < n; i++) {
-        int there = value_of(a, (const char *)a->states + i * bytes, &word);
-        if (there < 0)
-            s = overflow(g, a, keys, i);
-        if (there <= 0)
-            continue;
-        put_word(*out, i, word);
-        set_valid(*out, i);
-    }
+    else if (!s)
+        s = state_values(g, a, keys, *out);
     if (s) {
         table_column_release(*out);
         *out = NULL;

@@ -196,7 +196,8 @@ static cohort_status rebuild(struct group_keys *k)
 static cohort_status new_rows(struct group_keys *k, cohort_frame *frame, const struct factor_rows *first,
                               struct group_keys_step *step)
 {
-    cohort_status s = frame_gather(frame, first->count, 8, first->at, &step->made);
+    int are_all = first->count == frame->rows;
+    cohort_status s = frame_gather(frame, first->count, 8, are_all ? NULL : first->at, &step->made);
     for (uint32_t i = 0; !s && i < k->columns; i++) {
         struct table_column **c = &step->made->field[i].column;
         if (!(*c)->is_dictionary && (*c)->type.layout == TABLE_VIEWS)

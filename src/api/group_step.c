@@ -98,16 +98,20 @@ cohort_status group_step_open(struct group_step *st, cohort_group *g, const char
 
 static cohort_status reserve_states(cohort_group *g, struct group_aggregate *a, uint64_t groups)
 {
-    uint64_t bytes = group_state_bytes(a->state), more = groups + groups / 2 + 16;
+    uint64_t bytes = group_state_bytes(a->state), more = a->room ? groups + groups / 2 : groups + 16;
     if (groups <= a->room)
         return COHORT_OK;
     char *states = context_alloc(g->host, more * bytes);
     if (!states)
         return context_fail(g->host, COHORT_NO_MEMORY, "no host memory for the states of %llu groups",
                             (unsigned long long)groups);
-    if (a->room)
-        memcpy(states, a->states, g->of.count * bytes);
-    memset(states + g->of.count * bytes, 0, (more - g->of.count) * bytes);
+    cohort_status s = context_copy(g->host, states, a->states, a->room ? g->of.count * bytes : 0);
+    if (!s)
+        s = context_fill(g->host, states + g->of.count * bytes, 0, (more - g->of.count) * bytes);
+    if (s) {
+        context_release(g->host, states, more * bytes);
+        return s;
+    }
     if (a->room)
         context_release(g->host, a->states, a->room * bytes);
     a->states = states;

@@ -295,6 +295,75 @@ static cohort_status member_ids(struct keyed *k, cohort_frame *keys, void **ids)
     return s;
 }
 
+/* ---- members among plain numbers: without ids --------------------------------------------------------------------------------- */
+
+/* A column of numbers of at most 8 bytes, or of bits, without nulls. */
+static int is_plain(const struct table_column *c)
+{
+    const int fixed = c->type.layout == TABLE_FIXED && c->type.bytes && c->type.bytes <= 8;
+    return !c->is_dictionary && !c->nulls && (fixed || c->type.layout == TABLE_BITS);
+}
+
+static int are_plain(const cohort_frame *keys, const cohort_frame *values)
+{
+    return keys->columns == 1 && values->columns == 1 && is_plain(keys->field[0].column) &&
+           is_plain(values->field[0].column) && values->rows < UINT32_MAX &&
+           table_types_agree(keys->field[0].column->format, values->field[0].column->format);
+}
+
+/* A frame's column in the host's memory and in one piece; to be released. */
+static cohort_status plain_column(cohort_context *context, cohort_context *host, cohort_frame *frame,
+                                  struct table_column **out)
+{
+    cohort_frame *own = NULL;
+    *out = NULL;
+    cohort_status s = staged_in(context, host, frame, &own);
+    if (!s)
+        s = staged_status(context, host, table_column_flat(host, own->field[0].column, out));
+    cohort_frame_release(own);
+    return s;
+}
+
+static cohort_status members_of(cohort_context *context, cohort_context *host, cohort_frame *keys,
+                                cohort_frame *values, struct keys_members *ask)
+{
+    struct table_column *column = NULL, *among = NULL;
+    struct keys_column k, v;
+    cohort_status s = plain_column(context, host, keys, &column);
+    if (!s)
+        s = plain_column(context, host, values, &among);
+    if (!s) {
+        k = factor_column_of(column);
+        v = factor_column_of(among);
+        ask->keys = &k;
+        ask->values = &v;
+        ask->n = keys->rows;
+        ask->m = values->rows;
+        s = staged_status(context, host, host->backend->keys->members(host, ask));
+    }
+    table_column_release(column);
+    table_column_release(among);
+    return s;
+}
+
+/* bytes 0: a bit a key. */
+static cohort_status members(const char *call, cohort_frame *keys, cohort_frame *values, uint32_t bytes,
+                             void *out)
+{
+    cohort_context *context = keys->context, *host = NULL;
+    struct staged_array to = {0};
+    uint64_t n = bytes ? keys->rows : (keys->rows + 7) / 8;
+    cohort_status s = staged_open(context, &host);
+    if (!s)
+        s = staged_array_open(&to, context, host, call, bytes ? "rows" : "bits", out, n, bytes ? bytes : 1,
+                              0);
+    if (!s) {
+        struct keys_members ask = {.bits = to.own, .rows = bytes ? to.own : NULL, .bytes = bytes};
+        s = members_of(context, host, keys, values, &ask);
+    }
+    return to.host ? staged_array_close(&to, s) : s;
+}
+
 static cohort_status check_members(const char *call, const cohort_frame *keys, const cohort_frame *values)
 {
     cohort_status s = frame_need(NULL, call, "keys", keys);
@@ -321,6 +390,8 @@ cohort_status cohort_index_in(cohort_frame *keys, cohort_frame *values, const ui
         return context_fail(keys->context, COHORT_RANGE,
                             "%s: bytes is %u; it must be 8, or 4 where values has less than 2^32 - 1 rows",
                             call, bytes);
+    if (are_plain(keys, values))
+        return members(call, keys, values, bytes, rows);
     s = keyed_open(&k, call, values, "columns of values", nulls_equal, NULL, 0);
     if (!s)
         s = staged_array_open(&to, k.context, k.host, call, "rows", rows, keys->rows, bytes, 0);
@@ -357,6 +428,8 @@ cohort_status cohort_is_in(cohort_frame *keys, cohort_frame *values, const uint8
     cohort_status s = check_members(call, keys, values);
     if (s)
         return s;
+    if (are_plain(keys, values))
+        return members(call, keys, values, 0, bits);
     s = keyed_open(&k, call, values, "columns of values", nulls_equal, NULL, 0);
     if (!s)
         s = staged_array_open(&to, k.context, k.host, call, "bits", bits, (keys->rows + 7) / 8, 1, 0);

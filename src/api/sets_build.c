@@ -65,8 +65,9 @@ static cohort_status list_arrays(struct build *k)
     if (d->form == COHORT_FORM_BITMAPS) {
         status = check_bitmaps(b, d);
         if (!status && d->n) /* of the last row no more than its bits */
-            batch_array(b, "source.members", BATCH_IN, d->members,
-                        (d->n - 1) * (d->stride / 4) + (d->bits + 31) / 32, 4, &s->bitmaps_in);
+            batch_bitmap(b, "source.members", BATCH_IN, d->members, d->bits_offset,
+                         (d->n - 1) * d->stride * 8 + d->bits, &s->bitmaps_in)
+                ->bits_flags |= BITS_WHOLE;
         return status;
     }
     batch_array(b, "source.members", BATCH_IN, d->members, d->n, k->bytes, &s->members);

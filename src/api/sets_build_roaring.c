@@ -1,10 +1,11 @@
 /* sets_build_roaring.c: collections from Roaring blobs.
  *
- * Blobs are read on the host (io/roaring.h), and all their bytes judged. If every blob is a set of its own
- * and its base moves whole chunks, their containers are the found chunks of shape/sets.h: the collection is
- * put together here, by the steps that backends do in parallel, and the entries go from the blob to their
- * places. Otherwise that gives a collection with a set a blob first. Blobs whose base is no multiple of 2^16
- * go on from there as ranges; blobs of one group unite by a query. */
+ * Blobs are read on the host (io/roaring.h), and all their bytes judged: what says where things are first,
+ * so that memory can be taken, and then the entries of each container right before they are copied. If every
+ * blob is a set of its own and its base moves whole chunks, their containers are the found chunks of
+ * shape/sets.h: the collection is put together here, by the steps that backends do in parallel, and the
+ * entries go from the blob to their places. Otherwise that gives a collection with a set a blob first. Blobs
+ * whose base is no multiple of 2^16 go on from there as ranges; blobs of one group unite by a query. */
 #include "api/sets.h"
 
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include "io/roaring.h"
 #include "shape/sets_chunk.h"
 
-static const char call[] = "cohort_sets_build";
+static const char call[] = "cohort_sets_build", blob_name[] = "cohort_sets_build: blob";
 
 /* Blobs, all of it on the host. */
 struct blobs {
@@ -27,8 +28,9 @@ struct blobs {
     int apart;                       /* each set is one blob at most */
     struct roaring_list list;
     uint64_t *ends; /* n + 1: of blob b the containers ends[b] to ends[b + 1] */
-    void *copies[12];
+    void *copies[16];
     int count;
+    struct sets_rooms rooms; /* workspace of the pool, where that is the host's memory */
 };
 
 static cohort_status no_memory(const struct blobs *b)
@@ -47,6 +49,14 @@ static cohort_status host_room(struct blobs *b, uint64_t entries, uint64_t unit,
         return no_memory(b);
     b->copies[b->count++] = room;
     return COHORT_OK;
+}
+
+/* The same for work that is over with the call: memory that was touched before is taken again. */
+static cohort_status work_room(struct blobs *b, uint64_t entries, uint64_t unit, void *out)
+{
+    if (b->context->backend->own_memory == MEMORY_HOST)
+        return sets_room(&b->rooms, entries, unit, out);
+    return host_room(b, entries, unit, out);
 }
 
 /* The array in host memory, as it is or a copy. */
@@ -166,8 +176,9 @@ static void close_blobs(struct blobs *b)
 {
     while (b->count)
         free(b->copies[--b->count]);
-    free(b->list.at);
-    free(b->ends);
+    sets_rooms_end(&b->rooms);
+    if (b->blob_wide)
+        free(b->list.at);
 }
 
 /* ---- containers ---------------------------------------------------------------------------------------- */
@@ -204,12 +215,15 @@ static cohort_status check_base(const struct blobs *b, uint64_t blob)
 
 static cohort_status read_blobs(struct blobs *b)
 {
-    cohort_status status = COHORT_OK;
-    b->ends = b->n < SIZE_MAX / 8 - 1 ? calloc(b->n + 1, sizeof *b->ends) : NULL;
-    if (!b->ends)
-        return no_memory(b);
+    cohort_status status = work_room(b, b->n + 1, sizeof *b->ends, &b->ends);
+    for (uint64_t i = 0; i < b->n && !b->blob_wide; i++)
+        b->list.room += roaring_containers(b->bytes + b->offsets[i], b->offsets[i + 1] - b->offsets[i]);
+    if (!status && !b->blob_wide) /* else the list grows: blobs do not tell before they are read */
+        status = work_room(b, b->list.room, sizeof *b->list.at, &b->list.at);
+    if (!status)
+        b->ends[0] = 0;
     for (uint64_t i = 0; i < b->n && !status; i++) {
-        status = roaring_read(b->context, "cohort_sets_build: blob", i, b->bytes + b->offsets[i],
+        status = roaring_read(b->context, blob_name, i, b->bytes + b->offsets[i],
                               b->offsets[i + 1] - b->offsets[i], b->blob_wide, &b->list);
         b->ends[i + 1] = b->list.count;
         if (!status)
@@ -220,21 +234,17 @@ static cohort_status read_blobs(struct blobs *b)
 
 /* ---- a collection of them, on the host ---- */
 
-/* What the steps work on, in one piece of malloc. */
-struct plan {
-    struct sets_step step;
-    co_u64 *memory;
-};
-
-static cohort_status plan_rooms(const struct blobs *b, struct plan *p)
+/* What the steps work on, in one piece. */
+static cohort_status step_rooms(struct blobs *b, struct sets_step *s)
 {
-    struct sets_step *s = &p->step;
     uint64_t found = b->list.count + 1, sets = b->sets + 1;
-    memset(p, 0, sizeof *p);
-    p->memory = found < 1ull << 40 && sets <= SETS_MOST + 1 ? malloc((6 * found + 5 * sets) * 8) : NULL;
-    if (!p->memory)
-        return no_memory(b);
-    co_u64 *at = p->memory;
+    co_u64 *at = NULL;
+    memset(s, 0, sizeof *s);
+    cohort_status status = found < 1ull << 40 && sets <= SETS_MOST + 1
+                               ? work_room(b, 6 * found + 5 * sets, 8, &at)
+                               : no_memory(b);
+    if (status)
+        return status;
     co_u64 **const of_found[] = {&s->sums,          &s->keys,  &s->found_places,
                                  &s->found_digests, &s->units, &s->bitmaps};
     co_u64 **const of_sets[] = {&s->set_first, &s->listed, &s->kept, &s->large, &s->pairs};
@@ -354,27 +364,41 @@ static void put_entries(const struct roaring_container *c, co_u32 kind, co_u16 *
     }
 }
 
+static void put_id(const struct sets_step *s, co_u64 at, co_u64 id)
+{
+    if (s->wide)
+        ((co_u64 *)(uintptr_t)s->view.lists)[at] = id;
+    else
+        ((co_u32 *)(uintptr_t)s->view.lists)[at] = (co_u32)id;
+}
+
 /* To their list. Of a bitmap that is none of so few members there is no list. */
 static void put_listed(const struct sets_step *s, co_u64 c, const struct roaring_container *container,
                        co_u64 at)
 {
-    co_u16 low[SETS_LIST_MOST];
-    co_u32 n = members_of(container, low);
-    for (co_u32 i = 0; i < n; i++) {
-        co_u64 id = s->keys[c] << CO_CHUNK_BITS | low[i];
-        if (s->wide)
-            ((co_u64 *)(uintptr_t)s->view.lists)[at + i] = id;
+    const co_u64 key = s->keys[c] << CO_CHUNK_BITS;
+    const unsigned char *p = container->at;
+    for (co_u32 i = 0; i < container->entries; i++)
+        if (container->kind == ROARING_ARRAY)
+            put_id(s, at++, key | get16(p + 2 * i));
         else
-            ((co_u32 *)(uintptr_t)s->view.lists)[at + i] = (co_u32)id;
-    }
+            for (co_u32 v = get16(p + 4 * i), last = v + get16(p + 4 * i + 2); v <= last; v++)
+                put_id(s, at++, key | v);
 }
 
-/* The entries of all chunks, and with them the digests and the directory. */
-static void put_members(const struct blobs *b, struct sets_step *s)
+/* The entries of all chunks, judged, and with them the digests and the directory. */
+static cohort_status put_members(const struct blobs *b, struct sets_step *s)
 {
+    uint64_t blob = 0;
     for (co_u64 set = 0; set < s->sets; set++)
         for (co_u64 c = s->set_first[set]; c < s->set_first[set + 1]; c++) {
             struct roaring_container *container = &b->list.at[c];
+            while (c >= b->ends[blob + 1])
+                blob++;
+            cohort_status status =
+                roaring_judge(b->context, blob_name, blob, b->bytes + b->offsets[blob], container);
+            if (status)
+                return status;
             co_u64 place = s->found_places[c], unit = sets_unit(s, c, place);
             char *to = (char *)(uintptr_t)s->view.pool + unit * CO_PLACE_UNIT_BYTES;
             if (!sets_is_kept(s, set)) {
@@ -384,57 +408,57 @@ static void put_members(const struct blobs *b, struct sets_step *s)
             struct sets_chunk chunk = {to, co_place_kind(place), co_place_entries(place), container->card, 0};
             if (chunk.kind != CO_CHUNK_FULL)
                 put_entries(container, chunk.kind, (co_u16 *)(void *)to);
-            s->found_digests[c] = sets_chunk_digest(&chunk);
+            s->found_digests[c] =
+                container->kind == ROARING_RUNS ? container->digest : sets_chunk_digest(&chunk);
             sets_found_entry(s, set, c);
         }
+    return COHORT_OK;
 }
 
-static cohort_status put_together(const struct blobs *b, cohort_sets **out)
+static cohort_status put_together(struct blobs *b, cohort_sets **out)
 {
-    struct plan p;
+    struct sets_step step, *s = &step;
     const struct backend *backend = b->context->backend;
-    cohort_status status = plan_rooms(b, &p);
+    cohort_status status = step_rooms(b, s);
     if (status)
         return status;
-    struct sets_step *s = &p.step;
     find(b, s);
     choose(s);
     status = sets_new(b->context, &s->counts, out);
-    if (status) {
-        free(p.memory);
+    if (status)
         return status;
-    }
     cohort_sets *sets = *out;
-    void *image = backend->own_memory == MEMORY_HOST ? sets->memory : malloc(sets->taken + 1);
-    if (!image) {
-        free(p.memory);
-        return no_memory(b);
-    }
+    void *image = sets->memory;
+    if (backend->own_memory != MEMORY_HOST)
+        status = host_room(b, sets->taken, 1, &image);
+    if (status)
+        return status;
     sets_view(&s->counts, image, NULL, &s->view);
-    put_members(b, s);
-    for (co_u64 i = 0; i <= s->sets; i++)
+    status = put_members(b, s);
+    for (co_u64 i = 0; i <= s->sets && !status; i++)
         sets_word(s, i);
-    for (co_u64 i = 0; i < s->counts.pairs; i++)
+    for (co_u64 i = 0; i < s->counts.pairs && !status; i++)
         sets_pair(s, i);
-    if (image != sets->memory) {
+    if (!status && image != sets->memory)
         status = context_copy(b->context, sets->memory, image, sets->taken);
-        free(image);
-    }
-    free(p.memory);
     return status;
 }
 
 /* ---- what is more than that ---------------------------------------------------------------------------- */
 
 /* The same blobs, each a set of its own, and as they are. */
-static cohort_status put_apart(const struct blobs *b, int bases, cohort_sets **out)
+static cohort_status put_apart(struct blobs *b, int bases, cohort_sets **out)
 {
-    struct blobs alone = *b;
-    alone.groups = NULL;
-    alone.sets = b->n;
+    const struct blobs given = *b;
+    b->groups = NULL;
+    b->sets = b->n;
     if (!bases)
-        alone.bases = NULL;
-    return put_together(&alone, out);
+        b->bases = NULL;
+    cohort_status status = put_together(b, out);
+    b->groups = given.groups;
+    b->sets = given.sets;
+    b->bases = given.bases;
+    return status;
 }
 
 /* Sets that are unions of others: a query, of rows by group. */
@@ -537,6 +561,7 @@ cohort_status sets_build_roaring(cohort_context *context, const cohort_sets_sour
 {
     struct blobs b;
     memset(&b, 0, sizeof b);
+    b.rooms = sets_rooms_begin(context);
     b.context = context;
     b.source = source;
     cohort_status status = build(&b, out);

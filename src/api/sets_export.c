@@ -34,9 +34,12 @@ static cohort_status check_numbers(const struct batch *b, cohort_sets_target *d)
     if (d->groups && d->form > COHORT_FORM_RANGES)
         return batch_fail(b, COHORT_RANGE, "target.groups is given, which form %d has no use for",
                           (int)d->form);
-    if ((d->bits || d->stride) && d->form != COHORT_FORM_BITMAPS)
+    if ((d->bits || d->stride || d->bits_offset) && d->form != COHORT_FORM_BITMAPS)
         return batch_fail(b, COHORT_RANGE, "target.%s is given, which form %d has no use for",
-                          d->bits ? "bits" : "stride", (int)d->form);
+                          d->bits     ? "bits"
+                          : d->stride ? "stride"
+                                      : "bits_offset",
+                          (int)d->form);
     if (d->offsets && d->form == COHORT_FORM_BITMAPS)
         return batch_fail(b, COHORT_RANGE, "target.offsets is given, which form %d has no use for",
                           (int)d->form);
@@ -46,6 +49,12 @@ static cohort_status check_numbers(const struct batch *b, cohort_sets_target *d)
     if (!d->group_type)
         d->group_type = COHORT_U32;
     return d->groups ? sets_check_type(b->context, b->call, "target.group_type", d->group_type) : COHORT_OK;
+}
+
+/* From the first bit of the first to the last of the last. */
+static uint64_t bitmaps_bits(const cohort_sets_target *d)
+{
+    return d->n ? (d->n - 1) * d->stride * 8 + d->bits : 0;
 }
 
 static cohort_status check_bitmaps(const struct batch *b, cohort_sets_target *d)
@@ -64,7 +73,7 @@ static cohort_status check_bitmaps(const struct batch *b, cohort_sets_target *d)
         return batch_fail(b, COHORT_OVERFLOW,
                           "target.n is %llu; so many bitmaps do not fit in 64 bits of bytes",
                           (unsigned long long)d->n);
-    d->total = d->n ? (d->n - 1) * d->stride + least : 0;
+    d->total = bits_bytes(d->bits_offset % 8, bitmaps_bits(d));
     return COHORT_OK;
 }
 
@@ -84,7 +93,10 @@ static cohort_status list_arrays(struct export *k)
         batch_array(b, "target.which", BATCH_IN | BATCH_EITHER, d->which, d->n, 8, &t->which);
     if (d->form == COHORT_FORM_BITMAPS) {
         cohort_status status = check_bitmaps(b, d);
-        batch_array(b, "target.members", BATCH_OUT, d->members, d->total / 4, 4, &t->bitmaps);
+        if (!status)
+            batch_bitmap(b, "target.members", BATCH_OUT, d->members, d->bits_offset, bitmaps_bits(d),
+                         &t->bitmaps)
+                ->bits_flags |= BITS_WHOLE;
         return status;
     }
     batch_array(b, "target.members", flags, d->members, d->capacity, bytes, &t->members)->written =
@@ -202,7 +214,7 @@ static cohort_status write_bitmaps(struct export *k)
     uint64_t total;
     cohort_status status = measure(k, &total);
     if (!status)
-        status = context_fill(context, k->take.bitmaps, 0, k->target.total);
+        status = context_fill(context, k->take.bitmaps, 0, batch_bitmap_words(bitmaps_bits(&k->target)) * 4);
     return status ? status : do_take(k, SETS_TAKE_BITS, k->jobs);
 }
 

@@ -11,6 +11,7 @@ struct querying {
     struct batch batch;
     struct sets_rooms rooms;
     struct sets_query query;
+    struct sets_found found; /* of a collection for an answer */
     struct batch_deferred *bad;
     co_u64 sets;          /* operands there are */
     cohort_sets *working; /* the working sets, as a collection */
@@ -212,24 +213,16 @@ static cohort_status again(struct querying *k)
     return k->batch.enter(k->batch.context, &k->query, &k->batch.arena);
 }
 
-static cohort_status ask_rooms(struct querying *k, struct sets_found *f)
-{
-    memset(f, 0, sizeof *f);
-    k->query.found = f;
-    return again(k);
-}
-
 static cohort_status run_found(struct querying *k, cohort_sets **out)
 {
-    struct sets_found f;
     cohort_sets *room = NULL;
     const struct sets_query *q = &k->query;
-    cohort_status status = ask_rooms(k, &f);
+    cohort_status status = again(k); /* what room there must be */
     if (!status)
-        status = sets_found_rooms(&k->rooms, &f, q->rows, q->wide, &room);
+        status = sets_found_rooms(&k->rooms, &k->found, q->rows, q->wide, &room);
     if (!status)
         status = again(k);
-    return sets_found_end(&k->rooms, status, &f, q->rows, q->wide, room, out);
+    return sets_found_end(&k->rooms, status, &k->found, q->rows, q->wide, room, out);
 }
 
 /* ---- the call
@@ -256,6 +249,10 @@ static cohort_status query_of(struct querying *k)
         status = check_rows(k);
     if (status)
         return status;
+    if (d->result || d->into) {
+        memset(&k->found, 0, sizeof k->found);
+        q->found = &k->found;
+    }
     q->op = (co_u32)d->op;
     q->each = d->each;
     q->least = d->least;

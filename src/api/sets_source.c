@@ -33,6 +33,7 @@ static cohort_status check_unused(const struct batch *b, const cohort_sets_sourc
         {"blob_type", d->blob_type != 0, d->form == COHORT_FORM_ROARING},
         {"bits", d->bits != 0, d->form == COHORT_FORM_BITMAPS},
         {"stride", d->stride != 0, d->form == COHORT_FORM_BITMAPS},
+        {"bits_offset", d->bits_offset != 0, d->form == COHORT_FORM_BITMAPS},
     };
     for (unsigned i = 0; i < sizeof fields / sizeof fields[0]; i++)
         if (fields[i].given && !fields[i].used)

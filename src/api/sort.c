@@ -64,7 +64,9 @@ static cohort_status sort_of(struct sorting *g, cohort_context *context, const c
     s->permutation_bytes = d->permutation_bytes;
     s->segments = d->segments;
     batch_array(b, "desc.keys", BATCH_IN, d->keys, d->n, key_bytes, &s->keys);
-    batch_array(b, "desc.keys_out", BATCH_OUT, d->keys_out, d->n, key_bytes, &s->keys_out)->from = 0;
+    unsigned optional = d->permutation || d->payloads ? BATCH_OPTIONAL : 0;
+    batch_array(b, "desc.keys_out", BATCH_OUT | optional, d->keys_out, d->n, key_bytes, &s->keys_out)->from =
+        0;
     status = batch_columns(b, d->n, d->payloads, d->payload, s->column, BATCH_ALL, 0);
     if (!status)
         status = batch_segments(b, d->segments, d->segment_offsets, &s->segment_offsets);

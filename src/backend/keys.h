@@ -70,7 +70,7 @@ struct keys_table {
     uint32_t *direct; /* ids by word - low, of span + 1 words, and null's behind them; NULL: slots */
     uint64_t low, span;
     struct keys_slot *slot;
-    uint64_t capacity; /* a power of two, 0: no slots yet */
+    uint64_t capacity; /* of slots, a third more than keys at least; 0: no slots yet */
     uint64_t count;    /* of ids */
     struct keys_slot null;
     /* Of bytes: key i is heap[start[i] .. start[i + 1]). */
@@ -96,6 +96,17 @@ struct keys_range {
     int any;            /* is there a value? */
 };
 
+/* Which of n keys are among m values, fewer than 2^32 - 1: a bit each, in whole bytes; or the first row of
+ * each, of 4 or 8 bytes, all ones for none. Numbers of one type, of at most 8 bytes or bits, none of them
+ * null. */
+struct keys_members {
+    const struct keys_column *values, *keys;
+    uint64_t m, n;
+    uint8_t *bits; /* used if rows is NULL */
+    void *rows;
+    uint32_t bytes;
+};
+
 struct keys_backend {
     cohort_status (*range)(cohort_context *, const struct keys_column *, uint64_t n, struct keys_range *);
 
@@ -118,6 +129,8 @@ struct keys_backend {
     /* counts[id] is raised for each row; there are `groups` of them. */
     cohort_status (*count)(cohort_context *, const uint32_t *ids, uint64_t n, uint64_t groups,
                            uint64_t *counts);
+
+    cohort_status (*members)(cohort_context *, const struct keys_members *);
 
     void (*drop)(cohort_context *, struct keys_table *);
 };

@@ -13,7 +13,7 @@ struct sort {
     co_u32 descending;
     co_u32 low_bit, high_bit; /* high_bit not 0 */
     const void *keys;
-    void *keys_out; /* never NULL */
+    void *keys_out; /* NULL: not wanted, but columns or the permutation are */
     co_u32 columns;
     co_u32 permutation_bytes;
     struct batch_column column[BATCH_COLUMNS_MOST];

@@ -10,7 +10,7 @@
 struct table_gather {
     const struct table_column *column;
     co_u64 n;
-    const void *rows; /* in the context's memory */
+    const void *rows; /* in the context's memory; NULL, on a CPU: n are all rows, in their order */
     co_u32 number_bytes;
     void *data;      /* elements; bits: of whole 8-byte words; strings: views */
     co_u8 *validity; /* of whole 8-byte words; NULL: nothing can be null, and row number ~0 is none */
@@ -34,7 +34,8 @@ struct table_backend {
     cohort_status (*check)(cohort_context *, const struct table_column *, const struct table_piece *,
                            co_u64 *first_bad);
 
-    cohort_status (*gather)(cohort_context *, struct table_gather *);
+    /* Of several columns, with the same rows. */
+    cohort_status (*gather)(cohort_context *, struct table_gather *, co_u32 columns);
 
     /* Copies n bits (from NULL: ones), from any bit of any address to any bit of any address, as shape/bits.h says. */
     cohort_status (*copy_bits)(cohort_context *, void *to, co_u64 to_bit, const void *from, co_u64 from_bit,

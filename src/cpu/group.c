@@ -423,4 +423,5 @@ static void cpu_group_merge(cohort_context *context, uint32_t state, void *to, c
 const struct group_backend cpu_group_backend = {
     .fold = cpu_group_fold,
     .merge = cpu_group_merge,
+    .values = cpu_group_values,
 };

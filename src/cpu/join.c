@@ -28,19 +28,50 @@ static void count_groups(const uint32_t *groups, struct join_index *x)
     }
 }
 
+/* One row a group: a thread takes a range of groups and goes through all rows, so no entry has two writers. */
+struct single {
+    const uint32_t *groups;
+    struct join_index *index;
+    uint64_t ranges;
+    unsigned repeats; /* atomic: some group came twice */
+};
+
+static void single_block(struct single *j, uint64_t begin, uint32_t count, uint32_t low, uint32_t span)
+{
+    uint32_t own[JOIN_BLOCK], at[JOIN_BLOCK], n = 0, *row = j->index->row;
+    for (uint32_t i = 0; i < count; i++) {
+        own[n] = j->groups[begin + i];
+        at[n] = (uint32_t)(begin + i);
+        n += own[n] - low < span;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        __builtin_prefetch(&row[own[i]], 1);
+    for (uint32_t i = 0; i < n; i++) {
+        if (row[own[i]] != JOIN_NONE)
+            __atomic_store_n(&j->repeats, 1, __ATOMIC_RELAXED);
+        row[own[i]] = at[i];
+    }
+}
+
+static void single_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    struct single *j = arg;
+    struct join_index *x = j->index;
+    uint64_t low = x->groups / j->ranges * begin;
+    uint64_t high = end == j->ranges ? x->groups : x->groups / j->ranges * end;
+    (void)worker;
+    memset(x->row + low, 0xff, (high - low) * sizeof *x->row);
+    for (uint64_t at = 0; at < x->rows && !__atomic_load_n(&j->repeats, __ATOMIC_RELAXED); at += JOIN_BLOCK)
+        single_block(j, at, x->rows - at < JOIN_BLOCK ? (uint32_t)(x->rows - at) : JOIN_BLOCK, (uint32_t)low,
+                     (uint32_t)(high - low));
+}
+
 static cohort_status cpu_join_single(cohort_context *context, const uint32_t *groups, struct join_index *x)
 {
-    (void)context;
-    memset(x->row, 0xff, x->groups * sizeof *x->row);
-    x->unique = 0;
-    for (uint64_t i = 0; i < x->rows; i++) {
-        if (groups[i] == JOIN_NONE)
-            continue;
-        if (x->row[groups[i]] != JOIN_NONE)
-            return COHORT_OK;
-        x->row[groups[i]] = (uint32_t)i;
-    }
-    x->unique = 1;
+    uint64_t threads = cpu_device(context)->threads;
+    struct single j = {groups, x, x->rows <= ROW_GRAIN || x->groups < threads ? 1 : threads, 0};
+    cpu_parallel(context, j.ranges, 1, single_part, &j);
+    x->unique = !j.repeats;
     return COHORT_OK;
 }
 
@@ -87,6 +118,16 @@ static void mark(const struct join_index *x, uint32_t at)
         __atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
 }
 
+/* Groups become right rows. These lie anywhere: they are asked for before any is used. */
+static void look_up_rows(const struct join_index *x, uint32_t *at, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++)
+        __builtin_prefetch(&x->row[at[i] == JOIN_NONE ? 0 : at[i]]);
+    for (uint64_t i = 0; i < count; i++)
+        if (at[i] != JOIN_NONE)
+            at[i] = x->row[at[i]];
+}
+
 static void count_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     const struct join_probe *p = arg;
@@ -94,9 +135,9 @@ static void count_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     (void)worker;
     for (uint64_t i = begin; i < end;) {
         uint64_t block = i / JOIN_BLOCK, stop = end - i < JOIN_BLOCK ? end : i + JOIN_BLOCK, sum = 0;
+        if (x->unique && x->row)
+            look_up_rows(x, p->at + i, stop - i);
         for (; i < stop; i++) {
-            if (x->unique && x->row && p->at[i] != JOIN_NONE)
-                p->at[i] = x->row[p->at[i]];
             uint64_t length = length_of(x, p->at[i]);
             sum += pairs_of(p->rule, length);
             if (p->marks && length)

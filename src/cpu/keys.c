@@ -62,7 +62,7 @@ struct find_job {
 
 static uint32_t find_word(const struct keys_table *t, uint64_t key)
 {
-    for (uint64_t i = keys_home(t, key);; i = (i + 1) & (t->capacity - 1)) {
+    for (uint64_t i = keys_home(t, key);; i = keys_after(t, i)) {
         const struct keys_slot *s = &t->slot[i];
         if (s->id == KEYS_NO_ID || s->key == key)
             return s->id;
@@ -71,7 +71,7 @@ static uint32_t find_word(const struct keys_table *t, uint64_t key)
 
 static uint32_t find_text(const struct keys_table *t, uint64_t hash, struct keys_text text)
 {
-    for (uint64_t i = keys_home(t, hash);; i = (i + 1) & (t->capacity - 1)) {
+    for (uint64_t i = keys_home(t, hash);; i = keys_after(t, i)) {
         const struct keys_slot *s = &t->slot[i];
         if (s->id == KEYS_NO_ID)
             return KEYS_NO_ID;
@@ -214,5 +214,6 @@ const struct keys_backend cpu_keys_backend = {
     .list = cpu_keys_list,
     .rows = cpu_keys_rows,
     .count = cpu_keys_count,
+    .members = cpu_keys_members,
     .drop = cpu_keys_drop,
 };

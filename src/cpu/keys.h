@@ -30,6 +30,12 @@ static inline const uint64_t *keys_words_in_place(const struct keys_words *w, ui
 
 cohort_status cpu_keys_add(cohort_context *, struct keys_table *, struct keys_batch *);
 cohort_status cpu_keys_range(cohort_context *, const struct keys_column *, uint64_t n, struct keys_range *);
+cohort_status cpu_keys_members(cohort_context *, const struct keys_members *);
+
+/* ---- group_values.c ---- */
+
+struct group_values;
+void cpu_group_values(cohort_context *, struct group_values *);
 
 /* ---- keys_grow.c ---- */
 
@@ -50,6 +56,12 @@ static inline uint32_t keys_direct_find(const struct keys_table *t, uint64_t wor
 {
     return word - t->low <= t->span ? t->direct[word - t->low] : KEYS_NO_ID;
 }
+
+/* ---- keys_parts.c: many new words ---- */
+
+/* Numbers rows of words for which the table has room. COHORT_NO_MEMORY, COHORT_UNSUPPORTED: nothing was done. */
+cohort_status keys_parts_add(cohort_context *, struct keys_table *, struct keys_batch *, uint64_t begin,
+                             uint64_t rows);
 
 /* ---- keys_front.c: few words that have their numbers ---- */
 
@@ -91,9 +103,16 @@ static inline uint64_t keys_hash(uint64_t key)
     return key ^ key >> 32;
 }
 
+/* A hash's share of the slots: they are any number, so that a table takes no more memory than it must. */
 static inline uint64_t keys_home(const struct keys_table *t, uint64_t key)
 {
-    return keys_hash(key) & (t->capacity - 1);
+    __extension__ typedef unsigned __int128 wide;
+    return (uint64_t)((wide)keys_hash(key) * t->capacity >> 64);
+}
+
+static inline uint64_t keys_after(const struct keys_table *t, uint64_t slot)
+{
+    return slot + 1 < t->capacity ? slot + 1 : 0;
 }
 
 #endif

@@ -10,15 +10,18 @@
  * Rows of few words are looked up in a front first (keys_front.c); what it does not know is done in rounds,
  * which leave the other rows out.
  *
- * Words that lie close together have no slots, but a table by word: keys_direct.c.
+ * Words that lie close together have no slots, but a table by word: keys_direct.c. Many new words are put in
+ * by parts of the table: keys_parts.c.
  *
  * Bytes of new keys are copied behind the others when the round is over; until then they are compared where
  * they are. */
 #include "keys.h"
 
-#define ROUND   (1ull << 18) /* rows */
-#define BUSY    (KEYS_NO_ID - 1)
-#define PENDING (KEYS_NO_ID - 2)
+#define ROUND       (1ull << 18) /* rows */
+#define PARTS_LEAST (1ull << 20) /* keys from which on a table is done by parts, */
+#define PARTS_MOST  (1ull << 23) /* and rows that are at a time */
+#define BUSY        (KEYS_NO_ID - 1)
+#define PENDING     (KEYS_NO_ID - 2)
 
 struct round {
     struct keys_table *table;
@@ -43,7 +46,6 @@ struct rehash {
 static void rehash_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     struct rehash *r = arg;
-    uint64_t mask = r->to.capacity - 1;
     (void)worker;
     for (uint64_t i = begin; i < end; i++) {
         const struct keys_slot *s = &r->from->slot[i];
@@ -51,7 +53,7 @@ static void rehash_part(void *arg, uint64_t begin, uint64_t end, unsigned worker
             __builtin_prefetch(&r->to.slot[keys_home(&r->to, r->from->slot[i + 16].key)], 1);
         if (s->id == KEYS_NO_ID)
             continue;
-        for (uint64_t at = keys_home(&r->to, s->key);; at = (at + 1) & mask) {
+        for (uint64_t at = keys_home(&r->to, s->key);; at = keys_after(&r->to, at)) {
             uint32_t none = KEYS_NO_ID;
             if (__atomic_load_n(&r->to.slot[at].id, __ATOMIC_RELAXED) != KEYS_NO_ID ||
                 !__atomic_compare_exchange_n(&r->to.slot[at].id, &none, s->id, 0, __ATOMIC_RELAXED,
@@ -87,14 +89,17 @@ static cohort_status resize(cohort_context *context, struct keys_table *t, uint6
     return COHORT_OK;
 }
 
+/* At most three quarters of them have keys. */
+static uint64_t slots_for(uint64_t keys)
+{
+    return (keys + keys / 3) / 64 * 64 + 128;
+}
+
 /* From a table by word to slots. */
 static cohort_status leave_direct(cohort_context *context, struct keys_table *t)
 {
     struct keys_table made = {.count = t->count, .null = t->null};
-    uint64_t capacity = 64;
-    while (made.count > capacity / 2)
-        capacity *= 2;
-    cohort_status s = resize(context, &made, capacity);
+    cohort_status s = resize(context, &made, slots_for(t->count));
     if (s)
         return s;
     for (uint64_t code = 0; code <= t->span; code++) {
@@ -102,7 +107,7 @@ static cohort_status leave_direct(cohort_context *context, struct keys_table *t)
         if (t->direct[code] == KEYS_NO_ID)
             continue;
         while (made.slot[at].id != KEYS_NO_ID)
-            at = (at + 1) & (capacity - 1);
+            at = keys_after(&made, at);
         made.slot[at].key = t->low + code;
         made.slot[at].id = t->direct[code];
     }
@@ -116,15 +121,15 @@ static cohort_status leave_direct(cohort_context *context, struct keys_table *t)
 static cohort_status make_room(cohort_context *context, struct keys_table *t, uint64_t rows,
                                uint64_t expected)
 {
-    uint64_t capacity = t->capacity ? t->capacity : 64;
+    uint64_t least = slots_for(t->count + rows), wanted = t->capacity + t->capacity / 2;
     if (t->capacity && t->count + rows <= t->capacity / 4 * 3)
         return COHORT_OK;
-    while (t->count + rows > capacity / 4 * 3 || t->count + expected > capacity / 4 * 3)
-        capacity *= 2;
-    cohort_status s = resize(context, t, capacity);
-    while (s == COHORT_NO_MEMORY && t->count + rows <= capacity / 8 * 3)
-        s = resize(context, t, capacity /= 2);
-    return s;
+    /* A sixteenth more than is likely: a table that is short at the end would be made twice. */
+    uint64_t likely = slots_for(t->count + expected + expected / 16);
+    wanted = likely > wanted ? likely : wanted;
+    wanted = least > wanted ? least : wanted;
+    cohort_status s = resize(context, t, wanted);
+    return s == COHORT_NO_MEMORY && least < wanted ? resize(context, t, least) : s;
 }
 
 /* ---- a row --------------------------------------------------------------------------------------------- */
@@ -184,7 +189,7 @@ static inline __attribute__((always_inline)) struct keys_slot *
 seek(struct round *r, uint64_t key, const struct keys_text *text, uint32_t row, int alone)
 {
     struct keys_table *t = r->table;
-    for (uint64_t i = keys_home(t, key);; i = (i + 1) & (t->capacity - 1)) {
+    for (uint64_t i = keys_home(t, key);; i = keys_after(t, i)) {
         struct keys_slot *s = &t->slot[i];
         uint32_t id = alone ? s->id : wait_while_busy(s);
         if (id == KEYS_NO_ID) {
@@ -368,7 +373,7 @@ static void undo(struct round *r)
         if (t->null.id == id)
             continue;
         while (t->slot[at].id != KEYS_NO_ID)
-            at = (at + 1) & (t->capacity - 1);
+            at = keys_after(t, at);
         t->slot[at].key = hash;
         t->slot[at].id = (uint32_t)id;
     }
@@ -441,6 +446,24 @@ static cohort_status add_unseen(cohort_context *context, struct round *r, struct
     return s;
 }
 
+/* How many rows are to be done by parts of the table: 0, unless most of them bring new keys, so many that the
+ * table will not stay in the caches. At most half the rows, so that their memory is less than the table's. */
+static uint64_t rows_by_parts(const struct round *r, uint64_t n, uint64_t left, uint64_t expected)
+{
+    uint64_t rows = n / 2 < PARTS_MOST ? n / 2 + 1 : PARTS_MOST;
+    if (!r->batch->words || expected < left / 8 * 7 || r->table->count + expected < PARTS_LEAST)
+        return 0;
+    rows = left < rows ? left : rows;
+    return rows < PARTS_LEAST / 4 || r->table->count + rows > KEYS_MOST_IDS ? 0 : rows;
+}
+
+/* 0: by rounds, then. */
+static int add_parts(cohort_context *context, struct round *r, uint64_t at, uint64_t rows, uint64_t expected)
+{
+    return rows && !make_room(context, r->table, rows, expected) &&
+           !keys_parts_add(context, r->table, r->batch, at, rows);
+}
+
 static cohort_status rounds(cohort_context *context, struct round *r, uint64_t n)
 {
     struct keys_front front = {0};
@@ -450,11 +473,14 @@ static cohort_status rounds(cohort_context *context, struct round *r, uint64_t n
         uint64_t left = n - at, before = r->table->count;
         /* As many as the last step brought, row by row; the first one tells what is to be expected. */
         uint64_t expected = (uint64_t)((double)added / (double)last * (double)left);
-        int is_known = r->batch->words && at && keys_front_open(context, &front, r->table);
-        rows = is_known ? front.step : !at && left > ROUND ? ROUND / 8 : ROUND;
+        rows = at ? rows_by_parts(r, n, left, expected) : 0;
+        int by_parts = add_parts(context, r, at, rows, expected);
+        int is_known = !by_parts && r->batch->words && at && keys_front_open(context, &front, r->table);
+        rows = by_parts ? rows : is_known ? front.step : !at && left > ROUND ? ROUND / 8 : ROUND;
         rows = left < rows ? left : rows;
-        s = is_known ? add_unseen(context, r, &front, at, rows, expected)
-                     : add_rows(context, r, at, rows, rows, expected);
+        if (!by_parts)
+            s = is_known ? add_unseen(context, r, &front, at, rows, expected)
+                         : add_rows(context, r, at, rows, rows, expected);
         added = r->table->count - before;
         last = rows;
         if (!s && n > ROUND)

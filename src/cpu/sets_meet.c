@@ -133,21 +133,21 @@ static co_u64 lists_meet(const cohort_sets_view *v, const struct co_sets_set *a,
 static co_u64 list_meets(const cohort_sets_view *v, const struct co_sets_set *list, const cohort_sets_view *w,
                          const struct co_sets_set *b)
 {
-    co_u64 sum = 0, chunk = CO_SETS_NONE, key = 0;
+    co_u64 sum = 0, at = b->first, end = b->first + b->n;
     for (co_u64 i = list->first; i < list->first + list->n; i++) {
-        co_u64 id = co_sets_listed(v, i);
-        if (i == list->first || id >> CO_CHUNK_BITS != key) {
-            key = id >> CO_CHUNK_BITS;
-            chunk = co_sets_chunk(w, b, key);
-        }
-        if (chunk != CO_SETS_NONE)
-            sum += (co_u64)co_chunk_contains(w, w->places[chunk], (co_u32)id & (CO_CHUNK_IDS - 1));
+        co_u64 id = co_sets_listed(v, i), key = id >> CO_CHUNK_BITS;
+        if (co_sets_key(w, at) < key)
+            at = sets_seek(w, b, at, key);
+        if (at == end)
+            break;
+        if (co_sets_key(w, at) == key)
+            sum += (co_u64)co_chunk_contains(w, w->places[at], (co_u32)id & (CO_CHUNK_IDS - 1));
     }
     return sum;
 }
 
-co_u64 sets_meet(const struct sets_vectors *vectors, const cohort_sets_view *v, const struct co_sets_set *a,
-                 const cohort_sets_view *w, const struct co_sets_set *b)
+static co_u64 sets_meet(const struct sets_vectors *vectors, const cohort_sets_view *v,
+                        const struct co_sets_set *a, const cohort_sets_view *w, const struct co_sets_set *b)
 {
     co_u64 sum = 0, i = a->first, j = b->first, a_end = a->first + a->n, b_end = b->first + b->n;
     if (!a->n || !b->n)
@@ -168,4 +168,57 @@ co_u64 sets_meet(const struct sets_vectors *vectors, const cohort_sets_view *v, 
         }
     }
     return sum;
+}
+
+/* ---- rows
+ * ---------------------------------------------------------------------------------------------------------------- */
+
+CO_INLINE co_u64 lists_both(const struct sets_vectors *vectors, const struct sets_two_lists *l)
+{
+    const co_u32 *x = l->at[0], *y = l->at[1];
+    co_u64 n = l->n[0], m = l->n[1];
+    return sets_lists_lie_apart(l) ? 0 : vectors->lists(x, n, y, m, 1, NULL);
+}
+
+CO_INLINE co_u64 count_of(const struct sets_query *q, co_u64 first, co_u64 second, co_u64 both)
+{
+    return q->op == SETS_AND      ? both
+           : q->op == SETS_OR     ? first + second - both
+           : q->op == SETS_ANDNOT ? first - both
+                                  : first + second - 2 * both;
+}
+
+static co_u64 row_count(const struct sets_vectors *vectors, const struct sets_query *q, co_u64 row,
+                        co_u64 from, co_u64 limit)
+{
+    const cohort_sets_view *view[2];
+    struct co_sets_set set[2];
+    for (co_u32 k = 0; k < 2; k++) {
+        co_u64 number = sets_row_member(q, row, k);
+        if (number >= q->first[SETS_OPERANDS_MOST])
+            co_min64(q->first_bad, row);
+        set[k] = sets_of_row(q, number, &view[k]);
+        if (limit != SETS_NO_KEY || from)
+            set[k] = sets_part_of(view[k], set[k], from, limit);
+    }
+    co_u64 both = sets_meet(vectors, view[0], &set[0], view[1], &set[1]);
+    if (q->op == SETS_AND)
+        return both;
+    return count_of(q, co_sets_size(view[0], &set[0]), co_sets_size(view[1], &set[1]), both);
+}
+
+void sets_meet_rows(const struct sets_vectors *vectors, const struct sets_query *q, co_u64 begin, co_u64 end)
+{
+    struct sets_two_lists l;
+    for (co_u64 row = begin; row < end; row++)
+        q->counts[row] = vectors->lists && sets_are_two_lists(q, row, &l)
+                             ? count_of(q, l.n[0], l.n[1], lists_both(vectors, &l))
+                             : row_count(vectors, q, row, 0, SETS_NO_KEY);
+}
+
+void sets_meet_part(const struct sets_vectors *vectors, const struct sets_query *q,
+                    const struct sets_piece_of_rows *p)
+{
+    __atomic_fetch_add(&q->counts[p->row], row_count(vectors, q, p->row, p->from, p->limit),
+                       __ATOMIC_RELAXED);
 }

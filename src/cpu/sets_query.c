@@ -1,8 +1,8 @@
 /* cpu/sets_query.c: queries on the host's threads.
  *
- * Rows are cut into pieces, which threads take. A row goes through the keys of its operands in ascending
- * order, each operand with a cursor in its chunks (of a list: in its members, those of one key being a
- * chunk). What one key gives is a chunk of the answer: counted, looked for its first members, or put down.
+ * Rows are cut into pieces, which threads take (sets_plan.c). A row goes through the keys of its operands in
+ * ascending order, each operand with a cursor in its chunks (of a list: in its members, those of one key
+ * being a chunk). What one key gives is a chunk of the answer: counted, looked for its first members, or put down.
  *
  * A collection. What a piece may find at most is known before, so each piece writes its chunks and members
  * one after the other into room of its own; what was found is then moved together, the members stay where
@@ -11,8 +11,6 @@
 #include <string.h>
 
 #include "sets_combine.h"
-
-#define ROW_GRAIN 16 /* rows that a piece has a multiple of */
 
 /* ---- operands
  * ----------------------------------------------------------------------------------------------------------
@@ -41,20 +39,12 @@ static void read_key(struct operand *o)
                              : co_sets_listed(o->view, o->at) >> CO_CHUNK_BITS;
 }
 
-/* The set with this number, and the collection that it is of. A number that is none is taken for an empty set
- * of the last. */
-CO_INLINE struct co_sets_set set_of(const struct sets_query *q, co_u64 number, const cohort_sets_view **view)
+static void open_operand(const struct sets_query *q, co_u64 number, const struct sets_piece_of_rows *piece,
+                         struct operand *o)
 {
-    co_u32 c = 0;
-    while (c + 1 < q->collections && number >= q->first[c + 1])
-        c++;
-    *view = &q->view[c];
-    return co_sets_open(*view, number - q->first[c]);
-}
-
-static void open_operand(const struct sets_query *q, co_u64 number, struct operand *o)
-{
-    struct co_sets_set set = set_of(q, number, &o->view);
+    struct co_sets_set set = sets_of_row(q, number, &o->view);
+    if (!sets_piece_is_whole(piece))
+        set = sets_part_of(o->view, set, piece->from, piece->limit);
     o->set = set;
     o->at = set.first;
     o->end = set.first + set.n;
@@ -211,146 +201,141 @@ static co_u32 gather(struct row_state *r, co_u64 key)
     return count;
 }
 
-/* Only the number of members of two sets is wanted: it follows from how many they have in common. */
-static int is_of_meeting(const struct row_state *r, co_u64 row)
+/* Two lists of members of 32 bits, of which those of the first that are in the second, or are not, are
+ * wanted. */
+static int is_of_lists(const struct row_state *r, co_u64 row, struct sets_two_lists *l)
 {
     const struct sets_query *q = r->q;
-    return q->counts && !q->any && !q->first_most && !q->found && q->op <= SETS_XOR &&
-           sets_row_arity(q, row) == 2;
+    return r->vectors->lists && (q->op == SETS_AND || q->op == SETS_ANDNOT) && sets_are_two_lists(q, row, l);
 }
 
-static void do_meeting(const struct row_state *r, co_u64 row)
+static void end_row(const struct sets_query *q, co_u64 row, const struct tally *t, int whole)
 {
-    const struct sets_query *q = r->q;
-    const cohort_sets_view *view[2];
-    struct co_sets_set set[2];
-    co_u64 size[2];
-    for (co_u32 k = 0; k < 2; k++) {
-        co_u64 number = sets_row_member(q, row, k);
-        if (number >= q->first[SETS_OPERANDS_MOST])
-            co_min64(q->first_bad, row);
-        set[k] = set_of(q, number, &view[k]);
-        size[k] = co_sets_size(view[k], &set[k]);
+    if (q->counts && !whole)
+        __atomic_fetch_add(&q->counts[row], t->count, __ATOMIC_RELAXED);
+    else if (q->counts)
+        q->counts[row] = t->count;
+    if (q->first_counts)
+        q->first_counts[row] = t->first;
+    if (q->any && (t->count == 0) == q->negate)
+        co_or32(q->any + row / 32, 1u << row % 32);
+}
+
+static void do_lists(struct row_state *r, co_u64 row, const struct sets_two_lists *l, struct sink *sink)
+{
+    struct tally t = {0, 0, 0};
+    co_u32 *ids = (co_u32 *)(void *)r->scratch->words;
+    const int keep = r->q->op == SETS_AND;
+    co_u64 n = keep && sets_lists_lie_apart(l)
+                   ? 0
+                   : r->vectors->lists(l->at[0], l->n[0], l->at[1], l->n[1], keep, ids);
+    for (co_u64 i = 0, end; i < n && !t.done; i = end) {
+        struct cpu_answer answer = {{ids + i, SETS_CHUNK_LIST32, 0, 0, 0}, 0};
+        co_u64 key = ids[i] >> CO_CHUNK_BITS;
+        for (end = i + 1; end < n && ids[end] >> CO_CHUNK_BITS == key;)
+            end++;
+        answer.chunk.entries = answer.chunk.card = (co_u32)(end - i);
+        answer.chunk.digest = sets_chunk_digest(&answer.chunk);
+        put_answer(r, row, &t, sink, key, &answer);
     }
-    co_u64 both = sets_meet(r->vectors, view[0], &set[0], view[1], &set[1]);
-    q->counts[row] = q->op == SETS_AND      ? both
-                     : q->op == SETS_OR     ? size[0] + size[1] - both
-                     : q->op == SETS_ANDNOT ? size[0] - both
-                                            : size[0] + size[1] - 2 * both;
+    end_row(r->q, row, &t, 1);
 }
 
-static void do_row(struct row_state *r, co_u64 row, struct sink *sink)
+static void do_chunks(struct row_state *r, co_u64 row, struct tally *t, struct sink *sink)
+{
+    const struct sets_query *q = r->q;
+    co_u64 key = 0;
+    while (!t->done && (q->op == SETS_AND ? meet(r, &key) : least(r, &key))) {
+        co_u32 count = gather(r, key);
+        struct cpu_answer a = cpu_combine(q, r->chunks, count, r->n, r->scratch);
+        put_answer(r, row, t, sink, key, &a);
+    }
+}
+
+static void do_row(struct row_state *r, const struct sets_piece_of_rows *piece, co_u64 row, struct sink *sink)
 {
     const struct sets_query *q = r->q;
     struct tally t = {0, 0, 0};
-    co_u64 key = 0;
     r->n = sets_row_arity(q, row);
     for (co_u64 k = 0; k < r->n; k++) {
         co_u64 number = sets_row_member(q, row, k);
-        open_operand(q, number, &r->operands[k]);
+        open_operand(q, number, piece, &r->operands[k]);
         if (number >= q->first[SETS_OPERANDS_MOST])
             co_min64(q->first_bad, row);
     }
-    while (!t.done && (q->op == SETS_AND ? meet(r, &key) : least(r, &key))) {
-        co_u32 count = gather(r, key);
-        struct cpu_answer a = cpu_combine(q, r->chunks, count, r->n, r->scratch);
-        put_answer(r, row, &t, sink, key, &a);
-    }
-    if (q->counts)
-        q->counts[row] = t.count;
-    if (q->first_counts)
-        q->first_counts[row] = t.first;
-    if (q->any && (t.count == 0) == q->negate)
-        co_or32(q->any + row / 32, 1u << row % 32);
+    do_chunks(r, row, &t, sink);
+    end_row(q, row, &t, sets_piece_is_whole(piece));
 }
 
 /* ---- pieces
  * ------------------------------------------------------------------------------------------------------------------ */
 
-#define PIECES_MOST 64u
-
-struct piece {
-    co_u64 row, row_end;
-    co_u64 chunk, unit; /* of the room: where this piece's begins */
-};
-
 struct plan {
-    const struct sets_query *q;
+    struct sets_plan rows;
     const struct sets_vectors *vectors;
-    co_u64 arity;  /* the most of a row */
-    co_u64 listed; /* members of rows that may become lists, at most */
-    co_u32 pieces;
-    struct piece piece[PIECES_MOST + 1];
-    co_u64 chunks[PIECES_MOST], units[PIECES_MOST]; /* out: the ends of what was written */
+    char *scratch;                                          /* of all workers; NULL: no row needs any */
+    co_u64 chunks[2 * SETS_PIECES], units[2 * SETS_PIECES]; /* out: the ends of what was written */
     int failed;
 };
-
-/* Equal parts of the rows; with a collection for the answer also their room. That of a single piece is told
- * once: when it is worked on, it is all there is. */
-static void make_plan(struct plan *p, const struct sets_query *q, unsigned threads)
-{
-    co_u64 most = threads > 1 ? PIECES_MOST : 1, each = q->rows / most + 1;
-    int given = q->found && q->found->pool && most == 1;
-    memset(p, 0, sizeof *p);
-    p->q = q;
-    each = (each + ROW_GRAIN - 1) / ROW_GRAIN * ROW_GRAIN;
-    for (co_u64 row = 0; row < q->rows; row += each) {
-        struct piece *piece = &p->piece[p->pieces++];
-        piece->row = row;
-        piece->row_end = q->rows - row < each ? q->rows : row + each;
-        piece[1] = *piece;
-        for (co_u64 r = row; r < piece->row_end; r++) {
-            co_u64 arity = sets_row_arity(q, r);
-            p->arity = arity > p->arity ? arity : p->arity;
-            if (!q->found || given)
-                continue;
-            struct sets_bound b = sets_row_bound(q, r);
-            piece[1].chunk += b.chunks;
-            piece[1].unit += sets_units_most(&b);
-            p->listed += b.members < SETS_LIST_MOST ? b.members : SETS_LIST_MOST;
-        }
-    }
-    if (given) {
-        p->piece[p->pieces].chunk = q->found->chunks;
-        p->piece[p->pieces].unit = q->found->units;
-    }
-}
 
 /* ---- work
  * ---------------------------------------------------------------------------------------------------------------------- */
 
+#define SCRATCH_BYTES ((sizeof(struct cpu_scratch) + 255) / 256 * 256)
+
+/* Rows that have as many operands each, and of which counts are all that is wanted, need no room to work
+ * in. */
+static int all_meet(const struct sets_query *q)
+{
+    return !q->offsets && (!q->rows || sets_row_meets(q, 0));
+}
+
 static void do_piece(struct plan *p, co_u32 i, struct row_state *r)
 {
-    const struct piece *piece = &p->piece[i];
-    struct sink sink = {p->q->found, piece->chunk, piece->unit, piece[1].chunk, piece[1].unit};
+    const struct sets_piece_of_rows *piece = &p->rows.piece[i];
+    struct sink sink = {r->q->found, piece->chunk, piece->unit, piece[1].chunk, piece[1].unit};
+    struct sets_two_lists l;
     for (co_u64 row = piece->row; row < piece->row_end; row++) {
-        if (sink.found)
+        if (sink.found && !piece->from)
             sink.found->row_first[row] = sink.chunk;
-        if (is_of_meeting(r, row))
-            do_meeting(r, row);
+        if (sets_row_meets(r->q, row) && sets_piece_is_whole(piece))
+            sets_meet_rows(r->vectors, r->q, row, row + 1);
+        else if (is_of_lists(r, row, &l)) /* such rows are not cut */
+            do_lists(r, row, &l, &sink);
         else
-            do_row(r, row, &sink);
+            do_row(r, piece, row, &sink);
     }
     p->chunks[i] = sink.chunk;
     p->units[i] = sink.unit;
 }
 
+static void meet_pieces(const struct plan *p, co_u64 begin, co_u64 end)
+{
+    for (co_u64 i = begin; i < end; i++) {
+        const struct sets_piece_of_rows *piece = &p->rows.piece[i];
+        if (sets_piece_is_whole(piece))
+            sets_meet_rows(p->vectors, p->rows.q, piece->row, piece->row_end);
+        else
+            sets_meet_part(p->vectors, p->rows.q, piece);
+    }
+}
+
 static void pieces_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     struct plan *p = arg;
-    struct row_state r = {p->q, p->vectors, NULL, NULL, NULL, 0};
-    (void)worker;
-    r.scratch = aligned_alloc(64, (sizeof *r.scratch + 63) / 64 * 64);
-    r.operands = malloc((p->arity + 1) * sizeof *r.operands);
-    r.chunks = malloc((p->arity + 1) * sizeof *r.chunks);
-    if (!r.scratch || !r.operands || !r.chunks)
+    struct row_state r = {p->rows.q, p->vectors, NULL, NULL, NULL, 0};
+    if (!p->scratch) {
+        meet_pieces(p, begin, end);
+        return;
+    }
+    r.scratch = (struct cpu_scratch *)(void *)(p->scratch + worker * SCRATCH_BYTES);
+    r.scratch->vectors = p->vectors;
+    r.operands = malloc((p->rows.arity + 1) * sizeof *r.operands);
+    r.chunks = malloc((p->rows.arity + 1) * sizeof *r.chunks);
+    if (!r.operands || !r.chunks)
         __atomic_store_n(&p->failed, 1, __ATOMIC_RELAXED);
-    if (r.scratch)
-        r.scratch->vectors = p->vectors;
-    if (r.scratch && r.operands && r.chunks)
-        for (uint64_t i = begin; i < end; i++)
-            do_piece(p, (co_u32)i, &r);
-    free(r.scratch);
+    for (uint64_t i = begin; i < end && r.operands && r.chunks; i++)
+        do_piece(p, (co_u32)i, &r);
     free(r.operands);
     free(r.chunks);
 }
@@ -358,45 +343,51 @@ static void pieces_range(void *arg, uint64_t begin, uint64_t end, unsigned worke
 /* Moves what pieces have found together; the members stay. */
 static void gather_found(struct plan *p)
 {
-    struct sets_found *f = p->q->found;
+    const struct sets_query *q = p->rows.q;
+    struct sets_found *f = q->found;
     co_u64 to = 0, units = 0;
-    for (co_u32 i = 0; i < p->pieces; i++) {
-        co_u64 from = p->piece[i].chunk, n = p->chunks[i] - from, moved = from == to ? 0 : n;
+    for (co_u32 i = 0; i < p->rows.pieces; i++) {
+        const struct sets_piece_of_rows *piece = &p->rows.piece[i];
+        co_u64 from = piece->chunk, n = p->chunks[i] - from, moved = from == to ? 0 : n;
         memmove(f->cards + to, f->cards + from, moved * sizeof *f->cards);
         memmove(f->keys + to, f->keys + from, moved * sizeof *f->keys);
         memmove(f->places + to, f->places + from, moved * sizeof *f->places);
         memmove(f->digests + to, f->digests + from, moved * sizeof *f->digests);
-        for (co_u64 row = p->piece[i].row; row < p->piece[i].row_end; row++)
+        for (co_u64 row = piece->row; row < piece->row_end && !piece->from; row++)
             f->row_first[row] -= from - to;
         to += n;
-        units = p->units[i] > p->piece[i].unit ? p->units[i] : units;
+        units = p->units[i] > piece->unit ? p->units[i] : units;
     }
-    f->row_first[p->q->rows] = f->chunks = to;
+    f->row_first[q->rows] = f->chunks = to;
     f->units = units;
 }
 
 cohort_status cpu_sets_query(cohort_context *context, const struct sets_query *q, struct arena *arena)
 {
     struct plan *p;
+    char *scratch =
+        all_meet(q) ? NULL : arena_take(arena, (uint64_t)cpu_device(context)->threads * SCRATCH_BYTES);
     if (arena->asks)
         return COHORT_OK;
     p = malloc(sizeof *p);
     if (!p)
         return context_fail(context, COHORT_NO_MEMORY, "no memory for the plan of a query");
-    make_plan(p, q, cpu_device(context)->threads);
+    p->failed = 0;
+    sets_plan_make(&p->rows, q, cpu_device(context)->threads);
     p->vectors = sets_vectors_of(cpu_device(context)->level);
+    p->scratch = scratch;
     if (q->found && !q->found->pool) {
-        q->found->chunks = p->piece[p->pieces].chunk;
-        q->found->units = p->piece[p->pieces].unit;
-        q->found->listed = p->listed;
+        q->found->chunks = p->rows.piece[p->rows.pieces].chunk;
+        q->found->units = p->rows.piece[p->rows.pieces].unit;
+        q->found->listed = p->rows.listed;
         free(p);
         return COHORT_OK;
     }
     if (q->any)
         memset(q->any, 0, (q->rows / 32 + (q->rows % 32 != 0)) * 4);
-    cpu_parallel(context, p->pieces, 1, pieces_range, p);
+    cpu_parallel(context, p->rows.pieces, 1, pieces_range, p);
     int failed = p->failed;
-    co_u64 arity = p->arity;
+    co_u64 arity = p->rows.arity;
     if (q->found && !failed)
         gather_found(p);
     free(p);

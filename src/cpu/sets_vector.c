@@ -117,8 +117,8 @@ static void change_plain(co_u64 *words, co_u32 op, const co_u16 *a, co_u32 n)
     change_by(words, op, a, n);
 }
 
-static const struct sets_vectors plain = {filter_plain, words_plain,  members_plain,
-                                          merge_plain,  digest_plain, change_plain};
+static const struct sets_vectors plain = {filter_plain, words_plain,  members_plain, merge_plain,
+                                          digest_plain, change_plain, NULL};
 
 /* ---- AVX-512 ------------------------------------------------------------------------------------------- */
 
@@ -144,6 +144,15 @@ AVX512 static inline struct block block_at(const co_u16 *b, co_u32 m, co_u32 at)
     return k;
 }
 
+/* The block behind `at` that v may be in, or the last one. */
+AVX512 static inline struct block block_for(const co_u16 *b, co_u32 m, co_u32 at, co_u32 v)
+{
+    do
+        at = at + 32 < m ? at + 32 : at;
+    while (at + 32 < m && b[at + 31] < v);
+    return block_at(b, m, at);
+}
+
 /* Those of a that are in b, or are not: the turns are the numbers of a. */
 AVX512 static inline co_u32 singles_any(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep,
                                         co_u16 *to)
@@ -153,10 +162,11 @@ AVX512 static inline co_u32 singles_any(const co_u16 *a, co_u32 n, const co_u16 
         struct block k = block_at(b, m, 0);
         for (; i < n; i++) {
             co_u32 v = a[i];
-            while (v > k.last && k.at + 32 < m)
-                k = block_at(b, m, k.at + 32);
-            if (v > k.last)
-                break;
+            if (v > k.last) {
+                k = block_for(b, m, k.at, v);
+                if (v > k.last)
+                    break;
+            }
             int hit = _mm512_mask_cmpeq_epi16_mask(k.there, k.v, _mm512_set1_epi16((short)v)) != 0;
             if (to)
                 to[kept] = (co_u16)v;
@@ -222,12 +232,91 @@ AVX512 static co_u32 blocks_512(const co_u16 *a, co_u32 n, const co_u16 *b, co_u
     return keep ? blocks_any(a, n, b, m, 1, to) : blocks_any(a, n, b, m, 0, to);
 }
 
+/* The last numbers of an array's blocks of 32, four blocks together: of the first, the second, the third and
+ * the last of each four. */
+struct lasts {
+    _Alignas(64) co_u16 of[4][32];
+};
+
+#    define SOUGHT_SKEW  48u /* so many times as many numbers in the long array: less, and turns are cheaper */
+#    define SOUGHT_LEAST 32u /* numbers for which the lasts of all blocks are worth to be gathered */
+#    define SOUGHT_MOST  (4u * 32 * 32) /* no array has more */
+
+/* Behind the array's end greatest numbers: a search that ends there finds a block without the number. */
+AVX512 static inline void lasts_of(const co_u16 *b, co_u32 m, struct lasts *l)
+{
+    co_u32 blocks = m / 32, k = 0;
+    for (co_u32 i = 0; i < 4; i++)
+        _mm512_store_si512(l->of[i], _mm512_set1_epi16(-1));
+    for (; k + 4 <= blocks; k += 4)
+        for (co_u32 i = 0; i < 4; i++)
+            l->of[i][k / 4] = b[32 * (k + i) + 31];
+    for (; k < blocks; k++)
+        l->of[k % 4][k / 4] = b[32 * k + 31];
+}
+
+/* Of 32 numbers where the 32 of the array begin that each is among, if it is there at all: how many blocks
+ * end below, by halves in all lanes at once, and then among four. */
+AVX512 static inline __m512i blocks_for(__m512i v, const struct lasts *l, co_u32 m)
+{
+    const __m512i coarse = _mm512_load_si512(l->of[3]), one = _mm512_set1_epi16(1);
+    __m512i at = _mm512_setzero_si512();
+    for (short step = 16; step; step = (short)(step / 2)) {
+        __m512i here = _mm512_add_epi16(at, _mm512_set1_epi16((short)(step - 1)));
+        __mmask32 below = _mm512_cmplt_epu16_mask(_mm512_permutexvar_epi16(here, coarse), v);
+        at = _mm512_mask_add_epi16(at, below, at, _mm512_set1_epi16(step));
+    }
+    __m512i first = _mm512_permutexvar_epi16(at, _mm512_load_si512(l->of[0]));
+    __m512i second = _mm512_permutexvar_epi16(at, _mm512_load_si512(l->of[1]));
+    __m512i third = _mm512_permutexvar_epi16(at, _mm512_load_si512(l->of[2]));
+    __mmask32 half = _mm512_cmplt_epu16_mask(second, v);
+    __mmask32 rest = _mm512_cmplt_epu16_mask(_mm512_mask_mov_epi16(first, half, third), v);
+    at = _mm512_slli_epi16(at, 2);
+    at = _mm512_mask_add_epi16(at, half, at, _mm512_set1_epi16(2));
+    at = _mm512_mask_add_epi16(at, rest, at, one);
+    return _mm512_min_epu16(_mm512_slli_epi16(at, 5), _mm512_set1_epi16((short)(m - 32)));
+}
+
+/* Those of a that are in b, or are not, each sought by itself: nothing waits for the number before. */
+AVX512 static inline co_u32 sought_any(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep,
+                                       co_u16 *to)
+{
+    struct lasts l;
+    _Alignas(64) co_u16 from[32];
+    co_u32 kept = 0;
+    lasts_of(b, m, &l);
+    for (co_u32 at = 0; at < n; at += 32) {
+        struct block k = block_at(a, n, at);
+        const co_u32 count = n - at < 32 ? n - at : 32;
+        co_u32 hit = 0;
+        _mm512_store_si512(from, blocks_for(k.v, &l, m));
+        for (co_u32 i = count; i--;) {
+            __m512i w = _mm512_loadu_si512(b + from[i]);
+            hit = hit << 1 | (_mm512_cmpeq_epi16_mask(w, _mm512_set1_epi16((short)a[at + i])) != 0);
+        }
+        hit = (keep ? hit : ~hit) & k.there;
+        if (to)
+            _mm512_mask_storeu_epi16(to + kept, (__mmask32)((1ull << __builtin_popcount(hit)) - 1),
+                                     _mm512_maskz_compress_epi16(hit, k.v));
+        kept += (co_u32)__builtin_popcount(hit);
+    }
+    return kept;
+}
+
+AVX512 static co_u32 sought_512(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep, co_u16 *to)
+{
+    return to ? sought_any(a, n, b, m, keep, to) : sought_any(a, n, b, m, keep, NULL);
+}
+
 #    define BLOCKS_SKEW 4u /* where lengths differ more, the numbers of the short array are the turns */
 
 /* What both have is found from either side. */
 AVX512 static co_u32 filter_512(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep, co_u16 *to)
 {
     int skewed = m > BLOCKS_SKEW * n || (keep && n > BLOCKS_SKEW * m);
+    co_u32 longer = m > n ? m : n, shorter = m > n ? n : m;
+    if (skewed && longer / SOUGHT_SKEW > shorter && shorter >= SOUGHT_LEAST && longer <= SOUGHT_MOST)
+        return n < m ? sought_512(a, n, b, m, keep, to) : sought_512(b, m, a, n, 1, to);
     if (keep && skewed == (m < n))
         return skewed ? singles_512(b, m, a, n, 1, to) : blocks_512(b, m, a, n, 1, to);
     return skewed ? singles_512(a, n, b, m, keep, to) : blocks_512(a, n, b, m, keep, to);
@@ -395,8 +484,38 @@ AVX512 static void change_512(co_u64 *words, co_u32 op, const co_u16 *a, co_u32 
     change_by(words, op, a, n);
 }
 
-static const struct sets_vectors vectors_512 = {filter_512, words_512,  members_512,
-                                                merge_512,  digest_512, change_512};
+/* The turns are the numbers of y, beside the block of 16 of x that they may be in. What of a block was hit is
+ * looked at once, when the numbers of y go beyond it. */
+AVX512 static inline co_u64 lists_any(const co_u32 *x, co_u64 n, const co_u32 *y, co_u64 m, int keep,
+                                      co_u32 *to)
+{
+    co_u64 kept = 0, j = 0;
+    for (co_u64 at = 0; at < n && (!keep || j < m); at += 16) {
+        co_u64 left = n - at;
+        __mmask16 there = left >= 16 ? 0xffff : (__mmask16)((1u << left) - 1), hit = 0;
+        __m512i v = _mm512_maskz_loadu_epi32(there, x + at);
+        co_u32 last = x[left >= 16 ? at + 15 : n - 1];
+        for (; j < m && y[j] <= last; j++)
+            hit |= _mm512_mask_cmpeq_epi32_mask(there, v, _mm512_set1_epi32((int)y[j]));
+        hit = (__mmask16)(keep ? hit : ~hit & there);
+        if (to)
+            _mm512_storeu_si512(to + kept, _mm512_maskz_compress_epi32(hit, v));
+        kept += (co_u32)__builtin_popcount(hit);
+    }
+    return kept;
+}
+
+AVX512 static co_u64 lists_512(const co_u32 *a, co_u64 n, const co_u32 *b, co_u64 m, int keep, co_u32 *to)
+{
+    if (!keep)
+        return lists_any(a, n, b, m, 0, to);
+    if (n < m)
+        return lists_512(b, m, a, n, 1, to);
+    return to ? lists_any(a, n, b, m, 1, to) : lists_any(a, n, b, m, 1, NULL);
+}
+
+static const struct sets_vectors vectors_512 = {filter_512, words_512,  members_512, merge_512,
+                                                digest_512, change_512, lists_512};
 #endif
 
 const struct sets_vectors *sets_vectors_of(enum cpu_level level)

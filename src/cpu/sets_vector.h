@@ -3,7 +3,7 @@
 #ifndef COHORT_CPU_SETS_VECTOR_H
 #define COHORT_CPU_SETS_VECTOR_H
 
-#include "sets.h"
+#include "sets_plan.h"
 
 #define SETS_VECTOR_ROOM 64u /* numbers that may be written behind an array that `members` or `merge` makes */
 
@@ -21,6 +21,10 @@ struct sets_vectors {
     co_u64 (*digest)(const co_u16 *a, co_u32 n); /* of an array */
     /* words = words op the array's members; op is not AND. */
     void (*change)(co_u64 *words, co_u32 op, const co_u16 *a, co_u32 n);
+    /* Those of list a that are in list b (keep 1) or not (0), of members of 32 bits: their number, and in
+     * order to `to`, or NULL; `to` is neither list, and has room for 16 more. Costs a turn for each of b, and
+     * one for each 16 of a. NULL: there is no faster way than from member to member. */
+    co_u64 (*lists)(const co_u32 *a, co_u64 n, const co_u32 *b, co_u64 m, int keep, co_u32 *to);
 };
 
 const struct sets_vectors *sets_vectors_of(enum cpu_level level);
@@ -55,8 +59,18 @@ CO_INLINE co_u64 sets_list_seek(const cohort_sets_view *v, co_u64 at, co_u64 end
 /* Members of two chunks of the directory in common. */
 co_u32 sets_chunks_meet(const struct sets_vectors *, const struct sets_chunk *a, const struct sets_chunk *b);
 
-/* Of two sets. */
-co_u64 sets_meet(const struct sets_vectors *, const cohort_sets_view *v, const struct co_sets_set *a,
-                 const cohort_sets_view *w, const struct co_sets_set *b);
+/* Most rows of small sets are over as soon as this is read. */
+CO_INLINE int sets_lists_lie_apart(const struct sets_two_lists *l)
+{
+    const co_u32 *x = l->at[0], *y = l->at[1];
+    return !l->n[0] || !l->n[1] || (x[l->n[0] - 1] < y[0]) | (y[l->n[1] - 1] < x[0]);
+}
+
+/* The counts of rows of two sets, for which sets_row_meets. */
+void sets_meet_rows(const struct sets_vectors *, const struct sets_query *, co_u64 begin, co_u64 end);
+
+/* Adds the count of a part of such a row. */
+void sets_meet_part(const struct sets_vectors *, const struct sets_query *,
+                    const struct sets_piece_of_rows *);
 
 #endif

@@ -9,7 +9,11 @@
  * What one thread sorts becomes 64-bit items, whose order is that of the keys: the keys themselves where
  * nothing else is moved, and else 32 bits of the key and the entry's index, along which the arrays are
  * gathered; 64-bit keys take a round for either half. Few items are sorted by insertion and merging, many by
- * digits. Bits that are the same in all keys are found first and left out. */
+ * digits. Bits that are the same in all keys are found first and left out.
+ *
+ * Where the topmost two digits have many more values than there are items, hardly any two items agree in
+ * them: these are sorted by, and by insertion the few neighbours that are still in the wrong order. If that
+ * takes many moves, since keys lie close together after all, the items are sorted by all digits. */
 #include "backend/sort.h"
 #include "split.h"
 
@@ -23,6 +27,10 @@
 #define RUN           16u     /* items sorted by insertion, and */
 #define MERGED        64u     /* by merging */
 #define WIDE_DIGIT    4096u   /* from so many on digits of 11 bits, else of 8 */
+#define SPARSE_BITS   4u      /* bits of the topmost digits beyond those that number the items, at least */
+#define REPEATS_OF    256u    /* keys of which it is looked whether they repeat, */
+#define REPEATS_MARKS 4096u   /* by so many marks: do so many find themselves marked? */
+#define REPEATS_MANY  64u
 #define RANGE_GRAIN   4096u
 #define TOLD          (1u << 18) /* fewer entries are sorted to the end */
 #define VARYING_GRAIN 65536u
@@ -80,8 +88,10 @@ static void sorter_arena(cohort_context *context, struct sorter *r, const struct
     memset(r, 0, sizeof *r);
     r->s = s;
     r->digit = (struct cpu_digit){s->order, s->descending, 0, 0};
-    cpu_pass_arrays(&r->pass, s->keys, s->keys_out, bytes, s->column, s->columns, s->permutation,
-                    s->permutation_bytes);
+    cpu_pass_arrays(&r->pass, s->keys, s->keys_out ? s->keys_out : r, bytes, s->column, s->columns,
+                    s->permutation, s->permutation_bytes);
+    if (!s->keys_out)
+        r->pass.array[0].out = arena_take(arena, s->n * bytes); /* passes put them there */
     for (co_u32 a = 0; a < r->pass.arrays; a++)
         r->from[a] = r->pass.array[a].in;
     r->local = clamp(s->n / (4 * threads), LOCAL_LEAST, LOCAL_MOST);
@@ -160,9 +170,15 @@ static co_u32 digits_of(co_u32 bits, co_u32 most)
     return (bits + most - 1) / most;
 }
 
+/* Bits of a digit, at most. */
+static co_u32 digit_bits(co_u32 n)
+{
+    return n < WIDE_DIGIT ? DIGIT_BITS : FIRST_BITS;
+}
+
 static co_u64 *by_digits(co_u64 *items, co_u64 *other, co_u32 n, co_u64 mask)
 {
-    co_u32 places[1u << FIRST_BITS], most = n < WIDE_DIGIT ? DIGIT_BITS : FIRST_BITS;
+    co_u32 places[1u << FIRST_BITS], most = digit_bits(n);
     while (mask) {
         co_u32 shift = (co_u32)__builtin_ctzll(mask), left = top_bit(mask) - shift + 1, sum = 0;
         co_u32 digits = digits_of(left, most), last = (1u << (left + digits - 1) / digits) - 1;
@@ -184,11 +200,43 @@ static co_u64 *by_digits(co_u64 *items, co_u64 *other, co_u32 n, co_u64 mask)
     return items;
 }
 
+/* The bits of the topmost two digits, if it is likely that they tell nearly all items apart; else the whole
+ * mask. */
+static co_u64 topmost(co_u32 n, co_u64 mask)
+{
+    co_u32 bits = 2 * digit_bits(n);
+    if (!mask || top_bit(mask) - (co_u32)__builtin_ctzll(mask) < bits)
+        return mask;
+    co_u64 top = mask >> (top_bit(mask) + 1 - bits) << (top_bit(mask) + 1 - bits);
+    return (co_u32)__builtin_popcountll(top) >= top_bit(n) + 1 + SPARSE_BITS ? top : mask;
+}
+
+/* By insertion, if that takes no more moves than there are items, and a last one's. 0: it takes more, and
+ * some are done. */
+static int by_few_moves(co_u64 *items, co_u32 n, co_u64 mask)
+{
+    co_u32 moves = 0;
+    for (co_u32 i = 1; i < n && moves <= n; i++) {
+        co_u64 item = items[i];
+        co_u32 j = i;
+        for (; j && (items[j - 1] & mask) > (item & mask); j--)
+            items[j] = items[j - 1];
+        items[j] = item;
+        moves += i - j;
+    }
+    return moves <= n;
+}
+
+/* What is done in vain leaves equal items in their order, and so the items may be sorted from there. */
 static co_u64 *sort_items(co_u64 *items, co_u64 *other, co_u32 n, co_u64 mask)
 {
-    if (n > MERGED)
+    if (n <= MERGED)
+        return by_merging(items, other, n, mask);
+    co_u64 top = topmost(n, mask);
+    if (top == mask)
         return by_digits(items, other, n, mask);
-    return by_merging(items, other, n, mask);
+    co_u64 *a = by_digits(items, other, n, top);
+    return by_few_moves(a, n, mask) ? a : by_digits(a, a == items ? other : items, n, mask);
 }
 
 /* ---- by one thread ------------------------------------------------------------------------------------- */
@@ -258,25 +306,86 @@ static void pair_again(const struct sorter *r, co_u64 begin, co_u32 n, co_u64 *i
     }
 }
 
+/* Whether many of some first keys are there several times. */
+static int are_repeated(const co_u64 *numbers, co_u32 n)
+{
+    co_u64 marks[REPEATS_MARKS / 64] = {0};
+    co_u32 repeats = 0;
+    for (co_u32 i = 0; i < REPEATS_OF && i < n; i++) {
+        co_u32 mark = (co_u32)(numbers[i] * 0x9e3779b97f4a7c15ull >> 52) % REPEATS_MARKS;
+        repeats += marks[mark / 64] >> mark % 64 & 1;
+        marks[mark / 64] |= 1ull << mark % 64;
+    }
+    return repeats > REPEATS_MANY;
+}
+
+/* by_few_moves of pairs that have the topmost 32 bits of longer keys: where these agree the keys decide. */
+static int pairs_by_few_moves(const struct sorter *r, co_u64 begin, co_u64 *items, co_u32 n, co_u64 mask)
+{
+    co_u32 moves = 0;
+    co_u64 key, before;
+    for (co_u32 i = 1; i < n && moves <= n; i++) {
+        co_u64 item = items[i];
+        co_u32 j = i;
+        if (items[i - 1] >> 32 < item >> 32)
+            continue;
+        cpu_order_keys(&r->digit, r->from[0], begin + (item & 0xffffffffu), 1, &key);
+        for (; j && items[j - 1] >> 32 >= item >> 32; j--) {
+            cpu_order_keys(&r->digit, r->from[0], begin + (items[j - 1] & 0xffffffffu), 1, &before);
+            if (items[j - 1] >> 32 == item >> 32 && (before & mask) <= (key & mask))
+                break;
+            items[j] = items[j - 1];
+        }
+        items[j] = item;
+        moves += i - j;
+    }
+    return moves <= n;
+}
+
+/* Keys and indices in one round, by the topmost digits of keys of more than 32 bits. NULL: that is not the
+ * way for them. */
+static co_u64 *sort_sparse(const struct sorter *r, co_u64 begin, co_u64 *items, co_u64 *other, co_u32 n,
+                           co_u64 varying)
+{
+    co_u32 shift = top_bit(varying) - 31;
+    co_u64 mask = varying >> shift << 32, top = topmost(n, mask);
+    if (n <= MERGED || top == mask || are_repeated(items, n))
+        return NULL;
+    pair_numbers(r, begin, n, items, shift);
+    items = by_digits(items, other, n, top);
+    return pairs_by_few_moves(r, begin, items, n, varying) ? items : NULL;
+}
+
+/* Keys and indices, of the keys' numbers, which `items` has. */
+static co_u64 *sort_pairs(const struct sorter *r, co_u64 begin, co_u64 *items, co_u64 *other, co_u32 n,
+                          co_u64 varying)
+{
+    co_u32 shift = varying ? (co_u32)__builtin_ctzll(varying) : 0;
+    const int two = varying >> shift >> 32 != 0;
+    co_u64 *a = two ? sort_sparse(r, begin, items, other, n, varying) : NULL;
+    if (a)
+        return a;
+    pair_numbers(r, begin, n, items, shift);
+    a = sort_items(items, other, n, varying >> shift << 32);
+    if (!two)
+        return a;
+    pair_again(r, begin, n, a, shift + 32);
+    return sort_items(a, a == items ? other : items, n, varying >> shift & ~0xffffffffull);
+}
+
 static void sort_local(const struct sorter *r, co_u64 begin, co_u32 n, unsigned worker)
 {
     co_u64 *items = r->items + 2 * clamp(r->s->n, 1, r->local) * worker,
            *other = items + clamp(r->s->n, 1, r->local);
-    co_u64 *a = items, varying = make_numbers(r, begin, n, a);
+    co_u64 varying = make_numbers(r, begin, n, items);
     if (r->pass.arrays == 1) {
-        a = sort_items(a, other, n, varying);
-        cpu_order_back(&r->digit, a, n, (char *)r->pass.array[0].out + begin * r->pass.array[0].bytes);
+        items = sort_items(items, other, n, varying);
+        cpu_order_back(&r->digit, items, n, (char *)r->pass.array[0].out + begin * r->pass.array[0].bytes);
         return;
     }
-    co_u32 shift = varying ? (co_u32)__builtin_ctzll(varying) : 0;
-    pair_numbers(r, begin, n, a, shift);
-    a = sort_items(a, other, n, varying >> shift << 32);
-    if (varying >> shift >> 32) {
-        pair_again(r, begin, n, a, shift + 32);
-        a = sort_items(a, a == items ? other : items, n, varying >> shift & ~0xffffffffull);
-    }
-    for (co_u32 k = 0; k < r->pass.arrays; k++)
-        gather(r->from[k], &r->pass.array[k], begin, a, n);
+    items = sort_pairs(r, begin, items, other, n, varying);
+    for (co_u32 k = r->s->keys_out ? 0 : 1; k < r->pass.arrays; k++)
+        gather(r->from[k], &r->pass.array[k], begin, items, n);
 }
 
 /* ---- by all threads: from the least significant digit -------------------------------------------------- */

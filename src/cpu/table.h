@@ -20,7 +20,7 @@ static inline uint64_t cpu_bits(const co_u8 *bits, uint64_t at, unsigned count)
     return count < 64 ? low & ((1ull << count) - 1) : low;
 }
 
-cohort_status cpu_table_gather(cohort_context *context, struct table_gather *gather);
+cohort_status cpu_table_gather(cohort_context *context, struct table_gather *gather, co_u32 columns);
 
 extern const struct table_backend cpu_table_backend;
 

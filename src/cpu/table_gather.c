@@ -4,12 +4,18 @@
  * nearest cache. A first look at a block tells whether all its numbers are rows: then the elements are
  * fetched without any question, and the processor has dozens of loads under way at a time. Only a block
  * with rows that are to be null, or numbers that are none, is gone through with care. Strings take two
- * looks, offsets and then bytes: the bytes of a block are asked for before any is used. */
+ * looks, offsets and then bytes: the bytes of a block are asked for before any is used.
+ *
+ * Several columns of a large table may be put side by side first, so that a row is one line of memory. */
 #include "table.h"
 
 #define GRAIN (1u << 16) /* rows of the result that a thread takes at a time, */
 #define BLOCK 512u       /* and that it does together; multiples of 64 */
 #define NONE  (~0ull)
+
+#define ROWS_LEAST  (1u << 20) /* of a table whose elements are put side by side, */
+#define ROW_BYTES   64u        /* at most so many bytes of them */
+#define ROW_COLUMNS 16u
 
 struct job {
     struct table_gather *g;
@@ -77,6 +83,12 @@ static void read_block(struct job *j, struct block *b, uint64_t begin, uint64_t 
     b->begin = begin;
     b->count = end - begin < BLOCK ? (uint32_t)(end - begin) : BLOCK;
     b->narrow = NULL;
+    if (!j->g->rows) {
+        b->whole = 1;
+        for (uint32_t i = 0; needs && i < b->count; i++)
+            b->at[i] = begin + i;
+        return;
+    }
     if (j->g->number_bytes == 4) {
         const uint32_t *rows = (const uint32_t *)j->g->rows + begin;
         b->whole = greatest(rows, b->count) < j->total;
@@ -145,6 +157,12 @@ struct pair {
 
 static void put_elements(const struct job *j, const struct block *b)
 {
+    uint64_t first = b->begin * j->bytes;
+    if (!j->g->rows) {
+        memcpy((char *)j->g->data + first, (const char *)j->piece->data + first,
+               (uint64_t)b->count * j->bytes);
+        return;
+    }
     switch (j->bytes) {
     case 1:
         FETCH(uint8_t);
@@ -278,7 +296,7 @@ static void gather_range(void *arg, uint64_t begin, uint64_t end, unsigned worke
     __atomic_add_fetch(&j->nulls, nulls, __ATOMIC_RELAXED);
 }
 
-cohort_status cpu_table_gather(cohort_context *context, struct table_gather *g)
+static struct job job_of(struct table_gather *g)
 {
     static const struct table_piece none;
     const struct table_column *c = g->column;
@@ -289,9 +307,178 @@ cohort_status cpu_table_gather(cohort_context *context, struct table_gather *g)
                     .first_long = NONE};
     j.bytes = c->is_dictionary || c->type.layout <= TABLE_FIXED ? table_column_element(c)
                                                                 : (uint32_t)sizeof(struct table_view);
+    return j;
+}
+
+static void tell(struct table_gather *g, const struct job *j)
+{
+    g->nulls = j->nulls;
+    g->first_bad = j->first_bad;
+    g->first_long = j->first_long;
+}
+
+static cohort_status gather_column(cohort_context *context, struct table_gather *g)
+{
+    struct job j = job_of(g);
     cohort_status s = cpu_parallel_told(context, "gather", g->n, GRAIN, gather_range, &j);
-    g->nulls = j.nulls;
-    g->first_bad = j.first_bad;
-    g->first_long = j.first_long;
+    tell(g, &j);
+    return s;
+}
+
+static uint64_t row_at(const struct table_gather *g, uint64_t i)
+{
+    return g->number_bytes == 4 ? ((const uint32_t *)g->rows)[i] : ((const uint64_t *)g->rows)[i];
+}
+
+/* ---- several columns as rows --------------------------------------------------------------------------- */
+
+/* Rows of a large table in an order without sense: each column would miss the caches for each of them. So the
+ * elements are put side by side first, and fetched together. */
+struct side_by_side {
+    struct job job[ROW_COLUMNS];
+    uint32_t at[ROW_COLUMNS]; /* in a row */
+    uint32_t columns, bytes;  /* of a row: a power of two */
+    char *rows;
+};
+
+#define PUT(T)                                                              \
+    for (uint64_t i = begin; i < end; i++)                                  \
+        *(T *)(void *)(to + i * r->bytes) = ((const T *)j->piece->data)[i]; \
+    break
+
+static void put_column(const struct side_by_side *r, uint32_t c, uint64_t begin, uint64_t end)
+{
+    const struct job *j = &r->job[c];
+    char *to = r->rows + r->at[c];
+    switch (j->bytes) {
+    case 8:
+        PUT(uint64_t);
+    case 4:
+        PUT(uint32_t);
+    case 2:
+        PUT(uint16_t);
+    default:
+        PUT(uint8_t);
+    }
+}
+
+static void put_rows(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    const struct side_by_side *r = arg;
+    (void)worker;
+    for (uint64_t at = begin; at < end; at += BLOCK)
+        for (uint32_t c = 0; c < r->columns; c++)
+            put_column(r, c, at, end - at < BLOCK ? end : at + BLOCK);
+}
+
+#define TAKE(T)                                                             \
+    for (uint32_t i = 0; i < b->count; i++)                                 \
+        to.T##_at[i] = *(const T *)(const void *)(from + b->at[i] * bytes); \
+    break
+
+static void take_column(const struct side_by_side *r, uint32_t c, const struct block *b)
+{
+    const struct job *j = &r->job[c];
+    const char *from = r->rows + r->at[c];
+    const uint64_t bytes = r->bytes;
+    union {
+        void *any;
+        uint64_t *uint64_t_at;
+        uint32_t *uint32_t_at;
+        uint16_t *uint16_t_at;
+        uint8_t *uint8_t_at;
+    } to = {(char *)j->g->data + b->begin * j->bytes};
+    switch (j->bytes) {
+    case 8:
+        TAKE(uint64_t);
+    case 4:
+        TAKE(uint32_t);
+    case 2:
+        TAKE(uint16_t);
+    default:
+        TAKE(uint8_t);
+    }
+}
+
+static void take_rows(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    struct side_by_side *r = arg;
+    uint64_t nulls[ROW_COLUMNS] = {0};
+    struct block b;
+    (void)worker;
+    for (uint64_t i = begin; i < end; i += BLOCK) {
+        read_block(&r->job[0], &b, i, end, 1);
+        for (uint32_t c = 0; c < r->columns; c++) {
+            take_column(r, c, &b);
+            if (r->job[c].g->validity)
+                nulls[c] += put_validity(&r->job[c], &b);
+        }
+    }
+    for (uint32_t c = 0; c < r->columns; c++)
+        __atomic_add_fetch(&r->job[c].nulls, nulls[c], __ATOMIC_RELAXED);
+}
+
+/* Do most rows lie far from the one before? */
+static int are_scattered(const struct table_gather *g)
+{
+    uint64_t far = 0, step = g->n / 256;
+    for (uint64_t k = 0; k < 255; k++) {
+        uint64_t a = row_at(g, k * step), b = row_at(g, k * step + 1);
+        far += a < b ? b - a > 64 : a - b > 64;
+    }
+    return far > 128;
+}
+
+/* Columns that are worth it, in order of their widths. 0: not enough of them. */
+static int choose(struct side_by_side *r, struct table_gather *g, uint32_t columns)
+{
+    uint32_t used = 0;
+    r->columns = 0;
+    for (uint32_t width = 8; width; width /= 2)
+        for (uint32_t i = 0; i < columns && r->columns < ROW_COLUMNS; i++) {
+            struct job j = job_of(&g[i]);
+            if (j.bytes != width || used + width > ROW_BYTES || !has_elements(g[i].column))
+                continue;
+            r->at[r->columns] = used;
+            r->job[r->columns++] = j;
+            used += width;
+        }
+    for (r->bytes = 8; r->bytes < used; r->bytes *= 2)
+        continue;
+    return r->columns > 2;
+}
+
+/* Tells which columns it has done: none, if that does not pay. */
+static cohort_status gather_rows(cohort_context *context, struct table_gather *g, uint32_t columns,
+                                 uint8_t *done)
+{
+    struct side_by_side r;
+    void *memory;
+    uint64_t rows = columns ? g->column->rows : 0;
+    if (rows < ROWS_LEAST || g->n < rows / 2 || !g->rows || !are_scattered(g) || !choose(&r, g, columns) ||
+        pool_take(context, rows * r.bytes, &memory))
+        return COHORT_OK;
+    r.rows = memory;
+    cohort_status s = cpu_parallel_told(context, "gather", rows, GRAIN, put_rows, &r);
+    if (!s)
+        s = cpu_parallel_told(context, "gather", g->n, GRAIN, take_rows, &r);
+    pool_give(context, memory);
+    for (uint32_t c = 0; c < r.columns; c++) {
+        tell(r.job[c].g, &r.job[c]);
+        done[r.job[c].g - g] = 1;
+    }
+    return s;
+}
+
+cohort_status cpu_table_gather(cohort_context *context, struct table_gather *g, co_u32 columns)
+{
+    uint8_t *done = calloc(columns + 1u, 1);
+    if (!done)
+        return context_fail(context, COHORT_NO_MEMORY, "no host memory for %u columns", columns);
+    cohort_status s = gather_rows(context, g, columns, done);
+    for (uint32_t i = 0; !s && i < columns; i++)
+        if (!done[i])
+            s = gather_column(context, &g[i]);
+    free(done);
     return s;
 }

@@ -13,7 +13,13 @@ static void cuda_group_merge(cohort_context *context, uint32_t state, void *to, 
     (void)context, (void)state, (void)to, (void)from, (void)ids, (void)n;
 }
 
+static void cuda_group_values(cohort_context *context, struct group_values *v)
+{
+    (void)context, (void)v;
+}
+
 const struct group_backend cuda_group_backend = {
     .fold = cuda_group_fold,
     .merge = cuda_group_merge,
+    .values = cuda_group_values,
 };

@@ -52,6 +52,12 @@ static cohort_status cuda_keys_count(cohort_context *context, const uint32_t *id
     return none(context);
 }
 
+static cohort_status cuda_keys_members(cohort_context *context, const struct keys_members *ask)
+{
+    (void)ask;
+    return none(context);
+}
+
 static void cuda_keys_drop(cohort_context *context, struct keys_table *t)
 {
     (void)context, (void)t;
@@ -65,5 +71,6 @@ const struct keys_backend cuda_keys_backend = {
     .list = cuda_keys_list,
     .rows = cuda_keys_rows,
     .count = cuda_keys_count,
+    .members = cuda_keys_members,
     .drop = cuda_keys_drop,
 };

@@ -65,7 +65,8 @@ static void add(struct plan *p, struct arena *arena, uint64_t n, const void *in,
 
 static void arrays(struct plan *p, struct arena *arena, const struct sort *s)
 {
-    add(p, arena, s->n, s->keys, s->keys_out, p->key_bytes);
+    void *keys_out = s->keys_out ? s->keys_out : arena_take(arena, s->n * p->key_bytes);
+    add(p, arena, s->n, s->keys, keys_out, p->key_bytes);
     for (co_u32 c = 0; c < s->columns; c++)
         add(p, arena, s->n, s->column[c].in, s->column[c].out, s->column[c].bytes);
     if (s->permutation)

@@ -99,7 +99,7 @@ static cohort_status cuda_table_rebase(cohort_context *context, void *to, co_u32
     return gpu_launch(context, "table_rebase", n, &r);
 }
 
-static cohort_status cuda_table_gather(cohort_context *context, struct table_gather *g)
+static cohort_status gather_column(cohort_context *context, struct table_gather *g)
 {
     static const struct table_piece none;
     const struct table_piece *p = g->column->pieces ? &g->column->piece[0] : &none;
@@ -128,6 +128,14 @@ static cohort_status cuda_table_gather(cohort_context *context, struct table_gat
     g->nulls = seen.count;
     g->first_bad = seen.first;
     g->first_long = ~0ull;
+    return s;
+}
+
+static cohort_status cuda_table_gather(cohort_context *context, struct table_gather *g, co_u32 columns)
+{
+    cohort_status s = COHORT_OK;
+    for (co_u32 i = 0; !s && i < columns; i++)
+        s = gather_column(context, &g[i]);
     return s;
 }
 

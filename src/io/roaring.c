@@ -36,8 +36,6 @@ struct reader {
     const unsigned char *bytes;
     uint64_t n, at;
     struct roaring_list *list;
-    int (*falls)(const unsigned char *array, uint32_t n);
-    uint32_t (*ones)(const unsigned char *bitmap);
 };
 
 static uint32_t get16(const unsigned char *p)
@@ -211,17 +209,15 @@ AVX2 static uint32_t ones_avx2(const unsigned char *p)
 }
 #endif
 
+/* Arrays and bitmaps are found here and judged later, when they are read for good (roaring_judge). */
 static cohort_status read_array(struct reader *r, struct roaring_container *c)
 {
     cohort_status status = want(r, 2ull * c->card, "an array");
     if (status)
         return status;
-    const unsigned char *p = r->bytes + r->at;
-    if (r->falls(p, c->card))
-        return corrupt(r, "an array whose members do not rise");
     c->kind = ROARING_ARRAY;
     c->entries = c->card;
-    c->at = p;
+    c->at = r->bytes + r->at;
     r->at += 2ull * c->card;
     return COHORT_OK;
 }
@@ -231,9 +227,6 @@ static cohort_status read_bitmap(struct reader *r, struct roaring_container *c)
     cohort_status status = want(r, BITMAP_BYTES, "a bitmap");
     if (status)
         return status;
-    uint32_t ones = r->ones(r->bytes + r->at);
-    if (ones != c->card)
-        return corrupt(r, "a bitmap of %u members, and %u are told", ones, c->card);
     c->kind = ROARING_BITMAP;
     c->entries = 0;
     c->at = r->bytes + r->at;
@@ -247,6 +240,7 @@ static cohort_status read_runs(struct reader *r, struct roaring_container *c)
     if (status)
         return status;
     uint32_t runs = get16(r->bytes + r->at), card = 0, next = 0; /* next: the least start that is allowed */
+    uint64_t digest = 0;
     if (!runs)
         return corrupt(r, "a container of 0 runs");
     r->at += 2;
@@ -259,9 +253,14 @@ static cohort_status read_runs(struct reader *r, struct roaring_container *c)
         if (start < next || start + length > CONTAINER_IDS)
             return corrupt(r, "run %u begins at %u and has %u members: it %s", i, start, length,
                            start < next ? "touches the one before" : "goes beyond the container");
+        uint32_t first = start >> 10, last = (start + length - 1) >> 10;
+        digest |= 1ull << first | 1ull << last;
+        if (last > first + 1) /* few do */
+            digest |= (1ull << last) - (1ull << first);
         card += length;
         next = start + length + 1;
     }
+    c->digest = digest;
     c->kind = ROARING_RUNS;
     c->entries = runs;
     c->card = card;
@@ -336,17 +335,54 @@ static cohort_status read_parts(struct reader *r)
 cohort_status roaring_read(cohort_context *context, const char *name, uint64_t number, const void *bytes,
                            uint64_t n, int wide, struct roaring_list *list)
 {
-    struct reader r = {context, name, number, bytes, n, 0, list, falls_plain, ones_of};
-#ifdef AVX2
-    if (__builtin_cpu_supports("avx2")) {
-        r.falls = falls_avx2;
-        r.ones = ones_avx2;
-    }
-#endif
+    struct reader r = {context, name, number, bytes, n, 0, list};
     cohort_status status = wide ? read_parts(&r) : read_part(&r, 0);
     if (!status && r.at != n)
         return corrupt(&r, "%llu bytes behind the end", (unsigned long long)(n - r.at));
     return status;
+}
+
+uint64_t roaring_containers(const void *bytes, uint64_t n)
+{
+    const unsigned char *p = bytes;
+    uint32_t cookie = n < 4 ? 0 : get32(p);
+    uint64_t count = cookie == COOKIE_PLAIN && n >= 8   ? get32(p + 4)
+                     : (cookie & 0xffff) == COOKIE_RUNS ? (cookie >> 16) + 1
+                                                        : 0;
+    return count <= CONTAINER_IDS && count <= n / 4 ? count : 0; /* else it is refused */
+}
+
+static int falls(const unsigned char *p, uint32_t n)
+{
+    if (n < 2)
+        return 0;
+#ifdef AVX2
+    if (n > 16 && __builtin_cpu_supports("avx2"))
+        return falls_avx2(p, n);
+#endif
+    return falls_plain(p, n);
+}
+
+static uint32_t ones(const unsigned char *p)
+{
+#ifdef AVX2
+    if (__builtin_cpu_supports("avx2"))
+        return ones_avx2(p);
+#endif
+    return ones_of(p);
+}
+
+cohort_status roaring_judge(cohort_context *context, const char *name, uint64_t number, const void *bytes,
+                            const struct roaring_container *c)
+{
+    int rises = c->kind != ROARING_ARRAY || !falls(c->at, c->entries);
+    uint32_t card = c->kind == ROARING_BITMAP ? ones(c->at) : c->card;
+    if (rises && card == c->card)
+        return COHORT_OK;
+    const unsigned char *begin = bytes;
+    const struct reader r = {context, name, number, begin, 0, (uint64_t)(c->at - begin), NULL};
+    return rises ? corrupt(&r, "a bitmap of %u members, and %u are told", card, c->card)
+                 : corrupt(&r, "an array whose members do not rise");
 }
 
 /* ---- writing

@@ -1,7 +1,8 @@
 /* roaring.h: Roaring's portable format, 32 and 64 bit, read and written. docs/set.md names the specification.
  *
- * A blob has containers, one for each 2^16 integers, by rising key (the bits from 16 on). Reading judges
- * every byte and tells of each container where its entries lie in the blob; nothing is copied. */
+ * A blob has containers, one for each 2^16 integers, by rising key (the bits from 16 on). Reading judges all
+ * that says where things are, and runs, and tells of each container where its entries lie in the blob;
+ * nothing is copied. Arrays and bitmaps, most of the bytes, are judged one by one, by whoever reads them next. */
 #ifndef COHORT_IO_ROARING_H
 #define COHORT_IO_ROARING_H
 
@@ -12,6 +13,7 @@ enum roaring_kind { ROARING_ARRAY, ROARING_BITMAP, ROARING_RUNS };
 struct roaring_container {
     uint64_t key;
     uint32_t kind, entries, card; /* entries: of an array, or runs. card: 1 to 65,536 */
+    uint64_t digest;              /* of runs: bit b says that there are members from 1,024 b on */
     const unsigned char *
         /* entries, the low byte first: 16-bit numbers, pairs of start and length less one, or 64-bit words */
         at;
@@ -26,6 +28,13 @@ struct roaring_list {
  * byte B: ...", COHORT_TRUNCATED or COHORT_CORRUPT, or COHORT_NO_MEMORY. */
 cohort_status roaring_read(cohort_context *context, const char *name, uint64_t number, const void *bytes,
                            uint64_t n, int wide, struct roaring_list *list);
+
+/* How many containers a blob of 32 bits may have, by its first bytes. */
+uint64_t roaring_containers(const void *bytes, uint64_t n);
+
+/* Judges an array or a bitmap of the blob that begins at `bytes`. Fails as roaring_read does. */
+cohort_status roaring_judge(cohort_context *context, const char *name, uint64_t number, const void *bytes,
+                            const struct roaring_container *container);
 
 /* Of which kind a container is, whichever takes least, and a run's only if it takes less. */
 enum roaring_kind roaring_choose(uint32_t card, uint32_t runs);

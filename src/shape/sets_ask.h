@@ -306,7 +306,8 @@ struct sets_bound {
     co_u64 members, chunks, low, high; /* keys */
 };
 
-CO_INLINE struct sets_bound sets_bound_of(const struct sets_query *q, co_u64 number)
+/* `keys`: which of them matters too. */
+CO_INLINE struct sets_bound sets_bound_of(const struct sets_query *q, co_u64 number, int keys)
 {
     struct sets_bound b = {0, 0, 0, 0};
     co_u32 c = 0;
@@ -316,7 +317,7 @@ CO_INLINE struct sets_bound sets_bound_of(const struct sets_query *q, co_u64 num
     struct co_sets_set s = co_sets_open(v, number - q->first[c]);
     b.members = co_sets_size(v, &s);
     b.chunks = s.n;
-    if (!s.n)
+    if (!s.n || !keys)
         return b;
     co_u64 last = s.first + s.n - 1;
     b.low = s.large ? co_sets_key(v, s.first) : co_sets_listed(v, s.first) >> CO_CHUNK_BITS;
@@ -329,7 +330,8 @@ CO_INLINE struct sets_bound sets_row_bound(const struct sets_query *q, co_u64 ro
     struct sets_bound sum = {0, 0, ~0ull, 0};
     co_u64 n = sets_row_arity(q, row);
     for (co_u64 k = 0; k < n; k++) {
-        struct sets_bound b = sets_bound_of(q, sets_row_member(q, row, k));
+        struct sets_bound b =
+            sets_bound_of(q, sets_row_member(q, row, k), q->op != SETS_AND && q->op != SETS_ANDNOT);
         if (q->op == SETS_ANDNOT)
             return b;
         if (q->op == SETS_AND) {

@@ -201,20 +201,45 @@ CO_INLINE co_u64 sets_digest_between(co_u32 first, co_u32 last)
     return (2ull << (last >> 10)) - (1ull << (first >> 10));
 }
 
-/* The digest of an array. Its members ascend: if of eight the first and the last are in the same 1,024 or in
- * two side by side, so are all between, and two bits tell of the eight. */
+/* The digest of eight members that ascend: if the first and the last are in the same 1,024 or in two side by
+ * side, so are all between, and two bits tell of the eight. */
+CO_INLINE co_u64 sets_eight_digest(const co_u16 *at)
+{
+    co_u32 first = at[0] >> 10, last = at[7] >> 10;
+    co_u64 digest = 1ull << first | 1ull << last;
+    for (co_u32 k = 1; last > first + 1 && k < 7; k++)
+        digest |= 1ull << (at[k] >> 10);
+    return digest;
+}
+
+/* The digest of an array: likewise of 32 at a time, where members lie close together. */
 CO_INLINE co_u64 sets_array_digest(const co_u16 *at, co_u32 n)
 {
     co_u64 digest = 0;
     co_u32 i = 0;
-    for (; i + 8 <= n; i += 8) {
-        co_u32 first = at[i] >> 10, last = at[i + 7] >> 10;
+    for (; i + 32 <= n; i += 32) {
+        co_u32 first = at[i] >> 10, last = at[i + 31] >> 10;
         digest |= 1ull << first | 1ull << last;
-        for (co_u32 k = 1; last > first + 1 && k < 7; k++)
-            digest |= 1ull << (at[i + k] >> 10);
+        for (co_u32 k = 0; last > first + 1 && k < 32; k += 8)
+            digest |= sets_eight_digest(at + i + k);
     }
+    for (; i + 8 <= n; i += 8)
+        digest |= sets_eight_digest(at + i);
     for (; i < n; i++)
         digest |= 1ull << (at[i] >> 10);
+    return digest;
+}
+
+/* The digest of runs: few go beyond two 1,024s side by side. */
+CO_INLINE co_u64 sets_runs_digest(const co_u16 *at, co_u32 n)
+{
+    co_u64 digest = 0;
+    for (co_u32 i = 0; i < n; i++) {
+        co_u32 first = at[2 * i], last = co_chunk_run_last(at, i);
+        digest |= 1ull << (first >> 10) | 1ull << (last >> 10);
+        if ((last >> 10) > (first >> 10) + 1)
+            digest |= sets_digest_between(first, last);
+    }
     return digest;
 }
 
@@ -241,11 +266,9 @@ CO_INLINE co_u64 sets_chunk_digest(const struct sets_chunk *c)
     if (c->kind == CO_CHUNK_BITMAP)
         return sets_bitmap_digest((const co_u64 *)c->at);
     if (c->kind == CO_CHUNK_RUNS)
-        for (co_u32 i = 0; i < c->entries; i++)
-            digest |= sets_digest_between(at[2 * i], co_chunk_run_last(at, i));
-    else
-        for (co_u32 i = 0; i < c->entries; i++)
-            digest |= 1ull << (sets_chunk_entry(c, i) >> 10);
+        return sets_runs_digest(at, c->entries);
+    for (co_u32 i = 0; i < c->entries; i++)
+        digest |= 1ull << (sets_chunk_entry(c, i) >> 10);
     return digest;
 }
 

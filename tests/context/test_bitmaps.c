@@ -357,13 +357,82 @@ static void ask_sets(struct draw *d)
     cohort_sets_destroy(sets);
 }
 
+/* The bits as sets: the first of them one set, those from a word on another, if there are so many. */
+struct rows {
+    uint64_t sets, bits, stride;
+};
+
+static struct rows rows_of(uint64_t n)
+{
+    const uint64_t stride = (n / 2 + 31) / 32 * 4;
+    return n > 8 * stride && n > 1 ? (struct rows){2, n - 8 * stride, stride} : (struct rows){1, n, 0};
+}
+
+static void sets_from_bits(struct draw *d)
+{
+    struct test *t = d->t;
+    const struct rows rows = rows_of(d->n);
+    cohort_sets_source source = COHORT_SETS_SOURCE_INIT;
+    cohort_sets_target target = COHORT_SETS_TARGET_INIT;
+    cohort_sets *sets;
+    struct column *members = column_new(t, d->n, 4);
+    uint64_t at = 0;
+    source.form = COHORT_FORM_BITMAPS;
+    source.n = rows.sets;
+    source.bits = rows.bits;
+    source.stride = rows.stride;
+    source.members = bits_send(&d->where);
+    source.bits_offset = d->where.offset;
+    OK(t, cohort_sets_build(t->context, &source, &sets));
+    target.members = column_send(members);
+    target.capacity = d->n;
+    OK(t, cohort_sets_export(sets, &target));
+    column_fetch(members);
+    for (uint64_t i = 0; i < d->n; i++) {
+        const uint64_t member = rows.stride ? i % (8 * rows.stride) : i;
+        if (member < rows.bits && bits_get(&d->where, i))
+            REQUIREF(t, at < target.total && column_get(members, at++) == member, "bit %llu of %llu",
+                     (unsigned long long)i, (unsigned long long)d->n);
+    }
+    EQUAL(t, target.total, at);
+    cohort_sets_destroy(sets);
+}
+
+static void sets_to_bits(struct draw *d)
+{
+    struct test *t = d->t;
+    const struct rows rows = rows_of(d->n);
+    cohort_sets *sets = set_of(d);
+    cohort_sets_target target = COHORT_SETS_TARGET_INIT;
+    struct column *which = column_new(t, rows.sets, 8);
+    for (uint64_t i = 0; i < rows.sets; i++)
+        column_put(which, i, 0);
+    target.form = COHORT_FORM_BITMAPS;
+    target.n = rows.sets;
+    target.which = column_send(which);
+    target.bits = rows.bits;
+    target.stride = rows.stride;
+    target.members = bits_send(&d->first);
+    target.bits_offset = d->first.offset;
+    OK(t, cohort_sets_export(sets, &target));
+    EQUAL(t, target.total, d->n ? (d->first.offset % 8 + d->n + 7) / 8 : 0);
+    bits_fetch(&d->first);
+    bits_edges(&d->first);
+    for (uint64_t i = 0; i < d->n; i++) {
+        const uint64_t member = rows.stride ? i % (8 * rows.stride) : i;
+        REQUIREF(t, bits_get(&d->first, i) == (member < rows.bits && is_in(member)), "bit %llu of %llu",
+                 (unsigned long long)i, (unsigned long long)d->n);
+    }
+    cohort_sets_destroy(sets);
+}
+
 static const uint64_t sizes[] = {0, 1, 7, 8, 9, 31, 32, 33, 63, 64, 77, 255, 1001, MOST},
                       offsets[] = {0, 0, 1, 3, 7, 8, 16, 24, 31, 32, 33, 40, 61, 64, 129};
 
 static void all(struct test *t, void (*call)(struct draw *))
 {
     const uint64_t of = sizeof offsets / sizeof *offsets;
-    for (uint64_t times = 0; times < test_scale(t, 2, 4, 8); times++)
+    for (uint64_t times = 0; times < test_scale(t, test_size(t, 4, 2), 4, 8); times++)
         for (uint64_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
             const uint64_t at[3] = {offsets[test_below(t, of)], offsets[test_below(t, of)],
                                     offsets[test_below(t, of)]};
@@ -386,6 +455,8 @@ CASE(retrieve)
 CASE(compact)
 CASE(look_in_sets)
 CASE(ask_sets)
+CASE(sets_from_bits)
+CASE(sets_to_bits)
 
 #define MAPS (TEST_EACH_MEMORY | TEST_EACH_LAYOUT)
 const struct test_case test_cases[] = {{"look_in_map", in_look_in_map, MAPS},
@@ -396,4 +467,6 @@ const struct test_case test_cases[] = {{"look_in_map", in_look_in_map, MAPS},
                                        {"compact", in_compact, TEST_EACH_MEMORY},
                                        {"look_in_sets", in_look_in_sets, TEST_EACH_MEMORY},
                                        {"ask_sets", in_ask_sets, TEST_EACH_MEMORY},
+                                       {"sets_from_bits", in_sets_from_bits, TEST_EACH_MEMORY},
+                                       {"sets_to_bits", in_sets_to_bits, TEST_EACH_MEMORY},
                                        {NULL, NULL, 0}};

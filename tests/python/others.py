@@ -3,6 +3,7 @@ driver's own allocator, written on streams of their own, and handed over by one 
 
 import ctypes as ct
 
+import layouts
 import numpy as np
 
 from libcohort import _core
@@ -81,22 +82,9 @@ class Cupy(Memory):
         return about | self.changes
 
 
-class _Tensor(ct.Structure):
-    _fields_ = [
-        ("data", ct.c_void_p),
-        ("device_type", ct.c_int32),
-        ("device_id", ct.c_int32),
-        ("dimensions", ct.c_int32),
-        ("code", ct.c_uint8),
-        ("bits", ct.c_uint8),
-        ("lanes", ct.c_uint16),
-        ("shape", ct.POINTER(ct.c_int64)),
-        ("strides", ct.POINTER(ct.c_int64)),
-        ("byte_offset", ct.c_uint64),
-        ("context", ct.c_void_p),
-        ("deleter", ct.CFUNCTYPE(None, ct.c_void_p)),
-    ]
-
+_Tensor = layouts.structure("managed", "bindings/python/src/dlpack.c")
+_Schema = layouts.structure("ArrowSchema", "include/cohort/arrow.h")
+_Array = layouts.structure("ArrowDeviceArray", "include/cohort/arrow.h")
 
 _new = ct.pythonapi.PyCapsule_New
 _new.restype, _new.argtypes = ct.py_object, [ct.c_void_p, ct.c_char_p, ct.c_void_p]
@@ -124,49 +112,18 @@ class Torch(Memory):
         shape, strides = (ct.c_int64 * 1)(self.n), (ct.c_int64 * 1)(self.step)
         tensor = _Tensor(
             self.address, self.kind, self.ordinal, 1, _CODES[self.dtype.kind], 8 * self.dtype.itemsize, 1,
-            shape, strides, 0, None, _delete,
+            ct.addressof(shape), ct.addressof(strides), 0, None, ct.cast(_delete, ct.c_void_p)
         )  # fmt: skip
         _kept[ct.addressof(tensor)] = tensor, self, shape, strides
         return _new(ct.addressof(tensor), b"dltensor", ct.cast(_drop_tensor, ct.c_void_p))
 
 
-class _Schema(ct.Structure):
-    _fields_ = [
-        ("format", ct.c_char_p),
-        ("name", ct.c_char_p),
-        ("metadata", ct.c_char_p),
-        ("flags", ct.c_int64),
-        ("n_children", ct.c_int64),
-        ("children", ct.c_void_p),
-        ("dictionary", ct.c_void_p),
-        ("release", ct.c_void_p),
-        ("private", ct.c_void_p),
-    ]
-
-
-class _Array(ct.Structure):
-    _fields_ = [
-        ("length", ct.c_int64),
-        ("null_count", ct.c_int64),
-        ("offset", ct.c_int64),
-        ("n_buffers", ct.c_int64),
-        ("n_children", ct.c_int64),
-        ("buffers", ct.POINTER(ct.c_void_p)),
-        ("children", ct.c_void_p),
-        ("dictionary", ct.c_void_p),
-        ("release", ct.c_void_p),
-        ("private", ct.c_void_p),
-        ("device_id", ct.c_int64),
-        ("device_type", ct.c_int32),
-        ("sync_event", ct.POINTER(ct.c_uint64)),
-        ("reserved", ct.c_int64 * 3),
-    ]
-
-
 class Cudf(Memory):
     """By Arrow's device interface: the consumer waits for an event. Booleans are bits."""
 
-    formats = {"i4": b"i", "u4": b"I", "i8": b"l", "u8": b"L", "f8": b"g", "u1": b"C", "b1": b"b"}
+    formats = {
+        "i4": b"i", "u4": b"I", "i8": b"l", "u8": b"L", "f8": b"g", "u1": b"C", "b1": b"b", "i2": b"s", "f4": b"f"
+    }  # fmt: skip
     kind, offset, nulls, length, format = 2, 0, 0, None, None
     validity = None
 
@@ -178,7 +135,7 @@ class Cudf(Memory):
         schema = _Schema(format, b"", None, 0, 0, None, None, None, None)
         length = self.n - self.offset if self.length is None else self.length
         array = _Array(
-            length, self.nulls, self.offset, 2, 0, buffers, None, None, None, None, 0, self.kind, done,
+            length, self.nulls, self.offset, 2, 0, buffers, None, None, None, None, 0, self.kind, ct.addressof(done),
             (ct.c_int64 * 3)(),
         )  # fmt: skip
         parts = _Capsule(schema, self), _Capsule(array, self, buffers, done)

@@ -5,6 +5,8 @@ import subprocess
 import sys
 import xml.etree.ElementTree as xml
 
+from libcohort import bench
+
 
 def test_table_json_and_drawing(tmp_path):
     command = [
@@ -51,3 +53,12 @@ def test_choice():
     ]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     assert len(lines) == 3 and all("argsort" in line for line in lines[1:])
+
+
+def test_calls_on_ten_elements(capsys, monkeypatch):
+    """Each call works, and costs microseconds; how few is for a quiet machine to say."""
+    monkeypatch.setattr(bench._bench_calls, "_REPEATS", 3)
+    bench.main(["--calls"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(bench._bench_calls.calls()) and lines[0].startswith("sort ")
+    assert all(float(line.split()[-2]) < 1000 for line in lines)

@@ -33,6 +33,40 @@ def same(got, expected):
     np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.parametrize("dtype", [*TYPES, "bool"])
+@pytest.mark.parametrize("needles", [1, 40, 3000, 40_000])
+def test_many_keys_among_others(dtype, needles):
+    """What is looked up without a map: few and many values, close together and far apart, with -1 and NaN."""
+    rng = np.random.default_rng(needles)
+    kind = np.dtype(dtype).kind
+    for low, high in ((0, 100), (0, 2**15), (-(2**62), 2**62)):
+        a, b = (rng.integers(low, high, n).astype(dtype) for n in (20_000, needles))
+        if kind == "f":
+            a[::7], b[::3], a[1::7] = np.nan, np.nan, -0.0
+        if kind == "i":
+            a[::5], b[::4] = -1, -1
+        hit = np.isin(a, b) | (np.isnan(a) & np.isnan(b).any() if kind == "f" else False)
+        same(lc.is_in(a, b), hit)
+        same(lc.is_in(a, b, invert=True), ~hit)
+        order = np.argsort(b, kind="stable")
+        at = np.searchsorted(b[order], a)
+        due = np.where(hit, order[np.minimum(at, needles - 1)], -1)
+        same(lc.index_in(a, b), due)
+        assert lc.is_in(lc.Column(a), b).tolist() == hit.tolist()
+
+
+@pytest.mark.parametrize("n", [0, 1, 10, 32, 33])
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "int64", "float64"])
+def test_few_keys_among_few(dtype, n):
+    a, b = numbers(dtype, n, 12), numbers(dtype, 9, 12, seed=5)
+    b[:2] = a[:2] if n > 1 else b[:2]
+    same(lc.is_in(a, b), np.isin(a, b))
+    codes, distinct = lc.factorize(a)
+    assert distinct[codes].tolist() == a.tolist() and len(distinct) == len(np.unique(a))
+    first = {x: i for i, x in reversed(list(enumerate(b.tolist())))}
+    same(lc.index_in(a, b), np.array([first.get(x, -1) for x in a.tolist()], "int64"))
+
+
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("dtype", [*TYPES, "bool"])
 def test_against_numpy(dtype, n):

@@ -295,6 +295,50 @@ def test_mixed_streams_of_a_map():
         m.run(np.zeros(4, "u1"), Cupy(keys))
 
 
+@pytest.mark.parametrize("Kind", KINDS)
+@pytest.mark.parametrize("types", [("i8", "i8"), ("u4", "f4"), ("i8", "i4"), ("u1", "i2"), ("f8", "u8")])
+def test_multimaps(Kind, types):
+    keys, values = some(types[0]), some(types[1], seed=2)
+    asked = np.unique(np.concatenate([keys[:9], np.arange(100, 105).astype(types[0])]))
+    due = {k: sorted(values[keys == k].tolist()) for k in asked.tolist()}
+    m = lc.MultiMap(Kind(keys), Kind(values))
+    assert len(m) == 70
+    same(m.count(Kind(asked)), np.array([len(d) for d in due.values()]))
+    same(m.contains(Kind(asked)), np.array([bool(d) for d in due.values()]))
+    got = m.get(Kind(asked), default=1)
+    assert got.device == "cuda:0" and got.type == str(values.dtype)
+    for k, x in zip(asked.tolist(), read(got).tolist(), strict=True):
+        assert x in due[k] if due[k] else x == 1
+    offsets, runs = m.rows(Kind(asked))
+    assert offsets.device == runs.device == "cuda:0"
+    at = read(offsets).tolist()
+    for i, k in enumerate(asked.tolist()):
+        assert sorted(read(runs).tolist()[at[i] : at[i + 1]]) == due[k]
+    index, found = m.retrieve(Kind(asked))
+    same(index, np.repeat(np.arange(len(asked)), np.diff(at)))
+    assert sorted(read(found).tolist()) == sorted(x for d in due.values() for x in d)
+    for again in (pickle.loads(pickle.dumps(m)), m.union(lc.MultiMap(Kind(keys[:0]), Kind(values[:0])))):
+        assert again.count(asked).tolist() == [len(d) for d in due.values()]
+    distinct, starts, all = m.items()
+    assert distinct.device == starts.device == all.device == "cuda:0"
+    assert sorted(read(distinct).tolist()) == np.unique(keys).tolist()
+    assert sorted(read(all).tolist()) == np.sort(values).tolist()
+    assert m.count(asked.tolist()).device == "cpu" and sorted(m[asked.tolist()[0]].tolist()) == due[asked[0]]
+
+
+def test_multimaps_of_two_memories():
+    a = np.arange(6)
+    with pytest.raises(lc.ArgumentError, match="values: lies in the memory of the host"):
+        lc.MultiMap(Cupy(a), a)
+    m = lc.MultiMap(Cupy(a), a.tolist())
+    same(m.get(Torch(a)), a)
+    same(lc.MultiMap(Torch(a[::-1].copy())).get(Cupy(a)), a[::-1])
+    with lc.device("cpu"):
+        same(m.count(Cupy(a)), np.ones(6, "i8"))
+        with pytest.raises(lc.ArgumentError, match="keys: lies .*cuda:0.*what it is for lies on the CPU"):
+            lc.MultiMap(a, a).get(Torch(a))
+
+
 # ---- streams
 
 
@@ -376,8 +420,8 @@ def test_what_is_of_the_host_alone_is_refused():
             call(a)
     with pytest.raises(BufferError, match=r"dl_device: \(1, 0\)"):
         a.__dlpack__(dl_device=(1, 0))
-    with pytest.raises(lc.UnsupportedError, match="keys: lies in the memory of cuda:0"):
-        lc.MultiMap(a, a)
+    with pytest.raises(lc.UnsupportedError, match="a: lies in the memory of cuda:0"):
+        lc.Table({"a": a})
     with pytest.raises(lc.UnsupportedError, match="members: lies in the memory of a GPU"):
         lc.Set(Cupy(some("u4")))
     with pytest.raises(lc.UnsupportedError, match="test_elements: lies in the memory of cuda:0"):

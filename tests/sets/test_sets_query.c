@@ -165,20 +165,25 @@ static void end(struct ask *a, cohort_sets *result)
     column_drop(a->t, NULL);
 }
 
-/* With sets, operation and rows drawn already. */
-static void ask_rows(struct ask *a)
+/* With sets, operation, rows and wishes drawn already. */
+static void ask_wishes(struct ask *a, int collection)
 {
     struct test *t = a->t;
     cohort_sets *result = NULL;
-    draw_wishes(a);
     foresee(a);
-    a->desc.result = test_below(t, 2) ? &result : NULL;
+    a->desc.result = collection ? &result : NULL;
     OK(t, cohort_sets_query(t->context, &a->desc));
     if (!a->desc.result)
         OK(t, cohort_wait(t->context));
     REQUIRE(t, (result != NULL) == (a->desc.result != NULL));
     judge(a, result);
     end(a, result);
+}
+
+static void ask_rows(struct ask *a)
+{
+    draw_wishes(a);
+    ask_wishes(a, (int)test_below(a->t, 2));
 }
 
 static void ask(struct test *t, uint64_t sets, uint64_t rows)
@@ -267,6 +272,66 @@ static void pairs(struct test *t)
     }
 }
 
+/* So many chunks that threads share a row, each of a few numbers that sets have in common or have not. The
+ * first chunk has an array of thousands, or a few dozens of its numbers and as many others. */
+static struct plain draw_large(struct test *t, uint64_t set)
+{
+    uint64_t at[11000], n = 0, most = test_size(t, 3000, 300);
+    uint64_t chunks = test_size(t, 180, 12) + test_below(t, test_size(t, 300, 6));
+    for (uint64_t v = set % 2 ? 700 : 3; v < 65536 && n < most; n++) {
+        at[n] = v;
+        v += set % 2 ? 1300 + 7 * test_below(t, 90) : 7 * (1 + test_below(t, 4));
+    }
+    for (uint64_t key = 1; key < chunks; key++)
+        for (uint64_t v = test_below(t, 5) ? 0 : 16; v < 16; v++)
+            if (test_below(t, 2))
+                at[n++] = key << 16 | v << 2;
+    return plain_of(at, n);
+}
+
+static void large_rounds(struct test *t)
+{
+    uint64_t rounds = test_scale(t, test_size(t, 16, 4), test_size(t, 48, 8), test_size(t, 192, 16));
+    for (uint64_t round = 0; round < rounds; round++) {
+        struct ask a = {.t = t, .desc = COHORT_SETS_QUERY_INIT};
+        a.p[0] = plains_new(5, (int)test_below(t, 2));
+        for (uint64_t i = 0; i < 5; i++)
+            a.p[0].at[i] = i < 4 ? draw_large(t, i) : plain_draw(t, SHAPE_FEW, a.p[0].wide);
+        a.sets[0] = sets_of(t, &a.p[0], 0);
+        a.count = 5;
+        a.desc.collections = a.sets;
+        a.desc.collections_count = 1;
+        a.desc.op = (cohort_sets_op)(COHORT_SETS_AND + round / 4 % 4);
+        a.desc.rows = 4;
+        a.desc.arity = 2 + round / 2 % 2;
+        a.members = column_new(t, 4 * a.desc.arity, 8);
+        for (uint64_t i = 0; i < 4 * a.desc.arity; i++)
+            column_put(a.members, i, (i + i / a.desc.arity) % (round % 3 ? 4 : 5));
+        a.desc.members = column_send(a.members);
+        if (round % 4 > 1) {
+            ask_rows(&a);
+            continue;
+        }
+        a.counts = column_new(t, a.desc.rows, 8);
+        a.desc.counts = column_pointer(a.counts);
+        ask_wishes(&a, round % 4);
+    }
+}
+
+/* On a CPU with threads enough to share a row. */
+static void large(struct test *t)
+{
+    cohort_context *given = t->context;
+    cohort_context_options options = test_context_options(t);
+    options.threads = 2 + test_below(t, 3);
+    if (t->kind == TEST_CPU)
+        OK(t, cohort_context_create(&options, &t->context));
+    large_rounds(t);
+    if (t->kind == TEST_CPU)
+        cohort_context_destroy(t->context);
+    t->context = given;
+}
+
 /* ---- laws
  * ------------------------------------------------------------------------------------------------------------------- */
 
@@ -307,9 +372,9 @@ static void of_a_pair(struct test *t, cohort_sets *sets, uint64_t x, uint64_t y,
 }
 
 /* A list of many chunks, and some of its members, the last among them. */
-static void draw_lists(struct test *t, struct plain *many, struct plain *few)
+static void draw_lists(struct test *t, struct plain *many, struct plain *few, uint64_t each)
 {
-    uint64_t at[600], some[600], n = 100 + test_below(t, 500), k = 0, each = 9 + test_below(t, 40);
+    uint64_t at[600], some[600], n = 100 + test_below(t, 500), k = 0;
     for (uint64_t i = 0; i < n; i++) {
         at[i] = i * 70000 + test_below(t, 70000);
         if ((n - 1 - i) % each == 0)
@@ -322,8 +387,9 @@ static void draw_lists(struct test *t, struct plain *many, struct plain *few)
 /* What must hold of any two sets, whatever they are. */
 static void laws(struct test *t)
 {
-    for (uint64_t round = 0; round < test_scale(t, 3, test_size(t, 30, 3), test_size(t, 100, 8)); round++) {
-        struct plains p = plains_draw(t, 6, (int)test_below(t, 2));
+    uint64_t rounds = test_scale(t, test_size(t, 8, 3), test_size(t, 30, 3), test_size(t, 100, 8));
+    for (uint64_t round = 0; round < rounds; round++) {
+        struct plains p = plains_draw(t, 6, (int)(round / 2 % 2));
         plain_free(&p.at[0]); /* a full chunk, and another set in the same one */
         plain_free(&p.at[1]);
         p.at[0] = plain_draw(t, SHAPE_FULL, p.wide);
@@ -331,7 +397,7 @@ static void laws(struct test *t)
         p.at[1].n -= 1 + test_below(t, 60000);
         plain_free(&p.at[2]);
         plain_free(&p.at[3]);
-        draw_lists(t, &p.at[2], &p.at[3]);
+        draw_lists(t, &p.at[2], &p.at[3], round % 2 ? 9 + test_below(t, 40) : 1 + test_below(t, 5));
         cohort_sets *sets = sets_of(t, &p, 0), *both_of_them = NULL;
         of_a_pair(t, sets, 1, 0, &both_of_them);
         sets_judge(t, both_of_them, &(struct plains){&p.at[1], 1, p.wide}, "a part of a full chunk");
@@ -531,6 +597,7 @@ const struct test_case test_cases[] = {
     {"batches", batches, TEST_EACH_MEMORY},
     {"chunks", chunks, TEST_EACH_MEMORY},
     {"pairs", pairs, TEST_EACH_MEMORY},
+    {"large", large, TEST_EACH_MEMORY},
     {"laws", laws, TEST_EACH_MEMORY},
     {"looks", looks, TEST_EACH_MEMORY},
     {"look_at_pairs", look_at_pairs, TEST_EACH_MEMORY},

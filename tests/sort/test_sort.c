@@ -11,6 +11,8 @@ struct sort_plan {
     unsigned char width[COHORT_PAYLOADS_MOST];
     uint64_t segments;
     int in_place, workspace;
+    int keys_unwanted; /* only columns and the permutation are */
+    enum closeness { NOT_CLOSE, BY_THREES, BY_OUTLIERS, BY_PAIRS_FAR_APART, CLOSENESSES } close;
 };
 
 struct sort_work {
@@ -43,11 +45,12 @@ static const char *describe(struct sort_work *w)
 {
     const struct sort_plan *p = w->p;
     snprintf(w->text, sizeof w->text,
-             "n %llu, order %d%s, pattern %d, bits %u to %u, %u columns%s, %llu segments%s%s, %s",
+             "n %llu, order %d%s, pattern %d, close %d, bits %u to %u, %u columns%s, %llu segments%s%s%s, %s",
              (unsigned long long)p->n, (int)p->order, p->descending ? " descending" : "", (int)p->pattern,
-             p->low_bit, p->high_bit, p->columns, p->permutation_bytes ? ", permutation" : "",
+             (int)p->close, p->low_bit, p->high_bit, p->columns, p->permutation_bytes ? ", permutation" : "",
              (unsigned long long)p->segments, p->in_place ? ", in place" : "",
-             p->workspace ? ", own workspace" : "", w->t->memory == TEST_HOST ? "host" : "device");
+             p->keys_unwanted ? ", without keys_out" : "", p->workspace ? ", own workspace" : "",
+             w->t->memory == TEST_HOST ? "host" : "device");
     return w->text;
 }
 
@@ -113,8 +116,27 @@ static uint64_t special_float(struct test *t, unsigned bytes)
            (fraction == 0x7fffff ? 0xfffffffffffffull : fraction << 29 | (fraction & 1));
 }
 
+/* Keys most of which the topmost bits tell apart, and not all: three and three agree in all but the last
+ * bits; all but a few lie close together; two and two agree in the upper half and are far from each other. */
+static void put_close(struct test *t, const struct sort_plan *p, struct column *keys)
+{
+    const unsigned bits = 8 * (unsigned)keys->width;
+    for (uint64_t i = 0; i < keys->count; i++) {
+        uint64_t group = p->close == BY_THREES ? i / 3 : i % (keys->count / 2 + 1);
+        uint64_t high = (group + 1) * 0x9e3779b97f4a7c15ull >> (64 - bits), low = test_below(t, 1u << 10);
+        if (p->close == BY_OUTLIERS)
+            column_put(keys, i, test_below(t, 50) ? low : high);
+        else
+            column_put(keys, i, high >> 10 << 10 | (test_below(t, 3) ? low : 0));
+    }
+}
+
 static void put_keys(struct test *t, const struct sort_plan *p, struct column *keys)
 {
+    if (p->close) {
+        put_close(t, p, keys);
+        return;
+    }
     split_keys(t, keys, p->pattern, p->range);
     if (p->order != COHORT_F32 && p->order != COHORT_F64)
         return;
@@ -153,7 +175,8 @@ static cohort_status call(struct sort_work *w)
     d.low_bit = p->low_bit;
     d.high_bit = p->high_bit;
     d.keys = column_send(w->keys);
-    d.keys_out = w->keys_out == w->keys ? (void *)(uintptr_t)d.keys : column_send(w->keys_out);
+    if (!p->keys_unwanted)
+        d.keys_out = w->keys_out == w->keys ? (void *)(uintptr_t)d.keys : column_send(w->keys_out);
     d.payloads = p->columns;
     d.payload = columns;
     for (unsigned c = 0; c < p->columns; c++) {
@@ -191,7 +214,7 @@ static void judge(struct sort_work *w)
     for (uint64_t at = 0; at < p->n; at++) {
         uint64_t i = w->order[at];
         uint64_t key = w->key_bytes == 4 ? ((uint32_t *)w->keys_before)[i] : ((uint64_t *)w->keys_before)[i];
-        REQUIREF(t, column_get(w->keys_out, at) == key,
+        REQUIREF(t, p->keys_unwanted || column_get(w->keys_out, at) == key,
                  "keys_out[%llu] is 0x%llx, not 0x%llx of entry %llu: %s", (unsigned long long)at,
                  (unsigned long long)column_get(w->keys_out, at), (unsigned long long)key,
                  (unsigned long long)i, describe(w));
@@ -204,8 +227,8 @@ static void judge(struct sort_work *w)
                      "column[%u] of %u bytes at %llu is not that of entry %llu: %s", c, p->width[c],
                      (unsigned long long)at, (unsigned long long)i, describe(w));
     }
-    REQUIREF(t, w->keys == w->keys_out || unharmed(w->keys, w->keys_before, 0), "keys have changed: %s",
-             describe(w));
+    REQUIREF(t, (w->keys == w->keys_out && !p->keys_unwanted) || unharmed(w->keys, w->keys_before, 0),
+             "keys have changed: %s", describe(w));
     for (unsigned c = 0; c < p->columns; c++)
         REQUIREF(t, w->in[c] == w->out[c] || unharmed(w->in[c], w->in_before[c], 0),
                  "column[%u].in has changed: %s", c, describe(w));
@@ -234,7 +257,8 @@ static void sort_do(struct test *t, const struct sort_plan *p)
     REQUIREF(t, !status, "%s: %s: %s", cohort_status_name(status), cohort_message(t->context), describe(&w));
     OK(t, cohort_wait(t->context));
     column_fetch(w.keys);
-    column_fetch(w.keys_out);
+    if (!p->keys_unwanted)
+        column_fetch(w.keys_out);
     if (w.permutation)
         column_fetch(w.permutation);
     for (unsigned c = 0; c < p->columns; c++) {
@@ -343,6 +367,7 @@ static void segments(struct test *t)
         p.width[1] = 8;
         p.permutation_bytes = test_below(t, 3) ? 0 : 4;
         p.in_place = (int)test_below(t, 2);
+        p.keys_unwanted = (p.columns || p.permutation_bytes) && test_below(t, 2);
         p.workspace = test_below(t, 4) == 0;
         sort_do(t, &p);
     }
@@ -362,6 +387,7 @@ static void columns(struct test *t)
                 p.width[c] = (unsigned char)(1u << (count <= 5 ? (c + count) % 5 : test_below(t, 5)));
             p.permutation_bytes = permutation;
             p.in_place = (int)test_below(t, 2);
+            p.keys_unwanted = (count || permutation) && test_below(t, 3) == 0;
             sort_do(t, &p);
         }
 }
@@ -380,6 +406,7 @@ static void anything(struct test *t)
         p.permutation_bytes = test_below(t, 3) ? 0 : test_below(t, 2) ? 4 : 8;
         p.segments = test_below(t, 3) ? 0 : 1 + test_below(t, 50);
         p.in_place = (int)test_below(t, 2);
+        p.keys_unwanted = (p.columns || p.permutation_bytes) && test_below(t, 3) == 0;
         p.workspace = test_below(t, 3) == 0;
         if (test_below(t, 3) == 0) {
             p.high_bit = 1 + (unsigned)test_below(t, 8 * order_bytes(p.order));
@@ -387,6 +414,36 @@ static void anything(struct test *t)
         }
         sort_do(t, &p);
     }
+}
+
+/* What is sorted by the topmost digits and put right by few moves, or by many and so by all digits. */
+static void close_together(struct test *t)
+{
+    const uint64_t sizes[] = {65, 300, 4095, 5000, 40000};
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (enum closeness close = BY_THREES; close < CLOSENESSES; close++) {
+            struct sort_plan p = sort_plan(test_size(t, sizes[i], 400), sorted_types[test_below(t, 6)]);
+            p.close = close;
+            p.descending = (int)test_below(t, 2);
+            p.columns = (unsigned)test_below(t, 2);
+            p.width[0] = 8;
+            p.permutation_bytes = test_below(t, 2) ? 4 : 0;
+            p.segments = test_below(t, 2) ? 0 : 1 + test_below(t, 5);
+            sort_do(t, &p);
+            p.order = test_below(t, 2) ? COHORT_U64 : COHORT_I64;
+            p.permutation_bytes = 8;
+            p.keys_unwanted = 1;
+            sort_do(t, &p);
+        }
+}
+
+/* Somebody must want something. */
+static void refusals(struct test *t)
+{
+    cohort_sort_desc d = COHORT_SORT_INIT;
+    d.n = 3;
+    d.keys = column_send(column_new(t, 3, 4));
+    FAILS(t, t->context, cohort_sort(t->context, &d), COHORT_NULL, "keys_out", NULL);
 }
 
 static void large(struct test *t)
@@ -413,6 +470,8 @@ const struct test_case test_cases[] = {
     {"columns", columns, TEST_EACH_MEMORY},
     {"anything", anything, TEST_EACH_MEMORY},
     {"large", large, TEST_EACH_MEMORY},
+    {"close_together", close_together, TEST_EACH_MEMORY},
+    {"refusals", refusals, TEST_EACH_MEMORY},
     {"many", many, TEST_EACH_MEMORY},
     {"far", far, TEST_EACH_MEMORY},
     {NULL, NULL, 0},

@@ -470,9 +470,90 @@ static void threads(struct test *t)
     free(keys);
 }
 
+/* ---- rows of a large table in an order without sense ------------------------------------------------------ */
+
+struct scattered {
+    uint64_t rows, n;
+    uint64_t *a;
+    uint32_t *b, *d;
+    double *c;
+    uint8_t *valid; /* of d */
+};
+
+static void scattered_open(struct test *t, struct scattered *s)
+{
+    *s = (struct scattered){.rows = (1u << 20) + test_below(t, 5000)};
+    s->n = s->rows / 2 + test_below(t, s->rows);
+    s->a = malloc(s->rows * 8), s->b = malloc(s->rows * 4), s->c = malloc(s->rows * 8);
+    s->d = malloc(s->rows * 4), s->valid = calloc(s->rows / 8 + 1, 1);
+    if (!s->a || !s->b || !s->c || !s->d || !s->valid)
+        abort();
+    for (uint64_t i = 0; i < s->rows; i++) {
+        s->a[i] = test_mix(i);
+        s->b[i] = (uint32_t)test_mix(i + 1);
+        s->c[i] = (double)i;
+        s->d[i] = (uint32_t)test_mix(i + 2);
+        s->valid[i / 8] |= (uint8_t)((test_mix(i) % 9 != 0) << (i & 7));
+    }
+}
+
+static void scattered_close(struct scattered *s)
+{
+    free(s->a), free(s->b), free(s->c), free(s->d), free(s->valid);
+}
+
+/* Row i of what came out, against the row that it is to be; one beyond all: nulls. */
+static int scattered_same(const struct scattered *s, const struct ArrowArray *out, uint64_t i, uint64_t row)
+{
+    for (int64_t c = 0; c < 4; c++) {
+        const uint8_t *bits = out->children[c]->buffers[0];
+        int there = !bits || bits[i / 8] >> (i & 7) & 1;
+        if (there != (row < s->rows && (c < 3 || s->valid[row / 8] >> (row & 7) & 1)))
+            return 0;
+    }
+    return row >= s->rows || (((const uint64_t *)out->children[0]->buffers[1])[i] == s->a[row] &&
+                              ((const uint32_t *)out->children[1]->buffers[1])[i] == s->b[row] &&
+                              ((const double *)out->children[2]->buffers[1])[i] == s->c[row] &&
+                              ((const uint32_t *)out->children[3]->buffers[1])[i] == s->d[row]);
+}
+
+static void scattered(struct test *t)
+{
+    for (int round = 0; round < 4; round++) {
+        struct scattered s;
+        scattered_open(t, &s);
+        cohort_array arrays[] = {{"a", COHORT_U64, 0, s.a, NULL},
+                                 {"b", COHORT_U32, 0, s.b, NULL},
+                                 {"c", COHORT_F64, 0, s.c, NULL},
+                                 {"d", COHORT_U32, 0, s.d, s.valid}};
+        cohort_frame *frame = NULL, *made = NULL;
+        struct ArrowSchema schema;
+        struct ArrowArray out;
+        struct column *rows = column_new(t, s.n, round & 1 ? 4 : 8);
+        for (uint64_t i = 0; i < s.n; i++)
+            column_put(rows, i, round > 1 && !test_below(t, 40) ? UINT64_MAX : test_below(t, s.rows));
+        OK(t, cohort_frame_create(t->context, s.rows, 4, arrays, &frame));
+        OK(t, cohort_gather(frame, s.n, round & 1 ? 4 : 8, column_send(rows), &made));
+        OK(t, cohort_frame_export(made, &schema, &out));
+        for (uint64_t i = 0; i < s.n; i++)
+            REQUIREF(t, scattered_same(&s, &out, i, column_get(rows, i)), "entry %llu of %llu",
+                     (unsigned long long)i, (unsigned long long)s.n);
+        schema.release(&schema);
+        out.release(&out);
+        cohort_frame_release(made);
+        column_put(rows, s.n - 5, s.rows);
+        FAILS(t, t->context, cohort_gather(frame, s.n, round & 1 ? 4 : 8, column_send(rows), &made),
+              COHORT_RANGE, "rows[", NULL);
+        cohort_frame_release(frame);
+        scattered_close(&s);
+        column_drop(t, NULL);
+    }
+}
+
 const struct test_case test_cases[] = {{"every_kind", every_kind, TEST_EACH_MEMORY},
                                        {"many", many, 0},
                                        {"skew", skew, TEST_ON_CPU | TEST_SLOW},
                                        {"gathered", gathered, TEST_EACH_MEMORY},
+                                       {"scattered", scattered, TEST_ON_CPU},
                                        {"threads", threads, TEST_ON_CPU},
                                        {NULL, NULL, 0}};

@@ -166,62 +166,167 @@ static void no_memory(struct test *t)
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
+/* Sides of a join: keys of `columns` columns, each of `bytes` bytes, in an order without sense; a right key
+ * is there `times` times, and every left row has one. */
+struct sides {
+    const char *name;
+    uint64_t step; /* 1 and more: integers so far apart; 0: words that lie anywhere */
+    uint32_t bytes, columns, times;
+    uint32_t left;  /* in 8 right rows */
+    uint32_t claim; /* bytes a right row, of join.h */
+    int bound;      /* is it within 2 x (key bytes + 8) a row of both? */
+    int is_text;
+};
+
+/* What a side's frame of texts points to. */
+struct side {
+    cohort_frame *frame;
+    char *texts;
+    uint32_t *offsets;
+};
+
+static cohort_frame *words_frame(struct test *t, cohort_context *context, const struct sides *s, uint64_t n,
+                                 uint64_t distinct)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    cohort_array array[3];
+    cohort_frame *frame = NULL;
+    for (uint32_t c = 0; c < s->columns; c++) {
+        char *keys = malloc(n * s->bytes);
+        if (!keys)
+            abort();
+        for (uint64_t i = 0; i < n; i++) {
+            uint64_t k = i % distinct, word = s->step ? k * s->step : test_mix(k * 8 + c + 1);
+            if (s->bytes == 4 && !s->step)
+                word = (uint32_t)(k + 1) * 2654435761u; /* 2^32 different ones */
+            memcpy(keys + i * s->bytes, &word, s->bytes);
+        }
+        array[c] = (cohort_array){names[c], s->bytes == 4 ? COHORT_U32 : COHORT_U64, 0, keys, NULL};
+    }
+    OK(t, cohort_frame_create(context, n, s->columns, array, &frame));
+    for (uint32_t c = 0; c < s->columns; c++)
+        free((void *)(uintptr_t)array[c].values);
+    return frame;
+}
+
+static void end_array(struct ArrowArray *a)
+{
+    a->release = NULL;
+}
+
+static void end_schema(struct ArrowSchema *s)
+{
+    s->release = NULL;
+}
+
+/* A column of texts, which are different where the first eight letters are. */
+static void texts_open(struct test *t, cohort_context *context, const struct sides *s, uint64_t n,
+                       uint64_t distinct, struct side *side)
+{
+    side->texts = malloc(n * s->bytes + 1);
+    side->offsets = calloc(n + 1, 4);
+    if (!side->texts || !side->offsets)
+        abort();
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t word = i % distinct * 0x9e3779b97f4a7c15ull;
+        for (uint32_t k = 0; k < s->bytes; k++)
+            side->texts[i * s->bytes + k] = (char)('0' + (word >> 6 * (k & 7) & 63));
+        side->offsets[i + 1] = (uint32_t)((i + 1) * s->bytes);
+    }
+    const void *buffers[3] = {NULL, side->offsets, side->texts}, *none[1] = {NULL};
+    struct ArrowSchema name = {.format = "u", .name = "a", .release = end_schema}, *names = &name;
+    struct ArrowArray column = {.length = (int64_t)n, .n_buffers = 3, .release = end_array},
+                      *columns = &column;
+    struct ArrowSchema schema = {.format = "+s", .name = "", .n_children = 1, .release = end_schema};
+    struct ArrowArray array = {.length = (int64_t)n, .n_buffers = 1, .n_children = 1, .release = end_array};
+    column.buffers = buffers;
+    array.buffers = none;
+    schema.children = &names;
+    array.children = &columns;
+    OK(t, cohort_frame_import(context, &schema, &array, &side->frame));
+}
+
+static struct side side_open(struct test *t, cohort_context *context, const struct sides *s, uint64_t n,
+                             uint64_t distinct)
+{
+    struct side side = {NULL, NULL, NULL};
+    if (s->is_text)
+        texts_open(t, context, s, n, distinct, &side);
+    else
+        side.frame = words_frame(t, context, s, n, distinct);
+    return side;
+}
+
+static void side_close(struct side *side)
+{
+    cohort_frame_release(side->frame);
+    free(side->texts);
+    free(side->offsets);
+}
+
 struct taken {
     uint64_t build, probe; /* the most that was there at a time, besides the keys themselves */
 };
 
-/* n keys on either side, whose places in order of value are `step` apart. */
-static struct taken memory_of(struct test *t, uint64_t n, uint64_t step, cohort_join_method method)
+static struct taken memory_of(struct test *t, const struct sides *s, uint64_t left, uint64_t right)
 {
     struct ledger ledger = {0};
     struct taken taken;
     cohort_context_options options = test_context_options(t);
-    cohort_join_options how = COHORT_JOIN_OPTIONS_INIT;
     cohort_context *context = NULL;
     cohort_join *join = NULL;
     cohort_matches *m = NULL;
-    uint64_t *keys = malloc(n * 8);
-    if (!keys)
-        abort();
-    for (uint64_t i = 0; i < n; i++)
-        keys[i] = step ? i * step : test_mix(i);
     options.alloc = test_allocator(t, &ledger);
-    how.method = method;
     OK(t, cohort_context_create(&options, &context));
-    cohort_frame *frame = keys_frame(t, context, n, keys);
+    struct side a = side_open(t, context, s, left, right / s->times);
+    struct side b = side_open(t, context, s, right, right / s->times);
     const uint64_t before = ledger.bytes;
     ledger.most_bytes = 0;
-    REQUIREF(t, !cohort_join_build(frame, &how, &join), "%s", cohort_message(context));
+    REQUIREF(t, !cohort_join_build(b.frame, NULL, &join), "%s", cohort_message(context));
     taken.build = ledger.most_bytes - before;
     ledger.most_bytes = ledger.bytes;
-    REQUIREF(t, !cohort_join_probe(join, frame, NULL, &m), "%s", cohort_message(context));
+    REQUIREF(t, !cohort_join_probe(join, a.frame, NULL, &m), "%s", cohort_message(context));
     taken.probe = ledger.most_bytes - before;
-    EQUAL(t, cohort_join_size(m), n);
+    EQUAL(t, cohort_join_size(m), left * s->times);
     cohort_matches_destroy(m);
     cohort_join_destroy(join);
-    cohort_frame_release(frame);
+    side_close(&a);
+    side_close(&b);
     cohort_context_destroy(context);
     test_ledger_check(t, &ledger);
-    free(keys);
     return taken;
 }
 
 /* What join.h says; the bytes that do not depend on the rows are those of a round of keys. */
 static void memory(struct test *t)
 {
+    static const struct sides sides[] = {{"close together", 4, 8, 1, 1, 8, 25, 1, 0},
+                                         {"close together, few left", 4, 8, 1, 1, 1, 25, 1, 0},
+                                         {"words", 0, 8, 1, 1, 8, 46, 1, 0},
+                                         {"words, few left", 0, 8, 1, 1, 1, 46, 0, 0},
+                                         {"half words", 0, 4, 1, 1, 8, 46, 1, 0},
+                                         {"words twice", 0, 8, 1, 2, 8, 46, 1, 0},
+                                         {"words ten times", 0, 8, 1, 10, 8, 46, 1, 0},
+                                         {"half words twice", 0, 4, 1, 2, 8, 46, 1, 0},
+                                         {"two half words", 0, 4, 2, 1, 8, 46, 1, 0},
+                                         {"two words", 0, 8, 2, 1, 8, 100, 1, 0},
+                                         {"three words", 0, 8, 3, 1, 8, 150, 0, 0},
+                                         {"texts of 8", 0, 8, 1, 1, 8, 68, 1, 1},
+                                         {"texts of 16", 0, 16, 1, 1, 8, 88, 1, 1},
+                                         {"texts of 40", 0, 40, 1, 1, 8, 148, 1, 1},
+                                         {"texts of 12 twice", 0, 12, 1, 2, 8, 78, 1, 1}};
     const uint64_t round = 6u << 20;
-    for (uint64_t n = 150000; n < test_scale(t, 700000, 3000000, 6000000); n += n / 3)
-        for (int way = 0; way < 2; way++) {
-            const struct taken taken =
-                memory_of(t, n, way ? 0 : 4, way ? COHORT_JOIN_FACTOR : COHORT_JOIN_AUTO);
+    for (uint64_t n = 480000; n < test_scale(t, 2000000, 3000000, 6000000); n *= 3)
+        for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
+            const struct sides *s = &sides[i];
+            const uint64_t right = n / 80 * 80, left = right / 8 * s->left;
+            const struct taken taken = memory_of(t, s, left, right);
             const uint64_t most = taken.build > taken.probe ? taken.build : taken.probe;
-            CHECKF(t, taken.build <= (way ? 46 * n + round : 25 * n + 65536),
-                   "%s, %llu rows: %llu bytes to build", way ? "FACTOR" : "DENSE", (unsigned long long)n,
-                   (unsigned long long)taken.build);
-            CHECKF(t, taken.probe <= (way ? 46 * n + round : 25 * n + 65536),
-                   "%s, %llu rows: %llu bytes to probe", way ? "FACTOR" : "DENSE", (unsigned long long)n,
+            CHECKF(t, most <= s->claim * right + round,
+                   "%s, %llu right rows: %llu bytes to build, %llu to probe", s->name,
+                   (unsigned long long)right, (unsigned long long)taken.build,
                    (unsigned long long)taken.probe);
-            CHECK(t, n < 350000 || most <= 2 * (8 + 8) * (n + n));
+            CHECK(t, !s->bound || most <= 2 * (s->bytes * s->columns + 8) * (left + right) + round);
         }
 }
 

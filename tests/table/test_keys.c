@@ -316,6 +316,47 @@ static void few(struct test *t)
     cohort_context_destroy(alone);
 }
 
+/* Nearly every row has a key of its own, so that the table is filled by its parts: some rows have one of those
+ * before them, and some are null. */
+static void fresh_fill(struct test *t, struct few *f, uint64_t n, int nulls)
+{
+    *f = (struct few){.n = n, .keys = n};
+    f->number = room(n * 8);
+    f->word = room(n * 8);
+    f->narrow = room(n * 4);
+    f->valid = room(n / 8);
+    f->id = room((n + 1) * 4);
+    f->first = room((n + 1) * 8);
+    for (uint64_t i = 0, next = 0; i < n; i++) {
+        uint64_t k = next && !test_below(t, 20) ? test_below(t, next) : next++;
+        if (nulls && i > n / 20 && !test_below(t, 50))
+            k = n;
+        f->number[i] = k;
+        f->word[i] = k == 1000 ? 0 : test_mix(k + 1);
+        f->narrow[i] = (uint32_t)(k + 1) * 2654435761u;
+        if (k < n)
+            f->valid[i / 8] |= (uint8_t)(1u << (i & 7));
+    }
+}
+
+static void fresh(struct test *t)
+{
+    cohort_context_options options = test_context_options(t);
+    cohort_context *alone = NULL;
+    options.threads = 1;
+    OK(t, cohort_context_create(&options, &alone));
+    for (int i = 0; i < 3; i++) {
+        struct few f;
+        int nulls = i != 1;
+        fresh_fill(t, &f, 1500000 - test_below(t, 3000), nulls);
+        few_check(t, i == 2 ? alone : t->context, &f, i == 1, nulls, 1);
+        if (i == 0)
+            few_check(t, t->context, &f, 0, 1, 0);
+        few_close(&f);
+    }
+    cohort_context_destroy(alone);
+}
+
 /* ---- distinct keys ------------------------------------------------------------------------------------- */
 
 static int compare_rows(const struct model *m, uint64_t i, uint64_t j)
@@ -504,6 +545,7 @@ static void no_memory(struct test *t)
 const struct test_case test_cases[] = {{"factors", factors, TEST_EACH_MEMORY},
                                        {"many", many, 0},
                                        {"few", few, 0},
+                                       {"fresh", fresh, TEST_ON_CPU},
                                        {"distinct", distinct, 0},
                                        {"null_order", null_order, 0},
                                        {"members", members, TEST_EACH_MEMORY},

@@ -44,9 +44,7 @@ def take_in(values: Any, argument: str, where: _gpu.Where = False) -> tuple[_cor
         return values, None
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(values, numpy.ndarray):
-        if values.dtype.kind in "mM":
-            values = values.view(numpy.int64)
-        return _core.view(values, argument), numpy
+        return view_numpy(values, argument, numpy), numpy
     if kind is list or kind is tuple or kind is range:
         return _core.view(_of_list(values, argument), argument), None
     device = _gpu.take(values, argument, where)
@@ -55,6 +53,12 @@ def take_in(values: Any, argument: str, where: _gpu.Where = False) -> tuple[_cor
     if hasattr(values, "__dlpack__") and not hasattr(values, "__arrow_c_array__") and not _is_buffer(values):
         return _core.dlpack_in(values.__dlpack__(), argument, None), None
     return _core.view(values, argument), None
+
+
+def view_numpy(values: Any, argument: str, numpy: Any) -> _core.Array:
+    if values.dtype.kind in "mM":
+        values = values.view(numpy.int64)
+    return _core.view(values, argument)
 
 
 def _is_buffer(values: Any) -> bool:
@@ -108,6 +112,8 @@ def stored(values: _core.Array, argument: str) -> _core.Array:
     """The values in 4 or 8 bytes each, floats with one NaN and one zero: keys that can be compared by their
     bits."""
     code = values._code
+    if code == I64 or code == U64:
+        return values
     if code == F32 or code == F64:
         return _core.canonical(values, True)
     return _core.cast(values, storage(code), argument)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array as _array
+import functools
 from typing import Any, Iterable, Sequence
 
 from . import _core
@@ -50,6 +51,12 @@ def wide(values: Any, argument: str) -> _core.Array:
 def signed(array: _core.Array | None) -> Any:
     """Counts as numpy counts: the same memory as int64."""
     return None if array is None else _core.retype(array, I64)
+
+
+@functools.lru_cache(64)
+def pair(a: int, b: int) -> _core.Array:
+    """A row of two sets. It is not changed by anybody."""
+    return wide([a, b], "")
 
 
 def numbered(n: int) -> _core.Array:
@@ -121,6 +128,11 @@ def build_blobs(blobs: Iterable[Any], type: int) -> Collection:
 
 def together(collections: Sequence[Collection]) -> tuple[Collection, ...]:
     """Collections that one query can take: on the context of the first, of one type."""
+    if len(collections) == 2:  # mostly, and alike
+        a, b = collections
+        context, type = a.handle.context, a.type
+        if type == b.type and b.handle.context is context:
+            return a, b
     context = collections[0].handle.context
     type = max(c.type for c in collections)
     return tuple(c.on(context, type) for c in collections)
@@ -176,7 +188,7 @@ def ask(
     """One query of the library: (counts, any, (first members, offsets), collection), None for what is not
     wanted.
     """
-    handles = tuple(c.handle for c in together(collections))
+    handles = tuple([c.handle for c in together(collections)])
     counted, found, firsts, known = _core.sets_query(
         handles, op, each, least, rows, members, offsets, arity, counts, any, first, sets
     )

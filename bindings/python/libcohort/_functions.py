@@ -33,6 +33,8 @@ WIDTH_32_0, WIDTH_32_32, WIDTH_64_0, WIDTH_64_32, WIDTH_64_64 = 1, 2, 3, 4, 5
 FIND, INSERT, ASSIGN, ERASE, ADD, COUNT = 0, 1, 2, 3, 4, 10
 ANY, FIRST, LAST = 0, 1, 2
 
+# Up to so many pairs of a key and a value comparing each is faster than a table.
+_PAIRS = 1024
 # Up to so many entries sorting is faster than a map, whatever they are; and the size of a sample.
 _FEW = 2048
 # Repetitions in a sample of _FEW from which on there are few distinct keys: about 260,000, whose map stays in
@@ -79,7 +81,7 @@ def argsort(a: Any, *, descending: bool = False) -> Any:
     """
     given, numpy = take_in(a, "a", True)
     keys = stored(given, "a")
-    return give_out(_core.sort(context_for(keys), keys, descending, True, None)[1], numpy)
+    return give_out(_core.sort(context_for(keys), keys, descending, True, None, False)[1], numpy)
 
 
 def unique(
@@ -247,6 +249,8 @@ def _index_map(keys: _core.Array) -> tuple[_core.Handle, _core.Array]:
 
 
 def _first_index(keys: _core.Array) -> _core.Array:
+    if keys._gpu is None and len(keys) ** 2 <= _PAIRS:
+        return _core.among(keys, keys, True)
     map, index = _index_map(keys)
     return _core.map_put_and_find(map, keys, index, FIRST)
 
@@ -302,15 +306,27 @@ def value_counts(values: Any, *, sort: bool = True) -> tuple[Any, Any]:
 
 
 def _alike(a: _core.Array, b: _core.Array, names: tuple[str, str]) -> tuple[_core.Array, _core.Array]:
-    """Both arrays as keys of one type."""
+    """Both arrays in one type."""
+    if a._code == b._code:
+        return a, b
     code = common(a._code, b._code)
     if not code:
         raise TypeError(
             f"{names[0]} is of type {a.type} and {names[1]} of {b.type}: there is no type for both"
         )
-    a = _core.cast(a, code, names[0]) if code != BOOL else a
-    b = _core.cast(b, code, names[1]) if code != BOOL else b
-    return stored(a, names[0]), stored(b, names[1])
+    return _core.cast(a, code, names[0]), _core.cast(b, code, names[1])
+
+
+def _few(a: _core.Array, b: _core.Array) -> bool:
+    """Whether it is best to compare each with each."""
+    return a._gpu is None and b._gpu is None and len(a) * len(b) <= _PAIRS
+
+
+def _many(a: _core.Array, b: _core.Array) -> bool:
+    """Whether it pays to make frames of both, which the library looks up without a map, on a CPU."""
+    if a._gpu is not None or b._gpu is not None or max(len(a), len(b)) <= _FEW:
+        return False
+    return _core.context_gpu(current())[0] < 0
 
 
 def is_in(element: Any, test_elements: Any, *, invert: bool = False) -> Any:
@@ -325,7 +341,14 @@ def is_in(element: Any, test_elements: Any, *, invert: bool = False) -> Any:
     if type(a) is not _core.Array or type(b) is not _core.Array:
         return _keys.is_in(a, b, invert, numpy or numpy_too, ("element", "test_elements"))
     names = ("element", "test_elements")
-    a, b, on = together(*_alike(a, b, names), (element, test_elements), names)
+    a, b = _alike(a, b, names)
+    if _many(a, b):
+        return _keys.is_in(a, b, invert, numpy or numpy_too, names)
+    a, b = stored(a, names[0]), stored(b, names[1])
+    if _few(a, b):
+        hit = _core.among(a, b, False)
+        return give_out(_core.opposite(hit) if invert else hit, numpy or numpy_too)
+    a, b, on = together(a, b, (element, test_elements), names)
     map = _core.map_new(on, WIDTH_64_0 if BYTES[b._code] == 8 else WIDTH_32_0, max(len(b), 1), 0)
     _core.map_batch(map, INSERT, b, None, ANY, False)
     hit = _core.map_batch(map, FIND, a, None, ANY, True)[3]
@@ -346,7 +369,13 @@ def index_in(values: Any, value_set: Any) -> Any:
     if type(a) is not _core.Array or type(b) is not _core.Array:
         return _keys.index_in(a, b, numpy or numpy_too, ("values", "value_set"))
     names = ("values", "value_set")
-    a, b, on = together(*_alike(a, b, names), (values, value_set), names)
+    a, b = _alike(a, b, names)
+    if _many(a, b):
+        return _keys.index_in(a, b, numpy or numpy_too, names)
+    a, b = stored(a, names[0]), stored(b, names[1])
+    if _few(a, b):
+        return give_out(_core.among(a, b, True), numpy or numpy_too)
+    a, b, on = together(a, b, (values, value_set), names)
     wide = BYTES[b._code] == 8
     map = _core.map_new(on, WIDTH_64_64 if wide else WIDTH_32_32, max(len(b), 1), 0)
     index = _core.iota(len(b), I64 if wide else U32, *([] if b._gpu is None else [on]))
@@ -379,16 +408,16 @@ def _chooser(
     if isinstance(by, Set) and range is None and splitters is None:
         wide, on, sets, number = by._chooses(keys, "keys")
         return _Chooser(on, wide, 2 if buckets is None else buckets, _MEMBER, number, 0, sets)
-    function = _function(keys, buckets, by, range, splitters)
-    wide = _core.cast(keys, storage(keys._code), "keys")
-    return _Chooser(context_for(wide), wide, *function)
+    many, kind, a, b, data = _function(keys, buckets, by, range, splitters)
+    wide = keys if BYTES[keys._code] >= 4 else _core.cast(keys, storage(keys._code), "keys")
+    return _Chooser(context_for(wide), wide, many, kind, a, b, data)
 
 
 def _function(
     keys: _core.Array, buckets: int | None, by: Any, range: tuple[int, int] | None, splitters: Any
 ) -> tuple[int, int, int, int, _core.Array | None]:
     """(buckets, kind, a, b, data) of what chooses a bucket."""
-    if sum(x is not None for x in (by, range, splitters)) > 1:
+    if (by is not None) + (range is not None) + (splitters is not None) > 1:
         raise TypeError("by, range and splitters exclude each other")
     signed = I8 <= keys._code and keys._code != BOOL
     if splitters is not None:
@@ -457,9 +486,19 @@ def partition(
     if segments is not None:
         bounds = _core.cast(take_in(segments, "segments", True)[0], U64, "segments")
     none = bounds is not None and len(bounds) == 1 and bounds[0] == len(given) == 0  # not one segment
-    out, offsets, *others = _core.split(*chooser, column, return_index, return_rank, None if none else bounds)
-    parts = (narrowed(out, given._code), offsets[:1] if none else offsets, *others)
-    return Partition(*(None if part is None else give_out(part, numpy) for part in parts))
+    parts = _core.split(*chooser, column, return_index, return_rank, None if none else bounds)
+    out, offsets, column, index, rank = parts
+    out = narrowed(out, given._code)
+    offsets = offsets[:1] if none else offsets
+    if numpy is None:
+        return Partition(out, offsets, column, index, rank)
+    return Partition(
+        numpy.asarray(out),
+        numpy.asarray(offsets),
+        column if column is None else numpy.asarray(column),
+        index if index is None else numpy.asarray(index),
+        rank if rank is None else numpy.asarray(rank),
+    )
 
 
 def histogram(

@@ -6,7 +6,7 @@ from typing import Any, Sequence
 
 from . import _core
 from ._context import current
-from ._table import Table, _wrap, on_context
+from ._table import Column, Table, _wrap, on_context
 
 _KINDS = {"inner": 0, "left": 1, "right": 2, "full": 3, "outer": 3, "semi": 4, "anti": 5}
 _SHAPES = {
@@ -15,45 +15,46 @@ _SHAPES = {
 }  # fmt: skip
 
 
-def _table(data: Any, argument: str) -> Table:
-    try:
-        return data if isinstance(data, Table) else Table(data)
-    except TypeError as error:
-        raise TypeError(f"{argument}: {error}") from None
+def _chosen(choices: dict[str, int], name: str, argument: str) -> int:
+    if name not in choices:
+        raise ValueError(f"{argument}: must be one of {', '.join(choices)}, not {name!r}")
+    return choices[name]
 
 
-def _names(keys: Any) -> list[str]:
-    return [keys] if isinstance(keys, str) else list(keys)
+class _Side:
+    """A table on this thread's context, and its keys."""
+
+    def __init__(self, data: Any, argument: str, names: str | Sequence[str]) -> None:
+        try:
+            table = data if isinstance(data, Table) else Table(data)
+        except TypeError as error:
+            raise TypeError(f"{argument}: {error}") from None
+        self.table: Table = _wrap(Table, on_context(table._handle, current()))
+        self.names = [names] if isinstance(names, str) else list(names)
+
+    def keys(self) -> _core.Handle:
+        return self.table._pick(self.names)
 
 
 class _Sides:
-    """Both tables on this thread's context, and their keys."""
+    """What is joined by what, and how."""
 
     def __init__(
         self, left: Any, right: Any, on: Any, left_on: Any, right_on: Any, how: str, validate: str
     ) -> None:
-        self.left, self.right = _table(left, "left"), _table(right, "right")
         if (on is None) == (left_on is None and right_on is None) or (left_on is None) != (right_on is None):
             raise TypeError("on, or both left_on and right_on, must be given")
-        self.left_on = _names(left_on if on is None else on)
-        self.right_on = _names(right_on if on is None else on)
-        if not self.left_on or len(self.left_on) != len(self.right_on):
-            raise ValueError(
-                f"{len(self.left_on)} keys of the left are compared with {len(self.right_on)} of the right"
-            )
-        if how not in _KINDS:
-            raise ValueError(f"how: must be one of {', '.join(_KINDS)}, not {how!r}")
-        if validate not in _SHAPES:
-            raise ValueError(f"validate: must be one of {', '.join(_SHAPES)}, not {validate!r}")
-        self.kind, self.shape = _KINDS[how], _SHAPES[validate]
-        context = current()
-        for side in ("left", "right"):
-            table = getattr(self, side)
-            setattr(self, side, _wrap(Table, on_context(table._handle, context)))
+        self.left = _Side(left, "left", left_on if on is None else on)
+        self.right = _Side(right, "right", right_on if on is None else on)
+        many, other = len(self.left.names), len(self.right.names)
+        if not many or many != other:
+            raise ValueError(f"{many} keys of the left are compared with {other} of the right")
+        self.kind, self.shape = _chosen(_KINDS, how, "how"), _chosen(_SHAPES, validate, "validate")
 
     def rows(self, nulls_equal: bool, pairs: bool) -> tuple[int, Any, Any]:
-        left, right = self.left._pick(self.left_on), self.right._pick(self.right_on)
-        return _core.join_rows(left, right, self.kind, self.shape, nulls_equal, pairs)
+        return _core.join_rows(
+            self.left.keys(), self.right.keys(), self.kind, self.shape, nulls_equal, pairs
+        )
 
 
 def join(
@@ -87,38 +88,29 @@ def join(
     """
     sides = _Sides(left, right, on, left_on, right_on, how, validate)
     _, left_rows, right_rows = sides.rows(nulls_equal, True)
-    out = _core.frame_gather(sides.left._handle, left_rows)
+    out: Table = _wrap(Table, _core.frame_gather(sides.left.table._handle, left_rows))
     if right_rows is None:
-        return _wrap(Table, out)  # type: ignore[no-any-return]
+        return out
     if sides.kind in (2, 3):
-        out = _with_keys(sides, out, left_rows, right_rows)
-    rest = [n for n in sides.right.names if n not in sides.right_on]
-    if rest:
-        out = _core.frame_beside(out, _core.frame_gather(sides.right._pick(rest), right_rows), suffix)
-    return _wrap(Table, out)  # type: ignore[no-any-return]
+        out = out.with_columns(_keys_of_either(sides, left_rows, right_rows))
+    rest = [n for n in sides.right.table.names if n not in sides.right.names]
+    if not rest:
+        return out
+    beside = _core.frame_gather(sides.right.table._pick(rest), right_rows)
+    return _wrap(Table, _core.frame_beside(out._handle, beside, suffix))  # type: ignore[no-any-return]
 
 
-def _with_keys(
-    sides: _Sides, out: _core.Handle, left_rows: _core.Array, right_rows: _core.Array
-) -> _core.Handle:
-    """The rows with keys that are the right row's where there is no left row: both sides' keys one behind the
-    other, gathered."""
-    n = len(sides.left)
-    part = {}
-    both = _core.rows_of_either(left_rows, right_rows, n)
-    for ours, theirs in zip(sides.left_on, sides.right_on):
-        a, b = sides.left[ours], sides.right[theirs]
+def _keys_of_either(sides: _Sides, left_rows: _core.Array, right_rows: _core.Array) -> dict[str, Column]:
+    """The keys of each row, those of the right row where there is no left row: both sides' keys one behind
+    the other, gathered."""
+    both = _core.rows_of_either(left_rows, right_rows, len(sides.left.table))
+    keys: dict[str, Column] = {}
+    for ours, theirs in zip(sides.left.names, sides.right.names):
+        a, b = sides.left.table[ours], sides.right.table[theirs]
         if a._info[0][1] != b._info[0][1]:  # layouts of strings: what is gathered is a view
             a, b = (x.take(_core.iota(len(x), 8)) for x in (a, b))
-        part[ours] = _wrap(Table, _core.frame_gather(_core.frame_chain(current(), [a, b]), both))
-    columns = _wrap(Table, out)
-    handle: _core.Handle | None = None
-    for name in columns.names:
-        one = part[name]._handle if name in part else columns._pick([name])
-        one = _core.frame_select(one, [0], [name])
-        handle = one if handle is None else _core.frame_beside(handle, one, "")
-    assert handle is not None
-    return handle
+        keys[ours] = _wrap(Column, _core.frame_gather(_core.frame_chain(current(), [a, b]), both))
+    return keys
 
 
 def join_size(

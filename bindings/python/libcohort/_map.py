@@ -61,7 +61,7 @@ def _code(name: str, argument: str) -> int:
 
 
 def _is_one(key: Any) -> bool:
-    return isinstance(key, (int, float)) or (hasattr(key, "__index__") and not hasattr(key, "__len__"))
+    return isinstance(key, (int, float)) or (not hasattr(key, "__len__") and hasattr(key, "__index__"))
 
 
 class Map:
@@ -99,6 +99,7 @@ class Map:
         "_lines",
         "_numpy",
         "_gpu",
+        "_missing",
         "__weakref__",
     )
 
@@ -112,6 +113,7 @@ class Map:
     _lines: bool
     _numpy: Any
     _gpu: bool
+    _missing: tuple[Any, _core.Array] | None  # the last default of a call, and an Array of it
 
     def __init__(
         self,
@@ -156,6 +158,7 @@ class Map:
 
     def _set_types(self, key: int, value: int, lines: bool) -> None:
         self._key, self._value, self._lines = key, value, lines
+        self._missing = None
         self._key_stored = storage(key)
         self._value_stored = storage(value) if value else 0
         if value and BYTES[self._value_stored] == 8 and BYTES[self._key_stored] == 4:
@@ -179,7 +182,8 @@ class Map:
 
     def _keys(self, keys: Any) -> tuple[_core.Array, Any]:
         keys, numpy = take_in_as(keys, self._key, "keys", self._handle.context)
-        return _core.cast(stored(keys, "keys"), self._key_stored, "keys"), numpy
+        keys = stored(keys, "keys")
+        return keys if keys._code == self._key_stored else _core.cast(keys, self._key_stored, "keys"), numpy
 
     def _values(self, values: Any, keys: _core.Array) -> _core.Array:
         if _is_one(values):
@@ -193,6 +197,14 @@ class Map:
     def _one(self, value: Any, argument: str) -> _core.Array:
         """An Array of one value of the map's."""
         return _core.cast(take_in_as([value], self._value, argument)[0], self._value_stored, argument)
+
+    def _default(self, value: Any) -> _core.Array:
+        """The same of the value of keys that are not there, which mostly is the same from call to call."""
+        known = self._missing
+        if known is None or known[0] is not value:
+            known = value, self._one(value, "default")
+            self._missing = known if isinstance(value, (int, float)) else None
+        return known[1]
 
     def _need_values(self) -> None:
         if not self._value:
@@ -296,7 +308,7 @@ class Map:
         operands = None if values is None else self._values(values, keys)
         if values is not None:
             self._need_values()
-        fallback = self._one(default, "default") if self._value else None
+        fallback = self._default(default) if self._value else None
         before, hit = _core.map_run(self._handle, codes, keys, operands, self._value_stored, fallback)
         out = None if before is None else give_out(narrowed(before, self._value), numpy)
         return out, give_out(hit, numpy)
@@ -304,32 +316,34 @@ class Map:
     def _ops(self, ops: Any, n: int) -> tuple[_core.Array, Any]:
         """Their numbers, and what they were made of."""
         given = ops
-        array = any(hasattr(ops, f"__{name}__") for name in _ARRAYS)
         try:
             if isinstance(ops, str):
-                ops, given = bytes([OPS[ops]]) * n, []
-            elif not array and len(ops) and isinstance(ops[0], str):
+                self._allow((OPS[ops],))
+                return _core.view(bytes((OPS[ops],)) * n, "ops"), []
+            array = any(hasattr(ops, f"__{name}__") for name in _ARRAYS)
+            if not array and len(ops) and isinstance(ops[0], str):
                 ops = bytes([OPS[name] for name in ops])
         except KeyError as error:
             raise ValueError(f"ops: must be of {', '.join(OPS)}, not {error}") from None
         codes = _core.cast(take_in(ops, "ops", self._handle.context)[0], U8, "ops")
-        used = set(bytes(memoryview(_core.to_host(codes))))
-        unsigned = self._value in (U32, U64)
-        wide = self._value not in (F32, F64) and BYTES[self._value] >= 4
-        for name, code in OPS.items():
-            needs = (
-                unsigned
-                if name in ("min", "max")
-                else wide
-                if code >= OPS["add"] and name != "exchange"
-                else True
-            )
-            if code in used and not needs:
-                what = "unsigned integers" if name in ("min", "max") else "integers"
-                raise TypeError(
-                    f"ops: {name} is for {what} of 32 or 64 bits, not {NAMES[self._value] or 'keys only'}"
-                )
+        self._allow(set(bytes(memoryview(_core.to_host(codes)))))
         return codes, given
+
+    def _allow(self, codes: Any) -> None:
+        """min and max are for unsigned integers of 32 or 64 bits, sums and bits for integers of these."""
+        wide = self._value not in (F32, F64) and BYTES[self._value] >= 4
+        for code in codes:
+            extreme = code == OPS["min"] or code == OPS["max"]
+            if extreme and self._value not in (U32, U64):
+                raise self._not_for(code, "unsigned integers")
+            if not wide and OPS["add"] <= code <= OPS["count"] and code != OPS["exchange"]:
+                raise self._not_for(code, "integers")
+
+    def _not_for(self, code: int, what: str) -> TypeError:
+        name = next(name for name, number in OPS.items() if number == code)
+        return TypeError(
+            f"ops: {name} is for {what} of 32 or 64 bits, not {NAMES[self._value] or 'keys only'}"
+        )
 
     # ---- out
 
@@ -344,7 +358,7 @@ class Map:
             return self.get([keys], default)[0]
         self._need_values()
         keys, numpy = self._keys(keys)
-        values, _ = _core.map_find(self._handle, keys, self._value_stored, self._one(default, "default"))
+        values, _ = _core.map_find(self._handle, keys, self._value_stored, self._default(default))
         return give_out(narrowed(values, self._value), numpy)
 
     def contains(self, keys: Any) -> Any:
@@ -370,7 +384,7 @@ class Map:
             given, numpy = self._keys([keys] if one else keys)
         except OverflowError:
             raise KeyError(keys) from None
-        values, hits = _core.map_find(self._handle, given, self._value_stored, self._one(0, ""))
+        values, hits = _core.map_find(self._handle, given, self._value_stored, self._default(0))
         if hits < len(given):
             missing = _core.map_batch(self._handle, FIND, given, None, ANY, True)[3].tolist()
             raise KeyError(given[missing.index(False)] if False in missing else keys)

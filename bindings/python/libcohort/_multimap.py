@@ -10,6 +10,7 @@ from . import _core
 from ._arrays import BYTES, F32, I32, I64, NAMES, U32, U64
 from ._arrays import give_out, narrowed, storage, stored, take_in, take_in_as
 from ._context import current
+from ._gpu import beside, context_for
 from ._functions import WIDTH_32_32, WIDTH_64_32, WIDTH_64_64
 from ._map import _code, _is_one
 
@@ -20,7 +21,8 @@ class MultiMap:
 
     Keys are integers or floats, values numbers; the types are those of the arrays, or `key_type` and
     `value_type`. Without values the values are the keys' indices. The values of one key are in no particular
-    order.
+    order. One made of arrays in a GPU's memory is on that GPU, and keys that it is asked for may lie there,
+    as those of a `Map`.
 
     >>> import libcohort
     >>> m = libcohort.MultiMap([7, 5, 7], [70, 50, 71])
@@ -33,7 +35,7 @@ class MultiMap:
     libcohort.MultiMap(2 keys, 3 values, int64 -> int64)
     """
 
-    __slots__ = ("_handle", "_key", "_value", "_key_stored", "_value_stored", "_numpy", "__weakref__")
+    __slots__ = ("_handle", "_key", "_value", "_key_stored", "_value_stored", "_numpy", "_gpu", "__weakref__")
 
     _handle: _core.Handle
     _key: int
@@ -41,23 +43,28 @@ class MultiMap:
     _key_stored: int
     _value_stored: int
     _numpy: Any
+    _gpu: bool
 
     def __init__(
         self, keys: Any, values: Any = None, *, key_type: str | None = None, value_type: str | None = None
     ) -> None:
-        given, numpy = take_in(keys, "keys")
+        given, numpy = take_in(keys, "keys", True)
         key = _code(key_type, "key_type") if key_type is not None else given._code
+        on = context_for(given)
+        self._gpu = given._gpu is not None
         if values is None:
-            column = _core.iota(len(given), I64)
+            column = _core.iota(len(given), I64, *([on] if self._gpu else []))
         else:
-            column, numpy_too = take_in(values, "values")
+            column, numpy_too = take_in(values, "values", True)
             numpy = numpy or numpy_too
         value = _code(value_type, "value_type") if value_type is not None else column._code
         self._set_types(key, value)
         self._numpy = numpy
-        column = take_in_as(column if values is None else values, value, "values")[0]
+        column = beside(given, _taken(column, values, value, "values"), values, ("keys", "values"), on)
         column = _core.cast(column, self._value_stored, "values")
-        self._handle = _core.multimap_build(current(), self._width(), self._keys(keys)[0], column)
+        self._handle = _core.multimap_build(
+            on, self._width(), self._stored(_taken(given, keys, key, "keys")), column
+        )
 
     def _set_types(self, key: int, value: int) -> None:
         self._key, self._value = key, value
@@ -73,8 +80,11 @@ class MultiMap:
         return WIDTH_64_32 if BYTES[self._key_stored] == 8 else WIDTH_32_32
 
     def _keys(self, keys: Any) -> tuple[_core.Array, Any]:
-        keys, numpy = take_in_as(keys, self._key, "keys")
-        return _core.cast(stored(keys, "keys"), self._key_stored, "keys"), numpy
+        array, numpy = take_in_as(keys, self._key, "keys", self._handle.context)
+        return self._stored(array), numpy
+
+    def _stored(self, keys: _core.Array) -> _core.Array:
+        return _core.cast(stored(keys, "keys"), self._key_stored, "keys")
 
     # ---- out
 
@@ -147,8 +157,11 @@ class MultiMap:
         return give_out(keys, self._numpy), give_out(offsets, self._numpy), give_out(values, self._numpy)
 
     def _items(self) -> tuple[_core.Array, _core.Array, _core.Array]:
-        keys, offsets, values = _core.multimap_items(self._handle, self._key_stored, self._value_stored)
+        keys, offsets, values = self._stored_items(self._gpu)
         return narrowed(keys, self._key), offsets, narrowed(values, self._value)
+
+    def _stored_items(self, gpu: bool) -> tuple[_core.Array, _core.Array, _core.Array]:
+        return _core.multimap_items(self._handle, self._key_stored, self._value_stored, gpu)
 
     def keys(self) -> Any:
         """The distinct keys, in no order."""
@@ -198,12 +211,12 @@ class MultiMap:
     def _like(self, handle: _core.Handle) -> MultiMap:
         m = MultiMap.__new__(MultiMap)
         m._set_types(self._key, self._value)
-        m._numpy, m._handle = self._numpy, handle
+        m._numpy, m._handle, m._gpu = self._numpy, handle, self._gpu
         return m
 
     def _built(self, context: _core.Context) -> _core.Handle:
         """The same pairs on a context."""
-        keys, offsets, values = _core.multimap_items(self._handle, self._key_stored, self._value_stored)
+        keys, offsets, values = self._stored_items(False)
         return _core.multimap_build(context, self._width(), _core.spread(keys, offsets), values)
 
     def copy(self) -> MultiMap:
@@ -216,7 +229,7 @@ class MultiMap:
         return self
 
     def __reduce__(self) -> Any:
-        keys, offsets, values = _core.multimap_items(self._handle, self._key_stored, self._value_stored)
+        keys, offsets, values = self._stored_items(False)
         types = NAMES[self._key], NAMES[self._value]
         return _restore, (keys, offsets, values, *types, self._numpy is not None)
 
@@ -257,7 +270,7 @@ class MultiMap:
         m._set_types(key, value)
         if m._width() != width:
             raise ValueError(f"{os.fspath(path)}: does not hold pairs of {NAMES[key]} and {NAMES[value]}")
-        m._numpy, m._handle = None, handle
+        m._numpy, m._handle, m._gpu = None, handle, False
         return m
 
     def __repr__(self) -> str:
@@ -266,11 +279,19 @@ class MultiMap:
         return f"libcohort.MultiMap({many}, {NAMES[self._key]} -> {NAMES[self._value]})"
 
 
+def _taken(array: _core.Array, values: Any, code: int, argument: str) -> _core.Array:
+    """What was taken in of the values, as of a type."""
+    if isinstance(values, (list, tuple, range)):
+        return take_in_as(values, code, argument)[0]
+    return _core.cast(array, code, argument)
+
+
 def _restore(
     keys: _core.Array, offsets: _core.Array, values: _core.Array, key_type: str, value_type: str, numpy: bool
 ) -> MultiMap:
     m = MultiMap.__new__(MultiMap)
     m._set_types(_code(key_type, "key_type"), _code(value_type, "value_type"))
     m._numpy = sys.modules.get("numpy") if numpy else None
+    m._gpu = False
     m._handle = _core.multimap_build(current(), m._width(), _core.spread(keys, offsets), values)
     return m

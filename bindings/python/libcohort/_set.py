@@ -207,8 +207,8 @@ class Set:
     # ---- operators and comparisons
 
     def _ask(self, op: int, other: Set, **want: Any) -> tuple[Any, Any, Any, Any]:
-        pair = c.wide([self._at, len(self._in) + other._at], "")
-        return c.ask([self._in._of, other._in._of], op, pair, arity=2, **want)
+        ours, theirs = self._in._of, other._in._of
+        return c.ask((ours, theirs), op, c.pair(self._at, ours.sets + other._at), arity=2, **want)
 
     def _combine(self, op: int, other: Any) -> Any:
         if isinstance(other, _sets.Sets):  # this set with each of them

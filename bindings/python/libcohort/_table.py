@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
 
 from . import _core
-from ._arrays import I64, take_in
+from ._arrays import I64, take_in, view_numpy
 from ._context import current
 from ._gpu import Where
 
@@ -109,6 +109,11 @@ def _of_numpy(values: Any, argument: str, numpy: Any) -> _core.Handle:
 def take_any(values: Any, argument: str, where: Where = False) -> tuple[Any, Any]:
     """An Array of plain numbers without nulls, else a frame; and the numpy that it came from or None. `where`
     as of `take_in`."""
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(values, numpy.ndarray):
+        if values.dtype.kind in "OUST":
+            return _of_numpy(values, argument, numpy), numpy
+        return view_numpy(values, argument, numpy), numpy
     if isinstance(values, (Table, Column)):
         return values._handle, None
     kind = type(values)
@@ -117,11 +122,6 @@ def take_any(values: Any, argument: str, where: Where = False) -> tuple[Any, Any
             return take_in(values, argument)
         except TypeError:
             return _core.frame_of_list(current(), list(values), argument), None
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and isinstance(values, numpy.ndarray):
-        if values.dtype.kind in "OUST":
-            return _of_numpy(values, argument, numpy), numpy
-        return take_in(values, argument)
     arrow = hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__")
     if kind is not _core.Array and arrow and getattr(values, "is_cpu", True):
         return _core.frame_in(current(), values, argument, False), None

@@ -175,15 +175,6 @@ static array *from_arrow_array(PyObject *pair, const char *argument)
 
 /* ---- in: Arrow's device interface ---------------------------------------------------------------------- */
 
-static void let_go_schema(struct ArrowSchema *schema)
-{
-    schema->release = NULL;
-}
-static void let_go_array(struct ArrowArray *array)
-{
-    array->release = NULL;
-}
-
 /* Booleans, a bit each, as bytes, by way of the host. `pair` has the memory. */
 static PyObject *bits_of_gpu(context *on, const char *data, int64_t offset, int64_t n, PyObject *pair)
 {
@@ -227,18 +218,21 @@ static bool wait_for(context *on, const struct ArrowDeviceArray *from)
 {
     if (!from->sync_event)
         return true;
-    const void *buffers[2] = {NULL, NULL};
-    struct ArrowSchema schema = {.format = "l", .name = "", .release = let_go_schema};
-    struct ArrowDeviceArray none = {.array = {.n_buffers = 2, .buffers = buffers, .release = let_go_array},
-                                    .device_id = from->device_id,
-                                    .device_type = from->device_type,
-                                    .sync_event = from->sync_event};
+    const void *const buffers[2] = {NULL, NULL};
+    struct ArrowSchema schema = arrow_schema_of("l", 0);
+    struct ArrowDeviceArray none = {
+        .device_id = from->device_id, .device_type = from->device_type, .sync_event = from->sync_event};
+    if (!arrow_lend(&none.array, 0, 0, 2, buffers, NULL))
+        return false;
     cohort_frame *frame = NULL;
     outcome o;
     call_begin(on, &o);
     o.status = cohort_frame_import_device(on->c, &schema, &none, &frame);
     cohort_frame_release(frame);
-    return call_end(on, &o);
+    bool done = call_end(on, &o);
+    if (none.array.release)
+        none.array.release(&none.array);
+    return done;
 }
 
 /* arrow_device_in(pair, argument, context): an Array of memory of the context's GPU, or of the host's with

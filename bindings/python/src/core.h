@@ -57,7 +57,7 @@ typedef struct handle {
     void *object;
     void (*destroy)(void *);
     const char *kind;
-    int type;      /* of a collection's members */
+    int type;      /* of a collection's members; of a map or multimap its width */
     bool unlocked; /* may be destroyed at any time by any thread */
 } handle;
 
@@ -94,9 +94,20 @@ PyObject *arrow_device_array(PyObject *self, PyObject *arguments, PyObject *name
 PyObject *cuda_interface(PyObject *self, void *nothing);
 PyObject *dlpack(PyObject *self, PyObject *arguments, PyObject *named);
 PyObject *dlpack_device(PyObject *self, PyObject *nothing);
-PyObject *arrow_pair(struct ArrowSchema *schema,
-                     struct ArrowArray *array); /* two capsules; takes both over, which malloc gave */
 extern PyMethodDef dlpack_functions[];
+
+/* ---- arrow.c: what goes out as Arrow's structs */
+enum { ARROW_BUFFERS = 3 };
+struct ArrowSchema arrow_schema_of(const char *format, int64_t flags); /* the format must live on */
+/* Rows in `count` buffers, which the owner has; it is held on to. */
+bool arrow_lend(struct ArrowArray *out, int64_t rows, int64_t nulls, int count, const void *const *buffers,
+                PyObject *owner);
+/* Capsules of copies; the struct is taken over, in failure too. */
+PyObject *arrow_schema_capsule(struct ArrowSchema *schema);
+PyObject *arrow_array_capsule(struct ArrowArray *array);
+PyObject *arrow_device_capsule(struct ArrowDeviceArray *array);
+PyObject *arrow_stream_capsule(struct ArrowArrayStream *stream);
+PyObject *arrow_pair(PyObject *schema, PyObject *array); /* takes both references over; either may be NULL */
 
 /* ---- device.c: `on` NULL, or a CPU's, means the host's memory */
 typedef PyObject *fast(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
@@ -132,7 +143,7 @@ extern PyMethodDef array_in_functions[];
 
 /* ---- loops.c */
 extern PyMethodDef loop_functions[];
-void bits_to_bytes(const uint8_t *bits, uint8_t *bytes, Py_ssize_t n);
+void bits_to_bytes(const uint8_t *bits, uint8_t *bytes, Py_ssize_t n); /* 0 or 1 each */
 
 /* ---- context.c */
 context *context_of(PyObject *object);

@@ -3,9 +3,17 @@
  * memory go through the host's (BY_HOST in core.h). */
 #include "core.h"
 
+/* Eight at a time: a byte of bits in each byte of a word, of which each keeps a bit of its own. */
 void bits_to_bytes(const uint8_t *bits, uint8_t *bytes, Py_ssize_t n)
 {
-    for (Py_ssize_t i = 0; i < n; ++i)
+    const uint64_t each = 0x0101010101010101u, own = 0x8040201008040201u, rest = 0x7f7f7f7f7f7f7f7fu;
+    Py_ssize_t whole = n & ~(Py_ssize_t)7;
+    for (Py_ssize_t i = 0; i < whole; i += 8) {
+        uint64_t kept = bits[i >> 3] * each & own;
+        kept = (((kept & rest) + rest) | kept) >> 7 & each;
+        memcpy(bytes + i, &kept, 8);
+    }
+    for (Py_ssize_t i = whole; i < n; ++i)
         bytes[i] = bits[i >> 3] >> (i & 7) & 1;
 }
 
@@ -255,6 +263,43 @@ static PyObject *numbers(PyObject *module, PyObject *const *arguments, Py_ssize_
     return pair;
 }
 
+#define AMONG(BITS)                                                                            \
+    static void among_##BITS(const void *keys, Py_ssize_t n, const void *values, Py_ssize_t m, \
+                             int64_t *rows, uint8_t *hit)                                      \
+    {                                                                                          \
+        for (Py_ssize_t i = 0; i < n; ++i) {                                                   \
+            uint##BITS##_t key = ((const uint##BITS##_t *)keys)[i];                            \
+            Py_ssize_t j = 0;                                                                  \
+            while (j < m && ((const uint##BITS##_t *)values)[j] != key)                        \
+                ++j;                                                                           \
+            if (rows)                                                                          \
+                rows[i] = j < m ? j : -1;                                                      \
+            else                                                                               \
+                hit[i] = j < m;                                                                \
+        }                                                                                      \
+    }
+AMONG(32)
+AMONG(64)
+
+/* among(keys, values, want rows): one by one the first place of each key among the values, as int64, -1 for
+ * none; else whether it is there, as booleans. Sooner done than a table is made where both are few. */
+static PyObject *among(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(3, 3)
+    array *keys = array_of_bytes(arguments[0], "keys", 4, 8);
+    array *values =
+        keys ? array_of_bytes(arguments[1], "values", (size_t)keys->stride, (size_t)keys->stride) : NULL;
+    int want_rows = PyObject_IsTrue(arguments[2]);
+    if (!values || in_gpu(keys, "the host's memory") || in_gpu(values, "the host's memory"))
+        return NULL;
+    array *a = array_new(want_rows ? COHORT_I64 : TYPE_BOOL, keys->n);
+    if (a)
+        (keys->stride == 4 ? among_32 : among_64)(keys->data, keys->n, values->data, values->n,
+                                                  want_rows ? a->data : NULL, a->data);
+    return (PyObject *)a;
+}
+
 /* take(values, index): values[index[i]]; index is of int64. */
 static PyObject *take(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
@@ -440,7 +485,7 @@ static PyObject *first_rows(PyObject *module, PyObject *const *arguments, Py_ssi
     return pair;
 }
 
-PyMethodDef loop_functions[] = {FAST(iota),      FAST(rows_of_either), FAST(first_rows), FAST(cast),
-                                FAST(canonical), FAST(runs),           FAST(lengths),    FAST(numbers),
-                                FAST(take),      FAST(number_runs),    FAST(opposite),   FAST(repeat),
-                                FAST(spread),    {NULL, NULL, 0, NULL}};
+PyMethodDef loop_functions[] = {FAST(iota),      FAST(rows_of_either), FAST(first_rows),     FAST(cast),
+                                FAST(canonical), FAST(runs),           FAST(lengths),        FAST(numbers),
+                                FAST(take),      FAST(number_runs),    FAST(opposite),       FAST(repeat),
+                                FAST(spread),    FAST(among),          {NULL, NULL, 0, NULL}};

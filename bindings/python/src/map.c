@@ -1,5 +1,5 @@
-/* map.c: the calls of cohort/map.h. A handle of the kind "map"; its arrays are those of the map's width,
- * which is checked. */
+/* map.c: the calls of cohort/map.h. A handle of the kind "map", which knows its width as its type; its arrays
+ * are those of the map's width, which is checked. */
 #include "core.h"
 
 static void destroy(void *map)
@@ -18,18 +18,13 @@ static size_t value_bytes(cohort_width width)
                                                                       : 0;
 }
 
-/* What every batch needs of its map; the width of a map never changes, so it is read without the lock. */
+/* What every batch needs of its map; the width of a map never changes. */
 static handle *map_of(PyObject *object, cohort_width *width)
 {
     handle *h = handle_of(object, "map");
-    if (!h)
-        return NULL;
-    cohort_map_options options = COHORT_MAP_OPTIONS_INIT;
-    outcome o;
-    call_begin(h->on, &o);
-    o.status = cohort_map_get_options(h->object, &options);
-    *width = options.width;
-    return call_end(h->on, &o) ? h : NULL;
+    if (h)
+        *width = (cohort_width)h->type;
+    return h;
 }
 
 /* Where what a batch with these keys writes is due. */
@@ -82,6 +77,7 @@ static PyObject *map_new(PyObject *module, PyObject *const *arguments, Py_ssize_
     handle *h = PyErr_Occurred() ? NULL : handle_new(on, "map", destroy);
     if (!h)
         return NULL;
+    h->type = (int)options.width;
     outcome o;
     call_begin(on, &o);
     o.status = cohort_map_create(on->c, &options, (cohort_map **)&h->object);
@@ -374,6 +370,7 @@ static PyObject *map_clone(PyObject *module, PyObject *object)
     handle *h = handle_of(object, "map"), *copy = h ? handle_new(h->on, "map", destroy) : NULL;
     if (!copy)
         return NULL;
+    copy->type = h->type;
     outcome o;
     call_begin(h->on, &o);
     o.status = cohort_map_clone(h->object, (cohort_map **)&copy->object);
@@ -435,8 +432,10 @@ static PyObject *map_load(PyObject *module, PyObject *const *arguments, Py_ssize
                        : cohort_map_load(on->c, name, (cohort_map **)&h->object);
         if (o.status == COHORT_OK)
             o.status = cohort_map_get_options(h->object, &options);
-        if (call_end(on, &o))
-            result = Py_BuildValue("Oi", h, (int)options.width);
+        if (call_end(on, &o)) {
+            h->type = (int)options.width;
+            result = Py_BuildValue("Oi", h, h->type);
+        }
     }
     DROP(path);
     DROP(h);

@@ -16,6 +16,12 @@ static size_t value_bytes(const handle *h)
     return h->type == COHORT_WIDTH_64_64 ? 8 : 4;
 }
 
+/* Where what a call with these keys writes is due. */
+static context *memory_of(handle *h, const array *keys)
+{
+    return keys->on ? h->on : NULL;
+}
+
 static array *keys_of(const handle *h, PyObject *object)
 {
     return h ? array_of_bytes(object, "keys", key_bytes(h), key_bytes(h)) : NULL;
@@ -50,6 +56,7 @@ static PyObject *multimap_build(PyObject *module, PyObject *const *arguments, Py
         options.width = (cohort_width)width;
         outcome o;
         call_begin(on, &o);
+        o.wait = keys->on;
         o.status = cohort_multimap_build(on->c, &options, (uint64_t)keys->n, keys->data, values->data, NULL,
                                          (cohort_multimap **)&h->object);
         if (call_end(on, &o))
@@ -82,11 +89,13 @@ static PyObject *multimap_count(PyObject *module, PyObject *const *arguments, Py
     (void)module;
     ARGUMENTS(2, 2)
     handle *h = handle_of(arguments[0], "multimap");
-    array *keys = keys_of(h, arguments[1]), *counts = keys ? array_new(COHORT_I64, keys->n) : NULL;
+    array *keys = keys_of(h, arguments[1]);
+    array *counts = keys ? array_on(memory_of(h, keys), COHORT_I64, keys->n) : NULL;
     if (!counts)
         return NULL;
     outcome o;
     call_begin(h->on, &o);
+    o.wait = keys->on;
     o.status = cohort_multimap_count(h->object, (uint64_t)keys->n, keys->data, counts->data);
     if (!call_end(h->on, &o))
         Py_CLEAR(counts);
@@ -106,18 +115,21 @@ static PyObject *multimap_find(PyObject *module, PyObject *const *arguments, Py_
         return NULL;
     if (fallback->n != 1)
         return PyErr_Format(PyExc_ValueError, "default: has %zd entries, and must have one", fallback->n);
-    array *values = array_new((int)type, keys->n), *bits = array_new(COHORT_U32, keys->n / 32 + 1);
-    array *hit = array_new(TYPE_BOOL, keys->n);
+    context *at = memory_of(h, keys);
+    array *values = array_on(at, (int)type, keys->n);
+    array *bits = values ? array_on(at, COHORT_U32, keys->n / 32 + 1) : NULL;
+    array *hit = bits ? array_on(at, TYPE_BOOL, keys->n) : NULL;
     PyObject *result = NULL;
     if (!PyErr_Occurred()) {
         cohort_batch batch = COHORT_BATCH_INIT;
         batch.hit = bits->data;
         outcome o;
         call_begin(h->on, &o);
+        o.wait = keys->on;
         o.status = cohort_multimap_find(h->object, (uint64_t)keys->n, keys->data, values->data,
                                         fallback->data, &batch);
         if (o.status == COHORT_OK)
-            bits_to_bytes(bits->data, hit->data, hit->n);
+            o.status = spread_bits(h->on, bits, hit);
         if (call_end(h->on, &o))
             result = PyTuple_Pack(2, values, hit);
     }
@@ -131,6 +143,7 @@ static bool retrieve_once(handle *h, const array *keys, cohort_retrieve *r)
 {
     outcome o;
     call_begin(h->on, &o);
+    o.wait = keys->on;
     o.status = cohort_multimap_retrieve(h->object, (uint64_t)keys->n, keys->data, r);
     return call_end(h->on, &o);
 }
@@ -148,13 +161,14 @@ static PyObject *multimap_retrieve(PyObject *module, PyObject *const *arguments,
     if (!keys || !fits(type, value_bytes(h), "values"))
         return NULL;
     cohort_retrieve r = COHORT_RETRIEVE_INIT;
-    array *offsets = want_offsets ? array_new(COHORT_I64, keys->n + 1) : NULL, *values = NULL,
+    context *at = memory_of(h, keys);
+    array *offsets = want_offsets ? array_on(at, COHORT_I64, keys->n + 1) : NULL, *values = NULL,
           *queries = NULL;
     PyObject *result = NULL;
     r.offsets = DATA(offsets);
     if (!PyErr_Occurred() && retrieve_once(h, keys, &r)) {
-        values = array_new((int)type, (Py_ssize_t)r.total);
-        queries = want_queries ? array_new(COHORT_I64, (Py_ssize_t)r.total) : NULL;
+        values = array_on(at, (int)type, (Py_ssize_t)r.total);
+        queries = values && want_queries ? array_on(at, COHORT_I64, (Py_ssize_t)r.total) : NULL;
         r.capacity = r.total;
         r.values = DATA(values);
         r.queries = DATA(queries);
@@ -168,24 +182,27 @@ static PyObject *multimap_retrieve(PyObject *module, PyObject *const *arguments,
     return result;
 }
 
-/* multimap_items(multimap, type of keys, type of values): (distinct keys, offsets, values). */
+/* multimap_items(multimap, type of keys, type of values, in its GPU's memory): (distinct keys, offsets,
+ * values). */
 static PyObject *multimap_items(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
-    ARGUMENTS(3, 3)
+    ARGUMENTS(4, 4)
     handle *h = handle_of(arguments[0], "multimap");
+    context *at = h && PyObject_IsTrue(arguments[3]) ? h->on : NULL;
     long key_type = h ? PyLong_AsLong(arguments[1]) : 0, value_type = h ? PyLong_AsLong(arguments[2]) : 0;
     uint64_t n = 0, total = 0;
     if (!h || !fits(key_type, key_bytes(h), "keys") || !fits(value_type, value_bytes(h), "values") ||
         !size_of(h, &n, &total))
         return NULL;
-    array *keys = array_new((int)key_type, (Py_ssize_t)n),
-          *offsets = array_new(COHORT_I64, (Py_ssize_t)n + 1);
-    array *values = array_new((int)value_type, (Py_ssize_t)total);
+    array *keys = array_on(at, (int)key_type, (Py_ssize_t)n);
+    array *offsets = keys ? array_on(at, COHORT_I64, (Py_ssize_t)n + 1) : NULL;
+    array *values = offsets ? array_on(at, (int)value_type, (Py_ssize_t)total) : NULL;
     PyObject *result = NULL;
     if (!PyErr_Occurred()) {
         outcome o;
         call_begin(h->on, &o);
+        o.wait = at;
         o.status = cohort_multimap_export(h->object, keys->data, offsets->data, values->data);
         if (call_end(h->on, &o))
             result = PyTuple_Pack(3, keys, offsets, values);

@@ -7,23 +7,24 @@ static context *memory_of(context *on, const array *keys)
     return keys->on ? on : NULL;
 }
 
-/* sort(context, keys, descending, want permutation, column or None): (keys, permutation or None, column or
- * None). */
+/* sort(context, keys, descending, want permutation, column or None, want keys (so if left out)): (keys,
+ * permutation, column), None for what is not wanted. */
 static PyObject *sort(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
-    ARGUMENTS(5, 5)
+    ARGUMENTS(5, 6)
     bool failed = false;
     context *on = context_of(arguments[0]);
     array *keys = on ? array_of_bytes(arguments[1], "keys", 4, 8) : NULL;
     int descending = PyObject_IsTrue(arguments[2]), want_permutation = PyObject_IsTrue(arguments[3]);
+    int want_keys = count < 6 || PyObject_IsTrue(arguments[5]);
     array *column = optional(arguments[4], "values", &failed);
     if (!keys || failed || !same_length(keys, column, "values"))
         return NULL;
     context *at = memory_of(on, keys);
-    array *keys_out = array_on(at, keys->type, keys->n);
-    array *permutation = want_permutation && keys_out ? array_on(at, COHORT_I64, keys->n) : NULL;
-    array *column_out = column && keys_out ? array_on(at, column->type, keys->n) : NULL;
+    array *keys_out = want_keys ? array_on(at, keys->type, keys->n) : NULL;
+    array *permutation = want_permutation && !PyErr_Occurred() ? array_on(at, COHORT_I64, keys->n) : NULL;
+    array *column_out = column && !PyErr_Occurred() ? array_on(at, column->type, keys->n) : NULL;
     PyObject *result = NULL;
     if (!PyErr_Occurred()) {
         cohort_payload c = {DATA(column), DATA(column_out), column ? (uint32_t)type_bytes(column->type) : 0,
@@ -43,7 +44,7 @@ static PyObject *sort(PyObject *module, PyObject *const *arguments, Py_ssize_t c
         o.wait = keys->on;
         o.status = cohort_sort(on->c, &d);
         if (call_end(on, &o))
-            result = PyTuple_Pack(3, keys_out, or_none(permutation), or_none(column_out));
+            result = PyTuple_Pack(3, or_none(keys_out), or_none(permutation), or_none(column_out));
     }
     DROP(keys_out);
     DROP(permutation);

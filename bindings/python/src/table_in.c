@@ -270,10 +270,6 @@ static void release_made(struct ArrowArray *array)
         free(m->buffer[i]);
     free(m);
 }
-static void release_static(struct ArrowSchema *schema)
-{
-    schema->release = NULL;
-}
 
 /* The format for the elements of a list, or NULL with the exception set. */
 static const char *format_of_list(PyObject *list, const char *argument)
@@ -412,10 +408,7 @@ static PyObject *frame_of_list(PyObject *module, PyObject *const *arguments, Py_
     }
     m->buffer[0] = valid;
     c->count = 1;
-    c->schema.format = format;
-    c->schema.name = "";
-    c->schema.flags = ARROW_FLAG_NULLABLE;
-    c->schema.release = release_static;
+    c->schema = arrow_schema_of(format, ARROW_FLAG_NULLABLE);
     to->length = n;
     to->private_data = m;
     to->release = release_made;

@@ -1,18 +1,10 @@
-/* table_out.c: how frames go out: Arrow's protocols, as a table or as one column; Python's lists; and the
+/* table_out.c: how frames go out: Arrow's protocols (arrow.c), as a table or as one column; Python's lists; and the
  * nested tuples that are pickled. */
 #include "core.h"
 
 #include <stdlib.h>
 
 /* ---- Arrow --------------------------------------------------------------------------------------------- */
-
-static void drop_stream(PyObject *capsule)
-{
-    struct ArrowArrayStream *stream = PyCapsule_GetPointer(capsule, "arrow_array_stream");
-    if (stream->release)
-        stream->release(stream);
-    free(stream);
-}
 
 /* Of a struct its first child: that is moved out, and the rest released. */
 static void only_schema(struct ArrowSchema *s)
@@ -61,19 +53,11 @@ static PyObject *frame_export(PyObject *module, PyObject *const *arguments, Py_s
     int column = PyObject_IsTrue(arguments[1]);
     if (!h || !one_column(h, column))
         return NULL;
-    struct ArrowSchema *schema = calloc(1, sizeof *schema);
-    struct ArrowArray *array = calloc(1, sizeof *array);
-    if (!schema || !array) {
-        free(schema);
-        free(array);
-        return PyErr_NoMemory();
-    }
-    if (!export_frame(h, column, schema, array)) {
-        free(schema);
-        free(array);
+    struct ArrowSchema schema;
+    struct ArrowArray array;
+    if (!export_frame(h, column, &schema, &array))
         return NULL;
-    }
-    return arrow_pair(schema, array);
+    return arrow_pair(arrow_schema_capsule(&schema), arrow_array_capsule(&array));
 }
 
 /* A stream of a column, over that of its frame. */
@@ -116,27 +100,18 @@ static PyObject *frame_stream(PyObject *module, PyObject *const *arguments, Py_s
     int column = PyObject_IsTrue(arguments[1]);
     if (!h || !one_column(h, column))
         return NULL;
-    struct ArrowArrayStream *stream = calloc(1, sizeof *stream), *under = calloc(1, sizeof *under);
-    if (!stream || !under) {
-        free(stream);
-        free(under);
+    struct ArrowArrayStream stream, *under = malloc(sizeof *under);
+    if (!under)
         return PyErr_NoMemory();
-    }
     outcome o;
     call_begin(h->on, &o);
-    o.status = cohort_frame_export_stream(h->object, column ? under : stream);
+    o.status = cohort_frame_export_stream(h->object, column ? under : &stream);
     bool good = call_end(h->on, &o) != NULL;
     if (good && column)
-        *stream = (struct ArrowArrayStream){column_schema, column_next, column_error, column_end, under};
-    if (!good || !column)
+        stream = (struct ArrowArrayStream){column_schema, column_next, column_error, column_end, under};
+    else
         free(under);
-    PyObject *capsule = good ? PyCapsule_New(stream, "arrow_array_stream", drop_stream) : NULL;
-    if (!capsule) {
-        if (stream->release)
-            stream->release(stream);
-        free(stream);
-    }
-    return capsule;
+    return good ? arrow_stream_capsule(&stream) : NULL;
 }
 
 /* ---- Python's objects ---------------------------------------------------------------------------------- */

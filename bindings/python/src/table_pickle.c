@@ -129,38 +129,18 @@ static PyObject *frame_parts(PyObject *module, PyObject *object)
 
 /* ---- back -------------------------------------------------------------------------------------------------- */
 
+/* A dictionary, which a capsule has. */
 struct rebuilt {
-    PyObject *parts; /* has the bytes */
-    const void *buffers[3];
     struct ArrowSchema schema;
     struct ArrowArray array;
-    struct rebuilt *dictionary;
 };
 
-static void rebuilt_free(struct rebuilt *r)
+static void drop_rebuilt(PyObject *capsule)
 {
-    if (!r)
-        return;
-    rebuilt_free(r->dictionary);
-    DROP(r->parts);
+    struct rebuilt *r = PyCapsule_GetPointer(capsule, NULL);
+    if (r->array.release)
+        r->array.release(&r->array);
     free(r);
-}
-static void release_array(struct ArrowArray *array)
-{
-    array->release = NULL;
-    if (!Py_IsInitialized())
-        return;
-    PyGILState_STATE state = PyGILState_Ensure();
-    rebuilt_free(array->private_data);
-    PyGILState_Release(state);
-}
-static void release_nothing(struct ArrowArray *array)
-{
-    array->release = NULL;
-}
-static void release_schema(struct ArrowSchema *schema)
-{
-    schema->release = NULL;
 }
 
 /* The bytes of an object, at least `least` of them; NULL if it is not so. */
@@ -171,18 +151,32 @@ static const void *bytes_of(PyObject *object, uint64_t least)
     return PyBytes_AsString(object);
 }
 
-static struct rebuilt *rebuild(PyObject *parts)
+static bool rebuild(PyObject *parts, struct ArrowSchema *schema, struct ArrowArray *array);
+
+/* A capsule with the dictionary, *out: a new reference. */
+static PyObject *rebuild_dictionary(PyObject *parts, struct rebuilt **out)
+{
+    struct rebuilt *r = *out = calloc(1, sizeof *r);
+    if (!r)
+        return PyErr_NoMemory();
+    PyObject *capsule = rebuild(parts, &r->schema, &r->array) ? PyCapsule_New(r, NULL, drop_rebuilt) : NULL;
+    if (capsule)
+        return capsule;
+    if (r->array.release)
+        r->array.release(&r->array);
+    free(r);
+    return NULL;
+}
+
+/* A column over the bytes of its parts, which the array holds on to. */
+static bool rebuild(PyObject *parts, struct ArrowSchema *schema, struct ArrowArray *array)
 {
     const char *format;
     long long flags, rows, nulls;
     PyObject *valid, *values, *offsets, *dictionary;
     if (!PyTuple_Check(parts) || !PyArg_ParseTuple(parts, "sLLLOOOO", &format, &flags, &rows, &nulls, &valid,
                                                    &values, &offsets, &dictionary))
-        return NULL;
-    struct rebuilt *r = calloc(1, sizeof *r);
-    if (!r)
-        return (struct rebuilt *)PyErr_NoMemory();
-    r->parts = Py_NewRef(parts);
+        return false;
     bool texts = *format == 'U' || *format == 'Z', bits = *format == 'b';
     uint64_t n = (uint64_t)rows, width = width_of(format);
     bool good = rows >= 0 && n < 1ull << 48 && (texts || bits || width);
@@ -191,27 +185,25 @@ static struct rebuilt *rebuild(PyObject *parts)
         good = offset && offset[n] >= 0;
     uint64_t least = !good ? 0 : texts ? (uint64_t)offset[n] : bits ? (n + 7) / 8 : n * width;
     const void *data = good ? bytes_of(values, least) : NULL;
-    r->buffers[0] = good && valid != Py_None ? bytes_of(valid, (n + 7) / 8) : NULL;
-    r->buffers[1] = texts ? (const void *)offset : data;
-    r->buffers[2] = data;
-    if (good && data && (valid == Py_None || r->buffers[0]) && dictionary != Py_None) {
-        r->dictionary = rebuild(dictionary);
-        good = r->dictionary != NULL;
-    }
-    if (!good || !data || (valid != Py_None && !r->buffers[0])) {
+    const void *valid_bits = good && valid != Py_None ? bytes_of(valid, (n + 7) / 8) : NULL;
+    if (!data || (valid != Py_None && !valid_bits)) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_ValueError, "the parts are not those of a column");
-        rebuilt_free(r);
-        return NULL;
+        return false;
     }
-    r->schema = (struct ArrowSchema){format, "", NULL, flags, 0, NULL, NULL, release_schema, NULL};
-    r->array =
-        (struct ArrowArray){rows, nulls, 0, texts ? 3 : 2, 0, r->buffers, NULL, NULL, release_nothing, NULL};
-    if (r->dictionary) {
-        r->schema.dictionary = &r->dictionary->schema;
-        r->array.dictionary = &r->dictionary->array;
-    }
-    return r;
+    struct rebuilt *d = NULL;
+    PyObject *capsule = dictionary == Py_None ? KEPT(Py_None) : rebuild_dictionary(dictionary, &d);
+    PyObject *owner = capsule ? PyTuple_Pack(2, parts, capsule) : NULL;
+    const void *buffers[ARROW_BUFFERS] = {valid_bits, texts ? (const void *)offset : data, data};
+    good = owner && arrow_lend(array, rows, nulls, texts ? 3 : 2, buffers, owner);
+    DROP(capsule);
+    DROP(owner);
+    if (!good)
+        return false;
+    *schema = arrow_schema_of(format, flags);
+    schema->dictionary = d ? &d->schema : NULL;
+    array->dictionary = d ? &d->array : NULL;
+    return true;
 }
 
 /* frame_of_parts(context, tuple) */
@@ -220,21 +212,18 @@ static PyObject *frame_of_parts(PyObject *module, PyObject *const *arguments, Py
     (void)module;
     ARGUMENTS(2, 2)
     context *on = context_of(arguments[0]);
-    struct rebuilt *r = on ? rebuild(arguments[1]) : NULL;
-    handle *h = r ? frame_new(on) : NULL;
-    if (!h) {
-        rebuilt_free(r);
+    struct ArrowSchema schema;
+    struct ArrowArray array;
+    if (!on || !rebuild(arguments[1], &schema, &array))
         return NULL;
+    handle *h = frame_new(on);
+    if (h) {
+        outcome o;
+        call_begin(on, &o);
+        o.status = cohort_frame_import(on->c, &schema, &array, (cohort_frame **)&h->object);
+        if (!call_end(on, &o))
+            Py_CLEAR(h);
     }
-    struct ArrowSchema schema = r->schema;
-    struct ArrowArray array = r->array;
-    array.private_data = r;
-    array.release = release_array;
-    outcome o;
-    call_begin(on, &o);
-    o.status = cohort_frame_import(on->c, &schema, &array, (cohort_frame **)&h->object);
-    if (!call_end(on, &o))
-        Py_CLEAR(h);
     if (schema.release)
         schema.release(&schema);
     if (array.release)

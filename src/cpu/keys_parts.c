@@ -1,0 +1,323 @@
+/* cpu/keys_parts.c: numbering many keys most of which are new.
+ *
+ * A table that is larger than the caches would be asked for a line by every row. So rows are put in order of
+ * the parts of the table that their words have their homes in, each a run of slots that stays in a nearer
+ * cache, and each part is done by one thread, without atomic operations. A part's rows stay in their order,
+ * so who claims a slot is the first row of its key, and a bitmap of first rows gives the numbers, as in
+ * keys_add.c. Rows whose search runs over the end of their part, of which there are few, are done by one
+ * thread when all parts are. */
+#include "keys.h"
+
+#define PART_SLOTS 14u          /* a part has at least 2^14 slots, */
+#define MOST_PARTS 11u          /* and a table 2^11 parts */
+#define MOST_SLOTS (1ull << 31) /* an entry holds a slot's number and a bit */
+#define NULL_ROW   (KEYS_NO_ID - 1)
+#define PENDING    (KEYS_NO_ID - 2)
+#define REPEATED   0x80000000u /* in an entry's slot: its key is there before this row */
+#define LATE       0xffffffffu
+
+struct entry {
+    uint64_t key;
+    uint32_t row, slot;
+};
+
+struct parts {
+    struct keys_table *table;
+    struct keys_batch *batch;
+    uint64_t begin, rows;
+    uint32_t shift; /* of a slot's number: its part */
+    uint64_t parts, ranges, each;
+    uint64_t *words;
+    struct entry *entry;
+    uint64_t *next;    /* by range and part: the next entry; then where they end */
+    uint64_t *late;    /* by part: how many */
+    uint64_t *null;    /* by range: the first row that is null */
+    uint64_t *is_new;  /* a bitmap of rows: first ones */
+    uint64_t *rank;    /* by its words: first rows before */
+    uint8_t *is_first; /* the same by row, while there are several writers */
+    uint32_t null_id;
+    int all_new; /* every row is a first one */
+};
+
+/* ---- rows by parts ------------------------------------------------------------------------------------- */
+
+static uint64_t part_of(const struct parts *p, uint64_t key)
+{
+    return keys_home(p->table, key) >> p->shift;
+}
+
+static void load_block(struct parts *p, uint64_t at, uint32_t count, uint64_t *next, uint64_t *null)
+{
+    uint8_t states[KEYS_BLOCK];
+    uint64_t *words = p->words + at;
+    uint32_t *ids = p->batch->ids + p->begin + at;
+    int some = keys_load_rows(p->batch->words, p->begin + at, count, words, states);
+    memset(ids, 0, count * sizeof *ids);
+    for (uint32_t i = 0; some && i < count; i++) {
+        ids[i] = states[i] == KEYS_NONE ? KEYS_NO_ID : states[i] ? NULL_ROW : 0;
+        if (states[i] == KEYS_NULL && *null == ~0ull)
+            *null = at + i;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        next[part_of(p, words[i])] += !some || !ids[i];
+}
+
+static void range_of(const struct parts *p, uint64_t range, uint64_t *begin, uint64_t *end)
+{
+    *begin = range * p->each < p->rows ? range * p->each : p->rows;
+    *end = p->rows - *begin < p->each ? p->rows : *begin + p->each;
+}
+
+static void load_ranges(void *arg, uint64_t from, uint64_t to, unsigned worker)
+{
+    struct parts *p = arg;
+    uint64_t begin, end;
+    (void)worker;
+    for (uint64_t range = from; range < to; range++) {
+        range_of(p, range, &begin, &end);
+        p->null[range] = ~0ull;
+        memset(p->next + range * p->parts, 0, p->parts * sizeof *p->next);
+        for (uint64_t at = begin; at < end; at += KEYS_BLOCK)
+            load_block(p, at, end - at < KEYS_BLOCK ? (uint32_t)(end - at) : KEYS_BLOCK,
+                       p->next + range * p->parts, &p->null[range]);
+    }
+}
+
+/* Counts become places: a part's ranges stand one after the other. */
+static void place_ranges(struct parts *p)
+{
+    uint64_t sum = 0;
+    for (uint64_t part = 0; part < p->parts; part++)
+        for (uint64_t range = 0; range < p->ranges; range++) {
+            uint64_t *next = &p->next[range * p->parts + part], count = *next;
+            *next = sum;
+            sum += count;
+        }
+}
+
+static void move_ranges(void *arg, uint64_t from, uint64_t to, unsigned worker)
+{
+    struct parts *p = arg;
+    const uint32_t *ids = p->batch->ids + p->begin;
+    uint64_t begin, end;
+    (void)worker;
+    for (uint64_t range = from; range < to; range++) {
+        uint64_t *next = p->next + range * p->parts;
+        range_of(p, range, &begin, &end);
+        for (uint64_t row = begin; row < end; row++) {
+            if (ids[row])
+                continue;
+            struct entry *e = &p->entry[next[part_of(p, p->words[row])]++];
+            e->key = p->words[row];
+            e->row = (uint32_t)row;
+        }
+    }
+}
+
+/* ---- slots --------------------------------------------------------------------------------------------- */
+
+static struct entry *end_of(const struct parts *p, uint64_t part)
+{
+    return p->entry + p->next[(p->ranges - 1) * p->parts + part];
+}
+
+static struct entry *begin_of(const struct parts *p, uint64_t part)
+{
+    return part ? end_of(p, part - 1) : p->entry;
+}
+
+/* Where the slots of a part end. */
+static uint64_t stop_of(const struct parts *p, uint64_t part)
+{
+    uint64_t stop = (part + 1) << p->shift;
+    return stop < p->table->capacity ? stop : p->table->capacity;
+}
+
+/* Looks at one slot. 0: another key is in it. */
+static int try_slot(struct parts *p, struct entry *e, uint64_t at)
+{
+    struct keys_slot *s = &p->table->slot[at];
+    if (s->id == KEYS_NO_ID) {
+        *s = (struct keys_slot){e->key, PENDING, e->row};
+        p->is_first[e->row] = 1;
+        e->slot = (uint32_t)at;
+        return 1;
+    }
+    if (s->key != e->key)
+        return 0;
+    e->slot = (uint32_t)at | REPEATED;
+    return 1;
+}
+
+static void seek_parts(void *arg, uint64_t from, uint64_t to, unsigned worker)
+{
+    struct parts *p = arg;
+    (void)worker;
+    for (uint64_t part = from; part < to; part++) {
+        const uint64_t stop = stop_of(p, part);
+        for (uint64_t at = part << p->shift; at < stop; at += 4)
+            __builtin_prefetch(&p->table->slot[at], 1);
+        p->late[part] = 0;
+        for (struct entry *e = begin_of(p, part); e < end_of(p, part); e++) {
+            uint64_t at = keys_home(p->table, e->key);
+            while (at < stop && !try_slot(p, e, at))
+                at++;
+            if (at == stop) {
+                e->slot = LATE;
+                p->late[part]++;
+            }
+        }
+    }
+}
+
+static void seek_late(struct parts *p)
+{
+    for (uint64_t part = 0; part < p->parts; part++)
+        for (struct entry *e = begin_of(p, part); p->late[part] && e < end_of(p, part); e++) {
+            if (e->slot != LATE)
+                continue;
+            uint64_t at = keys_after(p->table, stop_of(p, part) - 1);
+            while (!try_slot(p, e, at))
+                at = keys_after(p->table, at);
+            p->late[part]--;
+        }
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------------- */
+
+/* The first null row of all, or all ones. */
+static uint64_t first_null(const struct parts *p)
+{
+    for (uint64_t range = 0; range < p->ranges; range++)
+        if (p->null[range] != ~0ull)
+            return p->null[range];
+    return ~0ull;
+}
+
+static void mark_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    struct parts *p = arg;
+    (void)worker;
+    for (uint64_t word = begin; word < end; word++) {
+        uint64_t bits = 0, row = word * 64;
+        for (uint64_t i = 0; i < 64 && row + i < p->rows; i++)
+            bits |= (uint64_t)p->is_first[row + i] << i;
+        p->is_new[word] = bits;
+    }
+}
+
+static uint32_t id_of(const struct parts *p, uint64_t row)
+{
+    uint64_t below = p->is_new[row / 64] & ((1ull << (row & 63)) - 1);
+    if (p->all_new)
+        return (uint32_t)(p->table->count + row);
+    return (uint32_t)(p->table->count + p->rank[row / 64] + (unsigned)__builtin_popcountll(below));
+}
+
+/* Ids of first rows, and of null ones. */
+static void answer_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    struct parts *p = arg;
+    struct keys_batch *b = p->batch;
+    uint32_t *ids = b->ids + p->begin;
+    (void)worker;
+    for (uint64_t word = begin; word < end; word++) {
+        uint64_t next = p->rank[word], row = word * 64;
+        for (uint64_t i = 0; i < 64 && row + i < p->rows; i++) {
+            if (ids[row + i] == NULL_ROW)
+                ids[row + i] = p->null_id;
+            if (!(p->is_new[word] >> i & 1))
+                continue;
+            if (!b->passing)
+                b->first[b->firsts + next] = p->begin + row + i;
+            ids[row + i] = (uint32_t)(p->table->count + next++);
+        }
+    }
+}
+
+static void number_parts(void *arg, uint64_t from, uint64_t to, unsigned worker)
+{
+    struct parts *p = arg;
+    uint32_t *ids = p->batch->ids + p->begin;
+    (void)worker;
+    for (uint64_t part = from; part < to; part++)
+        for (struct entry *e = begin_of(p, part); e < end_of(p, part); e++) {
+            struct keys_slot *s = &p->table->slot[e->slot & ~REPEATED];
+            if (e->slot & REPEATED)
+                ids[e->row] = s->id;
+            else
+                s->id = id_of(p, e->row);
+        }
+}
+
+static void number(cohort_context *context, struct parts *p)
+{
+    struct keys_table *t = p->table;
+    uint64_t sum = 0, words = (p->rows + 63) / 64, null = first_null(p);
+    int null_is_new = null != ~0ull && t->null.id == KEYS_NO_ID;
+    if (null_is_new)
+        p->is_first[null] = 1;
+    cpu_parallel(context, words, KEYS_GRAIN / 64, mark_part, p);
+    for (uint64_t word = 0; word < words; word++) {
+        p->rank[word] = sum;
+        sum += (unsigned)__builtin_popcountll(p->is_new[word]);
+    }
+    p->all_new = sum == p->rows;
+    if (null_is_new)
+        t->null.id = id_of(p, null);
+    p->null_id = t->null.id;
+    cpu_parallel(context, words, KEYS_GRAIN / 64, answer_part, p);
+    cpu_parallel(context, p->parts, 1, number_parts, p);
+    t->count += sum;
+    p->batch->firsts += p->batch->passing ? 0 : sum;
+}
+
+/* ---- all ----------------------------------------------------------------------------------------------- */
+
+/* Memory for all that a step needs, in one piece. */
+static cohort_status take(cohort_context *context, struct parts *p, void **memory)
+{
+    uint64_t words = (p->rows + 63) / 64;
+    cohort_status s = pool_take(context,
+                                p->rows * (8 + sizeof *p->entry + 1) + 2 * words * 8 +
+                                    (p->ranges * p->parts + p->parts + p->ranges) * 8,
+                                memory);
+    if (s)
+        return s;
+    p->entry = *memory;
+    p->words = (uint64_t *)(p->entry + p->rows);
+    p->is_new = p->words + p->rows;
+    p->rank = p->is_new + words;
+    p->next = p->rank + words;
+    p->late = p->next + p->ranges * p->parts;
+    p->null = p->late + p->parts;
+    p->is_first = (uint8_t *)(p->null + p->ranges);
+    return context_fill(context, p->is_first, 0, p->rows);
+}
+
+cohort_status keys_parts_add(cohort_context *context, struct keys_table *t, struct keys_batch *b,
+                             uint64_t begin, uint64_t rows)
+{
+    struct parts p = {.table = t, .batch = b, .begin = begin, .rows = rows};
+    uint32_t bits = 64 - (uint32_t)__builtin_clzll(t->capacity - 1);
+    void *memory = NULL;
+    p.shift = bits > PART_SLOTS + MOST_PARTS ? bits - MOST_PARTS : PART_SLOTS;
+    p.parts = ((t->capacity - 1) >> p.shift) + 1;
+    p.ranges = cpu_device(context)->threads;
+    p.each = (rows / p.ranges / KEYS_BLOCK + 1) * KEYS_BLOCK;
+    if (t->capacity > MOST_SLOTS)
+        return COHORT_UNSUPPORTED;
+    cohort_status s = take(context, &p, &memory);
+    if (!s && !b->passing)
+        s = keys_grow(context, &b->first, &b->first_room, b->firsts, b->firsts + rows, sizeof *b->first);
+    if (!s) {
+        cpu_parallel(context, p.ranges, 1, load_ranges, &p);
+        place_ranges(&p);
+        cpu_parallel(context, p.ranges, 1, move_ranges, &p);
+        cpu_parallel(context, p.parts, 1, seek_parts, &p);
+        seek_late(&p);
+        number(context, &p);
+    }
+    pool_give(context, memory);
+    return s;
+}
