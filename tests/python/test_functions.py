@@ -67,6 +67,23 @@ def test_few_keys_among_few(dtype, n):
     same(lc.index_in(a, b), np.array([first.get(x, -1) for x in a.tolist()], "int64"))
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "uint64", "float32", "float64"])
+@pytest.mark.parametrize("distinct", [1, 900, 100_000, 10**6])
+def test_numbers_in_the_order_of_first_rows(dtype, distinct):
+    """A map for few of them, and for as many as there are rows."""
+    a = np.random.default_rng(distinct).integers(0, distinct, 150_000).astype(dtype)
+    codes, values = lc.factorize(a)
+    sorted, first, inverse, counts = np.unique(a, return_index=True, return_inverse=True, return_counts=True)
+    order = np.argsort(first)
+    same(values, sorted[order])
+    same(codes, np.argsort(order)[inverse])
+    values, index, codes, many = lc.unique(a, True, True, True, sorted=False)
+    same(values, sorted[order])
+    same(index, first[order])
+    same(codes, np.argsort(order)[inverse])
+    same(many, counts[order])
+
+
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("dtype", [*TYPES, "bool"])
 def test_against_numpy(dtype, n):

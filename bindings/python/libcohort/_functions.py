@@ -117,7 +117,7 @@ def unique(
     elif repeats >= _SOME_REPEAT and (first or return_counts):
         parts = _unique_by_keys(keys, sorted)
     elif first and not sorted:
-        parts = _unique_by_numbers(keys, return_counts)
+        parts = _unique_by_numbers(keys, return_counts, _room(keys, repeats))
     elif first or return_counts or repeats < _SOME_REPEAT:
         parts = _unique_by_sort(keys, first, return_inverse, return_counts)
     elif repeats >= _VERY_FEW:
@@ -226,33 +226,29 @@ def _unique_by_keys(keys: _core.Array, sorted: bool) -> _Parts:
     return values, index, codes, counts
 
 
-def _unique_by_numbers(keys: _core.Array, counts: bool) -> _Parts:
+def _unique_by_numbers(keys: _core.Array, counts: bool, room: int) -> _Parts:
     """Many, in the order in which they occur: a map from each key to its first index tells that, and each
     entry's number."""
-    index, codes = _core.numbers(_first_index(keys))
+    index, codes = _core.numbers(_first_index(keys, room))
     many = _core.first_rows(codes, len(index))[1] if counts else None
     return _core.take(keys, index), index, codes, many
 
 
-def _index_map(keys: _core.Array) -> tuple[_core.Handle, _core.Array]:
-    """An empty map from keys like these to indices, and the index of each key."""
-    wide = BYTES[keys._code] == 8
-    short = len(keys) < 1 << 31
-    if not short:
-        keys = _core.cast(keys, I64, "a") if not wide else keys
-        wide = True
-    width = (WIDTH_64_32 if wide else WIDTH_32_32) if short else WIDTH_64_64
-    on, index = context_for(keys), U32 if short else I64
-    if keys._gpu is not None:
-        return _core.map_new(on, width, max(len(keys), 1), 0), _core.iota(len(keys), index, on)
-    return _core.map_new(on, width, 1024, 0), _core.iota(len(keys), index)
+def _room(keys: _core.Array, repeats: int) -> int:
+    """For how many distinct keys a map is made, by the sample: twice as many as it makes likely, and all if
+    none repeats."""
+    return len(keys) if not repeats else min(len(keys), _FEW**2 // repeats)
 
 
-def _first_index(keys: _core.Array) -> _core.Array:
-    if keys._gpu is None and len(keys) ** 2 <= _PAIRS:
+def _first_index(keys: _core.Array, room: int) -> _core.Array:
+    """The index of the first entry that has each entry's key, by a map for so many keys. In the host's memory."""
+    if len(keys) ** 2 <= _PAIRS:
         return _core.among(keys, keys, True)
-    map, index = _index_map(keys)
-    return _core.map_put_and_find(map, keys, index, FIRST)
+    short = len(keys) < 1 << 31
+    wide = BYTES[keys._code] == 8 or not short
+    keys = _core.cast(keys, I64, "keys") if wide and BYTES[keys._code] != 8 else keys
+    width = (WIDTH_64_32 if wide else WIDTH_32_32) if short else WIDTH_64_64
+    return _core.map_put_and_find(_core.map_new(current(), width, room, 0), keys, None, FIRST)
 
 
 def factorize(values: Any) -> tuple[Any, Any]:
@@ -270,13 +266,14 @@ def factorize(values: Any) -> tuple[Any, Any]:
     if type(given) is not _core.Array:
         return _keys.factorize(given, numpy)
     keys = stored(given, "values")
+    repeats = _repeats(keys)
     if keys._gpu is not None:
         distinct, _, codes, _ = _unique_on_gpu(keys, False, True, False, False)
-    elif _repeats(keys) >= _SOME_REPEAT:
+    elif repeats >= _SOME_REPEAT:
         codes, frame = _core.frame_factorize(frame_of(keys, "values"), False, True)
         distinct = _keys.plain(frame, keys._code)
     else:
-        index, codes = _core.numbers(_first_index(keys))
+        index, codes = _core.numbers(_first_index(keys, _room(keys, repeats)))
         distinct = _core.take(keys, index)
     return give_out(codes, numpy), give_out(narrowed(distinct, given._code), numpy)
 

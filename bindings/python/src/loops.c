@@ -17,25 +17,29 @@ void bits_to_bytes(const uint8_t *bits, uint8_t *bytes, Py_ssize_t n)
         bytes[i] = bits[i >> 3] >> (i & 7) & 1;
 }
 
+array *iota_new(int type, Py_ssize_t n)
+{
+    array *a = array_new(type, n);
+    if (!a)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS if (type == COHORT_U32) for (Py_ssize_t i = 0; i < n;
+                                                        ++i)((uint32_t *)a->data)[i] = (uint32_t)i;
+    else for (Py_ssize_t i = 0; i < n; ++i)((int64_t *)a->data)[i] = i;
+    Py_END_ALLOW_THREADS return a;
+}
+
 /* iota(n, type, context): 0, 1, .. n - 1, in the memory of the context's GPU or of the host. */
 static PyObject *iota(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
     ARGUMENTS(2, 3)
     Py_ssize_t n = PyLong_AsSsize_t(arguments[0]);
-    long type = PyLong_AsLong(arguments[1]);
+    long number = PyLong_AsLong(arguments[1]);
     context *on = count > 2 ? context_of(arguments[2]) : NULL;
     if (PyErr_Occurred())
         return NULL;
-    if (on && on->ordinal >= 0)
-        return (PyObject *)iota_on(on, type == COHORT_U32 ? COHORT_U32 : COHORT_I64, n);
-    array *a = array_new(type == COHORT_U32 ? COHORT_U32 : COHORT_I64, n);
-    if (!a)
-        return NULL;
-    Py_BEGIN_ALLOW_THREADS if (a->type == COHORT_U32) for (Py_ssize_t i = 0; i < n;
-                                                           ++i)((uint32_t *)a->data)[i] = (uint32_t)i;
-    else for (Py_ssize_t i = 0; i < n; ++i)((int64_t *)a->data)[i] = i;
-    Py_END_ALLOW_THREADS return (PyObject *)a;
+    int type = number == COHORT_U32 ? COHORT_U32 : COHORT_I64;
+    return (PyObject *)(on && on->ordinal >= 0 ? iota_on(on, type, n) : iota_new(type, n));
 }
 
 /* ---- casts ------------------------------------------------------------------------------------------------------- */

@@ -188,7 +188,30 @@ static PyObject *map_find(PyObject *module, PyObject *const *arguments, Py_ssize
     return result;
 }
 
-/* map_put_and_find(map, keys, values, winner): inserts, and gives the values that the map has then. */
+/* Values of keys: those given, or the keys' own numbers. */
+static array *operands_of(handle *h, const array *keys, const array *values, cohort_width width)
+{
+    context *at = memory_of(h, keys);
+    int type = values ? values->type : value_bytes(width) == 4 ? COHORT_U32 : COHORT_I64;
+    if (!values)
+        return at ? iota_on(at, type, keys->n) : iota_new(type, keys->n);
+    array *out = array_on(at, type, keys->n);
+    uint64_t bytes = (uint64_t)keys->n * type_bytes(type);
+    if (!out || !bytes)
+        return out;
+    outcome o;
+    call_begin(h->on, &o);
+    if (at)
+        o.status = cohort_copy(h->on->c, out->data, values->data, bytes);
+    else
+        memcpy(out->data, values->data, bytes);
+    if (!call_end(h->on, &o))
+        Py_CLEAR(out);
+    return out;
+}
+
+/* map_put_and_find(map, keys, values or None, winner): inserts the values, or without them the keys' own
+ * numbers, and gives the values that the map has then. */
 static PyObject *map_put_and_find(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
@@ -196,11 +219,11 @@ static PyObject *map_put_and_find(PyObject *module, PyObject *const *arguments, 
     cohort_width width;
     handle *h = map_of(arguments[0], &width);
     array *keys = h ? keys_of(arguments[1], width) : NULL,
-          *values = keys ? values_of(arguments[2], width, keys, true) : NULL;
-    long winner = values ? PyLong_AsLong(arguments[3]) : 0;
-    if (!values || PyErr_Occurred())
+          *values = keys ? values_of(arguments[2], width, keys, false) : NULL;
+    long winner = keys ? PyLong_AsLong(arguments[3]) : 0;
+    if (!keys || PyErr_Occurred())
         return NULL;
-    array *out = array_on(memory_of(h, keys), values->type, keys->n);
+    array *out = operands_of(h, keys, values, width);
     if (!out)
         return NULL;
     cohort_batch batch = COHORT_BATCH_INIT;
@@ -208,13 +231,7 @@ static PyObject *map_put_and_find(PyObject *module, PyObject *const *arguments, 
     outcome o;
     call_begin(h->on, &o);
     o.wait = keys->on;
-    uint64_t bytes = (uint64_t)keys->n * type_bytes(values->type);
-    if (bytes && keys->on)
-        o.status = cohort_copy(h->on->c, out->data, values->data, bytes);
-    else if (bytes)
-        memcpy(out->data, values->data, bytes);
-    if (o.status == COHORT_OK)
-        o.status = cohort_map_insert_and_find(h->object, (uint64_t)keys->n, keys->data, out->data, &batch);
+    o.status = cohort_map_insert_and_find(h->object, (uint64_t)keys->n, keys->data, out->data, &batch);
     if (!call_end(h->on, &o))
         Py_CLEAR(out);
     return (PyObject *)out;
