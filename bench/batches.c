@@ -1,6 +1,6 @@
-/* batches.c: the experiment `batches`: finds in one map, and inserts into it while it is empty, by calls of 1 to n entries each that
- * follow each other without a wait. What a call costs beside its entries shows where it has few. By the host's clock, until
- * all is done. */
+/* batches.c: the experiment `batches`: finds in one map, and inserts into it while it is empty, by calls of 1
+ * to n entries each that follow each other without a wait. What a call costs beside its entries shows where
+ * it has few. By the host's clock, until all is done. */
 #include "map.h"
 
 #include <string.h>

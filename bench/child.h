@@ -7,13 +7,14 @@
 typedef struct child {
     double seconds; /* from start to end */
     uint64_t
-        peak_bytes; /* greatest resident memory, no less than that of this program when it started the child */
+        /* greatest resident memory, no less than that of this program when it started the child */
+        peak_bytes;
     char *out, *err; /* what it printed, with a zero at the end; child_free frees both */
     size_t out_bytes;
 } child;
 
-/* Runs argv[0] (looked up in PATH if it holds no '/') to its end. CLI_FAILED if it cannot be run, fails or is killed; the
- * fault then carries its first line of standard error. */
+/* Runs argv[0] (looked up in PATH if it holds no '/') to its end. CLI_FAILED if it cannot be run, fails or is
+ * killed; the fault then carries its first line of standard error. */
 int child_run(child *c, const char *const *argv, fault *fault);
 void child_free(child *c);
 

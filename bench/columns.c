@@ -1,5 +1,5 @@
-/* columns.c: entries are made by all cores, a chunk at a time: in place where the context's memory is the host's, else in
- * a staging buffer from which they are copied. */
+/* columns.c: entries are made by all cores, a chunk at a time: in place where the context's memory is the
+ * host's, else in a staging buffer from which they are copied. */
 #define _XOPEN_SOURCE 700
 
 #include "columns.h"
@@ -69,7 +69,7 @@ cohort_status column_make(const bench_device *d, void **out, uint64_t n, unsigne
     return s;
 }
 
-/* ---- entries ------------------------------------------------------------------------------------------------------- */
+/* ---- entries ------------------------------------------------------------------------------------------- */
 
 column_plan column_plan_make(uint64_t n, unsigned key_bytes)
 {
@@ -108,7 +108,7 @@ uint64_t entry_op(const void *plan, uint64_t i)
     return mix[bench_mix_64(i) % 10];
 }
 
-/* ---- all of one measurement ---------------------------------------------------------------------------------------- */
+/* ---- all of one measurement ---------------------------------------------------------------------------- */
 
 cohort_status columns_make(const bench_device *d, columns *c, uint64_t n, unsigned key_bytes)
 {

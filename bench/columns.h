@@ -38,7 +38,7 @@ typedef struct columns {
 cohort_status columns_make(const bench_device *d, columns *c, uint64_t n, unsigned key_bytes);
 void columns_free(const bench_device *d, columns *c);
 
-/* ---- widths ------------------------------------------------------------------------------------------------------ */
+/* ---- widths -------------------------------------------------------------------------------------------- */
 
 typedef struct width_name {
     const char *name;

@@ -1,8 +1,8 @@
-/* compare.c: `cohort bench compare OLD NEW`, the regression check, and `cohort bench show FILE...`, recorded figures as a
- * table and as drawings.
+/* compare.c: `cohort bench compare OLD NEW`, the regression check, and `cohort bench show FILE...`, recorded
+ * figures as a table and as drawings.
  *
- * A figure has moved if the spreads of the two, least to most, do not touch and the medians differ by more than the
- * tolerance: clocks and placement differ from run to run by more than they do within one. */
+ * A figure has moved if the spreads of the two, least to most, do not touch and the medians differ by more
+ * than the tolerance: clocks and placement differ from run to run by more than they do within one. */
 #include "bench.h"
 #include "place.h"
 
@@ -114,7 +114,7 @@ int bench_compare_main(int argc, char **argv, fault *fault)
     return status;
 }
 
-/* ---- show ---------------------------------------------------------------------------------------------------------- */
+/* ---- show ---------------------------------------------------------------------------------------------- */
 
 typedef struct showing {
     bench_rows rows, peers;

@@ -1,9 +1,10 @@
-/* count.c: `cohort bench count`: k-mers of a file of reads counted by `cohort count` and, where they are installed, by
- * jellyfish and kmc: canonical k-mers (kmc knows no others by default), the same threads, every count written as text.
+/* count.c: `cohort bench count`: k-mers of a file of reads counted by `cohort count` and, where they are
+ * installed, by jellyfish and kmc: canonical k-mers (kmc knows no others by default), the same threads, every
+ * count written as text.
  *
- * Each is a program of its own that reads the file from its beginning; its time is from start to end, and its memory the
- * greatest that was resident. The reads are made up unless --reads names a file that is there. Our first runs find out
- * how many distinct k-mers there are; the later ones, and jellyfish, are told. */
+ * Each is a program of its own that reads the file from its beginning; its time is from start to end, and its
+ * memory the greatest that was resident. The reads are made up unless --reads names a file that is there. Our
+ * first runs find out how many distinct k-mers there are; the later ones, and jellyfish, are told. */
 #define _XOPEN_SOURCE 700
 
 #include "bench.h"
@@ -39,7 +40,7 @@ typedef struct recipe {
     char text[12][PATH_MAX + 64];
 } recipe;
 
-/* ---- the folder for what is made on the way ------------------------------------------------------------------------------ */
+/* ---- the folder for what is made on the way ------------------------------------------------------------ */
 
 static char folder_made[PATH_MAX / 2]; /* for the signal handler */
 enum { SIGNALS = 5 };
@@ -116,7 +117,7 @@ static int reads_take(count_bench *c, fault *fault)
     return CLI_OK;
 }
 
-/* ---- recipes ---------------------------------------------------------------------------------------------------------------- */
+/* ---- recipes ------------------------------------------------------------------------------------------- */
 
 static void arg_add(recipe *r, size_t step, const char *text)
 {
@@ -200,7 +201,7 @@ static double seconds_after(const char *text, const char *word)
     return 0;
 }
 
-/* ---- measuring ---------------------------------------------------------------------------------------------------------------- */
+/* ---- measuring ----------------------------------------------------------------------------------------- */
 
 /* What our count tells of its phases, and what the row calls them. */
 static const struct phase {

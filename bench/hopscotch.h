@@ -25,7 +25,8 @@ typedef struct hop_setting {
     const char *experiment, *at_name;
     double at;
     uint64_t n, range; /* operations, and keys of which half are in */
-    /* Of that half in its table; BENCH_NO_LOAD: there is room for all of the range. LINES are fixed, pages grow. */
+    /* Of that half in its table; BENCH_NO_LOAD: there is room for all of the range. LINES are fixed, pages
+     * grow. */
     double load;
     double exponent;  /* of Zipf's law; 0: uniform */
     int finds, mixes; /* which rows */

@@ -1,8 +1,8 @@
 /* host.c: two experiments about the host.
  *
- * host:    keys and values lie in a host's memory and stream through the GPU: pageable, pinned, and managed memory, which
- *          moves page by page as it is touched. What binds is the link: keys and values one way for insert, keys one way and
- *          values the other for find, and the map itself behind that.
+ * host:    keys and values lie in a host's memory and stream through the GPU: pageable, pinned, and managed
+ *          memory, which moves page by page as it is touched. What binds is the link: keys and values one way
+ *          for insert, keys one way and values the other for find, and the map itself behind that.
  * threads: the CPU's map on 1, 2, 4, ... threads, each held against the limits of as many threads. */
 #include "map.h"
 #include "pinned.h"
@@ -149,7 +149,7 @@ int map_host(const map_plan *plan, fault *fault)
     return status;
 }
 
-/* ---- threads -------------------------------------------------------------------------------------------------------------- */
+/* ---- threads ------------------------------------------------------------------------------------------- */
 
 static int threads_rows(map_bench *m, fault *fault)
 {

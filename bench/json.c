@@ -5,7 +5,8 @@
 
 extern const char cohort_commit[]; /* made by the build: cmake/commit.cmake */
 
-/* Names come from a driver or a command line: quotes and backslashes are escaped, control characters dropped. */
+/* Names come from a driver or a command line: quotes and backslashes are escaped, control characters
+ * dropped. */
 static const char *json_text(char to[1100], const char *text)
 {
     size_t n = 0;

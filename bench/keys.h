@@ -1,7 +1,8 @@
 /* keys.h: the keys of every measurement, ours and the peers', so that all work on the same.
  *
- * A key is a bijection of its index (the finalisers of MurmurHash3), so keys are distinct and look random, and indices from n
- * on give keys that are not in a table of the first n. Queries visit the keys in another order than inserts did. */
+ * A key is a bijection of its index (the finalisers of MurmurHash3), so keys are distinct and look random,
+ * and indices from n on give keys that are not in a table of the first n. Queries visit the keys in another
+ * order than inserts did. */
 #ifndef COHORT_BENCH_KEYS_H
 #define COHORT_BENCH_KEYS_H
 

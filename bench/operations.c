@@ -68,7 +68,7 @@ bench_row map_row(const map_bench *m, const char *name, const char *keys)
     return row;
 }
 
-/* ---- the work ------------------------------------------------------------------------------------------------------- */
+/* ---- the work ------------------------------------------------------------------------------------------ */
 
 cohort_status work_clear(void *arg)
 {
@@ -155,7 +155,7 @@ static cohort_status work_export(void *arg)
     return cohort_map_export(m->map, m->c.n, m->c.spare, m->width->value ? m->c.results : NULL, &count);
 }
 
-/* ---- the measurements ------------------------------------------------------------------------------------------------ */
+/* ---- the measurements ---------------------------------------------------------------------------------- */
 
 enum { QUERIES = 1, HALF, ABSENT };
 

@@ -1,15 +1,18 @@
 /* pages.c: `cohort bench pages [--check] PAGE...`: the figures in pages of text, written from recorded ones.
  *
- * A page says what it wants to show in a comment, and what stands from there to the closing comment is written by this command:
+ * A page says what it wants to show in a comment, and what stands from there to the closing comment is
+ * written by this command:
  *
  *     <!-- figures: FILE.json... [OPTION]... -->
  *     <!-- end of figures -->
  *
- * Files are named as seen from the page; words with blanks stand in double quotes. Rows are chosen by --experiment, --name,
- * --width, --keys, --variant, --n and --threads, each a list; --against FILE sets the best of others beside them. There is a
- * line a row, or, with --columns load|at|n|threads, a column for each value there is of that. --plot FILE.svg draws the rows
- * into that file, and shows it, with --columns none without a table; --limits adds what the machine could do at most in the same run. Before the table stands what was measured where, by which command and at which commit; after
- * it, who the others are. --check writes nothing: a page or drawing that would be changed is a failure. */
+ * Files are named as seen from the page; words with blanks stand in double quotes. Rows are chosen by
+ * --experiment, --name, --width, --keys, --variant, --n and --threads, each a list; --against FILE sets the
+ * best of others beside them. There is a line a row, or, with --columns load|at|n|threads, a column for each
+ * value there is of that. --plot FILE.svg draws the rows into that file, and shows it, with --columns none
+ * without a table; --limits adds what the machine could do at most in the same run. Before the table stands
+ * what was measured where, by which command and at which commit; after it, who the others are. --check writes
+ * nothing: a page or drawing that would be changed is a failure. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "bench.h"
@@ -44,7 +47,7 @@ typedef struct page {
     int check;
 } page;
 
-/* ---- text of a page ---------------------------------------------------------------------------------------------------- */
+/* ---- text of a page ------------------------------------------------------------------------------------ */
 
 static char *file_text(const char *path, size_t *bytes)
 {
@@ -93,7 +96,7 @@ static void path_of(char to[BENCH_PATH], const page *p, const char *name)
     snprintf(to, BENCH_PATH, "%s%s", *name == '/' ? "" : p->folder, name);
 }
 
-/* ---- the rows of a block ------------------------------------------------------------------------------------------------- */
+/* ---- the rows of a block ------------------------------------------------------------------------------- */
 
 static int number_listed(const char *list, uint64_t number)
 {
@@ -135,7 +138,8 @@ static void caption_print(FILE *out, const block *b, const bench_results *result
         limits_print(out, results);
 }
 
-/* Ours into rows, others' into peers; of a file --against everything into peers. `out`: where to tell what it is, or NULL. */
+/* Ours into rows, others' into peers; of a file --against everything into peers. `out`: where to tell what it
+ * is, or NULL. */
 static int rows_take(block *b, const page *p, const char *name, int against, FILE *out, fault *fault)
 {
     char path[BENCH_PATH];
@@ -158,7 +162,7 @@ static int rows_take(block *b, const page *p, const char *name, int against, FIL
     return status;
 }
 
-/* ---- tables -------------------------------------------------------------------------------------------------------------- */
+/* ---- tables -------------------------------------------------------------------------------------------- */
 
 static const char *const column_names[] = {"load", "at", "n", "threads", "none"};
 
@@ -326,7 +330,7 @@ static void others_print(FILE *out, const block *b)
     fputs(count ? ".\n" : "", out);
 }
 
-/* ---- drawings ------------------------------------------------------------------------------------------------------------ */
+/* ---- drawings ------------------------------------------------------------------------------------------ */
 
 /* Draws into `path`, or only tells if the drawing there is another. */
 static int plot_make(block *b, const page *p, const char *path, fault *fault)
@@ -350,7 +354,7 @@ static int plot_make(block *b, const page *p, const char *path, fault *fault)
                : fault_set(fault, CLI_FAILED, "%s: not what the recorded figures make; `make figures`", path);
 }
 
-/* ---- a block, a page ------------------------------------------------------------------------------------------------------ */
+/* ---- a block, a page ----------------------------------------------------------------------------------- */
 
 static int columns_known(const block *b, const page *p, fault *fault)
 {

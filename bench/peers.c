@@ -1,5 +1,6 @@
-/* peers.c: the programs of bench/peers, run beside ours on the same keys: those found in a folder whose name begins with
- * peer_. Each prints rows in our JSON. They run before our own rows, which are then printed with the ratio to them. */
+/* peers.c: the programs of bench/peers, run beside ours on the same keys: those found in a folder whose name
+ * begins with peer_. Each prints rows in our JSON. They run before our own rows, which are then printed with
+ * the ratio to them. */
 #define _DEFAULT_SOURCE
 #define _XOPEN_SOURCE 700
 
@@ -101,7 +102,7 @@ int bench_peers_find(const bench *b, const char *given, int usual, char folder[B
     return CLI_OK;
 }
 
-/* ---- those of `bench map` ------------------------------------------------------------------------------------------------ */
+/* ---- those of `bench map` ------------------------------------------------------------------------------ */
 
 static int been_run(const bench *b, const width_name *width, uint64_t n, const char *experiment)
 {

@@ -1,5 +1,5 @@
-/* pinned.c: pageable memory is the C library's; pinned and managed memory come from libcuda.so.1, opened here as a user of
- * the library would do it, in the primary context of device 0, which the library uses too. */
+/* pinned.c: pageable memory is the C library's; pinned and managed memory come from libcuda.so.1, opened here
+ * as a user of the library would do it, in the primary context of device 0, which the library uses too. */
 #define _XOPEN_SOURCE 700
 
 #include "pinned.h"

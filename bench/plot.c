@@ -1,8 +1,9 @@
 /* plot.c: rows into panels.
  *
- * Rows of one experiment, name and width make a panel of lines over that of load, place, n and threads which has the most
- * different values among them; what else differs tells the lines apart. Names where nothing differs become bars, all those of one
- * experiment and width in one panel. Peers' figures for the same things are lines or bars beside ours. */
+ * Rows of one experiment, name and width make a panel of lines over that of load, place, n and threads which
+ * has the most different values among them; what else differs tells the lines apart. Names where nothing
+ * differs become bars, all those of one experiment and width in one panel. Peers' figures for the same things
+ * are lines or bars beside ours. */
 #include "plot.h"
 
 #include <math.h>
@@ -100,7 +101,8 @@ static void append(char *to, size_t room, const char *text)
         snprintf(to + n, room - n, "%s%s", n ? ", " : "", text);
 }
 
-/* What tells a line from the others of its panel, or what all of them share. A peer's line has no variant of ours. */
+/* What tells a line from the others of its panel, or what all of them share. A peer's line has no variant of
+ * ours. */
 static void label_make(char *to, size_t room, const bench_rows *rows, const bench_row *row, plot_axis axis,
                        int shared, int peer)
 {
@@ -117,7 +119,7 @@ static void label_make(char *to, size_t room, const bench_rows *rows, const benc
     }
 }
 
-/* ---- panels ------------------------------------------------------------------------------------------------------------ */
+/* ---- panels -------------------------------------------------------------------------------------------- */
 
 static int point_add(plot_panel *p, const bench_row *row, double x, double scale, const char *label,
                      fault *fault)
@@ -155,7 +157,8 @@ static int has(const plot_panel *p, const bench_row *row, double x)
     return 0;
 }
 
-/* What the best of the peers is called in a panel of several lines: its name, if it is the same one at all places. */
+/* What the best of the peers is called in a panel of several lines: its name, if it is the same one at all
+ * places. */
 static const char *best_named(const bench_rows *rows, const bench_rows *peers, const bench_row *row)
 {
     const char *name = bench_rows_best(peers, row)->peer;
@@ -167,7 +170,8 @@ static const char *best_named(const bench_rows *rows, const bench_rows *peers, c
     return name;
 }
 
-/* A row of ours, and the peers' beside it; only the best of them where the panel has several lines of ours. */
+/* A row of ours, and the peers' beside it; only the best of them where the panel has several lines of
+ * ours. */
 static int row_add(plot_panel *p, const bench_rows *rows, const bench_rows *peers, const bench_row *row,
                    fault *fault)
 {
@@ -276,7 +280,7 @@ static int panel_make(plot_panel *p, const bench_rows *rows, const bench_rows *p
     return CLI_OK;
 }
 
-/* ---- the file ------------------------------------------------------------------------------------------------------------ */
+/* ---- the file ------------------------------------------------------------------------------------------ */
 
 const char *plot_text(char to[512], const char *text)
 {

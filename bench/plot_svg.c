@@ -1,6 +1,6 @@
-/* plot_svg.c: one panel as SVG: lines over an axis with a legend at the right, or bars. The y axis begins at zero; x is
- * logarithmic where it spans a factor of 16 and more. The limit that binds is a dashed line. Colours follow the reader's
- * light or dark scheme; peers' lines are dashed. */
+/* plot_svg.c: one panel as SVG: lines over an axis with a legend at the right, or bars. The y axis begins at
+ * zero; x is logarithmic where it spans a factor of 16 and more. The limit that binds is a dashed line.
+ * Colours follow the reader's light or dark scheme; peers' lines are dashed. */
 #include "plot.h"
 
 #include <math.h>

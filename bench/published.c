@@ -2,16 +2,17 @@
  *
  * headline: 2^27 pairs of 4+4 bytes at load 0.5, insert and then find, in bytes of pairs a second.
  * groups:   lanes of a GPU that work on one key together, 1 to 32, against the load, with linear probing.
- * deletes:  64 M inserts and 32 M deletes into 128 M slots, as calls alone, and from a host's memory to a host's memory
+ * deletes:  64 M inserts and 32 M deletes into 128 M slots, as calls alone, and from a host's memory to a
+ *           host's memory
  *           with everything between: the map made, both batches, and what is left taken out.
- * sweep:    4 M keys at a time into 128 M slots up to load 0.97; a row's load is that before its batch, its probe
- *           lengths those after. */
+ * sweep:    4 M keys at a time into 128 M slots up to load 0.97; a row's load is that before its batch, its
+ *           probe lengths those after. */
 #include "map.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- headline ---------------------------------------------------------------------------------------------------------- */
+/* ---- headline ------------------------------------------------------------------------------------------ */
 
 int map_headline(const map_plan *plan, fault *fault)
 {
@@ -43,7 +44,7 @@ int map_headline(const map_plan *plan, fault *fault)
     return status;
 }
 
-/* ---- groups ------------------------------------------------------------------------------------------------------------ */
+/* ---- groups -------------------------------------------------------------------------------------------- */
 
 static int group_measure(map_bench *m, uint32_t group, fault *fault)
 {
@@ -95,7 +96,7 @@ int map_groups(const map_plan *plan, fault *fault)
     return status;
 }
 
-/* ---- deletes ------------------------------------------------------------------------------------------------------------ */
+/* ---- deletes ------------------------------------------------------------------------------------------- */
 
 typedef struct deletes {
     map_bench m;
@@ -216,7 +217,7 @@ int map_deletes(const map_plan *plan, fault *fault)
     return status;
 }
 
-/* ---- sweep -------------------------------------------------------------------------------------------------------------- */
+/* ---- sweep --------------------------------------------------------------------------------------------- */
 
 enum { STEPS = 31 }; /* of a 32nd of the slots each: the last begins at load 0.94 and ends at 0.97 */
 

@@ -1,9 +1,11 @@
-/* readers.c: one map, or one multimap, looked up by 1, 2, 4, ... threads at once, each by a reader of its own.
+/* readers.c: one map, or one multimap, looked up by 1, 2, 4, ... threads at once, each by a reader of its
+ * own.
  *
- * Each reader belongs to a context of one thread and takes an equal share of the queries; a round is over when
- * the last one is done. The rounds of 1, 2, 4, ... readers follow each other in turn, and so do the limits of as
- * many threads, so that a machine that others use meanwhile disturbs all of them alike. `gain` is the median, over
- * the rounds, of what so many readers do against one; `gain of R` is the same of the machine's random reads. */
+ * Each reader belongs to a context of one thread and takes an equal share of the queries; a round is over
+ * when the last one is done. The rounds of 1, 2, 4, ... readers follow each other in turn, and so do the
+ * limits of as many threads, so that a machine that others use meanwhile disturbs all of them alike. `gain`
+ * is the median, over the rounds, of what so many readers do against one; `gain of R` is the same of the
+ * machine's random reads. */
 #include "map.h"
 
 #include <stdlib.h>

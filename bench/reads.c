@@ -1,5 +1,6 @@
-/* reads.c: a record of FASTQ always has the same number of bytes, so that all cores write their share of a stretch of reads
- * into one buffer. A read's letters follow from its number and the seed alone, as the genome's do from their place. */
+/* reads.c: a record of FASTQ always has the same number of bytes, so that all cores write their share of a
+ * stretch of reads into one buffer. A read's letters follow from its number and the seed alone, as the
+ * genome's do from their place. */
 #define _XOPEN_SOURCE 700
 
 #include "reads.h"

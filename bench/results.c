@@ -1,6 +1,6 @@
-/* results.c: files of figures read back, ours and peers'. Both are objects with "rows"; a peer's says who it is in
- * "peer": {"name", "version", "date", "machine"}, of the whole file or of a row. What is missing in a row is empty or
- * zero, except its name and its median. */
+/* results.c: files of figures read back, ours and peers'. Both are objects with "rows"; a peer's says who it
+ * is in "peer": {"name", "version", "date", "machine"}, of the whole file or of a row. What is missing in a
+ * row is empty or zero, except its name and its median. */
 #include "bench.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* split_rivals.c: what a multisplit is held against.
  *
- * Rivals of Ashkiani et al., "GPU Multisplit", over the library's own calls, so that they are at their best on
- * this machine:
+ * Rivals of Ashkiani et al., "GPU Multisplit", over the library's own calls, so that they are at their best
+ * on this machine:
  *
  * recursive split    a stable two-way split by each bit of the bucket's number, the lowest first
  * reduced-bit sort   labels computed beforehand (that is not in the time) are sorted by as many bits as name
@@ -21,7 +21,8 @@ typedef struct rival {
     cohort_payload spare_column[SPLIT_COLUMNS];
 } rival;
 
-/* Round r of the recursive split goes from one of two places to the other, such that the last one ends in keys_out. */
+/* Round r of the recursive split goes from one of two places to the other, such that the last one ends in
+ * keys_out. */
 static cohort_status split_round(const rival *r, unsigned round)
 {
     const split_data *s = r->s;

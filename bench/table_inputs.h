@@ -1,10 +1,12 @@
-/* table_inputs.h: the rows of `bench table`, after the shapes of db-benchmark (H2O's, now DuckDB's), made anew: every value is
- * a function of its row, so that peers (bench/peers/peer_tables.py) make the same tables in their own forms.
+/* table_inputs.h: the rows of `bench table`, after the shapes of db-benchmark (H2O's, now DuckDB's), made
+ * anew: every value is a function of its row, so that peers (bench/peers/peer_tables.py) make the same tables
+ * in their own forms.
  *
- * Groups: id1, id2, id4 of K values, id3, id5, id6 of N / K; id1 to id3 are strings. v1 is 1 to 5, v2 1 to 15, v3 up to 100
- * with six decimals. (db-benchmark's id5 has K values; no query here uses it but q10, which takes all six.)
- * Joins: x of N rows against tables of N / 10^6, N / 10^3 and N rows (10 at least), whose keys are unique; nine tenths of the
- * keys of either side are on both. id1 to id3 are integers, id4 to id6 the same as strings.
+ * Groups: id1, id2, id4 of K values, id3, id5, id6 of N / K; id1 to id3 are strings. v1 is 1 to 5, v2 1 to
+ * 15, v3 up to 100 with six decimals. (db-benchmark's id5 has K values; no query here uses it but q10, which
+ * takes all six.) Joins: x of N rows against tables of N / 10^6, N / 10^3 and N rows (10 at least), whose
+ * keys are unique; nine tenths of the keys of either side are on both. id1 to id3 are integers, id4 to id6
+ * the same as strings.
  *
  * A value of 0 is null. Numbers of strings are what stands behind "id". */
 #ifndef COHORT_BENCH_TABLE_INPUTS_H
@@ -28,7 +30,7 @@ BENCH_INLINE int table_is_null(uint64_t i, uint64_t stream)
     return table_hash(i, stream + 16) % 20 == 0;
 }
 
-/* ---- groups -------------------------------------------------------------------------------------------------------------- */
+/* ---- groups -------------------------------------------------------------------------------------------- */
 
 /* How many values id`id` has: 1 to 6. */
 BENCH_INLINE uint64_t table_values(const table_shape *s, unsigned id)
@@ -66,7 +68,7 @@ BENCH_INLINE uint64_t table_value(const table_shape *s, uint64_t i, unsigned v)
     return table_hash(i, 6 + v) % range[v] + (v < 3) + 1;
 }
 
-/* ---- joins --------------------------------------------------------------------------------------------------------------- */
+/* ---- joins --------------------------------------------------------------------------------------------- */
 
 BENCH_INLINE uint64_t table_size(const table_shape *s, unsigned id)
 {
@@ -74,7 +76,8 @@ BENCH_INLINE uint64_t table_size(const table_shape *s, unsigned id)
     return n < 10 ? 10 : n / 10 * 10;
 }
 
-/* A permutation of [0, n), of four rounds over as many bits as it takes, again until what comes is below n. */
+/* A permutation of [0, n), of four rounds over as many bits as it takes, again until what comes is below
+ * n. */
 BENCH_INLINE uint64_t table_shuffled(uint64_t i, uint64_t n, uint64_t stream)
 {
     unsigned half = 1;

@@ -1,12 +1,14 @@
-/* table_queries.c: `cohort bench table`: groups and joins after db-benchmark's questions, beside duckdb and polars
- * (bench/peers/peer_tables.py) on the same rows and threads, every answer compared; and joins by sizes, selectivity and
- * multiplicity (table_sweep.c).
+/* table_queries.c: `cohort bench table`: groups and joins after db-benchmark's questions, beside duckdb and
+ * polars (bench/peers/peer_tables.py) on the same rows and threads, every answer compared; and joins by
+ * sizes, selectivity and multiplicity (table_sweep.c).
  *
- * groups   q1 sum v1 by id1; q2 the same by id1, id2; q3 sum v1, mean v3 by id3; q4 mean v1, v2, v3 by id4; q5 sum v1, v2, v3
- *          by id6; q7 max v1, min v2 by id3; q10 sum v3, count by id1 to id6
- * joins    of x: j1 small, j2 medium, j3 medium left, j4 medium by a string, j5 big; all columns but the right key come out
+ * groups   q1 sum v1 by id1; q2 the same by id1, id2; q3 sum v1, mean v3 by id3; q4 mean v1, v2, v3 by id4;
+ *          q5 sum v1, v2, v3 by id6; q7 max v1, min v2 by id3; q10 sum v3, count by id1 to id6
+ * joins    of x: j1 small, j2 medium, j3 medium left, j4 medium by a string, j5 big; all columns but the
+ *          right key come out
  *
- * A figure is rows of x a second, of a whole question: from frames to a frame. What comes out is given back in it. */
+ * A figure is rows of x a second, of a whole question: from frames to a frame. What comes out is given back
+ * in it. */
 #include "table_queries.h"
 
 #include <math.h>
@@ -22,7 +24,7 @@ typedef struct table_options {
     const char *experiment, *peers, *n, *k, *query, *input, *text;
 } table_options;
 
-/* ---- groups ---------------------------------------------------------------------------------------------------------------- */
+/* ---- groups -------------------------------------------------------------------------------------------- */
 
 typedef struct group_query {
     const char *name;
@@ -132,7 +134,7 @@ static int groups_make(const bench *b, const table_shape *shape, cohort_frame **
     return table_frame_make(b, shape->n, specs, 9, out, fault);
 }
 
-/* ---- joins ----------------------------------------------------------------------------------------------------------------- */
+/* ---- joins --------------------------------------------------------------------------------------------- */
 
 /* own: the right table's key, id1 to id3. */
 static const join_query join_queries[] = {{"j1", "id1", "r1", 1, COHORT_JOIN_INNER},
@@ -194,7 +196,7 @@ static int side_make(const bench *b, const table_shape *shape, unsigned own, coh
     return table_frame_make(b, rows, specs, count + 1, out, fault);
 }
 
-/* ---- measuring ------------------------------------------------------------------------------------------------------------- */
+/* ---- measuring ----------------------------------------------------------------------------------------- */
 
 typedef struct table_bench {
     bench *b;
@@ -327,7 +329,7 @@ static void sum_up(const bench *b, size_t first, const char *what)
                   exp(sum / n), n, least);
 }
 
-/* ---- the command ------------------------------------------------------------------------------------------------------------ */
+/* ---- the command --------------------------------------------------------------------------------------- */
 
 static int peers_run(const table_bench *t, const char *experiment, fault *fault)
 {

@@ -14,8 +14,8 @@ typedef struct join_query {
 cohort_status table_join_answer(cohort_context *context, const join_query *q, cohort_frame *x,
                                 cohort_frame *right, cohort_frame **out);
 
-/* Joins of n left rows by the size of the right side, the share of left rows that have a match, and how often a right key is
- * there. */
+/* Joins of n left rows by the size of the right side, the share of left rows that have a match, and how often
+ * a right key is there. */
 int table_sweep_measure(bench *b, uint64_t n, fault *fault);
 
 #endif

@@ -1,12 +1,12 @@
-/* table_sweep.c: a join from two frames to one, and joins as the article sweeps them: a right side from a hundredth of the
- * left one's size up to it, every left row with a match or none, right keys once or several times. Keys are 64 bits that look
- * random, so that no table by value serves. */
+/* table_sweep.c: a join from two frames to one, and joins as the article sweeps them: a right side from a
+ * hundredth of the left one's size up to it, every left row with a match or none, right keys once or several
+ * times. Keys are 64 bits that look random, so that no table by value serves. */
 #include "table_queries.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- a join ---------------------------------------------------------------------------------------------------------------- */
+/* ---- a join -------------------------------------------------------------------------------------------- */
 
 /* What a join has open. */
 typedef struct join_work {
@@ -81,7 +81,7 @@ cohort_status table_join_answer(cohort_context *context, const join_query *q, co
     return s;
 }
 
-/* ---- the sweep --------------------------------------------------------------------------------------------------------------- */
+/* ---- the sweep ----------------------------------------------------------------------------------------- */
 
 enum { PAGE = 1 << 20 };
 

@@ -1,5 +1,5 @@
-/* tables.c: frames for `bench table`. All that a frame's Arrow arrays point to is one list of blocks, which the root's release
- * frees. */
+/* tables.c: frames for `bench table`. All that a frame's Arrow arrays point to is one list of blocks, which
+ * the root's release frees. */
 #include "tables.h"
 
 #include <math.h>
@@ -72,7 +72,7 @@ static unsigned node_add(arrow_tree *t, const char *format, const char *name, ui
     return i;
 }
 
-/* ---- columns ------------------------------------------------------------------------------------------------------------- */
+/* ---- columns ------------------------------------------------------------------------------------------- */
 
 static int text_write(char to[24], const table_spec *s, uint64_t value)
 {
@@ -172,7 +172,7 @@ int table_frame_make(const bench *b, uint64_t rows, const table_spec *specs, uns
     return s ? bench_fault(b, s, "bench table: a frame", fault) : CLI_OK;
 }
 
-/* ---- answers --------------------------------------------------------------------------------------------------------------- */
+/* ---- answers ------------------------------------------------------------------------------------------- */
 
 static double text_number(const char *text, uint64_t length)
 {

@@ -9,8 +9,8 @@ enum { TABLE_COLUMNS = 16 };
 
 typedef enum table_form { TABLE_INT, TABLE_REAL, TABLE_TEXT } table_form;
 
-/* A column whose row i is value(arg, i) - less, or null where value is 0; a real one is divided by a million. TEXT: "id" and
- * the value with `digits` digits at least, of 1 to `values`. */
+/* A column whose row i is value(arg, i) - less, or null where value is 0; a real one is divided by a million.
+ * TEXT: "id" and the value with `digits` digits at least, of 1 to `values`. */
 typedef struct table_spec {
     char name[8];
     table_form form;
@@ -25,9 +25,9 @@ typedef struct table_spec {
 int table_frame_make(const bench *b, uint64_t rows, const table_spec *specs, unsigned count,
                      cohort_frame **out, fault *fault);
 
-/* What an answer comes to: its rows, and over all its value columns c = 1, 2, ... the sums of c x value, of c x value x the
- * row's weight, and of c where there is a value. The weight is made of the numbers of the row's keys, column k = 1, 2, ...:
- * 1 + (the sum of k x key) mod 1009. */
+/* What an answer comes to: its rows, and over all its value columns c = 1, 2, ... the sums of c x value, of c
+ * x value x the row's weight, and of c where there is a value. The weight is made of the numbers of the row's
+ * keys, column k = 1, 2, ...: 1 + (the sum of k x key) mod 1009. */
 typedef struct table_answer {
     uint64_t rows;
     double sum, weighted, valid;

@@ -1,9 +1,10 @@
 /* tune.c: what the map's kernels on a GPU are tuned by, and what it is worth.
  *
- * A context takes the grids of its kernels from the library's table, or from COHORT_MAP_TUNING in the environment when it is
- * made. So each candidate gets a context of its own, on the columns of the bench's. --tune tries blocks of 64 to 256 threads
- * and 8 blocks a multiprocessor to as many as there are entries, takes for lookups and for changes the one whose product of
- * rates over all widths and loads is the greatest, and prints the row of src/cuda/tuning.c. */
+ * A context takes the grids of its kernels from the library's table, or from COHORT_MAP_TUNING in the
+ * environment when it is made. So each candidate gets a context of its own, on the columns of the bench's.
+ * --tune tries blocks of 64 to 256 threads and 8 blocks a multiprocessor to as many as there are entries,
+ * takes for lookups and for changes the one whose product of rates over all widths and loads is the greatest,
+ * and prints the row of src/cuda/tuning.c. */
 #include "map.h"
 
 #include <math.h>
@@ -17,7 +18,7 @@ typedef struct candidate {
     double find, insert; /* sums of the logarithms of rates */
 } candidate;
 
-/* ---- one candidate -------------------------------------------------------------------------------------------------- */
+/* ---- one candidate ------------------------------------------------------------------------------------- */
 
 static int measure(map_bench *m, const char *name, const candidate *c, int finds, double *sum, fault *fault)
 {
@@ -97,7 +98,7 @@ static int on_gpu(const map_plan *plan, const char *what)
     return !plan->b->dev.cpu;
 }
 
-/* ---- the experiments ------------------------------------------------------------------------------------------------ */
+/* ---- the experiments ----------------------------------------------------------------------------------- */
 
 int map_loads(const map_plan *plan, fault *fault)
 {

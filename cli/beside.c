@@ -1,6 +1,7 @@
-/* beside.c: the lock is what counts. Who makes a name has it unlocked for a moment, in which a sweep may take it for one that was left; so
- * the maker looks, with the lock in hand, whether the name is still its own, and takes the next one if not. Who sweeps removes a name only
- * with its lock in hand, and after a look that the name still leads to what is locked. */
+/* beside.c: the lock is what counts. Who makes a name has it unlocked for a moment, in which a sweep may take
+ * it for one that was left; so the maker looks, with the lock in hand, whether the name is still its own, and
+ * takes the next one if not. Who sweeps removes a name only with its lock in hand, and after a look that the
+ * name still leads to what is locked. */
 #define _GNU_SOURCE /* O_NOFOLLOW, O_DIRECTORY, flock */
 
 #include <dirent.h>

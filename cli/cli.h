@@ -36,7 +36,7 @@ int fault_set(fault *fault, int status, const char *format, ...) CLI_PRINTF(3, 4
 /* The same for a failed call of the library: `doing` says during what. */
 int fault_library(fault *fault, cohort_status status, const cohort_context *context, const char *doing);
 
-/* ---- arguments ----------------------------------------------------------------------------------------------- */
+/* ---- arguments ----------------------------------------------------------------------------------------- */
 
 typedef enum arg_kind {
     ARG_FLAG,   /* value: int */
@@ -66,7 +66,7 @@ uint64_t size_unit(char suffix);
  * option is moved to the front of argv, *rest of them. */
 int args_read(arg *args, size_t n, int argc, char **argv, size_t *rest, fault *fault);
 
-/* ---- commands ------------------------------------------------------------------------------------------------ */
+/* ---- commands ------------------------------------------------------------------------------------------ */
 
 /* argv[0] is the command's first argument. */
 int info_main(int argc, char **argv, fault *fault);
@@ -80,11 +80,11 @@ extern const char info_help[], count_help[], sort_help[], split_help[], set_help
 extern const char
     bench_examples[]; /* the end of bench's help, for C99 has strings of 4,095 characters at most */
 
-/* ---- small things -------------------------------------------------------------------------------------------- */
+/* ---- small things -------------------------------------------------------------------------------------- */
 
 /* A context on `device` (NULL: auto) with `threads` (0: the library's choice). A device that is not there is
- * CLI_BAD_INPUT and names --device. Where auto decides, a line on standard error says which it took and why; it takes none that lacks a map
- * of `widths` (bits of cohort_context_info.map_widths). */
+ * CLI_BAD_INPUT and names --device. Where auto decides, a line on standard error says which it took and why;
+ * it takes none that lacks a map of `widths` (bits of cohort_context_info.map_widths). */
 int context_open(cohort_context **out, const char *device, uint64_t threads, const cohort_progress *progress,
                  uint64_t widths, fault *fault);
 

@@ -64,7 +64,7 @@ typedef struct job {
     double counting; /* seconds in the map */
 } job;
 
-/* ---- opening ------------------------------------------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------------------------------------- */
 
 static int outputs_open(job *job, fault *fault)
 {
@@ -136,7 +136,7 @@ static int map_open(job *job, fault *fault)
     return CLI_OK;
 }
 
-/* ---- counting ------------------------------------------------------------------------------------------------ */
+/* ---- counting ------------------------------------------------------------------------------------------ */
 
 static int batches_count(job *job, pipeline *pipeline, fault *fault)
 {
@@ -197,7 +197,7 @@ static int files_count(job *job, fault *fault)
     return status;
 }
 
-/* ---- putting in order ---------------------------------------------------------------------------------------- */
+/* ---- putting in order ---------------------------------------------------------------------------------- */
 
 static int no_host_memory(uint64_t n, fault *fault)
 {
@@ -281,7 +281,7 @@ static int counts_rank(job *job, fault *fault)
     return ranked;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
 static int runs_write(job *job, unsigned k, fault *fault)
 {
@@ -351,7 +351,7 @@ static void stats_print(const job *job)
             (unsigned long long)map->probe_max);
 }
 
-/* ---- the command --------------------------------------------------------------------------------------------- */
+/* ---- the command --------------------------------------------------------------------------------------- */
 
 static int work(job *job, fault *fault)
 {

@@ -1,7 +1,7 @@
-/* Arguments first, then the files: each is opened, and its first letter tells what kind of sequences it holds, from which
- * follows how many distinct k-mers to expect. Reads say most things ten times and more, a genome says most things
- * once, and gzip makes about a quarter of either. A guess that is too low costs the map's growing, one that is far
- * too high the filling of memory for nothing. */
+/* Arguments first, then the files: each is opened, and its first letter tells what kind of sequences it
+ * holds, from which follows how many distinct k-mers to expect. Reads say most things ten times and more, a
+ * genome says most things once, and gzip makes about a quarter of either. A guess that is too low costs the
+ * map's growing, one that is far too high the filling of memory for nothing. */
 #define _XOPEN_SOURCE 700
 
 #include <string.h>
@@ -56,7 +56,8 @@ static int check_overwritten(const count_options *options, const char *path, fau
     return CLI_OK;
 }
 
-/* The first byte of the file's text that is no white space, and whether the text is compressed; 0 if there is none. */
+/* The first byte of the file's text that is no white space, and whether the text is compressed; 0 if there is
+ * none. */
 static int look_into(const char *path, int raw, char *first, int *compressed, fault *fault)
 {
     char text[256];

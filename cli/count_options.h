@@ -16,8 +16,8 @@ typedef struct count_options {
     uint64_t distinct;    /* a guess at how many distinct keys there will be */
 } count_options;
 
-/* Faults are CLI_BAD_INPUT. The files are opened and closed again, so that the last one's fault does not show up after
- * hours; pipes are left alone. */
+/* Faults are CLI_BAD_INPUT. The files are opened and closed again, so that the last one's fault does not show
+ * up after hours; pipes are left alone. */
 int count_options_read(count_options *options, int argc, char **argv, fault *fault);
 
 #endif

@@ -1,5 +1,5 @@
-/* As many files as the system gives stay open; the rest are opened for each write. What a signal has to remove it finds by the names'
- * numbers, in memory that is written before `live` is set. */
+/* As many files as the system gives stay open; the rest are opened for each write. What a signal has to
+ * remove it finds by the names' numbers, in memory that is written before `live` is set. */
 #define _XOPEN_SOURCE 700
 
 #include <dirent.h>

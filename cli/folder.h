@@ -1,8 +1,9 @@
 /* Directories of numbered files that are whole or not there.
  *
- * The files are written in a directory of another name beside the one that is wanted, which takes its name once all are
- * complete; an error or a signal removes it. A directory that exists stays what it is: the other is made in it, and the complete files
- * move up. It must be empty, or, with `force`, files of the same names are replaced and others stay. */
+ * The files are written in a directory of another name beside the one that is wanted, which takes its name
+ * once all are complete; an error or a signal removes it. A directory that exists stays what it is: the other
+ * is made in it, and the complete files move up. It must be empty, or, with `force`, files of the same names
+ * are replaced and others stay. */
 #ifndef COHORT_CLI_FOLDER_H
 #define COHORT_CLI_FOLDER_H
 
@@ -10,7 +11,8 @@
 
 typedef struct folder folder;
 
-/* `files` files, named by their numbers in as many digits as the last one has. None of them may be `in`, which is being read. */
+/* `files` files, named by their numbers in as many digits as the last one has. None of them may be `in`,
+ * which is being read. */
 int folder_open(folder **out, const char *path, const char *argument, uint64_t files, int force,
                 const numbers *in, fault *fault);
 

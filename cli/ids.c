@@ -1,10 +1,11 @@
 /* Reading sets of integers from files.
  *
- * A Roaring file of 32 bits begins with its cookie: ':' or ';' and '0', which no text does. One of 64 bits begins with
- * the number of its parts, 8 bytes of which the last four are zeros as a rule and one is for certain: texts have no
- * zeros. All other files are texts.
+ * A Roaring file of 32 bits begins with its cookie: ':' or ';' and '0', which no text does. One of 64 bits
+ * begins with the number of its parts, 8 bytes of which the last four are zeros as a rule and one is for
+ * certain: texts have no zeros. All other files are texts.
  *
- * The files of a format lie one after the other in a heap, which is what a collection is built from in one call. */
+ * The files of a format lie one after the other in a heap, which is what a collection is built from in one
+ * call. */
 #include "ids.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 
 #define PIECE 65536u
 
-/* ---- heaps ----------------------------------------------------------------------------------------------------- */
+/* ---- heaps --------------------------------------------------------------------------------------------- */
 
 static size_t entry_bytes(ids_format format)
 {
@@ -36,7 +37,7 @@ static int heap_room(ids_heap *heap, ids_format format, uint64_t n, const char *
     return CLI_OK;
 }
 
-/* ---- text ------------------------------------------------------------------------------------------------------ */
+/* ---- text ---------------------------------------------------------------------------------------------- */
 
 /* Where a text is being read: within a number or between two. */
 typedef struct text {
@@ -91,7 +92,7 @@ static int text_take(text *t, ids_heap *heap, const unsigned char *at, size_t n,
     return CLI_OK;
 }
 
-/* ---- files ----------------------------------------------------------------------------------------------------- */
+/* ---- files --------------------------------------------------------------------------------------------- */
 
 static ids_format format_of(const unsigned char *head, size_t n)
 {
@@ -179,7 +180,7 @@ int ids_read(ids *ids, char **paths, size_t n, fault *fault)
     return CLI_OK;
 }
 
-/* ---- collections ----------------------------------------------------------------------------------------------- */
+/* ---- collections --------------------------------------------------------------------------------------- */
 
 static cohort_sets_source source_of(const ids *ids, ids_format format)
 {

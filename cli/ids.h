@@ -1,8 +1,8 @@
-/* Files that hold sets of integers: Roaring's portable format, 32 or 64 bits, or text. Which it is, is seen by the
- * content.
+/* Files that hold sets of integers: Roaring's portable format, 32 or 64 bits, or text. Which it is, is seen
+ * by the content.
  *
- * Text is decimal integers with commas, spaces or ends of lines between them, in any order, duplicates allowed.
- * gzip is undone. */
+ * Text is decimal integers with commas, spaces or ends of lines between them, in any order, duplicates
+ * allowed. gzip is undone. */
 #ifndef COHORT_CLI_IDS_H
 #define COHORT_CLI_IDS_H
 
@@ -36,8 +36,8 @@ typedef struct ids {
     uint64_t first[IDS_FORMATS]; /* number of the first set of each format, as queries count */
 } ids;
 
-/* Reads n files, n at least 1; "-" is standard input. What is in no order or damaged as text is CLI_BAD_INPUT;
- * Roaring is judged by ids_build. */
+/* Reads n files, n at least 1; "-" is standard input. What is in no order or damaged as text is
+ * CLI_BAD_INPUT; Roaring is judged by ids_build. */
 int ids_read(ids *ids, char **paths, size_t n, fault *fault);
 
 /* Makes collections of them, a set a file. */

@@ -1,6 +1,7 @@
-/* Raw bytes come in pieces of RAW_BYTES. The first piece shows whether the file is gzip: if not, what remains of it is
- * handed out and later reads go straight to the caller's memory. zlib's own gzread is not used because it takes a file
- * that ends early for a whole one and passes trailing garbage over. Built with COHORT_NO_ZLIB, gzip files are refused. */
+/* Raw bytes come in pieces of RAW_BYTES. The first piece shows whether the file is gzip: if not, what remains
+ * of it is handed out and later reads go straight to the caller's memory. zlib's own gzread is not used
+ * because it takes a file that ends early for a whole one and passes trailing garbage over. Built with
+ * COHORT_NO_ZLIB, gzip files are refused. */
 #define _XOPEN_SOURCE 700
 
 #include <errno.h>

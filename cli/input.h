@@ -1,8 +1,8 @@
 /* The bytes of a file or of standard input, gzip undone.
  *
- * A file that begins as gzip does is inflated: every member of it, checksums checked. It is a fault (CLI_BAD_INPUT, with
- * the file's name and the offset) if the file ends inside a member, if its contents contradict themselves, and if
- * something else than zeros follows the last member. */
+ * A file that begins as gzip does is inflated: every member of it, checksums checked. It is a fault
+ * (CLI_BAD_INPUT, with the file's name and the offset) if the file ends inside a member, if its contents
+ * contradict themselves, and if something else than zeros follows the last member. */
 #ifndef COHORT_CLI_INPUT_H
 #define COHORT_CLI_INPUT_H
 

@@ -1,4 +1,5 @@
-/* Reads and writes are retried when a signal interrupts them. A file that becomes shorter while it is read is a fault. */
+/* Reads and writes are retried when a signal interrupts them. A file that becomes shorter while it is read is
+ * a fault. */
 #define _XOPEN_SOURCE 700
 
 #include <errno.h>
@@ -106,7 +107,7 @@ int numbers_read_at(const numbers *numbers, uint64_t first, uint64_t n, void *to
     return CLI_OK;
 }
 
-/* ---- what sort and split have in common -------------------------------------------------------------------------- */
+/* ---- what sort and split have in common ---------------------------------------------------------------- */
 
 uint64_t numbers_capacity(cohort_context *context, uint64_t memory, size_t width, unsigned copies)
 {

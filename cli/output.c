@@ -1,5 +1,5 @@
-/* Outputs are kept in a fixed array so that the signal handler can remove their temporary files without touching
- * memory that another thread may be changing: a path is written first and its `live` flag after. */
+/* Outputs are kept in a fixed array so that the signal handler can remove their temporary files without
+ * touching memory that another thread may be changing: a path is written first and its `live` flag after. */
 #define _XOPEN_SOURCE 700
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* Threads are started anew each time: the tool does this a few dozen times, for milliseconds of work and more. */
+/* Threads are started anew each time: the tool does this a few dozen times, for milliseconds of work and
+ * more. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>

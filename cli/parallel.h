@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* Calls work(user, share, shares) for each share from 0, each on a thread of its own as far as threads can be had, and
- * returns when all are done. */
+/* Calls work(user, share, shares) for each share from 0, each on a thread of its own as far as threads can be
+ * had, and returns when all are done. */
 void parallel_run(unsigned shares, void (*work)(void *user, unsigned share, unsigned shares), void *user);
 
 /* Where the share of n things begins; that of `share` + 1 is where it ends. */

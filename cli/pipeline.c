@@ -1,9 +1,10 @@
-/* A batch goes round: free -> (reader) -> text -> (extractor) -> full -> (caller) -> free. Each of the three states is
- * a stack under one mutex; a batch is megabytes of work, so nobody contends for it.
+/* A batch goes round: free -> (reader) -> text -> (extractor) -> full -> (caller) -> free. Each of the three
+ * states is a stack under one mutex; a batch is megabytes of work, so nobody contends for it.
  *
- * The reader appends the letters of all sequences to a batch's text, with a newline where one ends. A sequence that
- * goes on in the next batch has its last k - 1 letters repeated there, so that each batch stands for itself and no
- * k-mer is lost or counted twice. The first batches are small, so that short files too keep all threads busy. */
+ * The reader appends the letters of all sequences to a batch's text, with a newline where one ends. A
+ * sequence that goes on in the next batch has its last k - 1 letters repeated there, so that each batch
+ * stands for itself and no k-mer is lost or counted twice. The first batches are small, so that short files
+ * too keep all threads busy. */
 #define _XOPEN_SOURCE 700
 
 #include <errno.h>
@@ -51,7 +52,7 @@ struct pipeline {
     char *piece;
 };
 
-/* ---- stacks -------------------------------------------------------------------------------------------------- */
+/* ---- stacks -------------------------------------------------------------------------------------------- */
 
 static void put(pipeline *pipeline, stack *stack, batch *batch)
 {
@@ -71,7 +72,7 @@ static batch *take(stack *stack)
     return batch;
 }
 
-/* ---- the reader ---------------------------------------------------------------------------------------------- */
+/* ---- the reader ---------------------------------------------------------------------------------------- */
 
 /* NULL if the pipeline is to stop. */
 static batch *free_batch(pipeline *pipeline)
@@ -203,8 +204,8 @@ static int read_sequences(pipeline *pipeline, input *input, fault *fault)
     return status;
 }
 
-/* Integers of 8 bytes are read into their place, those of 4 bytes as text that an extractor widens. A batch is handed
- * on when it is full to the last byte, so a number never lies across two. */
+/* Integers of 8 bytes are read into their place, those of 4 bytes as text that an extractor widens. A batch
+ * is handed on when it is full to the last byte, so a number never lies across two. */
 static int read_numbers(pipeline *pipeline, input *input, fault *fault)
 {
     int narrow = pipeline->options.kind == KEYS_U32;
@@ -270,7 +271,7 @@ static void *reader_run(void *argument)
     return NULL;
 }
 
-/* ---- extractors ---------------------------------------------------------------------------------------------- */
+/* ---- extractors ---------------------------------------------------------------------------------------- */
 
 static void extract(const pipeline_options *options, batch *batch)
 {
@@ -314,7 +315,7 @@ static void *extractor_run(void *argument)
     return NULL;
 }
 
-/* ---- the caller's side --------------------------------------------------------------------------------------- */
+/* ---- the caller's side --------------------------------------------------------------------------------- */
 
 static int batches_make(pipeline *pipeline)
 {

@@ -1,7 +1,8 @@
 /* From files to batches of keys, beside the thread that counts them.
  *
- * One thread reads, inflates and parses; further ones turn the letters into k-mers; the caller takes full batches and
- * gives them back empty. Batches come in no order, and a handful of them bounds the memory whatever the files' size. */
+ * One thread reads, inflates and parses; further ones turn the letters into k-mers; the caller takes full
+ * batches and gives them back empty. Batches come in no order, and a handful of them bounds the memory
+ * whatever the files' size. */
 #ifndef COHORT_CLI_PIPELINE_H
 #define COHORT_CLI_PIPELINE_H
 
@@ -35,8 +36,8 @@ typedef struct pipeline pipeline;
 
 int pipeline_start(pipeline **out, const pipeline_options *options, fault *fault);
 
-/* BATCH: *out is the caller's until pipeline_give_back. WAIT: none came within a tenth of a second. END: that was all.
- * FAULT: `fault` is what the readers met. */
+/* BATCH: *out is the caller's until pipeline_give_back. WAIT: none came within a tenth of a second. END: that
+ * was all. FAULT: `fault` is what the readers met. */
 pipeline_state pipeline_next(pipeline *pipeline, batch **out, fault *fault);
 void pipeline_give_back(pipeline *pipeline, batch *batch);
 

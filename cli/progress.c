@@ -1,5 +1,5 @@
-/* The line is drawn over itself with a carriage return. All state is the main thread's; the signal handler reads only
- * whether a line is there. */
+/* The line is drawn over itself with a carriage return. All state is the main thread's; the signal handler
+ * reads only whether a line is there. */
 #define _XOPEN_SOURCE 700
 
 #include <signal.h>

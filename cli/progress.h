@@ -6,8 +6,8 @@
 
 #include <cohort.h>
 
-/* Draws `done` of `total` bytes (total 0: not known) of `what`, at most ten times a second. `what` starts anew when it
- * changes. Does nothing where standard error is no terminal. */
+/* Draws `done` of `total` bytes (total 0: not known) of `what`, at most ten times a second. `what` starts
+ * anew when it changes. Does nothing where standard error is no terminal. */
 void progress_bytes(const char *what, uint64_t done, uint64_t total);
 
 /* The same for things that are counted rather than weighed. */

@@ -1,8 +1,8 @@
-/* Nearly all counts are small, so keys are first thrown into one run per count below LOW by a counting sort, after
- * which a key's place tells its count and eight bytes a key are left to sort; the few keys above are sorted as pairs.
- * Within a run the keys go up: a radix sort from the highest digit that differs, whose first step is done by all
- * threads together where a run is long. With --top, runs past the last one needed are not even moved, and of that one
- * the smallest keys are selected first.
+/* Nearly all counts are small, so keys are first thrown into one run per count below LOW by a counting sort,
+ * after which a key's place tells its count and eight bytes a key are left to sort; the few keys above are
+ * sorted as pairs. Within a run the keys go up: a radix sort from the highest digit that differs, whose first
+ * step is done by all threads together where a run is long. With --top, runs past the last one needed are not
+ * even moved, and of that one the smallest keys are selected first.
  *
  * The keys' old array is the radix sort's second one, so the peak is three words a key. */
 #include <stdatomic.h>
@@ -33,7 +33,7 @@ typedef struct work {
     size_t high_n;
 } work;
 
-/* ---- sorting keys -------------------------------------------------------------------------------------------- */
+/* ---- sorting keys -------------------------------------------------------------------------------------- */
 
 static void insertion_sort(uint64_t *keys, size_t n)
 {
@@ -120,7 +120,7 @@ static void select_smallest(uint64_t *keys, size_t n, size_t wanted)
         insertion_sort(keys + first, last - first);
 }
 
-/* ---- runs by count ------------------------------------------------------------------------------------------- */
+/* ---- runs by count ------------------------------------------------------------------------------------- */
 
 static void count_share(void *user, unsigned share, unsigned shares)
 {
@@ -188,7 +188,8 @@ static void spectrum_fill(ranking *out, const work *work)
     }
 }
 
-/* Walks the spectrum downwards and lays out the runs that are kept; *whole is how many keys the last one has in all. */
+/* Walks the spectrum downwards and lays out the runs that are kept; *whole is how many keys the last one has
+ * in all. */
 static void runs_lay_out(ranking *out, uint64_t min, uint64_t top, size_t *whole)
 {
     for (size_t i = out->spectrum_n; i-- > 0 && out->spectrum[i].times >= min && out->n < top;) {
@@ -216,7 +217,7 @@ static void places_make(const ranking *out, work *work)
     }
 }
 
-/* ---- sorting runs -------------------------------------------------------------------------------------------- */
+/* ---- sorting runs -------------------------------------------------------------------------------------- */
 
 /* A stretch that one thread sorts: keys in `from` go to the same place of the output. */
 typedef struct task {
@@ -331,7 +332,7 @@ static int runs_sort(ranking *out, uint64_t *other, unsigned threads)
     return good;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------------- */
+/* ---- the whole ----------------------------------------------------------------------------------------- */
 
 static int rank(ranking *out, work *work, uint64_t min, uint64_t top)
 {

@@ -24,8 +24,8 @@ typedef struct ranking {
     size_t spectrum_n;
 } ranking;
 
-/* Ranks n keys that are distinct, keeping those that occur at least `min` times and of these the first `top`. Takes
- * `keys` and `counts` (malloc'd, may be NULL if n is 0), also on failure. */
+/* Ranks n keys that are distinct, keeping those that occur at least `min` times and of these the first `top`.
+ * Takes `keys` and `counts` (malloc'd, may be NULL if n is 0), also on failure. */
 int ranking_make(ranking *out, uint64_t *keys, uint64_t *counts, size_t n, uint64_t min, uint64_t top,
                  unsigned threads, fault *fault);
 

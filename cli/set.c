@@ -1,7 +1,7 @@
 /* cohort set: and, or, andnot, xor, at least K of N of sets of integers in files; and what is in such files.
  *
- * All files are read and become sets of collections (ids.c), one query answers, and the answer is written: as runs
- * where these are fewer, else as members. */
+ * All files are read and become sets of collections (ids.c), one query answers, and the answer is written: as
+ * runs where these are fewer, else as members. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,7 +60,7 @@ typedef struct job {
     void *members, *lasts;
 } job;
 
-/* ---- arguments ------------------------------------------------------------------------------------------------- */
+/* ---- arguments ----------------------------------------------------------------------------------------- */
 
 /* "atleast:K": 0 if it is something else. */
 static int least_read(const char *text, uint64_t *least)
@@ -140,7 +140,7 @@ static int options_read(job *job, int argc, char **argv, fault *fault)
     return CLI_OK;
 }
 
-/* ---- the answer ------------------------------------------------------------------------------------------------ */
+/* ---- the answer ---------------------------------------------------------------------------------------- */
 
 /* One row, all files in their order. */
 static int ask(job *job, uint64_t *count, fault *fault)
@@ -292,7 +292,7 @@ static int operate(job *job, fault *fault)
     return status ? status : output_close(out, fault);
 }
 
-/* ---- info ------------------------------------------------------------------------------------------------------ */
+/* ---- info ---------------------------------------------------------------------------------------------- */
 
 /* The least or the greatest member; there is one. */
 static cohort_status edge_look(const ids *ids, cohort_look kind, uint64_t *edge)

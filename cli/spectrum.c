@@ -1,8 +1,9 @@
 /* The spectrum as a table and as text, and what can be said of it in numbers.
  *
- * The peak. Reads that cover a genome c times give a spectrum that falls from the errors (k-mers seen once) into a
- * valley and rises to a peak near c. The curve is smoothed with a window that grows with the count; the valley is its
- * first minimum, the peak the maximum after. It is told only if it stands well above the valley. */
+ * The peak. Reads that cover a genome c times give a spectrum that falls from the errors (k-mers seen once)
+ * into a valley and rises to a peak near c. The curve is smoothed with a window that grows with the count;
+ * the valley is its first minimum, the peak the maximum after. It is told only if it stands well above the
+ * valley. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,7 @@ int spectrum_form_of(const char *path, spectrum_form *form)
     return 0;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------------------------------------- */
 
 static uint64_t peak_find(const spectrum *spectrum)
 {
@@ -74,7 +75,7 @@ void spectrum_summarise(const spectrum *spectrum, spectrum_summary *summary)
     summary->peak = peak_find(spectrum);
 }
 
-/* ---- table --------------------------------------------------------------------------------------------------- */
+/* ---- table --------------------------------------------------------------------------------------------- */
 
 static int write_table(const spectrum *spectrum, output *output, fault *fault)
 {
@@ -91,7 +92,7 @@ static int write_table(const spectrum *spectrum, output *output, fault *fault)
     return CLI_OK;
 }
 
-/* ---- text ---------------------------------------------------------------------------------------------------- */
+/* ---- text ---------------------------------------------------------------------------------------------- */
 
 /* Rows hold one count each up to 8 and then about ten a decade, so that a billion still fits on a screen. */
 static uint64_t row_last(uint64_t first)

@@ -1,8 +1,9 @@
 /* The spectrum as a drawing, both axes logarithmic.
  *
- * A bar for each count as long as these are apart on the paper; further right a bar stands for a range of counts, and
- * its height is the mean number of keys over that range, so that the outline does not jump where bars begin to stand
- * for more. There the single counts are dots above it. Colours follow the reader's light or dark scheme. */
+ * A bar for each count as long as these are apart on the paper; further right a bar stands for a range of
+ * counts, and its height is the mean number of keys over that range, so that the outline does not jump where
+ * bars begin to stand for more. There the single counts are dots above it. Colours follow the reader's light
+ * or dark scheme. */
 #include <math.h>
 #include <string.h>
 

@@ -93,7 +93,7 @@ int spill_cut(numbers *spill, uint64_t n, fault *fault)
                : CLI_OK;
 }
 
-/* ---- regions ----------------------------------------------------------------------------------------------------- */
+/* ---- regions ------------------------------------------------------------------------------------------- */
 
 /* Which extent number i is in; *first: the extent's first number. */
 static unsigned extent_of(const region *region, uint64_t i, uint64_t *first)

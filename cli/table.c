@@ -1,8 +1,8 @@
-/* Chunks of lines go round a ring of buffers: a thread takes the next chunk and the buffer that follows the last one taken, and fills
- * it; the writer writes the buffers in the order of the ring, each by one write(2), and frees them. The buffers are few and
- * small enough to stay in the caches, and are touched for the first time once. Order comes from the ring alone, so a pipe
- * is served as a file is. (Several writers of one file would wait for each other in the kernel, which lets only one at a time
- * write to it.)
+/* Chunks of lines go round a ring of buffers: a thread takes the next chunk and the buffer that follows the
+ * last one taken, and fills it; the writer writes the buffers in the order of the ring, each by one write(2),
+ * and frees them. The buffers are few and small enough to stay in the caches, and are touched for the first
+ * time once. Order comes from the ring alone, so a pipe is served as a file is. (Several writers of one file
+ * would wait for each other in the kernel, which lets only one at a time write to it.)
  *
  * The lines of a run end alike; only their keys have to be made. */
 #define _XOPEN_SOURCE 700
@@ -51,7 +51,7 @@ struct table {
     int writer_started;
 };
 
-/* ---- making -------------------------------------------------------------------------------------------------- */
+/* ---- making -------------------------------------------------------------------------------------------- */
 
 /* The run in which line `line` of the part is. */
 static size_t run_of(const part *part, size_t line)
@@ -130,7 +130,7 @@ static void *maker_run(void *argument)
     return NULL;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
 static int all_written(const table *table)
 {
@@ -161,7 +161,7 @@ static void *writer_run(void *argument)
     return NULL;
 }
 
-/* ---- the caller's side --------------------------------------------------------------------------------------- */
+/* ---- the caller's side --------------------------------------------------------------------------------- */
 
 static int buffers_make(table *table)
 {

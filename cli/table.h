@@ -1,4 +1,5 @@
-/* The table of counts as text: lines made by several threads, written in order by one more, while the caller goes on. */
+/* The table of counts as text: lines made by several threads, written in order by one more, while the caller
+ * goes on. */
 #ifndef COHORT_CLI_TABLE_H
 #define COHORT_CLI_TABLE_H
 

@@ -1,6 +1,7 @@
-/* judge.c: whether a batch's answers can be. Its entries are put in order of their keys' ranks, and each key's group is compared with what its
- * kind of operation allows. Groups of `run` are searched: depth first through the orders of their entries, leaving out
- * states (entries done, value) that have been seen, for the orders in which each entry's answer is the right one. */
+/* judge.c: whether a batch's answers can be. Its entries are put in order of their keys' ranks, and each
+ * key's group is compared with what its kind of operation allows. Groups of `run` are searched: depth first
+ * through the orders of their entries, leaving out states (entries done, value) that have been seen, for the
+ * orders in which each entry's answer is the right one. */
 #include "oracle.h"
 
 #define MOST_RUN_GROUP 16 /* entries with one key in one batch of `run` */
@@ -16,7 +17,7 @@ static int wrong(char message[300], const char *format, ...)
     return 0;
 }
 
-/* ---- groups: the entries of one key ------------------------------------------------------------------------------- */
+/* ---- groups: the entries of one key -------------------------------------------------------------------- */
 
 struct group {
     uint64_t key, count;
@@ -98,8 +99,8 @@ static long long decider(const struct trial *t, const struct group *g)
     return t->winner == COHORT_WINNER_LAST ? (long long)g->entries[g->count - 1].index : -1;
 }
 
-/* The entry with hit bit 0 of a key that was absent: exactly one, and of those that insert the winner, if the rule says
- * who that is. */
+/* The entry with hit bit 0 of a key that was absent: exactly one, and of those that insert the winner, if the
+ * rule says who that is. */
 static int judge_newcomer(const struct trial *t, const struct group *g, long long winner, long long *newcomer,
                           char message[300])
 {
@@ -208,7 +209,7 @@ static int judge_writers(struct oracle *o, const struct trial *t, struct group *
     return t->kind != TRIAL_INSERT_AND_FIND || !t->results || judge_found(o, t, g, message);
 }
 
-/* ---- run: the orders of a group ------------------------------------------------------------------------------------ */
+/* ---- run: the orders of a group ------------------------------------------------------------------------ */
 
 struct state {
     uint64_t value;
@@ -364,7 +365,7 @@ static int judge_bad(const struct trial *t, uint64_t i, char message[300])
     return judge_hit(t, i, 0, message) && judge_untouched(t, i, message);
 }
 
-/* ---- the whole batch -------------------------------------------------------------------------------------------------- */
+/* ---- the whole batch ----------------------------------------------------------------------------------- */
 
 /* Entries that do not take part have no answer. */
 static int judge_absentees(const struct trial *t, char message[300])

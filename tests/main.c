@@ -46,7 +46,7 @@ struct totals {
 
 static char running[160];
 
-/* ---- when a run crashes or hangs ----------------------------------------------------------------------------------- */
+/* ---- when a run crashes or hangs ----------------------------------------------------------------------- */
 
 static void put(const char *text)
 {
@@ -100,7 +100,7 @@ static void catch_signals(void)
 #endif
 }
 
-/* ---- one run -------------------------------------------------------------------------------------------------------- */
+/* ---- one run ------------------------------------------------------------------------------------------- */
 
 static uint64_t hash_text(const char *text)
 {
@@ -213,7 +213,7 @@ static int run_one(struct test *t, const struct options *o, const struct run *ru
     return t->failures ? RUN_FAILED : t->skipped[0] ? RUN_SKIPPED : RUN_PASSED;
 }
 
-/* ---- all runs ------------------------------------------------------------------------------------------------------- */
+/* ---- all runs ------------------------------------------------------------------------------------------ */
 
 /* Why the case cannot run here; NULL if it can. */
 static const char *why_not(const struct options *o, const struct test_case *c, enum test_device kind)
@@ -340,7 +340,7 @@ static void skip_run(const struct options *o, const struct run *run, struct tota
     totals->skipped++;
 }
 
-/* ---- the command line ------------------------------------------------------------------------------------------------ */
+/* ---- the command line ---------------------------------------------------------------------------------- */
 
 static void usage(const char *wrong)
 {

@@ -1,8 +1,9 @@
-/* oracle.c: the oracle's table: open addressing, linear probing from a place that the high bits of a mixed key choose. judge.c, which
- * says what a batch may do to it, goes by those mixed keys from the least to the greatest, so it walks memory in order. */
+/* oracle.c: the oracle's table: open addressing, linear probing from a place that the high bits of a mixed
+ * key choose. judge.c, which says what a batch may do to it, goes by those mixed keys from the least to the
+ * greatest, so it walks memory in order. */
 #include "oracle.h"
 
-/* ---- the table ------------------------------------------------------------------------------------------------------ */
+/* ---- the table ----------------------------------------------------------------------------------------- */
 
 struct entry {
     uint64_t key, value;
@@ -220,7 +221,7 @@ uint64_t oracle_first(cohort_width width, cohort_op op, uint64_t operand)
     return (op == COHORT_OP_COUNT ? 1 : operand) & value_mask(width);
 }
 
-/* ---- being shown the state ------------------------------------------------------------------------------------------ */
+/* ---- being shown the state ----------------------------------------------------------------------------- */
 
 static int wrong(char message[300], const char *format, ...) __attribute__((format(printf, 2, 3)));
 static int wrong(char message[300], const char *format, ...)

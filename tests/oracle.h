@@ -1,9 +1,9 @@
 /* oracle.h: what a map must answer, by the plainest means.
  *
  * The oracle is a table from key to value. It is told of each batch with all that the map under test answered
- * (a trial), says whether some order of the batch's entries explains those answers, and takes on the state that they
- * lead to. Where several states are legal (several entries with one key and COHORT_WINNER_ANY) it keeps them all, until
- * it is shown what the map holds. */
+ * (a trial), says whether some order of the batch's entries explains those answers, and takes on the state
+ * that they lead to. Where several states are legal (several entries with one key and COHORT_WINNER_ANY) it
+ * keeps them all, until it is shown what the map holds. */
 #ifndef TEST_ORACLE_H
 #define TEST_ORACLE_H
 
@@ -19,7 +19,8 @@ uint64_t oracle_size(const struct oracle *);
 int oracle_get(const struct oracle *, uint64_t key, uint64_t *value); /* 1: it is in; value may be NULL */
 void oracle_put(struct oracle *, uint64_t key, uint64_t value);       /* replaces */
 
-/* Room for so many keys: before many are put in order of their ranks, which would crowd the beginning of a small table. */
+/* Room for so many keys: before many are put in order of their ranks, which would crowd the beginning of a
+ * small table. */
 void oracle_reserve(struct oracle *, uint64_t size);
 
 int oracle_remove(struct oracle *, uint64_t key); /* 1: it was in */
@@ -39,7 +40,8 @@ uint64_t oracle_combine(cohort_width, cohort_op op, uint64_t old, uint64_t opera
 /* The value that `op` gives an absent key. */
 uint64_t oracle_first(cohort_width, cohort_op op, uint64_t operand);
 
-/* Shows it all pairs of the map under test. 0 with a message if it cannot be that; else those are the state. */
+/* Shows it all pairs of the map under test. 0 with a message if it cannot be that; else those are the
+ * state. */
 int oracle_observe(struct oracle *, uint64_t n, const struct column *keys, const struct column *values,
                    char message[300]);
 

@@ -117,7 +117,8 @@ struct aftermath {
     enum clock {
         CLOCK_STEPS, /* of the simulator, with strong memory: no two readings are equal */
         CLOCK_WEAK,  /* the same with weak memory: what counts is what happened before what */
-        CLOCK_TIME /* nanoseconds, coarse: a lane's operations may have equal times, and have their order all the same */
+        /* nanoseconds, coarse: a lane's operations may have equal times, and have their order all the same */
+        CLOCK_TIME
     } clock;
 };
 

@@ -36,7 +36,8 @@ static void few_batches(struct test *t)
     subject_free(&s);
 }
 
-/* Many entries of few keys, none of which was in before: what a key's first value is, and what comes to it, meet. */
+/* Many entries of few keys, none of which was in before: what a key's first value is, and what comes to it,
+ * meet. */
 static void crowded_batches(struct test *t)
 {
     cohort_map_options options = subject_options(t);

@@ -7,7 +7,7 @@
 
 enum { SCHEDULES_A_PLAN = 8, SEEN = 1 << 20, AROUND = 0x5a };
 
-/* ---- what has been done ------------------------------------------------------------------------------------------------ */
+/* ---- what has been done -------------------------------------------------------------------------------- */
 
 static struct {
     uint64_t schedules, plans;
@@ -40,7 +40,7 @@ void tally_print(void)
            (unsigned long long)tally.plans);
 }
 
-/* ---- the simulated device's memory ---------------------------------------------------------------------------------------- */
+/* ---- the simulated device's memory --------------------------------------------------------------------- */
 
 struct stage stage_new(void)
 {
@@ -89,7 +89,7 @@ const char *plan_kernel(const struct shape *s)
     return kernels[s->lines][s->width];
 }
 
-/* ---- one schedule --------------------------------------------------------------------------------------------------------- */
+/* ---- one schedule -------------------------------------------------------------------------------------- */
 
 int stage_run(struct stage *s, const struct plan *p, const struct sim_schedule *schedule, unsigned blocks,
               char *text, size_t bytes)
@@ -129,7 +129,7 @@ void draw_schedule(struct sim_schedule *schedule, struct dice *d, unsigned lanes
     schedule->quiet = 1;
 }
 
-/* ---- many ------------------------------------------------------------------------------------------------------------------- */
+/* ---- many ---------------------------------------------------------------------------------------------- */
 
 void report(struct test *t, uint64_t seed, const struct plan *p, const char *text)
 {

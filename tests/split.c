@@ -1,7 +1,8 @@
-/* split.c: see split.h. A multisplit is judged by what a walk over the entries in order, one after the other, gives. */
+/* split.c: see split.h. A multisplit is judged by what a walk over the entries in order, one after the other,
+ * gives. */
 #include "split.h"
 
-/* ---- payload ------------------------------------------------------------------------------------------------------------- */
+/* ---- payload ------------------------------------------------------------------------------------------- */
 
 static uint32_t disguise(unsigned c)
 {
@@ -55,7 +56,7 @@ int unharmed(const struct column *now, const void *before, uint64_t from)
            !memcmp((char *)now->data + at, (const char *)before + at, now->count * now->width - at);
 }
 
-/* ---- plans --------------------------------------------------------------------------------------------------------------- */
+/* ---- plans --------------------------------------------------------------------------------------------- */
 
 struct split_plan split_plan(uint64_t n, uint64_t m)
 {
@@ -113,8 +114,8 @@ static uint64_t some_n(struct test *t, uint64_t most)
     }
 }
 
-/* Sometimes as many as there may be, which the tables of a CPU's threads must hold. A simulated launch that passes
- * over millions of buckets would end by its watchdog. */
+/* Sometimes as many as there may be, which the tables of a CPU's threads must hold. A simulated launch that
+ * passes over millions of buckets would end by its watchdog. */
 static uint64_t some_segments(struct test *t, uint64_t m)
 {
     uint64_t ids = t->kind == TEST_SIM ? 1 << 18 : COHORT_SEGMENT_BUCKETS_MOST;
@@ -150,7 +151,7 @@ struct split_plan split_random_plan(struct test *t, uint64_t most_n)
     return p;
 }
 
-/* ---- one split ----------------------------------------------------------------------------------------------------------- */
+/* ---- one split ----------------------------------------------------------------------------------------- */
 
 struct split_work {
     struct test *t;

@@ -6,7 +6,7 @@
 
 #define SPLIT_NO_ID UINT64_MAX
 
-/* ---- functions of keys -------------------------------------------------------------------------------------------------- */
+/* ---- functions of keys --------------------------------------------------------------------------------- */
 
 enum key_pattern {
     KEYS_RANDOM,
@@ -43,7 +43,7 @@ uint64_t split_key_range(struct test *, cohort_fn_kind, uint64_t m);
 
 const char *split_kind_name(cohort_fn_kind);
 
-/* ---- payload ------------------------------------------------------------------------------------------------------------- */
+/* ---- payload ------------------------------------------------------------------------------------------- */
 
 /* Column c's entry i, from which c and, with 4 bytes or more, i can be told. */
 void payload_fill(struct column *, unsigned c);
@@ -55,7 +55,7 @@ uint64_t payload_index(const struct column *, uint64_t at, unsigned c); /* of 4 
 int unharmed(const struct column *now, const void *before, uint64_t from);
 void *snapshot(struct test *, const struct column *); /* to be freed */
 
-/* ---- multisplits --------------------------------------------------------------------------------------------------------- */
+/* ---- multisplits --------------------------------------------------------------------------------------- */
 
 enum split_where { SPLIT_NOT, SPLIT_HERE, SPLIT_THERE }; /* not wanted; in the arrays' memory; in the other */
 

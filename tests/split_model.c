@@ -14,7 +14,7 @@ const char *split_kind_name(cohort_fn_kind kind)
     return (unsigned)kind <= COHORT_FN_MEMBER ? names[kind] : "?";
 }
 
-/* ---- keys ---------------------------------------------------------------------------------------------------------------- */
+/* ---- keys ---------------------------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
 {
@@ -72,7 +72,7 @@ uint64_t split_key_range(struct test *t, cohort_fn_kind kind, uint64_t m)
     }
 }
 
-/* ---- the user's own ------------------------------------------------------------------------------------------------------ */
+/* ---- the user's own ------------------------------------------------------------------------------------ */
 
 /* state: m, a number to multiply by; ids up to m + bad - 1. */
 COHORT_DEFINE_FN(narrow_fn, uint32_t, {
@@ -105,7 +105,7 @@ static void own_cache(void)
     atexit(remove_cache);
 }
 
-/* ---- models -------------------------------------------------------------------------------------------------------------- */
+/* ---- models -------------------------------------------------------------------------------------------- */
 
 static uint64_t a_key(struct test *t, const struct column *keys)
 {
@@ -271,7 +271,7 @@ struct split_model split_model(struct test *t, cohort_fn_kind kind, uint64_t m, 
     return model;
 }
 
-/* ---- ids, by the words of the header ------------------------------------------------------------------------------------- */
+/* ---- ids, by the words of the header ------------------------------------------------------------------- */
 
 static uint64_t ranges_id(const cohort_fn *f, uint64_t m, uint64_t key)
 {
@@ -286,7 +286,8 @@ static uint64_t delta_id(const cohort_fn *f, uint64_t m, uint64_t key)
     return id < m ? id : m - 1;
 }
 
-/* How many splitters are at most the key: of up to 64 by counting, of more, which are sorted, by halving first. */
+/* How many splitters are at most the key: of up to 64 by counting, of more, which are sorted, by halving
+ * first. */
 static uint64_t splitters_id(const struct split_model *model, uint64_t key)
 {
     uint64_t from = 0, to = model->fn.count;

@@ -38,7 +38,7 @@ void subject_free(struct subject *s)
     oracle_free(s->oracle);
 }
 
-/* ---- keys and values ------------------------------------------------------------------------------------------------ */
+/* ---- keys and values ----------------------------------------------------------------------------------- */
 
 static uint64_t edge_key(struct test *t)
 {
@@ -90,7 +90,7 @@ void fill_bits(struct test *t, struct column *bitmap, uint64_t n)
         bitmap_set(bitmap, i, test_below(t, 16) < of_16);
 }
 
-/* ---- one batch ---------------------------------------------------------------------------------------------------------- */
+/* ---- one batch ----------------------------------------------------------------------------------------- */
 
 struct trial subject_trial(struct subject *s, enum trial_kind kind, uint64_t n)
 {

@@ -27,27 +27,30 @@ void subject_free(struct subject *);
 /* Takes a map that the case has made itself, with what it must hold. */
 struct subject subject_of(struct test *, cohort_map *, struct oracle *);
 
-/* A trial of n entries with all outputs asked for, results and bitmaps full of what must be overwritten, keys and values
- * left to the case. Its columns live until column_drop. */
+/* A trial of n entries with all outputs asked for, results and bitmaps full of what must be overwritten, keys
+ * and values left to the case. Its columns live until column_drop. */
 struct trial subject_trial(struct subject *, enum trial_kind, uint64_t n);
 
-/* Is cohort_map_run offered with the test's width and layout? Where it is not, subject_do sees to it that it is refused. */
+/* Is cohort_map_run offered with the test's width and layout? Where it is not, subject_do sees to it that it
+ * is refused. */
 int subject_runs(struct test *);
 
 /* The kind, or ASSIGN for RUN where that is not offered. */
 enum trial_kind subject_kind(struct test *, enum trial_kind);
 
-/* Does the batch and has it judged: statuses, answers, the inputs untouched, and then all pairs of the map. */
+/* Does the batch and has it judged: statuses, answers, the inputs untouched, and then all pairs of the
+ * map. */
 void subject_do(struct subject *, struct trial *);
 
 /* Compares size and pairs with the oracle's. */
 void subject_observe(struct subject *);
 
-/* Looks into the table itself: every pair in a slot that a search for it ends at, counters as the slots say, and the
- * statistics as a walk to each pair gives them. */
+/* Looks into the table itself: every pair in a slot that a search for it ends at, counters as the slots say,
+ * and the statistics as a walk to each pair gives them. */
 void subject_check_table(struct subject *);
 
-/* Tries each entry that the trial says failed once more, on a copy of the table: there must be no slot within its reach. */
+/* Tries each entry that the trial says failed once more, on a copy of the table: there must be no slot within
+ * its reach. */
 void subject_check_failed(struct subject *, const struct trial *);
 
 enum pattern { SEQUENTIAL, RANDOM, EQUAL_KEYS, FEW, SKEWED, EDGES, PATTERNS };
@@ -61,7 +64,8 @@ void fill_bits(struct test *, struct column *bitmap, uint64_t n); /* of one in t
 void subject_step(struct subject *, enum trial_kind, cohort_op, cohort_winner, uint64_t n, enum pattern,
                   uint64_t range);
 
-/* Puts keys[0 .. n) in, one by one different, as `fill_keys` SEQUENTIAL would: key i is `first` + i, value i mixed. */
+/* Puts keys[0 .. n) in, one by one different, as `fill_keys` SEQUENTIAL would: key i is `first` + i, value i
+ * mixed. */
 void subject_fill(struct subject *, uint64_t first, uint64_t n);
 
 #endif

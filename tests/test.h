@@ -211,9 +211,10 @@ static inline void *column_pointer(struct column *c)
 uint64_t column_get(const struct column *, uint64_t i);
 void column_put(struct column *, uint64_t i, uint64_t value);
 
-/* A bitmap is a column of just the bytes that its bits are in; bitmap_new's begins at any bit of any address, often at a word's,
- * bitmap_at_byte's at any address. bitmap_soil sets all that is in these bytes to ones, and bitmap_edges checks that those before
- * the bitmap still are, and that those behind its last bit, in the same byte, have become zeros. */
+/* A bitmap is a column of just the bytes that its bits are in; bitmap_new's begins at any bit of any address,
+ * often at a word's, bitmap_at_byte's at any address. bitmap_soil sets all that is in these bytes to ones,
+ * and bitmap_edges checks that those before the bitmap still are, and that those behind its last bit, in the
+ * same byte, have become zeros. */
 struct column *bitmap_new(struct test *, uint64_t n);
 struct column *bitmap_at_byte(struct test *, uint64_t n);
 void bitmap_soil(struct column *);

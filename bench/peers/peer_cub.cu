@@ -1,9 +1,10 @@
-// CUB, from the headers of the toolkit that compiles this: what people use in place of a multisplit (a radix sort of the bits
-// that name the bucket; DevicePartition for two), and its sort, select, histogram, scan and sum.
+// CUB, from the headers of the toolkit that compiles this: what people use in place of a multisplit (a radix
+// sort of the bits that name the bucket; DevicePartition for two), and its sort, select, histogram, scan and
+// sum.
 //
-// Buckets are ranges of the keys. Where their number is a power of two they are the topmost bits, and a sort of these bits is
-// the whole work. Else labels are computed first and sorted with the keys along (the "reduced-bit sort" of Ashkiani et
-// al.). Of DevicePartition the second part comes out in reverse order.
+// Buckets are ranges of the keys. Where their number is a power of two they are the topmost bits, and a sort
+// of these bits is the whole work. Else labels are computed first and sorted with the keys along (the
+// "reduced-bit sort" of Ashkiani et al.). Of DevicePartition the second part comes out in reverse order.
 #include <cub/cub.cuh>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
@@ -40,7 +41,7 @@ static int log2_of(std::uint64_t m)
     return log;
 }
 
-// ---- multisplit ---------------------------------------------------------------------------------------------------------
+// ---- multisplit -------------------------------------------------------------------------------------------
 
 struct Three {
     std::uint32_t a, b, c;
@@ -157,7 +158,7 @@ template <class K, class V> struct Split {
     }
 };
 
-// ---- sort -------------------------------------------------------------------------------------------------------------
+// ---- sort -------------------------------------------------------------------------------------------------
 
 template <class K, class V> void sort_all(const Options &o, Report &report)
 {
@@ -175,7 +176,7 @@ template <class K, class V> void sort_all(const Options &o, Report &report)
     }
 }
 
-// ---- compaction, histogram, sums --------------------------------------------------------------------------------------
+// ---- compaction, histogram, sums --------------------------------------------------------------------------
 
 template <class K> struct UpTo {
     K most;

@@ -1,7 +1,7 @@
-// Randomised insertion, one of the rivals in Ashkiani et al., "GPU Multisplit": a bucket is given twice the room that its keys
-// need; each key goes to a random place of its bucket's room, and on from there while places are taken; what is empty is
-// squeezed out at the end. Unordered. The sizes come from a histogram, which the time includes. Pairs travel as 8-byte
-// words and stay so at the end.
+// Randomised insertion, one of the rivals in Ashkiani et al., "GPU Multisplit": a bucket is given twice the
+// room that its keys need; each key goes to a random place of its bucket's room, and on from there while
+// places are taken; what is empty is squeezed out at the end. Unordered. The sizes come from a histogram,
+// which the time includes. Pairs travel as 8-byte words and stay so at the end.
 #include <cub/cub.cuh>
 #include <thrust/iterator/transform_iterator.h>
 
@@ -20,7 +20,8 @@ struct Bucket {
     __host__ __device__ int operator()(std::uint32_t key) const { return static_cast<int>(key / range); }
 };
 
-// T is the key, or the key with its value below it. No entry is all ones: such a key is left for the end, where it belongs.
+// T is the key, or the key with its value below it. No entry is all ones: such a key is left for the end,
+// where it belongs.
 template <class T>
 __global__ void insert(std::uint64_t n, Bucket bucket, const std::uint32_t *keys, const std::uint32_t *values,
                        const std::uint64_t *starts, T *places)

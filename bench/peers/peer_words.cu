@@ -1,4 +1,5 @@
-// A plain kernel that puts the words of two dense sets together: what memory alone allows, without chunks, counts or directories.
+// A plain kernel that puts the words of two dense sets together: what memory alone allows, without chunks,
+// counts or directories.
 #include "peer_gpu.cuh"
 
 #include "../set_inputs.h"

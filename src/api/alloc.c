@@ -1,10 +1,12 @@
-/* alloc.c: the context's memory in the caller's hands: cohort_alloc, cohort_free, cohort_copy, cohort_fill. */
+/* alloc.c: the context's memory in the caller's hands: cohort_alloc, cohort_free, cohort_copy,
+ * cohort_fill. */
 #include "options.h"
 
 #include <search.h>
 #include <stdlib.h>
 
-/* What cohort_alloc gave out: a tree by address, so that cohort_free knows the size, and a stranger's pointer. */
+/* What cohort_alloc gave out: a tree by address, so that cohort_free knows the size, and a stranger's
+ * pointer. */
 struct owned {
     void *memory; /* first: the order of the tree */
     uint64_t bytes;

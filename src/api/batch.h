@@ -42,7 +42,8 @@ struct batch_array {
     enum memory_kind kind;
     int in_place; /* IN: an output is this very array */
     void *copy;   /* what takes its place */
-    /* Of a bitmap: its entries, 0 for other arrays, and as what it goes to the backend; `at` is the first byte. */
+    /* Of a bitmap: its entries, 0 for other arrays, and as what it goes to the backend; `at` is the first
+     * byte. */
     uint64_t n;
     unsigned bit, bits_flags;
     struct bits bits;

@@ -1,14 +1,16 @@
 /* call.c: calls that are under way, and what fork does to contexts.
  *
- * A fork copies contexts into the child, but not the threads that work for them. So the library keeps a list of all contexts and
- * has handlers for fork (pthread_atfork). Before the fork each context's number of calls under way is put down. The child looks at
- * these numbers. A context without calls is in order: the next call asks the backend whether it goes on here. A context with a call may
- * be half changed, by a thread that the child does not have: it is lost.
+ * A fork copies contexts into the child, but not the threads that work for them. So the library keeps a list
+ * of all contexts and has handlers for fork (pthread_atfork). Before the fork each context's number of calls
+ * under way is put down. The child looks at these numbers. A context without calls is in order: the next call
+ * asks the backend whether it goes on here. A context with a call may be half changed, by a thread that the
+ * child does not have: it is lost.
  *
- * For that no call may begin between the count and the fork. A call first counts itself and then looks whether a fork has begun; a fork
- * first says that it has begun and then reads the counts. All four are sequentially consistent, so one of the two sees the other. A call
- * that sees the fork takes its count back, waits for the list's mutex, which the fork holds, and counts itself again under it. The thread
- * that forks does not wait for itself: other handlers of its fork may call the library. */
+ * For that no call may begin between the count and the fork. A call first counts itself and then looks
+ * whether a fork has begun; a fork first says that it has begun and then reads the counts. All four are
+ * sequentially consistent, so one of the two sees the other. A call that sees the fork takes its count back,
+ * waits for the list's mutex, which the fork holds, and counts itself again under it. The thread that forks
+ * does not wait for itself: other handlers of its fork may call the library. */
 #include "api/call.h"
 
 #include <pthread.h>
@@ -24,7 +26,7 @@ static pid_t forker;             /* the process that forks */
 static int settled;              /* this process, a child, has looked at its contexts */
 static _Thread_local int forks_here;
 
-/* ---- the handlers ------------------------------------------------------------------------------------------------ */
+/* ---- the handlers -------------------------------------------------------------------------------------- */
 
 static void before_fork(void)
 {
@@ -89,7 +91,7 @@ void call_unregister(cohort_context *context)
     pthread_mutex_unlock(&mutex);
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------- */
+/* ---- calls --------------------------------------------------------------------------------------------- */
 
 /* A fork has begun, or had when the call looked. */
 static void meet_fork(cohort_context *context)

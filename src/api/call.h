@@ -1,12 +1,13 @@
-/* call.h: what every public function begins with. A context knows which calls are under way on it, and whether this process is
- * the one that it was made in. */
+/* call.h: what every public function begins with. A context knows which calls are under way on it, and
+ * whether this process is the one that it was made in. */
 #ifndef COHORT_API_CALL_H
 #define COHORT_API_CALL_H
 
 #include "core/context.h"
 
-/* In a function that returns a status: a call on `context` begins here and ends where the function returns. Returns COHORT_UNSUPPORTED if
- * the context is a copy, made by a fork, that cannot be used. `context` may be NULL. */
+/* In a function that returns a status: a call on `context` begins here and ends where the function returns.
+ * Returns COHORT_UNSUPPORTED if the context is a copy, made by a fork, that cannot be used. `context` may be
+ * NULL. */
 #define CALL(context)                                                                \
     __attribute__((cleanup(call_leave))) cohort_context *const calling_ = (context); \
     do {                                                                             \

@@ -1,8 +1,9 @@
 /* table_column_flat.c: a column of several pieces in one.
  *
- * Elements and bits are copied one piece behind the other. Views keep their heaps, of which the new column has a longer list. Strings
- * by offsets are copied with their bytes. Pieces with different dictionaries get one that has the values of all, one
- * after the other (it may say a value twice), and indices wide enough for it. */
+ * Elements and bits are copied one piece behind the other. Views keep their heaps, of which the new column
+ * has a longer list. Strings by offsets are copied with their bytes. Pieces with different dictionaries get
+ * one that has the values of all, one after the other (it may say a value twice), and indices wide enough for
+ * it. */
 #include "frame.h"
 
 #include <string.h>
@@ -46,7 +47,7 @@ static cohort_status move(const struct flat *f, void *to, const void *from, uint
     return bytes ? context_copy(f->context, to, from, bytes) : COHORT_OK;
 }
 
-/* ---- bits ---------------------------------------------------------------------------------------------------------------- */
+/* ---- bits ---------------------------------------------------------------------------------------------- */
 
 static void host_bits(uint8_t *to, uint64_t to_bit, const uint8_t *from, uint64_t from_bit, uint64_t n)
 {
@@ -76,7 +77,7 @@ static cohort_status flat_bits(const struct flat *f, int validity, void **out)
     return s;
 }
 
-/* ---- elements -------------------------------------------------------------------------------------------------------------- */
+/* ---- elements ------------------------------------------------------------------------------------------ */
 
 static cohort_status flat_elements(const struct flat *f)
 {
@@ -122,7 +123,7 @@ static cohort_status flat_views(const struct flat *f)
     return COHORT_OK;
 }
 
-/* ---- strings by offsets ------------------------------------------------------------------------------------------------------ */
+/* ---- strings by offsets -------------------------------------------------------------------------------- */
 
 static int64_t offset_at(const struct table_column *c, const struct table_piece *p, uint64_t row)
 {
@@ -176,10 +177,10 @@ static cohort_status flat_offsets(const struct flat *f)
     return COHORT_OK;
 }
 
-/* ---- dictionaries -------------------------------------------------------------------------------------------------------------- */
+/* ---- dictionaries -------------------------------------------------------------------------------------- */
 
-/* The values of all pieces' dictionaries, those that follow each other and are the same one taken once: a column of as many pieces.
- * before[i]: where those of piece i begin. */
+/* The values of all pieces' dictionaries, those that follow each other and are the same one taken once: a
+ * column of as many pieces. before[i]: where those of piece i begin. */
 static cohort_status all_values(const struct flat *f, uint64_t *before, struct table_column **out)
 {
     const struct table_column *from = f->from;
@@ -260,7 +261,7 @@ static int has_one_dictionary(const struct table_column *c)
     return 1;
 }
 
-/* ---- all -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- all ----------------------------------------------------------------------------------------------- */
 
 static cohort_status flat_data(const struct flat *f)
 {
@@ -287,7 +288,8 @@ static cohort_status flat_data(const struct flat *f)
     }
 }
 
-/* A column without rows has no pieces, where it came of a stream without arrays: one without anything in it. */
+/* A column without rows has no pieces, where it came of a stream without arrays: one without anything in
+ * it. */
 static cohort_status flat_nothing(const struct flat *f, struct table_column **out)
 {
     if (f->to->is_dictionary) {

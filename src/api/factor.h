@@ -1,7 +1,7 @@
 /* api/factor.h: ids of key rows, inside the library: what joins and groups stand on.
  *
- * All of it works in the host's memory: `context` here is a context on the CPU, the caller's own or the one that staging
- * (staged.h) gives a GPU context. */
+ * All of it works in the host's memory: `context` here is a context on the CPU, the caller's own or the one
+ * that staging (staged.h) gives a GPU context. */
 #ifndef COHORT_API_FACTOR_H
 #define COHORT_API_FACTOR_H
 
@@ -15,7 +15,8 @@ struct factor_column {
     char *format; /* Arrow's, of the values; NULL: no add yet */
     int nulls_equal;
     struct keys_table leaf; /* numbers strings and wide values */
-    /* A dictionary whose values have their places as numbers, though they are not in the leaf yet; else NULL. */
+    /* A dictionary whose values have their places as numbers, though they are not in the leaf yet; else
+     * NULL. */
     struct table_column *codes;
 };
 
@@ -35,8 +36,8 @@ void factor_close(struct factor *);
 cohort_status factor_check(const struct factor *, const char *call, const char *name,
                            const cohort_frame *keys);
 
-/* ids of n = keys->rows rows. first: NULL, or where the first rows of new ids go, count before to count after; to be given
- * back by factor_give. */
+/* ids of n = keys->rows rows. first: NULL, or where the first rows of new ids go, count before to count
+ * after; to be given back by factor_give. */
 struct factor_rows {
     uint64_t *at, count, room;
 };
@@ -47,7 +48,7 @@ void factor_give(const struct factor *, struct factor_rows *);
 /* A column of one piece, not a dictionary, as keys. */
 struct keys_column factor_column_of(const struct table_column *);
 
-/* ---- factor_node.c: words and bytes under it --------------------------------------------------------------------------- */
+/* ---- factor_node.c: words and bytes under it ----------------------------------------------------------- */
 
 struct factor_node *factor_node_new(uint32_t columns);
 void factor_node_end(cohort_context *, struct factor_node *);

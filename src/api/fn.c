@@ -144,7 +144,8 @@ static void add_data(struct batch *b, const cohort_fn *fn, uint64_t n, uint32_t 
     }
 }
 
-/* The least width of m equal ranges that cover [a, b]; one that would be 2^64 is one less, which the last range makes up for. */
+/* The least width of m equal ranges that cover [a, b]; one that would be 2^64 is one less, which the last
+ * range makes up for. */
 static co_u64 range_width(const cohort_fn *fn, uint32_t buckets)
 {
     co_u64 width = (fn->b - fn->a) / buckets;
@@ -167,7 +168,8 @@ static void fill(const cohort_fn *fn, uint32_t buckets, struct split_fn *out)
                                                               : 1);
 }
 
-/* Brings numbers into the width of the keys, all ids as they were: so a backend may compare with 32 bits alone. */
+/* Brings numbers into the width of the keys, all ids as they were: so a backend may compare with 32 bits
+ * alone. */
 static void narrow(struct split_fn *f, uint32_t key_bytes)
 {
     const co_u64 most = key_bytes == 4 ? UINT32_MAX : UINT64_MAX;

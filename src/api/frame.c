@@ -14,7 +14,7 @@ cohort_status frame_need(const cohort_context *context, const char *call, const 
     return context_fail((cohort_context *)(uintptr_t)context, COHORT_NULL, "%s: %s is NULL", call, name);
 }
 
-/* ---- making and ending ---------------------------------------------------------------------------------------------- */
+/* ---- making and ending --------------------------------------------------------------------------------- */
 
 cohort_frame *frame_new(cohort_context *context, uint64_t rows, uint32_t columns)
 {
@@ -59,7 +59,7 @@ void cohort_frame_release(cohort_frame *frame)
     free(frame);
 }
 
-/* ---- what it is -------------------------------------------------------------------------------------------------------- */
+/* ---- what it is ---------------------------------------------------------------------------------------- */
 
 uint64_t cohort_frame_rows(const cohort_frame *frame)
 {
@@ -126,7 +126,7 @@ cohort_status cohort_frame_find(const cohort_frame *frame, const char *name, uin
     return context_fail(frame->context, COHORT_RANGE, "cohort_frame_find: no column is named '%.200s'", name);
 }
 
-/* ---- frames of frames ------------------------------------------------------------------------------------------------------ */
+/* ---- frames of frames ---------------------------------------------------------------------------------- */
 
 /* A result of `call`: *out is NULL until it is there. */
 static cohort_status begin(const char *call, const cohort_frame *frame, cohort_frame **out)

@@ -11,7 +11,7 @@
 cohort_status frame_need(const cohort_context *context, const char *call, const char *name,
                          const void *pointer);
 
-/* ---- frame_import.c: one piece of a column from Arrow's structs ------------------------------------------------------ */
+/* ---- frame_import.c: one piece of a column from Arrow's structs ---------------------------------------- */
 
 /* Where an array of an import stands. */
 struct intake {
@@ -23,7 +23,8 @@ struct intake {
     struct holder *holder; /* keeps the array's memory; pieces that use it retain it */
 };
 
-/* Arrow's structs before anything they point to is used: the schema of a column. Makes the column that pieces are put into. */
+/* Arrow's structs before anything they point to is used: the schema of a column. Makes the column that pieces
+ * are put into. */
 cohort_status intake_schema(cohort_context *context, const struct ArrowSchema *schema, uint32_t pieces,
                             struct table_column **out);
 
@@ -32,7 +33,7 @@ cohort_status intake_piece(const struct intake *in, struct table_column *column,
                            const struct ArrowSchema *schema, const struct ArrowArray *array, uint64_t skip,
                            uint64_t rows, uint32_t at);
 
-/* ---- table_column_flat.c ------------------------------------------------------------------------------------------------------- */
+/* ---- table_column_flat.c ------------------------------------------------------------------------------- */
 
 /* The same column in one piece (of strings: with one heap or a list of them); itself, retained, if it is. */
 cohort_status table_column_flat(cohort_context *context, struct table_column *column,
@@ -42,7 +43,7 @@ cohort_status table_column_flat(cohort_context *context, struct table_column *co
 cohort_status table_column_flat_in(cohort_context *context, struct table_column *column, int host,
                                    struct table_column **out);
 
-/* ---- gather.c --------------------------------------------------------------------------------------------------------------- */
+/* ---- gather.c ------------------------------------------------------------------------------------------ */
 
 /* Row numbers in the context's memory; `name` for messages. */
 cohort_status table_column_gather(cohort_context *context, const char *name, struct table_column *column,
@@ -50,10 +51,10 @@ cohort_status table_column_gather(cohort_context *context, const char *name, str
 cohort_status frame_gather(cohort_frame *frame, uint64_t n, uint32_t bytes, const void *rows,
                            cohort_frame **out);
 
-/* ---- frame_export.c --------------------------------------------------------------------------------------------------------- */
+/* ---- frame_export.c ------------------------------------------------------------------------------------ */
 
-/* The schema of a frame whose columns are these; its rows, of columns in one piece each. host: they lie in the host's memory. On
- * failure nothing is left to release. */
+/* The schema of a frame whose columns are these; its rows, of columns in one piece each. host: they lie in
+ * the host's memory. On failure nothing is left to release. */
 cohort_status export_schema(cohort_context *context, const cohort_frame *frame,
                             struct table_column *const *columns, struct ArrowSchema *out);
 cohort_status export_rows(cohort_context *context, uint64_t rows, uint32_t columns,

@@ -1,13 +1,13 @@
 /* frame_export.c: frames become Arrow's structs.
  *
- * Every array and every schema, children too, has private data of its own with all that it points to, so that a consumer may move
- * a child out and release the rest. An array holds its column, and through it the memory; all begin at offset 0: a bitmap that does not
- * begin with a byte is copied. */
+ * Every array and every schema, children too, has private data of its own with all that it points to, so that
+ * a consumer may move a child out and release the rest. An array holds its column, and through it the memory;
+ * all begin at offset 0: a bitmap that does not begin with a byte is copied. */
 #include "frame.h"
 
 #include <string.h>
 
-/* ---- schemas ---------------------------------------------------------------------------------------------------------- */
+/* ---- schemas ------------------------------------------------------------------------------------------- */
 
 struct schema_data {
     char *format, *name;
@@ -103,7 +103,7 @@ cohort_status export_schema(cohort_context *context, const cohort_frame *frame,
                         frame->columns);
 }
 
-/* ---- arrays -------------------------------------------------------------------------------------------------------------- */
+/* ---- arrays -------------------------------------------------------------------------------------------- */
 
 struct array_data {
     struct table_column *column;

@@ -1,4 +1,5 @@
-/* frame_give.c: frames handed out: as one array in the host's memory, as one in the device's, and chunk by chunk. */
+/* frame_give.c: frames handed out: as one array in the host's memory, as one in the device's, and chunk by
+ * chunk. */
 #include "frame.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@ static void drop_flats(struct flats *f)
     free(f->column);
 }
 
-/* ---- to the host ---------------------------------------------------------------------------------------------------------- */
+/* ---- to the host --------------------------------------------------------------------------------------- */
 
 static cohort_status fetch(cohort_context *context, struct table_column *to, const void **at, uint64_t bytes)
 {
@@ -115,9 +116,10 @@ cohort_status cohort_frame_export(cohort_frame *frame, struct ArrowSchema *schem
     return s;
 }
 
-/* ---- in the device's memory ------------------------------------------------------------------------------------------------- */
+/* ---- in the device's memory ---------------------------------------------------------------------------- */
 
-/* The array with an event: what it is, and the buffer that keeps the context's struct until the event is freed. */
+/* The array with an event: what it is, and the buffer that keeps the context's struct until the event is
+ * freed. */
 struct device_data {
     struct ArrowArray inner;
     void *event;
@@ -191,7 +193,7 @@ cohort_status cohort_frame_export_device(cohort_frame *frame, struct ArrowSchema
     return s;
 }
 
-/* ---- chunk by chunk -------------------------------------------------------------------------------------------------------------- */
+/* ---- chunk by chunk ------------------------------------------------------------------------------------ */
 
 struct stream {
     cohort_frame *frame;

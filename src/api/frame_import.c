@@ -1,9 +1,10 @@
 /* frame_import.c: Arrow's structs become pieces of columns.
  *
- * The structs are judged before what they point to is used: children and buffers that must be there, lengths and offsets that add
- * up without overflow, null counts that can be. Then each buffer is settled: left where it is if it lies in the context's memory
- * and is aligned, else copied there. What the data itself claims (nulls, offsets, views, indices) is checked last, where it
- * lies then. Values of dictionaries stay in, or come to, the host's memory, whatever the device. */
+ * The structs are judged before what they point to is used: children and buffers that must be there, lengths
+ * and offsets that add up without overflow, null counts that can be. Then each buffer is settled: left where
+ * it is if it lies in the context's memory and is aligned, else copied there. What the data itself claims
+ * (nulls, offsets, views, indices) is checked last, where it lies then. Values of dictionaries stay in, or
+ * come to, the host's memory, whatever the device. */
 #include "frame.h"
 
 #include <string.h>
@@ -13,7 +14,7 @@
 #define EXTRA_MOST (1 << 24) /* bytes of a field's metadata */
 #define ROWS_MOST  (1ull << 56)
 
-/* ---- schemas --------------------------------------------------------------------------------------------------------- */
+/* ---- schemas ------------------------------------------------------------------------------------------- */
 
 static int32_t word_at(const char *at)
 {
@@ -22,7 +23,8 @@ static int32_t word_at(const char *at)
     return v;
 }
 
-/* Metadata: a count of pairs, then length and bytes of each key and value. Its size is told nowhere but inside. 0: it cannot be. */
+/* Metadata: a count of pairs, then length and bytes of each key and value. Its size is told nowhere but
+ * inside. 0: it cannot be. */
 static uint64_t extra_bytes(const char *extra)
 {
     int64_t at = sizeof(int32_t), strings = 2 * (int64_t)word_at(extra);
@@ -116,7 +118,7 @@ cohort_status intake_schema(cohort_context *context, const struct ArrowSchema *s
     return s;
 }
 
-/* ---- arrays: the structs ------------------------------------------------------------------------------------------------- */
+/* ---- arrays: the structs ------------------------------------------------------------------------------- */
 
 static cohort_status corrupt(const struct intake *in, const char *what, int64_t value)
 {
@@ -156,7 +158,7 @@ static cohort_status check_array(const struct intake *in, const struct ArrowArra
     return COHORT_OK;
 }
 
-/* ---- settling -------------------------------------------------------------------------------------------------------------- */
+/* ---- settling ------------------------------------------------------------------------------------------ */
 
 static void keep_holder(const struct intake *in, struct table_column *c)
 {
@@ -235,8 +237,8 @@ static cohort_status settle_elements(const struct intake *in, struct table_colum
                   c->type.layout == TABLE_VIEWS && !c->is_dictionary ? 4 : align_of((uint32_t)bytes));
 }
 
-/* Offsets and the heap that they point into. Strings lie in the host's memory, always; what the last offset says is how much of the
- * heap there is. */
+/* Offsets and the heap that they point into. Strings lie in the host's memory, always; what the last offset
+ * says is how much of the heap there is. */
 static cohort_status settle_offsets(const struct intake *in, struct table_column *c, struct table_piece *p,
                                     const struct ArrowArray *a, uint64_t skip)
 {
@@ -303,7 +305,7 @@ static cohort_status settle_data(const struct intake *in, struct table_column *c
     return s || layout != TABLE_VIEWS ? s : take_heaps(in, c, p, a);
 }
 
-/* ---- what the data says ------------------------------------------------------------------------------------------------------ */
+/* ---- what the data says -------------------------------------------------------------------------------- */
 
 static uint64_t host_nulls(const struct table_piece *p)
 {
@@ -353,7 +355,7 @@ static cohort_status check_rows(const struct intake *in, const struct table_colu
                                                         : "offsets that fall or lead nowhere");
 }
 
-/* ---- dictionaries -------------------------------------------------------------------------------------------------------------- */
+/* ---- dictionaries -------------------------------------------------------------------------------------- */
 
 /* Is it the dictionary that the piece before had, in the same place? */
 static int is_same_dictionary(const struct table_column *values, const struct ArrowArray *a)
@@ -410,7 +412,7 @@ static cohort_status take_dictionary(const struct intake *in, struct table_colum
     return s;
 }
 
-/* ---- pieces ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- pieces -------------------------------------------------------------------------------------------- */
 
 static cohort_status fill_piece(const struct intake *in, struct table_column *c, const struct ArrowArray *a,
                                 uint64_t skip, uint64_t rows, uint32_t at)

@@ -1,5 +1,6 @@
-/* frame_take.c: arrays and streams of arrays become frames. A stream is read to its end first; then its arrays become the pieces
- * of the frame's columns, all at once, so that a frame is there whole or not at all. */
+/* frame_take.c: arrays and streams of arrays become frames. A stream is read to its end first; then its
+ * arrays become the pieces of the frame's columns, all at once, so that a frame is there whole or not at
+ * all. */
 #include "frame.h"
 
 #include <errno.h>
@@ -72,7 +73,7 @@ static void drop_haul(struct haul *h, int keep)
     free(h->kind);
 }
 
-/* ---- columns ------------------------------------------------------------------------------------------------------------ */
+/* ---- columns ------------------------------------------------------------------------------------------- */
 
 static int is_struct(const struct haul *h)
 {
@@ -193,7 +194,7 @@ static cohort_status make_frame(const struct haul *h, cohort_frame **out)
     return s;
 }
 
-/* ---- arrays -------------------------------------------------------------------------------------------------------------- */
+/* ---- arrays -------------------------------------------------------------------------------------------- */
 
 static cohort_status check_call(const char *call, cohort_context *context, const void *schema,
                                 const void *array, cohort_frame **out)
@@ -268,7 +269,7 @@ cohort_status cohort_frame_import_device(cohort_context *context, struct ArrowSc
     return s ? s : take(context, call, schema, &array->array, kind, out);
 }
 
-/* ---- streams ----------------------------------------------------------------------------------------------------------------- */
+/* ---- streams ------------------------------------------------------------------------------------------- */
 
 static cohort_status stream_failed(const struct haul *h, int error, const char *text)
 {
@@ -359,7 +360,7 @@ cohort_status cohort_frame_import_device_stream(cohort_context *context,
     return s;
 }
 
-/* ---- plain arrays --------------------------------------------------------------------------------------------------------------- */
+/* ---- plain arrays -------------------------------------------------------------------------------------- */
 
 static const char *format_of(cohort_type type)
 {

@@ -1,5 +1,5 @@
-/* gather.c: rows of a frame by their numbers. Elements are copied; strings become views, whose heaps are the memory that they were
- * in; indices keep their dictionary. */
+/* gather.c: rows of a frame by their numbers. Elements are copied; strings become views, whose heaps are the
+ * memory that they were in; indices keep their dictionary. */
 #include <string.h>
 
 #include "api/batch.h"
@@ -14,7 +14,7 @@ static cohort_status no_memory(cohort_context *context)
     return context_fail(context, COHORT_NO_MEMORY, "cohort_gather: no host memory for a column");
 }
 
-/* ---- strings: the heaps of the views ------------------------------------------------------------------------------------ */
+/* ---- strings: the heaps of the views ------------------------------------------------------------------- */
 
 static uint64_t heap_end(const struct table_column *c)
 {
@@ -73,7 +73,7 @@ static cohort_status become_views(cohort_context *context, struct table_column *
     return COHORT_OK;
 }
 
-/* ---- columns --------------------------------------------------------------------------------------------------------------- */
+/* ---- columns ------------------------------------------------------------------------------------------- */
 
 static cohort_status take(cohort_context *context, struct table_column *c, uint64_t bytes, void **memory)
 {
@@ -189,7 +189,7 @@ cohort_status table_column_gather(cohort_context *context, const char *name, str
     return fetch(context, 1, &name, &column, &what, out);
 }
 
-/* ---- the call ----------------------------------------------------------------------------------------------------------------- */
+/* ---- the call ------------------------------------------------------------------------------------------ */
 
 cohort_status frame_gather(cohort_frame *frame, uint64_t n, uint32_t bytes, const void *rows,
                            cohort_frame **out)

@@ -18,7 +18,7 @@ static cohort_status no_memory(cohort_context *context)
     return context_fail(context, COHORT_NO_MEMORY, "no host memory for groups");
 }
 
-/* ---- making ------------------------------------------------------------------------------------------------------------------ */
+/* ---- making -------------------------------------------------------------------------------------------- */
 
 static cohort_status check_options(cohort_context *context, const cohort_group_options *o)
 {
@@ -170,7 +170,7 @@ uint64_t cohort_group_count(const cohort_group *group)
     return group ? group->of.count : 0;
 }
 
-/* ---- adding rows ------------------------------------------------------------------------------------------------------------- */
+/* ---- adding rows --------------------------------------------------------------------------------------- */
 
 static cohort_status find_column(cohort_group *g, const char *call, cohort_frame *frame, const char *what,
                                  const char *name, uint32_t *column)
@@ -287,7 +287,7 @@ cohort_status cohort_group_add(cohort_group *group, cohort_frame *frame)
     return s;
 }
 
-/* ---- merging ------------------------------------------------------------------------------------------------------------------ */
+/* ---- merging ------------------------------------------------------------------------------------------- */
 
 static int same_options(const cohort_group *a, const cohort_group *b)
 {

@@ -10,7 +10,7 @@
 #include "backend/group.h"
 #include "cohort/group.h"
 
-/* ---- group_keys.c: distinct rows, numbered, with the rows themselves -------------------------------------------------------- */
+/* ---- group_keys.c: distinct rows, numbered, with the rows themselves ----------------------------------- */
 
 struct group_keys {
     cohort_context *host;
@@ -44,7 +44,7 @@ cohort_status group_keys_frame(struct group_keys *, cohort_frame **out);
 cohort_status group_plain(cohort_context *host, const char *name, struct table_column *column,
                           struct table_column **out);
 
-/* ---- group_texts.c: a string of bytes for each group ------------------------------------------------------------------------ */
+/* ---- group_texts.c: a string of bytes for each group --------------------------------------------------- */
 
 struct group_text {
     uint64_t at, length; /* in the heap; GROUP_NO_TEXT: there is none */
@@ -75,7 +75,7 @@ cohort_status group_texts_look(cohort_context *host, struct group_texts *, cohor
 void group_texts_keep(struct group_texts *, const struct keys_column *, struct group_texts_step *);
 void group_texts_forget(cohort_context *host, struct group_texts *, struct group_texts_step *);
 
-/* ---- group.c ------------------------------------------------------------------------------------------------------------------- */
+/* ---- group.c ------------------------------------------------------------------------------------------- */
 
 enum group_way { GROUP_BY_STATE, GROUP_BY_TEXT, GROUP_BY_KEYS };
 
@@ -102,7 +102,7 @@ struct cohort_group {
     struct group_aggregate *aggregate;
 };
 
-/* ---- group_step.c ------------------------------------------------------------------------------------------------------------- */
+/* ---- group_step.c -------------------------------------------------------------------------------------- */
 
 extern const char *const group_op_names[];
 
@@ -142,7 +142,7 @@ cohort_status group_part_pairs(struct group_step *, uint32_t i, struct table_col
 cohort_status group_type(cohort_group *, const char *call, uint32_t i, const char *format);
 void group_types_forget(cohort_group *);
 
-/* ---- group_finish.c ------------------------------------------------------------------------------------------------------------ */
+/* ---- group_finish.c ------------------------------------------------------------------------------------ */
 
 /* A column of `rows` elements of this format; its memory is at piece[0].data. */
 cohort_status group_column(cohort_context *host, const char *format, uint64_t rows, uint64_t bytes,
@@ -153,7 +153,7 @@ cohort_status group_texts_column(cohort_group *, const struct group_aggregate *,
 /* A frame that was made, and is taken over, where the context has its frames. */
 cohort_status group_out(cohort_group *, cohort_frame *made, cohort_frame **out);
 
-/* ---- group_partial.c ----------------------------------------------------------------------------------------------------------- */
+/* ---- group_partial.c ----------------------------------------------------------------------------------- */
 
 cohort_status group_partial(cohort_group *, cohort_frame **out);
 cohort_status group_take_partial(cohort_group *into, const char *call, cohort_frame *partial);

@@ -7,7 +7,7 @@
 #include "keys_order.h"
 #include "staged.h"
 
-/* ---- columns ----------------------------------------------------------------------------------------------------------------- */
+/* ---- columns ------------------------------------------------------------------------------------------- */
 
 static cohort_status room(cohort_context *host, struct table_column *c, uint64_t bytes, void **memory)
 {
@@ -96,7 +96,7 @@ cohort_status group_texts_column(cohort_group *g, const struct group_aggregate *
     return COHORT_OK;
 }
 
-/* ---- formats --------------------------------------------------------------------------------------------------------------- */
+/* ---- formats ------------------------------------------------------------------------------------------- */
 
 static const char *result_format(const struct group_aggregate *a)
 {
@@ -121,7 +121,7 @@ static const char *result_format(const struct group_aggregate *a)
     }
 }
 
-/* ---- messages: which group ---------------------------------------------------------------------------------------------------- */
+/* ---- messages: which group ----------------------------------------------------------------------------- */
 
 static void cell_text(cohort_context *host, struct table_column *column, const char *name, char *to,
                       size_t room_of)
@@ -179,7 +179,7 @@ static cohort_status overflow(cohort_group *g, const struct group_aggregate *a, 
         a->column, a->format, (unsigned long long)group, key);
 }
 
-/* ---- all ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- all ----------------------------------------------------------------------------------------------- */
 
 static cohort_status count_pairs(cohort_group *g, struct group_aggregate *a, struct table_column *c)
 {

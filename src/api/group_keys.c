@@ -26,7 +26,7 @@ void group_keys_close(struct group_keys *k)
     *k = (struct group_keys){0};
 }
 
-/* ---- columns ---------------------------------------------------------------------------------------------------------------- */
+/* ---- columns ------------------------------------------------------------------------------------------- */
 
 /* The values of a dictionary column. */
 static cohort_status decode(cohort_context *host, const char *name, const struct table_column *c,
@@ -167,7 +167,7 @@ static cohort_status own_texts(cohort_context *host, struct table_column **colum
     return COHORT_OK;
 }
 
-/* ---- adding ----------------------------------------------------------------------------------------------------------------- */
+/* ---- adding -------------------------------------------------------------------------------------------- */
 
 static cohort_status rebuild(struct group_keys *k)
 {
@@ -240,7 +240,7 @@ void group_keys_forget(struct group_keys *k, struct group_keys_step *step)
     *step = (struct group_keys_step){0};
 }
 
-/* ---- pieces ------------------------------------------------------------------------------------------------------------------ */
+/* ---- pieces -------------------------------------------------------------------------------------------- */
 
 static int same_layout(const struct table_column *a, const struct table_column *b)
 {

@@ -23,7 +23,7 @@ static void name_part(const struct group_aggregate *a, char name[NAME_BYTES])
              a->column ? a->column : "");
 }
 
-/* ---- out --------------------------------------------------------------------------------------------------------------------- */
+/* ---- out ----------------------------------------------------------------------------------------------- */
 
 static cohort_status states_out(cohort_group *g, const struct group_aggregate *a, struct table_column **out)
 {
@@ -162,7 +162,7 @@ cohort_status cohort_group_partial(cohort_group *group, cohort_frame **out)
     return s ? s : group_out(group, made, out);
 }
 
-/* ---- in: what a frame must be -------------------------------------------------------------------------------------------------- */
+/* ---- in: what a frame must be -------------------------------------------------------------------------- */
 
 static cohort_status corrupt(cohort_group *g, const char *call, uint32_t column, const char *name,
                              const char *what)
@@ -225,7 +225,7 @@ static int texts_are_good(const struct group_aggregate *a, const struct table_co
     return 1;
 }
 
-/* ---- in: distinct values --------------------------------------------------------------------------------------------------------- */
+/* ---- in: distinct values ------------------------------------------------------------------------------- */
 
 /* The values of a group's binary: how many, and their bytes; ~0: it is not made of whole ones. */
 static uint64_t values_in(const struct table_type *type, struct keys_text t, uint64_t *bytes)
@@ -319,7 +319,7 @@ static cohort_status unpack_column(struct group_step *st, uint32_t i, const stru
     return s;
 }
 
-/* ---- in ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- in ------------------------------------------------------------------------------------------------ */
 
 static cohort_status take_part(struct group_step *st, uint32_t i, struct frame_field *field)
 {

@@ -1,5 +1,6 @@
-/* group_step.c: one step of a group-by: what all that adds rows or states has in common. It first numbers keys and pairs and takes all memory;
- * then nothing can fail. The columns' types become known with the first step. */
+/* group_step.c: one step of a group-by: what all that adds rows or states has in common. It first numbers
+ * keys and pairs and takes all memory; then nothing can fail. The columns' types become known with the first
+ * step. */
 #include "group.h"
 
 #include <string.h>
@@ -12,7 +13,7 @@ static cohort_status no_memory(cohort_context *context)
     return context_fail(context, COHORT_NO_MEMORY, "no host memory for groups");
 }
 
-/* ---- types ------------------------------------------------------------------------------------------------------------------- */
+/* ---- types --------------------------------------------------------------------------------------------- */
 
 /* How an aggregate of a type is kept. 0: it is not for this type. */
 static int choose(const cohort_group *g, struct group_aggregate *a)
@@ -84,7 +85,7 @@ void group_types_forget(cohort_group *g)
     }
 }
 
-/* ---- a step ------------------------------------------------------------------------------------------------------------------ */
+/* ---- a step -------------------------------------------------------------------------------------------- */
 
 cohort_status group_step_open(struct group_step *st, cohort_group *g, const char *call, cohort_frame *keys)
 {

@@ -50,7 +50,7 @@ cohort_status group_texts_reserve(cohort_context *host, struct group_texts *t, u
     return COHORT_OK;
 }
 
-/* ---- which row ----------------------------------------------------------------------------------------------------------- */
+/* ---- which row ----------------------------------------------------------------------------------------- */
 
 /* Numbers of 16 bytes, the most significant byte last. */
 static int compare_decimals(const char *a, const char *b)

@@ -8,7 +8,7 @@
 
 #define MOST_COLUMNS 4096u
 
-/* ---- ending ------------------------------------------------------------------------------------------------------------------- */
+/* ---- ending -------------------------------------------------------------------------------------------- */
 
 static void join_end(cohort_join *j)
 {
@@ -30,7 +30,7 @@ void cohort_join_destroy(cohort_join *join)
     join_end(join);
 }
 
-/* ---- building ----------------------------------------------------------------------------------------------------------------- */
+/* ---- building ------------------------------------------------------------------------------------------ */
 
 cohort_status join_take(cohort_context *context, uint64_t entries, uint64_t unit, void *out)
 {
@@ -268,7 +268,7 @@ cohort_status cohort_join_build(cohort_frame *right, const cohort_join_options *
     return staged_status(right->context, host, s);
 }
 
-/* ---- pages ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- pages --------------------------------------------------------------------------------------------- */
 
 static cohort_status check_page(cohort_context *context, const char *call, const cohort_join_page *p,
                                 uint64_t left_rows, uint64_t right_rows)
@@ -331,7 +331,7 @@ cohort_status join_window_close(struct join_window *w, cohort_join_page *given, 
     return s;
 }
 
-/* ---- finish -------------------------------------------------------------------------------------------------------------------- */
+/* ---- finish -------------------------------------------------------------------------------------------- */
 
 static cohort_status make_rest(cohort_join *j)
 {

@@ -13,7 +13,7 @@ struct cohort_matches {
     struct join_probe probe; /* its arrays are of the host's pool */
 };
 
-/* ---- what is asked for ---------------------------------------------------------------------------------------------------- */
+/* ---- what is asked for --------------------------------------------------------------------------------- */
 
 static const char *const shapes[] = {"MANY_TO_MANY", "ONE_TO_ONE", "ONE_TO_MANY", "MANY_TO_ONE"};
 
@@ -56,7 +56,7 @@ static enum join_rule rule_of(cohort_join_kind kind)
                                                                   : JOIN_INNER;
 }
 
-/* ---- rows that must not repeat --------------------------------------------------------------------------------------------- */
+/* ---- rows that must not repeat ------------------------------------------------------------------------- */
 
 static cohort_status repeats(cohort_context *context, cohort_join_shape shape, const char *side,
                              const uint64_t rows[2])
@@ -114,7 +114,7 @@ static cohort_status validate(cohort_matches *m, cohort_frame *left, cohort_join
     return s;
 }
 
-/* ---- probing ----------------------------------------------------------------------------------------------------------------- */
+/* ---- probing ------------------------------------------------------------------------------------------- */
 
 static void matches_end(cohort_matches *m)
 {
@@ -205,7 +205,7 @@ cohort_status cohort_join_probe(cohort_join *join, cohort_frame *left, cohort_jo
     return s;
 }
 
-/* ---- pairs -------------------------------------------------------------------------------------------------------------------- */
+/* ---- pairs --------------------------------------------------------------------------------------------- */
 
 static uint64_t total_of(const cohort_matches *m)
 {

@@ -23,7 +23,7 @@ static cohort_status check_columns(cohort_context *context, const char *call, co
                         MOST_COLUMNS);
 }
 
-/* ---- factors ----------------------------------------------------------------------------------------------------------------- */
+/* ---- factors ------------------------------------------------------------------------------------------- */
 
 cohort_status cohort_factor_create(cohort_context *context, uint32_t columns, const uint8_t *nulls_equal,
                                    cohort_factor **out)
@@ -105,7 +105,7 @@ cohort_status cohort_factor_find(cohort_factor *factor, cohort_frame *keys, uint
     return factor_call(factor, "cohort_factor_find", keys, ids, 0);
 }
 
-/* ---- the keys of a frame ------------------------------------------------------------------------------------------------------ */
+/* ---- the keys of a frame ------------------------------------------------------------------------------- */
 
 /* A factor of one call, in the host's memory. */
 struct keyed {
@@ -175,7 +175,7 @@ cohort_status cohort_factorize(cohort_frame *keys, const uint8_t *nulls_equal, u
     return s;
 }
 
-/* ---- distinct keys -------------------------------------------------------------------------------------------------------------- */
+/* ---- distinct keys ------------------------------------------------------------------------------------- */
 
 /* How often each id is there, and the order in which they are to come. */
 struct ranking {
@@ -278,7 +278,7 @@ cohort_status cohort_value_counts(cohort_frame *keys, uint32_t flags, cohort_fra
     return distinct("cohort_value_counts", keys, flags, 1, out);
 }
 
-/* ---- members -------------------------------------------------------------------------------------------------------------------- */
+/* ---- members ------------------------------------------------------------------------------------------- */
 
 /* Ids of rows of `keys` among those of `values`, into memory of the pool's. */
 static cohort_status member_ids(struct keyed *k, cohort_frame *keys, void **ids)
@@ -295,7 +295,7 @@ static cohort_status member_ids(struct keyed *k, cohort_frame *keys, void **ids)
     return s;
 }
 
-/* ---- members among plain numbers: without ids --------------------------------------------------------------------------------- */
+/* ---- members among plain numbers: without ids ---------------------------------------------------------- */
 
 /* A column of numbers of at most 8 bytes, or of bits, without nulls. */
 static int is_plain(const struct table_column *c)

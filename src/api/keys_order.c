@@ -1,6 +1,7 @@
-/* keys_order.c: rows in order. A column's values are made ranks, words whose order as unsigned numbers is that of
- * the values; strings, binaries and decimals are compared where they are. Rows of words are sorted column by
- * column from the last, by the library's own stable sort of numbers; others by merging, on one thread. */
+/* keys_order.c: rows in order. A column's values are made ranks, words whose order as unsigned numbers is
+ * that of the values; strings, binaries and decimals are compared where they are. Rows of words are sorted
+ * column by column from the last, by the library's own stable sort of numbers; others by merging, on one
+ * thread. */
 #include "keys_order.h"
 
 #include <string.h>
@@ -18,7 +19,7 @@ struct keys_rank {
     uint8_t *null;   /* by row */
 };
 
-/* ---- ranks ------------------------------------------------------------------------------------------------------------------ */
+/* ---- ranks --------------------------------------------------------------------------------------------- */
 
 static uint64_t rank_of(const struct keys_column *c, uint64_t word)
 {
@@ -113,7 +114,7 @@ void keys_rank_close(struct keys_rank *r)
     free(r);
 }
 
-/* ---- comparing -------------------------------------------------------------------------------------------------------------- */
+/* ---- comparing ----------------------------------------------------------------------------------------- */
 
 /* Numbers of 16 bytes, the most significant byte last. */
 static int compare_decimals(const char *a, const char *b)
@@ -153,7 +154,7 @@ int keys_rank_compare(const struct keys_rank *r, uint64_t a, uint64_t b)
     return r->words ? (r->words[a] > r->words[b]) - (r->words[a] < r->words[b]) : compare_texts(r, a, b);
 }
 
-/* ---- sorting ---------------------------------------------------------------------------------------------------------------- */
+/* ---- sorting ------------------------------------------------------------------------------------------- */
 
 struct sorting {
     struct keys_rank **rank;

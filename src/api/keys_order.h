@@ -4,7 +4,8 @@
 
 #include "api/frame.h"
 
-/* Puts order[i] = i, for all rows of a frame in the host's memory, in ascending order of the rows, column by column. */
+/* Puts order[i] = i, for all rows of a frame in the host's memory, in ascending order of the rows, column by
+ * column. */
 cohort_status keys_order(cohort_frame *frame, uint64_t *order);
 
 /* The same in descending order of counts; equal ones stay as they are. */

@@ -1,8 +1,8 @@
 /* kmer.c: k-mers, FASTA and FASTQ, and counting.
  *
- * The counter appends the letters of all sequences to a text, with a newline where one ends. A full text becomes codes, the codes
- * k-mers, and these a batch of the map's; the next text begins with the last k - 1 letters of it, so that no k-mer is lost or
- * counted twice. */
+ * The counter appends the letters of all sequences to a text, with a newline where one ends. A full text
+ * becomes codes, the codes k-mers, and these a batch of the map's; the next text begins with the last k - 1
+ * letters of it, so that no k-mer is lost or counted twice. */
 #include "io/kmer.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ void cohort_kmer_letters(char *to, uint64_t kmer, uint32_t k)
         kmer_letters(to, kmer, k);
 }
 
-/* ---- a stream of letters ------------------------------------------------------------------------------------------------- */
+/* ---- a stream of letters ------------------------------------------------------------------------------- */
 
 cohort_status cohort_reads_create(const char *name, const cohort_reads_sink *sink, cohort_reads **out)
 {
@@ -67,7 +67,7 @@ cohort_status cohort_reads_finish(cohort_reads *reads)
     return reads_finish(reads);
 }
 
-/* ---- the counter --------------------------------------------------------------------------------------------------------- */
+/* ---- the counter --------------------------------------------------------------------------------------- */
 
 struct cohort_kmers {
     cohort_context *context;

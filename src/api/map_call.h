@@ -1,6 +1,6 @@
 /* api/map_call.h: one call that takes a batch, under way. It goes down: map_batch.c checks and describes it,
- * map_combine.c may make one entry of those with equal keys, map_growth.c takes it apart so that each part has
- * room, map_part.c hands a part to the backend. */
+ * map_combine.c may make one entry of those with equal keys, map_growth.c takes it apart so that each part
+ * has room, map_part.c hands a part to the backend. */
 #ifndef COHORT_API_MAP_CALL_H
 #define COHORT_API_MAP_CALL_H
 

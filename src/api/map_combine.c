@@ -61,7 +61,7 @@ static void lay_out(struct combined *x, struct call *c, struct arena *arena)
     x->rest.options.counts = NULL;
 }
 
-/* ---- to the map -------------------------------------------------------------------------------------------------------- */
+/* ---- to the map ---------------------------------------------------------------------------------------- */
 
 /* The bitmap is there so that none has to be found on the way, for want of which entries would not be
  * tried. */
@@ -105,7 +105,7 @@ static cohort_status put_as_they_are(struct combined *x, uint64_t begin, uint64_
                b->where ? b->where + begin / 32 : NULL);
 }
 
-/* ---- the batch --------------------------------------------------------------------------------------------------------- */
+/* ---- the batch ----------------------------------------------------------------------------------------- */
 
 /* The first of two outcomes that is a failure. */
 static cohort_status more_wrong(cohort_status a, cohort_status b)
@@ -155,7 +155,7 @@ static cohort_status do_all(struct combined *x)
     return s;
 }
 
-/* ---- what became of the entries ---------------------------------------------------------------------------------------- */
+/* ---- what became of the entries ------------------------------------------------------------------------ */
 
 static uint32_t word_of(const uint32_t *bits, uint64_t word, uint64_t n)
 {

@@ -52,8 +52,9 @@ cohort_status cohort_map_save_to(cohort_map *map, const cohort_output *output)
     return s ? s : save(map, &to);
 }
 
-/* A map with the options of a file; a growing one with room for its pairs, since what a file says of room to grow does not size an
- * allocation. Lanes a key are a matter of speed alone: a device that has no groups does without. */
+/* A map with the options of a file; a growing one with room for its pairs, since what a file says of room to
+ * grow does not size an allocation. Lanes a key are a matter of speed alone: a device that has no groups does
+ * without. */
 static cohort_status create_from_file(cohort_context *context, const struct file_stream *from,
                                       const struct map_file *file, cohort_map **out)
 {
@@ -68,9 +69,9 @@ static cohort_status create_from_file(cohort_context *context, const struct file
     return s;
 }
 
-/* All pairs of a file into its map. A fixed map that was nearly full may have no slot for some of them now: each key takes the first free
- * slot within its reach, and so the order in which keys come decides whether the last ones still find one. Then the map gets a larger
- * table with another seed, until all are in. */
+/* All pairs of a file into its map. A fixed map that was nearly full may have no slot for some of them now:
+ * each key takes the first free slot within its reach, and so the order in which keys come decides whether
+ * the last ones still find one. Then the map gets a larger table with another seed, until all are in. */
 static cohort_status insert_from_file(cohort_map *map, const struct file_stream *from,
                                       const struct map_file *file)
 {

@@ -1,16 +1,17 @@
 /* map_growth.c: a call that waits, in parts, and room for what they put in.
  *
- * A map grows when it holds more than its limit, not because a batch might bring it there: most entries of a batch may be keys that
- * are in already. So a part of a batch is as large as surely fits, were every entry a new key: up to the limit and a little
- * above it (a sixteenth, and a quarter of the slots that the limit leaves free), so that parts do not become ever smaller.
- * Where few of the entries before were new, a longer part is looked at first: the keys that are not in the map are
- * counted by a find, and if no more than fit are absent the whole part is done. Parts grow at most four times at each look, and a
- * look that fails is followed by one of a quarter, so looking takes a bounded share of the work whatever the keys.
- * A map that is above its limit grows before the next part, or when the call ends. Where the table was made for
- * what comes (a multimap's index, by a sketch), nothing is looked at beforehand and no part is short.
+ * A map grows when it holds more than its limit, not because a batch might bring it there: most entries of a
+ * batch may be keys that are in already. So a part of a batch is as large as surely fits, were every entry a
+ * new key: up to the limit and a little above it (a sixteenth, and a quarter of the slots that the limit
+ * leaves free), so that parts do not become ever smaller. Where few of the entries before were new, a longer
+ * part is looked at first: the keys that are not in the map are counted by a find, and if no more than fit
+ * are absent the whole part is done. Parts grow at most four times at each look, and a look that fails is
+ * followed by one of a quarter, so looking takes a bounded share of the work whatever the keys. A map that is
+ * above its limit grows before the next part, or when the call ends. Where the table was made for what comes
+ * (a multimap's index, by a sketch), nothing is looked at beforehand and no part is short.
  *
- * Entries that found no slot all the same (a page had more keys than its reach holds) are tried again after growth, named by
- * the `failed` bitmap. */
+ * Entries that found no slot all the same (a page had more keys than its reach holds) are tried again after
+ * growth, named by the `failed` bitmap. */
 #include "api/map_call.h"
 
 #include <stdlib.h>
@@ -20,7 +21,8 @@
 
 #define LOOK_TIMES 4
 
-/* A bigger table for `left` more entries, as far as they can be foreseen; or one of the same size, if enough is erased. */
+/* A bigger table for `left` more entries, as far as they can be foreseen; or one of the same size, if enough
+ * is erased. */
 static cohort_status grow(struct call *c, const struct co_map_counters *now, uint64_t left)
 {
     double live = (double)(now->taken - now->erased), more = c->rate * (double)left;
@@ -95,9 +97,9 @@ static cohort_status end_room(struct call *c)
     return s == COHORT_NO_MEMORY ? COHORT_OK : s; /* all is in */
 }
 
-/* After entries found no slot although there was room: the pages that they may lie in are full. By chance if the table
- * is well filled; else by design of the keys, against which a new seed helps and more room does not. Of LINES it helps once: then those entries
- * are refused, so that no keys make a table grow for ever. */
+/* After entries found no slot although there was room: the pages that they may lie in are full. By chance if
+ * the table is well filled; else by design of the keys, against which a new seed helps and more room does
+ * not. Of LINES it helps once: then those entries are refused, so that no keys make a table grow for ever. */
 static cohort_status grow_after_overflow(struct call *c)
 {
     struct co_map_counters now;
@@ -181,7 +183,8 @@ static void add_counts(struct call *c, const struct batch_counts *part)
     c->rate = part->taken ? (double)part->added / (double)part->taken : 1.0;
 }
 
-/* Growth that fails for want of memory ends growth, not the call: what fits still goes in, and the rest is named. */
+/* Growth that fails for want of memory ends growth, not the call: what fits still goes in, and the rest is
+ * named. */
 static cohort_status deny(struct call *c, cohort_status s)
 {
     if (s != COHORT_NO_MEMORY || c->map->all)
@@ -215,7 +218,8 @@ static cohort_status do_part(struct call *c, struct map_batch *b)
     return s;
 }
 
-/* Marks entries [begin, end) that took part as failed, begin a multiple of 32: there was no workspace to do them with. */
+/* Marks entries [begin, end) that took part as failed, begin a multiple of 32: there was no workspace to do
+ * them with. */
 static cohort_status name_failed(struct call *c, uint64_t begin, uint64_t end)
 {
     uint32_t words[256], zeros[256] = {0};

@@ -1,9 +1,10 @@
-/* map_part.c: one part of a call that takes a batch: which entries it has, and how it goes to the backend: by whole pages, by the passes of the
- * winner rule, or plainly.
+/* map_part.c: one part of a call that takes a batch: which entries it has, and how it goes to the backend: by
+ * whole pages, by the passes of the winner rule, or plainly.
  *
- * The winner rule needs no state across parts: within a part the ranks decide, or the order that the backend keeps, and parts
- * go through the batch in the order in which what comes later may not undo what came before: an insert keeps what an earlier
- * part put in, so FIRST goes forward and LAST backward; an assign replaces it, so FIRST goes backward and LAST forward. */
+ * The winner rule needs no state across parts: within a part the ranks decide, or the order that the backend
+ * keeps, and parts go through the batch in the order in which what comes later may not undo what came before:
+ * an insert keeps what an earlier part put in, so FIRST goes forward and LAST backward; an assign replaces
+ * it, so FIRST goes backward and LAST forward. */
 #include <string.h>
 
 #include "api/map_call.h"
@@ -33,7 +34,8 @@ struct map_batch map_next_part(const struct call *c, uint64_t left, uint64_t mos
     return b;
 }
 
-/* Workspace of the winner rule: a word a slot, and what the passes tell each other of n entries. *memory: to be given back. */
+/* Workspace of the winner rule: a word a slot, and what the passes tell each other of n entries. *memory: to
+ * be given back. */
 static cohort_status take_claims(cohort_context *context, uint64_t slots, struct map_batch *b, void **memory)
 {
     const uint64_t words = batch_bitmap_words(b->n);
@@ -47,7 +49,8 @@ static cohort_status take_claims(cohort_context *context, uint64_t slots, struct
     return context_fill(context, b->claims.contested, 0, sizeof(co_u64));
 }
 
-/* Enqueues the passes of the winner rule, and one more that reads the outcome if there are results to write. */
+/* Enqueues the passes of the winner rule, and one more that reads the outcome if there are results to
+ * write. */
 static cohort_status enqueue_ranked(struct call *c, struct map_batch b)
 {
     cohort_context *context = c->map->context;

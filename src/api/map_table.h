@@ -15,7 +15,8 @@ uint64_t map_table_most(const cohort_map *map);
 /* Slots that hold `pairs` pairs, one at least, at such a load; 0 if that is beyond 64 bits. */
 uint64_t map_table_slots_at(double load, uint64_t pairs);
 
-/* The slots of a table for so many pairs, for a call (NULL: the one that makes the map) that was given them as `capacity`. */
+/* The slots of a table for so many pairs, for a call (NULL: the one that makes the map) that was given them
+ * as `capacity`. */
 cohort_status map_table_capacity(const cohort_map *map, const char *call, uint64_t pairs, uint64_t *slots);
 
 /* Gives the view the sizes of a table of at least so many slots; 0: there is none. */
@@ -58,8 +59,8 @@ cohort_status map_table_from_file(cohort_context *context, const struct file_str
 /* A map of the pairs of a file. */
 cohort_status map_load(cohort_context *context, const struct file_stream *from, cohort_map **out);
 
-/* The map's table, which lies in the host's memory, is one that a map may have. COHORT_CORRUPT, with the path.
- * O(slots). */
+/* The map's table, which lies in the host's memory, is one that a map may have. COHORT_CORRUPT, with the
+ * path. O(slots). */
 cohort_status map_check_table(const cohort_map *map, const struct file_stream *from);
 
 #endif

@@ -21,7 +21,7 @@ static cohort_status check_keys(const struct batch *b, uint64_t n, cohort_type t
     return COHORT_OK;
 }
 
-/* ---- multisplit -------------------------------------------------------------------------------------------------------- */
+/* ---- multisplit ---------------------------------------------------------------------------------------- */
 
 struct multisplit {
     cohort_multisplit_desc desc;
@@ -177,7 +177,7 @@ cohort_status cohort_multisplit_workspace(cohort_context *context, const cohort_
     return status ? status : batch_need(&m.batch, bytes);
 }
 
-/* ---- histogram --------------------------------------------------------------------------------------------------------- */
+/* ---- histogram ----------------------------------------------------------------------------------------- */
 
 struct histogram {
     cohort_histogram_desc desc;

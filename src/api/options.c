@@ -4,7 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* A struct that claims to be larger than this is taken for an uninitialised one: reading its tail could leave its memory. */
+/* A struct that claims to be larger than this is taken for an uninitialised one: reading its tail could leave
+ * its memory. */
 #define STRUCT_MOST 4096
 
 cohort_status options_check(cohort_context *context, const char *name, const void *given, size_t size,

@@ -5,10 +5,11 @@
 #include "api/call.h"
 #include "backend/context.h"
 
-/* Reads an option struct of the caller's, whose first member is `size_t size`, into `copy`, `known` bytes that are what
- * this library knows of it. `name` is the argument's, `size` what the caller put there, `least` the size in version 1 of the
- * library. What an older caller's struct lacks is zero in the copy; a newer caller's is accepted if what this library does
- * not know is zero. copy->size is `known`. COHORT_NULL if `given` is NULL, else COHORT_BAD_STRUCT. context may be NULL. */
+/* Reads an option struct of the caller's, whose first member is `size_t size`, into `copy`, `known` bytes
+ * that are what this library knows of it. `name` is the argument's, `size` what the caller put there, `least`
+ * the size in version 1 of the library. What an older caller's struct lacks is zero in the copy; a newer
+ * caller's is accepted if what this library does not know is zero. copy->size is `known`. COHORT_NULL if
+ * `given` is NULL, else COHORT_BAD_STRUCT. context may be NULL. */
 cohort_status options_check(cohort_context *context, const char *name, const void *given, size_t size,
                             size_t known, size_t least, void *copy);
 

@@ -9,8 +9,7 @@
 
 #include "api/options.h"
 
-/* ---- making
- * --------------------------------------------------------------------------------------------------------------- */
+/* ---- making -------------------------------------------------------------------------------------------- */
 
 static cohort_status check_options(cohort_context *context, cohort_set_options *o)
 {
@@ -133,8 +132,7 @@ void cohort_set_destroy(cohort_set *set)
     free(set);
 }
 
-/* ---- changing
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- changing ------------------------------------------------------------------------------------------ */
 
 cohort_status cohort_set_update(cohort_set *set, cohort_set_op op, const cohort_sets_source *source)
 {
@@ -196,8 +194,7 @@ cohort_status cohort_set_copy(cohort_set *to, const cohort_set *from)
     return status;
 }
 
-/* ---- reading
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
 cohort_status cohort_set_export(const cohort_set *set, cohort_sets_target *target)
 {

@@ -32,7 +32,8 @@ struct cohort_set {
     cohort_set_layout layout;
     struct set_state state;
     uint64_t block_bytes;
-    /* A device's copy of the nodes, for kernels; made when it is asked for, and out of date after a change. */
+    /* A device's copy of the nodes, for kernels; made when it is asked for, and out of date after a
+     * change. */
     struct co_set_node *copy;
     uint64_t copy_room;
     int copy_is_old;

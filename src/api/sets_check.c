@@ -1,8 +1,8 @@
 /* sets_check.c: judges the contents of a collection's file, whose bytes may be anybody's.
  *
- * There is one way to write each part of the directory, given keys, cardinalities and places: sets take lists, records, chunks
- * and pairs of the index in their order, and leave nothing over. So every word is computed from those before it and
- * compared. */
+ * There is one way to write each part of the directory, given keys, cardinalities and places: sets take
+ * lists, records, chunks and pairs of the index in their order, and leave nothing over. So every word is
+ * computed from those before it and compared. */
 #include "api/sets_check.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ static cohort_status corrupt(cohort_context *context, const struct file_stream *
                      (unsigned long long)i);
 }
 
-/* ---- numbers --------------------------------------------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------------------------------------- */
 
 void sets_file_numbers(const struct sets_counts *n, uint64_t numbers[MEMORY_FILE_NUMBERS])
 {
@@ -60,7 +60,7 @@ cohort_status sets_check_numbers(cohort_context *context, const struct file_stre
                      (unsigned long long)lists, (unsigned long long)(end - lists));
 }
 
-/* ---- the directory --------------------------------------------------------------------------------------------- */
+/* ---- the directory ------------------------------------------------------------------------------------- */
 
 /* What the sets so far have taken. */
 struct taken {
@@ -144,7 +144,7 @@ cohort_status sets_check_directory(cohort_context *context, const struct file_st
     return COHORT_OK;
 }
 
-/* ---- members --------------------------------------------------------------------------------------------------- */
+/* ---- members ------------------------------------------------------------------------------------------- */
 
 static int list_is_right(const cohort_sets_view *v, const struct co_sets_set *s)
 {

@@ -12,8 +12,8 @@ void sets_file_numbers(const struct sets_counts *counts, uint64_t numbers[MEMORY
 cohort_status sets_check_numbers(cohort_context *context, const struct file_stream *from,
                                  const struct memory_file *file, struct sets_counts *out);
 
-/* Every word of the directory is what it must be for the others, so that nothing in it leads outside; what is in the
- * pool is taken on trust. The view is of the host's memory. */
+/* Every word of the directory is what it must be for the others, so that nothing in it leads outside; what is
+ * in the pool is taken on trust. The view is of the host's memory. */
 cohort_status sets_check_directory(cohort_context *context, const struct file_stream *from,
                                    const cohort_sets_view *view, const struct sets_counts *counts);
 

@@ -18,8 +18,7 @@ struct export
     uint64_t jobs;
 };
 
-/* ---- checks
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- checks -------------------------------------------------------------------------------------------- */
 
 static cohort_status check_numbers(const struct batch *b, cohort_sets_target *d)
 {
@@ -121,8 +120,7 @@ static cohort_status check_offsets(const struct export *k)
     return pointer_check(k->batch.context, "target.offsets", d->offsets, &kind);
 }
 
-/* ---- work
- * ------------------------------------------------------------------------------------------------------------------- */
+/* ---- work ---------------------------------------------------------------------------------------------- */
 
 static cohort_status do_take(struct export *k, enum sets_take_kind kind, uint64_t items)
 {

@@ -89,8 +89,7 @@ static cohort_status check_width(const struct writing *w, uint64_t i)
         (unsigned long long)i, (int)COHORT_U32);
 }
 
-/* ---- entries
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- entries ------------------------------------------------------------------------------------------- */
 
 static void put16(unsigned char *to, co_u32 i, co_u32 v)
 {
@@ -134,8 +133,7 @@ static void fill(void *user, uint64_t i, unsigned char *at)
     }
 }
 
-/* ---- the call
- * --------------------------------------------------------------------------------------------------------------- */
+/* ---- the call ------------------------------------------------------------------------------------------ */
 
 static cohort_status write_all(struct writing *w, const uint64_t *which, uint64_t *offsets)
 {

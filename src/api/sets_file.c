@@ -8,9 +8,10 @@
 #include "api/stream.h"
 #include "shape/sets_chunk.h"
 
-/* ---- saving ---------------------------------------------------------------------------------------------------- */
+/* ---- saving -------------------------------------------------------------------------------------------- */
 
-/* All parts in memory of zeros, so that what lies between them, and where no chunk lies, is the same in every file. */
+/* All parts in memory of zeros, so that what lies between them, and where no chunk lies, is the same in every
+ * file. */
 static void put_parts(const cohort_sets_view *from, const struct sets_counts *n, const cohort_sets_view *to)
 {
     size_t key = n->wide ? 8 : 2, member = n->wide ? 8 : 4;
@@ -80,7 +81,7 @@ cohort_status cohort_sets_save_to(const cohort_sets *sets, const cohort_output *
     return status ? status : save(sets, call, &to);
 }
 
-/* ---- loading and mapping --------------------------------------------------------------------------------------- */
+/* ---- loading and mapping ------------------------------------------------------------------------------- */
 
 /* The view of what a file holds: directory and members may lie apart. */
 static void view_of(const struct memory_file *file, const struct sets_counts *counts, cohort_sets_view *view)

@@ -27,8 +27,7 @@ static int gives_a_number(cohort_look kind)
     return kind == COHORT_LOOK_RANK || kind == COHORT_LOOK_COUNT;
 }
 
-/* ---- checks
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- checks -------------------------------------------------------------------------------------------- */
 
 static cohort_status check_numbers(const struct looking *k)
 {
@@ -93,8 +92,7 @@ static void list_arrays(struct looking *k)
         batch_bitmap(b, "desc.hit", BATCH_OUT | optional, d->hit, d->hit_offset, d->n, &q->hit);
 }
 
-/* ---- the call
- * ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the call ------------------------------------------------------------------------------------------ */
 
 /* A question about two sets, as rows of two: EQUAL: none is in one of them alone; SUBSET: none of the first
  * is not in the second. */

@@ -22,8 +22,7 @@ static cohort_status enter(cohort_context *context, const void *step, struct are
     return context->backend->sets->query(context, step, arena);
 }
 
-/* ---- checks
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- checks -------------------------------------------------------------------------------------------- */
 
 static cohort_status check_numbers(const struct batch *b, const cohort_sets_query_desc *d)
 {
@@ -203,8 +202,7 @@ static cohort_status list_arrays(struct querying *k)
     return COHORT_OK;
 }
 
-/* ---- a collection for an answer
- * ---------------------------------------------------------------------------------------------- */
+/* ---- a collection for an answer ------------------------------------------------------------------------ */
 
 /* The backend's entry, with all of the workspace. */
 static cohort_status again(struct querying *k)
@@ -225,8 +223,7 @@ static cohort_status run_found(struct querying *k, cohort_sets **out)
     return sets_found_end(&k->rooms, status, &k->found, q->rows, q->wide, room, out);
 }
 
-/* ---- the call
- * ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the call ------------------------------------------------------------------------------------------ */
 
 static cohort_status query_of(struct querying *k)
 {

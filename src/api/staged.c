@@ -26,7 +26,7 @@ cohort_status staged_open(cohort_context *context, cohort_context **host)
     return staged_status(context, *host, s);
 }
 
-/* ---- frames ---------------------------------------------------------------------------------------------------------------- */
+/* ---- frames -------------------------------------------------------------------------------------------- */
 
 static cohort_status move(cohort_context *from, cohort_context *to, cohort_frame *frame, cohort_frame **out)
 {
@@ -65,7 +65,7 @@ cohort_status staged_out(cohort_context *context, cohort_context *host, cohort_f
     return s;
 }
 
-/* ---- arrays ---------------------------------------------------------------------------------------------------------------- */
+/* ---- arrays -------------------------------------------------------------------------------------------- */
 
 cohort_status staged_array_open(struct staged_array *a, cohort_context *context, cohort_context *host,
                                 const char *call, const char *name, void *to, uint64_t n, uint64_t unit,

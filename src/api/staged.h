@@ -1,7 +1,7 @@
 /* api/staged.h: work that the device has no kernels for, in the host's memory.
  *
- * A GPU context has a helper, a context on the CPU, made at the first such call. Frames are copied to it, the work is
- * done there, and results are copied back. A CPU context is its own helper, and nothing is copied. */
+ * A GPU context has a helper, a context on the CPU, made at the first such call. Frames are copied to it, the
+ * work is done there, and results are copied back. A CPU context is its own helper, and nothing is copied. */
 #ifndef COHORT_API_STAGED_H
 #define COHORT_API_STAGED_H
 
@@ -20,7 +20,8 @@ cohort_status staged_out(cohort_context *context, cohort_context *host, cohort_f
 /* The helper's failure as the context's. */
 cohort_status staged_status(cohort_context *context, const cohort_context *host, cohort_status s);
 
-/* An output of the caller's: where it is written in the host's memory, and how it gets to its place. `to` may be NULL. */
+/* An output of the caller's: where it is written in the host's memory, and how it gets to its place. `to` may
+ * be NULL. */
 struct staged_array {
     cohort_context *context, *host;
     void *to, *own, *taken;

@@ -1,4 +1,5 @@
-/* backend/compact.h: what a backend does for a compaction; arrays as of a multisplit. n may be 0: totals are still written. */
+/* backend/compact.h: what a backend does for a compaction; arrays as of a multisplit. n may be 0: totals are
+ * still written. */
 #ifndef COHORT_BACKEND_COMPACT_H
 #define COHORT_BACKEND_COMPACT_H
 

@@ -20,7 +20,8 @@ struct join_index {
     uint32_t *start; /* groups + 1: the rows of group g are row[start[g] .. start[g + 1]); NULL if unique */
     uint32_t *row;   /* if unique: of group g, or NONE; NULL: group g is row g */
     uint64_t repeated
-        [2]; /* two rows of a group, if some has two: the first row that came again, and the first of its group */
+        /* two rows of a group, if some has two: the first row that came again, and the first of its group */
+        [2];
     uint32_t *met; /* a bitmap of groups (if unique: of rows), which probes set atomically */
 };
 

@@ -1,5 +1,6 @@
-/* backend/lines.h: what a backend does for maps with the layout COHORT_LAYOUT_LINES: the same as for those of pages. The views in batches and
- * sweeps are as shape/lines.h says, and a sweep goes over all homes, whatever its `slots`. */
+/* backend/lines.h: what a backend does for maps with the layout COHORT_LAYOUT_LINES: the same as for those of
+ * pages. The views in batches and sweeps are as shape/lines.h says, and a sweep goes over all homes, whatever
+ * its `slots`. */
 #ifndef COHORT_BACKEND_LINES_H
 #define COHORT_BACKEND_LINES_H
 

@@ -24,7 +24,8 @@ struct combine {
 struct combine_ways {
     /* Lays out the work, in pieces of the arena. */
     void (*lay_out)(cohort_context *, struct combine *, struct arena *);
-    /* Whether it pays for the entries from `begin` on, as a sample of them tells. Then there are tables for them, empty. */
+    /* Whether it pays for the entries from `begin` on, as a sample of them tells. Then there are tables for
+     * them, empty. */
     int (*pays)(cohort_context *, struct combine *, co_u64 begin);
     /* Combines entries begin .. end - 1, no more than `room` - `out`; begin is a multiple of 32. */
     void (*entries)(cohort_context *, struct combine *, co_u64 begin, co_u64 end);
@@ -35,18 +36,21 @@ struct combine_ways {
 };
 
 struct map_backend {
-    int keeps_order; /* 1: batch and pages heed the rank of an INSERT or ASSIGN; 0: the steps CLAIM and SETTLE do */
+    /* 1: batch and pages heed the rank of an INSERT or ASSIGN; 0: the steps CLAIM and SETTLE do */
+    int keeps_order;
     int (*offers)(cohort_context *, co_u32 width, co_u32 group);
     int (*runs)(cohort_context *, co_u32 width); /* offers the step RUN, too; NULL: with every width */
-    /* One batch. `memory` is the kind of keys, values, results, ops, where, hit, failed, and of batch->counts. HOST on a
-     * device that is not the host: streams the columns through, waits, and leaves the counts in batch->counts on the
-     * host; everything else is the context's memory. */
+    /* One batch. `memory` is the kind of keys, values, results, ops, where, hit, failed, and of
+     * batch->counts. HOST on a device that is not the host: streams the columns through, waits, and leaves
+     * the counts in batch->counts on the host; everything else is the context's memory. */
     cohort_status (*batch)(cohort_context *, const struct map_batch *, enum memory_kind memory);
-    /* A batch of FIND, INSERT or ASSIGN in the context's own memory by whole pages. Asked, it takes nothing if that is not offered for this
-     * batch, or would not pay; then it may not be called. fresh: the map is known to be empty. */
+    /* A batch of FIND, INSERT or ASSIGN in the context's own memory by whole pages. Asked, it takes nothing
+     * if that is not offered for this batch, or would not pay; then it may not be called. fresh: the map is
+     * known to be empty. */
     cohort_status (*pages)(cohort_context *, const struct map_batch *, int fresh, struct arena *);
     cohort_status (*sweep)(cohort_context *, const struct map_sweep *, enum map_sweep_kind);
-    /* For entries of ADD to COUNT with equal keys, in the context's own memory, which is the host's; NULL: it does nothing for those. */
+    /* For entries of ADD to COUNT with equal keys, in the context's own memory, which is the host's; NULL: it
+     * does nothing for those. */
     const struct combine_ways *combine;
 };
 

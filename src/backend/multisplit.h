@@ -1,5 +1,6 @@
-/* backend/multisplit.h: what a backend does for a multisplit and a histogram: one call each, checked. All arrays are in the context's memory,
- * outputs overlap no input. n may be 0: offsets and bins are still written. */
+/* backend/multisplit.h: what a backend does for a multisplit and a histogram: one call each, checked. All
+ * arrays are in the context's memory, outputs overlap no input. n may be 0: offsets and bins are still
+ * written. */
 #ifndef COHORT_BACKEND_MULTISPLIT_H
 #define COHORT_BACKEND_MULTISPLIT_H
 
@@ -32,8 +33,8 @@ struct split {
     struct batch_deferred *deferred; /* first_bad; never NULL */
 };
 
-/* Puts n keys in order of their pages in a table of `pages` with `seed`: 2^after pages are one bucket, and the
- * entries of a bucket come in any order. What is split and where it goes are the caller's to fill in. */
+/* Puts n keys in order of their pages in a table of `pages` with `seed`: 2^after pages are one bucket, and
+ * the entries of a bucket come in any order. What is split and where it goes are the caller's to fill in. */
 static inline struct split split_by_pages(uint64_t n, uint32_t key_bytes, uint64_t seed, uint64_t pages,
                                           uint32_t after)
 {

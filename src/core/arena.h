@@ -1,8 +1,8 @@
 /* core/arena.h: workspace, handed out in pieces that are aligned to 256 bytes.
  *
- * Work that needs workspace takes all of it from one arena, in a first step that plans and does nothing else. An arena that `asks` has
- * no memory: the plan is made, its pieces are added up, and the work stops there. So one function says how large the workspace has
- * to be and divides it, and the two cannot differ. */
+ * Work that needs workspace takes all of it from one arena, in a first step that plans and does nothing else.
+ * An arena that `asks` has no memory: the plan is made, its pieces are added up, and the work stops there. So
+ * one function says how large the workspace has to be and divides it, and the two cannot differ. */
 #ifndef COHORT_ARENA_H
 #define COHORT_ARENA_H
 

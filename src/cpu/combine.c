@@ -47,7 +47,7 @@ const struct cpu_combine_loops cpu_combine_loops[6] = {[COHORT_WIDTH_32_32] = LO
                                                        [COHORT_WIDTH_64_32] = LOOPS(64_32),
                                                        [COHORT_WIDTH_64_64] = LOOPS(64_64)};
 
-/* ---- the work laid out ------------------------------------------------------------------------------------------------- */
+/* ---- the work laid out --------------------------------------------------------------------------------- */
 
 /* The largest tables that a batch of n entries may ask for. */
 static unsigned bits_for(co_u64 n, unsigned workers)
@@ -87,7 +87,7 @@ static void lay_out(cohort_context *context, struct combine *c, struct arena *ar
     c->state = s;
 }
 
-/* ---- the sample -------------------------------------------------------------------------------------------------------- */
+/* ---- the sample ---------------------------------------------------------------------------------------- */
 
 struct sample {
     co_u64 entries, keys, once, twice;
@@ -158,7 +158,7 @@ static int larger(cohort_context *context, struct combine *c)
     return bits > now;
 }
 
-/* ---- the batch --------------------------------------------------------------------------------------------------------- */
+/* ---- the batch ----------------------------------------------------------------------------------------- */
 
 static void combine_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {

@@ -1,9 +1,10 @@
 /* cpu/compact.c: compaction on the host's threads.
  *
- * First a bitmap of what is kept is made (or is the caller's `where`), with the number of ones of every block of 4,096 entries; their
- * sums say where each block's kept and rejected entries go. Then every block lists the places of its ones and of its zeros,
- * without a branch an entry, and each array is gathered along these lists. A segment's first kept entry is the number of ones
- * before it: its block's sum and a count of bits. */
+ * First a bitmap of what is kept is made (or is the caller's `where`), with the number of ones of every block
+ * of 4,096 entries; their sums say where each block's kept and rejected entries go. Then every block lists
+ * the places of its ones and of its zeros, without a branch an entry, and each array is gathered along these
+ * lists. A segment's first kept entry is the number of ones before it: its block's sum and a count of
+ * bits. */
 #include "backend/compact.h"
 #include "shape/bits.h"
 #include "split.h"
@@ -103,7 +104,7 @@ static void scan_blocks(struct job *j, co_u64 blocks)
     j->before[blocks] = sum;
 }
 
-/* ---- writing -------------------------------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
 /* The places of a block's ones, or of its zeros; returns how many. `places` has room for one more. */
 static co_u32 list(const struct job *j, co_u64 block, co_u32 turn, co_u16 *restrict places)

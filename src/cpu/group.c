@@ -1,15 +1,17 @@
 /* cpu/group.c: rows folded into the states of their groups.
  *
- * Rows go in blocks. The groups of a block's rows are picked once, and for each fold those whose value is not null; what is left is
- * a loop without questions. Two ways for threads:
+ * Rows go in blocks. The groups of a block's rows are picked once, and for each fold those whose value is not
+ * null; what is left is a loop without questions. Two ways for threads:
  *
- * - Few groups: each thread takes a range of rows and has a record a group of its own, in which the folds' sums stand side by
- *   side; small integers need a word where their state has three, and where no value is null all folds count together. In
- *   the end the records go into the states, in the order of the ranges, each thread taking a range of groups.
- * - Many groups: a thread takes a range of groups and goes through all rows. Where groups come in the order of their first
- *   rows most blocks have none of its groups, and are passed by.
+ * - Few groups: each thread takes a range of rows and has a record a group of its own, in which the folds'
+ *   sums stand side by side; small integers need a word where their state has three, and where no value is
+ *   null all folds count together. In the end the records go into the states, in the order of the ranges,
+ *   each thread taking a range of groups.
+ * - Many groups: a thread takes a range of groups and goes through all rows. Where groups come in the order
+ *   of their first rows most blocks have none of its groups, and are passed by.
  *
- * No state has two writers. But for floats' sums, which are not reproducible, results do not depend on the number of threads. */
+ * No state has two writers. But for floats' sums, which are not reproducible, results do not depend on the
+ * number of threads. */
 #include "backend/group.h"
 #include "keys.h"
 
@@ -21,7 +23,7 @@ struct job {
     uint64_t ranges; /* of groups */
 };
 
-/* ---- values -------------------------------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------------------------------------- */
 
 static double half_value(uint32_t h)
 {
@@ -78,7 +80,7 @@ static void make_ordered(const struct keys_column *c, uint64_t *words, uint32_t 
         words[i] = words[i] & sign ? sign - 1 - (words[i] & (sign - 1)) : words[i] | sign;
 }
 
-/* ---- a block of rows ----------------------------------------------------------------------------------------------------- */
+/* ---- a block of rows ----------------------------------------------------------------------------------- */
 
 /* Rows of a block that are folded: their groups, and where they stand in the block. */
 struct picked {
@@ -205,7 +207,7 @@ static void make_words(uint32_t state, const struct keys_column *column, uint64_
         make_ordered(column, words, n);
 }
 
-/* ---- many groups: a range of them a thread ----------------------------------------------------------------------------------- */
+/* ---- many groups: a range of them a thread ------------------------------------------------------------- */
 
 static void fold_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
@@ -232,9 +234,10 @@ static void fold_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     }
 }
 
-/* ---- few groups: records a thread --------------------------------------------------------------------------------------------- */
+/* ---- few groups: records a thread ---------------------------------------------------------------------- */
 
-/* Where a fold's part of a record is: state `state` at word `at`, and its count, unless the state has it, at word `count`. */
+/* Where a fold's part of a record is: state `state` at word `at`, and its count, unless the state has it, at
+ * word `count`. */
 struct part {
     uint32_t state, at, count;
 };
@@ -404,7 +407,7 @@ static void cpu_group_fold(cohort_context *context, const struct group_batch *b)
     cpu_parallel(context, j.ranges, 1, fold_range, &j);
 }
 
-/* ---- states into states --------------------------------------------------------------------------------------------------- */
+/* ---- states into states -------------------------------------------------------------------------------- */
 
 static void cpu_group_merge(cohort_context *context, uint32_t state, void *to, const void *from,
                             const uint32_t *ids, uint64_t n)

@@ -28,7 +28,8 @@ static void count_groups(const uint32_t *groups, struct join_index *x)
     }
 }
 
-/* One row a group: a thread takes a range of groups and goes through all rows, so no entry has two writers. */
+/* One row a group: a thread takes a range of groups and goes through all rows, so no entry has two
+ * writers. */
 struct single {
     const uint32_t *groups;
     struct join_index *index;

@@ -10,12 +10,14 @@
 #define KEYS_BLOCK 256u       /* rows that a thread does together */
 #define KEYS_GRAIN (1u << 13) /* a multiple of KEYS_BLOCK: rows that it takes at a time */
 
-/* Words and states of rows begin .. begin + count; 1: some state is not KEYS_VALUE. count is at most KEYS_BLOCK. */
+/* Words and states of rows begin .. begin + count; 1: some state is not KEYS_VALUE. count is at most
+ * KEYS_BLOCK. */
 int keys_load(const struct keys_column *, uint64_t begin, uint32_t count, uint64_t *words, uint8_t *states);
 int keys_load_rows(const struct keys_words *, uint64_t begin, uint32_t count, uint64_t *words,
                    uint8_t *states);
 
-/* The same of columns of bytes: where they are and their hashes. Where the state is not KEYS_VALUE there is nothing. */
+/* The same of columns of bytes: where they are and their hashes. Where the state is not KEYS_VALUE there is
+ * nothing. */
 int keys_load_text(const struct keys_column *, uint64_t begin, uint32_t count, struct keys_text *texts,
                    uint64_t *hashes, uint8_t *states);
 uint64_t keys_hash_text(struct keys_text);
@@ -45,7 +47,7 @@ cohort_status keys_no_memory(cohort_context *, uint64_t bytes);
 cohort_status keys_grow(cohort_context *, void *memory, uint64_t *room, uint64_t used, uint64_t need,
                         uint64_t width);
 
-/* ---- keys_direct.c: a table by word ------------------------------------------------------------------------------------- */
+/* ---- keys_direct.c: a table by word -------------------------------------------------------------------- */
 
 /* Whether the batch's words fit into a table by word, which is made if there are no keys yet. */
 int keys_direct_open(cohort_context *, struct keys_table *, const struct keys_batch *);
@@ -59,7 +61,8 @@ static inline uint32_t keys_direct_find(const struct keys_table *t, uint64_t wor
 
 /* ---- keys_parts.c: many new words ---- */
 
-/* Numbers rows of words for which the table has room. COHORT_NO_MEMORY, COHORT_UNSUPPORTED: nothing was done. */
+/* Numbers rows of words for which the table has room. COHORT_NO_MEMORY, COHORT_UNSUPPORTED: nothing was
+ * done. */
 cohort_status keys_parts_add(cohort_context *, struct keys_table *, struct keys_batch *, uint64_t begin,
                              uint64_t rows);
 

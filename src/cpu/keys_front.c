@@ -1,11 +1,11 @@
 /* cpu/keys_front.c: a small table in front of the slots, for words that have their numbers.
  *
- * Of few keys nearly every row is a repetition. A front has all keys that are numbered, in buckets of four words
- * that are compared at once. No bucket has to hold more: the factor by which words are hashed is drawn until
- * all keys have a place, and if none is found there is no front. It is made between two steps and only read in
- * a step. Rows of its words get their ids; those of others, and of null before it has a number, are UNSEEN and
- * counted by blocks, and are then numbered as without a front (keys_add.c). So no table needs room for as many
- * keys as there are rows, and steps may be long. */
+ * Of few keys nearly every row is a repetition. A front has all keys that are numbered, in buckets of four
+ * words that are compared at once. No bucket has to hold more: the factor by which words are hashed is drawn
+ * until all keys have a place, and if none is found there is no front. It is made between two steps and only
+ * read in a step. Rows of its words get their ids; those of others, and of null before it has a number, are
+ * UNSEEN and counted by blocks, and are then numbered as without a front (keys_add.c). So no table needs room
+ * for as many keys as there are rows, and steps may be long. */
 #include "keys.h"
 
 #if CPU_VECTORS

@@ -1,5 +1,6 @@
-/* cpu/keys_load.c: rows of key columns as words: a loop for each width; several columns one after the other, each adding its code.
- * Strings of bytes are hashed eight bytes at a time, by products of 128 bits whose halves are folded. */
+/* cpu/keys_load.c: rows of key columns as words: a loop for each width; several columns one after the other,
+ * each adding its code. Strings of bytes are hashed eight bytes at a time, by products of 128 bits whose
+ * halves are folded. */
 #include "keys.h"
 
 __extension__ typedef unsigned __int128 product;
@@ -10,7 +11,7 @@ __extension__ typedef unsigned __int128 product;
 #endif
 #define NAN_64 0x7ff8000000000000ull
 
-/* ---- one column ---------------------------------------------------------------------------------------------------------- */
+/* ---- one column ---------------------------------------------------------------------------------------- */
 
 #define LOAD(T, CAST)                               \
     do {                                            \
@@ -128,7 +129,7 @@ int keys_load(const struct keys_column *c, uint64_t begin, uint32_t count, uint6
     }
 }
 
-/* ---- several columns ------------------------------------------------------------------------------------------------------- */
+/* ---- several columns ----------------------------------------------------------------------------------- */
 
 static int add_codes(const struct keys_words *w, uint32_t column, uint32_t count, const uint64_t *values,
                      const uint8_t *value_states, uint64_t *words, uint8_t *states)
@@ -178,7 +179,7 @@ int keys_load_rows(const struct keys_words *w, uint64_t begin, uint32_t count, u
     return any | skip_nulls(w, begin, count, states);
 }
 
-/* ---- bytes ------------------------------------------------------------------------------------------------------------------ */
+/* ---- bytes --------------------------------------------------------------------------------------------- */
 
 static uint64_t fold(uint64_t a, uint64_t b)
 {

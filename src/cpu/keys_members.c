@@ -1,9 +1,9 @@
 /* cpu/keys_members.c: which numbers are among others, and where these have them first.
  *
- * Values that lie close together are a table by word: of bits, or of rows. Others are words in slots, found by
- * linear probing, and beside them their rows; a word that looks like an empty slot is kept apart. Few values
- * have many slots each, so that nearly every key is settled at its first one; without a branch, and those
- * that are not are looked for after the others of their block.
+ * Values that lie close together are a table by word: of bits, or of rows. Others are words in slots, found
+ * by linear probing, and beside them their rows; a word that looks like an empty slot is kept apart. Few
+ * values have many slots each, so that nearly every key is settled at its first one; without a branch, and
+ * those that are not are looked for after the others of their block.
  *
  * Where the slots are more than a core's own cache holds there is a filter: two bits of one word for each
  * value. Keys that it does not know are settled; the slots of the others are asked for before any is read. A

@@ -16,7 +16,8 @@
 
 enum cpu_level { CPU_PLAIN, CPU_AVX2, CPU_AVX512 };
 
-/* What this processor has, or less if COHORT_CPU in the environment asks for less: plain, avx2 or avx512. 0: it asks for something else. */
+/* What this processor has, or less if COHORT_CPU in the environment asks for less: plain, avx2 or avx512. 0:
+ * it asks for something else. */
 int cpu_level_find(enum cpu_level *level);
 
 #endif

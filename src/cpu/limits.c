@@ -2,8 +2,9 @@
  *
  * Copies go from one table to another. Random accesses go to hashes of a counter; each line is asked for
  * 32 accesses ahead, so that each thread has as many misses under way as the processor allows all the time. A
- * compare-and-swap reads the word that it expects in the line that it has fetched for writing, so that it succeeds and the line
- * goes back to memory, once each way. Every figure is the median of five runs, each long enough for the clock. */
+ * compare-and-swap reads the word that it expects in the line that it has fetched for writing, so that it
+ * succeeds and the line goes back to memory, once each way. Every figure is the median of five runs, each
+ * long enough for the clock. */
 #include "backend/limits.h"
 #include "cpu.h"
 
@@ -47,7 +48,8 @@ static uint64_t somewhere(const struct accesses *a, uint64_t i)
     return (uint64_t)(((wide)mix(i + a->seed) * a->places) >> 64);
 }
 
-/* Access i is asked for AHEAD accesses before it is done: the line has come then, and as many are under way. */
+/* Access i is asked for AHEAD accesses before it is done: the line has come then, and as many are under
+ * way. */
 #define EACH_ACCESS(TYPE, place, write, body)                                    \
     do {                                                                         \
         TYPE *ring[AHEAD];                                                       \

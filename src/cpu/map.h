@@ -1,17 +1,18 @@
-/* cpu/map.h: what the files of the CPU's maps share: the loops, in a form for each kind of processor, and the ways that a batch may go. */
+/* cpu/map.h: what the files of the CPU's maps share: the loops, in a form for each kind of processor, and the
+ * ways that a batch may go. */
 #ifndef COHORT_CPU_MAP_H
 #define COHORT_CPU_MAP_H
 
 #include "backend/map.h"
 #include "cpu.h"
 
-/* ---- map_batch.c --------------------------------------------------------------------------------------------- */
+/* ---- map_batch.c --------------------------------------------------------------------------------------- */
 
 /* Those for this processor. */
 const struct cpu_map_loops *cpu_map_loops(cohort_context *context);
 cohort_status cpu_map_batch(cohort_context *context, const struct map_batch *batch, enum memory_kind memory);
 
-/* ---- map_plain.c, map_avx2.c, map_avx512.c: the same loops for different processors --------------------------- */
+/* ---- map_plain.c, map_avx2.c, map_avx512.c: the same loops for different processors -------------------- */
 
 #define CPU_LINE        64   /* bytes of memory that come together */
 #define CPU_GROUP       32   /* entries that are worked on together: a word of a bitmap */
@@ -29,17 +30,20 @@ struct cpu_piece {
     co_u64 begin, end;
 };
 
-/* The next piece of a range, in the order in which the batch is done; empty before the first one. 0: there is none. */
+/* The next piece of a range, in the order in which the batch is done; empty before the first one. 0: there is
+ * none. */
 int cpu_map_piece(const struct map_batch *b, co_u64 begin, co_u64 end, struct cpu_piece *piece);
 
 /* Adds it to what the batch's counts and counters say. */
 void cpu_map_report(const struct map_batch *b, struct cpu_report *r);
 
-/* Who works on the table meanwhile: other threads too; one alone; or others, but not in the pages where this batch's walks begin,
- * in which case an entry that would leave its page is left out, and told as one that found no slot. */
+/* Who works on the table meanwhile: other threads too; one alone; or others, but not in the pages where this
+ * batch's walks begin, in which case an entry that would leave its page is left out, and told as one that
+ * found no slot. */
 enum { CPU_TOGETHER = 0, CPU_ALONE = 1, CPU_OWNER = 2 };
 
-/* Memory of the table that this thread will work on next: so many lines of it are asked for with each group of entries. */
+/* Memory of the table that this thread will work on next: so many lines of it are asked for with each group
+ * of entries. */
 struct cpu_soon {
     const char *at, *end;
     co_u64 lines;
@@ -52,8 +56,9 @@ struct cpu_share {
     co_u32 *index;
 };
 
-/* By width; `alone` is one of these; soon may be NULL. Sweeps take a grain of slots at most. ranges: range[i] = the page in which
- * the walk of entry i begins >> shift. share: puts the share's entries behind `count` others, and counts on. */
+/* By width; `alone` is one of these; soon may be NULL. Sweeps take a grain of slots at most. ranges: range[i]
+ * = the page in which the walk of entry i begins >> shift. share: puts the share's entries behind `count`
+ * others, and counts on. */
 struct cpu_map_loops {
     void (*batch[6])(const struct map_batch *, co_u64 begin, co_u64 end, int alone, struct cpu_soon *soon,
                      struct cpu_report *);
@@ -64,8 +69,8 @@ struct cpu_map_loops {
 };
 extern const struct cpu_map_loops cpu_map_plain, cpu_map_avx2, cpu_map_avx512;
 
-/* For a pass over a batch by ranges of pages (cpu_pass.make): the ranges of entries begin .. end - 1, `none` of
- * those that `where` leaves out. arg: a cpu_ranges. */
+/* For a pass over a batch by ranges of pages (cpu_pass.make): the ranges of entries begin .. end - 1, `none`
+ * of those that `where` leaves out. arg: a cpu_ranges. */
 struct cpu_ranges {
     const struct map_batch *batch;
     const struct cpu_map_loops *loops;
@@ -75,12 +80,12 @@ struct cpu_ranges {
 };
 void cpu_map_ranges(const void *arg, co_u64 begin, co_u64 end);
 
-/* ---- map_pages.c --------------------------------------------------------------------------------------------- */
+/* ---- map_pages.c --------------------------------------------------------------------------------------- */
 
 cohort_status cpu_map_pages(cohort_context *context, const struct map_batch *batch, int fresh,
                             struct arena *arena);
 
-/* ---- map_share.c --------------------------------------------------------------------------------------------- */
+/* ---- map_share.c --------------------------------------------------------------------------------------- */
 
 int cpu_map_share_pays(cohort_context *context, const struct map_batch *batch);
 

@@ -1,5 +1,5 @@
-/* map_avx512.c: the map's loops for x86-64 with AVX-512: eight hashes at a time, stores under a mask, and searches in
- * registers where the table is in the cache. */
+/* map_avx512.c: the map's loops for x86-64 with AVX-512: eight hashes at a time, stores under a mask, and
+ * searches in registers where the table is in the cache. */
 #include "map.h"
 
 #if CPU_VECTORS

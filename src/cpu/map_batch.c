@@ -1,5 +1,6 @@
-/* cpu/map_batch.c: a batch on the host's threads, entry by entry. The protocol is device/map.h, the very one of the kernels; a lane is a
- * thread. The loops are map_width.h, in the form that this processor is best at. */
+/* cpu/map_batch.c: a batch on the host's threads, entry by entry. The protocol is device/map.h, the very one
+ * of the kernels; a lane is a thread. The loops are map_width.h, in the form that this processor is best
+ * at. */
 #include "map.h"
 
 #define CPU_BATCH_GRAIN 8192 /* entries that a thread takes at a time: a multiple of 32 */

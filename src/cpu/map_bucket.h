@@ -1,9 +1,9 @@
 /* cpu/map_bucket.h: what a thread of the host sees in one bucket, for one width. Included by map_width.h.
  *
- * A walk's outcome at a bucket is decided by the first slot that holds the key or nothing. Slots of a bucket are taken from the
- * first on, so if any is empty the last one is; and while nobody changes the map a match alone is a hit. All keys are compared
- * at once where the processor can. What was seen of a bucket that others change is a hint: whoever acts on it does so
- * by a whole word, as device/map_width.h does.
+ * A walk's outcome at a bucket is decided by the first slot that holds the key or nothing. Slots of a bucket
+ * are taken from the first on, so if any is empty the last one is; and while nobody changes the map a match
+ * alone is a hit. All keys are compared at once where the processor can. What was seen of a bucket that
+ * others change is a hint: whoever acts on it does so by a whole word, as device/map_width.h does.
  *
  * Parameters: those of shape/map_entry.h. */
 
@@ -12,7 +12,8 @@
 #define EMPTY_KEY  ((KEY) ~(KEY)0)
 #define ERASED_KEY ((KEY)(EMPTY_KEY - 1))
 
-/* A match of slot j is bit j * EACH of what MAP(matches) answers. TWO_IN_ONE: one comparison tells matches and empty slots. */
+/* A match of slot j is bit j * EACH of what MAP(matches) answers. TWO_IN_ONE: one comparison tells matches
+ * and empty slots. */
 #if CPU_LEVEL >= 2 && CO_MAP_VALUE_BITS
 #    define TWO_IN_ONE 1
 #    define EACH       2u
@@ -22,7 +23,8 @@
 #    define EACH       1u
 #endif
 
-/* PAIRS: both buckets of a pair are looked at at once where that fits in a cpu_sight, their slots in the order of memory. */
+/* PAIRS: both buckets of a pair are looked at at once where that fits in a cpu_sight, their slots in the
+ * order of memory. */
 #define PAIRS (TWO_IN_ONE && (CPU_LEVEL >= 512 || WORDS == 2))
 
 /* Searches in a table in the cache by map_near.h. */
@@ -44,8 +46,8 @@ CO_INLINE VALUE MAP(value_in)(const char *slot)
 }
 
 #if TWO_IN_ONE
-/* Bit 2j: slot j holds the key; bit 2j + 1: it holds nothing. One comparison does both, since beside each key there is its value, in
- * whose place the key can be looked at again. */
+/* Bit 2j: slot j holds the key; bit 2j + 1: it holds nothing. One comparison does both, since beside each key
+ * there is its value, in whose place the key can be looked at again. */
 CO_INLINE unsigned MAP(sight)(const char *bucket, KEY key)
 {
     __m256i all = _mm256_load_si256((const __m256i *)(const void *)bucket);
@@ -113,8 +115,8 @@ CO_INLINE unsigned MAP(compared)(const KEY *all, KEY key)
 }
 #endif
 
-/* Which slots hold the key, and which hold nothing. Each is read once: what is neither now may not become the key's between two
- * looks, unseen by both; so the compiler is kept from reading a bucket again. */
+/* Which slots hold the key, and which hold nothing. Each is read once: what is neither now may not become the
+ * key's between two looks, unseen by both; so the compiler is kept from reading a bucket again. */
 CO_INLINE unsigned MAP(glance)(const char *bucket, KEY key, unsigned *empty)
 {
 #if TWO_IN_ONE
@@ -141,7 +143,8 @@ CO_INLINE unsigned MAP(glance)(const char *bucket, KEY key, unsigned *empty)
 #endif
 }
 
-/* Which slots hold the key, in a table that nobody changes; TWO_IN_ONE: and which hold nothing, in the bits between. */
+/* Which slots hold the key, in a table that nobody changes; TWO_IN_ONE: and which hold nothing, in the bits
+ * between. */
 #if !TWO_IN_ONE
 CO_INLINE unsigned MAP(sight)(const char *bucket, KEY key)
 {
@@ -150,8 +153,8 @@ CO_INLINE unsigned MAP(sight)(const char *bucket, KEY key)
 }
 #endif
 
-/* The first slot that matches; bits between those of matches may be set behind it. Without one: any slot, so that there is something
- * to read that has come. */
+/* The first slot that matches; bits between those of matches may be set behind it. Without one: any slot, so
+ * that there is something to read that has come. */
 CO_INLINE char *MAP(first_of)(const char *bucket, unsigned matches)
 {
     unsigned slot =
@@ -166,7 +169,7 @@ CO_INLINE int MAP(settles)(const char *bucket, KEY key)
     return (seen | empty) != 0;
 }
 
-/* ---- a table that nobody changes ------------------------------------------------------------------------------------- */
+/* ---- a table that nobody changes ----------------------------------------------------------------------- */
 
 CO_INLINE int MAP(is_open)(const char *bucket)
 {
@@ -175,8 +178,9 @@ CO_INLINE int MAP(is_open)(const char *bucket)
                             : *(const cpu_u64 *)last == (co_u64)EMPTY_KEY;
 }
 
-/* Of the bucket at `at`, or of the pair there: which slots hold the key (TWO_IN_ONE: and which hold nothing). A walk sees both buckets
- * of a pair unless it ends in the first, and then its key is in neither: so any match or empty slot of theirs says what becomes of it. */
+/* Of the bucket at `at`, or of the pair there: which slots hold the key (TWO_IN_ONE: and which hold nothing).
+ * A walk sees both buckets of a pair unless it ends in the first, and then its key is in neither: so any
+ * match or empty slot of theirs says what becomes of it. */
 CO_INLINE unsigned MAP(sight_of)(const char *at, KEY key, int pair)
 {
 #if PAIRS && CPU_LEVEL >= 512
@@ -210,7 +214,7 @@ CO_INLINE char *MAP(slot_of)(const char *at, unsigned sight, int pair)
     return MAP(first_of)(at, sight);
 }
 
-/* ---- changes among threads that all do the same ------------------------------------------------------------------------- */
+/* ---- changes among threads that all do the same -------------------------------------------------------- */
 
 /* Makes an empty slot the key's; 0 if another was faster. */
 CO_INLINE int MAP(take_slot)(char *slot, KEY key, VALUE value)
@@ -235,8 +239,8 @@ CO_INLINE void MAP(update)(const cohort_map_view *view, co_u32 op, char *slot, K
         return;
     }
 #if CO_MAP_SLOT_BITS == 128
-    /* Keys stay where they are while all do the same, so the value alone is changed, by one addition and not by a
-     * comparison of the whole pair. */
+    /* Keys stay where they are while all do the same, so the value alone is changed, by one addition and not
+     * by a comparison of the whole pair. */
     if (op == CO_OP_ADD || op == CO_OP_COUNT) {
         VALUE more = op == CO_OP_COUNT ? 1 : operand;
         void *at_value = slot + sizeof(KEY);
@@ -270,7 +274,7 @@ CO_INLINE int MAP(put_in)(const cohort_map_view *view, co_u32 op, char *bucket, 
     }
 }
 
-/* ---- by one thread alone ------------------------------------------------------------------------------------------------ */
+/* ---- by one thread alone ------------------------------------------------------------------------------- */
 
 CO_INLINE void MAP(store)(char *slot, KEY key, VALUE value)
 {
@@ -284,8 +288,9 @@ CO_INLINE void MAP(store)(char *slot, KEY key, VALUE value)
         words[1] = (co_u64)value;
 }
 
-/* The first slot of a walk that holds the key, *hit, or nothing; NULL if there is none. Which it is, a coin toss, is no branch. `pair`: of
- * the walk's first two buckets, from `bucket` on and round to the other one. */
+/* The first slot of a walk that holds the key, *hit, or nothing; NULL if there is none. Which it is, a coin
+ * toss, is no branch. `pair`: of the walk's first two buckets, from `bucket` on and round to the other
+ * one. */
 CO_INLINE char *MAP(place)(char *bucket, KEY key, int pair, unsigned *hit)
 {
 #if TWO_IN_ONE
@@ -310,8 +315,8 @@ CO_INLINE char *MAP(place)(char *bucket, KEY key, int pair, unsigned *hit)
     return any ? at + place * (unsigned)SLOT_BYTES : NULL;
 }
 
-/* INSERT, ASSIGN, apply: HIT, NEW, or CPU_GO_ON. What the outcome is mostly is the same for all of a batch. `asked`: an INSERT's *value
- * is. */
+/* INSERT, ASSIGN, apply: HIT, NEW, or CPU_GO_ON. What the outcome is mostly is the same for all of a batch.
+ * `asked`: an INSERT's *value is. */
 CO_INLINE int MAP(put_alone)(co_u32 op, int asked, int pair, char *bucket, KEY key, VALUE operand,
                              VALUE *value)
 {
@@ -331,8 +336,8 @@ CO_INLINE int MAP(put_alone)(co_u32 op, int asked, int pair, char *bucket, KEY k
     return CO_MAP_HIT;
 }
 
-/* ERASE: whether the key was there, in the bucket or, with `pair`, in both. *none: it is not, and may be elsewhere. Without a branch on
- * that: what has no slot to mark marks one of nobody's. */
+/* ERASE: whether the key was there, in the bucket or, with `pair`, in both. *none: it is not, and may be
+ * elsewhere. Without a branch on that: what has no slot to mark marks one of nobody's. */
 CO_INLINE unsigned MAP(take_alone)(char *bucket, int pair, KEY key, char *aside, unsigned *none)
 {
     bucket -= pair ? (uintptr_t)bucket & MAP_BUCKET_BYTES : 0;

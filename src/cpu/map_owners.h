@@ -1,4 +1,5 @@
-/* cpu/map_owners.h: whose an entry is, where each thread has pages of its own, for one width. Included by map_width.h.
+/* cpu/map_owners.h: whose an entry is, where each thread has pages of its own, for one width. Included by
+ * map_width.h.
  *
  * In groups, so that all of it is vector instructions.
  *
@@ -43,8 +44,8 @@ static void MAP(ranges)(const struct map_batch *b, co_u64 begin, co_u64 end, uns
     }
 }
 
-/* Puts those of entries begin .. end - 1 that take part, and whose walks begin in the share's pages, behind `count` others: how many there
- * are then. */
+/* Puts those of entries begin .. end - 1 that take part, and whose walks begin in the share's pages, behind
+ * `count` others: how many there are then. */
 static co_u32 MAP(share)(const struct map_batch *b, co_u64 begin, co_u64 end, const struct cpu_share *s,
                          co_u32 count)
 {

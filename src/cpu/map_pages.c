@@ -1,17 +1,20 @@
 /* cpu/map_pages.c: a large batch of one operation, by ranges of pages of which each is one thread's.
  *
- * 1. A stable multisplit (split_pass.c) puts keys and values in order of the range of pages in which their walks begin.
- * 2. Each range is a batch that one thread does: by plain stores, since nobody else is in these pages, and in its cache: the table's
- *    memory of a range is asked for, line after line, while the thread does the one before. An entry that has seen the first stretch of
- *    its walk without an outcome is left out, and its bit set: its walk goes on in a page that may be another's.
- * 3. Bitmaps and results, so far in order of the ranges, are brought back into the batch's: each part of the batch goes once more through
- *    its entries' ranges, and counts on in each, as when it moved them. This is left out where nobody asked and nothing was left.
+ * 1. A stable multisplit (split_pass.c) puts keys and values in order of the range of pages in which their
+ *    walks begin.
+ * 2. Each range is a batch that one thread does: by plain stores, since nobody else is in these pages, and in
+ *    its cache: the table's memory of a range is asked for, line after line, while the thread does the one
+ *    before. An entry that has seen the first stretch of its walk without an outcome is left out, and its bit
+ *    set: its walk goes on in a page that may be another's.
+ * 3. Bitmaps and results, so far in order of the ranges, are brought back into the batch's: each part of the
+ *    batch goes once more through its entries' ranges, and counts on in each, as when it moved them. This is
+ *    left out where nobody asked and nothing was left.
  * 4. What was left out is done one by one among threads, by the protocol, as a batch with a `where`.
  *
- * Equal keys are in one range and in the batch's order, or backward where the last is to decide an insert, the first an assign; and of
- * those of one key all are left out or none, to be done by one thread if the order counts. Between 2 and 4 there is a barrier, and in 2
- * nobody reads what another changes: so the table is at the end of 2 as some order of the entries done one after the other would have
- * left it.
+ * Equal keys are in one range and in the batch's order, or backward where the last is to decide an insert,
+ * the first an assign; and of those of one key all are left out or none, to be done by one thread if the
+ * order counts. Between 2 and 4 there is a barrier, and in 2 nobody reads what another changes: so the table
+ * is at the end of 2 as some order of the entries done one after the other would have left it.
  *
  * Batches are done in slices, which bounds the workspace. */
 #include "map.h"
@@ -62,7 +65,8 @@ static co_u64 slice_most(cohort_context *context, const struct map_batch *b)
     return b->n < most ? b->n : most;
 }
 
-/* How many pages a range has: those that fit in a cache; more if entries are few or ranges too many; fewer again for many threads. */
+/* How many pages a range has: those that fit in a cache; more if entries are few or ranges too many; fewer
+ * again for many threads. */
 static unsigned range_shift(cohort_context *context, const struct map_batch *b, co_u64 n)
 {
     const co_u64 pages = b->view.pages, enough = EACH_LEAST * (co_u64)cpu_device(context)->threads;
@@ -112,7 +116,7 @@ static void lay_out(cohort_context *context, struct plan *p, const struct map_ba
     cpu_pass_arena(context, pass, arena);
 }
 
-/* ---- the ranges -------------------------------------------------------------------------------------------------------- */
+/* ---- the ranges ---------------------------------------------------------------------------------------- */
 
 /* A range as a batch of its own: 0 if it is empty. */
 static int range_batch(const struct plan *p, co_u64 range, struct map_batch *b)
@@ -130,7 +134,8 @@ static int range_batch(const struct plan *p, co_u64 range, struct map_batch *b)
     return b->n != 0;
 }
 
-/* The table's memory of a range, to be asked for in so many steps; none of it if its lines are more than the range's entries. */
+/* The table's memory of a range, to be asked for in so many steps; none of it if its lines are more than the
+ * range's entries. */
 static struct cpu_soon soon_of(const struct plan *p, co_u64 range, co_u64 steps)
 {
     const cohort_map_view *view = &p->batch.view;
@@ -171,7 +176,7 @@ static void do_ranges(void *arg, uint64_t begin, uint64_t end, unsigned worker)
         do_range(arg, range, range + 1 < end ? range + 1 : range);
 }
 
-/* ---- back into the batch's order ----------------------------------------------------------------------------------------- */
+/* ---- back into the batch's order ----------------------------------------------------------------------- */
 
 /* The range's next line is asked for: it is one of some hundred that are read in turn. */
 CO_INLINE void copy_value(const struct plan *p, co_u64 to, co_u64 from)
@@ -222,7 +227,7 @@ static void bring_back(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     }
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------------------------------- */
+/* ---- all of it ----------------------------------------------------------------------------------------- */
 
 static void do_slice(cohort_context *context, struct plan *p)
 {

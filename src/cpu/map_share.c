@@ -1,14 +1,16 @@
-/* cpu/map_share.c: a batch of one operation that is too small for the way by ranges (map_pages.c), by threads of which each has pages of
- * its own.
+/* cpu/map_share.c: a batch of one operation that is too small for the way by ranges (map_pages.c), by threads
+ * of which each has pages of its own.
  *
- * Every thread goes through the whole batch, tells by the hashes which entries' walks begin in its pages, and puts these side by side in
- * a room in its first caches; whenever there are some thousands, it does them as one thread alone does, by plain stores. Nothing is moved
- * through memory, and there are no atomics; but every thread looks at all entries, which costs a tenth of doing one. So it pays for
- * batches that are the smaller, the more threads there are.
+ * Every thread goes through the whole batch, tells by the hashes which entries' walks begin in its pages, and
+ * puts these side by side in a room in its first caches; whenever there are some thousands, it does them as
+ * one thread alone does, by plain stores. Nothing is moved through memory, and there are no atomics; but
+ * every thread looks at all entries, which costs a tenth of doing one. So it pays for batches that are the
+ * smaller, the more threads there are.
  *
- * Equal keys are one thread's and in the batch's order, or backward, as there. Entries that would leave their page are left out, too,
- * and done one by one among threads, by the protocol, when all the others are. What an entry met goes back to its place in the batch at
- * once; a bitmap's word is several threads', so they add to it. */
+ * Equal keys are one thread's and in the batch's order, or backward, as there. Entries that would leave their
+ * page are left out, too, and done one by one among threads, by the protocol, when all the others are. What
+ * an entry met goes back to its place in the batch at once; a bitmap's word is several threads', so they add
+ * to it. */
 #include "map.h"
 #include "split.h"
 
@@ -79,7 +81,7 @@ static void lay_out(cohort_context *context, struct plan *p, const struct map_ba
     p->again = arena_take(arena, 4 * batch_bitmap_words(b->n));
 }
 
-/* ---- a share ------------------------------------------------------------------------------------------------------------- */
+/* ---- a share ------------------------------------------------------------------------------------------- */
 
 /* Adds those whose bit is set to a bitmap of the batch, a word at a time. */
 static void add_bits(co_u32 *to, const co_u32 *bits, const struct own *own)
@@ -149,7 +151,8 @@ static void tell(struct plan *p, struct cpu_report *report)
     cpu_map_report(&p->batch, report);
 }
 
-/* A stretch of the batch; backward what is put side by side is done at once, so that nothing that comes later lies behind it. */
+/* A stretch of the batch; backward what is put side by side is done at once, so that nothing that comes later
+ * lies behind it. */
 static void do_piece(struct plan *p, struct own *own, const struct cpu_piece *piece,
                      struct cpu_report *report)
 {
@@ -186,7 +189,7 @@ static void do_shares(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     }
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------------------ */
+/* ---- all of it ----------------------------------------------------------------------------------------- */
 
 cohort_status cpu_map_share(cohort_context *context, const struct map_batch *batch, struct arena *arena)
 {

@@ -1,7 +1,8 @@
 /* cpu/map_sweep.h: what goes over a table's slots, for one width. Included by map_width.h.
  *
- * A sweep takes a grain of slots at a time: their live pairs are appended to an export, or are a batch for another table, or are looked
- * for to tell how long their walks are. (Marks are for the winner rule's passes, which nobody needs who keeps a batch's order.)
+ * A sweep takes a grain of slots at a time: their live pairs are appended to an export, or are a batch for
+ * another table, or are looked for to tell how long their walks are. (Marks are for the winner rule's passes,
+ * which nobody needs who keeps a batch's order.)
  *
  * Parameters: those of shape/map_entry.h. */
 
@@ -19,7 +20,8 @@ static void MAP(export)(const struct map_sweep *s, co_u64 begin, co_u64 end)
         memcpy((VALUE *)s->values + at, values, count * sizeof *values);
 }
 
-/* Slots that follow each other go to pages that do, so the other table is changed in one place after another. */
+/* Slots that follow each other go to pages that do, so the other table is changed in one place after
+ * another. */
 static void MAP(absorb_range)(const struct map_sweep *s, co_u64 begin, co_u64 end, int alone)
 {
     KEY keys[CPU_SWEEP_GRAIN];

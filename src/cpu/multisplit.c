@@ -1,11 +1,13 @@
 /* cpu/multisplit.c: multisplit and histogram on the host's threads.
  *
- * Up to 2,048 buckets one pass of split_pass.c does it. More buckets are split twice, by the low and then by the high half
- * of the id: both passes are stable, so the second leaves each bucket in input order. The ids are then made once: their low halves
- * are kept beside the keys, their high halves are moved along by the first pass as one more array, and the offsets come from counting
- * whole ids meanwhile. Functions that cost much keep their ids too when one pass is enough.
+ * Up to 2,048 buckets one pass of split_pass.c does it. More buckets are split twice, by the low and then by
+ * the high half of the id: both passes are stable, so the second leaves each bucket in input order. The ids
+ * are then made once: their low halves are kept beside the keys, their high halves are moved along by the
+ * first pass as one more array, and the offsets come from counting whole ids meanwhile. Functions that cost
+ * much keep their ids too when one pass is enough.
  *
- * Bad ids have a bucket of their own behind the last, which is counted and moved nowhere. All methods are this one. */
+ * Bad ids have a bucket of their own behind the last, which is counted and moved nowhere. All methods are
+ * this one. */
 #include "backend/multisplit.h"
 #include "split.h"
 
@@ -98,7 +100,8 @@ static void make_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     }
 }
 
-/* Makes the ids of n keys; bins, where not NULL, gets how many have each, and *first the first bad one's index. */
+/* Makes the ids of n keys; bins, where not NULL, gets how many have each, and *first the first bad one's
+ * index. */
 static void make_ids(cohort_context *context, struct making *m, co_u64 n, co_u64 *bins, co_u64 *bad,
                      co_u64 *first)
 {
@@ -130,7 +133,7 @@ static void report(const struct split *s, co_u64 bad, co_u64 first)
         co_min64(&s->deferred->first_bad, first);
 }
 
-/* ---- histogram ------------------------------------------------------------------------------------------------------ */
+/* ---- histogram ----------------------------------------------------------------------------------------- */
 
 static cohort_status cpu_multisplit_histogram(cohort_context *context, const struct split *s,
                                               struct arena *arena)
@@ -145,7 +148,7 @@ static cohort_status cpu_multisplit_histogram(cohort_context *context, const str
     return COHORT_OK;
 }
 
-/* ---- segments and ranks --------------------------------------------------------------------------------------------- */
+/* ---- segments and ranks -------------------------------------------------------------------------------- */
 
 struct numbering {
     struct cpu_ids ids; /* of the caller's function */
@@ -220,7 +223,7 @@ static void ranks(cohort_context *context, struct split *s, co_u64 bad)
     cpu_parallel(context, s->n - bad, GRAIN, rank_range, s);
 }
 
-/* ---- split ---------------------------------------------------------------------------------------------------------- */
+/* ---- split --------------------------------------------------------------------------------------------- */
 
 struct plan {
     struct making making;
@@ -247,7 +250,8 @@ static void one_pass_arena(cohort_context *context, struct plan *plan, const str
     cpu_pass_arena(context, p, arena);
 }
 
-/* The first pass into memory of the workspace, the second out of it. Both use the same part, one after the other. */
+/* The first pass into memory of the workspace, the second out of it. Both use the same part, one after the
+ * other. */
 static void two_pass_arena(cohort_context *context, struct plan *plan, const struct split *s,
                            struct arena *arena)
 {

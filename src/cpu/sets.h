@@ -6,8 +6,7 @@
 #include "cpu.h"
 #include "shape/sets_chunk.h"
 
-/* ---- entries of the table
- * ------------------------------------------------------------------------------------------------- */
+/* ---- entries of the table ------------------------------------------------------------------------------ */
 
 cohort_status cpu_sets_step(cohort_context *context, const struct sets_step *step, enum sets_step_kind kind);
 cohort_status cpu_sets_take(cohort_context *context, const struct sets_take *take, enum sets_take_kind kind);

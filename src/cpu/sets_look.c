@@ -12,8 +12,7 @@
 #define WINDOW   32u  /* entries of an array that are compared at once */
 #define WINDOWS  4u   /* that a search goes through before it halves what is left */
 
-/* ---- membership
- * ----------------------------------------------------------------------------------------------- */
+/* ---- membership ---------------------------------------------------------------------------------------- */
 
 /* The first of the entries that are compared at once; there are as many. */
 static co_u32 window_of(co_u32 entries, co_u32 low16)
@@ -181,8 +180,7 @@ void cpu_sets_member_ids(const cohort_sets_view *view, co_u64 set, co_u32 count,
     }
 }
 
-/* ---- all others
- * ----------------------------------------------------------------------------------------------- */
+/* ---- all others ---------------------------------------------------------------------------------------- */
 
 static void look_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {

@@ -2,8 +2,7 @@
  * enough to tell the size of every operation: |A or B| = |A| + |B| - |A and B|, and so on. */
 #include "sets_vector.h"
 
-/* ---- two chunks
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- two chunks ---------------------------------------------------------------------------------------- */
 
 static co_u32 array_bitmap(const co_u16 *at, co_u32 n, const co_u64 *words)
 {
@@ -98,8 +97,7 @@ co_u32 sets_chunks_meet(const struct sets_vectors *v, const struct sets_chunk *a
                                     : v->filter(b->at, b->entries, a->at, a->entries, 1, NULL);
 }
 
-/* ---- two sets
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- two sets ------------------------------------------------------------------------------------------ */
 
 /* A short list in a long one. */
 static co_u64 lists_meet_skewed(const cohort_sets_view *v, const struct co_sets_set *a,
@@ -170,8 +168,7 @@ static co_u64 sets_meet(const struct sets_vectors *vectors, const cohort_sets_vi
     return sum;
 }
 
-/* ---- rows
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------------------------------------- */
 
 CO_INLINE co_u64 lists_both(const struct sets_vectors *vectors, const struct sets_two_lists *l)
 {

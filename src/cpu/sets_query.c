@@ -2,7 +2,8 @@
  *
  * Rows are cut into pieces, which threads take (sets_plan.c). A row goes through the keys of its operands in
  * ascending order, each operand with a cursor in its chunks (of a list: in its members, those of one key
- * being a chunk). What one key gives is a chunk of the answer: counted, looked for its first members, or put down.
+ * being a chunk). What one key gives is a chunk of the answer: counted, looked for its first members, or put
+ * down.
  *
  * A collection. What a piece may find at most is known before, so each piece writes its chunks and members
  * one after the other into room of its own; what was found is then moved together, the members stay where
@@ -12,9 +13,7 @@
 
 #include "sets_combine.h"
 
-/* ---- operands
- * ----------------------------------------------------------------------------------------------------------
- * */
+/* ---- operands ------------------------------------------------------------------------------------------ */
 
 struct operand {
     const cohort_sets_view *view;
@@ -88,8 +87,7 @@ static struct sets_chunk chunk_of(const struct operand *o)
     return c;
 }
 
-/* ---- what becomes of the answer
- * ------------------------------------------------------------------------------------------ */
+/* ---- what becomes of the answer ------------------------------------------------------------------------ */
 
 /* Found chunks of a piece. */
 struct sink {
@@ -160,8 +158,7 @@ static void put_answer(const struct row_state *r, co_u64 row, struct tally *t, s
     t->done = !sink->found && !q->counts && t->first >= q->first_most;
 }
 
-/* ---- a row
- * ------------------------------------------------------------------------------------------------------------------ */
+/* ---- a row --------------------------------------------------------------------------------------------- */
 
 /* AND: to a key that all have: 0 if there is none. */
 static int meet(struct row_state *r, co_u64 *key)
@@ -267,8 +264,7 @@ static void do_row(struct row_state *r, const struct sets_piece_of_rows *piece, 
     end_row(q, row, &t, sets_piece_is_whole(piece));
 }
 
-/* ---- pieces
- * ------------------------------------------------------------------------------------------------------------------ */
+/* ---- pieces -------------------------------------------------------------------------------------------- */
 
 struct plan {
     struct sets_plan rows;
@@ -278,8 +274,7 @@ struct plan {
     int failed;
 };
 
-/* ---- work
- * ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- work ---------------------------------------------------------------------------------------------- */
 
 #define SCRATCH_BYTES ((sizeof(struct cpu_scratch) + 255) / 256 * 256)
 

@@ -6,9 +6,7 @@
 #define ITEM_GRAIN  4096 /* items of a light step that a thread takes at a time, a multiple of 32 */
 #define CHUNK_GRAIN 16   /* chunks */
 
-/* ---- entries
- * ----------------------------------------------------------------------------------------------------------
- * */
+/* ---- entries ------------------------------------------------------------------------------------------- */
 
 static void owners_range(const struct sets_step *s, co_u64 begin, co_u64 end)
 {
@@ -59,8 +57,7 @@ static void pieces_range(const struct sets_step *s, co_u64 begin, co_u64 end)
         sets_count_pieces(s, i);
 }
 
-/* ---- flags
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- flags --------------------------------------------------------------------------------------------- */
 
 /* Whether a bitmap's piece has a bit. */
 static co_u32 bits_flag(const struct sets_step *s, co_u64 piece)
@@ -138,8 +135,7 @@ static void starts_range(const struct sets_step *s, co_u64 begin, co_u64 end)
     }
 }
 
-/* ---- found chunks
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- found chunks -------------------------------------------------------------------------------------- */
 
 static void put_found(const struct sets_step *s, co_u64 c, co_u64 key, const struct sets_measure *m)
 {
@@ -213,8 +209,7 @@ static void measure_range(const struct sets_step *s, co_u64 begin, co_u64 end)
     }
 }
 
-/* ---- members
- * --------------------------------------------------------------------------------------------------------------- */
+/* ---- members ------------------------------------------------------------------------------------------- */
 
 static void put_listed(const struct sets_step *s, co_u64 k, co_u64 id)
 {
@@ -369,8 +364,7 @@ static void members_range(const struct sets_step *s, co_u64 begin, co_u64 end)
     }
 }
 
-/* ---- sets and the directory
- * ------------------------------------------------------------------------------------------------- */
+/* ---- sets and the directory ---------------------------------------------------------------------------- */
 
 #define EACH(name, one)                                                   \
     static void name(const struct sets_step *s, co_u64 begin, co_u64 end) \
@@ -394,8 +388,7 @@ static void directory_range(const struct sets_step *s, co_u64 begin, co_u64 end)
     }
 }
 
-/* ---- the entry of the table
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- the entry of the table ---------------------------------------------------------------------------- */
 
 struct job {
     const struct sets_step *step;

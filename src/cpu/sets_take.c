@@ -42,9 +42,7 @@ static co_u64 job_room(const struct sets_take *t, const struct part *p)
     return p->job.set.large ? t->view.before[p->job.chunk + 1] - t->view.before[p->job.chunk] : p->job.set.n;
 }
 
-/* ---- members
- * ----------------------------------------------------------------------------------------------------------
- * */
+/* ---- members ------------------------------------------------------------------------------------------- */
 
 static void put_members(const struct sets_take *t, const struct part *p, co_u16 *low)
 {
@@ -71,8 +69,7 @@ static void members_range(const struct sets_take *t, co_u64 begin, co_u64 end)
     }
 }
 
-/* ---- ranges
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- ranges -------------------------------------------------------------------------------------------- */
 
 /* Ranges of a job: begun(k, first) and ended(k, last) for those that begin or end in it; how many begin.
  * Whether a range goes on beyond the chunk is for the chunks on either side to say. */
@@ -167,8 +164,7 @@ static void ranges_range(const struct sets_take *t, co_u64 begin, co_u64 end)
         part_ranges(t, job, t, low);
 }
 
-/* ---- bitmaps
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- bitmaps ------------------------------------------------------------------------------------------- */
 
 static void bits_range(const struct sets_take *t, co_u64 begin, co_u64 end)
 {
@@ -192,8 +188,7 @@ static void bits_range(const struct sets_take *t, co_u64 begin, co_u64 end)
     }
 }
 
-/* ---- the entry of the table
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the entry of the table ---------------------------------------------------------------------------- */
 
 static void sizes_range(const struct sets_take *t, co_u64 begin, co_u64 end)
 {

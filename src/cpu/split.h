@@ -1,5 +1,5 @@
-/* cpu/split.h: what the CPU's multisplit, sort, compaction and sums share: ids of blocks of keys, the stable pass that moves
- * arrays into buckets. */
+/* cpu/split.h: what the CPU's multisplit, sort, compaction and sums share: ids of blocks of keys, the stable
+ * pass that moves arrays into buckets. */
 #ifndef COHORT_CPU_SPLIT_H
 #define COHORT_CPU_SPLIT_H
 
@@ -7,7 +7,7 @@
 #include "cpu.h"
 #include "shape/multisplit.h"
 
-/* ---- split_ids.c: the ids of keys ------------------------------------------------------------------------------- */
+/* ---- split_ids.c: the ids of keys ---------------------------------------------------------------------- */
 
 #define CPU_IDS 1024u /* keys whose ids are made at a time */
 
@@ -23,8 +23,8 @@ struct cpu_ids {
 /* ids[i] = the id of key first + i, for count <= CPU_IDS of them; m or more for those that have none. */
 void cpu_ids(const struct cpu_ids *f, co_u64 first, co_u32 count, co_u32 *ids);
 
-/* Whether a function costs so much that its ids are better kept than made twice; so are USER's, which must be the same both
- * times. */
+/* Whether a function costs so much that its ids are better kept than made twice; so are USER's, which must be
+ * the same both times. */
 int cpu_ids_are_dear(const struct split_fn *fn);
 
 /* Sortable digits: (key, as `order` maps it to an unsigned number, >> shift) & mask. */
@@ -57,7 +57,7 @@ CO_INLINE co_u32 cpu_bits_at(const char *keys, co_u64 i, co_u32 bytes, co_u32 sh
 /* The buckets of entries first .. first + count of a pass, p->buckets for those that have none. */
 void cpu_pass_digits(const struct cpu_pass *p, co_u64 first, co_u32 count, co_u16 *to);
 
-/* ---- split_pass.c: one stable pass ------------------------------------------------------------------------------- */
+/* ---- split_pass.c: one stable pass --------------------------------------------------------------------- */
 
 #define CPU_PASS_BUCKETS 2048u                    /* at most */
 #define CPU_CHUNK        2048u                    /* entries whose buckets are made at a time */
@@ -96,7 +96,8 @@ struct cpu_pass {
     co_u64 each;    /* bytes of a piece */
 };
 
-/* Divides the memory for `pass`, of which n, buckets and the arrays' widths must be set, or only tells how much it takes. */
+/* Divides the memory for `pass`, of which n, buckets and the arrays' widths must be set, or only tells how
+ * much it takes. */
 void cpu_pass_arena(cohort_context *context, struct cpu_pass *pass, struct arena *arena);
 
 /* Counts: offsets, bad, first_bad. */
@@ -111,7 +112,7 @@ static inline char *cpu_pass_scratch(const struct cpu_pass *p, unsigned worker)
     return p->scratch + (p->parts > 1 ? worker : 0) * p->each;
 }
 
-/* ---- split_part.c: parts and chunks ------------------------------------------------------------------------------- */
+/* ---- split_part.c: parts and chunks -------------------------------------------------------------------- */
 
 /* Where a part begins; the part behind the last one begins at the end. */
 co_u64 cpu_part_begin(const struct cpu_pass *p, co_u64 part);
@@ -123,12 +124,12 @@ const co_u16 *cpu_chunk_digits(const struct cpu_pass *p, co_u64 i, co_u32 count,
 const char *cpu_chunk_of(const struct cpu_pass *p, const struct cpu_array *array, co_u64 i, co_u32 count,
                          co_u64 *numbers);
 
-/* ---- split_move.c: its second half -------------------------------------------------------------------------------- */
+/* ---- split_move.c: its second half --------------------------------------------------------------------- */
 
 /* Bytes that a worker needs to move the arrays. */
 co_u64 cpu_move_bytes(const struct cpu_pass *p);
 
-/* ---- split_tiles.c: the same for few buckets ------------------------------------------------------------------------ */
+/* ---- split_tiles.c: the same for few buckets ----------------------------------------------------------- */
 
 /* Bytes that a worker needs; 0: this is never for the pass. */
 co_u64 cpu_tiles_bytes(const struct cpu_pass *p);
@@ -139,18 +140,18 @@ int cpu_tiles_fit(const struct cpu_pass *p);
 /* Moves the arrays of a part. */
 void cpu_tiles_move(const struct cpu_pass *p, co_u64 part, char *scratch);
 
-/* ---- split_planes.c: counting for few buckets ------------------------------------------------------------------------ */
+/* ---- split_planes.c: counting for few buckets ---------------------------------------------------------- */
 
 #define CPU_PLANES_MOST 128u /* buckets */
 
 int cpu_planes_fit(const struct cpu_pass *p);
 
-/* Adds the entries of each bucket among these, CPU_CHUNK at most, to sums, of which there are CPU_PLANES_MOST. `ahead`: what is asked for
- * meanwhile, `bytes` an entry. */
+/* Adds the entries of each bucket among these, CPU_CHUNK at most, to sums, of which there are
+ * CPU_PLANES_MOST. `ahead`: what is asked for meanwhile, `bytes` an entry. */
 void cpu_planes_count(const struct cpu_pass *p, const co_u16 *digits, co_u32 entries, const char *ahead,
                       co_u32 bytes, co_u64 *sums);
 
-/* ---- split_pass.c: arrays ------------------------------------------------------------------------------------------- */
+/* ---- split_pass.c: arrays ------------------------------------------------------------------------------ */
 
 /* Keys (where keys_out is not NULL), columns and permutation (where it is not) as the arrays of a pass. */
 void cpu_pass_arrays(struct cpu_pass *pass, const void *keys, void *keys_out, co_u32 key_bytes,

@@ -1,8 +1,9 @@
 /* split_ids.c: ids of keys, a block at a time.
  *
- * The kind is looked at once a block; the loops inside are plain enough for the compiler to make vectors of them, once with what
- * every processor has, once for AVX2, and what a pass asks for once for AVX-512. Division by the same 32-bit number is a multiplication, as in shape/multisplit.h but
- * with halves of the width, which vectors have. The search among splitters goes level by level for sixteen keys at once and
+ * The kind is looked at once a block; the loops inside are plain enough for the compiler to make vectors of
+ * them, once with what every processor has, once for AVX2, and what a pass asks for once for AVX-512.
+ * Division by the same 32-bit number is a multiplication, as in shape/multisplit.h but with halves of the
+ * width, which vectors have. The search among splitters goes level by level for sixteen keys at once and
  * takes no branch that depends on a key. */
 #include "sets.h"
 #include "split.h"
@@ -42,7 +43,7 @@ CO_INLINE co_u32 divide32(co_u32 n, const struct divisor32 *d)
     return (t + ((n - t) >> d->before)) >> d->after;
 }
 
-/* ---- one loop a kind: `wide` is a constant in each of its two uses ------------------------------------------------- */
+/* ---- one loop a kind: `wide` is a constant in each of its two uses ------------------------------------- */
 
 CO_INLINE co_u64 key_at(const void *keys, co_u32 i, int wide)
 {
@@ -221,7 +222,7 @@ CO_INLINE void ids_of(const struct cpu_ids *f, co_u64 first, co_u32 count, co_u3
         of_kind(f->fn, (const co_u32 *)f->keys + first, count, ids, 0);
 }
 
-/* ---- orders ------------------------------------------------------------------------------------------------------- */
+/* ---- orders -------------------------------------------------------------------------------------------- */
 
 co_u32 cpu_order_bytes(co_u32 order)
 {
@@ -308,7 +309,7 @@ void cpu_order_back(const struct cpu_digit *d, const co_u64 *numbers, co_u32 cou
     }
 }
 
-/* ---- for this processor --------------------------------------------------------------------------------------------- */
+/* ---- for this processor -------------------------------------------------------------------------------- */
 
 CO_INLINE void narrow(const co_u32 *restrict ids, co_u32 n, co_u32 buckets, co_u16 *restrict to)
 {

@@ -1,18 +1,21 @@
 /* split_move.c: the second half of a pass of split_pass.c: every array's entries go to their buckets.
  *
- * An entry goes into a small buffer of its bucket, in cache; a full one is written out in whole cache lines, past the caches unless
- * all that is written is small. (Software write-combining: Balkesen et al., "Main-Memory Hash Joins on Multi-Core CPUs", ICDE
- * 2013.) A buffer's first slot is the line in which the part's first entry of the bucket lies, or one before it, so that whole lines are
- * written at the lines' addresses, whatever the alignment of the output. Only of the part's first and last line of a bucket, which other
- * buckets or parts may share, its own entries alone are written, by plain stores.
+ * An entry goes into a small buffer of its bucket, in cache; a full one is written out in whole cache lines,
+ * past the caches unless all that is written is small. (Software write-combining: Balkesen et al.,
+ * "Main-Memory Hash Joins on Multi-Core CPUs", ICDE 2013.) A buffer's first slot is the line in which the
+ * part's first entry of the bucket lies, or one before it, so that whole lines are written at the lines'
+ * addresses, whatever the alignment of the output. Only of the part's first and last line of a bucket, which
+ * other buckets or parts may share, its own entries alone are written, by plain stores.
  *
- * What binds is one store a cycle to different lines, an entry's and its counter's, a mispredicted branch a full buffer, and stores
- * that find the next line of a buffer only in the second cache. So where many lines are being filled the place of a bucket's next entry
- * is asked for with each entry. Two arrays of one width go through one buffer, an entry of the one beside that of the other, and are
- * taken apart when it is written (they need the same alignment). Where the lines being filled leave little of the first cache, buckets
- * that are bits of the keys are taken from these as they are moved, not from numbers made a chunk at a time. And of few buckets there
- * are no counters: sixteen entries are compared with each bucket's number, those of the bucket stored side by side behind the ones
- * before (AVX-512). One array into some more buckets is split_tiles.c's. */
+ * What binds is one store a cycle to different lines, an entry's and its counter's, a mispredicted branch a
+ * full buffer, and stores that find the next line of a buffer only in the second cache. So where many lines
+ * are being filled the place of a bucket's next entry is asked for with each entry. Two arrays of one width
+ * go through one buffer, an entry of the one beside that of the other, and are taken apart when it is written
+ * (they need the same alignment). Where the lines being filled leave little of the first cache, buckets that
+ * are bits of the keys are taken from these as they are moved, not from numbers made a chunk at a time. And
+ * of few buckets there are no counters: sixteen entries are compared with each bucket's number, those of the
+ * bucket stored side by side behind the ones before (AVX-512). One array into some more buckets is
+ * split_tiles.c's. */
 #include "split.h"
 
 #include <string.h>
@@ -39,7 +42,8 @@
 #define CACHED_MOST (4ull << 20) /* bytes of output that are written through the caches */
 #define NOINLINE    __attribute__((noinline))
 
-/* Where the entries of every bucket go, of one array or of two that share their buffers; rows of `buckets` + 1. */
+/* Where the entries of every bucket go, of one array or of two that share their buffers; rows of `buckets` +
+ * 1. */
 struct way {
     const struct cpu_array *array;
     co_u32 arrays, bytes; /* bytes of an entry of one array */
@@ -129,7 +133,7 @@ co_u64 cpu_move_bytes(const struct cpu_pass *p)
     return tiles > arena.used ? tiles : arena.used;
 }
 
-/* ---- full buffers --------------------------------------------------------------------------------------------------- */
+/* ---- full buffers -------------------------------------------------------------------------------------- */
 
 /* Entries begin to end of a bucket's buffer, of which no line need be whole. */
 static void write_some(const struct way *way, co_u32 bucket, co_u32 begin, co_u32 end)
@@ -149,8 +153,8 @@ static void write_some(const struct way *way, co_u32 bucket, co_u32 begin, co_u3
                 memcpy(way->to[k][bucket] + (size_t)i * 8, from + ((size_t)i * 2 + k) * 8, 8);
 }
 
-/* The first buffer of a bucket, of which only what is behind `begin` is ours, or the last one, of which only what is before `end` is
- * there: whole lines as from any other buffer. */
+/* The first buffer of a bucket, of which only what is behind `begin` is ours, or the last one, of which only
+ * what is before `end` is there: whole lines as from any other buffer. */
 static NOINLINE void write_part(const struct way *way, co_u32 bucket, co_u32 begin, co_u32 end)
 {
     const co_u32 line = LINE / way->bytes, first = (begin + line - 1) / line * line, last = end / line * line;
@@ -282,10 +286,11 @@ AVX512 static void lines_avx512(const struct way *way, co_u32 bucket, co_u32 beg
 #    define lines_avx512 lines_cached
 #endif
 
-/* ---- few buckets ---------------------------------------------------------------------------------------------------- */
+/* ---- few buckets --------------------------------------------------------------------------------------- */
 
 #if defined(__x86_64__)
-/* Sixteen entries of 4 bytes or eight of 8, those whose bit is set, side by side to where the bucket's next one goes. */
+/* Sixteen entries of 4 bytes or eight of 8, those whose bit is set, side by side to where the bucket's next
+ * one goes. */
 AVX512 CO_INLINE co_u32 few_put(char *to, const char *in, co_u32 bits, co_u32 bytes)
 {
     __m512i entries = _mm512_loadu_si512((const void *)in);
@@ -363,7 +368,7 @@ AVX512 static void few_8(const struct way *way, const co_u16 *digits, co_u32 cou
 #    define few_8 NULL
 #endif
 
-/* ---- many buckets --------------------------------------------------------------------------------------------------- */
+/* ---- many buckets -------------------------------------------------------------------------------------- */
 
 /* Entry k of each of two arrays of 4 bytes, by one store. */
 CO_INLINE void put_pair(char *restrict to, const char *restrict x, const char *restrict y, co_u32 k)
@@ -375,8 +380,9 @@ CO_INLINE void put_pair(char *restrict to, const char *restrict x, const char *r
     memcpy(to, &both, 8);
 }
 
-/* Entries into their buckets' buffers; `mask`: where a buffer ends. With `bits` there are no digits. With `many` a bucket's next place
- * is asked for: it may be in another line, which has time until then to come into the first cache. */
+/* Entries into their buckets' buffers; `mask`: where a buffer ends. With `bits` there are no digits. With
+ * `many` a bucket's next place is asked for: it may be in another line, which has time until then to come
+ * into the first cache. */
 CO_INLINE void put(const struct way *way, co_u32 *restrict next, char *restrict buffer, co_u32 mask,
                    const co_u16 *restrict digits, co_u32 count, const char *restrict x,
                    const char *restrict y, co_u32 bytes, co_u32 arrays, int bits, int many)
@@ -442,7 +448,7 @@ BMI2 static NOINLINE void scatter_bits(const struct way *way, co_u32 count, cons
         put_all(way, NULL, count, x, y, 8, 1, 1, 1);
 }
 
-/* ---- parts ------------------------------------------------------------------------------------------------------------ */
+/* ---- parts --------------------------------------------------------------------------------------------- */
 
 static void scatter_way(const struct cpu_pass *p, const struct own *own, const struct way *way,
                         const co_u16 *digits, co_u64 i, co_u32 count)
@@ -482,8 +488,8 @@ static void scatter_way(const struct cpu_pass *p, const struct own *own, const s
     }
 }
 
-/* Buckets begin in different lines of their buffers: the lines that are being filled are to lie in different places of the first
- * cache. */
+/* Buckets begin in different lines of their buffers: the lines that are being filled are to lie in different
+ * places of the first cache. */
 static void begin_way(const struct cpu_pass *p, co_u64 part, struct way *way)
 {
     const co_u64 *starts = p->starts + part * p->stride;

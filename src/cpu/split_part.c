@@ -1,5 +1,5 @@
-/* split_part.c: how a pass cuts its entries: into parts, contiguous runs of which each is one thread's, and these into chunks, whose
- * buckets and arrays both halves of a pass take here. */
+/* split_part.c: how a pass cuts its entries: into parts, contiguous runs of which each is one thread's, and
+ * these into chunks, whose buckets and arrays both halves of a pass take here. */
 #include "split.h"
 
 co_u64 cpu_part_begin(const struct cpu_pass *p, co_u64 part)

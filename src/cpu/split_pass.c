@@ -1,13 +1,15 @@
-/* split_pass.c: one stable pass of multisplit or of radix sort over all the context's threads: its memory, and counting.
+/* split_pass.c: one stable pass of multisplit or of radix sort over all the context's threads: its memory,
+ * and counting.
  *
- * The entries are cut into parts, contiguous runs of which each is one thread's. First every part counts its entries of each bucket,
- * and the counts are scanned: now each part knows where its first entry of each bucket goes. Then the parts are taken once more, and
- * every array is moved (split_move.c).
+ * The entries are cut into parts, contiguous runs of which each is one thread's. First every part counts its
+ * entries of each bucket, and the counts are scanned: now each part knows where its first entry of each
+ * bucket goes. Then the parts are taken once more, and every array is moved (split_move.c).
  *
- * Both times the bucket numbers of a chunk are made first, and while a chunk is worked on the next one is asked for. Counting goes
- * in four lanes with counts of their own, lest equal buckets in a row wait for each other, four bucket numbers a load; of not too
- * many buckets, which are rarely equal, two entries are counted by one addition, to the count of the two buckets together. Where
- * vectors can count few buckets they do (split_planes.c). */
+ * Both times the bucket numbers of a chunk are made first, and while a chunk is worked on the next one is
+ * asked for. Counting goes in four lanes with counts of their own, lest equal buckets in a row wait for each
+ * other, four bucket numbers a load; of not too many buckets, which are rarely equal, two entries are counted
+ * by one addition, to the count of the two buckets together. Where vectors can count few buckets they do
+ * (split_planes.c). */
 #include "split.h"
 
 #include <string.h>
@@ -81,7 +83,7 @@ void cpu_pass_arena(cohort_context *context, struct cpu_pass *p, struct arena *a
     p->scratch = arena_take(arena, p->each * (p->parts > 1 ? threads : 1));
 }
 
-/* ---- counting ------------------------------------------------------------------------------------------------------- */
+/* ---- counting ------------------------------------------------------------------------------------------ */
 
 /* What the bucket numbers are made from: that is asked for while a chunk is counted. */
 static const char *read_ahead(const struct cpu_pass *p, co_u64 i, co_u32 *bytes)
@@ -115,7 +117,8 @@ static void count_chunk(const struct cpu_pass *p, const co_u16 *restrict digits,
         row[digits[i]]++;
 }
 
-/* row[x * stride + y]: how often an x stood before a y. A last one without a partner is counted before a 0. */
+/* row[x * stride + y]: how often an x stood before a y. A last one without a partner is counted before a
+ * 0. */
 static void count_two_chunk(const struct cpu_pass *p, const co_u16 *restrict digits, co_u32 count,
                             co_u32 *restrict row, const char *ahead, co_u32 bytes)
 {
@@ -243,7 +246,7 @@ void cpu_pass_count(cohort_context *context, struct cpu_pass *p)
     scan_starts(p);
 }
 
-/* ---- arrays --------------------------------------------------------------------------------------------------------- */
+/* ---- arrays -------------------------------------------------------------------------------------------- */
 
 void cpu_pass_arrays(struct cpu_pass *p, const void *keys, void *keys_out, co_u32 key_bytes,
                      const struct batch_column *column, co_u32 columns, void *permutation,

@@ -1,9 +1,10 @@
 /* split_planes.c: counting the entries of few buckets, where the processor has AVX-512 with counts of bits.
  *
- * One bit of the bucket numbers of 64 entries makes a word, a plane of them. Which of these entries are of a bucket is a word as well:
- * the planes, each turned where the bucket's number has no one, and-ed together; and its ones are the bucket's entries. A vector has
- * the words of eight buckets, whose numbers differ in the three lowest bits; and each higher plane divides every vector into two. So
- * nothing is counted in memory, where a count waits for the one before. */
+ * One bit of the bucket numbers of 64 entries makes a word, a plane of them. Which of these entries are of a
+ * bucket is a word as well: the planes, each turned where the bucket's number has no one, and-ed together;
+ * and its ones are the bucket's entries. A vector has the words of eight buckets, whose numbers differ in the
+ * three lowest bits; and each higher plane divides every vector into two. So nothing is counted in memory,
+ * where a count waits for the one before. */
 #include "split.h"
 
 #if defined(__x86_64__)

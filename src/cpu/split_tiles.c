@@ -1,17 +1,20 @@
-/* split_tiles.c: the second half of a pass of split_pass.c where buckets are few (64 at most) and the processor has AVX-512 with
- * counts of bits: entries are put in order a chunk at a time, in cache, without a counter in memory.
+/* split_tiles.c: the second half of a pass of split_pass.c where buckets are few (64 at most) and the
+ * processor has AVX-512 with counts of bits: entries are put in order a chunk at a time, in cache, without a
+ * counter in memory.
  *
- * Sixteen entries get their ranks at once, their numbers among the chunk's entries of their buckets. A test of each bit of the bucket numbers
- * gives sixteen bits, one an entry; lane b of a vector takes for every bit those that are as in b and so has the entries of bucket b
- * as a mask. An entry's rank is what its bucket has counted so far, and the ones of its bucket's mask below the entry's own. (Ashkiani,
- * Davidson, Meyer, Owens, "GPU Multisplit", PPoPP 2016, find a warp's ranks by the same ballots.)
+ * Sixteen entries get their ranks at once, their numbers among the chunk's entries of their buckets. A test
+ * of each bit of the bucket numbers gives sixteen bits, one an entry; lane b of a vector takes for every bit
+ * those that are as in b and so has the entries of bucket b as a mask. An entry's rank is what its bucket has
+ * counted so far, and the ones of its bucket's mask below the entry's own. (Ashkiani, Davidson, Meyer, Owens,
+ * "GPU Multisplit", PPoPP 2016, find a warp's ranks by the same ballots.)
  *
- * With the chunk's counts every bucket gets whole lines of a tile, behind what the chunk before has left of a line; an entry goes to
- * its bucket's place + its rank, one store an entry; then the whole lines are written out, past the caches. The stores of the one and
- * the vectors of the other bind, so the next chunk is ranked in the same loop as this one is scattered.
+ * With the chunk's counts every bucket gets whole lines of a tile, behind what the chunk before has left of a
+ * line; an entry goes to its bucket's place + its rank, one store an entry; then the whole lines are written
+ * out, past the caches. The stores of the one and the vectors of the other bind, so the next chunk is ranked
+ * in the same loop as this one is scattered.
  *
- * This is for one array of 4 bytes into 5 to 32 buckets: into fewer, comparing costs less, and into more, and of several or wider arrays,
- * the buffers of split_move.c do. */
+ * This is for one array of 4 bytes into 5 to 32 buckets: into fewer, comparing costs less, and into more, and
+ * of several or wider arrays, the buffers of split_move.c do. */
 #include "split.h"
 
 #include <string.h>
@@ -89,7 +92,7 @@ int cpu_tiles_fit(const struct cpu_pass *p)
            __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512vpopcntdq");
 }
 
-/* ---- ranks ---------------------------------------------------------------------------------------------------------- */
+/* ---- ranks --------------------------------------------------------------------------------------------- */
 
 /* What the buckets have counted, and constants; `bits` of a bucket number, in `banks` of sixteen. */
 struct counter {
@@ -225,7 +228,7 @@ static const struct forms *forms_of(const struct cpu_pass *p)
     return symbols(p) <= 8 ? &forms_3 : symbols(p) <= 16 ? &forms_4 : &forms_5;
 }
 
-/* ---- the tile ------------------------------------------------------------------------------------------------------- */
+/* ---- the tile ------------------------------------------------------------------------------------------ */
 
 /* Every bucket's place in the tile, and what is left of it before. */
 AVX512 static void lay_out(const struct cpu_pass *p, const struct own *own)
@@ -276,7 +279,7 @@ AVX512 static void write_tile(const struct cpu_pass *p, const struct own *own)
         write_lines(p, own, 0);
 }
 
-/* ---- parts ------------------------------------------------------------------------------------------------------------ */
+/* ---- parts --------------------------------------------------------------------------------------------- */
 
 /* A load that follows a store to the same place of another page waits for it. */
 static void begin_work(struct own *own)

@@ -1,5 +1,5 @@
-/* system.c: the processor's name, its caches, and how much memory and how many cores there are for us, from /proc and
- * /sys. */
+/* system.c: the processor's name, its caches, and how much memory and how many cores there are for us, from
+ * /proc and /sys. */
 #define _GNU_SOURCE /* sched_getaffinity, CPU_ALLOC */
 #include "system.h"
 
@@ -11,7 +11,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* The rest of the first line of a file that begins with `key`, without blanks and colon before it and the newline after. */
+/* The rest of the first line of a file that begins with `key`, without blanks and colon before it and the
+ * newline after. */
 static int read_line(const char *path, const char *key, char *rest, size_t bytes)
 {
     char line[512];
@@ -62,7 +63,7 @@ uint64_t system_cache_bytes(void)
     return level3 > 0 ? (uint64_t)level3 : most;
 }
 
-/* ---- control groups: limits that batch systems and containers set --------------------------------------------------- */
+/* ---- control groups: limits that batch systems and containers set -------------------------------------- */
 
 struct group_limits {
     uint64_t memory, memory_left, cores;
@@ -79,8 +80,8 @@ static uint64_t read_in(const char *folder, const char *file, const char *key)
     return snprintf(path, sizeof path, "%s/%s", folder, file) < (int)sizeof path ? read_bytes(path, key) : 0;
 }
 
-/* What a group uses includes page cache, of which the inactive part can be dropped. No limit reads as 0 in version 2 ("max"),
- * as a very large number in version 1. */
+/* What a group uses includes page cache, of which the inactive part can be dropped. No limit reads as 0 in
+ * version 2 ("max"), as a very large number in version 1. */
 static void memory_of_group(const char *folder, int version, struct group_limits *limits)
 {
     uint64_t most = read_in(folder, version == 2 ? "memory.max" : "memory.limit_in_bytes", "");
@@ -125,8 +126,8 @@ static void visit_up(const char *root, char *path, int version, visit_group *vis
     }
 }
 
-/* Every group of this process that the controller has a say in: lines "4:memory:/path", "3:cpu,cpuacct:/path" in version 1, "0::/path" in
- * version 2. */
+/* Every group of this process that the controller has a say in: lines "4:memory:/path", "3:cpu,cpuacct:/path"
+ * in version 1, "0::/path" in version 2. */
 static void visit_groups(const char *controller, visit_group *visit, struct group_limits *limits)
 {
     char line[1024], root[64];
@@ -156,7 +157,7 @@ void system_memory(uint64_t *all, uint64_t *available)
     *available = limits.memory_left;
 }
 
-/* ---- cores ---------------------------------------------------------------------------------------------------------- */
+/* ---- cores --------------------------------------------------------------------------------------------- */
 
 static uint64_t cores_of_affinity(void)
 {

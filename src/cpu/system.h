@@ -11,8 +11,8 @@ void system_processor(char *name, size_t bytes);
 /* Bytes of the last cache level, 0 if not known. */
 uint64_t system_cache_bytes(void);
 
-/* Bytes of memory: the machine's, or what the control groups of this process may have if that is less; and what of it is
- * free, page cache that can be dropped included. 0 if not known. */
+/* Bytes of memory: the machine's, or what the control groups of this process may have if that is less; and
+ * what of it is free, page cache that can be dropped included. 0 if not known. */
 void system_memory(uint64_t *all, uint64_t *available);
 
 /* Cores that this process may run on, and has the time of: at least 1. */

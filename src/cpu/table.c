@@ -1,4 +1,5 @@
-/* cpu/table.c: columns on the host's threads: counting nulls, checking what came from outside, copying bits and indices. */
+/* cpu/table.c: columns on the host's threads: counting nulls, checking what came from outside, copying bits
+ * and indices. */
 #include "table.h"
 
 #include "shape/bits.h"
@@ -6,7 +7,7 @@
 
 #define GRAIN (1u << 16) /* rows that a thread takes at a time; a multiple of 64 */
 
-/* ---- bits ---------------------------------------------------------------------------------------------------------------- */
+/* ---- bits ---------------------------------------------------------------------------------------------- */
 
 struct nulls_job {
     const struct table_piece *piece;
@@ -90,7 +91,7 @@ static cohort_status cpu_table_clear_bits(cohort_context *context, void *to, co_
     return COHORT_OK;
 }
 
-/* ---- checks ---------------------------------------------------------------------------------------------------------------- */
+/* ---- checks -------------------------------------------------------------------------------------------- */
 
 struct check_job {
     const struct table_column *column;
@@ -118,7 +119,7 @@ static cohort_status cpu_table_check(cohort_context *context, const struct table
     return COHORT_OK;
 }
 
-/* ---- indices ---------------------------------------------------------------------------------------------------------------- */
+/* ---- indices ------------------------------------------------------------------------------------------- */
 
 struct rebase_job {
     void *to;
@@ -160,7 +161,7 @@ static cohort_status cpu_table_rebase(cohort_context *context, void *to, co_u32 
     return COHORT_OK;
 }
 
-/* ---- events: a CPU has none --------------------------------------------------------------------------------------------------- */
+/* ---- events: a CPU has none ---------------------------------------------------------------------------- */
 
 static int64_t cpu_table_device_id(cohort_context *context)
 {

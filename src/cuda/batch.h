@@ -30,7 +30,8 @@ static inline struct stream_column stream_column(const void *host, unsigned bits
 cohort_status gpu_stream(cohort_context *context, uint64_t n, const struct stream_column *columns,
                          unsigned count, stream_launch launch, void *user);
 
-/* Copies between pageable memory of the host and the device in the same manner: STREAM_IN to the device, STREAM_OUT from it. Waits. */
+/* Copies between pageable memory of the host and the device in the same manner: STREAM_IN to the device,
+ * STREAM_OUT from it. Waits. */
 cohort_status gpu_stream_copy(cohort_context *context, void *device, void *host, uint64_t bytes,
                               unsigned flow);
 

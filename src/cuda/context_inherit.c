@@ -1,5 +1,6 @@
-/* cuda/context_inherit.c: a GPU context in a process that got it by a fork. CUDA does not work there: the context can be freed, and nothing else. Its
- * driver becomes a table whose functions do nothing, so the ordinary ways of freeing give back this process's memory alone. */
+/* cuda/context_inherit.c: a GPU context in a process that got it by a fork. CUDA does not work there: the
+ * context can be freed, and nothing else. Its driver becomes a table whose functions do nothing, so the
+ * ordinary ways of freeing give back this process's memory alone. */
 #include "device.h"
 #include "batch.h"
 

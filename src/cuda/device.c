@@ -39,9 +39,10 @@ int gpu_capturing(cohort_context *context)
     return unknown || status;
 }
 
-/* How a kernel begins. EARLY, where the GPU can: its blocks come while the last of the kernel before it end, and wait for those by themselves
- * (CO_AFTER in device/lane_cuda.h). A multiprocessor is never empty then, and keeps the share of the first cache that the kernel before it
- * left: what lives by that cache, as walks in tables do, begins AFTER it. */
+/* How a kernel begins. EARLY, where the GPU can: its blocks come while the last of the kernel before it end,
+ * and wait for those by themselves (CO_AFTER in device/lane_cuda.h). A multiprocessor is never empty then,
+ * and keeps the share of the first cache that the kernel before it left: what lives by that cache, as walks
+ * in tables do, begins AFTER it. */
 enum start { EARLY, AFTER };
 
 static cuda_result begin(const struct gpu *g, cuda_function function, enum start start, unsigned blocks,

@@ -146,7 +146,7 @@ cohort_status gpu_user_ids(cohort_context *context, const struct split_fn *fn, c
 /* With the device current. */
 void gpu_users_free(struct gpu *g);
 
-/* ---- fn.c: ids that are made beforehand ------------------------------------------------------------------ */
+/* ---- fn.c: ids that are made beforehand ---------------------------------------------------------------- */
 
 /* Of USER and MEMBER, in workspace: `fn` becomes IDS32 of them. Other kinds stay as they are. Fails as
  * gpu_user_ids does. */

@@ -1,8 +1,9 @@
 /* driver.h: the functions of the CUDA driver that cohort uses, as a typed table.
  *
- * driver.c fills it from libcuda.so.1 at run time; there is no link-time dependency and no CUDA header. Whoever provides
- * the same table is a device too: the simulated GPU registers itself under the name "sim" (tests/sim/driver.c).
- * Names follow the driver's: mem_alloc is cuMemAlloc. All return the driver's result code, 0 for success. */
+ * driver.c fills it from libcuda.so.1 at run time; there is no link-time dependency and no CUDA header.
+ * Whoever provides the same table is a device too: the simulated GPU registers itself under the name "sim"
+ * (tests/sim/driver.c). Names follow the driver's: mem_alloc is cuMemAlloc. All return the driver's result
+ * code, 0 for success. */
 #ifndef COHORT_CUDA_DRIVER_H
 #define COHORT_CUDA_DRIVER_H
 
@@ -131,16 +132,18 @@ struct cuda_driver {
     cuda_result (*graph_destroy)(cuda_graph);
 };
 
-/* The real driver's table, loaded once for the process. NULL with *why a one-line reason if there is none. Thread-safe. */
+/* The real driver's table, loaded once for the process. NULL with *why a one-line reason if there is none.
+ * Thread-safe. */
 const struct cuda_driver *cuda_driver_load(const char **why);
 
-/* A device that takes the driver's place: device strings that start with `prefix` and ':' (or are equal to it) open it with
- * the rest of the string ("42" of "sim:42"). One such device a process. Call before any context is made. */
+/* A device that takes the driver's place: device strings that start with `prefix` and ':' (or are equal to
+ * it) open it with the rest of the string ("42" of "sim:42"). One such device a process. Call before any
+ * context is made. */
 typedef const struct cuda_driver *(*cuda_driver_open)(const char *rest, const char **why);
 void cuda_driver_register(const char *prefix, cuda_driver_open open);
 
-/* The table that `device` ("cuda", "cuda:1", "sim:42") asks for, and the ordinal in it (0 for a registered device).
- * NULL with *why if there is none. */
+/* The table that `device` ("cuda", "cuda:1", "sim:42") asks for, and the ordinal in it (0 for a registered
+ * device). NULL with *why if there is none. */
 const struct cuda_driver *cuda_driver_for(const char *device, int *ordinal, const char **why);
 
 #endif

@@ -1,5 +1,5 @@
-/* cuda/fn.c: the ids of functions that no kernel of a split computes: the user's own, and membership in a set.
- * They are written to workspace first. */
+/* cuda/fn.c: the ids of functions that no kernel of a split computes: the user's own, and membership in a
+ * set. They are written to workspace first. */
 #include "device.h"
 #include "shape/sets_ask.h"
 

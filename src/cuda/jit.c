@@ -1,8 +1,9 @@
 /* jit.c: functions of the user's on a GPU.
  *
- * The source comes between cohort/device/fn.h and kernels/fn_user.h, which together are a program with one kernel: ids of keys.
- * It is compiled by the driver's compiler (NVRTC; the simulated GPU has its own), once: the context keeps the kernel, the disk
- * the image, by all that it depends on: the texts, the architecture, the library's version. */
+ * The source comes between cohort/device/fn.h and kernels/fn_user.h, which together are a program with one
+ * kernel: ids of keys. It is compiled by the driver's compiler (NVRTC; the simulated GPU has its own), once:
+ * the context keeps the kernel, the disk the image, by all that it depends on: the texts, the architecture,
+ * the library's version. */
 #define _GNU_SOURCE /* vasprintf */
 #include "jit.h"
 

@@ -1,17 +1,20 @@
-/* jit.h: programs that are compiled when they are met: what a compiler gets and gives, and where results are kept. */
+/* jit.h: programs that are compiled when they are met: what a compiler gets and gives, and where results are
+ * kept. */
 #ifndef COHORT_CUDA_JIT_H
 #define COHORT_CUDA_JIT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Texts that the build embeds (cmake/texts.cmake), by the names by which they are included; a NULL name ends them. */
+/* Texts that the build embeds (cmake/texts.cmake), by the names by which they are included; a NULL name ends
+ * them. */
 struct cohort_text {
     const char *name, *text;
 };
 extern const struct cohort_text cohort_texts[];
 
-/* C source that includes cohort_texts; what is compiled for is a device of `architecture` behind a driver of this version. */
+/* C source that includes cohort_texts; what is compiled for is a device of `architecture` behind a driver of
+ * this version. */
 struct jit_program {
     const char *text;
     unsigned architecture;

@@ -1,8 +1,8 @@
 /* jit_cache.c: compiled programs on disk.
  *
- * One file a program, named by a hash of its key; in it the key itself, which is compared, and the image, as two sections
- * of the library's own container (io/file.h), so that lengths and checksums are judged, and a file gets its name only when it
- * is whole. Files may be deleted at any time. */
+ * One file a program, named by a hash of its key; in it the key itself, which is compared, and the image, as
+ * two sections of the library's own container (io/file.h), so that lengths and checksums are judged, and a
+ * file gets its name only when it is whole. Files may be deleted at any time. */
 #include "jit_cache.h"
 
 #include <errno.h>

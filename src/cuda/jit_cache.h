@@ -1,5 +1,5 @@
-/* jit_cache.h: compiled programs on disk: $XDG_CACHE_HOME/cohort, or ~/.cache/cohort. What goes wrong there is not told: then
- * there is no such file. */
+/* jit_cache.h: compiled programs on disk: $XDG_CACHE_HOME/cohort, or ~/.cache/cohort. What goes wrong there
+ * is not told: then there is no such file. */
 #ifndef COHORT_CUDA_JIT_CACHE_H
 #define COHORT_CUDA_JIT_CACHE_H
 

@@ -1,4 +1,5 @@
-/* cuda/keys.c: there are no kernels for keys yet: the API brings columns to the host, where another context works on them. */
+/* cuda/keys.c: there are no kernels for keys yet: the API brings columns to the host, where another context
+ * works on them. */
 #include "backend/keys.h"
 
 static cohort_status none(cohort_context *context)

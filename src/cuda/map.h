@@ -6,7 +6,7 @@
 #include "backend/map.h"
 #include "device.h"
 
-/* ---- map_batch.c ------------------------------------------------------------------------------------------------ */
+/* ---- map_batch.c --------------------------------------------------------------------------------------- */
 
 #define MAP_NAME_BYTES 48
 const char *map_kernel_name(char name[MAP_NAME_BYTES], const char *kind,
@@ -16,7 +16,8 @@ const char *map_kernel_name(char name[MAP_NAME_BYTES], const char *kind,
 cohort_status map_launch(cohort_context *context, const char *kind, const cohort_map_view *view, co_u64 items,
                          const void *args);
 
-/* Do slots of this width change by halves, key and value each for itself? Before sm_90 no compare-and-swap is as wide as they are. */
+/* Do slots of this width change by halves, key and value each for itself? Before sm_90 no compare-and-swap is
+ * as wide as they are. */
 int map_has_halves(const struct gpu *g, co_u32 width);
 
 cohort_status cuda_map_batch(cohort_context *context, const struct map_batch *batch, enum memory_kind memory);
@@ -26,13 +27,13 @@ cohort_status cuda_map_batch(cohort_context *context, const struct map_batch *ba
 cohort_status map_ledger_open(cohort_context *context, struct map_batch *b);
 cohort_status map_ledger_close(cohort_context *context, struct map_batch *b, cohort_status status);
 
-/* ---- map_sums.c ------------------------------------------------------------------------------------------------- */
+/* ---- map_sums.c ---------------------------------------------------------------------------------------- */
 
 /* Is it a large batch of sums by key? And that batch: asked, its workspace. */
 int map_is_sums(cohort_context *context, const struct map_batch *b);
 cohort_status cuda_map_sums(cohort_context *context, const struct map_batch *b, struct arena *arena);
 
-/* ---- map_pages.c ------------------------------------------------------------------------------------------------ */
+/* ---- map_pages.c --------------------------------------------------------------------------------------- */
 
 cohort_status cuda_map_pages(cohort_context *context, const struct map_batch *batch, int fresh,
                              struct arena *arena);
@@ -44,7 +45,7 @@ cohort_status map_launch_pages(cohort_context *context, const char *kind, const 
 int map_is_advised(const struct gpu *g, const cohort_map_view *view); /* to look keys up one by one */
 void map_forget(struct gpu *g);                                       /* frees the advice */
 
-/* ---- map_sweep.c ------------------------------------------------------------------------------------------------ */
+/* ---- map_sweep.c --------------------------------------------------------------------------------------- */
 
 cohort_status cuda_map_sweep(cohort_context *context, const struct map_sweep *sweep,
                              enum map_sweep_kind kind);

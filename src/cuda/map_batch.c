@@ -1,9 +1,9 @@
 /* cuda/map_batch.c: which kernel does a batch, and the streaming of batches that lie in host memory.
  *
- * A kernel's name is the layout, what it does, and the map's width: map_find_32_32, lines_find_32_32. Kernels walk their entries with the
- * grid's stride and add to the counts themselves, so a batch of any size is one launch, and a batch in
- * host memory is one launch a chunk, with the columns' addresses replaced and the chunk's place in the
- * batch told. */
+ * A kernel's name is the layout, what it does, and the map's width: map_find_32_32, lines_find_32_32. Kernels
+ * walk their entries with the grid's stride and add to the counts themselves, so a batch of any size is one
+ * launch, and a batch in host memory is one launch a chunk, with the columns' addresses replaced and the
+ * chunk's place in the batch told. */
 #include "map.h"
 
 #include <stdio.h>
@@ -55,9 +55,10 @@ static const char *kind_of(const struct map_batch *b, const struct map_tuning *t
     }
 }
 
-/* The blocks a multiprocessor of a batch that changes the table. Each warp adds to the same few words when it ends, so a block has
- * some turns if there are enough for all. Behind a gate, which is mostly shut, there are few blocks, since they do no more
- * than look at it then. Batches that the kernels fold have a table of hot keys in each block then. */
+/* The blocks a multiprocessor of a batch that changes the table. Each warp adds to the same few words when it
+ * ends, so a block has some turns if there are enough for all. Behind a gate, which is mostly shut, there are
+ * few blocks, since they do no more than look at it then. Batches that the kernels fold have a table of hot
+ * keys in each block then. */
 static unsigned change_blocks(cohort_context *context, struct map_batch *b, const struct map_tuning *t)
 {
     const struct gpu_tuning *tuning = gpu_of(context)->tuning;
@@ -69,8 +70,8 @@ static unsigned change_blocks(cohort_context *context, struct map_batch *b, cons
     return blocks < t->change_blocks ? (unsigned)blocks : t->change_blocks;
 }
 
-/* Lookups that add up nothing may have as many warps as they like: the others add to a few words when they end. Behind a gate there are
- * fewer blocks, for each costs time if it is shut, too. */
+/* Lookups that add up nothing may have as many warps as they like: the others add to a few words when they
+ * end. Behind a gate there are fewer blocks, for each costs time if it is shut, too. */
 #define GATED_LOOK_BLOCKS 256u
 static cohort_status launch_once(cohort_context *context, const struct map_batch *batch)
 {
@@ -85,16 +86,16 @@ static cohort_status launch_once(cohort_context *context, const struct map_batch
     return gpu_launch_walks(context, name, b.n, looks ? t->look_block : t->change_block, blocks, &b);
 }
 
-/* ---- pairs in halves ------------------------------------------------------------------------------------ */
+/* ---- pairs in halves ----------------------------------------------------------------------------------- */
 
 int map_has_halves(const struct gpu *g, co_u32 width)
 {
     return map_slot_bytes(width) == 16 && g->architecture < 90;
 }
 
-/* Where a key that was put in has its value only when the launch has ended, what depends on values is a launch of its own, after an INSERT of
- * the keys, which also has all to say of the entries. Where an operand may count twice the keys come with their operands, else
- * with 0. */
+/* Where a key that was put in has its value only when the launch has ended, what depends on values is a
+ * launch of its own, after an INSERT of the keys, which also has all to say of the entries. Where an operand
+ * may count twice the keys come with their operands, else with 0. */
 static cohort_status launch_batch(cohort_context *context, const struct map_batch *batch)
 {
     struct map_batch keys = *batch, values = *batch;
@@ -149,8 +150,8 @@ cohort_status map_ledger_close(cohort_context *context, struct map_batch *b, coh
 
 enum { KEYS, VALUES, RESULTS, OPS, WHERE, HIT, FAILED, COLUMNS };
 
-/* The columns that the step reads and writes. Claims, ranks and gets say nothing of their entries. Results that
- * some entries may leave as they were go in too; where they are the operands' own array they are one
+/* The columns that the step reads and writes. Claims, ranks and gets say nothing of their entries. Results
+ * that some entries may leave as they were go in too; where they are the operands' own array they are one
  * column with it. */
 static void columns_of(const struct map_batch *b, struct stream_column *c)
 {

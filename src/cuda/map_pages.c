@@ -15,7 +15,7 @@
 #define CAP_FILL   4 /* entries of one page that are put in at most, in slots of a page; */
 #define BATCH_FILL 3 /* and of a batch, in slots of the table: of 4 half of the pages have too many */
 #define SEEK_FILL \
-    2 /* keys of one page that are looked up at most, in slots of a page and keys of an average one together */
+    2 /* keys of a page that are looked up at most, in slots of a page and keys of an average one */
 
 /* Blocks that take page after page of `view`. */
 cohort_status map_launch_pages(cohort_context *context, const char *kind, const cohort_map_view *view,
@@ -41,7 +41,7 @@ static int pays(cohort_context *context, const struct map_batch *b)
     return looks || (puts && !b->rank && !b->hit && !b->results && b->n <= map_slots(&b->view) * BATCH_FILL);
 }
 
-/* ---- workspace ----------------------------------------------------------------------------------------------------------- */
+/* ---- workspace ----------------------------------------------------------------------------------------- */
 
 /* The steps, laid out: where entries in order of pages and the pages' offsets are, and the split. */
 struct plan {
@@ -159,7 +159,7 @@ static cohort_status lay_out(cohort_context *context, const struct map_batch *b,
     return arena->asks ? split(context, &p->split, arena) : COHORT_OK;
 }
 
-/* ---- advice -------------------------------------------------------------------------------------------------------------- */
+/* ---- advice -------------------------------------------------------------------------------------------- */
 
 /* What the last sample of lookups in a table came to, which the host learns some time later. Where that
  * sent them one by one, the next lookups go so at once, without a split that gets no keys, and every other
@@ -248,7 +248,7 @@ static cohort_status goes_alone(cohort_context *context, const struct map_batch 
     return s ? s : advise(context, &b->view, sample.gate);
 }
 
-/* ---- the steps --------------------------------------------------------------------------------------------------------------- */
+/* ---- the steps ----------------------------------------------------------------------------------------- */
 
 /* How many entries go by pages, all or none; and those in order of their pages. */
 static cohort_status put_in_order(cohort_context *context, const struct map_batch *b, struct plan *p)

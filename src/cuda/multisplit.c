@@ -1,6 +1,7 @@
-/* multisplit.c: which method does a multisplit, and the histogram. A method is a file of its own: split_direct.c, split_tile.c,
- * split_digits.c; what they count with is in split_count.c. A user's function and membership are a launch of their own that writes ids, which
- * from there on are ids like others. Everything that a launch depends on is known from n and the descriptor, so nothing waits. */
+/* multisplit.c: which method does a multisplit, and the histogram. A method is a file of its own:
+ * split_direct.c, split_tile.c, split_digits.c; what they count with is in split_count.c. A user's function
+ * and membership are a launch of their own that writes ids, which from there on are ids like others.
+ * Everything that a launch depends on is known from n and the descriptor, so nothing waits. */
 #include <string.h>
 
 #include "shape/split_direct.h"
@@ -9,7 +10,7 @@
 #define FAR_BUCKETS 192u         /* into more of them pairs look back, */
 #define FAR_PAIRS   (1ull << 26) /* if they are so many */
 
-/* ---- histogram --------------------------------------------------------------------------------------------------------- */
+/* ---- histogram ----------------------------------------------------------------------------------------- */
 
 /* bins[b] = the entries in bucket b, of m; and how it went. */
 static cohort_status count(cohort_context *context, const struct split *s, co_u64 *bins, co_u64 *first_bad)
@@ -31,9 +32,10 @@ static cohort_status count(cohort_context *context, const struct split *s, co_u6
     return status;
 }
 
-/* ---- entries ----------------------------------------------------------------------------------------------------------- */
+/* ---- entries ------------------------------------------------------------------------------------------- */
 
-/* A method, in the order of cohort_split_method: up to how many buckets, and how. AUTO is one of the others. */
+/* A method, in the order of cohort_split_method: up to how many buckets, and how. AUTO is one of the
+ * others. */
 struct method {
     const char *name;
     unsigned buckets;
@@ -50,8 +52,8 @@ static const struct method methods[] = {
     {"DIGITS", SPLIT_DIGITS_BUCKETS, split_by_digits},
 };
 
-/* Keys and one column, of 4 bytes each, so many, and into so many buckets, that looking back costs less than counting by spans, but not
- * more than words of 32 bits can tell of. */
+/* Keys and one column, of 4 bytes each, so many, and into so many buckets, that looking back costs less than
+ * counting by spans, but not more than words of 32 bits can tell of. */
 static int is_far(const struct gpu *g, const struct split *s)
 {
     return s->fn.buckets > FAR_BUCKETS && s->n >= FAR_PAIRS && s->n < g->tuning->sort_short &&
@@ -87,7 +89,8 @@ static cohort_status made_ids(cohort_context *context, struct split *s, struct a
     return cuda_fn_make_ids(context, &s->fn, &s->source, s->n, s->keys, s->key_bytes, arena);
 }
 
-/* With segments: ids that have the segment's number in them, in workspace; from there on there are no segments. */
+/* With segments: ids that have the segment's number in them, in workspace; from there on there are no
+ * segments. */
 static cohort_status segment_ids(cohort_context *context, struct split *s, struct arena *arena)
 {
     if (!s->segments)
@@ -106,8 +109,8 @@ static cohort_status segment_ids(cohort_context *context, struct split *s, struc
     return status;
 }
 
-/* What ranks are made from, in workspace where the caller has none of it: the permutation, and, if ids can be bad,
- * the offsets, of which the last is the number of entries that are written. */
+/* What ranks are made from, in workspace where the caller has none of it: the permutation, and, if ids can be
+ * bad, the offsets, of which the last is the number of entries that are written. */
 static void rank_sources(struct split *s, struct arena *arena)
 {
     if (!s->rank)

@@ -1,8 +1,8 @@
 /* nvrtc.c: NVIDIA's run-time compiler, opened when a program is first met; there is no link-time dependency.
  *
- * libnvrtc is looked for by its versioned names, that of the driver's own major version first, since a driver may not know
- * what a newer compiler makes; in the usual places of libraries, then in those of the CUDA toolkit. COHORT_NVRTC in the
- * environment names one file, and no other is tried. */
+ * libnvrtc is looked for by its versioned names, that of the driver's own major version first, since a driver
+ * may not know what a newer compiler makes; in the usual places of libraries, then in those of the CUDA
+ * toolkit. COHORT_NVRTC in the environment names one file, and no other is tried. */
 #include "jit.h"
 
 #include <dlfcn.h>
@@ -54,7 +54,8 @@ static const struct {
     {&nvrtc.archs, "nvrtcGetSupportedArchs"},
 };
 
-/* ISO C has no conversion between pointers to objects and to functions; POSIX promises that the bytes are the same. */
+/* ISO C has no conversion between pointers to objects and to functions; POSIX promises that the bytes are the
+ * same. */
 static int take_symbols(void *library)
 {
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {

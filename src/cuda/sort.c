@@ -100,7 +100,8 @@ static unsigned shared_of(const struct gpu *g, enum sort_kind kind)
            (is_far(kind) ? SORT_FAR_BYTES : 0);
 }
 
-/* The first of those for fewest, few, any and many entries that is for n; for many, where a block may have the memory. */
+/* The first of those for fewest, few, any and many entries that is for n; for many, where a block may have
+ * the memory. */
 static enum sort_kind kind_for(const struct gpu *g, const enum sort_kind *kinds, uint64_t n)
 {
     unsigned i = 0;
@@ -109,8 +110,8 @@ static enum sort_kind kind_for(const struct gpu *g, const enum sort_kind *kinds,
     return is_far(kinds[i]) && shared_of(g, kinds[i]) > g->shared_most ? kinds[i - 1] : kinds[i];
 }
 
-/* The kernel of a pass by keys or by segments: no columns, one of 4 bytes beside numbers of 4 where a block may have the memory, or
- * any. */
+/* The kernel of a pass by keys or by segments: no columns, one of 4 bytes beside numbers of 4 where a block
+ * may have the memory, or any. */
 static enum sort_kind kind_of(const struct gpu *g, const struct plan *p, int by_keys)
 {
     static const enum sort_kind alone[] = {SORT_FEWEST_32, SORT_FEW_32, SORT_KEYS_32, SORT_FAR_32},
@@ -133,8 +134,8 @@ static uint64_t tiles_of(const struct gpu *g, const struct plan *p, int by_keys)
     return p->n / tile + (p->n % tile != 0);
 }
 
-/* Passes over segments may have other tiles than those over keys. More entries have no fewer, as if they were all that a kind of smaller
- * tiles is for, so that no less memory does for them. */
+/* Passes over segments may have other tiles than those over keys. More entries have no fewer, as if they were
+ * all that a kind of smaller tiles is for, so that no less memory does for them. */
 static uint64_t most_tiles(const struct gpu *g, const struct plan *p)
 {
     uint64_t most = 0;

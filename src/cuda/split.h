@@ -1,5 +1,5 @@
-/* split.h: what the methods of a multisplit on a GPU share: workspace, and the parts of a pass, which is one split from what comes in to
- * what goes out. */
+/* split.h: what the methods of a multisplit on a GPU share: workspace, and the parts of a pass, which is one
+ * split from what comes in to what goes out. */
 #ifndef COHORT_CUDA_SPLIT_H
 #define COHORT_CUDA_SPLIT_H
 
@@ -25,9 +25,10 @@ struct pass {
     int gathers;          /* its tiles are gathered from what a split IN_TILES has left */
 };
 
-/* ---- split_pass.c ------------------------------------------------------------------------------------------------------ */
+/* ---- split_pass.c -------------------------------------------------------------------------------------- */
 
-/* The function, and where its keys or its ids are; these are the first part, and are written nowhere unless `out` says so. */
+/* The function, and where its keys or its ids are; these are the first part, and are written nowhere unless
+ * `out` says so. */
 void pass_begin(struct pass *p, const struct split_fn *fn, uint64_t n, const void *keys, unsigned key_bytes,
                 void *out, struct arena *arena);
 
@@ -50,7 +51,7 @@ int pass_is_cheap(co_u32 kind, unsigned key_bytes);
 /* Keys of 4 bytes, and one column or the permutation of 4. */
 int pass_is_pair(const struct split *s);
 
-/* ---- split_tile.c ------------------------------------------------------------------------------------------------------ */
+/* ---- split_tile.c -------------------------------------------------------------------------------------- */
 
 /* A pass by tiles, begun, with its way and its digit of the id: what it needs; and its launches. */
 cohort_status tile_plan(cohort_context *context, struct pass *p, struct arena *arena);
@@ -62,8 +63,8 @@ enum split_form tile_numbers(struct split_step *step, struct arena *arena);
 /* What goes through a tile. */
 enum split_payload tile_payload(const struct pass *p);
 
-/* Do keys of 4 bytes, or pairs of 4 + 4, go by blocks that go on from tile to tile? Not where they look back, if numbers are not those of
- * pages. */
+/* Do keys of 4 bytes, or pairs of 4 + 4, go by blocks that go on from tile to tile? Not where they look back,
+ * if numbers are not those of pages. */
 int tile_is_fetched(const struct gpu *g, enum split_payload payload, unsigned buckets, uint64_t n);
 
 /* So many blocks of the pass's kernel. */
@@ -72,15 +73,16 @@ cohort_status tile_launch(cohort_context *context, const struct pass *p, uint64_
 /* Its last launch, where table and what tiles publish are ready. */
 cohort_status tile_place(cohort_context *context, const struct pass *p);
 
-/* ---- split_count.c ----------------------------------------------------------------------------------------------------- */
+/* ---- split_count.c ------------------------------------------------------------------------------------- */
 
-/* bins[b] = the entries in bucket b, or [digit][b] if the pass has digits; ids are left behind if it says so. */
+/* bins[b] = the entries in bucket b, or [digit][b] if the pass has digits; ids are left behind if it says
+ * so. */
 cohort_status split_count_all(cohort_context *context, const struct pass *p, co_u64 *bins);
 
 /* The same where the bins are cleared already. */
 cohort_status split_count_into(cohort_context *context, const struct pass *p, co_u64 *bins);
 
-/* ---- the methods ------------------------------------------------------------------------------------------------------ */
+/* ---- the methods --------------------------------------------------------------------------------------- */
 
 /* split_direct.c: DIRECT and WARP */
 cohort_status split_by_warps(cohort_context *context, const struct split *s, struct arena *arena);

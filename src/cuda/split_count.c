@@ -6,8 +6,8 @@
 #define SPLIT_COUNT_BLOCKS 8u     /* a multiprocessor */
 #define SPLIT_SHARED_BINS  49152u /* buckets below which a block counts them in words of its shared memory */
 
-/* How bins are counted: as words of a block's shared memory; else as halves of words, in one large block a multiprocessor; else, on
- * GPUs whose blocks have too little for that, in memory, entry by entry. */
+/* How bins are counted: as words of a block's shared memory; else as halves of words, in one large block a
+ * multiprocessor; else, on GPUs whose blocks have too little for that, in memory, entry by entry. */
 struct counting {
     const char *kernel;
     unsigned shared, block;

@@ -1,11 +1,12 @@
-/* split_digits.c: many buckets: one count for all digits of the ids, then a split by look-back a digit. The first goes by the low
- * bits of the id, and what is bad is left out there; if no order is asked for it reserves. The others, being stable, go by the bits
- * above. All compute ids from the keys where that is cheap, and a map's pages where tiles are fetched; else the count writes the ids, which
- * then go along as a column. The last leaves entries in order of whole ids. Where these are few they are counted, which tells the offsets too; else offsets are
- * found by binary search in the output.
+/* split_digits.c: many buckets: one count for all digits of the ids, then a split by look-back a digit. The
+ * first goes by the low bits of the id, and what is bad is left out there; if no order is asked for it
+ * reserves. The others, being stable, go by the bits above. All compute ids from the keys where that is
+ * cheap, and a map's pages where tiles are fetched; else the count writes the ids, which then go along as a
+ * column. The last leaves entries in order of whole ids. Where these are few they are counted, which tells
+ * the offsets too; else offsets are found by binary search in the output.
  *
- * Where tiles are long enough for it, nothing is counted before: the first pass leaves runs in its tiles, which the second gathers
- * (shape/split_step.h). Offsets are searched. */
+ * Where tiles are long enough for it, nothing is counted before: the first pass leaves runs in its tiles,
+ * which the second gathers (shape/split_step.h). Offsets are searched. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,11 +22,12 @@ struct digits {
     uint64_t cleared_bytes;
     struct split_step search; /* no offsets: nothing is searched */
     unsigned
-        gathers; /* nothing is counted before: the first pass leaves runs in its tiles, the second gathers them */
+        /* nothing is counted before: the first pass leaves runs in its tiles, the second gathers them */
+        gathers;
     struct split_runs_step runs;
 };
 
-/* ---- ids --------------------------------------------------------------------------------------------------------------- */
+/* ---- ids ----------------------------------------------------------------------------------------------- */
 
 static unsigned bits_of(co_u32 buckets)
 {
@@ -48,8 +50,8 @@ static void choose_digits(const struct split_fn *fn, struct split_digits *digits
     }
 }
 
-/* Do two passes do, of which the first leaves runs? Numbers come from 4-byte keys, all of which have one, and one column of 4 bytes
- * goes along at most; offsets are searched in the keys. */
+/* Do two passes do, of which the first leaves runs? Numbers come from 4-byte keys, all of which have one, and
+ * one column of 4 bytes goes along at most; offsets are searched in the keys. */
 static unsigned may_gather(cohort_context *context, const struct split *s, const struct split_digits *digits)
 {
     const struct gpu *g = gpu_of(context);
@@ -94,7 +96,8 @@ static int go_by_given(const struct split *s)
     }
 }
 
-/* Pairs of 4 + 4 bytes, so many that their tiles are fetched: there the place kernels have time to find pages anew. */
+/* Pairs of 4 + 4 bytes, so many that their tiles are fetched: there the place kernels have time to find pages
+ * anew. */
 static int go_by_pages(const struct gpu *g, const struct split *s, const struct split_digits *digits)
 {
     unsigned low = digits->mask[0] + 1, high = ((s->fn.buckets - 1) >> digits->shift[1]) + 1;
@@ -127,10 +130,10 @@ static struct split_fn plan_count(const struct gpu *g, const struct split *s, st
     return fn;
 }
 
-/* ---- arrays ------------------------------------------------------------------------------------------------------------ */
+/* ---- arrays -------------------------------------------------------------------------------------------- */
 
-/* Where a column of `bytes` an entry is after each pass: at last in the caller's array, if there is one. Of two passes the first writes
- * nothing of the caller's, so arrays may be split in place. */
+/* Where a column of `bytes` an entry is after each pass: at last in the caller's array, if there is one. Of
+ * two passes the first writes nothing of the caller's, so arrays may be split in place. */
 static void plan_stops(const struct digits *d, void *out, unsigned bytes, uint64_t n, struct arena *arena,
                        void **stop)
 {
@@ -153,7 +156,8 @@ static void through(struct digits *d, const void *in, void *out, unsigned bytes,
         pass_add_column(&d->pass[p].step, p ? stop[p - 1] : in, stop[p] ? stop[p] : out, bytes);
 }
 
-/* What numbers come from goes through all passes; the last writes it where that is wanted, or where offsets are searched in it. */
+/* What numbers come from goes through all passes; the last writes it where that is wanted, or where offsets
+ * are searched in it. */
 static void plan_source(const struct split *s, struct split_fn fn, struct arena *arena, struct digits *d)
 {
     int by_ids = pass_ids_width(fn.kind) != 0;
@@ -185,7 +189,7 @@ static void plan_source(const struct split *s, struct split_fn fn, struct arena 
     d->search.offsets = s->offsets;
 }
 
-/* ---- plan -------------------------------------------------------------------------------------------------------------- */
+/* ---- plan ---------------------------------------------------------------------------------------------- */
 
 static cohort_status plan_passes(cohort_context *context, const struct split *s, struct arena *arena,
                                  struct digits *d)
@@ -282,7 +286,7 @@ static cohort_status plan(cohort_context *context, const struct split *s, struct
     return status;
 }
 
-/* ---- launches ---------------------------------------------------------------------------------------------------------- */
+/* ---- launches ------------------------------------------------------------------------------------------ */
 
 static cohort_status prepare(cohort_context *context, const struct digits *d)
 {

@@ -1,5 +1,5 @@
-/* split_direct.c: the launches of the methods DIRECT and WARP (kernels/split_direct.cu): each warp counts its spans, the counts are
- * summed up, each warp puts the entries of its spans in their places. */
+/* split_direct.c: the launches of the methods DIRECT and WARP (kernels/split_direct.cu): each warp counts its
+ * spans, the counts are summed up, each warp puts the entries of its spans in their places. */
 #include <stdio.h>
 
 #include "split.h"
@@ -15,7 +15,8 @@ struct warps {
     unsigned shared; /* bytes of a block */
 };
 
-/* Spans are as long as leaves each warp of the device one, within limits, and of whole rows in hand of either launch. */
+/* Spans are as long as leaves each warp of the device one, within limits, and of whole rows in hand of either
+ * launch. */
 static void cut(cohort_context *context, struct warps *w)
 {
     struct split_step *step = &w->pass.step;

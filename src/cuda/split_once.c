@@ -1,9 +1,10 @@
-/* split_once.c: splits of few entries, in one launch (kernels/split_once.cu): of one tile, or of as many as are at work at a time, or of
- * spans of a few such tiles.
+/* split_once.c: splits of few entries, in one launch (kernels/split_once.cu): of one tile, or of as many as
+ * are at work at a time, or of spans of a few such tiles.
  *
- * What blocks publish to each other is in memory that the context keeps: launches on its stream follow one another, and each has a serial
- * of its own, so nothing is cleared between them. A launch that is recorded may be done at any time, next to others, and again and again with
- * the same serial: it has words in its workspace, and clears them. */
+ * What blocks publish to each other is in memory that the context keeps: launches on its stream follow one
+ * another, and each has a serial of its own, so nothing is cleared between them. A launch that is recorded
+ * may be done at any time, next to others, and again and again with the same serial: it has words in its
+ * workspace, and clears them. */
 #include <string.h>
 
 #include "split.h"
@@ -84,8 +85,8 @@ static void begin(struct pass *p, const struct split *s)
     p->step.can_fail = (co_u32)split_can_fail(&s->fn);
 }
 
-/* A few splitters, among 4-byte keys: of more a search takes longer than a launch that leaves ids. What fills up the last tile is as
- * great as a key can be. */
+/* A few splitters, among 4-byte keys: of more a search takes longer than a launch that leaves ids. What fills
+ * up the last tile is as great as a key can be. */
 static int searched(struct split_step *step)
 {
     const struct split_fn *fn = &step->fn;

@@ -1,12 +1,12 @@
-/* split_tile.c: the launches of a pass by tiles (kernels/multisplit.cu): count, sum the counts up, put the entries in their places. By
- * spans (the method BLOCK) the count is of each span. By look-back (LOOK_BACK) and by reserving (RESERVED) it is of all, and each tile
- * finds what is before it itself. */
+/* split_tile.c: the launches of a pass by tiles (kernels/multisplit.cu): count, sum the counts up, put the
+ * entries in their places. By spans (the method BLOCK) the count is of each span. By look-back (LOOK_BACK)
+ * and by reserving (RESERVED) it is of all, and each tile finds what is before it itself. */
 #include <stdio.h>
 #include <string.h>
 
 #include "split.h"
 
-/* ---- numbers ----------------------------------------------------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------------------------------------- */
 
 #define TEST_BUCKETS 4u /* up to which there are instances for SPLIT_TEST */
 
@@ -21,8 +21,8 @@ static void leave_ids(struct split_step *step, struct arena *arena)
     step->part[0] = (struct split_part){step->ids_out, NULL, step->ids_bytes, step->ids_bytes};
 }
 
-/* A field of the entry, all of whose numbers are good, or not. The mask has no bits beyond the entry's end, where the last key
- * would have some too. */
+/* A field of the entry, all of whose numbers are good, or not. The mask has no bits beyond the entry's end,
+ * where the last key would have some too. */
 static enum split_form by_field(struct split_step *step, unsigned from, co_u32 field, co_u32 ids)
 {
     struct split_number *n = &step->number;
@@ -45,7 +45,8 @@ static enum split_form by_field(struct split_step *step, unsigned from, co_u32 f
     return SPLIT_FIELD;
 }
 
-/* The last bucket may have more keys than the others: it ends where they would. A shift beyond the word leaves nothing. */
+/* The last bucket may have more keys than the others: it ends where they would. A shift beyond the word
+ * leaves nothing. */
 static enum split_form by_ranges(struct split_step *step)
 {
     const struct split_fn *fn = &step->fn;
@@ -124,7 +125,7 @@ enum split_form tile_numbers(struct split_step *step, struct arena *arena)
     return by_field(step, 0, ~0u, step->buckets);
 }
 
-/* ---- plan -------------------------------------------------------------------------------------------------------------- */
+/* ---- plan ---------------------------------------------------------------------------------------------- */
 
 /* As many spans as keep the device busy, of whole tiles but few; or one for each tile. */
 static void cut(cohort_context *context, struct pass *p)
@@ -150,7 +151,8 @@ static int counts_sum_up(const struct split_step *step)
     return step->way != SPLIT_BY_SPANS && step->buckets <= SUMMED_BUCKETS;
 }
 
-/* The table, and behind it what is cleared before the launches together with its last entry, or with all of it. */
+/* The table, and behind it what is cleared before the launches together with its last entry, or with all of
+ * it. */
 static void plan_table(cohort_context *context, struct pass *p, struct arena *arena)
 {
     struct split_step *step = &p->step;
@@ -209,8 +211,9 @@ int tile_is_fetched(const struct gpu *g, enum split_payload payload, unsigned bu
            split_instance_shared(i) <= g->shared_most;
 }
 
-/* How keys alone and pairs go. They are fetched if they are many and do not look back, or numbers are those of pages. Other pairs go in two
- * phases, but where they look back and are more than words of 32 bits can tell of. */
+/* How keys alone and pairs go. They are fetched if they are many and do not look back, or numbers are those
+ * of pages. Other pairs go in two phases, but where they look back and are more than words of 32 bits can
+ * tell of. */
 static enum split_loading loading_of(const struct gpu *g, const struct pass *p, enum split_payload payload)
 {
     const struct split_step *step = &p->step;
@@ -226,7 +229,8 @@ static enum split_loading loading_of(const struct gpu *g, const struct pass *p, 
                : SPLIT_TWO_PHASE;
 }
 
-/* Keys, alone or with a payload, whose numbers the count leaves behind, as bytes: where they are fetched, these are no column. */
+/* Keys, alone or with a payload, whose numbers the count leaves behind, as bytes: where they are fetched,
+ * these are no column. */
 static void take_numbers(const struct gpu *g, struct pass *p)
 {
     struct split_step *step = &p->step;
@@ -263,7 +267,7 @@ cohort_status tile_plan(cohort_context *context, struct pass *p, struct arena *a
     return COHORT_OK;
 }
 
-/* ---- launches ---------------------------------------------------------------------------------------------------------- */
+/* ---- launches ------------------------------------------------------------------------------------------ */
 
 static cohort_status histograms(cohort_context *context, const struct pass *p)
 {
@@ -321,7 +325,7 @@ cohort_status tile_run(cohort_context *context, const struct pass *p)
     return status ? status : tile_place(context, p);
 }
 
-/* ---- the methods ------------------------------------------------------------------------------------------------------- */
+/* ---- the methods --------------------------------------------------------------------------------------- */
 
 static cohort_status split_by(cohort_context *context, const struct split *s, struct arena *arena,
                               unsigned way)

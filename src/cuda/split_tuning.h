@@ -1,4 +1,5 @@
-/* split_tuning.h: which instance of the kernels does a split on which device, and how the input is cut for it. */
+/* split_tuning.h: which instance of the kernels does a split on which device, and how the input is cut for
+ * it. */
 #ifndef COHORT_CUDA_SPLIT_TUNING_H
 #define COHORT_CUDA_SPLIT_TUNING_H
 
@@ -22,8 +23,8 @@ struct split_tuning {
     const char *driver;
     const struct split_instance *instance;
     unsigned buckets; /* at most */
-    /* A multiprocessor: of BY_TABLE spans, a multiple of what it has of blocks at a time, of either launch (0: it is not for spans); of
-     * TOGETHER tiles and of SPANS_TOGETHER spans that are at work at a time. */
+    /* A multiprocessor: of BY_TABLE spans, a multiple of what it has of blocks at a time, of either launch
+     * (0: it is not for spans); of TOGETHER tiles and of SPANS_TOGETHER spans that are at work at a time. */
     unsigned spans;
     unsigned span_tiles;  /* of a span of SPANS_TOGETHER, at most */
     unsigned least_tiles; /* a multiprocessor, from which on those are worth while that are FETCHED */

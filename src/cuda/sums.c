@@ -1,4 +1,5 @@
-/* sums.c: prefix sums and reductions: tiles, workspace, launches; and the memory of a look-back, which others have too. */
+/* sums.c: prefix sums and reductions: tiles, workspace, launches; and the memory of a look-back, which others
+ * have too. */
 #include "shape/sums.h"
 
 #include "backend/sums.h"

@@ -1,4 +1,5 @@
-/* cuda/table.c: columns on a GPU: which kernel does what, and what it found; and events that others wait for. */
+/* cuda/table.c: columns on a GPU: which kernel does what, and what it found; and events that others wait
+ * for. */
 #include "backend/table.h"
 
 #include <stdio.h>
@@ -9,7 +10,7 @@
 #include "shape/table_step.h"
 #include "table.h"
 
-/* ---- what a kernel finds -------------------------------------------------------------------------------------- */
+/* ---- what a kernel finds ------------------------------------------------------------------------------- */
 
 cohort_status gpu_found_begin(cohort_context *context, struct table_found **found)
 {
@@ -66,7 +67,7 @@ static cohort_status cuda_table_check(cohort_context *context, const struct tabl
     return s;
 }
 
-/* ---- copies ------------------------------------------------------------------------------------------------------- */
+/* ---- copies -------------------------------------------------------------------------------------------- */
 
 /* From the word on that has the first bit. */
 static cohort_status launch_bits(cohort_context *context, void *to, co_u64 to_bit, struct table_bits *b)
@@ -139,7 +140,7 @@ static cohort_status cuda_table_gather(cohort_context *context, struct table_gat
     return s;
 }
 
-/* ---- events ---------------------------------------------------------------------------------------------------------- */
+/* ---- events -------------------------------------------------------------------------------------------- */
 
 static int64_t cuda_table_device_id(cohort_context *context)
 {

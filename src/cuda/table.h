@@ -5,7 +5,8 @@
 #include "backend/table.h"
 #include "shape/table_step.h"
 
-/* Room for what a kernel finds: count 0, first ~0. gpu_found_end waits, fetches it, and gives the room back, whatever `s` is. */
+/* Room for what a kernel finds: count 0, first ~0. gpu_found_end waits, fetches it, and gives the room back,
+ * whatever `s` is. */
 cohort_status gpu_found_begin(cohort_context *context, struct table_found **found);
 cohort_status gpu_found_end(cohort_context *context, struct table_found *found, cohort_status s,
                             struct table_found *seen);

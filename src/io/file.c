@@ -5,10 +5,11 @@
  *     checksum of all the bytes before it (8)
  *     the sections, each padded with zeros to a multiple of 8
  *
- * The checksum goes word by word: xor the word in, multiply by an odd number, fold the high half into the low. Each step is
- * a bijection of the state for a given word and of the word for a given state. So two texts of one length that differ in
- * one word end in different sums: they differ after that word, and no later step can make them meet again. The padding
- * is part of the words, and the header's sum covers the sections' sums, so a single altered byte is always found. */
+ * The checksum goes word by word: xor the word in, multiply by an odd number, fold the high half into the
+ * low. Each step is a bijection of the state for a given word and of the word for a given state. So two texts
+ * of one length that differ in one word end in different sums: they differ after that word, and no later step
+ * can make them meet again. The padding is part of the words, and the header's sum covers the sections' sums,
+ * so a single altered byte is always found. */
 #define _POSIX_C_SOURCE 200809L
 #define _DEFAULT_SOURCE /* realpath */
 #include "io/file.h"
@@ -54,7 +55,7 @@ uint64_t file_get(const unsigned char *from)
     return v;
 }
 
-/* ---- the checksum ---------------------------------------------------------------------------------------------- */
+/* ---- the checksum -------------------------------------------------------------------------------------- */
 
 static uint64_t sum_begin(uint64_t bytes)
 {
@@ -86,7 +87,7 @@ static uint64_t padding(uint64_t bytes)
     return -bytes & 7;
 }
 
-/* ---- messages ---------------------------------------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------------------------------------ */
 
 cohort_status file_fail(cohort_context *context, cohort_status status, const struct file_stream *stream,
                         const char *format, ...)
@@ -136,7 +137,7 @@ cohort_status file_corrupt(struct file_reader *f, unsigned section, const char *
     return fail_at(f, COHORT_CORRUPT, file_place(f, section), what);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------ */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
 struct file_writer {
     int descriptor; /* -1: by the function */
@@ -194,12 +195,12 @@ static int write_contents(struct file_writer *w, enum file_kind kind, unsigned c
     return w->descriptor < 0 || fsync(w->descriptor) == 0 || errno == EINVAL || errno == ENOTSUP;
 }
 
-/* ---- a file that is not complete yet -----------------------------------------------------------------------------
- *
- * It has one of the names PATH.cohort-0.tmp, PATH.cohort-1.tmp and so on, and is locked (flock) for as long as its writer lives. One
- * that is not locked was left by a process that was killed: the next to write the file removes it. A file has no lock for a moment
- * after it was made, in which another may take it for such a one; so both look, with the lock in hand, whether the name still leads to
- * what they hold. */
+/* ---- a file that is not complete yet ------------------------------------------------------------------- */
+
+/* It has one of the names PATH.cohort-0.tmp, PATH.cohort-1.tmp and so on, and is locked (flock) for as long
+ * as its writer lives. One that is not locked was left by a process that was killed: the next to write the
+ * file removes it. A file has no lock for a moment after it was made, in which another may take it for such a
+ * one; so both look, with the lock in hand, whether the name still leads to what they hold. */
 
 #define NAMES 100 /* writers of one file at a time, at most */
 #define SWEPT 16  /* names that each writer looks at */
@@ -224,7 +225,8 @@ static void remove_left(const char *name)
     close(descriptor);
 }
 
-/* A new file beside `target`; its name in *name, which the caller frees. Its mode is the old file's, if there is one. */
+/* A new file beside `target`; its name in *name, which the caller frees. Its mode is the old file's, if there
+ * is one. */
 static int create_beside(const char *target, const struct stat *old, char **name)
 {
     size_t room = strlen(target) + 48;
@@ -313,7 +315,7 @@ cohort_status file_write(cohort_context *context, const struct file_stream *to, 
     return COHORT_OK;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
 /* Up to `bytes` more of the file; *got = 0: it ends here. */
 static cohort_status read_some(struct file_reader *f, void *into, size_t bytes, size_t *got)

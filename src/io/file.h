@@ -1,8 +1,9 @@
-/* file.h: the library's own files: a container of sections, each with its checksum. docs/file-format.md is the format.
+/* file.h: the library's own files: a container of sections, each with its checksum. docs/file-format.md is
+ * the format.
  *
- * A reader treats what it reads as hostile: nothing is believed before its checksum and its lengths have been judged,
- * sums are of 64 bits and watched, and memory is taken as bytes arrive, so that no announced length sizes an allocation
- * beyond what the file really holds. */
+ * A reader treats what it reads as hostile: nothing is believed before its checksum and its lengths have been
+ * judged, sums are of 64 bits and watched, and memory is taken as bytes arrive, so that no announced length
+ * sizes an allocation beyond what the file really holds. */
 #ifndef COHORT_IO_FILE_H
 #define COHORT_IO_FILE_H
 
@@ -24,8 +25,8 @@ struct file_section {
     uint64_t bytes;
 };
 
-/* Where a file is written to or read from: a path, or the caller's functions. All reading and all writing goes
- * through it. */
+/* Where a file is written to or read from: a path, or the caller's functions. All reading and all writing
+ * goes through it. */
 struct file_stream {
     const char *path;            /* NULL: by the functions */
     const cohort_output *output; /* of writing */
@@ -61,8 +62,8 @@ cohort_status file_read_options(struct file_reader *, unsigned count, uint64_t *
 /* The next section, into memory that the caller frees; NULL if it has no bytes. */
 cohort_status file_read(struct file_reader *, void **out);
 
-/* The whole file in memory, to be read alone; it ends with its last section. The caller ends it with munmap, f->size
- * bytes. */
+/* The whole file in memory, to be read alone; it ends with its last section. The caller ends it with munmap,
+ * f->size bytes. */
 cohort_status file_map(struct file_reader *f, void **out);
 
 /* Of a file that is mapped: where a section begins; and its padding and, if `sum`, its checksum. */

@@ -1,22 +1,25 @@
 /* kmer.c: k-mers out of text.
  *
- * The text is first turned into codes, sixteen bytes at a time, for the letters' bits tell their codes; then the stretches
- * between breaks are found by memchr, so that the loop over the k-mers of a stretch has no branch.
+ * The text is first turned into codes, sixteen bytes at a time, for the letters' bits tell their codes; then
+ * the stretches between breaks are found by memchr, so that the loop over the k-mers of a stretch has no
+ * branch.
  *
- * That loop keeps the last 32 letters in two words: `word` with the last letter lowest, whose low 2k bits are the k-mer
- * that ends there, and `turned` with the last letter's complement highest, whose high 2k bits are the reverse
- * complement of the same k-mer. Four letters at a time are put together by two multiplications; shifted into the two
- * words by one to four letters they give four k-mers, which vector instructions make at once where there is AVX2. */
+ * That loop keeps the last 32 letters in two words: `word` with the last letter lowest, whose low 2k bits are
+ * the k-mer that ends there, and `turned` with the last letter's complement highest, whose high 2k bits are
+ * the reverse complement of the same k-mer. Four letters at a time are put together by two multiplications;
+ * shifted into the two words by one to four letters they give four k-mers, which vector instructions make at
+ * once where there is AVX2. */
 #include "io/kmer.h"
 
 #include <string.h>
 
-/* ---- codes --------------------------------------------------------------------------------------------------- */
+/* ---- codes --------------------------------------------------------------------------------------------- */
 
 #if defined(__GNUC__)
 typedef uint8_t letters __attribute__((vector_size(16)));
 
-/* A 0x41, C 0x43, G 0x47, T 0x54: bits 1 and 2 tell them apart, and bit 2 moved onto bit 1 puts G before T. */
+/* A 0x41, C 0x43, G 0x47, T 0x54: bits 1 and 2 tell them apart, and bit 2 moved onto bit 1 puts G before
+ * T. */
 static size_t encode_blocks(uint8_t *text, size_t n)
 {
     size_t i = 0;
@@ -62,7 +65,7 @@ void kmer_encode(uint8_t *text, size_t n)
         text[i] = code_of(text[i]);
 }
 
-/* ---- the k-mers of one stretch --------------------------------------------------------------------------------- */
+/* ---- the k-mers of one stretch ------------------------------------------------------------------------- */
 
 typedef struct window {
     uint64_t word, turned;
@@ -82,8 +85,8 @@ static inline void enter_one(window *window, uint8_t code)
     window->turned = window->turned >> 2 | (uint64_t)(code ^ 3) << 62;
 }
 
-/* Four letters: their codes, the first one highest, and their complements, the first one lowest. The factors bring the
- * codes together in the highest byte. */
+/* Four letters: their codes, the first one highest, and their complements, the first one lowest. The factors
+ * bring the codes together in the highest byte. */
 typedef struct quartet {
     uint64_t codes, complements;
 } quartet;
@@ -185,7 +188,7 @@ size_t kmer_extract(const uint8_t *codes, size_t n, unsigned k, int canonical, u
     return made;
 }
 
-/* ---- k-mers as letters ----------------------------------------------------------------------------------------- */
+/* ---- k-mers as letters --------------------------------------------------------------------------------- */
 
 void kmer_letters(char *to, uint64_t kmer, unsigned k)
 {

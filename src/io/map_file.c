@@ -1,5 +1,5 @@
-/* map_file.c: maps in files. Three sections: the options (8 numbers, of LINES 9), the keys, the values (no bytes where the width has
- * none). Pairs are in no order. */
+/* map_file.c: maps in files. Three sections: the options (8 numbers, of LINES 9), the keys, the values (no
+ * bytes where the width has none). Pairs are in no order. */
 #include "io/map_file.h"
 
 #include "core/context.h"

@@ -18,8 +18,9 @@ struct map_file {
 cohort_status map_file_write(cohort_context *context, const struct file_stream *to,
                              const struct map_file *map);
 
-/* Reads one. Everything is checked except whether a key occurs twice, which only a table can tell. On success the caller
- * frees keys and values with free() (NULL if there are none); on failure there is nothing to free. */
+/* Reads one. Everything is checked except whether a key occurs twice, which only a table can tell. On success
+ * the caller frees keys and values with free() (NULL if there are none); on failure there is nothing to
+ * free. */
 cohort_status map_file_read(cohort_context *context, const struct file_stream *from, struct map_file *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* multimap_file.c: multimaps in files. Four sections: the options (5 numbers), the keys, the offsets, the values. Keys
- * are in no order, nor are the values of one key. */
+/* multimap_file.c: multimaps in files. Four sections: the options (5 numbers), the keys, the offsets, the
+ * values. Keys are in no order, nor are the values of one key. */
 #include "io/multimap_file.h"
 
 #include "core/context.h"

@@ -1,6 +1,6 @@
-/* reads.c: FASTA and FASTQ, as a state machine over lines. What a line is follows from the section that it stands in and its first byte, so the
- * rest of it is found by memchr and passed over or handed on as a whole. A line may be spread over any number of
- * pieces.
+/* reads.c: FASTA and FASTQ, as a state machine over lines. What a line is follows from the section that it
+ * stands in and its first byte, so the rest of it is found by memchr and passed over or handed on as a whole.
+ * A line may be spread over any number of pieces.
  *
  *   section    first byte        line        and then
  *   BETWEEN    '>' or '@'        HEADER      LETTERS
@@ -14,8 +14,8 @@
  *
  * In FASTQ the number of letters alone tells where the qualities end: '@' and '+' are quality values too.
  *
- * A line ends at a newline, a carriage return, or both in this order. A newline that comes right after a carriage return is passed over
- * as the next line begins, for which it may be in the next piece. */
+ * A line ends at a newline, a carriage return, or both in this order. A newline that comes right after a
+ * carriage return is passed over as the next line begins, for which it may be in the next piece. */
 #include "io/reads.h"
 
 #include <stdio.h>
@@ -152,8 +152,8 @@ static void line_end(cohort_reads *parser)
     parser->line = LINE_NONE;
 }
 
-/* Where the line's end is, or `end`. *newline is the next newline that is known of, or `end`: what has no newlines is not searched for them
- * again and again. */
+/* Where the line's end is, or `end`. *newline is the next newline that is known of, or `end`: what has no
+ * newlines is not searched for them again and again. */
 static const char *line_stop(const char *bytes, const char *end, const char **newline)
 {
     if (!*newline || *newline < bytes) {

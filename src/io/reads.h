@@ -1,8 +1,9 @@
 /* reads.h: FASTA and FASTQ, read as a stream.
  *
- * Bytes are fed in pieces of any size. The parser finds the lines that hold letters of a sequence and hands them on in
- * place, piece by piece, without looking at the letters. It accepts any line wrapping in both formats, also of
- * qualities, lines that end in LF, CRLF or CR, blank lines and old FASTA's comments (';'), and wants of a FASTQ record exactly as many quality values as letters. */
+ * Bytes are fed in pieces of any size. The parser finds the lines that hold letters of a sequence and hands
+ * them on in place, piece by piece, without looking at the letters. It accepts any line wrapping in both
+ * formats, also of qualities, lines that end in LF, CRLF or CR, blank lines and old FASTA's comments (';'),
+ * and wants of a FASTQ record exactly as many quality values as letters. */
 #ifndef COHORT_IO_READS_H
 #define COHORT_IO_READS_H
 

@@ -53,9 +53,7 @@ static uint64_t get64(const unsigned char *p)
     return get32(p) | (uint64_t)get32(p + 4) << 32;
 }
 
-/* ---- messages
- * ---------------------------------------------------------------------------------------------------------
- * */
+/* ---- messages ------------------------------------------------------------------------------------------ */
 
 static cohort_status corrupt(const struct reader *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -82,8 +80,7 @@ static cohort_status want(const struct reader *r, uint64_t bytes, const char *wh
                         what, (unsigned long long)(r->n - r->at));
 }
 
-/* ---- reading
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
 /* The head of a blob of 32 bits. */
 struct head {
@@ -144,7 +141,8 @@ static uint64_t add_words(uint64_t *low, uint64_t a, uint64_t b)
     return high;
 }
 
-/* A bitmap's ones. Eight words are added up place by place first, so that one in eight is counted (Harley and Seal). */
+/* A bitmap's ones. Eight words are added up place by place first, so that one in eight is counted (Harley and
+ * Seal). */
 static uint32_t ones_of(const unsigned char *p)
 {
     uint64_t one = 0, two = 0, four = 0;
@@ -385,8 +383,7 @@ cohort_status roaring_judge(cohort_context *context, const char *name, uint64_t 
                  : corrupt(&r, "an array whose members do not rise");
 }
 
-/* ---- writing
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
 enum roaring_kind roaring_choose(uint32_t card, uint32_t runs)
 {

@@ -2,7 +2,8 @@
  *
  * A blob has containers, one for each 2^16 integers, by rising key (the bits from 16 on). Reading judges all
  * that says where things are, and runs, and tells of each container where its entries lie in the blob;
- * nothing is copied. Arrays and bitmaps, most of the bytes, are judged one by one, by whoever reads them next. */
+ * nothing is copied. Arrays and bitmaps, most of the bytes, are judged one by one, by whoever reads them
+ * next. */
 #ifndef COHORT_IO_ROARING_H
 #define COHORT_IO_ROARING_H
 

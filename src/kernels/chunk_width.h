@@ -1,8 +1,9 @@
-/* chunk_width.h: arrays of one width, 16 bytes a lane. Parameter: WIDE, 1 for entries of 8 bytes, 0 for 4. Gives WORD, EACH
- * (entries in 16 bytes) and names that end in the width; chunk_end.h forgets them.
+/* chunk_width.h: arrays of one width, 16 bytes a lane. Parameter: WIDE, 1 for entries of 8 bytes, 0 for 4.
+ * Gives WORD, EACH (entries in 16 bytes) and names that end in the width; chunk_end.h forgets them.
  *
- * Places. 16-byte reads want addresses that are multiples of 16, and an array is aligned to its entries only. So entries are counted
- * in places from the last such address on: the array begins at place `lead`, and what is before is none. */
+ * Places. 16-byte reads want addresses that are multiples of 16, and an array is aligned to its entries only.
+ * So entries are counted in places from the last such address on: the array begins at place `lead`, and what
+ * is before is none. */
 #define CHUNK_PASTE_(a, b) a##_##b
 #define CHUNK_PASTE(a, b)  CHUNK_PASTE_(a, b)
 #if WIDE
@@ -22,7 +23,8 @@
 #endif
 #define NAME(name) CHUNK_PASTE(name, WIDTH)
 
-/* The EACH entries from `place` on, 0 where there is none. whole: all are there, and place is a multiple of EACH. */
+/* The EACH entries from `place` on, 0 where there is none. whole: all are there, and place is a multiple of
+ * EACH. */
 CO_INLINE co_u128 NAME(chunk_read)(const WORD *array, co_u64 n, co_u64 lead, co_u64 place, int whole)
 {
     co_u64 half[2] = {0, 0};

@@ -1,15 +1,17 @@
 /* compact.cu: the entries that are to be kept, in order, in one pass; and, where wanted, the others.
  *
- * A block takes tile after tile. Its lanes read keys, 16 bytes a chunk, and decide. Bits counted, warps summed up, each
- * entry knows its place among the kept ones of the tile or among the others, and goes there in shared memory; the first warp resolves how
- * many are kept before the tile (look_back.h), a tile later where there are keys alone. An entry's number among the rejected ones needs
- * no look-back: it is its index less the kept ones before it. Then each part is written side by side.
+ * A block takes tile after tile. Its lanes read keys, 16 bytes a chunk, and decide. Bits counted, warps
+ * summed up, each entry knows its place among the kept ones of the tile or among the others, and goes there
+ * in shared memory; the first warp resolves how many are kept before the tile (look_back.h), a tile later
+ * where there are keys alone. An entry's number among the rejected ones needs no look-back: it is its index
+ * less the kept ones before it. Then each part is written side by side.
  *
- * Columns. `order` remembers which entry came to each place. As kept entries stay in order, what a warp reads of a column by
- * it lies side by side but for the gaps, so columns go from memory to memory without shared memory; rejected entries the same.
+ * Columns. `order` remembers which entry came to each place. As kept entries stay in order, what a warp reads
+ * of a column by it lies side by side but for the gaps, so columns go from memory to memory without shared
+ * memory; rejected entries the same.
  *
- * Segments. The kept entries before a segment's begin are those before the tile and those whose place in the tile is less: a
- * binary search in `order`. */
+ * Segments. The kept entries before a segment's begin are those before the tile and those whose place in the
+ * tile is less: a binary search in `order`. */
 #include "look_back.h"
 #include "shape/bits.h"
 #include "shape/compact.h"
@@ -100,9 +102,10 @@ CO_INLINE void compact_resolve(const struct compact_step *s, const struct compac
     }
 }
 
-/* ---- columns --------------------------------------------------------------------------------------------------------- */
+/* ---- columns ------------------------------------------------------------------------------------------- */
 
-/* Entries of column `in`, which begins with the tile, by the places [from, to) of `order`: some of a lane's are on their way at once. */
+/* Entries of column `in`, which begins with the tile, by the places [from, to) of `order`: some of a lane's
+ * are on their way at once. */
 #define COMPACT_EACH 4
 #define COMPACT_GATHER(bits, type, zero)                                                              \
     CO_INLINE void compact_gather_##bits(const type *in, type *out, const co_u16 *order, co_u32 from, \
@@ -161,7 +164,7 @@ CO_INLINE void compact_column(const struct compact_step *s, const struct compact
                        t->entries);
 }
 
-/* ---- segments --------------------------------------------------------------------------------------------------------- */
+/* ---- segments ------------------------------------------------------------------------------------------ */
 
 /* How many of n rising numbers are less than v. */
 CO_INLINE co_u64 compact_less64(const co_u64 *a, co_u64 n, co_u64 v)

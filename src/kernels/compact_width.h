@@ -1,4 +1,5 @@
-/* compact_width.h: compaction of keys of one width. Read by compact.cu once for each; the parameter is that of chunk_width.h. */
+/* compact_width.h: compaction of keys of one width. Read by compact.cu once for each; the parameter is that
+ * of chunk_width.h. */
 #include "chunk_width.h"
 
 /* Bits of the lane's entries: EACH a chunk, entry k of chunk c is bit c * EACH + k. */
@@ -49,7 +50,8 @@ CO_INLINE co_u32 NAME(compact_where)(const struct compact_step *s, co_u64 first,
     return bits;
 }
 
-/* Of the other kinds, key by key, in a loop: keys are read anew, entry by entry as they were the first time. */
+/* Of the other kinds, key by key, in a loop: keys are read anew, entry by entry as they were the first
+ * time. */
 CO_INLINE co_u32 NAME(compact_ids)(const struct compact_step *s, co_u64 first, co_u32 valid)
 {
     co_u32 bits = 0;
@@ -75,9 +77,10 @@ CO_INLINE co_u32 NAME(compact_kept)(const struct compact_step *s, co_u64 first, 
     return s->fn.kind ? NAME(compact_ids)(s, first, valid) : NAME(compact_where)(s, first, valid);
 }
 
-/* ---- places ---------------------------------------------------------------------------------------------------------- */
+/* ---- places -------------------------------------------------------------------------------------------- */
 
-/* The kept entries of the warp before the lane's own, of each chunk: a byte each. Returns those of all lanes. */
+/* The kept entries of the warp before the lane's own, of each chunk: a byte each. Returns those of all
+ * lanes. */
 CO_INLINE co_u64 NAME(compact_lanes)(co_u32 kept, co_u64 *before)
 {
     co_u64 own = 0, sum;
@@ -126,8 +129,8 @@ CO_INLINE void NAME(compact_decide)(const struct compact_step *s, struct NAME(co
     p->all = NAME(compact_lanes)(p->bits, &p->lanes);
 }
 
-/* Puts the lane's entries where they belong in the tile: the kept ones from 0, the others from `kept` on. `order` remembers which came
- * where; NULL: it is not wanted. */
+/* Puts the lane's entries where they belong in the tile: the kept ones from 0, the others from `kept` on.
+ * `order` remembers which came where; NULL: it is not wanted. */
 CO_INLINE void NAME(compact_place)(const struct compact_step *s, const struct NAME(compact_lane) * l,
                                    WORD *stage, co_u16 *order)
 {
@@ -165,7 +168,8 @@ CO_INLINE void NAME(compact_place_kept)(const struct NAME(compact_lane) * l, WOR
     }
 }
 
-/* Writes places [from, to) of the tile's keys, side by side: each warp one whole line of 128 bytes after the other. */
+/* Writes places [from, to) of the tile's keys, side by side: each warp one whole line of 128 bytes after the
+ * other. */
 CO_INLINE void NAME(compact_write)(WORD *out, const WORD *stage, co_u32 from, co_u32 to)
 {
     co_u32 skip = (co_u32)((co_u64)out % 128 / sizeof(WORD));
@@ -185,7 +189,7 @@ CO_INLINE void NAME(compact_out)(const struct compact_step *s, const struct comp
         NAME(compact_write)((WORD *)s->rejected + (t->index - before), stage, p->kept, t->entries);
 }
 
-/* ---- a block ---------------------------------------------------------------------------------------------------------- */
+/* ---- a block ------------------------------------------------------------------------------------------- */
 
 /* The block's first tile, or `tiles`: on its way into registers. */
 CO_INLINE void NAME(compact_begin)(const struct compact_step *s, struct NAME(compact_lane) * l, co_u128 *raw,
@@ -206,9 +210,9 @@ CO_INLINE void NAME(compact_begin)(const struct compact_step *s, struct NAME(com
     co_block_sync();
 }
 
-/* Keys alone. A block's work on its tiles overlaps: while one is on its way in, the count of the one before is published and its entries go
- * to shared memory; and of the one before that what is before it is resolved, which others have had time to publish, and it is
- * written. */
+/* Keys alone. A block's work on its tiles overlaps: while one is on its way in, the count of the one before
+ * is published and its entries go to shared memory; and of the one before that what is before it is resolved,
+ * which others have had time to publish, and it is written. */
 CO_KERNEL_BOUND(NAME(compact), struct compact_step, COMPACT_THREADS, COMPACT_BLOCKS)
 {
     CO_SHARED(co_u32, warps, COMPACT_THREADS / 32);
@@ -254,7 +258,8 @@ CO_KERNEL_BOUND(NAME(compact), struct compact_step, COMPACT_THREADS, COMPACT_BLO
     }
 }
 
-/* With the order of entries, which takes the memory of a second tile: each is written before the next one is published. */
+/* With the order of entries, which takes the memory of a second tile: each is written before the next one is
+ * published. */
 CO_KERNEL_BOUND(NAME(compact_ordered), struct compact_step, COMPACT_THREADS, COMPACT_BLOCKS_ORDERED)
 {
     CO_SHARED(co_u32, warps, COMPACT_THREADS / 32);

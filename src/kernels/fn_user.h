@@ -1,7 +1,8 @@
-/* kernels/fn_user.h: the ids of keys by a function of the user's. Compiled when it is first needed, behind the user's source
- * (src/cuda/jit.c), which stands behind cohort/device/fn.h.
+/* kernels/fn_user.h: the ids of keys by a function of the user's. Compiled when it is first needed, behind
+ * the user's source (src/cuda/jit.c), which stands behind cohort/device/fn.h.
  *
- * Parameters: USER_FN, the function; USER_KEY, the type of its keys; USER_BITS, theirs; USER_KERNEL, the kernel's name. */
+ * Parameters: USER_FN, the function; USER_KEY, the type of its keys; USER_BITS, theirs; USER_KERNEL, the
+ * kernel's name. */
 
 struct fn_user_args {
     co_u64 n;

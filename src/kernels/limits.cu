@@ -1,6 +1,7 @@
-/* limits.cu: what the memory can do at most. Each kernel does one kind of access and nothing else. A lane of a random access
- * makes one and ends, with as many lanes as accesses: the memory has the most under way then, and a multiprocessor takes the
- * next block where lanes that make several in turn would wait for their last. */
+/* limits.cu: what the memory can do at most. Each kernel does one kind of access and nothing else. A lane of
+ * a random access makes one and ends, with as many lanes as accesses: the memory has the most under way then,
+ * and a multiprocessor takes the next block where lanes that make several in turn would wait for their
+ * last. */
 #include "shape/limits.h"
 
 CO_KERNEL(limits_copy, struct limits_step)

@@ -1,17 +1,18 @@
-/* look_back.h: what lies before a tile, resolved from the tiles before it while they are still at work. Decoupled look-back:
- * D. Merrill and M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA NVR-2016-002; for many sums at
- * a time: A. Adinets and D. Merrill, "Onesweep", 2022. docs/look-back.md has the protocol and why it ends.
+/* look_back.h: what lies before a tile, resolved from the tiles before it while they are still at work.
+ * Decoupled look-back: D. Merrill and M. Garland, "Single-pass Parallel Prefix Scan with Decoupled
+ * Look-back", NVIDIA NVR-2016-002; for many sums at a time: A. Adinets and D. Merrill, "Onesweep", 2022.
+ * docs/look-back.md has the protocol and why it ends.
  *
- * A tile has one word for each of its sums. It says nothing at first, then the tile's own sum (PARTIAL), then the sum
- * of all tiles up to this one (TOTAL). Sum and state are one word, stored and loaded whole: whoever sees the state has the sum, so no
- * fence is needed. Who wants to know what is before a tile goes back word by word, adds up partial sums, and ends at a
- * total.
+ * A tile has one word for each of its sums. It says nothing at first, then the tile's own sum (PARTIAL), then
+ * the sum of all tiles up to this one (TOTAL). Sum and state are one word, stored and loaded whole: whoever
+ * sees the state has the sum, so no fence is needed. Who wants to know what is before a tile goes back word
+ * by word, adds up partial sums, and ends at a total.
  *
- * Rounds. The same words serve several launches one after the other without being cleared: round r knows the states 2r + 1
- * and 2r + 2, and takes what earlier rounds left for nothing. They are cleared before round 0.
+ * Rounds. The same words serve several launches one after the other without being cleared: round r knows the
+ * states 2r + 1 and 2r + 2, and takes what earlier rounds left for nothing. They are cleared before round 0.
  *
- * Tickets. A block takes the number of its tile from a counter. So a tile that waits does so for tiles that some running block
- * has, in whatever order blocks begin, and however few run at once. */
+ * Tickets. A block takes the number of its tile from a counter. So a tile that waits does so for tiles that
+ * some running block has, in whatever order blocks begin, and however few run at once. */
 #ifndef COHORT_KERNELS_LOOK_BACK_H
 #define COHORT_KERNELS_LOOK_BACK_H
 
@@ -27,7 +28,7 @@ CO_INLINE co_u32 look_back_ticket(co_u32 *tickets)
     return co_add32(tickets, 1);
 }
 
-/* ---- words: sums of 56 bits in 8 bytes, or (wide) of 64 bits in 16 --------------------------------------------------- */
+/* ---- words: sums of 56 bits in 8 bytes, or (wide) of 64 bits in 16 ------------------------------------- */
 
 struct look_back {
     co_u64 sum;
@@ -57,14 +58,14 @@ CO_INLINE void look_back_store(void *words, co_u64 i, co_u64 sum, co_u32 state, 
         co_store64((co_u64 *)words + i, sum << LOOK_BACK_STATE_BITS | state);
 }
 
-/* Says what the tile's own sum is: as early as can be, since others wait for it. Place i of the words is the sum's own, of
- * this tile. Tile 0 has said all there is to say. */
+/* Says what the tile's own sum is: as early as can be, since others wait for it. Place i of the words is the
+ * sum's own, of this tile. Tile 0 has said all there is to say. */
 CO_INLINE void look_back_publish(void *words, co_u64 i, co_u64 tile, co_u64 own, co_u32 round, int wide)
 {
     look_back_store(words, i, own, tile ? LOOK_BACK_PARTIAL(round) : LOOK_BACK_TOTAL(round), wide);
 }
 
-/* ---- one sum a tile: a warp looks at many words at a time ----------------------------------------------------------- */
+/* ---- one sum a tile: a warp looks at many words at a time ---------------------------------------------- */
 
 #ifdef COHORT_SIM
 #    define LOOK_BACK_WINDOW 2 /* words a lane */
@@ -72,7 +73,8 @@ CO_INLINE void look_back_publish(void *words, co_u64 i, co_u64 tile, co_u64 own,
 #    define LOOK_BACK_WINDOW 1
 #endif
 
-/* The words of the tiles before `end`, backwards, lane by lane. Before the first tile there is a total of 0. */
+/* The words of the tiles before `end`, backwards, lane by lane. Before the first tile there is a total of
+ * 0. */
 CO_INLINE void look_back_window(const void *words, co_u64 end, co_u32 round, int wide, struct look_back *b)
 {
     CO_EACH_ITEM (k, LOOK_BACK_WINDOW) {
@@ -114,7 +116,7 @@ CO_INLINE co_u64 look_back_warp(void *words, co_u64 tile, co_u64 own, co_u32 rou
     return before;
 }
 
-/* ---- many sums a tile: each lane goes back by itself, LOOK_BACK_EACH words at a time -------------------------------- */
+/* ---- many sums a tile: each lane goes back by itself, LOOK_BACK_EACH words at a time ------------------- */
 
 #ifdef COHORT_SIM
 #    define LOOK_BACK_EACH 2
@@ -122,7 +124,8 @@ CO_INLINE co_u64 look_back_warp(void *words, co_u64 tile, co_u64 own, co_u32 rou
 #    define LOOK_BACK_EACH 4
 #endif
 
-/* The same for sum `i` of `sums`, which lies at word tile * sums + i. Without branches but for the loop: many lanes do it. */
+/* The same for sum `i` of `sums`, which lies at word tile * sums + i. Without branches but for the loop: many
+ * lanes do it. */
 CO_INLINE co_u64 look_back_lane(co_u64 *words, co_u64 tile, co_u32 sums, co_u32 i, co_u64 own, co_u32 round)
 {
     co_u64 before = 0, end = tile;
@@ -147,7 +150,7 @@ CO_INLINE co_u64 look_back_lane(co_u64 *words, co_u64 tile, co_u32 sums, co_u32 
     return before;
 }
 
-/* ---- the same with words of 32 bits, where no sum reaches 2^30: half the traffic. They have no rounds ------------------ */
+/* ---- the same with words of 32 bits, where no sum reaches 2^30: half the traffic. They have no rounds -- */
 
 enum { LOOK_BACK_SHORT_PARTIAL = 1, LOOK_BACK_SHORT_TOTAL = 2 };
 

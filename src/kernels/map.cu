@@ -4,7 +4,7 @@
 
 #include "map_report.h"
 
-/* ---- the instances -------------------------------------------------------------------------------------------------- */
+/* ---- the instances ------------------------------------------------------------------------------------- */
 
 #define CO_MAP_FILE "kernels/map_width.h"
 #include "cohort/device/map_instances.h"

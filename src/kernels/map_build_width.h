@@ -90,8 +90,8 @@ CO_INLINE void MAP(build_walk)(const struct map_build *b, KEY *page, const struc
     d->left_out |= r == CO_MAP_FULL;
 }
 
-/* Every pair: to its `home`, or on the list; or by its walk. A lane reads some, then puts them in; a warp's are in a row. Lanes that part
- * on a walk meet before the next: left to themselves they go on one by one. */
+/* Every pair: to its `home`, or on the list; or by its walk. A lane reads some, then puts them in; a warp's
+ * are in a row. Lanes that part on a walk meet before the next: left to themselves they go on one by one. */
 CO_INLINE void MAP(build_all)(const struct map_build *b, KEY *page, const struct MAP(source) * s, int home,
                               struct MAP(built) * d)
 {
@@ -139,8 +139,9 @@ CO_INLINE void MAP(build_listed)(const struct map_build *b, KEY *page, const str
     }
 }
 
-/* All that goes into a page that has begun. In a page that was not empty many keys are there, and of more pairs than a page has slots
- * many have one key: such pairs have no use for free slots. Counts have 16 bits, as the numbers on the list. */
+/* All that goes into a page that has begun. In a page that was not empty many keys are there, and of more
+ * pairs than a page has slots many have one key: such pairs have no use for free slots. Counts have 16 bits,
+ * as the numbers on the list. */
 CO_INLINE void MAP(build_fill)(const struct map_build *b, KEY *page, const struct MAP(source) * s,
                                struct MAP(built) * d)
 {
@@ -191,7 +192,7 @@ CO_KERNEL_BOUND(NAME(build), struct map_build, 512, 3)
     MAP(build_end)(args, &done);
 }
 
-/* ---- from another table ---------------------------------------------------------------------------------------------- */
+/* ---- from another table -------------------------------------------------------------------------------- */
 
 /* The old table's side slots. */
 CO_INLINE void MAP(split_side)(const struct map_build *b, struct MAP(built) * d)

@@ -1,7 +1,8 @@
-/* kernels/map_group.h: find and insert by cooperative groups, for 32/32 with linear probing: the design of cuCollections and of
- * the articles about it, here to be compared. 1, 2, 4, .. 32 lanes work on one key; each looks at one slot, so a group
- * looks at as many slots in a row at once, beginning at the first slot of the key's home bucket, in a stretch of the walk after the
- * other. That is the order in which single lanes look, so both kinds of access may be mixed on one map.
+/* kernels/map_group.h: find and insert by cooperative groups, for 32/32 with linear probing: the design of
+ * cuCollections and of the articles about it, here to be compared. 1, 2, 4, .. 32 lanes work on one key; each
+ * looks at one slot, so a group looks at as many slots in a row at once, beginning at the first slot of the
+ * key's home bucket, in a stretch of the walk after the other. That is the order in which single lanes look,
+ * so both kinds of access may be mixed on one map.
  *
  * Lane k of a group owns entry k; the group takes its entries in turn. */
 
@@ -21,7 +22,8 @@ CO_INLINE int map_group_next(const cohort_map_view *m, struct co_walk *w)
     return co_walk_turn(w, m->pages, m->mask, m->reach, 4);
 }
 
-/* All lanes of `group` (a mask of `size` lanes) seek one key: a CO_MAP_..., the same in all of them. *value is the one found. */
+/* All lanes of `group` (a mask of `size` lanes) seek one key: a CO_MAP_..., the same in all of them. *value
+ * is the one found. */
 CO_INLINE int map_group_seek(const cohort_map_view *m, co_u32 key, int insert, co_u32 *value, co_u32 group,
                              co_u32 size, co_map_tally *tally)
 {

@@ -1,13 +1,16 @@
-/* kernels/map_hot.h: keys that a batch of ASSIGN or of ADD to COUNT has again and again, for one width. Included by map_width.h.
+/* kernels/map_hot.h: keys that a batch of ASSIGN or of ADD to COUNT has again and again, for one width.
+ * Included by map_width.h.
  *
- * Accesses to one slot wait for each other, however many lanes there are. So a block keeps a small table in shared memory: keys
- * that it knows to be in the map, and for each an operand: those of its entries with the key, folded. Such an entry
- * is a hit, since nobody erases in this launch, and has no more to do; when the block has been through its entries it does the
- * folded operation once a key. The entries take place there, in the order in which they were folded.
+ * Accesses to one slot wait for each other, however many lanes there are. So a block keeps a small table in
+ * shared memory: keys that it knows to be in the map, and for each an operand: those of its entries with the
+ * key, folded. Such an entry is a hit, since nobody erases in this launch, and has no more to do; when the
+ * block has been through its entries it does the folded operation once a key. The entries take place there,
+ * in the order in which they were folded.
  *
- * A key gets a place when a lane of the block has put it in or found it there, and had reason to: other lanes of its warp
- * had the same key. So batches of different keys touch nothing but one word of shared memory a warp and turn. A place is
- * the key's alone for good; keys that want a place that is taken go on as if there were no table.
+ * A key gets a place when a lane of the block has put it in or found it there, and had reason to: other lanes
+ * of its warp had the same key. So batches of different keys touch nothing but one word of shared memory a
+ * warp and turn. A place is the key's alone for good; keys that want a place that is taken go on as if there
+ * were no table.
  *
  * Parameters: those of shape/map_entry.h. */
 

@@ -31,7 +31,7 @@ CO_INLINE void map_flush_warp(const cohort_map_view *m, const co_map_tally *tall
     map_add_warp(&co_map_counters_here(m)->erased, (co_u64)(long long)(int)tally->erased);
 }
 
-/* ---- what a lane has to report ------------------------------------------------------------------------------------- */
+/* ---- what a lane has to report ------------------------------------------------------------------------- */
 
 struct map_report {
     co_u64 first_full, first_bad;

@@ -1,10 +1,11 @@
-/* kernels/map_sample.h: by which way a large batch goes, pages or one by one, as a sample of it tells: for one width. Included once per
- * instance after kernels/map_page.h.
+/* kernels/map_sample.h: by which way a large batch goes, pages or one by one, as a sample of it tells: for
+ * one width. Included once per instance after kernels/map_page.h.
  *
- * Puts (INSERT and ASSIGN): keys that are there, and found at once, cost the ordinary kernel one access each, and pages cost more.
- * Lookups: a key costs the ordinary kernel as many accesses as its walk has buckets, and pages the same whatever its walk, and more if
- * it is found, since what is found is written somewhere in the results.
- * Keys with a share of the batch are more than their pages take, while the ordinary kernel finds them in the cache.
+ * Puts (INSERT and ASSIGN): keys that are there, and found at once, cost the ordinary kernel one access each,
+ * and pages cost more. Lookups: a key costs the ordinary kernel as many accesses as its walk has buckets, and
+ * pages the same whatever its walk, and more if it is found, since what is found is written somewhere in the
+ * results. Keys with a share of the batch are more than their pages take, while the ordinary kernel finds
+ * them in the cache.
  *
  * Parameters: those of shape/map_entry.h. */
 
@@ -18,7 +19,8 @@ struct MAP(sample) {
     co_u32 again; /* entries whose key came before */
 };
 
-/* Has the sample had this key before? `seen` has words of hashes, each in the first place from its own on that was free. */
+/* Has the sample had this key before? `seen` has words of hashes, each in the first place from its own on
+ * that was free. */
 CO_INLINE int MAP(came_before)(co_u32 *seen, co_u64 hash)
 {
     co_u32 word = (co_u32)hash | 1, at = (co_u32)(hash >> 32), old;
@@ -28,8 +30,9 @@ CO_INLINE int MAP(came_before)(co_u32 *seen, co_u64 hash)
     return old == word;
 }
 
-/* Entry i of the sample: one of a part of MAP_SAMPLE of the batch, at random, for keys may come again in regular steps. The first few
- * entries are from all over the batch, too: parts follow each other by the golden section. There are less than 2^36 entries. */
+/* Entry i of the sample: one of a part of MAP_SAMPLE of the batch, at random, for keys may come again in
+ * regular steps. The first few entries are from all over the batch, too: parts follow each other by the
+ * golden section. There are less than 2^36 entries. */
 CO_INLINE KEY MAP(sample_key)(const struct map_sample *s, co_u32 i)
 {
     co_u32 random = (co_u32)(co_hash(i, 0) >> 32) % MAP_SAMPLE_STEPS;
@@ -58,7 +61,8 @@ CO_INLINE void MAP(sample_walk)(const struct map_sample *s, KEY key, co_u32 most
     }
 }
 
-/* A lane's part of the sample. Of puts all keys are looked for at home; of lookups the first of each lane walks, for that takes longer. */
+/* A lane's part of the sample. Of puts all keys are looked for at home; of lookups the first of each lane
+ * walks, for that takes longer. */
 CO_INLINE struct MAP(sample) MAP(sample_part)(const struct map_sample *s, co_u32 *seen)
 {
     struct MAP(sample) sum = {0, 0, 0};

@@ -1,4 +1,5 @@
-/* kernels/map_seek_width.h: the kernels of finding by pages for one width. Included by map_seek.cu once per instance.
+/* kernels/map_seek_width.h: the kernels of finding by pages for one width. Included by map_seek.cu once per
+ * instance.
  *
  * Parameters: those of shape/map_entry.h. */
 
@@ -41,7 +42,7 @@ CO_INLINE void MAP(seek_found)(const struct map_seek *s, co_u64 i, VALUE value)
         co_or32(s->batch.hit + index / 32, 1u << index % 32);
 }
 
-/* ---- what a block keeps of a page --------------------------------------------------------------------------------------------- */
+/* ---- what a block keeps of a page ---------------------------------------------------------------------- */
 
 struct MAP(sieve) {
     co_u32 *words; /* two bits in one of the words for each key that is in a slot */
@@ -107,9 +108,10 @@ CO_INLINE void MAP(sieve_make)(const struct MAP(sieve) * sieve, const cohort_map
     co_block_sync();
 }
 
-/* ---- keys ------------------------------------------------------------------------------------------------------------------ */
+/* ---- keys ---------------------------------------------------------------------------------------------- */
 
-/* May the walk lead out of the page? If there is an empty slot in its first stretch, the key would have taken it. */
+/* May the walk lead out of the page? If there is an empty slot in its first stretch, the key would have taken
+ * it. */
 CO_INLINE int MAP(seek_leaves)(const struct MAP(sieve) * sieve, const cohort_map_view *m, KEY key)
 {
     struct co_walk w = co_walk_begin(co_hash(key, m->seed), m->pages, PAGE_BUCKETS - 1, 0);
@@ -152,7 +154,8 @@ CO_INLINE void MAP(seek_join)(const struct MAP(sieve) * sieve, co_u32 i, int ask
     *waiting += co_ones32(joining);
 }
 
-/* Those that wait are looked up, 32 at a time, until fewer than `most` are left: how many this lane has found. */
+/* Those that wait are looked up, 32 at a time, until fewer than `most` are left: how many this lane has
+ * found. */
 CO_INLINE co_u32 MAP(seek_serve)(const struct map_seek *s, const struct MAP(sieve) * sieve, co_u64 begin,
                                  co_u32 *waiting, co_u32 most)
 {

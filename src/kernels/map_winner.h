@@ -1,15 +1,18 @@
 /* kernels/map_winner.h: the winner rule's passes on a GPU, for one width. Included by map_width.h.
  *
- * Most keys are in a batch once, and a word a slot that every entry raises would cost as much as its insert does. So only those that
- * find their key there raise the slot's word; who puts a key in keeps quiet and notes that it was first, in a bit of its own.
+ * Most keys are in a batch once, and a word a slot that every entry raises would cost as much as its insert
+ * does. So only those that find their key there raise the slot's word; who puts a key in keeps quiet and
+ * notes that it was first, in a bit of its own.
  *
- * CLAIM   every entry puts its key in. Who finds it there raises the word, and notes that there was a contest.
- * RANK    if there was: the first ones look at their slots' words. A greater rank there: the bit is taken back. A smaller one:
- *         the word is set to the first one's.
- * SETTLE  tells what has become of each entry. If there was a contest, those that were not first look whether the word is theirs:
- *         then they have won, and write their values.
+ * CLAIM   every entry puts its key in. Who finds it there raises the word, and notes that there was a
+ *         contest.
+ * RANK    if there was: the first ones look at their slots' words. A greater rank there: the bit is taken
+ *         back. A smaller one: the word is set to the first one's.
+ * SETTLE  tells what has become of each entry. If there was a contest, those that were not first look whether
+ *         the word is theirs: then they have won, and write their values.
  *
- * Slots that were taken before the batch have nobody that was first: all that may change them raise the word. */
+ * Slots that were taken before the batch have nobody that was first: all that may change them raise the
+ * word. */
 
 /* CLAIM, an entry. */
 CO_INLINE int MAP(claim_quietly)(const struct map_batch *b, co_u64 i, int *told, co_map_tally *tally)

@@ -217,8 +217,8 @@ CO_INLINE void multimap_single_sizes_all(const struct multimap_step *s)
     }
 }
 
-/* A query has one row or none, so lanes take queries, from that of the first row asked for to that of the last,
- * and nothing is sought for a row. With `outer` row i is query i's. */
+/* A query has one row or none, so lanes take queries, from that of the first row asked for to that of the
+ * last, and nothing is sought for a row. With `outer` row i is query i's. */
 CO_INLINE void multimap_single_rows(const struct multimap_step *s, co_u64 *shared, int wide_value)
 {
     multimap_tile_runs(s->sizes, s->n, s->first, s->rows, shared);

@@ -1,25 +1,27 @@
 /* multisplit.cu: the kernels of a multisplit: count, and put in place.
  *
- * Count. By spans a block counts a span's entries by bucket in shared memory, and writes a column of the table (histograms); else all blocks
- * add what they counted to one column (count). Where a bucket function is costly the ids are left behind, as bytes or 16-bit words,
- * for the next launch to read.
+ * Count. By spans a block counts a span's entries by bucket in shared memory, and writes a column of the
+ * table (histograms); else all blocks add what they counted to one column (count). Where a bucket function is
+ * costly the ids are left behind, as bytes or 16-bit words, for the next launch to read.
  *
- * Place. A block puts a tile in order (split_tile.h; one of pairs for many buckets, split_pairs.h) and writes it in runs. Tiles are taken
- * one after the other, so what is written at a time lies side by side in each bucket, and the sectors that two tiles share meet in L2.
+ * Place. A block puts a tile in order (split_tile.h; one of pairs for many buckets, split_pairs.h) and writes
+ * it in runs. Tiles are taken one after the other, so what is written at a time lies side by side in each
+ * bucket, and the sectors that two tiles share meet in L2.
  *
- * Digits, for many buckets: one count for all digits of the ids, then a split by look-back a digit, the lowest first
- * (split_digits.h). Or no count: runs in tiles, which a second split gathers (split_gather.h). */
+ * Digits, for many buckets: one count for all digits of the ids, then a split by look-back a digit, the
+ * lowest first (split_digits.h). Or no count: runs in tiles, which a second split gathers
+ * (split_gather.h). */
 #include "kernels/split_digits.h"
 #include "kernels/split_fetched.h"
 #include "kernels/split_outcome.h"
 
-/* ---- count ------------------------------------------------------------------------------------------------------------- */
+/* ---- count --------------------------------------------------------------------------------------------- */
 
 /* What a block counts in its shared memory: words, halves of words, or words for each digit of ids. */
 enum split_bins { SPLIT_BINS_WORDS, SPLIT_BINS_HALVES, SPLIT_BINS_DIGITS };
 
-/* Where the bins are halves of words: a half that comes to 2^15 gives that to the bins in memory. The block meets before it adds more
- * than 2^15 entries, so no half comes to 2^16. */
+/* Where the bins are halves of words: a half that comes to 2^15 gives that to the bins in memory. The block
+ * meets before it adds more than 2^15 entries, so no half comes to 2^16. */
 CO_INLINE void split_histogram_half(const struct split_step *s, co_u32 *bins, co_u32 b)
 {
     co_u32 shift = b % 2 * 16;
@@ -202,9 +204,10 @@ CO_KERNEL(multisplit_histograms_64, struct split_step)
     split_histograms(args, bins, 8);
 }
 
-/* ---- counts alone ------------------------------------------------------------------------------------------------------ */
+/* ---- counts alone -------------------------------------------------------------------------------------- */
 
-/* The last block that is through sums the bins up, where the step says so: bin b becomes the sum of those before, and there is one more. */
+/* The last block that is through sums the bins up, where the step says so: bin b becomes the sum of those
+ * before, and there is one more. */
 CO_INLINE void split_sum_up(const struct split_step *s, co_u32 *last)
 {
     co_u64 sum = 0;
@@ -347,7 +350,7 @@ CO_KERNEL(multisplit_count_outcome, struct split_step)
     co_write64(&args->counts->first_failed, first);
 }
 
-/* ---- place ------------------------------------------------------------------------------------------------------------- */
+/* ---- place --------------------------------------------------------------------------------------------- */
 
 /* The number of the block's tile. */
 CO_INLINE co_u32 split_tile_of_block(const struct split_step *s, const struct split_tile *r)
@@ -391,7 +394,7 @@ CO_INLINE void split_place(const struct split_step *s, co_u8 *memory, struct spl
 
 SPLIT_TABLE_INSTANCES(SPLIT_KERNELS)
 
-/* ---- segments and ranks ------------------------------------------------------------------------------------------------ */
+/* ---- segments and ranks -------------------------------------------------------------------------------- */
 
 CO_INLINE void split_number_segments(const struct split_segments_step *s, int wide)
 {

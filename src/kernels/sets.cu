@@ -2,8 +2,7 @@
  * each; what goes over members or bits is a warp's, a chunk each. */
 #include "sets_warp.h"
 
-/* ---- entries
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- entries ------------------------------------------------------------------------------------------- */
 
 CO_KERNEL(sets_owners, struct sets_step)
 {
@@ -105,8 +104,7 @@ CO_KERNEL(sets_pieces, struct sets_step)
     sets_count_pieces(args, i);
 }
 
-/* ---- flags
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- flags --------------------------------------------------------------------------------------------- */
 
 /* Of each of the 32 bitmaps' pieces from `base` on whether it has a bit: 3 or 1. */
 CO_INLINE co_u32 sets_bits_flags(const struct sets_step *s, co_u64 base)
@@ -175,8 +173,7 @@ CO_KERNEL(sets_starts, struct sets_step)
     }
 }
 
-/* ---- found chunks
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- found chunks -------------------------------------------------------------------------------------- */
 
 CO_INLINE void sets_put_found(const struct sets_step *s, co_u64 c, co_u64 key, co_u32 card, co_u32 runs,
                               co_u64 digest)
@@ -253,8 +250,7 @@ CO_KERNEL(sets_measure, struct sets_step)
     }
 }
 
-/* ---- sets and the directory
- * -------------------------------------------------------------------------------------------------- */
+/* ---- sets and the directory ---------------------------------------------------------------------------- */
 
 #define SETS_STEP(name, one)           \
     CO_KERNEL(name, struct sets_step)  \
@@ -269,8 +265,7 @@ SETS_STEP(sets_directory, sets_entry)
 SETS_STEP(sets_words, sets_word)
 SETS_STEP(sets_index, sets_pair)
 
-/* ---- members
- * ------------------------------------------------------------------------------------------------------------------- */
+/* ---- members ------------------------------------------------------------------------------------------- */
 
 /* The numbers of a piece of a range, `at` numbers having been written. */
 CO_INLINE co_u32 sets_put_piece(const struct sets_out *o, co_u32 at, const struct sets_piece *p)

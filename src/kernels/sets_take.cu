@@ -13,9 +13,7 @@ CO_KERNEL(sets_take_offsets, struct sets_take)
     sets_take_offset(args, i);
 }
 
-/* ---- members
- * -----------------------------------------------------------------------------------------------------------
- * */
+/* ---- members ------------------------------------------------------------------------------------------- */
 
 CO_KERNEL(sets_take_members, struct sets_take)
 {
@@ -44,8 +42,7 @@ CO_KERNEL(sets_take_members, struct sets_take)
     }
 }
 
-/* ---- ranges
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- ranges -------------------------------------------------------------------------------------------- */
 
 /* Of numbers that rise, 32 at a time: get(i) by kind. */
 CO_INLINE co_u64 sets_entry_of(const struct sets_take *t, const struct sets_job *j,
@@ -139,8 +136,7 @@ CO_KERNEL(sets_take_ranges, struct sets_take)
     }
 }
 
-/* ---- bits
- * ------------------------------------------------------------------------------------------------------------------ */
+/* ---- bits ---------------------------------------------------------------------------------------------- */
 
 CO_INLINE void sets_take_bit(const struct sets_take *t, co_u32 *row, co_u64 id)
 {

@@ -25,8 +25,7 @@ CO_INLINE co_u32 sets_lanes_before(void)
     return (1u << co_lane()) - 1;
 }
 
-/* ---- where members go
- * -------------------------------------------------------------------------------------------- */
+/* ---- where members go ---------------------------------------------------------------------------------- */
 
 /* Numbers of 16, 32 or 64 bits from place `at` on, no more than `room`; key: what lies above the lower 16
  * bits. */
@@ -60,8 +59,7 @@ CO_INLINE void sets_warp_pad(co_u16 *at, co_u32 numbers)
         co_write16(at + i, 0);
 }
 
-/* ---- words of a bitmap
- * ---------------------------------------------------------------------------------------------- */
+/* ---- words of a bitmap --------------------------------------------------------------------------------- */
 
 /* 2,048 words of 32 bits, of which so many are there, the last of them with a mask. */
 struct sets_words {
@@ -158,8 +156,7 @@ CO_INLINE void sets_warp_words_runs(const struct sets_words *w, co_u16 *to, co_u
     sets_warp_runs_end(to, runs);
 }
 
-/* ---- ranges
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- ranges -------------------------------------------------------------------------------------------- */
 
 /* Firsts and lasts of ranges, from place `at` on, no more than up to `room`. Either may be NULL. */
 struct sets_ranges_out {
@@ -215,8 +212,7 @@ CO_INLINE co_u32 sets_warp_words_ranges(const struct sets_words *w, int from, in
     return begun;
 }
 
-/* ---- chunks
- * --------------------------------------------------------------------------------------------------------------- */
+/* ---- chunks -------------------------------------------------------------------------------------------- */
 
 struct sets_warp_chunk {
     const co_u16 *at;

@@ -1,5 +1,6 @@
-/* sort_column.h: the columns that a sort takes along, by cells of one width: what a column has of an entry, in shared memory. Columns
- * of up to 4 bytes have cells of 4, others of 8. Read by sort.cu once for each. Parameter: WIDE, 1 for cells of 8 bytes. */
+/* sort_column.h: the columns that a sort takes along, by cells of one width: what a column has of an entry,
+ * in shared memory. Columns of up to 4 bytes have cells of 4, others of 8. Read by sort.cu once for each.
+ * Parameter: WIDE, 1 for cells of 8 bytes. */
 #if WIDE
 #    define NAME(name)  name##_64
 #    define CELL        co_u64

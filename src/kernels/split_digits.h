@@ -1,14 +1,17 @@
-/* split_digits.h: splits by digits of ids, beside the count and the place kernel: where each digit's entries begin, and offsets.
+/* split_digits.h: splits by digits of ids, beside the count and the place kernel: where each digit's entries
+ * begin, and offsets.
  *
- * Bases. One count serves all passes: of whole ids where they are few, else of each digit by itself. One block sums up. Of whole
- * ids the sums are the offsets; they hold the bases of the last digit, which is the high one, and the first digit's bins are sums over
- * the ids that have it. Bins of digits lie one digit after the other, and each digit's come to the number of entries: so one
- * sum over all of them is the bases, but for the entries of the digits before.
+ * Bases. One count serves all passes: of whole ids where they are few, else of each digit by itself. One
+ * block sums up. Of whole ids the sums are the offsets; they hold the bases of the last digit, which is the
+ * high one, and the first digit's bins are sums over the ids that have it. Bins of digits lie one digit after
+ * the other, and each digit's come to the number of entries: so one sum over all of them is the bases, but
+ * for the entries of the digits before.
  *
- * Runs. Where no count was made but the first split has left runs in its tiles (split_gather.h): which of them a tile of the second begins
- * in.
+ * Runs. Where no count was made but the first split has left runs in its tiles (split_gather.h): which of
+ * them a tile of the second begins in.
  *
- * Offsets, where digits were counted or nothing, are searched in the output, which is in order of whole ids. */
+ * Offsets, where digits were counted or nothing, are searched in the output, which is in order of whole
+ * ids. */
 #ifndef COHORT_KERNELS_SPLIT_DIGITS_H
 #define COHORT_KERNELS_SPLIT_DIGITS_H
 
@@ -48,7 +51,8 @@ CO_INLINE void split_sums(const co_u64 *in, co_u32 n, co_u64 *sums, co_u64 *warp
     co_block_sync();
 }
 
-/* Two digits, from whole ids. The lanes are a multiple of the low digit's bins, so each lane's ids have one low digit. */
+/* Two digits, from whole ids. The lanes are a multiple of the low digit's bins, so each lane's ids have one
+ * low digit. */
 CO_INLINE void split_bases_of_ids(const struct split_bases_step *s, co_u64 *low, co_u64 *warps)
 {
     co_u64 sum = 0;
@@ -87,8 +91,8 @@ CO_KERNEL(multisplit_bases, struct split_bases_step)
         split_bases_of_digits(args, warps);
 }
 
-/* Lengths have been summed up. A list of the runs that are not empty; which of them each tile of the second split begins in, the one that the
- * last of them ends in; and where that split's buckets begin. */
+/* Lengths have been summed up. A list of the runs that are not empty; which of them each tile of the second
+ * split begins in, the one that the last of them ends in; and where that split's buckets begin. */
 CO_KERNEL(multisplit_runs, struct split_runs_step)
 {
     CO_SHARED(co_u64, warps, SPLIT_WARPS_MOST);
@@ -115,8 +119,8 @@ CO_KERNEL(multisplit_runs, struct split_runs_step)
     }
 }
 
-/* Where each bucket begins among the entries, which are in order of their ids: the first whose id is not below the bucket. A lane a bucket:
- * of many buckets. */
+/* Where each bucket begins among the entries, which are in order of their ids: the first whose id is not
+ * below the bucket. A lane a bucket: of many buckets. */
 CO_INLINE void split_search_by_lanes(const struct split_step *s, co_u64 n, co_u32 width)
 {
     CO_EACH_WARP (base, s->buckets + 1ull) {

@@ -1,21 +1,26 @@
-/* split_direct.cu: the direct and the warp-level multisplit (Ashkiani, Davidson, Meyer, Owens: "GPU Multisplit", PPoPP 2016).
+/* split_direct.cu: the direct and the warp-level multisplit (Ashkiani, Davidson, Meyer, Owens: "GPU
+ * Multisplit", PPoPP 2016).
  *
- * Each warp by itself has a span of the input, and goes through it by rows of 32 entries. No block ever meets.
+ * Each warp by itself has a span of the input, and goes through it by rows of 32 entries. No block ever
+ * meets.
  *
- * Pre-scan: a lane is in charge of every 32nd bucket. One vote for each bit of the bucket's number, complemented where the lane's own
- * number has a 0, leaves the lanes whose entry is in a bucket of this lane's: it counts them in a register. A span's counts
- * are a column of the table, which a scan turns into places.
+ * Pre-scan: a lane is in charge of every 32nd bucket. One vote for each bit of the bucket's number,
+ * complemented where the lane's own number has a 0, leaves the lanes whose entry is in a bucket of this
+ * lane's: it counts them in a register. A span's counts are a column of the table, which a scan turns into
+ * places.
  *
- * Post-scan: some rows at a time. The same votes tell a lane which lanes have an entry of its bucket; the warp's counter of the bucket, in
- * shared memory, how many there were in the rows before. So each entry knows its rank in its bucket, and
+ * Post-scan: some rows at a time. The same votes tell a lane which lanes have an entry of its bucket; the
+ * warp's counter of the bucket, in shared memory, how many there were in the rows before. So each entry knows
+ * its rank in its bucket, and
  *
  *   direct   each lane stores its entries where they belong;
- *   warp     the entries go to their places among those in hand, in shared memory, and from there out: side by side go what
- *            belongs side by side, so that stores are fewer and longer.
+ *   warp     the entries go to their places among those in hand, in shared memory, and from there out: side
+ *            by side go what belongs side by side, so that stores are fewer and longer.
  *
- * Literals where these functions are used: bits of a bucket's number (5: one bucket a lane, 8: eight), items (rows in hand), widest (bytes
- * of an entry at most) and loose (1: something may have to be left out). All instances are of widest 8 and loose 1: a kernel for each
- * case would be faster by a few instructions an entry, and take four times as long to compile. */
+ * Literals where these functions are used: bits of a bucket's number (5: one bucket a lane, 8: eight), items
+ * (rows in hand), widest (bytes of an entry at most) and loose (1: something may have to be left out). All
+ * instances are of widest 8 and loose 1: a kernel for each case would be faster by a few instructions an
+ * entry, and take four times as long to compile. */
 #include "kernels/split_outcome.h"
 #include "kernels/split_tile.h"
 #include "shape/split_direct.h"
@@ -50,7 +55,7 @@ CO_INLINE co_u64 direct_end(const struct split_step *s, co_u64 span)
     return (span + 1) * s->span < s->n ? (span + 1) * s->span : s->n;
 }
 
-/* ---- pre-scan ---------------------------------------------------------------------------------------------------------- */
+/* ---- pre-scan ------------------------------------------------------------------------------------------ */
 
 /* Counts a row: counts[k] is of the bucket 32 * k + lane. */
 CO_INLINE void direct_count(co_u32 *counts, co_u32 id, int good, co_u32 bits)
@@ -122,7 +127,7 @@ CO_INLINE void direct_histograms(const struct split_step *s, co_u32 width, struc
     }
 }
 
-/* ---- post-scan --------------------------------------------------------------------------------------------------------- */
+/* ---- post-scan ----------------------------------------------------------------------------------------- */
 
 /* A warp's memory, and what its lanes keep of the buckets that they are in charge of. */
 struct direct_tile {
@@ -183,7 +188,8 @@ CO_INLINE void direct_rank(const struct split_step *s, const struct direct_tile 
     }
 }
 
-/* Bases for these rows, and in `next` for the rows after. What is left out has places in the slots behind all others, and no base. */
+/* Bases for these rows, and in `next` for the rows after. What is left out has places in the slots behind all
+ * others, and no base. */
 CO_INLINE void direct_advance(const struct split_step *s, const struct direct_tile *r,
                               struct direct_shape shape)
 {
@@ -353,7 +359,7 @@ CO_INLINE void direct_place(const struct split_step *s, co_u8 *memory, struct di
     }
 }
 
-/* ---- instances --------------------------------------------------------------------------------------------------------- */
+/* ---- instances ----------------------------------------------------------------------------------------- */
 
 #if defined(COHORT_SIM)
 #    define DIRECT_ITEMS         SPLIT_DIRECT_ITEMS_SIM

@@ -1,12 +1,14 @@
-/* split_gather.h: tiles whose entries lie in runs that a first split has left in its tiles (shape/split_step.h).
+/* split_gather.h: tiles whose entries lie in runs that a first split has left in its tiles
+ * (shape/split_step.h).
  *
- * A tile of the second split is some runs, one after the other, the first and the last perhaps in part. In the place where entries will be
- * staged the block writes where each begins in the tile and where it lies. A lane looks up the run of its first entry, and
- * goes on to the next run when a row is beyond. So all loads of a tile are under way at once, as if it lay in one piece. Where there
- * are more runs than fit, which takes short ones, it is done by parts.
+ * A tile of the second split is some runs, one after the other, the first and the last perhaps in part. In
+ * the place where entries will be staged the block writes where each begins in the tile and where it lies. A
+ * lane looks up the run of its first entry, and goes on to the next run when a row is beyond. So all loads of
+ * a tile are under way at once, as if it lay in one piece. Where there are more runs than fit, which takes
+ * short ones, it is done by parts.
  *
- * What is known of runs was written long before, and the entries that go by leave nothing of it in the cache: a tile asks for what one some
- * hundred tiles on is going to read. */
+ * What is known of runs was written long before, and the entries that go by leave nothing of it in the cache:
+ * a tile asks for what one some hundred tiles on is going to read. */
 #ifndef COHORT_KERNELS_SPLIT_GATHER_H
 #define COHORT_KERNELS_SPLIT_GATHER_H
 
@@ -99,7 +101,8 @@ CO_INLINE const co_u32 *split_first_ahead(const struct split_step *s, const stru
     return s->runs.first + (r->tile + ahead < tiles ? r->tile + ahead : tiles);
 }
 
-/* By a warp: has the list of the tile that begins in `run` and has as many runs as this one fetched, and the place of a later tile's. */
+/* By a warp: has the list of the tile that begins in `run` and has as many runs as this one fetched, and the
+ * place of a later tile's. */
 CO_INLINE void split_ask_ahead(const struct split_step *s, const struct split_tile *r, co_u32 run,
                                co_u32 many)
 {

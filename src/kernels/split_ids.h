@@ -1,11 +1,12 @@
-/* split_ids.h: the bucket function over several entries at once, where the one switch over its kind stands outside of the loop; and
- * over one entry, in the forms of the place kernel. */
+/* split_ids.h: the bucket function over several entries at once, where the one switch over its kind stands
+ * outside of the loop; and over one entry, in the forms of the place kernel. */
 #ifndef COHORT_KERNELS_SPLIT_IDS_H
 #define COHORT_KERNELS_SPLIT_IDS_H
 
 #include "shape/split_step.h"
 
-/* How many of `many` splitters are no greater than the key; as many steps for every key, the first of `step`. */
+/* How many of `many` splitters are no greater than the key; as many steps for every key, the first of
+ * `step`. */
 CO_INLINE co_u32 split_searched(const co_u32 *splitters, co_u32 many, co_u32 step, co_u32 key)
 {
     co_u32 at = 0;
@@ -24,7 +25,8 @@ CO_INLINE co_u32 split_power_below(co_u32 v)
     return v - (v >> 1);
 }
 
-/* As split_id of shape/multisplit.h; `kind` is a literal, and of ids IDS32. Some have a shorter way for 4-byte keys. */
+/* As split_id of shape/multisplit.h; `kind` is a literal, and of ids IDS32. Some have a shorter way for
+ * 4-byte keys. */
 CO_INLINE co_u32 split_id_of(const struct split_fn *fn, const struct split_reciprocal *by, co_u32 kind,
                              co_u64 wide_key, int wide)
 {
@@ -48,7 +50,8 @@ CO_INLINE co_u32 split_id_of(const struct split_fn *fn, const struct split_recip
     return split_id(&f, wide_key, 0, wide);
 }
 
-/* The cases of a switch over the kind, each with CALL(kind), where the kind is a literal. RANGES does DELTA too. */
+/* The cases of a switch over the kind, each with CALL(kind), where the kind is a literal. RANGES does DELTA
+ * too. */
 #define SPLIT_CASE(kind, CALL) \
 case kind:                     \
     CALL(kind);                \

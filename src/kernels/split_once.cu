@@ -1,13 +1,15 @@
 /* split_once.cu: splits in one launch, in which nothing is cleared and no table is made:
  *
- *   alone     of so few entries that one block has them all: it counts, ranks and writes them as any tile (split_tile.h), and since there is
- *             no other tile, its counts are the offsets. No workspace
+ *   alone     of so few entries that one block has them all: it counts, ranks and writes them as any tile
+ *             (split_tile.h), and since there is no other tile, its counts are the offsets. No workspace
  *   together  of so few that all tiles are at work at a time (split_together.h); entries are read once
- *   spans     of more than these tiles have shared memory for: a block has a span of some tiles (split_spans.h). One block a
- *             multiprocessor, with nearly all of its shared memory: on Hopper and later
+ *   spans     of more than these tiles have shared memory for: a block has a span of some tiles
+ *             (split_spans.h). One block a multiprocessor, with nearly all of its shared memory: on Hopper
+ *             and later
  *
- * Only functions that tell a number from an entry without a branch and without failing, and splitters: the others are counted first, as
- * splits of many entries are. Of columns only alone does more than one of 4 bytes. */
+ * Only functions that tell a number from an entry without a branch and without failing, and splitters: the
+ * others are counted first, as splits of many entries are. Of columns only alone does more than one of 4
+ * bytes. */
 #include "kernels/split_spans.h"
 
 CO_INLINE void split_once(const struct split_step *s, co_u8 *memory, struct split_shape shape)

@@ -1,14 +1,16 @@
-/* split_pairs.h: a tile of pairs of 4 + 4 bytes, into more than 64 buckets: as split_tile.h, but keys and payload go through the stage
- * in two phases, in 4 bytes an entry. A stage of the same size holds twice as many entries, so runs are longer, and a lane has few registers
- * in use, since keys are gone from them when the payload comes:
+/* split_pairs.h: a tile of pairs of 4 + 4 bytes, into more than 64 buckets: as split_tile.h, but keys and
+ * payload go through the stage in two phases, in 4 bytes an entry. A stage of the same size holds twice as
+ * many entries, so runs are longer, and a lane has few registers in use, since keys are gone from them when
+ * the payload comes:
  *
  *   count, scan, rank   of the keys; where each went is left in shared memory, two places a word
- *   resolve             where they go in the output; then the payload is asked for, and is on its way while keys are written
+ *   resolve             where they go in the output; then the payload is asked for, and is on its way while
+ *                       keys are written
  *   write keys          the number of each place's bucket is left where counters were, four a word
  *   write payload       put to the same places, and written by the same numbers
  *
- * Asked for before the block looks back, the payload is in the way of what that reads. Places and numbers in registers, as columns
- * have them, spill: each lane reads its own words again, without conflicts. */
+ * Asked for before the block looks back, the payload is in the way of what that reads. Places and numbers in
+ * registers, as columns have them, spill: each lane reads its own words again, without conflicts. */
 #ifndef COHORT_KERNELS_SPLIT_PAIRS_H
 #define COHORT_KERNELS_SPLIT_PAIRS_H
 

@@ -1,15 +1,18 @@
-/* split_together.h: how the blocks of one launch publish to each other where their entries go, if there are no more of them than run at
- * a time (SPLIT_TOGETHER). A block has a tile (split_together.cu), or a span of some (split_spans.h).
+/* split_together.h: how the blocks of one launch publish to each other where their entries go, if there are
+ * no more of them than run at a time (SPLIT_TOGETHER). A block has a tile (split_together.cu), or a span of
+ * some (split_spans.h).
  *
- * Published. A block has a word for each bucket: how many entries it has, and the launch's serial, so that nothing need be cleared between
- * launches. It stores the words once it has counted. Every block then reads all words: the sums over all blocks say where buckets
- * begin, those over the blocks before where in the bucket it writes. Number and serial are one word, and nothing else is read
- * because of it: no fence is needed.
+ * Published. A block has a word for each bucket: how many entries it has, and the launch's serial, so that
+ * nothing need be cleared between launches. It stores the words once it has counted. Every block then reads
+ * all words: the sums over all blocks say where buckets begin, those over the blocks before where in the
+ * bucket it writes. Number and serial are one word, and nothing else is read because of it: no fence is
+ * needed.
  *
- * Why it ends. A block publishes before it waits, but nothing says that all blocks have begun: others' work may have the multiprocessors.
- * So a block waits for a while; then it counts itself what the blocks have that have published nothing yet, publishes that in their place, and looks
- * again. The words of a block are the same whoever publishes them, so two may. Only a block itself writes what it has, whenever it
- * begins: the input is still there, since nobody writes it. */
+ * Why it ends. A block publishes before it waits, but nothing says that all blocks have begun: others' work
+ * may have the multiprocessors. So a block waits for a while; then it counts itself what the blocks have that
+ * have published nothing yet, publishes that in their place, and looks again. The words of a block are the
+ * same whoever publishes them, so two may. Only a block itself writes what it has, whenever it begins: the
+ * input is still there, since nobody writes it. */
 #ifndef COHORT_KERNELS_SPLIT_TOGETHER_H
 #define COHORT_KERNELS_SPLIT_TOGETHER_H
 
@@ -84,8 +87,8 @@ CO_INLINE void split_help(const struct split_step *s, const struct split_tile *r
     }
 }
 
-/* The lane's share of bucket b's words: from span `first` on, one of `step`; `each` of them, a literal, are under way at a time. 0: it
- * has waited for one in vain. */
+/* The lane's share of bucket b's words: from span `first` on, one of `step`; `each` of them, a literal, are
+ * under way at a time. 0: it has waited for one in vain. */
 CO_INLINE int split_sum_share(const struct split_step *s, const struct split_tile *r, co_u32 b, co_u32 first,
                               co_u32 step, co_u32 each)
 {
@@ -114,8 +117,8 @@ CO_INLINE int split_sum_share(const struct split_step *s, const struct split_til
     return 1;
 }
 
-/* begins[b] = the entries of bucket b; all[b] = those in the blocks before this one. The first warp's counters are `all`, of which
- * nobody needs anything by now. */
+/* begins[b] = the entries of bucket b; all[b] = those in the blocks before this one. The first warp's
+ * counters are `all`, of which nobody needs anything by now. */
 CO_INLINE void split_sum_all(const struct split_step *s, const struct split_tile *r, struct split_shape shape)
 {
     co_u32 lanes = 32, late;

@@ -1,9 +1,10 @@
-/* split_write.h: how a tile that is in order (split_tile.h) is written: the first column from the stage, place by place, each place to
- * where its bucket's entries go; then the other columns, one after the other through the same stage.
+/* split_write.h: how a tile that is in order (split_tile.h) is written: the first column from the stage,
+ * place by place, each place to where its bucket's entries go; then the other columns, one after the other
+ * through the same stage.
  *
- * Two columns of 4 bytes are in the stage together, as words of 8. Of other columns the rank has kept the places, two in a register, and the
- * first one's write keeps the numbers that it finds: each column is put to the same places and written by the same numbers. The next
- * column's loads are under way meanwhile. */
+ * Two columns of 4 bytes are in the stage together, as words of 8. Of other columns the rank has kept the
+ * places, two in a register, and the first one's write keeps the numbers that it finds: each column is put to
+ * the same places and written by the same numbers. The next column's loads are under way meanwhile. */
 #ifndef COHORT_KERNELS_SPLIT_WRITE_H
 #define COHORT_KERNELS_SPLIT_WRITE_H
 
@@ -76,7 +77,8 @@ CO_INLINE void split_write_few(const struct split_step *s, const struct split_ti
     }
 }
 
-/* A whole tile of keys. The lane's part of an address is added once: what is left takes two instructions a place. */
+/* A whole tile of keys. The lane's part of an address is added once: what is left takes two instructions a
+ * place. */
 CO_INLINE void split_write_whole(const struct split_step *s, const struct split_tile *r,
                                  struct split_shape shape)
 {
@@ -134,7 +136,7 @@ CO_INLINE void split_write(const struct split_tile *r, const struct split_part *
         split_write_as(r, part, numbers, many, 0, shape);
 }
 
-/* ---- columns ----------------------------------------------------------------------------------------------------------- */
+/* ---- columns ------------------------------------------------------------------------------------------- */
 
 CO_INLINE void split_arrange(const struct split_tile *r, const struct split_values *v, const co_u32 *places,
                              co_u32 bytes, struct split_shape shape)
@@ -165,7 +167,7 @@ CO_INLINE void split_columns(const struct split_step *s, const struct split_tile
     }
 }
 
-/* ---- all that goes out ------------------------------------------------------------------------------------------------- */
+/* ---- all that goes out --------------------------------------------------------------------------------- */
 
 /* Of more than 64 buckets (and of pairs) a text of its own for whole tiles is no faster. */
 CO_INLINE void split_write_keys(const struct split_step *s, const struct split_tile *r, co_u32 many,

@@ -1,11 +1,12 @@
 /* sums.cu: prefix sums in one pass, and reductions.
  *
- * Prefix. A block takes tile after tile. Each warp reads its part, 16 bytes a lane and chunk, and sums up in registers: entry by
- * entry in a lane, lane by lane by shuffles, chunk by chunk. The warps' sums meet in shared memory; the first warp publishes the
- * tile's sum, and later resolves what is before the tile (look_back.h); all add it and write. So each entry is read once and
- * written once.
+ * Prefix. A block takes tile after tile. Each warp reads its part, 16 bytes a lane and chunk, and sums up in
+ * registers: entry by entry in a lane, lane by lane by shuffles, chunk by chunk. The warps' sums meet in
+ * shared memory; the first warp publishes the tile's sum, and later resolves what is before the tile
+ * (look_back.h); all add it and write. So each entry is read once and written once.
  *
- * Reduce. Lanes take some chunks of 16 bytes at a time, all on their way at once; warps and blocks add up, a block does one atomic. */
+ * Reduce. Lanes take some chunks of 16 bytes at a time, all on their way at once; warps and blocks add up, a
+ * block does one atomic. */
 #include "look_back.h"
 #include "shape/sums.h"
 

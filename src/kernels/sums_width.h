@@ -55,8 +55,8 @@ CO_INLINE WORD NAME(prefix_warp)(struct NAME(prefix_tile) * t, const co_u128 *ra
     return warp;
 }
 
-/* Writes them, `before` added. Exclusive sums are those of the entry before: the lane's own, or that of the lane before, or of the
- * chunk before. */
+/* Writes them, `before` added. Exclusive sums are those of the entry before: the lane's own, or that of the
+ * lane before, or of the chunk before. */
 CO_INLINE void NAME(prefix_write)(const struct prefix_step *s, const struct NAME(prefix_tile) * t,
                                   WORD before)
 {
@@ -87,7 +87,8 @@ CO_INLINE co_u64 NAME(prefix_publish)(const struct prefix_step *s, co_u64 tile, 
     return all;
 }
 
-/* What the first warp does between the barriers: publishes the sum of `next`, resolves what is before `done`. */
+/* What the first warp does between the barriers: publishes the sum of `next`, resolves what is before
+ * `done`. */
 CO_INLINE void NAME(prefix_talk)(const struct prefix_step *s, const struct NAME(prefix_tile) * done,
                                  co_u64 *own, const struct NAME(prefix_tile) * next, co_u64 *sums,
                                  co_u64 *before)
@@ -102,8 +103,9 @@ CO_INLINE void NAME(prefix_talk)(const struct prefix_step *s, const struct NAME(
         co_write64(before, sum);
 }
 
-/* A block's work on its tiles overlaps: while one is on its way in, the sum of the one before is published; and of the one before that
- * what is before it is resolved, which others have had time to publish, and it is written. */
+/* A block's work on its tiles overlaps: while one is on its way in, the sum of the one before is published;
+ * and of the one before that what is before it is resolved, which others have had time to publish, and it is
+ * written. */
 CO_KERNEL_BOUND(NAME(sums_prefix), struct prefix_step, 256, SUMS_BLOCKS)
 {
     CO_SHARED(co_u64, sums, 2 * SUMS_WARPS); /* of two tiles */

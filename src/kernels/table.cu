@@ -1,5 +1,5 @@
-/* table.cu: columns on a GPU: counting nulls, checking indices, copying bits and indices, fetching rows by their numbers. A lane an
- * entry, a warp on 32, whose bits are one word of a bitmap. */
+/* table.cu: columns on a GPU: counting nulls, checking indices, copying bits and indices, fetching rows by
+ * their numbers. A lane an entry, a warp on 32, whose bits are one word of a bitmap. */
 #include "shape/bits.h"
 #include "shape/table_step.h"
 
@@ -83,7 +83,7 @@ CO_KERNEL(table_rebase, struct table_rebase)
     }
 }
 
-/* ---- rows by their numbers ------------------------------------------------------------------------------------------- */
+/* ---- rows by their numbers ----------------------------------------------------------------------------- */
 
 CO_INLINE void table_fetch_element(const struct table_fetch *f, co_u64 i, co_u64 row, co_u32 bytes)
 {

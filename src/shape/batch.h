@@ -1,4 +1,5 @@
-/* shape/batch.h: what the batches of all structures have in common. Plain C, seen by the API, by the backends and by the kernels. */
+/* shape/batch.h: what the batches of all structures have in common. Plain C, seen by the API, by the backends
+ * and by the kernels. */
 #ifndef COHORT_SHAPE_BATCH_H
 #define COHORT_SHAPE_BATCH_H
 

@@ -1,7 +1,8 @@
-/* shape/compact.h: what the kernels of compaction are told. Plain C, seen by the CUDA backend and by the kernels.
+/* shape/compact.h: what the kernels of compaction are told. Plain C, seen by the CUDA backend and by the
+ * kernels.
  *
- * A tile is COMPACT_CHUNKS chunks a warp, a chunk 16 bytes of keys a lane; tiles begin at addresses that are multiples of 16,
- * so the first `lead` entries of the first one are none. */
+ * A tile is COMPACT_CHUNKS chunks a warp, a chunk 16 bytes of keys a lane; tiles begin at addresses that are
+ * multiples of 16, so the first `lead` entries of the first one are none. */
 #ifndef COHORT_SHAPE_COMPACT_H
 #define COHORT_SHAPE_COMPACT_H
 

@@ -1,5 +1,5 @@
-/* shape/map_check_lines_width.h: every home of a table of LINES from outside is what a map may have left there,
- * for one width. Included by map_check_lines.h once per instance.
+/* shape/map_check_lines_width.h: every home of a table of LINES from outside is what a map may have left
+ * there, for one width. Included by map_check_lines.h once per instance.
  *
  * Parameters: those of device/lines_width.h. */
 #define CO_PASTE3_(a, b, c) a##b##c

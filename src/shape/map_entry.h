@@ -1,8 +1,9 @@
-/* shape/map_entry.h: what a batch does to one entry, for one width. The kernels and the CPU's loops are both built around it.
- * Included once per instance after shape/map.h.
+/* shape/map_entry.h: what a batch does to one entry, for one width. The kernels and the CPU's loops are both
+ * built around it. Included once per instance after shape/map.h.
  *
- * Parameters: CO_MAP_SUFFIX, CO_MAP_KEY, CO_MAP_VALUE, CO_MAP_VALUE_BITS (as in device/map_width.h). They stay defined; the
- * including file undefines them (shape/map_end.h). MAP(name), KEY and VALUE are words of the including file too. */
+ * Parameters: CO_MAP_SUFFIX, CO_MAP_KEY, CO_MAP_VALUE, CO_MAP_VALUE_BITS (as in device/map_width.h). They
+ * stay defined; the including file undefines them (shape/map_end.h). MAP(name), KEY and VALUE are words of
+ * the including file too. */
 
 #define CO_PASTE3_(a, b, c) a##b##c
 #define CO_PASTE3(a, b, c)  CO_PASTE3_(a, b, c)
@@ -66,7 +67,8 @@ CO_INLINE int MAP(settle)(const struct map_batch *b, KEY key, VALUE operand, co_
 }
 
 #if CO_MAP_SLOT_BITS == 128
-/* Leaves an addition in the ledger, where many to one slot cost no more than each alone. 0: there is no room for the slot. */
+/* Leaves an addition in the ledger, where many to one slot cost no more than each alone. 0: there is no room
+ * for the slot. */
 CO_INLINE int MAP(note)(const struct map_batch *b, co_u64 slot, VALUE operand)
 {
     co_u64 at = co_hash(slot, 0);
@@ -115,8 +117,8 @@ CO_INLINE int MAP(alone)(const struct map_batch *b, co_u32 op, KEY key, VALUE op
     return r;
 }
 
-/* Entry i of the batch, at `step` and `op` (constants where the caller knows them): its outcome, a CO_MAP_..., and the value
- * that its result would be. */
+/* Entry i of the batch, at `step` and `op` (constants where the caller knows them): its outcome, a
+ * CO_MAP_..., and the value that its result would be. */
 CO_INLINE int MAP(entry)(const struct map_batch *b, co_u32 step, co_u32 op, co_u64 i, VALUE *value,
                          co_map_tally *tally)
 {
@@ -141,8 +143,8 @@ CO_INLINE int MAP(entry)(const struct map_batch *b, co_u32 step, co_u32 op, co_u
                         tally);
 }
 
-/* Whether an entry with this outcome has a result to write: what was found, or the fallback; of an insert what the map holds
- * now; of others what was there before. */
+/* Whether an entry with this outcome has a result to write: what was found, or the fallback; of an insert
+ * what the map holds now; of others what was there before. */
 CO_INLINE int MAP(has_result)(const struct map_batch *b, co_u32 step, int outcome)
 {
     if (!CO_MAP_VALUE_BITS || !b->results)
@@ -161,7 +163,8 @@ CO_INLINE int MAP(absorb)(const struct map_sweep *s, co_u64 slot, co_map_tally *
     return MAP(perform)(&s->into, s->op, key, value, &old, tally);
 }
 
-/* Buckets that a search reads to find the key in `slot` (a live one), and the slots that it passes on the way. */
+/* Buckets that a search reads to find the key in `slot` (a live one), and the slots that it passes on the
+ * way. */
 CO_INLINE co_u64 MAP(probe_length)(const cohort_map_view *m, KEY key, co_u64 slot, co_u64 *passed)
 {
     co_u64 words = MAP_BUCKET_BYTES / map_slot_bytes(m->width), bucket = slot / words, length = 1;

@@ -37,8 +37,9 @@ enum multimap_step_kind {
     MULTIMAP_PLACE = 1, /* keys or kept, values, where -> values into their runs */
     MULTIMAP_FIND = 2,  /* keys, where, fallback -> results, hit, counts */
     MULTIMAP_SIZES =
-        3, /* keys -> starts[i] (MULTIMAP_ABSENT if the key is), sizes[i] (of absent keys: 1 if outer, else 0); without starts the
-              later levels add to sizes[i] */
+        /* keys -> starts[i] (MULTIMAP_ABSENT if the key is), sizes[i] (of absent keys: 1 if outer, else 0);
+         * without starts the later levels add to sizes[i] */
+    3,
     MULTIMAP_ROWS = 4,   /* starts, sizes scanned to n + 1 offsets -> rows [first, first + rows) */
     MULTIMAP_FLAGS = 5,  /* flags[slot] = 1 where a key is, else 0 */
     MULTIMAP_KEYS = 6,   /* flags scanned -> export_keys, export_offsets */

@@ -1,8 +1,9 @@
-/* shape/multisplit.h: bucket functions as every backend computes them. Plain C, seen by the API, by both backends and by the
- * kernels.
+/* shape/multisplit.h: bucket functions as every backend computes them. Plain C, seen by the API, by both
+ * backends and by the kernels.
  *
- * A function is a kind and its numbers (cohort/fn.h). What divides (MODULO, RANGES, DELTA) multiplies by a reciprocal that
- * is exact for every key: T. Granlund and P. Montgomery, "Division by Invariant Integers using Multiplication", PLDI 1994. */
+ * A function is a kind and its numbers (cohort/fn.h). What divides (MODULO, RANGES, DELTA) multiplies by a
+ * reciprocal that is exact for every key: T. Granlund and P. Montgomery, "Division by Invariant Integers
+ * using Multiplication", PLDI 1994. */
 #ifndef COHORT_SHAPE_MULTISPLIT_H
 #define COHORT_SHAPE_MULTISPLIT_H
 
@@ -51,7 +52,8 @@ struct split_fn {
     co_u64 count;
 };
 
-/* What the ids of USER and MEMBER come from, which no kernel of a split computes: backends make them beforehand. */
+/* What the ids of USER and MEMBER come from, which no kernel of a split computes: backends make them
+ * beforehand. */
 struct split_source {
     const struct cohort_fn *user;        /* of USER, else NULL */
     const struct cohort_sets_view *sets; /* of MEMBER, else NULL; the set is number fn.a */
@@ -91,14 +93,16 @@ CO_INLINE co_u64 split_divide(co_u64 n, const struct split_divisor *d)
 
 /* floor(x / d) = (x * factor + more) >> 32 >> after, in 64 bits, for every x < 2^32.
  *
- * Let 2^s < d < 2^(s + 1), F = floor(2^(32 + s) / d), which is below 2^32, r = 2^(32 + s) - F * d, so that 0 < r < d, and x = q * d + t
- * with t < d. Either d - r <= 2^s or r <= 2^s, since both come to d.
- *   factor F + 1, more 0:  (F + 1) * x / 2^(32 + s) = x / d + (d - r) * x / (d * 2^(32 + s)); what is added is below 1 / d if
- *                          d - r <= 2^s, so the quotient stays below q + 1. F + 1 is below 2^32 too, as (2^32 - 1) * d > 2^(32 + s) - 2^s.
- *   factor F, more F:      F * (x + 1) / 2^(32 + s) = q + (t + 1) / d - r * (x + 1) / (d * 2^(32 + s)); what is taken away is above 0, and
- *                          at most 1 / d if r <= 2^s: it stays below q + 1 and does not fall below q.
- * d = 2^s: factor and more 2^32 - 1: (2^32 - 1) * (x + 1) = 2^32 * x + (2^32 - (x + 1)), whose high word is x. No sum comes to 2^64.
- * d >= 2^32: nothing. */
+ * Let 2^s < d < 2^(s + 1), F = floor(2^(32 + s) / d), which is below 2^32, r = 2^(32 + s) - F * d, so that 0
+ * < r < d, and x = q * d + t with t < d. Either d - r <= 2^s or r <= 2^s, since both come to d.
+ *   factor F + 1, more 0:  (F + 1) * x / 2^(32 + s) = x / d + (d - r) * x / (d * 2^(32 + s)); what is added
+ *                          is below 1 / d if d - r <= 2^s, so the quotient stays below q + 1. F + 1 is below
+ *                          2^32 too, as (2^32 - 1) * d > 2^(32 + s) - 2^s.
+ *   factor F, more F:      F * (x + 1) / 2^(32 + s) = q + (t + 1) / d - r * (x + 1) / (d * 2^(32 + s)); what
+ *                          is taken away is above 0, and at most 1 / d if r <= 2^s: it stays below q + 1 and
+ *                          does not fall below q.
+ * d = 2^s: factor and more 2^32 - 1: (2^32 - 1) * (x + 1) = 2^32 * x + (2^32 - (x + 1)), whose high word is
+ * x. No sum comes to 2^64. d >= 2^32: nothing. */
 struct split_reciprocal {
     co_u64 more;
     co_u32 factor, after;
@@ -152,8 +156,8 @@ CO_INLINE co_u32 split_clamp(const struct split_fn *f, co_u64 key)
     return at < f->buckets ? (co_u32)at : f->buckets - 1;
 }
 
-/* The id of the key with index i; may be f->buckets or more for the kinds that can be wrong. Not for USER, whose ids
- * are computed beforehand. */
+/* The id of the key with index i; may be f->buckets or more for the kinds that can be wrong. Not for USER,
+ * whose ids are computed beforehand. */
 CO_INLINE co_u32 split_id(const struct split_fn *f, co_u64 key, co_u64 i, int wide)
 {
     switch (f->kind) {

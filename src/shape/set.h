@@ -8,7 +8,8 @@
 
 #define SET_NONE 0xffffffffu /* no block, no node */
 
-/* SETS_OR, SETS_ANDNOT and SETS_XOR do the first three to a chunk. ASSIGN: the set becomes what it is given. */
+/* SETS_OR, SETS_ANDNOT and SETS_XOR do the first three to a chunk. ASSIGN: the set becomes what it is
+ * given. */
 enum set_change_kind { SET_ADD = 1, SET_REMOVE = 2, SET_FLIP = 3, SET_ASSIGN = 4 };
 
 /* What a block holds before it is changed: its members, or whatever was left there. */

@@ -418,8 +418,8 @@ CO_INLINE co_u64 sets_unit(const struct sets_step *s, co_u64 c, co_u64 place)
                : co_read64(s->units + c);
 }
 
-/* DIRECTORY, for a found chunk of this set, whose chunks are kept. With `units` the unit of its place is given
- * by the sums, else it is in the place already. */
+/* DIRECTORY, for a found chunk of this set, whose chunks are kept. With `units` the unit of its place is
+ * given by the sums, else it is in the place already. */
 CO_INLINE void sets_found_entry(const struct sets_step *s, co_u64 owner, co_u64 c)
 {
     co_u64 sum = co_read64(s->sums + c);

@@ -1,4 +1,5 @@
-/* shape/split_direct.h: the memory of a warp of the methods DIRECT and WARP. Plain C, seen by the CUDA backend and by the kernels. */
+/* shape/split_direct.h: the memory of a warp of the methods DIRECT and WARP. Plain C, seen by the CUDA
+ * backend and by the kernels. */
 #ifndef COHORT_SHAPE_SPLIT_DIRECT_H
 #define COHORT_SHAPE_SPLIT_DIRECT_H
 
@@ -12,8 +13,8 @@
 #define SPLIT_DIRECT_ITEMS_SIM 3
 #define SPLIT_WARP_ITEMS_SIM   3
 
-/* A warp's part of its block's shared memory, in bytes from its beginning, where the slots are. DIRECT has none of these, nor owners
- * of them: widest is 0. Bases and counters have one more, of what is left out. */
+/* A warp's part of its block's shared memory, in bytes from its beginning, where the slots are. DIRECT has
+ * none of these, nor owners of them: widest is 0. Bases and counters have one more, of what is left out. */
 struct split_warp_layout {
     co_u32 next, bases, counters, mine, owners, end;
 };

@@ -1,27 +1,30 @@
-/* shape/split_instances.h: the kernels of a multisplit that put tiles in order, as they are compiled: four axes, sizes, and one list of them, for
- * GPUs and for the simulated one. The kernels (multisplit.cu, split_once.cu) and the tuning (cuda/split_tuning.c) read it, and nobody
- * writes an instance down a second time. docs/multisplit-ways.md tells what each way is for, when it is taken and what it costs.
- * Plain C. */
+/* shape/split_instances.h: the kernels of a multisplit that put tiles in order, as they are compiled: four
+ * axes, sizes, and one list of them, for GPUs and for the simulated one. The kernels (multisplit.cu,
+ * split_once.cu) and the tuning (cuda/split_tuning.c) read it, and nobody writes an instance down a second
+ * time. docs/multisplit-ways.md tells what each way is for, when it is taken and what it costs. Plain C. */
 #ifndef COHORT_SHAPE_SPLIT_INSTANCES_H
 #define COHORT_SHAPE_SPLIT_INSTANCES_H
 
-/* Where a tile's entries of a bucket go. A block puts tiles in order, as many entries as it has shared memory for.
+/* Where a tile's entries of a bucket go. A block puts tiles in order, as many entries as it has shared memory
+ * for.
  *
- *   BY_SPANS      a span is up to SPLIT_TILES_MOST tiles side by side. A first launch counts each span by bucket; the counts, bucket by
- *                 bucket and in each bucket span by span, are summed up in place; then table[bucket][span] is where the span's entries
- *                 of the bucket go. A tile publishes its counts, and adds up what the tiles before it in its span have published: a sum
- *                 of few words, which waits for no other sum. Of spans of one tile nothing is published
- *   BY_LOOK_BACK  the table has one number a bucket, where its entries begin; a tile resolves how many there were in all tiles before it
- *                 by look-back (kernels/look_back.h)
+ *   BY_SPANS      a span is up to SPLIT_TILES_MOST tiles side by side. A first launch counts each span by
+ *                 bucket; the counts, bucket by bucket and in each bucket span by span, are summed up in
+ *                 place; then table[bucket][span] is where the span's entries of the bucket go. A tile
+ *                 publishes its counts, and adds up what the tiles before it in its span have published: a
+ *                 sum of few words, which waits for no other sum. Of spans of one tile nothing is published
+ *   BY_LOOK_BACK  the table has one number a bucket, where its entries begin; a tile resolves how many there
+ *                 were in all tiles before it by look-back (kernels/look_back.h)
  *   BY_RESERVING  the same table; a tile takes the next free places
- *   IN_TILES      half of two splits, by the low and by the high digit of the id, that read the keys twice and not three times. It leaves
- *                 each tile where it is, in order of the low digit, and says where in it each bucket's run begins and how long it is; it
- *                 counts the high digits. All runs of one bucket after the other, tile by tile, are what a split would have written: the
- *                 second one, by look-back, gathers its tiles from them (struct split_runs). Of sorted keys nearly all runs are empty:
- *                 only the others are listed for it
+ *   IN_TILES      half of two splits, by the low and by the high digit of the id, that read the keys twice
+ *                 and not three times. It leaves each tile where it is, in order of the low digit, and says
+ *                 where in it each bucket's run begins and how long it is; it counts the high digits. All
+ *                 runs of one bucket after the other, tile by tile, are what a split would have written: the
+ *                 second one, by look-back, gathers its tiles from them (struct split_runs). Of sorted keys
+ *                 nearly all runs are empty: only the others are listed for it
  *   ALONE         there is one tile, so its own counts are all there are: one launch, no table
- *   TOGETHER      there are no more tiles than blocks that run at a time: each publishes its counts, and adds up those of all
- *                 (kernels/split_together.h). One launch, no table
+ *   TOGETHER      there are no more tiles than blocks that run at a time: each publishes its counts, and adds
+ *                 up those of all (kernels/split_together.h). One launch, no table
  *   SPANS_TOGETHER  the same of spans of some tiles (kernels/split_spans.h) */
 enum split_way {
     SPLIT_BY_SPANS,
@@ -45,21 +48,26 @@ enum split_payload {
 /* How it gets there. */
 enum split_loading {
     SPLIT_LOADED, /* into registers, row by row; pairs packed, as words of 8 bytes */
-    SPLIT_TWO_PHASE, /* pairs in two phases: keys are scattered, then the payload by the same places (kernels/split_pairs.h) */
+    /* pairs in two phases: keys are scattered, then the payload by the same places (kernels/split_pairs.h) */
+    SPLIT_TWO_PHASE,
     SPLIT_FETCHED, /* by the copy engine, to blocks that go on from tile to tile (kernels/split_fetched.h) */
     SPLIT_GATHERED /* from the runs that a split IN_TILES has left; pairs packed (kernels/split_gather.h) */
 };
 
-/* How the place kernel finds the number of an entry's bucket, without a branch. With number = id >> shift & mask throughout:
+/* How the place kernel finds the number of an entry's bucket, without a branch. With number = id >> shift &
+ * mask throughout:
  *   FIELD     id = entry, a bit field of the key or an id, all of which are good
  *   LOOSE     id = entry >> from & field, with ids from `ids` on bad
  *   RANGED    id = clamp(key, low, high) - low over a divisor, of 4-byte keys: ranges
  *   REMAINDER id = key less its quotient's multiple of the divisor, of 4-byte keys
  *   TEST      id = (key & keep) - low <= high
- *   PAGED     id = the page of a key in a table of `high` pages with the seed `low`, of 4-byte keys with a column of 4 bytes that are fetched
- *   SEARCHED  id = how many of `ids` splitters are <= key, of 4-byte keys; only of splits in one launch, up to 64 buckets
+ *   PAGED     id = the page of a key in a table of `high` pages with the seed `low`, of 4-byte keys with a
+ *             column of 4 bytes that are fetched
+ *   SEARCHED  id = how many of `ids` splitters are <= key, of 4-byte keys; only of splits in one launch, up
+ *             to 64 buckets
  * All other functions leave ids behind when entries are counted:
- *   LEFT      id = such a byte, of what is fetched; elsewhere ids are a column, and the number a FIELD of it */
+ *   LEFT      id = such a byte, of what is fetched; elsewhere ids are a column, and the number a FIELD of
+ *             it */
 enum split_form {
     SPLIT_FIELD,
     SPLIT_LOOSE,
@@ -71,7 +79,7 @@ enum split_form {
     SPLIT_PAGED
 };
 
-/* ---- the words of the list ---------------------------------------------------------------------------------------------- */
+/* ---- the words of the list ----------------------------------------------------------------------------- */
 
 #define SPLIT_WAY_table         SPLIT_BY_TABLE
 #define SPLIT_WAY_tiles         SPLIT_IN_TILES
@@ -95,7 +103,8 @@ enum split_form {
 #define SPLIT_FORM_left         SPLIT_LEFT
 #define SPLIT_FORM_paged        SPLIT_PAGED
 
-/* Sets of forms: F(form, what else is given) for each. `number` are those that tell a number from any 4-byte key. */
+/* Sets of forms: F(form, what else is given) for each. `number` are those that tell a number from any 4-byte
+ * key. */
 #define SPLIT_FORMS_field(F, ...) F(field, __VA_ARGS__)
 #define SPLIT_FORMS_field_test(F, ...) \
     F(field, __VA_ARGS__)              \
@@ -114,12 +123,14 @@ enum split_form {
 #define SPLIT_FORMS_number_paged(F, ...) \
     SPLIT_FORMS_number_test(F, __VA_ARGS__) F(left, __VA_ARGS__) F(paged, __VA_ARGS__)
 
-/* ---- the list ------------------------------------------------------------------------------------------------------------ */
+/* ---- the list ------------------------------------------------------------------------------------------ */
 
-/* X(way, payload, loading, bits of a bucket's number, items a lane, threads of a block, blocks a multiprocessor for which registers are
- * left, forms, architecture from which on it is taken). An instance's kernels are called FILE_way_payload_loading_bits_ITEMSxTHREADS_form.
+/* X(way, payload, loading, bits of a bucket's number, items a lane, threads of a block, blocks a
+ * multiprocessor for which registers are left, forms, architecture from which on it is taken). An instance's
+ * kernels are called FILE_way_payload_loading_bits_ITEMSxTHREADS_form.
  *
- * No block's shared memory is above 99 KiB, the most that some GPUs give, but of those that are fetched and of spans. */
+ * No block's shared memory is above 99 KiB, the most that some GPUs give, but of those that are fetched and
+ * of spans. */
 #define SPLIT_TABLE_GPU(X)                                      \
     X(table, keys, loaded, 2, 32, 384, 3, number_test, 80)      \
     X(table, keys, loaded, 6, 32, 384, 3, number, 80)           \
@@ -142,9 +153,10 @@ enum split_form {
     X(table, columns_8, loaded, 8, 14, 320, 2, loose_test, 80)  \
     X(table, columns_8, loaded, 11, 14, 256, 2, loose, 80)
 
-/* Splits in one launch. Of tiles that are all at work large blocks, one a multiprocessor: the fewer tiles there are, the less they publish to each
- * other. Few items where few will do, because a lane goes through all of its own. Of pairs into up to 32 buckets spans take less than 196
- * KiB: where a multiprocessor must give all of it, the launch behind has little of the first cache. */
+/* Splits in one launch. Of tiles that are all at work large blocks, one a multiprocessor: the fewer tiles
+ * there are, the less they publish to each other. Few items where few will do, because a lane goes through
+ * all of its own. Of pairs into up to 32 buckets spans take less than 196 KiB: where a multiprocessor must
+ * give all of it, the launch behind has little of the first cache. */
 #define SPLIT_ONCE_GPU(X)                                           \
     X(alone, keys, loaded, 8, 8, 1024, 1, number_searched, 80)      \
     X(alone, pairs, loaded, 6, 4, 1024, 1, number_searched, 80)     \

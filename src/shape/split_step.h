@@ -53,15 +53,17 @@ struct split_digits {
 /* Run b * tiles + t is what tile t has of bucket b. There are fewer than 2^32 entries. */
 struct split_runs {
     co_u64 *
-        sums; /* [run]: how long it is, and SPLIT_RUN if it is not empty. Summed up: where it would begin if all lay one
-                     after the other, and SPLIT_RUN times those before it that are not empty. And one more */
+        /* [run]: how long it is, and SPLIT_RUN if it is not empty. Summed up: where it would begin if all lay
+         * one after the other, and SPLIT_RUN times those before it that are not empty. And one more */
+        sums;
     co_u32 *left; /* [run]: where it is */
     co_u32
         *begins; /* [run on the list]: of those that are not empty, where it would begin. And one more, n */
     co_u32 *at;  /* [run on the list]: where it is */
     co_u32 *
-        first; /* [tile of the second split]: the run on the list that it begins in; and one more, that the last one
-                       ends in */
+        /* [tile of the second split]: the run on the list that it begins in; and one more, that the last one
+         * ends in */
+        first;
     co_u64 *next;               /* [number of the high digit] entries. Cleared */
     co_u64 *bases;              /* the same summed up: where the second split's buckets begin. And one more */
     co_u64 runs;                /* how many */
@@ -79,7 +81,8 @@ struct split_runs_step {
 struct split_step {
     co_u64 n;
     const co_u64 *
-        n_at; /* where n is, if only the device knows; `n` is then the most that it can be. NULL: n is known */
+        /* where n is, if only the device knows; `n` is then the most that it can be. NULL: n is known */
+        n_at;
     struct split_fn fn;
     struct split_reciprocal by; /* of the divisor, for 4-byte keys */
     co_u32 shift, mask; /* the number of a bucket: id >> shift & mask, where that is not the id itself */
@@ -95,17 +98,20 @@ struct split_step {
     co_u32 tiles;               /* of a span */
     co_u64 *table; /* [bucket][span], of ways without spans [bucket]; and one more for the sum of all */
     co_u64 *
-        before; /* BY_LOOK_BACK: [tile][bucket] words of look_back.h, of 32 bits if TWO_PHASE; BY_RESERVING: [bucket] places
-                        taken. Cleared; IN_TILES clears those of the split that follows */
+        /* BY_LOOK_BACK: [tile][bucket] words of look_back.h, of 32 bits if TWO_PHASE; BY_RESERVING: [bucket]
+         * places taken. Cleared; IN_TILES clears those of the split that follows */
+        before;
     co_u32 *
-        published; /* BY_SPANS: [tile][word of counters] entries, and SPLIT_PUBLISHED; cleared by the count. TOGETHER: [span][bucket]
-                        entries, and the serial; those of no launch before are the same */
+        /* BY_SPANS: [tile][word of counters] entries, and SPLIT_PUBLISHED; cleared by the count. TOGETHER:
+         * [span][bucket] entries, and the serial; those of no launch before are the same */
+        published;
     co_u32 published_words; /* BY_SPANS: of a tile */
     co_u32 serial;          /* TOGETHER: of the launch, from 1 on, below SPLIT_SERIALS */
     co_u32 rows;            /* TOGETHER, by spans: of a warp, in a tile */
     co_u32 *tickets;        /* BY_LOOK_BACK, cleared */
     co_u32 *
-        done; /* of a count whose last block sums the table up: blocks that are through, cleared. NULL: none does */
+        /* of a count whose last block sums the table up: blocks that are through, cleared. NULL: none does */
+        done;
     co_u64 *first_bad; /* ~0, or the least index of an entry with a bad id */
     void *ids_out;     /* of a count: ids for the launches after it; NULL: none are kept */
     co_u32 ids_bytes;

@@ -1,7 +1,7 @@
 /* shape/table.h: how a column lies in memory. Plain C, seen by the API, by both backends and by the kernels.
  *
- * A column is pieces one after the other. Where elements have whole bytes, `data` points to the piece's first element; bitmaps
- * have the number of their first bit beside them, as a bit has no address. */
+ * A column is pieces one after the other. Where elements have whole bytes, `data` points to the piece's first
+ * element; bitmaps have the number of their first bit beside them, as a bit has no address. */
 #ifndef COHORT_SHAPE_TABLE_H
 #define COHORT_SHAPE_TABLE_H
 

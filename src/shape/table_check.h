@@ -1,5 +1,6 @@
-/* shape/table_check.h: which rows of a piece cannot be: offsets that fall, views that leave their heap, indices that leave their
- * dictionary. For memory that the host can read; parts of a piece are checked by several threads. */
+/* shape/table_check.h: which rows of a piece cannot be: offsets that fall, views that leave their heap,
+ * indices that leave their dictionary. For memory that the host can read; parts of a piece are checked by
+ * several threads. */
 #ifndef COHORT_SHAPE_TABLE_CHECK_H
 #define COHORT_SHAPE_TABLE_CHECK_H
 

@@ -1,4 +1,5 @@
-/* shape/table_step.h: what the kernels of columns are told. Plain C, seen by the CUDA backend and by the kernels. */
+/* shape/table_step.h: what the kernels of columns are told. Plain C, seen by the CUDA backend and by the
+ * kernels. */
 #ifndef COHORT_SHAPE_TABLE_STEP_H
 #define COHORT_SHAPE_TABLE_STEP_H
 
@@ -9,7 +10,8 @@ struct table_found {
     co_u64 count, first;
 };
 
-/* NULLS: the zeros among the bits of a piece's validity. CHECK: the first row whose index is not below `values`. */
+/* NULLS: the zeros among the bits of a piece's validity. CHECK: the first row whose index is not below
+ * `values`. */
 struct table_look {
     const co_u8 *validity;
     co_u64 validity_bit;

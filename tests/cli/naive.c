@@ -2,10 +2,12 @@
  *
  *   naive count K plain|canonical FILE...   all k-mers as strings, sorted, counted, sorted again
  *   naive u32|u64 FILE...                   the same for binary integers
- *   naive make SEED RECORDS fasta|fastq     records that try the reader: odd wrapping, LF, CRLF and CR, blank lines, case, N
+ *   naive make SEED RECORDS fasta|fastq     records that try the reader: odd wrapping, LF, CRLF and CR, blank
+ *                                           lines, case, N
  *   naive numbers SEED N u32|u64            binary integers, some of them often
  *   naive dribble N FILE                    the file's bytes, N at a time, each piece by a write of its own
- *   naive split M HOW A B u32|u64 FILE      bucket and number, in the file's order; HOW is bits, mod, range or hash */
+ *   naive split M HOW A B u32|u64 FILE      bucket and number, in the file's order; HOW is bits, mod, range
+ *                                           or hash */
 #define _XOPEN_SOURCE 700
 
 #include <ctype.h>

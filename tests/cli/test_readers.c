@@ -1,4 +1,5 @@
-/* Unit tests of the tool's reader of gzip and of the ranking. Ends with a line 'N passed, N failed, N skipped'. */
+/* Unit tests of the tool's reader of gzip and of the ranking. Ends with a line 'N passed, N failed, N
+ * skipped'. */
 #define _XOPEN_SOURCE 700
 
 #include <stdlib.h>
@@ -24,7 +25,7 @@ static void judge(int good, const char *group, const char *name)
         printf("FAIL %s: %s\n", group, name);
 }
 
-/* ---- gzip ---------------------------------------------------------------------------------------------------- */
+/* ---- gzip ---------------------------------------------------------------------------------------------- */
 
 static const char *file_make(const void *bytes, size_t n)
 {
@@ -143,7 +144,7 @@ static void test_plain(void)
     judge(good && strstr(fault.text, "compressed by xz"), "plain", "an xz file");
 }
 
-/* ---- ranking ------------------------------------------------------------------------------------------------- */
+/* ---- ranking ------------------------------------------------------------------------------------------- */
 
 typedef struct pair {
     uint64_t key, count;
@@ -233,7 +234,7 @@ static void test_ranking(void)
     }
 }
 
-/* ---- on a device, and as text -------------------------------------------------------------------------------- */
+/* ---- on a device, and as text -------------------------------------------------------------------------- */
 
 /* What `pairs` are as text, those of counts from `min` on and at most `top`. */
 static char *text_of(const pair *pairs, size_t n, unsigned k, uint64_t min, uint64_t top, size_t *bytes)
@@ -346,7 +347,7 @@ static void test_device_ranking(void)
     cohort_context_destroy(context);
 }
 
-/* ---- outputs and spectra ------------------------------------------------------------------------------------- */
+/* ---- outputs and spectra ------------------------------------------------------------------------------- */
 
 static int file_is(const char *path, const char *text)
 {

@@ -1,6 +1,7 @@
-/* The memory of `cohort sort --memory`: what the regions of its temporary file hold, whether what it remembers of them grows with the file,
- * and what it has of the library's workspace. For the last, this program's cohort_sort and cohort_multisplit come before the
- * library's, look at what the context's pool holds, and pass the call on. Ends with a line 'N passed, N failed, N skipped'. */
+/* The memory of `cohort sort --memory`: what the regions of its temporary file hold, whether what it
+ * remembers of them grows with the file, and what it has of the library's workspace. For the last, this
+ * program's cohort_sort and cohort_multisplit come before the library's, look at what the context's pool
+ * holds, and pass the call on. Ends with a line 'N passed, N failed, N skipped'. */
 #define _GNU_SOURCE /* RTLD_NEXT */
 
 #include <dlfcn.h>
@@ -93,7 +94,7 @@ static void judge(int good, const char *name, const fault *fault)
     *(good ? &passed : &failed) += 1;
 }
 
-/* ---- regions ----------------------------------------------------------------------------------------------------- */
+/* ---- regions ------------------------------------------------------------------------------------------- */
 
 #define REGIONS 7
 #define NUMBERS 3000
@@ -137,7 +138,7 @@ static int regions_hold(uint64_t unit, const char *folder, fault *fault)
     return good;
 }
 
-/* ---- what is remembered ------------------------------------------------------------------------------------------- */
+/* ---- what is remembered -------------------------------------------------------------------------------- */
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #    define SANITIZED 1

@@ -14,7 +14,7 @@ extern const struct cuda_driver *sim_open(const char *rest, const char **why);
 
 struct stand_in stand_in;
 
-/* ---- the kernels that there are --------------------------------------------------------------------------------------- */
+/* ---- the kernels that there are ------------------------------------------------------------------------ */
 
 static struct {
     char *names; /* one after the other, each with a 0 behind it */
@@ -80,7 +80,7 @@ static const char *kernel_named(const char *name)
     return NULL;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------------------- */
 
 enum { PIECES = 4096 };
 static struct {
@@ -173,7 +173,7 @@ static cuda_result fill(cuda_pointer at, unsigned char value, size_t bytes, cuda
     return CUDA_OK;
 }
 
-/* ---- launches ------------------------------------------------------------------------------------------------------------ */
+/* ---- launches ------------------------------------------------------------------------------------------ */
 
 static int shared_allowed; /* what function_set_attribute was told */
 
@@ -268,7 +268,7 @@ static cuda_result launch_early(const struct cuda_launch *l, cuda_function f, vo
     return CUDA_OK;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------------------- */
+/* ---- all of it ----------------------------------------------------------------------------------------- */
 
 static const struct cuda_driver *open_stand_in(const char *rest, const char **why)
 {

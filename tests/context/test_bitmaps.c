@@ -1,6 +1,7 @@
-/* test_bitmaps.c: every bitmap of every call, of few entries and many, from any bit of any address on. What is behind the byte of
- * the last bit cannot be read: in host memory a page that is barred begins there, in the simulator's memory an allocation ends. Or the
- * first entry's byte is at a word's address, and what else is in the last word must stay. */
+/* test_bitmaps.c: every bitmap of every call, of few entries and many, from any bit of any address on. What
+ * is behind the byte of the last bit cannot be read: in host memory a page that is barred begins there, in
+ * the simulator's memory an allocation ends. Or the first entry's byte is at a word's address, and what else
+ * is in the last word must stay. */
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,11 +1,12 @@
-/* test_kernels.c: whatever a GPU is asked to do, the kernels that the library launches for it are among those that nvcc compiles, and
- * their blocks and shared memory are no larger than the architecture gives. The simulated GPU has kernels and a tuning of its own, so
- * it does not show that; a driver that stands in for a GPU's does (stand_in.h). test_launches.c makes many more calls at random. */
+/* test_kernels.c: whatever a GPU is asked to do, the kernels that the library launches for it are among those
+ * that nvcc compiles, and their blocks and shared memory are no larger than the architecture gives. The
+ * simulated GPU has kernels and a tuning of its own, so it does not show that; a driver that stands in for a
+ * GPU's does (stand_in.h). test_launches.c makes many more calls at random. */
 #include "backend/multisplit.h"
 #include "split.h"
 #include "stand_in.h"
 
-/* ---- calls -------------------------------------------------------------------------------------------------------------- */
+/* ---- calls --------------------------------------------------------------------------------------------- */
 
 #define N 5000
 

@@ -1,8 +1,10 @@
-/* test_launches.c: thousands of calls at random on a driver that stands in for a GPU's (stand_in.h). Every kernel that they launch is
- * there, no launch is larger than the architecture allows, and no call fails for another reason than those that it may have.
+/* test_launches.c: thousands of calls at random on a driver that stands in for a GPU's (stand_in.h). Every
+ * kernel that they launch is there, no launch is larger than the architecture allows, and no call fails for
+ * another reason than those that it may have.
  *
- * With COHORT_LAUNCH_LOG=FILE in the environment the calls are written down, each with its workspace, launches and fills. The calls depend on
- * --seed alone, so the logs of two versions of the library tell whether they do the same (scripts/same-kernels.sh). */
+ * With COHORT_LAUNCH_LOG=FILE in the environment the calls are written down, each with its workspace,
+ * launches and fills. The calls depend on --seed alone, so the logs of two versions of the library tell
+ * whether they do the same (scripts/same-kernels.sh). */
 #include "split.h"
 #include "stand_in.h"
 
@@ -21,7 +23,7 @@ struct calls {
     cohort_context *cpu; /* it is asked for workspace, too */
 };
 
-/* ---- dice --------------------------------------------------------------------------------------------------------------- */
+/* ---- dice ---------------------------------------------------------------------------------------------- */
 
 static uint64_t below(struct calls *c, uint64_t n)
 {
@@ -52,8 +54,8 @@ static uint64_t entries(struct calls *c)
     return size_up_to(c, c->on_host ? HOST_MOST : one_in(c, 8) ? 1ull << 34 : 1ull << 27);
 }
 
-/* The i-th array of a call. What a call writes nobody writes here, so how much it has written is not asked for where it matters: of arrays
- * in host memory. */
+/* The i-th array of a call. What a call writes nobody writes here, so how much it has written is not asked
+ * for where it matters: of arrays in host memory. */
 static void *array(struct calls *c, unsigned i)
 {
     return c->on_host ? c->host[i] : c->device[i];
@@ -64,7 +66,7 @@ static void *maybe(struct calls *c, unsigned i)
     return one_in(c, 2) ? array(c, i) : NULL;
 }
 
-/* ---- the log --------------------------------------------------------------------------------------------------------------- */
+/* ---- the log ------------------------------------------------------------------------------------------- */
 
 static void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void note(const char *format, ...)
@@ -89,7 +91,7 @@ static void judge(struct calls *c, cohort_status status)
     REQUIREF(c->t, !stand_in.complaint[0], "%s", stand_in.complaint);
 }
 
-/* ---- multisplit and what stands on it ---------------------------------------------------------------------------------------- */
+/* ---- multisplit and what stands on it ------------------------------------------------------------------ */
 
 static cohort_fn draw_fn(struct calls *c, uint64_t m, unsigned key_bytes)
 {
@@ -284,7 +286,7 @@ static void call_sums(struct calls *c)
     judge(c, cohort_reduce(c->t->context, op, n, type, array(c, 0), array(c, 1)));
 }
 
-/* ---- maps ------------------------------------------------------------------------------------------------------------------- */
+/* ---- maps ---------------------------------------------------------------------------------------------- */
 
 /* A growing map takes parts of a batch, which are the smaller the smaller it is, and here it never grows. */
 static void map_batch(struct calls *c, cohort_map *map, int width, uint64_t most)
@@ -406,7 +408,7 @@ static void call_multimap(struct calls *c)
     cohort_multimap_destroy(m);
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------------------ */
+/* ---- all of them --------------------------------------------------------------------------------------- */
 
 static void run_on(struct test *t, unsigned architecture)
 {

@@ -1,9 +1,10 @@
-/* write.c: writes the files of this folder with whatever library it is linked with (README.md). Keys are i * ODD cut to their width, for i from
- * 0 on, and at last the two that look like marks; the value of key i is i + 1, of a multimap's key i the values are i and i + 1000000 as
- * often as i % 3 says.
+/* write.c: writes the files of this folder with whatever library it is linked with (README.md). Keys are i *
+ * ODD cut to their width, for i from 0 on, and at last the two that look like marks; the value of key i is i
+ * + 1, of a multimap's key i the values are i and i + 1000000 as often as i % 3 says.
  *
  *     write FOLDER         map-W.bin and table-W.bin of each width W, map-lines-W.bin and table-lines-W.bin
- *                      of the layout LINES, multimap-W.bin and multimap-table-W.bin of each that has values */
+ *                      of the layout LINES, multimap-W.bin and multimap-table-W.bin of each that has
+ *                      values */
 #include <cohort.h>
 #include <stdint.h>
 #include <stdio.h>

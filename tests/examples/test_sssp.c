@@ -1,5 +1,5 @@
-/* test_sssp.c: the shortest-path example as it is, its rounds on the device under test: all its ways to order the pool against
- * Dijkstra's distances, on made-up graphs; its reader of edge lists against hostile ones. */
+/* test_sssp.c: the shortest-path example as it is, its rounds on the device under test: all its ways to order
+ * the pool against Dijkstra's distances, on made-up graphs; its reader of edge lists against hostile ones. */
 #define _POSIX_C_SOURCE 200809L
 #define SSSP_LONG       24u
 #define SSSP_MANY_NODES 48u
@@ -14,7 +14,7 @@
 #include "cuda/device.h"
 #include "test.h"
 
-/* ---- a machine on the device under test --------------------------------------------------------------------------------- */
+/* ---- a machine on the device under test ---------------------------------------------------------------- */
 
 static int relax_on_gpu(void *self, const struct sssp_relax *round)
 {
@@ -52,7 +52,7 @@ static machine machine_open(struct test *t, team *threads)
     return (machine){t->context, "CPU", threads, relax, fetch, NULL, close_nothing};
 }
 
-/* ---- searches ------------------------------------------------------------------------------------------------------------ */
+/* ---- searches ------------------------------------------------------------------------------------------ */
 
 static void compare(struct test *t, search *s, const graph *g, const search_plan *plan, const uint32_t *right)
 {
@@ -162,7 +162,7 @@ static void small_pool(struct test *t)
     graph_free(&g);
 }
 
-/* ---- edge lists ---------------------------------------------------------------------------------------------------------- */
+/* ---- edge lists ---------------------------------------------------------------------------------------- */
 
 static int read_text(struct test *t, graph *g, const char *text, size_t bytes, char why[256])
 {

@@ -1,4 +1,5 @@
-/* test_files.c: maps and multimaps in files: round trips, and what altered, cut, foreign and hostile files get. */
+/* test_files.c: maps and multimaps in files: round trips, and what altered, cut, foreign and hostile files
+ * get. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +10,7 @@
 #include "io/file.h"
 #include "subject.h"
 
-/* ---- files in a folder of the case's own ------------------------------------------------------------------------------- */
+/* ---- files in a folder of the case's own --------------------------------------------------------------- */
 
 struct folder {
     char path[128], file[160];
@@ -53,7 +54,7 @@ static void write_file(struct test *t, const char *path, const void *data, uint6
     REQUIRE(t, fclose(file) == 0);
 }
 
-/* ---- the two kinds behind one face --------------------------------------------------------------------------------------- */
+/* ---- the two kinds behind one face --------------------------------------------------------------------- */
 
 struct kind {
     const char *name;
@@ -107,7 +108,7 @@ static int refuses(struct test *t, const struct kind *kind, const char *path, co
                   "the message \"%s\" does not name the file and \"%s\"", message, word ? word : "");
 }
 
-/* ---- round trips ----------------------------------------------------------------------------------------------------------- */
+/* ---- round trips --------------------------------------------------------------------------------------- */
 
 static void same_map_options(struct test *t, cohort_map *a, cohort_map *b)
 {
@@ -223,7 +224,7 @@ static void multimap_round_trip(struct test *t)
         }
 }
 
-/* ---- damage ---------------------------------------------------------------------------------------------------------------- */
+/* ---- damage -------------------------------------------------------------------------------------------- */
 
 /* A file with a few pairs, saved by the library. */
 static void save_sample(struct test *t, const struct kind *kind, cohort_width width, const char *path)
@@ -313,7 +314,7 @@ static void foreign_files(struct test *t)
     folder_end(t, &f);
 }
 
-/* ---- files with right checksums and wrong contents -------------------------------------------------------------------------- */
+/* ---- files with right checksums and wrong contents ----------------------------------------------------- */
 
 static uint64_t bits_of(double v)
 {
@@ -446,8 +447,8 @@ static void hostile_capacities(struct test *t)
     folder_end(t, &f);
 }
 
-/* A section that announces more bytes than there are, with the header's checksum right: by a file made right and cut, then by
- * lengths near the end of 64 bits. */
+/* A section that announces more bytes than there are, with the header's checksum right: by a file made right
+ * and cut, then by lengths near the end of 64 bits. */
 static void announced_lengths(struct test *t)
 {
     static const uint64_t lengths[] = {UINT64_MAX, UINT64_MAX - 7, UINT64_C(1) << 63, UINT64_C(1) << 40, 17};
@@ -471,7 +472,7 @@ static void announced_lengths(struct test *t)
     folder_end(t, &f);
 }
 
-/* ---- files of every version ever written: tests/data, whose write.c says what is in them ------------------------------------ */
+/* ---- files of every version ever written: tests/data, whose write.c says what is in them --------------- */
 
 #define OLD_PAIRS 20u
 
@@ -589,7 +590,7 @@ static void old_files(struct test *t)
     }
 }
 
-/* ---- writing ----------------------------------------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
 static void writing(struct test *t)
 {
@@ -625,7 +626,8 @@ static void writing(struct test *t)
     folder_end(t, &f);
 }
 
-/* A file that is not complete and that nobody has locked was left by a process that was killed. What somebody has locked stays. */
+/* A file that is not complete and that nobody has locked was left by a process that was killed. What somebody
+ * has locked stays. */
 static void left_by_others(struct test *t)
 {
     struct folder f = folder_new(t);

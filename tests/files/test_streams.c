@@ -1,5 +1,5 @@
-/* test_streams.c: maps, multimaps and collections saved to and loaded from functions: round trips in pieces of every
- * size, functions that fail or end at every byte, and several objects in one stream. */
+/* test_streams.c: maps, multimaps and collections saved to and loaded from functions: round trips in pieces
+ * of every size, functions that fail or end at every byte, and several objects in one stream. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #define KEYS 9u
 
-/* ---- a stream in memory ------------------------------------------------------------------------------------ */
+/* ---- a stream in memory -------------------------------------------------------------------------------- */
 
 struct memory {
     unsigned char data[8192];
@@ -54,7 +54,7 @@ static struct memory memory_new(void)
     return (struct memory){.most = SIZE_MAX, .fails = SIZE_MAX};
 }
 
-/* ---- the three kinds behind one face ------------------------------------------------------------------------ */
+/* ---- the three kinds behind one face ------------------------------------------------------------------- */
 
 struct kind {
     const char *name;
@@ -216,7 +216,7 @@ static cohort_status load(struct test *t, const struct kind *kind, struct memory
     return kind->load_from(t->context, &input, out);
 }
 
-/* ---- cases ------------------------------------------------------------------------------------------------------ */
+/* ---- cases --------------------------------------------------------------------------------------------- */
 
 static void pieces(struct test *t)
 {

@@ -1,9 +1,10 @@
 /* Fuzzer of what comes in as Arrow structs.
  *
- * The input is a program of bytes: types, lengths, offsets, which fields are spoilt, and then what the buffers hold. Buffers are as
- * large as length, offset and type ask for (no library can check an address), and each is an allocation of its own, so that
- * the sanitizer sees what is read beyond. Everything else may be wrong: counts, children, offsets into strings, views, indices,
- * null counts, missing buffers. What is taken in all the same is gathered, exported, read byte by byte, and used as keys. */
+ * The input is a program of bytes: types, lengths, offsets, which fields are spoilt, and then what the
+ * buffers hold. Buffers are as large as length, offset and type ask for (no library can check an address),
+ * and each is an allocation of its own, so that the sanitizer sees what is read beyond. Everything else may
+ * be wrong: counts, children, offsets into strings, views, indices, null counts, missing buffers. What is
+ * taken in all the same is gathered, exported, read byte by byte, and used as keys. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static unsigned take(struct input *in)
     return in->at < in->end ? *in->at++ : 0;
 }
 
-/* ---- structs that own what they point to ---------------------------------------------------------------------------- */
+/* ---- structs that own what they point to --------------------------------------------------------------- */
 
 struct owned {
     void *memory[40];
@@ -121,8 +122,9 @@ static void fill(struct input *in, const char *format, struct ArrowArray *a, siz
     }
 }
 
-/* Another number of buffers. Of views the last buffer has the sizes of the others. With fewer buffers one of these would stand there, and no
- * reader can tell that it is too short: the producer vouches for addresses. So views lose all of them, or none. */
+/* Another number of buffers. Of views the last buffer has the sizes of the others. With fewer buffers one of
+ * these would stand there, and no reader can tell that it is too short: the producer vouches for addresses.
+ * So views lose all of them, or none. */
 static void spoil_count(struct input *in, const struct ArrowSchema *s, struct ArrowArray *a)
 {
     int64_t had = a->n_buffers, n = had + (int64_t)take(in) % 5 - 2;
@@ -208,7 +210,7 @@ static void column(struct input *in, struct ArrowSchema *s, struct ArrowArray *a
     spoil(in, s, a);
 }
 
-/* ---- what is done with it ---------------------------------------------------------------------------------------------- */
+/* ---- what is done with it ------------------------------------------------------------------------------ */
 
 static volatile unsigned sink;
 

@@ -1,4 +1,5 @@
-/* fuzz_map_file.c: cohort_map_load of any bytes. What loads must hold as many pairs as it says, each found with its value. */
+/* fuzz_map_file.c: cohort_map_load of any bytes. What loads must hold as many pairs as it says, each found
+ * with its value. */
 #include "file_input.h"
 
 static void check(cohort_map *map)

@@ -1,4 +1,5 @@
-/* fuzz_multimap_file.c: cohort_multimap_load of any bytes. What loads must export as many keys and values as it says. */
+/* fuzz_multimap_file.c: cohort_multimap_load of any bytes. What loads must export as many keys and values as
+ * it says. */
 #include "file_input.h"
 
 static void check(cohort_multimap *m)

@@ -1,5 +1,5 @@
-/* fuzz_multimap_table_file.c: cohort_multimap_map of any bytes. What opens holds as many keys and values as it
- * says, finds each, and gives them to a union that can be changed. */
+/* fuzz_multimap_table_file.c: cohort_multimap_map of any bytes. What opens holds as many keys and values as
+ * it says, finds each, and gives them to a union that can be changed. */
 #include "file_input.h"
 
 #define MOST 4096u /* keys and values that are looked at */

@@ -1,5 +1,5 @@
-/* fuzz_roaring.c: any bytes as Roaring's portable format, of 32 and of 64 bits. What is taken is written as bytes that are
- * taken as the same set. */
+/* fuzz_roaring.c: any bytes as Roaring's portable format, of 32 and of 64 bits. What is taken is written as
+ * bytes that are taken as the same set. */
 #include "file_input.h"
 
 static cohort_sets *build(const void *bytes, uint64_t n, cohort_type type)

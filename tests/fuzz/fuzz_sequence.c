@@ -1,8 +1,8 @@
 /* Fuzzer of the FASTA and FASTQ reader and of what makes k-mers from its letters.
  *
- * The input is a byte that says how (K, canonical), one that says in pieces of what size the text is fed, and the text.
- * The text is parsed twice, in such pieces and whole: both must give the same letters, or both a fault. The letters are
- * then cut into k-mers, and these are held against k-mers made one at a time. */
+ * The input is a byte that says how (K, canonical), one that says in pieces of what size the text is fed, and
+ * the text. The text is parsed twice, in such pieces and whole: both must give the same letters, or both a
+ * fault. The letters are then cut into k-mers, and these are held against k-mers made one at a time. */
 #include <stdlib.h>
 #include <string.h>
 

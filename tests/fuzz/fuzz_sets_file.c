@@ -1,5 +1,5 @@
-/* fuzz_sets_file.c: cohort_sets_load and cohort_sets_map of any bytes. What loads saves as the same bytes' sets; what is
- * mapped without a check may answer anything, within its memory. */
+/* fuzz_sets_file.c: cohort_sets_load and cohort_sets_map of any bytes. What loads saves as the same bytes'
+ * sets; what is mapped without a check may answer anything, within its memory. */
 #include "file_input.h"
 
 static void use(cohort_sets *sets)

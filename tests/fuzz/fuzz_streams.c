@@ -1,6 +1,6 @@
-/* fuzz_streams.c: any bytes loaded by a function, in pieces of a size that they name, and from a file. The first
- * byte says which kind it is and how large the pieces are. What one way loads the other loads, too, but for bytes
- * behind the end, which a function is not asked for; a function that fails is COHORT_IO. */
+/* fuzz_streams.c: any bytes loaded by a function, in pieces of a size that they name, and from a file. The
+ * first byte says which kind it is and how large the pieces are. What one way loads the other loads, too, but
+ * for bytes behind the end, which a function is not asked for; a function that fails is COHORT_IO. */
 #include "file_input.h"
 
 struct stream {

@@ -1,5 +1,5 @@
-/* fuzz_table_file.c: cohort_map_map of any bytes. What opens holds as many pairs as it says, each found with its
- * value, and a copy of it can be changed. */
+/* fuzz_table_file.c: cohort_map_map of any bytes. What opens holds as many pairs as it says, each found with
+ * its value, and a copy of it can be changed. */
 #include "file_input.h"
 
 static int has_values(cohort_width width)

@@ -1,10 +1,10 @@
-/* op_list.h: lists of map operations, each lane its own, done through the device API (cohort/device/map.h) and recorded:
- * what came of it, and when it began and ended. Read by the kernels (history.cu), by the host's threads and by the tests
- * that fill the lists and judge the records.
+/* op_list.h: lists of map operations, each lane its own, done through the device API (cohort/device/map.h)
+ * and recorded: what came of it, and when it began and ended. Read by the kernels (history.cu), by the host's
+ * threads and by the tests that fill the lists and judge the records.
  *
- * A launch does `cases` cases at once, each on a table of its own, all of one shape: `lanes` lanes work on a case, each on
- * `each` operations. An operation is one word; keys and operands are few and come by number, so that the lists cost a
- * simulated lane hardly a step. */
+ * A launch does `cases` cases at once, each on a table of its own, all of one shape: `lanes` lanes work on a
+ * case, each on `each` operations. An operation is one word; keys and operands are few and come by number, so
+ * that the lists cost a simulated lane hardly a step. */
 #ifndef TEST_OP_LIST_H
 #define TEST_OP_LIST_H
 

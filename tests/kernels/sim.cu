@@ -1,4 +1,5 @@
-/* sim.cu: kernels that the simulator is tested with: right ones that use every word, and wrong ones that it must notice. */
+/* sim.cu: kernels that the simulator is tested with: right ones that use every word, and wrong ones that it
+ * must notice. */
 #include "cohort/device/lane.h"
 
 struct sim_args {
@@ -8,7 +9,7 @@ struct sim_args {
     co_u32 what, n;
 };
 
-/* ---- right ----------------------------------------------------------------------------------------------------- */
+/* ---- right --------------------------------------------------------------------------------------------- */
 
 CO_KERNEL(sim_words, struct sim_args)
 {
@@ -114,8 +115,8 @@ CO_KERNEL(sim_lock, struct sim_args)
     }
 }
 
-/* One word that is a map of one key: 0 absent, else value + 1. Lane t does operation codes[t] = b[2 t] with operand b[2 t + 1];
- * out[4 t] = invocation, hit, result, response. what 1: it reads and writes apart. */
+/* One word that is a map of one key: 0 absent, else value + 1. Lane t does operation codes[t] = b[2 t] with
+ * operand b[2 t + 1]; out[4 t] = invocation, hit, result, response. what 1: it reads and writes apart. */
 CO_KERNEL(sim_register, struct sim_args)
 {
     co_u32 t = co_block() * co_threads() + co_thread();
@@ -148,7 +149,7 @@ CO_KERNEL(sim_stores, struct sim_args)
         co_store32(args->a + co_thread(), i);
 }
 
-/* ---- wrong ----------------------------------------------------------------------------------------------------- */
+/* ---- wrong --------------------------------------------------------------------------------------------- */
 
 enum sim_wrong_kind {
     WRONG_RACE_WRITE,
@@ -177,7 +178,8 @@ enum sim_wrong_kind {
     WRONG_COPY_OVER
 };
 
-/* `early`: the lanes do not wait for the copy; else they do, but one lane writes there when it is asked for. */
+/* `early`: the lanes do not wait for the copy; else they do, but one lane writes there when it is asked
+ * for. */
 CO_INLINE void wrong_copy(const struct sim_args *args, int early)
 {
     CO_SHARED(co_u64, arrived, 1);

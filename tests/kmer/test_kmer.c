@@ -1,8 +1,8 @@
-/* test_kmer.c: sequences, k-mers and their counts. Every text is fed in pieces of every size, which must make no difference; counts
- * are held against k-mers that are made one at a time from the letters. */
+/* test_kmer.c: sequences, k-mers and their counts. Every text is fed in pieces of every size, which must make
+ * no difference; counts are held against k-mers that are made one at a time from the letters. */
 #include "test.h"
 
-/* ---- sequences ----------------------------------------------------------------------------------------------- */
+/* ---- sequences ----------------------------------------------------------------------------------------- */
 
 typedef struct collected {
     char text[4096]; /* letters, and '|' where a sequence ends */
@@ -118,7 +118,8 @@ static void faults(struct test *t)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         size_t n = strlen(cases[i].text);
         int good = 1;
-        /* A quality that is too long is told where that is seen, which depends on the pieces only within the line. */
+        /* A quality that is too long is told where that is seen, which depends on the pieces only within the
+         * line. */
         for (size_t piece = n; piece <= n + 1; piece++) {
             good &= parse(t, cases[i].text, n, piece, &all) == COHORT_CORRUPT;
             good &= !strncmp(cohort_message(NULL), cases[i].message, strlen(cases[i].message));
@@ -131,7 +132,7 @@ static void faults(struct test *t)
     }
 }
 
-/* ---- k-mers -------------------------------------------------------------------------------------------------- */
+/* ---- k-mers -------------------------------------------------------------------------------------------- */
 
 static uint64_t word_of(const char *text, unsigned k, int reverse)
 {
@@ -190,7 +191,7 @@ static void kmers(struct test *t)
     EQUAL(t, cohort_kmer_extract(every, 256, 33, 0, out), 0);
 }
 
-/* ---- counting ------------------------------------------------------------------------------------------------ */
+/* ---- counting ------------------------------------------------------------------------------------------ */
 
 /* Lines of letters with breaks in them; where a sequence ends is a '>' line. */
 static size_t some_text(struct test *t, char *text, size_t n)

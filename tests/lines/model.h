@@ -1,9 +1,11 @@
-/* model.h: all interleavings of a small concurrent program, on strong or on weak memory, each judged for linearizability.
+/* model.h: all interleavings of a small concurrent program, on strong or on weak memory, each judged for
+ * linearizability.
  *
- * A program is a C function that does one operation of a map and touches memory by the requests below and in no other way. The explorer
- * stops it at each request, goes on with every answer that the memory can give, and every thread that can be next. It never runs a
- * function twice on the same answers: what a thread is about to do is a node in a tree of answers, so a state is a node for each thread,
- * the memory, and what the history so far allows.
+ * A program is a C function that does one operation of a map and touches memory by the requests below and in
+ * no other way. The explorer stops it at each request, goes on with every answer that the memory can give,
+ * and every thread that can be next. It never runs a function twice on the same answers: what a thread is
+ * about to do is a node in a tree of answers, so a state is a node for each thread, the memory, and what the
+ * history so far allows.
  *
  *   model_memory.c    places, messages and views: the memory, its states as bytes
  *   model_tree.c      programs, request by request
@@ -12,10 +14,11 @@
  *   model_lines.c     the program: docs/hopscotch-protocol.md
  *   model_plans.c     plans and the tables that they begin with
  *
- * Memory. Each place has a list of messages, the newest last; each thread has a view, which says how old a message it may still read. This is
- * the view-based account of weak memory of Kang et al., "A Promising Semantics for Relaxed-Memory Concurrency" (POPL 2017), without
- * promises and with stores in the order in which they are executed. Strong memory keeps the newest message alone. Operations that follow each
- * other in real time are ordered. */
+ * Memory. Each place has a list of messages, the newest last; each thread has a view, which says how old a
+ * message it may still read. This is the view-based account of weak memory of Kang et al., "A Promising
+ * Semantics for Relaxed-Memory Concurrency" (POPL 2017), without promises and with stores in the order in
+ * which they are executed. Strong memory keeps the newest message alone. Operations that follow each other in
+ * real time are ordered. */
 #ifndef LINES_MODEL_H
 #define LINES_MODEL_H
 
@@ -26,7 +29,7 @@
 
 enum { MODEL_THREADS = 3, MODEL_EACH = 2, MODEL_PLACES = 16, MODEL_MESSAGES = 14, MODEL_KEYS = 5 };
 
-/* ---- operations and plans ------------------------------------------------------------------------------------------- */
+/* ---- operations and plans ------------------------------------------------------------------------------ */
 
 enum model_kind { KIND_FIND, KIND_INSERT, KIND_ERASE, KIND_ASSIGN, KIND_ADD, KINDS };
 
@@ -34,7 +37,8 @@ struct model_op {
     uint8_t kind, key, operand; /* keys from 1; operands and values below MODEL_FULL - 1 */
 };
 
-/* What an operation answers: 0: the key was not in; value + 1; or that there was no room, and nothing was done. */
+/* What an operation answers: 0: the key was not in; value + 1; or that there was no room, and nothing was
+ * done. */
 enum { MODEL_FULL = 63 };
 
 struct model_plan {
@@ -44,7 +48,7 @@ struct model_plan {
     uint8_t value[MODEL_KEYS + 1]; /* of each key at first, + 1; 0: it is not in */
 };
 
-/* ---- requests ----------------------------------------------------------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------------------------------------ */
 
 enum model_act {
     ACT_LOAD,   /* a value of the place */
@@ -53,7 +57,9 @@ enum model_act {
     ACT_UPDATE, /* atomically, if (the newest & mask) == expect: adds `value` to it. The old value */
     ACT_WAIT,   /* until (the newest & mask) == expect. The value */
     ACT_FENCE,
-    ACT_SNAP /* before the operation begins: `value` places from this one on, as they are all at one time; answers a number */
+    /* before the operation begins: `value` places from this one on, as they are all at one time; answers a
+     * number */
+    ACT_SNAP
 };
 enum { ORDER_RELAXED = 0, ORDER_ACQUIRE = 1, ORDER_RELEASE = 2, ORDER_BOTH = 3 };
 
@@ -92,7 +98,7 @@ struct model {
 void model_begin(const struct model *);
 void model_end(void);
 
-/* ---- the tree of answers ---------------------------------------------------------------------------------------------------- */
+/* ---- the tree of answers ------------------------------------------------------------------------------- */
 
 enum model_next { NEXT_REQUEST, NEXT_RESULT };
 struct model_node {
@@ -107,7 +113,7 @@ uint32_t tree_root(struct model_op, uint32_t local);
 uint32_t tree_child(uint32_t node, uint32_t answer);
 const struct model_node *tree_node(uint32_t node);
 
-/* ---- memory and states ---------------------------------------------------------------------------------------------------------- */
+/* ---- memory and states --------------------------------------------------------------------------------- */
 
 typedef uint8_t model_view[MODEL_PLACES];
 
@@ -148,9 +154,10 @@ size_t state_write(const struct model *, const struct model_plan *, const struct
                    uint8_t *bytes);
 void state_read(const struct model *, const struct model_plan *, struct model_state *, const uint8_t *bytes);
 
-/* ---- histories ------------------------------------------------------------------------------------------------------------------ */
+/* ---- histories ----------------------------------------------------------------------------------------- */
 
-/* A set of (what the map holds, which operations under way have happened with which result), by number. 0: none is left. */
+/* A set of (what the map holds, which operations under way have happened with which result), by number. 0:
+ * none is left. */
 uint32_t history_first(const struct model_plan *);
 uint32_t history_invoke(uint32_t history, unsigned thread);
 uint32_t history_respond(const struct model_plan *, const struct model_state *, unsigned thread,
@@ -158,7 +165,7 @@ uint32_t history_respond(const struct model_plan *, const struct model_state *, 
 int history_holds(uint32_t history, const uint8_t *value); /* this is what the map may hold, all being done */
 void history_end(void);
 
-/* ---- exploring ------------------------------------------------------------------------------------------------------------------ */
+/* ---- exploring ----------------------------------------------------------------------------------------- */
 
 enum model_verdict { MODEL_RIGHT, MODEL_WRONG, MODEL_TOO_LARGE };
 struct model_outcome {

@@ -1,4 +1,5 @@
-/* model_explore.c: all states of a plan, depth first. A state that was met before is left; it is known by 128 bits of hash. */
+/* model_explore.c: all states of a plan, depth first. A state that was met before is left; it is known by 128
+ * bits of hash. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,7 +111,7 @@ static uint32_t take_off(struct model_state *s)
     return tail[0];
 }
 
-/* ---- one step ------------------------------------------------------------------------------------------------------------------ */
+/* ---- one step ------------------------------------------------------------------------------------------ */
 
 static int is_done(const struct model_state *s, unsigned thread)
 {
@@ -141,7 +142,8 @@ static int respond(struct model_state *s, unsigned thread, uint32_t result)
     return s->history != 0;
 }
 
-/* Takes a step, and with it the fences that follow: they change nothing but the thread's own view. 0: illegal; -1: too many messages. */
+/* Takes a step, and with it the fences that follow: they change nothing but the thread's own view. 0:
+ * illegal; -1: too many messages. */
 static int advance(struct model_state *s, unsigned thread, unsigned choice, struct model_request *asked,
                    uint32_t *answer, uint32_t *result)
 {
@@ -175,7 +177,7 @@ static int advance(struct model_state *s, unsigned thread, unsigned choice, stru
     }
 }
 
-/* ---- stories --------------------------------------------------------------------------------------------------------------------- */
+/* ---- stories ------------------------------------------------------------------------------------------- */
 
 static const char *const kinds[KINDS] = {"find", "insert", "erase", "assign", "add"};
 static const char *const acts[] = {"load", "glance", "store", "update", "wait", "fence", "snap"};
@@ -231,7 +233,7 @@ static void tell(uint32_t number, const struct step *last, const char *why, FILE
     fprintf(out, "  %s\n", why);
 }
 
-/* ---- all states -------------------------------------------------------------------------------------------------------------------- */
+/* ---- all states ---------------------------------------------------------------------------------------- */
 
 static int end_is_right(const struct model_state *s, char *why, size_t bytes)
 {

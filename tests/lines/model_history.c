@@ -1,8 +1,9 @@
 /* model_history.c: which orders of the operations so far explain their results.
  *
- * A configuration is what the map holds, and of each operation under way whether it has happened and with what result. A history is the set
- * of configurations that are possible still: an operation that ends leaves those in which it has happened with the result that it had. It is
- * linearizable as long as one is left (Wing and Gong, "Testing and Verifying Concurrent Objects", 1993). Sets are kept once each, by number. */
+ * A configuration is what the map holds, and of each operation under way whether it has happened and with
+ * what result. A history is the set of configurations that are possible still: an operation that ends leaves
+ * those in which it has happened with the result that it had. It is linearizable as long as one is left (Wing
+ * and Gong, "Testing and Verifying Concurrent Objects", 1993). Sets are kept once each, by number. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,7 +58,7 @@ static uint64_t with_status(uint64_t c, unsigned thread, unsigned status)
     return (c & ~((uint64_t)255 << at)) | (uint64_t)status << at;
 }
 
-/* ---- sets by number ----------------------------------------------------------------------------------------------------------- */
+/* ---- sets by number ------------------------------------------------------------------------------------ */
 
 static int by_word(const void *a, const void *b)
 {
@@ -127,7 +128,7 @@ static uint32_t set_of(uint64_t *words, uint32_t count)
     return number;
 }
 
-/* ---- what happens ------------------------------------------------------------------------------------------------------------- */
+/* ---- what happens -------------------------------------------------------------------------------------- */
 
 uint32_t history_first(const struct model_plan *p)
 {

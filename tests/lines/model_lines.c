@@ -1,5 +1,6 @@
-/* model_lines.c: see model_lines.h. The text follows the pseudo code of docs/hopscotch-protocol.md line by line. A commit here is one request: where the
- * real one fails because of claim bits or of a lock that came in between, it is tried again, which is the same. */
+/* model_lines.c: see model_lines.h. The text follows the pseudo code of docs/hopscotch-protocol.md line by
+ * line. A commit here is one request: where the real one fails because of claim bits or of a lock that came
+ * in between, it is tried again, which is the same. */
 #include "model_lines.h"
 
 #include <string.h>
@@ -14,7 +15,7 @@ const char *const lines_word_names[LINES_WORDS] = {"names",  "reader fence", "cl
                                                    "commit", "retire",       "lock",  "change fence",
                                                    "unlock", "erase"};
 
-/* ---- a home's word: names, claim bits, lock, version ----------------------------------------------------------------------- */
+/* ---- a home's word: names, claim bits, lock, version --------------------------------------------------- */
 
 #define NAMES   0xffu
 #define CLAIM   0x100u
@@ -32,7 +33,7 @@ static uint32_t compared(void)
     return set.bug == BUG_NAMES_ALONE ? NAMES : SAME;
 }
 
-/* ---- where things are ---------------------------------------------------------------------------------------------------------- */
+/* ---- where things are ---------------------------------------------------------------------------------- */
 
 static unsigned home_places(void)
 {
@@ -92,7 +93,7 @@ static int name_of(unsigned home, unsigned slot)
     return -1;
 }
 
-/* ---- requests ---------------------------------------------------------------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------------------------------------ */
 
 static uint8_t order(enum lines_word word, uint8_t wanted)
 {
@@ -146,7 +147,7 @@ static uint32_t load_slot(struct model_run *r, unsigned place)
     return load(r, place, set.acquiring_slots ? ORDER_ACQUIRE : ORDER_RELAXED);
 }
 
-/* ---- looking ------------------------------------------------------------------------------------------------------------------- */
+/* ---- looking ------------------------------------------------------------------------------------------- */
 
 static int is_own(unsigned home, unsigned slot)
 {
@@ -242,7 +243,7 @@ static uint32_t find(struct model_run *r, unsigned key)
     model_again(r, 0);
 }
 
-/* ---- slots: free, claimed, named ---------------------------------------------------------------------------------------------- */
+/* ---- slots: free, claimed, named ----------------------------------------------------------------------- */
 
 static int claim_slot(struct model_run *r, unsigned slot)
 {
@@ -280,7 +281,7 @@ static void fill(struct model_run *r, unsigned slot, uint32_t key, uint32_t valu
         store(r, value_place(slot), value, ORDER_RELAXED);
 }
 
-/* ---- moves --------------------------------------------------------------------------------------------------------------------- */
+/* ---- moves --------------------------------------------------------------------------------------------- */
 
 static void unlock(struct model_run *r, unsigned home, uint32_t w, uint32_t add)
 {
@@ -290,7 +291,8 @@ static void unlock(struct model_run *r, unsigned home, uint32_t w, uint32_t add)
         store(r, word_place(home), (w & ~LOCK) + add, order(WORD_UNLOCK, ORDER_RELEASE));
 }
 
-/* The key under name `from` of a home into the slot of name `to`, which is ours; then the other slot is. 1: it has been moved. */
+/* The key under name `from` of a home into the slot of name `to`, which is ours; then the other slot is. 1:
+ * it has been moved. */
 static int move(struct model_run *r, unsigned home, uint32_t w, unsigned from, unsigned to)
 {
     const unsigned s = slot_of(home, from), d = slot_of(home, to);
@@ -342,9 +344,10 @@ static int displace(struct model_run *r, unsigned home)
     return -1;
 }
 
-/* ---- operations ---------------------------------------------------------------------------------------------------------------- */
+/* ---- operations ---------------------------------------------------------------------------------------- */
 
-/* Puts the key in, of which a scan of w saw nothing; `mine`: the name of a slot that is ours and holds the pair, + 1. */
+/* Puts the key in, of which a scan of w saw nothing; `mine`: the name of a slot that is ours and holds the
+ * pair, + 1. */
 static uint32_t put(struct model_run *r, const struct model_op *op, uint32_t w, uint32_t mine)
 {
     const unsigned home = set.home_of[op->key];
@@ -424,7 +427,8 @@ static uint32_t change(struct model_run *r, const struct model_op *op, uint32_t 
     return old + 1;
 }
 
-/* Fills a slot that came free with a key of the slot's own home that lies elsewhere: the slot that is free then. */
+/* Fills a slot that came free with a key of the slot's own home that lies elsewhere: the slot that is free
+ * then. */
 static unsigned pull(struct model_run *r, unsigned slot)
 {
     const unsigned home = slot / set.slots;
@@ -491,7 +495,7 @@ static uint32_t program(struct model_run *r, const struct model_op *op, uint32_t
     }
 }
 
-/* ---- tables ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- tables -------------------------------------------------------------------------------------------- */
 
 static int final(const uint32_t *memory, uint8_t *value, char *why, size_t bytes)
 {

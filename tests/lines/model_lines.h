@@ -1,5 +1,6 @@
-/* model_lines.h: the protocol of docs/hopscotch-protocol.md as a program for the explorer (model.h), on tables of a few slots, with all that may be
- * set about it: the layout, what a version can count to, the order of each word, and bugs to be put in. */
+/* model_lines.h: the protocol of docs/hopscotch-protocol.md as a program for the explorer (model.h), on
+ * tables of a few slots, with all that may be set about it: the layout, what a version can count to, the
+ * order of each word, and bugs to be put in. */
 #ifndef LINES_MODEL_LINES_H
 #define LINES_MODEL_LINES_H
 
@@ -7,8 +8,8 @@
 
 enum { LINES_HOMES = 4, LINES_SLOTS = 8 };
 
-/* How a find reads its own home first: by relaxed loads; by loads that may be answered with what was there at any time, each for itself;
- * or by one copy of the home, of one moment before the find begins. */
+/* How a find reads its own home first: by relaxed loads; by loads that may be answered with what was there at
+ * any time, each for itself; or by one copy of the home, of one moment before the find begins. */
 enum lines_look { LOOK_RELAXED, LOOK_GLANCE, LOOK_SNAP };
 
 enum lines_bug {
@@ -57,11 +58,13 @@ struct lines_settings {
     int one_word; /* claims are in the word of names */
     int values;   /* 0: a set: moves copy and commit, and an erase may commit and retire in one */
     int joined;   /* a key and its value are one word */
-    int exchange; /* a value changes by an atomic, which carries on what the fill released, and not behind a fence */
+    /* a value changes by an atomic, which carries on what the fill released, and not behind a fence */
+    int exchange;
     int counted_changes; /* a change of a value takes the version on, too */
-    int acquiring_slots; /* slots are read with acquire, and there is no fence before the word is read again */
-    int pull;            /* an erase fills the slot with a key of the slot's home */
-    unsigned moves;      /* at most, for an insert */
+    /* slots are read with acquire, and there is no fence before the word is read again */
+    int acquiring_slots;
+    int pull;       /* an erase fills the slot with a key of the slot's home */
+    unsigned moves; /* at most, for an insert */
     unsigned version_bits;
     enum lines_look look;
     enum lines_bug bug;
@@ -71,7 +74,8 @@ struct lines_settings {
 /* The program under these settings. */
 struct model lines_model(const struct lines_settings *, int weak);
 
-/* A table with these keys in these slots of their windows (names; -1: not in), each with the value `at first`. 0: two want one slot. */
+/* A table with these keys in these slots of their windows (names; -1: not in), each with the value `at
+ * first`. 0: two want one slot. */
 int lines_table(const int8_t *names, uint8_t value, struct model_plan *);
 unsigned lines_window(void); /* names of a home */
 

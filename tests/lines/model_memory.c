@@ -1,11 +1,12 @@
-/* model_memory.c: places with their messages, threads with their views, and a state of all that as bytes, the same for states in which the
- * same can happen: messages that nobody can read any more are forgotten, and times are counted from the oldest that is kept. */
+/* model_memory.c: places with their messages, threads with their views, and a state of all that as bytes, the
+ * same for states in which the same can happen: messages that nobody can read any more are forgotten, and
+ * times are counted from the oldest that is kept. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "model.h"
 
-/* ---- what ACT_SNAP answered, by number -------------------------------------------------------------------------------------- */
+/* ---- what ACT_SNAP answered, by number ----------------------------------------------------------------- */
 
 enum { SNAPS = 4096, SNAP_PLACES = 8 };
 static struct {
@@ -36,7 +37,7 @@ uint32_t model_snapped(uint32_t number, unsigned place)
     return snaps[number].value[place - snaps[number].first];
 }
 
-/* ---- views -------------------------------------------------------------------------------------------------------------------- */
+/* ---- views --------------------------------------------------------------------------------------------- */
 
 static void join(uint8_t *to, const uint8_t *from)
 {
@@ -148,7 +149,7 @@ uint32_t memory_do(const struct model *m, struct model_state *s, unsigned thread
     }
 }
 
-/* ---- states that are the same --------------------------------------------------------------------------------------------------- */
+/* ---- states that are the same -------------------------------------------------------------------------- */
 
 static int is_done(const struct model_plan *p, const struct model_thread *t, unsigned thread)
 {
@@ -199,7 +200,7 @@ void memory_tidy(const struct model *m, const struct model_plan *p, struct model
     }
 }
 
-/* ---- as bytes ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- as bytes ------------------------------------------------------------------------------------------ */
 
 #define WRITE(field, size) (memcpy(to, (field), (size)), to += (size))
 #define READ(field, size)  (memcpy((field), from, (size)), from += (size))

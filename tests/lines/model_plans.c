@@ -1,5 +1,5 @@
-/* model_plans.c: see model_plans.h. A number has a digit for each key's place at first, one for the two keys that the operations are on, and one
- * for each operation. */
+/* model_plans.c: see model_plans.h. A number has a digit for each key's place at first, one for the two keys
+ * that the operations are on, and one for each operation. */
 #include "model_plans.h"
 
 #include <string.h>

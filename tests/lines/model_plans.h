@@ -23,10 +23,12 @@ struct plan_size {
     uint8_t each[MODEL_THREADS];
 };
 
-/* All operations on two keys (of one home, then of two), from every table that the shape can have with all five keys in or out. */
+/* All operations on two keys (of one home, then of two), from every table that the shape can have with all
+ * five keys in or out. */
 uint64_t plans_count(const struct lines_settings *, struct plan_size);
 
-/* The plan of a number below that; 0: it is the same as another, with threads exchanged, or its table is none. After lines_model. */
+/* The plan of a number below that; 0: it is the same as another, with threads exchanged, or its table is
+ * none. After lines_model. */
 int plans_get(const struct lines_settings *, struct plan_size, uint64_t number, struct model_plan *);
 
 #endif

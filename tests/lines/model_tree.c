@@ -1,5 +1,5 @@
-/* model_tree.c: a program's requests, by the answers that it got. A node is made once: the program is run on the answers that lead to it,
- * and what it asks then, or answers, is kept. */
+/* model_tree.c: a program's requests, by the answers that it got. A node is made once: the program is run on
+ * the answers that lead to it, and what it asks then, or answers, is kept. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,7 +53,7 @@ const struct model_node *tree_node(uint32_t node)
     return &tree.nodes[node];
 }
 
-/* ---- running a program ------------------------------------------------------------------------------------------------------ */
+/* ---- running a program --------------------------------------------------------------------------------- */
 
 uint32_t model_ask(struct model_run *r, struct model_request request)
 {
@@ -99,7 +99,7 @@ static int node_run(struct model_node *n, uint32_t *local)
     }
 }
 
-/* ---- the table ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the table ----------------------------------------------------------------------------------------- */
 
 static int same_node(const struct model_node *a, const struct model_node *b)
 {

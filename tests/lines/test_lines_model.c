@@ -1,7 +1,9 @@
-/* test_lines_model.c: the protocol of docs/hopscotch-protocol.md, explored before it is built, and with what is known to be wrong put in.
+/* test_lines_model.c: the protocol of docs/hopscotch-protocol.md, explored before it is built, and with what
+ * is known to be wrong put in.
  *
- * `plans` goes through plans of all sizes on all shapes, strong and weak, header by header: of each kind as many as make up so many states, others for
- * each seed. COHORT_MODEL=all in the environment asks for every plan of the shapes near, partner and one instead: an hour. */
+ * `plans` goes through plans of all sizes on all shapes, strong and weak, header by header: of each kind as
+ * many as make up so many states, others for each seed. COHORT_MODEL=all in the environment asks for every
+ * plan of the shapes near, partner and one instead: an hour. */
 #include <time.h>
 
 #include "model_plans.h"
@@ -35,8 +37,8 @@ static uint64_t step_through(uint64_t count)
     }
 }
 
-/* Plans of a size under these settings, in an order without a pattern that the seed begins, until one is wrong (1), or so many plans or states have
- * been; 0: no such bound. */
+/* Plans of a size under these settings, in an order without a pattern that the seed begins, until one is
+ * wrong (1), or so many plans or states have been; 0: no such bound. */
 struct bounds {
     uint64_t plans, states;
 };
@@ -127,7 +129,8 @@ static void must_hold(struct test *t, const struct lines_settings *s, int weak, 
             return;
 }
 
-/* A version of b bits comes round after 2^b commits of one home inside one operation: two of them are enough for one bit. */
+/* A version of b bits comes round after 2^b commits of one home inside one operation: two of them are enough
+ * for one bit. */
 static void wrap(struct test *t)
 {
     struct lines_settings s = lines_settings_of(SHAPE_PARTNER, 1, 1);
@@ -137,8 +140,8 @@ static void wrap(struct test *t)
     must_hold(t, &s, 0, "versions of two bits");
 }
 
-/* What a find may read of its own home without minding the order: a glance no; words of one moment keys alone, and values if a change of them counts
- * as a commit does. */
+/* What a find may read of its own home without minding the order: a glance no; words of one moment keys
+ * alone, and values if a change of them counts as a commit does. */
 static void looks(struct test *t)
 {
     struct lines_settings s = lines_settings_of(SHAPE_PARTNER, 1, 0);

@@ -1,9 +1,10 @@
-/* litmus.cu: the smallest programs that tell one memory model from another. The words of docs/simulator.md mean what it says
- * of them exactly if each of these shows, on a GPU, no outcome that the simulator cannot show.
+/* litmus.cu: the smallest programs that tell one memory model from another. The words of docs/simulator.md
+ * mean what it says of them exactly if each of these shows, on a GPU, no outcome that the simulator cannot
+ * show.
  *
- * A launch runs many instances of one program. Each has words of its own and some lanes, its roles; lanes of one instance are
- * far apart (in other blocks, if there are several), and may wait at the start until all lanes are there. What a role
- * loaded goes to the instance's outcome, four registers. */
+ * A launch runs many instances of one program. Each has words of its own and some lanes, its roles; lanes of
+ * one instance are far apart (in other blocks, if there are several), and may wait at the start until all
+ * lanes are there. What a role loaded goes to the instance's outcome, four registers. */
 #include "cohort/device/lane.h"
 
 struct litmus_args {

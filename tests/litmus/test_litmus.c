@@ -1,8 +1,9 @@
 /* test_litmus.c: the litmus programs of tests/litmus/litmus.cu, on the simulated GPU and on a real one.
  *
- * Each program has the list of outcomes that its words allow. In the simulator all of them must turn up, and no other; on
- * a GPU no other. So nothing that a GPU has shown is impossible in the simulator. Both are the same host code, on the
- * driver's table; the simulator runs one instance a launch, a GPU thousands side by side. */
+ * Each program has the list of outcomes that its words allow. In the simulator all of them must turn up, and
+ * no other; on a GPU no other. So nothing that a GPU has shown is impossible in the simulator. Both are the
+ * same host code, on the driver's table; the simulator runs one instance a launch, a GPU thousands side by
+ * side. */
 #include "cuda/module.h"
 #include "test.h"
 
@@ -16,7 +17,8 @@ struct litmus_args { /* as in litmus.cu */
     uint32_t instances, roles, stride, shift;
 };
 
-/* What a program is given: lanes of its roles, anywhere or in one block. Outcomes are its registers, or the words it leaves. */
+/* What a program is given: lanes of its roles, anywhere or in one block. Outcomes are its registers, or the
+ * words it leaves. */
 struct litmus {
     const char *name;
     uint32_t roles, registers;
@@ -69,7 +71,7 @@ static const struct litmus programs[] = {
     {"litmus_vote", 2, 1, "0 1", IN_BLOCK, 0},
 };
 
-/* ---- the device ------------------------------------------------------------------------------------------------ */
+/* ---- the device ---------------------------------------------------------------------------------------- */
 
 struct bench {
     const struct cuda_driver *d;
@@ -162,7 +164,7 @@ static void launch(struct test *t, struct bench *b, const struct litmus *l, cuda
     need(t, b->d->stream_synchronize(b->stream), l->name);
 }
 
-/* ---- outcomes -------------------------------------------------------------------------------------------------- */
+/* ---- outcomes ------------------------------------------------------------------------------------------ */
 
 struct seen {
     uint64_t count[MAX_SEEN]; /* by place in the list of what is allowed */
@@ -224,7 +226,7 @@ static void check_all_seen(struct test *t, const struct litmus *l, const struct 
     }
 }
 
-/* ---- the cases ------------------------------------------------------------------------------------------------- */
+/* ---- the cases ----------------------------------------------------------------------------------------- */
 
 static void run_sim(struct test *t, struct bench *b, const struct litmus *l, cuda_function f)
 {

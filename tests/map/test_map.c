@@ -1,6 +1,6 @@
-/* test_map.c: every operation of cohort/map.h, against the oracle: on each width, with host and with device pointers, for
- * batches of all sizes and kinds of keys. What concerns the table (growth, full maps, probing, copies) is in
- * test_map_table.c. */
+/* test_map.c: every operation of cohort/map.h, against the oracle: on each width, with host and with device
+ * pointers, for batches of all sizes and kinds of keys. What concerns the table (growth, full maps, probing,
+ * copies) is in test_map_table.c. */
 #include "subject.h"
 
 static const uint64_t sizes[] = {0, 1, 31, 32, 33, 63, 64, 65, 100, 257};
@@ -96,8 +96,8 @@ static void apply(struct test *t)
         }
 }
 
-/* Batches of which each block of a GPU has several turns, and most entries few keys: into an empty map, and into one that
- * has them all. */
+/* Batches of which each block of a GPU has several turns, and most entries few keys: into an empty map, and
+ * into one that has them all. */
 static void apply_hot(struct test *t)
 {
     const uint64_t n = test_size(t, 600000, 1200);
@@ -143,7 +143,7 @@ static void walk(struct test *t)
     subject_free(&s);
 }
 
-/* ---- keys that the table marks slots with ------------------------------------------------------------------------- */
+/* ---- keys that the table marks slots with -------------------------------------------------------------- */
 
 /* One operation on all the marking keys and 0, each twice. */
 static void marker_step(struct subject *s, enum trial_kind kind, cohort_op op, cohort_winner winner)
@@ -199,7 +199,7 @@ static void marking_keys(struct test *t)
     }
 }
 
-/* ---- streams of operations -------------------------------------------------------------------------------------------- */
+/* ---- streams of operations ----------------------------------------------------------------------------- */
 
 /* Two to six operations on each key, all kinds mixed: in most orders they come out differently. */
 static void run_crowded(struct test *t)
@@ -312,7 +312,7 @@ static void left_out(struct test *t)
     }
 }
 
-/* ---- many entries -------------------------------------------------------------------------------------------------------- */
+/* ---- many entries -------------------------------------------------------------------------------------- */
 
 /* More than one chunk of a stream and more than one page, half of the entries duplicates. */
 static void many(struct test *t)

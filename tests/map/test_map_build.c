@@ -1,5 +1,6 @@
-/* test_map_build.c: batches that are large against the table, which a GPU puts in and looks up by whole pages, and growth page by page:
- * the answers are those of any other batch, whatever a page has too many of. */
+/* test_map_build.c: batches that are large against the table, which a GPU puts in and looks up by whole
+ * pages, and growth page by page: the answers are those of any other batch, whatever a page has too many
+ * of. */
 #include "subject.h"
 
 #include "cohort/device/map.h"
@@ -12,8 +13,8 @@ static uint64_t slot_bytes(cohort_width width)
     return (const uint64_t[]){0, 4, 8, 8, 16, 16}[width];
 }
 
-/* Enough pages for the way through pages to be taken, and more of them than a GPU works on at once. In short only the widest
- * slots have so many: the oracle's time goes with the slots. */
+/* Enough pages for the way through pages to be taken, and more of them than a GPU works on at once. In short
+ * only the widest slots have so many: the oracle's time goes with the slots. */
 static uint64_t page_count(const struct test *t)
 {
     if (t->kind != TEST_CUDA || t->memory != TEST_DEVICE)
@@ -21,9 +22,9 @@ static uint64_t page_count(const struct test *t)
     return t->quick && t->width != COHORT_WIDTH_64_64 ? 67 : 515;
 }
 
-/* The tuning for a GPU wants 512 pages, so that smaller tables are not slower, and batches in which keys come again and again go one by
- * one, as do lookups whose walks are short: here they go by pages too, or from so many repeats in a sample on they do not. With `judged` the
- * sample decides about lookups as ever. */
+/* The tuning for a GPU wants 512 pages, so that smaller tables are not slower, and batches in which keys come
+ * again and again go one by one, as do lookups whose walks are short: here they go by pages too, or from so
+ * many repeats in a sample on they do not. With `judged` the sample decides about lookups as ever. */
 static void lower_bar(struct test *t, unsigned repeats, int judged)
 {
     static struct gpu_tuning lower;
@@ -49,7 +50,8 @@ static cohort_map_options options_for(struct test *t, uint64_t pages, double loa
     return options;
 }
 
-/* A batch that asks nothing of single entries but which of them failed, and that only where `failed` says so. */
+/* A batch that asks nothing of single entries but which of them failed, and that only where `failed` says
+ * so. */
 static struct trial plain_trial(struct subject *s, enum trial_kind kind, uint64_t n, int failed)
 {
     struct trial r = subject_trial(s, kind, n);
@@ -99,7 +101,8 @@ static void erase_range(struct subject *s, uint64_t first, uint64_t n)
     column_drop(s->t, mark);
 }
 
-/* On an empty table; then on a table with pairs and erased slots, insert and assign; after clear; after a view was given. */
+/* On an empty table; then on a table with pairs and erased slots, insert and assign; after clear; after a
+ * view was given. */
 static void batches(struct test *t)
 {
     cohort_map_options options = options_for(t, page_count(t), 0.7);
@@ -139,7 +142,8 @@ static void hot_keys(struct test *t)
     subject_free(&s);
 }
 
-/* The same where a sample sends them one by one: on an empty table, on one with pairs, and until it is nearly full. */
+/* The same where a sample sends them one by one: on an empty table, on one with pairs, and until it is nearly
+ * full. */
 static void skewed(struct test *t)
 {
     cohort_map_options options = options_for(t, page_count(t), 1);
@@ -159,7 +163,8 @@ static void skewed(struct test *t)
     subject_free(&s);
 }
 
-/* Load 1 and beyond: pages overflow into the next, and entries that find no slot are named by their own index. */
+/* Load 1 and beyond: pages overflow into the next, and entries that find no slot are named by their own
+ * index. */
 static void overflow(struct test *t)
 {
     cohort_map_options options = options_for(t, page_count(t), 1);
@@ -173,7 +178,8 @@ static void overflow(struct test *t)
     if (r.values)
         fill_values(t, r.values);
     subject_do(&s, &r);
-    /* A key looks in eight pages: in larger tables the last free slots may be out of reach of the keys that are left over. */
+    /* A key looks in eight pages: in larger tables the last free slots may be out of reach of the keys that
+     * are left over. */
     CHECKF(t, page_count(t) > 8 ? r.full >= left : r.full == left, "%llu failed, %llu had to",
            (unsigned long long)r.full, (unsigned long long)left);
     subject_check_failed(&s, &r);
@@ -181,7 +187,8 @@ static void overflow(struct test *t)
     subject_free(&s);
 }
 
-/* Small batches into a table that is nearly full: to its last slots, over erased ones, and with a view given. */
+/* Small batches into a table that is nearly full: to its last slots, over erased ones, and with a view
+ * given. */
 static void crowded(struct test *t)
 {
     cohort_map_options options = options_for(t, page_count(t), 1);
@@ -200,7 +207,8 @@ static void crowded(struct test *t)
     subject_free(&s);
 }
 
-/* More keys of the first page than it has slots, from 0 on: some, mostly the last ones, lie in the next one. The key behind them. */
+/* More keys of the first page than it has slots, from 0 on: some, mostly the last ones, lie in the next one.
+ * The key behind them. */
 static uint64_t overfill_page(struct subject *s)
 {
     struct cohort_map_view view;
@@ -218,7 +226,8 @@ static uint64_t overfill_page(struct subject *s)
     return key;
 }
 
-/* n keys from `first` on, some of which are there: with a fallback, with what was in the results left there, with no results. */
+/* n keys from `first` on, some of which are there: with a fallback, with what was in the results left there,
+ * with no results. */
 static void look_up(struct subject *s, uint64_t n, enum pattern pattern, uint64_t first, uint64_t range)
 {
     struct column *mark = s->t->columns;
@@ -236,7 +245,8 @@ static void look_up(struct subject *s, uint64_t n, enum pattern pattern, uint64_
     }
 }
 
-/* Values that take the place of their keys: random ones below `range`, or all of them `one`, which is there. */
+/* Values that take the place of their keys: random ones below `range`, or all of them `one`, which is
+ * there. */
 static void look_up_in_place(struct subject *s, uint64_t n, uint64_t range, uint64_t one)
 {
     struct test *t = s->t;
@@ -258,8 +268,8 @@ static void look_up_in_place(struct subject *s, uint64_t n, uint64_t range, uint
     column_drop(t, mark);
 }
 
-/* Lookups of keys that are there, absent, both, and of one key alone, in a table that is nearly full and has erased slots: walks lead out
- * of a page. Then in one that is empty. */
+/* Lookups of keys that are there, absent, both, and of one key alone, in a table that is nearly full and has
+ * erased slots: walks lead out of a page. Then in one that is empty. */
 static void lookups(struct test *t)
 {
     const uint64_t pages = t->kind == TEST_CUDA && t->memory == TEST_DEVICE ? 67 : 3;
@@ -284,8 +294,8 @@ static void lookups(struct test *t)
     subject_free(&s);
 }
 
-/* Where results lie where the keys are; of one key alone, of which its page has too many, so that all go one by one in the end, and the
- * next ones from the start. */
+/* Where results lie where the keys are; of one key alone, of which its page has too many, so that all go one
+ * by one in the end, and the next ones from the start. */
 static void lookups_in_place(struct test *t)
 {
     const uint64_t pages = t->kind == TEST_CUDA && t->memory == TEST_DEVICE ? 67 : 3;
@@ -312,8 +322,8 @@ static void check_advice(struct subject *s, int alone)
     EQUAL(t, map_is_advised(gpu_of(t->context), &view), alone);
 }
 
-/* As the sample decides: walks that are short are not worth a page, long ones are, and a key that all ask for is not. The way changes
- * some lookups after its reason. */
+/* As the sample decides: walks that are short are not worth a page, long ones are, and a key that all ask for
+ * is not. The way changes some lookups after its reason. */
 static void lookups_judged(struct test *t)
 {
     const uint64_t pages = t->kind == TEST_CUDA ? 67 : 3;

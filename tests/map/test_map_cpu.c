@@ -1,5 +1,6 @@
-/* test_map_cpu.c: what only the CPU's loops have: one form for each kind of processor, a list of entries that are left over, one
- * thread alone or several that meet in one bucket. Contexts here ask by COHORT_CPU for every form that this processor can do. */
+/* test_map_cpu.c: what only the CPU's loops have: one form for each kind of processor, a list of entries that
+ * are left over, one thread alone or several that meet in one bucket. Contexts here ask by COHORT_CPU for
+ * every form that this processor can do. */
 #include <stdlib.h>
 
 #include "subject.h"
@@ -87,7 +88,8 @@ static void walks_alone(struct test *t)
     each_level(t, 1, walks);
 }
 
-/* Tables of one, two and more pages without an empty slot, or with hardly one: who is not there looks at every bucket. */
+/* Tables of one, two and more pages without an empty slot, or with hardly one: who is not there looks at
+ * every bucket. */
 static void full(struct test *t)
 {
     const uint64_t pages[] = {1, 2, test_scale(t, 3, 5, 5)},

@@ -1,5 +1,5 @@
-/* test_map_errors.c: what bad input gets: a status of its own, a message that names the argument and its value, and every
- * object as it was. */
+/* test_map_errors.c: what bad input gets: a status of its own, a message that names the argument and its
+ * value, and every object as it was. */
 #include <math.h>
 
 #include "shape/lines.h"
@@ -77,7 +77,7 @@ static const char *text_of_pointer(const void *p)
     return at;
 }
 
-/* ---- NULL ------------------------------------------------------------------------------------------------------------------ */
+/* ---- NULL ---------------------------------------------------------------------------------------------- */
 
 static void null_arrays(struct test *t)
 {
@@ -169,7 +169,7 @@ static void nothing_to_do(struct test *t)
     stage_end(&g);
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------------------------------------- */
 
 static void sizes_too_large(struct test *t)
 {
@@ -311,7 +311,7 @@ static void bad_enumerators(struct test *t)
     stage_end(&g);
 }
 
-/* ---- structs ------------------------------------------------------------------------------------------------------------------ */
+/* ---- structs ------------------------------------------------------------------------------------------- */
 
 /* An option struct of this library, followed by what a newer one might have. */
 #define LARGER(type)      \
@@ -363,7 +363,7 @@ static void option_structs(struct test *t)
     stage_end(&g);
 }
 
-/* ---- pointers ------------------------------------------------------------------------------------------------------------------ */
+/* ---- pointers ------------------------------------------------------------------------------------------ */
 
 static void misaligned(struct test *t)
 {
@@ -418,7 +418,7 @@ static void mixed_memory(struct test *t)
     stage_end(&g);
 }
 
-/* ---- objects of others ---------------------------------------------------------------------------------------------------------- */
+/* ---- objects of others --------------------------------------------------------------------------------- */
 
 static void other_context(struct test *t)
 {

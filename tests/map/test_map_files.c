@@ -1,4 +1,5 @@
-/* test_map_files.c: maps in files: what save wrote load reads, and of anything else load says what is wrong with it. */
+/* test_map_files.c: maps in files: what save wrote load reads, and of anything else load says what is wrong
+ * with it. */
 #include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -75,7 +76,7 @@ static struct subject saved(struct test *t, const struct place *p, uint64_t n)
     return s;
 }
 
-/* ---- round trips -------------------------------------------------------------------------------------------------------- */
+/* ---- round trips --------------------------------------------------------------------------------------- */
 
 static void round_trip(struct test *t)
 {
@@ -135,7 +136,8 @@ static void round_trip_full(struct test *t)
     place_end(&p);
 }
 
-/* A fixed map of `pages` pages whose slots are all taken, or nearly all: once more than its file's order of pairs can fill. */
+/* A fixed map of `pages` pages whose slots are all taken, or nearly all: once more than its file's order of
+ * pairs can fill. */
 static void crowded(struct test *t, uint64_t pages, double max_load, cohort_probe probe, uint64_t extra)
 {
     const uint64_t page = 65536 / (const uint64_t[]){0, 4, 8, 8, 16, 16}[t->width];
@@ -182,7 +184,8 @@ static void round_trip_crowded(struct test *t)
         crowded(t, 31, 0.3, COHORT_PROBE_DOUBLE, 0);
 }
 
-/* The same file, whichever backend reads it: what the CPU saved the device under test loads, and the other way round. */
+/* The same file, whichever backend reads it: what the CPU saved the device under test loads, and the other
+ * way round. */
 static void across_backends(struct test *t)
 {
     struct place p = place_new(t);
@@ -206,7 +209,8 @@ static void across_backends(struct test *t)
     place_end(&p);
 }
 
-/* An empty map that was shrunk to fit holds a pair all the same, however low its load, and comes back from its file. */
+/* An empty map that was shrunk to fit holds a pair all the same, however low its load, and comes back from
+ * its file. */
 static void shrunk(struct test *t)
 {
     struct place p = place_new(t);
@@ -259,9 +263,10 @@ static void groups(struct test *t)
     place_end(&p);
 }
 
-/* ---- files that are not right ------------------------------------------------------------------------------------------- */
+/* ---- files that are not right -------------------------------------------------------------------------- */
 
-/* load must answer one of the statuses of a bad file, name it, and make nothing. Where a byte was altered, `offset` tells. */
+/* load must answer one of the statuses of a bad file, name it, and make nothing. Where a byte was altered,
+ * `offset` tells. */
 static cohort_status must_fail(struct test *t, const struct place *p, const char *what, size_t offset)
 {
     cohort_map *made = (cohort_map *)t;
@@ -293,7 +298,8 @@ static void truncated(struct test *t)
     }
 }
 
-/* Every byte of small files, by several patterns: of 0 to 5 pairs, so that sections end in the middle of a word too. */
+/* Every byte of small files, by several patterns: of 0 to 5 pairs, so that sections end in the middle of a
+ * word too. */
 static void alter(struct test *t, uint64_t n)
 {
     const unsigned char patterns[] = {0x01, 0x80, 0xff};
@@ -427,7 +433,7 @@ static void other_version(struct test *t)
     place_end(&p);
 }
 
-/* ---- folders and names ---------------------------------------------------------------------------------------------------- */
+/* ---- folders and names --------------------------------------------------------------------------------- */
 
 static void no_such_file(struct test *t)
 {

@@ -47,7 +47,7 @@ static cohort_map_options full_options(const struct test *t, uint64_t slots)
     return options;
 }
 
-/* ---- the last slot ------------------------------------------------------------------------------------------------------ */
+/* ---- the last slot ------------------------------------------------------------------------------------- */
 
 /* Fills a table of one page by operations of one kind; every slot is taken, then nothing new goes in, all
  * else goes on. */
@@ -202,7 +202,7 @@ static void cheap_in_vain(struct test *t)
     subject_free(&s);
 }
 
-/* ---- keys made to fall together ----------------------------------------------------------------------------------------- */
+/* ---- keys made to fall together ------------------------------------------------------------------------ */
 
 /* The inverse of co_hash: each step undone, from the last to the first. */
 static uint64_t unhash(uint64_t h, uint64_t seed)
@@ -336,7 +336,7 @@ static void hostile_keys_overflow(struct test *t)
             overflow(t, kinds[i / 3], (cohort_winner)(i % 3));
 }
 
-/* ---- no memory -------------------------------------------------------------------------------------------------------- */
+/* ---- no memory ----------------------------------------------------------------------------------------- */
 
 /* Room for workspace, not for a larger table. */
 static void forbid_growth(struct test *t, struct subject *s)

@@ -1,7 +1,8 @@
-/* test_map_ranges.c: large batches on a CPU, which go by ranges of pages of which each is one thread's (src/cpu/map_pages.c). Judged by
- * a model that is quick enough for them: keys have small numbers, and the values that compete are equal unless the batch's order
- * tells which of them wins. Small batches too, if their order counts; and those in which each thread goes through all and does its own
- * pages' (src/cpu/map_share.c): no others go that way here. */
+/* test_map_ranges.c: large batches on a CPU, which go by ranges of pages of which each is one thread's
+ * (src/cpu/map_pages.c). Judged by a model that is quick enough for them: keys have small numbers, and the
+ * values that compete are equal unless the batch's order tells which of them wins. Small batches too, if
+ * their order counts; and those in which each thread goes through all and does its own pages'
+ * (src/cpu/map_share.c): no others go that way here. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,8 +183,8 @@ static void call(struct ranges *r, enum what what, cohort_op op, cohort_winner w
     CHECK(t, s == (counts->failed ? COHORT_FULL : COHORT_OK));
 }
 
-/* Bitmaps: zeros for who took no part; all entries of a key fail or none; of those of a new key one was not hit; of those of one that
- * is erased one was. */
+/* Bitmaps: zeros for who took no part; all entries of a key fail or none; of those of a new key one was not
+ * hit; of those of one that is erased one was. */
 static void judge(struct ranges *r, enum what what, const struct batch *b, const cohort_counts *counts)
 {
     struct test *t = r->t;
@@ -223,7 +224,8 @@ static void judge(struct ranges *r, enum what what, const struct batch *b, const
     EQUAL(t, counts->first_failed, first);
 }
 
-/* The whole map, by finding every key that is there and some that are not: each of these may look at all the table. */
+/* The whole map, by finding every key that is there and some that are not: each of these may look at all the
+ * table. */
 static void look(struct ranges *r)
 {
     struct test *t = r->t;
@@ -257,8 +259,8 @@ static void look(struct ranges *r)
     batch_free(&b);
 }
 
-/* Key numbers: all of `range` once if there are enough entries; and operands, which are the same for all entries of a key if they
- * compete and none is to win by its place. */
+/* Key numbers: all of `range` once if there are enough entries; and operands, which are the same for all
+ * entries of a key if they compete and none is to win by its place. */
 static void draw(struct ranges *r, const struct plan *p, struct batch *b, uint64_t *operand)
 {
     struct test *t = r->t;
@@ -275,8 +277,8 @@ static void draw(struct ranges *r, const struct plan *p, struct batch *b, uint64
     }
 }
 
-/* The model after a batch, whose entries come in the order in which the right one decides; who puts in a key of which the first or the
- * last is to decide has not hit. */
+/* The model after a batch, whose entries come in the order in which the right one decides; who puts in a key
+ * of which the first or the last is to decide has not hit. */
 static void follow(struct ranges *r, const struct plan *p, cohort_op op, const struct batch *b,
                    const uint64_t *operand)
 {
@@ -332,9 +334,10 @@ static void every_operation(struct test *t)
     close_ranges(&r);
 }
 
-/* Pages overflow into the ranges of others, until there is no slot: those that are left out of their range are done all the same, once;
- * those that fail are named. Few keys find none or are erased twice, since each looks at all the table; and in short the table is no
- * larger than a batch by ranges must be, since walks in full pages grow faster than it. */
+/* Pages overflow into the ranges of others, until there is no slot: those that are left out of their range
+ * are done all the same, once; those that fail are named. Few keys find none or are erased twice, since each
+ * looks at all the table; and in short the table is no larger than a batch by ranges must be, since walks in
+ * full pages grow faster than it. */
 static void overflow(struct test *t)
 {
     const uint64_t least = (1 << 16) / slots_of_pages(t, 1) + 1, pages = test_scale(t, least, PAGES, PAGES);
@@ -400,8 +403,8 @@ static void growth(struct test *t)
     close_ranges(&r);
 }
 
-/* Whoever's order counts: keys that come again after so many entries, up to more than are under way at a time, in tables in which many
- * walks are long; by one thread, by one of several, and by ranges. */
+/* Whoever's order counts: keys that come again after so many entries, up to more than are under way at a
+ * time, in tables in which many walks are long; by one thread, by one of several, and by ranges. */
 static void order(struct test *t)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* test_map_table.c: what concerns a map's table: growth, shrinking, erased slots, copies, merging, export, probing,
- * statistics, seeds. Every case looks into the table itself too (subject_check_table). */
+/* test_map_table.c: what concerns a map's table: growth, shrinking, erased slots, copies, merging, export,
+ * probing, statistics, seeds. Every case looks into the table itself too (subject_check_table). */
 #include "subject.h"
 
 #include "cohort/device/map.h"
@@ -43,7 +43,7 @@ static void take_away(struct subject *s, uint64_t first, uint64_t n)
     column_drop(s->t, mark);
 }
 
-/* ---- growth ---------------------------------------------------------------------------------------------------------- */
+/* ---- growth -------------------------------------------------------------------------------------------- */
 
 static void grows_from_one(struct test *t)
 {
@@ -84,7 +84,8 @@ static void put_often(struct subject *s, enum trial_kind kind, cohort_winner win
     column_drop(s->t, mark);
 }
 
-/* A map with room for all its keys never grows, however many entries a batch has; one key more, and it does. */
+/* A map with room for all its keys never grows, however many entries a batch has; one key more, and it
+ * does. */
 static void keeps_to_capacity(struct test *t)
 {
     const enum trial_kind kinds[] = {TRIAL_INSERT, TRIAL_ASSIGN, TRIAL_INSERT_AND_FIND, TRIAL_RUN,
@@ -223,7 +224,7 @@ static void clears(struct test *t)
     }
 }
 
-/* ---- copies, merging, export ------------------------------------------------------------------------------------------ */
+/* ---- copies, merging, export --------------------------------------------------------------------------- */
 
 static void copies(struct test *t)
 {
@@ -296,7 +297,8 @@ static void merges(struct test *t)
     }
 }
 
-/* Into a fixed map with too little room: COHORT_FULL, all that was in still is, and nothing but pairs of either. */
+/* Into a fixed map with too little room: COHORT_FULL, all that was in still is, and nothing but pairs of
+ * either. */
 static void merges_into_full(struct test *t)
 {
     cohort_map_options options = subject_options(t);
@@ -355,7 +357,7 @@ static void exports(struct test *t)
     subject_free(&s);
 }
 
-/* ---- probing ---------------------------------------------------------------------------------------------------------- */
+/* ---- probing ------------------------------------------------------------------------------------------- */
 
 /* A map of a page or more, filled to a load, then half erased and filled again, looked into at each step. */
 static void fill_and_look(struct test *t, cohort_probe probe, double load, uint32_t group)
@@ -416,7 +418,7 @@ static void groups(struct test *t)
     }
 }
 
-/* ---- seeds ------------------------------------------------------------------------------------------------------------ */
+/* ---- seeds --------------------------------------------------------------------------------------------- */
 
 /* A map of keys put in one after the other, so that nothing is left to chance. */
 static cohort_map_stats one_by_one(struct test *t, uint64_t seed)

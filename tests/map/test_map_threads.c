@@ -1,6 +1,7 @@
-/* test_map_threads.c: the device API (cohort/device/map.h and lines.h) in the host's threads, on a map of the CPU backend: insert,
- * find, assign, apply and erase at once on few keys. What each thread saw must add up: nothing is lost, nothing is there
- * twice, a value belongs to its key, and the history of each key has an order that explains it. */
+/* test_map_threads.c: the device API (cohort/device/map.h and lines.h) in the host's threads, on a map of the
+ * CPU backend: insert, find, assign, apply and erase at once on few keys. What each thread saw must add up:
+ * nothing is lost, nothing is there twice, a value belongs to its key, and the history of each key has an
+ * order that explains it. */
 #include <pthread.h>
 #include <sched.h>
 
@@ -84,7 +85,7 @@ static const struct face faces[][6] = {
     {{0}, FACE(map, 32_0), FACE(map, 32_32), FACE(map, 64_0), FACE(map, 64_32), FACE(map, 64_64)},
     {{0}, FACE(lines, 32_0), FACE(lines, 32_32), FACE(lines, 64_0), FACE(lines, 64_32), FACE(lines, 64_64)}};
 
-/* ---- threads ------------------------------------------------------------------------------------------------------------ */
+/* ---- threads ------------------------------------------------------------------------------------------- */
 
 struct crew {
     struct test *t;
@@ -187,7 +188,8 @@ static struct crew crew_new(struct test *t, struct subject *s, uint64_t capacity
     return c;
 }
 
-/* What the map must hold in the end, where the threads' answers do not say: any of the keys, with a value of its own. */
+/* What the map must hold in the end, where the threads' answers do not say: any of the keys, with a value of
+ * its own. */
 static void expect_any(struct crew *c)
 {
     for (uint64_t i = 0; i < c->keys; i++) {
@@ -199,7 +201,7 @@ static void expect_any(struct crew *c)
     }
 }
 
-/* ---- one key, many who want it ------------------------------------------------------------------------------------------- */
+/* ---- one key, many who want it ------------------------------------------------------------------------- */
 
 static void claim(struct member *m)
 {
@@ -256,7 +258,7 @@ static void counts(struct test *t)
     subject_free(&s);
 }
 
-/* ---- coming and going ------------------------------------------------------------------------------------------------------ */
+/* ---- coming and going ---------------------------------------------------------------------------------- */
 
 static void come_and_go(struct member *m)
 {
@@ -311,7 +313,7 @@ static void comes_and_goes(struct test *t)
     }
 }
 
-/* ---- to the last slot -------------------------------------------------------------------------------------------------------- */
+/* ---- to the last slot ---------------------------------------------------------------------------------- */
 
 static void fill(struct member *m)
 {
@@ -344,7 +346,7 @@ static void fills_up(struct test *t)
     }
 }
 
-/* ---- histories --------------------------------------------------------------------------------------------------------------- */
+/* ---- histories ----------------------------------------------------------------------------------------- */
 
 #define PER_THREAD 30
 
@@ -375,8 +377,8 @@ static void live(struct member *m)
     }
 }
 
-/* Few operations on few keys, many times, each history with an order that explains it, up to what the map holds in the
- * end; more of them where few operations overlap. */
+/* Few operations on few keys, many times, each history with an order that explains it, up to what the map
+ * holds in the end; more of them where few operations overlap. */
 static void histories(struct test *t)
 {
     struct record *record = malloc(sizeof *record);

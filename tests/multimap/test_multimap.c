@@ -255,8 +255,8 @@ static void sketched(struct test *t)
         }
 }
 
-/* Keys that the sketch takes for some 10,000, all of them in four of its registers, while there are thousands more. The
- * index is too small for them at first. */
+/* Keys that the sketch takes for some 10,000, all of them in four of its registers, while there are thousands
+ * more. The index is too small for them at first. */
 static void misled(struct test *t)
 {
     struct data d = {.width = widths[test_below(t, 3)], .n = 21000 + test_below(t, 300)};

@@ -1,5 +1,5 @@
-/* test_multimap_errors.c: what bad input to the calls of cohort/multimap.h gets: its own status, a message that names the argument
- * and the value, and a multimap that is as it was. */
+/* test_multimap_errors.c: what bad input to the calls of cohort/multimap.h gets: its own status, a message
+ * that names the argument and the value, and a multimap that is as it was. */
 #include "subject.h"
 
 #define PAIRS 50

@@ -208,7 +208,7 @@ static void views(struct test *t)
         }
 }
 
-/* ---- readers -------------------------------------------------------------------------------------------- */
+/* ---- readers ------------------------------------------------------------------------------------------- */
 
 /* A reader on a context of its own sees all levels, and refuses a batch. */
 static void readers(struct test *t)

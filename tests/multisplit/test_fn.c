@@ -1,4 +1,5 @@
-/* test_fn.c: functions of keys: the user's own, compiled at run time and kept on disk; division by reciprocals. */
+/* test_fn.c: functions of keys: the user's own, compiled at run time and kept on disk; division by
+ * reciprocals. */
 #define _GNU_SOURCE /* memmem */
 #include <dirent.h>
 #include <sys/stat.h>
@@ -8,7 +9,7 @@
 #include "cuda/device.h"
 #include "split.h"
 
-/* ---- functions from one text ----------------------------------------------------------------------------------------------- */
+/* ---- functions from one text --------------------------------------------------------------------------- */
 
 struct modulus {
     uint32_t m, add;
@@ -87,7 +88,7 @@ static void cache_end(struct cache *c)
     free(c->before);
 }
 
-/* ---- ids ------------------------------------------------------------------------------------------------------------------- */
+/* ---- ids ----------------------------------------------------------------------------------------------- */
 
 /* On a GPU ids are computed by the program; `where` is the context that does it. */
 static cohort_status ids_of(struct test *t, cohort_context *where, const cohort_fn *fn, struct column *keys,
@@ -146,7 +147,7 @@ static void ids(struct test *t)
     cache_end(&cache);
 }
 
-/* ---- what is kept ---------------------------------------------------------------------------------------------------------- */
+/* ---- what is kept -------------------------------------------------------------------------------------- */
 
 static void truncate_file(const char *path)
 {
@@ -237,7 +238,7 @@ static void no_disk(struct test *t)
     cache_end(&cache);
 }
 
-/* ---- sources that do not do -------------------------------------------------------------------------------------------------- */
+/* ---- sources that do not do ---------------------------------------------------------------------------- */
 
 static void refused(struct test *t)
 {
@@ -292,7 +293,7 @@ static void sources(struct test *t)
     cache_end(&cache);
 }
 
-/* ---- NVIDIA's compiler, which needs no GPU ------------------------------------------------------------------------------------ */
+/* ---- NVIDIA's compiler, which needs no GPU ------------------------------------------------------------- */
 
 /* It cannot be opened: said, and nothing is written. */
 static void no_compiler(struct test *t)
@@ -365,7 +366,7 @@ static void nvrtc(struct test *t)
     free(log);
 }
 
-/* ---- division ---------------------------------------------------------------------------------------------------------------- */
+/* ---- division ------------------------------------------------------------------------------------------ */
 
 static void check_divisor(struct test *t, uint64_t d)
 {
@@ -395,8 +396,8 @@ static void check_divisor(struct test *t, uint64_t d)
                  (unsigned long long)(n[i] / d));
 }
 
-/* The quotient does not fall as x rises, so it is right everywhere if it is at each multiple and just before: of as many from the first, up to
- * the last, and at some between. */
+/* The quotient does not fall as x rises, so it is right everywhere if it is at each multiple and just before:
+ * of as many from the first, up to the last, and at some between. */
 static void check_reciprocal(struct test *t, uint64_t d, uint64_t many)
 {
     struct split_reciprocal by = split_reciprocal_of(d);

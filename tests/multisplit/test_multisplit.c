@@ -1,4 +1,5 @@
-/* test_multisplit.c: multisplits and histograms, of all functions, methods, shapes and kinds of memory, against a walk in order. */
+/* test_multisplit.c: multisplits and histograms, of all functions, methods, shapes and kinds of memory,
+ * against a walk in order. */
 #include "split.h"
 
 #define METHODS (COHORT_SPLIT_DIGITS + 1)
@@ -176,7 +177,8 @@ static void bad_ids(struct test *t)
             }
 }
 
-/* Keys at and beside all edges of ranges and of multiples, few and many, from the first key on or not, up to the last or not. */
+/* Keys at and beside all edges of ranges and of multiples, few and many, from the first key on or not, up to
+ * the last or not. */
 static void range_edges(struct test *t)
 {
     const uint64_t m[] = {2, 3, 7, 31, 32, 33, 200, 255, 257, 1000, 3001};
@@ -204,7 +206,8 @@ static void range_edges(struct test *t)
             }
 }
 
-/* Digits of ids: numbers of buckets and of entries about the edges of digits, tiles and counts, with ids that are none. */
+/* Digits of ids: numbers of buckets and of entries about the edges of digits, tiles and counts, with ids that
+ * are none. */
 static void digits(struct test *t)
 {
     const uint64_t m[] = {257, 511, 513, 2047, 2049, 65535, 65536};
@@ -317,8 +320,8 @@ static void anything(struct test *t)
     }
 }
 
-/* More entries than a launch holds at once, and not a multiple of anything. The oracle takes most of the time: in short, host
- * memory has the one half of the shapes and device memory the other. */
+/* More entries than a launch holds at once, and not a multiple of anything. The oracle takes most of the
+ * time: in short, host memory has the one half of the shapes and device memory the other. */
 static void large(struct test *t)
 {
     const uint64_t m[] = {2, 32, 256, 2048, 65536};
@@ -335,9 +338,10 @@ static void large(struct test *t)
         }
 }
 
-/* ---- segments and ranks ------------------------------------------------------------------------------------------------ */
+/* ---- segments and ranks -------------------------------------------------------------------------------- */
 
-/* Few and many segments, so that the buckets of all are some, more than one pass does, and as many as there may be. */
+/* Few and many segments, so that the buckets of all are some, more than one pass does, and as many as there
+ * may be. */
 static void segments(struct test *t)
 {
     static const struct {
@@ -385,7 +389,7 @@ static void ranks_alone(struct test *t)
         }
 }
 
-/* ---- histograms ---------------------------------------------------------------------------------------------------------- */
+/* ---- histograms ---------------------------------------------------------------------------------------- */
 
 static void histogram_of(struct test *t, enum key_pattern pattern, cohort_fn_kind kind, uint64_t n,
                          uint64_t m, unsigned key_bytes, int bad)
@@ -436,7 +440,8 @@ static void histogram_do(struct test *t, cohort_fn_kind kind, uint64_t n, uint64
     histogram_of(t, (enum key_pattern)test_below(t, KEY_PATTERNS), kind, n, m, key_bytes, bad);
 }
 
-/* Bins with more entries than half of a word can count, and more than all blocks of a GPU count before they look. */
+/* Bins with more entries than half of a word can count, and more than all blocks of a GPU count before they
+ * look. */
 static void hot_bins(struct test *t)
 {
     const uint64_t n = t->kind == TEST_CUDA ? 5000017 : 3000017;

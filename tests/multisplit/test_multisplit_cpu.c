@@ -1,5 +1,5 @@
-/* test_multisplit_cpu.c: the forms of the CPU's multisplit for each kind of processor, and more entries than 32 bits count. Contexts here
- * ask by COHORT_CPU for every form that this processor can do. */
+/* test_multisplit_cpu.c: the forms of the CPU's multisplit for each kind of processor, and more entries than
+ * 32 bits count. Contexts here ask by COHORT_CPU for every form that this processor can do. */
 #define _GNU_SOURCE /* memfd_create */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -25,7 +25,8 @@ static void each_level(struct test *t, void (*run)(struct test *, unsigned level
         }
 }
 
-/* One array, of keys or of indices, or two: into so many buckets that each way to move them ends or begins there. */
+/* One array, of keys or of indices, or two: into so many buckets that each way to move them ends or begins
+ * there. */
 static void few(struct test *t, unsigned level)
 {
     static const uint64_t buckets[] = {1, 2, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 65, 128, 300};
@@ -69,8 +70,8 @@ static void levels_of_much(struct test *t)
     each_level(t, much);
 }
 
-/* Buckets that are bits of the keys: keys alone, beside a column of their width or another one, and columns alone. In short each level has
- * a third of the longest ones, and all levels together have all. */
+/* Buckets that are bits of the keys: keys alone, beside a column of their width or another one, and columns
+ * alone. In short each level has a third of the longest ones, and all levels together have all. */
 static void bits(struct test *t, unsigned level)
 {
     static const uint64_t buckets[] = {16, 32, 64, 128, 256, 2048}, sizes[] = {17, 2049, 70001, 400009};
@@ -95,12 +96,13 @@ static void levels_of_bits(struct test *t)
     each_level(t, bits);
 }
 
-/* ---- more entries than 32 bits count ------------------------------------------------------------------------------------ */
+/* ---- more entries than 32 bits count ------------------------------------------------------------------- */
 
 #define FAR_N  ((1ull << 32) + 5)
 #define PERIOD (64ull << 20)
 
-/* Room for so many bytes, of which each PERIOD is the same memory, but for what is behind the last whole one. */
+/* Room for so many bytes, of which each PERIOD is the same memory, but for what is behind the last whole
+ * one. */
 static char *repeated(struct test *t, uint64_t bytes)
 {
     int file = memfd_create("repeated", MFD_CLOEXEC);
@@ -116,7 +118,8 @@ static char *repeated(struct test *t, uint64_t bytes)
     return room;
 }
 
-/* Keys have their top bit from entry 2^32 on: the second bucket, or none. What is behind the first bucket lies in memory of its own. */
+/* Keys have their top bit from entry 2^32 on: the second bucket, or none. What is behind the first bucket
+ * lies in memory of its own. */
 static void far_split(struct test *t, const uint32_t *keys)
 {
     char *in = repeated(t, FAR_N), *out = repeated(t, FAR_N);

@@ -5,7 +5,7 @@
 #include "cuda/device.h"
 #include "split.h"
 
-/* ---- schedules ------------------------------------------------------------------------------------------------------------- */
+/* ---- schedules ----------------------------------------------------------------------------------------- */
 
 /* One split of a few tiles. */
 static void few_tiles(struct test *t, cohort_split_method method)
@@ -88,7 +88,8 @@ static void few_tiles_of_compaction(struct test *t)
     column_drop(t, mark);
 }
 
-/* Stable: of equal keys the places tell the order. Of two passes, or of four, the third of which finds the first one's words. */
+/* Stable: of equal keys the places tell the order. Of two passes, or of four, the third of which finds the
+ * first one's words. */
 static void few_tiles_of_sort(struct test *t)
 {
     struct column *mark = t->columns, *in = few_numbers(t, 4), *out = column_new(t, in->count, 4);
@@ -188,7 +189,8 @@ static void stalled_counts(struct test *t)
     in_schedules(t, test_scale(t, 40, 150, 800), counted_work);
 }
 
-/* Pairs of 4 + 4 bytes, whose keys and payload go through a tile in turn; and of so many that words of look-back are long. */
+/* Pairs of 4 + 4 bytes, whose keys and payload go through a tile in turn; and of so many that words of
+ * look-back are long. */
 static void pairs_work(struct test *t)
 {
     const cohort_fn_kind kinds[] = {COHORT_FN_MODULO, COHORT_FN_RANGES, COHORT_FN_DELTA, COHORT_FN_BITS};
@@ -267,7 +269,8 @@ static void stalled_sorts(struct test *t)
     in_schedules(t, test_scale(t, 20, 120, 1200), few_tiles_of_sort);
 }
 
-/* Two splits, of which the second gathers tiles from runs that the first has left: many short ones, and empty ones between. */
+/* Two splits, of which the second gathers tiles from runs that the first has left: many short ones, and empty
+ * ones between. */
 static void short_runs(struct test *t)
 {
     const enum key_pattern patterns[] = {KEYS_SKEWED, KEYS_EQUAL,  KEYS_SKEWED,
@@ -300,7 +303,8 @@ static void one_tile(struct test *t)
     }
 }
 
-/* Splits whose tiles are all at work at a time, one after the other: what an earlier one's tiles have told is still there. */
+/* Splits whose tiles are all at work at a time, one after the other: what an earlier one's tiles have told is
+ * still there. */
 static void tiles_together(struct test *t)
 {
     const cohort_fn_kind kinds[] = {COHORT_FN_MODULO, COHORT_FN_RANGES, COHORT_FN_BITS, COHORT_FN_DELTA,
@@ -323,8 +327,9 @@ static void stalled_tiles_together(struct test *t)
     in_schedules(t, test_scale(t, 60, 500, 3000), tiles_together);
 }
 
-/* Splits of more, whose blocks have spans of up to three such tiles, of as few rows as reach. A row of all blocks of the simulated GPU has
- * 256 entries: about its multiples the last tile is full, short by one entry, or has one alone, and so has the last span. */
+/* Splits of more, whose blocks have spans of up to three such tiles, of as few rows as reach. A row of all
+ * blocks of the simulated GPU has 256 entries: about its multiples the last tile is full, short by one entry,
+ * or has one alone, and so has the last span. */
 static void spans_together(struct test *t)
 {
     const cohort_fn_kind kinds[] = {COHORT_FN_MODULO,    COHORT_FN_RANGES,  COHORT_FN_BITS,  COHORT_FN_DELTA,
@@ -402,7 +407,7 @@ static void little_shared(struct test *t)
     t->device = device;
 }
 
-/* ---- pages ------------------------------------------------------------------------------------------------------------- */
+/* ---- pages --------------------------------------------------------------------------------------------- */
 
 /* In order of pages, those of a page as they were, or in any order, with the pages' offsets. */
 static void judge_pages(struct test *t, const struct split *s, const struct column *keys,

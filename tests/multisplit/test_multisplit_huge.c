@@ -1,4 +1,5 @@
-/* test_multisplit_huge.c: splits, histograms, compactions and sorts of more entries than 32 bits count, on a GPU. */
+/* test_multisplit_huge.c: splits, histograms, compactions and sorts of more entries than 32 bits count, on a
+ * GPU. */
 #include "split.h"
 
 #define HUGE_N ((1ull << 32) + 5)
@@ -18,7 +19,8 @@ static uint64_t inverse(uint64_t odd)
     return x;
 }
 
-/* How many of the keys are below `bound`: each 32-bit number once, and those of the last five entries once more. */
+/* How many of the keys are below `bound`: each 32-bit number once, and those of the last five entries once
+ * more. */
 static uint64_t huge_below(uint64_t bound)
 {
     uint64_t count = bound;
@@ -34,7 +36,8 @@ static void *huge_alloc(struct test *t, uint64_t bytes)
     return p;
 }
 
-/* Entry i of the input follows entry `before` among those in this bucket, which the bits from `shift` on name. */
+/* Entry i of the input follows entry `before` among those in this bucket, which the bits from `shift` on
+ * name. */
 static int follows(uint64_t before, uint64_t i, unsigned shift, uint32_t bucket)
 {
     for (uint64_t between = before + 1; between < i; between++)
@@ -107,7 +110,8 @@ static uint64_t loaded(const char *p, unsigned bytes)
     return x;
 }
 
-/* Whose key this is; of 4 bytes the first five entries' are the last five's too, which come `behind` another. */
+/* Whose key this is; of 4 bytes the first five entries' are the last five's too, which come `behind`
+ * another. */
 static uint64_t index_of(const struct parted *out, const char *key, uint64_t behind)
 {
     uint64_t i = loaded(key, out->key_bytes);

@@ -1,10 +1,11 @@
 /* refuse.h: operations whose k-th request is refused, for k = 1, 2, .. until they get all that they ask for.
  *
- * A request is an allocation of the caller's allocator, one of the library from libc (these programs link a copy of the library whose
- * malloc, pthread_create, write and so on are the refusable_* of refuse.c), or a call of the simulated driver. Of a `deed` the frame
- * makes a new context and the objects (begin), lets it do its call with the k-th request refused (act), and has it look at what is
- * there then (check): results that are right where it succeeded, objects as the header promises where not. Then the call is done
- * again with nothing refused, and must succeed. At last all must have been given back. */
+ * A request is an allocation of the caller's allocator, one of the library from libc (these programs link a
+ * copy of the library whose malloc, pthread_create, write and so on are the refusable_* of refuse.c), or a
+ * call of the simulated driver. Of a `deed` the frame makes a new context and the objects (begin), lets it do
+ * its call with the k-th request refused (act), and has it look at what is there then (check): results that
+ * are right where it succeeded, objects as the header promises where not. Then the call is done again with
+ * nothing refused, and must succeed. At last all must have been given back. */
 #ifndef TEST_REFUSE_H
 #define TEST_REFUSE_H
 

@@ -1,5 +1,5 @@
-/* test_refusals_bulk.c: as test_refusals.c, what stands on arrays: contexts and their memory, splits, sorts, compactions, sums, sets, frames.
- * What fails leaves its input alone, makes nothing, and keeps nothing. */
+/* test_refusals_bulk.c: as test_refusals.c, what stands on arrays: contexts and their memory, splits, sorts,
+ * compactions, sums, sets, frames. What fails leaves its input alone, makes nothing, and keeps nothing. */
 #include "refuse.h"
 
 #define N 700
@@ -34,7 +34,7 @@ static void input_is_whole(struct test *t, struct scene *s)
         REQUIRE(t, column_get(s->c[IN], i) == key(i));
 }
 
-/* ---- multisplit and its kin ---------------------------------------------------------------------------------------------- */
+/* ---- multisplit and its kin ---------------------------------------------------------------------------- */
 
 static cohort_status act_split(struct test *t, struct scene *s)
 {
@@ -206,7 +206,7 @@ static void arrays(struct test *t)
     EACH(t, deeds);
 }
 
-/* ---- contexts ------------------------------------------------------------------------------------------------------------------ */
+/* ---- contexts ------------------------------------------------------------------------------------------ */
 
 enum { ALLOC, COPY_IN, COPY_OUT, FILL, TRIM, TIMER };
 
@@ -303,7 +303,7 @@ static void contexts(struct test *t)
     refuse_each(t, &deed);
 }
 
-/* ---- sets ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- sets ---------------------------------------------------------------------------------------------- */
 
 enum { BUILD, EXPORT, ROARING, QUERY, RESULT, LOOK };
 #define SETS    20
@@ -439,7 +439,7 @@ static void sets(struct test *t)
             refuse_each(t, &deeds[i]);
 }
 
-/* ---- frames -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- frames -------------------------------------------------------------------------------------------- */
 
 enum { FRAME, SELECT, SLICE, BESIDE, GATHER, GIVE, GIVE_STREAM };
 #define FRAME_ROWS 300

@@ -57,8 +57,7 @@ int plain_same(const struct plain *a, const struct plain *b)
     return a->n == b->n && (!a->n || !memcmp(a->at, b->at, a->n * sizeof *a->at));
 }
 
-/* ---- drawing
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- drawing ------------------------------------------------------------------------------------------- */
 
 struct bag {
     uint64_t *at;
@@ -224,8 +223,7 @@ uint64_t plains_members(const struct plains *p)
     return sum;
 }
 
-/* ---- answers
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- answers ------------------------------------------------------------------------------------------- */
 
 static int is_in(cohort_sets_op op, uint64_t least, const struct plain **operands, uint64_t n, uint64_t id)
 {
@@ -277,8 +275,7 @@ struct plain plain_row(cohort_sets_op op, uint64_t least, const struct plain **o
     return p;
 }
 
-/* ---- collections
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- collections --------------------------------------------------------------------------------------- */
 
 struct column *members_column(struct test *t, const struct plains *p, uint64_t extra)
 {

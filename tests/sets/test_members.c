@@ -1,5 +1,5 @@
-/* test_members.c: membership in a set as a function of keys (COHORT_FN_MEMBER): what a compaction keeps, where a
- * multisplit puts, what a histogram counts, against looking each key up in a sorted array. */
+/* test_members.c: membership in a set as a function of keys (COHORT_FN_MEMBER): what a compaction keeps,
+ * where a multisplit puts, what a histogram counts, against looking each key up in a sorted array. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,8 +23,8 @@ static int is_member(const struct scene *s, uint64_t i)
     return plain_has(&s->p.at[s->fn.a], column_get(s->keys, i));
 }
 
-/* Members, their neighbours, edges, and keys with more bits than members of a narrow collection have, of which the
- * lower ones are a member's. */
+/* Members, their neighbours, edges, and keys with more bits than members of a narrow collection have, of
+ * which the lower ones are a member's. */
 static uint64_t some_key(struct test *t, const struct plain *p, uint64_t bytes)
 {
     uint64_t key = test_random(t), edge = test_below(t, 2) ? 0 : UINT64_MAX;
@@ -183,7 +183,8 @@ static void split_judge(struct test *t, const struct scene *s, const struct spli
     free(next);
 }
 
-/* Two buckets, those that are no members first, or one, in which members have no place; by segments or not. */
+/* Two buckets, those that are no members first, or one, in which members have no place; by segments or
+ * not. */
 static void splits(struct test *t)
 {
     for (uint64_t round = 0; round < rounds(t); round++) {

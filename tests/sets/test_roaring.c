@@ -4,8 +4,7 @@
 
 #include <unistd.h>
 
-/* ---- a plain writer
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- a plain writer ------------------------------------------------------------------------------------ */
 
 struct bytes {
     unsigned char *at;
@@ -132,8 +131,7 @@ static void put_set(struct bytes *b, const struct plain *p, int wide, enum style
     }
 }
 
-/* ---- both ways
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- both ways ----------------------------------------------------------------------------------------- */
 
 static cohort_status load(struct test *t, const struct bytes *b, const uint64_t *offsets, uint64_t n,
                           cohort_sets_source *source, cohort_sets **out)
@@ -247,8 +245,7 @@ static void moved(struct test *t)
     }
 }
 
-/* ---- bytes that are wrong
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- bytes that are wrong ------------------------------------------------------------------------------ */
 
 static int is_refusal(cohort_status status)
 {
@@ -419,8 +416,7 @@ static void beyond(struct test *t)
     }
 }
 
-/* ---- published vectors
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- published vectors --------------------------------------------------------------------------------- */
 
 static const char *data_folder(void)
 {

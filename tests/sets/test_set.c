@@ -1,5 +1,5 @@
-/* test_set.c: working sets against plain sorted arrays: updates from all forms, pools that run out, copies, lookups,
- * wrong arguments. After each call a set is judged whole: members, chunks, blocks in use. */
+/* test_set.c: working sets against plain sorted arrays: updates from all forms, pools that run out, copies,
+ * lookups, wrong arguments. After each call a set is judged whole: members, chunks, blocks in use. */
 #include "cohort/device/set.h"
 #include "working.h"
 
@@ -31,8 +31,7 @@ static void updates(struct test *t)
     }
 }
 
-/* ---- pools
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- pools --------------------------------------------------------------------------------------------- */
 
 /* All blocks, no more, and all of them again. */
 static void pools(struct test *t)
@@ -88,8 +87,7 @@ static void borders(struct test *t)
     }
 }
 
-/* ---- reading
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
 static void add_some(struct working *s, int times)
 {
@@ -179,8 +177,7 @@ static void copies(struct test *t)
     }
 }
 
-/* ---- arguments
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- arguments ----------------------------------------------------------------------------------------- */
 
 static void options(struct test *t)
 {

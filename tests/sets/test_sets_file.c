@@ -15,7 +15,7 @@ static void same_files(struct test *t, const char *a, const char *b)
     free(y.data);
 }
 
-/* ---- three ways in --------------------------------------------------------------------------------------------- */
+/* ---- three ways in ------------------------------------------------------------------------------------- */
 
 enum way { LOAD, MAP, MAP_AND_CHECK, WAYS };
 
@@ -108,7 +108,7 @@ static void answers(struct test *t)
     folder_end(t, &f);
 }
 
-/* ---- what is wrong --------------------------------------------------------------------------------------------- */
+/* ---- what is wrong ------------------------------------------------------------------------------------- */
 
 /* A collection with every kind of chunk, lists, an index and gaps, and few bytes. */
 static cohort_sets *small_of_each(struct test *t, int wide)
@@ -239,7 +239,7 @@ static void cut(struct test *t)
     folder_end(t, &f);
 }
 
-/* ---- hostile files --------------------------------------------------------------------------------------------- */
+/* ---- hostile files ------------------------------------------------------------------------------------- */
 
 /* Checksums that are right over bytes that are not: refused, or a collection that is what its file says. */
 static void hostile(struct test *t)

@@ -88,8 +88,7 @@ void working_judge(struct working *s, const char *what)
     column_drop(t, mark);
 }
 
-/* ---- what a set is changed by
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- what a set is changed by -------------------------------------------------------------------------- */
 
 int working_below(const struct working *s, uint64_t id)
 {

@@ -29,7 +29,8 @@ int working_below(const struct working *, uint64_t id); /* is it a number that t
 /* Members that the set may have; where it is small, others are brought in. */
 struct plain working_draw_change(struct working *);
 
-/* Changes the set, by members, ranges, a bitmap or another set. What is due stays as it is: that is the next one. */
+/* Changes the set, by members, ranges, a bitmap or another set. What is due stays as it is: that is the next
+ * one. */
 cohort_status working_change(struct working *, cohort_set_op, const struct plain *);
 void working_change_due(struct working *, cohort_set_op, const struct plain *);
 

@@ -1,9 +1,10 @@
 /* arena.c: the simulated device's memory, one range of addresses apart from everything the host has.
  *
- * Beside each byte lies its state (not allocated, never written, written) and, during a launch, the number of the location
- * that it belongs to. The range is reserved whole; the system gives pages when they are touched. Allocations are kept in
- * the order of their addresses with a gap between them. A search for room begins where the last one ended, so that freed
- * memory stays free for as long as possible and a late access to it is noticed. */
+ * Beside each byte lies its state (not allocated, never written, written) and, during a launch, the number of
+ * the location that it belongs to. The range is reserved whole; the system gives pages when they are touched.
+ * Allocations are kept in the order of their addresses with a gap between them. A search for room begins
+ * where the last one ended, so that freed memory stays free for as long as possible and a late access to it
+ * is noticed. */
 #define _GNU_SOURCE
 #include "inside.h"
 

@@ -1,8 +1,8 @@
 /* clock.c: co_clock, and what happened before what.
  *
- * Each lane that reads the clock has a location of its own that nobody can address. Reading the clock writes it: the lane's
- * view rises there, and wherever views go (barriers, release and acquire, fences) that goes along. Whoever has it in view
- * comes after what the lane had done by then. */
+ * Each lane that reads the clock has a location of its own that nobody can address. Reading the clock writes
+ * it: the lane's view rises there, and wherever views go (barriers, release and acquire, fences) that goes
+ * along. Whoever has it in view comes after what the lane had done by then. */
 #include "inside.h"
 
 #include <stdlib.h>

@@ -1,10 +1,11 @@
-/* collectives.c: lanes that meet. A warp has a list of the collectives that lanes of it wait at: what is called, for which
- * mask, who has come. The one who comes last works out everybody's result and wakes them. Lanes that have returned are
- * not waited for. Only the barriers order memory; votes and shuffles do not.
+/* collectives.c: lanes that meet. A warp has a list of the collectives that lanes of it wait at: what is
+ * called, for which mask, who has come. The one who comes last works out everybody's result and wakes them.
+ * Lanes that have returned are not waited for. Only the barriers order memory; votes and shuffles do not.
  *
- * Views at barriers: what all lanes of a block know lies in one view of the block, what all lanes of a warp know in one of
- * the warp; a lane's own view has what it saw since. A barrier of all moves the lanes' entries up and empties their views,
- * so its cost is what has happened since the last one, not what has happened ever. */
+ * Views at barriers: what all lanes of a block know lies in one view of the block, what all lanes of a warp
+ * know in one of the warp; a lane's own view has what it saw since. A barrier of all moves the lanes' entries
+ * up and empties their views, so its cost is what has happened since the last one, not what has happened
+ * ever. */
 #include "inside.h"
 
 const char *const sim_vote_names[] = {
@@ -91,8 +92,8 @@ static void end_meeting(struct warp *warp, uint32_t at)
             wake(&warp->lanes[i]);
 }
 
-/* Two meetings that wait for each other. One alone may wait for the other: its lanes come when that one is over. Longer
- * circles are found when nobody can go on. */
+/* Two meetings that wait for each other. One alone may wait for the other: its lanes come when that one is
+ * over. Longer circles are found when nobody can go on. */
 static void check_meetings(const struct warp *warp, uint32_t mine)
 {
     const struct meeting *a = &warp->meeting[mine];
@@ -145,7 +146,7 @@ co_u64 sim_collective(enum sim_vote kind, co_u32 mask, co_u64 value, co_u32 from
     return lane->result;
 }
 
-/* ---- blocks ---------------------------------------------------------------------------------------------------- */
+/* ---- blocks -------------------------------------------------------------------------------------------- */
 
 static void end_block_meeting(struct block *block)
 {

@@ -1,5 +1,6 @@
-/* coroutine.c: the switch between stacks. On x86-64 and aarch64 it saves what the calling convention says a function
- * must keep, and nothing else: some ten instructions. Elsewhere ucontext does it, with a system call each time. */
+/* coroutine.c: the switch between stacks. On x86-64 and aarch64 it saves what the calling convention says a
+ * function must keep, and nothing else: some ten instructions. Elsewhere ucontext does it, with a system call
+ * each time. */
 #define _GNU_SOURCE
 #include "coroutine.h"
 
@@ -52,8 +53,8 @@ __asm__(".text\n"
         "  ret\n"
         ".size sim_switch_stack, . - sim_switch_stack\n");
 
-/* Six registers, the address to return to, and a null return address of entry() itself; at entry() the stack pointer is
- * 8 past a multiple of 16, as after a call. */
+/* Six registers, the address to return to, and a null return address of entry() itself; at entry() the stack
+ * pointer is 8 past a multiple of 16, as after a call. */
 static void *first_frame(char *top, void (*entry)(void))
 {
     uint64_t *frame = (uint64_t *)(void *)(top - 64);

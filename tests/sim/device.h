@@ -27,7 +27,7 @@ int sim_image_load(const void *image); /* 1: its kernels can be found */
 void device_lock(void);                /* calls happen one at a time */
 void device_unlock(void);
 
-/* ---- streams.c ------------------------------------------------------------------------------------------------- */
+/* ---- streams.c ----------------------------------------------------------------------------------------- */
 
 enum op_kind { OP_COPY, OP_SET, OP_LAUNCH, OP_RECORD, OP_WAIT };
 

@@ -1,9 +1,10 @@
 /* driver.c: the simulated GPU as a device: the table of the CUDA driver's functions that src/cuda works with.
  *
- * One device, one primary context, as the driver has them. Host memory that a copy reads is read at the call if it is
- * pageable and when the copy runs if it is pinned, as the driver may. Freeing memory waits for nothing: the driver
- * does not promise it. A failed launch makes every later call fail, until the primary context is released for the last
- * time. The table may be used by several threads: calls happen one at a time. */
+ * One device, one primary context, as the driver has them. Host memory that a copy reads is read at the call
+ * if it is pageable and when the copy runs if it is pinned, as the driver may. Freeing memory waits for
+ * nothing: the driver does not promise it. A failed launch makes every later call fail, until the primary
+ * context is released for the last time. The table may be used by several threads: calls happen one at a
+ * time. */
 #include "device.h"
 
 #include <inttypes.h>
@@ -62,7 +63,7 @@ uint64_t device_random(void)
     return z ^ (z >> 27);
 }
 
-/* ---- device and context ---------------------------------------------------------------------------------------- */
+/* ---- device and context -------------------------------------------------------------------------------- */
 
 static cuda_result sim_init(unsigned flags)
 {
@@ -120,7 +121,8 @@ static cuda_result sim_device_name(char *name, int bytes, cuda_device d)
     return CUDA_OK;
 }
 
-/* Bytes of shared memory that a block may ask for: of sm_80, of sm_90, and of the small ones, such as sm_86. */
+/* Bytes of shared memory that a block may ask for: of sm_80, of sm_90, and of the small ones, such as
+ * sm_86. */
 static int shared_opt_in(void)
 {
     return device.schedule.architecture >= 90   ? SHARED_BYTES
@@ -248,7 +250,7 @@ static cuda_result sim_context_pop(cuda_context *out)
     return CUDA_OK;
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------------------- */
 
 static cuda_result sim_memory_info(size_t *available, size_t *total)
 {
@@ -370,7 +372,7 @@ static cuda_result sim_memset_d8_async(cuda_pointer to, unsigned char value, siz
     return leave(streams_add(s, op));
 }
 
-/* ---- streams and events ---------------------------------------------------------------------------------------- */
+/* ---- streams and events -------------------------------------------------------------------------------- */
 
 static cuda_result stream_create(cuda_stream *out, unsigned flags)
 {
@@ -464,7 +466,7 @@ static cuda_result event_elapsed_ms(float *ms, cuda_event start, cuda_event stop
     return leave(device.error);
 }
 
-/* ---- modules and launches -------------------------------------------------------------------------------------- */
+/* ---- modules and launches ------------------------------------------------------------------------------ */
 
 static cuda_result module_load_data(cuda_module *out, const void *image)
 {

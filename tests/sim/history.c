@@ -1,5 +1,5 @@
-/* history.c: see history.h. The table of what led nowhere is open addressing; it is emptied for each key by counting up
- * the mark that its entries must carry. */
+/* history.c: see history.h. The table of what led nowhere is open addressing; it is emptied for each key by
+ * counting up the mark that its entries must carry. */
 #include "history.h"
 
 #include <stdio.h>
@@ -47,7 +47,7 @@ int history_in_sim(const void *user, const struct history_op *a, const struct hi
     return sim_happened_before(a->response, b->invoke);
 }
 
-/* ---- what has been tried --------------------------------------------------------------------------------------- */
+/* ---- what has been tried ------------------------------------------------------------------------------- */
 
 static uint64_t hash_of(const struct state *s)
 {
@@ -101,7 +101,7 @@ static int remember(struct memory *m, const struct state *s)
     return 1;
 }
 
-/* ---- one operation --------------------------------------------------------------------------------------------- */
+/* ---- one operation ------------------------------------------------------------------------------------- */
 
 static uint64_t value_after(const struct history_op *o, int present, uint64_t old)
 {
@@ -154,7 +154,7 @@ static int may_change(const struct history_op *o)
     return o->blind && o->hit && o->op != COHORT_OP_FIND && o->op != COHORT_OP_INSERT;
 }
 
-/* ---- one key --------------------------------------------------------------------------------------------------- */
+/* ---- one key ------------------------------------------------------------------------------------------- */
 
 static enum history_verdict walk(struct search *s, struct state at)
 {

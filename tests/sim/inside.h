@@ -15,10 +15,11 @@
 #include "coroutine.h"
 #include "sim.h"
 
-/* ---- views ----------------------------------------------------------------------------------------------------- */
+/* ---- views --------------------------------------------------------------------------------------------- */
 
-/* What is known to have happened: for each location the newest message that is known, 0 (the memory before the launch)
- * where there is no entry. Open addressing; location numbers are dense, so they are their own hash. */
+/* What is known to have happened: for each location the newest message that is known, 0 (the memory before
+ * the launch) where there is no entry. Open addressing; location numbers are dense, so they are their own
+ * hash. */
 struct entry {
     uint32_t location, time; /* location 0: a free place */
 };
@@ -42,7 +43,7 @@ static inline uint32_t view_time(const struct view *v, uint32_t location)
     return 0;
 }
 
-/* ---- lanes, warps, blocks -------------------------------------------------------------------------------------- */
+/* ---- lanes, warps, blocks ------------------------------------------------------------------------------ */
 
 enum lane_state { LANE_READY, LANE_WAITS_WARP, LANE_WAITS_BLOCK, LANE_ENDED };
 
@@ -112,7 +113,7 @@ struct block {
     uint32_t first_location; /* of its shared memory, a chain */
 };
 
-/* ---- locations ------------------------------------------------------------------------------------------------- */
+/* ---- locations ----------------------------------------------------------------------------------------- */
 
 struct message {
     uint32_t time;
@@ -138,7 +139,7 @@ struct location {
 };
 enum { TIME_STEP = 64, HISTORY = 8 };
 
-/* ---- the launch ------------------------------------------------------------------------------------------------ */
+/* ---- the launch ---------------------------------------------------------------------------------------- */
 
 struct launch {
     const struct sim_kernel *kernel;

@@ -1,5 +1,6 @@
-/* jit.c: the simulated GPU's compiler: the host's cc. A program becomes a shared object whose kernels register themselves
- * when it is loaded, as those that are linked in do; its words are the test program's own (exported: CMake's ENABLE_EXPORTS).
+/* jit.c: the simulated GPU's compiler: the host's cc. A program becomes a shared object whose kernels
+ * register themselves when it is loaded, as those that are linked in do; its words are the test program's own
+ * (exported: CMake's ENABLE_EXPORTS).
  *
  * An image is the shared object behind a line that tells its length. What has been loaded stays loaded. */
 #include "device.h"
@@ -23,7 +24,7 @@
 
 extern char **environ;
 
-/* ---- files ----------------------------------------------------------------------------------------------------- */
+/* ---- files --------------------------------------------------------------------------------------------- */
 
 struct folder {
     char path[200];
@@ -85,7 +86,7 @@ static void folder_remove(const struct folder *f)
     rmdir(f->path);
 }
 
-/* ---- compiling --------------------------------------------------------------------------------------------------- */
+/* ---- compiling ----------------------------------------------------------------------------------------- */
 
 /* The exit status of cc; -1: it cannot be run. */
 static int run_cc(const struct folder *f)
@@ -156,7 +157,7 @@ enum jit_result sim_compile(const struct jit_program *p, struct jit_image *image
     return result;
 }
 
-/* ---- loading --------------------------------------------------------------------------------------------------- */
+/* ---- loading ------------------------------------------------------------------------------------------- */
 
 struct loaded {
     struct loaded *next;

@@ -1,9 +1,9 @@
 /* launch.c: a launch from its first lane to its last, and how it fails.
  *
- * Lanes live in a table of fixed places; a block takes a run of them and gives them to the next block when all its lanes
- * have returned. The thread that launches picks the first lane and sleeps; lanes switch to one another directly and come
- * back to it only when a lane returns, or when something is wrong. A failed launch abandons its lanes where they stand:
- * their stacks are begun anew by the next. */
+ * Lanes live in a table of fixed places; a block takes a run of them and gives them to the next block when
+ * all its lanes have returned. The thread that launches picks the first lane and sleeps; lanes switch to one
+ * another directly and come back to it only when a lane returns, or when something is wrong. A failed launch
+ * abandons its lanes where they stand: their stacks are begun anew by the next. */
 #include "inside.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@ enum { MAX_LANES = 4096, MAX_SLOTS = 64, CHUNK = 1 << 20 };
 struct sim sim;
 struct sim_who *sim_who;
 
-/* ---- memory that lives as long as a launch --------------------------------------------------------------------- */
+/* ---- memory that lives as long as a launch ------------------------------------------------------------- */
 
 struct chunk {
     struct chunk *next;
@@ -66,7 +66,7 @@ static void launch_alloc_reset(void)
     chunk_used = 0;
 }
 
-/* ---- kernels --------------------------------------------------------------------------------------------------- */
+/* ---- kernels ------------------------------------------------------------------------------------------- */
 
 static struct sim_kernel *kernels;
 
@@ -84,7 +84,7 @@ const struct sim_kernel *sim_kernel_find(const char *name)
     return NULL;
 }
 
-/* ---- failures -------------------------------------------------------------------------------------------------- */
+/* ---- failures ------------------------------------------------------------------------------------------ */
 
 void sim_host_error(const char *what)
 {
@@ -213,7 +213,7 @@ uint64_t sim_sectors(void)
     return sim.sectors;
 }
 
-/* ---- lanes and blocks ------------------------------------------------------------------------------------------ */
+/* ---- lanes and blocks ---------------------------------------------------------------------------------- */
 
 static void lane_run(void)
 {
@@ -280,7 +280,7 @@ static void block_begin(struct block *block)
         lane_begin(block, t);
 }
 
-/* ---- launches -------------------------------------------------------------------------------------------------- */
+/* ---- launches ------------------------------------------------------------------------------------------ */
 
 static void prepare(const struct launch *launch)
 {

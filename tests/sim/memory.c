@@ -1,25 +1,31 @@
-/* memory.c: the words on memory. Each location (an address and a width) that a launch touches has a history of messages,
- * in the order that all lanes agree on (coherence), each with a time; each lane has a view: for every location the time
- * before which it can read nothing any more. This is the view-based reading of PTX's memory model, as in Kang, Hur,
- * Lahav, Vafeiadis, Dreyer, "A Promising Semantics for Relaxed-Memory Concurrency", POPL 2017, without promises.
+/* memory.c: the words on memory. Each location (an address and a width) that a launch touches has a history
+ * of messages, in the order that all lanes agree on (coherence), each with a time; each lane has a view: for
+ * every location the time before which it can read nothing any more. This is the view-based reading of PTX's
+ * memory model, as in Kang, Hur, Lahav, Vafeiadis, Dreyer, "A Promising Semantics for Relaxed-Memory
+ * Concurrency", POPL 2017, without promises.
  *
  *   load      any message that is not older than the view; the view rises to it
- *   glance    any message that is kept, older than the view too, of 128 bits each half by itself; the view rises to it
+ *   glance    any message that is kept, older than the view too, of 128 bits each half by itself; the view
+ *             rises to it
  *   acquire   and the view takes in the view that the message carries
- *   store     a new message, at the end or before messages that the lane has not seen; carries the view of the lane's last
- *             fence
+ *   store     a new message, at the end or before messages that the lane has not seen; carries the view of
+ *             the lane's last fence
  *   release   carries all that the lane has seen
- *   atomic    reads the newest message and puts its own right after it for ever; carries on what that one carried
- *   fence     takes in what was loaded, and is what later stores carry; sc: exchanges views with all other such fences
- *   plain     must find one message only, and one that it has seen; else the program has a race, and the launch fails
+ *   atomic    reads the newest message and puts its own right after it for ever; carries on what that one
+ *             carried
+ *   fence     takes in what was loaded, and is what later stores carry; sc: exchanges views with all other
+ *             such fences
+ *   plain     must find one message only, and one that it has seen; else the program has a race, and the
+ *             launch fails
  *
- * The newest message's value is in the memory itself; up to eight older ones are kept in weak memory, none in strong. */
+ * The newest message's value is in the memory itself; up to eight older ones are kept in weak memory, none in
+ * strong. */
 #include "inside.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- views of lanes -------------------------------------------------------------------------------------------- */
+/* ---- views of lanes ------------------------------------------------------------------------------------ */
 
 static inline uint32_t seen(const struct lane *lane, uint32_t location)
 {
@@ -50,7 +56,7 @@ static struct view *joined(struct view *a, struct view *b)
     return v;
 }
 
-/* ---- locations ------------------------------------------------------------------------------------------------- */
+/* ---- locations ----------------------------------------------------------------------------------------- */
 
 static void check_address(const char *p, uint32_t bytes)
 {
@@ -163,7 +169,7 @@ static inline void check_written(const struct message *m)
         sim_fail("reads memory that was never written (or not so that this lane must see it)");
 }
 
-/* ---- plain ----------------------------------------------------------------------------------------------------- */
+/* ---- plain --------------------------------------------------------------------------------------------- */
 
 static inline co_u128 plain_read(const void *p, uint32_t bytes)
 {
@@ -206,7 +212,7 @@ void memory_learn(char *p)
     view_raise(&sim.lane->current, number, sim.locations[number].last.time);
 }
 
-/* ---- strong ---------------------------------------------------------------------------------------------------- */
+/* ---- strong -------------------------------------------------------------------------------------------- */
 
 static inline void learn(struct lane *lane, const struct message *m, uint32_t number, int acquire)
 {
@@ -240,7 +246,8 @@ static inline co_u128 strong_load(const void *p, uint32_t bytes, int acquire)
     return get(l);
 }
 
-/* A cache that nobody keeps up to date answers; what it holds came from memory, which is as new from then on. */
+/* A cache that nobody keeps up to date answers; what it holds came from memory, which is as new from then
+ * on. */
 static co_u128 glance(const void *p, uint32_t bytes)
 {
     uint32_t number = locate(p, bytes);
@@ -300,7 +307,8 @@ static void append(struct location *l, uint32_t number, co_u128 v, int glued, in
     view_raise(&sim.lane->current, number, l->last.time);
 }
 
-/* In how many places, besides the end, a new message of this lane may go: before the last, before the one before.. */
+/* In how many places, besides the end, a new message of this lane may go: before the last, before the one
+ * before.. */
 static uint32_t late_places(const struct location *l, uint32_t from)
 {
     uint32_t n = 0;
@@ -315,7 +323,8 @@ static uint32_t late_places(const struct location *l, uint32_t from)
     return n;
 }
 
-/* What PTX calls the second release pattern: a release, then a relaxed store by the same lane to the same location. */
+/* What PTX calls the second release pattern: a release, then a relaxed store by the same lane to the same
+ * location. */
 static struct view *own_release(const struct location *l)
 {
     uint32_t me = sim.lane->serial;
@@ -384,7 +393,7 @@ static void atomic_write(struct location *l, uint32_t number, co_u128 v)
     append(l, number, v, 1, 0, view);
 }
 
-/* ---- the words ------------------------------------------------------------------------------------------------- */
+/* ---- the words ----------------------------------------------------------------------------------------- */
 
 /* names[log2 of bytes] */
 static inline const char *sized(const char *const *names, uint32_t bytes)
@@ -531,7 +540,7 @@ co_u128 sim_cas128(void *p, co_u128 expected, co_u128 desired)
     return old;
 }
 
-/* ---- the end --------------------------------------------------------------------------------------------------- */
+/* ---- the end ------------------------------------------------------------------------------------------- */
 
 void memory_begin(void)
 {

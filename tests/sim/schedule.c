@@ -1,16 +1,19 @@
-/* schedule.c: every decision of a launch: who runs next, which value a load returns, in which order a sector is read.
+/* schedule.c: every decision of a launch: who runs next, which value a load returns, in which order a sector
+ * is read.
  *
- * Random schedules draw from a generator that the seed starts. A lane keeps its turn for a random number of words, the
- * mean of which is itself drawn for the launch: short turns find races between single words, long ones find operations
- * that fall between two halves of another, and are fast.
+ * Random schedules draw from a generator that the seed starts. A lane keeps its turn for a random number of
+ * words, the mean of which is itself drawn for the launch: short turns find races between single words, long
+ * ones find operations that fall between two halves of another, and are fast.
  *
- * PCT (Burckhardt, Kothari, Musuvathi, Nagarakatte, "A Randomized Scheduler with Probabilistic Guarantees of Finding
- * Bugs", ASPLOS 2010): the ready lane of the highest priority runs; at d random steps the runner becomes the lowest. A
- * lane that pauses, or runs for 4,096 words on end, becomes the lowest as well, so that loops that wait come to an end.
+ * PCT (Burckhardt, Kothari, Musuvathi, Nagarakatte, "A Randomized Scheduler with Probabilistic Guarantees of
+ * Finding Bugs", ASPLOS 2010): the ready lane of the highest priority runs; at d random steps the runner
+ * becomes the lowest. A lane that pauses, or runs for 4,096 words on end, becomes the lowest as well, so that
+ * loops that wait come to an end.
  *
- * Search walks the tree of decisions depth first. A run follows the path of decisions that it is given and then takes the
- * first choice everywhere, noting how many there were; the next path raises the last decision that can be raised.
- * Plain words are no point to switch at: they commute with all that other lanes may do, or are races and reported. */
+ * Search walks the tree of decisions depth first. A run follows the path of decisions that it is given and
+ * then takes the first choice everywhere, noting how many there were; the next path raises the last decision
+ * that can be raised. Plain words are no point to switch at: they commute with all that other lanes may do,
+ * or are races and reported. */
 #include "inside.h"
 
 #include <stdlib.h>
@@ -24,7 +27,7 @@ uint64_t sim_random(void)
     return z ^ (z >> 31);
 }
 
-/* ---- search ---------------------------------------------------------------------------------------------------- */
+/* ---- search -------------------------------------------------------------------------------------------- */
 
 struct sim_choice {
     uint16_t pick, of;
@@ -79,7 +82,7 @@ const char *sim_search_path(const struct sim_search *s)
     return text;
 }
 
-/* ---- which value, which order ---------------------------------------------------------------------------------- */
+/* ---- which value, which order -------------------------------------------------------------------------- */
 
 uint32_t choose_message(uint32_t n)
 {
@@ -96,8 +99,8 @@ uint32_t choose_message(uint32_t n)
     return 1 + random_below(n - 1);
 }
 
-/* The next of n words of a sector. In a search, weak memory has the orders already: a word read late is a word that was
- * read early, stale. */
+/* The next of n words of a sector. In a search, weak memory has the orders already: a word read late is a
+ * word that was read early, stale. */
 uint32_t choose_order(uint32_t n)
 {
     if (sim.kind == SIM_SEARCH)
@@ -105,7 +108,7 @@ uint32_t choose_order(uint32_t n)
     return random_below(n);
 }
 
-/* ---- the list of ready lanes ------------------------------------------------------------------------------------ */
+/* ---- the list of ready lanes --------------------------------------------------------------------------- */
 
 /* For PCT the list is a heap with the highest priority at its top; else it has no order. */
 static void place(struct lane *lane, uint32_t at)
@@ -221,7 +224,7 @@ static void mind_stall(void)
     }
 }
 
-/* ---- who runs next --------------------------------------------------------------------------------------------- */
+/* ---- who runs next ------------------------------------------------------------------------------------- */
 
 static uint32_t draw_burst(void)
 {
@@ -362,7 +365,7 @@ void sim_pause(void)
     }
 }
 
-/* ---- the beginning --------------------------------------------------------------------------------------------- */
+/* ---- the beginning ------------------------------------------------------------------------------------- */
 
 static void begin_pct(uint32_t lanes)
 {

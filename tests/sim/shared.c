@@ -100,7 +100,7 @@ void memory_copy_in(struct block *block)
     }
 }
 
-/* ---- copies under way -------------------------------------------------------------------------------------------------- */
+/* ---- copies under way ---------------------------------------------------------------------------------- */
 
 enum { POISON = 0xc5 };
 
@@ -122,8 +122,8 @@ static struct bulk *bulk_of(const co_u64 *arrived, const char *word)
     sim_fail("%s: co_bulk_begin has not made this", word);
 }
 
-/* The bytes are somebody else's until a lane has waited: whoever touches them before has a race. They come as late as they can, at the first
- * wait. */
+/* The bytes are somebody else's until a lane has waited: whoever touches them before has a race. They come as
+ * late as they can, at the first wait. */
 void sim_bulk_ask(co_u64 *arrived, void *shared, const void *from, co_u32 bytes)
 {
     schedule_step("co_bulk_ask", shared, bytes, 0);

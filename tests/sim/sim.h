@@ -1,7 +1,8 @@
 /* sim.h: the simulated GPU, for test programs.
  *
- * As a device: cuda_driver_register("sim", sim_open), and every "--device sim:SEED" runs the host code of src/cuda on it.
- * Directly: sim_alloc memory, sim_run a kernel on it under a schedule, look at the memory; hundreds of thousands of times.
+ * As a device: cuda_driver_register("sim", sim_open), and every "--device sim:SEED" runs the host code of
+ * src/cuda on it. Directly: sim_alloc memory, sim_run a kernel on it under a schedule, look at the memory;
+ * hundreds of thousands of times.
  *
  *     struct sim_schedule schedule = SIM_SCHEDULE_INIT;
  *     for (schedule.seed = 1; schedule.seed <= 100000; schedule.seed++) {
@@ -10,7 +11,8 @@
  *             return fail(sim_message());
  *     }
  *
- * docs/simulator.md says what is simulated, and how to read a failure. One launch runs at a time in a process. */
+ * docs/simulator.md says what is simulated, and how to read a failure. One launch runs at a time in a
+ * process. */
 #ifndef COHORT_SIM_H
 #define COHORT_SIM_H
 
@@ -56,16 +58,18 @@ struct sim_schedule {
         SIM_RANDOM, SIM_AUTO, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL \
     }
 
-/* ---- direct experiments ---------------------------------------------------------------------------------------- */
+/* ---- direct experiments -------------------------------------------------------------------------------- */
 
-/* Memory of the simulated device, zeroed, and counted as written; the host may use it between launches. NULL: none left. */
+/* Memory of the simulated device, zeroed, and counted as written; the host may use it between launches. NULL:
+ * none left. */
 void *sim_alloc(size_t bytes);
 void sim_free(void *memory);
 /* Marks a range as never written: a lane that reads it before writing it fails the launch. */
 void sim_forget(void *memory, size_t bytes);
 
-/* Runs a kernel by its name. 0, or -1 after any failure; sim_message then has the kernel, block, lane, word, address,
- * seed. The simulator is usable afterwards; what the launch had written stays. schedule NULL: SIM_SCHEDULE_INIT. */
+/* Runs a kernel by its name. 0, or -1 after any failure; sim_message then has the kernel, block, lane, word,
+ * address, seed. The simulator is usable afterwards; what the launch had written stays. schedule NULL:
+ * SIM_SCHEDULE_INIT. */
 int sim_run(const char *kernel, const void *args, unsigned blocks, unsigned threads, unsigned shared_bytes,
             const struct sim_schedule *schedule);
 const char *sim_message(void);
@@ -80,12 +84,12 @@ struct sim_counts sim_counts(void);
  * one lane that touch the same one, one after the other, count once. */
 uint64_t sim_sectors(void);
 
-/* Whether what a lane had done at its co_clock() `a` happened before the co_clock() `b`, of the same launch: by the order
- * of one lane's program, by barriers, or by release and acquire. Needs schedule.clocks. */
+/* Whether what a lane had done at its co_clock() `a` happened before the co_clock() `b`, of the same launch:
+ * by the order of one lane's program, by barriers, or by release and acquire. Needs schedule.clocks. */
 int sim_happened_before(uint64_t a, uint64_t b);
 
-/* Exhaustive search: every schedule with at most `preemptions` switches away from a lane that could go on, and at most
- * `stale` loads or stores that do not take the newest place, once.
+/* Exhaustive search: every schedule with at most `preemptions` switches away from a lane that could go on,
+ * and at most `stale` loads or stores that do not take the newest place, once.
  *
  *     struct sim_search search = {.preemptions = 2, .stale = 1};
  *     schedule.kind = SIM_SEARCH, schedule.search = &search;
@@ -104,14 +108,15 @@ void sim_search_end(struct sim_search *search);
 /* The decisions of the last run ("0 1 0 0 2"), for messages. In a buffer that the next call reuses. */
 const char *sim_search_path(const struct sim_search *search);
 
-/* ---- as a device ----------------------------------------------------------------------------------------------- */
+/* ---- as a device --------------------------------------------------------------------------------------- */
 
-/* For cuda_driver_register: `rest` is SEED[,option=value]...: schedule=random|pct|lane|warp|any, memory=auto|weak|strong,
- * arch=80|90, sm=N multiprocessors (2), bytes=N of device memory (1 GiB), burst=N, depth=N, live=N, steps=N. */
+/* For cuda_driver_register: `rest` is SEED[,option=value]...: schedule=random|pct|lane|warp|any,
+ * memory=auto|weak|strong, arch=80|90, sm=N multiprocessors (2), bytes=N of device memory (1 GiB), burst=N,
+ * depth=N, live=N, steps=N. */
 const struct cuda_driver *sim_open(const char *rest, const char **why);
 
-/* Describes on `out` (NULL: not) what was not given back: allocations, streams, events, modules, contexts; those that died
- * with their context included. Returns how many, and forgets them. */
+/* Describes on `out` (NULL: not) what was not given back: allocations, streams, events, modules, contexts;
+ * those that died with their context included. Returns how many, and forgets them. */
 unsigned sim_leaks(FILE *out);
 
 /* How many launches failed since the process began. */

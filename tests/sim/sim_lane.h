@@ -1,6 +1,7 @@
-/* sim_lane.h: the words of cohort/device/lane.h on the simulated GPU. Kernels are compiled by the host's C compiler with
- * -x c -std=gnu11 -DCOHORT_SIM. A lane is a coroutine; each word below ends in a function of the simulator, which lets
- * its scheduler decide who runs next and then does the word on its weak memory. docs/simulator.md has the table. */
+/* sim_lane.h: the words of cohort/device/lane.h on the simulated GPU. Kernels are compiled by the host's C
+ * compiler with -x c -std=gnu11 -DCOHORT_SIM. A lane is a coroutine; each word below ends in a function of
+ * the simulator, which lets its scheduler decide who runs next and then does the word on its weak memory.
+ * docs/simulator.md has the table. */
 #ifndef COHORT_SIM_LANE_H
 #define COHORT_SIM_LANE_H
 
@@ -8,7 +9,7 @@
 #define CO_APART     static __attribute__((noinline, unused))
 #define CO_HAS_WARPS 1
 
-/* ---- what the simulator offers to words ------------------------------------------------------------------------ */
+/* ---- what the simulator offers to words ---------------------------------------------------------------- */
 
 /* Programs that are compiled at run time find these in the test program (jit.c). */
 #pragma GCC visibility push(default)
@@ -59,7 +60,7 @@ void sim_kernel_register(struct sim_kernel *kernel);
 
 #pragma GCC visibility pop
 
-/* ---- who, together --------------------------------------------------------------------------------------------- */
+/* ---- who, together ------------------------------------------------------------------------------------- */
 
 CO_INLINE co_u32 co_lane(void)
 {
@@ -163,7 +164,7 @@ CO_INLINE co_u32 co_anew32(co_u32 v)
     return v;
 }
 
-/* ---- plain ----------------------------------------------------------------------------------------------------- */
+/* ---- plain --------------------------------------------------------------------------------------------- */
 
 CO_INLINE co_u8 co_read8(const co_u8 *p)
 {
@@ -242,7 +243,7 @@ CO_INLINE void co_write_stream128(co_u128 *p, co_u128 v)
     sim_write128(p, v);
 }
 
-/* ---- relaxed and ordered --------------------------------------------------------------------------------------- */
+/* ---- relaxed and ordered ------------------------------------------------------------------------------- */
 
 CO_INLINE co_u8 co_load8(const co_u8 *p)
 {
@@ -366,7 +367,7 @@ CO_INLINE co_sector128 co_glance_sector128(const void *p)
     return s;
 }
 
-/* ---- atomics --------------------------------------------------------------------------------------------------- */
+/* ---- atomics ------------------------------------------------------------------------------------------- */
 
 CO_INLINE co_u32 co_cas32(co_u32 *p, co_u32 expected, co_u32 desired)
 {
@@ -441,7 +442,7 @@ CO_INLINE co_u64 co_exchange64(co_u64 *p, co_u64 v)
     return sim_atomic(SIM_EXCHANGE, p, 8, v, 0);
 }
 
-/* ---- shared memory and kernels --------------------------------------------------------------------------------- */
+/* ---- shared memory and kernels ------------------------------------------------------------------------- */
 
 /* The array belongs to the place in the program, one for each block that is alive: `site` stands for the
  * place. */

@@ -1,9 +1,9 @@
 /* streams.c: the queues of the simulated device.
  *
- * Nothing that is enqueued runs before somebody waits, asks, or drops the context: then heads of queues run in an order that
- * the seed draws, until what was waited for is done. So work that the host forgot to wait for, or to order between
- * streams, has not happened when its results are used. Each time it is drawn anew whether other streams run ahead, fall
- * behind, or keep pace. */
+ * Nothing that is enqueued runs before somebody waits, asks, or drops the context: then heads of queues run
+ * in an order that the seed draws, until what was waited for is done. So work that the host forgot to wait
+ * for, or to order between streams, has not happened when its results are used. Each time it is drawn anew
+ * whether other streams run ahead, fall behind, or keep pace. */
 #include "device.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ struct op *op_new(enum op_kind kind, size_t data_bytes)
     return op;
 }
 
-/* ---- events ---------------------------------------------------------------------------------------------------- */
+/* ---- events -------------------------------------------------------------------------------------------- */
 
 int event_known(cuda_event e)
 {
@@ -71,7 +71,7 @@ cuda_result sim_event_destroy(cuda_event e)
     return CUDA_OK;
 }
 
-/* ---- doing what was enqueued ----------------------------------------------------------------------------------- */
+/* ---- doing what was enqueued --------------------------------------------------------------------------- */
 
 static void queue_error(const char *what, const void *p, size_t bytes)
 {
@@ -185,7 +185,7 @@ static void do_head(cuda_stream s)
     stream_drop(s);
 }
 
-/* ---- which queue ----------------------------------------------------------------------------------------------- */
+/* ---- which queue --------------------------------------------------------------------------------------- */
 
 static cuda_stream pick(cuda_stream preferred, int pace)
 {
@@ -250,7 +250,7 @@ void streams_work(void)
         do_head(s);
 }
 
-/* ---- streams --------------------------------------------------------------------------------------------------- */
+/* ---- streams ------------------------------------------------------------------------------------------- */
 
 static int stream_known(cuda_stream s)
 {
@@ -260,7 +260,8 @@ static int stream_known(cuda_stream s)
     return 0;
 }
 
-/* The legacy stream and the streams that block wait for each other; here at once, when the work is enqueued. */
+/* The legacy stream and the streams that block wait for each other; here at once, when the work is
+ * enqueued. */
 cuda_stream streams_resolve(cuda_stream s)
 {
     if (!s) {

@@ -1,10 +1,10 @@
-/* test_history.c: the checker of histories (tests/sim/history.h): on histories known to be right and wrong, against a checker
- * that tries all orders, and on what a map of one key records in the simulator. */
+/* test_history.c: the checker of histories (tests/sim/history.h): on histories known to be right and wrong,
+ * against a checker that tries all orders, and on what a map of one key records in the simulator. */
 #include "history.h"
 #include "sim.h"
 #include "test.h"
 
-/* ---- histories ------------------------------------------------------------------------------------------------- */
+/* ---- histories ----------------------------------------------------------------------------------------- */
 
 #define OP(l, from, to, o, v, h, r)                                                                       \
     {                                                                                                     \
@@ -74,7 +74,8 @@ static void histories(struct test *t)
     JUDGE(t, HISTORY_ILLEGAL, FULL(1, 2, ERASE, 0));
 }
 
-/* The checker against one that tries all orders, on small random histories; and twenty-four operations at once. */
+/* The checker against one that tries all orders, on small random histories; and twenty-four operations at
+ * once. */
 static int try_all(const struct history_op *ops, unsigned n, unsigned done, int present, uint64_t value)
 {
     if (done == (1u << n) - 1)
@@ -126,7 +127,7 @@ static void random_histories(struct test *t)
     EQUAL(t, history_check(many, 24, &rules, NULL, 0), HISTORY_ILLEGAL);
 }
 
-/* ---- recorded in the simulator --------------------------------------------------------------------------------- */
+/* ---- recorded in the simulator ------------------------------------------------------------------------- */
 
 struct sim_args { /* as in kernels/sim.cu */
     uint32_t *a;
@@ -134,8 +135,8 @@ struct sim_args { /* as in kernels/sim.cu */
     uint32_t what, n;
 };
 
-/* A one-key map under the simulator: right in strong memory by time, in weak memory by what happened before; not by time in
- * weak memory, and not at all if it is broken. */
+/* A one-key map under the simulator: right in strong memory by time, in weak memory by what happened before;
+ * not by time in weak memory, and not at all if it is broken. */
 static uint64_t bad_registers(struct test *t, struct sim_args *args, enum sim_memory memory,
                               history_before before, int broken, uint64_t runs)
 {

@@ -1,5 +1,5 @@
-/* test_sim.c: the simulator itself: its words, its watchdogs, its schedules, its queues. The litmus programs and
- * the checker of histories have tests of their own. */
+/* test_sim.c: the simulator itself: its words, its watchdogs, its schedules, its queues. The litmus programs
+ * and the checker of histories have tests of their own. */
 #include "cuda/driver.h"
 #include "sim.h"
 #include "test.h"
@@ -37,7 +37,7 @@ static void run(struct test *t, const char *kernel, const struct sim_args *args,
     REQUIREF(t, sim_run(kernel, args, blocks, threads, shared, schedule) == 0, "%s", sim_message());
 }
 
-/* ---- words ----------------------------------------------------------------------------------------------------- */
+/* ---- words --------------------------------------------------------------------------------------------- */
 
 static void words(struct test *t)
 {
@@ -97,7 +97,7 @@ static void shared_memory(struct test *t)
     free_args(&args);
 }
 
-/* ---- watchdogs ------------------------------------------------------------------------------------------------- */
+/* ---- watchdogs ----------------------------------------------------------------------------------------- */
 
 static struct wrong {
     const char *what, *says;
@@ -129,7 +129,8 @@ static struct wrong {
     {"a copy over what a lane still writes", "race", 1, 32},
 };
 
-/* Each is noticed, under every memory and schedule, in some seed of 20; the simulator goes on working after it. */
+/* Each is noticed, under every memory and schedule, in some seed of 20; the simulator goes on working after
+ * it. */
 static void watchdogs(struct test *t)
 {
     static uint32_t host[64];
@@ -186,7 +187,8 @@ static void freed_memory(struct test *t)
     free_args(&args);
 }
 
-/* A lock, with acquire and release, makes plain memory safe under every schedule; without either it does not. */
+/* A lock, with acquire and release, makes plain memory safe under every schedule; without either it does
+ * not. */
 static void lock(struct test *t)
 {
     struct sim_args args = new_args(t);
@@ -212,7 +214,7 @@ static void lock(struct test *t)
     free_args(&args);
 }
 
-/* ---- schedules ------------------------------------------------------------------------------------------------- */
+/* ---- schedules ----------------------------------------------------------------------------------------- */
 
 static uint64_t order_of(struct test *t, struct sim_args *args, const struct sim_schedule *s)
 {
@@ -247,8 +249,9 @@ static void replay(struct test *t)
     free_args(&args);
 }
 
-/* How many schedules there are from here: the lane that runs has `mine` stores to go, the other `others`, the first of which
- * it was stopped at (and will do at once) if `stopped`; p preemptions are left. Once one is done the other has no choice. */
+/* How many schedules there are from here: the lane that runs has `mine` stores to go, the other `others`, the
+ * first of which it was stopped at (and will do at once) if `stopped`; p preemptions are left. Once one is
+ * done the other has no choice. */
 static uint64_t schedules(uint32_t mine, uint32_t others, int stopped, unsigned p)
 {
     if (!mine)
@@ -315,7 +318,7 @@ static void search_memory(struct test *t)
     sim_free(args.registers);
 }
 
-/* ---- the device ------------------------------------------------------------------------------------------------ */
+/* ---- the device ---------------------------------------------------------------------------------------- */
 
 struct device {
     const struct cuda_driver *d;

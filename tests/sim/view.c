@@ -1,5 +1,5 @@
-/* view.c: what a lane has seen. A view is a small hash table from locations to times. Its memory is the launch's: tables
- * that were outgrown are simply left. */
+/* view.c: what a lane has seen. A view is a small hash table from locations to times. Its memory is the
+ * launch's: tables that were outgrown are simply left. */
 #include "inside.h"
 
 #include <string.h>

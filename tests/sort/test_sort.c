@@ -54,7 +54,7 @@ static const char *describe(struct sort_work *w)
     return w->text;
 }
 
-/* ---- the oracle ---------------------------------------------------------------------------------------------------------- */
+/* ---- the oracle ---------------------------------------------------------------------------------------- */
 
 /* The number by which a key is compared. */
 static uint64_t rank_of(const struct sort_plan *p, uint64_t key)
@@ -99,9 +99,10 @@ static void foresee(struct sort_work *w)
     free(r);
 }
 
-/* ---- keys and segments --------------------------------------------------------------------------------------------------- */
+/* ---- keys and segments --------------------------------------------------------------------------------- */
 
-/* NaNs of either sign and several payloads, infinities, zeros, the least and the greatest numbers, as bits. */
+/* NaNs of either sign and several payloads, infinities, zeros, the least and the greatest numbers, as
+ * bits. */
 static uint64_t special_float(struct test *t, unsigned bytes)
 {
     const uint64_t of4[] = {0x00000000, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000,
@@ -161,7 +162,7 @@ static struct column *put_segments(struct test *t, uint64_t n, uint64_t segments
     return c;
 }
 
-/* ---- one sort ------------------------------------------------------------------------------------------------------------ */
+/* ---- one sort ------------------------------------------------------------------------------------------ */
 
 static cohort_status call(struct sort_work *w)
 {
@@ -273,7 +274,7 @@ static void sort_do(struct test *t, const struct sort_plan *p)
     column_drop(t, mark);
 }
 
-/* ---- cases --------------------------------------------------------------------------------------------------------------- */
+/* ---- cases --------------------------------------------------------------------------------------------- */
 
 static void orders(struct test *t)
 {
@@ -316,8 +317,8 @@ static void many(struct test *t)
     }
 }
 
-/* Pairs and keys that blocks go on with from tile to tile on a GPU. Runs from none to all of a tile; columns from nowhere; sorts by
- * segments. */
+/* Pairs and keys that blocks go on with from tile to tile on a GPU. Runs from none to all of a tile; columns
+ * from nowhere; sorts by segments. */
 static void far(struct test *t)
 {
     const enum key_pattern patterns[] = {KEYS_RANDOM, KEYS_SKEWED, KEYS_EDGES, KEYS_CYCLIC, KEYS_SORTED};

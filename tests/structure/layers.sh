@@ -161,3 +161,7 @@ report "headers and examples have lines of 110 columns at most, and no torn decl
 
 report "nothing is marked as unfinished" \
     "$(sources | grep -v '^tests/structure/' | xargs grep -nE '\b(TODO|FIXME|XXX)\b')"
+
+# Code is held to it by clang-format, but for tables of macros.
+report "no line of a comment has more than 110 columns" \
+    "$(sources | xargs awk 'length($0) > 110 && /^ *(\/\*|\*|\/\/)/ { print FILENAME ":" FNR ": " length($0) " columns" }')"

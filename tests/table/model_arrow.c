@@ -3,7 +3,7 @@
 
 int model_alive;
 
-/* ---- memory: every buffer is its own allocation of exactly its size ------------------------------------------------------ */
+/* ---- memory: every buffer is its own allocation of exactly its size ------------------------------------ */
 
 struct made {
     int64_t buffers, children;
@@ -69,7 +69,7 @@ static void put_bit(void *bits, uint64_t i, int v)
     *b = (unsigned char)(v ? *b | 1u << (i & 7) : *b & ~(1u << (i & 7)));
 }
 
-/* ---- one column -------------------------------------------------------------------------------------------------------------- */
+/* ---- one column ---------------------------------------------------------------------------------------- */
 
 static uint64_t fixed(const char *format)
 {
@@ -200,7 +200,8 @@ static int same_bytes(struct cell a, struct cell b)
     return a.bytes && a.length == b.length && !memcmp(a.bytes, b.bytes, b.length);
 }
 
-/* The place of a value among the last ones of a dictionary, or a new place: now and then it is there twice. */
+/* The place of a value among the last ones of a dictionary, or a new place: now and then it is there
+ * twice. */
 static uint64_t place(struct test *t, struct cell *value, uint64_t *values, struct cell cell)
 {
     for (uint64_t back = 1; back <= 40 && back <= *values; back++)
@@ -239,7 +240,7 @@ static void make_dictionary(struct test *t, struct ArrowArray *a, const struct m
     free(shown);
 }
 
-/* ---- tables -------------------------------------------------------------------------------------------------------------------- */
+/* ---- tables -------------------------------------------------------------------------------------------- */
 
 struct made_schema {
     char *format, *name;
@@ -400,7 +401,7 @@ cohort_frame *model_frame(struct test *t, const struct model *m, cohort_context 
     return frame;
 }
 
-/* ---- back ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- back ---------------------------------------------------------------------------------------------- */
 
 static int bit_at(const void *bits, uint64_t i)
 {

@@ -1,4 +1,5 @@
-/* test_frame.c: frames from Arrow and back: every type, chunk, offset and layout; views of frames; gathers; what must be refused. */
+/* test_frame.c: frames from Arrow and back: every type, chunk, offset and layout; views of frames; gathers;
+ * what must be refused. */
 #include "model.h"
 
 #define FRAMES 60
@@ -30,7 +31,7 @@ static void random_model(struct test *t, struct model *m, uint64_t most)
     suit_device(t, m);
 }
 
-/* ---- there and back -------------------------------------------------------------------------------------------------------- */
+/* ---- there and back ------------------------------------------------------------------------------------ */
 
 static void round_trip(struct test *t)
 {
@@ -99,7 +100,7 @@ static void streams(struct test *t)
     check_alive(t);
 }
 
-/* ---- frames of frames -------------------------------------------------------------------------------------------------------- */
+/* ---- frames of frames ---------------------------------------------------------------------------------- */
 
 static void slice_model(struct model *to, const struct model *from, uint64_t first, uint64_t rows)
 {
@@ -169,7 +170,7 @@ static void selections(struct test *t)
     check_alive(t);
 }
 
-/* ---- gathers ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- gathers ------------------------------------------------------------------------------------------- */
 
 static void gathered_model(struct model *to, const struct model *from, uint64_t n, const struct column *rows)
 {
@@ -225,7 +226,7 @@ static void gather_refuses(struct test *t)
     cohort_frame_release(frame);
 }
 
-/* ---- devices ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- devices ------------------------------------------------------------------------------------------- */
 
 /* From one context to another of the same device, in its memory, with an event to wait for. */
 static void devices(struct test *t)
@@ -278,7 +279,7 @@ static void devices(struct test *t)
     check_alive(t);
 }
 
-/* ---- who lives how long ------------------------------------------------------------------------------------------------------------ */
+/* ---- who lives how long -------------------------------------------------------------------------------- */
 
 /* What was exported outlives frame and context. */
 static void outlives(struct test *t)
@@ -320,7 +321,7 @@ static void outlives(struct test *t)
     check_alive(t);
 }
 
-/* ---- what is refused ----------------------------------------------------------------------------------------------------------------- */
+/* ---- what is refused ----------------------------------------------------------------------------------- */
 
 struct bad {
     struct ArrowSchema schema;
@@ -464,7 +465,7 @@ static void refuses_dictionaries(struct test *t)
     check_alive(t);
 }
 
-/* ---- plain arrays, and calls that are refused ------------------------------------------------------------------------------------- */
+/* ---- plain arrays, and calls that are refused ---------------------------------------------------------- */
 
 static void plain_arrays(struct test *t)
 {

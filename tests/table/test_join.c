@@ -470,7 +470,7 @@ static void threads(struct test *t)
     free(keys);
 }
 
-/* ---- rows of a large table in an order without sense ------------------------------------------------------ */
+/* ---- rows of a large table in an order without sense --------------------------------------------------- */
 
 struct scattered {
     uint64_t rows, n;

@@ -316,8 +316,8 @@ static void few(struct test *t)
     cohort_context_destroy(alone);
 }
 
-/* Nearly every row has a key of its own, so that the table is filled by its parts: some rows have one of those
- * before them, and some are null. */
+/* Nearly every row has a key of its own, so that the table is filled by its parts: some rows have one of
+ * those before them, and some are null. */
 static void fresh_fill(struct test *t, struct few *f, uint64_t n, int nulls)
 {
     *f = (struct few){.n = n, .keys = n};

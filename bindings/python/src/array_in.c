@@ -3,7 +3,7 @@
  * What comes in is borrowed where it is contiguous, aligned and of a native type, and copied else. */
 #include "core.h"
 
-/* ---- in: buffers ------------------------------------------------------------------------------------------------- */
+/* ---- in: buffers --------------------------------------------------------------------------------------- */
 
 /* The type that a format of the struct module names, 0 for none. */
 static int type_of_format(const char *format, Py_ssize_t itemsize)
@@ -78,7 +78,7 @@ static array *from_buffer(PyObject *object, const char *argument)
     return a;
 }
 
-/* ---- in: Arrow --------------------------------------------------------------------------------------------------- */
+/* ---- in: Arrow ----------------------------------------------------------------------------------------- */
 
 /* Times are the integers that they are stored as. */
 int type_of_arrow(const char *format)

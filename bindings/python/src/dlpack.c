@@ -1,5 +1,5 @@
-/* dlpack.c: arrays in and out by DLPack (https://dmlc.github.io/dlpack): numpy, torch, jax, cupy. Its structs are a
- * binary interface and written down here. */
+/* dlpack.c: arrays in and out by DLPack (https://dmlc.github.io/dlpack): numpy, torch, jax, cupy. Its structs
+ * are a binary interface and written down here. */
 #include "core.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct managed {
     void (*deleter)(struct managed *);
 };
 
-/* ---- out ------------------------------------------------------------------------------------------------------- */
+/* ---- out ----------------------------------------------------------------------------------------------- */
 
 struct exported {
     struct managed managed;
@@ -113,7 +113,7 @@ PyObject *dlpack_device(PyObject *self, PyObject *nothing)
     return a->on ? Py_BuildValue("ii", DLPACK_CUDA, a->on->ordinal) : Py_BuildValue("ii", DLPACK_CPU, 0);
 }
 
-/* ---- in -------------------------------------------------------------------------------------------------------- */
+/* ---- in ------------------------------------------------------------------------------------------------ */
 
 /* What the memory of an Array belongs to that came in: a capsule again, of a name of ours. */
 static void end_kept(PyObject *capsule)

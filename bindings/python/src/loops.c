@@ -1,6 +1,6 @@
-/* loops.c: the few passes over arrays that the library has no call for: casts, floats made comparable by their
- * bits, runs of equal keys, numbers of distinct keys. Each is one pass, without the GIL. Arrays in a GPU's
- * memory go through the host's (BY_HOST in core.h). */
+/* loops.c: the few passes over arrays that the library has no call for: casts, floats made comparable by
+ * their bits, runs of equal keys, numbers of distinct keys. Each is one pass, without the GIL. Arrays in a
+ * GPU's memory go through the host's (BY_HOST in core.h). */
 #include "core.h"
 
 /* Eight at a time: a byte of bits in each byte of a word, of which each keeps a bit of its own. */
@@ -42,7 +42,7 @@ static PyObject *iota(PyObject *module, PyObject *const *arguments, Py_ssize_t c
     return (PyObject *)(on && on->ordinal >= 0 ? iota_on(on, type, n) : iota_new(type, n));
 }
 
-/* ---- casts ------------------------------------------------------------------------------------------------------- */
+/* ---- casts --------------------------------------------------------------------------------------------- */
 
 /* Each gives back whether some value does not fit. */
 #define CAST(FROM, TO)                                                      \
@@ -117,7 +117,7 @@ static PyObject *cast(PyObject *module, PyObject *const *arguments, Py_ssize_t c
     return (PyObject *)a;
 }
 
-/* ---- floats ------------------------------------------------------------------------------------------------------ */
+/* ---- floats -------------------------------------------------------------------------------------------- */
 
 /* Every NaN becomes the one positive NaN, and with `zeros` -0 becomes 0. Nothing is copied before the
  * first that changes. */
@@ -169,7 +169,7 @@ static PyObject *canonical(PyObject *module, PyObject *const *arguments, Py_ssiz
     Py_END_ALLOW_THREADS return (PyObject *)a;
 }
 
-/* ---- runs and numbers -------------------------------------------------------------------------------------------- */
+/* ---- runs and numbers ---------------------------------------------------------------------------------- */
 
 #define RUNS(BITS)                                                                          \
     static Py_ssize_t runs_##BITS(const void *in, int64_t *starts, void *out, Py_ssize_t n) \

@@ -104,7 +104,8 @@ static void drop_parts(struct parts *p)
     DROP(p->rank);
 }
 
-/* segments_of(object): offsets of segments, uint64, or NULL for None. Whether they fall, the library checks. */
+/* segments_of(object): offsets of segments, uint64, or NULL for None. Whether they fall, the library
+ * checks. */
 static array *segments_of(PyObject *object, bool *failed)
 {
     array *a = optional(object, "segments", failed);

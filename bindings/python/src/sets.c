@@ -178,7 +178,7 @@ static PyObject *sets_counts(PyObject *module, PyObject *object)
                                : NULL;
 }
 
-/* ---- queries ----------------------------------------------------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------------------------------------- */
 
 struct question {
     cohort_sets *collections[COHORT_QUERY_SETS_MOST];
@@ -332,7 +332,7 @@ static PyObject *sets_query(PyObject *module, PyObject *const *arguments, Py_ssi
     return result;
 }
 
-/* ---- looks ------------------------------------------------------------------------------------------------------- */
+/* ---- looks --------------------------------------------------------------------------------------------- */
 
 static bool gives_hits(cohort_look kind)
 {
@@ -405,7 +405,7 @@ static PyObject *sets_look(PyObject *module, PyObject *const *arguments, Py_ssiz
     return result;
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------- */
+/* ---- files --------------------------------------------------------------------------------------------- */
 
 static PyObject *sets_save(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {

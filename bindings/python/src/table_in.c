@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* ---- arrays read, and a stream of them -------------------------------------------------------------------- */
+/* ---- arrays read, and a stream of them ----------------------------------------------------------------- */
 
 typedef struct chunks {
     struct ArrowSchema schema;
@@ -91,7 +91,7 @@ static PyObject *frame_of_chunks(context *on, chunks *c)
     return (PyObject *)h;
 }
 
-/* ---- from other libraries --------------------------------------------------------------------------------- */
+/* ---- from other libraries ------------------------------------------------------------------------------ */
 
 static chunks *read_pair(PyObject *pair, const char *argument)
 {
@@ -217,8 +217,8 @@ static PyObject *frame_in(PyObject *module, PyObject *const *arguments, Py_ssize
     return type ? array_of_chunks(c, type, argument) : frame_of_chunks(on, c);
 }
 
-/* frame_chain(context, list of objects): the rows of the second behind those of the first, and so on; the schema is
- * the first one's. */
+/* frame_chain(context, list of objects): the rows of the second behind those of the first, and so on; the
+ * schema is the first one's. */
 static PyObject *frame_chain(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
@@ -254,7 +254,7 @@ static PyObject *frame_chain(PyObject *module, PyObject *const *arguments, Py_ss
     return all ? frame_of_chunks(on, all) : PyErr_Format(PyExc_ValueError, "parts: there are none");
 }
 
-/* ---- from lists ------------------------------------------------------------------------------------------- */
+/* ---- from lists ---------------------------------------------------------------------------------------- */
 
 /* What an array made of a list has. */
 struct made {

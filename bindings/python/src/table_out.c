@@ -1,5 +1,5 @@
-/* table_out.c: how frames go out: Arrow's protocols (arrow.c), as a table or as one column; Python's lists; and the
- * nested tuples that are pickled. */
+/* table_out.c: how frames go out: Arrow's protocols (arrow.c), as a table or as one column; Python's lists;
+ * and the nested tuples that are pickled. */
 #include "core.h"
 
 #include <stdlib.h>

@@ -1,7 +1,8 @@
-/* table_pickle.c: a column as a tuple of bytes, and back: what is pickled. Slices are cut out, strings of any layout
- * become offsets of 64 bits with their bytes, chunks are one.
+/* table_pickle.c: a column as a tuple of bytes, and back: what is pickled. Slices are cut out, strings of any
+ * layout become offsets of 64 bits with their bytes, chunks are one.
  *
- *     (format, flags, rows, nulls, validity or None, values, offsets or None, the same of a dictionary or None) */
+ *     (format, flags, rows, nulls, validity or None, values, offsets or None, the same of a dictionary or
+ *     None) */
 #include "core.h"
 
 #include <stdlib.h>
@@ -127,7 +128,7 @@ static PyObject *frame_parts(PyObject *module, PyObject *object)
     return parts;
 }
 
-/* ---- back -------------------------------------------------------------------------------------------------- */
+/* ---- back ---------------------------------------------------------------------------------------------- */
 
 /* A dictionary, which a capsule has. */
 struct rebuilt {
