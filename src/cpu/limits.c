@@ -14,13 +14,16 @@
 #define RUNS       5
 #define AHEAD      32u
 #define GRAIN      4096u
-#define LEAST_RUN  0.06 /* seconds */
+#define LEAST_RUN  0.06 /* seconds; of a table of FULL_BYTES and more: smaller ones have as much less */
+#define FULL_BYTES (16ull << 20)
+#define LEAST_PART 0.1
 #define SECTOR     32u
 #define LEAST_NEAR 65536ull
 
 struct accesses {
     co_u64 *words;
     uint64_t places; /* sectors, or words */
+    double least;    /* seconds that a run takes */
     uint64_t seed;   /* another in each run */
     co_u64 sum;      /* of what was read, so that it is */
 };
@@ -118,14 +121,21 @@ static double seconds_of(cohort_context *context, struct accesses *a, access_wor
     return now() - start;
 }
 
+/* Seconds: enough for the clock, and for a table to leave the caches as it was used. */
+static double least_run(uint64_t bytes)
+{
+    const double part = (double)bytes / (double)FULL_BYTES;
+    return LEAST_RUN * (part > 1 ? 1 : part < LEAST_PART ? LEAST_PART : part);
+}
+
 /* Accesses a second. */
 static double rate(cohort_context *context, struct accesses *a, access_work *work)
 {
     double runs[RUNS];
     uint64_t n = 16 * GRAIN;
     double seconds = seconds_of(context, a, work, n);
-    while (seconds < LEAST_RUN) {
-        n *= seconds < LEAST_RUN / 8 ? 8 : 2;
+    while (seconds < a->least) {
+        n *= seconds < a->least / 8 ? 8 : 2;
         seconds = seconds_of(context, a, work, n);
     }
     for (int i = 0; i < RUNS; i++)
@@ -134,7 +144,7 @@ static double rate(cohort_context *context, struct accesses *a, access_work *wor
 }
 
 /* Bytes a second, read and written. */
-static double copy_rate(cohort_context *context, void *to, const void *from, uint64_t bytes)
+static double copy_rate(cohort_context *context, void *to, const void *from, uint64_t bytes, double least)
 {
     double runs[RUNS];
     uint64_t times = 1;
@@ -142,7 +152,7 @@ static double copy_rate(cohort_context *context, void *to, const void *from, uin
         double start = now();
         for (uint64_t i = 0; i < times; i++)
             context_copy(context, to, from, bytes);
-        if (now() - start >= LEAST_RUN)
+        if (now() - start >= least)
             break;
         times *= 2;
     }
@@ -177,9 +187,9 @@ static cohort_status measure(cohort_context *context, co_u64 *table, void *other
         {swap_words, &limits->cached_cas_8, near / 8},
     };
     const uint64_t count = sizeof steps / sizeof steps[0];
-    struct accesses a = {.words = table, .seed = 1};
+    struct accesses a = {.words = table, .least = least_run(bytes), .seed = 1};
     cpu_parallel(context, bytes / 8, GRAIN, fill_words, &a);
-    limits->copy_bytes = copy_rate(context, other, table, bytes);
+    limits->copy_bytes = copy_rate(context, other, table, bytes, a.least);
     for (uint64_t i = 0; i < count; i++) {
         cohort_status s = context_progress(context, "limits", i, count);
         if (s)

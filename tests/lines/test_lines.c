@@ -53,7 +53,7 @@ static void all_of(struct subject *s, enum trial_kind kind, uint64_t first, uint
 /* Rounds of a tenth erased and a tenth put in, at load 0.8. */
 static void churn(struct test *t)
 {
-    const uint64_t slots = test_scale(t, 1 << 12, 1 << 15, test_size(t, 1 << 17, 1 << 15)),
+    const uint64_t slots = test_scale(t, 1 << 11, 1 << 15, test_size(t, 1 << 17, 1 << 15)),
                    pairs = slots * 8 / 10, each = pairs / 10;
     struct subject s = fixed_map(t, slots, 0.8);
     uint64_t first = 0;

@@ -164,4 +164,4 @@ report "nothing is marked as unfinished" \
 
 # Code is held to it by clang-format, but for tables of macros.
 report "no line of a comment has more than 110 columns" \
-    "$(sources | xargs awk 'length($0) > 110 && /^ *(\/\*|\*|\/\/)/ { print FILENAME ":" FNR ": " length($0) " columns" }')"
+    "$(sources | grep -v '\.sh$' | xargs awk 'length($0) > 110 && /^ *(\/\*|\*|\/\/)/ { print FILENAME ":" FNR ": " length($0) " columns" }')"
