@@ -57,6 +57,9 @@ static void release(output *output)
     output->used = 0;
 }
 
+/* What ends the tool, and its temporary files with it. */
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+
 /* Follows links, so that renaming replaces the file and not the link to it. */
 static void resolve(output *output)
 {
@@ -66,13 +69,21 @@ static void resolve(output *output)
     free(real);
 }
 
+/* No signal comes between the making of the file and the note that it is to go on one. */
 static int open_temporary(output *output)
 {
+    sigset_t held, before;
+    sigemptyset(&held);
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+        sigaddset(&held, signals[i]);
+    sigprocmask(SIG_BLOCK, &held, &before);
     output->fd = beside_open_for(output->temporary, sizeof output->temporary, output->path);
-    if (output->fd < 0)
-        return -1;
-    output->live = output->renames = 1;
-    return 0;
+    if (output->fd >= 0)
+        output->live = output->renames = 1;
+    const int error = errno;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return output->fd < 0 ? -1 : 0;
 }
 
 static int open_path(output *output)
@@ -272,8 +283,6 @@ void outputs_also_remove(void (*remove)(void))
 {
     also_remove = remove;
 }
-
-static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
 
 void outputs_ignore_signals(void)
 {

@@ -185,7 +185,7 @@ static cohort_status count_pairs(cohort_group *g, struct group_aggregate *a, str
 {
     uint64_t *counts = (uint64_t *)(uintptr_t)c->piece[0].data;
     cohort_frame *pairs;
-    struct table_column *ids;
+    struct table_column *ids = NULL;
     for (uint64_t i = 0; i < g->of.count; i++)
         set_valid(c, i);
     cohort_status s = group_keys_frame(&a->distinct, &pairs);
@@ -194,7 +194,7 @@ static cohort_status count_pairs(cohort_group *g, struct group_aggregate *a, str
     s = table_column_flat(g->host, pairs->field[0].column, &ids);
     if (!s)
         s = g->host->backend->keys->count(g->host, ids->piece[0].data, ids->rows, g->of.count, counts);
-    table_column_release(s ? NULL : ids);
+    table_column_release(ids);
     cohort_frame_release(pairs);
     return s;
 }

@@ -218,7 +218,8 @@ static cohort_status read_blobs(struct blobs *b)
     cohort_status status = work_room(b, b->n + 1, sizeof *b->ends, &b->ends);
     for (uint64_t i = 0; i < b->n && !b->blob_wide; i++)
         b->list.room += roaring_containers(b->bytes + b->offsets[i], b->offsets[i + 1] - b->offsets[i]);
-    if (!status && !b->blob_wide) /* else the list grows: blobs do not tell before they are read */
+    b->list.fixed = !b->blob_wide; /* else the list grows: blobs do not tell before they are read */
+    if (!status && b->list.fixed)
         status = work_room(b, b->list.room, sizeof *b->list.at, &b->list.at);
     if (!status)
         b->ends[0] = 0;

@@ -504,8 +504,9 @@ cohort_status cpu_keys_members(cohort_context *context, const struct keys_member
     if (status)
         return status;
     open_tables(context, &s, memory, sizes);
-    cpu_parallel(context, ask->m, KEYS_GRAIN, put_part, &s);
-    status = cpu_parallel_told(context, "keys", ask->n, KEYS_GRAIN, look_part, &s);
+    status = cpu_parallel_told(context, "keys", ask->m, KEYS_GRAIN, put_part, &s);
+    if (!status)
+        status = cpu_parallel_told(context, "keys", ask->n, KEYS_GRAIN, look_part, &s);
     pool_give(context, memory);
     return status;
 }

@@ -305,7 +305,7 @@ cohort_status keys_parts_add(cohort_context *context, struct keys_table *t, stru
     p.parts = ((t->capacity - 1) >> p.shift) + 1;
     p.ranges = cpu_device(context)->threads;
     p.each = (rows / p.ranges / KEYS_BLOCK + 1) * KEYS_BLOCK;
-    if (t->capacity > MOST_SLOTS)
+    if (t->capacity >= MOST_SLOTS)
         return COHORT_UNSUPPORTED;
     cohort_status s = take(context, &p, &memory);
     if (!s && !b->passing)

@@ -76,7 +76,9 @@ static cohort_status launch(cohort_context *context, const struct multimap_step 
         return gpu_launch(context, name, s->n, s);
     if (!s->rows)
         return COHORT_OK;
-    return launch_tiles(context, name, s->rows / MULTIMAP_TILE + (s->rows % MULTIMAP_TILE != 0), s);
+    /* Lanes of a single multimap's take queries, of which there may be many more than rows. */
+    const uint64_t work = single && s->n > s->rows ? s->n : s->rows;
+    return launch_tiles(context, name, work / MULTIMAP_TILE + (work % MULTIMAP_TILE != 0), s);
 }
 
 /* ---- columns in host memory ---------------------------------------------------------------------------- */

@@ -272,6 +272,8 @@ static cohort_status make_room(const struct reader *r, uint64_t more)
     struct roaring_list *list = r->list;
     if (list->room - list->count >= more)
         return COHORT_OK;
+    if (list->fixed)
+        return corrupt(r, "has more containers than it had before: the bytes change");
     uint64_t room = list->room * 2 > list->count + more ? list->room * 2 : list->count + more;
     struct roaring_container *at =
         room <= SIZE_MAX / sizeof *at ? realloc(list->at, room * sizeof *at) : NULL;

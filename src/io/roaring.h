@@ -23,6 +23,7 @@ struct roaring_container {
 struct roaring_list {
     struct roaring_container *at; /* malloc */
     uint64_t count, room;
+    int fixed; /* `at` is somebody else's memory, and has room for as many as the blobs have told */
 };
 
 /* Adds the containers of a blob to the list. wide: it is of the 64-bit format. Fails with "NAME NUMBER:

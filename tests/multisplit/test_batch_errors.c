@@ -160,7 +160,8 @@ static void sorts(struct test *t)
     BAD(cohort_sort, d.payloads = 17, COHORT_RANGE, "payloads", "17");
     BAD(cohort_sort, d.payload = NULL, COHORT_NULL, "desc.payload", "2");
     BAD(cohort_sort, d.keys = NULL, COHORT_NULL, "desc.keys", "50");
-    BAD(cohort_sort, d.keys_out = NULL, COHORT_NULL, "desc.keys_out", "50");
+    BAD(cohort_sort, (d.keys_out = NULL, d.permutation = NULL, d.payloads = 0), COHORT_NULL, "desc.keys_out",
+        "50");
     BAD(cohort_sort, d.keys_out = (char *)(uintptr_t)d.keys + 4, COHORT_RANGE, "desc.keys_out", "desc.keys");
     BAD(cohort_sort, d.permutation = d.keys_out, COHORT_RANGE, "desc.permutation", "desc.keys_out");
     BAD(cohort_sort, d.keys = (const char *)d.keys + 2, COHORT_BAD_POINTER, "desc.keys", "4 bytes");

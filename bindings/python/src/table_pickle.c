@@ -175,12 +175,16 @@ static bool rebuild(PyObject *parts, struct ArrowSchema *schema, struct ArrowArr
     const char *format;
     long long flags, rows, nulls;
     PyObject *valid, *values, *offsets, *dictionary;
-    if (!PyTuple_Check(parts) || !PyArg_ParseTuple(parts, "sLLLOOOO", &format, &flags, &rows, &nulls, &valid,
-                                                   &values, &offsets, &dictionary))
+    if (!PyTuple_Check(parts)) {
+        PyErr_SetString(PyExc_ValueError, "the parts are not those of a column");
+        return false;
+    }
+    if (!PyArg_ParseTuple(parts, "sLLLOOOO", &format, &flags, &rows, &nulls, &valid, &values, &offsets,
+                          &dictionary))
         return false;
     bool texts = *format == 'U' || *format == 'Z', bits = *format == 'b';
     uint64_t n = (uint64_t)rows, width = width_of(format);
-    bool good = rows >= 0 && n < 1ull << 48 && (texts || bits || width);
+    bool good = rows >= 0 && n < 1ull << 48 && (texts || bits || (width && width <= INT64_MAX / (n + 1)));
     const int64_t *offset = good && texts ? bytes_of(offsets, 8 * (n + 1)) : NULL;
     if (good && texts)
         good = offset && offset[n] >= 0;
