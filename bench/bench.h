@@ -116,6 +116,9 @@ typedef struct bench_job {
     int wall;        /* by the host's clock: work that allocates, copies and waits */
 } bench_job;
 
+/* The middle one of n numbers, which it puts in order; of two in the middle the greater one. */
+double bench_median(double *list, uint64_t n);
+
 /* Times the job b->runs times after a warm-up and adds `row` with its rates filled in. A failing call ends
  * it. */
 int bench_measure(bench *b, const bench_row *row, const bench_job *job, fault *fault);

@@ -239,12 +239,6 @@ static bench_row row_of(const hop *h, const char *variant)
     return row;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The median of the first three runs as a rate, beside that of all. */
 static void of_three(bench_row *row, const double *seconds, uint64_t runs, double items)
 {
@@ -252,8 +246,7 @@ static void of_three(bench_row *row, const double *seconds, uint64_t runs, doubl
     if (runs < 4)
         return;
     memcpy(three, seconds, sizeof three);
-    qsort(three, 3, sizeof *three, by_number);
-    bench_extra_set(row, "median of 3", items / three[1] * row->scale);
+    bench_extra_set(row, "median of 3", items / bench_median(three, 3) * row->scale);
 }
 
 static int row_measure(hop *h, cohort_layout layout, fault *fault)

@@ -8,7 +8,6 @@
  * machine's random reads. */
 #include "map.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "../cli/parallel.h"
@@ -33,18 +32,12 @@ typedef struct readers_bench {
 
 /* ---- the readers --------------------------------------------------------------------------------------- */
 
-static int by_number(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
+/* The list stays in its order. */
 static double median_of(const double *list, uint64_t n)
 {
     double sorted[BENCH_RUNS_MOST];
     memcpy(sorted, list, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, by_number);
-    return sorted[n / 2];
+    return bench_median(sorted, n);
 }
 
 /* 1, 2, 4, ... and as many as the device has threads. */

@@ -211,6 +211,12 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+double bench_median(double *list, uint64_t n)
+{
+    qsort(list, n, sizeof *list, by_number);
+    return list[n / 2];
+}
+
 static cohort_status work_repeat(const bench_job *job)
 {
     cohort_status s = job->work(job->arg);

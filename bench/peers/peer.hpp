@@ -120,6 +120,19 @@ struct Row {
     std::vector<double> seconds;
 };
 
+// The seconds of each run, of `repeat` calls, go into the row; a run before them warms up.
+template <class Work> void time_runs(const Options &o, Row &row, unsigned repeat, Work work)
+{
+    for (std::uint64_t run = 0; run <= o.runs; run++) {
+        auto start = std::chrono::steady_clock::now();
+        for (unsigned i = 0; i < repeat; i++)
+            work();
+        double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        if (run)
+            row.seconds.push_back(std::max(seconds, 1e-9));
+    }
+}
+
 class Report
 {
   public:

@@ -24,14 +24,7 @@ struct Run {
     void measure(const std::string &name, const std::string &keys, std::uint64_t n, double items, unsigned repeat, Work work)
     {
         peer::Row row{name, keys, items * repeat, {}};
-        for (std::uint64_t run = 0; run <= options.runs; run++) {
-            auto start = std::chrono::steady_clock::now();
-            for (unsigned i = 0; i < repeat; i++)
-                work();
-            double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-            if (run)
-                row.seconds.push_back(std::max(seconds, 1e-9));
-        }
+        peer::time_runs(options, row, repeat, work);
         options.n = n;
         options.width = "32";
         report.add(options, 1, row, "CRoaring", ROARING_VERSION);

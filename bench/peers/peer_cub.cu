@@ -64,7 +64,10 @@ template <class K> struct Below {
     __host__ __device__ bool operator()(const K &key) const { return key < (K{1} << (8 * sizeof(K) - 1)); }
 };
 template <class K, class V> struct BelowFirst {
-    __host__ __device__ bool operator()(const thrust::tuple<K, V> &pair) const { return Below<K>()(thrust::get<0>(pair)); }
+    __host__ __device__ bool operator()(const thrust::tuple<K, V> &pair) const
+    {
+        return Below<K>()(thrust::get<0>(pair));
+    }
 };
 
 template <class K, class V> struct Split {
@@ -83,7 +86,8 @@ template <class K, class V> struct Split {
 
     void row(bench_input input, std::uint64_t m, const std::vector<double> &seconds, const char *peer)
     {
-        report.add(o, "multisplit", o.width, bench_input_names[input], "buckets", static_cast<double>(m), seconds, peer, version());
+        report.add(o, "multisplit", o.width, bench_input_names[input], "buckets", static_cast<double>(m), seconds,
+                   peer, version());
     }
 
     void by_bits(bench_input input, std::uint64_t m)
@@ -129,7 +133,8 @@ template <class K, class V> struct Split {
         Array<std::uint64_t> chosen(1);
         if constexpr (!pairs)
             row(input, 2, measured(o, [&](void *work, std::size_t &bytes) {
-                    return cub::DevicePartition::If(work, bytes, keys.data(), keys_out.data(), chosen.data(), o.n, Below<K>());
+                    return cub::DevicePartition::If(work, bytes, keys.data(), keys_out.data(), chosen.data(), o.n,
+                                                    Below<K>());
                 }),
                 "CUB DevicePartition");
         else if constexpr (sizeof(V) <= 8)
@@ -208,11 +213,11 @@ template <class K> void histogram_rows(const Options &o, Report &report, Array<K
         for (std::uint64_t m : o.buckets) {
             if (m & (m - 1))
                 continue;
-            auto ids = thrust::make_transform_iterator(keys.data(), Upper<K>{static_cast<int>(8 * sizeof(K)) - log2_of(m)});
-            int levels = static_cast<int>(m) + 1;
+            const int key_bits = static_cast<int>(8 * sizeof(K)), bins_count = static_cast<int>(m);
+            auto ids = thrust::make_transform_iterator(keys.data(), Upper<K>{key_bits - log2_of(m)});
             auto seconds = measured(o, [&](void *work, std::size_t &bytes) {
-                return cub::DeviceHistogram::HistogramEven(work, bytes, ids, bins.data(), levels, 0, static_cast<int>(m),
-                                                           static_cast<long long>(o.n));
+                return cub::DeviceHistogram::HistogramEven(work, bytes, ids, bins.data(), bins_count + 1, 0,
+                                                           bins_count, static_cast<long long>(o.n));
             });
             report.add(o, "histogram", o.width, bench_input_names[input], "buckets", static_cast<double>(m), seconds,
                        "CUB DeviceHistogram", version());

@@ -43,11 +43,13 @@ __global__ void insert(std::uint64_t n, Bucket bucket, const std::uint32_t *keys
 
 // How many entries are not in a bucket's range at `starts`.
 template <class T>
-__global__ void misplaced(std::uint64_t n, Bucket bucket, const std::uint64_t *starts, const T *entries, unsigned long long *wrong)
+__global__ void misplaced(std::uint64_t n, Bucket bucket, const std::uint64_t *starts, const T *entries,
+                          unsigned long long *wrong)
 {
     std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
     for (std::uint64_t i = blockIdx.x * static_cast<std::uint64_t>(blockDim.x) + threadIdx.x; i < n; i += step) {
-        int b = bucket(static_cast<std::uint32_t>(sizeof(T) == 8 ? static_cast<std::uint64_t>(entries[i]) >> 32 : entries[i]));
+        std::uint64_t entry = entries[i];
+        int b = bucket(static_cast<std::uint32_t>(sizeof(T) == 8 ? entry >> 32 : entry));
         if (i < starts[b] || i >= starts[b + 1])
             atomicAdd(wrong, 1);
     }
@@ -69,14 +71,17 @@ template <class T> void measure(const Options &o, Report &report)
             auto ids = thrust::make_transform_iterator(keys.data(), bucket);
             std::size_t bytes[3] = {0, 0, 0};
             auto count = [&](void *work) {
-                return cub::DeviceHistogram::HistogramEven(work, bytes[0], ids, counts.data(), static_cast<int>(m) + 1, 0,
-                                                           static_cast<int>(m), static_cast<long long>(o.n));
+                return cub::DeviceHistogram::HistogramEven(work, bytes[0], ids, counts.data(),
+                                                           static_cast<int>(m) + 1, 0, static_cast<int>(m),
+                                                           static_cast<long long>(o.n));
             };
             auto sum = [&](void *work) {
-                return cub::DeviceScan::ExclusiveSum(work, bytes[1], counts.data(), starts.data(), static_cast<int>(m) + 1);
+                return cub::DeviceScan::ExclusiveSum(work, bytes[1], counts.data(), starts.data(),
+                                                     static_cast<int>(m) + 1);
             };
             auto squeeze = [&](void *work) {
-                return cub::DeviceSelect::If(work, bytes[2], places.data(), out.data(), chosen.data(), room * o.n, Filled<T>());
+                return cub::DeviceSelect::If(work, bytes[2], places.data(), out.data(), chosen.data(), room * o.n,
+                                             Filled<T>());
             };
             must(count(nullptr), "workspace");
             must(sum(nullptr), "workspace");

@@ -27,14 +27,7 @@ struct Run {
         double items = 2.0 * static_cast<double>(SET_UNIVERSE / each);
         unsigned repeat = items > 1e6 ? 1 : 5;
         peer::Row row{name, "1/" + std::to_string(each) + " of 10,000,000", items * repeat, {}};
-        for (std::uint64_t run = 0; run <= options.runs; run++) {
-            auto start = std::chrono::steady_clock::now();
-            for (unsigned i = 0; i < repeat; i++)
-                work();
-            double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-            if (run)
-                row.seconds.push_back(std::max(seconds, 1e-9));
-        }
+        peer::time_runs(options, row, repeat, work);
         options.n = 1;
         options.width = "32";
         report.add(options, 1, row, peer, version);

@@ -44,7 +44,8 @@ void dense(Options o, int quick)
 {
     Report report;
     std::uint64_t bits = set_sizes_of(quick).dense_bits, words = bits / 64, n = words / 2;
-    Array<std::uint64_t> sets[3] = {Array<std::uint64_t>(words), Array<std::uint64_t>(words), Array<std::uint64_t>(words)};
+    Array<std::uint64_t> sets[3] = {Array<std::uint64_t>(words), Array<std::uint64_t>(words),
+                                    Array<std::uint64_t>(words)};
     Array<unsigned long long> sum(1);
     auto *a = reinterpret_cast<uint4 *>(sets[0].data()), *b = reinterpret_cast<uint4 *>(sets[1].data());
     auto *to = reinterpret_cast<uint4 *>(sets[2].data());
@@ -59,7 +60,8 @@ void dense(Options o, int quick)
             both<<<blocks, 256>>>(n, a, b, to);
             return cudaGetLastError();
         });
-        report.add(o, "set and", o.width, "half of all", "", 0, seconds, "plain kernel", version, static_cast<double>(bits));
+        report.add(o, "set and", o.width, "half of all", "", 0, seconds, "plain kernel", version,
+                   static_cast<double>(bits));
         seconds = timed(o, [&] {
             count<<<blocks, 256>>>(n, a, b, sum.data());
             return cudaGetLastError();

@@ -245,7 +245,8 @@ def test_pickling():
         (), ("U", 2, 3, 0, None, b"", b"", None), ("l", 2, 3, 0, None, b"1234", None, None), ("l", 2, 1, 1,
         b"", b"12345678", None, None), ("q", 2, 0, 0, None, b"", None, None), ("U", 2, 1, 0, None, b"", b"\0"
         * 8 + b"\x7f" + b"\0" * 7, None), ("i", 2, 1, 0, None, b"\5\0\0\0", None, ("l", 2, 1, 0, None,
-        b"12345678", None, None)),
+        b"12345678", None, None)), ("i", 2, 1, 0, None, b"\5\0\0\0", None, 7), 7, ("w:2147483648", 2, 2**47,
+        0, None, b"", None, None),
     ):  # fmt: skip
         with pytest.raises((TypeError, ValueError)):
             _core.frame_of_parts(lc.Table({"a": [1]})._handle.context, wrong)

@@ -219,10 +219,7 @@ static void *room(uint64_t bytes)
     return memory;
 }
 
-/* The first half of the keys is there from the first row on, the others come one by one, and null at
- * the end. The word of the key `zero` is 0. */
-static void few_fill(struct test *t, struct few *f, uint64_t n, uint64_t keys, uint64_t zero, int is_sorted,
-                     int nulls)
+static void few_open(struct few *f, uint64_t n, uint64_t keys)
 {
     *f = (struct few){.n = n, .keys = keys};
     f->number = room(n * 8);
@@ -231,6 +228,14 @@ static void few_fill(struct test *t, struct few *f, uint64_t n, uint64_t keys, u
     f->valid = room(n / 8);
     f->id = room((keys + 1) * 4);
     f->first = room((keys + 1) * 8);
+}
+
+/* The first half of the keys is there from the first row on, the others come one by one, and null at
+ * the end. The word of the key `zero` is 0. */
+static void few_fill(struct test *t, struct few *f, uint64_t n, uint64_t keys, uint64_t zero, int is_sorted,
+                     int nulls)
+{
+    few_open(f, n, keys);
     for (uint64_t i = 0; i < n; i++) {
         uint64_t half = (keys + 1) / 2, late = i < n / 2 ? 0 : (keys - half) * (i - n / 2) / (n / 4);
         uint64_t k = is_sorted ? keys * i / n : test_below(t, half + late < keys ? half + late : keys);
@@ -320,13 +325,7 @@ static void few(struct test *t)
  * those before them, and some are null. */
 static void fresh_fill(struct test *t, struct few *f, uint64_t n, int nulls)
 {
-    *f = (struct few){.n = n, .keys = n};
-    f->number = room(n * 8);
-    f->word = room(n * 8);
-    f->narrow = room(n * 4);
-    f->valid = room(n / 8);
-    f->id = room((n + 1) * 4);
-    f->first = room((n + 1) * 8);
+    few_open(f, n, n);
     for (uint64_t i = 0, next = 0; i < n; i++) {
         uint64_t k = next && !test_below(t, 20) ? test_below(t, next) : next++;
         if (nulls && i > n / 20 && !test_below(t, 50))
