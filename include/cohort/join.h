@@ -34,9 +34,14 @@
  * string of 8 bytes or more; three wide columns take more.
  *
  * Threads. A join is read only after it was built: any number of threads may probe it at the same time, each
- * with left frames of a context of its own. Matches belong to the context of the left frame. Joins and
- * matches live in the host's memory; on a GPU context columns are copied there and pairs back, as keys are.
- * Destroy matches before their join, and both before their contexts. All calls here wait. */
+ * with left frames of a context of its own. Matches belong to the context of the left frame. Destroy matches
+ * before their join, and both before their contexts. All calls here wait.
+ *
+ * Where. On a GPU context a join by numbers (integers, floats, bool, dates, times, binaries of up to 8 bytes,
+ * and dictionaries of these) lies in the GPU's memory, as do its matches, and no column leaves it; such a
+ * join is probed by left frames of contexts on the same GPU, others are COHORT_UNSUPPORTED. Joins with any
+ * other column live in the host's memory: columns are copied there and pairs back, as keys are.
+ * cohort_join_is_resident tells. A join in a GPU's memory tells no progress. */
 #ifndef COHORT_JOIN_H
 #define COHORT_JOIN_H
 
@@ -99,6 +104,9 @@ COHORT_API cohort_status cohort_join_build(cohort_frame *right, const cohort_joi
                                            cohort_join **out);
 /* NULL is allowed. */
 COHORT_API void cohort_join_destroy(cohort_join *join);
+/* 1: the join lies in its context's memory, which on a GPU is the GPU's; 0: in the host's, though its context
+ * is on a GPU (Where, above). 0 of NULL. From any thread. */
+COHORT_API int cohort_join_is_resident(const cohort_join *join);
 
 typedef struct cohort_join_probe_options {
     /* sizeof(cohort_join_probe_options) */

@@ -1,7 +1,7 @@
 /* api/factor.h: ids of key rows, inside the library: what joins and groups stand on.
  *
- * All of it works in the host's memory: `context` here is a context on the CPU, the caller's own or the one
- * that staging (staged.h) gives a GPU context. */
+ * `context` here is whoever does the work, in its own memory: the caller's context, or the one on the CPU
+ * that staging (staged.h) gives a GPU context. On a GPU all columns are words, and there is one add. */
 #ifndef COHORT_API_FACTOR_H
 #define COHORT_API_FACTOR_H
 

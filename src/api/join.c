@@ -67,7 +67,7 @@ static cohort_status index_groups(cohort_join *j, const uint32_t *groups)
     if (!s)
         s = join_take(j->host, marks / 32 + 1, sizeof *x->met, &x->met);
     if (!s)
-        memset(x->met, 0, (marks / 32 + 1) * sizeof *x->met);
+        s = context_fill(j->host, x->met, 0, (marks / 32 + 1) * sizeof *x->met);
     return s;
 }
 
@@ -198,6 +198,8 @@ static cohort_status index_rows(cohort_join *j, cohort_frame *right, const cohor
         j->index.groups = j->factor.count;
     if (!s)
         s = index_groups(j, groups);
+    if (!s)
+        s = context_wait(j->host); /* other contexts may probe it */
     pool_give(j->host, groups);
     return s;
 }
@@ -247,7 +249,7 @@ cohort_status cohort_join_build(cohort_frame *right, const cohort_join_options *
     if (!s)
         s = check_build(right, given, &options);
     if (!s)
-        s = staged_open(right->context, &host);
+        s = staged_keys(right->context, right, &host);
     if (!s)
         s = staged_in(right->context, host, right, &own);
     if (s)
@@ -266,6 +268,11 @@ cohort_status cohort_join_build(cohort_frame *right, const cohort_join_options *
     else
         *out = j;
     return staged_status(right->context, host, s);
+}
+
+int cohort_join_is_resident(const cohort_join *join)
+{
+    return join && join->host == join->context;
 }
 
 /* ---- pages --------------------------------------------------------------------------------------------- */
@@ -325,6 +332,8 @@ cohort_status join_window_open(struct join_window *w, cohort_context *context, c
 
 cohort_status join_window_close(struct join_window *w, cohort_join_page *given, cohort_status s)
 {
+    if (!s)
+        s = context_wait(w->host);
     s = close_rows(w, staged_status(w->context, w->host, s));
     if (!s)
         options_return(given, given->size, sizeof w->page, &w->page);
@@ -361,13 +370,13 @@ cohort_status cohort_join_finish(cohort_join *join, cohort_join_page *page)
         s = staged_status(join->context, join->host, make_rest(join));
     if (s)
         return s;
-    uint64_t rows = join->index.rows, total = join->rest.before[join_spans(rows)];
+    uint64_t rows = join->index.rows, total = join->rest.total;
     s = join_window_open(&w, join->context, join->host, call, page, total, 0, rows);
     if (s)
         return s;
     if (w.left.own)
-        memset(w.left.own, 0xff, w.page.written * w.page.bytes);
-    if (w.right.own)
+        s = context_fill(join->host, w.left.own, 0xff, w.page.written * w.page.bytes);
+    if (!s && w.right.own)
         s = join->host->backend->join->rest_rows(join->host, &join->rest, w.page.first, w.page.written,
                                                  w.page.bytes, w.right.own);
     return join_window_close(&w, page, s);

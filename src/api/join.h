@@ -8,16 +8,17 @@
 #include "cohort/join.h"
 
 struct cohort_join {
-    cohort_context *context, *host;
+    cohort_context *context;
+    cohort_context *host;      /* in whose memory it lies: `context` itself, or its helper */
     cohort_join_method method; /* as chosen */
     struct factor factor;      /* DENSE: empty but for types and rules */
     struct join_range range;   /* of DENSE */
-    struct join_index index;   /* its arrays are of the host's pool */
+    struct join_index index;   /* its arrays are of the pool of `host` */
     unsigned changed;          /* atomic: probes have marked groups since `rest` was made */
     struct join_rest rest;
 };
 
-/* A page under way: what the caller asks for, and where its rows are written in the host's memory. */
+/* A page under way: what the caller asks for, and where its rows are written in the memory of `host`. */
 struct join_window {
     cohort_context *context, *host;
     cohort_join_page page;
@@ -32,7 +33,7 @@ cohort_status join_window_open(struct join_window *, cohort_context *context, co
 /* Brings the rows to their places, tells what was written, and gives all back. */
 cohort_status join_window_close(struct join_window *, cohort_join_page *given, cohort_status s);
 
-/* Groups of rows of a frame in the host's memory, on a context of the caller's; adds: the factor learns
+/* Groups of rows of a frame of `host`, on a context of the caller's; adds: the factor learns
  * new keys. */
 cohort_status join_groups(cohort_join *, cohort_context *host, cohort_frame *keys, int adds,
                           uint32_t *groups);

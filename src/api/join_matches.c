@@ -10,7 +10,7 @@
 struct cohort_matches {
     cohort_context *context, *host;
     const cohort_join *join;
-    struct join_probe probe; /* its arrays are of the host's pool */
+    struct join_probe probe; /* its arrays are of the pool of `host` */
 };
 
 /* ---- what is asked for --------------------------------------------------------------------------------- */
@@ -86,13 +86,8 @@ static cohort_status find_repeated(cohort_matches *m, cohort_frame *left, uint64
     s = pool_take(m->host, left->rows * 4, &taken);
     if (!s)
         s = factor_add(&own, left, taken, &first);
-    const uint32_t *ids = taken;
-    for (uint64_t i = 0; !s && i < left->rows; i++)
-        if (ids[i] != KEYS_NO_ID && first.at[ids[i]] != i) {
-            repeated[0] = first.at[ids[i]];
-            repeated[1] = i;
-            break;
-        }
+    if (!s)
+        s = m->host->backend->join->repeated(m->host, taken, left->rows, first.at, repeated);
     pool_give(m->host, taken);
     factor_give(&own, &first);
     factor_close(&own);
@@ -146,12 +141,29 @@ static cohort_status look_up(cohort_matches *m, cohort_join *j, cohort_frame *le
     return s;
 }
 
+/* Who does the work: where the join lies in a GPU's memory, a context of that GPU. */
+static cohort_status place(const cohort_join *j, cohort_context *context, cohort_context **host)
+{
+    const struct backend *backend = j->host->backend;
+    if (backend->own_memory == MEMORY_HOST)
+        return staged_open(context, host);
+    *host = context;
+    if (context->backend == backend &&
+        backend->table->device_id(context) == backend->table->device_id(j->host))
+        return COHORT_OK;
+    return context_fail(
+        context, COHORT_UNSUPPORTED,
+        "cohort_join_probe: the join lies in the memory of GPU %lld; left's context is not on "
+        "that GPU",
+        (long long)backend->table->device_id(j->host));
+}
+
 static cohort_status probe(cohort_join *j, cohort_frame *left, cohort_join_probe_options *o,
                            cohort_matches **out)
 {
     cohort_context *context = left->context, *host;
     cohort_frame *own = NULL;
-    cohort_status s = staged_open(context, &host);
+    cohort_status s = place(j, context, &host);
     if (!s)
         s = staged_in(context, host, left, &own);
     if (s)
@@ -209,7 +221,7 @@ cohort_status cohort_join_probe(cohort_join *join, cohort_frame *left, cohort_jo
 
 static uint64_t total_of(const cohort_matches *m)
 {
-    return m->probe.before[join_blocks(m->probe.n)];
+    return m->probe.total;
 }
 
 uint64_t cohort_join_size(const cohort_matches *matches)

@@ -2,6 +2,7 @@
 #include "staged.h"
 
 #include "api/batch.h"
+#include "factor.h"
 
 cohort_status staged_status(cohort_context *context, const cohort_context *host, cohort_status s)
 {
@@ -24,6 +25,15 @@ cohort_status staged_open(cohort_context *context, cohort_context **host)
     cohort_status s = call_begin(*host); /* after a fork it takes over here */
     call_end(*host);
     return staged_status(context, *host, s);
+}
+
+cohort_status staged_keys(cohort_context *context, const cohort_frame *keys, cohort_context **host)
+{
+    for (uint32_t i = 0; i < keys->columns; i++)
+        if (factor_column_of(keys->field[i].column).kind >= KEYS_WIDE)
+            return staged_open(context, host);
+    *host = context;
+    return COHORT_OK;
 }
 
 /* ---- frames -------------------------------------------------------------------------------------------- */
@@ -76,7 +86,9 @@ cohort_status staged_array_open(struct staged_array *a, cohort_context *context,
     batch_open(&b, context, call);
     batch_array(&b, name, BATCH_OUT | (optional ? BATCH_OPTIONAL : 0), to, n, unit, NULL);
     cohort_status s = batch_check_memory(&b);
-    if (s || (to && host == context))
+    if (s ||
+        (to && host == context &&
+         (host->backend->own_memory == MEMORY_HOST || context_memory_kind(context, to) == MEMORY_DEVICE)))
         return s;
     s = pool_take(host, a->bytes, &a->taken);
     a->own = a->taken;

@@ -1,4 +1,4 @@
-/* api/staged.h: work that the device has no kernels for, in the host's memory.
+/* api/staged.h: work that the device has no kernels for, in the host's memory; and which work that is.
  *
  * A GPU context has a helper, a context on the CPU, made at the first such call. Frames are copied to it, the
  * work is done there, and results are copied back. A CPU context is its own helper, and nothing is copied. */
@@ -8,6 +8,10 @@
 #include "api/frame.h"
 
 cohort_status staged_open(cohort_context *context, cohort_context **host);
+
+/* Where a join by these keys is worked on: by the context itself, if all columns are words (backend/keys.h);
+ * else by its helper. */
+cohort_status staged_keys(cohort_context *context, const cohort_frame *keys, cohort_context **host);
 
 /* The frame in the host's memory; to be released. */
 cohort_status staged_in(cohort_context *context, cohort_context *host, cohort_frame *frame,
@@ -20,8 +24,8 @@ cohort_status staged_out(cohort_context *context, cohort_context *host, cohort_f
 /* The helper's failure as the context's. */
 cohort_status staged_status(cohort_context *context, const cohort_context *host, cohort_status s);
 
-/* An output of the caller's: where it is written in the host's memory, and how it gets to its place. `to` may
- * be NULL. */
+/* An output of the caller's: where it is written in the memory of `host`, and how it gets to its place. `to`
+ * may be NULL. */
 struct staged_array {
     cohort_context *context, *host;
     void *to, *own, *taken;

@@ -1,4 +1,4 @@
-/* backend/join.h: what a backend does for joins. All arrays lie in the host's memory.
+/* backend/join.h: what a backend does for joins. All arrays lie in the context's memory.
  *
  * The right side is an index: each distinct key has a number, its group, and the rows of a group stand one
  * after the other. A left row is looked up once; what is put down for it is its group, or, where no key
@@ -8,10 +8,7 @@
 #define COHORT_BACKEND_JOIN_H
 
 #include "backend/keys.h"
-
-#define JOIN_NONE  0xffffffffu /* no group, no row */
-#define JOIN_BLOCK 256u        /* left rows that are counted together */
-#define JOIN_SPAN  4096u       /* right rows that are counted together in finish; a multiple of 64 */
+#include "shape/join_step.h"
 
 struct join_index {
     uint64_t rows; /* of the right side */
@@ -25,9 +22,6 @@ struct join_index {
     uint32_t *met; /* a bitmap of groups (if unique: of rows), which probes set atomically */
 };
 
-/* What comes of a left row besides its matches. */
-enum join_rule { JOIN_INNER, JOIN_OUTER, JOIN_SEMI, JOIN_ANTI };
-
 struct join_probe {
     const struct join_index *index;
     enum join_rule rule;
@@ -35,6 +29,7 @@ struct join_probe {
     uint64_t n;
     uint32_t *at;     /* by left row: in: its group or NONE; out: what matches keep */
     uint64_t *before; /* pairs before each block of left rows, and in all: blocks + 1 entries */
+    uint64_t total;   /* out: pairs */
 };
 
 struct join_page {
@@ -49,6 +44,7 @@ struct join_rest {
     const struct join_index *index;
     uint64_t *met;    /* a bitmap of rows, of whole spans */
     uint64_t *before; /* rows not met before each span of rows, and in all: spans + 1 entries */
+    uint64_t total;   /* out: rows not met */
 };
 
 /* Keys of one column of integers that lie close together: group = value - low, and one more for null. */
@@ -67,6 +63,11 @@ struct join_backend {
 
     /* The same where groups come twice: start, and row by start. */
     cohort_status (*group)(cohort_context *, const uint32_t *groups, struct join_index *);
+
+    /* The first of n rows that is not the first of its group, which is given by group; and that one. Both
+     * ~0: there is none. */
+    cohort_status (*repeated)(cohort_context *, const uint32_t *groups, uint64_t n, const uint64_t *first,
+                              uint64_t out[2]);
     cohort_status (*count)(cohort_context *, struct join_probe *);
     cohort_status (*pairs)(cohort_context *, const struct join_page *);
     cohort_status (*rest)(cohort_context *, struct join_rest *);

@@ -2,36 +2,15 @@
  *
  * A key is a word of 64 bits or a string of bytes. Words are made of columns while they are read: the bits of
  * one column, or the codes of several, each counted from the least value of its column, null as code 0.
- * Columns lie in the host's memory, in one piece. A table gives the distinct keys that it was shown the
+ * Columns lie in the context's memory, in one piece. A table gives the distinct keys that it was shown the
  * numbers 0, 1, 2, ... in the order of their first rows. */
 #ifndef COHORT_BACKEND_KEYS_H
 #define COHORT_BACKEND_KEYS_H
 
 #include "backend/backend.h"
-#include "shape/table.h"
+#include "shape/keys_step.h"
 
-#define KEYS_NO_ID    0xffffffffu
 #define KEYS_MOST_IDS 0xfffffff0ull
-
-enum keys_kind {
-    KEYS_BITS,
-    KEYS_UNSIGNED,
-    KEYS_SIGNED,
-    KEYS_FLOAT, /* NaNs are one, and so are zeros */
-    KEYS_RAW,   /* at most 8 bytes that are no number */
-    KEYS_DICTIONARY,
-    KEYS_IDS,  /* 4 bytes; KEYS_NO_ID: a value that is not known */
-    KEYS_WIDE, /* from here on keys are strings of bytes: `bytes` of them */
-    KEYS_OFFSETS_32,
-    KEYS_OFFSETS_64,
-    KEYS_VIEWS
-};
-
-enum keys_state {
-    KEYS_VALUE = 0,
-    KEYS_NULL = 1,
-    KEYS_NONE = 2 /* the row has no id: a null that equals nothing, or a value that is not known */
-};
 
 struct keys_column {
     uint32_t kind, bytes; /* of an element; DICTIONARY: of an index */

@@ -93,6 +93,20 @@ static cohort_status cpu_join_group(cohort_context *context, const uint32_t *gro
     return COHORT_OK;
 }
 
+static cohort_status cpu_join_repeated(cohort_context *context, const uint32_t *groups, uint64_t n,
+                                       const uint64_t *first, uint64_t out[2])
+{
+    (void)context;
+    out[0] = out[1] = ~0ull;
+    for (uint64_t i = 0; i < n; i++)
+        if (groups[i] != JOIN_NONE && first[groups[i]] != i) {
+            out[0] = first[groups[i]];
+            out[1] = i;
+            break;
+        }
+    return COHORT_OK;
+}
+
 /* ---- left rows ----------------------------------------------------------------------------------------- */
 
 /* How many right rows `at` stands for. */
@@ -165,6 +179,7 @@ static cohort_status cpu_join_count(cohort_context *context, struct join_probe *
         s = cpu_parallel_told(context, "join", p->n, ROW_GRAIN, count_part, p);
     if (!s)
         add_up(p->before, join_blocks(p->n) + 1);
+    p->total = s ? 0 : p->before[join_blocks(p->n)];
     return s;
 }
 
@@ -268,6 +283,7 @@ static cohort_status cpu_join_rest(cohort_context *context, struct join_rest *r)
     cpu_parallel(context, r->index->unique ? r->index->rows : r->index->groups, ROW_GRAIN, met_part, r);
     cpu_parallel(context, r->index->rows, ROW_GRAIN, rest_part, r);
     add_up(r->before, spans + 1);
+    r->total = r->before[spans];
     return COHORT_OK;
 }
 
@@ -299,6 +315,7 @@ const struct join_backend cpu_join_backend = {
     .dense = cpu_join_dense,
     .single = cpu_join_single,
     .group = cpu_join_group,
+    .repeated = cpu_join_repeated,
     .count = cpu_join_count,
     .pairs = cpu_join_pairs,
     .rest = cpu_join_rest,

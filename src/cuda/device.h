@@ -54,6 +54,7 @@ struct gpu_tuning {
     /* Entries of a batch, at least, that go by parts, and parts, at most; and entries for four slots of the
      * table, at least: keys that hardly repeat are quicker one by one, and a sample does not see it. */
     unsigned sums_split, sums_parts, sums_quarters;
+    uint64_t keys_round; /* rows that a table of keys takes at a time, at most; less than 2^32 - 2 */
 };
 
 const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsigned architecture);

@@ -20,6 +20,21 @@ const char *model_another_layout(struct test *t, const char *format)
     return kind == 'z' || kind == 'Z' ? binaries[test_below(t, 3)] : format;
 }
 
+int model_is_word(const char *format)
+{
+    if (format[0] == 'w')
+        return atoi(format + 2) <= 8;
+    return !strchr("uUzZvd", format[0]);
+}
+
+int model_is_words(const struct model *m)
+{
+    for (uint32_t c = 0; c < m->columns; c++)
+        if (!model_is_word(m->column[c].format))
+            return 0;
+    return 1;
+}
+
 struct model_block {
     struct model_block *next;
     uint64_t used, room;

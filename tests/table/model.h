@@ -34,6 +34,9 @@ extern const char *const model_formats[];
 /* Strings, or bytes, in one of their layouts, drawn; other types as they are. */
 const char *model_another_layout(struct test *, const char *format);
 
+/* Whether values of the type are numbers of at most 8 bytes, or so many bytes that are none. */
+int model_is_word(const char *format);
+
 /* How random tables look. */
 struct model_plan {
     uint64_t rows, distinct; /* values of a column come from so many */
@@ -44,6 +47,7 @@ struct model_plan {
 
 void model_open(struct model *, uint64_t rows, uint32_t columns);
 void model_close(struct model *);
+int model_is_words(const struct model *); /* all columns */
 
 /* Copies bytes that live as long as the model. */
 const unsigned char *model_bytes(struct model *, const void *bytes, uint64_t length);

@@ -1,0 +1,109 @@
+/* shape/keys_step.h: how key columns lie, and what the kernels of keys are told. Plain C, seen by the API, by
+ * both backends and by the kernels. */
+#ifndef COHORT_SHAPE_KEYS_STEP_H
+#define COHORT_SHAPE_KEYS_STEP_H
+
+#include "table.h"
+
+#define KEYS_NO_ID 0xffffffffu
+
+enum keys_kind {
+    KEYS_BITS,
+    KEYS_UNSIGNED,
+    KEYS_SIGNED,
+    KEYS_FLOAT, /* NaNs are one, and so are zeros */
+    KEYS_RAW,   /* at most 8 bytes that are no number */
+    KEYS_DICTIONARY,
+    KEYS_IDS,  /* 4 bytes; KEYS_NO_ID: a value that is not known */
+    KEYS_WIDE, /* from here on keys are strings of bytes: `bytes` of them */
+    KEYS_OFFSETS_32,
+    KEYS_OFFSETS_64,
+    KEYS_VIEWS
+};
+
+enum keys_state {
+    KEYS_VALUE = 0,
+    KEYS_NULL = 1,
+    KEYS_NONE = 2 /* the row has no id: a null that equals nothing, or a value that is not known */
+};
+
+/* ---- kernels ------------------------------------------------------------------------------------------- */
+
+/* A column of words from row `begin` on. */
+struct keys_look {
+    co_u32 kind, bytes;
+    const void *data;
+    co_u64 data_bit;
+    const co_u8 *validity; /* NULL: no row is null */
+    co_u64 validity_bit;
+    const co_u64 *words; /* DICTIONARY: of its values */
+    const co_u8 *states;
+    co_u64 begin;
+    co_u32 null; /* what a null is: KEYS_NULL or KEYS_NONE */
+    co_u32 reserved;
+};
+
+/* What a column does to the rows' words: it is the word; its code is added to it; only its nulls matter. */
+enum keys_how { KEYS_ALONE, KEYS_CODE, KEYS_SKIP };
+
+struct keys_words_step {
+    struct keys_look column;
+    co_u64 n;
+    co_u32 how;   /* a KEYS_.. */
+    co_u32 first; /* nothing is in `words` and `states` yet */
+    co_u64 base, span;
+    co_u32 shift;
+    co_u32 reserved;
+    co_u64 *words;
+    co_u8 *states; /* NULL: all rows are values */
+};
+
+/* As numbers of 64 bits, of signed columns with the sign turned. Before: ~0, 0, 0. */
+struct keys_found {
+    co_u64 low, high, any;
+};
+
+struct keys_range_step {
+    struct keys_look column;
+    co_u64 n;
+    co_u64 turn; /* the sign, if there is one */
+    struct keys_found *found;
+};
+
+/* A slot of a table on a GPU. It is empty while the key is KEYS_EMPTY. Behind the table's slots are two more:
+ * null's, and that of the key KEYS_EMPTY itself. */
+#define KEYS_EMPTY 0xffffffffffffffffull
+#define KEYS_ODD   2u   /* slots behind the others */
+#define KEYS_BITE  256u /* rows that are counted together */
+
+struct keys_cell {
+    co_u64 key;
+    co_u32 id;  /* KEYS_NO_ID: none yet */
+    co_u32 row; /* the first of the round, while it has no id */
+};
+
+/* A round of rows: slots claimed, first rows found, numbered, ids given out. */
+struct keys_round {
+    struct keys_cell *cell;
+    co_u64 capacity; /* of slots, less than 2^32 - 2 */
+    co_u64 seed;
+    co_u64 n;
+    const co_u64 *words;
+    const co_u8 *states; /* NULL: all are values */
+    co_u32 *ids;         /* by row: its slot, in the end its id */
+    co_u32 *bits;        /* first rows, a bit each, of whole bites */
+    co_u64 *before;      /* first rows before each bite, and in all */
+    co_u64 count;        /* ids before the round */
+    co_u64 begin;        /* the number of row 0 */
+    co_u64 *first;       /* by id from `count` on, or NULL */
+};
+
+/* Keys of a table go into a larger one. */
+struct keys_rehash_step {
+    const struct keys_cell *from;
+    struct keys_cell *to;
+    co_u64 from_capacity, to_capacity;
+    co_u64 seed;
+};
+
+#endif
