@@ -7,6 +7,7 @@
 
 #include "api/batch.h"
 #include "api/options.h"
+#include "core/seed.h"
 #include "io/memory_file.h"
 
 #define DEFAULT_MAX_LOAD 0.8
@@ -83,7 +84,7 @@ static void take_options(cohort_map *map, const cohort_map_options *o)
     map->view.version = map_has_lines(map) ? CO_LINES_VIEW_VERSION : CO_MAP_VIEW_VERSION;
     map->view.width = (co_u32)o->width;
     map->view.linear = o->probe == COHORT_PROBE_LINEAR;
-    map->view.seed = o->seed == COHORT_SEED_RANDOM ? map_random_seed() : o->seed ? o->seed : MAP_DEFAULT_SEED;
+    map->view.seed = o->seed == COHORT_SEED_RANDOM ? seed_draw() : o->seed ? o->seed : MAP_DEFAULT_SEED;
 }
 
 /* In a cache of the CPU's a walk in a table at load 0.8 costs twice one at 0.5. */

@@ -43,9 +43,6 @@ uint64_t map_limit(const cohort_map *map);
  * gets another seed, too. 0: beyond 64 bits. */
 uint64_t map_more_slots(uint64_t slots);
 
-/* For hashes of which nobody shall know. */
-uint64_t map_random_seed(void);
-
 /* Reads the counters. Waits. */
 cohort_status map_counters(cohort_map *map, struct co_map_counters *counters);
 

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/seed.h"
 #include "shape/bits.h"
 
 #define LOOK_TIMES 4
@@ -110,7 +111,7 @@ static cohort_status grow_after_overflow(struct call *c)
     if (!s && now.taken < little && lines && c->reseeded)
         c->refused = 1;
     else if (!s && now.taken < little)
-        s = map_rebuild(c->map, slots, lines ? map_random_seed() : co_hash(seed, slots));
+        s = map_rebuild(c->map, slots, lines ? seed_draw() : co_hash(seed, slots));
     else if (!s)
         s = map_rebuild(c->map, slots > UINT64_MAX / 2 ? 0 : slots * 2, seed);
     c->reseeded |= now.taken < little;

@@ -3,8 +3,6 @@
 #include "api/map_table.h"
 
 #include <string.h>
-#include <sys/random.h>
-#include <time.h>
 
 #define LARGE_TABLE (64ull << 20) /* bytes from which on a table is compared with the device's memory */
 #define FILTER_LOAD 0.9           /* greatest load of a growing map whose walks are short without a filter */
@@ -229,15 +227,4 @@ cohort_status map_rebuild(cohort_map *map, uint64_t slots, uint64_t seed)
     context_release(map->context, map->table, map->table_bytes);
     *map = made;
     return COHORT_OK;
-}
-
-uint64_t map_random_seed(void)
-{
-    uint64_t seed;
-    if (getrandom(&seed, sizeof seed, 0) != sizeof seed) {
-        struct timespec t;
-        clock_gettime(CLOCK_REALTIME, &t);
-        seed = co_hash((uint64_t)t.tv_nsec ^ (uint64_t)(uintptr_t)&seed, (uint64_t)t.tv_sec);
-    }
-    return seed;
 }

@@ -12,6 +12,8 @@
 
 #define KEYS_MOST_IDS 0xfffffff0ull
 
+struct keys_seed;
+
 struct keys_column {
     uint32_t kind, bytes; /* of an element; DICTIONARY: of an index */
     const void *data;
@@ -49,8 +51,9 @@ struct keys_table {
     uint32_t *direct; /* ids by word - low, of span + 1 words, and null's behind them; NULL: slots */
     uint64_t low, span;
     struct keys_slot *slot;
-    uint64_t capacity; /* of slots, a third more than keys at least; 0: no slots yet */
-    uint64_t count;    /* of ids */
+    uint64_t capacity;            /* of slots, a third more than keys at least; 0: no slots yet */
+    const struct keys_seed *seed; /* of the hash; the backend's; NULL: no keys yet */
+    uint64_t count;               /* of ids */
     struct keys_slot null;
     /* Of bytes: key i is heap[start[i] .. start[i + 1]). */
     char *heap;

@@ -98,6 +98,7 @@ static void find_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     const struct find_job *j = arg;
     const struct keys_table *t = j->table;
+    const struct keys_seed *seed = t->seed ? t->seed : keys_seed();
     uint64_t words[KEYS_BLOCK];
     struct keys_text texts[KEYS_BLOCK];
     uint8_t states[KEYS_BLOCK];
@@ -108,7 +109,7 @@ static void find_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
         if (j->batch->words)
             keys_load_rows(j->batch->words, at, count, words, states);
         else
-            keys_load_text(j->batch->bytes, at, count, texts, words, states);
+            keys_load_text(seed, j->batch->bytes, at, count, texts, words, states);
         if (!t->capacity) {
             find_direct(t, count, words, states, ids);
             continue;

@@ -18,9 +18,9 @@ int keys_load_rows(const struct keys_words *, uint64_t begin, uint32_t count, ui
 
 /* The same of columns of bytes: where they are and their hashes. Where the state is not KEYS_VALUE there is
  * nothing. */
-int keys_load_text(const struct keys_column *, uint64_t begin, uint32_t count, struct keys_text *texts,
-                   uint64_t *hashes, uint8_t *states);
-uint64_t keys_hash_text(struct keys_text);
+int keys_load_text(const struct keys_seed *, const struct keys_column *, uint64_t begin, uint32_t count,
+                   struct keys_text *texts, uint64_t *hashes, uint8_t *states);
+uint64_t keys_hash_text(const struct keys_seed *, struct keys_text);
 
 /* The words of rows where they lie, if they need no change and none is null; else NULL. */
 static inline const uint64_t *keys_words_in_place(const struct keys_words *w, uint64_t begin)
@@ -33,6 +33,22 @@ static inline const uint64_t *keys_words_in_place(const struct keys_words *w, ui
 cohort_status cpu_keys_add(cohort_context *, struct keys_table *, struct keys_batch *);
 cohort_status cpu_keys_range(cohort_context *, const struct keys_column *, uint64_t n, struct keys_range *);
 cohort_status cpu_keys_members(cohort_context *, const struct keys_members *);
+
+/* ---- keys_seed.c: what hashes of keys depend on ---- */
+
+/* Odd numbers. */
+struct keys_seed {
+    uint64_t word[2], text[4], front;
+};
+
+/* That of this process, drawn when it is first asked for. Any thread. */
+const struct keys_seed *keys_seed(void);
+
+void keys_seed_draw(struct keys_seed *);
+
+/* The one that is made of a number. fix: it is that of the process; for tests, while no keys are numbered. */
+void keys_seed_make(struct keys_seed *, uint64_t from);
+void keys_seed_fix(uint64_t from);
 
 /* ---- group_values.c ---- */
 
@@ -97,12 +113,16 @@ uint64_t keys_front_unseen(const struct keys_front *, uint64_t begin, uint64_t r
 /* How long the next step may be, after one in which so many rows were unseen. */
 void keys_front_heed(struct keys_front *, uint64_t rows, uint64_t unseen);
 
-static inline uint64_t keys_hash(uint64_t key)
+/* The product by a secret odd number, of which the upper bits are used, is a universal hash: whichever two
+ * keys are chosen, the chance that they meet in one of n slots is at most 4 / n. The product before it, by
+ * another, is there for what a line of slots makes of many keys: after it nobody knows which of them lie at
+ * the same distance from each other. (keys_members.c has the same of eight keys.) */
+static inline uint64_t keys_hash(const struct keys_seed *s, uint64_t key)
 {
     key ^= key >> 32;
-    key *= 0xd6e8feb86659fd93ull;
+    key *= s->word[0];
     key ^= key >> 32;
-    key *= 0xd6e8feb86659fd93ull;
+    key *= s->word[1];
     return key ^ key >> 32;
 }
 
@@ -110,7 +130,7 @@ static inline uint64_t keys_hash(uint64_t key)
 static inline uint64_t keys_home(const struct keys_table *t, uint64_t key)
 {
     __extension__ typedef unsigned __int128 wide;
-    return (uint64_t)((wide)keys_hash(key) * t->capacity >> 64);
+    return (uint64_t)((wide)keys_hash(t->seed, key) * t->capacity >> 64);
 }
 
 static inline uint64_t keys_after(const struct keys_table *t, uint64_t slot)

@@ -98,7 +98,7 @@ static uint64_t slots_for(uint64_t keys)
 /* From a table by word to slots. */
 static cohort_status leave_direct(cohort_context *context, struct keys_table *t)
 {
-    struct keys_table made = {.count = t->count, .null = t->null};
+    struct keys_table made = {.count = t->count, .null = t->null, .seed = t->seed};
     cohort_status s = resize(context, &made, slots_for(t->count));
     if (s)
         return s;
@@ -241,7 +241,7 @@ static inline __attribute__((always_inline)) void look_part(struct round *r, uin
         if (w)
             keys_load_rows(w, r->begin + at, count, words, states);
         else
-            keys_load_text(r->batch->bytes, r->begin + at, count, texts, words, states);
+            keys_load_text(r->table->seed, r->batch->bytes, r->begin + at, count, texts, words, states);
         for (uint32_t i = 0; i < count; i++) {
             homes[i] = keys_home(r->table, words[i]);
             __builtin_prefetch(&slot[homes[i]], 1);
@@ -369,7 +369,7 @@ static void undo(struct round *r)
         t->null.id = KEYS_NO_ID;
     for (uint64_t id = 0; id < r->base; id++) {
         struct keys_text text = {t->heap + t->start[id], t->start[id + 1] - t->start[id]};
-        uint64_t hash = keys_hash_text(text), at = keys_home(t, hash);
+        uint64_t hash = keys_hash_text(t->seed, text), at = keys_home(t, hash);
         if (t->null.id == id)
             continue;
         while (t->slot[at].id != KEYS_NO_ID)
@@ -496,6 +496,7 @@ cohort_status cpu_keys_add(cohort_context *context, struct keys_table *t, struct
     uint64_t most = b->n < ROUND ? b->n : ROUND, words = most / 64 + 1;
     void *memory = NULL;
     cohort_status s = COHORT_OK;
+    t->seed = t->seed ? t->seed : keys_seed();
     if (keys_direct_open(context, t, b))
         return keys_direct_add(context, t, b);
     if (t->direct)

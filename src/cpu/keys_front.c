@@ -70,12 +70,12 @@ static int place(struct keys_front *f, uint64_t keys, uint64_t lanes)
     return 1;
 }
 
-static int place_all(struct keys_front *f, uint64_t keys)
+static int place_all(struct keys_front *f, const struct keys_seed *seed, uint64_t keys)
 {
     uint64_t lanes = 16;
     while (lanes < 4 * keys)
         lanes *= 2;
-    f->factor = 0x9e3779b97f4a7c15ull;
+    f->factor = seed->front;
     for (; lanes <= MOST_LANES; lanes *= 2) {
         f->shift = 64 - (uint32_t)__builtin_ctzll(lanes / BUCKET);
         for (int i = 0; i < TRIES; i++) {
@@ -108,7 +108,7 @@ int keys_front_open(cohort_context *context, struct keys_front *f, const struct 
     f->null = t->null.id == KEYS_NO_ID ? KEYS_UNSEEN : t->null.id;
     f->knows = t->count;
     f->step = f->step ? f->step : LEAST_STEP;
-    f->is_hopeless = !place_all(f, keys);
+    f->is_hopeless = !place_all(f, t->seed, keys);
     return !f->is_hopeless;
 }
 

@@ -1,6 +1,6 @@
 /* cpu/keys_load.c: rows of key columns as words: a loop for each width; several columns one after the other,
  * each adding its code. Strings of bytes are hashed eight bytes at a time, by products of 128 bits whose
- * halves are folded. */
+ * halves are folded. All factors are secret (keys_seed.c), and what they begin with is, too. */
 #include "keys.h"
 
 __extension__ typedef unsigned __int128 product;
@@ -187,21 +187,23 @@ static uint64_t fold(uint64_t a, uint64_t b)
     return (uint64_t)p ^ (uint64_t)(p >> 64);
 }
 
-uint64_t keys_hash_text(struct keys_text t)
+/* The length is a factor, since a word at the end is filled up with zeros: nobody can choose two lengths and
+ * two words that begin alike. */
+uint64_t keys_hash_text(const struct keys_seed *s, struct keys_text t)
 {
-    uint64_t h = t.length ^ 0x9e3779b97f4a7c15ull, word = 0;
+    uint64_t h = (t.length + 1) * s->text[0], word = 0;
     for (; t.length >= 8; t.at += 8, t.length -= 8) {
         memcpy(&word, t.at, 8);
-        h = fold(h ^ word, 0xa0761d6478bd642full) + 0xe7037ed1a0b428dbull;
+        h = fold(h ^ word, s->text[1]) + s->text[2];
     }
     word = 0;
     if (t.length)
         memcpy(&word, t.at, t.length);
-    return fold(h ^ word, 0x8ebc6af09c88c6e3ull) & KEYS_HASH_BITS;
+    return fold(h ^ word, s->text[3]) & KEYS_HASH_BITS;
 }
 
-int keys_load_text(const struct keys_column *c, uint64_t begin, uint32_t count, struct keys_text *texts,
-                   uint64_t *hashes, uint8_t *states)
+int keys_load_text(const struct keys_seed *s, const struct keys_column *c, uint64_t begin, uint32_t count,
+                   struct keys_text *texts, uint64_t *hashes, uint8_t *states)
 {
     const struct keys_text nothing = {NULL, 0};
     int any = load_states(c, begin, count, states);
@@ -210,6 +212,6 @@ int keys_load_text(const struct keys_column *c, uint64_t begin, uint32_t count, 
         __builtin_prefetch(texts[i].at);
     }
     for (uint32_t i = 0; i < count; i++)
-        hashes[i] = states[i] ? 0 : keys_hash_text(texts[i]);
+        hashes[i] = states[i] ? 0 : keys_hash_text(s, texts[i]);
     return any;
 }

@@ -35,6 +35,7 @@
 struct members {
     const struct keys_members *ask;
     struct keys_words values, keys;
+    const struct keys_seed *seed;
     enum cpu_level level;
     int is_direct;
     uint64_t low, span; /* of values: DIRECT */
@@ -126,7 +127,7 @@ static void put_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     for (uint64_t at = begin; at < end; at += KEYS_BLOCK) {
         load(&s->values, at, end - at < KEYS_BLOCK ? (uint32_t)(end - at) : KEYS_BLOCK, &b);
         for (uint32_t i = 0; !s->is_direct && i < b.count; i++) {
-            b.at[i] = keys_hash(b.word[i]);
+            b.at[i] = keys_hash(s->seed, b.word[i]);
             __builtin_prefetch(&s->slot[b.at[i] >> s->shift], 1);
         }
         for (uint32_t i = 0; i < b.count; i++)
@@ -189,7 +190,7 @@ static void look_slots(const struct members *s, struct block *b)
     uint32_t left = 0;
     uint64_t any = 0;
     for (uint32_t i = 0; i < b->count; i++)
-        b->at[i] = keys_hash(b->word[i]) >> s->shift;
+        b->at[i] = keys_hash(s->seed, b->word[i]) >> s->shift;
     for (uint32_t i = 0; s->mask * 8 >= NEAR && i < b->count; i++)
         __builtin_prefetch(&slot[b->at[i]]);
     for (uint32_t from = 0; from < b->count; from += 64) {
@@ -214,7 +215,7 @@ static uint32_t filter(const struct members *s, struct block *b, int *any)
 {
     uint32_t passing = 0;
     for (uint32_t i = 0; i < b->count; i++) {
-        b->at[i] = keys_hash(b->word[i]);
+        b->at[i] = keys_hash(s->seed, b->word[i]);
         __builtin_prefetch(&s->filter[b->at[i] >> s->filter_shift]);
     }
     for (uint32_t i = 0; i < b->count; i++) {
@@ -246,11 +247,12 @@ static void tell_rows(const struct members *s, const struct block *b, char *to)
 
 #if CPU_VECTORS
 /* keys_hash of eight. */
-AVX512 static inline __m512i hashes(__m512i words)
+AVX512 static inline __m512i hashes(const struct keys_seed *s, __m512i words)
 {
-    const __m512i factor = _mm512_set1_epi64((long long)0xd6e8feb86659fd93ull);
-    __m512i h = _mm512_mullo_epi64(_mm512_xor_si512(words, _mm512_srli_epi64(words, 32)), factor);
-    h = _mm512_mullo_epi64(_mm512_xor_si512(h, _mm512_srli_epi64(h, 32)), factor);
+    const __m512i first = _mm512_set1_epi64((long long)s->word[0]);
+    const __m512i second = _mm512_set1_epi64((long long)s->word[1]);
+    __m512i h = _mm512_mullo_epi64(_mm512_xor_si512(words, _mm512_srli_epi64(words, 32)), first);
+    h = _mm512_mullo_epi64(_mm512_xor_si512(h, _mm512_srli_epi64(h, 32)), second);
     return _mm512_xor_si512(h, _mm512_srli_epi64(h, 32));
 }
 
@@ -269,7 +271,8 @@ AVX512 static void look_slots_8(const struct members *s, struct block *b)
     uint32_t left = 0;
     uint64_t any = 0;
     for (uint32_t i = 0; i < KEYS_BLOCK; i += 8)
-        _mm512_storeu_si512(b->at + i, _mm512_srl_epi64(hashes(_mm512_loadu_si512(b->word + i)), shift));
+        _mm512_storeu_si512(b->at + i,
+                            _mm512_srl_epi64(hashes(s->seed, _mm512_loadu_si512(b->word + i)), shift));
     for (uint32_t i = 0; s->mask * 8 >= NEAR && i < KEYS_BLOCK; i++)
         __builtin_prefetch(&s->slot[b->at[i]]);
     for (uint32_t from = 0; from < KEYS_BLOCK; from += 64) {
@@ -298,7 +301,7 @@ AVX512 static uint32_t filter_8(const struct members *s, struct block *b, int *a
     for (uint32_t from = 0; from < KEYS_BLOCK; from += 64) {
         uint64_t pass = 0;
         for (uint32_t i = 0; i < 64; i += 8) {
-            __m512i word = _mm512_loadu_si512(b->word + from + i), hash = hashes(word);
+            __m512i word = _mm512_loadu_si512(b->word + from + i), hash = hashes(s->seed, word);
             __m512i known = _mm512_i64gather_epi64(_mm512_srl_epi64(hash, at), s->filter, 8);
             __m512i second = _mm512_and_si512(_mm512_srli_epi64(hash, 6), low);
             __m512i bits = _mm512_or_si512(_mm512_sllv_epi64(one, _mm512_and_si512(hash, low)),
@@ -496,6 +499,7 @@ cohort_status cpu_keys_members(cohort_context *context, const struct keys_member
     struct members s = {.ask = ask,
                         .values = {.columns = 1, .column = ask->values},
                         .keys = {.columns = 1, .column = ask->keys},
+                        .seed = keys_seed(),
                         .level = cpu_device(context)->level,
                         .empty_row = NO_ROW};
     void *memory;

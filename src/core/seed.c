@@ -1,0 +1,18 @@
+/* seed.c: where seeds of hashes come from. */
+#include "core/seed.h"
+
+#include <sys/random.h>
+#include <time.h>
+
+uint64_t seed_draw(void)
+{
+    uint64_t seed;
+    if (getrandom(&seed, sizeof seed, 0) != sizeof seed) {
+        struct timespec t;
+        clock_gettime(CLOCK_REALTIME, &t);
+        seed = ((uint64_t)t.tv_nsec ^ (uint64_t)(uintptr_t)&seed) * 0xd6e8feb86659fd93ull;
+        seed = (seed ^ seed >> 32 ^ (uint64_t)t.tv_sec) * 0xd6e8feb86659fd93ull;
+        seed ^= seed >> 32;
+    }
+    return seed;
+}

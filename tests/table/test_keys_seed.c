@@ -1,0 +1,154 @@
+/* test_keys_seed.c: keys that were chosen so that they meet under one seed, under this one and under others:
+ * how far from their homes they come to lie. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "test.h"
+#include "core/context.h"
+#include "cpu/keys.h"
+
+#define KEYS    1500u
+#define CHOSEN  52u /* of hashes, the bits from here on are zeros: of 4,096 keys one has them */
+#define LONGEST 24u
+#define FAR     400u /* slots; keys that lie anywhere are not half so far from home */
+
+struct chosen {
+    uint64_t word[KEYS], text[2 * KEYS]; /* texts are two words */
+};
+
+static uint64_t fold(uint64_t a, uint64_t b)
+{
+    __extension__ typedef unsigned __int128 wide;
+    wide p = (wide)a * b;
+    return (uint64_t)p ^ (uint64_t)(p >> 64);
+}
+
+/* Words whose hashes begin alike, by trying many; texts whose hashes are the same, since the second word
+ * takes back what the first one did. */
+static struct chosen *choose(struct test *t, const struct keys_seed *seed)
+{
+    struct chosen *c = calloc(1, sizeof *c);
+    if (!c)
+        abort();
+    for (uint32_t i = 0; i < KEYS; i++) {
+        do
+            c->word[i] = test_random(t);
+        while (keys_hash(seed, c->word[i]) >> CHOSEN);
+        uint64_t first = test_random(t), h = fold(17 * seed->text[0] ^ first, seed->text[1]) + seed->text[2];
+        c->text[2 * i] = first;
+        c->text[2 * i + 1] = h ^ 4711;
+        struct keys_text text = {(const char *)&c->text[2 * i], 16}, before = {(const char *)c->text, 16};
+        CHECK(t, keys_hash_text(seed, text) == keys_hash_text(seed, before));
+    }
+    return c;
+}
+
+/* How far the farthest key is from its home. */
+static uint64_t farthest(const struct keys_table *t)
+{
+    uint64_t most = 0;
+    for (uint64_t i = 0; i < t->capacity; i++) {
+        if (t->slot[i].id == KEYS_NO_ID)
+            continue;
+        uint64_t home = keys_home(t, t->slot[i].key), far = i < home ? i + t->capacity - home : i - home;
+        most = far > most ? far : most;
+    }
+    return most;
+}
+
+static uint64_t farthest_of(struct test *t, const struct keys_seed *seed, const struct keys_words *words,
+                            const struct keys_column *bytes)
+{
+    const struct keys_backend *keys = t->context->backend->keys;
+    struct keys_table table;
+    uint32_t ids[KEYS];
+    struct keys_batch b = {.n = KEYS, .words = words, .bytes = bytes, .ids = ids, .passing = 1};
+    keys_table_open(&table);
+    table.seed = seed;
+    OK(t, keys->add(t->context, &table, &b));
+    uint64_t far = farthest(&table);
+    for (uint32_t i = 0; i < KEYS; i++)
+        CHECK(t, ids[i] <= i);
+    OK(t, keys->find(t->context, &table, &b));
+    for (uint32_t i = 0; i < KEYS; i++)
+        CHECK(t, ids[i] <= i);
+    if (b.first)
+        context_release(t->context, b.first, b.first_room * sizeof *b.first);
+    keys->drop(t->context, &table);
+    return far;
+}
+
+/* Under the seed they were chosen for they are a single line of slots; under another they are like any. */
+static void spreads(struct test *t)
+{
+    struct keys_seed known, own;
+    keys_seed_make(&known, test_random(t));
+    struct chosen *c = choose(t, &known);
+    const struct keys_column word = {.kind = KEYS_UNSIGNED, .bytes = 8, .data = c->word};
+    const struct keys_column text = {.kind = KEYS_WIDE, .bytes = 16, .data = c->text};
+    const struct keys_words words = {.columns = 1, .column = &word};
+    CHECK(t, farthest_of(t, &known, &words, NULL) > KEYS / 2);
+    CHECK(t, farthest_of(t, &known, NULL, &text) > KEYS / 2);
+    for (int i = 0; i < 20; i++) {
+        keys_seed_make(&own, test_random(t));
+        uint64_t far = farthest_of(t, &own, &words, NULL), far_text = farthest_of(t, &own, NULL, &text);
+        CHECKF(t, far < FAR && far_text < FAR, "words %llu slots from home, texts %llu",
+               (unsigned long long)far, (unsigned long long)far_text);
+    }
+    free(c);
+}
+
+/* Keys that differ only where a mix might not carry: whatever the seed, few of them meet. */
+static void patterns(struct test *t)
+{
+    static uint64_t key[KEYS];
+    const struct keys_column word = {.kind = KEYS_UNSIGNED, .bytes = 8, .data = key};
+    const struct keys_words words = {.columns = 1, .column = &word};
+    for (uint32_t shift = 0; shift <= 52; shift += 4)
+        for (int folded = 0; folded < 2; folded++) {
+            struct keys_seed own;
+            keys_seed_make(&own, test_random(t));
+            for (uint64_t i = 0; i < KEYS; i++) {
+                key[i] = i << shift;
+                key[i] ^= folded ? key[i] >> 32 : 0; /* after the first step of the mix: i << shift */
+            }
+            key[0] = 1ull << 63; /* not close together */
+            uint64_t far = farthest_of(t, &own, &words, NULL);
+            CHECKF(t, far < FAR, "i << %u: %llu slots from home", shift, (unsigned long long)far);
+        }
+}
+
+/* Short texts whose length and bytes make up for each other. */
+static void lengths(struct test *t)
+{
+    for (int again = 0; again < 1000; again++) {
+        struct keys_seed own;
+        uint64_t hash[8];
+        keys_seed_make(&own, test_random(t));
+        for (uint64_t length = 1; length < 8; length++) {
+            char bytes[8] = {(char)(0x40 ^ length)};
+            hash[length] = keys_hash_text(&own, (struct keys_text){bytes, length});
+            for (uint64_t i = 1; i < length; i++)
+                CHECK(t, hash[i] != hash[length]);
+        }
+    }
+}
+
+/* A process draws its seed, and draws another one each time. */
+static void draws(struct test *t)
+{
+    struct keys_seed a, b;
+    keys_seed_draw(&a);
+    keys_seed_draw(&b);
+    for (int i = 0; i < 2; i++)
+        CHECK(t, a.word[i] != b.word[i] && (a.word[i] & b.word[i] & 1));
+    for (int i = 0; i < 4; i++)
+        CHECK(t, a.text[i] != b.text[i] && (a.text[i] & b.text[i] & 1));
+    CHECK(t, a.word[0] != a.word[1] && keys_seed() == keys_seed());
+}
+
+const struct test_case test_cases[] = {{"spreads", spreads, TEST_ON_CPU},
+                                       {"patterns", patterns, TEST_ON_CPU},
+                                       {"lengths", lengths, TEST_ON_CPU},
+                                       {"draws", draws, TEST_ON_CPU},
+                                       {NULL, NULL, 0}};
