@@ -1,5 +1,5 @@
 /* sort.c: `cohort bench sort`: the radix sort, on random keys and on the patterns that tables have; and with
- * --experiment primitives the calls that it and others are made of: compaction, histogram, prefix sums, sums.
+ * --experiment primitives the calls that it and others are made of: compaction, runs, histogram, prefix sums, sums.
  * What binds all of them is the memory: B over the bytes that must be read and written. */
 #include "split.h"
 
@@ -10,6 +10,7 @@ typedef struct sort_work {
     split_data *s;
     cohort_sort_desc sort;
     cohort_compact_desc compact;
+    cohort_runs_desc runs;
     cohort_histogram_desc histogram;
 } sort_work;
 
@@ -124,6 +125,41 @@ static int measure_compact(split_data *s, unsigned percent, fault *fault)
     d.total = s->offsets;
     sort_work w = {.s = s, .compact = d};
     return measure(&w, &row, work_compact, check_compact, fault);
+}
+
+/* ---- runs: every key another one, and 64 alike ---------------------------------------------------------- */
+
+static cohort_status work_runs(void *arg)
+{
+    const sort_work *w = arg;
+    return cohort_runs(w->s->b->dev.context, &w->runs);
+}
+
+static int check_runs(const sort_work *w, const bench_row *row, fault *fault)
+{
+    uint64_t total = 0, each = (uint64_t)row->at, expected = (w->s->n + each - 1) / each;
+    if (number_take(w, row, &total, fault))
+        return fault->status;
+    return total == expected ? CLI_OK : wrong(row, fault, "the number of runs", total, expected);
+}
+
+/* The distinct keys alone: what a unique does after a sort. */
+static int measure_runs(split_data *s, bench_input input, unsigned each, fault *fault)
+{
+    int status = split_fill(s, input, 1, fault);
+    if (status)
+        return status;
+    bench_row row = split_row(s, "primitives", "runs", s->width->key * (1 + 1.0 / each));
+    cohort_runs_desc d = COHORT_RUNS_INIT;
+    snprintf(row.at_name, sizeof row.at_name, "length");
+    row.at = each;
+    d.n = s->n;
+    d.type = s->width->key == 8 ? COHORT_U64 : COHORT_U32;
+    d.keys = s->keys;
+    d.distinct = s->keys_out;
+    d.total = s->offsets;
+    sort_work w = {.s = s, .runs = d};
+    return measure(&w, &row, work_runs, check_runs, fault);
 }
 
 /* ---- histogram ----------------------------------------------------------------------------------------- */
@@ -289,6 +325,10 @@ static int primitives_measure(const sort_plan *p, split_data *s, fault *fault)
     int status = CLI_OK, keys_alone = !s->width->columns;
     for (unsigned percent = 10; percent <= 90 && !status; percent += 40)
         status = measure_compact(s, percent, fault);
+    if (keys_alone && !status)
+        status = measure_runs(s, INPUT_ASCENDING, 1, fault);
+    if (keys_alone && !status)
+        status = measure_runs(s, INPUT_STEPS_64, 64, fault);
     if (keys_alone && !status)
         status = measure_sums(s, fault);
     for (unsigned i = 0; keys_alone && i < 2; i++)

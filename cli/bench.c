@@ -78,7 +78,7 @@ const char bench_examples[] =
     "                     have them), functions (each kind of bucket function); all. Of sort: sort if none "
     "is "
     "named;\n"
-    "                     patterns; primitives (compaction, histogram, sums); all\n"
+    "                     patterns; primitives (compaction, runs, histogram, sums); all\n"
     "  --n, --buckets     entries (64M: 64 million), 1 to 65536\n"
     "  --width KV         bits of keys and payload: 32/0, 32/32, 64/0, 64/32, 64/64, 32/96 (three columns)\n"
     "  --input NAME,...   uniform, skewed (nine of ten in one bucket), binomial, equal, sorted; patterns: "

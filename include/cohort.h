@@ -17,6 +17,7 @@
 #include "cohort/multisplit.h"
 #include "cohort/payload.h"
 #include "cohort/plain.h"
+#include "cohort/runs.h"
 #include "cohort/set.h"
 #include "cohort/sort.h"
 #include "cohort/sums.h"

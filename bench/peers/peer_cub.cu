@@ -181,7 +181,7 @@ template <class K, class V> void sort_all(const Options &o, Report &report)
     }
 }
 
-// ---- compaction, histogram, sums --------------------------------------------------------------------------
+// ---- compaction, runs, histogram, sums --------------------------------------------------------------------------
 
 template <class K> struct UpTo {
     K most;
@@ -197,6 +197,19 @@ template <class K> void compact_rows(const Options &o, Report &report, Array<K> 
             return cub::DeviceSelect::If(work, bytes, keys.data(), out.data(), chosen.data(), o.n, below);
         });
         report.add(o, "compact", o.width, "uniform", "percent kept", percent, seconds, "CUB DeviceSelect", version());
+    }
+}
+
+template <class K> void runs_rows(const Options &o, Report &report, Array<K> &keys, Array<K> &out)
+{
+    Array<std::uint64_t> total(1);
+    for (bench_input input : {INPUT_ASCENDING, INPUT_STEPS_64}) {
+        keys_fill(keys, o.n, input, 1);
+        auto seconds = measured(o, [&](void *work, std::size_t &bytes) {
+            return cub::DeviceSelect::Unique(work, bytes, keys.data(), out.data(), total.data(), o.n);
+        });
+        report.add(o, "runs", o.width, bench_input_names[input], "length", input == INPUT_ASCENDING ? 1 : 64, seconds,
+                   "CUB DeviceSelect::Unique", version());
     }
 }
 
@@ -231,6 +244,8 @@ template <class K> void primitives(const Options &o, Report &report)
     Array<std::uint64_t> total(1);
     keys_fill(keys, o.n, INPUT_UNIFORM, 256);
     compact_rows(o, report, keys, out);
+    runs_rows(o, report, keys, out);
+    keys_fill(keys, o.n, INPUT_UNIFORM, 256);
     auto scan = measured(o, [&](void *work, std::size_t &bytes) {
         return cub::DeviceScan::ExclusiveSum(work, bytes, keys.data(), out.data(), o.n);
     });

@@ -29,6 +29,7 @@
     X(multimap)               \
     X(multisplit)             \
     X(compact)                \
+    X(runs)                   \
     X(set)                    \
     X(sets)                   \
     X(sort)                   \

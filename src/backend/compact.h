@@ -17,7 +17,8 @@ struct compact {
     const co_u32 *where;
     const void *keys;
     void *kept, *rejected;
-    struct batch_column column[BATCH_COLUMNS_MOST]; /* out: of the kept, may be NULL */
+    /* out: of the kept, may be NULL; in NULL: 8 bytes, the index of the entry */
+    struct batch_column column[BATCH_COLUMNS_MOST];
     void *column_rejected[BATCH_COLUMNS_MOST];
     co_u64 segments; /* 0: none */
     const co_u64 *segment_offsets;

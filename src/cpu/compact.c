@@ -131,10 +131,15 @@ static co_u32 list(const struct job *j, co_u64 block, co_u32 turn, co_u16 *restr
 static void gather(const void *in, void *out, co_u32 bytes, co_u64 first, co_u64 at, const co_u16 *places,
                    co_u32 n)
 {
-    const char *from = (const char *)in + first * bytes;
     void *to = (char *)out + at * bytes;
     if (!out)
         return;
+    if (!in) {
+        for (co_u32 i = 0; i < n; i++)
+            ((co_u64 *)to)[i] = first + places[i];
+        return;
+    }
+    const char *from = (const char *)in + first * bytes;
     switch (bytes) {
     case 1:
         GATHER(co_u8);

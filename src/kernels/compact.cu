@@ -151,10 +151,21 @@ CO_INLINE void compact_gather(const void *in, void *out, co_u32 bytes, const co_
     }
 }
 
+/* The indices of entries, of which that at the tile's begin is `first`. */
+CO_INLINE void compact_indices(co_u64 first, co_u64 *out, const co_u16 *order, co_u32 n)
+{
+    for (co_u32 p = co_thread(); p < n; p += co_threads())
+        co_write64(out + p, first + co_read16(order + p));
+}
+
 CO_INLINE void compact_column(const struct compact_step *s, const struct compact_tile *t, co_u32 kept,
                               co_u64 before, co_u32 c, const co_u16 *order)
 {
     const struct batch_column *column = &s->column[c];
+    if (!column->in) {
+        compact_indices(t->index - t->skip, (co_u64 *)column->out + before, order, kept);
+        return;
+    }
     const char *in = (const char *)column->in + (t->index - t->skip) * column->bytes;
     char *out = (char *)column->out, *rejected = (char *)s->column_rejected[c];
     if (out)

@@ -34,7 +34,7 @@ struct compact_step {
     co_u32 ordered; /* 1: columns or segments need to know which entry came to which place */
     co_u32 others;  /* 1: rejected entries go somewhere */
     co_u32 vectors; /* 1: keys may be read 16 bytes at a time */
-    struct batch_column column[BATCH_COLUMNS_MOST];
+    struct batch_column column[BATCH_COLUMNS_MOST]; /* in NULL: 8 bytes, the index of the entry */
     void *column_rejected[BATCH_COLUMNS_MOST];
 };
 

@@ -155,6 +155,39 @@ static void check_compact(struct test *t, struct scene *s, cohort_status status)
     EQUAL(t, column_get(s->c[BINS], 0), kept);
 }
 
+/* Keys in pairs, so that there are half as many runs; lengths, and starts in workspace. */
+static void begin_runs(struct test *t, struct scene *s)
+{
+    begin_arrays(t, s);
+    s->c[ROOM] = column_new(t, N / 2, 8);
+    for (uint64_t i = 0; i < N; i++)
+        column_put(s->c[IN], i, i / 2);
+}
+
+static cohort_status act_runs(struct test *t, struct scene *s)
+{
+    cohort_runs_desc d = COHORT_RUNS_INIT;
+    d.n = N;
+    d.keys = s->at[IN];
+    d.distinct = s->at[OUT];
+    d.lengths = s->at[ROOM];
+    d.total = s->at[BINS];
+    return cohort_runs(t->context, &d);
+}
+
+static void check_runs(struct test *t, struct scene *s, cohort_status status)
+{
+    fetch(s);
+    for (uint64_t i = 0; i < N; i++)
+        EQUAL(t, column_get(s->c[IN], i), i / 2);
+    for (uint64_t i = 0; i < N / 2 && !status; i++) {
+        EQUAL(t, column_get(s->c[OUT], i), i);
+        EQUAL(t, column_get(s->c[ROOM], i), 2);
+    }
+    if (!status)
+        EQUAL(t, column_get(s->c[BINS], 0), N / 2);
+}
+
 static cohort_status act_scan(struct test *t, struct scene *s)
 {
     return cohort_scan(t->context, N, COHORT_U32, 0, s->at[IN], s->at[OUT]);
@@ -201,6 +234,7 @@ static void arrays(struct test *t)
         {"sort", begin_sort, act_sort, check_sort, NULL, 0},
         {"sort by segments", begin_sort, act_sort, check_sort, NULL, 1},
         {"compact", begin_arrays, act_compact, check_compact, NULL, 0},
+        {"runs", begin_runs, act_runs, check_runs, NULL, 0},
         {"scan", begin_arrays, act_scan, check_scan, NULL, 0},
         {"reduce", begin_arrays, act_reduce, check_reduce, NULL, 0}};
     EACH(t, deeds);

@@ -37,6 +37,8 @@ ANY, FIRST, LAST = 0, 1, 2
 _PAIRS = 1024
 # Up to so many entries sorting is faster than a map, whatever they are; and the size of a sample.
 _FEW = 2048
+# On a GPU sorting so many is done before a sample of them, in pieces, would be in the host's memory.
+_FEW_ON_GPU, _PIECE = 1 << 20, 256
 # Repetitions in a sample of _FEW from which on there are few distinct keys: about 260,000, whose map stays in
 # a core's cache; 16,000, which the library's tables of keys count faster than sorting does; 1,300, which they
 # also tell apart faster than a map.
@@ -112,7 +114,10 @@ def unique(
     keys = stored(given, "a")
     first = return_index or return_inverse
     repeats = _repeats(keys)
-    if keys._gpu is not None:
+    many = not first and repeats < _SOME_REPEAT
+    if keys._gpu is not None and many and (sorted or return_counts):
+        parts = _unique_by_sort(keys, False, False, return_counts)
+    elif keys._gpu is not None:
         parts = _unique_on_gpu(keys, return_index, return_inverse, return_counts, sorted)
     elif repeats >= _SOME_REPEAT and (first or return_counts):
         parts = _unique_by_keys(keys, sorted)
@@ -136,13 +141,14 @@ _Parts = tuple[_core.Array, Any, Any, Any]
 
 
 def _unique_by_sort(keys: _core.Array, index: bool, inverse: bool, counts: bool) -> _Parts:
-    ordered, permutation, _ = _core.sort(context_for(keys), keys, False, index, None)
-    values, starts = _core.runs(ordered)
+    on = context_for(keys)
+    ordered, permutation, _ = _core.sort(on, keys, False, index, None)
+    values, starts, lengths = _core.runs(on, ordered, index, counts)
     return (
         values,
         _core.take(permutation, starts) if index else None,
         _core.number_runs(permutation, starts) if inverse else None,
-        _core.lengths(starts, len(keys)) if counts else None,
+        lengths,
     )
 
 
@@ -205,13 +211,17 @@ def _found(map: _core.Handle, keys: _core.Array) -> _core.Array:
 
 def _repeats(keys: _core.Array) -> int:
     """How many keys of a sample of 2,048 are there before; 0 for arrays that are short. With d distinct ones,
-    equally frequent, about 2,048^2 / 2d while that is small: eight for d = 260,000. In a
-    GPU's memory no sample is taken."""
-    if len(keys) <= _FEW or keys._gpu is not None:
+    equally frequent, about 2,048^2 / 2d while that is small: eight for d = 260,000."""
+    if len(keys) <= (_FEW if keys._gpu is None else _FEW_ON_GPU):
         return 0
-    sample = keys[:: len(keys) // _FEW]
-    distinct, _ = _core.runs(_core.sort(current(), sample, False, False, None)[0])
-    return len(sample) - len(distinct)
+    if keys._gpu is None:
+        sample = keys[:: len(keys) // _FEW]
+        distinct = _core.runs(current(), _core.sort(current(), sample, False, False, None)[0], False, False)[0]
+        return len(sample) - len(distinct)
+    seen: list[Any] = []
+    for at in range(0, len(keys) - _PIECE, len(keys) * _PIECE // _FEW):
+        seen += _core.to_host(keys[at : at + _PIECE]).tolist()
+    return len(seen) - len(set(seen))
 
 
 def _unique_by_keys(keys: _core.Array, sorted: bool) -> _Parts:
@@ -291,9 +301,10 @@ def value_counts(values: Any, *, sort: bool = True) -> tuple[Any, Any]:
     if type(given) is not _core.Array:
         return _keys.value_counts(given, numpy, sort)
     keys = stored(given, "values")
-    if keys._gpu is not None:
+    repeats = _repeats(keys)
+    if keys._gpu is not None and repeats >= _SOME_REPEAT:
         keys, _, _, many = _unique_on_gpu(keys, False, False, True, True)
-    elif _repeats(keys) >= _COUNTED:
+    elif keys._gpu is None and repeats >= _COUNTED:
         keys, many = _keys.counted(frame_of(keys, "values"), keys._code)
     else:
         keys, _, _, many = _unique_by_sort(keys, False, False, True)

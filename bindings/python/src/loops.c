@@ -171,68 +171,6 @@ static PyObject *canonical(PyObject *module, PyObject *const *arguments, Py_ssiz
 
 /* ---- runs and numbers ---------------------------------------------------------------------------------- */
 
-#define RUNS(BITS)                                                                          \
-    static Py_ssize_t runs_##BITS(const void *in, int64_t *starts, void *out, Py_ssize_t n) \
-    {                                                                                       \
-        const uint##BITS##_t *keys = in;                                                    \
-        uint##BITS##_t *to = out;                                                           \
-        Py_ssize_t m = 0;                                                                   \
-        for (Py_ssize_t i = 0; i < n; ++i) {                                                \
-            to[m] = keys[i];                                                                \
-            starts[m] = i;                                                                  \
-            m += i + 1 == n || keys[i + 1] != keys[i];                                      \
-            if (i + 1 < n && keys[i + 1] == keys[i]) {                                      \
-                Py_ssize_t first = i;                                                       \
-                while (i + 1 < n && keys[i + 1] == keys[first])                             \
-                    ++i;                                                                    \
-                ++m;                                                                        \
-            }                                                                               \
-        }                                                                                   \
-        return m;                                                                           \
-    }
-RUNS(32)
-RUNS(64)
-
-/* runs(sorted keys): (distinct keys, where the run of each begins). */
-static PyObject *runs(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
-{
-    (void)module;
-    ARGUMENTS(1, 1)
-    BY_HOST(runs)
-    array *keys = array_of_bytes(arguments[0], "keys", 4, 8);
-    if (!keys)
-        return NULL;
-    array *to = array_new(keys->type, keys->n), *starts = array_new(COHORT_I64, keys->n);
-    Py_ssize_t m = 0;
-    if (to && starts) {
-        Py_BEGIN_ALLOW_THREADS m =
-            (type_bytes(keys->type) == 4 ? runs_32 : runs_64)(keys->data, starts->data, to->data, keys->n);
-        Py_END_ALLOW_THREADS to->n = starts->n = m;
-    }
-    PyObject *pair = to && starts ? PyTuple_Pack(2, to, starts) : NULL;
-    DROP(to);
-    DROP(starts);
-    return pair;
-}
-
-/* lengths(starts, n): starts[i + 1] - starts[i], with n behind the last. */
-static PyObject *lengths(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
-{
-    (void)module;
-    ARGUMENTS(2, 2)
-    BY_HOST(lengths)
-    array *starts = array_of(arguments[0], "starts");
-    int64_t n = starts ? PyLong_AsLongLong(arguments[1]) : 0;
-    array *a = PyErr_Occurred() ? NULL : array_new(COHORT_I64, starts->n);
-    if (!a)
-        return NULL;
-    const int64_t *from = starts->data;
-    int64_t *to = a->data;
-    Py_BEGIN_ALLOW_THREADS for (Py_ssize_t i = 0; i < a->n; ++i) to[i] =
-        (i + 1 < a->n ? from[i + 1] : n) - from[i];
-    Py_END_ALLOW_THREADS return (PyObject *)a;
-}
-
 /* numbers(first): first[i] is the index of the first entry that has entry i's key. Gives (the firsts in
  * order, the number of each entry's key in that order). */
 static PyObject *numbers(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
@@ -489,7 +427,7 @@ static PyObject *first_rows(PyObject *module, PyObject *const *arguments, Py_ssi
     return pair;
 }
 
-PyMethodDef loop_functions[] = {FAST(iota),      FAST(rows_of_either), FAST(first_rows),     FAST(cast),
-                                FAST(canonical), FAST(runs),           FAST(lengths),        FAST(numbers),
-                                FAST(take),      FAST(number_runs),    FAST(opposite),       FAST(repeat),
-                                FAST(spread),    FAST(among),          {NULL, NULL, 0, NULL}};
+PyMethodDef loop_functions[] = {
+    FAST(iota),    FAST(rows_of_either), FAST(first_rows),     FAST(cast),     FAST(canonical),
+    FAST(numbers), FAST(take),           FAST(number_runs),    FAST(opposite), FAST(repeat),
+    FAST(spread),  FAST(among),          {NULL, NULL, 0, NULL}};

@@ -1,4 +1,4 @@
-/* ops.c: the calls of cohort/sort.h, multisplit.h, histogram.h, compact.h. */
+/* ops.c: the calls of cohort/sort.h, multisplit.h, histogram.h, compact.h, runs.h. */
 #include "core.h"
 
 /* Where the results of a call with these keys are due. */
@@ -248,5 +248,54 @@ static PyObject *compact(PyObject *module, PyObject *const *arguments, Py_ssize_
     return (PyObject *)kept;
 }
 
-PyMethodDef ops_functions[] = {
-    FAST(sort), FAST(split), FAST(histogram), FAST(compact), {NULL, NULL, 0, NULL}};
+/* The keys, starts and lengths of runs, cut to as many as there are; of starts and lengths what has room. */
+static bool find_runs(context *on, const array *keys, array *const part[3])
+{
+    uint64_t total = 0;
+    cohort_runs_desc d = COHORT_RUNS_INIT;
+    d.n = (uint64_t)keys->n;
+    d.type = type_bytes(keys->type) == 8 ? COHORT_U64 : COHORT_U32;
+    d.keys = keys->data;
+    d.distinct = part[0]->data;
+    d.starts = part[1] ? part[1]->data : NULL;
+    d.lengths = part[2] ? part[2]->data : NULL;
+    d.total = &total;
+    outcome o;
+    call_begin(on, &o);
+    o.wait = keys->on;
+    o.status = cohort_runs(on->c, &d);
+    if (!call_end(on, &o))
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (part[i])
+            part[i]->n = (Py_ssize_t)total;
+    return true;
+}
+
+/* runs(context, keys, starts, lengths): the key of each run of equal keys, where it begins, and how long it
+ * is; None in place of what is not wanted. */
+static PyObject *runs(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(4, 4)
+    context *on = context_of(arguments[0]);
+    array *keys = on ? array_of_bytes(arguments[1], "keys", 4, 8) : NULL;
+    if (!keys)
+        return NULL;
+    context *memory = memory_of(on, keys);
+    array *part[3] = {array_on(memory, keys->type, keys->n)};
+    bool ok = part[0];
+    for (int i = 1; i < 3 && ok; i++)
+        if (PyObject_IsTrue(arguments[1 + i]))
+            ok = (part[i] = array_on(memory, COHORT_I64, keys->n));
+    PyObject *all = NULL;
+    if (ok && find_runs(on, keys, part))
+        all = PyTuple_Pack(3, part[0], part[1] ? (PyObject *)part[1] : Py_None,
+                           part[2] ? (PyObject *)part[2] : Py_None);
+    for (int i = 0; i < 3; i++)
+        DROP(part[i]);
+    return all;
+}
+
+PyMethodDef ops_functions[] = {FAST(sort),    FAST(split), FAST(histogram),
+                               FAST(compact), FAST(runs),  {NULL, NULL, 0, NULL}};
