@@ -1,6 +1,6 @@
 /* sort.c: `cohort bench sort`: the radix sort, on random keys and on the patterns that tables have; and with
- * --experiment primitives the calls that it and others are made of: compaction, runs, histogram, prefix sums, sums.
- * What binds all of them is the memory: B over the bytes that must be read and written. */
+ * --experiment primitives the calls that it and others are made of: compaction, runs, histogram, prefix sums,
+ * sums. What binds all of them is the memory: B over the bytes that must be read and written. */
 #include "split.h"
 
 #include <stdlib.h>
@@ -127,7 +127,7 @@ static int measure_compact(split_data *s, unsigned percent, fault *fault)
     return measure(&w, &row, work_compact, check_compact, fault);
 }
 
-/* ---- runs: every key another one, and 64 alike ---------------------------------------------------------- */
+/* ---- runs: every key another one, and 64 alike --------------------------------------------------------- */
 
 static cohort_status work_runs(void *arg)
 {

@@ -181,7 +181,7 @@ template <class K, class V> void sort_all(const Options &o, Report &report)
     }
 }
 
-// ---- compaction, runs, histogram, sums --------------------------------------------------------------------------
+// ---- compaction, runs, histogram, sums --------------------------------------------------------------------
 
 template <class K> struct UpTo {
     K most;

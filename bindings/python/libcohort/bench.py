@@ -79,7 +79,8 @@ class Data:
         few = distinct < rows
         self.a = (pool[rng.integers(0, distinct, rows)] if few else rng.integers(0, wide, rows)).astype(dtype)
         self.needles = np.unique(np.concatenate([rng.choice(self.a, 500), pool[:500].astype(dtype)]))
-        self.many = rng.permutation(self.a)[: rows // 10]
+        self.all = rng.permutation(self.a)
+        self.many = self.all[: rows // 10]
         self.mods = mods
 
     def forms(self) -> dict[str, Any]:
@@ -189,35 +190,35 @@ def _distinct(d: Data, f: dict[str, Any], np: Any) -> Iterator[Case]:
 
 def _looking(d: Data, f: dict[str, Any], np: Any) -> Iterator[Case]:
     a, mods = d.a, d.mods
-    for name, b in (("1,000 needles", d.needles), ("rows / 10 needles", d.many)):
-        both = {k: (mods[k].Series(b) if k != "pyarrow" else mods[k].array(b)) for k in f}
+    for name, b in (
+        ("1,000 needles", d.needles),
+        ("rows / 10 needles", d.many),
+        ("as many needles as rows", d.all),
+    ):
+        yield "is_in", name, _given(_members(d, f, np, b), f), lambda r: np.asarray(r, dtype=bool)
+        yield "index_in", name, _given(_indices(d, f, np.unique(b)), f), _same
 
-        def options(b: Any = b, both: dict[str, Any] = both) -> dict[str, Callable[[], Any]]:
-            return {
-                "libcohort": lambda: lc.is_in(a, b),
-                "numpy": lambda: np.isin(a, b),
-                "pandas": lambda: f["pandas"].isin(b),
-                "polars": lambda: f["polars"].is_in(both["polars"].implode()),
-                "pyarrow": lambda: mods["pyarrow"].compute.is_in(f["pyarrow"], both["pyarrow"]),
-            }
 
-        yield "is_in", name, _given(options(), f), lambda r: np.asarray(r, dtype=bool)
-        if name[0] == "1":
-            yield (
-                "index_in",
-                name,
-                _given(
-                    {
-                        "libcohort": lambda: lc.index_in(a, b),
-                        "pandas": lambda: mods["pandas"].Index(b).get_indexer(f["pandas"]),
-                        "pyarrow": lambda: (
-                            mods["pyarrow"].compute.index_in(f["pyarrow"], both["pyarrow"]).fill_null(-1)
-                        ),
-                    },
-                    f,
-                ),
-                _same,
-            )
+def _members(d: Data, f: dict[str, Any], np: Any, b: Any) -> dict[str, Callable[[], Any]]:
+    a, mods = d.a, d.mods
+    both = {k: (mods[k].Series(b) if k != "pyarrow" else mods[k].array(b)) for k in f}
+    return {
+        "libcohort": lambda: lc.is_in(a, b),
+        "numpy": lambda: np.isin(a, b),
+        "pandas": lambda: f["pandas"].isin(b),
+        "polars": lambda: f["polars"].is_in(both["polars"].implode()),
+        "pyarrow": lambda: mods["pyarrow"].compute.is_in(f["pyarrow"], both["pyarrow"]),
+    }
+
+
+def _indices(d: Data, f: dict[str, Any], b: Any) -> dict[str, Callable[[], Any]]:
+    mods = d.mods
+    arrow = mods["pyarrow"].array(b) if "pyarrow" in f else None
+    return {
+        "libcohort": lambda: lc.index_in(d.a, b),
+        "pandas": lambda: mods["pandas"].Index(b).get_indexer(f["pandas"]),
+        "pyarrow": lambda: mods["pyarrow"].compute.index_in(f["pyarrow"], arrow).fill_null(-1),
+    }
 
 
 def _given(
