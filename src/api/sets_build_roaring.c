@@ -1,18 +1,17 @@
 /* sets_build_roaring.c: collections from Roaring blobs.
  *
  * Blobs are read on the host (io/roaring.h), and all their bytes judged: what says where things are first,
- * so that memory can be taken, and then the entries of each container right before they are copied. If every
- * blob is a set of its own and its base moves whole chunks, their containers are the found chunks of
- * shape/sets.h: the collection is put together here, by the steps that backends do in parallel, and the
- * entries go from the blob to their places. Otherwise that gives a collection with a set a blob first. Blobs
- * whose base is no multiple of 2^16 go on from there as ranges; blobs of one group unite by a query. */
+ * so that memory can be taken, and then the entries of each container, while they are copied. If every blob
+ * is a set of its own and its base moves whole chunks, the collection is put together here, blob by blob:
+ * once to measure it, and once to write lists, directory and entries straight to their places. Otherwise that
+ * gives a collection with a set a blob first. Blobs whose base is no multiple of 2^16 go on from there as
+ * ranges; blobs of one group unite by a query. */
 #include "api/sets.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/roaring.h"
-#include "shape/sets_chunk.h"
+#include "api/sets_entries.h"
 
 static const char call[] = "cohort_sets_build", blob_name[] = "cohort_sets_build: blob";
 
@@ -27,7 +26,8 @@ struct blobs {
     uint64_t *groups;                /* or NULL: blob b is set b */
     int apart;                       /* each set is one blob at most */
     struct roaring_list list;
-    uint64_t *ends; /* n + 1: of blob b the containers ends[b] to ends[b + 1] */
+    uint64_t *ends;    /* n + 1: of blob b the containers ends[b] to ends[b + 1] */
+    uint64_t *members; /* n: how many, once the blobs are read */
     void *copies[16];
     int count;
     struct sets_rooms rooms; /* workspace of the pool, where that is the host's memory */
@@ -216,6 +216,9 @@ static cohort_status check_base(const struct blobs *b, uint64_t blob)
 static cohort_status read_blobs(struct blobs *b)
 {
     cohort_status status = work_room(b, b->n + 1, sizeof *b->ends, &b->ends);
+    if (!status)
+        status = work_room(b, b->n, sizeof *b->members, &b->members);
+    b->list.vectors = roaring_vectors();
     for (uint64_t i = 0; i < b->n && !b->blob_wide; i++)
         b->list.room += roaring_containers(b->bytes + b->offsets[i], b->offsets[i + 1] - b->offsets[i]);
     b->list.fixed = !b->blob_wide; /* else the list grows: blobs do not tell before they are read */
@@ -233,41 +236,16 @@ static cohort_status read_blobs(struct blobs *b)
     return status;
 }
 
-/* ---- a collection of them, on the host ---- */
+/* ---- a collection of them, on the host ----------------------------------------------------------------- */
 
-/* What the steps work on, in one piece. */
-static cohort_status step_rooms(struct blobs *b, struct sets_step *s)
-{
-    uint64_t found = b->list.count + 1, sets = b->sets + 1;
-    co_u64 *at = NULL;
-    memset(s, 0, sizeof *s);
-    cohort_status status = found < 1ull << 40 && sets <= SETS_MOST + 1
-                               ? work_room(b, 6 * found + 5 * sets, 8, &at)
-                               : no_memory(b);
-    if (status)
-        return status;
-    co_u64 **const of_found[] = {&s->sums,          &s->keys,  &s->found_places,
-                                 &s->found_digests, &s->units, &s->bitmaps};
-    co_u64 **const of_sets[] = {&s->set_first, &s->listed, &s->kept, &s->large, &s->pairs};
-    for (int i = 0; i < 6; i++, at += found)
-        *of_found[i] = at;
-    for (int i = 0; i < 5; i++, at += sets)
-        *of_sets[i] = at;
-    s->sets = b->sets;
-    s->wide = (co_u32)b->wide;
-    s->found = b->list.count;
-    return COHORT_OK;
-}
-
-static void sum_up(co_u64 *a, uint64_t n)
-{
-    co_u64 sum = 0;
-    for (uint64_t i = 0; i < n; i++) {
-        co_u64 v = a[i];
-        a[i] = sum;
-        sum += v;
-    }
-}
+/* What sets have taken so far of each part, of the pool apart what bitmaps have, and members in chunks. */
+struct making {
+    struct blobs *blobs;
+    cohort_sets_view view;
+    struct sets_counts taken;
+    co_u64 bitmaps, before;
+    co_u64 bitmap_unit; /* where bitmaps begin in the pool */
+};
 
 /* Of which kind the chunk is to be: as it is, but for runs that do not pay, and what is full. */
 static co_u64 place_of(const struct roaring_container *c)
@@ -278,54 +256,46 @@ static co_u64 place_of(const struct roaring_container *c)
                                     : co_place_make(CO_CHUNK_BITMAP, 0, 0);
 }
 
-/* The found chunks, and which are of which set. */
-static void find(const struct blobs *b, struct sets_step *s)
+/* Where chunks go that are no bitmaps, which come behind all others. */
+static co_u64 units_of(co_u64 place)
 {
-    uint64_t set = 0;
-    for (uint64_t i = 0; i < b->n; i++) {
-        uint64_t own = b->groups ? b->groups[i] : i, shift = (b->bases ? b->bases[i] : 0) >> CO_CHUNK_BITS;
-        while (set <= own)
-            s->set_first[set++] = b->ends[i];
-        for (uint64_t c = b->ends[i]; c < b->ends[i + 1]; c++) {
-            s->keys[c] = b->list.at[c].key + shift;
-            s->sums[c] = b->list.at[c].card;
-            s->found_places[c] = place_of(&b->list.at[c]);
-            s->found_digests[c] = 0; /* once the entries are where they can be read */
-        }
-    }
-    while (set <= b->sets)
-        s->set_first[set++] = b->list.count;
-    s->sums[s->found] = 0;
-    sum_up(s->sums, s->found + 1);
+    return co_place_kind(place) == CO_CHUNK_BITMAP
+               ? 0
+               : co_place_units(co_place_kind(place), co_place_entries(place));
 }
 
-/* Lists or chunks, and the sizes of all. */
-static void choose(struct sets_step *s)
+static co_u64 key_of(const struct blobs *b, uint64_t blob, co_u64 c)
 {
-    co_u64 *const sums[] = {s->listed, s->kept, s->large, s->pairs};
-    for (co_u64 i = 0; i < s->sets; i++)
-        sets_choose(s, i);
-    for (int i = 0; i < 4; i++) {
-        sums[i][s->sets] = 0;
-        sum_up(sums[i], s->sets + 1);
+    return b->list.at[c].key + ((b->bases ? b->bases[blob] : 0) >> CO_CHUNK_BITS);
+}
+
+static co_u64 pairs_of(const struct blobs *b, uint64_t blob)
+{
+    co_u64 first = b->ends[blob], end = b->ends[blob + 1];
+    return sets_pairs(end - first, key_of(b, blob, first), key_of(b, blob, end - 1));
+}
+
+/* Adds what a blob's set takes. */
+static void measure(struct making *m, uint64_t blob)
+{
+    struct blobs *b = m->blobs;
+    co_u64 members = 0, units = 0, bitmaps = 0, first = b->ends[blob], end = b->ends[blob + 1];
+    for (co_u64 c = first; c < end; c++) {
+        co_u64 place = place_of(&b->list.at[c]);
+        members += b->list.at[c].card;
+        units += units_of(place);
+        bitmaps += co_place_kind(place) == CO_CHUNK_BITMAP;
     }
-    for (co_u64 i = 0; i < s->sets; i++)
-        for (co_u64 c = s->set_first[i]; c < s->set_first[i + 1]; c++)
-            sets_found_units(s, sets_is_kept(s, i), c);
-    s->units[s->found] = s->bitmaps[s->found] = 0;
-    sum_up(s->units, s->found + 1);
-    sum_up(s->bitmaps, s->found + 1);
-    s->bitmap_unit = sets_aligned(s->units[s->found] * CO_PLACE_UNIT_BYTES) / CO_PLACE_UNIT_BYTES;
-    memset(&s->counts, 0, sizeof s->counts);
-    s->counts.sets = s->sets;
-    s->counts.wide = s->wide;
-    s->counts.listed = s->listed[s->sets];
-    s->counts.chunks = s->kept[s->sets];
-    s->counts.large = s->large[s->sets];
-    s->counts.pairs = s->pairs[s->sets];
-    s->counts.units = s->units[s->found];
-    if (s->bitmaps[s->found])
-        s->counts.units = s->bitmap_unit + s->bitmaps[s->found] * (CO_CHUNK_BYTES / CO_PLACE_UNIT_BYTES);
+    b->members[blob] = members;
+    if (sets_is_list(members, end - first)) {
+        m->taken.listed += members;
+        return;
+    }
+    m->taken.large++;
+    m->taken.chunks += end - first;
+    m->taken.pairs += pairs_of(b, blob);
+    m->taken.units += units;
+    m->bitmaps += bitmaps;
 }
 
 static co_u32 get16(const unsigned char *p)
@@ -333,115 +303,157 @@ static co_u32 get16(const unsigned char *p)
     return p[0] | (co_u32)p[1] << 8;
 }
 
-/* The members of an array or of runs; their number. */
-static co_u32 members_of(const struct roaring_container *c, co_u16 *to)
+static void put_id(const struct making *m, co_u64 at, co_u64 id)
 {
-    co_u32 n = 0;
-    if (c->kind == ROARING_ARRAY) {
-        memcpy(to, c->at, 2 * c->entries);
-        return c->entries;
-    }
-    for (co_u32 i = 0; i < c->entries; i++)
-        for (co_u32 v = get16(c->at + 4 * i), last = v + get16(c->at + 4 * i + 2); v <= last; v++)
-            to[n++] = (co_u16)v;
-    return n;
-}
-
-/* A container's entries as the chunk is to have them. */
-static void put_entries(const struct roaring_container *c, co_u32 kind, co_u16 *to)
-{
-    co_u64 *words = (co_u64 *)(void *)to;
-    if (kind == CO_CHUNK_ARRAY) {
-        sets_pad(to, members_of(c, to));
-    } else if (kind == CO_CHUNK_RUNS) {
-        memcpy(to, c->at, 4 * c->entries);
-        sets_pad(to, 2 * c->entries);
-    } else if (c->kind == ROARING_BITMAP) {
-        memcpy(words, c->at, CO_CHUNK_BYTES);
-    } else {
-        memset(words, 0, CO_CHUNK_BYTES);
-        for (co_u32 i = 0; i < c->entries; i++)
-            sets_bitmap_set(words, get16(c->at + 4 * i), get16(c->at + 4 * i) + get16(c->at + 4 * i + 2));
-    }
-}
-
-static void put_id(const struct sets_step *s, co_u64 at, co_u64 id)
-{
-    if (s->wide)
-        ((co_u64 *)(uintptr_t)s->view.lists)[at] = id;
+    if (m->view.wide)
+        ((co_u64 *)(uintptr_t)m->view.lists)[at] = id;
     else
-        ((co_u32 *)(uintptr_t)s->view.lists)[at] = (co_u32)id;
+        ((co_u32 *)(uintptr_t)m->view.lists)[at] = (co_u32)id;
 }
 
 /* To their list. Of a bitmap that is none of so few members there is no list. */
-static void put_listed(const struct sets_step *s, co_u64 c, const struct roaring_container *container,
-                       co_u64 at)
+static void put_listed(struct making *m, const struct roaring_container *c, co_u64 key)
 {
-    const co_u64 key = s->keys[c] << CO_CHUNK_BITS;
-    const unsigned char *p = container->at;
-    for (co_u32 i = 0; i < container->entries; i++)
-        if (container->kind == ROARING_ARRAY)
-            put_id(s, at++, key | get16(p + 2 * i));
+    co_u64 at = m->taken.listed;
+    const unsigned char *p = c->at;
+    key <<= CO_CHUNK_BITS;
+    for (co_u32 i = 0; i < c->entries; i++)
+        if (c->kind == ROARING_ARRAY)
+            put_id(m, at++, key | get16(p + 2 * i));
         else
             for (co_u32 v = get16(p + 4 * i), last = v + get16(p + 4 * i + 2); v <= last; v++)
-                put_id(s, at++, key | v);
+                put_id(m, at++, key | v);
+    m->taken.listed = at;
 }
 
-/* The entries of all chunks, judged, and with them the digests and the directory. */
-static cohort_status put_members(const struct blobs *b, struct sets_step *s)
+static cohort_status judge(const struct blobs *b, uint64_t blob, const struct roaring_container *c)
 {
-    uint64_t blob = 0;
-    for (co_u64 set = 0; set < s->sets; set++)
-        for (co_u64 c = s->set_first[set]; c < s->set_first[set + 1]; c++) {
-            struct roaring_container *container = &b->list.at[c];
-            while (c >= b->ends[blob + 1])
-                blob++;
-            cohort_status status =
-                roaring_judge(b->context, blob_name, blob, b->bytes + b->offsets[blob], container);
-            if (status)
-                return status;
-            co_u64 place = s->found_places[c], unit = sets_unit(s, c, place);
-            char *to = (char *)(uintptr_t)s->view.pool + unit * CO_PLACE_UNIT_BYTES;
-            if (!sets_is_kept(s, set)) {
-                put_listed(s, c, container, s->listed[set] + s->sums[c] - s->sums[s->set_first[set]]);
-                continue;
-            }
-            struct sets_chunk chunk = {to, co_place_kind(place), co_place_entries(place), container->card, 0};
-            if (chunk.kind != CO_CHUNK_FULL)
-                put_entries(container, chunk.kind, (co_u16 *)(void *)to);
-            s->found_digests[c] =
-                container->kind == ROARING_RUNS ? container->digest : sets_chunk_digest(&chunk);
-            sets_found_entry(s, set, c);
-        }
+    return roaring_judge(b->context, blob_name, blob, b->bytes + b->offsets[blob], c);
+}
+
+/* A chunk's entries and its directory. */
+static cohort_status put_chunk(struct making *m, uint64_t blob, const struct roaring_container *c, co_u64 key)
+{
+    static const co_u32 kinds[] = {CO_CHUNK_ARRAY, CO_CHUNK_BITMAP, CO_CHUNK_RUNS};
+    co_u64 place = place_of(c), d = m->taken.chunks++;
+    co_u32 kind = co_place_kind(place);
+    co_u64 unit = kind == CO_CHUNK_BITMAP
+                      ? m->bitmap_unit + m->bitmaps++ * (CO_CHUNK_BYTES / CO_PLACE_UNIT_BYTES)
+                      : m->taken.units;
+    co_u16 *to = (co_u16 *)(uintptr_t)m->view.pool + unit * (CO_PLACE_UNIT_BYTES / 2);
+    struct sets_chunk chunk = {to, kind, co_place_entries(place), c->card, 0};
+    m->taken.units += units_of(place);
+    if (!m->blobs->list.vectors || kinds[c->kind] != kind || !sets_entries_take(c, to, &chunk.digest)) {
+        cohort_status status = judge(m->blobs, blob, c);
+        if (status)
+            return status;
+        if (kind != CO_CHUNK_FULL)
+            sets_entries_put(c, kind, to);
+        chunk.digest = sets_chunk_digest(&chunk);
+    }
+    if (m->view.wide)
+        ((co_u64 *)(uintptr_t)m->view.keys)[d] = key;
+    else
+        ((co_u16 *)(uintptr_t)m->view.keys)[d] = (co_u16)key;
+    ((co_u16 *)(uintptr_t)m->view.cards)[d] = (co_u16)(c->card - 1);
+    ((co_u64 *)(uintptr_t)m->view.places)[d] = place | unit << CO_PLACE_UNIT;
+    ((co_u64 *)(uintptr_t)m->view.before)[d] = m->before;
+    ((co_u64 *)(uintptr_t)m->view.digests)[d] = chunk.digest;
+    m->before += c->card;
     return COHORT_OK;
+}
+
+/* The index of a blob's set: of each 64 keys the presence bits, and the set's chunks before them. */
+static void put_index(struct making *m, uint64_t blob, co_u64 pairs)
+{
+    const struct blobs *b = m->blobs;
+    co_u64 *pair = (co_u64 *)(uintptr_t)m->view.index + 2 * m->taken.pairs, p = 0;
+    co_u64 first = b->ends[blob], base = key_of(b, blob, first) >> 6;
+    m->taken.pairs += pairs;
+    if (!pairs)
+        return;
+    pair[0] = pair[1] = 0;
+    for (co_u64 c = first; c < b->ends[blob + 1]; c++) {
+        co_u64 key = key_of(b, blob, c);
+        while (p < (key >> 6) - base) {
+            p++;
+            pair[2 * p] = 0;
+            pair[2 * p + 1] = c - first;
+        }
+        pair[2 * p] |= 1ull << (key & 63);
+    }
+}
+
+static cohort_status put_set(struct making *m, uint64_t blob, co_u64 *word)
+{
+    const struct blobs *b = m->blobs;
+    co_u64 first = b->ends[blob], end = b->ends[blob + 1], listed = m->taken.listed;
+    cohort_status status = COHORT_OK;
+    if (sets_is_list(b->members[blob], end - first)) {
+        for (co_u64 c = first; c < end && !status; c++) {
+            status = judge(b, blob, &b->list.at[c]);
+            if (!status)
+                put_listed(m, &b->list.at[c], key_of(b, blob, c));
+        }
+        *word = b->members[blob] ? b->members[blob] << CO_SETS_LIST_COUNT | listed : 0;
+        return status;
+    }
+    struct co_sets_large *r = (struct co_sets_large *)(uintptr_t)m->view.large + m->taken.large;
+    *word = CO_SETS_LARGE | m->taken.large++;
+    r->first = m->taken.chunks;
+    r->chunks = end - first;
+    r->index = m->taken.pairs;
+    r->words = pairs_of(b, blob);
+    r->base = key_of(b, blob, first) >> 6;
+    put_index(m, blob, r->words);
+    for (co_u64 c = first; c < end && !status; c++)
+        status = put_chunk(m, blob, &b->list.at[c], key_of(b, blob, c));
+    return status;
+}
+
+/* All parts of the collection that lies at `image`. */
+static cohort_status put_parts(struct making *m, const struct sets_counts *counts, void *image)
+{
+    const struct blobs *b = m->blobs;
+    co_u64 set = 0, *words;
+    cohort_status status = COHORT_OK;
+    memset(&m->taken, 0, sizeof m->taken);
+    m->bitmaps = 0;
+    sets_view(counts, image, NULL, &m->view);
+    words = (co_u64 *)(uintptr_t)m->view.words;
+    for (uint64_t i = 0; i < b->n && !status; i++) {
+        for (uint64_t own = b->groups ? b->groups[i] : i; set < own; set++)
+            words[set] = 0;
+        status = put_set(m, i, &words[set++]);
+    }
+    while (!status && set < b->sets)
+        words[set++] = 0;
+    ((co_u64 *)(uintptr_t)m->view.before)[m->view.chunks] = m->before;
+    return status;
 }
 
 static cohort_status put_together(struct blobs *b, cohort_sets **out)
 {
-    struct sets_step step, *s = &step;
+    struct making m;
     const struct backend *backend = b->context->backend;
-    cohort_status status = step_rooms(b, s);
-    if (status)
-        return status;
-    find(b, s);
-    choose(s);
-    status = sets_new(b->context, &s->counts, out);
-    if (status)
-        return status;
-    cohort_sets *sets = *out;
-    void *image = sets->memory;
-    if (backend->own_memory != MEMORY_HOST)
-        status = host_room(b, sets->taken, 1, &image);
-    if (status)
-        return status;
-    sets_view(&s->counts, image, NULL, &s->view);
-    status = put_members(b, s);
-    for (co_u64 i = 0; i <= s->sets && !status; i++)
-        sets_word(s, i);
-    for (co_u64 i = 0; i < s->counts.pairs && !status; i++)
-        sets_pair(s, i);
-    if (!status && image != sets->memory)
-        status = context_copy(b->context, sets->memory, image, sets->taken);
+    memset(&m, 0, sizeof m);
+    m.blobs = b;
+    for (uint64_t i = 0; i < b->n; i++)
+        measure(&m, i);
+    struct sets_counts counts = m.taken;
+    counts.sets = b->sets;
+    counts.wide = (co_u32)b->wide;
+    m.bitmap_unit = sets_aligned(counts.units * CO_PLACE_UNIT_BYTES) / CO_PLACE_UNIT_BYTES;
+    if (m.bitmaps)
+        counts.units = m.bitmap_unit + m.bitmaps * (CO_CHUNK_BYTES / CO_PLACE_UNIT_BYTES);
+    cohort_status status = sets_new(b->context, &counts, out);
+    void *image = status ? NULL : (*out)->memory;
+    if (!status && backend->own_memory != MEMORY_HOST)
+        status = host_room(b, (*out)->taken, 1, &image);
+    if (!status)
+        status = put_parts(&m, &counts, image);
+    if (!status && image != (*out)->memory)
+        status = context_copy(b->context, (*out)->memory, image, (*out)->taken);
     return status;
 }
 

@@ -14,7 +14,6 @@ enum roaring_kind { ROARING_ARRAY, ROARING_BITMAP, ROARING_RUNS };
 struct roaring_container {
     uint64_t key;
     uint32_t kind, entries, card; /* entries: of an array, or runs. card: 1 to 65,536 */
-    uint64_t digest;              /* of runs: bit b says that there are members from 1,024 b on */
     const unsigned char *
         /* entries, the low byte first: 16-bit numbers, pairs of start and length less one, or 64-bit words */
         at;
@@ -23,8 +22,12 @@ struct roaring_container {
 struct roaring_list {
     struct roaring_container *at; /* malloc */
     uint64_t count, room;
-    int fixed; /* `at` is somebody else's memory, and has room for as many as the blobs have told */
+    int fixed;   /* `at` is somebody else's memory, and has room for as many as the blobs have told */
+    int vectors; /* roaring_vectors() */
 };
+
+/* May AVX-512 be used? 0 also where COHORT_CPU in the environment asks for less. */
+int roaring_vectors(void);
 
 /* Adds the containers of a blob to the list. wide: it is of the 64-bit format. Fails with "NAME NUMBER:
  * byte B: ...", COHORT_TRUNCATED or COHORT_CORRUPT, or COHORT_NO_MEMORY. */

@@ -147,6 +147,20 @@ static cohort_status load(struct test *t, const struct bytes *b, const uint64_t 
     return cohort_sets_build(t->context, source, out);
 }
 
+/* A file of them is taken as right: so are digests, the index, and what fills arrays up. */
+static void judge_file(struct test *t, const cohort_sets *sets)
+{
+    const char *folder = getenv("TMPDIR");
+    char path[128];
+    cohort_sets *back = NULL;
+    snprintf(path, sizeof path, "%.80s/cohort-roaring.%ld", folder ? folder : "/tmp", (long)getpid());
+    OK(t, cohort_sets_save(sets, path));
+    cohort_status status = cohort_sets_load(t->context, path, &back);
+    unlink(path);
+    REQUIREF(t, !status, "%s", cohort_message(t->context));
+    cohort_sets_destroy(back);
+}
+
 static void interchange(struct test *t)
 {
     for (uint64_t round = 0; round < test_scale(t, 3, test_size(t, 40, 6), test_size(t, 200, 20)); round++) {
@@ -168,6 +182,7 @@ static void interchange(struct test *t)
         source.blob_type = blob_wide != p.wide || test_below(t, 2) ? blob_wide ? COHORT_U64 : COHORT_U32 : 0;
         OK(t, load(t, &b, offsets, p.n, &source, &sets));
         sets_judge(t, sets, &p, "blobs");
+        judge_file(t, sets);
         struct column *out = column_new(t, best.n, 1), *places = column_new(t, p.n + 1, 8);
         target.form = COHORT_FORM_ROARING;
         target.blob_type = source.blob_type;
@@ -388,6 +403,65 @@ static void equal_neighbours(struct test *t)
     }
 }
 
+/* Runs of any number, two of which touch at any place, or are equal, or the last goes beyond the
+ * container. */
+static void neighbouring_runs(struct test *t)
+{
+    static const unsigned counts[] = {1, 2, 3, 8, 9, 16, 17, 32, 33, 50};
+    unsigned char blob[11 + 4 * 50] = {0x3b, 0x30, 0, 0, 1, 5, 0, 0, 0};
+    for (unsigned l = 0; l < sizeof counts / sizeof counts[0]; l++) {
+        unsigned n = counts[l];
+        blob[9] = (unsigned char)n;
+        for (unsigned k = 0; k < n; k++) {
+            unsigned start = 65536 - (n - k) * 1000, length = 998 + (k + 1 == n);
+            for (unsigned i = 0; i < 2; i++) {
+                blob[11 + 4 * k + i] = (unsigned char)(start >> 8 * i);
+                blob[13 + 4 * k + i] = (unsigned char)(length >> 8 * i);
+            }
+        }
+        OK(t, feed(t, blob, 11 + 4 * n, COHORT_U32));
+        for (unsigned k = 0; k < n; k++) {
+            unsigned char *run = blob + 11 + 4 * k, old[4];
+            memcpy(old, run, 4);
+            run[2]++; /* one member more: no low byte is 255 */
+            REQUIREF(t, feed(t, blob, 11 + 4 * n, COHORT_U32) == COHORT_CORRUPT, "%u of %u", k, n);
+            memcpy(run, old, 4);
+            if (!k)
+                continue;
+            memcpy(run, run - 4, 4);
+            REQUIREF(t, feed(t, blob, 11 + 4 * n, COHORT_U32) == COHORT_CORRUPT, "%u of %u, equal", k, n);
+            memcpy(run, old, 4);
+        }
+    }
+}
+
+/* The same without vectors. */
+static void plainly(struct test *t, void (*test)(struct test *))
+{
+    const char *before = getenv("COHORT_CPU");
+    char *level = before ? strdup(before) : NULL;
+    REQUIRE(t, !before == !level);
+    setenv("COHORT_CPU", "plain", 1);
+    test(t);
+    if (level)
+        setenv("COHORT_CPU", level, 1);
+    else
+        unsetenv("COHORT_CPU");
+    free(level);
+}
+
+static void interchange_plain(struct test *t)
+{
+    plainly(t, interchange);
+}
+
+static void refused_plain(struct test *t)
+{
+    plainly(t, refused);
+    plainly(t, equal_neighbours);
+    plainly(t, neighbouring_runs);
+}
+
 /* A member that its base takes beyond the type. */
 static void beyond(struct test *t)
 {
@@ -499,6 +573,9 @@ const struct test_case test_cases[] = {
     {"cut_and_altered", cut_and_altered, 0},
     {"refused", refused, 0},
     {"equal_neighbours", equal_neighbours, 0},
+    {"neighbouring_runs", neighbouring_runs, 0},
+    {"interchange_plain", interchange_plain, 0},
+    {"refused_plain", refused_plain, 0},
     {"beyond", beyond, TEST_EACH_MEMORY},
     {"vectors", vectors, 0},
     {NULL, NULL, 0},
