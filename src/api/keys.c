@@ -107,7 +107,7 @@ cohort_status cohort_factor_find(cohort_factor *factor, cohort_frame *keys, uint
 
 /* ---- the keys of a frame ------------------------------------------------------------------------------- */
 
-/* A factor of one call, in the host's memory. */
+/* A factor of one call, in the memory of `host`. */
 struct keyed {
     const char *call;
     cohort_context *context, *host;
@@ -127,14 +127,23 @@ static void keyed_close(struct keyed *k)
         pool_give(k->host, k->ids.taken);
 }
 
+/* Where keys are worked on: staged_open or staged_keys. */
+typedef cohort_status place(cohort_context *, const cohort_frame *, cohort_context **host);
+
+static cohort_status on_host(cohort_context *context, const cohort_frame *keys, cohort_context **host)
+{
+    (void)keys;
+    return staged_open(context, host);
+}
+
 /* Adds all rows of `keys`. */
 static cohort_status keyed_open(struct keyed *k, const char *call, cohort_frame *keys, const char *name,
-                                const uint8_t *nulls_equal, uint32_t *ids, int ids_wanted)
+                                const uint8_t *nulls_equal, uint32_t *ids, int ids_wanted, place *where)
 {
     *k = (struct keyed){.call = call, .context = keys->context};
     cohort_status s = check_columns(k->context, call, name, keys->columns);
     if (!s)
-        s = staged_open(k->context, &k->host);
+        s = where(k->context, keys, &k->host);
     if (!s)
         s = staged_array_open(&k->ids, k->context, k->host, call, "ids", ids, keys->rows, 4, !ids_wanted);
     if (!s)
@@ -162,7 +171,7 @@ cohort_status cohort_factorize(cohort_frame *keys, const uint8_t *nulls_equal, u
     cohort_status s = frame_need(NULL, "cohort_factorize", "keys", keys);
     if (s)
         return s;
-    s = keyed_open(&k, "cohort_factorize", keys, "columns of keys", nulls_equal, ids, 1);
+    s = keyed_open(&k, "cohort_factorize", keys, "columns of keys", nulls_equal, ids, 1, staged_keys);
     if (!s && values)
         s = keyed_values(&k, k.first.at, &made);
     if (!s)
@@ -248,11 +257,12 @@ static cohort_status distinct(const char *call, cohort_frame *keys, uint32_t fla
     if (flags & ~(uint32_t)COHORT_SORTED)
         return context_fail(keys->context, COHORT_RANGE, "%s: flags is %u; only COHORT_SORTED (1) is known",
                             call, flags);
-    s = keyed_open(&k, call, keys, "columns of keys", NULL, NULL, 0);
-    if (!s)
+    int as_they_come = !counted && !flags;
+    s = keyed_open(&k, call, keys, "columns of keys", NULL, NULL, 0, as_they_come ? staged_keys : on_host);
+    if (!s && !as_they_come)
         s = rank(&k, flags, counted, &r);
     if (!s)
-        s = keyed_values(&k, r.rows, &made);
+        s = keyed_values(&k, as_they_come ? k.first.at : r.rows, &made);
     if (!s && counted)
         s = with_counts(&k, &r, &made);
     if (!s)
@@ -311,7 +321,7 @@ static int are_plain(const cohort_frame *keys, const cohort_frame *values)
            table_types_agree(keys->field[0].column->format, values->field[0].column->format);
 }
 
-/* A frame's column in the host's memory and in one piece; to be released. */
+/* A frame's column in the memory of `host` and in one piece; to be released. */
 static cohort_status plain_column(cohort_context *context, cohort_context *host, cohort_frame *frame,
                                   struct table_column **out)
 {
@@ -353,7 +363,7 @@ static cohort_status members(const char *call, cohort_frame *keys, cohort_frame 
     cohort_context *context = keys->context, *host = NULL;
     struct staged_array to = {0};
     uint64_t n = bytes ? keys->rows : (keys->rows + 7) / 8;
-    cohort_status s = staged_open(context, &host);
+    cohort_status s = staged_keys(context, keys, &host);
     if (!s)
         s = staged_array_open(&to, context, host, call, bytes ? "rows" : "bits", out, n, bytes ? bytes : 1,
                               0);
@@ -392,7 +402,7 @@ cohort_status cohort_index_in(cohort_frame *keys, cohort_frame *values, const ui
                             call, bytes);
     if (are_plain(keys, values))
         return members(call, keys, values, bytes, rows);
-    s = keyed_open(&k, call, values, "columns of values", nulls_equal, NULL, 0);
+    s = keyed_open(&k, call, values, "columns of values", nulls_equal, NULL, 0, staged_keys);
     if (!s)
         s = staged_array_open(&to, k.context, k.host, call, "rows", rows, keys->rows, bytes, 0);
     if (!s)
@@ -405,16 +415,6 @@ cohort_status cohort_index_in(cohort_frame *keys, cohort_frame *values, const ui
         pool_give(k.host, ids);
     keyed_close(&k);
     return s;
-}
-
-static void put_bits(uint8_t *bits, const uint32_t *ids, uint64_t n)
-{
-    for (uint64_t i = 0; i < n; i += 8) {
-        unsigned byte = 0;
-        for (uint64_t j = i; j < n && j < i + 8; j++)
-            byte |= (unsigned)(ids[j] != KEYS_NO_ID) << (j - i);
-        bits[i / 8] = (uint8_t)byte;
-    }
 }
 
 cohort_status cohort_is_in(cohort_frame *keys, cohort_frame *values, const uint8_t *nulls_equal,
@@ -430,13 +430,13 @@ cohort_status cohort_is_in(cohort_frame *keys, cohort_frame *values, const uint8
         return s;
     if (are_plain(keys, values))
         return members(call, keys, values, 0, bits);
-    s = keyed_open(&k, call, values, "columns of values", nulls_equal, NULL, 0);
+    s = keyed_open(&k, call, values, "columns of values", nulls_equal, NULL, 0, staged_keys);
     if (!s)
         s = staged_array_open(&to, k.context, k.host, call, "bits", bits, (keys->rows + 7) / 8, 1, 0);
     if (!s)
         s = member_ids(&k, keys, &ids);
     if (!s)
-        put_bits(to.own, ids, keys->rows);
+        s = k.host->backend->keys->bits(k.host, ids, keys->rows, to.own);
     if (to.host)
         s = staged_array_close(&to, s);
     if (ids)

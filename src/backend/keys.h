@@ -108,6 +108,9 @@ struct keys_backend {
     cohort_status (*rows)(cohort_context *, const uint32_t *ids, uint64_t n, const uint64_t *rows,
                           uint32_t bytes, void *at);
 
+    /* Bit i: whether ids[i] is an id; in whole bytes. */
+    cohort_status (*bits)(cohort_context *, const uint32_t *ids, uint64_t n, uint8_t *bits);
+
     /* counts[id] is raised for each row; there are `groups` of them. */
     cohort_status (*count)(cohort_context *, const uint32_t *ids, uint64_t n, uint64_t groups,
                            uint64_t *counts);

@@ -159,6 +159,18 @@ static cohort_status cpu_keys_rows(cohort_context *context, const uint32_t *ids,
     return COHORT_OK;
 }
 
+static cohort_status cpu_keys_bits(cohort_context *context, const uint32_t *ids, uint64_t n, uint8_t *bits)
+{
+    (void)context;
+    for (uint64_t i = 0; i < n; i += 8) {
+        unsigned byte = 0;
+        for (uint64_t j = i; j < n && j < i + 8; j++)
+            byte |= (unsigned)(ids[j] != KEYS_NO_ID) << (j - i);
+        bits[i / 8] = (uint8_t)byte;
+    }
+    return COHORT_OK;
+}
+
 /* A worker has counts of its own while they stay in the nearest caches. */
 #define OWN_COUNTS (1u << 14)
 
@@ -214,6 +226,7 @@ const struct keys_backend cpu_keys_backend = {
     .load = cpu_keys_load,
     .list = cpu_keys_list,
     .rows = cpu_keys_rows,
+    .bits = cpu_keys_bits,
     .count = cpu_keys_count,
     .members = cpu_keys_members,
     .drop = cpu_keys_drop,

@@ -160,8 +160,6 @@ static cohort_status resize(cohort_context *context, struct keys_table *t, uint6
     s = context_fill(context, made, 0xff, cells_bytes(capacity));
     if (!s && t->slot)
         s = gpu_launch(context, "keys_rehash", t->capacity + KEYS_ODD, &step);
-    if (!s && t->slot)
-        s = context_wait(context); /* the old slots go back to whoever gave them */
     if (s) {
         context_release(context, made, cells_bytes(capacity));
         return s;
@@ -342,18 +340,60 @@ static cohort_status cuda_keys_load(cohort_context *context, const struct keys_c
     return s;
 }
 
-/* ---- what groups and lookups want ---------------------------------------------------------------------- */
-
-static cohort_status cuda_keys_list(cohort_context *context, const struct keys_table *t, uint64_t *words)
-{
-    (void)t, (void)words;
-    return none(context);
-}
+/* ---- what is told of ids ------------------------------------------------------------------------------- */
 
 static cohort_status cuda_keys_rows(cohort_context *context, const uint32_t *ids, uint64_t n,
                                     const uint64_t *rows, uint32_t bytes, void *at)
 {
-    (void)ids, (void)n, (void)rows, (void)bytes, (void)at;
+    struct keys_tell_step step = {
+        .ids = ids, .n = n, .rows = (const co_u64 *)(const void *)rows, .bytes = bytes, .at = at};
+    return gpu_launch(context, "keys_tell_rows", n, &step);
+}
+
+static cohort_status cuda_keys_bits(cohort_context *context, const uint32_t *ids, uint64_t n, uint8_t *bits)
+{
+    struct keys_tell_step step = {.ids = ids, .n = n, .bits = bits};
+    return gpu_launch(context, "keys_tell_bits", n / 8 + (n % 8 != 0), &step);
+}
+
+/* Ids of the values, and of the keys among them, into one array after the other. */
+static cohort_status member_ids(cohort_context *context, const struct keys_members *ask, struct keys_table *t,
+                                struct keys_batch *values, uint32_t *ids)
+{
+    struct keys_words among = {.columns = 1, .column = ask->values};
+    struct keys_words words = {.columns = 1, .column = ask->keys};
+    struct keys_batch keys = {.n = ask->n, .words = &words, .ids = ids};
+    *values = (struct keys_batch){.n = ask->m, .words = &among, .ids = ids, .passing = !ask->rows};
+    cohort_status s = cuda_keys_add(context, t, values);
+    return s ? s : cuda_keys_find(context, t, &keys);
+}
+
+static cohort_status cuda_keys_members(cohort_context *context, const struct keys_members *ask)
+{
+    struct keys_table table;
+    struct keys_batch values;
+    uint32_t *ids;
+    keys_table_open(&table);
+    cohort_status s = take(context, ask->n > ask->m ? ask->n : ask->m, sizeof *ids, &ids);
+    if (s)
+        return s;
+    s = member_ids(context, ask, &table, &values, ids);
+    if (!s && ask->rows)
+        s = cuda_keys_rows(context, ids, ask->n, values.first, ask->bytes, ask->rows);
+    else if (!s)
+        s = cuda_keys_bits(context, ids, ask->n, ask->bits);
+    if (values.first)
+        context_release(context, values.first, values.first_room * sizeof *values.first);
+    cuda_keys_drop(context, &table);
+    pool_give(context, ids);
+    return s;
+}
+
+/* ---- what groups want ---------------------------------------------------------------------------------- */
+
+static cohort_status cuda_keys_list(cohort_context *context, const struct keys_table *t, uint64_t *words)
+{
+    (void)t, (void)words;
     return none(context);
 }
 
@@ -364,12 +404,6 @@ static cohort_status cuda_keys_count(cohort_context *context, const uint32_t *id
     return none(context);
 }
 
-static cohort_status cuda_keys_members(cohort_context *context, const struct keys_members *ask)
-{
-    (void)ask;
-    return none(context);
-}
-
 const struct keys_backend cuda_keys_backend = {
     .range = cuda_keys_range,
     .add = cuda_keys_add,
@@ -377,6 +411,7 @@ const struct keys_backend cuda_keys_backend = {
     .load = cuda_keys_load,
     .list = cuda_keys_list,
     .rows = cuda_keys_rows,
+    .bits = cuda_keys_bits,
     .count = cuda_keys_count,
     .members = cuda_keys_members,
     .drop = cuda_keys_drop,

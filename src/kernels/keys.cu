@@ -210,3 +210,35 @@ CO_KERNEL(keys_rehash, struct keys_rehash_step)
         co_write32(&args->to[at].id, co_read32(&args->from[i].id));
     }
 }
+
+/* ---- what is told of ids ------------------------------------------------------------------------------- */
+
+CO_KERNEL(keys_tell_rows, struct keys_tell_step)
+{
+    CO_EACH_WARP (base, args->n) {
+        co_u64 i = base + co_lane();
+        if (i >= args->n)
+            continue;
+        co_u32 id = co_read32(args->ids + i);
+        co_u64 row = id == KEYS_NO_ID ? ~0ull : co_read64(args->rows + id);
+        if (args->bytes == 4)
+            co_write32((co_u32 *)args->at + i, (co_u32)row);
+        else
+            co_write64((co_u64 *)args->at + i, row);
+    }
+}
+
+/* A lane a byte. */
+CO_KERNEL(keys_tell_bits, struct keys_tell_step)
+{
+    const co_u64 bytes = (args->n + 7) / 8;
+    CO_EACH_WARP (base, bytes) {
+        co_u64 b = base + co_lane(), end = args->n < 8 * b + 8 ? args->n : 8 * b + 8;
+        co_u32 byte = 0;
+        if (b >= bytes)
+            continue;
+        for (co_u64 i = 8 * b; i < end; i++)
+            byte |= (co_u32)(co_read32(args->ids + i) != KEYS_NO_ID) << (i & 7);
+        co_write8(args->bits + b, (co_u8)byte);
+    }
+}

@@ -98,6 +98,17 @@ struct keys_round {
     co_u64 *first;       /* by id from `count` on, or NULL */
 };
 
+/* What is told of rows by their ids: rows of 4 or 8 bytes, all ones for KEYS_NO_ID; or bits. */
+struct keys_tell_step {
+    const co_u32 *ids;
+    co_u64 n;
+    const co_u64 *rows; /* by id */
+    co_u32 bytes;
+    co_u32 reserved;
+    void *at;
+    co_u8 *bits;
+};
+
 /* Keys of a table go into a larger one. */
 struct keys_rehash_step {
     const struct keys_cell *from;

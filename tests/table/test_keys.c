@@ -164,7 +164,7 @@ static void factors(struct test *t)
 /* Many rows: the ids are those of first rows, whatever the threads do. */
 static void many(struct test *t)
 {
-    const uint64_t n = test_size(t, 700000, 90000);
+    const uint64_t n = test_size(t, 700000, 5000);
     for (uint64_t distinct = 1; distinct <= 4 * n; distinct *= 23) {
         uint64_t *key = malloc(n * 8), *seen = malloc(4 * n * 8), next = 0;
         char *text = malloc(n * 8);
@@ -311,7 +311,7 @@ static void few(struct test *t)
         int is_late = i == 2, nulls = is_late || test_below(t, 2);
         uint64_t many = keys[i / 2], zero = is_late ? many - 1 : test_below(t, many);
         cohort_context *context = test_below(t, 2) ? alone : t->context;
-        few_fill(t, &f, 2200000 - test_below(t, 3000), many, zero, i % 2, nulls);
+        few_fill(t, &f, test_size(t, 2200000, 7000) - test_below(t, 3000), many, zero, i % 2, nulls);
         few_check(t, context, &f, 0, nulls, 1);
         if (nulls)
             few_check(t, context, &f, 0, 1, 0);
