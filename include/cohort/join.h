@@ -28,10 +28,10 @@
  *
  * Memory. Besides columns and what comes out: DENSE takes at most 25 bytes a right row; FACTOR 46 bytes a
  * right row, and up to 6 MiB for a round of rows; a left row 4 bytes. Columns that do not fit into 64 bits
- * together have tables of their halves: two of 8 bytes take 100 bytes a right row, each further one 50 more.
- * Strings are held once more: 48 bytes a right row and 2.5 times their own. So two sides of equal size take
- * at most 2 x (key bytes + 8) bytes a row of both, besides those 6 MiB, if a key is one column, or two, or a
- * string of 8 bytes or more; three wide columns take more.
+ * together are held once more: 38 bytes a right row and their own, with a bit for each column, in whole words
+ * of 8. Strings are held once more: 48 bytes a right row and 2.5 times their own. So two sides of equal size
+ * take at most 2 x (key bytes + 8) bytes a row of both, besides those 6 MiB, if a key is numbers in any
+ * number of columns, or a string of 8 bytes or more.
  *
  * Threads. A join is read only after it was built: any number of threads may probe it at the same time, each
  * with left frames of a context of its own. Matches belong to the context of the left frame. Destroy matches

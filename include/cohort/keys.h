@@ -15,9 +15,9 @@
  * of them always fit; beyond, COHORT_OVERFLOW.
  *
  * Method. A column of up to 8 bytes is keys by its bits. Several columns are packed into 64 bits, each
- * counted from its least value, null as one more code; if that is too wide, halves of the columns are
- * numbered first, and pairs of numbers are the keys. Strings and wider values are numbered by a hash of 64
- * bits and the comparison of their bytes.
+ * counted from its least value, null as one more code; if that is too wide, keys are rows of words, numbered
+ * by a hash of 64 bits and the comparison of all words. Strings and wider values are numbered by a hash of
+ * 64 bits and the comparison of their bytes.
  *
  * GPU contexts. Where all columns are numbers of at most 8 bytes, or dictionaries of them, cohort_factorize,
  * cohort_is_in, cohort_index_in and cohort_unique without flags work in the GPU's memory. For all else

@@ -105,12 +105,21 @@ static uint32_t kind_of(const struct table_type *type)
                                           : KEYS_UNSIGNED;
 }
 
+/* The numbers of strings and wide values fill four bytes. */
+static uint32_t fill_of(const struct table_type *type)
+{
+    if (kind_of(type) >= KEYS_WIDE)
+        return 4;
+    return type->bytes > 4 ? 8 : type->bytes > 2 ? 4 : type->bytes > 1 ? 2 : 1;
+}
+
 struct keys_column factor_column_of(const struct table_column *c)
 {
     static const struct table_piece none;
     const struct table_piece *p = c->pieces ? &c->piece[0] : &none;
     return (struct keys_column){.kind = kind_of(&c->type),
                                 .bytes = c->type.bytes,
+                                .fill = fill_of(&c->type),
                                 .is_signed = kind_of(&c->type) == KEYS_SIGNED,
                                 .data = p->data,
                                 .data_bit = p->data_bit,

@@ -2,16 +2,18 @@
  *
  * A node is a table of words. One column is its word by itself. Several are packed: a column has as many bits
  * as its range needs. If a later batch widens a range, the words that the table has are packed anew. Where 64
- * bits are not enough, the node becomes a pair: two nodes number the halves of the columns, and the word is
- * both numbers. */
+ * bits are not enough, the node becomes wide: a key is a row of words, in which each column has the bits of
+ * its type. Where the backend has no tables of these, it becomes a pair: two nodes number the halves of the
+ * columns, and the word is both numbers. */
 #include "factor.h"
 
 #include <string.h>
 
 struct factor_node {
     uint32_t columns;
-    int is_pair;
+    int is_pair, is_wide;
     struct factor_node *half[2];
+    struct keys_rows rows; /* of a wide one, but for the columns of a batch; its places are in `shift` */
     struct keys_table table;
     /* by column, of packed ones: */
     struct keys_range *range;
@@ -61,10 +63,16 @@ static cohort_status no_memory(cohort_context *context)
     return context_fail(context, COHORT_NO_MEMORY, "no host memory for the layout of keys");
 }
 
-static cohort_status add_rows(cohort_context *context, struct keys_table *t, const struct keys_words *words,
-                              uint64_t n, uint32_t *ids, struct factor_rows *first)
+/* What is added or looked up: rows of one word, or of several. */
+struct form {
+    const struct keys_words *words;
+    const struct keys_rows *rows;
+};
+
+static cohort_status add_rows(cohort_context *context, struct keys_table *t, struct form f, uint64_t n,
+                              uint32_t *ids, struct factor_rows *first)
 {
-    struct keys_batch b = {.n = n, .words = words, .ids = ids, .passing = !first};
+    struct keys_batch b = {.n = n, .words = f.words, .rows = f.rows, .ids = ids, .passing = !first};
     cohort_status s = context->backend->keys->add(context, t, &b);
     if (first && !s)
         *first = (struct factor_rows){b.first, b.firsts, b.first_room};
@@ -131,7 +139,8 @@ static void unpacked_end(struct unpacked *u)
     free(u->column);
 }
 
-static void unpack_column(struct unpacked *u, const struct factor_node *node, uint32_t c, int is_signed)
+static void unpack_column(struct unpacked *u, const struct factor_node *node, uint32_t c,
+                          const struct keys_column *like)
 {
     uint32_t bits = bits_of(node->span[c]);
     uint64_t mask = bits >= 64 ? ~0ull : (1ull << bits) - 1;
@@ -144,7 +153,8 @@ static void unpack_column(struct unpacked *u, const struct factor_node *node, ui
             valid[i / 8] |= (uint8_t)(1u << (i & 7));
     }
     u->column[c].kind = KEYS_UNSIGNED;
-    u->column[c].is_signed = is_signed;
+    u->column[c].is_signed = like->is_signed;
+    u->column[c].fill = like->fill;
     u->column[c].bytes = 8;
     u->column[c].data = value;
     u->column[c].validity = valid;
@@ -164,20 +174,19 @@ static cohort_status unpack(cohort_context *context, const struct factor_node *n
         return no_memory(context);
     cohort_status s = context->backend->keys->list(context, &node->table, u->words);
     for (uint32_t c = 0; !s && c < node->columns; c++)
-        unpack_column(u, node, c, column[c].is_signed);
+        unpack_column(u, node, c, &column[c]);
     return s;
 }
 
-/* A table with the words of the rows, whose ids are 0, 1, 2, ..., since they are all different. */
-static cohort_status again(cohort_context *context, const struct keys_words *words, uint64_t n,
-                           struct keys_table *out)
+/* A table with the keys of the rows, whose ids are 0, 1, 2, ..., since they are all different. */
+static cohort_status again(cohort_context *context, struct form f, uint64_t n, struct keys_table *out)
 {
     void *ids;
     keys_table_open(out);
     cohort_status s = pool_take(context, n * 4, &ids);
     if (s)
         return s;
-    s = add_rows(context, out, words, n, ids, NULL);
+    s = add_rows(context, out, f, n, ids, NULL);
     pool_give(context, ids);
     if (s)
         context->backend->keys->drop(context, out);
@@ -197,7 +206,7 @@ static cohort_status repack(cohort_context *context, struct factor_node *node,
         s = unpack(context, node, column, &u);
         struct keys_words words = {node->columns, u.column, base, span, shift, 0, NULL};
         if (!s)
-            s = again(context, &words, u.count, &table);
+            s = again(context, (struct form){&words, NULL}, u.count, &table);
         unpacked_end(&u);
     }
     if (s)
@@ -285,7 +294,7 @@ static cohort_status pair_add(cohort_context *context, struct factor_node *node,
     struct pairing p;
     cohort_status s = pairing_open(&p, context, node, column, n, 1);
     if (!s)
-        s = add_rows(context, &node->table, &p.words, n, ids, first);
+        s = add_rows(context, &node->table, (struct form){&p.words, NULL}, n, ids, first);
     pairing_close(&p);
     return s;
 }
@@ -307,7 +316,7 @@ static cohort_status split(cohort_context *context, struct factor_node *node,
         if (!s)
             s = pairing_open(&p, context, &made, u.column, u.count, 1);
         if (!s)
-            s = again(context, &p.words, u.count, &made.table);
+            s = again(context, (struct form){&p.words, NULL}, u.count, &made.table);
         if (p.context)
             pairing_close(&p);
         unpacked_end(&u);
@@ -320,6 +329,52 @@ static cohort_status split(cohort_context *context, struct factor_node *node,
     context->backend->keys->drop(context, &node->table);
     *node = made;
     node->is_pair = 1;
+    return COHORT_OK;
+}
+
+/* ---- several words ------------------------------------------------------------------------------------- */
+
+/* The widest columns come first, so that none lies across the end of a word. */
+static struct keys_rows lay_out(const struct keys_column *column, uint32_t columns, uint32_t *at)
+{
+    struct keys_rows rows = {.columns = columns, .at = at};
+    for (uint32_t fill = 8; fill; fill /= 2)
+        for (uint32_t c = 0; c < columns; c++)
+            if (column[c].fill == fill) {
+                at[c] = rows.nulls;
+                rows.nulls += 8 * fill;
+            }
+    rows.words = (rows.nulls + columns + 63) / 64;
+    return rows;
+}
+
+/* A packed node becomes a wide one. */
+static cohort_status widen_keys(cohort_context *context, struct factor_node *node,
+                                const struct keys_column *column)
+{
+    struct unpacked u = {0};
+    struct keys_table table;
+    uint32_t *at = malloc(node->columns * sizeof *at);
+    cohort_status s = at ? COHORT_OK : no_memory(context);
+    keys_table_open(&table);
+    struct keys_rows rows = at ? lay_out(column, node->columns, at) : node->rows;
+    if (!s && node->table.count) {
+        s = unpack(context, node, column, &u);
+        rows.column = u.column;
+        if (!s)
+            s = again(context, (struct form){NULL, &rows}, u.count, &table);
+        unpacked_end(&u);
+    }
+    if (s) {
+        free(at);
+        return s;
+    }
+    context->backend->keys->drop(context, &node->table);
+    free(node->shift);
+    node->table = table;
+    node->shift = at;
+    node->rows = rows;
+    node->is_wide = 1;
     return COHORT_OK;
 }
 
@@ -341,7 +396,8 @@ static cohort_status fit(cohort_context *context, struct factor_node *node, cons
         widen(&column[i], &range[i], &own);
     }
     if (!s && !pack(range, columns, base, span, shift))
-        s = split(context, node, column);
+        s = context->backend->keys->has_rows ? widen_keys(context, node, column)
+                                             : split(context, node, column);
     else if (!s && (memcmp(base, node->base, columns * sizeof *base) ||
                     memcmp(span, node->span, columns * sizeof *span) ||
                     memcmp(shift, node->shift, columns * sizeof *shift)))
@@ -365,11 +421,24 @@ static struct keys_words words_of(const struct factor_node *node, const struct k
     return w;
 }
 
+static struct keys_rows rows_of(const struct factor_node *node, const struct keys_column *column)
+{
+    struct keys_rows r = node->rows;
+    r.column = column;
+    return r;
+}
+
+static struct form form_of(const struct factor_node *node, const struct keys_words *w,
+                           const struct keys_rows *r)
+{
+    return node->is_wide ? (struct form){NULL, r} : (struct form){w, NULL};
+}
+
 cohort_status factor_node_add(cohort_context *context, struct factor_node *node,
                               const struct keys_column *column, uint64_t n, uint32_t *ids,
                               struct factor_rows *first)
 {
-    if (node->columns > 1 && !node->is_pair) {
+    if (node->columns > 1 && !node->is_pair && !node->is_wide) {
         cohort_status s = fit(context, node, column, n);
         if (s)
             return s;
@@ -377,20 +446,23 @@ cohort_status factor_node_add(cohort_context *context, struct factor_node *node,
     if (node->is_pair)
         return pair_add(context, node, column, n, ids, first);
     struct keys_words w = words_of(node, column);
-    return add_rows(context, &node->table, &w, n, ids, first);
+    struct keys_rows r = rows_of(node, column);
+    return add_rows(context, &node->table, form_of(node, &w, &r), n, ids, first);
 }
 
 cohort_status factor_node_find(cohort_context *context, struct factor_node *node,
                                const struct keys_column *column, uint64_t n, uint32_t *ids)
 {
     struct keys_words w = words_of(node, column);
+    struct keys_rows r = rows_of(node, column);
+    struct form f = form_of(node, &w, &r);
     struct pairing p = {0};
     cohort_status s = COHORT_OK;
     if (node->is_pair) {
         s = pairing_open(&p, context, node, column, n, 0);
         w = p.words;
     }
-    struct keys_batch b = {.n = n, .words = &w, .ids = ids};
+    struct keys_batch b = {.n = n, .words = f.words, .rows = f.rows, .ids = ids};
     if (!s)
         s = context->backend->keys->find(context, &node->table, &b);
     if (p.context)

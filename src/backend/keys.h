@@ -1,9 +1,9 @@
 /* backend/keys.h: what a backend does with key columns: their ranges, and tables that number distinct keys.
  *
- * A key is a word of 64 bits or a string of bytes. Words are made of columns while they are read: the bits of
- * one column, or the codes of several, each counted from the least value of its column, null as code 0.
- * Columns lie in the context's memory, in one piece. A table gives the distinct keys that it was shown the
- * numbers 0, 1, 2, ... in the order of their first rows. */
+ * A key is a word of 64 bits, a row of such words, or a string of bytes. Words are made of columns while they
+ * are read: the bits of one column, or the codes of several, each counted from the least value of its column,
+ * null as code 0. Columns lie in the context's memory, in one piece. A table gives the distinct keys that it
+ * was shown the numbers 0, 1, 2, ... in the order of their first rows. */
 #ifndef COHORT_BACKEND_KEYS_H
 #define COHORT_BACKEND_KEYS_H
 
@@ -16,6 +16,7 @@ struct keys_seed;
 
 struct keys_column {
     uint32_t kind, bytes; /* of an element; DICTIONARY: of an index */
+    uint32_t fill;        /* bytes that its words fill: 1, 2, 4 or 8 */
     const void *data;
     uint64_t data_bit;
     const void *offsets;
@@ -40,7 +41,16 @@ struct keys_words {
     const struct keys_column *skip;
 };
 
-/* A slot is empty where its id is KEYS_NO_ID. Of words the key is the word, of bytes their hash. */
+/* How rows become keys of several words: column c's word is at bit at[c], in one of them, a mark of its null
+ * at bit nulls + c. */
+struct keys_rows {
+    uint32_t columns, words;
+    const struct keys_column *column;
+    const uint32_t *at;
+    uint32_t nulls;
+};
+
+/* A slot is empty where its id is KEYS_NO_ID. Of words the key is the word, of others their hash. */
 struct keys_slot {
     uint64_t key;
     uint32_t id;
@@ -59,11 +69,15 @@ struct keys_table {
     char *heap;
     uint64_t heap_used, heap_room;
     uint64_t *start, start_room;
+    /* Of rows: key i is row[i * words .. (i + 1) * words); room for so many keys. */
+    uint64_t *row, row_room;
+    uint32_t words;
 };
 
 struct keys_batch {
     uint64_t n;
     const struct keys_words *words; /* or, if NULL, */
+    const struct keys_rows *rows;   /* or, if NULL, */
     const struct keys_column *bytes;
     uint32_t *ids; /* n of them; rows without one: KEYS_NO_ID */
     /* Add: the first rows of new ids, in their order; from the context's allocator, or NULL. Passing: nobody
@@ -90,6 +104,8 @@ struct keys_members {
 };
 
 struct keys_backend {
+    int has_rows; /* are there tables of rows of words? */
+
     cohort_status (*range)(cohort_context *, const struct keys_column *, uint64_t n, struct keys_range *);
 
     /* COHORT_NO_MEMORY and COHORT_OVERFLOW: some keys may be in. `first` is to be given back in either

@@ -50,6 +50,8 @@ static void cpu_keys_drop(cohort_context *context, struct keys_table *t)
         context_release(context, t->heap, t->heap_room);
     if (t->start)
         context_release(context, t->start, t->start_room * sizeof *t->start);
+    if (t->row)
+        context_release(context, t->row, t->row_room * t->words * sizeof *t->row);
     keys_table_open(t);
 }
 
@@ -126,6 +128,8 @@ static void find_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 static cohort_status cpu_keys_find(cohort_context *context, const struct keys_table *t, struct keys_batch *b)
 {
     struct find_job j = {t, b};
+    if (b->rows)
+        return keys_rows_find(context, t, b);
     return cpu_parallel_told(context, "keys", b->n, KEYS_GRAIN, find_part, &j);
 }
 
@@ -220,6 +224,7 @@ static cohort_status cpu_keys_count(cohort_context *context, const uint32_t *ids
 }
 
 const struct keys_backend cpu_keys_backend = {
+    .has_rows = 1,
     .range = cpu_keys_range,
     .add = cpu_keys_add,
     .find = cpu_keys_find,

@@ -22,12 +22,21 @@ int keys_load_text(const struct keys_seed *, const struct keys_column *, uint64_
                    struct keys_text *texts, uint64_t *hashes, uint8_t *states);
 uint64_t keys_hash_text(const struct keys_seed *, struct keys_text);
 
+/* Keys of several words of rows begin .. begin + count, one behind the other; 1: some have no id. */
+int keys_load_wide(const struct keys_rows *, uint64_t begin, uint32_t count, uint64_t *keys, uint8_t *states);
+void keys_hash_wide(const struct keys_seed *, const uint64_t *keys, uint32_t words, uint32_t count,
+                    uint64_t *hashes);
+
 /* The words of rows where they lie, if they need no change and none is null; else NULL. */
+static inline const uint64_t *keys_column_in_place(const struct keys_column *c, uint64_t begin)
+{
+    int is_word = c->bytes == 8 && (c->kind == KEYS_UNSIGNED || c->kind == KEYS_SIGNED);
+    return is_word && !c->validity ? (const uint64_t *)c->data + begin : NULL;
+}
+
 static inline const uint64_t *keys_words_in_place(const struct keys_words *w, uint64_t begin)
 {
-    const struct keys_column *c = w->column;
-    int is_word = c->bytes == 8 && (c->kind == KEYS_UNSIGNED || c->kind == KEYS_SIGNED);
-    return !w->base && is_word && !c->validity ? (const uint64_t *)c->data + begin : NULL;
+    return w->base ? NULL : keys_column_in_place(w->column, begin);
 }
 
 cohort_status cpu_keys_add(cohort_context *, struct keys_table *, struct keys_batch *);
@@ -63,6 +72,10 @@ cohort_status keys_no_memory(cohort_context *, uint64_t bytes);
 cohort_status keys_grow(cohort_context *, void *memory, uint64_t *room, uint64_t used, uint64_t need,
                         uint64_t width);
 
+/* Room for `wanted`, no more. */
+cohort_status keys_reserve(cohort_context *, void *memory, uint64_t *room, uint64_t used, uint64_t wanted,
+                           uint64_t width);
+
 /* ---- keys_direct.c: a table by word -------------------------------------------------------------------- */
 
 /* Whether the batch's words fit into a table by word, which is made if there are no keys yet. */
@@ -81,6 +94,10 @@ static inline uint32_t keys_direct_find(const struct keys_table *t, uint64_t wor
  * done. */
 cohort_status keys_parts_add(cohort_context *, struct keys_table *, struct keys_batch *, uint64_t begin,
                              uint64_t rows);
+
+/* ---- keys_rows.c: keys of several words ---- */
+
+cohort_status keys_rows_find(cohort_context *, const struct keys_table *, struct keys_batch *);
 
 /* ---- keys_front.c: few words that have their numbers ---- */
 

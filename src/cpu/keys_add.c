@@ -15,26 +15,12 @@
  *
  * Bytes of new keys are copied behind the others when the round is over; until then they are compared where
  * they are. */
-#include "keys.h"
+#include "keys_round.h"
 
-#define ROUND       (1ull << 18) /* rows */
+#define ROUND       (1ull << 18) /* rows, */
+#define FIRST       (1ull << 15) /* and of the first one */
 #define PARTS_LEAST (1ull << 20) /* keys from which on a table is done by parts, */
 #define PARTS_MOST  (1ull << 23) /* and rows that are at a time */
-#define BUSY        (KEYS_NO_ID - 1)
-#define PENDING     (KEYS_NO_ID - 2)
-
-struct round {
-    struct keys_table *table;
-    struct keys_batch *batch;
-    uint64_t begin, rows;
-    uint64_t most;          /* rows that may bring new keys */
-    const uint16_t *unseen; /* of a front, by blocks; NULL: all rows are to be done */
-    uint64_t base;          /* ids before it */
-    uint64_t *where;        /* by row: its slot, if that is pending; the table's capacity: null's */
-    uint64_t *is_first;     /* a bitmap of rows */
-    uint64_t *rank;         /* by its words: first rows before */
-    uint64_t claimed;       /* atomic: is any slot pending? */
-};
 
 /* ---- the table's size ---------------------------------------------------------------------------------- */
 
@@ -132,97 +118,6 @@ static cohort_status make_room(cohort_context *context, struct keys_table *t, ui
     return s == COHORT_NO_MEMORY && least < wanted ? resize(context, t, least) : s;
 }
 
-/* ---- a row --------------------------------------------------------------------------------------------- */
-
-static void lower(uint32_t *at, uint32_t row)
-{
-    uint32_t old = __atomic_load_n(at, __ATOMIC_RELAXED);
-    while (row < old && !__atomic_compare_exchange_n(at, &old, row, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        ;
-}
-
-static int same_text(struct keys_text a, struct keys_text b)
-{
-    return a.length == b.length && (!a.length || !memcmp(a.at, b.at, a.length));
-}
-
-/* Is `text` the key of a slot with this hash? */
-static int is_key(const struct round *r, const struct keys_slot *s, uint32_t id, struct keys_text text)
-{
-    const struct keys_table *t = r->table;
-    if (id < r->base)
-        return same_text((struct keys_text){t->heap + t->start[id], t->start[id + 1] - t->start[id]}, text);
-    uint64_t row = __atomic_load_n(&s->row, __ATOMIC_RELAXED);
-    return same_text(keys_text_at(r->batch->bytes, r->begin + row), text);
-}
-
-/* Takes an empty slot for the key. 0: another thread took it. */
-static int claim(struct round *r, struct keys_slot *s, uint64_t key, uint32_t row, int alone)
-{
-    uint32_t none = KEYS_NO_ID;
-    if (alone) {
-        s->key = key;
-        s->row = row;
-        s->id = (uint32_t)(r->base + r->claimed);
-        r->batch->first[r->batch->firsts + r->claimed++] = r->begin + row;
-        return 1;
-    }
-    if (!__atomic_compare_exchange_n(&s->id, &none, BUSY, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-        return 0;
-    s->key = key;
-    __atomic_store_n(&s->row, row, __ATOMIC_RELAXED);
-    __atomic_store_n(&s->id, PENDING, __ATOMIC_RELEASE);
-    if (!__atomic_load_n(&r->claimed, __ATOMIC_RELAXED))
-        __atomic_store_n(&r->claimed, 1, __ATOMIC_RELAXED);
-    return 1;
-}
-
-static uint32_t wait_while_busy(const struct keys_slot *s)
-{
-    uint32_t id;
-    while ((id = __atomic_load_n(&s->id, __ATOMIC_ACQUIRE)) == BUSY)
-        co_pause();
-    return id;
-}
-
-static inline __attribute__((always_inline)) struct keys_slot *
-seek(struct round *r, uint64_t key, const struct keys_text *text, uint32_t row, int alone)
-{
-    struct keys_table *t = r->table;
-    for (uint64_t i = keys_home(t, key);; i = keys_after(t, i)) {
-        struct keys_slot *s = &t->slot[i];
-        uint32_t id = alone ? s->id : wait_while_busy(s);
-        if (id == KEYS_NO_ID) {
-            if (claim(r, s, key, row, alone))
-                return s;
-            id = wait_while_busy(s);
-        }
-        if (s->key == key && (!text || is_key(r, s, id, *text)))
-            return s;
-    }
-}
-
-static struct keys_slot *seek_null(struct round *r, uint32_t row, int alone)
-{
-    struct keys_slot *s = &r->table->null;
-    if ((alone ? s->id : wait_while_busy(s)) == KEYS_NO_ID)
-        claim(r, s, 0, row, alone);
-    if (!alone)
-        wait_while_busy(s);
-    return s;
-}
-
-static inline __attribute__((always_inline)) void note(struct round *r, const struct keys_slot *s,
-                                                       uint32_t row, int alone)
-{
-    uint32_t id = alone ? s->id : __atomic_load_n(&s->id, __ATOMIC_RELAXED);
-    r->batch->ids[r->begin + row] = id;
-    if (alone || id != PENDING)
-        return;
-    lower((uint32_t *)(uintptr_t)&s->row, row);
-    r->where[row] = s == &r->table->null ? r->table->capacity : (uint64_t)(s - r->table->slot);
-}
-
 /* ---- a round ------------------------------------------------------------------------------------------- */
 
 static inline __attribute__((always_inline)) void look_part(struct round *r, uint64_t begin, uint64_t end,
@@ -233,6 +128,7 @@ static inline __attribute__((always_inline)) void look_part(struct round *r, uin
     uint8_t states[KEYS_BLOCK];
     uint64_t homes[KEYS_BLOCK];
     const struct keys_words *w = r->batch->words;
+    const enum round_form form = w ? ROUND_WORDS : ROUND_TEXTS;
     const struct keys_slot *slot = r->table->slot;
     for (uint64_t at = begin; at < end; at += KEYS_BLOCK) {
         uint32_t count = end - at < KEYS_BLOCK ? (uint32_t)(end - at) : KEYS_BLOCK;
@@ -248,6 +144,7 @@ static inline __attribute__((always_inline)) void look_part(struct round *r, uin
         }
         for (uint32_t i = 0; i < count; i++) {
             uint32_t row = (uint32_t)(at + i), id = __atomic_load_n(&slot[homes[i]].id, __ATOMIC_RELAXED);
+            const struct round_key key = {.text = w ? (struct keys_text){NULL, 0} : texts[i]};
             if (r->unseen && r->batch->ids[r->begin + row] != KEYS_UNSEEN)
                 continue;
             /* Most rows of few keys: a word that an earlier round has numbered, in its home. */
@@ -258,7 +155,7 @@ static inline __attribute__((always_inline)) void look_part(struct round *r, uin
             else if (states[i])
                 note(r, seek_null(r, row, alone), row, alone);
             else
-                note(r, seek(r, words[i], w ? NULL : &texts[i], row, alone), row, alone);
+                note(r, seek(r, words[i], form, &key, row, alone), row, alone);
         }
     }
 }
@@ -384,7 +281,7 @@ static void undo(struct round *r)
 static cohort_status one_round(cohort_context *context, struct round *r)
 {
     struct keys_batch *b = r->batch;
-    int alone = cpu_is_alone(context, r->rows, KEYS_GRAIN);
+    int alone = b->rows ? !r->own : cpu_is_alone(context, r->rows, KEYS_GRAIN);
     cohort_status s =
         keys_grow(context, &b->first, &b->first_room, b->firsts, b->firsts + r->most, sizeof *b->first);
     if (s)
@@ -392,14 +289,16 @@ static cohort_status one_round(cohort_context *context, struct round *r)
     r->base = r->table->count;
     r->claimed = 0;
     uint64_t added;
-    if (alone) {
+    if (b->rows)
+        keys_rows_look(context, r, alone);
+    else if (alone)
         look_part(r, 0, r->rows, 1);
-        added = r->claimed;
-    } else {
+    else
         cpu_parallel(context, r->rows, KEYS_GRAIN, look_together, r);
-        added = number(context, r);
-    }
-    if (added && !b->words) {
+    added = alone ? r->claimed : number(context, r);
+    if (added && !alone && b->rows)
+        keys_rows_keep(context, r, added);
+    if (added && b->bytes) {
         s = room_for_text(context, r, added);
         if (s) {
             undo(r);
@@ -423,6 +322,8 @@ static cohort_status add_rows(cohort_context *context, struct round *r, uint64_t
     r->rows = rows;
     r->most = most;
     cohort_status s = make_room(context, r->table, most, expected);
+    if (!s && r->batch->rows)
+        s = keys_rows_room(context, r->table, most, expected);
     return s ? s : one_round(context, r);
 }
 
@@ -464,10 +365,16 @@ static int add_parts(cohort_context *context, struct round *r, uint64_t at, uint
            !keys_parts_add(context, r->table, r->batch, at, rows);
 }
 
+static uint64_t round_of(const struct keys_batch *b)
+{
+    return b->rows ? keys_rows_round(b->rows) : ROUND;
+}
+
 static cohort_status rounds(cohort_context *context, struct round *r, uint64_t n)
 {
     struct keys_front front = {0};
     cohort_status s = COHORT_OK;
+    const uint64_t round = round_of(r->batch);
     uint64_t added = 0, last = 1;
     for (uint64_t at = 0, rows; !s && at < n; at += rows) {
         uint64_t left = n - at, before = r->table->count;
@@ -476,14 +383,14 @@ static cohort_status rounds(cohort_context *context, struct round *r, uint64_t n
         rows = at ? rows_by_parts(r, n, left, expected) : 0;
         int by_parts = add_parts(context, r, at, rows, expected);
         int is_known = !by_parts && r->batch->words && at && keys_front_open(context, &front, r->table);
-        rows = by_parts ? rows : is_known ? front.step : !at && left > ROUND ? ROUND / 8 : ROUND;
+        rows = by_parts ? rows : is_known ? front.step : !at && left > round && round > FIRST ? FIRST : round;
         rows = left < rows ? left : rows;
         if (!by_parts)
             s = is_known ? add_unseen(context, r, &front, at, rows, expected)
                          : add_rows(context, r, at, rows, rows, expected);
         added = r->table->count - before;
         last = rows;
-        if (!s && n > ROUND)
+        if (!s && n > round)
             s = context_progress(context, "keys", at + rows, n);
     }
     keys_front_close(context, &front);
@@ -493,21 +400,24 @@ static cohort_status rounds(cohort_context *context, struct round *r, uint64_t n
 cohort_status cpu_keys_add(cohort_context *context, struct keys_table *t, struct keys_batch *b)
 {
     struct round r = {.table = t, .batch = b};
-    uint64_t most = b->n < ROUND ? b->n : ROUND, words = most / 64 + 1;
+    uint64_t most = b->n < round_of(b) ? b->n : round_of(b), words = most / 64 + 1;
+    uint64_t own = b->rows ? keys_rows_own(context, b->rows, most) : 0;
     void *memory = NULL;
     cohort_status s = COHORT_OK;
     t->seed = t->seed ? t->seed : keys_seed();
+    t->words = b->rows ? b->rows->words : 0;
     if (keys_direct_open(context, t, b))
         return keys_direct_add(context, t, b);
     if (t->direct)
         s = leave_direct(context, t);
     if (!s)
-        s = pool_take(context, (most + 2 * words) * 8, &memory);
+        s = pool_take(context, (most + 2 * words + own) * 8, &memory);
     if (s)
         return s;
     r.where = memory;
     r.is_first = r.where + most;
     r.rank = r.is_first + words;
+    r.own = own ? r.rank + words : NULL;
     s = rounds(context, &r, b->n);
     pool_give(context, memory);
     return s;

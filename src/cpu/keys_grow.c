@@ -7,21 +7,24 @@ cohort_status keys_no_memory(cohort_context *context, uint64_t bytes)
                         (unsigned long long)bytes);
 }
 
-cohort_status keys_grow(cohort_context *context, void *memory, uint64_t *room, uint64_t used, uint64_t need,
-                        uint64_t width)
+cohort_status keys_reserve(cohort_context *context, void *memory, uint64_t *room, uint64_t used,
+                           uint64_t wanted, uint64_t width)
 {
     void *old, *made;
-    if (need <= *room)
-        return COHORT_OK;
-    uint64_t more = need + need / 2 + 64;
     memcpy(&old, memory, sizeof old);
-    if (more > INT64_MAX / width || !(made = context_alloc(context, more * width)))
-        return keys_no_memory(context, more * width);
+    if (wanted > INT64_MAX / width || !(made = context_alloc(context, wanted * width)))
+        return keys_no_memory(context, wanted * width);
     if (used)
         memcpy(made, old, used * width);
     if (old)
         context_release(context, old, *room * width);
     memcpy(memory, &made, sizeof made);
-    *room = more;
+    *room = wanted;
     return COHORT_OK;
+}
+
+cohort_status keys_grow(cohort_context *context, void *memory, uint64_t *room, uint64_t used, uint64_t need,
+                        uint64_t width)
+{
+    return need <= *room ? COHORT_OK : keys_reserve(context, memory, room, used, need + need / 2 + 64, width);
 }

@@ -179,6 +179,49 @@ int keys_load_rows(const struct keys_words *w, uint64_t begin, uint32_t count, u
     return any | skip_nulls(w, begin, count, states);
 }
 
+/* ---- several columns, several words -------------------------------------------------------------------- */
+
+/* value_states NULL: there are values in all rows. */
+static int put_column(const struct keys_rows *r, uint32_t c, uint32_t count, const uint64_t *values,
+                      const uint8_t *value_states, uint64_t *keys, uint8_t *states)
+{
+    const uint32_t bits = 8 * r->column[c].fill, shift = r->at[c] % 64, null = r->nulls + c;
+    const uint64_t mask = bits < 64 ? (1ull << bits) - 1 : ~0ull;
+    uint64_t *to = keys + r->at[c] / 64, *mark = keys + null / 64;
+    int any = 0;
+    if (!value_states && bits == 64) {
+        for (uint32_t i = 0; i < count; i++, to += r->words)
+            *to = values[i];
+        return 0;
+    }
+    for (uint32_t i = 0; !value_states && i < count; i++, to += r->words)
+        *to |= (values[i] & mask) << shift;
+    for (uint32_t i = 0; value_states && i < count; i++, to += r->words, mark += r->words) {
+        if (value_states[i] == KEYS_VALUE)
+            *to |= (values[i] & mask) << shift;
+        else if (value_states[i] == KEYS_NULL)
+            *mark |= 1ull << null % 64;
+        else
+            any = states[i] = KEYS_NONE;
+    }
+    return any;
+}
+
+int keys_load_wide(const struct keys_rows *r, uint64_t begin, uint32_t count, uint64_t *keys, uint8_t *states)
+{
+    uint64_t values[KEYS_BLOCK];
+    uint8_t own[KEYS_BLOCK];
+    int any = 0;
+    memset(keys, 0, (uint64_t)count * r->words * sizeof *keys);
+    memset(states, KEYS_VALUE, count);
+    for (uint32_t c = 0; c < r->columns; c++) {
+        const uint64_t *there = keys_column_in_place(&r->column[c], begin);
+        int some = there ? 0 : keys_load(&r->column[c], begin, count, values, own);
+        any |= put_column(r, c, count, there ? there : values, some ? own : NULL, keys, states);
+    }
+    return any;
+}
+
 /* ---- bytes --------------------------------------------------------------------------------------------- */
 
 static uint64_t fold(uint64_t a, uint64_t b)
@@ -200,6 +243,32 @@ uint64_t keys_hash_text(const struct keys_seed *s, struct keys_text t)
     if (t.length)
         memcpy(&word, t.at, t.length);
     return fold(h ^ word, s->text[3]) & KEYS_HASH_BITS;
+}
+
+static inline __attribute__((always_inline)) void hash_keys(const struct keys_seed *seed, const uint64_t *key,
+                                                            uint32_t words, uint32_t count, uint64_t *hashes)
+{
+    const struct keys_seed s = *seed;
+    for (uint32_t row = 0; row < count; row++, key += words) {
+        uint64_t h = s.text[0];
+        for (uint32_t i = 0; i + 1 < words; i++)
+            h = fold(h ^ key[i], s.text[1]) + s.text[2];
+        hashes[row] = fold(h ^ key[words - 1], s.text[3]) & KEYS_HASH_BITS;
+    }
+}
+
+/* Few words: without a loop. */
+void keys_hash_wide(const struct keys_seed *s, const uint64_t *keys, uint32_t words, uint32_t count,
+                    uint64_t *hashes)
+{
+    if (words == 2)
+        hash_keys(s, keys, 2, count, hashes);
+    else if (words == 3)
+        hash_keys(s, keys, 3, count, hashes);
+    else if (words == 4)
+        hash_keys(s, keys, 4, count, hashes);
+    else
+        hash_keys(s, keys, words, count, hashes);
 }
 
 int keys_load_text(const struct keys_seed *s, const struct keys_column *c, uint64_t begin, uint32_t count,

@@ -188,15 +188,15 @@ struct side {
 static cohort_frame *words_frame(struct test *t, cohort_context *context, const struct sides *s, uint64_t n,
                                  uint64_t distinct)
 {
-    static const char *const names[] = {"a", "b", "c"};
-    cohort_array array[3];
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    cohort_array array[8];
     cohort_frame *frame = NULL;
     for (uint32_t c = 0; c < s->columns; c++) {
         char *keys = malloc(n * s->bytes);
         if (!keys)
             abort();
         for (uint64_t i = 0; i < n; i++) {
-            uint64_t k = i % distinct, word = s->step ? k * s->step : test_mix(k * 8 + c + 1);
+            uint64_t k = i % distinct, word = s->step ? k * s->step : test_mix(k * 16 + c + 1);
             if (s->bytes == 4 && !s->step)
                 word = (uint32_t)(k + 1) * 2654435761u; /* 2^32 different ones */
             memcpy(keys + i * s->bytes, &word, s->bytes);
@@ -309,8 +309,13 @@ static void memory(struct test *t)
                                          {"words ten times", 0, 8, 1, 10, 8, 46, 1, 0},
                                          {"half words twice", 0, 4, 1, 2, 8, 46, 1, 0},
                                          {"two half words", 0, 4, 2, 1, 8, 46, 1, 0},
-                                         {"two words", 0, 8, 2, 1, 8, 100, 1, 0},
-                                         {"three words", 0, 8, 3, 1, 8, 150, 0, 0},
+                                         {"two words", 0, 8, 2, 1, 8, 62, 1, 0},
+                                         {"two words twice", 0, 8, 2, 2, 8, 62, 1, 0},
+                                         {"three words", 0, 8, 3, 1, 8, 70, 1, 0},
+                                         {"three words ten times", 0, 8, 3, 10, 8, 70, 1, 0},
+                                         {"three half words", 0, 4, 3, 1, 8, 54, 1, 0},
+                                         {"five half words", 0, 4, 5, 1, 8, 62, 1, 0},
+                                         {"eight words", 0, 8, 8, 1, 8, 110, 1, 0},
                                          {"texts of 8", 0, 8, 1, 1, 8, 68, 1, 1},
                                          {"texts of 16", 0, 16, 1, 1, 8, 88, 1, 1},
                                          {"texts of 40", 0, 40, 1, 1, 8, 148, 1, 1},

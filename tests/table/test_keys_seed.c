@@ -14,6 +14,7 @@
 
 struct chosen {
     uint64_t word[KEYS], text[2 * KEYS]; /* texts are two words */
+    uint64_t wide[2][KEYS];              /* two columns */
 };
 
 static uint64_t fold(uint64_t a, uint64_t b)
@@ -37,6 +38,8 @@ static struct chosen *choose(struct test *t, const struct keys_seed *seed)
         uint64_t first = test_random(t), h = fold(17 * seed->text[0] ^ first, seed->text[1]) + seed->text[2];
         c->text[2 * i] = first;
         c->text[2 * i + 1] = h ^ 4711;
+        c->wide[0][i] = first;
+        c->wide[1][i] = (fold(seed->text[0] ^ first, seed->text[1]) + seed->text[2]) ^ 4711;
         struct keys_text text = {(const char *)&c->text[2 * i], 16}, before = {(const char *)c->text, 16};
         CHECK(t, keys_hash_text(seed, text) == keys_hash_text(seed, before));
     }
@@ -57,12 +60,12 @@ static uint64_t farthest(const struct keys_table *t)
 }
 
 static uint64_t farthest_of(struct test *t, const struct keys_seed *seed, const struct keys_words *words,
-                            const struct keys_column *bytes)
+                            const struct keys_column *bytes, const struct keys_rows *rows)
 {
     const struct keys_backend *keys = t->context->backend->keys;
     struct keys_table table;
     uint32_t ids[KEYS];
-    struct keys_batch b = {.n = KEYS, .words = words, .bytes = bytes, .ids = ids, .passing = 1};
+    struct keys_batch b = {.n = KEYS, .words = words, .bytes = bytes, .rows = rows, .ids = ids, .passing = 1};
     keys_table_open(&table);
     table.seed = seed;
     OK(t, keys->add(t->context, &table, &b));
@@ -87,13 +90,21 @@ static void spreads(struct test *t)
     const struct keys_column word = {.kind = KEYS_UNSIGNED, .bytes = 8, .data = c->word};
     const struct keys_column text = {.kind = KEYS_WIDE, .bytes = 16, .data = c->text};
     const struct keys_words words = {.columns = 1, .column = &word};
-    CHECK(t, farthest_of(t, &known, &words, NULL) > KEYS / 2);
-    CHECK(t, farthest_of(t, &known, NULL, &text) > KEYS / 2);
+    const struct keys_column two[2] = {{.kind = KEYS_UNSIGNED, .bytes = 8, .fill = 8, .data = c->wide[0]},
+                                       {.kind = KEYS_UNSIGNED, .bytes = 8, .fill = 8, .data = c->wide[1]}};
+    const uint32_t at[2] = {0, 64};
+    const struct keys_rows rows = {.columns = 2, .words = 3, .column = two, .at = at, .nulls = 128};
+    CHECK(t, farthest_of(t, &known, &words, NULL, NULL) > KEYS / 2);
+    CHECK(t, farthest_of(t, &known, NULL, &text, NULL) > KEYS / 2);
+    CHECK(t, farthest_of(t, &known, NULL, NULL, &rows) > KEYS / 2);
     for (int i = 0; i < 20; i++) {
         keys_seed_make(&own, test_random(t));
-        uint64_t far = farthest_of(t, &own, &words, NULL), far_text = farthest_of(t, &own, NULL, &text);
-        CHECKF(t, far < FAR && far_text < FAR, "words %llu slots from home, texts %llu",
-               (unsigned long long)far, (unsigned long long)far_text);
+        uint64_t far = farthest_of(t, &own, &words, NULL, NULL);
+        uint64_t far_text = farthest_of(t, &own, NULL, &text, NULL);
+        uint64_t far_rows = farthest_of(t, &own, NULL, NULL, &rows);
+        CHECKF(t, far < FAR && far_text < FAR && far_rows < FAR,
+               "words %llu slots from home, texts %llu, rows %llu", (unsigned long long)far,
+               (unsigned long long)far_text, (unsigned long long)far_rows);
     }
     free(c);
 }
@@ -113,7 +124,7 @@ static void patterns(struct test *t)
                 key[i] ^= folded ? key[i] >> 32 : 0; /* after the first step of the mix: i << shift */
             }
             key[0] = 1ull << 63; /* not close together */
-            uint64_t far = farthest_of(t, &own, &words, NULL);
+            uint64_t far = farthest_of(t, &own, &words, NULL, NULL);
             CHECKF(t, far < FAR, "i << %u: %llu slots from home", shift, (unsigned long long)far);
         }
 }
