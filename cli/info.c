@@ -33,6 +33,7 @@ static int width_offered(cohort_context *context, cohort_width width)
 {
     cohort_map_options options = COHORT_MAP_OPTIONS_INIT;
     options.width = width;
+    options.layout = width == COHORT_WIDTH_128_64 ? COHORT_LAYOUT_LINES : COHORT_LAYOUT_PAGES;
     options.capacity = 1;
     cohort_map *map = NULL;
     cohort_status status = cohort_map_create(context, &options, &map);
@@ -45,11 +46,9 @@ static void widths_print(cohort_context *context)
     static const struct {
         cohort_width width;
         const char *name;
-    } widths[] = {{COHORT_WIDTH_32_0, "32/0"},
-                  {COHORT_WIDTH_32_32, "32/32"},
-                  {COHORT_WIDTH_64_0, "64/0"},
-                  {COHORT_WIDTH_64_32, "64/32"},
-                  {COHORT_WIDTH_64_64, "64/64"}};
+    } widths[] = {{COHORT_WIDTH_32_0, "32/0"},   {COHORT_WIDTH_32_32, "32/32"},
+                  {COHORT_WIDTH_64_0, "64/0"},   {COHORT_WIDTH_64_32, "64/32"},
+                  {COHORT_WIDTH_64_64, "64/64"}, {COHORT_WIDTH_128_64, "128/64"}};
     printf("  map widths    ");
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
         if (width_offered(context, widths[i].width))

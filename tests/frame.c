@@ -411,9 +411,11 @@ void column_drop(struct test *t, struct column *mark)
 
 uint64_t column_get(const struct column *c, uint64_t i)
 {
-    return c->width == 1   ? ((uint8_t *)c->data)[i]
-           : c->width == 4 ? ((uint32_t *)c->data)[i]
-                           : ((uint64_t *)c->data)[i];
+    const uint64_t *words = c->data;
+    return c->width == 1    ? ((uint8_t *)c->data)[i]
+           : c->width == 4  ? ((uint32_t *)c->data)[i]
+           : c->width == 16 ? key_number(words[2 * i], words[2 * i + 1])
+                            : words[i];
 }
 
 void column_put(struct column *c, uint64_t i, uint64_t value)
@@ -422,12 +424,14 @@ void column_put(struct column *c, uint64_t i, uint64_t value)
         ((uint8_t *)c->data)[i] = (uint8_t)value;
     else if (c->width == 4)
         ((uint32_t *)c->data)[i] = (uint32_t)value;
+    else if (c->width == 16)
+        key_words(value, (uint64_t *)c->data + 2 * i);
     else
         ((uint64_t *)c->data)[i] = value;
 }
 
 const char *width_name(cohort_width w)
 {
-    const char *const names[] = {"none", "32_0", "32_32", "64_0", "64_32", "64_64"};
-    return w >= 1 && w <= 5 ? names[w] : "none";
+    const char *const names[] = {"none", "32_0", "32_32", "64_0", "64_32", "64_64", "128_64"};
+    return w >= 1 && w <= 6 ? names[w] : "none";
 }

@@ -299,7 +299,7 @@ static uint64_t each_run(const struct options *o, struct totals *totals,
     uint64_t number = 0;
     enum test_device kind = kind_of(o);
     for (const struct test_case *c = test_cases; c->name; c++)
-        for (int i = 0; i < 2 * 2 * 5; i++) {
+        for (int i = 0; i < 2 * 2 * 6; i++) {
             struct run run = {.test_case = c, .memory = i / 2 % 2 ? TEST_DEVICE : TEST_HOST};
             int width = i / 4;
             run.width = c->flags & TEST_EACH_WIDTH ? (cohort_width)(1 + width) : COHORT_WIDTH_64_64;
@@ -308,8 +308,9 @@ static uint64_t each_run(const struct options *o, struct totals *totals,
             if ((run.layout && !(c->flags & TEST_EACH_LAYOUT)) ||
                 (run.memory == TEST_DEVICE && (!(c->flags & TEST_EACH_MEMORY) || kind == TEST_CPU)) ||
                 (width && !(c->flags & TEST_EACH_WIDTH)) ||
+                (run.width == COHORT_WIDTH_128_64 && !run.layout && !(c->flags & TEST_OF_LINES)) ||
                 (c->flags & TEST_VALUES && !value_bytes(run.width)) ||
-                (c->flags & TEST_WIDE_KEYS && key_bytes(run.width) == 4))
+                (c->flags & TEST_WIDE_KEYS && key_bytes(run.width) != 8))
                 continue;
             if (o->filter && !strstr(run.name, o->filter))
                 continue;

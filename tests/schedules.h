@@ -9,6 +9,7 @@
  *   schedules_run.c      runs plans on the simulator, schedule by schedule
  *   schedules_search.c   tiny plans through all schedules
  *   schedules_relay.c    a slot that goes from key to key while one of them is looked up
+ *   schedules_torn.c     the same for keys of two words
  *   schedules_message.c  messages in other memory, published through a map
  *   schedules_batch.c    the same for whole warps: the kernels of batches, groups, winners
  *   schedules_api.c      the same through the host API, on simulated devices
@@ -83,7 +84,7 @@ cohort_map_view table_view(const struct shape *, void *table, struct co_map_coun
 
 /* ---- plans --------------------------------------------------------------------------------------------- */
 
-enum { PLAN_LANES = 6, PLAN_EACH = 4, PLAN_TABLE = 1024, PLAN_SLOTS = 256 };
+enum { PLAN_LANES = 6, PLAN_EACH = 4, PLAN_TABLE = 1280, PLAN_SLOTS = 256 };
 
 enum family { FAMILY_MIXED, FAMILY_COLLIDE, FAMILY_FULL, FAMILY_WRAP, FAMILY_CHURN, FAMILY_VALUES, FAMILIES };
 extern const char *const family_names[];
@@ -177,6 +178,9 @@ void run_retries(struct test *);
 
 /* A slot that goes from key to key. */
 void run_relay(struct test *, cohort_width, uint64_t schedules);
+
+/* Keys of 16 bytes that have words in common, of which one is read while its slot goes to another. */
+void run_torn(struct test *, uint64_t schedules);
 
 /* Messages through a map. */
 void run_messages(struct test *, cohort_width, uint64_t schedules);

@@ -155,7 +155,7 @@ static struct map_batch set_up(struct batch_stage *s, const struct draw *d)
         b.ledger_mask = LEDGER - 1;
     }
     for (unsigned i = 0; i < d->n; i++) {
-        put(s->keys, i, d->plan.keys[d->key[i]], key_bytes(width));
+        key_write((char *)s->keys + i * key_bytes(width), d->plan.keys[d->key[i]], width);
         put(s->values, i, d->operand[i], value_bytes(width));
         put(s->results, i, d->result_before[i], value_bytes(width));
         s->ops[i] = d->kind[i];

@@ -9,8 +9,8 @@ struct sizes {
 
 static struct sizes sizes_of(const struct shape *s)
 {
-    static const struct sizes all[] = {{0, 0, 0, 0},  {6, 2, 3, 32}, {3, 5, 5, 32},
-                                       {3, 5, 5, 32}, {4, 4, 3, 64}, {3, 5, 5, 64}};
+    static const struct sizes all[] = {{0, 0, 0, 0},  {6, 2, 3, 32}, {3, 5, 5, 32}, {3, 5, 5, 32},
+                                       {4, 4, 3, 64}, {3, 5, 5, 64}, {2, 7, 8, 64}};
     return all[s->width];
 }
 
@@ -27,7 +27,12 @@ uint64_t homes_table_slots(const struct shape *s)
 
 uint64_t homes_home(const struct shape *s, uint64_t key)
 {
-    return (test_mix(key ^ s->seed) >> 32) * s->pages >> 32;
+    uint64_t words[2] = {key, 0}, high = 0;
+    if (key_bytes(s->width) == 16) {
+        key_words(key, words);
+        high = test_mix(words[1] ^ s->seed);
+    }
+    return (test_mix(words[0] ^ high ^ s->seed) >> 32) * s->pages >> 32;
 }
 
 /* ---- words --------------------------------------------------------------------------------------------- */
@@ -59,17 +64,23 @@ static uint64_t version_bit(const struct shape *s)
     return UINT64_C(2) << (all_names(s) + sizes_of(s).slots);
 }
 
+/* Where a home's first key lies: behind its word; one of 16 bytes at a multiple of these. */
+static uint64_t keys_at(const struct shape *s)
+{
+    return key_bytes(s->width) == 16 ? 16 : 8;
+}
+
 /* Where a slot's key lies, and its value: bytes from the table's beginning. */
 static uint64_t key_place(const struct shape *s, uint64_t slot)
 {
     uint64_t each = sizes_of(s).slots;
-    return slot / each * sizes_of(s).bytes + 8 + slot % each * key_bytes(s->width);
+    return slot / each * sizes_of(s).bytes + keys_at(s) + slot % each * key_bytes(s->width);
 }
 
 static uint64_t value_place(const struct shape *s, uint64_t slot)
 {
     uint64_t each = sizes_of(s).slots;
-    return slot / each * sizes_of(s).bytes + 8 + each * key_bytes(s->width) +
+    return slot / each * sizes_of(s).bytes + keys_at(s) + each * key_bytes(s->width) +
            slot % each * value_bytes(s->width);
 }
 
@@ -98,8 +109,8 @@ uint64_t homes_walk(const struct shape *s, uint64_t key, uint64_t *slots)
 enum slot_state homes_get(const struct shape *s, const void *table, uint64_t i, uint64_t *key,
                           uint64_t *value)
 {
-    *key = *value = 0;
-    memcpy(key, (const char *)table + key_place(s, i), key_bytes(s->width));
+    *value = 0;
+    *key = key_read((const char *)table + key_place(s, i), s->width);
     memcpy(value, (const char *)table + value_place(s, i), value_bytes(s->width));
     return word_get(s, table, i / sizes_of(s).slots) & claim_bit(s, i) ? SLOT_LIVE : SLOT_EMPTY;
 }
@@ -132,7 +143,7 @@ int homes_put(const struct shape *s, void *table, uint64_t key, uint64_t value)
         word_set(s, table, lies_in, word_get(s, table, lies_in) | claim_bit(s, at));
         word_set(s, table, home, (word_get(s, table, home) | UINT64_C(1) << i) + version_bit(s));
     }
-    memcpy((char *)table + key_place(s, at), &key, key_bytes(s->width));
+    key_write((char *)table + key_place(s, at), key, s->width);
     memcpy((char *)table + value_place(s, at), &value, value_bytes(s->width));
     return 1;
 }

@@ -90,6 +90,18 @@ static int suits(const struct plan *p, enum family family, uint64_t key)
     return (family != FAMILY_COLLIDE && !p->one_home) || !p->key_count || is_at_home(p, key);
 }
 
+/* Three times out of four a key that has a word in common with another of the plan's, or, with luck, each word
+ * with one of two. */
+static uint64_t of_two_words(const struct plan *p, uint64_t key, struct dice *d)
+{
+    const uint64_t choice = dice_below(d, 4);
+    if (!p->key_count || !choice)
+        return key;
+    const uint64_t a = p->keys[dice_below(d, p->key_count)],
+                   b = choice == 3 ? p->keys[dice_below(d, p->key_count)] : key;
+    return choice & 1 ? (a & KEY_EVEN) | (b & ~KEY_EVEN) : (b & KEY_EVEN) | (a & ~KEY_EVEN);
+}
+
 static void draw_keys(struct plan *p, enum family family, struct dice *d)
 {
     static const unsigned char most[FAMILIES] = {4, 4, 5, 4, 2, 2};
@@ -101,6 +113,8 @@ static void draw_keys(struct plan *p, enum family family, struct dice *d)
         int edge = family == FAMILY_MIXED ? dice_below(d, 2) == 0 : dice_below(d, 12) == 0;
         if (edge)
             key = edges[dice_below(d, 8)];
+        if (p->shape.width == COHORT_WIDTH_128_64 && !edge)
+            key = of_two_words(p, key, d);
         if (edge ? !is_key(p, key) : suits(p, family, key))
             p->keys[p->key_count++] = key;
     }
@@ -120,10 +134,12 @@ static void put_fillers(struct plan *p, struct dice *d, uint64_t count)
     }
 }
 
-/* Fills the table up until so many slots are free. */
+/* Fills the table up until so many slots are free. The fewer of a home's keys there are among all, the more
+ * are tried. */
 static void fill_up(struct plan *p, struct dice *d, uint64_t free)
 {
-    for (int tries = 0; tries < 400; tries++) {
+    const int most = p->shape.width == COHORT_WIDTH_128_64 ? 900 : 400;
+    for (int tries = 0; tries < most; tries++) {
         uint64_t taken = table_count(&p->shape, p->table).taken, slots = table_slots(&p->shape);
         if (taken + free >= slots)
             return;

@@ -82,10 +82,10 @@ static int is_kept_around(const struct stage *s, const struct plan *p)
 
 const char *plan_kernel(const struct shape *s)
 {
-    static const char *const kernels[2][6] = {
-        {NULL, "list_32_0", "list_32_32", "list_64_0", "list_64_32", "list_64_64"},
+    static const char *const kernels[2][7] = {
+        {NULL, "list_32_0", "list_32_32", "list_64_0", "list_64_32", "list_64_64", NULL},
         {NULL, "list_lines_32_0", "list_lines_32_32", "list_lines_64_0", "list_lines_64_32",
-         "list_lines_64_64"}};
+         "list_lines_64_64", "list_lines_128_64"}};
     return kernels[s->lines][s->width];
 }
 

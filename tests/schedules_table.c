@@ -56,7 +56,7 @@ void table_clear(const struct shape *s, void *table)
 static void read_slot(const struct shape *s, const void *table, uint64_t i, uint64_t *key, uint64_t *value)
 {
     const char *at = (const char *)table + i * table_slot_bytes(s);
-    uint64_t bytes = key_bytes(s->width);
+    uint64_t bytes = key_bytes(s->width) == 4 ? 4 : 8; /* of tables of pages */
     *key = *value = 0;
     memcpy(key, at, bytes);
     if (value_bytes(s->width))
@@ -67,7 +67,7 @@ static void read_slot(const struct shape *s, const void *table, uint64_t i, uint
 static void write_slot(const struct shape *s, void *table, uint64_t i, uint64_t key, uint64_t value)
 {
     char *at = (char *)table + i * table_slot_bytes(s);
-    uint64_t bytes = key_bytes(s->width);
+    uint64_t bytes = key_bytes(s->width) == 4 ? 4 : 8; /* of tables of pages */
     value &= value_mask(s->width);
     memcpy(at, &key, bytes);
     if (value_bytes(s->width))

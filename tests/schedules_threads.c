@@ -42,10 +42,10 @@ struct worker {
 
 static void do_lane(const struct round *r, unsigned number, unsigned lane)
 {
-    static void (*const lists[2][6])(const struct list_args *, co_u32, co_u32) = {
-        {NULL, list_lane_32_0, list_lane_32_32, list_lane_64_0, list_lane_64_32, list_lane_64_64},
+    static void (*const lists[2][7])(const struct list_args *, co_u32, co_u32) = {
+        {NULL, list_lane_32_0, list_lane_32_32, list_lane_64_0, list_lane_64_32, list_lane_64_64, NULL},
         {NULL, list_lane_lines_32_0, list_lane_lines_32_32, list_lane_lines_64_0, list_lane_lines_64_32,
-         list_lane_lines_64_64}};
+         list_lane_lines_64_64, list_lane_lines_128_64}};
     lists[r->layout][r->width](&r->args, number, lane);
 }
 

@@ -28,6 +28,10 @@ static void count_homes(struct lines_seen *p, uint32_t names, uint32_t name, uin
     p->histogram[length < COHORT_PROBE_BINS ? length - 1 : COHORT_PROBE_BINS - 1]++;
 }
 
+#define NUMBER_co_u32(key)  (key)
+#define NUMBER_co_u64(key)  (key)
+#define NUMBER_co_u128(key) key_number((key).lo, (key).hi)
+
 #define DEFINE_LINES(width, KEY, VALUE, SLOTS, WINDOW, HOME)                                                 \
     static void lines_##width(struct test *t, const cohort_map_view *v, const struct oracle *o,              \
                               struct lines_seen *p)                                                          \
@@ -45,16 +49,18 @@ static void count_homes(struct lines_seen *p, uint32_t names, uint32_t name, uin
                 co_lines##width##_pair(v, home, i, &key, &value);                                            \
                 struct co_lines##width##_slot s = co_lines##width##_slot_of(v, home, i);                     \
                 uint64_t at = s.home * SLOTS + s.at;                                                         \
-                REQUIREF(t, oracle_get(o, key, NULL), "name %u of home %llu: key 0x%llx, which is not in",   \
-                         i, (unsigned long long)home, (unsigned long long)key);                              \
+                const unsigned long long number = NUMBER_##KEY(key);                                         \
+                REQUIREF(t, oracle_get(o, number, NULL),                                                     \
+                         "name %u of home %llu: key 0x%llx, which is not in", i, (unsigned long long)home,   \
+                         number);                                                                            \
                 REQUIREF(t, co_lines##width##_home(v, key) == home, "key 0x%llx is named by home %llu",      \
-                         (unsigned long long)key, (unsigned long long)home);                                 \
+                         number, (unsigned long long)home);                                                  \
                 REQUIREF(t, !p->named[at], "slot %llu is named twice", (unsigned long long)at);              \
                 REQUIREF(t, co_lines##width##_name_of(v, home, s) == i + 1, "name %u of home %llu", i,       \
                          (unsigned long long)home);                                                          \
                 p->named[at] = 1;                                                                            \
                 REQUIREF(t, co_lines##width##_find(v, key, &found) == CO_MAP_HIT, "key 0x%llx is not found", \
-                         (unsigned long long)key);                                                           \
+                         number);                                                                            \
                 count_homes(p, names, i, SLOTS);                                                             \
             }                                                                                                \
         }                                                                                                    \
@@ -65,13 +71,14 @@ DEFINE_LINES(32_32, co_u32, co_u32, 3, 10, 32)
 DEFINE_LINES(64_0, co_u64, co_u32, 3, 10, 32)
 DEFINE_LINES(64_32, co_u64, co_u32, 4, 7, 64)
 DEFINE_LINES(64_64, co_u64, co_u64, 3, 10, 64)
+DEFINE_LINES(128_64, co_u128, co_u64, 2, 15, 64)
 
 static void check_lines(struct subject *s)
 {
     struct test *t = s->t;
     void (*const walks[])(struct test *, const cohort_map_view *, const struct oracle *,
-                          struct lines_seen *) = {NULL,       lines_32_0,  lines_32_32,
-                                                  lines_64_0, lines_64_32, lines_64_64};
+                          struct lines_seen *) = {NULL,        lines_32_0,  lines_32_32, lines_64_0,
+                                                  lines_64_32, lines_64_64, lines_128_64};
     struct lines_seen p = {0};
     struct co_map_counters counters;
     cohort_map_stats stats = COHORT_MAP_STATS_INIT;

@@ -66,10 +66,11 @@ enum {
     TEST_ON_CPU = TEST_CPU, /* only there; none of the three: everywhere */
     TEST_ON_SIM = TEST_SIM,
     TEST_ON_CUDA = TEST_CUDA,
-    TEST_EACH_MEMORY = 8,    /* with host and with device pointers; else with host pointers alone */
-    TEST_EACH_WIDTH = 16,    /* with each of the five */
-    TEST_VALUES = 128,       /* with TEST_EACH_WIDTH: not with those without values */
-    TEST_WIDE_KEYS = 512,    /* with TEST_EACH_WIDTH: with 64-bit keys alone */
+    TEST_EACH_MEMORY = 8, /* with host and with device pointers; else with host pointers alone */
+    TEST_EACH_WIDTH = 16, /* with each that the case's layout has: 128/64 with LINES alone */
+    TEST_VALUES = 128,    /* with TEST_EACH_WIDTH: not with those without values */
+    TEST_WIDE_KEYS = 512, /* with TEST_EACH_WIDTH: with 64-bit keys alone */
+    TEST_OF_LINES = 2048, /* with TEST_EACH_WIDTH: the case sets the layout LINES itself, which has all six */
     TEST_EACH_LAYOUT = 1024, /* with each that the device and the width have */
     TEST_COUNTED = 256,      /* t->ledger is always that of the context's memory; else now and then */
     TEST_NO_CONTEXT = 32,    /* the case makes its own */
@@ -207,7 +208,7 @@ static inline void *column_pointer(struct column *c)
     return c ? column_send(c) : NULL;
 }
 
-/* Element i of 1, 4 or 8 bytes. */
+/* Element i of 1, 4 or 8 bytes; or of 16, which is the key of that number (key_words below). */
 uint64_t column_get(const struct column *, uint64_t i);
 void column_put(struct column *, uint64_t i, uint64_t value);
 
@@ -242,11 +243,11 @@ static inline void bitmap_set(struct column *c, uint64_t i, int bit)
 
 static inline uint64_t key_bytes(cohort_width w)
 {
-    return w <= COHORT_WIDTH_32_32 ? 4 : 8;
+    return w <= COHORT_WIDTH_32_32 ? 4 : w <= COHORT_WIDTH_64_64 ? 8 : 16;
 }
 static inline uint64_t value_bytes(cohort_width w)
 {
-    return w == COHORT_WIDTH_64_64 ? 8 : w == COHORT_WIDTH_32_32 || w == COHORT_WIDTH_64_32 ? 4 : 0;
+    return w >= COHORT_WIDTH_64_64 ? 8 : w == COHORT_WIDTH_32_32 || w == COHORT_WIDTH_64_32 ? 4 : 0;
 }
 static inline uint64_t key_mask(cohort_width w)
 {
@@ -257,5 +258,41 @@ static inline uint64_t value_mask(cohort_width w)
     return value_bytes(w) == 8 ? UINT64_MAX : value_bytes(w) == 4 ? UINT32_MAX : 0;
 }
 const char *width_name(cohort_width);
+
+/* Tests number keys by 64 bits. A key of 16 bytes has the even bits of its number in its low word, the odd ones
+ * in its high word, each twice. So 0 and the greatest number are keys of zeros and of ones; numbers that differ
+ * in one bit have keys that differ in one word; and one word of a key with the other word of another is the key
+ * of a third number, which a case may have put in, or not. */
+#define KEY_EVEN UINT64_C(0x5555555555555555)
+static inline void key_words(uint64_t number, uint64_t words[2])
+{
+    const uint64_t even = number & KEY_EVEN, odd = number & ~KEY_EVEN;
+    words[0] = even | even << 1;
+    words[1] = odd | odd >> 1;
+}
+
+/* The number of a key. Of one that is none of the above: some number. */
+static inline uint64_t key_number(uint64_t low, uint64_t high)
+{
+    uint64_t words[2];
+    const uint64_t number = (low & KEY_EVEN) | (high & ~KEY_EVEN);
+    key_words(number, words);
+    return words[0] == low && words[1] == high ? number : test_mix(low ^ test_mix(high));
+}
+
+/* A key as it lies in memory, and back. */
+static inline void key_write(void *at, uint64_t number, cohort_width w)
+{
+    uint64_t words[2] = {number, 0};
+    if (key_bytes(w) == 16)
+        key_words(number, words);
+    memcpy(at, words, key_bytes(w));
+}
+static inline uint64_t key_read(const void *at, cohort_width w)
+{
+    uint64_t words[2] = {0, 0};
+    memcpy(words, at, key_bytes(w));
+    return key_bytes(w) == 16 ? key_number(words[0], words[1]) : words[0];
+}
 
 #endif

@@ -4,8 +4,10 @@
  * Open addressing in pages of 32-byte buckets, double hashing inside a page (docs/map.md). Every operation
  * takes a batch of n entries; entry i has the key keys[i] and, where the operation has one, the value
  * values[i]. Keys and values are arrays of 4- or 8-byte unsigned integers as the map's width says, aligned to
- * their size, in host or in device memory, all arrays of one call in the same kind. Every key is legal. n may
- * be 0, and may exceed 2^32. What a call writes must not overlap another of its arrays, which is not checked.
+ * their size, in host or in device memory, all arrays of one call in the same kind. Keys of 16 bytes are two
+ * words of 8 bytes each, the low one first (so that an array of a 128-bit integer type is one), aligned to 8.
+ * Every key is legal. n may be 0, and may exceed 2^32. What a call writes must not overlap another of its
+ * arrays, which is not checked.
  *
  * Bitmaps are Arrow's: bytes, the least significant bit first, at any address. Where a struct has an
  * offset beside a bitmap, of any number of bits, entry i has bit offset + i, else bit i. Nothing is read
@@ -56,14 +58,17 @@ typedef struct cohort_map cohort_map;
 /* Cohort/device/map.h: what a kernel of the user's own works on. */
 struct cohort_map_view;
 
-/* Bits of a key and of a value, as the caller's arrays hold them. Stored in 4, 8, 8, 16 and 16 bytes a slot:
- * 64/32 is stored as 64/64, and computes on its values modulo 2^32. */
+/* Bits of a key and of a value, as the caller's arrays hold them. With the layout PAGES they are stored in 4,
+ * 8, 8, 16 and 16 bytes a slot: 64/32 is stored as 64/64, and computes on its values modulo 2^32. 128/64 is of
+ * the layout LINES alone. */
 typedef enum cohort_width {
     COHORT_WIDTH_32_0 = 1,
     COHORT_WIDTH_32_32 = 2,
     COHORT_WIDTH_64_0 = 3,
     COHORT_WIDTH_64_32 = 4,
-    COHORT_WIDTH_64_64 = 5
+    COHORT_WIDTH_64_64 = 5,
+    /* layout LINES only */
+    COHORT_WIDTH_128_64 = 6
 } cohort_width;
 
 /* How buckets follow each other inside a page. Linear probing is there to be compared, and for groups. */
@@ -72,7 +77,8 @@ typedef enum cohort_probe { COHORT_PROBE_DOUBLE = 0, COHORT_PROBE_LINEAR = 1 } c
 /* How the table lies in memory. PAGES: see the head of this file. LINES: hopscotch by lines of 64 or 32 bytes
  * (docs/map.md, docs/hopscotch-protocol.md): the slot of an erased key is free again at once, so a map whose
  * keys come and go does not grow or fill up; a slot takes more memory (21.3, 16, 10.7, 10.7 and 5.3 bytes for
- * 64/64, 64/32, 32/32, 64/0 and 32/0). On a GPU from sm_80 on. */
+ * 64/64, 64/32, 32/32, 64/0 and 32/0; 32 bytes for 128/64, which PAGES does not have). On a GPU from sm_80
+ * on. */
 typedef enum cohort_layout { COHORT_LAYOUT_PAGES = 0, COHORT_LAYOUT_LINES = 1 } cohort_layout;
 
 /* Which of several entries with one key in one batch decides the value. ANY is fastest. FIRST and LAST go by

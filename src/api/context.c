@@ -139,7 +139,7 @@ void cohort_context_destroy(cohort_context *context)
 static void maps_of(cohort_context *context, cohort_context_info *info)
 {
     const struct map_backend *pages = context->backend->map, *lines = &context->backend->lines->map;
-    for (co_u32 w = COHORT_WIDTH_32_0; w <= COHORT_WIDTH_64_64; w++) {
+    for (co_u32 w = COHORT_WIDTH_32_0; w <= COHORT_WIDTH_128_64; w++) {
         info->map_widths |= (uint64_t)(pages->offers(context, w, 0) != 0) << w;
         info->map_run_widths |= (uint64_t)(map_backend_runs(context, pages, w) != 0) << w;
         info->lines_widths |= (uint64_t)(lines->offers(context, w, 0) != 0) << w;

@@ -40,9 +40,9 @@ static cohort_status check_lines(cohort_context *context, const cohort_map_optio
 
 cohort_status map_check_options(cohort_context *context, const cohort_map_options *o)
 {
-    if (o->width < COHORT_WIDTH_32_0 || o->width > COHORT_WIDTH_64_64)
+    if (o->width < COHORT_WIDTH_32_0 || o->width > COHORT_WIDTH_128_64)
         return context_fail(context, COHORT_UNSUPPORTED,
-                            "options.width is %d; there are 1 (32/0) to 5 (64/64)", (int)o->width);
+                            "options.width is %d; there are 1 (32/0) to 6 (128/64)", (int)o->width);
     if (o->probe != COHORT_PROBE_DOUBLE && o->probe != COHORT_PROBE_LINEAR)
         return context_fail(context, COHORT_RANGE,
                             "options.probe is %d; it must be COHORT_PROBE_DOUBLE or _LINEAR", (int)o->probe);
@@ -67,6 +67,10 @@ cohort_status map_check_options(cohort_context *context, const cohort_map_option
                             (unsigned)o->reserved);
     if (o->layout != COHORT_LAYOUT_PAGES)
         return check_lines(context, o);
+    if (o->width == COHORT_WIDTH_128_64)
+        return context_fail(context, COHORT_UNSUPPORTED,
+                            "options.width is %d (128/64), which needs options.layout COHORT_LAYOUT_LINES",
+                            (int)o->width);
     if (!context->backend->map->offers(context, (co_u32)o->width, o->group))
         return context_fail(context, COHORT_UNSUPPORTED,
                             "options.width %d with group %u is not offered by this device (backend %s)",
@@ -387,8 +391,7 @@ cohort_status cohort_map_export(cohort_map *map, uint64_t capacity, void *keys, 
                             (unsigned long long)capacity, (unsigned long long)pairs);
     }
     batch_open(&b, map->context, call);
-    batch_array(&b, "keys", BATCH_OUT, keys, pairs, map_key_bytes(map->view.width), &own_keys)->written =
-        BATCH_SOME;
+    map_batch_keys(&b, map, BATCH_OUT, keys, pairs, &own_keys)->written = BATCH_SOME;
     batch_array(&b, "values", BATCH_OUT | BATCH_OPTIONAL, values, pairs, map_value_bytes(map->view.width),
                 &own_values)
         ->written = BATCH_SOME;

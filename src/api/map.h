@@ -50,6 +50,15 @@ cohort_status map_counters(cohort_map *map, struct co_map_counters *counters);
  * the map is as it was. */
 cohort_status map_rebuild(cohort_map *map, uint64_t slots, uint64_t seed);
 
+/* ---- map_batch.c --------------------------------------------------------------------------------------- */
+
+struct batch;
+struct batch_array;
+
+/* The array `keys` of a call, of the map's width. */
+struct batch_array *map_batch_keys(struct batch *, const cohort_map *, unsigned flags, const void *keys,
+                                   uint64_t n, void *own);
+
 /* ---- map.c --------------------------------------------------------------------------------------------- */
 
 /* The counters as a number of pairs: what is live. Waits. */

@@ -9,7 +9,17 @@
 #include "api/map_call.h"
 #include "api/options.h"
 
+#define KEY_WORD 8u /* bytes of a word of keys of 16 bytes */
+
 /* ---- checks -------------------------------------------------------------------------------------------- */
+
+struct batch_array *map_batch_keys(struct batch *b, const cohort_map *map, unsigned flags, const void *keys,
+                                   uint64_t n, void *own)
+{
+    struct batch_array *a = batch_array(b, "keys", flags, keys, n, map_key_bytes(map->view.width), own);
+    a->align = a->unit < KEY_WORD ? (uint32_t)a->unit : KEY_WORD;
+    return a;
+}
 
 static cohort_status check_batch(struct call *c, const cohort_batch *batch)
 {
@@ -45,12 +55,12 @@ static cohort_status check_arguments(struct call *c, int values_optional, int re
 {
     const struct map_batch *m = &c->batch;
     const cohort_batch *o = &c->options;
-    const unsigned key = map_key_bytes(m->view.width), value = map_value_bytes(m->view.width);
+    const unsigned value = map_value_bytes(m->view.width);
     const int runs = m->step == MAP_STEP_RUN, applies = m->step == MAP_STEP_APPLY && m->op >= CO_OP_ADD;
     const unsigned in = BATCH_IN, out = BATCH_OUT, maybe = BATCH_OPTIONAL;
     struct batch b;
     batch_open(&b, c->map->context, c->name);
-    batch_array(&b, "keys", in, m->keys, m->n, key, NULL);
+    map_batch_keys(&b, c->map, in, m->keys, m->n, NULL);
     batch_array(&b, applies ? "operands" : "values", values_optional || !value ? in | maybe : in, m->values,
                 m->n, value, NULL);
     batch_array(&b, runs ? "results" : "values", results_optional || !value ? out | maybe : out, m->results,

@@ -13,7 +13,7 @@
  * entries of one key share its fate, combined or not: those failed whose keys are not in the map when all
  * is done, and these are found by looking for them. One of the entries of a key that was put in has added
  * it, all others that did not fail are hits; which of them is not told, since nobody asks: a batch with a
- * bitmap of hits is not combined. */
+ * bitmap of hits is not combined. Nor are keys of 16 bytes, for which there are no tables. */
 #include <string.h>
 
 #include "api/map_call.h"
@@ -213,7 +213,8 @@ cohort_status map_combine(struct call *c, int *done)
     struct arena arena = {.asks = 1};
     void *memory;
     *done = 0;
-    if (!map_backend_of(c->map)->combine || c->batch.n < LEAST || c->batch.hit || c->options.one_by_one ||
+    if (!map_backend_of(c->map)->combine || c->map->options.width == COHORT_WIDTH_128_64 ||
+        c->batch.n < LEAST || c->batch.hit || c->options.one_by_one ||
         c->memory != context->backend->own_memory)
         return COHORT_OK;
     lay_out(&x, c, &arena);

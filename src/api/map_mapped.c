@@ -93,8 +93,9 @@ static cohort_status read_numbers(cohort_context *context, const struct file_str
         return file_fail(context, COHORT_BAD_VERSION, from, "a table of version %llu, not %u",
                          (unsigned long long)v[VERSION], TABLE_VERSION);
     memcpy(&o->max_load, &v[MAX_LOAD], 8);
-    const int width = v[WIDTH] >= COHORT_WIDTH_32_0 && v[WIDTH] <= COHORT_WIDTH_64_64,
-              lines = v[LAYOUT] == COHORT_LAYOUT_LINES;
+    const int lines = v[LAYOUT] == COHORT_LAYOUT_LINES,
+              width = v[WIDTH] >= COHORT_WIDTH_32_0 &&
+                      v[WIDTH] <= (lines ? COHORT_WIDTH_128_64 : COHORT_WIDTH_64_64);
     const uint64_t most = !width  ? 0
                           : lines ? lines_slots_most((co_u32)v[WIDTH])
                                   : map_slots_most((co_u32)v[WIDTH]);

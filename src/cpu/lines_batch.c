@@ -16,6 +16,7 @@ static const struct cpu_lines_loops loops[] = {
     [COHORT_WIDTH_64_0] = {co_lines64_0_batch, co_lines64_0_sweep},
     [COHORT_WIDTH_64_32] = {co_lines64_32_batch, co_lines64_32_sweep},
     [COHORT_WIDTH_64_64] = {co_lines64_64_batch, co_lines64_64_sweep},
+    [COHORT_WIDTH_128_64] = {co_lines128_64_batch, co_lines128_64_sweep},
 };
 
 const struct cpu_lines_loops *cpu_lines_loops(co_u32 width)

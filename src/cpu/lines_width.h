@@ -224,7 +224,7 @@ CO_INLINE co_u32 LINES(equal)(const cohort_map_view *m, co_u64 home, KEY key, in
     struct LINES(slot) s = {home, 0};
     co_u32 same = 0;
     for (s.at = 0; s.at < CO_LINES_SLOTS; s.at++)
-        same |= (co_u32)(LINES(get_key)(m, s, alone) == key) << s.at;
+        same |= (co_u32)LINES(same_key)(LINES(get_key)(m, s, alone), key) << s.at;
     return same;
 }
 
@@ -375,7 +375,7 @@ static void LINES(export)(const struct map_sweep *s, co_u64 begin, co_u64 end)
             KEY key;
             VALUE value;
             LINES(pair)(&s->view, home, co_first32(names), &key, &value);
-            memcpy((char *)s->keys + to * sizeof key, &key, sizeof key);
+            LINES(put_key)(s->keys, to, key);
             LINES(put_value)(s->values, to, value);
         }
 }

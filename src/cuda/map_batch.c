@@ -11,7 +11,7 @@
 #include "batch.h"
 #include "shape/lines.h"
 
-static const char *const suffixes[] = {NULL, "32_0", "32_32", "64_0", "64_32", "64_64"};
+static const char *const suffixes[] = {NULL, "32_0", "32_32", "64_0", "64_32", "64_64", "128_64"};
 
 static int is_of_lines(const cohort_map_view *view)
 {

@@ -13,12 +13,12 @@ static const char *const names[FIELDS] = {"width", "probe", "capacity", "seed", 
 
 static uint64_t key_bytes(cohort_width width)
 {
-    return width <= COHORT_WIDTH_32_32 ? 4 : 8;
+    return width <= COHORT_WIDTH_32_32 ? 4 : width <= COHORT_WIDTH_64_64 ? 8 : 16;
 }
 
 static uint64_t value_bytes(cohort_width width)
 {
-    return width == COHORT_WIDTH_64_64                                  ? 8
+    return width >= COHORT_WIDTH_64_64                                  ? 8
            : width == COHORT_WIDTH_32_32 || width == COHORT_WIDTH_64_32 ? 4
                                                                         : 0;
 }
@@ -49,7 +49,8 @@ static cohort_status read_options(struct file_reader *f, struct map_file *out)
     cohort_map_options *o = &out->options;
     memcpy(&o->max_load, &v[MAX_LOAD], 8);
     const int good[FIELDS] = {
-        v[WIDTH] >= COHORT_WIDTH_32_0 && v[WIDTH] <= COHORT_WIDTH_64_64,
+        v[WIDTH] >= COHORT_WIDTH_32_0 &&
+            v[WIDTH] <= (fields == FIELDS ? COHORT_WIDTH_128_64 : COHORT_WIDTH_64_64),
         v[PROBE] <= COHORT_PROBE_LINEAR,
         v[CAPACITY] >= 1,
         1,
@@ -57,7 +58,7 @@ static cohort_status read_options(struct file_reader *f, struct map_file *out)
         v[FIXED] <= 1,
         v[GROUP] <= 32 && (v[GROUP] & (v[GROUP] - 1)) == 0 &&
             (v[GROUP] <= 1 || (v[WIDTH] == COHORT_WIDTH_32_32 && v[PROBE] == COHORT_PROBE_LINEAR)),
-        v[PAIRS] <= UINT64_MAX / 8,
+        v[PAIRS] <= UINT64_MAX / 16,
         fields == OLD_FIELDS || (v[LAYOUT] == COHORT_LAYOUT_LINES && !v[PROBE] && !v[GROUP])};
     for (int i = 0; i < FIELDS; i++)
         if (!good[i])

@@ -49,6 +49,16 @@ CO_INLINE VALUE LINES(fold)(co_u32 op, VALUE v, co_u32 same)
     return v;
 }
 
+/* The lanes of a full warp that have this lane's key. Lanes that are not active have any. */
+CO_INLINE co_u32 LINES(match_lanes)(KEY key)
+{
+#if CO_LINES_KEY_BITS == 128
+    return co_match64(CO_FULL_WARP, key.lo) & co_match64(CO_FULL_WARP, key.hi);
+#else
+    return sizeof(KEY) == 4 ? co_match32(CO_FULL_WARP, (co_u32)key) : co_match64(CO_FULL_WARP, key);
+#endif
+}
+
 /* ASSIGN, and ADD to COUNT, which have no results. Of the lanes of a warp that have one key the first goes
  * for all, with their operands folded: a key that many want is locked once a warp. The others come right
  * after it, and so find the key there. */
@@ -60,11 +70,10 @@ CO_INLINE void LINES(fold_batch)(const struct map_batch *b, co_u32 kind)
     CO_EACH_WARP (base, b->n) {
         const co_u64 i = base + co_lane();
         const int active = map_takes_part(b, base, i);
-        const KEY key = active ? LINES(key_at)(b->keys, i) : 0;
+        const KEY key = LINES(key_at)(b->keys, active ? i : base);
         VALUE operand = active ? LINES(value_at)(b->values, i) : 0, old;
         int r = CO_MAP_MISS;
-        co_u32 same =
-            sizeof(KEY) == 4 ? co_match32(CO_FULL_WARP, (co_u32)key) : co_match64(CO_FULL_WARP, key);
+        co_u32 same = LINES(match_lanes)(key);
         same &= co_ballot(CO_FULL_WARP, active) & (active ? CO_FULL_WARP : 0);
         const co_u32 first = same & (0u - same);
         const int several = co_any(CO_FULL_WARP, same != first);
@@ -105,7 +114,7 @@ CO_KERNEL(NAME(apply), struct map_batch)
 {
     LINES(fold_batch)(args, args->op);
 }
-CO_KERNEL_BOUND(NAME(run), struct map_batch, 256, LINES_RUN_BLOCKS)
+CO_KERNEL_BOUND(NAME(run), struct map_batch, 256, CO_LINES_KEY_BITS == 128 ? 4 : LINES_RUN_BLOCKS)
 {
     LINES(batch)(args, MAP_STEP_RUN, 0);
 }
@@ -143,10 +152,7 @@ CO_KERNEL(NAME(export), struct map_sweep)
             KEY key;
             VALUE value;
             LINES(pair)(&args->view, home, co_first32(names), &key, &value);
-            if (sizeof(KEY) == 4)
-                co_write32((co_u32 *)args->keys + at, (co_u32)key);
-            else
-                co_write64((co_u64 *)args->keys + at, key);
+            LINES(put_key)(args->keys, at, key);
             LINES(put_value)(args->values, at, value);
         }
         co_warp_sync(CO_FULL_WARP);

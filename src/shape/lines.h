@@ -22,6 +22,8 @@ CO_INLINE co_u32 lines_home_slots(co_u32 width)
         return 4;
     case 5: /* 64/64 */
         return 3;
+    case 6: /* 128/64 */
+        return 2;
     default:
         return 0;
     }

@@ -10,11 +10,34 @@
 #define KEY                 CO_LINES_KEY
 #define VALUE               CO_LINES_VALUE
 
+/* Keys of 16 bytes are two words in the caller's arrays, and aligned to one. */
+#if CO_LINES_KEY_BITS == 128
+CO_INLINE KEY LINES(key_at)(const void *keys, co_u64 i)
+{
+    const co_u64 *p = (const co_u64 *)keys + 2 * i;
+    return co_make128(co_read64(p), co_read64(p + 1));
+}
+
+CO_INLINE void LINES(put_key)(void *keys, co_u64 i, KEY key)
+{
+    co_write64((co_u64 *)keys + 2 * i, key.lo);
+    co_write64((co_u64 *)keys + 2 * i + 1, key.hi);
+}
+#else
 CO_INLINE KEY LINES(key_at)(const void *keys, co_u64 i)
 {
     return sizeof(KEY) == 4 ? (KEY)co_read32((const co_u32 *)keys + i)
                             : (KEY)co_read64((const co_u64 *)keys + i);
 }
+
+CO_INLINE void LINES(put_key)(void *keys, co_u64 i, KEY key)
+{
+    if (sizeof(KEY) == 4)
+        co_write32((co_u32 *)keys + i, (co_u32)key);
+    else
+        co_write64((co_u64 *)keys + i, key);
+}
+#endif
 
 CO_INLINE VALUE LINES(value_at)(const void *values, co_u64 i)
 {

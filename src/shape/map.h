@@ -189,11 +189,11 @@ struct map_probes {
 
 CO_INLINE co_u32 map_key_bytes(co_u32 width)
 {
-    return width <= 2 ? 4u : 8u;
+    return width <= 2 ? 4u : width <= 5 ? 8u : 16u;
 }
 CO_INLINE co_u32 map_value_bytes(co_u32 width)
 {
-    return width == 1 || width == 3 ? 0u : width == 5 ? 8u : 4u;
+    return width == 1 || width == 3 ? 0u : width >= 5 ? 8u : 4u;
 }
 CO_INLINE co_u32 map_slot_bytes(co_u32 width)
 {

@@ -22,8 +22,10 @@ CO_INLINE co_u64 lines_check_homes(const cohort_map_view *m, struct map_check *n
         return co_lines64_0_check(m, n);
     case 4:
         return co_lines64_32_check(m, n);
-    default:
+    case 5:
         return co_lines64_64_check(m, n);
+    default:
+        return co_lines128_64_check(m, n);
     }
 }
 

@@ -545,16 +545,16 @@ static void check_old_multimap(struct test *t, cohort_multimap *m, unsigned w)
 
 static void load_old(struct test *t, const char *folder, const char *name)
 {
-    static const char *const widths[] = {"32-0", "32-32", "64-0", "64-32", "64-64"};
+    static const char *const widths[] = {"32-0", "32-32", "64-0", "64-32", "64-64", "128-64"};
     char path[4096];
     struct column *mark = t->columns;
     cohort_map *map;
     cohort_multimap *multimap;
     unsigned w = 0;
-    while (w < 5 && !strstr(name, widths[w]))
+    while (w < 6 && !strstr(name, widths[w]))
         w++;
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    REQUIREF(t, w < 5, "%s: of no width", path);
+    REQUIREF(t, w < 6, "%s: of no width", path);
     if (strstr(name, "multimap")) {
         OK(t, strstr(name, "table") ? cohort_multimap_map(t->context, path, &multimap)
                                     : cohort_multimap_load(t->context, path, &multimap));
@@ -571,8 +571,8 @@ static void load_old(struct test *t, const char *folder, const char *name)
 
 static void old_files(struct test *t)
 {
-    static const char *const folders[] = {"1-a", "1-b", "1-c", "1-d"};
-    static const unsigned files_due[] = {8, 8, 13, 26};
+    static const char *const folders[] = {"1-a", "1-b", "1-c", "1-d", "1-e"};
+    static const unsigned files_due[] = {8, 8, 13, 26, 28};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         char path[2048];
         snprintf(path, sizeof path, TEST_DATA "/%s", folders[i]);

@@ -11,8 +11,8 @@ struct home {
 
 static struct home home_of(cohort_width width)
 {
-    static const struct home homes[] = {{0, 0, 0},   {32, 6, 30}, {32, 3, 30},
-                                        {32, 3, 30}, {64, 4, 28}, {64, 3, 30}};
+    static const struct home homes[] = {{0, 0, 0},   {32, 6, 30}, {32, 3, 30}, {32, 3, 30},
+                                        {64, 4, 28}, {64, 3, 30}, {64, 2, 30}};
     return homes[width];
 }
 
@@ -57,9 +57,10 @@ static void hostile_key(struct test *t, const struct folder *f, struct bytes *b,
 {
     const unsigned wide = (unsigned)key_bytes(t->width);
     for (uint64_t i = 0; i < 5; i++) {
-        const uint64_t key = UINT64_MAX - i;
-        if (i != 3 && memcmp(b->data + at, &key, wide))
-            hostile_bytes(t, f, b, at, &key, wide, "home");
+        unsigned char key[16];
+        key_write(key, UINT64_MAX - i, t->width);
+        if (i != 3 && memcmp(b->data + at, key, wide))
+            hostile_bytes(t, f, b, at, key, wide, "home");
     }
 }
 
@@ -69,6 +70,7 @@ static void homes(struct test *t)
     t->layout = COHORT_LAYOUT_LINES;
     struct bytes b = sample(t, &f, 0);
     const struct home h = home_of(t->width);
+    const uint64_t wide = key_bytes(t->width);
     const uint64_t count = file_get(b.data + NUMBERS + 8 * SLOTS) / h.slots,
                    counters = TABLE + file_get(b.data + 24 + 16);
     unsigned pairs = 0;
@@ -77,7 +79,7 @@ static void homes(struct test *t)
         hostile_home(t, &f, &b, at);
         for (unsigned j = 0; j < h.slots; j++)
             if (word >> (h.names + j) & 1 && ++pairs)
-                hostile_key(t, &f, &b, at + 8 + j * (uint64_t)key_bytes(t->width));
+                hostile_key(t, &f, &b, at + (wide == 16 ? 16 : 8) + j * wide);
     }
     EQUAL(t, pairs, 4);
     for (uint64_t number = 0; number < 2; number++) {
@@ -107,7 +109,7 @@ static void numbers(struct test *t)
     EQUAL(t, file_get(b.data + NUMBERS + 8 * LAYOUT), COHORT_LAYOUT_LINES);
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
         hostile_number(t, &f, &b, cases[i].field, cases[i].value, COHORT_CORRUPT, cases[i].word);
-    for (unsigned w = 1; w <= 5; w++)
+    for (unsigned w = 1; w <= 6; w++)
         if (w != (unsigned)t->width)
             hostile_number(t, &f, &b, WIDTH, w, COHORT_CORRUPT, NULL);
     opens(t, &f, &b);
@@ -116,7 +118,7 @@ static void numbers(struct test *t)
 }
 
 const struct test_case test_cases[] = {
-    {"homes", homes, TEST_EACH_WIDTH},
-    {"numbers", numbers, TEST_EACH_WIDTH},
+    {"homes", homes, TEST_EACH_WIDTH | TEST_OF_LINES},
+    {"numbers", numbers, TEST_EACH_WIDTH | TEST_OF_LINES},
     {NULL, NULL, 0},
 };

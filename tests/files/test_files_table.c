@@ -243,8 +243,9 @@ static void hostile_numbers(struct test *t)
     hostile_number(t, &f, &b, VERSION, 0, COHORT_BAD_VERSION, "version");
     hostile_number(t, &f, &b, VERSION, 2, COHORT_BAD_VERSION, "version");
     /* By another width slots are of other sizes, or pairs in other places; but for those of 16 bytes. */
-    for (unsigned w = 1; w <= 5; w++)
-        if (w != (unsigned)t->width && !(w >= COHORT_WIDTH_64_32 && t->width >= COHORT_WIDTH_64_32))
+    for (unsigned w = 1; w <= 6; w++)
+        if (w != (unsigned)t->width &&
+            (w > COHORT_WIDTH_64_64 || !(w >= COHORT_WIDTH_64_32 && t->width >= COHORT_WIDTH_64_32)))
             hostile_number(t, &f, &b, WIDTH, w, COHORT_CORRUPT, NULL);
     hostile_number(t, &f, &b, GROUP, t->width == COHORT_WIDTH_32_32 ? 5 : 2, COHORT_CORRUPT, "group");
     seal(t, f.file, &b, SECTIONS);
@@ -263,9 +264,7 @@ static uint64_t slot_bytes(cohort_width width)
 /* 0: empty; 1: erased; 2: a pair. Of side slots, which follow the table's, a pair's key is 0. */
 static int slot_kind(const struct bytes *b, cohort_width width, uint64_t slot)
 {
-    uint64_t key = 0;
-    memcpy(&key, b->data + TABLE + slot * slot_bytes(width), key_bytes(width));
-    key |= ~key_mask(width);
+    const uint64_t key = key_read(b->data + TABLE + slot * slot_bytes(width), width) | ~key_mask(width);
     return key == UINT64_MAX ? 0 : key == UINT64_MAX - 1 ? 1 : 2;
 }
 

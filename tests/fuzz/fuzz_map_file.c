@@ -4,7 +4,7 @@
 
 static void check(cohort_map *map)
 {
-    uint64_t size, count, keys[512], values[512], found[512];
+    uint64_t size, count, keys[2 * 512], values[512], found[512];
     cohort_map_options options = COHORT_MAP_OPTIONS_INIT;
     if (cohort_map_size(map, &size) || cohort_map_get_options(map, &options))
         abort();

@@ -10,7 +10,7 @@ static int has_values(cohort_width width)
 static void check(cohort_map *map, cohort_width width, uint64_t size)
 {
     uint64_t count, bytes = (size + 1) * 8;
-    unsigned char *keys = calloc(1, bytes), *values = calloc(1, bytes), *found = calloc(1, bytes);
+    unsigned char *keys = calloc(2, bytes), *values = calloc(1, bytes), *found = calloc(1, bytes);
     uint8_t *hit = calloc(size / 8 + 1, 1);
     void *to = has_values(width) ? values : NULL;
     cohort_batch batch = COHORT_BATCH_INIT;
@@ -31,9 +31,9 @@ static void check(cohort_map *map, cohort_width width, uint64_t size)
 /* A copy takes other keys and loses some; where there is no slot or no memory, it says so. */
 static void change(cohort_map *map, cohort_width width)
 {
-    uint64_t keys[64];
+    uint64_t keys[2 * 64];
     cohort_map *copy = NULL;
-    for (unsigned i = 0; i < 64; i++)
+    for (unsigned i = 0; i < 2 * 64; i++)
         keys[i] = i * 0x9e3779b97f4a7c15u;
     if (cohort_map_insert(map, 64, keys, keys, NULL) != COHORT_UNSUPPORTED || cohort_map_clone(map, &copy))
         return;

@@ -24,6 +24,7 @@ LIST_KERNEL(lines_32_32)
 LIST_KERNEL(lines_64_0)
 LIST_KERNEL(lines_64_32)
 LIST_KERNEL(lines_64_64)
+LIST_KERNEL(lines_128_64)
 
 /* The even lanes write a note each and put its number into the map under their key; the odd ones look for
  * the keys of all others, and read the notes that they find. The note is plain memory: it is the fences,

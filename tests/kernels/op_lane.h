@@ -30,6 +30,15 @@ CO_INLINE cohort_map_view list_view(const struct list_args *a, co_u32 number)
     return v;
 }
 
+/* Keys by their numbers: test.h says how one of 16 bytes comes of its number. */
+#define LIST_co_u32(key) ((co_u32)(key))
+#define LIST_co_u64(key) (key)
+CO_INLINE co_u128 LIST_co_u128(co_u64 number)
+{
+    const co_u64 even = number & 0x5555555555555555ull, odd = number & ~0x5555555555555555ull;
+    return co_make128(even | even << 1, odd | odd >> 1);
+}
+
 /* list_do_NAME: one operation; *old is its old value where it tells one. list_lane_NAME: lane `lane` of
  * case `number`. */
 #define LIST_WIDTH(NAME, LAYOUT, W, KEY, VALUE)                                                         \
@@ -40,18 +49,18 @@ CO_INLINE cohort_map_view list_view(const struct list_args *a, co_u32 number)
         int r;                                                                                          \
         switch (kind) {                                                                                 \
         case LIST_FIND:                                                                                 \
-            r = co_##LAYOUT##W##_find(m, (KEY)key, &value);                                             \
+            r = co_##LAYOUT##W##_find(m, LIST_##KEY(key), &value);                                      \
             break;                                                                                      \
         case LIST_CONTAINS:                                                                             \
-            return co_##LAYOUT##W##_contains(m, (KEY)key);                                              \
+            return co_##LAYOUT##W##_contains(m, LIST_##KEY(key));                                       \
         case LIST_INSERT:                                                                               \
-            return co_##LAYOUT##W##_insert(m, (KEY)key, (VALUE)operand, tally);                         \
+            return co_##LAYOUT##W##_insert(m, LIST_##KEY(key), (VALUE)operand, tally);                  \
         case LIST_ASSIGN:                                                                               \
-            return co_##LAYOUT##W##_assign(m, (KEY)key, (VALUE)operand, tally);                         \
+            return co_##LAYOUT##W##_assign(m, LIST_##KEY(key), (VALUE)operand, tally);                  \
         case LIST_ERASE:                                                                                \
-            return co_##LAYOUT##W##_erase(m, (KEY)key, tally);                                          \
+            return co_##LAYOUT##W##_erase(m, LIST_##KEY(key), tally);                                   \
         default:                                                                                        \
-            r = co_##LAYOUT##W##_apply(m, kind, (KEY)key, (VALUE)operand, &value, tally);               \
+            r = co_##LAYOUT##W##_apply(m, kind, LIST_##KEY(key), (VALUE)operand, &value, tally);        \
         }                                                                                               \
         *old = value;                                                                                   \
         return r;                                                                                       \
@@ -89,5 +98,6 @@ LIST_WIDTH(lines_32_32, lines, 32_32, co_u32, co_u32)
 LIST_WIDTH(lines_64_0, lines, 64_0, co_u64, co_u32)
 LIST_WIDTH(lines_64_32, lines, 64_32, co_u64, co_u32)
 LIST_WIDTH(lines_64_64, lines, 64_64, co_u64, co_u64)
+LIST_WIDTH(lines_128_64, lines, 128_64, co_u128, co_u64)
 
 #endif

@@ -37,7 +37,7 @@ static uint32_t compared(void)
 
 static unsigned home_places(void)
 {
-    return 1 + !set.one_word + set.slots * (set.values && !set.joined ? 2 : 1);
+    return 1 + !set.one_word + set.slots * ((set.values && !set.joined ? 2 : 1) + (set.split ? 1 : 0));
 }
 static unsigned word_place(unsigned home)
 {
@@ -58,6 +58,20 @@ static unsigned key_place(unsigned slot)
 static unsigned value_place(unsigned slot)
 {
     return set.joined ? key_place(slot) : key_place(slot) + set.slots;
+}
+
+/* The second word of a key, where it has one. */
+static unsigned high_place(unsigned slot)
+{
+    return key_place(slot) + set.slots * (set.values ? 2 : 1);
+}
+static uint32_t low_of(uint32_t key)
+{
+    return set.split ? key & 1 : key;
+}
+static uint32_t of_words(uint32_t low, uint32_t high)
+{
+    return low | high << 1;
 }
 
 /* A key and a value as they lie in one word, where they do. */
@@ -147,6 +161,18 @@ static uint32_t load_slot(struct model_run *r, unsigned place)
     return load(r, place, set.acquiring_slots ? ORDER_ACQUIRE : ORDER_RELAXED);
 }
 
+static uint32_t load_key(struct model_run *r, unsigned slot, uint8_t o)
+{
+    const uint32_t low = load(r, key_place(slot), o);
+    return set.split ? of_words(low, load(r, high_place(slot), o)) : low;
+}
+
+/* Of a slot, by who will look at the home's word again. */
+static uint32_t scan_key(struct model_run *r, unsigned slot)
+{
+    return load_key(r, slot, set.acquiring_slots ? ORDER_ACQUIRE : ORDER_RELAXED);
+}
+
 /* ---- looking ------------------------------------------------------------------------------------------- */
 
 static int is_own(unsigned home, unsigned slot)
@@ -169,7 +195,7 @@ static uint32_t look(struct model_run *r, unsigned home, unsigned place, uint32_
 static int scan(struct model_run *r, unsigned home, uint32_t w, unsigned key, uint32_t *seen)
 {
     for (unsigned i = 0; i < lines_window(); i++)
-        if (w >> i & 1 && key_in(*seen = load_slot(r, key_place(slot_of(home, i)))) == key)
+        if (w >> i & 1 && key_in(*seen = scan_key(r, slot_of(home, i))) == key)
             return (int)i;
     return -1;
 }
@@ -209,9 +235,9 @@ static uint32_t find(struct model_run *r, unsigned key)
         if (!(w >> i & 1))
             continue;
         unsigned slot = slot_of(home, i), own = is_own(home, slot);
-        uint32_t k =
-            own ? look(r, home, key_place(slot), snap, set.acquiring_slots ? ORDER_ACQUIRE : ORDER_RELAXED)
-                : load_slot(r, key_place(slot));
+        uint32_t k = own && !set.split ? look(r, home, key_place(slot), snap,
+                                              set.acquiring_slots ? ORDER_ACQUIRE : ORDER_RELAXED)
+                                       : scan_key(r, slot);
         if (key_in(k) != key)
             continue;
         hit = (int)i;
@@ -276,7 +302,9 @@ static int claim(struct model_run *r, unsigned home)
 static void fill(struct model_run *r, unsigned slot, uint32_t key, uint32_t value)
 {
     fence(r, order(WORD_WRITER_FENCE, ORDER_RELEASE));
-    store(r, key_place(slot), set.joined ? as_value(key, value) : key, ORDER_RELAXED);
+    store(r, key_place(slot), set.joined ? as_value(key, value) : low_of(key), ORDER_RELAXED);
+    if (set.split)
+        store(r, high_place(slot), key >> 1, ORDER_RELAXED);
     if (set.values && !set.joined)
         store(r, value_place(slot), value, ORDER_RELAXED);
 }
@@ -300,7 +328,7 @@ static int move(struct model_run *r, unsigned home, uint32_t w, unsigned from, u
     const int locks = set.values && set.bug != BUG_MOVE_UNLOCKED;
     if (w & LOCK || (locks && !commit(r, home, w, LOCK, order(WORD_LOCK, ORDER_ACQUIRE))))
         return 0;
-    const uint32_t seen = load(r, key_place(s), ORDER_RELAXED), value = value_with(r, s, seen);
+    const uint32_t seen = load_key(r, s, ORDER_RELAXED), value = value_with(r, s, seen);
     fill(r, d, key_in(seen), value);
     if (set.bug == BUG_RETIRE_FIRST)
         retire(r, s);
@@ -313,7 +341,7 @@ static int move(struct model_run *r, unsigned home, uint32_t w, unsigned from, u
 /* Frees a slot by moving its key elsewhere, with at most so many moves: then it is ours. */
 static int make_room(struct model_run *r, unsigned slot, unsigned for_home, unsigned moves)
 {
-    const uint32_t key = key_in(load(r, key_place(slot), ORDER_RELAXED));
+    const uint32_t key = key_in(load_key(r, slot, ORDER_RELAXED));
     if (!key || set.home_of[key] == for_home)
         return 0;
     const unsigned home = set.home_of[key];
@@ -507,7 +535,8 @@ static int final(const uint32_t *memory, uint8_t *value, char *why, size_t bytes
         for (unsigned i = 0; i < lines_window(); i++) {
             if (!(w >> i & 1))
                 continue;
-            const unsigned slot = slot_of(home, i), key = key_in(memory[key_place(slot)]);
+            const unsigned slot = slot_of(home, i), low = key_in(memory[key_place(slot)]),
+                           key = set.split ? of_words(low, memory[high_place(slot)]) : low;
             if (named >> slot & 1)
                 return snprintf(why, bytes, "slot %u has two names", slot), 0;
             named |= 1u << slot;
@@ -536,7 +565,9 @@ int lines_table(const int8_t *names, uint8_t value, struct model_plan *p)
             return 0;
         p->memory[claim_place(slot / set.slots)] |= claim_bit(slot);
         p->memory[word_place(home)] |= 1u << names[key];
-        p->memory[key_place(slot)] = key;
+        p->memory[key_place(slot)] = low_of(key);
+        if (set.split)
+            p->memory[high_place(slot)] = key >> 1;
         if (set.values)
             p->memory[value_place(slot)] = as_value(key, value + key);
         p->value[key] = (uint8_t)(set.values ? value + key + 1 : 1);

@@ -58,6 +58,7 @@ struct lines_settings {
     int one_word; /* claims are in the word of names */
     int values;   /* 0: a set: moves copy and commit, and an erase may commit and retire in one */
     int joined;   /* a key and its value are one word */
+    int split; /* a key is two words: its lowest bit, and the others. So one word of key 1 and one of 2 are 3 */
     /* a value changes by an atomic, which carries on what the fill released, and not behind a fence */
     int exchange;
     int counted_changes; /* a change of a value takes the version on, too */

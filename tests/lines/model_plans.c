@@ -78,7 +78,8 @@ int plans_get(const struct lines_settings *s, struct plan_size size, uint64_t nu
         p->each[p->threads++] = size.each[t];
     for (unsigned k = 0; k < operations(size); k++, number /= 2 * kinds_of(s))
         digits[k] = (uint8_t)(number % (2 * kinds_of(s)));
-    memcpy(keys, pairs[number % 2], sizeof keys);
+    const int torn = s->split && number % 2; /* who looks, looks for a key of a word of each */
+    memcpy(keys, pairs[s->split ? 0 : number % 2], sizeof keys);
     number /= 2;
     for (unsigned key = 1; key <= MODEL_KEYS; key++, number /= lines_window() + 1)
         names[key] = (int8_t)(number % (lines_window() + 1)) - 1;
@@ -87,7 +88,8 @@ int plans_get(const struct lines_settings *s, struct plan_size size, uint64_t nu
     for (unsigned t = 0; t < p->threads; t++)
         for (unsigned k = 0; k < p->each[t]; k++, i++)
             p->op[t][k] = (struct model_op){.kind = digits[i] / 2,
-                                            .key = keys[digits[i] % 2],
+                                            .key = torn && digits[i] / 2 == KIND_FIND ? keys[0] | keys[1]
+                                                                                      : keys[digits[i] % 2],
                                             .operand = (uint8_t)(s->values ? i + 1 : 0)};
     return 1;
 }

@@ -177,7 +177,7 @@ static void old_callers(struct test *t)
     cohort_map_destroy(map);
 }
 
-enum { HERE = TEST_EACH_WIDTH };
+enum { HERE = TEST_EACH_WIDTH | TEST_OF_LINES };
 
 const struct test_case test_cases[] = {{"churn", churn, HERE},  {"fills_up", fills_up, HERE},
                                        {"small", small, HERE},  {"streams", streams, HERE},

@@ -168,6 +168,32 @@ static void forms(struct test *t)
     }
 }
 
+/* Keys of two words: no more is needed than for keys of one; and what finds a key of one word of each of two
+ * others, without the second look. */
+static void two_words(struct test *t)
+{
+    static const enum lines_shape tried[] = {SHAPE_ONE, SHAPE_NEAR, SHAPE_PARTNER};
+    for (unsigned i = 0; i < 3; i++)
+        for (int weak = 0; weak < 2; weak++) {
+            struct lines_settings s = lines_settings_of(tried[i], 1, 1);
+            s.split = 1;
+            must_hold(t, &s, weak, "keys of two words");
+        }
+    for (int weak = 0; weak < 2; weak++) {
+        struct lines_settings s = lines_settings_of(SHAPE_ONE, 1, 0);
+        struct tally tally = {0, 0, 0};
+        int caught = 0;
+        s.split = 1;
+        must_hold(t, &s, weak, "a set's keys of two words");
+        s.bug = BUG_HIT_UNVALIDATED;
+        for (unsigned size = 0; size < SIZES && !caught; size++)
+            caught = explore(&s, weak, sizes[size], t->seed, (struct bounds){plans_to_catch[size], 0}, &tally,
+                             NULL);
+        CHECKF(t, caught, "a torn key is not noticed (weak %d)", weak);
+        printf("model: a torn key, weak %d, caught by plan %llu\n", weak, (unsigned long long)tally.plans);
+    }
+}
+
 static void plans(struct test *t)
 {
     const int all = getenv("COHORT_MODEL") && !strcmp(getenv("COHORT_MODEL"), "all");
@@ -195,5 +221,5 @@ static void plans(struct test *t)
 enum { HOST = TEST_ON_CPU | TEST_NO_CONTEXT };
 
 const struct test_case test_cases[] = {
-    {"bugs", bugs, HOST},   {"orders", orders, HOST}, {"wrap", wrap, HOST}, {"looks", looks, HOST},
-    {"forms", forms, HOST}, {"plans", plans, HOST},   {NULL, NULL, 0}};
+    {"bugs", bugs, HOST},   {"orders", orders, HOST},       {"wrap", wrap, HOST},   {"looks", looks, HOST},
+    {"forms", forms, HOST}, {"two_words", two_words, HOST}, {"plans", plans, HOST}, {NULL, NULL, 0}};

@@ -240,10 +240,13 @@ static void bad_options(struct test *t)
     options = good;
     for (int width = -1; width < 10; width++) {
         options.width = (cohort_width)width;
-        if (width < 1 || width > 5)
+        if (width < 1 || width > 6)
             create_fails(t, &options, COHORT_UNSUPPORTED, "width",
                          width < 0 ? "-1" : text_of((uint64_t)width));
     }
+    options.width = COHORT_WIDTH_128_64;
+    options.layout = COHORT_LAYOUT_PAGES;
+    create_fails(t, &options, COHORT_UNSUPPORTED, "width is 6", "COHORT_LAYOUT_LINES");
     options = good;
     options.probe = (cohort_probe)2;
     create_fails(t, &options, COHORT_RANGE, "probe", "2");

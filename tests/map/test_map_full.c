@@ -8,7 +8,7 @@
 
 static uint64_t slot_bytes(cohort_width width)
 {
-    return (const uint64_t[]){0, 4, 8, 8, 16, 16}[width];
+    return (const uint64_t[]){0, 4, 8, 8, 16, 16, 24}[width];
 }
 
 static uint64_t slots_in(struct subject *s)

@@ -28,7 +28,7 @@ static void *slots_of(struct subject *s)
 /* Slots of one page of the width under test. */
 static uint64_t page_slots(const struct test *t)
 {
-    const uint64_t bytes[] = {0, 4, 8, 8, 16, 16};
+    const uint64_t bytes[] = {0, 4, 8, 8, 16, 16, 24};
     return 65536 / bytes[t->width];
 }
 

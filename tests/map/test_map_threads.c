@@ -29,37 +29,46 @@ struct face {
                  struct any_tally *);
 };
 
+#define TO_co_u32(key) ((co_u32)(key))
+#define TO_co_u64(key) (key)
+static co_u128 TO_co_u128(uint64_t key)
+{
+    uint64_t words[2];
+    key_words(key, words);
+    return co_make128(words[0], words[1]);
+}
+
 #define DEFINE_FACE(layout, width, KEY, VALUE)                                                             \
     static int layout##_find_##width(const cohort_map_view *v, uint64_t key, uint64_t *value)              \
     {                                                                                                      \
         VALUE found = 0;                                                                                   \
-        int r = co_##layout##width##_find(v, (KEY)key, &found);                                            \
+        int r = co_##layout##width##_find(v, TO_##KEY(key), &found);                                       \
         *value = found;                                                                                    \
         return r;                                                                                          \
     }                                                                                                      \
     static int layout##_insert_##width(const cohort_map_view *v, uint64_t key, uint64_t value,             \
                                        struct any_tally *tally)                                            \
     {                                                                                                      \
-        return co_##layout##width##_insert(v, (KEY)key, (VALUE)value, &tally->layout);                     \
+        return co_##layout##width##_insert(v, TO_##KEY(key), (VALUE)value, &tally->layout);                \
     }                                                                                                      \
     static int layout##_assign_##width(const cohort_map_view *v, uint64_t key, uint64_t value,             \
                                        struct any_tally *tally)                                            \
     {                                                                                                      \
-        return co_##layout##width##_assign(v, (KEY)key, (VALUE)value, &tally->layout);                     \
+        return co_##layout##width##_assign(v, TO_##KEY(key), (VALUE)value, &tally->layout);                \
     }                                                                                                      \
     static int layout##_erase_##width(const cohort_map_view *v, uint64_t key, struct any_tally *tally)     \
     {                                                                                                      \
-        return co_##layout##width##_erase(v, (KEY)key, &tally->layout);                                    \
+        return co_##layout##width##_erase(v, TO_##KEY(key), &tally->layout);                               \
     }                                                                                                      \
     static int layout##_contains_##width(const cohort_map_view *v, uint64_t key)                           \
     {                                                                                                      \
-        return co_##layout##width##_contains(v, (KEY)key);                                                 \
+        return co_##layout##width##_contains(v, TO_##KEY(key));                                            \
     }                                                                                                      \
     static int layout##_apply_##width(const cohort_map_view *v, uint32_t op, uint64_t key, uint64_t value, \
                                       uint64_t *old, struct any_tally *tally)                              \
     {                                                                                                      \
         VALUE before = 0;                                                                                  \
-        int r = co_##layout##width##_apply(v, op, (KEY)key, (VALUE)value, &before, &tally->layout);        \
+        int r = co_##layout##width##_apply(v, op, TO_##KEY(key), (VALUE)value, &before, &tally->layout);   \
         *old = before;                                                                                     \
         return r;                                                                                          \
     }
@@ -80,10 +89,17 @@ DEFINE_FACE(lines, 32_32, co_u32, co_u32)
 DEFINE_FACE(lines, 64_0, co_u64, co_u32)
 DEFINE_FACE(lines, 64_32, co_u64, co_u32)
 DEFINE_FACE(lines, 64_64, co_u64, co_u64)
+DEFINE_FACE(lines, 128_64, co_u128, co_u64)
 
-static const struct face faces[][6] = {
-    {{0}, FACE(map, 32_0), FACE(map, 32_32), FACE(map, 64_0), FACE(map, 64_32), FACE(map, 64_64)},
-    {{0}, FACE(lines, 32_0), FACE(lines, 32_32), FACE(lines, 64_0), FACE(lines, 64_32), FACE(lines, 64_64)}};
+static const struct face faces[][7] = {
+    {{0}, FACE(map, 32_0), FACE(map, 32_32), FACE(map, 64_0), FACE(map, 64_32), FACE(map, 64_64), {0}},
+    {{0},
+     FACE(lines, 32_0),
+     FACE(lines, 32_32),
+     FACE(lines, 64_0),
+     FACE(lines, 64_32),
+     FACE(lines, 64_64),
+     FACE(lines, 128_64)}};
 
 /* ---- threads ------------------------------------------------------------------------------------------- */
 

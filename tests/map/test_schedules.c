@@ -56,6 +56,11 @@ static void relay(struct test *t)
     run_relay(t, t->width, budget(t, 10000));
 }
 
+static void torn_lines(struct test *t)
+{
+    run_torn(t, budget(t, 20000));
+}
+
 static void messages(struct test *t)
 {
     run_messages(t, COHORT_WIDTH_32_32, budget(t, 5000));
@@ -105,6 +110,7 @@ const struct test_case test_cases[] = {
     {"wrap", wrap, SIM | WIDTHS | TEST_EACH_LAYOUT},
     {"churn", churn, SIM | WIDTHS | TEST_EACH_LAYOUT},
     {"values", values, SIM | WIDTHS | TEST_EACH_LAYOUT},
+    {"torn_lines", torn_lines, SIM},
     {"relay", relay, SIM | WIDTHS | TEST_VALUES | TEST_EACH_LAYOUT},
     {"batches", batches, SIM | WIDTHS},
     {"crowds", crowds, SIM | WIDTHS},

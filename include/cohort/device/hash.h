@@ -2,7 +2,8 @@
  *
  * The hash is a bijective 64-bit finaliser (the second variant of MurmurHash3's, with D. Stafford's constants
  * "Mix13") of key ^ seed. Its high 32 bits choose the page by multiply-shift, the low bits the home bucket
- * inside it, bits from 16 on the step.
+ * inside it, bits from 16 on the step. Of a key of 128 bits the high word is hashed first, and then the low
+ * word ^ that hash.
  *
  * A walk goes by pairs of buckets, which are 64 bytes in a row: it sees one bucket, then its partner, which
  * has come with it out of memory into the cache, and then goes on to another pair. Pairs of a page are a
@@ -24,6 +25,12 @@ CO_INLINE co_u64 co_hash(co_u64 key, co_u64 seed)
     h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9ull;
     h = (h ^ (h >> 27)) * 0x94d049bb133111ebull;
     return h ^ (h >> 31);
+}
+
+/* The seed is in both steps: else keys made to have one hash would have it with any seed. */
+CO_INLINE co_u64 co_hash128(co_u128 key, co_u64 seed)
+{
+    return co_hash(key.lo ^ co_hash(key.hi, seed), seed);
 }
 
 /* One key's walk over buckets. */

@@ -8,6 +8,8 @@
  *     if (co_lines64_64_insert(&view, key, value, &tally) == CO_MAP_FULL) ...
  *     co_lines_flush(&view, &tally);        // once, at the end: keeps cohort_map_size right
  *
+ * A key of co_lines128_64 is a co_u128: co_make128(low, high), as two words in the caller's arrays.
+ *
  * The view is cohort_map_get_view's of a map of this layout; its `version` is CO_LINES_VIEW_VERSION. It stays
  * valid until the table grows.
  *
@@ -16,8 +18,8 @@
  * and may do so while others hold slots that they will give back.
  *
  * The algorithm and its proof are docs/hopscotch-protocol.md. A table is an array of homes of 64 bytes, in
- * the widths 32/0, 32/32 and 64/0 of 32: a word, then the keys of its slots, then their values. The word's
- * low bits name the slots of the home's window that hold its keys; then come claim bits of the home's own
+ * the widths 32/0, 32/32 and 64/0 of 32: a word, then the keys of its slots (of 16 bytes: from byte 16 on),
+ * then their values. The word's low bits name the slots of the home's window that hold its keys; then come claim bits of the home's own
  * slots, a lock bit, and a version, which fills the word up. */
 #ifndef COHORT_DEVICE_LINES_H
 #define COHORT_DEVICE_LINES_H

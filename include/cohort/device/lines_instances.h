@@ -4,6 +4,7 @@
 
 #define CO_LINES_SUFFIX     32_0
 #define CO_LINES_KEY        co_u32
+#define CO_LINES_KEY_BITS   32
 #define CO_LINES_VALUE      co_u32
 #define CO_LINES_VALUE_BITS 0
 #define CO_LINES_SLOTS      6u
@@ -14,6 +15,7 @@
 
 #define CO_LINES_SUFFIX     32_32
 #define CO_LINES_KEY        co_u32
+#define CO_LINES_KEY_BITS   32
 #define CO_LINES_VALUE      co_u32
 #define CO_LINES_VALUE_BITS 32
 #define CO_LINES_SLOTS      3u
@@ -24,6 +26,7 @@
 
 #define CO_LINES_SUFFIX     64_0
 #define CO_LINES_KEY        co_u64
+#define CO_LINES_KEY_BITS   64
 #define CO_LINES_VALUE      co_u32
 #define CO_LINES_VALUE_BITS 0
 #define CO_LINES_SLOTS      3u
@@ -34,6 +37,7 @@
 
 #define CO_LINES_SUFFIX     64_32
 #define CO_LINES_KEY        co_u64
+#define CO_LINES_KEY_BITS   64
 #define CO_LINES_VALUE      co_u32
 #define CO_LINES_VALUE_BITS 32
 #define CO_LINES_SLOTS      4u
@@ -44,11 +48,23 @@
 
 #define CO_LINES_SUFFIX     64_64
 #define CO_LINES_KEY        co_u64
+#define CO_LINES_KEY_BITS   64
 #define CO_LINES_VALUE      co_u64
 #define CO_LINES_VALUE_BITS 64
 #define CO_LINES_SLOTS      3u
 #define CO_LINES_NEAR       5u
 #define CO_LINES_FAR        5u
+#define CO_LINES_HOME       64u
+#include CO_LINES_FILE
+
+#define CO_LINES_SUFFIX     128_64
+#define CO_LINES_KEY        co_u128
+#define CO_LINES_KEY_BITS   128
+#define CO_LINES_VALUE      co_u64
+#define CO_LINES_VALUE_BITS 64
+#define CO_LINES_SLOTS      2u
+#define CO_LINES_NEAR       7u
+#define CO_LINES_FAR        8u
 #define CO_LINES_HOME       64u
 #include CO_LINES_FILE
 

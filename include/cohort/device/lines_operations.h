@@ -10,7 +10,7 @@ CO_INLINE co_u32 LINES(match)(const cohort_map_view *m, co_u64 home, co_u32 bits
     struct LINES(slot) s = {home, 0};
     co_u32 same = 0;
     for (s.at = 0; s.at < CO_LINES_SLOTS; s.at++)
-        same |= (co_u32)(LINES(get_key)(m, s, alone) == key) << s.at;
+        same |= (co_u32)LINES(same_key)(LINES(get_key)(m, s, alone), key) << s.at;
     return same & bits;
 }
 

@@ -4,7 +4,8 @@
  *
  * Parameters (undefined again at the end):
  *   CO_LINES_SUFFIX        of the names: 64_64 gives co_lines64_64_find
- *   CO_LINES_KEY           co_u32 or co_u64
+ *   CO_LINES_KEY           co_u32, co_u64 or co_u128
+ *   CO_LINES_KEY_BITS      32, 64, 128
  *   CO_LINES_VALUE         co_u32 or co_u64 (for sets: a type that is never stored)
  *   CO_LINES_VALUE_BITS    0, 32, 64
  *   CO_LINES_SLOTS         of a home
@@ -30,11 +31,31 @@
 #define AGAIN      (-1)        /* what an operation comes to: look again, beside the outcomes CO_MAP_... */
 #define SAME(v, w) ((((v) ^ (w)) & ~(CLAIMS | LOCK)) == 0)
 
+/* ---- keys ---------------------------------------------------------------------------------------------- */
+
+CO_INLINE co_u64 LINES(hash)(KEY key, co_u64 seed)
+{
+#if CO_LINES_KEY_BITS == 128
+    return co_hash128(key, seed);
+#else
+    return co_hash(key, seed);
+#endif
+}
+
+CO_INLINE int LINES(same_key)(KEY a, KEY b)
+{
+#if CO_LINES_KEY_BITS == 128
+    return co_same128(a, b);
+#else
+    return a == b;
+#endif
+}
+
 /* ---- where things are ---------------------------------------------------------------------------------- */
 
 CO_INLINE co_u64 LINES(home)(const cohort_map_view *m, KEY key)
 {
-    return ((co_hash(key, m->seed) >> 32) * m->pages) >> 32;
+    return ((LINES(hash)(key, m->seed) >> 32) * m->pages) >> 32;
 }
 
 /* Does the table have partner places? Else it is a window, of near homes alone. */
@@ -99,17 +120,43 @@ CO_INLINE co_u64 *LINES(word)(const cohort_map_view *m, co_u64 home)
 {
     return (co_u64 *)(void *)((char *)m->slots + home * CO_LINES_HOME);
 }
+/* A home's keys come right after its word; those of 16 bytes 8 bytes later, so that they are aligned. */
+CO_INLINE KEY *LINES(keys)(const cohort_map_view *m, co_u64 home)
+{
+    return (KEY *)(void *)(LINES(word)(m, home) + (CO_LINES_KEY_BITS == 128 ? 2 : 1));
+}
 CO_INLINE KEY *LINES(key)(const cohort_map_view *m, struct LINES(slot) s)
 {
-    return (KEY *)(void *)(LINES(word)(m, s.home) + 1) + s.at;
+    return LINES(keys)(m, s.home) + s.at;
 }
 CO_INLINE VALUE *LINES(value)(const cohort_map_view *m, struct LINES(slot) s)
 {
-    return (VALUE *)(void *)((KEY *)(void *)(LINES(word)(m, s.home) + 1) + CO_LINES_SLOTS) + s.at;
+    return (VALUE *)(void *)(LINES(keys)(m, s.home) + CO_LINES_SLOTS) + s.at;
 }
 
 /* ---- words --------------------------------------------------------------------------------------------- */
 
+#if CO_LINES_KEY_BITS == 128
+/* By two words. Whoever is not alone may have one of an old key and one of a new: no pair of words is a key
+ * until the home's word has been looked at again. */
+CO_INLINE KEY LINES(get_key)(const cohort_map_view *m, struct LINES(slot) s, int alone)
+{
+    const co_u64 *p = &LINES(key)(m, s)->lo;
+    return alone ? co_make128(co_read64(p), co_read64(p + 1)) : co_make128(co_load64(p), co_load64(p + 1));
+}
+
+CO_INLINE void LINES(set_key)(const cohort_map_view *m, struct LINES(slot) s, KEY key, int alone)
+{
+    co_u64 *p = &LINES(key)(m, s)->lo;
+    if (alone) {
+        co_write64(p, key.lo);
+        co_write64(p + 1, key.hi);
+    } else {
+        co_store64(p, key.lo);
+        co_store64(p + 1, key.hi);
+    }
+}
+#else
 CO_INLINE KEY LINES(get_key)(const cohort_map_view *m, struct LINES(slot) s, int alone)
 {
     const KEY *p = LINES(key)(m, s);
@@ -118,6 +165,23 @@ CO_INLINE KEY LINES(get_key)(const cohort_map_view *m, struct LINES(slot) s, int
     return (KEY)(alone ? co_read64((const co_u64 *)(const void *)p)
                        : co_load64((const co_u64 *)(const void *)p));
 }
+
+CO_INLINE void LINES(set_key)(const cohort_map_view *m, struct LINES(slot) s, KEY key, int alone)
+{
+    void *p = LINES(key)(m, s);
+    if (sizeof(KEY) == 4) {
+        if (alone)
+            co_write32((co_u32 *)p, (co_u32)key);
+        else
+            co_store32((co_u32 *)p, (co_u32)key);
+    } else {
+        if (alone)
+            co_write64((co_u64 *)p, key);
+        else
+            co_store64((co_u64 *)p, key);
+    }
+}
+#endif
 
 CO_INLINE VALUE LINES(get_value)(const cohort_map_view *m, struct LINES(slot) s, int alone)
 {
@@ -151,20 +215,9 @@ CO_INLINE void LINES(set_value)(const cohort_map_view *m, struct LINES(slot) s, 
  * along with the pair: hence the fence, which is the claim's acquire and the fill's release in one. */
 CO_INLINE void LINES(fill)(const cohort_map_view *m, struct LINES(slot) s, KEY key, VALUE value, int alone)
 {
-    void *p = LINES(key)(m, s);
     if (!alone)
         co_fence();
-    if (sizeof(KEY) == 4) {
-        if (alone)
-            co_write32((co_u32 *)p, (co_u32)key);
-        else
-            co_store32((co_u32 *)p, (co_u32)key);
-    } else {
-        if (alone)
-            co_write64((co_u64 *)p, key);
-        else
-            co_store64((co_u64 *)p, key);
-    }
+    LINES(set_key)(m, s, key, alone);
     LINES(set_value)(m, s, value, alone);
 }
 
