@@ -90,8 +90,8 @@ static int suits(const struct plan *p, enum family family, uint64_t key)
     return (family != FAMILY_COLLIDE && !p->one_home) || !p->key_count || is_at_home(p, key);
 }
 
-/* Three times out of four a key that has a word in common with another of the plan's, or, with luck, each word
- * with one of two. */
+/* Three times out of four a key that has a word in common with another of the plan's, or, with luck, each
+ * word with one of two. */
 static uint64_t of_two_words(const struct plan *p, uint64_t key, struct dice *d)
 {
     const uint64_t choice = dice_below(d, 4);

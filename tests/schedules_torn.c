@@ -1,8 +1,8 @@
-/* schedules_torn.c: keys of 16 bytes, of which a lane reads one word after the other. A slot that has key A is
- * emptied and filled with key B while others look for a key of A's low word and B's high one, or the other way
- * round: whoever takes what was read for a key before the home's word has been looked at again finds a key that
- * was never in (docs/hopscotch-protocol.md, "Keys of two words"). All else is drawn: seeds, values, where the
- * slot lies, which operation looks, what comes before and after. */
+/* schedules_torn.c: keys of 16 bytes, of which a lane reads one word after the other. A slot that has key
+ * A is emptied and filled with key B while others look for a key of A's low word and B's high one, or the
+ * other way round: whoever takes what was read for a key before the home's word has been looked at again
+ * finds a key that was never in (docs/hopscotch-protocol.md, "Keys of two words"). All else is drawn:
+ * seeds, values, where the slot lies, which operation looks, what comes before and after. */
 #include "schedules.h"
 
 enum { A, B, LOW_A, LOW_B, TORN_KEYS }; /* LOW_A: the low word is A's, the high one B's */

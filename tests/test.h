@@ -259,10 +259,10 @@ static inline uint64_t value_mask(cohort_width w)
 }
 const char *width_name(cohort_width);
 
-/* Tests number keys by 64 bits. A key of 16 bytes has the even bits of its number in its low word, the odd ones
- * in its high word, each twice. So 0 and the greatest number are keys of zeros and of ones; numbers that differ
- * in one bit have keys that differ in one word; and one word of a key with the other word of another is the key
- * of a third number, which a case may have put in, or not. */
+/* Tests number keys by 64 bits. A key of 16 bytes has the even bits of its number in its low word, the odd
+ * ones in its high word, each twice. So 0 and the greatest number are keys of zeros and of ones; numbers
+ * that differ in one bit have keys that differ in one word; and one word of a key with the other word of
+ * another is the key of a third number, which a case may have put in, or not. */
 #define KEY_EVEN UINT64_C(0x5555555555555555)
 static inline void key_words(uint64_t number, uint64_t words[2])
 {

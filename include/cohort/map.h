@@ -58,9 +58,9 @@ typedef struct cohort_map cohort_map;
 /* Cohort/device/map.h: what a kernel of the user's own works on. */
 struct cohort_map_view;
 
-/* Bits of a key and of a value, as the caller's arrays hold them. With the layout PAGES they are stored in 4,
- * 8, 8, 16 and 16 bytes a slot: 64/32 is stored as 64/64, and computes on its values modulo 2^32. 128/64 is of
- * the layout LINES alone. */
+/* Bits of a key and of a value, as the caller's arrays hold them. With the layout PAGES they are stored in
+ * 4, 8, 8, 16 and 16 bytes a slot: 64/32 is stored as 64/64, and computes on its values modulo 2^32.
+ * 128/64 is of the layout LINES alone. */
 typedef enum cohort_width {
     COHORT_WIDTH_32_0 = 1,
     COHORT_WIDTH_32_32 = 2,

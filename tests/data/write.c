@@ -27,7 +27,8 @@ static uint64_t key_of(uint64_t i)
     return i < PAIRS - 2 ? i * ODD : UINT64_MAX - (i - (PAIRS - 2));
 }
 
-/* Of 16 bytes: the even bits of the value in one word, the odd ones in the other, each twice (tests/test.h). */
+/* Of 16 bytes: the even bits of the value in one word, the odd ones in the other, each twice
+ * (tests/test.h). */
 static void put(void *array, uint64_t i, unsigned bytes, uint64_t value)
 {
     const uint64_t even = value & 0x5555555555555555u, odd = value & ~UINT64_C(0x5555555555555555);

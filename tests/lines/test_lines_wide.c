@@ -1,6 +1,6 @@
-/* test_lines_wide.c: keys of 16 bytes as they are, two words: what the other tests, which number their keys by
- * 64 bits, do not ask. Which words decide; keys of one word in common, or of one hash; where arrays may begin;
- * and that PAGES has no such keys. */
+/* test_lines_wide.c: keys of 16 bytes as they are, two words: what the other tests, which number their
+ * keys by 64 bits, do not ask. Which words decide; keys of one word in common, or of one hash; where
+ * arrays may begin; and that PAGES has no such keys. */
 #include "subject.h"
 
 #include "cohort/device/lines.h"

@@ -18,9 +18,9 @@
  * and may do so while others hold slots that they will give back.
  *
  * The algorithm and its proof are docs/hopscotch-protocol.md. A table is an array of homes of 64 bytes, in
- * the widths 32/0, 32/32 and 64/0 of 32: a word, then the keys of its slots (of 16 bytes: from byte 16 on),
- * then their values. The word's low bits name the slots of the home's window that hold its keys; then come claim bits of the home's own
- * slots, a lock bit, and a version, which fills the word up. */
+ * the widths 32/0, 32/32 and 64/0 of 32: a word, then the keys of its slots (of 16 bytes: from byte 16
+ * on), then their values. The word's low bits name the slots of the home's window that hold its keys; then
+ * come claim bits of the home's own slots, a lock bit, and a version, which fills the word up. */
 #ifndef COHORT_DEVICE_LINES_H
 #define COHORT_DEVICE_LINES_H
 
