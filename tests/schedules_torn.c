@@ -10,8 +10,8 @@ enum { A, B, LOW_A, LOW_B, TORN_KEYS }; /* LOW_A: the low word is A's, the high 
 /* What looks for a torn key. What puts it in must find that it is not there. */
 static uint64_t a_look(struct dice *d, unsigned key, unsigned operand)
 {
-    static const unsigned char kinds[] = {CO_OP_FIND,  LIST_FIND,   LIST_CONTAINS, CO_OP_ERASE,
-                                          LIST_INSERT, LIST_ASSIGN, CO_OP_ADD};
+    static const unsigned char kinds[] = {CO_OP_FIND, LIST_FIND,   LIST_CONTAINS, CO_OP_ERASE,
+                                          LIST_ERASE, LIST_INSERT, LIST_ASSIGN,   CO_OP_ADD};
     return LIST_OP(kinds[dice_below(d, dice_below(d, 2) ? 3 : sizeof kinds)], key, operand);
 }
 

@@ -58,7 +58,7 @@ static void relay(struct test *t)
 
 static void torn_lines(struct test *t)
 {
-    run_torn(t, budget(t, 20000));
+    run_torn(t, budget(t, 150000));
 }
 
 static void messages(struct test *t)
