@@ -1,6 +1,7 @@
 """Map, against a dict."""
 
 import copy
+import pathlib
 import pickle
 import subprocess
 import sys
@@ -179,6 +180,14 @@ def test_mapped_files(tmp_path, table, layout):
     path.write_bytes(path.read_bytes()[:-3])
     with pytest.raises(lc.FormatError):
         lc.Map.load(path, mmap=True)
+
+
+def test_keys_of_16_bytes():
+    """Files of the C library that have them are refused."""
+    folder = pathlib.Path(__file__).resolve().parents[1] / "data" / "1-e"
+    for name, mapped in (("map-lines-128-64.bin", False), ("table-lines-128-64.bin", True)):
+        with pytest.raises(ValueError, match="16 bytes"):
+            lc.Map.load(folder / name, mmap=mapped)
 
 
 def test_large():

@@ -29,7 +29,7 @@ from ._set import Set
 from ._table import frame_of, take_any
 
 # cohort_width, cohort_op and cohort_winner
-WIDTH_32_0, WIDTH_32_32, WIDTH_64_0, WIDTH_64_32, WIDTH_64_64 = 1, 2, 3, 4, 5
+WIDTH_32_0, WIDTH_32_32, WIDTH_64_0, WIDTH_64_32, WIDTH_64_64, WIDTH_128_64 = 1, 2, 3, 4, 5, 6
 FIND, INSERT, ASSIGN, ERASE, ADD, COUNT = 0, 1, 2, 3, 4, 10
 ANY, FIRST, LAST = 0, 1, 2
 

@@ -35,6 +35,7 @@ from ._functions import (
     FIND,
     INSERT,
     LAST,
+    WIDTH_128_64,
     WIDTH_32_0,
     WIDTH_32_32,
     WIDTH_64_0,
@@ -479,6 +480,8 @@ class Map:
         -5
         """
         handle, width = _core.map_load(current(), path, mmap)
+        if width == WIDTH_128_64:
+            raise ValueError(f"{os.fspath(path)}: has keys of 16 bytes, which maps in Python have not")
         key = I32 if width in (WIDTH_32_0, WIDTH_32_32) else I64
         value = {WIDTH_32_32: I32, WIDTH_64_32: I32, WIDTH_64_64: I64}.get(width, 0)
         key = _code(key_type, "key_type") if key_type is not None else key
