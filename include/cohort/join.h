@@ -33,6 +33,10 @@
  * take at most 2 x (key bytes + 8) bytes a row of both, besides those 6 MiB, if a key is numbers in any
  * number of columns, or a string of 8 bytes or more.
  *
+ * In a GPU's memory (Where, below), of up to 2^26 right rows, it is at most 35 bytes a right row where no key
+ * comes twice, and 56 where some do; columns that do not fit into 64 bits have tables of their halves: two of
+ * 8 bytes take 86 bytes, each further one 51 more.
+ *
  * Threads. A join is read only after it was built: any number of threads may probe it at the same time, each
  * with left frames of a context of its own. Matches belong to the context of the left frame. Destroy matches
  * before their join, and both before their contexts. All calls here wait.
