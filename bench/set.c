@@ -130,14 +130,14 @@ int set_placed(const set_bench *s, void *array, uint64_t bytes)
 int set_measure_query(const set_bench *s, set_asked *a, fault *fault)
 {
     set_work w = {.query = COHORT_SETS_QUERY_INIT};
-    uint64_t *counts = set_room(s, a->rows * sizeof *counts);
-    int status = a->members && counts && set_placed(s, &a->members, a->rows * a->arity * 8)
-                     ? CLI_OK
-                     : set_no_memory(fault, a->rows * a->arity * 8);
+    uint64_t *counts = set_room(s, a->rows * sizeof *counts), bytes = (a->each ? 1 : a->rows) * a->arity * 8;
+    int status =
+        a->members && counts && set_placed(s, &a->members, bytes) ? CLI_OK : set_no_memory(fault, bytes);
     w.query.op = a->op;
     w.query.collections = &a->sets;
     w.query.collections_count = 1;
     w.query.rows = a->rows;
+    w.query.each = a->each;
     w.query.arity = a->arity;
     w.query.members = a->members;
     for (w.makes = !a->counts; w.makes <= a->makes && !status; w.makes++) {

@@ -48,6 +48,7 @@ typedef struct set_asked {
     cohort_sets *sets;
     cohort_sets_op op;
     uint64_t rows, arity;
+    uint32_t each; /* as in the query: then `members` is one row's */
     uint64_t *members;
     double items;
     unsigned repeat;

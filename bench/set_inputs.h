@@ -8,15 +8,16 @@
 enum { SET_CHUNKS_SKEWED = 512, SET_LARGE = 4096 };
 enum { SET_MANY = 100000, SET_MANY_EACH = 1000, SET_MANY_UNIVERSE = 1 << 24 };
 enum { SET_SMALL = 10000, SET_SMALL_MOST = 200, SET_SMALL_BATCH = 100000 };
+enum { SET_TINY_MOST = 4, SET_TINY_UNIVERSE = 1 << 26, SET_TINY_ASKED = 1000 };
 enum { SET_UNIVERSE = 10000000, SET_DENSITIES = 7 };
 
 /* One of so many. */
 static const uint64_t set_densities_each[SET_DENSITIES] = {2, 10, 100, 1000, 10000, 100000, 1000000};
 
 /* The sizes of what is made: bits of dense sets; members of the set that is looked into, and lookups;
- * unsorted integers. */
+ * unsorted integers; tiny sets. */
 typedef struct set_sizes {
-    uint64_t dense_bits, looked_into, lookups, unsorted;
+    uint64_t dense_bits, looked_into, lookups, unsorted, tiny;
 } set_sizes;
 
 static inline set_sizes set_sizes_of(int quick)
@@ -26,6 +27,7 @@ static inline set_sizes set_sizes_of(int quick)
     s.looked_into = quick ? 1000000 : 10000000;
     s.lookups = quick ? 1000000 : 10000000;
     s.unsorted = quick ? 10000000 : 100000000;
+    s.tiny = quick ? 100000 : 1925630;
     return s;
 }
 
@@ -77,6 +79,16 @@ static inline uint64_t set_small_fill(uint64_t set, uint32_t *to)
     uint64_t n = 1 + bench_mix_64(set) % SET_SMALL_MOST, each = (1 << 20) / n;
     for (uint64_t i = 0; i < n; i++)
         to[i] = (uint32_t)(i * each + bench_mix_64(set << 32 ^ i) % each);
+    return n;
+}
+
+/* A tiny set, in no order: 1 to SET_TINY_MOST members, 2.3 on average. How many. */
+static inline uint64_t set_tiny_fill(uint64_t set, uint32_t *to)
+{
+    static const uint8_t sizes[10] = {1, 1, 2, 2, 2, 2, 2, 3, 4, 4};
+    uint64_t n = sizes[bench_mix_64(set) % 10];
+    for (uint64_t i = 0; i < n; i++)
+        to[i] = (uint32_t)(bench_mix_64(set << 8 ^ i ^ UINT64_C(1) << 60) % SET_TINY_UNIVERSE);
     return n;
 }
 

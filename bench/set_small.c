@@ -1,4 +1,5 @@
-/* set_small.c: batches of 1 to 100,000 pairs of small sets, and sets of every density. */
+/* set_small.c: batches of 1 to 100,000 pairs of small sets, one set against each of many tiny ones, and sets
+ * of every density. */
 #include "set.h"
 
 #include <stdlib.h>
@@ -27,6 +28,58 @@ static int small_sets(const set_bench *s, cohort_sets **sets, fault *fault)
     return made ? bench_fault(s->b, made, "bench set: small sets", fault) : CLI_OK;
 }
 
+/* Many tiny sets, and behind them one that is asked against each. */
+static int tiny_sets(const set_bench *s, cohort_sets **sets, fault *fault)
+{
+    uint64_t n = 0, count = s->sizes.tiny, *offsets = malloc((count + 2) * sizeof *offsets);
+    uint32_t *members = malloc((count * SET_TINY_MOST + SET_TINY_ASKED) * sizeof *members);
+    cohort_sets_source source = COHORT_SETS_SOURCE_INIT;
+    cohort_status made = COHORT_NO_MEMORY;
+    for (uint64_t set = 0; set < count && offsets && members; set++) {
+        offsets[set] = n;
+        n += set_tiny_fill(set, members + n);
+    }
+    for (uint64_t i = 0; i < SET_TINY_ASKED && offsets && members; i++)
+        members[n + i] = members[i * (n / SET_TINY_ASKED)];
+    source.n = n + SET_TINY_ASKED;
+    source.sets = count + 1;
+    source.members = members;
+    source.offsets = offsets;
+    if (offsets && members) {
+        offsets[count] = n;
+        offsets[count + 1] = source.n;
+        made = cohort_sets_build(s->b->dev.context, &source, sets);
+    }
+    free(offsets);
+    free(members);
+    return made ? bench_fault(s->b, made, "bench set: tiny sets", fault) : CLI_OK;
+}
+
+static int set_each(const set_bench *s, fault *fault)
+{
+    bench_row like = {.scale = 1e-6, .unit = "M/s"};
+    set_asked a = {.experiment = "small",
+                   .keys = "1,000 members and each set of 2.3",
+                   .suffix = " each",
+                   .op = COHORT_SETS_AND,
+                   .rows = s->sizes.tiny + 1,
+                   .arity = 1,
+                   .each = 1,
+                   .items = (double)(s->sizes.tiny + 1),
+                   .repeat = 1,
+                   .counts = 1,
+                   .like = &like};
+    int status = tiny_sets(s, &a.sets, fault);
+    if (status)
+        return status;
+    a.members = malloc(sizeof *a.members);
+    if (a.members)
+        *a.members = s->sizes.tiny;
+    status = set_measure_query(s, &a, fault);
+    cohort_sets_destroy(a.sets);
+    return status;
+}
+
 int set_small(const set_bench *s, fault *fault)
 {
     cohort_sets *sets = NULL;
@@ -51,7 +104,7 @@ int set_small(const set_bench *s, fault *fault)
         status = set_measure_query(s, &a, fault);
     }
     cohort_sets_destroy(sets);
-    return status;
+    return status ? status : set_each(s, fault);
 }
 
 /* ---- densities ----------------------------------------------------------------------------------------- */

@@ -144,8 +144,8 @@ static co_u64 list_meets(const cohort_sets_view *v, const struct co_sets_set *li
     return sum;
 }
 
-static co_u64 sets_meet(const struct sets_vectors *vectors, const cohort_sets_view *v,
-                        const struct co_sets_set *a, const cohort_sets_view *w, const struct co_sets_set *b)
+co_u64 sets_meet(const struct sets_vectors *vectors, const cohort_sets_view *v, const struct co_sets_set *a,
+                 const cohort_sets_view *w, const struct co_sets_set *b)
 {
     co_u64 sum = 0, i = a->first, j = b->first, a_end = a->first + a->n, b_end = b->first + b->n;
     if (!a->n || !b->n)
@@ -177,14 +177,6 @@ CO_INLINE co_u64 lists_both(const struct sets_vectors *vectors, const struct set
     return sets_lists_lie_apart(l) ? 0 : vectors->lists(x, n, y, m, 1, NULL);
 }
 
-CO_INLINE co_u64 count_of(const struct sets_query *q, co_u64 first, co_u64 second, co_u64 both)
-{
-    return q->op == SETS_AND      ? both
-           : q->op == SETS_OR     ? first + second - both
-           : q->op == SETS_ANDNOT ? first - both
-                                  : first + second - 2 * both;
-}
-
 static co_u64 row_count(const struct sets_vectors *vectors, const struct sets_query *q, co_u64 row,
                         co_u64 from, co_u64 limit)
 {
@@ -201,7 +193,7 @@ static co_u64 row_count(const struct sets_vectors *vectors, const struct sets_qu
     co_u64 both = sets_meet(vectors, view[0], &set[0], view[1], &set[1]);
     if (q->op == SETS_AND)
         return both;
-    return count_of(q, co_sets_size(view[0], &set[0]), co_sets_size(view[1], &set[1]), both);
+    return sets_count_of(q, co_sets_size(view[0], &set[0]), co_sets_size(view[1], &set[1]), both);
 }
 
 void sets_meet_rows(const struct sets_vectors *vectors, const struct sets_query *q, co_u64 begin, co_u64 end)
@@ -209,7 +201,7 @@ void sets_meet_rows(const struct sets_vectors *vectors, const struct sets_query 
     struct sets_two_lists l;
     for (co_u64 row = begin; row < end; row++)
         q->counts[row] = vectors->lists && sets_are_two_lists(q, row, &l)
-                             ? count_of(q, l.n[0], l.n[1], lists_both(vectors, &l))
+                             ? sets_count_of(q, l.n[0], l.n[1], lists_both(vectors, &l))
                              : row_count(vectors, q, row, 0, SETS_NO_KEY);
 }
 

@@ -290,7 +290,10 @@ static void do_piece(struct plan *p, co_u32 i, struct row_state *r)
     const struct sets_piece_of_rows *piece = &p->rows.piece[i];
     struct sink sink = {r->q->found, piece->chunk, piece->unit, piece[1].chunk, piece[1].unit};
     struct sets_two_lists l;
-    for (co_u64 row = piece->row; row < piece->row_end; row++) {
+    co_u64 row = piece->row;
+    if (sets_piece_is_whole(piece) && sets_each_may(r->q))
+        row = sets_each_rows(r->vectors, r->q, row, piece->row_end);
+    for (; row < piece->row_end; row++) {
         if (sink.found && !piece->from)
             sink.found->row_first[row] = sink.chunk;
         if (sets_row_meets(r->q, row) && sets_piece_is_whole(piece))
@@ -308,8 +311,11 @@ static void meet_pieces(const struct plan *p, co_u64 begin, co_u64 end)
 {
     for (co_u64 i = begin; i < end; i++) {
         const struct sets_piece_of_rows *piece = &p->rows.piece[i];
+        co_u64 row = piece->row;
+        if (sets_piece_is_whole(piece) && sets_each_may(p->rows.q))
+            row = sets_each_rows(p->vectors, p->rows.q, row, piece->row_end);
         if (sets_piece_is_whole(piece))
-            sets_meet_rows(p->vectors, p->rows.q, piece->row, piece->row_end);
+            sets_meet_rows(p->vectors, p->rows.q, row, piece->row_end);
         else
             sets_meet_part(p->vectors, p->rows.q, piece);
     }

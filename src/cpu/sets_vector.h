@@ -66,6 +66,26 @@ CO_INLINE int sets_lists_lie_apart(const struct sets_two_lists *l)
     return !l->n[0] || !l->n[1] || (x[l->n[0] - 1] < y[0]) | (y[l->n[1] - 1] < x[0]);
 }
 
+/* Members of two sets in common. */
+co_u64 sets_meet(const struct sets_vectors *, const cohort_sets_view *v, const struct co_sets_set *a,
+                 const cohort_sets_view *w, const struct co_sets_set *b);
+
+/* What an operation on two sets comes to, by their sizes and what they have in common. */
+CO_INLINE co_u64 sets_count_of(const struct sets_query *q, co_u64 first, co_u64 second, co_u64 both)
+{
+    return q->op == SETS_AND      ? both
+           : q->op == SETS_OR     ? first + second - both
+           : q->op == SETS_ANDNOT ? first - both
+                                  : first + second - 2 * both;
+}
+
+/* One set asked against each of a collection, as counts or `any` and nothing else: sets_each.c does it. */
+int sets_each_may(const struct sets_query *);
+
+/* It does rows [begin, end), or none, where they are too few for it: the first row that is still to be
+ * done. */
+co_u64 sets_each_rows(const struct sets_vectors *, const struct sets_query *, co_u64 begin, co_u64 end);
+
 /* The counts of rows of two sets, for which sets_row_meets. */
 void sets_meet_rows(const struct sets_vectors *, const struct sets_query *, co_u64 begin, co_u64 end);
 

@@ -317,6 +317,84 @@ static void large_rounds(struct test *t)
     }
 }
 
+/* A small set whose members many share, or none, or one with chunks. */
+static struct plain draw_small(struct test *t, int wide)
+{
+    uint64_t at[40], kind = test_below(t, 40), n = kind < 8 ? 0 : 1 + test_below(t, kind == 8 ? 40 : 4);
+    uint64_t high = wide && test_below(t, 2) ? 1ull << 40 : 0;
+    if (kind == 9)
+        return draw_chunk(t, test_below(t, 4));
+    for (uint64_t i = 0; i < n; i++)
+        at[i] = high | test_below(t, 4) << 16 | (test_below(t, 2) ? test_below(t, 30) : test_below(t, 65536));
+    return plain_of(at, n);
+}
+
+/* What is asked against them: a list of members that some have, or as many in each of some chunks. */
+static struct plain draw_asked(struct test *t, int wide)
+{
+    uint64_t at[1200], n = 0, kind = test_below(t, 5), each = kind == 3 ? 3 : 100;
+    if (kind < 2)
+        return kind ? draw_small(t, wide) : plain_draw(t, (enum shape)test_below(t, SHAPES), wide);
+    for (uint64_t chunk = 0; chunk < (wide ? 8 : 4); chunk++)
+        for (uint64_t i = 0, some = chunk == 3 || test_below(t, 3); i < each && some; i++)
+            at[n++] = chunk / 4 << 40 | chunk % 4 << 16 | test_below(t, i % 2 ? 30 : 65536);
+    return plain_of(at, n);
+}
+
+/* One set with each of many small ones, counted, or asked whether there is a member. */
+static void ask_each(struct test *t)
+{
+    struct ask a = {.t = t, .desc = COHORT_SETS_QUERY_INIT};
+    cohort_sets_query_desc *d = &a.desc;
+    int wide = (int)test_below(t, 2);
+    a.p[0] = plains_new(1 + test_below(t, test_size(t, 2000, 700)), wide);
+    a.p[1] = plains_new(1, wide);
+    for (uint64_t i = 0; i < a.p[0].n; i++)
+        a.p[0].at[i] = draw_small(t, wide);
+    a.p[1].at[0] = draw_asked(t, wide);
+    for (int i = 0; i < 2; i++)
+        a.sets[i] = sets_of(t, &a.p[i], 0);
+    a.count = a.p[0].n + 1;
+    d->collections = a.sets;
+    d->collections_count = 2;
+    d->op = (cohort_sets_op)(COHORT_SETS_AND + test_below(t, 4));
+    d->each = 1 + (uint32_t)test_below(t, 2);
+    d->rows = a.p[0].n;
+    d->arity = 1;
+    a.members = column_new(t, 1, 8);
+    column_put(a.members, 0, test_below(t, 4) ? a.p[0].n : test_below(t, a.count));
+    d->members = column_send(a.members);
+    if (test_below(t, 3))
+        a.counts = column_new(t, d->rows, 8);
+    if (!a.counts || test_below(t, 2))
+        bitmap_soil(a.any = bitmap_new(t, d->rows));
+    d->counts = column_pointer(a.counts);
+    d->any = column_pointer(a.any);
+    d->any_offset = bitmap_offset(a.any);
+    ask_wishes(&a, 0);
+}
+
+static void each_rounds(struct test *t)
+{
+    for (uint64_t round = 0; round < test_scale(t, 12, test_size(t, 60, 20), test_size(t, 300, 50)); round++)
+        ask_each(t);
+}
+
+/* On a CPU with some threads. */
+static void each(struct test *t)
+{
+    cohort_context *given = t->context;
+    cohort_context_options options = test_context_options(t);
+    each_rounds(t);
+    if (t->kind != TEST_CPU)
+        return;
+    options.threads = 2 + test_below(t, 3);
+    OK(t, cohort_context_create(&options, &t->context));
+    each_rounds(t);
+    cohort_context_destroy(t->context);
+    t->context = given;
+}
+
 /* On a CPU with threads enough to share a row. */
 static void large(struct test *t)
 {
@@ -594,6 +672,7 @@ const struct test_case test_cases[] = {
     {"batches", batches, TEST_EACH_MEMORY},
     {"chunks", chunks, TEST_EACH_MEMORY},
     {"pairs", pairs, TEST_EACH_MEMORY},
+    {"each", each, TEST_EACH_MEMORY},
     {"large", large, TEST_EACH_MEMORY},
     {"laws", laws, TEST_EACH_MEMORY},
     {"looks", looks, TEST_EACH_MEMORY},
