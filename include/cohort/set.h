@@ -17,8 +17,11 @@
  * read or written. What lies between the bitmaps of several sets is not read, and written as zeros.
  *
  * Waiting. Calls that make a collection wait: their size depends on the data. So do all calls that work on a
- * cohort_set. Queries of collections whose answers are counts, `any` or `first`, and looks have fixed room.
- * With device pointers they do not wait, and can be captured in a CUDA graph once one like it has run.
+ * cohort_set, flat ones too: its directory is in the host's memory. Queries of collections whose answers are
+ * counts, `any` or `first`, and looks have fixed room. With device pointers they do not wait, copy nothing
+ * from or to the host, and can be captured in a CUDA graph once one like it has run; each launch of the graph
+ * then answers what is in the arrays. A graph is of use until the context's memory is trimmed or a collection
+ * it reads is destroyed.
  *
  * Threads. One context, with its sets, is used by one thread at a time. */
 #ifndef COHORT_SET_H
