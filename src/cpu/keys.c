@@ -62,18 +62,18 @@ struct find_job {
     const struct keys_batch *batch;
 };
 
-static uint32_t find_word(const struct keys_table *t, uint64_t key)
+static uint32_t find_word(const struct keys_table *t, uint64_t home, uint64_t key)
 {
-    for (uint64_t i = keys_home(t, key);; i = keys_after(t, i)) {
+    for (uint64_t i = home;; i = keys_after(t, i)) {
         const struct keys_slot *s = &t->slot[i];
         if (s->id == KEYS_NO_ID || s->key == key)
             return s->id;
     }
 }
 
-static uint32_t find_text(const struct keys_table *t, uint64_t hash, struct keys_text text)
+static uint32_t find_text(const struct keys_table *t, uint64_t home, uint64_t hash, struct keys_text text)
 {
-    for (uint64_t i = keys_home(t, hash);; i = keys_after(t, i)) {
+    for (uint64_t i = home;; i = keys_after(t, i)) {
         const struct keys_slot *s = &t->slot[i];
         if (s->id == KEYS_NO_ID)
             return KEYS_NO_ID;
@@ -101,7 +101,7 @@ static void find_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     const struct find_job *j = arg;
     const struct keys_table *t = j->table;
     const struct keys_seed *seed = t->seed ? t->seed : keys_seed();
-    uint64_t words[KEYS_BLOCK];
+    uint64_t words[KEYS_BLOCK], homes[KEYS_BLOCK];
     struct keys_text texts[KEYS_BLOCK];
     uint8_t states[KEYS_BLOCK];
     (void)worker;
@@ -116,12 +116,14 @@ static void find_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
             find_direct(t, count, words, states, ids);
             continue;
         }
-        for (uint32_t i = 0; i < count; i++)
-            __builtin_prefetch(&t->slot[keys_home(t, words[i])]);
+        for (uint32_t i = 0; i < count; i++) {
+            homes[i] = keys_home(t, words[i]);
+            __builtin_prefetch(&t->slot[homes[i]]);
+        }
         for (uint32_t i = 0; i < count; i++)
             ids[i] = states[i]         ? find_state(t, states[i])
-                     : j->batch->words ? find_word(t, words[i])
-                                       : find_text(t, words[i], texts[i]);
+                     : j->batch->words ? find_word(t, homes[i], words[i])
+                                       : find_text(t, homes[i], words[i], texts[i]);
     }
 }
 

@@ -134,20 +134,40 @@ void keys_front_heed(struct keys_front *, uint64_t rows, uint64_t unseen);
  * keys are chosen, the chance that they meet in one of n slots is at most 4 / n. The product before it, by
  * another, is there for what a line of slots makes of many keys: after it nobody knows which of them lie at
  * the same distance from each other. (keys_members.c has the same of eight keys.) */
-static inline uint64_t keys_hash(const struct keys_seed *s, uint64_t key)
+static inline uint64_t keys_hash_by(uint64_t first, uint64_t second, uint64_t key)
 {
     key ^= key >> 32;
-    key *= s->word[0];
+    key *= first;
     key ^= key >> 32;
-    key *= s->word[1];
+    key *= second;
     return key ^ key >> 32;
 }
 
+static inline uint64_t keys_hash(const struct keys_seed *s, uint64_t key)
+{
+    return keys_hash_by(s->word[0], s->word[1], key);
+}
+
 /* A hash's share of the slots: they are any number, so that a table takes no more memory than it must. */
-static inline uint64_t keys_home(const struct keys_table *t, uint64_t key)
+struct keys_homes {
+    uint64_t factor[2], capacity;
+};
+
+/* A copy that loops keep in registers. */
+static inline struct keys_homes keys_homes_of(const struct keys_table *t)
+{
+    return (struct keys_homes){{t->seed->word[0], t->seed->word[1]}, t->capacity};
+}
+
+static inline uint64_t keys_home_in(struct keys_homes h, uint64_t key)
 {
     __extension__ typedef unsigned __int128 wide;
-    return (uint64_t)((wide)keys_hash(t->seed, key) * t->capacity >> 64);
+    return (uint64_t)((wide)keys_hash_by(h.factor[0], h.factor[1], key) * h.capacity >> 64);
+}
+
+static inline uint64_t keys_home(const struct keys_table *t, uint64_t key)
+{
+    return keys_home_in(keys_homes_of(t), key);
 }
 
 static inline uint64_t keys_after(const struct keys_table *t, uint64_t slot)

@@ -41,11 +41,6 @@ struct parts {
 
 /* ---- rows by parts ------------------------------------------------------------------------------------- */
 
-static uint64_t part_of(const struct parts *p, uint64_t key)
-{
-    return keys_home(p->table, key) >> p->shift;
-}
-
 static void load_block(struct parts *p, uint64_t at, uint32_t count, uint64_t *next, uint64_t *null)
 {
     uint8_t states[KEYS_BLOCK];
@@ -58,8 +53,10 @@ static void load_block(struct parts *p, uint64_t at, uint32_t count, uint64_t *n
         if (states[i] == KEYS_NULL && *null == ~0ull)
             *null = at + i;
     }
+    const struct keys_homes homes = keys_homes_of(p->table);
+    const uint32_t shift = p->shift;
     for (uint32_t i = 0; i < count; i++)
-        next[part_of(p, words[i])] += !some || !ids[i];
+        next[keys_home_in(homes, words[i]) >> shift] += !some || !ids[i];
 }
 
 static void range_of(const struct parts *p, uint64_t range, uint64_t *begin, uint64_t *end)
@@ -99,6 +96,10 @@ static void move_ranges(void *arg, uint64_t from, uint64_t to, unsigned worker)
 {
     struct parts *p = arg;
     const uint32_t *ids = p->batch->ids + p->begin;
+    const struct keys_homes homes = keys_homes_of(p->table);
+    const uint32_t shift = p->shift;
+    const uint64_t *words = p->words;
+    struct entry *entry = p->entry;
     uint64_t begin, end;
     (void)worker;
     for (uint64_t range = from; range < to; range++) {
@@ -107,8 +108,8 @@ static void move_ranges(void *arg, uint64_t from, uint64_t to, unsigned worker)
         for (uint64_t row = begin; row < end; row++) {
             if (ids[row])
                 continue;
-            struct entry *e = &p->entry[next[part_of(p, p->words[row])]++];
-            e->key = p->words[row];
+            struct entry *e = &entry[next[keys_home_in(homes, words[row]) >> shift]++];
+            e->key = words[row];
             e->row = (uint32_t)row;
         }
     }
@@ -152,6 +153,7 @@ static int try_slot(struct parts *p, struct entry *e, uint64_t at)
 static void seek_parts(void *arg, uint64_t from, uint64_t to, unsigned worker)
 {
     struct parts *p = arg;
+    const struct keys_homes homes = keys_homes_of(p->table);
     (void)worker;
     for (uint64_t part = from; part < to; part++) {
         const uint64_t stop = stop_of(p, part);
@@ -159,7 +161,7 @@ static void seek_parts(void *arg, uint64_t from, uint64_t to, unsigned worker)
             __builtin_prefetch(&p->table->slot[at], 1);
         p->late[part] = 0;
         for (struct entry *e = begin_of(p, part); e < end_of(p, part); e++) {
-            uint64_t at = keys_home(p->table, e->key);
+            uint64_t at = keys_home_in(homes, e->key);
             while (at < stop && !try_slot(p, e, at))
                 at++;
             if (at == stop) {
