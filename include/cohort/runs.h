@@ -39,10 +39,10 @@ typedef struct cohort_runs_desc {
         sizeof(cohort_runs_desc), 0, COHORT_U32, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0 \
     }
 
-/* Finds the runs. Costs two reads of the keys and one write of each output: a bitmap of the entries that
- * begin a run, and a compaction by it. Workspace: that bitmap, and 8 bytes an entry where lengths are wanted
- * without starts. O(n). COHORT_RANGE: a type that is none, `reserved` not 0, arrays that overlap.
- * COHORT_UNSUPPORTED: other types. */
+/* Finds the runs: a compaction that keeps each key that differs from the one before it. Costs one read of the
+ * keys and one write of each output, as cohort/compact.h; lengths one read of the starts more. Workspace: 8
+ * bytes an entry where lengths are wanted without starts; on a CPU a bit an entry. O(n). COHORT_RANGE: a type
+ * that is none, `reserved` not 0, arrays that overlap. COHORT_UNSUPPORTED: other types. */
 COHORT_API cohort_status cohort_runs(cohort_context *context, const cohort_runs_desc *desc);
 COHORT_API cohort_status cohort_runs_workspace(cohort_context *context, const cohort_runs_desc *desc,
                                                uint64_t *bytes);

@@ -1,9 +1,8 @@
-/* runs.c: runs of equal keys: a bitmap of the entries that begin one, and a compaction by it. */
+/* runs.c: runs of equal keys: a compaction that keeps the first entry of each, and its index. */
 #include <string.h>
 
 #include "api/batch.h"
 #include "backend/compact.h"
-#include "backend/runs.h"
 #include "cohort/runs.h"
 
 struct runs {
@@ -16,13 +15,13 @@ struct runs {
 };
 
 /* The compaction that writes keys and starts; where only workspace is asked for, too. */
-static struct compact compact_of(const struct runs *r, const co_u32 *begins, co_u64 *starts, co_u64 *total)
+static struct compact compact_of(const struct runs *r, co_u64 *starts, co_u64 *total)
 {
     struct compact c;
     memset(&c, 0, sizeof c);
     c.n = r->desc.n;
     c.key_bytes = r->key_bytes;
-    c.where = begins;
+    c.fn.kind = SPLIT_CHANGES;
     c.keys = r->keys;
     c.kept = r->distinct;
     c.total = total;
@@ -34,22 +33,14 @@ static struct compact compact_of(const struct runs *r, const co_u32 *begins, co_
 static cohort_status enter(cohort_context *context, const void *step, struct arena *arena)
 {
     const struct runs *r = step;
-    const struct backend *backend = context->backend;
+    const struct compact_backend *compact = context->backend->compact;
     const uint64_t n = r->desc.n;
-    co_u32 *begins = arena_take(arena, batch_bitmap_words(n) * sizeof *begins);
     co_u64 *starts = !r->desc.starts && r->desc.lengths ? arena_take(arena, n * sizeof *starts) : r->starts;
     co_u64 *total = r->total ? r->total : arena_take(arena, sizeof *total);
-    struct compact c = compact_of(r, begins, starts, total);
-    struct runs_begins b = {n, r->keys, begins};
-    struct runs_lengths l = {n, total, starts, r->lengths};
-    cohort_status s = COHORT_OK;
-    if (!arena->asks && n)
-        s = backend->runs->begins(context, &b, r->key_bytes);
-    if (!s)
-        s = backend->compact->run(context, &c, arena);
-    if (!s && !arena->asks && n && r->lengths)
-        s = backend->runs->lengths(context, &l);
-    return s;
+    const struct compact c = compact_of(r, starts, total);
+    const struct compact_lengths l = {n, total, starts, r->lengths};
+    cohort_status s = compact->run(context, &c, arena);
+    return s || arena->asks || !n || !r->lengths ? s : compact->lengths(context, &l);
 }
 
 static void list_arrays(struct runs *r)

@@ -29,7 +29,6 @@
     X(multimap)               \
     X(multisplit)             \
     X(compact)                \
-    X(runs)                   \
     X(set)                    \
     X(sets)                   \
     X(sort)                   \

@@ -6,13 +6,13 @@
 #include "core/arena.h"
 #include "backend/context.h"
 #include "shape/batch.h"
-#include "shape/multisplit.h"
+#include "shape/compact.h"
 
 struct compact {
     co_u64 n;
     co_u32 key_bytes;
     co_u32 columns;
-    struct split_fn fn; /* kept: id not 0; buckets is SPLIT_BAD; kind 0: where */
+    struct split_fn fn; /* kept: id not 0; buckets is SPLIT_BAD; kind 0: where; SPLIT_CHANGES too */
     struct split_source source;
     const co_u32 *where;
     const void *keys;
@@ -30,6 +30,7 @@ struct compact {
 
 struct compact_backend {
     cohort_status (*run)(cohort_context *, const struct compact *, struct arena *);
+    cohort_status (*lengths)(cohort_context *, const struct compact_lengths *); /* n is not 0 */
 };
 
 #endif

@@ -15,6 +15,7 @@
 #define WORDS         (BLOCK / 32)
 #define GRAIN         4u /* blocks that a thread takes at a time */
 #define SEGMENT_GRAIN 4096u
+#define LENGTHS_GRAIN 8192u
 
 struct wide {
     co_u64 lo, hi;
@@ -55,6 +56,31 @@ static void find_bad(struct job *j, const co_u32 *ids, co_u32 n, co_u64 first)
         }
 }
 
+/* Up to 32 entries from `first` on that differ from the one before them. */
+#define CHANGES(T)                                                       \
+    static co_u32 changes_##T(const T *keys, co_u64 first, co_u32 count) \
+    {                                                                    \
+        const T *key = keys + first;                                     \
+        co_u32 word = !first || key[0] != key[-1];                       \
+        for (co_u32 b = 1; b < count; b++)                               \
+            word |= (co_u32)(key[b] != key[b - 1]) << b;                 \
+        return word;                                                     \
+    }
+CHANGES(co_u32)
+CHANGES(co_u64)
+
+static void make_changes(struct job *j, co_u64 block)
+{
+    const struct compact *c = j->c;
+    const co_u32 count = count_of(j, block);
+    for (co_u32 i = 0; i < count; i += 32) {
+        const co_u64 first = block * BLOCK + i;
+        const co_u32 n = count - i < 32 ? count - i : 32;
+        j->made[first / 32] =
+            c->key_bytes == 8 ? changes_co_u64(c->keys, first, n) : changes_co_u32(c->keys, first, n);
+    }
+}
+
 /* The bitmap of a block. */
 static void make_bits(struct job *j, co_u64 block)
 {
@@ -84,7 +110,9 @@ static void count_blocks(void *arg, uint64_t begin, uint64_t end, unsigned worke
     (void)worker;
     for (co_u64 block = begin; block < end; block++) {
         co_u64 ones = 0, words = (count_of(j, block) + 31) / 32;
-        if (j->made)
+        if (j->made && j->c->fn.kind == SPLIT_CHANGES)
+            make_changes(j, block);
+        else if (j->made)
             make_bits(j, block);
         for (co_u64 w = block * WORDS; w < block * WORDS + words; w++)
             ones += (co_u64)__builtin_popcount(word_at(j, w));
@@ -224,6 +252,22 @@ static cohort_status cpu_compact_run(cohort_context *context, const struct compa
     return COHORT_OK;
 }
 
+static void write_lengths(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    const struct compact_lengths *s = arg;
+    (void)worker;
+    for (co_u64 i = begin; i < end; i++)
+        s->lengths[i] = compact_length(s, *s->total, i);
+}
+
+static cohort_status cpu_compact_lengths(cohort_context *context, const struct compact_lengths *step)
+{
+    struct compact_lengths s = *step;
+    cpu_parallel(context, *s.total, LENGTHS_GRAIN, write_lengths, &s);
+    return COHORT_OK;
+}
+
 const struct compact_backend cpu_compact_backend = {
     .run = cpu_compact_run,
+    .lengths = cpu_compact_lengths,
 };

@@ -55,7 +55,8 @@ static void describe(struct compact_step *s, const struct compact *c)
     s->others = c->rejected != NULL;
     for (co_u32 i = 0; i < c->columns; i++)
         s->others |= c->column_rejected[i] != NULL;
-    s->vectors = s->fn.kind == 0 || s->fn.kind == SPLIT_BETWEEN || s->fn.kind == SPLIT_MASKED;
+    s->vectors = s->fn.kind == 0 || s->fn.kind == SPLIT_BETWEEN || s->fn.kind == SPLIT_MASKED ||
+                 s->fn.kind == SPLIT_CHANGES;
     memcpy(s->column, c->column, sizeof s->column);
     memcpy(s->column_rejected, c->column_rejected, sizeof s->column_rejected);
 }
@@ -88,6 +89,12 @@ static cohort_status cuda_compact_run(cohort_context *context, const struct comp
     return c->n ? launch(context, c, &s) : nothing(context, c);
 }
 
+static cohort_status cuda_compact_lengths(cohort_context *context, const struct compact_lengths *step)
+{
+    return gpu_launch(context, "compact_lengths", step->n, step);
+}
+
 const struct compact_backend cuda_compact_backend = {
     .run = cuda_compact_run,
+    .lengths = cuda_compact_lengths,
 };

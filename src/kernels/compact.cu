@@ -229,6 +229,15 @@ CO_INLINE void compact_rest(const struct compact_step *s, const struct compact_t
         compact_segments(s, t, kept, before, order);
 }
 
+/* ---- runs ---------------------------------------------------------------------------------------------- */
+
+CO_KERNEL(compact_lengths, struct compact_lengths)
+{
+    const co_u64 total = co_read64(args->total), step = (co_u64)co_blocks() * co_threads();
+    for (co_u64 i = (co_u64)co_block() * co_threads() + co_thread(); i < total; i += step)
+        co_write64(args->lengths + i, compact_length(args, total, i));
+}
+
 #define WIDE 0
 #include "compact_width.h"
 #define WIDE 1

@@ -36,6 +36,28 @@ CO_INLINE co_u32 NAME(compact_compare)(const struct split_fn *f, WORD v[][EACH])
     return bits;
 }
 
+/* Of runs: entries that differ from the one before them, which another lane may have; of a warp's first entry
+ * it is read. */
+CO_INLINE co_u32 NAME(compact_changes)(const struct compact_step *s, co_u64 first, WORD v[][EACH])
+{
+    const co_u64 i = first - s->lead;
+    const int reads = !co_lane() && i && i < s->n;
+    const co_u32 neighbour = (co_lane() - 1) & 31;
+    WORD before = reads ? READ((const WORD *)s->keys + i - 1) : 0;
+    co_u32 bits = 0;
+    CO_EACH_ITEM (c, COMPACT_CHUNKS) {
+        const WORD last = SHUFFLE(CO_FULL_WARP, v[c][EACH - 1], neighbour);
+        before = co_lane() ? last : before;
+        CO_EACH_ITEM (k, EACH) {
+            if (v[c][k] != before || first + c * 32 * EACH + k == s->lead)
+                bits |= 1u << COMPACT_BIT(c, k);
+            before = v[c][k];
+        }
+        before = last; /* of lane 0: the chunk's last entry */
+    }
+    return bits;
+}
+
 /* Of a bitmap: a chunk's entries lie in one word of it, or in two. */
 CO_INLINE co_u32 NAME(compact_where)(const struct compact_step *s, co_u64 first, co_u32 valid)
 {
@@ -74,6 +96,8 @@ CO_INLINE co_u32 NAME(compact_kept)(const struct compact_step *s, co_u64 first, 
 {
     if (s->fn.kind == SPLIT_BETWEEN || s->fn.kind == SPLIT_MASKED)
         return NAME(compact_compare)(&s->fn, v) & valid;
+    if (s->fn.kind == SPLIT_CHANGES)
+        return NAME(compact_changes)(s, first, v) & valid;
     return s->fn.kind ? NAME(compact_ids)(s, first, valid) : NAME(compact_where)(s, first, valid);
 }
 

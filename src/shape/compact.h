@@ -38,4 +38,16 @@ struct compact_step {
     void *column_rejected[BATCH_COLUMNS_MOST];
 };
 
+/* Run i of *total ends where the next one begins, the last with the array. */
+struct compact_lengths {
+    co_u64 n;
+    const co_u64 *total, *starts;
+    co_u64 *lengths;
+};
+
+CO_INLINE co_u64 compact_length(const struct compact_lengths *s, co_u64 total, co_u64 i)
+{
+    return (i + 1 < total ? co_read64(s->starts + i + 1) : s->n) - co_read64(s->starts + i);
+}
+
 #endif

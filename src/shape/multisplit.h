@@ -33,7 +33,9 @@ enum split_kind {
     /* The library's own: a map's page (a: seed, count: pages), shifted right by `by.after`, masked by b; */
     SPLIT_PAGE = 64,
     /* the same where the kernels that place entries find it, and not the count. */
-    SPLIT_PAGE_ANEW = 65
+    SPLIT_PAGE_ANEW = 65,
+    /* Whether a key differs from the one before it, of compactions alone: not a function of the key. */
+    SPLIT_CHANGES = 66
 };
 
 /* n / divisor as (t + ((n - t) >> before)) >> after with t the high word of magic * n. */
