@@ -1,6 +1,7 @@
 /* seed.c: where seeds of hashes come from. */
 #include "core/seed.h"
 
+#include <pthread.h>
 #include <sys/random.h>
 #include <time.h>
 
@@ -15,4 +16,24 @@ uint64_t seed_draw(void)
         seed ^= seed >> 32;
     }
     return seed;
+}
+
+static uint64_t of_process;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void draw_once(void)
+{
+    of_process = seed_draw();
+}
+
+uint64_t seed_of_process(void)
+{
+    pthread_once(&once, draw_once);
+    return of_process;
+}
+
+void seed_fix(uint64_t seed)
+{
+    pthread_once(&once, draw_once);
+    of_process = seed;
 }

@@ -8,4 +8,10 @@
  * cryptography. Any thread. */
 uint64_t seed_draw(void);
 
+/* One of them, drawn when it is first asked for and the same from then on. Any thread. */
+uint64_t seed_of_process(void);
+
+/* For tests: makes it this one. Before there are tables by it. */
+void seed_fix(uint64_t seed);
+
 #endif

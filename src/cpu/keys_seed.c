@@ -32,7 +32,7 @@ void keys_seed_draw(struct keys_seed *s)
 
 static void draw_once(void)
 {
-    keys_seed_draw(&of_process);
+    keys_seed_make(&of_process, seed_of_process());
 }
 
 const struct keys_seed *keys_seed(void)
@@ -43,6 +43,7 @@ const struct keys_seed *keys_seed(void)
 
 void keys_seed_fix(uint64_t from)
 {
+    seed_fix(from);
     pthread_once(&once, draw_once);
     keys_seed_make(&of_process, from);
 }

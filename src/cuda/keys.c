@@ -3,6 +3,7 @@
  * api/staged.c sees to it. */
 #include "backend/keys.h"
 
+#include "core/seed.h"
 #include "device.h"
 #include "keys.h"
 #include "shape/bits.h"
@@ -156,7 +157,7 @@ static cohort_status resize(cohort_context *context, struct keys_table *t, uint6
     cohort_status s = system_take(context, cells_bytes(capacity), &made);
     if (s)
         return s;
-    struct keys_rehash_step step = {(void *)t->slot, made, t->capacity, capacity, 0};
+    struct keys_rehash_step step = {(void *)t->slot, made, t->capacity, capacity, seed_of_process()};
     s = context_fill(context, made, 0xff, cells_bytes(capacity));
     if (!s && t->slot)
         s = gpu_launch(context, "keys_rehash", t->capacity + KEYS_ODD, &step);
@@ -203,6 +204,7 @@ static cohort_status round_open(cohort_context *context, struct round *r, const 
 {
     *r = (struct round){.step = {.cell = (void *)t->slot,
                                  .capacity = t->capacity,
+                                 .seed = seed_of_process(),
                                  .n = rows->n,
                                  .words = rows->words,
                                  .states = rows->states,
@@ -297,6 +299,7 @@ static cohort_status cuda_keys_find(cohort_context *context, const struct keys_t
     cohort_status s = rows_open(context, b->words, 0, b->n, &rows);
     struct keys_round step = {.cell = (void *)t->slot,
                               .capacity = t->capacity,
+                              .seed = seed_of_process(),
                               .n = b->n,
                               .words = rows.words,
                               .states = rows.states,

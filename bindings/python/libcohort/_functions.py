@@ -114,8 +114,8 @@ def unique(
     keys = stored(given, "a")
     first = return_index or return_inverse
     repeats = _repeats(keys)
-    many = not first and repeats < _SOME_REPEAT
-    if keys._gpu is not None and many and (sorted or return_counts):
+    many = sorted and repeats < _SOME_REPEAT
+    if keys._gpu is not None and not first and (return_counts or many):
         parts = _unique_by_sort(keys, False, False, return_counts)
     elif keys._gpu is not None:
         parts = _unique_on_gpu(keys, return_index, return_inverse, return_counts, sorted)
@@ -301,10 +301,7 @@ def value_counts(values: Any, *, sort: bool = True) -> tuple[Any, Any]:
     if type(given) is not _core.Array:
         return _keys.value_counts(given, numpy, sort)
     keys = stored(given, "values")
-    repeats = _repeats(keys)
-    if keys._gpu is not None and repeats >= _SOME_REPEAT:
-        keys, _, _, many = _unique_on_gpu(keys, False, False, True, True)
-    elif keys._gpu is None and repeats >= _COUNTED:
+    if keys._gpu is None and _repeats(keys) >= _COUNTED:
         keys, many = _keys.counted(frame_of(keys, "values"), keys._code)
     else:
         keys, _, _, many = _unique_by_sort(keys, False, False, True)
