@@ -3,8 +3,7 @@
  * headline: 2^27 pairs of 4+4 bytes at load 0.5, insert and then find, in bytes of pairs a second.
  * groups:   lanes of a GPU that work on one key together, 1 to 32, against the load, with linear probing.
  * deletes:  64 M inserts and 32 M deletes into 128 M slots, as calls alone, and from a host's memory to a
- *           host's memory
- *           with everything between: the map made, both batches, and what is left taken out.
+ *           host's memory with everything between: the map made, both batches, and what is left taken out.
  * sweep:    4 M keys at a time into 128 M slots up to load 0.97; a row's load is that before its batch, its
  *           probe lengths those after. */
 #include "map.h"

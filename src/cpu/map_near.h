@@ -5,11 +5,11 @@
  * depends on who is there:
  *
  * 1. Of eight keys (sixteen, if slots have 8 bytes) the slots of their homes' pairs are turned about in
- *    registers until a vector has slot
- *    s of each of them. A comparison a slot tells who is there, a move under that mask takes its value.
+ *    registers until a vector has slot s of each of them. A comparison a slot tells who is there, a move
+ *    under that mask takes its value.
  * 2. What is not settled, a key in seven at most if half the slots are taken, is put side by side in a list
- *    of indices. When the span is
- *    through, those look at their next pairs in the same way, 32 at a time, and so on until none is left.
+ *    of indices. When the span is through, those look at their next pairs in the same way, 32 at a time, and
+ *    so on until none is left.
  *
  * A walk's place is computed from the key and the number of pairs seen. In a table of one page it goes
  * through all pairs in one row; in one of several what would leave its page goes by the protocol's own

@@ -6,13 +6,11 @@
  *
  * 1. Where the walks of the next group begin is computed, by vector instructions where there are some.
  * 2. For each entry of this group the home of an entry of the next is asked for (prefetched), and its own,
- *    which has come
- *    by now, is looked at: without branches where it can be, since what is there is a coin toss. A search
- *    looks at the
- *    bucket's partner at once, which lies beside it.
+ *    which has come by now, is looked at: without branches where it can be, since what is there is a coin
+ *    toss. A search looks at the bucket's partner at once, which lies beside it.
  * 3. Those that are not settled ask for their next bucket and go on a list. Once there is a group of them, it
- *    looks at the
- *    buckets that have come, and those that still are not settled ask again and go to the list's end.
+ *    looks at the buckets that have come, and those that still are not settled ask again and go to the list's
+ *    end.
  *
  * (A search in a table that is in the cache is map_near.h's, where the processor has AVX-512: there is
  * nothing to look ahead for.)
