@@ -27,7 +27,7 @@ static void makes(struct test *t)
     CHECK(t, (info.architecture == 0) == (t->kind == TEST_CPU));
     EQUAL(t, info.map_widths, 0x3e);
     EQUAL(t, info.map_run_widths, info.architecture && info.architecture < 90 ? 0x0e : 0x3e);
-    EQUAL(t, info.lines_widths, 0x3e);
+    EQUAL(t, info.lines_widths, 0x7e);
     OK(t, cohort_wait(a));
     cohort_context_destroy(a);
     OK(t, cohort_wait(b));
