@@ -494,12 +494,8 @@ static void laws(struct test *t)
 }
 
 const struct test_case test_cases[] = {
-    {"queries", queries, TEST_EACH_MEMORY},
-    {"batches", batches, TEST_EACH_MEMORY},
-    {"chunks", chunks, TEST_EACH_MEMORY},
-    {"pairs", pairs, TEST_EACH_MEMORY},
-    {"each", each, TEST_EACH_MEMORY},
-    {"large", large, TEST_EACH_MEMORY},
-    {"laws", laws, TEST_EACH_MEMORY},
-    {NULL, NULL, 0},
+    {"queries", queries, TEST_EACH_MEMORY}, {"batches", batches, TEST_EACH_MEMORY},
+    {"chunks", chunks, TEST_EACH_MEMORY},   {"pairs", pairs, TEST_EACH_MEMORY},
+    {"each", each, TEST_EACH_MEMORY},       {"large", large, TEST_EACH_MEMORY},
+    {"laws", laws, TEST_EACH_MEMORY},       {NULL, NULL, 0},
 };
