@@ -115,6 +115,15 @@ lacks() {
     done
 }
 
+# Whether what is to catch the mutant passes without it: else a filter that no case has would catch anything.
+passes_without() {
+    local arguments
+    arguments=$(header Run "$2")
+    # shellcheck disable=SC2086
+    timeout 120 "$work/base/obj/${1:-test_schedules}" ${arguments:---device sim:1} --quick --stop --seed 1000003 \
+        >"$work/$2.log" 2>&1
+}
+
 mutant() {
     local name=$1 tree=$work/$1 caught=0 start=$SECONDS note='' missed='' seed code program arguments
     if [ -n "$(lacks "$name")" ]; then
@@ -129,6 +138,8 @@ mutant() {
         note="there is no program $program (tests/mutants/Makefile)"
     elif ! make -s -C "$tree" -f tests/mutants/Makefile "obj/${program:-test_schedules}" >>"$work/$name.log" 2>&1; then
         note='does not compile'
+    elif ! passes_without "$program" "$name"; then
+        note='the tests that are to catch it fail without it, too'
     else
         arguments=$(header Run "$name")
         for ((k = 1; k <= seeds; k++)); do
