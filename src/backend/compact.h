@@ -24,8 +24,8 @@ struct compact {
     const co_u64 *segment_offsets;
     co_u64 *segment_kept;
     co_u64 *total;
-    struct batch_deferred
-        *deferred; /* first_bad: an id of TABLE that is none; the entry is rejected. Never NULL */
+    /* first_bad: an id of TABLE that is none; the entry is rejected. NULL where no function can give one */
+    struct batch_deferred *deferred;
 };
 
 struct compact_backend {

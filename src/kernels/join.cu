@@ -6,6 +6,7 @@
  * the row of its pair among them. A block without pairs that are wanted costs one more search, not a walk. */
 #include "keys_value.h"
 #include "shape/join_step.h"
+#include "shape/search.h"
 
 /* ---- right rows by groups ------------------------------------------------------------------------------ */
 
@@ -153,24 +154,10 @@ CO_KERNEL(join_count, struct join_count_step)
 
 /* ---- pairs --------------------------------------------------------------------------------------------- */
 
-/* The last of n blocks that begins at `wanted` or before; before[n] > wanted. */
-CO_INLINE co_u64 join_block_of(const co_u64 *before, co_u64 n, co_u64 wanted)
-{
-    co_u64 low = 0, high = n; /* before[low] <= wanted < before[high] */
-    while (high - low > 1) {
-        co_u64 middle = low + (high - low) / 2;
-        if (co_read64(before + middle) <= wanted)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* The block of pair `wanted`, which lies behind block `block`: often the next one. */
 CO_INLINE co_u64 join_block_after(const co_u64 *before, co_u64 n, co_u64 block, co_u64 wanted)
 {
-    return co_read64(before + block + 2) > wanted ? block + 1 : join_block_of(before, n, wanted);
+    return co_read64(before + block + 2) > wanted ? block + 1 : run_at(before, 0, n, wanted);
 }
 
 CO_INLINE void join_put(void *rows, co_u32 bytes, co_u64 i, co_u64 row)
@@ -256,7 +243,7 @@ CO_KERNEL(join_pairs, struct join_pairs_step)
     JOIN_EACH(c, (args->count + JOIN_CHUNK - 1) / JOIN_CHUNK)
     {
         co_u64 to = c * JOIN_CHUNK, end = args->count - to < JOIN_CHUNK ? args->count : to + JOIN_CHUNK;
-        co_u64 block = join_block_of(args->before, blocks, args->first + to);
+        co_u64 block = run_at(args->before, 0, blocks, args->first + to);
         for (;;) {
             to += join_write_block(args, block, args->first + to, end - to, to);
             if (to >= end)
@@ -335,7 +322,7 @@ CO_KERNEL(join_rest_rows, struct join_rest_step)
     JOIN_EACH(c, (args->count + JOIN_CHUNK - 1) / JOIN_CHUNK)
     {
         co_u64 to = c * JOIN_CHUNK, end = args->count - to < JOIN_CHUNK ? args->count : to + JOIN_CHUNK;
-        co_u64 span = join_block_of(args->before, spans, args->first + to);
+        co_u64 span = run_at(args->before, 0, spans, args->first + to);
         for (;;) {
             to += join_write_span(args, span, args->first + to, end - to, to);
             if (to >= end)
