@@ -182,7 +182,7 @@ CLI_PARTS = {
     'spill': 'sort',
     'split': 'split',
     'place': 'split',
-    'ids': 'split',
+    'ids': 'set',
     'set': 'set',
     'bench': 'bench',
 }

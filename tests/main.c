@@ -4,6 +4,7 @@
  * new context, whose memory comes now from the library's own allocator and now from a counting one.
  * Failures leave a run by longjmp; its objects are then abandoned, so a failed run is not checked for
  * leaks. A run that crashes or hangs ends the program, by a signal's handler that names it. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <time.h>
@@ -174,6 +175,15 @@ static void hold_gpu(const struct test *t, int wanted)
         held = driver->primary_release(device) != CUDA_OK;
 }
 
+/* How many of the first 256 file descriptors are open. */
+__attribute__((noinline)) static int open_files(void)
+{
+    int open_ones = 0;
+    for (int fd = 0; fd < 256; fd++)
+        open_ones += fcntl(fd, F_GETFD) >= 0;
+    return open_ones;
+}
+
 enum { RUN_PASSED, RUN_FAILED, RUN_SKIPPED };
 
 static enum test_device kind_of(const struct options *o)
@@ -197,6 +207,7 @@ static int run_one(struct test *t, const struct options *o, const struct run *ru
     t->exit = &leave;
     seed_random(t);
     hold_gpu(t, !(run->test_case->flags & TEST_NO_CONTEXT));
+    t->files = open_files();
     if (!setjmp(leave)) {
         if (!(run->test_case->flags & TEST_NO_CONTEXT))
             open_context(t, run->test_case->flags);
@@ -207,6 +218,10 @@ static int run_one(struct test *t, const struct options *o, const struct run *ru
             close_context(t);
         if (!t->failures && t->kind == TEST_SIM)
             CHECK(t, !sim_leaks(stdout));
+        /* A GPU's driver opens files of its own. */
+        if (!t->failures && t->kind != TEST_CUDA)
+            CHECKF(t, open_files() == t->files, "%d files are open, and %d were before the case",
+                   open_files(), t->files);
     } else if (!t->failures && t->context) { /* a skip: it has made no objects */
         column_drop(t, NULL);
         cohort_context_destroy(t->context);

@@ -531,6 +531,19 @@ static void refuses_bad_limits(struct test *t)
     CHECK(t, limits.copy_bytes == 0 && limits.table_bytes == 1ull << 55);
 }
 
+/* The least table does not fit a context of this much memory, which says so instead of measuring less. */
+static void limits_know_the_memory_limit(struct test *t)
+{
+    cohort_context_options options = test_context_options(t);
+    cohort_limits limits = COHORT_LIMITS_INIT;
+    cohort_context *context;
+    options.memory_bytes = 8191;
+    OK(t, cohort_context_create(&options, &context));
+    FAILS(t, context, cohort_limits_measure(context, &limits), COHORT_NO_MEMORY, "memory_bytes", "8191");
+    CHECK(t, !limits.table_bytes);
+    cohort_context_destroy(context);
+}
+
 static void measures_limits(struct test *t)
 {
     cohort_limits limits = COHORT_LIMITS_INIT;
@@ -568,6 +581,7 @@ const struct test_case test_cases[] = {
     {"ends sums", ends_sums, TEST_ON_CPU},
     {"times", times, 0},
     {"refuses bad limits", refuses_bad_limits, 0},
+    {"limits know the memory limit", limits_know_the_memory_limit, TEST_NO_CONTEXT},
     {"measures limits", measures_limits, 0},
     {NULL, NULL, 0},
 };

@@ -326,6 +326,41 @@ static void no_compiler(struct test *t)
     cache_end(&cache);
 }
 
+static enum jit_result compile_without_memory(const struct jit_program *program, struct jit_image *image,
+                                              char **log)
+{
+    (void)program;
+    *image = (struct jit_image){NULL, 0};
+    *log = NULL;
+    return JIT_NO_MEMORY;
+}
+
+/* The compiler gets no memory: said, nothing is written, and the next call compiles. */
+static void no_memory_to_compile(struct test *t)
+{
+    struct cache cache = cache_new(t);
+    uint32_t keys[10] = {1, 2000}, out[10] = {0};
+    cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
+    const struct cuda_driver *before = gpu_of(t->context)->driver;
+    const cohort_fn fn = COHORT_FN(stateless, NULL, 0);
+    counted = *before;
+    counted.compile = compile_without_memory;
+    gpu_of(t->context)->driver = &counted;
+    d.n = 10;
+    d.buckets = 2;
+    d.fn = &fn;
+    d.keys = keys;
+    d.keys_out = out;
+    FAILS(t, t->context, cohort_multisplit(t->context, &d), COHORT_NO_MEMORY, "no memory to compile",
+          "stateless");
+    EQUAL(t, each_file(&cache, NULL), 0);
+    CHECK(t, !out[0] && !out[9]);
+    gpu_of(t->context)->driver = before;
+    OK(t, cohort_multisplit(t->context, &d));
+    EQUAL(t, out[9], 2000);
+    cache_end(&cache);
+}
+
 static enum jit_result by_nvrtc(const char *body, unsigned architecture, struct jit_image *image, char **log)
 {
     char text[1000];
@@ -346,7 +381,8 @@ static int holds(const struct jit_image *image, const char *word)
     return image->data && memmem(image->data, image->bytes, word, strlen(word)) != NULL;
 }
 
-/* Machine code for what it knows, PTX for what is newer, and else what is wrong with which line. */
+/* Machine code for what it knows, PTX for what is newer or lies between, and else what is wrong with which
+ * line. No GPU has architecture 85: the newest one before it is 80. */
 static void nvrtc(struct test *t)
 {
     struct jit_image image;
@@ -358,6 +394,10 @@ static void nvrtc(struct test *t)
     free(log);
     EQUAL(t, by_nvrtc("return (uint32_t)(co_hash(key, 1) >> 32);", 999, &image, &log), JIT_OK);
     CHECKF(t, holds(&image, ".entry fn_half"), "no PTX: %s", log ? log : "");
+    free(image.data);
+    free(log);
+    EQUAL(t, by_nvrtc("return key / 2;", 85, &image, &log), JIT_OK);
+    CHECKF(t, holds(&image, ".target sm_80"), "no PTX for 80: %s", log ? log : "");
     free(image.data);
     free(log);
     EQUAL(t, by_nvrtc("return nonsense(key;", 90, &image, &log), JIT_REFUSED);
@@ -453,6 +493,7 @@ const struct test_case test_cases[] = {
     {"refused", refused, GPU},
     {"sources", sources, GPU},
     {"no_compiler", no_compiler, TEST_ON_SIM},
+    {"no_memory_to_compile", no_memory_to_compile, TEST_ON_SIM},
     {"nvrtc", nvrtc, TEST_ON_CPU | TEST_NO_CONTEXT},
     {"divisors", divisors, TEST_ON_CPU | TEST_NO_CONTEXT},
     {"reciprocals", reciprocals, TEST_ON_CPU | TEST_NO_CONTEXT},
