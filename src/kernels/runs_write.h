@@ -19,7 +19,7 @@
 /* Entries of a run from which on all warps write it; and lines of 32 entries that a warp has in hand. */
 #ifdef COHORT_SIM
 #    define RUNS_LONG  40u
-#    define RUNS_LINES 1u
+#    define RUNS_LINES 2u
 #else
 #    define RUNS_LONG  2048u
 #    define RUNS_LINES 5u

@@ -393,6 +393,36 @@ static void no_memory_to_grow(struct test *t)
             grow_without_memory(t, subject_kind(t, kinds[i]), COHORT_WINNER_ANY);
 }
 
+/* Hostile keys fill the pages in their reach while the table has room: the table that would part them gets no
+ * memory. The entries left over are named, the others are in, and with memory the same call takes all. */
+static void no_memory_to_part(struct test *t)
+{
+    if (t->kind == TEST_CUDA && t->memory == TEST_HOST)
+        test_skip(t, "what streams host memory to a GPU needs more workspace than the table has slots");
+    uint64_t page = 65536 / slot_bytes(t->width), n = 8 * page * 27 / 128;
+    cohort_map_options options = subject_options(t);
+    options.capacity = 10 * page;
+    options.max_load = 1;
+    struct subject s = subject_new(t, &options);
+    s.blind = s.scarce = 1;
+    subject_fill(&s, 1, 8 * page);
+    uint64_t slots = slots_in(&s);
+    struct trial r = colliding(&s, TRIAL_INSERT, n, UINT32_MAX, 0);
+    forbid_growth(t, &s);
+    subject_do(&s, &r);
+    t->ledger.limit = 0;
+    CHECKF(t, r.full > 0 && r.full < n, "%llu of %llu entries were refused", (unsigned long long)r.full,
+           (unsigned long long)n);
+    EQUAL(t, slots_in(&s), slots);
+    subject_observe(&s);
+    subject_check_table(&s);
+    s.scarce = 0;
+    subject_do(&s, &r);
+    EQUAL(t, r.full, 0);
+    subject_observe(&s);
+    subject_free(&s);
+}
+
 /* Calls that need a second table, or none at all. */
 static void no_memory_to_copy(struct test *t)
 {
@@ -429,5 +459,7 @@ const struct test_case test_cases[] = {
     {"hostile_keys_fixed", hostile_keys_fixed, ALL | TEST_WIDE_KEYS},
     {"hostile_keys_overflow", hostile_keys_overflow, ALL | TEST_WIDE_KEYS | TEST_ON_CPU | TEST_ON_CUDA},
     {"no_memory_to_grow", no_memory_to_grow, TEST_EACH_LAYOUT | ALL | TEST_COUNTED},
+    {"no_memory_to_part", no_memory_to_part,
+     ALL | TEST_WIDE_KEYS | TEST_COUNTED | TEST_ON_CPU | TEST_ON_CUDA},
     {"no_memory_to_copy", no_memory_to_copy, TEST_EACH_LAYOUT | TEST_EACH_WIDTH | TEST_COUNTED},
     {NULL, NULL, 0}};
