@@ -36,6 +36,11 @@ void factor_close(struct factor *f)
     *f = (struct factor){0};
 }
 
+int factor_is_fresh(const struct factor *f)
+{
+    return !f->column[f->columns - 1].format;
+}
+
 void factor_give(const struct factor *f, struct factor_rows *rows)
 {
     if (rows->at)

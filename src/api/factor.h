@@ -1,7 +1,7 @@
 /* api/factor.h: ids of key rows, inside the library: what joins and groups stand on.
  *
  * `context` here is whoever does the work, in its own memory: the caller's context, or the one on the CPU
- * that staging (staged.h) gives a GPU context. On a GPU all columns are words, and there is one add. */
+ * that staging (staged.h) gives a GPU context. On a GPU all columns are words. */
 #ifndef COHORT_API_FACTOR_H
 #define COHORT_API_FACTOR_H
 
@@ -31,6 +31,9 @@ struct factor {
 /* nulls_equal NULL: all 1. */
 cohort_status factor_open(struct factor *, cohort_context *, uint32_t columns, const uint8_t *nulls_equal);
 void factor_close(struct factor *);
+
+/* Nothing was added yet: the types are not known, nothing lies in memory, and `context` may be another. */
+int factor_is_fresh(const struct factor *);
 
 /* The frame's columns and types against the factor's; `call` and `name` for messages. */
 cohort_status factor_check(const struct factor *, const char *call, const char *name,

@@ -121,60 +121,67 @@ static int pack(const struct keys_range *range, uint32_t columns, uint64_t *base
     return 1;
 }
 
-/* What the table's words were made of, column by column, in the order of ids. */
+/* What the table's words were made of, column by column, in the order of ids: in the context's memory. */
 struct unpacked {
+    cohort_context *context;
     uint64_t count;
-    uint64_t *words; /* of the table */
-    uint64_t *value; /* columns x count */
-    uint8_t *valid;  /* a bitmap for each column, of `bytes` */
+    void *words; /* of the table */
+    void *value; /* columns x count words */
+    void *valid; /* a bitmap for each column, of `bytes` */
     uint64_t bytes;
     struct keys_column *column;
 };
 
 static void unpacked_end(struct unpacked *u)
 {
-    free(u->words);
-    free(u->value);
-    free(u->valid);
+    if (u->context) {
+        pool_give(u->context, u->words);
+        pool_give(u->context, u->value);
+        pool_give(u->context, u->valid);
+    }
     free(u->column);
 }
 
-static void unpack_column(struct unpacked *u, const struct factor_node *node, uint32_t c,
-                          const struct keys_column *like)
+static cohort_status unpack_column(struct unpacked *u, const struct factor_node *node, uint32_t c,
+                                   const struct keys_column *like)
 {
-    uint32_t bits = bits_of(node->span[c]);
-    uint64_t mask = bits >= 64 ? ~0ull : (1ull << bits) - 1;
-    uint64_t *value = u->value + c * u->count;
-    uint8_t *valid = u->valid + c * u->bytes;
-    for (uint64_t i = 0; i < u->count; i++) {
-        uint64_t code = u->words[i] >> node->shift[c] & mask;
-        value[i] = code ? code - 1 + node->base[c] : 0;
-        if (code)
-            valid[i / 8] |= (uint8_t)(1u << (i & 7));
-    }
+    uint64_t *value = (uint64_t *)u->value + c * u->count;
+    uint8_t *valid = (uint8_t *)u->valid + c * u->bytes;
+    const struct keys_unpack one = {.words = u->words,
+                                    .n = u->count,
+                                    .base = node->base[c],
+                                    .shift = node->shift[c],
+                                    .bits = bits_of(node->span[c]),
+                                    .value = value,
+                                    .valid = valid};
     u->column[c].kind = KEYS_UNSIGNED;
     u->column[c].is_signed = like->is_signed;
     u->column[c].fill = like->fill;
     u->column[c].bytes = 8;
     u->column[c].data = value;
     u->column[c].validity = valid;
+    return u->context->backend->keys->unpack(u->context, &one);
 }
 
 static cohort_status unpack(cohort_context *context, const struct factor_node *node,
                             const struct keys_column *column, struct unpacked *u)
 {
     memset(u, 0, sizeof *u);
+    u->context = context;
     u->count = node->table.count;
-    u->bytes = u->count / 8 + 1;
-    u->words = calloc(u->count + 1, 8);
-    u->value = calloc(u->count * node->columns + 1, 8);
-    u->valid = calloc(node->columns, u->bytes);
+    u->bytes = (u->count + 31) / 32 * 4;
     u->column = calloc(node->columns, sizeof *u->column);
-    if (!u->words || !u->value || !u->valid || !u->column)
+    if (!u->column)
         return no_memory(context);
-    cohort_status s = context->backend->keys->list(context, &node->table, u->words);
+    cohort_status s = pool_take(context, u->count * 8, &u->words);
+    if (!s)
+        s = pool_take(context, u->count * node->columns * 8, &u->value);
+    if (!s)
+        s = pool_take(context, u->bytes * node->columns, &u->valid);
+    if (!s)
+        s = context->backend->keys->list(context, &node->table, u->words);
     for (uint32_t c = 0; !s && c < node->columns; c++)
-        unpack_column(u, node, c, &column[c]);
+        s = unpack_column(u, node, c, &column[c]);
     return s;
 }
 

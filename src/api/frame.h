@@ -33,6 +33,17 @@ cohort_status intake_piece(const struct intake *in, struct table_column *column,
                            const struct ArrowSchema *schema, const struct ArrowArray *array, uint64_t skip,
                            uint64_t rows, uint32_t at);
 
+/* ---- column_made.c: columns of results ----------------------------------------------------------------- */
+
+/* Memory of zeros that the column holds. */
+cohort_status table_column_zeros(cohort_context *context, struct table_column *column, uint64_t bytes,
+                                 void **memory);
+
+/* A column of `rows` elements of this format, whose memory, of so many bytes of zeros, is at piece[0].data.
+ * nulls: it has a bitmap, by which all are null. */
+cohort_status table_column_room(cohort_context *context, const char *format, uint64_t rows, uint64_t bytes,
+                                int nulls, struct table_column **out);
+
 /* ---- table_column_flat.c ------------------------------------------------------------------------------- */
 
 /* The same column in one piece (of strings: with one heap or a list of them); itself, retained, if it is. */

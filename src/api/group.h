@@ -144,9 +144,6 @@ void group_types_forget(cohort_group *);
 
 /* ---- group_finish.c ------------------------------------------------------------------------------------ */
 
-/* A column of `rows` elements of this format; its memory is at piece[0].data. */
-cohort_status group_column(cohort_context *host, const char *format, uint64_t rows, uint64_t bytes,
-                           struct table_column **out);
 cohort_status group_texts_column(cohort_group *, const struct group_aggregate *, const char *format,
                                  struct table_column **out);
 

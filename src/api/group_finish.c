@@ -9,42 +9,6 @@
 
 /* ---- columns ------------------------------------------------------------------------------------------- */
 
-static cohort_status room(cohort_context *host, struct table_column *c, uint64_t bytes, void **memory)
-{
-    struct buffer *b;
-    cohort_status s = loan_take(host, bytes, &b);
-    if (s)
-        return s;
-    table_column_hold(c, &b->holder);
-    *memory = b->memory;
-    return context_fill(host, b->memory, 0, bytes);
-}
-
-/* With room for data of `bytes` and for validity, which is all null. */
-cohort_status group_column(cohort_context *host, const char *format, uint64_t rows, uint64_t bytes,
-                           struct table_column **out)
-{
-    struct table_column *c = table_column_new(1, 4);
-    void *data = NULL, *validity = NULL;
-    cohort_status s = COHORT_OK;
-    if (!c || !table_type_parse(format, &c->type) || !(c->format = strdup(format)))
-        s = context_fail(host, COHORT_NO_MEMORY, "no host memory for a column");
-    if (!s)
-        s = room(host, c, bytes, &data);
-    if (!s)
-        s = room(host, c, (rows + 63) / 64 * 8, &validity);
-    if (s) {
-        table_column_release(c);
-        return s;
-    }
-    c->rows = c->piece[0].rows = rows;
-    c->nulls = c->piece[0].nulls = rows;
-    c->piece[0].data = data;
-    c->piece[0].validity = validity;
-    *out = c;
-    return COHORT_OK;
-}
-
 static void set_valid(struct table_column *c, uint64_t row)
 {
     uint8_t *bits = (uint8_t *)(uintptr_t)c->piece[0].validity;
@@ -61,15 +25,15 @@ cohort_status group_texts_column(cohort_group *g, const struct group_aggregate *
     void *offsets = NULL;
     for (uint64_t i = 0; i < n; i++)
         total += text[i].length == GROUP_NO_TEXT ? 0 : text[i].length;
-    cohort_status s = group_column(g->host, format, n, total, &c);
+    cohort_status s = table_column_room(g->host, format, n, total, 1, &c);
     if (s)
         return s;
     int fixed = c->type.layout == TABLE_FIXED;
     if (fixed) { /* nulls have bytes, too */
         table_column_release(c);
-        s = group_column(g->host, format, n, n * a->type.bytes, &c);
+        s = table_column_room(g->host, format, n, n * a->type.bytes, 1, &c);
     } else {
-        s = room(g->host, c, (n + 1) * 8, &offsets);
+        s = table_column_zeros(g->host, c, (n + 1) * 8, &offsets);
     }
     if (s) {
         table_column_release(fixed ? NULL : c);
@@ -240,7 +204,7 @@ static cohort_status aggregate_column(cohort_group *g, struct group_aggregate *a
     const char *format = result_format(a);
     if (a->way == GROUP_BY_TEXT)
         return group_texts_column(g, a, format, out);
-    cohort_status s = group_column(g->host, format, n, (n + 1) * 8, out);
+    cohort_status s = table_column_room(g->host, format, n, (n + 1) * 8, 1, out);
     if (!s && a->way == GROUP_BY_KEYS)
         s = count_pairs(g, a, *out);
     else if (!s)
@@ -274,16 +238,14 @@ static cohort_status all_columns(cohort_group *g, cohort_frame *keys, cohort_fra
 static cohort_status in_order(cohort_group *g, cohort_frame *keys, cohort_frame **made)
 {
     cohort_frame *sorted = NULL;
-    uint64_t n = keys->rows, *order = malloc((n + 1) * 8);
-    if (!order)
-        return context_fail(g->host, COHORT_NO_MEMORY, "no host memory to order %llu groups",
-                            (unsigned long long)n);
-    for (uint64_t i = 0; i < n; i++)
-        order[i] = i;
-    cohort_status s = keys_order(keys, order);
+    void *order;
+    cohort_status s = pool_take(g->host, keys->rows * 4, &order);
+    if (s)
+        return s;
+    s = keys_order(keys, order);
     if (!s)
-        s = frame_gather(*made, n, 8, order, &sorted);
-    free(order);
+        s = frame_gather(*made, keys->rows, 4, order, &sorted);
+    pool_give(g->host, order);
     if (s)
         return s;
     cohort_frame_release(*made);
@@ -297,7 +259,8 @@ static cohort_status as_dictionary(cohort_context *host, struct table_column **c
     struct table_column *values = *column, *c = NULL;
     int wide_index = values->rows > INT32_MAX;
     uint32_t bytes = wide_index ? 8 : 4;
-    cohort_status s = group_column(host, wide_index ? "l" : "i", values->rows, values->rows * bytes, &c);
+    cohort_status s =
+        table_column_room(host, wide_index ? "l" : "i", values->rows, values->rows * bytes, 1, &c);
     char *format = s ? NULL : strdup(values->format);
     if (!s && !format)
         s = context_fail(host, COHORT_NO_MEMORY, "no host memory for a column");

@@ -30,7 +30,7 @@ static cohort_status states_out(cohort_group *g, const struct group_aggregate *a
     char format[24];
     uint64_t bytes = g->of.count * group_state_bytes(a->state);
     snprintf(format, sizeof format, "w:%u", group_state_bytes(a->state));
-    cohort_status s = group_column(g->host, format, g->of.count, bytes, out);
+    cohort_status s = table_column_room(g->host, format, g->of.count, bytes, 1, out);
     if (s)
         return s;
     if (bytes)
@@ -78,7 +78,7 @@ static cohort_status gather_values(cohort_group *g, const uint32_t *ids, const s
         offset[ids[i] + 2] += value_bytes(k, i);
     for (uint64_t i = 2; i < n + 2; i++)
         offset[i] += offset[i - 1];
-    cohort_status s = group_column(g->host, "Z", n, offset[n + 1], out);
+    cohort_status s = table_column_room(g->host, "Z", n, offset[n + 1], 1, out);
     struct buffer *b = NULL;
     if (!s)
         s = loan_take(g->host, (n + 1) * 8, &b);
@@ -293,7 +293,7 @@ static cohort_status unpack_column(struct group_step *st, uint32_t i, const stru
     const char *format = a->type.bytes || a->type.layout == TABLE_BITS ? a->format
                          : strpbrk(a->format, "uU")                    ? "U"
                                                                        : "Z";
-    cohort_status s = group_column(g->host, format, n, bytes + 8, &u.column);
+    cohort_status s = table_column_room(g->host, format, n, bytes + 8, 1, &u.column);
     if (!s && !(u.ids = malloc((n + 1) * 4)))
         s = no_memory(g->host);
     if (!s)

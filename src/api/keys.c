@@ -9,6 +9,7 @@
 
 #define MOST_COLUMNS 4096u
 
+/* Where it lies is known with the first add. */
 struct cohort_factor {
     cohort_context *context;
     struct factor inner;
@@ -37,21 +38,18 @@ cohort_status cohort_factor_create(cohort_context *context, uint32_t columns, co
         s = frame_need(context, call, "out", out);
     if (!s)
         s = check_columns(context, call, "columns", columns);
-    cohort_context *host = NULL;
-    if (!s)
-        s = staged_open(context, &host);
     if (s)
         return s;
     cohort_factor *f = calloc(1, sizeof *f);
     if (!f)
         return context_fail(context, COHORT_NO_MEMORY, "no host memory for a factor");
     f->context = context;
-    s = factor_open(&f->inner, host, columns, nulls_equal);
+    s = factor_open(&f->inner, context, columns, nulls_equal);
     if (s)
         free(f);
     else
         *out = f;
-    return staged_status(context, host, s);
+    return s;
 }
 
 void cohort_factor_destroy(cohort_factor *factor)
@@ -80,8 +78,11 @@ static cohort_status factor_call(cohort_factor *factor, const char *call, cohort
         return s;
     cohort_context *context = factor->context, *host = factor->inner.context;
     s = staged_status(context, host, factor_check(&factor->inner, call, "keys", keys));
+    if (!s && factor_is_fresh(&factor->inner))
+        s = staged_keys(context, keys, &host);
     if (s)
         return s;
+    factor->inner.context = host;
     s = staged_array_open(&to, context, host, call, "ids", ids, keys->rows, 4, adds);
     if (!s)
         s = staged_in(context, host, keys, &own);
@@ -127,23 +128,14 @@ static void keyed_close(struct keyed *k)
         pool_give(k->host, k->ids.taken);
 }
 
-/* Where keys are worked on: staged_open or staged_keys. */
-typedef cohort_status place(cohort_context *, const cohort_frame *, cohort_context **host);
-
-static cohort_status on_host(cohort_context *context, const cohort_frame *keys, cohort_context **host)
-{
-    (void)keys;
-    return staged_open(context, host);
-}
-
 /* Adds all rows of `keys`. */
 static cohort_status keyed_open(struct keyed *k, const char *call, cohort_frame *keys, const char *name,
-                                const uint8_t *nulls_equal, uint32_t *ids, int ids_wanted, place *where)
+                                const uint8_t *nulls_equal, uint32_t *ids, int ids_wanted)
 {
     *k = (struct keyed){.call = call, .context = keys->context};
     cohort_status s = check_columns(k->context, call, name, keys->columns);
     if (!s)
-        s = where(k->context, keys, &k->host);
+        s = staged_keys(k->context, keys, &k->host);
     if (!s)
         s = staged_array_open(&k->ids, k->context, k->host, call, "ids", ids, keys->rows, 4, !ids_wanted);
     if (!s)
@@ -171,7 +163,7 @@ cohort_status cohort_factorize(cohort_frame *keys, const uint8_t *nulls_equal, u
     cohort_status s = frame_need(NULL, "cohort_factorize", "keys", keys);
     if (s)
         return s;
-    s = keyed_open(&k, "cohort_factorize", keys, "columns of keys", nulls_equal, ids, 1, staged_keys);
+    s = keyed_open(&k, "cohort_factorize", keys, "columns of keys", nulls_equal, ids, 1);
     if (!s && values)
         s = keyed_values(&k, k.first.at, &made);
     if (!s)
@@ -186,25 +178,24 @@ cohort_status cohort_factorize(cohort_frame *keys, const uint8_t *nulls_equal, u
 
 /* ---- distinct keys ------------------------------------------------------------------------------------- */
 
-/* How often each id is there, and the order in which they are to come. */
+/* How often each id is there, and the order in which they are to come: of the pool of k->host. */
 struct ranking {
-    uint64_t *counts, *rows, *order; /* by id; in the order asked for */
+    void *counts, *rows, *order; /* 8, 8 and 4 bytes; by id; in the order asked for */
 };
 
 static cohort_status rank(struct keyed *k, uint32_t flags, int counted, struct ranking *r)
 {
+    const struct keys_backend *keys = k->host->backend->keys;
     uint64_t groups = k->first.count;
-    cohort_status s = COHORT_OK;
-    r->counts = calloc(groups + 1, 8);
-    r->rows = malloc((groups + 1) * 8);
-    r->order = malloc((groups + 1) * 8);
-    if (!r->counts || !r->rows || !r->order)
-        return context_fail(k->context, COHORT_NO_MEMORY, "%s: no host memory for %llu keys", k->call,
-                            (unsigned long long)groups);
-    if (counted)
-        s = k->host->backend->keys->count(k->host, k->ids.own, k->keys->rows, groups, r->counts);
-    for (uint64_t i = 0; i < groups; i++)
-        r->order[i] = i;
+    cohort_status s = pool_take(k->host, groups * 8, &r->counts);
+    if (!s)
+        s = pool_take(k->host, groups * 8, &r->rows);
+    if (!s)
+        s = pool_take(k->host, groups * 4, &r->order);
+    if (!s && counted)
+        s = context_fill(k->host, r->counts, 0, groups * 8);
+    if (!s && counted)
+        s = keys->count(k->host, k->ids.own, k->keys->rows, groups, r->counts);
     if (!s && flags & COHORT_SORTED) {
         cohort_frame *distinct = NULL;
         s = frame_gather(k->keys, groups, 8, k->first.at, &distinct);
@@ -214,8 +205,8 @@ static cohort_status rank(struct keyed *k, uint32_t flags, int counted, struct r
     } else if (!s && counted) {
         s = keys_order_counts(k->host, groups, r->counts, r->order);
     }
-    for (uint64_t i = 0; !s && i < groups; i++)
-        r->rows[i] = k->first.at[r->order[i]];
+    if (!s)
+        s = keys->rows(k->host, r->order, groups, k->first.at, 8, r->rows);
     return staged_status(k->context, k->host, s);
 }
 
@@ -224,20 +215,22 @@ static cohort_status with_counts(struct keyed *k, const struct ranking *r, cohor
 {
     uint64_t groups = k->first.count;
     cohort_frame *keys = *made, *counts = NULL;
-    uint64_t *sorted = malloc((groups + 1) * 8);
-    if (!sorted)
-        return context_fail(k->context, COHORT_NO_MEMORY, "%s: no host memory for %llu counts", k->call,
-                            (unsigned long long)groups);
-    for (uint64_t i = 0; i < groups; i++)
-        sorted[i] = r->counts[r->order[i]];
-    cohort_array array = {"count", COHORT_U64, 0, sorted, NULL};
-    cohort_status s = cohort_frame_create(k->host, groups, 1, &array, &counts);
+    struct table_column *c = NULL;
+    cohort_status s = table_column_room(k->host, "L", groups, groups * 8, 0, &c);
+    if (!s)
+        s = k->host->backend->keys->rows(k->host, r->order, groups, r->counts, 8,
+                                         (void *)(uintptr_t)c->piece[0].data);
+    if (!s && !(counts = frame_new(k->host, groups, 1)))
+        s = COHORT_NO_MEMORY;
+    if (s)
+        table_column_release(c);
+    else
+        s = frame_put(counts, 0, "count", c);
     *made = NULL;
     if (!s)
         s = cohort_frame_beside(keys, counts, "_rows", made);
     cohort_frame_release(keys);
     cohort_frame_release(counts);
-    free(sorted);
     return staged_status(k->context, k->host, s);
 }
 
@@ -258,7 +251,7 @@ static cohort_status distinct(const char *call, cohort_frame *keys, uint32_t fla
         return context_fail(keys->context, COHORT_RANGE, "%s: flags is %u; only COHORT_SORTED (1) is known",
                             call, flags);
     int as_they_come = !counted && !flags;
-    s = keyed_open(&k, call, keys, "columns of keys", NULL, NULL, 0, as_they_come ? staged_keys : on_host);
+    s = keyed_open(&k, call, keys, "columns of keys", NULL, NULL, 0);
     if (!s && !as_they_come)
         s = rank(&k, flags, counted, &r);
     if (!s)
@@ -269,9 +262,11 @@ static cohort_status distinct(const char *call, cohort_frame *keys, uint32_t fla
         s = staged_out(k.context, k.host, made, out);
     else
         cohort_frame_release(made);
-    free(r.counts);
-    free(r.rows);
-    free(r.order);
+    if (k.host) {
+        pool_give(k.host, r.counts);
+        pool_give(k.host, r.rows);
+        pool_give(k.host, r.order);
+    }
     keyed_close(&k);
     return s;
 }
@@ -402,7 +397,7 @@ cohort_status cohort_index_in(cohort_frame *keys, cohort_frame *values, const ui
                             call, bytes);
     if (are_plain(keys, values))
         return members(call, keys, values, bytes, rows);
-    s = keyed_open(&k, call, values, "columns of values", nulls_equal, NULL, 0, staged_keys);
+    s = keyed_open(&k, call, values, "columns of values", nulls_equal, NULL, 0);
     if (!s)
         s = staged_array_open(&to, k.context, k.host, call, "rows", rows, keys->rows, bytes, 0);
     if (!s)
@@ -430,7 +425,7 @@ cohort_status cohort_is_in(cohort_frame *keys, cohort_frame *values, const uint8
         return s;
     if (are_plain(keys, values))
         return members(call, keys, values, 0, bits);
-    s = keyed_open(&k, call, values, "columns of values", nulls_equal, NULL, 0, staged_keys);
+    s = keyed_open(&k, call, values, "columns of values", nulls_equal, NULL, 0);
     if (!s)
         s = staged_array_open(&to, k.context, k.host, call, "bits", bits, (keys->rows + 7) / 8, 1, 0);
     if (!s)

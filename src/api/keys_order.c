@@ -171,7 +171,7 @@ static int compare(const struct sorting *s, uint64_t a, uint64_t b)
     return 0;
 }
 
-static void merge(const struct sorting *s, const uint64_t *from, uint64_t *to, uint64_t left, uint64_t middle,
+static void merge(const struct sorting *s, const uint32_t *from, uint32_t *to, uint64_t left, uint64_t middle,
                   uint64_t right)
 {
     uint64_t a = left, b = middle;
@@ -179,9 +179,9 @@ static void merge(const struct sorting *s, const uint64_t *from, uint64_t *to, u
         to[i] = b >= right || (a < middle && compare(s, from[a], from[b]) <= 0) ? from[a++] : from[b++];
 }
 
-static cohort_status merge_sort(cohort_context *context, const struct sorting *s, uint64_t n, uint64_t *order)
+static cohort_status merge_sort(cohort_context *context, const struct sorting *s, uint64_t n, uint32_t *order)
 {
-    uint64_t *other = malloc((n + 1) * 8), *from = order, *to = other;
+    uint32_t *other = malloc((n + 1) * 4), *from = order, *to = other;
     if (!other)
         return no_memory(context, n);
     for (uint64_t width = 1; width < n; width *= 2) {
@@ -190,25 +190,23 @@ static cohort_status merge_sort(cohort_context *context, const struct sorting *s
             uint64_t right = left + 2 * width < n ? left + 2 * width : n;
             merge(s, from, to, left, middle, right);
         }
-        uint64_t *swap = from;
+        uint32_t *swap = from;
         from = to;
         to = swap;
     }
     if (from != order)
-        memcpy(order, from, n * 8);
+        memcpy(order, from, n * 4);
     free(other);
     return COHORT_OK;
 }
 
 /* Rows in the order of their words, which go along. */
-static cohort_status sort_by(cohort_context *context, uint64_t n, uint64_t *words, uint32_t descending,
-                             uint64_t *order)
+static cohort_status sort_by(cohort_context *context, uint64_t n, uint64_t *words, uint32_t *order)
 {
-    cohort_payload rows = {order, order, 8, 0};
+    cohort_payload rows = {order, order, 4, 0};
     cohort_sort_desc d = COHORT_SORT_INIT;
     d.n = n;
     d.type = COHORT_U64;
-    d.descending = descending;
     d.keys = d.keys_out = words;
     d.payloads = 1;
     d.payload = &rows;
@@ -216,7 +214,7 @@ static cohort_status sort_by(cohort_context *context, uint64_t n, uint64_t *word
 }
 
 /* Rows of null, which were sorted as one word, go behind the others; `other` has room for all. */
-static void nulls_last(const struct keys_rank *r, uint64_t n, uint64_t *order, uint64_t *other)
+static void nulls_last(const struct keys_rank *r, uint64_t n, uint32_t *order, uint32_t *other)
 {
     uint64_t nulls = 0, values = 0;
     for (uint64_t i = 0; i < n; i++)
@@ -225,11 +223,11 @@ static void nulls_last(const struct keys_rank *r, uint64_t n, uint64_t *order, u
         else
             order[values++] = order[i];
     if (nulls)
-        memcpy(order + values, other, nulls * 8);
+        memcpy(order + values, other, nulls * 4);
 }
 
 /* Every column has words. */
-static cohort_status sort_words(cohort_context *context, const struct sorting *s, uint64_t n, uint64_t *order)
+static cohort_status sort_words(cohort_context *context, const struct sorting *s, uint64_t n, uint32_t *order)
 {
     uint64_t *words = malloc((n + 1) * 8);
     cohort_status status = words ? COHORT_OK : no_memory(context, n);
@@ -237,9 +235,9 @@ static cohort_status sort_words(cohort_context *context, const struct sorting *s
         const struct keys_rank *r = s->rank[c - 1];
         for (uint64_t i = 0; i < n; i++)
             words[i] = r->null[order[i]] ? 0 : r->words[r->index ? r->index[order[i]] : order[i]];
-        status = sort_by(context, n, words, 0, order);
+        status = sort_by(context, n, words, order);
         if (!status)
-            nulls_last(r, n, order, words);
+            nulls_last(r, n, order, (uint32_t *)(void *)words);
     }
     free(words);
     return status;
@@ -253,35 +251,141 @@ static int have_words(const struct sorting *s)
     return 1;
 }
 
-cohort_status keys_order(cohort_frame *frame, uint64_t *order)
+static cohort_status order_here(cohort_frame *frame, struct table_column **flat, uint32_t *order)
 {
     struct keys_rank **rank = calloc(frame->columns + 1, sizeof *rank);
-    struct table_column **flat = calloc(frame->columns + 1, sizeof(struct table_column *));
-    cohort_status s = rank && flat ? COHORT_OK : no_memory(frame->context, frame->rows);
-    for (uint32_t i = 0; !s && i < frame->columns; i++) {
-        s = table_column_flat(frame->context, frame->field[i].column, &flat[i]);
-        if (!s)
-            s = keys_rank_open(frame->context, flat[i], &rank[i]);
-    }
+    cohort_status s = rank ? COHORT_OK : no_memory(frame->context, frame->rows);
+    for (uint32_t i = 0; !s && i < frame->columns; i++)
+        s = keys_rank_open(frame->context, flat[i], &rank[i]);
+    for (uint64_t i = 0; !s && i < frame->rows; i++)
+        order[i] = (uint32_t)i;
     struct sorting by = {rank, frame->columns};
     if (!s)
         s = (have_words(&by) ? sort_words : merge_sort)(frame->context, &by, frame->rows, order);
-    for (uint32_t i = 0; rank && flat && i < frame->columns; i++) {
+    for (uint32_t i = 0; rank && i < frame->columns; i++)
         keys_rank_close(rank[i]);
-        table_column_release(flat[i]);
-    }
     free(rank);
+    return s;
+}
+
+/* ---- where the backend makes ranks --------------------------------------------------------------------- */
+
+/* A column's ranks by the order so far, with what they are made of: of the pool. */
+struct ranked {
+    cohort_context *context;
+    struct keys_ranks ranks;
+    void *words, *nulls, *value_words, *value_states;
+};
+
+static void ranked_end(struct ranked *r)
+{
+    pool_give(r->context, r->words);
+    pool_give(r->context, r->nulls);
+    pool_give(r->context, r->value_words);
+    pool_give(r->context, r->value_states);
+}
+
+/* The words of a dictionary's values. */
+static cohort_status ranked_values(struct ranked *r, const struct table_column *column)
+{
+    struct keys_column *k = &r->ranks.column;
+    struct table_column *values = column->pieces ? column->dictionaries[0] : NULL;
+    k->kind = KEYS_DICTIONARY;
+    k->bytes = column->index.bytes;
+    if (!values)
+        return COHORT_OK;
+    struct keys_column of = factor_column_of(values);
+    cohort_status s = pool_take(r->context, values->rows * 8, &r->value_words);
+    if (!s)
+        s = pool_take(r->context, values->rows, &r->value_states);
+    if (!s)
+        s = r->context->backend->keys->load(r->context, &of, values->rows, r->value_words, r->value_states);
+    k->words = r->value_words;
+    k->states = r->value_states;
+    return s;
+}
+
+/* Fails or not, ranked_end is due. order NULL: rows as they are. */
+static cohort_status ranked_open(struct ranked *r, cohort_context *context, const struct table_column *column,
+                                 const uint32_t *order)
+{
+    *r = (struct ranked){.context = context};
+    r->ranks = (struct keys_ranks){.column = factor_column_of(column), .order = order, .n = column->rows};
+    r->ranks.kind = r->ranks.column.kind;
+    r->ranks.bytes = r->ranks.column.bytes;
+    cohort_status s = column->is_dictionary ? ranked_values(r, column) : COHORT_OK;
+    if (!s)
+        s = pool_take(context, column->rows * 8, &r->words);
+    if (!s && (column->is_dictionary || r->ranks.column.validity))
+        s = pool_take(context, column->rows * 4, &r->nulls);
+    r->ranks.words = r->words;
+    r->ranks.nulls = r->nulls;
+    return s ? s : context->backend->keys->ranks(context, &r->ranks);
+}
+
+/* By ranks, then nulls behind all others. */
+static cohort_status sort_ranked(struct ranked *r, int is_first, uint32_t *order)
+{
+    const cohort_payload along[2] = {{order, order, 4, 0}, {r->nulls, r->nulls, 4, 0}};
+    cohort_sort_desc d = COHORT_SORT_INIT;
+    d.n = r->ranks.n;
+    d.type = COHORT_U64;
+    d.keys = d.keys_out = r->words;
+    d.permutation = is_first ? order : NULL;
+    d.permutation_bytes = 4;
+    d.payload = is_first ? along + 1 : along;
+    d.payloads = !is_first + (r->nulls != NULL);
+    cohort_status s = sort_for(r->context, "the order of rows", &d);
+    if (s || !r->nulls)
+        return s;
+    d = (cohort_sort_desc)COHORT_SORT_INIT;
+    d.n = r->ranks.n;
+    d.type = COHORT_U32;
+    d.high_bit = 1;
+    d.keys = d.keys_out = r->nulls;
+    d.payload = along;
+    d.payloads = 1;
+    return sort_for(r->context, "the order of rows", &d);
+}
+
+static cohort_status order_there(cohort_frame *frame, struct table_column **flat, uint32_t *order)
+{
+    cohort_status s = COHORT_OK;
+    for (uint32_t c = frame->columns; !s && c > 0; c--) {
+        struct ranked r;
+        int is_first = c == frame->columns;
+        s = ranked_open(&r, frame->context, flat[c - 1], is_first ? NULL : order);
+        if (!s)
+            s = sort_ranked(&r, is_first, order);
+        ranked_end(&r);
+    }
+    return s;
+}
+
+/* ---- all ----------------------------------------------------------------------------------------------- */
+
+cohort_status keys_order(cohort_frame *frame, uint32_t *order)
+{
+    struct table_column **flat = calloc(frame->columns + 1, sizeof(struct table_column *));
+    cohort_status s = flat ? COHORT_OK : no_memory(frame->context, frame->rows);
+    for (uint32_t i = 0; !s && i < frame->columns; i++)
+        s = table_column_flat(frame->context, frame->field[i].column, &flat[i]);
+    if (!s)
+        s = (frame->context->backend->keys->ranks ? order_there : order_here)(frame, flat, order);
+    for (uint32_t i = 0; flat && i < frame->columns; i++)
+        table_column_release(flat[i]);
     free(flat);
     return s;
 }
 
-cohort_status keys_order_counts(cohort_context *context, uint64_t n, const uint64_t *counts, uint64_t *order)
+cohort_status keys_order_counts(cohort_context *context, uint64_t n, const uint64_t *counts, uint32_t *order)
 {
-    uint64_t *copy = malloc((n + 1) * 8);
-    if (!copy)
-        return no_memory(context, n);
-    memcpy(copy, counts, n * 8);
-    cohort_status s = sort_by(context, n, copy, 1, order);
-    free(copy);
-    return s;
+    cohort_sort_desc d = COHORT_SORT_INIT;
+    d.n = n;
+    d.type = COHORT_U64;
+    d.descending = 1;
+    d.keys = counts;
+    d.permutation = order;
+    d.permutation_bytes = 4;
+    return sort_for(context, "the order of rows", &d);
 }

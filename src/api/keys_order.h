@@ -4,12 +4,12 @@
 
 #include "api/frame.h"
 
-/* Puts order[i] = i, for all rows of a frame in the host's memory, in ascending order of the rows, column by
- * column. */
-cohort_status keys_order(cohort_frame *frame, uint64_t *order);
+/* The numbers of a frame's rows, fewer than 2^32, in ascending order of the rows, column by column. `order`
+ * is the context's memory, as are the columns, which are words unless that is the host's. */
+cohort_status keys_order(cohort_frame *frame, uint32_t *order);
 
 /* The same in descending order of counts; equal ones stay as they are. */
-cohort_status keys_order_counts(cohort_context *context, uint64_t n, const uint64_t *counts, uint64_t *order);
+cohort_status keys_order_counts(cohort_context *context, uint64_t n, const uint64_t *counts, uint32_t *order);
 
 /* How values of a column of one piece, or of its dictionary, compare: ranks of words, or bytes. */
 struct keys_rank;

@@ -63,6 +63,7 @@ struct keys_table {
     struct keys_slot *slot;
     uint64_t capacity;            /* of slots, a third more than keys at least; 0: no slots yet */
     const struct keys_seed *seed; /* of the hash; the backend's; NULL: no keys yet */
+    int unsettled;                /* on a GPU: a round was broken off, and slots may tell of it */
     uint64_t count;               /* of ids */
     struct keys_slot null;
     /* Of bytes: key i is heap[start[i] .. start[i + 1]). */
@@ -103,6 +104,27 @@ struct keys_members {
     uint32_t bytes;
 };
 
+/* Words that were packed of several columns, as the values of one of them. */
+struct keys_unpack {
+    const uint64_t *words;
+    uint64_t n;
+    uint64_t base;
+    uint32_t shift, bits; /* of its codes */
+    uint64_t *value;      /* null's: 0 */
+    uint8_t *valid;       /* a bit each, in whole words of 4 bytes */
+};
+
+/* Words of rows whose order as unsigned numbers is that of the column's values: of row order[i], or of row i
+ * if that is NULL; null's: 0. */
+struct keys_ranks {
+    struct keys_column column;
+    uint32_t kind, bytes; /* of the values, if it is a dictionary; else its own */
+    const uint32_t *order;
+    uint64_t n;
+    uint64_t *words;
+    uint32_t *nulls; /* 1: there is no value; or NULL */
+};
+
 struct keys_backend {
     int has_rows; /* are there tables of rows of words? */
 
@@ -119,6 +141,10 @@ struct keys_backend {
 
     /* The word of each id (null's: 0), of a table of words. */
     cohort_status (*list)(cohort_context *, const struct keys_table *, uint64_t *words);
+    cohort_status (*unpack)(cohort_context *, const struct keys_unpack *);
+
+    /* NULL: whoever wants an order makes ranks himself, in the host's memory. */
+    cohort_status (*ranks)(cohort_context *, const struct keys_ranks *);
 
     /* at[i] = rows[ids[i]], of 4 or 8 bytes; all ones for KEYS_NO_ID. */
     cohort_status (*rows)(cohort_context *, const uint32_t *ids, uint64_t n, const uint64_t *rows,

@@ -41,6 +41,20 @@ static cohort_status cpu_keys_list(cohort_context *context, const struct keys_ta
     return COHORT_OK;
 }
 
+static cohort_status cpu_keys_unpack(cohort_context *context, const struct keys_unpack *u)
+{
+    const uint64_t mask = u->bits >= 64 ? ~0ull : (1ull << u->bits) - 1;
+    (void)context;
+    memset(u->valid, 0, (u->n + 31) / 32 * 4);
+    for (uint64_t i = 0; i < u->n; i++) {
+        uint64_t code = u->words[i] >> u->shift & mask;
+        u->value[i] = code ? code - 1 + u->base : 0;
+        if (code)
+            u->valid[i / 8] |= (uint8_t)(1u << (i & 7));
+    }
+    return COHORT_OK;
+}
+
 static void cpu_keys_drop(cohort_context *context, struct keys_table *t)
 {
     keys_direct_drop(context, t);
@@ -232,6 +246,7 @@ const struct keys_backend cpu_keys_backend = {
     .find = cpu_keys_find,
     .load = cpu_keys_load,
     .list = cpu_keys_list,
+    .unpack = cpu_keys_unpack,
     .rows = cpu_keys_rows,
     .bits = cpu_keys_bits,
     .count = cpu_keys_count,

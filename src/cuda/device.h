@@ -55,6 +55,8 @@ struct gpu_tuning {
      * table, at least: keys that hardly repeat are quicker one by one, and a sample does not see it. */
     unsigned sums_split, sums_parts, sums_quarters;
     uint64_t keys_round; /* rows that a table of keys takes at a time, at most; less than 2^32 - 2 */
+    /* Of few groups: bytes of a block's table of them, at most, and blocks a multiprocessor. */
+    unsigned group_bytes, group_blocks;
 };
 
 const struct gpu_tuning *gpu_tuning_for(const struct cuda_driver *driver, unsigned architecture);

@@ -1,6 +1,6 @@
-/* cuda/keys.c: keys that are words, on a GPU: rows made words, ranges, and tables that number them
- * (kernels/keys.cu). Keys that are bytes, and what groups want of keys, are worked on in the host's memory:
- * api/staged.c sees to it. */
+/* cuda/keys.c: keys that are words, on a GPU: rows made words, ranges, tables that number them, counts and
+ * ranks (kernels/keys.cu). Keys that are bytes are worked on in the host's memory: api/staged.c sees to
+ * it. */
 #include "backend/keys.h"
 
 #include "core/seed.h"
@@ -20,6 +20,26 @@ static cohort_status take(cohort_context *context, uint64_t entries, uint64_t un
     if (!s)
         memcpy(out, &memory, sizeof memory);
     return s;
+}
+
+/* ---- few groups: tables in shared memory --------------------------------------------------------------- */
+
+/* Rows of a block for each group, at least. */
+#define FEW_ROWS 8u
+
+unsigned gpu_few_blocks(const struct gpu *g, uint64_t rows, uint64_t groups)
+{
+    uint64_t least = FEW_ROWS * groups > g->tuning->block ? FEW_ROWS * groups : g->tuning->block;
+    uint64_t blocks = rows / least, most = (uint64_t)g->multiprocessors * g->tuning->group_blocks;
+    return (unsigned)(blocks < most ? blocks : most);
+}
+
+co_u32 gpu_few_places(const struct gpu *g, uint64_t bytes)
+{
+    co_u32 places = 32;
+    while (places > 1 && places * bytes > g->tuning->group_bytes)
+        places /= 2;
+    return places;
 }
 
 /* ---- rows as words ------------------------------------------------------------------------------------- */
@@ -157,7 +177,8 @@ static cohort_status resize(cohort_context *context, struct keys_table *t, uint6
     cohort_status s = system_take(context, cells_bytes(capacity), &made);
     if (s)
         return s;
-    struct keys_rehash_step step = {(void *)t->slot, made, t->capacity, capacity, seed_of_process()};
+    struct keys_rehash_step step = {(void *)t->slot,   made,    t->capacity, capacity,
+                                    seed_of_process(), t->count};
     s = context_fill(context, made, 0xff, cells_bytes(capacity));
     if (!s && t->slot)
         s = gpu_launch(context, "keys_rehash", t->capacity + KEYS_ODD, &step);
@@ -169,17 +190,19 @@ static cohort_status resize(cohort_context *context, struct keys_table *t, uint6
         context_release(context, t->slot, cells_bytes(t->capacity));
     t->slot = made;
     t->capacity = capacity;
+    t->unsettled = 0;
     return COHORT_OK;
 }
 
-/* Slots for a round of rows, all of which may be new: at most three quarters have keys. */
+/* Slots for a round of rows, all of which may be new: at most three quarters have keys. What a round that was
+ * broken off has left there stays behind. */
 static cohort_status make_room(cohort_context *context, struct keys_table *t, uint64_t rows)
 {
     uint64_t keys = t->count + rows, least = keys + keys / 3 + 32, wanted = t->capacity + t->capacity / 2;
     if (keys + 1 > MOST_CELLS)
         return context_fail(context, COHORT_OVERFLOW, "more than %llu keys", MOST_CELLS - 1);
     if (t->slot && t->capacity >= least)
-        return COHORT_OK;
+        return t->unsettled ? resize(context, t, t->capacity) : COHORT_OK;
     least = least < MOST_CELLS ? least : MOST_CELLS;
     wanted = wanted > least ? wanted : least;
     return resize(context, t, wanted < MOST_CELLS ? wanted : MOST_CELLS);
@@ -248,6 +271,7 @@ static cohort_status add_round(cohort_context *context, struct keys_table *t, st
     cohort_status s = rows_open(context, b->words, begin, n, &rows);
     if (!s)
         s = round_open(context, &r, t, &rows, b->ids + begin);
+    t->unsettled = 1;
     if (!s)
         s = claim(context, &r, &made);
     if (!s && t->count + made > KEYS_MOST_IDS)
@@ -260,6 +284,7 @@ static cohort_status add_round(cohort_context *context, struct keys_table *t, st
         s = gpu_launch(context, "keys_give_ids", n, &r.step);
     if (!s) {
         t->count += made;
+        t->unsettled = 0;
         b->firsts += b->first ? made : 0;
     }
     round_close(context, &r);
@@ -303,7 +328,8 @@ static cohort_status cuda_keys_find(cohort_context *context, const struct keys_t
                               .n = b->n,
                               .words = rows.words,
                               .states = rows.states,
-                              .ids = b->ids};
+                              .ids = b->ids,
+                              .count = t->count};
     if (!s)
         s = gpu_launch_walks(context, "keys_find_rows", b->n, g->maps.look_block, g->maps.look_blocks, &step);
     rows_close(context, &rows);
@@ -392,19 +418,49 @@ static cohort_status cuda_keys_members(cohort_context *context, const struct key
     return s;
 }
 
-/* ---- what groups want ---------------------------------------------------------------------------------- */
+/* ---- keys of a table, counts, ranks -------------------------------------------------------------------- */
 
 static cohort_status cuda_keys_list(cohort_context *context, const struct keys_table *t, uint64_t *words)
 {
-    (void)t, (void)words;
-    return none(context);
+    struct keys_list_step step = {(const void *)t->slot, t->capacity, t->count, (co_u64 *)(void *)words};
+    return t->slot ? gpu_launch(context, "keys_list", t->capacity + KEYS_ODD, &step) : COHORT_OK;
+}
+
+static cohort_status cuda_keys_unpack(cohort_context *context, const struct keys_unpack *u)
+{
+    struct keys_unpack_step step = {.words = (const co_u64 *)(const void *)u->words,
+                                    .n = u->n,
+                                    .base = u->base,
+                                    .mask = u->bits >= 64 ? ~0ull : (1ull << u->bits) - 1,
+                                    .shift = u->shift,
+                                    .value = (co_u64 *)(void *)u->value,
+                                    .valid = (co_u32 *)(void *)u->valid};
+    return gpu_launch(context, "keys_unpack", u->n, &step);
 }
 
 static cohort_status cuda_keys_count(cohort_context *context, const uint32_t *ids, uint64_t n,
                                      uint64_t groups, uint64_t *counts)
 {
-    (void)ids, (void)n, (void)groups, (void)counts;
-    return none(context);
+    const struct gpu *g = gpu_of(context);
+    struct keys_count_step step = {ids, n, groups, (co_u64 *)(void *)counts, 0, 0};
+    unsigned blocks = gpu_few_blocks(g, n, groups);
+    if (!blocks || groups * 4 > g->tuning->group_bytes)
+        return gpu_launch(context, "keys_count", n, &step);
+    step.places = gpu_few_places(g, groups * 4);
+    return gpu_launch_grid(context, "keys_count_few", blocks, g->tuning->block,
+                           (unsigned)groups * step.places * 4, &step);
+}
+
+static cohort_status cuda_keys_ranks(cohort_context *context, const struct keys_ranks *r)
+{
+    struct keys_rank_step step = {.column = gpu_keys_look(&r->column),
+                                  .kind = r->kind,
+                                  .bytes = r->bytes,
+                                  .order = r->order,
+                                  .n = r->n,
+                                  .words = (co_u64 *)(void *)r->words,
+                                  .nulls = r->nulls};
+    return gpu_launch(context, "keys_ranks", r->n, &step);
 }
 
 const struct keys_backend cuda_keys_backend = {
@@ -413,6 +469,8 @@ const struct keys_backend cuda_keys_backend = {
     .find = cuda_keys_find,
     .load = cuda_keys_load,
     .list = cuda_keys_list,
+    .unpack = cuda_keys_unpack,
+    .ranks = cuda_keys_ranks,
     .rows = cuda_keys_rows,
     .bits = cuda_keys_bits,
     .count = cuda_keys_count,

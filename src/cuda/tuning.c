@@ -74,7 +74,8 @@
     TILES_GPU, .build_pages = 512 /* of the table */, .build_threads = 512,                                  \
     .build_repeats = REPEATS_GPU /* entries of the sample */, SEEK, .ledger = 65536 /* entries */,           \
     .ledger_batch = 1 << 14 /* entries */, .hot = 512 /* places */, .change_turns = 8 /* of a block */,      \
-    .change_least = 32 /* blocks a multiprocessor */, .keys_round = 1 << 26 /* rows */, SUMS_GPU
+    .change_least = 32 /* blocks a multiprocessor */, .keys_round = 1 << 26 /* rows */,                      \
+    .group_bytes = 48 * KiB, .group_blocks = 4 /* a multiprocessor */, SUMS_GPU
 
 /* The simulated GPU has small blocks and chunks, so that small cases have several of each. */
 static const struct gpu_tuning rows[] = {
@@ -116,6 +117,8 @@ static const struct gpu_tuning rows[] = {
         .change_least = 1,      /* blocks a multiprocessor */
         SUMS_SIM,
         .keys_round = 1100, /* rows */
+        .group_bytes = 512,
+        .group_blocks = 2, /* a multiprocessor */
     },
 };
 

@@ -180,6 +180,12 @@ CO_INLINE co_u32 keys_find_word(const struct keys_round *r, co_u64 word)
     }
 }
 
+/* An id of a round that was broken off is none. */
+CO_INLINE co_u32 keys_known(const struct keys_round *r, co_u32 id)
+{
+    return id < r->count ? id : KEYS_NO_ID;
+}
+
 CO_KERNEL(keys_find_rows, struct keys_round)
 {
     CO_EACH_WARP (base, args->n) {
@@ -187,9 +193,10 @@ CO_KERNEL(keys_find_rows, struct keys_round)
         if (i >= args->n)
             continue;
         co_u32 state = keys_state_of(args, i);
-        co_write32(args->ids + i, state == KEYS_NONE   ? KEYS_NO_ID
-                                  : state == KEYS_NULL ? co_read32(&args->cell[args->capacity].id)
-                                                       : keys_find_word(args, co_read64(args->words + i)));
+        co_u32 id = state == KEYS_NONE   ? KEYS_NO_ID
+                    : state == KEYS_NULL ? co_read32(&args->cell[args->capacity].id)
+                                         : keys_find_word(args, co_read64(args->words + i));
+        co_write32(args->ids + i, keys_known(args, id));
     }
 }
 
@@ -201,13 +208,39 @@ CO_KERNEL(keys_rehash, struct keys_rehash_step)
         if (i >= cells)
             continue;
         co_u64 at = args->to_capacity + i - args->from_capacity;
-        if (i < args->from_capacity) {
-            co_u64 key = co_read64(&args->from[i].key);
-            if (key == KEYS_EMPTY)
-                continue;
-            at = keys_claim(args->to, args->to_capacity, args->seed, key);
-        }
-        co_write32(&args->to[at].id, co_read32(&args->from[i].id));
+        co_u32 id = co_read32(&args->from[i].id);
+        if (id >= args->count)
+            continue;
+        if (i < args->from_capacity)
+            at = keys_claim(args->to, args->to_capacity, args->seed, co_read64(&args->from[i].key));
+        co_write32(&args->to[at].id, id);
+    }
+}
+
+CO_KERNEL(keys_list, struct keys_list_step)
+{
+    const co_u64 cells = args->capacity + KEYS_ODD;
+    CO_EACH_WARP (base, cells) {
+        co_u64 i = base + co_lane();
+        co_u32 id = i < cells ? co_read32(&args->cell[i].id) : KEYS_NO_ID;
+        if (id >= args->count)
+            continue;
+        co_write64(args->words + id, i < args->capacity    ? co_read64(&args->cell[i].key)
+                                     : i == args->capacity ? 0
+                                                           : KEYS_EMPTY);
+    }
+}
+
+CO_KERNEL(keys_unpack, struct keys_unpack_step)
+{
+    CO_EACH_WARP (base, args->n) {
+        co_u64 i = base + co_lane();
+        co_u64 code = i < args->n ? co_read64(args->words + i) >> args->shift & args->mask : 0;
+        co_u32 valid = co_ballot(CO_FULL_WARP, code != 0);
+        if (i < args->n)
+            co_write64(args->value + i, code ? code - 1 + args->base : 0);
+        if (co_lane() == 0)
+            co_write32(args->valid + base / 32, valid);
     }
 }
 
@@ -240,5 +273,72 @@ CO_KERNEL(keys_tell_bits, struct keys_tell_step)
         for (co_u64 i = 8 * b; i < end; i++)
             byte |= (co_u32)(co_read32(args->ids + i) != KEYS_NO_ID) << (i & 7);
         co_write8(args->bits + b, (co_u8)byte);
+    }
+}
+
+/* ---- rows by ids --------------------------------------------------------------------------------------- */
+
+CO_KERNEL(keys_count, struct keys_count_step)
+{
+    CO_EACH_WARP (base, args->n) {
+        co_u64 i = base + co_lane();
+        co_u32 id = i < args->n ? co_read32(args->ids + i) : KEYS_NO_ID;
+        if (id != KEYS_NO_ID)
+            co_add64(args->counts + id, 1);
+    }
+}
+
+/* A block's counts go to the others' at its end. */
+CO_KERNEL(keys_count_few, struct keys_count_step)
+{
+    CO_SHARED_DYNAMIC(co_u32, own);
+    const co_u32 places = args->places, all = (co_u32)args->groups * places;
+    for (co_u32 k = co_thread(); k < all; k += co_threads())
+        co_write32(own + k, 0);
+    co_block_sync();
+    CO_EACH_WARP (base, args->n) {
+        co_u64 i = base + co_lane();
+        co_u32 id = i < args->n ? co_read32(args->ids + i) : KEYS_NO_ID;
+        if (id != KEYS_NO_ID)
+            co_add32(own + id * places + (co_lane() & (places - 1)), 1);
+    }
+    co_block_sync();
+    for (co_u32 id = co_thread(); id < args->groups; id += co_threads()) {
+        co_u64 count = 0;
+        for (co_u32 k = 0; k < places; k++)
+            count += co_read32(own + id * places + k);
+        if (count)
+            co_add64(args->counts + id, count);
+    }
+}
+
+/* ---- order --------------------------------------------------------------------------------------------- */
+
+CO_INLINE co_u64 keys_rank_of(co_u32 kind, co_u32 bytes, co_u64 word)
+{
+    const co_u64 sign = 1ull << (8 * (bytes ? bytes : 8) - 1);
+    co_u64 turned = 0;
+    if (kind == KEYS_SIGNED)
+        return word ^ 1ull << 63;
+    if (kind == KEYS_FLOAT)
+        return word & sign ? sign - (word & (sign - 1)) : word + sign;
+    if (kind != KEYS_RAW)
+        return word;
+    for (co_u32 k = 0; k < bytes; k++) /* the first byte weighs most */
+        turned = turned << 8 | (word >> 8 * k & 0xff);
+    return turned;
+}
+
+CO_KERNEL(keys_ranks, struct keys_rank_step)
+{
+    CO_EACH_WARP (base, args->n) {
+        co_u64 i = base + co_lane();
+        co_u32 state;
+        if (i >= args->n)
+            continue;
+        co_u64 word = keys_value(&args->column, args->order ? co_read32(args->order + i) : i, &state);
+        co_write64(args->words + i, state ? 0 : keys_rank_of(args->kind, args->bytes, word));
+        if (args->nulls)
+            co_write32(args->nulls + i, state != KEYS_VALUE);
     }
 }

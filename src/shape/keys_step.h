@@ -109,12 +109,51 @@ struct keys_tell_step {
     co_u8 *bits;
 };
 
-/* Keys of a table go into a larger one. */
+/* Keys of a table that have ids go into another one. */
 struct keys_rehash_step {
     const struct keys_cell *from;
     struct keys_cell *to;
     co_u64 from_capacity, to_capacity;
     co_u64 seed;
+    co_u64 count; /* of ids */
+};
+
+/* words[id] = the key; null's: 0. */
+struct keys_list_step {
+    const struct keys_cell *cell;
+    co_u64 capacity, count;
+    co_u64 *words;
+};
+
+/* What words were packed of, in one column: the values, and a bit for each that is not null. */
+struct keys_unpack_step {
+    const co_u64 *words;
+    co_u64 n;
+    co_u64 base, mask;
+    co_u32 shift;
+    co_u32 reserved;
+    co_u64 *value;
+    co_u32 *valid;
+};
+
+/* Rows by ids: counts[id] is raised. A block may count in shared memory first: each of `groups` in so many
+ * places, a power of two, lanes side by side in different ones. */
+struct keys_count_step {
+    const co_u32 *ids;
+    co_u64 n, groups;
+    co_u64 *counts;
+    co_u32 places;
+    co_u32 reserved;
+};
+
+/* Ranks of rows: words whose order as unsigned numbers is that of the column's values. */
+struct keys_rank_step {
+    struct keys_look column;
+    co_u32 kind, bytes;  /* of the values, if `column` is a dictionary; else its own */
+    const co_u32 *order; /* rank i is that of row order[i]; NULL: of row i */
+    co_u64 n;
+    co_u64 *words;
+    co_u32 *nulls; /* 1: there is no value; or NULL */
 };
 
 #endif

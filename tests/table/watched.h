@@ -1,0 +1,25 @@
+/* watched.h: a GPU context whose copies are looked at, and whose launches may be refused. */
+#ifndef TEST_TABLE_WATCHED_H
+#define TEST_TABLE_WATCHED_H
+
+#include "test.h"
+
+struct watched {
+    uint64_t most;     /* bytes of the largest copy from the device to the host */
+    uint64_t launches; /* that were asked for */
+    uint64_t refused;  /* the number of the launch that fails; 0: none does */
+};
+extern struct watched watched;
+
+/* From now on; `refused` of the launches fails. */
+void watched_begin(cohort_context *context, uint64_t refused);
+void watched_end(void);
+
+/* An allocator that refuses one call. */
+struct refuser {
+    cohort_allocator inner;
+    uint64_t calls, refused;
+};
+cohort_allocator refuser_of(struct refuser *);
+
+#endif
