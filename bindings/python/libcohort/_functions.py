@@ -395,27 +395,22 @@ _KINDS = {"hash": 2, "modulo": 3}
 _RANGES, _SPLITTERS, _IDS, _MEMBER = 4, 5, {1: 11, 2: 12, 4: 13}, 15
 
 
-class _Chooser(NamedTuple):
-    """What chooses a bucket, as arguments of the library, and where it is called with which keys."""
-
-    on: _core.Context
-    keys: _core.Array
-    buckets: int
-    kind: int
-    a: int
-    b: int
-    data: _core.Array | _core.Handle | None
+# What chooses a bucket, as arguments of the library, and where it is called with which keys: the context, keys,
+# the number of buckets, kind, a, b, data.
+_Chooser = tuple[_core.Context, _core.Array, int, int, int, int, "_core.Array | _core.Handle | None"]
 
 
 def _chooser(
     keys: _core.Array, buckets: int | None, by: Any, range: tuple[int, int] | None, splitters: Any
 ) -> _Chooser:
+    wide = keys if BYTES[keys._code] >= 4 else _core.cast(keys, storage(keys._code), "keys")
+    if by is None and range is None and splitters is None and buckets is not None:
+        return context_for(wide), wide, buckets, _KINDS["hash"], 0, 0, None
     if isinstance(by, Set) and range is None and splitters is None:
         wide, on, sets, number = by._chooses(keys, "keys")
-        return _Chooser(on, wide, 2 if buckets is None else buckets, _MEMBER, number, 0, sets)
+        return on, wide, 2 if buckets is None else buckets, _MEMBER, number, 0, sets
     many, kind, a, b, data = _function(keys, buckets, by, range, splitters)
-    wide = keys if BYTES[keys._code] >= 4 else _core.cast(keys, storage(keys._code), "keys")
-    return _Chooser(context_for(wide), wide, many, kind, a, b, data)
+    return context_for(wide), wide, many, kind, a, b, data
 
 
 def _function(
@@ -497,12 +492,13 @@ def partition(
     offsets = offsets[:1] if none else offsets
     if numpy is None:
         return Partition(out, offsets, column, index, rank)
+    array = numpy.asarray
     return Partition(
-        numpy.asarray(out),
-        numpy.asarray(offsets),
-        column if column is None else numpy.asarray(column),
-        index if index is None else numpy.asarray(index),
-        rank if rank is None else numpy.asarray(rank),
+        array(out),
+        array(offsets),
+        column if column is None else array(column),
+        index if index is None else array(index),
+        rank if rank is None else array(rank),
     )
 
 
