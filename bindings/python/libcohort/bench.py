@@ -299,7 +299,7 @@ def measure(
     import numpy
 
     for name, variant, options, canonical in cases:
-        if only and not any(o in name for o in only):
+        if not _wanted(only, name):
             continue
         times, ours = {}, None
         for who, call in options.items():
@@ -333,9 +333,16 @@ def run(rows: list[int], types: list[str], only: list[str], runs: int) -> Iterat
                 yield from measure(cases, n, dtype, keys, only, runs)
         for distinct in (1000, max(n // 10, 1)):
             keys = _distinct_text(distinct == 1000)
-            yield from measure(join_cases(n, distinct, mods), n, "int64", keys, only, runs)
-            yield from measure(group_cases(n, distinct, mods), n, "int64", keys, only, runs)
-        yield from measure(set_cases(n, mods), n, "uint32", "", only, runs)
+            if _wanted(only, "join"):
+                yield from measure(join_cases(n, distinct, mods), n, "int64", keys, only, runs)
+            if _wanted(only, "group_by"):
+                yield from measure(group_cases(n, distinct, mods), n, "int64", keys, only, runs)
+        if _wanted(only, "sets: and, or, sizes of 1,000 ands"):
+            yield from measure(set_cases(n, mods), n, "uint32", "", only, runs)
+
+
+def _wanted(only: list[str], names: str) -> bool:
+    return not only or any(o in names for o in only)
 
 
 def _distinct_text(few: bool) -> str:
