@@ -279,7 +279,7 @@ static void columns_print(FILE *out, const block *b)
     }
 }
 
-/* ---- others' figures beside ours: a column for each of them --------------------------------------------- */
+/* ---- others' figures beside ours: a column for each of them -------------------------------------------- */
 
 /* One row of each of the others that stand beside a row of the block, as they come in the files. */
 static size_t others_find(const block *b, const bench_row *other[COLUMNS])
@@ -338,7 +338,7 @@ static void peers_print(FILE *out, const block *b)
     fputs(count ? ".\n" : "", out);
 }
 
-/* ---- a line a row ---------------------------------------------------------------------------------------- */
+/* ---- a line a row -------------------------------------------------------------------------------------- */
 
 static void list_line(FILE *out, const block *b, const bench_row *r)
 {

@@ -51,6 +51,10 @@ static inline void keys_lower(uint32_t *at, uint32_t row)
         ;
 }
 
+/* keys_turn.c: cpu_keys_members for few distinct keys among many values; COHORT_UNSUPPORTED: they are not,
+ * and nothing was done. */
+cohort_status keys_members_turned(cohort_context *, const struct keys_members *);
+
 /* keys_members.c: cpu_keys_members where value i stands for row number[i]; NULL: for row i. */
 cohort_status keys_members_among(cohort_context *, const struct keys_members *, const uint32_t *number);
 

@@ -5,8 +5,8 @@
  * values have many slots each, so that nearly every key is settled at its first one; without a branch, and
  * those that are not are looked for after the others of their block.
  *
- * Before the slots there is a filter. Where they are more than a core's own cache holds it has two bits of one
- * word for each value: keys that it does not know are settled, and the slots of the others are asked for
+ * Before the slots there is a filter. Where they are more than a core's own cache holds it has two bits of
+ * one word for each value: keys that it does not know are settled, and the slots of the others are asked for
  * before any is read. Few values have one bit each, found by one product, of a bitmap that stays in the
  * nearest cache. A thread that sees a filter let many keys pass goes on without it.
  *

@@ -5,7 +5,7 @@
  * compare-and-swap; each value then lowers the row of the slot that has it. The values that were met, each
  * once with its first row, are all that matter: the keys are looked for among them (keys_members.c).
  *
- * If there are more distinct keys than those that were looked at first let hope for, all values are put in. */
+ * If there are more distinct keys than those looked at first let hope for, all values are put in. */
 #include "keys_vector.h"
 
 #define EMPTY  (~0ull)
@@ -17,7 +17,7 @@
 #define LEAST  64u        /* there is room for so many distinct keys, or */
 #define BEYOND 4u         /* so many times as many as were met, */
 #define MOST   (1u << 14) /* but no more than these, */
-#define SLOTS  4u /* each with so many slots; then one more, of the key that looks like an empty one */
+#define SLOTS  4u         /* each with so many slots; and one more, of the key that looks like an empty one */
 
 struct turn {
     const struct keys_members *ask;
@@ -234,15 +234,12 @@ static cohort_status turned(cohort_context *context, struct turn *t)
     return s;
 }
 
-cohort_status cpu_keys_members(cohort_context *context, const struct keys_members *ask)
+cohort_status keys_members_turned(cohort_context *context, const struct keys_members *ask)
 {
     struct turn t = {.ask = ask,
                      .values = {.columns = 1, .column = ask->values},
                      .keys = {.columns = 1, .column = ask->keys},
                      .seed = keys_seed(),
                      .level = cpu_device(context)->level};
-    cohort_status s = COHORT_UNSUPPORTED;
-    if (ask->m >= VALUES && ask->n / EACH <= ask->m)
-        s = turned(context, &t);
-    return s == COHORT_UNSUPPORTED ? keys_members_among(context, ask, NULL) : s;
+    return ask->m >= VALUES && ask->n / EACH <= ask->m ? turned(context, &t) : COHORT_UNSUPPORTED;
 }

@@ -193,8 +193,8 @@ static void run_lengths(struct test *t)
         }
 }
 
-/* A key that appears once at either end of a tile, warp or word, all keys the same but one, and keys that look
- * like what a table marks: zeros and ones in turn. */
+/* All keys the same but one, which is the first, the last or between; and zeros and ones in turn, so that
+ * every entry is a run. */
 static void edges(struct test *t)
 {
     const uint64_t most = test_size(t, 70000, 3000);

@@ -200,8 +200,7 @@ static void capture(struct test *t, const struct cuda_driver *d, cuda_stream str
     CHECK(t, !d->graph_exec_destroy(exec) && !d->graph_destroy(graph));
 }
 
-/* The same calls behind each other in a stream, without a wait between them, which is all of a capture that a
- * device without graphs can do. */
+/* The same calls in a stream without a wait between them, also on a device that has no graphs. */
 static void stream_order(struct test *t)
 {
     t->memory = TEST_DEVICE;

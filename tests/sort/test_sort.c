@@ -450,7 +450,8 @@ static int by_rank(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* Keys that have every bit, zeros and NaNs of either sign among them. `rare` of them are one in forty, in all. */
+/* Keys that have every bit, zeros and NaNs of either sign among them. `rare` of them are one in forty, in
+ * all. */
 static struct few *few_made(struct test *t, const struct sort_plan *p, uint64_t distinct, uint64_t rare,
                             struct column *keys)
 {
