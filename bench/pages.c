@@ -9,10 +9,11 @@
  * Files are named as seen from the page; words with blanks stand in double quotes. Rows are chosen by
  * --experiment, --name, --width, --keys, --variant, --n and --threads, each a list; --against FILE sets the
  * best of others beside them. There is a line a row, or, with --columns load|at|n|threads, a column for each
- * value there is of that. --plot FILE.svg draws the rows into that file, and shows it, with --columns none
- * without a table; --limits adds what the machine could do at most in the same run. Before the table stands
- * what was measured where, by which command and at which commit; after it, who the others are. --check writes
- * nothing: a page or drawing that would be changed is a failure. */
+ * value there is of that, or, with --columns peer, one for ours and one for each of the others. --plot
+ * FILE.svg draws the rows into that file, and shows it, with --columns none without a table; --limits adds
+ * what the machine could do at most in the same run. Before the table stands what was measured where, by
+ * which command and at which commit; after it, who the others are. --check writes nothing: a page or drawing
+ * that would be changed is a failure. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "bench.h"
@@ -164,7 +165,7 @@ static int rows_take(block *b, const page *p, const char *name, int against, FIL
 
 /* ---- tables -------------------------------------------------------------------------------------------- */
 
-static const char *const column_names[] = {"load", "at", "n", "threads", "none"};
+static const char *const column_names[] = {"load", "at", "n", "threads", "peer", "none"};
 
 static double column_value(const block *b, const bench_row *r)
 {
@@ -278,6 +279,67 @@ static void columns_print(FILE *out, const block *b)
     }
 }
 
+/* ---- others' figures beside ours: a column for each of them -------------------------------------------- */
+
+/* One row of each of the others that stand beside a row of the block, as they come in the files. */
+static size_t others_find(const block *b, const bench_row *other[COLUMNS])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < b->peers.count; i++) {
+        const bench_row *peer = &b->peers.row[i];
+        size_t k = 0, beside = 0;
+        while (k < count && strcmp(other[k]->peer, peer->peer) != 0)
+            k++;
+        while (beside < b->rows.count && !bench_row_same(peer, &b->rows.row[beside]))
+            beside++;
+        if (k == count && count < COLUMNS && beside < b->rows.count)
+            other[count++] = peer;
+    }
+    return count;
+}
+
+/* The best row that `who` has beside one of ours, or NULL. */
+static const bench_row *others_best(const block *b, const char *who, const bench_row *row)
+{
+    const bench_row *best = NULL;
+    for (size_t i = 0; i < b->peers.count; i++) {
+        const bench_row *peer = &b->peers.row[i];
+        if (!strcmp(peer->peer, who) && bench_row_same(peer, row) && (!best || peer->median > best->median))
+            best = peer;
+    }
+    return best;
+}
+
+static void peers_print(FILE *out, const block *b)
+{
+    const bench_row *other[COLUMNS];
+    char text[128], rate[32];
+    size_t count = others_find(b, other);
+    fputs("| | width | keys | ours |", out);
+    for (size_t k = 0; k < count; k++)
+        fprintf(out, " %s |", other[k]->peer);
+    fputs(" unit |\n|---|---|---|---|", out);
+    for (size_t k = 0; k < count + 1; k++)
+        fputs("---|", out);
+    fputc('\n', out);
+    for (size_t i = 0; i < b->rows.count; i++) {
+        const bench_row *row = &b->rows.row[i];
+        fprintf(out, "| %s | %s | %s | %s |", named_text(text, row), row->width, row->keys,
+                rate_text(rate, row->median * row->scale));
+        for (size_t k = 0; k < count; k++) {
+            const bench_row *best = others_best(b, other[k]->peer, row);
+            fprintf(out, " %s |", best ? rate_text(rate, best->median * row->scale) : "");
+        }
+        fprintf(out, " %s |\n", row->unit);
+    }
+    for (size_t k = 0; k < count; k++)
+        fprintf(out, "%s%s%s%s", k ? ", " : "\nOthers: ", other[k]->peer, *other[k]->version ? " " : "",
+                other[k]->version);
+    fputs(count ? ".\n" : "", out);
+}
+
+/* ---- a line a row -------------------------------------------------------------------------------------- */
+
 static void list_line(FILE *out, const block *b, const bench_row *r)
 {
     char text[128], number[TEXT_NUMBER_BYTES], load[16] = "", at[64] = "", threads[24] = "", limit[48] = "";
@@ -361,15 +423,19 @@ static int columns_known(const block *b, const page *p, fault *fault)
     for (size_t i = 0; b->columns && i < sizeof column_names / sizeof *column_names; i++)
         if (!strcmp(b->columns, column_names[i]))
             return CLI_OK;
-    return b->columns
-               ? fault_set(fault, CLI_BAD_INPUT, "%s: --columns %s: must be load, at, n, threads or none",
-                           p->path, b->columns)
-               : CLI_OK;
+    return b->columns ? fault_set(fault, CLI_BAD_INPUT,
+                                  "%s: --columns %s: must be load, at, n, threads, peer or none", p->path,
+                                  b->columns)
+                      : CLI_OK;
 }
 
 static void table_print(FILE *out, const block *b)
 {
     fputc('\n', out);
+    if (b->columns && !strcmp(b->columns, "peer")) {
+        peers_print(out, b);
+        return;
+    }
     if (b->columns)
         columns_print(out, b);
     else

@@ -239,6 +239,12 @@ static cohort_status cpu_keys_count(cohort_context *context, const uint32_t *ids
     return COHORT_OK;
 }
 
+cohort_status cpu_keys_members(cohort_context *context, const struct keys_members *ask)
+{
+    cohort_status s = keys_members_turned(context, ask);
+    return s == COHORT_UNSUPPORTED ? keys_members_among(context, ask, NULL) : s;
+}
+
 const struct keys_backend cpu_keys_backend = {
     .has_rows = 1,
     .range = cpu_keys_range,

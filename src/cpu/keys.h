@@ -43,6 +43,21 @@ cohort_status cpu_keys_add(cohort_context *, struct keys_table *, struct keys_ba
 cohort_status cpu_keys_range(cohort_context *, const struct keys_column *, uint64_t n, struct keys_range *);
 cohort_status cpu_keys_members(cohort_context *, const struct keys_members *);
 
+/* Lowers a row, or the like, which other threads lower too. */
+static inline void keys_lower(uint32_t *at, uint32_t row)
+{
+    uint32_t old = __atomic_load_n(at, __ATOMIC_RELAXED);
+    while (row < old && !__atomic_compare_exchange_n(at, &old, row, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+}
+
+/* keys_turn.c: cpu_keys_members for few distinct keys among many values; COHORT_UNSUPPORTED: they are not,
+ * and nothing was done. */
+cohort_status keys_members_turned(cohort_context *, const struct keys_members *);
+
+/* keys_members.c: cpu_keys_members where value i stands for row number[i]; NULL: for row i. */
+cohort_status keys_members_among(cohort_context *, const struct keys_members *, const uint32_t *number);
+
 /* ---- keys_seed.c: what hashes of keys depend on ---- */
 
 /* Odd numbers. */

@@ -101,13 +101,6 @@ void keys_direct_drop(cohort_context *context, struct keys_table *t)
 
 /* ---- rows ---------------------------------------------------------------------------------------------- */
 
-static inline void lower(uint32_t *at, uint32_t row)
-{
-    uint32_t old = __atomic_load_n(at, __ATOMIC_RELAXED);
-    while (row < old && !__atomic_compare_exchange_n(at, &old, row, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        ;
-}
-
 static void look_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     const struct direct *d = arg;
@@ -130,7 +123,7 @@ static void look_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
                 __builtin_prefetch(&t->direct[codes[i]], 1);
         for (uint32_t i = 0; i < count; i++)
             if (!some || codes[i] != KEYS_NO_ID)
-                lower(&t->direct[codes[i]], MARK | (uint32_t)(at + i));
+                keys_lower(&t->direct[codes[i]], MARK | (uint32_t)(at + i));
     }
 }
 

@@ -5,20 +5,19 @@
  * values have many slots each, so that nearly every key is settled at its first one; without a branch, and
  * those that are not are looked for after the others of their block.
  *
- * Where the slots are more than a core's own cache holds there is a filter: two bits of one word for each
- * value. Keys that it does not know are settled; the slots of the others are asked for before any is read. A
- * thread that sees it let most keys pass goes on without it.
+ * Before the slots there is a filter. Where they are more than a core's own cache holds it has two bits of
+ * one word for each value: keys that it does not know are settled, and the slots of the others are asked for
+ * before any is read. Few values have one bit each, found by one product, of a bitmap that stays in the
+ * nearest cache. A thread that sees a filter let many keys pass goes on without it.
  *
- * With AVX-512 eight keys are looked for at a time.
+ * With AVX-512 eight keys are looked for at a time, sixteen in the bitmap of few values.
+ *
+ * Few distinct keys among many values turn this round (keys_turn.c): the values that are among the keys are
+ * found first, and are all that is put in here.
  *
  * Values are put in by all threads: a slot is taken by one compare-and-swap and never changes, rows and bits
  * only fall and rise. So the outcome is the same for any threads. */
-#include "keys.h"
-
-#if CPU_VECTORS
-#    include <immintrin.h>
-#    define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,bmi")))
-#endif
+#include "keys_vector.h"
 
 #define EMPTY     (~0ull)
 #define NO_ROW    (~0u)
@@ -29,11 +28,17 @@
 #define BITS_FEW  (1u << 19)      /* or so many */
 #define ROWS_EACH 8u              /* a table of rows has so many a value, at most, */
 #define ROWS_FEW  (1u << 16)      /* or so many */
-#define TRIED     (1u << 12)      /* keys after which a thread judges the filter: */
-#define PASSING   (TRIED / 4 * 3) /* it goes if more pass */
+#define TRIED     (1u << 12)      /* keys after which a thread judges the filter, */
+#define PASSING   (TRIED / 4 * 3) /* which goes if more pass; */
+#define TRIED_1   (1u << 9)       /* and where a value has one bit */
+#define PASSING_1 (TRIED_1 / 4)
+#define BIT_EACH  32u /* bits of the filter of few values: so many a value, */
+#define BIT_LEAST 12u /* a power of two: of 2 to this */
+#define BIT_MOST  18u
 
 struct members {
     const struct keys_members *ask;
+    const uint32_t *number; /* the row that each value stands for; NULL: its own */
     struct keys_words values, keys;
     const struct keys_seed *seed;
     enum cpu_level level;
@@ -45,6 +50,8 @@ struct members {
     uint32_t shift;   /* of a hash: its slot */
     uint64_t *filter; /* NULL: none */
     uint32_t filter_shift;
+    uint32_t *bitmap; /* the filter of few values; NULL: none */
+    uint32_t bitmap_shift;
     uint32_t has_empty, empty_row; /* of the value that looks like an empty slot */
 };
 
@@ -73,14 +80,13 @@ static inline uint64_t filter_bits(uint64_t hash)
     return 1ull << (hash & 63) | 1ull << (hash >> 6 & 63);
 }
 
-/* ---- values -------------------------------------------------------------------------------------------- */
-
-static void lower(uint32_t *at, uint32_t row)
+/* Where a word is in the filter of few values. */
+static inline uint32_t bitmap_place(const struct members *s, uint64_t word)
 {
-    uint32_t old = __atomic_load_n(at, __ATOMIC_RELAXED);
-    while (row < old && !__atomic_compare_exchange_n(at, &old, row, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        ;
+    return (uint32_t)(word * s->seed->word[0] >> 32) >> s->bitmap_shift;
 }
+
+/* ---- values -------------------------------------------------------------------------------------------- */
 
 static void raise_bits(uint64_t *at, uint64_t bits)
 {
@@ -92,7 +98,7 @@ static void put_direct(struct members *s, uint64_t word, uint32_t row)
 {
     uint64_t code = word - s->low;
     if (s->row)
-        lower(&s->row[code], row);
+        keys_lower(&s->row[code], row);
     else
         raise_bits(&s->bit[code / 64], 1ull << code % 64);
 }
@@ -100,9 +106,14 @@ static void put_direct(struct members *s, uint64_t word, uint32_t row)
 static void put_slot(struct members *s, uint64_t word, uint64_t hash, uint32_t row)
 {
     uint64_t at = hash >> s->shift;
+    if (s->bitmap) {
+        uint32_t place = bitmap_place(s, word), *part = &s->bitmap[place / 32];
+        if (!(__atomic_load_n(part, __ATOMIC_RELAXED) >> place % 32 & 1))
+            __atomic_fetch_or(part, 1u << place % 32, __ATOMIC_RELAXED);
+    }
     if (word == EMPTY) {
         __atomic_store_n(&s->has_empty, 1, __ATOMIC_RELAXED);
-        lower(&s->empty_row, row);
+        keys_lower(&s->empty_row, row);
         return;
     }
     for (;; at = (at + 1) & s->mask) {
@@ -114,7 +125,7 @@ static void put_slot(struct members *s, uint64_t word, uint64_t hash, uint32_t r
             break;
     }
     if (s->row)
-        lower(&s->row[at], row);
+        keys_lower(&s->row[at], row);
     if (s->filter)
         raise_bits(&s->filter[hash >> s->filter_shift], filter_bits(hash));
 }
@@ -130,11 +141,13 @@ static void put_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
             b.at[i] = keys_hash(s->seed, b.word[i]);
             __builtin_prefetch(&s->slot[b.at[i] >> s->shift], 1);
         }
-        for (uint32_t i = 0; i < b.count; i++)
+        for (uint32_t i = 0; i < b.count; i++) {
+            uint32_t row = s->number ? s->number[at + i] : (uint32_t)(at + i);
             if (s->is_direct)
-                put_direct(s, b.word[i], (uint32_t)(at + i));
+                put_direct(s, b.word[i], row);
             else
-                put_slot(s, b.word[i], b.at[i], (uint32_t)(at + i));
+                put_slot(s, b.word[i], b.at[i], row);
+        }
     }
 }
 
@@ -228,6 +241,30 @@ static uint32_t filter(const struct members *s, struct block *b, int *any)
     return passing;
 }
 
+/* Puts the numbers of the set bits, from `from` on, on the list. */
+static inline uint32_t list_bits(struct block *b, uint32_t count, uint64_t bits, uint32_t from)
+{
+    for (; bits; bits &= bits - 1)
+        b->list[count++] = (uint16_t)(from + (uint32_t)__builtin_ctzll(bits));
+    return count;
+}
+
+/* Puts those that pass the filter of few values on the list. */
+static uint32_t filter_few(const struct members *s, struct block *b)
+{
+    uint32_t passing = 0;
+    for (uint32_t from = 0; from < b->count; from += 64) {
+        const uint32_t count = b->count - from < 64 ? b->count - from : 64;
+        uint64_t pass = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t place = bitmap_place(s, b->word[from + i]);
+            pass |= (uint64_t)(s->bitmap[place / 32] >> place % 32 & 1) << i;
+        }
+        passing = list_bits(b, passing, pass, from);
+    }
+    return passing;
+}
+
 /* The rows of a block's keys. */
 static void tell_rows(const struct members *s, const struct block *b, char *to)
 {
@@ -246,33 +283,17 @@ static void tell_rows(const struct members *s, const struct block *b, char *to)
 /* ---- keys, eight at a time: of whole blocks ------------------------------------------------------------ */
 
 #if CPU_VECTORS
-/* keys_hash of eight. */
-AVX512 static inline __m512i hashes(const struct keys_seed *s, __m512i words)
-{
-    const __m512i first = _mm512_set1_epi64((long long)s->word[0]);
-    const __m512i second = _mm512_set1_epi64((long long)s->word[1]);
-    __m512i h = _mm512_mullo_epi64(_mm512_xor_si512(words, _mm512_srli_epi64(words, 32)), first);
-    h = _mm512_mullo_epi64(_mm512_xor_si512(h, _mm512_srli_epi64(h, 32)), second);
-    return _mm512_xor_si512(h, _mm512_srli_epi64(h, 32));
-}
-
-/* Puts the numbers of the set bits, from `from` on, on the list. */
-static inline uint32_t list_bits(struct block *b, uint32_t count, uint64_t bits, uint32_t from)
-{
-    for (; bits; bits &= bits - 1)
-        b->list[count++] = (uint16_t)(from + (uint32_t)__builtin_ctzll(bits));
-    return count;
-}
-
 AVX512 static void look_slots_8(const struct members *s, struct block *b)
 {
     const __m512i empty = _mm512_set1_epi64(-1);
     const __m128i shift = _mm_cvtsi32_si128((int)s->shift);
     uint32_t left = 0;
     uint64_t any = 0;
-    for (uint32_t i = 0; i < KEYS_BLOCK; i += 8)
+    for (uint32_t i = 0; i < KEYS_BLOCK; i += 8) {
+        __builtin_prefetch(b->word + i + KEYS_BLOCK);
         _mm512_storeu_si512(b->at + i,
-                            _mm512_srl_epi64(hashes(s->seed, _mm512_loadu_si512(b->word + i)), shift));
+                            _mm512_srl_epi64(keys_hash_8(s->seed, _mm512_loadu_si512(b->word + i)), shift));
+    }
     for (uint32_t i = 0; s->mask * 8 >= NEAR && i < KEYS_BLOCK; i++)
         __builtin_prefetch(&s->slot[b->at[i]]);
     for (uint32_t from = 0; from < KEYS_BLOCK; from += 64) {
@@ -301,7 +322,7 @@ AVX512 static uint32_t filter_8(const struct members *s, struct block *b, int *a
     for (uint32_t from = 0; from < KEYS_BLOCK; from += 64) {
         uint64_t pass = 0;
         for (uint32_t i = 0; i < 64; i += 8) {
-            __m512i word = _mm512_loadu_si512(b->word + from + i), hash = hashes(s->seed, word);
+            __m512i word = _mm512_loadu_si512(b->word + from + i), hash = keys_hash_8(s->seed, word);
             __m512i known = _mm512_i64gather_epi64(_mm512_srl_epi64(hash, at), s->filter, 8);
             __m512i second = _mm512_and_si512(_mm512_srli_epi64(hash, 6), low);
             __m512i bits = _mm512_or_si512(_mm512_sllv_epi64(one, _mm512_and_si512(hash, low)),
@@ -309,6 +330,35 @@ AVX512 static uint32_t filter_8(const struct members *s, struct block *b, int *a
             _mm512_storeu_si512(b->at + from + i, _mm512_srl_epi64(hash, shift));
             *any |= _mm512_cmpeq_epi64_mask(word, empty);
             pass |= (uint64_t)_mm512_cmpeq_epi64_mask(_mm512_and_si512(known, bits), bits) << i;
+        }
+        passing = list_bits(b, passing, pass, from);
+    }
+    return passing;
+}
+
+/* The upper halves of sixteen products. */
+AVX512 static inline __m512i upper_products(const uint64_t *word, __m512i factor)
+{
+    __m512i low = _mm512_mullo_epi64(_mm512_loadu_si512(word), factor);
+    __m512i high = _mm512_mullo_epi64(_mm512_loadu_si512(word + 8), factor);
+    __m256i first = _mm512_cvtepi64_epi32(_mm512_srli_epi64(low, 32));
+    __m256i second = _mm512_cvtepi64_epi32(_mm512_srli_epi64(high, 32));
+    return _mm512_inserti64x4(_mm512_castsi256_si512(first), second, 1);
+}
+
+AVX512 static uint32_t filter_few_16(const struct members *s, struct block *b)
+{
+    const __m512i factor = _mm512_set1_epi64((long long)s->seed->word[0]), one = _mm512_set1_epi32(1);
+    const __m512i low = _mm512_set1_epi32(31);
+    const __m128i shift = _mm_cvtsi32_si128((int)s->bitmap_shift);
+    uint32_t passing = 0;
+    for (uint32_t from = 0; from < KEYS_BLOCK; from += 64) {
+        uint64_t pass = 0;
+        for (uint32_t i = 0; i < 64; i += 16) {
+            __m512i place = _mm512_srl_epi32(upper_products(b->word + from + i, factor), shift);
+            __m512i known = _mm512_i32gather_epi32(_mm512_srli_epi32(place, 5), s->bitmap, 4);
+            __m512i bit = _mm512_sllv_epi32(one, _mm512_and_si512(place, low));
+            pass |= (uint64_t)_mm512_test_epi32_mask(known, bit) << i;
         }
         passing = list_bits(b, passing, pass, from);
     }
@@ -367,6 +417,28 @@ static uint32_t look_filtered(const struct members *s, struct block *b)
     return passing;
 }
 
+/* The same with the filter of few values, which knows the one that looks like an empty slot. */
+static uint32_t look_few(const struct members *s, struct block *b)
+{
+    uint32_t left = 0;
+#if CPU_VECTORS
+    const uint32_t passing = by_eights(s, b) ? filter_few_16(s, b) : filter_few(s, b);
+#else
+    const uint32_t passing = filter_few(s, b);
+#endif
+    for (uint32_t k = 0; k < passing; k++) {
+        const uint32_t i = b->list[k];
+        const uint64_t word = b->word[i], at = keys_hash(s->seed, word) >> s->shift, there = s->slot[at];
+        const int hit = word == EMPTY ? (int)s->has_empty : there == word;
+        b->at[i] = at;
+        b->hit[i / 64] |= (uint64_t)hit << i % 64;
+        b->list[left] = (uint16_t)i;
+        left += (there != word) & (there != EMPTY) & (word != EMPTY);
+    }
+    walk(s, b, left);
+    return passing;
+}
+
 static void look_unfiltered(const struct members *s, struct block *b)
 {
 #if CPU_VECTORS
@@ -399,7 +471,8 @@ static void look_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     const struct members *s = arg;
     struct block b;
     uint64_t passed = 0;
-    int filtered = s->filter != NULL;
+    const uint32_t tried = s->bitmap ? TRIED_1 : TRIED;
+    int filtered = s->filter || s->bitmap;
     (void)worker;
     for (uint64_t at = begin; at < end; at += KEYS_BLOCK) {
         load(&s->keys, at, end - at < KEYS_BLOCK ? (uint32_t)(end - at) : KEYS_BLOCK, &b);
@@ -407,11 +480,11 @@ static void look_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
         if (s->is_direct)
             look_direct(s, &b);
         else if (filtered)
-            passed += look_filtered(s, &b);
+            passed += s->bitmap ? look_few(s, &b) : look_filtered(s, &b);
         else
             look_unfiltered(s, &b);
         tell(s, &b, at);
-        if (at - begin == TRIED - KEYS_BLOCK && passed > PASSING)
+        if (at - begin == tried - KEYS_BLOCK && passed > (s->bitmap ? PASSING_1 : PASSING))
             filtered = 0;
     }
 }
@@ -442,8 +515,14 @@ static struct sizes lay_out_slots(struct members *s)
     s->mask = slots - 1;
     s->shift = 64 - bits;
     struct sizes sizes = {slots * (s->ask->rows ? 12 : 8), 0};
-    if (slots * 8 <= NEAR)
+    if (slots * 8 <= NEAR) {
+        uint32_t few = BIT_LEAST;
+        while (few < BIT_MOST && 1u << few < BIT_EACH * s->ask->m)
+            few++;
+        s->bitmap_shift = 32 - few;
+        sizes.zeros = s->ask->n > s->ask->m ? (1u << few) / 8 : 0;
         return sizes;
+    }
     while (words < s->ask->m / 4) {
         words *= 2;
         filter_bits++;
@@ -490,13 +569,18 @@ static void open_tables(cohort_context *context, struct members *s, char *memory
     } else {
         s->slot = (void *)memory;
         s->row = s->ask->rows ? (void *)(s->slot + s->mask + 1) : NULL;
-        s->filter = sizes.zeros ? (void *)zeros.at : NULL;
+        if (sizes.zeros && (s->mask + 1) * 8 <= NEAR)
+            s->bitmap = (void *)zeros.at;
+        else if (sizes.zeros)
+            s->filter = (void *)zeros.at;
     }
 }
 
-cohort_status cpu_keys_members(cohort_context *context, const struct keys_members *ask)
+cohort_status keys_members_among(cohort_context *context, const struct keys_members *ask,
+                                 const uint32_t *number)
 {
     struct members s = {.ask = ask,
+                        .number = number,
                         .values = {.columns = 1, .column = ask->values},
                         .keys = {.columns = 1, .column = ask->keys},
                         .seed = keys_seed(),

@@ -12,9 +12,9 @@
  * digits. Bits that are the same in all keys are found first and left out.
  *
  * Where the topmost two digits have many more values than there are items, hardly any two items agree in
- * them: these are sorted by, and by insertion the few neighbours that are still in the wrong order. If that
- * takes many moves, since keys lie close together after all, the items are sorted by all digits. */
-#include "backend/sort.h"
+ * them: these are sorted by, and by insertion the few neighbours that are still in the wrong order; if that
+ * takes many moves, by all digits. Many keys of which few are distinct are counted instead (sort_few.c). */
+#include "sort_few.h"
 #include "split.h"
 
 #include <string.h>
@@ -588,10 +588,10 @@ static cohort_status cpu_sort_run(cohort_context *context, const struct sort *s,
         return COHORT_OK;
     if (s->segments)
         sort_pieces(context, &r, s->segment_offsets, s->segments);
-    else if (s->n > r.local)
-        sort_all(context, &r);
-    else if (s->n)
+    else if (s->n && s->n <= r.local)
         sort_local(&r, 0, (co_u32)s->n, 0);
+    else if (s->n && !cpu_sort_few(context, s, r.other[0], &r.status))
+        sort_all(context, &r);
     return r.status;
 }
 

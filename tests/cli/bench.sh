@@ -123,6 +123,17 @@ END
     judge "bench pages: columns and the best of others" \
         grep -qE '^. map find . 32/32 . all there . [0-9.]+ . [0-9.]+ . [GM]/s . [0-9.]+ / - .$' page.md
     judge "bench pages: a line a row" test "$(grep -c '^| map insert | 64/64 |' page.md)" -eq 6
+    {
+        echo '<!-- figures: map.json --against peer.json --name "map find" --width 32/32,64/64 --columns peer -->'
+        echo '<!-- end of figures -->'
+    } >peers.md
+    bench pages peers.md >printed 2>said
+    judge "bench pages: a column for each of the others" test $? -eq 0 -a ! -s said -a \
+        "$(grep -c '^| | width | keys | ours | their map | unit |$' peers.md)" -eq 1 -a "$(grep -c '^| map find |' peers.md)" -eq 12
+    judge "bench pages: the best of each of them, where it stands beside ours" test \
+        "$(grep -cE '^. map find . 32/32 . all there . [0-9.]+ . [0-9.]+ . [GM]/s .$' peers.md)" -eq 1 -a \
+        "$(grep -cE '^. map find . 64/64 . all there . [0-9.]+ . [0-9.]+ . [GM]/s .$' peers.md)" -eq 2 -a \
+        "$(grep -cE '^. map find .*. [0-9.]+ .  . [GM]/s .$' peers.md)" -eq 9 -a "$(grep -c '^Others: their map 1.2.$' peers.md)" -eq 1
     judge "bench pages: text around stays" test "$(grep -cE '^(# A page|and|its end|old)$' page.md)" -eq 3
     judge "bench pages: the command and the limits" test "$(grep -c '^Limits in the same run: copy' page.md)" -eq 1 -a \
         "$(grep -c 'cohort bench map' page.md)" -eq 2

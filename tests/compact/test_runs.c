@@ -193,6 +193,52 @@ static void run_lengths(struct test *t)
         }
 }
 
+/* All keys the same but one, which is the first, the last or between; and zeros and ones in turn, so that
+ * every entry is a run. */
+static void edges(struct test *t)
+{
+    const uint64_t most = test_size(t, 70000, 3000);
+    for (unsigned bytes = 4; bytes <= 8; bytes += 4)
+        for (unsigned round = 0; round < 12; round++) {
+            const uint64_t n = round < 4 ? most : 1 + test_below(t, most);
+            const uint64_t odd = round % 4 == 0 ? 0 : round % 4 == 1 ? n - 1 : test_below(t, n);
+            struct column *mark = t->columns, *keys = column_new(t, n, bytes),
+                          *seen = column_new(t, n, bytes);
+            struct column *starts = column_new(t, n, 8), *lengths = column_new(t, n, 8);
+            struct column *total = column_new_in(t, any_memory(t), 1, 8);
+            cohort_runs_desc d = COHORT_RUNS_INIT;
+            uint64_t at = 0, runs = 0;
+            for (uint64_t i = 0; i < n; i++)
+                column_put(keys, i, round % 4 == 3 ? (i & 1 ? UINT64_MAX : 0) : i == odd ? 0 : UINT64_MAX);
+            d.n = n;
+            d.type = bytes == 8 ? COHORT_U64 : COHORT_U32;
+            d.keys = column_send(keys);
+            d.distinct = column_send(seen);
+            d.starts = column_send(starts);
+            d.lengths = column_send(lengths);
+            d.total = column_send(total);
+            OK(t, cohort_runs(t->context, &d));
+            OK(t, cohort_wait(t->context));
+            column_fetch(seen);
+            column_fetch(starts);
+            column_fetch(lengths);
+            column_fetch(total);
+            for (; at < n; runs++) {
+                uint64_t end = at + 1;
+                while (end < n && column_get(keys, end) == column_get(keys, at))
+                    end++;
+                REQUIREF(t,
+                         column_get(seen, runs) == column_get(keys, at) && column_get(starts, runs) == at &&
+                             column_get(lengths, runs) == end - at,
+                         "run %llu of %llu entries, the odd one is %llu", (unsigned long long)runs,
+                         (unsigned long long)n, (unsigned long long)odd);
+                at = end;
+            }
+            EQUAL(t, column_get(total, 0), runs);
+            column_drop(t, mark);
+        }
+}
+
 /* Of sorted keys the runs are the distinct keys, without a wait between the calls. */
 static void after_a_sort(struct test *t)
 {
@@ -275,9 +321,7 @@ static void bad_input(struct test *t)
 }
 
 const struct test_case test_cases[] = {
-    {"sizes", sizes, TEST_EACH_MEMORY},
-    {"run lengths", run_lengths, TEST_EACH_MEMORY},
-    {"after a sort", after_a_sort, TEST_EACH_MEMORY},
-    {"bad input", bad_input, TEST_EACH_MEMORY},
-    {NULL, NULL, 0},
+    {"sizes", sizes, TEST_EACH_MEMORY},         {"run lengths", run_lengths, TEST_EACH_MEMORY},
+    {"edges", edges, TEST_EACH_MEMORY},         {"after a sort", after_a_sort, TEST_EACH_MEMORY},
+    {"bad input", bad_input, TEST_EACH_MEMORY}, {NULL, NULL, 0},
 };

@@ -1,5 +1,5 @@
-/* test_stream.c: splits, histograms, compactions, sorts, sums in a stream: captured into a graph, and what a
- * wait tells. */
+/* test_stream.c: splits, histograms, compactions, sorts, runs, sums in a stream: captured into a graph, and
+ * what a wait tells. */
 #include "cuda/device.h"
 #include "test.h"
 
@@ -11,6 +11,7 @@
 /* All calls, one after the other, on what `keys` holds. */
 struct works {
     struct column *keys, *split, *offsets, *bins, *kept, *total, *sorted, *sums, *greatest, *counts;
+    struct column *distinct, *starts, *lengths, *runs; /* of what was sorted */
     void *workspace;
     uint64_t workspace_bytes;
 };
@@ -28,6 +29,26 @@ static cohort_multisplit_desc split_of(struct works *w)
     d.offsets = (uint64_t *)(void *)(w->offsets->device_block + w->offsets->before);
     d.counts = (cohort_counts *)(void *)(w->counts->device_block + w->counts->before);
     return d;
+}
+
+static uint64_t *words_of(const struct column *c)
+{
+    return (uint64_t *)(void *)(c->device_block + c->before);
+}
+
+/* Of a sort's keys: all that there is of them, and lengths alone, which are made of starts of their own. */
+static cohort_status do_runs(struct test *t, struct works *w)
+{
+    cohort_runs_desc r = COHORT_RUNS_INIT;
+    r.n = N;
+    r.keys = w->sorted->device_block + w->sorted->before;
+    r.lengths = words_of(w->lengths);
+    cohort_status status = cohort_runs(t->context, &r);
+    r.distinct = w->distinct->device_block + w->distinct->before;
+    r.starts = words_of(w->starts);
+    r.total = words_of(w->runs);
+    r.lengths = NULL;
+    return status ? status : cohort_runs(t->context, &r);
 }
 
 static cohort_status do_all(struct test *t, struct works *w)
@@ -57,6 +78,8 @@ static cohort_status do_all(struct test *t, struct works *w)
     if (!status)
         status = cohort_sort(c, &s);
     if (!status)
+        status = do_runs(t, w);
+    if (!status)
         status = cohort_scan(c, N, COHORT_U32, 0, d.keys, w->sums->device_block + w->sums->before);
     if (!status)
         status = cohort_reduce(c, COHORT_OP_MAX, N, COHORT_U32, d.keys,
@@ -70,11 +93,24 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Of the sorted keys. */
+static void judge_runs(struct test *t, struct works *w, const uint32_t *sorted)
+{
+    uint64_t runs = 0;
+    for (uint64_t i = 0, end; i < N; i = end, runs++) {
+        for (end = i + 1; end < N && sorted[end] == sorted[i];)
+            end++;
+        REQUIRE(t, column_get(w->distinct, runs) == sorted[i] && column_get(w->starts, runs) == i);
+        REQUIRE(t, column_get(w->lengths, runs) == end - i);
+    }
+    EQUAL(t, column_get(w->runs, 0), runs);
+}
+
 static void judge_all(struct test *t, struct works *w)
 {
-    struct column *const all[] = {w->split, w->offsets, w->bins, w->kept,
-                                  w->total, w->sorted,  w->sums, w->greatest};
-    for (int i = 0; i < 8; i++)
+    struct column *const all[] = {w->split, w->offsets,  w->bins,     w->kept,   w->total,   w->sorted,
+                                  w->sums,  w->greatest, w->distinct, w->starts, w->lengths, w->runs};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         column_fetch(all[i]);
     uint64_t begin[M + 1] = {0}, next[M], kept = 0;
     uint32_t sum = 0, greatest = 0, *sorted = malloc(N * 4), *keys = w->keys->data;
@@ -101,26 +137,29 @@ static void judge_all(struct test *t, struct works *w)
     }
     EQUAL(t, column_get(w->total, 0), kept);
     EQUAL(t, column_get(w->greatest, 0), greatest);
+    judge_runs(t, w, sorted);
     free(sorted);
 }
 
 static struct works works_new(struct test *t)
 {
-    struct works w = {column_new(t, N, 4),
-                      column_new(t, N, 4),
-                      column_new(t, M + 1, 8),
-                      column_new(t, M, 8),
-                      column_new(t, N, 4),
-                      column_new(t, 1, 8),
-                      column_new(t, N, 4),
-                      column_new(t, N, 4),
-                      column_new(t, 1, 8),
-                      column_new(t, 5, 8),
-                      NULL,
-                      0};
-    struct column *const all[] = {w.split,  w.offsets, w.bins,     w.kept,  w.total,
-                                  w.sorted, w.sums,    w.greatest, w.counts};
-    for (int i = 0; i < 9; i++)
+    struct works w = {.keys = column_new(t, N, 4),
+                      .split = column_new(t, N, 4),
+                      .offsets = column_new(t, M + 1, 8),
+                      .bins = column_new(t, M, 8),
+                      .kept = column_new(t, N, 4),
+                      .total = column_new(t, 1, 8),
+                      .sorted = column_new(t, N, 4),
+                      .sums = column_new(t, N, 4),
+                      .greatest = column_new(t, 1, 8),
+                      .counts = column_new(t, 5, 8),
+                      .distinct = column_new(t, N, 4),
+                      .starts = column_new(t, N, 8),
+                      .lengths = column_new(t, N, 8),
+                      .runs = column_new(t, 1, 8)};
+    struct column *const all[] = {w.split,    w.offsets, w.bins,     w.kept,   w.total,   w.sorted, w.sums,
+                                  w.greatest, w.counts,  w.distinct, w.starts, w.lengths, w.runs};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         column_send(all[i]);
     cohort_multisplit_desc d = split_of(&w);
     OK(t, cohort_multisplit_workspace(t->context, &d, &w.workspace_bytes));
@@ -129,10 +168,12 @@ static struct works works_new(struct test *t)
     return w;
 }
 
+/* Sometimes of few values, so that runs are long. */
 static void new_keys(struct test *t, struct works *w)
 {
+    const uint64_t spread = test_below(t, 2) ? 1 : (1ull << 32) / (1 + test_below(t, 300));
     for (uint64_t i = 0; i < N; i++)
-        column_put(w->keys, i, test_random(t));
+        column_put(w->keys, i, (uint32_t)test_random(t) / spread * spread);
     column_send(w->keys);
 }
 
@@ -157,6 +198,20 @@ static void capture(struct test *t, const struct cuda_driver *d, cuda_stream str
         judge_all(t, w);
     }
     CHECK(t, !d->graph_exec_destroy(exec) && !d->graph_destroy(graph));
+}
+
+/* The same calls in a stream without a wait between them, also on a device that has no graphs. */
+static void stream_order(struct test *t)
+{
+    t->memory = TEST_DEVICE;
+    struct works w = works_new(t);
+    for (int i = 0; i < 2; i++) {
+        new_keys(t, &w);
+        OK(t, do_all(t, &w));
+        OK(t, cohort_wait(t->context));
+        judge_all(t, &w);
+    }
+    OK(t, cohort_free(t->context, w.workspace));
 }
 
 static void graphs(struct test *t)
@@ -211,6 +266,7 @@ static void deferred(struct test *t)
 
 const struct test_case test_cases[] = {
     {"graphs", graphs, GPU},
+    {"stream_order", stream_order, GPU},
     {"deferred", deferred, GPU},
     {NULL, NULL, 0},
 };

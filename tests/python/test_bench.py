@@ -24,19 +24,46 @@ def test_table_json_and_drawing(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "another answer" not in done.stdout and "numpy" in done.stdout
     told = json.loads((tmp_path / "b.json").read_text())
-    assert {r["operation"] for r in told["records"]} >= {
-        "sort",
-        "unique",
-        "is_in",
-        "index_in",
-        "sets: and",
-        "join",
-        "group_by",
-    }
-    assert all(r["seconds"]["libcohort"] > 0 for r in told["records"]) and told["about"]["backend"] == "cpu"
-    assert len(xml.parse(tmp_path / "b.svg").getroot().findall("{*}rect")) == sum(
-        len(r["seconds"]) for r in told["records"]
-    )
+    ours = [r for r in told["rows"] if "peer" not in r]
+    assert {r["name"] for r in ours} >= {"sort", "unique", "is_in", "index_in", "sets: and", "join", "group_by"}
+    assert told["backend"] == "cpu" and told["device"] and told["commit"] and told["date"]
+    assert told["command"] == "python -m libcohort.bench --rows 3000 --types int64,float64,string --runs 1"
+    assert len(xml.parse(tmp_path / "b.svg").getroot().findall("{*}rect")) == len(told["rows"])
+    # What the tool's reader of figures demands, and the room that it has for texts.
+    for row in told["rows"]:
+        assert 0 < row["least"] <= row["median"] <= row["most"] and row["runs"] == 1 and row["threads"] > 0
+        assert len(row["name"]) < 40 and len(row["width"]) < 8 and len(row["variant"].encode()) < 24
+    numpy = [r for r in told["rows"] if r.get("peer", {}).get("name") == "numpy"]
+    assert numpy and all(r["peer"]["version"] and r["peer"]["machine"] == told["device"] for r in numpy)
+    # Each row of others stands beside one of ours.
+    place = ("name", "width", "keys", "variant", "n", "threads")
+    at = [tuple(r[k] for k in place) for r in ours]
+    assert len(set(at)) == len(at) and {tuple(r[k] for k in place) for r in told["rows"]} == set(at)
+
+
+def test_runs_take_turns_and_the_middle_one_counts():
+    done = []
+
+    def call(who):
+        return lambda: done.append(who) or 1
+
+    case = ("f", "", {"libcohort": call("libcohort"), "numpy": call("numpy")}, lambda r: r)
+    (record,) = bench.measure(iter([case]), 10, "int64", "few", [], 3)
+    assert done == ["libcohort", "numpy"] * 4 and [len(s) for s in record["seconds"].values()] == [3, 3]
+    record["seconds"] = {"libcohort": [2.0, 1.0, 4.0], "libcohort on a ship": [1.0], "numpy": [8.0, 5.0, 10.0]}
+    rows = bench._bench_record.rows([record], {"numpy": "0"})
+    assert [(r["median"], r["least"], r["most"], r["variant"]) for r in rows] == [
+        (5.0, 2.5, 10.0, ""),
+        (10.0, 10.0, 10.0, "on a ship"),
+        (1.25, 1.0, 2.0, ""),
+    ]
+    assert [r.get("peer", {}).get("name") for r in rows] == [None, None, "numpy"]
+
+
+def test_what_is_slow_runs_once(monkeypatch):
+    monkeypatch.setattr(bench, "LONG", -1.0)
+    (record,) = bench.measure(iter([("f", "", {"libcohort": lambda: 1}, lambda r: r)]), 10, "int64", "few", [], 3)
+    assert len(record["seconds"]["libcohort"]) == 1
 
 
 def test_choice():
@@ -55,10 +82,14 @@ def test_choice():
     assert len(lines) == 3 and all("argsort" in line for line in lines[1:])
 
 
-def test_calls_on_ten_elements(capsys, monkeypatch):
+def test_calls_on_ten_elements(capsys, monkeypatch, tmp_path):
     """Each call works, and costs microseconds; how few is for a quiet machine to say."""
     monkeypatch.setattr(bench._bench_calls, "_REPEATS", 3)
-    bench.main(["--calls"])
+    bench.main(["--calls", "--json", str(tmp_path / "c.json")])
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == len(bench._bench_calls.calls()) and lines[0].startswith("sort ")
     assert all(float(line.split()[-2]) < 1000 for line in lines)
+    told = json.loads((tmp_path / "c.json").read_text())
+    assert told["command"] == "python -m libcohort.bench --calls"
+    assert [r["name"] for r in told["rows"]] == list(bench._bench_calls.calls())
+    assert all(abs(r["extras"]["us"] * r["median"] / 1e6 - 1) < 0.01 for r in told["rows"])

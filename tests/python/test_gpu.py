@@ -147,6 +147,39 @@ def test_distinct_in_the_order_in_which_they_occur(type, n):
     same(many, counts[frequent])
 
 
+@pytest.mark.parametrize("type", ["i4", "u4", "f4"])
+def test_numbers_of_keys_of_4_bytes_do_not_go_through_the_host(type, monkeypatch):
+    a, b = some(type, 90), some(type, 40, seed=2)
+    plain, seen = lc._functions._core.cast, []
+
+    def cast(values, *rest):
+        out = plain(values, *rest)
+        seen.extend([] if out is values or values._gpu is None else [out.type])
+        return out
+
+    monkeypatch.setattr(lc._functions._core, "cast", cast)
+    for got, due in zip(lc.unique(Cupy(a), True, True, True), np.unique(a, True, True, True), strict=True):
+        same(got, due)
+    values, inverse = lc.unique(Cupy(a), return_inverse=True, sorted=False)
+    assert np.array(values.tolist(), type)[inverse.tolist()].tolist() == a.tolist() and inverse[0] == 0
+    codes, distinct = lc.factorize(Cupy(a))
+    same(codes, inverse.tolist())
+    same(distinct, np.array(values.tolist(), type))
+    same(lc.index_in(Cupy(a), Cupy(b)), [list(b).index(x) if x in b else -1 for x in a])
+    same(lc.value_counts(Cupy(a), sort=False)[1], np.unique(a, return_counts=True)[1])
+    assert not seen
+
+
+@pytest.mark.parametrize("type", ["i4", "u8"])
+def test_no_elements(type):
+    none = np.array([], type)
+    for got in lc.unique(Cupy(none), True, True, True):
+        assert got.device == "cuda:0" and len(got) == 0
+    assert [len(x) for x in lc.factorize(Cupy(none))] == [0, 0]
+    same(lc.index_in(Cupy(some(type)), Cupy(none)), [-1] * 70)
+    assert len(lc.index_in(Cupy(none), Cupy(some(type)))) == 0
+
+
 @pytest.mark.parametrize("n", [0, 1, 2, 31, 32, 33])
 def test_short_arrays(n):
     a = some("i8", max(n, 2))[:n]

@@ -438,6 +438,79 @@ static void close_together(struct test *t)
         }
 }
 
+/* ---- few distinct keys --------------------------------------------------------------------------------- */
+
+struct few {
+    uint64_t rank, key, count;
+};
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct few *x = a, *y = b;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* Keys that have every bit, zeros and NaNs of either sign among them. `rare` of them are one in forty, in
+ * all. */
+static struct few *few_made(struct test *t, const struct sort_plan *p, uint64_t distinct, uint64_t rare,
+                            struct column *keys)
+{
+    const unsigned bytes = order_bytes(p->order);
+    const uint64_t ones = bytes == 8 ? UINT64_MAX : UINT32_MAX, sign = ones / 2 + 1;
+    const uint64_t special[] = {ones, sign, sign - 1, 0, ones - sign / 8 + 1};
+    struct few *few = malloc((distinct + rare) * sizeof *few);
+    REQUIRE(t, few);
+    for (uint64_t i = 0; i < distinct + rare; i++) {
+        const uint64_t mixed = (i + 1) * 0x9e3779b97f4a7c15ull;
+        few[i].key = i < 5 ? special[i] : bytes == 8 ? mixed : mixed >> 32;
+        few[i].rank = rank_of(p, few[i].key);
+        few[i].count = 0;
+    }
+    for (uint64_t i = 0; i < p->n; i++) {
+        const int is_rare = rare && test_below(t, 40) == 0;
+        const uint64_t k = is_rare ? distinct + test_below(t, rare) : test_below(t, distinct);
+        column_put(keys, i, few[k].key);
+        few[k].count++;
+    }
+    qsort(few, distinct + rare, sizeof *few, by_rank);
+    return few;
+}
+
+/* As few as are counted, some more, and so many rare ones that some keys do not tell of them. */
+static void few_distinct(struct test *t)
+{
+    const uint64_t of[][2] = {{1, 0}, {2, 0}, {1000, 0}, {1800, 0}, {3000, 0}, {20, 5000}};
+    for (unsigned i = 0; i < 12; i++) {
+        const uint64_t distinct = of[i % 6][0], rare = of[i % 6][1];
+        struct sort_plan p = sort_plan(test_size(t, 1048576 + 11 * i, 2000), sorted_types[(i + i / 6) % 6]);
+        struct column *keys = column_new(t, p.n, order_bytes(p.order)), *out = keys;
+        struct few *few = few_made(t, &p, distinct, rare, keys);
+        cohort_sort_desc d = COHORT_SORT_INIT;
+        uint64_t at = 0;
+        p.descending = i % 2;
+        if (i % 3)
+            out = column_new(t, p.n, order_bytes(p.order));
+        d.n = p.n;
+        d.type = p.order;
+        d.descending = i % 2;
+        d.keys = column_send(keys);
+        d.keys_out = i % 3 ? column_send(out) : (void *)(uintptr_t)d.keys;
+        OK(t, cohort_sort(t->context, &d));
+        OK(t, cohort_wait(t->context));
+        column_fetch(out);
+        for (uint64_t k = 0; k < distinct + rare; k++) {
+            const struct few *f = &few[d.descending ? distinct + rare - 1 - k : k];
+            for (uint64_t j = 0; j < f->count; j++, at++)
+                REQUIREF(t, column_get(out, at) == f->key, "place %llu is 0x%llx, not 0x%llx: case %u",
+                         (unsigned long long)at, (unsigned long long)column_get(out, at),
+                         (unsigned long long)f->key, i);
+        }
+        EQUAL(t, at, p.n);
+        free(few);
+        column_drop(t, NULL);
+    }
+}
+
 /* Somebody must want something. */
 static void refusals(struct test *t)
 {
@@ -472,6 +545,7 @@ const struct test_case test_cases[] = {
     {"anything", anything, TEST_EACH_MEMORY},
     {"large", large, TEST_EACH_MEMORY},
     {"close_together", close_together, TEST_EACH_MEMORY},
+    {"few_distinct", few_distinct, TEST_EACH_MEMORY},
     {"refusals", refusals, TEST_EACH_MEMORY},
     {"many", many, TEST_EACH_MEMORY},
     {"far", far, TEST_EACH_MEMORY},

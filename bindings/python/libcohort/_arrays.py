@@ -93,7 +93,7 @@ def take_in_as(
         except TypeError:
             raise TypeError(f"{argument}: a list of numbers is due") from None
     array, numpy = take_in(values, argument, where)
-    return _core.cast(array, code, argument), numpy
+    return array if array._code == code else _core.cast(array, code, argument), numpy
 
 
 def give_out(result: _core.Array, numpy: Any) -> Any:

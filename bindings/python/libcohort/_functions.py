@@ -164,49 +164,55 @@ def _unique_by_map(keys: _core.Array, sorted: bool) -> _Parts:
 
 
 def _unique_on_gpu(keys: _core.Array, index: bool, inverse: bool, counts: bool, sorted: bool) -> _Parts:
-    """By maps alone, so that nothing leaves the GPU but, of keys of 4 bytes, numbers that are to be widened."""
+    """So that nothing leaves the GPU: keys of 8 bytes by maps, whose values are the numbers, and those of 4 by
+    sorting and looking up, which answer numbers of 8."""
     if not index and not inverse:
-        values, firsts, inverses = _unique_by_map(keys, sorted)[0], None, None
+        return _unique_by_map(keys, sorted)[0], None, None, None
+    on = context_for(keys)
+    if BYTES[keys._code] == 4:
+        return _unique_by_rows(on, keys, index, inverse, counts, sorted)
+    map = _core.map_new(on, WIDTH_64_64, max(len(keys), 1), 0)
+    _core.map_batch(map, INSERT, keys, _core.iota(len(keys), I64, on), FIRST, False)
+    values, firsts = _core.map_items(map, keys._code, I64, True)
+    if sorted:
+        values, _, firsts = _core.sort(on, values, False, False, firsts)
     else:
-        on = context_for(keys)
-        wide = BYTES[keys._code] == 8
-        number = I64 if wide else U32
-        map = _core.map_new(on, WIDTH_64_64 if wide else WIDTH_32_32, max(len(keys), 1), 0)
-        _core.map_batch(map, INSERT, keys, _core.iota(len(keys), number, on), FIRST, False)
-        values, firsts = _core.map_items(map, keys._code, number, True)
-        if sorted:
-            values, _, firsts = _core.sort(on, values, False, False, firsts)
-        else:
-            firsts, _, values = _core.sort(on, firsts, False, False, values)
-        inverses = _look_up(values, _core.iota(len(values), number, on), keys) if inverse else None
-    return (
-        values,
-        None if firsts is None else _core.cast(firsts, I64, "a"),
-        inverses,
-        _occurrences(keys, values) if counts else None,
-    )
+        firsts, _, values = _core.sort(on, firsts, False, False, values)
+    inverses = _look_up(values, _core.iota(len(values), I64, on), keys) if inverse else None
+    return values, firsts, inverses, _occurrences(keys, values) if counts else None
+
+
+def _unique_by_rows(
+    on: _core.Context, keys: _core.Array, index: bool, inverse: bool, counts: bool, sorted: bool
+) -> _Parts:
+    """The runs of what is sorted; where each occurs first is its row among all keys, and which one each key is
+    is that key's row among the distinct ones."""
+    ordered = _core.sort(on, keys, False, False, None)[0]
+    values, _, many = _core.runs(on, ordered, False, counts)
+    firsts: Any = _core.rows_among(on, values, keys) if index or not sorted else None
+    if not sorted:
+        if counts:
+            many = _core.sort(on, firsts, False, False, many)[2]
+        firsts, _, values = _core.sort(on, firsts, False, False, values)
+    return values, firsts, _core.rows_among(on, keys, values) if inverse else None, many
 
 
 def _look_up(keys: _core.Array, numbers: _core.Array, asked: _core.Array) -> _core.Array:
-    """The numbers, as int64, that go with the keys that are asked for, which are all there."""
-    wide = BYTES[keys._code] == 8
-    map = _core.map_new(context_for(keys), WIDTH_64_64 if wide else WIDTH_32_32, max(len(keys), 1), 0)
+    """The numbers that go with the keys of 8 bytes that are asked for, which are all there."""
+    map = _core.map_new(context_for(keys), WIDTH_64_64, max(len(keys), 1), 0)
     _core.map_batch(map, INSERT, keys, numbers, ANY, False)
     return _found(map, asked)
 
 
 def _occurrences(keys: _core.Array, distinct: _core.Array) -> _core.Array:
-    """How often each of the distinct keys is there."""
-    wide = BYTES[keys._code] == 8
-    map = _core.map_new(context_for(keys), WIDTH_64_64 if wide else WIDTH_32_32, max(len(distinct), 1), 0)
+    """How often each of the distinct keys of 8 bytes is there."""
+    map = _core.map_new(context_for(keys), WIDTH_64_64, max(len(distinct), 1), 0)
     _core.map_batch(map, COUNT, keys, None, ANY, False)
     return _found(map, distinct)
 
 
 def _found(map: _core.Handle, keys: _core.Array) -> _core.Array:
-    number = I64 if BYTES[keys._code] == 8 else U32
-    none = _core.cast(take_in([0], "")[0], number, "")
-    return _core.cast(_core.map_find(map, keys, number, none)[0], I64, "values")
+    return _core.map_find(map, keys, I64, take_in([0], "")[0])[0]
 
 
 def _repeats(keys: _core.Array) -> int:
@@ -382,6 +388,8 @@ def index_in(values: Any, value_set: Any) -> Any:
         return give_out(_core.among(a, b, True), numpy or numpy_too)
     a, b, on = together(a, b, (values, value_set), names)
     wide = BYTES[b._code] == 8
+    if b._gpu is not None and not wide:  # numbers of 8 bytes, which do not leave the GPU
+        return give_out(_core.rows_among(on, a, b), numpy or numpy_too)
     map = _core.map_new(on, WIDTH_64_64 if wide else WIDTH_32_32, max(len(b), 1), 0)
     index = _core.iota(len(b), I64 if wide else U32, *([] if b._gpu is None else [on]))
     _core.map_batch(map, INSERT, b, index, FIRST, False)
@@ -395,27 +403,22 @@ _KINDS = {"hash": 2, "modulo": 3}
 _RANGES, _SPLITTERS, _IDS, _MEMBER = 4, 5, {1: 11, 2: 12, 4: 13}, 15
 
 
-class _Chooser(NamedTuple):
-    """What chooses a bucket, as arguments of the library, and where it is called with which keys."""
-
-    on: _core.Context
-    keys: _core.Array
-    buckets: int
-    kind: int
-    a: int
-    b: int
-    data: _core.Array | _core.Handle | None
+# What chooses a bucket, as arguments of the library, and where it is called with which keys: the context, keys,
+# the number of buckets, kind, a, b, data.
+_Chooser = tuple[_core.Context, _core.Array, int, int, int, int, "_core.Array | _core.Handle | None"]
 
 
 def _chooser(
     keys: _core.Array, buckets: int | None, by: Any, range: tuple[int, int] | None, splitters: Any
 ) -> _Chooser:
+    wide = keys if BYTES[keys._code] >= 4 else _core.cast(keys, storage(keys._code), "keys")
+    if by is None and range is None and splitters is None and buckets is not None:
+        return context_for(wide), wide, buckets, _KINDS["hash"], 0, 0, None
     if isinstance(by, Set) and range is None and splitters is None:
         wide, on, sets, number = by._chooses(keys, "keys")
-        return _Chooser(on, wide, 2 if buckets is None else buckets, _MEMBER, number, 0, sets)
+        return on, wide, 2 if buckets is None else buckets, _MEMBER, number, 0, sets
     many, kind, a, b, data = _function(keys, buckets, by, range, splitters)
-    wide = keys if BYTES[keys._code] >= 4 else _core.cast(keys, storage(keys._code), "keys")
-    return _Chooser(context_for(wide), wide, many, kind, a, b, data)
+    return context_for(wide), wide, many, kind, a, b, data
 
 
 def _function(
@@ -497,12 +500,13 @@ def partition(
     offsets = offsets[:1] if none else offsets
     if numpy is None:
         return Partition(out, offsets, column, index, rank)
+    array = numpy.asarray
     return Partition(
-        numpy.asarray(out),
-        numpy.asarray(offsets),
-        column if column is None else numpy.asarray(column),
-        index if index is None else numpy.asarray(index),
-        rank if rank is None else numpy.asarray(rank),
+        array(out),
+        array(offsets),
+        column if column is None else array(column),
+        index if index is None else array(index),
+        rank if rank is None else array(rank),
     )
 
 

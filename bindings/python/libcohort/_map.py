@@ -182,17 +182,20 @@ class Map:
     # ---- in
 
     def _keys(self, keys: Any) -> tuple[_core.Array, Any]:
-        keys, numpy = take_in_as(keys, self._key, "keys", self._handle.context)
-        keys = stored(keys, "keys")
-        return keys if keys._code == self._key_stored else _core.cast(keys, self._key_stored, "keys"), numpy
+        array, numpy = take_in_as(keys, self._key, "keys", self._handle.context)
+        array = stored(array, "keys")
+        return array if array._code == self._key_stored else _core.cast(array, self._key_stored, "keys"), numpy
 
     def _values(self, values: Any, keys: _core.Array) -> _core.Array:
         if _is_one(values):
             return self._beside(keys, _core.repeat(self._one(values, "values"), len(keys)), 0, "values")
         array, _ = take_in_as(values, self._value, "values", self._handle.context)
-        return _core.cast(self._beside(keys, array, values, "values"), self._value_stored, "values")
+        array = self._beside(keys, array, values, "values")
+        return array if self._value == self._value_stored else _core.cast(array, self._value_stored, "values")
 
     def _beside(self, keys: _core.Array, array: _core.Array, given: Any, argument: str) -> _core.Array:
+        if keys._gpu is None and array._gpu is None:
+            return array
         return beside(keys, array, given, ("keys", argument), self._handle.context)
 
     def _one(self, value: Any, argument: str) -> _core.Array:

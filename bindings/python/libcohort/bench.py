@@ -3,23 +3,25 @@ whichever are installed.
 
     python -m libcohort.bench --rows 1e6,1e7 --only unique,is_in --json out.json --svg out.svg
 
-Each case runs with all cores, `--runs` times, and the best time counts; answers are compared with ours, and
-one that is different is told as such. Rates are millions of rows a second. numpy is needed. `--calls`
-measures this package's calls on ten elements instead.
+Each case runs with all cores, once to be compared with our answer, and told if it is another, and then
+`--runs` times, by turns: each library once, and again. The median counts. What takes longer than five seconds
+runs once. Rates are millions of rows a second. numpy is needed. `--calls` measures this package's calls on
+ten elements instead. `--json` writes the form of all recorded figures of the project (docs/bench.md), which
+`cohort bench show` and `cohort bench pages` read.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
-import json
-import platform
+import statistics
+import sys
 import time
 from typing import Any, Callable, Iterator
 
 import libcohort as lc
 
-from . import _bench_calls
+from . import _bench_calls, _bench_record
 from ._bench_table import group_cases, join_cases, string_cases
 
 Case = tuple[str, str, dict[str, Callable[[], Any]], Callable[[Any], Any]]
@@ -35,6 +37,8 @@ COLOURS = {
     "pyroaring": "#c0564a",
 }
 SETS = ("and", "or")
+# What takes so many seconds runs once.
+LONG = 5.0
 
 
 def installed() -> dict[str, Any]:
@@ -281,30 +285,38 @@ def set_cases(rows: int, mods: dict[str, Any]) -> Iterator[Case]:
     yield "sets: sizes of 1,000 ands", "1,000 sets", many, _same
 
 
+def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.perf_counter()
+    result = call()
+    return time.perf_counter() - start, result
+
+
 def measure(
-    cases: Iterator[Case], rows: int, kind: str, only: list[str], runs: int
+    cases: Iterator[Case], rows: int, dtype: str, keys: str, only: list[str], runs: int
 ) -> Iterator[dict[str, Any]]:
+    """A record a case: seconds of each run of each library. Libraries take turns, so that what else the
+    machine does meets all of them."""
     import numpy
 
     for name, variant, options, canonical in cases:
-        if only and not any(o in name for o in only):
+        if not _wanted(only, name):
             continue
         times, ours = {}, None
         for who, call in options.items():
-            best = float("inf")
-            for _ in range(runs):
-                start = time.perf_counter()
-                result = call()
-                best = min(best, time.perf_counter() - start)
-                if best > 5:
-                    break
+            first, result = _timed(call)
+            times[who] = [first] if first > LONG else []
             answer = canonical(result)
             if who == "libcohort":
                 ours = answer
             elif not numpy.array_equal(numpy.asarray(answer), numpy.asarray(ours)):
-                print(f"{name} {variant} {kind}: {who} gives another answer")
-            times[who] = best
-        yield {"operation": name, "variant": variant, "kind": kind, "rows": rows, "seconds": times}
+                print(f"{name} {variant} {dtype}, {keys}: {who} gives another answer")
+            del result, answer
+        again = [who for who in options if not times[who]]
+        for _ in range(runs):
+            for who in again:
+                times[who].append(_timed(options[who])[0])
+        about = {"operation": name, "variant": variant, "type": dtype, "keys": keys, "rows": rows}
+        yield {**about, "seconds": times}
 
 
 def run(rows: list[int], types: list[str], only: list[str], runs: int) -> Iterator[dict[str, Any]]:
@@ -312,25 +324,44 @@ def run(rows: list[int], types: list[str], only: list[str], runs: int) -> Iterat
     for n in rows:
         for dtype in types:
             for distinct in (1000, n):
-                kind = f"{dtype}, {'1,000' if distinct == 1000 else 'many'} distinct"
+                keys = _distinct_text(distinct == 1000)
                 cases = (
                     string_cases(n, distinct, mods)
                     if dtype == "string"
                     else column_cases(n, dtype, distinct, mods)
                 )
-                yield from measure(cases, n, kind, only, runs)
+                yield from measure(cases, n, dtype, keys, only, runs)
         for distinct in (1000, max(n // 10, 1)):
-            kind = f"int64, {'1,000' if distinct == 1000 else 'many'} distinct"
-            yield from measure(join_cases(n, distinct, mods), n, kind, only, runs)
-            yield from measure(group_cases(n, distinct, mods), n, kind, only, runs)
-        yield from measure(set_cases(n, mods), n, "uint32", only, runs)
+            keys = _distinct_text(distinct == 1000)
+            if _wanted(only, "join"):
+                yield from measure(join_cases(n, distinct, mods), n, "int64", keys, only, runs)
+            if _wanted(only, "group_by"):
+                yield from measure(group_cases(n, distinct, mods), n, "int64", keys, only, runs)
+        if _wanted(only, "sets: and, or, sizes of 1,000 ands"):
+            yield from measure(set_cases(n, mods), n, "uint32", "", only, runs)
+
+
+def _wanted(only: list[str], names: str) -> bool:
+    return not only or any(o in names for o in only)
+
+
+def _distinct_text(few: bool) -> str:
+    return f"{'1,000' if few else 'many'} distinct"
+
+
+def _kind(record: dict[str, Any]) -> str:
+    return ", ".join(x for x in (record["type"], record["keys"]) if x)
+
+
+def _seconds(record: dict[str, Any]) -> dict[str, float]:
+    return {who: statistics.median(times) for who, times in record["seconds"].items()}
 
 
 def row_text(record: dict[str, Any]) -> str:
     """A record as a line: millions of rows a second of each, ours first."""
     label = " ".join(x for x in (record["operation"], record["variant"]) if x)
-    rates = "  ".join(f"{who} {record['rows'] / t / 1e6:,.0f}" for who, t in record["seconds"].items())
-    return f"{record['rows']:>11,}  {record['kind']:<24} {label:<28} {rates}"
+    rates = "  ".join(f"{who} {record['rows'] / t / 1e6:,.0f}" for who, t in _seconds(record).items())
+    return f"{record['rows']:>11,}  {_kind(record):<24} {label:<28} {rates}"
 
 
 def svg(records: list[dict[str, Any]]) -> str:
@@ -340,15 +371,15 @@ def svg(records: list[dict[str, Any]]) -> str:
 
     left, width, bar, gap, y = 330, 620, 11, 12, 50
     out: list[str] = []
-    ratios = [t / r["seconds"]["libcohort"] for r in records for t in r["seconds"].values()]
+    ratios = [t / _seconds(r)["libcohort"] for r in records for t in _seconds(r).values()]
     low, high = min(0.5, *ratios), max(2.0, *ratios)
     scale = width / (log10(high) - log10(low))
     zero = left - scale * log10(low)
     for r in records:
-        label = f"{r['operation']} {r['variant']}, {r['kind']}"
+        label, seconds = f"{r['operation']} {r['variant']}, {_kind(r)}", _seconds(r)
         out.append(f'<text x="{left - 8}" y="{y + 9}" text-anchor="end">{label}</text>')
-        for who, t in r["seconds"].items():
-            at = scale * log10(t / r["seconds"]["libcohort"])
+        for who, t in seconds.items():
+            at = scale * log10(t / seconds["libcohort"])
             x, w = (zero, at) if at >= 0 else (zero + at, -at)
             size = f'width="{max(w, 1.5):.1f}" height="{bar - 2}"'
             out.append(f'<rect x="{x:.1f}" y="{y}" {size} fill="{COLOURS[who]}"/>')
@@ -377,15 +408,18 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--only", default="", help="operations whose names contain one of these")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--calls", action="store_true", help="calls on ten elements, in microseconds")
-    parser.add_argument("--json", help="a file for the figures")
+    parser.add_argument("--json", help="a file for the figures, in the form of the project's others")
     parser.add_argument("--svg", help="a file for a drawing")
     given = parser.parse_args(arguments)
     versions = {name: str(m.__version__) for name, m in installed().items()}
     if "numpy" not in versions:
         parser.error("numpy is needed")
+    words = sys.argv[1:] if arguments is None else arguments
     if given.calls:
-        for name, microseconds in _bench_calls.measure():
-            print(f"{name:<32}{microseconds:6.2f} µs", flush=True)
+        calls = _bench_calls.measure()
+        for name, times in calls:
+            print(f"{name:<32}{min(times) * 1e6:6.2f} µs", flush=True)
+        _record(given.json, words, _bench_record.call_rows(calls))
         return
     print("beside", ", ".join(f"{n} {v}" for n, v in versions.items()), "- millions of rows a second")
     records = []
@@ -395,13 +429,16 @@ def main(arguments: list[str] | None = None) -> None:
     ):
         records.append(record)
         print(row_text(record), flush=True)
-    about = {"libcohort": lc.__version__, **versions, "python": platform.python_version(), **lc.info()}
-    if given.json:
-        with open(given.json, "w") as file:
-            json.dump({"about": about, "records": records}, file, indent=1)
+    _record(given.json, words, _bench_record.rows(records, versions))
     if given.svg:
         with open(given.svg, "w") as file:
             file.write(svg(records))
+
+
+def _record(path: str | None, words: list[str], rows: list[dict[str, Any]]) -> None:
+    if path:
+        with open(path, "w") as file:
+            _bench_record.write(file, words, rows)
 
 
 if __name__ == "__main__":

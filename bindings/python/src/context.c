@@ -211,6 +211,14 @@ static PyObject *version(PyObject *module, PyObject *nothing)
     return PyUnicode_FromString(cohort_version());
 }
 
+/* Of the sources, as the build found it. */
+static PyObject *commit(PyObject *module, PyObject *nothing)
+{
+    extern const char cohort_commit[]; /* made by the build: cmake/commit.cmake */
+    (void)module, (void)nothing;
+    return PyUnicode_FromString(cohort_commit);
+}
+
 /* context_info(context): a dict. */
 static PyObject *context_info(PyObject *module, PyObject *object)
 {
@@ -364,6 +372,7 @@ static PyType_Spec handle_spec = {"libcohort._core.Handle", sizeof(handle), 0,
 
 PyMethodDef context_functions[] = {FAST(context_new),
                                    {"version", version, METH_NOARGS, NULL},
+                                   {"commit", commit, METH_NOARGS, NULL},
                                    {"after_fork", after_fork, METH_NOARGS, NULL},
                                    {"context_info", context_info, METH_O, NULL},
                                    {"context_gpu", context_gpu, METH_O, NULL},

@@ -297,5 +297,46 @@ static PyObject *runs(PyObject *module, PyObject *const *arguments, Py_ssize_t c
     return all;
 }
 
-PyMethodDef ops_functions[] = {FAST(sort),    FAST(split), FAST(histogram),
-                               FAST(compact), FAST(runs),  {NULL, NULL, 0, NULL}};
+/* Numbers in the memory of the context, compared by their bits, as a frame. */
+static cohort_status frame_made(const context *on, const array *a, cohort_frame **out)
+{
+    cohort_array column = COHORT_ARRAY_INIT;
+    column.type = type_bytes(a->type) == 8 ? COHORT_U64 : COHORT_U32;
+    column.values = a->data;
+    return cohort_frame_create(on->c, (uint64_t)a->n, 1, &column, out);
+}
+
+/* rows_among(context, keys, values): the first of `values` that each key equals, as int64; -1 for none. In the
+ * memory that both lie in. */
+static PyObject *rows_among(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(3, 3)
+    context *on = context_of(arguments[0]);
+    array *keys = on ? array_of_bytes(arguments[1], "keys", 4, 8) : NULL;
+    array *values = keys ? array_of_bytes(arguments[2], "values", 4, 8) : NULL;
+    if (!values)
+        return NULL;
+    if (type_bytes(keys->type) != type_bytes(values->type) || keys->on != values->on)
+        return PyErr_Format(PyExc_ValueError, "values: must be of the keys' type and memory");
+    array *rows = array_on(memory_of(on, keys), COHORT_I64, keys->n);
+    if (!rows)
+        return NULL;
+    cohort_frame *of = NULL, *among = NULL;
+    outcome o;
+    call_begin(on, &o);
+    o.wait = keys->on;
+    o.status = frame_made(on, keys, &of);
+    if (!o.status)
+        o.status = frame_made(on, values, &among);
+    if (!o.status)
+        o.status = cohort_index_in(of, among, NULL, 8, rows->data);
+    cohort_frame_release(of);
+    cohort_frame_release(among);
+    if (!call_end(on, &o))
+        Py_CLEAR(rows);
+    return (PyObject *)rows;
+}
+
+PyMethodDef ops_functions[] = {FAST(sort), FAST(split),      FAST(histogram),      FAST(compact),
+                               FAST(runs), FAST(rows_among), {NULL, NULL, 0, NULL}};
