@@ -9,6 +9,7 @@
  * in one of bitmaps, in 100,000 sets build from integers in no order small one batch of 1 to 100,000 pairs of
  * small sets density two sets drawn evenly from 10 million, 1/2 to 1/1,000,000 of them: and; and with its
  * members written out
+ * containing which sets contain each of many values, of small, tiny and real sets (--data)
  * threads dense sets and lookups in them by 1, 2, 4, ... threads, each held against the limits of as many
  *
  * Each figure of ours is one call on the whole batch, what it makes is given back in it, as a peer does.
@@ -21,9 +22,9 @@
 
 #include <math.h>
 
-enum { EXPERIMENTS = 8 };
+enum { EXPERIMENTS = 9 };
 static const char *const experiment_names[EXPERIMENTS + 1] = {
-    "real", "dense", "skewed", "contains", "build", "small", "density", "threads", "all"};
+    "real", "dense", "skewed", "contains", "build", "small", "density", "containing", "threads", "all"};
 
 typedef struct set_options {
     bench_options common;
@@ -253,20 +254,25 @@ static int measure_open(const set_bench *s, const char *name, cohort_sets *sets,
     return code;
 }
 
-static int folder_measure(const set_bench *s, const char *name, fault *fault)
+int set_folder_sets(const set_bench *s, const char *name, set_texts *t, cohort_sets **sets, fault *fault)
 {
-    set_texts t;
     cohort_sets_source source = COHORT_SETS_SOURCE_INIT;
-    cohort_sets *sets = NULL;
-    if (!set_texts_read(&t, s->data, name) || t.sets < 2)
+    if (!set_texts_read(t, s->data, name) || t->sets < 2)
         return fault_set(fault, CLI_BAD_INPUT, "--data %s: %s is no folder of two texts of integers or more",
                          s->data, name);
-    source.n = t.members;
-    source.sets = t.sets;
-    source.members = t.member;
-    source.offsets = t.offsets;
-    cohort_status made = cohort_sets_build(s->b->dev.context, &source, &sets);
-    int status = made ? bench_fault(s->b, made, "bench set: a collection", fault) : CLI_OK;
+    source.n = t->members;
+    source.sets = t->sets;
+    source.members = t->member;
+    source.offsets = t->offsets;
+    cohort_status made = cohort_sets_build(s->b->dev.context, &source, sets);
+    return made ? bench_fault(s->b, made, "bench set: a collection", fault) : CLI_OK;
+}
+
+static int folder_measure(const set_bench *s, const char *name, fault *fault)
+{
+    set_texts t = {.sets = 0};
+    cohort_sets *sets = NULL;
+    int status = set_folder_sets(s, name, &t, &sets, fault);
     for (cohort_sets_op op = COHORT_SETS_AND; op <= COHORT_SETS_XOR && !status; op++)
         status =
             set_measure_neighbours(s, "real", name, sets, op, t.sets - 1, (double)(t.sets - 1), NULL, fault);
@@ -301,7 +307,7 @@ static void sum_up(const bench *b)
                   exp(sum / (double)n), (unsigned long long)n, least);
 }
 
-static int real_measure(const set_bench *s, fault *fault)
+int set_folders(const set_bench *s, set_folder measure, fault *fault)
 {
     struct dirent **names = NULL;
     int status = CLI_OK, found = s->data ? scandir(s->data, &names, set_is_name, alphasort) : 0;
@@ -311,10 +317,16 @@ static int real_measure(const set_bench *s, fault *fault)
         return fault_set(fault, CLI_BAD_INPUT, "--data %s: no such folder", s->data);
     for (int i = 0; i < found; i++) {
         if (!status)
-            status = folder_measure(s, names[i]->d_name, fault);
+            status = measure(s, names[i]->d_name, fault);
         free(names[i]);
     }
     free(names);
+    return status;
+}
+
+static int real_measure(const set_bench *s, fault *fault)
+{
+    int status = set_folders(s, folder_measure, fault);
     sum_up(s->b);
     return status;
 }
@@ -323,8 +335,9 @@ static int real_measure(const set_bench *s, fault *fault)
 
 static int experiment_measure(const set_bench *s, int which, fault *fault)
 {
-    static const set_experiment experiments[EXPERIMENTS] = {
-        real_measure, set_dense, set_skewed, set_contains, set_built, set_small, set_densities, set_threads};
+    static const set_experiment experiments[EXPERIMENTS] = {real_measure,  set_dense,      set_skewed,
+                                                            set_contains,  set_built,      set_small,
+                                                            set_densities, set_containing, set_threads};
     return experiments[which](s, fault);
 }
 

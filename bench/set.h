@@ -4,6 +4,7 @@
 
 #include "columns.h"
 #include "set_inputs.h"
+#include "set_texts.h"
 
 typedef struct set_bench {
     bench *b;
@@ -65,7 +66,18 @@ int set_measure_neighbours(const set_bench *s, const char *experiment, const cha
 /* An experiment: measures its rows. */
 typedef int (*set_experiment)(const set_bench *s, fault *fault);
 
-/* set_made.c, set_small.c, set_threads.c */
+/* For each folder of texts in --data; without --data it is told that they are left out. */
+typedef int (*set_folder)(const set_bench *s, const char *name, fault *fault);
+int set_folders(const set_bench *s, set_folder measure, fault *fault);
+
+/* A folder's texts and their collection; both are given back by the caller, also after a failure. */
+int set_folder_sets(const set_bench *s, const char *name, set_texts *t, cohort_sets **sets, fault *fault);
+
+/* set_small.c: 10,000 sets of 1 to 200 members; as many tiny ones as the sizes say, and one more. */
+int set_small_sets(const set_bench *s, cohort_sets **sets, fault *fault);
+int set_tiny_sets(const set_bench *s, cohort_sets **sets, fault *fault);
+
+/* set_made.c, set_small.c, set_containing.c, set_threads.c */
 int set_dense(const set_bench *s, fault *fault);
 int set_dense_lookups(const set_bench *s, fault *fault); /* those of `contains` in bitmaps */
 int set_skewed(const set_bench *s, fault *fault);
@@ -73,6 +85,7 @@ int set_contains(const set_bench *s, fault *fault);
 int set_built(const set_bench *s, fault *fault);
 int set_small(const set_bench *s, fault *fault);
 int set_densities(const set_bench *s, fault *fault);
+int set_containing(const set_bench *s, fault *fault);
 int set_threads(const set_bench *s, fault *fault);
 
 #endif

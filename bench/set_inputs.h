@@ -9,6 +9,7 @@ enum { SET_CHUNKS_SKEWED = 512, SET_LARGE = 4096 };
 enum { SET_MANY = 100000, SET_MANY_EACH = 1000, SET_MANY_UNIVERSE = 1 << 24 };
 enum { SET_SMALL = 10000, SET_SMALL_MOST = 200, SET_SMALL_BATCH = 100000 };
 enum { SET_TINY_MOST = 4, SET_TINY_UNIVERSE = 1 << 26, SET_TINY_ASKED = 1000 };
+enum { SET_VALUES_REAL = 10000, SET_VALUES_SMALL = 1000, SET_VALUES_TINY = 16, SET_VALUES_MANY = 100000 };
 enum { SET_UNIVERSE = 10000000, SET_DENSITIES = 7 };
 
 /* One of so many. */
@@ -90,6 +91,12 @@ static inline uint64_t set_tiny_fill(uint64_t set, uint32_t *to)
     for (uint64_t i = 0; i < n; i++)
         to[i] = (uint32_t)(bench_mix_64(set << 8 ^ i ^ UINT64_C(1) << 60) % SET_TINY_UNIVERSE);
     return n;
+}
+
+/* A value of which it is asked which sets contain it, below `most`; of real sets the number of a member. */
+BENCH_INLINE uint64_t set_asked_value(uint64_t i, uint64_t most)
+{
+    return bench_mix_64(i ^ UINT64_C(1) << 61) % most;
 }
 
 /* Operand i of a batch: two a row. */

@@ -6,7 +6,7 @@
 
 /* ---- batches of small operations ----------------------------------------------------------------------- */
 
-static int small_sets(const set_bench *s, cohort_sets **sets, fault *fault)
+int set_small_sets(const set_bench *s, cohort_sets **sets, fault *fault)
 {
     uint64_t n = 0, *offsets = malloc((SET_SMALL + 1) * sizeof *offsets);
     uint32_t *members = malloc((uint64_t)SET_SMALL * SET_SMALL_MOST * sizeof *members);
@@ -29,7 +29,7 @@ static int small_sets(const set_bench *s, cohort_sets **sets, fault *fault)
 }
 
 /* Many tiny sets, and behind them one that is asked against each. */
-static int tiny_sets(const set_bench *s, cohort_sets **sets, fault *fault)
+int set_tiny_sets(const set_bench *s, cohort_sets **sets, fault *fault)
 {
     uint64_t n = 0, count = s->sizes.tiny, *offsets = malloc((count + 2) * sizeof *offsets);
     uint32_t *members = malloc((count * SET_TINY_MOST + SET_TINY_ASKED) * sizeof *members);
@@ -69,7 +69,7 @@ static int set_each(const set_bench *s, fault *fault)
                    .repeat = 1,
                    .counts = 1,
                    .like = &like};
-    int status = tiny_sets(s, &a.sets, fault);
+    int status = set_tiny_sets(s, &a.sets, fault);
     if (status)
         return status;
     a.members = malloc(sizeof *a.members);
@@ -83,7 +83,7 @@ static int set_each(const set_bench *s, fault *fault)
 int set_small(const set_bench *s, fault *fault)
 {
     cohort_sets *sets = NULL;
-    int status = small_sets(s, &sets, fault);
+    int status = set_small_sets(s, &sets, fault);
     for (uint64_t rows = 1; rows <= SET_SMALL_BATCH && !status; rows *= 10) {
         uint64_t repeat = (s->b->dev.cpu ? SET_SMALL_BATCH : 10000) / rows;
         set_asked a = {.experiment = "small",

@@ -189,6 +189,59 @@ void contains(Run &r, const set_sizes &sizes)
     roaring_bitmap_free(set);
 }
 
+// Which sets contain each value: all are asked.
+void find_all(Run &r, const std::vector<Set *> &sets, const std::string &keys, const std::vector<std::uint32_t> &values)
+{
+    std::vector<std::uint64_t> found, offsets(values.size() + 1);
+    double items = static_cast<double>(values.size()) * static_cast<double>(sets.size());
+    r.measure("set containing", keys, values.size(), items, 1, [&] {
+        found.clear();
+        for (std::size_t i = 0; i < values.size(); i++) {
+            offsets[i] = found.size();
+            for (std::size_t s = 0; s < sets.size(); s++)
+                if (roaring_bitmap_contains(sets[s], values[i]))
+                    found.push_back(s);
+        }
+        offsets[values.size()] = found.size();
+    });
+}
+
+template <class Fill> void containing_made(Run &r, const char *keys, std::uint64_t n, std::uint64_t values, std::uint64_t universe, Fill fill)
+{
+    std::vector<std::uint32_t> members(SET_SMALL_MOST), asked(values);
+    std::vector<Set *> sets;
+    for (std::uint64_t s = 0; s < n; s++)
+        sets.push_back(roaring_bitmap_of_ptr(fill(s, members.data()), members.data()));
+    for (std::uint64_t i = 0; i < values; i++)
+        asked[i] = static_cast<std::uint32_t>(set_asked_value(i, universe));
+    find_all(r, sets, keys, asked);
+    free_all(sets);
+}
+
+void containing(Run &r, const set_sizes &sizes)
+{
+    containing_made(r, "small sets", SET_SMALL, SET_VALUES_SMALL, 1 << 20, set_small_fill);
+    containing_made(r, "sets of 2.3 members", sizes.tiny, SET_VALUES_TINY, SET_TINY_UNIVERSE, set_tiny_fill);
+    struct dirent **names = nullptr;
+    int found = r.data ? scandir(r.data, &names, set_is_name, alphasort) : 0;
+    for (int f = 0; f < found; f++) {
+        set_texts t;
+        if (!set_texts_read(&t, r.data, names[f]->d_name))
+            continue;
+        std::vector<Set *> sets;
+        std::vector<std::uint32_t> asked(SET_VALUES_REAL);
+        for (std::uint64_t s = 0; s < t.sets; s++) {
+            sets.push_back(roaring_bitmap_of_ptr(t.offsets[s + 1] - t.offsets[s], t.member + t.offsets[s]));
+            roaring_bitmap_run_optimize(sets.back());
+        }
+        for (std::uint64_t i = 0; i < asked.size(); i++)
+            asked[i] = t.member[set_asked_value(i, t.members)];
+        find_all(r, sets, t.name, asked);
+        free_all(sets);
+        set_texts_free(&t);
+    }
+}
+
 void build(Run &r, const set_sizes &sizes)
 {
     std::uint64_t n = sizes.unsorted;
@@ -226,6 +279,8 @@ int main(int argc, char **argv)
         skewed(r);
     else if (name == "set contains")
         contains(r, sizes);
+    else if (name == "set containing")
+        containing(r, sizes);
     else if (name == "set density")
         density(r);
     else if (name == "set build")

@@ -41,6 +41,7 @@ COHORT_API void cohort_sets_target_init(cohort_sets_target *out);
 COHORT_API void cohort_sets_info_init(cohort_sets_info *out);
 COHORT_API void cohort_sets_query_desc_init(cohort_sets_query_desc *out);
 COHORT_API void cohort_sets_look_desc_init(cohort_sets_look_desc *out);
+COHORT_API void cohort_sets_containing_desc_init(cohort_sets_containing_desc *out);
 COHORT_API void cohort_set_options_init(cohort_set_options *out);
 COHORT_API void cohort_set_info_init(cohort_set_info *out);
 COHORT_API void cohort_column_info_init(cohort_column_info *out);

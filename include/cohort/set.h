@@ -172,7 +172,7 @@ typedef struct cohort_sets_info {
     /* of the other sets; of them: */
     uint64_t chunks;
     uint64_t arrays, bitmaps, runs, full;
-    /* of memory */
+    /* of memory, the index of cohort_sets_containing too once it is made */
     uint64_t bytes;
 } cohort_sets_info;
 
@@ -347,6 +347,51 @@ typedef struct cohort_sets_look_desc {
 /* Answers n questions. A set that the collection has not is COHORT_RANGE; in device memory cohort_wait tells,
  * and it is taken for an empty set. CONTAINS is O(1), the others O(log chunks + log entries) at most. */
 COHORT_API cohort_status cohort_sets_look(const cohort_sets *sets, const cohort_sets_look_desc *desc);
+
+/* Which sets contain each of n values. The answer is a sequence of set numbers, ascending for each value,
+ * those of values[0] first: rows, as they are in other libraries' compressed sparse rows. What is NULL is
+ * not wanted. Entries [first, first + capacity) of the sequence are written to `sets` as far as they exist.
+ * So a call with `counts`, or with `offsets` and `total`, sizes the answer; a second one fetches it; an
+ * answer too large for memory is fetched page by page. Values may be in any order and come more than once. */
+typedef struct cohort_sets_containing_desc {
+    /* sizeof(cohort_sets_containing_desc) */
+    size_t size;
+    uint64_t n;
+    /* n, of the collection's type */
+    const void *values;
+    /* the entry that is the first in `sets`, */
+    uint64_t first;
+    /* and the entries that it holds */
+    uint64_t capacity;
+    /* out: n; in how many sets each value is */
+    uint64_t *counts;
+    /* out: n + 1; entry offsets[i] is the first of value i, offsets[n] the end of the last */
+    uint64_t *offsets;
+    /* out: 1, in any memory; all entries that there are */
+    uint64_t *total;
+    /* out: `capacity` of them, or as many as there are from `first` on */
+    uint64_t *sets;
+} cohort_sets_containing_desc;
+
+#define COHORT_SETS_CONTAINING_INIT                                                \
+    {                                                                              \
+        sizeof(cohort_sets_containing_desc), 0, NULL, 0, 0, NULL, NULL, NULL, NULL \
+    }
+
+/* Answers n values. The first call makes the collection's index, which waits: O(chunks + members of lists)
+ * but for a radix sort of both. The index is memory of the context, some 32 bytes for each chunk and 10 for
+ * each member of a list (with 64-bit members 36 and 14), is counted in cohort_sets_info's `bytes`, and goes
+ * with the collection. Making it takes workspace of up to about twice its size; where there is no memory,
+ * COHORT_NO_MEMORY, the collection is as it was. A call with n = 0 makes the index and answers nothing.
+ *
+ * Once the index is there, a call with device pointers alone has fixed room, whatever it asks for: it waits
+ * for nothing, copies nothing from or to the host, and can be captured in a CUDA graph. Workspace: 8 bytes a
+ * value, and on a GPU up to 100 KiB more; none on one CPU thread. Finding a value's chunks and lists is
+ * O(1) where keys lie evenly, else O(log); then 8 bytes of digest are read for each chunk that has its key,
+ * each of these whose digest has the value's bit is looked into (as CONTAINS does), and each list that
+ * contains it is an answer at once. `sets` costs twice what counts cost, but on one CPU thread. COHORT_NULL,
+ * COHORT_BAD_POINTER, COHORT_OVERFLOW, COHORT_RANGE (arrays overlap): nothing is written then. */
+COHORT_API cohort_status cohort_sets_containing(cohort_sets *sets, const cohort_sets_containing_desc *desc);
 
 /* ---- working sets
  * --------------------------------------------------------------------------------------------- */

@@ -132,6 +132,7 @@ void cohort_sets_destroy(cohort_sets *sets)
     CALL_TO_END(sets->context);
     if (sets->memory)
         pool_give(sets->context, sets->memory);
+    pool_give(sets->context, sets->index_memory);
     if (sets->mapped)
         memory_file_unmap(sets->mapped, sets->mapped_bytes);
     free(sets);
@@ -381,7 +382,7 @@ cohort_status cohort_sets_get_info(const cohort_sets *sets, cohort_sets_info *in
     i.lists = sets->counts.sets - sets->counts.large;
     i.listed = sets->counts.listed;
     i.chunks = sets->counts.chunks;
-    i.bytes = sets->view.bytes;
+    i.bytes = sets->view.bytes + sets->index_bytes;
     status = sets_read(sets->context, &chunked, sets->view.before + sets->view.chunks);
     i.members = chunked + i.listed;
     if (!status)

@@ -16,6 +16,9 @@ struct cohort_sets {
     uint64_t taken; /* bytes of it */
     void *mapped;   /* or a file's */
     uint64_t mapped_bytes;
+    struct sets_index index; /* sets_containing.c: made when it is first needed, */
+    void *index_memory;      /* in memory of the context's pool; NULL: it is not there yet */
+    uint64_t index_bytes;
 };
 
 /* Workspace from the pool, all of which goes back at once. */

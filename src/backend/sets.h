@@ -7,6 +7,7 @@
 #include "core/arena.h"
 #include "shape/sets.h"
 #include "shape/sets_ask.h"
+#include "shape/sets_index.h"
 
 struct sets_backend {
     /* Making them: shape/sets.h. */
@@ -16,6 +17,10 @@ struct sets_backend {
     cohort_status (*look)(cohort_context *, const struct sets_look *);
     /* Answers rows. With `found` it is called twice, and waits. */
     cohort_status (*query)(cohort_context *, const struct sets_query *, struct arena *);
+    /* Making a collection's index, and asking which sets contain values: shape/sets_index.h. `pieces` and
+     * `sums` are the backend's. */
+    cohort_status (*index)(cohort_context *, const struct sets_index_step *, enum sets_index_kind);
+    cohort_status (*containing)(cohort_context *, const struct sets_containing *, struct arena *);
 };
 
 #endif

@@ -6,4 +6,6 @@ const struct sets_backend cpu_sets_backend = {
     .take = cpu_sets_take,
     .look = cpu_sets_look,
     .query = cpu_sets_query,
+    .index = cpu_sets_index,
+    .containing = cpu_sets_containing,
 };

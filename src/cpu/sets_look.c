@@ -60,6 +60,28 @@ static int array_has(const co_u16 *at, co_u32 entries, co_u32 low16)
     return halves_have(at, entries, low16);
 }
 
+void cpu_sets_chunk_ask(const cohort_sets_view *v, co_u64 place, co_u32 low16)
+{
+    const co_u16 *at = co_place_at(v, place);
+    co_u32 entries = co_place_entries(place);
+    if (co_place_kind(place) == CO_CHUNK_BITMAP) {
+        __builtin_prefetch(at + low16 / 16);
+    } else if (co_place_kind(place) == CO_CHUNK_ARRAY && entries > WINDOW) {
+        co_u32 from = window_of(entries, low16);
+        __builtin_prefetch(at + from);
+        __builtin_prefetch(at + from + WINDOW - 1);
+    } else {
+        __builtin_prefetch(at);
+    }
+}
+
+int cpu_sets_chunk_has(const cohort_sets_view *v, co_u64 place, co_u32 low16)
+{
+    if (co_place_kind(place) == CO_CHUNK_ARRAY)
+        return array_has(co_place_at(v, place), co_place_entries(place), low16);
+    return co_chunk_contains(v, place, low16);
+}
+
 /* A question under way. */
 struct question {
     struct co_sets_set set;
@@ -83,19 +105,8 @@ static void find_entries(const cohort_sets_view *v, struct question *k)
 {
     if (!k->set.large || k->place == CO_SETS_NONE)
         return;
-    co_u32 low16 = (co_u32)k->id & (CO_CHUNK_IDS - 1), entries;
     k->place = v->places[k->place];
-    const co_u16 *at = co_place_at(v, k->place);
-    entries = co_place_entries(k->place);
-    if (co_place_kind(k->place) == CO_CHUNK_BITMAP) {
-        __builtin_prefetch(at + low16 / 16);
-    } else if (co_place_kind(k->place) == CO_CHUNK_ARRAY && entries > WINDOW) {
-        co_u32 from = window_of(entries, low16);
-        __builtin_prefetch(at + from);
-        __builtin_prefetch(at + from + WINDOW - 1);
-    } else {
-        __builtin_prefetch(at);
-    }
+    cpu_sets_chunk_ask(v, k->place, (co_u32)k->id & (CO_CHUNK_IDS - 1));
 }
 
 static int answer(const cohort_sets_view *v, const struct question *k)
@@ -105,11 +116,7 @@ static int answer(const cohort_sets_view *v, const struct question *k)
         co_u64 i = co_sets_list_lower(v, &k->set, k->id);
         return i < k->set.n && co_sets_listed(v, k->set.first + i) == k->id;
     }
-    if (k->place == CO_SETS_NONE)
-        return 0;
-    if (co_place_kind(k->place) == CO_CHUNK_ARRAY)
-        return array_has(co_place_at(v, k->place), co_place_entries(k->place), low16);
-    return co_chunk_contains(v, k->place, low16);
+    return k->place != CO_SETS_NONE && cpu_sets_chunk_has(v, k->place, low16);
 }
 
 /* Sets of `n` questions from `base` on, opened. */

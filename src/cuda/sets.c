@@ -55,4 +55,6 @@ const struct sets_backend cuda_sets_backend = {
     .take = cuda_sets_take,
     .look = cuda_sets_look,
     .query = cuda_sets_query,
+    .index = cuda_sets_index,
+    .containing = cuda_sets_containing,
 };

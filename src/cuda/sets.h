@@ -9,5 +9,9 @@ cohort_status cuda_sets_step(cohort_context *context, const struct sets_step *st
 cohort_status cuda_sets_take(cohort_context *context, const struct sets_take *take, enum sets_take_kind kind);
 cohort_status cuda_sets_look(cohort_context *context, const struct sets_look *look);
 cohort_status cuda_sets_query(cohort_context *context, const struct sets_query *query, struct arena *arena);
+cohort_status cuda_sets_index(cohort_context *context, const struct sets_index_step *step,
+                              enum sets_index_kind kind);
+cohort_status cuda_sets_containing(cohort_context *context, const struct sets_containing *asked,
+                                   struct arena *arena);
 
 #endif

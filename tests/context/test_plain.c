@@ -33,6 +33,7 @@ static void structs(struct test *t)
     SAME(cohort_sets_info, COHORT_SETS_INFO_INIT);
     SAME(cohort_sets_query_desc, COHORT_SETS_QUERY_INIT);
     SAME(cohort_sets_look_desc, COHORT_SETS_LOOK_INIT);
+    SAME(cohort_sets_containing_desc, COHORT_SETS_CONTAINING_INIT);
     SAME(cohort_set_options, COHORT_SET_OPTIONS_INIT);
     SAME(cohort_set_info, COHORT_SET_INFO_INIT);
     SAME(cohort_column_info, COHORT_COLUMN_INFO_INIT);

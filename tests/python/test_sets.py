@@ -4,6 +4,7 @@ import copy
 import pickle
 import subprocess
 import sys
+import threading
 
 import hypothesis
 import numpy as np
@@ -234,6 +235,46 @@ def test_looks(dtype):
         s.contains([1], [1, 2])
     with pytest.raises(ValueError, match="out of range"):
         s.contains([1], [9])
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_containing(dtype):
+    arrays = shapes(dtype) + [np.array([7, 9], dtype)] * 50
+    s = lc.Sets(arrays)
+    top = np.iinfo(dtype).max
+    values = np.random.default_rng(6).integers(0, 200_000, 300).astype(dtype)
+    values = np.concatenate([values, np.array([0, 7, 7, 9, top], dtype)])
+    before = s.stats()["bytes"]
+    sorted_sets = [set(a.tolist()) for a in arrays]
+    due = [[i for i, a in enumerate(sorted_sets) if v in a] for v in values.tolist()]
+    offsets, sets = s.containing(values)
+    assert offsets.dtype == sets.dtype == np.int64 and len(offsets) == len(values) + 1
+    assert [sets[a:b].tolist() for a, b in zip(offsets, offsets[1:])] == due
+    assert s.containing_counts(values).tolist() == [len(d) for d in due]
+    assert s.stats()["bytes"] > before
+    assert [x.tolist() for x in s.containing([])] == [[0], []] and s.containing_counts([]).tolist() == []
+    assert [x.tolist() for x in s[:0].containing([3])] == [[0, 0], []]
+    with pytest.raises(OverflowError, match="values"):
+        s.containing([-1])
+    with pytest.raises(TypeError):
+        s.containing_counts(["a"])
+
+
+def test_containing_by_threads():
+    s = lc.Sets.from_pairs(np.arange(5000) % 97, np.arange(5000) % 1009)
+    values = np.arange(1009)
+    answers = [None] * 4
+
+    def ask(i):
+        answers[i] = s.containing_counts(values)
+
+    threads = [threading.Thread(target=ask, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(a.tolist() == answers[0].tolist() for a in answers)
+    assert answers[0][5] == len(set((np.arange(5000) % 97)[np.arange(5000) % 1009 == 5]))
 
 
 def dtype_of(dtype, x):

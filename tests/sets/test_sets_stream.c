@@ -16,6 +16,7 @@ struct works {
     struct column *members, *which, *others, *values;
     struct column *counts[6], *any, *first, *first_counts;
     struct column *hit[5], *results[2];
+    struct column *in_sets[4]; /* of the sets that contain each value: counts, offsets, total, and they */
 };
 
 static const cohort_sets_op ops[] = {COHORT_SETS_AND, COHORT_SETS_OR, COHORT_SETS_ANDNOT, COHORT_SETS_XOR,
@@ -76,10 +77,25 @@ static cohort_status look_all(struct works *w)
     return status;
 }
 
+static cohort_status find_all(struct works *w)
+{
+    cohort_sets_containing_desc d = COHORT_SETS_CONTAINING_INIT;
+    d.n = ROWS;
+    d.values = there(w->values);
+    d.counts = there(w->in_sets[0]);
+    d.offsets = there(w->in_sets[1]);
+    d.total = there(w->in_sets[2]);
+    d.sets = there(w->in_sets[3]);
+    d.capacity = w->in_sets[3]->count;
+    return cohort_sets_containing(w->sets, &d);
+}
+
 static cohort_status do_all(struct test *t, struct works *w)
 {
     cohort_status status = query_all(t, w);
-    return status ? status : look_all(w);
+    if (!status)
+        status = look_all(w);
+    return status ? status : find_all(w);
 }
 
 /* ---- what is asked, and what is due -------------------------------------------------------------------- */
@@ -101,6 +117,9 @@ static struct works works_new(struct test *t)
         column_send(w.hit[i] = bitmap_new(t, ROWS));
     column_send(w.results[0] = column_new(t, ROWS, 4));
     column_send(w.results[1] = column_new(t, ROWS, 8));
+    const uint64_t entries[] = {ROWS, ROWS + 1, 1, ROWS * w.p.n};
+    for (int i = 0; i < 4; i++)
+        column_send(w.in_sets[i] = column_new(t, entries[i], 8));
     return w;
 }
 
@@ -162,8 +181,26 @@ static void judge_question(struct test *t, struct works *w, uint64_t q)
     plain_free(&shared);
 }
 
+static void judge_found(struct test *t, struct works *w)
+{
+    uint64_t at = 0;
+    for (int i = 0; i < 4; i++)
+        column_fetch(w->in_sets[i]);
+    for (uint64_t q = 0; q < ROWS; q++) {
+        const uint64_t before = at;
+        EQUAL(t, column_get(w->in_sets[1], q), at);
+        for (uint64_t set = 0; set < w->p.n; set++)
+            if (plain_has(&w->p.at[set], column_get(w->values, q)))
+                EQUAL(t, column_get(w->in_sets[3], at++), set);
+        EQUAL(t, column_get(w->in_sets[0], q), at - before);
+    }
+    EQUAL(t, column_get(w->in_sets[1], ROWS), at);
+    EQUAL(t, column_get(w->in_sets[2], 0), at);
+}
+
 static void judge_all(struct test *t, struct works *w)
 {
+    judge_found(t, w);
     struct column *const all[] = {w->any,    w->first,  w->first_counts, w->hit[0],     w->hit[1],
                                   w->hit[2], w->hit[3], w->hit[4],       w->results[0], w->results[1]};
     for (int i = 0; i < 10; i++)

@@ -405,6 +405,49 @@ static PyObject *sets_look(PyObject *module, PyObject *const *arguments, Py_ssiz
     return result;
 }
 
+static bool ask_containing(handle *h, const cohort_sets_containing_desc *d)
+{
+    outcome o;
+    call_begin(h->on, &o);
+    o.status = cohort_sets_containing(h->object, d);
+    return call_end(h->on, &o);
+}
+
+/* sets_containing(collection, values, want sets): (counts, None), or (offsets, sets): which sets contain each
+ * value. */
+static PyObject *sets_containing(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(3, 3)
+    bool failed = false;
+    handle *h = handle_of(arguments[0], "sets");
+    array *values = h ? numbers_of(arguments[1], "values", h->type, &failed) : NULL;
+    int want = h ? PyObject_IsTrue(arguments[2]) : 0;
+    if (!h || failed || PyErr_Occurred() || !values)
+        return NULL;
+    cohort_sets_containing_desc d = COHORT_SETS_CONTAINING_INIT;
+    array *told = array_new(COHORT_U64, values->n + (want ? 1 : 0)), *sets = NULL;
+    uint64_t total = 0;
+    PyObject *result = NULL;
+    if (!told)
+        return NULL;
+    d.n = (uint64_t)values->n;
+    d.values = values->data;
+    d.counts = want ? NULL : told->data;
+    d.offsets = want ? told->data : NULL;
+    d.total = &total;
+    if (ask_containing(h, &d)) {
+        sets = want ? array_new(COHORT_U64, (Py_ssize_t)total) : NULL;
+        d.capacity = total;
+        d.sets = DATA(sets);
+        if (!PyErr_Occurred() && (!sets || !total || ask_containing(h, &d)))
+            result = PyTuple_Pack(2, told, or_none(sets));
+    }
+    DROP(told);
+    DROP(sets);
+    return result;
+}
+
 /* ---- files --------------------------------------------------------------------------------------------- */
 
 static PyObject *sets_save(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
@@ -450,6 +493,6 @@ static PyObject *sets_load(PyObject *module, PyObject *const *arguments, Py_ssiz
 }
 
 PyMethodDef sets_functions[] = {
-    FAST(sets_build), FAST(sets_export),    {"sets_counts", sets_counts, METH_O, NULL},
-    FAST(sets_query), FAST(sets_look),      FAST(sets_save),
-    FAST(sets_load),  {NULL, NULL, 0, NULL}};
+    FAST(sets_build), FAST(sets_export), {"sets_counts", sets_counts, METH_O, NULL},
+    FAST(sets_query), FAST(sets_look),   FAST(sets_containing),
+    FAST(sets_save),  FAST(sets_load),   {NULL, NULL, 0, NULL}};
