@@ -29,10 +29,21 @@ typedef struct stream {
     unsigned key_bytes;
 } stream;
 
+/* Keys of 16 bytes have two entries each in their column. */
+static uint64_t key_at(const stream *s, uint64_t i)
+{
+    return s->key_bytes == 16 ? i / 2 : i;
+}
+
+static uint64_t key_word(const stream *s, uint64_t index, uint64_t i)
+{
+    return s->key_bytes == 16 && i % 2 ? bench_key_high(index) : bench_key(index, s->key_bytes);
+}
+
 static uint64_t entry_mix_key(const void *arg, uint64_t i)
 {
     const stream *s = arg;
-    return bench_key(mix_index(&s->m, i), s->key_bytes);
+    return key_word(s, mix_index(&s->m, key_at(s, i)), i);
 }
 
 static uint64_t entry_mix_value(const void *arg, uint64_t i)
@@ -48,7 +59,8 @@ static uint64_t entry_mix_op(const void *arg, uint64_t i)
 
 static uint64_t entry_in_key(const void *arg, uint64_t i)
 {
-    return bench_key(2 * i, ((const stream *)arg)->key_bytes);
+    const stream *s = arg;
+    return key_word(s, 2 * key_at(s, i), i);
 }
 
 static uint64_t entry_in_value(const void *arg, uint64_t i)
@@ -58,7 +70,8 @@ static uint64_t entry_in_value(const void *arg, uint64_t i)
 
 static uint64_t entry_all_key(const void *arg, uint64_t i)
 {
-    return bench_key(i, ((const stream *)arg)->key_bytes);
+    const stream *s = arg;
+    return key_word(s, key_at(s, i), i);
 }
 
 enum { IN_KEYS, IN_VALUES, ALL_KEYS, OPS, KEYS, VALUES, RESULTS, HIT, AFTER, COLUMNS };
@@ -81,25 +94,31 @@ static void columns_drop(hop *h, int from, int to)
     }
 }
 
+static cohort_status keys_make(hop *h, int column, uint64_t n, column_entry entry)
+{
+    const unsigned words = h->s.key_bytes == 16 ? 2 : 1;
+    return column_make(&h->plan->b->dev, &h->column[column], n * words, h->s.key_bytes / words, entry, &h->s);
+}
+
 /* Those of the range, which serve all streams on it. */
 static cohort_status range_make(hop *h)
 {
     const bench_device *d = &h->plan->b->dev;
-    const unsigned key = h->plan->width->key, value = h->plan->width->value;
+    const unsigned value = h->plan->width->value;
     const uint64_t range = h->setting->range;
-    h->s.key_bytes = key;
-    cohort_status s = column_make(d, &h->column[IN_KEYS], range / 2, key, entry_in_key, &h->s);
+    h->s.key_bytes = h->plan->width->key;
+    cohort_status s = keys_make(h, IN_KEYS, range / 2, entry_in_key);
     if (!s)
         s = column_make(d, &h->column[IN_VALUES], range / 2, value, entry_in_value, &h->s);
     if (!s)
-        s = column_make(d, &h->column[ALL_KEYS], range, key, entry_all_key, &h->s);
+        s = keys_make(h, ALL_KEYS, range, entry_all_key);
     return s ? s : cohort_alloc(d->context, (range / 32 + 1) * 4, &h->column[AFTER]);
 }
 
 static cohort_status stream_make(hop *h, const struct kind *kind)
 {
     const bench_device *d = &h->plan->b->dev;
-    const unsigned key = h->plan->width->key, value = h->plan->width->value;
+    const unsigned value = h->plan->width->value;
     const uint64_t n = h->setting->n;
     h->kind = kind;
     h->s.m = mix_make(n, h->setting->range, h->setting->exponent);
@@ -109,7 +128,7 @@ static cohort_status stream_make(hop *h, const struct kind *kind)
     columns_drop(h, OPS, HIT + 1);
     cohort_status s = column_make(d, &h->column[OPS], n, 1, entry_mix_op, &h->s);
     if (!s)
-        s = column_make(d, &h->column[KEYS], n, key, entry_mix_key, &h->s);
+        s = keys_make(h, KEYS, n, entry_mix_key);
     if (!s)
         s = column_make(d, &h->column[VALUES], n, value, entry_mix_value, &h->s);
     if (!s)
@@ -296,7 +315,7 @@ static const struct {
 static int peers_measure(const hop_plan *plan, const hop_setting *s, fault *fault)
 {
     bench *b = plan->b;
-    char n[32], range[32], exponent[32], threads[32], runs[32], room[32], what[8];
+    char n[32], range[32], exponent[32], threads[32], runs[32], room[32], what[8], bound[32];
     const size_t before = b->peers.count;
     int status = CLI_OK;
     if (!plan->peers || !b->dev.cpu)
@@ -307,11 +326,13 @@ static int peers_measure(const hop_plan *plan, const hop_setting *s, fault *faul
     snprintf(exponent, sizeof exponent, "%.17g", s->exponent);
     snprintf(threads, sizeof threads, "%llu", (unsigned long long)b->dev.info.threads);
     snprintf(runs, sizeof runs, "%llu", (unsigned long long)(s->n > 1u << 22 && b->runs > 3 ? 3 : b->runs));
+    snprintf(bound, sizeof bound, "%llu", (unsigned long long)plan->peer_seconds);
     snprintf(what, sizeof what, "%s%s", s->finds ? "f" : "", s->mixes ? "m" : "");
-    const char *arguments[] = {
-        "--n",        n,         "--width", plan->width->name, "--runs", runs,     "--threads",
-        threads,      "--range", range,     "--room",          room,     "--rows", what,
-        "--exponent", exponent,  NULL};
+    const char *arguments[] = {"--n",     n,     "--width",    plan->width->name,
+                               "--runs",  runs,  "--threads",  threads,
+                               "--range", range, "--room",     room,
+                               "--rows",  what,  "--exponent", exponent,
+                               "--bound", bound, NULL};
     for (size_t i = 0; i < sizeof peers / sizeof *peers && !status; i++) {
         const size_t had = b->peers.count;
         status = bench_peer_run(b, plan->peers, peers[i].program, "mixes", arguments, fault);
@@ -324,6 +345,9 @@ static int peers_measure(const hop_plan *plan, const hop_setting *s, fault *faul
         snprintf(row->experiment, sizeof row->experiment, "%s", s->experiment);
         snprintf(row->at_name, sizeof row->at_name, "%s", s->at_name);
         row->at = s->at;
+        if (bench_extra_get(row, BENCH_PREFIX) > 0)
+            bench_say(b, "%s: a prefix of %.0f operations: all would take more than %llu s", row->peer,
+                      bench_extra_get(row, BENCH_PREFIX), (unsigned long long)plan->peer_seconds);
     }
     return status;
 }

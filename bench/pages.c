@@ -330,6 +330,29 @@ static void others_print(FILE *out, const block *b)
     fputs(count ? ".\n" : "", out);
 }
 
+/* Which of the others shown were measured on a part of the stream. */
+static void prefixes_print(FILE *out, const block *b)
+{
+    char number[TEXT_NUMBER_BYTES];
+    size_t count = 0;
+    for (size_t i = 0; i < b->rows.count; i++) {
+        const bench_row *best = bench_rows_best(&b->peers, &b->rows.row[i]);
+        const double of = best ? bench_extra_get(best, BENCH_PREFIX) : 0;
+        size_t before = 0;
+        while (before < i && bench_rows_best(&b->peers, &b->rows.row[before]) != best)
+            before++;
+        if (!(of > 0) || before < i)
+            continue;
+        fprintf(out, "%s%s, %s, %s",
+                count++ ? "; " : "\nBy a prefix, as all would take too long: ", best->peer, best->name,
+                best->keys);
+        if (*best->at_name)
+            fprintf(out, ", %s %g", best->at_name, best->at);
+        fprintf(out, " (%s)", text_grouped(number, (uint64_t)(of + 0.5)));
+    }
+    fputs(count ? ".\n" : "", out);
+}
+
 /* ---- drawings ------------------------------------------------------------------------------------------ */
 
 /* Draws into `path`, or only tells if the drawing there is another. */
@@ -375,6 +398,7 @@ static void table_print(FILE *out, const block *b)
     else
         list_print(out, b);
     others_print(out, b);
+    prefixes_print(out, b);
 }
 
 static int block_write(block *b, const page *p, FILE *out, fault *fault)
