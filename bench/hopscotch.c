@@ -123,7 +123,7 @@ enum { EXPERIMENTS = sizeof experiments / sizeof *experiments, USUAL = 2 };
 typedef struct hop_options {
     bench_options common;
     const char *n, *load, *width, *experiment, *peers, *layout;
-    uint64_t peer_seconds;
+    uint64_t row_seconds;
 } hop_options;
 
 static const width_name widths[] = {{"64/64", COHORT_WIDTH_64_64, 8, 8, 16}, /* the usual one */
@@ -169,7 +169,7 @@ static int options_take(hop_plan *plan, const hop_options *o, fault *fault)
     plan->pages = !o->layout || !strcmp(o->layout, "pages");
     plan->quick = o->common.quick;
     plan->runs_given = o->common.runs != 0;
-    plan->peer_seconds = o->peer_seconds ? o->peer_seconds : 10;
+    plan->row_seconds = o->row_seconds ? o->row_seconds : 10;
     if (o->experiment &&
         bench_names_take("--experiment", o->experiment, names, EXPERIMENTS + 1, chosen, &count, fault))
         return fault->status;
@@ -203,7 +203,7 @@ int bench_hopscotch_main(int argc, char **argv, fault *fault)
                   {"--layout", ARG_TEXT, &o.layout, 0, 0, 0},
                   {"--experiment", ARG_TEXT, &o.experiment, 0, 0, 0},
                   {"--peers", ARG_TEXT, &o.peers, 0, 0, 0},
-                  {"--peer-seconds", ARG_NUMBER, &o.peer_seconds, 1, 86400, 0}};
+                  {"--row-seconds", ARG_NUMBER, &o.row_seconds, 1, 86400, 0}};
     size_t rest;
     bench_command_set(&b, "hopscotch", argc, argv);
     int status = args_read(args, sizeof args / sizeof args[0], argc, argv, &rest, fault);

@@ -19,7 +19,7 @@ typedef struct hop_plan {
     int lines, pages; /* layouts that are measured */
     int statics;      /* tables of `static` can be of the width */
     int quick, runs_given;
-    uint64_t peer_seconds; /* that a row of a peer may take */
+    uint64_t row_seconds; /* that a row of streams, ours or a peer's, may take */
 } hop_plan;
 
 /* Streams on one range of keys. */

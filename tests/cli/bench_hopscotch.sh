@@ -16,6 +16,11 @@ if [ "$device" = cpu ]; then
     judge "bench hopscotch: lines never refuse in ageing" bash -c '! grep -q "^lines at load .*: refused" printed'
     judge "bench hopscotch: rows of ageing" test "$(grep -c '^age changes lines ' printed)" -ge 6
 fi
+if [ "$device" = cpu ]; then
+    hopscotch --quick --experiment zipf --n 700000 --layout pages --row-seconds 1 --peers none --json cut.json >printed 2>said
+    judge "bench hopscotch: pages that one key wears out do a prefix" test $? -eq 0 -a "$(grep -c '^mix 40/40/20 pages .* exponent 1.2 .* prefix [0-9]*,' printed)" -eq 1
+    valid "bench hopscotch: such a row is JSON" cut.json
+fi
 for rival in lines pages linear quadratic cuckoo; do
     [ "$device" = cpu ] || break
     judge "bench hopscotch: static, $rival" test "$(grep -cE "^static (build|retrieve) $rival " printed)" -eq 8
@@ -64,4 +69,4 @@ refused "bench hopscotch: static of a width" '--width 128/64: the tables of stat
     "$cohort" bench hopscotch --width 128/64 --experiment ranges,static
 refused "bench hopscotch: pages of keys of 16 bytes" '--width 128/64: maps of pages have no keys of 16 bytes' \
     "$cohort" bench hopscotch --width 128/64 --layout pages
-refused "bench hopscotch --peer-seconds" '--peer-seconds' "$cohort" bench hopscotch --peer-seconds 0
+refused "bench hopscotch --row-seconds" '--row-seconds' "$cohort" bench hopscotch --row-seconds 0
