@@ -28,7 +28,7 @@ BENCH_INLINE uint32_t bench_mix_32(uint32_t h)
     return h ^ (h >> 16);
 }
 
-/* The key of index i, of 4 or 8 bytes (or the low word of one of 16); distinct below 2^32 indices where it has
+/* The key of index i, of 4 or 8 bytes, or the low word of one of 16; distinct below 2^32 indices where it has
  * 4. */
 BENCH_INLINE uint64_t bench_key(uint64_t i, unsigned key_bytes)
 {

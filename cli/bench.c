@@ -65,6 +65,7 @@ const char bench_help[] =
     "  --width KV         32/32, 64/64\n"
     "  --layout NAME      lines or pages (default: both)\n"
     "  --peers DIR        as of map\n"
+    "  --row-seconds N    what a row of streams may take at most (10): else a prefix of it is measured\n"
     "\n";
 
 const char bench_examples[] =
