@@ -123,17 +123,40 @@ enum { EXPERIMENTS = sizeof experiments / sizeof *experiments, USUAL = 2 };
 typedef struct hop_options {
     bench_options common;
     const char *n, *load, *width, *experiment, *peers, *layout;
+    uint64_t row_seconds;
 } hop_options;
+
+static const width_name widths[] = {{"64/64", COHORT_WIDTH_64_64, 8, 8, 16}, /* the usual one */
+                                    {"32/32", COHORT_WIDTH_32_32, 4, 4, 8},
+                                    {"128/64", COHORT_WIDTH_128_64, 16, 8, 24}};
+enum { WIDTHS_KNOWN = sizeof widths / sizeof *widths };
 
 static int width_take(hop_plan *plan, const char *name, fault *fault)
 {
-    plan->width = bench_width(COHORT_WIDTH_64_64);
-    if (name)
-        plan->width = NULL;
-    for (size_t i = 0; i < WIDTHS && name; i++)
-        if (!strcmp(name, bench_widths[i].name) && bench_widths[i].value == bench_widths[i].key)
-            plan->width = &bench_widths[i];
-    return plan->width ? CLI_OK : fault_set(fault, CLI_BAD_INPUT, "--width %s: must be 32/32 or 64/64", name);
+    plan->width = name ? NULL : &widths[0];
+    for (size_t i = 0; i < WIDTHS_KNOWN && name; i++)
+        if (!strcmp(name, widths[i].name))
+            plan->width = &widths[i];
+    return plan->width ? CLI_OK
+                       : fault_set(fault, CLI_BAD_INPUT, "--width %s: must be 32/32, 64/64 or 128/64", name);
+}
+
+/* What cannot be of a width: maps of pages, and tables whose pairs are one word. What was asked for by name
+ * is refused, else left out; `static` is of 32/32 where no width is given. */
+static int width_fit(hop_plan *plan, const hop_options *o, fault *fault)
+{
+    const char *name = plan->width->name;
+    plan->statics = !o->width || plan->width->value == 4;
+    if (!plan->statics && o->experiment && bench_listed(o->experiment, "static"))
+        return fault_set(fault, CLI_BAD_INPUT,
+                         "--width %s: the tables of static hold a pair in one word: 32/32 alone", name);
+    if (plan->width->key < 16)
+        return CLI_OK;
+    if (!plan->lines)
+        return fault_set(fault, CLI_BAD_INPUT,
+                         "--width %s: maps of pages have no keys of 16 bytes (--layout lines)", name);
+    plan->pages = 0;
+    return CLI_OK;
 }
 
 static int options_take(hop_plan *plan, const hop_options *o, fault *fault)
@@ -146,6 +169,7 @@ static int options_take(hop_plan *plan, const hop_options *o, fault *fault)
     plan->pages = !o->layout || !strcmp(o->layout, "pages");
     plan->quick = o->common.quick;
     plan->runs_given = o->common.runs != 0;
+    plan->row_seconds = o->row_seconds ? o->row_seconds : 10;
     if (o->experiment &&
         bench_names_take("--experiment", o->experiment, names, EXPERIMENTS + 1, chosen, &count, fault))
         return fault->status;
@@ -153,7 +177,7 @@ static int options_take(hop_plan *plan, const hop_options *o, fault *fault)
         bench_numbers_take("--load", o->load ? o->load : "", 0.01, 1, plan->load, HOP_LOADS,
                            &plan->load_count, fault))
         return fault->status;
-    return width_take(plan, o->width, fault);
+    return width_take(plan, o->width, fault) ? fault->status : width_fit(plan, o, fault);
 }
 
 static int experiments_run(hop_plan *plan, const hop_options *o, fault *fault)
@@ -178,7 +202,8 @@ int bench_hopscotch_main(int argc, char **argv, fault *fault)
                   {"--width", ARG_TEXT, &o.width, 0, 0, 0},
                   {"--layout", ARG_TEXT, &o.layout, 0, 0, 0},
                   {"--experiment", ARG_TEXT, &o.experiment, 0, 0, 0},
-                  {"--peers", ARG_TEXT, &o.peers, 0, 0, 0}};
+                  {"--peers", ARG_TEXT, &o.peers, 0, 0, 0},
+                  {"--row-seconds", ARG_NUMBER, &o.row_seconds, 1, 86400, 0}};
     size_t rest;
     bench_command_set(&b, "hopscotch", argc, argv);
     int status = args_read(args, sizeof args / sizeof args[0], argc, argv, &rest, fault);

@@ -17,7 +17,9 @@ typedef struct hop_plan {
     size_t load_count;
     const width_name *width;
     int lines, pages; /* layouts that are measured */
+    int statics;      /* tables of `static` can be of the width */
     int quick, runs_given;
+    uint64_t row_seconds; /* that a row of streams, ours or a peer's, may take */
 } hop_plan;
 
 /* Streams on one range of keys. */

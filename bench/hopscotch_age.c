@@ -32,6 +32,16 @@ static void number_put(unsigned char *column, unsigned bytes, uint64_t i, uint64
     memcpy(column + i * bytes, bytes == 4 ? (void *)&narrow : (void *)&value, bytes);
 }
 
+static void key_put(unsigned char *column, unsigned bytes, uint64_t i, uint64_t index)
+{
+    if (bytes < 16) {
+        number_put(column, bytes, i, bench_key(index, bytes));
+        return;
+    }
+    number_put(column, 8, 2 * i, bench_key(index, 8));
+    number_put(column, 8, 2 * i + 1, bench_key_high(index));
+}
+
 /* The keys of a round: places of `alive` at random, none twice. */
 static void round_draw(age *a, uint64_t round)
 {
@@ -41,9 +51,9 @@ static void round_draw(age *a, uint64_t round)
         if (a->stamp[at] == round + 1)
             continue;
         a->stamp[at] = round + 1;
-        number_put(a->erase, key, i, bench_key(a->alive[at], key));
+        key_put(a->erase, key, i, a->alive[at]);
         a->alive[at] = a->next;
-        number_put(a->insert, key, i, bench_key(a->next, key));
+        key_put(a->insert, key, i, a->next);
         number_put(a->values, value, i, bench_value(a->next++));
         i++;
     }
@@ -118,8 +128,7 @@ static int finds_measure(age *a, uint64_t round, fault *fault)
         bench_job job = {NULL, work_find, a, (double)a->pairs, 1, 0};
         double seconds[BENCH_RUNS_MOST];
         for (uint64_t i = 0; i < a->pairs; i++)
-            number_put(a->ask, key, i,
-                       bench_key(there ? a->alive[bench_other(i, a->pairs, step)] : a->next + i, key));
+            key_put(a->ask, key, i, there ? a->alive[bench_other(i, a->pairs, step)] : a->next + i);
         if (bench_time(a->plan->b, &row, &job, seconds, fault) ||
             hop_wrong(&row, finds_wrong(a, there), fault) || hop_row_finish(a->plan, &row, a->map, 0, fault))
             return fault->status;
@@ -175,7 +184,7 @@ static int fill(age *a, fault *fault)
     const unsigned key = a->plan->width->key, value = a->plan->width->value;
     for (uint64_t i = 0; i < a->pairs; i++) {
         a->alive[i] = i;
-        number_put(a->ask, key, i, bench_key(i, key));
+        key_put(a->ask, key, i, i);
         number_put(a->results, value, i, bench_value(i));
     }
     a->next = a->pairs;

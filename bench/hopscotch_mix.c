@@ -29,10 +29,21 @@ typedef struct stream {
     unsigned key_bytes;
 } stream;
 
+/* Keys of 16 bytes have two entries each in their column. */
+static uint64_t key_at(const stream *s, uint64_t i)
+{
+    return s->key_bytes == 16 ? i / 2 : i;
+}
+
+static uint64_t key_word(const stream *s, uint64_t index, uint64_t i)
+{
+    return s->key_bytes == 16 && i % 2 ? bench_key_high(index) : bench_key(index, s->key_bytes);
+}
+
 static uint64_t entry_mix_key(const void *arg, uint64_t i)
 {
     const stream *s = arg;
-    return bench_key(mix_index(&s->m, i), s->key_bytes);
+    return key_word(s, mix_index(&s->m, key_at(s, i)), i);
 }
 
 static uint64_t entry_mix_value(const void *arg, uint64_t i)
@@ -48,7 +59,8 @@ static uint64_t entry_mix_op(const void *arg, uint64_t i)
 
 static uint64_t entry_in_key(const void *arg, uint64_t i)
 {
-    return bench_key(2 * i, ((const stream *)arg)->key_bytes);
+    const stream *s = arg;
+    return key_word(s, 2 * key_at(s, i), i);
 }
 
 static uint64_t entry_in_value(const void *arg, uint64_t i)
@@ -58,7 +70,8 @@ static uint64_t entry_in_value(const void *arg, uint64_t i)
 
 static uint64_t entry_all_key(const void *arg, uint64_t i)
 {
-    return bench_key(i, ((const stream *)arg)->key_bytes);
+    const stream *s = arg;
+    return key_word(s, key_at(s, i), i);
 }
 
 enum { IN_KEYS, IN_VALUES, ALL_KEYS, OPS, KEYS, VALUES, RESULTS, HIT, AFTER, COLUMNS };
@@ -71,6 +84,7 @@ typedef struct hop {
     stream s;
     void *column[COLUMNS];
     cohort_map *map;
+    uint64_t n; /* operations that are done: all of the setting's, or a prefix of them */
 } hop;
 
 static void columns_drop(hop *h, int from, int to)
@@ -81,27 +95,34 @@ static void columns_drop(hop *h, int from, int to)
     }
 }
 
+static cohort_status keys_make(hop *h, int column, uint64_t n, column_entry entry)
+{
+    const unsigned words = h->s.key_bytes == 16 ? 2 : 1;
+    return column_make(&h->plan->b->dev, &h->column[column], n * words, h->s.key_bytes / words, entry, &h->s);
+}
+
 /* Those of the range, which serve all streams on it. */
 static cohort_status range_make(hop *h)
 {
     const bench_device *d = &h->plan->b->dev;
-    const unsigned key = h->plan->width->key, value = h->plan->width->value;
+    const unsigned value = h->plan->width->value;
     const uint64_t range = h->setting->range;
-    h->s.key_bytes = key;
-    cohort_status s = column_make(d, &h->column[IN_KEYS], range / 2, key, entry_in_key, &h->s);
+    h->s.key_bytes = h->plan->width->key;
+    cohort_status s = keys_make(h, IN_KEYS, range / 2, entry_in_key);
     if (!s)
         s = column_make(d, &h->column[IN_VALUES], range / 2, value, entry_in_value, &h->s);
     if (!s)
-        s = column_make(d, &h->column[ALL_KEYS], range, key, entry_all_key, &h->s);
+        s = keys_make(h, ALL_KEYS, range, entry_all_key);
     return s ? s : cohort_alloc(d->context, (range / 32 + 1) * 4, &h->column[AFTER]);
 }
 
 static cohort_status stream_make(hop *h, const struct kind *kind)
 {
     const bench_device *d = &h->plan->b->dev;
-    const unsigned key = h->plan->width->key, value = h->plan->width->value;
+    const unsigned value = h->plan->width->value;
     const uint64_t n = h->setting->n;
     h->kind = kind;
+    h->n = n;
     h->s.m = mix_make(n, h->setting->range, h->setting->exponent);
     h->s.m.inserts = kind->inserts;
     h->s.m.erases = kind->erases;
@@ -109,7 +130,7 @@ static cohort_status stream_make(hop *h, const struct kind *kind)
     columns_drop(h, OPS, HIT + 1);
     cohort_status s = column_make(d, &h->column[OPS], n, 1, entry_mix_op, &h->s);
     if (!s)
-        s = column_make(d, &h->column[KEYS], n, key, entry_mix_key, &h->s);
+        s = keys_make(h, KEYS, n, entry_mix_key);
     if (!s)
         s = column_make(d, &h->column[VALUES], n, value, entry_mix_value, &h->s);
     if (!s)
@@ -136,7 +157,7 @@ static cohort_status work_stream(void *arg)
     const hop *h = arg;
     cohort_batch batch = COHORT_BATCH_INIT;
     batch.hit = h->column[HIT];
-    return cohort_map_run(h->map, h->setting->n, h->column[OPS], h->column[KEYS], h->column[VALUES],
+    return cohort_map_run(h->map, h->n, h->column[OPS], h->column[KEYS], h->column[VALUES],
                           h->column[RESULTS], &batch);
 }
 
@@ -145,7 +166,7 @@ static cohort_status work_find(void *arg)
     const hop *h = arg;
     cohort_batch batch = COHORT_BATCH_INIT;
     batch.hit = h->column[HIT];
-    return cohort_map_find(h->map, h->setting->n, h->column[KEYS], h->column[RESULTS], NULL, &batch);
+    return cohort_map_find(h->map, h->n, h->column[KEYS], h->column[RESULTS], NULL, &batch);
 }
 
 /* ---- the check ----------------------------------------------------------------------------------------- */
@@ -164,7 +185,7 @@ static const void *at_host(const hop *h, int column, uint64_t bytes, void **kept
 
 static int answers_check(const hop *h, const bench_row *row, fault *fault)
 {
-    const uint64_t n = h->setting->n, range = h->setting->range;
+    const uint64_t n = h->n, range = h->setting->range;
     mix_answers a = {.value_bytes = h->plan->width->value};
     void *kept[3];
     cohort_status s = cohort_map_contains(h->map, range, h->column[ALL_KEYS], h->column[AFTER], NULL);
@@ -249,14 +270,45 @@ static void of_three(bench_row *row, const double *seconds, uint64_t runs, doubl
     bench_extra_set(row, "median of 3", items / bench_median(three, 3) * row->scale);
 }
 
+/* Where all runs of a stream would take longer than a row may: a prefix of it. It is found by ever longer
+ * ones, each on a table that is filled anew, as a table may slow down on its way. */
+static cohort_status stream_cut(hop *h)
+{
+    enum { FIRST = 1 << 16, TIMES = 4 };
+    bench *b = h->plan->b;
+    const uint64_t n = h->setting->n;
+    const double left = (double)h->plan->row_seconds / (double)(b->runs + 1);
+    cohort_status s = COHORT_OK;
+    h->n = n;
+    for (uint64_t part = FIRST; part < n && h->n == n && !s; part *= TIMES) {
+        double seconds = 0;
+        h->n = part;
+        s = work_fill(h);
+        if (!s)
+            s = cohort_wait(b->dev.context);
+        const double start = seconds_now();
+        if (!s)
+            s = work_stream(h);
+        if (!s)
+            s = cohort_wait(b->dev.context);
+        seconds = seconds_now() - start;
+        if (seconds * (n < part * TIMES ? (double)n / (double)part : TIMES) <= left)
+            h->n = n;
+    }
+    h->s.m.n = h->n;
+    return s;
+}
+
 static int row_measure(hop *h, cohort_layout layout, fault *fault)
 {
     bench *b = h->plan->b;
     bench_row row = row_of(h, hop_layout_name(layout));
     const int mixed = h->kind->inserts != 0;
-    const double n = (double)h->setting->n;
+    const double n = (double)h->n;
     bench_job job = {mixed ? work_fill : NULL, mixed ? work_stream : work_find, h, n, 1, 0};
     double seconds[BENCH_RUNS_MOST];
+    if (h->n < h->setting->n)
+        bench_extra_set(&row, BENCH_PREFIX, n);
     if (bench_time(b, &row, &job, seconds, fault) || answers_check(h, &row, fault) ||
         hop_row_finish(h->plan, &row, h->map, mixed ? n : 0, fault))
         return fault->status;
@@ -277,12 +329,13 @@ static int layout_measure(hop *h, cohort_layout layout, fault *fault)
     if (s == COHORT_FULL || s == COHORT_UNSUPPORTED)
         bench_say(b, "left out: %s, load %g: %s", hop_layout_name(layout), set->load,
                   cohort_message(b->dev.context));
-    else if (s)
+    else if (s || (h->kind->inserts && (s = stream_cut(h)) != COHORT_OK))
         status = bench_fault(b, s, "bench hopscotch", fault);
     else
         status = row_measure(h, layout, fault);
     cohort_map_destroy(h->map);
     h->map = NULL;
+    h->n = h->s.m.n = set->n;
     return status;
 }
 
@@ -296,7 +349,7 @@ static const struct {
 static int peers_measure(const hop_plan *plan, const hop_setting *s, fault *fault)
 {
     bench *b = plan->b;
-    char n[32], range[32], exponent[32], threads[32], runs[32], room[32], what[8];
+    char n[32], range[32], exponent[32], threads[32], runs[32], room[32], what[8], bound[32];
     const size_t before = b->peers.count;
     int status = CLI_OK;
     if (!plan->peers || !b->dev.cpu)
@@ -307,11 +360,13 @@ static int peers_measure(const hop_plan *plan, const hop_setting *s, fault *faul
     snprintf(exponent, sizeof exponent, "%.17g", s->exponent);
     snprintf(threads, sizeof threads, "%llu", (unsigned long long)b->dev.info.threads);
     snprintf(runs, sizeof runs, "%llu", (unsigned long long)(s->n > 1u << 22 && b->runs > 3 ? 3 : b->runs));
+    snprintf(bound, sizeof bound, "%llu", (unsigned long long)plan->row_seconds);
     snprintf(what, sizeof what, "%s%s", s->finds ? "f" : "", s->mixes ? "m" : "");
-    const char *arguments[] = {
-        "--n",        n,         "--width", plan->width->name, "--runs", runs,     "--threads",
-        threads,      "--range", range,     "--room",          room,     "--rows", what,
-        "--exponent", exponent,  NULL};
+    const char *arguments[] = {"--n",     n,     "--width",    plan->width->name,
+                               "--runs",  runs,  "--threads",  threads,
+                               "--range", range, "--room",     room,
+                               "--rows",  what,  "--exponent", exponent,
+                               "--bound", bound, NULL};
     for (size_t i = 0; i < sizeof peers / sizeof *peers && !status; i++) {
         const size_t had = b->peers.count;
         status = bench_peer_run(b, plan->peers, peers[i].program, "mixes", arguments, fault);
@@ -324,6 +379,9 @@ static int peers_measure(const hop_plan *plan, const hop_setting *s, fault *faul
         snprintf(row->experiment, sizeof row->experiment, "%s", s->experiment);
         snprintf(row->at_name, sizeof row->at_name, "%s", s->at_name);
         row->at = s->at;
+        if (bench_extra_get(row, BENCH_PREFIX) > 0)
+            bench_say(b, "%s: a prefix of %.0f operations: all would take more than %llu s", row->peer,
+                      bench_extra_get(row, BENCH_PREFIX), (unsigned long long)plan->row_seconds);
     }
     return status;
 }

@@ -150,6 +150,10 @@ int hop_static(const hop_plan *plan, fault *fault)
 {
     const unsigned first = 10, last = plan->quick ? 13 : 24, step = plan->quick ? 1 : 2;
     int status = CLI_OK;
+    if (!plan->statics) {
+        bench_say(plan->b, "static: left out: a pair is one word there, of 32/32");
+        return CLI_OK;
+    }
     if (!plan->b->dev.cpu)
         bench_say(plan->b, "static: this experiment is the CPU's (--device cpu)");
     for (unsigned log = first; plan->b->dev.cpu && log <= last && !status; log += step)

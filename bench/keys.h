@@ -28,11 +28,18 @@ BENCH_INLINE uint32_t bench_mix_32(uint32_t h)
     return h ^ (h >> 16);
 }
 
-/* The key of index i, of 4 or 8 bytes; distinct below 2^32 indices where it has 4. */
+/* The key of index i, of 4 or 8 bytes, or the low word of one of 16; distinct below 2^32 indices where it has
+ * 4. */
 BENCH_INLINE uint64_t bench_key(uint64_t i, unsigned key_bytes)
 {
     uint64_t x = i + 0x51ed270b;
     return key_bytes == 4 ? bench_mix_32((uint32_t)x) : bench_mix_64(x);
+}
+
+/* A key of 16 bytes has that of 8 as its low word, and this one as its high word. */
+BENCH_INLINE uint64_t bench_key_high(uint64_t i)
+{
+    return bench_mix_64(i + 0x3c6ef372);
 }
 
 /* The value that goes in with the key of index i: never zero. */

@@ -392,6 +392,35 @@ static void others_print(FILE *out, const block *b)
     fputs(count ? ".\n" : "", out);
 }
 
+/* Row i of ours, or the best of the others beside it, if no row before it has shown that one. */
+static const bench_row *shown_first(const block *b, size_t i, int others)
+{
+    const bench_row *row = others ? bench_rows_best(&b->peers, &b->rows.row[i]) : &b->rows.row[i];
+    for (size_t before = 0; others && before < i; before++)
+        if (bench_rows_best(&b->peers, &b->rows.row[before]) == row)
+            return NULL;
+    return row;
+}
+
+/* Which of the rows shown were measured on a part of the stream. */
+static void prefixes_print(FILE *out, const block *b)
+{
+    char number[TEXT_NUMBER_BYTES];
+    size_t count = 0;
+    for (size_t i = 0; i < 2 * b->rows.count; i++) {
+        const bench_row *best = shown_first(b, i / 2, i % 2);
+        const double of = best ? bench_extra_get(best, BENCH_PREFIX) : 0;
+        if (!(of > 0))
+            continue;
+        fprintf(out, "%s%s, %s, %s", count++ ? "; " : "\nBy a prefix, as all would take too long: ",
+                *best->peer ? best->peer : best->variant, best->name, best->keys);
+        if (*best->at_name)
+            fprintf(out, ", %s %g", best->at_name, best->at);
+        fprintf(out, " (%s)", text_grouped(number, (uint64_t)(of + 0.5)));
+    }
+    fputs(count ? ".\n" : "", out);
+}
+
 /* ---- drawings ------------------------------------------------------------------------------------------ */
 
 /* Draws into `path`, or only tells if the drawing there is another. */
@@ -441,6 +470,7 @@ static void table_print(FILE *out, const block *b)
     else
         list_print(out, b);
     others_print(out, b);
+    prefixes_print(out, b);
 }
 
 static int block_write(block *b, const page *p, FILE *out, fault *fault)

@@ -62,9 +62,10 @@ const char bench_help[] =
     "                     streams on 100 to 100,000 keys): these if none is named; sizes (2^20 to 2^26\n"
     "                     operations), loads, zipf, threads, ageing; all\n"
     "  --n, --load        operations of sizes, pairs of the others; pairs / slots\n"
-    "  --width KV         32/32, 64/64\n"
+    "  --width KV         32/32, 64/64, 128/64\n"
     "  --layout NAME      lines or pages (default: both)\n"
     "  --peers DIR        as of map\n"
+    "  --row-seconds N    what a row of streams may take at most (10): else a prefix of it is measured\n"
     "\n";
 
 const char bench_examples[] =

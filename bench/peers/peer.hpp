@@ -26,7 +26,7 @@ struct Options {
     std::string experiment = "map", width = "64/64", device = "cpu", input = "uniform";
     std::string rows = "fm"; // of mixes: f finds, m mixed streams
     std::uint64_t n = 1 << 20, runs = 3, range = 1 << 20, room = 1 << 20;
-    double exponent = 0;
+    double exponent = 0, bound = 1e9; // of mixes: seconds that a row's runs may take
     unsigned threads = 1;
 };
 
@@ -57,6 +57,8 @@ inline Options options_read(int argc, char **argv)
             o.room = std::strtoull(argv[i + 1], nullptr, 10);
         else if (name == "--exponent")
             o.exponent = std::strtod(argv[i + 1], nullptr);
+        else if (name == "--bound")
+            o.bound = std::strtod(argv[i + 1], nullptr);
         else if (name != "--buckets" && name != "--data" && name != "--quick") {
             std::fprintf(stderr, "%s: no such option\n", argv[i]);
             std::exit(2);
@@ -118,6 +120,7 @@ struct Row {
     std::string name, keys;
     double items;
     std::vector<double> seconds;
+    bool prefix = false; // of a longer stream
 };
 
 // The seconds of each run, of `repeat` calls, go into the row; a run before them warms up.
@@ -142,12 +145,15 @@ class Report
     {
         std::sort(row.seconds.begin(), row.seconds.end());
         std::size_t runs = row.seconds.size();
+        char prefix[64] = ""; // not all of the entries were measured
+        if (row.prefix)
+            std::snprintf(prefix, sizeof prefix, "\"extras\": {\"prefix\": %.6g}, ", row.items);
         std::printf("%s\n {\"name\": \"%s\", \"width\": \"%s\", \"keys\": \"%s\", \"n\": %llu, \"threads\": %u, "
                     "\"unit\": \"M/s\", \"scale\": 1e-6, \"median\": %.6g, \"least\": %.6g, \"most\": %.6g, \"runs\": %zu, "
-                    "\"peer\": {\"name\": \"%s\", \"version\": \"%s\"}}",
+                    "%s\"peer\": {\"name\": \"%s\", \"version\": \"%s\"}}",
                     rows++ ? "," : "", row.name.c_str(), o.width.c_str(), row.keys.c_str(),
                     static_cast<unsigned long long>(o.n), threads, row.items / row.seconds[runs / 2],
-                    row.items / row.seconds[runs - 1], row.items / row.seconds[0], runs, peer, version);
+                    row.items / row.seconds[runs - 1], row.items / row.seconds[0], runs, prefix, peer, version);
     }
 
   private:

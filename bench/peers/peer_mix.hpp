@@ -4,6 +4,11 @@
 // A map has: Map(room), insert, find, erase, contains, which answer whether the key was in before; and what
 // threads do at their beginning and end (enter, leave), where that is not nothing. A stream's operations are
 // shared out to the threads in equal parts.
+//
+// A stream that would take a peer too long is cut: a first sample of its operations is timed, and if all runs
+// would take longer than --bound seconds by it, there are fewer runs (which the row says), and a prefix of the
+// stream is measured. The row says of how many operations ("prefix"), and has the n of the whole stream, beside
+// whose rows it stands.
 #ifndef COHORT_BENCH_PEER_MIX_HPP
 #define COHORT_BENCH_PEER_MIX_HPP
 
@@ -13,6 +18,21 @@
 
 namespace peer
 {
+
+// A key of 16 bytes.
+struct Wide {
+    std::uint64_t low, high;
+    bool operator==(const Wide &other) const { return low == other.low && high == other.high; }
+    explicit operator unsigned long() const { return low; }
+};
+
+template <class K> K mix_key_of(std::uint64_t index)
+{
+    if constexpr (sizeof(K) == 16)
+        return {bench_key(index, 8), bench_key_high(index)};
+    else
+        return static_cast<K>(bench_key(index, sizeof(K)));
+}
 
 struct MixKind {
     const char *name, *keys;
@@ -43,7 +63,7 @@ template <class K, class V> struct Stream {
         for (std::uint64_t i = 0; i < o.n; i++) {
             std::uint64_t index = mix_index(&m, i);
             op[i] = static_cast<std::uint8_t>(mix_op(&m, i));
-            key[i] = static_cast<K>(bench_key(index, sizeof(K)));
+            key[i] = mix_key_of<K>(index);
             value[i] = static_cast<V>(bench_value(index));
         }
     }
@@ -58,7 +78,7 @@ const char *mix_wrong(const Options &o, const Stream<K, V> &s, Map &map)
     for (std::uint64_t i = 0; i < o.n; i++)
         hit[i / 8] = static_cast<std::uint8_t>(hit[i / 8] | s.hit[i] << (i % 8));
     for (std::uint64_t k = 0; k < o.range; k++) {
-        unsigned in = map.contains(static_cast<K>(bench_key(k, sizeof(K))));
+        unsigned in = map.contains(mix_key_of<K>(k));
         after[k / 8] = static_cast<std::uint8_t>(after[k / 8] | in << (k % 8));
         size += in;
     }
@@ -66,34 +86,89 @@ const char *mix_wrong(const Options &o, const Stream<K, V> &s, Map &map)
     return mix_check(&s.m, &answers);
 }
 
-template <class Map, class K, class V> void measure_mix(Report &report, const Options &o, const MixKind &kind)
+// The half of the range that is in when a stream begins; its seconds.
+template <class Map, class K, class V> double mix_fill(Team &team, const Options &o, Map &map)
 {
-    Stream<K, V> s(o, kind);
-    Team team(o.threads);
-    Row row{kind.name, kind.keys, static_cast<double>(o.n), {}};
-    for (std::uint64_t run = 0; run <= o.runs; run++) {
+    return team.run(o.range / 2, [&](std::uint64_t first, std::uint64_t last) {
+        typename Map::Thread here;
+        for (std::uint64_t i = first; i < last; i++)
+            map.insert(mix_key_of<K>(2 * i), static_cast<V>(bench_value(2 * i)));
+    });
+}
+
+// The first n operations of the stream; their seconds.
+template <class Map, class K, class V>
+double mix_do(Team &team, Stream<K, V> &s, Map &map, std::uint64_t n)
+{
+    return team.run(n, [&](std::uint64_t first, std::uint64_t last) {
+        typename Map::Thread here;
+        for (std::uint64_t i = first; i < last; i++)
+            s.hit[i] = s.op[i] == MIX_FIND     ? map.find(s.key[i], s.result[i])
+                       : s.op[i] == MIX_INSERT ? map.insert(s.key[i], s.value[i])
+                                               : map.erase(s.key[i]);
+    });
+}
+
+// Seconds since it was made.
+class Watch
+{
+  public:
+    double read() const
+    {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    }
+
+  private:
+    std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+};
+
+// How much of a row's work is done, so that it takes at most o.bound seconds by what a sample of the first
+// operations took: as many runs as a half of that pays tables for, one at least, and of the stream what fits
+// into the other half, or into what the tables leave, but not less than the sample. Lookups share one table.
+template <class Map, class K, class V>
+void mix_cut(Team &team, Options &o, Stream<K, V> &s, const MixKind &kind)
+{
+    const std::uint64_t sample = std::min<std::uint64_t>(o.n, 1 << 14);
+    const Watch watch;
+    double each;
+    {
         Map map(o.room);
-        team.run(o.range / 2, [&](std::uint64_t first, std::uint64_t last) {
-            typename Map::Thread here;
-            for (std::uint64_t i = first; i < last; i++)
-                map.insert(static_cast<K>(bench_key(2 * i, sizeof(K))), static_cast<V>(bench_value(2 * i)));
-        });
-        double seconds = team.run(o.n, [&](std::uint64_t first, std::uint64_t last) {
-            typename Map::Thread here;
-            for (std::uint64_t i = first; i < last; i++)
-                s.hit[i] = s.op[i] == MIX_FIND     ? map.find(s.key[i], s.result[i])
-                           : s.op[i] == MIX_INSERT ? map.insert(s.key[i], s.value[i])
-                                                   : map.erase(s.key[i]);
-        });
+        mix_fill<Map, K, V>(team, o, map);
+        each = mix_do<Map, K, V>(team, s, map, sample) / static_cast<double>(sample);
+    }
+    const double table = kind.inserts ? watch.read() - each * static_cast<double>(sample) : 0;
+    while (o.runs > 1 && table * static_cast<double>(o.runs + 1) > o.bound / 2)
+        o.runs--;
+    const double runs = static_cast<double>(o.runs + 1), left = std::max(o.bound / runs - table, o.bound / runs / 2);
+    if (each * static_cast<double>(o.n) > left)
+        o.n = std::max(sample, std::min(o.n, static_cast<std::uint64_t>(left / each)));
+    s.m.n = o.n;
+}
+
+template <class Map, class K, class V> void measure_mix(Report &report, const Options &given, const MixKind &kind)
+{
+    Stream<K, V> s(given, kind);
+    Team team(given.threads);
+    Options o = given;
+    mix_cut<Map, K, V>(team, o, s, kind);
+    Row row{kind.name, kind.keys, static_cast<double>(o.n), {}, o.n < given.n};
+    std::unique_ptr<Map> map;
+    for (std::uint64_t run = 0; run <= o.runs; run++) {
+        if (!map || kind.inserts) {
+            map = nullptr;
+            map = std::make_unique<Map>(o.room);
+            mix_fill<Map, K, V>(team, o, *map);
+        }
+        double seconds = mix_do<Map, K, V>(team, s, *map, o.n);
         if (run) // the first was the warm-up
             row.seconds.push_back(std::max(seconds, 1e-9));
-        const char *wrong = run == o.runs ? mix_wrong<Map, K, V>(o, s, map) : nullptr;
+        const char *wrong = run == o.runs ? mix_wrong<Map, K, V>(o, s, *map) : nullptr;
         if (wrong) {
             std::fprintf(stderr, "%s, %s: %s\n", Map::name, kind.name, wrong);
             std::exit(1);
         }
     }
-    report.add(o, o.threads, row, Map::name, Map::version());
+    report.add(given, o.threads, row, Map::name, Map::version());
 }
 
 // Map is a template of key and value.
@@ -106,6 +181,8 @@ template <template <class, class> class Map> void measure_mixes(Report &report, 
             continue;
         if (o.width == "32/32")
             measure_mix<Map<std::uint32_t, std::uint32_t>, std::uint32_t, std::uint32_t>(report, o, kind);
+        else if (o.width == "128/64")
+            measure_mix<Map<Wide, std::uint64_t>, Wide, std::uint64_t>(report, o, kind);
         else
             measure_mix<Map<std::uint64_t, std::uint64_t>, std::uint64_t, std::uint64_t>(report, o, kind);
     }
@@ -116,5 +193,10 @@ struct NoThread {
 };
 
 } // namespace peer
+
+// The bench's keys are random already: a word of one is its hash, as std::hash has it of 8 bytes.
+template <> struct std::hash<peer::Wide> {
+    std::size_t operator()(const peer::Wide &key) const noexcept { return key.low; }
+};
 
 #endif

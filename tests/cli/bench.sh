@@ -138,6 +138,11 @@ END
     judge "bench pages: the command and the limits" test "$(grep -c '^Limits in the same run: copy' page.md)" -eq 1 -a \
         "$(grep -c 'cohort bench map' page.md)" -eq 2
     drawing "bench pages --plot is XML" page.svg
+    sed 's/"median"/"extras": {"prefix": 65536}, "median"/' peer.json >prefix.json
+    printf '<!-- figures: map.json --against prefix.json --name "map find" --width 32/32 -->\n<!-- end of figures -->\n' >prefix.md
+    bench pages prefix.md >printed 2>said
+    judge "bench pages: a peer that was measured on a prefix" test $? -eq 0 -a \
+        "$(grep -cE '^By a prefix, as all would take too long: their map, map find, .* \(65,536\)' prefix.md)" -eq 1
     bench pages --check page.md >printed 2>said
     judge "bench pages --check after that" test $? -eq 0 -a ! -s said
     sed -i 's/^<text/<text /' page.svg

@@ -20,10 +20,22 @@ for rival in lines pages linear quadratic cuckoo; do
     [ "$device" = cpu ] || break
     judge "bench hopscotch: static, $rival" test "$(grep -cE "^static (build|retrieve) $rival " printed)" -eq 8
 done
+if [ "$device" = cpu ]; then
+    hopscotch --quick --experiment zipf --n 700000 --layout pages --row-seconds 1 --peers none --json cut.json >printed 2>said
+    judge "bench hopscotch: pages that one key wears out do a prefix" test $? -eq 0 -a "$(grep -c '^mix 40/40/20 pages .* exponent 1.2 .* prefix [0-9]*,' printed)" -eq 1
+    valid "bench hopscotch: such a row is JSON" cut.json
+fi
 hopscotch --experiment loads --n 500 --load 0.7 --width 32/32 --layout lines --peers none >printed 2>said
 judge "bench hopscotch --layout" test $? -eq 0 -a "$(grep -c '^mix .* lines ' printed)" -eq 4 -a "$(grep -c ' pages ' printed)" -eq 0
 hopscotch --experiment sizes --n 1,700 --layout lines --peers none >printed 2>said
 judge "bench hopscotch: one operation" test $? -eq 0 -a "$(grep -c '^mix ' printed)" -eq 4
+hopscotch --quick --experiment ranges,loads,zipf,ageing --n 900 --load 0.7 --width 128/64 --peers none >printed 2>said
+judge "bench hopscotch: keys of 16 bytes" test $? -eq 0 -a ! -s said -a "$(grep -c '^mix .* lines  *128/64 ' printed)" -eq 32
+judge "bench hopscotch: keys of 16 bytes, no pages" test "$(grep -c ' pages ' printed)" -eq 0
+[ "$device" != cpu ] || judge "bench hopscotch: ageing with keys of 16 bytes" test "$(grep -c '^age .* lines  *128/64 ' printed)" -ge 12
+hopscotch --quick --width 128/64 --peers none >printed 2>said
+judge "bench hopscotch: keys of 16 bytes, static is left out" test $? -eq 0 -a "$(grep -c '^static: left out' printed)" -eq 1 -a \
+    "$(grep -c '^static build' printed)" -eq 0
 if [ "$device" = cpu ] && ! "$cohort" info --device cpu | grep -q ', no jansson;'; then
     mkdir -p nobody
     hopscotch --experiment loads --n 500 --load 0.7 --layout lines --peers nobody >printed 2>said
@@ -33,11 +45,28 @@ if [ "$device" = cpu ] && ! "$cohort" info --device cpu | grep -q ', no jansson;
         hopscotch --experiment loads --n 5000 --load 0.7 --layout lines --peers "$build/peers" >printed 2>said
         judge "bench hopscotch beside peers" test $? -eq 0 -a "$(grep -c '^mix .* lines .* [0-9.]* [tl]' printed)" -eq 4
         judge "bench hopscotch: peers' answers are right" bash -c '! grep -q "^peer left out" printed'
+        hopscotch --experiment loads --n 5000 --load 0.7 --width 128/64 --peers "$build/peers" >printed 2>said
+        judge "bench hopscotch beside peers, keys of 16 bytes" test $? -eq 0 -a "$(grep -c '^mix .* lines .* [0-9.]* [tl]' printed)" -eq 4 -a \
+            "$(grep -c '^peer left out' printed)" -eq 0
+        for peer in "$build"/peers/peer_[ctu]*; do
+            name=$(basename "$peer")
+            [ "$name" != peer_tables ] || continue
+            "$peer" --experiment mixes --n 40000 --runs 3 --threads 2 --range 2000 --room 2000 --bound 0.00001 >cut.json 2>said
+            judge "bench hopscotch: $name that takes too long does a prefix" test $? -eq 0 -a "$(grep -c '"runs": [123], "extras": {"prefix": 16384}' cut.json)" -eq 4
+            valid "bench hopscotch: $name, a prefix is JSON" cut.json
+            "$peer" --experiment mixes --n 40000 --runs 3 --threads 2 --range 2000 --room 2000 --bound 1000 >cut.json 2>said
+            judge "bench hopscotch: $name that does not is whole" test $? -eq 0 -a "$(grep -c '"runs": 3, "peer"' cut.json)" -eq 4
+        done
     else
         skip "bench hopscotch beside peers" "none is built"
     fi
 fi
 refused "bench hopscotch with a file" 'x: bench hopscotch takes no files' "$cohort" bench hopscotch x
 refused "bench hopscotch --layout" '--layout rows: must be lines or pages' "$cohort" bench hopscotch --layout rows
-refused "bench hopscotch --width" '--width 64/0: must be 32/32 or 64/64' "$cohort" bench hopscotch --width 64/0
+refused "bench hopscotch --width" '--width 64/0: must be 32/32, 64/64 or 128/64' "$cohort" bench hopscotch --width 64/0
 refused "bench hopscotch --experiment" '--experiment spin: must be static, ranges, sizes, loads, zipf, threads, ageing or all' "$cohort" bench hopscotch --experiment spin
+refused "bench hopscotch: static of a width" '--width 128/64: the tables of static hold a pair in one word: 32/32 alone' \
+    "$cohort" bench hopscotch --width 128/64 --experiment ranges,static
+refused "bench hopscotch: pages of keys of 16 bytes" '--width 128/64: maps of pages have no keys of 16 bytes' \
+    "$cohort" bench hopscotch --width 128/64 --layout pages
+refused "bench hopscotch --row-seconds" '--row-seconds' "$cohort" bench hopscotch --row-seconds 0

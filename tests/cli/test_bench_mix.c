@@ -34,7 +34,7 @@ static void answer(void)
     memset(after, 0, sizeof after);
     for (uint64_t k = 0; k < RANGE; k++)
         in[k] = (unsigned char)mix_is_in(k);
-    for (uint64_t i = 0; i < N; i++) {
+    for (uint64_t i = 0; i < m.n; i++) {
         const uint64_t k = mix_index(&m, i);
         values[i] = bench_value(k);
         if (in[k])
@@ -95,6 +95,31 @@ static void test_finds(mix_keys keys)
     judge(mix_check(&m, &a) != NULL, "a lookup that told the wrong thing");
 }
 
+/* A prefix of a stream is a stream: what is told of the first operations is right by itself. */
+static void test_prefix(void)
+{
+    m = mix_make(N / 3, RANGE, 0.8);
+    m.inserts = m.erases = 40;
+    answer();
+    judge(!mix_check(&m, &a), "a prefix");
+    const uint64_t size = a.size;
+    m.n = N;
+    judge(mix_check(&m, &a) != NULL, "answers of a prefix are not those of the whole");
+    answer();
+    m.n = N / 3;
+    judge(size > 0 && mix_check(&m, &a) != NULL, "answers of the whole are not those of a prefix");
+}
+
+/* Keys of 16 bytes differ in both words, and one word is not the other. */
+static void test_wide_keys(void)
+{
+    uint64_t same = 0;
+    for (uint64_t i = 0; i < N; i++)
+        same += bench_key_high(i) == bench_key(i, 16) || bench_key_high(i) == bench_key_high(i + 1) ||
+                bench_key(i, 16) != bench_key(i, 8);
+    judge(!same, "keys of 16 bytes");
+}
+
 /* Shares of the kinds, and of the most frequent key. */
 static void test_laws(void)
 {
@@ -119,6 +144,8 @@ int main(void)
     test_finds(MIX_ALL);
     test_finds(MIX_THERE);
     test_finds(MIX_ABSENT);
+    test_prefix();
+    test_wide_keys();
     test_laws();
     printf("%u passed, %u failed, 0 skipped\n", passed, failed);
     return failed > 0;

@@ -159,6 +159,8 @@ struct sim {
     struct sim_counts counts;
     char message[2048];
     uint64_t failures, sectors;
+    uintptr_t watch_from; /* of `sectors`, those there: */
+    uint64_t watch_bytes, watched;
 
     struct lane **ready;
     uint32_t ready_count, stalled_count;

@@ -212,6 +212,16 @@ uint64_t sim_sectors(void)
 {
     return sim.sectors;
 }
+void sim_watch(const void *memory, size_t bytes)
+{
+    sim.watch_from = (uintptr_t)memory;
+    sim.watch_bytes = bytes;
+    sim.watched = 0;
+}
+uint64_t sim_watched(void)
+{
+    return sim.watched;
+}
 
 /* ---- lanes and blocks ---------------------------------------------------------------------------------- */
 

@@ -328,6 +328,7 @@ void schedule_step(const char *word, const void *address, uint32_t bytes, int st
     if (address && lane->sector != (uintptr_t)address / 32) {
         lane->sector = (uintptr_t)address / 32;
         sim.sectors++;
+        sim.watched += (uintptr_t)address - sim.watch_from < sim.watch_bytes;
     }
     lane->word = word;
     lane->address = address;

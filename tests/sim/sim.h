@@ -83,6 +83,9 @@ struct sim_counts sim_counts(void);
 /* Sectors that words of all launches so far have touched: aligned ranges of 32 bytes, of any memory. Words of
  * one lane that touch the same one, one after the other, count once. */
 uint64_t sim_sectors(void);
+/* Those of them that are in this memory, from now on: what a kernel does to one table. */
+void sim_watch(const void *memory, size_t bytes);
+uint64_t sim_watched(void);
 
 /* Whether what a lane had done at its co_clock() `a` happened before the co_clock() `b`, of the same launch:
  * by the order of one lane's program, by barriers, or by release and acquire. Needs schedule.clocks. */
