@@ -21,23 +21,6 @@ struct keys_rank {
 
 /* ---- ranks --------------------------------------------------------------------------------------------- */
 
-static uint64_t rank_of(const struct keys_column *c, uint64_t word)
-{
-    uint64_t sign = 1ull << (8 * (c->bytes ? c->bytes : 8) - 1), swapped = 0;
-    switch (c->kind) {
-    case KEYS_SIGNED:
-        return word ^ 1ull << 63;
-    case KEYS_FLOAT:
-        return word & sign ? sign - (word & (sign - 1)) : word + sign;
-    case KEYS_RAW:
-        for (uint32_t i = 0; i < c->bytes; i++)
-            swapped = swapped << 8 | (word >> 8 * i & 0xff);
-        return swapped;
-    default:
-        return word;
-    }
-}
-
 static cohort_status no_memory(cohort_context *context, uint64_t rows)
 {
     return context_fail(context, COHORT_NO_MEMORY, "no host memory to order %llu rows",
@@ -63,7 +46,7 @@ static cohort_status rank_values(cohort_context *context, struct keys_rank *r,
         return no_memory(context, r->n);
     cohort_status s = context->backend->keys->load(context, &r->values, r->n, r->words, r->states);
     for (uint64_t i = 0; i < r->n; i++)
-        r->words[i] = rank_of(&r->values, r->words[i]);
+        r->words[i] = keys_rank_of(r->values.kind, r->values.bytes, r->words[i]);
     return s;
 }
 
@@ -200,58 +183,8 @@ static cohort_status merge_sort(cohort_context *context, const struct sorting *s
     return COHORT_OK;
 }
 
-/* Rows in the order of their words, which go along. */
-static cohort_status sort_by(cohort_context *context, uint64_t n, uint64_t *words, uint32_t *order)
-{
-    cohort_payload rows = {order, order, 4, 0};
-    cohort_sort_desc d = COHORT_SORT_INIT;
-    d.n = n;
-    d.type = COHORT_U64;
-    d.keys = d.keys_out = words;
-    d.payloads = 1;
-    d.payload = &rows;
-    return sort_for(context, "the order of rows", &d);
-}
-
-/* Rows of null, which were sorted as one word, go behind the others; `other` has room for all. */
-static void nulls_last(const struct keys_rank *r, uint64_t n, uint32_t *order, uint32_t *other)
-{
-    uint64_t nulls = 0, values = 0;
-    for (uint64_t i = 0; i < n; i++)
-        if (r->null[order[i]])
-            other[nulls++] = order[i];
-        else
-            order[values++] = order[i];
-    if (nulls)
-        memcpy(order + values, other, nulls * 4);
-}
-
-/* Every column has words. */
-static cohort_status sort_words(cohort_context *context, const struct sorting *s, uint64_t n, uint32_t *order)
-{
-    uint64_t *words = malloc((n + 1) * 8);
-    cohort_status status = words ? COHORT_OK : no_memory(context, n);
-    for (uint32_t c = s->columns; !status && c > 0; c--) {
-        const struct keys_rank *r = s->rank[c - 1];
-        for (uint64_t i = 0; i < n; i++)
-            words[i] = r->null[order[i]] ? 0 : r->words[r->index ? r->index[order[i]] : order[i]];
-        status = sort_by(context, n, words, order);
-        if (!status)
-            nulls_last(r, n, order, (uint32_t *)(void *)words);
-    }
-    free(words);
-    return status;
-}
-
-static int have_words(const struct sorting *s)
-{
-    for (uint32_t i = 0; i < s->columns; i++)
-        if (!s->rank[i]->words)
-            return 0;
-    return 1;
-}
-
-static cohort_status order_here(cohort_frame *frame, struct table_column **flat, uint32_t *order)
+/* By merging: some columns are bytes. */
+static cohort_status order_by_merging(cohort_frame *frame, struct table_column **flat, uint32_t *order)
 {
     struct keys_rank **rank = calloc(frame->columns + 1, sizeof *rank);
     cohort_status s = rank ? COHORT_OK : no_memory(frame->context, frame->rows);
@@ -261,14 +194,14 @@ static cohort_status order_here(cohort_frame *frame, struct table_column **flat,
         order[i] = (uint32_t)i;
     struct sorting by = {rank, frame->columns};
     if (!s)
-        s = (have_words(&by) ? sort_words : merge_sort)(frame->context, &by, frame->rows, order);
+        s = merge_sort(frame->context, &by, frame->rows, order);
     for (uint32_t i = 0; rank && i < frame->columns; i++)
         keys_rank_close(rank[i]);
     free(rank);
     return s;
 }
 
-/* ---- where the backend makes ranks --------------------------------------------------------------------- */
+/* ---- by ranks ------------------------------------------------------------------------------------------ */
 
 /* A column's ranks by the order so far, with what they are made of: of the pool. */
 struct ranked {
@@ -348,7 +281,7 @@ static cohort_status sort_ranked(struct ranked *r, int is_first, uint32_t *order
     return sort_for(r->context, "the order of rows", &d);
 }
 
-static cohort_status order_there(cohort_frame *frame, struct table_column **flat, uint32_t *order)
+static cohort_status order_by_ranks(cohort_frame *frame, struct table_column **flat, uint32_t *order)
 {
     cohort_status s = COHORT_OK;
     for (uint32_t c = frame->columns; !s && c > 0; c--) {
@@ -364,6 +297,18 @@ static cohort_status order_there(cohort_frame *frame, struct table_column **flat
 
 /* ---- all ----------------------------------------------------------------------------------------------- */
 
+static int are_words(cohort_frame *frame, struct table_column **flat)
+{
+    for (uint32_t i = 0; i < frame->columns; i++) {
+        const struct table_column *values = flat[i];
+        if (values->is_dictionary)
+            values = values->pieces ? values->dictionaries[0] : NULL;
+        if (values && factor_column_of(values).kind >= KEYS_WIDE)
+            return 0;
+    }
+    return 1;
+}
+
 cohort_status keys_order(cohort_frame *frame, uint32_t *order)
 {
     struct table_column **flat = calloc(frame->columns + 1, sizeof(struct table_column *));
@@ -371,7 +316,7 @@ cohort_status keys_order(cohort_frame *frame, uint32_t *order)
     for (uint32_t i = 0; !s && i < frame->columns; i++)
         s = table_column_flat(frame->context, frame->field[i].column, &flat[i]);
     if (!s)
-        s = (frame->context->backend->keys->ranks ? order_there : order_here)(frame, flat, order);
+        s = (are_words(frame, flat) ? order_by_ranks : order_by_merging)(frame, flat, order);
     for (uint32_t i = 0; flat && i < frame->columns; i++)
         table_column_release(flat[i]);
     free(flat);

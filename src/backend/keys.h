@@ -143,7 +143,6 @@ struct keys_backend {
     cohort_status (*list)(cohort_context *, const struct keys_table *, uint64_t *words);
     cohort_status (*unpack)(cohort_context *, const struct keys_unpack *);
 
-    /* NULL: whoever wants an order makes ranks himself, in the host's memory. */
     cohort_status (*ranks)(cohort_context *, const struct keys_ranks *);
 
     /* at[i] = rows[ids[i]], of 4 or 8 bytes; all ones for KEYS_NO_ID. */

@@ -253,6 +253,7 @@ const struct keys_backend cpu_keys_backend = {
     .load = cpu_keys_load,
     .list = cpu_keys_list,
     .unpack = cpu_keys_unpack,
+    .ranks = cpu_keys_ranks,
     .rows = cpu_keys_rows,
     .bits = cpu_keys_bits,
     .count = cpu_keys_count,

@@ -314,21 +314,6 @@ CO_KERNEL(keys_count_few, struct keys_count_step)
 
 /* ---- order --------------------------------------------------------------------------------------------- */
 
-CO_INLINE co_u64 keys_rank_of(co_u32 kind, co_u32 bytes, co_u64 word)
-{
-    const co_u64 sign = 1ull << (8 * (bytes ? bytes : 8) - 1);
-    co_u64 turned = 0;
-    if (kind == KEYS_SIGNED)
-        return word ^ 1ull << 63;
-    if (kind == KEYS_FLOAT)
-        return word & sign ? sign - (word & (sign - 1)) : word + sign;
-    if (kind != KEYS_RAW)
-        return word;
-    for (co_u32 k = 0; k < bytes; k++) /* the first byte weighs most */
-        turned = turned << 8 | (word >> 8 * k & 0xff);
-    return turned;
-}
-
 CO_KERNEL(keys_ranks, struct keys_rank_step)
 {
     CO_EACH_WARP (base, args->n) {

@@ -156,4 +156,20 @@ struct keys_rank_step {
     co_u32 *nulls; /* 1: there is no value; or NULL */
 };
 
+/* Of a value's word: one whose order as an unsigned number is that of the values. */
+CO_INLINE co_u64 keys_rank_of(co_u32 kind, co_u32 bytes, co_u64 word)
+{
+    const co_u64 sign = 1ull << (8 * (bytes ? bytes : 8) - 1);
+    co_u64 turned = 0;
+    if (kind == KEYS_SIGNED)
+        return word ^ 1ull << 63;
+    if (kind == KEYS_FLOAT)
+        return word & sign ? sign - (word & (sign - 1)) : word + sign;
+    if (kind != KEYS_RAW)
+        return word;
+    for (co_u32 k = 0; k < bytes; k++) /* the first byte weighs most */
+        turned = turned << 8 | (word >> 8 * k & 0xff);
+    return turned;
+}
+
 #endif

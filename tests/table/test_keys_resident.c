@@ -1,5 +1,5 @@
-/* test_keys_resident.c: keys that stay in a GPU's memory: factors of several adds whose layout widens, counts,
- * distinct keys in order. No column goes to the host, and what fails is as if it had not been. */
+/* test_keys_resident.c: keys that stay in a GPU's memory: factors of several adds whose layout widens,
+ * counts, distinct keys in order. No column goes to the host, and what fails is as if it had not been. */
 #include "model.h"
 #include "watched.h"
 
