@@ -43,16 +43,16 @@ if [ "$device" = cpu ] && ! "$cohort" info --device cpu | grep -q ', no jansson;
     hopscotch --experiment loads --n 500 --load 0.7 --layout lines --peers nobody >printed 2>said
     judge "bench hopscotch without peers: a line each" test $? -eq 0 -a "$(grep -c '^no figures of peer_.*scripts/deps.sh --bench' printed)" -eq 3
     rmdir nobody
-    if [ -d "$build/peers" ] && ls "$build"/peers/peer_[ctu]* >/dev/null 2>&1; then
+    if [ -d "$build/peers" ] && ls "$build"/peers/peer_{cuckoo,tbb,urcu} >/dev/null 2>&1; then
         hopscotch --experiment loads --n 5000 --load 0.7 --layout lines --peers "$build/peers" >printed 2>said
         judge "bench hopscotch beside peers" test $? -eq 0 -a "$(grep -c '^mix .* lines .* [0-9.]* [tl]' printed)" -eq 4
         judge "bench hopscotch: peers' answers are right" bash -c '! grep -q "^peer left out" printed'
         hopscotch --experiment loads --n 5000 --load 0.7 --width 128/64 --peers "$build/peers" >printed 2>said
         judge "bench hopscotch beside peers, keys of 16 bytes" test $? -eq 0 -a "$(grep -c '^mix .* lines .* [0-9.]* [tl]' printed)" -eq 4 -a \
             "$(grep -c '^peer left out' printed)" -eq 0
-        for peer in "$build"/peers/peer_[ctu]*; do
-            name=$(basename "$peer")
-            [ "$name" != peer_tables ] || continue
+        for name in peer_cuckoo peer_tbb peer_urcu; do
+            peer=$build/peers/$name
+            [ -x "$peer" ] || continue
             "$peer" --experiment mixes --n 40000 --runs 3 --threads 2 --range 2000 --room 2000 --bound 0.00001 >cut.json 2>said
             judge "bench hopscotch: $name that takes too long does a prefix" test $? -eq 0 -a "$(grep -c '"runs": [123], "extras": {"prefix": 16384}' cut.json)" -eq 4
             valid "bench hopscotch: $name, a prefix is JSON" cut.json
