@@ -130,7 +130,6 @@ cohort_status cohort_group_create(cohort_context *context, const cohort_group_op
     const char *call = "cohort_group_create";
     CALL(context);
     cohort_group_options o;
-    cohort_context *host = NULL;
     if (out)
         *out = NULL;
     cohort_status s = frame_need(NULL, call, "context", context);
@@ -140,16 +139,14 @@ cohort_status cohort_group_create(cohort_context *context, const cohort_group_op
         s = options_check(context, "options", options, options ? options->size : 0, sizeof o, sizeof o, &o);
     if (!s)
         s = check_options(context, &o);
-    if (!s)
-        s = staged_open(context, &host);
     if (s)
         return s;
     cohort_group *g = calloc(1, sizeof *g);
     if (!g)
         return no_memory(context);
     g->context = context;
-    g->host = host;
-    s = staged_status(context, host, copy_options(g, &o));
+    g->host = context; /* until the types are known */
+    s = copy_options(g, &o);
     if (s)
         end(g);
     else
@@ -220,6 +217,7 @@ static cohort_status add_part(struct group_step *st, uint32_t i, struct frame_fi
     return COHORT_OK;
 }
 
+/* Folding is the last that can fail. */
 static cohort_status fold(struct group_step *st)
 {
     cohort_group *g = st->group;
@@ -230,15 +228,15 @@ static cohort_status fold(struct group_step *st)
     for (uint32_t i = 0; i < g->aggregates; i++) {
         const struct group_aggregate *a = &g->aggregate[i];
         if (a->way == GROUP_BY_STATE)
-            folds[b.folds++] =
-                (struct group_fold){a->state, a->op == COHORT_AGGREGATE_ROWS, st->part[i].values, a->states};
+            folds[b.folds++] = (struct group_fold){a->state, a->op == COHORT_AGGREGATE_ROWS,
+                                                   st->part[i].values, st->part[i].states};
     }
-    g->host->backend->group->fold(g->host, &b);
+    cohort_status s = g->host->backend->group->fold(g->host, &b);
     free(folds);
-    return COHORT_OK;
+    return s;
 }
 
-/* `own`: the picked columns, in the host's memory. */
+/* `own`: the picked columns, in the memory of g->host. */
 static cohort_status add(cohort_group *g, const char *call, cohort_frame *own)
 {
     struct group_step st = {0};
@@ -265,6 +263,38 @@ static cohort_status add(cohort_group *g, const char *call, cohort_frame *own)
     return s;
 }
 
+/* The picked columns: keys, then one for each aggregate that has one. */
+struct picked {
+    const cohort_group *group;
+    const cohort_frame *frame;
+};
+
+static const char *picked_format(const void *of, uint32_t i)
+{
+    const struct picked *p = of;
+    uint32_t at = p->group->keys;
+    for (uint32_t k = 0; k < i; k++)
+        at += p->group->aggregate[k].column != NULL;
+    return p->group->aggregate[i].column ? p->frame->field[at].column->format : NULL;
+}
+
+static cohort_status place(cohort_group *g, cohort_frame *picked)
+{
+    const struct picked of = {g, picked};
+    uint32_t *columns = calloc(g->keys, sizeof *columns);
+    cohort_frame *keys = NULL;
+    cohort_status s = columns ? COHORT_OK : no_memory(g->context);
+    for (uint32_t i = 0; !s && i < g->keys; i++)
+        columns[i] = i;
+    if (!s)
+        s = cohort_frame_select(picked, g->keys, columns, NULL, &keys);
+    if (!s)
+        s = group_place(g, keys, picked_format, &of);
+    cohort_frame_release(keys);
+    free(columns);
+    return s;
+}
+
 cohort_status cohort_group_add(cohort_group *group, cohort_frame *frame)
 {
     CALL_ON(group);
@@ -278,6 +308,8 @@ cohort_status cohort_group_add(cohort_group *group, cohort_frame *frame)
                          "%s: frame belongs to another context than group", call);
     if (!s)
         s = pick(group, call, frame, &picked);
+    if (!s)
+        s = place(group, picked);
     if (!s)
         s = staged_in(group->context, group->host, picked, &own);
     if (!s)
@@ -319,9 +351,9 @@ cohort_status cohort_group_merge(cohort_group *into, cohort_group *from)
                             "%s: from has other keys, aggregates or options than into", call);
     if (!from->typed)
         return COHORT_OK;
-    s = group_partial(from, &partial);
+    s = staged_status(from->context, from->host, group_partial(from, &partial));
     if (!s)
-        s = group_take_partial(into, call, partial);
+        s = group_take(into, call, from->host, partial);
     cohort_frame_release(partial);
-    return staged_status(into->context, into->host, s);
+    return s;
 }

@@ -1,8 +1,9 @@
-/* api/group.h: group-by inside the library. Everything lies in the host's memory: `host` is a context on
- * the CPU (staged.h).
+/* api/group.h: group-by inside the library. Everything lies in the memory of `host`: the object's context, or
+ * the one on the CPU that staging (staged.h) gives it. The types of the first frame decide.
  *
  * A call has two parts. The first one takes all memory that it needs and changes nothing that a caller can
- * see; it may fail. The second one folds, and cannot. */
+ * see; it may fail. The second one folds, and cannot on a CPU; where it can, it folds into copies of the
+ * states, which take their places in the end. */
 #ifndef COHORT_API_GROUP_H
 #define COHORT_API_GROUP_H
 
@@ -75,6 +76,13 @@ cohort_status group_texts_look(cohort_context *host, struct group_texts *, cohor
 void group_texts_keep(struct group_texts *, const struct keys_column *, struct group_texts_step *);
 void group_texts_forget(cohort_context *host, struct group_texts *, struct group_texts_step *);
 
+/* ---- group_place.c ------------------------------------------------------------------------------------- */
+
+/* Before the types are known: in whose memory the object lies if these are the key columns, and this is
+ * format i of what is aggregated (ROWS: NULL). */
+typedef const char *group_formats(const void *of, uint32_t i);
+cohort_status group_place(struct cohort_group *, const cohort_frame *keys, group_formats *, const void *of);
+
 /* ---- group.c ------------------------------------------------------------------------------------------- */
 
 enum group_way { GROUP_BY_STATE, GROUP_BY_TEXT, GROUP_BY_KEYS };
@@ -110,6 +118,8 @@ extern const char *const group_op_names[];
 struct group_part {
     struct table_column *column; /* of rows, or of states; in one piece */
     struct keys_column values;
+    void *states; /* that are folded into: the aggregate's, or, where that may fail, a copy */
+    uint64_t room;
     struct group_texts_step texts;
     cohort_frame *pairs;
     void *pair_ids;
@@ -138,6 +148,9 @@ void group_step_close(struct group_step *, int keep);
 cohort_status group_part_pairs(struct group_step *, uint32_t i, struct table_column *column, uint64_t n,
                                const uint32_t *ids);
 
+/* Whether the backend of the object's context folds the aggregate of a column of this type. */
+int group_folds(const cohort_group *, uint32_t i, const char *format);
+
 /* Fixes the column's type, or compares it with the one before. NULL: there is no column. */
 cohort_status group_type(cohort_group *, const char *call, uint32_t i, const char *format);
 void group_types_forget(cohort_group *);
@@ -153,6 +166,8 @@ cohort_status group_out(cohort_group *, cohort_frame *made, cohort_frame **out);
 /* ---- group_partial.c ----------------------------------------------------------------------------------- */
 
 cohort_status group_partial(cohort_group *, cohort_frame **out);
-cohort_status group_take_partial(cohort_group *into, const char *call, cohort_frame *partial);
+
+/* What group_partial has made, in the memory of `host`, where `into` has its own or not. */
+cohort_status group_take(cohort_group *into, const char *call, cohort_context *host, cohort_frame *partial);
 
 #endif

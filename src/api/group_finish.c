@@ -115,17 +115,33 @@ static void cell_text(cohort_context *host, struct table_column *column, const c
     table_column_release(c);
 }
 
+/* The row of a group in the host's memory. */
+static cohort_status key_row(cohort_group *g, cohort_frame *keys, uint64_t group, cohort_context **host,
+                             cohort_frame **out)
+{
+    cohort_frame *row = NULL;
+    cohort_status s = cohort_frame_slice(keys, group, 1, &row);
+    *out = NULL;
+    if (!s)
+        s = staged_open(g->context, host);
+    if (!s)
+        s = staged_in(g->host, *host, row, out);
+    cohort_frame_release(row);
+    return s;
+}
+
 /* The key of a group, as "id1 'id003', id2 7". */
 static void key_text(cohort_group *g, cohort_frame *keys, uint64_t group, char *to, size_t bytes)
 {
+    cohort_context *host;
     cohort_frame *row = NULL;
     size_t used = 0;
     to[0] = 0;
-    if (frame_gather(keys, 1, 8, &group, &row))
+    if (key_row(g, keys, group, &host, &row))
         return;
     for (uint32_t i = 0; i < g->keys && used + 140 < bytes; i++) {
         char cell[130];
-        cell_text(g->host, row->field[i].column, g->key[i], cell, sizeof cell);
+        cell_text(host, row->field[i].column, g->key[i], cell, sizeof cell);
         used += (size_t)snprintf(to + used, bytes - used, "%s%s", i ? ", " : "", cell);
     }
     cohort_frame_release(row);
@@ -180,19 +196,21 @@ static enum group_form form_of(const struct group_aggregate *a)
 static cohort_status state_values(cohort_group *g, const struct group_aggregate *a, cohort_frame *keys,
                                   struct table_column *c)
 {
-    struct group_values v = {.state = a->state,
-                             .form = form_of(a),
-                             .kind = a->type.number == TABLE_SIGNED  ? KEYS_SIGNED
-                                     : a->type.number == TABLE_FLOAT ? KEYS_FLOAT
-                                                                     : KEYS_UNSIGNED,
-                             .bytes = a->type.bytes,
+    struct group_values v = {.told = {.state = a->state,
+                                      .form = form_of(a),
+                                      .kind = a->type.number == TABLE_SIGNED  ? KEYS_SIGNED
+                                              : a->type.number == TABLE_FLOAT ? KEYS_FLOAT
+                                                                              : KEYS_UNSIGNED,
+                                      .bytes = a->type.bytes},
                              .n = g->of.count,
                              .states = a->states,
                              .width = c->type.layout == TABLE_BITS ? 0 : c->type.bytes,
                              .data = (void *)(uintptr_t)c->piece[0].data,
                              .validity = (uint64_t *)(uintptr_t)c->piece[0].validity,
                              .overflow = ~0ull};
-    g->host->backend->group->values(g->host, &v);
+    cohort_status s = g->host->backend->group->values(g->host, &v);
+    if (s)
+        return s;
     c->nulls = c->piece[0].nulls = v.nulls;
     return v.overflow == ~0ull ? COHORT_OK : overflow(g, a, keys, v.overflow);
 }

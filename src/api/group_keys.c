@@ -52,6 +52,41 @@ static cohort_status decode(cohort_context *host, const char *name, const struct
     return s;
 }
 
+/* The same of words, by the backend. */
+static cohort_status decode_words(cohort_context *host, const struct table_column *c,
+                                  struct table_column **out)
+{
+    struct table_column *made = NULL, *values = c->dictionaries[0];
+    struct keys_column rows = factor_column_of(c), of = factor_column_of(values);
+    const uint32_t width = c->type.layout == TABLE_BITS ? 0 : c->type.bytes;
+    void *words = NULL, *states = NULL;
+    uint64_t nulls = 0;
+    of.kind = of.kind == KEYS_FLOAT ? KEYS_UNSIGNED : of.kind; /* with all bits that they have */
+    rows.kind = KEYS_DICTIONARY;
+    rows.bytes = c->index.bytes;
+    cohort_status s = pool_take(host, values->rows * 8, &words);
+    if (!s)
+        s = pool_take(host, values->rows, &states);
+    if (!s)
+        s = host->backend->keys->load(host, &of, values->rows, words, states);
+    if (!s)
+        s = table_column_room(host, c->format, c->rows, (c->rows + 64) * (width ? width : 1), 1, &made);
+    rows.words = words;
+    rows.states = states;
+    if (!s)
+        s = host->backend->keys->decode(host, &rows, c->rows, width, (void *)(uintptr_t)made->piece[0].data,
+                                        (void *)(uintptr_t)made->piece[0].validity, &nulls);
+    pool_give(host, words);
+    pool_give(host, states);
+    if (s) {
+        table_column_release(made);
+        return s;
+    }
+    made->nulls = made->piece[0].nulls = nulls;
+    *out = made;
+    return COHORT_OK;
+}
+
 cohort_status group_plain(cohort_context *host, const char *name, struct table_column *column,
                           struct table_column **out)
 {
@@ -64,7 +99,8 @@ cohort_status group_plain(cohort_context *host, const char *name, struct table_c
         *out = flat;
         return COHORT_OK;
     }
-    s = decode(host, name, flat, out);
+    s = host->backend->keys->decode && flat->pieces && flat->dictionaries[0] ? decode_words(host, flat, out)
+                                                                             : decode(host, name, flat, out);
     table_column_release(flat);
     return s;
 }

@@ -33,11 +33,10 @@ static cohort_status states_out(cohort_group *g, const struct group_aggregate *a
     cohort_status s = table_column_room(g->host, format, g->of.count, bytes, 1, out);
     if (s)
         return s;
-    if (bytes)
-        memcpy((void *)(uintptr_t)(*out)->piece[0].data, a->states, bytes);
     (*out)->nulls = (*out)->piece[0].nulls = 0;
     (*out)->piece[0].validity = NULL;
-    return COHORT_OK;
+    return g->host->backend->group->out(g->host, a->state, (void *)(uintptr_t)(*out)->piece[0].data,
+                                        a->states, g->of.count);
 }
 
 /* The bytes of a value in a group's binary. */
@@ -199,19 +198,16 @@ static int is_binary(const struct table_column *c)
     return c->format[0] == 'z' || c->format[0] == 'Z' || !strcmp(c->format, "vz");
 }
 
-/* Anything may be in states, but for what is an address or a power. */
-static int states_are_good(const struct group_aggregate *a, const struct table_column *c)
+static cohort_status check_states(cohort_group *g, const char *call, uint32_t i, const char *name,
+                                  const struct table_column *c)
 {
-    struct group_exact exact;
-    uint32_t bytes = group_state_bytes(a->state);
-    if (c->type.layout != TABLE_FIXED || c->type.bytes != bytes || c->format[0] != 'w' || c->nulls)
-        return 0;
-    for (uint64_t i = 0; a->state == GROUP_EXACT && i < c->rows; i++) {
-        memcpy(&exact, (const char *)c->piece[0].data + i * bytes, sizeof exact);
-        if (exact.top > 66 || exact.special > 7)
-            return 0;
-    }
-    return 1;
+    const struct group_aggregate *a = &g->aggregate[i];
+    int good = c->type.layout == TABLE_FIXED && c->type.bytes == group_state_bytes(a->state) &&
+               c->format[0] == 'w' && !c->nulls;
+    cohort_status s =
+        good ? g->host->backend->group->check(g->host, a->state, c->piece[0].data, c->rows, &good)
+             : COHORT_OK;
+    return s || good ? s : corrupt(g, call, g->keys + i, name, "these are not its states");
 }
 
 static int texts_are_good(const struct group_aggregate *a, const struct table_column *c)
@@ -331,9 +327,7 @@ static cohort_status take_part(struct group_step *st, uint32_t i, struct frame_f
         return s;
     p->values = factor_column_of(p->column);
     if (a->way == GROUP_BY_STATE)
-        return states_are_good(a, p->column)
-                   ? COHORT_OK
-                   : corrupt(g, st->call, g->keys + i, field->name, "these are not its states");
+        return check_states(g, st->call, i, field->name, p->column);
     if (a->way == GROUP_BY_TEXT)
         return texts_are_good(a, p->column)
                    ? COHORT_OK
@@ -343,7 +337,22 @@ static cohort_status take_part(struct group_step *st, uint32_t i, struct frame_f
     return unpack_column(st, i, &p->values);
 }
 
-cohort_status group_take_partial(cohort_group *g, const char *call, cohort_frame *partial)
+static cohort_status merge(struct group_step *st)
+{
+    cohort_group *g = st->group;
+    cohort_status s = COHORT_OK;
+    for (uint32_t i = 0; !s && i < g->aggregates; i++) {
+        const struct group_aggregate *a = &g->aggregate[i];
+        if (a->way == GROUP_BY_STATE)
+            s = g->host->backend->group->merge(g->host, a->state, st->part[i].states,
+                                               st->part[i].column->piece[0].data, st->ids, st->rows,
+                                               st->of.count);
+    }
+    return s;
+}
+
+/* In the memory of g->host. */
+static cohort_status take_partial(cohort_group *g, const char *call, cohort_frame *partial)
 {
     struct group_step st = {0};
     cohort_frame *keys = NULL;
@@ -370,13 +379,63 @@ cohort_status group_take_partial(cohort_group *g, const char *call, cohort_frame
         s = take_part(&st, i, &partial->field[g->keys + i]);
     if (!s)
         s = group_step_ready(&st);
-    for (uint32_t i = 0; !s && i < g->aggregates; i++) {
-        const struct group_aggregate *a = &g->aggregate[i];
-        if (a->way == GROUP_BY_STATE)
-            g->host->backend->group->merge(g->host, a->state, a->states, st.part[i].column->piece[0].data,
-                                           st.ids, st.rows);
-    }
+    if (!s)
+        s = merge(&st);
     group_step_close(&st, !s);
+    return s;
+}
+
+/* The types that a partial result's names tell; what is not one is found later. */
+struct formats {
+    const cohort_group *group;
+    const cohort_frame *partial;
+    char text[64];
+};
+
+static const char *partial_format(const void *of, uint32_t i)
+{
+    const struct formats *f = of;
+    const char *name = f->partial->field[f->group->keys + i].name, *at = strchr(name, '|');
+    char *text = (char *)(uintptr_t)f->text;
+    size_t length = at ? strcspn(at + 1, "|") : 0;
+    if (!f->group->aggregate[i].column)
+        return NULL;
+    length = length < sizeof f->text ? length : 0;
+    memcpy(text, at ? at + 1 : "", length);
+    text[length] = 0;
+    return text;
+}
+
+static cohort_status place(cohort_group *g, cohort_frame *partial)
+{
+    struct formats of = {.group = g, .partial = partial};
+    uint32_t *columns = calloc(g->keys, sizeof *columns);
+    cohort_frame *keys = NULL;
+    cohort_status s = columns ? COHORT_OK : no_memory(g->context);
+    for (uint32_t i = 0; !s && i < g->keys; i++)
+        columns[i] = i;
+    if (!s)
+        s = cohort_frame_select(partial, g->keys, columns, NULL, &keys);
+    if (!s)
+        s = group_place(g, keys, partial_format, &of);
+    cohort_frame_release(keys);
+    free(columns);
+    return s;
+}
+
+cohort_status group_take(cohort_group *g, const char *call, cohort_context *host, cohort_frame *partial)
+{
+    cohort_frame *own = NULL;
+    cohort_status s = partial->columns == g->keys + g->aggregates ? place(g, partial) : COHORT_OK;
+    if (s)
+        return s;
+    if (host != g->host && host == g->context)
+        s = staged_in(g->context, g->host, partial, &own);
+    else /* what lies elsewhere is of other types, and is not read */
+        own = cohort_frame_retain(partial);
+    if (!s)
+        s = staged_status(g->context, g->host, take_partial(g, call, own));
+    cohort_frame_release(own);
     return s;
 }
 
@@ -384,7 +443,6 @@ cohort_status cohort_group_merge_partial(cohort_group *into, cohort_frame *parti
 {
     CALL_ON(into);
     const char *call = "cohort_group_merge_partial";
-    cohort_frame *own = NULL;
     cohort_status s = frame_need(NULL, call, "into", into);
     if (!s)
         s = frame_need(into->context, call, "partial", partial);
@@ -393,9 +451,5 @@ cohort_status cohort_group_merge_partial(cohort_group *into, cohort_frame *parti
     if (partial->context != into->context)
         return context_fail(into->context, COHORT_OTHER_CONTEXT,
                             "%s: partial belongs to another context than into", call);
-    s = staged_in(into->context, into->host, partial, &own);
-    if (!s)
-        s = staged_status(into->context, into->host, group_take_partial(into, call, own));
-    cohort_frame_release(own);
-    return s;
+    return group_take(into, call, into->context, partial);
 }

@@ -52,6 +52,15 @@ static int choose(const cohort_group *g, struct group_aggregate *a)
     }
 }
 
+int group_folds(const cohort_group *g, uint32_t i, const char *format)
+{
+    struct group_aggregate like = g->aggregate[i];
+    if (format && !table_type_parse(format, &like.type))
+        return 0;
+    return choose(g, &like) && like.way == GROUP_BY_STATE &&
+           g->context->backend->group->states >> like.state & 1;
+}
+
 cohort_status group_type(cohort_group *g, const char *call, uint32_t i, const char *format)
 {
     struct group_aggregate *a = &g->aggregate[i];
@@ -97,11 +106,16 @@ cohort_status group_step_open(struct group_step *st, cohort_group *g, const char
     return s ? s : group_keys_add(&g->of, call, keys, st->ids, &st->of);
 }
 
-static cohort_status reserve_states(cohort_group *g, struct group_aggregate *a, uint64_t groups)
+/* Folds on a CPU are into the states that there are, if there is room. */
+static cohort_status reserve_states(cohort_group *g, const struct group_aggregate *a, struct group_part *p,
+                                    uint64_t groups)
 {
     uint64_t bytes = group_state_bytes(a->state), more = a->room ? groups + groups / 2 : groups + 16;
-    if (groups <= a->room)
+    p->states = a->states;
+    p->room = a->room;
+    if (groups <= a->room && !g->host->backend->group->may_fail)
         return COHORT_OK;
+    more = a->room && groups <= a->room ? a->room : more;
     char *states = context_alloc(g->host, more * bytes);
     if (!states)
         return context_fail(g->host, COHORT_NO_MEMORY, "no host memory for the states of %llu groups",
@@ -113,11 +127,25 @@ static cohort_status reserve_states(cohort_group *g, struct group_aggregate *a, 
         context_release(g->host, states, more * bytes);
         return s;
     }
-    if (a->room)
-        context_release(g->host, a->states, a->room * bytes);
-    a->states = states;
-    a->room = more;
+    p->states = states;
+    p->room = more;
     return COHORT_OK;
+}
+
+/* The states that were folded into are the aggregate's. */
+static void keep_states(cohort_group *g, struct group_aggregate *a, struct group_part *p)
+{
+    if (a->states && a->states != p->states)
+        context_release(g->host, a->states, a->room * group_state_bytes(a->state));
+    a->states = p->states;
+    a->room = p->room;
+}
+
+static void forget_states(cohort_group *g, const struct group_aggregate *a, struct group_part *p)
+{
+    if (p->states && p->states != a->states)
+        context_release(g->host, p->states, p->room * group_state_bytes(a->state));
+    p->states = NULL;
 }
 
 cohort_status group_part_pairs(struct group_step *st, uint32_t i, struct table_column *column, uint64_t n,
@@ -160,7 +188,7 @@ cohort_status group_step_ready(struct group_step *st)
         struct group_aggregate *a = &g->aggregate[i];
         struct group_part *p = &st->part[i];
         if (a->way == GROUP_BY_STATE)
-            s = reserve_states(g, a, st->of.count);
+            s = reserve_states(g, a, p, st->of.count);
         else if (a->way == GROUP_BY_TEXT)
             s = group_texts_reserve(g->host, &a->texts, st->of.count, g->of.count);
         if (!s && a->way == GROUP_BY_TEXT)
@@ -175,7 +203,9 @@ static void keep_step(struct group_step *st)
     cohort_group *g = st->group;
     for (uint32_t i = 0; i < g->aggregates; i++) {
         struct group_aggregate *a = &g->aggregate[i];
-        if (a->way == GROUP_BY_TEXT)
+        if (a->way == GROUP_BY_STATE)
+            keep_states(g, a, &st->part[i]);
+        else if (a->way == GROUP_BY_TEXT)
             group_texts_keep(&a->texts, &st->part[i].values, &st->part[i].texts);
         else if (a->way == GROUP_BY_KEYS)
             group_keys_keep(&a->distinct, &st->part[i].distinct);
@@ -191,6 +221,7 @@ void group_step_close(struct group_step *st, int keep)
         keep_step(st);
     for (uint32_t i = 0; st->part && i < g->aggregates; i++) {
         struct group_part *p = &st->part[i];
+        forget_states(g, &g->aggregate[i], p);
         group_texts_forget(g->host, &g->aggregate[i].texts, &p->texts);
         group_keys_forget(&g->aggregate[i].distinct, &p->distinct);
         cohort_frame_release(p->pairs);

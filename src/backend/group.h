@@ -1,10 +1,10 @@
 /* backend/group.h: what a backend does for group-by: rows folded into the states of their groups
- * (shape/group.h), and states into states. Columns and states lie in the host's memory. */
+ * (shape/group.h), and states into states. Columns and states lie in the context's memory. */
 #ifndef COHORT_BACKEND_GROUP_H
 #define COHORT_BACKEND_GROUP_H
 
 #include "backend/keys.h"
-#include "shape/group.h"
+#include "shape/group_value.h"
 
 struct group_fold {
     uint32_t state;            /* enum group_state */
@@ -20,19 +20,9 @@ struct group_batch {
     const struct group_fold *fold;
 };
 
-/* How a state is told, where it may be told in two ways. */
-enum group_form {
-    GROUP_AS_IT_IS,
-    GROUP_AS_MEAN, /* SUM, FLOATS, EXACT; else the sum */
-    GROUP_AS_ROOT, /* MOMENTS: the standard deviation; else the variance */
-    GROUP_AS_ALL   /* TRUTH: were all true; else whether any was */
-};
-
 /* States as the elements of a column; a null's are 0. Besides `width` * n bytes there is room for 8 more. */
 struct group_values {
-    uint32_t state;
-    enum group_form form;
-    uint32_t kind, bytes; /* of what was folded: KEYS_UNSIGNED, SIGNED or FLOAT */
+    struct group_told told;
     uint64_t n;
     const void *states;
     uint32_t width; /* of an element; 0: a bit */
@@ -43,13 +33,25 @@ struct group_values {
 };
 
 struct group_backend {
-    void (*fold)(cohort_context *, const struct group_batch *);
+    uint32_t states; /* a bit each that there is something for */
+    /* Folds and merges may fail, and leave states that are neither before nor behind: they are to be given
+     * states that nobody has yet. */
+    int may_fail;
 
-    /* State i of `from` goes to state ids[i] of `to`; KEYS_NO_ID: nowhere. */
-    void (*merge)(cohort_context *, uint32_t state, void *to, const void *from, const uint32_t *ids,
-                  uint64_t n);
+    cohort_status (*fold)(cohort_context *, const struct group_batch *);
 
-    void (*values)(cohort_context *, struct group_values *);
+    /* State i of `from`, as `out` has written it, goes to state ids[i] of `to`, of `groups`; KEYS_NO_ID:
+     * nowhere. */
+    cohort_status (*merge)(cohort_context *, uint32_t state, void *to, const void *from, const uint32_t *ids,
+                           uint64_t n, uint64_t groups);
+
+    /* n states as shape/group.h has them. */
+    cohort_status (*out)(cohort_context *, uint32_t state, void *to, const void *from, uint64_t n);
+
+    /* Whether n states that came from elsewhere may be merged. */
+    cohort_status (*check)(cohort_context *, uint32_t state, const void *from, uint64_t n, int *good);
+
+    cohort_status (*values)(cohort_context *, struct group_values *);
 };
 
 #endif

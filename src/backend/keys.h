@@ -145,6 +145,11 @@ struct keys_backend {
 
     cohort_status (*ranks)(cohort_context *, const struct keys_ranks *);
 
+    /* Rows of a dictionary of words as values of `width` bytes, 0: bits, and their validity, in whole words of
+     * 8 bytes. NULL: dictionaries lie in the host's memory, where whoever wants to may look. */
+    cohort_status (*decode)(cohort_context *, const struct keys_column *, uint64_t n, uint32_t width,
+                            void *to, void *validity, uint64_t *nulls);
+
     /* at[i] = rows[ids[i]], of 4 or 8 bytes; all ones for KEYS_NO_ID. */
     cohort_status (*rows)(cohort_context *, const uint32_t *ids, uint64_t n, const uint64_t *rows,
                           uint32_t bytes, void *at);

@@ -25,59 +25,23 @@ struct job {
 
 /* ---- values -------------------------------------------------------------------------------------------- */
 
-static double half_value(uint32_t h)
-{
-    union {
-        uint64_t bits;
-        double value;
-    } v;
-    uint64_t fraction = h & 0x3ff, exponent = h >> 10 & 31, sign = (uint64_t)(h >> 15 & 1) << 63;
-    if (exponent == 0) {
-        v.value = (double)fraction * 0x1p-24;
-        v.bits |= sign;
-        return v.value;
-    }
-    v.bits = sign | (exponent == 31 ? 0x7ffull : exponent - 15 + 1023) << 52 | fraction << 42;
-    return v.value;
-}
-
-static double double_of(uint64_t bits)
-{
-    double d;
-    memcpy(&d, &bits, sizeof d);
-    return d;
-}
-
-static uint64_t bits_of(double d)
-{
-    uint64_t bits;
-    memcpy(&bits, &d, sizeof bits);
-    return bits;
-}
-
 /* Words of a column as the bits of doubles. */
 static void make_doubles(const struct keys_column *c, uint64_t *words, uint32_t count)
 {
+    uint32_t kind = c->kind != KEYS_FLOAT && c->is_signed ? KEYS_SIGNED : c->kind;
     if (c->kind == KEYS_FLOAT && c->bytes == 8)
         return;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t low = (uint32_t)words[i];
-        float f;
-        memcpy(&f, &low, sizeof f);
-        words[i] = bits_of(c->kind == KEYS_FLOAT ? (c->bytes == 4 ? (double)f : half_value(low))
-                           : c->is_signed        ? (double)(int64_t)words[i]
-                                                 : (double)words[i]);
-    }
+    for (uint32_t i = 0; i < count; i++)
+        words[i] = group_double(kind, c->bytes, words[i]);
 }
 
-/* Words of a column in the order of its values. NaNs, which are one and positive, come last. */
+/* Words of a column in the order of its values. */
 static void make_ordered(const struct keys_column *c, uint64_t *words, uint32_t count)
 {
-    uint64_t sign = c->bytes ? 1ull << (8 * c->bytes - 1) : 0;
-    for (uint32_t i = 0; c->kind == KEYS_SIGNED && i < count; i++)
-        words[i] ^= 1ull << 63;
-    for (uint32_t i = 0; c->kind == KEYS_FLOAT && i < count; i++)
-        words[i] = words[i] & sign ? sign - 1 - (words[i] & (sign - 1)) : words[i] | sign;
+    if (c->kind != KEYS_SIGNED && c->kind != KEYS_FLOAT)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        words[i] = group_ordered(c->kind, c->bytes, words[i]);
 }
 
 /* ---- a block of rows ----------------------------------------------------------------------------------- */
@@ -163,11 +127,11 @@ static void fold_values(uint32_t state, const struct keys_column *column, void *
     case GROUP_SUM:
         EACH(struct group_sum, group_sum_add(s, words[i], sign & (0 - (words[i] >> 63))); s->count++);
     case GROUP_FLOATS:
-        EACH(struct group_floats, s->sum += double_of(words[i]); s->count++);
+        EACH(struct group_floats, s->sum += group_real(words[i]); s->count++);
     case GROUP_EXACT:
         EACH(struct group_exact, group_exact_add(s, words[i]));
     case GROUP_MOMENTS:
-        EACH(struct group_moments, group_moments_add(s, double_of(words[i])));
+        EACH(struct group_moments, group_moments_add(s, group_real(words[i])));
     case GROUP_MIN:
         EACH(struct group_word, if (!s->any || words[i] < s->word) s->word = words[i]; s->any = 1);
     case GROUP_MAX:
@@ -179,7 +143,7 @@ static void fold_values(uint32_t state, const struct keys_column *column, void *
     case SHORT_SUM:
         EACH(uint64_t, *s += words[i]);
     case SHORT_FLOATS:
-        EACH(double, *s += double_of(words[i]));
+        EACH(double, *s += group_real(words[i]));
     case SHORT_MIN:
         EACH(uint64_t, *s = words[i] < *s ? words[i] : *s);
     case SHORT_MAX:
@@ -398,32 +362,60 @@ static int fold_by_records(cohort_context *context, const struct group_batch *b,
     return 1;
 }
 
-static void cpu_group_fold(cohort_context *context, const struct group_batch *b)
+static cohort_status cpu_group_fold(cohort_context *context, const struct group_batch *b)
 {
     uint64_t threads = cpu_device(context)->threads;
     struct job j = {b, b->n <= KEYS_GRAIN || b->groups < threads ? 1 : threads};
     if (b->n > KEYS_GRAIN && fold_by_records(context, b, threads))
-        return;
+        return COHORT_OK;
     cpu_parallel(context, j.ranges, 1, fold_range, &j);
+    return COHORT_OK;
 }
 
 /* ---- states into states -------------------------------------------------------------------------------- */
 
-static void cpu_group_merge(cohort_context *context, uint32_t state, void *to, const void *from,
-                            const uint32_t *ids, uint64_t n)
+static cohort_status cpu_group_merge(cohort_context *context, uint32_t state, void *to, const void *from,
+                                     const uint32_t *ids, uint64_t n, uint64_t groups)
 {
     uint32_t bytes = group_state_bytes(state);
     uint64_t own[sizeof(struct group_exact) / 8]; /* what came by Arrow may lie anywhere */
-    (void)context;
+    (void)context, (void)groups;
     for (uint64_t i = 0; i < n; i++) {
         if (ids[i] == KEYS_NO_ID)
             continue;
         memcpy(own, (const char *)from + i * bytes, bytes);
         group_state_merge(state, (char *)to + (uint64_t)ids[i] * bytes, own);
     }
+    return COHORT_OK;
+}
+
+static cohort_status cpu_group_out(cohort_context *context, uint32_t state, void *to, const void *from,
+                                   uint64_t n)
+{
+    (void)context;
+    if (n)
+        memcpy(to, from, n * group_state_bytes(state));
+    return COHORT_OK;
+}
+
+/* Anything may be in states, but for what is an address or a power. */
+static cohort_status cpu_group_check(cohort_context *context, uint32_t state, const void *from, uint64_t n,
+                                     int *good)
+{
+    struct group_exact exact;
+    (void)context;
+    *good = 1;
+    for (uint64_t i = 0; state == GROUP_EXACT && i < n; i++) {
+        memcpy(&exact, (const char *)from + i * sizeof exact, sizeof exact);
+        *good &= group_exact_is_good(&exact);
+    }
+    return COHORT_OK;
 }
 
 const struct group_backend cpu_group_backend = {
+    .states = ~0u,
+    .out = cpu_group_out,
+    .check = cpu_group_check,
     .fold = cpu_group_fold,
     .merge = cpu_group_merge,
     .values = cpu_group_values,

@@ -78,7 +78,7 @@ void keys_seed_fix(uint64_t from);
 /* ---- group_values.c ---- */
 
 struct group_values;
-void cpu_group_values(cohort_context *, struct group_values *);
+cohort_status cpu_group_values(cohort_context *, struct group_values *);
 
 /* ---- keys_grow.c ---- */
 

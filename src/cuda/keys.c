@@ -369,6 +369,25 @@ static cohort_status cuda_keys_load(cohort_context *context, const struct keys_c
     return s;
 }
 
+static cohort_status cuda_keys_decode(cohort_context *context, const struct keys_column *column, uint64_t n,
+                                      uint32_t width, void *to, void *validity, uint64_t *nulls)
+{
+    struct keys_decode_step step = {
+        .column = gpu_keys_look(column), .n = n, .width = width, .to = to, .validity = validity};
+    void *count;
+    cohort_status s = pool_take(context, sizeof *nulls, &count);
+    if (s)
+        return s;
+    step.nulls = count;
+    s = context_fill(context, count, 0, sizeof *nulls);
+    if (!s)
+        s = gpu_launch(context, "keys_decode", n, &step);
+    if (!s)
+        s = context_copy(context, nulls, count, sizeof *nulls);
+    pool_give(context, count);
+    return s;
+}
+
 /* ---- what is told of ids ------------------------------------------------------------------------------- */
 
 static cohort_status cuda_keys_rows(cohort_context *context, const uint32_t *ids, uint64_t n,
@@ -471,6 +490,7 @@ const struct keys_backend cuda_keys_backend = {
     .list = cuda_keys_list,
     .unpack = cuda_keys_unpack,
     .ranks = cuda_keys_ranks,
+    .decode = cuda_keys_decode,
     .rows = cuda_keys_rows,
     .bits = cuda_keys_bits,
     .count = cuda_keys_count,

@@ -327,3 +327,22 @@ CO_KERNEL(keys_ranks, struct keys_rank_step)
             co_write32(args->nulls + i, state != KEYS_VALUE);
     }
 }
+
+/* ---- values of dictionaries ---------------------------------------------------------------------------- */
+
+CO_KERNEL(keys_decode, struct keys_decode_step)
+{
+    co_u64 nulls = 0;
+    CO_EACH_WARP (base, args->n) {
+        co_u64 i = base + co_lane(), word = 0;
+        co_u32 state = KEYS_NULL;
+        int active = i < args->n;
+        if (active)
+            word = keys_value(&args->column, i, &state);
+        keys_put(args->to, args->width, args->validity, base, active, !state, state ? 0 : word);
+        nulls += active && state;
+    }
+    nulls = co_warp_sum(nulls);
+    if (co_lane() == 0 && nulls)
+        co_add64(args->nulls, nulls);
+}

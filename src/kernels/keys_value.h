@@ -1,4 +1,5 @@
-/* keys_value.h: a row of a key column as a word. Included by keys.cu and join.cu. */
+/* keys_value.h: a row of a key column as a word, and words as a column. Included by keys.cu, join.cu and
+ * group.cu. */
 #ifndef COHORT_KERNELS_KEYS_VALUE_H
 #define COHORT_KERNELS_KEYS_VALUE_H
 
@@ -68,6 +69,30 @@ CO_INLINE co_u64 keys_value(const struct keys_look *c, co_u64 i, co_u32 *state)
     if (*state)
         *state = *state == KEYS_NULL ? c->null : (co_u32)KEYS_NONE;
     return co_read64(c->words + word);
+}
+
+/* The warp together: words of rows base to base + 31 as elements of `width` bytes, 0: bits; and their bits of
+ * validity. */
+CO_INLINE void keys_put(void *to, co_u32 width, co_u32 *validity, co_u64 base, int active, int valid,
+                        co_u64 word)
+{
+    const co_u64 i = base + co_lane();
+    const co_u32 there = co_ballot(CO_FULL_WARP, valid), bits = co_ballot(CO_FULL_WARP, word & 1);
+    if (co_lane() == 0)
+        co_write32(validity + base / 32, there);
+    if (co_lane() == 0 && !width)
+        co_write32((co_u32 *)to + base / 32, bits);
+    if (!active)
+        return;
+    if (width == 8)
+        co_write64((co_u64 *)to + i, word);
+    else if (width == 4)
+        co_write32((co_u32 *)to + i, (co_u32)word);
+    else if (width == 2)
+        co_write16((co_u16 *)to + i, (co_u16)word);
+    else
+        for (co_u32 k = 0; k < width; k++)
+            co_write8((co_u8 *)to + i * width + k, (co_u8)(word >> 8 * k));
 }
 
 #endif

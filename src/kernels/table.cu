@@ -114,7 +114,7 @@ CO_INLINE void table_fetch_rows(const struct table_fetch *f, co_u32 bytes)
         co_u64 i = base + co_lane(), row = ~0ull;
         int active = i < f->n, there = 0, bit = 0;
         if (active) {
-            row = table_number(f->numbers, f->number_bytes, i);
+            row = f->numbers ? table_number(f->numbers, f->number_bytes, i) : i;
             there = row < f->rows;
             if (!there && (row != none || !f->to_validity))
                 co_min64(&f->found->first, i);

@@ -75,32 +75,54 @@ CO_INLINE void group_exact_raise(struct group_exact *s, co_u32 top)
     s->top = top;
 }
 
-CO_INLINE void group_exact_add(struct group_exact *s, co_u64 bits)
+/* The bits of a double as digits to the base of 2^32. */
+struct group_digits {
+    co_u64 digit[3];
+    co_u32 first, top; /* the place of digit[0]; behind the highest that is not 0; 0: all are */
+    co_u32 special;    /* as in struct group_exact */
+    co_u32 negative;
+};
+
+CO_INLINE void group_digits_of(co_u64 bits, struct group_digits *d)
 {
     co_u64 fraction = bits & 0xfffffffffffffull;
-    co_u32 exponent = (co_u32)(bits >> 52) & 0x7ff, negative = (co_u32)(bits >> 63);
-    s->count++;
-    if (exponent == 0x7ff) {
-        s->special |= fraction ? 4u : negative ? 2u : 1u;
-        return;
-    }
+    const co_u32 exponent = (co_u32)(bits >> 52) & 0x7ff;
+    d->negative = (co_u32)(bits >> 63);
+    d->special = exponent != 0x7ff ? 0 : fraction ? 4u : d->negative ? 2u : 1u;
     fraction |= (co_u64)(exponent != 0) << 52;
-    if (!fraction)
-        return;
-    co_u32 at = exponent ? exponent - 1 : 0, shift = at & 31;
-    co_u64 digit[3];
-    digit[0] = (fraction << shift) & 0xffffffffu;
-    digit[1] = (fraction >> (32 - shift)) & 0xffffffffu;
-    digit[2] = shift ? fraction >> (64 - shift) : 0;
-    co_u32 first = at / 32, top = first + (digit[2] ? 3 : digit[1] ? 2 : 1);
-    if (top > s->top)
-        group_exact_raise(s, top);
-    for (co_u32 i = 0; i < 3; i++) {
-        /* bin s->top - 3 of all is the lowest one that is kept */
-        co_u32 bin = first + i + GROUP_BINS - s->top;
-        if (first + i + GROUP_BINS >= s->top && digit[i])
-            group_bin_add(s, bin, negative ? 0 - digit[i] : digit[i], negative ? ~0ull : 0);
-    }
+    const co_u32 at = exponent ? exponent - 1 : 0, shift = at & 31;
+    d->digit[0] = (fraction << shift) & 0xffffffffu;
+    d->digit[1] = (fraction >> (32 - shift)) & 0xffffffffu;
+    d->digit[2] = shift ? fraction >> (64 - shift) : 0;
+    d->first = at / 32;
+    d->top = d->special || !fraction ? 0 : d->first + (d->digit[2] ? 3 : d->digit[1] ? 2 : 1);
+}
+
+/* Whether digit i is kept in bins up to `top`, and in which. */
+CO_INLINE int group_digit_kept(const struct group_digits *d, co_u32 i, co_u32 top, co_u32 *bin)
+{
+    *bin = d->first + i + GROUP_BINS - top; /* bin top - 3 of all is the lowest one that is kept */
+    return d->top && d->first + i + GROUP_BINS >= top && d->digit[i];
+}
+
+CO_INLINE void group_exact_add(struct group_exact *s, co_u64 bits)
+{
+    struct group_digits d;
+    co_u32 bin;
+    group_digits_of(bits, &d);
+    s->count++;
+    s->special |= d.special;
+    if (d.top > s->top)
+        group_exact_raise(s, d.top);
+    for (co_u32 i = 0; i < 3; i++)
+        if (group_digit_kept(&d, i, s->top, &bin))
+            group_bin_add(s, bin, d.negative ? 0 - d.digit[i] : d.digit[i], d.negative ? ~0ull : 0);
+}
+
+/* Of a state that came from elsewhere: is `top` a place that there is? */
+CO_INLINE int group_exact_is_good(const struct group_exact *s)
+{
+    return s->top <= 66 && s->special <= 7;
 }
 
 CO_INLINE void group_exact_merge(struct group_exact *s, const struct group_exact *from)

@@ -146,6 +146,16 @@ struct keys_count_step {
     co_u32 reserved;
 };
 
+/* Rows of a dictionary as values of `width` bytes; 0: bits. */
+struct keys_decode_step {
+    struct keys_look column;
+    co_u64 n;
+    co_u32 width, reserved;
+    void *to;
+    co_u32 *validity;
+    co_u64 *nulls;
+};
+
 /* Ranks of rows: words whose order as unsigned numbers is that of the column's values. */
 struct keys_rank_step {
     struct keys_look column;

@@ -44,7 +44,7 @@ struct table_rebase {
 
 /* Rows by their numbers; a warp's 32 of the result have a word of `validity` (and of `to`, of bits). */
 struct table_fetch {
-    const void *numbers;
+    const void *numbers; /* NULL: each row */
     co_u32 number_bytes;
     co_u32 bytes; /* of an element; 0: bits */
     co_u64 n;

@@ -357,6 +357,16 @@ static inline void strong_store(void *p, uint32_t bytes, co_u128 v, int release)
     view_raise(&lane->current, number, m.time);
 }
 
+static co_u64 add_reals(co_u64 a, co_u64 b)
+{
+    double x, y;
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    x += y;
+    memcpy(&a, &x, sizeof x);
+    return a;
+}
+
 static inline co_u64 result_of(enum sim_atomic_op op, co_u64 old, co_u64 v)
 {
     switch (op) {
@@ -372,6 +382,8 @@ static inline co_u64 result_of(enum sim_atomic_op op, co_u64 old, co_u64 v)
         return old & v;
     case SIM_XOR:
         return old ^ v;
+    case SIM_ADD_REAL:
+        return add_reals(old, v);
     default:
         return v;
     }
@@ -509,9 +521,10 @@ void sim_fence(int sc)
 
 co_u64 sim_atomic(enum sim_atomic_op op, void *p, co_u32 bytes, co_u64 operand, co_u64 expected)
 {
-    static const char *const names[2][8] = {
-        {"co_cas32", "co_add32", "co_min32", "co_max32", "co_or32", "co_and32", "co_xor32", "co_exchange32"},
-        {"co_cas64", "co_add64", "co_min64", "co_max64", "co_or64", "co_and64", "co_xor64", "co_exchange64"}};
+    static const char *const names[2][9] = {{"co_cas32", "co_add32", "co_min32", "co_max32", "co_or32",
+                                             "co_and32", "co_xor32", "co_exchange32", ""},
+                                            {"co_cas64", "co_add64", "co_min64", "co_max64", "co_or64",
+                                             "co_and64", "co_xor64", "co_exchange64", "co_add_real64"}};
     uint32_t number;
     schedule_step(names[bytes == 8][op], p, bytes, 1);
     struct location *l = atomic_read(p, bytes, &number);

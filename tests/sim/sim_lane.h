@@ -19,7 +19,17 @@ struct sim_who {
 };
 extern struct sim_who *sim_who; /* of the lane that runs */
 
-enum sim_atomic_op { SIM_CAS, SIM_ADD, SIM_MIN, SIM_MAX, SIM_OR, SIM_AND, SIM_XOR, SIM_EXCHANGE };
+enum sim_atomic_op {
+    SIM_CAS,
+    SIM_ADD,
+    SIM_MIN,
+    SIM_MAX,
+    SIM_OR,
+    SIM_AND,
+    SIM_XOR,
+    SIM_EXCHANGE,
+    SIM_ADD_REAL
+};
 enum sim_vote { SIM_BALLOT, SIM_VOTE_ANY, SIM_VOTE_ALL, SIM_SHUFFLE, SIM_MATCH, SIM_UNITE, SIM_WARP_SYNC };
 
 co_u64 sim_clock(void);
@@ -392,6 +402,10 @@ CO_INLINE co_u32 co_add32(co_u32 *p, co_u32 v)
 CO_INLINE co_u64 co_add64(co_u64 *p, co_u64 v)
 {
     return sim_atomic(SIM_ADD, p, 8, v, 0);
+}
+CO_INLINE co_u64 co_add_real64(co_u64 *p, co_u64 v)
+{
+    return sim_atomic(SIM_ADD_REAL, p, 8, v, 0);
 }
 CO_INLINE co_u32 co_min32(co_u32 *p, co_u32 v)
 {

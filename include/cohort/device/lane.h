@@ -34,8 +34,9 @@
  *            see
  * Ordered    co_load_acquire32/64, co_store_release32/64; co_fence() (acquire and release), co_fence_sc()
  * Atomics    co_cas32/64/128(p, expected, desired) and co_add, co_min, co_max, co_or, co_and, co_xor,
- *            co_exchange 32/64(p, v): relaxed, all return the old value; co_cas128 needs sm_90;
- *            co_has_cas128(): 1 where it is there, known when code is compiled
+ *            co_exchange 32/64(p, v): relaxed, all return the old value; co_add_real64(p, v): the sum of the
+ *            doubles whose bits *p and v are, in kernels; co_cas128 needs sm_90; co_has_cas128(): 1 where it
+ *            is there, known when code is compiled
  * Shared     CO_SHARED(T, name, n): an array of the block's; CO_SHARED_DYNAMIC(T, name): the launch's; plain
  *            and relaxed words and atomics work on it; co_kept(p): p, to be kept in a register;
  *            co_bulk_copy(shared, from, bytes): the whole block copies, and meets; co_bulk_begin(arrived),

@@ -450,6 +450,10 @@ CO_INLINE co_u64 co_add64(co_u64 *p, co_u64 v)
 {
     return atomicAdd(p, v);
 }
+CO_INLINE co_u64 co_add_real64(co_u64 *p, co_u64 v)
+{
+    return (co_u64)__double_as_longlong(atomicAdd((double *)p, __longlong_as_double((long long)v)));
+}
 CO_INLINE co_u32 co_min32(co_u32 *p, co_u32 v)
 {
     return atomicMin(p, v);

@@ -1,0 +1,496 @@
+/* group.cu: rows folded into the states of their groups, states into states, and states as columns. A lane a
+ * row, or a group.
+ *
+ * Many lanes have rows of one group. What they do to its state are additions, maxima and bits that are set,
+ * by atomic operations, whose order does not matter, but for sums of floats that are not to be reproducible.
+ * Sums of integers have 128 bits: who makes the low word run over adds one to the high one. The first and
+ * last of a group are found as numbers of rows, by a maximum, and fetched by a lane a group in a launch
+ * behind. Reproducible sums go by three launches: the highest digit of each group; bins are moved up to it;
+ * then the digits of all rows go to bins that do not move.
+ *
+ * Where groups are few a block has a table of them in shared memory, each group in several places, so that
+ * lanes side by side do not wait for each other: words of 4 bytes, which have atomic additions of their own
+ * there. At its end it goes into the states. */
+#include "keys_value.h"
+#include "shape/group_step.h"
+
+/* ---- words --------------------------------------------------------------------------------------------- */
+
+/* A sum of 128 bits, of which `above` is the high word of what is added. */
+CO_INLINE void group_add128(co_u64 *low, co_u64 *high, co_u64 word, co_u64 above)
+{
+    co_u64 old = co_add64(low, word);
+    above += old + word < old;
+    if (above)
+        co_add64(high, above);
+}
+
+CO_INLINE void group_raise64(co_u64 *at, co_u64 word)
+{
+    if (co_load64(at) < word)
+        co_max64(at, word);
+}
+
+CO_INLINE void group_mark64(co_u64 *at, co_u64 bits)
+{
+    if ((co_load64(at) & bits) != bits)
+        co_or64(at, bits);
+}
+
+CO_INLINE co_u64 *group_at(void *states, co_u32 state, co_u64 group)
+{
+    return (co_u64 *)states + group * (group_state_bytes(state) / 8);
+}
+
+/* The word of row i as its state wants it. 0: it is no value. */
+CO_INLINE int group_word_of(const struct group_fold_step *s, co_u64 i, co_u64 *word)
+{
+    const co_u32 kind = s->column.kind, bytes = s->column.bytes;
+    co_u32 state;
+    *word = 0;
+    if (s->rows)
+        return 1;
+    co_u64 own = keys_value(&s->column, i, &state);
+    if (state)
+        return 0;
+    switch (s->state) {
+    case GROUP_FLOATS:
+    case GROUP_EXACT:
+        *word = group_double(kind, bytes, own);
+        return 1;
+    case GROUP_MIN:
+        *word = ~group_ordered(kind, bytes, own);
+        return 1;
+    case GROUP_MAX:
+        *word = group_ordered(kind, bytes, own);
+        return 1;
+    case GROUP_FIRST:
+        *word = ~i;
+        return 1;
+    case GROUP_LAST:
+        *word = i + 1;
+        return 1;
+    default:
+        *word = own;
+        return 1;
+    }
+}
+
+CO_INLINE co_u32 group_of(const co_u32 *ids, co_u64 n, co_u64 i)
+{
+    return i < n ? co_read32(ids + i) : KEYS_NO_ID;
+}
+
+/* ---- a row into its group's state ---------------------------------------------------------------------- */
+
+/* The words of a state of shape/group.h: EXACT has low[3], high[3], top and special in one word, count. */
+#define GROUP_EXACT_TOP   ((GROUP_BINS + GROUP_BINS) * 2)
+#define GROUP_EXACT_COUNT (GROUP_BINS + GROUP_BINS + 1)
+
+CO_INLINE void group_fold_exact(co_u64 *to, co_u64 bits)
+{
+    struct group_digits d;
+    const co_u32 top = co_read32((co_u32 *)to + GROUP_EXACT_TOP);
+    co_u32 bin;
+    group_digits_of(bits, &d);
+    co_add64(to + GROUP_EXACT_COUNT, 1);
+    if (d.special)
+        co_or32((co_u32 *)to + GROUP_EXACT_TOP + 1, d.special);
+    for (co_u32 k = 0; k < 3; k++)
+        if (group_digit_kept(&d, k, top, &bin))
+            group_add128(to + bin, to + GROUP_BINS + bin, d.negative ? 0 - d.digit[k] : d.digit[k],
+                         d.negative ? ~0ull : 0);
+}
+
+CO_INLINE void group_fold_row(const struct group_fold_step *s, co_u32 group, co_u64 word)
+{
+    co_u64 *to = group_at(s->states, s->state, group);
+    switch (s->state) {
+    case GROUP_COUNT:
+        co_add64(to, 1);
+        return;
+    case GROUP_SUM:
+        group_add128(to, to + 1, word, s->column.kind == KEYS_SIGNED ? 0 - (word >> 63) : 0);
+        co_add64(to + 2, 1);
+        return;
+    case GROUP_FLOATS:
+        co_add_real64(to, word);
+        co_add64(to + 1, 1);
+        return;
+    case GROUP_EXACT:
+        group_fold_exact(to, word);
+        return;
+    case GROUP_MIN:
+    case GROUP_MAX:
+        group_raise64(to, word);
+        group_mark64(to + 1, 1);
+        return;
+    case GROUP_FIRST:
+    case GROUP_LAST:
+        group_raise64(s->best + group, word);
+        return;
+    default:
+        group_mark64(to, word ? 1 : 2);
+        return;
+    }
+}
+
+CO_KERNEL(group_fold, struct group_fold_step)
+{
+    CO_EACH_WARP (base, args->n) {
+        co_u64 i = base + co_lane(), word;
+        co_u32 group = group_of(args->ids, args->n, i);
+        if (group != KEYS_NO_ID && group_word_of(args, i, &word))
+            group_fold_row(args, group, word);
+    }
+}
+
+/* ---- few groups: a block's table ----------------------------------------------------------------------- */
+
+struct group_table {
+    co_u64 *word; /* all ones.. of each place of each group: `all` */
+    co_u32 *half; /* fields of `all` */
+    co_u32 all;
+};
+
+/* A sum of two words of 4 bytes, the high one `all` behind the low one. */
+CO_INLINE void group_few_add(co_u32 *low, co_u32 all, co_u64 v)
+{
+    const co_u32 add = (co_u32)v, old = co_add32(low, add);
+    const co_u32 above = (co_u32)(v >> 32) + (old + add < old);
+    if (above)
+        co_add32(low + all, above);
+}
+
+CO_INLINE void group_few_exact(const struct group_fold_step *s, co_u32 *half, co_u32 all, co_u32 group,
+                               co_u64 bits)
+{
+    struct group_digits d;
+    const co_u32 top = co_read32((co_u32 *)group_at(s->states, GROUP_EXACT, group) + GROUP_EXACT_TOP);
+    co_u32 bin;
+    group_digits_of(bits, &d);
+    if (d.special)
+        co_or32(half + all, d.special);
+    for (co_u32 k = 0; k < 3; k++)
+        if (group_digit_kept(&d, k, top, &bin))
+            group_few_add(half + (2 + 2 * bin) * all, all, d.negative ? 0 - d.digit[k] : d.digit[k]);
+}
+
+CO_INLINE void group_few_row(const struct group_fold_step *s, const struct group_table *t, co_u32 group,
+                             co_u64 word)
+{
+    const co_u32 at = group * s->places + (co_lane() & (s->places - 1)), all = t->all;
+    co_u32 *half = t->half + at;
+    switch (s->state) {
+    case GROUP_MIN:
+    case GROUP_MAX:
+        group_raise64(t->word + at, word);
+        if (!co_load32(half))
+            co_store32(half, 1);
+        return;
+    case GROUP_FIRST:
+    case GROUP_LAST:
+        group_raise64(t->word + at, word);
+        return;
+    case GROUP_FLOATS:
+        co_add_real64(t->word + at, word);
+        break;
+    case GROUP_SUM:
+        if (s->column.bytes == 8) {
+            const co_u64 above = s->column.kind == KEYS_SIGNED ? (co_u64)((long long)word >> 32) : word >> 32;
+            group_few_add(half + all, all, word & 0xffffffffu);
+            group_few_add(half + 3 * all, all, above);
+        } else {
+            group_few_add(half + all, all, word);
+        }
+        break;
+    case GROUP_EXACT:
+        group_few_exact(s, half, all, group, word);
+        break;
+    default:
+        break;
+    }
+    co_add32(half, 1);
+}
+
+/* What a group has in field k and the one behind it, of all places, as one signed sum. */
+CO_INLINE co_u64 group_few_sum(const struct group_fold_step *s, const struct group_table *t, co_u32 group,
+                               co_u32 k)
+{
+    co_u64 sum = 0;
+    for (co_u32 at = group * s->places; at < (group + 1) * s->places; at++)
+        sum += co_read32(t->half + k * t->all + at) | (co_u64)co_read32(t->half + (k + 1) * t->all + at)
+                                                          << 32;
+    return sum;
+}
+
+/* What a group has in a block's table goes to its state: of words the greatest, or their sum. */
+CO_INLINE void group_few_end(const struct group_fold_step *s, const struct group_table *t, co_u32 group)
+{
+    co_u64 *to = group_at(s->states, s->state, group), count = 0, word = 0;
+    co_u32 special = 0;
+    for (co_u32 at = group * s->places; at < (group + 1) * s->places; at++) {
+        co_u64 own = t->word ? co_read64(t->word + at) : 0;
+        if (s->state == GROUP_FLOATS)
+            word = group_bits(group_real(word) + group_real(own));
+        else
+            word = own > word ? own : word;
+        count += t->half ? co_read32(t->half + at) : 0;
+        special |= s->state == GROUP_EXACT ? co_read32(t->half + t->all + at) : 0;
+    }
+    if (s->state == GROUP_FIRST || s->state == GROUP_LAST) {
+        if (word)
+            group_raise64(s->best + group, word);
+        return;
+    }
+    if (!count)
+        return;
+    if (s->state == GROUP_MIN || s->state == GROUP_MAX) {
+        group_raise64(to, word);
+        group_mark64(to + 1, 1);
+        return;
+    }
+    if (s->state == GROUP_FLOATS)
+        co_add_real64(to, word);
+    if (s->state == GROUP_SUM) {
+        word = group_few_sum(s, t, group, 1);
+        group_add128(to, to + 1, word, 0 - (word >> 63));
+    }
+    if (s->state == GROUP_SUM && s->column.bytes == 8) {
+        word = group_few_sum(s, t, group, 3);
+        group_add128(to, to + 1, word << 32, (co_u64)((long long)word >> 32));
+    }
+    for (co_u32 bin = 0; s->state == GROUP_EXACT && bin < GROUP_BINS; bin++) {
+        word = group_few_sum(s, t, group, 2 + 2 * bin);
+        group_add128(to + bin, to + GROUP_BINS + bin, word, 0 - (word >> 63));
+    }
+    if (special)
+        co_or32((co_u32 *)to + GROUP_EXACT_TOP + 1, special);
+    co_add64(to + group_state_bytes(s->state) / 8 - 1, count);
+}
+
+CO_KERNEL(group_fold_few, struct group_fold_step)
+{
+    CO_SHARED_DYNAMIC(co_u64, memory);
+    const co_u32 words = group_few_words(args->state), halves = group_few_halves(&args->column, args->state);
+    struct group_table t;
+    t.all = (co_u32)args->groups * args->places;
+    t.word = words ? memory : (co_u64 *)0;
+    t.half = halves ? (co_u32 *)(memory + words * t.all) : (co_u32 *)0;
+    for (co_u32 k = co_thread(); k < words * t.all; k += co_threads())
+        co_write64(t.word + k, 0);
+    for (co_u32 k = co_thread(); k < halves * t.all; k += co_threads())
+        co_write32(t.half + k, 0);
+    co_block_sync();
+    CO_EACH_WARP (base, args->n) {
+        co_u64 i = base + co_lane(), word;
+        co_u32 group = group_of(args->ids, args->n, i);
+        if (group != KEYS_NO_ID && group_word_of(args, i, &word))
+            group_few_row(args, &t, group, word);
+    }
+    co_block_sync();
+    for (co_u32 group = co_thread(); group < args->groups; group += co_threads())
+        group_few_end(args, &t, group);
+}
+
+/* ---- before and behind --------------------------------------------------------------------------------- */
+
+/* The highest digit of each group's rows. */
+CO_KERNEL(group_tops, struct group_fold_step)
+{
+    struct group_digits d;
+    CO_EACH_WARP (base, args->n) {
+        co_u64 i = base + co_lane(), word;
+        co_u32 group = group_of(args->ids, args->n, i);
+        if (group == KEYS_NO_ID || !group_word_of(args, i, &word))
+            continue;
+        group_digits_of(word, &d);
+        if (d.top)
+            group_raise64(args->best + group, d.top);
+    }
+}
+
+/* Bins move up to it. */
+CO_KERNEL(group_lift, struct group_fold_step)
+{
+    CO_EACH_WARP (base, args->groups) {
+        co_u64 group = base + co_lane();
+        co_u32 top = group < args->groups ? (co_u32)co_read64(args->best + group) : 0;
+        co_u64 *to = group_at(args->states, GROUP_EXACT, group);
+        co_u32 own = top ? co_read32((co_u32 *)to + GROUP_EXACT_TOP) : 0, by = own ? top - own : GROUP_BINS;
+        if (top <= own)
+            continue;
+        for (co_u32 k = 0; k < GROUP_BINS; k++) {
+            int there = by < GROUP_BINS - k;
+            co_write64(to + k, there ? co_read64(to + k + by) : 0);
+            co_write64(to + GROUP_BINS + k, there ? co_read64(to + GROUP_BINS + k + by) : 0);
+        }
+        co_write32((co_u32 *)to + GROUP_EXACT_TOP, top);
+    }
+}
+
+/* The values of first and last rows. */
+CO_KERNEL(group_ends, struct group_fold_step)
+{
+    CO_EACH_WARP (base, args->groups) {
+        co_u64 group = base + co_lane(), best = group < args->groups ? co_read64(args->best + group) : 0;
+        co_u64 *to = group_at(args->states, args->state, group);
+        co_u32 state;
+        if (!best || (args->state == GROUP_FIRST && co_read64(to + 1)))
+            continue;
+        co_write64(to, keys_value(&args->column, args->state == GROUP_FIRST ? ~best : best - 1, &state));
+        co_write64(to + 1, 1);
+    }
+}
+
+/* ---- states into states -------------------------------------------------------------------------------- */
+
+CO_INLINE void group_merge_exact(co_u64 *to, const co_u64 *from)
+{
+    const co_u32 top = co_read32((co_u32 *)to + GROUP_EXACT_TOP);
+    const co_u32 own = co_read32((const co_u32 *)from + GROUP_EXACT_TOP);
+    const co_u32 special = co_read32((const co_u32 *)from + GROUP_EXACT_TOP + 1);
+    co_add64(to + GROUP_EXACT_COUNT, co_read64(from + GROUP_EXACT_COUNT));
+    if (special)
+        co_or32((co_u32 *)to + GROUP_EXACT_TOP + 1, special);
+    for (co_u32 k = 0; own && k < GROUP_BINS; k++)
+        if (k + own >= top)
+            group_add128(to + k + own - top, to + GROUP_BINS + k + own - top, co_read64(from + k),
+                         co_read64(from + GROUP_BINS + k));
+}
+
+CO_INLINE void group_merge_state(const struct group_merge_step *s, co_u32 group, co_u64 i)
+{
+    const co_u64 *from = s->from + i * (group_state_bytes(s->state) / 8);
+    co_u64 *to = group_at(s->to, s->state, group);
+    co_u64 word = co_read64(from);
+    switch (s->state) {
+    case GROUP_COUNT:
+        co_add64(to, word);
+        return;
+    case GROUP_SUM:
+        group_add128(to, to + 1, word, co_read64(from + 1));
+        co_add64(to + 2, co_read64(from + 2));
+        return;
+    case GROUP_FLOATS:
+        co_add_real64(to, word);
+        co_add64(to + 1, co_read64(from + 1));
+        return;
+    case GROUP_EXACT:
+        group_merge_exact(to, from);
+        return;
+    case GROUP_MIN:
+    case GROUP_MAX:
+        if (!co_read64(from + 1))
+            return;
+        group_raise64(to, s->state == GROUP_MIN ? ~word : word);
+        group_mark64(to + 1, 1);
+        return;
+    case GROUP_FIRST:
+    case GROUP_LAST:
+        if (co_read64(from + 1))
+            group_raise64(s->best + group, s->state == GROUP_FIRST ? ~i : i + 1);
+        return;
+    default:
+        group_mark64(to, word);
+        return;
+    }
+}
+
+CO_KERNEL(group_merge, struct group_merge_step)
+{
+    CO_EACH_WARP (base, args->n) {
+        co_u64 i = base + co_lane();
+        co_u32 group = group_of(args->ids, args->n, i);
+        if (group != KEYS_NO_ID)
+            group_merge_state(args, group, i);
+    }
+}
+
+CO_KERNEL(group_merge_tops, struct group_merge_step)
+{
+    CO_EACH_WARP (base, args->n) {
+        co_u64 i = base + co_lane();
+        co_u32 group = group_of(args->ids, args->n, i);
+        if (group == KEYS_NO_ID)
+            continue;
+        const co_u64 *from = args->from + i * (group_state_bytes(GROUP_EXACT) / 8);
+        group_raise64(args->best + group, co_read32((const co_u32 *)from + GROUP_EXACT_TOP));
+    }
+}
+
+CO_KERNEL(group_merge_ends, struct group_merge_step)
+{
+    CO_EACH_WARP (base, args->groups) {
+        co_u64 group = base + co_lane(), best = group < args->groups ? co_read64(args->best + group) : 0;
+        co_u64 *to = group_at(args->to, args->state, group);
+        if (!best || (args->state == GROUP_FIRST && co_read64(to + 1)))
+            continue;
+        co_u64 i = args->state == GROUP_FIRST ? ~best : best - 1;
+        co_write64(to, co_read64(args->from + 2 * i));
+        co_write64(to + 1, 1);
+    }
+}
+
+/* ---- states out ---------------------------------------------------------------------------------------- */
+
+/* Of MIN: as it is known elsewhere. */
+CO_KERNEL(group_out, struct group_out_step)
+{
+    CO_EACH_WARP (base, args->n) {
+        co_u64 i = base + co_lane(), any = i < args->n ? co_read64(args->from + 2 * i + 1) : 0;
+        if (i >= args->n)
+            continue;
+        co_write64(args->to + 2 * i, any ? ~co_read64(args->from + 2 * i) : 0);
+        co_write64(args->to + 2 * i + 1, any);
+    }
+}
+
+CO_KERNEL(group_check, struct group_out_step)
+{
+    CO_EACH_WARP (base, args->n) {
+        co_u64 i = base + co_lane();
+        const co_u32 *own = (const co_u32 *)(args->from + i * (group_state_bytes(GROUP_EXACT) / 8));
+        struct group_exact x;
+        if (i >= args->n)
+            continue;
+        x.top = co_read32(own + GROUP_EXACT_TOP);
+        x.special = co_read32(own + GROUP_EXACT_TOP + 1);
+        if (!group_exact_is_good(&x))
+            co_min64(&args->found->first, i);
+    }
+}
+
+/* A state in memory of the lane's own. */
+union group_state_words {
+    co_u64 word[sizeof(struct group_exact) / 8];
+    struct group_exact exact;
+};
+
+CO_INLINE int group_told_at(const struct group_values_step *s, co_u64 i, co_u64 *word)
+{
+    const co_u32 words = group_state_bytes(s->told.state) / 8;
+    union group_state_words own;
+    for (co_u32 k = 0; k < sizeof own / 8; k++)
+        own.word[k] = k < words ? co_read64(s->states + i * words + k) : 0;
+    if (s->told.state == GROUP_MIN)
+        own.word[0] = ~own.word[0];
+    return group_state_told(&s->told, &own, word);
+}
+
+CO_KERNEL(group_values, struct group_values_step)
+{
+    co_u64 nulls = 0;
+    CO_EACH_WARP (base, args->n) {
+        co_u64 i = base + co_lane(), word = 0;
+        int active = i < args->n, is = active ? group_told_at(args, i, &word) : 0;
+        if (is < 0)
+            co_min64(&args->found->first, i);
+        word = is > 0 ? word : 0;
+        keys_put(args->to, args->width, args->validity, base, active, is > 0, word);
+        nulls += active && is <= 0;
+    }
+    nulls = co_warp_sum(nulls);
+    if (co_lane() == 0 && nulls)
+        co_add64(&args->found->count, nulls);
+}

@@ -1,0 +1,240 @@
+/* test_group_resident.c: groups that stay in a GPU's memory: keys and values that are numbers, against the same
+ * calls on a CPU, whose groups test_group.c judges. No column goes to the host, and what fails changes
+ * nothing. */
+#include "model.h"
+#include "watched.h"
+
+#define SMALL 512u /* bytes: what the host may ask for */
+#define ADDS  3
+#define ANY   (TEST_ON_SIM | TEST_ON_CUDA)
+
+struct input {
+    uint64_t n;
+    uint32_t *a[ADDS];
+    int64_t *b[ADDS];
+    int32_t *v[ADDS];
+    double *x[ADDS];
+    uint8_t *valid;
+    uint32_t reproducible;
+};
+
+static void *room(uint64_t bytes)
+{
+    void *memory = calloc(bytes + 8, 1);
+    if (!memory)
+        abort();
+    return memory;
+}
+
+/* Floats are whole numbers, so that their sums are the same in any order. */
+static struct input input_open(struct test *t, uint64_t n, uint64_t distinct)
+{
+    struct input w = {.n = n, .reproducible = (uint32_t)test_below(t, 2)};
+    w.valid = room(n / 8);
+    for (uint64_t i = 0; i < n; i++)
+        w.valid[i / 8] |= (uint8_t)((test_below(t, 9) != 0) << (i & 7));
+    for (uint32_t k = 0; k < ADDS; k++) {
+        w.a[k] = room(n * 4);
+        w.b[k] = room(n * 8);
+        w.v[k] = room(n * 4);
+        w.x[k] = room(n * 8);
+        for (uint64_t i = 0; i < n; i++) {
+            w.a[k][i] = (uint32_t)test_below(t, distinct) << 9;
+            w.b[k][i] = -(int64_t)test_below(t, 2);
+            w.v[k][i] = (int32_t)test_random(t);
+            w.x[k][i] = (double)(int32_t)test_random(t);
+        }
+    }
+    return w;
+}
+
+static void input_close(struct input *w)
+{
+    for (uint32_t k = 0; k < ADDS; k++) {
+        free(w->a[k]);
+        free(w->b[k]);
+        free(w->v[k]);
+        free(w->x[k]);
+    }
+    free(w->valid);
+}
+
+static cohort_status frame_of(cohort_context *context, const struct input *w, uint32_t k, cohort_frame **out)
+{
+    cohort_array arrays[4] = {{"a", COHORT_U32, 0, w->a[k], w->valid},
+                              {"b", COHORT_I64, 0, w->b[k], NULL},
+                              {"v", COHORT_I32, 0, w->v[k], w->valid},
+                              {"x", COHORT_F64, 0, w->x[k], w->valid}};
+    return cohort_frame_create(context, w->n, 4, arrays, out);
+}
+
+static cohort_status group_open(cohort_context *context, const struct input *w, cohort_group **out)
+{
+    static const char *const keys[] = {"a", "b"};
+    static const cohort_aggregate aggregates[] = {
+        {COHORT_AGGREGATE_ROWS, 0, NULL, NULL},   {COHORT_AGGREGATE_COUNT, 0, "v", NULL},
+        {COHORT_AGGREGATE_SUM, 0, "v", NULL},     {COHORT_AGGREGATE_MEAN, 0, "v", NULL},
+        {COHORT_AGGREGATE_MIN, 0, "v", NULL},     {COHORT_AGGREGATE_MAX, 0, "x", NULL},
+        {COHORT_AGGREGATE_SUM, 0, "x", NULL},     {COHORT_AGGREGATE_MEAN, 0, "x", "x_mean"},
+        {COHORT_AGGREGATE_FIRST, 0, "v", NULL},   {COHORT_AGGREGATE_LAST, 0, "x", NULL},
+        {COHORT_AGGREGATE_MIN, 0, "x", "x_least"}};
+    cohort_group_options o = COHORT_GROUP_OPTIONS_INIT;
+    o.keys = 2;
+    o.key = keys;
+    o.aggregates = sizeof aggregates / sizeof *aggregates;
+    o.aggregate = aggregates;
+    o.reproducible = w->reproducible;
+    return cohort_group_create(context, &o, out);
+}
+
+static cohort_status add(cohort_context *context, const struct input *w, uint32_t k, cohort_group *g)
+{
+    cohort_frame *frame = NULL;
+    cohort_status s = frame_of(context, w, k, &frame);
+    if (!s)
+        s = cohort_group_add(g, frame);
+    cohort_frame_release(frame);
+    return s;
+}
+
+/* What a CPU makes of all. */
+static void due_of(struct test *t, const struct input *w, struct model *due)
+{
+    cohort_context_options o = COHORT_CONTEXT_OPTIONS_INIT;
+    cohort_context *context = NULL;
+    cohort_group *g = NULL;
+    cohort_frame *out = NULL;
+    o.device = "cpu";
+    OK(t, cohort_context_create(&o, &context));
+    OK(t, group_open(context, w, &g));
+    for (uint32_t k = 0; k < ADDS; k++)
+        OK(t, add(context, w, k, g));
+    OK(t, cohort_group_finish(g, 0, &out));
+    model_of_frame(t, due, out);
+    cohort_frame_release(out);
+    cohort_group_destroy(g);
+    cohort_context_destroy(context);
+}
+
+static void check(struct test *t, cohort_group *g, const struct model *due)
+{
+    cohort_frame *out = NULL;
+    struct model m;
+    OK(t, cohort_group_finish(g, 0, &out));
+    model_of_frame(t, &m, out);
+    model_same(t, &m, due);
+    model_close(&m);
+    cohort_frame_release(out);
+}
+
+/* Few groups, which blocks count in shared memory, and many; whole, and merged from parts. */
+static void stays(struct test *t)
+{
+    for (uint64_t distinct = 1; distinct < 5000; distinct *= 40) {
+        struct input w = input_open(t, test_size(t, 3000, 900), distinct);
+        struct model due;
+        cohort_group *whole = NULL, *merged = NULL, *part = NULL;
+        due_of(t, &w, &due);
+        OK(t, group_open(t->context, &w, &whole));
+        OK(t, group_open(t->context, &w, &merged));
+        for (uint32_t k = 0; k < ADDS; k++) {
+            cohort_frame *frame = NULL;
+            OK(t, frame_of(t->context, &w, k, &frame));
+            OK(t, group_open(t->context, &w, &part));
+            watched_begin(t->context, 0);
+            cohort_status s = cohort_group_add(whole, frame);
+            if (!s)
+                s = cohort_group_add(part, frame);
+            if (!s)
+                s = cohort_group_merge(merged, part);
+            watched_end();
+            REQUIREF(t, !s, "%s", cohort_message(t->context));
+            CHECKF(t, watched.most <= SMALL, "%llu bytes went to the host", (unsigned long long)watched.most);
+            cohort_group_destroy(part);
+            cohort_frame_release(frame);
+        }
+        cohort_frame *out = NULL;
+        watched_begin(t->context, 0);
+        cohort_status s = cohort_group_finish(whole, 0, &out);
+        watched_end();
+        REQUIREF(t, !s, "%s", cohort_message(t->context));
+        CHECKF(t, watched.most <= SMALL, "%llu bytes went to the host", (unsigned long long)watched.most);
+        cohort_frame_release(out);
+        check(t, whole, &due);
+        check(t, merged, &due);
+        cohort_group_destroy(whole);
+        cohort_group_destroy(merged);
+        model_close(&due);
+        input_close(&w);
+    }
+}
+
+/* Each launch of the second add fails; the same add that follows makes good, and nothing counts twice. */
+static void launches(struct test *t)
+{
+    for (uint64_t refused = 1, whole = 0; !whole; refused++) {
+        struct input w = input_open(t, 150, refused % 2 ? 3 : 200);
+        struct model due;
+        cohort_group *g = NULL;
+        due_of(t, &w, &due);
+        OK(t, group_open(t->context, &w, &g));
+        for (uint32_t k = 0; k < ADDS; k++) {
+            if (k == 1) {
+                watched_begin(t->context, refused);
+                cohort_status s = add(t->context, &w, k, g);
+                watched_end();
+                whole = watched.launches < refused;
+                CHECKF(t, (s == COHORT_OK) == (int)whole, "launch %llu of %llu: %d",
+                       (unsigned long long)refused, (unsigned long long)watched.launches, s);
+                if (!s)
+                    continue;
+            }
+            OK(t, add(t->context, &w, k, g));
+        }
+        check(t, g, &due);
+        cohort_group_destroy(g);
+        model_close(&due);
+        input_close(&w);
+    }
+}
+
+/* Each allocation is refused once; the calls after it are made again. */
+static void refused(struct test *t)
+{
+    for (uint64_t k = 0, whole = 0; !whole; k++) {
+        struct input w = input_open(t, 150, k % 2 ? 3 : 200);
+        struct ledger ledger = {0};
+        struct refuser refuser = {test_allocator(t, &ledger), 0, 0};
+        cohort_context_options o = test_context_options(t);
+        cohort_context *context = NULL;
+        cohort_group *g = NULL;
+        struct model due;
+        due_of(t, &w, &due);
+        o.alloc = refuser_of(&refuser);
+        OK(t, cohort_context_create(&o, &context));
+        OK(t, group_open(context, &w, &g));
+        refuser.calls = 0;
+        refuser.refused = k + 1;
+        for (uint32_t i = 0; i < ADDS; i++) {
+            cohort_status s = add(context, &w, i, g);
+            CHECKF(t, !s || s == COHORT_NO_MEMORY, "allocation %llu: %s", (unsigned long long)k,
+                   cohort_message(context));
+            if (s)
+                OK(t, add(context, &w, i, g));
+        }
+        whole = refuser.calls <= k;
+        check(t, g, &due);
+        cohort_group_destroy(g);
+        model_close(&due);
+        cohort_context_destroy(context);
+        test_ledger_check(t, &ledger);
+        input_close(&w);
+    }
+}
+
+const struct test_case test_cases[] = {
+    {"stays", stays, ANY},
+    {"launches", launches, ANY},
+    {"refused", refused, ANY | TEST_NO_CONTEXT},
+    {NULL, NULL, 0},
+};
