@@ -184,13 +184,11 @@ CO_INLINE void group_few_row(const struct group_fold_step *s, const struct group
     switch (s->state) {
     case GROUP_MIN:
     case GROUP_MAX:
-        group_raise64(t->word + at, word);
-        if (!co_load32(half))
-            co_store32(half, 1);
-        return;
+        co_max64(t->word + at, word);
+        break;
     case GROUP_FIRST:
     case GROUP_LAST:
-        group_raise64(t->word + at, word);
+        co_max64(t->word + at, word);
         return;
     case GROUP_FLOATS:
         co_add_real64(t->word + at, word);
