@@ -99,8 +99,9 @@ cohort_status group_plain(cohort_context *host, const char *name, struct table_c
         *out = flat;
         return COHORT_OK;
     }
-    s = host->backend->keys->decode && flat->pieces && flat->dictionaries[0] ? decode_words(host, flat, out)
-                                                                             : decode(host, name, flat, out);
+    int are_words =
+        flat->pieces && flat->dictionaries[0] && factor_column_of(flat->dictionaries[0]).kind < KEYS_WIDE;
+    s = are_words ? decode_words(host, flat, out) : decode(host, name, flat, out);
     table_column_release(flat);
     return s;
 }

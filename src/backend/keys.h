@@ -145,8 +145,8 @@ struct keys_backend {
 
     cohort_status (*ranks)(cohort_context *, const struct keys_ranks *);
 
-    /* Rows of a dictionary of words as values of `width` bytes, 0: bits, and their validity, in whole words of
-     * 8 bytes. NULL: dictionaries lie in the host's memory, where whoever wants to may look. */
+    /* Rows of a dictionary of words as values of `width` bytes, 0: bits, and their validity, in whole words
+     * of 8 bytes. */
     cohort_status (*decode)(cohort_context *, const struct keys_column *, uint64_t n, uint32_t width,
                             void *to, void *validity, uint64_t *nulls);
 

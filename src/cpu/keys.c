@@ -254,6 +254,7 @@ const struct keys_backend cpu_keys_backend = {
     .list = cpu_keys_list,
     .unpack = cpu_keys_unpack,
     .ranks = cpu_keys_ranks,
+    .decode = cpu_keys_decode,
     .rows = cpu_keys_rows,
     .bits = cpu_keys_bits,
     .count = cpu_keys_count,

@@ -41,6 +41,8 @@ static inline const uint64_t *keys_words_in_place(const struct keys_words *w, ui
 
 cohort_status cpu_keys_add(cohort_context *, struct keys_table *, struct keys_batch *);
 cohort_status cpu_keys_range(cohort_context *, const struct keys_column *, uint64_t n, struct keys_range *);
+cohort_status cpu_keys_decode(cohort_context *, const struct keys_column *, uint64_t n, uint32_t width,
+                              void *to, void *validity, uint64_t *nulls);
 cohort_status cpu_keys_ranks(cohort_context *, const struct keys_ranks *);
 cohort_status cpu_keys_members(cohort_context *, const struct keys_members *);
 

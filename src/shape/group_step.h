@@ -1,4 +1,4 @@
-/* shape/group_step.h: what the kernels of groups are told. Plain C, seen by the CUDA backend and by the kernels.
+/* shape/group_step.h: what the kernels of groups are told. Plain C, seen by the CUDA backend and by kernels.
  *
  * In a GPU's memory the word of a MIN is turned, all bits: so the greatest is kept of either, and 0 is less
  * than all. */
@@ -8,8 +8,8 @@
 #include "shape/group_value.h"
 #include "shape/table_step.h"
 
-/* Rows into the states of their groups. `best` is by group, and 0 before: of FIRST and LAST the row, turned or
- * counted from 1, so that the greatest is kept; of EXACT the highest digit. */
+/* Rows into the states of their groups. `best` is by group, and 0 before: of FIRST and LAST the row, turned
+ * or counted from 1, so that the greatest is kept; of EXACT the highest digit. */
 struct group_fold_step {
     struct keys_look column;
     const co_u32 *ids;

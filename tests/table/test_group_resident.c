@@ -1,5 +1,5 @@
-/* test_group_resident.c: groups that stay in a GPU's memory: keys and values that are numbers, against the same
- * calls on a CPU, whose groups test_group.c judges. No column goes to the host, and what fails changes
+/* test_group_resident.c: groups that stay in a GPU's memory: keys and values that are numbers, against the
+ * same calls on a CPU, whose groups test_group.c judges. No column goes to the host, and what fails changes
  * nothing. */
 #include "model.h"
 #include "watched.h"
