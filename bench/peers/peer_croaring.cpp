@@ -88,7 +88,8 @@ void measure_open(Run &r, const std::vector<Set *> &sets, const std::string &key
     });
 }
 
-void real(Run &r)
+/* The sets of each real collection. */
+template <class Each> void each_real(Run &r, Each each)
 {
     struct dirent **names = nullptr;
     int found = r.data ? scandir(r.data, &names, set_is_name, alphasort) : 0;
@@ -101,14 +102,21 @@ void real(Run &r)
             sets.push_back(roaring_bitmap_of_ptr(t.offsets[s + 1] - t.offsets[s], t.member + t.offsets[s]));
             roaring_bitmap_run_optimize(sets.back());
         }
+        each(t, sets);
+        free_all(sets);
+        set_texts_free(&t);
+    }
+}
+
+void real(Run &r)
+{
+    each_real(r, [&](const set_texts &t, std::vector<Set *> &sets) {
         measure_ops(r, sets, t.name, static_cast<double>(t.sets - 1), 0, 4);
         r.measure("set or many", t.name, 1, 1, 5, [&] {
             roaring_bitmap_free(roaring_bitmap_or_many(sets.size(), const_cast<const Set **>(sets.data())));
         });
         measure_open(r, sets, t.name);
-        free_all(sets);
-        set_texts_free(&t);
-    }
+    });
 }
 
 void dense(Run &r, const set_sizes &sizes)
@@ -222,24 +230,12 @@ void containing(Run &r, const set_sizes &sizes)
 {
     containing_made(r, "small sets", SET_SMALL, SET_VALUES_SMALL, 1 << 20, set_small_fill);
     containing_made(r, "sets of 2.3 members", sizes.tiny, SET_VALUES_TINY, SET_TINY_UNIVERSE, set_tiny_fill);
-    struct dirent **names = nullptr;
-    int found = r.data ? scandir(r.data, &names, set_is_name, alphasort) : 0;
-    for (int f = 0; f < found; f++) {
-        set_texts t;
-        if (!set_texts_read(&t, r.data, names[f]->d_name))
-            continue;
-        std::vector<Set *> sets;
+    each_real(r, [&](const set_texts &t, std::vector<Set *> &sets) {
         std::vector<std::uint32_t> asked(SET_VALUES_REAL);
-        for (std::uint64_t s = 0; s < t.sets; s++) {
-            sets.push_back(roaring_bitmap_of_ptr(t.offsets[s + 1] - t.offsets[s], t.member + t.offsets[s]));
-            roaring_bitmap_run_optimize(sets.back());
-        }
         for (std::uint64_t i = 0; i < asked.size(); i++)
             asked[i] = t.member[set_asked_value(i, t.members)];
         find_all(r, sets, t.name, asked);
-        free_all(sets);
-        set_texts_free(&t);
-    }
+    });
 }
 
 void build(Run &r, const set_sizes &sizes)

@@ -269,7 +269,7 @@ struct picked {
     const cohort_frame *frame;
 };
 
-static const char *picked_format(const void *of, uint32_t i)
+static const char *picked_format(void *of, uint32_t i)
 {
     const struct picked *p = of;
     uint32_t at = p->group->keys;
@@ -280,19 +280,8 @@ static const char *picked_format(const void *of, uint32_t i)
 
 static cohort_status place(cohort_group *g, cohort_frame *picked)
 {
-    const struct picked of = {g, picked};
-    uint32_t *columns = calloc(g->keys, sizeof *columns);
-    cohort_frame *keys = NULL;
-    cohort_status s = columns ? COHORT_OK : no_memory(g->context);
-    for (uint32_t i = 0; !s && i < g->keys; i++)
-        columns[i] = i;
-    if (!s)
-        s = cohort_frame_select(picked, g->keys, columns, NULL, &keys);
-    if (!s)
-        s = group_place(g, keys, picked_format, &of);
-    cohort_frame_release(keys);
-    free(columns);
-    return s;
+    struct picked of = {g, picked};
+    return group_place(g, picked, picked_format, &of);
 }
 
 cohort_status cohort_group_add(cohort_group *group, cohort_frame *frame)

@@ -78,10 +78,10 @@ void group_texts_forget(cohort_context *host, struct group_texts *, struct group
 
 /* ---- group_place.c ------------------------------------------------------------------------------------- */
 
-/* Before the types are known: in whose memory the object lies if these are the key columns, and this is
- * format i of what is aggregated (ROWS: NULL). */
-typedef const char *group_formats(const void *of, uint32_t i);
-cohort_status group_place(struct cohort_group *, const cohort_frame *keys, group_formats *, const void *of);
+/* Before the types are known: puts the object into the memory where a frame that begins with its key columns
+ * is worked on. format_of tells the type of what is aggregated as `i` (ROWS: NULL). */
+typedef const char *group_formats(void *of, uint32_t i);
+cohort_status group_place(struct cohort_group *, cohort_frame *, group_formats *format_of, void *of);
 
 /* ---- group.c ------------------------------------------------------------------------------------------- */
 

@@ -392,35 +392,23 @@ struct formats {
     char text[64];
 };
 
-static const char *partial_format(const void *of, uint32_t i)
+static const char *partial_format(void *of, uint32_t i)
 {
-    const struct formats *f = of;
+    struct formats *f = of;
     const char *name = f->partial->field[f->group->keys + i].name, *at = strchr(name, '|');
-    char *text = (char *)(uintptr_t)f->text;
     size_t length = at ? strcspn(at + 1, "|") : 0;
     if (!f->group->aggregate[i].column)
         return NULL;
     length = length < sizeof f->text ? length : 0;
-    memcpy(text, at ? at + 1 : "", length);
-    text[length] = 0;
-    return text;
+    memcpy(f->text, at ? at + 1 : "", length);
+    f->text[length] = 0;
+    return f->text;
 }
 
 static cohort_status place(cohort_group *g, cohort_frame *partial)
 {
     struct formats of = {.group = g, .partial = partial};
-    uint32_t *columns = calloc(g->keys, sizeof *columns);
-    cohort_frame *keys = NULL;
-    cohort_status s = columns ? COHORT_OK : no_memory(g->context);
-    for (uint32_t i = 0; !s && i < g->keys; i++)
-        columns[i] = i;
-    if (!s)
-        s = cohort_frame_select(partial, g->keys, columns, NULL, &keys);
-    if (!s)
-        s = group_place(g, keys, partial_format, &of);
-    cohort_frame_release(keys);
-    free(columns);
-    return s;
+    return group_place(g, partial, partial_format, &of);
 }
 
 cohort_status group_take(cohort_group *g, const char *call, cohort_context *host, cohort_frame *partial)

@@ -1,11 +1,16 @@
 /* group_place.c: in whose memory a group object lies: its context's, if the keys are words and there is a
  * kernel for each aggregate; else the helper's. */
 #include "group.h"
+
+#include <stdlib.h>
+
 #include "staged.h"
 
 static cohort_status reopen(struct group_keys *k, cohort_context *host)
 {
     struct group_keys made;
+    if (k->host == host)
+        return COHORT_OK;
     cohort_status s = group_keys_open(&made, host, k->columns, k->nulls_equal);
     if (s)
         return s;
@@ -14,17 +19,37 @@ static cohort_status reopen(struct group_keys *k, cohort_context *host)
     return COHORT_OK;
 }
 
-cohort_status group_place(cohort_group *g, const cohort_frame *keys, group_formats *format_of, const void *of)
+/* Whose memory that is, by the keys. */
+static cohort_status host_of_keys(const cohort_group *g, cohort_frame *frame, cohort_context **host)
+{
+    uint32_t *columns = calloc(g->keys, sizeof *columns);
+    cohort_frame *keys = NULL;
+    cohort_status s =
+        columns ? COHORT_OK
+                : context_fail(g->context, COHORT_NO_MEMORY, "no host memory for the keys of groups");
+    for (uint32_t i = 0; !s && i < g->keys; i++)
+        columns[i] = i;
+    if (!s)
+        s = cohort_frame_select(frame, g->keys, columns, NULL, &keys);
+    if (!s)
+        s = staged_keys(g->context, keys, host);
+    cohort_frame_release(keys);
+    free(columns);
+    return s;
+}
+
+cohort_status group_place(cohort_group *g, cohort_frame *frame, group_formats *format_of, void *of)
 {
     cohort_context *host = NULL;
     if (g->typed)
         return COHORT_OK;
-    cohort_status s = staged_keys(g->context, keys, &host);
+    cohort_status s = host_of_keys(g, frame, &host);
     for (uint32_t i = 0; !s && host == g->context && i < g->aggregates; i++)
         if (!group_folds(g, i, format_of(of, i)))
             s = staged_open(g->context, &host);
-    if (s || host == g->host)
+    if (s)
         return s;
+    /* What an earlier call left half done is done here, too. */
     s = reopen(&g->of, host);
     for (uint32_t i = 0; !s && i < g->aggregates; i++)
         if (g->aggregate[i].op == COHORT_AGGREGATE_NUNIQUE)
