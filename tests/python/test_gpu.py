@@ -218,6 +218,18 @@ def test_distinct(type):
     assert lc.value_counts(Cupy(a))[1].tolist() == sorted(counts.tolist(), reverse=True)
 
 
+def test_groups_of_numbers():
+    dice = np.random.default_rng(1)
+    k, v, x = dice.integers(0, 9, 500), dice.integers(-99, 99, 500), dice.integers(-99, 99, 500) / 4
+    made = lc.group_by({"k": k, "v": v, "x": x}, "k", sort=True).agg(
+        n="size", s=("v", "sum"), m=("x", "mean"), f=("v", "first"), l=("x", "last")
+    )
+    for row, key in enumerate(np.unique(k)):
+        of = k == key
+        due = [key, of.sum(), v[of].sum(), x[of].mean(), v[of][0], x[of][-1]]
+        assert [list(made[c])[row] for c in "knsmfl"] == pytest.approx(due)
+
+
 def test_partition_histogram_compact():
     a, v = some("u4"), np.arange(70, dtype="u2")
     p = lc.partition(Cupy(a), 4, by="modulo", values=Torch(v), return_index=True)
