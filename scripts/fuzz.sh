@@ -3,7 +3,7 @@
 #
 # Builds the fuzzers with clang, whose warnings are errors there, and runs them, JOBS at a time, each for SECONDS (20) on its
 # corpus, tests/fuzz/corpus/NAME. What a run finds new stays in build/fuzz/found/NAME; an input that crashes, hangs or
-# leaks is named and kept there too. FUZZ_ONLY=NAME: only this one.
+# leaks is named and kept there too. FUZZ_ONLY='NAME ...': only these.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 jobs=${1:-$(nproc)}
@@ -38,8 +38,9 @@ fuzz() {
 # As many at a time as there are jobs.
 rm -f build/fuzz/found/*.told
 running=0
-for program in build/fuzz/fuzz/fuzz_${FUZZ_ONLY:-*}; do
-    [ -x "$program" ] || continue
+for name in ${FUZZ_ONLY:-$(ls build/fuzz/fuzz | sed -n 's/^fuzz_//p')}; do
+    program=build/fuzz/fuzz/fuzz_$name
+    [ -f "$program" ] && [ -x "$program" ] || continue
     fuzz "$program" &
     running=$((running + 1))
     if [ "$running" -ge "$jobs" ]; then

@@ -2,18 +2,27 @@
 # nightly.sh [K/N]
 #
 # What .ci/run draws a part of, whole: every mutant at 20 seeds, every structure's programs through all
-# their schedules, every fuzzer for ten minutes, random mutants (scripts/mutation.py). The work is dealt out
+# their schedules, every fuzzer for five minutes, random mutants (scripts/mutation.py). The work is dealt out
 # to N slices; slice K/N takes at most NIGHTLY_SECONDS (3,540), and what it did not begin is what its next
 # call begins with. What is done is noted in build/nightly/COMMIT, so a new commit begins anew.
 #
 #   --list [K/N]      the units of work, one a line, with what came of those that are done
 #   JOBS=N            parallel jobs (default: the cores)
-#   NIGHTLY_MUTATION  random mutants in all (300)
+#   NIGHTLY_MUTATION  random mutants in all (60)
 #
 # At the end a table of the slice, and as the last line `N passed, N failed, N skipped`: skipped are those
 # that were not begun.
 set -u
 cd "$(dirname "$0")/.." || exit 1
+# For itself: one program's schedules, with the last lines of what it said.
+if [ "${1:-}" = --schedules ]; then
+    said=$(timeout 1800 "$2/tests/$3" --device sim:1 --ci 2>&1)
+    code=$?
+    grep -E '^FAIL' <<<"$said" | head -n 3
+    echo "$3: $(tail -n 1 <<<"$said")"
+    [ $code -eq 0 ] || [ $code -eq 77 ]
+    exit
+fi
 build=${BUILD:-build}
 jobs=${JOBS:-$(nproc)}
 budget=${NIGHTLY_SECONDS:-3540}
@@ -32,16 +41,12 @@ state=build/nightly/$commit
 mkdir -p "$state"
 
 # ---- the units: KIND ARGUMENT... ----------------------------------------------------------------------------------
-# Mutants go by eights, as the tree is built once a call; random mutants by tenths.
+# A unit keeps all cores busy. Mutants go by eights, as the tree is built once a call, programs by eights,
+# fuzzers by twos, random mutants by tenths.
 units() {
     basename -s .patch tests/mutants/*.patch | xargs -n 8 echo mutants
-    for source in tests/*/test_*.c; do
-        case $source in tests/cli/* | tests/examples/*) continue ;; esac
-        echo "schedules $(basename "$source" .c)"
-    done
-    for source in tests/fuzz/fuzz_*.c; do
-        echo "fuzz $(basename "$source" .c | sed 's/^fuzz_//')"
-    done
+    find tests/*/test_*.c ! -path 'tests/cli/*' -exec basename {} .c \; | sort | xargs -n 8 echo schedules
+    basename -s .c tests/fuzz/fuzz_*.c | sed 's/^fuzz_//' | xargs -n 2 echo fuzz
     for tenth in 1 2 3 4 5 6 7 8 9 10; do
         echo "mutation $tenth/10"
     done
@@ -60,16 +65,23 @@ fi
 
 # ---- one unit: its exit status -------------------------------------------------------------------------------------
 do_unit() {
-    local kind=$1 left=$2
+    local kind=$1 left=$2 code
     shift 2
     case $kind in
     # shellcheck disable=SC2086
     mutants) MUTANT_JOBS=$jobs timeout -k 10 "$left" tests/mutants/run.sh "$@" ;;
-    schedules) timeout -k 10 "$left" "$build/tests/$1" --device sim:1 --ci ;;
-    fuzz) FUZZ_ONLY=$1 timeout -k 10 "$left" scripts/fuzz.sh 1 600 ;;
+    schedules)
+        timeout -k 10 "$left" xargs -n 1 -P "$jobs" scripts/nightly.sh --schedules "$build" <<<"$*" >"$file.told"
+        code=$?
+        cat "$file.told"
+        grep -oE '[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$file.told" |
+            awk '{ p += $1; f += $3; s += $5 } END { printf "%d passed, %d failed, %d skipped\n", p, f, s }'
+        return $code
+        ;;
+    fuzz) FUZZ_ONLY=$* timeout -k 10 "$left" scripts/fuzz.sh "$jobs" 300 ;;
     mutation)
         # What survives is told, and fails nothing: the score is judged by people.
-        timeout -k 10 "$left" python3 scripts/mutation.py --n $((${NIGHTLY_MUTATION:-300} * ${1%/*} / ${1#*/})) --budget $((left - 600))
+        timeout -k 10 "$left" python3 scripts/mutation.py --n $((${NIGHTLY_MUTATION:-60} * ${1%/*} / ${1#*/})) --budget $((left - 600))
         ;;
     esac
 }
