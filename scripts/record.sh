@@ -11,8 +11,8 @@
 results=$1 limit=$2 name=$3 device=$4
 shift 4
 [ "$device" = host ] || set -- "$@" $COHORT_TEST_ARGS
-case "$device ${COHORT_TEST_DEEP:-} " in
-"sim "*" ${COHORT_TEST_STRUCTURE:-none} "*) set -- "$@" --ci ;;
+case "$device: ${COHORT_TEST_DEEP:-} " in
+"sim:"*" ${COHORT_TEST_STRUCTURE:-none} "*) set -- "$@" --ci ;;
 esac
 case " $* " in *" --ci "*) [ "$limit" -ge 1800 ] || limit=1800 ;; esac
 mkdir -p "$results"

@@ -78,6 +78,20 @@ check_record() {
 }
 report "record.sh tells what passed, failed, hung and crashed" "$(check_record)"
 
+# On the simulated GPU alone, wherever the structure stands among those that go through more schedules.
+check_deep() {
+    local device deep count
+    for device in sim cpu; do
+        for deep in a 'a b' 'b a' 'b a c' b ''; do
+            count=$(COHORT_TEST_DEEP=$deep COHORT_TEST_STRUCTURE=a COHORT_TEST_DEADLINE='' COHORT_TEST_ARGS='' \
+                scripts/record.sh "$scratch/recorded" 9 deep $device echo '1 passed, 0 failed, 0 skipped' | grep -c -e --ci)
+            case "$device: $deep " in "sim:"*" a "*) count=$((count - 1)) ;; esac
+            [ "$count" -eq 0 ] || echo "$device, more schedules of '$deep'"
+        done
+    done
+}
+report "record.sh gives more schedules to the structures that are named" "$(check_deep)"
+
 # A program that has no case of that name, and one that is stopped, tell so.
 check_main() {
     local program=$build/tests/test_litmus
