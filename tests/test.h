@@ -147,6 +147,20 @@ struct test_gpu {
 struct test_gpu test_gpu_enter(const struct test *);
 void test_gpu_leave(struct test_gpu);
 
+/* graph.c: a CUDA graph, whose launches do again what it captured. Opening skips the case where the device
+ * has none; the context works in a stream of the graph's, and columns lie in the GPU's memory, until it is
+ * closed. What is captured must have run before, so that all memory is there. Capture answers what the calls
+ * answered; there is nothing to launch if that is not COHORT_OK. */
+struct test_graph {
+    struct test_gpu gpu;
+    void *stream, *graph, *exec;
+};
+void test_graph_open(struct test *, struct test_graph *);
+cohort_status test_graph_capture(struct test *, struct test_graph *,
+                                 cohort_status (*calls)(struct test *, void *of), void *of);
+void test_graph_launch(struct test *, struct test_graph *);
+void test_graph_close(struct test *, struct test_graph *);
+
 /* child.c: forks, and runs a part of the case in the child, whose failure is the case's, as is its hanging
  * or crashing. 1: all is well. A child has the threads of its own making alone, and its device is not
  * checked for leaks. */

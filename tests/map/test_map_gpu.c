@@ -117,55 +117,60 @@ static void streams(struct test *t)
     test_gpu_leave(g);
 }
 
-/* Captures two calls on a fixed map; each launch of the graph does them again. */
-static void capture(struct test *t, struct test_gpu g, struct subject *s, cuda_stream stream)
+/* Two calls on a map, of the same keys. */
+struct pair {
+    cohort_map *map;
+    const void *keys;
+    void *found;
+};
+
+static cohort_status count_and_find(struct test *t, void *of)
 {
-    const struct cuda_driver *d = g.driver;
-    cuda_graph graph;
-    cuda_graph_exec exec;
-    struct column *keys = column_new(t, N, 8), *found = column_new(t, N, 8);
+    struct pair *p = of;
+    (void)t;
+    cohort_status s = cohort_map_apply(p->map, COHORT_OP_COUNT, N, p->keys, NULL, NULL);
+    return s ? s : cohort_map_find(p->map, N, p->keys, p->found, NULL, NULL);
+}
+
+static struct column *some_keys(struct test *t)
+{
+    struct column *keys = column_new(t, N, 8);
     for (uint64_t i = 0; i < N; i++)
         column_put(keys, i, nth_key(i));
-    const void *k = column_send(keys);
-    void *f = column_send(found);
-    OK(t, cohort_map_apply(s->map, COHORT_OP_COUNT, N, k, NULL, NULL)); /* one like it has run */
-    OK(t, cohort_map_find(s->map, N, k, f, NULL, NULL));
-    OK(t, cohort_wait(t->context));
-    REQUIRE(t, !d->stream_begin_capture(stream, 2));
-    cohort_status counted = cohort_map_apply(s->map, COHORT_OP_COUNT, N, k, NULL, NULL);
-    cohort_status looked = cohort_map_find(s->map, N, k, f, NULL, NULL);
-    REQUIRE(t, !d->stream_end_capture(stream, &graph));
-    REQUIREF(t, !counted && !looked, "%s, %s while capturing: %s", cohort_status_name(counted),
-             cohort_status_name(looked), cohort_message(t->context));
-    REQUIRE(t, !d->graph_instantiate(&exec, graph, 0));
+    return keys;
+}
+
+/* Captures two calls on a fixed map; each launch of the graph does them again. */
+static void capture(struct test *t, struct test_graph *g, struct subject *s)
+{
+    struct column *found = column_new(t, N, 8);
+    struct pair p = {s->map, column_send(some_keys(t)), column_send(found)};
+    OK(t, count_and_find(t, &p)); /* one like it has run */
+    OK(t, test_graph_capture(t, g, count_and_find, &p));
     for (int i = 0; i < 5; i++)
-        REQUIRE(t, !d->graph_launch(exec, stream));
+        test_graph_launch(t, g);
     OK(t, cohort_wait(t->context));
     column_fetch(found);
     for (uint64_t i = 0; i < N; i++) {
         EQUAL(t, column_get(found, i), 6);
         oracle_put(s->oracle, nth_key(i), 6);
     }
-    CHECK(t, !d->graph_exec_destroy(exec) && !d->graph_destroy(graph));
+}
+
+static cohort_status insert(struct test *t, void *of)
+{
+    struct pair *p = of;
+    (void)t;
+    return cohort_map_insert(p->map, N, p->keys, p->keys, NULL);
 }
 
 /* Growing maps wait, so they cannot be captured; they say so, and the capture goes on. */
-static void refuse_capture(struct test *t, struct test_gpu g, cuda_stream stream)
+static void refuse_capture(struct test *t, struct test_graph *g)
 {
     cohort_map_options options = subject_options(t);
     struct subject s = subject_new(t, &options);
-    struct column *keys = column_new(t, N, 8);
-    cuda_graph graph = NULL;
-    for (uint64_t i = 0; i < N; i++)
-        column_put(keys, i, nth_key(i));
-    const void *k = column_send(keys);
-    OK(t, cohort_wait(t->context));
-    REQUIRE(t, !g.driver->stream_begin_capture(stream, 2));
-    cohort_status status = cohort_map_insert(s.map, N, k, k, NULL);
-    int ended = g.driver->stream_end_capture(stream, &graph);
-    CHECKF(t, status != COHORT_OK, "a growing map was captured");
-    if (!ended && graph)
-        g.driver->graph_destroy(graph);
+    struct pair p = {s.map, column_send(some_keys(t)), NULL};
+    CHECKF(t, test_graph_capture(t, g, insert, &p) != COHORT_OK, "a growing map was captured");
     OK(t, cohort_wait(t->context));
     subject_observe(&s);
     subject_free(&s);
@@ -173,24 +178,14 @@ static void refuse_capture(struct test *t, struct test_gpu g, cuda_stream stream
 
 static void graphs(struct test *t)
 {
-    cuda_stream stream;
-    struct test_gpu g = test_gpu_enter(t);
-    REQUIRE(t, g.driver);
-    if (!g.driver->stream_begin_capture) {
-        test_gpu_leave(g);
-        test_skip(t, "this device has no graphs");
-    }
-    t->memory = TEST_DEVICE;
-    REQUIRE(t, !g.driver->stream_create(&stream, CUDA_STREAM_NON_BLOCKING));
-    OK(t, cohort_set_stream(t->context, stream));
+    struct test_graph g;
+    test_graph_open(t, &g);
     struct subject s = fixed_map(t);
-    capture(t, g, &s, stream);
-    refuse_capture(t, g, stream);
+    refuse_capture(t, &g);
+    capture(t, &g, &s);
     subject_observe(&s);
     subject_free(&s);
-    OK(t, cohort_set_stream(t->context, COHORT_STREAM_OWN));
-    CHECK(t, !g.driver->stream_destroy(stream));
-    test_gpu_leave(g);
+    test_graph_close(t, &g);
 }
 
 #define GPU (TEST_ON_SIM | TEST_ON_CUDA)

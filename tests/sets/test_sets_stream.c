@@ -90,8 +90,9 @@ static cohort_status find_all(struct works *w)
     return cohort_sets_containing(w->sets, &d);
 }
 
-static cohort_status do_all(struct test *t, struct works *w)
+static cohort_status do_all(struct test *t, void *of)
 {
+    struct works *w = of;
     cohort_status status = query_all(t, w);
     if (!status)
         status = look_all(w);
@@ -281,47 +282,25 @@ static void no_waits(struct test *t)
 
 /* ---- graphs -------------------------------------------------------------------------------------------- */
 
-static void capture(struct test *t, const struct cuda_driver *d, cuda_stream stream, struct works *w)
-{
-    cuda_graph graph;
-    cuda_graph_exec exec;
-    new_questions(t, w);
-    OK(t, do_all(t, w));
-    OK(t, cohort_wait(t->context));
-    judge_all(t, w);
-    REQUIRE(t, !d->stream_begin_capture(stream, 2));
-    cohort_status status = do_all(t, w);
-    REQUIRE(t, !d->stream_end_capture(stream, &graph));
-    REQUIREF(t, !status, "%s while capturing: %s", cohort_status_name(status), cohort_message(t->context));
-    REQUIRE(t, !d->graph_instantiate(&exec, graph, 0));
-    for (int i = 0; i < 8; i++) {
-        new_questions(t, w);
-        OK(t, cohort_wait(t->context));
-        REQUIRE(t, !d->graph_launch(exec, stream));
-        OK(t, cohort_wait(t->context));
-        judge_all(t, w);
-    }
-    CHECK(t, !d->graph_exec_destroy(exec) && !d->graph_destroy(graph));
-}
-
 static void graphs(struct test *t)
 {
-    cuda_stream stream;
-    struct test_gpu g = test_gpu_enter(t);
-    REQUIRE(t, g.driver);
-    if (!g.driver->stream_begin_capture) {
-        test_gpu_leave(g);
-        test_skip(t, "this device has no graphs");
-    }
-    t->memory = TEST_DEVICE;
-    REQUIRE(t, !g.driver->stream_create(&stream, CUDA_STREAM_NON_BLOCKING));
-    OK(t, cohort_set_stream(t->context, stream));
+    struct test_graph g;
+    test_graph_open(t, &g);
     struct works w = works_new(t);
-    capture(t, g.driver, stream, &w);
+    new_questions(t, &w);
+    OK(t, do_all(t, &w)); /* one like it has run */
+    OK(t, cohort_wait(t->context));
+    judge_all(t, &w);
+    OK(t, test_graph_capture(t, &g, do_all, &w));
+    for (int i = 0; i < 8; i++) {
+        new_questions(t, &w);
+        OK(t, cohort_wait(t->context));
+        test_graph_launch(t, &g);
+        OK(t, cohort_wait(t->context));
+        judge_all(t, &w);
+    }
     works_end(&w);
-    OK(t, cohort_set_stream(t->context, COHORT_STREAM_OWN));
-    CHECK(t, !g.driver->stream_destroy(stream));
-    test_gpu_leave(g);
+    test_graph_close(t, &g);
 }
 
 #define GPU (TEST_ON_SIM | TEST_ON_CUDA)
