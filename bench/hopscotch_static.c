@@ -209,10 +209,11 @@ static int program_measure(const statics *s, int *there, fault *fault)
     snprintf(runs, sizeof runs, "%llu", (unsigned long long)b->runs);
     const char *arguments[] = {"--device", "cuda", "--n", n, "--width", "32/32", "--runs", runs, NULL};
     int status = bench_peer_run(b, s->plan->peers, "peer_rivals", "static", arguments, fault);
-    *there = b->peers.count > before;
-    for (size_t i = before; i < b->peers.count && !status; i++)
+    const size_t after = b->peers.count;
+    *there = after > before;
+    b->peers.count = before; /* they are no peers beside our rows */
+    for (size_t i = before; i < after && !status; i++)
         status = program_row(s, b->peers.row[i], fault);
-    b->peers.count = before;
     if (!*there && !status)
         bench_say(b, "no figures of peer_rivals, the linear, quadratic and cuckoo tables on a GPU (it needs "
                      "nvcc, and a new build)");
