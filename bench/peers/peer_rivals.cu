@@ -1,7 +1,7 @@
 // The tables of rivals_kernels.h on a GPU, for `cohort bench hopscotch --experiment static`: built from n
-// pairs of 32/32 in a power of two of slots, at least n / 0.8 of them, and read: keys that are there, and keys
-// that are not. Keys, orders and clock are those of our own rows. A table that refuses a pair is cleared and
-// built with another seed, which is part of its time. Every answer is checked.
+// pairs of 32/32 in a power of two of slots, at least n / 0.8 of them, and read: keys that are there, and
+// keys that are not. Keys, orders and clock are those of our own rows. A table that refuses a pair is
+// cleared and built with another seed, which is part of its time. Every answer is checked.
 #include "peer_gpu.cuh"
 
 #include "rivals_kernels.h"
