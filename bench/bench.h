@@ -14,6 +14,7 @@
 enum { BENCH_RUNS_MOST = 32, BENCH_LIMITS = 9, BENCH_EXTRAS = 12, BENCH_PATH = 4096 };
 
 #define BENCH_NO_LOAD (-1.0)
+#define BENCH_SECTORS "GPU sectors" /* an extra: that an operation touches of a table, 32 bytes each */
 #define BENCH_PREFIX  "prefix" /* an extra: of so many of the n entries, since all would have taken too long */
 
 typedef struct bench_extra {

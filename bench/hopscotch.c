@@ -183,7 +183,7 @@ static int options_take(hop_plan *plan, const hop_options *o, fault *fault)
 static int experiments_run(hop_plan *plan, const hop_options *o, fault *fault)
 {
     char folder[BENCH_PATH];
-    int status = bench_peers_find(plan->b, o->peers, plan->b->dev.cpu, folder, &plan->peers, fault);
+    int status = bench_peers_find(plan->b, o->peers, 1, folder, &plan->peers, fault);
     for (int i = 0; i < EXPERIMENTS && !status; i++)
         if (o->experiment ? bench_listed(o->experiment, names[i]) || bench_listed(o->experiment, "all")
                           : i < USUAL)

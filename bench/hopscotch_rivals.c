@@ -1,10 +1,11 @@
 /* hopscotch_rivals.c: a pair is one word, so that a slot changes hands by one compare-and-swap, or
  * exchange. The number of slots is a power of two.
  *
- * linear     slot h, h + 1, h + 2, ...: the first that is empty quadratic  slot h, h + 1, h + 3, h + 6,
- * ... (triangular numbers, which go through all slots) cuckoo     four hash functions; a pair is exchanged
- * with what is in its slot, and what was there goes to the slot of its next function, and so on, 16 times
- * the logarithm of the slots at most (Alcantara and others, 2009)
+ * - linear: slot h, h + 1, h + 2, ...: the first that is empty.
+ * - quadratic: slot h, h + 1, h + 3, h + 6, ... (triangular numbers, which go through all slots).
+ * - cuckoo: four hash functions. A pair is exchanged with what is in its slot, and what was there goes to the
+ *   slot of its next function, and so on, 16 times the logarithm of the slots at most (Alcantara and others,
+ *   2009). A slot that was taken never becomes empty again: a lookup ends at the first empty one.
  *
  * Memory decides here, too, so all go by groups, as our own batches do: the line of each entry's first
  * slot is asked for, then those slots are looked at, and for entries that are not done the next line is
@@ -139,7 +140,7 @@ static inline int probe_on(const rival *r, uint32_t key, uint32_t *i, int one_li
             *value = (uint32_t)pair;
             return 1;
         }
-        if ((!pair && r->kind != RIVAL_CUCKOO) || ++*i == most || *i >> r->log) {
+        if (!pair || ++*i == most || *i >> r->log) {
             *value = 0;
             return 1;
         }

@@ -3,7 +3,7 @@
  * Rows of one experiment, name and width make a panel of lines over that of load, place, n and threads which
  * has the most different values among them; what else differs tells the lines apart. Names where nothing
  * differs become bars, all those of one experiment and width in one panel. Peers' figures for the same things
- * are lines or bars beside ours. */
+ * are lines or bars beside ours. Where a row tells what sectors an operation touches, so does its label. */
 #include "plot.h"
 
 #include <math.h>
@@ -101,6 +101,16 @@ static void append(char *to, size_t room, const char *text)
         snprintf(to + n, room - n, "%s%s", n ? ", " : "", text);
 }
 
+/* Sectors stand beside the name of a line or bar. */
+static void sectors_append(char *to, size_t room, const bench_row *row)
+{
+    char part[32];
+    const double sectors = bench_extra_get(row, BENCH_SECTORS);
+    snprintf(part, sizeof part, "%.2f sectors", sectors);
+    if (sectors > 0)
+        append(to, room, part);
+}
+
 /* What tells a line from the others of its panel, or what all of them share. A peer's line has no variant of
  * ours. */
 static void label_make(char *to, size_t room, const bench_rows *rows, const bench_row *row, plot_axis axis,
@@ -184,6 +194,7 @@ static int row_add(plot_panel *p, const bench_rows *rows, const bench_rows *peer
         append(own, sizeof own, row->variant);
         append(own, sizeof own, row->keys);
     }
+    sectors_append(own, sizeof own, row);
     int status = point_add(p, row, x, row->scale, *own ? own : "cohort", fault);
     for (size_t i = 0; i < peers->count && !status; i++) {
         const bench_row *peer = &peers->row[i];
@@ -230,6 +241,8 @@ static void panel_name(plot_panel *p, const bench_rows *rows, const bench_row *r
     snprintf(p->title, sizeof p->title, "%s%s%s", what, *row->width ? ", " : "", row->width);
     if (p->axis != AXIS_NONE)
         label_make(p->fixed, sizeof p->fixed, rows, row, p->axis, 1, 0);
+    if (bench_extra_get(row, BENCH_SECTORS) > 0)
+        append(p->fixed, sizeof p->fixed, "sectors: of the table, an operation, on the simulated GPU");
     snprintf(p->axis_name, sizeof p->axis_name, "%s", p->axis == AXIS_AT ? row->at_name : names[p->axis]);
     snprintf(p->unit, sizeof p->unit, "%s", row->unit);
 }

@@ -57,14 +57,13 @@ const char bench_help[] =
     "  --peers DIR        where the peers' programs are (default, of a CPU: peers beside this one); 'none'\n"
     "\n"
     "hopscotch:\n"
-    "  --experiment NAME  static (built and read, beside linear, quadratic and cuckoo tables), ranges "
-    "(mixed\n"
-    "                     streams on 100 to 100,000 keys): these if none is named; sizes (2^20 to 2^26\n"
-    "                     operations), loads, zipf, threads, ageing; all\n"
+    "  --experiment NAME  static (built and read, beside linear, quadratic and cuckoo tables),\n"
+    "                     ranges (mixed streams on 100 to 100,000 keys): these if none is named; sizes\n"
+    "                     (2^20 to 2^26 operations), loads, zipf, threads, ageing; all\n"
     "  --n, --load        operations of sizes, pairs of the others; pairs / slots\n"
     "  --width KV         32/32, 64/64, 128/64\n"
     "  --layout NAME      lines or pages (default: both)\n"
-    "  --peers DIR        as of map\n"
+    "  --peers DIR        as of map (default, of a GPU too: peers beside this one)\n"
     "  --row-seconds N    what a row of streams may take at most (10): else a prefix of it is measured\n"
     "\n";
 

@@ -16,10 +16,18 @@ if [ "$device" = cpu ]; then
     judge "bench hopscotch: lines never refuse in ageing" bash -c '! grep -q "^lines at load .*: refused" printed'
     judge "bench hopscotch: rows of ageing" test "$(grep -c '^age changes lines ' printed)" -ge 6
 fi
-for rival in lines pages linear quadratic cuckoo; do
-    [ "$device" = cpu ] || break
-    judge "bench hopscotch: static, $rival" test "$(grep -cE "^static (build|retrieve) $rival " printed)" -eq 8
+tables='lines pages linear quadratic cuckoo'
+[ "$device" = cpu ] || tables='lines pages' # the others are a program's
+for table in $tables; do
+    judge "bench hopscotch: static, $table" test "$(grep -cE "^static (build|retrieve|absent) $table .* GPU sectors [0-9.]+$" printed)" -eq 12
+    judge "bench hopscotch: static, $table, sectors in the drawing" test "$(grep -cE ">$table, [0-9.]+ sectors<" hop.svg)" -eq 3
 done
+if [ "$device" != cpu ] && [ -x "$build/peers/peer_rivals" ]; then
+    hopscotch --quick --experiment static --peers "$build/peers" >printed 2>said
+    for table in linear quadratic cuckoo; do
+        judge "bench hopscotch: static on a GPU, $table" test "$(grep -cE "^static (build|retrieve|absent) $table " printed)" -eq 12
+    done
+fi
 if [ "$device" = cpu ]; then
     hopscotch --quick --experiment zipf --n 700000 --layout pages --row-seconds 1 --peers none --json cut.json >printed 2>said
     judge "bench hopscotch: pages that one key wears out do a prefix" test $? -eq 0 -a "$(grep -c '^mix 40/40/20 pages .* exponent 1.2 .* prefix [0-9]*,' printed)" -eq 1

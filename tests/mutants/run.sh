@@ -84,7 +84,7 @@ mkdir "$work/base"
 if [ -z "${CC:-}" ] && command -v ccache >/dev/null 2>&1; then
     export CC='ccache cc'
 fi
-cp -a include src tests cmake "$work/base"
+cp -a include src bench tests cmake "$work/base"
 if ! make -s -C "$work/base" -f tests/mutants/Makefile -j"$jobs" >"$work/base.log" 2>&1; then
     cat "$work/base.log"
     echo "the tree does not build without a mutant"
