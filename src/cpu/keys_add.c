@@ -7,8 +7,8 @@
  * order of their first rows, by a bitmap of those rows; then the ids of rows that met pending slots are
  * written. So the numbers are the same for any threads. One thread alone numbers as it goes.
  *
- * Rows of few words are looked up in a front first (keys_front.c); what it does not know is done in rounds,
- * which leave the other rows out.
+ * Rows of few words, and strings of which few are new, are looked up in a front first (keys_front.c); what it
+ * does not know is done in rounds, which leave the other rows out.
  *
  * Words that lie close together have no slots, but a table by word: keys_direct.c. Many new words are put in
  * by parts of the table: keys_parts.c.
@@ -19,6 +19,8 @@
 
 #define ROUND       (1ull << 18) /* rows, */
 #define FIRST       (1ull << 15) /* and of the first one */
+#define FEW_KEYS    (1ull << 12)
+#define SOME_NEW    8            /* one row of so many has a new string: no front */
 #define PARTS_LEAST (1ull << 20) /* keys from which on a table is done by parts, */
 #define PARTS_MOST  (1ull << 23) /* and rows that are at a time */
 
@@ -75,10 +77,11 @@ static cohort_status resize(cohort_context *context, struct keys_table *t, uint6
     return COHORT_OK;
 }
 
-/* At most three quarters of them have keys. */
+/* At most three quarters of them have keys; of few, which stay in the near caches, an eighth: nearly all rows
+ * are settled by their first slot. */
 static uint64_t slots_for(uint64_t keys)
 {
-    return (keys + keys / 3) / 64 * 64 + 128;
+    return keys <= FEW_KEYS ? 8 * keys + 128 : (keys + keys / 3) / 64 * 64 + 128;
 }
 
 /* From a table by word to slots. */
@@ -137,7 +140,7 @@ static inline __attribute__((always_inline)) void look_part(struct round *r, uin
         if (w)
             keys_load_rows(w, r->begin + at, count, words, states);
         else
-            keys_load_text(r->table->seed, r->batch->bytes, r->begin + at, count, texts, words, states);
+            keys_load_text(r->table->seed, r->level, r->batch->bytes, r->begin + at, count, texts, words, states);
         for (uint32_t i = 0; i < count; i++) {
             homes[i] = keys_home(r->table, words[i]);
             __builtin_prefetch(&slot[homes[i]], 1);
@@ -365,6 +368,15 @@ static int add_parts(cohort_context *context, struct round *r, uint64_t at, uint
            !keys_parts_add(context, r->table, r->batch, at, rows);
 }
 
+/* Of strings a front is for those who meet few new ones: it makes two lookups of each. */
+static int has_front(cohort_context *context, const struct round *r, struct keys_front *f, uint64_t added,
+                     uint64_t last)
+{
+    if (r->batch->rows || (r->batch->bytes && added > last / SOME_NEW))
+        return 0;
+    return keys_front_open(context, f, r->table);
+}
+
 static uint64_t round_of(const struct keys_batch *b)
 {
     return b->rows ? keys_rows_round(b->rows) : ROUND;
@@ -382,7 +394,7 @@ static cohort_status rounds(cohort_context *context, struct round *r, uint64_t n
         uint64_t expected = (uint64_t)((double)added / (double)last * (double)left);
         rows = at ? rows_by_parts(r, n, left, expected) : 0;
         int by_parts = add_parts(context, r, at, rows, expected);
-        int is_known = !by_parts && r->batch->words && at && keys_front_open(context, &front, r->table);
+        int is_known = !by_parts && at && has_front(context, r, &front, added, last);
         rows = by_parts ? rows : is_known ? front.step : !at && left > round && round > FIRST ? FIRST : round;
         rows = left < rows ? left : rows;
         if (!by_parts)
@@ -399,7 +411,7 @@ static cohort_status rounds(cohort_context *context, struct round *r, uint64_t n
 
 cohort_status cpu_keys_add(cohort_context *context, struct keys_table *t, struct keys_batch *b)
 {
-    struct round r = {.table = t, .batch = b};
+    struct round r = {.table = t, .batch = b, .level = cpu_device(context)->level};
     uint64_t most = b->n < round_of(b) ? b->n : round_of(b), words = most / 64 + 1;
     uint64_t own = b->rows ? keys_rows_own(context, b->rows, most) : 0;
     void *memory = NULL;
