@@ -97,7 +97,7 @@ foreach(source ${test_programs})
 endforeach()
 
 # Keys of bytes that collide by design: of their hash two bits are left. NAME_colliding in ctest.
-set(colliding keys keys_wide join group)
+set(colliding keys keys_text keys_wide join group)
 foreach(name ${colliding})
     cohort_test_folder(table shared)
     add_executable(test_${name}_colliding tests/table/test_${name}.c src/cpu/keys_load.c src/cpu/keys_text.c ${shared}
