@@ -1,9 +1,11 @@
 /* factor.c: ids of key rows: columns of every type as words.
  *
- * Strings and values wider than 8 bytes are numbered first, each column by a table of its own. If there is
- * no other column, these numbers are the ids, until dictionaries come, whose values are in another order. Of a
- * dictionary the values are made words once; rows are looked up among them. Where a factor's first dictionary
- * has no value twice, the indices are the numbers, and its values are looked at only when others come. */
+ * Strings and values wider than 8 bytes are numbered first, each column by a table of its own. If there is no
+ * other column, these numbers are the ids, until dictionaries come, whose values are in another order.
+ *
+ * Of a dictionary the values are made words once; rows are looked up among them. Where a factor's first
+ * dictionary has no value twice, the indices are the numbers, and its values are looked at only when others
+ * come. */
 #include "factor.h"
 
 #include <string.h>
@@ -391,7 +393,7 @@ static cohort_status root_of_leaf(const struct factor *f, struct factor_node *ro
     for (uint64_t i = 0; i < n; i++)
         word[i] = (uint32_t)i;
     if (leaf->null.id != KEYS_NO_ID)
-        valid[leaf->null.id / 8] &= (uint8_t)~(1u << (leaf->null.id & 7));
+        valid[leaf->null.id / 8] &= (uint8_t) ~(1u << (leaf->null.id & 7));
     const struct keys_column column = {
         .kind = KEYS_UNSIGNED, .bytes = 4, .fill = 4, .data = word, .validity = valid};
     s = factor_node_add(f->context, root, &column, n, word + n, NULL);
@@ -400,8 +402,8 @@ static cohort_status root_of_leaf(const struct factor *f, struct factor_node *ro
 }
 
 /* Dictionaries are looked up by a root, in a find by one of its own. */
-static cohort_status leave_leaf(struct factor *f, cohort_frame *keys, uint32_t *ids, struct factor_rows *first,
-                                int adds)
+static cohort_status leave_leaf(struct factor *f, cohort_frame *keys, uint32_t *ids,
+                                struct factor_rows *first, int adds)
 {
     struct factor with = *f;
     with.root = factor_node_new(1);

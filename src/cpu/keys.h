@@ -169,8 +169,8 @@ static inline int keys_same_text(struct keys_text a, struct keys_text b)
 
 struct keys_front {
     const struct keys_table *texts; /* of strings: the table itself; else NULL */
-    uint64_t *word; /* buckets */
-    uint32_t *id;   /* KEYS_UNSEEN: nothing is there */
+    uint64_t *word;                 /* buckets */
+    uint32_t *id;                   /* KEYS_UNSEEN: nothing is there */
     uint64_t factor;
     uint32_t shift, null;
     uint64_t *key; /* all keys and their ids, while it is made */

@@ -140,7 +140,8 @@ static inline __attribute__((always_inline)) void look_part(struct round *r, uin
         if (w)
             keys_load_rows(w, r->begin + at, count, words, states);
         else
-            keys_load_text(r->table->seed, r->level, r->batch->bytes, r->begin + at, count, texts, words, states);
+            keys_load_text(r->table->seed, r->level, r->batch->bytes, r->begin + at, count, texts, words,
+                           states);
         for (uint32_t i = 0; i < count; i++) {
             homes[i] = keys_home(r->table, words[i]);
             __builtin_prefetch(&slot[homes[i]], 1);

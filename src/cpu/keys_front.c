@@ -201,7 +201,8 @@ static void look_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
         uint32_t *ids = j->batch->ids + j->begin + at;
         const uint64_t *words = keys_words_in_place(w, j->begin + at);
         int some = words ? 0 : keys_load_rows(w, j->begin + at, count, copy, states);
-        unseen = (j->level >= CPU_AVX2 ? block_avx2 : block_plain)(j->front, words ? words : copy, count, ids);
+        unseen =
+            (j->level >= CPU_AVX2 ? block_avx2 : block_plain)(j->front, words ? words : copy, count, ids);
         if (some)
             unseen = block_nulls(j->front, states, count, ids);
         j->front->unseen[at / KEYS_BLOCK] = (uint16_t)unseen;

@@ -216,7 +216,7 @@ int keys_load_wide(const struct keys_rows *r, uint64_t begin, uint32_t count, ui
     return any;
 }
 
-/* ---- hashes of several words ---------------------------------------------------------------------------- */
+/* ---- hashes of several words --------------------------------------------------------------------------- */
 
 static inline __attribute__((always_inline)) void hash_keys(const struct keys_seed *seed, const uint64_t *key,
                                                             uint32_t words, uint32_t count, uint64_t *hashes)

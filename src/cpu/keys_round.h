@@ -57,7 +57,7 @@ static inline int same_key(const struct round *r, const struct keys_slot *s, uin
         return same_words(t->row + (uint64_t)id * t->words, key->words, t->words);
     if (id < r->base)
         return keys_same_text((struct keys_text){t->heap + t->start[id], t->start[id + 1] - t->start[id]},
-                         key->text);
+                              key->text);
     uint64_t row = __atomic_load_n(&s->row, __ATOMIC_ACQUIRE);
     if (form == ROUND_ROWS)
         return same_words(r->own + row * t->words, key->words, t->words);

@@ -1,9 +1,9 @@
-/* cpu/keys_text.c: keys that are strings of bytes: where they lie, their hashes, and their numbers in a table.
+/* cpu/keys_text.c: keys that are strings of bytes: where they lie, their hashes, their numbers in a table.
  *
  * Up to 32 bytes are four words, filled up with zeros. A secret number is added to each word, two of these
  * sums are a product of 128 bits, and the sum of both products is hashed together with the length (it is the
- * NH of Black and others' UMAC). Longer strings are hashed eight bytes at a time, by products whose halves are
- * folded. All factors are secret (keys_seed.c).
+ * NH of Black and others' UMAC). Longer strings are hashed eight bytes at a time, by products whose halves
+ * are folded. All factors are secret (keys_seed.c).
  *
  * With AVX-512 the four words are one load, which leaves out what is behind the end of the string. So no
  * branch depends on the length, which no processor could foretell. A comparison is two such loads.
@@ -72,9 +72,8 @@ static inline __attribute__((always_inline)) uint64_t finish(const struct keys_s
     return (keys_fold(low, s->text[1]) + (uint64_t)(sum >> 64)) & KEYS_HASH_BITS;
 }
 
-static inline __attribute__((always_inline)) uint64_t hash_short(const struct keys_seed *s, uint64_t a,
-                                                                 uint64_t b, uint64_t c, uint64_t d,
-                                                                 uint64_t length)
+static inline __attribute__((always_inline)) uint64_t
+hash_short(const struct keys_seed *s, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t length)
 {
     keys_product first = (keys_product)(a + s->pair[0]) * (b + s->pair[1]);
     return finish(s, first + (keys_product)(c + s->pair[2]) * (d + s->pair[3]), length);
@@ -128,8 +127,9 @@ AVX512 static void hash_512(const struct keys_seed *seed, const struct keys_text
         }
         const __m256i words = _mm256_maskz_loadu_epi8(first_bytes(length), texts[i].at);
         const __m128i low = _mm256_castsi256_si128(words), high = _mm256_extracti128_si256(words, 1);
-        hashes[i] = hash_short(&s, (uint64_t)_mm_cvtsi128_si64(low), (uint64_t)_mm_extract_epi64(low, 1),
-                               (uint64_t)_mm_cvtsi128_si64(high), (uint64_t)_mm_extract_epi64(high, 1), length);
+        hashes[i] =
+            hash_short(&s, (uint64_t)_mm_cvtsi128_si64(low), (uint64_t)_mm_extract_epi64(low, 1),
+                       (uint64_t)_mm_cvtsi128_si64(high), (uint64_t)_mm_extract_epi64(high, 1), length);
     }
 }
 #else

@@ -14,7 +14,7 @@
 
 struct chosen {
     uint64_t word[KEYS], text[2 * KEYS], longer[5 * KEYS]; /* texts are two words, or five */
-    uint64_t wide[2][KEYS];              /* two columns */
+    uint64_t wide[2][KEYS];                                /* two columns */
 };
 
 static uint64_t fold(uint64_t a, uint64_t b)
@@ -29,7 +29,8 @@ static uint64_t fold(uint64_t a, uint64_t b)
 static void check_same(struct test *t, const struct keys_seed *seed, const uint64_t *text, uint32_t words,
                        uint32_t i)
 {
-    struct keys_text one = {(const char *)(text + i * words), 8 * words}, first = {(const char *)text, 8 * words};
+    struct keys_text one = {(const char *)(text + i * words), 8 * words},
+                     first = {(const char *)text, 8 * words};
     CHECK(t, keys_hash_text(seed, one) == keys_hash_text(seed, first));
 }
 

@@ -12,7 +12,7 @@
 
 #define KINDS 4u /* strings of each length */
 
-#define ROWS    300000u /* more than a round: those behind the first ones are looked up before they are added */
+#define ROWS 300000u /* more than a round: those behind the first ones are looked up before they are added */
 
 /* Keys that collide take a time that grows with the square of their number. */
 #ifdef KEYS_HASH_BITS
