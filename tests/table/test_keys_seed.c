@@ -24,8 +24,6 @@ static uint64_t fold(uint64_t a, uint64_t b)
     return (uint64_t)p ^ (uint64_t)(p >> 64);
 }
 
-/* Words whose hashes begin alike, by trying many; short texts whose hashes are the same, since their first
- * words make a product zero; longer ones, since the second word takes back what the first one did. */
 static void check_same(struct test *t, const struct keys_seed *seed, const uint64_t *text, uint32_t words,
                        uint32_t i)
 {
@@ -34,6 +32,8 @@ static void check_same(struct test *t, const struct keys_seed *seed, const uint6
     CHECK(t, keys_hash_text(seed, one) == keys_hash_text(seed, first));
 }
 
+/* Words whose hashes begin alike, by trying many; short texts whose hashes are the same, since their first
+ * words make a product zero; longer ones, since the second word takes back what the first one did. */
 static struct chosen *choose(struct test *t, const struct keys_seed *seed)
 {
     struct chosen *c = calloc(1, sizeof *c);
