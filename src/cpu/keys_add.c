@@ -231,34 +231,52 @@ static uint64_t number(cohort_context *context, struct round *r)
 
 /* ---- bytes of new keys --------------------------------------------------------------------------------- */
 
+/* Where the round's new keys will end, and room for them and for what the rows after it are likely to
+ * bring. */
 static cohort_status room_for_text(cohort_context *context, const struct round *r, uint64_t added)
 {
     struct keys_table *t = r->table;
-    uint64_t bytes = t->heap_used;
-    for (uint64_t i = 0; i < added; i++) {
-        uint64_t row = r->batch->first[r->batch->firsts + i];
-        if (t->null.id != r->base + i)
-            bytes += keys_text_at(r->batch->bytes, row).length;
-    }
-    cohort_status s = keys_grow(context, &t->heap, &t->heap_room, t->heap_used, bytes, 1);
-    uint64_t used = t->start ? r->base + 1 : 0;
-    return s ? s : keys_grow(context, &t->start, &t->start_room, used, r->base + added + 1, sizeof *t->start);
+    const uint64_t *first = r->batch->first + r->batch->firsts, count = r->base + added;
+    cohort_status s = keys_grow(context, &t->start, &t->start_room, t->start ? r->base + 1 : 0, count + 1,
+                                sizeof *t->start);
+    if (s)
+        return s;
+    t->start[0] = 0;
+    for (uint64_t i = 0, id = r->base; i < added; i++, id++)
+        t->start[id + 1] =
+            t->start[id] + (t->null.id == id ? 0 : keys_text_at(r->batch->bytes, first[i]).length);
+    const uint64_t bytes = t->start[count];
+    const double likely = (double)bytes / (double)count * (double)r->expected * 17 / 16;
+    if (bytes <= t->heap_room)
+        return COHORT_OK;
+    s = likely < (double)bytes / 2 || likely > (double)(1ull << 62)
+            ? COHORT_NO_MEMORY
+            : keys_reserve(context, &t->heap, &t->heap_room, t->heap_used, bytes + (uint64_t)likely, 1);
+    return s ? keys_grow(context, &t->heap, &t->heap_room, t->heap_used, bytes, 1) : s;
 }
 
-static void keep_text(const struct round *r, uint64_t added)
+struct keep_job {
+    const struct round *round;
+    const uint64_t *first;
+};
+
+static void keep_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
-    struct keys_table *t = r->table;
-    t->start[0] = 0;
-    for (uint64_t i = 0; i < added; i++) {
-        uint64_t id = r->base + i;
-        if (t->null.id != id) {
-            struct keys_text text = keys_text_at(r->batch->bytes, r->batch->first[r->batch->firsts + i]);
-            if (text.length)
-                memcpy(t->heap + t->heap_used, text.at, text.length);
-            t->heap_used += text.length;
-        }
-        t->start[id + 1] = t->heap_used;
+    const struct keep_job *j = arg;
+    const struct keys_table *t = j->round->table;
+    (void)worker;
+    for (uint64_t i = begin; i < end; i++) {
+        const uint64_t at = t->start[j->round->base + i], length = t->start[j->round->base + i + 1] - at;
+        if (length)
+            memcpy(t->heap + at, keys_text_at(j->round->batch->bytes, j->first[i]).at, length);
     }
+}
+
+static void keep_text(cohort_context *context, const struct round *r, uint64_t added)
+{
+    struct keep_job j = {r, r->batch->first + r->batch->firsts};
+    cpu_parallel(context, added, KEYS_GRAIN, keep_part, &j);
+    r->table->heap_used = r->table->start[r->base + added];
 }
 
 /* Takes a round's keys out again: no memory for their bytes. What is left is put in anew, from its bytes. */
@@ -308,7 +326,7 @@ static cohort_status one_round(cohort_context *context, struct round *r)
             undo(r);
             return s;
         }
-        keep_text(r, added);
+        keep_text(context, r, added);
     }
     b->firsts += b->passing ? 0 : added;
     r->table->count += added;
@@ -325,6 +343,7 @@ static cohort_status add_rows(cohort_context *context, struct round *r, uint64_t
     r->begin = at;
     r->rows = rows;
     r->most = most;
+    r->expected = expected;
     cohort_status s = make_room(context, r->table, most, expected);
     if (!s && r->batch->rows)
         s = keys_rows_room(context, r->table, most, expected);

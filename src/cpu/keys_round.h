@@ -14,6 +14,7 @@ struct round {
     uint64_t begin, rows;
     uint64_t most;          /* rows that may bring new keys */
     const uint16_t *unseen; /* of a front, by blocks; NULL: all rows are to be done */
+    uint64_t expected;      /* keys that the rows from it on are likely to bring */
     uint64_t base;          /* ids before it */
     uint64_t *where;        /* by row: its slot, if that is pending; the table's capacity: null's */
     uint64_t *is_first;     /* a bitmap of rows */

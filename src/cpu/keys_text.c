@@ -209,15 +209,15 @@ AVX512 static void compare_512(const struct keys_table *t, uint32_t count, struc
 {
     const struct keys_table keys = {.heap = t->heap, .start = t->start}; /* stays in registers */
     for (uint32_t i = 0; i < count; i++) {
-        const int is_there = b->like[i] != KEYS_NO_ID;
-        const struct keys_text text = b->text[i], key = text_of(&keys, is_there ? b->like[i] : 0);
+        const uint32_t like = b->like[i], none = like == KEYS_NO_ID;
+        const struct keys_text text = b->text[i], key = text_of(&keys, like + none);
         const uint64_t length = key.length < text.length ? key.length : text.length;
         const __mmask32 bytes = first_bytes(length < SHORT ? length : SHORT);
         const __m256i one = _mm256_maskz_loadu_epi8(bytes, key.at);
         const __m256i two = _mm256_maskz_loadu_epi8(bytes, text.at);
-        b->differs[i] = is_there & ((key.length != text.length) | !!_mm256_cmpneq_epu8_mask(one, two));
+        b->differs[i] = !none & ((key.length != text.length) | !!_mm256_cmpneq_epu8_mask(one, two));
         if (text.length > SHORT)
-            b->differs[i] = is_there && !keys_same_text(key, text);
+            b->differs[i] = !none && !keys_same_text(key, text);
     }
 }
 #else
@@ -247,7 +247,7 @@ uint32_t keys_find_text(const struct keys_table *t, enum cpu_level level, const 
 {
     struct block b;
     int any;
-    if (t->start) {
+    if (t->count) {
         any = keys_load_text(t->seed, level, c, begin, count, b.text, b.hash, b.state);
         seek_alike(t, count, &b);
         (level >= CPU_AVX512 ? compare_512 : compare_plain)(t, count, &b);
