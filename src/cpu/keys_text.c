@@ -209,15 +209,16 @@ AVX512 static void compare_512(const struct keys_table *t, uint32_t count, struc
 {
     const struct keys_table keys = {.heap = t->heap, .start = t->start}; /* stays in registers */
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t like = b->like[i], none = like == KEYS_NO_ID;
-        const struct keys_text text = b->text[i], key = text_of(&keys, like + none);
+        const uint32_t like = b->like[i];
+        const int is_there = like != KEYS_NO_ID;
+        const struct keys_text text = b->text[i], key = text_of(&keys, like + !is_there); /* 0 */
         const uint64_t length = key.length < text.length ? key.length : text.length;
         const __mmask32 bytes = first_bytes(length < SHORT ? length : SHORT);
         const __m256i one = _mm256_maskz_loadu_epi8(bytes, key.at);
         const __m256i two = _mm256_maskz_loadu_epi8(bytes, text.at);
-        b->differs[i] = !none & ((key.length != text.length) | !!_mm256_cmpneq_epu8_mask(one, two));
+        b->differs[i] = is_there & ((key.length != text.length) | !!_mm256_cmpneq_epu8_mask(one, two));
         if (text.length > SHORT)
-            b->differs[i] = !none && !keys_same_text(key, text);
+            b->differs[i] = is_there && !keys_same_text(key, text);
     }
 }
 #else
