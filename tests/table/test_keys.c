@@ -513,7 +513,7 @@ static void refuses(struct test *t)
 }
 
 /* An allocation fails at the k-th place: what was added before is still known by its number. */
-static void no_memory(struct test *t)
+static void no_memory_of(struct test *t, uint32_t columns)
 {
     for (uint64_t limit = 1;; limit += 1 + limit / 4) {
         struct ledger ledger = {.limit = limit};
@@ -527,11 +527,12 @@ static void no_memory(struct test *t)
         int whole = 0;
         options.alloc = test_allocator(t, &ledger);
         if (!cohort_context_create(&options, &context)) {
-            model_open(&m, plan.rows, 2);
+            model_open(&m, plan.rows, columns);
             model_fill(t, &m, 0, "a", "vu", &plan);
-            model_fill(t, &m, 1, "b", "l", &plan);
+            if (columns > 1)
+                model_fill(t, &m, 1, "b", "l", &plan);
             frame = model_frame(t, &m, t->context);
-            cohort_status s = cohort_factor_create(context, 2, NULL, &factor);
+            cohort_status s = cohort_factor_create(context, columns, NULL, &factor);
             if (!s)
                 s = cohort_factor_add(factor, frame, ids);
             CHECK(t, s == COHORT_OK || s == COHORT_NO_MEMORY);
@@ -548,6 +549,12 @@ static void no_memory(struct test *t)
         if (whole)
             return;
     }
+}
+
+static void no_memory(struct test *t)
+{
+    no_memory_of(t, 1);
+    no_memory_of(t, 2);
 }
 
 const struct test_case test_cases[] = {{"factors", factors, TEST_EACH_MEMORY},
