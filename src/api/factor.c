@@ -1,8 +1,11 @@
 /* factor.c: ids of key rows: columns of every type as words.
  *
- * Strings and values wider than 8 bytes are numbered first, each column by a table of its own. Of a
- * dictionary the values are made words once; rows are looked up among them. Where a factor's first dictionary
- * has no value twice, the indices are the numbers, and its values are looked at only when others come. */
+ * Strings and values wider than 8 bytes are numbered first, each column by a table of its own. If there is no
+ * other column, these numbers are the ids, until dictionaries come, whose values are in another order.
+ *
+ * Of a dictionary the values are made words once; rows are looked up among them. Where a factor's first
+ * dictionary has no value twice, the indices are the numbers, and its values are looked at only when others
+ * come. */
 #include "factor.h"
 
 #include <string.h>
@@ -330,22 +333,113 @@ static cohort_status fix_types(struct factor *f, const cohort_frame *keys)
     return COHORT_OK;
 }
 
-static cohort_status work(struct factor *f, cohort_frame *keys, uint32_t *ids, struct factor_rows *first,
-                          int adds)
+static cohort_status by_root(struct factor *f, cohort_frame *keys, uint32_t *ids, struct factor_rows *first,
+                             int adds)
 {
     struct look l;
-    if (first)
-        *first = (struct factor_rows){0};
-    cohort_status s = adds ? fix_types(f, keys) : COHORT_OK;
-    if (s)
-        return s;
-    s = look_open(&l, f, keys, adds);
+    cohort_status s = look_open(&l, f, keys, adds);
     if (!s && adds)
         s = factor_node_add(f->context, f->root, l.column, l.n, ids, first);
     else if (!s)
         s = factor_node_find(f->context, f->root, l.column, l.n, ids);
     look_close(&l);
-    f->count = factor_node_count(f->root);
+    return s;
+}
+
+/* ---- one column of bytes ------------------------------------------------------------------------------- */
+
+/* Whether the frame's only column may be numbered by its leaf. */
+static int has_leaf_alone(const struct factor *f, const cohort_frame *keys)
+{
+    const struct table_column *c = keys->field[0].column;
+    const int is_new = !factor_node_count(f->root) && !f->column[0].leaf.count && !f->column[0].codes;
+    return f->columns == 1 && !c->is_dictionary && kind_of(&c->type) >= KEYS_WIDE && (f->by_leaf || is_new);
+}
+
+static cohort_status by_leaf(struct factor *f, cohort_frame *keys, uint32_t *ids, struct factor_rows *first,
+                             int adds)
+{
+    const struct keys_backend *backend = f->context->backend->keys;
+    struct table_column *flat = NULL;
+    struct keys_table *leaf = &f->column[0].leaf;
+    cohort_status s = table_column_flat(f->context, keys->field[0].column, &flat);
+    if (s)
+        return s;
+    struct keys_column column = factor_column_of(flat);
+    struct keys_batch b = {.n = keys->rows, .bytes = &column, .ids = ids, .passing = !first};
+    column.skips_nulls = !f->column[0].nulls_equal;
+    s = adds ? backend->add(f->context, leaf, &b) : backend->find(f->context, leaf, &b);
+    if (first && !s)
+        *first = (struct factor_rows){b.first, b.firsts, b.first_room};
+    else if (b.first)
+        context_release(f->context, b.first, b.first_room * sizeof *b.first);
+    table_column_release(flat);
+    return s;
+}
+
+/* The leaf's numbers as words of a root, which gives them the same ids. */
+static cohort_status root_of_leaf(const struct factor *f, struct factor_node *root)
+{
+    const struct keys_table *leaf = &f->column[0].leaf;
+    const uint64_t n = leaf->count, bytes = (n + 31) / 32 * 4;
+    uint32_t *word;
+    if (!n)
+        return COHORT_OK;
+    cohort_status s = pool_take(f->context, 2 * n * 4 + bytes, (void **)&word);
+    if (s)
+        return s;
+    uint8_t *valid = (uint8_t *)(word + 2 * n);
+    memset(valid, 0xff, bytes);
+    for (uint64_t i = 0; i < n; i++)
+        word[i] = (uint32_t)i;
+    if (leaf->null.id != KEYS_NO_ID)
+        valid[leaf->null.id / 8] &= (uint8_t) ~(1u << (leaf->null.id & 7));
+    const struct keys_column column = {
+        .kind = KEYS_UNSIGNED, .bytes = 4, .fill = 4, .data = word, .validity = valid};
+    s = factor_node_add(f->context, root, &column, n, word + n, NULL);
+    pool_give(f->context, word);
+    return s;
+}
+
+/* Dictionaries are looked up by a root, in a find by one of its own. */
+static cohort_status leave_leaf(struct factor *f, cohort_frame *keys, uint32_t *ids,
+                                struct factor_rows *first, int adds)
+{
+    struct factor with = *f;
+    with.root = factor_node_new(1);
+    with.by_leaf = 0;
+    if (!with.root)
+        return context_fail(f->context, COHORT_NO_MEMORY, "no host memory for the layout of keys");
+    cohort_status s = root_of_leaf(f, with.root);
+    if (!s && adds) {
+        factor_node_end(f->context, f->root);
+        *f = with;
+        return by_root(f, keys, ids, first, adds);
+    }
+    if (!s)
+        s = by_root(&with, keys, ids, first, adds);
+    factor_node_end(f->context, with.root);
+    return s;
+}
+
+/* ---- all ----------------------------------------------------------------------------------------------- */
+
+static cohort_status work(struct factor *f, cohort_frame *keys, uint32_t *ids, struct factor_rows *first,
+                          int adds)
+{
+    if (first)
+        *first = (struct factor_rows){0};
+    cohort_status s = adds ? fix_types(f, keys) : COHORT_OK;
+    if (s)
+        return s;
+    if (has_leaf_alone(f, keys)) {
+        f->by_leaf |= adds;
+        s = by_leaf(f, keys, ids, first, adds);
+    } else {
+        s = (f->by_leaf ? leave_leaf : by_root)(f, keys, ids, first, adds);
+    }
+    if (adds)
+        f->count = f->by_leaf ? f->column[0].leaf.count : factor_node_count(f->root);
     return s;
 }
 

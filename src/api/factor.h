@@ -25,6 +25,7 @@ struct factor {
     uint32_t columns;
     struct factor_column *column;
     struct factor_node *root;
+    int by_leaf;    /* the only column's numbers are the ids, and the root has nothing */
     uint64_t count; /* of ids */
 };
 

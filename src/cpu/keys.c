@@ -74,6 +74,7 @@ static void cpu_keys_drop(cohort_context *context, struct keys_table *t)
 struct find_job {
     const struct keys_table *table;
     const struct keys_batch *batch;
+    enum cpu_level level;
 };
 
 static uint32_t find_word(const struct keys_table *t, uint64_t home, uint64_t key)
@@ -81,18 +82,6 @@ static uint32_t find_word(const struct keys_table *t, uint64_t home, uint64_t ke
     for (uint64_t i = home;; i = keys_after(t, i)) {
         const struct keys_slot *s = &t->slot[i];
         if (s->id == KEYS_NO_ID || s->key == key)
-            return s->id;
-    }
-}
-
-static uint32_t find_text(const struct keys_table *t, uint64_t home, uint64_t hash, struct keys_text text)
-{
-    for (uint64_t i = home;; i = keys_after(t, i)) {
-        const struct keys_slot *s = &t->slot[i];
-        if (s->id == KEYS_NO_ID)
-            return KEYS_NO_ID;
-        if (s->key == hash && t->start[s->id + 1] - t->start[s->id] == text.length &&
-            (!text.length || !memcmp(t->heap + t->start[s->id], text.at, text.length)))
             return s->id;
     }
 }
@@ -110,22 +99,17 @@ static void find_direct(const struct keys_table *t, uint32_t count, const uint64
         ids[i] = !states[i] && t->direct ? keys_direct_find(t, words[i]) : find_state(t, states[i]);
 }
 
-static void find_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+static void find_words(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     const struct find_job *j = arg;
     const struct keys_table *t = j->table;
-    const struct keys_seed *seed = t->seed ? t->seed : keys_seed();
     uint64_t words[KEYS_BLOCK], homes[KEYS_BLOCK];
-    struct keys_text texts[KEYS_BLOCK];
     uint8_t states[KEYS_BLOCK];
     (void)worker;
     for (uint64_t at = begin; at < end; at += KEYS_BLOCK) {
         uint32_t count = end - at < KEYS_BLOCK ? (uint32_t)(end - at) : KEYS_BLOCK;
         uint32_t *ids = j->batch->ids + at;
-        if (j->batch->words)
-            keys_load_rows(j->batch->words, at, count, words, states);
-        else
-            keys_load_text(seed, j->batch->bytes, at, count, texts, words, states);
+        keys_load_rows(j->batch->words, at, count, words, states);
         if (!t->capacity) {
             find_direct(t, count, words, states, ids);
             continue;
@@ -135,18 +119,26 @@ static void find_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
             __builtin_prefetch(&t->slot[homes[i]]);
         }
         for (uint32_t i = 0; i < count; i++)
-            ids[i] = states[i]         ? find_state(t, states[i])
-                     : j->batch->words ? find_word(t, homes[i], words[i])
-                                       : find_text(t, homes[i], words[i], texts[i]);
+            ids[i] = states[i] ? find_state(t, states[i]) : find_word(t, homes[i], words[i]);
     }
+}
+
+static void find_texts(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    const struct find_job *j = arg;
+    (void)worker;
+    for (uint64_t at = begin; at < end; at += KEYS_BLOCK)
+        keys_find_text(j->table, j->level, j->batch->bytes, at,
+                       end - at < KEYS_BLOCK ? (uint32_t)(end - at) : KEYS_BLOCK, KEYS_NO_ID,
+                       j->batch->ids + at);
 }
 
 static cohort_status cpu_keys_find(cohort_context *context, const struct keys_table *t, struct keys_batch *b)
 {
-    struct find_job j = {t, b};
+    struct find_job j = {t, b, cpu_device(context)->level};
     if (b->rows)
         return keys_rows_find(context, t, b);
-    return cpu_parallel_told(context, "keys", b->n, KEYS_GRAIN, find_part, &j);
+    return cpu_parallel_told(context, "keys", b->n, KEYS_GRAIN, b->words ? find_words : find_texts, &j);
 }
 
 /* ---- what is done with ids ----------------------------------------------------------------------------- */
@@ -179,15 +171,27 @@ static cohort_status cpu_keys_rows(cohort_context *context, const uint32_t *ids,
     return COHORT_OK;
 }
 
+struct bits_job {
+    const uint32_t *ids;
+    uint8_t *bits;
+};
+
+static void bits_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    const struct bits_job *j = arg;
+    (void)worker;
+    for (uint64_t i = begin; i < end; i += 8) {
+        unsigned byte = 0;
+        for (uint64_t k = 0; k < 8 && i + k < end; k++)
+            byte |= (unsigned)(j->ids[i + k] != KEYS_NO_ID) << k;
+        j->bits[i / 8] = (uint8_t)byte;
+    }
+}
+
 static cohort_status cpu_keys_bits(cohort_context *context, const uint32_t *ids, uint64_t n, uint8_t *bits)
 {
-    (void)context;
-    for (uint64_t i = 0; i < n; i += 8) {
-        unsigned byte = 0;
-        for (uint64_t j = i; j < n && j < i + 8; j++)
-            byte |= (unsigned)(ids[j] != KEYS_NO_ID) << (j - i);
-        bits[i / 8] = (uint8_t)byte;
-    }
+    struct bits_job j = {ids, bits};
+    cpu_parallel(context, n, KEYS_GRAIN, bits_part, &j);
     return COHORT_OK;
 }
 

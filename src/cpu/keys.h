@@ -16,11 +16,8 @@ int keys_load(const struct keys_column *, uint64_t begin, uint32_t count, uint64
 int keys_load_rows(const struct keys_words *, uint64_t begin, uint32_t count, uint64_t *words,
                    uint8_t *states);
 
-/* The same of columns of bytes: where they are and their hashes. Where the state is not KEYS_VALUE there is
- * nothing. */
-int keys_load_text(const struct keys_seed *, const struct keys_column *, uint64_t begin, uint32_t count,
-                   struct keys_text *texts, uint64_t *hashes, uint8_t *states);
-uint64_t keys_hash_text(const struct keys_seed *, struct keys_text);
+/* The states alone. */
+int keys_load_states(const struct keys_column *, uint64_t begin, uint32_t count, uint8_t *states);
 
 /* Keys of several words of rows begin .. begin + count, one behind the other; 1: some have no id. */
 int keys_load_wide(const struct keys_rows *, uint64_t begin, uint32_t count, uint64_t *keys, uint8_t *states);
@@ -65,7 +62,7 @@ cohort_status keys_members_among(cohort_context *, const struct keys_members *, 
 
 /* Odd numbers. */
 struct keys_seed {
-    uint64_t word[2], text[4], front;
+    uint64_t word[2], text[4], front, pair[4];
 };
 
 /* That of this process, drawn when it is first asked for. Any thread. */
@@ -117,13 +114,63 @@ cohort_status keys_parts_add(cohort_context *, struct keys_table *, struct keys_
 
 cohort_status keys_rows_find(cohort_context *, const struct keys_table *, struct keys_batch *);
 
-/* ---- keys_front.c: few words that have their numbers ---- */
+/* ---- keys_text.c: strings of bytes ---- */
+
+/* Where rows begin .. begin + count are, their hashes and states; 1: some state is not KEYS_VALUE, and there
+ * the length is 0. */
+int keys_load_text(const struct keys_seed *, enum cpu_level, const struct keys_column *, uint64_t begin,
+                   uint32_t count, struct keys_text *texts, uint64_t *hashes, uint8_t *states);
+uint64_t keys_hash_text(const struct keys_seed *, struct keys_text);
+
+/* Ids of these rows, `absent` where the table has no such key: how many of them. */
+uint32_t keys_find_text(const struct keys_table *, enum cpu_level, const struct keys_column *, uint64_t begin,
+                        uint32_t count, uint32_t absent, uint32_t *ids);
+
+static inline uint64_t keys_word(const char *at)
+{
+    uint64_t word;
+    memcpy(&word, at, 8);
+    return word;
+}
+
+/* The bytes behind the last whole word, filled up with zeros; nothing else is read. */
+static inline uint64_t keys_last_word(const char *at, uint64_t length)
+{
+    const uint64_t rest = length % 8;
+    const unsigned char *byte = (const unsigned char *)at;
+    uint32_t low, high;
+    if (length >= 8)
+        return rest ? keys_word(at + length - 8) >> (64 - 8 * rest) : 0;
+    if (length >= 4) {
+        memcpy(&low, at, 4);
+        memcpy(&high, at + length - 4, 4);
+        return low | (uint64_t)high << 8 * (length - 4);
+    }
+    return !length ? 0
+                   : byte[0] | (uint64_t)byte[length / 2] << 8 * (length / 2) |
+                         (uint64_t)byte[length - 1] << 8 * (length - 1);
+}
+
+static inline int keys_same_text(struct keys_text a, struct keys_text b)
+{
+    if (a.length != b.length)
+        return 0;
+    if (a.length > 32)
+        return !memcmp(a.at, b.at, a.length);
+    uint64_t differ = keys_last_word(a.at, a.length) ^ keys_last_word(b.at, b.length);
+    for (uint64_t i = 0; i + 8 <= a.length; i += 8)
+        differ |= keys_word(a.at + i) ^ keys_word(b.at + i);
+    return !differ;
+}
+
+/* ---- keys_front.c: keys that have their numbers: few words, or strings ---- */
 
 #define KEYS_UNSEEN (KEYS_NO_ID - 3) /* in the place of an id: the row is still to be numbered */
 
 struct keys_front {
-    uint64_t *word; /* buckets */
-    uint32_t *id;   /* KEYS_UNSEEN: nothing is there */
+    const struct keys_table *texts; /* of strings: the table itself; else NULL */
+    uint64_t *word;                 /* buckets */
+    uint32_t *id;                   /* KEYS_UNSEEN: nothing is there */
     uint64_t factor;
     uint32_t shift, null;
     uint64_t *key; /* all keys and their ids, while it is made */

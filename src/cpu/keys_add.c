@@ -7,8 +7,8 @@
  * order of their first rows, by a bitmap of those rows; then the ids of rows that met pending slots are
  * written. So the numbers are the same for any threads. One thread alone numbers as it goes.
  *
- * Rows of few words are looked up in a front first (keys_front.c); what it does not know is done in rounds,
- * which leave the other rows out.
+ * Rows of few words, and strings of which few are new, are looked up in a front first (keys_front.c); what it
+ * does not know is done in rounds, which leave the other rows out.
  *
  * Words that lie close together have no slots, but a table by word: keys_direct.c. Many new words are put in
  * by parts of the table: keys_parts.c.
@@ -19,6 +19,8 @@
 
 #define ROUND       (1ull << 18) /* rows, */
 #define FIRST       (1ull << 15) /* and of the first one */
+#define FEW_KEYS    (1ull << 12)
+#define SOME_NEW    8            /* one row of so many has a new string: no front */
 #define PARTS_LEAST (1ull << 20) /* keys from which on a table is done by parts, */
 #define PARTS_MOST  (1ull << 23) /* and rows that are at a time */
 
@@ -75,10 +77,11 @@ static cohort_status resize(cohort_context *context, struct keys_table *t, uint6
     return COHORT_OK;
 }
 
-/* At most three quarters of them have keys. */
+/* At most three quarters of them have keys; of few, which stay in the near caches, an eighth: nearly all rows
+ * are settled by their first slot. */
 static uint64_t slots_for(uint64_t keys)
 {
-    return (keys + keys / 3) / 64 * 64 + 128;
+    return keys <= FEW_KEYS ? 8 * keys + 128 : (keys + keys / 3) / 64 * 64 + 128;
 }
 
 /* From a table by word to slots. */
@@ -137,7 +140,8 @@ static inline __attribute__((always_inline)) void look_part(struct round *r, uin
         if (w)
             keys_load_rows(w, r->begin + at, count, words, states);
         else
-            keys_load_text(r->table->seed, r->batch->bytes, r->begin + at, count, texts, words, states);
+            keys_load_text(r->table->seed, r->level, r->batch->bytes, r->begin + at, count, texts, words,
+                           states);
         for (uint32_t i = 0; i < count; i++) {
             homes[i] = keys_home(r->table, words[i]);
             __builtin_prefetch(&slot[homes[i]], 1);
@@ -227,34 +231,52 @@ static uint64_t number(cohort_context *context, struct round *r)
 
 /* ---- bytes of new keys --------------------------------------------------------------------------------- */
 
+/* Where the round's new keys will end, and room for them and for what the rows after it are likely to
+ * bring. */
 static cohort_status room_for_text(cohort_context *context, const struct round *r, uint64_t added)
 {
     struct keys_table *t = r->table;
-    uint64_t bytes = t->heap_used;
-    for (uint64_t i = 0; i < added; i++) {
-        uint64_t row = r->batch->first[r->batch->firsts + i];
-        if (t->null.id != r->base + i)
-            bytes += keys_text_at(r->batch->bytes, row).length;
-    }
-    cohort_status s = keys_grow(context, &t->heap, &t->heap_room, t->heap_used, bytes, 1);
-    uint64_t used = t->start ? r->base + 1 : 0;
-    return s ? s : keys_grow(context, &t->start, &t->start_room, used, r->base + added + 1, sizeof *t->start);
+    const uint64_t *first = r->batch->first + r->batch->firsts, count = r->base + added;
+    cohort_status s = keys_grow(context, &t->start, &t->start_room, t->start ? r->base + 1 : 0, count + 1,
+                                sizeof *t->start);
+    if (s)
+        return s;
+    t->start[0] = 0;
+    for (uint64_t i = 0, id = r->base; i < added; i++, id++)
+        t->start[id + 1] =
+            t->start[id] + (t->null.id == id ? 0 : keys_text_at(r->batch->bytes, first[i]).length);
+    const uint64_t bytes = t->start[count];
+    const double likely = (double)bytes / (double)count * (double)r->expected * 17 / 16;
+    if (bytes <= t->heap_room)
+        return COHORT_OK;
+    s = likely < (double)bytes / 2 || likely > (double)(1ull << 62)
+            ? COHORT_NO_MEMORY
+            : keys_reserve(context, &t->heap, &t->heap_room, t->heap_used, bytes + (uint64_t)likely, 1);
+    return s ? keys_grow(context, &t->heap, &t->heap_room, t->heap_used, bytes, 1) : s;
 }
 
-static void keep_text(const struct round *r, uint64_t added)
+struct keep_job {
+    const struct round *round;
+    const uint64_t *first;
+};
+
+static void keep_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
-    struct keys_table *t = r->table;
-    t->start[0] = 0;
-    for (uint64_t i = 0; i < added; i++) {
-        uint64_t id = r->base + i;
-        if (t->null.id != id) {
-            struct keys_text text = keys_text_at(r->batch->bytes, r->batch->first[r->batch->firsts + i]);
-            if (text.length)
-                memcpy(t->heap + t->heap_used, text.at, text.length);
-            t->heap_used += text.length;
-        }
-        t->start[id + 1] = t->heap_used;
+    const struct keep_job *j = arg;
+    const struct keys_table *t = j->round->table;
+    (void)worker;
+    for (uint64_t i = begin; i < end; i++) {
+        const uint64_t at = t->start[j->round->base + i], length = t->start[j->round->base + i + 1] - at;
+        if (length)
+            memcpy(t->heap + at, keys_text_at(j->round->batch->bytes, j->first[i]).at, length);
     }
+}
+
+static void keep_text(cohort_context *context, const struct round *r, uint64_t added)
+{
+    struct keep_job j = {r, r->batch->first + r->batch->firsts};
+    cpu_parallel(context, added, KEYS_GRAIN, keep_part, &j);
+    r->table->heap_used = r->table->start[r->base + added];
 }
 
 /* Takes a round's keys out again: no memory for their bytes. What is left is put in anew, from its bytes. */
@@ -304,7 +326,7 @@ static cohort_status one_round(cohort_context *context, struct round *r)
             undo(r);
             return s;
         }
-        keep_text(r, added);
+        keep_text(context, r, added);
     }
     b->firsts += b->passing ? 0 : added;
     r->table->count += added;
@@ -321,6 +343,7 @@ static cohort_status add_rows(cohort_context *context, struct round *r, uint64_t
     r->begin = at;
     r->rows = rows;
     r->most = most;
+    r->expected = expected;
     cohort_status s = make_room(context, r->table, most, expected);
     if (!s && r->batch->rows)
         s = keys_rows_room(context, r->table, most, expected);
@@ -365,6 +388,15 @@ static int add_parts(cohort_context *context, struct round *r, uint64_t at, uint
            !keys_parts_add(context, r->table, r->batch, at, rows);
 }
 
+/* Of strings a front is for those who meet few new ones: it makes two lookups of each. */
+static int has_front(cohort_context *context, const struct round *r, struct keys_front *f, uint64_t added,
+                     uint64_t last)
+{
+    if (r->batch->rows || (r->batch->bytes && added > last / SOME_NEW))
+        return 0;
+    return keys_front_open(context, f, r->table);
+}
+
 static uint64_t round_of(const struct keys_batch *b)
 {
     return b->rows ? keys_rows_round(b->rows) : ROUND;
@@ -382,7 +414,7 @@ static cohort_status rounds(cohort_context *context, struct round *r, uint64_t n
         uint64_t expected = (uint64_t)((double)added / (double)last * (double)left);
         rows = at ? rows_by_parts(r, n, left, expected) : 0;
         int by_parts = add_parts(context, r, at, rows, expected);
-        int is_known = !by_parts && r->batch->words && at && keys_front_open(context, &front, r->table);
+        int is_known = !by_parts && at && has_front(context, r, &front, added, last);
         rows = by_parts ? rows : is_known ? front.step : !at && left > round && round > FIRST ? FIRST : round;
         rows = left < rows ? left : rows;
         if (!by_parts)
@@ -399,7 +431,7 @@ static cohort_status rounds(cohort_context *context, struct round *r, uint64_t n
 
 cohort_status cpu_keys_add(cohort_context *context, struct keys_table *t, struct keys_batch *b)
 {
-    struct round r = {.table = t, .batch = b};
+    struct round r = {.table = t, .batch = b, .level = cpu_device(context)->level};
     uint64_t most = b->n < round_of(b) ? b->n : round_of(b), words = most / 64 + 1;
     uint64_t own = b->rows ? keys_rows_own(context, b->rows, most) : 0;
     void *memory = NULL;

@@ -5,7 +5,9 @@
  * until all keys have a place, and if none is found there is no front. It is made between two steps and only
  * read in a step. Rows of its words get their ids; those of others, and of null before it has a number, are
  * UNSEEN and counted by blocks, and are then numbered as without a front (keys_add.c). So no table needs room
- * for as many keys as there are rows, and steps may be long. */
+ * for as many keys as there are rows, and steps may be long.
+ *
+ * Of strings of bytes the table's own slots are the front: in a step they are only read (keys_text.c). */
 #include "keys.h"
 
 #if CPU_VECTORS
@@ -26,16 +28,16 @@ static cohort_status take_memory(cohort_context *context, struct keys_front *f)
 {
     uint64_t unseen = MOST_STEP / KEYS_BLOCK * sizeof *f->unseen;
     char *memory;
-    cohort_status s =
-        pool_take(context, MOST_LANES * (8 + 4) + MOST_KEYS * (8 + 4) + unseen, (void **)&memory);
+    uint64_t lanes = f->texts ? 0 : MOST_LANES, keys = f->texts ? 0 : MOST_KEYS;
+    cohort_status s = pool_take(context, lanes * (8 + 4) + keys * (8 + 4) + unseen, (void **)&memory);
     if (s)
         return s;
     f->memory = memory;
     f->word = (uint64_t *)(void *)memory;
-    f->key = f->word + MOST_LANES;
-    f->id = (uint32_t *)(void *)(f->key + MOST_KEYS);
-    f->number = f->id + MOST_LANES;
-    f->unseen = (uint16_t *)(void *)(f->number + MOST_KEYS);
+    f->key = f->word + lanes;
+    f->id = (uint32_t *)(void *)(f->key + keys);
+    f->number = f->id + lanes;
+    f->unseen = (uint16_t *)(void *)(f->number + keys);
     return COHORT_OK;
 }
 
@@ -87,19 +89,10 @@ static int place_all(struct keys_front *f, const struct keys_seed *seed, uint64_
     return 0;
 }
 
-int keys_front_open(cohort_context *context, struct keys_front *f, const struct keys_table *t)
+/* A place for each of the table's keys. */
+static void place_keys(struct keys_front *f, const struct keys_table *t)
 {
     uint64_t keys = 0;
-    if (f->pause) {
-        f->pause--;
-        return 0;
-    }
-    if (!t->count || t->count > MOST_KEYS || f->is_hopeless)
-        return 0;
-    if (f->knows == t->count)
-        return 1;
-    if (!f->memory && take_memory(context, f))
-        return 0;
     for (uint64_t i = 0; i < t->capacity; i++)
         if (t->slot[i].id != KEYS_NO_ID) {
             f->key[keys] = t->slot[i].key;
@@ -107,8 +100,23 @@ int keys_front_open(cohort_context *context, struct keys_front *f, const struct 
         }
     f->null = t->null.id == KEYS_NO_ID ? KEYS_UNSEEN : t->null.id;
     f->knows = t->count;
-    f->step = f->step ? f->step : LEAST_STEP;
     f->is_hopeless = !place_all(f, t->seed, keys);
+}
+
+int keys_front_open(cohort_context *context, struct keys_front *f, const struct keys_table *t)
+{
+    if (f->pause) {
+        f->pause--;
+        return 0;
+    }
+    f->texts = t->start ? t : NULL;
+    if (!t->count || (t->count > MOST_KEYS && !f->texts) || f->is_hopeless)
+        return 0;
+    if (!f->memory && take_memory(context, f))
+        return 0;
+    if (!f->texts && f->knows != t->count)
+        place_keys(f, t);
+    f->step = f->step ? f->step : LEAST_STEP;
     return !f->is_hopeless;
 }
 
@@ -127,7 +135,7 @@ struct front_job {
     const struct keys_front *front;
     const struct keys_batch *batch;
     uint64_t begin;
-    int has_avx2;
+    enum cpu_level level;
 };
 
 static inline __attribute__((always_inline)) uint32_t look_plain(const struct keys_front *f, uint64_t word)
@@ -193,18 +201,31 @@ static void look_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
         uint32_t *ids = j->batch->ids + j->begin + at;
         const uint64_t *words = keys_words_in_place(w, j->begin + at);
         int some = words ? 0 : keys_load_rows(w, j->begin + at, count, copy, states);
-        unseen = (j->has_avx2 ? block_avx2 : block_plain)(j->front, words ? words : copy, count, ids);
+        unseen =
+            (j->level >= CPU_AVX2 ? block_avx2 : block_plain)(j->front, words ? words : copy, count, ids);
         if (some)
             unseen = block_nulls(j->front, states, count, ids);
         j->front->unseen[at / KEYS_BLOCK] = (uint16_t)unseen;
     }
 }
 
+static void look_texts(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    const struct front_job *j = arg;
+    (void)worker;
+    for (uint64_t at = begin; at < end; at += KEYS_BLOCK) {
+        uint32_t count = end - at < KEYS_BLOCK ? (uint32_t)(end - at) : KEYS_BLOCK;
+        j->front->unseen[at / KEYS_BLOCK] =
+            (uint16_t)keys_find_text(j->front->texts, j->level, j->batch->bytes, j->begin + at, count,
+                                     KEYS_UNSEEN, j->batch->ids + j->begin + at);
+    }
+}
+
 void keys_front_look(cohort_context *context, const struct keys_front *f, const struct keys_batch *b,
                      uint64_t begin, uint64_t rows)
 {
-    struct front_job j = {f, b, begin, cpu_device(context)->level >= CPU_AVX2};
-    cpu_parallel(context, rows, KEYS_GRAIN, look_part, &j);
+    struct front_job j = {f, b, begin, cpu_device(context)->level};
+    cpu_parallel(context, rows, KEYS_GRAIN, f->texts ? look_texts : look_part, &j);
 }
 
 uint64_t keys_front_unseen(const struct keys_front *f, uint64_t begin, uint64_t rows)

@@ -1,14 +1,8 @@
 /* cpu/keys_load.c: rows of key columns as words: a loop for each width; several columns one after the other,
- * each adding its code. Strings of bytes are hashed eight bytes at a time, by products of 128 bits whose
+ * each adding its code. Keys of several words are hashed a word at a time, by products of 128 bits whose
  * halves are folded. All factors are secret (keys_seed.c), and what they begin with is, too. */
-#include "keys.h"
+#include "keys_hash.h"
 
-__extension__ typedef unsigned __int128 product;
-
-/* A test build has few: keys collide, and only the comparison of their bytes tells them apart. */
-#ifndef KEYS_HASH_BITS
-#    define KEYS_HASH_BITS ~0ull
-#endif
 #define NAN_64 0x7ff8000000000000ull
 
 /* ---- one column ---------------------------------------------------------------------------------------- */
@@ -64,7 +58,7 @@ static void load_float(const struct keys_column *c, uint64_t begin, uint32_t cou
         make_canonical(words, count, 1ull << 63, 0x7ff0000000000000ull, NAN_64);
 }
 
-static int load_states(const struct keys_column *c, uint64_t begin, uint32_t count, uint8_t *states)
+int keys_load_states(const struct keys_column *c, uint64_t begin, uint32_t count, uint8_t *states)
 {
     uint8_t null = c->skips_nulls ? KEYS_NONE : KEYS_NULL, any = 0;
     memset(states, KEYS_VALUE, count);
@@ -97,7 +91,7 @@ static int load_dictionary(const struct keys_column *c, uint64_t begin, uint32_t
 
 int keys_load(const struct keys_column *c, uint64_t begin, uint32_t count, uint64_t *words, uint8_t *states)
 {
-    int any = load_states(c, begin, count, states);
+    int any = keys_load_states(c, begin, count, states);
     switch (c->kind) {
     case KEYS_BITS:
         for (uint32_t i = 0; i < count; i++)
@@ -222,28 +216,7 @@ int keys_load_wide(const struct keys_rows *r, uint64_t begin, uint32_t count, ui
     return any;
 }
 
-/* ---- bytes --------------------------------------------------------------------------------------------- */
-
-static uint64_t fold(uint64_t a, uint64_t b)
-{
-    product p = (product)a * b;
-    return (uint64_t)p ^ (uint64_t)(p >> 64);
-}
-
-/* The length is a factor, since a word at the end is filled up with zeros: nobody can choose two lengths and
- * two words that begin alike. */
-uint64_t keys_hash_text(const struct keys_seed *s, struct keys_text t)
-{
-    uint64_t h = (t.length + 1) * s->text[0], word = 0;
-    for (; t.length >= 8; t.at += 8, t.length -= 8) {
-        memcpy(&word, t.at, 8);
-        h = fold(h ^ word, s->text[1]) + s->text[2];
-    }
-    word = 0;
-    if (t.length)
-        memcpy(&word, t.at, t.length);
-    return fold(h ^ word, s->text[3]) & KEYS_HASH_BITS;
-}
+/* ---- hashes of several words --------------------------------------------------------------------------- */
 
 static inline __attribute__((always_inline)) void hash_keys(const struct keys_seed *seed, const uint64_t *key,
                                                             uint32_t words, uint32_t count, uint64_t *hashes)
@@ -252,8 +225,8 @@ static inline __attribute__((always_inline)) void hash_keys(const struct keys_se
     for (uint32_t row = 0; row < count; row++, key += words) {
         uint64_t h = s.text[0];
         for (uint32_t i = 0; i + 1 < words; i++)
-            h = fold(h ^ key[i], s.text[1]) + s.text[2];
-        hashes[row] = fold(h ^ key[words - 1], s.text[3]) & KEYS_HASH_BITS;
+            h = keys_fold(h ^ key[i], s.text[1]) + s.text[2];
+        hashes[row] = keys_fold(h ^ key[words - 1], s.text[3]) & KEYS_HASH_BITS;
     }
 }
 
@@ -269,18 +242,4 @@ void keys_hash_wide(const struct keys_seed *s, const uint64_t *keys, uint32_t wo
         hash_keys(s, keys, 4, count, hashes);
     else
         hash_keys(s, keys, words, count, hashes);
-}
-
-int keys_load_text(const struct keys_seed *s, const struct keys_column *c, uint64_t begin, uint32_t count,
-                   struct keys_text *texts, uint64_t *hashes, uint8_t *states)
-{
-    const struct keys_text nothing = {NULL, 0};
-    int any = load_states(c, begin, count, states);
-    for (uint32_t i = 0; i < count; i++) {
-        texts[i] = states[i] ? nothing : keys_text_at(c, begin + i);
-        __builtin_prefetch(texts[i].at);
-    }
-    for (uint32_t i = 0; i < count; i++)
-        hashes[i] = states[i] ? 0 : keys_hash_text(s, texts[i]);
-    return any;
 }

@@ -10,9 +10,11 @@
 struct round {
     struct keys_table *table;
     struct keys_batch *batch;
+    enum cpu_level level;
     uint64_t begin, rows;
     uint64_t most;          /* rows that may bring new keys */
     const uint16_t *unseen; /* of a front, by blocks; NULL: all rows are to be done */
+    uint64_t expected;      /* keys that the rows from it on are likely to bring */
     uint64_t base;          /* ids before it */
     uint64_t *where;        /* by row: its slot, if that is pending; the table's capacity: null's */
     uint64_t *is_first;     /* a bitmap of rows */
@@ -27,11 +29,6 @@ static inline void lower(uint32_t *at, uint32_t row)
     uint32_t old = __atomic_load_n(at, __ATOMIC_RELAXED);
     while (row < old && !__atomic_compare_exchange_n(at, &old, row, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
         ;
-}
-
-static inline int same_text(struct keys_text a, struct keys_text b)
-{
-    return a.length == b.length && (!a.length || !memcmp(a.at, b.at, a.length));
 }
 
 static inline int same_words(const uint64_t *a, const uint64_t *b, uint32_t words)
@@ -60,12 +57,12 @@ static inline int same_key(const struct round *r, const struct keys_slot *s, uin
     if (form == ROUND_ROWS && id != PENDING)
         return same_words(t->row + (uint64_t)id * t->words, key->words, t->words);
     if (id < r->base)
-        return same_text((struct keys_text){t->heap + t->start[id], t->start[id + 1] - t->start[id]},
-                         key->text);
+        return keys_same_text((struct keys_text){t->heap + t->start[id], t->start[id + 1] - t->start[id]},
+                              key->text);
     uint64_t row = __atomic_load_n(&s->row, __ATOMIC_ACQUIRE);
     if (form == ROUND_ROWS)
         return same_words(r->own + row * t->words, key->words, t->words);
-    return same_text(keys_text_at(r->batch->bytes, r->begin + row), key->text);
+    return keys_same_text(keys_text_at(r->batch->bytes, r->begin + row), key->text);
 }
 
 /* Takes an empty slot for the key. 0: another thread took it. */

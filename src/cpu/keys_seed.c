@@ -23,6 +23,8 @@ void keys_seed_make(struct keys_seed *s, uint64_t from)
     for (int i = 0; i < 4; i++)
         s->text[i] = another_factor(&from);
     s->front = another_factor(&from);
+    for (int i = 0; i < 4; i++)
+        s->pair[i] = another_factor(&from);
 }
 
 void keys_seed_draw(struct keys_seed *s)

@@ -70,6 +70,11 @@ static uint32_t known_add(struct known *k, const struct model *m, uint64_t row, 
 
 #define BATCHES 4
 
+static int is_text(const char *format)
+{
+    return !model_is_word(format);
+}
+
 /* Batches of the same types, each with values of its own and in layouts of its own. */
 struct batches {
     uint32_t count, columns;
@@ -78,8 +83,9 @@ struct batches {
     uint8_t nulls_equal[64];
 };
 
+/* text: the first column is of strings, or of values wider than 8 bytes. */
 static void batches_open(struct test *t, struct batches *b, uint32_t columns, uint64_t rows,
-                         uint64_t distinct)
+                         uint64_t distinct, int text)
 {
     const char *format[64];
     uint64_t types = 0;
@@ -88,7 +94,9 @@ static void batches_open(struct test *t, struct batches *b, uint32_t columns, ui
     b->count = BATCHES;
     b->columns = columns;
     for (uint32_t c = 0; c < columns; c++) {
-        format[c] = model_formats[test_below(t, types)];
+        do
+            format[c] = model_formats[test_below(t, types)];
+        while (text && !c && !is_text(format[c]));
         b->nulls_equal[c] = test_below(t, 2) != 0;
     }
     for (uint32_t i = 0; i < BATCHES; i++) {
@@ -152,8 +160,9 @@ static void factors(struct test *t)
 {
     for (uint64_t round = 0; round < test_scale(t, ROUNDS, 3 * ROUNDS, 10 * ROUNDS); round++) {
         struct batches b;
-        uint32_t columns = round % 10 == 9 ? 60 : 1 + (uint32_t)test_below(t, 5);
-        batches_open(t, &b, columns, round % 7 ? 150 : 900, 40);
+        const int alone = round % 4 == 1;
+        uint32_t columns = round % 10 == 9 ? 60 : alone ? 1 : 1 + (uint32_t)test_below(t, 5);
+        batches_open(t, &b, columns, round % 7 ? 150 : 900, 40, alone);
         check_factor(t, &b, round & 1 ? b.nulls_equal : NULL);
         batches_close(&b);
         column_drop(t, NULL);
@@ -446,7 +455,7 @@ static void members(struct test *t)
         struct batches b;
         struct known known = {0};
         uint32_t bytes = round & 1 ? 4 : 8;
-        batches_open(t, &b, 1 + (uint32_t)test_below(t, 4), 200, 30);
+        batches_open(t, &b, 1 + (uint32_t)test_below(t, 4), 200, 30, round % 3 == 0);
         const struct model *m = &b.model[0], *values = &b.model[1];
         const uint8_t *nulls_equal = round & 2 ? b.nulls_equal : NULL;
         struct column *rows = column_new(t, m->rows, bytes), *bits = column_new(t, (m->rows + 7) / 8, 1);
@@ -504,7 +513,7 @@ static void refuses(struct test *t)
 }
 
 /* An allocation fails at the k-th place: what was added before is still known by its number. */
-static void no_memory(struct test *t)
+static void no_memory_of(struct test *t, uint32_t columns)
 {
     for (uint64_t limit = 1;; limit += 1 + limit / 4) {
         struct ledger ledger = {.limit = limit};
@@ -518,11 +527,12 @@ static void no_memory(struct test *t)
         int whole = 0;
         options.alloc = test_allocator(t, &ledger);
         if (!cohort_context_create(&options, &context)) {
-            model_open(&m, plan.rows, 2);
+            model_open(&m, plan.rows, columns);
             model_fill(t, &m, 0, "a", "vu", &plan);
-            model_fill(t, &m, 1, "b", "l", &plan);
+            if (columns > 1)
+                model_fill(t, &m, 1, "b", "l", &plan);
             frame = model_frame(t, &m, t->context);
-            cohort_status s = cohort_factor_create(context, 2, NULL, &factor);
+            cohort_status s = cohort_factor_create(context, columns, NULL, &factor);
             if (!s)
                 s = cohort_factor_add(factor, frame, ids);
             CHECK(t, s == COHORT_OK || s == COHORT_NO_MEMORY);
@@ -539,6 +549,12 @@ static void no_memory(struct test *t)
         if (whole)
             return;
     }
+}
+
+static void no_memory(struct test *t)
+{
+    no_memory_of(t, 1);
+    no_memory_of(t, 2);
 }
 
 const struct test_case test_cases[] = {{"factors", factors, TEST_EACH_MEMORY},

@@ -13,8 +13,8 @@
 #define FAR     400u /* slots; keys that lie anywhere are not half so far from home */
 
 struct chosen {
-    uint64_t word[KEYS], text[2 * KEYS]; /* texts are two words */
-    uint64_t wide[2][KEYS];              /* two columns */
+    uint64_t word[KEYS], text[2 * KEYS], longer[5 * KEYS]; /* texts are two words, or five */
+    uint64_t wide[2][KEYS];                                /* two columns */
 };
 
 static uint64_t fold(uint64_t a, uint64_t b)
@@ -24,8 +24,16 @@ static uint64_t fold(uint64_t a, uint64_t b)
     return (uint64_t)p ^ (uint64_t)(p >> 64);
 }
 
-/* Words whose hashes begin alike, by trying many; texts whose hashes are the same, since the second word
- * takes back what the first one did. */
+static void check_same(struct test *t, const struct keys_seed *seed, const uint64_t *text, uint32_t words,
+                       uint32_t i)
+{
+    struct keys_text one = {(const char *)(text + i * words), 8 * words},
+                     first = {(const char *)text, 8 * words};
+    CHECK(t, keys_hash_text(seed, one) == keys_hash_text(seed, first));
+}
+
+/* Words whose hashes begin alike, by trying many; short texts whose hashes are the same, since their first
+ * words make a product zero; longer ones, since the second word takes back what the first one did. */
 static struct chosen *choose(struct test *t, const struct keys_seed *seed)
 {
     struct chosen *c = calloc(1, sizeof *c);
@@ -35,13 +43,15 @@ static struct chosen *choose(struct test *t, const struct keys_seed *seed)
         do
             c->word[i] = test_random(t);
         while (keys_hash(seed, c->word[i]) >> CHOSEN);
-        uint64_t first = test_random(t), h = fold(17 * seed->text[0] ^ first, seed->text[1]) + seed->text[2];
-        c->text[2 * i] = first;
-        c->text[2 * i + 1] = h ^ 4711;
+        uint64_t first = test_random(t);
+        c->text[2 * i] = 0 - seed->pair[0];
+        c->text[2 * i + 1] = test_random(t);
+        c->longer[5 * i] = first;
+        c->longer[5 * i + 1] = (fold(41 * seed->text[0] ^ first, seed->text[1]) + seed->text[2]) ^ 4711;
         c->wide[0][i] = first;
         c->wide[1][i] = (fold(seed->text[0] ^ first, seed->text[1]) + seed->text[2]) ^ 4711;
-        struct keys_text text = {(const char *)&c->text[2 * i], 16}, before = {(const char *)c->text, 16};
-        CHECK(t, keys_hash_text(seed, text) == keys_hash_text(seed, before));
+        check_same(t, seed, c->text, 2, i);
+        check_same(t, seed, c->longer, 5, i);
     }
     return c;
 }
@@ -89,6 +99,7 @@ static void spreads(struct test *t)
     struct chosen *c = choose(t, &known);
     const struct keys_column word = {.kind = KEYS_UNSIGNED, .bytes = 8, .data = c->word};
     const struct keys_column text = {.kind = KEYS_WIDE, .bytes = 16, .data = c->text};
+    const struct keys_column longer = {.kind = KEYS_WIDE, .bytes = 40, .data = c->longer};
     const struct keys_words words = {.columns = 1, .column = &word};
     const struct keys_column two[2] = {{.kind = KEYS_UNSIGNED, .bytes = 8, .fill = 8, .data = c->wide[0]},
                                        {.kind = KEYS_UNSIGNED, .bytes = 8, .fill = 8, .data = c->wide[1]}};
@@ -96,15 +107,17 @@ static void spreads(struct test *t)
     const struct keys_rows rows = {.columns = 2, .words = 3, .column = two, .at = at, .nulls = 128};
     CHECK(t, farthest_of(t, &known, &words, NULL, NULL) > KEYS / 2);
     CHECK(t, farthest_of(t, &known, NULL, &text, NULL) > KEYS / 2);
+    CHECK(t, farthest_of(t, &known, NULL, &longer, NULL) > KEYS / 2);
     CHECK(t, farthest_of(t, &known, NULL, NULL, &rows) > KEYS / 2);
     for (int i = 0; i < 20; i++) {
         keys_seed_make(&own, test_random(t));
         uint64_t far = farthest_of(t, &own, &words, NULL, NULL);
         uint64_t far_text = farthest_of(t, &own, NULL, &text, NULL);
+        uint64_t far_longer = farthest_of(t, &own, NULL, &longer, NULL);
         uint64_t far_rows = farthest_of(t, &own, NULL, NULL, &rows);
-        CHECKF(t, far < FAR && far_text < FAR && far_rows < FAR,
-               "words %llu slots from home, texts %llu, rows %llu", (unsigned long long)far,
-               (unsigned long long)far_text, (unsigned long long)far_rows);
+        CHECKF(t, far < FAR && far_text < FAR && far_longer < FAR && far_rows < FAR,
+               "words %llu slots from home, texts %llu and %llu, rows %llu", (unsigned long long)far,
+               (unsigned long long)far_text, (unsigned long long)far_longer, (unsigned long long)far_rows);
     }
     free(c);
 }
@@ -153,8 +166,10 @@ static void draws(struct test *t)
     keys_seed_draw(&b);
     for (int i = 0; i < 2; i++)
         CHECK(t, a.word[i] != b.word[i] && (a.word[i] & b.word[i] & 1));
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         CHECK(t, a.text[i] != b.text[i] && (a.text[i] & b.text[i] & 1));
+        CHECK(t, a.pair[i] != b.pair[i] && a.pair[i] != a.text[i]);
+    }
     CHECK(t, a.word[0] != a.word[1] && keys_seed() == keys_seed());
 }
 
