@@ -2,10 +2,15 @@
  *
  * Strings and values wider than 8 bytes are numbered first, each column by a table of its own. Of a
  * dictionary the values are made words once; rows are looked up among them. Where a factor's first dictionary
- * has no value twice, the indices are the numbers, and its values are looked at only when others come. */
+ * has no value twice, the indices are the numbers, and its values are looked at only when others come.
+ *
+ * On a GPU the values of dictionaries lie in the host's memory. The context's helper numbers them there, and
+ * their words go to the GPU; rows stay where they are. */
 #include "factor.h"
 
 #include <string.h>
+
+#include "staged.h"
 
 cohort_status factor_open(struct factor *f, cohort_context *context, uint32_t columns,
                           const uint8_t *nulls_equal)
@@ -26,8 +31,11 @@ cohort_status factor_open(struct factor *f, cohort_context *context, uint32_t co
 
 void factor_close(struct factor *f)
 {
+    int by_helper = f->context->backend->own_memory != MEMORY_HOST;
+    cohort_context *host = by_helper ? f->context->helper : f->context; /* NULL: no string was numbered */
     for (uint32_t i = 0; f->column && i < f->columns; i++) {
-        f->context->backend->keys->drop(f->context, &f->column[i].leaf);
+        if (host)
+            host->backend->keys->drop(host, &f->column[i].leaf);
         table_column_release(f->column[i].codes);
         free(f->column[i].format);
     }
@@ -70,17 +78,20 @@ cohort_status factor_check(const struct factor *f, const char *call, const char 
 struct look {
     struct factor *factor;
     cohort_context *context;
+    cohort_context *host; /* who numbers strings: on a GPU the helper; NULL: nobody yet */
     uint64_t n;
     int adds;
     struct keys_column *column;
     struct table_column **flat;
-    void **memory; /* three a column, of the pool */
+    void **memory; /* three a column: of the pool of `host` the ids, of the context's words and states */
 };
 
-static cohort_status look_take(struct look *l, uint32_t c, int which, uint64_t bytes, void *out)
+enum look_memory { LOOK_IDS, LOOK_WORDS, LOOK_STATES };
+
+static cohort_status look_take(struct look *l, uint32_t c, enum look_memory which, uint64_t bytes, void *out)
 {
     void *memory;
-    cohort_status s = pool_take(l->context, bytes, &memory);
+    cohort_status s = pool_take(which == LOOK_IDS ? l->host : l->context, bytes, &memory);
     if (s)
         return s;
     l->memory[3 * c + (uint32_t)which] = memory;
@@ -161,7 +172,7 @@ static cohort_status end_codes(struct look *l, struct factor_column *f)
     struct keys_table table;
     if (!f->codes)
         return COHORT_OK;
-    cohort_status s = number_codes(l->context, f->codes, &table);
+    cohort_status s = number_codes(l->host, f->codes, &table);
     if (s)
         return s;
     f->leaf = table;
@@ -173,46 +184,47 @@ static cohort_status end_codes(struct look *l, struct factor_column *f)
 /* Lookups change nothing in a factor: they may be several at a time. */
 static cohort_status find_bytes(struct look *l, const struct factor_column *f, struct keys_batch *b)
 {
-    const struct keys_backend *keys = l->context->backend->keys;
+    const struct keys_backend *keys = l->host->backend->keys;
     struct keys_table table;
     if (!f->codes)
-        return keys->find(l->context, &f->leaf, b);
-    cohort_status s = number_codes(l->context, f->codes, &table);
+        return keys->find(l->host, &f->leaf, b);
+    cohort_status s = number_codes(l->host, f->codes, &table);
     if (s)
         return s;
-    s = keys->find(l->context, &table, b);
-    keys->drop(l->context, &table);
+    s = keys->find(l->host, &table, b);
+    keys->drop(l->host, &table);
     return s;
 }
 
-/* A column of bytes becomes one of ids. */
-static cohort_status number_bytes(struct look *l, uint32_t c, struct keys_column *k, uint64_t n, int which)
+/* A column of bytes, in the memory of `host`, becomes one of ids. */
+static cohort_status number_bytes(struct look *l, uint32_t c, struct keys_column *k, uint64_t n)
 {
-    const struct keys_backend *keys = l->context->backend->keys;
     struct factor_column *f = &l->factor->column[c];
     struct keys_column of = *k;
     struct keys_batch b = {.n = n, .bytes = &of, .passing = 1};
-    cohort_status s = look_take(l, c, which, n * 4, &b.ids);
-    if (!s && l->adds)
-        s = end_codes(l, f);
+    cohort_status s = l->host ? COHORT_OK : staged_open(l->context, &l->host);
     if (s)
         return s;
+    s = look_take(l, c, LOOK_IDS, n * 4, &b.ids);
+    if (!s && l->adds)
+        s = end_codes(l, f);
     of.skips_nulls = 1;
-    s = l->adds ? keys->add(l->context, &f->leaf, &b) : find_bytes(l, f, &b);
+    if (!s)
+        s = l->adds ? l->host->backend->keys->add(l->host, &f->leaf, &b) : find_bytes(l, f, &b);
     if (b.first)
-        context_release(l->context, b.first, b.first_room * sizeof *b.first);
+        context_release(l->host, b.first, b.first_room * sizeof *b.first);
     k->kind = KEYS_IDS;
     k->bytes = 4;
     k->is_signed = 0;
     k->data = b.ids;
-    return s;
+    return staged_status(l->context, l->host, s);
 }
 
-/* Are the words 0, 1, 2, ...? */
-static int are_codes(const uint64_t *words, const uint8_t *states, uint64_t n)
+/* Are the ids 0, 1, 2, ...? Nulls have none. */
+static int are_codes(const uint32_t *ids, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++)
-        if (words[i] != i || states[i])
+        if (ids[i] != i)
             return 0;
     return 1;
 }
@@ -224,8 +236,9 @@ static void use_codes(struct keys_column *rows)
     rows->is_signed = 0;
 }
 
+/* The words of a dictionary's values; of strings these are ids, which are told. */
 static cohort_status translate_values(struct look *l, uint32_t c, const struct table_column *dictionary,
-                                      struct keys_column *rows)
+                                      struct keys_column *rows, const uint32_t **ids)
 {
     struct keys_column values = factor_column_of(dictionary);
     uint64_t *words = NULL;
@@ -233,11 +246,12 @@ static cohort_status translate_values(struct look *l, uint32_t c, const struct t
     uint64_t n = dictionary->rows;
     cohort_status s = COHORT_OK;
     if (values.kind >= KEYS_WIDE)
-        s = number_bytes(l, c, &values, n, 0);
+        s = number_bytes(l, c, &values, n);
+    *ids = values.data;
     if (!s)
-        s = look_take(l, c, 1, n * 8, &words);
+        s = look_take(l, c, LOOK_WORDS, n * 8, &words);
     if (!s)
-        s = look_take(l, c, 2, n, &states);
+        s = look_take(l, c, LOOK_STATES, n, &states);
     if (!s)
         s = l->context->backend->keys->load(l->context, &values, n, words, states);
     rows->is_signed = values.is_signed;
@@ -263,10 +277,11 @@ static cohort_status translate(struct look *l, uint32_t c, struct table_column *
         return COHORT_OK;
     }
     int is_first = is_text && l->adds && !f->codes && !f->leaf.count;
-    cohort_status s = translate_values(l, c, dictionary, rows);
+    const uint32_t *ids = NULL;
+    cohort_status s = translate_values(l, c, dictionary, rows, &ids);
     if (s || !is_first)
         return s;
-    int are = are_codes(rows->words, rows->states, dictionary->rows);
+    int are = are_codes(ids, dictionary->rows);
     __atomic_store_n(&dictionary->distinct, are ? TABLE_DISTINCT : TABLE_REPEATS, __ATOMIC_RELAXED);
     if (are)
         use_codes(rows);
@@ -286,7 +301,7 @@ static cohort_status look_column(struct look *l, uint32_t c, const struct table_
         if (d)
             s = translate(l, c, d, k);
     } else if (k->kind >= KEYS_WIDE) {
-        s = number_bytes(l, c, k, l->n, 0);
+        s = number_bytes(l, c, k, l->n);
     }
     k->skips_nulls = !l->factor->column[c].nulls_equal;
     return s;
@@ -297,7 +312,8 @@ static void look_close(struct look *l)
     for (uint32_t i = 0; l->flat && i < l->factor->columns; i++)
         table_column_release(l->flat[i]);
     for (uint32_t i = 0; l->memory && i < 3 * l->factor->columns; i++)
-        pool_give(l->context, l->memory[i]);
+        if (l->memory[i])
+            pool_give(i % 3 == LOOK_IDS ? l->host : l->context, l->memory[i]);
     free(l->column);
     free(l->flat);
     free(l->memory);
@@ -313,7 +329,11 @@ static cohort_status look_open(struct look *l, struct factor *f, const cohort_fr
         return context_fail(f->context, COHORT_NO_MEMORY, "no host memory for %u key columns", f->columns);
     cohort_status s = COHORT_OK;
     for (uint32_t i = 0; !s && i < f->columns; i++) {
-        s = table_column_flat(f->context, keys->field[i].column, &l->flat[i]);
+        struct table_column *column = NULL;
+        s = staged_column(f->context, keys->field[i].name, keys->field[i].column, &column);
+        if (!s)
+            s = table_column_flat(f->context, column, &l->flat[i]);
+        table_column_release(column);
         if (!s)
             s = look_column(l, i, l->flat[i]);
     }

@@ -352,7 +352,7 @@ static cohort_status cuda_keys_load(cohort_context *context, const struct keys_c
     struct rows rows = {.n = n, .words = (co_u64 *)(void *)words, .states = states};
     void *data = NULL, *validity = NULL;
     uint64_t bytes = column->kind == KEYS_BITS ? bits_bytes(own.data_bit % 8, n) : n * own.bytes;
-    if (column->kind >= KEYS_DICTIONARY)
+    if (column->kind == KEYS_DICTIONARY || column->kind >= KEYS_WIDE)
         return none(context);
     cohort_status s = bring(context, (const char *)own.data + own.data_bit / 8, bytes, &data);
     if (!s && own.validity)
