@@ -201,8 +201,8 @@ static cohort_status add_part(struct group_step *st, uint32_t i, struct frame_fi
     struct group_aggregate *a = &st->group->aggregate[i];
     struct group_part *p = &st->part[i];
     int marks = a->way == GROUP_BY_STATE && a->state == GROUP_COUNT;
-    cohort_status s = (marks ? group_marks : group_plain)(st->group->host, field->name, field->column,
-                                                          &p->column);
+    cohort_status s =
+        (marks ? group_marks : group_plain)(st->group->host, field->name, field->column, &p->column);
     if (s)
         return s;
     p->values = factor_column_of(p->column);

@@ -46,8 +46,7 @@ static cohort_status decode(cohort_context *host, const char *name, struct table
 
 /* Rows of a dictionary whose values are made words of `of`: as a column of such words, by the backend. */
 static cohort_status decode_words(cohort_context *host, const struct table_column *c,
-                                  const struct keys_column *of, const char *format,
-                                  struct table_column **out)
+                                  const struct keys_column *of, const char *format, struct table_column **out)
 {
     struct table_column *made = NULL;
     struct table_type type = {0};
@@ -365,8 +364,7 @@ static cohort_status renumber(struct unite *u, uint32_t i, struct table_column *
     of.kind = KEYS_IDS;
     of.bytes = 4;
     of.data = u->ids[at];
-    cohort_status s =
-        decode_words(u->host, u->part[i], &of, u->values->rows > INT32_MAX ? "l" : "i", &made);
+    cohort_status s = decode_words(u->host, u->part[i], &of, u->values->rows > INT32_MAX ? "l" : "i", &made);
     if (!s)
         s = table_column_become(u->host, made, u->values);
     if (s)

@@ -31,6 +31,8 @@ unsigned gpu_few_blocks(const struct gpu *g, uint64_t rows, uint64_t groups)
 {
     uint64_t least = FEW_ROWS * groups > g->tuning->block ? FEW_ROWS * groups : g->tuning->block;
     uint64_t blocks = rows / least, most = (uint64_t)g->multiprocessors * g->tuning->group_blocks;
+    if (!groups) /* no row has one */
+        return 0;
     return (unsigned)(blocks < most ? blocks : most);
 }
 
