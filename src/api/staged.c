@@ -77,7 +77,7 @@ cohort_status staged_out(cohort_context *context, cohort_context *host, cohort_f
     return s;
 }
 
-/* ---- columns -------------------------------------------------------------------------------------------- */
+/* ---- columns ------------------------------------------------------------------------------------------- */
 
 cohort_status staged_column_in(cohort_context *context, cohort_context *host, const char *name,
                                struct table_column *column, struct table_column **out)
