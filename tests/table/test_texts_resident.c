@@ -1,7 +1,8 @@
 /* test_texts_resident.c: keys that are dictionaries of strings, binaries, decimals and UUIDs, on a GPU:
  * groups, factors, distinct keys, members and joins, against the same calls on a CPU, which test_group.c,
- * test_keys.c and test_join.c judge. Every frame has dictionaries of its own, in layouts of their own, with values twice
- * and null values. No copy of the rows' size goes to the host, and what fails changes nothing. */
+ * test_keys.c and test_join.c judge. Every frame has dictionaries of its own, in layouts of their own, with
+ * values twice and null values. No copy of the rows' size goes to the host, and what fails changes
+ * nothing. */
 #include "model.h"
 #include "watched.h"
 
