@@ -48,6 +48,8 @@ cohort_status factor_add(struct factor *, cohort_frame *keys, uint32_t *ids, str
 cohort_status factor_find(struct factor *, cohort_frame *keys, uint32_t *ids);
 void factor_give(const struct factor *, struct factor_rows *);
 
+/* ---- factor_column.c ----------------------------------------------------------------------------------- */
+
 /* A column of one piece, not a dictionary, as keys. */
 struct keys_column factor_column_of(const struct table_column *);
 
