@@ -129,6 +129,7 @@ static cohort_status end_codes(struct look *l, struct factor_column *f)
     cohort_status s = number_codes(l->host, f->codes, &table);
     if (s)
         return s;
+    l->host->backend->keys->drop(l->host, &f->leaf); /* it has no keys, but perhaps room for some */
     f->leaf = table;
     table_column_release(f->codes);
     f->codes = NULL;
