@@ -41,9 +41,10 @@
  * with left frames of a context of its own. Matches belong to the context of the left frame. Destroy matches
  * before their join, and both before their contexts. All calls here wait.
  *
- * Where. On a GPU context a join by numbers (integers, floats, bool, dates, times, binaries of up to 8 bytes,
- * and dictionaries of these) lies in the GPU's memory, as do its matches, and no column leaves it; such a
- * join is probed by left frames of contexts on the same GPU, others are COHORT_UNSUPPORTED. Joins with any
+ * Where. On a GPU context a join by numbers (integers, floats, bool, dates, times, binaries of up to 8 bytes)
+ * and by dictionaries of any values lies in the GPU's memory, as do its matches, and no column leaves it; the
+ * values of dictionaries of strings are compared by the host, their rows are not read there. Such a join is
+ * probed by left frames of contexts on the same GPU, others are COHORT_UNSUPPORTED. Joins with any
  * other column live in the host's memory: columns are copied there and pairs back, as keys are.
  * cohort_join_is_resident tells. A join in a GPU's memory tells no progress. */
 #ifndef COHORT_JOIN_H

@@ -19,9 +19,10 @@
  * by a hash of 64 bits and the comparison of all words. Strings and wider values are numbered by a hash of
  * 64 bits and the comparison of their bytes.
  *
- * GPU contexts. Where all columns are numbers of at most 8 bytes, or dictionaries of them, all calls work in
- * the GPU's memory; a factor does what its first add asks for. For all else columns are copied to the host,
- * the work is done there by threads, and results are copied back. Calls wait.
+ * GPU contexts. Where all columns are numbers of at most 8 bytes, or dictionaries, all calls work in the
+ * GPU's memory; a factor does what its first add asks for. The values of dictionaries of strings and of wider
+ * values are numbered by the host. For all else columns are copied to the host, the work is done there by
+ * threads, and results are copied back. Calls wait.
  *
  * Cost: O(rows) a column, expected; memory beside results at most 4 bytes a row and column, and 64 bytes a
  * distinct key and column, and its bytes. One thread at a time, as for all that belongs to a context. */

@@ -1,6 +1,7 @@
 /* column_made.c: columns of results, in the context's memory, before there is anything in them. */
 #include <string.h>
 
+#include "core/context.h"
 #include "frame.h"
 
 cohort_status table_column_zeros(cohort_context *context, struct table_column *column, uint64_t bytes,
@@ -37,4 +38,43 @@ cohort_status table_column_room(cohort_context *context, const char *format, uin
     c->piece[0].validity = validity;
     *out = c;
     return COHORT_OK;
+}
+
+cohort_status table_column_become(cohort_context *context, struct table_column *rows,
+                                  struct table_column *values)
+{
+    char *format = strdup(values->format);
+    if (!format)
+        return context_fail(context, COHORT_NO_MEMORY, "no host memory for a column");
+    rows->index = rows->type;
+    rows->type = values->type;
+    free(rows->format);
+    rows->format = format;
+    rows->is_dictionary = 1;
+    rows->dictionaries[0] = table_column_retain(values);
+    rows->piece[0].dictionary = values;
+    return COHORT_OK;
+}
+
+cohort_status table_column_by_row(cohort_context *context, struct table_column *values,
+                                  struct table_column **out)
+{
+    const uint64_t n = values->rows;
+    const uint32_t bytes = n > INT32_MAX ? 8 : 4;
+    struct table_column *c = NULL;
+    char *index = malloc(n * bytes + 1);
+    cohort_status s = index ? table_column_room(context, bytes == 8 ? "l" : "i", n, n * bytes, 0, &c)
+                            : context_fail(context, COHORT_NO_MEMORY, "no host memory for a column");
+    for (uint64_t i = 0; !s && i < n; i++)
+        memcpy(index + i * bytes, &i, bytes);
+    if (!s)
+        s = context_copy(context, (void *)(uintptr_t)c->piece[0].data, index, n * bytes);
+    if (!s)
+        s = table_column_become(context, c, values);
+    free(index);
+    if (s)
+        table_column_release(c);
+    else
+        *out = c;
+    return s;
 }

@@ -5,10 +5,15 @@
  *
  * Of a dictionary the values are made words once; rows are looked up among them. Where a factor's first
  * dictionary has no value twice, the indices are the numbers, and its values are looked at only when others
- * come. */
+ * come.
+ *
+ * On a GPU the values of dictionaries lie in the host's memory. The context's helper numbers them there, and
+ * their words go to the GPU; rows stay where they are. */
 #include "factor.h"
 
 #include <string.h>
+
+#include "staged.h"
 
 cohort_status factor_open(struct factor *f, cohort_context *context, uint32_t columns,
                           const uint8_t *nulls_equal)
@@ -29,8 +34,11 @@ cohort_status factor_open(struct factor *f, cohort_context *context, uint32_t co
 
 void factor_close(struct factor *f)
 {
+    int by_helper = f->context->backend->own_memory != MEMORY_HOST;
+    cohort_context *host = by_helper ? f->context->helper : f->context; /* NULL: no string was numbered */
     for (uint32_t i = 0; f->column && i < f->columns; i++) {
-        f->context->backend->keys->drop(f->context, &f->column[i].leaf);
+        if (host)
+            host->backend->keys->drop(host, &f->column[i].leaf);
         table_column_release(f->column[i].codes);
         free(f->column[i].format);
     }
@@ -73,68 +81,25 @@ cohort_status factor_check(const struct factor *f, const char *call, const char 
 struct look {
     struct factor *factor;
     cohort_context *context;
+    cohort_context *host; /* who numbers strings: on a GPU the helper; NULL: nobody yet */
     uint64_t n;
     int adds;
     struct keys_column *column;
     struct table_column **flat;
-    void **memory; /* three a column, of the pool */
+    void **memory; /* three a column: of the pool of `host` the ids, of the context's words and states */
 };
 
-static cohort_status look_take(struct look *l, uint32_t c, int which, uint64_t bytes, void *out)
+enum look_memory { LOOK_IDS, LOOK_WORDS, LOOK_STATES };
+
+static cohort_status look_take(struct look *l, uint32_t c, enum look_memory which, uint64_t bytes, void *out)
 {
     void *memory;
-    cohort_status s = pool_take(l->context, bytes, &memory);
+    cohort_status s = pool_take(which == LOOK_IDS ? l->host : l->context, bytes, &memory);
     if (s)
         return s;
     l->memory[3 * c + (uint32_t)which] = memory;
     memcpy(out, &memory, sizeof memory);
     return COHORT_OK;
-}
-
-static uint32_t kind_of(const struct table_type *type)
-{
-    switch (type->layout) {
-    case TABLE_BITS:
-        return KEYS_BITS;
-    case TABLE_OFFSETS_32:
-        return KEYS_OFFSETS_32;
-    case TABLE_OFFSETS_64:
-        return KEYS_OFFSETS_64;
-    case TABLE_VIEWS:
-        return KEYS_VIEWS;
-    default:
-        break;
-    }
-    if (type->bytes > 8)
-        return KEYS_WIDE;
-    return type->number == TABLE_BYTES    ? KEYS_RAW
-           : type->number == TABLE_FLOAT  ? KEYS_FLOAT
-           : type->number == TABLE_SIGNED ? KEYS_SIGNED
-                                          : KEYS_UNSIGNED;
-}
-
-/* The numbers of strings and wide values fill four bytes. */
-static uint32_t fill_of(const struct table_type *type)
-{
-    if (kind_of(type) >= KEYS_WIDE)
-        return 4;
-    return type->bytes > 4 ? 8 : type->bytes > 2 ? 4 : type->bytes > 1 ? 2 : 1;
-}
-
-struct keys_column factor_column_of(const struct table_column *c)
-{
-    static const struct table_piece none;
-    const struct table_piece *p = c->pieces ? &c->piece[0] : &none;
-    return (struct keys_column){.kind = kind_of(&c->type),
-                                .bytes = c->type.bytes,
-                                .fill = fill_of(&c->type),
-                                .is_signed = kind_of(&c->type) == KEYS_SIGNED,
-                                .data = p->data,
-                                .data_bit = p->data_bit,
-                                .offsets = p->offsets,
-                                .heaps = p->heaps,
-                                .validity = p->nulls ? p->validity : NULL,
-                                .validity_bit = p->validity_bit};
 }
 
 /* A table in which the values of a dictionary that is used by its indices have these as numbers. */
@@ -164,9 +129,10 @@ static cohort_status end_codes(struct look *l, struct factor_column *f)
     struct keys_table table;
     if (!f->codes)
         return COHORT_OK;
-    cohort_status s = number_codes(l->context, f->codes, &table);
+    cohort_status s = number_codes(l->host, f->codes, &table);
     if (s)
         return s;
+    l->host->backend->keys->drop(l->host, &f->leaf); /* it has no keys, but perhaps room for some */
     f->leaf = table;
     table_column_release(f->codes);
     f->codes = NULL;
@@ -176,46 +142,47 @@ static cohort_status end_codes(struct look *l, struct factor_column *f)
 /* Lookups change nothing in a factor: they may be several at a time. */
 static cohort_status find_bytes(struct look *l, const struct factor_column *f, struct keys_batch *b)
 {
-    const struct keys_backend *keys = l->context->backend->keys;
+    const struct keys_backend *keys = l->host->backend->keys;
     struct keys_table table;
     if (!f->codes)
-        return keys->find(l->context, &f->leaf, b);
-    cohort_status s = number_codes(l->context, f->codes, &table);
+        return keys->find(l->host, &f->leaf, b);
+    cohort_status s = number_codes(l->host, f->codes, &table);
     if (s)
         return s;
-    s = keys->find(l->context, &table, b);
-    keys->drop(l->context, &table);
+    s = keys->find(l->host, &table, b);
+    keys->drop(l->host, &table);
     return s;
 }
 
-/* A column of bytes becomes one of ids. */
-static cohort_status number_bytes(struct look *l, uint32_t c, struct keys_column *k, uint64_t n, int which)
+/* A column of bytes, in the memory of `host`, becomes one of ids. */
+static cohort_status number_bytes(struct look *l, uint32_t c, struct keys_column *k, uint64_t n)
 {
-    const struct keys_backend *keys = l->context->backend->keys;
     struct factor_column *f = &l->factor->column[c];
     struct keys_column of = *k;
     struct keys_batch b = {.n = n, .bytes = &of, .passing = 1};
-    cohort_status s = look_take(l, c, which, n * 4, &b.ids);
-    if (!s && l->adds)
-        s = end_codes(l, f);
+    cohort_status s = l->host ? COHORT_OK : staged_open(l->context, &l->host);
     if (s)
         return s;
+    s = look_take(l, c, LOOK_IDS, n * 4, &b.ids);
+    if (!s && l->adds)
+        s = end_codes(l, f);
     of.skips_nulls = 1;
-    s = l->adds ? keys->add(l->context, &f->leaf, &b) : find_bytes(l, f, &b);
+    if (!s)
+        s = l->adds ? l->host->backend->keys->add(l->host, &f->leaf, &b) : find_bytes(l, f, &b);
     if (b.first)
-        context_release(l->context, b.first, b.first_room * sizeof *b.first);
+        context_release(l->host, b.first, b.first_room * sizeof *b.first);
     k->kind = KEYS_IDS;
     k->bytes = 4;
     k->is_signed = 0;
     k->data = b.ids;
-    return s;
+    return staged_status(l->context, l->host, s);
 }
 
-/* Are the words 0, 1, 2, ...? */
-static int are_codes(const uint64_t *words, const uint8_t *states, uint64_t n)
+/* Are the ids 0, 1, 2, ...? Nulls have none. */
+static int are_codes(const uint32_t *ids, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++)
-        if (words[i] != i || states[i])
+        if (ids[i] != i)
             return 0;
     return 1;
 }
@@ -227,8 +194,9 @@ static void use_codes(struct keys_column *rows)
     rows->is_signed = 0;
 }
 
+/* The words of a dictionary's values; of strings these are ids, which are told. */
 static cohort_status translate_values(struct look *l, uint32_t c, const struct table_column *dictionary,
-                                      struct keys_column *rows)
+                                      struct keys_column *rows, const uint32_t **ids)
 {
     struct keys_column values = factor_column_of(dictionary);
     uint64_t *words = NULL;
@@ -236,11 +204,12 @@ static cohort_status translate_values(struct look *l, uint32_t c, const struct t
     uint64_t n = dictionary->rows;
     cohort_status s = COHORT_OK;
     if (values.kind >= KEYS_WIDE)
-        s = number_bytes(l, c, &values, n, 0);
+        s = number_bytes(l, c, &values, n);
+    *ids = values.data;
     if (!s)
-        s = look_take(l, c, 1, n * 8, &words);
+        s = look_take(l, c, LOOK_WORDS, n * 8, &words);
     if (!s)
-        s = look_take(l, c, 2, n, &states);
+        s = look_take(l, c, LOOK_STATES, n, &states);
     if (!s)
         s = l->context->backend->keys->load(l->context, &values, n, words, states);
     rows->is_signed = values.is_signed;
@@ -266,10 +235,11 @@ static cohort_status translate(struct look *l, uint32_t c, struct table_column *
         return COHORT_OK;
     }
     int is_first = is_text && l->adds && !f->codes && !f->leaf.count;
-    cohort_status s = translate_values(l, c, dictionary, rows);
+    const uint32_t *ids = NULL;
+    cohort_status s = translate_values(l, c, dictionary, rows, &ids);
     if (s || !is_first)
         return s;
-    int are = are_codes(rows->words, rows->states, dictionary->rows);
+    int are = are_codes(ids, dictionary->rows);
     __atomic_store_n(&dictionary->distinct, are ? TABLE_DISTINCT : TABLE_REPEATS, __ATOMIC_RELAXED);
     if (are)
         use_codes(rows);
@@ -289,7 +259,7 @@ static cohort_status look_column(struct look *l, uint32_t c, const struct table_
         if (d)
             s = translate(l, c, d, k);
     } else if (k->kind >= KEYS_WIDE) {
-        s = number_bytes(l, c, k, l->n, 0);
+        s = number_bytes(l, c, k, l->n);
     }
     k->skips_nulls = !l->factor->column[c].nulls_equal;
     return s;
@@ -300,7 +270,8 @@ static void look_close(struct look *l)
     for (uint32_t i = 0; l->flat && i < l->factor->columns; i++)
         table_column_release(l->flat[i]);
     for (uint32_t i = 0; l->memory && i < 3 * l->factor->columns; i++)
-        pool_give(l->context, l->memory[i]);
+        if (l->memory[i])
+            pool_give(i % 3 == LOOK_IDS ? l->host : l->context, l->memory[i]);
     free(l->column);
     free(l->flat);
     free(l->memory);
@@ -316,7 +287,11 @@ static cohort_status look_open(struct look *l, struct factor *f, const cohort_fr
         return context_fail(f->context, COHORT_NO_MEMORY, "no host memory for %u key columns", f->columns);
     cohort_status s = COHORT_OK;
     for (uint32_t i = 0; !s && i < f->columns; i++) {
-        s = table_column_flat(f->context, keys->field[i].column, &l->flat[i]);
+        struct table_column *column = NULL;
+        s = staged_column(f->context, keys->field[i].name, keys->field[i].column, &column);
+        if (!s)
+            s = table_column_flat(f->context, column, &l->flat[i]);
+        table_column_release(column);
         if (!s)
             s = look_column(l, i, l->flat[i]);
     }
@@ -348,12 +323,13 @@ static cohort_status by_root(struct factor *f, cohort_frame *keys, uint32_t *ids
 
 /* ---- one column of bytes ------------------------------------------------------------------------------- */
 
-/* Whether the frame's only column may be numbered by its leaf. */
+/* Whether the frame's only column may be numbered by its leaf: in the host's memory. */
 static int has_leaf_alone(const struct factor *f, const cohort_frame *keys)
 {
     const struct table_column *c = keys->field[0].column;
     const int is_new = !factor_node_count(f->root) && !f->column[0].leaf.count && !f->column[0].codes;
-    return f->columns == 1 && !c->is_dictionary && kind_of(&c->type) >= KEYS_WIDE && (f->by_leaf || is_new);
+    return f->columns == 1 && !c->is_dictionary && factor_column_of(c).kind >= KEYS_WIDE &&
+           f->context->backend->own_memory == MEMORY_HOST && (f->by_leaf || is_new);
 }
 
 static cohort_status by_leaf(struct factor *f, cohort_frame *keys, uint32_t *ids, struct factor_rows *first,

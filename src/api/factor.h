@@ -1,7 +1,7 @@
 /* api/factor.h: ids of key rows, inside the library: what joins and groups stand on.
  *
  * `context` here is whoever does the work, in its own memory: the caller's context, or the one on the CPU
- * that staging (staged.h) gives a GPU context. On a GPU all columns are words. */
+ * that staging (staged.h) gives a GPU context. On a GPU rows are words, or indices of dictionaries. */
 #ifndef COHORT_API_FACTOR_H
 #define COHORT_API_FACTOR_H
 
@@ -14,7 +14,7 @@ struct factor_node;
 struct factor_column {
     char *format; /* Arrow's, of the values; NULL: no add yet */
     int nulls_equal;
-    struct keys_table leaf; /* numbers strings and wide values */
+    struct keys_table leaf; /* numbers strings and wide values; in the host's memory */
     /* A dictionary whose values have their places as numbers, though they are not in the leaf yet; else
      * NULL. */
     struct table_column *codes;
@@ -48,6 +48,8 @@ struct factor_rows {
 cohort_status factor_add(struct factor *, cohort_frame *keys, uint32_t *ids, struct factor_rows *first);
 cohort_status factor_find(struct factor *, cohort_frame *keys, uint32_t *ids);
 void factor_give(const struct factor *, struct factor_rows *);
+
+/* ---- factor_column.c ----------------------------------------------------------------------------------- */
 
 /* A column of one piece, not a dictionary, as keys. */
 struct keys_column factor_column_of(const struct table_column *);

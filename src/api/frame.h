@@ -44,6 +44,15 @@ cohort_status table_column_zeros(cohort_context *context, struct table_column *c
 cohort_status table_column_room(cohort_context *context, const char *format, uint64_t rows, uint64_t bytes,
                                 int nulls, struct table_column **out);
 
+/* Numbers of one piece, of a type of indices, become a dictionary's rows, of these values in the host's
+ * memory. */
+cohort_status table_column_become(cohort_context *context, struct table_column *rows,
+                                  struct table_column *values);
+
+/* A dictionary in which each row has a value of its own: row i value i. */
+cohort_status table_column_by_row(cohort_context *context, struct table_column *values,
+                                  struct table_column **out);
+
 /* ---- table_column_flat.c ------------------------------------------------------------------------------- */
 
 /* The same column in one piece (of strings: with one heap or a list of them); itself, retained, if it is. */

@@ -200,7 +200,9 @@ static cohort_status add_part(struct group_step *st, uint32_t i, struct frame_fi
 {
     struct group_aggregate *a = &st->group->aggregate[i];
     struct group_part *p = &st->part[i];
-    cohort_status s = group_plain(st->group->host, field->name, field->column, &p->column);
+    int marks = a->way == GROUP_BY_STATE && a->state == GROUP_COUNT;
+    cohort_status s =
+        (marks ? group_marks : group_plain)(st->group->host, field->name, field->column, &p->column);
     if (s)
         return s;
     p->values = factor_column_of(p->column);
@@ -242,8 +244,8 @@ static cohort_status add(cohort_group *g, const char *call, cohort_frame *own)
     struct group_step st = {0};
     cohort_frame *keys = frame_new(g->host, own->rows, g->keys);
     cohort_status s = keys ? COHORT_OK : COHORT_NO_MEMORY;
-    for (uint32_t i = 0; !s && i < g->keys; i++)
-        s = frame_put(keys, i, own->field[i].name, table_column_retain(own->field[i].column));
+    if (!s)
+        s = group_keys_of(g, own, keys);
     for (uint32_t i = 0, n = g->keys; !s && i < g->aggregates; i++)
         s = group_type(g, call, i, g->aggregate[i].column ? own->field[n++].column->format : NULL);
     if (s) {
@@ -342,7 +344,7 @@ cohort_status cohort_group_merge(cohort_group *into, cohort_group *from)
         return COHORT_OK;
     s = staged_status(from->context, from->host, group_partial(from, &partial));
     if (!s)
-        s = group_take(into, call, from->host, partial);
+        s = group_take(into, call, from, partial);
     cohort_frame_release(partial);
     return s;
 }

@@ -41,9 +41,22 @@ void group_keys_forget(struct group_keys *, struct group_keys_step *);
 /* All keys as one frame; of none that were ever added, COHORT_RANGE. */
 cohort_status group_keys_frame(struct group_keys *, cohort_frame **out);
 
+/* ---- group_column.c ------------------------------------------------------------------------------------ */
+
 /* A column in one piece, no dictionary. */
 cohort_status group_plain(cohort_context *host, const char *name, struct table_column *column,
                           struct table_column **out);
+
+/* The same where only nulls are asked for: of strings in a GPU's memory, with any values. */
+cohort_status group_marks(cohort_context *host, const char *name, struct table_column *column,
+                          struct table_column **out);
+
+/* Views that were gathered get bytes of their own. */
+cohort_status group_own_texts(cohort_context *host, struct table_column **column);
+
+/* A column of the pieces, one behind the other. */
+cohort_status group_one_column(cohort_context *host, cohort_frame *const *piece, uint32_t pieces,
+                               uint32_t column, struct table_column **out);
 
 /* ---- group_texts.c: a string of bytes for each group --------------------------------------------------- */
 
@@ -136,6 +149,9 @@ struct group_step {
     struct group_part *part; /* one an aggregate */
 };
 
+/* The key columns of a frame that begins with them, as g->host works with them. */
+cohort_status group_keys_of(cohort_group *g, const cohort_frame *from, cohort_frame *keys);
+
 cohort_status group_step_open(struct group_step *, cohort_group *, const char *call, cohort_frame *keys);
 
 /* Room for all groups' states, and for what each part brings. */
@@ -167,7 +183,7 @@ cohort_status group_out(cohort_group *, cohort_frame *made, cohort_frame **out);
 
 cohort_status group_partial(cohort_group *, cohort_frame **out);
 
-/* What group_partial has made, in the memory of `host`, where `into` has its own or not. */
-cohort_status group_take(cohort_group *into, const char *call, cohort_context *host, cohort_frame *partial);
+/* A partial result: what group_partial has made of `from`, or, if that is NULL, a frame of the context's. */
+cohort_status group_take(cohort_group *into, const char *call, cohort_group *from, cohort_frame *partial);
 
 #endif

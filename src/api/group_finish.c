@@ -274,28 +274,11 @@ static cohort_status in_order(cohort_group *g, cohort_frame *keys, cohort_frame 
 /* On a GPU strings and binaries are dictionaries: here each row has a value of its own. */
 static cohort_status as_dictionary(cohort_context *host, struct table_column **column)
 {
-    struct table_column *values = *column, *c = NULL;
-    int wide_index = values->rows > INT32_MAX;
-    uint32_t bytes = wide_index ? 8 : 4;
-    cohort_status s =
-        table_column_room(host, wide_index ? "l" : "i", values->rows, values->rows * bytes, 1, &c);
-    char *format = s ? NULL : strdup(values->format);
-    if (!s && !format)
-        s = context_fail(host, COHORT_NO_MEMORY, "no host memory for a column");
-    if (s) {
-        table_column_release(c);
+    struct table_column *c = NULL;
+    cohort_status s = table_column_by_row(host, *column, &c);
+    if (s)
         return s;
-    }
-    for (uint64_t i = 0; i < values->rows; i++)
-        memcpy((char *)(uintptr_t)c->piece[0].data + i * bytes, &i, bytes);
-    c->index = c->type;
-    c->type = values->type;
-    free(c->format);
-    c->format = format;
-    c->is_dictionary = 1;
-    c->nulls = c->piece[0].nulls = 0;
-    c->piece[0].validity = NULL;
-    c->piece[0].dictionary = c->dictionaries[0] = values; /* the reference goes along */
+    table_column_release(*column);
     *column = c;
     return COHORT_OK;
 }

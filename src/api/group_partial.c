@@ -367,8 +367,8 @@ static cohort_status take_partial(cohort_group *g, const char *call, cohort_fram
         s = read_name(g, call, i, partial->field[g->keys + i].name);
     if (!s && !(keys = frame_new(g->host, partial->rows, g->keys)))
         s = COHORT_NO_MEMORY;
-    for (uint32_t i = 0; !s && i < g->keys; i++)
-        s = frame_put(keys, i, g->key[i], table_column_retain(partial->field[i].column));
+    if (!s)
+        s = group_keys_of(g, partial, keys);
     if (s) {
         cohort_frame_release(keys);
         group_types_forget(g);
@@ -411,16 +411,19 @@ static cohort_status place(cohort_group *g, cohort_frame *partial)
     return group_place(g, partial, partial_format, &of);
 }
 
-cohort_status group_take(cohort_group *g, const char *call, cohort_context *host, cohort_frame *partial)
+cohort_status group_take(cohort_group *g, const char *call, cohort_group *from, cohort_frame *partial)
 {
+    cohort_context *host = from ? from->host : g->context;
     cohort_frame *own = NULL;
     cohort_status s = partial->columns == g->keys + g->aggregates ? place(g, partial) : COHORT_OK;
     if (s)
         return s;
-    if (host != g->host && host == g->context)
-        s = staged_in(g->context, g->host, partial, &own);
-    else /* what lies elsewhere is of other types, and is not read */
+    if (host == g->host)
         own = cohort_frame_retain(partial);
+    else if (host == g->context)
+        s = staged_in(g->context, g->host, partial, &own);
+    else
+        s = group_out(from, cohort_frame_retain(partial), &own);
     if (!s)
         s = staged_status(g->context, g->host, take_partial(g, call, own));
     cohort_frame_release(own);
@@ -439,5 +442,5 @@ cohort_status cohort_group_merge_partial(cohort_group *into, cohort_frame *parti
     if (partial->context != into->context)
         return context_fail(into->context, COHORT_OTHER_CONTEXT,
                             "%s: partial belongs to another context than into", call);
-    return group_take(into, call, into->context, partial);
+    return group_take(into, call, NULL, partial);
 }

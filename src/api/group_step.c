@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "staged.h"
+
 const char *const group_op_names[] = {"",    "rows", "count", "sum",  "mean", "min", "max",
                                       "var", "sd",   "first", "last", "any",  "all", "nunique"};
 
@@ -92,6 +94,20 @@ void group_types_forget(cohort_group *g)
         free(a->format);
         a->format = NULL;
     }
+}
+
+/* ---- keys ---------------------------------------------------------------------------------------------- */
+
+cohort_status group_keys_of(cohort_group *g, const cohort_frame *from, cohort_frame *keys)
+{
+    cohort_status s = COHORT_OK;
+    for (uint32_t i = 0; !s && i < g->keys; i++) {
+        struct table_column *c = NULL;
+        s = staged_column(g->host, from->field[i].name, from->field[i].column, &c);
+        if (!s)
+            s = frame_put(keys, i, g->key[i], c);
+    }
+    return s;
 }
 
 /* ---- a step -------------------------------------------------------------------------------------------- */

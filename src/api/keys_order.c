@@ -1,13 +1,14 @@
 /* keys_order.c: rows in order. A column's values are made ranks, words whose order as unsigned numbers is
  * that of the values; strings, binaries and decimals are compared where they are. Rows of words are sorted
  * column by column from the last, by the library's own stable sort of numbers; others by merging, on one
- * thread. */
+ * thread. On a GPU the strings of a dictionary are put in order by the helper, and their places are ranks. */
 #include "keys_order.h"
 
 #include <string.h>
 
 #include "api/sort.h"
 #include "factor.h"
+#include "staged.h"
 
 struct keys_rank {
     struct keys_column values;
@@ -218,6 +219,54 @@ static void ranked_end(struct ranked *r)
     pool_give(r->context, r->value_states);
 }
 
+/* Strings in the host's memory: equal ones have one rank. */
+static cohort_status rank_texts(cohort_context *host, const struct table_column *values, uint64_t *words,
+                                uint8_t *states)
+{
+    struct keys_rank *rank = NULL;
+    uint32_t *order = NULL;
+    if (values->rows > UINT32_MAX)
+        return context_fail(host, COHORT_OVERFLOW, "a dictionary of %llu values is to be put in order",
+                            (unsigned long long)values->rows);
+    order = malloc((values->rows + 1) * 4);
+    cohort_status s = order ? COHORT_OK : no_memory(host, values->rows);
+    if (!s)
+        s = keys_rank_open(host, values, &rank);
+    for (uint64_t i = 0; !s && i < values->rows; i++)
+        order[i] = (uint32_t)i;
+    struct sorting by = {&rank, 1};
+    if (!s)
+        s = merge_sort(host, &by, values->rows, order);
+    for (uint64_t i = 0, word = 0; !s && i < values->rows; i++) {
+        word += i && keys_rank_compare(rank, order[i - 1], order[i]);
+        words[order[i]] = word;
+        states[order[i]] = keys_rank_null(rank, order[i]) ? KEYS_NULL : KEYS_VALUE;
+    }
+    keys_rank_close(rank);
+    free(order);
+    return s;
+}
+
+/* The same of a GPU's column: words and states are in its memory. */
+static cohort_status ranked_texts(struct ranked *r, const struct table_column *values)
+{
+    cohort_context *host = NULL;
+    uint64_t *words = calloc(values->rows + 1, 8);
+    uint8_t *states = calloc(values->rows + 1, 1);
+    cohort_status s = words && states ? staged_open(r->context, &host) : no_memory(r->context, values->rows);
+    if (!s)
+        s = staged_status(r->context, host, rank_texts(host, values, words, states));
+    if (!s)
+        s = context_copy(r->context, r->value_words, words, values->rows * 8);
+    if (!s)
+        s = context_copy(r->context, r->value_states, states, values->rows);
+    free(words);
+    free(states);
+    r->ranks.kind = KEYS_UNSIGNED;
+    r->ranks.bytes = 8;
+    return s;
+}
+
 /* The words of a dictionary's values. */
 static cohort_status ranked_values(struct ranked *r, const struct table_column *column)
 {
@@ -231,7 +280,9 @@ static cohort_status ranked_values(struct ranked *r, const struct table_column *
     cohort_status s = pool_take(r->context, values->rows * 8, &r->value_words);
     if (!s)
         s = pool_take(r->context, values->rows, &r->value_states);
-    if (!s)
+    if (!s && of.kind >= KEYS_WIDE)
+        s = ranked_texts(r, values);
+    else if (!s)
         s = r->context->backend->keys->load(r->context, &of, values->rows, r->value_words, r->value_states);
     k->words = r->value_words;
     k->states = r->value_states;
@@ -297,8 +348,11 @@ static cohort_status order_by_ranks(cohort_frame *frame, struct table_column **f
 
 /* ---- all ----------------------------------------------------------------------------------------------- */
 
+/* By their words: on a GPU all are, but for values that are no words, of which a dictionary is made. */
 static int are_words(cohort_frame *frame, struct table_column **flat)
 {
+    if (frame->context->backend->own_memory != MEMORY_HOST)
+        return 1;
     for (uint32_t i = 0; i < frame->columns; i++) {
         const struct table_column *values = flat[i];
         if (values->is_dictionary)
@@ -313,8 +367,13 @@ cohort_status keys_order(cohort_frame *frame, uint32_t *order)
 {
     struct table_column **flat = calloc(frame->columns + 1, sizeof(struct table_column *));
     cohort_status s = flat ? COHORT_OK : no_memory(frame->context, frame->rows);
-    for (uint32_t i = 0; !s && i < frame->columns; i++)
-        s = table_column_flat(frame->context, frame->field[i].column, &flat[i]);
+    for (uint32_t i = 0; !s && i < frame->columns; i++) {
+        struct table_column *column = NULL;
+        s = staged_column(frame->context, frame->field[i].name, frame->field[i].column, &column);
+        if (!s)
+            s = table_column_flat(frame->context, column, &flat[i]);
+        table_column_release(column);
+    }
     if (!s)
         s = (are_words(frame, flat) ? order_by_ranks : order_by_merging)(frame, flat, order);
     for (uint32_t i = 0; flat && i < frame->columns; i++)

@@ -5,7 +5,7 @@
 #include "api/frame.h"
 
 /* The numbers of a frame's rows, fewer than 2^32, in ascending order of the rows, column by column. `order`
- * is the context's memory, as are the columns, which are words unless that is the host's. */
+ * is the context's memory. */
 cohort_status keys_order(cohort_frame *frame, uint32_t *order);
 
 /* The same in descending order of counts; equal ones stay as they are. */

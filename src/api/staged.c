@@ -29,9 +29,11 @@ cohort_status staged_open(cohort_context *context, cohort_context **host)
 
 cohort_status staged_keys(cohort_context *context, const cohort_frame *keys, cohort_context **host)
 {
-    for (uint32_t i = 0; i < keys->columns; i++)
-        if (factor_column_of(keys->field[i].column).kind >= KEYS_WIDE)
+    for (uint32_t i = 0; i < keys->columns; i++) {
+        const struct table_column *c = keys->field[i].column;
+        if (!c->is_dictionary && factor_column_of(c).kind >= KEYS_WIDE)
             return staged_open(context, host);
+    }
     *host = context;
     return COHORT_OK;
 }
@@ -72,6 +74,63 @@ cohort_status staged_out(cohort_context *context, cohort_context *host, cohort_f
         return COHORT_OK;
     cohort_status s = move(host, context, made, out);
     cohort_frame_release(made);
+    return s;
+}
+
+/* ---- columns ------------------------------------------------------------------------------------------- */
+
+cohort_status staged_column_in(cohort_context *context, cohort_context *host, const char *name,
+                               struct table_column *column, struct table_column **out)
+{
+    cohort_frame *frame = frame_new(context, column->rows, 1), *own = NULL;
+    cohort_status s = frame ? COHORT_OK : COHORT_NO_MEMORY;
+    *out = NULL;
+    if (!s)
+        s = frame_put(frame, 0, name, table_column_retain(column));
+    if (!s)
+        s = staged_in(context, host, frame, &own);
+    if (!s)
+        s = staged_status(context, host, table_column_flat(host, own->field[0].column, out));
+    cohort_frame_release(frame);
+    cohort_frame_release(own);
+    return s;
+}
+
+cohort_status staged_column_out(cohort_context *context, cohort_context *host, const char *name,
+                                struct table_column *column, struct table_column **out)
+{
+    cohort_frame *frame = frame_new(host, column->rows, 1), *own = NULL;
+    cohort_status s = frame ? COHORT_OK : COHORT_NO_MEMORY;
+    *out = NULL;
+    if (!s)
+        s = frame_put(frame, 0, name, table_column_retain(column));
+    if (s)
+        cohort_frame_release(frame);
+    else
+        s = staged_out(context, host, frame, &own);
+    if (!s)
+        s = table_column_flat(context, own->field[0].column, out);
+    cohort_frame_release(own);
+    return staged_status(context, host, s);
+}
+
+cohort_status staged_column(cohort_context *context, const char *name, struct table_column *column,
+                            struct table_column **out)
+{
+    struct table_column *values = NULL;
+    cohort_context *host = NULL;
+    *out = NULL;
+    if (context->backend->own_memory == MEMORY_HOST || column->is_dictionary ||
+        factor_column_of(column).kind < KEYS_WIDE) {
+        *out = table_column_retain(column);
+        return COHORT_OK;
+    }
+    cohort_status s = staged_open(context, &host);
+    if (!s)
+        s = staged_column_in(context, host, name, column, &values);
+    if (!s)
+        s = table_column_by_row(context, values, out);
+    table_column_release(values);
     return s;
 }
 

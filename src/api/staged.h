@@ -9,9 +9,20 @@
 
 cohort_status staged_open(cohort_context *context, cohort_context **host);
 
-/* Where a join by these keys is worked on: by the context itself, if all columns are words (backend/keys.h);
- * else by its helper. */
+/* Who works with these keys: the context itself, if all columns are words (backend/keys.h) or dictionaries;
+ * else its helper. */
 cohort_status staged_keys(cohort_context *context, const cohort_frame *keys, cohort_context **host);
+
+/* The same of a column, in one piece. */
+cohort_status staged_column_in(cohort_context *context, cohort_context *host, const char *name,
+                               struct table_column *column, struct table_column **out);
+cohort_status staged_column_out(cohort_context *context, cohort_context *host, const char *name,
+                                struct table_column *column, struct table_column **out);
+
+/* A column as a context works with it. On a GPU plain values that are no words become a dictionary, in which
+ * each row has a value of its own: their bytes go to the host. Any other is itself, retained. */
+cohort_status staged_column(cohort_context *context, const char *name, struct table_column *column,
+                            struct table_column **out);
 
 /* The frame in the host's memory; to be released. */
 cohort_status staged_in(cohort_context *context, cohort_context *host, cohort_frame *frame,

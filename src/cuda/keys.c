@@ -31,6 +31,8 @@ unsigned gpu_few_blocks(const struct gpu *g, uint64_t rows, uint64_t groups)
 {
     uint64_t least = FEW_ROWS * groups > g->tuning->block ? FEW_ROWS * groups : g->tuning->block;
     uint64_t blocks = rows / least, most = (uint64_t)g->multiprocessors * g->tuning->group_blocks;
+    if (!groups) /* no row has one */
+        return 0;
     return (unsigned)(blocks < most ? blocks : most);
 }
 
@@ -352,7 +354,7 @@ static cohort_status cuda_keys_load(cohort_context *context, const struct keys_c
     struct rows rows = {.n = n, .words = (co_u64 *)(void *)words, .states = states};
     void *data = NULL, *validity = NULL;
     uint64_t bytes = column->kind == KEYS_BITS ? bits_bytes(own.data_bit % 8, n) : n * own.bytes;
-    if (column->kind >= KEYS_DICTIONARY)
+    if (column->kind == KEYS_DICTIONARY || column->kind >= KEYS_WIDE)
         return none(context);
     cohort_status s = bring(context, (const char *)own.data + own.data_bit / 8, bytes, &data);
     if (!s && own.validity)

@@ -27,10 +27,10 @@ int model_is_word(const char *format)
     return !strchr("uUzZvd", format[0]);
 }
 
-int model_is_words(const struct model *m)
+int model_stays(const struct model *m)
 {
     for (uint32_t c = 0; c < m->columns; c++)
-        if (!model_is_word(m->column[c].format))
+        if (!model_is_word(m->column[c].format) && !m->column[c].index[0])
             return 0;
     return 1;
 }

@@ -47,7 +47,8 @@ struct model_plan {
 
 void model_open(struct model *, uint64_t rows, uint32_t columns);
 void model_close(struct model *);
-int model_is_words(const struct model *); /* all columns */
+/* Whether a GPU works with such keys in its own memory: all columns are words or dictionaries. */
+int model_stays(const struct model *);
 
 /* Copies bytes that live as long as the model. */
 const unsigned char *model_bytes(struct model *, const void *bytes, uint64_t length);

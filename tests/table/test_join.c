@@ -104,7 +104,7 @@ static void every_kind(struct test *t)
         options.nulls_equal = nulls_equal;
         options.method = test_below(t, 3) ? COHORT_JOIN_AUTO : COHORT_JOIN_FACTOR;
         OK(t, cohort_join_build(s.right_frame, nulls_equal || test_below(t, 2) ? &options : NULL, &join));
-        EQUAL(t, cohort_join_is_resident(join), t->kind == TEST_CPU || model_is_words(&s.right));
+        EQUAL(t, cohort_join_is_resident(join), t->kind == TEST_CPU || model_stays(&s.right));
         for (int kind = 5; kind >= 0; kind--)
             count[kind] = check_kind(t, join, &s, nulls_equal, kind, met);
         EQUAL(t, count[COHORT_JOIN_LEFT], count[COHORT_JOIN_INNER] + count[COHORT_JOIN_ANTI]);
