@@ -16,7 +16,8 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 # For itself: one program's schedules, with the last lines of what it said.
 if [ "${1:-}" = --schedules ]; then
-    said=$(timeout 1800 "$2/tests/$3" --device sim:1 --ci 2>&1)
+    # In the slice's group of processes, so that it ends with the slice.
+    said=$(timeout --foreground 1800 "$2/tests/$3" --device sim:1 --ci 2>&1)
     code=$?
     grep -E '^FAIL' <<<"$said" | head -n 3
     echo "$3: $(tail -n 1 <<<"$said")"

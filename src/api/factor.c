@@ -377,24 +377,44 @@ static cohort_status root_of_leaf(const struct factor *f, struct factor_node *ro
     return s;
 }
 
-/* Dictionaries are looked up by a root, in a find by one of its own. */
+/* Dictionaries are added by a root. */
 static cohort_status leave_leaf(struct factor *f, cohort_frame *keys, uint32_t *ids,
-                                struct factor_rows *first, int adds)
+                                struct factor_rows *first)
 {
-    struct factor with = *f;
-    with.root = factor_node_new(1);
-    with.by_leaf = 0;
-    if (!with.root)
+    struct factor_node *root = factor_node_new(1);
+    if (!root)
         return context_fail(f->context, COHORT_NO_MEMORY, "no host memory for the layout of keys");
-    cohort_status s = root_of_leaf(f, with.root);
-    if (!s && adds) {
-        factor_node_end(f->context, f->root);
-        *f = with;
-        return by_root(f, keys, ids, first, adds);
+    cohort_status s = root_of_leaf(f, root);
+    if (s) {
+        factor_node_end(f->context, root);
+        return s;
     }
+    factor_node_end(f->context, f->root);
+    f->root = root;
+    f->by_leaf = 0;
+    return by_root(f, keys, ids, first, 1);
+}
+
+/* A dictionary's rows are looked up by its values' numbers, which are the ids. */
+static cohort_status find_by_leaf(struct factor *f, cohort_frame *keys, uint32_t *ids)
+{
+    struct look l;
+    uint64_t *words = NULL;
+    uint8_t *states = NULL;
+    cohort_status s = look_open(&l, f, keys, 0);
     if (!s)
-        s = by_root(&with, keys, ids, first, adds);
-    factor_node_end(f->context, with.root);
+        s = pool_take(f->context, l.n * 8, (void **)&words);
+    if (!s)
+        s = pool_take(f->context, l.n, (void **)&states);
+    if (!s)
+        s = f->context->backend->keys->load(f->context, l.column, l.n, words, states);
+    for (uint64_t i = 0; !s && i < l.n; i++)
+        ids[i] = states[i] == KEYS_VALUE  ? (uint32_t)words[i]
+                 : states[i] == KEYS_NULL ? f->column[0].leaf.null.id
+                                          : KEYS_NO_ID;
+    pool_give(f->context, words);
+    pool_give(f->context, states);
+    look_close(&l);
     return s;
 }
 
@@ -411,8 +431,10 @@ static cohort_status work(struct factor *f, cohort_frame *keys, uint32_t *ids, s
     if (has_leaf_alone(f, keys)) {
         f->by_leaf |= adds;
         s = by_leaf(f, keys, ids, first, adds);
+    } else if (f->by_leaf) {
+        s = adds ? leave_leaf(f, keys, ids, first) : find_by_leaf(f, keys, ids);
     } else {
-        s = (f->by_leaf ? leave_leaf : by_root)(f, keys, ids, first, adds);
+        s = by_root(f, keys, ids, first, adds);
     }
     if (adds)
         f->count = f->by_leaf ? f->column[0].leaf.count : factor_node_count(f->root);

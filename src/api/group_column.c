@@ -379,7 +379,7 @@ static void unite_close(struct unite *u)
     for (uint32_t i = 0; i < u->parts; i++) {
         if (u->fresh)
             table_column_release(u->fresh[i]);
-        if (u->ids)
+        if (u->ids && u->helper)
             pool_give(u->helper, u->ids[i]);
     }
     if (u->helper)

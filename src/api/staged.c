@@ -104,14 +104,15 @@ cohort_status staged_column_out(cohort_context *context, cohort_context *host, c
     *out = NULL;
     if (!s)
         s = frame_put(frame, 0, name, table_column_retain(column));
-    if (s)
+    if (s) {
         cohort_frame_release(frame);
-    else
-        s = staged_out(context, host, frame, &own);
+        return staged_status(context, host, s);
+    }
+    s = staged_out(context, host, frame, &own);
     if (!s)
         s = table_column_flat(context, own->field[0].column, out);
     cohort_frame_release(own);
-    return staged_status(context, host, s);
+    return s;
 }
 
 cohort_status staged_column(cohort_context *context, const char *name, struct table_column *column,

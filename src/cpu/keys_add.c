@@ -246,9 +246,11 @@ static cohort_status room_for_text(cohort_context *context, const struct round *
         t->start[id + 1] =
             t->start[id] + (t->null.id == id ? 0 : keys_text_at(r->batch->bytes, first[i]).length);
     const uint64_t bytes = t->start[count];
-    const double likely = (double)bytes / (double)count * (double)r->expected * 17 / 16;
+    double likely = (double)bytes / (double)count * (double)r->expected * 17 / 16;
     if (bytes <= t->heap_room)
         return COHORT_OK;
+    /* The first rows tell little: among many, the same keys come again. */
+    likely = likely < 3.0 * (double)bytes ? likely : 3.0 * (double)bytes;
     s = likely < (double)bytes / 2 || likely > (double)(1ull << 62)
             ? COHORT_NO_MEMORY
             : keys_reserve(context, &t->heap, &t->heap_room, t->heap_used, bytes + (uint64_t)likely, 1);

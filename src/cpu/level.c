@@ -7,7 +7,8 @@
 #if CPU_VECTORS
 static enum cpu_level found(void)
 {
-    if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2"))
         return CPU_AVX512;
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") ? CPU_AVX2 : CPU_PLAIN;
 }
