@@ -83,7 +83,8 @@ struct batches {
     uint8_t nulls_equal[64];
 };
 
-/* text: the first column is of strings, or of values wider than 8 bytes. */
+/* text: the first column is of strings, or of values wider than 8 bytes; in the first batch it is none of
+ * dictionaries, in the second it is one, and there are nulls. */
 static void batches_open(struct test *t, struct batches *b, uint32_t columns, uint64_t rows,
                          uint64_t distinct, int text)
 {
@@ -102,6 +103,10 @@ static void batches_open(struct test *t, struct batches *b, uint32_t columns, ui
     for (uint32_t i = 0; i < BATCHES; i++) {
         struct model_plan plan = {.rows = test_below(t, rows), .dictionaries = 1};
         plan.nulls = test_below(t, 2) ? (uint32_t)test_below(t, 30) : 0;
+        if (text && i < 2) {
+            plan.dictionaries = i ? 2 : 0;
+            plan.nulls = 30;
+        }
         plan.wild = i >= test_below(t, BATCHES); /* ranges widen */
         plan.distinct = 1 + test_below(t, distinct);
         model_open(&b->model[i], plan.rows, columns);
