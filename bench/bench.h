@@ -239,6 +239,9 @@ int bench_table_main(int argc, char **argv, fault *fault);
 int bench_count_main(int argc, char **argv, fault *fault);
 int bench_compare_main(int argc, char **argv, fault *fault);
 int bench_show_main(int argc, char **argv, fault *fault);
+/* fold.c: text whose lines end at a blank before they are longer than 110 columns; but rows of tables. */
+void bench_fold(const char *text, FILE *out);
+
 int bench_pages_main(int argc, char **argv, fault *fault);
 
 #endif

@@ -525,6 +525,22 @@ static int block_make(const page *p, const char *words, size_t bytes, FILE *out,
     return status;
 }
 
+static int block_folded(const page *p, const char *words, size_t bytes, FILE *out, fault *fault)
+{
+    char *text = NULL;
+    size_t made = 0;
+    FILE *memory = open_memstream(&text, &made);
+    if (!memory)
+        return fault_set(fault, CLI_FAILED, "%s: no memory for a block", p->path);
+    int status = block_make(p, words, bytes, memory, fault);
+    if (fclose(memory) && !status)
+        status = fault_set(fault, CLI_FAILED, "%s: no memory for a block", p->path);
+    if (!status)
+        bench_fold(text, out);
+    free(text);
+    return status;
+}
+
 /* The next block's comment: it begins a line. */
 static const char *next_block(const page *p, const char *at)
 {
@@ -545,7 +561,7 @@ static int page_write(page *p, FILE *out, fault *fault)
                              closing);
         fwrite(at, 1, (size_t)(end + 3 - at), out);
         fputc('\n', out);
-        if (block_make(p, words, (size_t)(end - words), out, fault))
+        if (block_folded(p, words, (size_t)(end - words), out, fault))
             return fault->status;
         at = last;
         p->blocks++;

@@ -4,8 +4,8 @@
 #include "core/context.h"
 #include "frame.h"
 
-cohort_status table_column_zeros(cohort_context *context, struct table_column *column, uint64_t bytes,
-                                 void **memory)
+cohort_status table_column_memory(cohort_context *context, struct table_column *column, uint64_t bytes,
+                                  void **memory)
 {
     struct buffer *b;
     cohort_status s = loan_take(context, bytes, &b);
@@ -13,7 +13,14 @@ cohort_status table_column_zeros(cohort_context *context, struct table_column *c
         return s;
     table_column_hold(column, &b->holder);
     *memory = b->memory;
-    return context_fill(context, b->memory, 0, bytes);
+    return COHORT_OK;
+}
+
+cohort_status table_column_zeros(cohort_context *context, struct table_column *column, uint64_t bytes,
+                                 void **memory)
+{
+    cohort_status s = table_column_memory(context, column, bytes, memory);
+    return s ? s : context_fill(context, *memory, 0, bytes);
 }
 
 cohort_status table_column_room(cohort_context *context, const char *format, uint64_t rows, uint64_t bytes,

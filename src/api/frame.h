@@ -35,7 +35,9 @@ cohort_status intake_piece(const struct intake *in, struct table_column *column,
 
 /* ---- column_made.c: columns of results ----------------------------------------------------------------- */
 
-/* Memory of zeros that the column holds. */
+/* Memory that the column holds: any, or of zeros. */
+cohort_status table_column_memory(cohort_context *context, struct table_column *column, uint64_t bytes,
+                                  void **memory);
 cohort_status table_column_zeros(cohort_context *context, struct table_column *column, uint64_t bytes,
                                  void **memory);
 

@@ -75,17 +75,6 @@ static cohort_status become_views(cohort_context *context, struct table_column *
 
 /* ---- columns ------------------------------------------------------------------------------------------- */
 
-static cohort_status take(cohort_context *context, struct table_column *c, uint64_t bytes, void **memory)
-{
-    struct buffer *b;
-    cohort_status s = loan_take(context, bytes, &b);
-    if (s)
-        return s;
-    table_column_hold(c, &b->holder);
-    *memory = b->memory;
-    return COHORT_OK;
-}
-
 static cohort_status judge(cohort_context *context, const char *name, const struct table_gather *g)
 {
     uint64_t row = 0;
@@ -130,9 +119,10 @@ static cohort_status prepare(cohort_context *context, struct fetched *f, struct 
         s = become_views(context, to, from);
     }
     if (!s)
-        s = take(context, to, bits ? (g->n + 63) / 64 * 8 : g->n * table_column_element(to), &g->data);
+        s = table_column_memory(context, to, bits ? (g->n + 63) / 64 * 8 : g->n * table_column_element(to),
+                                &g->data);
     if (!s)
-        s = take(context, to, (g->n + 63) / 64 * 8, &validity);
+        s = table_column_memory(context, to, (g->n + 63) / 64 * 8, &validity);
     g->validity = validity;
     g->column = from;
     return s;

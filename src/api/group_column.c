@@ -193,17 +193,6 @@ static void move_texts(struct table_column *c, const struct table_column *from, 
     }
 }
 
-static cohort_status room(cohort_context *host, struct table_column *c, uint64_t bytes, void **memory)
-{
-    struct buffer *b;
-    cohort_status s = loan_take(host, bytes, &b);
-    if (s)
-        return s;
-    table_column_hold(c, &b->holder);
-    *memory = b->memory;
-    return COHORT_OK;
-}
-
 /* Where a row is null there may be anything. */
 static void copy_views(const struct table_column *from, struct table_view *view)
 {
@@ -220,16 +209,16 @@ cohort_status group_own_texts(cohort_context *host, struct table_column **column
     uint64_t bytes = 0, bitmap = (from->rows + 63) / 64 * 8;
     if (!c)
         return no_memory(host);
-    cohort_status s = room(host, c, from->rows * sizeof(struct table_view), &views);
+    cohort_status s = table_column_memory(host, c, from->rows * sizeof(struct table_view), &views);
     if (!s)
         copy_views(from, views);
     uint32_t heaps = s ? 0 : heaps_of(views, from->rows, &bytes);
     if (!s && heaps && !table_column_heaps(c, &c->piece[0], heaps))
         s = no_memory(host);
     if (!s && heaps)
-        s = room(host, c, bytes, &heap);
+        s = table_column_memory(host, c, bytes, &heap);
     if (!s && from->piece[0].validity)
-        s = room(host, c, bitmap, &validity);
+        s = table_column_memory(host, c, bitmap, &validity);
     if (s) {
         table_column_release(c);
         return s;

@@ -79,14 +79,27 @@ cohort_status staged_out(cohort_context *context, cohort_context *host, cohort_f
 
 /* ---- columns ------------------------------------------------------------------------------------------- */
 
+/* A frame of one column. */
+static cohort_status frame_of(cohort_context *context, const char *name, struct table_column *column,
+                              cohort_frame **out)
+{
+    cohort_frame *frame = frame_new(context, column->rows, 1);
+    cohort_status s = frame ? COHORT_OK : COHORT_NO_MEMORY;
+    if (!s)
+        s = frame_put(frame, 0, name, table_column_retain(column));
+    if (s)
+        cohort_frame_release(frame);
+    else
+        *out = frame;
+    return s;
+}
+
 cohort_status staged_column_in(cohort_context *context, cohort_context *host, const char *name,
                                struct table_column *column, struct table_column **out)
 {
-    cohort_frame *frame = frame_new(context, column->rows, 1), *own = NULL;
-    cohort_status s = frame ? COHORT_OK : COHORT_NO_MEMORY;
+    cohort_frame *frame = NULL, *own = NULL;
     *out = NULL;
-    if (!s)
-        s = frame_put(frame, 0, name, table_column_retain(column));
+    cohort_status s = frame_of(context, name, column, &frame);
     if (!s)
         s = staged_in(context, host, frame, &own);
     if (!s)
@@ -99,15 +112,11 @@ cohort_status staged_column_in(cohort_context *context, cohort_context *host, co
 cohort_status staged_column_out(cohort_context *context, cohort_context *host, const char *name,
                                 struct table_column *column, struct table_column **out)
 {
-    cohort_frame *frame = frame_new(host, column->rows, 1), *own = NULL;
-    cohort_status s = frame ? COHORT_OK : COHORT_NO_MEMORY;
+    cohort_frame *frame = NULL, *own = NULL;
     *out = NULL;
-    if (!s)
-        s = frame_put(frame, 0, name, table_column_retain(column));
-    if (s) {
-        cohort_frame_release(frame);
+    cohort_status s = frame_of(host, name, column, &frame);
+    if (s)
         return staged_status(context, host, s);
-    }
     s = staged_out(context, host, frame, &own);
     if (!s)
         s = table_column_flat(context, own->field[0].column, out);

@@ -108,6 +108,15 @@ else
     skip "$figures" "the tool is not built, or without libjansson"
 fi
 
+# Whoever reads a page as it is needs no wide window; tables and code are as wide as they must be.
+check_widths() {
+    # shellcheck disable=SC2086
+    awk 'FNR == 1 { code = 0 }
+         /^ *```/ { code = !code }
+         !code && !/^\|/ && length($0) > 120 { print FILENAME ":" FNR ": " length($0) " columns" }' $pages
+}
+report "no line of a page has more than 120 columns" "$(check_widths)"
+
 # A figure that prose quotes is followed by a comment `quoted: FILE; NAME; WORD...; FIGURE`. A WORD is one of
 # the row's strings, or `load 0.8`. Exactly one row of bench/figures/FILE that is not a peer's has all of them.
 # Its median is FIGURE, which stands in the same line of the page.
