@@ -1,7 +1,6 @@
 /* test_group_resident.c: groups that stay in a GPU's memory: keys and values that are numbers, against the
  * same calls on a CPU, whose groups test_group.c judges. No column goes to the host, and what fails changes
  * nothing. */
-#include "api/group.h"
 #include "model.h"
 #include "watched.h"
 
@@ -170,13 +169,6 @@ static void stays(struct test *t)
     }
 }
 
-/* Pieces of the keys that do not become one are kept: an add succeeds although that was refused. */
-static int is_unjoined(const cohort_group *g)
-{
-    const struct group_keys *k = &g->of;
-    return k->pieces > 1 && k->piece[k->pieces - 2]->rows <= 2 * k->piece[k->pieces - 1]->rows;
-}
-
 /* Each launch of the second add fails; the same add that follows makes good, and nothing counts twice. */
 static void launches(struct test *t)
 {
@@ -192,7 +184,7 @@ static void launches(struct test *t)
                 cohort_status s = add(t->context, &w, k, g);
                 watched_end();
                 whole = watched.launches < refused;
-                CHECKF(t, (s == COHORT_OK) == (whole || is_unjoined(g)), "launch %llu of %llu: %d",
+                CHECKF(t, (s == COHORT_OK) == (whole || watched_unjoined(g)), "launch %llu of %llu: %d",
                        (unsigned long long)refused, (unsigned long long)watched.launches, s);
                 if (!s)
                     continue;

@@ -1,6 +1,7 @@
 /* watched.c: see watched.h. A context's driver is one of ours for a while, which hands all on. */
 #include "watched.h"
 
+#include "api/group.h"
 #include "backend/context.h"
 #include "cuda/device.h"
 
@@ -72,4 +73,10 @@ static void refuser_free(void *user, void *memory, size_t bytes, size_t alignmen
 cohort_allocator refuser_of(struct refuser *r)
 {
     return (cohort_allocator){refuser_alloc, refuser_free, r};
+}
+
+int watched_unjoined(const cohort_group *g)
+{
+    const struct group_keys *k = &g->of;
+    return k->pieces > 1 && k->piece[k->pieces - 2]->rows <= 2 * k->piece[k->pieces - 1]->rows;
 }
