@@ -2,13 +2,13 @@
 # nightly.sh [K/N]
 #
 # What .ci/run draws a part of, whole: every mutant at 20 seeds, every structure's programs through all
-# their schedules, every fuzzer for five minutes, random mutants (scripts/mutation.py). The work is dealt out
+# their schedules, every fuzzer for ten minutes, random mutants (scripts/mutation.py). The work is dealt out
 # to N slices; slice K/N takes at most NIGHTLY_SECONDS (3,540), and what it did not begin is what its next
 # call begins with. What is done is noted in build/nightly/COMMIT, so a new commit begins anew.
 #
 #   --list [K/N]      the units of work, one a line, with what came of those that are done
 #   JOBS=N            parallel jobs (default: the cores)
-#   NIGHTLY_MUTATION  random mutants in all (60)
+#   NIGHTLY_MUTATION  random mutants in all (300)
 #
 # At the end a table of the slice, and as the last line `N passed, N failed, N skipped`: skipped are those
 # that were not begun.
@@ -79,10 +79,10 @@ do_unit() {
             awk '{ p += $1; f += $3; s += $5 } END { printf "%d passed, %d failed, %d skipped\n", p, f, s }'
         return $code
         ;;
-    fuzz) FUZZ_ONLY=$* timeout -k 10 "$left" scripts/fuzz.sh "$jobs" 300 ;;
+    fuzz) FUZZ_ONLY=$* timeout -k 10 "$left" scripts/fuzz.sh "$jobs" 600 ;;
     mutation)
         # What survives is told, and fails nothing: the score is judged by people.
-        timeout -k 10 "$left" python3 scripts/mutation.py --n $((${NIGHTLY_MUTATION:-60} * ${1%/*} / ${1#*/})) --budget $((left - 600))
+        timeout -k 10 "$left" python3 scripts/mutation.py --n $((${NIGHTLY_MUTATION:-300} * ${1%/*} / ${1#*/})) --budget $((left - 600))
         ;;
     esac
 }
