@@ -90,7 +90,7 @@ mutants: all
 
 mutation:
 	@command -v python3 >/dev/null || { echo "make mutation: python3 is missing"; exit 1; }
-	@$(APART) JOBS=$(JOBS) python3 scripts/mutation.py --n $(or $(N),60) $(if $(SEED),--seed $(SEED)) $(if $(BUDGET),--budget $(BUDGET))
+	@$(APART) JOBS=$(JOBS) python3 scripts/mutation.py --jobs $(JOBS) --n $(or $(N),60) $(if $(SEED),--seed $(SEED)) $(if $(BUDGET),--budget $(BUDGET))
 
 nightly: all
 	@$(APART) BUILD=$(BUILD) JOBS=$(JOBS) scripts/nightly.sh $(or $(SLICE),1/1)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""mutation.py [--n N] [--seed S] [--budget SECONDS] [--list] [--points FILE...]
+"""mutation.py [--n N] [--seed S] [--budget SECONDS] [--jobs J] [--list] [--points FILE...]
 
 Draws N random single-point mutants over src, include and cli, by their lines of code, builds each in a copy
 of the tree, runs the tests of the structure that its file belongs to (scripts/touched.sh --owners) for at
@@ -9,10 +9,12 @@ and how to read the table.
   --n N             mutants that count: caught or survived (60)
   --seed S          of the draw; by default the hash of the commit that the tree is at
   --budget SECONDS  no mutant begins later; the next call with the same seed goes on
+  --jobs J          mutants at a time, each in a copy of the tree of its own (1)
   --list            prints the draw and builds nothing
   --points FILE...  prints every mutant that FILE could have, a line each
 
-What was found is in build/mutation/SEED: the copy of the tree, its build, and results.tsv, a line a mutant.
+What was found is in build/mutation/SEED: the copies of the tree, their builds (ccache, where it is
+installed, makes the second and later ones quick), and results.tsv, a line a mutant in the order of judging.
 Mutants that do not compile, and those whose objects are the same to the byte, do not count; others are drawn
 in their place. GPU code is tested on the simulated GPU alone, so what only nvcc sees has the same objects
 here.
@@ -20,6 +22,7 @@ here.
 
 import argparse
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -27,6 +30,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 sys.dont_write_bytecode = True
@@ -36,14 +40,12 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TESTS_SECONDS = 90
 BUILD_SECONDS = 1200
 MEMORY_BYTES = 8 << 30
-FILE_BYTES = 2 << 30
 
 # ---- building and testing ----------------------------------------------------------------------------------
 
 
-def limits():
-    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+# Files of at most 2 GiB, in blocks of 512 bytes, and no core files.
+BOUNDED = ['/bin/sh', '-c', 'ulimit -f 4194304; ulimit -c 0; exec "$@"', 'sh']
 
 
 def resident(pid):
@@ -55,18 +57,18 @@ def resident(pid):
         return 0
 
 
-def run(command, seconds, log, cwd, bounded=False, until=None):
+def run(command, seconds, log, cwd, bounded=False, until=None, env=None):
     """Exit status, or None when the time was up. Ends early, with status 1, when a bounded one has too much
     memory, and when the output has what `until` looks for."""
     with open(log, 'wb') as out:
         p = subprocess.Popen(
-            command,
+            BOUNDED + command if bounded else command,
             stdout=out,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
             cwd=cwd,
+            env=env,
             start_new_session=True,
-            preexec_fn=limits if bounded else None,
         )
         end, code = time.time() + seconds, None
         try:
@@ -91,10 +93,43 @@ COPY = """rm -rf "$1" && mkdir -p "$1" && if [ -n "$2" ]; then git archive "$2" 
 fi"""
 
 
-class Copy:
-    """The copy of the tree, its build, and what the tests take there without a mutant."""
+class Times:
+    """What the tests take without a mutant, in seconds; -1 for those that are skipped. All copies have one."""
 
     def __init__(self, folder):
+        self.file, self.lock, self.locks, self.seconds = (
+            os.path.join(folder, 'times.json'),
+            threading.Lock(),
+            {},
+            {},
+        )
+        if os.path.exists(self.file):
+            with open(self.file) as f:
+                self.seconds = json.load(f)
+
+    def of(self, key):
+        return self.seconds[key]
+
+    def measured(self, key, measure):
+        """Measures once, whoever asks first; the others wait for that."""
+        with self.lock:
+            lock = self.locks.setdefault(key, threading.Lock())
+        with lock:
+            if key in self.seconds:
+                return
+            seconds = measure()
+            with self.lock:
+                self.seconds[key] = seconds
+                with open(self.file + '.part', 'w') as f:
+                    json.dump(self.seconds, f, indent=1)
+                os.rename(self.file + '.part', self.file)
+
+
+class Copy:
+    """A copy of the tree, and its build."""
+
+    def __init__(self, folder, times, jobs):
+        self.times, self.jobs = times, jobs
         self.folder, self.tree, self.build = (
             folder,
             os.path.join(folder, 'tree'),
@@ -102,7 +137,9 @@ class Copy:
         )
         self.log, self.scratch = os.path.join(folder, 'log'), os.path.join(folder, 'scratch')
         self.saved = os.path.join(folder, 'original')
-        self.times_file, self.times = os.path.join(folder, 'times.json'), {}
+        self.env = dict(
+            os.environ, TMPDIR=self.scratch, CCACHE_BASEDIR=folder, CCACHE_NOHASHDIR='1', CCACHE_SLOPPINESS='time_macros'
+        )
 
     def make(self, commit):
         os.makedirs(self.scratch, exist_ok=True)
@@ -111,9 +148,6 @@ class Copy:
             subprocess.run(['/bin/sh', '-c', COPY, 'sh', part, commit], check=True, cwd=ROOT)
             os.rename(part, self.tree)
         self.restore()
-        if os.path.exists(self.times_file):
-            with open(self.times_file) as f:
-                self.times = json.load(f)
         if not os.path.exists(os.path.join(self.build, 'CMakeCache.txt')):
             if run(
                 [
@@ -133,9 +167,12 @@ class Copy:
                 sys.exit('mutation: the copy of the tree cannot be configured: see %s' % self.log)
 
     def compile(self, targets):
-        jobs = os.environ.get('JOBS') or str(os.cpu_count())
         return run(
-            ['cmake', '--build', self.build, '-j', jobs, '--target'] + targets, BUILD_SECONDS, self.log, ROOT
+            ['cmake', '--build', self.build, '-j', str(self.jobs), '--target'] + targets,
+            BUILD_SECONDS,
+            self.log,
+            ROOT,
+            env=self.env,
         )
 
     def objects(self):
@@ -230,7 +267,6 @@ def targets_of(found):
 
 
 def test_one(copy, suite, seconds):
-    os.environ['TMPDIR'] = copy.scratch
     cli = suite[0].startswith('cli ')
     return run(
         command(copy, suite),
@@ -239,38 +275,39 @@ def test_one(copy, suite, seconds):
         copy.scratch,
         bounded=True,
         until=rb'^FAIL' if cli else None,
+        env=copy.env,
     )
 
 
 def measure(copy, found):
     """What each takes without a mutant, once; all must pass there."""
-    for suite in found:
-        key = ' '.join(suite)
-        if key in copy.times:
-            continue
+
+    def one_of(suite):
         start = time.time()
         code = test_one(copy, suite, 900)
         if code not in (0, 77):
-            sys.exit(
+            raise SystemExit(
                 'mutation: without a mutant %s %s'
-                % (key, 'does not end' if code is None else 'fails, status %d' % code)
+                % (' '.join(suite), 'does not end' if code is None else 'fails, status %d' % code)
             )
-        copy.times[key] = -1 if code == 77 else round(time.time() - start, 2)
-        with open(copy.times_file + '.part', 'w') as f:
-            json.dump(copy.times, f, indent=1)
-        os.rename(copy.times_file + '.part', copy.times_file)
+        return -1 if code == 77 else round(time.time() - start, 2)
+
+    for suite in found:
+        copy.times.measured(' '.join(suite), lambda: one_of(suite))
 
 
 def judge(copy, found):
     """What catches the mutant that is built: ('caught', by) or ('survived', how much of the tests ran). The
     quick ones come first."""
-    there = sorted((s for s in found if copy.times[' '.join(s)] >= 0), key=lambda s: copy.times[' '.join(s)])
+    there = sorted(
+        (s for s in found if copy.times.of(' '.join(s)) >= 0), key=lambda s: copy.times.of(' '.join(s))
+    )
     end = time.time() + TESTS_SECONDS
     for done, suite in enumerate(there):
         left = end - time.time()
         if left <= 0:
             return 'survived', '%d of %d programs in %d s' % (done, len(there), TESTS_SECONDS)
-        hang = 20 + 5 * copy.times[' '.join(suite)]
+        hang = 20 + 5 * copy.times.of(' '.join(suite))
         code = test_one(copy, suite, min(left, hang))
         if code is None and hang <= left:
             return 'caught', ' '.join(suite) + ' hung'
@@ -289,7 +326,7 @@ def one(copy, tree, drawn):
         return 'survived', 'no tests'
     targets = targets_of(found)
     if copy.compile(targets):
-        sys.exit('mutation: the tree does not build without a mutant: see %s' % copy.log)
+        raise SystemExit('mutation: the tree does not build without a mutant: see %s' % copy.log)
     measure(copy, found)
     before = {path: digest(path) for path in copy.objects()}
     times = copy.objects()
@@ -328,6 +365,69 @@ def read_results(path):
     return rows
 
 
+class Queue:
+    """Hands out mutants in the order of the draw until n of them count, and keeps the rows of what was judged
+    (results.tsv). Never are more at work than could still count, so the first n that count are found whatever
+    the number of workers."""
+
+    def __init__(self, draws, results, n, budget):
+        self.draws, self.results, self.n = draws, results, n
+        self.end = time.time() + budget if budget else None
+        self.rows, self.order, self.counted, self.at_work = read_results(results), [], 0, 0
+        self.changed, self.error, self.left_out = threading.Condition(), None, False
+
+    def next(self):
+        """The next mutant to judge, or None when there is nothing more to do."""
+        with self.changed:
+            while self.error is None and self.counted < self.n and not self.left_out:
+                if self.counted + self.at_work >= self.n:
+                    self.changed.wait()
+                    continue
+                drawn = next(self.draws, None)
+                if drawn is None:
+                    break
+                if drawn[0] in self.rows:
+                    self.order.append(drawn[0])
+                    self.counted += self.rows[drawn[0]][3] in ('caught', 'survived')
+                elif self.end and time.time() > self.end:
+                    self.left_out = True
+                else:
+                    self.order.append(drawn[0])
+                    self.at_work += 1
+                    return drawn
+            self.changed.notify_all()
+            return None
+
+    def judged(self, drawn, verdict, by, text):
+        k, name, line, point = drawn
+        row = [str(k), name, str(line), verdict, by, point[3], told(text, point).replace('\t', ' ')]
+        with self.changed:
+            self.rows[k] = row
+            with open(self.results, 'a', encoding='utf-8') as f:
+                f.write('\t'.join(row) + '\n')
+            print('%s:%d: %s: %s: %s (%s)' % (name, line, point[3], row[6], verdict, by), flush=True)
+            self.counted += verdict in ('caught', 'survived')
+            self.at_work -= 1
+            self.changed.notify_all()
+
+    def failed(self, error):
+        with self.changed:
+            self.error = self.error or error
+            self.changed.notify_all()
+
+    def listed(self):
+        return [self.rows[k] for k in self.order if k in self.rows]
+
+
+def work(queue, copy, tree):
+    """What a worker does, in its own copy."""
+    try:
+        for drawn in iter(queue.next, None):
+            queue.judged(drawn, *one(copy, tree, drawn), tree.files[drawn[1]][0])
+    except BaseException as error:
+        queue.failed(error)
+
+
 def table(rows):
     """The score by layer, then the survivors; rows as results.tsv has them."""
     lines, by = [], {}
@@ -354,11 +454,27 @@ def table(rows):
     return '\n'.join(lines)
 
 
+def copies_of(folder, commit, jobs):
+    """As many copies as there are jobs. The first is built whole by all cores before the others, so that a
+    cache of compilations has everything when those begin."""
+    times, cores = Times(folder), int(os.environ.get('JOBS') or os.cpu_count())
+    copies = []
+    for job in range(jobs):
+        copy = Copy(os.path.join(folder, str(job)), times, cores)
+        copy.make(commit)
+        if job == 0 and jobs > 1 and copy.compile(['all']):
+            sys.exit('mutation: the tree does not build without a mutant: see %s' % copy.log)
+        copy.jobs = max(1, cores // jobs)
+        copies.append(copy)
+    return copies
+
+
 def main():
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument('--n', type=int, default=60)
     parser.add_argument('--seed', default='')
     parser.add_argument('--budget', type=float, default=0)
+    parser.add_argument('--jobs', type=int, default=1)
     parser.add_argument('--list', action='store_true')
     parser.add_argument('--points', nargs='+')
     parser.add_argument('--help', action='store_true')
@@ -377,46 +493,34 @@ def main():
         return 0
     if a.n < 1:
         sys.exit('mutation: --n is %d; it must be at least 1' % a.n)
+    if not 1 <= a.jobs <= 64:
+        sys.exit('mutation: --jobs is %d; it must be from 1 to 64' % a.jobs)
     head = subprocess.run(
         ['git', 'rev-parse', 'HEAD'], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ).stdout.strip()
     seed = a.seed or head
     if not re.fullmatch(r'[\w.-]+', seed):
         sys.exit("mutation: --seed is '%s'; without a commit it must be given, of letters and digits" % seed)
-    copy = Copy(os.path.join(ROOT, 'build', 'mutation', seed[:12]))
     if a.list:
         tree = Tree(ROOT)
-    else:
-        copy.make(head)
-        tree = Tree(copy.tree)
-    results = os.path.join(copy.folder, 'results.tsv')
-    rows, listed, counted = read_results(results), [], 0
-    start, left_out = time.time(), False
-    for drawn in tree.draw(seed):
-        if counted >= a.n:
-            break
-        k, name, line, point = drawn
-        text = tree.files[name][0]
-        if a.list:
-            print('%s:%d: %s: %s' % (name, line, point[3], told(text, point)))
-            counted += 1
-            continue
-        if k not in rows:
-            if a.budget and time.time() - start > a.budget:
-                left_out = True
-                break
-            verdict, by = one(copy, tree, drawn)
-            rows[k] = [str(k), name, str(line), verdict, by, point[3], told(text, point).replace('\t', ' ')]
-            with open(results, 'a', encoding='utf-8') as f:
-                f.write('\t'.join(rows[k]) + '\n')
-            print('%s:%d: %s: %s: %s (%s)' % (name, line, point[3], rows[k][6], verdict, by), flush=True)
-        listed.append(rows[k])
-        counted += rows[k][3] in ('caught', 'survived')
-    if not a.list:
-        print(
-            '\nseed %s, %d of %d mutants%s\n%s'
-            % (seed, counted, a.n, '; the time was up' if left_out else '', table(listed))
-        )
+        for _, name, line, point in itertools.islice(tree.draw(seed), a.n):
+            print('%s:%d: %s: %s' % (name, line, point[3], told(tree.files[name][0], point)))
+        return 0
+    folder = os.path.join(ROOT, 'build', 'mutation', seed[:12])
+    copies = copies_of(folder, head, a.jobs)
+    tree = Tree(copies[0].tree)
+    queue = Queue(tree.draw(seed), os.path.join(folder, 'results.tsv'), a.n, a.budget)
+    workers = [threading.Thread(target=work, args=(queue, copy, tree), daemon=True) for copy in copies]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    if queue.error:
+        raise queue.error
+    print(
+        '\nseed %s, %d of %d mutants%s\n%s'
+        % (seed, queue.counted, a.n, '; the time was up' if queue.left_out else '', table(queue.listed()))
+    )
     return 0
 
 

@@ -7,6 +7,7 @@
 # call begins with. What is done is noted in build/nightly/COMMIT, so a new commit begins anew.
 #
 #   --list [K/N]      the units of work, one a line, with what came of those that are done
+#   --only KIND K/N   the slice's units of one kind: mutants, schedules, fuzz or mutation
 #   JOBS=N            parallel jobs (default: the cores)
 #   NIGHTLY_MUTATION  random mutants in all (300)
 #
@@ -27,10 +28,20 @@ fi
 build=${BUILD:-build}
 jobs=${JOBS:-$(nproc)}
 budget=${NIGHTLY_SECONDS:-3540}
-list=''
+list='' only=''
 if [ "${1:-}" = --list ]; then
     list=yes
     shift
+elif [ "${1:-}" = --only ]; then
+    only=${2:-}
+    shift 2
+    case $only in
+    mutants | schedules | fuzz | mutation) ;;
+    *)
+        echo "nightly.sh: --only is '$only'; it must be mutants, schedules, fuzz or mutation" >&2
+        exit 2
+        ;;
+    esac
 fi
 slice=${1:-1/1}
 if ! [[ $slice =~ ^([1-9][0-9]*)/([1-9][0-9]*)$ ]] || [ "${slice%/*}" -gt "${slice#*/}" ]; then
@@ -56,7 +67,8 @@ units() {
 # The file that holds what came of a unit.
 file_of() { echo "$state/$(tr ' /' '_-' <<<"$1" | cut -c 1-120)"; }
 
-mapfile -t mine < <(units | awk -v k="${slice%/*}" -v n="${slice#*/}" '(NR - 1) % n == k - 1')
+mapfile -t mine < <(units | awk -v k="${slice%/*}" -v n="${slice#*/}" -v only="$only" \
+    '(NR - 1) % n == k - 1 && (only == "" || $1 == only)')
 if [ -n "$list" ]; then
     for unit in "${mine[@]}"; do
         printf '%-9s %s\n' "$(cut -f 1 "$(file_of "$unit").done" 2>/dev/null || echo -)" "$unit"
@@ -82,7 +94,8 @@ do_unit() {
     fuzz) FUZZ_ONLY=$* timeout -k 10 "$left" scripts/fuzz.sh "$jobs" 600 ;;
     mutation)
         # What survives is told, and fails nothing: the score is judged by people.
-        timeout -k 10 "$left" python3 scripts/mutation.py --n $((${NIGHTLY_MUTATION:-300} * ${1%/*} / ${1#*/})) --budget $((left - 600))
+        JOBS=$jobs timeout -k 10 "$left" python3 scripts/mutation.py --jobs "$jobs" --budget $((left - 600)) \
+            --n $((${NIGHTLY_MUTATION:-300} * ${1%/*} / ${1#*/}))
         ;;
     esac
 }

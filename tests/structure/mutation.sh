@@ -105,6 +105,7 @@ check_nightly() {
     for kind in 'mutants .*any-match' 'schedules .*test_map( |$)' 'fuzz .*map_file( |$)' 'mutation 10/10$'; do
         [ "$(grep -cE "$kind" "$scratch/mutation/slices")" -eq 1 ] || echo "'$kind': $(grep -cE "$kind" "$scratch/mutation/slices") units"
     done
+    attempt_fails "--only is 'all'" scripts/nightly.sh --only all 1/3
     for slice in 0/3 4/3 x 1/0 1; do attempt_fails "SLICE is '$slice'" scripts/nightly.sh $slice; done
 }
 if command -v python3 >/dev/null 2>&1; then
