@@ -2,8 +2,10 @@
  * pages, beside the peers.
  *
  * The table holds the keys of even index when a run begins; a stream is one call of cohort_map_run. After
- * the last run every answer is checked. All rows are held against random reads. */
+ * the last run every answer is checked. All rows are held against random reads; those of `ranges` tell how
+ * many sectors of its table a GPU touches, too. */
 #include "hopscotch.h"
+#include "sectors.h"
 
 #include <string.h>
 
@@ -260,6 +262,19 @@ static bench_row row_of(const hop *h, const char *variant)
     return row;
 }
 
+/* What a stream of `ranges` touches on a GPU, beside its rate. */
+static void sectors_set(bench_row *row, const hop *h, const char *variant)
+{
+    if (strcmp(h->setting->experiment, "ranges") || !h->kind->inserts)
+        return;
+    for (size_t i = 0; i < sizeof sectors_mixed / sizeof *sectors_mixed; i++) {
+        const struct sectors_mixed *m = &sectors_mixed[i];
+        if (!strcmp(m->variant, variant) && m->width == h->plan->width->width &&
+            m->inserts == h->kind->inserts)
+            bench_extra_set(row, BENCH_SECTORS, m->an_operation);
+    }
+}
+
 /* The median of the first three runs as a rate, beside that of all. */
 static void of_three(bench_row *row, const double *seconds, uint64_t runs, double items)
 {
@@ -309,6 +324,7 @@ static int row_measure(hop *h, cohort_layout layout, fault *fault)
     double seconds[BENCH_RUNS_MOST];
     if (h->n < h->setting->n)
         bench_extra_set(&row, BENCH_PREFIX, n);
+    sectors_set(&row, h, row.variant);
     if (bench_time(b, &row, &job, seconds, fault) || answers_check(h, &row, fault) ||
         hop_row_finish(h->plan, &row, h->map, mixed ? n : 0, fault))
         return fault->status;

@@ -4,9 +4,13 @@
  * The prediction goes through the steps of the page's pseudo code on a copy of the table, and counts a sector
  * each time that the next word lies in another one than the last, as the simulator does. Nobody changes the
  * table during lookups: there both numbers must be the same. Changes come in small batches, whose entries
- * seldom meet: there they must be near each other, and looks be repeated seldom. */
+ * seldom meet: there they must be near each other, and looks be repeated seldom.
+ *
+ * Then the bench's streams of mixed operations, of LINES and of pages: as many sectors as it tells beside its
+ * rates (bench/sectors.h). */
 #include "subject.h"
 
+#include "../../bench/sectors.h"
 #include "cohort/device/map.h"
 #include "sim/sim.h"
 
@@ -366,5 +370,71 @@ static void sectors(struct test *t)
     }
 }
 
+/* ---- streams of the bench ------------------------------------------------------------------------------ */
+
+/* Half of the range is in, at any time. Two operations a key: pages look through the slots of what was erased
+ * until they are made anew, so what they touch grows along a stream. */
+enum { RANGE = 8192, CALL = 512, CALLS = 2 * RANGE / CALL };
+
+static cohort_map *range_map(struct test *t, cohort_layout layout)
+{
+    cohort_map_options options = subject_options(t);
+    cohort_map *map;
+    options.layout = t->layout = layout;
+    options.fixed = layout == COHORT_LAYOUT_LINES;
+    options.capacity = RANGE;
+    OK(t, cohort_map_create(t->context, &options, &map));
+    work(t, map, INSERT, (struct entries){0, 2, RANGE / 2});
+    return map;
+}
+
+/* Sectors of calls of mixed operations. */
+static uint64_t mixed_sectors(struct test *t, cohort_map *map, unsigned inserts)
+{
+    struct column *mark = t->columns;
+    const uint64_t value = value_bytes(t->width);
+    struct column *keys = column_new(t, CALL, key_bytes(t->width)), *ops = column_new(t, CALL, 1),
+                  *values = column_new(t, CALL, value), *results = column_new(t, CALL, value);
+    cohort_map_stats stats = COHORT_MAP_STATS_INIT;
+    struct cohort_map_view view;
+    uint64_t touched = 0;
+    OK(t, cohort_map_get_stats(map, &stats));
+    OK(t, cohort_map_get_view(map, &view));
+    for (uint64_t call = 0; call < CALLS; call++) {
+        for (uint64_t i = 0; i < CALL; i++) {
+            const uint64_t key = test_below(t, RANGE), at = test_below(t, 100);
+            column_put(keys, i, key);
+            column_put(values, i, test_mix(key));
+            column_put(ops, i,
+                       at < inserts       ? COHORT_OP_INSERT
+                       : at < 2 * inserts ? COHORT_OP_ERASE
+                                          : COHORT_OP_FIND);
+        }
+        sim_watch(view.slots, stats.table_bytes);
+        OK(t, cohort_map_run(map, CALL, ops->data, keys->data, values->data, results->data, NULL));
+        OK(t, cohort_wait(t->context));
+        touched += sim_watched();
+    }
+    column_drop(t, mark);
+    return touched;
+}
+
+static void mixed(struct test *t)
+{
+    for (size_t i = 0; i < sizeof sectors_mixed / sizeof *sectors_mixed; i++) {
+        const struct sectors_mixed *m = &sectors_mixed[i];
+        if (m->width != t->width)
+            continue;
+        cohort_map *map =
+            range_map(t, strcmp(m->variant, "lines") ? COHORT_LAYOUT_PAGES : COHORT_LAYOUT_LINES);
+        const double counted = (double)mixed_sectors(t, map, m->inserts) / (2 * RANGE);
+        CHECKF(t, counted >= 0.96 * m->an_operation && counted <= 1.04 * m->an_operation,
+               "%s, %u %% inserts: %.3f sectors an operation, %.2f are told", m->variant, m->inserts, counted,
+               m->an_operation);
+        cohort_map_destroy(map);
+    }
+}
+
 const struct test_case test_cases[] = {{"sectors", sectors, TEST_EACH_WIDTH | TEST_OF_LINES | TEST_ON_SIM},
+                                       {"mixed", mixed, TEST_EACH_WIDTH | TEST_OF_LINES | TEST_ON_SIM},
                                        {NULL, NULL, 0}};
