@@ -525,5 +525,7 @@ def main():
 
 
 if __name__ == '__main__':
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    # As tests of signals need them, also where the shell has put this in the background.
+    for number in (signal.SIGPIPE, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
     sys.exit(main())
