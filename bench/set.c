@@ -1,16 +1,17 @@
 /* set.c: `cohort bench set`: operations on sets, beside CRoaring on the same sets
  * (bench/peers/peer_croaring.cpp), and on a GPU beside a plain kernel (bench/peers/peer_words.cu).
  *
- * real folders of texts (--data): each set and the next one, by each operation, as a collection and as
- * counts; all united;
- *           all pairs, as counts; opened from Roaring's bytes
- * dense two sets of half of 2^32 (quick: 2^28) integers: and skewed two sets of arrays, 4,096 members a chunk
- * and as many to a sixty-fourth of that contains lookups at random, every second a hit: in one set of arrays,
- * in one of bitmaps, in 100,000 sets build from integers in no order small one batch of 1 to 100,000 pairs of
- * small sets density two sets drawn evenly from 10 million, 1/2 to 1/1,000,000 of them: and; and with its
- * members written out
- * containing which sets contain each of many values, of small, tiny and real sets (--data)
- * threads dense sets and lookups in them by 1, 2, 4, ... threads, each held against the limits of as many
+ * - real: of folders of texts (--data), each set and the next one, by each operation, as a collection and as
+ *   counts; all united; all pairs, as counts; opened from Roaring's bytes
+ * - dense: two sets of half of 2^32 (quick: 2^28) integers: and
+ * - skewed: two sets of arrays, 4,096 members a chunk and as many to a sixty-fourth of that
+ * - contains: lookups at random, every second a hit: in one set of arrays, in one of bitmaps, in 100,000 sets
+ * - build: from integers in no order
+ * - small: one batch of 1 to 100,000 pairs of small sets
+ * - density: two sets drawn evenly from 10 million, 1/2 to 1/1,000,000 of them: and; and with its members
+ *   written out
+ * - containing: which sets contain each of many values, of small, tiny and real sets (--data)
+ * - threads: dense sets and lookups in them by 1, 2, 4, ... threads, each held against the limits of as many
  *
  * Each figure of ours is one call on the whole batch, what it makes is given back in it, as a peer does.
  * Arrays are in the context's memory, but Roaring's bytes. */
