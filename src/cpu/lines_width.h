@@ -18,6 +18,8 @@ struct LINES(group) {
 #define LINES_OWN   ((1u << CO_LINES_SLOTS) - 1)             /* names of a home's own slots, */
 #define LINES_REST  (((1u << LINES_NAMES) - 1) & ~LINES_OWN) /* and of the others */
 
+#define LINES_NEXT 2 /* homes that are asked for beforehand */
+
 /* Asks for the lines of a home's window that names lead to. */
 CO_INLINE void LINES(ask_lines)(const cohort_map_view *m, co_u64 home, co_u32 names)
 {
@@ -26,6 +28,13 @@ CO_INLINE void LINES(ask_lines)(const cohort_map_view *m, co_u64 home, co_u32 na
         __builtin_prefetch(LINES(word)(m, LINES(line)(m, home, line)));
         names &= ~(LINES_OWN << line * CO_LINES_SLOTS);
     }
+}
+
+/* Asks for the homes behind one whose slots are taken: where an insert looks for a slot. */
+CO_INLINE void LINES(ask_next)(const cohort_map_view *m, co_u64 home)
+{
+    for (co_u32 line = 1; line <= LINES_NEXT; line++)
+        __builtin_prefetch(LINES(word)(m, LINES(line)(m, home, LINES(window)(m) > line ? line : 0)));
 }
 
 /* Asks for the homes of the group that begins at entry `base`. */
@@ -51,7 +60,7 @@ CO_INLINE void LINES(ask_more)(const struct map_batch *b, const struct LINES(gro
         if (LINES(match)(m, home, own, LINES(key_at)(b->keys, g->base + i), alone))
             continue;
         if (!rest && (~w >> LINES_NAMES & LINES_OWN) == 0)
-            __builtin_prefetch(LINES(word)(m, LINES(line)(m, home, LINES(window)(m) > 1)));
+            LINES(ask_next)(m, home);
         LINES(ask_lines)(m, home, rest);
     }
 }
@@ -264,7 +273,7 @@ CO_INLINE void LINES(ask_changes)(const struct map_batch *b, const struct LINES(
                      last = rest ? 1u << (31 - __builtin_clz(rest)) : 0;
         LINES(ask_lines)(m, home, !same ? rest : erases ? last : 0);
         if (!same && !erases && (~w >> LINES_NAMES & LINES_OWN) == 0)
-            __builtin_prefetch(LINES(word)(m, LINES(line)(m, home, LINES(window)(m) > 1)));
+            LINES(ask_next)(m, home);
     }
 }
 
@@ -454,4 +463,5 @@ static void LINES(sweep)(const struct map_sweep *s, enum map_sweep_kind kind, co
 #undef LINES_NAMES
 #undef LINES_OWN
 #undef LINES_REST
+#undef LINES_NEXT
 #include "shape/lines_end.h"
