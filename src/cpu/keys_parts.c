@@ -310,8 +310,10 @@ cohort_status keys_parts_add(cohort_context *context, struct keys_table *t, stru
     if (t->capacity >= MOST_SLOTS)
         return COHORT_UNSUPPORTED;
     cohort_status s = take(context, &p, &memory);
-    if (!s && !b->passing)
-        s = keys_grow(context, &b->first, &b->first_room, b->firsts, b->firsts + rows, sizeof *b->first);
+    /* Most rows behind these bring new keys, too: none of what is long already is copied for them. */
+    if (!s && !b->passing && b->firsts + rows > b->first_room)
+        s = keys_reserve(context, &b->first, &b->first_room, b->firsts, b->firsts + b->n - begin,
+                         sizeof *b->first);
     if (!s) {
         cpu_parallel(context, p.ranges, 1, load_ranges, &p);
         place_ranges(&p);
