@@ -5,8 +5,10 @@
  *
  * - Few groups: each thread takes a range of rows and has a record a group of its own, in which the folds'
  *   sums stand side by side; small integers need a word where their state has three, and where no value is
- *   null all folds count together. In the end the records go into the states, in the order of the ranges,
- *   each thread taking a range of groups.
+ *   null all folds count together. A row of few groups would often wait for the one before it, whose sum is
+ *   the same; so a group has several records, its lanes, which rows take in turn. (Rows whose order counts go
+ *   all to the first one.) Of very few groups most folds are done by masks instead: group_masks.c. In the end
+ *   the records go into the states, in the order of the ranges, each thread taking a range of groups.
  * - Many groups: a thread takes a range of groups and goes through all rows. Where groups come in the order
  *   of their first rows most blocks have none of its groups, and are passed by.
  *
@@ -14,11 +16,11 @@
  * number of threads. */
 #include "group.h"
 
-#define FEW_GROUPS  (1u << 15) /* whose states stay in the nearer caches */
-#define MERGE_GRAIN (1u << 12) /* groups */
-#define MOST_LANE_BITS 3
-#define LANES_WORDS    256u /* below them, more lanes */
-#define LINE        16u        /* words: two cache lines, which are fetched together */
+#define FEW_GROUPS     (1u << 15) /* whose states stay in the nearer caches */
+#define MERGE_GRAIN    (1u << 12) /* groups */
+#define MOST_LANE_BITS 3u         /* a group has 8 lanes at most, */
+#define LANES_WORDS    256u       /* and fewer where records would have twice as many words */
+#define LINE           16u        /* words: two cache lines, which are fetched together */
 
 struct job {
     const struct group_batch *batch;
@@ -86,11 +88,11 @@ static const uint32_t *pick_values(const struct picked *p, const struct group_fo
 }
 
 /* For each value: s is the state at `PLACE`. */
-#define EACH_AT(T, PLACE, BODY)                                              \
-    for (uint32_t i = 0; i < n; i++) {                                       \
-        T *s = (T *)(void *)((char *)states + (uint64_t)(PLACE) * stride);   \
-        BODY;                                                                \
-    }                                                                        \
+#define EACH_AT(T, PLACE, BODY)                                          \
+    for (uint32_t i = 0; i < n; i++) {                                   \
+        T *s = (T *)(void *)((char *)states + (uint64_t)(PLACE)*stride); \
+        BODY;                                                            \
+    }                                                                    \
     break
 
 /* That of its group's lane; of its group's first lane, where rows are to come in their order. */
@@ -179,7 +181,7 @@ static uint64_t *record_of(const struct records *r, uint64_t range, uint64_t pla
     return r->record + range * r->each + place * r->words;
 }
 
-/* What a fold needs. `own`: may its count be that of the rows? */
+/* What a fold needs, from word `at` on. */
 static struct group_share share_of(const struct group_fold *f, uint64_t rows, uint32_t at, uint32_t *words)
 {
     struct group_share p = {f->state, at, ~0u, 0};
@@ -282,8 +284,8 @@ static void fold_rows(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 }
 
 /* A record's part as the state that it stands for. */
-static const void *state_of(const struct group_share *p, const struct keys_column *column, const uint64_t *record,
-                            uint64_t *own)
+static const void *state_of(const struct group_share *p, const struct keys_column *column,
+                            const uint64_t *record, uint64_t *own)
 {
     const uint64_t *at = record + p->at;
     uint64_t count = p->count != ~0u ? record[p->count] : 0;
@@ -339,7 +341,7 @@ static void lay_out(struct records *r, int can_mask)
         r->placed |= !share->masked;
         r->words += words;
     }
-    while (r->lane_bits < MOST_LANE_BITS && (b->groups * r->words << r->lane_bits) < LANES_WORDS)
+    while (r->placed && r->lane_bits < MOST_LANE_BITS && (b->groups * r->words << r->lane_bits) < LANES_WORDS)
         r->lane_bits++;
     r->each = ((b->groups * r->words << r->lane_bits) + LINE - 1) / LINE * LINE + LINE;
 }

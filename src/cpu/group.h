@@ -8,9 +8,10 @@
 
 /* What a fold keeps in records, besides the states of shape/group.h. */
 enum {
-    GROUP_SHORT_SUM = GROUP_STATES, /* a word: integers of at most 4 bytes, whose range of rows is below 2^31 */
-    GROUP_SHORT_FLOATS,             /* a sum; its count stands elsewhere, like those of the next two */
-    GROUP_SHORT_MIN,                /* all ones before any */
+    GROUP_SHORT_SUM =
+        GROUP_STATES,   /* a word: integers of at most 4 bytes, whose range of rows is below 2^31 */
+    GROUP_SHORT_FLOATS, /* a sum; its count stands elsewhere, like those of the next two */
+    GROUP_SHORT_MIN,    /* all ones before any */
     GROUP_SHORT_MAX
 };
 

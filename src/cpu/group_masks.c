@@ -128,14 +128,14 @@ AVX512 static int values_of(const struct group_fold *f, uint32_t state, uint64_t
 
 /* s, by `BODY` of each eight values x of which `rows` are the group's, and then of all eight: four sums, so
  * that none waits for itself. */
-#    define FOLD(T, OPEN, LOAD, BODY, JOIN)                                        \
-        T s[4] = {OPEN, OPEN, OPEN, OPEN};                                         \
-        for (uint32_t at = 0; at < count; at += 32)                                \
-            for (uint32_t j = 0; j < 4; j++) {                                     \
-                const __mmask8 rows = mask[at / 8 + j];                            \
+#    define FOLD(T, OPEN, LOAD, BODY, JOIN)                                         \
+        T s[4] = {OPEN, OPEN, OPEN, OPEN};                                          \
+        for (uint32_t at = 0; at < count; at += 32)                                 \
+            for (uint32_t j = 0; j < 4; j++) {                                      \
+                const __mmask8 rows = mask[at / 8 + j];                             \
                 const T x = LOAD(rows, (const void *)(words + at + (size_t)8 * j)); \
-                s[j] = BODY;                                                       \
-            }                                                                      \
+                s[j] = BODY;                                                        \
+            }                                                                       \
         s[0] = JOIN(JOIN(s[0], s[1]), JOIN(s[2], s[3]))
 #    define FOLD_WORDS(OPEN, BODY, JOIN) \
         FOLD(__m512i, _mm512_set1_epi64(OPEN), _mm512_maskz_loadu_epi64, BODY, JOIN)
