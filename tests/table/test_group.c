@@ -131,11 +131,11 @@ static void parts(struct test *t)
 static void plan_few(struct test *t, struct plan *p, cohort_context *context, uint64_t distinct)
 {
     memset(p, 0, sizeof *p);
-    p->keys = 1, p->values = 5, p->frames = 2;
+    p->keys = 1, p->values = 1 + (uint32_t)test_below(t, 5), p->frames = 2;
     p->reproducible = (int)test_below(t, 2);
     p->skips = 1;
     p->nulls_equal[0] = test_below(t, 2) != 0;
-    for (uint32_t c = 0; c < 6; c++) {
+    for (uint32_t c = 0; c <= p->values; c++) {
         snprintf(p->name[c], sizeof p->name[c], "%c%u", c ? 'v' : 'k', c);
         p->format[c] = c ? model_formats[test_below(t, test_below(t, 4) ? 12 : 24)] : "I";
     }
@@ -143,8 +143,8 @@ static void plan_few(struct test *t, struct plan *p, cohort_context *context, ui
     add_aggregates(t, p);
     for (uint32_t i = 0; i < p->frames; i++) {
         struct model_plan plan = {.rows = 8000 + test_below(t, i ? 600 : 4000), .dictionaries = 1};
-        model_open(&p->model[i], plan.rows, 6);
-        for (uint32_t c = 0; c < 6; c++) {
+        model_open(&p->model[i], plan.rows, 1 + p->values);
+        for (uint32_t c = 0; c <= p->values; c++) {
             plan.distinct = c ? 1 + test_below(t, 50) : distinct;
             plan.nulls = test_below(t, 2) ? (uint32_t)test_below(t, 60) : 0;
             plan.wild = c && test_below(t, 8) == 0;
@@ -189,7 +189,7 @@ static void few(struct test *t)
     static const unsigned threads[] = {1, 2, 5};
     const char *asked = getenv("COHORT_CPU");
     char level[8] = "";
-    const uint64_t rounds = test_scale(t, 13, 78, 400);
+    const uint64_t rounds = test_scale(t, 39, 130, 520);
     snprintf(level, sizeof level, "%s", asked ? asked : "");
     for (uint64_t round = 0; round < rounds; round++) {
         cohort_context_options options = test_context_options(t);
