@@ -3,8 +3,8 @@
  * A comparison of a block's group numbers with one group's gives a mask, a bit a row; what is null is taken
  * out of it. A group's rows are as many as there are ones in its mask, and its sum is that of eight values at
  * a time of which the mask takes some and zeros stand for the others. No row waits for the one before it, and
- * no row takes a place of its own in memory. The work grows with the number of groups, so that more than a few
- * are folded a row at a time (group.c). */
+ * no row takes a place of its own in memory. The work grows with the number of groups, so that more than a
+ * few are folded a row at a time (group.c). */
 #include "group.h"
 
 #if CPU_VECTORS
