@@ -1,7 +1,8 @@
 /* keys_order.c: rows in order. A column's values are made ranks, words whose order as unsigned numbers is
  * that of the values; strings, binaries and decimals are compared where they are. Rows of words are sorted
  * column by column from the last, by the library's own stable sort of numbers; others by merging, on one
- * thread. On a GPU the strings of a dictionary are put in order by the helper, and their places are ranks. */
+ * thread. On a GPU the strings of a dictionary are put in order by the helper, and their places are ranks; of
+ * one that has more values than there are rows, only those of the rows. */
 #include "keys_order.h"
 
 #include <string.h>
@@ -208,7 +209,7 @@ static cohort_status order_by_merging(cohort_frame *frame, struct table_column *
 struct ranked {
     cohort_context *context;
     struct keys_ranks ranks;
-    void *words, *nulls, *value_words, *value_states;
+    void *words, *nulls, *value_words, *value_states, *rows;
 };
 
 static void ranked_end(struct ranked *r)
@@ -217,27 +218,28 @@ static void ranked_end(struct ranked *r)
     pool_give(r->context, r->nulls);
     pool_give(r->context, r->value_words);
     pool_give(r->context, r->value_states);
+    pool_give(r->context, r->rows);
 }
 
-/* Strings in the host's memory: equal ones have one rank. */
-static cohort_status rank_texts(cohort_context *host, const struct table_column *values, uint64_t *words,
+/* Strings in the host's memory, or rows of a dictionary of them: equal ones have one rank. */
+static cohort_status rank_texts(cohort_context *host, const struct table_column *texts, uint64_t *words,
                                 uint8_t *states)
 {
     struct keys_rank *rank = NULL;
     uint32_t *order = NULL;
-    if (values->rows > UINT32_MAX)
-        return context_fail(host, COHORT_OVERFLOW, "a dictionary of %llu values is to be put in order",
-                            (unsigned long long)values->rows);
-    order = malloc((values->rows + 1) * 4);
-    cohort_status s = order ? COHORT_OK : no_memory(host, values->rows);
+    if (texts->rows > UINT32_MAX)
+        return context_fail(host, COHORT_OVERFLOW, "%llu strings are to be put in order",
+                            (unsigned long long)texts->rows);
+    order = malloc((texts->rows + 1) * 4);
+    cohort_status s = order ? COHORT_OK : no_memory(host, texts->rows);
     if (!s)
-        s = keys_rank_open(host, values, &rank);
-    for (uint64_t i = 0; !s && i < values->rows; i++)
+        s = keys_rank_open(host, texts, &rank);
+    for (uint64_t i = 0; !s && i < texts->rows; i++)
         order[i] = (uint32_t)i;
     struct sorting by = {&rank, 1};
     if (!s)
-        s = merge_sort(host, &by, values->rows, order);
-    for (uint64_t i = 0, word = 0; !s && i < values->rows; i++) {
+        s = merge_sort(host, &by, texts->rows, order);
+    for (uint64_t i = 0, word = 0; !s && i < texts->rows; i++) {
         word += i && keys_rank_compare(rank, order[i - 1], order[i]);
         words[order[i]] = word;
         states[order[i]] = keys_rank_null(rank, order[i]) ? KEYS_NULL : KEYS_VALUE;
@@ -247,28 +249,67 @@ static cohort_status rank_texts(cohort_context *host, const struct table_column 
     return s;
 }
 
-/* The same of a GPU's column: words and states are in its memory. */
-static cohort_status ranked_texts(struct ranked *r, const struct table_column *values)
+/* The same in a GPU's memory. */
+static cohort_status put_texts(struct ranked *r, cohort_context *host, const struct table_column *texts)
 {
-    cohort_context *host = NULL;
-    uint64_t *words = calloc(values->rows + 1, 8);
-    uint8_t *states = calloc(values->rows + 1, 1);
-    cohort_status s = words && states ? staged_open(r->context, &host) : no_memory(r->context, values->rows);
+    const uint64_t n = texts->rows;
+    uint64_t *words = calloc(n + 1, 8);
+    uint8_t *states = calloc(n + 1, 1);
+    cohort_status s = words && states
+                          ? staged_status(r->context, host, rank_texts(host, texts, words, states))
+                          : no_memory(r->context, n);
     if (!s)
-        s = staged_status(r->context, host, rank_texts(host, values, words, states));
+        s = pool_take(r->context, n * 8, &r->value_words);
     if (!s)
-        s = context_copy(r->context, r->value_words, words, values->rows * 8);
+        s = pool_take(r->context, n, &r->value_states);
     if (!s)
-        s = context_copy(r->context, r->value_states, states, values->rows);
+        s = context_copy(r->context, r->value_words, words, n * 8);
+    if (!s)
+        s = context_copy(r->context, r->value_states, states, n);
     free(words);
     free(states);
+    return s;
+}
+
+/* Each row has a value of its own: its number. */
+static cohort_status put_rows(struct ranked *r, uint64_t n)
+{
+    uint32_t *number = malloc((n + 1) * sizeof *number);
+    cohort_status s = number ? pool_take(r->context, n * sizeof *number, &r->rows) : no_memory(r->context, n);
+    for (uint64_t i = 0; !s && i < n; i++)
+        number[i] = (uint32_t)i;
+    if (!s)
+        s = context_copy(r->context, r->rows, number, n * sizeof *number);
+    free(number);
+    r->ranks.column.data = r->rows;
+    r->ranks.column.bytes = sizeof *number;
+    r->ranks.column.validity = NULL;
+    return s;
+}
+
+/* A GPU's dictionary of strings. Where it has more values than there are rows the rows' indices go to the
+ * host, and the other values are not looked at. */
+static cohort_status ranked_texts(struct ranked *r, struct table_column *column)
+{
+    struct table_column *rows = NULL;
+    const struct table_column *values = column->dictionaries[0];
+    cohort_context *host = NULL;
+    const int by_row = values->rows > column->rows;
+    cohort_status s = staged_open(r->context, &host);
+    if (!s && by_row)
+        s = staged_column_in(r->context, host, "key", column, &rows);
+    if (!s && by_row)
+        s = put_rows(r, column->rows);
+    if (!s)
+        s = put_texts(r, host, by_row ? rows : values);
+    table_column_release(rows);
     r->ranks.kind = KEYS_UNSIGNED;
     r->ranks.bytes = 8;
     return s;
 }
 
 /* The words of a dictionary's values. */
-static cohort_status ranked_values(struct ranked *r, const struct table_column *column)
+static cohort_status ranked_values(struct ranked *r, struct table_column *column)
 {
     struct keys_column *k = &r->ranks.column;
     struct table_column *values = column->pieces ? column->dictionaries[0] : NULL;
@@ -277,20 +318,24 @@ static cohort_status ranked_values(struct ranked *r, const struct table_column *
     if (!values)
         return COHORT_OK;
     struct keys_column of = factor_column_of(values);
-    cohort_status s = pool_take(r->context, values->rows * 8, &r->value_words);
-    if (!s)
-        s = pool_take(r->context, values->rows, &r->value_states);
-    if (!s && of.kind >= KEYS_WIDE)
-        s = ranked_texts(r, values);
-    else if (!s)
-        s = r->context->backend->keys->load(r->context, &of, values->rows, r->value_words, r->value_states);
+    cohort_status s = COHORT_OK;
+    if (of.kind >= KEYS_WIDE) {
+        s = ranked_texts(r, column);
+    } else {
+        s = pool_take(r->context, values->rows * 8, &r->value_words);
+        if (!s)
+            s = pool_take(r->context, values->rows, &r->value_states);
+        if (!s)
+            s = r->context->backend->keys->load(r->context, &of, values->rows, r->value_words,
+                                                r->value_states);
+    }
     k->words = r->value_words;
     k->states = r->value_states;
     return s;
 }
 
 /* Fails or not, ranked_end is due. order NULL: rows as they are. */
-static cohort_status ranked_open(struct ranked *r, cohort_context *context, const struct table_column *column,
+static cohort_status ranked_open(struct ranked *r, cohort_context *context, struct table_column *column,
                                  const uint32_t *order)
 {
     *r = (struct ranked){.context = context};

@@ -5,44 +5,27 @@
  *
  * - Few groups: each thread takes a range of rows and has a record a group of its own, in which the folds'
  *   sums stand side by side; small integers need a word where their state has three, and where no value is
- *   null all folds count together. In the end the records go into the states, in the order of the ranges,
- *   each thread taking a range of groups.
+ *   null all folds count together. A row of few groups would often wait for the one before it, whose sum is
+ *   the same; so a group has several records, its lanes, which rows take in turn. (Rows whose order counts go
+ *   all to the first one.) Of very few groups most folds are done by masks instead: group_masks.c. In the end
+ *   the records go into the states, in the order of the ranges, each thread taking a range of groups.
  * - Many groups: a thread takes a range of groups and goes through all rows. Where groups come in the order
  *   of their first rows most blocks have none of its groups, and are passed by.
  *
  * No state has two writers. But for floats' sums, which are not reproducible, results do not depend on the
  * number of threads. */
-#include "backend/group.h"
-#include "keys.h"
+#include "group.h"
 
-#define FEW_GROUPS  (1u << 15) /* whose states stay in the nearer caches */
-#define MERGE_GRAIN (1u << 12) /* groups */
+#define FEW_GROUPS     (1u << 15) /* whose states stay in the nearer caches */
+#define MERGE_GRAIN    (1u << 12) /* groups */
+#define MOST_LANE_BITS 3u         /* a group has 8 lanes at most, */
+#define LANES_WORDS    256u       /* and fewer where records would have twice as many words */
+#define LINE           16u        /* words: two cache lines, which are fetched together */
 
 struct job {
     const struct group_batch *batch;
     uint64_t ranges; /* of groups */
 };
-
-/* ---- values -------------------------------------------------------------------------------------------- */
-
-/* Words of a column as the bits of doubles. */
-static void make_doubles(const struct keys_column *c, uint64_t *words, uint32_t count)
-{
-    uint32_t kind = c->kind != KEYS_FLOAT && c->is_signed ? KEYS_SIGNED : c->kind;
-    if (c->kind == KEYS_FLOAT && c->bytes == 8)
-        return;
-    for (uint32_t i = 0; i < count; i++)
-        words[i] = group_double(kind, c->bytes, words[i]);
-}
-
-/* Words of a column in the order of its values. */
-static void make_ordered(const struct keys_column *c, uint64_t *words, uint32_t count)
-{
-    if (c->kind != KEYS_SIGNED && c->kind != KEYS_FLOAT)
-        return;
-    for (uint32_t i = 0; i < count; i++)
-        words[i] = group_ordered(c->kind, c->bytes, words[i]);
-}
 
 /* ---- a block of rows ----------------------------------------------------------------------------------- */
 
@@ -54,9 +37,12 @@ struct picked {
     uint8_t at[KEYS_BLOCK];
 };
 
-/* Those of groups low .. low + span; `span` is at most KEYS_NO_ID - low. */
-static void pick(struct picked *p, const uint32_t *ids, uint32_t count, uint32_t low, uint32_t span)
+/* Those of groups low .. low + span; `span` is at most KEYS_NO_ID - low. A group stands for 1 << lane_bits
+ * places, the lanes, which its rows take in turn. */
+static void pick(struct picked *p, const uint32_t *ids, uint32_t count, uint32_t low, uint32_t span,
+                 uint32_t lane_bits)
 {
+    const uint32_t lanes = (1u << lane_bits) - 1;
     uint32_t most = 0, least = ~0u, n = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t from = ids[i] - low;
@@ -65,12 +51,12 @@ static void pick(struct picked *p, const uint32_t *ids, uint32_t count, uint32_t
     }
     p->whole = most < span;
     p->count = p->whole ? count : 0;
-    if (p->whole)
-        memcpy(p->group, ids, count * sizeof *ids);
+    for (uint32_t i = 0; p->whole && i < count; i++)
+        p->group[i] = ids[i] << lane_bits | (i & lanes);
     if (p->whole || least >= span)
         return;
     for (uint32_t i = 0; i < count; i++) {
-        p->group[n] = ids[i];
+        p->group[n] = ids[i] << lane_bits | (i & lanes);
         p->at[n] = (uint8_t)i;
         n += ids[i] - low < span;
     }
@@ -101,24 +87,21 @@ static const uint32_t *pick_values(const struct picked *p, const struct group_fo
     return to;
 }
 
-/* For each value: s is its group's state. */
-#define EACH(T, BODY)                                                                  \
-    for (uint32_t i = 0; i < n; i++) {                                                 \
-        T *s = (T *)(void *)((char *)states + (uint64_t)(groups[i] - first) * stride); \
-        BODY;                                                                          \
-    }                                                                                  \
+/* For each value: s is the state at `PLACE`. */
+#define EACH_AT(T, PLACE, BODY)                                          \
+    for (uint32_t i = 0; i < n; i++) {                                   \
+        T *s = (T *)(void *)((char *)states + (uint64_t)(PLACE)*stride); \
+        BODY;                                                            \
+    }                                                                    \
     break
 
-/* What a fold keeps in records, besides the states of shape/group.h. */
-enum {
-    SHORT_SUM = GROUP_STATES, /* a word: integers of at most 4 bytes, whose range of rows is below 2^31 */
-    SHORT_FLOATS,             /* a sum; its count stands elsewhere, like those of the next two */
-    SHORT_MIN,                /* all ones before any */
-    SHORT_MAX
-};
+/* That of its group's lane; of its group's first lane, where rows are to come in their order. */
+#define EACH(T, BODY)          EACH_AT(T, groups[i], BODY)
+#define EACH_IN_ORDER(T, BODY) EACH_AT(T, groups[i] & ~lanes, BODY)
 
+/* lanes: the bits of a place in `groups` that tell a lane. */
 static void fold_values(uint32_t state, const struct keys_column *column, void *states, uint64_t stride,
-                        uint32_t first, const uint32_t *groups, const uint64_t *words, uint32_t n)
+                        uint32_t lanes, const uint32_t *groups, const uint64_t *words, uint32_t n)
 {
     uint64_t sign = column->kind == KEYS_SIGNED ? ~0ull : 0;
     switch (state) {
@@ -137,38 +120,20 @@ static void fold_values(uint32_t state, const struct keys_column *column, void *
     case GROUP_MAX:
         EACH(struct group_word, if (!s->any || words[i] > s->word) s->word = words[i]; s->any = 1);
     case GROUP_FIRST:
-        EACH(struct group_word, if (!s->any) s->word = words[i]; s->any = 1);
+        EACH_IN_ORDER(struct group_word, if (!s->any) s->word = words[i]; s->any = 1);
     case GROUP_LAST:
-        EACH(struct group_word, s->word = words[i]; s->any = 1);
-    case SHORT_SUM:
+        EACH_IN_ORDER(struct group_word, s->word = words[i]; s->any = 1);
+    case GROUP_SHORT_SUM:
         EACH(uint64_t, *s += words[i]);
-    case SHORT_FLOATS:
+    case GROUP_SHORT_FLOATS:
         EACH(double, *s += group_real(words[i]));
-    case SHORT_MIN:
+    case GROUP_SHORT_MIN:
         EACH(uint64_t, *s = words[i] < *s ? words[i] : *s);
-    case SHORT_MAX:
+    case GROUP_SHORT_MAX:
         EACH(uint64_t, *s = words[i] > *s ? words[i] : *s);
     default:
         EACH(uint64_t, *s |= words[i] ? 1 : 2);
     }
-}
-
-static int is_ordered(uint32_t state)
-{
-    return state == GROUP_MIN || state == GROUP_MAX || state == SHORT_MIN || state == SHORT_MAX;
-}
-
-static int is_real(uint32_t state)
-{
-    return state == GROUP_FLOATS || state == GROUP_EXACT || state == GROUP_MOMENTS || state == SHORT_FLOATS;
-}
-
-static void make_words(uint32_t state, const struct keys_column *column, uint64_t *words, uint32_t n)
-{
-    if (is_real(state))
-        make_doubles(column, words, n);
-    else if (is_ordered(state))
-        make_ordered(column, words, n);
 }
 
 /* ---- many groups: a range of them a thread ------------------------------------------------------------- */
@@ -185,14 +150,14 @@ static void fold_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     (void)worker;
     for (uint64_t at = 0; at < b->n; at += KEYS_BLOCK) {
         uint32_t count = b->n - at < KEYS_BLOCK ? (uint32_t)(b->n - at) : KEYS_BLOCK;
-        pick(&p, b->ids + at, count, low, high - low);
+        pick(&p, b->ids + at, count, low, high - low, 0);
         for (uint32_t k = 0; p.count && k < b->folds; k++) {
             const struct group_fold *f = &b->fold[k];
             uint64_t bytes = group_state_bytes(f->state);
             const uint32_t *groups = pick_values(&p, f, at, count, words, own, &n);
             for (uint32_t i = 0; b->groups > FEW_GROUPS && i < n; i++)
                 __builtin_prefetch((char *)f->states + groups[i] * bytes, 1);
-            make_words(f->state, &f->column, words, n);
+            group_make_words(f->state, &f->column, words, n);
             fold_values(f->state, &f->column, f->states, bytes, 0, groups, words, n);
         }
     }
@@ -200,36 +165,33 @@ static void fold_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 
 /* ---- few groups: records a thread ---------------------------------------------------------------------- */
 
-/* Where a fold's part of a record is: state `state` at word `at`, and its count, unless the state has it, at
- * word `count`. */
-struct part {
-    uint32_t state, at, count;
-};
-
 struct records {
     const struct group_batch *batch;
-    struct part *part;
-    uint64_t ranges, words; /* of rows; of a record */
-    uint64_t *record;       /* ranges x groups of them */
-    int together;           /* word 0: rows, which is what columns without nulls have as counts */
+    struct group_share *share;
+    uint64_t ranges, words; /* of rows; of a record, whose word 0 is the group's rows */
+    uint64_t each;          /* words from a range's records to the next one's: they share no line */
+    uint64_t *record;
+    uint32_t lane_bits; /* a group has 1 << lane_bits records a range, its lanes */
+    int masked, placed; /* how rows are picked: for shares that are, for those that are not */
 };
 
-static uint64_t *record_of(const struct records *r, uint64_t range, uint64_t group)
+/* Place 0 is the first lane of group 0. */
+static uint64_t *record_of(const struct records *r, uint64_t range, uint64_t place)
 {
-    return r->record + (range * r->batch->groups + group) * r->words;
+    return r->record + range * r->each + place * r->words;
 }
 
-/* What a fold needs. `own`: may its count be that of the rows? */
-static struct part part_of(const struct group_fold *f, uint64_t rows, uint32_t at, uint32_t *words)
+/* What a fold needs, from word `at` on. */
+static struct group_share share_of(const struct group_fold *f, uint64_t rows, uint32_t at, uint32_t *words)
 {
-    struct part p = {f->state, at, ~0u};
+    struct group_share p = {f->state, at, ~0u, 0};
     int nulls = f->column.validity != NULL || f->column.kind == KEYS_DICTIONARY;
     if (f->state == GROUP_SUM && f->column.bytes <= 4 && f->column.kind != KEYS_DICTIONARY && rows < 1u << 31)
-        p.state = SHORT_SUM;
+        p.state = GROUP_SHORT_SUM;
     else if (f->state == GROUP_FLOATS)
-        p.state = SHORT_FLOATS;
+        p.state = GROUP_SHORT_FLOATS;
     else if (f->state == GROUP_MIN || f->state == GROUP_MAX)
-        p.state = f->state == GROUP_MIN ? SHORT_MIN : SHORT_MAX;
+        p.state = f->state == GROUP_MIN ? GROUP_SHORT_MIN : GROUP_SHORT_MAX;
     if (f->state == GROUP_COUNT) {
         p.count = f->rows || !nulls ? 0 : at;
         *words = p.count ? 1 : 0;
@@ -243,42 +205,69 @@ static struct part part_of(const struct group_fold *f, uint64_t rows, uint32_t a
     return p;
 }
 
-static void fold_record_block(const struct records *r, uint64_t *record, const struct picked *p, uint64_t at,
-                              uint32_t count)
+/* What the rows of a block are picked by: masks, places, or both. */
+struct block {
+    struct group_masks masks;
+    struct picked picked;
+    uint64_t begin;
+    uint32_t count;
+};
+
+static void fold_share(const struct records *r, uint64_t *record, const struct block *block, uint32_t k)
+{
+    const struct group_fold *f = &r->batch->fold[k];
+    const struct group_share *share = &r->share[k];
+    uint64_t words[KEYS_BLOCK], stride = r->words * 8;
+    uint32_t own[KEYS_BLOCK], n, lanes = (1u << r->lane_bits) - 1;
+    const uint32_t *places = pick_values(&block->picked, f, block->begin, block->count, words, own, &n);
+    group_make_words(share->state, &f->column, words, n);
+    if (share->count && share->count != ~0u)
+        fold_values(GROUP_COUNT, &f->column, record + share->count, stride, lanes, places, NULL, n);
+    if (f->state != GROUP_COUNT)
+        fold_values(share->state, &f->column, record + share->at, stride, lanes, places, words, n);
+}
+
+static void fold_record_block(const struct records *r, uint64_t *record, struct block *block)
 {
     const struct group_batch *b = r->batch;
-    uint64_t words[KEYS_BLOCK], stride = r->words * 8;
-    uint32_t own[KEYS_BLOCK], n;
-    if (r->together)
-        fold_values(GROUP_COUNT, &b->fold[0].column, record, stride, 0, p->group, NULL, p->count);
+    const uint64_t lane_stride = r->words * 8, stride = r->words << r->lane_bits;
+    const uint32_t groups = (uint32_t)b->groups, *ids = b->ids + block->begin;
+    if (r->masked)
+        group_masks_make(&block->masks, ids, block->count, groups);
+    if (r->placed)
+        pick(&block->picked, ids, block->count, 0, groups, r->lane_bits);
+    if (r->masked)
+        group_masks_count(&block->masks, record, stride, groups);
+    else
+        fold_values(GROUP_COUNT, &b->fold[0].column, record, lane_stride, 0, block->picked.group, NULL,
+                    block->picked.count);
     for (uint32_t k = 0; k < b->folds; k++) {
-        const struct group_fold *f = &b->fold[k];
-        const struct part *part = &r->part[k];
-        if (f->state == GROUP_COUNT && !part->count)
+        const struct group_share *share = &r->share[k];
+        if (b->fold[k].state == GROUP_COUNT && !share->count)
             continue;
-        const uint32_t *groups = pick_values(p, f, at, count, words, own, &n);
-        make_words(part->state, &f->column, words, n);
-        if (part->count && part->count != ~0u)
-            fold_values(GROUP_COUNT, &f->column, record + part->count, stride, 0, groups, NULL, n);
-        if (f->state != GROUP_COUNT)
-            fold_values(part->state, &f->column, record + part->at, stride, 0, groups, words, n);
+        if (share->masked)
+            group_masks_fold(&block->masks, &b->fold[k], share, block->begin, block->count, record, stride,
+                             groups);
+        else
+            fold_share(r, record, block, k);
     }
 }
 
 static void open_records(const struct records *r, uint64_t *record)
 {
     const struct group_batch *b = r->batch;
-    memset(record, 0, b->groups * r->words * 8);
+    const uint64_t places = b->groups << r->lane_bits;
+    memset(record, 0, places * r->words * 8);
     for (uint32_t k = 0; k < b->folds; k++)
-        for (uint64_t g = 0; r->part[k].state == SHORT_MIN && g < b->groups; g++)
-            record[g * r->words + r->part[k].at] = ~0ull;
+        for (uint64_t g = 0; r->share[k].state == GROUP_SHORT_MIN && g < places; g++)
+            record[g * r->words + r->share[k].at] = ~0ull;
 }
 
 static void fold_rows(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     const struct records *r = arg;
     const struct group_batch *b = r->batch;
-    struct picked p;
+    struct block block;
     (void)worker;
     for (uint64_t range = begin; range < end; range++) {
         uint64_t each = (b->n / r->ranges + KEYS_BLOCK - 1) / KEYS_BLOCK * KEYS_BLOCK;
@@ -287,17 +276,16 @@ static void fold_rows(void *arg, uint64_t begin, uint64_t end, unsigned worker)
         uint64_t *record = record_of(r, range, 0);
         open_records(r, record);
         for (uint64_t at = from; at < stop; at += KEYS_BLOCK) {
-            uint32_t count = stop - at < KEYS_BLOCK ? (uint32_t)(stop - at) : KEYS_BLOCK;
-            pick(&p, b->ids + at, count, 0, (uint32_t)b->groups);
-            if (p.count)
-                fold_record_block(r, record, &p, at, count);
+            block.begin = at;
+            block.count = stop - at < KEYS_BLOCK ? (uint32_t)(stop - at) : KEYS_BLOCK;
+            fold_record_block(r, record, &block);
         }
     }
 }
 
 /* A record's part as the state that it stands for. */
-static const void *state_of(const struct part *p, const struct keys_column *column, const uint64_t *record,
-                            uint64_t *own)
+static const void *state_of(const struct group_share *p, const struct keys_column *column,
+                            const uint64_t *record, uint64_t *own)
 {
     const uint64_t *at = record + p->at;
     uint64_t count = p->count != ~0u ? record[p->count] : 0;
@@ -305,17 +293,17 @@ static const void *state_of(const struct part *p, const struct keys_column *colu
     switch (p->state) {
     case GROUP_COUNT:
         return record + p->count;
-    case SHORT_SUM: {
+    case GROUP_SHORT_SUM: {
         uint64_t high = column->kind == KEYS_SIGNED ? 0 - (*at >> 63) : 0;
         struct group_sum sum = {*at, high, count};
         memcpy(own, &sum, sizeof sum);
         return own;
     }
-    case SHORT_FLOATS: /* sum, count */
-    case SHORT_MIN:    /* word, any */
-    case SHORT_MAX:
+    case GROUP_SHORT_FLOATS: /* sum, count */
+    case GROUP_SHORT_MIN:    /* word, any */
+    case GROUP_SHORT_MAX:
         own[0] = *at;
-        own[1] = p->state == SHORT_FLOATS ? count : count != 0;
+        own[1] = p->state == GROUP_SHORT_FLOATS ? count : count != 0;
         return own;
     default:
         return at;
@@ -329,36 +317,53 @@ static void merge_records(void *arg, uint64_t begin, uint64_t end, unsigned work
     uint64_t own[3];
     (void)worker;
     for (uint64_t range = 0; range < r->ranges; range++)
-        for (uint64_t g = begin; g < end; g++)
+        for (uint64_t at = begin << r->lane_bits; at < end << r->lane_bits; at++)
             for (uint32_t k = 0; k < b->folds; k++) {
                 const struct group_fold *f = &b->fold[k];
-                group_state_merge(f->state, (char *)f->states + g * group_state_bytes(f->state),
-                                  state_of(&r->part[k], &f->column, record_of(r, range, g), own));
+                const uint64_t group = at >> r->lane_bits;
+                group_state_merge(f->state, (char *)f->states + group * group_state_bytes(f->state),
+                                  state_of(&r->share[k], &f->column, record_of(r, range, at), own));
             }
+}
+
+/* How records look. */
+static void lay_out(struct records *r, int can_mask)
+{
+    const struct group_batch *b = r->batch;
+    r->words = 1;
+    r->masked = can_mask;
+    r->placed = !can_mask;
+    for (uint32_t k = 0; k < b->folds; k++) {
+        struct group_share *share = &r->share[k];
+        uint32_t words;
+        *share = share_of(&b->fold[k], b->n, (uint32_t)r->words, &words);
+        share->masked = can_mask && group_masks_take(share);
+        r->placed |= !share->masked;
+        r->words += words;
+    }
+    while (r->placed && r->lane_bits < MOST_LANE_BITS && (b->groups * r->words << r->lane_bits) < LANES_WORDS)
+        r->lane_bits++;
+    r->each = ((b->groups * r->words << r->lane_bits) + LINE - 1) / LINE * LINE + LINE;
 }
 
 /* 0: too many groups, or no memory for it. */
 static int fold_by_records(cohort_context *context, const struct group_batch *b, uint64_t ranges)
 {
-    struct records r = {.batch = b, .ranges = ranges, .words = 1, .together = 1};
-    void *memory, *parts;
-    if (!b->folds || b->groups > b->n / 8 + 1 || pool_take(context, b->folds * sizeof *r.part, &parts))
+    struct records r = {.batch = b, .ranges = ranges};
+    void *memory, *shares;
+    if (!b->folds || b->groups > b->n / 8 + 1 || pool_take(context, b->folds * sizeof *r.share, &shares))
         return 0;
-    r.part = parts;
-    for (uint32_t k = 0; k < b->folds; k++) {
-        uint32_t words;
-        r.part[k] = part_of(&b->fold[k], b->n, (uint32_t)r.words, &words);
-        r.words += words;
-    }
-    if (pool_take(context, ranges * b->groups * r.words * 8, &memory)) {
-        pool_give(context, parts);
+    r.share = shares;
+    lay_out(&r, group_masks_can(cpu_device(context)->level, b->groups));
+    if (pool_take(context, ranges * r.each * 8, &memory)) {
+        pool_give(context, shares);
         return 0;
     }
     r.record = memory;
     cpu_parallel(context, ranges, 1, fold_rows, &r);
     cpu_parallel(context, b->groups, MERGE_GRAIN, merge_records, &r);
     pool_give(context, memory);
-    pool_give(context, parts);
+    pool_give(context, shares);
     return 1;
 }
 

@@ -29,12 +29,12 @@ struct parts {
     uint64_t parts, ranges, each;
     uint64_t *words;
     struct entry *entry;
-    uint64_t *next;    /* by range and part: the next entry; then where they end */
-    uint64_t *late;    /* by part: how many */
-    uint64_t *null;    /* by range: the first row that is null */
-    uint64_t *is_new;  /* a bitmap of rows: first ones */
-    uint64_t *rank;    /* by its words: first rows before */
-    uint8_t *is_first; /* the same by row, while there are several writers */
+    uint64_t *next;   /* by range and part: the next entry; then where they end */
+    uint64_t *late;   /* by part: how many */
+    uint64_t *null;   /* by range: the first row that is null */
+    uint64_t *is_new; /* a bitmap of rows: first ones */
+    uint64_t *rank;   /* by its words: first rows before */
+    uint8_t *repeats; /* by row: its key is there before; a byte, as there are several writers */
     uint32_t null_id;
     int all_new; /* every row is a first one */
 };
@@ -140,13 +140,13 @@ static int try_slot(struct parts *p, struct entry *e, uint64_t at)
     struct keys_slot *s = &p->table->slot[at];
     if (s->id == KEYS_NO_ID) {
         *s = (struct keys_slot){e->key, PENDING, e->row};
-        p->is_first[e->row] = 1;
         e->slot = (uint32_t)at;
         return 1;
     }
     if (s->key != e->key)
         return 0;
     e->slot = (uint32_t)at | REPEATED;
+    p->repeats[e->row] = 1;
     return 1;
 }
 
@@ -199,11 +199,12 @@ static uint64_t first_null(const struct parts *p)
 static void mark_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     struct parts *p = arg;
+    const uint32_t *ids = p->batch->ids + p->begin;
     (void)worker;
     for (uint64_t word = begin; word < end; word++) {
         uint64_t bits = 0, row = word * 64;
         for (uint64_t i = 0; i < 64 && row + i < p->rows; i++)
-            bits |= (uint64_t)p->is_first[row + i] << i;
+            bits |= (uint64_t)(!ids[row + i] && !p->repeats[row + i]) << i;
         p->is_new[word] = bits;
     }
 }
@@ -257,9 +258,9 @@ static void number(cohort_context *context, struct parts *p)
     struct keys_table *t = p->table;
     uint64_t sum = 0, words = (p->rows + 63) / 64, null = first_null(p);
     int null_is_new = null != ~0ull && t->null.id == KEYS_NO_ID;
-    if (null_is_new)
-        p->is_first[null] = 1;
     cpu_parallel(context, words, KEYS_GRAIN / 64, mark_part, p);
+    if (null_is_new)
+        p->is_new[null / 64] |= 1ull << (null & 63);
     for (uint64_t word = 0; word < words; word++) {
         p->rank[word] = sum;
         sum += (unsigned)__builtin_popcountll(p->is_new[word]);
@@ -293,8 +294,8 @@ static cohort_status take(cohort_context *context, struct parts *p, void **memor
     p->next = p->rank + words;
     p->late = p->next + p->ranges * p->parts;
     p->null = p->late + p->parts;
-    p->is_first = (uint8_t *)(p->null + p->ranges);
-    return context_fill(context, p->is_first, 0, p->rows);
+    p->repeats = (uint8_t *)(p->null + p->ranges);
+    return context_fill(context, p->repeats, 0, p->rows);
 }
 
 cohort_status keys_parts_add(cohort_context *context, struct keys_table *t, struct keys_batch *b,
@@ -310,8 +311,10 @@ cohort_status keys_parts_add(cohort_context *context, struct keys_table *t, stru
     if (t->capacity >= MOST_SLOTS)
         return COHORT_UNSUPPORTED;
     cohort_status s = take(context, &p, &memory);
-    if (!s && !b->passing)
-        s = keys_grow(context, &b->first, &b->first_room, b->firsts, b->firsts + rows, sizeof *b->first);
+    /* Most rows behind these bring new keys, too: none of what is long already is copied for them. */
+    if (!s && !b->passing && b->firsts + rows > b->first_room)
+        s = keys_reserve(context, &b->first, &b->first_room, b->firsts, b->firsts + b->n - begin,
+                         sizeof *b->first);
     if (!s) {
         cpu_parallel(context, p.ranges, 1, load_ranges, &p);
         place_ranges(&p);

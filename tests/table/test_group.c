@@ -125,6 +125,89 @@ static void parts(struct test *t)
     EQUAL(t, model_alive, 0);
 }
 
+/* ---- few groups ---------------------------------------------------------------------------------------- */
+
+/* Rows enough for several threads, of one key; values of any type, numbers mostly. */
+static void plan_few(struct test *t, struct plan *p, cohort_context *context, uint64_t distinct)
+{
+    memset(p, 0, sizeof *p);
+    p->keys = 1, p->values = 1 + (uint32_t)test_below(t, 5), p->frames = 2;
+    p->reproducible = (int)test_below(t, 2);
+    p->skips = 1;
+    p->nulls_equal[0] = test_below(t, 2) != 0;
+    for (uint32_t c = 0; c <= p->values; c++) {
+        snprintf(p->name[c], sizeof p->name[c], "%c%u", c ? 'v' : 'k', c);
+        p->format[c] = c ? model_formats[test_below(t, test_below(t, 4) ? 12 : 24)] : "I";
+    }
+    p->key[0] = p->name[0];
+    add_aggregates(t, p);
+    for (uint32_t i = 0; i < p->frames; i++) {
+        struct model_plan plan = {.rows = 8000 + test_below(t, i ? 600 : 4000), .dictionaries = 1};
+        model_open(&p->model[i], plan.rows, 1 + p->values);
+        for (uint32_t c = 0; c <= p->values; c++) {
+            plan.distinct = c ? 1 + test_below(t, 50) : distinct;
+            plan.nulls = test_below(t, 2) ? (uint32_t)test_below(t, 60) : 0;
+            plan.wild = c && test_below(t, 8) == 0;
+            model_fill(t, &p->model[i], c, p->name[c], p->format[c], &plan);
+        }
+        p->frame[i] = model_frame(t, &p->model[i], context);
+    }
+}
+
+/* One group of both frames, or one of each, the second taken by the first. */
+static void check_few(struct test *t, uint64_t distinct)
+{
+    struct plan p;
+    struct due d;
+    struct model m;
+    plan_few(t, &p, t->context, distinct);
+    walk(&p, &d);
+    cohort_group *g = group_of(t, t->context, &p), *part = group_of(t, t->context, &p);
+    int by_parts = test_below(t, 2) != 0;
+    OK(t, cohort_group_add(g, p.frame[0]));
+    OK(t, cohort_group_add(by_parts ? part : g, p.frame[1]));
+    if (by_parts)
+        send_partial(t, g, part);
+    cohort_frame *out = result(t, &p, g, 0, overflows(&p, &d));
+    if (out) {
+        model_of_frame(t, &m, out);
+        check_result(t, &p, &d, &m);
+        model_close(&m);
+    }
+    cohort_frame_release(out);
+    cohort_group_destroy(g);
+    cohort_group_destroy(part);
+    due_close(&d);
+    plan_close(&p);
+}
+
+/* Numbers of groups around those at which the CPU goes another way, with the vectors that it has and with
+ * none. */
+static void few(struct test *t)
+{
+    static const uint64_t distinct[] = {1, 2, 3, 6, 7, 8, 9, 15, 16, 17, 33, 64, 100};
+    static const unsigned threads[] = {1, 2, 5};
+    const char *asked = getenv("COHORT_CPU");
+    char level[8] = "";
+    const uint64_t rounds = test_scale(t, 39, 130, 520);
+    snprintf(level, sizeof level, "%s", asked ? asked : "");
+    for (uint64_t round = 0; round < rounds; round++) {
+        cohort_context_options options = test_context_options(t);
+        options.threads = threads[test_below(t, 3)];
+        if (test_below(t, 3) == 0)
+            setenv("COHORT_CPU", "plain", 1);
+        OK(t, cohort_context_create(&options, &t->context));
+        if (asked)
+            setenv("COHORT_CPU", level, 1);
+        else
+            unsetenv("COHORT_CPU");
+        check_few(t, distinct[round % 13]);
+        cohort_context_destroy(t->context);
+        t->context = NULL;
+    }
+    EQUAL(t, model_alive, 0);
+}
+
 /* Sorted: the same rows, in order of the keys. */
 static void sorted(struct test *t)
 {
@@ -473,6 +556,7 @@ static void no_memory(struct test *t)
 const struct test_case test_cases[] = {
     {"wholes", wholes, 0},
     {"parts", parts, 0},
+    {"few", few, TEST_ON_CPU | TEST_NO_CONTEXT},
     {"sorted", sorted, 0},
     {"many", many, 0},
     {"reproducible", reproducible, 0},

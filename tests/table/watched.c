@@ -15,10 +15,11 @@ static struct cuda_driver above;
 
 static cuda_result copy(cuda_pointer to, cuda_pointer from, size_t bytes, cuda_stream stream)
 {
-    int out = context_memory_kind(context_watched, (const void *)(uintptr_t)to) != MEMORY_DEVICE &&
-              context_memory_kind(context_watched, (const void *)(uintptr_t)from) == MEMORY_DEVICE;
-    if (out && bytes > watched.most)
-        watched.most = bytes;
+    int is_to = context_memory_kind(context_watched, (const void *)(uintptr_t)to) == MEMORY_DEVICE;
+    int is_from = context_memory_kind(context_watched, (const void *)(uintptr_t)from) == MEMORY_DEVICE;
+    uint64_t *most = is_from ? &watched.most : &watched.most_in;
+    if (is_to != is_from && bytes > *most)
+        *most = bytes;
     return below->memcpy_async(to, from, bytes, stream);
 }
 

@@ -5,7 +5,8 @@
 #include "test.h"
 
 struct watched {
-    uint64_t most;     /* bytes of the largest copy from the device to the host */
+    uint64_t most;     /* bytes of the largest copy from the device to the host, */
+    uint64_t most_in;  /* and of the largest one from there to the device */
     uint64_t launches; /* that were asked for */
     uint64_t refused;  /* the number of the launch that fails; 0: none does */
 };
