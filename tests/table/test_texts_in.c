@@ -199,7 +199,7 @@ static void patterns(struct test *t)
     }
 }
 
-/* Each value but one in turn: keys that differ little from the others are not among them. */
+/* Each value but one, which they begin behind: keys that differ little from the others are not among them. */
 static void but_one(struct test *t)
 {
     struct model values, keys;
@@ -207,12 +207,34 @@ static void but_one(struct test *t)
         static char text[4096];
         const char *format = format_of(t);
         cohort_context *context = context_of(t, 1, without % 5 == 4);
-        strings(t, &values, format, patterned, KINDS * LENGTHS, 0, 1, 0);
+        strings(t, &values, format, patterned, KINDS * LENGTHS - 1, 0, 1, 0);
         strings(t, &keys, model_another_layout(t, format), patterned, 1000, 0, KINDS * LENGTHS, 0);
         for (uint64_t i = 0; i < values.rows; i++) {
-            const uint32_t length = patterned(i == without ? !i : i, text);
+            const uint32_t length = patterned((without + 1 + i) % (KINDS * LENGTHS), text);
             values.column[0].cell[i] = (struct cell){model_bytes(&values, text, length), length};
         }
+        judge(t, context, &values, &keys);
+        model_close(&values);
+        model_close(&keys);
+        cohort_context_destroy(context);
+    }
+}
+
+/* Null among the values, and no empty string; or the other way round; or both. */
+static void empty(struct test *t)
+{
+    for (unsigned i = 0; i < 16; i++) {
+        const char *format = format_of(t);
+        cohort_context *context = context_of(t, 1 + i % 2, i % 8 == 7);
+        struct model values, keys;
+        strings(t, &values, format, digits, 5, 1, 20, 0);
+        strings(t, &keys, model_another_layout(t, format), digits, 800, 1, 20, 4);
+        if (i & 1)
+            values.column[0].cell[test_below(t, 3)] = (struct cell){NULL, 0};
+        if (i & 2)
+            values.column[0].cell[4] = (struct cell){model_bytes(&values, "", 0), 0};
+        for (uint64_t k = 0; k < keys.rows; k += 3)
+            keys.column[0].cell[k] = (struct cell){model_bytes(&keys, "", 0), 0};
         judge(t, context, &values, &keys);
         model_close(&values);
         model_close(&keys);
@@ -260,6 +282,7 @@ static void long_ones(struct test *t)
 
 const struct test_case test_cases[] = {{"patterns", patterns, TEST_ON_CPU | TEST_NO_CONTEXT},
                                        {"but_one", but_one, TEST_ON_CPU | TEST_NO_CONTEXT},
+                                       {"empty", empty, TEST_ON_CPU | TEST_NO_CONTEXT},
                                        {"bounds", bounds, TEST_ON_CPU | TEST_NO_CONTEXT},
                                        {"long_ones", long_ones, TEST_ON_CPU | TEST_NO_CONTEXT},
                                        {NULL, NULL, 0}};
