@@ -140,6 +140,7 @@ AVX512 static void tell_bits_512(const uint32_t *ids, uint64_t count, uint8_t *b
 static void tell_bits(enum cpu_level level, const uint32_t *ids, uint64_t count, uint8_t *bits)
 {
     uint64_t i = 0;
+    (void)level;
 #if CPU_VECTORS
     if (level >= CPU_AVX512) {
         i = count / 16 * 16;
