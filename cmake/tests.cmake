@@ -97,10 +97,11 @@ foreach(source ${test_programs})
 endforeach()
 
 # Keys of bytes that collide by design: of their hash two bits are left. NAME_colliding in ctest.
-set(colliding keys keys_text keys_wide join group)
+set(colliding keys keys_text keys_wide texts_in join group)
 foreach(name ${colliding})
     cohort_test_folder(table shared)
-    add_executable(test_${name}_colliding tests/table/test_${name}.c src/cpu/keys_load.c src/cpu/keys_text.c ${shared}
+    add_executable(test_${name}_colliding tests/table/test_${name}.c src/cpu/keys_few.c src/cpu/keys_load.c
+        src/cpu/keys_text.c ${shared}
         $<TARGET_OBJECTS:cohort_test_support> $<TARGET_OBJECTS:cohort_sim>)
     target_include_directories(test_${name}_colliding PRIVATE tests/table ${test_includes})
     target_compile_definitions(test_${name}_colliding PRIVATE KEYS_HASH_BITS=3 TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")

@@ -332,8 +332,9 @@ static int has_leaf_alone(const struct factor *f, const cohort_frame *keys)
            f->context->backend->own_memory == MEMORY_HOST && (f->by_leaf || is_new);
 }
 
-static cohort_status by_leaf(struct factor *f, cohort_frame *keys, uint32_t *ids, struct factor_rows *first,
-                             int adds)
+/* bits: of the rows that have ids, in place of these; NULL: the ids. */
+static cohort_status by_leaf(struct factor *f, cohort_frame *keys, uint32_t *ids, uint8_t *bits,
+                             struct factor_rows *first, int adds)
 {
     const struct keys_backend *backend = f->context->backend->keys;
     struct table_column *flat = NULL;
@@ -342,7 +343,7 @@ static cohort_status by_leaf(struct factor *f, cohort_frame *keys, uint32_t *ids
     if (s)
         return s;
     struct keys_column column = factor_column_of(flat);
-    struct keys_batch b = {.n = keys->rows, .bytes = &column, .ids = ids, .passing = !first};
+    struct keys_batch b = {.n = keys->rows, .bytes = &column, .ids = ids, .bits = bits, .passing = !first};
     column.skips_nulls = !f->column[0].nulls_equal;
     s = adds ? backend->add(f->context, leaf, &b) : backend->find(f->context, leaf, &b);
     if (first && !s)
@@ -430,7 +431,7 @@ static cohort_status work(struct factor *f, cohort_frame *keys, uint32_t *ids, s
         return s;
     if (has_leaf_alone(f, keys)) {
         f->by_leaf |= adds;
-        s = by_leaf(f, keys, ids, first, adds);
+        s = by_leaf(f, keys, ids, NULL, first, adds);
     } else if (f->by_leaf) {
         s = adds ? leave_leaf(f, keys, ids, first) : find_by_leaf(f, keys, ids);
     } else {
@@ -449,4 +450,9 @@ cohort_status factor_add(struct factor *f, cohort_frame *keys, uint32_t *ids, st
 cohort_status factor_find(struct factor *f, cohort_frame *keys, uint32_t *ids)
 {
     return work(f, keys, ids, NULL, 0);
+}
+
+cohort_status factor_find_bits(struct factor *f, cohort_frame *keys, uint8_t *bits)
+{
+    return has_leaf_alone(f, keys) ? by_leaf(f, keys, NULL, bits, NULL, 0) : COHORT_UNSUPPORTED;
 }

@@ -47,6 +47,10 @@ struct factor_rows {
 };
 cohort_status factor_add(struct factor *, cohort_frame *keys, uint32_t *ids, struct factor_rows *first);
 cohort_status factor_find(struct factor *, cohort_frame *keys, uint32_t *ids);
+
+/* A bit for each row that has an id, in whole bytes. COHORT_UNSUPPORTED: the ids are to be asked for, and
+ * nothing was done. */
+cohort_status factor_find_bits(struct factor *, cohort_frame *keys, uint8_t *bits);
 void factor_give(const struct factor *, struct factor_rows *);
 
 /* ---- factor_column.c ----------------------------------------------------------------------------------- */

@@ -286,16 +286,47 @@ cohort_status cohort_value_counts(cohort_frame *keys, uint32_t flags, cohort_fra
 /* ---- members ------------------------------------------------------------------------------------------- */
 
 /* Ids of rows of `keys` among those of `values`, into memory of the pool's. */
-static cohort_status member_ids(struct keyed *k, cohort_frame *keys, void **ids)
+static cohort_status member_ids(struct keyed *k, cohort_frame *own, void **ids)
+{
+    cohort_status s = pool_take(k->host, own->rows * 4, ids);
+    return s ? s : factor_find(&k->factor, own, *ids);
+}
+
+/* Bits of rows of `keys`, by their ids where strings alone are not found without. */
+static cohort_status member_bits(struct keyed *k, cohort_frame *own, uint8_t *bits)
+{
+    void *ids = NULL;
+    cohort_status s = factor_find_bits(&k->factor, own, bits);
+    if (s != COHORT_UNSUPPORTED)
+        return s;
+    s = member_ids(k, own, &ids);
+    if (!s)
+        s = k->host->backend->keys->bits(k->host, ids, own->rows, bits);
+    pool_give(k->host, ids);
+    return s;
+}
+
+/* The first rows of those of `keys`. */
+static cohort_status member_rows(struct keyed *k, cohort_frame *own, uint32_t bytes, void *rows)
+{
+    void *ids = NULL;
+    cohort_status s = member_ids(k, own, &ids);
+    if (!s)
+        s = k->host->backend->keys->rows(k->host, ids, own->rows, k->first.at, bytes, rows);
+    pool_give(k->host, ids);
+    return s;
+}
+
+/* bytes 0: a bit a key. */
+static cohort_status keyed_members(struct keyed *k, cohort_frame *keys, uint32_t bytes, void *to)
 {
     cohort_frame *own = NULL;
     cohort_status s = staged_status(k->context, k->host, factor_check(&k->factor, k->call, "keys", keys));
     if (!s)
         s = staged_in(k->context, k->host, keys, &own);
     if (!s)
-        s = staged_status(k->context, k->host, pool_take(k->host, keys->rows * 4, ids));
-    if (!s)
-        s = staged_status(k->context, k->host, factor_find(&k->factor, own, *ids));
+        s = staged_status(k->context, k->host,
+                          bytes ? member_rows(k, own, bytes, to) : member_bits(k, own, to));
     cohort_frame_release(own);
     return s;
 }
@@ -387,7 +418,6 @@ cohort_status cohort_index_in(cohort_frame *keys, cohort_frame *values, const ui
     const char *call = "cohort_index_in";
     struct keyed k;
     struct staged_array to = {0};
-    void *ids = NULL;
     cohort_status s = check_members(call, keys, values);
     if (s)
         return s;
@@ -401,13 +431,9 @@ cohort_status cohort_index_in(cohort_frame *keys, cohort_frame *values, const ui
     if (!s)
         s = staged_array_open(&to, k.context, k.host, call, "rows", rows, keys->rows, bytes, 0);
     if (!s)
-        s = member_ids(&k, keys, &ids);
-    if (!s)
-        s = k.host->backend->keys->rows(k.host, ids, keys->rows, k.first.at, bytes, to.own);
+        s = keyed_members(&k, keys, bytes, to.own);
     if (to.host)
         s = staged_array_close(&to, s);
-    if (ids)
-        pool_give(k.host, ids);
     keyed_close(&k);
     return s;
 }
@@ -419,7 +445,6 @@ cohort_status cohort_is_in(cohort_frame *keys, cohort_frame *values, const uint8
     const char *call = "cohort_is_in";
     struct keyed k;
     struct staged_array to = {0};
-    void *ids = NULL;
     cohort_status s = check_members(call, keys, values);
     if (s)
         return s;
@@ -429,13 +454,9 @@ cohort_status cohort_is_in(cohort_frame *keys, cohort_frame *values, const uint8
     if (!s)
         s = staged_array_open(&to, k.context, k.host, call, "bits", bits, (keys->rows + 7) / 8, 1, 0);
     if (!s)
-        s = member_ids(&k, keys, &ids);
-    if (!s)
-        s = k.host->backend->keys->bits(k.host, ids, keys->rows, to.own);
+        s = keyed_members(&k, keys, 0, to.own);
     if (to.host)
         s = staged_array_close(&to, s);
-    if (ids)
-        pool_give(k.host, ids);
     keyed_close(&k);
     return s;
 }

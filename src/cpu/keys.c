@@ -1,5 +1,6 @@
 /* cpu/keys.c: lookups in tables of keys, and what else is done once over all rows. */
-#include "keys.h"
+#include "keys_few.h"
+#include "keys_vector.h"
 
 /* ---- words --------------------------------------------------------------------------------------------- */
 
@@ -75,6 +76,7 @@ struct find_job {
     const struct keys_table *table;
     const struct keys_batch *batch;
     enum cpu_level level;
+    struct keys_few few; /* no memory: the table is not one of few strings */
 };
 
 static uint32_t find_word(const struct keys_table *t, uint64_t home, uint64_t key)
@@ -123,22 +125,71 @@ static void find_words(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     }
 }
 
+#if CPU_VECTORS
+AVX512 static void tell_bits_512(const uint32_t *ids, uint64_t count, uint8_t *bits)
+{
+    const __m512i none = _mm512_set1_epi32(-1);
+    for (uint64_t i = 0; i < count; i += 16) {
+        const __mmask16 hit = _mm512_cmpneq_epi32_mask(_mm512_loadu_si512(ids + i), none);
+        memcpy(bits + i / 8, &hit, 2);
+    }
+}
+#endif
+
+/* A bit for each row that has an id, in whole bytes. */
+static void tell_bits(enum cpu_level level, const uint32_t *ids, uint64_t count, uint8_t *bits)
+{
+    uint64_t i = 0;
+    (void)level;
+#if CPU_VECTORS
+    if (level >= CPU_AVX512) {
+        i = count / 16 * 16;
+        tell_bits_512(ids, i, bits);
+    }
+#endif
+    for (; i < count; i += 8) {
+        unsigned byte = 0;
+        for (uint64_t k = 0; k < 8 && i + k < count; k++)
+            byte |= (unsigned)(ids[i + k] != KEYS_NO_ID) << k;
+        bits[i / 8] = (uint8_t)byte;
+    }
+}
+
+/* Ids of a block of strings, of which there are few or any number. */
+static void find_block(const struct find_job *j, uint64_t at, uint32_t count, uint32_t *ids)
+{
+    uint8_t states[KEYS_BLOCK];
+    if (!j->few.memory)
+        keys_find_text(j->table, j->level, j->batch->bytes, at, count, KEYS_NO_ID, ids);
+    else if (keys_few_find(&j->few, j->batch->bytes, at, count, ids, states))
+        for (uint32_t i = 0; i < count; i++)
+            ids[i] = states[i] ? find_state(j->table, states[i]) : ids[i];
+}
+
 static void find_texts(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     const struct find_job *j = arg;
+    uint32_t own[KEYS_BLOCK];
     (void)worker;
-    for (uint64_t at = begin; at < end; at += KEYS_BLOCK)
-        keys_find_text(j->table, j->level, j->batch->bytes, at,
-                       end - at < KEYS_BLOCK ? (uint32_t)(end - at) : KEYS_BLOCK, KEYS_NO_ID,
-                       j->batch->ids + at);
+    for (uint64_t at = begin; at < end; at += KEYS_BLOCK) {
+        const uint32_t count = end - at < KEYS_BLOCK ? (uint32_t)(end - at) : KEYS_BLOCK;
+        find_block(j, at, count, j->batch->bits ? own : j->batch->ids + at);
+        if (j->batch->bits)
+            tell_bits(j->level, own, count, j->batch->bits + at / 8);
+    }
 }
 
 static cohort_status cpu_keys_find(cohort_context *context, const struct keys_table *t, struct keys_batch *b)
 {
-    struct find_job j = {t, b, cpu_device(context)->level};
+    struct find_job j = {t, b, cpu_device(context)->level, {0}};
     if (b->rows)
         return keys_rows_find(context, t, b);
-    return cpu_parallel_told(context, "keys", b->n, KEYS_GRAIN, b->words ? find_words : find_texts, &j);
+    if (b->bytes)
+        keys_few_open(context, &j.few, t, b->n);
+    cohort_status s =
+        cpu_parallel_told(context, "keys", b->n, KEYS_GRAIN, b->words ? find_words : find_texts, &j);
+    keys_few_close(context, &j.few);
+    return s;
 }
 
 /* ---- what is done with ids ----------------------------------------------------------------------------- */
@@ -174,23 +225,19 @@ static cohort_status cpu_keys_rows(cohort_context *context, const uint32_t *ids,
 struct bits_job {
     const uint32_t *ids;
     uint8_t *bits;
+    enum cpu_level level;
 };
 
 static void bits_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     const struct bits_job *j = arg;
     (void)worker;
-    for (uint64_t i = begin; i < end; i += 8) {
-        unsigned byte = 0;
-        for (uint64_t k = 0; k < 8 && i + k < end; k++)
-            byte |= (unsigned)(j->ids[i + k] != KEYS_NO_ID) << k;
-        j->bits[i / 8] = (uint8_t)byte;
-    }
+    tell_bits(j->level, j->ids + begin, end - begin, j->bits + begin / 8);
 }
 
 static cohort_status cpu_keys_bits(cohort_context *context, const uint32_t *ids, uint64_t n, uint8_t *bits)
 {
-    struct bits_job j = {ids, bits};
+    struct bits_job j = {ids, bits, cpu_device(context)->level};
     cpu_parallel(context, n, KEYS_GRAIN, bits_part, &j);
     return COHORT_OK;
 }

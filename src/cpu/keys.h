@@ -116,8 +116,12 @@ cohort_status keys_rows_find(cohort_context *, const struct keys_table *, struct
 
 /* ---- keys_text.c: strings of bytes ---- */
 
-/* Where rows begin .. begin + count are, their hashes and states; 1: some state is not KEYS_VALUE, and there
- * the length is 0. */
+/* Where rows begin .. begin + count are, and their states; 1: some state is not KEYS_VALUE, and there the
+ * length is 0. */
+int keys_locate_text(const struct keys_column *, uint64_t begin, uint32_t count, struct keys_text *texts,
+                     uint8_t *states);
+
+/* The same, and their hashes. */
 int keys_load_text(const struct keys_seed *, enum cpu_level, const struct keys_column *, uint64_t begin,
                    uint32_t count, struct keys_text *texts, uint64_t *hashes, uint8_t *states);
 uint64_t keys_hash_text(const struct keys_seed *, struct keys_text);

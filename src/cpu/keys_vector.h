@@ -6,7 +6,7 @@
 
 #if CPU_VECTORS
 #    include <immintrin.h>
-#    define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,bmi")))
+#    define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,bmi,bmi2")))
 
 /* keys_hash of eight. */
 AVX512 static inline __m512i keys_hash_8(const struct keys_seed *s, __m512i words)

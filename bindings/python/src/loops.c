@@ -3,17 +3,31 @@
  * GPU's memory go through the host's (BY_HOST in core.h). */
 #include "core.h"
 
+#ifdef __SSE2__
+#    include <emmintrin.h>
+#endif
+
 /* Eight at a time: a byte of bits in each byte of a word, of which each keeps a bit of its own. */
 void bits_to_bytes(const uint8_t *bits, uint8_t *bytes, Py_ssize_t n)
 {
     const uint64_t each = 0x0101010101010101u, own = 0x8040201008040201u, rest = 0x7f7f7f7f7f7f7f7fu;
-    Py_ssize_t whole = n & ~(Py_ssize_t)7;
-    for (Py_ssize_t i = 0; i < whole; i += 8) {
+    Py_ssize_t whole = n & ~(Py_ssize_t)7, i = 0;
+#ifdef __SSE2__
+    for (; i + 16 <= n; i += 16) { /* each of two bytes eight times, of which each keeps its own bit */
+        uint16_t two;
+        memcpy(&two, bits + (i >> 3), 2);
+        __m128i kept = _mm_cvtsi32_si128(two);
+        kept = _mm_shufflelo_epi16(_mm_unpacklo_epi8(kept, kept), 0x50);
+        kept = _mm_and_si128(_mm_unpacklo_epi32(kept, kept), _mm_set1_epi64x((long long)own));
+        _mm_storeu_si128((void *)(bytes + i), _mm_min_epu8(kept, _mm_set1_epi8(1)));
+    }
+#endif
+    for (; i < whole; i += 8) {
         uint64_t kept = bits[i >> 3] * each & own;
         kept = (((kept & rest) + rest) | kept) >> 7 & each;
         memcpy(bytes + i, &kept, 8);
     }
-    for (Py_ssize_t i = whole; i < n; ++i)
+    for (; i < n; ++i)
         bytes[i] = bits[i >> 3] >> (i & 7) & 1;
 }
 
