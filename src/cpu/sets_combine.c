@@ -5,7 +5,7 @@
  * through as it is. */
 #include <string.h>
 
-#include "sets_sweep.h"
+#include "sets_combine.h"
 
 static struct cpu_answer empty(void)
 {
@@ -130,25 +130,36 @@ static void apply(struct cpu_scratch *s, co_u32 op, const struct sets_chunk *oth
     s->vectors->words(s->words, s->words, other->kind == CO_CHUNK_BITMAP ? other->at : s->other, op);
 }
 
+/* Members of the runs in the scratch, four at a time: most runs that become an array have no more. */
+static co_u32 runs_members(struct cpu_scratch *s, co_u32 runs)
+{
+    co_u32 n = 0;
+    for (co_u32 r = 0; r < runs; r++) {
+        const co_u32 first = s->runs[2 * r], count = s->runs[2 * r + 1] + 1u;
+        for (co_u32 i = 0; i < count; i += 4)
+            for (co_u32 k = 0; k < 4; k++)
+                s->array[n + i + k] = (co_u16)(first + i + k);
+        n += count;
+    }
+    return n;
+}
+
 /* Runs in the scratch, as the kind that they are due. */
-static struct cpu_answer runs_answer(struct cpu_scratch *s, co_u32 runs, co_u32 card)
+static struct cpu_answer runs_answer(struct cpu_scratch *s, struct sets_measure m)
 {
     struct cpu_answer a = empty();
-    co_u32 kind = sets_kind(card, runs);
+    co_u32 kind = sets_kind(m.card, m.runs);
+    if (!m.card || kind == CO_CHUNK_FULL)
+        return m.card ? full() : empty();
     a.chunk.at = s->runs;
     a.chunk.kind = CO_CHUNK_RUNS;
-    a.chunk.entries = runs;
-    a.chunk.card = card;
-    a.chunk.digest = sets_chunk_digest(&a.chunk);
+    a.chunk.entries = m.runs;
+    a.chunk.card = m.card;
+    a.chunk.digest = m.digest;
     a.own = 1;
-    if (!card || kind == CO_CHUNK_FULL)
-        return card ? full() : empty();
     if (kind == CO_CHUNK_ARRAY) {
         a.chunk.kind = CO_CHUNK_ARRAY;
-        a.chunk.entries = 0;
-        for (co_u32 r = 0; r < runs; r++)
-            for (co_u32 v = s->runs[2 * r], last = v + s->runs[2 * r + 1]; v <= last; v++)
-                s->array[a.chunk.entries++] = (co_u16)v;
+        a.chunk.entries = runs_members(s, m.runs);
         a.chunk.at = s->array;
     }
     return a; /* never a bitmap: so few runs take less */
@@ -177,7 +188,7 @@ static struct cpu_answer merged(co_u32 op, const struct sets_chunk *chunks, stru
 static int by_entries(co_u32 op, const struct sets_chunk *chunks, co_u32 count, struct cpu_scratch *s,
                       struct cpu_answer *a)
 {
-    co_u32 entries, card = 0, runs;
+    co_u32 entries;
     if (count != 2)
         return 0;
     for (co_u32 i = 0; i < 2; i++)
@@ -189,10 +200,9 @@ static int by_entries(co_u32 op, const struct sets_chunk *chunks, co_u32 count, 
         *a = merged(op, chunks, s);
         return 1;
     }
-    if (entries > SETS_SWEEP_MOST)
+    if (entries > s->vectors->swept)
         return 0;
-    runs = sets_sweep(op, &chunks[0], &chunks[1], s->runs, &card);
-    *a = runs_answer(s, runs, card);
+    *a = runs_answer(s, s->vectors->sweep(op, &chunks[0], &chunks[1], s->runs));
     return 1;
 }
 

@@ -11,11 +11,8 @@
  * in order, the upper ones are merged with the next 32 of the array whose next number is less. Numbers in
  * both arrays come out side by side: OR keeps what differs from the number before, XOR what differs from
  * both neighbours. Behind an array's end stand greatest numbers, which come last and are not counted. */
-#include "sets_vector.h"
-
-#if CPU_VECTORS
-#    include <immintrin.h>
-#endif
+#include "sets_network.h"
+#include "sets_sweep.h"
 
 /* ---- plain --------------------------------------------------------------------------------------------- */
 
@@ -118,15 +115,11 @@ static void change_plain(co_u64 *words, co_u32 op, const co_u16 *a, co_u32 n)
 }
 
 static const struct sets_vectors plain = {filter_plain, words_plain,  members_plain, merge_plain,
-                                          digest_plain, change_plain, NULL};
+                                          digest_plain, change_plain, NULL,          sets_sweep_plain, 256};
 
 /* ---- AVX-512 ------------------------------------------------------------------------------------------- */
 
 #if CPU_VECTORS
-#    define AVX512      \
-        __attribute__(( \
-            target("avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,avx512vbmi2,bmi,bmi2,popcnt")))
-
 /* Blocks of 32 of an array. */
 struct block {
     __m512i v;
@@ -388,21 +381,6 @@ AVX512 static co_u32 members_512(const co_u64 *words, co_u64 digest, co_u16 *to)
     return n;
 }
 
-/* A bitonic sequence of 32, in order: halves by halves, the lesser of each two to the lower place. */
-AVX512 static inline __m512i in_order(__m512i v)
-{
-    __m512i w = _mm512_shuffle_i64x2(v, v, 0x4e);
-    v = _mm512_mask_max_epu16(_mm512_min_epu16(v, w), 0xffff0000, v, w);
-    w = _mm512_shuffle_i64x2(v, v, 0xb1);
-    v = _mm512_mask_max_epu16(_mm512_min_epu16(v, w), 0xff00ff00, v, w);
-    w = _mm512_shuffle_epi32(v, 0x4e);
-    v = _mm512_mask_max_epu16(_mm512_min_epu16(v, w), 0xf0f0f0f0, v, w);
-    w = _mm512_shuffle_epi32(v, 0xb1);
-    v = _mm512_mask_max_epu16(_mm512_min_epu16(v, w), 0xcccccccc, v, w);
-    w = _mm512_rol_epi32(v, 16);
-    return _mm512_mask_max_epu16(_mm512_min_epu16(v, w), 0xaaaaaaaa, v, w);
-}
-
 /* The next 32 of an array, greatest numbers behind its end. */
 AVX512 static inline __m512i next_block(const co_u16 *a, co_u32 n, co_u32 *at)
 {
@@ -413,24 +391,16 @@ AVX512 static inline __m512i next_block(const co_u16 *a, co_u32 n, co_u32 *at)
     return v;
 }
 
-/* The places of neighbours: the number before, and the one after, among two vectors. */
-static const co_u16 places_before[32] = {63, 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14,
-                                         15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30};
-static const co_u16 places_after[32] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16,
-                                        17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
-static const co_u16 places_back[32] = {31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,
-                                       15, 14, 13, 12, 11, 10, 9,  8,  7,  6,  5,  4,  3,  2,  1,  0};
-
 /* Numbers [at, at + 32) of `total` in order: those that are kept, given the 32 before and the 32 after. */
 AVX512 static inline co_u32 put_merged(int both, __m512i before, __m512i v, __m512i after, co_u32 at,
                                        co_u32 total, co_u16 *to)
 {
     co_u32 left = total - at;
     __mmask32 kept = left < 32 ? (1u << left) - 1 : ~0u;
-    __m512i other = _mm512_permutex2var_epi16(v, _mm512_loadu_si512(places_before), before);
+    __m512i other = _mm512_permutex2var_epi16(v, _mm512_loadu_si512(sets_places_before), before);
     kept &= _mm512_cmpneq_epi16_mask(v, other) | (at ? 0 : 1);
     if (!both) {
-        other = _mm512_permutex2var_epi16(v, _mm512_loadu_si512(places_after), after);
+        other = _mm512_permutex2var_epi16(v, _mm512_loadu_si512(sets_places_after), after);
         kept &= _mm512_cmpneq_epi16_mask(v, other) | (left <= 32 ? 1u << (left - 1) : 0);
     }
     _mm512_storeu_si512(to, _mm512_maskz_compress_epi16(kept, v));
@@ -440,13 +410,13 @@ AVX512 static inline co_u32 put_merged(int both, __m512i before, __m512i v, __m5
 AVX512 static inline co_u32 merge_any(int both, const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m,
                                       co_u16 *to)
 {
-    const __m512i back = _mm512_loadu_si512(places_back);
+    const __m512i back = _mm512_loadu_si512(sets_places_back);
     co_u32 i = 0, j = 0, k = 0, total = n + m, at = 0;
     __m512i upper = next_block(a, n, &i), next = next_block(b, m, &j), before = upper, v = upper;
     for (co_u32 done = 0; done < total + 32; done += 32) { /* a turn later each is put down */
         __m512i turned = _mm512_permutexvar_epi16(back, next);
-        __m512i lower = in_order(_mm512_min_epu16(upper, turned));
-        upper = in_order(_mm512_max_epu16(upper, turned));
+        __m512i lower = sets_in_order(_mm512_min_epu16(upper, turned));
+        upper = sets_in_order(_mm512_max_epu16(upper, turned));
         if (done) {
             k += put_merged(both, before, v, lower, at, total, to + k);
             at += 32;
@@ -515,7 +485,7 @@ AVX512 static co_u64 lists_512(const co_u32 *a, co_u64 n, const co_u32 *b, co_u6
 }
 
 static const struct sets_vectors vectors_512 = {filter_512, words_512,  members_512, merge_512,
-                                                digest_512, change_512, lists_512};
+                                                digest_512, change_512, lists_512,   sets_sweep_512, SETS_RUNS_SWEPT};
 #endif
 
 const struct sets_vectors *sets_vectors_of(enum cpu_level level)
