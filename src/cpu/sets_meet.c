@@ -199,10 +199,13 @@ static co_u64 row_count(const struct sets_vectors *vectors, const struct sets_qu
 void sets_meet_rows(const struct sets_vectors *vectors, const struct sets_query *q, co_u64 begin, co_u64 end)
 {
     struct sets_two_lists l;
-    for (co_u64 row = begin; row < end; row++)
+    for (co_u64 row = begin; row < end; row++) {
+        if (vectors->pairs && (row = vectors->pairs(vectors, q, row, end)) == end)
+            return;
         q->counts[row] = vectors->lists && sets_are_two_lists(q, row, &l)
                              ? sets_count_of(q, l.n[0], l.n[1], lists_both(vectors, &l))
                              : row_count(vectors, q, row, 0, SETS_NO_KEY);
+    }
 }
 
 void sets_meet_part(const struct sets_vectors *vectors, const struct sets_query *q,

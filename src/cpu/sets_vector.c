@@ -11,6 +11,7 @@
  * in order, the upper ones are merged with the next 32 of the array whose next number is less. Numbers in
  * both arrays come out side by side: OR keeps what differs from the number before, XOR what differs from
  * both neighbours. Behind an array's end stand greatest numbers, which come last and are not counted. */
+#include "sets_lists.h"
 #include "sets_network.h"
 #include "sets_sweep.h"
 
@@ -115,7 +116,7 @@ static void change_plain(co_u64 *words, co_u32 op, const co_u16 *a, co_u32 n)
 }
 
 static const struct sets_vectors plain = {filter_plain, words_plain,  members_plain, merge_plain,
-                                          digest_plain, change_plain, NULL,          sets_sweep_plain, 256};
+                                          digest_plain, change_plain, NULL,          sets_sweep_plain, 256, NULL};
 
 /* ---- AVX-512 ------------------------------------------------------------------------------------------- */
 
@@ -454,38 +455,9 @@ AVX512 static void change_512(co_u64 *words, co_u32 op, const co_u16 *a, co_u32 
     change_by(words, op, a, n);
 }
 
-/* The turns are the numbers of y, beside the block of 16 of x that they may be in. What of a block was hit is
- * looked at once, when the numbers of y go beyond it. */
-AVX512 static inline co_u64 lists_any(const co_u32 *x, co_u64 n, const co_u32 *y, co_u64 m, int keep,
-                                      co_u32 *to)
-{
-    co_u64 kept = 0, j = 0;
-    for (co_u64 at = 0; at < n && (!keep || j < m); at += 16) {
-        co_u64 left = n - at;
-        __mmask16 there = left >= 16 ? 0xffff : (__mmask16)((1u << left) - 1), hit = 0;
-        __m512i v = _mm512_maskz_loadu_epi32(there, x + at);
-        co_u32 last = x[left >= 16 ? at + 15 : n - 1];
-        for (; j < m && y[j] <= last; j++)
-            hit |= _mm512_mask_cmpeq_epi32_mask(there, v, _mm512_set1_epi32((int)y[j]));
-        hit = (__mmask16)(keep ? hit : ~hit & there);
-        if (to)
-            _mm512_storeu_si512(to + kept, _mm512_maskz_compress_epi32(hit, v));
-        kept += (co_u32)__builtin_popcount(hit);
-    }
-    return kept;
-}
-
-AVX512 static co_u64 lists_512(const co_u32 *a, co_u64 n, const co_u32 *b, co_u64 m, int keep, co_u32 *to)
-{
-    if (!keep)
-        return lists_any(a, n, b, m, 0, to);
-    if (n < m)
-        return lists_512(b, m, a, n, 1, to);
-    return to ? lists_any(a, n, b, m, 1, to) : lists_any(a, n, b, m, 1, NULL);
-}
-
 static const struct sets_vectors vectors_512 = {filter_512, words_512,  members_512, merge_512,
-                                                digest_512, change_512, lists_512,   sets_sweep_512, SETS_RUNS_SWEPT};
+                                                digest_512, change_512, sets_lists_512, sets_sweep_512,
+                                                SETS_RUNS_SWEPT, sets_pairs_512};
 #endif
 
 const struct sets_vectors *sets_vectors_of(enum cpu_level level)
