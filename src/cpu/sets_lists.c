@@ -66,7 +66,8 @@ AVX512 static inline co_u64 pair_meets(const struct sets_two_lists *l)
         return 0;
     if (l->n[0] <= 16 && l->n[1] <= 16)
         return small_meet(l);
-    return sets_lists_512(l->at[0], l->n[0], l->at[1], l->n[1], 1, NULL);
+    const int turned = l->n[0] < l->n[1];
+    return lists_any(l->at[turned], l->n[turned], l->at[!turned], l->n[!turned], 1, NULL);
 }
 
 /* Members of a list in a set with an index: its presence bits and the chunk's digest say of most that they are
