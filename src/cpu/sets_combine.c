@@ -68,6 +68,30 @@ static struct cpu_answer bitmap_answer(struct cpu_scratch *s)
     return bitmap_measured(s, s->vectors->words(s->words, s->words, s->words, SETS_AND));
 }
 
+#define RUNS_FEW 8u /* so many numbers of the array for each run, or more, and a run's ends are searched for */
+
+/* The first number of an array from `at` on that is not below v. */
+CO_INLINE co_u32 seek_number(const co_u16 *from, co_u32 n, co_u32 at, co_u32 v)
+{
+    return at < n && from[at] < v ? at + co_chunk_array_lower(from + at, n - at, v) : at;
+}
+
+/* Those of the array that are in runs, or are not, where runs are few: what lies between two ends is moved
+ * together. */
+static co_u32 filter_stretches(const co_u16 *from, co_u32 n, const co_u16 *runs, co_u32 m, int keep, co_u16 *to)
+{
+    co_u32 kept = 0, at = 0;
+    for (co_u32 r = 0; r <= m && at < n; r++) {
+        const co_u32 first = r < m ? seek_number(from, n, at, runs[2 * r]) : n;
+        const co_u32 end = r < m ? seek_number(from, n, first, co_chunk_run_last(runs, r) + 1) : n;
+        const co_u32 begin = keep ? first : at, count = (keep ? end : first) - begin;
+        memmove(to + kept, from + begin, count * sizeof *to);
+        kept += count;
+        at = end;
+    }
+    return kept;
+}
+
 /* Those of the array that are in the other chunk, or are not; to may be from. */
 static co_u32 filter(const struct cpu_scratch *s, const co_u16 *from, co_u32 n,
                      const struct sets_chunk *other, int keep, co_u16 *to)
@@ -86,6 +110,8 @@ static co_u32 filter(const struct cpu_scratch *s, const co_u16 *from, co_u32 n,
         }
         return kept;
     case CO_CHUNK_RUNS: /* the first run that does not end below */
+        if (n / RUNS_FEW >= other->entries)
+            return filter_stretches(from, n, at, other->entries, keep, to);
         for (co_u32 i = 0; i < n; i++) {
             co_u16 v = from[i];
             while (run < other->entries && co_chunk_run_last(at, run) < v)
@@ -246,13 +272,38 @@ static void sort_by_card(struct sets_chunk *chunks, co_u32 count)
         }
 }
 
+/* An array, or part of a list, to the front, if there is one: it bounds the answer as an array, however few members
+ * runs before it have. */
+static void array_first(struct sets_chunk *chunks, co_u32 count)
+{
+    co_u32 i = 0;
+    while (i < count && !sets_chunk_is_array(&chunks[i]))
+        i++;
+    for (struct sets_chunk c = chunks[i < count ? i : 0]; i && i < count; i--) {
+        chunks[i] = chunks[i - 1];
+        chunks[i - 1] = c;
+    }
+}
+
+/* No 1,024 numbers side by side have members of all chunks. */
+static int lie_apart(const struct sets_chunk *chunks, co_u32 count)
+{
+    co_u64 both = chunks[0].digest;
+    for (co_u32 i = 1; i < count; i++)
+        both &= chunks[i].digest;
+    return !both;
+}
+
 static struct cpu_answer and_chunks(struct sets_chunk *chunks, co_u32 count, struct cpu_scratch *s)
 {
+    if (lie_apart(chunks, count))
+        return empty();
     sort_by_card(chunks, count);
     while (count > 1 && chunks[count - 1].kind == CO_CHUNK_FULL)
         count--;
     if (count == 1)
         return passed(&chunks[0]);
+    array_first(chunks, count);
     if (sets_chunk_is_array(&chunks[0]))
         return by_filter(&chunks[0], chunks + 1, count - 1, 1, s);
     return by_bitmap(SETS_AND, chunks, count, s);
@@ -289,6 +340,8 @@ static struct cpu_answer andnot_chunks(struct sets_chunk *chunks, co_u32 count, 
     for (co_u32 i = 1; i < count; i++)
         if (chunks[i].kind == CO_CHUNK_FULL)
             return empty();
+    if (count == 2 && lie_apart(chunks, count))
+        return passed(&chunks[0]);
     if (sets_chunk_is_array(&chunks[0]))
         return by_filter(&chunks[0], chunks + 1, count - 1, 0, s);
     return by_bitmap(SETS_ANDNOT, chunks, count, s);

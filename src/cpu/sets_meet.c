@@ -83,6 +83,8 @@ static co_u32 runs_any(const struct sets_chunk *runs, const struct sets_chunk *o
 
 co_u32 sets_chunks_meet(const struct sets_vectors *v, const struct sets_chunk *a, const struct sets_chunk *b)
 {
+    if (!(a->digest & b->digest))
+        return 0;
     if (a->kind == CO_CHUNK_FULL || b->kind == CO_CHUNK_FULL)
         return a->kind == CO_CHUNK_FULL ? b->card : a->card;
     if (a->kind == CO_CHUNK_RUNS || b->kind == CO_CHUNK_RUNS)
