@@ -191,23 +191,19 @@ static struct cpu_answer runs_answer(struct cpu_scratch *s, struct sets_measure 
     return a; /* never a bitmap: so few runs take less */
 }
 
-/* OR or XOR of two arrays: more than an array may hold becomes a bitmap. */
+/* OR or XOR of two arrays. What may be more than an array holds is put together in a bitmap. */
 static struct cpu_answer merged(co_u32 op, const struct sets_chunk *chunks, struct cpu_scratch *s)
 {
     const co_u16 *x = numbers_of(&chunks[0], s->listed), *y = numbers_of(&chunks[1], s->runs);
-    co_u32 n = s->vectors->merge(op, x, chunks[0].entries, y, chunks[1].entries, s->array);
-    if (n <= SETS_ARRAY_MOST)
-        return n ? array_of(s, s->array, n) : empty();
-    struct cpu_answer a = empty();
-    a.chunk.digest = s->vectors->digest(s->array, n);
-    memset(s->words, 0, sizeof s->words);
-    for (co_u32 i = 0; i < n; i++)
-        s->words[s->array[i] / 64] |= 1ull << s->array[i] % 64;
-    a.chunk.at = s->words;
-    a.chunk.kind = CO_CHUNK_BITMAP;
-    a.chunk.card = n;
-    a.own = 1;
-    return a;
+    const co_u32 n = chunks[0].entries, m = chunks[1].entries;
+    if (n + m > SETS_ARRAY_MOST) {
+        memset(s->words, 0, sizeof s->words);
+        s->vectors->change(s->words, SETS_OR, x, n);
+        s->vectors->change(s->words, op, y, m);
+        return bitmap_answer(s);
+    }
+    co_u32 kept = s->vectors->merge(op, x, n, y, m, s->array);
+    return kept ? array_of(s, s->array, kept) : empty();
 }
 
 /* Two short chunks, by their entries: 0 if they are not such. */
