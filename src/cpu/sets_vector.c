@@ -232,7 +232,7 @@ struct lasts {
     _Alignas(64) co_u16 of[4][32];
 };
 
-#    define SOUGHT_SKEW  48u /* so many times as many numbers in the long array: less, and turns are cheaper */
+#    define SOUGHT_SKEW  24u /* so many times as many numbers in the long array: less, and turns are cheaper */
 #    define SOUGHT_LEAST 32u /* numbers for which the lasts of all blocks are worth to be gathered */
 #    define SOUGHT_MOST  (4u * 32 * 32) /* no array has more */
 
@@ -271,6 +271,18 @@ AVX512 static inline __m512i blocks_for(__m512i v, const struct lasts *l, co_u32
     return _mm512_min_epu16(_mm512_slli_epi16(at, 5), _mm512_set1_epi16((short)(m - 32)));
 }
 
+/* Which of the first `count` of 32 numbers are in the blocks that begin there. */
+AVX512 static inline __mmask32 hits_of(const co_u16 *a, co_u32 count, const co_u16 *b, const co_u16 *from)
+{
+    _Alignas(64) co_u32 equal[32];
+    for (co_u32 i = 0; i < count; i++) {
+        __m512i w = _mm512_loadu_si512(b + from[i]);
+        _store_mask32(equal + i, _mm512_cmpeq_epi16_mask(w, _mm512_set1_epi16((short)a[i])));
+    }
+    __m512i x = _mm512_load_si512(equal), y = _mm512_load_si512(equal + 16);
+    return _mm512_test_epi32_mask(x, x) | (co_u32)_mm512_test_epi32_mask(y, y) << 16;
+}
+
 /* Those of a that are in b, or are not, each sought by itself: nothing waits for the number before. */
 AVX512 static inline co_u32 sought_any(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep,
                                        co_u16 *to)
@@ -281,13 +293,8 @@ AVX512 static inline co_u32 sought_any(const co_u16 *a, co_u32 n, const co_u16 *
     lasts_of(b, m, &l);
     for (co_u32 at = 0; at < n; at += 32) {
         struct block k = block_at(a, n, at);
-        const co_u32 count = n - at < 32 ? n - at : 32;
-        co_u32 hit = 0;
         _mm512_store_si512(from, blocks_for(k.v, &l, m));
-        for (co_u32 i = count; i--;) {
-            __m512i w = _mm512_loadu_si512(b + from[i]);
-            hit = hit << 1 | (_mm512_cmpeq_epi16_mask(w, _mm512_set1_epi16((short)a[at + i])) != 0);
-        }
+        __mmask32 hit = n - at < 32 ? hits_of(a + at, n - at, b, from) : hits_of(a + at, 32, b, from);
         hit = (keep ? hit : ~hit) & k.there;
         if (to)
             _mm512_mask_storeu_epi16(to + kept, (__mmask32)((1ull << __builtin_popcount(hit)) - 1),
