@@ -68,7 +68,7 @@ static struct cpu_answer bitmap_answer(struct cpu_scratch *s)
     return bitmap_measured(s, s->vectors->words(s->words, s->words, s->words, SETS_AND));
 }
 
-#define RUNS_FEW 8u /* so many numbers of the array for each run, or more, and a run's ends are searched for */
+#define RUNS_FEW 8u /* numbers of an array for each run, from which on a run's ends are searched for */
 
 /* The first number of an array from `at` on that is not below v. */
 CO_INLINE co_u32 seek_number(const co_u16 *from, co_u32 n, co_u32 at, co_u32 v)
@@ -78,7 +78,8 @@ CO_INLINE co_u32 seek_number(const co_u16 *from, co_u32 n, co_u32 at, co_u32 v)
 
 /* Those of the array that are in runs, or are not, where runs are few: what lies between two ends is moved
  * together. */
-static co_u32 filter_stretches(const co_u16 *from, co_u32 n, const co_u16 *runs, co_u32 m, int keep, co_u16 *to)
+static co_u32 filter_stretches(const co_u16 *from, co_u32 n, const co_u16 *runs, co_u32 m, int keep,
+                               co_u16 *to)
 {
     co_u32 kept = 0, at = 0;
     for (co_u32 r = 0; r <= m && at < n; r++) {
@@ -139,8 +140,8 @@ static const co_u16 *numbers_of(const struct sets_chunk *c, co_u16 *room)
     return room;
 }
 
-/* The bits of a run, given its first number and its length less one; most are in one word. Of bytes that are not
- * what they should be nothing goes beyond the chunk. */
+/* The bits of a run, given its first number and its length less one; most are in one word. Of bytes that are
+ * not what they should be nothing goes beyond the chunk. */
 CO_INLINE void set_run(co_u64 *words, co_u32 first, co_u32 more)
 {
     const co_u32 place = first % 64, last = first + more;
@@ -289,8 +290,8 @@ static void sort_by_card(struct sets_chunk *chunks, co_u32 count)
         }
 }
 
-/* An array, or part of a list, to the front, if there is one: it bounds the answer as an array, however few members
- * runs before it have. */
+/* An array, or part of a list, to the front, if there is one: it bounds the answer as an array, however few
+ * members runs before it have. */
 static void array_first(struct sets_chunk *chunks, co_u32 count)
 {
     co_u32 i = 0;

@@ -1,8 +1,8 @@
 /* cpu/sets_lists.c: pairs of lists with AVX-512.
  *
- * A block of 16 members of the one list is compared with each member of the other that may be in it. Of two
- * lists of up to 16 members all are compared with all: a vector of the one with the other's, which is turned
- * by one place 15 times. That branches on nothing. */
+ * A block of 16 members of the one list is compared with each member of the other that may be in it. Where
+ * both have up to 16, all of the shorter one's are compared, 8 or 16 turns whatever they are, so that nothing
+ * is branched on. What rows come to is told for a batch in one function: the calls would cost as much. */
 #include "sets_lists.h"
 
 #if CPU_VECTORS
@@ -40,38 +40,38 @@ AVX512 co_u64 sets_lists_512(const co_u32 *a, co_u64 n, const co_u32 *b, co_u64 
 
 /* ---- rows ---------------------------------------------------------------------------------------------- */
 
-/* The members, and behind them the last one again. */
-AVX512 static inline __m512i small_list(const co_u32 *at, co_u64 n, __mmask16 there)
+/* Which of x are among the m members of y, of which there are no more than turns. Behind the last one it
+ * stands again. */
+AVX512 static inline __mmask16 equal_to(__m512i x, const co_u32 *y, co_u64 m, co_u32 turns)
 {
     const __m512i places = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    __m512i last = _mm512_set1_epi32((int)n - 1), v = _mm512_maskz_loadu_epi32(there, at);
-    return _mm512_permutexvar_epi32(_mm512_min_epi32(places, last), v);
-}
-
-AVX512 static inline co_u32 small_meet(const struct sets_two_lists *l)
-{
-    const __mmask16 there = (__mmask16)((1u << l->n[0]) - 1), others = (__mmask16)((1u << l->n[1]) - 1);
-    const __m512i x = _mm512_maskz_loadu_epi32(there, l->at[0]);
-    __m512i y = small_list(l->at[1], l->n[1], others);
+    const __m512i last = _mm512_set1_epi32((int)m - 1);
+    const __m512i v = _mm512_permutexvar_epi32(_mm512_min_epi32(places, last),
+                                               _mm512_maskz_loadu_epi32((__mmask16)((1u << m) - 1), y));
     __mmask16 hit = 0;
-#    define TURN(i) hit |= _mm512_mask_cmpeq_epi32_mask(there, x, _mm512_alignr_epi32(y, y, i));
-    TURN(0) TURN(1) TURN(2) TURN(3) TURN(4) TURN(5) TURN(6) TURN(7)
-    TURN(8) TURN(9) TURN(10) TURN(11) TURN(12) TURN(13) TURN(14) TURN(15)
-    return (co_u32)__builtin_popcount(hit);
+#    pragma GCC unroll 16
+    for (co_u32 i = 0; i < turns; i++)
+        hit = _kor_mask16(hit,
+                          _mm512_cmpeq_epi32_mask(x, _mm512_permutexvar_epi32(_mm512_set1_epi32((int)i), v)));
+    return hit;
 }
 
 AVX512 static inline co_u64 pair_meets(const struct sets_two_lists *l)
 {
     if (sets_lists_lie_apart(l))
         return 0;
-    if (l->n[0] <= 16 && l->n[1] <= 16)
-        return small_meet(l);
-    const int turned = l->n[0] < l->n[1];
-    return lists_any(l->at[turned], l->n[turned], l->at[!turned], l->n[!turned], 1, NULL);
+    const int turned = l->n[0] < l->n[1]; /* y is the shorter one */
+    const co_u32 *x = l->at[turned], *y = l->at[!turned];
+    const co_u64 n = l->n[turned], m = l->n[!turned];
+    if (n > 16)
+        return lists_any(x, n, y, m, 1, NULL);
+    const __mmask16 there = (__mmask16)((1u << n) - 1);
+    const __m512i v = _mm512_maskz_loadu_epi32(there, x);
+    return (co_u32)__builtin_popcount(there & (m <= 8 ? equal_to(v, y, m, 8) : equal_to(v, y, m, 16)));
 }
 
-/* Members of a list in a set with an index: its presence bits and the chunk's digest say of most that they are
- * not there. */
+/* Members of a list in a set with an index: its presence bits and the chunk's digest say of most that they
+ * are not there. */
 AVX512 static inline co_u64 list_meets(const cohort_sets_view *v, const struct co_sets_set *list,
                                        const struct co_sets_set *set)
 {
@@ -112,8 +112,8 @@ AVX512 co_u64 sets_pairs_512(const struct sets_vectors *vectors, const struct se
             continue;
         }
         struct co_sets_set a = co_sets_open(v, first), b = co_sets_open(v, second);
-        q->counts[row] = sets_count_of(q, co_sets_size(v, &a), co_sets_size(v, &b),
-                                       row_meets(vectors, v, &a, &b));
+        q->counts[row] =
+            sets_count_of(q, co_sets_size(v, &a), co_sets_size(v, &b), row_meets(vectors, v, &a, &b));
     }
     return end;
 }

@@ -12,9 +12,8 @@
             target("avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,avx512vbmi2,bmi,bmi2,popcnt")))
 
 /* The places of neighbours: the number before, and the one after, among two vectors; and the turned order. */
-static const co_u16 sets_places_before[32] = {63, 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,
-                                              10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
-                                              21, 22, 23, 24, 25, 26, 27, 28, 29, 30};
+static const co_u16 sets_places_before[32] = {63, 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14,
+                                              15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30};
 static const co_u16 sets_places_after[32] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16,
                                              17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
 static const co_u16 sets_places_back[32] = {31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,

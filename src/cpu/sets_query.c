@@ -301,8 +301,8 @@ static void do_lists(struct row_state *r, co_u64 row, const struct sets_two_list
     end_row(r->q, row, &t, 1);
 }
 
-/* Chunks of one operand whose keys no other has, up to the next one that another has, are the answer's as they
- * are. */
+/* Chunks of one operand whose keys no other has, up to the next one that another has, are the answer's as
+ * they are. */
 static void pass_chunks(struct row_state *r, const struct next_keys *next, struct tally *t, struct sink *sink)
 {
     struct operand *o = &r->operands[next->operand];

@@ -5,10 +5,10 @@
  * the network of sets_network.h; nothing is branched on. No number lies in more than two of these runs, so
  * what is in order tells the answer. With start s[k], last l[k], of N runs in all:
  *
- *   OR       a run of the answer ends with l[k] and the next one begins with s[k + 1], where s[k + 1] is above
- *            l[k] + 1; the first begins with s[0], and the last ends with l[N - 1].
- *   AND      [s[k + 1], l[k]] is a run of the answer, where s[k + 1] is not above l[k]: there both chunks have
- *            begun, and neither has ended.
+ *   OR       a run of the answer ends with l[k] and the next one begins with s[k + 1], where s[k + 1] is
+ *            above l[k] + 1; the first begins with s[0], and the last ends with l[N - 1].
+ *   AND      [s[k + 1], l[k]] is a run of the answer, where s[k + 1] is not above l[k]: there both chunks
+ *            have begun, and neither has ended.
  *   ANDNOT   AND with what lies between the second chunk's runs.
  *   XOR      the numbers at which one chunk begins or ends are, in order, s[0], then of each k the lesser and
  *            the greater of s[k + 1] and l[k] + 1, then l[N - 1] + 1. They begin and end the answer's runs by
@@ -50,8 +50,8 @@ AVX512 static inline void runs_side(const co_u16 *at, co_u32 n, struct side *s)
         co_u32 left = n - i;
         __mmask16 there = left < 16 ? (__mmask16)((1u << left) - 1) : 0xffff;
         __m512i v = _mm512_maskz_loadu_epi32(there, at + 2 * i);
-        __m512i last = _mm512_add_epi32(_mm512_and_si512(v, _mm512_set1_epi32(0xffff)),
-                                        _mm512_srli_epi32(v, 16));
+        __m512i last =
+            _mm512_add_epi32(_mm512_and_si512(v, _mm512_set1_epi32(0xffff)), _mm512_srli_epi32(v, 16));
         _mm256_store_si256((__m256i *)(void *)(s->starts + i), _mm512_cvtepi32_epi16(v));
         _mm256_store_si256((__m256i *)(void *)(s->lasts + i), _mm512_cvtusepi32_epi16(last));
     }
@@ -121,8 +121,12 @@ struct merge {
 
 AVX512 static inline struct merge merge_begin(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m)
 {
-    struct merge s = {a + 32, b + 32, a + (n + 31) / 32 * 32, b + (m + 31) / 32 * 32,
-                      _mm512_loadu_si512(a), _mm512_loadu_si512(b)};
+    struct merge s = {a + 32,
+                      b + 32,
+                      a + (n + 31) / 32 * 32,
+                      b + (m + 31) / 32 * 32,
+                      _mm512_loadu_si512(a),
+                      _mm512_loadu_si512(b)};
     return s;
 }
 

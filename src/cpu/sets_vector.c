@@ -116,7 +116,8 @@ static void change_plain(co_u64 *words, co_u32 op, const co_u16 *a, co_u32 n)
 }
 
 static const struct sets_vectors plain = {filter_plain, words_plain,  members_plain, merge_plain,
-                                          digest_plain, change_plain, NULL,          sets_sweep_plain, 256, NULL};
+                                          digest_plain, change_plain, NULL,          sets_sweep_plain,
+                                          256,          NULL};
 
 /* ---- AVX-512 ------------------------------------------------------------------------------------------- */
 
@@ -232,7 +233,8 @@ struct lasts {
     _Alignas(64) co_u16 of[4][32];
 };
 
-#    define SOUGHT_SKEW  24u /* so many times as many numbers in the long array: less, and turns are cheaper */
+#    define SOUGHT_SKEW \
+        24u /* times as many numbers in the long array: where there are fewer, turns are cheaper */
 #    define SOUGHT_LEAST 32u /* numbers for which the lasts of all blocks are worth to be gathered */
 #    define SOUGHT_MOST  (4u * 32 * 32) /* no array has more */
 
@@ -462,9 +464,9 @@ AVX512 static void change_512(co_u64 *words, co_u32 op, const co_u16 *a, co_u32 
     change_by(words, op, a, n);
 }
 
-static const struct sets_vectors vectors_512 = {filter_512, words_512,  members_512, merge_512,
-                                                digest_512, change_512, sets_lists_512, sets_sweep_512,
-                                                SETS_RUNS_SWEPT, sets_pairs_512};
+static const struct sets_vectors vectors_512 = {
+    filter_512, words_512,      members_512,    merge_512,       digest_512,
+    change_512, sets_lists_512, sets_sweep_512, SETS_RUNS_SWEPT, sets_pairs_512};
 #endif
 
 const struct sets_vectors *sets_vectors_of(enum cpu_level level)

@@ -31,8 +31,8 @@ struct sets_vectors {
     struct sets_measure (*sweep)(co_u32 op, const struct sets_chunk *a, const struct sets_chunk *b,
                                  co_u16 *to);
     co_u32 swept; /* entries of both that are worth it */
-    /* Counts of rows from `begin` on, before `end`, for which sets_row_meets: the first row that is still to be
-     * done. Rows of the sets of one collection of members of 32 bits are done. NULL: none are. */
+    /* Counts of rows from `begin` on, before `end`, for which sets_row_meets: the first row that is still to
+     * be done. Rows of the sets of one collection of members of 32 bits are done. NULL: none are. */
     co_u64 (*pairs)(const struct sets_vectors *, const struct sets_query *, co_u64 begin, co_u64 end);
 };
 
