@@ -55,13 +55,17 @@ static void draw_form(struct test *t, struct bits *b, enum form form, uint64_t n
         draw_members(t, b, n < 4096 ? n : 4096, form == NEIGHBOURS);
 }
 
-/* From another chunk: what it lacks, the same, the same with ends of runs moved, one number on. */
+/* From another chunk: what it lacks, or a part of that, the same, the same with ends of runs moved, the same
+ * one number on. */
 static void derive(struct test *t, const struct bits *from, struct bits *b)
 {
-    const uint64_t way = test_below(t, 4);
+    const uint64_t way = test_below(t, 6), first = way < 3 ? test_below(t, 20000) : 0;
+    const uint64_t last = way && way < 3 ? first + test_below(t, 40000) : IDS;
     for (uint64_t v = 0; v < IDS; v++)
-        b->is[v] = way == 0 ? !from->is[v] : way == 3 ? v && from->is[v - 1] : from->is[v];
-    for (uint64_t v = 1; v < IDS && way == 2; v++)
+        b->is[v] = way < 3    ? v >= first && v < last && !from->is[v]
+                   : way == 5 ? v && from->is[v - 1]
+                              : from->is[v];
+    for (uint64_t v = 1; v < IDS && way == 4; v++)
         if (from->is[v] != from->is[v - 1] && !test_below(t, 3))
             b->is[v - test_below(t, 2)] ^= 1;
 }
@@ -135,7 +139,7 @@ static void ask_rows(struct test *t, cohort_sets *sets, cohort_sets_op op, const
     d.result = &result;
     OK(t, cohort_sets_query(t->context, &d));
     sets_judge(t, result, due, "the answers");
-    if (t->kind == TEST_CPU && !test_below(t, 3))
+    if (t->kind == TEST_CPU)
         judge_saved(t, result, due);
     cohort_sets_destroy(result);
     column_drop(t, mark);
@@ -197,7 +201,7 @@ static void ask_twos(struct test *t, const struct bits *chunks, int wide)
 
 static void twos_rounds(struct test *t)
 {
-    const uint64_t rounds = test_scale(t, test_size(t, 30, 1), test_size(t, 120, 3), test_size(t, 1200, 10));
+    const uint64_t rounds = test_scale(t, test_size(t, 50, 1), test_size(t, 120, 3), test_size(t, 1200, 10));
     struct bits *chunks = malloc(2 * TWOS * sizeof *chunks);
     REQUIRE(t, chunks);
     for (uint64_t round = 0; round < rounds; round++) {
@@ -253,19 +257,25 @@ static uint64_t draw_chunk(struct test *t, uint64_t key, uint64_t *at)
 /* Chunks side by side, then as many that it has not, again and again. */
 static struct plain draw_stretches(struct test *t, uint64_t chunks, int wide)
 {
-    uint64_t *at = malloc((chunks + 1) * IDS * sizeof *at), n = 0;
-    REQUIRE(t, at);
+    uint64_t *at = NULL, n = 0, room = 0;
     for (uint64_t key = 0; key < chunks;) {
         uint64_t some = 1 + test_below(t, test_below(t, 3) ? 3 : 20), is = test_below(t, 2);
-        for (; some && key < chunks; some--, key++)
+        for (; some && key < chunks; some--, key++) {
+            if (room - n < IDS) {
+                room = 2 * room + IDS;
+                at = realloc(at, room * sizeof *at);
+                REQUIRE(t, at);
+            }
             n += is ? draw_chunk(t, key << (wide && key > 20 ? 20 : 0), at + n) : 0;
+        }
     }
     struct plain p = plain_of(at, n);
     free(at);
     return p;
 }
 
-/* The same sets, as a query writes them: bitmaps lie between arrays and runs. */
+/* The same sets, as a query writes them: bitmaps lie between arrays and runs, and what threads have found lies
+ * apart. */
 static cohort_sets *written_again(struct test *t, cohort_sets *sets, uint64_t n)
 {
     cohort_sets_query_desc d = COHORT_SETS_QUERY_INIT;
@@ -285,31 +295,42 @@ static cohort_sets *written_again(struct test *t, cohort_sets *sets, uint64_t n)
     return result;
 }
 
+static void ask_stretches(struct test *t, uint64_t chunks, cohort_sets_op op)
+{
+    struct plains p = plains_new(4, (int)test_below(t, 2));
+    uint64_t members[12], arity = 1 + test_below(t, 3);
+    for (uint64_t i = 0; i < p.n; i++)
+        p.at[i] = i < 3 ? draw_stretches(t, chunks, p.wide) : plain_draw(t, SHAPE_FEW, p.wide);
+    for (uint64_t i = 0; i < 4 * arity; i++)
+        members[i] = (i + i / arity) % 4;
+    cohort_sets *sets = sets_of(t, &p, 0);
+    if (test_below(t, 2))
+        sets = written_again(t, sets, p.n);
+    ask_plains(t, &p, sets, op, members, 4, arity);
+    cohort_sets_destroy(sets);
+    plains_free(&p);
+    column_drop(t, NULL);
+}
+
 static void stretches_rounds(struct test *t)
 {
     const uint64_t rounds = test_scale(t, test_size(t, 12, 2), test_size(t, 60, 5), test_size(t, 400, 20));
-    for (uint64_t round = 0; round < rounds; round++) {
-        struct plains p = plains_new(4, (int)test_below(t, 2));
-        uint64_t members[12], arity = 1 + test_below(t, 3);
-        for (uint64_t i = 0; i < p.n; i++)
-            p.at[i] =
-                i < 3 ? draw_stretches(t, test_size(t, 60, 12), p.wide) : plain_draw(t, SHAPE_FEW, p.wide);
-        for (uint64_t i = 0; i < 4 * arity; i++)
-            members[i] = (i + i / arity) % 4;
-        cohort_sets *sets = sets_of(t, &p, 0);
-        if (test_below(t, 2))
-            sets = written_again(t, sets, p.n);
-        ask_plains(t, &p, sets, (cohort_sets_op)(COHORT_SETS_AND + round % 4), members, 4, arity);
-        cohort_sets_destroy(sets);
-        plains_free(&p);
-        column_drop(t, NULL);
-    }
+    for (uint64_t round = 0; round < rounds; round++)
+        ask_stretches(t, test_size(t, 60, 12), (cohort_sets_op)(COHORT_SETS_AND + round % 4));
+}
+
+/* So many chunks that threads share a row. */
+static void shared_rounds(struct test *t)
+{
+    const uint64_t rounds = test_scale(t, 8, 16, 100);
+    for (uint64_t round = 0; round < rounds; round++)
+        ask_stretches(t, 400 + test_below(t, 300), (cohort_sets_op)(COHORT_SETS_OR + round % 3));
 }
 
 /* A list of about so many members as one vector has, or two; or chunks side by side, or far apart. */
 static struct plain draw_list(struct test *t, uint64_t number)
 {
-    static const uint64_t sizes[] = {0, 1, 2, 15, 16, 17, 31, 32, 33, 60};
+    static const uint64_t sizes[] = {0, 1, 8, 9, 15, 16, 17, 31, 32, 33};
     uint64_t at[1100], n = 0, base = test_below(t, 2) ? 0 : UINT32_MAX - 70 * 65536ull;
     if (number % 3 == 2) {
         const uint64_t apart = test_below(t, 2) ? 1 : 65, most = apart == 1 ? 70 : 14;
@@ -347,28 +368,36 @@ static void lists_rounds(struct test *t)
     }
 }
 
-/* On a CPU also without vectors, and with those of AVX2 alone. */
-static void at_levels(struct test *t, void (*rounds)(struct test *))
+/* In another context of the CPU. */
+static void in_context(struct test *t, const char *level, uint64_t threads, void (*rounds)(struct test *))
 {
-    static const char *const levels[] = {"plain", "avx2"};
     cohort_context *given = t->context;
     cohort_context_options options = test_context_options(t);
     const char *before = getenv("COHORT_CPU");
-    char *level = before ? strdup(before) : NULL;
+    char *kept = before ? strdup(before) : NULL;
+    options.threads = threads ? threads : options.threads;
+    if (level)
+        setenv("COHORT_CPU", level, 1);
+    cohort_status status = cohort_context_create(&options, &t->context);
+    if (kept)
+        setenv("COHORT_CPU", kept, 1);
+    else
+        unsetenv("COHORT_CPU");
+    free(kept);
+    OK(t, status);
     rounds(t);
-    for (int i = 0; i < 2 && t->kind == TEST_CPU; i++) {
-        setenv("COHORT_CPU", levels[i], 1);
-        cohort_status status = cohort_context_create(&options, &t->context);
-        if (level)
-            setenv("COHORT_CPU", level, 1);
-        else
-            unsetenv("COHORT_CPU");
-        OK(t, status);
-        rounds(t);
-        cohort_context_destroy(t->context);
-        t->context = given;
-    }
-    free(level);
+    cohort_context_destroy(t->context);
+    t->context = given;
+}
+
+/* On a CPU also without vectors, and with those of AVX2 alone. */
+static void at_levels(struct test *t, void (*rounds)(struct test *))
+{
+    rounds(t);
+    if (t->kind != TEST_CPU)
+        return;
+    in_context(t, "plain", 0, rounds);
+    in_context(t, "avx2", 0, rounds);
 }
 
 static void twos(struct test *t)
@@ -386,15 +415,19 @@ static void stretches(struct test *t)
     at_levels(t, stretches_rounds);
 }
 
+static void shared(struct test *t)
+{
+    if (t->kind == TEST_CPU)
+        in_context(t, NULL, 2 + test_below(t, 3), shared_rounds);
+}
+
 static void lists(struct test *t)
 {
     at_levels(t, lists_rounds);
 }
 
 const struct test_case test_cases[] = {
-    {"twos", twos, TEST_EACH_MEMORY},
-    {"words", words, TEST_EACH_MEMORY},
-    {"stretches", stretches, TEST_EACH_MEMORY},
-    {"lists", lists, TEST_EACH_MEMORY},
-    {NULL, NULL, 0},
+    {"twos", twos, TEST_EACH_MEMORY},           {"words", words, TEST_EACH_MEMORY},
+    {"stretches", stretches, TEST_EACH_MEMORY}, {"shared", shared, TEST_EACH_MEMORY},
+    {"lists", lists, TEST_EACH_MEMORY},         {NULL, NULL, 0},
 };
