@@ -274,8 +274,8 @@ static struct plain draw_stretches(struct test *t, uint64_t chunks, int wide)
     return p;
 }
 
-/* The same sets, as a query writes them: bitmaps lie between arrays and runs, and what threads have found lies
- * apart. */
+/* The same sets, as a query writes them: bitmaps lie between arrays and runs, and what threads have found
+ * lies apart. */
 static cohort_sets *written_again(struct test *t, cohort_sets *sets, uint64_t n)
 {
     cohort_sets_query_desc d = COHORT_SETS_QUERY_INIT;
@@ -295,7 +295,7 @@ static cohort_sets *written_again(struct test *t, cohort_sets *sets, uint64_t n)
     return result;
 }
 
-static void ask_stretches(struct test *t, uint64_t chunks, cohort_sets_op op)
+static void ask_stretches(struct test *t, uint64_t chunks, cohort_sets_op op, int again)
 {
     struct plains p = plains_new(4, (int)test_below(t, 2));
     uint64_t members[12], arity = 1 + test_below(t, 3);
@@ -304,7 +304,7 @@ static void ask_stretches(struct test *t, uint64_t chunks, cohort_sets_op op)
     for (uint64_t i = 0; i < 4 * arity; i++)
         members[i] = (i + i / arity) % 4;
     cohort_sets *sets = sets_of(t, &p, 0);
-    if (test_below(t, 2))
+    if (again)
         sets = written_again(t, sets, p.n);
     ask_plains(t, &p, sets, op, members, 4, arity);
     cohort_sets_destroy(sets);
@@ -316,15 +316,16 @@ static void stretches_rounds(struct test *t)
 {
     const uint64_t rounds = test_scale(t, test_size(t, 12, 2), test_size(t, 60, 5), test_size(t, 400, 20));
     for (uint64_t round = 0; round < rounds; round++)
-        ask_stretches(t, test_size(t, 60, 12), (cohort_sets_op)(COHORT_SETS_AND + round % 4));
+        ask_stretches(t, test_size(t, 60, 12), (cohort_sets_op)(COHORT_SETS_AND + round % 4),
+                      (int)test_below(t, 2));
 }
 
 /* So many chunks that threads share a row. */
 static void shared_rounds(struct test *t)
 {
-    const uint64_t rounds = test_scale(t, 8, 16, 100);
+    const uint64_t rounds = test_scale(t, 12, 20, 100);
     for (uint64_t round = 0; round < rounds; round++)
-        ask_stretches(t, 400 + test_below(t, 300), (cohort_sets_op)(COHORT_SETS_OR + round % 3));
+        ask_stretches(t, 400 + test_below(t, 300), (cohort_sets_op)(COHORT_SETS_OR + round % 3), 1);
 }
 
 /* A list of about so many members as one vector has, or two; or chunks side by side, or far apart. */
@@ -350,7 +351,7 @@ static struct plain draw_list(struct test *t, uint64_t number)
 /* Lists and sets with chunks, each with each. */
 static void lists_rounds(struct test *t)
 {
-    const uint64_t rounds = test_scale(t, test_size(t, 6, 1), test_size(t, 40, 2), test_size(t, 300, 8));
+    const uint64_t rounds = test_scale(t, test_size(t, 10, 1), test_size(t, 40, 2), test_size(t, 300, 8));
     enum { SETS = 14 };
     uint64_t members[2 * SETS * SETS];
     for (uint64_t i = 0; i < 2 * SETS * SETS; i++)
