@@ -5,7 +5,7 @@
  * through as it is. */
 #include <string.h>
 
-#include "sets_sweep.h"
+#include "sets_combine.h"
 
 static struct cpu_answer empty(void)
 {
@@ -68,6 +68,31 @@ static struct cpu_answer bitmap_answer(struct cpu_scratch *s)
     return bitmap_measured(s, s->vectors->words(s->words, s->words, s->words, SETS_AND));
 }
 
+#define RUNS_FEW 8u /* numbers of an array for each run, from which on a run's ends are searched for */
+
+/* The first number of an array from `at` on that is not below v. */
+CO_INLINE co_u32 seek_number(const co_u16 *from, co_u32 n, co_u32 at, co_u32 v)
+{
+    return at < n && from[at] < v ? at + co_chunk_array_lower(from + at, n - at, v) : at;
+}
+
+/* Those of the array that are in runs, or are not, where runs are few: what lies between two ends is moved
+ * together. */
+static co_u32 filter_stretches(const co_u16 *from, co_u32 n, const co_u16 *runs, co_u32 m, int keep,
+                               co_u16 *to)
+{
+    co_u32 kept = 0, at = 0;
+    for (co_u32 r = 0; r <= m && at < n; r++) {
+        const co_u32 first = r < m ? seek_number(from, n, at, runs[2 * r]) : n;
+        const co_u32 end = r < m ? seek_number(from, n, first, co_chunk_run_last(runs, r) + 1) : n;
+        const co_u32 begin = keep ? first : at, count = (keep ? end : first) - begin;
+        memmove(to + kept, from + begin, count * sizeof *to);
+        kept += count;
+        at = end;
+    }
+    return kept;
+}
+
 /* Those of the array that are in the other chunk, or are not; to may be from. */
 static co_u32 filter(const struct cpu_scratch *s, const co_u16 *from, co_u32 n,
                      const struct sets_chunk *other, int keep, co_u16 *to)
@@ -86,6 +111,8 @@ static co_u32 filter(const struct cpu_scratch *s, const co_u16 *from, co_u32 n,
         }
         return kept;
     case CO_CHUNK_RUNS: /* the first run that does not end below */
+        if (n / RUNS_FEW >= other->entries)
+            return filter_stretches(from, n, at, other->entries, keep, to);
         for (co_u32 i = 0; i < n; i++) {
             co_u16 v = from[i];
             while (run < other->entries && co_chunk_run_last(at, run) < v)
@@ -113,6 +140,28 @@ static const co_u16 *numbers_of(const struct sets_chunk *c, co_u16 *room)
     return room;
 }
 
+/* The bits of a run, given its first number and its length less one; most are in one word. Of bytes that are
+ * not what they should be nothing goes beyond the chunk. */
+CO_INLINE void set_run(co_u64 *words, co_u32 first, co_u32 more)
+{
+    const co_u32 place = first % 64, last = first + more;
+    if (place + more < 64)
+        words[first / 64] |= ~0ull >> (63 - more) << place;
+    else
+        sets_bitmap_set(words, first, last < CO_CHUNK_IDS ? last : CO_CHUNK_IDS - 1);
+}
+
+/* From four places on at a time, as `change` does. */
+static void set_runs(co_u64 *words, const co_u16 *runs, co_u32 n)
+{
+    const co_u32 part = n / 4;
+    for (co_u32 i = 0; i < part; i++)
+        for (co_u32 k = 0; k < 4; k++)
+            set_run(words, runs[2 * (k * part + i)], runs[2 * (k * part + i) + 1]);
+    for (co_u32 i = 4 * part; i < n; i++)
+        set_run(words, runs[2 * i], runs[2 * i + 1]);
+}
+
 /* words = words op the other chunk. What the words hold then is measured later. */
 static void apply(struct cpu_scratch *s, co_u32 op, const struct sets_chunk *other)
 {
@@ -121,8 +170,7 @@ static void apply(struct cpu_scratch *s, co_u32 op, const struct sets_chunk *oth
         return;
     }
     if (other->kind == CO_CHUNK_RUNS && op == SETS_OR) {
-        for (co_u32 i = 0; i < other->entries; i++)
-            sets_bitmap_set(s->words, ((const co_u16 *)other->at)[2 * i], co_chunk_run_last(other->at, i));
+        set_runs(s->words, other->at, other->entries);
         return;
     }
     if (other->kind != CO_CHUNK_BITMAP)
@@ -130,54 +178,61 @@ static void apply(struct cpu_scratch *s, co_u32 op, const struct sets_chunk *oth
     s->vectors->words(s->words, s->words, other->kind == CO_CHUNK_BITMAP ? other->at : s->other, op);
 }
 
+/* Members of the runs in the scratch, four at a time: most runs that become an array have no more. */
+static co_u32 runs_members(struct cpu_scratch *s, co_u32 runs)
+{
+    co_u32 n = 0;
+    for (co_u32 r = 0; r < runs; r++) {
+        const co_u32 first = s->runs[2 * r], count = s->runs[2 * r + 1] + 1u;
+        for (co_u32 i = 0; i < count; i += 4)
+            for (co_u32 k = 0; k < 4; k++)
+                s->array[n + i + k] = (co_u16)(first + i + k);
+        n += count;
+    }
+    return n;
+}
+
 /* Runs in the scratch, as the kind that they are due. */
-static struct cpu_answer runs_answer(struct cpu_scratch *s, co_u32 runs, co_u32 card)
+static struct cpu_answer runs_answer(struct cpu_scratch *s, struct sets_measure m)
 {
     struct cpu_answer a = empty();
-    co_u32 kind = sets_kind(card, runs);
+    co_u32 kind = sets_kind(m.card, m.runs);
+    if (!m.card || kind == CO_CHUNK_FULL)
+        return m.card ? full() : empty();
     a.chunk.at = s->runs;
     a.chunk.kind = CO_CHUNK_RUNS;
-    a.chunk.entries = runs;
-    a.chunk.card = card;
-    a.chunk.digest = sets_chunk_digest(&a.chunk);
+    a.chunk.entries = m.runs;
+    a.chunk.card = m.card;
+    a.chunk.digest = m.digest;
     a.own = 1;
-    if (!card || kind == CO_CHUNK_FULL)
-        return card ? full() : empty();
     if (kind == CO_CHUNK_ARRAY) {
         a.chunk.kind = CO_CHUNK_ARRAY;
-        a.chunk.entries = 0;
-        for (co_u32 r = 0; r < runs; r++)
-            for (co_u32 v = s->runs[2 * r], last = v + s->runs[2 * r + 1]; v <= last; v++)
-                s->array[a.chunk.entries++] = (co_u16)v;
+        a.chunk.entries = runs_members(s, m.runs);
         a.chunk.at = s->array;
     }
     return a; /* never a bitmap: so few runs take less */
 }
 
-/* OR or XOR of two arrays: more than an array may hold becomes a bitmap. */
+/* OR or XOR of two arrays. What may be more than an array holds is put together in a bitmap. */
 static struct cpu_answer merged(co_u32 op, const struct sets_chunk *chunks, struct cpu_scratch *s)
 {
     const co_u16 *x = numbers_of(&chunks[0], s->listed), *y = numbers_of(&chunks[1], s->runs);
-    co_u32 n = s->vectors->merge(op, x, chunks[0].entries, y, chunks[1].entries, s->array);
-    if (n <= SETS_ARRAY_MOST)
-        return n ? array_of(s, s->array, n) : empty();
-    struct cpu_answer a = empty();
-    a.chunk.digest = s->vectors->digest(s->array, n);
-    memset(s->words, 0, sizeof s->words);
-    for (co_u32 i = 0; i < n; i++)
-        s->words[s->array[i] / 64] |= 1ull << s->array[i] % 64;
-    a.chunk.at = s->words;
-    a.chunk.kind = CO_CHUNK_BITMAP;
-    a.chunk.card = n;
-    a.own = 1;
-    return a;
+    const co_u32 n = chunks[0].entries, m = chunks[1].entries;
+    if (n + m > SETS_ARRAY_MOST) {
+        memset(s->words, 0, sizeof s->words);
+        s->vectors->change(s->words, SETS_OR, x, n);
+        s->vectors->change(s->words, op, y, m);
+        return bitmap_answer(s);
+    }
+    co_u32 kept = s->vectors->merge(op, x, n, y, m, s->array);
+    return kept ? array_of(s, s->array, kept) : empty();
 }
 
 /* Two short chunks, by their entries: 0 if they are not such. */
 static int by_entries(co_u32 op, const struct sets_chunk *chunks, co_u32 count, struct cpu_scratch *s,
                       struct cpu_answer *a)
 {
-    co_u32 entries, card = 0, runs;
+    co_u32 entries;
     if (count != 2)
         return 0;
     for (co_u32 i = 0; i < 2; i++)
@@ -189,10 +244,9 @@ static int by_entries(co_u32 op, const struct sets_chunk *chunks, co_u32 count, 
         *a = merged(op, chunks, s);
         return 1;
     }
-    if (entries > SETS_SWEEP_MOST)
+    if (entries > s->vectors->swept)
         return 0;
-    runs = sets_sweep(op, &chunks[0], &chunks[1], s->runs, &card);
-    *a = runs_answer(s, runs, card);
+    *a = runs_answer(s, s->vectors->sweep(op, &chunks[0], &chunks[1], s->runs));
     return 1;
 }
 
@@ -236,13 +290,38 @@ static void sort_by_card(struct sets_chunk *chunks, co_u32 count)
         }
 }
 
+/* An array, or part of a list, to the front, if there is one: it bounds the answer as an array, however few
+ * members runs before it have. */
+static void array_first(struct sets_chunk *chunks, co_u32 count)
+{
+    co_u32 i = 0;
+    while (i < count && !sets_chunk_is_array(&chunks[i]))
+        i++;
+    for (struct sets_chunk c = chunks[i < count ? i : 0]; i && i < count; i--) {
+        chunks[i] = chunks[i - 1];
+        chunks[i - 1] = c;
+    }
+}
+
+/* No 1,024 numbers side by side have members of all chunks. */
+static int lie_apart(const struct sets_chunk *chunks, co_u32 count)
+{
+    co_u64 both = chunks[0].digest;
+    for (co_u32 i = 1; i < count; i++)
+        both &= chunks[i].digest;
+    return !both;
+}
+
 static struct cpu_answer and_chunks(struct sets_chunk *chunks, co_u32 count, struct cpu_scratch *s)
 {
+    if (lie_apart(chunks, count))
+        return empty();
     sort_by_card(chunks, count);
     while (count > 1 && chunks[count - 1].kind == CO_CHUNK_FULL)
         count--;
     if (count == 1)
         return passed(&chunks[0]);
+    array_first(chunks, count);
     if (sets_chunk_is_array(&chunks[0]))
         return by_filter(&chunks[0], chunks + 1, count - 1, 1, s);
     return by_bitmap(SETS_AND, chunks, count, s);
@@ -279,6 +358,8 @@ static struct cpu_answer andnot_chunks(struct sets_chunk *chunks, co_u32 count, 
     for (co_u32 i = 1; i < count; i++)
         if (chunks[i].kind == CO_CHUNK_FULL)
             return empty();
+    if (count == 2 && lie_apart(chunks, count))
+        return passed(&chunks[0]);
     if (sets_chunk_is_array(&chunks[0]))
         return by_filter(&chunks[0], chunks + 1, count - 1, 0, s);
     return by_bitmap(SETS_ANDNOT, chunks, count, s);

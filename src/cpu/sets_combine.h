@@ -10,7 +10,7 @@ struct cpu_scratch {
     _Alignas(64) co_u64 words[SETS_CHUNK_WORDS], other[SETS_CHUNK_WORDS];
     _Alignas(64) co_u16 array[CO_CHUNK_IDS + 64];
     _Alignas(64) co_u16 listed[SETS_LIST_MOST + 64];
-    co_u16 runs[4 * 256 + 64]; /* of sets_sweep.c */
+    co_u16 runs[2 * SETS_RUNS_SWEPT + 64]; /* of `sweep` */
     co_u32 counters[CO_CHUNK_IDS];
 };
 

@@ -83,6 +83,8 @@ static co_u32 runs_any(const struct sets_chunk *runs, const struct sets_chunk *o
 
 co_u32 sets_chunks_meet(const struct sets_vectors *v, const struct sets_chunk *a, const struct sets_chunk *b)
 {
+    if (!(a->digest & b->digest))
+        return 0;
     if (a->kind == CO_CHUNK_FULL || b->kind == CO_CHUNK_FULL)
         return a->kind == CO_CHUNK_FULL ? b->card : a->card;
     if (a->kind == CO_CHUNK_RUNS || b->kind == CO_CHUNK_RUNS)
@@ -199,10 +201,13 @@ static co_u64 row_count(const struct sets_vectors *vectors, const struct sets_qu
 void sets_meet_rows(const struct sets_vectors *vectors, const struct sets_query *q, co_u64 begin, co_u64 end)
 {
     struct sets_two_lists l;
-    for (co_u64 row = begin; row < end; row++)
+    for (co_u64 row = begin; row < end; row++) {
+        if (vectors->pairs && (row = vectors->pairs(vectors, q, row, end)) == end)
+            return;
         q->counts[row] = vectors->lists && sets_are_two_lists(q, row, &l)
                              ? sets_count_of(q, l.n[0], l.n[1], lists_both(vectors, &l))
                              : row_count(vectors, q, row, 0, SETS_NO_KEY);
+    }
 }
 
 void sets_meet_part(const struct sets_vectors *vectors, const struct sets_query *q,

@@ -49,13 +49,10 @@ struct sets_two_lists {
     co_u64 n[2];
 };
 
-/* The row is of such two, of the query's one collection. */
-CO_INLINE int sets_are_two_lists(const struct sets_query *q, co_u64 row, struct sets_two_lists *l)
+/* These sets of the collection are such two. */
+CO_INLINE int sets_two_lists_of(const cohort_sets_view *v, co_u64 first, co_u64 second,
+                                struct sets_two_lists *l)
 {
-    if (q->wide || q->collections != 1 || sets_row_arity(q, row) != 2)
-        return 0;
-    const cohort_sets_view *v = &q->view[0];
-    co_u64 first = sets_row_member(q, row, 0), second = sets_row_member(q, row, 1);
     if (first >= v->sets || second >= v->sets)
         return 0;
     co_u64 a = co_read64(v->words + first), b = co_read64(v->words + second);
@@ -64,6 +61,14 @@ CO_INLINE int sets_are_two_lists(const struct sets_query *q, co_u64 row, struct 
     l->at[0] = (const co_u32 *)v->lists + (a & ((1ull << CO_SETS_LIST_COUNT) - 1));
     l->at[1] = (const co_u32 *)v->lists + (b & ((1ull << CO_SETS_LIST_COUNT) - 1));
     return !((a | b) & CO_SETS_LARGE);
+}
+
+/* The row is of such two, of the query's one collection. */
+CO_INLINE int sets_are_two_lists(const struct sets_query *q, co_u64 row, struct sets_two_lists *l)
+{
+    if (q->wide || q->collections != 1 || sets_row_arity(q, row) != 2)
+        return 0;
+    return sets_two_lists_of(&q->view[0], sets_row_member(q, row, 0), sets_row_member(q, row, 1), l);
 }
 
 CO_INLINE int sets_piece_is_whole(const struct sets_piece_of_rows *p)

@@ -142,6 +142,51 @@ static void put_found(struct sink *s, co_u64 key, const struct sets_chunk *c)
     s->unit = unit + units;
 }
 
+/* How many chunks from `at` on, before `end`, are arrays or runs that lie in the pool one after the other;
+ * their units. */
+static co_u64 side_by_side(const cohort_sets_view *v, co_u64 at, co_u64 end, co_u64 *units)
+{
+    const co_u64 first = co_place_unit(v->places[at]);
+    co_u64 next = first, c = at;
+    for (; c < end; c++) {
+        const co_u64 place = v->places[c];
+        const co_u32 kind = co_place_kind(place);
+        if ((kind != CO_CHUNK_ARRAY && kind != CO_CHUNK_RUNS) || co_place_unit(place) != next)
+            break;
+        next += co_place_units(kind, co_place_entries(place));
+    }
+    *units = next - first;
+    return c - at;
+}
+
+/* Chunks of the directory [at, end), as they are. */
+static void put_passed(struct sink *s, const cohort_sets_view *v, co_u64 at, co_u64 end)
+{
+    const struct sets_found *f = s->found;
+    for (co_u64 n, units; at < end; at += n) {
+        n = side_by_side(v, at, end, &units);
+        if (!n) {
+            struct sets_chunk c = sets_chunk_of(v, at);
+            put_found(s, co_sets_key(v, at), &c);
+            n = 1;
+            continue;
+        }
+        if (n > s->chunk_end - s->chunk || units > s->unit_end - s->unit)
+            return; /* bytes that are not what they should be */
+        const co_u64 moved = s->unit - co_place_unit(v->places[at]);
+        memcpy((char *)f->pool + s->unit * CO_PLACE_UNIT_BYTES, co_place_at(v, v->places[at]),
+               units * CO_PLACE_UNIT_BYTES);
+        for (co_u64 i = 0; i < n; i++) {
+            f->cards[s->chunk + i] = v->cards[at + i] + 1u;
+            f->keys[s->chunk + i] = co_sets_key(v, at + i);
+            f->places[s->chunk + i] = v->places[at + i] + (moved << CO_PLACE_UNIT);
+            f->digests[s->chunk + i] = v->digests[at + i];
+        }
+        s->chunk += n;
+        s->unit += units;
+    }
+}
+
 static void put_answer(const struct row_state *r, co_u64 row, struct tally *t, struct sink *sink, co_u64 key,
                        const struct cpu_answer *a)
 {
@@ -174,13 +219,31 @@ static int meet(struct row_state *r, co_u64 *key)
     return *key != SETS_NO_KEY;
 }
 
+/* The next keys of a row: the least one, an operand that has it, and the least that another operand has. */
+struct next_keys {
+    co_u64 key, operand, limit;
+};
+
 /* The others: to the least key that one has, of ANDNOT that the first has. */
-static int least(const struct row_state *r, co_u64 *key)
+static int least(struct row_state *r, struct next_keys *next)
 {
-    *key = SETS_NO_KEY;
-    for (co_u64 k = 0; k < (r->q->op == SETS_ANDNOT && r->n ? 1 : r->n); k++)
-        *key = r->operands[k].key < *key ? r->operands[k].key : *key;
-    return *key != SETS_NO_KEY;
+    const int first = r->q->op == SETS_ANDNOT && r->n; /* others are behind it or before it */
+    next->key = first ? r->operands[0].key : SETS_NO_KEY;
+    next->limit = SETS_NO_KEY;
+    next->operand = 0;
+    for (co_u64 k = (co_u64)first; k < r->n && (!first || next->key != SETS_NO_KEY); k++) {
+        struct operand *o = &r->operands[k];
+        if (first)
+            seek(o, next->key);
+        if (o->key < next->key) {
+            next->limit = next->key;
+            next->key = o->key;
+            next->operand = k;
+        } else if (o->key < next->limit) {
+            next->limit = o->key;
+        }
+    }
+    return next->key != SETS_NO_KEY;
 }
 
 /* The chunks with this key; operands go on behind it. */
@@ -238,11 +301,30 @@ static void do_lists(struct row_state *r, co_u64 row, const struct sets_two_list
     end_row(r->q, row, &t, 1);
 }
 
+/* Chunks of one operand whose keys no other has, up to the next one that another has, are the answer's as
+ * they are. */
+static void pass_chunks(struct row_state *r, const struct next_keys *next, struct tally *t, struct sink *sink)
+{
+    struct operand *o = &r->operands[next->operand];
+    const co_u64 from = o->at;
+    seek(o, next->limit);
+    t->count += o->view->before[o->at] - o->view->before[from];
+    if (sink->found)
+        put_passed(sink, o->view, from, o->at);
+    t->done = !sink->found && !r->q->counts;
+}
+
 static void do_chunks(struct row_state *r, co_u64 row, struct tally *t, struct sink *sink)
 {
     const struct sets_query *q = r->q;
-    co_u64 key = 0;
-    while (!t->done && (q->op == SETS_AND ? meet(r, &key) : least(r, &key))) {
+    struct next_keys next = {0, 0, 0};
+    const int passes = q->op != SETS_AND && q->op != SETS_AT_LEAST && !q->first_most;
+    while (!t->done && (q->op == SETS_AND ? meet(r, &next.key) : least(r, &next))) {
+        const co_u64 key = next.key;
+        if (passes && next.limit > key && r->operands[next.operand].set.large) {
+            pass_chunks(r, &next, t, sink);
+            continue;
+        }
         co_u32 count = gather(r, key);
         struct cpu_answer a = cpu_combine(q, r->chunks, count, r->n, r->scratch);
         put_answer(r, row, t, sink, key, &a);

@@ -151,7 +151,8 @@ CO_INLINE void any_runs(co_u32 op, struct side a, struct side b, struct open_run
         xor_runs(a, b, o);
 }
 
-co_u32 sets_sweep(co_u32 op, const struct sets_chunk *a, const struct sets_chunk *b, co_u16 *to, co_u32 *card)
+struct sets_measure sets_sweep_plain(co_u32 op, const struct sets_chunk *a, const struct sets_chunk *b,
+                                     co_u16 *to)
 {
     struct open_run o = {to, 0, 0, 0, 0};
     struct side x = {a, a->kind == CO_CHUNK_RUNS, 0, 0, 0}, y = {b, b->kind == CO_CHUNK_RUNS, 0, 0, 0};
@@ -164,6 +165,6 @@ co_u32 sets_sweep(co_u32 op, const struct sets_chunk *a, const struct sets_chunk
         any_runs(op, x, y, &o);
     }
     close_run(&o);
-    *card = o.card;
-    return o.runs;
+    struct sets_measure m = {o.card, o.runs, sets_runs_digest(to, o.runs)};
+    return m;
 }

@@ -2,13 +2,13 @@
 #ifndef COHORT_CPU_SETS_SWEEP_H
 #define COHORT_CPU_SETS_SWEEP_H
 
-#include "sets_combine.h"
+#include "sets_vector.h"
 
-#define SETS_SWEEP_MOST 256u /* entries of both */
-
-/* a op b, of arrays and runs: runs to `to`, with room for as many as there are entries and one more; how
- * many. */
-co_u32 sets_sweep(co_u32 op, const struct sets_chunk *a, const struct sets_chunk *b, co_u16 *to,
-                  co_u32 *card);
+/* As `sweep` of struct sets_vectors: from run to run, and with AVX-512, which takes no more than
+ * SETS_RUNS_SWEPT entries of both. */
+struct sets_measure sets_sweep_plain(co_u32 op, const struct sets_chunk *a, const struct sets_chunk *b,
+                                     co_u16 *to);
+struct sets_measure sets_sweep_512(co_u32 op, const struct sets_chunk *a, const struct sets_chunk *b,
+                                   co_u16 *to);
 
 #endif

@@ -11,11 +11,9 @@
  * in order, the upper ones are merged with the next 32 of the array whose next number is less. Numbers in
  * both arrays come out side by side: OR keeps what differs from the number before, XOR what differs from
  * both neighbours. Behind an array's end stand greatest numbers, which come last and are not counted. */
-#include "sets_vector.h"
-
-#if CPU_VECTORS
-#    include <immintrin.h>
-#endif
+#include "sets_lists.h"
+#include "sets_network.h"
+#include "sets_sweep.h"
 
 /* ---- plain --------------------------------------------------------------------------------------------- */
 
@@ -118,15 +116,12 @@ static void change_plain(co_u64 *words, co_u32 op, const co_u16 *a, co_u32 n)
 }
 
 static const struct sets_vectors plain = {filter_plain, words_plain,  members_plain, merge_plain,
-                                          digest_plain, change_plain, NULL};
+                                          digest_plain, change_plain, NULL,          sets_sweep_plain,
+                                          256,          NULL};
 
 /* ---- AVX-512 ------------------------------------------------------------------------------------------- */
 
 #if CPU_VECTORS
-#    define AVX512      \
-        __attribute__(( \
-            target("avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,avx512vbmi2,bmi,bmi2,popcnt")))
-
 /* Blocks of 32 of an array. */
 struct block {
     __m512i v;
@@ -238,7 +233,8 @@ struct lasts {
     _Alignas(64) co_u16 of[4][32];
 };
 
-#    define SOUGHT_SKEW  48u /* so many times as many numbers in the long array: less, and turns are cheaper */
+#    define SOUGHT_SKEW \
+        24u /* times as many numbers in the long array: where there are fewer, turns are cheaper */
 #    define SOUGHT_LEAST 32u /* numbers for which the lasts of all blocks are worth to be gathered */
 #    define SOUGHT_MOST  (4u * 32 * 32) /* no array has more */
 
@@ -277,6 +273,18 @@ AVX512 static inline __m512i blocks_for(__m512i v, const struct lasts *l, co_u32
     return _mm512_min_epu16(_mm512_slli_epi16(at, 5), _mm512_set1_epi16((short)(m - 32)));
 }
 
+/* Which of the first `count` of 32 numbers are in the blocks that begin there. */
+AVX512 static inline __mmask32 hits_of(const co_u16 *a, co_u32 count, const co_u16 *b, const co_u16 *from)
+{
+    _Alignas(64) co_u32 equal[32];
+    for (co_u32 i = 0; i < count; i++) {
+        __m512i w = _mm512_loadu_si512(b + from[i]);
+        _store_mask32(equal + i, _mm512_cmpeq_epi16_mask(w, _mm512_set1_epi16((short)a[i])));
+    }
+    __m512i x = _mm512_load_si512(equal), y = _mm512_load_si512(equal + 16);
+    return _mm512_test_epi32_mask(x, x) | (co_u32)_mm512_test_epi32_mask(y, y) << 16;
+}
+
 /* Those of a that are in b, or are not, each sought by itself: nothing waits for the number before. */
 AVX512 static inline co_u32 sought_any(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep,
                                        co_u16 *to)
@@ -287,13 +295,8 @@ AVX512 static inline co_u32 sought_any(const co_u16 *a, co_u32 n, const co_u16 *
     lasts_of(b, m, &l);
     for (co_u32 at = 0; at < n; at += 32) {
         struct block k = block_at(a, n, at);
-        const co_u32 count = n - at < 32 ? n - at : 32;
-        co_u32 hit = 0;
         _mm512_store_si512(from, blocks_for(k.v, &l, m));
-        for (co_u32 i = count; i--;) {
-            __m512i w = _mm512_loadu_si512(b + from[i]);
-            hit = hit << 1 | (_mm512_cmpeq_epi16_mask(w, _mm512_set1_epi16((short)a[at + i])) != 0);
-        }
+        __mmask32 hit = n - at < 32 ? hits_of(a + at, n - at, b, from) : hits_of(a + at, 32, b, from);
         hit = (keep ? hit : ~hit) & k.there;
         if (to)
             _mm512_mask_storeu_epi16(to + kept, (__mmask32)((1ull << __builtin_popcount(hit)) - 1),
@@ -388,21 +391,6 @@ AVX512 static co_u32 members_512(const co_u64 *words, co_u64 digest, co_u16 *to)
     return n;
 }
 
-/* A bitonic sequence of 32, in order: halves by halves, the lesser of each two to the lower place. */
-AVX512 static inline __m512i in_order(__m512i v)
-{
-    __m512i w = _mm512_shuffle_i64x2(v, v, 0x4e);
-    v = _mm512_mask_max_epu16(_mm512_min_epu16(v, w), 0xffff0000, v, w);
-    w = _mm512_shuffle_i64x2(v, v, 0xb1);
-    v = _mm512_mask_max_epu16(_mm512_min_epu16(v, w), 0xff00ff00, v, w);
-    w = _mm512_shuffle_epi32(v, 0x4e);
-    v = _mm512_mask_max_epu16(_mm512_min_epu16(v, w), 0xf0f0f0f0, v, w);
-    w = _mm512_shuffle_epi32(v, 0xb1);
-    v = _mm512_mask_max_epu16(_mm512_min_epu16(v, w), 0xcccccccc, v, w);
-    w = _mm512_rol_epi32(v, 16);
-    return _mm512_mask_max_epu16(_mm512_min_epu16(v, w), 0xaaaaaaaa, v, w);
-}
-
 /* The next 32 of an array, greatest numbers behind its end. */
 AVX512 static inline __m512i next_block(const co_u16 *a, co_u32 n, co_u32 *at)
 {
@@ -413,24 +401,16 @@ AVX512 static inline __m512i next_block(const co_u16 *a, co_u32 n, co_u32 *at)
     return v;
 }
 
-/* The places of neighbours: the number before, and the one after, among two vectors. */
-static const co_u16 places_before[32] = {63, 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14,
-                                         15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30};
-static const co_u16 places_after[32] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16,
-                                        17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
-static const co_u16 places_back[32] = {31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,
-                                       15, 14, 13, 12, 11, 10, 9,  8,  7,  6,  5,  4,  3,  2,  1,  0};
-
 /* Numbers [at, at + 32) of `total` in order: those that are kept, given the 32 before and the 32 after. */
 AVX512 static inline co_u32 put_merged(int both, __m512i before, __m512i v, __m512i after, co_u32 at,
                                        co_u32 total, co_u16 *to)
 {
     co_u32 left = total - at;
     __mmask32 kept = left < 32 ? (1u << left) - 1 : ~0u;
-    __m512i other = _mm512_permutex2var_epi16(v, _mm512_loadu_si512(places_before), before);
+    __m512i other = _mm512_permutex2var_epi16(v, _mm512_loadu_si512(sets_places_before), before);
     kept &= _mm512_cmpneq_epi16_mask(v, other) | (at ? 0 : 1);
     if (!both) {
-        other = _mm512_permutex2var_epi16(v, _mm512_loadu_si512(places_after), after);
+        other = _mm512_permutex2var_epi16(v, _mm512_loadu_si512(sets_places_after), after);
         kept &= _mm512_cmpneq_epi16_mask(v, other) | (left <= 32 ? 1u << (left - 1) : 0);
     }
     _mm512_storeu_si512(to, _mm512_maskz_compress_epi16(kept, v));
@@ -440,13 +420,13 @@ AVX512 static inline co_u32 put_merged(int both, __m512i before, __m512i v, __m5
 AVX512 static inline co_u32 merge_any(int both, const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m,
                                       co_u16 *to)
 {
-    const __m512i back = _mm512_loadu_si512(places_back);
+    const __m512i back = _mm512_loadu_si512(sets_places_back);
     co_u32 i = 0, j = 0, k = 0, total = n + m, at = 0;
     __m512i upper = next_block(a, n, &i), next = next_block(b, m, &j), before = upper, v = upper;
     for (co_u32 done = 0; done < total + 32; done += 32) { /* a turn later each is put down */
         __m512i turned = _mm512_permutexvar_epi16(back, next);
-        __m512i lower = in_order(_mm512_min_epu16(upper, turned));
-        upper = in_order(_mm512_max_epu16(upper, turned));
+        __m512i lower = sets_in_order(_mm512_min_epu16(upper, turned));
+        upper = sets_in_order(_mm512_max_epu16(upper, turned));
         if (done) {
             k += put_merged(both, before, v, lower, at, total, to + k);
             at += 32;
@@ -484,38 +464,9 @@ AVX512 static void change_512(co_u64 *words, co_u32 op, const co_u16 *a, co_u32 
     change_by(words, op, a, n);
 }
 
-/* The turns are the numbers of y, beside the block of 16 of x that they may be in. What of a block was hit is
- * looked at once, when the numbers of y go beyond it. */
-AVX512 static inline co_u64 lists_any(const co_u32 *x, co_u64 n, const co_u32 *y, co_u64 m, int keep,
-                                      co_u32 *to)
-{
-    co_u64 kept = 0, j = 0;
-    for (co_u64 at = 0; at < n && (!keep || j < m); at += 16) {
-        co_u64 left = n - at;
-        __mmask16 there = left >= 16 ? 0xffff : (__mmask16)((1u << left) - 1), hit = 0;
-        __m512i v = _mm512_maskz_loadu_epi32(there, x + at);
-        co_u32 last = x[left >= 16 ? at + 15 : n - 1];
-        for (; j < m && y[j] <= last; j++)
-            hit |= _mm512_mask_cmpeq_epi32_mask(there, v, _mm512_set1_epi32((int)y[j]));
-        hit = (__mmask16)(keep ? hit : ~hit & there);
-        if (to)
-            _mm512_storeu_si512(to + kept, _mm512_maskz_compress_epi32(hit, v));
-        kept += (co_u32)__builtin_popcount(hit);
-    }
-    return kept;
-}
-
-AVX512 static co_u64 lists_512(const co_u32 *a, co_u64 n, const co_u32 *b, co_u64 m, int keep, co_u32 *to)
-{
-    if (!keep)
-        return lists_any(a, n, b, m, 0, to);
-    if (n < m)
-        return lists_512(b, m, a, n, 1, to);
-    return to ? lists_any(a, n, b, m, 1, to) : lists_any(a, n, b, m, 1, NULL);
-}
-
-static const struct sets_vectors vectors_512 = {filter_512, words_512,  members_512, merge_512,
-                                                digest_512, change_512, lists_512};
+static const struct sets_vectors vectors_512 = {
+    filter_512, words_512,      members_512,    merge_512,       digest_512,
+    change_512, sets_lists_512, sets_sweep_512, SETS_RUNS_SWEPT, sets_pairs_512};
 #endif
 
 const struct sets_vectors *sets_vectors_of(enum cpu_level level)

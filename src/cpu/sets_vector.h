@@ -5,6 +5,7 @@
 
 #include "sets_plan.h"
 
+#define SETS_RUNS_SWEPT  1024u /* entries of two chunks that `sweep` takes at most */
 #define SETS_VECTOR_ROOM 64u /* numbers that may be written behind an array that `members` or `merge` makes */
 
 struct sets_vectors {
@@ -25,6 +26,14 @@ struct sets_vectors {
      * order to `to`, or NULL; `to` is neither list, and has room for 16 more. Costs a turn for each of b, and
      * one for each 16 of a. NULL: there is no faster way than from member to member. */
     co_u64 (*lists)(const co_u32 *a, co_u64 n, const co_u32 *b, co_u64 m, int keep, co_u32 *to);
+    /* Runs of a op b, of two chunks that are arrays or runs, neither empty, to `to`, which has room for a run
+     * each entry and one more. */
+    struct sets_measure (*sweep)(co_u32 op, const struct sets_chunk *a, const struct sets_chunk *b,
+                                 co_u16 *to);
+    co_u32 swept; /* entries of both that are worth it */
+    /* Counts of rows from `begin` on, before `end`, for which sets_row_meets: the first row that is still to
+     * be done. Rows of the sets of one collection of members of 32 bits are done. NULL: none are. */
+    co_u64 (*pairs)(const struct sets_vectors *, const struct sets_query *, co_u64 begin, co_u64 end);
 };
 
 const struct sets_vectors *sets_vectors_of(enum cpu_level level);
