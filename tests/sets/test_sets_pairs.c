@@ -201,7 +201,7 @@ static void ask_twos(struct test *t, const struct bits *chunks, int wide)
 
 static void twos_rounds(struct test *t)
 {
-    const uint64_t rounds = test_scale(t, test_size(t, 50, 1), test_size(t, 120, 3), test_size(t, 1200, 10));
+    const uint64_t rounds = test_scale(t, test_size(t, 50, 1), test_size(t, 120, 3), test_size(t, 360, 10));
     struct bits *chunks = malloc(2 * TWOS * sizeof *chunks);
     REQUIRE(t, chunks);
     for (uint64_t round = 0; round < rounds; round++) {
@@ -216,7 +216,7 @@ static void twos_rounds(struct test *t)
 static void words_rounds(struct test *t)
 {
     static const uint64_t lengths[] = {1, 2, 62, 63, 64, 65, 66, 127, 128, 129, 1000};
-    const uint64_t rounds = test_scale(t, test_size(t, 20, 1), test_size(t, 100, 2), test_size(t, 600, 5));
+    const uint64_t rounds = test_scale(t, test_size(t, 20, 1), test_size(t, 100, 2), test_size(t, 250, 5));
     for (uint64_t round = 0; round < rounds; round++) {
         struct plains p = plains_new(3 + test_below(t, 6), 0);
         uint64_t members[9];
@@ -314,7 +314,7 @@ static void ask_stretches(struct test *t, uint64_t chunks, cohort_sets_op op, in
 
 static void stretches_rounds(struct test *t)
 {
-    const uint64_t rounds = test_scale(t, test_size(t, 12, 2), test_size(t, 60, 5), test_size(t, 400, 20));
+    const uint64_t rounds = test_scale(t, test_size(t, 12, 2), test_size(t, 60, 5), test_size(t, 160, 20));
     for (uint64_t round = 0; round < rounds; round++)
         ask_stretches(t, test_size(t, 60, 12), (cohort_sets_op)(COHORT_SETS_AND + round % 4),
                       (int)test_below(t, 2));
@@ -323,7 +323,7 @@ static void stretches_rounds(struct test *t)
 /* So many chunks that threads share a row. */
 static void shared_rounds(struct test *t)
 {
-    const uint64_t rounds = test_scale(t, 12, 20, 100);
+    const uint64_t rounds = test_scale(t, 12, 20, 50);
     for (uint64_t round = 0; round < rounds; round++)
         ask_stretches(t, 400 + test_below(t, 300), (cohort_sets_op)(COHORT_SETS_OR + round % 3), 1);
 }
@@ -351,7 +351,7 @@ static struct plain draw_list(struct test *t, uint64_t number)
 /* Lists and sets with chunks, each with each. */
 static void lists_rounds(struct test *t)
 {
-    const uint64_t rounds = test_scale(t, test_size(t, 10, 1), test_size(t, 40, 2), test_size(t, 300, 8));
+    const uint64_t rounds = test_scale(t, test_size(t, 10, 1), test_size(t, 40, 2), test_size(t, 120, 8));
     enum { SETS = 14 };
     uint64_t members[2 * SETS * SETS];
     for (uint64_t i = 0; i < 2 * SETS * SETS; i++)
