@@ -1,6 +1,6 @@
-/* pages_tables.c: the table of a block: a line a row, or a column for each value of what `--columns` names, or
- * one for each of those beside ours. Figures of others stand beside ours, as ratios; below the table stands
- * who they are, and what was measured on a part of its stream. */
+/* pages_tables.c: the table of a block: a line a row, or a column for each value of what `--columns` names,
+ * or one for each of those beside ours. Figures of others stand beside ours, as ratios; below the table
+ * stands who they are, and what was measured on a part of its stream. */
 #include "pages.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 #ifndef COHORT_BENCH_SECTORS_H
 #define COHORT_BENCH_SECTORS_H
 
-#include "cohort/map.h"
+#include <cohort.h>
 
 enum { SECTORS_BUILD, SECTORS_RETRIEVE, SECTORS_ABSENT, SECTORS_KINDS };
 

@@ -1,5 +1,5 @@
-/* cpu/map_changes.h: INSERT, ASSIGN, apply and ERASE of a group of entries, and of those on the list of what is
- * left over, for one width. Included by map_width.h, whose head tells how they work together.
+/* cpu/map_changes.h: INSERT, ASSIGN, apply and ERASE of a group of entries, and of those on the list of what
+ * is left over, for one width. Included by map_width.h, whose head tells how they work together.
  *
  * Parameters: those of shape/map_entry.h. */
 
