@@ -201,7 +201,7 @@ static void ask_twos(struct test *t, const struct bits *chunks, int wide)
 
 static void twos_rounds(struct test *t)
 {
-    const uint64_t rounds = test_scale(t, test_size(t, 50, 1), test_size(t, 120, 3), test_size(t, 360, 10));
+    const uint64_t rounds = test_scale(t, test_size(t, 120, 1), test_size(t, 160, 3), test_size(t, 360, 10));
     struct bits *chunks = malloc(2 * TWOS * sizeof *chunks);
     REQUIRE(t, chunks);
     for (uint64_t round = 0; round < rounds; round++) {
