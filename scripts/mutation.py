@@ -138,7 +138,11 @@ class Copy:
         self.log, self.scratch = os.path.join(folder, 'log'), os.path.join(folder, 'scratch')
         self.saved = os.path.join(folder, 'original')
         self.env = dict(
-            os.environ, TMPDIR=self.scratch, CCACHE_BASEDIR=folder, CCACHE_NOHASHDIR='1', CCACHE_SLOPPINESS='time_macros'
+            os.environ,
+            TMPDIR=self.scratch,
+            CCACHE_BASEDIR=folder,
+            CCACHE_NOHASHDIR='1',
+            CCACHE_SLOPPINESS='time_macros',
         )
 
     def make(self, commit):

@@ -25,12 +25,25 @@ static cohort_frame *result(struct test *t, const struct plan *p, cohort_group *
     return out;
 }
 
+/* The group's frame against what is due, unless it is refused for an overflow. */
+static void check_finish(struct test *t, const struct plan *p, const struct due *d, cohort_group *g,
+                         int overflow)
+{
+    struct model m;
+    cohort_frame *out = result(t, p, g, 0, overflow);
+    if (!out)
+        return;
+    model_of_frame(t, &m, out);
+    check_result(t, p, d, &m);
+    model_close(&m);
+    cohort_frame_release(out);
+}
+
 static void wholes(struct test *t)
 {
     for (uint64_t round = 0; round < test_scale(t, ROUNDS, 4 * ROUNDS, 10 * ROUNDS); round++) {
         struct plan p;
         struct due d;
-        struct model m;
         plan_open(t, &p, round % 7 ? 60 : 400, round % 3 ? 6 : 90);
         walk(&p, &d);
         int overflow = overflows(&p, &d);
@@ -40,13 +53,7 @@ static void wholes(struct test *t)
             REQUIREF(t, !s, "add: %s", cohort_message(t->context));
         }
         EQUAL(t, cohort_group_count(g), d.groups);
-        cohort_frame *out = result(t, &p, g, 0, overflow);
-        if (out) {
-            model_of_frame(t, &m, out);
-            check_result(t, &p, &d, &m);
-            model_close(&m);
-        }
-        cohort_frame_release(out);
+        check_finish(t, &p, &d, g, overflow);
         cohort_group_destroy(g);
         due_close(&d);
         plan_close(&p);
@@ -159,7 +166,6 @@ static void check_few(struct test *t, uint64_t distinct)
 {
     struct plan p;
     struct due d;
-    struct model m;
     plan_few(t, &p, t->context, distinct);
     walk(&p, &d);
     cohort_group *g = group_of(t, t->context, &p), *part = group_of(t, t->context, &p);
@@ -168,13 +174,7 @@ static void check_few(struct test *t, uint64_t distinct)
     OK(t, cohort_group_add(by_parts ? part : g, p.frame[1]));
     if (by_parts)
         send_partial(t, g, part);
-    cohort_frame *out = result(t, &p, g, 0, overflows(&p, &d));
-    if (out) {
-        model_of_frame(t, &m, out);
-        check_result(t, &p, &d, &m);
-        model_close(&m);
-    }
-    cohort_frame_release(out);
+    check_finish(t, &p, &d, g, overflows(&p, &d));
     cohort_group_destroy(g);
     cohort_group_destroy(part);
     due_close(&d);
