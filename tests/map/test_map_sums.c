@@ -14,7 +14,7 @@ struct sums {
 };
 
 /* How the numbers of a batch's keys are drawn; those that change do so in its middle. */
-enum law { ONE, FEW_KEYS, SOME, MANY, LAW_SKEWED, MANY_THEN_FEW, FEW_THEN_MANY, RUNS, LAWS };
+enum law { ONE, FEW_KEYS, SOME, MANY, LAW_SKEWED, MANY_THEN_FEW, FEW_THEN_MANY, FEW_AMONG_ALL, RUNS, LAWS };
 
 struct entries {
     uint64_t n, *id;
@@ -82,6 +82,8 @@ static uint64_t id_of(struct test *t, enum law law, uint64_t i, uint64_t n, uint
         return id_of(t, i < n / 2 ? MANY : FEW_KEYS, i, n, ids);
     case FEW_THEN_MANY:
         return id_of(t, i < n / 2 ? FEW_KEYS : MANY, i, n, ids);
+    case FEW_AMONG_ALL: /* worth combining, and more keys than any table has room for, if there are n ids */
+        return i % 2 ? i % ids : id_of(t, FEW_KEYS, i, n, ids);
     default:
         return i / 9 % ids;
     }
@@ -254,7 +256,7 @@ static void grows(struct test *t)
         struct sums s = sums_new(t, &options, n);
         for (int law = 0; law < LAWS; law++)
             apply(&s, (enum law)law, an_op(t), n + test_below(t, 100),
-                  law == LAW_SKEWED || test_below(t, 2) ? n : n / 10, COHORT_OK);
+                  law == LAW_SKEWED || law == FEW_AMONG_ALL || test_below(t, 2) ? n : n / 10, COHORT_OK);
         for (int op = COHORT_OP_ADD; op <= COHORT_OP_COUNT; op++)
             apply(&s, (enum law)test_below(t, LAWS), (cohort_op)op, 16384 + test_below(t, 40000), 2000,
                   COHORT_OK);
