@@ -4,7 +4,7 @@
  *
  *     write FOLDER         map-W.bin and table-W.bin of each width W, map-lines-W.bin and table-lines-W.bin
  *                      of the layout LINES, multimap-W.bin and multimap-table-W.bin of each that has
- *                      values */
+ *                      values, sets-32.bin and sets-64.bin */
 #include <cohort.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -87,6 +87,37 @@ static void write_multimap(cohort_context *context, unsigned w, const char *path
     cohort_multimap_destroy(multimap);
 }
 
+/* Set s has `n` members, `step` apart: lists, nothing, and each kind of chunk. With 64 bits those of odd sets
+ * are 2^40 further up. */
+static const struct {
+    uint64_t n, first, step;
+} sets[] = {{3, 5, 60000},      {0, 0, 1},           {40, 0, 3},     {1000, 5000, 1},
+            {8000, 0x30000, 8}, {65540, 0x20000, 1}, {2000, 7, 3000}};
+#define SETS (sizeof sets / sizeof *sets)
+
+static void write_sets(cohort_context *context, unsigned bytes, const char *path)
+{
+    cohort_sets_source source = COHORT_SETS_SOURCE_INIT;
+    uint64_t offsets[SETS + 1] = {0};
+    cohort_sets *collection;
+    for (unsigned s = 0; s < SETS; s++)
+        offsets[s + 1] = offsets[s] + sets[s].n;
+    char *members = malloc(offsets[SETS] * bytes);
+    for (unsigned s = 0; members && s < SETS; s++)
+        for (uint64_t i = 0; i < sets[s].n; i++)
+            put(members, offsets[s] + i, bytes,
+                sets[s].first + i * sets[s].step + (bytes == 8 && s % 2 ? UINT64_C(1) << 40 : 0));
+    source.type = bytes == 8 ? COHORT_U64 : COHORT_U32;
+    source.n = offsets[SETS];
+    source.sets = SETS;
+    source.members = members;
+    source.offsets = offsets;
+    must(cohort_sets_build(context, &source, &collection), context);
+    must(cohort_sets_save(collection, path), context);
+    cohort_sets_destroy(collection);
+    free(members);
+}
+
 int main(int argc, char **argv)
 {
     cohort_context_options options = COHORT_CONTEXT_OPTIONS_INIT;
@@ -108,6 +139,10 @@ int main(int argc, char **argv)
         snprintf(table, sizeof table, "%s/multimap-table-%s.bin", argv[1], widths[w].name);
         if (widths[w].value_bytes && widths[w].key_bytes < 16)
             write_multimap(context, w, path, table);
+    }
+    for (unsigned bytes = 4; bytes <= 8; bytes += 4) {
+        snprintf(path, sizeof path, "%s/sets-%u.bin", argv[1], 8 * bytes);
+        write_sets(context, bytes, path);
     }
     cohort_context_destroy(context);
     return 0;

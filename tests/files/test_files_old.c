@@ -73,6 +73,56 @@ static void check_old_multimap(struct test *t, cohort_multimap *m, unsigned w)
     }
 }
 
+/* Set s has `n` members, `step` apart; with 64 bits those of odd sets are 2^40 further up. */
+static const struct {
+    uint64_t n, first, step;
+} old_sets[] = {{3, 5, 60000},      {0, 0, 1},           {40, 0, 3},     {1000, 5000, 1},
+                {8000, 0x30000, 8}, {65540, 0x20000, 1}, {2000, 7, 3000}};
+#define OLD_SETS (sizeof old_sets / sizeof *old_sets)
+
+static uint64_t old_member(int wide, uint64_t set, uint64_t i)
+{
+    return old_sets[set].first + i * old_sets[set].step + (wide && set % 2 ? UINT64_C(1) << 40 : 0);
+}
+
+static void check_old_sets(struct test *t, cohort_sets *sets, int wide)
+{
+    cohort_sets_info info = COHORT_SETS_INFO_INIT;
+    cohort_sets_target target = COHORT_SETS_TARGET_INIT;
+    OK(t, cohort_sets_get_info(sets, &info));
+    REQUIRE(t, info.sets == OLD_SETS && info.type == (wide ? COHORT_U64 : COHORT_U32));
+    CHECK(t, info.lists && info.arrays && info.bitmaps && info.runs && info.full);
+    struct column *members = column_new(t, info.members, wide ? 8 : 4),
+                  *offsets = column_new_in(t, TEST_HOST, OLD_SETS + 1, 8);
+    target.members = column_send(members);
+    target.offsets = column_send(offsets);
+    target.capacity = info.members;
+    OK(t, cohort_sets_export(sets, &target));
+    column_fetch(members);
+    column_fetch(offsets);
+    for (uint64_t s = 0, at = 0; s < OLD_SETS; s++) {
+        EQUAL(t, column_get(offsets, s), at);
+        REQUIRE(t, at + old_sets[s].n <= info.members);
+        for (uint64_t i = 0; i < old_sets[s].n; i++, at++)
+            REQUIREF(t, column_get(members, at) == old_member(wide, s, i), "set %llu: member %llu is %llu",
+                     (unsigned long long)s, (unsigned long long)i,
+                     (unsigned long long)column_get(members, at));
+    }
+}
+
+static void load_old_sets(struct test *t, const char *path)
+{
+    cohort_sets *sets = NULL;
+    struct column *mark = t->columns;
+    for (int mapped = 0; mapped < 2; mapped++) {
+        OK(t,
+           mapped ? cohort_sets_map(t->context, path, 1, &sets) : cohort_sets_load(t->context, path, &sets));
+        check_old_sets(t, sets, strstr(path, "sets-64") != NULL);
+        cohort_sets_destroy(sets);
+        column_drop(t, mark);
+    }
+}
+
 static void load_old(struct test *t, const char *folder, const char *name)
 {
     static const char *const widths[] = {"32-0", "32-32", "64-0", "64-32", "64-64", "128-64"};
@@ -81,9 +131,13 @@ static void load_old(struct test *t, const char *folder, const char *name)
     cohort_map *map;
     cohort_multimap *multimap;
     unsigned w = 0;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (!strncmp(name, "sets-", 5)) {
+        load_old_sets(t, path);
+        return;
+    }
     while (w < 6 && !strstr(name, widths[w]))
         w++;
-    snprintf(path, sizeof path, "%s/%s", folder, name);
     REQUIREF(t, w < 6, "%s: of no width", path);
     if (strstr(name, "multimap")) {
         OK(t, strstr(name, "table") ? cohort_multimap_map(t->context, path, &multimap)
@@ -101,8 +155,8 @@ static void load_old(struct test *t, const char *folder, const char *name)
 
 static void old_files(struct test *t)
 {
-    static const char *const folders[] = {"1-a", "1-b", "1-c", "1-d", "1-e"};
-    static const unsigned files_due[] = {8, 8, 13, 26, 28};
+    static const char *const folders[] = {"1-a", "1-b", "1-c", "1-d", "1-e", "1-f"};
+    static const unsigned files_due[] = {8, 8, 13, 26, 28, 2};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         char path[2048];
         snprintf(path, sizeof path, TEST_DATA "/%s", folders[i]);
