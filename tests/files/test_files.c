@@ -2,6 +2,7 @@
  * get. */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -291,6 +292,67 @@ static void damaged_multimaps(struct test *t)
     damage(t, &multimap_kind, COHORT_WIDTH_64_64);
 }
 
+/* What malloc has given out; 0 where nobody tells. */
+static uint64_t host_bytes(void)
+{
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
+    struct mallinfo2 m = mallinfo2();
+    return m.uordblks + m.hblkhd;
+#else
+    return 0;
+#endif
+}
+
+static void save_large(struct test *t, const struct kind *kind, uint64_t n, const char *path)
+{
+    struct column *mark = t->columns, *keys = column_new(t, n, 8), *values = column_new(t, n, 8);
+    for (uint64_t i = 0; i < n; i++)
+        column_put(keys, i, i * 0x9e3779b97f4a7c15u);
+    if (kind->number == FILE_MULTIMAP) {
+        cohort_multimap_options options = COHORT_MULTIMAP_OPTIONS_INIT;
+        cohort_multimap *m;
+        options.width = COHORT_WIDTH_64_64;
+        OK(t,
+           cohort_multimap_build(t->context, &options, n, column_send(keys), column_send(values), NULL, &m));
+        OK(t, cohort_multimap_save(m, path));
+        cohort_multimap_destroy(m);
+    } else {
+        cohort_map_options options = COHORT_MAP_OPTIONS_INIT;
+        cohort_map *m;
+        options.width = COHORT_WIDTH_64_64;
+        options.capacity = n;
+        OK(t, cohort_map_create(t->context, &options, &m));
+        OK(t, cohort_map_insert(m, n, column_send(keys), column_send(values), NULL));
+        OK(t, cohort_map_save(m, path));
+        cohort_map_destroy(m);
+    }
+    column_drop(t, mark);
+}
+
+/* What was read before the place where a file is cut goes back. */
+static void keeps_nothing(struct test *t)
+{
+    const uint64_t n = test_size(t, 40000, 20000);
+    const struct kind *kinds[] = {&map_kind, &multimap_kind};
+    for (int i = 0; i < 2; i++) {
+        struct folder f = folder_new(t);
+        uint64_t bytes;
+        save_large(t, kinds[i], n, f.file);
+        unsigned char *whole = contents(t, f.file, &bytes);
+        for (uint64_t part = 4; part; part--) {
+            write_file(t, f.file, whole, bytes * part / 4 - 1);
+            refuses(t, kinds[i], f.file, COHORT_TRUNCATED, "byte");
+            const uint64_t before = host_bytes();
+            for (int again = 0; again < 3; again++)
+                refuses(t, kinds[i], f.file, COHORT_TRUNCATED, "byte");
+            CHECKF(t, host_bytes() < before + 8 * n, "%s, %llu quarters: %llu bytes have leaked",
+                   kinds[i]->name, (unsigned long long)part, (unsigned long long)(host_bytes() - before));
+        }
+        free(whole);
+        folder_end(t, &f);
+    }
+}
+
 static void foreign_files(struct test *t)
 {
     struct folder f = folder_new(t);
@@ -539,6 +601,7 @@ const struct test_case test_cases[] = {
     {"multimap_round_trip", multimap_round_trip, TEST_EACH_MEMORY},
     {"damaged_maps", damaged_maps, TEST_EACH_WIDTH},
     {"damaged_multimaps", damaged_multimaps, 0},
+    {"keeps_nothing", keeps_nothing, 0},
     {"foreign_files", foreign_files, 0},
     {"hostile_maps", hostile_maps, 0},
     {"hostile_capacities", hostile_capacities, 0},
