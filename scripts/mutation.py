@@ -229,8 +229,13 @@ CLI_PARTS = {
 }
 
 
+# Folders that test files of other structures too, by the files' names.
+BESIDE = {'compact': r'sums', 'files': r'\w*_(file|check)|sets?\.h', 'map': r'lines'}
+
+
 def suites(tree, name):
-    """The tests for a file, as (program or part of tests/cli, device): those of its structure, or of all."""
+    """The tests for a file, as (program or part of tests/cli, device): those of its structure and what else
+    tests it, or of all."""
     structure = owner(tree, name)
     if structure == 'cli':
         part = CLI_PARTS.get(os.path.basename(name).split('.')[0], 'count')
@@ -245,6 +250,7 @@ def suites(tree, name):
         folders = subprocess.run(
             ['scripts/touched.sh', '--structures'], cwd=tree, check=True, stdout=subprocess.PIPE, text=True
         ).stdout.split()
+    folders += [f for f, names in BESIDE.items() if f not in folders and re.match(names, os.path.basename(name))]
     found = []
     for folder in folders:
         at = os.path.join(tree, 'tests', folder)

@@ -60,6 +60,11 @@ judge "split from a pipe" cmp <(contents splitting/piped.d) all
 mkdir splitting/empty.d
 "$cohort" split --u64 --device "$device" --buckets 3 --by mod numbers splitting/empty.d/
 judge "split into an empty directory" test "$(ls splitting/empty.d | tr '\n' ' ')" = '0 1 2 '
+# A name may end in slashes, of a folder that is there and of one that is made.
+"$cohort" split --u64 --device "$device" --buckets 3 --by mod numbers splitting/new.d// 2>said
+judge "split into a new directory whose name ends in slashes" \
+    test $? -eq 0 -a "$(ls splitting/new.d | tr '\n' ' ')" = '0 1 2 ' -a ! -s said
+judge "and nothing is left in it or beside it" test "$(ls -A splitting splitting/new.d | grep -c tmp)" -eq 0
 cp splitting/empty.d/1 one
 echo other >splitting/empty.d/other
 echo wrong >splitting/empty.d/1

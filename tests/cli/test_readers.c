@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <zlib.h>
@@ -13,6 +15,7 @@
 #include "output.h"
 #include "ranking.h"
 #include "spectrum.h"
+#include "table.h"
 
 static unsigned passed, failed;
 static const char *folder;
@@ -422,6 +425,84 @@ static void test_spectrum(void)
     }
 }
 
+static unsigned times_in(const char *text, const char *word)
+{
+    unsigned n = 0;
+    for (; (text = strstr(text, word)); text++)
+        n++;
+    return n;
+}
+
+/* Counts to 14 have a bar each; bars for more are ranges, and their single counts are dots. */
+static void test_drawing(void)
+{
+    static fault fault;
+    static char text[20000];
+    static spectrum_entry entries[] = {{1, 5000}, {2, 300}, {14, 40}, {20, 6}, {50, 9}};
+    spectrum few = {entries, 5, "21-mers", "k-mers"};
+    char path[4096];
+    output *out;
+    snprintf(path, sizeof path, "%s/drawing.svg", folder);
+    int good = !output_open(&out, path, "--spectrum", &fault) &&
+               !spectrum_write(&few, SPECTRUM_SVG, out, &fault) && !output_close(out, &fault);
+    FILE *file = fopen(path, "rb");
+    if (file) {
+        text[fread(text, 1, sizeof text - 1, file)] = 0;
+        fclose(file);
+    }
+    judge(good && file && times_in(text, "class=\"bar\"") == 5, "drawing", "a bar for each count");
+    judge(times_in(text, "class=\"dot\"") == 2, "drawing", "dots where bars are ranges");
+    judge(times_in(text, "<title>14 times: 40 k-mers<") == 1 && times_in(text, " to ") == 2, "drawing",
+          "what bars stand for");
+    judge(times_in(text, "x=\"20\" y=\"225.0\"") == 1 &&
+              times_in(text, "rotate(-90 20 225.0)\">distinct") == 1,
+          "drawing", "the words beside an axis are at its middle");
+}
+
+/* ---- no memory ----------------------------------------------------------------------------------------- */
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+static void test_no_memory(void) {}
+#else
+/* In a process that gets none any more: 1 if all that is opened says so, and leaves nothing. */
+static int told_without_memory(const char *path, uint64_t *keys, uint64_t *counts)
+{
+    static fault fault;
+    const struct rlimit none = {0, 0};
+    input *in = (input *)&fault;
+    table *made = (table *)&fault;
+    ranking ranked;
+    if (setrlimit(RLIMIT_AS, &none))
+        return 0;
+    for (size_t bytes = 1 << 20; bytes >= 1024; bytes /= 2)
+        while (malloc(bytes))
+            ;
+    int good = input_open(&in, path, 0, &fault) == CLI_FAILED && !in && strstr(fault.text, "no memory");
+    fault = (struct fault){0};
+    good = good && input_open(&in, path, 1, &fault) == CLI_FAILED && !in && strstr(fault.text, "no memory");
+    fault = (struct fault){0};
+    good = good && table_start(&made, NULL, 21, 1000000, 4, &fault) == CLI_FAILED && !made &&
+           strstr(fault.text, "no memory");
+    fault = (struct fault){0};
+    return good && ranking_make(&ranked, keys, counts, 100000, 1, 100000, 2, &fault) == CLI_FAILED &&
+           strstr(fault.text, "no memory");
+}
+
+static void test_no_memory(void)
+{
+    const char *path = file_make(">a\nACGT\n", 8);
+    uint64_t *keys = calloc(100000, 8), *counts = calloc(100000, 8);
+    int status = 1;
+    pid_t child = keys && counts ? fork() : -1;
+    if (!child)
+        _exit(!told_without_memory(path, keys, counts));
+    judge(child > 0 && waitpid(child, &status, 0) == child && !status, "no memory",
+          "to read, to write, or to rank");
+    free(keys);
+    free(counts);
+}
+#endif
+
 int main(int argc, char **argv)
 {
     if (argc != 2)
@@ -433,6 +514,8 @@ int main(int argc, char **argv)
     test_device_ranking();
     test_outputs();
     test_spectrum();
+    test_drawing();
+    test_no_memory();
     printf("%u passed, %u failed, 0 skipped\n", passed, failed);
     return failed > 0;
 }

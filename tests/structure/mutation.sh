@@ -79,6 +79,8 @@ for due in ('src/cpu 1 1 0.50 0 0', 'cli 0 0 - 1 0', 'include 0 0 - 0 1', 'all 1
         print('the table has no line "%s"' % due)
 for name, due in (('cli/set.c', [('cli set', 'host')]), ('src/cpu/map.c', ('test_map', 'cpu')), ('src/kernels/sort.cu', ('test_sort', 'sim:1')),
                   ('src/api/multimap.c', ('test_multimap', 'cpu')), ('src/api/sums.c', ('test_batch_errors', 'cpu')),
+                  ('src/shape/sums.h', ('test_compact', 'cpu')), ('src/io/multimap_file.c', ('test_files', 'cpu')),
+                  ('src/shape/map_check_width.h', ('test_files_table', 'cpu')), ('src/kernels/lines.cu', ('test_schedules', 'sim:1')),
                   ('include/cohort/device/hash.h', ('test_sets', 'sim:1'))):
     got = m.suites('.', name)
     if got != due and due not in got:
