@@ -329,7 +329,7 @@ static void save_large(struct test *t, const struct kind *kind, uint64_t n, cons
     column_drop(t, mark);
 }
 
-/* What was read before the place where a file is cut goes back. */
+/* What was read before the place that is altered goes back. */
 static void keeps_nothing(struct test *t)
 {
     const uint64_t n = test_size(t, 40000, 20000);
@@ -340,12 +340,14 @@ static void keeps_nothing(struct test *t)
         save_large(t, kinds[i], n, f.file);
         unsigned char *whole = contents(t, f.file, &bytes);
         for (uint64_t part = 4; part; part--) {
-            write_file(t, f.file, whole, bytes * part / 4 - 1);
-            refuses(t, kinds[i], f.file, COHORT_TRUNCATED, "byte");
+            whole[bytes * part / 4 - 1] ^= 1;
+            write_file(t, f.file, whole, bytes);
+            whole[bytes * part / 4 - 1] ^= 1;
+            refuses(t, kinds[i], f.file, COHORT_CORRUPT, "byte");
             const uint64_t before = host_bytes();
             for (int again = 0; again < 3; again++)
-                refuses(t, kinds[i], f.file, COHORT_TRUNCATED, "byte");
-            CHECKF(t, host_bytes() < before + 8 * n, "%s, %llu quarters: %llu bytes have leaked",
+                refuses(t, kinds[i], f.file, COHORT_CORRUPT, "byte");
+            CHECKF(t, host_bytes() < before + 8 * n, "%s, quarter %llu: %llu bytes have leaked",
                    kinds[i]->name, (unsigned long long)part, (unsigned long long)(host_bytes() - before));
         }
         free(whole);
