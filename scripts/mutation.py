@@ -223,6 +223,8 @@ CLI_PARTS = {
     'spill': 'sort',
     'split': 'split',
     'place': 'split',
+    'folder': 'split',
+    'numbers': 'split',
     'ids': 'set',
     'set': 'set',
     'bench': 'bench',

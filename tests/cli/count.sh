@@ -340,6 +340,10 @@ refused "COHORT_CPU that is none" '^cohort count: COHORT_CPU is "toaster"; it mu
 refused "no such file" 'none\.fa: cannot open: No such file' "$cohort" $c --kmer 5 b.fa none.fa
 refused "a directory" ' \./: is a directory' "$cohort" $c --kmer 5 ./
 refused "a directory, --u32" ': is a directory' "$cohort" $c --u32 ./
+for how in '--kmer 5' --u32; do
+    refused "standard input that cannot be read, $how" 'standard input: cannot read: Bad file' \
+        bash -c "timeout 20 '$cohort' $c $how - 0>/dev/null"
+done
 refused "--out a directory" '--out \./: cannot write: Is a directory' "$cohort" $c --kmer 5 --out ./ b.fa
 refused "--out in no directory" '--out none/x: cannot write: No such file' "$cohort" $c --kmer 5 --out none/x b.fa
 refused "--out over an input" '--out b\.fa: is also read' "$cohort" $c --kmer 5 --out b.fa b.fa
@@ -435,4 +439,9 @@ done
 judge "cohort help count" bash -c "'$cohort' help count | grep -q -- --canonical"
 judge "cohort help sort" bash -c "'$cohort' help sort | grep -q -- --descending"
 judge "info names the CPU" bash -c "'$cohort' info | grep -q '^cpu$'"
+"$cohort" info --device "$device" >told
+for line in 'device          .+' '(threads        |multiprocessors) [1-9][0-9]*' 'memory          [0-9.]+ .*, [0-9.]+ .* free' \
+    'map widths     .*64/64.* \(bits of key/value\)'; do
+    judge "info has a line '$line'" grep -qxE "  $line" told
+done
 refused "info of a device that is not there" '--device cuda:999' "$cohort" info --device cuda:999
