@@ -59,7 +59,8 @@ struct test {
     char message[600], skipped[200];
     struct column *columns;
     uint64_t pool; /* bytes that the context held before the case */
-    int files;     /* files that were open before the case */
+    int files;     /* files that were open before the case, */
+    int mapped;    /* and those that were mapped */
     void *exit;
 };
 

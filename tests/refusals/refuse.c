@@ -1,5 +1,4 @@
-/* refuse.c: see refuse.h. The library asks from several threads, so the count is atomic. What the library
- * frees it frees by libc's own free. */
+/* refuse.c: see refuse.h. The library asks from several threads, so the counts are atomic. */
 #include "refuse.h"
 
 #include <errno.h>
@@ -31,6 +30,9 @@ static struct {
     atomic_ullong asked, refused;
 } refusing;
 
+/* What the library has of the host's memory: pieces. */
+static atomic_llong pieces;
+
 static int refuse(enum refusal kind)
 {
     if (refusing.kind != kind)
@@ -49,35 +51,60 @@ void *refusable_calloc(size_t n, size_t bytes);
 void *refusable_realloc(void *old, size_t bytes);
 void *refusable_aligned_alloc(size_t alignment, size_t bytes);
 char *refusable_strdup(const char *text);
+void refusable_free(void *memory);
+char *refusable_realpath(const char *path, char *to);
 int refusable_pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*run)(void *), void *arg);
 int refusable_open(const char *path, int how, ...);
 ssize_t refusable_write(int file, const void *bytes, size_t n);
 int refusable_fsync(int file);
 int refusable_rename(const char *from, const char *to);
 
+static void *piece(void *memory)
+{
+    if (memory)
+        atomic_fetch_add(&pieces, 1);
+    return memory;
+}
+
 void *refusable_malloc(size_t bytes)
 {
-    return refuse(REFUSE_HOST) ? NULL : malloc(bytes);
+    return refuse(REFUSE_HOST) ? NULL : piece(malloc(bytes));
 }
 
 void *refusable_calloc(size_t n, size_t bytes)
 {
-    return refuse(REFUSE_HOST) ? NULL : calloc(n, bytes);
+    return refuse(REFUSE_HOST) ? NULL : piece(calloc(n, bytes));
 }
 
 void *refusable_realloc(void *old, size_t bytes)
 {
-    return refuse(REFUSE_HOST) ? NULL : realloc(old, bytes);
+    if (refuse(REFUSE_HOST))
+        return NULL;
+    return old ? realloc(old, bytes) : piece(malloc(bytes));
 }
 
 void *refusable_aligned_alloc(size_t alignment, size_t bytes)
 {
-    return refuse(REFUSE_HOST) ? NULL : aligned_alloc(alignment, bytes);
+    return refuse(REFUSE_HOST) ? NULL : piece(aligned_alloc(alignment, bytes));
 }
 
 char *refusable_strdup(const char *text)
 {
-    return refuse(REFUSE_HOST) ? NULL : strdup(text);
+    return refuse(REFUSE_HOST) ? NULL : piece(strdup(text));
+}
+
+/* Counted, and never refused. */
+char *refusable_realpath(const char *path, char *to)
+{
+    char *real = realpath(path, to);
+    return to ? real : piece(real);
+}
+
+void refusable_free(void *memory)
+{
+    if (memory)
+        atomic_fetch_sub(&pieces, 1);
+    free(memory);
 }
 
 int refusable_pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*run)(void *), void *arg)
@@ -268,12 +295,15 @@ static void end_scene(struct test *t, const struct deed *deed, struct scene *s)
     column_drop(t, NULL);
 }
 
+static int warm; /* an attempt was made before, with nothing refused */
+
 static int tried(struct test *t, const struct deed *deed, enum refusal kind, uint64_t at, int on)
 {
     struct ledger ledger = {0};
     cohort_context_options options = test_context_options(t);
     cohort_allocator inner = test_allocator(t, &ledger);
     struct scene s = {.refusal = kind};
+    const long long before = atomic_load(&pieces);
     refuse_deed = deed;
     options.threads = 2;
     if (kind == REFUSE_ALLOCATOR)
@@ -305,6 +335,8 @@ static int tried(struct test *t, const struct deed *deed, enum refusal kind, uin
     t->context = NULL;
     test_ledger_check(t, &ledger);
     CHECK(t, t->kind != TEST_SIM || !sim_leaks(stdout));
+    CHECKF(t, !warm || atomic_load(&pieces) == before, "%lld pieces of the host's memory are left",
+           atomic_load(&pieces) - before);
     REQUIREF(t, !t->failures, "%s", deed->name);
     return refused;
 }
@@ -330,10 +362,22 @@ static int attempt(struct test *t, const struct deed *deed, enum refusal kind, u
     return refused;
 }
 
+/* The last requests are those that are made when most of the result is there; the very last one by itself. */
+static void refuse_last(struct test *t, const struct deed *deed, enum refusal kind)
+{
+    warm = 0; /* what a process has once, it may take now */
+    attempt(t, deed, kind, UINT64_MAX, 0);
+    warm = 1;
+    const uint64_t asked = atomic_load(&refusing.asked);
+    for (uint64_t back = 0; back < 2 && back < asked; back++)
+        attempt(t, deed, kind, asked - back, 0);
+}
+
 static void refuse_kind(struct test *t, const struct deed *deed, enum refusal kind)
 {
     uint64_t at = 1;
     const int few = !t->ci && (t->quick || t->kind == TEST_SIM);
+    refuse_last(t, deed, kind);
     while (at < 2000 && attempt(t, deed, kind, at, test_below(t, 3) != 0))
         if (few)
             at += at < EACH_UP_TO_SIM ? 1 : 1 + test_below(t, at);
