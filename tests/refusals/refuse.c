@@ -295,8 +295,6 @@ static void end_scene(struct test *t, const struct deed *deed, struct scene *s)
     column_drop(t, NULL);
 }
 
-static int warm; /* an attempt was made before, with nothing refused */
-
 static int tried(struct test *t, const struct deed *deed, enum refusal kind, uint64_t at, int on)
 {
     struct ledger ledger = {0};
@@ -335,7 +333,7 @@ static int tried(struct test *t, const struct deed *deed, enum refusal kind, uin
     t->context = NULL;
     test_ledger_check(t, &ledger);
     CHECK(t, t->kind != TEST_SIM || !sim_leaks(stdout));
-    CHECKF(t, !warm || atomic_load(&pieces) == before, "%lld pieces of the host's memory are left",
+    CHECKF(t, atomic_load(&pieces) == before, "%lld pieces of the host's memory are left",
            atomic_load(&pieces) - before);
     REQUIREF(t, !t->failures, "%s", deed->name);
     return refused;
@@ -362,28 +360,20 @@ static int attempt(struct test *t, const struct deed *deed, enum refusal kind, u
     return refused;
 }
 
-/* The last requests are those that are made when most of the result is there; the very last one by itself. */
-static void refuse_last(struct test *t, const struct deed *deed, enum refusal kind)
-{
-    warm = 0; /* what a process has once, it may take now */
-    attempt(t, deed, kind, UINT64_MAX, 0);
-    warm = 1;
-    const uint64_t asked = atomic_load(&refusing.asked);
-    for (uint64_t back = 0; back < 2 && back < asked; back++)
-        attempt(t, deed, kind, asked - back, 0);
-}
-
 static void refuse_kind(struct test *t, const struct deed *deed, enum refusal kind)
 {
     uint64_t at = 1;
     const int few = !t->ci && (t->quick || t->kind == TEST_SIM);
-    refuse_last(t, deed, kind);
     while (at < 2000 && attempt(t, deed, kind, at, test_below(t, 3) != 0))
         if (few)
             at += at < EACH_UP_TO_SIM ? 1 : 1 + test_below(t, at);
         else
             at += at < EACH_UP_TO ? 1 : 1 + test_below(t, at / 4);
     CHECKF(t, at < 2000, "%s asks without end", deed->name);
+    /* The last request is made when most of the result is there. */
+    const uint64_t last = atomic_load(&refusing.asked);
+    if (last)
+        attempt(t, deed, kind, last, 0);
 }
 
 void refuse_each(struct test *t, const struct deed *deed)
