@@ -18,7 +18,7 @@ extern unsigned sim_leaks(FILE *out) __attribute__((weak));
 
 /* Every request is tried up to this one, then fewer and fewer; of simulated devices, which are slow, fewer
  * still. */
-#define EACH_UP_TO     10
+#define EACH_UP_TO     50
 #define EACH_UP_TO_SIM 3
 
 const struct deed *refuse_deed;
@@ -363,7 +363,7 @@ static int attempt(struct test *t, const struct deed *deed, enum refusal kind, u
 static void refuse_kind(struct test *t, const struct deed *deed, enum refusal kind)
 {
     uint64_t at = 1;
-    const int few = !t->ci && (t->quick || t->kind == TEST_SIM);
+    const int few = !t->ci && t->kind == TEST_SIM;
     while (at < 2000 && attempt(t, deed, kind, at, test_below(t, 3) != 0))
         if (few)
             at += at < EACH_UP_TO_SIM ? 1 : 1 + test_below(t, at);

@@ -18,6 +18,12 @@ struct tables {
     uint8_t bits[ROWS / 8];
 };
 
+/* The second frame is a short one: keys and pairs of groups are in two pieces then. */
+static uint64_t rows_of(uint64_t f)
+{
+    return f == 1 ? 40 : ROWS;
+}
+
 /* Row i of frame f. */
 static uint32_t key(uint64_t f, uint64_t i)
 {
@@ -35,11 +41,11 @@ static cohort_frame *frame_of(struct test *t, uint64_t f)
     int64_t values[ROWS];
     const cohort_array arrays[] = {{"k", COHORT_U32, 0, keys, NULL}, {"v", COHORT_I64, 0, values, NULL}};
     cohort_frame *frame = NULL;
-    for (uint64_t i = 0; i < ROWS; i++) {
+    for (uint64_t i = 0; i < rows_of(f); i++) {
         keys[i] = key(f, i);
         values[i] = value(f, i);
     }
-    OK(t, cohort_frame_create(t->context, ROWS, 2, arrays, &frame));
+    OK(t, cohort_frame_create(t->context, rows_of(f), 2, arrays, &frame));
     return frame;
 }
 
@@ -142,7 +148,7 @@ static void check_sums(struct test *t, cohort_frame *out, uint64_t frames)
     int64_t sums[GROUPS] = {0};
     uint64_t rows[GROUPS] = {0}, got[4][GROUPS], n = 0;
     for (uint64_t f = 0; f < frames; f++)
-        for (uint64_t i = 0; i < ROWS; i++) {
+        for (uint64_t i = 0; i < rows_of(f); i++) {
             sums[key(f, i)] += value(f, i);
             n += !rows[key(f, i)]++;
         }
@@ -183,8 +189,7 @@ static void groups(struct test *t)
     static const struct deed deeds[] = {GROUP(ADD), GROUP(MERGE), GROUP(PARTIAL), GROUP(MERGE_PARTIAL),
                                         GROUP(FINISH)};
     for (size_t i = 0; i < sizeof deeds / sizeof *deeds; i++)
-        if (test_take(t, test_size(t, 1, 3)))
-            refuse_each(t, &deeds[i]);
+        refuse_each(t, &deeds[i]);
 }
 
 /* ---- joins and keys ------------------------------------------------------------------------------------ */
@@ -233,21 +238,21 @@ static void check_ids(struct test *t, const struct tables *x, uint64_t frame)
 {
     uint32_t id[GROUPS] = {0}, ids = 0; /* 1 and more: known */
     for (uint64_t f = 0; f <= frame; f++)
-        for (uint64_t i = 0; i < ROWS; i++)
+        for (uint64_t i = 0; i < rows_of(f); i++)
             if (!id[key(f, i)])
                 id[key(f, i)] = ++ids;
-    for (uint64_t i = 0; i < ROWS; i++)
+    for (uint64_t i = 0; i < rows_of(frame); i++)
         REQUIREF(t, x->ids[i] + 1 == id[key(frame, i)], "row %llu has id %u", (unsigned long long)i,
                  x->ids[i]);
 }
 
-/* Each row of frame 1 meets all rows of frame 0 that have its key. */
+/* A row of frame 1 meets all rows of frame 0 that have its key. */
 static uint64_t pairs_due(void)
 {
     uint64_t n[GROUPS] = {0}, pairs = 0;
     for (uint64_t i = 0; i < ROWS; i++)
         n[key(0, i)]++;
-    for (uint64_t i = 0; i < ROWS; i++)
+    for (uint64_t i = 0; i < rows_of(1); i++)
         pairs += n[key(1, i)];
     return pairs;
 }
@@ -272,8 +277,12 @@ static void check_keys(struct test *t, struct scene *s, cohort_status status)
         for (uint64_t i = 0; i < KEYS; i++)
             EQUAL(t, got[i], key(0, i));
     }
-    for (uint64_t i = 0; i < ROWS && what == IS_IN; i++)
-        EQUAL(t, x->bits[i / 8] >> i % 8 & 1, key(0, i) >= 60);
+    for (uint64_t i = 0; i < ROWS && what == IS_IN; i++) {
+        int is_in = 0;
+        for (uint64_t j = 0; j < rows_of(1); j++)
+            is_in |= key(1, j) == key(0, i);
+        EQUAL(t, x->bits[i / 8] >> i % 8 & 1, is_in);
+    }
 }
 
 #define KEYS_DEED(what)                                           \
@@ -286,8 +295,7 @@ static void keys(struct test *t)
     static const struct deed deeds[] = {KEYS_DEED(BUILD),     KEYS_DEED(PROBE),  KEYS_DEED(FACTOR),
                                         KEYS_DEED(FACTORIZE), KEYS_DEED(UNIQUE), KEYS_DEED(IS_IN)};
     for (size_t i = 0; i < sizeof deeds / sizeof *deeds; i++)
-        if (test_take(t, test_size(t, 1, 3)))
-            refuse_each(t, &deeds[i]);
+        refuse_each(t, &deeds[i]);
 }
 
 const struct test_case test_cases[] = {
