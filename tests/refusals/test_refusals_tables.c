@@ -1,5 +1,6 @@
-/* test_refusals_tables.c: as test_refusals.c, groups, joins and keys of frames. A group whose call was refused
- * goes on from where it was: what was added to it before is there, once, and the call can be done again. */
+/* test_refusals_tables.c: as test_refusals.c, groups, joins and keys of frames. A group whose call was
+ * refused goes on from where it was: what was added to it before is there, once, and the call can be done
+ * again. */
 #include "refuse.h"
 
 #define ROWS   400
