@@ -360,7 +360,7 @@ static void segments(struct test *t)
  * are of whole pieces. */
 static void filled_workspace(struct test *t)
 {
-    for (unsigned i = 0; i < 8; i++) {
+    for (unsigned i = 0; i < test_size(t, 48, 12); i++) {
         struct compact_plan p = compact_plan(2048 * (1 + i % 3), 0);
         p.key_bytes = i / 2 % 2 ? 8 : 4;
         p.rejected = (int)(i & 1);
