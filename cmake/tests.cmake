@@ -67,7 +67,7 @@ function(cohort_test_folder folder out)
 endfunction()
 
 # The library for tests/refusals: what it asks libc for it asks the tests for, who may refuse it.
-set(refusable malloc calloc realloc aligned_alloc strdup pthread_create open write fsync rename)
+set(refusable malloc calloc realloc aligned_alloc strdup realpath free pthread_create open write fsync rename)
 list(TRANSFORM refusable REPLACE "(.+)" "--redefine-sym=\\1=refusable_\\1" OUTPUT_VARIABLE refusable)
 set(refusable_library ${PROJECT_BINARY_DIR}/libcohort_refusable.a)
 add_custom_command(

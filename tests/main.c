@@ -184,6 +184,19 @@ __attribute__((noinline)) static int open_files(void)
     return open_ones;
 }
 
+/* How many pieces of memory are files that are mapped to be read, but for libraries. */
+static int mapped_files(void)
+{
+    char line[4400];
+    int files = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps))
+        files += strchr(line, '/') && strstr(line, " r--p ") && !strstr(line, ".so");
+    if (maps)
+        fclose(maps);
+    return files;
+}
+
 enum { RUN_PASSED, RUN_FAILED, RUN_SKIPPED };
 
 static enum test_device kind_of(const struct options *o)
@@ -208,6 +221,7 @@ static int run_one(struct test *t, const struct options *o, const struct run *ru
     seed_random(t);
     hold_gpu(t, !(run->test_case->flags & TEST_NO_CONTEXT));
     t->files = open_files();
+    t->mapped = mapped_files();
     if (!setjmp(leave)) {
         if (!(run->test_case->flags & TEST_NO_CONTEXT))
             open_context(t, run->test_case->flags);
@@ -222,6 +236,9 @@ static int run_one(struct test *t, const struct options *o, const struct run *ru
         if (!t->failures && t->kind != TEST_CUDA)
             CHECKF(t, open_files() == t->files, "%d files are open, and %d were before the case",
                    open_files(), t->files);
+        if (!t->failures && t->kind != TEST_CUDA)
+            CHECKF(t, mapped_files() == t->mapped, "%d files are mapped, and %d were before the case",
+                   mapped_files(), t->mapped);
     } else if (!t->failures && t->context) { /* a skip: it has made no objects */
         column_drop(t, NULL);
         cohort_context_destroy(t->context);

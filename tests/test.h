@@ -11,9 +11,9 @@
  *         [--stop]
  *
  * A case is a function of the test alone: its context is new, its random numbers depend on the seed and on
- * its name. It fails by CHECK (goes on) or REQUIRE (leaves the case); it ends in a leak check: all that the
- * context's memory gave out has come back. Exit status: 0, 1 if a case failed, 77 if the device is not
- * there. */
+ * its name. It fails by CHECK (goes on) or REQUIRE (leaves the case); it ends in leak checks: all that the
+ * context's memory gave out has come back, and as many files are open and mapped as before. Exit status: 0,
+ * 1 if a case failed, 77 if the device is not there. */
 #ifndef TEST_H
 #define TEST_H
 
@@ -59,7 +59,8 @@ struct test {
     char message[600], skipped[200];
     struct column *columns;
     uint64_t pool; /* bytes that the context held before the case */
-    int files;     /* files that were open before the case */
+    int files;     /* files that were open before the case, */
+    int mapped;    /* and those that were mapped */
     void *exit;
 };
 

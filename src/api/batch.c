@@ -72,15 +72,21 @@ cohort_status batch_check_n(const struct batch *b, uint64_t n)
                       (unsigned long long)n);
 }
 
-cohort_status batch_desc(struct batch *b, cohort_context *context, const char *call, const void *desc,
-                         size_t known, void *copy)
+cohort_status batch_named(struct batch *b, cohort_context *context, const char *call, const char *name,
+                          const void *desc, size_t known, void *copy)
 {
     size_t size;
     if (!context || !desc)
-        return context_fail(context, COHORT_NULL, "%s: %s is NULL", call, context ? "desc" : "context");
+        return context_fail(context, COHORT_NULL, "%s: %s is NULL", call, context ? name : "context");
     batch_open(b, context, call);
     memcpy(&size, desc, sizeof size);
-    return options_check(context, "desc", desc, size, known, known, copy);
+    return options_check(context, name, desc, size, known, known, copy);
+}
+
+cohort_status batch_desc(struct batch *b, cohort_context *context, const char *call, const void *desc,
+                         size_t known, void *copy)
+{
+    return batch_named(b, context, call, "desc", desc, known, copy);
 }
 
 cohort_status batch_check_permutation(const struct batch *b, uint64_t n, const void *permutation,

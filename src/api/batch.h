@@ -69,9 +69,11 @@ struct batch {
 void batch_open(struct batch *, cohort_context *context, const char *call);
 
 /* The same for a call with a descriptor, which is copied; `size` is its first member. Fails if one is NULL,
- * or the size none. */
+ * or the size none. The descriptor is the argument `desc`, or that of another name. */
 cohort_status batch_desc(struct batch *, cohort_context *context, const char *call, const void *desc,
                          size_t known, void *copy);
+cohort_status batch_named(struct batch *, cohort_context *context, const char *call, const char *name,
+                          const void *desc, size_t known, void *copy);
 
 /* Adds an array; the caller fills in number, from, written and align (else: unit) where they differ. */
 struct batch_array *batch_array(struct batch *, const char *name, unsigned flags, const void *at,

@@ -137,6 +137,8 @@ cohort_status group_partial(cohort_group *g, cohort_frame **out)
         name_part(a, name);
         if (!s)
             s = frame_put(made, g->keys + i, name, c);
+        else
+            table_column_release(c);
     }
     cohort_frame_release(keys);
     if (s)

@@ -19,6 +19,18 @@ cohort_status map_is_reader(const cohort_map *map, const char *call)
                         call);
 }
 
+/* For the work on the other context, which a fork may have made useless. */
+static cohort_status wait_for(cohort_context *context, cohort_context *other, const char *call)
+{
+    cohort_status s = call_begin(other);
+    if (s)
+        s = context_fail(context, s, "%s: what it is to read: %s", call, cohort_message(other));
+    else
+        s = context_wait(other);
+    call_end(other);
+    return s;
+}
+
 cohort_status map_check_reader(cohort_context *context, cohort_context *other, const void *memory,
                                const char *call)
 {
@@ -26,7 +38,7 @@ cohort_status map_check_reader(cohort_context *context, cohort_context *other, c
         (memory && context_memory_kind(context, memory) != context->backend->own_memory))
         return context_fail(context, COHORT_UNSUPPORTED,
                             "%s: context is on another device than what it is to read", call);
-    return context_wait(other);
+    return wait_for(context, other, call);
 }
 
 cohort_status map_reader(cohort_map *map, cohort_context *context, cohort_map **out)

@@ -259,8 +259,8 @@ cohort_status cohort_sets_export(const cohort_sets *sets, cohort_sets_target *ta
     if (!sets)
         return context_fail(NULL, COHORT_NULL, "cohort_sets_export: sets is NULL");
     k.sets = sets;
-    cohort_status status =
-        batch_desc(&k.batch, sets->context, "cohort_sets_export", target, sizeof k.target, &k.target);
+    cohort_status status = batch_named(&k.batch, sets->context, "cohort_sets_export", "target", target,
+                                       sizeof k.target, &k.target);
     if (!status)
         status = export_of(&k);
     if (!status)

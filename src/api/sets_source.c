@@ -56,7 +56,8 @@ cohort_status cohort_sets_build(cohort_context *context, const cohort_sets_sourc
                             !context  ? "context"
                             : !source ? "source"
                                       : "out");
-    cohort_status status = batch_desc(&b, context, "cohort_sets_build", source, sizeof copy, &copy);
+    cohort_status status =
+        batch_named(&b, context, "cohort_sets_build", "source", source, sizeof copy, &copy);
     if (!status)
         status = check_numbers(&b, &copy);
     if (!status)

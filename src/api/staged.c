@@ -40,15 +40,16 @@ cohort_status staged_keys(cohort_context *context, const cohort_frame *keys, coh
 
 /* ---- frames -------------------------------------------------------------------------------------------- */
 
-static cohort_status move(cohort_context *from, cohort_context *to, cohort_frame *frame, cohort_frame **out)
+/* What fails on the frame's context or on `to` is told on `context`. */
+static cohort_status move(cohort_context *context, cohort_context *to, cohort_frame *frame,
+                          cohort_frame **out)
 {
     struct ArrowSchema schema;
     struct ArrowArray array;
-    (void)from;
-    cohort_status s = cohort_frame_export(frame, &schema, &array);
+    cohort_status s = staged_status(context, frame->context, cohort_frame_export(frame, &schema, &array));
     if (s)
         return s;
-    s = cohort_frame_import(to, &schema, &array, out);
+    s = staged_status(context, to, cohort_frame_import(to, &schema, &array, out));
     if (schema.release)
         schema.release(&schema);
     if (array.release)
@@ -60,10 +61,7 @@ cohort_status staged_in(cohort_context *context, cohort_context *host, cohort_fr
                         cohort_frame **out)
 {
     *out = host == context ? cohort_frame_retain(frame) : NULL;
-    if (host == context)
-        return COHORT_OK;
-    return staged_status(context, frame->context == context ? host : frame->context,
-                         move(context, host, frame, out));
+    return host == context ? COHORT_OK : move(context, host, frame, out);
 }
 
 cohort_status staged_out(cohort_context *context, cohort_context *host, cohort_frame *made,
@@ -72,7 +70,7 @@ cohort_status staged_out(cohort_context *context, cohort_context *host, cohort_f
     *out = host == context ? made : NULL;
     if (host == context)
         return COHORT_OK;
-    cohort_status s = move(host, context, made, out);
+    cohort_status s = move(context, context, made, out);
     cohort_frame_release(made);
     return s;
 }

@@ -356,6 +356,24 @@ static void segments(struct test *t)
     }
 }
 
+/* A workspace without a byte to spare: the copies in it, of a bitmap and of arrays that are written in place,
+ * are of whole pieces. */
+static void filled_workspace(struct test *t)
+{
+    for (unsigned i = 0; i < test_size(t, 48, 12); i++) {
+        struct compact_plan p = compact_plan(2048 * (1 + i % 3), 0);
+        p.key_bytes = i / 2 % 2 ? 8 : 4;
+        p.rejected = (int)(i & 1);
+        p.columns = 2;
+        p.width[0] = 8;
+        p.width[1] = i & 1 ? 1 : 4;
+        p.column_kept = 1;
+        p.in_place = 1;
+        p.workspace = 1;
+        compact_do(t, &p);
+    }
+}
+
 static void anything(struct test *t)
 {
     for (uint64_t i = test_scale(t, 40, 200, 1500); i > 0; i--) {
@@ -570,6 +588,7 @@ const struct test_case test_cases[] = {
     {"sizes", compact_sizes, TEST_EACH_MEMORY},
     {"user", user, TEST_EACH_MEMORY},
     {"segments", segments, TEST_EACH_MEMORY},
+    {"filled_workspace", filled_workspace, TEST_EACH_MEMORY},
     {"anything", anything, TEST_EACH_MEMORY},
     {"large", large, TEST_EACH_MEMORY},
     {"scans", scans, TEST_EACH_MEMORY},

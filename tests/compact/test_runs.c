@@ -316,6 +316,10 @@ static void bad_input(struct test *t)
     d = good, d.starts = (uint64_t *)(uintptr_t)good.keys;
     FAILS(t, c, cohort_runs(c, &d), COHORT_RANGE, "desc.starts", "overlaps desc.keys");
     FAILS(t, c, cohort_runs_workspace(c, &good, NULL), COHORT_NULL, "bytes", NULL);
+    bytes = 7;
+    d = good, d.reserved = 7;
+    FAILS(t, c, cohort_runs_workspace(c, &d, &bytes), COHORT_RANGE, "desc.reserved", "7");
+    EQUAL(t, bytes, 0);
     OK(t, cohort_runs_workspace(c, &good, &bytes));
     column_drop(t, mark);
 }

@@ -323,6 +323,20 @@ static void in_the_middle_of_a_call(struct test *t)
     end(t, &x);
 }
 
+/* A result that goes back while the process forks, by another thread: no call is under way, but the list of
+ * what is lent is locked, and in the child nobody will unlock it. */
+static void while_a_result_goes_back(struct test *t)
+{
+    struct things x;
+    make(t, &x, 2, 300, 1);
+    REQUIRE(t, !pthread_mutex_lock(&x.context->loans.mutex));
+    test_in_child(t, goes_on_body, &x);
+    test_in_child(t, only_ends_body, &x);
+    REQUIRE(t, !pthread_mutex_unlock(&x.context->loans.mutex));
+    use(t, &x);
+    end(t, &x);
+}
+
 /* ---- under load ---------------------------------------------------------------------------------------- */
 
 #define BUSY 3
@@ -462,6 +476,7 @@ const struct test_case test_cases[] = {
     {"one thread", one_thread, TEST_NO_CONTEXT},
     {"makes new ones", makes_new_ones, TEST_NO_CONTEXT},
     {"in the middle of a call", in_the_middle_of_a_call, TEST_NO_CONTEXT},
+    {"while a result goes back", while_a_result_goes_back, TEST_NO_CONTEXT},
     {"under load", under_load, TEST_NO_CONTEXT},
     {"other handlers", other_handlers, TEST_NO_CONTEXT},
     {NULL, NULL, 0},

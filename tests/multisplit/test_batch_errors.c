@@ -22,6 +22,11 @@ static cohort_fn fn, good_fn;
     do {                                                                                               \
         char due[32];                                                                                  \
         void *memory;                                                                                  \
+        bytes = 7;                                                                                     \
+        d = good;                                                                                      \
+        d.size = 1;                                                                                    \
+        FAILS(t, t->context, ask(t->context, &d, &bytes), COHORT_BAD_STRUCT, "desc", "1");             \
+        EQUAL(t, bytes, 0); /* not left as it was */                                                   \
         OK(t, ask(t->context, &good, &bytes));                                                         \
         OK(t, cohort_alloc(t->context, bytes + 256, &memory));                                         \
         snprintf(due, sizeof due, "needs %llu", (unsigned long long)bytes);                            \

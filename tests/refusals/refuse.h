@@ -5,7 +5,7 @@
  * call of the simulated driver. Of a `deed` the frame makes a new context and the objects (begin), lets it do
  * its call with the k-th request refused (act), and has it look at what is there then (check): results that
  * are right where it succeeded, objects as the header promises where not. Then the call is done again with
- * nothing refused, and must succeed. At last all must have been given back. */
+ * nothing refused, and must succeed. At last all must have been given back, the host's memory too. */
 #ifndef TEST_REFUSE_H
 #define TEST_REFUSE_H
 

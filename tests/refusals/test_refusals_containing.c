@@ -1,5 +1,6 @@
 /* test_refusals_containing.c: cohort_sets_containing whose requests are refused, one after the other: the
- * first call, which makes the collection's index, and one that finds it. */
+ * first call, which makes the collection's index, and one that finds it. And collections that are made of
+ * working sets. */
 #include "refuse.h"
 
 enum { FIRST, AGAIN };
@@ -99,7 +100,80 @@ static void containing(struct test *t)
         refuse_each(t, &deeds[i]);
 }
 
+/* ---- of working sets ----------------------------------------------------------------------------------- */
+
+#define WORKING 3
+
+static uint64_t working_member(uint64_t set, uint64_t i)
+{
+    return set ? 70000 * i + set : i;
+}
+
+/* A dense set and two short lists. */
+static void begin_working(struct test *t, struct scene *s)
+{
+    cohort_set **sets = s->own = calloc(WORKING, sizeof(cohort_set *));
+    REQUIRE(t, sets);
+    for (uint64_t set = 0; set < WORKING; set++) {
+        cohort_set_options o = COHORT_SET_OPTIONS_INIT;
+        cohort_sets_source source = COHORT_SETS_SOURCE_INIT;
+        uint32_t members[600];
+        source.n = set ? 5 : 600;
+        source.members = members;
+        for (uint64_t i = 0; i < source.n; i++)
+            members[i] = (uint32_t)working_member(set, i);
+        o.layout = COHORT_SET_CHUNKS;
+        o.limit = 1u << 20;
+        o.blocks = 8;
+        OK(t, cohort_set_create(t->context, &o, &sets[set]));
+        OK(t, cohort_set_update(sets[set], COHORT_SET_ADD, &source));
+    }
+}
+
+static cohort_status act_working(struct test *t, struct scene *s)
+{
+    cohort_sets_source source = COHORT_SETS_SOURCE_INIT;
+    source.form = COHORT_FORM_WORKING;
+    source.n = WORKING;
+    source.members = s->own;
+    return cohort_sets_build(t->context, &source, &s->sets_made);
+}
+
+static void check_working(struct test *t, struct scene *s, cohort_status status)
+{
+    uint32_t members[700];
+    uint64_t offsets[WORKING + 1];
+    cohort_sets_target target = COHORT_SETS_TARGET_INIT;
+    CHECK(t, !status == (s->sets_made != NULL));
+    if (status)
+        return;
+    target.capacity = 700;
+    target.members = members;
+    target.offsets = offsets;
+    OK(t, cohort_sets_export(s->sets_made, &target));
+    EQUAL(t, target.total, 610);
+    for (uint64_t set = 0; set < WORKING; set++)
+        for (uint64_t i = offsets[set]; i < offsets[set + 1]; i++)
+            EQUAL(t, members[i], working_member(set, i - offsets[set]));
+}
+
+static void end_working(struct test *t, struct scene *s)
+{
+    cohort_set **sets = s->own;
+    (void)t;
+    for (uint64_t set = 0; set < WORKING; set++)
+        cohort_set_destroy(sets[set]);
+    free(sets);
+}
+
+static void of_working_sets(struct test *t)
+{
+    static const struct deed deed = {"build", begin_working, act_working, check_working, end_working, 0};
+    refuse_each(t, &deed);
+}
+
 const struct test_case test_cases[] = {
+    {"of_working_sets", of_working_sets, TEST_NO_CONTEXT},
     {"containing", containing, TEST_EACH_MEMORY | TEST_NO_CONTEXT},
     {NULL, NULL, 0},
 };

@@ -182,6 +182,28 @@ static void copies(struct test *t)
     }
 }
 
+/* A change makes room for the nodes of the directory that it needs: those that the way to one chunk shares
+ * with the way to another one count once. */
+static void directory(struct test *t)
+{
+    enum { CHUNKS = 200 };
+    const uint64_t leaf = 1ull << 22; /* members of 64 chunks, which have a node */
+    uint64_t at[CHUNKS], nodes = CHUNKS + (CHUNKS + 63) / 64 + 6;
+    cohort_set_info info = COHORT_SET_INFO_INIT;
+    struct working s;
+    working_open(t, &s, 1, COHORT_SET_CHUNKS, 0, CHUNKS);
+    for (uint64_t i = 0; i < CHUNKS; i++)
+        at[i] = i * leaf + test_below(t, leaf);
+    struct plain p = plain_of(at, CHUNKS);
+    OK(t, working_change(&s, COHORT_SET_ADD, &p));
+    working_change_due(&s, COHORT_SET_ADD, &p);
+    OK(t, cohort_set_get_info(s.set, &info));
+    EQUAL(t, info.bytes, CHUNKS * (CO_CHUNK_BYTES + 4) + nodes * sizeof(struct co_set_node));
+    working_judge(&s, "far apart");
+    plain_free(&p);
+    working_close(&s);
+}
+
 /* ---- arguments ----------------------------------------------------------------------------------------- */
 
 static void options(struct test *t)
@@ -273,7 +295,13 @@ static void arguments(struct test *t)
 }
 
 const struct test_case test_cases[] = {
-    {"updates", updates, TEST_EACH_MEMORY},     {"pools", pools, 0},   {"borders", borders, 0},
-    {"contains", contains, TEST_EACH_MEMORY},   {"copies", copies, 0}, {"options", options, 0},
-    {"arguments", arguments, TEST_EACH_MEMORY}, {NULL, NULL, 0},
+    {"updates", updates, TEST_EACH_MEMORY},
+    {"pools", pools, 0},
+    {"borders", borders, 0},
+    {"contains", contains, TEST_EACH_MEMORY},
+    {"copies", copies, 0},
+    {"directory", directory, 0},
+    {"options", options, 0},
+    {"arguments", arguments, TEST_EACH_MEMORY},
+    {NULL, NULL, 0},
 };

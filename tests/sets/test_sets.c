@@ -336,6 +336,54 @@ static void chosen(struct test *t)
     }
 }
 
+/* Blobs of sets in any order, some of them twice, are those that all sets give in order. */
+static void chosen_blobs(struct test *t)
+{
+    for (uint64_t round = 0; round < rounds(t); round++) {
+        struct plains p = plains_draw(t, 1 + test_below(t, 8), (int)test_below(t, 2));
+        cohort_sets *sets = sets_of(t, &p, 0);
+        cohort_sets_target target = COHORT_SETS_TARGET_INIT;
+        const uint64_t n = 1 + test_below(t, 2 * p.n);
+        uint64_t total = 0, at = 0;
+        struct column *all_offsets = column_new(t, p.n + 1, 8), *which = column_new(t, n, 8),
+                      *offsets = column_new(t, n + 1, 8);
+        target.form = COHORT_FORM_ROARING;
+        OK(t, cohort_sets_export(sets, &target));
+        struct column *all = column_new(t, target.total, 1);
+        target.members = column_send(all);
+        target.offsets = column_send(all_offsets);
+        target.capacity = target.total;
+        OK(t, cohort_sets_export(sets, &target));
+        column_fetch(all);
+        column_fetch(all_offsets);
+        for (uint64_t i = 0; i < n; i++) {
+            const uint64_t s = test_below(t, p.n);
+            column_put(which, i, s);
+            total += column_get(all_offsets, s + 1) - column_get(all_offsets, s);
+        }
+        struct column *some = column_new(t, total, 1);
+        target.n = n;
+        target.which = column_send(which);
+        target.members = column_send(some);
+        target.offsets = column_send(offsets);
+        target.capacity = total;
+        OK(t, cohort_sets_export(sets, &target));
+        EQUAL(t, target.total, total);
+        column_fetch(some);
+        column_fetch(offsets);
+        for (uint64_t i = 0; i < n; i++) {
+            const uint64_t s = column_get(which, i), from = column_get(all_offsets, s),
+                           bytes = column_get(all_offsets, s + 1) - from;
+            EQUAL(t, column_get(offsets, i), at);
+            REQUIRE(t, !memcmp((char *)some->data + at, (char *)all->data + from, bytes));
+            at += bytes;
+        }
+        cohort_sets_destroy(sets);
+        plains_free(&p);
+        column_drop(t, NULL);
+    }
+}
+
 /* Sets of 2.3 members on average take less than twice what their members take alone. */
 static void small(struct test *t)
 {
@@ -366,13 +414,9 @@ static void small(struct test *t)
 }
 
 const struct test_case test_cases[] = {
-    {"rows", rows, TEST_EACH_MEMORY},
-    {"pairs", pairs, TEST_EACH_MEMORY},
-    {"one", one, TEST_EACH_MEMORY},
-    {"ranges", ranges, TEST_EACH_MEMORY},
-    {"endless", endless, TEST_EACH_MEMORY},
-    {"bitmaps", bitmaps, TEST_EACH_MEMORY},
-    {"chosen", chosen, TEST_EACH_MEMORY},
-    {"small", small, TEST_EACH_MEMORY},
-    {NULL, NULL, 0},
+    {"rows", rows, TEST_EACH_MEMORY},       {"pairs", pairs, TEST_EACH_MEMORY},
+    {"one", one, TEST_EACH_MEMORY},         {"ranges", ranges, TEST_EACH_MEMORY},
+    {"endless", endless, TEST_EACH_MEMORY}, {"bitmaps", bitmaps, TEST_EACH_MEMORY},
+    {"chosen", chosen, TEST_EACH_MEMORY},   {"chosen_blobs", chosen_blobs, TEST_EACH_MEMORY},
+    {"small", small, TEST_EACH_MEMORY},     {NULL, NULL, 0},
 };

@@ -429,6 +429,24 @@ static void overflow(struct test *t)
     cohort_group_destroy(g);
 }
 
+/* What belongs to another context works there, and not here. */
+static void refuses_strangers(struct test *t, cohort_group *g, const uint32_t *k, const float *v)
+{
+    static const cohort_aggregate a[] = {{COHORT_AGGREGATE_SUM, 0, "v", NULL}};
+    cohort_context_options options = test_context_options(t);
+    cohort_context *other = NULL, *on = t->context;
+    OK(t, cohort_context_create(&options, &other));
+    cohort_frame *frame = two_columns(t, other, 2, k, COHORT_F32, v);
+    cohort_group *there = simple(t, other, 1, a, 0);
+    CHECK(t, !cohort_group_add(there, frame));
+    FAILS(t, on, cohort_group_add(g, frame), COHORT_OTHER_CONTEXT, "frame", NULL);
+    FAILS(t, on, cohort_group_merge(g, there), COHORT_OTHER_CONTEXT, "from", NULL);
+    FAILS(t, on, cohort_group_merge_partial(g, frame), COHORT_OTHER_CONTEXT, "partial", NULL);
+    cohort_frame_release(frame);
+    cohort_group_destroy(there);
+    cohort_context_destroy(other);
+}
+
 static void refuses(struct test *t)
 {
     static const char *const key[] = {"key"}, *const missing[] = {"nothing"};
@@ -444,7 +462,18 @@ static void refuses(struct test *t)
                  *out = NULL;
     cohort_group *g = NULL, *other = NULL;
     FAILS(t, on, cohort_group_create(on, &o, &g), COHORT_RANGE, "keys", "0");
+    o.keys = 4097;
+    FAILS(t, on, cohort_group_create(on, &o, &g), COHORT_RANGE, "keys", "4097");
     o.keys = 1;
+    o.aggregates = 4097;
+    FAILS(t, on, cohort_group_create(on, &o, &g), COHORT_RANGE, "aggregates", "4097");
+    o.aggregates = 0;
+    o.reproducible = 2;
+    FAILS(t, on, cohort_group_create(on, &o, &g), COHORT_RANGE, "reproducible", "2");
+    o.reproducible = 0;
+    o.reserved = 7;
+    FAILS(t, on, cohort_group_create(on, &o, &g), COHORT_RANGE, "reserved", "7");
+    o.reserved = 0;
     FAILS(t, on, cohort_group_create(on, &o, &g), COHORT_NULL, "key", NULL);
     o.key = key;
     o.aggregates = 1;
@@ -453,6 +482,12 @@ static void refuses(struct test *t)
     o.aggregate = a;
     FAILS(t, on, cohort_group_create(on, &o, &g), COHORT_RANGE, "aggregate[0]", "99");
     a[0].op = COHORT_AGGREGATE_SUM;
+    a[0].reserved = 5;
+    FAILS(t, on, cohort_group_create(on, &o, &g), COHORT_RANGE, "aggregate[0]", "5");
+    a[0].reserved = 0;
+    a[0].column = NULL;
+    FAILS(t, on, cohort_group_create(on, &o, &g), COHORT_NULL, "aggregate[0] (sum)", NULL);
+    a[0].column = "v";
     FAILS(t, on, cohort_group_create(on, &o, NULL), COHORT_NULL, "out", NULL);
     FAILS(t, NULL, cohort_group_create(NULL, &o, &g), COHORT_NULL, "context", NULL);
     OK(t, cohort_group_create(on, &o, &g));
@@ -478,6 +513,7 @@ static void refuses(struct test *t)
     FAILS(t, on, cohort_group_add(other, f), COHORT_RANGE, "key", "'nothing'");
     FAILS(t, on, cohort_group_merge_partial(g, f), COHORT_CORRUPT, "'v'", NULL);
     FAILS(t, on, cohort_group_merge_partial(g, NULL), COHORT_NULL, "partial", NULL);
+    refuses_strangers(t, g, k, v);
     FAILS(t, NULL, cohort_group_merge(NULL, g), COHORT_NULL, "into", NULL);
     cohort_group_destroy(other);
     cohort_group_destroy(g);

@@ -1,0 +1,205 @@
+/* test_sets_errors.c: what looks into collections, queries and exports must refuse: numbers that are none,
+ * sets that the collection has not, fields that the kind has no use for. Nothing is written then. */
+#include "sets.h"
+
+#define SETS 5
+#define N    6
+
+struct asked {
+    struct test *t;
+    struct plains p;
+    cohort_sets *sets;
+    struct column *which, *values, *out; /* of N entries; `out` is 0x5a everywhere */
+};
+
+static struct asked asked_new(struct test *t)
+{
+    struct asked a = {.t = t, .p = plains_draw(t, SETS, 0)};
+    a.sets = sets_of(t, &a.p, 0);
+    a.which = column_new(t, N, 8);
+    a.values = column_new(t, N, 4);
+    a.out = column_new(t, 64 * N, 8);
+    for (uint64_t i = 0; i < N; i++) {
+        column_put(a.which, i, i % SETS);
+        column_put(a.values, i, i);
+    }
+    memset(a.out->data, 0x5a, a.out->count * 8);
+    return a;
+}
+
+static void nothing_written(struct asked *a)
+{
+    OK(a->t, cohort_wait(a->t->context));
+    column_fetch(a->out);
+    for (uint64_t i = 0; i < a->out->count; i++)
+        REQUIREF(a->t, column_get(a->out, i) == UINT64_C(0x5a5a5a5a5a5a5a5a), "entry %llu is written",
+                 (unsigned long long)i);
+}
+
+static void asked_end(struct asked *a)
+{
+    sets_judge(a->t, a->sets, &a->p, "after errors");
+    cohort_sets_destroy(a->sets);
+    plains_free(&a->p);
+}
+
+/* Spoils a copy of `good`, and has it refused. */
+#define BAD(call, spoil, status, word, value)            \
+    do {                                                 \
+        d = good;                                        \
+        spoil;                                           \
+        FAILS(t, t->context, call, status, word, value); \
+    } while (0)
+
+/* ---- looks --------------------------------------------------------------------------------------------- */
+
+static void looks(struct test *t)
+{
+    struct asked a = asked_new(t);
+    cohort_sets_look_desc good = COHORT_SETS_LOOK_INIT, d;
+    const void *values = column_send(a.values);
+    const uint64_t *which = column_send(a.which);
+    void *out = column_send(a.out);
+    good.n = N;
+    good.values = values;
+    good.hit = out;
+#define BAD_LOOK(...) BAD(cohort_sets_look(a.sets, &d), __VA_ARGS__)
+    FAILS(t, NULL, cohort_sets_look(NULL, &good), COHORT_NULL, "sets", NULL);
+    FAILS(t, t->context, cohort_sets_look(a.sets, NULL), COHORT_NULL, "desc", NULL);
+    BAD_LOOK(d.size = 1, COHORT_BAD_STRUCT, "desc", "1");
+    BAD_LOOK(d.kind = (cohort_look)0, COHORT_RANGE, "desc.kind", "0");
+    BAD_LOOK(d.kind = (cohort_look)11, COHORT_RANGE, "desc.kind", "11");
+    BAD_LOOK(d.reserved = 3, COHORT_RANGE, "desc.reserved", "3");
+    BAD_LOOK(d.set = SETS, COHORT_RANGE, "desc.set", "5");
+    BAD_LOOK(d.set = UINT64_MAX, COHORT_RANGE, "desc.set", "18446744073709551615");
+    BAD_LOOK(d.n = UINT64_MAX, COHORT_OVERFLOW, "n", "18446744073709551615");
+    BAD_LOOK(d.others = which, COHORT_RANGE, "desc.others", "1");
+    BAD_LOOK(d.lasts = values, COHORT_RANGE, "desc.lasts", "1");
+    BAD_LOOK(d.results = out, COHORT_RANGE, "desc.results", "1");
+    BAD_LOOK((d.kind = COHORT_LOOK_RANK, d.results = out), COHORT_RANGE, "desc.hit", "2");
+    BAD_LOOK(d.kind = COHORT_LOOK_MIN, COHORT_RANGE, "desc.values", "6");
+    BAD_LOOK(d.values = NULL, COHORT_NULL, "desc.values", "6");
+    BAD_LOOK(d.hit = NULL, COHORT_NULL, "desc.hit", "6");
+    BAD_LOOK((d.kind = COHORT_LOOK_EQUAL, d.values = NULL), COHORT_NULL, "desc.others", "6");
+    nothing_written(&a);
+    good.set = SETS;
+    good.n = 0;
+    OK(t, cohort_sets_look(a.sets, &good)); /* no question is asked of it */
+    asked_end(&a);
+}
+
+/* Of sets that the collection has not, in host memory; in a device's cohort_wait tells. */
+static void looks_elsewhere(struct test *t)
+{
+    struct asked a = asked_new(t);
+    cohort_sets_look_desc d = COHORT_SETS_LOOK_INIT;
+    column_put(a.which, 4, SETS);
+    d.n = N;
+    d.which = column_send(a.which);
+    d.values = column_send(a.values);
+    d.hit = column_send(a.out);
+    cohort_status s = cohort_sets_look(a.sets, &d);
+    if (t->memory == TEST_DEVICE && !s)
+        s = cohort_wait(t->context);
+    EQUAL(t, s, COHORT_RANGE);
+    CHECK(t, strstr(cohort_message(t->context), "4") != NULL);
+    OK(t, cohort_wait(t->context));
+    asked_end(&a);
+}
+
+/* ---- queries ------------------------------------------------------------------------------------------- */
+
+static void queries(struct test *t)
+{
+    struct asked a = asked_new(t);
+    cohort_sets_query_desc good = COHORT_SETS_QUERY_INIT, d;
+    cohort_sets *none[1] = {NULL};
+    void *out = column_send(a.out);
+    good.collections = &a.sets;
+    good.collections_count = 1;
+    good.rows = N / 2;
+    good.arity = 2;
+    good.members = column_send(a.which);
+    good.counts = out;
+#define BAD_QUERY(...) BAD(cohort_sets_query(t->context, &d), __VA_ARGS__)
+    FAILS(t, NULL, cohort_sets_query(NULL, &good), COHORT_NULL, "context", NULL);
+    FAILS(t, t->context, cohort_sets_query(t->context, NULL), COHORT_NULL, "desc", NULL);
+    BAD_QUERY(d.size = 1, COHORT_BAD_STRUCT, "desc", "1");
+    BAD_QUERY(d.op = (cohort_sets_op)0, COHORT_RANGE, "desc.op", "0");
+    BAD_QUERY(d.op = (cohort_sets_op)6, COHORT_RANGE, "desc.op", "6");
+    BAD_QUERY(d.least = 2, COHORT_RANGE, "desc.least", "2");
+    BAD_QUERY(d.op = COHORT_SETS_AT_LEAST, COHORT_RANGE, "desc.least", "0");
+    BAD_QUERY(d.each = 3, COHORT_RANGE, "desc.each", "3");
+    BAD_QUERY(d.collections_count = 9, COHORT_RANGE, "desc.collections_count", "9");
+    BAD_QUERY(d.collections_count = 0, COHORT_RANGE, "desc.collections_count", "0");
+    BAD_QUERY(d.collections = NULL, COHORT_NULL, "desc.collections", "1");
+    BAD_QUERY(d.collections = none, COHORT_NULL, "desc.collections[0]", NULL);
+    BAD_QUERY((d.each = 1, d.offsets = good.members), COHORT_RANGE, "desc.each", "1");
+    BAD_QUERY(d.first_most = 3, COHORT_NULL, "desc.first", "3");
+    BAD_QUERY((d.first = out, d.counts = NULL), COHORT_RANGE, "desc.first_most", "0");
+    BAD_QUERY(d.rows = UINT64_MAX, COHORT_OVERFLOW, "18446744073709551615", NULL);
+    BAD_QUERY(d.members = NULL, COHORT_NULL, "desc.members", NULL);
+    nothing_written(&a);
+    asked_end(&a);
+}
+
+/* ---- exports ------------------------------------------------------------------------------------------- */
+
+static void exports(struct test *t)
+{
+    struct asked a = asked_new(t);
+    cohort_sets_target good = COHORT_SETS_TARGET_INIT, d;
+    void *out = column_send(a.out);
+    good.members = out;
+#define BAD_EXPORT(...) BAD(cohort_sets_export(a.sets, &d), __VA_ARGS__)
+    FAILS(t, NULL, cohort_sets_export(NULL, &good), COHORT_NULL, "sets", NULL);
+    FAILS(t, t->context, cohort_sets_export(a.sets, NULL), COHORT_NULL, "target", NULL);
+    BAD_EXPORT(d.size = 1, COHORT_BAD_STRUCT, "target", "1");
+    BAD_EXPORT(d.form = (cohort_form)0, COHORT_RANGE, "target.form", "0");
+    BAD_EXPORT(d.form = COHORT_FORM_WORKING, COHORT_RANGE, "target.form", "5");
+    BAD_EXPORT(d.reserved = 2, COHORT_RANGE, "target.reserved", "2");
+    BAD_EXPORT(d.lasts = out, COHORT_RANGE, "target.lasts", "1");
+    BAD_EXPORT(d.bits = 8, COHORT_RANGE, "target.bits", "1");
+    BAD_EXPORT(d.stride = 8, COHORT_RANGE, "target.stride", "1");
+    BAD_EXPORT(d.bits_offset = 8, COHORT_RANGE, "target.bits_offset", "1");
+    BAD_EXPORT(d.blob_type = COHORT_U32, COHORT_RANGE, "target.blob_type", "1");
+    BAD_EXPORT((d.form = COHORT_FORM_BITMAPS, d.groups = out), COHORT_RANGE, "target.groups", "3");
+    BAD_EXPORT((d.form = COHORT_FORM_BITMAPS, d.bits = 64, d.stride = 4), COHORT_RANGE, "target.stride", "4");
+    BAD_EXPORT((d.groups = (char *)out + 8, d.group_type = COHORT_I8), COHORT_RANGE, "target.group_type",
+               NULL);
+    nothing_written(&a);
+    asked_end(&a);
+}
+
+/* Sets that the collection has not, in every form; the place of the first of them is told. */
+static void exports_elsewhere(struct test *t)
+{
+    static const uint64_t sets[] = {SETS, SETS + 1, UINT64_MAX};
+    struct asked a = asked_new(t);
+    for (cohort_form form = COHORT_FORM_MEMBERS; form <= COHORT_FORM_ROARING; form++)
+        for (int i = 0; i < 3; i++)
+            for (int counts = 0; counts < 2; counts++) {
+                cohort_sets_target d = COHORT_SETS_TARGET_INIT;
+                column_put(a.which, 2, sets[i]);
+                column_put(a.which, 4, SETS);
+                d.form = form;
+                d.n = N;
+                d.which = column_send(a.which);
+                d.bits = form == COHORT_FORM_BITMAPS ? 64 : 0;
+                d.members = counts && form != COHORT_FORM_BITMAPS ? NULL : column_send(a.out);
+                d.capacity = 0; /* nothing fits; what is asked is wrong all the same */
+                FAILS(t, t->context, cohort_sets_export(a.sets, &d), COHORT_RANGE, "target.which[2]",
+                      "5 sets");
+                nothing_written(&a);
+            }
+    asked_end(&a);
+}
+
+const struct test_case test_cases[] = {
+    {"looks", looks, TEST_EACH_MEMORY},
+    {"looks_elsewhere", looks_elsewhere, TEST_EACH_MEMORY},
+    {"queries", queries, TEST_EACH_MEMORY},
+    {"exports", exports, TEST_EACH_MEMORY},
+    {"exports_elsewhere", exports_elsewhere, TEST_EACH_MEMORY},
+    {NULL, NULL, 0},
+};
