@@ -128,7 +128,7 @@ static void at_levels(struct test *t, void (*round)(struct test *, const struct 
 {
     enum cpu_level most;
     REQUIRE(t, cpu_level_find(&most));
-    for (uint64_t i = 0; i < test_scale(t, 300, 6000, 60000); i++)
+    for (uint64_t i = 0; i < test_scale(t, 300, 2000, 10000); i++)
         for (int level = CPU_PLAIN; level <= (int)most; level++)
             round(t, sets_vectors_of((enum cpu_level)level));
 }
