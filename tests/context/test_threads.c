@@ -1,5 +1,7 @@
 /* test_threads.c: the workers of a CPU context. */
+#define _GNU_SOURCE /* sched_setaffinity */
 #include <pthread.h>
+#include <sched.h>
 
 #include "test.h"
 #include "cpu/cpu.h"
@@ -142,11 +144,34 @@ static void counts_cores(struct test *t)
     cohort_context_destroy(context);
 }
 
+/* Who may run on one core alone has one. */
+static void counts_own_cores(struct test *t)
+{
+    cohort_context_info info = COHORT_CONTEXT_INFO_INIT;
+    cpu_set_t all, one;
+    int cpu = 0;
+    if (sched_getaffinity(0, sizeof all, &all))
+        test_skip(t, "more cores than this test knows");
+    while (!CPU_ISSET(cpu, &all))
+        cpu++;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    REQUIRE(t, !sched_setaffinity(0, sizeof one, &one));
+    unsigned cores = system_cores();
+    cohort_context *context = with_threads(t, 0);
+    REQUIRE(t, !sched_setaffinity(0, sizeof all, &all));
+    OK(t, cohort_context_get_info(context, &info));
+    EQUAL(t, cores, 1);
+    EQUAL(t, info.threads, 1);
+    cohort_context_destroy(context);
+}
+
 const struct test_case test_cases[] = {
     {"shares work", shares_work, TEST_NO_CONTEXT | TEST_ON_CPU},
     {"does short jobs", does_short_jobs, TEST_NO_CONTEXT | TEST_ON_CPU},
     {"works beside others", works_beside_others, TEST_NO_CONTEXT | TEST_ON_CPU},
     {"changes hands", changes_hands, TEST_NO_CONTEXT | TEST_ON_CPU},
     {"counts cores", counts_cores, TEST_NO_CONTEXT | TEST_ON_CPU},
+    {"counts own cores", counts_own_cores, TEST_NO_CONTEXT | TEST_ON_CPU},
     {NULL, NULL, 0},
 };

@@ -2,6 +2,8 @@
  * */
 #include "sets.h"
 
+#include "cpu/sets.h"
+
 /* ---- members ------------------------------------------------------------------------------------------- */
 
 static uint64_t rounds(struct test *t)
@@ -220,6 +222,72 @@ static void endless(struct test *t)
     }
 }
 
+/* Many ranges within the first one: it reaches over all of them, whatever they are cut into for threads and
+ * warps. On a CPU by threads that are started for it. */
+static void within(struct test *t)
+{
+    const uint64_t n = test_size(t, 100000, 5000), low = 10, most = low + (1u << 24) - 1;
+    struct column *first = column_new(t, n, 4), *last = column_new(t, n, 4);
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t at = i ? low + test_below(t, most - low) : low;
+        column_put(first, i, at);
+        column_put(last, i, i ? at : most);
+    }
+    cohort_sets_source source = COHORT_SETS_SOURCE_INIT;
+    source.form = COHORT_FORM_RANGES;
+    source.type = COHORT_U32;
+    source.n = n;
+    source.members = column_send(first);
+    source.lasts = column_send(last);
+    for (uint64_t round = 0; round < test_scale(t, 2, 10, test_size(t, 100, 10)); round++) {
+        cohort_context_options options = test_context_options(t);
+        cohort_context *context = NULL;
+        cohort_sets *sets = NULL;
+        cohort_sets_info info = COHORT_SETS_INFO_INIT;
+        options.threads = t->kind == TEST_CPU ? 2 + test_below(t, 3) : options.threads;
+        OK(t, cohort_context_create(&options, &context));
+        OK(t, cohort_sets_build(context, &source, &sets));
+        OK(t, cohort_sets_get_info(sets, &info));
+        EQUAL(t, info.members, most - low + 1);
+        EQUAL(t, info.chunks, 257);
+        cohort_sets_destroy(sets);
+        cohort_context_destroy(context);
+    }
+}
+
+/* How far ranges reach is told in their order, however many threads there are: again and again, as threads
+ * meet now and then. */
+static void reaches(struct test *t)
+{
+    const uint64_t n = 200000;
+    cohort_context_options options = test_context_options(t);
+    cohort_context *context = NULL;
+    struct sets_step step;
+    co_u64 *lasts = malloc(n * 8), *reach = malloc(n * 8);
+    REQUIRE(t, lasts && reach);
+    options.threads = 2 + test_below(t, 3);
+    OK(t, cohort_context_create(&options, &context));
+    for (uint64_t i = 0; i < n; i++)
+        lasts[i] = i ? i : n;
+    memset(&step, 0, sizeof step);
+    step.n = step.items = n;
+    step.item = SETS_RANGES;
+    step.lasts = lasts;
+    step.reach = reach;
+    for (uint64_t round = 0; round < test_scale(t, 200, 500, 2000); round++) {
+        uint64_t right = 0;
+        memset(reach, 0, n * 8);
+        OK(t, cpu_sets_step(context, &step, SETS_REACH));
+        for (uint64_t i = 0; i < n; i++)
+            right += reach[i] == n;
+        REQUIREF(t, right == n, "%llu of %llu ranges reach far enough", (unsigned long long)right,
+                 (unsigned long long)n);
+    }
+    cohort_context_destroy(context);
+    free(lasts);
+    free(reach);
+}
+
 /* ---- bitmaps ------------------------------------------------------------------------------------------- */
 
 static void bitmaps(struct test *t)
@@ -414,9 +482,16 @@ static void small(struct test *t)
 }
 
 const struct test_case test_cases[] = {
-    {"rows", rows, TEST_EACH_MEMORY},       {"pairs", pairs, TEST_EACH_MEMORY},
-    {"one", one, TEST_EACH_MEMORY},         {"ranges", ranges, TEST_EACH_MEMORY},
-    {"endless", endless, TEST_EACH_MEMORY}, {"bitmaps", bitmaps, TEST_EACH_MEMORY},
-    {"chosen", chosen, TEST_EACH_MEMORY},   {"chosen_blobs", chosen_blobs, TEST_EACH_MEMORY},
-    {"small", small, TEST_EACH_MEMORY},     {NULL, NULL, 0},
+    {"rows", rows, TEST_EACH_MEMORY},
+    {"pairs", pairs, TEST_EACH_MEMORY},
+    {"one", one, TEST_EACH_MEMORY},
+    {"ranges", ranges, TEST_EACH_MEMORY},
+    {"endless", endless, TEST_EACH_MEMORY},
+    {"within", within, 0},
+    {"reaches", reaches, TEST_ON_CPU | TEST_NO_CONTEXT},
+    {"bitmaps", bitmaps, TEST_EACH_MEMORY},
+    {"chosen", chosen, TEST_EACH_MEMORY},
+    {"chosen_blobs", chosen_blobs, TEST_EACH_MEMORY},
+    {"small", small, TEST_EACH_MEMORY},
+    {NULL, NULL, 0},
 };

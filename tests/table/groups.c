@@ -74,8 +74,8 @@ void plan_open(struct test *t, struct plan *p, uint64_t rows, uint64_t distinct)
     add_aggregates(t, p);
     int wild = test_below(t, 4) == 0;
     for (uint32_t i = 0; i < p->frames; i++) {
-        struct model_plan plan = {.rows = test_below(t, rows), .dictionaries = 1};
-        plan.nulls = test_below(t, 2) ? (uint32_t)test_below(t, 60) : 0;
+        struct model_plan plan = {.rows = test_below(t, rows), .dictionaries = test_below(t, 8) ? 1 : 3};
+        plan.nulls = test_below(t, 2) || plan.dictionaries == 3 ? (uint32_t)test_below(t, 60) : 0;
         plan.distinct = 1 + test_below(t, distinct);
         model_open(&p->model[i], plan.rows, p->keys + p->values);
         for (uint32_t c = 0; c < p->keys + p->values; c++) {

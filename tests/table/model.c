@@ -214,7 +214,8 @@ void model_fill(struct test *t, struct model *m, uint32_t column, const char *na
     snprintf(c->name, sizeof c->name, "%s", name);
     snprintf(c->format, sizeof c->format, "%s", format);
     c->index[0] = 0;
-    if (plan->dictionaries == 2 || (plan->dictionaries && test_below(t, 3) == 0))
+    c->value_nulls = plan->dictionaries == 3;
+    if (plan->dictionaries >= 2 || (plan->dictionaries && test_below(t, 3) == 0))
         snprintf(c->index, sizeof c->index, "%s", index_for(t, 2 * m->rows + 16));
     for (uint64_t i = 0; i < m->rows; i++) {
         int null = plan->nulls && test_below(t, 100) < plan->nulls;

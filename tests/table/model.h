@@ -18,6 +18,7 @@ struct model_column {
     char name[16];
     char format[32]; /* Arrow's, of the values */
     char index[2];   /* of a dictionary's indices: one of cCsSiIlL; else "" */
+    int value_nulls; /* of a dictionary: null rows are so by an index to the null value, all of them */
     struct cell *cell;
 };
 
@@ -42,7 +43,8 @@ struct model_plan {
     uint64_t rows, distinct; /* values of a column come from so many */
     uint32_t nulls;          /* a row in 100 is null so often */
     int wild;                /* extreme values: ends of ranges, NaN of several kinds, -0, long strings */
-    int dictionaries;        /* 1: now and then, of any index type that holds it; 2: always */
+    int dictionaries;        /* 1: now and then, of any index type that holds it; 2: always; */
+                             /* 3: always, with null rows by null values alone */
 };
 
 void model_open(struct model *, uint64_t rows, uint32_t columns);

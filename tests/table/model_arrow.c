@@ -218,14 +218,14 @@ static void make_dictionary(struct test *t, struct ArrowArray *a, const struct m
     uint64_t width = fixed(c->index), values = 0;
     struct cell *value = calloc(n + 4, sizeof *value), *shown = calloc(n + 1, sizeof *shown);
     uint64_t *index = calloc(n + 1, sizeof *index);
-    int with_null = test_below(t, 3) == 0;
+    const int all = c->value_nulls, with_null = all || test_below(t, 3) == 0;
     if (!value || !index || !shown)
         abort();
     values += (uint64_t)with_null; /* the null value is the first */
     for (uint64_t i = 0; i < n; i++) {
         index[i] = cell[i].bytes ? place(t, value, &values, cell[i]) : 0;
         /* a null row: by its validity, or by an index to the null value */
-        if (cell[i].bytes || (with_null && test_below(t, 2)))
+        if (cell[i].bytes || all || (with_null && test_below(t, 2)))
             shown[i] = (struct cell){(const unsigned char *)&index[i], width};
     }
     make_values(t, a, c->index, shown, n, offset);

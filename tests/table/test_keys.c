@@ -437,7 +437,7 @@ static void distinct(struct test *t)
         struct model m;
         struct model_plan plan = {
             .rows = test_below(t, 200), .distinct = 1 + test_below(t, 20), .nulls = 20, .wild = 1};
-        plan.dictionaries = 1;
+        plan.dictionaries = test_below(t, 8) ? 1 : 3;
         model_random(t, &m, 1 + (uint32_t)test_below(t, 3), &plan);
         suit_device(t, &m);
         cohort_frame *frame = model_frame(t, &m, t->context);

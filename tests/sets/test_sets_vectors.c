@@ -1,0 +1,169 @@
+/* test_sets_vectors.c: the CPU's loops over two arrays of 16-bit numbers, at each level that the processor
+ * has, against walks from number to number. What lies behind an array changes nothing, and nothing is written
+ * behind the room that is due: so each array has numbers behind it, of several kinds. */
+#include "cpu/sets_vector.h"
+#include "test.h"
+
+#define IDS    65536u
+#define MOST   SETS_ARRAY_MOST
+#define BEHIND 128u       /* numbers that are looked at behind an array */
+#define SPARE  (4 * MOST) /* and that are there: what is wrong may go far */
+
+struct numbers {
+    co_u32 n;
+    co_u16 at[2 * MOST + BEHIND + SPARE];
+};
+
+/* ---- arrays -------------------------------------------------------------------------------------------- */
+
+/* Zeros, greatest numbers, any, or those of the array itself. */
+static void put_behind(struct test *t, struct numbers *a)
+{
+    const uint64_t kind = test_below(t, 4), seed = test_random(t);
+    for (co_u32 i = 0; i < BEHIND + SPARE; i++)
+        a->at[a->n + i] = kind == 0   ? 0
+                          : kind == 1 ? 0xffff
+                          : kind == 2 ? (co_u16)test_mix(seed + i)
+                                      : a->at[i % a->n];
+}
+
+/* Some numbers anywhere below a limit, or half of them such as `other` has. */
+static void draw(struct test *t, struct numbers *a, co_u32 n, const struct numbers *other)
+{
+    static unsigned char is[IDS];
+    const uint64_t below = test_below(t, 4) ? IDS : n + test_below(t, IDS - n + 1);
+    memset(is, 0, sizeof is);
+    for (co_u32 i = 0; i < n; i++)
+        is[other && test_below(t, 2) ? other->at[test_below(t, other->n)] : test_below(t, below)] = 1;
+    if (!test_below(t, 8))
+        is[0] = is[IDS - 1] = 1;
+    a->n = 0;
+    for (co_u32 v = 0; v < IDS && a->n < MOST; v++)
+        if (is[v])
+            a->at[a->n++] = (co_u16)v;
+    put_behind(t, a);
+}
+
+static co_u32 length(struct test *t, co_u32 most)
+{
+    static const co_u32 limits[] = {1, 8, 31, 32, 33, 63, 64, 96, 128, 1024, 2048, 4064, 4095, 4096};
+    co_u32 n = limits[test_below(t, sizeof limits / sizeof limits[0])];
+    if (test_below(t, 2))
+        n = 1 + (co_u32)test_below(t, most);
+    return n < most ? n : most;
+}
+
+/* Two of them: of like lengths, or the one far longer than the other. */
+static void draw_two(struct test *t, struct numbers *a, struct numbers *b)
+{
+    const int far = test_below(t, 3) != 0;
+    const co_u32 n = length(t, MOST);
+    draw(t, a, n, NULL);
+    draw(t, b, far && n > 32 ? 1 + (co_u32)test_below(t, n / 24 + 32) : length(t, MOST), a);
+}
+
+/* Room that is soiled. */
+static void soil(struct numbers *to)
+{
+    to->n = 0;
+    memset(to->at, 0x5c, sizeof to->at);
+}
+
+/* The first numbers are those due; behind `room` of them all is as it was. */
+static void judge(struct test *t, const struct numbers *got, const struct numbers *due, co_u32 room,
+                  const struct numbers *before, const char *what)
+{
+    REQUIREF(t, got->n == due->n, "%s: %u numbers, not %u", what, got->n, due->n);
+    for (co_u32 i = 0; i < due->n; i++)
+        REQUIREF(t, got->at[i] == due->at[i], "%s: number %u is %u, not %u", what, i, got->at[i], due->at[i]);
+    for (co_u32 i = room; i < room + BEHIND; i++)
+        REQUIREF(t, got->at[i] == before->at[i], "%s: number %u is written, behind %u", what, i, room);
+}
+
+/* ---- the loops ----------------------------------------------------------------------------------------- */
+
+static void filter(struct test *t, const struct sets_vectors *v, const struct numbers *a,
+                   const struct numbers *b, int keep)
+{
+    static struct numbers due, got, blank;
+    const char *what = keep ? "those in both" : "those in one";
+    co_u32 j = 0;
+    due.n = 0;
+    for (co_u32 i = 0; i < a->n; i++) {
+        while (j < b->n && b->at[j] < a->at[i])
+            j++;
+        if ((j < b->n && b->at[j] == a->at[i]) == keep)
+            due.at[due.n++] = a->at[i];
+    }
+    soil(&blank);
+    got = blank;
+    got.n = v->filter(a->at, a->n, b->at, b->n, keep, got.at);
+    judge(t, &got, &due, a->n, &blank, what);
+    got = *a;
+    got.n = v->filter(got.at, a->n, b->at, b->n, keep, got.at);
+    judge(t, &got, &due, a->n, a, what);
+    EQUAL(t, v->filter(a->at, a->n, b->at, b->n, keep, NULL), due.n);
+}
+
+static void merge(struct test *t, const struct sets_vectors *v, co_u32 op, const struct numbers *a,
+                  const struct numbers *b)
+{
+    static struct numbers due, got, blank;
+    co_u32 i = 0, j = 0;
+    due.n = 0;
+    while (i < a->n || j < b->n) {
+        co_u32 x = i < a->n ? a->at[i] : IDS, y = j < b->n ? b->at[j] : IDS;
+        if (op == SETS_OR || x != y)
+            due.at[due.n++] = (co_u16)(x < y ? x : y);
+        i += x <= y;
+        j += y <= x;
+    }
+    soil(&blank);
+    got = blank;
+    got.n = v->merge(op, a->at, a->n, b->at, b->n, got.at);
+    judge(t, &got, &due, a->n + b->n + SETS_VECTOR_ROOM, &blank, op == SETS_OR ? "or" : "xor");
+}
+
+static void at_levels(struct test *t, void (*round)(struct test *, const struct sets_vectors *))
+{
+    enum cpu_level most;
+    REQUIRE(t, cpu_level_find(&most));
+    for (uint64_t i = 0; i < test_scale(t, 300, 2000, 10000); i++)
+        for (int level = CPU_PLAIN; level <= (int)most; level++)
+            round(t, sets_vectors_of((enum cpu_level)level));
+}
+
+static void filter_round(struct test *t, const struct sets_vectors *v)
+{
+    static struct numbers a, b;
+    draw_two(t, &a, &b);
+    for (int keep = 0; keep < 2; keep++) {
+        filter(t, v, &a, &b, keep);
+        filter(t, v, &b, &a, keep);
+    }
+}
+
+static void filters(struct test *t)
+{
+    at_levels(t, filter_round);
+}
+
+static void merge_round(struct test *t, const struct sets_vectors *v)
+{
+    static struct numbers a, b;
+    draw(t, &a, length(t, MOST / 2), NULL);
+    draw(t, &b, length(t, MOST / 2), &a);
+    merge(t, v, SETS_OR, &a, &b);
+    merge(t, v, SETS_XOR, &a, &b);
+}
+
+static void merges(struct test *t)
+{
+    at_levels(t, merge_round);
+}
+
+const struct test_case test_cases[] = {
+    {"filters", filters, TEST_NO_CONTEXT | TEST_ON_CPU},
+    {"merges", merges, TEST_NO_CONTEXT | TEST_ON_CPU},
+    {NULL, NULL, 0},
+};
