@@ -184,6 +184,11 @@ __attribute__((noinline)) static int open_files(void)
     return open_ones;
 }
 
+void test_count_files(struct test *t)
+{
+    t->files = open_files();
+}
+
 enum { RUN_PASSED, RUN_FAILED, RUN_SKIPPED };
 
 static enum test_device kind_of(const struct options *o)
@@ -207,7 +212,7 @@ static int run_one(struct test *t, const struct options *o, const struct run *ru
     t->exit = &leave;
     seed_random(t);
     hold_gpu(t, !(run->test_case->flags & TEST_NO_CONTEXT));
-    t->files = open_files();
+    test_count_files(t);
     if (!setjmp(leave)) {
         if (!(run->test_case->flags & TEST_NO_CONTEXT))
             open_context(t, run->test_case->flags);
