@@ -17,6 +17,8 @@ set_source_files_properties(${kernel_sources} ${test_kernels} PROPERTIES LANGUAG
 target_compile_definitions(cohort_sim PRIVATE COHORT_SIM)
 set_source_files_properties(tests/sim/jit.c PROPERTIES
     COMPILE_DEFINITIONS "SIM_FOLDER=\"${PROJECT_SOURCE_DIR}/tests/sim\"")
+set_source_files_properties(tests/context/stand_in.c PROPERTIES
+    COMPILE_DEFINITIONS "SOURCE_ROOT=\"${PROJECT_SOURCE_DIR}\"")
 target_include_directories(cohort_sim PRIVATE ${test_includes})
 target_link_libraries(cohort_sim PRIVATE cohort_flags)
 

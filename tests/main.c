@@ -197,6 +197,11 @@ static int mapped_files(void)
     return files;
 }
 
+void test_count_files(struct test *t)
+{
+    t->files = open_files();
+}
+
 enum { RUN_PASSED, RUN_FAILED, RUN_SKIPPED };
 
 static enum test_device kind_of(const struct options *o)
@@ -220,7 +225,7 @@ static int run_one(struct test *t, const struct options *o, const struct run *ru
     t->exit = &leave;
     seed_random(t);
     hold_gpu(t, !(run->test_case->flags & TEST_NO_CONTEXT));
-    t->files = open_files();
+    test_count_files(t);
     t->mapped = mapped_files();
     if (!setjmp(leave)) {
         if (!(run->test_case->flags & TEST_NO_CONTEXT))

@@ -129,6 +129,10 @@ _Noreturn void test_skip(struct test *, const char *format, ...) __attribute__((
  * numbers; all with --ci. What is left out is told, and counted among what was skipped. */
 int test_take(struct test *, uint64_t share);
 
+/* A case leaves as many files open as there were. This counts them anew, after what has opened some that stay
+ * and are not the library's. */
+void test_count_files(struct test *);
+
 /* ---- contexts and memory ------------------------------------------------------------------------------- */
 
 /* Options for another context on the device under test. */

@@ -89,6 +89,29 @@ static void splits(struct test *t, struct arrays *a)
         }
 }
 
+/* Keys and pairs, so many that one launch has them all in tiles or spans side by side; not all architectures
+ * have the shared memory for that. */
+static void splits_at_once(struct test *t, struct arrays *a)
+{
+    static const uint64_t sizes[] = {8000, 400000, 2000000, 9000000};
+    static const uint32_t buckets[] = {2, 32, 64, 256};
+    for (cohort_fn_kind kind = COHORT_FN_BITS; kind <= COHORT_FN_IDS32; kind++)
+        for (unsigned i = 0; i < 4 * 4 * 2; i++) {
+            cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
+            cohort_payload column = {a->in[1], a->out[1], 4, 0};
+            const cohort_fn fn = fn_of(a, kind, buckets[i / 4 % 4]);
+            d.n = sizes[i % 4];
+            d.buckets = buckets[i / 4 % 4];
+            d.fn = &fn;
+            d.keys = a->in[0];
+            d.keys_out = a->out[0];
+            d.offsets = a->offsets;
+            d.payloads = i / 16;
+            d.payload = &column;
+            judge(t, cohort_multisplit(t->context, &d), split_kind_name(kind), d.buckets, d.n, d.payloads);
+        }
+}
+
 /* As a multimap's build puts its pairs in order of pages. */
 static void splits_by_page(struct test *t, struct arrays *a)
 {
@@ -184,12 +207,13 @@ static void run_on(struct test *t, unsigned architecture)
     options.device = "stand-in";
     OK(t, cohort_context_create(&options, &t->context));
     for (int i = 0; i < 4; i++) {
-        OK(t, cohort_alloc(t->context, 16 << 20, &a.in[i]));
-        OK(t, cohort_alloc(t->context, 16 << 20, &a.out[i]));
+        OK(t, cohort_alloc(t->context, 64 << 20, &a.in[i]));
+        OK(t, cohort_alloc(t->context, 64 << 20, &a.out[i]));
     }
     OK(t, cohort_alloc(t->context, 1 << 20, &a.offsets));
     OK(t, cohort_alloc(t->context, 1 << 20, &a.table));
     splits(t, &a);
+    splits_at_once(t, &a);
     splits_by_page(t, &a);
     sorts(t, &a);
     maps(t, &a);
