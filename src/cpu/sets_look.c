@@ -3,22 +3,24 @@
  * Whether something is a member is asked most, and mostly at random, so that each question would wait for
  * memory four times in a row: for the set's word, its record, the chunk's place, its entries. So 32 questions
  * go through these steps together, and each step asks for the memory of the next one. In an array the
- * search begins where the number would be if members lay evenly: 32 entries there are compared at once. */
+ * search begins where the number would be if members lay evenly: 32 entries there are compared at once. Lists
+ * are searched by halves, all questions one step at a time. */
 #include "sets.h"
 #include "shape/bits.h"
 
-#define GRAIN    1024 /* questions that a thread takes at a time, a multiple of TOGETHER */
+#define GRAIN    4096 /* questions that a thread takes at a time, a multiple of TOGETHER */
 #define TOGETHER 32u  /* as many as a word of `hit` has bits */
-#define WINDOW   32u  /* entries of an array that are compared at once */
+#define WINDOW   32u  /* entries of an array that are compared at once: a line of the cache */
 #define WINDOWS  4u   /* that a search goes through before it halves what is left */
 
 /* ---- membership ---------------------------------------------------------------------------------------- */
 
-/* The first of the entries that are compared at once; there are as many. */
-static co_u32 window_of(co_u32 entries, co_u32 low16)
+/* The first of the entries that are compared at once; there are as many. Where it can, it begins a line. */
+static co_u32 window_of(const co_u16 *at, co_u32 entries, co_u32 low16)
 {
     co_u32 guess = (co_u32)((co_u64)entries * low16 >> CO_CHUNK_BITS);
-    co_u32 from = guess > WINDOW / 2 ? guess - WINDOW / 2 : 0;
+    co_u32 over = (co_u32)((uintptr_t)(at + guess) / sizeof *at % WINDOW);
+    co_u32 from = guess > over ? guess - over : 0;
     return from < entries - WINDOW ? from : entries - WINDOW;
 }
 
@@ -45,7 +47,7 @@ static int array_has(const co_u16 *at, co_u32 entries, co_u32 low16)
 {
     if (entries <= WINDOW)
         return halves_have(at, entries, low16);
-    co_u32 from = window_of(entries, low16), to = from + WINDOW;
+    co_u32 from = window_of(at, entries, low16), to = from + WINDOW;
     for (co_u32 i = 0; i < WINDOWS; i++) {
         if (from && low16 < at[from]) { /* before this window */
             to = from;
@@ -60,19 +62,25 @@ static int array_has(const co_u16 *at, co_u32 entries, co_u32 low16)
     return halves_have(at, entries, low16);
 }
 
-void cpu_sets_chunk_ask(const cohort_sets_view *v, co_u64 place, co_u32 low16)
+/* In line: a compiler takes a function that only asks for memory for one that does nothing, and leaves calls
+ * out. */
+CO_INLINE void chunk_ask(const cohort_sets_view *v, co_u64 place, co_u32 low16)
 {
     const co_u16 *at = co_place_at(v, place);
     co_u32 entries = co_place_entries(place);
     if (co_place_kind(place) == CO_CHUNK_BITMAP) {
         __builtin_prefetch(at + low16 / 16);
     } else if (co_place_kind(place) == CO_CHUNK_ARRAY && entries > WINDOW) {
-        co_u32 from = window_of(entries, low16);
+        co_u32 from = window_of(at, entries, low16);
         __builtin_prefetch(at + from);
-        __builtin_prefetch(at + from + WINDOW - 1);
     } else {
         __builtin_prefetch(at);
     }
+}
+
+void cpu_sets_chunk_ask(const cohort_sets_view *v, co_u64 place, co_u32 low16)
+{
+    chunk_ask(v, place, low16);
 }
 
 int cpu_sets_chunk_has(const cohort_sets_view *v, co_u64 place, co_u32 low16)
@@ -86,13 +94,21 @@ int cpu_sets_chunk_has(const cohort_sets_view *v, co_u64 place, co_u32 low16)
 struct question {
     struct co_sets_set set;
     co_u64 id, place; /* place: of large sets; first the chunk's number in the directory */
+    co_u64 at, left;  /* of lists: the entries among which the search goes on */
 };
+
+static const void *entry_at(const cohort_sets_view *v, co_u64 i)
+{
+    return (const char *)v->lists + i * (v->wide ? 8 : 4);
+}
 
 /* The set, and of a large one the chunk's number. */
 static void find_chunk(const cohort_sets_view *v, struct question *k)
 {
     if (!k->set.large) {
-        __builtin_prefetch((const char *)v->lists + (k->set.first + k->set.n / 2) * (v->wide ? 8 : 4));
+        k->at = k->set.first;
+        k->left = k->set.n;
+        __builtin_prefetch(entry_at(v, k->at + k->left / 2));
         return;
     }
     k->place = co_sets_chunk(v, &k->set, k->id >> CO_CHUNK_BITS);
@@ -106,16 +122,33 @@ static void find_entries(const cohort_sets_view *v, struct question *k)
     if (!k->set.large || k->place == CO_SETS_NONE)
         return;
     k->place = v->places[k->place];
-    cpu_sets_chunk_ask(v, k->place, (co_u32)k->id & (CO_CHUNK_IDS - 1));
+    chunk_ask(v, k->place, (co_u32)k->id & (CO_CHUNK_IDS - 1));
+}
+
+/* The last entry of each list that is not above its id, or the first entry. Each step asks for what the next
+ * one reads. */
+static void search_lists(const cohort_sets_view *v, struct question *k, co_u32 n)
+{
+    co_u64 most = 0;
+    for (co_u32 i = 0; i < n; i++)
+        if (!k[i].set.large && k[i].left > most)
+            most = k[i].left;
+    for (; most > 1; most -= most / 2)
+        for (co_u32 i = 0; i < n; i++) {
+            co_u64 half = k[i].set.large ? 0 : k[i].left / 2;
+            if (!half)
+                continue;
+            k[i].at += co_sets_listed(v, k[i].at + half) <= k[i].id ? half : 0;
+            k[i].left -= half;
+            __builtin_prefetch(entry_at(v, k[i].at + k[i].left / 2));
+        }
 }
 
 static int answer(const cohort_sets_view *v, const struct question *k)
 {
     co_u32 low16 = (co_u32)k->id & (CO_CHUNK_IDS - 1);
-    if (!k->set.large) {
-        co_u64 i = co_sets_list_lower(v, &k->set, k->id);
-        return i < k->set.n && co_sets_listed(v, k->set.first + i) == k->id;
-    }
+    if (!k->set.large)
+        return k->left && co_sets_listed(v, k->at) == k->id;
     return k->place != CO_SETS_NONE && cpu_sets_chunk_has(v, k->place, low16);
 }
 
@@ -148,25 +181,37 @@ static void find(const cohort_sets_view *v, struct question *k, co_u32 n)
         find_entries(v, &k[i]);
 }
 
+/* Asks for what questions from `base` on need, as many as go together; gives back how many there are. */
+static co_u32 ask(const struct sets_look *q, struct question *k, co_u64 base, co_u64 end)
+{
+    co_u32 n = base >= end ? 0 : end - base < TOGETHER ? (co_u32)(end - base) : TOGETHER;
+    if (q->which && n)
+        open_sets(q, k, base, n);
+    for (co_u32 i = 0; i < n; i++)
+        k[i].id = sets_value(q, q->values, base + i);
+    find(&q->view, k, n);
+    return n;
+}
+
+/* The next questions are asked before those at hand are answered, so that memory is never without work. */
 static void contains_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     const struct sets_look *q = arg;
     const cohort_sets_view *v = &q->view;
-    struct question k[TOGETHER];
+    struct question k[2][TOGETHER];
     (void)worker;
     if (!q->which)
-        for (co_u32 i = 0; i < TOGETHER; i++)
-            k[i].set = co_sets_open(v, q->set);
+        for (co_u32 i = 0; i < 2 * TOGETHER; i++)
+            k[i / TOGETHER][i % TOGETHER].set = co_sets_open(v, q->set);
+    co_u32 n = ask(q, k[0], begin, end), turn = 0;
     for (co_u64 base = begin; base < end; base += TOGETHER) {
-        co_u32 n = end - base < TOGETHER ? (co_u32)(end - base) : TOGETHER, word = 0;
-        if (q->which)
-            open_sets(q, k, base, n);
+        co_u32 next = ask(q, k[turn ^ 1], base + TOGETHER, end), word = 0;
+        search_lists(v, k[turn], n);
         for (co_u32 i = 0; i < n; i++)
-            k[i].id = sets_value(q, q->values, base + i);
-        find(v, k, n);
-        for (co_u32 i = 0; i < n; i++)
-            word |= (co_u32)answer(v, &k[i]) << i;
+            word |= (co_u32)answer(v, &k[turn][i]) << i;
         bits_put_word(q->hit, base, q->n, word);
+        n = next;
+        turn ^= 1;
     }
 }
 
@@ -182,6 +227,7 @@ void cpu_sets_member_ids(const cohort_sets_view *view, co_u64 set, co_u32 count,
         for (co_u32 i = 0; i < n; i++)
             k[i].id = sets_member_key(&m, base + i);
         find(view, k, n);
+        search_lists(view, k, n);
         for (co_u32 i = 0; i < n; i++)
             ids[base + i] = (co_u32)answer(view, &k[i]);
     }

@@ -161,6 +161,10 @@ CO_INLINE co_u32 co_ones32(co_u32 v)
 {
     return (co_u32)__builtin_popcount(v);
 }
+CO_INLINE co_u32 co_ones64(co_u64 v)
+{
+    return (co_u32)__builtin_popcountll(v);
+}
 CO_INLINE co_u32 co_first32(co_u32 v)
 {
     return (co_u32)__builtin_ctz(v);

@@ -47,9 +47,9 @@
  *            sm_90 and later; co_bulk_prefetch(p, bytes): these bytes of global memory will be read soon; by
  *            one lane. Before sm_90 nothing; co_warp_recast(p, bytes), co_block_recast: warp or block meets,
  *            and then uses these bytes with other widths
- * Numbers    co_ones32(v): how many bits are 1; co_first32(v): the number of the lowest of them, v not 0;
- *            co_anew32(v): v, of which the compiler knows nothing: so what depends on it is computed anew and
- *            not kept in registers from before
+ * Numbers    co_ones32(v), co_ones64(v): how many bits are 1; co_first32(v): the number of the lowest of
+ *            them, v not 0; co_anew32(v): v, of which the compiler knows nothing: so what depends on it is
+ *            computed anew and not kept in registers from before
  * Kernels    CO_KERNEL(name, struct type) { ... args->field ... }; CO_KERNEL_BOUND(.., threads, blocks): at
  *            most so many threads a block, so many blocks at a time; CO_INLINE for functions, CO_APART for
  *            those that are called seldom, and large; CO_EACH_WARP(base, n); CO_EACH_ITEM(j, n): n known to

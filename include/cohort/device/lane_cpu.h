@@ -24,6 +24,17 @@ CO_INLINE co_u32 co_ones32(co_u32 v)
 {
     return (co_u32)__builtin_popcount(v);
 }
+/* By sums of 2, 4 and 8 bits: without an instruction for it the compiler would call a function. */
+CO_INLINE co_u32 co_ones64(co_u64 v)
+{
+#ifdef __POPCNT__
+    return (co_u32)__builtin_popcountll(v);
+#else
+    v -= v >> 1 & 0x5555555555555555ull;
+    v = (v & 0x3333333333333333ull) + (v >> 2 & 0x3333333333333333ull);
+    return (co_u32)(((v + (v >> 4)) & 0x0f0f0f0f0f0f0f0full) * 0x0101010101010101ull >> 56);
+#endif
+}
 CO_INLINE co_u32 co_first32(co_u32 v)
 {
     return (co_u32)__builtin_ctz(v);

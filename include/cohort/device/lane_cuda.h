@@ -134,6 +134,10 @@ CO_INLINE co_u32 co_ones32(co_u32 v)
 {
     return (co_u32)__popc(v);
 }
+CO_INLINE co_u32 co_ones64(co_u64 v)
+{
+    return (co_u32)__popcll(v);
+}
 CO_INLINE co_u32 co_first32(co_u32 v)
 {
     return (co_u32)__ffs((int)v) - 1;

@@ -67,11 +67,6 @@ typedef struct cohort_sets_view {
 
 /* ---- small things -------------------------------------------------------------------------------------- */
 
-CO_INLINE co_u32 co_ones64(co_u64 v)
-{
-    return co_ones32((co_u32)v) + co_ones32((co_u32)(v >> 32));
-}
-
 /* The number of the lowest bit that is 1; there is one. */
 CO_INLINE co_u32 co_low64(co_u64 v)
 {
