@@ -363,7 +363,7 @@ static int attempt(struct test *t, const struct deed *deed, enum refusal kind, u
 static void refuse_kind(struct test *t, const struct deed *deed, enum refusal kind)
 {
     uint64_t at = 1;
-    const int few = !t->ci && t->kind == TEST_SIM;
+    const int few = !t->ci && (t->kind == TEST_SIM || (t->quick && t->kind == TEST_CUDA));
     /* One refusal by the allocator is met by giving back what is idle and asking again, and does no harm. */
     const int both = !few && kind == REFUSE_ALLOCATOR;
     while (at < 2000 && attempt(t, deed, kind, at, both || test_below(t, 3) != 0)) {
