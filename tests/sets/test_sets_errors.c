@@ -102,7 +102,7 @@ static void looks_elsewhere(struct test *t)
     if (t->memory == TEST_DEVICE && !s)
         s = cohort_wait(t->context);
     EQUAL(t, s, COHORT_RANGE);
-    CHECK(t, strstr(cohort_message(t->context), "4") != NULL);
+    CHECKF(t, strstr(cohort_message(t->context), "entry 4") != NULL, "%s", cohort_message(t->context));
     OK(t, cohort_wait(t->context));
     asked_end(&a);
 }
