@@ -205,8 +205,8 @@ static cohort_status deferred_failure(cohort_context *context)
     if (all.ids.first_bad != UINT64_MAX)
         return context_fail(
             context, COHORT_RANGE,
-            "entry %llu of a multisplit, histogram or compaction since the last cohort_wait is the "
-            "first whose id is out of range",
+            "entry %llu of a multisplit, histogram, compaction or look at sets since the last cohort_wait "
+            "is the first whose id, or set, is out of range",
             (unsigned long long)all.ids.first_bad);
     if (seen.first_bad != UINT64_MAX)
         return context_fail(
