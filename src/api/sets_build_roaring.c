@@ -284,7 +284,8 @@ static void measure(struct making *m, uint64_t blob)
         co_u64 place = place_of(&b->list.at[c]);
         members += b->list.at[c].card;
         units += units_of(place);
-        bitmaps += co_place_kind(place) == CO_CHUNK_BITMAP;
+        if (co_place_kind(place) == CO_CHUNK_BITMAP)
+            bitmaps += sets_bitmap_blocks(end - first, c + 1 == end);
     }
     b->members[blob] = members;
     if (sets_is_list(members, end - first)) {
@@ -331,18 +332,20 @@ static cohort_status judge(const struct blobs *b, uint64_t blob, const struct ro
     return roaring_judge(b->context, blob_name, blob, b->bytes + b->offsets[blob], c);
 }
 
-/* A chunk's entries and its directory. */
-static cohort_status put_chunk(struct making *m, uint64_t blob, const struct roaring_container *c, co_u64 key)
+/* A chunk's entries and its directory. `blocks`: of the pool, if the chunk is a bitmap. */
+static cohort_status put_chunk(struct making *m, uint64_t blob, const struct roaring_container *c, co_u64 key,
+                               co_u64 blocks)
 {
     static const co_u32 kinds[] = {CO_CHUNK_ARRAY, CO_CHUNK_BITMAP, CO_CHUNK_RUNS};
     co_u64 place = place_of(c), d = m->taken.chunks++;
     co_u32 kind = co_place_kind(place);
     co_u64 unit = kind == CO_CHUNK_BITMAP
-                      ? m->bitmap_unit + m->bitmaps++ * (CO_CHUNK_BYTES / CO_PLACE_UNIT_BYTES)
+                      ? m->bitmap_unit + m->bitmaps * (CO_CHUNK_BYTES / CO_PLACE_UNIT_BYTES)
                       : m->taken.units;
     co_u16 *to = (co_u16 *)(uintptr_t)m->view.pool + unit * (CO_PLACE_UNIT_BYTES / 2);
     struct sets_chunk chunk = {to, kind, co_place_entries(place), c->card, 0};
     m->taken.units += units_of(place);
+    m->bitmaps += kind == CO_CHUNK_BITMAP ? blocks : 0;
     if (!m->blobs->list.vectors || kinds[c->kind] != kind || !sets_entries_take(c, to, &chunk.digest)) {
         cohort_status status = judge(m->blobs, blob, c);
         if (status)
@@ -407,7 +410,8 @@ static cohort_status put_set(struct making *m, uint64_t blob, co_u64 *word)
     r->base = key_of(b, blob, first) >> 6;
     put_index(m, blob, r->words);
     for (co_u64 c = first; c < end && !status; c++)
-        status = put_chunk(m, blob, &b->list.at[c], key_of(b, blob, c));
+        status = put_chunk(m, blob, &b->list.at[c], key_of(b, blob, c),
+                           sets_bitmap_blocks(end - first, c + 1 == end));
     return status;
 }
 

@@ -481,6 +481,65 @@ static void small(struct test *t)
     cohort_sets_destroy(sets);
 }
 
+/* The same sets from their Roaring bytes. */
+static cohort_sets *from_blobs(struct test *t, const cohort_sets *sets, uint64_t n)
+{
+    cohort_sets_target target = COHORT_SETS_TARGET_INIT;
+    cohort_sets_source source = COHORT_SETS_SOURCE_INIT;
+    cohort_sets *again = NULL;
+    struct column *offsets = column_new(t, n + 1, 8);
+    target.form = COHORT_FORM_ROARING;
+    OK(t, cohort_sets_export(sets, &target));
+    struct column *bytes = column_new(t, target.total, 1);
+    target.members = column_send(bytes);
+    target.offsets = column_send(offsets);
+    target.capacity = target.total;
+    OK(t, cohort_sets_export(sets, &target));
+    source.form = COHORT_FORM_ROARING;
+    source.n = target.total;
+    source.sets = n;
+    source.members = target.members;
+    source.offsets = target.offsets;
+    OK(t, cohort_sets_build(t->context, &source, &again));
+    return again;
+}
+
+/* Behind a set of very many chunks, of which the last is a bitmap, 40 KiB of the pool are left free. */
+static void apart(struct test *t)
+{
+    static const struct {
+        uint64_t chunks, last, gap;
+    } cases[] = {{4095, 5000, 0}, {4096, 5000, 40960}, {4096, 4000, 0}, {4097, 30000, 40960}};
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const uint64_t chunks = cases[i].chunks, last = cases[i].last, n = chunks - 1 + last;
+        struct plains p = plains_new(3, 0);
+        for (uint64_t s = 0; s < p.n; s++) {
+            uint64_t *at = malloc(n * sizeof *at);
+            REQUIRE(t, at);
+            for (uint64_t k = 0; k < n; k++)
+                at[k] = k < chunks ? k << 16 : (chunks - 1) << 16 | (k + 1 - chunks) * 65535 / last;
+            p.at[s] = plain_of(at, n);
+            free(at);
+        }
+        cohort_sets *sets = sets_of(t, &p, 0), *again = from_blobs(t, sets, p.n);
+        cohort_sets_info info = COHORT_SETS_INFO_INIT, other = COHORT_SETS_INFO_INIT;
+        OK(t, cohort_sets_get_info(sets, &info));
+        OK(t, cohort_sets_get_info(again, &other));
+        const uint64_t directory = chunks * 28 + (chunks + 63) / 64 * 16 + 48,
+                       entries = (chunks - 1) * 16 + (last > 4096 ? 8192 : 2 * last),
+                       least = p.n * (directory + entries + cases[i].gap);
+        CHECKF(t, info.bytes >= least && info.bytes < least + 8192, "%llu chunks: %llu bytes, not about %llu",
+               (unsigned long long)chunks, (unsigned long long)info.bytes, (unsigned long long)least);
+        EQUAL(t, other.bytes, info.bytes);
+        sets_judge(t, sets, &p, "apart");
+        sets_judge(t, again, &p, "apart, from Roaring bytes");
+        cohort_sets_destroy(sets);
+        cohort_sets_destroy(again);
+        plains_free(&p);
+        column_drop(t, NULL);
+    }
+}
+
 const struct test_case test_cases[] = {
     {"rows", rows, TEST_EACH_MEMORY},
     {"pairs", pairs, TEST_EACH_MEMORY},
@@ -493,5 +552,6 @@ const struct test_case test_cases[] = {
     {"chosen", chosen, TEST_EACH_MEMORY},
     {"chosen_blobs", chosen_blobs, TEST_EACH_MEMORY},
     {"small", small, TEST_EACH_MEMORY},
+    {"apart", apart, TEST_EACH_MEMORY},
     {NULL, NULL, 0},
 };
