@@ -214,7 +214,7 @@ static cohort_status translate_values(struct look *l, uint32_t c, const struct t
         s = l->context->backend->keys->load(l->context, &values, n, words, states);
     rows->is_signed = values.is_signed;
     rows->words = words;
-    rows->states = states;
+    rows->states = n ? states : NULL;
     return s;
 }
 

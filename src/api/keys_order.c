@@ -330,7 +330,7 @@ static cohort_status ranked_values(struct ranked *r, struct table_column *column
                                                 r->value_states);
     }
     k->words = r->value_words;
-    k->states = r->value_states;
+    k->states = values->rows ? r->value_states : NULL;
     return s;
 }
 

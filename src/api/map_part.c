@@ -79,29 +79,30 @@ static cohort_status enqueue_ranked(struct call *c, struct map_batch b)
     return s;
 }
 
-/* Can walks be long, as far as is known? Then lookups by whole pages may pay. */
+/* Can walks be long, as far as is known? */
 static int is_crowded(const cohort_map *map)
 {
     return map->viewed || map->most > map_table_slots(map) / 8 * 5;
 }
 
 /* By whole pages where the backend offers that and there is workspace for it. *done: it was. */
-static cohort_status enqueue_pages(struct call *c, const struct map_batch *b, int *done)
+static cohort_status enqueue_pages(struct call *c, const struct map_batch *all, int *done)
 {
     cohort_context *context = c->map->context;
     const struct backend *backend = context->backend;
     struct arena arena = {.asks = 1};
     void *memory;
     *done = 0;
-    int looks = b->step == MAP_STEP_APPLY && b->op == CO_OP_FIND;
-    if (c->options.one_by_one || c->memory != backend->own_memory || (looks && !is_crowded(c->map)))
+    struct map_batch b = *all;
+    b.crowded = (co_u32)is_crowded(c->map);
+    if (c->options.one_by_one || c->memory != backend->own_memory)
         return COHORT_OK;
-    cohort_status s = map_backend_of(c->map)->pages(context, b, c->map->fresh, &arena);
+    cohort_status s = map_backend_of(c->map)->pages(context, &b, c->map->fresh, &arena);
     if (s || !arena.used || pool_take(context, arena.used, &memory))
         return s;
     *done = 1;
     arena = (struct arena){.memory = memory};
-    s = map_backend_of(c->map)->pages(context, b, c->map->fresh, &arena);
+    s = map_backend_of(c->map)->pages(context, &b, c->map->fresh, &arena);
     pool_give(context, memory);
     return s;
 }

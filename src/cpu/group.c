@@ -63,28 +63,28 @@ static void pick(struct picked *p, const uint32_t *ids, uint32_t count, uint32_t
     p->count = n;
 }
 
-/* The values of the picked rows that are not null, in `words`, and their groups in `to`. */
-static const uint32_t *pick_values(const struct picked *p, const struct group_fold *f, uint64_t begin,
-                                   uint32_t count, uint64_t *words, uint32_t *to, uint32_t *n)
+/* The values of the picked rows, and their states; 0: none is null, and there are no states. */
+static int load_picked(const struct picked *p, const struct group_fold *f, uint64_t begin, uint32_t count,
+                       uint64_t *words, uint8_t *states)
 {
-    uint8_t states[KEYS_BLOCK];
-    int some = !f->rows && keys_load(&f->column, begin, count, words, states);
-    *n = p->count;
-    if (!some && p->whole)
-        return p->group;
-    if (!some) {
-        for (uint32_t i = 0; i < p->count; i++)
-            words[i] = words[p->at[i]];
-        return p->group;
-    }
-    *n = 0;
+    const int some = !f->rows && keys_load(&f->column, begin, count, words, states);
+    for (uint32_t i = 0; !p->whole && i < p->count; i++)
+        words[i] = words[p->at[i]];
+    for (uint32_t i = 0; some && !p->whole && i < p->count; i++)
+        states[i] = states[p->at[i]];
+    return some;
+}
+
+/* Leaves those that are not null, with their groups in `to`: how many there are. */
+static uint32_t drop_nulls(const struct picked *p, const uint8_t *states, uint64_t *words, uint32_t *to)
+{
+    uint32_t n = 0;
     for (uint32_t i = 0; i < p->count; i++) {
-        uint32_t at = p->whole ? i : p->at[i];
-        to[*n] = p->group[i];
-        words[*n] = words[at];
-        *n += !states[at];
+        to[n] = p->group[i];
+        words[n] = words[i];
+        n += !states[i];
     }
-    return to;
+    return n;
 }
 
 /* For each value: s is the state at `PLACE`. */
@@ -98,6 +98,16 @@ static const uint32_t *pick_values(const struct picked *p, const struct group_fo
 /* That of its group's lane; of its group's first lane, where rows are to come in their order. */
 #define EACH(T, BODY)          EACH_AT(T, groups[i], BODY)
 #define EACH_IN_ORDER(T, BODY) EACH_AT(T, groups[i] & ~lanes, BODY)
+
+/* The same, with `word` 0 and `there` 0 for a null. */
+#define EACH_MARKED(T, BODY)                                                 \
+    for (uint32_t i = 0; i < n; i++) {                                       \
+        T *s = (T *)(void *)((char *)states + (uint64_t)groups[i] * stride); \
+        const uint64_t there = !nulls[i];                                    \
+        uint64_t word = words[i] & (0 - there);                              \
+        BODY;                                                                \
+    }                                                                        \
+    break
 
 /* lanes: the bits of a place in `groups` that tell a lane. */
 static void fold_values(uint32_t state, const struct keys_column *column, void *states, uint64_t stride,
@@ -146,7 +156,8 @@ static void fold_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     uint32_t high = (uint32_t)(end == j->ranges ? b->groups : b->groups / j->ranges * end);
     struct picked p;
     uint64_t words[KEYS_BLOCK];
-    uint32_t own[KEYS_BLOCK], n;
+    uint32_t own[KEYS_BLOCK];
+    uint8_t states[KEYS_BLOCK];
     (void)worker;
     for (uint64_t at = 0; at < b->n; at += KEYS_BLOCK) {
         uint32_t count = b->n - at < KEYS_BLOCK ? (uint32_t)(b->n - at) : KEYS_BLOCK;
@@ -154,7 +165,9 @@ static void fold_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
         for (uint32_t k = 0; p.count && k < b->folds; k++) {
             const struct group_fold *f = &b->fold[k];
             uint64_t bytes = group_state_bytes(f->state);
-            const uint32_t *groups = pick_values(&p, f, at, count, words, own, &n);
+            const int some = load_picked(&p, f, at, count, words, states);
+            const uint32_t n = some ? drop_nulls(&p, states, words, own) : p.count;
+            const uint32_t *groups = some ? own : p.group;
             for (uint32_t i = 0; b->groups > FEW_GROUPS && i < n; i++)
                 __builtin_prefetch((char *)f->states + groups[i] * bytes, 1);
             group_make_words(f->state, &f->column, words, n);
@@ -213,14 +226,48 @@ struct block {
     uint32_t count;
 };
 
+/* Values of which some are null, into a sum and a count side by side: a null is one that changes neither. 0:
+ * the state is another one. */
+static int fold_marked(const struct group_share *share, const struct keys_column *column, uint64_t *record,
+                       uint64_t stride, const uint32_t *groups, const uint64_t *words, const uint8_t *nulls,
+                       uint32_t n)
+{
+    const uint64_t sign = column->kind == KEYS_SIGNED ? ~0ull : 0;
+    void *states = record + share->at;
+    switch (share->state) {
+    case GROUP_COUNT:
+        EACH_MARKED(uint64_t, (void)word; s[0] += there);
+    case GROUP_SUM:
+        EACH_MARKED(struct group_sum, group_sum_add(s, word, sign & (0 - (word >> 63))); s->count += there);
+    case GROUP_SHORT_SUM:
+        EACH_MARKED(uint64_t, s[0] += word; s[1] += there);
+    case GROUP_SHORT_FLOATS:
+        EACH_MARKED(double, s[0] += group_real(word); ((uint64_t *)(void *)s)[1] += there);
+    case GROUP_SHORT_MIN:
+        EACH_MARKED(uint64_t, word |= there - 1; s[0] = word < s[0] ? word : s[0]; s[1] += there);
+    case GROUP_SHORT_MAX:
+        EACH_MARKED(uint64_t, s[0] = word > s[0] ? word : s[0]; s[1] += there);
+    default:
+        return 0;
+    }
+    return 1;
+}
+
 static void fold_share(const struct records *r, uint64_t *record, const struct block *block, uint32_t k)
 {
     const struct group_fold *f = &r->batch->fold[k];
     const struct group_share *share = &r->share[k];
+    const struct picked *p = &block->picked;
     uint64_t words[KEYS_BLOCK], stride = r->words * 8;
-    uint32_t own[KEYS_BLOCK], n, lanes = (1u << r->lane_bits) - 1;
-    const uint32_t *places = pick_values(&block->picked, f, block->begin, block->count, words, own, &n);
+    uint32_t own[KEYS_BLOCK], n = p->count, lanes = (1u << r->lane_bits) - 1;
+    uint8_t states[KEYS_BLOCK];
+    const int some = load_picked(p, f, block->begin, block->count, words, states);
+    const uint32_t *places = some ? own : p->group;
     group_make_words(share->state, &f->column, words, n);
+    if (some && fold_marked(share, &f->column, record, stride, p->group, words, states, n))
+        return;
+    if (some)
+        n = drop_nulls(p, states, words, own);
     if (share->count && share->count != ~0u)
         fold_values(GROUP_COUNT, &f->column, record + share->count, stride, lanes, places, NULL, n);
     if (f->state != GROUP_COUNT)

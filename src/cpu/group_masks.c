@@ -57,23 +57,12 @@ AVX512 void group_masks_count(const struct group_masks *m, uint64_t *record, uin
 
 /* ---- values -------------------------------------------------------------------------------------------- */
 
-/* Bits of a bitmap from bit `at`; no byte is read in which there is none of them. */
-static uint64_t bits_at(const uint8_t *bitmap, uint64_t at, uint32_t count)
-{
-    uint8_t bytes[16] = {0};
-    uint64_t word;
-    const uint32_t shift = at % 8;
-    memcpy(bytes, bitmap + at / 8, (shift + count + 7) / 8);
-    memcpy(&word, bytes, 8);
-    return shift ? word >> shift | (uint64_t)bytes[8] << (64 - shift) : word;
-}
-
 /* Those rows of a block that are not null. 0: all are. */
 static int valid_of(const struct keys_column *c, uint64_t begin, uint32_t count, uint64_t *valid)
 {
     for (uint32_t i = 0; c->validity && i < MASK_WORDS; i++) {
         const uint32_t at = 64 * i, n = at >= count ? 0 : count - at < 64 ? count - at : 64;
-        valid[i] = n ? bits_at(c->validity, c->validity_bit + begin + at, n) : 0;
+        valid[i] = n ? keys_bits(c->validity, c->validity_bit + begin + at, n) : 0;
     }
     return c->validity != NULL;
 }

@@ -10,6 +10,16 @@
 #define KEYS_BLOCK 256u       /* rows that a thread does together */
 #define KEYS_GRAIN (1u << 13) /* a multiple of KEYS_BLOCK: rows that it takes at a time */
 
+/* Up to 64 bits of a bitmap from bit `at` on; no byte is read in which there is none of them. */
+static inline uint64_t keys_bits(const uint8_t *bitmap, uint64_t at, uint32_t count)
+{
+    const uint8_t *from = bitmap + at / 8;
+    const uint32_t shift = at % 8, bytes = (shift + count + 7) / 8;
+    uint64_t word = 0;
+    memcpy(&word, from, bytes < 8 ? bytes : 8);
+    return word >> shift | (bytes > 8 ? (uint64_t)from[8] << (64 - shift) : 0);
+}
+
 /* Words and states of rows begin .. begin + count; 1: some state is not KEYS_VALUE. count is at most
  * KEYS_BLOCK. */
 int keys_load(const struct keys_column *, uint64_t begin, uint32_t count, uint64_t *words, uint8_t *states);

@@ -107,6 +107,7 @@ static void look_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     const struct keys_table *t = d->table;
     uint64_t words[KEYS_BLOCK];
     uint8_t states[KEYS_BLOCK];
+    const uint32_t null = (uint32_t)t->span + 1;
     int is_far = t->span > 1u << 17;
     (void)worker;
     for (uint64_t at = begin; at < end; at += KEYS_BLOCK) {
@@ -115,9 +116,10 @@ static void look_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
         int some = keys_load_rows(d->batch->words, d->begin + at, count, words, states);
         for (uint32_t i = 0; i < count; i++)
             codes[i] = (uint32_t)(words[i] - t->low);
-        for (uint32_t i = 0; some && i < count; i++)
-            if (states[i])
-                codes[i] = states[i] == KEYS_NULL ? (uint32_t)t->span + 1 : KEYS_NO_ID;
+        for (uint32_t i = 0; some && i < count; i++) {
+            const uint32_t code = codes[i], without = states[i] == KEYS_NULL ? null : KEYS_NO_ID;
+            codes[i] = states[i] ? without : code;
+        }
         for (uint32_t i = 0; is_far && i < count; i++)
             if (!some || codes[i] != KEYS_NO_ID)
                 __builtin_prefetch(&t->direct[codes[i]], 1);

@@ -58,35 +58,48 @@ static void load_float(const struct keys_column *c, uint64_t begin, uint32_t cou
         make_canonical(words, count, 1ull << 63, 0x7ff0000000000000ull, NAN_64);
 }
 
-int keys_load_states(const struct keys_column *c, uint64_t begin, uint32_t count, uint8_t *states)
+/* Eight bits as bytes, bit i as byte i: `mark` where there is a one. */
+static inline uint64_t spread(uint64_t bits, uint8_t mark)
 {
-    uint8_t null = c->skips_nulls ? KEYS_NONE : KEYS_NULL, any = 0;
-    memset(states, KEYS_VALUE, count);
-    for (uint32_t i = 0; c->validity && i < count; i++) {
-        states[i] = table_bit(c->validity, c->validity_bit + begin + i) ? KEYS_VALUE : null;
-        any |= states[i];
-    }
-    return any;
+    const uint64_t each = (bits & 0xff) * 0x0101010101010101ull & 0x8040201008040201ull;
+    return (((each + 0x7f7f7f7f7f7f7f7full) >> 7) & 0x0101010101010101ull) * mark;
 }
 
-/* Indices of null rows may be anything. */
+int keys_load_states(const struct keys_column *c, uint64_t begin, uint32_t count, uint8_t *states)
+{
+    const uint8_t null = c->skips_nulls ? KEYS_NONE : KEYS_NULL;
+    uint64_t any = 0;
+    memset(states, KEYS_VALUE, count);
+    for (uint32_t at = 0; c->validity && at < count; at += 64) {
+        const uint32_t n = count - at < 64 ? count - at : 64;
+        const uint64_t rows = n < 64 ? (1ull << n) - 1 : ~0ull,
+                       nulls = ~keys_bits(c->validity, c->validity_bit + begin + at, n) & rows;
+        any |= nulls;
+        for (uint32_t i = 0; nulls && i < n; i += 8) {
+            const uint64_t eight = spread(nulls >> i, null);
+            memcpy(states + at + i, &eight, n - i < 8 ? n - i : 8);
+        }
+    }
+    return any != 0;
+}
+
+/* Of a dictionary that has values. Indices of null rows may be anything: they stand for the first one. */
 static int load_dictionary(const struct keys_column *c, uint64_t begin, uint32_t count, uint64_t *words,
                            uint8_t *states, int any)
 {
     uint8_t seen = 0;
     load_unsigned(c, begin, count, words);
+    for (uint32_t i = 0; any && i < count; i++)
+        words[i] = states[i] ? 0 : words[i];
     for (uint32_t i = 0; i < count; i++) {
-        if (states[i]) {
-            words[i] = 0;
-            continue;
-        }
-        states[i] = c->states[words[i]];
-        if (states[i] == KEYS_NULL && c->skips_nulls)
-            states[i] = KEYS_NONE;
-        words[i] = c->words[words[i]];
+        const uint64_t at = words[i], there = 0 - (uint64_t)!states[i];
+        uint8_t state = c->states[at];
+        state = state == KEYS_NULL && c->skips_nulls ? KEYS_NONE : state;
+        states[i] |= state & (uint8_t)there;
+        words[i] = c->words[at] & there;
         seen |= states[i];
     }
-    return any || seen;
+    return seen != 0;
 }
 
 int keys_load(const struct keys_column *c, uint64_t begin, uint32_t count, uint64_t *words, uint8_t *states)
@@ -110,7 +123,10 @@ int keys_load(const struct keys_column *c, uint64_t begin, uint32_t count, uint6
         }
         return any;
     case KEYS_DICTIONARY:
-        return load_dictionary(c, begin, count, words, states, any);
+        if (c->states)
+            return load_dictionary(c, begin, count, words, states, any);
+        memset(words, 0, count * sizeof *words);
+        return any;
     case KEYS_IDS:
         load_unsigned(c, begin, count, words);
         for (uint32_t i = 0; i < count; i++)

@@ -29,6 +29,8 @@
 #define LEAST       (1ull << 15) /* entries a thread of a batch that pays */
 #define SLICE_LEAST (1ull << 20) /* entries of a slice; more for tables of more slots: */
 #define SLICE_SHARE 2            /* one entry for so many slots */
+#define FIND_CACHES 2u           /* a table for lookups has so many times the bytes of the last cache, */
+#define FIND_BYTES  64u          /* and at most so many for each entry */
 
 struct plan {
     struct map_batch batch; /* a slice */
@@ -48,12 +50,26 @@ static int has_values(const struct map_batch *b)
     return map_value_bytes(b->view.width) && (b->values || b->results);
 }
 
+static int is_find(const struct map_batch *b)
+{
+    return b->op == CO_OP_FIND;
+}
+
+/* Lookups one by one cost a line of memory each: in order of the pages a large batch reads the table once.
+ * So it pays where the lines of a table that is far larger than the caches are not many more than entries. */
+static int find_pays(cohort_context *context, const struct map_batch *b)
+{
+    const co_u64 bytes = b->view.pages * MAP_PAGE_BYTES;
+    return bytes >= FIND_CACHES * cpu_device(context)->cache_bytes && b->n >= bytes / FIND_BYTES;
+}
+
 /* Threads that share nothing want pages for each, and entries that are worth the way. */
 static int pays(cohort_context *context, const struct map_batch *b)
 {
     const co_u64 threads = cpu_device(context)->threads;
-    return b->step == MAP_STEP_APPLY && b->op != CO_OP_FIND && b->n >= LEAST * threads && threads > 1 &&
-           b->view.pages >= 2 * threads;
+    if (b->step != MAP_STEP_APPLY || b->n < LEAST * threads || b->view.pages < 2 * threads)
+        return 0;
+    return is_find(b) ? find_pays(context, b) : threads > 1;
 }
 
 /* The most entries of a slice. */
@@ -104,8 +120,9 @@ static void lay_out(cohort_context *context, struct plan *p, const struct map_ba
     p->range = arena_take(arena, 2 * n);
     p->offsets = arena_take(arena, 8ull * (pass->buckets + 1));
     p->keys = arena_take(arena, key * n);
-    p->values = arena_take(arena, has_values(b) ? value * n : 0);
-    p->hit = arena_take(arena, b->hit ? 4 * (n / 32 + pass->buckets + 1) : 0);
+    p->values =
+        arena_take(arena, has_values(b) ? value * (n + (is_find(b) ? 32 * (pass->buckets + 1) : 0)) : 0);
+    p->hit = arena_take(arena, b->hit || is_find(b) ? 4 * (n / 32 + pass->buckets + 1) : 0);
     p->out = arena_take(arena, 4 * (n / 32 + pass->buckets + 1));
     p->again = arena_take(arena, 4 * batch_bitmap_words(n));
     pass->kept = p->range;
@@ -121,15 +138,15 @@ static void lay_out(cohort_context *context, struct plan *p, const struct map_ba
 /* A range as a batch of its own: 0 if it is empty. */
 static int range_batch(const struct plan *p, co_u64 range, struct map_batch *b)
 {
-    const co_u64 begin = p->offsets[range];
-    char *values = has_values(b) ? p->values + begin * map_value_bytes(b->view.width) : NULL;
+    const co_u64 begin = p->offsets[range], first = is_find(b) ? 32 * word_of(p, range) : begin;
+    char *values = has_values(b) ? p->values + first * map_value_bytes(b->view.width) : NULL;
     b->n = p->offsets[range + 1] - begin;
     b->keys = p->keys + begin * map_key_bytes(b->view.width);
     b->values = b->values ? values : NULL;
     b->results = b->results ? values : NULL;
     b->where = NULL;
     b->join = 0;
-    b->hit = b->hit ? p->hit + word_of(p, range) : NULL;
+    b->hit = b->hit || is_find(b) ? p->hit + word_of(p, range) : NULL;
     b->failed = p->out + word_of(p, range);
     return b->n != 0;
 }
@@ -158,8 +175,8 @@ static void do_range(struct plan *p, co_u64 range, co_u64 next)
     struct cpu_piece piece = {0, 0};
     while (cpu_map_piece(&b, 0, b.n, &piece)) {
         struct cpu_report report = {.first_full = ~0ull, .first_bad = ~0ull};
-        p->loops->batch[b.view.width](&b, piece.begin, piece.end, CPU_OWNER, next > range ? &soon : NULL,
-                                      &report);
+        p->loops->batch[b.view.width](&b, piece.begin, piece.end, is_find(&b) ? CPU_ALONE : CPU_OWNER,
+                                      next > range ? &soon : NULL, &report);
         if (report.failed)
             co_add64(&p->left, report.failed);
         report.taken -= report.failed; /* what is left out is counted when it is done */
@@ -191,7 +208,7 @@ CO_INLINE void copy_value(const struct plan *p, co_u64 to, co_u64 from)
 }
 
 /* A word of the bitmaps, and the results of its entries. next: the bit of the next entry of each range. */
-CO_INLINE void bring_word(const struct plan *p, co_u64 i, co_u32 count, co_u64 *next)
+static void bring_word(const struct plan *p, co_u64 i, co_u32 count, co_u64 *next)
 {
     const struct map_batch *b = &p->batch;
     co_u32 hit = 0, out = 0;
@@ -213,6 +230,52 @@ CO_INLINE void bring_word(const struct plan *p, co_u64 i, co_u32 count, co_u64 *
     p->again[i / 32] = out;
 }
 
+/* Of lookups: which entries of a word hit; their values, and the fallback, go to their places. A range's values
+ * lie where its bits do, so that one number tells both. */
+#define FOUND(T)                                                    \
+    do {                                                            \
+        const T *values = (const T *)(const void *)p->values;       \
+        T *to = (T *)b->results + i;                                \
+        for (co_u32 k = 0; k < count; k++) {                        \
+            if (b->where && range[k] == p->pass.buckets)            \
+                continue;                                           \
+            const co_u64 at = next[range[k]]++;                     \
+            const co_u32 is = p->hit[at / 32] >> at % 32 & 1;       \
+            __builtin_prefetch(values + at + CPU_LINE / sizeof(T)); \
+            hit |= is << k;                                         \
+            to[k] = is || b->has_fallback ? values[at] : to[k];     \
+        }                                                           \
+    } while (0)
+
+static co_u32 found_word(const struct plan *p, co_u64 i, co_u32 count, co_u64 *next)
+{
+    const struct map_batch *b = &p->batch;
+    const co_u16 *range = p->range + i;
+    co_u32 hit = 0;
+    if (has_values(b) && map_value_bytes(b->view.width) == 8) {
+        FOUND(co_u64);
+    } else if (has_values(b)) {
+        FOUND(co_u32);
+    } else {
+        for (co_u32 k = 0; k < count; k++)
+            if (!b->where || range[k] != p->pass.buckets) {
+                const co_u64 at = next[range[k]]++;
+                hit |= (p->hit[at / 32] >> at % 32 & 1) << k;
+            }
+    }
+    return hit;
+}
+
+static void bring_found(const struct plan *p, co_u64 i, co_u32 count, co_u64 *next)
+{
+    const struct map_batch *b = &p->batch;
+    const co_u32 hit = found_word(p, i, count, next);
+    if (b->hit)
+        b->hit[i / 32] = b->join ? b->hit[i / 32] | hit : hit;
+    if (b->failed)
+        b->failed[i / 32] = 0;
+}
+
 static void bring_back(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     const struct plan *p = arg;
@@ -223,7 +286,8 @@ static void bring_back(void *arg, uint64_t begin, uint64_t end, unsigned worker)
         for (co_u64 range = 0; range < p->pass.buckets; range++)
             next[range] = starts[range] - p->offsets[range] + 32 * word_of(p, range);
         for (co_u64 i = cpu_part_begin(&p->pass, part); i < last; i += 32)
-            bring_word(p, i, last - i < 32 ? (co_u32)(last - i) : 32, next);
+            (is_find(&p->batch) ? bring_found : bring_word)(p, i, last - i < 32 ? (co_u32)(last - i) : 32,
+                                                            next);
     }
 }
 

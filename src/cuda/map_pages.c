@@ -34,7 +34,8 @@ cohort_status map_launch_pages(cohort_context *context, const char *kind, const 
 static int pays(cohort_context *context, const struct map_batch *b)
 {
     const struct gpu_tuning *t = gpu_of(context)->tuning;
-    int looks = b->op == CO_OP_FIND && !b->view.linear, puts = b->op == CO_OP_INSERT || b->op == CO_OP_ASSIGN;
+    int looks = b->op == CO_OP_FIND && !b->view.linear && b->crowded,
+        puts = b->op == CO_OP_INSERT || b->op == CO_OP_ASSIGN;
     if (b->step != MAP_STEP_APPLY || b->group > 1 || b->where || b->view.pages < 2 ||
         b->view.pages < t->build_pages || b->n < map_slots(&b->view) / 4)
         return 0;

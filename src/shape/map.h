@@ -86,9 +86,9 @@ struct map_batch {
     struct map_claims claims; /* of CLAIM, RANK and SETTLE on a GPU */
     co_u64 *ledger;           /* of ADD and COUNT; zeros at first; NULL: none */
     co_u64 ledger_mask;       /* its entries - 1 */
-    co_u32 hot; /* of ASSIGN and ADD to COUNT: places of a block's table of hot keys, a power of two from
+    co_u32 hot;     /* of ASSIGN and ADD to COUNT: places of a block's table of hot keys, a power of two from
                                       2 on, or 0 */
-    co_u32 reserved;
+    co_u32 crowded; /* of FIND: walks may be long, as far as is known */
     const co_u64 *gate;              /* not NULL: nothing is done if it points to 0 */
     struct batch_counts *counts;     /* added to; may be NULL */
     struct batch_deferred *deferred; /* never NULL */

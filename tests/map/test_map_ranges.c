@@ -2,7 +2,8 @@
  * (src/cpu/map_pages.c). Judged by a model that is quick enough for them: keys have small numbers, and the
  * values that compete are equal unless the batch's order tells which of them wins. Small batches too, if
  * their order counts; and those in which each thread goes through all and does its own pages'
- * (src/cpu/map_share.c): no others go that way here. */
+ * (src/cpu/map_share.c): no others go that way here. Large batches of lookups in a table larger than the
+ * caches, which are said to be small for it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -436,6 +437,67 @@ static void pieces(struct test *t)
     }
 }
 
+/* Lookups: who is there, by bitmap and counts; values of those who are, and else the fallback or what was
+ * there before. */
+static void look_up(struct ranges *r, uint64_t n, int wants_values, const void *fallback)
+{
+    struct test *t = r->t;
+    const unsigned bytes = value_bytes(t->width);
+    struct batch b = batch_new(t, n, 0);
+    cohort_batch options = COHORT_BATCH_INIT;
+    cohort_counts counts;
+    uint64_t taken = 0, hits = 0, *before = calloc(n, 8);
+    REQUIRE(t, before);
+    for (uint64_t i = 0; i < n; i++) {
+        b.id[i] = test_below(t, r->ids);
+        put(b.keys, key_bytes(t->width), i, key_of(t, b.id[i]));
+        put(b.values, bytes, i, test_random(t));
+        before[i] = get(b.values, bytes, i);
+    }
+    if (!wants_values && !b.hit)
+        REQUIRE(t, (b.hit = calloc(n / 8 + 1, 1)));
+    options.where = b.where;
+    options.hit = b.hit;
+    options.failed = b.failed;
+    options.counts = &counts;
+    OK(t, wants_values ? cohort_map_find(r->map, n, b.keys, b.values, fallback, &options)
+                       : cohort_map_contains(r->map, n, b.keys, b.hit, &options));
+    for (uint64_t i = 0; i < n; i++) {
+        const int part = !b.where || bit(b.where, i), is = part && r->of[b.id[i]].live;
+        const uint64_t due = is && wants_values                 ? r->of[b.id[i]].value
+                             : part && wants_values && fallback ? get(fallback, bytes, 0)
+                                                                : before[i];
+        REQUIREF(t, !b.hit || bit(b.hit, i) == is, "entry %llu of %llu: hit is %d", (unsigned long long)i,
+                 (unsigned long long)n, bit(b.hit, i));
+        REQUIREF(t, !bit(b.failed, i), "entry %llu failed", (unsigned long long)i);
+        REQUIREF(t, !bytes || get(b.values, bytes, i) == due, "entry %llu of %llu: %llx, due is %llx",
+                 (unsigned long long)i, (unsigned long long)n, (unsigned long long)get(b.values, bytes, i),
+                 (unsigned long long)due);
+        taken += (uint64_t)part;
+        hits += (uint64_t)is;
+    }
+    EQUAL(t, counts.taken, taken);
+    EQUAL(t, counts.hits, hits);
+    EQUAL(t, counts.failed, 0);
+    free(before);
+    batch_free(&b);
+}
+
+static void finds(struct test *t)
+{
+    const uint64_t rounds = test_scale(t, 1, 3, 12), fallback = 0x7a7a7a7a5b5b5b5b;
+    for (uint64_t threads = 1; threads < 4; threads++) {
+        const double load = threads == 2 ? 0.97 : 0.6;
+        struct ranges r = open_ranges(t, threads, PAGES, load, 0, slots_of_pages(t, PAGES) / 2);
+        cpu_device(t->context)->cache_bytes = 1 << 15;
+        step(&r, (struct plan){INSERT, 0, ENTRIES, r.ids, 0});
+        step(&r, (struct plan){ERASE, 0, ENTRIES, r.ids / 3, 0});
+        for (uint64_t k = 0; k < rounds * 4; k++)
+            look_up(&r, threads * 40000 + test_below(t, 3000), k % 4 > 0, k % 4 > 1 ? &fallback : NULL);
+        close_ranges(&r);
+    }
+}
+
 #define ALONE (TEST_ON_CPU | TEST_EACH_WIDTH | TEST_NO_CONTEXT)
 const struct test_case test_cases[] = {{"every_operation", every_operation, ALONE},
                                        {"overflow", overflow, ALONE},
@@ -444,4 +506,5 @@ const struct test_case test_cases[] = {{"every_operation", every_operation, ALON
                                        {"growth", growth, ALONE},
                                        {"order", order, ALONE},
                                        {"pieces", pieces, ALONE},
+                                       {"finds", finds, ALONE},
                                        {NULL, NULL, 0}};
