@@ -208,46 +208,71 @@ static void put_views(const struct job *j, const struct block *b)
         to[i] = b->whole || (b->there[i / 64] >> (i & 63) & 1) ? from[b->at[i]] : empty;
 }
 
-/* A heap by offsets is one of windows of 2^30 bytes, as an offset in a view has 31 bits. */
-static struct table_view view_of(struct job *j, uint64_t entry, const char *heap, uint64_t from,
-                                 uint64_t length)
+/* The view of a short string, as two words: what lies behind the string is read too, and taken out again. A copy
+ * of just its bytes would be read back, by the copy of the view, before it is in the cache. */
+static inline void put_short(struct table_view *to, const char *from, uint64_t length)
 {
-    struct table_view v = {(co_u32)length, {0}, 0, 0};
-    if (!length)
-        return v; // the heap may be NULL
+    uint32_t head;
+    uint64_t tail;
+    memcpy(&head, from, sizeof head);
+    memcpy(&tail, from + sizeof head, sizeof tail);
+    head &= length < 4 ? (1u << 8 * length) - 1 : ~0u;
+    tail &= length <= 4 ? 0 : ~0ull >> 8 * (TABLE_VIEW_INLINE - length);
+    const uint64_t words[2] = {length | (uint64_t)head << 32, tail};
+    memcpy(to, words, sizeof words);
+}
+
+/* A heap by offsets is one of windows of 2^30 bytes, as an offset in a view has 31 bits. `end`: of the heap. */
+static inline void put_view(struct job *j, uint64_t entry, struct table_view *to, const char *heap,
+                            uint64_t from, uint64_t length, uint64_t end)
+{
+    uint32_t head = 0;
+    if (length <= TABLE_VIEW_INLINE && end >= TABLE_VIEW_INLINE && from <= end - TABLE_VIEW_INLINE) {
+        put_short(to, heap + from, length);
+        return;
+    }
     if (length <= TABLE_VIEW_INLINE) {
-        memcpy(v.prefix, heap + from, length);
-        return v;
+        char bytes[TABLE_VIEW_INLINE] = {0};
+        if (length) /* else the heap may be NULL */
+            memcpy(bytes, heap + from, length);
+        put_short(to, bytes, length);
+        return;
     }
     if (length > INT32_MAX) {
         co_min64(&j->first_long, entry);
-        v.length = 0;
-        return v;
+        from = length = 0;
+    } else {
+        memcpy(&head, heap + from, sizeof head);
     }
-    memcpy(v.prefix, heap + from, sizeof v.prefix);
-    v.heap = (co_u32)(from >> 30);
-    v.offset = (co_u32)(from & ((1u << 30) - 1));
-    return v;
+    const uint64_t words[2] = {length | (uint64_t)head << 32, from >> 30 | (from & ((1ull << 30) - 1)) << 32};
+    memcpy(to, words, sizeof words);
 }
+
+/* So many strings' bytes are asked for before any is used: more would drive each other out. */
+#define ASKED 64u
 
 static void put_strings(struct job *j, const struct block *b)
 {
     const struct table_piece *p = j->piece;
     struct table_view *to = (struct table_view *)j->g->data + b->begin;
-    int wide = j->g->column->type.layout == TABLE_OFFSETS_64;
-    uint64_t from[BLOCK], length[BLOCK];
-    for (uint32_t i = 0; i < b->count; i++) {
-        uint64_t at = b->at[i];
-        from[i] = wide ? ((const uint64_t *)p->offsets)[at] : ((const uint32_t *)p->offsets)[at];
-        length[i] = (wide ? ((const uint64_t *)p->offsets)[at + 1] : ((const uint32_t *)p->offsets)[at + 1]) -
-                    from[i];
-        if (!b->whole && !(b->there[i / 64] >> (i & 63) & 1))
-            length[i] = 0;
-        if (length[i])
+    const uint64_t *offsets_64 = p->offsets;
+    const uint32_t *offsets_32 = p->offsets;
+    const int wide = j->g->column->type.layout == TABLE_OFFSETS_64;
+    const uint64_t end = wide ? offsets_64[j->total] : offsets_32[j->total];
+    uint64_t from[ASKED], length[ASKED];
+    for (uint32_t first = 0; first < b->count; first += ASKED) {
+        const uint32_t count = b->count - first < ASKED ? b->count - first : ASKED;
+        for (uint32_t i = 0; i < count; i++) {
+            const uint64_t at = b->at[first + i];
+            from[i] = wide ? offsets_64[at] : offsets_32[at];
+            length[i] = (wide ? offsets_64[at + 1] : offsets_32[at + 1]) - from[i];
+            if (!b->whole && !(b->there[first / 64] >> i & 1))
+                length[i] = 0;
             __builtin_prefetch((const char *)p->data + from[i]);
+        }
+        for (uint32_t i = 0; i < count; i++)
+            put_view(j, b->begin + first + i, &to[first + i], p->data, from[i], length[i], end);
     }
-    for (uint32_t i = 0; i < b->count; i++)
-        to[i] = view_of(j, b->begin + i, p->data, from[i], length[i]);
 }
 
 /* ---- all ----------------------------------------------------------------------------------------------- */
