@@ -59,8 +59,7 @@ static cohort_status cpu_keys_unpack(cohort_context *context, const struct keys_
 static void cpu_keys_drop(cohort_context *context, struct keys_table *t)
 {
     keys_direct_drop(context, t);
-    if (t->slot)
-        context_release(context, t->slot, t->capacity * sizeof *t->slot);
+    pool_give(context, t->slot);
     if (t->heap)
         context_release(context, t->heap, t->heap_room);
     if (t->start)

@@ -63,14 +63,16 @@ static void clear_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 static cohort_status resize(cohort_context *context, struct keys_table *t, uint64_t capacity)
 {
     struct rehash r = {t, *t};
+    void *made = NULL;
+    cohort_status s = pool_take(context, capacity * sizeof *t->slot, &made);
+    if (s)
+        return s;
     r.to.capacity = capacity;
-    r.to.slot = context_alloc(context, capacity * sizeof *t->slot);
-    if (!r.to.slot)
-        return keys_no_memory(context, capacity * sizeof *t->slot);
+    r.to.slot = made;
     cpu_parallel(context, capacity, KEYS_GRAIN, clear_part, r.to.slot);
     if (t->capacity) {
         cpu_parallel(context, t->capacity, KEYS_GRAIN, rehash_part, &r);
-        context_release(context, t->slot, t->capacity * sizeof *t->slot);
+        pool_give(context, t->slot);
     }
     t->slot = r.to.slot;
     t->capacity = capacity;

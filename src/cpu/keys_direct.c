@@ -80,21 +80,20 @@ int keys_direct_open(cohort_context *context, struct keys_table *t, const struct
         return 1;
     if (t->count || span > most_span(b))
         return 0;
-    uint32_t *made = context_alloc(context, (span + 2) * sizeof *made);
-    if (!made)
+    void *made = NULL;
+    if (pool_take(context, (span + 2) * sizeof *t->direct, &made))
         return 0;
     keys_direct_drop(context, t);
     t->direct = made;
     t->low = low;
     t->span = span;
-    memset(made, 0xff, (span + 2) * sizeof *made);
+    context_fill(context, made, 0xff, (span + 2) * sizeof *t->direct);
     return 1;
 }
 
 void keys_direct_drop(cohort_context *context, struct keys_table *t)
 {
-    if (t->direct)
-        context_release(context, t->direct, (t->span + 2) * sizeof *t->direct);
+    pool_give(context, t->direct);
     t->direct = NULL;
     t->low = t->span = 0;
 }
