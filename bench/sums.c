@@ -3,8 +3,10 @@
  *
  * Keys are equally often, in scattered places, or by Zipf's law with exponent 1. A fixed map is made for just
  * so many keys and cleared before each run; a growing one is made anew, for one key, before each. When a row
- * has been measured the map must have as many pairs as there are keys (by Zipf's law no more). */
+ * has been measured the map must have as many pairs as there are keys (by Zipf's law no more). On a CPU a plain
+ * loop of one thread (sums_loop.c) stands beside, in a table made for as many keys. */
 #include "map.h"
+#include "sums_loop.h"
 #include "zipf.h"
 
 #include <string.h>
@@ -15,6 +17,8 @@ typedef struct sums_bench {
     uint64_t distinct;
     bench_zipf law;
     column_plan plan;
+    sums_loop loop;
+    int counts;
 } sums_bench;
 
 static uint64_t entry_equally(const void *arg, uint64_t i)
@@ -54,6 +58,19 @@ static cohort_status work_count(void *arg)
 {
     map_bench *m = &((sums_bench *)arg)->m;
     return cohort_map_apply(m->map, COHORT_OP_COUNT, m->c.n, m->c.keys, NULL, NULL);
+}
+
+static cohort_status work_loop_clear(void *arg)
+{
+    sums_loop_clear(&((sums_bench *)arg)->loop);
+    return COHORT_OK;
+}
+
+static cohort_status work_loop(void *arg)
+{
+    sums_bench *s = arg;
+    sums_loop_add(&s->loop, s->m.c.n, s->m.c.keys, s->counts ? NULL : s->m.c.values);
+    return COHORT_OK;
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------------- */
@@ -102,12 +119,42 @@ static int sums_row(sums_bench *s, int grows, int counts, fault *fault)
     return status;
 }
 
+/* The plain loop beside both maps' rows. */
+static int loop_row(sums_bench *s, int counts, fault *fault)
+{
+    const bench *b = s->m.b;
+    bench_row row = map_row(&s->m, counts ? "sums count" : "sums add", s->law.n ? "zipf 1" : "uniform");
+    const bench_job job = {work_loop_clear, work_loop, s, (double)s->m.c.n, 1, 0};
+    if (!b->dev.cpu || s->m.width->key != s->m.width->value || !map_wanted(s->m.plan, row.name))
+        return CLI_OK;
+    if (!sums_loop_make(&s->loop, s->distinct, s->m.width->key))
+        return fault_set(fault, CLI_FAILED, "bench map: no memory for a plain loop's table of %llu keys",
+                         (unsigned long long)s->distinct);
+    s->counts = counts;
+    snprintf(row.peer, sizeof row.peer, "a plain loop");
+    snprintf(row.date, sizeof row.date, "%s", b->date);
+    snprintf(row.machine, sizeof row.machine, "%s", b->dev.info.device);
+    snprintf(row.at_name, sizeof row.at_name, "keys");
+    row.at = (double)s->distinct;
+    row.load = BENCH_NO_LOAD;
+    row.threads = 0;
+    int status = bench_measure(s->m.b, &row, &job, fault);
+    const uint64_t pairs = s->loop.pairs + (uint64_t)s->loop.is_odd_there;
+    sums_loop_free(&s->loop);
+    if (!status && pairs != s->distinct && !(s->law.n && pairs < s->distinct))
+        status = fault_set(fault, CLI_FAILED, "bench map: %s, %s: the plain loop has %llu pairs of %llu keys",
+                           row.name, row.keys, (unsigned long long)pairs, (unsigned long long)s->distinct);
+    return status;
+}
+
 /* All rows of one column of keys. */
 static int column_measure(sums_bench *s, column_entry entry, fault *fault)
 {
     const bench_device *d = &s->m.b->dev;
     cohort_status made = column_make(d, &s->m.c.keys, s->m.c.n, s->m.width->key, entry, s);
     int status = made ? bench_fault(s->m.b, made, "bench map: a column of keys", fault) : CLI_OK;
+    for (int counts = 0; counts < 2 && !status; counts++)
+        status = loop_row(s, counts, fault);
     for (int grows = 0; grows < 2 && !status; grows++)
         for (int counts = 0; counts < 2 && !status; counts++)
             status = sums_row(s, grows, counts, fault);

@@ -282,15 +282,11 @@ def factorize(values: Any) -> tuple[Any, Any]:
     if type(given) is not _core.Array:
         return _keys.factorize(given, numpy)
     keys = stored(given, "values")
-    repeats = _repeats(keys)
     if keys._gpu is not None:
         distinct, _, codes, _ = _unique_on_gpu(keys, False, True, False, False)
-    elif repeats >= _SOME_REPEAT:
+    else:
         codes, frame = _core.frame_factorize(frame_of(keys, "values"), False, True)
         distinct = _keys.plain(frame, keys._code)
-    else:
-        index, codes = _core.numbers(_first_index(keys, _room(keys, repeats)))
-        distinct = _core.take(keys, index)
     return give_out(codes, numpy), give_out(narrowed(distinct, given._code), numpy)
 
 
