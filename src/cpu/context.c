@@ -129,10 +129,11 @@ struct transfer {
     int streaming;
 };
 
-/* Past the caches: a copy that does not fit in them would read every line of `to` before it writes it. `to`
- * is aligned. */
-static void stream_lines(char *to, const char *from, uint64_t bytes)
+/* A copy that does not fit in the caches would read every line of `to` before it writes it. */
+void cpu_stream_lines(void *lines, const void *bytes_from, uint64_t bytes)
 {
+    char *to = lines;
+    const char *from = bytes_from;
 #if defined(__x86_64__)
     for (uint64_t i = 0; i < bytes; i += CACHE_LINE) {
         __m128i a = _mm_loadu_si128((const __m128i *)(const void *)(from + i));
@@ -156,7 +157,7 @@ static void stream_copy(char *to, const char *from, uint64_t bytes)
     head = head < bytes ? head : bytes;
     uint64_t lines = (bytes - head) / CACHE_LINE * CACHE_LINE;
     memcpy(to, from, head);
-    stream_lines(to + head, from + head, lines);
+    cpu_stream_lines(to + head, from + head, lines);
     memcpy(to + head + lines, from + head + lines, bytes - head - lines);
 }
 

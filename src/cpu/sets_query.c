@@ -89,6 +89,8 @@ static struct sets_chunk chunk_of(const struct operand *o)
 
 /* ---- what becomes of the answer ------------------------------------------------------------------------ */
 
+#define STREAMED (1u << 21) /* units of room from which on bitmaps go past the caches: 32 MiB */
+
 /* Found chunks of a piece. */
 struct sink {
     const struct sets_found *found; /* NULL: none are wanted */
@@ -125,7 +127,9 @@ static void put_found(struct sink *s, co_u64 key, const struct sets_chunk *c)
     if (s->chunk == s->chunk_end || unit + units > s->unit_end)
         return; /* bytes that are not what they should be */
     co_u16 *to = (co_u16 *)(void *)((char *)f->pool + unit * CO_PLACE_UNIT_BYTES);
-    if (c->kind == CO_CHUNK_BITMAP) {
+    if (c->kind == CO_CHUNK_BITMAP && s->unit_end - unit > STREAMED) {
+        cpu_stream_lines(to, c->at, CO_CHUNK_BYTES);
+    } else if (c->kind == CO_CHUNK_BITMAP) {
         memcpy(to, c->at, CO_CHUNK_BYTES);
     } else if (kind == CO_CHUNK_ARRAY) {
         sets_pad(to, sets_chunk_members(c, to));
