@@ -233,7 +233,7 @@ static void moved(struct test *t)
     struct plain p = file_members(t, &f, 0);
     REQUIRE(t, p.n > 100000 && p.at[p.n - 1] < 15 << 16);
     const uint64_t all_bases = sizeof bases / sizeof bases[0], first = test_below(t, all_bases);
-    for (uint64_t i = 0; i < test_size(t, all_bases, test_scale(t, 2, 3, all_bases)); i++) {
+    for (uint64_t i = 0; i < test_size(t, all_bases, test_scale(t, 2, 3, 5)); i++) {
         const uint64_t base = bases[(first + i) % all_bases];
         struct plain due = plain_copy(&p);
         struct plains all = {&due, 1, base > UINT32_MAX || test_below(t, 2)};
