@@ -271,9 +271,7 @@ static void wrong(struct test *t)
 }
 
 const struct test_case test_cases[] = {
-    {"right", right, TEST_EACH_MEMORY},
-    {"right_64", right_64, TEST_EACH_MEMORY},
-    {"moved", moved, TEST_EACH_MEMORY},
-    {"wrong", wrong, TEST_EACH_MEMORY},
+    {"right", right, 0}, {"right_64", right_64, TEST_EACH_MEMORY},
+    {"moved", moved, 0}, {"wrong", wrong, TEST_EACH_MEMORY},
     {NULL, NULL, 0},
 };
