@@ -23,7 +23,7 @@ all: configure
 
 help:
 	@echo "make               build $(BUILD)/cohort and $(BUILD)/libcohort.so"
-	@echo "make demo          count k-mers of real reads, checked against jellyfish; the quick table (installs what is missing)"
+	@echo "make demo          count k-mers of real reads, checked against jellyfish; intersect real sets; the quick table (installs what is missing)"
 	@echo "make demo-python   three examples of the Python package, with pictures (builds the wheel; numpy comes from PyPI)"
 	@echo "make ARCHS=all     GPU code for every architecture, as make install has it; else for this machine's GPU, or for one"
 	@echo "make test          every test on every device that is here (installs what is missing; PART=K/N: a part)"

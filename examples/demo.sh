@@ -3,9 +3,10 @@
 #
 # Counts the 21-mers of real sequencing reads (of the lambda phage, from Debian's bowtie2-examples) with
 # BUILD/cohort (default: build), compares every line with what jellyfish counts, and shows the most frequent
-# ones and the spectrum; then a table of how fast the map is here, beside the peers that were built. What it
-# makes stays in BUILD/demo. COHORT_DEVICE in the environment decides where it counts, as everywhere. Exit
-# status 1 if the counts differ.
+# ones and the spectrum. Then it intersects two real sets, compares the answer with comm's, and searches
+# Debian's package index by sets; at last a table of how fast the map is here, beside the peers that were
+# built. What it makes stays in BUILD/demo. COHORT_DEVICE in the environment decides where it counts, as
+# everywhere. Exit status 1 if an answer differs.
 set -eu
 build=${1:-build}
 cohort=$build/cohort
@@ -94,6 +95,35 @@ cat <<END
 END
 
 # ---- sets --------------------------------------------------------------------------------------------------
+# Two of the real sets of CRoaring's benchmarks; comm has the last word.
+one=examples/data/census-income.csv19.txt two=examples/data/census-income.csv46.txt
+
+# lines FILE: a text's integers, one a line, in the order that comm wants
+lines() {
+    tr ', ' '\n\n' <"$1" | grep . | sort
+}
+
+# share OF ALL: in percent
+share() {
+    awk "BEGIN { printf \"%.1f %%\", 100 * $1 / $2 }"
+}
+
+title "Two real sets, of the rows of a census that have one value each: which rows have both?"
+timed "$cohort" set and $one $two --out "$made/census.ids"
+lines $one >"$made/one.lines"
+lines $two >"$made/two.lines"
+comm -12 "$made/one.lines" "$made/two.lines" | sort -n | cmp -s - "$made/census.ids" ||
+    fail "comm finds other rows in both"
+first=$(wc -l <"$made/one.lines") second=$(wc -l <"$made/two.lines") both=$(wc -l <"$made/census.ids")
+either=$("$cohort" set or $one $two --count)
+echo "  $(grouped "$both") rows, the same as comm finds: $(share "$both" "$first") of the first set's" \
+    "$(grouped "$first"), $(share "$both" "$second") of the second's $(grouped "$second")," \
+    "$(share "$both" "$either") of all $(grouped "$either")"
+"$cohort" set or $one $two --format roaring --out "$made/census.roaring"
+bytes=$(wc -c <"$made/census.roaring")
+echo "  all $(grouped "$either") as Roaring's format: $(grouped "$bytes") bytes," \
+    "$(awk "BEGIN { printf \"%.1f\", 8 * $bytes / $either }") bits a row"
+
 # The packages that this machine knows, numbered; those whose descriptions name a word are a set.
 packages=$made/packages.txt
 cat /var/lib/apt/lists/*_Packages /var/lib/dpkg/status 2>/dev/null | grep '^Description:' | sort -u >"$packages" || true

@@ -53,7 +53,8 @@ typedef enum cohort_form {
     COHORT_FORM_BITMAPS = 3,
     /* Roaring's portable format, a blob of bytes a set */
     COHORT_FORM_ROARING = 4,
-    /* working sets; to build from alone */
+    /* working sets; to build from alone. The other way, a set of a collection goes into a cohort_set by
+     * cohort_sets_query: one row, OR, of that set alone, with `into` */
     COHORT_FORM_WORKING = 5
 } cohort_form;
 
@@ -154,7 +155,15 @@ typedef struct cohort_sets_target {
 /* Writes sets into arrays. Waits. `total` is told in any case. COHORT_FULL if `capacity` is less and an array
  * is there to be written; nothing but `total` and `offsets` is written then. So a first call without arrays
  * sizes the second. ROARING: byte for byte what CRoaring 5.2 writes for the same members, run-optimised;
- * COHORT_RANGE if blob_type is COHORT_U32 and a member is above 32 bits. */
+ * COHORT_RANGE if blob_type is COHORT_U32 and a member is above 32 bits.
+ *
+ * O(sets asked for + members and ranges written + chunks * log sets): each chunk is a piece of work, and
+ * searches for its set. RANGES goes through the chunks twice. BITMAPS clears first what it writes. Workspace
+ * is 16 bytes a set, and for RANGES 8 a chunk. ROARING is done on the host by one thread, in O(sets + chunks
+ * + bytes written), with 8 bytes of the host's memory a set. On a device with memory of its own the whole
+ * collection and the blobs pass through the host's memory, which must have room for both. COHORT_RANGE:
+ * which[i] is no set. COHORT_NULL, COHORT_BAD_STRUCT, COHORT_BAD_POINTER, COHORT_OVERFLOW,
+ * COHORT_NO_MEMORY. */
 COHORT_API cohort_status cohort_sets_export(const cohort_sets *sets, cohort_sets_target *target);
 
 typedef struct cohort_sets_info {
@@ -181,17 +190,24 @@ typedef struct cohort_sets_info {
         sizeof(cohort_sets_info), (cohort_type)0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
     }
 
+/* Counts what a collection is made of. Waits. O(chunks): the kinds are counted on the host, so from a device
+ * with memory of its own all places are copied, 8 bytes a chunk, in pieces of 32 KiB. It is no call for an
+ * inner loop. COHORT_NULL, COHORT_BAD_STRUCT: nothing is written then. */
 COHORT_API cohort_status cohort_sets_get_info(const cohort_sets *sets, cohort_sets_info *info);
 
-/* A view for kernels of the user's own (cohort/device/set.h), valid as long as the collection. */
+/* A view for code of the user's own (cohort/device/set.h), valid as long as the collection. Its pointers are
+ * to the collection's own memory: on a device with memory of its own they are for kernels. O(1), does not
+ * wait, copies nothing; a collection is whole when the call that makes it returns. COHORT_NULL: nothing is
+ * written then. */
 COHORT_API cohort_status cohort_sets_get_view(const cohort_sets *sets, struct cohort_sets_view *view);
 
 /* ---- collections in files
  * ----------------------------------------------------------------------------------------------- */
 
-/* Writes a collection to a file (docs/file-format.md), under another name until it is whole. Waits. Takes
- * memory of the host as large as the collection while it works, twice that with a device's. COHORT_IO,
- * COHORT_NO_MEMORY. */
+/* Writes a collection to a file (docs/file-format.md), under another name until it is whole. Waits. O(bytes
+ * of the collection): a copy, the checksums, the file. Takes memory of the host as large as the collection
+ * while it works, twice that with a device's. COHORT_IO, COHORT_NO_MEMORY: a file that was there under the
+ * name stays. */
 COHORT_API cohort_status cohort_sets_save(const cohort_sets *sets, const char *path);
 
 /* Reads such a file. Waits. The file may be anybody's: checksums, directory and every member are judged.
@@ -478,7 +494,9 @@ typedef enum cohort_set_op {
 COHORT_API cohort_status cohort_set_update(cohort_set *set, cohort_set_op op,
                                            const cohort_sets_source *source);
 
-/* All blocks go back to the pool. */
+/* The set becomes empty. All blocks go back to the pool, no memory to the system. Waits for what the context
+ * has under way. O(1), or for a flat set O(bytes of the bitmap from the first to the last member): parts
+ * without members are left out. COHORT_NULL. COHORT_DEVICE_ERROR: a flat set is only to be destroyed then. */
 COHORT_API cohort_status cohort_set_clear(cohort_set *set);
 
 /* `to` becomes what `from` is. Same context and type; limits, layouts and pools may differ. COHORT_RANGE: a

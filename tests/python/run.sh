@@ -105,9 +105,10 @@ skipped=0
 pytests() {
     local log=$1
     shift
-    COHORT_DEVICE=cpu timeout 300 venv/bin/python -m pytest -q -p no:cacheprovider -p no:warnings "$@" \
+    COHORT_DEVICE=cpu timeout 300 venv/bin/python -m pytest -q -rs -p no:cacheprovider -p no:warnings "$@" \
         >"$log" 2>&1
     local code=$? failures
+    sed -n 's/^SKIPPED \[[0-9]*\] [^ ]* /note python: skipped: /p' "$log"
     [ $code -eq 0 ] || tail -n 60 "$log"
     failures=$(($(count failed "$log") + $(count errors? "$log")))
     [ $code -eq 0 ] || [ $failures -gt 0 ] || failures=1

@@ -1,5 +1,5 @@
-/* test_roaring.c: Roaring's portable format, against a writer of the test's own, the published vectors where
- * they are, and bytes that are wrong. */
+/* test_roaring.c: Roaring's portable format, against a writer of the test's own, and bytes that are wrong.
+ * Published files are in test_roaring_files.c. */
 #include "sets.h"
 
 #include <unistd.h>
@@ -490,93 +490,10 @@ static void beyond(struct test *t)
     }
 }
 
-/* ---- published vectors --------------------------------------------------------------------------------- */
-
-static const char *data_folder(void)
-{
-    const char *folder = getenv("COHORT_DATA");
-    return folder ? folder : "../shared/data";
-}
-
-static void need_vectors(struct test *t)
-{
-    char path[512];
-    snprintf(path, sizeof path, "%s/roaring-format", data_folder());
-    if (access(path, R_OK) != 0)
-        test_skip(t, "%s is not there (COHORT_DATA names the folder of the published vectors)", path);
-}
-
-static uint64_t read_file(struct test *t, const char *name, unsigned char **at)
-{
-    char path[512];
-    snprintf(path, sizeof path, "%s/roaring-format/%s", data_folder(), name);
-    FILE *file = fopen(path, "rb");
-    REQUIRE(t, file);
-    *at = malloc(1 << 20);
-    REQUIRE(t, *at);
-    uint64_t n = fread(*at, 1, 1 << 20, file);
-    fclose(file);
-    return n;
-}
-
-static void vectors(struct test *t)
-{
-    static const char *const valid[] = {"bitmapwithruns.bin", "bitmapwithoutruns.bin"};
-    static const char *const wide[] = {"64map32bitvals.bin", "64mapempty.bin", "64maphighvals.bin",
-                                       "64mapspreadvals.bin"};
-    static const char *const hostile[] = {
-        "crashproneinput1.bin", "crashproneinput2.bin", "crashproneinput3.bin", "crashproneinput4.bin",
-        "crashproneinput5.bin", "crashproneinput6.bin", "crashproneinput7.bin"};
-    static const char *const hostile_wide[] = {"64mapinvalidsize.bin", "64mapkeytoosmall.bin",
-                                               "64mapsizetoosmall.bin", "64mapemptyinput.bin"};
-    need_vectors(t); // before anything is allocated
-    struct plains p = plains_new(1, 0);
-    uint64_t *members = malloc(300000 * 8), count = 0;
-    unsigned char *at = NULL;
-    REQUIRE(t, members);
-    for (uint64_t k = 0; k <= 99000; k += 1000)
-        members[count++] = k;
-    for (uint64_t k = 100000; k < 200000; k++)
-        members[count++] = 3 * k;
-    for (uint64_t k = 700000; k < 800000; k++)
-        members[count++] = k;
-    p.at[0] = plain_of(members, count);
-    free(members);
-    for (unsigned i = 0; i < 2; i++) {
-        uint64_t n = read_file(t, valid[i], &at);
-        struct bytes b = {at, n, n};
-        const uint64_t offsets[2] = {0, n};
-        cohort_sets_source source = COHORT_SETS_SOURCE_INIT;
-        cohort_sets *sets = NULL;
-        OK(t, load(t, &b, offsets, 1, &source, &sets));
-        sets_judge(t, sets, &p, valid[i]);
-        cohort_sets_destroy(sets);
-        free(at);
-    }
-    for (unsigned i = 0; i < 4; i++) {
-        uint64_t n = read_file(t, wide[i], &at);
-        OK(t, feed(t, at, n, COHORT_U64));
-        free(at);
-    }
-    for (unsigned i = 0; i < 11; i++) {
-        const char *name = i < 7 ? hostile[i] : hostile_wide[i - 7];
-        uint64_t n = read_file(t, name, &at);
-        CHECKF(t, is_refusal(feed(t, at, n, i < 7 ? COHORT_U32 : COHORT_U64)), "%s is taken", name);
-        free(at);
-    }
-    plains_free(&p);
-}
-
 const struct test_case test_cases[] = {
-    {"interchange", interchange, TEST_EACH_MEMORY},
-    {"moved", moved, TEST_EACH_MEMORY},
-    {"cut_and_altered", cut_and_altered, 0},
-    {"refused", refused, 0},
-    {"equal_neighbours", equal_neighbours, 0},
-    {"neighbouring_runs", neighbouring_runs, 0},
-    {"interchange_plain", interchange_plain, 0},
-    {"refused_plain", refused_plain, 0},
-    {"beyond", beyond, TEST_EACH_MEMORY},
-    {"vectors", vectors, 0},
-    {NULL, NULL, 0},
+    {"interchange", interchange, TEST_EACH_MEMORY}, {"moved", moved, TEST_EACH_MEMORY},
+    {"cut_and_altered", cut_and_altered, 0},        {"refused", refused, 0},
+    {"equal_neighbours", equal_neighbours, 0},      {"neighbouring_runs", neighbouring_runs, 0},
+    {"interchange_plain", interchange_plain, 0},    {"refused_plain", refused_plain, 0},
+    {"beyond", beyond, TEST_EACH_MEMORY},           {NULL, NULL, 0},
 };

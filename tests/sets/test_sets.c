@@ -3,6 +3,7 @@
 #include "sets.h"
 
 #include "cpu/sets.h"
+#include "cohort/device/set.h"
 
 /* ---- members ------------------------------------------------------------------------------------------- */
 
@@ -496,41 +497,65 @@ static cohort_sets *from_blobs(struct test *t, const cohort_sets *sets, uint64_t
     target.capacity = target.total;
     OK(t, cohort_sets_export(sets, &target));
     source.form = COHORT_FORM_ROARING;
-    source.n = target.total;
-    source.sets = n;
+    source.n = n;
     source.members = target.members;
     source.offsets = target.offsets;
     OK(t, cohort_sets_build(t->context, &source, &again));
     return again;
 }
 
-/* Behind a set of very many chunks, of which the last is a bitmap, 40 KiB of the pool are left free. */
+/* The units of the pool from the last chunk of a set to that of the next one; all have as many chunks. */
+static uint64_t units_between(struct test *t, const cohort_sets *sets, uint64_t set, uint64_t chunks)
+{
+    cohort_sets_view view;
+    co_u64 places[2];
+    OK(t, cohort_sets_get_view(sets, &view));
+    for (uint64_t i = 0; i < 2; i++)
+        OK(t, cohort_copy(t->context, &places[i], view.places + (set + 1 + i) * chunks - 1, 8));
+    OK(t, cohort_wait(t->context));
+    return co_place_unit(places[1]) - co_place_unit(places[0]);
+}
+
+/* Some chunks of one member, and a last one of more. */
+static struct plain many_chunks(struct test *t, uint64_t chunks, uint64_t last)
+{
+    const uint64_t n = chunks - 1 + last;
+    uint64_t *at = malloc(n * sizeof *at);
+    REQUIRE(t, at);
+    for (uint64_t k = 0; k < n; k++)
+        at[k] = k < chunks ? k << 16 : (chunks - 1) << 16 | (k + 1 - chunks) * 65535 / last;
+    struct plain p = plain_of(at, n);
+    free(at);
+    return p;
+}
+
+/* Behind a set of very many chunks, of which the last is a bitmap, 40 KiB of the pool are left free: five
+ * blocks, after that of the bitmap itself. */
 static void apart(struct test *t)
 {
     static const struct {
-        uint64_t chunks, last, gap;
-    } cases[] = {{4095, 5000, 0}, {4096, 5000, 40960}, {4096, 4000, 0}, {4097, 30000, 40960}};
-    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const uint64_t chunks = cases[i].chunks, last = cases[i].last, n = chunks - 1 + last;
+        uint64_t chunks, last, blocks;
+    } cases[] = {{4096, 5000, 6}, {4095, 5000, 1}, {4096, 4000, 0}, {4097, 30000, 6}};
+    for (uint64_t i = 0; i < test_size(t, 4, test_scale(t, 2, 4, 4)); i++) {
+        const uint64_t chunks = cases[i].chunks, last = cases[i].last;
+        const uint64_t pool = cases[i].blocks ? cases[i].blocks * 8192 : 2 * last,
+                       apart = cases[i].blocks ? pool / 16 : chunks - 1 + last / 8,
+                       directory = chunks * 28 + (chunks + 63) / 64 * 16 + 48;
         struct plains p = plains_new(3, 0);
-        for (uint64_t s = 0; s < p.n; s++) {
-            uint64_t *at = malloc(n * sizeof *at);
-            REQUIRE(t, at);
-            for (uint64_t k = 0; k < n; k++)
-                at[k] = k < chunks ? k << 16 : (chunks - 1) << 16 | (k + 1 - chunks) * 65535 / last;
-            p.at[s] = plain_of(at, n);
-            free(at);
-        }
+        for (uint64_t s = 0; s < p.n; s++)
+            p.at[s] = many_chunks(t, chunks, last);
         cohort_sets *sets = sets_of(t, &p, 0), *again = from_blobs(t, sets, p.n);
         cohort_sets_info info = COHORT_SETS_INFO_INIT, other = COHORT_SETS_INFO_INIT;
         OK(t, cohort_sets_get_info(sets, &info));
         OK(t, cohort_sets_get_info(again, &other));
-        const uint64_t directory = chunks * 28 + (chunks + 63) / 64 * 16 + 48,
-                       entries = (chunks - 1) * 16 + (last > 4096 ? 8192 : 2 * last),
-                       least = p.n * (directory + entries + cases[i].gap);
+        const uint64_t least = p.n * (directory + (chunks - 1) * 16 + pool);
         CHECKF(t, info.bytes >= least && info.bytes < least + 8192, "%llu chunks: %llu bytes, not about %llu",
                (unsigned long long)chunks, (unsigned long long)info.bytes, (unsigned long long)least);
         EQUAL(t, other.bytes, info.bytes);
+        for (uint64_t s = 0; s + 1 < p.n; s++) {
+            EQUAL(t, units_between(t, sets, s, chunks), apart);
+            EQUAL(t, units_between(t, again, s, chunks), apart);
+        }
         sets_judge(t, sets, &p, "apart");
         sets_judge(t, again, &p, "apart, from Roaring bytes");
         cohort_sets_destroy(sets);

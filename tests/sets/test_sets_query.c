@@ -430,21 +430,25 @@ static uint64_t count_of(struct test *t, cohort_sets *sets, cohort_sets_op op, u
     return column_get(counts, 0);
 }
 
-/* x and y, as a collection. */
-static void of_a_pair(struct test *t, cohort_sets *sets, uint64_t x, uint64_t y, cohort_sets **out)
+/* Rows of `arity` sets of one collection or two, as a collection. */
+static cohort_sets *answer(struct test *t, cohort_sets *one, cohort_sets *two, cohort_sets_op op,
+                           uint64_t rows, uint64_t arity, const uint64_t *members)
 {
+    cohort_sets *const collections[] = {one, two};
     cohort_sets_query_desc d = COHORT_SETS_QUERY_INIT;
-    struct column *members = column_new(t, 2, 8);
-    column_put(members, 0, x);
-    column_put(members, 1, y);
-    d.op = COHORT_SETS_AND;
-    d.collections = &sets;
-    d.collections_count = 1;
-    d.rows = 1;
-    d.arity = 2;
-    d.members = column_send(members);
-    d.result = out;
+    struct column *asked = column_new(t, rows * arity, 8);
+    cohort_sets *out = NULL;
+    for (uint64_t i = 0; i < rows * arity; i++)
+        column_put(asked, i, members[i]);
+    d.op = op;
+    d.collections = collections;
+    d.collections_count = two ? 2 : 1;
+    d.rows = rows;
+    d.arity = arity;
+    d.members = column_send(asked);
+    d.result = &out;
     OK(t, cohort_sets_query(t->context, &d));
+    return out;
 }
 
 /* A list of many chunks, and some of its members, the last among them. */
@@ -458,6 +462,38 @@ static void draw_lists(struct test *t, struct plain *many, struct plain *few, ui
     }
     *many = plain_of(at, n);
     *few = plain_of(some, k);
+}
+
+static uint64_t size_of(struct test *t, const cohort_sets *sets)
+{
+    cohort_sets_info info = COHORT_SETS_INFO_INIT;
+    OK(t, cohort_sets_get_info(sets, &info));
+    return info.members;
+}
+
+/* De Morgan's laws within a universe, which is set n, behind those of `sets`: what is in neither
+ * is not in their union, and what is not in both is not in their intersection. */
+static void de_morgan(struct test *t, cohort_sets *sets, uint64_t n, cohort_sets *universe, uint64_t x,
+                      uint64_t y)
+{
+    static const cohort_sets_op ops[2][2] = {{COHORT_SETS_AND, COHORT_SETS_OR},
+                                             {COHORT_SETS_OR, COHORT_SETS_AND}};
+    const uint64_t pair[] = {0, 1};
+    cohort_sets *without = answer(t, sets, universe, COHORT_SETS_ANDNOT, 2, 2, (uint64_t[]){n, x, n, y});
+    for (int i = 0; i < 2; i++) {
+        cohort_sets *left = answer(t, without, NULL, ops[i][0], 1, 2, pair);
+        cohort_sets *inner = answer(t, sets, NULL, ops[i][1], 1, 2, (uint64_t[]){x, y});
+        cohort_sets *right = answer(t, universe, inner, COHORT_SETS_ANDNOT, 1, 2, pair);
+        cohort_sets *apart = answer(t, left, right, COHORT_SETS_XOR, 1, 2, pair);
+        EQUAL(t, size_of(t, left), size_of(t, universe) - size_of(t, inner));
+        EQUAL(t, size_of(t, right), size_of(t, left));
+        EQUAL(t, size_of(t, apart), 0);
+        cohort_sets_destroy(left);
+        cohort_sets_destroy(inner);
+        cohort_sets_destroy(right);
+        cohort_sets_destroy(apart);
+    }
+    cohort_sets_destroy(without);
 }
 
 /* What must hold of any two sets, whatever they are. */
@@ -474,8 +510,9 @@ static void laws(struct test *t)
         plain_free(&p.at[2]);
         plain_free(&p.at[3]);
         draw_lists(t, &p.at[2], &p.at[3], round % 2 ? 9 + test_below(t, 40) : 1 + test_below(t, 5));
-        cohort_sets *sets = sets_of(t, &p, 0), *both_of_them = NULL;
-        of_a_pair(t, sets, 1, 0, &both_of_them);
+        cohort_sets *sets = sets_of(t, &p, 0);
+        cohort_sets *both_of_them = answer(t, sets, NULL, COHORT_SETS_AND, 1, 2, (uint64_t[]){1, 0});
+        cohort_sets *universe = answer(t, sets, NULL, COHORT_SETS_OR, 1, 6, (uint64_t[]){0, 1, 2, 3, 4, 5});
         sets_judge(t, both_of_them, &(struct plains){&p.at[1], 1, p.wide}, "a part of a full chunk");
         cohort_sets_destroy(both_of_them);
         EQUAL(t, count_of(t, sets, COHORT_SETS_AND, 2, 3), p.at[3].n);
@@ -486,7 +523,10 @@ static void laws(struct test *t)
             EQUAL(t, count_of(t, sets, COHORT_SETS_ANDNOT, x, y), p.at[x].n - both);
             EQUAL(t, count_of(t, sets, COHORT_SETS_XOR, x, y), p.at[x].n + p.at[y].n - 2 * both);
             EQUAL(t, count_of(t, sets, COHORT_SETS_AND, y, x), both);
+            if (!i || t->kind == TEST_CPU)
+                de_morgan(t, sets, p.n, universe, x, y);
         }
+        cohort_sets_destroy(universe);
         cohort_sets_destroy(sets);
         plains_free(&p);
         column_drop(t, NULL);
