@@ -113,8 +113,8 @@ static void round_trip(struct test *t)
     }
 }
 
-/* A full map with its options; it is as full afterwards. LINES may refuse a key before the last slot is taken,
- * and then take another one, in a table that may be larger. */
+/* A full map with its options; it is as full afterwards. LINES may refuse a key before the last slot is
+ * taken, and then take another one, in a table that may be larger. */
 static void round_trip_full(struct test *t)
 {
     struct place p = place_new(t);
@@ -139,8 +139,8 @@ static void round_trip_full(struct test *t)
     place_end(&p);
 }
 
-/* Of pages: a fixed map of `pages` pages whose slots are all taken, or nearly all: once more than its file's order of
- * pairs can fill. */
+/* Of pages: a fixed map of `pages` pages whose slots are all taken, or nearly all: once more than its file's
+ * order of pairs can fill. */
 static void crowded(struct test *t, uint64_t pages, double max_load, cohort_probe probe, uint64_t extra)
 {
     const uint64_t page = 65536 / (const uint64_t[]){0, 4, 8, 8, 16, 16}[t->width];

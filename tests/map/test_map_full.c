@@ -403,9 +403,9 @@ static void fill_for_both(struct test *t, struct column *keys, const uint64_t se
     }
 }
 
-/* Keys that have one home by the map's seed, and by the one that it draws when they are refused: the map takes
- * that one, once, and as many of them as a home has names. Then it answers COHORT_FULL, and has as many slots
- * as before. Nothing is lost, other keys go in, and the same again ends in the same way. */
+/* Keys that have one home by the map's seed, and by the one that it draws when they are refused: the map
+ * takes that one, once, and as many of them as a home has names. Then it answers COHORT_FULL, and has as many
+ * slots as before. Nothing is lost, other keys go in, and the same again ends in the same way. */
 static void refused_for_good(struct test *t)
 {
     const uint64_t seeds[2] = {1 + test_below(t, 1000000), test_random(t) >> 1}, n = 60,
