@@ -21,6 +21,9 @@ extern unsigned sim_leaks(FILE *out) __attribute__((weak));
 /* The seed of columns' hashes, where the library is linked in with its insides. */
 extern void keys_seed_fix(uint64_t from) __attribute__((weak));
 
+/* Seeds that are drawn, which a case may have fixed and then failed. */
+extern void seed_draw_fix(const uint64_t *seed) __attribute__((weak));
+
 /* Kernels that tests bring, where there are any and nvcc was found. */
 extern const struct cohort_fatbin cohort_test_fatbins[] __attribute__((weak));
 
@@ -119,6 +122,8 @@ static void seed_random(struct test *t)
     uint64_t x = t->seed ^ hash_text(t->name);
     for (int i = 0; i < 4; i++)
         t->random[i] = test_mix(x += 0x9e3779b97f4a7c15u);
+    if (seed_draw_fix)
+        seed_draw_fix(NULL);
     if (keys_seed_fix)
         keys_seed_fix(x);
 }

@@ -203,7 +203,7 @@ static void check_statuses(struct subject *s, const struct trial *r, cohort_stat
     char message[300];
     snprintf(message, sizeof message, "%s", called ? cohort_message(t->context) : "");
     int at_once = t->memory == TEST_HOST || !s->fixed || r->kind == TRIAL_FIND || r->kind == TRIAL_CONTAINS;
-    cohort_status full = s->fixed ? COHORT_FULL : COHORT_NO_MEMORY;
+    cohort_status full = s->fixed || s->refuses ? COHORT_FULL : COHORT_NO_MEMORY;
     cohort_status due = r->full ? full : r->bad ? COHORT_RANGE : COHORT_OK, waited = cohort_wait(t->context);
     cohort_status got = at_once ? called : waited, other = at_once ? waited : called;
     REQUIREF(t, got == due || (r->full && r->bad && got == COHORT_RANGE),
@@ -244,7 +244,7 @@ void subject_do(struct subject *s, struct trial *r)
         refused(s, r);
         return;
     }
-    r->may_fail = s->fixed || s->scarce;
+    r->may_fail = s->fixed || s->scarce || s->refuses;
     if (r->kind == TRIAL_INSERT_AND_FIND && r->results)
         memcpy(r->results->data, r->values->data, r->values->count * r->values->width);
     if (r->hit)

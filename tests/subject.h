@@ -10,8 +10,9 @@ struct subject {
     struct oracle *oracle;
     cohort_width width;
     int fixed;
-    int scarce; /* memory may run out: entries may fail though the map grows */
-    int blind;  /* the map's pairs are not compared after each batch, but by subject_observe */
+    int scarce;  /* memory may run out: entries may fail though the map grows */
+    int refuses; /* keys have one home, whatever the seed: a growing map of LINES answers COHORT_FULL */
+    int blind;   /* the map's pairs are not compared after each batch, but by subject_observe */
     uint64_t batches;
 };
 

@@ -78,12 +78,38 @@ typedef enum cohort_probe { COHORT_PROBE_DOUBLE = 0, COHORT_PROBE_LINEAR = 1 } c
  * (docs/map.md, docs/hopscotch-protocol.md): the slot of an erased key is free again at once, so a map whose
  * keys come and go does not grow or fill up; a slot takes more memory (21.3, 16, 10.7, 10.7 and 5.3 bytes for
  * 64/64, 64/32, 32/32, 64/0 and 32/0; 32 bytes for 128/64, which PAGES does not have). On a GPU from sm_80
- * on. */
+ * on.
+ *
+ * Of LINES: a line is a home, of 6 slots (32/0), 4 (64/32), 2 (128/64) or 3 (the others). A key lies in its
+ * home's window, which is 5 to 15 homes, and which has 30 slots (64/32: 28). So there are at most 30 keys
+ * (28) of one home.
+ *
+ * Cost of an operation. find and contains: O(1), the homes of the window that have the home's keys. On
+ * average these are, with 64/64 and 32/32, for keys that are there 1.03 at load 0.5 and 1.2 at 0.8, for keys
+ * that are not 1.1 and 1.4. assign and apply of a key that is there: as find, and a lock and an unlock of its
+ * home, unless the value stays as it is. erase: as find, and one other key may move. insert of a new key: as
+ * find, and the first free slot of the window. Where there is none up to four keys move to make one, which is
+ * O(1) too: each slot of the window is tried, then 256 ways at random. While others hold slots that they may
+ * give back, it tries up to 64 times. There are no erased slots to look through.
+ *
+ * Progress. find and contains never write, lock or wait. They look again only if an insert, an erase or a
+ * move took effect in their home meanwhile. insert and erase are lock-free, but for changes of values and for
+ * moves in the same home: these hold its lock for one value or one pair. assign and apply of a key that is
+ * there take that lock. Maps without values have no locks: there everything is lock-free.
+ *
+ * Growth. Above max_load, between parts of a batch, as PAGES. A key that finds no slot before that: a table
+ * that is at least half full gets twice the slots. One that is less than half full gets a random seed, once a
+ * call, and as many slots as it had. If keys are refused then, too, the call answers COHORT_FULL, so keys of
+ * one home do not make a table grow for ever. What went in stays in, `failed` and `counts` name the rest.
+ *
+ * FULL changes nothing of its key. It may be spurious: others hold slots at that time which they give
+ * back. */
 typedef enum cohort_layout { COHORT_LAYOUT_PAGES = 0, COHORT_LAYOUT_LINES = 1 } cohort_layout;
 
 /* Which of several entries with one key in one batch decides the value. ANY is fastest. FIRST and LAST go by
  * input order and give the same map every time; on a GPU they take 4 bytes a slot of workspace and further
- * passes, on a CPU a batch that is not split (see "Building" above) is one thread's. */
+ * passes, on a CPU a batch that is not split (docs/map.md, "Large batches") is one thread's; with LINES none
+ * is split. */
 typedef enum cohort_winner {
     COHORT_WINNER_ANY = 0,
     COHORT_WINNER_FIRST = 1,
@@ -122,12 +148,17 @@ typedef struct cohort_map_options {
     /* pairs that fit without growing, at least 1; the map gets capacity / max_load slots, rounded up to whole
      * pages of 64 KiB, or to a power of two below one page; on a CPU, with layout PAGES and max_load 0,
      * capacity / 0.5 slots if there is memory for those: a walk at load 0.8 costs twice one at 0.5 there. Who
-     * wants it dense says max_load = 0.8 */
+     * wants it dense says max_load = 0.8. LINES: capacity / max_load slots, rounded up to whole homes, on any
+     * device. So many fit of keys that spread, with max_load up to 0.9 and from 2^16 slots on. In smaller
+     * tables, or above 0.9, a key may be refused before: a growing map grows then, a fixed one is full */
     uint64_t capacity;
-    /* of the hash; 0: the same at every run; COHORT_SEED_RANDOM: drawn now, for whoever faces hostile keys */
+    /* of the hash; 0: the same at every run; COHORT_SEED_RANDOM: drawn now, for whoever faces hostile keys. A
+     * growing map that refuses keys though it has many free slots takes another seed. With PAGES that one
+     * follows from the old one. With LINES it is random, so the table is not the same at every run.
+     * cohort_map_get_options tells which is in use */
     uint64_t seed;
     /* taken slots / slots above which a growing map grows; 0: 0.8; from 0.01 to 1. At 1 the last keys of a
-     * fixed map may find no slot within reach (8 pages) */
+     * fixed map may find no slot within reach (8 pages; of LINES the window and four moves) */
     double max_load;
     /* 1: never grow, answer COHORT_FULL */
     uint32_t fixed;
@@ -183,16 +214,16 @@ typedef struct cohort_batch {
      * key exactly one gets 0; of an insert it is the winner */
     uint8_t *hit;
     uint64_t hit_offset;
-    /* out: the entry found no slot (only fixed maps), or was not done for want of memory: with
-     * COHORT_NO_MEMORY `counts` and `failed` tell which entries those are (by winner FIRST or LAST some of
-     * their keys may be in nevertheless) */
+    /* out: the entry found no slot (fixed maps, and growing ones of LINES that a random seed did not help,
+     * see cohort_layout), or was not done for want of memory: with COHORT_NO_MEMORY `counts` and `failed`
+     * tell which entries those are (by winner FIRST or LAST some of their keys may be in nevertheless) */
     uint8_t *failed;
     uint64_t failed_offset;
     /* out */
     cohort_counts *counts;
     /* for insert, assign and insert_and_find; of other calls COHORT_UNSUPPORTED unless ANY */
     cohort_winner winner;
-    /* 1: never by whole pages (see "Building" above): no workspace is taken for it */
+    /* 1: never by whole pages (see "Workspace" above): no workspace is taken for it */
     uint32_t one_by_one;
 } cohort_batch;
 
@@ -206,8 +237,8 @@ typedef struct cohort_batch {
 /* An empty map on `context`. COHORT_RANGE: capacity 0, max_load outside 0.01 to 1, a probe that is none, a
  * group that is not a power of two, a layout that is none. COHORT_UNSUPPORTED: a width that is none, or a
  * width or a group that the device does not offer, or not with this layout; LINES with a `probe` or `group`
- * that is not 0. COHORT_OVERFLOW: a capacity beyond the largest table, 2^32 - 1 pages. COHORT_NO_MEMORY: one
- * beyond the memory. Enqueues one fill of the table; O(slots). */
+ * that is not 0. COHORT_OVERFLOW: a capacity beyond the largest table, 2^32 - 1 pages, of LINES 2^32 - 1
+ * homes. COHORT_NO_MEMORY: one beyond the memory. Enqueues one fill of the table; O(slots). */
 COHORT_API cohort_status cohort_map_create(cohort_context *context, const cohort_map_options *options,
                                            cohort_map **out);
 /* Waits; NULL is allowed. */

@@ -5,9 +5,20 @@
 #include <sys/random.h>
 #include <time.h>
 
+static uint64_t fixed_seed;
+static int is_fixed;
+
+void seed_draw_fix(const uint64_t *seed)
+{
+    is_fixed = seed != NULL;
+    fixed_seed = seed ? *seed : 0;
+}
+
 uint64_t seed_draw(void)
 {
     uint64_t seed;
+    if (is_fixed)
+        return fixed_seed;
     if (getrandom(&seed, sizeof seed, 0) != sizeof seed) {
         struct timespec t;
         clock_gettime(CLOCK_REALTIME, &t);

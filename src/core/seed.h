@@ -14,4 +14,7 @@ uint64_t seed_of_process(void);
 /* For tests: makes it this one. Before there are tables by it. */
 void seed_fix(uint64_t seed);
 
+/* For tests: what is drawn from now on; NULL: again what the system gives. Where no other thread draws. */
+void seed_draw_fix(const uint64_t *seed);
+
 #endif

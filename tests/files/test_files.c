@@ -116,6 +116,7 @@ static void same_map_options(struct test *t, cohort_map *a, cohort_map *b)
     OK(t, cohort_map_get_options(a, &x));
     OK(t, cohort_map_get_options(b, &y));
     EQUAL(t, x.width, y.width);
+    EQUAL(t, x.layout, y.layout);
     EQUAL(t, x.probe, y.probe);
     EQUAL(t, x.seed, y.seed);
     EQUAL(t, x.fixed, y.fixed);
@@ -130,7 +131,7 @@ static void map_round_trip(struct test *t)
         cohort_map_options options = subject_options(t);
         uint64_t n = i == 0 ? 0 : i == 1 ? 1 : test_below(t, test_size(t, 5000, 300));
         options.fixed = (uint32_t)i & 1;
-        options.probe = i & 2 ? COHORT_PROBE_LINEAR : COHORT_PROBE_DOUBLE;
+        options.probe = subject_probe(t, i & 2 ? COHORT_PROBE_LINEAR : COHORT_PROBE_DOUBLE);
         options.seed = i & 4 ? COHORT_SEED_RANDOM : 0;
         options.max_load = i & 4 ? 0.7 : 0;
         options.capacity = 5000 + n;
@@ -238,6 +239,7 @@ static void save_sample(struct test *t, const struct kind *kind, cohort_width wi
         cohort_map_options options = COHORT_MAP_OPTIONS_INIT;
         cohort_map *map = NULL;
         options.width = width;
+        options.layout = t->layout;
         options.capacity = 5;
         OK(t, cohort_map_create(t->context, &options, &map));
         struct column *keys = column_new(t, 5, key_bytes(width)), *values = column_new(t, 5, 8);
@@ -599,9 +601,9 @@ static void left_by_others(struct test *t)
 }
 
 const struct test_case test_cases[] = {
-    {"map_round_trip", map_round_trip, TEST_EACH_WIDTH | TEST_EACH_MEMORY},
+    {"map_round_trip", map_round_trip, TEST_EACH_LAYOUT | TEST_EACH_WIDTH | TEST_EACH_MEMORY},
     {"multimap_round_trip", multimap_round_trip, TEST_EACH_MEMORY},
-    {"damaged_maps", damaged_maps, TEST_EACH_WIDTH},
+    {"damaged_maps", damaged_maps, TEST_EACH_LAYOUT | TEST_EACH_WIDTH},
     {"damaged_multimaps", damaged_multimaps, 0},
     {"keeps_nothing", keeps_nothing, 0},
     {"foreign_files", foreign_files, 0},

@@ -110,7 +110,7 @@ static void small(struct test *t)
 }
 
 /* Mixed streams long enough for every thread, on a table near its load: histories are judged key by key. */
-static void streams(struct test *t)
+static void stream(struct test *t)
 {
     const uint64_t slots = 1 << 15, n = test_scale(t, 20000, 40000, test_size(t, 200000, 40000));
     struct subject s = fixed_map(t, slots, 0.9);
@@ -121,6 +121,23 @@ static void streams(struct test *t)
         subject_step(&s, TRIAL_FIND, 0, COHORT_WINNER_ANY, n / 4, RANDOM, slots);
     }
     subject_free(&s);
+}
+
+/* Of a small table like this one two threads of a CPU leave the changes to one. So there is a second context,
+ * whose three to six threads all change it. */
+static void streams(struct test *t)
+{
+    stream(t);
+    if (t->kind != TEST_CPU)
+        return;
+    cohort_context *first = t->context;
+    cohort_context_options options = test_context_options(t);
+    options.threads = 3 + test_below(t, 4);
+    REQUIRE(t, !cohort_context_create(&options, &t->context));
+    stream(t);
+    column_drop(t, NULL);
+    cohort_context_destroy(t->context);
+    t->context = first;
 }
 
 static void create_fails(struct test *t, const cohort_map_options *options, cohort_status status,

@@ -195,7 +195,7 @@ static struct wide colliding(uint64_t i)
 }
 
 /* Keys made to have one hash with a seed that is known have it with no other: a growing map takes another
- * seed, and takes them all. */
+ * seed, and takes them all, in as many slots as before. */
 static void one_hash(struct test *t)
 {
     cohort_map_options o = options_of(4000, 0);
@@ -205,10 +205,13 @@ static void one_hash(struct test *t)
     for (uint64_t i = 0; i < 40; i++)
         EQUAL(t, co_hash128(co_make128(colliding(i).low, colliding(i).high), KNOWN), 0x1234567890abcdef);
     OK(t, cohort_map_create(t->context, &o, &map));
+    OK(t, cohort_map_get_stats(map, &stats));
+    const uint64_t slots = stats.slots;
     OK(t, insert(t, map, 500, colliding, 1));
     look(t, map, 500, colliding, 1, 1);
     OK(t, cohort_map_get_stats(map, &stats));
     CHECK(t, stats.seed != KNOWN);
+    EQUAL(t, stats.slots, slots);
     cohort_map_destroy(map);
     o.fixed = 1; /* a fixed one takes as many as a home has names */
     OK(t, cohort_map_create(t->context, &o, &map));

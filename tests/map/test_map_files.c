@@ -113,7 +113,8 @@ static void round_trip(struct test *t)
     }
 }
 
-/* A full map with its options; it is as full afterwards. */
+/* A full map with its options; it is as full afterwards. LINES may refuse a key before the last slot is
+ * taken, and then take another one, in a table that may be larger. */
 static void round_trip_full(struct test *t)
 {
     struct place p = place_new(t);
@@ -130,14 +131,16 @@ static void round_trip_full(struct test *t)
     CHECK(t, loaded.fixed);
     subject_observe(&loaded);
     subject_fill(&loaded, 1000, 10);
-    EQUAL(t, oracle_size(loaded.oracle), oracle_size(s.oracle));
+    if (!t->layout)
+        EQUAL(t, oracle_size(loaded.oracle), oracle_size(s.oracle));
+    subject_check_table(&loaded);
     subject_free(&s);
     subject_free(&loaded);
     place_end(&p);
 }
 
-/* A fixed map of `pages` pages whose slots are all taken, or nearly all: once more than its file's order of
- * pairs can fill. */
+/* Of pages: a fixed map of `pages` pages whose slots are all taken, or nearly all: once more than its file's
+ * order of pairs can fill. */
 static void crowded(struct test *t, uint64_t pages, double max_load, cohort_probe probe, uint64_t extra)
 {
     const uint64_t page = 65536 / (const uint64_t[]){0, 4, 8, 8, 16, 16}[t->width];
@@ -395,7 +398,7 @@ static void more_pairs_than_slots(struct test *t)
     struct bytes b = read_all(t, p.path);
     for (uint64_t capacity = 1024; capacity <= 2048; capacity *= 2) {
         memcpy(b.data + CAPACITY, &capacity, 8);
-        uint64_t sum = section_sum(b.data + OPTIONS, 64), header;
+        uint64_t sum = section_sum(b.data + OPTIONS, t->layout ? 72 : 64), header;
         memcpy(b.data + SUMS + 8, &sum, 8);
         header = section_sum(b.data, HEADER);
         memcpy(b.data + HEADER, &header, 8);
@@ -466,15 +469,15 @@ static void no_such_file(struct test *t)
 
 const struct test_case test_cases[] = {
     {"round_trip", round_trip, TEST_EACH_LAYOUT | TEST_EACH_WIDTH | TEST_EACH_MEMORY},
-    {"round_trip_full", round_trip_full, TEST_EACH_WIDTH},
+    {"round_trip_full", round_trip_full, TEST_EACH_LAYOUT | TEST_EACH_WIDTH},
     {"round_trip_crowded", round_trip_crowded, TEST_EACH_WIDTH},
-    {"across_backends", across_backends, TEST_EACH_WIDTH},
+    {"across_backends", across_backends, TEST_EACH_LAYOUT | TEST_EACH_WIDTH},
     {"shrunk", shrunk, TEST_EACH_LAYOUT | TEST_EACH_WIDTH},
     {"groups", groups, 0},
     {"truncated", truncated, TEST_EACH_LAYOUT | TEST_EACH_WIDTH},
     {"altered", altered, TEST_EACH_LAYOUT | TEST_EACH_WIDTH},
-    {"other_files", other_files, TEST_EACH_WIDTH},
-    {"more_pairs_than_slots", more_pairs_than_slots, TEST_EACH_WIDTH},
+    {"other_files", other_files, TEST_EACH_LAYOUT | TEST_EACH_WIDTH},
+    {"more_pairs_than_slots", more_pairs_than_slots, TEST_EACH_LAYOUT | TEST_EACH_WIDTH},
     {"other_version", other_version, 0},
     {"no_such_file", no_such_file, 0},
     {NULL, NULL, 0}};

@@ -188,9 +188,8 @@ static void graphs(struct test *t)
     test_graph_close(t, &g);
 }
 
-#define GPU (TEST_ON_SIM | TEST_ON_CUDA)
 /* A table that has many counters, to which many blocks add: their sum is the size, whoever put a key in and
- * whoever took it out. */
+ * whoever took it out. Tables of LINES have one set of counters. */
 static void counters(struct test *t)
 {
     cohort_map_options options = subject_options(t);
@@ -216,9 +215,10 @@ static void counters(struct test *t)
     subject_free(&s);
 }
 
-const struct test_case test_cases[] = {{"managed_memory", managed_memory, GPU},
-                                       {"pinned_memory", pinned_memory, GPU},
-                                       {"streams", streams, GPU | TEST_EACH_MEMORY},
-                                       {"graphs", graphs, GPU},
+#define GPU (TEST_ON_SIM | TEST_ON_CUDA)
+const struct test_case test_cases[] = {{"managed_memory", managed_memory, GPU | TEST_EACH_LAYOUT},
+                                       {"pinned_memory", pinned_memory, GPU | TEST_EACH_LAYOUT},
+                                       {"streams", streams, GPU | TEST_EACH_MEMORY | TEST_EACH_LAYOUT},
+                                       {"graphs", graphs, GPU | TEST_EACH_LAYOUT},
                                        {"counters", counters, GPU},
                                        {NULL, NULL, 0}};

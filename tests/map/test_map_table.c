@@ -317,7 +317,13 @@ static void merges_into_full(struct test *t)
         oracle_choices(to.oracle, 1000 + i, 1, &value, 1);
     }
     subject_observe(&to);
-    EQUAL(t, oracle_size(to.oracle), slots);
+    if (t->layout) /* which may refuse a key before the last slot is taken */
+        CHECKF(t, oracle_size(to.oracle) > slots / 2 && oracle_size(to.oracle) <= slots,
+               "%llu keys in %llu slots", (unsigned long long)oracle_size(to.oracle),
+               (unsigned long long)slots);
+    else
+        EQUAL(t, oracle_size(to.oracle), slots);
+    subject_check_table(&to);
     subject_observe(&from);
     subject_free(&from);
     subject_free(&to);
@@ -477,6 +483,7 @@ static void winners_repeat(struct test *t)
     EQUAL(t, sums[0], sums[1]);
 }
 
+/* Erased slots and groups of lanes are of pages alone. */
 #define PAGES (TEST_EACH_WIDTH | TEST_EACH_MEMORY)
 #define ALL   (PAGES | TEST_EACH_LAYOUT)
 const struct test_case test_cases[] = {{"grows_from_one", grows_from_one, ALL},
@@ -487,10 +494,10 @@ const struct test_case test_cases[] = {{"grows_from_one", grows_from_one, ALL},
                                        {"clears", clears, ALL},
                                        {"copies", copies, ALL},
                                        {"merges", merges, ALL},
-                                       {"merges_into_full", merges_into_full, PAGES},
+                                       {"merges_into_full", merges_into_full, ALL},
                                        {"exports", exports, ALL},
                                        {"probes", probes, ALL},
                                        {"groups", groups, TEST_EACH_MEMORY},
-                                       {"seeds", seeds, TEST_EACH_WIDTH},
+                                       {"seeds", seeds, TEST_EACH_WIDTH | TEST_EACH_LAYOUT},
                                        {"winners_repeat", winners_repeat, ALL},
                                        {NULL, NULL, 0}};

@@ -338,7 +338,8 @@ static void fill(struct member *m)
         uint64_t key = key_of(c, 2 + (i + m->number * 37) % (c->keys - 2));
         int r = c->face->insert(&c->view, key, value_of(c, key, 0), &m->tally);
         m->counts[r == CO_MAP_NEW ? 0 : 1]++;
-        if (r == CO_MAP_FULL && c->face->contains(&c->view, key))
+        /* of LINES FULL may be spurious, and another thread then puts the key in */
+        if (r == CO_MAP_FULL && !c->t->layout && c->face->contains(&c->view, key))
             m->wrong = "a key is in a full map that had no slot for it";
     }
 }
@@ -353,10 +354,13 @@ static void fills_up(struct test *t)
         OK(t, cohort_map_get_stats(s.map, &stats));
         c.keys = stats.slots + 32;
         run_crew(&c, fill, sums);
-        EQUAL(t, sums[0], stats.slots);
+        if (t->layout) /* which may refuse a key before the last slot is taken */
+            CHECK(t, sums[0] > stats.slots / 2 && sums[0] <= stats.slots);
+        else
+            EQUAL(t, sums[0], stats.slots);
         expect_any(&c);
         subject_observe(&s);
-        EQUAL(t, oracle_size(s.oracle), stats.slots);
+        EQUAL(t, oracle_size(s.oracle), sums[0]);
         subject_check_table(&s);
         subject_free(&s);
     }
@@ -431,11 +435,10 @@ static void histories(struct test *t)
     free(record);
 }
 
-#define PAGES (TEST_ON_CPU | TEST_EACH_WIDTH)
-#define HERE  (PAGES | TEST_EACH_LAYOUT)
+#define HERE (TEST_ON_CPU | TEST_EACH_WIDTH | TEST_EACH_LAYOUT)
 const struct test_case test_cases[] = {{"claims", claims, HERE},
                                        {"counts", counts, HERE | TEST_VALUES},
                                        {"comes_and_goes", comes_and_goes, HERE},
-                                       {"fills_up", fills_up, PAGES},
+                                       {"fills_up", fills_up, HERE},
                                        {"histories", histories, HERE},
                                        {NULL, NULL, 0}};
