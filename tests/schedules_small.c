@@ -84,7 +84,7 @@ static int small_plan(struct plan *p, const struct space *s, uint64_t number)
 
 /* All schedules of a plan: 0 if one is illegal. */
 int search_all(struct test *t, struct stage *stage, const struct plan *p, struct sim_search *search,
-               enum sim_memory memory, uint64_t number)
+               enum sim_memory memory, uint64_t number, struct search_told *told)
 {
     struct sim_schedule schedule = SIM_SCHEDULE_INIT;
     char text[4000], story[5200];
@@ -103,6 +103,10 @@ int search_all(struct test *t, struct stage *stage, const struct plan *p, struct
         if (!legal)
             snprintf(story, sizeof story, "%s\n  memory %s, decisions %.1000s", text,
                      memory == SIM_WEAK ? "weak" : "strong", sim_search_path(search));
+        if (legal && told && !search->given_up) {
+            told->ended++;
+            told->moved += stage->counters->displaced + stage->counters->pulled != 0;
+        }
     } while (legal && sim_search_next(search));
     tally_schedules(search->runs + !legal);
     if (!legal)
@@ -144,7 +148,7 @@ static int search_part(struct test *t, struct stage *stage, cohort_width width, 
         if (number >= s.count || !small_plan(&plan, &s, number))
             continue;
         tally_plan(plan_hash(&plan));
-        legal = search_all(t, stage, &plan, &search, weak ? SIM_WEAK : SIM_STRONG, number);
+        legal = search_all(t, stage, &plan, &search, weak ? SIM_WEAK : SIM_STRONG, number, NULL);
         plans++;
         runs += search.runs;
         sim_search_end(&search);
