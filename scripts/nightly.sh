@@ -26,14 +26,15 @@ if [ "${1:-}" = --schedules ]; then
     [ $code -eq 0 ] || [ $code -eq 77 ]
     exit
 fi
-# For itself: a part of the model of LINES, as model-3/32, or a width of the plans, as plans-64_64.
+# For itself: a part of the model of LINES, as model-3/32, or of a width's plans, as plans-64_64-1/3.
 if [ "${1:-}" = --whole ]; then
     case $3 in
     model-*)
         said=$(COHORT_MODEL=${3#model-} timeout --foreground 1800 "$2/tests/test_lines_model" --device cpu --ci --filter plans 2>&1)
         ;;
     plans-*)
-        said=$(COHORT_SCHEDULES=all timeout --foreground 1800 "$2/tests/test_schedules" --device sim:1 --ci --filter "small_lines/${3#plans-}" 2>&1)
+        plans=${3#plans-}
+        said=$(COHORT_SCHEDULES=${plans#*-} timeout --foreground 1800 "$2/tests/test_schedules" --device sim:1 --ci --filter "small_lines/${plans%-*}" 2>&1)
         ;;
     esac
     code=$?
@@ -75,7 +76,7 @@ units() {
     basename -s .patch tests/mutants/*.patch | xargs -n 8 echo mutants
     find tests/*/test_*.c ! -path 'tests/cli/*' -exec basename {} .c \; | sort | xargs -n 8 echo schedules
     seq -f 'model-%g/32' 32 | xargs -n 8 echo whole
-    echo whole plans-{32_0,32_32,64_0,64_32,64_64,128_64}
+    printf '%s\n' plans-{32_0,32_32,64_0,64_32,64_64,128_64}-{1,2,3}/3 | xargs -n 6 echo whole
     basename -s .c tests/fuzz/fuzz_*.c | sed 's/^fuzz_//' | xargs -n 2 echo fuzz
     for tenth in 1 2 3 4 5 6 7 8 9 10; do
         echo "mutation $tenth/10"

@@ -2,7 +2,8 @@
  *
  *   displace   K is put in where the window of its home is full. The first key of another home there that has
  *              a free slot in its own window, M, must go to that slot.
- *   return     The same with M in its own home, and K is erased after that: M is pulled home, to where it was.
+ *   return     The same with M in its own home, and K is erased after that: M is pulled home, to where it
+ *              was.
  *   pull       M lies outside of its home, in which all slots are taken. A key that lies there is erased, so
  *              M is pulled home.
  *

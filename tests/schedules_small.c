@@ -8,8 +8,8 @@
  *
  * Plans are all combinations of operations, from each of four tables: neither key is in, the first, both, or
  * neither and one slot is left. Of plans that differ by the names of lanes or keys alone there is one.
- * COHORT_SCHEDULES=all in the environment asks for all plans; else those of two operations are done whole,
- * and of the others a share that the seed draws. */
+ * COHORT_SCHEDULES=K/N in the environment asks for the Kth of N parts of all plans; else those of two
+ * operations are done whole, and of the others a share that the seed draws. */
 #include "schedules.h"
 
 static const unsigned char kinds[] = {CO_OP_FIND,   CO_OP_INSERT, CO_OP_ERASE,
@@ -123,13 +123,20 @@ static const struct part parts[SIZES][2] = {{{SIM_UNBOUNDED, 0, 1}, {SIM_UNBOUND
                                             {{SIM_UNBOUNDED, 0, 16}, {SIM_UNBOUNDED, 1, 64}},
                                             {{3, 0, 32}, {3, 1, 128}}};
 
-static uint64_t share_of(const struct test *t, cohort_width width, const struct part *part)
+/* Which numbers: one of each `share` of those that leave `part`, divided by `parts`. */
+struct some {
+    uint64_t share, part, parts;
+};
+
+/* COHORT_SCHEDULES: K/N. */
+static struct some some_of(const struct test *t, cohort_width width, const struct part *part)
 {
-    const char *whole = getenv("COHORT_SCHEDULES");
-    if (whole && !strcmp(whole, "all"))
-        return 1;
+    const char *text = getenv("COHORT_SCHEDULES");
+    unsigned long long k = 1, n = 1;
+    if (text && sscanf(text, "%llu/%llu", &k, &n) == 2 && k && k <= n)
+        return (struct some){1, k - 1, n};
     const uint64_t ordinary = value_bytes(width) ? part->share : 1 + part->share / 64;
-    return test_scale(t, ordinary * 64 + 1, ordinary, (ordinary + 3) / 4);
+    return (struct some){test_scale(t, ordinary * 64 + 1, ordinary, (ordinary + 3) / 4), 0, 1};
 }
 
 /* Plans of a size, in strong memory or weak. */
@@ -137,10 +144,11 @@ static int search_part(struct test *t, struct stage *stage, cohort_width width, 
 {
     const struct part *part = &parts[size][weak];
     const struct space s = space_of(width, size);
-    const uint64_t share = share_of(t, width, part), blocks = (s.count + share - 1) / share;
+    const struct some some = some_of(t, width, part);
+    const uint64_t share = some.share, blocks = (s.count + share - 1) / share;
     uint64_t plans = 0, runs = 0;
     int legal = 1;
-    for (uint64_t i = 0; i < blocks && legal; i++) {
+    for (uint64_t i = some.part; i < blocks && legal; i += some.parts) {
         /* one of each `share` numbers, so that all digits of a number vary */
         const uint64_t number = i * share + test_mix(t->seed * 64 + i) % share;
         struct sim_search search = {.preemptions = part->preemptions, .stale = part->stale};
@@ -153,7 +161,7 @@ static int search_part(struct test *t, struct stage *stage, cohort_width width, 
         runs += search.runs;
         sim_search_end(&search);
     }
-    if (share == 1 && legal)
+    if (share == 1 && legal) /* of this part */
         printf("small: width %s, size %u, %s memory: all %llu plans, %llu runs\n", width_name(width), size,
                weak ? "weak" : "strong", (unsigned long long)plans, (unsigned long long)runs);
     return legal;
