@@ -2,12 +2,13 @@
 # nightly.sh [K/N]
 #
 # What .ci/run draws a part of, whole: every mutant at 20 seeds, every structure's programs through all
-# their schedules, every fuzzer for ten minutes, random mutants (scripts/mutation.py). The work is dealt out
+# their schedules, every fuzzer for ten minutes, random mutants (scripts/mutation.py); and what is explored in
+# shares elsewhere: the model of LINES, and its plans of three operations through all schedules. The work is dealt out
 # to N slices; slice K/N takes at most NIGHTLY_SECONDS (3,540), and what it did not begin is what its next
 # call begins with. What is done is noted in build/nightly/COMMIT, so a new commit begins anew.
 #
 #   --list [K/N]      the units of work, one a line, with what came of those that are done
-#   --only KIND K/N   the slice's units of one kind: mutants, schedules, fuzz or mutation
+#   --only KIND K/N   the slice's units of one kind: mutants, schedules, whole, fuzz or mutation
 #   JOBS=N            parallel jobs (default: the cores)
 #   NIGHTLY_MUTATION  random mutants in all (300)
 #
@@ -25,6 +26,22 @@ if [ "${1:-}" = --schedules ]; then
     [ $code -eq 0 ] || [ $code -eq 77 ]
     exit
 fi
+# For itself: a part of the model of LINES, as model-3/32, or of a width's plans, as plans-64_64-1/3.
+if [ "${1:-}" = --whole ]; then
+    case $3 in
+    model-*)
+        said=$(COHORT_MODEL=${3#model-} timeout --foreground 1800 "$2/tests/test_lines_model" --device cpu --ci --filter plans 2>&1)
+        ;;
+    plans-*)
+        plans=${3#plans-}
+        said=$(COHORT_SCHEDULES=${plans#*-} timeout --foreground 1800 "$2/tests/test_schedules" --device sim:1 --ci --filter "small_lines/${plans%-*}" 2>&1)
+        ;;
+    esac
+    code=$?
+    grep -E '^(FAIL|model:|small:)' <<<"$said"
+    echo "$3: $(tail -n 1 <<<"$said")"
+    exit $code
+fi
 build=${BUILD:-build}
 jobs=${JOBS:-$(nproc)}
 budget=${NIGHTLY_SECONDS:-3540}
@@ -36,9 +53,9 @@ elif [ "${1:-}" = --only ]; then
     only=${2:-}
     shift 2
     case $only in
-    mutants | schedules | fuzz | mutation) ;;
+    mutants | schedules | whole | fuzz | mutation) ;;
     *)
-        echo "nightly.sh: --only is '$only'; it must be mutants, schedules, fuzz or mutation" >&2
+        echo "nightly.sh: --only is '$only'; it must be mutants, schedules, whole, fuzz or mutation" >&2
         exit 2
         ;;
     esac
@@ -54,10 +71,12 @@ mkdir -p "$state"
 
 # ---- the units: KIND ARGUMENT... ----------------------------------------------------------------------------------
 # A unit keeps all cores busy. Mutants go by eights, as the tree is built once a call, programs by eights,
-# fuzzers by twos, random mutants by tenths.
+# parts of the model by eights, fuzzers by twos, random mutants by tenths.
 units() {
     basename -s .patch tests/mutants/*.patch | xargs -n 8 echo mutants
     find tests/*/test_*.c ! -path 'tests/cli/*' -exec basename {} .c \; | sort | xargs -n 8 echo schedules
+    seq -f 'model-%g/32' 32 | xargs -n 8 echo whole
+    printf '%s\n' plans-{32_0,32_32,64_0,64_32,64_64,128_64}-{1,2,3}/3 | xargs -n 6 echo whole
     basename -s .c tests/fuzz/fuzz_*.c | sed 's/^fuzz_//' | xargs -n 2 echo fuzz
     for tenth in 1 2 3 4 5 6 7 8 9 10; do
         echo "mutation $tenth/10"
@@ -83,8 +102,8 @@ do_unit() {
     case $kind in
     # shellcheck disable=SC2086
     mutants) MUTANT_JOBS=$jobs timeout -k 10 "$left" tests/mutants/run.sh "$@" ;;
-    schedules)
-        timeout -k 10 "$left" xargs -n 1 -P "$jobs" scripts/nightly.sh --schedules "$build" <<<"$*" >"$file.told"
+    schedules | whole)
+        timeout -k 10 "$left" xargs -n 1 -P "$jobs" scripts/nightly.sh --"$kind" "$build" <<<"$*" >"$file.told"
         code=$?
         cat "$file.told"
         grep -oE '[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$file.told" |

@@ -8,6 +8,8 @@
  *   schedules_judge.c    is what came of a plan legal?
  *   schedules_run.c      runs plans on the simulator, schedule by schedule
  *   schedules_search.c   tiny plans through all schedules
+ *   schedules_small.c    LINES: plans of up to three operations through all schedules
+ *   schedules_moves.c    LINES: keys that are moved while others are at work on them
  *   schedules_relay.c    a slot that goes from key to key while one of them is looked up
  *   schedules_torn.c     the same for keys of two words
  *   schedules_message.c  messages in other memory, published through a map
@@ -187,6 +189,21 @@ void run_messages(struct test *, cohort_width, uint64_t schedules);
 
 /* Tiny cases through all their schedules: every `share`th of them. */
 void run_searches(struct test *, cohort_width, unsigned share);
+
+/* LINES: up to three operations on two keys of one home, through all schedules. */
+void run_small(struct test *, cohort_width);
+
+/* All schedules of a plan, as the search bounds them: 0, and the case has failed, if one is illegal. */
+struct search_told { /* NULL: is not asked */
+    uint64_t ended;  /* schedules that went on to the end, */
+    uint64_t moved;  /* and in which a key was moved */
+};
+int search_all(struct test *, struct stage *, const struct plan *, struct sim_search *, enum sim_memory,
+               uint64_t number, struct search_told *);
+
+/* LINES: so many tables in which a key must be moved, while another lane is at work on it, through all
+ * schedules. */
+void run_moves(struct test *, cohort_width, uint64_t tables);
 
 /* Thousands of cases at once on a device's real lanes (on the simulator: with strong memory), through the
  * context's launches. */

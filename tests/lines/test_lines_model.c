@@ -2,8 +2,10 @@
  * is known to be wrong put in.
  *
  * `plans` goes through plans of all sizes on all shapes, strong and weak, header by header: of each kind as
- * many as make up so many states, others for each seed. COHORT_MODEL=all in the environment asks for every
- * plan of the shapes near, partner and one instead: an hour. */
+ * many as make up so many states, others for each seed; with --ci all of 1 + 1 on the
+ * shapes near, partner and one. COHORT_MODEL=K/N in the environment asks for the Kth of N parts of all plans
+ * of these shapes instead, `all` for the whole. A case may take ten minutes with --ci, two else: so all come
+ * in 32 parts (scripts/nightly.sh). */
 #include <time.h>
 
 #include "model_plans.h"
@@ -41,6 +43,7 @@ static uint64_t step_through(uint64_t count)
  * wrong (1), or so many plans or states have been; 0: no such bound. */
 struct bounds {
     uint64_t plans, states;
+    uint64_t part, parts; /* without bounds: numbers that leave `part`, divided by so many parts */
 };
 static int explore(const struct lines_settings *s, int weak, struct plan_size size, uint64_t seed,
                    struct bounds most, struct tally *tally, FILE *story)
@@ -50,8 +53,9 @@ static int explore(const struct lines_settings *s, int weak, struct plan_size si
     int wrong = 0;
     model_begin(&m);
     const uint64_t count = plans_count(s, size), step = step_through(count);
+    const uint64_t each = most.plans || most.states ? 1 : most.parts;
     uint64_t number = test_mix(seed) % count;
-    for (uint64_t i = 0; i < count && !wrong; i++) {
+    for (uint64_t i = most.part; i < count && !wrong; i += each) {
         struct model_plan plan;
         if ((most.plans && here.plans == most.plans) || (most.states && here.states >= most.states))
             break;
@@ -83,8 +87,8 @@ static int is_caught(struct test *t, struct lines_settings s, int weak, const ch
             s.homes = shape.homes, s.slots = shape.slots, s.near = shape.near, s.far = shape.far;
             memcpy(s.partner, shape.partner, sizeof s.partner);
             memcpy(s.home_of, shape.home_of, sizeof s.home_of);
-            if (!explore(&s, weak, sizes[size], t->seed, (struct bounds){plans_to_catch[size], 0}, &tally,
-                         NULL))
+            if (!explore(&s, weak, sizes[size], t->seed, (struct bounds){plans_to_catch[size], 0, 0, 1},
+                         &tally, NULL))
                 continue;
             printf("model: %-16s %s word%s caught by plan %llu of %s operations, shape %s\n", what,
                    s.one_word ? "one" : "two", s.one_word ? ", " : "s,", (unsigned long long)tally.plans,
@@ -122,7 +126,7 @@ static void orders(struct test *t)
 /* None of these is wrong. */
 static void must_hold(struct test *t, const struct lines_settings *s, int weak, const char *what)
 {
-    const struct bounds most = {0, test_scale(t, 30000, 150000, 1000000)};
+    const struct bounds most = {0, test_scale(t, 30000, 150000, 1000000), 0, 1};
     struct tally tally = {0, 0, 0};
     for (unsigned size = 0; size < SIZES; size++)
         if (!CHECKF(t, !explore(s, weak, sizes[size], t->seed, most, &tally, stdout), "%s: see above", what))
@@ -187,35 +191,56 @@ static void two_words(struct test *t)
         must_hold(t, &s, weak, "a set's keys of two words");
         s.bug = BUG_HIT_UNVALIDATED;
         for (unsigned size = 0; size < SIZES && !caught; size++)
-            caught = explore(&s, weak, sizes[size], t->seed, (struct bounds){plans_to_catch[size], 0}, &tally,
-                             NULL);
+            caught = explore(&s, weak, sizes[size], t->seed, (struct bounds){plans_to_catch[size], 0, 0, 1},
+                             &tally, NULL);
         CHECKF(t, caught, "a torn key is not noticed (weak %d)", weak);
         printf("model: a torn key, weak %d, caught by plan %llu\n", weak, (unsigned long long)tally.plans);
     }
 }
 
-static void plans(struct test *t)
+/* COHORT_MODEL: all, or K/N. */
+static int whole(struct bounds *most)
 {
-    const int all = getenv("COHORT_MODEL") && !strcmp(getenv("COHORT_MODEL"), "all");
-    const struct bounds most = {0, all ? 0 : test_scale(t, 20000, 200000, 1000000)};
-    const time_t start = time(NULL);
+    const char *text = getenv("COHORT_MODEL");
+    unsigned long long part = 1, parts = 1;
+    if (!text ||
+        (strcmp(text, "all") && (sscanf(text, "%llu/%llu", &part, &parts) != 2 || !part || part > parts)))
+        return 0;
+    *most = (struct bounds){0, 0, part - 1, parts};
+    return 1;
+}
+
+/* Plans of one size on all shapes: 0 if one is wrong. */
+static int plans_of(struct test *t, unsigned size, struct bounds most, int all)
+{
+    const struct bounds every = {0, 0, 0, 1};
+    const clock_t start = clock();
     struct tally tally = {0, 0, 0};
     for (int header = 0; header < 3; header++) /* two words, one, and one of a set */
         for (int weak = 0; weak < 2; weak++)
-            for (enum lines_shape shape = 0; shape < SHAPES; shape++)
-                for (unsigned size = 0; size < SIZES; size++) {
-                    struct lines_settings s = lines_settings_of(shape, header > 0, header < 2);
-                    if (all && (shape == SHAPE_BOTH || shape == SHAPE_SLOTS))
-                        continue;
-                    if (explore(&s, weak, sizes[size], t->seed, most, &tally, stdout)) {
-                        test_fail(t, __FILE__, __LINE__, "shape %s, header %d, weak %d: see above",
-                                  lines_shape_names[shape], header, weak);
-                        return;
-                    }
-                }
-    printf("model: %llu plans, %llu states, %llu plans too large, %.0f s\n", (unsigned long long)tally.plans,
-           (unsigned long long)tally.states, (unsigned long long)tally.large, difftime(time(NULL), start));
-    CHECK(t, !all || !tally.large);
+            for (enum lines_shape shape = 0; shape < SHAPES; shape++) {
+                struct lines_settings s = lines_settings_of(shape, header > 0, header < 2);
+                const int large = shape == SHAPE_BOTH || shape == SHAPE_SLOTS,
+                          small = t->ci && !size && !large;
+                if (all && large)
+                    continue;
+                if (explore(&s, weak, sizes[size], t->seed, small && !all ? every : most, &tally, stdout))
+                    return test_fail(t, __FILE__, __LINE__, "shape %s, header %d, weak %d: see above",
+                                     lines_shape_names[shape], header, weak);
+            }
+    printf("model: %s: %llu plans, %llu states, %llu plans too large, %.0f s\n", size_names[size],
+           (unsigned long long)tally.plans, (unsigned long long)tally.states, (unsigned long long)tally.large,
+           (double)(clock() - start) / CLOCKS_PER_SEC);
+    return CHECK(t, !all || !tally.large);
+}
+
+static void plans(struct test *t)
+{
+    struct bounds most = {0, test_scale(t, 20000, 200000, 1000000), 0, 1};
+    const int all = whole(&most);
+    for (unsigned size = 0; size < SIZES; size++)
+        if (!plans_of(t, size, most, all))
+            return;
 }
 
 enum { HOST = TEST_ON_CPU | TEST_NO_CONTEXT };

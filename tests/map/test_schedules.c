@@ -24,6 +24,18 @@ static void exhaustive(struct test *t)
     run_searches(t, t->width, (unsigned)(test_scale(t, 11, 1, 1) * (t->layout ? 3 : 1)));
 }
 
+static void small_lines(struct test *t)
+{
+    t->layout = COHORT_LAYOUT_LINES;
+    run_small(t, t->width);
+}
+
+static void moves_lines(struct test *t)
+{
+    t->layout = COHORT_LAYOUT_LINES;
+    run_moves(t, t->width, test_scale(t, 1, 5, 20));
+}
+
 static void batches(struct test *t)
 {
     run_batches(t, t->width, budget(t, 1000));
@@ -116,6 +128,8 @@ const struct test_case test_cases[] = {
     {"crowds", crowds, SIM | WIDTHS},
     {"hot", hot, SIM | WIDTHS},
     {"exhaustive", exhaustive, SIM | WIDTHS | TEST_EACH_LAYOUT},
+    {"small_lines", small_lines, SIM | WIDTHS | TEST_OF_LINES},
+    {"moves_lines", moves_lines, SIM | WIDTHS | TEST_OF_LINES},
     {"api", api, SIM | WIDTHS | TEST_EACH_LAYOUT},
     {"halves", halves, SIM | WIDTHS | TEST_VALUES},
     {"launches", launches, TEST_ON_SIM | TEST_ON_CUDA | TEST_NO_CONTEXT | WIDTHS | TEST_EACH_LAYOUT},

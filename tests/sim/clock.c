@@ -41,7 +41,10 @@ co_u64 sim_clock(void)
     lane->operation_began = lane->steps;
     if (sim.launch.schedule.clocks)
         record(lane);
-    return ++sim.clock;
+    ++sim.clock;
+    if (sim.merge)
+        merge_clock(lane);
+    return sim.clock;
 }
 
 int sim_happened_before(uint64_t a, uint64_t b)

@@ -2,6 +2,7 @@
  *
  * launch.c       begins and ends lanes, blocks, launches; failures
  * schedule.c     who runs next, which value is read: every decision of a launch
+ * merge.c        states of a search that were met before
  * memory.c       locations, messages, races: the words on memory; shared.c: a block's shared memory
  * view.c         views: what a lane has seen, location by location
  * collectives.c  lanes that meet: warps and blocks
@@ -67,6 +68,8 @@ struct lane {
     struct view acquired;  /* what a fence would add */
     struct view *released; /* what a relaxed store carries: as of the last fence; NULL: nothing */
     uint32_t clock_location, clock_time;
+    uint64_t trace; /* with sim.merge: what its words have answered */
+    int in_operation;
     struct coroutine coroutine;
 };
 
@@ -122,6 +125,7 @@ struct message {
     unsigned char released;  /* a release store wrote it */
     unsigned char unwritten; /* memory that was never written */
     struct view *view;       /* what whoever acquires it learns; NULL: nothing */
+    uint64_t trace;          /* with sim.merge: its writer's, as of then */
 };
 struct old_message {
     struct message m;
@@ -136,6 +140,7 @@ struct location {
     uint32_t old_count, old_capacity;
     struct old_message *old; /* by rising time; the newest message's value is in the memory itself */
     struct message last;
+    uint64_t trace; /* with sim.merge: its messages, or its value */
 };
 enum { TIME_STEP = 64, HISTORY = 8 };
 
@@ -172,6 +177,8 @@ struct sim {
     uint64_t change[16];
     uint32_t changes;
     uint64_t stall_from, stall_until;
+    int merge; /* a search that goes on from each state once */
+    uint64_t state, sc_trace, ended;
     uint32_t stall_serial;
     int stall_begun;
     uint32_t same_lane_steps;
@@ -200,6 +207,7 @@ extern struct sim sim;
 int launch_run(const struct launch *launch);
 void sim_fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 void sim_host_error(const char *what) __attribute__((noreturn));
+void launch_give_up(void) __attribute__((noreturn)); /* without a message */
 const struct sim_kernel *sim_kernel_find(const char *name);
 const char *
 lane_name(const struct lane *lane); /* "block 0 thread 33 (warp 1 lane 1)"; two may be in use at once */
@@ -212,6 +220,7 @@ void schedule_remove(struct lane *lane); /* is not ready any more */
 struct lane *schedule_pick(void);        /* who runs next; NULL if nobody can */
 void schedule_give_way(void);            /* the lane that runs is not ready: goes on once it is */
 void schedule_step(const char *word, const void *address, uint32_t bytes, int strong);
+void schedule_wake(void);            /* those that sleep until somebody writes */
 uint32_t choose_message(uint32_t n); /* 0: the newest */
 uint32_t choose_order(uint32_t n);
 uint64_t sim_random(void);
@@ -219,6 +228,16 @@ static inline uint32_t random_below(uint32_t n)
 {
     return (uint32_t)(((sim_random() >> 32) * n) >> 32);
 }
+
+/* merge.c: all but the first with sim.merge alone */
+void merge_begin(void);
+int merge_matters(const struct lane *lane); /* its next word may matter to another lane */
+void merge_lane(struct lane *lane, uint64_t what);
+void merge_read(const struct location *l, const struct message *m, co_u128 value);
+void merge_write(struct location *l, struct message *m, co_u128 value, uint32_t place);
+void merge_fence(int sc);
+void merge_clock(struct lane *lane);
+int merge_meets(void); /* the state was met before; notes it */
 
 /* memory.c */
 struct view *lane_view(const struct lane *lane); /* all that it has seen, as of now; NULL: nothing */

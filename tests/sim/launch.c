@@ -168,6 +168,13 @@ void sim_fail(const char *format, ...)
     abort(); /* an abandoned lane does not run again */
 }
 
+void launch_give_up(void)
+{
+    sim.failed = 1;
+    coroutine_switch(&sim.lane->coroutine, &sim.thread);
+    abort();
+}
+
 static void fail_deadlock(void)
 {
     uint32_t told = 0, waiting = 0;
@@ -228,6 +235,8 @@ uint64_t sim_watched(void)
 static void lane_run(void)
 {
     coroutine_entered(&sim.thread);
+    if (sim.merge)
+        merge_lane(sim.lane, 0);
     sim.launch.kernel->run(sim.launch.args);
     struct lane *lane = sim.lane;
     lane->state = LANE_ENDED;
@@ -260,6 +269,8 @@ static void lane_begin(struct block *block, uint32_t thread)
     view_begin(&lane->acquired);
     lane->released = NULL;
     lane->clock_location = lane->clock_time = 0;
+    lane->trace = lane->serial;
+    lane->in_operation = 0;
     coroutine_begin(&lane->coroutine, lane_run, (size_t)(lane - sim.lanes));
     schedule_add(lane);
 }

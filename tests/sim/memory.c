@@ -188,7 +188,7 @@ static inline void plain_write(void *p, uint32_t bytes, co_u128 v)
     if (l->last.time && l->last.writer != sim.lane->serial && l->last.time > seen(sim.lane, number))
         sim_fail("race: a plain write, and the newest write (by another lane) does not come before it");
     put(l, v);
-    l->last = (struct message){l->last.time + TIME_STEP, sim.lane->serial, 0, 0, 0, NULL};
+    l->last = (struct message){l->last.time + TIME_STEP, sim.lane->serial, 0, 0, 0, NULL, 0};
     l->plain = l->last.time;
     l->old_count = 0;
     view_raise(&sim.lane->current, number, l->last.time);
@@ -201,7 +201,7 @@ void memory_take(char *p)
     if (l->last.time && l->last.writer != sim.lane->serial && l->last.time > seen(sim.lane, number))
         sim_fail("race: a copy to %p is asked for, and a write of another lane does not come before it",
                  (void *)p);
-    l->last = (struct message){l->last.time + TIME_STEP, 0, 0, 0, 0, NULL};
+    l->last = (struct message){l->last.time + TIME_STEP, 0, 0, 0, 0, NULL, 0};
     l->plain = l->last.time;
     l->old_count = 0;
 }
@@ -239,10 +239,14 @@ static inline co_u128 strong_load(const void *p, uint32_t bytes, int acquire)
             const struct old_message *old = &l->old[l->old_count - pick];
             sim.counts.stale_loads++;
             learn(lane, &old->m, number, acquire);
+            if (sim.merge)
+                merge_read(l, &old->m, old->value);
             return old->value;
         }
     }
     learn(lane, &l->last, number, acquire);
+    if (SIM_UNLIKELY(sim.merge))
+        merge_read(l, &l->last, get(l));
     return get(l);
 }
 
@@ -258,6 +262,8 @@ static co_u128 glance(const void *p, uint32_t bytes)
     const struct message *m = old ? &old->m : &l->last;
     check_written(m);
     sim.counts.stale_loads += old != NULL;
+    if (sim.merge)
+        merge_read(l, m, old ? old->value : get(l));
     if (m->time)
         view_raise(&sim.lane->current, number, m->time);
     return old ? old->value : get(l);
@@ -302,8 +308,15 @@ static void append(struct location *l, uint32_t number, co_u128 v, int glued, in
     if (SIM_UNLIKELY(l->last.time > UINT32_MAX - 2 * TIME_STEP))
         sim_fail("watchdog: 60 million writes to one location");
     put(l, v);
-    l->last = (struct message){
-        l->last.time + TIME_STEP, sim.lane->serial, (unsigned char)glued, (unsigned char)released, 0, view};
+    l->last = (struct message){l->last.time + TIME_STEP,
+                               sim.lane->serial,
+                               (unsigned char)glued,
+                               (unsigned char)released,
+                               0,
+                               view,
+                               0};
+    if (SIM_UNLIKELY(sim.merge))
+        merge_write(l, &l->last, v, 0);
     view_raise(&sim.lane->current, number, l->last.time);
 }
 
@@ -351,7 +364,9 @@ static inline void strong_store(void *p, uint32_t bytes, co_u128 v, int release)
     }
     uint32_t at = l->old_count - pick + 1; /* goes before the pick-th message from the end */
     uint32_t next = pick == 1 ? l->last.time : l->old[at].m.time, before = l->old[at - 1].m.time;
-    struct message m = {before + (next - before) / 2, lane->serial, 0, (unsigned char)release, 0, view};
+    struct message m = {before + (next - before) / 2, lane->serial, 0, (unsigned char)release, 0, view, 0};
+    if (sim.merge)
+        merge_write(l, &m, v, pick);
     sim.counts.late_stores++;
     insert_old(l, at, &m, v);
     view_raise(&lane->current, number, m.time);
@@ -396,6 +411,8 @@ static struct location *atomic_read(void *p, uint32_t bytes, uint32_t *number)
     struct location *l = &sim.locations[*number];
     check_strong(l, *number);
     learn(sim.lane, &l->last, *number, 0);
+    if (SIM_UNLIKELY(sim.merge))
+        merge_read(l, &l->last, get(l));
     return l;
 }
 
@@ -517,6 +534,8 @@ void sim_fence(int sc)
         view_join(&sim.sc, &lane->current);
     }
     lane->released = lane_view(lane);
+    if (SIM_UNLIKELY(sim.merge))
+        merge_fence(sc);
 }
 
 co_u64 sim_atomic(enum sim_atomic_op op, void *p, co_u32 bytes, co_u64 operand, co_u64 expected)

@@ -68,7 +68,10 @@ int sim_search_next(struct sim_search *s)
 void sim_search_end(struct sim_search *s)
 {
     free(s->path);
+    free(s->met);
     s->path = NULL;
+    s->met = NULL;
+    s->state_capacity = s->states = 0;
     s->length = s->capacity = s->position = 0;
 }
 
@@ -91,7 +94,7 @@ uint32_t choose_message(uint32_t n)
     if (sim.kind == SIM_SEARCH) {
         struct sim_search *s = sim.launch.schedule.search;
         uint32_t pick = s->stale_left ? decide(n) : 0;
-        s->stale_left -= pick != 0;
+        s->stale_left -= pick != 0 && s->stale != SIM_UNBOUNDED;
         return pick;
     }
     if ((sim_random() & 255) >= sim.staleness)
@@ -191,7 +194,7 @@ void schedule_remove(struct lane *lane)
     list_remove(lane);
 }
 
-static void end_stall(void)
+void schedule_wake(void)
 {
     sim.stall_until = 0;
     sim.stall_begun = 0;
@@ -206,7 +209,7 @@ static void end_stall(void)
 static void mind_stall(void)
 {
     if (sim.steps >= sim.stall_until) {
-        end_stall();
+        schedule_wake();
         return;
     }
     if (sim.stall_begun || sim.steps < sim.stall_from)
@@ -236,7 +239,7 @@ struct lane *schedule_pick(void)
     if (sim.stall_until)
         mind_stall();
     if (!sim.ready_count && sim.stalled_count)
-        end_stall();
+        schedule_wake();
     if (!sim.ready_count)
         return NULL;
     if (sim.kind == SIM_SEARCH)
@@ -259,6 +262,17 @@ static void go_on_with(struct lane *next)
     coroutine_switch(&lane->coroutine, &next->coroutine);
 }
 
+/* The lane that runs sleeps until another one has written; that one goes on. */
+static void sleep_until_written(void)
+{
+    sim.lane->stalled = 1;
+    list_remove(sim.lane);
+    sim.stalled[sim.stalled_count++] = sim.lane;
+    struct lane *lane = sim.lane;
+    go_on_with(sim.ready[decide(sim.ready_count)]);
+    merge_lane(lane, 4);
+}
+
 void schedule_give_way(void)
 {
     struct lane *next = schedule_pick();
@@ -279,12 +293,18 @@ static struct lane *other(uint32_t i)
 static void step_search(void)
 {
     struct sim_search *s = sim.launch.schedule.search;
+    if (sim.merge) {
+        if (!merge_matters(sim.lane))
+            return;
+        if (s->position == s->length && merge_meets())
+            launch_give_up();
+    }
     if (!s->preemptions_left || sim.ready_count <= 1)
         return;
     uint32_t pick = decide(sim.ready_count);
     if (!pick)
         return;
-    s->preemptions_left--;
+    s->preemptions_left -= s->preemptions != SIM_UNBOUNDED;
     go_on_with(other(pick - 1));
 }
 
@@ -352,12 +372,14 @@ void sim_pause(void)
     schedule_step("co_pause", NULL, 0, 0);
     if (sim.ready_count <= 1) {
         if (sim.stalled_count)
-            end_stall();
+            schedule_wake();
         return;
     }
     if (sim.kind == SIM_PCT) {
         fall();
         go_on_with(sim.ready[0]);
+    } else if (sim.merge) {
+        sleep_until_written();
     } else if (sim.kind == SIM_SEARCH) {
         go_on_with(other(decide(sim.ready_count - 1)));
     } else {
@@ -398,6 +420,7 @@ void schedule_begin(uint32_t lanes)
         s->search->preemptions_left = s->search->preemptions;
         s->search->stale_left = s->search->stale;
     }
+    merge_begin();
     uint64_t r = sim_random();
     sim.burst = s->burst ? s->burst : bursts[r & 7];
     sim.staleness = staleness[r >> 3 & 7];

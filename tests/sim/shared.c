@@ -93,7 +93,7 @@ void memory_copy_in(struct block *block)
         struct location *l = &sim.locations[number];
         if (!number || l->address != to + i)
             continue;
-        l->last = (struct message){l->last.time + TIME_STEP, 0, 0, 0, 0, NULL};
+        l->last = (struct message){l->last.time + TIME_STEP, 0, 0, 0, 0, NULL, 0};
         l->plain = l->last.time;
         l->old_count = 0;
         view_raise(&block->view, number, l->last.time);

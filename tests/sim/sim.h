@@ -97,14 +97,26 @@ int sim_happened_before(uint64_t a, uint64_t b);
  *     struct sim_search search = {.preemptions = 2, .stale = 1};
  *     schedule.kind = SIM_SEARCH, schedule.search = &search;
  *     do { reset(); sim_run(...); check(); } while (sim_search_next(&search));
- *     sim_search_end(&search); */
+ *     sim_search_end(&search);
+ *
+ * `merge`: goes on from each state once. A launch that comes to a state that was met before is given up:
+ * sim_run then answers -1 without a message, `given_up` is set, and there is nothing to check. Then either
+ * may be SIM_UNBOUNDED. For kernels whose lanes do not meet at votes, shuffles and barriers. */
+enum { SIM_UNBOUNDED = 0x7fffffff };
 struct sim_search {
     unsigned preemptions, stale;
-    uint64_t runs; /* out: made so far */
+    int merge;
+    const void *aside; /* words on this memory come in any order, and what they answer is not used */
+    size_t aside_bytes;
+    uint64_t runs;   /* out: made so far */
+    uint64_t states; /* out: that were met */
+    int given_up;    /* out: the last run was */
     /* the rest belongs to the simulator */
     struct sim_choice *path;
     size_t length, capacity, position;
     unsigned preemptions_left, stale_left;
+    uint64_t *met;
+    size_t state_capacity;
 };
 int sim_search_next(struct sim_search *search);
 void sim_search_end(struct sim_search *search);

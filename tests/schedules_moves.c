@@ -1,0 +1,155 @@
+/* schedules_moves.c: LINES, keys that are moved while others are at work on them, through all schedules.
+ *
+ *   displace   K is put in where the window of its home is full. The first key of another home there that has
+ *              a free slot in its own window, M, must go to that slot.
+ *   return     The same with M in its own home, and K is erased after that: M is pulled home, to where it
+ *              was.
+ *   pull       M lies outside of its home, in which all slots are taken. A key that lies there is erased, so
+ *              M is pulled home.
+ *
+ * The other lane's operations are on M. There may be any number of preemptions, in `return` beside an erase
+ * three; and in weak memory one old value. The counters say whether a key was moved: in each schedule if the
+ * other one only looks, in at least one if it changes M's value or takes M out, since M may be locked or gone
+ * then. */
+#include "schedules_lines.h"
+
+enum { K, M, KEYS }; /* K: what the first lane is about */
+enum move { DISPLACE, RETURN, PULL, MOVES };
+
+/* The other lane's. */
+static const unsigned char others[][2] = {{CO_OP_FIND, LIST_END},
+                                          {CO_OP_ADD, LIST_END},
+                                          {CO_OP_ASSIGN, LIST_END},
+                                          {CO_OP_ERASE, LIST_END},
+                                          {CO_OP_ERASE, CO_OP_INSERT}};
+enum { OTHERS = sizeof others / sizeof *others, ERASES = 3 };
+
+static int is_free(const struct plan *p, uint64_t slot)
+{
+    uint64_t key, value;
+    return table_get(&p->shape, p->table, slot, &key, &value) != SLOT_LIVE;
+}
+
+static int has_free_slot(const struct plan *p, uint64_t key)
+{
+    uint64_t slots[PLAN_SLOTS], n = table_walk(&p->shape, key, slots), free = 0;
+    for (uint64_t i = 0; i < n; i++)
+        free += (uint64_t)is_free(p, slots[i]);
+    return free != 0;
+}
+
+static uint64_t draw_key(const struct plan *p, struct dice *d)
+{
+    return dice_next(d) & (table_empty_key(&p->shape) >> 1);
+}
+
+/* Fills the window of K's home, none of whose slots the home itself has. */
+static int fill_window(struct plan *p, struct dice *d)
+{
+    for (int tries = 0; tries < 4000 && has_free_slot(p, p->keys[K]); tries++) {
+        const uint64_t key = draw_key(p, d);
+        if (table_home_bucket(&p->shape, key) != table_home_bucket(&p->shape, p->keys[K]))
+            table_put(&p->shape, p->table, key, dice_below(d, 100));
+    }
+    return !has_free_slot(p, p->keys[K]);
+}
+
+/* 0: with these dice there is no such table. */
+static int displace_table(struct plan *p, enum move move, struct dice *d)
+{
+    uint64_t slots[PLAN_SLOTS], value;
+    p->keys[K] = draw_key(p, d);
+    if (!fill_window(p, d))
+        return 0;
+    table_walk(&p->shape, p->keys[K], slots);
+    const uint64_t each = table_slots(&p->shape) / p->shape.pages;
+    for (uint64_t i = 0; i < 2 * each; i++) { /* one of the first: the search for it is short */
+        table_get(&p->shape, p->table, slots[i], &p->keys[M], &value);
+        if (has_free_slot(p, p->keys[M]))
+            return move == DISPLACE || table_home_bucket(&p->shape, p->keys[M]) == slots[i] / each;
+    }
+    return 0;
+}
+
+static int pull_table(struct plan *p, struct dice *d)
+{
+    uint64_t slots[PLAN_SLOTS], value;
+    p->keys[M] = draw_key(p, d);
+    table_walk(&p->shape, p->keys[M], slots);
+    const uint64_t each = table_slots(&p->shape) / p->shape.pages;
+    for (int tries = 0; tries < 4000 && !table_find(&p->shape, p->table, p->keys[M], &value); tries++) {
+        int taken = 1;
+        for (uint64_t i = 0; i < each; i++)
+            taken &= !is_free(p, slots[i]);
+        if (taken && !table_put(&p->shape, p->table, p->keys[M], dice_below(d, 100)))
+            return 0;
+        if (!taken)
+            table_put(&p->shape, p->table, draw_key(p, d), dice_below(d, 100));
+    }
+    table_get(&p->shape, p->table, slots[dice_below(d, each)], &p->keys[K], &value);
+    return table_find(&p->shape, p->table, p->keys[M], &value);
+}
+
+static int moves_plan(struct plan *p, cohort_width width, enum move move, unsigned other, struct dice *d)
+{
+    struct shape shape = {.width = width, .lines = 1, .pages = 2, .seed = dice_next(d)};
+    if (move != PULL || dice_below(d, 2))
+        shape.pages = (uint32_t)homes_window(width) + 1 + (uint32_t)dice_below(d, 2);
+    plan_shape(p, shape);
+    p->lanes = p->each = 2;
+    p->key_count = KEYS;
+    p->operand_count = 3;
+    for (unsigned i = 0; i < p->operand_count; i++)
+        p->operands[i] = 200 + 10 * i;
+    p->ops[0] = LIST_OP(move == PULL ? CO_OP_ERASE : CO_OP_INSERT, K, 0);
+    p->ops[1] = move == RETURN ? LIST_OP(CO_OP_ERASE, K, 0) : LIST_END;
+    p->ops[2] = LIST_OP(others[other][0], M, 1);
+    p->ops[3] = others[other][1] == LIST_END ? LIST_END : LIST_OP(others[other][1], M, 2);
+    if (!(move == PULL ? pull_table(p, d) : displace_table(p, move, d)))
+        return 0;
+    p->counters = table_count(&p->shape, p->table);
+    return 1;
+}
+
+/* A plan in strong memory and, but for the quick form, in weak. */
+static int search_moves(struct test *t, struct stage *stage, const struct plan *p, unsigned most,
+                        int may_fail, uint64_t number)
+{
+    for (int weak = 0; weak < (t->quick ? 1 : 2); weak++) {
+        struct sim_search search = {.preemptions = most, .stale = (unsigned)weak};
+        struct search_told told = {0, 0};
+        const int legal = search_all(t, stage, p, &search, weak ? SIM_WEAK : SIM_STRONG, number, &told);
+        sim_search_end(&search);
+        if (!legal)
+            return 0;
+        if (may_fail ? told.moved != 0 : told.moved == told.ended)
+            continue;
+        char text[200];
+        snprintf(text, sizeof text, "a key was to be moved, and was so in %llu of %llu schedules",
+                 (unsigned long long)told.moved, (unsigned long long)told.ended);
+        report(t, number, p, text);
+        return 0;
+    }
+    return 1;
+}
+
+void run_moves(struct test *t, cohort_width width, uint64_t tables)
+{
+    struct stage stage = stage_new();
+    int legal = 1;
+    for (uint64_t i = 0; i < tables && legal; i++)
+        for (unsigned at = 0; at < MOVES * OTHERS && legal; at++) {
+            const enum move move = (enum move)(at % MOVES);
+            const unsigned other = at / MOVES;
+            struct dice dice = {test_mix((t->seed + i) * 16 + (uint64_t)width)};
+            struct plan plan;
+            if (!value_bytes(width) && (others[other][0] == CO_OP_ADD || others[other][0] == CO_OP_ASSIGN))
+                continue;
+            while (!moves_plan(&plan, width, move, other, &dice))
+                ;
+            tally_plan(plan_hash(&plan));
+            const unsigned most = move == RETURN && other >= ERASES ? 3 : SIM_UNBOUNDED;
+            legal = search_moves(t, &stage, &plan, most, other != 0, t->seed + i);
+        }
+    stage_free(&stage);
+}
