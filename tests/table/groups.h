@@ -49,7 +49,8 @@ int overflows(const struct plan *p, const struct due *d);
 void check_result(struct test *t, const struct plan *p, const struct due *d, const struct model *m);
 int same_keys(const struct plan *p, struct row a, struct row b);
 
-/* Groups by one column `key`, of a frame that has `v` beside it; and a column of a frame, as it lies there. */
+/* Groups by one column `key`, of a frame that has `v` beside it; and a column of a frame, as it lies
+ * there. */
 cohort_group *simple(struct test *t, cohort_context *context, uint32_t aggregates, const cohort_aggregate *a,
                      uint32_t reproducible);
 cohort_frame *two_columns(struct test *t, cohort_context *context, uint64_t n, const uint32_t *key,

@@ -457,7 +457,8 @@ static void refuses(struct test *t)
     FAILS(t, on, cohort_group_create(on, &o, NULL), COHORT_NULL, "out", NULL);
     FAILS(t, NULL, cohort_group_create(NULL, &o, &g), COHORT_NULL, "context", NULL);
     OK(t, cohort_group_create(on, &o, &g));
-    FAILS(t, on, cohort_group_finish(g, 0, &out), COHORT_RANGE, "types", NULL);
+    FAILS(t, on, cohort_group_finish(g, 0, &out), COHORT_RANGE, "cohort_group_finish", "1 key");
+    FAILS(t, on, cohort_group_partial(g, &out), COHORT_RANGE, "cohort_group_partial", "1 key");
     FAILS(t, on, cohort_group_finish(g, 2, &out), COHORT_RANGE, "flags", "2");
     FAILS(t, on, cohort_group_add(g, NULL), COHORT_NULL, "frame", NULL);
     OK(t, cohort_group_add(g, f));
