@@ -131,7 +131,7 @@ static void check_pages(struct test *t, const struct expected *e, cohort_matches
     const uint64_t before = t->ledger.bytes, rest = e->total % PAGE ? e->total % PAGE : PAGE;
     check_page(t, e, m, 0);
     check_page(t, e, m, e->total < PAGE ? 0 : e->total - rest);
-    for (int i = 0; i < 30; i++)
+    for (uint64_t i = 0; i < test_size(t, 30, 4); i++)
         check_page(t, e, m, test_below(t, e->total));
     CHECK(t, t->kind != TEST_CPU || t->ledger.most_bytes == before);
 }
@@ -197,7 +197,7 @@ static void often(struct test *t)
 
 static void joins_by_zipf(struct test *t)
 {
-    const uint64_t n = test_size(t, test_scale(t, 50000, 200000, 500000), 3000);
+    const uint64_t n = test_size(t, test_scale(t, 50000, 200000, 500000), 1000);
     for (uint64_t distinct = 100; distinct <= 2 * n; distinct = distinct < n ? n : 2 * n + 1) {
         uint64_t *left = zipf(t, n, distinct, 1.2), *right = zipf(t, n, distinct, 1.2);
         for (int how = 0; how < FORMS; how++)
@@ -210,7 +210,7 @@ static void joins_by_zipf(struct test *t)
 /* All rows of both sides have one key, or those of the left another one, but for a few. */
 static void joins_of_equal(struct test *t)
 {
-    const uint64_t n = test_size(t, test_scale(t, 70001, 150001, 300001), 2001);
+    const uint64_t n = test_size(t, test_scale(t, 70001, 150001, 300001), 1001);
     uint64_t *left = calloc(n, 8), *right = calloc(n, 8);
     if (!left || !right)
         abort();
