@@ -2,8 +2,8 @@
  *
  * The input is a program of bytes: types, lengths, offsets, which fields are spoilt, and then what the
  * buffers hold. Buffers are as large as length, offset and type ask for (no library can check an address),
- * and each is an allocation of its own, so that the sanitizer sees what is read beyond. Everything else may be wrong:
- * counts, children, offsets into strings, views, indices, null counts, missing buffers. */
+ * and each is an allocation of its own, so that the sanitizer sees what is read beyond. Everything else
+ * may be wrong: counts, children, offsets into strings, views, indices, null counts, missing buffers. */
 #ifndef FUZZ_ARROW_INPUT_H
 #define FUZZ_ARROW_INPUT_H
 
