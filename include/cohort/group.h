@@ -32,9 +32,19 @@
  *
  * Failure. A failed call leaves the object as it was before.
  *
- * Memory: a group has 16 bytes a numeric aggregate, SUM and MEAN of integers 24, VAR and SD 32, strings their
- * bytes and 24; its key twice; NUNIQUE each distinct value of each group. While a frame is added, 4 bytes a
- * row.
+ * Memory, on a CPU, besides the columns. The keys take what cohort_factor_add takes of them (keys.h), and 8
+ * bytes and their own once more a group; a frame takes 4 bytes a row while it is added. An aggregate has a
+ * group's
+ *
+ *     ROWS COUNT ANY ALL                                8 bytes
+ *     MIN MAX FIRST LAST of up to 8 bytes              16
+ *     SUM MEAN of floats 16, reproducible 64, of integers 24
+ *     VAR SD                                           32
+ *     MIN MAX FIRST LAST of strings and wider values   24, and twice the bytes of the value; 4 bytes a row
+ *     NUNIQUE: as keys of two columns, the group's number, of 4 bytes, and the value; and 28 bytes a row
+ *
+ * Where a later frame brings groups there is room for half as many more, and while it is made the old and the
+ * new one are both there.
  *
  * GPU contexts. Where all keys are numbers or dictionaries, and all aggregates are of numbers and none is
  * VAR, SD or NUNIQUE, the work is done in the GPU's memory, and the result is there; the first frame decides.
@@ -109,7 +119,10 @@ typedef struct cohort_group_options {
         sizeof(cohort_group_options), 0, 0, NULL, NULL, NULL, 0, 0 \
     }
 
-/* Belongs to the context, and is to be destroyed before it. All that the options point to is copied. */
+/* Belongs to the context, and is to be destroyed before it. All that the options point to is copied, names
+ * too. COHORT_RANGE: a number or an `op` that is not allowed; COHORT_NULL: a name that must be there;
+ * COHORT_BAD_STRUCT: `size`. Whether the columns are there is found by the first add. O(keys + aggregates);
+ * does not wait. */
 COHORT_API cohort_status cohort_group_create(cohort_context *context, const cohort_group_options *options,
                                              cohort_group **out);
 /* NULL is allowed. */
@@ -124,11 +137,15 @@ COHORT_API cohort_status cohort_group_add(cohort_group *group, cohort_frame *fra
 
 /* All that `from` was given, as if it came behind all that `into` was given. `from` stays as it is. Both
  * must have the same keys (names and nulls_equal), the same aggregates of the same columns, the same
- * `reproducible`, and one context. O(groups of `from`). */
+ * `reproducible`: else COHORT_RANGE, as where the columns' types differ; and one context: else
+ * COHORT_OTHER_CONTEXT. If nothing was added to `from`, nothing is done. O(groups of `from`) for each key
+ * column and aggregate. */
 COHORT_API cohort_status cohort_group_merge(cohort_group *into, cohort_group *from);
 
 /* The result. flags: 0 or COHORT_SORTED. The object goes on: more may be added. COHORT_RANGE: nothing was
- * added, so the columns' types are not known. COHORT_OVERFLOW: see SUM. */
+ * added, so the columns' types are not known. COHORT_OVERFLOW: see SUM. O(groups) for each key column and
+ * aggregate, and of NUNIQUE O(distinct values); sorted as cohort_unique. The result lies in the context's
+ * memory and lives on without the object. */
 COHORT_API cohort_status cohort_group_finish(cohort_group *group, uint32_t flags, cohort_frame **out);
 
 /* Of groups; 0 of NULL. */
@@ -138,11 +155,15 @@ COHORT_API uint64_t cohort_group_count(const cohort_group *group);
 
 /* All that the object knows as a frame, which may go by Arrow to another machine: the key columns, and for
  * each aggregate a column of fixed binaries or binaries, whose name tells aggregate, column and type. In
- * the order of bytes of this machine. */
+ * the order of bytes of this machine. COHORT_RANGE: nothing was added. O(groups) for each key column and
+ * aggregate, and of NUNIQUE and texts O(bytes). */
 COHORT_API cohort_status cohort_group_partial(cohort_group *group, cohort_frame **out);
 
 /* cohort_group_merge of an object with the same options that cohort_group_partial was called on.
- * COHORT_CORRUPT: the frame is not what that call makes. */
+ * COHORT_CORRUPT: the frame is not what that call makes, or of other options; COHORT_RANGE: the columns'
+ * types are others than before; COHORT_OTHER_CONTEXT. Nothing in a frame from strangers is followed
+ * unchecked; whether its numbers are true nobody can tell. O(groups of `partial`) for each key column and
+ * aggregate. */
 COHORT_API cohort_status cohort_group_merge_partial(cohort_group *into, cohort_frame *partial);
 
 #ifdef __cplusplus

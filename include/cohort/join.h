@@ -28,10 +28,12 @@
  *
  * Memory. Besides columns and what comes out: DENSE takes at most 25 bytes a right row; FACTOR 46 bytes a
  * right row, and up to 6 MiB for a round of rows; a left row 4 bytes. Columns that do not fit into 64 bits
- * together are held once more: 38 bytes a right row and their own, with a bit for each column, in whole words
- * of 8. Strings are held once more: 48 bytes a right row and 2.5 times their own. So two sides of equal size
- * take at most 2 x (key bytes + 8) bytes a row of both, besides those 6 MiB, if a key is numbers in any
- * number of columns, or a string of 8 bytes or more.
+ * together are held once more: 38 bytes a right row and their own, with a bit for each column, in whole
+ * words of 8. Strings are held once more: 48 bytes a right row and 2.5 times their own. So two sides of
+ * equal size take at most 2 x (key bytes + 8) bytes a row of both, besides those 6 MiB, if a key is numbers
+ * in any number of columns, or a string of 8 bytes or more. (Where the first rows do not tell how many keys
+ * there are FACTOR's table grows, and the bytes a right row may be half as many again; the bound of both
+ * sides holds.)
  *
  * In a GPU's memory (Where, below), of up to 2^26 right rows, it is at most 35 bytes a right row where no key
  * comes twice, and 56 where some do; columns that do not fit into 64 bits have tables of their halves: two of
@@ -164,11 +166,13 @@ typedef struct cohort_join_page {
         sizeof(cohort_join_page), 8, 0, 0, 0, NULL, NULL, 0, 0 \
     }
 
-/* O(written), and a search: so a page costs the same wherever it is. */
+/* O(written), and a search: so a page costs the same wherever it is. COHORT_RANGE: page.bytes is not 4 or 8,
+ * or 4 where a side has too many rows; COHORT_BAD_POINTER: an array is not aligned to its elements. */
 COHORT_API cohort_status cohort_join_pairs(cohort_matches *matches, cohort_join_page *page);
 
-/* The right rows that no probe of kind RIGHT or FULL has met so far, as pairs (null, row). On the join's
- * own context, while no probe is under way. */
+/* The right rows that no probe of kind RIGHT or FULL has met so far, as pairs (null, row). On the join's own
+ * context, while no probe is under way; the join may be probed again after it. O(right rows / 64) where
+ * probes were since the last call, and O(written). COHORT_RANGE: page.bytes is not 4 or 8. */
 COHORT_API cohort_status cohort_join_finish(cohort_join *join, cohort_join_page *page);
 
 #ifdef __cplusplus

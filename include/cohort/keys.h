@@ -24,8 +24,18 @@
  * values are numbered by the host. For all else columns are copied to the host, the work is done there by
  * threads, and results are copied back. Calls wait.
  *
- * Cost: O(rows) a column, expected; memory beside results at most 4 bytes a row and column, and 64 bytes a
- * distinct key and column, and its bytes. One thread at a time, as for all that belongs to a context. */
+ * Cost: O(rows) a column, expected; sorted O(d log d) more for d distinct keys.
+ *
+ * Memory, on a CPU, besides columns and results. To number n rows takes at most 46 bytes a row where the
+ * columns fit into 64 bits together; else 38 and their own, with a bit for each column, in whole words of 8.
+ * A column of strings or of wider values takes 48 bytes a row and 2.5 times its own, and is a column of 4
+ * bytes among the others. All that, and 6 MiB, is workspace and a table; the table stays with a factor.
+ * Where the first rows do not tell how many keys there are the table grows, and it may be half as much
+ * again. A call that works with distinct keys takes 16 bytes more for each of them; sorted, and for counts,
+ * 72 bytes and twice the key's own, and 4 bytes a row. Is in and index in number the rows of `values`, and
+ * take 8 bytes more for each distinct one and 12 for each row of `keys`.
+ *
+ * Threads. One at a time, as for all that belongs to a context. */
 #ifndef COHORT_KEYS_H
 #define COHORT_KEYS_H
 
@@ -42,18 +52,20 @@ extern "C" {
 /* Knows all keys that were added to it. Belongs to the context, and is to be destroyed before it. */
 typedef struct cohort_factor cohort_factor;
 
-/* For keys of `columns` columns, 1 to 4096. nulls_equal[columns] is copied; NULL: all 1. */
+/* For keys of `columns` columns, 1 to 4096, else COHORT_RANGE. nulls_equal[columns] is copied; NULL: all
+ * 1. */
 COHORT_API cohort_status cohort_factor_create(cohort_context *context, uint32_t columns,
                                               const uint8_t *nulls_equal, cohort_factor **out);
 /* NULL is allowed. */
 COHORT_API void cohort_factor_destroy(cohort_factor *factor);
 
 /* ids[i] = the id of row i of `keys`, a new one if its key is new. The first add fixes the types. ids may be
- * NULL; host or the context's memory. COHORT_NO_MEMORY, COHORT_OVERFLOW: the keys of some rows may be in, and
- * the factor goes on. */
+ * NULL; else 4 bytes a row of the host's or the context's memory. COHORT_RANGE: another number of columns,
+ * or another type than before. COHORT_NO_MEMORY, COHORT_OVERFLOW: the keys of some rows may be in, and the
+ * factor goes on. */
 COHORT_API cohort_status cohort_factor_add(cohort_factor *factor, cohort_frame *keys, uint32_t *ids);
 
-/* The same without adding: COHORT_NO_ID for keys that were never added. */
+/* The same without adding: COHORT_NO_ID for keys that were never added. Here ids must be there. */
 COHORT_API cohort_status cohort_factor_find(cohort_factor *factor, cohort_frame *keys, uint32_t *ids);
 
 /* Of ids; 0 of NULL. */
@@ -61,7 +73,9 @@ COHORT_API uint64_t cohort_factor_count(const cohort_factor *factor);
 
 /* ---- columns ------------------------------------------------------------------------------------------- */
 
-/* ids[i] = the id of row i; *values, unless out is NULL, a frame whose row k is the key of id k. */
+/* ids[i] = the id of row i, in the host's or the context's memory; *values, unless `values` is NULL, a frame
+ * whose row k is the key of id k. COHORT_RANGE: keys has no column, or more than 4096. COHORT_OVERFLOW: too
+ * many keys. On failure *values is NULL, and what is in ids means nothing. */
 COHORT_API cohort_status cohort_factorize(cohort_frame *keys, const uint8_t *nulls_equal, uint32_t *ids,
                                           cohort_frame **values);
 
@@ -78,12 +92,15 @@ COHORT_API cohort_status cohort_unique(cohort_frame *keys, uint32_t flags, cohor
  * among equals the one that came first; with COHORT_SORTED in order of the keys. */
 COHORT_API cohort_status cohort_value_counts(cohort_frame *keys, uint32_t flags, cohort_frame **out);
 
-/* rows[i] = the first row of `values` that equals row i of `keys`, of 4 or 8 bytes each; all ones: none. What
- * cohort_gather takes. */
+/* rows[i] = the first row of `values` that equals row i of `keys`, of 4 or 8 bytes each; all ones: none.
+ * What cohort_gather takes. `rows` lies in the host's or the context's memory. COHORT_RANGE: `bytes` is
+ * neither, or 4 where values has 2^32 - 1 rows or more; or columns or types of both do not agree. */
 COHORT_API cohort_status cohort_index_in(cohort_frame *keys, cohort_frame *values, const uint8_t *nulls_equal,
                                          uint32_t bytes, void *rows);
 
-/* Bit i (least significant first) of `bits`, ceil(rows / 8) bytes: row i of `keys` is a row of `values`. */
+/* Bit i (least significant first) of `bits`, ceil(rows / 8) bytes of the host's or the context's memory: row
+ * i of `keys` is a row of `values`. COHORT_RANGE: columns or types of both
+ * do not agree. */
 COHORT_API cohort_status cohort_is_in(cohort_frame *keys, cohort_frame *values, const uint8_t *nulls_equal,
                                       uint8_t *bits);
 

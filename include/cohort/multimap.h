@@ -70,11 +70,14 @@ COHORT_API cohort_status cohort_multimap_size(cohort_multimap *multimap, uint64_
 COHORT_API cohort_status cohort_multimap_get_options(cohort_multimap *multimap,
                                                      cohort_multimap_options *options);
 
-/* One value of each key (any), *fallback (host memory) or untouched for absent ones; as cohort_map_find. */
+/* One value of each key (any), *fallback (host memory) or untouched for absent ones; as cohort_map_find.
+ * batch.winner must be ANY: others are COHORT_UNSUPPORTED. Waits. O(n) a level, expected, whatever the
+ * number of values. */
 COHORT_API cohort_status cohort_multimap_find(cohort_multimap *multimap, uint64_t n, const void *keys,
                                               void *values, const void *fallback, const cohort_batch *batch);
 
-/* counts[i] = how many values keys[i] has, 0 if it is absent. */
+/* counts[i] = how many values keys[i] has, 0 if it is absent. Both arrays lie in one memory, the host's or
+ * the context's: COHORT_BAD_POINTER if not. O(n) a level, expected. */
 COHORT_API cohort_status cohort_multimap_count(cohort_multimap *multimap, uint64_t n, const void *keys,
                                                uint64_t *counts);
 
@@ -115,13 +118,17 @@ typedef struct cohort_retrieve {
         sizeof(cohort_retrieve), 0, 0, NULL, 0, 0, NULL, NULL, NULL, 0, NULL, 0, 0 \
     }
 
+/* O(n) a level and O(written), expected; all keys are looked up by each call. Workspace 16 bytes a query and
+ * level, and with host pointers on a GPU the keys. COHORT_RANGE: `outer` is neither 0 nor 1. On failure the
+ * arrays may have been written to. */
 COHORT_API cohort_status cohort_multimap_retrieve(cohort_multimap *multimap, uint64_t n, const void *keys,
                                                   cohort_retrieve *retrieve);
 
 /* Everything: the distinct keys (in no order), offsets[0 .. keys] and the values, those of key i at
  * offsets[i] .. offsets[i + 1]. The arrays hold what cohort_multimap_size tells. Any may be NULL. What
  * several calls give fits together, as long as nothing is inserted. The first export or save after inserts
- * puts all levels together, as cohort_multimap_union does, and views are void. */
+ * puts all levels together, as cohort_multimap_union does, and views are void: that may be COHORT_NO_MEMORY,
+ * and all is as before. O(keys + values). */
 COHORT_API cohort_status cohort_multimap_export(cohort_multimap *multimap, void *keys, uint64_t *offsets,
                                                 void *values);
 

@@ -40,10 +40,12 @@ typedef struct cohort_frame cohort_frame;
 /* ---- in ------------------------------------------------------------------------------------------------ */
 
 /* Takes an array over, as Arrow says a move is done: afterwards schema->release and array->release are NULL
- * and the frame releases both, on failure too if it says so: on failure nothing was moved, and both are still
- * the caller's. A struct array (+s) becomes a frame of its children; any other becomes a frame of one column.
- * A struct with nulls of its own is COHORT_UNSUPPORTED. On a CPU context buffers are used where they are; on
- * a GPU context they are copied to the device. */
+ * and the frame releases both, on failure too if it says so: on failure nothing was moved, and both are
+ * still the caller's. A struct array (+s) becomes a frame of its children; any other becomes a frame of one
+ * column. A struct with nulls of its own is COHORT_UNSUPPORTED. On a CPU context buffers are used where they
+ * are; on a GPU context they are copied to the device. COHORT_UNSUPPORTED, COHORT_CORRUPT: see Types and
+ * Trust above. O(rows / 64) a column; where something must be checked or copied, strings, dictionaries,
+ * buffers that are not aligned, all on a GPU, O(rows), and bytes. */
 COHORT_API cohort_status cohort_frame_import(cohort_context *context, struct ArrowSchema *schema,
                                              struct ArrowArray *array, cohort_frame **out);
 
@@ -77,7 +79,8 @@ typedef struct cohort_array {
         NULL, (cohort_type)0, 0, NULL, NULL \
     }
 
-/* A frame of plain arrays in host memory, which are copied. */
+/* A frame of plain arrays in host memory, which are copied. COHORT_RANGE: a type that is none; COHORT_NULL:
+ * values that are to be there. O(bytes). */
 COHORT_API cohort_status cohort_frame_create(cohort_context *context, uint64_t rows, uint32_t columns,
                                              const cohort_array *arrays, cohort_frame **out);
 
@@ -114,28 +117,34 @@ typedef struct cohort_column_info {
         sizeof(cohort_column_info), NULL, NULL, 0, 0, 0, 0 \
     }
 
+/* What column number `column` is. COHORT_RANGE: there is no such column; COHORT_BAD_STRUCT: `size`. O(1). */
 COHORT_API cohort_status cohort_frame_get_column(const cohort_frame *frame, uint32_t column,
                                                  cohort_column_info *info);
 
-/* The first column of this name. COHORT_RANGE: there is none. */
+/* The first column of this name. COHORT_RANGE: there is none. O(columns). */
 COHORT_API cohort_status cohort_frame_find(const cohort_frame *frame, const char *name, uint32_t *column);
 
-/* ---- frames of frames: no data is copied --------------------------------------------------------------- */
+/* ---- frames of frames: no data is copied ---------------------------------------------------------------
+ *
+ * On failure *out is NULL. Results belong to the context of the frame, and live on without the frame. */
 
-/* Columns columns[0 .. count), which may repeat, under names[i] (NULL, or names NULL: their own). */
+/* Columns columns[0 .. count), which may repeat, under names[i] (NULL, or names NULL: their own).
+ * COHORT_RANGE: a number that is no column's. O(count). */
 COHORT_API cohort_status cohort_frame_select(cohort_frame *frame, uint32_t count, const uint32_t *columns,
                                              const char *const *names, cohort_frame **out);
 
-/* The same by name. */
+/* The same by name. COHORT_RANGE: no column is named so; COHORT_NULL: a name is NULL. O(count x columns). */
 COHORT_API cohort_status cohort_frame_pick(cohort_frame *frame, uint32_t count, const char *const *names,
                                            cohort_frame **out);
 
-/* Rows first .. first + rows. */
+/* Rows first .. first + rows. COHORT_RANGE: they are not all there. O(chunks) a column, and O(rows / 64) to
+ * count nulls. */
 COHORT_API cohort_status cohort_frame_slice(cohort_frame *frame, uint64_t first, uint64_t rows,
                                             cohort_frame **out);
 
 /* The columns of `a`, then those of `b`, which has as many rows. A name of b's that a has too gets `suffix`
- * (NULL: "_right") behind it. */
+ * (NULL: "_right") behind it. COHORT_RANGE: the numbers of rows differ; COHORT_OTHER_CONTEXT. O(columns of a
+ * x columns of b). */
 COHORT_API cohort_status cohort_frame_beside(cohort_frame *a, cohort_frame *b, const char *suffix,
                                              cohort_frame **out);
 
@@ -151,16 +160,18 @@ COHORT_API cohort_status cohort_gather(cohort_frame *frame, uint64_t n, uint32_t
 /* ---- out ----------------------------------------------------------------------------------------------- */
 
 /* A struct array of the frame's columns, in the host's memory; schema and array are the caller's to release,
- * and live on without frame and context. Without a copy where a column is one piece in the host's memory. */
+ * and live on without frame and context. Without a copy where a column is one piece in the host's memory;
+ * else O(bytes). On failure (COHORT_NO_MEMORY) there is nothing to release. */
 COHORT_API cohort_status cohort_frame_export(cohort_frame *frame, struct ArrowSchema *schema,
                                              struct ArrowArray *array);
 
-/* The same chunk by chunk, without copies on a CPU context: a chunk ends where one of some column does. */
+/* The same chunk by chunk, without copies on a CPU context: a chunk ends where one of some column does.
+ * What fails later, get_next says, by an errno value and get_last_error. O(1), and O(columns) a chunk. */
 COHORT_API cohort_status cohort_frame_export_stream(cohort_frame *frame, struct ArrowArrayStream *stream);
 
 /* A struct array in the context's own memory. On a GPU context sync_event is an event on the context's stream
  * after all that made the frame, and the call does not wait; dictionaries, whose values are in the host's
- * memory, are COHORT_UNSUPPORTED there. */
+ * memory, are COHORT_UNSUPPORTED there. Copies as cohort_frame_export. */
 COHORT_API cohort_status cohort_frame_export_device(cohort_frame *frame, struct ArrowSchema *schema,
                                                     struct ArrowDeviceArray *array);
 

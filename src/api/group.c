@@ -13,9 +13,10 @@
 
 #define MOST_COLUMNS 4096u
 
-static cohort_status no_memory(cohort_context *context)
+static cohort_status no_memory(cohort_context *context, const char *call, uint64_t count, const char *what)
 {
-    return context_fail(context, COHORT_NO_MEMORY, "no host memory for groups");
+    return context_fail(context, COHORT_NO_MEMORY, "%s: no host memory for %llu %s", call,
+                        (unsigned long long)count, what);
 }
 
 /* ---- making -------------------------------------------------------------------------------------------- */
@@ -67,20 +68,20 @@ static char *name_of(const cohort_aggregate *a)
     return name;
 }
 
-static cohort_status copy_options(cohort_group *g, const cohort_group_options *o)
+static cohort_status copy_options(cohort_group *g, const char *call, const cohort_group_options *o)
 {
     g->key = calloc(o->keys, sizeof(char *));
     g->nulls_equal = malloc(o->keys);
     g->aggregate = calloc(o->aggregates + 1u, sizeof *g->aggregate);
     if (!g->key || !g->nulls_equal || !g->aggregate)
-        return no_memory(g->context);
+        return no_memory(g->context, call, (uint64_t)o->keys + o->aggregates, "keys and aggregates");
     g->keys = o->keys;
     g->aggregates = o->aggregates;
     g->reproducible = o->reproducible;
     for (uint32_t i = 0; i < o->keys; i++) {
         g->nulls_equal[i] = !o->nulls_equal || o->nulls_equal[i];
         if (!(g->key[i] = strdup(o->key[i])))
-            return no_memory(g->context);
+            return no_memory(g->context, call, strlen(o->key[i]) + 1, "bytes of a key's name");
     }
     for (uint32_t i = 0; i < o->aggregates; i++) {
         struct group_aggregate *a = &g->aggregate[i];
@@ -90,7 +91,7 @@ static cohort_status copy_options(cohort_group *g, const cohort_group_options *o
         a->name = name_of(from);
         a->column = has_column ? strdup(from->column) : NULL;
         if (!a->name || (has_column && !a->column))
-            return no_memory(g->context);
+            return no_memory(g->context, call, 2, "names of an aggregate");
         cohort_status s = a->op == COHORT_AGGREGATE_NUNIQUE
                               ? group_keys_open(&a->distinct, g->host, 2, neither)
                               : COHORT_OK;
@@ -143,10 +144,10 @@ cohort_status cohort_group_create(cohort_context *context, const cohort_group_op
         return s;
     cohort_group *g = calloc(1, sizeof *g);
     if (!g)
-        return no_memory(context);
+        return no_memory(context, call, sizeof *g, "bytes of a group");
     g->context = context;
     g->host = context; /* until the types are known */
-    s = copy_options(g, &o);
+    s = copy_options(g, call, &o);
     if (s)
         end(g);
     else
@@ -183,7 +184,8 @@ static cohort_status find_column(cohort_group *g, const char *call, cohort_frame
 static cohort_status pick(cohort_group *g, const char *call, cohort_frame *frame, cohort_frame **out)
 {
     uint32_t n = 0, *columns = calloc((size_t)g->keys + g->aggregates, sizeof *columns);
-    cohort_status s = columns ? COHORT_OK : no_memory(g->context);
+    cohort_status s =
+        columns ? COHORT_OK : no_memory(g->context, call, (uint64_t)g->keys + g->aggregates, "columns");
     for (uint32_t i = 0; !s && i < g->keys; i++)
         s = find_column(g, call, frame, "key", g->key[i], &columns[n++]);
     for (uint32_t i = 0; !s && i < g->aggregates; i++)
@@ -226,7 +228,7 @@ static cohort_status fold(struct group_step *st)
     struct group_fold *folds = calloc(g->aggregates + 1u, sizeof *folds);
     struct group_batch b = {st->rows, st->of.count, st->ids, 0, folds};
     if (!folds)
-        return no_memory(g->host);
+        return no_memory(g->host, st->call, g->aggregates, "aggregates");
     for (uint32_t i = 0; i < g->aggregates; i++) {
         const struct group_aggregate *a = &g->aggregate[i];
         if (a->way == GROUP_BY_STATE)
@@ -342,7 +344,7 @@ cohort_status cohort_group_merge(cohort_group *into, cohort_group *from)
                             "%s: from has other keys, aggregates or options than into", call);
     if (!from->typed)
         return COHORT_OK;
-    s = staged_status(from->context, from->host, group_partial(from, &partial));
+    s = staged_status(from->context, from->host, group_partial(from, call, &partial));
     if (!s)
         s = group_take(into, call, from, partial);
     cohort_frame_release(partial);

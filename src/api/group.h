@@ -39,7 +39,7 @@ void group_keys_keep(struct group_keys *, struct group_keys_step *);
 void group_keys_forget(struct group_keys *, struct group_keys_step *);
 
 /* All keys as one frame; of none that were ever added, COHORT_RANGE. */
-cohort_status group_keys_frame(struct group_keys *, cohort_frame **out);
+cohort_status group_keys_frame(struct group_keys *, const char *call, cohort_frame **out);
 
 /* ---- group_column.c ------------------------------------------------------------------------------------ */
 
@@ -181,7 +181,7 @@ cohort_status group_out(cohort_group *, cohort_frame *made, cohort_frame **out);
 
 /* ---- group_partial.c ----------------------------------------------------------------------------------- */
 
-cohort_status group_partial(cohort_group *, cohort_frame **out);
+cohort_status group_partial(cohort_group *, const char *call, cohort_frame **out);
 
 /* A partial result: what group_partial has made of `from`, or, if that is NULL, a frame of the context's. */
 cohort_status group_take(cohort_group *into, const char *call, cohort_group *from, cohort_frame *partial);

@@ -161,14 +161,15 @@ static cohort_status overflow(cohort_group *g, const struct group_aggregate *a, 
 
 /* ---- all ----------------------------------------------------------------------------------------------- */
 
-static cohort_status count_pairs(cohort_group *g, struct group_aggregate *a, struct table_column *c)
+static cohort_status count_pairs(cohort_group *g, const char *call, struct group_aggregate *a,
+                                 struct table_column *c)
 {
     uint64_t *counts = (uint64_t *)(uintptr_t)c->piece[0].data;
     cohort_frame *pairs;
     struct table_column *ids = NULL;
     for (uint64_t i = 0; i < g->of.count; i++)
         set_valid(c, i);
-    cohort_status s = group_keys_frame(&a->distinct, &pairs);
+    cohort_status s = group_keys_frame(&a->distinct, call, &pairs);
     if (s)
         return s;
     s = table_column_flat(g->host, pairs->field[0].column, &ids);
@@ -215,8 +216,8 @@ static cohort_status state_values(cohort_group *g, const struct group_aggregate 
     return v.overflow == ~0ull ? COHORT_OK : overflow(g, a, keys, v.overflow);
 }
 
-static cohort_status aggregate_column(cohort_group *g, struct group_aggregate *a, cohort_frame *keys,
-                                      struct table_column **out)
+static cohort_status aggregate_column(cohort_group *g, const char *call, struct group_aggregate *a,
+                                      cohort_frame *keys, struct table_column **out)
 {
     uint64_t n = g->of.count;
     const char *format = result_format(a);
@@ -224,7 +225,7 @@ static cohort_status aggregate_column(cohort_group *g, struct group_aggregate *a
         return group_texts_column(g, a, format, out);
     cohort_status s = table_column_room(g->host, format, n, (n + 1) * 8, 1, out);
     if (!s && a->way == GROUP_BY_KEYS)
-        s = count_pairs(g, a, *out);
+        s = count_pairs(g, call, a, *out);
     else if (!s)
         s = state_values(g, a, keys, *out);
     if (s) {
@@ -234,7 +235,7 @@ static cohort_status aggregate_column(cohort_group *g, struct group_aggregate *a
     return s;
 }
 
-static cohort_status all_columns(cohort_group *g, cohort_frame *keys, cohort_frame **out)
+static cohort_status all_columns(cohort_group *g, const char *call, cohort_frame *keys, cohort_frame **out)
 {
     cohort_frame *made = frame_new(g->host, g->of.count, g->keys + g->aggregates);
     cohort_status s = made ? COHORT_OK : COHORT_NO_MEMORY;
@@ -242,7 +243,7 @@ static cohort_status all_columns(cohort_group *g, cohort_frame *keys, cohort_fra
         s = frame_put(made, i, g->key[i], table_column_retain(keys->field[i].column));
     for (uint32_t i = 0; !s && i < g->aggregates; i++) {
         struct table_column *c = NULL;
-        s = aggregate_column(g, &g->aggregate[i], keys, &c);
+        s = aggregate_column(g, call, &g->aggregate[i], keys, &c);
         if (!s)
             s = frame_put(made, g->keys + i, g->aggregate[i].name, c);
     }
@@ -297,12 +298,12 @@ cohort_status group_out(cohort_group *g, cohort_frame *made, cohort_frame **out)
     return staged_status(g->context, g->host, s);
 }
 
-static cohort_status finish(cohort_group *g, uint32_t flags, cohort_frame **made)
+static cohort_status finish(cohort_group *g, const char *call, uint32_t flags, cohort_frame **made)
 {
     cohort_frame *keys = NULL;
-    cohort_status s = group_keys_frame(&g->of, &keys);
+    cohort_status s = group_keys_frame(&g->of, call, &keys);
     if (!s)
-        s = all_columns(g, keys, made);
+        s = all_columns(g, call, keys, made);
     if (!s && flags & COHORT_SORTED)
         s = in_order(g, keys, made);
     cohort_frame_release(keys);
@@ -328,6 +329,6 @@ cohort_status cohort_group_finish(cohort_group *group, uint32_t flags, cohort_fr
     if (flags & ~(uint32_t)COHORT_SORTED)
         return context_fail(group->context, COHORT_RANGE, "%s: flags is %u; only COHORT_SORTED (1) is known",
                             call, flags);
-    s = staged_status(group->context, group->host, finish(group, flags, &made));
+    s = staged_status(group->context, group->host, finish(group, call, flags, &made));
     return s ? s : group_out(group, made, out);
 }

@@ -149,11 +149,13 @@ void group_keys_keep(struct group_keys *k, struct group_keys_step *step)
     *step = (struct group_keys_step){0};
 }
 
-cohort_status group_keys_frame(struct group_keys *k, cohort_frame **out)
+cohort_status group_keys_frame(struct group_keys *k, const char *call, cohort_frame **out)
 {
     *out = NULL;
     if (!k->pieces)
-        return context_fail(k->host, COHORT_RANGE, "no frame was added; the columns' types are not known");
+        return context_fail(k->host, COHORT_RANGE,
+                            "%s: no frame was added, so the types of the %u key columns are not known", call,
+                            k->columns);
     if (k->pieces == 1) {
         *out = cohort_frame_retain(k->piece[0]);
         return COHORT_OK;

@@ -99,11 +99,12 @@ static cohort_status gather_values(cohort_group *g, const uint32_t *ids, const s
     return COHORT_OK;
 }
 
-static cohort_status distinct_out(cohort_group *g, struct group_aggregate *a, struct table_column **out)
+static cohort_status distinct_out(cohort_group *g, const char *call, struct group_aggregate *a,
+                                  struct table_column **out)
 {
     cohort_frame *pairs = NULL;
     struct table_column *ids = NULL, *values = NULL;
-    cohort_status s = group_keys_frame(&a->distinct, &pairs);
+    cohort_status s = group_keys_frame(&a->distinct, call, &pairs);
     if (!s)
         s = table_column_flat(g->host, pairs->field[0].column, &ids);
     if (!s)
@@ -118,11 +119,11 @@ static cohort_status distinct_out(cohort_group *g, struct group_aggregate *a, st
     return s;
 }
 
-cohort_status group_partial(cohort_group *g, cohort_frame **out)
+cohort_status group_partial(cohort_group *g, const char *call, cohort_frame **out)
 {
     cohort_frame *keys = NULL, *made = NULL;
     *out = NULL;
-    cohort_status s = group_keys_frame(&g->of, &keys);
+    cohort_status s = group_keys_frame(&g->of, call, &keys);
     if (!s && !(made = frame_new(g->host, keys->rows, g->keys + g->aggregates)))
         s = COHORT_NO_MEMORY;
     for (uint32_t i = 0; !s && i < g->keys; i++)
@@ -131,7 +132,7 @@ cohort_status group_partial(cohort_group *g, cohort_frame **out)
         struct group_aggregate *a = &g->aggregate[i];
         struct table_column *c = NULL;
         char name[NAME_BYTES];
-        s = a->way == GROUP_BY_KEYS   ? distinct_out(g, a, &c)
+        s = a->way == GROUP_BY_KEYS   ? distinct_out(g, call, a, &c)
             : a->way == GROUP_BY_TEXT ? group_texts_column(g, a, "Z", &c)
                                       : states_out(g, a, &c);
         name_part(a, name);
@@ -159,7 +160,7 @@ cohort_status cohort_group_partial(cohort_group *group, cohort_frame **out)
     if (!s)
         s = frame_need(group->context, call, "out", out);
     if (!s)
-        s = staged_status(group->context, group->host, group_partial(group, &made));
+        s = staged_status(group->context, group->host, group_partial(group, call, &made));
     return s ? s : group_out(group, made, out);
 }
 

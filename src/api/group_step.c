@@ -10,9 +10,10 @@
 const char *const group_op_names[] = {"",    "rows", "count", "sum",  "mean", "min", "max",
                                       "var", "sd",   "first", "last", "any",  "all", "nunique"};
 
-static cohort_status no_memory(cohort_context *context)
+static cohort_status no_memory(cohort_context *context, const char *call, uint64_t count, const char *what)
 {
-    return context_fail(context, COHORT_NO_MEMORY, "no host memory for groups");
+    return context_fail(context, COHORT_NO_MEMORY, "%s: no host memory for %llu %s", call,
+                        (unsigned long long)count, what);
 }
 
 /* ---- types --------------------------------------------------------------------------------------------- */
@@ -79,7 +80,7 @@ cohort_status group_type(cohort_group *g, const char *call, uint32_t i, const ch
                             "%s: %s of column '%.100s' (%.40s): not for this type", call,
                             group_op_names[a->op], a->column, format);
     a->format = strdup(format);
-    return a->format ? COHORT_OK : no_memory(g->host);
+    return a->format ? COHORT_OK : no_memory(g->host, call, strlen(format) + 1, "bytes of a format");
 }
 
 /* After a call that failed: types of a first frame are not known. */
@@ -117,15 +118,18 @@ cohort_status group_step_open(struct group_step *st, cohort_group *g, const char
     *st = (struct group_step){.group = g, .call = call, .keys = keys, .rows = keys->rows};
     st->part = calloc(g->aggregates + 1u, sizeof *st->part);
     if (!st->part)
-        return no_memory(g->host);
+        return no_memory(g->host, call, g->aggregates, "aggregates");
     cohort_status s = pool_take(g->host, keys->rows * 4, &st->ids);
     return s ? s : group_keys_add(&g->of, call, keys, st->ids, &st->of);
 }
 
 /* Folds on a CPU are into the states that there are, if there is room. */
-static cohort_status reserve_states(cohort_group *g, const struct group_aggregate *a, struct group_part *p,
-                                    uint64_t groups)
+static cohort_status reserve_states(struct group_step *st, uint32_t i)
 {
+    cohort_group *g = st->group;
+    const struct group_aggregate *a = &g->aggregate[i];
+    struct group_part *p = &st->part[i];
+    const uint64_t groups = st->of.count;
     uint64_t bytes = group_state_bytes(a->state), more = a->room ? groups + groups / 2 : groups + 16;
     p->states = a->states;
     p->room = a->room;
@@ -134,8 +138,9 @@ static cohort_status reserve_states(cohort_group *g, const struct group_aggregat
     more = a->room && groups <= a->room ? a->room : more;
     char *states = context_alloc(g->host, more * bytes);
     if (!states)
-        return context_fail(g->host, COHORT_NO_MEMORY, "no host memory for the states of %llu groups",
-                            (unsigned long long)groups);
+        return context_fail(
+            g->host, COHORT_NO_MEMORY, "%s: no memory of %llu bytes for the states of %llu groups (%s)",
+            st->call, (unsigned long long)(more * bytes), (unsigned long long)groups, group_op_names[a->op]);
     cohort_status s = context_copy(g->host, states, a->states, a->room ? g->of.count * bytes : 0);
     if (!s)
         s = context_fill(g->host, states + g->of.count * bytes, 0, (more - g->of.count) * bytes);
@@ -174,7 +179,7 @@ cohort_status group_part_pairs(struct group_step *st, uint32_t i, struct table_c
     uint8_t *valid = calloc(n / 8 + 1, 1);
     if (!valid) {
         table_column_release(column);
-        return no_memory(g->host);
+        return no_memory(g->host, st->call, n, "rows of a bitmap");
     }
     for (uint64_t k = 0; k < n; k++)
         valid[k / 8] |= (uint8_t)((ids[k] != KEYS_NO_ID) << (k & 7));
@@ -204,7 +209,7 @@ cohort_status group_step_ready(struct group_step *st)
         struct group_aggregate *a = &g->aggregate[i];
         struct group_part *p = &st->part[i];
         if (a->way == GROUP_BY_STATE)
-            s = reserve_states(g, a, p, st->of.count);
+            s = reserve_states(st, i);
         else if (a->way == GROUP_BY_TEXT)
             s = group_texts_reserve(g->host, &a->texts, st->of.count, g->of.count);
         if (!s && a->way == GROUP_BY_TEXT)

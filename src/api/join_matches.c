@@ -75,7 +75,10 @@ static cohort_status find_repeated(cohort_matches *m, cohort_frame *left, uint64
     struct factor_rows first = {0};
     void *taken = NULL;
     uint8_t *nulls_equal = malloc(like->columns);
-    cohort_status s = nulls_equal ? COHORT_OK : context_fail(m->host, COHORT_NO_MEMORY, "no host memory");
+    cohort_status s =
+        nulls_equal ? COHORT_OK
+                    : context_fail(m->host, COHORT_NO_MEMORY,
+                                   "cohort_join_probe: no host memory for %u key columns", like->columns);
     for (uint32_t i = 0; !s && i < like->columns; i++)
         nulls_equal[i] = (uint8_t)like->column[i].nulls_equal;
     if (!s)
@@ -171,7 +174,9 @@ static cohort_status probe(cohort_join *j, cohort_frame *left, cohort_join_probe
     cohort_matches *m = calloc(1, sizeof *m);
     if (!m) {
         cohort_frame_release(own);
-        return context_fail(context, COHORT_NO_MEMORY, "no host memory for matches");
+        return context_fail(context, COHORT_NO_MEMORY,
+                            "cohort_join_probe: no host memory of %llu bytes for matches",
+                            (unsigned long long)sizeof *m);
     }
     *m = (struct cohort_matches){.context = context, .host = host, .join = j};
     m->probe.index = &j->index;

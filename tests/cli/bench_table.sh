@@ -32,6 +32,20 @@ if command -v python3 >/dev/null 2>&1 && ! "$cohort" info --device cpu | grep -q
 else
     skip "bench table: answers" "python3 or libjansson is missing"
 fi
+# The answers of duckdb and polars at 10^5 rows, where they are installed (scripts/deps.sh --bench).
+if [ "$device" = cpu ]; then
+    mkdir -p real
+    cp "$here/../../bench/peers/peer_tables.py" real/peer_tables
+    chmod +x real/peer_tables
+    table --n 100K --k 100,2 --threads 2 --input plain,nulls --peers real >printed 2>said
+    status=$?
+fi
+if [ "$device" != cpu ] || grep -qE 'neither duckdb nor polars|reads no JSON' printed; then
+    skip "bench table: the answers of duckdb and polars at 10^5 rows" "the device is $device, or they are not installed"
+else
+    judge "bench table: 10^5 rows, all answers are those of duckdb and polars" test $status -eq 0 -a ! -s said -a \
+        "$(grep -c '^peers, beside 38 of 38 rows' printed)" -eq 1
+fi
 printf '#!/bin/sh\necho "{\\"rows\\": []}"\n' >naive-none
 mkdir -p nobody
 mv naive-none nobody/peer_tables

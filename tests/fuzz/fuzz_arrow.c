@@ -1,214 +1,7 @@
-/* Fuzzer of what comes in as Arrow structs.
- *
- * The input is a program of bytes: types, lengths, offsets, which fields are spoilt, and then what the
- * buffers hold. Buffers are as large as length, offset and type ask for (no library can check an address),
- * and each is an allocation of its own, so that the sanitizer sees what is read beyond. Everything else may
- * be wrong: counts, children, offsets into strings, views, indices, null counts, missing buffers. What is
- * taken in all the same is gathered, exported, read byte by byte, and used as keys. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "cohort.h"
-
-struct input {
-    const uint8_t *at, *end;
-};
-
-static unsigned take(struct input *in)
-{
-    return in->at < in->end ? *in->at++ : 0;
-}
-
-/* ---- structs that own what they point to --------------------------------------------------------------- */
-
-struct owned {
-    void *memory[40];
-    int count;
-};
-
-static struct owned owned;
-
-static void *keep(size_t bytes)
-{
-    void *memory = calloc(1, bytes ? bytes : 1);
-    if (!memory || owned.count == 40)
-        abort();
-    owned.memory[owned.count++] = memory;
-    return memory;
-}
-
-static void release_schema(struct ArrowSchema *s)
-{
-    s->release = NULL;
-}
-
-static void release_array(struct ArrowArray *a)
-{
-    a->release = NULL;
-}
-
-/* A buffer of exactly so many bytes, of the input's as far as they reach. */
-static void *buffer(struct input *in, size_t bytes)
-{
-    unsigned char *memory = keep(bytes);
-    size_t left = (size_t)(in->end - in->at), n = bytes < left ? bytes : left;
-    memcpy(memory, in->at, n);
-    in->at += n;
-    return memory;
-}
-
-static const char *const formats[] = {"b",    "c", "S", "i",  "l", "g", "e",  "tdD", "tsu:", "d:10,2", "w:3",
-                                      "w:16", "u", "U", "vu", "z", "Z", "vz", "n",   "+l",   ""};
-
-static size_t width(const char *format)
-{
-    switch (format[0]) {
-    case 'c':
-        return 1;
-    case 'S':
-    case 'e':
-        return 2;
-    case 'i':
-        return 4;
-    case 'd':
-        return 16;
-    case 'w':
-        return (size_t)atoi(format + 2);
-    case 't':
-        return format[1] == 'd' ? 4 : 8;
-    case 'v':
-        return 16;
-    default:
-        return 8;
-    }
-}
-
-/* Offsets and lengths in strings are small, so that some of them fit. */
-static void tame(struct input *in, unsigned char *bytes, size_t step, size_t n)
-{
-    if (take(in) & 1)
-        for (size_t i = 0; i < n; i++)
-            for (size_t k = 1; k < step; k++)
-                bytes[i * step + k] = 0;
-}
-
-static void fill(struct input *in, const char *format, struct ArrowArray *a, size_t entries)
-{
-    if (format[0] == 'u' || format[0] == 'z' || format[0] == 'U' || format[0] == 'Z') {
-        size_t step = format[0] == 'u' || format[0] == 'z' ? 4 : 8;
-        a->buffers[1] = buffer(in, (entries + 1) * step);
-        tame(in, (unsigned char *)(uintptr_t)a->buffers[1], step, entries + 1);
-        uint64_t last = 0;
-        memcpy(&last, (const char *)a->buffers[1] + entries * step, step);
-        a->buffers[2] =
-            buffer(in, last < 4096 ? last : 0); /* the last offset is the heap's size, by contract */
-        if (last >= 4096)
-            memset((char *)(uintptr_t)a->buffers[1] + entries * step, 0xff, step);
-        a->n_buffers = 3;
-    } else if (format[0] == 'v') {
-        int64_t heaps = take(in) % 3, *sizes = keep(3 * sizeof *sizes);
-        a->buffers[1] = buffer(in, entries * 16);
-        tame(in, (unsigned char *)(uintptr_t)a->buffers[1], 4, entries * 4);
-        for (int64_t h = 0; h < heaps; h++) {
-            sizes[h] = take(in);
-            a->buffers[2 + h] = buffer(in, (size_t)sizes[h]);
-        }
-        a->buffers[2 + heaps] = sizes;
-        a->n_buffers = 3 + heaps;
-    } else {
-        a->buffers[1] = buffer(in, format[0] == 'b' ? (entries + 7) / 8 : entries * width(format));
-        a->n_buffers = 2;
-    }
-}
-
-/* Another number of buffers. Of views the last buffer has the sizes of the others. With fewer buffers one of
- * these would stand there, and no reader can tell that it is too short: the producer vouches for addresses.
- * So views lose all of them, or none. */
-static void spoil_count(struct input *in, const struct ArrowSchema *s, struct ArrowArray *a)
-{
-    int64_t had = a->n_buffers, n = had + (int64_t)take(in) % 5 - 2;
-    if (s->format && s->format[0] == 'v' && n < had && n > 2)
-        n = 2;
-    a->n_buffers = n < 6 ? n : 6;
-}
-
-/* One thing that is not as it should be. */
-static void spoil(struct input *in, struct ArrowSchema *s, struct ArrowArray *a)
-{
-    switch (take(in)) {
-    case 1:
-        a->null_count = (int64_t)take(in) - 2;
-        break;
-    case 2:
-        spoil_count(in, s, a);
-        break;
-    case 3:
-        a->buffers[take(in) % 3] = NULL;
-        break;
-    case 4:
-        a->n_children = (int64_t)take(in) - 1;
-        break;
-    case 5:
-        a->length = -(int64_t)take(in);
-        break;
-    case 6:
-        a->offset = INT64_MIN;
-        break;
-    case 7:
-        s->dictionary = NULL;
-        break;
-    case 8:
-        a->dictionary = NULL;
-        break;
-    case 9:
-        a->release = NULL;
-        break;
-    case 10:
-        a->buffers = NULL;
-        break;
-    case 11:
-        a->length = INT64_MAX - (int64_t)take(in);
-        break;
-    default:
-        break;
-    }
-}
-
-static void one(struct input *in, const char *format, struct ArrowSchema *s, struct ArrowArray *a,
-                int64_t length)
-{
-    memset(s, 0, sizeof *s);
-    memset(a, 0, sizeof *a);
-    s->format = format;
-    s->name = "fuzz";
-    s->release = release_schema;
-    a->release = release_array;
-    a->length = length;
-    a->offset = take(in) % 9;
-    a->null_count = -1;
-    a->buffers = keep(8 * sizeof *a->buffers);
-    size_t entries = (size_t)(a->offset + a->length);
-    if (take(in) & 1)
-        a->buffers[0] = buffer(in, (entries + 7) / 8);
-    fill(in, format, a, entries);
-}
-
-static void column(struct input *in, struct ArrowSchema *s, struct ArrowArray *a, int64_t length)
-{
-    const char *format = formats[take(in) % (sizeof formats / sizeof formats[0])];
-    if (take(in) & 1) {
-        static const char *const indices[] = {"c", "S", "i", "l", "g"};
-        one(in, indices[take(in) % 5], s, a, length);
-        s->dictionary = keep(sizeof *s);
-        a->dictionary = keep(sizeof *a);
-        one(in, format, s->dictionary, a->dictionary, take(in) % 8);
-        spoil(in, s->dictionary, a->dictionary);
-    } else {
-        one(in, format, s, a, length);
-    }
-    spoil(in, s, a);
-}
+/* Fuzzer of what comes in as Arrow structs (arrow_input.h): an array, a stream of them, an array of a device,
+ * or a stream of those. What is taken in all the same is gathered, exported, read byte by byte, and used as
+ * keys. Whatever comes of it, each array that was handed out comes back once, and a stream does. */
+#include "arrow_input.h"
 
 /* ---- what is done with it ------------------------------------------------------------------------------ */
 
@@ -238,7 +31,164 @@ static void use(cohort_context *context, cohort_frame *frame)
     cohort_frame_release(part);
     schema.release(&schema);
     array.release(&array);
+    made = NULL;
+    if (cohort_unique(frame, n & 1 ? COHORT_SORTED : 0, &made) && made)
+        abort();
+    cohort_frame_release(made);
     (void)context;
+}
+
+/* ---- a stream that makes its arrays of the input ------------------------------------------------------- */
+
+struct maker {
+    struct input *in;
+    struct ArrowSchema schema;
+    int columns, chunks, released;
+};
+
+static int make_schema(struct maker *m, struct ArrowSchema *out)
+{
+    if (take(m->in) == 1)
+        return 5;
+    *out = m->schema;
+    return 0;
+}
+
+/* An array with the columns of the schema, or, behind the last one, none. */
+static int make_array(struct maker *m, struct ArrowArray *out)
+{
+    memset(out, 0, sizeof *out);
+    if (take(m->in) == 1)
+        return 12;
+    if (!m->chunks--)
+        return 0;
+    open_array(out, m->columns, take(m->in) % 40);
+    for (int i = 0; i < m->columns; i++)
+        column_rows(m->in, m->schema.children[i], out->children[i], out->length);
+    return 0;
+}
+
+/* The schema comes with rows of its own, which are of nobody. */
+static void maker_open(struct maker *m, struct input *in)
+{
+    struct ArrowArray none;
+    *m = (struct maker){.in = in};
+    m->columns = 1 + (int)(take(in) % 2);
+    m->chunks = (int)(take(in) % 4);
+    open_schema(&m->schema, m->columns);
+    for (int i = 0; i < m->columns; i++)
+        column(in, m->schema.children[i], &none, take(in) % 4);
+}
+
+static int get_schema(struct ArrowArrayStream *s, struct ArrowSchema *out)
+{
+    return make_schema(s->private_data, out);
+}
+
+static int get_next(struct ArrowArrayStream *s, struct ArrowArray *out)
+{
+    return make_array(s->private_data, out);
+}
+
+static const char *get_last_error(struct ArrowArrayStream *s)
+{
+    const struct maker *m = s->private_data;
+    return m->chunks & 1 ? "no more" : NULL;
+}
+
+static void release_stream(struct ArrowArrayStream *s)
+{
+    ((struct maker *)s->private_data)->released++;
+    s->release = NULL;
+}
+
+static int get_device_schema(struct ArrowDeviceArrayStream *s, struct ArrowSchema *out)
+{
+    return make_schema(s->private_data, out);
+}
+
+static ArrowDeviceType device_type(struct input *in)
+{
+    const unsigned type = take(in);
+    return type < 200 ? ARROW_DEVICE_CPU : (ArrowDeviceType)(type - 200);
+}
+
+static int get_device_next(struct ArrowDeviceArrayStream *s, struct ArrowDeviceArray *out)
+{
+    struct maker *m = s->private_data;
+    memset(out, 0, sizeof *out);
+    out->device_type = device_type(m->in);
+    out->device_id = (int64_t)take(m->in) - 1;
+    return make_array(m, &out->array);
+}
+
+static const char *get_device_error(struct ArrowDeviceArrayStream *s)
+{
+    (void)s;
+    return NULL;
+}
+
+static void release_device_stream(struct ArrowDeviceArrayStream *s)
+{
+    ((struct maker *)s->private_data)->released++;
+    s->release = NULL;
+}
+
+/* ---- the four ways in ---------------------------------------------------------------------------------- */
+
+static cohort_status by_stream(cohort_context *context, struct input *in, cohort_frame **out)
+{
+    struct maker m;
+    maker_open(&m, in);
+    struct ArrowArrayStream stream = {.get_schema = get_schema,
+                                      .get_next = get_next,
+                                      .get_last_error = get_last_error,
+                                      .release = release_stream,
+                                      .private_data = &m};
+    cohort_status s = cohort_frame_import_stream(context, &stream, out);
+    if (m.released != 1)
+        abort();
+    return s;
+}
+
+static cohort_status by_device_stream(cohort_context *context, struct input *in, cohort_frame **out)
+{
+    struct maker m;
+    maker_open(&m, in);
+    struct ArrowDeviceArrayStream stream = {.device_type = device_type(in),
+                                            .get_schema = get_device_schema,
+                                            .get_next = get_device_next,
+                                            .get_last_error = get_device_error,
+                                            .release = release_device_stream,
+                                            .private_data = &m};
+    cohort_status s = cohort_frame_import_device_stream(context, &stream, out);
+    if (m.released != 1)
+        abort();
+    return s;
+}
+
+/* On failure both structs are still the caller's. */
+static cohort_status by_array(cohort_context *context, struct input *in, int is_device, cohort_frame **out)
+{
+    struct ArrowSchema schema;
+    struct ArrowDeviceArray device = {.device_type = ARROW_DEVICE_CPU, .device_id = -1};
+    struct ArrowArray *array = &device.array;
+    const int columns = 1 + (int)(take(in) % 2);
+    open_schema(&schema, columns);
+    open_array(array, columns, take(in) % 40);
+    for (int i = 0; i < columns; i++)
+        column(in, schema.children[i], array->children[i], array->length);
+    if (is_device) {
+        device.device_type = device_type(in);
+        device.device_id = (int64_t)take(in) - 1;
+    }
+    cohort_status s = is_device ? cohort_frame_import_device(context, &schema, &device, out)
+                                : cohort_frame_import(context, &schema, array, out);
+    if (!s != !schema.release || !s != !array->release)
+        abort();
+    if (s)
+        array->release(array);
+    return s;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -248,33 +198,34 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     static cohort_context *context;
     cohort_context_options options = COHORT_CONTEXT_OPTIONS_INIT;
     struct input in = {data, data + n};
-    struct ArrowSchema schema = {.format = "+s", .name = "", .release = release_schema};
-    struct ArrowArray array = {.release = release_array, .null_count = -1};
     cohort_frame *frame = NULL;
+    cohort_status status;
     options.device = "cpu";
     options.threads = 1;
     if (!context && cohort_context_create(&options, &context))
         abort();
-    owned.count = 0;
-    int columns = 1 + (int)(take(&in) % 2);
-    array.length = take(&in) % 40;
-    schema.n_children = array.n_children = columns;
-    schema.children = keep(2 * sizeof *schema.children);
-    array.children = keep(2 * sizeof *array.children);
-    array.buffers = keep(sizeof *array.buffers);
-    array.n_buffers = 1;
-    for (int i = 0; i < columns; i++) {
-        schema.children[i] = keep(sizeof schema);
-        array.children[i] = keep(sizeof array);
-        column(&in, schema.children[i], array.children[i], array.length);
+    arrays.out = arrays.back = 0;
+    switch (take(&in) % 4) {
+    case 0:
+        status = by_array(context, &in, 0, &frame);
+        break;
+    case 1:
+        status = by_stream(context, &in, &frame);
+        break;
+    case 2:
+        status = by_array(context, &in, 1, &frame);
+        break;
+    default:
+        status = by_device_stream(context, &in, &frame);
+        break;
     }
-    cohort_status status = cohort_frame_import(context, &schema, &array, &frame);
-    if (!status != !!frame || (status && (!schema.release || !array.release)))
+    if (!status != !!frame)
         abort();
     if (frame)
         use(context, frame);
     cohort_frame_release(frame);
-    for (int i = 0; i < owned.count; i++)
-        free(owned.memory[i]);
+    if (arrays.out != arrays.back)
+        abort();
+    free_owned();
     return 0;
 }

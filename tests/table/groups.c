@@ -50,13 +50,13 @@ static void suit_device(const struct test *t, struct model *m)
             strcpy(m->column[i].index, "i");
 }
 
-void plan_open(struct test *t, struct plan *p, uint64_t rows, uint64_t distinct)
+void plan_open(struct test *t, struct plan *p, uint32_t keys, uint64_t rows, uint64_t distinct)
 {
     uint64_t types = 0;
     memset(p, 0, sizeof *p);
     while (model_formats[types])
         types++;
-    p->keys = 1 + (uint32_t)test_below(t, 3);
+    p->keys = keys ? keys : 1 + (uint32_t)test_below(t, 3);
     p->values = (uint32_t)test_below(t, 6);
     p->frames = 1 + (uint32_t)test_below(t, FRAMES);
     p->reproducible = (int)test_below(t, 2);
@@ -82,6 +82,8 @@ void plan_open(struct test *t, struct plan *p, uint64_t rows, uint64_t distinct)
             plan.wild = wild || (c < p->keys && test_below(t, 2));
             model_fill(t, &p->model[i], c, p->name[c], model_another_layout(t, p->format[c]), &plan);
         }
+        for (uint32_t k = 0; keys && k <= i; k++)
+            model_repeat(t, &p->model[i], &p->model[k], keys);
         suit_device(t, &p->model[i]);
         p->frame[i] = model_frame(t, &p->model[i], t->context);
     }
@@ -108,6 +110,43 @@ cohort_group *group_of(struct test *t, cohort_context *context, const struct pla
     cohort_status s = cohort_group_create(context, &o, &g);
     REQUIREF(t, !s || s == COHORT_NO_MEMORY, "create: %s", cohort_message(context));
     return g;
+}
+
+/* ---- two columns ------------------------------------------------------------------------------------- */
+
+cohort_group *simple(struct test *t, cohort_context *context, uint32_t aggregates, const cohort_aggregate *a,
+                     uint32_t reproducible)
+{
+    static const char *const key[] = {"key"};
+    cohort_group_options o = COHORT_GROUP_OPTIONS_INIT;
+    cohort_group *g = NULL;
+    o.keys = 1;
+    o.key = key;
+    o.aggregates = aggregates;
+    o.aggregate = a;
+    o.reproducible = reproducible;
+    OK(t, cohort_group_create(context, &o, &g));
+    return g;
+}
+
+cohort_frame *two_columns(struct test *t, cohort_context *context, uint64_t n, const uint32_t *key,
+                          cohort_type type, const void *value)
+{
+    cohort_array arrays[2] = {{"key", COHORT_U32, 0, key, NULL}, {"v", type, 0, value, NULL}};
+    cohort_frame *f = NULL;
+    OK(t, cohort_frame_create(context, n, 2, arrays, &f));
+    return f;
+}
+
+const void *column_at(struct test *t, cohort_frame *frame, uint32_t column, uint64_t bytes, void *to)
+{
+    struct model m;
+    model_of_frame(t, &m, frame);
+    for (uint64_t i = 0; i < m.rows; i++)
+        if (m.column[column].cell[i].bytes)
+            memcpy((char *)to + i * bytes, m.column[column].cell[i].bytes, bytes);
+    model_close(&m);
+    return to;
 }
 
 /* ---- the oracle ---------------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include "model.h"
 
 #define FRAMES 4
+#define KEYS   60 /* at most */
 
 __extension__ typedef __int128 wide;
 __extension__ typedef unsigned __int128 wide_bits;
@@ -13,12 +14,12 @@ __extension__ typedef unsigned __int128 wide_bits;
 struct plan {
     uint32_t keys, values, aggregates;
     int reproducible, skips;
-    const char *key[8];
-    uint8_t nulls_equal[8];
+    const char *key[KEYS];
+    uint8_t nulls_equal[KEYS];
     cohort_aggregate aggregate[64];
     uint32_t column[64]; /* of the model; ROWS: 0 */
-    char name[16][16];
-    const char *format[16];
+    char name[KEYS + 8][16];
+    const char *format[KEYS + 8];
     uint32_t frames;
     struct model model[FRAMES];
     cohort_frame *frame[FRAMES];
@@ -38,7 +39,8 @@ struct due {
 
 int is_float(const char *f);
 void add_aggregates(struct test *t, struct plan *p);
-void plan_open(struct test *t, struct plan *p, uint64_t rows, uint64_t distinct);
+/* keys 0: one to three; 60: of rows that often have the keys of another one. */
+void plan_open(struct test *t, struct plan *p, uint32_t keys, uint64_t rows, uint64_t distinct);
 void plan_close(struct plan *p);
 cohort_group *group_of(struct test *t, cohort_context *context, const struct plan *p);
 void walk(const struct plan *p, struct due *d);
@@ -46,5 +48,13 @@ void due_close(struct due *d);
 int overflows(const struct plan *p, const struct due *d);
 void check_result(struct test *t, const struct plan *p, const struct due *d, const struct model *m);
 int same_keys(const struct plan *p, struct row a, struct row b);
+
+/* Groups by one column `key`, of a frame that has `v` beside it; and a column of a frame, as it lies
+ * there. */
+cohort_group *simple(struct test *t, cohort_context *context, uint32_t aggregates, const cohort_aggregate *a,
+                     uint32_t reproducible);
+cohort_frame *two_columns(struct test *t, cohort_context *context, uint64_t n, const uint32_t *key,
+                          cohort_type type, const void *value);
+const void *column_at(struct test *t, cohort_frame *frame, uint32_t column, uint64_t bytes, void *to);
 
 #endif

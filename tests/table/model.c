@@ -224,6 +224,15 @@ void model_fill(struct test *t, struct model *m, uint32_t column, const char *na
     free(values);
 }
 
+void model_repeat(struct test *t, struct model *m, const struct model *from, uint32_t columns)
+{
+    for (uint64_t i = 0; from->rows && i < m->rows; i++) {
+        const uint64_t row = test_below(t, from->rows);
+        for (uint32_t c = 0, half = test_below(t, 2) != 0; half && c < columns; c++)
+            m->column[c].cell[i] = from->column[c].cell[row];
+    }
+}
+
 void model_random(struct test *t, struct model *m, uint32_t columns, const struct model_plan *plan)
 {
     uint64_t types = 0;

@@ -61,6 +61,9 @@ struct cell model_value(struct model *, const char *format, uint64_t id, int wil
 void model_fill(struct test *, struct model *, uint32_t column, const char *name, const char *format,
                 const struct model_plan *);
 
+/* Half of the rows get the first columns of some row of `from`, which lives as long. */
+void model_repeat(struct test *, struct model *, const struct model *from, uint32_t columns);
+
 /* Random columns of random types. */
 void model_random(struct test *, struct model *, uint32_t columns, const struct model_plan *);
 

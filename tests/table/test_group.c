@@ -44,7 +44,7 @@ static void wholes(struct test *t)
     for (uint64_t round = 0; round < test_scale(t, ROUNDS, 4 * ROUNDS, 10 * ROUNDS); round++) {
         struct plan p;
         struct due d;
-        plan_open(t, &p, round % 7 ? 60 : 400, round % 3 ? 6 : 90);
+        plan_open(t, &p, round % 25 == 24 ? KEYS : 0, round % 7 ? 60 : 400, round % 3 ? 6 : 90);
         walk(&p, &d);
         int overflow = overflows(&p, &d);
         cohort_group *g = group_of(t, t->context, &p);
@@ -94,7 +94,7 @@ static void parts(struct test *t)
         struct due d;
         struct model a, b;
         cohort_group *part[FRAMES];
-        plan_open(t, &p, 80, round % 3 ? 6 : 40);
+        plan_open(t, &p, round % 25 == 24 ? KEYS : 0, 80, round % 3 ? 6 : 40);
         walk(&p, &d);
         int overflow = overflows(&p, &d);
         cohort_group *whole = group_of(t, t->context, &p), *merged = group_of(t, t->context, &p);
@@ -185,11 +185,12 @@ static void check_few(struct test *t, uint64_t distinct)
  * none. */
 static void few(struct test *t)
 {
-    static const uint64_t distinct[] = {1, 2, 3, 6, 7, 8, 9, 15, 16, 17, 33, 64, 100};
+    static const uint64_t distinct[] = {1, 2, 3, 6, 7, 8, 9, 15, 16, 17, 33, 64, 100, 127, 128, 129};
+    const uint64_t numbers = sizeof distinct / sizeof *distinct;
     static const unsigned threads[] = {1, 2, 5};
     const char *asked = getenv("COHORT_CPU");
     char level[8] = "";
-    const uint64_t rounds = test_scale(t, 39, 130, 520);
+    const uint64_t rounds = numbers * test_scale(t, 3, 10, 40);
     snprintf(level, sizeof level, "%s", asked ? asked : "");
     for (uint64_t round = 0; round < rounds; round++) {
         cohort_context_options options = test_context_options(t);
@@ -201,7 +202,7 @@ static void few(struct test *t)
             setenv("COHORT_CPU", level, 1);
         else
             unsetenv("COHORT_CPU");
-        check_few(t, distinct[round % 13]);
+        check_few(t, distinct[round % numbers]);
         cohort_context_destroy(t->context);
         t->context = NULL;
     }
@@ -215,7 +216,7 @@ static void sorted(struct test *t)
         struct plan p;
         struct due d;
         struct model m;
-        plan_open(t, &p, 100, 20);
+        plan_open(t, &p, round % 20 == 19 ? KEYS : 0, 100, 20);
         p.aggregates = 1;
         walk(&p, &d);
         cohort_group *g = group_of(t, t->context, &p);
@@ -245,41 +246,6 @@ static void sorted(struct test *t)
 }
 
 /* ---- many rows ----------------------------------------------------------------------------------------- */
-
-static cohort_group *simple(struct test *t, cohort_context *context, uint32_t aggregates,
-                            const cohort_aggregate *a, uint32_t reproducible)
-{
-    static const char *const key[] = {"key"};
-    cohort_group_options o = COHORT_GROUP_OPTIONS_INIT;
-    cohort_group *g = NULL;
-    o.keys = 1;
-    o.key = key;
-    o.aggregates = aggregates;
-    o.aggregate = a;
-    o.reproducible = reproducible;
-    OK(t, cohort_group_create(context, &o, &g));
-    return g;
-}
-
-static cohort_frame *two_columns(struct test *t, cohort_context *context, uint64_t n, const uint32_t *key,
-                                 cohort_type type, const void *value)
-{
-    cohort_array arrays[2] = {{"key", COHORT_U32, 0, key, NULL}, {"v", type, 0, value, NULL}};
-    cohort_frame *f = NULL;
-    OK(t, cohort_frame_create(context, n, 2, arrays, &f));
-    return f;
-}
-
-static const void *column_at(struct test *t, cohort_frame *frame, uint32_t column, uint64_t bytes, void *to)
-{
-    struct model m;
-    model_of_frame(t, &m, frame);
-    for (uint64_t i = 0; i < m.rows; i++)
-        if (m.column[column].cell[i].bytes)
-            memcpy((char *)to + i * bytes, m.column[column].cell[i].bytes, bytes);
-    model_close(&m);
-    return to;
-}
 
 /* Sums, extremes and ends of many rows, for several threads: few groups and many. */
 static void many(struct test *t)
@@ -491,7 +457,8 @@ static void refuses(struct test *t)
     FAILS(t, on, cohort_group_create(on, &o, NULL), COHORT_NULL, "out", NULL);
     FAILS(t, NULL, cohort_group_create(NULL, &o, &g), COHORT_NULL, "context", NULL);
     OK(t, cohort_group_create(on, &o, &g));
-    FAILS(t, on, cohort_group_finish(g, 0, &out), COHORT_RANGE, "types", NULL);
+    FAILS(t, on, cohort_group_finish(g, 0, &out), COHORT_RANGE, "cohort_group_finish", "1 key");
+    FAILS(t, on, cohort_group_partial(g, &out), COHORT_RANGE, "cohort_group_partial", "1 key");
     FAILS(t, on, cohort_group_finish(g, 2, &out), COHORT_RANGE, "flags", "2");
     FAILS(t, on, cohort_group_add(g, NULL), COHORT_NULL, "frame", NULL);
     OK(t, cohort_group_add(g, f));

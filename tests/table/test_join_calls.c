@@ -1,5 +1,6 @@
 /* test_join_calls.c: joins whose calls are refused: shapes that rows break, what is no argument, memory that
  * ends; and how much memory a join takes. */
+#include "flat.h"
 #include "model.h"
 
 /* ---- shapes -------------------------------------------------------------------------------------------- */
@@ -178,90 +179,21 @@ struct sides {
     int is_text;
 };
 
-/* What a side's frame of texts points to. */
-struct side {
-    cohort_frame *frame;
-    char *texts;
-    uint32_t *offsets;
-};
-
-static cohort_frame *words_frame(struct test *t, cohort_context *context, const struct sides *s, uint64_t n,
-                                 uint64_t distinct)
-{
-    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
-    cohort_array array[8];
-    cohort_frame *frame = NULL;
-    for (uint32_t c = 0; c < s->columns; c++) {
-        char *keys = malloc(n * s->bytes);
-        if (!keys)
-            abort();
-        for (uint64_t i = 0; i < n; i++) {
-            uint64_t k = i % distinct, word = s->step ? k * s->step : test_mix(k * 16 + c + 1);
-            if (s->bytes == 4 && !s->step)
-                word = (uint32_t)(k + 1) * 2654435761u; /* 2^32 different ones */
-            memcpy(keys + i * s->bytes, &word, s->bytes);
-        }
-        array[c] = (cohort_array){names[c], s->bytes == 4 ? COHORT_U32 : COHORT_U64, 0, keys, NULL};
-    }
-    OK(t, cohort_frame_create(context, n, s->columns, array, &frame));
-    for (uint32_t c = 0; c < s->columns; c++)
-        free((void *)(uintptr_t)array[c].values);
-    return frame;
-}
-
-static void end_array(struct ArrowArray *a)
-{
-    a->release = NULL;
-}
-
-static void end_schema(struct ArrowSchema *s)
-{
-    s->release = NULL;
-}
-
-/* A column of texts, which are different where the first eight letters are. */
-static void texts_open(struct test *t, cohort_context *context, const struct sides *s, uint64_t n,
-                       uint64_t distinct, struct side *side)
-{
-    side->texts = malloc(n * s->bytes + 1);
-    side->offsets = calloc(n + 1, 4);
-    if (!side->texts || !side->offsets)
-        abort();
-    for (uint64_t i = 0; i < n; i++) {
-        uint64_t word = i % distinct * 0x9e3779b97f4a7c15ull;
-        for (uint32_t k = 0; k < s->bytes; k++)
-            side->texts[i * s->bytes + k] = (char)('0' + (word >> 6 * (k & 7) & 63));
-        side->offsets[i + 1] = (uint32_t)((i + 1) * s->bytes);
-    }
-    const void *buffers[3] = {NULL, side->offsets, side->texts}, *none[1] = {NULL};
-    struct ArrowSchema name = {.format = "u", .name = "a", .release = end_schema}, *names = &name;
-    struct ArrowArray column = {.length = (int64_t)n, .n_buffers = 3, .release = end_array},
-                      *columns = &column;
-    struct ArrowSchema schema = {.format = "+s", .name = "", .n_children = 1, .release = end_schema};
-    struct ArrowArray array = {.length = (int64_t)n, .n_buffers = 1, .n_children = 1, .release = end_array};
-    column.buffers = buffers;
-    array.buffers = none;
-    schema.children = &names;
-    array.children = &columns;
-    OK(t, cohort_frame_import(context, &schema, &array, &side->frame));
-}
-
-static struct side side_open(struct test *t, cohort_context *context, const struct sides *s, uint64_t n,
+static struct flat side_open(struct test *t, cohort_context *context, const struct sides *s, uint64_t n,
                              uint64_t distinct)
 {
-    struct side side = {NULL, NULL, NULL};
+    struct flat side;
+    uint64_t *key = malloc((n + 1) * 8);
+    if (!key)
+        abort();
+    for (uint64_t i = 0; i < n; i++)
+        key[i] = i % distinct;
     if (s->is_text)
-        texts_open(t, context, s, n, distinct, &side);
+        flat_texts(t, context, n, key, s->bytes, &side);
     else
-        side.frame = words_frame(t, context, s, n, distinct);
+        flat_words(t, context, n, key, s->columns, s->bytes, s->step, &side);
+    free(key);
     return side;
-}
-
-static void side_close(struct side *side)
-{
-    cohort_frame_release(side->frame);
-    free(side->texts);
-    free(side->offsets);
 }
 
 struct taken {
@@ -278,8 +210,8 @@ static struct taken memory_of(struct test *t, const struct sides *s, uint64_t le
     cohort_matches *m = NULL;
     options.alloc = test_allocator(t, &ledger);
     OK(t, cohort_context_create(&options, &context));
-    struct side a = side_open(t, context, s, left, right / s->times);
-    struct side b = side_open(t, context, s, right, right / s->times);
+    struct flat a = side_open(t, context, s, left, right / s->times);
+    struct flat b = side_open(t, context, s, right, right / s->times);
     const uint64_t before = ledger.bytes;
     ledger.most_bytes = 0;
     REQUIREF(t, !cohort_join_build(b.frame, NULL, &join), "%s", cohort_message(context));
@@ -290,8 +222,8 @@ static struct taken memory_of(struct test *t, const struct sides *s, uint64_t le
     EQUAL(t, cohort_join_size(m), left * s->times);
     cohort_matches_destroy(m);
     cohort_join_destroy(join);
-    side_close(&a);
-    side_close(&b);
+    flat_close(&a);
+    flat_close(&b);
     cohort_context_destroy(context);
     test_ledger_check(t, &ledger);
     return taken;

@@ -1,0 +1,296 @@
+/* test_table_memory.c: how much memory numbers of keys and groups take, by the context's allocator, against
+ * what keys.h and group.h state. (Joins: test_join_calls.c.) */
+#include "flat.h"
+#include "groups.h"
+
+/* ---- keys ---------------------------------------------------------------------------------------------- */
+
+struct kind {
+    const char *name;
+    uint32_t columns, bytes;
+    uint64_t step; /* 1 and more: integers so far apart; 0: words that lie anywhere */
+    int is_text;
+};
+
+static const struct kind kinds[] = {
+    {"close together", 1, 8, 4, 0}, {"words", 1, 8, 0, 0},       {"half words", 1, 4, 0, 0},
+    {"two words", 2, 8, 0, 0},      {"three words", 3, 8, 0, 0}, {"five half words", 5, 4, 0, 0},
+    {"eight words", 8, 8, 0, 0},    {"texts of 8", 1, 8, 0, 1},  {"texts of 16", 1, 16, 0, 1},
+    {"texts of 40", 1, 40, 0, 1},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* How keys come: each once, in turn, in turn and few; few for a long time and then each once. The first three
+ * tell at the beginning how many there are. */
+enum { ONCE, TWICE, OFTEN, LATE, ORDERS };
+static const char *const orders[ORDERS] = {"once", "twice", "often", "late"};
+
+static uint64_t key_at(uint64_t n, int order, uint64_t i)
+{
+    if (order == LATE)
+        return i < n / 10 ? i % 100 : i;
+    return i % (order == ONCE ? n : order == TWICE ? n / 2 : n / 20);
+}
+
+static uint64_t distinct_of(uint64_t n, int order)
+{
+    return order == LATE ? n - n / 10 + 100 : order == ONCE ? n : order == TWICE ? n / 2 : n / 20;
+}
+
+/* Of a row, or of a distinct one. */
+static uint64_t own_bytes(const struct kind *k)
+{
+    return (uint64_t)k->bytes * k->columns;
+}
+
+#define ROUND (6u << 20)
+
+/* What cohort_factor_add takes at most. */
+static uint64_t add_claim(const struct kind *k, uint64_t n, int order)
+{
+    const uint64_t bits = own_bytes(k) * 8;
+    uint64_t each = bits <= 64 ? 46 : 38 + (bits + k->columns + 63) / 64 * 8;
+    if (k->is_text)
+        each = 48 + own_bytes(k) * 5 / 2;
+    return each * n * (order == LATE ? 3 : 2) / 2 + ROUND;
+}
+
+/* ---- measuring ----------------------------------------------------------------------------------------- */
+
+struct meter {
+    struct test *test;
+    cohort_context *context;
+    struct ledger ledger;
+    uint64_t before;
+};
+
+static void meter_open(struct test *t, struct meter *m)
+{
+    cohort_context_options options = test_context_options(t);
+    *m = (struct meter){.test = t};
+    options.alloc = test_allocator(t, &m->ledger);
+    OK(t, cohort_context_create(&options, &m->context));
+}
+
+static void meter_close(struct meter *m)
+{
+    cohort_context_destroy(m->context);
+    test_ledger_check(m->test, &m->ledger);
+}
+
+/* From now on, with no workspace kept. */
+static void meter_begin(struct meter *m)
+{
+    struct test *t = m->test;
+    OK(t, cohort_trim(m->context));
+    m->before = m->ledger.bytes;
+    m->ledger.most_bytes = m->ledger.bytes;
+}
+
+/* Since then at most `claim` bytes were there at a time. */
+static void meter_check(struct meter *m, uint64_t claim, const char *call, const char *what, uint64_t n,
+                        const char *order)
+{
+    const uint64_t most = m->ledger.most_bytes - m->before;
+    CHECKF(m->test, most <= claim, "%s, %s, %llu rows, %s: %llu bytes of %llu", call, what,
+           (unsigned long long)n, order, (unsigned long long)most, (unsigned long long)claim);
+}
+
+static struct flat flat_open(struct meter *m, const struct kind *k, uint64_t n, int order)
+{
+    struct flat f;
+    uint64_t *key = malloc((n + 1) * 8);
+    if (!key)
+        abort();
+    for (uint64_t i = 0; i < n; i++)
+        key[i] = key_at(n, order, i);
+    if (k->is_text)
+        flat_texts(m->test, m->context, n, key, k->bytes, &f);
+    else
+        flat_words(m->test, m->context, n, key, k->columns, k->bytes, k->step, &f);
+    free(key);
+    return f;
+}
+
+/* ---- numbers of keys ----------------------------------------------------------------------------------- */
+
+static void factor_within(struct meter *m, const struct kind *k, cohort_frame *frame, uint64_t n, int order,
+                          uint32_t *ids)
+{
+    struct test *t = m->test;
+    const uint64_t claim = add_claim(k, n, order);
+    cohort_factor *f = NULL;
+    OK(t, cohort_factor_create(m->context, k->columns, NULL, &f));
+    meter_begin(m);
+    OK(t, cohort_factor_add(f, frame, ids));
+    EQUAL(t, cohort_factor_count(f), distinct_of(n, order));
+    meter_check(m, claim, "add", k->name, n, orders[order]);
+    OK(t, cohort_factor_find(f, frame, ids));
+    meter_check(m, claim, "find", k->name, n, orders[order]);
+    cohort_factor_destroy(f);
+}
+
+static void columns_within(struct meter *m, const struct kind *k, cohort_frame *frame, uint64_t n, int order,
+                           uint32_t *ids)
+{
+    struct test *t = m->test;
+    const uint64_t d = distinct_of(n, order), own = k->is_text ? 16 : own_bytes(k); /* texts become views */
+    const uint64_t claim = add_claim(k, n, order) + d * (own + 16);
+    cohort_frame *out = NULL;
+    meter_begin(m);
+    OK(t, cohort_factorize(frame, NULL, ids, &out));
+    cohort_frame_release(out);
+    meter_check(m, claim, "factorize", k->name, n, orders[order]);
+    for (int counted = 0; counted < 2; counted++)
+        for (uint32_t flags = 0; flags <= COHORT_SORTED; flags++) {
+            uint64_t more = counted ? 8 * d : 0;
+            more += 4 * n + (counted || flags ? d * (72 + 2 * own_bytes(k)) : 0);
+            meter_begin(m);
+            OK(t, (counted ? cohort_value_counts : cohort_unique)(frame, flags, &out));
+            cohort_frame_release(out);
+            meter_check(m, claim + more, counted ? "value_counts" : "unique", k->name, n, orders[order]);
+        }
+    meter_begin(m);
+    OK(t, cohort_index_in(frame, frame, NULL, 4, ids));
+    meter_check(m, add_claim(k, n, order) + 8 * d + 12 * n, "index_in", k->name, n, orders[order]);
+    meter_begin(m);
+    OK(t, cohort_is_in(frame, frame, NULL, (uint8_t *)ids));
+    meter_check(m, add_claim(k, n, order) + 8 * d + 12 * n, "is_in", k->name, n, orders[order]);
+}
+
+static void keys(struct test *t)
+{
+    const uint64_t n = test_scale(t, 300000, 960000, 480000);
+    uint32_t *ids = malloc(n * 4);
+    if (!ids)
+        abort();
+    for (int i = 0; i < KINDS; i++)
+        for (int order = 0, only = (int)test_below(t, ORDERS); order < ORDERS; order++) {
+            struct meter m;
+            if (!t->ci && order != only)
+                continue;
+            meter_open(t, &m);
+            struct flat f = flat_open(&m, &kinds[i], n, order);
+            factor_within(&m, &kinds[i], f.frame, n, order, ids);
+            columns_within(&m, &kinds[i], f.frame, n, order, ids);
+            flat_close(&f);
+            meter_close(&m);
+        }
+    free(ids);
+}
+
+/* ---- groups -------------------------------------------------------------------------------------------- */
+
+/* An aggregate of integers, of floats, or of texts of 16 bytes. */
+struct state {
+    cohort_aggregate_op op;
+    char type; /* i, f, t; e: floats, reproducible */
+    uint32_t bytes;
+};
+
+static const struct state states[] = {
+    {COHORT_AGGREGATE_ROWS, 'i', 8},   {COHORT_AGGREGATE_COUNT, 'i', 8}, {COHORT_AGGREGATE_ANY, 'i', 8},
+    {COHORT_AGGREGATE_SUM, 'i', 24},   {COHORT_AGGREGATE_MEAN, 'i', 24}, {COHORT_AGGREGATE_SUM, 'f', 16},
+    {COHORT_AGGREGATE_SUM, 'e', 64},   {COHORT_AGGREGATE_VAR, 'f', 32},  {COHORT_AGGREGATE_MIN, 'i', 16},
+    {COHORT_AGGREGATE_FIRST, 'i', 16}, {COHORT_AGGREGATE_MAX, 't', 56},  {COHORT_AGGREGATE_LAST, 't', 56},
+    {COHORT_AGGREGATE_NUNIQUE, 'i', 0}};
+enum { STATES = sizeof states / sizeof *states };
+
+/* Rows of keys that are words, and of values. */
+static cohort_frame *rows_open(struct meter *m, const struct state *s, uint64_t n, int order,
+                               struct flat f[2])
+{
+    struct test *t = m->test;
+    cohort_frame *out = NULL;
+    uint64_t *key = malloc((n + 1) * 8);
+    const char *const names[] = {"v"};
+    const uint32_t first = 0;
+    cohort_frame *values = NULL;
+    if (!key)
+        abort();
+    f[0] = flat_open(m, &kinds[1], n, order);
+    for (uint64_t i = 0; i < n; i++)
+        key[i] = i % 3001;
+    if (s->type == 't')
+        flat_texts(t, m->context, n, key, 16, &f[1]);
+    else
+        flat_words(t, m->context, n, key, 1, 8, 1, &f[1]);
+    free(key);
+    OK(t, cohort_frame_select(f[1].frame, 1, &first, names, &values));
+    if (s->type == 'f' || s->type == 'e') { /* the same bytes as floats */
+        cohort_frame_release(values);
+        double *v = malloc(n * 8);
+        if (!v)
+            abort();
+        for (uint64_t i = 0; i < n; i++)
+            v[i] = (double)(i % 3001);
+        cohort_array array = {"v", COHORT_F64, 0, v, NULL};
+        OK(t, cohort_frame_create(m->context, n, 1, &array, &values));
+        free(v);
+    }
+    OK(t, cohort_frame_beside(f[0].frame, values, NULL, &out));
+    cohort_frame_release(values);
+    return out;
+}
+
+/* What group.h says of the first add. Distinct values of groups are keys of a group's number and a word. */
+static uint64_t group_claim(const struct state *s, uint64_t n, int order)
+{
+    const uint64_t d = distinct_of(n, order);
+    uint64_t claim = add_claim(&kinds[1], n, order) + 4 * n + d * (16 + s->bytes);
+    if (s->op == COHORT_AGGREGATE_NUNIQUE)
+        claim += 62 * n * (order == LATE ? 3 : 2) / 2 + ROUND + (8 + 12 + 8) * n;
+    return claim + (s->type == 't' ? 4 * n : 0) + 65536;
+}
+
+static void group_within(struct meter *m, const struct state *s, uint64_t n, int order)
+{
+    static const char *const key[] = {"a"};
+    struct test *t = m->test;
+    struct flat f[2];
+    cohort_aggregate a = {s->op, 0, s->op == COHORT_AGGREGATE_ROWS ? NULL : "v", NULL};
+    cohort_group_options o = COHORT_GROUP_OPTIONS_INIT;
+    cohort_group *g = NULL;
+    char name[40];
+    cohort_frame *frame = rows_open(m, s, n, order, f);
+    snprintf(name, sizeof name, "aggregate %d of %c", (int)s->op, s->type);
+    o.keys = 1;
+    o.key = key;
+    o.aggregates = 1;
+    o.aggregate = &a;
+    o.reproducible = s->type == 'e';
+    OK(t, cohort_group_create(m->context, &o, &g));
+    meter_begin(m);
+    const uint64_t before = m->before;
+    OK(t, cohort_group_add(g, frame));
+    EQUAL(t, cohort_group_count(g), distinct_of(n, order));
+    meter_check(m, group_claim(s, n, order), "group", name, n, orders[order]);
+    /* The same rows again bring no group; they are numbered once more. */
+    meter_begin(m);
+    m->before = before;
+    OK(t, cohort_group_add(g, frame));
+    meter_check(m, group_claim(s, n, order) + 46 * n * (s->op == COHORT_AGGREGATE_NUNIQUE ? 2 : 1),
+                "group, again", name, n, orders[order]);
+    cohort_group_destroy(g);
+    cohort_frame_release(frame);
+    flat_close(&f[0]);
+    flat_close(&f[1]);
+}
+
+static void groups(struct test *t)
+{
+    const uint64_t n = test_scale(t, 300000, 960000, 480000);
+    for (int i = 0; i < STATES; i++)
+        for (int order = 0, only = (int)test_below(t, ORDERS); order < ORDERS; order++) {
+            struct meter m;
+            if (!t->ci && order != only)
+                continue;
+            meter_open(t, &m);
+            group_within(&m, &states[i], n, order);
+            meter_close(&m);
+        }
+}
+
+const struct test_case test_cases[] = {{"keys", keys, TEST_ON_CPU | TEST_NO_CONTEXT},
+                                       {"groups", groups, TEST_ON_CPU | TEST_NO_CONTEXT},
+                                       {NULL, NULL, 0}};
