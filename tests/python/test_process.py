@@ -153,7 +153,9 @@ def test_no_references_leak():
             list(s),
             t <= t,
         )
-        lc.MultiMap(a % 9, a).retrieve([1, 2]), s.contains([1]), s.min(), s.to_ranges()
+        mm = lc.MultiMap(a % 9, a)
+        mm.insert(a, a), mm.retrieve([1, 2]), mm.copy().items()
+        s.contains([1]), s.min(), s.to_ranges()
         t = lc.Table({"k": ["a", "b", None], "v": a[:3], "d": pa.array(["x", "y", "x"]).dictionary_encode()})
         (
             t.join(t, "k", how="full"),
@@ -186,6 +188,8 @@ def test_no_references_leak():
             lambda: lc.Table(pa.table({"x": [[1]]})),
             lambda: lc.sort("x"),
             lambda: m[-1],
+            lambda: mm.insert([1], [1, 2]),
+            lambda: mm.insert([1], ["a"]),
             lambda: lc.compact(a, a),
             lambda: lc.compact(a * 0.5, lc.Set([1])),
             lambda: lc.partition(a, 3, segments=[0, 5]),
