@@ -3,6 +3,7 @@ alike."""
 
 from __future__ import annotations
 
+import operator
 from typing import Any, NamedTuple
 
 from . import _core, _keys
@@ -24,6 +25,7 @@ from ._arrays import (
     take_in,
 )
 from ._context import current
+from ._errors import ArgumentError
 from ._gpu import beside, context_for, together
 from ._set import Set
 from ._table import frame_of, take_any
@@ -421,6 +423,17 @@ def _chooser(
     return context_for(wide), wide, many, kind, a, b, data
 
 
+def _range(range: Any) -> tuple[int, int]:
+    """Both ends of a range."""
+    try:
+        least, most = range
+        return operator.index(least), operator.index(most)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"range: a pair of whole numbers (least, most) is due, not {range!r}"
+        ) from None
+
+
 def _function(
     keys: _core.Array, buckets: int | None, by: Any, range: tuple[int, int] | None, splitters: Any
 ) -> tuple[int, int, int, int, _core.Array | None]:
@@ -436,11 +449,13 @@ def _function(
     if buckets is None:
         raise TypeError("buckets: a number is due")
     if range is not None:
-        least, most = range
+        least, most = _range(range)
         if signed and (least < 0 or keys._code >= F32):
             raise TypeError(
                 f"range: keys must be integers that are not negative, not {keys.type} from {least}"
             )
+        if least < 0 or most < 0:
+            raise ArgumentError(f"range: must not be negative, and is {range!r}")
         return buckets, _RANGES, least, most, None
     if by is None or isinstance(by, str):
         kind = _KINDS.get(by or "hash")

@@ -24,16 +24,19 @@ def _chosen(choices: dict[str, int], name: str, argument: str) -> int:
 class _Side:
     """A table on this thread's context, and its keys."""
 
-    def __init__(self, data: Any, argument: str, names: str | Sequence[str]) -> None:
+    def __init__(self, data: Any, argument: str, names: Any, of: str) -> None:
         try:
             table = data if isinstance(data, Table) else Table(data)
         except TypeError as error:
             raise TypeError(f"{argument}: {error}") from None
         self.table: Table = _wrap(Table, on_context(table._handle, current()))
+        if not isinstance(names, (str, list, tuple)) or not all(isinstance(n, str) for n in names):
+            raise TypeError(f"{of}: the name of a column or a list of them is due, not {names!r}")
         self.names = [names] if isinstance(names, str) else list(names)
+        self.where = f"{of}, of the {argument} table: "
 
     def keys(self) -> _core.Handle:
-        return self.table._pick(self.names)
+        return self.table._pick(self.names, where=self.where)
 
 
 class _Sides:
@@ -44,11 +47,12 @@ class _Sides:
     ) -> None:
         if (on is None) == (left_on is None and right_on is None) or (left_on is None) != (right_on is None):
             raise TypeError("on, or both left_on and right_on, must be given")
-        self.left = _Side(left, "left", left_on if on is None else on)
-        self.right = _Side(right, "right", right_on if on is None else on)
+        names = ("left_on", "right_on") if on is None else ("on", "on")
+        self.left = _Side(left, "left", left_on if on is None else on, names[0])
+        self.right = _Side(right, "right", right_on if on is None else on, names[1])
         many, other = len(self.left.names), len(self.right.names)
         if not many or many != other:
-            raise ValueError(f"{many} keys of the left are compared with {other} of the right")
+            raise ValueError(f"{names[1]}: {many} keys of the left are compared with {other} of the right")
         self.kind, self.shape = _chosen(_KINDS, how, "how"), _chosen(_SHAPES, validate, "validate")
 
     def rows(self, nulls_equal: bool, pairs: bool) -> tuple[int, Any, Any]:

@@ -51,6 +51,7 @@ OPS = {
 # Whoever has one of these has numbers.
 _ARRAYS = ("array_interface", "cuda_array_interface", "dlpack", "arrow_c_device_array")
 _LAYOUTS = {"pages": 0, "lines": 1}
+_MOST = 2**64 - 1
 _RULES = {"insert": INSERT, "assign": ASSIGN, "add": ADD}
 
 
@@ -150,6 +151,8 @@ class Map:
             raise ValueError(f"layout: must be pages or lines, not {layout!r}")
         self._set_types(key, value, layout == "lines")
         self._numpy = numpy
+        if capacity:
+            capacity = _core.number(capacity, "capacity", 0, _MOST)
         room = max(capacity, len(keys) if keys is not None else 0, 16)
         on = current() if keys is None else context_for(keys)
         self._gpu = keys is not None and keys._gpu is not None
@@ -210,14 +213,14 @@ class Map:
             self._missing = known if isinstance(value, (int, float)) else None
         return known[1]
 
-    def _need_values(self) -> None:
+    def _need_values(self, call: str) -> None:
         if not self._value:
-            raise TypeError("the map has keys only")
+            raise TypeError(f"{call}: the map has keys only")
 
     def _put(self, op: int, keys: Any, values: Any, winner: int) -> int:
-        if values is not None:
-            self._need_values()
-        elif self._value and op != COUNT:
+        if values is not None and not self._value:
+            raise TypeError("values: the map has keys only")
+        if values is None and self._value and op != COUNT:
             raise TypeError("values: the map's keys need them")
         keys, _ = self._keys(keys)
         values = self._values(values, keys) if values is not None else None
@@ -253,7 +256,7 @@ class Map:
         >>> m[7]
         2
         """
-        self._need_values()
+        self._need_values("add")
         if self._value in (F32, F64) or BYTES[self._value] < 4:
             raise TypeError(f"add: values must be integers of 32 or 64 bits, not {NAMES[self._value]}")
         return self._put(COUNT if values is None else ADD, keys, values, ANY)
@@ -309,9 +312,9 @@ class Map:
         """
         keys, numpy = self._keys(keys)
         codes = self._beside(keys, *self._ops(ops, len(keys)), "ops")
+        if values is not None and not self._value:
+            raise TypeError("values: the map has keys only")
         operands = None if values is None else self._values(values, keys)
-        if values is not None:
-            self._need_values()
         fallback = self._default(default) if self._value else None
         before, hit = _core.map_run(self._handle, codes, keys, operands, self._value_stored, fallback)
         out = None if before is None else give_out(narrowed(before, self._value), numpy)
@@ -360,7 +363,7 @@ class Map:
         """
         if _is_one(keys):
             return self.get([keys], default)[0]
-        self._need_values()
+        self._need_values("get")
         keys, numpy = self._keys(keys)
         values, _ = _core.map_find(self._handle, keys, self._value_stored, self._default(default))
         return give_out(narrowed(values, self._value), numpy)
@@ -383,7 +386,7 @@ class Map:
 
     def __getitem__(self, keys: Any) -> Any:
         one = _is_one(keys)
-        self._need_values()
+        self._need_values("m[keys]")
         try:
             given, numpy = self._keys([keys] if one else keys)
         except OverflowError:
@@ -431,7 +434,7 @@ class Map:
 
     def values(self) -> Any:
         """All values, in the order of `keys` as long as the map is not changed."""
-        self._need_values()
+        self._need_values("values")
         return self.items()[1]
 
     # ---- copies and files

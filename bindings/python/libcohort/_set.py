@@ -99,6 +99,7 @@ class Set:
         >>> libcohort.Set([1, 3, 9]).mask(4).tolist()
         [False, True, False, True]
         """
+        n = _core.number(n, "n", 0, 2**63 - 1)
         numbers = _core.cast(_core.iota(n, I64), self._in._of.type, "n")
         return self._in.contains(numbers, self._at)
 

@@ -317,24 +317,27 @@ class Table(_Frame):
     def shape(self) -> tuple[int, int]:
         return self._rows, len(self._info)
 
-    def _at(self, name: str) -> int:
+    def _at(self, name: str, where: str = "") -> int:
+        """The number of a column. Errors begin with `where`, which names the argument."""
         for i, (known, *_) in enumerate(self._info):
             if known == name:
                 return i
-        raise KeyError(f"no column is named {name!r}; there are {', '.join(map(repr, self.names))}")
+        raise KeyError(f"{where}no column is named {name!r}; there are {', '.join(map(repr, self.names))}")
 
-    def _pick(self, names: Sequence[str], renamed: Sequence[str] | None = None) -> _core.Handle:
-        return _core.frame_select(self._handle, [self._at(n) for n in names], list(renamed or names))
+    def _pick(
+        self, names: Sequence[str], renamed: Sequence[str] | None = None, where: str = ""
+    ) -> _core.Handle:
+        return _core.frame_select(self._handle, [self._at(n, where) for n in names], list(renamed or names))
 
     def select(self, names: Sequence[str]) -> Table:
         """Some of the columns, in this order."""
-        return _wrap(Table, self._pick(names))  # type: ignore[no-any-return]
+        return _wrap(Table, self._pick(names, where="names: "))  # type: ignore[no-any-return]
 
     def drop(self, names: str | Sequence[str]) -> Table:
         """All columns but these."""
         gone = [names] if isinstance(names, str) else names
         for name in gone:
-            self._at(name)
+            self._at(name, "names: ")
         return self.select([n for n in self.names if n not in gone])
 
     def rename(self, names: Mapping[str, str]) -> Table:

@@ -295,6 +295,7 @@ static PyObject *multimap_save(PyObject *module, PyObject *const *arguments, Py_
     char *name = PyBytes_AsString(path);
     outcome o;
     call_begin(h->on, &o);
+    o.path = path;
     o.status = table ? cohort_multimap_save_table(h->object, name) : cohort_multimap_save(h->object, name);
     PyObject *done = Py_XNewRef(call_end(h->on, &o));
     Py_DECREF(path);
@@ -316,6 +317,7 @@ static PyObject *multimap_load(PyObject *module, PyObject *const *arguments, Py_
         cohort_multimap_options options = COHORT_MULTIMAP_OPTIONS_INIT;
         outcome o;
         call_begin(on, &o);
+        o.path = path;
         o.status = map ? cohort_multimap_map(on->c, name, (cohort_multimap **)&h->object)
                        : cohort_multimap_load(on->c, name, (cohort_multimap **)&h->object);
         if (o.status == COHORT_OK)
