@@ -511,18 +511,20 @@ def partition(
     none = bounds is not None and len(bounds) == 1 and bounds[0] == len(given) == 0  # not one segment
     parts = _core.split(*chooser, column, return_index, return_rank, None if none else bounds)
     out, offsets, column, index, rank = parts
-    out = narrowed(out, given._code)
+    if out._code != given._code:
+        out = narrowed(out, given._code)
     offsets = offsets[:1] if none else offsets
     if numpy is None:
         return Partition(out, offsets, column, index, rank)
     array = numpy.asarray
-    return Partition(
+    all = (
         array(out),
         array(offsets),
         column if column is None else array(column),
         index if index is None else array(index),
         rank if rank is None else array(rank),
     )
+    return tuple.__new__(Partition, all)
 
 
 def histogram(

@@ -168,8 +168,14 @@ class Set:
         return not found[0] or bool(greatest[0] <= most)
 
     def rank(self, values: Any) -> Any:
-        """How many members are below the value, or below each of an array of them."""
-        if hasattr(values, "__index__"):
+        """How many members are below the value, or below each of an array of them.
+
+        >>> import libcohort
+        >>> s = libcohort.Set([10, 20, 30])
+        >>> s.rank(20), s.rank([10, 99]).tolist()
+        (1, [0, 3])
+        """
+        if hasattr(values, "__index__") and not getattr(values, "ndim", 0):  # arrays of numpy have it, too
             return int(self._in.rank([values], self._at)[0])
         return self._in.rank(values, self._at)
 
