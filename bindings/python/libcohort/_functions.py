@@ -50,7 +50,13 @@ _SOME_REPEAT, _COUNTED, _VERY_FEW = 8, 128, 1024
 class Partition(NamedTuple):
     """What `partition` answers. Bucket b is `keys[offsets[b]:offsets[b + 1]]`; with segments, bucket b of
     segment s has the number s * buckets + b. Entry j of `keys` was entry `index[j]` of the input, and entry i
-    of the input is now entry `rank[i]`. What is not asked for is None."""
+    of the input is now entry `rank[i]`. What is not asked for is None.
+
+    >>> import libcohort
+    >>> p = libcohort.partition([5, 2, 7], 2, by="modulo")
+    >>> p.offsets.tolist(), p.keys[0:1].tolist(), p.rank
+    ([0, 1, 3], [2], None)
+    """
 
     keys: Any
     offsets: Any

@@ -41,7 +41,12 @@ def _named(name: str, what: Any) -> _Aggregate:
 
 
 class GroupBy:
-    """A table and its keys: what `group_by` answers; `agg` makes the table of the groups."""
+    """A table and its keys: what `group_by` answers; `agg` makes the table of the groups.
+
+    >>> import libcohort
+    >>> libcohort.group_by({"k": [1, 1]}, "k")
+    libcohort.GroupBy('k' of libcohort.Table(2 rows, k: int64))
+    """
 
     __slots__ = ("_table", "_keys", "_sort", "_dropna", "_reproducible")
 

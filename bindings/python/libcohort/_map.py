@@ -272,7 +272,14 @@ class Map:
         return int(_core.map_batch(self._handle, ERASE, keys, None, ANY, False)[1])
 
     def clear(self) -> None:
-        """Takes all keys out."""
+        """Takes all keys out.
+
+        >>> import libcohort
+        >>> m = libcohort.Map([1, 2], [5, 6])
+        >>> m.clear()
+        >>> len(m)
+        0
+        """
         _core.map_clear(self._handle)
 
     def merge(self, other: Map, rule: str = "assign") -> None:
@@ -429,18 +436,36 @@ class Map:
         return give_out(keys, self._numpy), None if values is None else give_out(values, self._numpy)
 
     def keys(self) -> Any:
-        """All keys, in no order."""
+        """All keys, in no order.
+
+        >>> import libcohort
+        >>> sorted(libcohort.Map([4, 2], [5, 6]).keys())
+        [2, 4]
+        """
         return self.items()[0]
 
     def values(self) -> Any:
-        """All values, in the order of `keys` as long as the map is not changed."""
+        """All values, in the order of `keys` as long as the map is not changed.
+
+        >>> import libcohort
+        >>> sorted(libcohort.Map([4, 2], [5, 6]).values())
+        [5, 6]
+        """
         self._need_values("values")
         return self.items()[1]
 
     # ---- copies and files
 
     def copy(self) -> Map:
-        """Another map with the same pairs."""
+        """Another map with the same pairs.
+
+        >>> import libcohort
+        >>> m = libcohort.Map([1], [5])
+        >>> other = m.copy()
+        >>> other[1] = 6
+        >>> m[1], other[1]
+        (5, 6)
+        """
         other = Map.__new__(Map)
         other._set_types(self._key, self._value, self._lines)
         other._numpy = self._numpy
@@ -460,7 +485,14 @@ class Map:
     def save(self, path: str | os.PathLike[str], *, mmap: bool = False) -> None:
         """Writes the pairs to a file, which is there whole or not at all. The file knows the widths, not the
         types. With `mmap` it holds the table as it lies in memory, for `load(path, mmap=True)`, and is as
-        large."""
+        large.
+
+        >>> import libcohort, os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "pairs")
+        >>> libcohort.Map([1], [5]).save(path)
+        >>> libcohort.Map.load(path)
+        libcohort.Map(1 pair, int64 -> int64)
+        """
         _core.map_save(self._handle, path, mmap)
 
     @classmethod
@@ -505,7 +537,12 @@ class Map:
 
     @property
     def layout(self) -> str:
-        """How its slots lie: pages or lines."""
+        """How its slots lie: pages or lines.
+
+        >>> import libcohort
+        >>> libcohort.Map([1], [5], layout="lines").layout
+        'lines'
+        """
         return "lines" if self._lines else "pages"
 
     def __repr__(self) -> str:

@@ -106,7 +106,13 @@ class MultiMap:
     # ---- out
 
     def count(self, keys: Any) -> Any:
-        """How many values each key has; 0 for keys that are not there. One key gives one number."""
+        """How many values each key has; 0 for keys that are not there. One key gives one number.
+
+        >>> import libcohort
+        >>> m = libcohort.MultiMap([7, 5, 7], [70, 50, 71])
+        >>> m.count([7, 1]).tolist(), m.count(5)
+        ([2, 0], 1)
+        """
         if _is_one(keys):
             return self.count([keys])[0]
         given, numpy = self._keys(keys)
@@ -169,6 +175,11 @@ class MultiMap:
     def items(self) -> tuple[Any, Any, Any]:
         """(keys, offsets, values) of everything: the distinct keys, in no order, and their values as in
         `rows`.
+
+        >>> import libcohort
+        >>> keys, offsets, values = libcohort.MultiMap([7, 7], [70, 70]).items()
+        >>> keys.tolist(), offsets.tolist(), values.tolist()
+        ([7], [0, 2], [70, 70])
         """
         keys, offsets, values = self._items()
         return give_out(keys, self._numpy), give_out(offsets, self._numpy), give_out(values, self._numpy)
@@ -181,7 +192,12 @@ class MultiMap:
         return _core.multimap_items(self._handle, self._key_stored, self._value_stored, gpu)
 
     def keys(self) -> Any:
-        """The distinct keys, in no order."""
+        """The distinct keys, in no order.
+
+        >>> import libcohort
+        >>> sorted(libcohort.MultiMap([7, 5, 7], [70, 50, 71]).keys())
+        [5, 7]
+        """
         return self.items()[0]
 
     def __getitem__(self, key: Any) -> Any:
@@ -262,6 +278,12 @@ class MultiMap:
         """Writes the pairs to a file, which is there whole or not at all. The file knows the widths, not the
         types. With `mmap` it holds the multimap as it lies in memory, for `load(path, mmap=True)`, and is as
         large.
+
+        >>> import libcohort, os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "pairs")
+        >>> libcohort.MultiMap([1, 1], [5, 6]).save(path)
+        >>> libcohort.MultiMap.load(path)
+        libcohort.MultiMap(1 key, 2 values, int64 -> int64)
         """
         _core.multimap_save(self._handle, path, mmap)
 
