@@ -96,6 +96,8 @@ fi
 command -v python3.14t >/dev/null ||
     echo "note python: no free-threaded Python 3.14 is here; cp314t is neither built nor tested"
 check "mypy --strict has nothing to say" venv/bin/mypy --strict --python-version 3.11 "$source/bindings/python/libcohort"
+check "mypy.stubtest finds the extension module as its stub says" venv/bin/python -m mypy.stubtest libcohort._core \
+    --concise --ignore-unused-allowlist --allowlist "$source/tests/python/stubtest.txt"
 # count WORD LOG: the number before it in pytest's closing line
 count() {
     tail -n 1 "$2" | grep -oE "[0-9]+ $1" | cut -d ' ' -f 1 | grep . || echo 0

@@ -43,7 +43,7 @@ class CancelledError(Error):
 
 
 # In the order of cohort_status, from COHORT_OK to COHORT_CANCELLED.
-CLASSES: list[type[Error]] = [
+CLASSES: list[type[BaseException]] = [
     Error,
     ArgumentError,
     ArgumentError,

@@ -426,6 +426,7 @@ static PyType_Slot slots[] = {
     {Py_tp_repr, array_repr},
     {Py_tp_methods, methods},
     {Py_tp_getset, attributes},
+    {Py_tp_iter, PySeqIter_New},
     {Py_sq_length, array_length},
     {Py_sq_item, element},
     {Py_mp_length, array_length},
