@@ -2,12 +2,14 @@
 
 import concurrent.futures
 import gc
+import multiprocessing
 import os
 import pickle
 import subprocess
 import sys
 import threading
 import time
+import types
 
 import numpy as np
 import pytest
@@ -186,6 +188,48 @@ def test_fork_while_another_thread_is_in_a_call():
         pytest.fail("the child hangs")
     t.join()
     assert os.waitstatus_to_exitcode(status) == 0
+
+
+def in_child(given):
+    """What a process of a pool does with objects that were pickled and files that are mapped."""
+    keys, m, mm, sets, table, folder = given
+    mapped = lc.Map.load(folder / "m", mmap=True)
+    shared = lc.MultiMap.load(folder / "mm", mmap=True)
+    m.insert(keys[:1], keys[:1])
+    return (
+        os.getpid(),
+        lc.sort(keys),
+        m,
+        mm.count(keys),
+        sets[0] | sets[1],
+        table.join(table, "k"),
+        mapped.get(keys),
+        shared.count(keys),
+        lc.Sets.load(folder / "s", mmap=True).sizes.tolist(),
+    )
+
+
+@pytest.mark.parametrize("how", ["spawn", "fork"])
+def test_multiprocessing(how, tmp_path):
+    keys = np.random.default_rng(7).integers(0, 1000, 20_000)
+    m, mm = lc.Map([5], [6]), lc.MultiMap(keys, keys)
+    sets, table = lc.Sets([[1, 2], [3]]), lc.Table({"k": ["a", None], "v": [1, 2]})
+    lc.Map(keys, keys * 2).save(tmp_path / "m", mmap=True)
+    mm.save(tmp_path / "mm", mmap=True), sets.save(tmp_path / "s")
+    parts = [keys[:10_000], keys[10_000:], keys[::-1]]
+    with multiprocessing.get_context(how).Pool(2) as pool:
+        answers = pool.map_async(in_child, [(k, m, mm, sets, table, tmp_path) for k in parts], 1).get(120)
+    many = np.bincount(keys, minlength=1000)
+    for part, (process, ordered, map, counts, both, joined, got, again, sizes) in zip(parts, answers, strict=True):
+        assert process != os.getpid()
+        np.testing.assert_array_equal(ordered, np.sort(part))
+        assert map[int(part[0])] == (6 if part[0] == 5 else part[0]) and len(map) == len({5, int(part[0])})
+        np.testing.assert_array_equal(counts, many[part])
+        np.testing.assert_array_equal(again, many[part])
+        np.testing.assert_array_equal(got, part * 2)
+        assert both.tolist() == [1, 2, 3] and sizes == [2, 1]
+        assert joined.to_pydict() == {"k": ["a"], "v": [1], "v_right": [1]}
+    assert len(m) == 1 and (lc.sort(keys) == np.sort(keys)).all()  # the parent's stay as they were
 
 
 def resident():
@@ -393,3 +437,51 @@ def test_a_bar_on_a_terminal():
     subprocess.run([sys.executable, "-c", text], stderr=child, check=True)
     assert b"map_insert [" in os.read(main, 4000)
     os.close(main), os.close(child)
+
+
+class Notebook:
+    """A stand-in of IPython: what is displayed, and what it is replaced by."""
+
+    def __init__(self):
+        self.shown = []
+
+    def display(self, content, raw=False, display_id=False):
+        assert raw and display_id and not self.shown
+        self.shown.append(content["text/plain"])
+        return self
+
+    def update(self, content, raw=False):
+        assert raw and self.shown
+        self.shown.append(content["text/plain"])
+
+
+@pytest.fixture
+def notebook(monkeypatch):
+    book = Notebook()
+    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
+    monkeypatch.setitem(sys.modules, "IPython.display", types.SimpleNamespace(display=book.display))
+    return book
+
+
+def test_a_bar_in_a_notebook(notebook, capsys):
+    with lc.device("cpu", threads=1, progress=True):
+        m = lc.Map(capacity=16)
+        m.insert(np.arange(400_000), np.arange(400_000))
+    assert len(notebook.shown) > 1 and all(text.startswith("map_insert [") for text in notebook.shown)
+    shares = [int(text.split("]")[1].rstrip("%")) for text in notebook.shown]
+    assert shares == sorted(shares) and shares[0] < shares[-1] <= 100
+    assert not capsys.readouterr().err
+
+
+def test_a_bar_of_files_in_a_notebook(notebook, tmp_path):
+    (tmp_path / "reads.fa").write_text(">r\n" + "ACGTTGCA" * 100 + "\n")
+    lc.count_kmers(tmp_path / "reads.fa", 5, progress=True)
+    assert notebook.shown == ["k-mers [" + "#" * 30 + "] 100%"]
+
+
+def test_no_bar_where_nobody_looks(capsys):
+    with lc.device("cpu", threads=1, progress=True):
+        lc.Map(capacity=16).insert(np.arange(400_000), np.arange(400_000))
+    out = capsys.readouterr()
+    assert not out.err and not out.out
