@@ -44,11 +44,12 @@ done >"$log" 2>&1
 # Python's own pieces of memory are malloc's, so that the sanitizer sees the end of each.
 tests=$PWD/tests/python
 cd "$here" || exit 1
-LD_PRELOAD=$asan ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc COHORT_DEVICE=cpu \
+LD_PRELOAD=$asan ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:log_path=$here/asan/report PYTHONMALLOC=malloc COHORT_DEVICE=cpu \
     PYTHONPATH=$here/asan timeout 500 "$python" -m pytest -q -p no:cacheprovider \
     -p no:warnings "$tests/test_arrays.py" "$tests/test_table.py" "$tests/test_map.py" >"$log" 2>&1
 code=$?
-[ $code -eq 0 ] || tail -n 80 "$log"
+[ $code -eq 0 ] || tail -n 40 "$log" # pytest has what the sanitizer prints, and it ends pytest: hence the file
+[ $code -eq 0 ] || head -n 40 "$here"/asan/report.* 2>/dev/null
 count() {
     tail -n 1 "$log" | grep -oE "[0-9]+ $1" | cut -d ' ' -f 1 | grep . || echo 0
 }
