@@ -135,27 +135,33 @@ def test_what_is_not_inserted(tmp_path):
 
 
 def test_inserts_beside_reads():
-    """A call sees all of a batch or nothing of it: each batch has one value of each of 100 keys."""
-    m, keys, stop = lc.MultiMap(np.arange(100), np.zeros(100, "int64")), np.arange(100), threading.Event()
+    """A call sees all of a batch or nothing of it: each batch has one value of each of 5 keys. Several threads
+    insert, so that some do between the two steps of a reading call, which sizes its answer first."""
+    keys, most = np.arange(5), 3000
+    m, left = lc.MultiMap(keys, np.zeros(5, "int64")), [1] * 3
 
-    def write():
-        for i in range(1, 400):
-            m.insert(keys, np.full(100, i))
-        stop.set()
+    def write(number):
+        for i in range(most):
+            m.insert(keys, np.full(5, i))
+        left[number] = 0
 
-    writer = threading.Thread(target=write)
-    writer.start()
-    while not stop.is_set():
+    def even(counts, values):
+        assert counts.min() == counts.max() and len(values) == 5 * counts[0]
+
+    writers = [threading.Thread(target=write, args=(i,)) for i in range(3)]
+    for writer in writers:
+        writer.start()
+    while any(left):
         index, values = m.retrieve(keys)
-        counts = np.bincount(index, minlength=100)
-        assert counts.min() == counts.max() and len(values) == 100 * counts[0]
+        even(np.bincount(index, minlength=5), values)
         offsets, values = m.rows(keys)
-        assert offsets[-1] == len(values) and len(set(np.diff(offsets).tolist())) == 1
-        assert (np.sort(values[: offsets[1]]) == np.arange(offsets[1])).all()
+        even(np.diff(offsets), values)
         k, offsets, values = m.items()
-        assert len(k) == 100 and offsets[-1] == len(values) and len(set(np.diff(offsets).tolist())) == 1
-    writer.join()
-    assert (m.count(keys) == 400).all()
+        even(np.diff(offsets), values)
+        assert len(k) == 5
+    for writer in writers:
+        writer.join()
+    assert (m.count(keys) == 3 * most + 1).all()
 
 
 def test_without_values():
