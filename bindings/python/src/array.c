@@ -392,7 +392,8 @@ static PyMethodDef methods[] = {
     {"__dlpack__", (PyCFunction)(void (*)(void))dlpack, METH_VARARGS | METH_KEYWORDS,
      "DLPack: the array, without a copy."},
     {"__dlpack_device__", dlpack_device, METH_NOARGS, "DLPack: the kind of memory, and which GPU's."},
-    {"tolist", to_list, METH_NOARGS, "The elements as a list of Python's numbers.\n\n"
+    {"tolist", to_list, METH_NOARGS,
+     "The elements as a list of Python's numbers.\n\n"
      ">>> import libcohort\n>>> libcohort.sort([3, 1.5]).tolist()\n[1.5, 3.0]"},
     {"__arrow_c_schema__", arrow_schema, METH_NOARGS, "Arrow's C data interface: the type."},
     {"__arrow_c_array__", (PyCFunction)(void (*)(void))arrow_array, METH_VARARGS | METH_KEYWORDS,

@@ -336,7 +336,8 @@ static PyObject *multimap_load(PyObject *module, PyObject *const *arguments, Py_
 static PyObject *multimap_clone(PyObject *module, PyObject *object)
 {
     (void)module;
-    handle *from = handle_of(object, "multimap"), *h = from ? handle_new(from->on, "multimap", destroy) : NULL;
+    handle *from = handle_of(object, "multimap"),
+           *h = from ? handle_new(from->on, "multimap", destroy) : NULL;
     if (!h)
         return NULL;
     h->type = from->type;
