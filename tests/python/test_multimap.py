@@ -137,7 +137,7 @@ def test_what_is_not_inserted(tmp_path):
 def test_inserts_beside_reads():
     """A call sees all of a batch or nothing of it: each batch has one value of each of 5 keys. Several threads
     insert, so that some do between the two steps of a reading call, which sizes its answer first."""
-    keys, most = np.arange(5), 3000
+    keys, most = np.arange(5), 8000
     m, left = lc.MultiMap(keys, np.zeros(5, "int64")), [1] * 3
 
     def write(number):
