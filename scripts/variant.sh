@@ -1,10 +1,11 @@
 #!/bin/sh
 # variant.sh PRESET [JOBS [CTEST-SELECTION...]]
 #
-# Builds a preset in build/PRESET and runs its tests: all of them for debug, else those of the CPU and of the tool. The
-# simulated GPU is left out unless selected: it takes long under the address sanitizer, and the thread sanitizer cannot
-# follow the stack switches of its lanes. The model of maps of LINES is left out of the thread sanitizer's run as well: it is one thread
-# that goes through all schedules, and would take an hour there.
+# Builds a preset in build/PRESET and runs its tests: all of them for debug, else those of the CPU, of the tool and,
+# under the address sanitizer, of lifetimes in the Python package. The simulated GPU is left out unless selected: it
+# takes long under the address sanitizer, and the thread sanitizer cannot follow the stack switches of its lanes. The
+# model of maps of LINES is left out of the thread sanitizer's run as well: it is one thread that goes through all
+# schedules, and would take an hour there.
 # The environment is as in run-tests.sh.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -15,7 +16,7 @@ shift
 case $preset in
 debug) select='' ;;
 tsan) select='-L ^cpu$ -E ^lines_model' ;;
-*) select='-R (\.cpu|^cli\.host)$' ;;
+*) select='-R (\.cpu|^(cli|python)\.host)$' ;;
 esac
 [ $# -eq 0 ] || select=$*
 [ -f "build/$preset/CMakeCache.txt" ] || cmake --preset "$preset" || exit 1

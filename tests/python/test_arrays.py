@@ -1,5 +1,6 @@
 """How arrays come in and go out: without copies, and nobody's memory too early given back."""
 
+import collections.abc
 import copy
 import gc
 import pickle
@@ -159,6 +160,7 @@ def test_array_as_a_sequence():
         a[4]
     with pytest.raises(TypeError):
         lc.Array()
+    assert isinstance(a, collections.abc.Iterable) and [x + y for x, y in zip(a, a)] == [2, 4, 6, 8]
     assert "length=100" in repr(lc.sort(list(range(100))))
 
 

@@ -3,7 +3,11 @@
 import json
 import subprocess
 import sys
+import types
 import xml.etree.ElementTree as xml
+
+import numpy as np
+import pytest
 
 from libcohort import bench
 
@@ -66,6 +70,35 @@ def test_what_is_slow_runs_once(monkeypatch):
     assert len(record["seconds"]["libcohort"]) == 1
 
 
+def test_a_wrong_answer_has_no_figure_and_is_the_exit_status(monkeypatch, tmp_path, capsys):
+    def cases(wrong):
+        options = {"libcohort": lambda: [1, 2], "numpy": lambda: [1, wrong], "pandas": lambda: [1, 2]}
+        return lambda *_: iter([("sort", "", options, lambda r: r)])
+
+    command = ["--rows", "10", "--types", "int64", "--only", "sort", "--runs", "1"]
+    command += ["--json", str(tmp_path / "b.json"), "--svg", str(tmp_path / "b.svg")]
+    monkeypatch.setattr(bench, "column_cases", cases(2))
+    bench.main(command)
+    monkeypatch.setattr(bench, "column_cases", cases(3))
+    with pytest.raises(SystemExit, match="other answers than ours.*: numpy in sort, numpy in sort"):
+        bench.main(command)
+    assert "numpy gives another answer" in capsys.readouterr().out
+    rows = json.loads((tmp_path / "b.json").read_text())["rows"]
+    assert {r.get("peer", {}).get("name") for r in rows} == {None, "pandas"}
+
+
+def test_every_peer_of_lookups_answers():
+    """With keys that are there and keys that are not, and with needles in no order."""
+    mods = bench.installed()
+    a, b = np.array([5, 9, -3, 5, 7]), np.array([9, 2, 5, 11])
+    data = types.SimpleNamespace(a=a, mods=mods)
+    forms = {"pandas": mods["pandas"].Series(a), "polars": mods["polars"].Series(a), "pyarrow": mods["pyarrow"].array(a)}
+    options = bench._indices(data, forms, np, b)
+    assert set(options) == {"libcohort", "numpy", "polars", "pandas", "pyarrow"}
+    for who, call in options.items():
+        assert np.asarray(call()).tolist() == [2, 0, -1, 2, -1], who
+
+
 def test_choice():
     command = [
         sys.executable,
@@ -80,6 +113,15 @@ def test_choice():
     ]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     assert len(lines) == 3 and all("argsort" in line for line in lines[1:])
+
+
+def test_each_public_call_is_among_the_calls():
+    names = " ".join(bench._bench_calls.calls())
+    for name in "unique sort argsort factorize value_counts is_in index_in partition histogram compact".split():
+        assert name in names
+    for name in "join join_size group_by Table( Sets( query rank select rows erase m[key] strings".split():
+        assert name in names
+    assert "key in m" in names and "MultiMap.insert" in names
 
 
 def test_calls_on_ten_elements(capsys, monkeypatch, tmp_path):

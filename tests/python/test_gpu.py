@@ -369,6 +369,12 @@ def test_multimaps(Kind, types):
     assert sorted(read(distinct).tolist()) == np.unique(keys).tolist()
     assert sorted(read(all).tolist()) == np.sort(values).tolist()
     assert m.count(asked.tolist()).device == "cpu" and sorted(m[asked.tolist()[0]].tolist()) == due[asked[0]]
+    other = m.copy()
+    other.insert(Kind(keys), Kind(values))
+    other.insert(asked, np.ones(len(asked), types[1]))
+    same(other.count(Kind(asked)), np.array([2 * len(d) + 1 for d in due.values()]))
+    same(m.count(Kind(asked)), np.array([len(d) for d in due.values()]))
+    assert sum(read(other.items()[2]).tolist()) == 2 * sum(values.tolist()) + len(asked)
 
 
 def test_multimaps_of_two_memories():
@@ -376,6 +382,10 @@ def test_multimaps_of_two_memories():
     with pytest.raises(lc.ArgumentError, match="values: lies in the memory of the host"):
         lc.MultiMap(Cupy(a), a)
     m = lc.MultiMap(Cupy(a), a.tolist())
+    with pytest.raises(lc.ArgumentError, match="values: lies in the memory of the host"):
+        m.insert(Cupy(a), a)
+    m.insert(Cupy(a + 9), a.tolist())
+    same(m.get(Torch(a + 9)), a)
     same(m.get(Torch(a)), a)
     same(lc.MultiMap(Torch(a[::-1].copy())).get(Cupy(a)), a[::-1])
     with lc.device("cpu"):

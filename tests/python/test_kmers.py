@@ -64,7 +64,7 @@ def test_counts(tmp_path, form, k, canonical):
 def test_what_is_wrong(tmp_path):
     good = write(tmp_path / "a", ["ACGT"], "fasta")
     for k in (0, 33, -1):
-        with pytest.raises(ValueError, match="options.k"):
+        with pytest.raises(ValueError, match=f"k: must be from 1 to 32, not {k}"):
             lc.count_kmers(good, k)
     (tmp_path / "b").write_text("no sequence")
     with pytest.raises(lc.FormatError, match="b:1: neither FASTA nor FASTQ"):

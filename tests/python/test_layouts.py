@@ -2,12 +2,13 @@
 
 import ast
 import ctypes as ct
+import re
 import subprocess
 
 import layouts
 import pytest
 
-from libcohort import _arrays, _collection, _functions, _group, _join, _map
+from libcohort import _arrays, _collection, _errors, _functions, _gpu, _group, _join, _map
 
 PYTHON = sorted((layouts.ROOT / "bindings/python/libcohort").glob("*.py*"))
 TESTS = sorted((layouts.ROOT / "tests/python").glob("*.py"))
@@ -143,3 +144,32 @@ def test_collections_of_sets():
         numbers = layouts.enumerators(prefix)
         for name in names.split():
             assert getattr(_collection, name) == numbers[name], (prefix, name)
+
+
+CLASSES = {
+    "OK": "Error", "NULL": "Argument", "RANGE": "Argument", "OVERFLOW": "Argument", "BAD_STRUCT": "Argument",
+    "OTHER_CONTEXT": "Argument", "BAD_POINTER": "Argument", "UNSUPPORTED": "Unsupported", "NO_DEVICE": "Device",
+    "NO_MEMORY": "OutOfMemory", "FULL": "Full", "DEVICE_ERROR": "Device", "IO": "File", "TRUNCATED": "Format",
+    "BAD_VERSION": "Format", "CORRUPT": "Format", "CANCELLED": "Cancelled",
+}  # fmt: skip
+
+
+def test_a_class_for_each_status():
+    """In the order of the enum cohort_status."""
+    header = layouts.text(layouts.ROOT / "include/cohort/context.h")
+    body = header.split("typedef enum cohort_status {")[1].split("}")[0]
+    statuses = [entry.split("=") for entry in body.split(",")]
+    assert [int(number) for _, number in statuses] == list(range(len(statuses)))
+    names = [name.strip().removeprefix("COHORT_") for name, _ in statuses]
+    assert names == list(CLASSES)
+    assert [c.__name__ for c in _errors.CLASSES] == [n.removesuffix("Error") + "Error" for n in CLASSES.values()]
+
+
+def test_device_types():
+    """Of Arrow by its header, and of DLPack by dlpack.c: the numbers are the same."""
+    for path, pattern in (
+        ("include/cohort/arrow.h", r"ARROW_DEVICE_(CUDA|CUDA_MANAGED) +(\d+)"),
+        ("bindings/python/src/dlpack.c", r"DLPACK_(CUDA|CUDA_MANAGED) = (\d+)"),
+    ):
+        found = dict(re.findall(pattern, layouts.text(layouts.ROOT / path)))
+        assert found == {"CUDA": str(_gpu._CUDA), "CUDA_MANAGED": str(_gpu._MANAGED)}

@@ -5,6 +5,7 @@ import copy
 import pickle
 import subprocess
 import sys
+import threading
 
 import hypothesis
 import numpy as np
@@ -45,11 +46,18 @@ def test_types(key, value, tmp_path):
     assert m[1].dtype == values.dtype and m.keys().dtype == keys.dtype
     again = pickle.loads(pickle.dumps(m))
     check(again, d)
-    assert repr(again) == repr(m) and isinstance(again.keys(), np.ndarray) and copy.copy(m) is m
+    assert repr(again) == repr(m) and isinstance(again.keys(), np.ndarray)
     m.save(tmp_path / "m")
     check(lc.MultiMap.load(tmp_path / "m", key_type=key, value_type=value), d)
     both = m.union(lc.MultiMap(keys[:2], values[:2]))
-    check(both, as_dict(keys.tolist() + [1, 2], values.tolist() + [5, 6]))
+    more = as_dict(keys.tolist() + [1, 2], values.tolist() + [5, 6])
+    check(both, more)
+    for other in (m.copy(), copy.copy(m), copy.deepcopy(m), again):
+        other.insert(keys[:2], values[:2])
+        check(other, more)
+        assert repr(other) == repr(both) and other[1].dtype == values.dtype
+        check(pickle.loads(pickle.dumps(other)), more)
+    check(m, d)
 
 
 @hypothesis.settings(max_examples=60, deadline=None)
@@ -69,6 +77,91 @@ def test_like_a_dict(pairs, queries):
     offsets, got = m.rows(queries)
     at = offsets.tolist()
     assert [sorted(got[a:b].tolist()) for a, b in zip(at, at[1:])] == [sorted(d.get(q, [])) for q in queries]
+
+
+BATCHES = st.lists(
+    st.tuples(
+        st.booleans(),
+        st.lists(st.tuples(st.integers(-5, 5), st.integers(-(2**40), 2**40)), max_size=12),
+    ),
+    max_size=8,
+)
+
+
+@hypothesis.settings(max_examples=60, deadline=None)
+@hypothesis.given(BATCHES)
+def test_inserts_like_a_dict(batches):
+    """Of single keys, of many, of none; looked at in between, or not; and copies stay as they were."""
+    d = as_dict([], [])
+    m = lc.MultiMap(np.array([], "int64"), np.array([], "int64"))
+    for look, pairs in batches:
+        before, many = m.copy(), len(m)
+        keys, values = [k for k, _ in pairs], [v for _, v in pairs]
+        assert m.insert(keys, values) is None
+        for k, v in pairs:
+            d[k].append(v)
+        assert len(m) == sum(map(len, d.values())) and len(before) == many
+        if look:
+            check(m, d)
+            queries = list(range(-6, 7))
+            assert m.count(queries).tolist() == [len(d.get(q, [])) for q in queries]
+            index, got = m.retrieve(queries)
+            due = [(i, v) for i, q in enumerate(queries) for v in sorted(d.get(q, []))]
+            assert sorted(zip(index.tolist(), got.tolist())) == due
+    check(m, d)
+
+
+def test_what_is_not_inserted(tmp_path):
+    m = lc.MultiMap(np.array([1, 1], "int8"), np.array([5, 6], "float32"))
+    for wrong, error, match in (
+        (lambda: m.insert([300], [1]), OverflowError, "keys"),
+        (lambda: m.insert([1.5], [1]), TypeError, "keys"),
+        (lambda: m.insert([1, 2], [1]), ValueError, "values: has 1 entries, and must have 2"),
+        (lambda: m.insert([1], ["a"]), TypeError, "values"),
+        (lambda: m.insert([[1]], [1]), TypeError, "keys"),
+        (lambda: lc.MultiMap([1], [2]).insert([1], [2.5]), TypeError, "values"),
+    ):
+        with pytest.raises(error, match=match):
+            wrong()
+    check(m, {1: [5, 6]})
+    m.save(tmp_path / "m", mmap=True)
+    mapped = lc.MultiMap.load(tmp_path / "m", key_type="int32", value_type="float32", mmap=True)
+    with pytest.raises(NotImplementedError, match="cohort_multimap_map"):
+        mapped.insert([1], [7])
+    other = mapped.copy()
+    other.insert([1, 3], [7, 8])
+    check(other, {1: [5, 6, 7], 3: [8]})
+    check(mapped, {1: [5, 6]})
+
+
+def test_inserts_beside_reads():
+    """A call sees all of a batch or nothing of it: each batch has one value of each of 5 keys. Several threads
+    insert, so that some do between the two steps of a reading call, which sizes its answer first."""
+    keys, most = np.arange(5), 8000
+    m, left = lc.MultiMap(keys, np.zeros(5, "int64")), [1] * 3
+
+    def write(number):
+        for i in range(most):
+            m.insert(keys, np.full(5, i))
+        left[number] = 0
+
+    def even(counts, values):
+        assert counts.min() == counts.max() and len(values) == 5 * counts[0]
+
+    writers = [threading.Thread(target=write, args=(i,)) for i in range(3)]
+    for writer in writers:
+        writer.start()
+    while any(left):
+        index, values = m.retrieve(keys)
+        even(np.bincount(index, minlength=5), values)
+        offsets, values = m.rows(keys)
+        even(np.diff(offsets), values)
+        k, offsets, values = m.items()
+        even(np.diff(offsets), values)
+        assert len(k) == 5
+    for writer in writers:
+        writer.join()
+    assert (m.count(keys) == 3 * most + 1).all()
 
 
 def test_without_values():

@@ -422,3 +422,10 @@ def test_large():
     assert s.total == len(np.unique(groups * (1 << 20) + members))
     assert s.sizes.sum() == s.total and sum(map(len, s)) == s.total
     assert s.union().members().tolist() == np.unique(members).tolist()
+
+
+def test_ranks_of_arrays_of_numpy():
+    s = lc.Set(np.array([10, 20, 30], "uint32"))
+    got = s.rank(np.array([10, 15, 99], "uint32"))
+    assert isinstance(got, np.ndarray) and got.tolist() == [0, 1, 3]
+    assert s.rank(np.uint32(20)) == s.rank(np.array(20)) == 1

@@ -56,9 +56,12 @@ def take_in(values: Any, argument: str, where: _gpu.Where = False) -> tuple[_cor
 
 
 def view_numpy(values: Any, argument: str, numpy: Any) -> _core.Array:
-    if values.dtype.kind in "mM":
-        values = values.view(numpy.int64)
-    return _core.view(values, argument)
+    try:
+        return _core.view(values, argument)
+    except ValueError:
+        if values.dtype.kind not in "mM":
+            raise
+        return _core.view(values.view(numpy.int64), argument)
 
 
 def _is_buffer(values: Any) -> bool:

@@ -163,7 +163,17 @@ class Rows:
 
 
 def pairs_of(n: int, shift: int) -> _core.Array:
-    """0, shift, 1, shift + 1, ... : rows of set r of one collection and set r of the next."""
+    """0, shift, 1, shift + 1, ... : rows of set r of one collection and set r of the next. It is not changed by
+    anybody."""
+    return _few_pairs(n, shift) if n <= 64 else _pairs(n, shift)
+
+
+@functools.lru_cache(64)
+def _few_pairs(n: int, shift: int) -> _core.Array:
+    return _pairs(n, shift)
+
+
+def _pairs(n: int, shift: int) -> _core.Array:
     both = _array.array("Q", bytes(16 * n))
     both[0::2] = _array.array("Q", range(n))
     both[1::2] = _array.array("Q", range(shift, shift + n))

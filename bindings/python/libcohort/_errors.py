@@ -28,7 +28,10 @@ class OutOfMemoryError(Error, MemoryError):
 
 
 class FileError(Error, OSError):
-    """A file cannot be opened, read or written."""
+    """A file cannot be opened, read or written. `errno` and `filename` as of every OSError."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
 
 
 class FormatError(Error, ValueError):
@@ -40,24 +43,23 @@ class CancelledError(Error):
 
 
 # In the order of cohort_status, from COHORT_OK to COHORT_CANCELLED.
-_core.set_exceptions(
-    [
-        Error,
-        ArgumentError,
-        ArgumentError,
-        ArgumentError,
-        ArgumentError,
-        ArgumentError,
-        ArgumentError,
-        UnsupportedError,
-        DeviceError,
-        OutOfMemoryError,
-        FullError,
-        DeviceError,
-        FileError,
-        FormatError,
-        FormatError,
-        FormatError,
-        CancelledError,
-    ]
-)
+CLASSES: list[type[BaseException]] = [
+    Error,
+    ArgumentError,
+    ArgumentError,
+    ArgumentError,
+    ArgumentError,
+    ArgumentError,
+    ArgumentError,
+    UnsupportedError,
+    DeviceError,
+    OutOfMemoryError,
+    FullError,
+    DeviceError,
+    FileError,
+    FormatError,
+    FormatError,
+    FormatError,
+    CancelledError,
+]
+_core.set_exceptions(CLASSES)

@@ -3,6 +3,7 @@ alike."""
 
 from __future__ import annotations
 
+import operator
 from typing import Any, NamedTuple
 
 from . import _core, _keys
@@ -24,6 +25,7 @@ from ._arrays import (
     take_in,
 )
 from ._context import current
+from ._errors import ArgumentError
 from ._gpu import beside, context_for, together
 from ._set import Set
 from ._table import frame_of, take_any
@@ -48,7 +50,13 @@ _SOME_REPEAT, _COUNTED, _VERY_FEW = 8, 128, 1024
 class Partition(NamedTuple):
     """What `partition` answers. Bucket b is `keys[offsets[b]:offsets[b + 1]]`; with segments, bucket b of
     segment s has the number s * buckets + b. Entry j of `keys` was entry `index[j]` of the input, and entry i
-    of the input is now entry `rank[i]`. What is not asked for is None."""
+    of the input is now entry `rank[i]`. What is not asked for is None.
+
+    >>> import libcohort
+    >>> p = libcohort.partition([5, 2, 7], 2, by="modulo")
+    >>> p.offsets.tolist(), p.keys[0:1].tolist(), p.rank
+    ([0, 1, 3], [2], None)
+    """
 
     keys: Any
     offsets: Any
@@ -417,6 +425,17 @@ def _chooser(
     return context_for(wide), wide, many, kind, a, b, data
 
 
+def _range(range: Any) -> tuple[int, int]:
+    """Both ends of a range."""
+    try:
+        least, most = range
+        return operator.index(least), operator.index(most)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"range: a pair of whole numbers (least, most) is due, not {range!r}"
+        ) from None
+
+
 def _function(
     keys: _core.Array, buckets: int | None, by: Any, range: tuple[int, int] | None, splitters: Any
 ) -> tuple[int, int, int, int, _core.Array | None]:
@@ -432,11 +451,13 @@ def _function(
     if buckets is None:
         raise TypeError("buckets: a number is due")
     if range is not None:
-        least, most = range
+        least, most = _range(range)
         if signed and (least < 0 or keys._code >= F32):
             raise TypeError(
                 f"range: keys must be integers that are not negative, not {keys.type} from {least}"
             )
+        if least < 0 or most < 0:
+            raise ArgumentError(f"range: must not be negative, and is {range!r}")
         return buckets, _RANGES, least, most, None
     if by is None or isinstance(by, str):
         kind = _KINDS.get(by or "hash")
@@ -492,18 +513,20 @@ def partition(
     none = bounds is not None and len(bounds) == 1 and bounds[0] == len(given) == 0  # not one segment
     parts = _core.split(*chooser, column, return_index, return_rank, None if none else bounds)
     out, offsets, column, index, rank = parts
-    out = narrowed(out, given._code)
+    if out._code != given._code:
+        out = narrowed(out, given._code)
     offsets = offsets[:1] if none else offsets
     if numpy is None:
         return Partition(out, offsets, column, index, rank)
     array = numpy.asarray
-    return Partition(
+    all = (
         array(out),
         array(offsets),
         column if column is None else array(column),
         index if index is None else array(index),
         rank if rank is None else array(rank),
     )
+    return tuple.__new__(Partition, all)
 
 
 def histogram(

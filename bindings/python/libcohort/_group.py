@@ -16,27 +16,37 @@ _OPS = {
 _Aggregate = tuple[int, str | None, str]
 
 
-def _op(name: Any) -> int:
+def _op(name: Any, argument: str) -> int:
     try:
         return _OPS[name]
     except (KeyError, TypeError):
-        raise ValueError(f"an aggregate must be one of {', '.join(_OPS)}, not {name!r}") from None
+        raise ValueError(f"{argument}: an aggregate must be one of {', '.join(_OPS)}, not {name!r}") from None
 
 
 def _named(name: str, what: Any) -> _Aggregate:
     """`total=("v", "sum")`, `rows="size"`."""
     if isinstance(what, str):
-        op = _op(what)
+        op = _op(what, name)
         if op != 1:
             raise TypeError(f"{name}: a pair of a column and an aggregate is due, such as ('v', {what!r})")
         return op, None, name
-    column, aggregate = what
-    op = _op(aggregate)
+    try:
+        column, aggregate = what
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"{name}: a pair of a column and an aggregate is due, such as ('v', 'sum'), not {what!r}"
+        ) from None
+    op = _op(aggregate, name)
     return op, None if op == 1 else column, name
 
 
 class GroupBy:
-    """A table and its keys: what `group_by` answers; `agg` makes the table of the groups."""
+    """A table and its keys: what `group_by` answers; `agg` makes the table of the groups.
+
+    >>> import libcohort
+    >>> libcohort.group_by({"k": [1, 1]}, "k")
+    libcohort.GroupBy('k' of libcohort.Table(2 rows, k: int64))
+    """
 
     __slots__ = ("_table", "_keys", "_sort", "_dropna", "_reproducible")
 
@@ -48,7 +58,7 @@ class GroupBy:
         if not keys:
             raise TypeError("keys: the name of a column is due")
         for key in self._keys:
-            table._at(key)
+            table._at(key, "keys: ")
 
     def agg(self, columns: Mapping[str, Any] | None = None, /, **named: Any) -> Table:
         """A row for each group: its keys, then what is asked for, as `name=(column, aggregate)` or, as in
@@ -66,14 +76,15 @@ class GroupBy:
         """
         wanted: list[_Aggregate] = []
         for column, aggregates in (columns or {}).items():
+            if not isinstance(aggregates, (str, list, tuple)):
+                raise TypeError(f"{column}: an aggregate or a list of them is due, not {aggregates!r}")
             for aggregate in [aggregates] if isinstance(aggregates, str) else aggregates:
-                wanted.append(
-                    (_op(aggregate), None if _op(aggregate) == 1 else column, f"{column}_{aggregate}")
-                )
+                op = _op(aggregate, column)
+                wanted.append((op, None if op == 1 else column, f"{column}_{aggregate}"))
         wanted += [_named(name, what) for name, what in named.items()]
-        for _, wanted_column, _ in wanted:
+        for _, wanted_column, name in wanted:
             if wanted_column is not None:
-                self._table._at(wanted_column)
+                self._table._at(wanted_column, f"{name}: ")
         made = _core.group(
             self._table._handle, self._keys, not self._dropna, wanted, self._reproducible, self._sort
         )

@@ -24,16 +24,20 @@ def _chosen(choices: dict[str, int], name: str, argument: str) -> int:
 class _Side:
     """A table on this thread's context, and its keys."""
 
-    def __init__(self, data: Any, argument: str, names: str | Sequence[str]) -> None:
+    def __init__(self, data: Any, argument: str, names: Any, of: str) -> None:
         try:
             table = data if isinstance(data, Table) else Table(data)
         except TypeError as error:
             raise TypeError(f"{argument}: {error}") from None
-        self.table: Table = _wrap(Table, on_context(table._handle, current()))
+        handle = on_context(table._handle, current())
+        self.table: Table = table if handle is table._handle else _wrap(Table, handle)
+        if not isinstance(names, (str, list, tuple)) or not all(isinstance(n, str) for n in names):
+            raise TypeError(f"{of}: the name of a column or a list of them is due, not {names!r}")
         self.names = [names] if isinstance(names, str) else list(names)
+        self.where = f"{of}, of the {argument} table: "
 
     def keys(self) -> _core.Handle:
-        return self.table._pick(self.names)
+        return self.table._pick(self.names, where=self.where)
 
 
 class _Sides:
@@ -44,11 +48,12 @@ class _Sides:
     ) -> None:
         if (on is None) == (left_on is None and right_on is None) or (left_on is None) != (right_on is None):
             raise TypeError("on, or both left_on and right_on, must be given")
-        self.left = _Side(left, "left", left_on if on is None else on)
-        self.right = _Side(right, "right", right_on if on is None else on)
+        names = ("left_on", "right_on") if on is None else ("on", "on")
+        self.left = _Side(left, "left", left_on if on is None else on, names[0])
+        self.right = _Side(right, "right", right_on if on is None else on, names[1])
         many, other = len(self.left.names), len(self.right.names)
         if not many or many != other:
-            raise ValueError(f"{many} keys of the left are compared with {other} of the right")
+            raise ValueError(f"{names[1]}: {many} keys of the left are compared with {other} of the right")
         self.kind, self.shape = _chosen(_KINDS, how, "how"), _chosen(_SHAPES, validate, "validate")
 
     def rows(self, nulls_equal: bool, pairs: bool) -> tuple[int, Any, Any]:
@@ -88,16 +93,14 @@ def join(
     """
     sides = _Sides(left, right, on, left_on, right_on, how, validate)
     _, left_rows, right_rows = sides.rows(nulls_equal, True)
-    out: Table = _wrap(Table, _core.frame_gather(sides.left.table._handle, left_rows))
-    if right_rows is None:
-        return out
-    if sides.kind in (2, 3):
-        out = out.with_columns(_keys_of_either(sides, left_rows, right_rows))
+    out = _core.frame_gather(sides.left.table._handle, left_rows)
+    if right_rows is not None and sides.kind in (2, 3):
+        out = _wrap(Table, out).with_columns(_keys_of_either(sides, left_rows, right_rows))._handle
     rest = [n for n in sides.right.table.names if n not in sides.right.names]
-    if not rest:
-        return out
-    beside = _core.frame_gather(sides.right.table._pick(rest), right_rows)
-    return _wrap(Table, _core.frame_beside(out._handle, beside, suffix))  # type: ignore[no-any-return]
+    if right_rows is not None and rest:
+        beside = _core.frame_gather(sides.right.table._pick(rest), right_rows)
+        out = _core.frame_beside(out, beside, suffix)
+    return _wrap(Table, out)  # type: ignore[no-any-return]
 
 
 def _keys_of_either(sides: _Sides, left_rows: _core.Array, right_rows: _core.Array) -> dict[str, Column]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
 from . import _core
 from ._arrays import BYTES, F32, F64, I8, U64, Array, give_out
+from ._errors import ArgumentError
 from ._table import Column, Table, _wrap, column_out, frame_of, on_context
 
 # Arrow's format of each type of Array.
@@ -88,10 +89,22 @@ def _as(values: Any, other: Any, argument: str) -> _core.Handle:
     return frame_of(values, argument)
 
 
+def _looked_up(
+    call: Callable[[_core.Handle, _core.Handle, bool], Array], a: Any, b: Any, names: tuple[str, str]
+) -> Array:
+    """What a call says of keys and values; an error names both, with their types."""
+    frames = alike(a, b, names)
+    try:
+        return call(*frames, True)
+    except ArgumentError as error:
+        kinds = [", ".join(_wrap(Table, frame).types.values()) for frame in frames]
+        raise ArgumentError(f"{names[0]}: is of {kinds[0]}, and {names[1]} of {kinds[1]}: {error}") from None
+
+
 def is_in(a: Any, b: Any, invert: bool, numpy: Any, names: tuple[str, str]) -> Any:
-    hit = _core.frame_is_in(*alike(a, b, names), True)
+    hit = _looked_up(_core.frame_is_in, a, b, names)
     return give_out(_core.opposite(hit) if invert else hit, numpy)
 
 
 def index_in(a: Any, b: Any, numpy: Any, names: tuple[str, str]) -> Any:
-    return give_out(_core.frame_index_in(*alike(a, b, names), True), numpy)
+    return give_out(_looked_up(_core.frame_index_in, a, b, names), numpy)

@@ -20,6 +20,13 @@ class Kmers:
     """K-mers and how often each occurs: what `count_kmers` answers. `words` are numbers of two bits a letter
     (A 0, C 1, G 2, T 3, the first letter highest) in ascending order, `counts` how often each occurs; both
     are arrays.
+
+    >>> import libcohort, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "reads.fa")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write(">read\\nACGACGT\\n")
+    >>> libcohort.count_kmers(path, 3)
+    libcohort.Kmers(4 distinct of 5 3-mers)
     """
 
     __slots__ = ("k", "canonical", "words", "counts", "total", "sequences")
@@ -29,17 +36,41 @@ class Kmers:
         self.total, self.sequences = total, sequences
 
     def spectrum(self) -> tuple[Any, Any]:
-        """(how often, how many k-mers occur so often), in ascending order: the k-mer spectrum."""
+        """(how often, how many k-mers occur so often), in ascending order: the k-mer spectrum.
+
+        >>> import libcohort, os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "reads.fa")
+        >>> with open(path, "w") as file:
+        ...     _ = file.write(">read\\nACGACGT\\n")
+        >>> [x.tolist() for x in libcohort.count_kmers(path, 3).spectrum()]
+        [[1, 2], [3, 1]]
+        """
         times, many = unique(self.counts, return_counts=True)
         return times, many
 
     def most_common(self, n: int = 10) -> list[tuple[str, int]]:
-        """The n most frequent k-mers as letters, with their counts."""
+        """The n most frequent k-mers as letters, with their counts.
+
+        >>> import libcohort, os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "reads.fa")
+        >>> with open(path, "w") as file:
+        ...     _ = file.write(">read\\nACGACGT\\n")
+        >>> libcohort.count_kmers(path, 3).most_common(1)
+        [('ACG', 2)]
+        """
         counts, _, words = _core.sort(current(), self.counts, True, False, self.words)
         return list(zip(self.letters(words[:n]), counts[:n].tolist()))
 
     def letters(self, words: Any = None) -> list[str]:
-        """Numbers as letters; all of `words` if none are given."""
+        """Numbers as letters; all of `words` if none are given.
+
+        >>> import libcohort, os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "reads.fa")
+        >>> with open(path, "w") as file:
+        ...     _ = file.write(">read\\nACGACGT\\n")
+        >>> libcohort.count_kmers(path, 3).letters()
+        ['ACG', 'CGA', 'CGT', 'GAC']
+        """
         array = _core.cast(take_in(self.words if words is None else words, "words")[0], U64, "words")
         return _core.kmers_letters(array, self.k)
 

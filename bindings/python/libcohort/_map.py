@@ -51,6 +51,7 @@ OPS = {
 # Whoever has one of these has numbers.
 _ARRAYS = ("array_interface", "cuda_array_interface", "dlpack", "arrow_c_device_array")
 _LAYOUTS = {"pages": 0, "lines": 1}
+_MOST = 2**64 - 1
 _RULES = {"insert": INSERT, "assign": ASSIGN, "add": ADD}
 
 
@@ -150,6 +151,8 @@ class Map:
             raise ValueError(f"layout: must be pages or lines, not {layout!r}")
         self._set_types(key, value, layout == "lines")
         self._numpy = numpy
+        if capacity:
+            capacity = _core.number(capacity, "capacity", 0, _MOST)
         room = max(capacity, len(keys) if keys is not None else 0, 16)
         on = current() if keys is None else context_for(keys)
         self._gpu = keys is not None and keys._gpu is not None
@@ -210,14 +213,14 @@ class Map:
             self._missing = known if isinstance(value, (int, float)) else None
         return known[1]
 
-    def _need_values(self) -> None:
+    def _need_values(self, call: str) -> None:
         if not self._value:
-            raise TypeError("the map has keys only")
+            raise TypeError(f"{call}: the map has keys only")
 
     def _put(self, op: int, keys: Any, values: Any, winner: int) -> int:
-        if values is not None:
-            self._need_values()
-        elif self._value and op != COUNT:
+        if values is not None and not self._value:
+            raise TypeError("values: the map has keys only")
+        if values is None and self._value and op != COUNT:
             raise TypeError("values: the map's keys need them")
         keys, _ = self._keys(keys)
         values = self._values(values, keys) if values is not None else None
@@ -253,7 +256,7 @@ class Map:
         >>> m[7]
         2
         """
-        self._need_values()
+        self._need_values("add")
         if self._value in (F32, F64) or BYTES[self._value] < 4:
             raise TypeError(f"add: values must be integers of 32 or 64 bits, not {NAMES[self._value]}")
         return self._put(COUNT if values is None else ADD, keys, values, ANY)
@@ -269,7 +272,14 @@ class Map:
         return int(_core.map_batch(self._handle, ERASE, keys, None, ANY, False)[1])
 
     def clear(self) -> None:
-        """Takes all keys out."""
+        """Takes all keys out.
+
+        >>> import libcohort
+        >>> m = libcohort.Map([1, 2], [5, 6])
+        >>> m.clear()
+        >>> len(m)
+        0
+        """
         _core.map_clear(self._handle)
 
     def merge(self, other: Map, rule: str = "assign") -> None:
@@ -309,9 +319,9 @@ class Map:
         """
         keys, numpy = self._keys(keys)
         codes = self._beside(keys, *self._ops(ops, len(keys)), "ops")
+        if values is not None and not self._value:
+            raise TypeError("values: the map has keys only")
         operands = None if values is None else self._values(values, keys)
-        if values is not None:
-            self._need_values()
         fallback = self._default(default) if self._value else None
         before, hit = _core.map_run(self._handle, codes, keys, operands, self._value_stored, fallback)
         out = None if before is None else give_out(narrowed(before, self._value), numpy)
@@ -360,7 +370,7 @@ class Map:
         """
         if _is_one(keys):
             return self.get([keys], default)[0]
-        self._need_values()
+        self._need_values("get")
         keys, numpy = self._keys(keys)
         values, _ = _core.map_find(self._handle, keys, self._value_stored, self._default(default))
         return give_out(narrowed(values, self._value), numpy)
@@ -383,7 +393,7 @@ class Map:
 
     def __getitem__(self, keys: Any) -> Any:
         one = _is_one(keys)
-        self._need_values()
+        self._need_values("m[keys]")
         try:
             given, numpy = self._keys([keys] if one else keys)
         except OverflowError:
@@ -426,18 +436,36 @@ class Map:
         return give_out(keys, self._numpy), None if values is None else give_out(values, self._numpy)
 
     def keys(self) -> Any:
-        """All keys, in no order."""
+        """All keys, in no order.
+
+        >>> import libcohort
+        >>> sorted(libcohort.Map([4, 2], [5, 6]).keys())
+        [2, 4]
+        """
         return self.items()[0]
 
     def values(self) -> Any:
-        """All values, in the order of `keys` as long as the map is not changed."""
-        self._need_values()
+        """All values, in the order of `keys` as long as the map is not changed.
+
+        >>> import libcohort
+        >>> sorted(libcohort.Map([4, 2], [5, 6]).values())
+        [5, 6]
+        """
+        self._need_values("values")
         return self.items()[1]
 
     # ---- copies and files
 
     def copy(self) -> Map:
-        """Another map with the same pairs."""
+        """Another map with the same pairs.
+
+        >>> import libcohort
+        >>> m = libcohort.Map([1], [5])
+        >>> other = m.copy()
+        >>> other[1] = 6
+        >>> m[1], other[1]
+        (5, 6)
+        """
         other = Map.__new__(Map)
         other._set_types(self._key, self._value, self._lines)
         other._numpy = self._numpy
@@ -457,7 +485,14 @@ class Map:
     def save(self, path: str | os.PathLike[str], *, mmap: bool = False) -> None:
         """Writes the pairs to a file, which is there whole or not at all. The file knows the widths, not the
         types. With `mmap` it holds the table as it lies in memory, for `load(path, mmap=True)`, and is as
-        large."""
+        large.
+
+        >>> import libcohort, os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "pairs")
+        >>> libcohort.Map([1], [5]).save(path)
+        >>> libcohort.Map.load(path)
+        libcohort.Map(1 pair, int64 -> int64)
+        """
         _core.map_save(self._handle, path, mmap)
 
     @classmethod
@@ -502,7 +537,12 @@ class Map:
 
     @property
     def layout(self) -> str:
-        """How its slots lie: pages or lines."""
+        """How its slots lie: pages or lines.
+
+        >>> import libcohort
+        >>> libcohort.Map([1], [5], layout="lines").layout
+        'lines'
+        """
         return "lines" if self._lines else "pages"
 
     def __repr__(self) -> str:

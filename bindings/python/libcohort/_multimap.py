@@ -16,8 +16,8 @@ from ._map import _code, _is_one
 
 
 class MultiMap:
-    """A map from each key to all values that were given with it, for whole arrays at once. It does not
-    change.
+    """A map from each key to all values that were given with it, for whole arrays at once. `insert` adds
+    more.
 
     Keys are integers or floats, values numbers; the types are those of the arrays, or `key_type` and
     `value_type`. Without values the values are the keys' indices. The values of one key are in no particular
@@ -86,10 +86,33 @@ class MultiMap:
     def _stored(self, keys: _core.Array) -> _core.Array:
         return _core.cast(stored(keys, "keys"), self._key_stored, "keys")
 
+    # ---- in
+
+    def insert(self, keys: Any, values: Any) -> None:
+        """Adds a value to each key; a key may come several times, and has all its values. It costs less by
+        the pair the more come at once.
+
+        >>> import libcohort
+        >>> m = libcohort.MultiMap([7, 5], [70, 50])
+        >>> m.insert([7, 8], [71, 80])
+        >>> sorted(m[7]), m.count([5, 8]).tolist()
+        ([70, 71], [1, 1])
+        """
+        given, _ = self._keys(keys)
+        column, _ = take_in_as(values, self._value, "values", self._handle.context)
+        column = beside(given, column, values, ("keys", "values"), self._handle.context)
+        _core.multimap_insert(self._handle, given, _core.cast(column, self._value_stored, "values"))
+
     # ---- out
 
     def count(self, keys: Any) -> Any:
-        """How many values each key has; 0 for keys that are not there. One key gives one number."""
+        """How many values each key has; 0 for keys that are not there. One key gives one number.
+
+        >>> import libcohort
+        >>> m = libcohort.MultiMap([7, 5, 7], [70, 50, 71])
+        >>> m.count([7, 1]).tolist(), m.count(5)
+        ([2, 0], 1)
+        """
         if _is_one(keys):
             return self.count([keys])[0]
         given, numpy = self._keys(keys)
@@ -152,6 +175,11 @@ class MultiMap:
     def items(self) -> tuple[Any, Any, Any]:
         """(keys, offsets, values) of everything: the distinct keys, in no order, and their values as in
         `rows`.
+
+        >>> import libcohort
+        >>> keys, offsets, values = libcohort.MultiMap([7, 7], [70, 70]).items()
+        >>> keys.tolist(), offsets.tolist(), values.tolist()
+        ([7], [0, 2], [70, 70])
         """
         keys, offsets, values = self._items()
         return give_out(keys, self._numpy), give_out(offsets, self._numpy), give_out(values, self._numpy)
@@ -164,7 +192,12 @@ class MultiMap:
         return _core.multimap_items(self._handle, self._key_stored, self._value_stored, gpu)
 
     def keys(self) -> Any:
-        """The distinct keys, in no order."""
+        """The distinct keys, in no order.
+
+        >>> import libcohort
+        >>> sorted(libcohort.MultiMap([7, 5, 7], [70, 50, 71]).keys())
+        [5, 7]
+        """
         return self.items()[0]
 
     def __getitem__(self, key: Any) -> Any:
@@ -220,13 +253,21 @@ class MultiMap:
         return _core.multimap_build(context, self._width(), _core.spread(keys, offsets), values)
 
     def copy(self) -> MultiMap:
-        """The multimap itself: it never changes."""
-        return self
+        """Another multimap with the same pairs.
+
+        >>> import libcohort
+        >>> m = libcohort.MultiMap([1], [5])
+        >>> other = m.copy()
+        >>> other.insert([1], [6])
+        >>> len(m), len(other)
+        (1, 2)
+        """
+        return self._like(_core.multimap_clone(self._handle))
 
     __copy__ = copy
 
     def __deepcopy__(self, memo: Any) -> MultiMap:
-        return self
+        return self.copy()
 
     def __reduce__(self) -> Any:
         keys, offsets, values = self._stored_items(False)
@@ -237,6 +278,12 @@ class MultiMap:
         """Writes the pairs to a file, which is there whole or not at all. The file knows the widths, not the
         types. With `mmap` it holds the multimap as it lies in memory, for `load(path, mmap=True)`, and is as
         large.
+
+        >>> import libcohort, os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "pairs")
+        >>> libcohort.MultiMap([1, 1], [5, 6]).save(path)
+        >>> libcohort.MultiMap.load(path)
+        libcohort.MultiMap(1 key, 2 values, int64 -> int64)
         """
         _core.multimap_save(self._handle, path, mmap)
 
@@ -250,8 +297,8 @@ class MultiMap:
         mmap: bool = False,
     ) -> MultiMap:
         """Reads a file of `save`, or of the C library. The types are signed integers if they are not given.
-        With `mmap` a file of `save(path, mmap=True)` is mapped, and shared with other processes that map it;
-        it must stay as it is.
+        With `mmap` the multimap is to be read alone (`copy()` can be changed), and a file of `save(path,
+        mmap=True)` is mapped, and shared with other processes that map it; it must stay as it is.
 
         >>> import libcohort, os, tempfile
         >>> path = os.path.join(tempfile.mkdtemp(), "pairs")

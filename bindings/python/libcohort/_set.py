@@ -54,7 +54,13 @@ class Set:
 
     @classmethod
     def from_roaring(cls, blob: Any, *, type: str = "uint32") -> Set:
-        """A set from bytes in Roaring's portable format, of 32 or of 64 bits (`type`)."""
+        """A set from bytes in Roaring's portable format, of 32 or of 64 bits (`type`).
+
+        >>> import libcohort
+        >>> blob = libcohort.Set([7, 9], type="uint32").to_roaring()
+        >>> libcohort.Set.from_roaring(blob).tolist()
+        [7, 9]
+        """
         return cls._wrap(_sets.Sets.from_roaring([blob], type=type), 0)
 
     def to_roaring(self, *, type: str | None = None) -> bytes:
@@ -69,7 +75,12 @@ class Set:
 
     @property
     def type(self) -> str:
-        """The members' type, "uint32" or "uint64"."""
+        """The members' type, "uint32" or "uint64".
+
+        >>> import libcohort
+        >>> libcohort.Set([1, 2]).type
+        'uint64'
+        """
         return self._in.type
 
     @property
@@ -82,14 +93,24 @@ class Set:
         return self._size
 
     def members(self) -> Any:
-        """All members, as an array in ascending order."""
+        """All members, as an array in ascending order.
+
+        >>> import libcohort
+        >>> libcohort.Set([3, 1]).members().tolist()
+        [1, 3]
+        """
         return self._in._out(self._members())
 
     def _members(self) -> _core.Array:
         return self._in._rows(c.wide([self._at], ""))[1]
 
     def tolist(self) -> list[int]:
-        """All members, as a list in ascending order."""
+        """All members, as a list in ascending order.
+
+        >>> import libcohort
+        >>> libcohort.Set([3, 1, 3]).tolist()
+        [1, 3]
+        """
         return self._members().tolist()
 
     def mask(self, n: int) -> Any:
@@ -99,6 +120,7 @@ class Set:
         >>> libcohort.Set([1, 3, 9]).mask(4).tolist()
         [False, True, False, True]
         """
+        n = _core.number(n, "n", 0, 2**63 - 1)
         numbers = _core.cast(_core.iota(n, I64), self._in._of.type, "n")
         return self._in.contains(numbers, self._at)
 
@@ -167,8 +189,14 @@ class Set:
         return not found[0] or bool(greatest[0] <= most)
 
     def rank(self, values: Any) -> Any:
-        """How many members are below the value, or below each of an array of them."""
-        if hasattr(values, "__index__"):
+        """How many members are below the value, or below each of an array of them.
+
+        >>> import libcohort
+        >>> s = libcohort.Set([10, 20, 30])
+        >>> s.rank(20), s.rank([10, 99]).tolist()
+        (1, [0, 3])
+        """
+        if hasattr(values, "__index__") and not getattr(values, "ndim", 0):  # arrays of numpy have it, too
             return int(self._in.rank([values], self._at)[0])
         return self._in.rank(values, self._at)
 
@@ -186,7 +214,13 @@ class Set:
         return int(members[0])
 
     def next(self, value: int) -> int | None:
-        """The least member that is not below the value; None if there is none."""
+        """The least member that is not below the value; None if there is none.
+
+        >>> import libcohort
+        >>> s = libcohort.Set([10, 20])
+        >>> s.next(11), s.next(21)
+        (20, None)
+        """
         members, found = self._in.next([value], self._at)
         return int(members[0]) if found[0] else None
 
@@ -197,11 +231,21 @@ class Set:
         return int(members[0])
 
     def min(self) -> int:
-        """The least member; ValueError if the set is empty."""
+        """The least member; ValueError if the set is empty.
+
+        >>> import libcohort
+        >>> libcohort.Set([10, 20]).min()
+        10
+        """
         return self._end(c.MIN)
 
     def max(self) -> int:
-        """The greatest member; ValueError if the set is empty."""
+        """The greatest member; ValueError if the set is empty.
+
+        >>> import libcohort
+        >>> libcohort.Set([10, 20]).max()
+        20
+        """
         return self._end(c.MAX)
 
     # ---- operators and comparisons
@@ -233,11 +277,21 @@ class Set:
         return self._combine(c.XOR, other)
 
     def isdisjoint(self, other: Set) -> bool:
-        """Whether the sets have no member in common."""
+        """Whether the sets have no member in common.
+
+        >>> import libcohort
+        >>> libcohort.Set([1, 2]).isdisjoint(libcohort.Set([3]))
+        True
+        """
         return not self._ask(c.AND, other, any=True)[1][0]
 
     def issubset(self, other: Set) -> bool:
-        """Whether all members are members of the other too."""
+        """Whether all members are members of the other too.
+
+        >>> import libcohort
+        >>> libcohort.Set([1]).issubset(libcohort.Set([1, 2]))
+        True
+        """
         return not self._ask(c.ANDNOT, other, any=True)[1][0]
 
     def __eq__(self, other: object) -> bool:
@@ -262,7 +316,13 @@ class Set:
     # ---- copies
 
     def copy(self) -> Set:
-        """The set itself: it never changes."""
+        """The set itself: it never changes.
+
+        >>> import libcohort
+        >>> s = libcohort.Set([1])
+        >>> s.copy() is s
+        True
+        """
         return self
 
     __copy__ = copy

@@ -140,7 +140,14 @@ class Sets:
         return cls._wrap(c.Collection(_core.sets_load(current(), path, mmap, validate)), None)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the collection to a file, which is there whole or not at all."""
+        """Writes the collection to a file, which is there whole or not at all.
+
+        >>> import libcohort, os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "sets")
+        >>> libcohort.Sets([[1, 2], [3]]).save(path)
+        >>> libcohort.Sets.load(path)
+        libcohort.Sets(2 sets, 3 members, uint64)
+        """
         _core.sets_save(self._of.handle, path)
 
     # ---- what it is
@@ -150,22 +157,42 @@ class Sets:
 
     @property
     def type(self) -> str:
-        """The members' type, "uint32" or "uint64"."""
+        """The members' type, "uint32" or "uint64".
+
+        >>> import libcohort
+        >>> libcohort.Sets([[1]], type="uint32").type
+        'uint32'
+        """
         return self._of.type_name
 
     @property
     def total(self) -> int:
-        """Members of all sets."""
+        """Members of all sets.
+
+        >>> import libcohort
+        >>> libcohort.Sets([[1, 2], [2]]).total
+        3
+        """
         return self._of.members
 
     @property
     def sizes(self) -> Any:
-        """How many members each set has."""
+        """How many members each set has.
+
+        >>> import libcohort
+        >>> libcohort.Sets([[1, 2], [], [2]]).sizes.tolist()
+        [2, 0, 1]
+        """
         n = len(self)
         return self._out(c.signed(self._of.look(c.COUNT, n, which=c.numbered(n))[0]))
 
     def stats(self) -> dict[str, int]:
-        """How the sets are stored: lists, chunks by kind, bytes of memory."""
+        """How the sets are stored: lists, chunks by kind, bytes of memory.
+
+        >>> import libcohort
+        >>> libcohort.Sets([[1, 2]]).stats()["bytes"] > 0
+        True
+        """
         return _core.sets_counts(self._of.handle)
 
     def _out(self, array: Any, numpy: Any = None) -> Any:
@@ -211,7 +238,12 @@ class Sets:
         return self._out(offsets), self._out(members)
 
     def to_pairs(self) -> tuple[Any, Any]:
-        """(groups, members): the number of a set and a member of it, in order."""
+        """(groups, members): the number of a set and a member of it, in order.
+
+        >>> import libcohort
+        >>> [x.tolist() for x in libcohort.Sets([[7, 5], [1]]).to_pairs()]
+        [[0, 0, 1], [5, 7, 1]]
+        """
         members, _, _, groups = self._of.export(c.MEMBERS, None, True)
         return self._out(c.signed(groups)), self._out(members)
 
@@ -228,6 +260,10 @@ class Sets:
     def to_roaring(self, which: Any = None, *, type: str | None = None) -> list[bytes]:
         """Each set as bytes in Roaring's portable format, of 32 or of 64 bits (`type`; else as the members
         are).
+
+        >>> import libcohort
+        >>> len(libcohort.Sets([[1, 2], [3]]).to_roaring())
+        2
         """
         numbers = None if which is None else c.wide(which, "which")
         data, _, offsets, _ = self._of.export(c.ROARING, numbers, False, c.type_code(type, 0))
@@ -348,12 +384,21 @@ class Sets:
         return self._out(members), self._out(found)
 
     def min(self, which: Any = None) -> tuple[Any, Any]:
-        """(members, found): the least member of each set, or of the sets `which`; 0 where a set is empty."""
+        """(members, found): the least member of each set, or of the sets `which`; 0 where a set is empty.
+
+        >>> import libcohort
+        >>> [x.tolist() for x in libcohort.Sets([[5, 7], []]).min()]
+        [[5, 0], [True, False]]
+        """
         return self._ends(c.MIN, which)
 
     def max(self, which: Any = None) -> tuple[Any, Any]:
         """(members, found): the greatest member of each set, or of the sets `which`; 0 where a set is
         empty.
+
+        >>> import libcohort
+        >>> [x.tolist() for x in libcohort.Sets([[5, 7], []]).max()]
+        [[7, 0], [True, False]]
         """
         return self._ends(c.MAX, which)
 
@@ -427,11 +472,21 @@ class Sets:
         return _set.Set._wrap(Sets._wrap(of, self._numpy), 0)
 
     def union(self) -> _set.Set:
-        """What is in one of the sets."""
+        """What is in one of the sets.
+
+        >>> import libcohort
+        >>> libcohort.Sets([[1, 2], [2, 3]]).union().tolist()
+        [1, 2, 3]
+        """
         return self._all(c.OR)
 
     def intersection(self) -> _set.Set:
-        """What is in all of the sets; nothing if there are none."""
+        """What is in all of the sets; nothing if there are none.
+
+        >>> import libcohort
+        >>> libcohort.Sets([[1, 2], [2, 3]]).intersection().tolist()
+        [2]
+        """
         return self._all(c.AND)
 
     # ---- operators: set by set, or each with one
@@ -476,7 +531,13 @@ class Sets:
     # ---- copies
 
     def copy(self) -> Sets:
-        """The collection itself: it never changes."""
+        """The collection itself: it never changes.
+
+        >>> import libcohort
+        >>> s = libcohort.Sets([[1]])
+        >>> s.copy() is s
+        True
+        """
         return self
 
     __copy__ = copy

@@ -232,16 +232,31 @@ class Column(_Frame):
 
     @property
     def type(self) -> str:
-        """The type's name: 'string', 'int64', 'date', 'timestamp[us]', 'dictionary(string)' and so on."""
+        """The type's name: 'string', 'int64', 'date', 'timestamp[us]', 'dictionary(string)' and so on.
+
+        >>> import libcohort
+        >>> libcohort.Column([1.5, None]).type
+        'float64'
+        """
         return _type(self._info[0][1], self._info[0][3])
 
     @property
     def null_count(self) -> int:
-        """How many rows are null."""
+        """How many rows are null.
+
+        >>> import libcohort
+        >>> libcohort.Column(["a", None]).null_count
+        1
+        """
         return self._info[0][2]
 
     def tolist(self) -> list[Any]:
-        """The rows as Python's objects, None for null."""
+        """The rows as Python's objects, None for null.
+
+        >>> import libcohort
+        >>> libcohort.Column(["a", None]).tolist()
+        ['a', None]
+        """
         return _list(self._handle)
 
     def take(self, rows: Any) -> Column:
@@ -305,40 +320,74 @@ class Table(_Frame):
 
     @property
     def names(self) -> list[str]:
-        """The columns' names."""
+        """The columns' names.
+
+        >>> import libcohort
+        >>> libcohort.Table({"a": [1], "b": ["x"]}).names
+        ['a', 'b']
+        """
         return [name for name, *_ in self._info]
 
     @property
     def types(self) -> dict[str, str]:
-        """The columns' types by name."""
+        """The columns' types by name.
+
+        >>> import libcohort
+        >>> libcohort.Table({"a": [1], "b": ["x"]}).types
+        {'a': 'int64', 'b': 'string'}
+        """
         return {name: _type(format, index) for name, format, _, index, _ in self._info}
 
     @property
     def shape(self) -> tuple[int, int]:
+        """(rows, columns), as numpy and pandas have it.
+
+        >>> import libcohort
+        >>> libcohort.Table({"a": [1, 2, 3], "b": [4, 5, 6]}).shape
+        (3, 2)
+        """
         return self._rows, len(self._info)
 
-    def _at(self, name: str) -> int:
+    def _at(self, name: str, where: str = "") -> int:
+        """The number of a column. Errors begin with `where`, which names the argument."""
         for i, (known, *_) in enumerate(self._info):
             if known == name:
                 return i
-        raise KeyError(f"no column is named {name!r}; there are {', '.join(map(repr, self.names))}")
+        raise KeyError(f"{where}no column is named {name!r}; there are {', '.join(map(repr, self.names))}")
 
-    def _pick(self, names: Sequence[str], renamed: Sequence[str] | None = None) -> _core.Handle:
-        return _core.frame_select(self._handle, [self._at(n) for n in names], list(renamed or names))
+    def _pick(
+        self, names: Sequence[str], renamed: Sequence[str] | None = None, where: str = ""
+    ) -> _core.Handle:
+        return _core.frame_select(self._handle, [self._at(n, where) for n in names], list(renamed or names))
 
     def select(self, names: Sequence[str]) -> Table:
-        """Some of the columns, in this order."""
-        return _wrap(Table, self._pick(names))  # type: ignore[no-any-return]
+        """Some of the columns, in this order.
+
+        >>> import libcohort
+        >>> libcohort.Table({"a": [1], "b": [2], "c": [3]}).select(["c", "a"]).names
+        ['c', 'a']
+        """
+        return _wrap(Table, self._pick(names, where="names: "))  # type: ignore[no-any-return]
 
     def drop(self, names: str | Sequence[str]) -> Table:
-        """All columns but these."""
+        """All columns but these.
+
+        >>> import libcohort
+        >>> libcohort.Table({"a": [1], "b": [2], "c": [3]}).drop("b").names
+        ['a', 'c']
+        """
         gone = [names] if isinstance(names, str) else names
         for name in gone:
-            self._at(name)
+            self._at(name, "names: ")
         return self.select([n for n in self.names if n not in gone])
 
     def rename(self, names: Mapping[str, str]) -> Table:
-        """The same with other names for some columns."""
+        """The same with other names for some columns.
+
+        >>> import libcohort
+        >>> libcohort.Table({"a": [1], "b": [2]}).rename({"b": "d"}).names
+        ['a', 'd']
+        """
         picked = self._pick(self.names, [names.get(n, n) for n in self.names])
         return _wrap(Table, picked)  # type: ignore[no-any-return]
 
@@ -353,15 +402,30 @@ class Table(_Frame):
         return Table({**kept, **columns})
 
     def take(self, rows: Any) -> Table:
-        """These rows; -1 makes a row of nulls."""
+        """These rows; -1 makes a row of nulls.
+
+        >>> import libcohort
+        >>> libcohort.Table({"a": [5, 6], "b": ["x", "y"]}).take([1, -1]).to_pydict()
+        {'a': [6, None], 'b': ['y', None]}
+        """
         return _wrap(Table, _core.frame_gather(self._handle, _rows_of(rows)))  # type: ignore[no-any-return]
 
     def head(self, n: int = 5) -> Table:
-        """The first rows."""
+        """The first rows.
+
+        >>> import libcohort
+        >>> libcohort.Table({"a": [5, 6, 7]}).head(2)["a"].tolist()
+        [5, 6]
+        """
         return _wrap(Table, self._slice(slice(0, n)))  # type: ignore[no-any-return]
 
     def to_pydict(self) -> dict[str, list[Any]]:
-        """A list of Python's objects for each column."""
+        """A list of Python's objects for each column.
+
+        >>> import libcohort
+        >>> libcohort.Table({"a": [5, None]}).to_pydict()
+        {'a': [5, None]}
+        """
         return {name: self[name].tolist() for name in self.names}
 
     def __getitem__(self, what: Any) -> Any:
@@ -378,7 +442,13 @@ class Table(_Frame):
         return name in self.names
 
     def join(self, right: Any, on: Any = None, **options: Any) -> Table:
-        """`libcohort.join(self, right, on, ...)`."""
+        """`libcohort.join(self, right, on, ...)`.
+
+        >>> import libcohort
+        >>> t = libcohort.Table({"k": [1, 2], "a": [5, 6]})
+        >>> t.join({"k": [2], "b": ["x"]}, "k").to_pydict()
+        {'k': [2], 'a': [6], 'b': ['x']}
+        """
         from ._join import join
 
         return join(self, right, on, **options)
@@ -386,7 +456,13 @@ class Table(_Frame):
     def group_by(
         self, *keys: str, sort: bool = False, dropna: bool = False, reproducible: bool = False
     ) -> GroupBy:
-        """`libcohort.group_by(self, ...)`."""
+        """`libcohort.group_by(self, ...)`.
+
+        >>> import libcohort
+        >>> t = libcohort.Table({"k": [1, 2, 1], "v": [5, 6, 7]})
+        >>> t.group_by("k").agg(total=("v", "sum")).to_pydict()
+        {'k': [1, 2], 'total': [12, 6]}
+        """
         from ._group import GroupBy
 
         return GroupBy(self, keys, sort, dropna, reproducible)

@@ -3,11 +3,11 @@ whichever are installed.
 
     python -m libcohort.bench --rows 1e6,1e7 --only unique,is_in --json out.json --svg out.svg
 
-Each case runs with all cores, once to be compared with our answer, and told if it is another, and then
-`--runs` times, by turns: each library once, and again. The median counts. What takes longer than five seconds
-runs once. Rates are millions of rows a second. numpy is needed. `--calls` measures this package's calls on
-ten elements instead. `--json` writes the form of all recorded figures of the project (docs/bench.md), which
-`cohort bench show` and `cohort bench pages` read.
+Each case runs with all cores, once to be compared with our answer, and then `--runs` times, by turns: each
+library once, and again. The median counts. One that gives another answer is told, has no figure, and makes
+the exit status 1. What takes longer than five seconds runs once. Rates are millions of rows a second. numpy
+is needed. `--calls` measures this package's calls on ten elements instead. `--json` writes the form of all
+recorded figures of the project (docs/bench.md), which `cohort bench show` and `cohort bench pages` read.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def _looking(d: Data, f: dict[str, Any], np: Any) -> Iterator[Case]:
         ("as many needles as rows", d.all),
     ):
         yield "is_in", name, _given(_members(d, f, np, b), f), lambda r: np.asarray(r, dtype=bool)
-        yield "index_in", name, _given(_indices(d, f, np.unique(b)), f), _same
+        yield "index_in", name, _given(_indices(d, f, np, np.unique(b)), f), lambda r: np.asarray(r, "int64")
 
 
 def _members(d: Data, f: dict[str, Any], np: Any, b: Any) -> dict[str, Callable[[], Any]]:
@@ -215,11 +215,29 @@ def _members(d: Data, f: dict[str, Any], np: Any, b: Any) -> dict[str, Callable[
     }
 
 
-def _indices(d: Data, f: dict[str, Any], b: Any) -> dict[str, Callable[[], Any]]:
+def _searched(np: Any, a: Any, b: Any) -> Any:
+    """By a stable sort of what is looked in, and a binary search in that."""
+    order = np.argsort(b, kind="stable")
+    at = np.minimum(np.searchsorted(b, a, sorter=order), len(b) - 1)
+    rows = order[at]
+    return np.where(b[rows] == a, rows, -1)
+
+
+def _joined(polars: Any, a: Any, b: Any) -> Any:
+    """By a left join, in the order of the left side."""
+    numbered = b.to_frame("k").with_row_index("row")
+    rows = a.to_frame("k").join(numbered, on="k", how="left", maintain_order="left")
+    return rows["row"].cast(polars.Int64).fill_null(-1)
+
+
+def _indices(d: Data, f: dict[str, Any], np: Any, b: Any) -> dict[str, Callable[[], Any]]:
     mods = d.mods
     arrow = mods["pyarrow"].array(b) if "pyarrow" in f else None
+    series = mods["polars"].Series(b) if "polars" in f else None
     return {
         "libcohort": lambda: lc.index_in(d.a, b),
+        "numpy": lambda: _searched(np, d.a, b),
+        "polars": lambda: _joined(mods["polars"], f["polars"], series),
         "pandas": lambda: mods["pandas"].Index(b).get_indexer(f["pandas"]),
         "pyarrow": lambda: mods["pyarrow"].compute.index_in(f["pyarrow"], arrow).fill_null(-1),
     }
@@ -295,13 +313,14 @@ def measure(
     cases: Iterator[Case], rows: int, dtype: str, keys: str, only: list[str], runs: int
 ) -> Iterator[dict[str, Any]]:
     """A record a case: seconds of each run of each library. Libraries take turns, so that what else the
-    machine does meets all of them."""
+    machine does meets all of them. One that gives another answer than ours has no figure: it is told, and
+    the record has its name in `wrong`."""
     import numpy
 
     for name, variant, options, canonical in cases:
         if not _wanted(only, name):
             continue
-        times, ours = {}, None
+        times, ours, wrong = {}, None, []
         for who, call in options.items():
             first, result = _timed(call)
             times[who] = [first] if first > LONG else []
@@ -309,14 +328,16 @@ def measure(
             if who == "libcohort":
                 ours = answer
             elif not numpy.array_equal(numpy.asarray(answer), numpy.asarray(ours)):
-                print(f"{name} {variant} {dtype}, {keys}: {who} gives another answer")
+                print(f"{name} {variant} {dtype}, {keys}: {who} gives another answer", flush=True)
+                wrong.append(who)
+                del times[who]
             del result, answer
-        again = [who for who in options if not times[who]]
+        again = [who for who in times if not times[who]]
         for _ in range(runs):
             for who in again:
                 times[who].append(_timed(options[who])[0])
         about = {"operation": name, "variant": variant, "type": dtype, "keys": keys, "rows": rows}
-        yield {**about, "seconds": times}
+        yield {**about, "seconds": times, "wrong": wrong}
 
 
 def run(rows: list[int], types: list[str], only: list[str], runs: int) -> Iterator[dict[str, Any]]:
@@ -433,6 +454,9 @@ def main(arguments: list[str] | None = None) -> None:
     if given.svg:
         with open(given.svg, "w") as file:
             file.write(svg(records))
+    wrong = [f"{who} in {r['operation']}" for r in records for who in r["wrong"]]
+    if wrong:
+        sys.exit(f"other answers than ours, which have no figures: {', '.join(wrong)}")
 
 
 def _record(path: str | None, words: list[str], rows: list[dict[str, Any]]) -> None:

@@ -392,7 +392,9 @@ static PyMethodDef methods[] = {
     {"__dlpack__", (PyCFunction)(void (*)(void))dlpack, METH_VARARGS | METH_KEYWORDS,
      "DLPack: the array, without a copy."},
     {"__dlpack_device__", dlpack_device, METH_NOARGS, "DLPack: the kind of memory, and which GPU's."},
-    {"tolist", to_list, METH_NOARGS, "The elements as a list of Python's numbers."},
+    {"tolist", to_list, METH_NOARGS,
+     "The elements as a list of Python's numbers.\n\n"
+     ">>> import libcohort\n>>> libcohort.sort([3, 1.5]).tolist()\n[1.5, 3.0]"},
     {"__arrow_c_schema__", arrow_schema, METH_NOARGS, "Arrow's C data interface: the type."},
     {"__arrow_c_array__", (PyCFunction)(void (*)(void))arrow_array, METH_VARARGS | METH_KEYWORDS,
      "Arrow's C data interface: the array, without a copy (booleans are packed)."},
@@ -416,11 +418,16 @@ static PyType_Slot slots[] = {
      "Numbers of one type in a row: what functions answer where no numpy array was given.\n\n"
      "In the host's memory numpy.asarray(a), memoryview(a) and pyarrow.array(a) use it without a copy; in a "
      "GPU's\n"
-     "(see `device`) torch.from_dlpack(a), cupy.asarray(a) and whatever knows one of these protocols do."},
+     "(see `device`) torch.from_dlpack(a), cupy.asarray(a) and whatever knows one of these protocols do.\n\n"
+     ">>> import libcohort\n"
+     ">>> a = libcohort.sort([3, 1, 2])\n"
+     ">>> a[0], len(a), a.type, memoryview(a)[2]\n"
+     "(1, 3, 'int64', 3)"},
     {Py_tp_dealloc, array_dealloc},
     {Py_tp_repr, array_repr},
     {Py_tp_methods, methods},
     {Py_tp_getset, attributes},
+    {Py_tp_iter, PySeqIter_New},
     {Py_sq_length, array_length},
     {Py_sq_item, element},
     {Py_mp_length, array_length},

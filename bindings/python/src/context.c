@@ -4,18 +4,74 @@
  * and given back before the GIL is taken again: nobody ever waits for one while holding the other. */
 #include "core.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 static PyTypeObject *context_type, *handle_type;
 static context *contexts;    /* all that live, under the GIL */
 static PyObject *exceptions; /* a list, one for each status */
 
+static PyObject *class_of(cohort_status status)
+{
+    return exceptions ? PyList_GetItem(exceptions, (Py_ssize_t)status) : NULL;
+}
+
 static PyObject *raise_status(cohort_status status, const char *message)
 {
-    PyObject *class = exceptions ? PyList_GetItem(exceptions, (Py_ssize_t)status) : NULL;
+    PyObject *class = class_of(status);
     if (class)
         PyErr_SetString(class, message && *message ? message : cohort_status_name(status));
     return NULL;
+}
+
+static void set_and_drop(PyObject *object, const char *name, PyObject *value)
+{
+    if (value)
+        PyObject_SetAttrString(object, name, value);
+    DROP(value);
+}
+
+/* An error of files, with errno where the message tells it, and the path. */
+static PyObject *raise_of_file(const outcome *o)
+{
+    PyObject *class = class_of(o->status);
+    PyObject *error = class ? PyObject_CallFunction(class, "s", o->message) : NULL;
+    if (error && o->error && strstr(o->message, strerror(o->error)))
+        set_and_drop(error, "errno", PyLong_FromLong(o->error));
+    if (error && !PyErr_Occurred())
+        set_and_drop(error, "filename", PyUnicode_DecodeFSDefault(PyBytes_AsString(o->path)));
+    if (error && !PyErr_Occurred())
+        PyErr_SetObject(class, error);
+    DROP(error);
+    return NULL;
+}
+
+uint64_t number_of(PyObject *object, const char *argument, uint64_t least, uint64_t most)
+{
+    PyObject *number = PyNumber_Index(object);
+    uint64_t value = number ? PyLong_AsUnsignedLongLong(number) : 0;
+    DROP(number);
+    if (!PyErr_Occurred() && value >= least && value <= most)
+        return value;
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_TypeError))
+        PyErr_Format(PyExc_TypeError, "%s: a whole number is due, not %R", argument, object);
+    else if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_OverflowError)) {
+        PyErr_Clear();
+        PyErr_Format(class_of(COHORT_RANGE), "%s: must be from %llu to %llu, not %R", argument,
+                     (unsigned long long)least, (unsigned long long)most, object);
+    }
+    return 0;
+}
+
+/* number(object, argument, least, most): a whole number of an argument. */
+static PyObject *number(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(4, 4)
+    const char *argument = PyUnicode_AsUTF8AndSize(arguments[1], NULL);
+    uint64_t least = PyLong_AsUnsignedLongLong(arguments[2]), most = PyLong_AsUnsignedLongLong(arguments[3]);
+    uint64_t value = PyErr_Occurred() ? 0 : number_of(arguments[0], argument, least, most);
+    return PyErr_Occurred() ? NULL : PyLong_FromUnsignedLongLong(value);
 }
 
 /* ---- progress ------------------------------------------------------------------------------------------ */
@@ -77,12 +133,15 @@ void call_begin(context *on, outcome *o)
 {
     o->status = COHORT_OK;
     o->wait = false;
+    o->path = NULL;
     o->thread = PyEval_SaveThread();
     PyThread_acquire_lock(on->lock, WAIT_LOCK);
+    errno = 0;
 }
 
 PyObject *call_end(context *on, outcome *o)
 {
+    o->error = errno;
     if (o->wait && o->status == COHORT_OK)
         o->status = cohort_wait(on->c);
     if (o->status != COHORT_OK)
@@ -94,7 +153,9 @@ PyObject *call_end(context *on, outcome *o)
     PyEval_RestoreThread(o->thread);
     if (stopped && PyErr_Occurred())
         return NULL; /* what ended the call, or came as it was done */
-    return o->status == COHORT_OK ? Py_None : raise_status(o->status, o->message);
+    if (o->status == COHORT_OK)
+        return Py_None;
+    return o->status == COHORT_IO && o->path ? raise_of_file(o) : raise_status(o->status, o->message);
 }
 
 context *context_of(PyObject *object)
@@ -125,9 +186,11 @@ static PyObject *context_new(PyObject *module, PyObject *const *arguments, Py_ss
     (void)module;
     ARGUMENTS(4, 4)
     cohort_context_options options = COHORT_CONTEXT_OPTIONS_INIT;
+    if (arguments[0] != Py_None && !PyUnicode_Check(arguments[0]))
+        return PyErr_Format(PyExc_TypeError, "name: the name of a device is due, not %R", arguments[0]);
     if (arguments[0] != Py_None && !(options.device = PyUnicode_AsUTF8AndSize(arguments[0], NULL)))
         return NULL;
-    options.threads = PyLong_AsUnsignedLongLong(arguments[1]);
+    options.threads = number_of(arguments[1], "threads", 0, UINT32_MAX);
     if (arguments[3] != Py_None)
         options.stream = stream_of(arguments[3]);
     if (PyErr_Occurred())
@@ -247,7 +310,7 @@ static PyObject *context_limits(PyObject *module, PyObject *const *arguments, Py
     ARGUMENTS(2, 2)
     context *on = context_of(arguments[0]);
     cohort_limits l = COHORT_LIMITS_INIT;
-    l.table_bytes = on ? PyLong_AsUnsignedLongLong(arguments[1]) : 0;
+    l.table_bytes = on ? number_of(arguments[1], "table_bytes", 0, UINT64_MAX) : 0;
     if (PyErr_Occurred())
         return NULL;
     outcome o;
@@ -377,6 +440,7 @@ PyMethodDef context_functions[] = {FAST(context_new),
                                    {"context_info", context_info, METH_O, NULL},
                                    {"context_gpu", context_gpu, METH_O, NULL},
                                    FAST(context_limits),
+                                   FAST(number),
                                    {"set_exceptions", set_exceptions, METH_O, NULL},
                                    {NULL, NULL, 0, NULL}};
 

@@ -66,6 +66,8 @@ typedef struct outcome {
     cohort_status status;
     bool wait; /* the call's work is to be done when it ends */
     PyThreadState *thread;
+    PyObject *path; /* the bytes of the file's path, borrowed; NULL: the call has none */
+    int error;      /* errno as the call left it */
     char message[1024];
 } outcome;
 
@@ -156,6 +158,9 @@ PyObject *call_end(context *on,
 handle *handle_new(context *on, const char *kind, void (*destroy)(void *));
 handle *handle_of(PyObject *object, const char *kind);
 PyObject *path_of(PyObject *object); /* the bytes of a path, a new reference */
+/* A whole number from `least` to `most`; 0 with an exception that names the argument and the value if it is
+ * none. */
+uint64_t number_of(PyObject *object, const char *argument, uint64_t least, uint64_t most);
 int context_ready(PyObject *module);
 extern PyMethodDef context_functions[];
 

@@ -12,9 +12,9 @@ static PyObject *kmers_new(PyObject *module, PyObject *const *arguments, Py_ssiz
     (void)module;
     ARGUMENTS(3, 3)
     context *on = context_of(arguments[0]);
-    long k = on ? PyLong_AsLong(arguments[1]) : 0;
+    uint64_t k = on ? number_of(arguments[1], "k", 1, 32) : 0;
     cohort_kmers_options options = COHORT_KMERS_OPTIONS_INIT;
-    options.k = k < 0 || k > 1000 ? 1000 : (uint32_t)k;
+    options.k = (uint32_t)k;
     options.canonical = (uint32_t)PyObject_IsTrue(arguments[2]);
     handle *h = on && !PyErr_Occurred() ? handle_new(on, "kmers", destroy) : NULL;
     if (!h)

@@ -72,7 +72,7 @@ static PyObject *map_new(PyObject *module, PyObject *const *arguments, Py_ssize_
     context *on = context_of(arguments[0]);
     cohort_map_options options = COHORT_MAP_OPTIONS_INIT;
     options.width = on ? (cohort_width)PyLong_AsLong(arguments[1]) : 0;
-    options.capacity = on ? PyLong_AsUnsignedLongLong(arguments[2]) : 0;
+    options.capacity = on ? number_of(arguments[2], "capacity", 0, UINT64_MAX) : 0;
     options.layout = on ? (cohort_layout)PyLong_AsLong(arguments[3]) : 0;
     handle *h = PyErr_Occurred() ? NULL : handle_new(on, "map", destroy);
     if (!h)
@@ -424,6 +424,7 @@ static PyObject *map_save(PyObject *module, PyObject *const *arguments, Py_ssize
     char *name = PyBytes_AsString(path);
     outcome o;
     call_begin(h->on, &o);
+    o.path = path;
     o.status = table ? cohort_map_save_table(h->object, name) : cohort_map_save(h->object, name);
     PyObject *done = Py_XNewRef(call_end(h->on, &o));
     Py_DECREF(path);
@@ -445,6 +446,7 @@ static PyObject *map_load(PyObject *module, PyObject *const *arguments, Py_ssize
         cohort_map_options options = COHORT_MAP_OPTIONS_INIT;
         outcome o;
         call_begin(on, &o);
+        o.path = path;
         o.status = map ? cohort_map_map(on->c, name, (cohort_map **)&h->object)
                        : cohort_map_load(on->c, name, (cohort_map **)&h->object);
         if (o.status == COHORT_OK)

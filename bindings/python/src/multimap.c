@@ -66,6 +66,23 @@ static PyObject *multimap_build(PyObject *module, PyObject *const *arguments, Py
     return NULL;
 }
 
+/* multimap_insert(multimap, keys, values) */
+static PyObject *multimap_insert(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(3, 3)
+    handle *h = handle_of(arguments[0], "multimap");
+    array *keys = keys_of(h, arguments[1]);
+    array *values = keys ? array_of_bytes(arguments[2], "values", value_bytes(h), value_bytes(h)) : NULL;
+    if (!values || !same_length(keys, values, "values"))
+        return NULL;
+    outcome o;
+    call_begin(h->on, &o);
+    o.wait = keys->on;
+    o.status = cohort_multimap_insert(h->object, (uint64_t)keys->n, keys->data, values->data, NULL);
+    return Py_XNewRef(call_end(h->on, &o));
+}
+
 static bool size_of(handle *h, uint64_t *keys, uint64_t *values)
 {
     outcome o;
@@ -148,6 +165,36 @@ static bool retrieve_once(handle *h, const array *keys, cohort_retrieve *r)
     return call_end(h->on, &o);
 }
 
+/* The arrays that a retrieval fills; queries and offsets are NULL where they are not wanted. */
+struct rows {
+    array *values, *queries, *offsets;
+};
+
+/* Sizes the result and fetches it. The multimap is not locked in between: *grown if another thread has
+ * inserted values of the keys meanwhile, so that the rows do not fit together. */
+static bool retrieve_rows(handle *h, const array *keys, int type, const bool want[2], struct rows *rows,
+                          bool *grown)
+{
+    cohort_retrieve r = COHORT_RETRIEVE_INIT;
+    context *at = memory_of(h, keys);
+    *grown = false;
+    rows->offsets = want[1] ? array_on(at, COHORT_I64, keys->n + 1) : NULL;
+    r.offsets = DATA(rows->offsets);
+    if (PyErr_Occurred() || !retrieve_once(h, keys, &r))
+        return false;
+    uint64_t total = r.total;
+    rows->values = array_on(at, type, (Py_ssize_t)total);
+    rows->queries = rows->values && want[0] ? array_on(at, COHORT_I64, (Py_ssize_t)total) : NULL;
+    r.capacity = total;
+    r.values = DATA(rows->values);
+    r.queries = DATA(rows->queries);
+    r.offsets = NULL;
+    if (PyErr_Occurred() || (total && !retrieve_once(h, keys, &r)))
+        return false;
+    *grown = r.total != total;
+    return true;
+}
+
 /* multimap_retrieve(multimap, keys, type of the values, want queries, want offsets): (values, queries,
  * offsets). */
 static PyObject *multimap_retrieve(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
@@ -157,29 +204,34 @@ static PyObject *multimap_retrieve(PyObject *module, PyObject *const *arguments,
     handle *h = handle_of(arguments[0], "multimap");
     array *keys = keys_of(h, arguments[1]);
     long type = keys ? PyLong_AsLong(arguments[2]) : 0;
-    int want_queries = PyObject_IsTrue(arguments[3]), want_offsets = PyObject_IsTrue(arguments[4]);
+    bool want[2] = {PyObject_IsTrue(arguments[3]), PyObject_IsTrue(arguments[4])}, grown = true;
     if (!keys || !fits(type, value_bytes(h), "values"))
         return NULL;
-    cohort_retrieve r = COHORT_RETRIEVE_INIT;
-    context *at = memory_of(h, keys);
-    array *offsets = want_offsets ? array_on(at, COHORT_I64, keys->n + 1) : NULL, *values = NULL,
-          *queries = NULL;
     PyObject *result = NULL;
-    r.offsets = DATA(offsets);
-    if (!PyErr_Occurred() && retrieve_once(h, keys, &r)) {
-        values = array_on(at, (int)type, (Py_ssize_t)r.total);
-        queries = values && want_queries ? array_on(at, COHORT_I64, (Py_ssize_t)r.total) : NULL;
-        r.capacity = r.total;
-        r.values = DATA(values);
-        r.queries = DATA(queries);
-        r.offsets = NULL;
-        if (!PyErr_Occurred() && (!r.total || retrieve_once(h, keys, &r)))
-            result = PyTuple_Pack(3, values, or_none(queries), or_none(offsets));
+    while (grown) {
+        struct rows rows = {NULL, NULL, NULL};
+        if (retrieve_rows(h, keys, (int)type, want, &rows, &grown) && !grown)
+            result = PyTuple_Pack(3, rows.values, or_none(rows.queries), or_none(rows.offsets));
+        DROP(rows.values);
+        DROP(rows.queries);
+        DROP(rows.offsets);
     }
-    DROP(offsets);
-    DROP(values);
-    DROP(queries);
     return result;
+}
+
+/* Everything into arrays for n keys and as many values as they hold; *grown if another thread has inserted
+ * since they were made, and then nothing is written. */
+static bool export_all(handle *h, context *at, array *keys, array *offsets, array *values, bool *grown)
+{
+    uint64_t n = 0, total = 0;
+    outcome o;
+    call_begin(h->on, &o);
+    o.wait = at;
+    o.status = cohort_multimap_size(h->object, &n, &total);
+    *grown = n != (uint64_t)keys->n || total != (uint64_t)values->n;
+    if (o.status == COHORT_OK && !*grown)
+        o.status = cohort_multimap_export(h->object, keys->data, offsets->data, values->data);
+    return call_end(h->on, &o);
 }
 
 /* multimap_items(multimap, type of keys, type of values, in its GPU's memory): (distinct keys, offsets,
@@ -191,25 +243,24 @@ static PyObject *multimap_items(PyObject *module, PyObject *const *arguments, Py
     handle *h = handle_of(arguments[0], "multimap");
     context *at = h && PyObject_IsTrue(arguments[3]) ? h->on : NULL;
     long key_type = h ? PyLong_AsLong(arguments[1]) : 0, value_type = h ? PyLong_AsLong(arguments[2]) : 0;
-    uint64_t n = 0, total = 0;
-    if (!h || !fits(key_type, key_bytes(h), "keys") || !fits(value_type, value_bytes(h), "values") ||
-        !size_of(h, &n, &total))
+    if (!h || !fits(key_type, key_bytes(h), "keys") || !fits(value_type, value_bytes(h), "values"))
         return NULL;
-    array *keys = array_on(at, (int)key_type, (Py_ssize_t)n);
-    array *offsets = keys ? array_on(at, COHORT_I64, (Py_ssize_t)n + 1) : NULL;
-    array *values = offsets ? array_on(at, (int)value_type, (Py_ssize_t)total) : NULL;
     PyObject *result = NULL;
-    if (!PyErr_Occurred()) {
-        outcome o;
-        call_begin(h->on, &o);
-        o.wait = at;
-        o.status = cohort_multimap_export(h->object, keys->data, offsets->data, values->data);
-        if (call_end(h->on, &o))
+    bool grown = true;
+    while (grown) {
+        uint64_t n = 0, total = 0;
+        if (!size_of(h, &n, &total))
+            return NULL;
+        array *keys = array_on(at, (int)key_type, (Py_ssize_t)n);
+        array *offsets = keys ? array_on(at, COHORT_I64, (Py_ssize_t)n + 1) : NULL;
+        array *values = offsets ? array_on(at, (int)value_type, (Py_ssize_t)total) : NULL;
+        grown = false;
+        if (!PyErr_Occurred() && export_all(h, at, keys, offsets, values, &grown) && !grown)
             result = PyTuple_Pack(3, keys, offsets, values);
+        DROP(keys);
+        DROP(offsets);
+        DROP(values);
     }
-    DROP(keys);
-    DROP(offsets);
-    DROP(values);
     return result;
 }
 
@@ -244,6 +295,7 @@ static PyObject *multimap_save(PyObject *module, PyObject *const *arguments, Py_
     char *name = PyBytes_AsString(path);
     outcome o;
     call_begin(h->on, &o);
+    o.path = path;
     o.status = table ? cohort_multimap_save_table(h->object, name) : cohort_multimap_save(h->object, name);
     PyObject *done = Py_XNewRef(call_end(h->on, &o));
     Py_DECREF(path);
@@ -265,6 +317,7 @@ static PyObject *multimap_load(PyObject *module, PyObject *const *arguments, Py_
         cohort_multimap_options options = COHORT_MULTIMAP_OPTIONS_INIT;
         outcome o;
         call_begin(on, &o);
+        o.path = path;
         o.status = map ? cohort_multimap_map(on->c, name, (cohort_multimap **)&h->object)
                        : cohort_multimap_load(on->c, name, (cohort_multimap **)&h->object);
         if (o.status == COHORT_OK)
@@ -279,7 +332,32 @@ static PyObject *multimap_load(PyObject *module, PyObject *const *arguments, Py_
     return result;
 }
 
+/* multimap_clone(multimap): a new one with the same pairs, on the same context: the union with none. */
+static PyObject *multimap_clone(PyObject *module, PyObject *object)
+{
+    (void)module;
+    handle *from = handle_of(object, "multimap"),
+           *h = from ? handle_new(from->on, "multimap", destroy) : NULL;
+    if (!h)
+        return NULL;
+    h->type = from->type;
+    cohort_multimap *none = NULL;
+    cohort_multimap_options options = COHORT_MULTIMAP_OPTIONS_INIT;
+    options.width = (cohort_width)from->type;
+    outcome o;
+    call_begin(from->on, &o);
+    o.status = cohort_multimap_build(from->on->c, &options, 0, NULL, NULL, NULL, &none);
+    if (o.status == COHORT_OK)
+        o.status = cohort_multimap_union(from->object, none, (cohort_multimap **)&h->object);
+    if (none)
+        cohort_multimap_destroy(none);
+    if (!call_end(from->on, &o))
+        Py_CLEAR(h);
+    return (PyObject *)h;
+}
+
 PyMethodDef multimap_functions[] = {FAST(multimap_build),    {"multimap_size", multimap_size, METH_O, NULL},
+                                    FAST(multimap_insert),   {"multimap_clone", multimap_clone, METH_O, NULL},
                                     FAST(multimap_count),    FAST(multimap_find),
                                     FAST(multimap_retrieve), FAST(multimap_items),
                                     FAST(multimap_union),    FAST(multimap_save),

@@ -127,7 +127,7 @@ static PyObject *split(PyObject *module, PyObject *const *arguments, Py_ssize_t 
     cohort_fn fn;
     context *on = context_of(arguments[0]);
     array *keys = on ? array_of_bytes(arguments[1], "keys", 4, 8) : NULL;
-    unsigned long m = keys ? PyLong_AsUnsignedLong(arguments[2]) : 0;
+    uint32_t buckets = keys ? (uint32_t)number_of(arguments[2], "buckets", 1, COHORT_BUCKETS_MOST) : 0;
     array *column = optional(arguments[7], "values", &failed);
     int want_permutation = PyObject_IsTrue(arguments[8]), want_rank = PyObject_IsTrue(arguments[9]);
     array *segments = failed ? NULL : segments_of(arguments[10], &failed);
@@ -135,7 +135,7 @@ static PyObject *split(PyObject *module, PyObject *const *arguments, Py_ssize_t 
         !ids_fit(&fn, keys, arguments[6]) || !same_length(keys, column, "values"))
         return NULL;
     cohort_multisplit_desc d = COHORT_MULTISPLIT_INIT;
-    d.buckets = m > COHORT_BUCKETS_MOST ? COHORT_BUCKETS_MOST + 1 : (uint32_t)m;
+    d.buckets = buckets;
     d.segments = segments ? (uint64_t)segments->n - 1 : 0;
     uint64_t cells = d.segments ? d.segments * d.buckets : d.buckets;
     /* more are refused */
@@ -176,10 +176,9 @@ static PyObject *histogram(PyObject *module, PyObject *const *arguments, Py_ssiz
     cohort_fn fn;
     context *on = context_of(arguments[0]);
     array *keys = on ? array_of_bytes(arguments[1], "keys", 4, 8) : NULL;
-    unsigned long m = keys ? PyLong_AsUnsignedLong(arguments[2]) : 0;
+    uint32_t buckets = keys ? (uint32_t)number_of(arguments[2], "buckets", 1, COHORT_BUCKETS_MOST) : 0;
     if (!keys || PyErr_Occurred() || !fn_of(on, arguments + 3, &fn) || !ids_fit(&fn, keys, arguments[6]))
         return NULL;
-    uint32_t buckets = m > COHORT_BUCKETS_MOST ? COHORT_BUCKETS_MOST + 1 : (uint32_t)m;
     array *bins = array_on(memory_of(on, keys), COHORT_I64, (Py_ssize_t)buckets);
     if (!bins)
         return NULL;

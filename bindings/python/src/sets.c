@@ -59,7 +59,7 @@ static PyObject *sets_build(PyObject *module, PyObject *const *arguments, Py_ssi
     cohort_sets_source s = COHORT_SETS_SOURCE_INIT;
     s.form = on ? (cohort_form)PyLong_AsLong(arguments[1]) : 0;
     s.type = on ? (cohort_type)PyLong_AsLong(arguments[2]) : 0;
-    s.sets = on ? PyLong_AsUnsignedLongLong(arguments[3]) : 0;
+    s.sets = on ? number_of(arguments[3], "sets", 0, UINT64_MAX) : 0;
     s.blob_type = on ? (cohort_type)PyLong_AsLong(arguments[8]) : 0;
     if (!on || PyErr_Occurred())
         return NULL;
@@ -220,7 +220,7 @@ static bool take_rows(struct question *q, PyObject *const *arguments)
     bool failed = false;
     q->d.op = (cohort_sets_op)PyLong_AsLong(arguments[0]);
     q->d.each = (uint32_t)PyLong_AsUnsignedLong(arguments[1]);
-    q->d.least = PyLong_AsUnsignedLongLong(arguments[2]);
+    q->d.least = number_of(arguments[2], "least", 0, UINT64_MAX);
     q->d.rows = PyLong_AsUnsignedLongLong(arguments[3]);
     array *members = numbers_of(arguments[4], "rows", COHORT_U64, &failed);
     array *offsets = numbers_of(arguments[5], "offsets", COHORT_U64, &failed);
@@ -315,7 +315,7 @@ static PyObject *sets_query(PyObject *module, PyObject *const *arguments, Py_ssi
         return NULL;
     int counts = PyObject_IsTrue(arguments[8]), any = PyObject_IsTrue(arguments[9]),
         sets = PyObject_IsTrue(arguments[11]);
-    uint64_t first = PyLong_AsUnsignedLongLong(arguments[10]);
+    uint64_t first = number_of(arguments[10], "k", 0, UINT64_MAX);
     if (!PyErr_Occurred() && make_rooms(&q, counts, any, first, sets)) {
         outcome o;
         call_begin(q.on, &o);
@@ -461,6 +461,7 @@ static PyObject *sets_save(PyObject *module, PyObject *const *arguments, Py_ssiz
     char *name = PyBytes_AsString(path);
     outcome o;
     call_begin(h->on, &o);
+    o.path = path;
     o.status = cohort_sets_save(h->object, name);
     PyObject *done = Py_XNewRef(call_end(h->on, &o));
     Py_DECREF(path);
@@ -482,6 +483,7 @@ static PyObject *sets_load(PyObject *module, PyObject *const *arguments, Py_ssiz
         cohort_sets **out = (cohort_sets **)&h->object;
         outcome o;
         call_begin(on, &o);
+        o.path = path;
         o.status =
             map ? cohort_sets_map(on->c, name, (uint32_t)validate, out) : cohort_sets_load(on->c, name, out);
         if (call_end(on, &o))
