@@ -7,8 +7,8 @@
  *   pull       M lies outside of its home, in which all slots are taken. A key that lies there is erased, so
  *              M is pulled home.
  *
- * The other lane's operations are on M. There may be any number of preemptions, in `return` beside an erase
- * two; and in weak memory one old value. The quick form has strong memory alone, and so has the ordinary one
+ * The other lane's operations are on M. There may be any number of preemptions, beside erase + insert,
+ * and in `return` beside an erase, two; and in weak memory one old value. The quick form has strong memory alone, and so has the ordinary one
  * where plans are long. The counters say whether a key was moved: in each schedule if the
  * other one only looks, in at least one if it changes M's value or takes M out, since M may be locked or gone
  * then. */
@@ -164,8 +164,8 @@ void run_moves(struct test *t, cohort_width width, uint64_t tables)
             while (!moves_plan(&plan, width, move, other, &dice))
                 ;
             tally_plan(plan_hash(&plan));
-            const unsigned most = move == RETURN && other >= ERASES ? 2 : SIM_UNBOUNDED;
             const int lengthy = other > ERASES || (move == RETURN && other == ERASES);
+            const unsigned most = lengthy ? 2 : SIM_UNBOUNDED;
             legal = search_moves(t, &stage, &plan, most, other != 0, t->ci || (!t->quick && !lengthy),
                                  t->seed + i);
         }
