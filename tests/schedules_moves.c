@@ -8,7 +8,7 @@
  *              M is pulled home.
  *
  * The other lane's operations are on M. There may be any number of preemptions, beside erase + insert,
- * and in `return` beside an erase, two; and in weak memory one old value. The quick form has strong memory alone, and so has the ordinary one
+ * and in `return` beside all but a find, two; and in weak memory one old value. The quick form has strong memory alone, and so has the ordinary one
  * where plans are long. The counters say whether a key was moved: in each schedule if the
  * other one only looks, in at least one if it changes M's value or takes M out, since M may be locked or gone
  * then. */
@@ -164,7 +164,7 @@ void run_moves(struct test *t, cohort_width width, uint64_t tables)
             while (!moves_plan(&plan, width, move, other, &dice))
                 ;
             tally_plan(plan_hash(&plan));
-            const int lengthy = other > ERASES || (move == RETURN && other == ERASES);
+            const int lengthy = other > ERASES || (move == RETURN && other);
             const unsigned most = lengthy ? 2 : SIM_UNBOUNDED;
             legal = search_moves(t, &stage, &plan, most, other != 0, t->ci || (!t->quick && !lengthy),
                                  t->seed + i);
