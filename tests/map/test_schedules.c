@@ -33,7 +33,7 @@ static void small_lines(struct test *t)
 static void moves_lines(struct test *t)
 {
     t->layout = COHORT_LAYOUT_LINES;
-    run_moves(t, t->width, test_scale(t, 1, 5, 20));
+    run_moves(t, t->width, test_scale(t, 1, 2, 8));
 }
 
 static void batches(struct test *t)

@@ -68,8 +68,8 @@ struct lane {
     struct view acquired;  /* what a fence would add */
     struct view *released; /* what a relaxed store carries: as of the last fence; NULL: nothing */
     uint32_t clock_location, clock_time;
-    uint64_t trace; /* with sim.merge: what its words have answered */
-    int in_operation;
+    uint64_t trace;           /* with sim.merge: what its words have answered */
+    int in_operation, pauses; /* since its last co_clock */
     struct coroutine coroutine;
 };
 

@@ -10,8 +10,8 @@
  * all that can come of it was seen, and the launch is given up. Two states that differ have the same number
  * once in 2^64 times.
  *
- * A lane that pauses sleeps until another one has written: what it reads would be what it has read. So loops
- * that wait come to an end, and so does the search. */
+ * A lane that pauses, but for the first time in an operation, sleeps until another one has written: what it
+ * reads would be what it has read. So loops that wait come to an end, and so does the search. */
 #include "inside.h"
 
 #include <stdlib.h>
@@ -87,6 +87,7 @@ void merge_fence(int sc)
 void merge_clock(struct lane *lane)
 {
     lane->in_operation ^= 1;
+    lane->pauses = 0;
     merge_lane(lane, 5 + (lane->in_operation && sim.strong ? sim.ended : 0));
     if (!lane->in_operation)
         sim.ended += mix(lane->serial);

@@ -379,7 +379,8 @@ void sim_pause(void)
         fall();
         go_on_with(sim.ready[0]);
     } else if (sim.merge) {
-        sleep_until_written();
+        if (sim.lane->pauses++)
+            sleep_until_written();
     } else if (sim.kind == SIM_SEARCH) {
         go_on_with(other(decide(sim.ready_count - 1)));
     } else {
