@@ -16,10 +16,6 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#if defined(__x86_64__)
-#    include <emmintrin.h>
-#endif
-
 #define HUGE_PAGE  (2ull << 20)
 #define MAPPED     (4ull << 20)  /* pieces from this size on are mapped */
 #define ASKED_FOR  (64ull << 20) /* from this size on the system is asked what it has left */
@@ -128,28 +124,6 @@ struct transfer {
     int byte;
     int streaming;
 };
-
-/* A copy that does not fit in the caches would read every line of `to` before it writes it. */
-void cpu_stream_lines(void *lines, const void *bytes_from, uint64_t bytes)
-{
-    char *to = lines;
-    const char *from = bytes_from;
-#if defined(__x86_64__)
-    for (uint64_t i = 0; i < bytes; i += CACHE_LINE) {
-        __m128i a = _mm_loadu_si128((const __m128i *)(const void *)(from + i));
-        __m128i b = _mm_loadu_si128((const __m128i *)(const void *)(from + i + 16));
-        __m128i c = _mm_loadu_si128((const __m128i *)(const void *)(from + i + 32));
-        __m128i d = _mm_loadu_si128((const __m128i *)(const void *)(from + i + 48));
-        _mm_stream_si128((__m128i *)(void *)(to + i), a);
-        _mm_stream_si128((__m128i *)(void *)(to + i + 16), b);
-        _mm_stream_si128((__m128i *)(void *)(to + i + 32), c);
-        _mm_stream_si128((__m128i *)(void *)(to + i + 48), d);
-    }
-    _mm_sfence();
-#else
-    memcpy(to, from, bytes);
-#endif
-}
 
 static void stream_copy(char *to, const char *from, uint64_t bytes)
 {

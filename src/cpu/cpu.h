@@ -53,7 +53,7 @@ cohort_status cpu_parallel_told(cohort_context *context, const char *what, uint6
                                 void (*work)(void *arg, uint64_t begin, uint64_t end, unsigned worker),
                                 void *arg);
 
-/* Copies whole lines of 64 bytes past the caches; `to` is aligned to them. For what does not fit in the caches. */
+/* stream.c: copies whole lines of 64 bytes past the caches, for what does not fit there; `to` is aligned. */
 void cpu_stream_lines(void *to, const void *from, uint64_t bytes);
 
 /* Whether that is one call in the caller's thread. */

@@ -230,8 +230,8 @@ static void bring_word(const struct plan *p, co_u64 i, co_u32 count, co_u64 *nex
     p->again[i / 32] = out;
 }
 
-/* Of lookups: which entries of a word hit; their values, and the fallback, go to their places. A range's values
- * lie where its bits do, so that one number tells both. */
+/* Of lookups: which entries of a word hit; their values, and the fallback, go to their places. A range's
+ * values lie where its bits do, so that one number tells both. */
 #define FOUND(T)                                                    \
     do {                                                            \
         const T *values = (const T *)(const void *)p->values;       \

@@ -208,8 +208,8 @@ static void put_views(const struct job *j, const struct block *b)
         to[i] = b->whole || (b->there[i / 64] >> (i & 63) & 1) ? from[b->at[i]] : empty;
 }
 
-/* The view of a short string, as two words: what lies behind the string is read too, and taken out again. A copy
- * of just its bytes would be read back, by the copy of the view, before it is in the cache. */
+/* The view of a short string, as two words: what lies behind the string is read too, and taken out again. A
+ * copy of just its bytes would be read back, by the copy of the view, before it is in the cache. */
 static inline void put_short(struct table_view *to, const char *from, uint64_t length)
 {
     uint32_t head;
@@ -222,7 +222,8 @@ static inline void put_short(struct table_view *to, const char *from, uint64_t l
     memcpy(to, words, sizeof words);
 }
 
-/* A heap by offsets is one of windows of 2^30 bytes, as an offset in a view has 31 bits. `end`: of the heap. */
+/* A heap by offsets is one of windows of 2^30 bytes, as an offset in a view has 31 bits. `end`: of the
+ * heap. */
 static inline void put_view(struct job *j, uint64_t entry, struct table_view *to, const char *heap,
                             uint64_t from, uint64_t length, uint64_t end)
 {
