@@ -269,7 +269,7 @@ static void group_within(struct meter *m, const struct state *s, uint64_t n, int
     meter_begin(m);
     m->before = before;
     OK(t, cohort_group_add(g, frame));
-    meter_check(m, group_claim(s, n, order) + 46 * n * (s->op == COHORT_AGGREGATE_NUNIQUE ? 2 : 1),
+    meter_check(m, group_claim(s, n, order) + (46 * n + ROUND) * (s->op == COHORT_AGGREGATE_NUNIQUE ? 2 : 1),
                 "group, again", name, n, orders[order]);
     cohort_group_destroy(g);
     cohort_frame_release(frame);
