@@ -9,9 +9,9 @@
  *
  * The other lane's operations are on M. There may be any number of preemptions, beside erase + insert,
  * and in `return` beside all but a find, two; and in weak memory one old value. The quick form has strong
- * memory alone, and so has the ordinary one where plans are long. The counters say whether a key was moved: in
- * each schedule if the other one only looks, in at least one if it changes M's value or takes M out, since M
- * may be locked or gone then. */
+ * memory alone, and so has the ordinary one where plans are long. The counters say whether a key was moved:
+ * in each schedule if the other one only looks, in at least one if it changes M's value or takes M out, since
+ * M may be locked or gone then. */
 #include "schedules_lines.h"
 
 enum { K, M, KEYS }; /* K: what the first lane is about */

@@ -165,6 +165,13 @@ static inline uint64_t keys_last_word(const char *at, uint64_t length)
                          (uint64_t)byte[length - 1] << 8 * (length - 1);
 }
 
+/* The string between two places of a heap, which may be NULL if it has empty strings alone: a branch on that
+ * would cost more than all else here. */
+static inline struct keys_text keys_text_in(const char *heap, const uint64_t *start)
+{
+    return (struct keys_text){(const char *)((uintptr_t)heap + start[0]), start[1] - start[0]};
+}
+
 static inline int keys_same_text(struct keys_text a, struct keys_text b)
 {
     if (a.length != b.length)

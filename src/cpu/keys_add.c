@@ -291,8 +291,7 @@ static void undo(struct round *r)
     if (t->null.id != KEYS_NO_ID && t->null.id >= r->base)
         t->null.id = KEYS_NO_ID;
     for (uint64_t id = 0; id < r->base; id++) {
-        const uint64_t length = t->start[id + 1] - t->start[id];
-        const struct keys_text text = {length ? t->heap + t->start[id] : NULL, length};
+        const struct keys_text text = keys_text_in(t->heap, t->start + id);
         uint64_t hash = keys_hash_text(t->seed, text), at = keys_home(t, hash);
         if (t->null.id == id)
             continue;

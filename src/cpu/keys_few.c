@@ -96,9 +96,7 @@ static void hash(const struct keys_seed *seed, uint32_t count, struct block *b)
 
 static inline struct keys_text text_of(const struct keys_few *f, uint32_t id)
 {
-    const uint64_t *start = f->table->start + id;
-    const uint64_t length = start[1] - start[0]; /* of empty strings alone there is no heap */
-    return (struct keys_text){length ? f->table->heap + start[0] : NULL, length};
+    return keys_text_in(f->table->heap, f->table->start + id);
 }
 
 static void put(struct keys_few *f, uint32_t id, uint32_t hash)

@@ -56,10 +56,8 @@ static inline int same_key(const struct round *r, const struct keys_slot *s, uin
         return 1;
     if (form == ROUND_ROWS && id != PENDING)
         return same_words(t->row + (uint64_t)id * t->words, key->words, t->words);
-    if (id < r->base) {
-        const uint64_t length = t->start[id + 1] - t->start[id]; /* of empty strings alone there is no heap */
-        return keys_same_text((struct keys_text){length ? t->heap + t->start[id] : NULL, length}, key->text);
-    }
+    if (id < r->base)
+        return keys_same_text(keys_text_in(t->heap, t->start + id), key->text);
     uint64_t row = __atomic_load_n(&s->row, __ATOMIC_ACQUIRE);
     if (form == ROUND_ROWS)
         return same_words(r->own + row * t->words, key->words, t->words);

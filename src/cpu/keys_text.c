@@ -171,8 +171,7 @@ struct block {
 
 static inline struct keys_text text_of(const struct keys_table *t, uint32_t id)
 {
-    const uint64_t length = t->start[id + 1] - t->start[id]; /* of empty strings alone there is no heap */
-    return (struct keys_text){length ? t->heap + t->start[id] : NULL, length};
+    return keys_text_in(t->heap, t->start + id);
 }
 
 static uint32_t find_text(const struct keys_table *t, uint64_t home, uint64_t hash, struct keys_text text)
