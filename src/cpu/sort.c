@@ -241,9 +241,10 @@ static co_u64 *sort_items(co_u64 *items, co_u64 *other, co_u32 n, co_u64 mask)
 
 /* ---- by one thread ------------------------------------------------------------------------------------- */
 
+/* Of no array: NULL for element 0, and else nothing that is read. */
 static const void *at(const void *array, co_u64 i, co_u32 bytes)
 {
-    return (const char *)array + i * bytes;
+    return (const void *)((uintptr_t)array + i * bytes);
 }
 
 #define GATHER(T)                  \
