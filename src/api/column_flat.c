@@ -166,7 +166,8 @@ static cohort_status flat_offsets(const struct flat *f)
         for (uint64_t k = 0; k < p->rows; k++)
             put_offset(f->to, offsets, p->first + k, at + (uint64_t)offset_at(f->from, p, k) - first);
         uint64_t bytes = p->rows ? (uint64_t)offset_at(f->from, p, p->rows) - first : 0;
-        s = move(f, (char *)heap + at, (const char *)p->data + first, bytes);
+        if (bytes) /* of empty strings alone there may be no data */
+            s = move(f, (char *)heap + at, (const char *)p->data + first, bytes);
         at += bytes;
     }
     if (s)
