@@ -59,8 +59,8 @@ static int is_find(const struct map_batch *b)
  * So it pays where the lines of a table that is far larger than the caches are not many more than entries. */
 static int find_pays(cohort_context *context, const struct map_batch *b)
 {
-    const co_u64 bytes = b->view.pages * MAP_PAGE_BYTES;
-    return bytes >= FIND_CACHES * cpu_device(context)->cache_bytes && b->n >= bytes / FIND_BYTES;
+    const co_u64 bytes = b->view.pages * MAP_PAGE_BYTES, cache = cpu_device(context)->cache_bytes;
+    return cache && bytes >= FIND_CACHES * cache && b->n >= bytes / FIND_BYTES; /* 0: it is not known */
 }
 
 /* Threads that share nothing want pages for each, and entries that are worth the way. */

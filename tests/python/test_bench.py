@@ -92,7 +92,11 @@ def test_every_peer_of_lookups_answers():
     mods = bench.installed()
     a, b = np.array([5, 9, -3, 5, 7]), np.array([9, 2, 5, 11])
     data = types.SimpleNamespace(a=a, mods=mods)
-    forms = {"pandas": mods["pandas"].Series(a), "polars": mods["polars"].Series(a), "pyarrow": mods["pyarrow"].array(a)}
+    forms = {
+        "pandas": mods["pandas"].Series(a),
+        "polars": mods["polars"].Series(a),
+        "pyarrow": mods["pyarrow"].array(a),
+    }
     options = bench._indices(data, forms, np, b)
     assert set(options) == {"libcohort", "numpy", "polars", "pandas", "pyarrow"}
     for who, call in options.items():

@@ -217,7 +217,13 @@ CASES = {
         lambda x: [v for v, m in zip(X, x) if m],
         "b",
     ),
-    "compact by a Set": ("values", X, lambda a: lc.compact(a, lc.Set([3, 5])), lambda x: [v for v in x if v in (3, 5)], ""),
+    "compact by a Set": (
+        "values",
+        X,
+        lambda a: lc.compact(a, lc.Set([3, 5])),
+        lambda x: [v for v in x if v in (3, 5)],
+        "",
+    ),
     "Map": ("keys", X, lambda a: lc.Map(a), set, ""),
     "Map, values": (
         "values",
@@ -279,9 +285,21 @@ CASES = {
         lambda x: pairs(BY, x),
         "",
     ),
-    "MultiMap.count": ("keys", X, lambda a: lc.MultiMap([5, 5, 3]).count(a), lambda x: [{5: 2, 3: 1}.get(v, 0) for v in x], ""),
+    "MultiMap.count": (
+        "keys",
+        X,
+        lambda a: lc.MultiMap([5, 5, 3]).count(a),
+        lambda x: [{5: 2, 3: 1}.get(v, 0) for v in x],
+        "",
+    ),
     "MultiMap.contains": ("keys", X, lambda a: lc.MultiMap([5, 5]).contains(a), lambda x: [v == 5 for v in x], ""),
-    "MultiMap.get": ("keys", X, lambda a: lc.MultiMap([5], [8]).get(a, -1), lambda x: [8 if v == 5 else -1 for v in x], ""),
+    "MultiMap.get": (
+        "keys",
+        X,
+        lambda a: lc.MultiMap([5], [8]).get(a, -1),
+        lambda x: [8 if v == 5 else -1 for v in x],
+        "",
+    ),
     "MultiMap.retrieve": (
         "keys",
         X,

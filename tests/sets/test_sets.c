@@ -405,6 +405,22 @@ static void chosen(struct test *t)
     }
 }
 
+/* All sets as Roaring bytes; their places go to offsets, of one more than there are sets. */
+static struct column *blobs_of(struct test *t, const cohort_sets *sets, struct column *offsets)
+{
+    cohort_sets_target target = COHORT_SETS_TARGET_INIT;
+    target.form = COHORT_FORM_ROARING;
+    OK(t, cohort_sets_export(sets, &target));
+    struct column *bytes = column_new(t, target.total, 1);
+    target.members = column_send(bytes);
+    target.offsets = column_send(offsets);
+    target.capacity = target.total;
+    OK(t, cohort_sets_export(sets, &target));
+    column_fetch(bytes);
+    column_fetch(offsets);
+    return bytes;
+}
+
 /* Blobs of sets in any order, some of them twice, are those that all sets give in order. */
 static void chosen_blobs(struct test *t)
 {
@@ -417,14 +433,7 @@ static void chosen_blobs(struct test *t)
         struct column *all_offsets = column_new(t, p.n + 1, 8), *which = column_new(t, n, 8),
                       *offsets = column_new(t, n + 1, 8);
         target.form = COHORT_FORM_ROARING;
-        OK(t, cohort_sets_export(sets, &target));
-        struct column *all = column_new(t, target.total, 1);
-        target.members = column_send(all);
-        target.offsets = column_send(all_offsets);
-        target.capacity = target.total;
-        OK(t, cohort_sets_export(sets, &target));
-        column_fetch(all);
-        column_fetch(all_offsets);
+        struct column *all = blobs_of(t, sets, all_offsets);
         for (uint64_t i = 0; i < n; i++) {
             const uint64_t s = test_below(t, p.n);
             column_put(which, i, s);
@@ -485,21 +494,13 @@ static void small(struct test *t)
 /* The same sets from their Roaring bytes. */
 static cohort_sets *from_blobs(struct test *t, const cohort_sets *sets, uint64_t n)
 {
-    cohort_sets_target target = COHORT_SETS_TARGET_INIT;
     cohort_sets_source source = COHORT_SETS_SOURCE_INIT;
     cohort_sets *again = NULL;
     struct column *offsets = column_new(t, n + 1, 8);
-    target.form = COHORT_FORM_ROARING;
-    OK(t, cohort_sets_export(sets, &target));
-    struct column *bytes = column_new(t, target.total, 1);
-    target.members = column_send(bytes);
-    target.offsets = column_send(offsets);
-    target.capacity = target.total;
-    OK(t, cohort_sets_export(sets, &target));
     source.form = COHORT_FORM_ROARING;
     source.n = n;
-    source.members = target.members;
-    source.offsets = target.offsets;
+    source.members = column_pointer(blobs_of(t, sets, offsets));
+    source.offsets = column_pointer(offsets);
     OK(t, cohort_sets_build(t->context, &source, &again));
     return again;
 }
