@@ -8,7 +8,7 @@
 
 #define PART_ENTRIES \
     (1ull << 28) /* of a map that may grow: bounds the workspace of its bitmaps; a multiple of 32 */
-#define TOLD_ENTRIES   (1ull << 24) /* of lookups, where somebody is told of progress */
+#define TOLD_ENTRIES   (1ull << 24) /* where somebody is told of progress */
 #define WINNER_ENTRIES (1ull << 30) /* that are ranked in one go, at most MAP_WINNER_BATCH */
 
 struct call {

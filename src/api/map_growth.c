@@ -248,20 +248,24 @@ static cohort_status name_failed(struct call *c, uint64_t begin, uint64_t end)
     return s;
 }
 
-/* Lookups lose nothing by going in parts, between which they can be ended. */
-static int looks_and_tells(const struct call *c)
+/* The most entries of the next part. Where somebody is told of progress a call can be ended between parts;
+ * but a GPU puts more than these in at once, by whole pages, and is done soon. */
+static uint64_t part_most(const struct call *c)
 {
-    return c->map->context->progress.call && c->batch.step == MAP_STEP_APPLY && c->batch.op == CO_OP_FIND;
+    const cohort_context *context = c->map->context;
+    const int looks = c->batch.step == MAP_STEP_APPLY && c->batch.op == CO_OP_FIND;
+    if (c->winner != COHORT_WINNER_ANY)
+        return WINNER_ENTRIES;
+    if (context->progress.call && (looks || context->backend->own_memory == MEMORY_HOST))
+        return TOLD_ENTRIES;
+    return c->grows ? PART_ENTRIES : UINT64_MAX;
 }
 
 cohort_status map_do_parts(struct call *c)
 {
     cohort_status s = COHORT_OK;
     for (uint64_t left = c->batch.n; left && !s;) {
-        uint64_t most = c->winner != COHORT_WINNER_ANY ? WINNER_ENTRIES
-                        : c->grows                     ? PART_ENTRIES
-                        : looks_and_tells(c)           ? TOLD_ENTRIES
-                                                       : UINT64_MAX;
+        uint64_t most = part_most(c);
         if (c->grows)
             s = deny(c, make_room(c, left, &most));
         if (s)

@@ -66,14 +66,18 @@ def ticks_during(call):
             time.sleep(0.001)
 
     t = threading.Thread(target=count)
+    interval = sys.getswitchinterval()
     t.start()
     running.wait()
-    before = ticks[0]
-    call()
-    during = ticks[0] - before
-    running.clear()
-    t.join()
-    return during
+    try:
+        sys.setswitchinterval(100)  # nobody is made to hand over: what is counted, the call has let in
+        before = ticks[0]
+        call()
+        return ticks[0] - before
+    finally:
+        sys.setswitchinterval(interval)
+        running.clear()
+        t.join()
 
 
 @pytest.fixture(scope="module")
@@ -136,8 +140,10 @@ count_kmers a-long-multiplication""".split()
 
 @pytest.mark.parametrize("name", LONG)
 def test_the_interpreter_is_free_during_a_call(name, long_calls):
-    during = [ticks_during(long_calls[name.replace("-", " ")]) for _ in range(2)]
-    assert (max(during) > 2) == (name != "a-long-multiplication"), during
+    during = []
+    while sum(during) <= 2 and len(during) < 10:  # some take but milliseconds
+        during.append(ticks_during(long_calls[name.replace("-", " ")]))
+    assert (sum(during) > 2) == (name != "a-long-multiplication"), during
 
 
 def test_the_long_calls_are_all_tried(long_calls):
@@ -405,12 +411,14 @@ def test_what_ends_sorts_joins_and_groups(what):
 
 
 def test_ctrl_c_ends_a_batch():
-    """Sent while one insert is under way: a part of the keys is in. How long the insert takes is not known, so
-    it is tried after longer and longer: a library that heeds no signal has all keys in each time."""
+    """Sent while one insert is under way: a part of the keys is in, which is heeded every 2^24 keys. How long
+    the insert takes is not known, so it is tried after longer and longer: a library that heeds no signal has
+    all keys in each time. In a map that has room for all as in one that grows."""
     text = (
         "import libcohort as lc, numpy as np, threading, os, signal, sys\n"
-        "n = 10_000_000\n"
-        "m, keys = lc.Map(key_type='int64', value_type='int64', capacity=16), np.arange(n)\n"
+        "n = 5 << 23\n"
+        "m = lc.Map(key_type='int32', value_type='int32', capacity=int(sys.argv[2]))\n"
+        "keys = np.arange(n, dtype='int32')\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a parent may ignore it
         "timer = threading.Timer(float(sys.argv[1]), lambda: os.kill(os.getpid(), signal.SIGINT))\n"
         "try:\n"
@@ -424,10 +432,15 @@ def test_ctrl_c_ends_a_batch():
         "    assert len(keys) == some and (keys == values).all()\n"
         "    print('part' if 0 < some < n else 'all' if some else 'none')\n"
     )
+    for capacity in ("16", str(5 << 23)):
+        ctrl_c_meets_a_part(text, capacity)
+
+
+def ctrl_c_meets_a_part(text, capacity):
     seen = []
     for delay in (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64):
         done = subprocess.run(
-            [sys.executable, "-c", text, str(delay)], capture_output=True, text=True, timeout=120
+            [sys.executable, "-c", text, str(delay), capacity], capture_output=True, text=True, timeout=120
         )
         seen.append(done.stdout.strip() or done.stderr)
         if seen[-1] == "part":

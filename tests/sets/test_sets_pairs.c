@@ -428,7 +428,7 @@ static void lists(struct test *t)
 }
 
 /* An answer of more than 32 MiB, whose bitmaps go past the caches, but for those at its end: word by word. */
-static void large(struct test *t)
+static void large_answer(struct test *t)
 {
     const uint64_t words = 4400 * 2048;
     struct column *in = column_new(t, 2 * words, 4), *out = column_new(t, words, 4),
@@ -468,6 +468,13 @@ static void large(struct test *t)
         memset(seen, 0, 4 * words);
     }
     cohort_sets_destroy(sets);
+    column_drop(t, NULL);
+}
+
+/* By one thread: several share the room, and each has less of it. */
+static void large(struct test *t)
+{
+    in_context(t, NULL, 1, large_answer);
 }
 
 const struct test_case test_cases[] = {
