@@ -16,8 +16,10 @@
  * significant bit first, which begin at any bit of any address. Nothing beyond the byte of the last bit is
  * read or written. What lies between the bitmaps of several sets is not read, and written as zeros.
  *
- * Waiting. Calls that make a collection wait: their size depends on the data. So do all calls that work on a
- * cohort_set, flat ones too: its directory is in the host's memory. Queries of collections whose answers are
+ * Waiting. Calls that make a collection wait: their size depends on the data. So do those that make one on the
+ * way: cohort_set_update, cohort_set_copy, cohort_set_export and queries with a cohort_set; and
+ * cohort_set_get_info, which reads counts. cohort_set_clear and cohort_set_get_view do not wait, nor does
+ * cohort_set_contains with device pointers. Queries of collections whose answers are
  * counts, `any` or `first`, and looks have fixed room. With device pointers they do not wait, copy nothing
  * from or to the host, and can be captured in a CUDA graph once one like it has run; each launch of the graph
  * then answers what is in the arrays. A graph is of use until the context's memory is trimmed or a collection
@@ -416,9 +418,10 @@ COHORT_API cohort_status cohort_sets_containing(cohort_sets *sets, const cohort_
  * are. Chunks in between have a block of 8 KiB from the set's own pool and a cardinality; absent and full
  * ones take no block. A *flat* set is one plain bitmap of its universe, and has no pool.
  *
- * On a GPU context blocks and bitmaps lie in the device's memory, and its kernels work on them. The directory
- * is in the host's memory, so an update copies some 100 bytes for each chunk that it touches from one to the
- * other, and no members. */
+ * Directory, pool and blocks, or the bitmap, lie in the context's memory, on a GPU context the device's, and
+ * its kernels work on them: they take blocks from the pool and give them back, by a queue of the blocks that are
+ * free. An update copies 48 bytes for each chunk that it touches from the host to the device, and no members;
+ * the host waits once, for the word that there is enough. */
 typedef enum cohort_set_layout {
     /* flat with a `limit` of up to 2^24, else chunks */
     COHORT_SET_CHOSEN = 0,
@@ -435,7 +438,9 @@ typedef struct cohort_set_options {
     cohort_set_layout layout;
     /* members are below; 0: all of the type */
     uint64_t limit;
-    /* of the pool, 8 KiB each; 0: one for each chunk below the limit, 65,536 at most */
+    /* of the pool, 8 KiB each; 0: one for each chunk below the limit, but no more than 65,536, or, if that is
+     * more, than 8 for each chunk that the device can work on at once: one a thread of a CPU, 64 a
+     * multiprocessor of a GPU */
     uint64_t blocks;
 } cohort_set_options;
 
@@ -465,7 +470,8 @@ typedef struct cohort_set_info {
     uint64_t chunks, full;
     /* of the pool */
     uint64_t blocks, blocks_used;
-    /* of memory, all blocks counted */
+    /* of memory: all blocks, 4 bytes more for each, 256, and the directory's nodes of 532 bytes: all that
+     * there can be, or at first 1,024 and one for 16 blocks, and twice as many when they do not suffice */
     uint64_t bytes;
 } cohort_set_info;
 
@@ -474,7 +480,7 @@ typedef struct cohort_set_info {
         sizeof(cohort_set_info), (cohort_type)0, COHORT_SET_CHOSEN, 0, 0, 0, 0, 0, 0, 0 \
     }
 
-/* O(1). */
+/* Waits for what the context has under way, and on a GPU copies some 100 bytes. O(1). */
 COHORT_API cohort_status cohort_set_get_info(const cohort_set *set, cohort_set_info *info);
 
 typedef enum cohort_set_op {
@@ -494,9 +500,9 @@ typedef enum cohort_set_op {
 COHORT_API cohort_status cohort_set_update(cohort_set *set, cohort_set_op op,
                                            const cohort_sets_source *source);
 
-/* The set becomes empty. All blocks go back to the pool, no memory to the system. Waits for what the context
- * has under way. O(1), or for a flat set O(bytes of the bitmap from the first to the last member): parts
- * without members are left out. COHORT_NULL. COHORT_DEVICE_ERROR: a flat set is only to be destroyed then. */
+/* The set becomes empty. All blocks go back to the pool, no memory to the system. Does not wait. 4 bytes a
+ * block are written; of a flat set the chunks with members are cleared. COHORT_NULL. COHORT_DEVICE_ERROR: the
+ * set is only to be destroyed then. */
 COHORT_API cohort_status cohort_set_clear(cohort_set *set);
 
 /* `to` becomes what `from` is. Same context and type; limits, layouts and pools may differ. COHORT_RANGE: a
@@ -508,14 +514,15 @@ COHORT_API cohort_status cohort_set_copy(cohort_set *to, const cohort_set *from)
  * bitmap or Roaring's bytes. Waits. */
 COHORT_API cohort_status cohort_set_export(const cohort_set *set, cohort_sets_target *target);
 
-/* hit: a bitmap of n bits: is values[i], of the set's type, a member? Waits. O(1) each, and on a GPU context
- * the copy that cohort_set_get_view makes. */
+/* hit: a bitmap of n bits: is values[i], of the set's type, a member? With device pointers it does not wait,
+ * and can be captured in a CUDA graph, each launch of which asks the set as it is then. O(1) each. */
 COHORT_API cohort_status cohort_set_contains(const cohort_set *set, uint64_t n, const void *values,
                                              uint8_t *hit);
 
-/* A view for code of the user's own (cohort/device/set.h), valid until the set is changed or destroyed. On a
- * GPU context it is for kernels: the first one after a change copies the directory to the device, and waits.
- * COHORT_NO_MEMORY. O(1), or O(directory). */
+/* A view for code of the user's own (cohort/device/set.h): the directory itself, on a GPU context for kernels.
+ * Whatever is enqueued behind a change sees the set as it is then. Valid until the set is destroyed, or until an
+ * update makes room for more nodes of the directory, which those of sets with a limit of up to 2^32 never do.
+ * Does not wait. O(1). */
 COHORT_API cohort_status cohort_set_get_view(const cohort_set *set, struct cohort_set_view *view);
 
 #ifdef __cplusplus

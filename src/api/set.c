@@ -1,7 +1,7 @@
 /* set.c: working sets: made, changed, copied, and looked into.
  *
- * Whatever a set is changed by becomes a collection first, so that there is one way in. And one way out:
- * exports, copies and queries work on a collection that is made from the set. */
+ * Whatever a set is changed by becomes a collection first, or is one, or another working set. Exports and
+ * queries work on a collection that is made from the set. */
 #include "api/set.h"
 
 #include <stdlib.h>
@@ -40,45 +40,19 @@ static cohort_status check_options(cohort_context *context, cohort_set_options *
     return COHORT_OK;
 }
 
-/* Chunks below the limit; 0 is 2^64. */
-static uint64_t chunks_of(uint64_t limit)
-{
-    return limit ? (limit - 1) / CO_CHUNK_IDS + 1 : 1ull << (64 - CO_CHUNK_BITS);
-}
+/* Blocks of a set that does not say how many: one for each chunk, as far as 32 bits of integers have them; or,
+ * if that is more, so many for each chunk that the device can work on at once, a warp or thread each. */
+#define BLOCKS_MANY 65536u
+#define BLOCKS_EACH 8u
+#define WARPS_MOST  64u /* of a multiprocessor */
 
-static uint64_t node_bytes(uint64_t nodes)
+static cohort_status default_blocks(cohort_context *context, uint64_t chunks, uint64_t *blocks)
 {
-    return nodes * sizeof(struct co_set_node);
-}
-
-static void give_memory(cohort_set *set)
-{
-    struct set_state *s = &set->state;
-    if (s->blocks)
-        context_release(set->context, s->blocks, set->block_bytes);
-    if (set->copy)
-        context_release(set->context, set->copy, node_bytes(set->copy_room));
-    free(s->spare);
-    free(s->nodes);
-}
-
-static cohort_status take_memory(cohort_set *set, uint64_t chunks)
-{
-    struct set_state *s = &set->state;
-    void *blocks = NULL;
-    set->block_bytes = (s->view.flat ? chunks : s->room) * CO_CHUNK_BYTES;
-    s->nodes = calloc(SET_NODES_LEAST, sizeof *s->nodes);
-    s->spare = malloc((s->room + 1) * sizeof *s->spare);
-    if (!s->nodes || !s->spare)
-        return context_fail(set->context, COHORT_NO_MEMORY, "no memory for a working set's directory");
-    cohort_status status = system_take(set->context, set->block_bytes, &blocks);
-    s->blocks = blocks;
-    if (!status && s->view.flat)
-        status = context_fill(set->context, blocks, 0, set->block_bytes);
-    s->view.blocks = blocks;
-    s->view.nodes = s->nodes;
-    s->node_room = SET_NODES_LEAST;
-    s->nodes_used = 1;
+    cohort_context_info info = COHORT_CONTEXT_INFO_INIT;
+    cohort_status status = context->backend->context->info(context, &info);
+    uint64_t each = context->backend->own_memory == MEMORY_HOST ? BLOCKS_EACH : BLOCKS_EACH * WARPS_MOST;
+    uint64_t most = info.threads * each > BLOCKS_MANY ? info.threads * each : BLOCKS_MANY;
+    *blocks = chunks < most ? chunks : most;
     return status;
 }
 
@@ -101,21 +75,22 @@ cohort_status cohort_set_create(cohort_context *context, const cohort_set_option
     cohort_set *set = calloc(1, sizeof *set);
     if (!set)
         return context_fail(context, COHORT_NO_MEMORY, "no memory for a set's description");
-    uint64_t chunks = chunks_of(o.limit);
-    struct set_state *s = &set->state;
+    uint64_t chunks = set_chunks_below(o.limit), blocks = o.blocks;
+    cohort_set_view *view = &set->state.view;
     set->context = context;
-    set->copy_is_old = 1;
     set->layout = o.layout;
-    s->view.version = CO_SET_VIEW_VERSION;
-    s->view.wide = o.type == COHORT_U64;
-    s->view.flat = o.layout == COHORT_SET_FLAT;
-    s->view.limit = o.limit;
-    for (s->view.levels = 1; (chunks - 1) >> (CO_SET_DIGIT_BITS * s->view.levels);)
-        s->view.levels++;
-    s->room = s->view.flat ? 0 : o.blocks ? o.blocks : chunks < 65536 ? chunks : 65536;
-    status = take_memory(set, chunks);
+    view->version = CO_SET_VIEW_VERSION;
+    view->wide = o.type == COHORT_U64;
+    view->flat = o.layout == COHORT_SET_FLAT;
+    view->limit = o.limit;
+    for (view->levels = 1; (chunks - 1) >> (CO_SET_DIGIT_BITS * view->levels);)
+        view->levels++;
+    if (!view->flat && !blocks)
+        status = default_blocks(context, chunks, &blocks);
+    if (!status)
+        status = set_take_memory(set, blocks);
     if (status) {
-        give_memory(set);
+        set_give_memory(set);
         free(set);
         return status;
     }
@@ -128,7 +103,7 @@ void cohort_set_destroy(cohort_set *set)
     if (!set)
         return;
     CALL_TO_END(set->context);
-    give_memory(set);
+    set_give_memory(set);
     free(set);
 }
 
@@ -160,7 +135,7 @@ cohort_status cohort_set_update(cohort_set *set, cohort_set_op op, const cohort_
         status = context_fail(context, COHORT_RANGE, "%s: source has %llu sets; it may have one", call,
                               (unsigned long long)by->counts.sets);
     if (!status)
-        status = set_change(set, call, (enum set_change_kind)op, by);
+        status = set_change(set, call, (enum set_change_kind)op, 0, by, 0);
     cohort_sets_destroy(by);
     return status;
 }
@@ -170,16 +145,13 @@ cohort_status cohort_set_clear(cohort_set *set)
     CALL_ON(set);
     if (!set)
         return context_fail(NULL, COHORT_NULL, "cohort_set_clear: set is NULL");
-    cohort_status status = context_wait(set->context);
-    return status ? status : set_empty(set);
+    return set_empty(set);
 }
 
 cohort_status cohort_set_copy(cohort_set *to, const cohort_set *from)
 {
     CALL_ON(to);
     static const char call[] = "cohort_set_copy";
-    cohort_set *const source = (cohort_set *)(uintptr_t)from;
-    cohort_sets *by = NULL;
     if (!to || !from)
         return context_fail(to ? to->context : NULL, COHORT_NULL, "%s: %s is NULL", call, to ? "from" : "to");
     if (to->context != from->context)
@@ -187,11 +159,7 @@ cohort_status cohort_set_copy(cohort_set *to, const cohort_set *from)
     if (to->state.view.wide != from->state.view.wide)
         return context_fail(to->context, COHORT_RANGE, "%s: from has members of %u bits, and to of %u", call,
                             from->state.view.wide ? 64u : 32u, to->state.view.wide ? 64u : 32u);
-    cohort_status status = to == from ? COHORT_OK : set_collection(to->context, &source, 1, &by);
-    if (!status && to != from)
-        status = set_change(to, call, SET_ASSIGN, by);
-    cohort_sets_destroy(by);
-    return status;
+    return to == from ? COHORT_OK : set_change_by(to, call, SET_ASSIGN, 0, (cohort_set *)(uintptr_t)from);
 }
 
 /* ---- reading ------------------------------------------------------------------------------------------- */
@@ -216,32 +184,6 @@ static cohort_status enter_look(cohort_context *context, const void *step, struc
     return arena->asks ? COHORT_OK : context->backend->set->look(context, step);
 }
 
-/* The set for whoever works in the context's memory: a device gets its own copy of the directory. */
-static cohort_status view_of(cohort_set *set, cohort_set_view *view)
-{
-    struct set_state *s = &set->state;
-    void *memory = NULL;
-    cohort_status status = COHORT_OK;
-    *view = s->view;
-    if (set->context->backend->own_memory == MEMORY_HOST)
-        return COHORT_OK;
-    if (set->copy_room < s->nodes_used) {
-        status = system_take(set->context, node_bytes(s->node_room), &memory);
-        if (status)
-            return status;
-        if (set->copy)
-            context_release(set->context, set->copy, node_bytes(set->copy_room));
-        set->copy = memory;
-        set->copy_room = s->node_room;
-        set->copy_is_old = 1;
-    }
-    if (set->copy_is_old)
-        status = context_copy(set->context, set->copy, s->nodes, node_bytes(s->nodes_used));
-    set->copy_is_old = status != COHORT_OK;
-    view->nodes = set->copy;
-    return status;
-}
-
 cohort_status cohort_set_contains(const cohort_set *set, uint64_t n, const void *values, uint8_t *hit)
 {
     CALL_ON(set);
@@ -250,7 +192,7 @@ cohort_status cohort_set_contains(const cohort_set *set, uint64_t n, const void 
     if (!set)
         return context_fail(NULL, COHORT_NULL, "cohort_set_contains: set is NULL");
     memset(&look, 0, sizeof look);
-    look.view.wide = set->state.view.wide;
+    look.view = set->state.view;
     look.n = n;
     batch_open(&b, set->context, "cohort_set_contains");
     b.enter = enter_look;
@@ -263,9 +205,7 @@ cohort_status cohort_set_contains(const cohort_set *set, uint64_t n, const void 
     status = batch_check(&b);
     if (status)
         return status;
-    status = view_of((cohort_set *)(uintptr_t)set, &look.view);
-    if (!status)
-        status = batch_begin(&b);
+    status = batch_begin(&b);
     if (!status)
         status = b.enter(set->context, &look, &b.arena);
     return batch_end(&b, status, NULL);
@@ -279,18 +219,21 @@ cohort_status cohort_set_get_info(const cohort_set *set, cohort_set_info *info)
         return context_fail(set ? set->context : NULL, COHORT_NULL, "cohort_set_get_info: %s is NULL",
                             set ? "info" : "set");
     const struct set_state *s = &set->state;
+    struct set_words words;
     cohort_status status = options_check(set->context, "info", info, info->size, sizeof i, sizeof i, &i);
+    if (!status)
+        status = set_read(set, &words);
     if (status)
         return status;
     i.type = s->view.wide ? COHORT_U64 : COHORT_U32;
     i.layout = set->layout;
     i.limit = s->view.limit;
-    i.members = s->members;
-    i.chunks = s->chunks;
-    i.full = s->full;
-    i.blocks = s->room;
-    i.blocks_used = s->fresh - s->spares;
-    i.bytes = set->block_bytes + s->room * sizeof *s->spare + node_bytes(s->node_room + set->copy_room);
+    i.members = words.has[0];
+    i.chunks = words.has[1];
+    i.full = words.has[2];
+    i.blocks = s->own.block_room;
+    i.blocks_used = i.blocks - (words.blocks.given - words.blocks.taken);
+    i.bytes = set->block_bytes + set->pool_bytes + set_node_bytes(s->own.node_room);
     options_return(info, info->size, sizeof i, &i);
     return COHORT_OK;
 }
@@ -301,5 +244,6 @@ cohort_status cohort_set_get_view(const cohort_set *set, struct cohort_set_view 
     if (!set || !view)
         return context_fail(set ? set->context : NULL, COHORT_NULL, "cohort_set_get_view: %s is NULL",
                             set ? "view" : "set");
-    return view_of((cohort_set *)(uintptr_t)set, view);
+    *view = set->state.view;
+    return COHORT_OK;
 }

@@ -1,8 +1,9 @@
 /* api/set.h: what a working set is inside, and what the files of the API do with it.
  *
- * The directory is in the host's memory: which chunks there are, which are full, how many members each has,
- * and which block. Blocks are in the context's memory, and only its backend touches them
- * (backend/set.h). So what an update needs is known before anything is changed, on every backend alike. */
+ * All of it lies in the context's memory: the directory, which says what chunks there are, which are full, how
+ * many members each has, and which block; two rings of the blocks and the nodes that are free; the blocks; and
+ * what the set knows of itself (struct set_words). The host keeps pointers and sizes. What it wants to know of
+ * a set it copies, which waits. */
 #ifndef COHORT_API_SET_H
 #define COHORT_API_SET_H
 
@@ -10,59 +11,59 @@
 #include "backend/set.h"
 
 #define SET_BLOCKS_MOST 0xfffffffeull /* blocks, and nodes, have numbers of 32 bits */
-#define SET_NODES_LEAST 16u
 
 struct set_state {
-    cohort_set_view view;      /* nodes are the host's */
-    struct co_set_node *nodes; /* number 0 is the root */
-    co_u64 node_room, nodes_used;
-    co_u64 free_nodes; /* among those used, in a list by child[0] that begins at */
-    co_u32 free_node;
-    co_u32 reserved;
-    co_u32 *blocks; /* CO_CHUNK_WORDS each, of the context's memory; flat: block k is chunk k */
-    co_u64 room;    /* blocks; flat: 0 */
-    co_u64 fresh;   /* those from here on have never been handed out */
-    co_u32 *spare;  /* others that are free, a stack */
-    co_u64 spares;
-    co_u64 members, chunks, full;
+    cohort_set_view view;
+    struct set_work own; /* for steps: the set's memory, and no pieces */
 };
 
 struct cohort_set {
     cohort_context *context;
     cohort_set_layout layout;
     struct set_state state;
-    uint64_t block_bytes;
-    /* A device's copy of the nodes, for kernels; made when it is asked for, and out of date after a
-     * change. */
-    struct co_set_node *copy;
-    uint64_t copy_room;
-    int copy_is_old;
+    uint64_t block_bytes, pool_bytes; /* of blocks; of the words, with the slots of blocks behind them */
 };
 
-/* ---- set_tree.c: the directory ------------------------------------------------------------------------- */
+/* ---- set_pool.c: the memory of a set ------------------------------------------------------------------- */
 
-/* The leaf of a chunk's key, or SET_NONE. */
-co_u32 set_leaf(const struct set_state *, co_u64 key);
+/* Chunks below a limit; 0 is 2^64. */
+static inline uint64_t set_chunks_below(uint64_t limit)
+{
+    return limit ? (limit - 1) / CO_CHUNK_IDS + 1 : 1ull << (64 - CO_CHUNK_BITS);
+}
 
-/* The same, which is made if there is none. There is room (set_reserve). */
-co_u32 set_leaf_make(struct set_state *, co_u64 key);
+/* Takes the memory of an empty set of so many blocks, whose view is there. If that fails set_give_memory is
+ * due all the same. */
+cohort_status set_take_memory(cohort_set *, uint64_t blocks);
+void set_give_memory(cohort_set *);
 
-/* Nodes that leaves of two keys in a row need which are not there: those of `key`, without what those of
- * the key before it (has_before) need too. empty: as if there were none but the root. */
-co_u32 set_nodes_missing(const struct set_state *, co_u64 key, int has_before, co_u64 before, int empty);
+static inline uint64_t set_node_bytes(uint64_t nodes)
+{
+    return nodes * (sizeof(struct co_set_node) + sizeof(co_u32));
+}
 
-/* Room for so many nodes more; empty: beside the root alone. COHORT_NO_MEMORY changes nothing. */
-cohort_status set_reserve(cohort_context *, struct set_state *, co_u64 nodes, int empty);
+/* What the set knows of itself. Waits. */
+cohort_status set_read(const cohort_set *, struct set_words *);
 
-/* Gives the leaf back, and what is above it and has nothing else, if it has no chunk left. */
-void set_prune(struct set_state *, co_u64 key);
+/* One step. */
+cohort_status set_do(const cohort_set *, struct set_work *, enum set_phase, co_u32 level);
 
-/* The first leaf with a chunk of that key or above: its number and the key of its first chunk, or
- * SET_NONE. */
-co_u32 set_next_leaf(const struct set_state *, co_u64 key, co_u64 *first);
+/* Room for so many nodes in all, if there is less. COHORT_NO_MEMORY changes nothing. Waits. */
+cohort_status set_grow(cohort_set *, uint64_t nodes);
 
-/* Takes all members out. Of a flat set the bitmap is cleared where there were some. */
+/* Takes all members out. */
 cohort_status set_empty(cohort_set *);
+
+/* ---- set_tree.c: the directory, for the host ----------------------------------------------------------- */
+
+struct set_chunk {
+    co_u64 key;
+    co_u32 card;  /* CO_CHUNK_IDS: full */
+    co_u32 block; /* unless it is full; of a flat set always */
+};
+
+/* The set's chunks, ascending, of which there are n (set_read). Waits. */
+cohort_status set_list(const cohort_set *, uint64_t n, struct set_chunk *chunks);
 
 /* ---- between sets and collections ---------------------------------------------------------------------- */
 
@@ -72,8 +73,14 @@ cohort_status set_collection(cohort_context *context, cohort_set *const *sets, u
 /* cohort_sets_build of COHORT_FORM_WORKING: what the form has no use for is checked already. */
 cohort_status set_build(cohort_context *context, const cohort_sets_source *source, cohort_sets **out);
 
-/* set_change.c: the set, changed by set 0 of a collection of its context and type. COHORT_RANGE,
- * COHORT_FULL, COHORT_NO_MEMORY: nothing is changed then. Waits. */
-cohort_status set_change(cohort_set *set, const char *call, enum set_change_kind kind, const cohort_sets *by);
+/* set_change.c: the set, changed by a set of a collection of its context and type. answers: REMOVE may have
+ * members that are not below the limit. COHORT_RANGE, COHORT_FULL, COHORT_NO_MEMORY: nothing is changed then.
+ * Waits. */
+cohort_status set_change(cohort_set *set, const char *call, enum set_change_kind kind, int answers,
+                         const cohort_sets *by, uint64_t number);
+
+/* The same by another working set, whose blocks are read where they are. */
+cohort_status set_change_by(cohort_set *set, const char *call, enum set_change_kind kind, int answers,
+                            cohort_set *by);
 
 #endif

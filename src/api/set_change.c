@@ -1,39 +1,50 @@
-/* set_change.c: changes of a working set.
+/* set_change.c: changes of a working set, by a set of a collection or by another working set.
  *
- * The change is a set of a collection. Each of its chunks is a piece of work. First it is seen what the
- * pieces need: a block for each chunk that is absent or full and becomes partly filled, nodes of the
- * directory. If there is not enough the call fails, and nothing has been touched. Then blocks and nodes
- * are handed out, the backend works on all pieces at once, each on a block of its own, and at last the planes
- * and counts are brought up to date and blocks that are not needed any more go back. Cardinalities are
- * counted from what is in the block, never taken from the collection.
+ * The host lists the chunks of the change, each a piece of work, and the backend takes them through the
+ * directory step by step (shape/set_pool.h). The host hears of it once: when the pieces have said what they
+ * need. If there is not enough the call fails, and nothing has been touched. Cardinalities are counted from
+ * what is in the block, never taken from the collection.
  *
- * The directory of the collection is read by the host, its members only where they lie. */
+ * The directory of what the set is changed by is read by the host, its members only where they lie. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/set.h"
 #include "shape/sets_chunk.h"
 
-/* What the host keeps of a piece. */
-struct place {
-    co_u64 key;
-    co_u32 leaf; /* SET_NONE: none */
-};
-
 struct changing {
     cohort_context *context;
     const char *call; /* for messages */
-    struct set_state *state;
-    const cohort_sets *by;
-    cohort_sets_view view; /* of `by`: all but the pool for the host to read */
+    cohort_set *set;
     enum set_change_kind kind;
-    int empty; /* ASSIGN: the kind is ADD then */
-    struct place *place;
     struct set_piece *piece;
-    co_u64 pieces, blocks, nodes; /* the last two: needed */
+    uint64_t pieces;
+    struct sets_rooms rooms;
+    int answers; /* a query's: what goes out need not be below the limit */
 };
 
 /* ---- pieces -------------------------------------------------------------------------------------------- */
+
+static cohort_status no_list(const struct changing *c, uint64_t chunks)
+{
+    return context_fail(c->context, COHORT_NO_MEMORY, "%s: no memory for a list of %llu chunks", c->call,
+                        (unsigned long long)chunks);
+}
+
+static cohort_status room_for(struct changing *c, uint64_t pieces)
+{
+    c->pieces = pieces;
+    c->piece = calloc(pieces + 1, sizeof *c->piece);
+    return c->piece ? COHORT_OK : no_list(c, pieces);
+}
+
+static void put_piece(struct changing *c, uint64_t i, co_u64 key, const void *at, co_u32 kind, co_u32 entries)
+{
+    c->piece[i].key = key;
+    c->piece[i].at = at;
+    c->piece[i].kind = kind;
+    c->piece[i].entries = entries;
+}
 
 static co_u64 list_end(const cohort_sets_view *v, const struct co_sets_set *s, co_u64 at)
 {
@@ -54,66 +65,123 @@ static co_u64 count_pieces(const cohort_sets_view *v, const struct co_sets_set *
     return n;
 }
 
-static void put_piece(struct changing *c, co_u64 i, co_u64 key, const void *at, co_u32 kind, co_u32 entries)
+/* Of a set of a collection. v: its directory, for the host; own: as it lies in the context's memory. */
+static cohort_status pieces_of(struct changing *c, const cohort_sets_view *v, const cohort_sets_view *own,
+                               uint64_t number)
 {
-    struct set_piece *p = &c->piece[i];
-    memset(p, 0, sizeof *p);
-    c->place[i].key = key;
-    c->place[i].leaf = p->block = SET_NONE;
-    p->at = at;
-    p->kind = kind;
-    p->entries = entries;
-}
-
-static void list_pieces(struct changing *c, const struct co_sets_set *s)
-{
-    const cohort_sets_view *v = &c->view;
-    if (s->large) {
-        for (co_u64 i = 0; i < s->n; i++) {
-            co_u64 place = v->places[s->first + i];
-            put_piece(c, i, co_sets_key(v, s->first + i), co_place_at(&c->by->view, place),
-                      co_place_kind(place), co_place_entries(place));
-        }
-        return;
+    struct co_sets_set s = co_sets_open(v, number);
+    cohort_status status = room_for(c, count_pieces(v, &s));
+    const char *lists = own->lists;
+    co_u64 end, i = 0;
+    for (; s.large && i < s.n && !status; i++) {
+        co_u64 place = v->places[s.first + i];
+        put_piece(c, i, co_sets_key(v, s.first + i), co_place_at(own, place), co_place_kind(place),
+                  co_place_entries(place));
     }
-    const char *lists = c->by->view.lists;
-    co_u64 i = 0;
-    for (co_u64 at = s->first, end; at < s->first + s->n; at = end, i++) {
-        end = list_end(v, s, at);
+    for (co_u64 at = s.first; !s.large && at < s.first + s.n && !status; at = end, i++) {
+        end = list_end(v, &s, at);
         put_piece(c, i, co_sets_listed(v, at) >> CO_CHUNK_BITS, lists + at * (v->wide ? 8 : 4),
                   v->wide ? SETS_CHUNK_LIST64 : SETS_CHUNK_LIST32, (co_u32)(end - at));
     }
+    return status;
+}
+
+/* Of a working set. */
+static cohort_status pieces_by(struct changing *c, const cohort_set *by)
+{
+    struct set_words words;
+    struct set_chunk *list = NULL;
+    cohort_status status = set_read(by, &words);
+    if (!status)
+        status = room_for(c, words.has[1]);
+    if (!status && !(list = malloc((c->pieces + 1) * sizeof *list)))
+        status = no_list(c, c->pieces);
+    if (!status)
+        status = set_list(by, c->pieces, list);
+    for (uint64_t i = 0; i < c->pieces && !status; i++)
+        put_piece(c, i, list[i].key, by->state.own.blocks + (co_u64)list[i].block * CO_CHUNK_WORDS,
+                  list[i].card == CO_CHUNK_IDS ? CO_CHUNK_FULL : CO_CHUNK_BITMAP, 0);
+    free(list);
+    return status;
+}
+
+/* KEEP: a piece for each chunk of the set, of nothing where the change has none. */
+static cohort_status pieces_to_keep(struct changing *c)
+{
+    struct set_piece *by = c->piece;
+    uint64_t n = c->pieces, k = 0;
+    c->piece = NULL;
+    cohort_status status = pieces_by(c, c->set);
+    for (uint64_t i = 0; i < c->pieces && !status; i++) {
+        co_u64 key = c->piece[i].key;
+        while (k < n && by[k].key < key)
+            k++;
+        if (k < n && by[k].key == key)
+            c->piece[i] = by[k];
+        else
+            c->piece[i].kind = SET_CHUNK_NOTHING;
+    }
+    free(by);
+    return status;
+}
+
+/* ---- checks -------------------------------------------------------------------------------------------- */
+
+/* Keys ascend, which those of a file need not that was mapped unseen. */
+static cohort_status check_order(const struct changing *c)
+{
+    for (uint64_t i = 1; i < c->pieces; i++)
+        if (c->piece[i].key <= c->piece[i - 1].key)
+            return context_fail(c->context, COHORT_CORRUPT,
+                                "%s: the members of a mapped collection are not in order", c->call);
+    return COHORT_OK;
+}
+
+static co_u64 last_key(const struct changing *c)
+{
+    return (c->set->state.view.limit - 1) >> CO_CHUNK_BITS;
+}
+
+/* Can a member be beyond the limit, where it may not? */
+static int comes_near(const struct changing *c)
+{
+    co_u64 key = c->pieces ? c->piece[c->pieces - 1].key : 0;
+    if (c->kind == SET_KEEP || (c->kind == SET_REMOVE && c->answers))
+        return 0;
+    return c->pieces &&
+           (key > last_key(c) || (key == last_key(c) && c->set->state.view.limit % CO_CHUNK_IDS));
 }
 
 /* The greatest member that the set is changed by. */
-static cohort_status greatest_of(const struct changing *c, co_u64 *greatest)
+static cohort_status greatest_of(const cohort_sets *by, uint64_t number, co_u64 *greatest)
 {
     cohort_sets_look_desc d = COHORT_SETS_LOOK_INIT;
     co_u32 narrow = 0;
     d.kind = COHORT_LOOK_MAX;
     d.n = 1;
-    d.results = c->view.wide ? (void *)greatest : &narrow;
-    cohort_status status = cohort_sets_look(c->by, &d);
-    if (!status && !c->view.wide)
+    d.set = number;
+    d.results = by->view.wide ? (void *)greatest : &narrow;
+    cohort_status status = cohort_sets_look(by, &d);
+    if (!status && !by->view.wide)
         *greatest = narrow;
     return status;
 }
 
-/* Members are below the limit; keys ascend, which those of a file need not that was mapped unseen. */
-static cohort_status check_pieces(const struct changing *c)
+/* What is not below the limit of the set is not in it: it cannot go out. */
+static void leave_out(struct changing *c)
 {
-    co_u64 limit = c->state->view.limit, greatest = 0;
-    if (!c->pieces)
+    while (c->pieces && c->piece[c->pieces - 1].key > last_key(c))
+        c->pieces--;
+}
+
+/* Members are below the limit. */
+static cohort_status check_limit(const struct changing *c, const cohort_sets *by, uint64_t number)
+{
+    co_u64 limit = c->set->state.view.limit, greatest = 0;
+    if (!comes_near(c))
         return COHORT_OK;
-    for (co_u64 i = 1; i < c->pieces; i++)
-        if (c->place[i].key <= c->place[i - 1].key)
-            return context_fail(c->context, COHORT_CORRUPT,
-                                "%s: the members of a mapped collection are not in order", c->call);
-    co_u64 key = c->place[c->pieces - 1].key, last = (limit - 1) >> CO_CHUNK_BITS;
-    if (!limit || key < last || (key == last && !(limit % CO_CHUNK_IDS)))
-        return COHORT_OK;
-    cohort_status status = greatest_of(c, &greatest);
-    if (!status && (greatest >= limit || key > last))
+    cohort_status status = greatest_of(by, number, &greatest);
+    if (!status && (greatest >= limit || c->piece[c->pieces - 1].key > last_key(c)))
         status =
             context_fail(c->context, COHORT_RANGE, "%s: the member %llu is not below the set's limit, %llu",
                          c->call, (unsigned long long)greatest, (unsigned long long)limit);
@@ -122,189 +190,140 @@ static cohort_status check_pieces(const struct changing *c)
 
 /* ---- what is needed ------------------------------------------------------------------------------------ */
 
-static co_u32 card_of(const struct set_state *s, co_u32 leaf, co_u64 key)
+static cohort_status no_blocks(const struct changing *c, const struct set_work *work,
+                               const struct set_words *s)
 {
-    const struct co_set_node *node = &s->nodes[leaf];
-    co_u32 i = (co_u32)key & 63;
-    if (leaf == SET_NONE || !(node->some >> i & 1))
-        return 0;
-    return node->full >> i & 1 ? CO_CHUNK_IDS : node->card[i];
+    uint64_t left = work->empty ? work->block_room : s->blocks.given - s->blocks.taken;
+    return context_fail(
+        c->context, COHORT_FULL, "%s: the set needs %llu blocks more, and has %llu of its %llu left", c->call,
+        (unsigned long long)s->asked[0], (unsigned long long)left, (unsigned long long)work->block_room);
 }
 
-/* Does a chunk that has no block need one? */
-static int needs_block(const struct changing *c, const struct set_piece *p)
+/* The pieces, and what they need. The set has room for the nodes then. */
+static cohort_status see(struct changing *c, struct set_work *work, struct set_words *words)
 {
-    if (c->state->view.flat || p->kind == CO_CHUNK_FULL)
-        return 0;
-    return c->kind == SET_ADD      ? p->before == 0
-           : c->kind == SET_REMOVE ? p->before == CO_CHUNK_IDS
-                                   : p->before == 0 || p->before == CO_CHUNK_IDS;
-}
-
-static void see_needs(struct changing *c)
-{
-    const struct place *last = NULL;
-    for (co_u64 i = 0; i < c->pieces; i++) {
-        struct place *at = &c->place[i];
-        struct set_piece *p = &c->piece[i];
-        at->leaf = c->empty ? SET_NONE : set_leaf(c->state, at->key);
-        p->before = p->after = card_of(c->state, at->leaf, at->key);
-        c->blocks += (co_u64)needs_block(c, p);
-        if (at->leaf == SET_NONE && c->kind != SET_REMOVE) {
-            c->nodes += set_nodes_missing(c->state, at->key, last != NULL, last ? last->key : 0, c->empty);
-            last = at;
-        }
+    cohort_status status = COHORT_OK;
+    for (int again = 1; again && !status;) {
+        struct set_work step = c->set->state.own; /* as it has grown */
+        step.items = work->items;
+        step.piece = work->piece;
+        step.kind = work->kind;
+        step.empty = work->empty;
+        *work = step;
+        status = set_do(c->set, work, SET_SEE, 0);
+        if (!status)
+            status = set_do(c->set, work, SET_JUDGE, 0);
+        if (!status)
+            status = set_read(c->set, words);
+        if (!status && words->verdict == SET_NO_BLOCKS)
+            status = no_blocks(c, work, words);
+        again = !status && words->verdict == SET_NO_NODES;
+        uint64_t used = work->empty ? 1 : work->node_room - (words->nodes.given - words->nodes.taken);
+        if (again)
+            status = set_grow(c->set, used + words->asked[1]);
     }
+    return status;
 }
 
-static cohort_status check_needs(const struct changing *c)
+/* ---- the change ---------------------------------------------------------------------------------------- */
+
+/* The steps that change something. Levels of nodes that nobody needs are left out. */
+static cohort_status go(const struct changing *c, struct set_work *work, co_u64 nodes)
 {
-    struct set_state *s = c->state;
-    co_u64 free = c->empty ? s->room : s->spares + s->room - s->fresh;
-    if (c->blocks > free)
-        return context_fail(
-            c->context, COHORT_FULL, "%s: the set needs %llu blocks more, and has %llu of its %llu left",
-            c->call, (unsigned long long)c->blocks, (unsigned long long)free, (unsigned long long)s->room);
-    return set_reserve(c->context, s, c->nodes, c->empty);
+    const int shrinks = work->kind != SET_ADD;
+    cohort_status status = COHORT_OK;
+    for (co_u32 level = nodes ? work->levels - 1 : 0; level && !status; level--)
+        status = set_do(c->set, work, SET_MAKE, level);
+    if (!status)
+        status = set_do(c->set, work, SET_HAND, 0);
+    if (!status)
+        status = set_do(c->set, work, SET_WORK, 0);
+    if (!status)
+        status = set_do(c->set, work, SET_SETTLE, 0);
+    for (co_u32 level = 1; shrinks && level < work->levels && !status; level++)
+        status = set_do(c->set, work, SET_PRUNE, level);
+    return status;
 }
 
-/* ---- handing out --------------------------------------------------------------------------------------- */
-
-static co_u32 take_block(struct set_state *s)
+static cohort_status change_pieces(struct changing *c, struct set_piece *room)
 {
-    return s->spares ? s->spare[--s->spares] : (co_u32)s->fresh++;
-}
-
-/* A full chunk of the change, on a chunk that has no block and needs none. */
-static co_u32 change_whole(enum set_change_kind kind, co_u32 before)
-{
-    return kind == SET_ADD ? CO_CHUNK_IDS : kind == SET_REMOVE ? 0 : CO_CHUNK_IDS - before;
-}
-
-static void hand_out(struct changing *c)
-{
-    for (co_u64 i = 0; i < c->pieces; i++) {
-        struct place *at = &c->place[i];
-        struct set_piece *p = &c->piece[i];
-        if (at->leaf == SET_NONE && c->kind != SET_REMOVE)
-            at->leaf = set_leaf_make(c->state, at->key);
-        if (at->leaf == SET_NONE)
-            continue;
-        if (c->state->view.flat) {
-            p->block = (co_u32)at->key;
-        } else if (p->before && p->before < CO_CHUNK_IDS) {
-            p->block = c->state->nodes[at->leaf].child[at->key & 63];
-        } else if (needs_block(c, p)) {
-            p->block = take_block(c->state);
-            p->fill = p->before ? SET_ONES : SET_ZEROS;
-        } else if (p->kind == CO_CHUNK_FULL) {
-            p->after = change_whole(c->kind, p->before);
-        }
-    }
-}
-
-/* ---- work ---------------------------------------------------------------------------------------------- */
-
-/* room: where the backend can read the pieces; it may be where they are. */
-static cohort_status work(const struct changing *c, struct set_piece *room)
-{
-    struct set_work s = {c->pieces, room, c->state->blocks, (co_u32)c->kind, 0};
-    co_u64 bytes = c->pieces * sizeof *room;
+    struct set_words words;
+    struct set_work work = {.items = c->pieces,
+                            .piece = room,
+                            .kind = c->kind == SET_ASSIGN ? SET_ADD : c->kind,
+                            .empty = c->kind == SET_ASSIGN};
     cohort_status status = COHORT_OK;
     if (room != c->piece)
-        status = context_copy(c->context, room, c->piece, bytes);
+        status = context_copy(c->context, room, c->piece, c->pieces * sizeof *room);
     if (!status)
-        status = c->context->backend->set->work(c->context, &s);
-    return status || room == c->piece ? status : context_copy(c->context, c->piece, room, bytes);
-}
-
-/* ---- the directory again ------------------------------------------------------------------------------- */
-
-static void settle(struct set_state *s, const struct place *at, const struct set_piece *p)
-{
-    struct co_set_node *node = &s->nodes[at->leaf];
-    co_u32 i = (co_u32)at->key & 63;
-    co_u64 bit = 1ull << i;
-    int partly = p->after && p->after < CO_CHUNK_IDS;
-    if (!s->view.flat && p->block != SET_NONE && !partly)
-        s->spare[s->spares++] = p->block;
-    node->some = p->after ? node->some | bit : node->some & ~bit;
-    node->full = p->after == CO_CHUNK_IDS ? node->full | bit : node->full & ~bit;
-    node->card[i] = p->after;
-    node->child[i] = p->block;
-    s->members += (co_u64)p->after - p->before;
-    s->chunks += (co_u64)(p->after != 0) - (p->before != 0);
-    s->full += (co_u64)(p->after == CO_CHUNK_IDS) - (p->before == CO_CHUNK_IDS);
-}
-
-/* Is it the last piece of its leaf? */
-static int ends_leaf(const struct changing *c, co_u64 i)
-{
-    return i + 1 == c->pieces ||
-           c->place[i + 1].key >> CO_SET_DIGIT_BITS != c->place[i].key >> CO_SET_DIGIT_BITS;
-}
-
-static void settle_all(struct changing *c)
-{
-    for (co_u64 i = 0; i < c->pieces; i++)
-        if (c->place[i].leaf != SET_NONE)
-            settle(c->state, &c->place[i], &c->piece[i]);
-    for (co_u64 i = 0; i < c->pieces; i++) /* a leaf once: before its last piece others may be in it */
-        if (c->place[i].leaf != SET_NONE && ends_leaf(c, i) && !c->state->nodes[c->place[i].leaf].some)
-            set_prune(c->state, c->place[i].key);
-}
-
-/* ---- the call ------------------------------------------------------------------------------------------ */
-
-/* Sees whether it can be done; room: memory of the context for the pieces, or where they are if it is the
- * host's. */
-static cohort_status prepare(struct changing *c, struct sets_rooms *rooms, struct set_piece **room)
-{
-    struct co_sets_set s = co_sets_open(&c->view, 0);
-    c->pieces = count_pieces(&c->view, &s);
-    c->place = malloc((c->pieces + 1) * sizeof *c->place);
-    c->piece = malloc((c->pieces + 1) * sizeof *c->piece);
-    if (!c->place || !c->piece)
-        return context_fail(c->context, COHORT_NO_MEMORY, "%s: no memory for a list of %llu chunks", c->call,
-                            (unsigned long long)c->pieces);
-    list_pieces(c, &s);
-    cohort_status status = check_pieces(c);
-    *room = c->piece;
-    if (!status && c->context->backend->own_memory != MEMORY_HOST)
-        status = sets_room(rooms, c->pieces, sizeof **room, room);
-    if (status)
-        return status;
-    see_needs(c);
-    return check_needs(c);
-}
-
-cohort_status set_change(cohort_set *set, const char *call, enum set_change_kind kind, const cohort_sets *by)
-{
-    struct changing c;
-    struct sets_rooms rooms = sets_rooms_begin(set->context);
-    struct set_piece *room = NULL;
-    void *copy = NULL;
-    memset(&c, 0, sizeof c);
-    c.context = set->context;
-    c.call = call;
-    c.state = &set->state;
-    c.by = by;
-    c.kind = kind == SET_ASSIGN ? SET_ADD : kind;
-    c.empty = kind == SET_ASSIGN;
-    cohort_status status = sets_host_directory(by, &c.view, &copy);
-    if (!status)
-        status = prepare(&c, &rooms, &room);
-    if (!status && c.empty)
-        status = set_empty(set);
-    if (!status && c.pieces) {
-        set->copy_is_old = 1;
-        hand_out(&c);
-        status = work(&c, room);
-        settle_all(&c);
+        status = see(c, &work, &words);
+    if (!status && work.empty) {
+        work.empty = 0;
+        status = set_empty(c->set);
+        if (!status)
+            status = set_do(c->set, &work, SET_SEE, 0);
+        if (!status)
+            status = set_do(c->set, &work, SET_JUDGE, 0);
     }
-    sets_rooms_end(&rooms);
-    free(c.place);
-    free(c.piece);
-    free(copy);
+    return status ? status : go(c, &work, words.asked[1]);
+}
+
+/* With the pieces listed. */
+static cohort_status change(struct changing *c)
+{
+    struct set_piece *room = c->piece;
+    cohort_status status = c->kind == SET_KEEP ? pieces_to_keep(c) : COHORT_OK;
+    leave_out(c);
+    if (!status && !c->pieces)
+        return c->kind == SET_ASSIGN ? set_empty(c->set) : COHORT_OK;
+    if (!status && c->context->backend->own_memory != MEMORY_HOST)
+        status = sets_room(&c->rooms, c->pieces, sizeof *room, &room);
+    return status ? status : change_pieces(c, room);
+}
+
+static struct changing begin(cohort_set *set, const char *call, enum set_change_kind kind, int answers)
+{
+    return (struct changing){set->context, call, set, kind, NULL, 0, sets_rooms_begin(set->context), answers};
+}
+
+static cohort_status end(struct changing *c, cohort_status status)
+{
+    sets_rooms_end(&c->rooms);
+    free(c->piece);
     return status;
+}
+
+cohort_status set_change(cohort_set *set, const char *call, enum set_change_kind kind, int answers,
+                         const cohort_sets *by, uint64_t number)
+{
+    struct changing c = begin(set, call, kind, answers);
+    cohort_sets_view view;
+    void *copy = NULL;
+    cohort_status status = sets_host_directory(by, &view, &copy);
+    if (!status)
+        status = pieces_of(&c, &view, &by->view, number);
+    if (!status)
+        status = check_order(&c);
+    if (!status)
+        status = check_limit(&c, by, number);
+    if (!status)
+        status = change(&c);
+    free(copy);
+    return end(&c, status);
+}
+
+cohort_status set_change_by(cohort_set *set, const char *call, enum set_change_kind kind, int answers,
+                            cohort_set *by)
+{
+    struct changing c = begin(set, call, kind, answers);
+    co_u64 limit = set->state.view.limit, other = by->state.view.limit;
+    cohort_sets *all = NULL;
+    cohort_status status = pieces_by(&c, by);
+    if (!status && comes_near(&c) && (!other || other > limit)) {
+        status = set_collection(set->context, &by, 1, &all);
+        if (!status)
+            status = check_limit(&c, all, 0);
+        cohort_sets_destroy(all);
+    }
+    return end(&c, status ? status : change(&c));
 }

@@ -25,53 +25,62 @@ static uint64_t units_most(co_u32 card)
     return card <= SETS_ARRAY_MOST ? (card + 7) / 8 : CO_CHUNK_BYTES / CO_PLACE_UNIT_BYTES + 3;
 }
 
-/* Chunks of a set from entry `at` of the arrays on; without arrays only what they may take. */
-static uint64_t list_chunks(const struct set_state *s, struct chunks *c, uint64_t at)
+/* A set's chunks, from entry `at` of the arrays on. */
+static cohort_status list_set(struct chunks *c, const cohort_set *set, uint64_t at, uint64_t n)
 {
-    co_u64 key = 0;
-    for (co_u32 leaf; (leaf = set_next_leaf(s, key, &key)) != SET_NONE; key = (key | 63) + 1) {
-        const struct co_set_node *node = &s->nodes[leaf];
-        for (co_u64 some = node->some; some; some &= some - 1, at++) {
-            co_u32 i = co_low64(some);
-            int full = (int)(node->full >> i & 1);
-            if (!c->words) {
-                c->found->units += full ? 0 : units_most(node->card[i]);
-                continue;
-            }
-            c->keys[at] = (key & ~63ull) | i;
-            c->words[at] = full ? 0 : (uintptr_t)(s->blocks + (co_u64)node->child[i] * CO_CHUNK_WORDS);
-        }
+    const co_u32 *blocks = set->state.own.blocks;
+    struct set_chunk *list = malloc((n + 1) * sizeof *list);
+    if (!list)
+        return context_fail(c->context, COHORT_NO_MEMORY, "no memory for a list of %llu chunks",
+                            (unsigned long long)n);
+    cohort_status status = set_list(set, n, list);
+    for (uint64_t i = 0; i < n && !status; i++) {
+        int full = list[i].card == CO_CHUNK_IDS;
+        c->keys[at + i] = list[i].key;
+        c->words[at + i] = full ? 0 : (uintptr_t)(blocks + (co_u64)list[i].block * CO_CHUNK_WORDS);
+        c->found->units += full ? 0 : units_most(list[i].card);
     }
-    return at;
+    free(list);
+    return status;
 }
 
-/* What there must be room for. */
-static void ask_room(struct chunks *c, cohort_set *const *sets)
+/* How many chunks there are, and what there must be room for. */
+static cohort_status count_all(struct chunks *c, cohort_set *const *sets)
 {
     struct sets_found *f = c->found;
-    for (uint64_t i = 0; i < c->n; i++) {
-        uint64_t members = sets[i]->state.members;
-        f->chunks = list_chunks(&sets[i]->state, c, f->chunks);
-        f->listed += members < SETS_LIST_MOST ? members : SETS_LIST_MOST;
+    cohort_status status = COHORT_OK;
+    for (uint64_t i = 0; i < c->n && !status; i++) {
+        struct set_words words;
+        status = set_read(sets[i], &words);
+        if (status)
+            break;
+        c->first[i] = f->chunks;
+        f->chunks += words.has[1];
+        f->listed += words.has[0] < SETS_LIST_MOST ? words.has[0] : SETS_LIST_MOST;
     }
+    c->first[c->n] = f->chunks;
+    return status;
 }
 
 static cohort_status list_all(struct chunks *c, cohort_set *const *sets)
 {
-    uint64_t chunks = c->found->chunks, at = 0;
-    c->first = malloc((c->n + 1 + 3 * chunks) * sizeof *c->first);
-    if (!c->first)
+    c->first = malloc((c->n + 1) * sizeof *c->first);
+    cohort_status status = c->first
+                               ? count_all(c, sets)
+                               : context_fail(c->context, COHORT_NO_MEMORY,
+                                              "no memory for a list of %llu sets", (unsigned long long)c->n);
+    if (status)
+        return status;
+    uint64_t chunks = c->found->chunks;
+    c->keys = malloc((3 * chunks + 1) * sizeof *c->keys);
+    if (!c->keys)
         return context_fail(c->context, COHORT_NO_MEMORY, "no memory for a list of %llu chunks",
                             (unsigned long long)chunks);
-    c->keys = c->first + c->n + 1;
     c->places = c->keys + chunks;
     c->words = c->places + chunks;
-    for (uint64_t i = 0; i < c->n; i++) {
-        c->first[i] = at;
-        at = list_chunks(&sets[i]->state, c, at);
-    }
-    c->first[c->n] = at;
-    return COHORT_OK;
+    for (uint64_t i = 0; i < c->n && !status; i++)
+        status = list_set(c, sets[i], c->first[i], c->first[i + 1] - c->first[i]);
+    return status;
 }
 
 /* Where each chunk's members go in the pool. */
@@ -127,7 +136,6 @@ cohort_status set_collection(cohort_context *context, cohort_set *const *sets, u
     uint32_t wide = n ? sets[0]->state.view.wide : 0;
     *out = NULL;
     memset(&f, 0, sizeof f);
-    ask_room(&c, sets);
     cohort_status status = list_all(&c, sets);
     if (!status)
         status = sets_found_rooms(&rooms, &f, n, wide, &room);
@@ -136,6 +144,7 @@ cohort_status set_collection(cohort_context *context, cohort_set *const *sets, u
     status = sets_found_end(&rooms, status, &f, n, wide, room, out);
     sets_rooms_end(&rooms);
     free(c.first);
+    free(c.keys);
     if (status) {
         cohort_sets_destroy(*out);
         *out = NULL;

@@ -308,7 +308,7 @@ static cohort_status query_run(struct querying *k)
     sets_rooms_end(&k->rooms);
     cohort_sets_destroy(k->working);
     if (!status && k->desc.into)
-        status = set_change(k->desc.into, b->call, SET_ASSIGN, out);
+        status = set_change(k->desc.into, b->call, SET_ASSIGN, 1, out, 0);
     status = batch_end(b, status, NULL);
     if (status || !k->desc.result)
         cohort_sets_destroy(out);

@@ -1,5 +1,5 @@
-/* backend/set.h: what a backend does for a working set: work on blocks, all in the context's memory. The
- * directory is the API's (api/set.h). Entries do not wait. */
+/* backend/set.h: what a backend does for a working set, whose directory, pool and blocks are in the context's
+ * memory. Entries do not wait. */
 #ifndef COHORT_BACKEND_SET_H
 #define COHORT_BACKEND_SET_H
 
@@ -7,7 +7,8 @@
 #include "shape/set.h"
 
 struct set_backend {
-    cohort_status (*work)(cohort_context *, const struct set_work *);
+    /* The step that work->phase says. */
+    cohort_status (*step)(cohort_context *, const struct set_work *work);
     cohort_status (*measure)(cohort_context *, const struct set_chunks *);
     cohort_status (*write)(cohort_context *, const struct set_chunks *);
     cohort_status (*look)(cohort_context *, const struct set_look *);

@@ -5,11 +5,13 @@
 
 #include "cpu.h"
 #include "shape/bits.h"
+#include "shape/set_pool.h"
 #include "shape/sets_chunk.h"
 
 #define LOOK_GRAIN  4096 /* a multiple of 32 */
 #define CHUNK_GRAIN 8
 #define PIECE_GRAIN 4
+#define STEP_GRAIN  512
 
 /* ---- changes ------------------------------------------------------------------------------------------- */
 
@@ -36,10 +38,23 @@ static co_u32 change_all(co_u64 *words, enum set_change_kind kind, const struct 
     for (co_u32 i = 0; i < SETS_CHUNK_WORDS; i++) {
         words[i] = kind == SET_ADD      ? words[i] | other[i]
                    : kind == SET_REMOVE ? words[i] & ~other[i]
+                   : kind == SET_KEEP   ? words[i] & other[i]
                                         : words[i] ^ other[i];
         card += (co_u32)__builtin_popcountll(words[i]);
     }
     return card;
+}
+
+static co_u32 change_block(const struct set_work *s, const struct set_piece *p, co_u64 *words)
+{
+    struct sets_chunk chunk = {p->at, p->kind, p->entries, 0, 0};
+    enum set_change_kind kind = (enum set_change_kind)s->kind;
+    if (p->fill != SET_AS_IS || (p->kind == SET_CHUNK_NOTHING && s->flat))
+        memset(words, p->fill == SET_ONES ? 0xff : 0, CO_CHUNK_BYTES);
+    if (p->kind == SET_CHUNK_NOTHING) /* the block of a flat set stays where it is, others go back */
+        return 0;
+    return kind != SET_KEEP && sets_chunk_is_array(&chunk) ? change_each(words, kind, &chunk, p->before)
+                                                           : change_all(words, kind, &chunk);
 }
 
 static void work_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
@@ -48,22 +63,48 @@ static void work_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     (void)worker;
     for (uint64_t i = begin; i < end; i++) {
         struct set_piece *p = &s->piece[i];
-        struct sets_chunk chunk = {p->at, p->kind, p->entries, 0, 0};
-        if (p->block == SET_NONE)
-            continue;
-        co_u64 *words = (co_u64 *)(void *)s->blocks + (co_u64)p->block * SETS_CHUNK_WORDS;
-        enum set_change_kind kind = (enum set_change_kind)s->kind;
-        if (p->fill != SET_AS_IS)
-            memset(words, p->fill == SET_ONES ? 0xff : 0, CO_CHUNK_BYTES);
-        p->after = sets_chunk_is_array(&chunk) ? change_each(words, kind, &chunk, p->before)
-                                               : change_all(words, kind, &chunk);
+        if (p->block != SET_NONE)
+            p->after = change_block(s, p, (co_u64 *)(void *)s->blocks + (co_u64)p->block * SETS_CHUNK_WORDS);
     }
 }
 
-static cohort_status cpu_set_work(cohort_context *context, const struct set_work *work)
+/* ---- the directory and the pool ------------------------------------------------------------------------ */
+
+static void step_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    const struct set_work *s = arg;
+    struct set_sums all = {{0, 0, 0}};
+    co_u64 *to = set_sums_of(s);
+    (void)worker;
+    for (uint64_t i = begin; i < end; i++) {
+        struct set_sums sums = set_piece_step(s, i);
+        for (int k = 0; k < 3; k++)
+            all.v[k] += sums.v[k];
+    }
+    for (int k = 0; to && k < 3; k++)
+        co_add64(to + k, all.v[k]);
+}
+
+static void wipe_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    const struct set_work *s = arg;
+    (void)worker;
+    for (uint64_t block = begin; block < end; block++)
+        if (set_wipes(s, block))
+            memset(s->blocks + block * CO_CHUNK_WORDS, 0, CO_CHUNK_BYTES);
+}
+
+static cohort_status cpu_set_step(cohort_context *context, const struct set_work *work)
 {
     struct set_work s = *work;
-    cpu_parallel(context, s.items, PIECE_GRAIN, work_range, &s);
+    if (set_refused(&s))
+        return COHORT_OK;
+    if (s.phase == SET_WORK)
+        cpu_parallel(context, set_pieces(&s), PIECE_GRAIN, work_range, &s);
+    else if (s.phase == SET_WIPE)
+        cpu_parallel(context, s.items, CHUNK_GRAIN, wipe_range, &s);
+    else
+        cpu_parallel(context, set_pieces(&s), STEP_GRAIN, step_range, &s);
     return COHORT_OK;
 }
 
@@ -143,7 +184,7 @@ static cohort_status cpu_set_look(cohort_context *context, const struct set_look
 }
 
 const struct set_backend cpu_set_backend = {
-    .work = cpu_set_work,
+    .step = cpu_set_step,
     .measure = cpu_set_measure,
     .write = cpu_set_write,
     .look = cpu_set_look,

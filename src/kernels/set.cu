@@ -1,8 +1,9 @@
-/* set.cu: working sets (shape/set.h): a warp a chunk. Blocks are read and written as words of 32 bits; no two
- * warps of a launch have the same one. */
+/* set.cu: working sets (shape/set.h). A lane goes through the directory for a piece (shape/set_pool.h); a warp
+ * works on its block. Blocks are read and written as words of 32 bits; no two warps of a launch have the same
+ * one. */
 #include "sets_operand.h"
 #include "shape/bits.h"
-#include "shape/set.h"
+#include "shape/set_pool.h"
 
 /* ---- changes ------------------------------------------------------------------------------------------- */
 
@@ -46,33 +47,115 @@ CO_INLINE co_u32 set_change_bitmap(co_u32 *bits, co_u32 op, co_u32 fill, const s
     return (co_u32)co_warp_sum(card);
 }
 
-CO_INLINE void set_change_piece(const struct set_work *s, struct set_piece *p, co_u32 block)
+/* What an array has not goes out: its members are put down in shared memory first. */
+CO_INLINE co_u32 set_keep_array(co_u32 *bits, co_u32 fill, co_u32 *shared, const struct sets_op *o)
+{
+    co_u32 card = 0;
+    co_warp_sync(CO_FULL_WARP);
+    sets_bits_fill(shared, 0);
+    sets_bits_apply(shared, SETS_OR, o);
+    SETS_EACH_TURN(j)
+    {
+        co_u32 w = j * 32 + co_lane(), old = fill == SET_ONES ? ~0u : co_load32(bits + w);
+        old &= co_load32(shared + w);
+        co_store32(bits + w, old);
+        card += co_ones32(old);
+    }
+    return (co_u32)co_warp_sum(card);
+}
+
+/* No members are left. The block of a flat set stays where it is, others go back. */
+CO_INLINE void set_keep_nothing(const struct set_work *s, co_u32 *bits)
+{
+    if (s->flat)
+        sets_bits_fill(bits, 0);
+}
+
+CO_INLINE co_u32 set_sets_op(co_u32 kind)
+{
+    return kind == SET_ADD      ? SETS_OR
+           : kind == SET_REMOVE ? SETS_ANDNOT
+           : kind == SET_FLIP   ? SETS_XOR
+                                : SETS_AND;
+}
+
+/* The members afterwards. */
+CO_INLINE co_u32 set_change_block(const struct set_work *s, const struct set_piece *p, co_u32 *bits,
+                                  co_u32 *shared)
 {
     struct sets_op o = set_piece_op(p);
-    co_u32 *bits = s->blocks + (co_u64)block * CO_CHUNK_WORDS, fill = co_read32(&p->fill), after;
-    co_u32 op = s->kind == SET_ADD ? SETS_OR : s->kind == SET_REMOVE ? SETS_ANDNOT : SETS_XOR;
+    co_u32 fill = co_read32(&p->fill), op = set_sets_op(s->kind);
     co_u64 digest;
-    if (fill != SET_AS_IS && o.kind != CO_CHUNK_BITMAP)
-        sets_bits_fill(bits, fill == SET_ONES ? ~0u : 0);
-    if (sets_op_is_array(&o)) {
-        after = co_read32(&p->before) + set_change_each(bits, s->kind, &o);
-    } else if (o.kind == CO_CHUNK_BITMAP) {
-        after = set_change_bitmap(bits, op, fill, &o);
-    } else {
-        sets_bits_apply(bits, op, &o);
-        after = sets_bits_card(bits, &digest);
+    if (o.kind == SET_CHUNK_NOTHING) {
+        set_keep_nothing(s, bits);
+        return 0;
     }
-    if (co_lane() == 0)
-        co_write32(&p->after, after);
+    if (o.kind == CO_CHUNK_BITMAP)
+        return set_change_bitmap(bits, op, fill, &o);
+    if (s->kind == SET_KEEP && sets_op_is_array(&o))
+        return set_keep_array(bits, fill, shared, &o);
+    if (fill != SET_AS_IS)
+        sets_bits_fill(bits, fill == SET_ONES ? ~0u : 0);
+    if (sets_op_is_array(&o))
+        return co_read32(&p->before) + set_change_each(bits, s->kind, &o);
+    sets_bits_apply(bits, op, &o);
+    return sets_bits_card(bits, &digest);
+}
+
+/* shared: a bitmap, of KEEP. */
+CO_INLINE void set_change_pieces(const struct set_work *s, co_u32 *shared)
+{
+    if (set_refused(s))
+        return;
+    SETS_EACH_WARP(i, set_pieces(s))
+    {
+        struct set_piece *p = s->piece + i;
+        co_u32 block = co_read32(&p->block);
+        if (block == SET_NONE)
+            continue;
+        co_u32 after = set_change_block(s, p, s->blocks + (co_u64)block * CO_CHUNK_WORDS, shared);
+        if (co_lane() == 0)
+            co_write32(&p->after, after);
+    }
 }
 
 CO_KERNEL(set_work, struct set_work)
 {
-    SETS_EACH_WARP(i, args->items)
+    set_change_pieces(args, 0);
+}
+
+CO_KERNEL(set_keep, struct set_work)
+{
+    CO_SHARED_DYNAMIC(co_u32, room);
+    set_change_pieces(args, room + (co_u64)co_warp() * CO_CHUNK_WORDS);
+}
+
+/* ---- the directory and the pool ------------------------------------------------------------------------ */
+
+CO_KERNEL(set_step, struct set_work)
+{
+    co_u64 *to = set_sums_of(args), n = set_pieces(args);
+    if (set_refused(args))
+        return;
+    CO_EACH_WARP (base, n) {
+        struct set_sums sums = {{0, 0, 0}};
+        if (base + co_lane() < n)
+            sums = set_piece_step(args, base + co_lane());
+        for (co_u32 k = 0; to && k < 3; k++) {
+            co_u64 sum = co_warp_sum(sums.v[k]);
+            if (co_lane() == 0 && sum)
+                co_add64(to + k, sum);
+        }
+    }
+}
+
+/* Of a flat set. */
+CO_KERNEL(set_wipe, struct set_work)
+{
+    SETS_EACH_WARP(block, args->items)
     {
-        co_u32 block = co_read32(&args->piece[i].block);
-        if (block != SET_NONE)
-            set_change_piece(args, args->piece + i, block);
+        if (set_wipes(args, block))
+            sets_bits_fill(args->blocks + block * CO_CHUNK_WORDS, 0);
     }
 }
 

@@ -1,6 +1,6 @@
-/* shape/set.h: working sets: what is done to their blocks, all at once. Plain C, seen by the API, by both
- * backends and by the kernels. cohort/device/set.h says how the directory lies; the API keeps it in the
- * host's memory (api/set.h), and knows from it which blocks there are. */
+/* shape/set.h: working sets: what a change of one is, and what else is done to their blocks. Plain C, seen by
+ * the API, by both backends and by the kernels. cohort/device/set.h says how the directory lies,
+ * shape/set_pool.h how a change goes through it. */
 #ifndef COHORT_SHAPE_SET_H
 #define COHORT_SHAPE_SET_H
 
@@ -8,28 +8,75 @@
 
 #define SET_NONE 0xffffffffu /* no block, no node */
 
-/* SETS_OR, SETS_ANDNOT and SETS_XOR do the first three to a chunk. ASSIGN: the set becomes what it is
- * given. */
-enum set_change_kind { SET_ADD = 1, SET_REMOVE = 2, SET_FLIP = 3, SET_ASSIGN = 4 };
+/* SETS_OR, SETS_ANDNOT, SETS_XOR and SETS_AND do the first four to a chunk. KEEP: what the change has not goes
+ * out; it has a piece for each chunk of the set. ASSIGN: the set becomes what it is given. */
+enum set_change_kind { SET_ADD = 1, SET_REMOVE = 2, SET_FLIP = 3, SET_KEEP = 4, SET_ASSIGN = 5 };
 
 /* What a block holds before it is changed: its members, or whatever was left there. */
 enum set_fill { SET_AS_IS = 0, SET_ZEROS = 1, SET_ONES = 2 };
 
-/* One chunk of a change. No two have the same block. */
+#define SET_CHUNK_NOTHING 7u /* a kind of chunk: no members. Of KEEP */
+
+/* One chunk of a change. Keys ascend, and no two are the same. */
 struct set_piece {
     const void *at; /* the chunk that the set is changed by (shape/sets_chunk.h), with */
+    co_u64 key;
     co_u32 kind, entries;
-    co_u32 block;         /* SET_NONE: nothing is to be done */
-    co_u32 fill;          /* a set_fill */
-    co_u32 before, after; /* members; the last is told */
+    /* What the steps put down: */
+    co_u32 leaf, block; /* SET_NONE: nothing is to be done */
+    co_u32 fill;        /* a set_fill */
+    co_u32 nodes;       /* that are to be made for it */
+    co_u32 before, after;
+};
+
+/* ---- the directory and the pool, in the context's memory ----------------------------------------------- */
+
+/* A queue of the numbers that are free, in a ring of as many slots as there are numbers. Taken and given: ever
+ * since it was set up. Number k of those to be taken lies in slot k % room. A slot holds its number xor its
+ * own place, so that slots of zeros hold all numbers in order. */
+struct set_ring {
+    co_u64 taken, given;
+};
+
+enum set_verdict { SET_ENOUGH = 0, SET_NO_BLOCKS = 1, SET_NO_NODES = 2, SET_BEYOND = 3 };
+
+/* What a set knows of itself. */
+struct set_words {
+    co_u64 has[3]; /* members, chunks, full chunks */
+    struct set_ring blocks, nodes;
+    co_u64 need[3];  /* of the change that is being looked at: blocks, nodes; then 0 */
+    co_u64 asked[2]; /* the same, when it has been judged */
+    co_u64 verdict;  /* a set_verdict of the last change */
+};
+
+/* The steps of a change. Each is done for all pieces before the next one begins, so none takes from a ring
+ * that gives to it, and none needs to wait for another lane. */
+enum set_phase {
+    SET_SEE,    /* a piece: what it finds, and what it needs */
+    SET_JUDGE,  /* once: is there enough? If not, no later step does anything */
+    SET_MAKE,   /* a piece: its node of `level`, if that is missing; from the highest level down */
+    SET_HAND,   /* a piece: its block, one that it has or a new one */
+    SET_WORK,   /* a piece: the block is changed, and its members counted */
+    SET_SETTLE, /* a piece: planes, cardinality and counts; a block that is not needed any more goes back */
+    SET_PRUNE,  /* a piece: its node of `level` goes back if it is empty; from the leaves up */
+    SET_WIPE,   /* a block of a flat set: is cleared, if there are members */
+    SET_CLEAR,  /* once: no members, all numbers free but the root's; slots are cleared before */
+    SET_PHASES
 };
 
 struct set_work {
     co_u64 items;
+    const co_u64 *count; /* of pieces, if that is less than items; NULL: it is not */
     struct set_piece *piece;
+    struct set_words *words;
+    struct co_set_node *nodes;
     co_u32 *blocks; /* CO_CHUNK_WORDS each */
-    co_u32 kind;    /* ADD, REMOVE or FLIP */
-    co_u32 reserved;
+    co_u32 *node_slots, *block_slots;
+    co_u64 node_room, block_room; /* flat: no slots of blocks, block k is chunk k */
+    co_u32 kind;                  /* ADD, REMOVE, FLIP or KEEP */
+    co_u32 levels, flat;
+    co_u32 empty; /* SEE and JUDGE: as if the set had no members */
+    co_u32 phase, level;
 };
 
 /* Chunks of working sets on their way into a collection: first each is measured, its place without a unit;

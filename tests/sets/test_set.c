@@ -186,21 +186,31 @@ static void copies(struct test *t)
  * with the way to another one count once. */
 static void directory(struct test *t)
 {
-    enum { CHUNKS = 200 };
-    const uint64_t leaf = 1ull << 22; /* members of 64 chunks, which have a node */
-    uint64_t at[CHUNKS], nodes = CHUNKS + (CHUNKS + 63) / 64 + 6;
+    enum { CHUNKS = 250, BLOCKS = 300, OWN = 6 }; /* nodes below what leads to other chunks too */
+    const uint64_t first = 1024 + BLOCKS / 16, apart = 1ull << (16 + 6 * OWN);
+    uint64_t at[CHUNKS], nodes = CHUNKS * OWN + (CHUNKS + 63) / 64 + 1, node = sizeof(struct co_set_node) + 4;
     cohort_set_info info = COHORT_SET_INFO_INIT;
     struct working s;
-    working_open(t, &s, 1, COHORT_SET_CHUNKS, 0, CHUNKS);
+    working_open(t, &s, 1, COHORT_SET_CHUNKS, 0, BLOCKS);
+    const uint64_t fixed = 256 + BLOCKS * (CO_CHUNK_BYTES + 4);
     for (uint64_t i = 0; i < CHUNKS; i++)
-        at[i] = i * leaf + test_below(t, leaf);
-    struct plain p = plain_of(at, CHUNKS);
-    OK(t, working_change(&s, COHORT_SET_ADD, &p));
-    working_change_due(&s, COHORT_SET_ADD, &p);
+        at[i] = i * apart + test_below(t, apart);
     OK(t, cohort_set_get_info(s.set, &info));
-    EQUAL(t, info.bytes, CHUNKS * (CO_CHUNK_BYTES + 4) + nodes * sizeof(struct co_set_node));
-    working_judge(&s, "far apart");
-    plain_free(&p);
+    EQUAL(t, info.bytes, fixed + first * node);
+    for (int round = 0; round < 2; round++) { /* the second finds them */
+        struct plain p = plain_of(at, CHUNKS);
+        OK(t, working_change(&s, COHORT_SET_ADD, &p));
+        working_change_due(&s, COHORT_SET_ADD, &p);
+        OK(t, cohort_set_get_info(s.set, &info));
+        REQUIRE(t, nodes > first && nodes < 2 * first);
+        EQUAL(t, info.bytes, fixed + 2 * first * node);
+        working_judge(&s, "far apart");
+        ask_contains(&s);
+        OK(t, working_change(&s, COHORT_SET_REMOVE, &p));
+        working_change_due(&s, COHORT_SET_REMOVE, &p);
+        working_judge(&s, "gone");
+        plain_free(&p);
+    }
     working_close(&s);
 }
 

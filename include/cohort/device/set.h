@@ -401,7 +401,7 @@ struct co_set_node {
     co_u32 card[64];  /* leaves: members of the chunk */
 };
 
-/* Valid until the set is changed or destroyed. A lookup while a change is under way is not defined. */
+/* Valid as long as cohort_set_get_view says. A lookup while a change is under way is not defined. */
 typedef struct cohort_set_view {
     co_u32 version; /* CO_SET_VIEW_VERSION */
     co_u32 wide;    /* 1: members of 64 bits */

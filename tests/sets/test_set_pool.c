@@ -1,0 +1,246 @@
+/* test_set_pool.c: the pool of a working set. After each change its memory is read as it lies there: every block
+ * and every node is in its ring once, or in the directory once. Where blocks run out nothing at all has
+ * changed, wherever that is. */
+#include <stdlib.h>
+
+#include "api/set.h"
+#include "working.h"
+
+/* A set's directory and rings. */
+struct inside {
+    struct set_words words;
+    struct co_set_node *nodes;
+    co_u32 *node_slots, *block_slots;
+    uint64_t node_room, block_room;
+};
+
+static void *fetch(struct test *t, const void *from, uint64_t bytes)
+{
+    void *copy = malloc(bytes + 1);
+    REQUIRE(t, copy);
+    OK(t, context_copy(t->context, copy, from, bytes));
+    return copy;
+}
+
+static struct inside look_inside(struct test *t, const cohort_set *set)
+{
+    const struct set_work *own = &set->state.own;
+    struct inside in;
+    OK(t, context_copy(t->context, &in.words, own->words, sizeof in.words));
+    in.node_room = own->node_room;
+    in.block_room = own->block_room;
+    in.nodes = fetch(t, own->nodes, own->node_room * sizeof *in.nodes);
+    in.node_slots = fetch(t, own->node_slots, own->node_room * 4);
+    in.block_slots = fetch(t, own->block_slots, own->block_room * 4);
+    return in;
+}
+
+static void leave_inside(struct inside *in)
+{
+    free(in->nodes);
+    free(in->node_slots);
+    free(in->block_slots);
+}
+
+/* ---- every number once --------------------------------------------------------------------------------- */
+
+static void meet(struct test *t, const char *what, char *seen, uint64_t room, uint64_t number)
+{
+    REQUIREF(t, number < room, "%s %llu of %llu", what, (unsigned long long)number, (unsigned long long)room);
+    REQUIREF(t, !seen[number], "%s %llu is there twice", what, (unsigned long long)number);
+    seen[number] = 1;
+}
+
+static void meet_free(struct test *t, const char *what, char *seen, uint64_t room,
+                      const struct set_ring *ring, const co_u32 *slots)
+{
+    REQUIRE(t, ring->taken <= ring->given && ring->given - ring->taken <= room);
+    for (uint64_t k = ring->taken; k < ring->given; k++)
+        meet(t, what, seen, room, slots[k % room] ^ (co_u32)(k % room));
+}
+
+static void meet_used(struct test *t, const struct inside *in, co_u32 number, co_u32 level, char *nodes,
+                      char *blocks, int flat)
+{
+    meet(t, "node", nodes, in->node_room, number);
+    const struct co_set_node *node = &in->nodes[number];
+    REQUIRE(t, node->some || !number);
+    REQUIRE(t, level > 1 || !(node->full & ~node->some));
+    for (co_u32 i = 0; i < 64; i++) {
+        if (!(node->some >> i & 1))
+            continue;
+        if (level > 1)
+            meet_used(t, in, node->child[i], level - 1, nodes, blocks, flat);
+        else if (!flat && !(node->full >> i & 1))
+            meet(t, "block", blocks, in->block_room, node->child[i]);
+    }
+}
+
+static void all_once(struct test *t, const char *what, const char *seen, uint64_t room)
+{
+    for (uint64_t i = 0; i < room; i++)
+        REQUIREF(t, seen[i], "%s %llu is lost", what, (unsigned long long)i);
+}
+
+static void judge_pool(struct working *s)
+{
+    struct test *t = s->t;
+    const struct set_work *own = &s->set->state.own;
+    struct inside in = look_inside(t, s->set);
+    char *nodes = calloc(in.node_room + in.block_room + 1, 1), *blocks = nodes + in.node_room;
+    REQUIRE(t, nodes);
+    meet_used(t, &in, 0, own->levels, nodes, blocks, (int)own->flat);
+    meet_free(t, "node", nodes, in.node_room, &in.words.nodes, in.node_slots);
+    if (in.block_room)
+        meet_free(t, "block", blocks, in.block_room, &in.words.blocks, in.block_slots);
+    all_once(t, "node", nodes, in.node_room);
+    all_once(t, "block", blocks, in.block_room);
+    EQUAL(t, in.words.need[0] + in.words.need[1], 0);
+    EQUAL(t, in.words.has[0], s->due.n);
+    free(nodes);
+    leave_inside(&in);
+}
+
+/* ---- changes ------------------------------------------------------------------------------------------- */
+
+static void change(struct working *s, cohort_set_op op, const struct plain *p)
+{
+    OK(s->t, working_change(s, op, p));
+    working_change_due(s, op, p);
+    judge_pool(s);
+}
+
+static void every_number(struct test *t)
+{
+    for (uint64_t round = 0; round < test_scale(t, 10, test_size(t, 60, 10), 400); round++) {
+        struct working s;
+        working_draw(t, &s, (int)test_below(t, 2));
+        judge_pool(&s);
+        for (int step = 0; step < 6; step++) {
+            struct plain p = working_draw_change(&s);
+            change(&s, (cohort_set_op)(COHORT_SET_ADD + test_below(t, 3)), &p);
+            plain_free(&p);
+        }
+        working_judge(&s, "changed");
+        struct plain all = plain_copy(&s.due);
+        change(&s, COHORT_SET_REMOVE, &all);
+        plain_free(&all);
+        struct inside in = look_inside(t, s.set);
+        EQUAL(t, in.words.blocks.given - in.words.blocks.taken, in.block_room);
+        EQUAL(t, in.words.nodes.given - in.words.nodes.taken, in.node_room - 1);
+        leave_inside(&in);
+        struct plain p = working_draw_change(&s);
+        change(&s, COHORT_SET_FLIP, &p);
+        plain_free(&p);
+        OK(t, cohort_set_clear(s.set));
+        s.due.n = 0;
+        judge_pool(&s);
+        working_close(&s);
+    }
+}
+
+/* Rings go round many times, with few numbers. */
+static void round_and_round(struct test *t)
+{
+    struct working s;
+    working_open(t, &s, 1, COHORT_SET_CHUNKS, 0, 3);
+    for (uint64_t round = 0; round < test_scale(t, 20, test_size(t, 100, 20), 1000); round++) {
+        uint64_t chunk = test_below(t, 2) ? test_below(t, 1ull << 48) : round, at[3];
+        for (int i = 0; i < 3; i++)
+            at[i] = (chunk << 16) + (test_below(t, 2) ? test_below(t, 65536) : test_below(t, 3) << 16);
+        struct plain p = plain_of(at, 3);
+        change(&s, test_below(t, 2) ? COHORT_SET_ADD : COHORT_SET_FLIP, &p);
+        plain_free(&p);
+        struct plain all = plain_copy(&s.due);
+        change(&s, COHORT_SET_FLIP, &all);
+        plain_free(&all);
+    }
+    working_close(&s);
+}
+
+/* What a change says that it needs: nodes on the way to several chunks once. */
+static void needs(struct test *t)
+{
+    enum { CHUNKS = 150, OWN = 6 }; /* nodes below what leads to other chunks too */
+    const uint64_t apart = 1ull << (16 + 6 * OWN);
+    for (int last = 0; last < 2; last++) {
+        uint64_t at[CHUNKS + 1], n = 0;
+        struct working s;
+        working_open(t, &s, 1, COHORT_SET_CHUNKS, 0, 300);
+        for (uint64_t i = 0; i < CHUNKS; i++)
+            at[n++] = i * apart + test_below(t, apart / 2);
+        at[n] = at[n - 1] + (1 << 16);
+        n += (uint64_t)last;
+        struct plain p = plain_of(at, n);
+        change(&s, COHORT_SET_ADD, &p);
+        struct inside in = look_inside(t, s.set);
+        EQUAL(t, in.words.asked[0], n);
+        const int same = at[CHUNKS - 1] >> 22 == at[n - 1] >> 22; /* a leaf, or one that is new */
+        REQUIRE(t, in.words.asked[1] == CHUNKS * OWN + 3 || (!same && in.words.asked[1] > CHUNKS * OWN + 3));
+        leave_inside(&in);
+        plain_free(&p);
+        working_close(&s);
+    }
+}
+
+/* ---- exhaustion ---------------------------------------------------------------------------------------- */
+
+static void judge_same(struct test *t, const struct inside *a, const struct inside *b)
+{
+    REQUIRE(t, a->node_room == b->node_room && a->block_room == b->block_room);
+    REQUIRE(t, !memcmp(a->words.has, b->words.has, sizeof a->words.has));
+    REQUIRE(t, !memcmp(&a->words.blocks, &b->words.blocks, sizeof a->words.blocks));
+    REQUIRE(t, !memcmp(&a->words.nodes, &b->words.nodes, sizeof a->words.nodes));
+    REQUIRE(t, !memcmp(a->block_slots, b->block_slots, a->block_room * 4));
+    REQUIRE(t, !memcmp(a->node_slots, b->node_slots, a->node_room * 4));
+    for (uint64_t i = 0; i < a->node_room; i++) { /* those in use: others hold what was left there */
+        int some = a->nodes[i].some != 0;
+        REQUIRE(t, !some || !memcmp(&a->nodes[i], &b->nodes[i], sizeof a->nodes[i]));
+    }
+}
+
+/* A change that needs `need` blocks, in a set that has `left`. */
+static void run_out(struct test *t, uint64_t need, uint64_t left, cohort_set_op op)
+{
+    const uint64_t had = 2, blocks = had + left, far = test_below(t, 2) ? 1 : 1ull << 20;
+    uint64_t at[16];
+    struct working s;
+    working_open(t, &s, 1, COHORT_SET_CHUNKS, 0, blocks);
+    for (uint64_t i = 0; i < had; i++)
+        at[i] = (i * far << 16) + test_below(t, 65536);
+    struct plain p = plain_of(at, had);
+    change(&s, COHORT_SET_ADD, &p);
+    plain_free(&p);
+    for (uint64_t i = 0; i < need + 1; i++) /* one of a chunk that is there */
+        at[i] = ((had - 1 + i) * far << 16) + test_below(t, 65536);
+    p = plain_of(at, need + 1);
+    struct inside before = look_inside(t, s.set);
+    STATUS(t, working_change(&s, op, &p), need > left ? COHORT_FULL : COHORT_OK);
+    if (need > left) {
+        struct inside after = look_inside(t, s.set);
+        judge_same(t, &before, &after);
+        leave_inside(&after);
+    } else {
+        working_change_due(&s, op, &p);
+    }
+    judge_pool(&s);
+    working_judge(&s, "run out");
+    leave_inside(&before);
+    plain_free(&p);
+    working_close(&s);
+}
+
+static void exhaustion(struct test *t)
+{
+    for (uint64_t need = 1; need < 6; need++)
+        for (uint64_t left = 0; left <= need; left++)
+            run_out(t, need, left, test_below(t, 2) ? COHORT_SET_ADD : COHORT_SET_FLIP);
+}
+
+const struct test_case test_cases[] = {
+    {"every number once", every_number, 0},
+    {"round and round", round_and_round, 0},
+    {"needs", needs, 0},
+    {"exhaustion", exhaustion, 0},
+    {NULL, NULL, 0},
+};
