@@ -3,7 +3,8 @@
  *
  * - real: of folders of texts (--data), each set and the next one, by each operation, as a collection and as
  *   counts; all united; all pairs, as counts; opened from Roaring's bytes
- * - dense: two sets of half of 2^32 (quick: 2^28) integers: and
+ * - dense: two sets of half of 2^32 (quick: 2^28) integers: and; on a CPU once more beside a plain loop over
+ *   bitmaps as the limit (set_loop.c), and CRoaring without malloc's trimming
  * - skewed: two sets of arrays, 4,096 members a chunk and as many to a sixty-fourth of that
  * - contains: lookups at random, every second a hit: in one set of arrays, in one of bitmaps, in 100,000 sets
  * - build: from integers in no order
@@ -11,6 +12,7 @@
  * - density: two sets drawn evenly from 10 million, 1/2 to 1/1,000,000 of them: and; and with its members
  *   written out
  * - containing: which sets contain each of many values, of small, tiny and real sets (--data)
+ * - working: working sets, in chunks and flat: updated from integers in no order, and AND into one
  * - threads: dense sets and lookups in them by 1, 2, 4, ... threads, each held against the limits of as many
  *
  * Each figure of ours is one call on the whole batch, what it makes is given back in it, as a peer does.
@@ -23,9 +25,10 @@
 
 #include <math.h>
 
-enum { EXPERIMENTS = 9 };
-static const char *const experiment_names[EXPERIMENTS + 1] = {
-    "real", "dense", "skewed", "contains", "build", "small", "density", "containing", "threads", "all"};
+enum { EXPERIMENTS = 10 };
+static const char *const experiment_names[EXPERIMENTS + 1] = {"real",    "dense",   "skewed",  "contains",
+                                                              "build",   "small",   "density", "containing",
+                                                              "threads", "working", "all"};
 
 typedef struct set_options {
     bench_options common;
@@ -151,8 +154,11 @@ int set_measure_query(const set_bench *s, set_asked *a, fault *fault)
         if (a->like) {
             row.scale = a->like->scale;
             snprintf(row.unit, sizeof row.unit, "%s", a->like->unit);
-            row.limit = a->like->limit / (w.makes ? 1.5 : 1); /* a third more is written */
-            if (row.limit)
+            row.limit = a->like->limit;
+            snprintf(row.limit_name, sizeof row.limit_name, "%s", a->like->limit_name);
+            if (w.makes && !*row.limit_name)
+                row.limit /= 1.5; /* half as much again is written */
+            if (row.limit > 0 && !*row.limit_name)
                 snprintf(row.limit_name, sizeof row.limit_name, "B/%s", w.makes ? "0.375" : "0.25");
         }
         status = set_measure(s, &row, set_work_query, &w, a->items, a->repeat, w.makes, fault);
@@ -336,9 +342,9 @@ static int real_measure(const set_bench *s, fault *fault)
 
 static int experiment_measure(const set_bench *s, int which, fault *fault)
 {
-    static const set_experiment experiments[EXPERIMENTS] = {real_measure,  set_dense,      set_skewed,
-                                                            set_contains,  set_built,      set_small,
-                                                            set_densities, set_containing, set_threads};
+    static const set_experiment experiments[EXPERIMENTS] = {
+        real_measure, set_dense,     set_skewed,     set_contains, set_built,
+        set_small,    set_densities, set_containing, set_threads,  set_working};
     return experiments[which](s, fault);
 }
 

@@ -43,7 +43,8 @@ void *set_room(const set_bench *s, uint64_t bytes); /* in the context's memory; 
 void set_give(const set_bench *s, void *array);
 
 /* A query of rows of `arity` sets each, as counts and as a collection: members is row after row, the host's,
- * and given back. `like`: the unit and the limit of the rows. */
+ * and given back. `like`: the unit and the limit of the rows, where a limit
+ * without a name is that of counts in bytes of the memory, of which a collection needs half as many more. */
 typedef struct set_asked {
     const char *experiment, *keys, *suffix;
     cohort_sets *sets;
@@ -77,7 +78,10 @@ int set_folder_sets(const set_bench *s, const char *name, set_texts *t, cohort_s
 int set_small_sets(const set_bench *s, cohort_sets **sets, fault *fault);
 int set_tiny_sets(const set_bench *s, cohort_sets **sets, fault *fault);
 
-/* set_made.c, set_small.c, set_containing.c, set_threads.c */
+/* set_loop.c: bits a second of a plain loop that puts the dense sets' bitmaps together. */
+int set_loop_rate(const set_bench *s, double *rate, fault *fault);
+
+/* set_made.c, set_small.c, set_containing.c, set_threads.c, set_working.c */
 int set_dense(const set_bench *s, fault *fault);
 int set_dense_lookups(const set_bench *s, fault *fault); /* those of `contains` in bitmaps */
 int set_skewed(const set_bench *s, fault *fault);
@@ -87,5 +91,6 @@ int set_small(const set_bench *s, fault *fault);
 int set_densities(const set_bench *s, fault *fault);
 int set_containing(const set_bench *s, fault *fault);
 int set_threads(const set_bench *s, fault *fault);
+int set_working(const set_bench *s, fault *fault);
 
 #endif

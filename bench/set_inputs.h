@@ -9,16 +9,18 @@ enum { SET_CHUNKS_SKEWED = 512, SET_LARGE = 4096 };
 enum { SET_MANY = 100000, SET_MANY_EACH = 1000, SET_MANY_UNIVERSE = 1 << 24 };
 enum { SET_SMALL = 10000, SET_SMALL_MOST = 200, SET_SMALL_BATCH = 100000 };
 enum { SET_TINY_MOST = 4, SET_TINY_UNIVERSE = 1 << 26, SET_TINY_ASKED = 1000 };
-enum { SET_VALUES_REAL = 10000, SET_VALUES_SMALL = 1000, SET_VALUES_TINY = 16, SET_VALUES_MANY = 100000 };
+enum { SET_VALUES_REAL = 4000, SET_VALUES_SMALL = 400, SET_VALUES_TINY = 8 };
+enum { SET_VALUES_SMALL_MANY = 10000, SET_VALUES_TINY_MANY = 100000 };
+#define SET_WORKING_LIMIT (UINT64_C(1) << 28) /* members of working sets are below */
 enum { SET_UNIVERSE = 10000000, SET_DENSITIES = 7 };
 
 /* One of so many. */
 static const uint64_t set_densities_each[SET_DENSITIES] = {2, 10, 100, 1000, 10000, 100000, 1000000};
 
 /* The sizes of what is made: bits of dense sets; members of the set that is looked into, and lookups;
- * unsorted integers; tiny sets. */
+ * unsorted integers; tiny sets; integers of a working set. */
 typedef struct set_sizes {
-    uint64_t dense_bits, looked_into, lookups, unsorted, tiny;
+    uint64_t dense_bits, looked_into, lookups, unsorted, tiny, working;
 } set_sizes;
 
 static inline set_sizes set_sizes_of(int quick)
@@ -29,6 +31,7 @@ static inline set_sizes set_sizes_of(int quick)
     s.lookups = quick ? 1000000 : 10000000;
     s.unsorted = quick ? 10000000 : 100000000;
     s.tiny = quick ? 100000 : 1925630;
+    s.working = quick ? 1000000 : 10000000;
     return s;
 }
 
@@ -97,6 +100,12 @@ static inline uint64_t set_tiny_fill(uint64_t set, uint32_t *to)
 BENCH_INLINE uint64_t set_asked_value(uint64_t i, uint64_t most)
 {
     return bench_mix_64(i ^ UINT64_C(1) << 61) % most;
+}
+
+/* Integer i of working set 0 or 1, in no order. */
+BENCH_INLINE uint64_t set_working_member(uint64_t set, uint64_t i)
+{
+    return bench_mix_64(i ^ (set + 1) << 56) % SET_WORKING_LIMIT;
 }
 
 /* Operand i of a batch: two a row. */

@@ -6,6 +6,7 @@
 #include <roaring.h>
 
 #include <cstring>
+#include <malloc.h>
 
 namespace
 {
@@ -21,9 +22,10 @@ struct Run {
     int quick = 0;
 
     template <class Work>
-    void measure(const std::string &name, const std::string &keys, std::uint64_t n, double items, unsigned repeat, Work work)
+    void measure(const std::string &name, const std::string &keys, std::uint64_t n, double items, unsigned repeat, Work work,
+                 bool prefix = false)
     {
-        peer::Row row{name, keys, items * repeat, {}};
+        peer::Row row{name, keys, items * repeat, {}, prefix};
         peer::time_runs(options, row, repeat, work);
         options.n = n;
         options.width = "32";
@@ -119,21 +121,37 @@ void real(Run &r)
     });
 }
 
+// A dense set from bytes in Roaring's format, all of whose containers are bitmaps: to add half of 2^32 integers takes long.
+Set *dense_set(std::uint64_t set, std::uint64_t bits)
+{
+    const std::uint64_t chunks = bits >> 16, head = 8 + chunks * 8;
+    std::vector<char> bytes(head + bits / 8);
+    auto put = [&](std::uint64_t at, std::uint64_t value, std::size_t size) { std::memcpy(&bytes[at], &value, size); };
+    put(0, 12346, 4); // no runs
+    put(4, chunks, 4);
+    for (std::uint64_t chunk = 0; chunk < chunks; chunk++) {
+        std::uint64_t members = 0;
+        for (std::uint64_t i = 0; i < 1024; i++) {
+            std::uint64_t word = set_dense_word(set, chunk * 1024 + i);
+            members += static_cast<unsigned>(__builtin_popcountll(word));
+            put(head + chunk * 8192 + i * 8, word, 8);
+        }
+        put(8 + chunk * 4, chunk, 2);
+        put(10 + chunk * 4, members - 1, 2);
+        put(8 + chunks * 4 + chunk * 4, head + chunk * 8192, 4);
+    }
+    return roaring_bitmap_portable_deserialize_safe(bytes.data(), bytes.size());
+}
+
 void dense(Run &r, const set_sizes &sizes)
 {
-    std::vector<Set *> sets;
-    std::vector<std::uint32_t> members;
-    for (std::uint64_t s = 0; s < 2; s++) {
-        sets.push_back(roaring_bitmap_create());
-        for (std::uint64_t word = 0; word < sizes.dense_bits / 64; word += 1024) {
-            members.clear();
-            for (std::uint64_t i = word; i < word + 1024; i++)
-                for (std::uint64_t w = set_dense_word(s, i); w; w &= w - 1)
-                    members.push_back(static_cast<std::uint32_t>(i * 64 + static_cast<unsigned>(__builtin_ctzll(w))));
-            roaring_bitmap_add_many(sets[s], members.size(), members.data());
-        }
-    }
-    measure_ops(r, sets, "half of all", static_cast<double>(sizes.dense_bits), 0, 1);
+    std::vector<Set *> sets = {dense_set(0, sizes.dense_bits), dense_set(1, sizes.dense_bits)};
+    const double items = static_cast<double>(sizes.dense_bits);
+    measure_ops(r, sets, "half of all", items, 0, 1);
+    // from here on malloc keeps what it has had
+    mallopt(M_TRIM_THRESHOLD, -1);
+    mallopt(M_MMAP_MAX, 0);
+    r.measure("set and", "half of all, trimming off", 1, items, 1, [&] { roaring_bitmap_free(roaring_bitmap_and(sets[0], sets[1])); });
     free_all(sets);
 }
 
@@ -197,45 +215,146 @@ void contains(Run &r, const set_sizes &sizes)
     roaring_bitmap_free(set);
 }
 
-// Which sets contain each value: all are asked.
-void find_all(Run &r, const std::vector<Set *> &sets, const std::string &keys, const std::vector<std::uint32_t> &values)
+// Which sets contain each value: all are asked. Of many values a part is measured, and told.
+void find_all(Run &r, const std::vector<Set *> &sets, const std::string &keys, const std::vector<std::uint32_t> &values,
+              std::uint64_t most)
 {
-    std::vector<std::uint64_t> found, offsets(values.size() + 1);
-    double items = static_cast<double>(values.size()) * static_cast<double>(sets.size());
+    const std::uint64_t asked = std::min<std::uint64_t>(values.size(), most);
+    const bool prefix = asked < values.size();
+    std::vector<std::uint64_t> found, offsets(asked + 1), counts(asked);
+    double items = static_cast<double>(asked) * static_cast<double>(sets.size());
     r.measure("set containing", keys, values.size(), items, 1, [&] {
         found.clear();
-        for (std::size_t i = 0; i < values.size(); i++) {
+        for (std::size_t i = 0; i < asked; i++) {
             offsets[i] = found.size();
             for (std::size_t s = 0; s < sets.size(); s++)
                 if (roaring_bitmap_contains(sets[s], values[i]))
                     found.push_back(s);
         }
-        offsets[values.size()] = found.size();
-    });
+        offsets[asked] = found.size();
+    }, prefix);
+    r.measure("set containing count", keys, values.size(), items, 1, [&] {
+        for (std::size_t i = 0; i < asked; i++) {
+            std::uint64_t count = 0;
+            for (Set *set : sets)
+                count += roaring_bitmap_contains(set, values[i]);
+            counts[i] = count;
+        }
+    }, prefix);
 }
 
-template <class Fill> void containing_made(Run &r, const char *keys, std::uint64_t n, std::uint64_t values, std::uint64_t universe, Fill fill)
+// n sets, each as `fill` makes its members.
+template <class Fill> std::vector<Set *> made(std::uint64_t n, Fill fill)
 {
-    std::vector<std::uint32_t> members(SET_SMALL_MOST), asked(values);
+    std::vector<std::uint32_t> members(SET_SMALL_MOST);
     std::vector<Set *> sets;
     for (std::uint64_t s = 0; s < n; s++)
         sets.push_back(roaring_bitmap_of_ptr(fill(s, members.data()), members.data()));
-    for (std::uint64_t i = 0; i < values; i++)
-        asked[i] = static_cast<std::uint32_t>(set_asked_value(i, universe));
-    find_all(r, sets, keys, asked);
+    return sets;
+}
+
+// As many values, and then many.
+template <class Fill>
+void containing_made(Run &r, const char *keys, std::uint64_t n, std::uint64_t values, std::uint64_t many, std::uint64_t universe, Fill fill)
+{
+    std::vector<Set *> sets = made(n, fill);
+    for (std::uint64_t count : {values, many}) {
+        std::vector<std::uint32_t> asked(count);
+        for (std::uint64_t i = 0; i < count; i++)
+            asked[i] = static_cast<std::uint32_t>(set_asked_value(i, universe));
+        find_all(r, sets, keys, asked, count == values ? values : values / 4);
+    }
     free_all(sets);
 }
 
 void containing(Run &r, const set_sizes &sizes)
 {
-    containing_made(r, "small sets", SET_SMALL, SET_VALUES_SMALL, 1 << 20, set_small_fill);
-    containing_made(r, "sets of 2.3 members", sizes.tiny, SET_VALUES_TINY, SET_TINY_UNIVERSE, set_tiny_fill);
+    containing_made(r, "small sets", SET_SMALL, SET_VALUES_SMALL, SET_VALUES_SMALL_MANY, 1 << 20, set_small_fill);
+    containing_made(r, "sets of 2.3 members", sizes.tiny, SET_VALUES_TINY, SET_VALUES_TINY_MANY, SET_TINY_UNIVERSE, set_tiny_fill);
     each_real(r, [&](const set_texts &t, std::vector<Set *> &sets) {
         std::vector<std::uint32_t> asked(SET_VALUES_REAL);
         for (std::uint64_t i = 0; i < asked.size(); i++)
             asked[i] = t.member[set_asked_value(i, t.members)];
-        find_all(r, sets, t.name, asked);
+        find_all(r, sets, t.name, asked, asked.size());
     });
+}
+
+// Batches of pairs of small sets: one pair after the other.
+void small_batches(Run &r)
+{
+    std::vector<Set *> sets = made(SET_SMALL, set_small_fill);
+    for (std::uint64_t rows = 1; rows <= SET_SMALL_BATCH; rows *= 10) {
+        std::uint64_t repeat = SET_SMALL_BATCH / rows;
+        auto operand = [&](std::uint64_t i) { return sets[set_small_operand(i)]; };
+        std::vector<std::uint64_t> counts(rows);
+        std::vector<Set *> answers(rows);
+        r.measure("set and count", "small sets", rows, static_cast<double>(rows), static_cast<unsigned>(repeat < 1000 ? repeat : 1000), [&] {
+            for (std::uint64_t i = 0; i < rows; i++)
+                counts[i] = roaring_bitmap_and_cardinality(operand(2 * i), operand(2 * i + 1));
+        });
+        r.measure("set and", "small sets", rows, static_cast<double>(rows), static_cast<unsigned>(repeat < 1000 ? repeat : 1000), [&] {
+            for (std::uint64_t i = 0; i < rows; i++)
+                answers[i] = roaring_bitmap_and(operand(2 * i), operand(2 * i + 1));
+            for (Set *answer : answers)
+                roaring_bitmap_free(answer);
+        });
+    }
+    free_all(sets);
+}
+
+// One set against each of many tiny ones; itself is the last.
+void small_each(Run &r, std::uint64_t n)
+{
+    std::vector<std::uint32_t> all, one(SET_TINY_ASKED);
+    std::vector<Set *> sets = made(n, [&](std::uint64_t set, std::uint32_t *to) {
+        std::uint64_t count = set_tiny_fill(set, to);
+        all.insert(all.end(), to, to + count);
+        return count;
+    });
+    for (std::size_t i = 0; i < one.size(); i++)
+        one[i] = all[i * (all.size() / one.size())];
+    sets.push_back(roaring_bitmap_of_ptr(one.size(), one.data()));
+    std::vector<std::uint64_t> counts(sets.size());
+    r.measure("set and each count", "1,000 members and each set of 2.3", sets.size(), static_cast<double>(sets.size()), 1, [&] {
+        for (std::size_t i = 0; i < sets.size(); i++)
+            counts[i] = roaring_bitmap_and_cardinality(sets.back(), sets[i]);
+    });
+    free_all(sets);
+}
+
+// A set from integers in no order; AND into a set. A copy that is changed, and what is given back, are not timed.
+void working(Run &r, const set_sizes &sizes)
+{
+    std::vector<std::uint32_t> members[2];
+    Set *sets[2], *changed = roaring_bitmap_create();
+    for (std::uint64_t s = 0; s < 2; s++) {
+        for (std::uint64_t i = 0; i < sizes.working; i++)
+            members[s].push_back(static_cast<std::uint32_t>(set_working_member(s, i)));
+        sets[s] = roaring_bitmap_create();
+        roaring_bitmap_add_many(sets[s], sizes.working, members[s].data());
+    }
+    auto timed = [&](const char *name, auto before, auto work) {
+        peer::Row row{name, "", static_cast<double>(sizes.working), {}};
+        for (std::uint64_t run = 0; run <= r.options.runs; run++) {
+            roaring_bitmap_free(changed);
+            changed = before();
+            auto start = std::chrono::steady_clock::now();
+            work();
+            if (run)
+                row.seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+        }
+        r.options.n = sizes.working;
+        r.options.width = "32";
+        for (const char *keys : {"in chunks", "flat"}) { // theirs is one kind
+            row.keys = keys;
+            r.report.add(r.options, 1, row, "CRoaring", ROARING_VERSION);
+        }
+    };
+    timed("set update add", [] { return roaring_bitmap_create(); },
+          [&] { roaring_bitmap_add_many(changed, sizes.working, members[0].data()); });
+    timed("set and into", [&] { return roaring_bitmap_copy(sets[0]); }, [&] { roaring_bitmap_and_inplace(changed, sets[1]); });
+    for (Set *set : {sets[0], sets[1], changed})
+        roaring_bitmap_free(set);
 }
 
 void build(Run &r, const set_sizes &sizes)
@@ -279,6 +398,11 @@ int main(int argc, char **argv)
         containing(r, sizes);
     else if (name == "set density")
         density(r);
+    else if (name == "set small") {
+        small_batches(r);
+        small_each(r, sizes.tiny);
+    } else if (name == "set working")
+        working(r, sizes);
     else if (name == "set build")
         build(r, sizes);
 }

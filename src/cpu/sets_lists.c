@@ -6,7 +6,9 @@
 #include "sets_lists.h"
 
 #if CPU_VECTORS
-#    include "sets_network.h"
+#    include <immintrin.h>
+
+#    define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,bmi,bmi2,popcnt")))
 
 /* The turns are the numbers of y, beside the block of 16 of x that they may be in. What of a block was hit is
  * looked at once, when the numbers of y go beyond it. */

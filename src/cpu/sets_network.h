@@ -4,12 +4,111 @@
 
 #include "sets_vector.h"
 
-#if CPU_VECTORS
-#    include <immintrin.h>
+#include <immintrin.h>
 
+/* SETS_VBMI2, which the file that includes this defines: with VPOPCNTDQ and VBMI2 too (Ice Lake, Zen 4 and
+ * later), or with what any AVX-512 of servers has. */
+#if SETS_VBMI2
 #    define AVX512      \
         __attribute__(( \
             target("avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,avx512vbmi2,bmi,bmi2,popcnt")))
+#else
+#    define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,bmi,bmi2,popcnt")))
+#endif
+
+/* ---- numbers that are kept -----------------------------------------------------------------------------
+
+ * sets_put: those of 32 numbers that the mask has, to `to`; up to 32 numbers are written whatever they are.
+ * sets_put_exactly: nothing behind them is written.
+ * sets_put_places: `base` and the place of each bit of a word; up to SETS_VECTOR_ROOM numbers are written.
+ * sets_ones: the ones of each 64 bits. */
+
+#if SETS_VBMI2
+AVX512 static inline void sets_put(co_u16 *to, __mmask32 kept, __m512i v)
+{
+    _mm512_storeu_si512(to, _mm512_maskz_compress_epi16(kept, v));
+}
+
+AVX512 static inline void sets_put_exactly(co_u16 *to, __mmask32 kept, __m512i v)
+{
+    _mm512_mask_storeu_epi16(to, (__mmask32)((1ull << __builtin_popcount(kept)) - 1),
+                             _mm512_maskz_compress_epi16(kept, v));
+}
+
+static const unsigned char sets_places[64] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                              16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
+                                              32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47,
+                                              48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+
+AVX512 static inline co_u32 sets_put_places(co_u16 *to, co_u64 word, co_u32 base)
+{
+    const co_u32 ones = (co_u32)__builtin_popcountll(word);
+    const __m512i at = _mm512_set1_epi16((short)base);
+    __m512i v = _mm512_maskz_compress_epi8(word, _mm512_loadu_si512(sets_places));
+    _mm512_storeu_si512(to, _mm512_add_epi16(at, _mm512_cvtepu8_epi16(_mm512_castsi512_si256(v))));
+    if (ones > 32)
+        _mm512_storeu_si512(to + 32,
+                            _mm512_add_epi16(at, _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(v, 1))));
+    return ones;
+}
+
+AVX512 static inline __m512i sets_ones(__m512i v)
+{
+    return _mm512_popcnt_epi64(v);
+}
+#else
+/* 16 of them, as numbers of 32 bits, which AVX-512 compresses. */
+AVX512 static inline __m256i sets_kept_half(__mmask16 kept, __m512i v)
+{
+    return _mm512_cvtepi32_epi16(_mm512_maskz_compress_epi32(kept, v));
+}
+
+AVX512 static inline void sets_put(co_u16 *to, __mmask32 kept, __m512i v)
+{
+    const __mmask16 low = (__mmask16)kept, high = (__mmask16)(kept >> 16);
+    __m512i first = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(v));
+    __m512i second = _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(v, 1));
+    _mm256_storeu_si256((__m256i *)(void *)to, sets_kept_half(low, first));
+    _mm256_storeu_si256((__m256i *)(void *)(to + __builtin_popcount(low)), sets_kept_half(high, second));
+}
+
+AVX512 static inline void sets_put_exactly(co_u16 *to, __mmask32 kept, __m512i v)
+{
+    const co_u32 low = (co_u32)__builtin_popcount(kept & 0xffff),
+                 high = (co_u32)__builtin_popcount(kept >> 16);
+    __m512i first = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(v));
+    __m512i second = _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(v, 1));
+    _mm256_mask_storeu_epi16(to, (__mmask16)((1u << low) - 1), sets_kept_half((__mmask16)kept, first));
+    _mm256_mask_storeu_epi16(to + low, (__mmask16)((1u << high) - 1),
+                             sets_kept_half((__mmask16)(kept >> 16), second));
+}
+
+AVX512 static inline co_u32 sets_put_places(co_u16 *to, co_u64 word, co_u32 base)
+{
+    const __m512i places = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    co_u32 n = 0;
+    for (co_u32 i = 0; i < 64; i += 16) {
+        const __mmask16 part = (__mmask16)(word >> i);
+        __m512i at = _mm512_add_epi32(places, _mm512_set1_epi32((int)(base + i)));
+        _mm256_storeu_si256((__m256i *)(void *)(to + n), sets_kept_half(part, at));
+        n += (co_u32)__builtin_popcount(part);
+    }
+    return n;
+}
+
+/* By a table of the ones of four bits (Mula). */
+AVX512 static inline __m512i sets_ones(__m512i v)
+{
+    const __m512i four = _mm512_set1_epi8(15);
+    const __m512i table =
+        _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
+    __m512i low = _mm512_shuffle_epi8(table, _mm512_and_si512(v, four));
+    __m512i high = _mm512_shuffle_epi8(table, _mm512_and_si512(_mm512_srli_epi16(v, 4), four));
+    return _mm512_sad_epu8(_mm512_add_epi8(low, high), _mm512_setzero_si512());
+}
+#endif
+
+/* ---- order --------------------------------------------------------------------------------------------- */
 
 /* The places of neighbours: the number before, and the one after, among two vectors; and the turned order. */
 static const co_u16 sets_places_before[32] = {63, 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14,
@@ -33,6 +132,5 @@ AVX512 static inline __m512i sets_in_order(__m512i v)
     w = _mm512_rol_epi32(v, 16);
     return _mm512_mask_max_epu16(_mm512_min_epu16(v, w), 0xaaaaaaaa, v, w);
 }
-#endif
 
 #endif

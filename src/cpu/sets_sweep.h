@@ -4,11 +4,8 @@
 
 #include "sets_vector.h"
 
-/* As `sweep` of struct sets_vectors: from run to run, and with AVX-512, which takes no more than
- * SETS_RUNS_SWEPT entries of both. */
+/* As `sweep` of struct sets_vectors, from run to run. */
 struct sets_measure sets_sweep_plain(co_u32 op, const struct sets_chunk *a, const struct sets_chunk *b,
                                      co_u16 *to);
-struct sets_measure sets_sweep_512(co_u32 op, const struct sets_chunk *a, const struct sets_chunk *b,
-                                   co_u16 *to);
 
 #endif

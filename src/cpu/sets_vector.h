@@ -38,6 +38,10 @@ struct sets_vectors {
 
 const struct sets_vectors *sets_vectors_of(enum cpu_level level);
 
+/* Those of a processor with AVX-512 that also has VPOPCNTDQ and VBMI2, and that need not have them. */
+const struct sets_vectors *sets_avx512(void);
+const struct sets_vectors *sets_avx512_bw(void);
+
 /* ---- steps through a set ------------------------------------------------------------------------------- */
 
 #define SETS_NEAR 8u /* so many are looked at one by one, then the search is by halves, or by the index */

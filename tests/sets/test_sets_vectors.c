@@ -1,6 +1,6 @@
-/* test_sets_vectors.c: the CPU's loops over two arrays of 16-bit numbers, at each level that the processor
- * has, against walks from number to number. What lies behind an array changes nothing, and nothing is written
- * behind the room that is due: so each array has numbers behind it, of several kinds. */
+/* test_sets_vectors.c: the CPU's loops over arrays of 16-bit numbers, bitmaps and runs, at each level that the
+ * processor has, against walks from number to number. What lies behind an array changes nothing, and nothing
+ * is written behind the room that is due: so each array has numbers behind it, of several kinds. */
 #include "cpu/sets_vector.h"
 #include "test.h"
 
@@ -124,13 +124,19 @@ static void merge(struct test *t, const struct sets_vectors *v, co_u32 op, const
     judge(t, &got, &due, a->n + b->n + SETS_VECTOR_ROOM, &blank, op == SETS_OR ? "or" : "xor");
 }
 
+/* And AVX-512 without what newer processors have of it. */
 static void at_levels(struct test *t, void (*round)(struct test *, const struct sets_vectors *))
 {
     enum cpu_level most;
     REQUIRE(t, cpu_level_find(&most));
-    for (uint64_t i = 0; i < test_scale(t, 300, 2000, 10000); i++)
+    for (uint64_t i = 0; i < test_scale(t, 300, 2000, 10000); i++) {
         for (int level = CPU_PLAIN; level <= (int)most; level++)
             round(t, sets_vectors_of((enum cpu_level)level));
+#if CPU_VECTORS
+        if (most == CPU_AVX512)
+            round(t, sets_avx512_bw());
+#endif
+    }
 }
 
 static void filter_round(struct test *t, const struct sets_vectors *v)
@@ -162,8 +168,142 @@ static void merges(struct test *t)
     at_levels(t, merge_round);
 }
 
+/* ---- bitmaps ------------------------------------------------------------------------------------------- */
+
+/* Words of few bits, of many, of none and of all. */
+static void draw_words(struct test *t, co_u64 *words)
+{
+    const uint64_t none = test_below(t, 4);
+    for (co_u32 i = 0; i < SETS_CHUNK_WORDS; i++) {
+        const uint64_t kind = test_below(t, 6), w = test_random(t);
+        words[i] = kind < none ? 0
+                   : kind == 3 ? w & test_random(t) & test_random(t) & test_random(t)
+                   : kind == 4 ? ~0ull
+                               : w;
+    }
+}
+
+static co_u64 word_due(co_u32 op, co_u64 a, co_u64 b)
+{
+    return op == SETS_AND ? a & b : op == SETS_OR ? a | b : op == SETS_ANDNOT ? a & ~b : a ^ b;
+}
+
+/* Bit by bit. */
+static struct sets_measure words_due(co_u32 op, const co_u64 *a, const co_u64 *b, co_u64 *to)
+{
+    struct sets_measure m = {0, 0, 0};
+    for (co_u32 v = 0; v < IDS; v++) {
+        co_u64 bit = word_due(op, a[v / 64], b[v / 64]) >> v % 64 & 1;
+        to[v / 64] = (v % 64 ? to[v / 64] : 0) | bit << v % 64;
+        m.card += (co_u32)bit;
+        m.digest |= bit << v / 1024;
+    }
+    return m;
+}
+
+static void words_round(struct test *t, const struct sets_vectors *v)
+{
+    static co_u64 a[SETS_CHUNK_WORDS], b[SETS_CHUNK_WORDS], due[SETS_CHUNK_WORDS], got[SETS_CHUNK_WORDS];
+    static const co_u32 ops[] = {SETS_AND, SETS_OR, SETS_ANDNOT, SETS_XOR};
+    const co_u32 op = ops[test_below(t, 4)];
+    draw_words(t, a);
+    draw_words(t, b);
+    const struct sets_measure want = words_due(op, a, b, due), none = v->words(NULL, a, b, op);
+    struct sets_measure have = v->words(got, a, b, op);
+    REQUIRE(t, !memcmp(got, due, sizeof due));
+    EQUAL(t, have.card, want.card);
+    EQUAL(t, have.digest, want.digest);
+    EQUAL(t, none.card, want.card);
+    EQUAL(t, none.digest, want.digest);
+    have = v->words(a, a, b, op);
+    REQUIRE(t, !memcmp(a, due, sizeof due));
+    EQUAL(t, have.card, want.card);
+}
+
+static void words(struct test *t)
+{
+    at_levels(t, words_round);
+}
+
+/* Of a bitmap's words, those of a digest: its members, and those of the bitmap's own array, changed back. */
+static void members_round(struct test *t, const struct sets_vectors *v)
+{
+    static co_u64 a[SETS_CHUNK_WORDS];
+    static co_u16 got[IDS + SETS_VECTOR_ROOM];
+    co_u64 digest = 0;
+    co_u32 due = 0;
+    draw_words(t, a);
+    for (co_u32 i = 0; i < SETS_CHUNK_WORDS; i++)
+        digest |= (co_u64)(a[i] != 0) << i / 16;
+    const co_u32 n = v->members(a, digest, got);
+    for (co_u32 i = 0; i < IDS; i++)
+        if (a[i / 64] >> i % 64 & 1) {
+            REQUIREF(t, due < n && got[due] == i, "member %u is %u, not %u", due, got[due], i);
+            due++;
+        }
+    EQUAL(t, n, due);
+    EQUAL(t, n ? v->digest(got, n) : 0, digest);
+    v->change(a, SETS_XOR, got, n);
+    for (co_u32 i = 0; i < SETS_CHUNK_WORDS; i++)
+        REQUIREF(t, !a[i], "word %u is not empty", i);
+}
+
+static void members(struct test *t)
+{
+    at_levels(t, members_round);
+}
+
+/* ---- runs ---------------------------------------------------------------------------------------------- */
+
+/* A chunk of runs or of an array, and its bits. */
+static void draw_chunk(struct test *t, struct sets_chunk *c, co_u16 *at, co_u64 *bits, co_u32 most)
+{
+    const int runs = test_below(t, 2) == 0;
+    co_u32 n = 0, v = (co_u32)test_below(t, 3) ? (co_u32)test_below(t, 300) : 0, card = 0;
+    memset(bits, 0, SETS_CHUNK_WORDS * sizeof *bits);
+    while (n < most && v < IDS) {
+        co_u32 more = runs ? (co_u32)test_below(t, test_below(t, 4) ? 6 : 400) : 0;
+        more = v + more < IDS ? more : IDS - 1 - v;
+        at[runs ? 2 * n : n] = (co_u16)v;
+        if (runs)
+            at[2 * n + 1] = (co_u16)more;
+        n++;
+        card += more + 1;
+        for (co_u32 i = v; i <= v + more; i++)
+            bits[i / 64] |= 1ull << i % 64;
+        v += more + 1 + (co_u32)(runs ? 1 : 0) + (co_u32)test_below(t, test_below(t, 3) ? 3 : 500);
+    }
+    *c = (struct sets_chunk){
+        .at = at, .kind = runs ? CO_CHUNK_RUNS : CO_CHUNK_ARRAY, .entries = n, .card = card};
+}
+
+static void sweep_round(struct test *t, const struct sets_vectors *v)
+{
+    static co_u16 x[2 * SETS_RUNS_SWEPT + 64], y[2 * SETS_RUNS_SWEPT + 64], got[4 * SETS_RUNS_SWEPT + 64];
+    static co_u64 a[SETS_CHUNK_WORDS], b[SETS_CHUNK_WORDS], due[SETS_CHUNK_WORDS], bits[SETS_CHUNK_WORDS];
+    static const co_u32 ops[] = {SETS_AND, SETS_OR, SETS_ANDNOT, SETS_XOR};
+    const co_u32 op = ops[test_below(t, 4)];
+    struct sets_chunk c, d;
+    draw_chunk(t, &c, x, a, 1 + (co_u32)test_below(t, SETS_RUNS_SWEPT / 2));
+    draw_chunk(t, &d, y, b, 1 + (co_u32)test_below(t, SETS_RUNS_SWEPT / 2));
+    const struct sets_measure want = words_due(op, a, b, due), have = v->sweep(op, &c, &d, got);
+    EQUAL(t, have.card, want.card);
+    EQUAL(t, have.digest, want.digest);
+    memset(bits, 0, sizeof bits);
+    for (co_u32 i = 0; i < have.runs; i++) {
+        REQUIREF(t, !i || got[2 * i] > co_chunk_run_last(got, i - 1) + 1, "run %u touches the one before", i);
+        sets_bitmap_set(bits, got[2 * i], co_chunk_run_last(got, i));
+    }
+    REQUIRE(t, !memcmp(bits, due, sizeof due));
+}
+
+static void sweeps(struct test *t)
+{
+    at_levels(t, sweep_round);
+}
+
 const struct test_case test_cases[] = {
-    {"filters", filters, TEST_NO_CONTEXT | TEST_ON_CPU},
-    {"merges", merges, TEST_NO_CONTEXT | TEST_ON_CPU},
-    {NULL, NULL, 0},
+    {"filters", filters, TEST_NO_CONTEXT | TEST_ON_CPU}, {"merges", merges, TEST_NO_CONTEXT | TEST_ON_CPU},
+    {"words", words, TEST_NO_CONTEXT | TEST_ON_CPU},     {"members", members, TEST_NO_CONTEXT | TEST_ON_CPU},
+    {"sweeps", sweeps, TEST_NO_CONTEXT | TEST_ON_CPU},   {NULL, NULL, 0},
 };

@@ -1,4 +1,4 @@
-/* cpu/sets_runs.c: two chunks of arrays or runs put together with AVX-512.
+/* cpu/sets_runs_512.h: two chunks of arrays or runs put together with AVX-512.
  *
  * Each chunk becomes two arrays that ascend: where its runs start, and their last numbers. Members of an
  * array side by side make one run. Then the starts of both are merged, and the lasts of both, 32 at a time by
@@ -15,12 +15,12 @@
  *            turns. Two that are equal go away: the run between them is empty, or the two runs touch.
  *
  * One behind the greatest number is 0 in 16 bits; it can be the last of all alone. */
-#include "sets_sweep.h"
+#ifndef COHORT_CPU_SETS_RUNS_512_H
+#define COHORT_CPU_SETS_RUNS_512_H
 
-#if CPU_VECTORS
-#    include "sets_network.h"
+#include "sets_network.h"
 
-#    define ROOM (SETS_RUNS_SWEPT + 96u) /* greatest numbers stand behind: two vectors, and what fills one */
+#define ROOM (SETS_RUNS_SWEPT + 96u) /* greatest numbers stand behind: two vectors, and what fills one */
 
 /* Runs of one chunk. */
 struct side {
@@ -72,8 +72,8 @@ AVX512 static inline void array_side(const co_u16 *at, co_u32 n, struct side *s)
         __m512i next = _mm512_maskz_loadu_epi16(after, at + i + 1);
         __mmask32 begins = there & ~_mm512_mask_cmpeq_epi16_mask(before, v, _mm512_add_epi16(last, one));
         __mmask32 ends = there & ~_mm512_mask_cmpeq_epi16_mask(after, next, _mm512_add_epi16(v, one));
-        _mm512_storeu_si512(s->starts + starts, _mm512_maskz_compress_epi16(begins, v));
-        _mm512_storeu_si512(s->lasts + lasts, _mm512_maskz_compress_epi16(ends, v));
+        sets_put(s->starts + starts, begins, v);
+        sets_put(s->lasts + lasts, ends, v);
         starts += (co_u32)__builtin_popcount(begins);
         lasts += (co_u32)__builtin_popcount(ends);
     }
@@ -169,7 +169,7 @@ AVX512 static void merge_sides(const struct side *a, const struct side *b, struc
 /* ---- the answer ---------------------------------------------------------------------------------------- */
 
 /* 32 runs in order, with what is beside them. */
-struct block {
+struct run_block {
     __m512i starts, lasts, next_starts; /* next: start k + 1 */
     __mmask32 there, inner;             /* inner: another one follows */
 };
@@ -183,14 +183,14 @@ struct kept {
 AVX512 static inline void keep(struct kept *k, __mmask32 begins, __m512i starts, __mmask32 ends,
                                __m512i lasts)
 {
-    _mm512_storeu_si512(k->to->starts + k->starts, _mm512_maskz_compress_epi16(begins, starts));
-    _mm512_storeu_si512(k->to->lasts + k->lasts, _mm512_maskz_compress_epi16(ends, lasts));
+    sets_put(k->to->starts + k->starts, begins, starts);
+    sets_put(k->to->lasts + k->lasts, ends, lasts);
     k->starts += (co_u32)__builtin_popcount(begins);
     k->lasts += (co_u32)__builtin_popcount(ends);
 }
 
 /* Where a run of the answer ends that others follow, with bit 31 of *carry for the run before. */
-AVX512 static inline void or_block(const struct block *b, __mmask32 *carry, struct kept *k)
+AVX512 static inline void or_block(const struct run_block *b, __mmask32 *carry, struct kept *k)
 {
     __m512i behind = _mm512_adds_epu16(b->lasts, _mm512_set1_epi16(1));
     __mmask32 breaks = _mm512_mask_cmpgt_epu16_mask(b->inner, b->next_starts, behind);
@@ -198,7 +198,7 @@ AVX512 static inline void or_block(const struct block *b, __mmask32 *carry, stru
     *carry = breaks;
 }
 
-AVX512 static inline void and_block(const struct block *b, struct kept *k)
+AVX512 static inline void and_block(const struct run_block *b, struct kept *k)
 {
     __mmask32 both = _mm512_mask_cmple_epu16_mask(b->inner, b->next_starts, b->lasts);
     keep(k, both, b->next_starts, both, b->lasts);
@@ -209,7 +209,7 @@ struct turns {
     __m512i lesser, greater; /* of the block before */
 };
 
-AVX512 static inline void xor_block(const struct block *b, int first, struct turns *t, struct kept *k)
+AVX512 static inline void xor_block(const struct run_block *b, int first, struct turns *t, struct kept *k)
 {
     const __m512i one = _mm512_set1_epi16(1), before = _mm512_loadu_si512(sets_places_before);
     __m512i behind = _mm512_add_epi16(b->lasts, one);
@@ -234,7 +234,7 @@ AVX512 static inline void answer_any(co_u32 op, const struct side *s, struct sid
     const __m512i after = _mm512_loadu_si512(sets_places_after);
     for (co_u32 at = 0; at < s->n; at += 32) {
         co_u32 left = s->n - at;
-        struct block b;
+        struct run_block b;
         b.starts = _mm512_load_si512(s->starts + at);
         b.lasts = _mm512_load_si512(s->lasts + at);
         b.next_starts = _mm512_permutex2var_epi16(b.starts, after, _mm512_load_si512(s->starts + at + 32));
@@ -284,8 +284,8 @@ AVX512 static struct sets_measure put_runs(const struct side *s, co_u16 *to)
     return m;
 }
 
-AVX512 struct sets_measure sets_sweep_512(co_u32 op, const struct sets_chunk *a, const struct sets_chunk *b,
-                                          co_u16 *to)
+AVX512 static struct sets_measure sets_sweep_512(co_u32 op, const struct sets_chunk *a,
+                                                 const struct sets_chunk *b, co_u16 *to)
 {
     struct side x, y, gaps, merged, answer;
     side_of(a, &x);
