@@ -4,7 +4,8 @@
  * Keys are equally often, in scattered places, or by Zipf's law with exponent 1. A fixed map is made for just
  * so many keys and cleared before each run; a growing one is made anew, for one key, before each. When a row
  * has been measured the map must have as many pairs as there are keys (by Zipf's law no more). On a CPU a
- * plain loop of one thread (sums_loop.c) stands beside, in a table made for as many keys. */
+ * plain loop of one thread (sums_loop.c) stands beside, in a table made for as many keys; and, of 64-bit keys and
+ * values, polars, duckdb and pandas (peers/peer_sums.py), whose answers are judged by a sum over all entries. */
 #include "map.h"
 #include "sums_loop.h"
 #include "zipf.h"
@@ -147,12 +148,78 @@ static int loop_row(sums_bench *s, int counts, fault *fault)
     return status;
 }
 
+/* ---- engines of tables --------------------------------------------------------------------------------- */
+
+static const char *const engines[] = {"polars", "duckdb", "pandas"};
+
+/* Runs them on all columns of this width, and says in a line which are not here. */
+static int engines_run(const sums_bench *s, fault *fault)
+{
+    bench *b = s->m.b;
+    char n[24], runs[16], threads[16], missing[64] = "";
+    const char *arguments[] = {
+        "--n", n, "--runs", runs, "--step", s->m.plan->quick ? "100" : "10", "--threads", threads, NULL};
+    const size_t before = b->peers.count;
+    if (!s->m.plan->peers || s->m.width->width != COHORT_WIDTH_64_64 || !map_wanted(s->m.plan, "sums add"))
+        return CLI_OK;
+    snprintf(n, sizeof n, "%llu", (unsigned long long)s->m.c.n);
+    snprintf(runs, sizeof runs, "%llu", (unsigned long long)b->runs);
+    snprintf(threads, sizeof threads, "%llu", (unsigned long long)b->dev.info.threads);
+    int status = bench_peer_run(b, s->m.plan->peers, "peer_sums", "map sums", arguments, fault);
+    for (size_t e = 0; e < sizeof engines / sizeof *engines && !status; e++) {
+        int here = 0;
+        for (size_t i = before; i < b->peers.count; i++)
+            here |= !strcmp(b->peers.row[i].peer, engines[e]);
+        if (!here)
+            snprintf(missing + strlen(missing), sizeof missing - strlen(missing), "%s%s",
+                     *missing ? ", " : "", engines[e]);
+    }
+    for (size_t i = before; i < b->peers.count; i++)
+        snprintf(b->peers.row[i].experiment, sizeof b->peers.row[i].experiment, "sums");
+    if (*missing)
+        bench_say(b, "sums: without %s (scripts/deps.sh --bench)", missing);
+    return status;
+}
+
+/* The low 32 bits of the sum of values times mixed keys. */
+static double column_check(const sums_bench *s)
+{
+    const uint64_t *keys = s->m.c.keys, *values = s->m.c.values;
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < s->m.c.n; i++)
+        sum += bench_mix_64(keys[i]) * values[i];
+    return (double)(sum & UINT32_MAX);
+}
+
+/* Were the engines' rows of this column of our entries, and are there as many groups as keys? */
+static int engines_check(const sums_bench *s, fault *fault)
+{
+    const bench *b = s->m.b;
+    const char *law = s->law.n ? "zipf 1" : "uniform";
+    double due = -1;
+    for (size_t i = 0; i < b->peers.count; i++) {
+        const bench_row *row = &b->peers.row[i];
+        if (strcmp(row->experiment, "sums") || strcmp(row->keys, law) || row->at != (double)s->distinct ||
+            row->n != s->m.c.n || strcmp(row->width, s->m.width->name) ||
+            !(bench_extra_get(row, "groups") > 0))
+            continue;
+        due = due < 0 ? column_check(s) : due;
+        const double groups = bench_extra_get(row, "groups"), keys = (double)s->distinct;
+        if (bench_extra_get(row, "check") != due || groups > keys || (!s->law.n && groups != keys))
+            return fault_set(fault, CLI_FAILED, "bench map: sums, %s, %llu keys: another answer of %s", law,
+                             (unsigned long long)s->distinct, row->peer);
+    }
+    return CLI_OK;
+}
+
 /* All rows of one column of keys. */
 static int column_measure(sums_bench *s, column_entry entry, fault *fault)
 {
     const bench_device *d = &s->m.b->dev;
     cohort_status made = column_make(d, &s->m.c.keys, s->m.c.n, s->m.width->key, entry, s);
     int status = made ? bench_fault(s->m.b, made, "bench map: a column of keys", fault) : CLI_OK;
+    if (!status && d->cpu)
+        status = engines_check(s, fault);
     for (int counts = 0; counts < 2 && !status; counts++)
         status = loop_row(s, counts, fault);
     for (int grows = 0; grows < 2 && !status; grows++)
@@ -167,7 +234,7 @@ static int column_measure(sums_bench *s, column_entry entry, fault *fault)
 
 static int width_measure(sums_bench *s, int quick, fault *fault)
 {
-    int status = CLI_OK;
+    int status = s->m.b->dev.cpu ? engines_run(s, fault) : CLI_OK;
     for (uint64_t keys = 1; keys <= 100000000 && keys <= s->m.c.n && !status; keys *= quick ? 100 : 10) {
         s->distinct = keys;
         s->law = (bench_zipf){0};

@@ -38,8 +38,9 @@ else()
     message(STATUS "Bench: the peers on a GPU are left out (no nvcc)")
 endif()
 
-# duckdb and polars are Python's: a script, which says so itself where they are missing.
+# duckdb, polars and pandas are Python's: scripts, which print no rows where they are missing.
 configure_file(bench/peers/peer_tables.py ${PROJECT_BINARY_DIR}/peers/peer_tables COPYONLY)
+configure_file(bench/peers/peer_sums.py ${PROJECT_BINARY_DIR}/peers/peer_sums COPYONLY)
 
 include(CheckLanguage)
 check_language(CXX)

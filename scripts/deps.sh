@@ -92,24 +92,24 @@ bench_croaring() {
 }
 [ $mode != install ] || bench_croaring
 
-# duckdb and polars, which joins and groups are measured beside, in an environment of their own. bench_tables: makes it, or says in one
+# duckdb, polars and pandas, which joins, groups and sums are measured beside, in an environment of their own. bench_tables: makes it, or says in one
 # line why not.
 tables=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/cohort/tables
 bench_tables() {
     case $wanted in *bench*) ;; *) return ;; esac
-    if python3 -c 'import duckdb, numpy, polars, pyarrow' 2>/dev/null || [ -x "$tables/bin/polars-is-here" ]; then
+    if python3 -c 'import duckdb, numpy, pandas, polars, pyarrow' 2>/dev/null || [ -x "$tables/bin/pandas-is-here" ]; then
         return 0
     fi
     if [ "${COHORT_DEPS:-yes}" = no ] || ! python3 -m venv --help >/dev/null 2>&1; then
-        echo "deps: missing: duckdb and polars, for the bench of tables; COHORT_DEPS=no forbids to fetch them, or python3 has no venv" >&2
+        echo "deps: missing: duckdb, polars and pandas, for the bench of tables and sums; COHORT_DEPS=no forbids to fetch them, or python3 has no venv" >&2
         return
     fi
     if python3 -m venv "$tables" >/dev/null 2>&1 &&
-        timeout 300 "$tables/bin/pip" install -q duckdb polars pyarrow numpy >/dev/null 2>&1 &&
-        ln -sf python3 "$tables/bin/polars-is-here"; then
-        echo "deps: duckdb and polars, which are measured beside our tables, are in $tables"
+        timeout 300 "$tables/bin/pip" install -q duckdb polars pandas pyarrow numpy >/dev/null 2>&1 &&
+        ln -sf python3 "$tables/bin/pandas-is-here"; then
+        echo "deps: duckdb, polars and pandas, which are measured beside our tables and sums, are in $tables"
     else
-        echo "deps: duckdb and polars could not be fetched from PyPI; the bench of tables goes without" >&2
+        echo "deps: duckdb, polars and pandas could not be fetched from PyPI; the bench of tables and sums goes without" >&2
     fi
 }
 [ $mode != install ] || bench_tables

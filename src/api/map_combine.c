@@ -26,7 +26,7 @@
 
 /* Of n entries these may go on uncombined: above the first, tables should be larger, above the second
  * there should be none. */
-#define FEW(n)  ((n) / 16)
+#define FEW(n)  ((n) / 64)
 #define MOST(n) ((n) / 4 * 3)
 
 struct combined {

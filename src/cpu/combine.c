@@ -9,7 +9,7 @@
  * the batch it counts keys, those that came once, f1, and twice, f2. There are about d + f1^2 / (2 (f2 +
  * 1)) keys then (Chao, Scand. J. Statist. 11, 1984; a lower bound where some keys are much more frequent
  * than others). If all of them may be held, tables are for them; if there are many more but some come
- * again and again, tables take the 16,384 keys that come first, most of which are those; else nothing is
+ * again and again, tables take the 28,672 keys that come first, most of which are those; else nothing is
  * combined. That a sample was wrong, or that the batch changes, shows in entries that find no room: the
  * caller sees to that. */
 #include "combine.h"
@@ -21,33 +21,43 @@
 #define REPEATS      80u          /* one of so many must have come before */
 #define OFTEN        4u           /* and of so many, for tables that would be too small for all */
 #define TAGS         (2 * SAMPLE) /* a power of two */
-#define LEAST_BITS   11u          /* homes of a table: what fits in a first cache, */
+#define LEAST_BITS   11u          /* keys a table has room for: what fits in a first cache, */
+#define SPLIT_BITS   2u           /* four tables instead */
+#define SPLIT_KEYS   128u         /* of so few keys */
 #define MOST_BITS    18u          /* or costs less than a map's slots, */
 #define HOT_BITS     15u          /* or fits in a second one */
-#define GROWS        2u           /* bits */
+#define GROWS        1u           /* bits */
 #define ENTRIES      4u           /* for each key of each thread, at least */
 #define ROOM         (1ull << 22) /* entries */
+#define FILLED       7u           /* eighths of a table, at most */
 #define GRAIN        8192u
 
 struct state {
+    const struct cpu_combine_loops *loops;
     struct cpu_combiner *worker;
     unsigned workers, bits_most;
-    unsigned bits; /* homes of a table that is opened now are 1 << bits */
-    unsigned next; /* to be emptied */
+    unsigned bits;  /* keys that a table has room for, if it is opened now, are 1 << bits, */
+    unsigned split; /* in 1 << split tables */
+    unsigned next;  /* to be emptied */
 };
 
-#define CO_MAP_FILE "cpu/combine_width.h"
-#include "cohort/device/map_instances.h"
-
-#define LOOPS(width)                                           \
-    {                                                          \
-        co_map##width##_pot_entries, co_map##width##_pot_empty \
-    }
-const struct cpu_combine_loops cpu_combine_loops[6] = {[COHORT_WIDTH_32_32] = LOOPS(32_32),
-                                                       [COHORT_WIDTH_64_32] = LOOPS(64_32),
-                                                       [COHORT_WIDTH_64_64] = LOOPS(64_64)};
+static const struct cpu_combine_loops *loops_of(cohort_context *context, co_u32 width)
+{
+#if CPU_VECTORS
+    if (cpu_device(context)->level >= CPU_AVX2)
+        return &cpu_combine_avx2[width];
+#endif
+    (void)context;
+    return &cpu_combine_plain[width];
+}
 
 /* ---- the work laid out --------------------------------------------------------------------------------- */
+
+/* Of a line. */
+static co_u64 places(co_u32 width)
+{
+    return CPU_COMBINE_KEYS / map_key_bytes(width);
+}
 
 /* The largest tables that a batch of n entries may ask for. */
 static unsigned bits_for(co_u64 n, unsigned workers)
@@ -65,7 +75,7 @@ static void lay_out(cohort_context *context, struct combine *c, struct arena *ar
     struct state *s = arena_take(arena, sizeof *s);
     struct cpu_combiner *worker = arena_take(arena, workers * sizeof *worker);
     const unsigned bits = bits_for(c->n, workers);
-    const co_u64 slots = (1ull << bits) + CPU_COMBINE_PROBES;
+    const co_u64 lines = ((1ull << bits) / places(c->width)) + (CPU_COMBINE_PROBES << SPLIT_BITS);
     c->room = c->n < ROOM ? c->n : ROOM;
     /* A table at least must go there, emptied, beside what may be there already. */
     if (c->room < (1ull << bits) + 2)
@@ -75,10 +85,10 @@ static void lay_out(cohort_context *context, struct combine *c, struct arena *ar
     c->out = 0;
     if (!arena->asks) {
         memset(worker, 0, workers * sizeof *worker);
-        *s = (struct state){worker, workers, bits, 0, 0};
+        *s = (struct state){loops_of(context, c->width), worker, workers, bits, 0, 0, 0};
     }
     for (unsigned i = 0; i < workers; i++) {
-        struct cpu_combiner t = {.slots = arena_take(arena, slots * map_slot_bytes(c->width)),
+        struct cpu_combiner t = {.slots = arena_take(arena, lines * CPU_COMBINE_LINE),
                                  .stage_keys = arena_take(arena, CPU_COMBINE_STAGE * key),
                                  .stage_values = arena_take(arena, CPU_COMBINE_STAGE * value)};
         if (!arena->asks)
@@ -123,14 +133,15 @@ static struct sample sample_of(const struct combine *c, co_u64 begin)
     return s;
 }
 
-/* Bits of the tables' homes; 0: nothing is combined. */
-static unsigned bits_wanted(const struct combine *c, const struct state *state, co_u64 begin)
+/* Bits of the keys that tables have room for; 0: nothing is combined. */
+static unsigned bits_wanted(const struct combine *c, struct state *state, co_u64 begin)
 {
     const struct sample s = sample_of(c, begin);
     const co_u64 keys = s.keys + s.once * s.once / (2 * (s.twice + 1));
     unsigned bits = LEAST_BITS;
     if (s.entries < SAMPLE_LEAST || (s.entries - s.keys) * REPEATS < s.entries)
         return 0;
+    state->split = keys <= SPLIT_KEYS ? SPLIT_BITS : 0;
     while (bits < MOST_BITS && (2ull << bits) < keys * 5)
         bits++;
     if (keys > (1ull << MOST_BITS) / 2)
@@ -155,21 +166,30 @@ static int larger(cohort_context *context, struct combine *c)
     const unsigned bits = s->bits + GROWS < s->bits_most ? s->bits + GROWS : s->bits_most, now = s->bits;
     (void)context;
     s->bits = bits;
+    s->split = 0;
     return bits > now;
 }
 
 /* ---- the batch ----------------------------------------------------------------------------------------- */
+
+static void shape(struct cpu_combiner *t, const struct state *s, co_u32 width)
+{
+    const co_u64 homes = (1ull << (s->bits - s->split)) / places(width),
+                 each = homes + CPU_COMBINE_PROBES - 1;
+    t->shift = 64 - (unsigned)__builtin_ctzll(homes * CPU_COMBINE_LINE);
+    t->lines = each << s->split;
+    t->stride = s->split ? each : 0;
+    t->limit = (1ull << s->bits) / 8 * FILLED;
+}
 
 static void combine_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     struct combine *c = arg;
     struct state *s = c->state;
     struct cpu_combiner *t = &s->worker[worker];
-    if (!t->open) {
-        t->shift = 64 - s->bits;
-        t->limit = (1ull << s->bits) / 2;
-    }
-    cpu_combine_loops[c->width].entries(t, c, begin, end);
+    if (!t->open)
+        shape(t, s, c->width);
+    s->loops->entries(t, c, begin, end);
 }
 
 struct stretch {
@@ -196,7 +216,7 @@ static void empty_range(void *arg, uint64_t begin, uint64_t end, unsigned worker
     (void)worker;
     for (co_u64 i = s->next + begin; i < s->next + end; i++)
         if (s->worker[i].open)
-            cpu_combine_loops[c->width].empty(&s->worker[i], c);
+            s->loops->empty(&s->worker[i], c);
 }
 
 static int empty(cohort_context *context, struct combine *c)

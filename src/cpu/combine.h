@@ -1,5 +1,5 @@
 /* cpu/combine.h: a small table a thread, in which entries of equal keys become one: what combine.c and its
- * widths share. */
+ * loops share. */
 #ifndef COHORT_CPU_COMBINE_H
 #define COHORT_CPU_COMBINE_H
 
@@ -7,7 +7,9 @@
 #include "cpu.h"
 #include "shape/map.h"
 
-#define CPU_COMBINE_PROBES 32u  /* slots that a key may lie in; so many lie behind the last home */
+#define CPU_COMBINE_LINE   64u  /* bytes of a line of a table, */
+#define CPU_COMBINE_KEYS   32u  /* and of the keys in it */
+#define CPU_COMBINE_PROBES 4u   /* lines that a key may lie in, from its home on */
 #define CPU_COMBINE_STAGE  256u /* entries that go on together */
 
 /* A thread's table. */
@@ -16,20 +18,21 @@ struct cpu_combiner {
     co_u64 *stage_keys, *stage_values; /* entries that found no room in it */
     co_u32 staged;
     co_u32 open;    /* it has been cleared */
-    unsigned shift; /* a key's home is the hash >> shift */
+    unsigned shift; /* a key's home, in bytes, is the hash >> shift */
+    co_u64 lines;   /* of all tables in this one, */
+    co_u64 stride;  /* and from one of them to the next; 0: there is one */
     int has_side;   /* the key that marks empty slots has come; */
     co_u64 side;    /* its value */
     co_u64 held;    /* slots that are taken, */
     co_u64 limit;   /* at most */
 };
 
-/* By width: entries begin .. end - 1 into the table; what it holds, to the batch's `out`; bytes of a table
- * with so many homes. */
+/* By width: entries begin .. end - 1 into the table; what it holds, to the batch's `out`. */
 struct cpu_combine_loops {
     void (*entries)(struct cpu_combiner *, struct combine *, co_u64 begin, co_u64 end);
     void (*empty)(struct cpu_combiner *, struct combine *);
 };
-extern const struct cpu_combine_loops cpu_combine_loops[6];
+extern const struct cpu_combine_loops cpu_combine_plain[6], cpu_combine_avx2[6];
 
 extern const struct combine_ways cpu_combine_ways;
 

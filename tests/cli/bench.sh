@@ -35,6 +35,28 @@ judge "the sweep ends at load 0.94" grep -qE '^sweep insert .* 0\.94 ' printed
 judge "multimap: 10,000 values a key" grep -qE '^multimap retrieve .* 10000 ' printed
 judge "readers tell their gain" grep -qE '^multimap readers find .* gain [0-9.]+, gain of R [0-9.]+$' printed
 drawing "all experiments drawn" all.svg
+if [ "$device" = cpu ] && command -v python3 >/dev/null 2>&1 && ! "$cohort" info --device cpu | grep -q ', no jansson;'; then
+    mkdir -p engines odd
+    cp "$here/../../bench/peers/peer_sums.py" engines/peer_sums
+    chmod +x engines/peer_sums
+    bench map $tiny --n 20000 --width 64/64 --experiment sums --peers engines --json engines.json >printed 2>said
+    judge "sums beside engines of tables" test $? -eq 0 -a ! -s said
+    if grep -q 'sums: without polars, duckdb, pandas ' printed; then
+        skip "sums: the answers of polars, duckdb and pandas" "none is installed"
+    else
+        judge "sums: each engine has a row a column, or a line says why not" test $(($(grep -cE '"(polars|duckdb|pandas)"' engines.json) + \
+            5 * $(grep '^sums: without' printed | tr ' ' '\n' | grep -cE 'polars|duckdb|pandas'))) -eq 15
+    fi
+    printf '#!/bin/sh\necho "{\\"rows\\": [{\\"name\\": \\"sums add\\", \\"width\\": \\"64/64\\", \\"keys\\": \\"uniform\\", %s]}"\n' \
+        '\"at_name\": \"keys\", \"at\": 1, \"n\": 2000, \"median\": 1, \"peer\": {\"name\": \"pandas\"}, \"extras\": {\"groups\": 1, \"check\": 7}}' >odd/peer_sums
+    chmod +x odd/peer_sums
+    bench map $tiny --n 2000 --width 64/64 --experiment sums --peers odd >printed 2>said
+    judge "sums: another answer ends it" test $? -eq 1 -a "$(grep -c 'sums, uniform, 1 keys: another answer of pandas' said)" -eq 1
+    judge "sums: a line says who is not there" grep -q '^sums: without polars, duckdb ' printed
+    rm -r engines odd
+else
+    skip "sums beside engines of tables" "the device is $device, or python3 or libjansson is missing"
+fi
 bench map $tiny --n 2000 --load 0.5 --width 32/32 --only 'map find,erase' --peers none --experiment operations >printed
 judge "--only" test "$(grep -cE '^map (find|erase) ' printed)" -eq 4 -a "$(grep -c '^map ' printed)" -eq 4
 bench map $tiny --n 2000 --load 0.5 --width 32/32 --only spin --peers none --experiment operations --json only.json >printed 2>said
