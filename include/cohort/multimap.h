@@ -136,7 +136,7 @@ COHORT_API cohort_status cohort_multimap_export(cohort_multimap *multimap, void 
 COHORT_API cohort_status cohort_multimap_union(cohort_multimap *a, cohort_multimap *b, cohort_multimap **out);
 
 /* As cohort_map_reader: the multimap looked up by way of another context of the same device, by several
- * threads at once. */
+ * threads at once. Exporting and saving `multimap` itself count as changes of it, as does a view. */
 COHORT_API cohort_status cohort_multimap_reader(cohort_multimap *multimap, cohort_context *context,
                                                 cohort_multimap **out);
 

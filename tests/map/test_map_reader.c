@@ -123,12 +123,14 @@ static void read_map(struct test *t, cohort_layout layout)
     refuses_changes(t, r[1].map, map);
     OK(t, cohort_map_reader(r[1].map, r[2].context, &reader)); /* a reader of a reader */
     cohort_map_destroy(reader);
-    for (int i = 1; i < THREADS; i++) {
-        cohort_map_destroy(r[i].map);
+    for (uint64_t i = 0; i < n; i++)
+        keys[i] = test_mix(i + n);
+    OK(t, cohort_map_insert(map, n, keys, values, NULL)); /* a table twice as large: all that is left to do */
+    cohort_map_destroy(r[1].map); /* with readers is to destroy them, before the map */
+    cohort_map_destroy(map);      /* and after it */
+    cohort_map_destroy(r[2].map);
+    for (int i = 1; i < THREADS; i++)
         cohort_context_destroy(r[i].context);
-    }
-    OK(t, cohort_map_insert(map, n, keys, values, NULL));
-    cohort_map_destroy(map);
     free(values);
     free(keys);
 }
@@ -165,11 +167,12 @@ static void reads_multimaps(struct test *t)
             OK(t, cohort_multimap_reader(multimap, r[i].context, &r[i].multimap));
     }
     read_at_once(t, r, THREADS);
-    for (int i = 1; i < THREADS; i++) {
-        cohort_multimap_destroy(r[i].multimap);
-        cohort_context_destroy(r[i].context);
-    }
+    OK(t, cohort_multimap_insert(multimap, rows, keys, values, NULL)); /* as with maps */
+    cohort_multimap_destroy(r[1].multimap);
     cohort_multimap_destroy(multimap);
+    cohort_multimap_destroy(r[2].multimap);
+    for (int i = 1; i < THREADS; i++)
+        cohort_context_destroy(r[i].context);
     free(values);
     free(keys);
 }

@@ -1,6 +1,5 @@
 """Contexts, threads, forks, leaks; and the package without numpy."""
 
-import concurrent.futures
 import gc
 import multiprocessing
 import os
@@ -40,19 +39,6 @@ def test_device():
         lc.device("abacus")
     with pytest.raises(ValueError):
         lc.device("cpu", threads=5000)
-
-
-def test_threads_share_a_map():
-    m = lc.Map()
-
-    def work(i):
-        for _ in range(20):
-            m.add(list(range(1000)))
-        return lc.unique([i, i]).tolist()
-
-    with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(work, range(8))) == [[i] for i in range(8)]
-    assert m.get(list(range(1000))).tolist() == [160] * 1000
 
 
 def ticks_during(call):

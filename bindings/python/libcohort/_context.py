@@ -15,7 +15,6 @@ _GPU = "cuda:{}"  # the device of a number
 
 
 class _Current(threading.local):
-    context: _core.Context | None = None
     chosen = False  # by `device`
 
     def __init__(self) -> None:
@@ -31,23 +30,23 @@ def _after_fork() -> None:
     _core.after_fork()
     _current.gpus = {}
     if not _current.chosen:
-        _current.context = None
+        _core.use(None)
 
 
 os.register_at_fork(after_in_child=_after_fork)
 
 
-def current() -> _core.Context:
-    """The thread's context: of the innermost `device`, else one of the defaults."""
-    context = _current.context
-    if context is None:
-        context = _current.context = _core.context_new(None, 0, None, None)
-    return context
+def _made() -> _core.Context:
+    return _core.context_new(None, 0, None, None)
+
+
+_core.set_maker(_made)
+current = _core.current  # the thread's context: of the innermost `device`, else one of the defaults
 
 
 def chosen() -> _core.Context | None:
     """The context of the innermost `device`."""
-    return _current.context if _current.chosen else None
+    return current() if _current.chosen else None
 
 
 def of_gpu(ordinal: int | None) -> _core.Context:
@@ -104,14 +103,15 @@ class device:
         self._before: list[tuple[_core.Context | None, bool]] = []
 
     def __enter__(self) -> device:
-        self._before.append((_current.context, _current.chosen))
-        _current.context, _current.chosen = self._context, True
+        self._before.append((_core.use(self._context), _current.chosen))
+        _current.chosen = True
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        _current.context, _current.chosen = self._before.pop()
+        before, _current.chosen = self._before.pop()
+        _core.use(before)
         if self._bar:
             self._bar.clear()
 

@@ -32,7 +32,7 @@ from ._table import frame_of, take_any
 
 # cohort_width, cohort_op and cohort_winner
 WIDTH_32_0, WIDTH_32_32, WIDTH_64_0, WIDTH_64_32, WIDTH_64_64, WIDTH_128_64 = 1, 2, 3, 4, 5, 6
-FIND, INSERT, ASSIGN, ERASE, ADD, COUNT = 0, 1, 2, 3, 4, 10
+INSERT, ASSIGN, ERASE, ADD, COUNT = 1, 2, 3, 4, 10
 ANY, FIRST, LAST = 0, 1, 2
 
 # Up to so many pairs of a key and a value comparing each is faster than a table.
@@ -164,7 +164,7 @@ def _unique_by_map(keys: _core.Array, sorted: bool) -> _Parts:
     on = context_for(keys)
     room = 1024 if keys._gpu is None else max(len(keys), 1)
     map = _core.map_new(on, WIDTH_64_0 if BYTES[keys._code] == 8 else WIDTH_32_0, room, 0)
-    _core.map_batch(map, INSERT, keys, None, ANY, False)
+    _core.map_change(map, INSERT, keys, None, ANY)
     values, _ = _core.map_items(map, keys._code, 0, keys._gpu is not None)
     if sorted:
         values = _core.sort(on, values, False, False, None)[0]
@@ -180,7 +180,7 @@ def _unique_on_gpu(keys: _core.Array, index: bool, inverse: bool, counts: bool, 
     if BYTES[keys._code] == 4:
         return _unique_by_rows(on, keys, index, inverse, counts, sorted)
     map = _core.map_new(on, WIDTH_64_64, max(len(keys), 1), 0)
-    _core.map_batch(map, INSERT, keys, _core.iota(len(keys), I64, on), FIRST, False)
+    _core.map_change(map, INSERT, keys, _core.iota(len(keys), I64, on), FIRST)
     values, firsts = _core.map_items(map, keys._code, I64, True)
     if sorted:
         values, _, firsts = _core.sort(on, values, False, False, firsts)
@@ -208,14 +208,14 @@ def _unique_by_rows(
 def _look_up(keys: _core.Array, numbers: _core.Array, asked: _core.Array) -> _core.Array:
     """The numbers that go with the keys of 8 bytes that are asked for, which are all there."""
     map = _core.map_new(context_for(keys), WIDTH_64_64, max(len(keys), 1), 0)
-    _core.map_batch(map, INSERT, keys, numbers, ANY, False)
+    _core.map_change(map, INSERT, keys, numbers, ANY)
     return _found(map, asked)
 
 
 def _occurrences(keys: _core.Array, distinct: _core.Array) -> _core.Array:
     """How often each of the distinct keys of 8 bytes is there."""
     map = _core.map_new(context_for(keys), WIDTH_64_64, max(len(distinct), 1), 0)
-    _core.map_batch(map, COUNT, keys, None, ANY, False)
+    _core.map_change(map, COUNT, keys, None, ANY)
     return _found(map, distinct)
 
 
@@ -365,8 +365,8 @@ def is_in(element: Any, test_elements: Any, *, invert: bool = False) -> Any:
         return give_out(_core.opposite(hit) if invert else hit, numpy or numpy_too)
     a, b, on = together(a, b, (element, test_elements), names)
     map = _core.map_new(on, WIDTH_64_0 if BYTES[b._code] == 8 else WIDTH_32_0, max(len(b), 1), 0)
-    _core.map_batch(map, INSERT, b, None, ANY, False)
-    hit = _core.map_batch(map, FIND, a, None, ANY, True)[3]
+    _core.map_change(map, INSERT, b, None, ANY)
+    hit = _core.map_contains(map, a)
     if invert:
         hit = _core.opposite(hit)
     return give_out(hit, numpy or numpy_too)
@@ -396,7 +396,7 @@ def index_in(values: Any, value_set: Any) -> Any:
         return give_out(_core.rows_among(on, a, b), numpy or numpy_too)
     map = _core.map_new(on, WIDTH_64_64 if wide else WIDTH_32_32, max(len(b), 1), 0)
     index = _core.iota(len(b), I64 if wide else U32, *([] if b._gpu is None else [on]))
-    _core.map_batch(map, INSERT, b, index, FIRST, False)
+    _core.map_change(map, INSERT, b, index, FIRST)
     kind = I64 if wide else I32
     missing = _core.cast(take_in([-1], "")[0], kind, "")
     return give_out(_core.cast(_core.map_find(map, a, kind, missing)[0], I64, "values"), numpy or numpy_too)

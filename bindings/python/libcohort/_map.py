@@ -32,7 +32,6 @@ from ._functions import (
     ASSIGN,
     COUNT,
     ERASE,
-    FIND,
     INSERT,
     LAST,
     WIDTH_128_64,
@@ -78,9 +77,10 @@ class Map:
     `layout="lines"` is for maps whose keys come and go: the slot of an erased key is free again at once, so
     that the map does not grow; it takes a little more memory a key.
 
-    It may be used by several threads, one after the other. It stays on the device that it was made on. A map
-    made of arrays in a GPU's memory is on that GPU, and gives its pairs out there; keys of a batch may lie
-    there, and the answers then do, or in the host's memory.
+    Several threads may use it: they read at once, each on its own device's threads, and a change waits for
+    them. It stays on the device that it was made on. A map made of arrays in a GPU's memory is on that GPU,
+    and gives its pairs out there; keys of a batch may lie there, and the answers then do, or in the host's
+    memory.
 
     >>> import libcohort
     >>> m = libcohort.Map([10, 20, 30], [1, 2, 3])
@@ -224,7 +224,7 @@ class Map:
             raise TypeError("values: the map's keys need them")
         keys, _ = self._keys(keys)
         values = self._values(values, keys) if values is not None else None
-        return int(_core.map_batch(self._handle, op, keys, values, winner, False)[2])
+        return int(_core.map_change(self._handle, op, keys, values, winner)[2])
 
     def insert(self, keys: Any, values: Any = None) -> int:
         """Puts in the keys that are not there; the others keep their values. How many were put in.
@@ -269,7 +269,7 @@ class Map:
         1
         """
         keys, _ = self._keys(keys)
-        return int(_core.map_batch(self._handle, ERASE, keys, None, ANY, False)[1])
+        return int(_core.map_change(self._handle, ERASE, keys, None, ANY)[1])
 
     def clear(self) -> None:
         """Takes all keys out.
@@ -383,7 +383,7 @@ class Map:
         [True, False]
         """
         keys, numpy = self._keys(keys)
-        return give_out(_core.map_batch(self._handle, FIND, keys, None, ANY, True)[3], numpy)
+        return give_out(_core.map_contains(self._handle, keys), numpy)
 
     def __contains__(self, key: Any) -> bool:
         try:
@@ -400,7 +400,7 @@ class Map:
             raise KeyError(keys) from None
         values, hits = _core.map_find(self._handle, given, self._value_stored, self._default(0))
         if hits < len(given):
-            missing = _core.map_batch(self._handle, FIND, given, None, ANY, True)[3].tolist()
+            missing = _core.map_contains(self._handle, given).tolist()
             raise KeyError(given[missing.index(False)] if False in missing else keys)
         values = narrowed(values, self._value)
         return values[0] if one else give_out(values, numpy)

@@ -77,12 +77,15 @@ static PyObject *number(PyObject *module, PyObject *const *arguments, Py_ssize_t
 /* ---- progress ------------------------------------------------------------------------------------------ */
 
 /* An object that was let go inside a callback, by the collector of garbage say: it is destroyed when the call
- * has ended. */
+ * has ended, since the thread has a lock there and must wait for no other. */
 struct later {
     struct later *next;
+    context *on; /* a reference */
     void *object;
     void (*destroy)(void *);
 };
+
+static _Thread_local context *inside; /* the context in whose callback this thread is */
 
 /* Told by the library, in the thread that called it, a few times a second. Ctrl-C's handler runs here, and
  * what it raises ends the call, as does what the caller's function raises. The exception stays with the
@@ -91,40 +94,48 @@ static int told(void *user, const char *what, uint64_t done, uint64_t total)
 {
     context *on = user;
     PyGILState_STATE state = PyGILState_Ensure();
-    on->inside = PyThread_get_thread_ident();
+    context *outer = inside;
+    inside = on;
     bool failed = PyErr_CheckSignals() != 0;
     if (!failed && on->tell) {
         PyObject *answer = PyObject_CallFunction(on->tell, "sKK", what, done, total);
         failed = !answer;
         DROP(answer);
     }
-    on->inside = 0;
+    inside = outer;
     on->stopped |= failed;
     PyGILState_Release(state);
     return failed;
 }
 
-/* With the lock held, without the GIL. */
-static void destroy_later(context *on)
+static void destroy_on(context *on, void *object, void (*destroy)(void *))
 {
-    while (on->later) {
-        struct later *l = on->later;
-        on->later = l->next;
-        l->destroy(l->object);
+    outcome o;
+    call_begin(on, &o);
+    destroy(object);
+    call_end(on, &o);
+}
+
+static void destroy_later(struct later *l)
+{
+    while (l) {
+        struct later *next = l->next;
+        destroy_on(l->on, l->object, l->destroy);
+        Py_DECREF(l->on);
         free(l);
+        l = next;
     }
 }
 
-/* Whether this thread is in a callback of the context; then the object is put aside (or, without memory,
- * lost). */
+/* Whether this thread is in a callback; then the object is put aside (or, without memory, lost). */
 static bool put_aside(context *on, void *object, void (*destroy)(void *))
 {
-    if (!on->inside || on->inside != PyThread_get_thread_ident())
+    if (!inside)
         return false;
     struct later *l = malloc(sizeof *l);
     if (l) {
-        *l = (struct later){on->later, object, destroy};
-        on->later = l;
+        *l = (struct later){inside->later, (context *)KEPT(on), object, destroy};
+        inside->later = l;
     }
     return true;
 }
@@ -146,11 +157,13 @@ PyObject *call_end(context *on, outcome *o)
         o->status = cohort_wait(on->c);
     if (o->status != COHORT_OK)
         PyOS_snprintf(o->message, sizeof o->message, "%s", cohort_message(on->c));
-    destroy_later(on);
+    struct later *later = on->later;
+    on->later = NULL;
     bool stopped = on->stopped;
     on->stopped = false;
     PyThread_release_lock(on->lock);
     PyEval_RestoreThread(o->thread);
+    destroy_later(later);
     if (stopped && PyErr_Occurred())
         return NULL; /* what ended the call, or came as it was done */
     if (o->status == COHORT_OK)
@@ -208,6 +221,7 @@ static PyObject *context_new(PyObject *module, PyObject *const *arguments, Py_ss
     o.status = cohort_context_create(&options, &on->c);
     if (o.status == COHORT_OK)
         o.status = cohort_context_get_info(on->c, &info);
+    PyOS_snprintf(on->backend, sizeof on->backend, "%s", info.backend ? info.backend : "");
     on->ordinal = info.backend && !strcmp(info.backend, "cuda") ? ordinal_of(options.device) : -1;
     if (o.status != COHORT_OK)
         PyOS_snprintf(o.message, sizeof o.message, "%s", cohort_message(on->c));
@@ -233,6 +247,7 @@ static void context_dealloc(PyObject *self)
         contexts = on->next;
     if (on->next)
         on->next->before = on->before;
+    readers_end(on);
     cohort_context_destroy(on->c);
     DROP(on->tell);
     if (on->lock)
@@ -253,6 +268,7 @@ static PyObject *after_fork(PyObject *module, PyObject *nothing)
             return PyErr_NoMemory();
         on->lock = lock; /* the old one, which may be held, is left */
     }
+    readers_after_fork(contexts);
     Py_RETURN_NONE;
 }
 
@@ -354,18 +370,16 @@ static void free_block(void *object)
 
 void context_free(context *on, void *memory)
 {
-    if (on->inside && on->inside == PyThread_get_thread_ident()) {
-        struct block *b = malloc(sizeof *b);
-        if (b) {
-            *b = (struct block){on->c, memory};
-            put_aside(on, b, free_block);
-        }
-        return;
+    struct block *b = inside ? malloc(sizeof *b) : NULL;
+    if (b) {
+        *b = (struct block){on->c, memory};
+        put_aside(on, b, free_block);
+    } else if (!inside) {
+        outcome o;
+        call_begin(on, &o);
+        cohort_free(on->c, memory);
+        call_end(on, &o);
     }
-    outcome o;
-    call_begin(on, &o);
-    cohort_free(on->c, memory);
-    call_end(on, &o);
 }
 
 /* ---- objects ------------------------------------------------------------------------------------------- */
@@ -400,17 +414,14 @@ static void handle_dealloc(PyObject *self)
 {
     handle *h = (handle *)self;
     PyTypeObject *type = Py_TYPE(self);
+    readers_of_end(h);
     if (h->object && put_aside(h->on, h->object, h->destroy)) {
         h->object = NULL;
     } else if (h->object && h->unlocked) {
         Py_BEGIN_ALLOW_THREADS h->destroy(h->object);
         Py_END_ALLOW_THREADS
-    } else if (h->object) {
-        outcome o;
-        call_begin(h->on, &o);
-        h->destroy(h->object);
-        call_end(h->on, &o);
-    }
+    } else if (h->object)
+        destroy_on(h->on, h->object, h->destroy);
     DROP(h->on);
     freefunc f = (freefunc)PyType_GetSlot(type, Py_tp_free);
     f(self);

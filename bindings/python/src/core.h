@@ -37,17 +37,20 @@ typedef struct array {
 } array;
 
 struct later;
+struct reader;
+struct shared;
 
 /* A context, and the lock that lets one thread in at a time. */
 struct context {
     PyObject_HEAD cohort_context *c;
     PyThread_type_lock lock;
-    unsigned long inside; /* the thread that is in a progress callback, which has the lock; 0: none */
-    struct later *later;  /* objects that were let go there */
-    PyObject *tell;       /* a function of (what, done, total), or NULL */
-    bool stopped;         /* it, or Ctrl-C, has set an exception, with which the call ends */
-    int ordinal;          /* of the GPU; -1: a CPU's */
-    void *stream;         /* that its work is enqueued on */
+    struct later *later;    /* objects that were let go in a progress callback of it */
+    struct reader *readers; /* on it, of others' objects */
+    PyObject *tell;         /* a function of (what, done, total), or NULL */
+    bool stopped;           /* it, or Ctrl-C, has set an exception, with which the call ends */
+    int ordinal;            /* of the GPU; -1: a CPU's */
+    char backend[8];        /* its name */
+    void *stream;           /* that its work is enqueued on */
     struct context *next, *before;
 };
 
@@ -57,8 +60,9 @@ typedef struct handle {
     void *object;
     void (*destroy)(void *);
     const char *kind;
-    int type;      /* of a collection's members; of a map or multimap its width */
-    bool unlocked; /* may be destroyed at any time by any thread */
+    int type;              /* of a collection's members; of a map or multimap its width */
+    bool unlocked;         /* may be destroyed at any time by any thread */
+    struct shared *shared; /* with the readers of other contexts; NULL: none has read it */
 } handle;
 
 /* What a call of the library answered; the message is copied while the context is locked. */
@@ -163,6 +167,26 @@ PyObject *path_of(PyObject *object); /* the bytes of a path, a new reference */
 uint64_t number_of(PyObject *object, const char *argument, uint64_t least, uint64_t most);
 int context_ready(PyObject *module);
 extern PyMethodDef context_functions[];
+
+/* ---- reading.c: calls that read a map or a multimap, on the thread's own context where that is of the same
+ * device, and calls that change one, which wait until nobody reads */
+typedef cohort_status reader_of(void *object, cohort_context *by, void **out); /* cohort_map_reader, say */
+typedef struct reading {
+    handle *of;
+    context *on;       /* of the call and of what it writes: a reference; NULL: the exception is set */
+    void *object;      /* to be read by this call, once it has begun */
+    struct reader *by; /* NULL: the object itself is read */
+} reading;
+reading read_by(handle *h);
+void read_forget(reading *r); /* gives the context back */
+void read_begin(reading *r, outcome *o, reader_of *make);
+PyObject *read_end(reading *r, outcome *o); /* as call_end */
+void change_begin(handle *h, outcome *o);   /* call_begin, and waits for those who read; call_end is due */
+void readers_end(context *on);              /* of a context that ends */
+void readers_of_end(handle *h);             /* of an object that ends */
+void readers_after_fork(context *contexts);
+context *current_context(void); /* the thread's, a new reference */
+extern PyMethodDef reading_functions[];
 
 /* ---- table.c, table_out.c */
 handle *frame_of(PyObject *object);

@@ -27,7 +27,12 @@ static handle *map_of(PyObject *object, cohort_width *width)
     return h;
 }
 
-/* Where what a batch with these keys writes is due. */
+static cohort_status reader(void *map, cohort_context *by, void **out)
+{
+    return cohort_map_reader(map, by, (cohort_map **)out);
+}
+
+/* Where what a change with these keys writes is due. */
 static context *memory_of(handle *h, const array *keys)
 {
     return keys->on ? h->on : NULL;
@@ -40,9 +45,9 @@ static array *counts_in(context *at)
 }
 
 /* With the context's lock held. */
-static cohort_status read_counts(handle *h, const array *counted, cohort_counts *counts)
+static cohort_status read_counts(context *on, const array *counted, cohort_counts *counts)
 {
-    return counted ? cohort_copy(h->on->c, counts, counted->data, sizeof *counts) : COHORT_OK;
+    return counted ? cohort_copy(on->c, counts, counted->data, sizeof *counts) : COHORT_OK;
 }
 
 static array *keys_of(PyObject *object, cohort_width width)
@@ -86,65 +91,95 @@ static PyObject *map_new(PyObject *module, PyObject *const *arguments, Py_ssize_
     return (PyObject *)h;
 }
 
-/* map_batch(map, op, keys, values or None, winner, want hits): (entries taken, hits, added, hit as
- * booleans or None). */
-static PyObject *map_batch(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+static cohort_status change(handle *h, long op, const array *keys, const void *values,
+                            const cohort_batch *batch)
+{
+    uint64_t n = (uint64_t)keys->n;
+    switch (op) {
+    case COHORT_OP_INSERT:
+        return cohort_map_insert(h->object, n, keys->data, values, batch);
+    case COHORT_OP_ASSIGN:
+        return cohort_map_assign(h->object, n, keys->data, values, batch);
+    case COHORT_OP_ERASE:
+        return cohort_map_erase(h->object, n, keys->data, batch);
+    default:
+        return cohort_map_apply(h->object, (cohort_op)op, n, keys->data, values, batch);
+    }
+}
+
+/* map_change(map, op, keys, values or None, winner): (entries taken, hits, added). */
+static PyObject *map_change(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
-    ARGUMENTS(6, 6)
+    ARGUMENTS(5, 5)
     cohort_width width;
     handle *h = map_of(arguments[0], &width);
     long op = h ? PyLong_AsLong(arguments[1]) : 0, winner = h ? PyLong_AsLong(arguments[4]) : 0;
-    int want_hits = PyObject_IsTrue(arguments[5]);
     array *keys = h ? keys_of(arguments[2], width) : NULL;
-    array *values = keys && op != COHORT_OP_FIND && op != COHORT_OP_ERASE
-                        ? values_of(arguments[3], width, keys, op != COHORT_OP_COUNT)
-                        : NULL;
+    array *values =
+        keys && op != COHORT_OP_ERASE ? values_of(arguments[3], width, keys, op != COHORT_OP_COUNT) : NULL;
+    array *counted = !keys || PyErr_Occurred() ? NULL : counts_in(memory_of(h, keys));
     if (!keys || PyErr_Occurred())
         return NULL;
-    context *at = memory_of(h, keys);
-    array *bits = want_hits ? array_on(at, COHORT_U32, keys->n / 32 + 1) : NULL;
-    array *hit = want_hits && bits ? array_on(at, TYPE_BOOL, keys->n) : NULL;
-    array *counted = PyErr_Occurred() ? NULL : counts_in(at);
-    PyObject *result = NULL;
-    if (!PyErr_Occurred()) {
-        cohort_counts counts = COHORT_COUNTS_INIT;
-        cohort_batch batch = COHORT_BATCH_INIT;
-        batch.hit = DATA(bits);
-        batch.counts = counted ? counted->data : &counts;
-        batch.winner = (cohort_winner)winner;
-        uint64_t n = (uint64_t)keys->n;
-        outcome o;
-        call_begin(h->on, &o);
-        o.wait = keys->on;
-        switch (op) {
-        case COHORT_OP_FIND:
-            o.status = cohort_map_contains(h->object, n, keys->data, DATA(bits), &batch);
-            break;
-        case COHORT_OP_INSERT:
-            o.status = cohort_map_insert(h->object, n, keys->data, DATA(values), &batch);
-            break;
-        case COHORT_OP_ASSIGN:
-            o.status = cohort_map_assign(h->object, n, keys->data, DATA(values), &batch);
-            break;
-        case COHORT_OP_ERASE:
-            o.status = cohort_map_erase(h->object, n, keys->data, &batch);
-            break;
-        default:
-            o.status = cohort_map_apply(h->object, (cohort_op)op, n, keys->data, DATA(values), &batch);
-        }
-        if (o.status == COHORT_OK)
-            o.status = read_counts(h, counted, &counts);
-        if (o.status == COHORT_OK && hit)
-            o.status = spread_bits(h->on, bits, hit);
-        if (call_end(h->on, &o))
-            result = Py_BuildValue("KKKO", counts.taken, counts.hits, counts.added,
-                                   hit ? (PyObject *)hit : Py_None);
-    }
-    DROP(bits);
-    DROP(hit);
+    cohort_counts counts = COHORT_COUNTS_INIT;
+    cohort_batch batch = COHORT_BATCH_INIT;
+    batch.counts = counted ? counted->data : &counts;
+    batch.winner = (cohort_winner)winner;
+    outcome o;
+    change_begin(h, &o);
+    o.wait = keys->on;
+    o.status = change(h, op, keys, DATA(values), &batch);
+    if (o.status == COHORT_OK)
+        o.status = read_counts(h->on, counted, &counts);
+    PyObject *result =
+        call_end(h->on, &o) ? Py_BuildValue("KKK", counts.taken, counts.hits, counts.added) : NULL;
     DROP(counted);
     return result;
+}
+
+/* map_contains(map, keys): booleans. */
+static PyObject *map_contains(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(2, 2)
+    cohort_width width;
+    handle *h = map_of(arguments[0], &width);
+    array *keys = h ? keys_of(arguments[1], width) : NULL;
+    reading r = keys ? read_by(h) : (reading){0};
+    context *at = keys && keys->on ? r.on : NULL;
+    array *bits = r.on ? array_on(at, COHORT_U32, keys->n / 32 + 1) : NULL;
+    array *hit = bits ? array_on(at, TYPE_BOOL, keys->n) : NULL;
+    if (hit) {
+        outcome o;
+        read_begin(&r, &o, reader);
+        o.wait = keys->on;
+        if (o.status == COHORT_OK)
+            o.status = cohort_map_contains(r.object, (uint64_t)keys->n, keys->data, bits->data, NULL);
+        if (o.status == COHORT_OK)
+            o.status = spread_bits(r.on, bits, hit);
+        if (!read_end(&r, &o))
+            Py_CLEAR(hit);
+    }
+    read_forget(&r);
+    DROP(bits);
+    return (PyObject *)hit;
+}
+
+/* With values for the answers and, in a GPU's memory, room for the counts. */
+static PyObject *found(reading *r, const array *keys, array *values, const array *fallback, array *counted)
+{
+    cohort_counts counts = COHORT_COUNTS_INIT;
+    cohort_batch batch = COHORT_BATCH_INIT;
+    batch.counts = counted ? counted->data : &counts;
+    outcome o;
+    read_begin(r, &o, reader);
+    o.wait = keys->on;
+    if (o.status == COHORT_OK)
+        o.status =
+            cohort_map_find(r->object, (uint64_t)keys->n, keys->data, values->data, fallback->data, &batch);
+    if (o.status == COHORT_OK)
+        o.status = read_counts(r->on, counted, &counts);
+    return read_end(r, &o) ? Py_BuildValue("OK", values, counts.hits) : NULL;
 }
 
 /* map_find(map, keys, type of the values, bits of the fallback): (values, hits). */
@@ -164,27 +199,13 @@ static PyObject *map_find(PyObject *module, PyObject *const *arguments, Py_ssize
         PyErr_SetString(PyExc_ValueError, "default: is not one value of the map's width");
         return NULL;
     }
-    array *values = array_on(memory_of(h, keys), (int)type, keys->n);
-    if (!values)
-        return NULL;
-    array *counted = counts_in(values->on);
-    if (PyErr_Occurred()) {
-        Py_DECREF(values);
-        return NULL;
-    }
-    cohort_counts counts = COHORT_COUNTS_INIT;
-    cohort_batch batch = COHORT_BATCH_INIT;
-    batch.counts = counted ? counted->data : &counts;
-    outcome o;
-    call_begin(h->on, &o);
-    o.wait = keys->on;
-    o.status =
-        cohort_map_find(h->object, (uint64_t)keys->n, keys->data, values->data, fallback->data, &batch);
-    if (o.status == COHORT_OK)
-        o.status = read_counts(h, counted, &counts);
-    PyObject *result = call_end(h->on, &o) ? Py_BuildValue("OK", values, counts.hits) : NULL;
+    reading r = read_by(h);
+    array *values = r.on ? array_on(keys->on ? r.on : NULL, (int)type, keys->n) : NULL;
+    array *counted = values ? counts_in(values->on) : NULL;
+    PyObject *result = PyErr_Occurred() ? NULL : found(&r, keys, values, fallback, counted);
+    read_forget(&r);
     DROP(counted);
-    Py_DECREF(values);
+    DROP(values);
     return result;
 }
 
@@ -229,7 +250,7 @@ static PyObject *map_put_and_find(PyObject *module, PyObject *const *arguments, 
     cohort_batch batch = COHORT_BATCH_INIT;
     batch.winner = (cohort_winner)winner;
     outcome o;
-    call_begin(h->on, &o);
+    change_begin(h, &o);
     o.wait = keys->on;
     o.status = cohort_map_insert_and_find(h->object, (uint64_t)keys->n, keys->data, out->data, &batch);
     if (!call_end(h->on, &o))
@@ -279,7 +300,7 @@ static PyObject *map_run(PyObject *module, PyObject *const *arguments, Py_ssize_
         cohort_batch batch = COHORT_BATCH_INIT;
         batch.hit = bits->data;
         outcome o;
-        call_begin(h->on, &o);
+        change_begin(h, &o);
         o.wait = keys->on;
         o.status = cohort_map_run(h->object, (uint64_t)keys->n, ops->data, keys->data, DATA(values),
                                   DATA(results), &batch);
@@ -308,6 +329,39 @@ static PyObject *map_layout(PyObject *module, PyObject *object)
     return call_end(h->on, &o) ? PyLong_FromLong(options.layout) : NULL;
 }
 
+/* How many pairs there are, and then all of them; *grown if another thread has put some in in between. */
+static PyObject *items_once(reading *r, bool there, int key_type, int value_type, bool *grown)
+{
+    uint64_t size = 0, got = 0;
+    context *at = there ? r->on : NULL;
+    outcome o;
+    *grown = false;
+    read_begin(r, &o, reader);
+    if (o.status == COHORT_OK)
+        o.status = cohort_map_size(r->object, &size);
+    if (!read_end(r, &o))
+        return NULL;
+    array *keys = array_on(at, key_type, (Py_ssize_t)size);
+    array *values = value_type && keys ? array_on(at, value_type, (Py_ssize_t)size) : NULL;
+    PyObject *pair = NULL;
+    if (!PyErr_Occurred()) {
+        read_begin(r, &o, reader);
+        o.wait = at;
+        if (o.status == COHORT_OK)
+            o.status = cohort_map_export(r->object, size, keys->data, DATA(values), &got);
+        *grown = o.status == COHORT_FULL;
+        if (read_end(r, &o)) {
+            keys->n = (Py_ssize_t)got;
+            if (values)
+                values->n = (Py_ssize_t)got;
+            pair = PyTuple_Pack(2, keys, or_none(values));
+        }
+    }
+    DROP(keys);
+    DROP(values);
+    return pair;
+}
+
 /* map_items(map, type of the keys, type of the values or 0, in its GPU's memory): (keys, values or None). */
 static PyObject *map_items(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
@@ -315,7 +369,7 @@ static PyObject *map_items(PyObject *module, PyObject *const *arguments, Py_ssiz
     ARGUMENTS(4, 4)
     cohort_width width;
     handle *h = map_of(arguments[0], &width);
-    context *at = h && PyObject_IsTrue(arguments[3]) ? h->on : NULL;
+    int there = h ? PyObject_IsTrue(arguments[3]) : 0;
     long key_type = h ? PyLong_AsLong(arguments[1]) : 0, value_type = h ? PyLong_AsLong(arguments[2]) : 0;
     if (!h || PyErr_Occurred())
         return NULL;
@@ -325,35 +379,15 @@ static PyObject *map_items(PyObject *module, PyObject *const *arguments, Py_ssiz
         PyErr_SetString(PyExc_ValueError, "the types are not of the map's width");
         return NULL;
     }
-    for (;;) {
-        uint64_t size = 0, got = 0;
-        outcome o;
-        call_begin(h->on, &o);
-        o.status = cohort_map_size(h->object, &size);
-        if (!call_end(h->on, &o))
-            return NULL;
-        array *keys = array_on(at, (int)key_type, (Py_ssize_t)size);
-        array *values = value_type && keys ? array_on(at, (int)value_type, (Py_ssize_t)size) : NULL;
-        PyObject *pair = NULL;
-        bool grown = false;
-        if (!PyErr_Occurred()) {
-            call_begin(h->on, &o);
-            o.wait = at;
-            o.status = cohort_map_export(h->object, size, keys->data, DATA(values), &got);
-            grown = o.status == COHORT_FULL; /* by another thread, in between */
-            if (call_end(h->on, &o)) {
-                keys->n = (Py_ssize_t)got;
-                if (values)
-                    values->n = (Py_ssize_t)got;
-                pair = PyTuple_Pack(2, keys, values ? (PyObject *)values : Py_None);
-            }
-        }
-        DROP(keys);
-        DROP(values);
-        if (!grown)
-            return pair;
-        PyErr_Clear();
+    PyObject *pair = NULL;
+    reading r = read_by(h);
+    for (bool grown = r.on; grown;) {
+        pair = items_once(&r, there, (int)key_type, (int)value_type, &grown);
+        if (grown)
+            PyErr_Clear();
     }
+    read_forget(&r);
+    return pair;
 }
 
 static PyObject *map_size(PyObject *module, PyObject *object)
@@ -363,10 +397,16 @@ static PyObject *map_size(PyObject *module, PyObject *object)
     if (!h)
         return NULL;
     uint64_t size = 0;
+    reading r = read_by(h);
     outcome o;
-    call_begin(h->on, &o);
-    o.status = cohort_map_size(h->object, &size);
-    return call_end(h->on, &o) ? PyLong_FromUnsignedLongLong(size) : NULL;
+    if (!r.on)
+        return NULL;
+    read_begin(&r, &o, reader);
+    if (o.status == COHORT_OK)
+        o.status = cohort_map_size(r.object, &size);
+    PyObject *result = read_end(&r, &o) ? PyLong_FromUnsignedLongLong(size) : NULL;
+    read_forget(&r);
+    return result;
 }
 
 static PyObject *map_clear(PyObject *module, PyObject *object)
@@ -376,7 +416,7 @@ static PyObject *map_clear(PyObject *module, PyObject *object)
     if (!h)
         return NULL;
     outcome o;
-    call_begin(h->on, &o);
+    change_begin(h, &o);
     o.status = cohort_map_clear(h->object);
     return Py_XNewRef(call_end(h->on, &o));
 }
@@ -406,7 +446,7 @@ static PyObject *map_merge(PyObject *module, PyObject *const *arguments, Py_ssiz
     if (!from || PyErr_Occurred())
         return NULL;
     outcome o;
-    call_begin(to->on, &o);
+    change_begin(to, &o);
     o.status = cohort_map_merge(to->object, from->object, (cohort_op)rule);
     return Py_XNewRef(call_end(to->on, &o));
 }
@@ -462,7 +502,8 @@ static PyObject *map_load(PyObject *module, PyObject *const *arguments, Py_ssize
 }
 
 PyMethodDef map_functions[] = {FAST(map_new),
-                               FAST(map_batch),
+                               FAST(map_change),
+                               FAST(map_contains),
                                FAST(map_find),
                                FAST(map_put_and_find),
                                FAST(map_items),

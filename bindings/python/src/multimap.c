@@ -16,10 +16,15 @@ static size_t value_bytes(const handle *h)
     return h->type == COHORT_WIDTH_64_64 ? 8 : 4;
 }
 
-/* Where what a call with these keys writes is due. */
-static context *memory_of(handle *h, const array *keys)
+static cohort_status reader(void *multimap, cohort_context *by, void **out)
 {
-    return keys->on ? h->on : NULL;
+    return cohort_multimap_reader(multimap, by, (cohort_multimap **)out);
+}
+
+/* Where what a call with these keys writes is due. */
+static context *memory_of(const reading *r, const array *keys)
+{
+    return keys->on ? r->on : NULL;
 }
 
 static array *keys_of(const handle *h, PyObject *object)
@@ -77,18 +82,21 @@ static PyObject *multimap_insert(PyObject *module, PyObject *const *arguments, P
     if (!values || !same_length(keys, values, "values"))
         return NULL;
     outcome o;
-    call_begin(h->on, &o);
+    change_begin(h, &o);
     o.wait = keys->on;
     o.status = cohort_multimap_insert(h->object, (uint64_t)keys->n, keys->data, values->data, NULL);
     return Py_XNewRef(call_end(h->on, &o));
 }
 
-static bool size_of(handle *h, uint64_t *keys, uint64_t *values)
+static bool size_of(reading *r, uint64_t *keys, uint64_t *values)
 {
     outcome o;
-    call_begin(h->on, &o);
-    o.status = cohort_multimap_size(h->object, keys, values);
-    return call_end(h->on, &o);
+    if (!r->on)
+        return false;
+    read_begin(r, &o, reader);
+    if (o.status == COHORT_OK)
+        o.status = cohort_multimap_size(r->object, keys, values);
+    return read_end(r, &o);
 }
 
 /* multimap_size(multimap): (distinct keys, values). */
@@ -96,8 +104,13 @@ static PyObject *multimap_size(PyObject *module, PyObject *object)
 {
     (void)module;
     handle *h = handle_of(object, "multimap");
+    if (!h)
+        return NULL;
     uint64_t keys = 0, values = 0;
-    return h && size_of(h, &keys, &values) ? Py_BuildValue("KK", keys, values) : NULL;
+    reading r = read_by(h);
+    PyObject *result = size_of(&r, &keys, &values) ? Py_BuildValue("KK", keys, values) : NULL;
+    read_forget(&r);
+    return result;
 }
 
 /* multimap_count(multimap, keys): how many values each key has. */
@@ -107,15 +120,18 @@ static PyObject *multimap_count(PyObject *module, PyObject *const *arguments, Py
     ARGUMENTS(2, 2)
     handle *h = handle_of(arguments[0], "multimap");
     array *keys = keys_of(h, arguments[1]);
-    array *counts = keys ? array_on(memory_of(h, keys), COHORT_I64, keys->n) : NULL;
-    if (!counts)
-        return NULL;
-    outcome o;
-    call_begin(h->on, &o);
-    o.wait = keys->on;
-    o.status = cohort_multimap_count(h->object, (uint64_t)keys->n, keys->data, counts->data);
-    if (!call_end(h->on, &o))
-        Py_CLEAR(counts);
+    reading r = keys ? read_by(h) : (reading){0};
+    array *counts = r.on ? array_on(memory_of(&r, keys), COHORT_I64, keys->n) : NULL;
+    if (counts) {
+        outcome o;
+        read_begin(&r, &o, reader);
+        o.wait = keys->on;
+        if (o.status == COHORT_OK)
+            o.status = cohort_multimap_count(r.object, (uint64_t)keys->n, keys->data, counts->data);
+        if (!read_end(&r, &o))
+            Py_CLEAR(counts);
+    }
+    read_forget(&r);
     return (PyObject *)counts;
 }
 
@@ -132,8 +148,9 @@ static PyObject *multimap_find(PyObject *module, PyObject *const *arguments, Py_
         return NULL;
     if (fallback->n != 1)
         return PyErr_Format(PyExc_ValueError, "default: has %zd entries, and must have one", fallback->n);
-    context *at = memory_of(h, keys);
-    array *values = array_on(at, (int)type, keys->n);
+    reading r = read_by(h);
+    context *at = memory_of(&r, keys);
+    array *values = r.on ? array_on(at, (int)type, keys->n) : NULL;
     array *bits = values ? array_on(at, COHORT_U32, keys->n / 32 + 1) : NULL;
     array *hit = bits ? array_on(at, TYPE_BOOL, keys->n) : NULL;
     PyObject *result = NULL;
@@ -141,28 +158,31 @@ static PyObject *multimap_find(PyObject *module, PyObject *const *arguments, Py_
         cohort_batch batch = COHORT_BATCH_INIT;
         batch.hit = bits->data;
         outcome o;
-        call_begin(h->on, &o);
+        read_begin(&r, &o, reader);
         o.wait = keys->on;
-        o.status = cohort_multimap_find(h->object, (uint64_t)keys->n, keys->data, values->data,
-                                        fallback->data, &batch);
         if (o.status == COHORT_OK)
-            o.status = spread_bits(h->on, bits, hit);
-        if (call_end(h->on, &o))
+            o.status = cohort_multimap_find(r.object, (uint64_t)keys->n, keys->data, values->data,
+                                            fallback->data, &batch);
+        if (o.status == COHORT_OK)
+            o.status = spread_bits(r.on, bits, hit);
+        if (read_end(&r, &o))
             result = PyTuple_Pack(2, values, hit);
     }
+    read_forget(&r);
     DROP(values);
     DROP(bits);
     DROP(hit);
     return result;
 }
 
-static bool retrieve_once(handle *h, const array *keys, cohort_retrieve *r)
+static bool retrieve_once(reading *by, const array *keys, cohort_retrieve *r)
 {
     outcome o;
-    call_begin(h->on, &o);
+    read_begin(by, &o, reader);
     o.wait = keys->on;
-    o.status = cohort_multimap_retrieve(h->object, (uint64_t)keys->n, keys->data, r);
-    return call_end(h->on, &o);
+    if (o.status == COHORT_OK)
+        o.status = cohort_multimap_retrieve(by->object, (uint64_t)keys->n, keys->data, r);
+    return read_end(by, &o);
 }
 
 /* The arrays that a retrieval fills; queries and offsets are NULL where they are not wanted. */
@@ -172,15 +192,15 @@ struct rows {
 
 /* Sizes the result and fetches it. The multimap is not locked in between: *grown if another thread has
  * inserted values of the keys meanwhile, so that the rows do not fit together. */
-static bool retrieve_rows(handle *h, const array *keys, int type, const bool want[2], struct rows *rows,
+static bool retrieve_rows(reading *by, const array *keys, int type, const bool want[2], struct rows *rows,
                           bool *grown)
 {
     cohort_retrieve r = COHORT_RETRIEVE_INIT;
-    context *at = memory_of(h, keys);
+    context *at = memory_of(by, keys);
     *grown = false;
     rows->offsets = want[1] ? array_on(at, COHORT_I64, keys->n + 1) : NULL;
     r.offsets = DATA(rows->offsets);
-    if (PyErr_Occurred() || !retrieve_once(h, keys, &r))
+    if (PyErr_Occurred() || !retrieve_once(by, keys, &r))
         return false;
     uint64_t total = r.total;
     rows->values = array_on(at, type, (Py_ssize_t)total);
@@ -189,7 +209,7 @@ static bool retrieve_rows(handle *h, const array *keys, int type, const bool wan
     r.values = DATA(rows->values);
     r.queries = DATA(rows->queries);
     r.offsets = NULL;
-    if (PyErr_Occurred() || (total && !retrieve_once(h, keys, &r)))
+    if (PyErr_Occurred() || (total && !retrieve_once(by, keys, &r)))
         return false;
     *grown = r.total != total;
     return true;
@@ -208,24 +228,27 @@ static PyObject *multimap_retrieve(PyObject *module, PyObject *const *arguments,
     if (!keys || !fits(type, value_bytes(h), "values"))
         return NULL;
     PyObject *result = NULL;
-    while (grown) {
+    reading r = read_by(h);
+    while (grown && r.on) {
         struct rows rows = {NULL, NULL, NULL};
-        if (retrieve_rows(h, keys, (int)type, want, &rows, &grown) && !grown)
+        if (retrieve_rows(&r, keys, (int)type, want, &rows, &grown) && !grown)
             result = PyTuple_Pack(3, rows.values, or_none(rows.queries), or_none(rows.offsets));
         DROP(rows.values);
         DROP(rows.queries);
         DROP(rows.offsets);
     }
+    read_forget(&r);
     return result;
 }
 
 /* Everything into arrays for n keys and as many values as they hold; *grown if another thread has inserted
- * since they were made, and then nothing is written. */
+ * since they were made, and then nothing is written. The library puts the levels together for it, so it counts
+ * as a change. */
 static bool export_all(handle *h, context *at, array *keys, array *offsets, array *values, bool *grown)
 {
     uint64_t n = 0, total = 0;
     outcome o;
-    call_begin(h->on, &o);
+    change_begin(h, &o);
     o.wait = at;
     o.status = cohort_multimap_size(h->object, &n, &total);
     *grown = n != (uint64_t)keys->n || total != (uint64_t)values->n;
@@ -246,11 +269,9 @@ static PyObject *multimap_items(PyObject *module, PyObject *const *arguments, Py
     if (!h || !fits(key_type, key_bytes(h), "keys") || !fits(value_type, value_bytes(h), "values"))
         return NULL;
     PyObject *result = NULL;
-    bool grown = true;
-    while (grown) {
-        uint64_t n = 0, total = 0;
-        if (!size_of(h, &n, &total))
-            return NULL;
+    reading r = read_by(h);
+    uint64_t n = 0, total = 0;
+    for (bool grown = true; grown && size_of(&r, &n, &total);) {
         array *keys = array_on(at, (int)key_type, (Py_ssize_t)n);
         array *offsets = keys ? array_on(at, COHORT_I64, (Py_ssize_t)n + 1) : NULL;
         array *values = offsets ? array_on(at, (int)value_type, (Py_ssize_t)total) : NULL;
@@ -261,6 +282,7 @@ static PyObject *multimap_items(PyObject *module, PyObject *const *arguments, Py
         DROP(offsets);
         DROP(values);
     }
+    read_forget(&r);
     return result;
 }
 
@@ -282,7 +304,7 @@ static PyObject *multimap_union(PyObject *module, PyObject *const *arguments, Py
     return (PyObject *)h;
 }
 
-/* multimap_save(multimap, path, table) */
+/* multimap_save(multimap, path, table): puts the levels together, and so counts as a change. */
 static PyObject *multimap_save(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
@@ -294,7 +316,7 @@ static PyObject *multimap_save(PyObject *module, PyObject *const *arguments, Py_
         return NULL;
     char *name = PyBytes_AsString(path);
     outcome o;
-    call_begin(h->on, &o);
+    change_begin(h, &o);
     o.path = path;
     o.status = table ? cohort_multimap_save_table(h->object, name) : cohort_multimap_save(h->object, name);
     PyObject *done = Py_XNewRef(call_end(h->on, &o));
