@@ -17,7 +17,7 @@ static inline co_u64 co_clock(void)
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return (co_u64)now.tv_sec * 1000000000u + (co_u64)now.tv_nsec;
 }
-#define LIST_SETTLE() ((void)0)
+#define LIST_SETTLE(result, old) ((void)0)
 #include "kernels/op_lane.h"
 
 enum { CASES = 64, MOST_THREADS = 3, PATIENCE = 2000 };

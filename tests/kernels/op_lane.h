@@ -13,11 +13,12 @@
 #include "cohort/device/lines.h"
 
 /* On a GPU a clock may be read while a load is still under way; all must have been done. Simulated words
- * end in order, and a fence would hide what it orders. */
+ * end in order, and a fence would hide what it orders: there a search is told what the operation came to. */
 #if defined(__CUDACC__)
-#    define LIST_SETTLE() co_fence_sc()
+#    define LIST_SETTLE(result, old) co_fence_sc()
 #elif defined(COHORT_SIM)
-#    define LIST_SETTLE() ((void)0)
+void sim_outcome(co_u64 result, co_u64 old); /* a search: sim/merge.c */
+#    define LIST_SETTLE(result, old) sim_outcome((co_u64)(result), old)
 #endif
 
 CO_INLINE cohort_map_view list_view(const struct list_args *a, co_u32 number)
@@ -77,7 +78,7 @@ CO_INLINE co_u128 LIST_co_u128(co_u64 number)
             co_u64 begin = co_clock();                                                                  \
             int r = list_do_##NAME(&m, (co_u32)(op & 255), a->keys[op >> 8 & 255],                      \
                                    a->operands[op >> 16 & 255], &old, &tally);                          \
-            LIST_SETTLE();                                                                              \
+            LIST_SETTLE(r, old);                                                                        \
             co_u64 end = co_clock();                                                                    \
             co_write64(record + LIST_INVOKE, begin);                                                    \
             co_write64(record + LIST_RESPONSE, end);                                                    \

@@ -38,6 +38,8 @@ co_u64 sim_clock(void)
     struct lane *lane = sim.lane;
     if (!lane)
         sim_host_error("co_clock outside of any launch");
+    if (sim.merge && !lane->in_operation && lane->operation_began)
+        schedule_begin_operation();
     lane->operation_began = lane->steps;
     if (sim.launch.schedule.clocks)
         record(lane);

@@ -70,6 +70,8 @@ struct lane {
     uint32_t clock_location, clock_time;
     uint64_t trace;           /* with sim.merge: what its words have answered */
     int in_operation, pauses; /* since its last co_clock */
+    int words;                /* of the operation, that matter to others, and were done */
+    uint64_t begun;           /* `trace` when the operation began */
     struct coroutine coroutine;
 };
 
@@ -237,6 +239,7 @@ void merge_read(const struct location *l, const struct message *m, co_u128 value
 void merge_write(struct location *l, struct message *m, co_u128 value, uint32_t place);
 void merge_fence(int sc);
 void merge_clock(struct lane *lane);
+void schedule_begin_operation(void); /* a point at which lanes may take turns */
 int merge_meets(void); /* the state was met before; notes it */
 
 /* memory.c */

@@ -270,7 +270,7 @@ static void lane_begin(struct block *block, uint32_t thread)
     lane->released = NULL;
     lane->clock_location = lane->clock_time = 0;
     lane->trace = lane->serial;
-    lane->in_operation = lane->pauses = 0;
+    lane->in_operation = lane->pauses = lane->words = 0;
     coroutine_begin(&lane->coroutine, lane_run, (size_t)(lane - sim.lanes));
     schedule_add(lane);
 }

@@ -10,6 +10,16 @@
  * all that can come of it was seen, and the launch is given up. Two states that differ have the same number
  * once in 2^64 times.
  *
+ * Three things make states fewer, and hide nothing:
+ *
+ *   - What a lane has read in an operation does not matter once the operation is over: its number is as it was
+ *     at the beginning, with what came of the operation (sim_outcome). In strong memory alone, since in weak
+ *     memory the lane has seen more than before.
+ *   - An operation's beginning and its first word are one step. If it began sooner and waited, the words would
+ *     be the same, and fewer operations would have ended before it: what explains the answers of the later
+ *     beginning explains these.
+ *   - Its last word and its end are one step, too, for the same reason.
+ *
  * A lane that pauses, but for the first time in an operation, sleeps until another one has written: what it
  * reads would be what it has read. So loops that wait come to an end, and so does the search. */
 #include "inside.h"
@@ -87,10 +97,23 @@ void merge_fence(int sc)
 void merge_clock(struct lane *lane)
 {
     lane->in_operation ^= 1;
-    lane->pauses = 0;
+    lane->pauses = lane->words = 0;
     merge_lane(lane, 5 + (lane->in_operation && sim.strong ? sim.ended : 0));
+    lane->begun = lane->trace;
     if (!lane->in_operation)
         sim.ended += mix(lane->serial);
+}
+
+/* What came of an operation, just before its end. */
+void sim_outcome(co_u64 result, co_u64 old)
+{
+    struct lane *lane = sim.lane;
+    if (!sim.merge || !sim.strong)
+        return;
+    sim.state -= mix(lane->trace);
+    lane->trace = lane->begun;
+    sim.state += mix(lane->trace);
+    merge_lane(lane, mix(result + mix(old)));
 }
 
 /* ---- states that were met ------------------------------------------------------------------------------ */

@@ -62,7 +62,8 @@ int sim_search_next(struct sim_search *s)
     if (!s->length)
         return 0;
     s->path[s->length - 1].pick++;
-    return 1;
+    s->cut = s->runs == s->most;
+    return !s->cut;
 }
 
 void sim_search_end(struct sim_search *s)
@@ -290,15 +291,11 @@ static struct lane *other(uint32_t i)
     return sim.ready[i < sim.lane->ready_at ? i : i + 1];
 }
 
-static void step_search(void)
+static void take_turns(void)
 {
     struct sim_search *s = sim.launch.schedule.search;
-    if (sim.merge) {
-        if (!merge_matters(sim.lane))
-            return;
-        if (s->position == s->length && merge_meets())
-            launch_give_up();
-    }
+    if (sim.merge && s->position == s->length && merge_meets())
+        launch_give_up();
     if (!s->preemptions_left || sim.ready_count <= 1)
         return;
     uint32_t pick = decide(sim.ready_count);
@@ -306,6 +303,18 @@ static void step_search(void)
         return;
     s->preemptions_left -= s->preemptions != SIM_UNBOUNDED;
     go_on_with(other(pick - 1));
+}
+
+/* With sim.merge an operation's beginning and its first word are one step. */
+static void step_search(void)
+{
+    if (!sim.merge || (merge_matters(sim.lane) && (!sim.lane->in_operation || sim.lane->words++)))
+        take_turns();
+}
+
+void schedule_begin_operation(void)
+{
+    take_turns();
 }
 
 static void step_pct(void)

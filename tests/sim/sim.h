@@ -101,13 +101,17 @@ int sim_happened_before(uint64_t a, uint64_t b);
  *
  * `merge`: goes on from each state once. A launch that comes to a state that was met before is given up:
  * sim_run then answers -1 without a message, `given_up` is set, and there is nothing to check. Then either
- * may be SIM_UNBOUNDED. For kernels whose lanes do not meet at votes, shuffles and barriers. */
+ * may be SIM_UNBOUNDED. For kernels whose lanes do not meet at votes, shuffles and barriers. Lanes that read
+ * the clock before and after operations have no turns between an operation's beginning and its first word;
+ * what they tell by sim_outcome is all that strong memory keeps of an operation. */
 enum { SIM_UNBOUNDED = 0x7fffffff };
 struct sim_search {
     unsigned preemptions, stale;
     int merge;
     const void *aside; /* words on this memory come in any order, and what they answer is not used */
     size_t aside_bytes;
+    uint64_t most;   /* runs, after which there is no next one; 0: any number */
+    int cut;         /* out: so it was */
     uint64_t runs;   /* out: made so far */
     uint64_t states; /* out: that were met */
     int given_up;    /* out: the last run was */
