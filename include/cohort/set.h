@@ -259,8 +259,8 @@ typedef enum cohort_sets_op {
  * collections[0] has sets: set r is put behind the list (1) or before it (2). So one set is asked against a
  * whole collection.
  *
- * What is wanted is not NULL. Of `into` there is at most one, and one row: the working set becomes the
- * answer. It may be one of the operands. */
+ * What is wanted is not NULL. Of `into` there is at most one, and one row: the working set becomes the answer.
+ * It may be one of the operands; of two it is changed in place, where it has the blocks that are needed. */
 typedef struct cohort_sets_query_desc {
     /* sizeof(cohort_sets_query_desc) */
     size_t size;
@@ -305,7 +305,7 @@ typedef struct cohort_sets_query_desc {
  * operands share (AND), or have (OR): chunks that are absent or full cost nothing. Working sets are copied
  * into a collection first, which waits. `into` becomes the answer when it is known, or stays as it was
  * where the call fails: COHORT_FULL, its pool is too small for the answer; COHORT_RANGE, a member is not
- * below its limit. */
+ * below its limit. AND, OR, XOR, and ANDNOT with `into` first, of two operands alone, take no second set. */
 COHORT_API cohort_status cohort_sets_query(cohort_context *context, const cohort_sets_query_desc *desc);
 
 /* ---- looking into sets

@@ -83,4 +83,9 @@ cohort_status set_change(cohort_set *set, const char *call, enum set_change_kind
 cohort_status set_change_by(cohort_set *set, const char *call, enum set_change_kind kind, int answers,
                             cohort_set *by);
 
+/* set_in_place.c: a query, all checked, whose answer goes into one of its two operands. sets: of collections.
+ * *done: 0, it is none, or needs blocks that it would give back; nothing has been done. Waits. */
+cohort_status set_in_place(cohort_context *context, const char *call, const cohort_sets_query_desc *desc,
+                           uint64_t sets, int *done);
+
 #endif

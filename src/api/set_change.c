@@ -271,9 +271,10 @@ static cohort_status change_pieces(struct changing *c, struct set_piece *room)
 /* With the pieces listed. */
 static cohort_status change(struct changing *c)
 {
-    struct set_piece *room = c->piece;
     cohort_status status = c->kind == SET_KEEP ? pieces_to_keep(c) : COHORT_OK;
-    leave_out(c);
+    struct set_piece *room = c->piece;
+    if (!status)
+        leave_out(c);
     if (!status && !c->pieces)
         return c->kind == SET_ASSIGN ? set_empty(c->set) : COHORT_OK;
     if (!status && c->context->backend->own_memory != MEMORY_HOST)

@@ -298,7 +298,12 @@ static cohort_status query_run(struct querying *k)
 {
     cohort_sets *out = NULL;
     struct batch *b = &k->batch;
-    cohort_status status = take_working(k);
+    int done = 0;
+    cohort_status status =
+        set_in_place(b->context, b->call, &k->desc, k->sets - k->desc.working_count, &done);
+    if (status || done)
+        return status;
+    status = take_working(k);
     if (!status)
         status = batch_begin(b);
     if (!status) {

@@ -237,10 +237,121 @@ static void exhaustion(struct test *t)
             run_out(t, need, left, test_below(t, 2) ? COHORT_SET_ADD : COHORT_SET_FLIP);
 }
 
+/* ---- in place ------------------------------------------------------------------------------------------ */
+
+/* The answer of two operands, one of which it goes into; the other is a working set, or of a collection. */
+static cohort_status query_two(struct working *a, struct working *b, cohort_sets *sets, uint64_t member,
+                               cohort_sets_op op, int second)
+{
+    struct test *t = a->t;
+    cohort_set *working[2] = {b ? b->set : a->set, a->set};
+    uint64_t before = sets ? sets->counts.sets : 0;
+    cohort_sets_query_desc d = COHORT_SETS_QUERY_INIT;
+    struct column *members = column_new(t, 2, 8), *offsets = column_new(t, 2, 8);
+    column_put(members, (uint64_t)second, before + 1);
+    column_put(members, (uint64_t)!second, sets ? member : b ? 0 : before + 1);
+    column_put(offsets, 0, 0);
+    column_put(offsets, 1, 2);
+    d.op = op;
+    d.collections = &sets;
+    d.collections_count = sets != NULL;
+    d.working = working;
+    d.working_count = 2;
+    d.rows = 1;
+    d.members = column_send(members);
+    if (test_below(t, 2))
+        d.offsets = column_send(offsets);
+    else
+        d.arity = 2;
+    d.into = a->set;
+    return cohort_sets_query(t->context, &d);
+}
+
+static void judge_two(struct working *a, const struct plain *other, struct working *b, cohort_sets *sets,
+                      uint64_t member)
+{
+    struct test *t = a->t;
+    cohort_sets_op op = (cohort_sets_op)(COHORT_SETS_AND + test_below(t, 4));
+    int second = (int)test_below(t, 2);
+    const struct plain *operands[2] = {second ? other : &a->due, second ? &a->due : other};
+    struct plain due = plain_row(op, 0, operands, 2);
+    int fits = !due.n || working_below(a, due.at[due.n - 1]);
+    STATUS(t, query_two(a, b, sets, member, op, second), fits ? COHORT_OK : COHORT_RANGE);
+    if (fits) {
+        plain_free(&a->due);
+        a->due = due;
+    } else {
+        plain_free(&due);
+    }
+    working_judge(a, "in place");
+    judge_pool(a);
+}
+
+static void in_place(struct test *t)
+{
+    for (uint64_t round = 0; round < test_scale(t, 12, test_size(t, 100, 12), 500); round++) {
+        struct working a, b;
+        working_draw(t, &a, (int)test_below(t, 2));
+        working_open(t, &b, a.wide, COHORT_SET_CHUNKS, 0, 300);
+        for (int step = 0; step < 4; step++) {
+            struct plain p = working_draw_change(&a), q = working_draw_change(step % 2 ? &a : &b);
+            struct plains both = {(struct plain[]){q, p}, 2, a.wide};
+            change(&a, COHORT_SET_ADD, &p);
+            OK(t, cohort_set_clear(b.set));
+            b.due.n = 0;
+            change(&b, COHORT_SET_FLIP, &q);
+            judge_two(&a, &b.due, &b, NULL, 0);
+            working_judge(&b, "an operand");
+            cohort_sets *sets = sets_of(t, &both, 0);
+            uint64_t member = test_below(t, 2);
+            judge_two(&a, &both.at[member], NULL, sets, member);
+            struct plain same = plain_copy(&a.due);
+            if (step % 2) /* by itself */
+                judge_two(&a, &same, NULL, NULL, 0);
+            cohort_sets_destroy(sets);
+            plain_free(&same);
+            plain_free(&p);
+            plain_free(&q);
+        }
+        working_close(&a);
+        working_close(&b);
+    }
+}
+
+/* A change that needs blocks before it gives others back goes by way of a second set. */
+static void in_place_tight(struct test *t)
+{
+    struct working a, b;
+    uint64_t at[4];
+    working_open(t, &a, 0, COHORT_SET_CHUNKS, 0, 4);
+    working_open(t, &b, 0, COHORT_SET_CHUNKS, 0, 4);
+    for (uint64_t i = 0; i < 4; i++)
+        at[i] = i << 16 | 7;
+    struct plain p = plain_of(at, 4);
+    for (uint64_t i = 0; i < 4; i++)
+        at[i] = (i + 2) << 16 | 7;
+    struct plain q = plain_of(at, 4);
+    change(&a, COHORT_SET_ADD, &p);
+    change(&b, COHORT_SET_ADD, &q);
+    STATUS(t, query_two(&a, &b, NULL, 0, COHORT_SETS_OR, 0), COHORT_FULL);
+    working_judge(&a, "refused");
+    judge_pool(&a);
+    OK(t, query_two(&a, &b, NULL, 0, COHORT_SETS_XOR, 0));
+    working_change_due(&a, COHORT_SET_FLIP, &q);
+    working_judge(&a, "by way of a second set");
+    judge_pool(&a);
+    plain_free(&p);
+    plain_free(&q);
+    working_close(&a);
+    working_close(&b);
+}
+
 const struct test_case test_cases[] = {
     {"every number once", every_number, 0},
     {"round and round", round_and_round, 0},
     {"needs", needs, 0},
     {"exhaustion", exhaustion, 0},
+    {"in place", in_place, TEST_EACH_MEMORY},
+    {"in place, tight", in_place_tight, 0},
     {NULL, NULL, 0},
 };
