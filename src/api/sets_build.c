@@ -142,12 +142,32 @@ static void choose_item(struct build *k)
                                                                                             : SETS_PACKED;
 }
 
+/* Entry i of an array of members, of whose bytes the lower ones come first. */
+static cohort_status read_member(const struct build *k, const void *members, uint64_t i, uint64_t *out)
+{
+    const size_t bytes = k->step.wide ? 8 : 4;
+    *out = 0;
+    return context_copy(k->batch.context, out, (const char *)members + i * bytes, bytes);
+}
+
+static cohort_status fail_range(const struct build *k, uint64_t i)
+{
+    uint64_t first = 0, last = 0;
+    cohort_status status = read_member(k, k->step.members, i, &first);
+    if (!status)
+        status = read_member(k, k->step.given_lasts, i, &last);
+    return status ? status
+                  : batch_fail(&k->batch, COHORT_RANGE,
+                               "source.lasts[%llu] is %llu, below source.members[%llu], %llu",
+                               (unsigned long long)i, (unsigned long long)last, (unsigned long long)i,
+                               (unsigned long long)first);
+}
+
 static cohort_status check_groups(struct build *k, const struct findings *f)
 {
     cohort_sets_source *d = &k->source;
     if (f->bad != ~0ull)
-        return batch_fail(&k->batch, COHORT_RANGE, "source.lasts[%llu] is below source.members[%llu]",
-                          (unsigned long long)f->bad, (unsigned long long)f->bad);
+        return fail_range(k, f->bad);
     if (!d->groups)
         return COHORT_OK;
     if (d->n && !d->sets && f->greatest >= SETS_MOST)

@@ -128,6 +128,17 @@ static cohort_status do_take(struct export *k, enum sets_take_kind kind, uint64_
     return k->batch.context->backend->sets->take(k->batch.context, &k->take, kind);
 }
 
+static cohort_status fail_which(const struct export *k, uint64_t at)
+{
+    uint64_t set = 0;
+    cohort_status status = sets_read(k->batch.context, &set, k->take.which + at);
+    return status ? status
+                  : batch_fail(&k->batch, COHORT_RANGE,
+                               "target.which[%llu] is %llu; the collection has %llu sets",
+                               (unsigned long long)at, (unsigned long long)set,
+                               (unsigned long long)k->take.view.sets);
+}
+
 /* Jobs and entries of the sets asked for. */
 static cohort_status measure(struct export *k, uint64_t *total)
 {
@@ -146,9 +157,7 @@ static cohort_status measure(struct export *k, uint64_t *total)
     if (!status)
         status = sets_read(context, &bad, t->first_bad);
     if (!status && bad != UINT64_MAX)
-        status =
-            batch_fail(&k->batch, COHORT_RANGE, "target.which[%llu] is no set; the collection has %llu sets",
-                       (unsigned long long)bad, (unsigned long long)t->view.sets);
+        status = fail_which(k, bad);
     if (!status)
         status = sets_sum(context, t->jobs, t->n, &k->jobs);
     return status ? status : sets_sum(context, t->entries, t->n, total);

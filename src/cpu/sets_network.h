@@ -21,7 +21,7 @@
  * sets_put: those of 32 numbers that the mask has, to `to`; up to 32 numbers are written whatever they are.
  * sets_put_exactly: nothing behind them is written.
  * sets_put_places: `base` and the place of each bit of a word; up to SETS_VECTOR_ROOM numbers are written.
- * sets_ones: the ones of each 64 bits. */
+ * sets_tally_*: the ones of many vectors, eight at a time. */
 
 #if SETS_VBMI2
 AVX512 static inline void sets_put(co_u16 *to, __mmask32 kept, __m512i v)
@@ -52,9 +52,26 @@ AVX512 static inline co_u32 sets_put_places(co_u16 *to, co_u64 word, co_u32 base
     return ones;
 }
 
-AVX512 static inline __m512i sets_ones(__m512i v)
+struct sets_tally {
+    __m512i sum;
+};
+
+AVX512 static inline struct sets_tally sets_tally_begin(void)
 {
-    return _mm512_popcnt_epi64(v);
+    struct sets_tally t = {_mm512_setzero_si512()};
+    return t;
+}
+
+AVX512 static inline void sets_tally_eight(struct sets_tally *t, const __m512i *v)
+{
+#    pragma GCC unroll 8
+    for (co_u32 k = 0; k < 8; k++)
+        t->sum = _mm512_add_epi64(t->sum, _mm512_popcnt_epi64(v[k]));
+}
+
+AVX512 static inline co_u32 sets_tally_end(const struct sets_tally *t)
+{
+    return (co_u32)_mm512_reduce_add_epi64(t->sum);
 }
 #else
 /* 16 of them, as numbers of 32 bits, which AVX-512 compresses. */
@@ -96,7 +113,7 @@ AVX512 static inline co_u32 sets_put_places(co_u16 *to, co_u64 word, co_u32 base
     return n;
 }
 
-/* By a table of the ones of four bits (Mula). */
+/* The ones of each 64 bits, by a table of the ones of four bits (Mula). */
 AVX512 static inline __m512i sets_ones(__m512i v)
 {
     const __m512i four = _mm512_set1_epi8(15);
@@ -105,6 +122,45 @@ AVX512 static inline __m512i sets_ones(__m512i v)
     __m512i low = _mm512_shuffle_epi8(table, _mm512_and_si512(v, four));
     __m512i high = _mm512_shuffle_epi8(table, _mm512_and_si512(_mm512_srli_epi16(v, 4), four));
     return _mm512_sad_epu8(_mm512_add_epi8(low, high), _mm512_setzero_si512());
+}
+
+/* Full adders put what three bits at a place come to into that place and the next one (Harley and Seal): of
+ * eight vectors one is left to be counted, and what is carried on. */
+struct sets_tally {
+    __m512i sum, ones, twos, fours;
+};
+
+AVX512 static inline struct sets_tally sets_tally_begin(void)
+{
+    const __m512i zero = _mm512_setzero_si512();
+    struct sets_tally t = {zero, zero, zero, zero};
+    return t;
+}
+
+/* *to becomes the lower bits of *to + a + b; gives back the upper ones. */
+AVX512 static inline __m512i sets_added(__m512i *to, __m512i a, __m512i b)
+{
+    const __m512i c = *to;
+    *to = _mm512_ternarylogic_epi64(a, b, c, 0x96);
+    return _mm512_ternarylogic_epi64(a, b, c, 0xe8);
+}
+
+AVX512 static inline void sets_tally_eight(struct sets_tally *t, const __m512i *v)
+{
+    __m512i two = sets_added(&t->ones, v[0], v[1]), more = sets_added(&t->ones, v[2], v[3]);
+    const __m512i four = sets_added(&t->twos, two, more);
+    two = sets_added(&t->ones, v[4], v[5]);
+    more = sets_added(&t->ones, v[6], v[7]);
+    const __m512i eight = sets_added(&t->fours, four, sets_added(&t->twos, two, more));
+    t->sum = _mm512_add_epi64(t->sum, sets_ones(eight));
+}
+
+AVX512 static inline co_u32 sets_tally_end(const struct sets_tally *t)
+{
+    __m512i sum = _mm512_slli_epi64(t->sum, 3);
+    sum = _mm512_add_epi64(sum, _mm512_slli_epi64(sets_ones(t->fours), 2));
+    sum = _mm512_add_epi64(sum, _mm512_slli_epi64(sets_ones(t->twos), 1));
+    return (co_u32)_mm512_reduce_add_epi64(_mm512_add_epi64(sum, sets_ones(t->ones)));
 }
 #endif
 

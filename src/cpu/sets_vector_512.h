@@ -218,26 +218,31 @@ AVX512 static co_u32 filter_512(const co_u16 *a, co_u32 n, const co_u16 *b, co_u
     return skewed ? singles_512(a, n, b, m, keep, to) : blocks_512(a, n, b, m, keep, to);
 }
 
+/* Eight vectors at a time, which are four bits of the digest. */
 AVX512 static inline struct sets_measure words_any(co_u64 *to, const co_u64 *a, const co_u64 *b, co_u32 op)
 {
     struct sets_measure m = {0, 0, 0};
-    __m512i sum = _mm512_setzero_si512();
-    for (co_u32 i = 0; i < SETS_CHUNK_WORDS; i += 16) {
-        __m512i some = _mm512_setzero_si512();
-        for (co_u32 j = i; j < i + 16; j += 8) {
-            __m512i x = _mm512_loadu_si512(a + j), y = _mm512_loadu_si512(b + j);
-            __m512i w = op == SETS_AND      ? _mm512_and_si512(x, y)
-                        : op == SETS_OR     ? _mm512_or_si512(x, y)
-                        : op == SETS_ANDNOT ? _mm512_andnot_si512(y, x)
-                                            : _mm512_xor_si512(x, y);
+    struct sets_tally tally = sets_tally_begin();
+    for (co_u32 i = 0; i < SETS_CHUNK_WORDS; i += 64) {
+        __m512i w[8];
+#pragma GCC unroll 8
+        for (co_u32 k = 0; k < 8; k++) {
+            __m512i x = _mm512_loadu_si512(a + i + 8 * k), y = _mm512_loadu_si512(b + i + 8 * k);
+            w[k] = op == SETS_AND      ? _mm512_and_si512(x, y)
+                   : op == SETS_OR     ? _mm512_or_si512(x, y)
+                   : op == SETS_ANDNOT ? _mm512_andnot_si512(y, x)
+                                       : _mm512_xor_si512(x, y);
             if (to)
-                _mm512_storeu_si512(to + j, w);
-            sum = _mm512_add_epi64(sum, sets_ones(w));
-            some = _mm512_or_si512(some, w);
+                _mm512_storeu_si512(to + i + 8 * k, w[k]);
         }
-        m.digest |= (co_u64)(_mm512_test_epi64_mask(some, some) != 0) << i / 16;
+#pragma GCC unroll 4
+        for (co_u32 k = 0; k < 8; k += 2) {
+            __m512i some = _mm512_or_si512(w[k], w[k + 1]);
+            m.digest |= (co_u64)(_mm512_test_epi64_mask(some, some) != 0) << (i / 16 + k / 2);
+        }
+        sets_tally_eight(&tally, w);
     }
-    m.card = (co_u32)_mm512_reduce_add_epi64(sum);
+    m.card = sets_tally_end(&tally);
     return m;
 }
 

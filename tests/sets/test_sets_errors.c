@@ -173,10 +173,12 @@ static void exports(struct test *t)
     asked_end(&a);
 }
 
-/* Sets that the collection has not, in every form; the place of the first of them is told. */
+/* Sets that the collection has not, in every form; the first of them is told, and its place. */
 static void exports_elsewhere(struct test *t)
 {
     static const uint64_t sets[] = {SETS, SETS + 1, UINT64_MAX};
+    static const char *const due[] = {"target.which[2] is 5;", "target.which[2] is 6;",
+                                      "target.which[2] is 18446744073709551615;"};
     struct asked a = asked_new(t);
     for (cohort_form form = COHORT_FORM_MEMBERS; form <= COHORT_FORM_ROARING; form++)
         for (int i = 0; i < 3; i++)
@@ -190,11 +192,35 @@ static void exports_elsewhere(struct test *t)
                 d.bits = form == COHORT_FORM_BITMAPS ? 64 : 0;
                 d.members = counts && form != COHORT_FORM_BITMAPS ? NULL : column_send(a.out);
                 d.capacity = 0; /* nothing fits; what is asked is wrong all the same */
-                FAILS(t, t->context, cohort_sets_export(a.sets, &d), COHORT_RANGE, "target.which[2]",
-                      "5 sets");
+                FAILS(t, t->context, cohort_sets_export(a.sets, &d), COHORT_RANGE, due[i], "5 sets");
                 nothing_written(&a);
             }
     asked_end(&a);
+}
+
+/* A range that ends before it begins: the first such one is told, and what it is, in both types. */
+static void ranges_turned(struct test *t)
+{
+    for (int wide = 0; wide < 2; wide++) {
+        const uint64_t high = wide ? 1ull << 40 : 0;
+        struct column *firsts = column_new(t, N, wide ? 8 : 4), *lasts = column_new(t, N, wide ? 8 : 4);
+        cohort_sets_source source = COHORT_SETS_SOURCE_INIT;
+        cohort_sets *sets = NULL;
+        for (uint64_t i = 0; i < N; i++) {
+            column_put(firsts, i, high + 10 * i + 7);
+            column_put(lasts, i, high + 10 * i + (i % 2 || !i ? 8 : 6));
+        }
+        source.form = COHORT_FORM_RANGES;
+        source.type = wide ? COHORT_U64 : COHORT_U32;
+        source.n = N;
+        source.members = column_send(firsts);
+        source.lasts = column_send(lasts);
+        FAILS(t, t->context, cohort_sets_build(t->context, &source, &sets), COHORT_RANGE,
+              wide ? "source.lasts[2] is 1099511627802" : "source.lasts[2] is 26,",
+              wide ? "source.members[2], 1099511627803" : "source.members[2], 27");
+        REQUIRE(t, !sets);
+        column_drop(t, NULL);
+    }
 }
 
 const struct test_case test_cases[] = {
@@ -203,5 +229,6 @@ const struct test_case test_cases[] = {
     {"queries", queries, TEST_EACH_MEMORY},
     {"exports", exports, TEST_EACH_MEMORY},
     {"exports_elsewhere", exports_elsewhere, TEST_EACH_MEMORY},
+    {"ranges_turned", ranges_turned, TEST_EACH_MEMORY},
     {NULL, NULL, 0},
 };
